@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kMaxVarintBytes = 10;
 constexpr int kMaxTagBytes = 5;
+constexpr int kMaxLengthBytes = 5;
 // Protobuf's own bound: a length must leave room in an int.
 constexpr uint64_t kMaxLength = (uint64_t{1} << 31) - 1;
 
@@ -51,8 +52,8 @@ bool WireReader::ReadTag() {
   const char* const start = ptr_;
   uint64_t tag = 0;
   if (!ReadVarint(&tag)) return false;
-  if (ptr_ - start > kMaxTagBytes || tag > UINT32_MAX || (tag >> 3) == 0) return Fail(Fault::kTag, start);
-  tag_ = static_cast<uint32_t>(tag);
+  tag_ = static_cast<uint32_t>(tag);  // Bits beyond 32 in the fifth byte are dropped, as protobuf does.
+  if (ptr_ - start > kMaxTagBytes || field() == 0) return Fail(Fault::kTag, start);
   return true;
 }
 
@@ -72,9 +73,10 @@ bool WireReader::ReadPayload() {
       ptr_ += 4;
       return true;
     case WireType::kBytes: {
+      const char* const length = ptr_;
       uint64_t size = 0;
       if (!ReadVarint(&size)) return false;
-      if (size > kMaxLength) return Fail(Fault::kLength, field_begin_);
+      if (size > kMaxLength || ptr_ - length > kMaxLengthBytes) return Fail(Fault::kLength, field_begin_);
       return TakeBytes(ptr_, static_cast<size_t>(size));
     }
     default:
