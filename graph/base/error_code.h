@@ -1,0 +1,151 @@
+#ifndef SLUICE_GRAPH_BASE_ERROR_CODE_H_
+#define SLUICE_GRAPH_BASE_ERROR_CODE_H_
+
+// The stable numbers of our errors. A number never changes its meaning; the table in error_code.cc has, for each,
+// the canonical code, cause, an example and the fix (`sluice explain SLC2104`).
+// Ranges: 1xxx file and protobuf, 2xxx node, type, shape, 3xxx control flow and functions, 4xxx run time,
+// 5xxx resources and checkpoints, 6xxx cluster, 7xxx limits, 9xxx ours.
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace sluice {
+
+enum class ErrorCode : int32_t {
+  // File and protobuf.
+  kFileMissing = 1001,
+  kFileRead = 1002,
+  kFileNotGraph = 1003,
+  kFileWire = 1004,
+  kFileTruncated = 1005,
+  kFileText = 1006,
+  kFileVersion = 1007,
+  kFileBadVersion = 1008,
+  kFileWrite = 1009,
+  kFileEmpty = 1010,
+  kNumpy = 1020,
+  kSavedModelMissing = 1030,
+  kSavedModelTags = 1031,
+  kSavedModelSignature = 1032,
+  kSavedModelKind = 1033,
+  kSavedModelSignatureUnknown = 1034,  // Asked for by name; 1032 is one that is wrong in itself.
+  // Nodes, attrs, types, shapes.
+  kNodeName = 2001,
+  kNodeDuplicate = 2002,
+  kOpUnknown = 2003,
+  kOpDeprecated = 2004,
+  kOpInternal = 2005,
+  kOpSchema = 2006,
+  kNodeMissing = 2007,
+  kInputSyntax = 2101,
+  kInputUnknown = 2102,
+  kInputSlot = 2103,
+  kInputOrder = 2104,
+  kInputCount = 2105,
+  kInputType = 2106,
+  kInputRef = 2107,
+  kAttrMissing = 2201,
+  kAttrKind = 2202,
+  kAttrValue = 2203,
+  kAttrUnbound = 2204,
+  kAttrRequired = 2205,  // Missing, but not needed to know the node's types (2201 is).
+  kTensorDType = 2301,
+  kTensorShape = 2302,
+  kTensorContent = 2303,
+  kTensorValue = 2304,
+  kTensorKind = 2305,
+  kTensorTooLarge = 2306,  // One Const above max_tensor_bytes; the code TensorFlow gives.
+  kShapeMismatch = 2401,
+  kShapeRank = 2402,
+  kShapeValue = 2403,
+  kDeviceName = 2501,
+  kDeviceUnknown = 2502,
+  kColocation = 2503,
+  kNoKernel = 2504,
+  kPartition = 2505,
+  kUnsupported = 2506,
+  // Control flow and functions.
+  kCycle = 3001,
+  kFrame = 3002,
+  kFrameMixed = 3003,
+  kFrameParent = 3004,
+  kFrameName = 3005,
+  kLoopCond = 3006,
+  kNextIteration = 3007,
+  kMerge = 3008,
+  kParallelIterations = 3009,
+  kFunctionUnknown = 3101,
+  kFunctionDuplicate = 3102,
+  kFunctionRecursion = 3103,
+  kFunctionSignature = 3104,
+  kFunctionRet = 3105,
+  kFunctionArity = 3106,
+  kFunctionBody = 3107,
+  kFunctionGradient = 3108,
+  kBranchMismatch = 3109,
+  kFunctionExists = 3110,
+  kFunctionMissing = 3111,  // Of If, Case, While; 3101 is for calls.
+  // Running.
+  kFeedUnknown = 4001,
+  kFeedTwice = 4002,
+  kFeedType = 4003,
+  kFeedShape = 4004,
+  kFeedMissing = 4005,
+  kFetchUnknown = 4006,
+  kFetchSlot = 4007,
+  kFetchNoOutput = 4008,
+  kFetchDead = 4009,
+  kFetchInFrame = 4010,
+  kFedAndFetched = 4011,
+  kTargetUnknown = 4012,
+  kNothingToRun = 4013,
+  kCannotRun = 4014,
+  kValueSyntax = 4015,
+  kFeedSlot = 4016,
+  // Resources and checkpoints.
+  kCheckpointMissing = 5001,
+  kCheckpointDamaged = 5002,
+  kCheckpointShort = 5003,
+  kCheckpointEntry = 5004,
+  kCheckpointSlice = 5005,
+  kPathEscape = 5006,
+  kCheckpointName = 5007,
+  // Limits.
+  kLimitFileSize = 7001,
+  kLimitDepth = 7002,
+  kLimitNodes = 7003,
+  kLimitName = 7004,
+  kLimitAttrs = 7005,
+  kLimitInputs = 7006,
+  kLimitCallDepth = 7007,
+  kLimitFrames = 7008,
+  kLimitTensorBytes = 7009,
+  kLimitRank = 7010,
+  // Ours.
+  kInternal = 9001,
+  kWrongUse = 9002,
+  kForeign = 9003,  // A status not made by Sluice, with facts added. Keeps its canonical code.
+};
+
+// One row of the table. Static text, lives for ever.
+struct ErrorCodeRow {
+  ErrorCode code;
+  absl::StatusCode canonical;
+  absl::string_view title;    // A short sentence.
+  absl::string_view cause;    // What leads to it, for a reader who has never seen it.
+  absl::string_view example;  // A first line as it may be printed, or the input that causes it.
+  absl::string_view fix;      // What to do.
+};
+
+// All rows, by ascending code.
+absl::Span<const ErrorCodeRow> AllErrorCodes();
+
+// The row of `code`, or null for a number that is not in the table.
+const ErrorCodeRow* FindErrorCode(int32_t code);
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_BASE_ERROR_CODE_H_
