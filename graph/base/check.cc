@@ -1,0 +1,75 @@
+#include "graph/base/check.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+
+namespace sluice {
+namespace {
+
+constexpr int kLevelUnset = -1;
+
+// Constant-initialised: nothing runs before main.
+std::atomic<LogSink*> g_sink{nullptr};
+std::atomic<int> g_min_level{kLevelUnset};
+
+LogLevel LevelOfEnvironment() {
+  const char* text = std::getenv("SLUICE_LOG");
+  const absl::string_view name = text == nullptr ? "" : text;
+  if (name == "info") return LogLevel::kInfo;
+  if (name == "error") return LogLevel::kError;
+  if (name == "silent") return LogLevel::kSilent;
+  return LogLevel::kWarning;
+}
+
+const char* NameOf(LogLevel level) {
+  switch (level) {
+    case LogLevel::kInfo:
+      return "info";
+    case LogLevel::kWarning:
+      return "warning";
+    default:
+      return "error";
+  }
+}
+
+void WriteLine(LogLevel level, const char* file, int line, absl::string_view text) {
+  // Acquires what the host wrote into its sink before SetLogSink.
+  if (LogSink* sink = g_sink.load(std::memory_order_acquire); sink != nullptr) {
+    sink->Write(level, file, line, text);
+    return;
+  }
+  // One call, so that lines of several threads do not mix.
+  std::fprintf(stderr, "sluice: %s: %.*s (%s:%d)\n", NameOf(level), static_cast<int>(text.size()), text.data(), file,
+               line);
+}
+
+}  // namespace
+
+LogSink* SetLogSink(LogSink* sink) { return g_sink.exchange(sink, std::memory_order_acq_rel); }
+
+LogLevel MinLogLevel() {
+  int level = g_min_level.load(std::memory_order_relaxed);  // A level of its own; orders nothing else.
+  if (ABSL_PREDICT_FALSE(level == kLevelUnset)) {
+    const int from_environment = static_cast<int>(LevelOfEnvironment());
+    // Loses against a SetMinLogLevel on another thread.
+    if (g_min_level.compare_exchange_strong(level, from_environment, std::memory_order_relaxed)) {
+      level = from_environment;
+    }
+  }
+  return static_cast<LogLevel>(level);
+}
+
+void SetMinLogLevel(LogLevel level) { g_min_level.store(static_cast<int>(level), std::memory_order_relaxed); }
+
+namespace check_internal {
+
+LogLine::~LogLine() { WriteLine(level_, file_, line_, text_.str()); }
+
+FailedCheck::~FailedCheck() {
+  WriteLine(LogLevel::kError, file_, line_, text_.str());
+  std::abort();
+}
+
+}  // namespace check_internal
+}  // namespace sluice
