@@ -2,10 +2,12 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "graph/base/error_info_codec.h"
 
 namespace sluice {
@@ -15,39 +17,42 @@ std::string Quoted(absl::string_view name, size_t max_bytes) {
   return absl::StrCat("'", PrintableName(name, max_bytes), "'");
 }
 
-// "Conv2D 'net/conv': input 1 'a:3': attr 'T': ", as far as known.
+// "Conv2D 'net/conv': ", as far as known.
 std::string Subject(const ErrorInfo& info, size_t max_name) {
-  std::string out;
-  if (!info.node.empty()) {
-    const std::string kind = info.op.empty() ? "node" : PrintableName(info.op, max_name);
-    absl::StrAppend(&out, kind, " ", Quoted(info.node, max_name), ": ");
-  } else if (!info.op.empty()) {
-    absl::StrAppend(&out, PrintableName(info.op, max_name), ": ");
-  }
-  if (info.input >= 0) {
-    absl::StrAppend(&out, "input ", info.input);
-    if (!info.input_name.empty()) absl::StrAppend(&out, " ", Quoted(info.input_name, max_name));
-    out.append(": ");
-  } else if (!info.input_name.empty()) {
-    absl::StrAppend(&out, "input ", Quoted(info.input_name, max_name), ": ");
-  }
-  if (!info.attr.empty()) absl::StrAppend(&out, "attr ", Quoted(info.attr, max_name), ": ");
-  return out;
+  if (info.node.empty()) return info.op.empty() ? "" : absl::StrCat(PrintableName(info.op, max_name), ": ");
+  const std::string kind = info.op.empty() ? "node" : PrintableName(info.op, max_name);
+  return absl::StrCat(kind, " ", Quoted(info.node, max_name), ": ");
 }
 
-// What is wrong: the text, or the row's title where there is nothing better, then what came and what was needed.
+// "input 1 'a:3' attr 'T'", as far as known.
+std::string Part(const ErrorInfo& info, size_t max_name) {
+  std::vector<std::string> parts;
+  if (info.input >= 0) {
+    parts.push_back(absl::StrCat("input ", info.input));
+  } else if (!info.input_name.empty()) {
+    parts.push_back("input");
+  }
+  if (!info.input_name.empty()) parts.push_back(Quoted(info.input_name, max_name));
+  if (!info.attr.empty()) parts.push_back(absl::StrCat("attr ", Quoted(info.attr, max_name)));
+  return absl::StrJoin(parts, " ");
+}
+
+// What is wrong: the part at fault and the text about it, then what came and what was needed; or, where nothing else
+// is known, the title of the code.
 std::string Complaint(const ErrorInfo& info, size_t max_name) {
   constexpr size_t kMaxText = 1000;
-  std::string out = PrintableName(info.text, kMaxText);
-  const auto add = [&out](absl::string_view gap, absl::string_view word, absl::string_view value) {
-    absl::StrAppend(&out, out.empty() ? "" : gap, word, value);
+  std::string out = Part(info, max_name);
+  const auto add = [&out](absl::string_view gap, absl::string_view value) {
+    absl::StrAppend(&out, out.empty() ? "" : gap, value);
   };
-  if (!info.found.empty()) add(": ", "found ", PrintableName(info.found, max_name));
-  const absl::string_view gap = info.found.empty() ? ": " : ", ";
-  if (!info.expected.empty()) add(gap, "expected ", PrintableName(info.expected, max_name));
-  if (out.empty()) {
-    const ErrorCodeRow* row = FindErrorCode(static_cast<int32_t>(info.code));
-    if (row != nullptr) out = std::string(row->title.substr(0, row->title.size() - 1));  // Without the full stop.
+  if (!info.text.empty()) add(" ", PrintableName(info.text, kMaxText));
+  if (!info.found.empty()) add(": ", absl::StrCat("found ", PrintableName(info.found, max_name)));
+  if (!info.expected.empty()) {
+    add(info.found.empty() ? ": " : ", ", absl::StrCat("expected ", PrintableName(info.expected, max_name)));
+  }
+  const ErrorCodeRow* row = FindErrorCode(static_cast<int32_t>(info.code));
+  if (info.text.empty() && info.found.empty() && info.expected.empty() && row != nullptr) {
+    add(": ", row->title.substr(0, row->title.size() - 1));  // Without the full stop.
   }
   return out;
 }

@@ -7,7 +7,7 @@
 // ..."; the canonical code is not repeated in it) and whose payload carries the same facts for programs:
 //
 //   return Error(ErrorCode::kInputSlot).Node("net/conv", "Conv2D").Input(1, "net/relu:3")
-//       .Found("slot 3").Expected("a slot below 1").Text("net/relu has 1 output");
+//       .Found("slot 3").Expected("a slot below 1").Text("names an output that is not there");
 //
 // `FormatError` renders the many-line form for people, `ErrorInfoOf` reads the facts back.
 
@@ -25,24 +25,24 @@ namespace sluice {
 // The facts of one error. A value type; absent facts are empty or -1.
 struct ErrorInfo {
   ErrorCode code = ErrorCode::kInternal;
-  std::string text;       // What is wrong, without code, op and node.
-  std::string node;       // Name of the node at fault, as in the file (not escaped).
-  std::string op;         // Its op.
-  int32_t input = -1;     // Index of the input at fault.
-  std::string input_name; // "node:slot" that feeds it.
-  std::string attr;       // Name of the attr at fault.
-  std::string found;      // What came.
-  std::string expected;   // What was needed.
-  std::string function;   // Function whose body holds the node.
-  std::string frame;      // Control-flow frame, at run time.
-  std::string file;       // Name of the file or stream, if known.
-  int64_t node_index = -1;            // Position of the node in the file.
+  std::string text;                        // What is wrong: a predicate of the node, input or attr ("is missing").
+  std::string node;                        // Name of the node at fault, as in the file (not escaped).
+  std::string op;                          // Its op.
+  int32_t input = -1;                      // Index of the input at fault.
+  std::string input_name;                  // "node:slot" that feeds it.
+  std::string attr;                        // Name of the attr at fault.
+  std::string found;                       // What came.
+  std::string expected;                    // What was needed.
+  std::string function;                    // Function whose body holds the node.
+  std::string frame;                       // Control-flow frame, at run time.
+  std::string file;                        // Name of the file or stream, if known.
+  int64_t node_index = -1;                 // Position of the node in the file.
   int64_t byte_begin = -1, byte_end = -1;  // Byte range in the file.
-  int64_t line = -1, column = -1;     // Place in a text file, from 1.
-  std::string limit;                  // Name of the limit that was exceeded.
+  int64_t line = -1, column = -1;          // Place in a text file, from 1.
+  std::string limit;                       // Name of the limit that was exceeded.
   int64_t limit_value = -1;
-  std::string suggestion;             // The way out, if one is known.
-  bool derived = false;               // A consequence of another error of the same run.
+  std::string suggestion;  // The way out, if one is known.
+  bool derived = false;    // A consequence of another error of the same run.
 };
 
 // Builds the status for one error. Converts to absl::Status (and so to any StatusOr).

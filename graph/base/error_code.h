@@ -124,6 +124,7 @@ enum class ErrorCode : int32_t {
   kLimitFrames = 7008,
   kLimitTensorBytes = 7009,
   kLimitRank = 7010,
+  kOutOfMemory = 7011,
   // Ours.
   kInternal = 9001,
   kWrongUse = 9002,

@@ -25,7 +25,7 @@ inline constexpr ErrorCodeRow kControlFlowRows[] = {
      "SLC3004: Enter 'c': frame 'f' is entered from frame 'g' and from the root", "Rename one of the frames."},
     {ErrorCode::kFrameName, absl::StatusCode::kInvalidArgument, "An Enter has no frame name.",
      "Attr frame_name is empty, so the loop cannot be told from others.",
-     "SLC3005: Enter 'e': attr 'frame_name': empty", "Give the Enter nodes of one loop one name."},
+     "SLC3005: Enter 'e': attr 'frame_name' is empty", "Give the Enter nodes of one loop one name."},
     {ErrorCode::kLoopCond, absl::StatusCode::kInvalidArgument, "A LoopCond is out of place.",
      "Each frame has at most one LoopCond, and it stands inside the frame.",
      "SLC3006: LoopCond 'lc2': the frame 'f' already has 'lc'", "Remove or move the second LoopCond."},
@@ -41,7 +41,7 @@ inline constexpr ErrorCodeRow kControlFlowRows[] = {
      "SLC3009: Enter 'e': attr 'parallel_iterations': found 0, expected 1 or more", "Use 1 or more; 10 is common."},
     {ErrorCode::kFunctionUnknown, absl::StatusCode::kInvalidArgument, "The function is not in the library.",
      "A call names a function that the graph's library does not hold, or gives no name at all.",
-     "SLC3101: PartitionedCall 'call': attr 'f': no function 'Nope'",
+     "SLC3101: PartitionedCall 'call': attr 'f' names no function: found 'Nope'",
      "Add the function to the library, or correct the name. Pruning tools may have removed it."},
     {ErrorCode::kFunctionDuplicate, absl::StatusCode::kInvalidArgument, "Two functions have one name.",
      "The library holds two different functions of this name, or one with the name of an op.",
@@ -60,7 +60,7 @@ inline constexpr ErrorCodeRow kControlFlowRows[] = {
      "SLC3106: PartitionedCall 'call': found 1 argument, expected 2", "Make Tin, Tout and the signature agree."},
     {ErrorCode::kFunctionBody, absl::StatusCode::kInvalidArgument, "A function's body is wrong.",
      "A node of the body reads what is not there, or has a text that only a graph's node may have.",
-     "SLC3107: Mul 'n': input 1 'nix': neither an argument nor a node of function 'F'", "Correct the body."},
+     "SLC3107: Mul 'n': input 1 'nix' names neither an argument nor a node of function 'F'", "Correct the body."},
     {ErrorCode::kFunctionGradient, absl::StatusCode::kInvalidArgument, "A gradient definition is wrong.",
      "A GradientDef names an unknown function, or makes a function the gradient of itself.",
      "SLC3108: gradient of 'F': no function 'FGrad'", "Correct or remove the GradientDef."},
@@ -72,7 +72,7 @@ inline constexpr ErrorCodeRow kControlFlowRows[] = {
      "SLC3110: function 'Sq': already in the library", "Choose another name or remove the old one."},
     {ErrorCode::kFunctionMissing, absl::StatusCode::kNotFound, "A branch or loop function is not in the library.",
      "If, Case or While names a function that the graph's library does not hold.",
-     "SLC3111: If 'call': attr 'else_branch': no function 'Nope'", "Add the function or correct the name."},
+     "SLC3111: If 'call': attr 'else_branch' names no function: found 'Nope'", "Add the function or correct the name."},
 };
 
 inline constexpr ErrorCodeRow kRunRows[] = {
@@ -186,6 +186,10 @@ inline constexpr ErrorCodeRow kLimitRows[] = {
     {ErrorCode::kLimitRank, absl::StatusCode::kInvalidArgument, "A tensor has too many dimensions.",
      "Tensors have at most 254 dimensions, as in TensorFlow.", "SLC7010: found 300 dimensions, expected at most 254",
      "Merge dimensions of size 1."},
+    {ErrorCode::kOutOfMemory, absl::StatusCode::kResourceExhausted, "There is not enough memory.",
+     "An allocator had no room for a tensor: the machine's or the device's memory, or the limit given to the run.",
+     "SLC7011: Fill 'big': found 4398046511104 bytes wanted for float32 [1099511627776] from allocator host",
+     "Make the tensor smaller (a smaller batch, fewer steps at once), or raise the memory limit."},
 };
 
 inline constexpr ErrorCodeRow kOwnRows[] = {
