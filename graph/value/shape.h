@@ -1,0 +1,146 @@
+#ifndef SLUICE_GRAPH_VALUE_SHAPE_H_
+#define SLUICE_GRAPH_VALUE_SHAPE_H_
+
+// Shape: the fully known shape of a tensor. PartialShape: what is known of it before a run.
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace sluice {
+
+inline constexpr int kMaxRank = 254;
+
+// Sizes of a tensor's dimensions, with their product. Up to 4 dimensions live inline: such shapes never allocate.
+// A value type; every instance is valid (no negative size, no overflow of the product of the nonzero sizes, rank <=
+// 254). Lends its spare bytes to Tensor, so that a Tensor is one cache line.
+class Shape {
+ public:
+  Shape() = default;  // A scalar.
+  Shape(const Shape& other) { CopyFrom(other); }
+  Shape(Shape&& other) noexcept { MoveFrom(other); }
+  Shape& operator=(const Shape& other) {
+    if (this != &other) {
+      if (rank_ > kInlineRank) FreeHeap();
+      CopyFrom(other);
+    }
+    return *this;
+  }
+  Shape& operator=(Shape&& other) noexcept {
+    if (this != &other) {
+      if (rank_ > kInlineRank) FreeHeap();
+      MoveFrom(other);
+    }
+    return *this;
+  }
+  ~Shape() {
+    if (rank_ > kInlineRank) FreeHeap();
+  }
+
+  // INVALID_ARGUMENT for a negative size, more than 254 dimensions or a product (zeros left out) beyond 2^62.
+  static absl::StatusOr<Shape> Make(absl::Span<const int64_t> dims);
+  // For sizes that our own code has just established; a wrong one is a failed CHECK.
+  static Shape Of(std::initializer_list<int64_t> dims);
+
+  int rank() const { return rank_; }
+  // REQUIRES: 0 <= axis < rank().
+  int64_t dim(int axis) const { return data()[axis]; }
+  absl::Span<const int64_t> dims() const { return {data(), rank_}; }
+  int64_t num_elements() const { return num_elements_; }
+  bool IsScalar() const { return rank_ == 0; }
+
+  // "[2,3]", "[]" for a scalar.
+  std::string ToString() const;
+
+  friend bool operator==(const Shape& a, const Shape& b) { return a.dims() == b.dims(); }
+  friend bool operator!=(const Shape& a, const Shape& b) { return !(a == b); }
+
+ private:
+  friend class Tensor;
+  static constexpr int kInlineRank = 4;
+
+  const int64_t* data() const { return rank_ <= kInlineRank ? inline_ : heap_; }
+  // Both overwrite, so what was owned must be gone. Sizes are copied as bytes: no branch on the rank, but one.
+  void CopyFrom(const Shape& other) {
+    std::memcpy(inline_, other.inline_, sizeof(inline_));
+    num_elements_ = other.num_elements_;
+    rank_ = other.rank_;
+    if (rank_ > kInlineRank) CopyHeap();
+  }
+  void MoveFrom(Shape& other) {
+    std::memcpy(inline_, other.inline_, sizeof(inline_));
+    num_elements_ = other.num_elements_;
+    rank_ = other.rank_;
+    other.num_elements_ = 1;
+    other.rank_ = 0;
+  }
+  // Replaces the pointer to another shape's sizes by one to a copy.
+  void CopyHeap();
+  void FreeHeap();
+
+  union {
+    int64_t inline_[kInlineRank] = {0, 0, 0, 0};
+    int64_t* heap_;  // Owned; rank_ sizes.
+  };
+  int64_t num_elements_ = 1;
+  uint8_t rank_ = 0;
+  // Tensor's: not copied, moved or compared with the shape.
+  uint8_t lent_dtype_ = 0;
+  uint8_t lent_storage_ = 0;
+};
+
+// A shape with unknown parts: -1 for a dimension of unknown size, or an unknown rank. A value type.
+class PartialShape {
+ public:
+  PartialShape() = default;  // Unknown rank.
+  static PartialShape Scalar() { return PartialShape(std::vector<int64_t>{}); }
+  static PartialShape Of(std::initializer_list<int64_t> dims) { return PartialShape(std::vector<int64_t>(dims)); }
+  static PartialShape From(const Shape& shape);
+  // Of `rank` dimensions of unknown size.
+  static PartialShape OfRank(int rank) { return PartialShape(std::vector<int64_t>(static_cast<size_t>(rank), -1)); }
+  // INVALID_ARGUMENT for sizes below -1, more than 254 dimensions or overflow.
+  static absl::StatusOr<PartialShape> Make(absl::Span<const int64_t> dims);
+
+  bool has_rank() const { return has_rank_; }
+  // -1 when unknown.
+  int rank() const { return has_rank_ ? static_cast<int>(dims_.size()) : -1; }
+  int64_t dim(int axis) const { return dims_[static_cast<size_t>(axis)]; }
+  absl::Span<const int64_t> dims() const { return dims_; }
+  bool IsFullyDefined() const;
+  // The number of elements, or -1 when unknown.
+  int64_t num_elements() const;
+
+  // Whether some shape fits both.
+  bool IsCompatibleWith(const PartialShape& other) const;
+  bool IsCompatibleWith(const Shape& shape) const;
+  // What is known of a tensor that has both shapes; INVALID_ARGUMENT when none fits.
+  absl::StatusOr<PartialShape> MergeWith(const PartialShape& other) const;
+  // REQUIRES: IsFullyDefined().
+  Shape ToShape() const;
+
+  // "[2,?]", "[]", "?" for an unknown rank.
+  std::string ToString() const;
+  friend bool operator==(const PartialShape& a, const PartialShape& b) {
+    return a.has_rank_ == b.has_rank_ && a.dims_ == b.dims_;
+  }
+  friend bool operator!=(const PartialShape& a, const PartialShape& b) { return !(a == b); }
+
+ private:
+  explicit PartialShape(std::vector<int64_t> dims) : has_rank_(true), dims_(std::move(dims)) {}
+
+  bool has_rank_ = false;
+  std::vector<int64_t> dims_;
+};
+
+// Elements of a shape in checked arithmetic, for sizes that do not make a Shape yet. False when they overflow 2^62.
+[[nodiscard]] bool CheckedNumElements(absl::Span<const int64_t> dims, int64_t* out);
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_VALUE_SHAPE_H_
