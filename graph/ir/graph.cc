@@ -1,0 +1,149 @@
+#include "graph/ir/graph.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+
+namespace sluice {
+namespace {
+
+constexpr absl::string_view kNoName = "";
+
+}  // namespace
+
+Graph::Graph(std::shared_ptr<const OpRegistry> ops)
+    : ops_(std::move(ops)), signatures_(std::make_shared<SignatureCache>()), devices_{kNoName} {
+  device_ids_[kNoName] = 0;
+}
+
+std::vector<NodeId> Graph::Nodes() const {
+  std::vector<NodeId> ids;
+  ids.reserve(num_live_);
+  for (int32_t i = 0; i < id_limit(); ++i) {
+    if (nodes_[static_cast<size_t>(i)].op != nullptr) ids.push_back(NodeId(i));
+  }
+  return ids;
+}
+
+NodeId Graph::Find(absl::string_view wanted) const {
+  return NodeId(names_.Find(wanted, NameTable::Hash(wanted), [this](int32_t i) { return name(NodeId(i)); }));
+}
+
+std::string Graph::OutputName(const Output& output) const {
+  if (!output.is_set()) return "(open)";
+  if (output.is_control()) return absl::StrCat("^", name(output.node));
+  if (output.index == 0) return std::string(name(output.node));
+  return absl::StrCat(name(output.node), ":", output.index);
+}
+
+absl::StatusOr<Output> Graph::FindOutput(absl::string_view text) const {
+  const TensorId id = ParseTensorId(text);
+  const NodeId node = Find(id.node);
+  if (!Contains(node)) {
+    return Error(ErrorCode::kInputUnknown).Text(absl::StrCat("there is no node '", PrintableName(id.node), "'"));
+  }
+  if (!id.is_control() && id.index >= num_outputs(node)) {
+    return Error(ErrorCode::kInputSlot)
+        .Node(name(node), op_name(node))
+        .Text(absl::StrCat("has no output ", id.index))
+        .Expected(absl::StrCat("below ", num_outputs(node)));
+  }
+  return Output{node, id.index};
+}
+
+const OpSchema* Graph::FindOp(absl::string_view op) const {
+  const OpSchema* const function = library_.empty() ? nullptr : library_.FindSchema(op);
+  return function != nullptr ? function : ops_->Find(op);
+}
+
+Graph::Place Graph::place(NodeId id) const {
+  const Record& record = rec(id);
+  if (record.source == nullptr || record.source_index < 0) return Place();
+  const int64_t begin = record.source - source_base_;
+  return Place{record.source_index, begin, begin + record.source_size};
+}
+
+absl::Status Graph::Locate(NodeId id, const absl::Status& status) const {
+  if (status.ok()) return status;
+  const Place at = place(id);
+  absl::Status located = WithNode(status, name(id), op_name(id));
+  return at.index < 0 ? located : WithPlace(located, at.index, at.byte_begin, at.byte_end);
+}
+
+size_t Graph::MemoryBytes() const {
+  return nodes_.capacity() * sizeof(Record) + inputs_.capacity() * sizeof(Output) +
+         attrs_.capacity() * sizeof(AttrRecord) + names_.bytes() + arena_.bytes() +
+         (symbols_.capacity() + devices_.capacity()) * sizeof(absl::string_view);
+}
+
+uint32_t Graph::InternDevice(absl::string_view device) {
+  const auto found = device_ids_.find(device);
+  if (found != device_ids_.end()) return found->second;
+  const uint32_t id = static_cast<uint32_t>(devices_.size());
+  devices_.push_back(arena_.Store(device));
+  device_ids_[devices_.back()] = id;
+  return id;
+}
+
+uint32_t Graph::InternSymbol(absl::string_view symbol) {
+  const auto found = symbol_ids_.find(symbol);
+  if (found != symbol_ids_.end()) return found->second;
+  const uint32_t id = static_cast<uint32_t>(symbols_.size());
+  symbols_.push_back(arena_.Store(symbol));
+  symbol_ids_[symbols_.back()] = id;
+  return id;
+}
+
+absl::Status Graph::CheckEdge(NodeId id, int32_t i, Output source) const {
+  if (!source.is_set()) return absl::OkStatus();
+  if (!Contains(source.node) || source.is_control() || source.index >= num_outputs(source.node)) {
+    return Locate(id, Error(ErrorCode::kInputSlot)
+                          .Input(i, Contains(source.node) ? OutputName(source) : "")
+                          .Text("is no output of the graph"));
+  }
+  const DType have = output_type(source.node, source.index);
+  const DType want = input_type(id, i);
+  if (have == want || (IsRef(have) && BaseType(have) == want)) return absl::OkStatus();
+  const bool needs_ref = IsRef(want) && have == BaseType(want);
+  return Locate(id, Error(needs_ref ? ErrorCode::kInputRef : ErrorCode::kInputType)
+                        .Input(i, OutputName(source))
+                        .Text(needs_ref ? "is a value where a reference is needed" : "has the wrong type")
+                        .Found(DTypeName(have))
+                        .Expected(DTypeName(want)));
+}
+
+void Graph::StoreInputs(NodeId id, absl::Span<const Output> inputs, absl::Span<const NodeId> controls) {
+  Record& record = rec(id);
+  const size_t needed = inputs.size() + controls.size();
+  std::vector<Output> all(inputs.begin(), inputs.end());
+  absl::flat_hash_set<int32_t> seen;
+  for (NodeId control : controls) {
+    if (seen.insert(control.value()).second) all.push_back(Output{control, kControlIndex});
+  }
+  if (needed > record.input_capacity) {
+    record.first_input = static_cast<uint32_t>(inputs_.size());
+    record.input_capacity = static_cast<uint32_t>(needed);
+    inputs_.resize(inputs_.size() + needed);
+  }
+  std::copy(all.begin(), all.end(), inputs_.begin() + record.first_input);
+  record.num_inputs = static_cast<uint32_t>(inputs.size());
+  record.num_controls = static_cast<uint32_t>(all.size() - inputs.size());
+}
+
+std::string Graph::UniqueName(absl::string_view prefix) const {
+  if (!Contains(Find(prefix))) return std::string(prefix);
+  const auto taken = [&](int64_t i) { return Contains(Find(absl::StrCat(prefix, "_", i))); };
+  // Doubling, then halving: thousands of names with one prefix stay cheap.
+  int64_t high = 1, low = 0;
+  while (taken(high)) low = std::exchange(high, high * 2);
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    (taken(middle) ? low : high) = middle;
+  }
+  return absl::StrCat(prefix, "_", high);
+}
+
+}  // namespace sluice

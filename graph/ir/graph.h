@@ -1,0 +1,226 @@
+#ifndef SLUICE_GRAPH_IR_GRAPH_H_
+#define SLUICE_GRAPH_IR_GRAPH_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/base/strong_id.h"
+#include "graph/ir/attr.h"
+#include "graph/ir/function_library.h"
+#include "graph/ir/name_table.h"
+#include "graph/ir/op_registry.h"
+#include "graph/ir/signature.h"
+#include "graph/ir/string_arena.h"
+#include "graph/ir/tensor_id.h"
+
+namespace sluice {
+
+// One output of a node, or (index kControlIndex) the node as a control predecessor.
+struct Output {
+  NodeId node;
+  int32_t index = 0;
+
+  bool is_control() const { return index < 0; }
+  bool is_set() const { return node.value() >= 0; }
+  friend bool operator==(const Output& a, const Output& b) { return a.node == b.node && a.index == b.index; }
+  friend bool operator!=(const Output& a, const Output& b) { return !(a == b); }
+  template <typename H>
+  friend H AbslHashValue(H h, const Output& o) {
+    return H::combine(std::move(h), o.node.value(), o.index);
+  }
+};
+
+// Versions a graph states (VersionDef).
+struct GraphVersions {
+  int32_t producer = 0;
+  int32_t min_consumer = 0;
+  std::vector<int32_t> bad_consumers;
+};
+
+// The version of the graph format that we read and write: that of TensorFlow 2.19.
+inline constexpr int32_t kGraphVersion = 2129;
+
+// What a new node is. Views and spans are copied by AddNode.
+struct NodeSpec {
+  absl::string_view name;
+  absl::string_view op;
+  std::vector<Output> inputs;    // An unset Output leaves the input open: SetInput must follow (loop back edges).
+  std::vector<NodeId> controls;
+  std::vector<std::pair<std::string, AttrValue>> attrs;
+  absl::string_view device;
+};
+
+// Nodes, edges and attrs as compact integer-indexed records; names interned; attrs as encoded slices (Note [Encoded
+// attrs]). A node knows its inputs; who uses an output is answered by a Consumers index made when needed (consumers.h).
+// Removed nodes leave a hole: ids stay valid, iterate with `Nodes()` or test Contains().
+// Ownership: keeps the bytes it was imported from alive; copies are deep but share that memory.
+// Thread-safety: const methods from any thread; changes need exclusive access.
+class Graph {
+ public:
+  // `ops` says which ops exist; functions of library() shadow it.
+  explicit Graph(std::shared_ptr<const OpRegistry> ops);
+  Graph(const Graph&) = default;
+  Graph(Graph&&) noexcept = default;
+  Graph& operator=(const Graph&) = default;
+  Graph& operator=(Graph&&) noexcept = default;
+  ~Graph() = default;
+
+  // --- Nodes ---------------------------------------------------------------------------------------------------
+  size_t num_nodes() const { return num_live_; }
+  // One past the largest id ever given: the size for arrays indexed by node.
+  int32_t id_limit() const { return static_cast<int32_t>(nodes_.size()); }
+  bool Contains(NodeId id) const { return id.value() >= 0 && id.value() < id_limit() && rec(id).op != nullptr; }
+  // Live nodes in ascending order of id.
+  std::vector<NodeId> Nodes() const;
+  // The node called `name`, or an invalid id.
+  NodeId Find(absl::string_view name) const;
+
+  absl::string_view name(NodeId id) const { return {rec(id).name, rec(id).name_size}; }
+  const OpSchema& op(NodeId id) const { return *rec(id).op; }
+  absl::string_view op_name(NodeId id) const { return rec(id).op->name; }
+  // Types of inputs and outputs under the node's attrs.
+  const Signature& signature(NodeId id) const { return *rec(id).signature; }
+  DType input_type(NodeId id, int32_t i) const { return signature(id).inputs[static_cast<size_t>(i)]; }
+  DType output_type(NodeId id, int32_t i) const { return signature(id).outputs[static_cast<size_t>(i)]; }
+  int32_t num_outputs(NodeId id) const { return static_cast<int32_t>(signature(id).outputs.size()); }
+  absl::Span<const Output> inputs(NodeId id) const { return {&inputs_[rec(id).first_input], rec(id).num_inputs}; }
+  // Control predecessors (index kControlIndex), without repetitions.
+  absl::Span<const Output> controls(NodeId id) const {
+    return {&inputs_[rec(id).first_input] + rec(id).num_inputs, rec(id).num_controls};
+  }
+  // Data inputs, then control inputs.
+  absl::Span<const Output> all_inputs(NodeId id) const {
+    return {&inputs_[rec(id).first_input], rec(id).num_inputs + rec(id).num_controls};
+  }
+  absl::string_view device(NodeId id) const { return devices_[rec(id).device]; }
+  bool Is(NodeId id, absl::string_view op) const { return op_name(id) == op; }
+
+  // "node:1" (":0" left out), "^node".
+  std::string OutputName(const Output& output) const;
+  // The endpoint called `text`; kInputUnknown / kInputSlot otherwise.
+  absl::StatusOr<Output> FindOutput(absl::string_view text) const;
+
+  // --- Attrs ---------------------------------------------------------------------------------------------------
+  // Attrs the node itself states, without defaults.
+  std::vector<NamedAttr> attrs(NodeId id) const;
+  // The node's value, else the op's default; false when there is neither.
+  bool FindAttr(NodeId id, absl::string_view name, AttrView* value) const;
+  bool HasAttr(NodeId id, absl::string_view name) const;
+  // Typed readers; errors name node, op and attr. kAttrMissing when there is no value.
+  absl::StatusOr<AttrView> GetAttr(NodeId id, absl::string_view name) const;
+  absl::StatusOr<int64_t> GetInt(NodeId id, absl::string_view name) const;
+  absl::StatusOr<bool> GetBool(NodeId id, absl::string_view name) const;
+  absl::StatusOr<float> GetFloat(NodeId id, absl::string_view name) const;
+  absl::StatusOr<absl::string_view> GetString(NodeId id, absl::string_view name) const;
+  absl::StatusOr<DType> GetType(NodeId id, absl::string_view name) const;
+  absl::StatusOr<PartialShape> GetShape(NodeId id, absl::string_view name) const;
+
+  // --- Changes -------------------------------------------------------------------------------------------------
+  // All rules of import are checked: name, op, attrs, arity, types. On error the graph is as before.
+  absl::StatusOr<NodeId> AddNode(const NodeSpec& spec);
+  // Unlinks it as a consumer. REQUIRES (not checked): nobody uses its outputs any more when the change is complete.
+  void RemoveNode(NodeId id);
+  // Re-points data input `i`. INVALID_ARGUMENT when types do not fit.
+  absl::Status SetInput(NodeId id, int32_t i, Output source);
+  // Adds a control edge unless it is there. Amortised constant time apart from the duplicate check.
+  void AddControl(NodeId id, NodeId predecessor);
+  void RemoveControl(NodeId id, NodeId predecessor);
+  void RemoveAllControls(NodeId id);
+  // Replaces inputs and controls as a whole (types as in SetInput).
+  absl::Status SetInputs(NodeId id, absl::Span<const Output> inputs, absl::Span<const NodeId> controls);
+  void SetDevice(NodeId id, absl::string_view device);
+  // Sets or replaces an attr. Re-checks the op's rules; types of the node may change with it.
+  absl::Status SetAttr(NodeId id, absl::string_view name, const AttrValue& value);
+  void RemoveAttr(NodeId id, absl::string_view name);
+  // ALREADY_EXISTS-like kNodeDuplicate when taken.
+  absl::Status Rename(NodeId id, absl::string_view name);
+  // `prefix`, or "prefix_1", "prefix_2", ...: a name that no node has.
+  std::string UniqueName(absl::string_view prefix) const;
+
+  // --- The rest of a GraphDef ------------------------------------------------------------------------------------
+  GraphVersions& versions() { return versions_; }
+  const GraphVersions& versions() const { return versions_; }
+  FunctionLibrary& library() { return library_; }
+  const FunctionLibrary& library() const { return library_; }
+  const std::shared_ptr<const OpRegistry>& ops() const { return ops_; }
+  // The schema that `op` has here (function or registry), or null.
+  const OpSchema* FindOp(absl::string_view op) const;
+  // Unknown fields of the GraphDef message, written back on export.
+  const std::string& unknown_fields() const { return unknown_fields_; }
+
+  // Where the node stood in its file: {index, first byte, one past the last byte}; -1 for nodes made here.
+  struct Place {
+    int64_t index = -1, byte_begin = -1, byte_end = -1;
+  };
+  Place place(NodeId id) const;
+  // The NodeDef bytes the node came from; empty for nodes made here. Names in it may be outdated by changes.
+  absl::string_view source_bytes(NodeId id) const { return {rec(id).source, rec(id).source_size}; }
+  // An error about this node, with op, name and place filled in.
+  absl::Status Locate(NodeId id, const absl::Status& status) const;
+
+  // Bytes held by this graph beside the source it was imported from.
+  size_t MemoryBytes() const;
+
+ private:
+  friend class GraphImporter;
+  friend class GraphExtractor;
+
+  // 72 bytes a node; see name_table.h for the names' index.
+  struct Record {
+    const char* name = nullptr;
+    const OpSchema* op = nullptr;          // Null for a removed node.
+    const Signature* signature = nullptr;
+    const char* source = nullptr;          // NodeDef bytes.
+    uint32_t name_size = 0;
+    uint32_t source_size = 0;
+    uint32_t device = 0;                   // Index in devices_.
+    uint32_t first_input = 0;              // In inputs_: data, then control.
+    uint32_t num_inputs = 0;
+    uint32_t num_controls = 0;
+    uint32_t input_capacity = 0;
+    uint32_t first_attr = 0;               // In attrs_.
+    uint32_t num_attrs = 0;
+    int32_t source_index = -1;
+  };
+  struct AttrRecord {
+    uint32_t name;  // Index in symbols.
+    uint32_t size;
+    const char* data;
+  };
+
+  Record& rec(NodeId id) { return nodes_[static_cast<size_t>(id.value())]; }
+  const Record& rec(NodeId id) const { return nodes_[static_cast<size_t>(id.value())]; }
+  absl::Status CheckEdge(NodeId id, int32_t i, Output source) const;
+  void StoreInputs(NodeId id, absl::Span<const Output> inputs, absl::Span<const NodeId> controls);
+  uint32_t InternDevice(absl::string_view device);
+  uint32_t InternSymbol(absl::string_view name);
+
+  std::shared_ptr<const OpRegistry> ops_;
+  FunctionLibrary library_;
+  std::shared_ptr<SignatureCache> signatures_;
+  std::vector<Record> nodes_;
+  size_t num_live_ = 0;
+  std::vector<Output> inputs_;
+  std::vector<AttrRecord> attrs_;
+  NameTable names_;
+  std::vector<absl::string_view> symbols_;
+  absl::flat_hash_map<absl::string_view, uint32_t> symbol_ids_;
+  std::vector<absl::string_view> devices_;
+  absl::flat_hash_map<absl::string_view, uint32_t> device_ids_;
+  StringArena arena_;
+  std::vector<std::shared_ptr<const void>> sources_;  // Keeps imported bytes alive.
+  const char* source_base_ = nullptr;                 // Start of the first source: byte offsets count from here.
+  GraphVersions versions_;
+  std::string unknown_fields_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_IR_GRAPH_H_

@@ -1,0 +1,238 @@
+#include "graph/ir/graph_importer.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status_macros.h"
+#include "graph/ir/topo_order.h"
+#include "graph/wire/packed_fields.h"
+#include "graph/wire/wire_reader.h"
+
+namespace sluice {
+
+GraphImporter::GraphImporter(Graph& graph, GraphSource source, const ImportOptions& options)
+    : graph_(graph),
+      source_(std::move(source)),
+      options_(options),
+      ops_(graph),
+      checker_(ops_, *graph.signatures_, options.limits) {}
+
+absl::StatusOr<ImportResult> GraphImporter::Run() {
+  SLUICE_RETURN_IF_ERROR(CheckSize());
+  Mark mark = MakeMark();
+  ImportResult result;
+  const auto import = [&]() -> absl::Status {
+    SLUICE_RETURN_IF_ERROR(Scan());
+    SLUICE_RETURN_IF_ERROR(PrepareOptions());
+    SLUICE_RETURN_IF_ERROR(AddNodes());
+    LinkInputs();
+    SLUICE_RETURN_IF_ERROR(errors_.Finish());
+    SLUICE_RETURN_IF_ERROR(CheckAcyclic(graph_));
+    return CollectResult(&result);
+  };
+  const absl::Status status = import();
+  if (status.ok()) return result;
+  Rollback(std::move(mark));
+  return source_.name.empty() ? status : WithFile(status, source_.name);
+}
+
+GraphImporter::Mark GraphImporter::MakeMark() const {
+  return Mark{graph_.nodes_.size(),   graph_.inputs_.size(), graph_.attrs_.size(),     graph_.num_live_,
+              graph_.sources_.size(), graph_.library_,       graph_.versions_,         graph_.unknown_fields_,
+              graph_.source_base_};
+}
+
+void GraphImporter::Rollback(Mark mark) {
+  for (size_t i = mark.nodes; i < graph_.nodes_.size(); ++i) {
+    const NodeId id(static_cast<int32_t>(i));
+    if (graph_.Contains(id)) graph_.names_.Erase(NameTable::Hash(graph_.name(id)), id.value());
+  }
+  graph_.nodes_.resize(mark.nodes);
+  graph_.inputs_.resize(mark.inputs);
+  graph_.attrs_.resize(mark.attrs);
+  graph_.sources_.resize(mark.sources);
+  graph_.num_live_ = mark.live;
+  graph_.library_ = std::move(mark.library);
+  graph_.versions_ = std::move(mark.versions);
+  graph_.unknown_fields_ = std::move(mark.unknown_fields);
+  graph_.source_base_ = mark.source_base;
+}
+
+absl::Status GraphImporter::CheckSize() const {
+  // Positions in the file are kept in 31 bits, whatever the host allows.
+  const int64_t limit = std::min<int64_t>(options_.limits.max_file_bytes, std::numeric_limits<int32_t>::max());
+  if (static_cast<int64_t>(source_.bytes.size()) <= limit) return absl::OkStatus();
+  return Error(ErrorCode::kLimitFileSize)
+      .Text(absl::StrCat("the graph has ", source_.bytes.size(), " bytes"))
+      .Limit("max_file_bytes", limit)
+      .Help("keep large constants in a checkpoint beside the graph");
+}
+
+absl::Status GraphImporter::Scan() {
+  constexpr uint32_t kNode = WireTag(1, WireType::kBytes), kLibrary = WireTag(2, WireType::kBytes),
+                     kVersions = WireTag(4, WireType::kBytes);
+  WireReader reader(source_.bytes);
+  while (reader.Next()) {
+    switch (reader.tag()) {
+      case kNode: ++num_nodes_; break;
+      case kLibrary: libraries_.emplace_back(reader.bytes(), reader.payload_offset()); break;
+      case kVersions: SLUICE_RETURN_IF_ERROR(ReadVersions(reader.bytes(), reader.payload_offset())); break;
+      default: absl::StrAppend(&unknown_fields_, reader.raw()); break;
+    }
+  }
+  if (!reader.ok()) return reader.status();
+  SLUICE_RETURN_IF_ERROR(CheckVersions(versions_));
+  if (num_nodes_ + graph_.id_limit() > std::min<int64_t>(options_.limits.max_nodes, (int64_t{1} << 31) - 2)) {
+    return Error(ErrorCode::kLimitNodes)
+        .Text(absl::StrCat("the graph has ", num_nodes_, " nodes"))
+        .Limit("max_nodes", options_.limits.max_nodes);
+  }
+  for (const auto& library : libraries_) SLUICE_RETURN_IF_ERROR(ReadLibrary(library.first, library.second));
+  return absl::OkStatus();
+}
+
+absl::Status GraphImporter::ReadVersions(absl::string_view bytes, size_t offset) {
+  WireReader reader(bytes, offset);
+  while (reader.Next()) {
+    if (reader.tag() == WireTag(1, WireType::kVarint)) versions_.producer = static_cast<int32_t>(reader.varint());
+    if (reader.tag() == WireTag(2, WireType::kVarint)) versions_.min_consumer = static_cast<int32_t>(reader.varint());
+    if (reader.field() == 3) {
+      SLUICE_RETURN_IF_ERROR(ForEachVarint(
+          reader, [&](uint64_t v) { versions_.bad_consumers.push_back(static_cast<int32_t>(v)); }));
+    }
+  }
+  return reader.status();
+}
+
+absl::Status GraphImporter::CheckVersions(const GraphVersions& versions) const {
+  if (versions.min_consumer > kGraphVersion) {
+    return Error(ErrorCode::kFileVersion)
+        .Text("the graph needs a newer reader")
+        .Found(absl::StrCat("min_consumer ", versions.min_consumer))
+        .Expected(absl::StrCat("at most ", kGraphVersion, ", which is ours"));
+  }
+  const auto& bad = versions.bad_consumers;
+  if (std::find(bad.begin(), bad.end(), kGraphVersion) != bad.end()) {
+    return Error(ErrorCode::kFileBadVersion).Text(absl::StrCat("the graph refuses readers of version ", kGraphVersion));
+  }
+  if (versions.producer < 0) {
+    return Error(ErrorCode::kFileVersion)
+        .Text("the graph has an impossible producer version")
+        .Found(absl::StrCat(versions.producer));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GraphImporter::ReadLibrary(absl::string_view bytes, size_t offset) {
+  std::shared_ptr<const void> owner = source_.owner;
+  WireReader reader(bytes, offset);
+  std::vector<std::pair<absl::string_view, absl::string_view>> gradients;
+  while (reader.Next()) {
+    if (reader.tag() == WireTag(1, WireType::kBytes)) {
+      absl::StatusOr<std::shared_ptr<const FunctionDefinition>> function = ParseFunctionDef(
+          owner, reader.bytes(), static_cast<int64_t>(reader.payload_offset()), options_.limits);
+      if (function.ok()) {
+        errors_.Add(graph_.library_.Add(*std::move(function)));
+      } else {
+        errors_.Add(function.status());
+      }
+    } else if (reader.tag() == WireTag(2, WireType::kBytes)) {
+      absl::string_view function, gradient;
+      WireReader entry = reader.Message();
+      while (entry.Next()) {
+        if (entry.tag() == WireTag(1, WireType::kBytes)) function = entry.bytes();
+        if (entry.tag() == WireTag(2, WireType::kBytes)) gradient = entry.bytes();
+      }
+      SLUICE_RETURN_IF_ERROR(entry.status());
+      errors_.Add(graph_.library_.AddGradient(function, gradient));
+    }
+  }
+  return reader.status();
+}
+
+absl::Status GraphImporter::PrepareOptions() {
+  first_new_ = graph_.id_limit();
+  const bool fresh = first_new_ == 0 && graph_.sources_.empty();
+  if (fresh) {
+    graph_.versions_ = versions_;
+    graph_.source_base_ = source_.bytes.data();
+  } else {
+    GraphVersions& merged = graph_.versions_;
+    merged.producer = std::min(merged.producer, versions_.producer);
+    merged.min_consumer = std::max(merged.min_consumer, versions_.min_consumer);
+    merged.bad_consumers.insert(merged.bad_consumers.end(), versions_.bad_consumers.begin(),
+                                versions_.bad_consumers.end());
+  }
+  producer_ = versions_.producer;
+  absl::StrAppend(&graph_.unknown_fields_, unknown_fields_);
+  if (source_.owner != nullptr) graph_.sources_.push_back(source_.owner);
+  if (!options_.prefix.empty()) {
+    std::string prefix = options_.prefix;
+    if (prefix.back() == '/') prefix.pop_back();
+    if (!IsValidNodeName(prefix, /*internal=*/true)) {
+      return Error(ErrorCode::kNodeName).Text(absl::StrCat("'", PrintableName(prefix), "' is no prefix of node names"));
+    }
+    prefix_ = absl::StrCat(options_.uniquify_prefix ? graph_.UniqueName(prefix) : prefix, "/");
+  }
+  for (const auto& mapping : options_.input_map) {
+    const TensorId from = ParseTensorId(mapping.first);
+    const absl::StatusOr<Output> to = graph_.FindOutput(mapping.second);
+    if (!to.ok()) return to.status();
+    if (from.is_control() != to->is_control()) {
+      return Error(ErrorCode::kInputSyntax)
+          .Text(absl::StrCat("input_map turns '", mapping.first, "' into '", mapping.second, "'"))
+          .Expected("data for data and control for control");
+    }
+    input_map_[{std::string(from.node), from.index}] = Mapped{*to};
+  }
+  for (const std::string& control : options_.control_dependencies) {
+    const NodeId id = graph_.Find(control);
+    if (!graph_.Contains(id)) {
+      return Error(ErrorCode::kInputUnknown).Text(absl::StrCat("there is no node '", PrintableName(control), "'"));
+    }
+    extra_controls_.push_back(id);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GraphImporter::Place(const absl::Status& status, int32_t index, absl::string_view node_bytes) const {
+  if (index >= 0 && static_cast<size_t>(index) < source_.node_places.size()) {
+    const auto& place = source_.node_places[static_cast<size_t>(index)];
+    return WithLine(WithPlace(status, index, -1, -1), place.first, place.second);
+  }
+  const int64_t begin = node_bytes.data() - source_.bytes.data();
+  return WithPlace(status, index, begin, begin + static_cast<int64_t>(node_bytes.size()));
+}
+
+absl::Status GraphImporter::PlaceOf(NodeId id, const absl::Status& status) const {
+  const absl::Status named = WithNode(status, graph_.name(id), graph_.op_name(id));
+  return Place(named, graph_.rec(id).source_index, graph_.source_bytes(id));
+}
+
+absl::Status GraphImporter::CollectResult(ImportResult* result) {
+  for (const std::string& wanted : options_.return_tensors) {
+    const TensorId id = ParseTensorId(wanted);
+    const Output output = Resolve(id);
+    if (!output.is_set() || (!output.is_control() && output.index >= graph_.num_outputs(output.node))) {
+      return Error(ErrorCode::kInputUnknown)
+          .Text(absl::StrCat("return tensor '", PrintableName(wanted), "' is not in the graph"));
+    }
+    result->return_tensors.push_back(output);
+  }
+  for (const std::string& wanted : options_.return_nodes) {
+    const Output output = Resolve(TensorId{wanted, kControlIndex});
+    if (!output.is_set()) {
+      return Error(ErrorCode::kInputUnknown)
+          .Text(absl::StrCat("return node '", PrintableName(wanted), "' is not in the graph"));
+    }
+    result->return_nodes.push_back(output.node);
+  }
+  for (const auto& mapping : options_.input_map) {
+    const TensorId from = ParseTensorId(mapping.first);
+    if (!input_map_[{std::string(from.node), from.index}].used) result->missing_unused_inputs.push_back(mapping.first);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sluice

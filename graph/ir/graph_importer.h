@@ -1,0 +1,123 @@
+#ifndef SLUICE_GRAPH_IR_GRAPH_IMPORTER_H_
+#define SLUICE_GRAPH_IR_GRAPH_IMPORTER_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "graph/base/error.h"
+#include "graph/ir/import.h"
+#include "graph/ir/node_check.h"
+#include "graph/ir/node_def.h"
+
+namespace sluice {
+
+// Note [Import]
+// Four passes over the bytes, none recursive, all linear:
+//  1. Scan: top-level fields; counts nodes, reads versions, collects functions.
+//  2. Nodes: takes each NodeDef apart, looks up its op, checks attrs, finds its signature, stores name and attr slices.
+//     Inputs are stored as {offset, length} of their text in the file, in the place where the edges will be.
+//  3. Inputs: resolves the texts to edges, in place, and checks slots and types.
+//  4. Order: refuses cycles that no NextIteration closes.
+// Errors are collected over a pass; a later pass runs only when the earlier ones found none, except that inputs are
+// checked for the nodes that were sound, so that one wrong op does not hide wrong edges elsewhere.
+//
+// Does one import into one graph. Borrows both; lives for the import.
+class GraphImporter {
+ public:
+  GraphImporter(Graph& graph, GraphSource source, const ImportOptions& options);
+
+  // On error the graph is as before.
+  absl::StatusOr<ImportResult> Run();
+
+ private:
+  // The ops of the graph imported into, functions included.
+  class GraphOps : public NodeChecker::Ops {
+   public:
+    explicit GraphOps(const Graph& graph) : graph_(graph) {}
+    const OpSchema* FindOp(absl::string_view op) const override { return graph_.FindOp(op); }
+    std::vector<std::string> NearOps(absl::string_view op) const override { return graph_.ops()->Nearest(op, 2); }
+
+   private:
+    const Graph& graph_;
+  };
+  // What to go back to on error.
+  struct Mark {
+    size_t nodes, inputs, attrs, live, sources;
+    FunctionLibrary library;
+    GraphVersions versions;
+    std::string unknown_fields;
+    const char* source_base;
+  };
+  // Where an endpoint named by the file leads in the graph imported into.
+  struct Mapped {
+    Output to;
+    bool used = false;
+  };
+
+  Mark MakeMark() const;
+  void Rollback(Mark mark);
+  absl::Status CheckSize() const;
+  absl::Status Scan();
+  absl::Status ReadVersions(absl::string_view bytes, size_t offset);
+  absl::Status CheckVersions(const GraphVersions& versions) const;
+  absl::Status ReadLibrary(absl::string_view bytes, size_t offset);
+  absl::Status PrepareOptions();
+
+  absl::Status AddNodes();
+  absl::Status AddNode(int32_t index);
+  // The name that node_ gets in the graph; kNodeName, kNodeDuplicate.
+  absl::StatusOr<absl::string_view> ImportedName();
+  bool IsMappedAway(const Signature& signature) const;
+  void StoreAttrs(Graph::Record* record);
+  absl::Status StoreInputTexts(const Signature& signature, Graph::Record* record);
+
+  void LinkInputs();
+  absl::Status LinkNode(NodeId id);
+  // Where `text` leads: an unset Output when nowhere.
+  Output Resolve(const TensorId& id);
+  bool IsBroken(const TensorId& id) const { return broken_.contains(id.node); }
+  // Whether `control` is new among the control inputs of `id` from `first` to `last` of the edge array.
+  bool IsNewControl(NodeId id, NodeId control, uint32_t first, uint32_t last);
+  absl::Status UnknownInput(int32_t position, absl::string_view text) const;
+  absl::Status CollectResult(ImportResult* result);
+
+  // Adds file, index and bytes (or line) of the node at `index` to an error.
+  absl::Status Place(const absl::Status& status, int32_t index, absl::string_view node_bytes) const;
+  absl::Status PlaceOf(NodeId id, const absl::Status& status) const;
+  absl::string_view Text(Output stored) const;
+
+  Graph& graph_;
+  GraphSource source_;
+  const ImportOptions& options_;
+  ErrorCollector errors_;
+  GraphOps ops_;
+  NodeChecker checker_;
+
+  // Of the scan.
+  int64_t num_nodes_ = 0;
+  GraphVersions versions_;
+  std::vector<std::pair<absl::string_view, size_t>> libraries_;  // Bytes and offset of each library field.
+  std::string unknown_fields_;
+  int32_t producer_ = 0;
+
+  // Of the nodes.
+  int32_t first_new_ = 0;  // Id of the first imported node.
+  NodeDefView node_;       // The one being read; its vectors are used again and again.
+  uint32_t last_device_ = 0;
+  std::vector<std::pair<absl::string_view, uint32_t>> recent_symbols_;  // Attr names seen last, and their numbers.
+  size_t next_symbol_ = 0;
+  std::string prefix_;     // With its '/'.
+  absl::flat_hash_map<std::string, std::string> renamed_;  // Names of the file that had to be made unique.
+  absl::flat_hash_map<std::pair<std::string, int32_t>, Mapped> input_map_;
+  std::vector<NodeId> extra_controls_;
+  std::vector<int32_t> control_marks_;  // By node: the last consumer that listed it as control input.
+  absl::flat_hash_set<absl::string_view> broken_;  // Names (as in the file) of nodes that were not sound.
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_IR_GRAPH_IMPORTER_H_

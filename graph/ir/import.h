@@ -1,0 +1,59 @@
+#ifndef SLUICE_GRAPH_IR_IMPORT_H_
+#define SLUICE_GRAPH_IR_IMPORT_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/base/limits.h"
+#include "graph/ir/graph.h"
+
+namespace sluice {
+
+// Bytes of a binary GraphDef and who keeps them alive.
+struct GraphSource {
+  absl::string_view bytes;
+  std::shared_ptr<const void> owner;  // Null: the bytes outlive the graph.
+  std::string name;                   // For messages: a file name, or empty.
+  // For graphs that came from text: line and column (from 1) of each node, in order.
+  std::vector<std::pair<int32_t, int32_t>> node_places;
+
+  // A source that owns a copy of `bytes`.
+  static GraphSource Copy(absl::string_view bytes, std::string name = "");
+};
+
+struct ImportOptions {
+  LoadLimits limits;
+  std::shared_ptr<const OpRegistry> ops;  // Null: the caller must go through graph/ops' default, see load.h.
+  // Ops that only rewrites may make (_Arg, _Retval, _Send, ...) are accepted.
+  bool allow_internal_ops = false;
+  // Names of imported nodes get "prefix/" in front.
+  std::string prefix;
+  // Endpoints of the file that are replaced by endpoints of the graph imported into ("^a" maps a control input).
+  std::vector<std::pair<std::string, std::string>> input_map;
+  bool skip_mapped_nodes = false;     // Nodes all of whose outputs are mapped are not imported.
+  bool uniquify_names = false;        // A taken name gets "_1", ... instead of an error.
+  bool uniquify_prefix = false;       // The same for the prefix as a whole.
+  std::vector<std::string> control_dependencies;  // Nodes of the graph that imported roots wait for.
+  std::vector<std::string> return_tensors, return_nodes;  // Endpoints and nodes wanted in ImportResult.
+  std::string default_device;         // For nodes without one.
+};
+
+struct ImportResult {
+  std::vector<Output> return_tensors;
+  std::vector<NodeId> return_nodes;
+  std::vector<std::string> missing_unused_inputs;  // Keys of input_map that no node used.
+};
+
+// Reads a binary GraphDef straight from the wire: every rule of reference 6.1 and 6.2, all errors (up to 50) at once,
+// linear in time and memory, never recursive. See Note [Import].
+absl::StatusOr<Graph> ImportGraph(GraphSource source, const ImportOptions& options);
+
+// Adds the nodes and functions of a GraphDef to `graph`. On error `graph` is as before.
+absl::StatusOr<ImportResult> ImportInto(Graph& graph, GraphSource source, const ImportOptions& options);
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_IR_IMPORT_H_

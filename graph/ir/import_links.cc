@@ -1,0 +1,118 @@
+// Third pass of the import: inputs become edges. See Note [Import].
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/ir/graph_importer.h"
+
+namespace sluice {
+
+void GraphImporter::LinkInputs() {
+  for (int32_t i = first_new_; i < graph_.id_limit() && !errors_.full(); ++i) {
+    const absl::Status status = LinkNode(NodeId(i));
+    if (!status.ok()) errors_.Add(PlaceOf(NodeId(i), status));
+  }
+}
+
+absl::string_view GraphImporter::Text(Output stored) const {
+  return source_.bytes.substr(static_cast<size_t>(stored.node.value()), static_cast<size_t>(stored.index));
+}
+
+Output GraphImporter::Resolve(const TensorId& id) {
+  if (!input_map_.empty()) {
+    const auto mapped = input_map_.find({std::string(id.node), id.index});
+    if (mapped != input_map_.end()) {
+      mapped->second.used = true;
+      return mapped->second.to;
+    }
+  }
+  NodeId node;
+  const auto renamed = renamed_.empty() ? renamed_.end() : renamed_.find(id.node);
+  if (renamed != renamed_.end()) {
+    node = graph_.Find(renamed->second);
+  } else {
+    node = prefix_.empty() ? graph_.Find(id.node) : graph_.Find(absl::StrCat(prefix_, id.node));
+  }
+  // Only what came with the file: other nodes of the graph are reached through the map.
+  if (!graph_.Contains(node) || node.value() < first_new_) return Output{NodeId(-1), 0};
+  return Output{node, id.index};
+}
+
+bool GraphImporter::IsNewControl(NodeId id, NodeId control, uint32_t first, uint32_t last) {
+  constexpr uint32_t kFew = 8;
+  if (last - first < kFew) {
+    for (uint32_t i = first; i < last; ++i) {
+      if (graph_.inputs_[i].node == control) return false;
+    }
+    return true;
+  }
+  if (control_marks_.empty()) control_marks_.assign(static_cast<size_t>(graph_.id_limit()), -1);
+  if (last - first == kFew) {  // From now on marks answer: mark what is there.
+    for (uint32_t i = first; i < last; ++i) {
+      control_marks_[static_cast<size_t>(graph_.inputs_[i].node.value())] = id.value();
+    }
+  }
+  int32_t& mark = control_marks_[static_cast<size_t>(control.value())];
+  if (mark == id.value()) return false;
+  mark = id.value();
+  return true;
+}
+
+absl::Status GraphImporter::UnknownInput(int32_t position, absl::string_view text) const {
+  const bool control = !text.empty() && text.front() == '^';
+  const absl::string_view name = control ? text.substr(1) : text;
+  const size_t colon = name.rfind(':');
+  const bool odd = name.empty() || colon == 0 || (control && colon != absl::string_view::npos) ||
+                   (colon != absl::string_view::npos && !IsValidNodeName(name.substr(0, colon), true)) ||
+                   (colon == absl::string_view::npos && !IsValidNodeName(name, true));
+  if (odd) {
+    return Error(ErrorCode::kInputSyntax)
+        .Input(position, text)
+        .Text("is not the name of an input")
+        .Expected("'node', 'node:slot' or '^node'");
+  }
+  return Error(ErrorCode::kInputUnknown).Input(position, text).Text("names a node that is not there");
+}
+
+absl::Status GraphImporter::LinkNode(NodeId id) {
+  const Graph::Record& record = graph_.rec(id);
+  const uint32_t begin = record.first_input;
+  const uint32_t data_end = begin + record.num_inputs;
+  const uint32_t end = data_end + record.num_controls;
+  uint32_t next = begin;  // Where the next edge goes: repeated control inputs close up.
+  absl::Status first_error;
+  for (uint32_t i = begin; i < end; ++i) {
+    const absl::string_view text = Text(graph_.inputs_[i]);
+    const int32_t position = static_cast<int32_t>(i - begin);
+    const TensorId parsed = ParseTensorId(text);
+    const Output source = Resolve(parsed);
+    graph_.inputs_[next] = source;
+    absl::Status status;
+    if (!source.is_set()) {
+      if (!IsBroken(parsed)) status = UnknownInput(position, text);
+    } else if (i < data_end) {
+      if (source.index >= graph_.num_outputs(source.node)) {
+        status = Error(ErrorCode::kInputSlot)
+                     .Input(position, text)
+                     .Text("names an output that is not there")
+                     .Found(absl::StrCat("slot ", source.index))
+                     .Expected(absl::StrCat("a slot below ", graph_.num_outputs(source.node)));
+      } else {
+        status = graph_.CheckEdge(id, position, source);
+      }
+    } else if (!IsNewControl(id, source.node, data_end, next)) {
+      continue;
+    }
+    if (!status.ok() && first_error.ok()) first_error = status;
+    ++next;
+  }
+  graph_.rec(id).num_controls = next - data_end;
+  if (next == begin && !extra_controls_.empty()) {
+    for (NodeId control : extra_controls_) graph_.AddControl(id, control);
+  }
+  return first_error;
+}
+
+}  // namespace sluice

@@ -1,0 +1,175 @@
+// Second pass of the import: nodes. See Note [Import].
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/ir/graph_importer.h"
+#include "graph/placement/device_name.h"
+#include "graph/wire/wire_reader.h"
+
+namespace sluice {
+namespace {
+
+// Whether the bytes themselves are damaged: then what follows them means nothing.
+bool IsDamage(const absl::Status& status) {
+  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
+  return info && (info->code == ErrorCode::kFileWire || info->code == ErrorCode::kFileTruncated);
+}
+
+}  // namespace
+
+absl::Status GraphImporter::AddNodes() {
+  const size_t count = static_cast<size_t>(num_nodes_);
+  if (first_new_ == 0) graph_.nodes_.reserve(count);
+  graph_.names_.Reserve(graph_.num_live_ + count);
+  WireReader reader(source_.bytes);
+  int32_t index = 0;
+  while (reader.Next()) {
+    if (reader.tag() != WireTag(1, WireType::kBytes)) continue;
+    absl::Status status = ParseNodeDefInto(reader.bytes(), static_cast<int64_t>(reader.payload_offset()),
+                                           options_.limits, &node_);
+    if (status.ok()) {
+      status = AddNode(index);
+    } else if (IsDamage(status)) {
+      return Place(status, index, reader.bytes());
+    }
+    if (!status.ok()) {
+      broken_.insert(node_.name);
+      errors_.Add(Place(WithNode(status, node_.name, node_.op), index, reader.bytes()));
+    }
+    ++index;
+  }
+  if (graph_.attrs_.capacity() > graph_.attrs_.size() * 5 / 4) graph_.attrs_.shrink_to_fit();
+  if (graph_.inputs_.capacity() > graph_.inputs_.size() * 5 / 4) graph_.inputs_.shrink_to_fit();
+  return absl::OkStatus();
+}
+
+absl::Status GraphImporter::AddNode(int32_t index) {
+  SLUICE_ASSIGN_OR_RETURN(const absl::string_view name, ImportedName());
+  NodeChecker::OpEntry* const entry = checker_.Find(node_.op);
+  if (entry == nullptr) return checker_.UnknownOp(node_.name, node_.op);
+  if (!options_.allow_internal_ops && IsCallFrameOp(node_.op)) {
+    return Error(ErrorCode::kOpInternal).Text("is an op that only function calls may hold");
+  }
+  SLUICE_ASSIGN_OR_RETURN(const Signature* const signature, checker_.Check(*entry, node_.attrs, producer_));
+  if (IsMappedAway(*signature)) return absl::OkStatus();
+
+  Graph::Record record;
+  record.name = name.data();
+  record.name_size = static_cast<uint32_t>(name.size());
+  record.op = entry->schema;
+  record.signature = signature;
+  record.source = node_.bytes.data();
+  record.source_size = static_cast<uint32_t>(node_.bytes.size());
+  record.source_index = index;
+  const absl::string_view device = node_.device.empty() ? options_.default_device : node_.device;
+  if (graph_.devices_[last_device_] != device) {
+    const bool known = graph_.device_ids_.contains(device);
+    if (!known && !IsValidDeviceSpec(device)) {
+      return Error(ErrorCode::kDeviceName)
+          .Text(absl::StrCat("asks for the device '", PrintableName(device), "', which is no device name"));
+    }
+    last_device_ = graph_.InternDevice(device);
+  }
+  record.device = last_device_;
+  SLUICE_RETURN_IF_ERROR(StoreInputTexts(*signature, &record));
+  StoreAttrs(&record);
+  graph_.names_.Insert(NameTable::Hash(name), graph_.id_limit());
+  graph_.nodes_.push_back(record);
+  ++graph_.num_live_;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<absl::string_view> GraphImporter::ImportedName() {
+  if (!IsValidNodeName(node_.name, /*internal=*/true)) {
+    return Error(ErrorCode::kNodeName)
+        .Text(node_.name.empty() ? "has no name" : "has a name that no node can have")
+        .Expected("a letter, digit or '.', then letters, digits and _ . - / >");
+  }
+  absl::string_view name = node_.name;
+  if (!prefix_.empty()) name = graph_.arena_.Store(absl::StrCat(prefix_, name));
+  const NodeId taken = graph_.Find(name);
+  const bool repeated = graph_.Contains(taken) && taken.value() >= first_new_;
+  if (repeated || (graph_.Contains(taken) && !options_.uniquify_names)) {
+    const Graph::Place first = graph_.place(taken);
+    return Error(ErrorCode::kNodeDuplicate)
+        .Text("has the name of another node")
+        .Found(absl::StrCat("node ", first.index, " (", graph_.op_name(taken), ") of the same name"));
+  }
+  if (graph_.Contains(taken)) {
+    const std::string unique = graph_.UniqueName(name);
+    name = graph_.arena_.Store(unique);
+    renamed_[std::string(node_.name)] = unique;
+  }
+  return name;
+}
+
+bool GraphImporter::IsMappedAway(const Signature& signature) const {
+  if (!options_.skip_mapped_nodes || input_map_.empty()) return false;
+  const std::string name(node_.name);
+  for (size_t i = 0; i < signature.outputs.size(); ++i) {
+    if (!input_map_.contains({name, static_cast<int32_t>(i)})) return false;
+  }
+  return !signature.outputs.empty();
+}
+
+void GraphImporter::StoreAttrs(Graph::Record* record) {
+  record->first_attr = static_cast<uint32_t>(graph_.attrs_.size());
+  record->num_attrs = static_cast<uint32_t>(node_.attrs.size());
+  for (const NamedAttr& attr : node_.attrs) {
+    uint32_t symbol = 0;
+    bool known = false;
+    for (const auto& seen : recent_symbols_) {
+      if (seen.first != attr.name) continue;
+      symbol = seen.second;
+      known = true;
+      break;
+    }
+    if (!known) {
+      symbol = graph_.InternSymbol(attr.name);
+      if (recent_symbols_.size() < 8) {
+        recent_symbols_.emplace_back(graph_.symbols_[symbol], symbol);
+      } else {
+        recent_symbols_[next_symbol_++ % 8] = {graph_.symbols_[symbol], symbol};
+      }
+    }
+    const absl::string_view value = attr.value.bytes();
+    graph_.attrs_.push_back({symbol, static_cast<uint32_t>(value.size()), value.data()});
+  }
+}
+
+absl::Status GraphImporter::StoreInputTexts(const Signature& signature, Graph::Record* record) {
+  size_t num_data = 0;
+  bool control_seen = false;
+  for (size_t i = 0; i < node_.inputs.size(); ++i) {
+    const absl::string_view text = node_.inputs[i];
+    const bool control = !text.empty() && text.front() == '^';
+    if (!control && control_seen) {
+      return Error(ErrorCode::kInputOrder)
+          .Input(static_cast<int32_t>(i), text)
+          .Text("stands behind a control input")
+          .Expected("control inputs last");
+    }
+    control_seen = control_seen || control;
+    if (!control) ++num_data;
+  }
+  if (num_data != signature.inputs.size()) {
+    return Error(ErrorCode::kInputCount)
+        .Text("has the wrong number of inputs")
+        .Found(absl::StrCat(num_data))
+        .Expected(absl::StrCat(signature.inputs.size()));
+  }
+  record->first_input = static_cast<uint32_t>(graph_.inputs_.size());
+  record->num_inputs = static_cast<uint32_t>(num_data);
+  record->num_controls = static_cast<uint32_t>(node_.inputs.size() - num_data);
+  record->input_capacity = static_cast<uint32_t>(node_.inputs.size());
+  for (absl::string_view text : node_.inputs) {
+    graph_.inputs_.push_back(Output{NodeId(static_cast<int32_t>(text.data() - source_.bytes.data())),
+                                    static_cast<int32_t>(text.size())});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sluice

@@ -1,0 +1,58 @@
+#ifndef SLUICE_GRAPH_IR_NAME_TABLE_H_
+#define SLUICE_GRAPH_IR_NAME_TABLE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace sluice {
+
+// An index from names to numbers that does not hold the names: whoever asks says what the name of a number is.
+// Open addressing, 8 bytes a slot, at most 2/3 full: about 16 bytes a node at a million nodes.
+// A value type. Not thread-safe.
+class NameTable {
+ public:
+  static uint32_t Hash(absl::string_view name);
+
+  // Makes room for `count` names in all.
+  void Reserve(size_t count);
+
+  // The number stored for `name`, or -1. `name_of(number)` gives the name of a stored number.
+  template <typename NameOf>
+  int32_t Find(absl::string_view name, uint32_t hash, const NameOf& name_of) const {
+    if (slots_.empty()) return -1;
+    for (size_t i = hash & mask_;; i = (i + 1) & mask_) {
+      const Slot& slot = slots_[i];
+      if (slot.number == kEmpty) return -1;
+      if (slot.number >= 0 && slot.hash == hash && name_of(slot.number) == name) return slot.number;
+    }
+  }
+  // Stores `number`. REQUIRES: the name is not there.
+  void Insert(uint32_t hash, int32_t number);
+  // Forgets `number`, stored under `hash`.
+  void Erase(uint32_t hash, int32_t number);
+  // Fetches the slot of `hash` into the cache, for a Find soon.
+  void Prefetch(uint32_t hash) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & mask_]);
+  }
+  size_t bytes() const { return slots_.capacity() * sizeof(Slot); }
+
+ private:
+  static constexpr int32_t kEmpty = -1;
+  static constexpr int32_t kErased = -2;
+  struct Slot {
+    uint32_t hash = 0;
+    int32_t number = kEmpty;
+  };
+  void Rehash(size_t capacity);
+
+  std::vector<Slot> slots_;
+  size_t mask_ = 0;
+  size_t used_ = 0;  // Slots that are not empty, erased ones included.
+  size_t live_ = 0;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_IR_NAME_TABLE_H_

@@ -1,0 +1,55 @@
+#ifndef SLUICE_GRAPH_IR_SIGNATURE_H_
+#define SLUICE_GRAPH_IR_SIGNATURE_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "graph/base/limits.h"
+#include "graph/base/mutex.h"
+#include "graph/ir/attr.h"
+#include "graph/ir/op_schema.h"
+
+namespace sluice {
+
+// What an op's arguments are once its type, number and list attrs are known. Immutable, shared by all nodes alike.
+struct Signature {
+  std::vector<DType> inputs;   // References as RefType.
+  std::vector<DType> outputs;
+  // First input (output) of each argument of the schema, plus the end: argument i is [start[i], start[i+1]).
+  std::vector<int32_t> input_starts;
+  std::vector<int32_t> output_starts;
+};
+
+// Finds an attr by name: the node's own, else the schema's default; false when there is neither.
+using AttrFinder = absl::FunctionRef<bool(absl::string_view name, AttrView* value)>;
+
+// The signature of `op` under `attrs`. kAttrMissing, kAttrKind, kAttrValue (number attrs below 0, above `max_args`,
+// types that are no dtype) otherwise; the caller adds node and op.
+absl::StatusOr<Signature> ComputeSignature(const OpSchema& op, AttrFinder attrs, int64_t max_args);
+
+// Checks one attr against its spec: kind, minimum, allowed values, valid dtypes, sound shapes and tensors of lists too.
+// kAttrKind / kAttrValue naming the attr; the caller adds node and op.
+absl::Status CheckAttr(const AttrSpec& spec, AttrView value, const LoadLimits& limits);
+
+// Signatures by op and the encoded attrs that determine them; pointers stay valid as long as the cache.
+// Thread-safe. Shared by a graph and its copies.
+class SignatureCache {
+ public:
+  // As ComputeSignature, remembered.
+  absl::StatusOr<const Signature*> Get(const OpSchema& op, AttrFinder attrs, int64_t max_args);
+
+ private:
+  Mutex mu_;
+  absl::flat_hash_map<std::pair<const OpSchema*, std::string>, std::unique_ptr<const Signature>> entries_
+      ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_IR_SIGNATURE_H_

@@ -1,0 +1,37 @@
+#include "graph/ir/tensor_id.h"
+
+#include <limits>
+
+#include "absl/strings/ascii.h"
+
+namespace sluice {
+
+TensorId ParseTensorId(absl::string_view text) {
+  if (!text.empty() && text.front() == '^') return {text.substr(1), kControlIndex};
+  // Digits from the end up to a ':'; without one (or with a number that is too large) all of it is the name.
+  int64_t index = 0, scale = 1;
+  for (size_t at = text.size(); at-- > 0;) {
+    const char c = text[at];
+    if (c == ':' && at > 0 && at + 1 < text.size()) return {text.substr(0, at), static_cast<int32_t>(index)};
+    if (!absl::ascii_isdigit(static_cast<unsigned char>(c)) || scale > 1'000'000'000) break;
+    index += (c - '0') * scale;
+    scale *= 10;
+    if (index > std::numeric_limits<int32_t>::max()) break;
+  }
+  return {text, 0};
+}
+
+bool IsValidNodeName(absl::string_view name, bool internal) {
+  if (name.empty()) return false;
+  const auto is_first = [internal](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '.' || (internal && c == '_');
+  };
+  if (!is_first(static_cast<unsigned char>(name.front()))) return false;
+  for (char c : name.substr(1)) {
+    const unsigned char u = static_cast<unsigned char>(c);
+    if (!absl::ascii_isalnum(u) && c != '_' && c != '.' && c != '-' && c != '/' && c != '>') return false;
+  }
+  return true;
+}
+
+}  // namespace sluice
