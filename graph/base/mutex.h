@@ -17,7 +17,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__) || defined(SLUICE_TSAN)  // The latter by --config=tsan.
 #define SLUICE_STANDARD_MUTEX_ 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
