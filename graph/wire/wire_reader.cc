@@ -124,13 +124,26 @@ absl::Status WireReader::status() const {
           .AtByte(at)
           .Text(absl::StrCat("the field at byte ", at, " runs past the end of its message at byte ",
                              base_offset_ + static_cast<size_t>(end_ - begin_)));
-    case Fault::kVarint: text = "a varint longer than 10 bytes"; break;
-    case Fault::kTag: text = "a field tag outside the legal range"; break;
-    case Fault::kWireType: text = "a wire type that does not exist (6 or 7)"; break;
-    case Fault::kLength: text = "a length prefix beyond 2^31 - 1"; break;
-    case Fault::kEndGroup: text = "an end-group tag that closes no open group"; break;
-    case Fault::kGroupDepth: text = "unknown groups nested deeper than 100"; break;
-    case Fault::kNone: break;
+    case Fault::kVarint:
+      text = "a varint longer than 10 bytes";
+      break;
+    case Fault::kTag:
+      text = "a field tag outside the legal range";
+      break;
+    case Fault::kWireType:
+      text = "a wire type that does not exist (6 or 7)";
+      break;
+    case Fault::kLength:
+      text = "a length prefix beyond 2^31 - 1";
+      break;
+    case Fault::kEndGroup:
+      text = "an end-group tag that closes no open group";
+      break;
+    case Fault::kGroupDepth:
+      text = "unknown groups nested deeper than 100";
+      break;
+    case Fault::kNone:
+      break;
   }
   return Error(ErrorCode::kFileWire).AtByte(at).Text(absl::StrCat("not protobuf: ", text, " at byte ", at));
 }

@@ -39,7 +39,10 @@ class WireReader {
 
   // `base_offset` is where `bytes` begins in the file: offsets and errors count from the file's start.
   explicit WireReader(absl::string_view bytes, size_t base_offset = 0)
-      : begin_(bytes.data()), ptr_(bytes.data()), end_(bytes.data() + bytes.size()), field_begin_(bytes.data()),
+      : begin_(bytes.data()),
+        ptr_(bytes.data()),
+        end_(bytes.data() + bytes.size()),
+        field_begin_(bytes.data()),
         base_offset_(base_offset) {}
 
   // Advances to the next field. False at the end and at the first error.

@@ -4,8 +4,8 @@
 #include <random>
 #include <string>
 
-#include "google/protobuf/empty.pb.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/empty.pb.h"
 #include "graph/base/error.h"
 #include "graph/wire/wire_writer.h"
 #include "gtest/gtest.h"
@@ -92,9 +92,9 @@ TEST(WireReaderTest, RawFieldsPutTogetherAreTheMessage) {
 TEST(WireReaderTest, OffsetsCountFromTheBaseThroughNestedMessages) {
   std::string out;
   WireWriter writer(&out);
-  writer.Int(1, 300);                         // Bytes 0 to 2.
+  writer.Int(1, 300);                          // Bytes 0 to 2.
   const size_t mark = writer.BeginMessage(2);  // Tag at 3, length at 4.
-  writer.Bytes(1, "abc");                     // Tag at 5, text at 7.
+  writer.Bytes(1, "abc");                      // Tag at 5, text at 7.
   writer.EndMessage(mark);
   WireReader reader(out, 1000);
   ASSERT_TRUE(reader.Next() && reader.Next());
@@ -140,7 +140,8 @@ TEST(WireReaderTest, MalformedBytesAreRefusedWithTheirOffset) {
       {"length prefix beyond everything", Bytes({0x0a, 0xf0, 0xff, 0xff, 0xff, 0x0f}), ErrorCode::kFileWire, 0},
       {"length of 1 GiB", Bytes({0x0a, 0x80, 0x80, 0x80, 0x80, 0x04, 0x00}), ErrorCode::kFileTruncated, 0},
       {"length in 6 bytes", Bytes({0x0a, 0x81, 0x80, 0x80, 0x80, 0x80, 0x00, 'a'}), ErrorCode::kFileWire, 0},
-      {"varint of 11 bytes", Bytes({0x08, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}), ErrorCode::kFileWire, 1},
+      {"varint of 11 bytes", Bytes({0x08, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}), ErrorCode::kFileWire,
+       1},
       {"field number 0", Bytes({0x02, 0x00}), ErrorCode::kFileWire, 0},
       {"tag 0", Bytes({0x08, 0x01, 0x00}), ErrorCode::kFileWire, 2},
       {"wire type 6", Bytes({0x0e, 0x00}), ErrorCode::kFileWire, 0},

@@ -1,0 +1,113 @@
+#include "graph/ops/op_table.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "graph/base/error.h"
+#include "graph/ir/op_schema_builder.h"
+#include "graph/ops/tensorflow_ops.h"
+
+namespace sluice {
+namespace {
+
+absl::string_view NameOf(absl::string_view line) { return line.substr(0, line.find('\t')); }
+
+void SetFlags(absl::string_view flags, OpSchemaBuilder* builder) {
+  for (const char flag : flags) {
+    switch (flag) {
+      case 's':
+        builder->Stateful();
+        break;
+      case 'c':
+        builder->Commutative();
+        break;
+      case 'a':
+        builder->Aggregate();
+        break;
+      case 'u':
+        builder->AllowsUninitializedInput();
+        break;
+      case 'd':
+        builder->DistributedCommunication();
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+absl::StatusOr<OpSchema> ParseLine(absl::string_view line) {
+  OpSchemaBuilder builder(NameOf(line));
+  line.remove_prefix(NameOf(line).size());
+  for (absl::string_view field : absl::StrSplit(line, '\t', absl::SkipEmpty())) {
+    const char kind = field[0];
+    field.remove_prefix(1);
+    switch (kind) {
+      case '<':
+        builder.Input(field);
+        break;
+      case '>':
+        builder.Output(field);
+        break;
+      case '@':
+        builder.Attr(field);
+        break;
+      case '!':
+        SetFlags(field, &builder);
+        break;
+      case '~': {
+        const size_t blank = field.find(' ');
+        int32_t version = 0;
+        if (blank == absl::string_view::npos || !absl::SimpleAtoi(field.substr(0, blank), &version)) {
+          return Error(ErrorCode::kOpSchema).Text(absl::StrCat("op table: deprecation '", field, "' is malformed"));
+        }
+        builder.Deprecated(version, field.substr(blank + 1));
+        break;
+      }
+      default:
+        return Error(ErrorCode::kOpSchema).Text(absl::StrCat("op table: field '", field, "' is of no known kind"));
+    }
+  }
+  return builder.Build();
+}
+
+}  // namespace
+
+absl::string_view OpTextTable::LineAt(size_t position) const {
+  const size_t before = position == 0 ? absl::string_view::npos : text_.rfind('\n', position - 1);
+  const size_t begin = before == absl::string_view::npos ? 0 : before + 1;
+  return text_.substr(begin, text_.find('\n', begin) - begin);
+}
+
+absl::StatusOr<OpSchema> OpTextTable::Find(absl::string_view name) const {
+  // Between `low` and `high` lie whole lines, the one sought among them if it is there at all.
+  size_t low = 0;
+  size_t high = text_.size();
+  while (low < high) {
+    const absl::string_view line = LineAt(low + (high - low) / 2);
+    const int order = NameOf(line).compare(name);
+    if (order == 0) return ParseLine(line);
+    const size_t begin = static_cast<size_t>(line.data() - text_.data());
+    if (order < 0) {
+      low = begin + line.size() + 1;
+    } else {
+      high = begin;
+    }
+  }
+  return absl::NotFoundError(name);
+}
+
+void OpTextTable::ForEachName(absl::FunctionRef<void(absl::string_view)> fn) const {
+  for (const absl::string_view line : absl::StrSplit(text_, '\n', absl::SkipEmpty())) fn(NameOf(line));
+}
+
+const OpRegistry& BuiltinOps() {
+  // Never destroyed: graphs in static storage may outlive every function-local object.
+  static const OpTextTable* const table = std::make_unique<OpTextTable>(TensorFlowOpsText()).release();
+  static const OpRegistry* const registry = std::make_unique<OpRegistry>(table).release();
+  return *registry;
+}
+
+std::shared_ptr<OpRegistry> NewOpRegistry() { return std::make_shared<OpRegistry>(&BuiltinOps()); }
+
+}  // namespace sluice

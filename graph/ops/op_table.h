@@ -1,0 +1,47 @@
+#ifndef SLUICE_GRAPH_OPS_OP_TABLE_H_
+#define SLUICE_GRAPH_OPS_OP_TABLE_H_
+
+// The ops that TensorFlow 2.19 registers, internal ones included.
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/ir/op_registry.h"
+
+namespace sluice {
+
+// A table of ops as text: one line an op, lines in ascending byte order of the names. A line is the name and then
+// fields, each behind a tab and told apart by the first character:
+//
+//   <spec   an input        @spec   an attr; specs as in graph/ir/op_schema_builder.h
+//   >spec   an output       !flags  s stateful, c commutative, a aggregate, u allows uninitialized input,
+//   ~N why  deprecated at N         d communicates with other devices
+//
+// Looking an op up is a binary search over the text: nothing is built, nothing is parsed but the one line.
+// Borrows the text, which must outlive it. Thread-safe, immutable.
+class OpTextTable : public OpTable {
+ public:
+  explicit OpTextTable(absl::string_view text) : text_(text) {}
+
+  absl::StatusOr<OpSchema> Find(absl::string_view name) const override;
+  void ForEachName(absl::FunctionRef<void(absl::string_view)> fn) const override;
+
+ private:
+  // The line that holds the byte at `position`, without its end.
+  absl::string_view LineAt(size_t position) const;
+
+  const absl::string_view text_;
+};
+
+// The ops of TensorFlow 2.19. One object for the whole process; nobody can add to it.
+const OpRegistry& BuiltinOps();
+
+// BuiltinOps() to which a host program can add its own.
+std::shared_ptr<OpRegistry> NewOpRegistry();
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_OPS_OP_TABLE_H_
