@@ -120,7 +120,9 @@ TEST(OpSchemaTest, DamagedBytesAreRefusedAtEveryLength) {
   const std::string bytes = OpDefWith(ArgBytes(4, "T"), AttrSpecBytes("T", "type").Sub(3, graph_bytes::TypeAttr(1)));
   for (size_t size = 0; size < bytes.size(); ++size) {
     const auto parsed = ParseOpDef(absl::string_view(bytes).substr(0, size));
-    if (!parsed.ok()) EXPECT_THAT(parsed, StatusIs(absl::StatusCode::kInvalidArgument)) << size;
+    if (!parsed.ok()) {
+      EXPECT_THAT(parsed, StatusIs(absl::StatusCode::kInvalidArgument)) << size;
+    }
   }
   EXPECT_THAT(ParseOpDef(absl::string_view(bytes).substr(0, bytes.size() - 1), 100),
               IsError(ErrorCode::kFileTruncated));
