@@ -1,0 +1,70 @@
+#include "graph/ir/extract.h"
+
+namespace sluice {
+
+// Has access to Graph's records. Lives for one call.
+class GraphExtractor {
+ public:
+  GraphExtractor(const Graph& from, std::vector<NodeId>& new_ids)
+      : from_(from), to_(from.ops_), new_ids_(new_ids) {}
+
+  Graph Run(absl::Span<const NodeId> nodes) {
+    CopyTables();
+    new_ids_.assign(from_.nodes_.size(), NodeId());
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      new_ids_[static_cast<size_t>(nodes[i].value())] = NodeId(static_cast<int32_t>(i));
+    }
+    to_.nodes_.reserve(nodes.size());
+    to_.names_.Reserve(nodes.size());
+    for (NodeId id : nodes) CopyNode(from_.rec(id));
+    to_.num_live_ = nodes.size();
+    return std::move(to_);
+  }
+
+ private:
+  // What nodes refer to by number or by pointer.
+  void CopyTables() {
+    to_.library_ = from_.library_;
+    to_.signatures_ = from_.signatures_;
+    to_.symbols_ = from_.symbols_;
+    to_.symbol_ids_ = from_.symbol_ids_;
+    to_.devices_ = from_.devices_;
+    to_.device_ids_ = from_.device_ids_;
+    to_.arena_ = from_.arena_;
+    to_.sources_ = from_.sources_;
+    to_.source_base_ = from_.source_base_;
+    to_.versions_ = from_.versions_;
+    to_.unknown_fields_ = from_.unknown_fields_;
+  }
+
+  void CopyNode(const Graph::Record& old) {
+    Graph::Record record = old;
+    record.first_input = static_cast<uint32_t>(to_.inputs_.size());
+    record.num_controls = 0;
+    for (uint32_t i = 0; i < old.num_inputs + old.num_controls; ++i) {
+      Output input = from_.inputs_[old.first_input + i];
+      input.node = input.is_set() ? new_ids_[static_cast<size_t>(input.node.value())] : NodeId();
+      if (i >= old.num_inputs) {
+        if (!input.is_set()) continue;
+        ++record.num_controls;
+      }
+      to_.inputs_.push_back(input);
+    }
+    record.input_capacity = record.num_inputs + record.num_controls;
+    record.first_attr = static_cast<uint32_t>(to_.attrs_.size());
+    const auto attrs = from_.attrs_.begin() + old.first_attr;
+    to_.attrs_.insert(to_.attrs_.end(), attrs, attrs + old.num_attrs);
+    to_.names_.Insert(NameTable::Hash({old.name, old.name_size}), static_cast<int32_t>(to_.nodes_.size()));
+    to_.nodes_.push_back(record);
+  }
+
+  const Graph& from_;
+  Graph to_;
+  std::vector<NodeId>& new_ids_;
+};
+
+Graph ExtractNodes(const Graph& graph, absl::Span<const NodeId> nodes, std::vector<NodeId>* new_ids) {
+  return GraphExtractor(graph, *new_ids).Run(nodes);
+}
+
+}  // namespace sluice
