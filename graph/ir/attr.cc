@@ -3,8 +3,10 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/check.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/value/shape_proto.h"
 #include "graph/value/tensor_proto.h"
 #include "graph/wire/packed_fields.h"
 #include "graph/wire/wire_reader.h"
@@ -302,7 +304,11 @@ AttrValue::AttrValue(const std::string& value) : AttrValue(absl::string_view(val
 AttrValue::AttrValue(absl::string_view value) { WireWriter(&bytes_).Bytes(kStringField, value); }
 AttrValue::AttrValue(const Shape& value) : AttrValue(PartialShape::From(value)) {}
 AttrValue::AttrValue(const PartialShape& value) { WireWriter(&bytes_).Bytes(kShapeField, EncodeShapeProto(value)); }
-AttrValue::AttrValue(const Tensor& value) { WireWriter(&bytes_).Bytes(kTensorField, EncodeTensorProto(value)); }
+AttrValue::AttrValue(const Tensor& value) {
+  const absl::StatusOr<std::string> encoded = EncodeTensorProto(value);
+  SLUICE_CHECK(encoded.ok());  // Constants of our own code: no variants.
+  WireWriter(&bytes_).Bytes(kTensorField, *encoded);
+}
 AttrValue::AttrValue(const std::vector<int64_t>& list) : AttrValue(absl::MakeConstSpan(list)) {}
 AttrValue::AttrValue(const std::vector<DType>& list) : AttrValue(absl::MakeConstSpan(list)) {}
 

@@ -100,7 +100,7 @@ class AttrValue {
   AttrValue(const std::string& value);      // NOLINT
   AttrValue(const Shape& value);            // NOLINT
   AttrValue(const PartialShape& value);     // NOLINT
-  AttrValue(const Tensor& value);           // NOLINT
+  AttrValue(const Tensor& value);           // NOLINT. No variants.
   AttrValue(absl::Span<const int64_t> list);            // NOLINT
   AttrValue(const std::vector<int64_t>& list);          // NOLINT
   AttrValue(const std::vector<float>& list);            // NOLINT

@@ -20,10 +20,10 @@ constexpr int kMaxShownDepth = 4;
 std::string Quoted(absl::string_view text) { return absl::StrCat("\"", PrintableName(text), "\""); }
 
 std::string TensorText(absl::string_view bytes) {
-  const absl::StatusOr<TensorProtoInfo> info = InspectTensorProto(bytes, LoadLimits());
+  const absl::StatusOr<TensorProtoInfo> info = InspectTensorProto(bytes);
   if (!info.ok()) return "damaged tensor";
   if (info->shape.num_elements() > 64) return absl::StrCat(DTypeName(info->dtype), " ", info->shape.ToString(), " {...}");
-  const absl::StatusOr<Tensor> tensor = DecodeTensorProto(bytes, LoadLimits());
+  const absl::StatusOr<Tensor> tensor = DecodeTensorProto(bytes);
   return tensor.ok() ? tensor->ToString() : std::string("damaged tensor");
 }
 
@@ -90,10 +90,11 @@ std::string AttrText(AttrView attr, int depth) {
 // Whether two tensors hold equal values, however they are encoded.
 bool TensorsEqual(absl::string_view a, absl::string_view b) {
   if (a == b) return true;
-  const absl::StatusOr<Tensor> left = DecodeTensorProto(a, LoadLimits());
-  const absl::StatusOr<Tensor> right = DecodeTensorProto(b, LoadLimits());
+  const absl::StatusOr<Tensor> left = DecodeTensorProto(a);
+  const absl::StatusOr<Tensor> right = DecodeTensorProto(b);
   if (!left.ok() || !right.ok()) return false;
-  return EncodeTensorProto(*left) == EncodeTensorProto(*right);
+  const absl::StatusOr<std::string> x = EncodeTensorProto(*left), y = EncodeTensorProto(*right);
+  return x.ok() && y.ok() && *x == *y;
 }
 
 // Whether two function values name the same function with equal attrs, order aside. As deep as attrs nest, which

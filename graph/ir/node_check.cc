@@ -111,24 +111,29 @@ absl::Status NodeChecker::CheckAttrs(OpEntry& entry, absl::Span<const NamedAttr>
 }
 
 absl::Status NodeChecker::CheckRequired(const OpEntry& entry, absl::Span<const NamedAttr> attrs) const {
+  // Attrs that decide the types are looked at first, as they matter most.
+  for (int32_t index : entry.type_attrs) SLUICE_RETURN_IF_ERROR(CheckPresent(entry, index, attrs));
   for (size_t i = 0; i < entry.schema->attrs.size(); ++i) {
-    const AttrSpec& spec = entry.schema->attrs[i];
-    if (spec.has_default || FindIn(attrs, spec.name) != nullptr) continue;
-    const bool decides_types = std::find(entry.type_attrs.begin(), entry.type_attrs.end(), static_cast<int32_t>(i)) !=
-                               entry.type_attrs.end();
-    const ErrorCode code =
-        decides_types || spec.type == AttrType::kFunc ? ErrorCode::kAttrMissing : ErrorCode::kAttrRequired;
-    ErrorBuilder error(code);
-    error.Attr(spec.name).Text("is missing").Expected(AttrTypeName(spec.type));
-    for (const NamedAttr& attr : attrs) {  // A slip of the pen: "valu" for "value".
-      if (SpecIndex(*entry.schema, attr.name) < 0 &&
-          (absl::StartsWith(spec.name, attr.name) || absl::StartsWith(attr.name, spec.name)) && !attr.name.empty()) {
-        error.Help(absl::StrCat("the node has an attr '", PrintableName(attr.name), "'"));
-      }
-    }
-    return error;
+    SLUICE_RETURN_IF_ERROR(CheckPresent(entry, static_cast<int32_t>(i), attrs));
   }
   return absl::OkStatus();
+}
+
+absl::Status NodeChecker::CheckPresent(const OpEntry& entry, int32_t index, absl::Span<const NamedAttr> attrs) const {
+  const AttrSpec& spec = entry.schema->attrs[static_cast<size_t>(index)];
+  if (spec.has_default || FindIn(attrs, spec.name) != nullptr) return absl::OkStatus();
+  const auto& types = entry.type_attrs;
+  const bool decides_types = std::find(types.begin(), types.end(), index) != types.end();
+  ErrorBuilder error(decides_types || spec.type == AttrType::kFunc ? ErrorCode::kAttrMissing
+                                                                   : ErrorCode::kAttrRequired);
+  error.Attr(spec.name).Text("is missing").Expected(AttrTypeName(spec.type));
+  for (const NamedAttr& attr : attrs) {  // A slip of the pen: "valu" for "value".
+    if (SpecIndex(*entry.schema, attr.name) < 0 &&
+        (absl::StartsWith(spec.name, attr.name) || absl::StartsWith(attr.name, spec.name)) && !attr.name.empty()) {
+      error.Help(absl::StrCat("the node has an attr '", PrintableName(attr.name), "'"));
+    }
+  }
+  return error;
 }
 
 absl::Status NodeChecker::CheckConst(absl::Span<const NamedAttr> attrs) const {

@@ -61,6 +61,7 @@ class NodeChecker {
  private:
   absl::Status CheckAttrs(OpEntry& entry, absl::Span<const NamedAttr> attrs);
   absl::Status CheckRequired(const OpEntry& entry, absl::Span<const NamedAttr> attrs) const;
+  absl::Status CheckPresent(const OpEntry& entry, int32_t index, absl::Span<const NamedAttr> attrs) const;
   absl::Status CheckConst(absl::Span<const NamedAttr> attrs) const;
   absl::StatusOr<const Signature*> FindSignature(OpEntry& entry, absl::Span<const NamedAttr> attrs);
 

@@ -43,6 +43,7 @@ absl::Status CycleError(const Graph& graph, const std::vector<int32_t>& waiting)
   }
   path.erase(path.begin(), path.begin() + seen_at[At(at)]);
   std::reverse(path.begin(), path.end());  // From producer to consumer.
+  std::rotate(path.begin(), std::min_element(path.begin(), path.end()), path.end());
   path.push_back(path.front());
   std::string text;
   const size_t shown = std::min<size_t>(path.size(), 12);

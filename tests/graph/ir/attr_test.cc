@@ -1,0 +1,74 @@
+#include "graph/ir/attr.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+TEST(AttrTest, ScalarsComeBack) {
+  EXPECT_EQ(*AttrValue(int64_t{-5}).view().AsInt(), -5);
+  EXPECT_EQ(*AttrValue(2.5f).view().AsFloat(), 2.5f);
+  EXPECT_EQ(*AttrValue(true).view().AsBool(), true);
+  EXPECT_EQ(*AttrValue("SAME").view().AsString(), "SAME");
+  EXPECT_EQ(*AttrValue(DType::kBFloat16).view().AsType(), DType::kBFloat16);
+  EXPECT_EQ(AttrValue(PartialShape::Of({2, -1})).view().AsShape()->ToString(), "[2,?]");
+  EXPECT_EQ(*AttrValue::Placeholder("T").view().AsPlaceholder(), "T");
+}
+
+TEST(AttrTest, ListsComeBack) {
+  EXPECT_EQ(*AttrValue(std::vector<int64_t>{1, -2}).view().AsIntList(), (std::vector<int64_t>{1, -2}));
+  EXPECT_EQ(*AttrValue(std::vector<float>{1, 2.5f}).view().AsFloatList(), (std::vector<float>{1, 2.5f}));
+  EXPECT_EQ(*AttrValue(std::vector<bool>{true, false}).view().AsBoolList(), (std::vector<bool>{true, false}));
+  EXPECT_EQ(*AttrValue(std::vector<DType>{DType::kFloat, DType::kInt64}).view().AsTypeList(),
+            (std::vector<DType>{DType::kFloat, DType::kInt64}));
+  EXPECT_EQ(AttrValue(std::vector<std::string>{"a", ""}).view().AsStringList()->size(), 2u);
+  EXPECT_EQ(AttrValue(std::vector<PartialShape>{PartialShape()}).view().AsShapeList()->size(), 1u);
+}
+
+TEST(AttrTest, EmptyListReadsAsAListOfAnyKind) {
+  const AttrValue empty = AttrValue::EmptyList();
+  EXPECT_TRUE(empty.view().AsIntList()->empty());
+  EXPECT_TRUE(empty.view().AsStringList()->empty());
+  EXPECT_TRUE(empty.view().AsTypeList()->empty());
+}
+
+TEST(AttrTest, WrongKindSaysWhatItIs) {
+  EXPECT_THAT(AttrValue(1).view().AsFloat(), IsError(ErrorCode::kAttrKind, "int"));
+  EXPECT_THAT(AttrValue(std::vector<float>{1}).view().AsIntList(), IsError(ErrorCode::kAttrKind, "list(int)"));
+  EXPECT_THAT(AttrView().AsInt(), IsError(ErrorCode::kAttrKind, "nothing"));
+  EXPECT_THAT(AttrView("\xff\xff").AsInt(), IsError(ErrorCode::kAttrKind));
+}
+
+TEST(AttrTest, FunctionsCarryTheirAttrs) {
+  const AttrValue func = AttrValue::Func("f", {{"T", DType::kFloat}, {"N", 3}});
+  ASSERT_OK_AND_ASSIGN(const FuncView view, func.view().AsFunc());
+  EXPECT_EQ(view.name, "f");
+  ASSERT_EQ(view.attrs.size(), 2u);
+  EXPECT_EQ(*view.attrs[1].second.AsInt(), 3);
+  EXPECT_EQ(func.view().ToString(), "f[N=3, T=float32]");
+}
+
+TEST(AttrTest, EqualLooksAtValuesNotAtEncodings) {
+  EXPECT_TRUE(AttrView::Equal(AttrValue(1).view(), AttrValue(int64_t{1}).view()));
+  EXPECT_FALSE(AttrView::Equal(AttrValue(1).view(), AttrValue(true).view()));
+  const AttrValue ab = AttrValue::Func("f", {{"a", 1}, {"b", 2}}), ba = AttrValue::Func("f", {{"b", 2}, {"a", 1}});
+  EXPECT_TRUE(AttrView::Equal(ab.view(), ba.view()));
+  const AttrValue nan(std::numeric_limits<float>::quiet_NaN());
+  EXPECT_TRUE(AttrView::Equal(nan.view(), nan.view()));
+  EXPECT_FALSE(AttrView::Equal(AttrValue(0.0f).view(), AttrValue(-0.0f).view()));
+}
+
+TEST(AttrTest, DepthOfNestingIsMeasuredWithoutRecursion) {
+  AttrValue value(1);
+  for (int i = 0; i < 2000; ++i) value = AttrValue::Func("f", {{"a", value}});
+  EXPECT_FALSE(value.view().NestsWithin(100));
+  EXPECT_TRUE(AttrValue::Func("f", {{"a", 1}}).view().NestsWithin(100));
+}
+
+}  // namespace
+}  // namespace sluice
