@@ -208,6 +208,10 @@ absl::Status WithFunction(const absl::Status& status, absl::string_view function
   return WithFacts(status, [&](ErrorInfo& info) { SetIfEmpty(info.function, function); });
 }
 
+absl::Status WithAttr(const absl::Status& status, absl::string_view attr) {
+  return WithFacts(status, [&](ErrorInfo& info) { SetIfEmpty(info.attr, attr); });
+}
+
 absl::Status WithPlace(const absl::Status& status, int64_t node_index, int64_t byte_begin, int64_t byte_end) {
   return WithFacts(status, [&](ErrorInfo& info) {
     SetIfAbsent(info.node_index, node_index);

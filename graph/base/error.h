@@ -81,6 +81,7 @@ std::optional<ErrorInfo> ErrorInfoOf(const absl::Status& status);
 // `status` with facts added that the place of origin did not know. Facts already there win.
 absl::Status WithNode(const absl::Status& status, absl::string_view name, absl::string_view op);
 absl::Status WithFunction(const absl::Status& status, absl::string_view function);
+absl::Status WithAttr(const absl::Status& status, absl::string_view attr);
 absl::Status WithPlace(const absl::Status& status, int64_t node_index, int64_t byte_begin, int64_t byte_end);
 absl::Status WithFile(const absl::Status& status, absl::string_view file);
 absl::Status WithLine(const absl::Status& status, int64_t line, int64_t column);
