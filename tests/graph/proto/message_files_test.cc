@@ -63,19 +63,8 @@ TEST(MessageFilesTest, RunsAndTheirStatistics) {
     step_stats { dev_stats { device: "/cpu:0" thread_names { key: 1 value: "main" }
       node_stats { node_name: "a" all_start_nanos: 5 memory { allocator_name: "cpu" allocation_records { alloc_bytes: -4 } }
                    output { slot: 0 tensor_description { dtype: DT_FLOAT allocation_description { ptr: 7 } } }
-                   memory_stats { temp_memory_size: 3 } timeline_label: "B(c) as a" thread_id: 1
-}
-}
-}
-cost_graph {
-  node {
-  name:
-    "a" compute_cost : 3 output_info {
-    alias_input_port:
-      -1
-    }
-  }
-}
+                   memory_stats { temp_memory_size: 3 } timeline_label: "B(c) as a" thread_id: 1 } } }
+    cost_graph { node { name: "a" compute_cost: 3 output_info { alias_input_port: -1 } } }
     function_graphs { partition_graphs { node { name: "a" } } })");
   EXPECT_EQ(metadata.step_stats().dev_stats(0).node_stats(0).all_start_nanos(), 5);
 }
