@@ -1,0 +1,179 @@
+"""Gives each check bad examples that it must find, and good ones that it must let pass."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+import check_budget
+import check_comments
+import check_headers
+import check_layers
+import check_repo
+import check_static_init
+import source_tree
+
+
+class LintTest(unittest.TestCase):
+    def setUp(self):
+        self.start_afresh()
+
+    def start_afresh(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.root = scratch.name
+
+    def tree(self, files):
+        for name, text in files.items():
+            path = os.path.join(self.root, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        return source_tree.SourceTree(self.root)
+
+    def assert_finds(self, problems, *parts):
+        """There is one problem for each part, in any order, and no other."""
+        self.assertEqual(len(problems), len(parts), problems)
+        for part in parts:
+            self.assertTrue(any(part in problem for problem in problems), f"{part} not in {problems}")
+
+
+class LayersTest(LintTest):
+    def check_one(self, path, include):
+        self.start_afresh()
+        return check_layers.check(self.tree({path: f"#include {include}\n"}))
+
+    def test_finds_arrows_upward(self):
+        self.assert_finds(self.check_one("frames/a.cc", '"kernels/k.h"'), "frames/a.cc:1: frames must not include")
+        self.assert_finds(self.check_one("graph/ir/a.cc", '"executor/e.h"'), "graph must not include executor")
+        self.assert_finds(self.check_one("tests/frames/a_test.cc", '"kernels/k.h"'), "tests/frames must not include")
+
+    def test_lets_arrows_downward_pass(self):
+        self.assert_finds(self.check_one("executor/a.cc", '"frames/f.h"'))
+        self.assert_finds(self.check_one("graph/passes/a.cc", '"graph/ir/graph.h"'))
+        self.assert_finds(self.check_one("tests/executor/a.cc", '"kernels/k.h"'))
+
+    def test_knows_the_order_inside_graph(self):
+        self.assert_finds(self.check_one("graph/ir/a.cc", '"graph/ops/o.h"'), "graph/ir must not include graph/ops")
+        self.assert_finds(self.check_one("graph/new/a.cc", '"graph/ir/o.h"'), "graph/new has no rank")
+
+    def test_finds_foreign_headers_in_the_wrong_place(self):
+        self.assert_finds(self.check_one("graph/ir/a.cc", "<Eigen/Core>"), "Eigen/Core")
+        self.assert_finds(self.check_one("graph/ir/a.cc", '"absl/synchronization/mutex.h"'), "use graph/base/mutex.h")
+        self.assert_finds(self.check_one("graph/ir/a.cc", '"gtest/gtest.h"'), "tests only")
+        self.assert_finds(self.check_one("graph/ir/a.cc", '"absl/strings/str_cat.h"'))
+
+    def test_finds_circles_of_directories(self):
+        tree = self.tree({"kernels/a/x.h": '#include "kernels/b/y.h"\n', "kernels/b/y.h": '#include "kernels/c/z.h"\n',
+                          "kernels/c/z.h": '#include "kernels/a/x.h"\n', "kernels/d/w.h": '#include "kernels/a/x.h"\n'})
+        self.assert_finds(check_layers.check(tree), "kernels/a, kernels/b, kernels/c")
+
+
+class BudgetTest(LintTest):
+    def test_finds_long_files_and_functions(self):
+        body = "  f();\n" * 60
+        tree = self.tree({
+            "graph/long.h": "// x\n" * 501,
+            "graph/reason.h": "// Kept whole: a table.\n" * 501,
+            "graph/a.cc": f"void Long() {{\n{body}}}\n\nvoid Short() {{\n  f();\n}}\n",
+            "graph/b.cc": f"// Kept whole: one switch.\nvoid Excused() {{\n{body}}}\n",
+            "tools/c.py": "def long_one():\n" + "    f()\n" * 60,
+        })
+        self.assert_finds(check_budget.check(tree), "graph/long.h:1: 501 lines", "graph/a.cc:1: Long has 62 lines",
+                          "tools/c.py:1: long_one has 61 lines")
+
+
+class HeadersTest(LintTest):
+    GUARDED = "#ifndef {0}\n#define {0}\n{1}\n#endif  // {0}\n"
+
+    def header(self, guard, text=""):
+        return self.GUARDED.format(guard, text)
+
+    def test_finds_headers_that_need_another_first(self):
+        tree = self.tree({
+            "graph/ir/bad.h": self.header("SLUICE_GRAPH_IR_BAD_H_", "inline Missing f();"),
+            "graph/ir/good.h": self.header("SLUICE_GRAPH_IR_GOOD_H_", "#include <string>\ninline std::string f();"),
+            "graph/ir/guard.h": self.header("GUARD_H"),
+        })
+        self.assert_finds(check_headers.check(tree), "graph/ir/bad.h:1: does not compile alone", "SLUICE_GRAPH_IR_GUARD_H_")
+
+    def test_remembers_headers_by_content(self):
+        path = "graph/ir/a.h"
+        first = check_headers.digest_of(self.tree({path: '#include "graph/b.h"\n', "graph/b.h": "int x;\n"}), path, b"1")
+        second = check_headers.digest_of(self.tree({"graph/b.h": "int y;\n"}), path, b"1")
+        self.assertNotEqual(first, second)
+
+    def test_finds_a_source_whose_own_header_is_not_first(self):
+        tree = self.tree({
+            "graph/ir/a.h": self.header("SLUICE_GRAPH_IR_A_H_"),
+            "graph/ir/a.cc": '#include <vector>\n#include "graph/ir/a.h"\n',
+            "tests/graph/ir/a_test.cc": '#include "graph/ir/b.h"\n#include "graph/ir/a.h"\n',
+        })
+        self.assert_finds(check_headers.check(tree), "graph/ir/a.cc:1: its own header", "a_test.cc:1: its own header")
+
+
+class CommentsTest(LintTest):
+    def test_finds_commented_out_code_and_lets_prose_and_examples_pass(self):
+        tree = self.tree({"graph/a.cc": "\n".join([
+            "// node = graph.Find(name);",
+            "//   node = graph.Find(name);  An example.",
+            "// REQUIRES: a node; it must be live.",
+            "  // return result;",
+            "// Returns the result;",
+            "// if (x) {",
+            "// #include <vector>",
+            "// f(x) is called once; g(x) never.",
+        ])})
+        self.assert_finds(check_comments.check(tree), "a.cc:1:", "a.cc:4:", "a.cc:6:", "a.cc:7:")
+
+    def test_finds_debts_without_an_issue(self):
+        tree = self.tree({"graph/a.cc": "// TODO: later\n// TODO(#41): with an issue\n// FIXME now\n"})
+        self.assert_finds(check_comments.check(tree), "a.cc:1: TODO", "a.cc:3: FIXME")
+
+    def test_finds_classes_without_a_comment(self):
+        tree = self.tree({"graph/a.h": "\n".join([
+            "class Forward;", "", "class Bare {", "};", "", "// Has one.", "template <typename T>", "class Good final {",
+            "};", "", "template <typename T>", "class Worse : public Bare {", "};"])})
+        self.assert_finds(check_comments.check(tree), "a.h:3: Bare", "a.h:12: Worse")
+
+
+class RepoTest(LintTest):
+    GOOD = {"graph/README.md": "# graph\n", "graph/BUILD.bazel": '"a.cc"\n', "graph/a.cc": "\n"}
+
+    def test_lets_a_good_tree_pass(self):
+        self.assert_finds(check_repo.check(self.tree(self.GOOD)))
+
+    def test_finds_what_does_not_belong(self):
+        tree = self.tree({
+            **self.GOOD,
+            "notes/x.txt": "",
+            "frames/BUILD.bazel": "",
+            "graph/b.cc": "",
+            "graph/README.md": "\n" * 61,
+            "graph/path.txt": "see /wo" + "rk/main\n",
+            "graph/host.txt": "from pypi." + "org\n",
+            "graph/big.txt": "x" * ((1 << 20) + 1),
+        })
+        self.assert_finds(check_repo.check(tree), "notes:1:", "frames:1: has no README", "b.cc:1: belongs to no target",
+                          "graph/README.md:1: 61 lines", "path.txt:1: names a path", "host.txt:1: names a package",
+                          "big.txt:1:")
+
+
+class StaticInitTest(LintTest):
+    def compile(self, name, text):
+        self.tree({name: text})
+        path = os.path.join(self.root, name)
+        subprocess.run(["g++", "-O2", "-c", path, "-o", path[:-3] + ".o"], check=True)
+        return path[:-3] + ".o"
+
+    def test_finds_objects_that_run_code_before_main(self):
+        bad = self.compile("bad.cc", "int f();\nint x = f();\n")
+        good = self.compile("good.cc", "constexpr int kTable[] = {1, 2};\nint g() { static int n = kTable[0]; return n; }\n")
+        exempt = self.compile("x.pb.cc", "int f();\nint x = f();\n")
+        archive = os.path.join(self.root, "lib.a")
+        subprocess.run(["ar", "rcs", archive, bad, good], check=True)
+        self.assert_finds(check_static_init.check([archive, exempt]), "lib.a(bad.o)")
+
+
+if __name__ == "__main__":
+    unittest.main()
