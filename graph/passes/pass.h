@@ -1,0 +1,45 @@
+#ifndef SLUICE_GRAPH_PASSES_PASS_H_
+#define SLUICE_GRAPH_PASSES_PASS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/ir/graph.h"
+
+namespace sluice {
+
+// What one run of a pass did.
+struct PassReport {
+  std::string name;
+  int64_t nodes_before = 0;
+  int64_t nodes_after = 0;
+  int64_t changes = 0;  // Nodes added, removed or rewired, as the pass counts them; 0 means an unchanged graph.
+};
+
+// One rewrite of a graph that keeps what it computes: the value of every node that the pass must keep, the effects of
+// stateful nodes, and which values are dead.
+// Thread-safety: Run may be called for different graphs at once unless a pass says otherwise.
+class Pass {
+ public:
+  virtual ~Pass() = default;
+
+  virtual absl::string_view name() const = 0;
+  // Rewrites `graph`, which is sound before and after, and returns the number of changes. After an error the graph
+  // is sound, and may be changed in part.
+  virtual absl::StatusOr<int64_t> Run(Graph& graph) const = 0;
+};
+
+// Runs `passes` in order, over and over until a round changes nothing or `max_rounds` are done. Appends a report per
+// run to `*reports` (may be null). Stops at the first error.
+absl::Status RunPasses(absl::Span<const std::unique_ptr<const Pass>> passes, int max_rounds, Graph& graph,
+                       std::vector<PassReport>* reports);
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_PASSES_PASS_H_

@@ -1,0 +1,36 @@
+#ifndef SLUICE_GRAPH_PASSES_PRUNE_H_
+#define SLUICE_GRAPH_PASSES_PRUNE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/ir/graph.h"
+#include "graph/passes/pass.h"
+
+namespace sluice {
+
+// A graph of its own with just what `roots` need, in the order of `graph`. Linear in what is kept, plus a word per
+// node. `new_ids` (may be null) says where nodes went; see ExtractNodes.
+Graph PruneTo(const Graph& graph, absl::Span<const NodeId> roots, std::vector<NodeId>* new_ids);
+
+// The same by name: nodes or endpoints ("node:1" stands for its node). kFetchUnknown with near names.
+absl::StatusOr<Graph> PruneToNames(const Graph& graph, absl::Span<const std::string> names);
+
+// Removes, in place, every node that the roots do not need; ids of the others stay. Roots that the graph does not have
+// are ignored; without any root nothing is removed.
+class PrunePass : public Pass {
+ public:
+  explicit PrunePass(std::vector<std::string> root_names) : root_names_(std::move(root_names)) {}
+
+  absl::string_view name() const override { return "prune"; }
+  absl::StatusOr<int64_t> Run(Graph& graph) const override;
+
+ private:
+  const std::vector<std::string> root_names_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_PASSES_PRUNE_H_
