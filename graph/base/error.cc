@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -57,13 +58,14 @@ std::string Complaint(const ErrorInfo& info, size_t max_name) {
   return out;
 }
 
-// " at byte 12": only where no node says where to look.
+// " at byte 12": only where neither a node nor the text says where to look.
 std::string Place(const ErrorInfo& info) {
   if (info.line >= 0) {
     const std::string column = info.column >= 0 ? absl::StrCat(", column ", info.column) : "";
     return absl::StrCat(" at line ", info.line, column);
   }
-  if (info.node.empty() && info.byte_begin >= 0) return absl::StrCat(" at byte ", info.byte_begin);
+  if (info.node.empty() && info.byte_begin >= 0 && !absl::StrContains(info.text, "at byte"))
+    return absl::StrCat(" at byte ", info.byte_begin);
   return "";
 }
 

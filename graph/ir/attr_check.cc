@@ -49,7 +49,7 @@ absl::Status AtLeast(const AttrSpec& spec, int64_t value, absl::string_view what
 
 absl::Status NestingAllowed(AttrView value, const LoadLimits& limits) {
   if (value.NestsWithin(limits.max_nesting)) return absl::OkStatus();
-  return Error(ErrorCode::kAttrValue)
+  return Error(ErrorCode::kLimitDepth)
       .Text("nests messages too deeply")
       .Limit("max_nesting", limits.max_nesting)
       .Expected(absl::StrCat("at most ", limits.max_nesting, " levels"));

@@ -61,12 +61,8 @@ bool GraphImporter::IsNewControl(NodeId id, NodeId control, uint32_t first, uint
 }
 
 absl::Status GraphImporter::UnknownInput(int32_t position, absl::string_view text) const {
-  const bool control = !text.empty() && text.front() == '^';
-  const absl::string_view name = control ? text.substr(1) : text;
-  const size_t colon = name.rfind(':');
-  const bool odd = name.empty() || colon == 0 || (control && colon != absl::string_view::npos) ||
-                   (colon != absl::string_view::npos && !IsValidNodeName(name.substr(0, colon), true)) ||
-                   (colon == absl::string_view::npos && !IsValidNodeName(name, true));
+  // What is no slot stays in the name, where no ':' may stand.
+  const bool odd = !IsValidNodeName(ParseTensorId(text).node, /*internal=*/true);
   if (odd) {
     return Error(ErrorCode::kInputSyntax)
         .Input(position, text)

@@ -96,7 +96,7 @@ absl::Status NodeChecker::CheckAttrs(OpEntry& entry, absl::Span<const NamedAttr>
     const int32_t index = SpecIndex(*entry.schema, attr.name);
     if (index < 0) {  // Hints ("_class") and attrs of other versions are carried along.
       if (attr.value.NestsWithin(limits_.max_nesting)) continue;
-      return Error(ErrorCode::kAttrValue)
+      return Error(ErrorCode::kLimitDepth)
           .Attr(attr.name)
           .Text("nests messages too deeply")
           .Limit("max_nesting", limits_.max_nesting);
