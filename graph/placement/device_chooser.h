@@ -1,0 +1,55 @@
+#ifndef SLUICE_GRAPH_PLACEMENT_DEVICE_CHOOSER_H_
+#define SLUICE_GRAPH_PLACEMENT_DEVICE_CHOOSER_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "graph/placement/device_list.h"
+#include "graph/placement/device_name.h"
+
+namespace sluice {
+
+// Chooses devices for patterns (partial device names), each kind of question answered once: a million nodes ask for a
+// handful of patterns. Patterns are numbers here; texts that mean the same have the same number.
+// Borrows the list. Not thread-safe.
+class DeviceChooser {
+ public:
+  static constexpr int32_t kAnyDevice = 0;      // The pattern that states nothing.
+  static constexpr int32_t kNoDevice = -1;      // No device matches.
+  static constexpr int32_t kNoKernel = -2;      // Some match, but none is of the types asked for.
+
+  explicit DeviceChooser(const DeviceList& devices);
+
+  // The pattern of `text`, or -1 when it is malformed. The views of texts need not live on.
+  int32_t Pattern(absl::string_view text);
+  // The pattern that states what both state, or -1 when they contradict each other. See MergeDeviceNames.
+  int32_t Merge(int32_t a, int32_t b, bool allow_soft);
+  const DeviceName& Name(int32_t pattern) const { return patterns_[static_cast<size_t>(pattern)]; }
+  std::string Text(int32_t pattern) const { return Name(pattern).ToString(); }
+
+  // The best device (index in the list) that matches `pattern` and whose type is in the bit set `types`; kNoDevice,
+  // kNoKernel. Accelerators first, then the client's task, then the order of the list.
+  int32_t Choose(int32_t pattern, uint32_t types);
+  // The same, but any device of the task that `pattern` states will do, or of any task.
+  int32_t ChooseSoftly(int32_t pattern, uint32_t types, bool any_task);
+
+ private:
+  int32_t Intern(const DeviceName& name);
+  int32_t Search(const DeviceName& pattern, uint32_t types) const;
+
+  const DeviceList& devices_;
+  std::vector<int32_t> order_;  // Devices, best first.
+  std::vector<DeviceName> patterns_;
+  absl::flat_hash_map<std::string, int32_t> by_canonical_;
+  absl::flat_hash_map<std::string, int32_t> by_text_;
+  absl::flat_hash_map<std::pair<int32_t, int32_t>, int32_t> merged_;
+  absl::flat_hash_map<std::pair<int32_t, uint32_t>, int32_t> chosen_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_PLACEMENT_DEVICE_CHOOSER_H_

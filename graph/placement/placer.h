@@ -1,0 +1,51 @@
+#ifndef SLUICE_GRAPH_PLACEMENT_PLACER_H_
+#define SLUICE_GRAPH_PLACEMENT_PLACER_H_
+
+// Gives every node a device.
+//
+// Note [Placement]
+// Groups of nodes that must be together (Note [Colocation]) get one device: one that matches what all members ask for
+// and whose type has a kernel for each member. Of several, accelerators come before CPUs, devices of the client's task
+// before others, then the order of the list counts. Two exceptions save copies where nothing is asked for: nodes that
+// only look at the shape of their input go where the input is, and sources with one output where all their consumers
+// are.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/graph.h"
+#include "graph/placement/device_list.h"
+#include "graph/placement/kernel_catalog.h"
+
+namespace sluice {
+
+struct PlacementOptions {
+  // Soft placement: when the device asked for does not exist or has no kernel, another one of the same task will do.
+  bool allow_soft = false;
+  // With allow_soft: one of another task, when there is none in the task asked for.
+  bool allow_other_task = false;
+  // Where nodes go that ask for nothing, if there is a kernel; a device text, may be partial or empty.
+  std::string default_device;
+};
+
+// A node that did not get what it asked for.
+struct PlacementNote {
+  std::string node;
+  std::string wanted;
+  std::string given;
+};
+
+struct PlacementResult {
+  std::vector<PlacementNote> notes;  // By id; only with soft placement.
+};
+
+// Sets the device of every node to the full name of one of `devices`. On error the graph is as before.
+// Errors (all that were found, up to 50, each naming its node): kDeviceName; kDeviceUnknown with the devices there are;
+// kColocation naming both nodes; kNoKernel. Near-linear time, not recursive.
+absl::StatusOr<PlacementResult> PlaceGraph(Graph& graph, const DeviceList& devices, const KernelCatalog& catalog,
+                                           const PlacementOptions& options);
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_PLACEMENT_PLACER_H_
