@@ -260,7 +260,7 @@ TEST_F(FeedFetchTest, APlaceholderThatWaitsMayTurnOutDead) {
   EXPECT_THAT(Apply({}, {"y"}), IsOk()) << "whether it runs is known at run time";
 }
 
-// --- Shapes of feeds --------------------------------------------------------------------------------------------------
+// --- Shapes of feeds ------------------------------------------------------------------------------------------------
 
 TEST_F(FeedFetchTest, PortsKnowTheShapeThatAPlaceholderDeclares) {
   b_.graph().versions().producer = kGraphVersion;
