@@ -7,23 +7,32 @@ import subprocess
 import sys
 
 _MEMBER = re.compile(r"^File: .*\((.*)\)$|^File: (.*)$")
-# Where compilers put calls that run before main.
-_SECTION = re.compile(r"\s\.(?:init_array|ctors|preinit_array)(?:\.\d+)?\s")
+_RELOCATIONS = re.compile(r"^Relocation section '\.rela(\.\S+)'")
+# Where compilers put pointers to functions that run before main, and where those functions stand.
+_POINTERS = re.compile(r"^\.(?:init_array|ctors|preinit_array)(?:\.\d+)?$")
+_FUNCTIONS = re.compile(r"^\.text\.startup(?:\._GLOBAL__.*)?$")
+_SYMBOL = re.compile(r"^[0-9a-f]+\s+[0-9a-f]+\s+R_\S+\s+[0-9a-f]+\s+(\S+)")
+
+# What <iostream> brings into every file, and Abseil's headers bring <iostream>: a reference count of the standard
+# library's, not an initialiser of ours.
+_STREAMS = {"_ZStL8__ioinit", ".bss._ZStL8__ioinit", "_ZNSt8ios_base4InitC1Ev", "_ZNSt8ios_base4InitD1Ev",
+            "__dso_handle", "__cxa_atexit"}
 
 
-def members_with_initialisers(archive):
-    """The objects of an archive (or the object itself) that have a section of initialisers."""
-    result = subprocess.run(["readelf", "--wide", "--section-headers", archive], stdout=subprocess.PIPE, text=True,
-                            check=True)
-    member = os.path.basename(archive)
-    found = []
+def initialisers_of(archive):
+    """{member: symbols that its code before main touches} of an archive or an object, streams' own left out."""
+    result = subprocess.run(["readelf", "--wide", "--relocs", archive], stdout=subprocess.PIPE, text=True, check=True)
+    member, section, runs, touched = os.path.basename(archive), "", set(), {}
     for line in result.stdout.splitlines():
-        named = _MEMBER.match(line)
-        if named:
-            member = os.path.basename(named.group(1) or named.group(2))
-        elif _SECTION.search(line) and member not in found:
-            found.append(member)
-    return found
+        if _MEMBER.match(line):
+            member = os.path.basename(next(group for group in _MEMBER.match(line).groups() if group))
+        elif _RELOCATIONS.match(line):
+            section = _RELOCATIONS.match(line).group(1)
+            if _POINTERS.match(section):
+                runs.add(member)
+        elif _FUNCTIONS.match(section) and _SYMBOL.match(line):
+            touched.setdefault(member, set()).add(_SYMBOL.match(line).group(1))
+    return {member: touched.get(member, {"?"}) - _STREAMS for member in runs if touched.get(member, {"?"}) - _STREAMS}
 
 
 def is_exempt(member):
@@ -31,8 +40,9 @@ def is_exempt(member):
 
 
 def check(archives):
-    return [f"{archive}({member}): runs code before main (an object with a constructor that is not constexpr?)"
-            for archive in archives for member in members_with_initialisers(archive) if not is_exempt(member)]
+    return [f"{archive}({member}): runs code before main, which touches {', '.join(sorted(symbols)[:4])}"
+            for archive in archives for member, symbols in sorted(initialisers_of(archive).items())
+            if not is_exempt(member)]
 
 
 def main():
@@ -41,7 +51,7 @@ def main():
     with open(parser.parse_args().list, encoding="utf-8") as lines:
         archives = lines.read().split()
     problems = check(archives)
-    print("\n".join(problems + [f"{len(problems)} problems in {len(archives)} archives"]))
+    print("\n".join(problems + [f"{len(problems)} problems in {len(archives)} files"]))
     sys.exit(1 if problems or not archives else 0)
 
 

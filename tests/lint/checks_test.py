@@ -163,16 +163,17 @@ class StaticInitTest(LintTest):
     def compile(self, name, text):
         self.tree({name: text})
         path = os.path.join(self.root, name)
-        subprocess.run(["g++", "-O2", "-c", path, "-o", path[:-3] + ".o"], check=True)
+        subprocess.run(["g++", "-O2", "-fdata-sections", "-c", path, "-o", path[:-3] + ".o"], check=True)
         return path[:-3] + ".o"
 
     def test_finds_objects_that_run_code_before_main(self):
         bad = self.compile("bad.cc", "int f();\nint x = f();\n")
         good = self.compile("good.cc", "constexpr int kTable[] = {1, 2};\nint g() { static int n = kTable[0]; return n; }\n")
+        streams = self.compile("streams.cc", "#include <iostream>\nint h() { return 1; }\n")
         exempt = self.compile("x.pb.cc", "int f();\nint x = f();\n")
         archive = os.path.join(self.root, "lib.a")
-        subprocess.run(["ar", "rcs", archive, bad, good], check=True)
-        self.assert_finds(check_static_init.check([archive, exempt]), "lib.a(bad.o)")
+        subprocess.run(["ar", "rcs", archive, bad, good, streams], check=True)
+        self.assert_finds(check_static_init.check([archive, exempt]), "lib.a(bad.o): runs code before main, which touches")
 
 
 if __name__ == "__main__":

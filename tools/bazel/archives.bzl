@@ -1,6 +1,6 @@
-"""The archives that a program is linked from."""
+"""The objects that a program is linked from."""
 
-ArchivesInfo = provider(doc = "What a program is linked from.", fields = {"files": "depset of archives and objects"})
+ArchivesInfo = provider(doc = "What a program is linked from.", fields = {"files": "depset of objects (archives, where a library has no objects)"})
 
 def _archives_aspect_impl(_target, ctx):
     files = []
@@ -9,8 +9,9 @@ def _archives_aspect_impl(_target, ctx):
             continue
         for linker_input in dep[CcInfo].linking_context.linker_inputs.to_list():
             for library in linker_input.libraries:
-                files += [f for f in [library.static_library or library.pic_static_library] if f]
-                files += [f for f in (library.objects or library.pic_objects or []) if f.extension == "o"]
+                objects = library.objects or library.pic_objects
+                archive = library.static_library or library.pic_static_library
+                files += objects if objects else [archive] if archive else []
     return [ArchivesInfo(files = depset(files))]
 
 _archives_aspect = aspect(implementation = _archives_aspect_impl)
@@ -24,8 +25,8 @@ def _linked_archives_impl(ctx):
         runfiles = ctx.runfiles(files = [listing], transitive_files = files),
     )]
 
-# A file "<name>.txt" that names the archives of all cc_libraries that the programs are linked from, one a line, as
-# paths in the runfiles tree; the archives themselves come along as runfiles.
+# A file "<name>.txt" that names the objects of all cc_libraries that the programs are linked from, one a line, as
+# paths in the runfiles tree; the objects themselves come along as runfiles.
 linked_archives = rule(
     implementation = _linked_archives_impl,
     attrs = {"programs": attr.label_list(aspects = [_archives_aspect], mandatory = True)},
