@@ -1,0 +1,121 @@
+#include "kernels/checkpoint/sorted_table.h"
+
+#include <cstring>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "kernels/checkpoint/crc32c.h"
+
+namespace sluice {
+namespace {
+
+constexpr size_t kFooterBytes = 48;
+constexpr size_t kTrailerBytes = 5;  // Compression type and checksum behind each block.
+constexpr uint64_t kMagic = 0xdb4775248b80fb57;
+
+// Where a block stands in the file, its trailer not counted.
+struct BlockHandle {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+
+absl::Status Damaged(absl::string_view what, uint64_t offset) {
+  return Error(ErrorCode::kCheckpointDamaged).Text(what).AtByte(static_cast<int64_t>(offset));
+}
+
+template <typename T>
+T Fixed(const char* p) {
+  T value;
+  std::memcpy(&value, p, sizeof(T));
+  return value;
+}
+
+bool TakeVarint(absl::string_view* bytes, uint64_t* value) {
+  uint64_t result = 0;
+  for (size_t i = 0; i < bytes->size() && i < 10; ++i) {
+    const uint8_t byte = static_cast<uint8_t>((*bytes)[i]);
+    result |= static_cast<uint64_t>(byte & 0x7f) << (7 * i);
+    if (byte < 0x80) {
+      bytes->remove_prefix(i + 1);
+      *value = result;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool TakeHandle(absl::string_view* bytes, BlockHandle* handle) {
+  return TakeVarint(bytes, &handle->offset) && TakeVarint(bytes, &handle->size);
+}
+
+// The entries part of the block at `handle`, its checksum verified and its restart array cut off.
+absl::StatusOr<absl::string_view> ReadBlock(absl::string_view file, BlockHandle handle) {
+  const uint64_t limit = file.size() - kFooterBytes;
+  if (handle.size > limit || handle.offset > limit - handle.size || limit - handle.size - handle.offset < kTrailerBytes) {
+    return Damaged(absl::StrCat("a block of ", handle.size, " bytes reaches past the end of the index"), handle.offset);
+  }
+  const absl::string_view block = file.substr(handle.offset, handle.size + 1);  // With the compression type.
+  const uint32_t stored = Fixed<uint32_t>(file.data() + handle.offset + handle.size + 1);
+  if (Crc32c(block) != UnmaskCrc(stored)) return Damaged("a block has the wrong checksum", handle.offset);
+  if (block.back() != 0) return Damaged("a block is compressed, which checkpoints never are", handle.offset);
+  const absl::string_view data = block.substr(0, handle.size);
+  if (data.size() < sizeof(uint32_t)) return Damaged("a block is too short", handle.offset);
+  const uint64_t restarts = Fixed<uint32_t>(data.data() + data.size() - sizeof(uint32_t));
+  if (restarts > (data.size() - sizeof(uint32_t)) / sizeof(uint32_t)) {
+    return Damaged("a block's restart points do not fit in it", handle.offset);
+  }
+  return data.substr(0, data.size() - sizeof(uint32_t) * (restarts + 1));
+}
+
+// Calls `fn` for each entry of a block; `*last_key` carries the order of keys from block to block.
+absl::Status ForEachInBlock(absl::string_view entries, uint64_t offset, std::string* last_key,
+                            absl::FunctionRef<absl::Status(absl::string_view, absl::string_view)> fn) {
+  std::string key;
+  bool first = true;
+  while (!entries.empty()) {
+    uint64_t shared = 0, unshared = 0, value_size = 0;
+    if (!TakeVarint(&entries, &shared) || !TakeVarint(&entries, &unshared) || !TakeVarint(&entries, &value_size) ||
+        shared > key.size() || unshared > entries.size() || value_size > entries.size() - unshared) {
+      return Damaged("an entry does not fit in its block", offset);
+    }
+    key.resize(shared);
+    key.append(entries.data(), unshared);
+    if (last_key != nullptr) {
+      if ((!first || !last_key->empty()) && key <= *last_key) return Damaged("keys are not in order", offset);
+      *last_key = key;
+    }
+    first = false;
+    SLUICE_RETURN_IF_ERROR(fn(key, entries.substr(unshared, value_size)));
+    entries.remove_prefix(unshared + value_size);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ForEachTableEntry(absl::string_view file,
+                               absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> fn) {
+  if (file.size() < kFooterBytes) return Damaged("the index is too short for its footer", file.size());
+  absl::string_view footer = file.substr(file.size() - kFooterBytes);
+  if (Fixed<uint64_t>(footer.data() + kFooterBytes - sizeof(uint64_t)) != kMagic) {
+    return Damaged("the index does not end in its magic number", file.size() - sizeof(uint64_t));
+  }
+  BlockHandle meta, index;
+  if (!TakeHandle(&footer, &meta) || !TakeHandle(&footer, &index)) {
+    return Damaged("the footer is unreadable", file.size() - kFooterBytes);
+  }
+  SLUICE_ASSIGN_OR_RETURN(const absl::string_view handles, ReadBlock(file, index));
+  std::string last_key;
+  return ForEachInBlock(handles, index.offset, nullptr, [&](absl::string_view, absl::string_view encoded) {
+    BlockHandle block;
+    if (!TakeHandle(&encoded, &block)) return Damaged("a block's place is unreadable", index.offset);
+    const absl::StatusOr<absl::string_view> entries = ReadBlock(file, block);
+    if (!entries.ok()) return entries.status();
+    return ForEachInBlock(*entries, block.offset, &last_key, fn);
+  });
+}
+
+}  // namespace sluice
