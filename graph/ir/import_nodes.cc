@@ -6,7 +6,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/graph_importer.h"
-#include "graph/placement/device_name.h"
+#include "graph/base/device_name.h"
 #include "graph/wire/wire_reader.h"
 
 namespace sluice {

@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "graph/placement/device_list.h"
-#include "graph/placement/device_name.h"
+#include "graph/base/device_name.h"
 
 namespace sluice {
 

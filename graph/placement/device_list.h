@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/placement/device_name.h"
+#include "graph/base/device_name.h"
 
 namespace sluice {
 

@@ -1,5 +1,5 @@
-#ifndef SLUICE_GRAPH_PLACEMENT_DEVICE_NAME_H_
-#define SLUICE_GRAPH_PLACEMENT_DEVICE_NAME_H_
+#ifndef SLUICE_GRAPH_BASE_DEVICE_NAME_H_
+#define SLUICE_GRAPH_BASE_DEVICE_NAME_H_
 
 // Names of devices and of sets of devices, as TensorFlow writes them.
 //
@@ -72,4 +72,4 @@ std::string TaskName(const DeviceName& name);
 
 }  // namespace sluice
 
-#endif  // SLUICE_GRAPH_PLACEMENT_DEVICE_NAME_H_
+#endif  // SLUICE_GRAPH_BASE_DEVICE_NAME_H_

@@ -1,4 +1,4 @@
-#include "graph/placement/device_name.h"
+#include "graph/base/device_name.h"
 
 #include <limits>
 
