@@ -1,0 +1,5 @@
+
+3
+kConst*
+dtype0*
+valueB"abc

@@ -1,0 +1,3 @@
+Dear reader, this is no graph.
+Dear reader, this is no graph.
+Dear reader, this is no graph.

@@ -1,0 +1,1 @@
+BhelloB!a long text of more than 24 bytesBnaïve

@@ -1,0 +1,1 @@
+Bhello!B"a long text of more than 24 bytes!Bnaïve!

@@ -1,0 +1,1 @@
+BfineBunknownBgood
