@@ -132,7 +132,8 @@ def make_writer():
     tf1.enable_control_flow_v2()
     random = np.random.RandomState(3)
     size, letters = 64, len(LETTERS)
-    start = [random.normal(0, 0.1, (letters + size, 4 * size)), np.zeros(4 * size), random.normal(0, 0.1, (size, letters))]
+    start = [random.normal(0, 0.1, (letters + size, 4 * size)), np.zeros(4 * size)]
+    start.append(random.normal(0, 0.1, (size, letters)))
     variables = [tf.Variable(value.astype(np.float32)) for value in start]
 
     def cell(weights, letter, output, memory):
