@@ -1,0 +1,79 @@
+#ifndef SLUICE_GRAPH_BASE_CANCELLATION_H_
+#define SLUICE_GRAPH_BASE_CANCELLATION_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/btree_map.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "graph/base/mutex.h"
+
+namespace sluice {
+
+// Names one registered callback of one CancellationManager.
+using CancellationToken = int64_t;
+
+// Tells the work of one run that it should stop: whoever may wait registers a callback that ends the wait, whoever
+// computes for long polls IsCancelled(). Managers form a tree: a session's cancels those of its steps.
+//
+//   const CancellationToken token = manager.NewToken();
+//   if (!manager.RegisterCallback(token, [this] { queue_.Wake(); })) return manager.status();
+//   ... wait ...
+//   manager.DeregisterCallback(token);  // Afterwards the callback does not run and will not.
+//
+// Thread-safe. Callbacks run on the thread that cancels, with no lock held; they must not deregister themselves.
+class CancellationManager {
+ public:
+  CancellationManager() = default;
+  // A child: cancelled when `parent` is (at once, if that has happened). `parent` must outlive it.
+  explicit CancellationManager(CancellationManager* parent);
+  CancellationManager(const CancellationManager&) = delete;
+  CancellationManager& operator=(const CancellationManager&) = delete;
+  // Cancels if callbacks are still registered: they are promised a call or a deregistration.
+  ~CancellationManager();
+
+  // A token that no other callback of this manager has.
+  CancellationToken NewToken() { return next_token_.fetch_add(1, std::memory_order_relaxed); }  // Relaxed: unique only.
+
+  // Has `callback` called once when this is cancelled. False, and no call, when cancellation has begun: then the caller
+  // cleans up itself.
+  [[nodiscard]] bool RegisterCallback(CancellationToken token, absl::AnyInvocable<void()> callback)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Removes a callback. True: it has not run and will not. False: it has run; waits for it if it is running.
+  bool DeregisterCallback(CancellationToken token) ABSL_LOCKS_EXCLUDED(mu_);
+  // The same without waiting: false also while callbacks run.
+  bool TryDeregisterCallback(CancellationToken token) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Cancels with `cause` (CANCELLED without one): runs all callbacks, then IsCancelled() is true. The first call's
+  // cause counts; a second call does nothing and does not wait.
+  void StartCancel() { StartCancelWithStatus(absl::CancelledError("the run was cancelled")); }
+  void StartCancelWithStatus(absl::Status cause) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // True once all callbacks have run. Acquire: what the canceller wrote before is seen.
+  bool IsCancelled() const { return is_cancelled_.load(std::memory_order_acquire); }
+  // True from the start of cancellation on.
+  bool IsCancelling() const { return is_cancelling_.load(std::memory_order_acquire); }
+
+  // OK, or why this was cancelled.
+  absl::Status status() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  CancellationManager* const parent_ = nullptr;
+  CancellationToken parent_token_ = -1;  // Immutable after construction; -1: none.
+
+  std::atomic<CancellationToken> next_token_{0};
+  std::atomic<bool> is_cancelling_{false};
+  std::atomic<bool> is_cancelled_{false};
+
+  mutable Mutex mu_;
+  CondVar callbacks_done_;
+  absl::Status cause_ ABSL_GUARDED_BY(mu_);
+  absl::btree_map<CancellationToken, absl::AnyInvocable<void()>> callbacks_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_BASE_CANCELLATION_H_
