@@ -18,12 +18,15 @@ enum class LoopKind : uint8_t { kOther, kEnter, kExit, kNextIteration, kLoopCond
 class LoopKinds {
  public:
   explicit LoopKinds(const Graph& graph) {
-    const std::pair<const char*, LoopKind> kinds[] = {
-        {"Enter", LoopKind::kEnter},         {"RefEnter", LoopKind::kEnter},
-        {"Exit", LoopKind::kExit},           {"RefExit", LoopKind::kExit},
-        {"Merge", LoopKind::kMerge},         {"RefMerge", LoopKind::kMerge},
-        {"LoopCond", LoopKind::kLoopCond},   {"NextIteration", LoopKind::kNextIteration},
-        {"RefNextIteration", LoopKind::kNextIteration}};
+    const std::pair<const char*, LoopKind> kinds[] = {{"Enter", LoopKind::kEnter},
+                                                      {"RefEnter", LoopKind::kEnter},
+                                                      {"Exit", LoopKind::kExit},
+                                                      {"RefExit", LoopKind::kExit},
+                                                      {"Merge", LoopKind::kMerge},
+                                                      {"RefMerge", LoopKind::kMerge},
+                                                      {"LoopCond", LoopKind::kLoopCond},
+                                                      {"NextIteration", LoopKind::kNextIteration},
+                                                      {"RefNextIteration", LoopKind::kNextIteration}};
     for (const auto& kind : kinds) {
       const OpSchema* const schema = graph.FindOp(kind.first);
       if (schema != nullptr) kinds_.emplace_back(schema, kind.second);
@@ -120,10 +123,9 @@ class FrameAssigner {
     ErrorBuilder error = Error(ErrorCode::kFrameMixed);
     if (!input.is_control()) error.Input(static_cast<int32_t>(position), graph_.OutputName(input));
     error.Found(FrameText(found)).Expected(FrameText(expected));
-    error.Text(input.is_control()
-                   ? absl::StrCat("control input '", PrintableName(graph_.OutputName(input)),
-                                  "' comes from another frame than the other inputs")
-                   : std::string("comes from another frame than the other inputs"));
+    error.Text(input.is_control() ? absl::StrCat("control input '", PrintableName(graph_.OutputName(input)),
+                                                 "' comes from another frame than the other inputs")
+                                  : std::string("comes from another frame than the other inputs"));
     Add(id, error);
   }
 
@@ -155,13 +157,12 @@ class FrameAssigner {
     if (*parallel < 1) {
       Add(id, Error(ErrorCode::kParallelIterations)
                   .Attr("parallel_iterations")
-                  .Text("a loop must be allowed at least one iteration at a time")
+                  .Text("allows no iteration at all")
                   .Found(absl::StrCat(*parallel))
                   .Expected("1 or more"));
     }
     if (name->empty()) {
       Add(id, Error(ErrorCode::kFrameName).Attr("frame_name").Text("is empty"));
-      return parent;
     }
     const auto inserted = by_name_.emplace(*name, static_cast<int32_t>(info_.frames.size()));
     const int32_t index = inserted.first->second;
@@ -209,8 +210,8 @@ class FrameAssigner {
       return;
     }
     Add(id, Error(ErrorCode::kLoopCond)
-                .Text(absl::StrCat(FrameText(frame), " already has the LoopCond '",
-                                   PrintableName(graph_.name(first)), "'")));
+                .Text(absl::StrCat(FrameText(frame), " already has the LoopCond '", PrintableName(graph_.name(first)),
+                                   "'")));
   }
 
   // Rules for edges out of NextIterations: they lead to Merges of the same frame.
@@ -220,10 +221,10 @@ class FrameAssigner {
       if (!inputs[i].is_set() || KindOf(inputs[i].node) != LoopKind::kNextIteration) continue;
       const int32_t from = FrameOf(inputs[i].node);
       if (!IsBack(id, inputs[i])) {
-        Add(inputs[i].node, Error(ErrorCode::kNextIteration)
-                                .Text(absl::StrCat("feeds ", graph_.op_name(id), " '", PrintableName(graph_.name(id)),
-                                                   "'"))
-                                .Expected("a Merge of its loop"));
+        Add(inputs[i].node,
+            Error(ErrorCode::kNextIteration)
+                .Text(absl::StrCat("feeds ", graph_.op_name(id), " '", PrintableName(graph_.name(id)), "'"))
+                .Expected("a Merge of its loop"));
       } else if (from != FrameOf(id)) {
         AddMixed(id, i, from, FrameOf(id));
       }

@@ -1,0 +1,147 @@
+#include "graph/functions/call_expansion.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+
+namespace sluice {
+
+CallExpansion::CallExpansion(Graph& graph, const LoadLimits& limits) : graph_(graph), limits_(limits) {
+  for (int32_t i = 0; i < graph.id_limit(); ++i) {
+    if (graph.Contains(NodeId(i))) NoteControls(NodeId(i));
+  }
+}
+
+void CallExpansion::NoteControls(NodeId id) {
+  for (const Output& control : graph_.controls(id)) waited_for_.insert(control.node);
+}
+
+absl::Status CallExpansion::Count(NodeId call, size_t nodes) {
+  nodes_added_ += static_cast<int64_t>(nodes);
+  if (nodes_added_ <= limits_.max_expanded_nodes) return absl::OkStatus();
+  return graph_.Locate(call, Error(ErrorCode::kLimitNodes)
+                                 .Limit("max_expanded_nodes", limits_.max_expanded_nodes)
+                                 .Text("makes the graph's calls expand to too many nodes"));
+}
+
+absl::StatusOr<NodeId> CallExpansion::Add(absl::string_view op, absl::string_view name, std::vector<Output> inputs,
+                                          std::vector<NodeId> controls,
+                                          std::vector<std::pair<std::string, AttrValue>> attrs,
+                                          absl::string_view device) {
+  NodeSpec spec;
+  const std::string unique = graph_.UniqueName(name);
+  spec.name = unique;
+  spec.op = op;
+  spec.inputs = std::move(inputs);
+  spec.controls = std::move(controls);
+  spec.attrs = std::move(attrs);
+  spec.device = device;
+  SLUICE_ASSIGN_OR_RETURN(const NodeId id, graph_.AddNode(spec));
+  NoteControls(id);
+  SLUICE_RETURN_IF_ERROR(Count(id, 1));
+  return id;
+}
+
+absl::StatusOr<std::vector<Output>> CallExpansion::Inputs(NodeId id) {
+  std::vector<Output> inputs(graph_.inputs(id).begin(), graph_.inputs(id).end());
+  for (Output& input : inputs) {
+    SLUICE_ASSIGN_OR_RETURN(input, Resolve(input));
+  }
+  return inputs;
+}
+
+std::vector<NodeId> CallExpansion::Controls(NodeId id) const {
+  std::vector<NodeId> controls;
+  for (const Output& control : graph_.controls(id)) controls.push_back(control.node);
+  return controls;
+}
+
+absl::Status CallExpansion::Replace(NodeId id, std::vector<Stand> outputs, std::vector<NodeId> done) {
+  Replaced replaced;
+  replaced.name = std::string(graph_.name(id));
+  replaced.device = std::string(graph_.device(id));
+  replaced.outputs = std::move(outputs);
+  replaced.done = std::move(done);
+  std::vector<DType> types;
+  for (DType type : graph_.signature(id).outputs) types.push_back(BaseType(type));
+  graph_.RemoveNode(id);
+  const Replaced& noted = replaced_[id] = std::move(replaced);
+  if (kept_.contains(id)) {
+    std::vector<Output> values;
+    for (size_t i = 0; i < noted.outputs.size(); ++i) {
+      SLUICE_ASSIGN_OR_RETURN(Output value, Resolve(Output{id, static_cast<int32_t>(i)}));
+      values.push_back(value);
+    }
+    const std::string name = noted.name;
+    const std::string device = noted.device;
+    SLUICE_RETURN_IF_ERROR((types.empty() ? Add("NoOp", name, {}, {id}, {}, device)
+                                          : Add("IdentityN", name, values, {id}, {{"T", types}}, device))
+                               .status());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Output> CallExpansion::Resolve(Output output) {
+  for (auto found = replaced_.find(output.node); found != replaced_.end(); found = replaced_.find(output.node)) {
+    Stand& stand = found->second.outputs[static_cast<size_t>(output.index)];
+    if (stand.gate.valid()) {
+      SLUICE_ASSIGN_OR_RETURN(const Output value, Resolve(stand.value));
+      const AttrValue type(BaseType(graph_.output_type(value.node, value.index)));
+      const std::string name = absl::StrCat("Func/", found->second.name, "/unchanged/_", output.index);
+      SLUICE_ASSIGN_OR_RETURN(const NodeId gated,
+                              Add("Identity", name, {value}, {stand.gate}, {{"T", type}}, found->second.device));
+      // Add() does not touch replaced_, so `stand` still stands.
+      stand = Stand{Output{gated, 0}, NodeId()};
+    }
+    output = stand.value;
+  }
+  return output;
+}
+
+absl::StatusOr<NodeId> CallExpansion::ResolveControl(NodeId id) {
+  for (auto found = replaced_.find(id); found != replaced_.end(); found = replaced_.find(id)) {
+    Replaced& replaced = found->second;
+    if (replaced.done.empty()) return NodeId();
+    if (replaced.done.size() > 1) {
+      // One node to wait for instead of many, however many wait. Its own controls are turned when Finish gets there.
+      const std::string name = absl::StrCat("Func/", replaced.name, "/output_control_node/_0");
+      SLUICE_ASSIGN_OR_RETURN(const NodeId group, Add("NoOp", name, {}, replaced.done, {}, replaced.device));
+      replaced.done = {group};
+    }
+    id = replaced.done.front();
+  }
+  return id;
+}
+
+absl::Status CallExpansion::TurnEdges(NodeId id) {
+  const auto is_replaced = [this](const Output& input) { return replaced_.contains(input.node); };
+  const absl::Span<const Output> all = graph_.all_inputs(id);
+  if (std::none_of(all.begin(), all.end(), is_replaced)) return absl::OkStatus();
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<Output> inputs, Inputs(id));
+  std::vector<NodeId> controls;
+  for (NodeId control : Controls(id)) {
+    SLUICE_ASSIGN_OR_RETURN(const NodeId turned, ResolveControl(control));
+    if (turned.valid()) controls.push_back(turned);
+  }
+  return graph_.SetInputs(id, inputs, controls);
+}
+
+absl::Status CallExpansion::Finish() {
+  if (replaced_.empty()) return absl::OkStatus();
+  // Nodes added on the way (groups, gates) come behind and get their turn.
+  for (int32_t i = 0; i < graph_.id_limit(); ++i) {
+    if (graph_.Contains(NodeId(i))) SLUICE_RETURN_IF_ERROR(TurnEdges(NodeId(i)));
+  }
+  return absl::OkStatus();
+}
+
+bool CallExpansion::Pop(Pending* pending) {
+  if (pending_.empty()) return false;
+  *pending = pending_.front();
+  pending_.pop_front();
+  return true;
+}
+
+}  // namespace sluice

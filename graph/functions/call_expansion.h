@@ -1,0 +1,103 @@
+#ifndef SLUICE_GRAPH_FUNCTIONS_CALL_EXPANSION_H_
+#define SLUICE_GRAPH_FUNCTIONS_CALL_EXPANSION_H_
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/base/limits.h"
+#include "graph/ir/graph.h"
+
+namespace sluice {
+
+// The book-keeping of a rewrite that replaces nodes which call functions by other nodes.
+//
+// Note [Replacing calls]
+// A call is replaced in constant time: it is removed, and a note says which output stands for each of its outputs and
+// which nodes have run when it has ("done"). Edges that still point to it are turned in one pass at the end, in
+// Finish(); who reads edges before that goes through Resolve(). So n calls cost one walk over the graph, not n.
+//
+// Borrows the graph. Not thread-safe; lives for one rewrite.
+class CallExpansion {
+ public:
+  // What stands for one output of a replaced node: `value`, but (when `gate` is set) not before `gate` has run.
+  struct Stand {
+    Output value;
+    NodeId gate;
+  };
+
+  // A call to look at, and how many calls it lies inside of.
+  struct Pending {
+    NodeId call;
+    int depth;
+  };
+
+  CallExpansion(Graph& graph, const LoadLimits& limits);
+
+  Graph& graph() { return graph_; }
+  const LoadLimits& limits() const { return limits_; }
+
+  // Adds a helper node called `name`, or "name_1", ... Attrs as given; counts against max_expanded_nodes.
+  absl::StatusOr<NodeId> Add(absl::string_view op, absl::string_view name, std::vector<Output> inputs,
+                             std::vector<NodeId> controls, std::vector<std::pair<std::string, AttrValue>> attrs,
+                             absl::string_view device);
+
+  // Counts nodes added by others. kLimitNodes at `call` when they are too many.
+  absl::Status Count(NodeId call, size_t nodes);
+
+  // Notes that somebody waits for the control predecessors of `id`.
+  void NoteControls(NodeId id);
+  // Whether anybody waits for `id` by a control edge (or may: it never says no wrongly).
+  bool IsWaitedFor(NodeId id) const { return waited_for_.contains(id); }
+
+  // Data inputs of `id` as they are after the replacements so far. Control inputs are turned by Finish().
+  absl::StatusOr<std::vector<Output>> Inputs(NodeId id);
+  std::vector<NodeId> Controls(NodeId id) const;
+
+  // Keeps a node with the name of `id` when it is replaced: an IdentityN of its outputs, or a NoOp without outputs.
+  void Keep(NodeId id) { kept_.insert(id); }
+
+  // Takes `id` out of the graph. See Note [Replacing calls].
+  absl::Status Replace(NodeId id, std::vector<Stand> outputs, std::vector<NodeId> done);
+
+  // Turns all edges that point to replaced nodes.
+  absl::Status Finish();
+
+  // Calls still to be looked at, oldest first.
+  void Push(NodeId call, int depth) { pending_.push_back({call, depth}); }
+  bool Pop(Pending* pending);
+
+  int64_t nodes_added() const { return nodes_added_; }
+
+ private:
+  struct Replaced {
+    std::string name;
+    std::string device;
+    std::vector<Stand> outputs;
+    std::vector<NodeId> done;
+  };
+
+  absl::StatusOr<Output> Resolve(Output output);
+  // The node to wait for instead of `id`; not valid when there is nothing to wait for.
+  absl::StatusOr<NodeId> ResolveControl(NodeId id);
+  absl::Status TurnEdges(NodeId id);
+
+  Graph& graph_;
+  const LoadLimits limits_;
+  absl::flat_hash_map<NodeId, Replaced> replaced_;
+  absl::flat_hash_set<NodeId> waited_for_;
+  absl::flat_hash_set<NodeId> kept_;
+  std::deque<Pending> pending_;
+  int64_t nodes_added_ = 0;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_FUNCTIONS_CALL_EXPANSION_H_

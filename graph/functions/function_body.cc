@@ -1,0 +1,397 @@
+#include "graph/functions/function_body.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graph/base/device_name.h"
+#include "graph/base/error.h"
+#include "graph/base/limits.h"
+#include "graph/base/status_macros.h"
+#include "graph/ir/node_check.h"
+
+namespace sluice {
+namespace {
+
+constexpr absl::string_view kColocationPrefix = "loc:@";
+
+// One tensor that a text of the body stands for: output `slot` of body node `node`, or (node -1) argument `slot`.
+struct Source {
+  int32_t node;
+  int32_t slot;
+};
+
+// A node of the body on its way into the graph.
+struct PendingNode {
+  const NodeDefView* def = nullptr;
+  const OpSchema* schema = nullptr;
+  Signature signature;
+  std::vector<std::pair<std::string, AttrValue>> attrs;
+  std::vector<Source> inputs;
+  std::vector<Source> controls;
+  bool needed = true;
+  NodeId id;
+};
+
+// Ops that pruning keeps because values go round or die at them.
+bool IsControlFlowOp(absl::string_view op) {
+  absl::ConsumePrefix(&op, "Ref");
+  return op == "Switch" || op == "Merge" || op == "Enter" || op == "Exit" || op == "NextIteration" ||
+         op == "LoopCond" || op == "ControlTrigger" || op == "_SwitchN";
+}
+
+// Reads a list index: digits only.
+bool ParseIndex(absl::string_view text, int32_t* index) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit) && absl::SimpleAtoi(text, index);
+}
+
+// Lives for one AddFunctionBody.
+class BodyAdder {
+ public:
+  BodyAdder(Graph& graph, const BoundFunction& function, const BodyOptions& options)
+      : graph_(graph), function_(function), definition_(*function.definition), options_(options) {}
+
+  absl::StatusOr<BodyNodes> Run() {
+    IndexNames();
+    for (PendingNode& node : nodes_) Report(node, Bind(node));
+    if (errors_.empty()) {
+      for (PendingNode& node : nodes_) ResolveInputs(node);
+      ResolveResults();
+    }
+    SLUICE_RETURN_IF_ERROR(errors_.Finish());
+    if (options_.prune) MarkNeeded();
+    for (PendingNode& node : nodes_) {
+      if (node.needed) Report(node, Add(node));
+    }
+    SLUICE_RETURN_IF_ERROR(errors_.Finish());
+    for (const PendingNode& node : nodes_) {
+      if (node.needed) Report(node, Link(node));
+    }
+    SLUICE_RETURN_IF_ERROR(errors_.Finish());
+    return Collect();
+  }
+
+ private:
+  // --- Errors --------------------------------------------------------------------------------------------------
+
+  void Report(const absl::Status& status) {
+    if (!status.ok()) errors_.Add(WithFunction(status, function_.name()));
+  }
+  void Report(const PendingNode& node, const absl::Status& status) {
+    if (!status.ok()) Report(WithNode(status, node.def->name, node.def->op));
+  }
+
+  // --- Names ---------------------------------------------------------------------------------------------------
+
+  void IndexNames() {
+    const std::vector<ArgSpec>& args = definition_.schema.inputs;
+    for (size_t i = 0; i < args.size(); ++i) arg_by_name_[args[i].name] = i;
+    nodes_.resize(definition_.nodes.size());
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      nodes_[i].def = &definition_.nodes[i];
+      const absl::string_view name = nodes_[i].def->name;
+      const bool is_new = node_by_name_.emplace(name, static_cast<int32_t>(i)).second;
+      if (!is_new) Report(nodes_[i], Error(ErrorCode::kNodeDuplicate).Text("has the name of another node of the body"));
+      if (arg_by_name_.contains(name)) {
+        Report(nodes_[i], Error(ErrorCode::kNodeDuplicate).Text("has the name of an argument of the function"));
+      }
+    }
+  }
+
+  // --- Attrs and types -----------------------------------------------------------------------------------------
+
+  absl::Status Bind(PendingNode& node) {
+    if (IsCallFrameOp(node.def->op)) {
+      return Error(ErrorCode::kOpInternal).Text("cannot stand in a function body: arguments and results come from it");
+    }
+    node.schema = graph_.FindOp(node.def->op);
+    if (node.schema == nullptr) return Error(ErrorCode::kOpUnknown).Text("is not an op known here");
+    node.attrs.reserve(node.def->attrs.size());
+    for (const NamedAttr& attr : node.def->attrs) {
+      absl::StatusOr<AttrValue> value = SubstitutePlaceholders(attr.value, function_.attrs);
+      if (!value.ok()) return value.status();
+      node.attrs.emplace_back(std::string(attr.name), *std::move(value));
+    }
+    const auto find = [&](absl::string_view name, AttrView* value) {
+      for (const auto& attr : node.attrs) {
+        if (attr.first == name) return *value = attr.second.view(), true;
+      }
+      const AttrSpec* const spec = node.schema->FindAttr(name);
+      if (spec == nullptr || !spec->has_default) return false;
+      *value = AttrView(spec->default_value);
+      return true;
+    };
+    SLUICE_ASSIGN_OR_RETURN(node.signature, ComputeSignature(*node.schema, find, LoadLimits().max_inputs_per_node));
+    return absl::OkStatus();
+  }
+
+  // --- Inputs and results --------------------------------------------------------------------------------------
+
+  absl::Status UnknownValue(absl::string_view text) const {
+    return Error(ErrorCode::kFunctionBody)
+        .Text(
+            absl::StrCat("needs '", PrintableName(text), "', which is neither an argument nor an output in the body"));
+  }
+
+  // Appends the tensors that `text` stands for. See Note [Values in bodies].
+  absl::Status Resolve(absl::string_view text, std::vector<Source>* sources) const {
+    const size_t colon = text.find(':');
+    const absl::string_view name = text.substr(0, colon);
+    absl::string_view rest = colon == absl::string_view::npos ? absl::string_view() : text.substr(colon + 1);
+    const auto arg = arg_by_name_.find(name);
+    if (arg != arg_by_name_.end()) {
+      const std::vector<int32_t>& starts = function_.signature.input_starts;
+      const bool all = colon == absl::string_view::npos;
+      return AppendRange(text, -1, starts[arg->second], starts[arg->second + 1], all, rest, sources);
+    }
+    const auto node = node_by_name_.find(name);
+    if (node == node_by_name_.end()) return UnknownValue(text);
+    const PendingNode& producer = nodes_[static_cast<size_t>(node->second)];
+    const size_t second = rest.find(':');
+    const absl::string_view output = rest.substr(0, second);
+    const bool all = second == absl::string_view::npos;
+    const std::vector<ArgSpec>& outputs = producer.schema->outputs;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].name != output) continue;
+      const std::vector<int32_t>& starts = producer.signature.output_starts;
+      return AppendRange(text, node->second, starts[i], starts[i + 1], all,
+                         all ? absl::string_view() : rest.substr(second + 1), sources);
+    }
+    return Error(ErrorCode::kFunctionBody)
+        .Text(absl::StrCat("needs '", PrintableName(text), "', but ", producer.def->op, " '", PrintableName(name),
+                           "' has no output of that name"));
+  }
+
+  // Appends all of [begin, end), or the one whose index `text_index` says.
+  absl::Status AppendRange(absl::string_view text, int32_t node, int32_t begin, int32_t end, bool all,
+                           absl::string_view text_index, std::vector<Source>* sources) const {
+    if (!all) {
+      int32_t index = 0;
+      if (!ParseIndex(text_index, &index)) return UnknownValue(text);
+      if (index >= end - begin) {
+        return Error(ErrorCode::kFunctionBody)
+            .Text(absl::StrCat("needs '", PrintableName(text), "', but there is no such element"))
+            .Found(absl::StrCat(index))
+            .Expected(absl::StrCat("below ", end - begin));
+      }
+      begin += index;
+      end = begin + 1;
+    }
+    for (int32_t slot = begin; slot < end; ++slot) sources->push_back({node, slot});
+    return absl::OkStatus();
+  }
+
+  // Resolves the name behind a '^'. Arguments that are no tensor at all leave nothing to wait for.
+  absl::Status ResolveControl(absl::string_view name, std::vector<Source>* controls) const {
+    const auto node = node_by_name_.find(name);
+    if (node != node_by_name_.end()) {
+      controls->push_back({node->second, kControlIndex});
+      return absl::OkStatus();
+    }
+    const auto arg = arg_by_name_.find(name);
+    if (arg == arg_by_name_.end()) {
+      return Error(ErrorCode::kFunctionBody)
+          .Text(absl::StrCat("waits for '", PrintableName(name), "', which is not in the body"));
+    }
+    const std::vector<int32_t>& starts = function_.signature.input_starts;
+    for (int32_t slot = starts[arg->second]; slot < starts[arg->second + 1]; ++slot) controls->push_back({-1, slot});
+    return absl::OkStatus();
+  }
+
+  void ResolveInputs(PendingNode& node) {
+    for (absl::string_view text : node.def->inputs) {
+      if (absl::ConsumePrefix(&text, "^")) {
+        Report(node, ResolveControl(text, &node.controls));
+      } else if (!node.controls.empty()) {
+        Report(node, Error(ErrorCode::kInputOrder)
+                         .Text(absl::StrCat("has the data input '", PrintableName(text), "' behind a control input")));
+      } else {
+        Report(node, Resolve(text, &node.inputs));
+      }
+    }
+  }
+
+  std::string ResultText(absl::string_view output) const {
+    return absl::StrCat("function '", PrintableName(function_.name()), "': result '", PrintableName(output), "'");
+  }
+
+  absl::Status ResolveResult(size_t output) {
+    const std::string& name = definition_.schema.outputs[output].name;
+    const auto found = std::lower_bound(definition_.ret.begin(), definition_.ret.end(), name,
+                                        [](const auto& pair, const std::string& key) { return pair.first < key; });
+    if (found == definition_.ret.end() || found->first != name) {
+      return Error(ErrorCode::kFunctionRet).Text(absl::StrCat(ResultText(name), " has no entry in ret"));
+    }
+    std::vector<Source> sources;
+    const absl::Status status = Resolve(found->second, &sources);
+    if (!status.ok()) {
+      return Error(ErrorCode::kFunctionRet).Text(absl::StrCat(ResultText(name), " ", ErrorInfoOf(status)->text));
+    }
+    const std::vector<int32_t>& starts = function_.signature.output_starts;
+    const size_t count = static_cast<size_t>(starts[output + 1] - starts[output]);
+    if (sources.size() != count) {
+      return Error(ErrorCode::kFunctionRet)
+          .Text(absl::StrCat(ResultText(name), " has the wrong number of tensors"))
+          .Found(absl::StrCat(sources.size()))
+          .Expected(absl::StrCat(count));
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const DType found_type = TypeOf(sources[i]);
+      const DType wanted = function_.signature.outputs[results_.size()];
+      results_.push_back(sources[i]);
+      if (BaseType(found_type) == BaseType(wanted)) continue;
+      return Error(ErrorCode::kFunctionRet)
+          .Text(absl::StrCat(ResultText(name), " has the wrong type"))
+          .Found(DTypeName(found_type))
+          .Expected(DTypeName(wanted));
+    }
+    return absl::OkStatus();
+  }
+
+  void ResolveResults() {
+    for (size_t i = 0; i < definition_.schema.outputs.size(); ++i) {
+      const absl::Status status = ResolveResult(i);
+      Report(status);
+      if (!status.ok()) results_.resize(static_cast<size_t>(function_.signature.output_starts[i + 1]), Source{-1, 0});
+    }
+    for (const auto& control : definition_.control_ret) {
+      const auto node = node_by_name_.find(control.second);
+      if (node != node_by_name_.end()) {
+        control_results_.push_back(node->second);
+        continue;
+      }
+      Report(Error(ErrorCode::kFunctionRet)
+                 .Text(absl::StrCat("function '", PrintableName(function_.name()), "': control output '",
+                                    PrintableName(control.first), "' is node '", PrintableName(control.second),
+                                    "', which is not in the body")));
+    }
+  }
+
+  DType TypeOf(const Source& source) const {
+    if (source.node < 0) return function_.signature.inputs[static_cast<size_t>(source.slot)];
+    return nodes_[static_cast<size_t>(source.node)].signature.outputs[static_cast<size_t>(source.slot)];
+  }
+
+  // --- Into the graph ------------------------------------------------------------------------------------------
+
+  void MarkNeeded() {
+    std::vector<int32_t> open;
+    const auto need = [&](int32_t node) {
+      if (node < 0 || nodes_[static_cast<size_t>(node)].needed) return;
+      nodes_[static_cast<size_t>(node)].needed = true;
+      open.push_back(node);
+    };
+    for (PendingNode& node : nodes_) node.needed = false;
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (nodes_[i].schema->is_stateful || IsControlFlowOp(nodes_[i].def->op)) need(static_cast<int32_t>(i));
+    }
+    for (const Source& source : results_) need(source.node);
+    for (int32_t node : control_results_) need(node);
+    while (!open.empty()) {
+      const PendingNode& node = nodes_[static_cast<size_t>(open.back())];
+      open.pop_back();
+      for (const Source& source : node.inputs) need(source.node);
+      for (const Source& source : node.controls) need(source.node);
+    }
+  }
+
+  // Names in colocation groups and of frames follow the nodes' new names.
+  AttrValue Renamed(const PendingNode& node, const std::string& attr, AttrValue value) const {
+    if (attr == "frame_name" && (node.def->op == "Enter" || node.def->op == "RefEnter")) {
+      const absl::StatusOr<absl::string_view> frame = value.view().AsString();
+      return frame.ok() && !frame->empty() ? AttrValue(absl::StrCat(options_.prefix, *frame)) : value;
+    }
+    if (attr != "_class") return value;
+    const absl::StatusOr<std::vector<absl::string_view>> groups = value.view().AsStringList();
+    if (!groups.ok()) return value;
+    std::vector<std::string> renamed;
+    for (absl::string_view group : *groups) {
+      absl::string_view name = group;
+      const bool is_ours = absl::ConsumePrefix(&name, kColocationPrefix) && node_by_name_.contains(name);
+      renamed.push_back(is_ours ? absl::StrCat(kColocationPrefix, options_.prefix, name) : std::string(group));
+    }
+    return AttrValue(renamed);
+  }
+
+  absl::Status Add(PendingNode& node) {
+    NodeSpec spec;
+    std::string name = absl::StrCat(options_.prefix, node.def->name);
+    if (graph_.Contains(graph_.Find(name))) name = graph_.UniqueName(name);
+    const std::string device = MergeDevices(node.def->device, options_.device);
+    spec.name = name;
+    spec.op = node.def->op;
+    spec.device = device;
+    spec.inputs.resize(node.signature.inputs.size());
+    spec.attrs = std::move(node.attrs);
+    if (!options_.prefix.empty()) {
+      for (auto& attr : spec.attrs) attr.second = Renamed(node, attr.first, std::move(attr.second));
+    }
+    SLUICE_ASSIGN_OR_RETURN(node.id, graph_.AddNode(spec));
+    return absl::OkStatus();
+  }
+
+  Output OutputOf(const Source& source) const {
+    if (source.node < 0) return options_.args[static_cast<size_t>(source.slot)];
+    return Output{nodes_[static_cast<size_t>(source.node)].id, source.slot};
+  }
+
+  absl::Status Link(const PendingNode& node) {
+    std::vector<Output> inputs;
+    std::vector<NodeId> controls;
+    for (const Source& source : node.inputs) inputs.push_back(OutputOf(source));
+    for (const Source& source : node.controls) controls.push_back(OutputOf(source).node);
+    return graph_.SetInputs(node.id, inputs, controls);
+  }
+
+  BodyNodes Collect() const {
+    BodyNodes body;
+    for (const PendingNode& node : nodes_) {
+      if (!node.needed) continue;
+      body.nodes.push_back(node.id);
+      if (node.schema->is_stateful) body.stateful.push_back(node.id);
+    }
+    for (const Source& source : results_) body.results.push_back(OutputOf(source));
+    for (int32_t node : control_results_) body.control_results.push_back(nodes_[static_cast<size_t>(node)].id);
+    return body;
+  }
+
+  Graph& graph_;
+  const BoundFunction& function_;
+  const FunctionDefinition& definition_;
+  const BodyOptions& options_;
+  ErrorCollector errors_;
+  std::vector<PendingNode> nodes_;
+  absl::flat_hash_map<absl::string_view, size_t> arg_by_name_;
+  absl::flat_hash_map<absl::string_view, int32_t> node_by_name_;
+  std::vector<Source> results_;
+  std::vector<int32_t> control_results_;
+};
+
+}  // namespace
+
+absl::StatusOr<BodyNodes> AddFunctionBody(Graph& graph, const BoundFunction& function, const BodyOptions& options) {
+  if (options.args.size() != function.signature.inputs.size()) {
+    return Error(ErrorCode::kFunctionArity)
+        .Function(function.name())
+        .Text("was given the wrong number of arguments")
+        .Found(absl::StrCat(options.args.size()))
+        .Expected(absl::StrCat(function.signature.inputs.size()));
+  }
+  return BodyAdder(graph, function, options).Run();
+}
+
+std::string MergeDevices(absl::string_view device, absl::string_view outer) {
+  if (device.empty() || outer.empty()) return std::string(device.empty() ? outer : device);
+  DeviceName inner;
+  DeviceName rest;
+  if (!ParseDeviceName(device, &inner) || !ParseDeviceName(outer, &rest)) return std::string(device);
+  if (!inner.type.empty() && inner.type != rest.type) rest.id = -1;  // A number counts devices of one type.
+  return OverrideDeviceName(rest, inner).ToString();
+}
+
+}  // namespace sluice

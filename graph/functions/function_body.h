@@ -1,0 +1,50 @@
+#ifndef SLUICE_GRAPH_FUNCTIONS_FUNCTION_BODY_H_
+#define SLUICE_GRAPH_FUNCTIONS_FUNCTION_BODY_H_
+
+// Putting the body of a function into a graph: the one place where the names that bodies use become edges.
+//
+// Note [Values in bodies]
+// Inputs and results are texts: "arg" is all tensors of an argument, "arg:i" one of them; "node:out" is all tensors of
+// the output argument `out` of a node, "node:out:i" one of them; "^node" (or "^arg") is a control input. A plain "node"
+// means nothing. How many tensors an output argument has follows from the op's schema under the node's bound attrs.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/functions/attr_binding.h"
+#include "graph/ir/graph.h"
+
+namespace sluice {
+
+struct BodyOptions {
+  // Put before the names of nodes and frames. A name that is taken gets "_1", ... behind it.
+  std::string prefix;
+  // The arguments, flattened: one output per entry of the function's signature.
+  std::vector<Output> args;
+  // Leaves out what neither a result, a control result, a stateful op nor a control-flow op needs.
+  bool prune = false;
+  // Device of the call: fills what the devices of the body's nodes leave open.
+  std::string device;
+};
+
+struct BodyNodes {
+  std::vector<NodeId> nodes;            // In order of the body; pruned ones left out.
+  std::vector<Output> results;          // Flattened, one per output of the signature.
+  std::vector<NodeId> control_results;  // What control_ret names.
+  std::vector<NodeId> stateful;         // Nodes of stateful ops.
+};
+
+// Adds the nodes of `function`'s body to `graph`, attrs bound, colocation groups renamed along. Ops are those of
+// `graph`; functions called directly must be in its library. All errors of the body at once (AllErrors), each naming
+// function and node: kFunctionBody, kFunctionRet, kNodeDuplicate, kOpUnknown, kAttr..., kInput...; the graph may then
+// hold some of the nodes. Linear, not recursive; cycles are not looked for.
+absl::StatusOr<BodyNodes> AddFunctionBody(Graph& graph, const BoundFunction& function, const BodyOptions& options);
+
+// `device` with the parts that it leaves open taken from `outer`: "/device:GPU:1" in "/job:w/task:2" is
+// "/job:w/task:2/device:GPU:1".
+std::string MergeDevices(absl::string_view device, absl::string_view outer);
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_FUNCTIONS_FUNCTION_BODY_H_

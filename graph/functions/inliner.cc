@@ -1,0 +1,214 @@
+#include "graph/functions/inliner.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/functions/call_expansion.h"
+#include "graph/functions/call_site.h"
+#include "graph/functions/function_body.h"
+#include "graph/functions/lower_control_flow.h"
+
+namespace sluice {
+namespace {
+
+bool IsTrue(const NamedAttr* attr) {
+  if (attr == nullptr) return false;
+  const absl::StatusOr<bool> value = attr->value.AsBool();
+  return value.ok() && *value;
+}
+
+// Whether the attr of `id` is there and has the value `wanted`.
+bool HasBool(const Graph& graph, NodeId id, absl::string_view attr, bool wanted) {
+  AttrView value;
+  if (!graph.FindAttr(id, attr, &value)) return false;
+  const absl::StatusOr<bool> is_set = value.AsBool();
+  return is_set.ok() && *is_set == wanted;
+}
+
+// Replaces one call by the body of its function. See Note [Inlining].
+class CallInliner {
+ public:
+  CallInliner(CallExpansion& expansion, NodeId call, const BoundFunction& function, CallKind kind)
+      : expansion_(expansion),
+        graph_(expansion.graph()),
+        call_(call),
+        function_(function),
+        kind_(kind),
+        name_(graph_.name(call)),
+        device_(graph_.device(call)) {}
+
+  // The nodes of the body.
+  absl::StatusOr<std::vector<NodeId>> Run() {
+    SLUICE_RETURN_IF_ERROR(expansion_.Count(call_, function_.definition->nodes.size()));
+    BodyOptions options;
+    options.prefix = absl::StrCat(name_, "/");
+    options.prune = true;
+    options.device = device_;
+    SLUICE_RETURN_IF_ERROR(AddInputs(&options.args));
+    SLUICE_ASSIGN_OR_RETURN(const BodyNodes body, AddFunctionBody(graph_, function_, options));
+    for (NodeId id : body.nodes) expansion_.NoteControls(id);
+    SLUICE_RETURN_IF_ERROR(HoldRoots(body));
+    std::vector<CallExpansion::Stand> outputs;
+    SLUICE_RETURN_IF_ERROR(AddOutputs(body, &outputs));
+    std::vector<NodeId> done = Done(body, outputs);
+    SLUICE_RETURN_IF_ERROR(expansion_.Replace(call_, std::move(outputs), std::move(done)));
+    return body.nodes;
+  }
+
+ private:
+  std::string HelperName(absl::string_view what, size_t index) const {
+    return absl::StrCat("Func/", name_, "/", what, "/_", index);
+  }
+
+  absl::Status AddInputs(std::vector<Output>* args) {
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<Output> inputs, expansion_.Inputs(call_));
+    std::vector<NodeId> controls = expansion_.Controls(call_);
+    if (!controls.empty()) {
+      SLUICE_ASSIGN_OR_RETURN(input_control_, expansion_.Add("NoOp", HelperName("input_control_node", 0), {},
+                                                             std::move(controls), {}, device_));
+      controls = {input_control_};
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const AttrValue type(BaseType(function_.signature.inputs[i]));
+      SLUICE_ASSIGN_OR_RETURN(const NodeId id, expansion_.Add("Identity", HelperName("input", i), {inputs[i]}, controls,
+                                                              {{"T", type}}, graph_.device(inputs[i].node)));
+      args->push_back(Output{id, 0});
+      input_nodes_.push_back(id);
+    }
+    return absl::OkStatus();
+  }
+
+  // Makes nodes without inputs wait for the call's.
+  absl::Status HoldRoots(const BodyNodes& body) {
+    if (input_nodes_.empty() && !input_control_.valid()) return absl::OkStatus();
+    NodeId hold = input_nodes_.empty() ? input_control_ : NodeId();
+    for (NodeId id : body.nodes) {
+      if (!graph_.all_inputs(id).empty()) continue;
+      if (!hold.valid()) {
+        SLUICE_ASSIGN_OR_RETURN(hold,
+                                expansion_.Add("NoOp", HelperName("inputs_ready", 0), {}, input_nodes_, {}, device_));
+      }
+      graph_.AddControl(id, hold);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddOutputs(const BodyNodes& body, std::vector<CallExpansion::Stand>* outputs) {
+    for (size_t i = 0; i < body.results.size(); ++i) {
+      const AttrValue type(BaseType(function_.signature.outputs[i]));
+      SLUICE_ASSIGN_OR_RETURN(const NodeId id, expansion_.Add("Identity", HelperName("output", i), {body.results[i]},
+                                                              {}, {{"T", type}}, graph_.device(body.results[i].node)));
+      outputs->push_back({Output{id, 0}, NodeId()});
+    }
+    return absl::OkStatus();
+  }
+
+  // What has run when the call has.
+  std::vector<NodeId> Done(const BodyNodes& body, const std::vector<CallExpansion::Stand>& outputs) const {
+    std::vector<NodeId> done = body.control_results;
+    if (kind_ == CallKind::kCall && !done.empty()) return done;
+    for (const CallExpansion::Stand& output : outputs) done.push_back(output.value.node);
+    done.insert(done.end(), body.stateful.begin(), body.stateful.end());
+    if (done.empty()) done = input_nodes_;
+    if (done.empty() && input_control_.valid()) done.push_back(input_control_);
+    return done;
+  }
+
+  CallExpansion& expansion_;
+  Graph& graph_;
+  const NodeId call_;
+  const BoundFunction& function_;
+  const CallKind kind_;
+  const std::string name_;
+  const std::string device_;
+  NodeId input_control_;
+  std::vector<NodeId> input_nodes_;
+};
+
+// Decides what becomes of each call. Lives for one InlineFunctionCalls.
+class Driver {
+ public:
+  Driver(Graph& graph, const InlineOptions& options)
+      : graph_(graph), options_(options), finder_(graph), expansion_(graph, options.limits) {}
+
+  absl::StatusOr<InlineReport> Run() {
+    for (NodeId id : options_.keep) expansion_.Keep(id);
+    const int32_t end = graph_.id_limit();
+    for (int32_t i = 0; i < end; ++i) {
+      if (graph_.Contains(NodeId(i))) Consider(NodeId(i), 1, options_.keep_all);
+    }
+    CallExpansion::Pending pending;
+    while (expansion_.Pop(&pending)) {
+      SLUICE_RETURN_IF_ERROR(Expand(pending));
+    }
+    SLUICE_RETURN_IF_ERROR(expansion_.Finish());
+    report_.nodes_added = expansion_.nodes_added();
+    return report_;
+  }
+
+ private:
+  bool IsToLower(NodeId id) const {
+    if (!options_.lower_control_flow) return false;
+    if (HasBool(graph_, id, "_lower_using_switch_merge", true)) return true;
+    return options_.lower_unmarked && !HasBool(graph_, id, "_lower_using_switch_merge", false);
+  }
+
+  void Consider(NodeId id, int depth, bool keep) {
+    const CallKind kind = finder_.KindOf(id);
+    bool expand = false;
+    if (kind == CallKind::kDirect || kind == CallKind::kCall) expand = options_.inline_calls;
+    if (kind == CallKind::kIf || kind == CallKind::kCase) expand = IsToLower(id);
+    if (kind == CallKind::kWhile) expand = IsToLower(id) && CanLowerLoop(graph_, id);
+    if (!expand) return;
+    if (keep) expansion_.Keep(id);
+    expansion_.Push(id, depth);
+  }
+
+  absl::Status Expand(const CallExpansion::Pending& pending) {
+    const NodeId id = pending.call;
+    if (pending.depth > options_.limits.max_call_depth) {
+      return graph_.Locate(id, Error(ErrorCode::kLimitCallDepth)
+                                   .Limit("max_call_depth", options_.limits.max_call_depth)
+                                   .Text("is nested in too many calls"));
+    }
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<BoundFunction> callees,
+                            BindCallees(graph_, id, finder_, graph_.library()));
+    switch (const CallKind kind = finder_.KindOf(id)) {
+      case CallKind::kDirect:
+      case CallKind::kCall: {
+        if (!options_.inline_calls || IsTrue(callees[0].definition->FindAttr("_noinline"))) return absl::OkStatus();
+        ++report_.calls;
+        SLUICE_ASSIGN_OR_RETURN(const std::vector<NodeId> body, CallInliner(expansion_, id, callees[0], kind).Run());
+        for (NodeId node : body) Consider(node, pending.depth + 1, /*keep=*/false);
+        return absl::OkStatus();
+      }
+      case CallKind::kIf:
+      case CallKind::kCase:
+        ++report_.conditionals;
+        return LowerConditional(expansion_, id, kind, callees, pending.depth);
+      case CallKind::kWhile:
+        ++report_.loops;
+        return LowerLoop(expansion_, id, callees[0], callees[1], pending.depth);
+      default:
+        return absl::OkStatus();
+    }
+  }
+
+  Graph& graph_;
+  const InlineOptions& options_;
+  CallFinder finder_;
+  CallExpansion expansion_;
+  InlineReport report_;
+};
+
+}  // namespace
+
+absl::StatusOr<InlineReport> InlineFunctionCalls(Graph& graph, const InlineOptions& options) {
+  return Driver(graph, options).Run();
+}
+
+}  // namespace sluice

@@ -1,0 +1,58 @@
+#ifndef SLUICE_GRAPH_FUNCTIONS_INLINER_H_
+#define SLUICE_GRAPH_FUNCTIONS_INLINER_H_
+
+// Replaces calls of functions by their bodies, and functional conditionals and loops by Switch, Merge, Enter, Exit.
+//
+// Note [Inlining]
+//     before                           after
+//     x ──► call ──► y        x ─► Func/call/input/_0 ─► call/... (body) ─► Func/call/output/_0 ─► y
+//     c ┄┄► call ┄┄► d        c ┄► Func/call/input_control_node ┄► inputs     body's effects ┄► d
+// - Each argument and result goes through an Identity, so that the body is live exactly where the call was: all inputs
+//   wait for the call's control inputs, and body nodes without inputs wait for all inputs of the call. So they stand in
+//   the call's frame and are dead in an untaken branch.
+// - Names of body nodes, their frames and colocation groups get "call/" in front.
+// - Who waited for the call waits for its control results; when there are none, and for direct calls, for its results
+//   and its stateful nodes.
+// - Body nodes that nothing needs are left out (unless stateful or control flow). Devices that the body leaves open are
+//   the call's.
+// - Calls in bodies are replaced in turn. Functions marked `_noinline` stay calls, and so do SymbolicGradient and ops
+//   whose kernels call functions.
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/base/limits.h"
+#include "graph/ir/graph.h"
+
+namespace sluice {
+
+struct InlineOptions {
+  LoadLimits limits;
+  // Direct calls, PartitionedCall, StatefulPartitionedCall.
+  bool inline_calls = true;
+  // If, Case, While and their Stateless forms that have _lower_using_switch_merge=true. See lower_control_flow.h.
+  bool lower_control_flow = true;
+  // Those without that mark as well (but not those that say false).
+  bool lower_unmarked = false;
+  // Replaced nodes of the graph of which a node with that name must stay, for who fetches or targets it by name: an
+  // IdentityN of its outputs, or a NoOp. `keep_all` means all of them; never nodes that came out of bodies.
+  std::vector<NodeId> keep;
+  bool keep_all = false;
+};
+
+// What was done.
+struct InlineReport {
+  int64_t calls = 0;
+  int64_t conditionals = 0;
+  int64_t loops = 0;
+  int64_t nodes_added = 0;
+};
+
+// See Note [Inlining]. Linear in the size of the result, not recursive. Errors name the call: those of BindCallees and
+// AddFunctionBody, kLimitNodes, kLimitCallDepth; the graph is then unusable.
+absl::StatusOr<InlineReport> InlineFunctionCalls(Graph& graph, const InlineOptions& options);
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_FUNCTIONS_INLINER_H_

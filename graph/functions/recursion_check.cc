@@ -1,0 +1,133 @@
+#include "graph/functions/recursion_check.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace sluice {
+namespace {
+
+// One function that a body names, and the node that does.
+struct Reference {
+  int32_t callee;
+  const NodeDefView* node;
+};
+
+// Who names whom.
+class CallGraph {
+ public:
+  explicit CallGraph(const FunctionLibrary& library) : library_(library), names_(library.Names()) {
+    for (size_t i = 0; i < names_.size(); ++i) index_[names_[i]] = static_cast<int32_t>(i);
+    references_.resize(names_.size());
+    for (size_t i = 0; i < names_.size(); ++i) {
+      // Kept by the library; the shared pointer would only keep it longer.
+      for (const NodeDefView& node : library.Find(names_[i])->nodes) AddReferences(node, &references_[i]);
+    }
+  }
+
+  size_t size() const { return names_.size(); }
+  const std::string& name(int32_t i) const { return names_[static_cast<size_t>(i)]; }
+  const std::vector<Reference>& of(int32_t i) const { return references_[static_cast<size_t>(i)]; }
+
+ private:
+  void Add(absl::string_view name, const NodeDefView& node, std::vector<Reference>* references) const {
+    const auto found = index_.find(name);
+    if (found != index_.end()) references->push_back({found->second, &node});
+  }
+
+  void AddReferences(const NodeDefView& node, std::vector<Reference>* references) const {
+    Add(node.op, node, references);
+    std::vector<AttrView> open;
+    for (const NamedAttr& attr : node.attrs) {
+      if (!absl::StartsWith(attr.name, "_")) open.push_back(attr.value);
+    }
+    while (!open.empty()) {
+      const AttrView value = open.back();
+      open.pop_back();
+      for (const FuncView& function : FunctionsOf(value)) {
+        Add(function.name, node, references);
+        if (node.op == "SymbolicGradient") Add(library_.FindGradient(function.name), node, references);
+        for (const auto& attr : function.attrs) open.push_back(attr.second);
+      }
+    }
+  }
+
+  static std::vector<FuncView> FunctionsOf(AttrView value) {
+    if (value.kind() == AttrKind::kFunc) {
+      absl::StatusOr<FuncView> function = value.AsFunc();
+      if (function.ok()) return {*std::move(function)};
+    } else if (value.kind() == AttrKind::kList) {
+      absl::StatusOr<std::vector<FuncView>> functions = value.AsFuncList();
+      if (functions.ok()) return *std::move(functions);
+    }
+    return {};
+  }
+
+  const FunctionLibrary& library_;
+  const std::vector<std::string> names_;
+  absl::flat_hash_map<absl::string_view, int32_t> index_;
+  std::vector<std::vector<Reference>> references_;
+};
+
+// A function whose references are being followed.
+struct Open {
+  int32_t function;
+  size_t next;
+};
+
+absl::Status Recursion(const CallGraph& calls, const std::vector<Open>& path, const Reference& back) {
+  std::vector<absl::string_view> chain;
+  for (const Open& open : path) {
+    if (!chain.empty() || open.function == back.callee) chain.push_back(calls.name(open.function));
+  }
+  chain.push_back(calls.name(back.callee));
+  const auto printable = [](std::string* out, absl::string_view name) { out->append(PrintableName(name)); };
+  const size_t kShown = 12;
+  std::string text = absl::StrJoin(
+      chain.begin(), chain.begin() + static_cast<std::ptrdiff_t>(std::min(chain.size(), kShown)), " -> ", printable);
+  if (chain.size() > kShown) {
+    absl::StrAppend(&text, " -> (", chain.size() - kShown - 1, " more) -> ", PrintableName(chain.back()));
+  }
+  return Error(ErrorCode::kFunctionRecursion)
+      .Node(back.node->name, back.node->op)
+      .Function(calls.name(path.back().function))
+      .Text(absl::StrCat("calls itself: ", text));
+}
+
+}  // namespace
+
+void CheckRecursion(const FunctionLibrary& library, ErrorCollector* errors) {
+  const CallGraph calls(library);
+  enum class Mark : uint8_t { kNew, kOpen, kDone };
+  std::vector<Mark> marks(calls.size(), Mark::kNew);
+  std::vector<Open> path;
+  for (size_t start = 0; start < calls.size(); ++start) {
+    if (marks[start] != Mark::kNew) continue;
+    marks[start] = Mark::kOpen;
+    path.push_back({static_cast<int32_t>(start), 0});
+    while (!path.empty()) {
+      Open& open = path.back();
+      const std::vector<Reference>& references = calls.of(open.function);
+      if (open.next == references.size()) {
+        marks[static_cast<size_t>(open.function)] = Mark::kDone;
+        path.pop_back();
+        continue;
+      }
+      const Reference& reference = references[open.next++];
+      Mark& mark = marks[static_cast<size_t>(reference.callee)];
+      if (mark == Mark::kOpen) errors->Add(Recursion(calls, path, reference));
+      if (mark != Mark::kNew) continue;
+      mark = Mark::kOpen;
+      path.push_back({reference.callee, 0});
+    }
+  }
+}
+
+}  // namespace sluice
