@@ -78,9 +78,14 @@ absl::Status ReadFields(WireReader& reader, const LoadLimits& limits, FunctionDe
               .Limit("max_nodes", limits.max_nodes)
               .Text("a function body has more nodes than a graph may have");
         }
-        SLUICE_ASSIGN_OR_RETURN(
-            NodeDefView node,
-            ParseNodeDef(reader.bytes(), static_cast<int64_t>(reader.payload_offset()), limits));
+        SLUICE_ASSIGN_OR_RETURN(NodeDefView node,
+                                ParseNodeDef(reader.bytes(), static_cast<int64_t>(reader.payload_offset()), limits));
+        if (node.name.empty()) {  // Refused at once: two bytes must not become a hundred.
+          return Error(ErrorCode::kNodeName)
+              .Node("", node.op)
+              .AtByte(node.byte_begin)
+              .Text("a node of the body has no name");
+        }
         function.nodes.push_back(std::move(node));
         break;
       }
@@ -146,7 +151,8 @@ bool AttrsEqual(const std::vector<NamedAttr>& a, const std::vector<NamedAttr>& b
 }
 
 bool NodesEqual(const NodeDefView& a, const NodeDefView& b) {
-  return a.name == b.name && a.op == b.op && a.device == b.device && a.inputs == b.inputs && AttrsEqual(a.attrs, b.attrs);
+  return a.name == b.name && a.op == b.op && a.device == b.device && a.inputs == b.inputs &&
+         AttrsEqual(a.attrs, b.attrs);
 }
 
 // Whether two functions mean the same, whatever the order of maps in their bytes.
@@ -172,8 +178,7 @@ const NamedAttr* FunctionDefinition::FindAttr(absl::string_view name) const {
 }
 
 absl::StatusOr<std::shared_ptr<const FunctionDefinition>> ParseFunctionDef(std::shared_ptr<const void> owner,
-                                                                           absl::string_view bytes,
-                                                                           int64_t base_offset,
+                                                                           absl::string_view bytes, int64_t base_offset,
                                                                            const LoadLimits& limits) {
   auto function = std::make_shared<FunctionDefinition>();
   function->bytes = bytes;
@@ -223,6 +228,20 @@ void FunctionLibrary::Remove(absl::string_view name) {
   if (found == functions_.end()) return;
   removed_.push_back(std::move(found->second));
   functions_.erase(found);
+}
+
+void FunctionLibrary::RemoveUnless(absl::FunctionRef<bool(absl::string_view name)> keep) {
+  for (auto it = functions_.begin(); it != functions_.end();) {
+    if (keep(it->first)) {
+      ++it;
+    } else {
+      removed_.push_back(std::move(it->second));
+      it = functions_.erase(it);
+    }
+  }
+  for (auto it = gradients_.begin(); it != gradients_.end();) {
+    it = Contains(it->first) && Contains(it->second) ? std::next(it) : gradients_.erase(it);
+  }
 }
 
 std::string FunctionLibrary::UniqueName(absl::string_view prefix) const {

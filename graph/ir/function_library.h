@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/base/limits.h"
@@ -17,12 +18,12 @@ namespace sluice {
 
 // One function as it stands in a file. Immutable; views point into `owner`'s bytes.
 struct FunctionDefinition {
-  OpSchema schema;                        // Its signature: calls of the function are nodes with this op.
-  absl::string_view bytes;                // The whole FunctionDef message, unknown fields included.
-  std::vector<NodeDefView> nodes;         // Body. Input names as in functions: "arg", "node:out:0", "^node".
+  OpSchema schema;                 // Its signature: calls of the function are nodes with this op.
+  absl::string_view bytes;         // The whole FunctionDef message, unknown fields included.
+  std::vector<NodeDefView> nodes;  // Body. Input names as in functions: "arg", "node:out:0", "^node".
   std::vector<std::pair<absl::string_view, absl::string_view>> ret;          // Output argument -> value.
   std::vector<std::pair<absl::string_view, absl::string_view>> control_ret;  // Control output -> node.
-  std::vector<NamedAttr> attrs;           // Of the function itself ("_noinline", ...).
+  std::vector<NamedAttr> attrs;  // Of the function itself ("_noinline", ...).
   std::shared_ptr<const void> owner;
 
   const std::string& name() const { return schema.name; }
@@ -32,8 +33,7 @@ struct FunctionDefinition {
 // Reads one FunctionDef. Checks the wire format and the signature; bodies are checked by CheckFunctions
 // (graph/functions/check.h), which can see the ops. `base_offset` is where `bytes` starts in the file.
 absl::StatusOr<std::shared_ptr<const FunctionDefinition>> ParseFunctionDef(std::shared_ptr<const void> owner,
-                                                                           absl::string_view bytes,
-                                                                           int64_t base_offset,
+                                                                           absl::string_view bytes, int64_t base_offset,
                                                                            const LoadLimits& limits);
 
 // The functions of a graph, by name, and which function is the gradient of which.
@@ -52,6 +52,8 @@ class FunctionLibrary {
   absl::Status Add(std::shared_ptr<const FunctionDefinition> function);
   // Removes it from the library; nodes that call it keep their schema.
   void Remove(absl::string_view name);
+  // Removes all functions for whose name `keep` is false, and the gradient entries that name them.
+  void RemoveUnless(absl::FunctionRef<bool(absl::string_view name)> keep);
   // `prefix` or "prefix_1", ...: a name that no function has.
   std::string UniqueName(absl::string_view prefix) const;
 
