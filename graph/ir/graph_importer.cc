@@ -38,9 +38,9 @@ absl::StatusOr<ImportResult> GraphImporter::Run() {
 }
 
 GraphImporter::Mark GraphImporter::MakeMark() const {
-  return Mark{graph_.nodes_.size(),   graph_.inputs_.size(), graph_.attrs_.size(),     graph_.num_live_,
-              graph_.sources_.size(), graph_.library_,       graph_.versions_,         graph_.unknown_fields_,
-              graph_.source_base_};
+  return Mark{graph_.nodes_.size(), graph_.inputs_.size(),  graph_.attrs_.size(),
+              graph_.num_live_,     graph_.sources_.size(), graph_.library_,
+              graph_.versions_,     graph_.unknown_fields_, graph_.source_base_};
 }
 
 void GraphImporter::Rollback(Mark mark) {
@@ -75,10 +75,18 @@ absl::Status GraphImporter::Scan() {
   WireReader reader(source_.bytes);
   while (reader.Next()) {
     switch (reader.tag()) {
-      case kNode: ++num_nodes_; break;
-      case kLibrary: libraries_.emplace_back(reader.bytes(), reader.payload_offset()); break;
-      case kVersions: SLUICE_RETURN_IF_ERROR(ReadVersions(reader.bytes(), reader.payload_offset())); break;
-      default: absl::StrAppend(&unknown_fields_, reader.raw()); break;
+      case kNode:
+        ++num_nodes_;
+        break;
+      case kLibrary:
+        libraries_.emplace_back(reader.bytes(), reader.payload_offset());
+        break;
+      case kVersions:
+        SLUICE_RETURN_IF_ERROR(ReadVersions(reader.bytes(), reader.payload_offset()));
+        break;
+      default:
+        absl::StrAppend(&unknown_fields_, reader.raw());
+        break;
     }
   }
   if (!reader.ok()) return reader.status();
@@ -98,8 +106,8 @@ absl::Status GraphImporter::ReadVersions(absl::string_view bytes, size_t offset)
     if (reader.tag() == WireTag(1, WireType::kVarint)) versions_.producer = static_cast<int32_t>(reader.varint());
     if (reader.tag() == WireTag(2, WireType::kVarint)) versions_.min_consumer = static_cast<int32_t>(reader.varint());
     if (reader.field() == 3) {
-      SLUICE_RETURN_IF_ERROR(ForEachVarint(
-          reader, [&](uint64_t v) { versions_.bad_consumers.push_back(static_cast<int32_t>(v)); }));
+      SLUICE_RETURN_IF_ERROR(
+          ForEachVarint(reader, [&](uint64_t v) { versions_.bad_consumers.push_back(static_cast<int32_t>(v)); }));
     }
   }
   return reader.status();
@@ -128,10 +136,10 @@ absl::Status GraphImporter::ReadLibrary(absl::string_view bytes, size_t offset) 
   std::shared_ptr<const void> owner = source_.owner;
   WireReader reader(bytes, offset);
   std::vector<std::pair<absl::string_view, absl::string_view>> gradients;
-  while (reader.Next()) {
+  while (errors_.total() < kMaxCountedErrors && reader.Next()) {
     if (reader.tag() == WireTag(1, WireType::kBytes)) {
-      absl::StatusOr<std::shared_ptr<const FunctionDefinition>> function = ParseFunctionDef(
-          owner, reader.bytes(), static_cast<int64_t>(reader.payload_offset()), options_.limits);
+      absl::StatusOr<std::shared_ptr<const FunctionDefinition>> function =
+          ParseFunctionDef(owner, reader.bytes(), static_cast<int64_t>(reader.payload_offset()), options_.limits);
       if (function.ok()) {
         errors_.Add(graph_.library_.Add(*std::move(function)));
       } else {

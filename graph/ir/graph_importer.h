@@ -34,6 +34,9 @@ class GraphImporter {
   absl::StatusOr<ImportResult> Run();
 
  private:
+  // A file with more errors than this is not read to its end.
+  static constexpr size_t kMaxCountedErrors = 100'000;
+
   // The ops of the graph imported into, functions included.
   class GraphOps : public NodeChecker::Ops {
    public:

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/device_name.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/graph_importer.h"
-#include "graph/base/device_name.h"
 #include "graph/wire/wire_reader.h"
 
 namespace sluice {
@@ -21,15 +21,16 @@ bool IsDamage(const absl::Status& status) {
 }  // namespace
 
 absl::Status GraphImporter::AddNodes() {
-  const size_t count = static_cast<size_t>(num_nodes_);
+  // A node with a name and an op has 8 bytes at least: hollow ones reserve nothing.
+  const size_t count = std::min(static_cast<size_t>(num_nodes_), source_.bytes.size() / 8);
   if (first_new_ == 0) graph_.nodes_.reserve(count);
   graph_.names_.Reserve(graph_.num_live_ + count);
   WireReader reader(source_.bytes);
   int32_t index = 0;
   while (reader.Next()) {
     if (reader.tag() != WireTag(1, WireType::kBytes)) continue;
-    absl::Status status = ParseNodeDefInto(reader.bytes(), static_cast<int64_t>(reader.payload_offset()),
-                                           options_.limits, &node_);
+    absl::Status status =
+        ParseNodeDefInto(reader.bytes(), static_cast<int64_t>(reader.payload_offset()), options_.limits, &node_);
     if (status.ok()) {
       status = AddNode(index);
     } else if (IsDamage(status)) {
@@ -40,6 +41,7 @@ absl::Status GraphImporter::AddNodes() {
       errors_.Add(Place(WithNode(status, node_.name, node_.op), index, reader.bytes()));
     }
     ++index;
+    if (errors_.total() >= kMaxCountedErrors) break;
   }
   if (graph_.attrs_.capacity() > graph_.attrs_.size() * 5 / 4) graph_.attrs_.shrink_to_fit();
   if (graph_.inputs_.capacity() > graph_.inputs_.size() * 5 / 4) graph_.inputs_.shrink_to_fit();
@@ -49,7 +51,10 @@ absl::Status GraphImporter::AddNodes() {
 absl::Status GraphImporter::AddNode(int32_t index) {
   SLUICE_ASSIGN_OR_RETURN(const absl::string_view name, ImportedName());
   NodeChecker::OpEntry* const entry = checker_.Find(node_.op);
-  if (entry == nullptr) return checker_.UnknownOp(node_.name, node_.op);
+  if (entry == nullptr) {
+    if (!errors_.full()) return checker_.UnknownOp(node_.name, node_.op);
+    return Error(ErrorCode::kOpUnknown);  // Only counted: no search for near names.
+  }
   if (!options_.allow_internal_ops && IsCallFrameOp(node_.op)) {
     return Error(ErrorCode::kOpInternal).Text("is an op that only function calls may hold");
   }
@@ -166,8 +171,8 @@ absl::Status GraphImporter::StoreInputTexts(const Signature& signature, Graph::R
   record->num_controls = static_cast<uint32_t>(node_.inputs.size() - num_data);
   record->input_capacity = static_cast<uint32_t>(node_.inputs.size());
   for (absl::string_view text : node_.inputs) {
-    graph_.inputs_.push_back(Output{NodeId(static_cast<int32_t>(text.data() - source_.bytes.data())),
-                                    static_cast<int32_t>(text.size())});
+    graph_.inputs_.push_back(
+        Output{NodeId(static_cast<int32_t>(text.data() - source_.bytes.data())), static_cast<int32_t>(text.size())});
   }
   return absl::OkStatus();
 }

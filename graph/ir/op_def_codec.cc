@@ -55,6 +55,12 @@ absl::StatusOr<ArgSpec> ReadArg(WireReader reader) {
   return arg;
 }
 
+// Refused at once: two bytes of a file must not become a hundred.
+absl::Status CheckNamed(absl::string_view name, absl::string_view what) {
+  if (!name.empty()) return absl::OkStatus();
+  return Error(ErrorCode::kOpSchema).Text(absl::StrCat(what, " has no name"));
+}
+
 // Reads the AttrValue that lists what an attr may be: its list holds types or strings.
 absl::Status ReadAllowedValues(WireReader reader, AttrSpec* attr) {
   while (reader.Next()) {
@@ -121,11 +127,13 @@ absl::Status ReadOpField(const WireReader& reader, OpSchema* schema) {
     case Bytes(2):
     case Bytes(3): {
       SLUICE_ASSIGN_OR_RETURN(ArgSpec arg, ReadArg(reader.Message()));
+      SLUICE_RETURN_IF_ERROR(CheckNamed(arg.name, "an argument"));
       (reader.field() == 2 ? schema->inputs : schema->outputs).push_back(std::move(arg));
       break;
     }
     case Bytes(4): {
       SLUICE_ASSIGN_OR_RETURN(AttrSpec attr, ReadAttr(reader.Message()));
+      SLUICE_RETURN_IF_ERROR(CheckNamed(attr.name, "an attr"));
       schema->attrs.push_back(std::move(attr));
       break;
     }

@@ -65,8 +65,8 @@ absl::Status AppendArg(const ArgSpec& arg, AttrFinder attrs, int64_t max_args, s
   return absl::OkStatus();
 }
 
-absl::Status AppendArgs(const std::vector<ArgSpec>& args, AttrFinder attrs, int64_t max_args,
-                        std::vector<DType>* types, std::vector<int32_t>* starts) {
+absl::Status AppendArgs(const std::vector<ArgSpec>& args, AttrFinder attrs, int64_t max_args, std::vector<DType>* types,
+                        std::vector<int32_t>* starts) {
   for (const ArgSpec& arg : args) {
     starts->push_back(static_cast<int32_t>(types->size()));
     SLUICE_RETURN_IF_ERROR(AppendArg(arg, attrs, max_args, types));
@@ -75,21 +75,33 @@ absl::Status AppendArgs(const std::vector<ArgSpec>& args, AttrFinder attrs, int6
   return absl::OkStatus();
 }
 
-// The bytes of all attrs that the signature hangs on, each with its length in front.
+// What all signatures of a cache may hold together: few bytes of a file can ask for 65,536 outputs.
+constexpr int64_t kMaxCachedTypes = int64_t{1} << 26;
+
+// All that a signature hangs on: how each argument's type is given, and the bytes of the attrs it names. The address of
+// the schema is no part of it: a function's schema may go, and another one come at the same place.
 std::string CacheKey(const OpSchema& op, AttrFinder attrs) {
   std::string key;
-  const auto append = [&](const std::string& name) {
+  const auto append = [&](absl::string_view kind, const std::string& name) {
     AttrView value;
-    if (name.empty()) return;
     const bool found = attrs(name, &value);
-    absl::StrAppend(&key, found ? value.bytes().size() : 0, found ? ":" : "-", value.bytes());
+    absl::StrAppend(&key, kind, found ? value.bytes().size() : 0, found ? ":" : "-", value.bytes());
   };
   for (const std::vector<ArgSpec>* args : {&op.inputs, &op.outputs}) {
     for (const ArgSpec& arg : *args) {
-      append(arg.type_attr);
-      append(arg.number_attr);
-      append(arg.type_list_attr);
+      key.push_back(arg.is_ref ? 'r' : 'v');
+      if (!arg.type_list_attr.empty()) {
+        append("l", arg.type_list_attr);
+        continue;
+      }
+      if (arg.type_attr.empty()) {
+        absl::StrAppend(&key, "d", static_cast<int>(arg.dtype));
+      } else {
+        append("t", arg.type_attr);
+      }
+      if (!arg.number_attr.empty()) append("n", arg.number_attr);
     }
+    key.push_back('|');
   }
   return key;
 }
@@ -104,7 +116,7 @@ absl::StatusOr<Signature> ComputeSignature(const OpSchema& op, AttrFinder attrs,
 }
 
 absl::StatusOr<const Signature*> SignatureCache::Get(const OpSchema& op, AttrFinder attrs, int64_t max_args) {
-  std::pair<const OpSchema*, std::string> key(&op, CacheKey(op, attrs));
+  std::string key = CacheKey(op, attrs);
   {
     MutexLock lock(&mu_);
     const auto found = entries_.find(key);
@@ -112,6 +124,12 @@ absl::StatusOr<const Signature*> SignatureCache::Get(const OpSchema& op, AttrFin
   }
   SLUICE_ASSIGN_OR_RETURN(Signature signature, ComputeSignature(op, attrs, max_args));
   MutexLock lock(&mu_);
+  num_types_ += static_cast<int64_t>(signature.inputs.size() + signature.outputs.size());
+  if (num_types_ > kMaxCachedTypes) {
+    return Error(ErrorCode::kLimitInputs)
+        .Text("has inputs and outputs that, with those of all nodes of other types, are too many")
+        .Limit("types of arguments", kMaxCachedTypes);
+  }
   std::unique_ptr<const Signature>& entry = entries_[std::move(key)];
   if (entry == nullptr) entry = std::make_unique<const Signature>(std::move(signature));
   return entry.get();

@@ -37,17 +37,18 @@ absl::StatusOr<Signature> ComputeSignature(const OpSchema& op, AttrFinder attrs,
 // kAttrKind / kAttrValue naming the attr; the caller adds node and op.
 absl::Status CheckAttr(const AttrSpec& spec, AttrView value, const LoadLimits& limits);
 
-// Signatures by op and the encoded attrs that determine them; pointers stay valid as long as the cache.
+// Signatures by what determines them: the op's arguments and the encoded attrs these name. Ops with equal arguments
+// share them; pointers stay valid as long as the cache, whatever becomes of the schemas.
 // Thread-safe. Shared by a graph and its copies.
 class SignatureCache {
  public:
-  // As ComputeSignature, remembered.
+  // As ComputeSignature, remembered. kLimitInputs when all signatures together get too large.
   absl::StatusOr<const Signature*> Get(const OpSchema& op, AttrFinder attrs, int64_t max_args);
 
  private:
   Mutex mu_;
-  absl::flat_hash_map<std::pair<const OpSchema*, std::string>, std::unique_ptr<const Signature>> entries_
-      ABSL_GUARDED_BY(mu_);
+  int64_t num_types_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::flat_hash_map<std::string, std::unique_ptr<const Signature>> entries_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace sluice
