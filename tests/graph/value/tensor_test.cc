@@ -1,7 +1,5 @@
 #include "graph/value/tensor.h"
 
-#include <cstdlib>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -10,20 +8,8 @@
 #include "graph/value/variant.h"
 #include "gtest/gtest.h"
 #include "tests/testing/counting_allocator.h"
+#include "tests/testing/counting_new.h"
 #include "tests/testing/status_matchers.h"
-
-namespace {
-thread_local int new_calls = 0;
-}  // namespace
-
-void* operator new(size_t bytes) {
-  ++new_calls;
-  void* const memory = std::malloc(bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace sluice {
 namespace {
@@ -38,13 +24,14 @@ TEST(TensorTest, ADefaultTensorHasNoValue) {
 TEST(TensorTest, SmallPlainTensorsAllocateNothing) {
   CountingAllocator allocator;
   const int64_t live = HostAllocatorLiveBytes();
-  const int before = new_calls;
+  const int64_t before = LiveNewBytes();
+  ResetPeakNewBytes();
   const Tensor scalar = Tensor::Scalar(2.5f);
   Tensor copy = scalar;
   const Tensor moved = std::move(copy);
   const Tensor four = *Tensor::Make(DType::kFloat, Shape::Of({2, 2}), allocator);
   const Tensor empty = *Tensor::Make(DType::kString, Shape::Of({0, 7}), allocator);
-  EXPECT_EQ(new_calls, before);
+  EXPECT_EQ(PeakNewBytes(), before);  // Operator new was not called.
   EXPECT_EQ(allocator.allocations(), 0);
   EXPECT_EQ(HostAllocatorLiveBytes(), live);
   EXPECT_TRUE(four.IsInline() && empty.IsInline() && moved.IsUniquelyOwned());
@@ -53,7 +40,8 @@ TEST(TensorTest, SmallPlainTensorsAllocateNothing) {
 
 TEST(TensorTest, LargerTensorsAllocateOnce) {
   CountingAllocator allocator;
-  const int before = new_calls;
+  const int64_t before = LiveNewBytes();
+  ResetPeakNewBytes();
   {
     const Tensor tensor = *Tensor::Make(DType::kFloat, Shape::Of({4, 3, 2, 5}), allocator);
     const Tensor copy = tensor;
@@ -62,7 +50,7 @@ TEST(TensorTest, LargerTensorsAllocateOnce) {
     EXPECT_TRUE(copy.SharesBufferWith(tensor));
     EXPECT_FALSE(tensor.IsUniquelyOwned());
   }
-  EXPECT_EQ(new_calls, before);
+  EXPECT_EQ(PeakNewBytes(), before);  // Operator new was not called.
   EXPECT_EQ(allocator.live(), 0);
 }
 

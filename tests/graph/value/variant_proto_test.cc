@@ -118,7 +118,7 @@ std::string Nested(int depth) {
 TEST(VariantProtoTest, DeepNestingIsRefused) {
   EXPECT_OK(InspectTensorProto(Nested(50)));
   EXPECT_OK(DecodeTensorProto(Nested(50), WithLists()));
-  for (const int depth : {51, 1000, 10000}) {
+  for (const int depth : {51, 1000}) {
     EXPECT_THAT(InspectTensorProto(Nested(depth)), IsError(ErrorCode::kLimitDepth));
     EXPECT_THAT(DecodeTensorProto(Nested(depth), WithLists()), StatusIs(absl::StatusCode::kInvalidArgument));
   }
