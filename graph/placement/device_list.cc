@@ -7,7 +7,8 @@
 
 namespace sluice {
 
-absl::StatusOr<DeviceList> DeviceList::Create(absl::Span<const std::pair<std::string, int64_t>> devices) {
+absl::StatusOr<DeviceList> DeviceList::CreateWithIncarnations(
+    absl::Span<const std::pair<std::string, int64_t>> devices) {
   DeviceList list;
   for (const auto& [name, incarnation] : devices) {
     DeviceEntry entry;
@@ -37,7 +38,7 @@ absl::StatusOr<DeviceList> DeviceList::Create(absl::Span<const std::pair<std::st
 absl::StatusOr<DeviceList> DeviceList::Create(absl::Span<const std::string> names) {
   std::vector<std::pair<std::string, int64_t>> devices;
   for (const std::string& name : names) devices.emplace_back(name, 1);
-  return Create(devices);
+  return CreateWithIncarnations(devices);
 }
 
 int32_t DeviceList::Find(absl::string_view name) const {

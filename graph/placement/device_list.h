@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -26,11 +27,12 @@ class DeviceList {
   // Sets of device types are 32-bit words.
   static constexpr size_t kMaxTypes = 32;
 
-  // `devices` are full names with their incarnations. kDeviceName for a name that is not full or stands there twice, or
+  // Devices with these full names and incarnation 1. kDeviceName for a name that is not full or stands there twice, or
   // for more than kMaxTypes types; kDeviceUnknown for an empty list.
-  static absl::StatusOr<DeviceList> Create(absl::Span<const std::pair<std::string, int64_t>> devices);
-  // The same with incarnation 1 for all.
   static absl::StatusOr<DeviceList> Create(absl::Span<const std::string> names);
+  // The same, with the incarnation of each.
+  static absl::StatusOr<DeviceList> CreateWithIncarnations(
+      absl::Span<const std::pair<std::string, int64_t>> devices);
 
   absl::Span<const DeviceEntry> devices() const { return devices_; }
   const DeviceEntry& client() const { return devices_.front(); }

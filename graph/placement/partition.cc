@@ -1,0 +1,73 @@
+#include "graph/placement/partition.h"
+
+#include <utility>
+
+#include "graph/base/status_macros.h"
+#include "graph/ir/control_flow_check.h"
+#include "graph/ir/extract.h"
+#include "graph/placement/control_loops.h"
+#include "graph/placement/edge_cutter.h"
+#include "graph/placement/incarnations.h"
+#include "graph/placement/partition_devices.h"
+#include "graph/placement/reachable_functions.h"
+
+namespace sluice {
+namespace {
+
+bool HasControlFlow(const Graph& graph) {
+  const OpSchema* const ops[] = {graph.FindOp("Switch"), graph.FindOp("RefSwitch"), graph.FindOp("_SwitchN"),
+                                 graph.FindOp("Enter"), graph.FindOp("RefEnter")};
+  for (NodeId id : graph.Nodes()) {
+    for (const OpSchema* op : ops) {
+      if (op == &graph.op(id)) return true;
+    }
+  }
+  return false;
+}
+
+// The parts with their own nodes and inner edges; `local_ids` by id of `graph`.
+std::vector<Partition> Split(const Graph& graph, const PartitionDevices& devices, std::vector<NodeId>* local_ids) {
+  std::vector<std::vector<NodeId>> members(devices.locations().size());
+  for (NodeId id : graph.Nodes()) members[static_cast<size_t>(devices.of(id).location)].push_back(id);
+  local_ids->assign(static_cast<size_t>(graph.id_limit()), NodeId());
+  std::vector<Partition> parts;
+  std::vector<NodeId> new_ids;
+  for (size_t i = 0; i < members.size(); ++i) {
+    parts.push_back(Partition{devices.locations()[i], ExtractNodes(graph, members[i], &new_ids)});
+    for (NodeId id : members[i]) {
+      const size_t at = static_cast<size_t>(id.value());
+      (*local_ids)[at] = new_ids[at];
+    }
+  }
+  return parts;
+}
+
+absl::StatusOr<std::vector<Partition>> CutUp(const Graph& graph, const ControlLoops& loops,
+                                             const PartitionOptions& options) {
+  SLUICE_ASSIGN_OR_RETURN(const PartitionDevices devices, PartitionDevices::Find(graph, options));
+  std::vector<NodeId> local_ids;
+  std::vector<Partition> parts = Split(graph, devices, &local_ids);
+  EdgeCutter cutter(graph, devices, loops, options, local_ids, parts);
+  for (NodeId id : graph.Nodes()) SLUICE_RETURN_IF_ERROR(cutter.Connect(id));
+  for (Partition& part : parts) {
+    KeepReachableFunctions(part.graph);
+    if (options.devices != nullptr) SLUICE_RETURN_IF_ERROR(SetIncarnations(*options.devices, part.graph));
+  }
+  return parts;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const PartitionOptions& options) {
+  SLUICE_ASSIGN_OR_RETURN(const PartitionDevices devices, PartitionDevices::Find(graph, options));
+  if (options.has_control_loops || devices.num_devices() < 2 || !HasControlFlow(graph)) {
+    return CutUp(graph, ControlLoops(), options);
+  }
+  Graph looped = graph;
+  SLUICE_RETURN_IF_ERROR(ColocateControlFlow(looped));
+  SLUICE_ASSIGN_OR_RETURN(const ControlFlowInfo info, BuildControlFlowInfo(looped, options.limits));
+  SLUICE_ASSIGN_OR_RETURN(const ControlLoops loops, ControlLoops::Add(info, looped));
+  return CutUp(looped, loops, options);
+}
+
+}  // namespace sluice
