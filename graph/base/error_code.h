@@ -105,6 +105,8 @@ enum class ErrorCode : int32_t {
   kCannotRun = 4014,
   kValueSyntax = 4015,
   kFeedSlot = 4016,
+  kKeySyntax = 4101,
+  kReceiveCancelled = 4102,
   // Resources and checkpoints.
   kCheckpointMissing = 5001,
   kCheckpointDamaged = 5002,

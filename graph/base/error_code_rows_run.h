@@ -121,6 +121,12 @@ inline constexpr ErrorCodeRow kRunRows[] = {
     {ErrorCode::kFeedSlot, absl::StatusCode::kOutOfRange, "The fed node has no such output.",
      "Outputs are counted from 0.", "SLC4016: Split 'spl': found slot 5, expected a slot below 2",
      "Use a smaller number."},
+    {ErrorCode::kKeySyntax, absl::StatusCode::kInvalidArgument, "A rendezvous key is malformed.",
+     "A key has five parts: sender, incarnation, receiver, edge, frame and iteration. A peer sent something else.",
+     "SLC4101: key 'a;b': does not have five parts", "Look at what the peer is: it speaks another protocol."},
+    {ErrorCode::kReceiveCancelled, absl::StatusCode::kCancelled, "A receive was given up.",
+     "The run that waited for a value was cancelled, or failed elsewhere. This is a consequence, not a cause.",
+     "SLC4102: a receive was given up because its run was cancelled", "Look for the error that came first."},
 };
 
 inline constexpr ErrorCodeRow kStateRows[] = {
