@@ -41,10 +41,17 @@ class PairFollower {
     if (problem_.empty()) problem_ = text;
   }
 
+  // Whether node `id` of a part is one of the graph's own.
+  bool WasThere(const Graph& part, NodeId id) const { return graph_.Contains(graph_.Find(part.name(id))); }
+
+  bool AddedLoop(const Graph& part, NodeId id) const {
+    return absl::StartsWith(part.name(id), "_cloop") && !WasThere(part, id);
+  }
+
   void FindSends(const Partition& part) {
     for (NodeId id : part.graph.Nodes()) {
       part_of_.emplace(std::string(part.graph.name(id)), &part.graph);
-      if (!IsSend(part.graph, id)) continue;
+      if (!IsSend(part.graph, id) || WasThere(part.graph, id)) continue;
       const std::string name(*part.graph.GetString(id, "tensor_name"));
       if (!sends_.emplace(name, Send{&part.graph, id}).second) Fail(absl::StrCat(name, " is sent twice"));
       if (*part.graph.GetString(id, "send_device") != part.graph.device(id)) Fail("send_device is wrong");
@@ -56,7 +63,7 @@ class PairFollower {
       for (const Output& input : part.graph.all_inputs(id)) {
         if (!input.is_set()) Fail(absl::StrCat(part.graph.name(id), " has an open input"));
       }
-      if (IsRecv(part.graph, id)) CheckRecv(part.graph, id);
+      if (IsRecv(part.graph, id) && !WasThere(part.graph, id)) CheckRecv(part.graph, id);
     }
     const absl::StatusOr<ControlFlowInfo> info = BuildControlFlowInfo(part.graph, LoadLimits());
     if (!info.ok()) return Fail(info.status().ToString());
@@ -90,14 +97,14 @@ class PairFollower {
 
   // The name of the output that `input` of a part stands for, through any pair.
   std::string Origin(const Graph& part, const Output& input) {
-    if (!IsRecv(part, input.node) || graph_.Contains(graph_.Find(part.name(input.node)))) return part.OutputName(input);
+    if (!IsRecv(part, input.node) || WasThere(part, input.node)) return part.OutputName(input);
     const Send& send = sends_.find(std::string(*part.GetString(input.node, "tensor_name")))->second;
     return Origin(*send.graph, send.graph->inputs(send.id)[0]);
   }
 
   // The same for a control input: Identity <- Recv <- Send <- Const <- the source.
   std::string ControlOrigin(const Graph& part, NodeId id) {
-    if (graph_.Contains(graph_.Find(part.name(id)))) return absl::StrCat("^", part.name(id));
+    if (WasThere(part, id)) return absl::StrCat("^", part.name(id));
     if (!part.Is(id, "Identity") || part.inputs(id).empty()) return absl::StrCat("added ^", part.name(id));
     const NodeId recv = part.inputs(id)[0].node;
     const Send& send = sends_.find(std::string(*part.GetString(recv, "tensor_name")))->second;
@@ -118,7 +125,7 @@ class PairFollower {
     std::set<std::string> before, now;
     for (const Output& control : graph_.controls(id)) before.insert(graph_.OutputName(control));
     for (const Output& control : part.controls(local)) {
-      if (!absl::StartsWith(part.name(control.node), "_cloop")) now.insert(ControlOrigin(part, control.node));
+      if (!AddedLoop(part, control.node)) now.insert(ControlOrigin(part, control.node));
     }
     if (now != before) Fail(absl::StrCat("control inputs of ", graph_.name(id), " changed"));
   }
