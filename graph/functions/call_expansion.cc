@@ -8,16 +8,6 @@
 
 namespace sluice {
 
-CallExpansion::CallExpansion(Graph& graph, const LoadLimits& limits) : graph_(graph), limits_(limits) {
-  for (int32_t i = 0; i < graph.id_limit(); ++i) {
-    if (graph.Contains(NodeId(i))) NoteControls(NodeId(i));
-  }
-}
-
-void CallExpansion::NoteControls(NodeId id) {
-  for (const Output& control : graph_.controls(id)) waited_for_.insert(control.node);
-}
-
 absl::Status CallExpansion::Count(NodeId call, size_t nodes) {
   nodes_added_ += static_cast<int64_t>(nodes);
   if (nodes_added_ <= limits_.max_expanded_nodes) return absl::OkStatus();
@@ -39,7 +29,6 @@ absl::StatusOr<NodeId> CallExpansion::Add(absl::string_view op, absl::string_vie
   spec.attrs = std::move(attrs);
   spec.device = device;
   SLUICE_ASSIGN_OR_RETURN(const NodeId id, graph_.AddNode(spec));
-  NoteControls(id);
   SLUICE_RETURN_IF_ERROR(Count(id, 1));
   return id;
 }

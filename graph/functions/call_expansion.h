@@ -39,7 +39,7 @@ class CallExpansion {
     int depth;
   };
 
-  CallExpansion(Graph& graph, const LoadLimits& limits);
+  CallExpansion(Graph& graph, const LoadLimits& limits) : graph_(graph), limits_(limits) {}
 
   Graph& graph() { return graph_; }
   const LoadLimits& limits() const { return limits_; }
@@ -51,11 +51,6 @@ class CallExpansion {
 
   // Counts nodes added by others. kLimitNodes at `call` when they are too many.
   absl::Status Count(NodeId call, size_t nodes);
-
-  // Notes that somebody waits for the control predecessors of `id`.
-  void NoteControls(NodeId id);
-  // Whether anybody waits for `id` by a control edge (or may: it never says no wrongly).
-  bool IsWaitedFor(NodeId id) const { return waited_for_.contains(id); }
 
   // Data inputs of `id` as they are after the replacements so far. Control inputs are turned by Finish().
   absl::StatusOr<std::vector<Output>> Inputs(NodeId id);
@@ -92,7 +87,6 @@ class CallExpansion {
   Graph& graph_;
   const LoadLimits limits_;
   absl::flat_hash_map<NodeId, Replaced> replaced_;
-  absl::flat_hash_set<NodeId> waited_for_;
   absl::flat_hash_set<NodeId> kept_;
   std::deque<Pending> pending_;
   int64_t nodes_added_ = 0;

@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graph/base/device_name.h"
 #include "graph/base/error.h"
 #include "graph/base/limits.h"
 #include "graph/base/status_macros.h"
+#include "graph/functions/body_values.h"
 #include "graph/ir/node_check.h"
 
 namespace sluice {
@@ -20,20 +18,14 @@ namespace {
 
 constexpr absl::string_view kColocationPrefix = "loc:@";
 
-// One tensor that a text of the body stands for: output `slot` of body node `node`, or (node -1) argument `slot`.
-struct Source {
-  int32_t node;
-  int32_t slot;
-};
-
 // A node of the body on its way into the graph.
 struct PendingNode {
   const NodeDefView* def = nullptr;
   const OpSchema* schema = nullptr;
   Signature signature;
   std::vector<std::pair<std::string, AttrValue>> attrs;
-  std::vector<Source> inputs;
-  std::vector<Source> controls;
+  std::vector<BodyValue> inputs;
+  std::vector<BodyValue> controls;
   bool needed = true;
   NodeId id;
 };
@@ -45,21 +37,19 @@ bool IsControlFlowOp(absl::string_view op) {
          op == "LoopCond" || op == "ControlTrigger" || op == "_SwitchN";
 }
 
-// Reads a list index: digits only.
-bool ParseIndex(absl::string_view text, int32_t* index) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit) && absl::SimpleAtoi(text, index);
-}
-
 // Lives for one AddFunctionBody.
 class BodyAdder {
  public:
   BodyAdder(Graph& graph, const BoundFunction& function, const BodyOptions& options)
-      : graph_(graph), function_(function), definition_(*function.definition), options_(options) {}
+      : graph_(graph), function_(function), definition_(*function.definition), options_(options), values_(function) {}
 
   absl::StatusOr<BodyNodes> Run() {
     IndexNames();
     for (PendingNode& node : nodes_) Report(node, Bind(node));
     if (errors_.empty()) {
+      for (size_t i = 0; i < nodes_.size(); ++i) {
+        values_.SetOutputs(static_cast<int32_t>(i), *nodes_[i].schema, nodes_[i].signature);
+      }
       for (PendingNode& node : nodes_) ResolveInputs(node);
       ResolveResults();
     }
@@ -89,17 +79,10 @@ class BodyAdder {
   // --- Names ---------------------------------------------------------------------------------------------------
 
   void IndexNames() {
-    const std::vector<ArgSpec>& args = definition_.schema.inputs;
-    for (size_t i = 0; i < args.size(); ++i) arg_by_name_[args[i].name] = i;
     nodes_.resize(definition_.nodes.size());
     for (size_t i = 0; i < nodes_.size(); ++i) {
       nodes_[i].def = &definition_.nodes[i];
-      const absl::string_view name = nodes_[i].def->name;
-      const bool is_new = node_by_name_.emplace(name, static_cast<int32_t>(i)).second;
-      if (!is_new) Report(nodes_[i], Error(ErrorCode::kNodeDuplicate).Text("has the name of another node of the body"));
-      if (arg_by_name_.contains(name)) {
-        Report(nodes_[i], Error(ErrorCode::kNodeDuplicate).Text("has the name of an argument of the function"));
-      }
+      Report(nodes_[i], values_.AddNode(nodes_[i].def->name));
     }
   }
 
@@ -132,86 +115,15 @@ class BodyAdder {
 
   // --- Inputs and results --------------------------------------------------------------------------------------
 
-  absl::Status UnknownValue(absl::string_view text) const {
-    return Error(ErrorCode::kFunctionBody)
-        .Text(
-            absl::StrCat("needs '", PrintableName(text), "', which is neither an argument nor an output in the body"));
-  }
-
-  // Appends the tensors that `text` stands for. See Note [Values in bodies].
-  absl::Status Resolve(absl::string_view text, std::vector<Source>* sources) const {
-    const size_t colon = text.find(':');
-    const absl::string_view name = text.substr(0, colon);
-    absl::string_view rest = colon == absl::string_view::npos ? absl::string_view() : text.substr(colon + 1);
-    const auto arg = arg_by_name_.find(name);
-    if (arg != arg_by_name_.end()) {
-      const std::vector<int32_t>& starts = function_.signature.input_starts;
-      const bool all = colon == absl::string_view::npos;
-      return AppendRange(text, -1, starts[arg->second], starts[arg->second + 1], all, rest, sources);
-    }
-    const auto node = node_by_name_.find(name);
-    if (node == node_by_name_.end()) return UnknownValue(text);
-    const PendingNode& producer = nodes_[static_cast<size_t>(node->second)];
-    const size_t second = rest.find(':');
-    const absl::string_view output = rest.substr(0, second);
-    const bool all = second == absl::string_view::npos;
-    const std::vector<ArgSpec>& outputs = producer.schema->outputs;
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      if (outputs[i].name != output) continue;
-      const std::vector<int32_t>& starts = producer.signature.output_starts;
-      return AppendRange(text, node->second, starts[i], starts[i + 1], all,
-                         all ? absl::string_view() : rest.substr(second + 1), sources);
-    }
-    return Error(ErrorCode::kFunctionBody)
-        .Text(absl::StrCat("needs '", PrintableName(text), "', but ", producer.def->op, " '", PrintableName(name),
-                           "' has no output of that name"));
-  }
-
-  // Appends all of [begin, end), or the one whose index `text_index` says.
-  absl::Status AppendRange(absl::string_view text, int32_t node, int32_t begin, int32_t end, bool all,
-                           absl::string_view text_index, std::vector<Source>* sources) const {
-    if (!all) {
-      int32_t index = 0;
-      if (!ParseIndex(text_index, &index)) return UnknownValue(text);
-      if (index >= end - begin) {
-        return Error(ErrorCode::kFunctionBody)
-            .Text(absl::StrCat("needs '", PrintableName(text), "', but there is no such element"))
-            .Found(absl::StrCat(index))
-            .Expected(absl::StrCat("below ", end - begin));
-      }
-      begin += index;
-      end = begin + 1;
-    }
-    for (int32_t slot = begin; slot < end; ++slot) sources->push_back({node, slot});
-    return absl::OkStatus();
-  }
-
-  // Resolves the name behind a '^'. Arguments that are no tensor at all leave nothing to wait for.
-  absl::Status ResolveControl(absl::string_view name, std::vector<Source>* controls) const {
-    const auto node = node_by_name_.find(name);
-    if (node != node_by_name_.end()) {
-      controls->push_back({node->second, kControlIndex});
-      return absl::OkStatus();
-    }
-    const auto arg = arg_by_name_.find(name);
-    if (arg == arg_by_name_.end()) {
-      return Error(ErrorCode::kFunctionBody)
-          .Text(absl::StrCat("waits for '", PrintableName(name), "', which is not in the body"));
-    }
-    const std::vector<int32_t>& starts = function_.signature.input_starts;
-    for (int32_t slot = starts[arg->second]; slot < starts[arg->second + 1]; ++slot) controls->push_back({-1, slot});
-    return absl::OkStatus();
-  }
-
   void ResolveInputs(PendingNode& node) {
     for (absl::string_view text : node.def->inputs) {
       if (absl::ConsumePrefix(&text, "^")) {
-        Report(node, ResolveControl(text, &node.controls));
+        Report(node, values_.ResolveControl(text, &node.controls));
       } else if (!node.controls.empty()) {
         Report(node, Error(ErrorCode::kInputOrder)
                          .Text(absl::StrCat("has the data input '", PrintableName(text), "' behind a control input")));
       } else {
-        Report(node, Resolve(text, &node.inputs));
+        Report(node, values_.Resolve(text, &node.inputs));
       }
     }
   }
@@ -227,8 +139,8 @@ class BodyAdder {
     if (found == definition_.ret.end() || found->first != name) {
       return Error(ErrorCode::kFunctionRet).Text(absl::StrCat(ResultText(name), " has no entry in ret"));
     }
-    std::vector<Source> sources;
-    const absl::Status status = Resolve(found->second, &sources);
+    std::vector<BodyValue> sources;
+    const absl::Status status = values_.Resolve(found->second, &sources);
     if (!status.ok()) {
       return Error(ErrorCode::kFunctionRet).Text(absl::StrCat(ResultText(name), " ", ErrorInfoOf(status)->text));
     }
@@ -241,7 +153,7 @@ class BodyAdder {
           .Expected(absl::StrCat(count));
     }
     for (size_t i = 0; i < count; ++i) {
-      const DType found_type = TypeOf(sources[i]);
+      const DType found_type = values_.TypeOf(sources[i]);
       const DType wanted = function_.signature.outputs[results_.size()];
       results_.push_back(sources[i]);
       if (BaseType(found_type) == BaseType(wanted)) continue;
@@ -257,12 +169,13 @@ class BodyAdder {
     for (size_t i = 0; i < definition_.schema.outputs.size(); ++i) {
       const absl::Status status = ResolveResult(i);
       Report(status);
-      if (!status.ok()) results_.resize(static_cast<size_t>(function_.signature.output_starts[i + 1]), Source{-1, 0});
+      if (!status.ok())
+        results_.resize(static_cast<size_t>(function_.signature.output_starts[i + 1]), BodyValue{-1, 0});
     }
     for (const auto& control : definition_.control_ret) {
-      const auto node = node_by_name_.find(control.second);
-      if (node != node_by_name_.end()) {
-        control_results_.push_back(node->second);
+      const int32_t node = values_.FindNode(control.second);
+      if (node >= 0) {
+        control_results_.push_back(node);
         continue;
       }
       Report(Error(ErrorCode::kFunctionRet)
@@ -270,11 +183,6 @@ class BodyAdder {
                                     PrintableName(control.first), "' is node '", PrintableName(control.second),
                                     "', which is not in the body")));
     }
-  }
-
-  DType TypeOf(const Source& source) const {
-    if (source.node < 0) return function_.signature.inputs[static_cast<size_t>(source.slot)];
-    return nodes_[static_cast<size_t>(source.node)].signature.outputs[static_cast<size_t>(source.slot)];
   }
 
   // --- Into the graph ------------------------------------------------------------------------------------------
@@ -290,13 +198,13 @@ class BodyAdder {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (nodes_[i].schema->is_stateful || IsControlFlowOp(nodes_[i].def->op)) need(static_cast<int32_t>(i));
     }
-    for (const Source& source : results_) need(source.node);
+    for (const BodyValue& source : results_) need(source.node);
     for (int32_t node : control_results_) need(node);
     while (!open.empty()) {
       const PendingNode& node = nodes_[static_cast<size_t>(open.back())];
       open.pop_back();
-      for (const Source& source : node.inputs) need(source.node);
-      for (const Source& source : node.controls) need(source.node);
+      for (const BodyValue& source : node.inputs) need(source.node);
+      for (const BodyValue& source : node.controls) need(source.node);
     }
   }
 
@@ -312,7 +220,7 @@ class BodyAdder {
     std::vector<std::string> renamed;
     for (absl::string_view group : *groups) {
       absl::string_view name = group;
-      const bool is_ours = absl::ConsumePrefix(&name, kColocationPrefix) && node_by_name_.contains(name);
+      const bool is_ours = absl::ConsumePrefix(&name, kColocationPrefix) && values_.FindNode(name) >= 0;
       renamed.push_back(is_ours ? absl::StrCat(kColocationPrefix, options_.prefix, name) : std::string(group));
     }
     return AttrValue(renamed);
@@ -335,7 +243,7 @@ class BodyAdder {
     return absl::OkStatus();
   }
 
-  Output OutputOf(const Source& source) const {
+  Output OutputOf(const BodyValue& source) const {
     if (source.node < 0) return options_.args[static_cast<size_t>(source.slot)];
     return Output{nodes_[static_cast<size_t>(source.node)].id, source.slot};
   }
@@ -343,8 +251,8 @@ class BodyAdder {
   absl::Status Link(const PendingNode& node) {
     std::vector<Output> inputs;
     std::vector<NodeId> controls;
-    for (const Source& source : node.inputs) inputs.push_back(OutputOf(source));
-    for (const Source& source : node.controls) controls.push_back(OutputOf(source).node);
+    for (const BodyValue& source : node.inputs) inputs.push_back(OutputOf(source));
+    for (const BodyValue& source : node.controls) controls.push_back(OutputOf(source).node);
     return graph_.SetInputs(node.id, inputs, controls);
   }
 
@@ -355,7 +263,7 @@ class BodyAdder {
       body.nodes.push_back(node.id);
       if (node.schema->is_stateful) body.stateful.push_back(node.id);
     }
-    for (const Source& source : results_) body.results.push_back(OutputOf(source));
+    for (const BodyValue& source : results_) body.results.push_back(OutputOf(source));
     for (int32_t node : control_results_) body.control_results.push_back(nodes_[static_cast<size_t>(node)].id);
     return body;
   }
@@ -366,9 +274,8 @@ class BodyAdder {
   const BodyOptions& options_;
   ErrorCollector errors_;
   std::vector<PendingNode> nodes_;
-  absl::flat_hash_map<absl::string_view, size_t> arg_by_name_;
-  absl::flat_hash_map<absl::string_view, int32_t> node_by_name_;
-  std::vector<Source> results_;
+  BodyValues values_;
+  std::vector<BodyValue> results_;
   std::vector<int32_t> control_results_;
 };
 

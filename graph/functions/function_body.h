@@ -2,11 +2,7 @@
 #define SLUICE_GRAPH_FUNCTIONS_FUNCTION_BODY_H_
 
 // Putting the body of a function into a graph: the one place where the names that bodies use become edges.
-//
-// Note [Values in bodies]
-// Inputs and results are texts: "arg" is all tensors of an argument, "arg:i" one of them; "node:out" is all tensors of
-// the output argument `out` of a node, "node:out:i" one of them; "^node" (or "^arg") is a control input. A plain "node"
-// means nothing. How many tensors an output argument has follows from the op's schema under the node's bound attrs.
+// See Note [Values in bodies] in body_values.h.
 
 #include <string>
 #include <vector>

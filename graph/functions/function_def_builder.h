@@ -15,8 +15,8 @@
 namespace sluice {
 
 // Writes a FunctionDef message part by part, and reads it back as a definition that owns its bytes.
-// Texts of inputs and results as in Note [Values in bodies]. Nothing is checked but what ParseFunctionDef checks.
-// A value type; not thread-safe.
+// Texts of inputs and results as in Note [Values in bodies] (body_values.h). Nothing is checked but what
+// ParseFunctionDef checks. A value type; not thread-safe.
 class FunctionDefBuilder {
  public:
   using Attrs = std::vector<std::pair<std::string, AttrValue>>;

@@ -1,6 +1,9 @@
 #include "graph/functions/inliner.h"
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,15 +32,39 @@ bool HasBool(const Graph& graph, NodeId id, absl::string_view attr, bool wanted)
   return is_set.ok() && *is_set == wanted;
 }
 
+// Ops behind which values may be dead or belong to a loop.
+bool MakesLiveness(absl::string_view op) {
+  static constexpr absl::string_view kOps[] = {
+      "Switch", "RefSwitch",      "_SwitchN", "Enter",         "RefEnter", "If",    "StatelessIf",
+      "While",  "StatelessWhile", "Case",     "StatelessCase", "Recv",     "_Recv", "_HostRecv"};
+  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+}
+
+// Whether in `graph`, or in what its calls may expand to, it matters where a node without inputs stands.
+bool HasLiveness(const Graph& graph) {
+  for (int32_t i = 0; i < graph.id_limit(); ++i) {
+    if (graph.Contains(NodeId(i)) && MakesLiveness(graph.op_name(NodeId(i)))) return true;
+  }
+  for (const std::string& name : graph.library().Names()) {
+    const std::shared_ptr<const FunctionDefinition> function = graph.library().Find(name);
+    for (const NodeDefView& node : function->nodes) {
+      if (MakesLiveness(node.op)) return true;
+    }
+  }
+  return false;
+}
+
 // Replaces one call by the body of its function. See Note [Inlining].
 class CallInliner {
  public:
-  CallInliner(CallExpansion& expansion, NodeId call, const BoundFunction& function, CallKind kind)
+  // `has_liveness`: see HasLiveness.
+  CallInliner(CallExpansion& expansion, NodeId call, const BoundFunction& function, CallKind kind, bool has_liveness)
       : expansion_(expansion),
         graph_(expansion.graph()),
         call_(call),
         function_(function),
         kind_(kind),
+        has_liveness_(has_liveness),
         name_(graph_.name(call)),
         device_(graph_.device(call)) {}
 
@@ -50,7 +77,6 @@ class CallInliner {
     options.device = device_;
     SLUICE_RETURN_IF_ERROR(AddInputs(&options.args));
     SLUICE_ASSIGN_OR_RETURN(const BodyNodes body, AddFunctionBody(graph_, function_, options));
-    for (NodeId id : body.nodes) expansion_.NoteControls(id);
     SLUICE_RETURN_IF_ERROR(HoldRoots(body));
     std::vector<CallExpansion::Stand> outputs;
     SLUICE_RETURN_IF_ERROR(AddOutputs(body, &outputs));
@@ -82,8 +108,15 @@ class CallInliner {
     return absl::OkStatus();
   }
 
-  // Makes nodes without inputs wait for the call's.
+  // Makes nodes without inputs wait for the call's. Where everything is live, only effects need to wait, and only for
+  // control inputs.
   absl::Status HoldRoots(const BodyNodes& body) {
+    if (!has_liveness_) {
+      for (NodeId id : body.stateful) {
+        if (input_control_.valid() && graph_.all_inputs(id).empty()) graph_.AddControl(id, input_control_);
+      }
+      return absl::OkStatus();
+    }
     if (input_nodes_.empty() && !input_control_.valid()) return absl::OkStatus();
     NodeId hold = input_nodes_.empty() ? input_control_ : NodeId();
     for (NodeId id : body.nodes) {
@@ -123,6 +156,7 @@ class CallInliner {
   const NodeId call_;
   const BoundFunction& function_;
   const CallKind kind_;
+  const bool has_liveness_;
   const std::string name_;
   const std::string device_;
   NodeId input_control_;
@@ -182,7 +216,9 @@ class Driver {
       case CallKind::kCall: {
         if (!options_.inline_calls || IsTrue(callees[0].definition->FindAttr("_noinline"))) return absl::OkStatus();
         ++report_.calls;
-        SLUICE_ASSIGN_OR_RETURN(const std::vector<NodeId> body, CallInliner(expansion_, id, callees[0], kind).Run());
+        if (!has_liveness_.has_value()) has_liveness_ = HasLiveness(graph_);
+        SLUICE_ASSIGN_OR_RETURN(const std::vector<NodeId> body,
+                                CallInliner(expansion_, id, callees[0], kind, *has_liveness_).Run());
         for (NodeId node : body) Consider(node, pending.depth + 1, /*keep=*/false);
         return absl::OkStatus();
       }
@@ -202,6 +238,7 @@ class Driver {
   const InlineOptions& options_;
   CallFinder finder_;
   CallExpansion expansion_;
+  std::optional<bool> has_liveness_;  // Looked up when the first call is inlined.
   InlineReport report_;
 };
 

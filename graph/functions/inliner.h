@@ -9,7 +9,8 @@
 //     c ┄┄► call ┄┄► d        c ┄► Func/call/input_control_node ┄► inputs     body's effects ┄► d
 // - Each argument and result goes through an Identity, so that the body is live exactly where the call was: all inputs
 //   wait for the call's control inputs, and body nodes without inputs wait for all inputs of the call. So they stand in
-//   the call's frame and are dead in an untaken branch.
+//   the call's frame and are dead in an untaken branch. (In graphs without conditionals and loops constants wait for
+//   nothing.)
 // - Names of body nodes, their frames and colocation groups get "call/" in front.
 // - Who waited for the call waits for its control results; when there are none, and for direct calls, for its results
 //   and its stateful nodes.
