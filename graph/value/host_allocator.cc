@@ -37,7 +37,7 @@ class LiveBytes {
   Cell cells_[kNumCells];
 };
 
-constexpr size_t kMaxBytes = size_t{1} << 62;
+constexpr size_t kMaxBytes = size_t{1} << 46;  // No address space has more to give.
 
 // malloc plus alignment. The C library's own aligned calls go around its per-thread caches, so small blocks would be
 // several times dearer. The byte before the data says how far the block's start is.
