@@ -23,7 +23,7 @@ inline constexpr ErrorCodeRow kNodeRows[] = {
      "schema was not added, or an op of a newer TensorFlow.",
      "SLC2003: Conv2d 'net/conv': no op of this name (did you mean Conv2D?)",
      "Correct the spelling, or add the schema of the custom op before loading."},
-    {ErrorCode::kOpDeprecated, absl::StatusCode::kNotFound, "The op no longer exists for this graph's version.",
+    {ErrorCode::kOpDeprecated, absl::StatusCode::kInvalidArgument, "The op no longer exists for this graph's version.",
      "The op was removed at some version of the graph format and the graph says that it was produced after that.",
      "SLC2004: BatchCholesky 'c': removed at version 13, the graph was produced at 1087: use Cholesky",
      "Replace the op as the message says, or export the graph from the original program again."},

@@ -99,7 +99,13 @@ absl::Status CheckScalar(const AttrSpec& spec, AttrView value, const LoadLimits&
 
 }  // namespace
 
-absl::Status CheckAttr(const AttrSpec& spec, AttrView value, const LoadLimits& limits) {
+absl::Status CheckAttr(const AttrSpec& full_spec, AttrView value, const LoadLimits& limits, bool check_minimum) {
+  if (!check_minimum && full_spec.has_minimum) {
+    AttrSpec spec = full_spec;  // Rare: only where arity hangs on the attr, and remembered by NodeChecker.
+    spec.has_minimum = false;
+    return CheckAttr(spec, value, limits);
+  }
+  const AttrSpec& spec = full_spec;
   const auto fine = [](const auto&) { return absl::OkStatus(); };
   switch (spec.type) {
     case AttrType::kListString:

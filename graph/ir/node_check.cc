@@ -103,7 +103,10 @@ absl::Status NodeChecker::CheckAttrs(OpEntry& entry, absl::Span<const NamedAttr>
     }
     absl::string_view& accepted = entry.accepted[static_cast<size_t>(index)];
     if (accepted.data() != nullptr && accepted == attr.value.bytes()) continue;
-    const absl::Status status = CheckAttr(entry.schema->attrs[static_cast<size_t>(index)], attr.value, limits_);
+    const auto& types = entry.type_attrs;
+    const bool decides_arity = std::find(types.begin(), types.end(), index) != types.end();
+    const absl::Status status =
+        CheckAttr(entry.schema->attrs[static_cast<size_t>(index)], attr.value, limits_, !decides_arity);
     if (!status.ok()) return WithAttr(status, attr.name);
     accepted = attr.value.bytes();
   }

@@ -35,7 +35,8 @@ absl::StatusOr<Signature> ComputeSignature(const OpSchema& op, AttrFinder attrs,
 
 // Checks one attr against its spec: kind, minimum, allowed values, valid dtypes, sound shapes and tensors of lists too.
 // kAttrKind / kAttrValue naming the attr; the caller adds node and op.
-absl::Status CheckAttr(const AttrSpec& spec, AttrView value, const LoadLimits& limits);
+// Minima are left to others with `check_minimum` false (see attr_minimums.h).
+absl::Status CheckAttr(const AttrSpec& spec, AttrView value, const LoadLimits& limits, bool check_minimum = true);
 
 // Signatures by what determines them: the op's arguments and the encoded attrs these name. Ops with equal arguments
 // share them; pointers stay valid as long as the cache, whatever becomes of the schemas.
