@@ -18,9 +18,14 @@ namespace {
 class FeedFetchRewriter {
  public:
   FeedFetchRewriter(const Graph& graph, const FeedFetchOptions& options, ResolvedSpec spec)
-      : graph_(graph), options_(options), spec_(std::move(spec)), placeholder_(graph.FindOp("Placeholder")),
-        placeholder_v2_(graph.FindOp("PlaceholderV2")), needed_(spec_.fed.size(), false),
-        feed_nodes_(spec_.fed.size()), result_{Graph(graph.ops()), {}, {}, {}} {}
+      : graph_(graph),
+        options_(options),
+        spec_(std::move(spec)),
+        placeholder_(graph.FindOp("Placeholder")),
+        placeholder_v2_(graph.FindOp("PlaceholderV2")),
+        needed_(spec_.fed.size(), false),
+        feed_nodes_(spec_.fed.size()),
+        result_{Graph(graph.ops()), {}, {}, {}} {}
 
   absl::StatusOr<FeedFetchGraph> Run() {
     for (size_t i = 0; i < spec_.fed.size(); ++i) {
@@ -108,15 +113,13 @@ class FeedFetchRewriter {
       const absl::StatusOr<DType> dtype = graph_.GetType(id, "dtype");
       errors.Add(graph_.Locate(id, Error(ErrorCode::kFeedMissing)
                                        .Text("is needed and not fed")
-                                       .Expected(absl::StrCat("a feed of ", dtype.ok() ? DTypeName(*dtype) : "?",
-                                                              " ", FedShape(graph_, Output{id, 0}).ToString()))));
+                                       .Expected(absl::StrCat("a feed of ", dtype.ok() ? DTypeName(*dtype) : "?", " ",
+                                                              FedShape(graph_, Output{id, 0}).ToString()))));
     }
     return errors.Finish();
   }
 
-  std::string Endpoint(const Output& output) const {
-    return absl::StrCat(graph_.name(output.node), ":", output.index);
-  }
+  std::string Endpoint(const Output& output) const { return absl::StrCat(graph_.name(output.node), ":", output.index); }
 
   absl::Status AddFeedNodes() {
     for (size_t i = 0; i < num_feeds(); ++i) {
@@ -272,10 +275,10 @@ class FeedFetchRewriter {
   absl::flat_hash_map<NodeId, int32_t> placeholders_;  // Fed ones, and their feed.
   std::vector<bool> seen_;                             // By old id.
   std::vector<NodeId> kept_;
-  std::vector<bool> needed_;                           // By feed.
-  std::vector<NodeId> feed_nodes_;                     // By feed, in the new graph.
+  std::vector<bool> needed_;        // By feed.
+  std::vector<NodeId> feed_nodes_;  // By feed, in the new graph.
   std::vector<Cut> cuts_;
-  std::vector<NodeId> new_ids_;                        // By old id.
+  std::vector<NodeId> new_ids_;  // By old id.
   FeedFetchGraph result_;
 };
 

@@ -51,8 +51,8 @@ struct FeedFetchGraph {
   struct Port {
     std::string endpoint;  // "node:slot".
     DType dtype = DType::kInvalid;
-    PartialShape shape;    // What a fed value must match; of unknown rank for fetches.
-    NodeId node;           // The feed or fetch node in `graph`; invalid for a feed that nothing needs.
+    PartialShape shape;  // What a fed value must match; of unknown rank for fetches.
+    NodeId node;         // The feed or fetch node in `graph`; invalid for a feed that nothing needs.
   };
 
   Graph graph;

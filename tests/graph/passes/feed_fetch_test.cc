@@ -59,9 +59,7 @@ class FeedFetchTest : public testing::Test {
   FeedFetchOptions options_;
 };
 
-TEST_F(FeedFetchTest, ATargetKeepsWhatItNeeds) {
-  EXPECT_EQ(Names({}, {}, {"t1"}), "source t1 w1");
-}
+TEST_F(FeedFetchTest, ATargetKeepsWhatItNeeds) { EXPECT_EQ(Names({}, {}, {"t1"}), "source t1 w1"); }
 
 TEST_F(FeedFetchTest, SeveralTargetsKeepTheUnionOfTheirNeeds) {
   EXPECT_EQ(Names({}, {}, {"t2", "t3_a"}), "source t1 t2 t3_a w1 w2");

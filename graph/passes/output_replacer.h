@@ -1,0 +1,31 @@
+#ifndef SLUICE_GRAPH_PASSES_OUTPUT_REPLACER_H_
+#define SLUICE_GRAPH_PASSES_OUTPUT_REPLACER_H_
+
+#include <cstdint>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "graph/ir/graph.h"
+
+namespace sluice {
+
+// Collects replacements of outputs and applies them to a graph in one walk. A control edge is the output with index
+// kControlIndex. Chains (a by b, b by c) are followed; there must be no circle.
+// Not thread-safe.
+class OutputReplacer {
+ public:
+  void Replace(const Output& from, const Output& to) { replaced_[from] = to; }
+  // What stands for `output` now.
+  Output Resolve(Output output) const;
+  bool empty() const { return replaced_.empty(); }
+
+  // Rewires every input of `graph` that was replaced.
+  absl::Status Apply(Graph& graph) const;
+
+ private:
+  absl::flat_hash_map<Output, Output> replaced_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_PASSES_OUTPUT_REPLACER_H_

@@ -1,0 +1,244 @@
+// Pruning, folding, joining, dead branches: the passes that keep what a graph computes.
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "graph/ir/builder.h"
+#include "graph/ir/control_flow_check.h"
+#include "graph/ops/op_table.h"
+#include "graph/passes/common_subexpression.h"
+#include "graph/passes/constant_folding.h"
+#include "graph/passes/dead_branch.h"
+#include "graph/passes/node_traits.h"
+#include "graph/passes/pass.h"
+#include "graph/passes/prune.h"
+#include "graph/value/tensor_proto.h"
+#include "gtest/gtest.h"
+#include "tests/testing/graph_text.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+class PassesTest : public testing::Test {
+ protected:
+  PassesTest() : b_(NewOpRegistry()) {}
+
+  Output Value(absl::string_view name, float value = 1) { return b_.Const(name, Tensor::Scalar(value)); }
+  int64_t Run(const Pass& pass) {
+    EXPECT_OK(b_.status());
+    const absl::StatusOr<int64_t> changes = pass.Run(b_.graph());
+    EXPECT_OK(changes);
+    for (NodeId id : b_.graph().Nodes()) {
+      for (const Output& input : b_.graph().all_inputs(id)) {
+        EXPECT_TRUE(b_.graph().Contains(input.node)) << b_.graph().name(id);
+      }
+    }
+    return changes.value_or(-1);
+  }
+  std::string Text(absl::string_view name) { return NodeText(b_.graph(), name); }
+
+  GraphBuilder b_;
+};
+
+// --- Pruning --------------------------------------------------------------------------------------------------------
+
+TEST_F(PassesTest, PruningKeepsWhatTheRootsNeed) {
+  const Output x = Value("x");
+  const Output y = b_.Op("Neg", "y", {x});
+  b_.AddControl(y, b_.Op("NoOp", "first"));
+  b_.Op("Neg", "z", {y});
+  const std::vector<std::string> wanted = {"y:0"};
+  ASSERT_OK_AND_ASSIGN(const Graph pruned, PruneToNames(b_.graph(), wanted));
+  EXPECT_EQ(NodeNames(pruned), "first x y");
+  EXPECT_EQ(NodeText(pruned, "y"), "y(x, ^first)");
+  EXPECT_EQ(Run(PrunePass({"y"})), 1);
+  EXPECT_EQ(NodeNames(b_.graph()), "first x y");
+  EXPECT_EQ(Run(PrunePass({"unknown"})), 0) << "without roots nothing goes";
+}
+
+TEST_F(PassesTest, PruningToUnknownNamesSaysWhatIsNear) {
+  Value("weights");
+  const std::vector<std::string> wanted = {"weihgts:0"};
+  EXPECT_THAT(PruneToNames(b_.graph(), wanted), IsError(ErrorCode::kFetchUnknown, "weihgts"));
+}
+
+// --- Traits
+// -----------------------------------------------------------------------------------------------------------
+
+TEST_F(PassesTest, OnlyFunctionsOfTheirInputsArePure) {
+  const Output x = Value("x");
+  EXPECT_TRUE(IsPure(b_.graph(), x.node));
+  EXPECT_TRUE(IsPure(b_.graph(), b_.Op("AddV2", "sum", {x, x}).node));
+  EXPECT_FALSE(IsPure(b_.graph(), b_.Placeholder("p", DType::kFloat).node));
+  const Output shape = b_.Const("shape", Tensor::Of<int32_t>(Shape::Of({1}), {2}));
+  EXPECT_FALSE(IsPure(b_.graph(), b_.Op("RandomUniform", "random", {shape}, {{"dtype", DType::kFloat}}).node));
+  const Output v = b_.Op("VariableV2", "v", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Scalar()}});
+  EXPECT_FALSE(IsPure(b_.graph(), b_.Op("Assign", "assign", {v, x}).node));
+  EXPECT_TRUE(IsPure(b_.graph(), b_.Op("Identity", "read", {x}).node));
+  EXPECT_FALSE(IsPure(b_.graph(), b_.Op("Switch", "sw", {x, b_.Const("p1", Tensor::Scalar(true))}).node));
+  const std::vector<DType> types = {DType::kFloat};
+  const Output call =
+      b_.Op("PartitionedCall", "call", {x}, {{"f", AttrValue::Func("F")}, {"Tin", types}, {"Tout", types}});
+  EXPECT_FALSE(IsPure(b_.graph(), call.node));
+}
+
+// --- Folding
+// ----------------------------------------------------------------------------------------------------------
+
+// Knows Neg, AddV2 and Split of scalars; counts what it is asked.
+class ToyEvaluator : public ConstantEvaluator {
+ public:
+  absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, NodeId id,
+                                               absl::Span<const Tensor> inputs) const override {
+    ++asked;
+    if (graph.Is(id, "Neg")) return std::vector<Tensor>{Tensor::Scalar(-*inputs[0].AsScalar<float>())};
+    if (graph.Is(id, "AddV2")) {
+      return std::vector<Tensor>{Tensor::Scalar(*inputs[0].AsScalar<float>() + *inputs[1].AsScalar<float>())};
+    }
+    if (graph.Is(id, "Split")) return std::vector<Tensor>(2, inputs[1]);
+    return absl::UnimplementedError("no such toy");
+  }
+  mutable int asked = 0;
+};
+
+class FoldingTest : public PassesTest {
+ protected:
+  int64_t Fold(ConstantFoldingOptions options = {}) { return Run(ConstantFoldingPass(evaluator_, options)); }
+  float ValueOf(absl::string_view name) {
+    const absl::StatusOr<AttrView> attr = b_.graph().GetAttr(b_.graph().Find(name), "value");
+    return attr.ok() ? *DecodeTensorProto(*attr->AsTensorBytes())->AsScalar<float>() : -99;
+  }
+
+  ToyEvaluator evaluator_;
+};
+
+TEST_F(FoldingTest, ChainsOfConstantsBecomeOneConstant) {
+  const Output sum = b_.Op("AddV2", "sum", {Value("a", 2), Value("b", 3)});
+  const Output neg = b_.Op("Neg", "neg", {sum});
+  b_.Op("Neg", "rest", {b_.Op("AddV2", "mixed", {neg, b_.Placeholder("p", DType::kFloat)})});
+  EXPECT_EQ(Fold(), 2);
+  EXPECT_EQ(ValueOf("neg"), -5);
+  EXPECT_EQ(Text("mixed"), "mixed(neg, p)");
+  EXPECT_TRUE(b_.graph().Is(b_.graph().Find("sum"), "Const"));
+  EXPECT_EQ(Fold(), 0) << "nothing is left to fold";
+}
+
+TEST_F(FoldingTest, AFoldedNodeWaitsForAllThatItWaitedFor) {
+  const Output pivot = b_.Op("NoOp", "pivot"), other = b_.Op("NoOp", "other");
+  const Output a = Value("a", 2);
+  b_.AddControl(a, pivot);
+  const Output sum = b_.Op("AddV2", "sum", {a, a});
+  b_.AddControl(sum, other);
+  b_.AddControl(b_.Op("NoOp", "after"), sum);
+  EXPECT_EQ(Fold(), 1);
+  EXPECT_EQ(Text("sum"), "sum(^other, ^pivot)");
+  EXPECT_EQ(Text("after"), "after(^sum)");
+}
+
+TEST_F(FoldingTest, OutputsAreFoldedOneByOne) {
+  const Output split = b_.Op("Split", "split", {b_.Const("axis", Tensor::Scalar(int32_t{0})), Value("a", 4)},
+                             {{"num_split", int64_t{2}}});
+  b_.Op("AddV2", "use",
+        {split, b_.Op("AddV2", "p2", {GraphBuilder::Nth(split, 1), b_.Placeholder("p", DType::kFloat)})});
+  EXPECT_EQ(Fold(), 1);
+  EXPECT_EQ(Text("use"), "use(split/folded_0, p2)");
+  EXPECT_EQ(Text("p2"), "p2(split/folded_1, p)");
+}
+
+TEST_F(FoldingTest, WhatCannotBeEvaluatedStays) {
+  b_.Op("Exp", "exp", {Value("a")});
+  EXPECT_EQ(Fold(), 0);
+  EXPECT_EQ(evaluator_.asked, 1);
+  EXPECT_EQ(Text("exp"), "exp(a)");
+}
+
+TEST_F(FoldingTest, LargeResultsStayComputed) {
+  b_.Op("Neg", "neg", {Value("a")});
+  EXPECT_EQ(Fold({/*max_output_bytes=*/3}), 0);
+  EXPECT_EQ(Text("neg"), "neg(a)");
+}
+
+TEST_F(FoldingTest, StatefulNodesAndPlaceholdersAreNotAsked) {
+  b_.Op("Identity", "id", {b_.Placeholder("p", DType::kFloat)});
+  b_.Op("RandomUniform", "random", {b_.Const("shape", Tensor::Of<int32_t>(Shape::Of({1}), {2}))},
+        {{"dtype", DType::kFloat}});
+  b_.Op("_Retval", "ret", {Value("a")}, {{"index", int64_t{0}}});
+  EXPECT_EQ(Fold(), 0);
+  EXPECT_EQ(evaluator_.asked, 0);
+}
+
+// --- Joining
+// ----------------------------------------------------------------------------------------------------------
+
+TEST_F(PassesTest, EqualNodesBecomeOne) {
+  const Output x = b_.Placeholder("x", DType::kFloat);
+  const Output a = b_.Op("Neg", "a", {x}), b = b_.Op("Neg", "b", {x});
+  b_.Op("Mul", "y", {b_.Op("Exp", "ea", {a}), b_.Op("Exp", "eb", {b})});
+  EXPECT_EQ(Run(CommonSubexpressionPass()), 2);
+  EXPECT_EQ(NodeNames(b_.graph()), "a ea x y");
+  EXPECT_EQ(Text("y"), "y(ea, ea)");
+}
+
+TEST_F(PassesTest, EqualConstantsBecomeOne) {
+  b_.Op("AddV2", "y", {Value("a", 2), Value("b", 2)});
+  b_.Op("AddV2", "z", {Value("c", 3), Output{b_.graph().Find("b"), 0}});
+  EXPECT_EQ(Run(CommonSubexpressionPass()), 1);
+  EXPECT_EQ(Text("z"), "z(c, a)");
+}
+
+TEST_F(PassesTest, InputsOfCommutativeOpsComeInAnyOrder) {
+  const Output x = b_.Placeholder("x", DType::kFloat), y = b_.Placeholder("y", DType::kFloat);
+  b_.Op("AddV2", "a", {x, y});
+  b_.Op("AddV2", "b", {y, x});
+  b_.Op("Sub", "c", {x, y});
+  b_.Op("Sub", "d", {y, x});
+  EXPECT_EQ(Run(CommonSubexpressionPass()), 1);
+  EXPECT_EQ(NodeNames(b_.graph()), "a c d x y");
+}
+
+TEST_F(PassesTest, NodesThatDifferInAnythingStayApart) {
+  const Output x = b_.Placeholder("x", DType::kFloat);
+  b_.Op("Neg", "a", {x});
+  b_.SetDevice(b_.Op("Neg", "device", {x}), "/gpu:0");
+  b_.AddControl(b_.Op("Neg", "control", {x}), b_.Op("NoOp", "first"));
+  b_.Op("Cast", "c1", {x}, {{"DstT", DType::kInt32}});
+  b_.Op("Cast", "c2", {x}, {{"DstT", DType::kInt64}});
+  const Output shape = b_.Const("shape", Tensor::Of<int32_t>(Shape::Of({1}), {2}));
+  b_.Op("RandomUniform", "r1", {shape}, {{"dtype", DType::kFloat}});
+  b_.Op("RandomUniform", "r2", {shape}, {{"dtype", DType::kFloat}});
+  EXPECT_EQ(Run(CommonSubexpressionPass()), 0);
+}
+
+TEST_F(PassesTest, KeptNodesStayButAreNotUsedTwice) {
+  const Output x = b_.Placeholder("x", DType::kFloat);
+  b_.Op("Neg", "a", {x});
+  b_.Op("Exp", "y", {b_.Op("Neg", "b", {x})});
+  EXPECT_EQ(Run(CommonSubexpressionPass({"b"})), 0);
+  EXPECT_EQ(NodeNames(b_.graph()), "a b x y");
+  EXPECT_EQ(Text("y"), "y(a)");
+}
+
+// --- Running several
+// --------------------------------------------------------------------------------------------------
+
+TEST_F(FoldingTest, PassesRunUntilNothingChanges) {
+  const Output x = b_.Placeholder("x", DType::kFloat);
+  const Output one = b_.Op("Neg", "one", {b_.Op("Neg", "n1", {Value("c", 1)})}), also = Value("also", 1);
+  b_.Op("Mul", "y", {b_.Op("AddV2", "s1", {x, one}), b_.Op("AddV2", "s2", {x, also})});
+  std::vector<std::unique_ptr<const Pass>> passes;
+  passes.push_back(std::make_unique<ConstantFoldingPass>(evaluator_));
+  passes.push_back(std::make_unique<CommonSubexpressionPass>());
+  passes.push_back(std::make_unique<PrunePass>(std::vector<std::string>{"y"}));
+  std::vector<PassReport> reports;
+  ASSERT_OK(RunPasses(passes, 10, b_.graph(), &reports));
+  EXPECT_EQ(b_.graph().num_nodes(), 4u) << NodeNames(b_.graph());
+  EXPECT_EQ(reports.size(), 6u) << "one round that changes something, one that does not";
+  EXPECT_EQ(reports[0].name, "constant_folding");
+  EXPECT_EQ(reports[0].changes, 2);
+  EXPECT_EQ(reports.back().changes, 0);
+}
+
+}  // namespace
+}  // namespace sluice
