@@ -5,8 +5,7 @@ namespace sluice {
 // Has access to Graph's records. Lives for one call.
 class GraphExtractor {
  public:
-  GraphExtractor(const Graph& from, std::vector<NodeId>& new_ids)
-      : from_(from), to_(from.ops_), new_ids_(new_ids) {}
+  GraphExtractor(const Graph& from, std::vector<NodeId>& new_ids) : from_(from), to_(from.ops_), new_ids_(new_ids) {}
 
   Graph Run(absl::Span<const NodeId> nodes) {
     CopyTables();

@@ -86,9 +86,9 @@ absl::Status ControlLoops::AddFor(int32_t frame, NodeId consumer, Graph& graph) 
     inner = loop.enter;
   }
   if (!inner.valid()) return absl::OkStatus();
-  SLUICE_ASSIGN_OR_RETURN(const NodeId start,
-                          AddNode(0, consumer, "Const", {},
-                                  {{"dtype", DType::kFloat}, {"value", Tensor::Scalar(0.0f)}}, graph));
+  SLUICE_ASSIGN_OR_RETURN(
+      const NodeId start,
+      AddNode(0, consumer, "Const", {}, {{"dtype", DType::kFloat}, {"value", Tensor::Scalar(0.0f)}}, graph));
   return graph.SetInput(inner, 0, Output{start, 0});
 }
 

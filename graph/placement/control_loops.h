@@ -7,11 +7,11 @@
 // A Recv has no inputs, so in the part of the graph that a device gets it would stand outside of the loop and fire
 // once. Hence, for every frame and every device that receives a value of that frame, the device gets a loop of its own
 // that carries nothing and turns as often as the real one: Enter -> Merge -> Switch -> NextIteration -> Merge, with
-// the frame's LoopCond, itself a received value, to tell the Switch when to stop. Every Recv of the frame waits for that Merge and so fires
-// once per iteration. Loops in loops: the inner Enter is fed by the outer Merge, the outermost one by a constant.
-// What counts is the frame in which the value stands: that of the producer, and of an Exit the one it leaves to. (The
-// original looks at the frames of producer and consumer and adds nothing where they differ, so that a value that
-// leaves an inner loop on one device for an outer loop on another is received once only.)
+// the frame's LoopCond, itself a received value, to tell the Switch when to stop. Every Recv of the frame waits for
+// that Merge and so fires once per iteration. Loops in loops: the inner Enter is fed by the outer Merge, the outermost
+// one by a constant. What counts is the frame in which the value stands: that of the producer, and of an Exit the one
+// it leaves to. (The original looks at the frames of producer and consumer and adds nothing where they differ, so that
+// a value that leaves an inner loop on one device for an outer loop on another is received once only.)
 
 #include <cstdint>
 #include <utility>
@@ -65,7 +65,7 @@ class ControlLoops {
                                  std::vector<std::pair<std::string, AttrValue>> attrs, Graph& graph);
 
   const ControlFlowInfo* info_ = nullptr;  // During Add only.
-  std::vector<int32_t> value_frames_;  // By id, new nodes included; empty where there are no frames.
+  std::vector<int32_t> value_frames_;      // By id, new nodes included; empty where there are no frames.
   absl::flat_hash_map<std::pair<int32_t, absl::string_view>, NodeId> merges_;  // By frame and device.
 };
 

@@ -8,8 +8,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
-#include "graph/placement/device_list.h"
 #include "graph/base/device_name.h"
+#include "graph/placement/device_list.h"
 
 namespace sluice {
 
@@ -18,9 +18,9 @@ namespace sluice {
 // Borrows the list. Not thread-safe.
 class DeviceChooser {
  public:
-  static constexpr int32_t kAnyDevice = 0;      // The pattern that states nothing.
-  static constexpr int32_t kNoDevice = -1;      // No device matches.
-  static constexpr int32_t kNoKernel = -2;      // Some match, but none is of the types asked for.
+  static constexpr int32_t kAnyDevice = 0;  // The pattern that states nothing.
+  static constexpr int32_t kNoDevice = -1;  // No device matches.
+  static constexpr int32_t kNoKernel = -2;  // Some match, but none is of the types asked for.
 
   explicit DeviceChooser(const DeviceList& devices);
 

@@ -16,7 +16,7 @@ namespace sluice {
 
 // A device that nodes may be placed on.
 struct DeviceEntry {
-  std::string name;         // Full and canonical.
+  std::string name;  // Full and canonical.
   DeviceName parsed;
   int64_t incarnation = 0;  // Changes when the device's process starts anew; part of rendezvous keys.
 };
@@ -31,8 +31,7 @@ class DeviceList {
   // for more than kMaxTypes types; kDeviceUnknown for an empty list.
   static absl::StatusOr<DeviceList> Create(absl::Span<const std::string> names);
   // The same, with the incarnation of each.
-  static absl::StatusOr<DeviceList> CreateWithIncarnations(
-      absl::Span<const std::pair<std::string, int64_t>> devices);
+  static absl::StatusOr<DeviceList> CreateWithIncarnations(absl::Span<const std::pair<std::string, int64_t>> devices);
 
   absl::Span<const DeviceEntry> devices() const { return devices_; }
   const DeviceEntry& client() const { return devices_.front(); }

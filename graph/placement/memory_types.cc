@@ -8,7 +8,7 @@ namespace {
 
 // In ascending order.
 constexpr std::array<absl::string_view, 10> kCallOps = {
-    "Case",       "If",      "PartitionedCall", "RemoteCall",      "StatefulPartitionedCall",
+    "Case",          "If",          "PartitionedCall", "RemoteCall",       "StatefulPartitionedCall",
     "StatelessCase", "StatelessIf", "StatelessWhile",  "SymbolicGradient", "While"};
 
 bool Lists(const Graph& graph, NodeId id, absl::string_view attr, int32_t i) {

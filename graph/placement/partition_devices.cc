@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
-#include "graph/base/error.h"
 #include "graph/base/device_name.h"
+#include "graph/base/error.h"
 
 namespace sluice {
 
@@ -19,9 +19,9 @@ absl::StatusOr<PartitionDevices> PartitionDevices::Find(const Graph& graph, cons
     if (!inserted.second) continue;
     DeviceName name;
     if (!ParseDeviceName(graph.device(id), &name) || !name.IsFull()) {
-      return graph.Locate(id, Error(ErrorCode::kPartition)
-                                  .Text("has no full device name; place the graph first")
-                                  .Found(graph.device(id)));
+      return graph.Locate(
+          id,
+          Error(ErrorCode::kPartition).Text("has no full device name; place the graph first").Found(graph.device(id)));
     }
     Device device;
     device.name = std::string(graph.device(id));

@@ -14,9 +14,9 @@ namespace {
 
 // What one group of nodes asks for and can do. 16 bytes, one per root.
 struct Group {
-  int32_t wanted = 0;      // Pattern of all members together.
-  NodeId stated;           // The member that asked last for something new, for messages.
-  uint32_t types = ~0u;    // Device types with a kernel for every member, as a bit set.
+  int32_t wanted = 0;    // Pattern of all members together.
+  NodeId stated;         // The member that asked last for something new, for messages.
+  uint32_t types = ~0u;  // Device types with a kernel for every member, as a bit set.
   int32_t device = -1;
 };
 
@@ -24,8 +24,13 @@ struct Group {
 class Placer {
  public:
   Placer(Graph& graph, const DeviceList& devices, const KernelCatalog& catalog, const PlacementOptions& options)
-      : graph_(graph), devices_(devices), catalog_(catalog), options_(options), groups_of_(graph),
-        chooser_(devices), groups_(static_cast<size_t>(graph.id_limit())) {}
+      : graph_(graph),
+        devices_(devices),
+        catalog_(catalog),
+        options_(options),
+        groups_of_(graph),
+        chooser_(devices),
+        groups_(static_cast<size_t>(graph.id_limit())) {}
 
   absl::StatusOr<PlacementResult> Run() {
     const int32_t by_default = chooser_.Pattern(options_.default_device);
@@ -199,7 +204,7 @@ class Placer {
   DeviceChooser chooser_;
   std::vector<Group> groups_;  // By id of the root.
   std::vector<NodeId> nodes_;
-  std::vector<bool> shared_;   // By id: roots of groups with other members.
+  std::vector<bool> shared_;  // By id: roots of groups with other members.
   ErrorCollector errors_;
 };
 

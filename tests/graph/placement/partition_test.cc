@@ -117,8 +117,8 @@ TEST_F(PartitionTest, DataAndControlOfOneNodeTravelApart) {
 }
 
 TEST_F(PartitionTest, OutputsOfOneNodeTravelApart) {
-  const Output split = b_.Op("Split", "a1", {b_.Const("a0", Tensor::Scalar(int32_t{0})), Source("a2")},
-                             {{"num_split", int64_t{2}}});
+  const Output split =
+      b_.Op("Split", "a1", {b_.Const("a0", Tensor::Scalar(int32_t{0})), Source("a2")}, {{"num_split", int64_t{2}}});
   Combine("b1", split, GraphBuilder::Nth(split, 1));
   const std::vector<Partition> parts = Cut();
   EXPECT_EQ(NodesOfOp(PartOf(parts, "CPU:1"), "_Recv").size(), 2u);

@@ -51,8 +51,7 @@ class PlacerTest : public testing::Test {
     return node;
   }
   Output Variable(absl::string_view name, absl::string_view device = "") {
-    const Output node =
-        b_.Op("VariableV2", name, {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Scalar()}});
+    const Output node = b_.Op("VariableV2", name, {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Scalar()}});
     if (!device.empty()) b_.SetDevice(node, device);
     return node;
   }
@@ -338,8 +337,8 @@ TEST(MemoryTypesTest, IntegersOfFunctionCallsStandInHostMemory) {
   GraphBuilder b(NewOpRegistry());
   const Output i = b.Const("i", Tensor::Scalar(int32_t{1})), f = b.Const("f", Tensor::Scalar(1.0f));
   const std::vector<DType> types = {DType::kInt32, DType::kFloat};
-  const Output call = b.Op("PartitionedCall", "call", {i, f},
-                           {{"f", AttrValue::Func("F")}, {"Tin", types}, {"Tout", types}});
+  const Output call =
+      b.Op("PartitionedCall", "call", {i, f}, {{"f", AttrValue::Func("F")}, {"Tin", types}, {"Tout", types}});
   ASSERT_OK(b.status());
   const AllowAllCatalog catalog;
   EXPECT_TRUE(InputOnHost(b.graph(), catalog, call.node, 0, "GPU"));
