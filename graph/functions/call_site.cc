@@ -109,9 +109,10 @@ CallKind CallFinder::Classify(const OpSchema& op) const {
 
 CallKind CallFinder::KindOf(NodeId id) {
   const OpSchema& op = graph_.op(id);
+  if (&op == last_op_) return last_kind_;
+  last_op_ = &op;
   const auto found = kinds_.find(&op);
-  if (found != kinds_.end()) return found->second;
-  return kinds_[&op] = Classify(op);
+  return last_kind_ = found != kinds_.end() ? found->second : kinds_[&op] = Classify(op);
 }
 
 absl::StatusOr<std::vector<Callee>> CallFinder::Callees(NodeId id) {

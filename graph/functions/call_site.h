@@ -46,6 +46,8 @@ class CallFinder {
 
   const Graph& graph_;
   absl::flat_hash_map<const OpSchema*, CallKind> kinds_;
+  const OpSchema* last_op_ = nullptr;
+  CallKind last_kind_ = CallKind::kNone;
 };
 
 // Looks the callees of `id` up in `library`, binds their attrs, and checks that arguments and results fit: Tin and Tout
