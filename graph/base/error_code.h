@@ -127,6 +127,7 @@ enum class ErrorCode : int32_t {
   kLimitTensorBytes = 7009,
   kLimitRank = 7010,
   kOutOfMemory = 7011,
+  kLimitAttrBytes = 7012,
   // Ours.
   kInternal = 9001,
   kWrongUse = 9002,

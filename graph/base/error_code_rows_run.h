@@ -196,6 +196,11 @@ inline constexpr ErrorCodeRow kLimitRows[] = {
      "An allocator had no room for a tensor: the machine's or the device's memory, or the limit given to the run.",
      "SLC7011: Fill 'big': found 4398046511104 bytes wanted for float32 [1099511627776] from allocator host",
      "Make the tensor smaller (a smaller batch, fewer steps at once), or raise the memory limit."},
+    {ErrorCode::kLimitAttrBytes, absl::StatusCode::kResourceExhausted, "Attrs of a function grow too large.",
+     "The body of a function repeats a large attr of the call over and over, perhaps handing it on to further calls in "
+     "the same way, so that a small file would fill the memory.",
+     "SLC7012: PartitionedCall 'n': attr 'a' makes the attrs of the function's body too large",
+     "Pass large values as arguments (a Const outside) instead of attrs."},
 };
 
 inline constexpr ErrorCodeRow kOwnRows[] = {

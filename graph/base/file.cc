@@ -57,6 +57,7 @@ absl::Status TooLargeError(absl::string_view name, int64_t size, int64_t max_byt
                       .Found(size < 0 ? absl::StrCat("more than ", max_bytes, " bytes") : absl::StrCat(size, " bytes"))
                       .Expected(absl::StrCat("at most ", max_bytes, " bytes"))
                       .Limit("max_file_bytes", max_bytes)
+                      .Help("a protobuf message holds 2 GiB - 1 at most: keep large constants in a checkpoint")
                       .Text(absl::StrCat(Quoted(name), " is too large")),
                   name);
 }

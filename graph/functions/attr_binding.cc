@@ -56,7 +56,7 @@ absl::Status CheckValues(const OpSchema& schema, const BoundAttrs& attrs) {
           .Attr(spec.name)
           .Text(absl::StrCat("is needed by function '", PrintableName(schema.name), "' and not given by the call"));
     }
-    SLUICE_RETURN_IF_ERROR(CheckAttr(spec, found->second.view(), LoadLimits()));
+    SLUICE_RETURN_IF_ERROR(WithAttr(CheckAttr(spec, found->second.view(), LoadLimits()), spec.name));
   }
   return absl::OkStatus();
 }
@@ -94,7 +94,13 @@ absl::StatusOr<BoundFunction> BindFunction(const FunctionLibrary& library, absl:
   return bound;
 }
 
-absl::StatusOr<AttrValue> SubstitutePlaceholders(AttrView value, const BoundAttrs& bound) {
+int64_t SubstitutionBudget(const BoundAttrs& bound) {
+  int64_t bytes = int64_t{4} << 20;
+  for (const auto& attr : bound) bytes += static_cast<int64_t>(attr.second.bytes().size());
+  return bytes;
+}
+
+absl::StatusOr<AttrValue> SubstitutePlaceholders(AttrView value, const BoundAttrs& bound, int64_t* budget) {
   std::string out;
   WireWriter writer(&out);
   std::vector<Level> levels;
@@ -117,6 +123,12 @@ absl::StatusOr<AttrValue> SubstitutePlaceholders(AttrView value, const BoundAttr
         return Error(ErrorCode::kAttrUnbound)
             .Attr(level.reader.bytes())
             .Text("has no value at the call, and the body needs it");
+      }
+      if (budget != nullptr) *budget -= static_cast<int64_t>(found->second.bytes().size());
+      if (budget != nullptr && *budget < 0) {
+        return Error(ErrorCode::kLimitAttrBytes)
+            .Attr(level.reader.bytes())
+            .Text("makes the attrs of the function's body too large");
       }
       writer.Raw(found->second.bytes());
     } else {

@@ -36,8 +36,13 @@ absl::StatusOr<BoundFunction> BindFunction(const FunctionLibrary& library, absl:
                                            absl::Span<const NamedAttr> given);
 
 // `value` with each placeholder ("$T") in it replaced by the value bound for it, inside nested functions too.
-// kAttrUnbound naming the placeholder when there is none. Not recursive.
-absl::StatusOr<AttrValue> SubstitutePlaceholders(AttrView value, const BoundAttrs& bound);
+// kAttrUnbound naming the placeholder when there is none. Not recursive. `budget` (may be null) is what replacements
+// may still cost in bytes and shrinks by what they do; kLimitAttrBytes when it is used up.
+absl::StatusOr<AttrValue> SubstitutePlaceholders(AttrView value, const BoundAttrs& bound, int64_t* budget = nullptr);
+
+// A budget for all nodes of one body: each bound value once, and enough for what is small. Attrs whose size doubles
+// with each call would otherwise fill the memory after thirty of them.
+int64_t SubstitutionBudget(const BoundAttrs& bound);
 
 // Whether `value` holds a placeholder anywhere. Not recursive.
 bool HasPlaceholder(AttrView value);

@@ -22,7 +22,7 @@ constexpr absl::string_view kColocationPrefix = "loc:@";
 struct PendingNode {
   const NodeDefView* def = nullptr;
   const OpSchema* schema = nullptr;
-  Signature signature;
+  const Signature* signature = nullptr;
   std::vector<std::pair<std::string, AttrValue>> attrs;
   std::vector<BodyValue> inputs;
   std::vector<BodyValue> controls;
@@ -48,7 +48,7 @@ class BodyAdder {
     for (PendingNode& node : nodes_) Report(node, Bind(node));
     if (errors_.empty()) {
       for (size_t i = 0; i < nodes_.size(); ++i) {
-        values_.SetOutputs(static_cast<int32_t>(i), *nodes_[i].schema, nodes_[i].signature);
+        values_.SetOutputs(static_cast<int32_t>(i), *nodes_[i].schema, *nodes_[i].signature);
       }
       for (PendingNode& node : nodes_) ResolveInputs(node);
       ResolveResults();
@@ -67,13 +67,19 @@ class BodyAdder {
   }
 
  private:
+  // Of all nodes of one body together.
+  static constexpr size_t kMaxInputs = size_t{1} << 24;
+
   // --- Errors --------------------------------------------------------------------------------------------------
 
   void Report(const absl::Status& status) {
     if (!status.ok()) errors_.Add(WithFunction(status, function_.name()));
   }
   void Report(const PendingNode& node, const absl::Status& status) {
-    if (!status.ok()) Report(WithNode(status, node.def->name, node.def->op));
+    if (status.ok()) return;
+    const absl::Status named = WithNode(status, node.def->name, node.def->op);
+    const int64_t begin = node.def->byte_begin;
+    Report(begin < 0 ? named : WithPlace(named, -1, begin, begin + static_cast<int64_t>(node.def->bytes.size())));
   }
 
   // --- Names ---------------------------------------------------------------------------------------------------
@@ -96,7 +102,7 @@ class BodyAdder {
     if (node.schema == nullptr) return Error(ErrorCode::kOpUnknown).Text("is not an op known here");
     node.attrs.reserve(node.def->attrs.size());
     for (const NamedAttr& attr : node.def->attrs) {
-      absl::StatusOr<AttrValue> value = SubstitutePlaceholders(attr.value, function_.attrs);
+      absl::StatusOr<AttrValue> value = SubstitutePlaceholders(attr.value, function_.attrs, &budget_);
       if (!value.ok()) return value.status();
       node.attrs.emplace_back(std::string(attr.name), *std::move(value));
     }
@@ -109,14 +115,31 @@ class BodyAdder {
       *value = AttrView(spec->default_value);
       return true;
     };
-    SLUICE_ASSIGN_OR_RETURN(node.signature, ComputeSignature(*node.schema, find, LoadLimits().max_inputs_per_node));
+    SLUICE_ASSIGN_OR_RETURN(node.signature, signatures_.Get(*node.schema, find, LoadLimits().max_inputs_per_node));
     return absl::OkStatus();
   }
 
   // --- Inputs and results --------------------------------------------------------------------------------------
 
+  // One word in a body can stand for 65,536 tensors: too many are refused before they fill the memory.
+  absl::Status CheckCount(const PendingNode& node, size_t before) {
+    num_inputs_ += node.inputs.size() + node.controls.size() - before;
+    if (node.inputs.size() > node.signature->inputs.size()) {
+      return Error(ErrorCode::kInputCount)
+          .Text("has the wrong number of inputs")
+          .Found(absl::StrCat("at least ", node.inputs.size()))
+          .Expected(absl::StrCat(node.signature->inputs.size()));
+    }
+    if (num_inputs_ <= kMaxInputs) return absl::OkStatus();
+    return Error(ErrorCode::kLimitInputs)
+        .Text("has inputs that, with those of the nodes before it, are too many for one function body")
+        .Limit("inputs of a body", kMaxInputs);
+  }
+
   void ResolveInputs(PendingNode& node) {
+    if (num_inputs_ > kMaxInputs) return;  // Said at the node where it happened.
     for (absl::string_view text : node.def->inputs) {
+      const size_t before = node.inputs.size() + node.controls.size();
       if (absl::ConsumePrefix(&text, "^")) {
         Report(node, values_.ResolveControl(text, &node.controls));
       } else if (!node.controls.empty()) {
@@ -125,6 +148,9 @@ class BodyAdder {
       } else {
         Report(node, values_.Resolve(text, &node.inputs));
       }
+      const absl::Status status = CheckCount(node, before);
+      Report(node, status);
+      if (!status.ok()) return;
     }
   }
 
@@ -234,7 +260,7 @@ class BodyAdder {
     spec.name = name;
     spec.op = node.def->op;
     spec.device = device;
-    spec.inputs.resize(node.signature.inputs.size());
+    spec.inputs.resize(node.signature->inputs.size());
     spec.attrs = std::move(node.attrs);
     if (!options_.prefix.empty()) {
       for (auto& attr : spec.attrs) attr.second = Renamed(node, attr.first, std::move(attr.second));
@@ -273,6 +299,9 @@ class BodyAdder {
   const FunctionDefinition& definition_;
   const BodyOptions& options_;
   ErrorCollector errors_;
+  SignatureCache signatures_;
+  int64_t budget_ = SubstitutionBudget(function_.attrs);
+  size_t num_inputs_ = 0;
   std::vector<PendingNode> nodes_;
   BodyValues values_;
   std::vector<BodyValue> results_;

@@ -1,6 +1,5 @@
 // Inputs made to be slow to read, or to take far more memory than their size; and good imports after bad ones.
 
-#include <chrono>
 #include <string>
 #include <vector>
 
@@ -8,8 +7,7 @@
 #include "graph/ir/export.h"
 #include "graph/ir/import.h"
 #include "graph/ops/op_table.h"
-#include "tests/corpus/corpus_row.h"
-#include "tests/testing/counting_new.h"
+#include "tests/corpus/load_measure.h"
 #include "tests/testing/graph_bytes.h"
 #include "tests/testing/status_matchers.h"
 
@@ -17,23 +15,6 @@ namespace sluice {
 namespace {
 
 using namespace graph_bytes;  // NOLINT: half of each line.
-
-// What a load may take: generous, as machines differ and sanitizers slow things down; an attack takes minutes.
-constexpr double kMaxSeconds = 20;
-constexpr int64_t kFixedBytes = 4 << 20;
-constexpr int64_t kMaxBytesPerByte = 40;
-
-// Loads `bytes` and expects it to end soon without using much more memory than the input has.
-absl::Status LoadWithinMeasure(const std::string& bytes, int64_t max_bytes_per_byte = kMaxBytesPerByte) {
-  const int64_t before = LiveNewBytes();
-  ResetPeakNewBytes();
-  const auto start = std::chrono::steady_clock::now();
-  const absl::Status status = LoadCorpusGraph(bytes).status();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  EXPECT_LE(seconds, kMaxSeconds);
-  EXPECT_LE(PeakNewBytes() - before, kFixedBytes + max_bytes_per_byte * static_cast<int64_t>(bytes.size()));
-  return status;
-}
 
 std::string Repeat(absl::string_view piece, int count) {
   std::string all;

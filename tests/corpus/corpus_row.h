@@ -55,7 +55,7 @@ inline CorpusRow Bad(std::string name, std::string graph, ErrorCode code) {
 
 inline std::ostream& operator<<(std::ostream& out, const CorpusRow& row) { return out << row.name; }
 
-// Loads a GraphDef as the commands do: import, then functions and control flow.
+// Loads a GraphDef as a session does: import, then control flow, functions, and what counts only for nodes that run.
 absl::StatusOr<Graph> LoadCorpusGraph(absl::string_view bytes);
 
 // Loads the row's graph and expects its error with all facts; no bytes kept, none reserved beyond what the input's

@@ -78,7 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
             ErrorCode::kFunctionRecursion)
             .Says("F"),
         Bad("L02_Mutual", Calling({Caller("F", "G"), Caller("G", "F")}), ErrorCode::kFunctionRecursion).Says("G"),
-        Bad("L02_ThroughWhile", Calling({Unary("F", WhileNode("n", "C", "F", "x"), "n:output:0"), Condition("C")}),
+        Bad("L02_ThroughWhile",
+            Calling({Unary("F", WhileNode("n", "Cond", "F", "x"), "n:output:0"), Condition("Cond")}),
             ErrorCode::kFunctionRecursion)
             .Says("F")),
     CorpusRowName());
@@ -154,6 +155,12 @@ FunctionBytes CyclicBody() {
   return function;
 }
 
+FunctionBytes IntIntoRelu() {
+  FunctionBytes function = ReluFunction("F");
+  function.nodes = {UnaryNode("n", "Relu", {"c:output:0"}), ConstNode("c", kInt32, TensorBytes(kInt32, {}).Int(7, 1))};
+  return function;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Bodies, FunctionRows,
     ::testing::Values(
@@ -165,25 +172,27 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody("Body_MissingAttr", NodeDefBytes("n", "Relu", {"x"}), ErrorCode::kAttrMissing)
             .AtNode("n", "Relu")
             .AtAttr("T"),
-        BadBody("Body_TypeMismatch", UnaryNode("n", "Relu", {"x"}, kInt32), ErrorCode::kInputType)
+        Bad("Body_TypeMismatch", Calling({IntIntoRelu()}), ErrorCode::kInputType)
+            .InFunction("F")
             .AtNode("n", "Relu")
             .AtInput(0),
         Bad("Body_Cycle", Calling({CyclicBody()}), ErrorCode::kCycle).InFunction("F"),
-        BadBody("Body_UnknownFunction", CallNode("n", "Nope", {"x"}), ErrorCode::kFunctionUnknown)
+        Bad("Body_UnknownFunction", Calling({Caller("F", "Nope")}), ErrorCode::kFunctionUnknown)
+            .InFunction("F")
             .AtNode("n", "PartitionedCall")),
     CorpusRowName());
 
 INSTANTIATE_TEST_SUITE_P(
     Branches, FunctionRows,
     ::testing::Values(Bad("C10_BodyOfAnotherType",
-                          GraphDefBytes({PlaceholderNode("x"), WhileNode("call", "C", "B", "x")},
-                                        LibraryBytes({Condition("C").Message(), Condition("B").Message()})),
+                          GraphDefBytes({PlaceholderNode("x"), WhileNode("call", "Cond", "Body", "x")},
+                                        LibraryBytes({Condition("Cond").Message(), Condition("Body").Message()})),
                           ErrorCode::kBranchMismatch)
                           .Or(ErrorCode::kFunctionArity)
                           .AtNode("call", "While"),
                       Bad("C10_CondMissing",
-                          GraphDefBytes({PlaceholderNode("x"), WhileNode("call", "Nope", "B", "x")},
-                                        LibraryBytes({ReluFunction("B").Message()})),
+                          GraphDefBytes({PlaceholderNode("x"), WhileNode("call", "Nope", "Body", "x")},
+                                        LibraryBytes({ReluFunction("Body").Message()})),
                           ErrorCode::kFunctionMissing)
                           .AtNode("call", "While")
                           .Says("Nope")),

@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
     Counts, NodeRows,
     ::testing::Values(
         Bad("G07_AddN3", AddNWith(3), ErrorCode::kInputCount).AtNode("out", "AddN"),
-        Bad("G07_AddN0", AddNWith(0), ErrorCode::kAttrValue).AtNode("out", "AddN").AtAttr("N"),
+        Bad("G07_AddN0", AddNWith(0), ErrorCode::kInputCount).AtNode("out", "AddN"),
         Bad("G07_AddNMinus1", AddNWith(-1), ErrorCode::kAttrValue).AtNode("out", "AddN").AtAttr("N"),
         Bad("G07_AddN2Pow31", AddNWith(2147483647), ErrorCode::kInputCount)
             .Or(ErrorCode::kAttrValue)

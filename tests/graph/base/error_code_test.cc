@@ -67,8 +67,8 @@ TEST(ErrorCodeTest, UnknownNumbersHaveNoRow) {
 // TensorFlow's answers, pinned by the conformance cases.
 TEST(ErrorCodeTest, CanonicalCodesAreTensorFlows) {
   const auto canonical = [](ErrorCode code) { return FindErrorCode(static_cast<int32_t>(code))->canonical; };
-  for (const ErrorCode code : {ErrorCode::kOpUnknown, ErrorCode::kOpDeprecated, ErrorCode::kAttrMissing,
-                               ErrorCode::kAttrUnbound, ErrorCode::kFunctionMissing, ErrorCode::kTargetUnknown}) {
+  for (const ErrorCode code : {ErrorCode::kOpUnknown, ErrorCode::kAttrMissing, ErrorCode::kAttrUnbound,
+                               ErrorCode::kFunctionMissing, ErrorCode::kTargetUnknown}) {
     EXPECT_EQ(canonical(code), absl::StatusCode::kNotFound);
   }
   for (const ErrorCode code : {ErrorCode::kFileVersion, ErrorCode::kFunctionUnknown, ErrorCode::kFeedUnknown,

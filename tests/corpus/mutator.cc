@@ -1,0 +1,106 @@
+#include "tests/corpus/mutator.h"
+
+#include <algorithm>
+
+#include "graph/wire/wire_reader.h"
+
+namespace sluice {
+namespace {
+
+// Messages are looked for in fields up to this depth and size: below come weights.
+constexpr int kMaxDepth = 10;
+constexpr size_t kMaxNested = 4096;
+
+// std::uniform_int_distribution differs between libraries; this does not.
+size_t Below(std::mt19937& random, size_t limit) { return limit == 0 ? 0 : random() % limit; }
+
+bool IsMessage(absl::string_view bytes) {
+  if (bytes.empty()) return false;
+  WireReader reader(bytes);
+  while (reader.Next()) {
+    if (reader.field() > 64) return false;
+  }
+  return reader.ok();
+}
+
+}  // namespace
+
+Mutator::Mutator(absl::string_view bytes) : bytes_(bytes) { FindFields(); }
+
+void Mutator::FindFields() {
+  std::vector<std::pair<WireReader, int>> open = {{WireReader(bytes_), 0}};
+  while (!open.empty()) {
+    auto [reader, depth] = open.back();
+    open.pop_back();
+    while (reader.Next()) {
+      const bool has_payload = reader.type() == WireType::kBytes;
+      fields_.push_back(
+          {reader.offset(), has_payload ? reader.payload_offset() : reader.offset() + 1, reader.end_offset()});
+      const bool small = depth == 0 || reader.bytes().size() <= kMaxNested;
+      if (has_payload && small && depth < kMaxDepth && IsMessage(reader.bytes())) {
+        open.emplace_back(reader.Message(), depth + 1);
+      }
+    }
+  }
+}
+
+std::string Mutator::Mutate(uint32_t seed) const {
+  std::mt19937 random(seed);
+  std::string bytes = bytes_;
+  const size_t changes = 1 + Below(random, 4);
+  for (size_t i = 0; i < changes && !bytes.empty(); ++i) ChangeOnce(random, &bytes);
+  return bytes;
+}
+
+void Mutator::ChangeOnce(std::mt19937& random, std::string* bytes) const {
+  Field field = fields_[Below(random, fields_.size())];
+  // Earlier changes may have made the bytes shorter.
+  field.end = std::min(field.end, bytes->size());
+  field.begin = std::min(field.begin, field.end);
+  field.payload = std::min(std::max(field.payload, field.begin), field.end);
+  const size_t size = field.end - field.begin;
+  const size_t at = std::min(field.begin + Below(random, std::min<size_t>(size + 1, 40)), bytes->size() - 1);
+  switch (Below(random, 10)) {
+    case 0:  // One bit.
+      (*bytes)[at] = static_cast<char>((*bytes)[at] ^ (1 << Below(random, 8)));
+      break;
+    case 1:  // One byte.
+      (*bytes)[at] = static_cast<char>(random());
+      break;
+    case 2: {  // Extreme numbers.
+      static constexpr absl::string_view kExtremes[] = {
+          "\xff\xff\xff\xff\x07", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x80\x80\x80\x80\x08", "\x7f"};
+      const absl::string_view extreme = kExtremes[Below(random, 4)];
+      bytes->replace(at, std::min(extreme.size(), bytes->size() - at), extreme.data(), extreme.size());
+      break;
+    }
+    case 3:  // The length.
+      if (field.begin + 1 < bytes->size()) (*bytes)[field.begin + 1] = static_cast<char>(random());
+      break;
+    case 4:  // Delete the field.
+      bytes->erase(field.begin, size);
+      break;
+    case 5:  // Double the field.
+      bytes->insert(field.begin, std::string(*bytes, field.begin, size));
+      break;
+    case 6: {  // Put it in the place of another one.
+      const Field other = fields_[Below(random, fields_.size())];
+      const std::string moved = bytes_.substr(other.begin, other.end - other.begin);
+      bytes->replace(field.begin, size, moved);
+      break;
+    }
+    case 7:  // Swap payload bytes for those of another field, length kept.
+      for (size_t i = field.payload, from = Below(random, bytes_.size()); i < field.end && from < bytes_.size();) {
+        (*bytes)[i++] = bytes_[from++];
+      }
+      break;
+    case 8:  // A piece from elsewhere.
+      bytes->insert(at, bytes_.substr(Below(random, bytes_.size()), Below(random, 64)));
+      break;
+    default:  // Cut.
+      if (Below(random, 4) == 0) bytes->resize(at);
+      break;
+  }
+}
+
+}  // namespace sluice
