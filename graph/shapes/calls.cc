@@ -1,0 +1,169 @@
+// Shapes of nodes that call functions.
+
+#include <string>
+
+#include "graph/shapes/shape_inference.h"
+
+namespace sluice {
+namespace {
+
+// What kind of call a node is.
+enum class CallKind { kNone, kCall, kBranches, kLoop };
+
+CallKind KindOf(const InferenceContext& c) {
+  const absl::string_view op = c.op();
+  if (op == "PartitionedCall" || op == "StatefulPartitionedCall") return CallKind::kCall;
+  if (op == "If" || op == "StatelessIf" || op == "Case" || op == "StatelessCase") return CallKind::kBranches;
+  if (op == "While" || op == "StatelessWhile") return CallKind::kLoop;
+  return c.graph().library().Contains(op) ? CallKind::kCall : CallKind::kNone;
+}
+
+// The function in attr `name`, or nothing.
+void AppendFunction(const InferenceContext& c, absl::string_view name, std::vector<FuncView>* functions) {
+  AttrView value;
+  if (!c.graph().FindAttr(c.node(), name, &value)) return;
+  absl::StatusOr<FuncView> function = value.AsFunc();
+  if (function.ok()) functions->push_back(*std::move(function));
+}
+
+// The functions whose results the node may give.
+std::vector<FuncView> CalledFunctions(const InferenceContext& c, CallKind kind) {
+  std::vector<FuncView> functions;
+  if (kind == CallKind::kLoop) AppendFunction(c, "body", &functions);
+  if (kind == CallKind::kBranches) {
+    AppendFunction(c, "then_branch", &functions);
+    AppendFunction(c, "else_branch", &functions);
+    AttrView branches;
+    if (functions.empty() && c.graph().FindAttr(c.node(), "branches", &branches)) {
+      absl::StatusOr<std::vector<FuncView>> list = branches.AsFuncList();
+      if (list.ok()) functions = *std::move(list);
+    }
+  }
+  if (kind == CallKind::kCall) {
+    if (!c.graph().library().Contains(c.op())) {
+      AppendFunction(c, "f", &functions);
+    } else {
+      FuncView direct;
+      direct.name = c.op();
+      for (const NamedAttr& attr : c.graph().attrs(c.node())) direct.attrs.emplace_back(attr.name, attr.value);
+      functions.push_back(std::move(direct));
+    }
+  }
+  return functions;
+}
+
+TensorFacts FactsOf(const InferenceContext& c, int i) {
+  TensorFacts facts;
+  facts.shape = c.input(i);
+  if (c.value(i) != nullptr) facts.value = *c.value(i);
+  if (c.handle(i) != nullptr) facts.handle = *c.handle(i);
+  return facts;
+}
+
+TensorFacts Join(const TensorFacts& a, const TensorFacts& b) {
+  TensorFacts joined;
+  joined.shape = JoinShapes(a.shape, b.shape);
+  if (a.handle.has_value() && b.handle.has_value() && *a.handle == *b.handle) joined.handle = a.handle;
+  return joined;
+}
+
+bool SameShapes(const std::vector<TensorFacts>& a, const std::vector<TensorFacts>& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].shape != b[i].shape || a[i].handle != b[i].handle) return false;
+  }
+  return true;
+}
+
+// What `body` returns for `args`; nothing when it cannot be walked.
+std::optional<std::vector<TensorFacts>> WalkBody(const Graph& body, const InferenceOptions& options, CallBudget& budget,
+                                                 const std::vector<TensorFacts>& args) {
+  if (budget.depth >= CallBudget::kMaxDepth || ++budget.walks[&body] > CallBudget::kMaxWalks) return std::nullopt;
+  InferenceOptions inner;
+  inner.bodies = options.bodies;
+  inner.use_hints = options.use_hints;
+  ++budget.depth;
+  absl::StatusOr<ShapeMap> map = ShapeInference(body, inner, budget).Run(args);
+  --budget.depth;
+  if (!map.ok()) return std::nullopt;
+  std::vector<TensorFacts> results;
+  for (const NodeId id : body.Nodes()) {
+    if (!body.Is(id, "_Retval") || body.inputs(id).empty()) continue;
+    const absl::StatusOr<int64_t> index = body.GetInt(id, "index");
+    if (!index.ok() || *index < 0 || *index > body.id_limit()) return std::nullopt;
+    if (results.size() <= static_cast<size_t>(*index)) results.resize(static_cast<size_t>(*index) + 1);
+    InferenceContext c(body, *map, id);
+    results[static_cast<size_t>(*index)] = FactsOf(c, 0);
+  }
+  return results;
+}
+
+// What any of `functions` returns for the inputs from `first_arg` on.
+std::optional<std::vector<TensorFacts>> CallAll(const InferenceContext& c, const InferenceOptions& options,
+                                                CallBudget& budget, const std::vector<FuncView>& functions,
+                                                const std::vector<TensorFacts>& args) {
+  std::optional<std::vector<TensorFacts>> all;
+  for (const FuncView& function : functions) {
+    const Graph* body = options.bodies->Find(c.graph(), function);
+    if (body == nullptr) return std::nullopt;
+    std::optional<std::vector<TensorFacts>> results = WalkBody(*body, options, budget, args);
+    if (!results.has_value() || static_cast<int>(results->size()) != c.num_outputs()) return std::nullopt;
+    if (!all.has_value()) {
+      all = std::move(results);
+      continue;
+    }
+    for (size_t i = 0; i < all->size(); ++i) (*all)[i] = Join((*all)[i], (*results)[i]);
+  }
+  return all;
+}
+
+// What is true of the loop's variables before and after each iteration: as in Note [Shapes in loops].
+std::optional<std::vector<TensorFacts>> LoopInvariant(const InferenceContext& c, const InferenceOptions& options,
+                                                      CallBudget& budget, const std::vector<FuncView>& functions,
+                                                      std::vector<TensorFacts> state) {
+  constexpr int kRounds = 4;
+  if (static_cast<int>(state.size()) != c.num_outputs()) return std::nullopt;
+  for (TensorFacts& facts : state) facts.value.reset();
+  for (int round = 0; round < kRounds; ++round) {
+    const std::optional<std::vector<TensorFacts>> next = CallAll(c, options, budget, functions, state);
+    if (!next.has_value()) return std::nullopt;
+    std::vector<TensorFacts> joined;
+    for (size_t i = 0; i < state.size(); ++i) joined.push_back(Join(state[i], (*next)[i]));
+    if (SameShapes(joined, state)) return state;
+    state = std::move(joined);
+  }
+  return std::nullopt;
+}
+
+// Control flow states its results' shapes in an attr.
+bool UseOutputShapes(InferenceContext& c) {
+  const std::vector<PartialShape> shapes = c.Shapes("output_shapes");
+  if (shapes.empty() || static_cast<int>(shapes.size()) != c.num_outputs()) return false;
+  for (int i = 0; i < c.num_outputs(); ++i) c.Set(i, shapes[static_cast<size_t>(i)]);
+  return true;
+}
+
+}  // namespace
+
+bool InferCall(InferenceContext& c, const InferenceOptions& options, CallBudget& budget) {
+  const CallKind kind = KindOf(c);
+  if (kind == CallKind::kNone) return false;
+  c.MarkAssumed();
+  std::optional<std::vector<TensorFacts>> results;
+  if (options.bodies != nullptr) {
+    std::vector<TensorFacts> args;
+    for (int i = kind == CallKind::kBranches ? 1 : 0; i < c.num_inputs(); ++i) args.push_back(FactsOf(c, i));
+    const std::vector<FuncView> functions = CalledFunctions(c, kind);
+    results = kind == CallKind::kLoop ? LoopInvariant(c, options, budget, functions, std::move(args))
+                                      : CallAll(c, options, budget, functions, args);
+  }
+  if (!results.has_value()) return UseOutputShapes(c);
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    TensorFacts& facts = (*results)[static_cast<size_t>(i)];
+    c.Set(i, facts.shape);
+    if (facts.value.has_value()) c.SetValue(i, *std::move(facts.value));
+    if (facts.handle.has_value()) c.SetHandle(i, *std::move(facts.handle));
+  }
+  return true;
+}
+
+}  // namespace sluice
