@@ -26,7 +26,7 @@ void AppendLibrary(const FunctionLibrary& library, std::string* out) {
   if (library.empty()) return;
   WireWriter writer(out);
   const size_t mark = writer.BeginMessage(2);
-  for (const std::string& name : library.Names()) writer.Bytes(1, library.Find(name)->bytes);
+  for (const std::string& name : library.NamesAsAdded()) writer.Bytes(1, library.Find(name)->bytes);
   for (const auto& gradient : library.gradients()) {
     const size_t entry = writer.BeginMessage(2);
     writer.Bytes(1, gradient.first);

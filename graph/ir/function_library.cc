@@ -210,6 +210,15 @@ std::vector<std::string> FunctionLibrary::Names() const {
   return names;
 }
 
+std::vector<std::string> FunctionLibrary::NamesAsAdded() const {
+  std::vector<std::string> names;
+  names.reserve(functions_.size());
+  for (const std::shared_ptr<const FunctionDefinition>& function : added_) {
+    if (FindSchema(function->name()) == &function->schema) names.push_back(function->name());
+  }
+  return names;
+}
+
 absl::Status FunctionLibrary::Add(std::shared_ptr<const FunctionDefinition> function) {
   const auto found = functions_.find(function->name());
   if (found != functions_.end()) {
@@ -218,26 +227,20 @@ absl::Status FunctionLibrary::Add(std::shared_ptr<const FunctionDefinition> func
         .Function(function->name())
         .Text(absl::StrCat("function '", PrintableName(function->name()), "': defined twice, differently"));
   }
-  std::string name = function->name();
-  functions_.emplace(std::move(name), std::move(function));
+  functions_.emplace(function->name(), function);
+  added_.push_back(std::move(function));
   return absl::OkStatus();
 }
 
 void FunctionLibrary::Remove(absl::string_view name) {
   const auto found = functions_.find(name);
   if (found == functions_.end()) return;
-  removed_.push_back(std::move(found->second));
   functions_.erase(found);
 }
 
 void FunctionLibrary::RemoveUnless(absl::FunctionRef<bool(absl::string_view name)> keep) {
   for (auto it = functions_.begin(); it != functions_.end();) {
-    if (keep(it->first)) {
-      ++it;
-    } else {
-      removed_.push_back(std::move(it->second));
-      it = functions_.erase(it);
-    }
+    it = keep(it->first) ? std::next(it) : functions_.erase(it);
   }
   for (auto it = gradients_.begin(); it != gradients_.end();) {
     it = Contains(it->first) && Contains(it->second) ? std::next(it) : gradients_.erase(it);

@@ -47,6 +47,8 @@ class FunctionLibrary {
   size_t size() const { return functions_.size(); }
   bool empty() const { return functions_.empty() && gradients_.empty(); }
   std::vector<std::string> Names() const;
+  // The same names in the order in which the functions were added: that of the file.
+  std::vector<std::string> NamesAsAdded() const;
 
   // The same function again is accepted; another one of the same name is kFunctionDuplicate.
   absl::Status Add(std::shared_ptr<const FunctionDefinition> function);
@@ -64,7 +66,8 @@ class FunctionLibrary {
 
  private:
   absl::btree_map<std::string, std::shared_ptr<const FunctionDefinition>> functions_;
-  std::vector<std::shared_ptr<const FunctionDefinition>> removed_;  // Their schemas may still be pointed to.
+  // All that were ever added, in order: keeps the schemas of removed ones, which nodes may still point to.
+  std::vector<std::shared_ptr<const FunctionDefinition>> added_;
   absl::btree_map<std::string, std::string> gradients_;
 };
 
