@@ -28,10 +28,10 @@ struct StaticFrame {
   int32_t depth = 0;                // 0 for the root.
   int64_t parallel_iterations = 1;  // Of its first Enter, cut to LoadLimits::max_parallel_iterations.
   int64_t num_nodes = 0;
-  std::vector<NodeId> nodes;        // In topological order, Enters and Exits included. Left empty for the root.
-  std::vector<NodeId> enters;       // By ascending id, like exits.
+  std::vector<NodeId> nodes;   // In topological order, Enters and Exits included. Left empty for the root.
+  std::vector<NodeId> enters;  // By ascending id, like exits.
   std::vector<NodeId> exits;
-  NodeId loop_cond;                 // The first LoopCond; unset (negative) when there is none.
+  NodeId loop_cond;  // The first LoopCond; unset (negative) when there is none.
 };
 
 // The static frames of one graph, as it was when this was built. A value type.
