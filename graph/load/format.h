@@ -1,0 +1,38 @@
+#ifndef SLUICE_GRAPH_LOAD_FORMAT_H_
+#define SLUICE_GRAPH_LOAD_FORMAT_H_
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace sluice {
+
+// What a file with a graph in it can be.
+enum class GraphFormat : uint8_t { kGraphDef, kGraphDefText, kMetaGraph, kMetaGraphText, kSavedModel, kSavedModelText };
+
+// "GraphDef", "GraphDef text", "MetaGraphDef", ... for people.
+absl::string_view GraphFormatName(GraphFormat format);
+
+constexpr bool IsText(GraphFormat format) {
+  return format == GraphFormat::kGraphDefText || format == GraphFormat::kMetaGraphText ||
+         format == GraphFormat::kSavedModelText;
+}
+constexpr bool IsMetaGraph(GraphFormat format) {
+  return format == GraphFormat::kMetaGraph || format == GraphFormat::kMetaGraphText;
+}
+constexpr bool IsSavedModel(GraphFormat format) {
+  return format == GraphFormat::kSavedModel || format == GraphFormat::kSavedModelText;
+}
+
+// What `bytes` are. The content decides; `file_name` breaks ties (".meta", "saved_model.pb", ".pbtxt"). Damaged bytes
+// that still begin like one of the formats are that format; what is none of them counts as a GraphDef, whose importer
+// then says which byte is wrong. Reads a few fields only, whatever the size.
+GraphFormat DetectGraphFormat(absl::string_view bytes, absl::string_view file_name);
+
+// What `bytes` are instead of a graph, with its article ("a PNG image"), or empty when they may be a graph.
+// Knows images, archives, programs, other frameworks' models, checkpoints and the like by their first or last bytes.
+absl::string_view ForeignFormat(absl::string_view bytes);
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_LOAD_FORMAT_H_

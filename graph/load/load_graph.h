@@ -1,0 +1,90 @@
+#ifndef SLUICE_GRAPH_LOAD_LOAD_GRAPH_H_
+#define SLUICE_GRAPH_LOAD_LOAD_GRAPH_H_
+
+// From a file with a graph in it to a checked Graph, in one call.
+//
+//   SLUICE_ASSIGN_OR_RETURN(LoadedGraph model, LoadGraphFile("detector.pb", LoadOptions()));
+//   for (NodeId id : model.graph.Nodes()) { ... }
+//
+// Restoring variables and running init ops is not done here: that needs an executor (executor/saved_model).
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/base/limits.h"
+#include "graph/ir/control_flow_check.h"
+#include "graph/ir/graph.h"
+#include "graph/load/format.h"
+#include "graph/load/meta_graph.h"
+#include "graph/shapes/shape_map.h"
+
+namespace sluice {
+
+// Which kinds of file the caller can use.
+enum class AcceptedKind : uint8_t {
+  kAny,
+  kGraph,       // GraphDef or MetaGraphDef. A SavedModel is kSavedModelKind: its variables would be missing.
+  kSavedModel,  // SavedModel. A frozen graph is kSavedModelKind.
+};
+
+struct LoadOptions {
+  LoadLimits limits;
+  // The ops that exist; null for TensorFlow's.
+  std::shared_ptr<const OpRegistry> ops;
+  // Which graph of a SavedModel: the one whose tags are exactly these, in any order. Without: the only one there is,
+  // else the one tagged "serve".
+  std::optional<std::vector<std::string>> tags;
+  // When the caller knows the format; another content is then kFileNotGraph.
+  std::optional<GraphFormat> format;
+  AcceptedKind accepted = AcceptedKind::kAny;
+  // No bytes are a graph without nodes, as protobuf has it. False: kFileEmpty.
+  bool allow_empty = true;
+  // Ops that only rewrites may make are accepted.
+  bool allow_internal_ops = false;
+  // What is checked after import. All are on, so that a loaded graph is sound.
+  bool check_functions = true;
+  bool check_control_flow = true;
+  bool check_meta_graph = true;
+  // Shapes of all outputs, into LoadedGraph::shapes.
+  bool infer_shapes = true;
+  // Makes a certain contradiction of shapes an error of the load.
+  bool reject_shape_problems = false;
+  // Puts all nodes on one CPU device, as a process without accelerators would: kDeviceUnknown for nodes that ask for
+  // another device, kColocation.
+  bool place_on_one_cpu = false;
+};
+
+// A graph and what its file says about it. Movable.
+struct LoadedGraph {
+  Graph graph = Graph(nullptr);
+  GraphFormat format = GraphFormat::kGraphDef;
+  std::string source;                  // As given: a path, or "-".
+  int64_t source_bytes = 0;
+  MetaGraphInfo meta;                  // Empty for a GraphDef.
+  std::vector<std::vector<std::string>> tag_sets;  // Of all graphs of a SavedModel.
+  ControlFlowInfo control_flow;        // Of the root frame only when check_control_flow is off.
+  std::optional<ShapeMap> shapes;      // With infer_shapes.
+  std::vector<std::string> warnings;   // One sentence each.
+};
+
+// Loads `path`; "-" is standard input; a directory stands for the saved_model.pb or saved_model.pbtxt in it.
+// The file is mapped, shared with the graph and must not be changed while the graph lives.
+// Errors, all at once where they are about nodes: kFileMissing, kFileRead, kSavedModelMissing, kLimitFileSize (before
+// anything is read), then as LoadGraphBytes.
+absl::StatusOr<LoadedGraph> LoadGraphFile(const std::string& path, const LoadOptions& options);
+
+// The same from memory. `owner` keeps `bytes` alive as long as the graph needs them; null: they outlive it.
+// `name` is for messages and, where the content does not decide, for the format.
+// Errors: kFileNotGraph (saying what it is instead), kFileText with line and column, kSavedModelTags, kSavedModelKind,
+// those of ImportGraph, CheckFunctions, CheckControlFlow and CheckMetaGraph, all naming the file.
+absl::StatusOr<LoadedGraph> LoadGraphBytes(absl::string_view bytes, std::shared_ptr<const void> owner,
+                                           const std::string& name, const LoadOptions& options);
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_LOAD_LOAD_GRAPH_H_

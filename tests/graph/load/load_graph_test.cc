@@ -1,0 +1,210 @@
+#include "graph/load/load_graph.h"
+
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "graph/base/error.h"
+#include "graph/base/file.h"
+#include "graph/ir/export.h"
+#include "graph/load/text_export.h"
+#include "tests/testing/graph_bytes.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+using graph_bytes::GraphDefBytes;
+using graph_bytes::MessageBytes;
+using graph_bytes::PlaceholderNode;
+using graph_bytes::ScalarNode;
+using graph_bytes::UnaryNode;
+
+std::string SampleGraphDef() { return GraphDefBytes({PlaceholderNode("x"), UnaryNode("y", "Relu", {"x"})}); }
+
+// A meta graph under `tag` whose graph has one node called `node`.
+MessageBytes MetaGraph(absl::string_view tag, absl::string_view node) {
+  return MessageBytes().Sub(1, MessageBytes().Bytes(4, tag)).Bytes(2, GraphDefBytes({ScalarNode(node)}));
+}
+
+std::string SavedModelBytes(const std::vector<MessageBytes>& graphs) {
+  MessageBytes model;
+  model.Int(1, 1);
+  for (const MessageBytes& graph : graphs) model.Sub(2, graph);
+  return model.str();
+}
+
+absl::StatusOr<LoadedGraph> Load(absl::string_view bytes, const LoadOptions& options = {},
+                                 const std::string& name = "model") {
+  return LoadGraphBytes(bytes, nullptr, name, options);
+}
+
+std::string TempFile(const std::string& name) { return absl::StrCat(::testing::TempDir(), "/", name); }
+
+TEST(LoadGraphTest, BinaryGraphDef) {
+  const std::string bytes = SampleGraphDef();
+  ASSERT_OK_AND_ASSIGN(const LoadedGraph model, Load(bytes));
+  EXPECT_EQ(model.format, GraphFormat::kGraphDef);
+  EXPECT_EQ(model.graph.num_nodes(), 2u);
+  EXPECT_EQ(model.source_bytes, static_cast<int64_t>(bytes.size()));
+  ASSERT_TRUE(model.shapes.has_value());
+}
+
+TEST(LoadGraphTest, TextGivesTheSameGraphAsBinary) {
+  const std::string bytes = SampleGraphDef();
+  ASSERT_OK_AND_ASSIGN(const GraphText text, GraphDefToText(bytes));
+  ASSERT_OK_AND_ASSIGN(const LoadedGraph from_text, Load(text.text));
+  ASSERT_OK_AND_ASSIGN(const LoadedGraph from_binary, Load(bytes));
+  EXPECT_EQ(from_text.format, GraphFormat::kGraphDefText);
+  std::string why;
+  EXPECT_TRUE(GraphsEqual(from_text.graph, from_binary.graph, &why)) << why;
+}
+
+TEST(LoadGraphTest, ErrorsInTextNameLineAndColumnOfTheNode) {
+  const absl::Status status = Load("node { name: 'a' op: 'NoOp' }\n  node { name: 'b' op: 'Nope' }\n").status();
+  ASSERT_THAT(status, IsError(ErrorCode::kOpUnknown));
+  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
+  EXPECT_EQ(info->node, "b");
+  EXPECT_EQ(info->line, 2);
+  EXPECT_EQ(info->column, 3);
+  EXPECT_EQ(info->byte_begin, -1) << "bytes of what the text was turned into say nothing";
+  EXPECT_EQ(info->file, "model");
+}
+
+TEST(LoadGraphTest, ErrorsInAMetaGraphCountBytesFromTheStartOfTheFile) {
+  const std::string graph = GraphDefBytes({UnaryNode("y", "Relu", {"missing"})});
+  const std::string bytes = MessageBytes().Sub(1, MessageBytes().Bytes(4, "serve")).Bytes(2, graph).str();
+  const absl::Status status = Load(bytes).status();
+  ASSERT_THAT(status, IsError(ErrorCode::kInputUnknown));
+  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
+  EXPECT_EQ(info->byte_begin, static_cast<int64_t>(bytes.find("\x0a\x01y")));
+}
+
+TEST(LoadGraphTest, ForeignFilesAreNamed) {
+  const absl::Status status = Load("\x89PNG\r\n\x1a\n0000", {}, "cat.png").status();
+  ASSERT_THAT(status, IsError(ErrorCode::kFileNotGraph, "a PNG image"));
+  EXPECT_EQ(ErrorInfoOf(status)->file, "cat.png");
+}
+
+TEST(LoadGraphTest, NoBytesAreAGraphWithoutNodesUnlessThatIsRefused) {
+  ASSERT_OK_AND_ASSIGN(const LoadedGraph model, Load(""));
+  EXPECT_EQ(model.graph.num_nodes(), 0u);
+  EXPECT_EQ(model.warnings.size(), 1u);
+  LoadOptions options;
+  options.allow_empty = false;
+  EXPECT_THAT(Load("", options), IsError(ErrorCode::kFileEmpty));
+}
+
+TEST(LoadGraphTest, TagsSelectTheGraphOfASavedModel) {
+  const std::string bytes = SavedModelBytes({MetaGraph("serve", "a"), MetaGraph("train", "b")});
+  ASSERT_OK_AND_ASSIGN(const LoadedGraph by_default, Load(bytes));
+  EXPECT_TRUE(by_default.graph.Find("a").valid()) << "serve is the default";
+  LoadOptions options;
+  options.tags = std::vector<std::string>{"train"};
+  ASSERT_OK_AND_ASSIGN(const LoadedGraph by_tag, Load(bytes, options));
+  EXPECT_TRUE(by_tag.graph.Find("b").valid());
+  EXPECT_EQ(by_tag.tag_sets.size(), 2u);
+}
+
+TEST(LoadGraphTest, TheOnlyGraphNeedsNoTags) {
+  EXPECT_THAT(Load(SavedModelBytes({MetaGraph("gpu", "a")})), IsOk());
+}
+
+TEST(LoadGraphTest, UnknownTagsListThoseThatThereAre) {
+  LoadOptions options;
+  options.tags = std::vector<std::string>{"serv"};
+  const absl::Status status = Load(SavedModelBytes({MetaGraph("serve", "a"), MetaGraph("train", "b")}), options).status();
+  ASSERT_THAT(status, IsError(ErrorCode::kSavedModelTags, "{serve} and {train}"));
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ErrorInfoOf(status)->suggestion, "did you mean 'serve'?");
+}
+
+TEST(LoadGraphTest, ASubsetOfTheTagsIsNotEnough) {
+  MessageBytes both;
+  both.Sub(1, MessageBytes().Bytes(4, "serve").Bytes(4, "gpu")).Bytes(2, GraphDefBytes({ScalarNode("a")}));
+  LoadOptions options;
+  options.tags = std::vector<std::string>{"gpu"};
+  EXPECT_THAT(Load(SavedModelBytes({both}), options), IsError(ErrorCode::kSavedModelTags));
+  options.tags = std::vector<std::string>{"gpu", "serve"};
+  EXPECT_THAT(Load(SavedModelBytes({both}), options), IsOk());
+}
+
+TEST(LoadGraphTest, AFrozenGraphIsNoSavedModelAndTheReverse) {
+  LoadOptions saved_model;
+  saved_model.accepted = AcceptedKind::kSavedModel;
+  EXPECT_THAT(Load(SampleGraphDef(), saved_model), IsError(ErrorCode::kSavedModelKind, "not a SavedModel"));
+  LoadOptions graph;
+  graph.accepted = AcceptedKind::kGraph;
+  const absl::Status status = Load(SavedModelBytes({MetaGraph("serve", "a")}), graph).status();
+  EXPECT_THAT(status, IsError(ErrorCode::kSavedModelKind, "this is a SavedModel"));
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(LoadGraphTest, ASignatureThatNamesAMissingTensorIsAnError) {
+  MessageBytes tensor_info, signature;
+  tensor_info.Bytes(1, "nope:0").Int(2, 1);
+  signature.Entry(2, "y", tensor_info);
+  MessageBytes graph = MetaGraph("serve", "a");
+  graph.Entry(5, "serving_default", signature);
+  EXPECT_THAT(Load(SavedModelBytes({graph})), IsError(ErrorCode::kSavedModelSignature, "no node 'nope'"));
+  LoadOptions options;
+  options.check_meta_graph = false;
+  EXPECT_THAT(Load(SavedModelBytes({graph}), options), IsOk());
+}
+
+TEST(LoadGraphTest, ADeviceThatIsNotThereIsAnErrorOnlyWhenPlaced) {
+  const std::string bytes = GraphDefBytes({graph_bytes::NodeDefBytes("n", "NoOp", {}, {}, "/device:GPU:0")});
+  EXPECT_THAT(Load(bytes), IsOk());
+  LoadOptions options;
+  options.place_on_one_cpu = true;
+  EXPECT_THAT(Load(bytes, options), IsError(ErrorCode::kDeviceUnknown));
+}
+
+TEST(LoadGraphTest, LimitsHoldForMemoryToo) {
+  LoadOptions options;
+  options.limits.max_file_bytes = 10;
+  const absl::Status status = Load(SampleGraphDef(), options).status();
+  ASSERT_THAT(status, IsError(ErrorCode::kLimitFileSize));
+  EXPECT_EQ(ErrorInfoOf(status)->limit, "max_file_bytes");
+}
+
+TEST(LoadGraphTest, TruncatedAnywhereItIsAnErrorOrASmallerGraph) {
+  const std::string bytes = SavedModelBytes({MetaGraph("serve", "a"), MetaGraph("train", "b")});
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    const absl::Status status = Load(bytes.substr(0, size)).status();
+    EXPECT_TRUE(status.ok() || status.code() == absl::StatusCode::kInvalidArgument ||
+                status.code() == absl::StatusCode::kNotFound)
+        << size << ": " << status;
+  }
+}
+
+TEST(LoadGraphFileTest, FilesAreMappedAndOutliveTheCall) {
+  const std::string path = TempFile("sample.pb");
+  ASSERT_OK(WriteFile(path, SampleGraphDef()));
+  ASSERT_OK_AND_ASSIGN(const LoadedGraph model, LoadGraphFile(path, {}));
+  EXPECT_EQ(model.source, path);
+  EXPECT_EQ(ExportGraph(model.graph), SampleGraphDef());
+}
+
+TEST(LoadGraphFileTest, ADirectoryStandsForTheSavedModelInIt) {
+  const std::string directory = TempFile("saved");
+  ASSERT_EQ(std::system(absl::StrCat("mkdir -p ", directory).c_str()), 0);
+  EXPECT_THAT(LoadGraphFile(directory, {}), IsError(ErrorCode::kSavedModelMissing));
+  ASSERT_OK(WriteFile(directory + "/saved_model.pb", SavedModelBytes({MetaGraph("serve", "a")})));
+  ASSERT_OK_AND_ASSIGN(const LoadedGraph model, LoadGraphFile(directory, {}));
+  EXPECT_EQ(model.format, GraphFormat::kSavedModel);
+  EXPECT_EQ(model.source, directory);
+}
+
+TEST(LoadGraphFileTest, MissingFilesAreNotFound) {
+  const absl::Status status = LoadGraphFile(TempFile("nowhere.pb"), {}).status();
+  EXPECT_THAT(status, IsError(ErrorCode::kFileMissing));
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,90 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/tools/cli/run_sluice.h"
+#include "tests/tools/cli/sample_models.h"
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::json;
+
+RunResult Check(const std::string& bytes, std::vector<std::string> options = {}) {
+  options.insert(options.begin(), {"check", "-"});
+  return RunSluice(options, bytes);
+}
+
+TEST(CheckTest, ASoundGraphIsNotRunnableWithoutKernels) {
+  const RunResult run = Check(SampleModel());
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(absl::StrContains(run.out, "graph    sound")) << run.out;
+  EXPECT_TRUE(absl::StrContains(run.out, "this version has none")) << run.out;
+  EXPECT_TRUE(absl::StrContains(run.out, "MatMul"));
+  EXPECT_EQ(run.err, "");
+}
+
+TEST(CheckTest, GraphOnlyAsksWhetherTheGraphIsSound) {
+  EXPECT_EQ(Check(SampleModel(), {"--graph-only"}).status, 0);
+  EXPECT_EQ(Check(BrokenModel(), {"--graph-only"}).status, 1);
+}
+
+TEST(CheckTest, EveryErrorIsShownAtOnce) {
+  const RunResult run = Check(BrokenModel());
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(absl::StrContains(run.out, "SLC2003 NOT_FOUND: ")) << run.out;
+  for (const char* part : {"Conv2d", "Conv2D", "NoSuchOp", "nowhere", "see   sluice explain SLC2003"}) {
+    EXPECT_TRUE(absl::StrContains(run.out, part)) << part << "\n" << run.out;
+  }
+}
+
+TEST(CheckTest, JsonKeepsSoundnessAndKernelsApart) {
+  const Json sound = Json::parse(Check(SampleModel(), {"--json"}).out);
+  EXPECT_EQ(sound["graph_ok"], true);
+  EXPECT_EQ(sound["runnable"], false);
+  EXPECT_EQ(sound["has_kernels"], false);
+  EXPECT_TRUE(sound["errors"].empty());
+  EXPECT_EQ(sound["missing_kernels"]["Const"]["count"], 2);
+  EXPECT_EQ(sound["missing_kernels"]["MatMul"]["first_node"], "net/hidden");
+  const Json broken = Json::parse(Check(BrokenModel(), {"--json"}).out);
+  EXPECT_EQ(broken["graph_ok"], false);
+  EXPECT_EQ(broken["num_errors"], broken["errors"].size());
+  EXPECT_EQ(broken["errors"][0]["code"], "SLC2003");
+  EXPECT_EQ(broken["errors"][0]["node"], "a");
+  EXPECT_EQ(broken["errors"][0]["node_index"], 0);
+}
+
+TEST(CheckTest, OpsInFunctionsAreCountedApart) {
+  const Json json = Json::parse(Check(FunctionModel(), {"--json"}).out);
+  EXPECT_EQ(json["missing_kernels"]["AddV2"]["count"], 0);
+  EXPECT_EQ(json["missing_kernels"]["AddV2"]["in_functions"], 1);
+  EXPECT_EQ(json["missing_kernels"]["AddV2"]["first_node"], "Twice/sum");
+  EXPECT_FALSE(json["missing_kernels"].contains("Twice")) << "a call is answered by its body";
+}
+
+TEST(CheckTest, PipelinesSayWhatToFeedInstead) {
+  const Json json = Json::parse(Check(PipelineModel(), {"--json"}).out);
+  const std::string next = json["missing_kernels"]["IteratorGetNext"]["way_out"];
+  EXPECT_TRUE(absl::StrContains(next, "feed 'next:0' (float32), 'next:1' (int64)")) << next;
+  const std::string py = json["missing_kernels"]["PyFunc"]["way_out"];
+  EXPECT_TRUE(absl::StrContains(py, "no Python here")) << py;
+  EXPECT_EQ(json["missing_kernels"]["PyFunc"]["out_of_scope"], true);
+  EXPECT_EQ(json["missing_kernels"]["Relu"]["out_of_scope"], false);
+}
+
+TEST(CheckTest, ShapesThatContradictAreReportedBesideTheGraph) {
+  const std::string text = R"(
+    node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } }
+           attr { key: 'shape' value { shape { dim { size: 2 } dim { size: 3 } } } } }
+    node { name: 'y' op: 'MatMul' input: 'x' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } })";
+  const Json json = Json::parse(Check(text, {"--json"}).out);
+  EXPECT_EQ(json["graph_ok"], true);
+  ASSERT_EQ(json["shape_errors"].size(), 1u);
+  EXPECT_EQ(json["shape_errors"][0]["node"], "y");
+  EXPECT_EQ(json["shape_errors"][0]["line"], 4) << json["shape_errors"];
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,87 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/ir/export.h"
+#include "graph/load/load_graph.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/tools/cli/run_sluice.h"
+#include "tests/tools/cli/sample_models.h"
+
+namespace sluice {
+namespace {
+
+Graph LoadBytes(const std::string& bytes) {
+  absl::StatusOr<LoadedGraph> model = LoadGraphBytes(bytes, std::make_shared<std::string>(bytes), "test", {});
+  EXPECT_OK(model);
+  return model.ok() ? std::move(model->graph) : Graph(nullptr);
+}
+
+TEST(ConvertTest, BinaryToTextToBinaryIsTheSameGraph) {
+  for (const std::string& model : {SampleModel(), LoopModel(), FunctionModel(), PipelineModel()}) {
+    const std::string in = MakeTestFile("in.pb", model), text = TestFile("t.pbtxt"), out = TestFile("out.pb");
+    ASSERT_EQ(RunSluice({"convert", in, text}).status, 0);
+    EXPECT_TRUE(absl::StartsWith(ReadTestFile(text), "node {\n  name: \""));
+    ASSERT_EQ(RunSluice({"convert", text, out}).status, 0);
+    std::string why;
+    EXPECT_TRUE(GraphsEqual(LoadBytes(model), LoadBytes(ReadTestFile(out)), &why)) << why;
+  }
+}
+
+TEST(ConvertTest, StandardOutputGetsTheGraphAndNothingElse) {
+  const RunResult run = RunSluice({"convert", "-", "-"}, SampleModel());
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.err, "");
+  std::string why;
+  EXPECT_TRUE(GraphsEqual(LoadBytes(SampleModel()), LoadBytes(run.out), &why)) << why;
+  EXPECT_TRUE(absl::StartsWith(RunSluice({"convert", "-", "-", "--text"}, SampleModel()).out, "node {"));
+}
+
+TEST(ConvertTest, FetchKeepsWhatIsNeeded) {
+  const RunResult run = RunSluice({"convert", "-", "-", "--fetch", "net/act:0"}, SampleModel());
+  EXPECT_EQ(run.status, 0);
+  EXPECT_TRUE(absl::StrContains(run.err, "kept 4 of 9 nodes")) << run.err;
+  const Graph graph = LoadBytes(run.out);
+  EXPECT_EQ(graph.num_nodes(), 4u);
+  EXPECT_FALSE(graph.Find("y").valid());
+}
+
+TEST(ConvertTest, FetchDropsFunctionsThatNothingCalls) {
+  EXPECT_EQ(LoadBytes(RunSluice({"convert", "-", "-", "--fetch", "x"}, FunctionModel()).out).library().size(), 0u);
+  EXPECT_EQ(LoadBytes(RunSluice({"convert", "-", "-", "--fetch", "call"}, FunctionModel()).out).library().size(), 1u);
+}
+
+TEST(ConvertTest, UnknownFetchesAreErrors) {
+  const std::string out = TestFile("never.pb");
+  const RunResult run = RunSluice({"convert", "-", out, "--fetch", "net/atc"}, SampleModel());
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(absl::StrContains(run.err, "net/act")) << "the nearest name\n" << run.err;
+  EXPECT_FALSE(LoadGraphFile(out, {}).ok()) << "nothing is written";
+}
+
+TEST(ConvertTest, ASavedModelBecomesItsGraph) {
+  const RunResult run = RunSluice({"convert", "-", "-"}, SavedModelFile());
+  std::string why;
+  EXPECT_TRUE(GraphsEqual(LoadBytes(run.out), LoadBytes(SampleModel()), &why)) << why;
+  const RunResult train = RunSluice({"convert", "-", "-", "--tags", "train"}, SavedModelFile());
+  EXPECT_TRUE(LoadBytes(train.out).Find("only_in_train").valid());
+}
+
+TEST(ConvertTest, DefaultsAndDevicesCanBeStripped) {
+  const RunResult run = RunSluice({"convert", "-", "-", "--strip-defaults", "--strip-devices", "--text"}, SampleModel());
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_FALSE(absl::StrContains(run.out, "transpose_a"));
+  EXPECT_FALSE(absl::StrContains(run.out, "device:"));
+  EXPECT_TRUE(absl::StrContains(run.out, "\"T\""));
+}
+
+TEST(ConvertTest, BrokenGraphsAreNotWritten) {
+  const std::string out = MakeTestFile("kept.pb", "old");
+  EXPECT_EQ(RunSluice({"convert", "-", out}, BrokenModel()).status, 1);
+  EXPECT_EQ(ReadTestFile(out), "old");
+}
+
+}  // namespace
+}  // namespace sluice

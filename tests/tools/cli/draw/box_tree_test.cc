@@ -1,0 +1,115 @@
+#include "tools/cli/draw/box_tree.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "graph/ir/builder.h"
+#include "graph/ops/op_table.h"
+#include "tests/testing/status_matchers.h"
+#include "tools/cli/draw/scene.h"
+
+namespace sluice {
+namespace {
+
+// The box called `label`, or -1.
+int32_t FindBox(const BoxTree& tree, absl::string_view label) {
+  const auto found = std::find_if(tree.boxes().begin(), tree.boxes().end(),
+                                  [label](const Box& box) { return box.label == label; });
+  return found == tree.boxes().end() ? -1 : static_cast<int32_t>(found - tree.boxes().begin());
+}
+
+Graph Build(GraphBuilder& builder) {
+  absl::StatusOr<Graph> graph = builder.Build();
+  EXPECT_OK(graph);
+  return *std::move(graph);
+}
+
+// x -> net/a -> net/b -> out.
+Graph ScopedGraph() {
+  GraphBuilder builder(NewOpRegistry());
+  const Output x = builder.Placeholder("x", DType::kFloat);
+  const Output a = builder.Op("Relu", "net/a", {x});
+  const Output b = builder.Op("Relu", "net/b", {a});
+  builder.Op("Relu", "out", {b});
+  return Build(builder);
+}
+
+TEST(BoxTreeTest, ScopesHoldTheirNodes) {
+  const BoxTree tree(ScopedGraph());
+  const int32_t net = FindBox(tree, "net");
+  ASSERT_GT(net, 0);
+  EXPECT_EQ(tree.box(net).kind, Box::Kind::kScope);
+  EXPECT_EQ(tree.box(net).children.size(), 2u);
+  EXPECT_EQ(tree.box(net).num_nodes, 2);
+  EXPECT_EQ(tree.box(0).children.size(), 3u);
+}
+
+TEST(BoxTreeTest, EdgesAreCutAtBordersAndKnowWhereTheyGo) {
+  const BoxTree tree(ScopedGraph());
+  const int32_t net = FindBox(tree, "net"), a = FindBox(tree, "a"), b = FindBox(tree, "b");
+  ASSERT_EQ(tree.edges(net).size(), 3u) << "in to a, a to b, b out";
+  ASSERT_EQ(tree.edges(0).size(), 2u);
+  const BoxEdge& in = tree.edges(0)[0];
+  EXPECT_EQ(in.to, net);
+  EXPECT_EQ(in.to_inside, std::vector<int32_t>{a});
+  const BoxEdge& out = tree.edges(0)[1];
+  EXPECT_EQ(out.from_inside, std::vector<int32_t>{b});
+}
+
+TEST(BoxTreeTest, SmallConstantsOfOneUserAreFolded) {
+  GraphBuilder builder(NewOpRegistry());
+  const Output x = builder.Placeholder("x", DType::kFloat);
+  const Output one = builder.Const("one", Tensor::Scalar(1.0f));
+  const Output two = builder.Const("two", Tensor::Scalar(2.0f));
+  const Output y = builder.Op("AddV2", "y", {x, one});
+  const Output z = builder.Op("AddV2", "z", {y, two});
+  builder.Op("AddV2", "w", {z, two});
+  const BoxTree tree(Build(builder));
+  EXPECT_EQ(FindBox(tree, "one"), -1);
+  EXPECT_EQ(tree.box(FindBox(tree, "y")).folded.size(), 1u);
+  EXPECT_GT(FindBox(tree, "two"), 0) << "two nodes use it";
+}
+
+TEST(BoxTreeTest, CrowdedScopesAreBundled) {
+  GraphBuilder builder(NewOpRegistry());
+  Output last = builder.Placeholder("x", DType::kFloat);
+  for (int i = 0; i < 5000; ++i) last = builder.Op("Relu", absl::StrCat("relu_", i), {last});
+  const BoxTree tree(Build(builder), 50);
+  for (const Box& box : tree.boxes()) EXPECT_LE(box.children.size(), 50u);
+  EXPECT_EQ(tree.box(0).num_nodes, 5001);
+  const int32_t bundle = FindBox(tree, "relu_*");
+  ASSERT_GT(bundle, 0);
+  EXPECT_EQ(tree.box(bundle).num_nodes, 5000);
+}
+
+TEST(SceneTest, OpenBoxesHoldTheirChildren) {
+  const BoxTree tree(ScopedGraph());
+  std::vector<bool> open(tree.boxes().size(), false);
+  open[0] = open[static_cast<size_t>(FindBox(tree, "net"))] = true;
+  const Scene scene = BuildScene(tree, open, [](const Box&) { return ItemSize{80, 30}; });
+  ASSERT_EQ(scene.boxes.size(), 6u);
+  const auto at = [&](absl::string_view label) {
+    const int32_t box = FindBox(tree, label);
+    return *std::find_if(scene.boxes.begin(), scene.boxes.end(), [box](const SceneBox& s) { return s.box == box; });
+  };
+  const SceneBox net = at("net"), a = at("a"), b = at("b");
+  EXPECT_TRUE(net.open);
+  EXPECT_GE(a.x, net.x);
+  EXPECT_LE(a.x + a.width, net.x + net.width);
+  EXPECT_GT(a.y, net.y);
+  EXPECT_LT(a.bottom(), b.y);
+  EXPECT_LT(b.bottom(), net.bottom());
+  EXPECT_EQ(scene.edges.size(), 5u);
+}
+
+TEST(SceneTest, TheBudgetBoundsWhatIsOpen) {
+  const BoxTree tree(ScopedGraph());
+  const std::vector<bool> small = ChooseOpenBoxes(tree, 3), large = ChooseOpenBoxes(tree, 10);
+  EXPECT_EQ(std::count(small.begin(), small.end(), true), 1);
+  EXPECT_EQ(std::count(large.begin(), large.end(), true), 2);
+}
+
+}  // namespace
+}  // namespace sluice

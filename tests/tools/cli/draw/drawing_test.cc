@@ -1,0 +1,103 @@
+// The two kinds of drawing as documents: complete, escaped, without references to the outside.
+
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "graph/ir/builder.h"
+#include "graph/ops/op_table.h"
+#include "nlohmann/json.hpp"
+#include "tests/testing/status_matchers.h"
+#include "tools/cli/draw/html_drawing.h"
+#include "tools/cli/draw/json_text.h"
+#include "tools/cli/draw/op_family.h"
+#include "tools/cli/draw/svg_drawing.h"
+
+namespace sluice {
+namespace {
+
+Graph SampleGraph() {
+  GraphBuilder builder(NewOpRegistry());
+  const Output x = builder.Placeholder("x", DType::kFloat);
+  const Output a = builder.Op("Relu", "net/block/a", {x});
+  builder.Op("Relu", "net/b", {a});
+  absl::StatusOr<Graph> graph = builder.Build();
+  EXPECT_OK(graph);
+  return *std::move(graph);
+}
+
+std::string NoText(NodeId) { return ""; }
+
+TEST(DrawSvgTest, NamesAllNodesAndScopes) {
+  SvgOptions options;
+  options.title = "a<b>.pb";
+  const std::string svg = DrawSvg(SampleGraph(), options, [](NodeId) { return std::string("float32 [?,10]"); });
+  for (const char* part : {">x<", ">net<", ">block<", "Relu float32 [?,10]", "a&lt;b&gt;.pb", "</svg>"}) {
+    EXPECT_TRUE(absl::StrContains(svg, part)) << part;
+  }
+  EXPECT_FALSE(absl::StrContains(svg, "href"));
+}
+
+// The object that the page calls DATA.
+nlohmann::json DataOf(const std::string& page) {
+  const size_t begin = page.find("const DATA = ") + 13;
+  const size_t end = page.find(";\n//", begin);
+  return nlohmann::json::parse(page.substr(begin, end - begin));
+}
+
+TEST(DrawHtmlTest, HoldsEverythingAndReachesOutForNothing) {
+  const std::string page = DrawHtml(SampleGraph(), {}, NoText);
+  EXPECT_TRUE(absl::StrContains(page, "</html>"));
+  EXPECT_FALSE(absl::StrContains(page, "src="));
+  EXPECT_FALSE(absl::StrContains(page, "href="));
+  EXPECT_FALSE(absl::StrContains(page, "https://"));
+  const nlohmann::json data = DataOf(page);
+  EXPECT_EQ(data["boxes"]["label"].size(), data["boxes"]["kind"].size());
+  EXPECT_EQ(data["boxes"]["count"][0], 3);
+  EXPECT_EQ(data["inputs"].size(), 2u);
+}
+
+TEST(DrawHtmlTest, EveryScopeHasALayoutOfItsOwn) {
+  const nlohmann::json data = DataOf(DrawHtml(SampleGraph(), {}, NoText));
+  size_t scopes = 0;
+  for (const auto& kind : data["boxes"]["kind"]) scopes += kind != 2;
+  EXPECT_EQ(data["scopes"].size(), scopes);
+  for (const auto& scope : data["scopes"]) EXPECT_EQ(scope["items"].size(), scope["pins"].size());
+}
+
+TEST(DrawHtmlTest, AttrsCannotEndTheScript) {
+  GraphBuilder builder(NewOpRegistry());
+  builder.Op("VarHandleOp", "v", {},
+             {{"dtype", DType::kFloat}, {"shape", PartialShape()}, {"shared_name", "</script><b>"}});
+  absl::StatusOr<Graph> graph = builder.Build();
+  ASSERT_OK(graph);
+  const std::string page = DrawHtml(*graph, {}, NoText);
+  EXPECT_FALSE(absl::StrContains(page, "</script><b>"));
+  EXPECT_TRUE(absl::StrContains(page, "\\u003c/script>"));
+}
+
+TEST(JsonTextTest, AnythingBecomesValidJson) {
+  for (const std::string& text : {std::string("a\"b\\c\n"), std::string("\0\x01\x7f", 3), std::string("\xff\xc3("),
+                                  std::string("\xed\xa0\x80"), std::string("é…𝄞"), std::string("<&>")}) {
+    std::string json;
+    AppendJsonText(text, &json);
+    EXPECT_TRUE(nlohmann::json::accept(json)) << json;
+    EXPECT_FALSE(absl::StrContains(json, "<"));
+  }
+}
+
+TEST(OpFamilyTest, KnowsTheUsualOps) {
+  EXPECT_EQ(OpFamilyOf("Placeholder"), OpFamily::kInput);
+  EXPECT_EQ(OpFamilyOf("Const"), OpFamily::kConstant);
+  EXPECT_EQ(OpFamilyOf("VarHandleOp"), OpFamily::kState);
+  EXPECT_EQ(OpFamilyOf("NextIteration"), OpFamily::kControl);
+  EXPECT_EQ(OpFamilyOf("StatefulPartitionedCall"), OpFamily::kCall);
+  EXPECT_EQ(OpFamilyOf("AddV2"), OpFamily::kMath);
+  EXPECT_EQ(OpFamilyOf("Conv2D"), OpFamily::kNetwork);
+  EXPECT_EQ(OpFamilyOf("ConcatV2"), OpFamily::kArray);
+  EXPECT_EQ(OpFamilyOf("MyOwnOp"), OpFamily::kOther);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,111 @@
+#include <set>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/tools/cli/run_sluice.h"
+#include "tests/tools/cli/sample_models.h"
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::json;
+
+RunResult Show(const std::string& bytes, std::vector<std::string> options = {}) {
+  options.insert(options.begin(), {"show", "-"});
+  return RunSluice(options, bytes);
+}
+
+Json ShowJson(const std::string& bytes, std::vector<std::string> options = {}) {
+  options.push_back("--json");
+  const RunResult run = Show(bytes, options);
+  EXPECT_EQ(run.status, 0) << run.err;
+  return Json::parse(run.out);
+}
+
+TEST(ShowTest, InputsAndOutputsHaveDtypesAndShapes) {
+  const Json json = ShowJson(SampleModel());
+  EXPECT_EQ(json["nodes"], 9);
+  EXPECT_EQ(json["inputs"], Json::parse(R"([{"name":"x","op":"Placeholder","dtype":"float32","shape":[null,2]}])"));
+  EXPECT_EQ(json["outputs"], Json::parse(R"([{"name":"y","op":"Softmax","dtype":"float32","shape":[null,3]}])"));
+  EXPECT_EQ(json["targets"], Json::parse(R"(["init"])"));
+}
+
+TEST(ShowTest, JsonHasAllFields) {
+  const Json json = ShowJson(SampleModel());
+  for (const char* field :
+       {"model", "format", "bytes", "memory_bytes", "versions", "tensorflow_version", "nodes", "data_edges", "control_edges",
+        "op_types", "function_op_types", "inputs", "outputs", "targets", "tags", "tag_sets", "signatures", "init_ops",
+        "assets", "collections", "functions", "frames", "variables", "resources", "constants", "scopes", "devices",
+        "warnings"}) {
+    EXPECT_TRUE(json.contains(field)) << field;
+  }
+  EXPECT_EQ(json["op_types"]["Const"], 2);
+  EXPECT_EQ(json["constants"]["bytes"], 28);
+  EXPECT_EQ(json["devices"]["/device:CPU:0"], 1);
+}
+
+TEST(ShowTest, VariablesHaveKindShapeAndSize) {
+  EXPECT_EQ(ShowJson(SampleModel())["variables"],
+            Json::parse(R"([{"name":"v","kind":"ref","dtype":"float32","shape":[],"bytes":4}])"));
+}
+
+TEST(ShowTest, LoopsAreListedAsFrames) {
+  EXPECT_EQ(ShowJson(LoopModel())["frames"],
+            Json::parse(R"([{"name":"loop","parent":null,"nodes":9,"loop_variables":1,"constants":1,"parallel_iterations":4}])"));
+}
+
+TEST(ShowTest, FunctionsHaveArgumentsResultsAndOps) {
+  const Json json = ShowJson(FunctionModel());
+  EXPECT_EQ(json["functions"], Json::parse(R"([{"name":"Twice","args":[{"name":"a","type":"float32"}],
+      "results":[{"name":"b","type":"float32"}],"nodes":1,"ops":{"AddV2":1}}])"));
+  EXPECT_EQ(json["function_op_types"]["AddV2"], 1);
+}
+
+TEST(ShowTest, TagsChooseTheGraphOfASavedModel) {
+  const Json serve = ShowJson(SavedModelFile());
+  EXPECT_EQ(serve["format"], "SavedModel");
+  EXPECT_EQ(serve["tag_sets"].size(), 2u);
+  EXPECT_EQ(serve["signatures"]["serving_default"]["inputs"]["features"]["name"], "x:0");
+  EXPECT_EQ(ShowJson(SavedModelFile(), {"--tags", "train"})["nodes"], 1);
+  const RunResult none = Show(SavedModelFile(), {"--tags", "gpu"});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_TRUE(absl::StrContains(none.err, "SLC1031 NOT_FOUND")) << none.err;
+}
+
+TEST(ShowTest, ErrorsGoToStandardErrorAndNothingElseAnywhere) {
+  const RunResult run = Show("\x89PNG\r\n\x1a\n....");
+  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(run.out, "");
+  EXPECT_TRUE(absl::StrContains(run.err, "SLC1003 INVALID_ARGUMENT: ")) << run.err;
+  EXPECT_TRUE(absl::StrContains(run.err, "a PNG image"));
+  EXPECT_EQ(Show("").status, 1) << "an empty file";
+}
+
+TEST(ShowTest, ListsAreCutUnlessAllIsAskedFor) {
+  std::string text = "node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } "
+                     "attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 1 } } } }\n";
+  for (int i = 0; i < 30; ++i) {
+    absl::StrAppend(&text, "node { name: 'out", i, "' op: 'Relu' input: 'c' attr { key: 'T' value { type: DT_FLOAT } } }\n");
+  }
+  const RunResult cut = Show(text), all = Show(text, {"--all"});
+  EXPECT_TRUE(absl::StrContains(cut.out, "… and 10 more (--all)")) << cut.out;
+  EXPECT_FALSE(absl::StrContains(cut.out, "out29"));
+  EXPECT_TRUE(absl::StrContains(all.out, "out29"));
+}
+
+TEST(ShowTest, DrawingsAreWrittenBesideTheReport) {
+  const std::string svg = TestFile("a.svg"), html = TestFile("a.html");
+  const RunResult run = Show(SampleModel(), {"--svg", svg, "--html", html});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_TRUE(absl::StrContains(run.err, absl::StrCat("wrote ", svg)));
+  EXPECT_TRUE(absl::StrContains(ReadTestFile(svg), "</svg>"));
+  EXPECT_TRUE(absl::StrContains(ReadTestFile(html), "</html>"));
+  EXPECT_EQ(Show(SampleModel(), {"--svg", svg, "--quiet"}).err, "");
+  EXPECT_EQ(Show(SampleModel(), {"--svg", "/nowhere/a.svg"}).status, 1);
+}
+
+}  // namespace
+}  // namespace sluice

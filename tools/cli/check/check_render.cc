@@ -1,0 +1,162 @@
+// RenderCheckText and RenderCheckJson.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "graph/base/error.h"
+#include "nlohmann/json.hpp"
+#include "tools/cli/check/check_report.h"
+#include "tools/cli/number_text.h"
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMaxOpRows = 60;
+constexpr size_t kMaxShapeProblems = 20;
+
+Json StatusJson(const absl::Status& status) {
+  Json out = {{"canonical", absl::StatusCodeToString(status.code())}, {"message", std::string(status.message())}};
+  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
+  if (!info.has_value()) return out;
+  out["code"] = absl::StrFormat("SLC%04d", static_cast<int>(info->code));
+  const auto add_text = [&out](const char* key, const std::string& value) {
+    if (!value.empty()) out[key] = value;
+  };
+  const auto add_number = [&out](const char* key, int64_t value) {
+    if (value >= 0) out[key] = value;
+  };
+  add_text("node", info->node);
+  add_text("op", info->op);
+  add_number("input", info->input);
+  add_text("input_name", info->input_name);
+  add_text("attr", info->attr);
+  add_text("found", info->found);
+  add_text("expected", info->expected);
+  add_text("function", info->function);
+  add_text("file", info->file);
+  add_number("node_index", info->node_index);
+  add_number("byte_begin", info->byte_begin);
+  add_number("byte_end", info->byte_end);
+  add_number("line", info->line);
+  add_number("column", info->column);
+  add_text("limit", info->limit);
+  add_number("limit_value", info->limit_value);
+  add_text("suggestion", info->suggestion);
+  return out;
+}
+
+Json StatusesJson(const std::vector<absl::Status>& statuses) {
+  Json out = Json::array();
+  for (const absl::Status& status : statuses) out.push_back(StatusJson(status));
+  return out;
+}
+
+std::string Plural(int64_t count, absl::string_view what) {
+  return absl::StrCat(CountText(count), " ", what, count == 1 ? "" : "s");
+}
+
+std::string KernelLine(const CheckReport& report, const Paint& paint) {
+  if (!report.graph_ok()) return paint.Dim("not looked at: the graph is not sound");
+  if (report.missing_kernels.empty()) return paint.Green("all there");
+  int64_t nodes = 0;
+  for (const MissingKernel& missing : report.missing_kernels) nodes += missing.count + missing.count_in_functions;
+  const std::string ops = Plural(static_cast<int64_t>(report.missing_kernels.size()), "op");
+  if (!report.has_kernels) {
+    return paint.Yellow(absl::StrCat("this version has none: nothing runs yet (", ops, ", ", Plural(nodes, "node"), ")"));
+  }
+  return paint.Red(absl::StrCat(ops, " without a kernel, ", Plural(nodes, "node")));
+}
+
+void AppendProblems(absl::string_view title, const std::vector<absl::Status>& problems, size_t max,
+                    const Paint& paint, std::string* out) {
+  if (problems.empty()) return;
+  absl::StrAppend(out, "\n", paint.Bold(title), "\n");
+  for (size_t i = 0; i < std::min(problems.size(), max); ++i) {
+    for (const absl::string_view line : absl::StrSplit(FormatError(problems[i]), '\n')) {
+      absl::StrAppend(out, line, "\n");
+    }
+  }
+  if (problems.size() > max) absl::StrAppend(out, "… and ", problems.size() - max, " more\n");
+}
+
+void AppendMissing(const CheckReport& report, const Paint& paint, std::string* out) {
+  if (report.missing_kernels.empty()) return;
+  absl::StrAppend(out, "\n", paint.Bold("Ops without a kernel"), "\n");
+  size_t width = 2, node_width = 10;
+  const size_t shown = std::min(report.missing_kernels.size(), kMaxOpRows);
+  for (size_t i = 0; i < shown; ++i) {
+    width = std::max(width, std::min(report.missing_kernels[i].op.size(), size_t{40}));
+    node_width = std::max(node_width, std::min(report.missing_kernels[i].first_node.size(), size_t{48}));
+  }
+  absl::StrAppendFormat(out, "  %-*s  %8s  %s\n", static_cast<int>(width), "op", "nodes", "first node");
+  for (size_t i = 0; i < shown; ++i) {
+    const MissingKernel& missing = report.missing_kernels[i];
+    const std::string count = CountText(missing.count + missing.count_in_functions);
+    const bool has_way_out = !missing.way_out.empty();
+    absl::StrAppendFormat(out, "  %-*s  %8s  %-*s", static_cast<int>(width), missing.op, count,
+                          has_way_out ? static_cast<int>(node_width) : 0, PrintableName(missing.first_node));
+    absl::StrAppend(out, has_way_out ? "  " : "", missing.way_out, "\n");
+  }
+  if (shown < report.missing_kernels.size()) {
+    absl::StrAppend(out, "  … and ", report.missing_kernels.size() - shown, " more ops (--json lists all)\n");
+  }
+}
+
+}  // namespace
+
+std::string RenderCheckText(const CheckReport& report, const Paint& paint) {
+  std::string out = paint.Bold(report.source == "-" ? "standard input" : PrintableName(report.source));
+  if (!report.format.empty()) absl::StrAppend(&out, "  ", report.format, ", ", Plural(report.num_nodes, "node"));
+  absl::StrAppend(&out, "\n  graph    ",
+                  report.graph_ok() ? paint.Green("sound") : paint.Red(Plural(report.num_errors, "error")), "\n");
+  if (report.graph_ok()) {
+    const auto problems = static_cast<int64_t>(report.shape_errors.size());
+    const auto doubts = static_cast<int64_t>(report.shape_warnings.size());
+    absl::StrAppend(&out, "  shapes   ",
+                    problems + doubts == 0 ? paint.Green("no contradiction")
+                                           : paint.Yellow(absl::StrCat(Plural(problems, "node"), " will fail if run, ",
+                                                                       Plural(doubts, "more"), " may")),
+                    "\n");
+  }
+  absl::StrAppend(&out, "  kernels  ", KernelLine(report, paint), "\n");
+  AppendProblems("Errors", report.errors, report.errors.size(), paint, &out);
+  if (report.num_errors > static_cast<int64_t>(report.errors.size())) {
+    absl::StrAppend(&out, "… and ", report.num_errors - static_cast<int64_t>(report.errors.size()), " more\n");
+  }
+  AppendProblems("Shapes that contradict", report.shape_errors, kMaxShapeProblems, paint, &out);
+  AppendProblems("Shapes that may contradict", report.shape_warnings, kMaxShapeProblems, paint, &out);
+  AppendMissing(report, paint, &out);
+  return out;
+}
+
+std::string RenderCheckJson(const CheckReport& report) {
+  Json missing = Json::object();
+  for (const MissingKernel& row : report.missing_kernels) {
+    Json entry = {{"count", row.count}, {"in_functions", row.count_in_functions}, {"first_node", row.first_node}};
+    if (!row.way_out.empty()) entry["way_out"] = row.way_out;
+    entry["out_of_scope"] = row.out_of_scope;
+    missing[row.op] = std::move(entry);
+  }
+  const Json out = {{"model", report.source},
+                    {"format", report.format.empty() ? Json(nullptr) : Json(report.format)},
+                    {"nodes", report.num_nodes},
+                    {"graph_ok", report.graph_ok()},
+                    {"runnable", report.runnable()},
+                    {"has_kernels", report.has_kernels},
+                    {"num_errors", report.num_errors},
+                    {"errors", StatusesJson(report.errors)},
+                    {"shape_errors", StatusesJson(report.shape_errors)},
+                    {"shape_warnings", StatusesJson(report.shape_warnings)},
+                    {"missing_kernels", missing},
+                    {"warnings", report.warnings}};
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace sluice

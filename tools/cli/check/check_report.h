@@ -1,0 +1,54 @@
+#ifndef SLUICE_TOOLS_CLI_CHECK_CHECK_REPORT_H_
+#define SLUICE_TOOLS_CLI_CHECK_CHECK_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/load/load_graph.h"
+#include "graph/placement/kernel_catalog.h"
+#include "tools/cli/console.h"
+
+namespace sluice {
+
+// An op of the model that cannot run here.
+struct MissingKernel {
+  std::string op;
+  int64_t count = 0;              // Nodes of the graph.
+  int64_t count_in_functions = 0; // Nodes in bodies of functions.
+  std::string first_node;         // In the graph, else "function/node".
+  std::string way_out;            // May be empty.
+  bool out_of_scope = false;      // Will not have a kernel.
+};
+
+// What `sluice check` found. Two questions, answered apart: whether the graph is sound, and whether it can run here.
+struct CheckReport {
+  std::string source;
+  std::string format;                        // Empty when the file could not be read.
+  int64_t num_nodes = 0;
+  std::vector<absl::Status> errors;          // Why the graph is not sound; up to 50.
+  int64_t num_errors = 0;                    // Of all.
+  std::vector<absl::Status> shape_errors;    // Nodes that fail whenever they run unfed.
+  std::vector<absl::Status> shape_warnings;  // Nodes that fail if they run with the shapes we assume.
+  bool has_kernels = true;                   // Whether there is any kernel in this program.
+  std::vector<MissingKernel> missing_kernels;  // Most frequent first.
+  std::vector<std::string> warnings;
+
+  bool graph_ok() const { return num_errors == 0; }
+  bool runnable() const { return graph_ok() && missing_kernels.empty(); }
+};
+
+// Judges what loading gave. `catalog` says what can run; null when this program has no kernels at all.
+CheckReport CheckModel(const std::string& source, const absl::StatusOr<LoadedGraph>& model,
+                       const KernelCatalog* catalog);
+
+// For people: one line for each question, then the errors in full and a table of ops.
+std::string RenderCheckText(const CheckReport& report, const Paint& paint);
+// One JSON document, ending in a newline.
+std::string RenderCheckJson(const CheckReport& report);
+
+}  // namespace sluice
+
+#endif  // SLUICE_TOOLS_CLI_CHECK_CHECK_REPORT_H_

@@ -1,0 +1,38 @@
+#include "tools/cli/command_table.h"
+
+#include <algorithm>
+
+#include "tools/cli/check_command.h"
+#include "tools/cli/conform_command.h"
+#include "tools/cli/convert_command.h"
+#include "tools/cli/explain_command.h"
+#include "tools/cli/show_command.h"
+#include "tools/cli/version_command.h"
+
+namespace sluice {
+namespace {
+
+constexpr CommandRow kCommands[] = {
+    {"show", "MODEL", "what is in a model: nodes, ops, inputs, outputs, signatures, functions, loops, variables",
+     "sluice show detector.pb --html detector.html", &MakeShowCommand},
+    {"check", "MODEL", "whether a model is sound and can run here; every error at once",
+     "sluice check detector.pb", &MakeCheckCommand},
+    {"convert", "IN OUT", "between binary and text, SavedModel to GraphDef, pruned to what is fetched",
+     "sluice convert train.pbtxt infer.pb --fetch logits", &MakeConvertCommand},
+    {"conform", "DIR ...", "run conformance cases and count what passes", "sluice conform tests/goldens", &MakeConformCommand},
+    {"explain", "[CODE]", "what an error code means, with an example and the way out", "sluice explain SLC2103",
+     &MakeExplainCommand},
+    {"version", "", "version and build of this program", "sluice version --json", &MakeVersionCommand},
+};
+
+}  // namespace
+
+absl::Span<const CommandRow> AllCommands() { return kCommands; }
+
+const CommandRow* FindCommand(absl::string_view name) {
+  const auto row = std::find_if(std::begin(kCommands), std::end(kCommands),
+                                [name](const CommandRow& candidate) { return candidate.name == name; });
+  return row == std::end(kCommands) ? nullptr : row;
+}
+
+}  // namespace sluice

@@ -1,0 +1,94 @@
+#ifndef SLUICE_TOOLS_CLI_CONSOLE_H_
+#define SLUICE_TOOLS_CLI_CONSOLE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace sluice {
+
+// Exit statuses of every command.
+inline constexpr int kExitOk = 0;      // Done; for `check`: nothing is wrong.
+inline constexpr int kExitFailed = 1;  // The work failed, or something is wrong with the model.
+inline constexpr int kExitUsage = 2;   // The command line is wrong.
+
+// Marks up text for a terminal, or leaves it alone. A value type.
+class Paint {
+ public:
+  explicit Paint(bool enabled) : enabled_(enabled) {}
+
+  std::string Bold(absl::string_view text) const { return Wrap("1", text); }
+  std::string Dim(absl::string_view text) const { return Wrap("2", text); }
+  std::string Red(absl::string_view text) const { return Wrap("1;31", text); }
+  std::string Green(absl::string_view text) const { return Wrap("32", text); }
+  std::string Yellow(absl::string_view text) const { return Wrap("33", text); }
+  std::string Cyan(absl::string_view text) const { return Wrap("36", text); }
+  bool enabled() const { return enabled_; }
+
+ private:
+  std::string Wrap(absl::string_view code, absl::string_view text) const;
+
+  bool enabled_;
+};
+
+// Where a command writes: results to standard output, everything else to standard error.
+// Results are gathered and written when they are many, at Flush() and at the end. A reader that goes away (`| head`)
+// ends the output quietly; any other failed write makes Flush() fail.
+// Owned by main for the whole run; commands borrow it. Not thread-safe.
+class Console {
+ public:
+  // Looks at the two streams once: whether they are terminals, and whether NO_COLOR is set.
+  Console();
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
+  // Writes what is left; errors are lost, so commands call Flush().
+  ~Console();
+
+  // Set from --quiet: no notes and no progress. Errors are always shown.
+  void set_quiet(bool quiet) { quiet_ = quiet; }
+  bool quiet() const { return quiet_; }
+
+  // Colours for results and for diagnostics.
+  const Paint& out() const { return out_paint_; }
+  const Paint& err() const { return err_paint_; }
+  bool out_is_terminal() const { return out_is_terminal_; }
+
+  // Appends `text` to standard output.
+  void Write(absl::string_view text);
+  // Everything is written, or kFileWrite. True results must be flushed before a command says that it succeeded.
+  absl::Status Flush();
+
+  // One line on standard error; not when quiet.
+  void Note(absl::string_view text);
+  void Warn(absl::string_view text);
+  // One line about what went wrong, even when quiet.
+  void Complain(absl::string_view text) { Diagnose(std::string(text) + "\n"); }
+  // An error in the form for people (FormatError), all of them when it stands for several; with colours where they go.
+  void Problem(const absl::Status& status);
+  // A line that the next output on standard error overwrites: what is being done. Only on a terminal, not when quiet.
+  void Progress(absl::string_view text);
+  // Takes that line away.
+  void EndProgress();
+
+ private:
+  void Diagnose(absl::string_view text);
+  void Drain();
+
+  const bool out_is_terminal_;
+  const bool err_is_terminal_;
+  const Paint out_paint_;
+  const Paint err_paint_;
+  bool quiet_ = false;
+  bool has_progress_ = false;
+  bool reader_is_gone_ = false;
+  int write_errno_ = 0;
+  std::string pending_;
+};
+
+// Writes all of `text` to the file descriptor, however often the system takes only a part. The error number, or 0.
+int WriteFully(int fd, absl::string_view text);
+
+}  // namespace sluice
+
+#endif  // SLUICE_TOOLS_CLI_CONSOLE_H_

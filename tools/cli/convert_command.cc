@@ -1,0 +1,121 @@
+#include "tools/cli/convert_command.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "graph/base/error.h"
+#include "graph/base/file.h"
+#include "graph/base/status_macros.h"
+#include "graph/ir/export.h"
+#include "graph/load/text_export.h"
+#include "graph/passes/prune.h"
+#include "graph/placement/reachable_functions.h"
+#include "tools/cli/model_argument.h"
+#include "tools/cli/number_text.h"
+
+namespace sluice {
+namespace {
+
+bool IsTextName(const std::string& path) {
+  return absl::EndsWith(path, ".pbtxt") || absl::EndsWith(path, ".prototxt") || absl::EndsWith(path, ".txt");
+}
+
+// Takes away attrs that say what the op's default says anyway. How many there were.
+int64_t StripDefaults(Graph* graph) {
+  int64_t stripped = 0;
+  for (const NodeId id : graph->Nodes()) {
+    std::vector<std::string> superfluous;
+    for (const NamedAttr& attr : graph->attrs(id)) {
+      const AttrSpec* spec = graph->op(id).FindAttr(attr.name);
+      if (spec == nullptr || !spec->has_default) continue;
+      if (AttrView::Equal(attr.value, AttrView(spec->default_value))) superfluous.emplace_back(attr.name);
+    }
+    for (const std::string& name : superfluous) graph->RemoveAttr(id, name);
+    stripped += static_cast<int64_t>(superfluous.size());
+  }
+  return stripped;
+}
+
+class ConvertCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    model_.Declare(app, "IN");
+    app.add_option("OUT", out_, "binary, or text if it ends in .pbtxt; - for standard output")
+        ->required()
+        ->option_text("(required)");
+    app.add_option("--fetch", fetches_, "keep only what these nodes or tensors need, and the functions that is left calls")
+        ->option_text("NAME,...")
+        ->delimiter(',')
+        ->group("Graph");
+    app.add_flag("--strip-defaults", strip_defaults_, "leave out attrs that have their default value")->group("Graph");
+    app.add_flag("--strip-devices", strip_devices_, "leave out the devices that nodes ask for")->group("Graph");
+    auto* text = app.add_flag("--text", as_text_, "write text, whatever the name")->group("Output");
+    app.add_flag("--binary", as_binary_, "write binary, whatever the name")->group("Output")->excludes(text);
+  }
+
+  int Run(Console& console) override {
+    const absl::Status status = Convert(console);
+    if (!status.ok()) console.Problem(status);
+    return status.ok() ? kExitOk : kExitFailed;
+  }
+
+ private:
+  absl::Status Convert(Console& console) {
+    LoadOptions options = model_.Options();
+    options.infer_shapes = false;
+    options.check_meta_graph = false;  // Only the graph is taken.
+    SLUICE_ASSIGN_OR_RETURN(LoadedGraph model, model_.Load(console, options));
+    SLUICE_RETURN_IF_ERROR(Rewrite(console, &model.graph));
+    std::string bytes = ExportGraph(model.graph);
+    const bool text = as_text_ || (!as_binary_ && IsTextName(out_));
+    if (text) {
+      SLUICE_ASSIGN_OR_RETURN(GraphText graph_text, GraphDefToText(bytes));
+      if (graph_text.dropped_bytes > 0) {
+        console.Warn(absl::StrCat(BytesText(graph_text.dropped_bytes),
+                                  " of fields that this version does not know have no text form and are left out"));
+      }
+      bytes = std::move(graph_text.text);
+    }
+    if (out_ == "-") {
+      console.Write(bytes);
+      return console.Flush();
+    }
+    SLUICE_RETURN_IF_ERROR(WriteFile(out_, bytes));
+    console.Note(absl::StrCat("wrote ", out_, ": ", CountText(static_cast<int64_t>(model.graph.num_nodes())), " nodes, ",
+                              BytesText(static_cast<int64_t>(bytes.size())), text ? " of text" : ""));
+    return absl::OkStatus();
+  }
+
+  absl::Status Rewrite(Console& console, Graph* graph) const {
+    if (!fetches_.empty()) {
+      const auto before = static_cast<int64_t>(graph->num_nodes());
+      SLUICE_ASSIGN_OR_RETURN(*graph, PruneToNames(*graph, fetches_));
+      KeepReachableFunctions(*graph);
+      console.Note(absl::StrCat("kept ", CountText(static_cast<int64_t>(graph->num_nodes())), " of ", CountText(before),
+                                " nodes"));
+    }
+    if (strip_devices_) {
+      for (const NodeId id : graph->Nodes()) graph->SetDevice(id, "");
+    }
+    if (strip_defaults_) console.Note(absl::StrCat("left out ", CountText(StripDefaults(graph)), " attrs"));
+    return absl::OkStatus();
+  }
+
+  ModelArgument model_;
+  std::string out_;
+  std::vector<std::string> fetches_;
+  bool strip_defaults_ = false;
+  bool strip_devices_ = false;
+  bool as_text_ = false;
+  bool as_binary_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeConvertCommand() { return std::make_unique<ConvertCommand>(); }
+
+}  // namespace sluice

@@ -1,0 +1,65 @@
+#include "tools/cli/draw/box_look.h"
+#include "tools/cli/number_text.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace sluice {
+namespace {
+
+// Of the usual fixed-width fonts; the widest of them.
+constexpr double kCharWidth = 0.61;
+constexpr size_t kMaxTitle = 30, kMaxSubtitle = 36;
+constexpr double kSidePadding = 12, kMinWidth = 64;
+
+// Characters of UTF-8 text.
+size_t CountChars(absl::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+BoxLook LookOf(const Graph& graph, const Box& box, OutputTextFn output_text) {
+  BoxLook look;
+  look.title = CutMiddle(box.label, kMaxTitle);
+  if (box.kind == Box::Kind::kNode) {
+    const absl::string_view op = graph.op_name(box.node);
+    const std::string output = output_text(box.node);
+    look.subtitle = output.empty() ? std::string(op) : absl::StrCat(op, " ", output);
+    look.subtitle = CutMiddle(look.subtitle, kMaxSubtitle);
+    look.family = OpFamilyOf(op);
+  } else {
+    look.subtitle = absl::StrCat(CountText(box.num_nodes), box.num_nodes == 1 ? " node" : " nodes");
+  }
+  const double title = static_cast<double>(CountChars(look.title)) * kCharWidth * kTitleFontSize;
+  const double subtitle = static_cast<double>(CountChars(look.subtitle)) * kCharWidth * kSubtitleFontSize;
+  look.size.width = std::max(kMinWidth, std::max(title, subtitle) + 2 * kSidePadding);
+  look.size.height = 38;
+  return look;
+}
+
+std::string CutMiddle(absl::string_view text, size_t max_chars) {
+  if (text.size() <= max_chars) return std::string(text);
+  const size_t tail = (max_chars - 1) / 2, head = max_chars - 1 - tail;
+  return absl::StrCat(text.substr(0, head), "…", text.substr(text.size() - tail));
+}
+
+std::string EscapeXml(absl::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? '?' : c;
+    }
+  }
+  return out;
+}
+
+}  // namespace sluice

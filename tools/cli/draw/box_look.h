@@ -1,0 +1,37 @@
+#ifndef SLUICE_TOOLS_CLI_DRAW_BOX_LOOK_H_
+#define SLUICE_TOOLS_CLI_DRAW_BOX_LOOK_H_
+
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "graph/ir/graph.h"
+#include "tools/cli/draw/box_tree.h"
+#include "tools/cli/draw/layered_layout.h"
+#include "tools/cli/draw/op_family.h"
+
+namespace sluice {
+
+// What is known of a node's first output, for the second line of its box: "float32 [?,10]", or empty.
+using OutputTextFn = absl::FunctionRef<std::string(NodeId id)>;
+
+// Texts and size of one closed box. The font is fixed-width, so that texts fit wherever the drawing is shown.
+struct BoxLook {
+  std::string title;     // Cut in the middle when it is long.
+  std::string subtitle;  // Op and shape, or how many nodes are inside.
+  OpFamily family = OpFamily::kOther;
+  ItemSize size;
+};
+
+inline constexpr double kTitleFontSize = 12, kSubtitleFontSize = 10;
+
+BoxLook LookOf(const Graph& graph, const Box& box, OutputTextFn output_text);
+
+// `text` with its middle replaced by an ellipsis when it has more than `max_chars` characters. ASCII in, UTF-8 out.
+std::string CutMiddle(absl::string_view text, size_t max_chars);
+
+// `text` for element content and attributes of XML and HTML.
+std::string EscapeXml(absl::string_view text);
+
+}  // namespace sluice
+
+#endif  // SLUICE_TOOLS_CLI_DRAW_BOX_LOOK_H_

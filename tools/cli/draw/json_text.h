@@ -1,0 +1,16 @@
+#ifndef SLUICE_TOOLS_CLI_DRAW_JSON_TEXT_H_
+#define SLUICE_TOOLS_CLI_DRAW_JSON_TEXT_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace sluice {
+
+// Appends `text` as a JSON string that may stand in a <script> element: '<' is escaped, control bytes too, and bytes
+// that are not UTF-8 become U+FFFD.
+void AppendJsonText(absl::string_view text, std::string* out);
+
+}  // namespace sluice
+
+#endif  // SLUICE_TOOLS_CLI_DRAW_JSON_TEXT_H_

@@ -1,0 +1,64 @@
+#include "tools/cli/model_argument.h"
+
+#include <sys/stat.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tools/cli/number_text.h"
+
+namespace sluice {
+namespace {
+
+// From this size on loading takes long enough to say what is going on.
+constexpr int64_t kLongLoadBytes = int64_t{32} << 20;
+
+int64_t SizeOf(const std::string& path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0 ? static_cast<int64_t>(info.st_size) : 0;
+}
+
+}  // namespace
+
+void ModelArgument::Declare(CLI::App& app, const std::string& name) {
+  app.add_option(name, path_, "GraphDef, MetaGraphDef or SavedModel, binary or text; a SavedModel directory; - for standard input")
+      ->required()
+      ->option_text("(required)");
+  app.add_option("--tags", tags_, "which graph of a SavedModel, as a,b; without: the only one, or the one tagged serve")
+      ->option_text("TAGS")
+      ->group("Model");
+  app.add_option("--max-file-bytes", max_file_bytes_, "refuse larger files before reading them")
+      ->check(CLI::NonNegativeNumber)
+      ->option_text(absl::StrCat("N [", max_file_bytes_, "]"))
+      ->group("Model");
+  app.add_option("--max-nodes", max_nodes_, "refuse graphs with more nodes")
+      ->check(CLI::NonNegativeNumber)
+      ->option_text(absl::StrCat("N [", max_nodes_, "]"))
+      ->group("Model");
+}
+
+LoadOptions ModelArgument::Options(LoadOptions defaults) const {
+  LoadOptions options = std::move(defaults);
+  if (!tags_.empty()) options.tags = std::vector<std::string>(absl::StrSplit(tags_, ',', absl::SkipEmpty()));
+  options.limits.max_file_bytes = max_file_bytes_;
+  options.limits.max_nodes = max_nodes_;
+  options.allow_empty = false;  // Nobody means to look at nothing.
+  return options;
+}
+
+absl::StatusOr<LoadedGraph> ModelArgument::Load(Console& console, const LoadOptions& options) const {
+  if (const int64_t bytes = SizeOf(path_); bytes >= kLongLoadBytes) {
+    console.Progress(absl::StrCat("loading ", path_, " (", BytesText(bytes), ") …"));
+  } else if (path_ == "-") {
+    console.Progress("reading standard input …");
+  }
+  absl::StatusOr<LoadedGraph> model = LoadGraphFile(path_, options);
+  if (model.ok()) {
+    for (const std::string& warning : model->warnings) console.Warn(warning);
+  }
+  console.EndProgress();
+  return model;
+}
+
+}  // namespace sluice

@@ -1,0 +1,35 @@
+#ifndef SLUICE_TOOLS_CLI_MODEL_ARGUMENT_H_
+#define SLUICE_TOOLS_CLI_MODEL_ARGUMENT_H_
+
+#include <string>
+
+#include "CLI/App.hpp"
+#include "absl/status/statusor.h"
+#include "graph/load/load_graph.h"
+#include "tools/cli/console.h"
+
+namespace sluice {
+
+// The MODEL argument of a command and the options that say how to load it. Lives in its command.
+class ModelArgument {
+ public:
+  // Declares the argument `name` ("MODEL", "IN") and --tags, --max-file-bytes and the like.
+  void Declare(CLI::App& app, const std::string& name = "MODEL");
+
+  const std::string& path() const { return path_; }
+  // What the user asked for, over `defaults`.
+  LoadOptions Options(LoadOptions defaults = LoadOptions()) const;
+
+  // Loads the model; progress and warnings go to the console, errors to the caller.
+  absl::StatusOr<LoadedGraph> Load(Console& console, const LoadOptions& options) const;
+
+ private:
+  std::string path_;
+  std::string tags_;
+  int64_t max_file_bytes_ = LoadLimits().max_file_bytes;
+  int64_t max_nodes_ = LoadLimits().max_nodes;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_TOOLS_CLI_MODEL_ARGUMENT_H_

@@ -1,0 +1,17 @@
+#ifndef SLUICE_TOOLS_CLI_NUMBER_TEXT_H_
+#define SLUICE_TOOLS_CLI_NUMBER_TEXT_H_
+
+#include <cstdint>
+#include <string>
+
+namespace sluice {
+
+// "1,234".
+std::string CountText(int64_t count);
+
+// "812 B", "5.1 MB": powers of 1,000, one decimal.
+std::string BytesText(int64_t bytes);
+
+}  // namespace sluice
+
+#endif  // SLUICE_TOOLS_CLI_NUMBER_TEXT_H_

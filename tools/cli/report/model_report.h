@@ -1,0 +1,99 @@
+#ifndef SLUICE_TOOLS_CLI_REPORT_MODEL_REPORT_H_
+#define SLUICE_TOOLS_CLI_REPORT_MODEL_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/load/load_graph.h"
+#include "graph/value/dtype.h"
+#include "graph/value/shape.h"
+#include "tools/cli/report/scope_tree.h"
+
+namespace sluice {
+
+// How often something occurs, by name.
+struct NamedCount {
+  std::string name;
+  int64_t count = 0;
+};
+
+// A tensor by name, as an input or output of the model.
+struct TensorFact {
+  std::string name;  // "node:0" for outputs beyond the first, "node" otherwise.
+  std::string op;
+  DType dtype = DType::kInvalid;
+  PartialShape shape;
+};
+
+struct FunctionFact {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> args, results;  // Name and type ("float32", "T").
+  int64_t num_nodes = 0;
+  std::vector<NamedCount> ops;  // Most frequent first.
+  std::string gradient;         // The function stated as its gradient, or empty.
+};
+
+struct FrameFact {
+  std::string name;
+  std::string parent;  // Empty for the root.
+  int64_t num_nodes = 0;
+  int64_t num_loop_variables = 0;  // Enters that are not constant in the loop.
+  int64_t num_constants = 0;       // Enters that are.
+  int64_t parallel_iterations = 0;
+};
+
+struct VariableFact {
+  std::string name;
+  bool is_resource = false;
+  DType dtype = DType::kInvalid;
+  PartialShape shape;
+  int64_t bytes = -1;  // -1 when the shape is not fully known.
+};
+
+struct ConstantFact {
+  std::string name;
+  DType dtype = DType::kInvalid;
+  PartialShape shape;
+  int64_t bytes = 0;
+};
+
+// What `sluice show` says of a model. Plain facts; views nothing.
+struct ModelReport {
+  std::string source, format, tensorflow_version;
+  int64_t source_bytes = 0, graph_memory_bytes = 0;
+  GraphVersions versions;
+  std::vector<std::string> tags;
+  std::vector<std::vector<std::string>> tag_sets;
+  std::vector<std::string> warnings;
+
+  int64_t num_nodes = 0, num_data_edges = 0, num_control_edges = 0;
+  std::vector<NamedCount> ops;           // Of the graph, most frequent first.
+  std::vector<NamedCount> function_ops;  // In bodies of functions.
+  std::vector<NamedCount> devices;       // Device texts that nodes ask for; "" for none.
+  std::vector<TensorFact> inputs, outputs;
+  std::vector<NamedCount> targets;       // Nodes without outputs that nobody waits for; the count is of what they wait for.
+  std::vector<ModelSignature> signatures;
+  std::vector<FunctionFact> functions;
+  std::vector<FrameFact> frames;
+  std::vector<VariableFact> variables;   // By name.
+  std::vector<NamedCount> resources;     // Ops that keep other state: queues, tables, iterators, ...
+  int64_t variable_bytes = 0;            // Of those with known shapes.
+  int64_t num_constants = 0, constant_bytes = 0;
+  std::vector<ConstantFact> largest_constants;
+  std::vector<NameScope> scopes;         // The root first.
+  std::vector<std::string> init_ops;
+  std::vector<ModelAsset> assets;
+  std::vector<ModelCollection> collections;
+};
+
+// Gathers the facts. Inputs are placeholders and what hands out data; outputs are guessed: tensors that nobody uses,
+// of nodes that are not there for their effect. Linear in the graph.
+ModelReport ReportModel(const LoadedGraph& model);
+
+// The shape of an output, as far as it was inferred, else as the node states it.
+PartialShape OutputShape(const LoadedGraph& model, const Output& output);
+
+}  // namespace sluice
+
+#endif  // SLUICE_TOOLS_CLI_REPORT_MODEL_REPORT_H_

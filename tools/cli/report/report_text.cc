@@ -1,0 +1,318 @@
+#include "tools/cli/report/report_text.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/base/error.h"
+#include "tools/cli/number_text.h"
+
+namespace sluice {
+namespace {
+
+constexpr size_t kMaxColumn = 56;
+
+// Rows of cells, printed as columns; the last column is as wide as it likes.
+class Table {
+ public:
+  void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  // Marks column `i` as numbers: aligned to the right.
+  void AlignRight(size_t i) { right_ = i; }
+
+  std::string Render(absl::string_view indent) const {
+    std::vector<size_t> width;
+    for (const auto& row : rows_) {
+      width.resize(std::max(width.size(), row.size()), 0);
+      for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], std::min(row[i].size(), kMaxColumn));
+    }
+    std::string out;
+    for (const auto& row : rows_) {
+      std::string line(indent);
+      for (size_t i = 0; i < row.size(); ++i) {
+        const size_t gap = width[i] > row[i].size() ? width[i] - row[i].size() : 0;
+        const bool is_last = i + 1 == row.size();
+        if (i == right_) line.append(gap, ' ');
+        line += row[i];
+        if (i != right_ && !is_last) line.append(gap, ' ');
+        if (!is_last) line += "  ";
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      absl::StrAppend(&out, line, "\n");
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  size_t right_ = static_cast<size_t>(-1);
+};
+
+std::string TensorText(DType dtype, const PartialShape& shape) {
+  return absl::StrCat(DTypeName(dtype), " ", shape.ToString());
+}
+
+// Renders one report. Lives for one call of RenderReportText.
+class TextRenderer {
+ public:
+  TextRenderer(const ModelReport& report, const ReportTextOptions& options, const Paint& paint)
+      : report_(report), options_(options), paint_(paint) {}
+
+  std::string Render() {
+    Summary();
+    Tensors("Inputs", report_.inputs);
+    Tensors("Outputs", report_.outputs);
+    Counts("Targets", report_.targets, "waits for");
+    Signatures();
+    Functions();
+    Frames();
+    Variables();
+    Counts("Other state", report_.resources, "");
+    Ops("Ops", report_.ops);
+    Ops("Ops in functions", report_.function_ops);
+    Constants();
+    Scopes();
+    Devices();
+    Extras();
+    return std::move(out_);
+  }
+
+ private:
+  void Heading(absl::string_view title, int64_t count) {
+    absl::StrAppend(&out_, "\n", paint_.Bold(title), paint_.Dim(absl::StrCat(" (", CountText(count), ")")), "\n");
+  }
+
+  // How many of `size` rows are shown; says so when it is not all. Call after the rows.
+  size_t Shown(size_t size) const { return std::min(size, static_cast<size_t>(options_.max_rows)); }
+  void More(size_t size) {
+    if (size <= Shown(size)) return;
+    const std::string text = absl::StrCat("  … and ", CountText(static_cast<int64_t>(size - Shown(size))), " more (--all)");
+    absl::StrAppend(&out_, paint_.Dim(text), "\n");
+  }
+
+  void Summary() {
+    const std::string name = report_.source == "-" ? "standard input" : PrintableName(report_.source);
+    absl::StrAppend(&out_, paint_.Bold(name), "  ", report_.format, ", ", BytesText(report_.source_bytes), "\n");
+    absl::StrAppend(&out_, "  ", CountText(report_.num_nodes), " nodes, ", CountText(report_.num_data_edges),
+                    " data edges, ", CountText(report_.num_control_edges), " control edges\n");
+    if (report_.num_constants > 0) {
+      absl::StrAppend(&out_, "  ", CountText(report_.num_constants), " constants hold ",
+                      BytesText(report_.constant_bytes), "\n");
+    }
+    if (!report_.variables.empty()) {
+      absl::StrAppend(&out_, "  ", CountText(static_cast<int64_t>(report_.variables.size())), " variables hold ",
+                      BytesText(report_.variable_bytes), "\n");
+    }
+    absl::StrAppend(&out_, "  written by graph version ", report_.versions.producer,
+                    report_.tensorflow_version.empty() ? "" : " (TensorFlow " + report_.tensorflow_version + ")",
+                    ", for readers from ", report_.versions.min_consumer, "\n");
+    if (!report_.tags.empty()) absl::StrAppend(&out_, "  tags ", absl::StrJoin(report_.tags, ", "));
+    if (report_.tag_sets.size() > 1) {
+      absl::StrAppend(&out_, "; the file has ", report_.tag_sets.size(), " graphs: ",
+                      absl::StrJoin(report_.tag_sets, ", ", [](std::string* out, const auto& tags) {
+                        absl::StrAppend(out, "{", absl::StrJoin(tags, ","), "}");
+                      }));
+    }
+    if (!report_.tags.empty()) absl::StrAppend(&out_, "\n");
+  }
+
+  void Tensors(absl::string_view title, const std::vector<TensorFact>& tensors) {
+    if (tensors.empty()) return;
+    Heading(title, static_cast<int64_t>(tensors.size()));
+    Table table;
+    for (size_t i = 0; i < Shown(tensors.size()); ++i) {
+      table.Add({tensors[i].name, TensorText(tensors[i].dtype, tensors[i].shape), tensors[i].op});
+    }
+    out_ += table.Render("  ");
+    More(tensors.size());
+  }
+
+  void Counts(absl::string_view title, const std::vector<NamedCount>& counts, absl::string_view word) {
+    if (counts.empty()) return;
+    Heading(title, static_cast<int64_t>(counts.size()));
+    Table table;
+    for (size_t i = 0; i < Shown(counts.size()); ++i) {
+      table.Add({counts[i].name, absl::StrCat(word, word.empty() ? "" : " ", CountText(counts[i].count))});
+    }
+    out_ += table.Render("  ");
+    More(counts.size());
+  }
+
+  void Signatures() {
+    if (report_.signatures.empty()) return;
+    Heading("Signatures", static_cast<int64_t>(report_.signatures.size()));
+    for (const ModelSignature& signature : report_.signatures) {
+      absl::StrAppend(&out_, "  ", paint_.Cyan(PrintableName(signature.key)),
+                      signature.method_name.empty() ? "" : "  " + PrintableName(signature.method_name), "\n");
+      Table table;
+      const auto add = [&table](absl::string_view role, const SignatureTensor& tensor) {
+        const std::string where = tensor.components.empty() ? tensor.name : absl::StrJoin(tensor.components, ", ");
+        table.Add({std::string(role), PrintableName(tensor.key), TensorText(tensor.dtype, tensor.shape),
+                   PrintableName(where)});
+      };
+      for (const SignatureTensor& tensor : signature.inputs) add("in", tensor);
+      for (const SignatureTensor& tensor : signature.outputs) add("out", tensor);
+      out_ += table.Render("    ");
+    }
+  }
+
+  static std::string ArgsText(const std::vector<std::pair<std::string, std::string>>& args) {
+    constexpr size_t kMaxArgs = 6;
+    std::vector<std::string> parts;
+    for (size_t i = 0; i < std::min(args.size(), kMaxArgs); ++i) {
+      parts.push_back(absl::StrCat(args[i].first, ": ", args[i].second));
+    }
+    if (args.size() > kMaxArgs) parts.push_back(absl::StrCat("… ", args.size() - kMaxArgs, " more"));
+    return absl::StrCat("(", absl::StrJoin(parts, ", "), ")");
+  }
+
+  void Functions() {
+    if (report_.functions.empty()) return;
+    Heading("Functions", static_cast<int64_t>(report_.functions.size()));
+    Table table;
+    for (size_t i = 0; i < Shown(report_.functions.size()); ++i) {
+      const FunctionFact& function = report_.functions[i];
+      const std::string gradient = function.gradient.empty() ? "" : absl::StrCat("  gradient ", function.gradient);
+      table.Add({function.name, absl::StrCat(CountText(function.num_nodes), function.num_nodes == 1 ? " node" : " nodes"),
+                 absl::StrCat(ArgsText(function.args), " -> ", ArgsText(function.results), gradient)});
+    }
+    table.AlignRight(1);
+    out_ += table.Render("  ");
+    More(report_.functions.size());
+  }
+
+  void Frames() {
+    if (report_.frames.empty()) return;
+    Heading("Loop frames", static_cast<int64_t>(report_.frames.size()));
+    Table table;
+    for (size_t i = 0; i < Shown(report_.frames.size()); ++i) {
+      const FrameFact& frame = report_.frames[i];
+      table.Add({frame.name, absl::StrCat(CountText(frame.num_nodes), " nodes"),
+                 absl::StrCat(frame.num_loop_variables, " loop variables, ", frame.num_constants, " constant, ",
+                              frame.parallel_iterations, " parallel iterations",
+                              frame.parent.empty() ? "" : absl::StrCat(", inside ", frame.parent))});
+    }
+    out_ += table.Render("  ");
+    More(report_.frames.size());
+  }
+
+  void Variables() {
+    if (report_.variables.empty()) return;
+    Heading("Variables", static_cast<int64_t>(report_.variables.size()));
+    Table table;
+    for (size_t i = 0; i < Shown(report_.variables.size()); ++i) {
+      const VariableFact& variable = report_.variables[i];
+      table.Add({variable.name, TensorText(variable.dtype, variable.shape),
+                 variable.bytes < 0 ? "?" : BytesText(variable.bytes), variable.is_resource ? "resource" : "ref"});
+    }
+    table.AlignRight(2);
+    out_ += table.Render("  ");
+    More(report_.variables.size());
+  }
+
+  // As many as fit in a line, most frequent first.
+  void Ops(absl::string_view title, const std::vector<NamedCount>& ops) {
+    if (ops.empty()) return;
+    constexpr size_t kLine = 100;
+    Heading(title, static_cast<int64_t>(ops.size()));
+    std::string line = " ";
+    size_t used = 1;  // Characters of the line, colours not counted.
+    const size_t shown = std::min(ops.size(), static_cast<size_t>(options_.max_rows) * 3);
+    for (size_t i = 0; i < shown; ++i) {
+      const std::string count = CountText(ops[i].count);
+      const size_t width = ops[i].name.size() + count.size() + 3;
+      if (used + width > kLine) {
+        absl::StrAppend(&out_, line, "\n");
+        line = " ";
+        used = 1;
+      }
+      absl::StrAppend(&line, " ", ops[i].name, " ", paint_.Dim(count), i + 1 < shown ? "," : "");
+      used += width;
+    }
+    absl::StrAppend(&out_, line, "\n");
+    if (shown < ops.size()) absl::StrAppend(&out_, paint_.Dim(absl::StrCat("  … and ", ops.size() - shown, " more (--all)")), "\n");
+  }
+
+  void Constants() {
+    if (report_.constant_bytes < 1024) return;
+    Heading("Largest constants", static_cast<int64_t>(report_.largest_constants.size()));
+    Table table;
+    for (const ConstantFact& constant : report_.largest_constants) {
+      table.Add({constant.name, TensorText(constant.dtype, constant.shape), BytesText(constant.bytes)});
+    }
+    out_ += table.Render("  ");
+  }
+
+  void Scopes() {
+    if (report_.scopes.size() < 2) return;
+    Heading("Name scopes", static_cast<int64_t>(report_.scopes.size()) - 1);
+    Table table;
+    std::vector<std::pair<int32_t, int>> todo = {{0, 0}};  // Scope and depth; last in, first out.
+    size_t total = 0;
+    while (!todo.empty()) {
+      const auto [index, depth] = todo.back();
+      todo.pop_back();
+      const NameScope& scope = report_.scopes[static_cast<size_t>(index)];
+      if (depth > options_.scope_depth) continue;
+      if (depth > 0) ++total;
+      if (depth > 0 && total <= static_cast<size_t>(options_.max_rows)) {
+        const std::string indent(static_cast<size_t>(depth - 1) * 2, ' ');
+        table.Add({absl::StrCat(indent, scope.name, "/"),
+                   absl::StrCat(CountText(scope.num_nodes), scope.num_nodes == 1 ? " node " : " nodes"),
+                   scope.constant_bytes > 0 ? BytesText(scope.constant_bytes) : ""});
+      }
+      for (auto child = scope.scopes.rbegin(); child != scope.scopes.rend(); ++child) todo.emplace_back(*child, depth + 1);
+    }
+    table.AlignRight(1);
+    out_ += table.Render("  ");
+    More(total);
+  }
+
+  void Devices() {
+    const bool none_asked = report_.devices.size() == 1 && report_.devices[0].name.empty();
+    if (report_.devices.empty() || none_asked) return;
+    Heading("Devices asked for", static_cast<int64_t>(report_.devices.size()));
+    Table table;
+    for (size_t i = 0; i < Shown(report_.devices.size()); ++i) {
+      const NamedCount& device = report_.devices[i];
+      table.Add({device.name.empty() ? "(any)" : PrintableName(device.name), absl::StrCat(CountText(device.count), " nodes")});
+    }
+    out_ += table.Render("  ");
+    More(report_.devices.size());
+  }
+
+  // What a MetaGraphDef adds.
+  void Extras() {
+    if (!report_.init_ops.empty()) absl::StrAppend(&out_, "\n", paint_.Bold("Init op"), "  ", report_.init_ops[0], "\n");
+    if (!report_.assets.empty()) {
+      Heading("Assets", static_cast<int64_t>(report_.assets.size()));
+      Table table;
+      for (const ModelAsset& asset : report_.assets) table.Add({PrintableName(asset.filename), asset.tensor});
+      out_ += table.Render("  ");
+    }
+    if (!report_.collections.empty()) {
+      Heading("Collections", static_cast<int64_t>(report_.collections.size()));
+      Table table;
+      for (const ModelCollection& collection : report_.collections) {
+        table.Add({PrintableName(collection.key), CountText(collection.count)});
+      }
+      table.AlignRight(1);
+      out_ += table.Render("  ");
+    }
+  }
+
+  const ModelReport& report_;
+  const ReportTextOptions& options_;
+  const Paint& paint_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string RenderReportText(const ModelReport& report, const ReportTextOptions& options, const Paint& paint) {
+  return TextRenderer(report, options, paint).Render();
+}
+
+}  // namespace sluice

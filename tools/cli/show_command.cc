@@ -1,0 +1,102 @@
+#include "tools/cli/show_command.h"
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "graph/base/file.h"
+#include "graph/base/status_macros.h"
+#include "tools/cli/draw/html_drawing.h"
+#include "tools/cli/draw/svg_drawing.h"
+#include "tools/cli/model_argument.h"
+#include "tools/cli/report/model_report.h"
+#include "tools/cli/report/report_json.h"
+#include "tools/cli/report/report_text.h"
+
+namespace sluice {
+namespace {
+
+class ShowCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    model_.Declare(app);
+    app.add_flag("--json", json_, "one JSON document with everything")->group("Output");
+    app.add_option("--depth", depth_, "levels of name scopes to list")
+        ->check(CLI::Range(0, 64))
+        ->option_text("N [2]")
+        ->group("Output");
+    app.add_flag("--all", all_, "list everything instead of the first 20 of each")->group("Output");
+    app.add_option("--svg", svg_, "also draw the graph into an SVG file")->option_text("FILE")->group("Drawing");
+    app.add_option("--html", html_, "also draw it into an HTML page: open and close scopes, search, details")
+        ->option_text("FILE")
+        ->group("Drawing");
+    app.add_option("--boxes", boxes_, "about how many boxes the drawing shows at first")
+        ->check(CLI::Range(1, 2000))
+        ->option_text("N [120]")
+        ->group("Drawing");
+  }
+
+  int Run(Console& console) override {
+    const absl::StatusOr<LoadedGraph> model = model_.Load(console, model_.Options());
+    if (!model.ok()) {
+      console.Problem(model.status());
+      return kExitFailed;
+    }
+    const ModelReport report = ReportModel(*model);
+    if (json_) {
+      console.Write(RenderReportJson(report));
+    } else {
+      ReportTextOptions options;
+      options.scope_depth = depth_;
+      if (all_) options.max_rows = 1'000'000'000;
+      console.Write(RenderReportText(report, options, console.out()));
+    }
+    if (const absl::Status drawn = Draw(console, *model); !drawn.ok()) {
+      console.Problem(drawn);
+      return kExitFailed;
+    }
+    return kExitOk;
+  }
+
+ private:
+  absl::Status Draw(Console& console, const LoadedGraph& model) const {
+    const auto output_text = [&model](NodeId id) -> std::string {
+      if (model.graph.num_outputs(id) == 0) return "";
+      const PartialShape shape = OutputShape(model, {id, 0});
+      const std::string dtype = DTypeName(model.graph.output_type(id, 0));
+      return shape.has_rank() ? absl::StrCat(dtype, " ", shape.ToString()) : dtype;
+    };
+    const size_t slash = model.source.find_last_of('/', model.source.size() - 2);
+    const std::string title = model.source == "-" ? "standard input" : model.source.substr(slash + 1);
+    if (!svg_.empty()) {
+      console.Progress("drawing …");
+      SvgOptions options;
+      options.title = title;
+      options.box_budget = boxes_;
+      SLUICE_RETURN_IF_ERROR(WriteFile(svg_, DrawSvg(model.graph, options, output_text)));
+      console.Note(absl::StrCat("wrote ", svg_));
+    }
+    if (!html_.empty()) {
+      console.Progress("drawing …");
+      HtmlOptions options;
+      options.title = title;
+      options.box_budget = boxes_;
+      SLUICE_RETURN_IF_ERROR(WriteFile(html_, DrawHtml(model.graph, options, output_text)));
+      console.Note(absl::StrCat("wrote ", html_));
+    }
+    return absl::OkStatus();
+  }
+
+  ModelArgument model_;
+  bool json_ = false;
+  bool all_ = false;
+  int depth_ = 2;
+  int boxes_ = 120;
+  std::string svg_, html_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeShowCommand() { return std::make_unique<ShowCommand>(); }
+
+}  // namespace sluice
