@@ -207,10 +207,10 @@ TEST_F(InlinerTest, LimitsStopIt) {
   EXPECT_THAT(InlineFunctionCalls(copy, options), IsError(ErrorCode::kLimitCallDepth, "four/x2"));
 }
 
-TEST_F(InlinerTest, AChainOfTwentyThousandCallsIsLinear) {
+TEST_F(InlinerTest, ALongChainOfCallsIsInlinedInOneWalk) {
   Negate().AddTo(graph());
   Output at = X();
-  constexpr int kCalls = 20'000;
+  constexpr int kCalls = 5'000;
   for (int i = 0; i < kCalls; ++i) at = b_.Op("Negate", absl::StrCat("c", i), {at});
   b_.Op("Relu", "after", {at});
   EXPECT_EQ(Inline().calls, kCalls);
