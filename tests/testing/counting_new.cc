@@ -6,6 +6,25 @@
 #include <cstdlib>
 #include <new>
 
+// The sanitizers have an operator new of their own and find leaks themselves.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SLUICE_HAS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SLUICE_HAS_SANITIZER 1
+#endif
+#endif
+
+#ifdef SLUICE_HAS_SANITIZER
+
+namespace sluice {
+int64_t LiveNewBytes() { return 0; }
+int64_t PeakNewBytes() { return 0; }
+void ResetPeakNewBytes() {}
+}  // namespace sluice
+
+#else
+
 namespace sluice {
 namespace {
 
@@ -52,3 +71,5 @@ void operator delete(void* memory, std::align_val_t) noexcept { sluice::Return(m
 void operator delete[](void* memory, std::align_val_t) noexcept { sluice::Return(memory); }
 void operator delete(void* memory, size_t, std::align_val_t) noexcept { sluice::Return(memory); }
 void operator delete[](void* memory, size_t, std::align_val_t) noexcept { sluice::Return(memory); }
+
+#endif  // SLUICE_HAS_SANITIZER
