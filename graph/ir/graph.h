@@ -90,14 +90,14 @@ class Graph {
   DType input_type(NodeId id, int32_t i) const { return signature(id).inputs[static_cast<size_t>(i)]; }
   DType output_type(NodeId id, int32_t i) const { return signature(id).outputs[static_cast<size_t>(i)]; }
   int32_t num_outputs(NodeId id) const { return static_cast<int32_t>(signature(id).outputs.size()); }
-  absl::Span<const Output> inputs(NodeId id) const { return {&inputs_[rec(id).first_input], rec(id).num_inputs}; }
+  absl::Span<const Output> inputs(NodeId id) const { return {inputs_.data() + rec(id).first_input, rec(id).num_inputs}; }
   // Control predecessors (index kControlIndex), without repetitions.
   absl::Span<const Output> controls(NodeId id) const {
-    return {&inputs_[rec(id).first_input] + rec(id).num_inputs, rec(id).num_controls};
+    return {inputs_.data() + rec(id).first_input + rec(id).num_inputs, rec(id).num_controls};
   }
   // Data inputs, then control inputs.
   absl::Span<const Output> all_inputs(NodeId id) const {
-    return {&inputs_[rec(id).first_input], rec(id).num_inputs + rec(id).num_controls};
+    return {inputs_.data() + rec(id).first_input, rec(id).num_inputs + rec(id).num_controls};
   }
   absl::string_view device(NodeId id) const { return devices_[rec(id).device]; }
   bool Is(NodeId id, absl::string_view op) const { return op_name(id) == op; }
