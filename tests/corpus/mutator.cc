@@ -25,7 +25,14 @@ bool IsMessage(absl::string_view bytes) {
 
 }  // namespace
 
-Mutator::Mutator(absl::string_view bytes) : bytes_(bytes) { FindFields(); }
+Mutator::Mutator(absl::string_view bytes) : bytes_(bytes) {
+  const bool is_message = IsMessage(bytes_);
+  if (is_message) FindFields();
+  // Other formats: any piece may be a field.
+  for (size_t at = 0; fields_.empty() || (at < bytes_.size() && !is_message); ++at) {
+    fields_.push_back({at, std::min(at + 1, bytes_.size()), std::min(at + 8, bytes_.size())});
+  }
+}
 
 void Mutator::FindFields() {
   std::vector<std::pair<WireReader, int>> open = {{WireReader(bytes_), 0}};

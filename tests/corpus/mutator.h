@@ -11,9 +11,9 @@
 
 namespace sluice {
 
-// Damages protobuf bytes at random, mostly where it hurts: at tags, lengths and short texts rather than in weights.
-// The same seed damages the same bytes in the same way on every machine.
-// Ownership: copies the bytes. Not thread-safe.
+// Damages bytes (of protobuf messages, but others too) at random, mostly where it hurts: at tags, lengths and short
+// texts rather than in weights. The same seed damages the same bytes in the same way on every machine. Ownership:
+// copies the bytes. Not thread-safe.
 class Mutator {
  public:
   explicit Mutator(absl::string_view bytes);

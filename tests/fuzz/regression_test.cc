@@ -1,6 +1,7 @@
 // Runs a fuzz target over the kept corpus: every file as it is, cut, and damaged at random with printed seeds.
-// A broken promise ends the process and so fails the test; the last input is in fuzz_input.bin.
+// A broken promise ends the process and so fails the test; the last input is fuzz_input.bin among the test's outputs.
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -34,7 +35,7 @@ std::string ReadBytes(const std::filesystem::path& path) {
 }
 
 void RunOn(const std::string& bytes) {
-  const std::string kept = std::string(std::getenv("TEST_TMPDIR")) + "/fuzz_input.bin";
+  const std::string kept = std::string(std::getenv("TEST_UNDECLARED_OUTPUTS_DIR")) + "/fuzz_input.bin";
   std::ofstream(kept, std::ios::binary) << bytes;
   EXPECT_EQ(LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()), 0);
 }
