@@ -12,6 +12,7 @@
 namespace sluice {
 namespace {
 
+// `sluice check`: what is wrong with a model and what it lacks. Lives for one run, on one thread.
 class CheckCommand : public Command {
  public:
   void Declare(CLI::App& app) override {

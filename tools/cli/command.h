@@ -5,7 +5,7 @@
 
 #include "CLI/App.hpp"
 #include "absl/strings/string_view.h"
-#include "tools/cli/console.h"
+#include "tools/cli/console/console.h"
 
 namespace sluice {
 

@@ -24,6 +24,7 @@ class NoKernels : public AllowAllCatalog {
   bool HasKernel(const Graph&, NodeId, absl::string_view) const override { return false; }
 };
 
+// `sluice conform`: runs cases on `--jobs` threads and reports in their order. Lives for one run.
 class ConformCommand : public Command {
  public:
   void Declare(CLI::App& app) override {

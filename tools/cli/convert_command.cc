@@ -15,7 +15,7 @@
 #include "graph/passes/prune.h"
 #include "graph/placement/reachable_functions.h"
 #include "tools/cli/model_argument.h"
-#include "tools/cli/number_text.h"
+#include "tools/cli/console/number_text.h"
 
 namespace sluice {
 namespace {
@@ -40,6 +40,7 @@ int64_t StripDefaults(Graph* graph) {
   return stripped;
 }
 
+// `sluice convert`: one model in, one file out. Lives for one run, on one thread.
 class ConvertCommand : public Command {
  public:
   void Declare(CLI::App& app) override {

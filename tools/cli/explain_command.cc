@@ -65,6 +65,7 @@ std::vector<std::string> NearCodes(int32_t code) {
   return near;
 }
 
+// `sluice explain`: rows of the table of error codes. Lives for one run, on one thread.
 class ExplainCommand : public Command {
  public:
   void Declare(CLI::App& app) override {

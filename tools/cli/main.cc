@@ -16,7 +16,7 @@
 #include "graph/base/error.h"
 #include "graph/base/nearest_names.h"
 #include "tools/cli/command_table.h"
-#include "tools/cli/console.h"
+#include "tools/cli/console/console.h"
 #include "tools/cli/version.h"
 
 namespace sluice {

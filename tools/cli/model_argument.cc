@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "tools/cli/number_text.h"
+#include "tools/cli/console/number_text.h"
 
 namespace sluice {
 namespace {

@@ -6,7 +6,7 @@
 #include "CLI/App.hpp"
 #include "absl/status/statusor.h"
 #include "graph/load/load_graph.h"
-#include "tools/cli/console.h"
+#include "tools/cli/console/console.h"
 
 namespace sluice {
 

@@ -16,6 +16,7 @@
 namespace sluice {
 namespace {
 
+// `sluice show`: what is in a model, as text, JSON or a drawing. Lives for one run, on one thread.
 class ShowCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -30,9 +31,9 @@ class ShowCommand : public Command {
     app.add_option("--html", html_, "also draw it into an HTML page: open and close scopes, search, details")
         ->option_text("FILE")
         ->group("Drawing");
-    app.add_option("--boxes", boxes_, "about how many boxes the drawing shows at first")
+    app.add_option("--boxes", boxes_, "about how many boxes are seen, for the page at first")
         ->check(CLI::Range(1, 2000))
-        ->option_text("N [120]")
+        ->option_text("N [120, page 40]")
         ->group("Drawing");
   }
 
@@ -72,7 +73,7 @@ class ShowCommand : public Command {
       console.Progress("drawing …");
       SvgOptions options;
       options.title = title;
-      options.box_budget = boxes_;
+      if (boxes_ > 0) options.box_budget = boxes_;
       SLUICE_RETURN_IF_ERROR(WriteFile(svg_, DrawSvg(model.graph, options, output_text)));
       console.Note(absl::StrCat("wrote ", svg_));
     }
@@ -80,7 +81,7 @@ class ShowCommand : public Command {
       console.Progress("drawing …");
       HtmlOptions options;
       options.title = title;
-      options.box_budget = boxes_;
+      if (boxes_ > 0) options.box_budget = boxes_;
       SLUICE_RETURN_IF_ERROR(WriteFile(html_, DrawHtml(model.graph, options, output_text)));
       console.Note(absl::StrCat("wrote ", html_));
     }
@@ -91,7 +92,7 @@ class ShowCommand : public Command {
   bool json_ = false;
   bool all_ = false;
   int depth_ = 2;
-  int boxes_ = 120;
+  int boxes_ = 0;  // The drawing's own default.
   std::string svg_, html_;
 };
 

@@ -37,6 +37,7 @@ std::string BuildMode() {
   return mode;
 }
 
+// `sluice version`: which build this is. Lives for one run, on one thread.
 class VersionCommand : public Command {
  public:
   void Declare(CLI::App& app) override { app.add_flag("--json", json_, "one JSON document")->group("Output"); }

@@ -11,7 +11,7 @@
 #include "graph/base/error.h"
 #include "nlohmann/json.hpp"
 #include "tools/cli/check/check_report.h"
-#include "tools/cli/number_text.h"
+#include "tools/cli/console/number_text.h"
 
 namespace sluice {
 namespace {

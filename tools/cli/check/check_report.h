@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "graph/load/load_graph.h"
 #include "graph/placement/kernel_catalog.h"
-#include "tools/cli/console.h"
+#include "tools/cli/console/console.h"
 
 namespace sluice {
 

@@ -1,5 +1,5 @@
 #include "tools/cli/draw/box_look.h"
-#include "tools/cli/number_text.h"
+#include "tools/cli/console/number_text.h"
 
 #include <algorithm>
 

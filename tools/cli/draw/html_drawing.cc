@@ -12,7 +12,7 @@
 #include "tools/cli/draw/scene.h"
 #include "tools/cli/draw/viewer_css.h"
 #include "tools/cli/draw/viewer_js.h"
-#include "tools/cli/number_text.h"
+#include "tools/cli/console/number_text.h"
 
 namespace sluice {
 namespace {

@@ -10,7 +10,7 @@ namespace sluice {
 
 struct HtmlOptions {
   std::string title;                // The file's name.
-  int box_budget = 80;              // Scopes are open at first as long as about this many boxes are seen.
+  int box_budget = 40;              // Scopes are open at first as long as about this many boxes are seen.
   size_t max_attr_chars = 160;      // Attr values are cut beyond this.
 };
 

@@ -41,6 +41,8 @@ struct Inside {
   absl::flat_hash_map<int32_t, double> top_port, bottom_port;  // By child: x.
 };
 
+// Lays open boxes out from the inside to the outside and gathers the shapes to draw. Borrows the tree; lives for one
+// drawing, on one thread.
 class SceneBuilder {
  public:
   SceneBuilder(const BoxTree& tree, const std::vector<bool>& open,

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tools/cli/draw/scene.h"
-#include "tools/cli/number_text.h"
+#include "tools/cli/console/number_text.h"
 
 namespace sluice {
 namespace {

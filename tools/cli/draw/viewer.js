@@ -24,6 +24,9 @@ function pathOf(b) {
   return parts.reverse().join('/');
 }
 
+// What to call a box that is pointed at; bundles have no path of their own.
+const nameOf = b => B.kind[b] === BUNDLE ? B.label[b] : pathOf(b);
+
 // --- Coordinates: the steps of item_placement.cc ---
 function placeItems(scope, sizes) {
   const layers = scope.layers, n = scope.items.length;
@@ -229,13 +232,13 @@ function boxHtml(s) {
     if (s.b === 0) return '';
     const label = esc(cut(B.label[s.b], Math.max(4, Math.floor((s.w - 40) / (11 * CHAR)))));
     return `<g${cls}><rect class="open" ${rect} rx="8"/><rect class="bar" data-b="${s.b}" x="${f(s.x)}" y="${f(s.y)}"` +
-      ` width="${f(s.w)}" height="22"><title>close ${esc(pathOf(s.b))}</title></rect>` +
+      ` width="${f(s.w)}" height="22"><title>close ${esc(nameOf(s.b))}</title></rect>` +
       `<text class="o" x="${f(s.x + 9)}" y="${f(s.y + 17)}">− ${label}</text></g>`;
   }
   const look = lookOf(s.b), cx = f(s.x + s.w / 2 + 2), node = isNode(s.b);
   let html = `<g${cls}>`;
   if (!node) html += `<rect class="closed" x="${f(s.x + 3)}" y="${f(s.y + 3)}" width="${f(s.w)}" height="${f(s.h)}" rx="6"/>`;
-  html += `<rect class="${node ? 'node' : 'closed'}" data-b="${s.b}" ${rect} rx="6"><title>${esc(pathOf(s.b))}</title></rect>`;
+  html += `<rect class="${node ? 'node' : 'closed'}" data-b="${s.b}" ${rect} rx="6"><title>${esc(nameOf(s.b))}</title></rect>`;
   if (node) {
     const color = DATA.families[DATA.familyOfOp[B.op[s.b]]][1];
     html += `<rect fill="${color}" x="${f(s.x + 3)}" y="${f(s.y + 5)}" width="4" height="${f(s.h - 10)}" rx="2"/>`;
@@ -257,9 +260,10 @@ function render() {
     all.filter(s => !s.open).map(boxHtml).join('');
 }
 function applyView() { $('scene').setAttribute('transform', `translate(${view.x},${view.y}) scale(${view.k})`); }
-function fit() {
+// Shows the whole drawing, but not smaller than `smallest`: then its upper part.
+function fit(smallest) {
   const r = $('canvas').getBoundingClientRect();
-  view.k = Math.min(1.4, (r.width - 40) / sceneSize.w, (r.height - 40) / sceneSize.h);
+  view.k = Math.max(smallest, Math.min(1.4, (r.width - 40) / sceneSize.w, (r.height - 40) / sceneSize.h));
   view.x = (r.width - sceneSize.w * view.k) / 2;
   view.y = Math.max(20, (r.height - sceneSize.h * view.k) / 2);
   applyView();
@@ -303,7 +307,7 @@ function pick(b) {
 const linkTo = b => `<a data-go="${b}">${esc(pathOf(b))}</a>`;
 function showDetails(b) {
   if (b < 0) { $('details').innerHTML = HINT; return; }
-  let html = `<h2>${esc(pathOf(b))}</h2>`;
+  let html = `<h2>${esc(nameOf(b))}</h2>`;
   if (!isNode(b)) {
     $('details').innerHTML = html + `<div class="dim">${grouped(B.count[b])} nodes</div>`;
     return;
@@ -377,14 +381,14 @@ $('search').addEventListener('keydown', e => {
 document.addEventListener('keydown', e => {
   if (e.target === $('search')) return;
   if (e.key === '/') { e.preventDefault(); $('search').focus(); }
-  if (e.key === 'f') fit();
+  if (e.key === 'f') fit(0);
 });
-$('fit').addEventListener('click', fit);
-$('close').addEventListener('click', () => { open.clear(); DATA.open.forEach(b => open.add(b)); picked = -1; render(); fit(); showDetails(-1); });
+$('fit').addEventListener('click', () => fit(0));
+$('close').addEventListener('click', () => { open.clear(); DATA.open.forEach(b => open.add(b)); picked = -1; render(); fit(0.6); showDetails(-1); });
 DATA.open.forEach(b => open.add(b));
 $('legend').innerHTML = DATA.families.map(([name, color]) => `<span><i style="background:${color}"></i>${name}</span>`).join('');
 render();
-fit();
+fit(0.6);
 showDetails(-1);
 const start = decodeURIComponent(location.hash.slice(1));
 if (start) { const b = B.label.findIndex((_, i) => pathOf(i) === start); if (b > 0) reveal(b); }

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tools/cli/console.h"
+#include "tools/cli/console/console.h"
 #include "tools/cli/report/model_report.h"
 
 namespace sluice {

@@ -48,6 +48,13 @@ TEST(AssignLayersTest, TheEdgeThatClosesACycleLeadsUp) {
   EXPECT_LT(LayerOf(layering, 1), LayerOf(layering, 2));
 }
 
+TEST(AssignLayersTest, AnEdgeMarkedBackIsTheOneTurnedRound) {
+  const std::vector<LayoutEdge> edges = {{2, 1}, {1, 0}, {0, 2, true}};
+  const Layering layering = AssignLayers(Free(3), edges);
+  EXPECT_TRUE(layering.routes[2].reversed);
+  EXPECT_LT(LayerOf(layering, 2), LayerOf(layering, 0));
+}
+
 TEST(AssignLayersTest, PortsStandOnTheBorders) {
   const std::vector<LayerPin> pins = {LayerPin::kFree, LayerPin::kFree, LayerPin::kTop, LayerPin::kBottom};
   const Layering layering = AssignLayers(pins, {{2, 1}, {0, 1}, {0, 3}});

@@ -1,5 +1,5 @@
-#ifndef SLUICE_TOOLS_CLI_CONSOLE_H_
-#define SLUICE_TOOLS_CLI_CONSOLE_H_
+#ifndef SLUICE_TOOLS_CLI_CONSOLE_CONSOLE_H_
+#define SLUICE_TOOLS_CLI_CONSOLE_CONSOLE_H_
 
 #include <string>
 
@@ -91,4 +91,4 @@ int WriteFully(int fd, absl::string_view text);
 
 }  // namespace sluice
 
-#endif  // SLUICE_TOOLS_CLI_CONSOLE_H_
+#endif  // SLUICE_TOOLS_CLI_CONSOLE_CONSOLE_H_

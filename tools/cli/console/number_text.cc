@@ -1,4 +1,4 @@
-#include "tools/cli/number_text.h"
+#include "tools/cli/console/number_text.h"
 
 #include <cstddef>
 

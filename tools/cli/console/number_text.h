@@ -1,5 +1,5 @@
-#ifndef SLUICE_TOOLS_CLI_NUMBER_TEXT_H_
-#define SLUICE_TOOLS_CLI_NUMBER_TEXT_H_
+#ifndef SLUICE_TOOLS_CLI_CONSOLE_NUMBER_TEXT_H_
+#define SLUICE_TOOLS_CLI_CONSOLE_NUMBER_TEXT_H_
 
 #include <cstdint>
 #include <string>
@@ -14,4 +14,4 @@ std::string BytesText(int64_t bytes);
 
 }  // namespace sluice
 
-#endif  // SLUICE_TOOLS_CLI_NUMBER_TEXT_H_
+#endif  // SLUICE_TOOLS_CLI_CONSOLE_NUMBER_TEXT_H_

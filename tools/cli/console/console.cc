@@ -1,4 +1,4 @@
-#include "tools/cli/console.h"
+#include "tools/cli/console/console.h"
 
 #include <poll.h>
 #include <unistd.h>
