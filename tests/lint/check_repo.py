@@ -61,13 +61,14 @@ def is_text(tree, path):
 
 
 def check_targets(tree):
-    """Every source belongs to a target of its directory: its name, or its stem, stands in the BUILD file."""
+    """Every source belongs to a target of its directory: its name, or its stem, stands in the BUILD file or a macro."""
     for path in tree.select(".cc", ".cu", ".h", ".proto"):
         folder, name = os.path.split(path)
         while folder and f"{folder}/BUILD.bazel" not in tree.files:
             folder, parent = os.path.split(folder)
             name = f"{parent}/{name}"
-        build = tree.read(f"{folder}/BUILD.bazel") if folder else ""
+        macros = [other for other in tree.select(".bzl", under=folder + "/") if os.path.dirname(other) == folder]
+        build = "".join(tree.read(other) for other in [f"{folder}/BUILD.bazel", *macros]) if folder else ""
         if f'"{name}"' not in build and f'"{os.path.splitext(name)[0]}"' not in build:
             yield f"{path}:1: belongs to no target"
 
