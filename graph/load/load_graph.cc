@@ -124,13 +124,13 @@ absl::StatusOr<LoadedGraph> Load(absl::string_view bytes, std::shared_ptr<const 
   source.bytes = found.graph_def;
   source.owner = found.owner;
   source.name = name;
-  source.node_places = std::move(found.node_places);
+  source.node_places = found.places.nodes;
   ImportOptions import;
   import.limits = options.limits;
   import.ops = options.ops != nullptr ? options.ops : NewOpRegistry();
   import.allow_internal_ops = options.allow_internal_ops;
   absl::StatusOr<Graph> graph = ImportGraph(std::move(source), import);
-  if (!graph.ok()) return CountFromFileStart(graph.status(), found.base_offset);
+  if (!graph.ok()) return PlaceInFile(graph.status(), found.places);
   LoadedGraph model;
   model.graph = *std::move(graph);
   model.format = format;
@@ -138,15 +138,20 @@ absl::StatusOr<LoadedGraph> Load(absl::string_view bytes, std::shared_ptr<const 
   model.source_bytes = static_cast<int64_t>(bytes.size());
   model.meta = std::move(found.meta);
   model.tag_sets = std::move(found.tag_sets);
+  model.places = std::move(found.places);
   model.control_flow.frames.resize(1);
   if (const absl::Status checked = CheckGraph(options, &model); !checked.ok()) {
-    return CountFromFileStart(checked, found.base_offset);
+    return PlaceInFile(checked, model.places);
   }
   AddWarnings(bytes, &model);
   return model;
 }
 
 }  // namespace
+
+absl::Status LoadedGraph::Locate(NodeId id, const absl::Status& status) const {
+  return WithFile(PlaceInFile(graph.Locate(id, status), places), source);
+}
 
 absl::StatusOr<LoadedGraph> LoadGraphBytes(absl::string_view bytes, std::shared_ptr<const void> owner,
                                            const std::string& name, const LoadOptions& options) {

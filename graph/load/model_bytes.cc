@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -95,12 +97,12 @@ absl::Status TakeMetaGraph(absl::string_view bytes, int64_t offset, ModelBytes* 
   SLUICE_ASSIGN_OR_RETURN(MetaGraphParts parts, ReadMetaGraph(bytes, offset));
   model->meta = std::move(parts.info);
   model->graph_def = parts.graph_def;
-  model->base_offset = parts.graph_offset;
+  model->places.base_offset = parts.graph_offset;
   if (parts.num_graph_defs > 1) {
     auto joined = std::make_shared<const std::string>(std::move(parts.joined_graph_def));
     model->graph_def = *joined;
     model->owner = std::move(joined);
-    model->base_offset = -1;
+    model->places.base_offset = -1;
   }
   return absl::OkStatus();
 }
@@ -131,8 +133,8 @@ absl::StatusOr<ModelBytes> FindGraphDef(absl::string_view bytes, std::shared_ptr
     model.graph_def = bytes;
   }
   if (IsText(format)) {
-    model.base_offset = -1;
-    if (index < node_places.size()) model.node_places = std::move(node_places[index]);
+    model.places.base_offset = -1;
+    if (index < node_places.size()) model.places.nodes = std::move(node_places[index]);
   }
   return model;
 }

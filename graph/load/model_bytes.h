@@ -1,16 +1,15 @@
 #ifndef SLUICE_GRAPH_LOAD_MODEL_BYTES_H_
 #define SLUICE_GRAPH_LOAD_MODEL_BYTES_H_
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/base/limits.h"
+#include "graph/load/error_places.h"
 #include "graph/load/format.h"
 #include "graph/load/meta_graph.h"
 
@@ -20,8 +19,7 @@ namespace sluice {
 struct ModelBytes {
   absl::string_view graph_def;
   std::shared_ptr<const void> owner;   // Of graph_def; null: the caller's bytes.
-  int64_t base_offset = 0;             // Where graph_def begins in the file; -1 when it does not stand in it (text).
-  std::vector<std::pair<int32_t, int32_t>> node_places;  // For text.
+  FilePlaces places;
   MetaGraphInfo meta;
   std::vector<std::vector<std::string>> tag_sets;  // Of all graphs of a SavedModel.
 };

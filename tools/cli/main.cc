@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "graph/base/error.h"
 #include "graph/base/nearest_names.h"
@@ -48,7 +49,8 @@ int UnknownCommand(Console& console, absl::string_view name) {
   std::vector<absl::string_view> names;
   for (const CommandRow& row : AllCommands()) names.push_back(row.name);
   const std::vector<std::string> near = NearestNames(name, names, 1);
-  const std::string hint = near.empty() ? "" : absl::StrCat(" (did you mean '", near[0], "'?)");
+  const std::string hint = near.empty() ? absl::StrCat("; there are ", absl::StrJoin(names, ", "))
+                                        : absl::StrCat("; did you mean '", near[0], "'?");
   return WrongUse(console, absl::StrCat("there is no command '", name, "'", hint), "");
 }
 

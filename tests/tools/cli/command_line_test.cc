@@ -53,7 +53,8 @@ TEST(CommandLineTest, EachCommandHasHelpWithAnExample) {
 
 TEST(CommandLineTest, WrongUseIsStatusTwoAndTheReasonOnStandardError) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> calls = {
-      {{"shwo", "x"}, "did you mean 'show'?"},
+      {{"shows", "x"}, "there is no command 'shows'; did you mean 'show'?"},
+      {{"draw", "x"}, "there are show, check, convert"},
       {{"--nope"}, "unknown option '--nope'"},
       {{"show"}, "MODEL is required"},
       {{"show", "a", "b"}, "not expected"},

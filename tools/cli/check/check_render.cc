@@ -122,7 +122,7 @@ std::string RenderCheckText(const CheckReport& report, const Paint& paint) {
     absl::StrAppend(&out, "  shapes   ",
                     problems + doubts == 0 ? paint.Green("no contradiction")
                                            : paint.Yellow(absl::StrCat(Plural(problems, "node"), " will fail if run, ",
-                                                                       Plural(doubts, "more"), " may")),
+                                                                       CountText(doubts), " more may")),
                     "\n");
   }
   absl::StrAppend(&out, "  kernels  ", KernelLine(report, paint), "\n");

@@ -98,7 +98,7 @@ CheckReport CheckModel(const std::string& source, const absl::StatusOr<LoadedGra
   report.missing_kernels = FindMissing(model->graph, catalog);
   if (!model->shapes.has_value()) return report;
   for (const ShapeProblem& problem : model->shapes->problems()) {
-    const absl::Status located = model->graph.Locate(problem.node, problem.status);
+    const absl::Status located = model->Locate(problem.node, problem.status);
     (problem.certain ? report.shape_errors : report.shape_warnings).push_back(located);
   }
   return report;
