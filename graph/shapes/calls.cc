@@ -12,10 +12,11 @@ enum class CallKind { kNone, kCall, kBranches, kLoop };
 
 CallKind KindOf(const InferenceContext& c) {
   const absl::string_view op = c.op();
+  if (c.graph().library().Contains(op)) return CallKind::kCall;
   if (op == "PartitionedCall" || op == "StatefulPartitionedCall") return CallKind::kCall;
   if (op == "If" || op == "StatelessIf" || op == "Case" || op == "StatelessCase") return CallKind::kBranches;
   if (op == "While" || op == "StatelessWhile") return CallKind::kLoop;
-  return c.graph().library().Contains(op) ? CallKind::kCall : CallKind::kNone;
+  return CallKind::kNone;
 }
 
 // The function in attr `name`, or nothing.

@@ -4,9 +4,7 @@
 
 #include "graph/base/status_macros.h"
 #include "graph/ir/topo_order.h"
-#include "graph/shapes/shape_functions.h"
 #include "graph/shapes/shape_inference.h"
-#include "graph/shapes/value_functions.h"
 
 namespace sluice {
 namespace {
@@ -46,7 +44,7 @@ void ShapeInference::Round(absl::Span<const NodeId> order, absl::Span<const Tens
   map_.values_.clear();
   map_.handles_.clear();
   map_.problems_.clear();
-  map_.value_budget_ = ShapeMap::ValueBudget(graph_);
+  map_.value_budget_ = map_.handle_budget_ = ShapeMap::ValueBudget(graph_);
   for (const NodeId id : order) Infer(id, args);
 }
 
@@ -63,14 +61,26 @@ void ShapeInference::InheritMarks(NodeId id) {
   map_.conditional_[static_cast<size_t>(id.value())] = conditional;
 }
 
+const ShapeInference::OpFunctions& ShapeInference::FunctionsOf(NodeId id) {
+  const OpSchema* op = &graph_.op(id);
+  const auto it = functions_.find(op);
+  if (it != functions_.end()) return it->second;
+  // A function of the library may have the name of an op.
+  OpFunctions& functions = functions_[op];
+  if (graph_.library().FindSchema(op->name) != op) {
+    functions = {FindShapeFunction(op->name), FindValueFunction(op->name)};
+  }
+  return functions;
+}
+
 void ShapeInference::Infer(NodeId id, absl::Span<const TensorFacts> args) {
   InferenceContext c(graph_, map_, id);
   InheritMarks(id);
   c.SetAll(PartialShape());
-  const absl::Status status = InferOp(c, args);
+  const OpFunctions functions = FunctionsOf(id);
+  const absl::Status status = InferOp(c, functions.shapes, args);
   if (status.ok()) {
-    const ValueFunction follow = FindValueFunction(c.op());
-    if (follow != nullptr) follow(c);
+    if (functions.values != nullptr) functions.values(c);
   } else {
     c.SetAll(PartialShape());
     const bool certain = !map_.IsAssumed(id) && !map_.IsConditional(id) && !fed_nodes_[static_cast<size_t>(id.value())];
@@ -79,7 +89,8 @@ void ShapeInference::Infer(NodeId id, absl::Span<const TensorFacts> args) {
   ApplyFeeds(id);
 }
 
-absl::Status ShapeInference::InferOp(InferenceContext& c, absl::Span<const TensorFacts> args) {
+absl::Status ShapeInference::InferOp(InferenceContext& c, ShapeFunction function, absl::Span<const TensorFacts> args) {
+  if (function != nullptr) return function(c);
   const absl::string_view op = c.op();
   if (IsMerge(op)) {
     InferMerge(c);
@@ -94,8 +105,6 @@ absl::Status ShapeInference::InferOp(InferenceContext& c, absl::Span<const Tenso
     if (facts.handle.has_value()) c.SetHandle(0, *facts.handle);
     return absl::OkStatus();
   }
-  const ShapeFunction function = FindShapeFunction(op);
-  if (function != nullptr) return function(c);
   if (!InferCall(c, options_, budget_)) UseHints(c);
   return absl::OkStatus();
 }

@@ -46,7 +46,8 @@ int64_t InferenceContext::dim(int i, int axis) const {
 const ShapeValue* InferenceContext::value(int i) const {
   if (i < 0 || i >= num_inputs()) return nullptr;
   const Output& source = inputs_[static_cast<size_t>(i)];
-  if (!source.is_set() || source.is_control()) return nullptr;
+  const DType type = input_type(i);
+  if (!source.is_set() || source.is_control() || (type != DType::kInt32 && type != DType::kInt64)) return nullptr;
   // Constants are read when somebody wants to know, and once.
   if (graph_.Is(source.node, "Const") && map_.values_.count(source) == 0) {
     AttrView attr;
@@ -101,8 +102,7 @@ absl::Status InferenceContext::ShapeFromValue(int i, bool minus_one_is_unknown, 
 
 void InferenceContext::Set(int i, const PartialShape& shape) {
   if (i < 0 || i >= num_outputs()) return;
-  PartialShape* slot = map_.Slot({node_, i});
-  if (slot != nullptr) *slot = shape;
+  map_.SetShape({node_, i}, shape);
 }
 
 void InferenceContext::Set(int i, const Dims& dims) { Set(i, ShapeOf(dims)); }

@@ -63,7 +63,7 @@ class InferenceContext {
   void SetAll(const PartialShape& shape);
   // States contents. Left out for types other than int32 and int64; elements that the type cannot hold are unknown.
   void SetValue(int i, ShapeValue value);
-  void SetHandle(int i, std::vector<PartialShape> shapes) { map_.handles_[Output{node_, i}] = std::move(shapes); }
+  void SetHandle(int i, std::vector<PartialShape> shapes) { map_.SetHandle({node_, i}, std::move(shapes)); }
   // Output `out` is input `in`: shape, contents and what it refers to.
   void Pass(int in, int out);
   const PartialShape& output(int i) const { return map_.shape({node_, i}); }

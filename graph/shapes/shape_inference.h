@@ -12,6 +12,8 @@
 #include "absl/status/statusor.h"
 #include "graph/shapes/inference.h"
 #include "graph/shapes/inference_context.h"
+#include "graph/shapes/shape_functions.h"
+#include "graph/shapes/value_functions.h"
 
 namespace sluice {
 
@@ -43,10 +45,17 @@ class ShapeInference {
   // Rounds before a Merge that still changes is given up. See Note [Shapes in loops].
   static constexpr int kPatience = 3;
 
+  // What is looked up once per op.
+  struct OpFunctions {
+    ShapeFunction shapes = nullptr;  // Null: none.
+    ValueFunction values = nullptr;  // Null: none.
+  };
+  const OpFunctions& FunctionsOf(NodeId id);
+
   void Round(absl::Span<const NodeId> order, absl::Span<const TensorFacts> args);
   void Infer(NodeId id, absl::Span<const TensorFacts> args);
   // Shapes by a function, a call, or hints.
-  absl::Status InferOp(InferenceContext& c, absl::Span<const TensorFacts> args);
+  absl::Status InferOp(InferenceContext& c, ShapeFunction function, absl::Span<const TensorFacts> args);
   void InferMerge(InferenceContext& c);
   // Whether all loops give back what entered; widens those that do not.
   bool LoopsAreStable(int round);
@@ -59,6 +68,7 @@ class ShapeInference {
   const InferenceOptions& options_;
   CallBudget& budget_;
   ShapeMap map_;
+  absl::flat_hash_map<const OpSchema*, OpFunctions> functions_;
   absl::flat_hash_map<Output, PartialShape> fed_;
   std::vector<bool> fed_nodes_;  // By node id: whether fed_ holds an output of it.
   std::vector<NodeId> loop_merges_;

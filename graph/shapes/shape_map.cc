@@ -1,5 +1,6 @@
 #include "graph/shapes/shape_map.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace sluice {
@@ -28,7 +29,7 @@ ShapeMap::ShapeMap(const Graph& graph) {
   shapes_.resize(total);
   assumed_.resize(limit);
   conditional_.resize(limit);
-  value_budget_ = ValueBudget(graph);
+  value_budget_ = dim_budget_ = handle_budget_ = ValueBudget(graph);
 }
 
 int64_t ShapeMap::ValueBudget(const Graph& graph) { return (int64_t{1} << 22) + 8 * int64_t{graph.id_limit()}; }
@@ -55,6 +56,31 @@ void ShapeMap::SetValue(const Output& output, ShapeValue value) {
   if (value.size() > kMaxValueElements || value_budget_ < cost) return;
   value_budget_ -= cost;
   values_[output] = std::move(value);
+}
+
+void ShapeMap::SetShape(const Output& output, const PartialShape& shape) {
+  constexpr int kLowRank = 8;  // Always kept: their number is bounded already.
+  const auto cost = [](const PartialShape& s) { return s.rank() > kLowRank ? s.rank() : 0; };
+  PartialShape* const slot = Slot(output);
+  if (slot == nullptr) return;
+  dim_budget_ += cost(*slot);
+  if (cost(shape) > dim_budget_) {
+    *slot = PartialShape();
+    return;
+  }
+  dim_budget_ -= cost(shape);
+  *slot = shape;
+}
+
+void ShapeMap::SetHandle(const Output& output, std::vector<PartialShape> shapes) {
+  int64_t cost = 1;
+  for (const PartialShape& shape : shapes) cost += 2 + std::max(shape.rank(), 0);
+  if (cost > handle_budget_) {
+    handles_.erase(output);
+    return;
+  }
+  handle_budget_ -= cost;
+  handles_[output] = std::move(shapes);
 }
 
 const std::vector<PartialShape>* ShapeMap::handle(const Output& output) const {

@@ -50,6 +50,10 @@ class ShapeMap {
   friend class InferenceContext;
   friend class ShapeInference;
 
+  // Keeps `shape`; as of unknown rank when it has many dimensions and the budget for these is spent.
+  void SetShape(const Output& output, const PartialShape& shape);
+  // Keeps what the output refers to, unless the budget for that is spent.
+  void SetHandle(const Output& output, std::vector<PartialShape> shapes);
   // Where shapes_ keeps this output, or null for a node that got no room.
   PartialShape* Slot(const Output& output);
   // How many elements of values a graph may have; bounds memory against chains that copy long vectors.
@@ -63,7 +67,9 @@ class ShapeMap {
   absl::node_hash_map<Output, ShapeValue> values_;  // Pointers to values stay valid while others are added.
   absl::node_hash_map<Output, std::vector<PartialShape>> handles_;
   std::vector<ShapeProblem> problems_;
-  int64_t value_budget_ = 0;  // Elements that values_ may still take.
+  int64_t value_budget_ = 0;   // Elements that values_ may still take.
+  int64_t dim_budget_ = 0;     // Dimensions that shapes of high rank may still take.
+  int64_t handle_budget_ = 0;  // Shapes and dimensions that handles_ may still take.
 };
 
 }  // namespace sluice

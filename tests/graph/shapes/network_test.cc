@@ -1,6 +1,7 @@
 // Shapes of products, convolutions, pooling, normalisation, losses and reductions.
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -146,6 +147,28 @@ TEST(ReductionShapesTest, AxesGoAway) {
       {"SegmentSum", {"[6,3]", "i[5]"}, {}, "error input 1"},
       {"UnsortedSegmentSum", {"[2,3,4]", "i[2,3]", "i=7"}, {}, "[7,4]"},
       {"UnsortedSegmentSum", {"[2,3,4]", "i[3]", "i=7"}, {}, "error does not begin"},
+  });
+}
+
+TEST(HostileAttrsTest, ExtremeSizesNeitherCrashNorMakeUpShapes) {
+  const int64_t max = std::numeric_limits<int64_t>::max();
+  const Ints ones = {1, 1, 1, 1};
+  ExpectShapes({
+      {"Conv2D", {"[1,9,9,1]", "[3,3,1,1]"}, {{"padding", "SAME"}, {"strides", Ints{1, max, max, 1}}}, "[1,1,1,1]"},
+      {"Conv2D",
+       {"[1,9,9,1]", "[3,3,1,1]"},
+       {{"padding", "VALID"}, {"strides", ones}, {"dilations", Ints{1, max, max, 1}}},
+       "[1,?,?,1]"},
+      {"Conv2D",
+       {"[1,9,9,1]", "[3,3,1,1]"},
+       {{"padding", "EXPLICIT"}, {"strides", ones}, {"explicit_paddings", Ints{0, 0, max, max, 1, 1, 0, 0}}},
+       "[1,?,9,1]"},
+      {"MaxPool", {"[1,9,9,1]"}, {{"padding", "VALID"}, {"strides", ones}, {"ksize", Ints{1, max, 1, 1}}}, "error fit"},
+      {"SpaceToDepth", {"[1,0,0,3]"}, {{"block_size", int64_t{1} << 40}}, "[1,0,0,?]"},
+      {"GatherV2", {"[5,6]", "i[2]", "i=1"}, {{"batch_dims", -max}}, "?"},
+      {"ReverseSequence", {"[5,6]", "l[5]"}, {{"seq_dim", max}}, "error rank"},
+      {"OneHot", {"i[2]", "i=9", "=1", "=0"}, {{"axis", max}}, "error axis"},
+      {"Squeeze", {"[1]"}, {{"squeeze_dims", Ints{-max - 1}}}, "error axis"},
   });
 }
 
