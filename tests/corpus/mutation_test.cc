@@ -8,6 +8,7 @@
 
 #include "graph/base/error.h"
 #include "graph/ir/export.h"
+#include "graph/load/load_graph.h"
 #include "graph/value/allocator.h"
 #include "tests/corpus/corpus_row.h"
 #include "tests/corpus/mutator.h"
@@ -43,18 +44,21 @@ void Inspect(const Graph& graph) {
 
 // Loads damaged bytes. What is accepted must survive export and import; what is refused must say why.
 bool LoadDamaged(const std::string& bytes) {
-  const absl::StatusOr<Graph> graph = LoadCorpusGraph(bytes);
-  if (!graph.ok()) {
-    EXPECT_TRUE(ErrorInfoOf(graph.status()).has_value()) << graph.status();
-    EXPECT_FALSE(FormatError(graph.status()).empty());
+  LoadOptions options;
+  options.format = GraphFormat::kGraphDef;
+  const absl::StatusOr<LoadedGraph> model = LoadGraphBytes(bytes, nullptr, "damaged.pb", options);
+  if (!model.ok()) {
+    EXPECT_TRUE(ErrorInfoOf(model.status()).has_value()) << model.status();
+    EXPECT_FALSE(FormatError(model.status()).empty());
     return false;
   }
-  Inspect(*graph);
-  const std::string exported = ExportGraph(*graph);
-  const absl::StatusOr<Graph> again = LoadCorpusGraph(exported);
+  Inspect(model->graph);
+  for (const ShapeProblem& problem : model->shapes->problems()) EXPECT_FALSE(FormatError(problem.status).empty());
+  const std::string exported = ExportGraph(model->graph);
+  const absl::StatusOr<LoadedGraph> again = LoadGraphBytes(exported, nullptr, "again.pb", options);
   EXPECT_OK(again.status());
   std::string why;
-  EXPECT_TRUE(again.ok() && GraphsEqual(*graph, *again, &why)) << why;
+  EXPECT_TRUE(again.ok() && GraphsEqual(model->graph, again->graph, &why)) << why;
   return true;
 }
 
