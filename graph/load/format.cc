@@ -45,13 +45,13 @@ absl::string_view FirstTextField(absl::string_view bytes) {
   return is_field ? name : "";
 }
 
-constexpr absl::string_view kMetaGraphFields[] = {"meta_info_def", "graph_def",      "saver_def",       "collection_def",
-                                                  "signature_def", "asset_file_def", "object_graph_def"};
+constexpr absl::string_view kMetaGraphFields[] = {
+    "meta_info_def", "graph_def", "saver_def", "collection_def", "signature_def", "asset_file_def", "object_graph_def"};
 
 GraphFormat TextFormatOf(absl::string_view field) {
   if (field == "saved_model_schema_version" || field == "meta_graphs") return GraphFormat::kSavedModelText;
-  const bool is_meta = std::find(std::begin(kMetaGraphFields), std::end(kMetaGraphFields), field) !=
-                       std::end(kMetaGraphFields);
+  const bool is_meta =
+      std::find(std::begin(kMetaGraphFields), std::end(kMetaGraphFields), field) != std::end(kMetaGraphFields);
   return is_meta ? GraphFormat::kMetaGraphText : GraphFormat::kGraphDefText;
 }
 
@@ -97,7 +97,8 @@ GraphFormat BinaryFormatOf(absl::string_view bytes, absl::string_view file_name)
   bool has_first = false;
   while (reader.Next()) {
     switch (reader.tag()) {
-      case WireTag(1, WireType::kVarint): return GraphFormat::kSavedModel;
+      case WireTag(1, WireType::kVarint):
+        return GraphFormat::kSavedModel;
       case WireTag(1, WireType::kBytes):
         if (has_first || HasNameIn(reader.bytes(), 2)) return GraphFormat::kGraphDef;
         first = reader.bytes();
@@ -106,11 +107,14 @@ GraphFormat BinaryFormatOf(absl::string_view bytes, absl::string_view file_name)
       case WireTag(2, WireType::kBytes):
         if (IsGraphNotLibrary(reader.bytes())) return GraphFormat::kMetaGraph;
         break;
-      case WireTag(3, WireType::kVarint): return GraphFormat::kGraphDef;
+      case WireTag(3, WireType::kVarint):
+        return GraphFormat::kGraphDef;
       case WireTag(3, WireType::kBytes):
       case WireTag(6, WireType::kBytes):
-      case WireTag(7, WireType::kBytes): return GraphFormat::kMetaGraph;
-      default: break;
+      case WireTag(7, WireType::kBytes):
+        return GraphFormat::kMetaGraph;
+      default:
+        break;
     }
   }
   return FromName(file_name);
@@ -120,12 +124,18 @@ GraphFormat BinaryFormatOf(absl::string_view bytes, absl::string_view file_name)
 
 absl::string_view GraphFormatName(GraphFormat format) {
   switch (format) {
-    case GraphFormat::kGraphDef: return "GraphDef";
-    case GraphFormat::kGraphDefText: return "GraphDef text";
-    case GraphFormat::kMetaGraph: return "MetaGraphDef";
-    case GraphFormat::kMetaGraphText: return "MetaGraphDef text";
-    case GraphFormat::kSavedModel: return "SavedModel";
-    case GraphFormat::kSavedModelText: return "SavedModel text";
+    case GraphFormat::kGraphDef:
+      return "GraphDef";
+    case GraphFormat::kGraphDefText:
+      return "GraphDef text";
+    case GraphFormat::kMetaGraph:
+      return "MetaGraphDef";
+    case GraphFormat::kMetaGraphText:
+      return "MetaGraphDef text";
+    case GraphFormat::kSavedModel:
+      return "SavedModel";
+    case GraphFormat::kSavedModelText:
+      return "SavedModel text";
   }
   return "";
 }

@@ -87,8 +87,10 @@ absl::Status CheckGraph(const LoadOptions& options, LoadedGraph* model) {
   if (options.check_functions) errors.Add(CheckFunctions(model->graph, options.limits, &errors));
   if (options.check_control_flow) {
     absl::StatusOr<ControlFlowInfo> info = BuildControlFlowInfo(model->graph, options.limits);
-    if (info.ok()) model->control_flow = *std::move(info);
-    else errors.Add(info.status());
+    if (info.ok())
+      model->control_flow = *std::move(info);
+    else
+      errors.Add(info.status());
   }
   if (options.check_meta_graph) errors.Add(CheckMetaGraph(model->graph, model->meta));
   if (!errors.empty()) return errors.Finish();
@@ -119,7 +121,8 @@ absl::StatusOr<LoadedGraph> Load(absl::string_view bytes, std::shared_ptr<const 
   const bool has_content = !bytes.empty() || !options.format.has_value();
   const GraphFormat format = has_content ? DetectGraphFormat(bytes, name) : *options.format;
   SLUICE_RETURN_IF_ERROR(CheckAccepted(format, options));
-  SLUICE_ASSIGN_OR_RETURN(ModelBytes found, FindGraphDef(bytes, std::move(owner), format, options.tags, options.limits));
+  SLUICE_ASSIGN_OR_RETURN(ModelBytes found,
+                          FindGraphDef(bytes, std::move(owner), format, options.tags, options.limits));
   GraphSource source;
   source.bytes = found.graph_def;
   source.owner = found.owner;

@@ -64,14 +64,14 @@ struct LoadOptions {
 struct LoadedGraph {
   Graph graph = Graph(nullptr);
   GraphFormat format = GraphFormat::kGraphDef;
-  std::string source;                  // As given: a path, or "-".
+  std::string source;  // As given: a path, or "-".
   int64_t source_bytes = 0;
-  MetaGraphInfo meta;                  // Empty for a GraphDef.
+  MetaGraphInfo meta;                              // Empty for a GraphDef.
   std::vector<std::vector<std::string>> tag_sets;  // Of all graphs of a SavedModel.
-  ControlFlowInfo control_flow;        // Of the root frame only when check_control_flow is off.
-  std::optional<ShapeMap> shapes;      // With infer_shapes.
-  std::vector<std::string> warnings;   // One sentence each.
-  FilePlaces places;                   // Of the graph's nodes, for errors found later.
+  ControlFlowInfo control_flow;                    // Of the root frame only when check_control_flow is off.
+  std::optional<ShapeMap> shapes;                  // With infer_shapes.
+  std::vector<std::string> warnings;               // One sentence each.
+  FilePlaces places;                               // Of the graph's nodes, for errors found later.
 
   // An error about a node, with op, name and place in the file filled in.
   absl::Status Locate(NodeId id, const absl::Status& status) const;

@@ -65,7 +65,9 @@ ModelCollection ReadCollection(const std::string& key, const proto::CollectionDe
       collection.kind = ModelCollection::Kind::kFloats;
       collection.count = def.float_list().value_size();
       break;
-    default: collection.count = def.any_list().value_size(); break;
+    default:
+      collection.count = def.any_list().value_size();
+      break;
   }
   collection.count = std::max(collection.count, static_cast<int64_t>(collection.items.size()));
   return collection;

@@ -16,8 +16,8 @@ namespace sluice {
 
 // One argument or result of a signature.
 struct SignatureTensor {
-  std::string key;      // What callers call it.
-  std::string name;     // "node:0", or a bare node for an init or train op; empty when it has components.
+  std::string key;   // What callers call it.
+  std::string name;  // "node:0", or a bare node for an init or train op; empty when it has components.
   DType dtype = DType::kInvalid;
   PartialShape shape;
   // Of a sparse tensor (values, indices, dense shape) or a composite one: the tensors it consists of.
@@ -58,14 +58,14 @@ struct MetaGraphInfo {
   std::vector<std::string> tags;
   std::string tensorflow_version;
   bool stripped_default_attrs = false;
-  std::vector<ModelSignature> signatures;    // By ascending key.
+  std::vector<ModelSignature> signatures;  // By ascending key.
   std::optional<SaverInfo> saver;
   std::vector<ModelAsset> assets;
   std::vector<ModelCollection> collections;  // By ascending key.
   // Nodes that initialise a loaded SavedModel: of the signature __saved_model_init_op if there is one, else of the
   // collection saved_model_main_op, else of legacy_init_op. A sound model has at most one.
   std::vector<std::string> init_ops;
-  bool has_object_graph = false;             // TensorFlow 2 wrote it.
+  bool has_object_graph = false;  // TensorFlow 2 wrote it.
 
   const ModelSignature* FindSignature(absl::string_view key) const;
   const ModelCollection* FindCollection(absl::string_view key) const;
@@ -73,8 +73,8 @@ struct MetaGraphInfo {
 
 // The parts of one encoded MetaGraphDef, found on the wire without parsing the graph.
 struct MetaGraphParts {
-  absl::string_view graph_def;   // Of its last graph_def field if `num_graph_defs` is one.
-  int64_t graph_offset = 0;      // Where it begins in the file.
+  absl::string_view graph_def;  // Of its last graph_def field if `num_graph_defs` is one.
+  int64_t graph_offset = 0;     // Where it begins in the file.
   int num_graph_defs = 0;
   std::string joined_graph_def;  // All of them behind each other, when there are several: protobuf merges them.
   MetaGraphInfo info;

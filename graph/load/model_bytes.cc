@@ -60,10 +60,10 @@ std::string TagHelp(const TagSet& wanted, const std::vector<MetaGraphBytes>& gra
 }
 
 absl::Status NoSuchTags(const TagSet& wanted, const std::vector<MetaGraphBytes>& graphs) {
-  const std::string found = graphs.empty() ? "no graph at all"
-                                           : absl::StrJoin(graphs, " and ", [](std::string* out, const auto& graph) {
-                                               absl::StrAppend(out, TagText(graph.tags));
-                                             });
+  const std::string found =
+      graphs.empty() ? "no graph at all" : absl::StrJoin(graphs, " and ", [](std::string* out, const auto& graph) {
+        absl::StrAppend(out, TagText(graph.tags));
+      });
   return Error(ErrorCode::kSavedModelTags)
       .Text(absl::StrCat("no graph has the tags ", TagText(wanted)))
       .Found(found)

@@ -18,7 +18,7 @@ namespace sluice {
 // The binary GraphDef inside a model's bytes, with what stands around it.
 struct ModelBytes {
   absl::string_view graph_def;
-  std::shared_ptr<const void> owner;   // Of graph_def; null: the caller's bytes.
+  std::shared_ptr<const void> owner;  // Of graph_def; null: the caller's bytes.
   FilePlaces places;
   MetaGraphInfo meta;
   std::vector<std::vector<std::string>> tag_sets;  // Of all graphs of a SavedModel.

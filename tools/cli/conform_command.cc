@@ -97,8 +97,8 @@ class ConformCommand : public Command {
     for (const CaseResult& result : results) {
       for (const StepResult& step : result.steps) {
         if (step.passed) continue;
-        console.Write(absl::StrCat(result.name, " step ", step.step, ": ", console.out().Red("FAILED"), " ", step.why,
-                                   "\n"));
+        console.Write(
+            absl::StrCat(result.name, " step ", step.step, ": ", console.out().Red("FAILED"), " ", step.why, "\n"));
       }
     }
     for (const std::string& line : report.Summary()) console.Write(line + "\n");

@@ -14,8 +14,8 @@
 #include "graph/load/text_export.h"
 #include "graph/passes/prune.h"
 #include "graph/placement/reachable_functions.h"
-#include "tools/cli/model_argument.h"
 #include "tools/cli/console/number_text.h"
+#include "tools/cli/model_argument.h"
 
 namespace sluice {
 namespace {
@@ -48,7 +48,8 @@ class ConvertCommand : public Command {
     app.add_option("OUT", out_, "binary, or text if it ends in .pbtxt; - for standard output")
         ->required()
         ->option_text("(required)");
-    app.add_option("--fetch", fetches_, "keep only what these nodes or tensors need, and the functions that is left calls")
+    app.add_option("--fetch", fetches_,
+                   "keep only what these nodes or tensors need, and the functions that is left calls")
         ->option_text("NAME,...")
         ->delimiter(',')
         ->group("Graph");
@@ -86,8 +87,8 @@ class ConvertCommand : public Command {
       return console.Flush();
     }
     SLUICE_RETURN_IF_ERROR(WriteFile(out_, bytes));
-    console.Note(absl::StrCat("wrote ", out_, ": ", CountText(static_cast<int64_t>(model.graph.num_nodes())), " nodes, ",
-                              BytesText(static_cast<int64_t>(bytes.size())), text ? " of text" : ""));
+    console.Note(absl::StrCat("wrote ", out_, ": ", CountText(static_cast<int64_t>(model.graph.num_nodes())),
+                              " nodes, ", BytesText(static_cast<int64_t>(bytes.size())), text ? " of text" : ""));
     return absl::OkStatus();
   }
 

@@ -38,12 +38,8 @@ std::string Wrapped(absl::string_view text, size_t indent) {
 }
 
 nlohmann::ordered_json JsonOf(const ErrorCodeRow& row) {
-  return {{"code", CodeText(row)},
-          {"canonical", CanonicalText(row)},
-          {"title", std::string(row.title)},
-          {"cause", std::string(row.cause)},
-          {"example", std::string(row.example)},
-          {"fix", std::string(row.fix)}};
+  return {{"code", CodeText(row)},           {"canonical", CanonicalText(row)},     {"title", std::string(row.title)},
+          {"cause", std::string(row.cause)}, {"example", std::string(row.example)}, {"fix", std::string(row.fix)}};
 }
 
 // "SLC2103", "slc2103" and "2103" are all the same code; -1 for anything else.
@@ -69,7 +65,8 @@ std::vector<std::string> NearCodes(int32_t code) {
 class ExplainCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("CODE", code_, "an error code (SLC2103, or 2103); without it all codes are listed")->option_text(" ");
+    app.add_option("CODE", code_, "an error code (SLC2103, or 2103); without it all codes are listed")
+        ->option_text(" ");
     app.add_flag("--json", json_, "one JSON document")->group("Output");
   }
 
@@ -78,8 +75,8 @@ class ExplainCommand : public Command {
     const int32_t code = ParseCode(code_);
     const ErrorCodeRow* row = FindErrorCode(code);
     if (row == nullptr) {
-      const std::string hint = code < 0 ? "codes look like SLC2103"
-                                        : absl::StrCat("near it: ", absl::StrJoin(NearCodes(code), ", "));
+      const std::string hint =
+          code < 0 ? "codes look like SLC2103" : absl::StrCat("near it: ", absl::StrJoin(NearCodes(code), ", "));
       console.Complain(absl::StrCat("sluice explain: there is no code '", code_, "'; ", hint));
       return kExitUsage;
     }
@@ -88,7 +85,8 @@ class ExplainCommand : public Command {
       return kExitOk;
     }
     const Paint& paint = console.out();
-    console.Write(absl::StrCat(paint.Red(CodeText(*row)), " ", CanonicalText(*row), "\n", paint.Bold(row->title), "\n\n"));
+    console.Write(
+        absl::StrCat(paint.Red(CodeText(*row)), " ", CanonicalText(*row), "\n", paint.Bold(row->title), "\n\n"));
     console.Write(absl::StrCat("  cause    ", Wrapped(row->cause, 11), "\n"));
     console.Write(absl::StrCat("  example  ", Wrapped(row->example, 11), "\n"));
     console.Write(absl::StrCat("  fix      ", Wrapped(row->fix, 11), "\n"));
@@ -104,7 +102,8 @@ class ExplainCommand : public Command {
       return kExitOk;
     }
     for (const ErrorCodeRow& row : AllErrorCodes()) {
-      console.Write(absl::StrFormat("%s  %-19s %s\n", console.out().Bold(CodeText(row)), CanonicalText(row), row.title));
+      console.Write(
+          absl::StrFormat("%s  %-19s %s\n", console.out().Bold(CodeText(row)), CanonicalText(row), row.title));
     }
     return kExitOk;
   }

@@ -25,16 +25,18 @@ namespace {
 
 void WriteHelp(Console& console) {
   const Paint& paint = console.out();
-  console.Write(absl::StrCat("Sluice ", kVersion, ": loads, checks and converts TensorFlow graphs, without TensorFlow.\n\n",
+  console.Write(absl::StrCat("Sluice ", kVersion,
+                             ": loads, checks and converts TensorFlow graphs, without TensorFlow.\n\n",
                              paint.Bold("Usage:"), " sluice COMMAND [OPTIONS]\n\n", paint.Bold("Commands:"), "\n"));
   for (const CommandRow& row : AllCommands()) {
     const std::string call = absl::StrCat(row.name, row.arguments.empty() ? "" : " ", row.arguments);
     console.Write(absl::StrFormat("  %-16s %s\n", call, row.summary));
   }
-  console.Write(absl::StrCat("\n", paint.Bold("Options:"), "\n  -h, --help       this text; sluice COMMAND --help for a command's\n",
-                             "  -V, --version    the version\n\n",
-                             "MODEL is a .pb or .pbtxt file, a MetaGraphDef, a SavedModel directory, or - for standard input.\n",
-                             "Exit status: 0 done, 1 it failed or something is wrong, 2 wrong use.\n"));
+  console.Write(absl::StrCat(
+      "\n", paint.Bold("Options:"), "\n  -h, --help       this text; sluice COMMAND --help for a command's\n",
+      "  -V, --version    the version\n\n",
+      "MODEL is a .pb or .pbtxt file, a MetaGraphDef, a SavedModel directory, or - for standard input.\n",
+      "Exit status: 0 done, 1 it failed or something is wrong, 2 wrong use.\n"));
 }
 
 int WrongUse(Console& console, const std::string& problem, absl::string_view command) {

@@ -22,7 +22,8 @@ int64_t SizeOf(const std::string& path) {
 }  // namespace
 
 void ModelArgument::Declare(CLI::App& app, const std::string& name) {
-  app.add_option(name, path_, "GraphDef, MetaGraphDef or SavedModel, binary or text; a SavedModel directory; - for standard input")
+  app.add_option(name, path_,
+                 "GraphDef, MetaGraphDef or SavedModel, binary or text; a SavedModel directory; - for standard input")
       ->required()
       ->option_text("(required)");
   app.add_option("--tags", tags_, "which graph of a SavedModel, as a,b; without: the only one, or the one tagged serve")

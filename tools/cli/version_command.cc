@@ -46,15 +46,19 @@ class VersionCommand : public Command {
     const int pb = GOOGLE_PROTOBUF_VERSION;
     const std::string protobuf = absl::StrCat(pb / 1000000, ".", pb / 1000 % 1000, ".", pb % 1000);
     if (json_) {
-      nlohmann::ordered_json document = {{"version", std::string(kVersion)}, {"graph_version", kGraphVersion},
-                                         {"compiler", CompilerName()},       {"build", BuildMode()},
-                                         {"protobuf", protobuf},             {"kernels", false}};
+      nlohmann::ordered_json document = {{"version", std::string(kVersion)},
+                                         {"graph_version", kGraphVersion},
+                                         {"compiler", CompilerName()},
+                                         {"build", BuildMode()},
+                                         {"protobuf", protobuf},
+                                         {"kernels", false}};
       console.Write(document.dump(2) + "\n");
       return kExitOk;
     }
     console.Write(absl::StrCat("sluice ", kVersion, "\n", "  graph format  ", kGraphVersion, " (TensorFlow 2.19)\n",
-                               "  compiler      ", CompilerName(), ", ", BuildMode(), "\n", "  protobuf      ", protobuf,
-                               "\n", "  kernels       none: this version loads, checks, draws and converts graphs\n"));
+                               "  compiler      ", CompilerName(), ", ", BuildMode(), "\n", "  protobuf      ",
+                               protobuf, "\n",
+                               "  kernels       none: this version loads, checks, draws and converts graphs\n"));
     return kExitOk;
   }
 

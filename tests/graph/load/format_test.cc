@@ -14,9 +14,7 @@ using graph_bytes::GraphDefBytes;
 using graph_bytes::MessageBytes;
 using graph_bytes::ScalarNode;
 
-std::string MetaInfo() {
-  return MessageBytes().Sub(1, MessageBytes().Bytes(4, "serve").Bytes(5, "2.19.1")).str();
-}
+std::string MetaInfo() { return MessageBytes().Sub(1, MessageBytes().Bytes(4, "serve").Bytes(5, "2.19.1")).str(); }
 
 TEST(DetectGraphFormatTest, GraphDefsAreKnownByTheirNodes) {
   EXPECT_EQ(DetectGraphFormat(GraphDefBytes({ScalarNode("a")}), ""), GraphFormat::kGraphDef);
@@ -71,7 +69,9 @@ TEST(DetectGraphFormatTest, WhatIsNothingCountsAsAGraphDef) {
 TEST(ForeignFormatTest, NamesWhatPeopleGiveByMistake) {
   const std::vector<std::pair<std::string, std::string>> files = {
       {"\x89PNG\r\n\x1a\n....", "PNG"},
-      {"\x7f" "ELF\x02\x01", "ELF"},
+      {"\x7f"
+       "ELF\x02\x01",
+       "ELF"},
       {std::string("\x1f\x8b\x08\0", 4), "gzip"},
       {"PK\x03\x04....", "zip"},
       {"\x89HDF\r\n\x1a\n", "HDF5"},

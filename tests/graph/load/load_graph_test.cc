@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gtest/gtest.h"
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/ir/export.h"
 #include "graph/load/text_export.h"
+#include "gtest/gtest.h"
 #include "tests/testing/graph_bytes.h"
 #include "tests/testing/status_matchers.h"
 
@@ -111,14 +111,13 @@ TEST(LoadGraphTest, TagsSelectTheGraphOfASavedModel) {
   EXPECT_EQ(by_tag.tag_sets.size(), 2u);
 }
 
-TEST(LoadGraphTest, TheOnlyGraphNeedsNoTags) {
-  EXPECT_THAT(Load(SavedModelBytes({MetaGraph("gpu", "a")})), IsOk());
-}
+TEST(LoadGraphTest, TheOnlyGraphNeedsNoTags) { EXPECT_THAT(Load(SavedModelBytes({MetaGraph("gpu", "a")})), IsOk()); }
 
 TEST(LoadGraphTest, UnknownTagsListThoseThatThereAre) {
   LoadOptions options;
   options.tags = std::vector<std::string>{"serv"};
-  const absl::Status status = Load(SavedModelBytes({MetaGraph("serve", "a"), MetaGraph("train", "b")}), options).status();
+  const absl::Status status =
+      Load(SavedModelBytes({MetaGraph("serve", "a"), MetaGraph("train", "b")}), options).status();
   ASSERT_THAT(status, IsError(ErrorCode::kSavedModelTags, "{serve} and {train}"));
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(ErrorInfoOf(status)->suggestion, "did you mean 'serve'?");

@@ -3,11 +3,11 @@
 #include <memory>
 #include <string>
 
-#include "gtest/gtest.h"
 #include "graph/base/error.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
 #include "graph/proto/saved_model.pb.h"
+#include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sluice {

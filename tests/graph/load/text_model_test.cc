@@ -3,8 +3,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "gtest/gtest.h"
 #include "graph/base/error.h"
+#include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sluice {

@@ -33,7 +33,8 @@ TEST(CommandLineTest, HelpListsTheCommandsThereAreAndNoOthers) {
   const RunResult run = RunSluice({"--help"});
   EXPECT_EQ(run.status, 0);
   EXPECT_EQ(run.err, "");
-  for (const char* command : kCommands) EXPECT_TRUE(absl::StrContains(run.out, absl::StrCat("\n  ", command, " "))) << command;
+  for (const char* command : kCommands)
+    EXPECT_TRUE(absl::StrContains(run.out, absl::StrCat("\n  ", command, " "))) << command;
   for (const char* command : {"run", "grad", "train", "bench", "worker", "serve"}) {
     EXPECT_FALSE(absl::StrContains(run.out, absl::StrCat("\n  ", command, " "))) << command;
   }
@@ -78,7 +79,8 @@ TEST(CommandLineTest, NothingIsWrongUseAndGivesTheHelp) {
 }
 
 TEST(CommandLineTest, NoColoursWithoutATerminal) {
-  for (const RunResult& run : {RunSluice({"--help"}), RunSluice({"explain", "2103"}), RunSluice({"show", "nowhere.pb"})}) {
+  for (const RunResult& run :
+       {RunSluice({"--help"}), RunSluice({"explain", "2103"}), RunSluice({"show", "nowhere.pb"})}) {
     EXPECT_FALSE(absl::StrContains(run.out + run.err, "\x1b"));
   }
 }
@@ -112,7 +114,8 @@ TEST(ExplainTest, WithoutACodeAllAreListed) {
   const nlohmann::json json = nlohmann::json::parse(RunSluice({"explain", "--json"}).out);
   const std::vector<std::string> lines = absl::StrSplit(run.out, '\n', absl::SkipEmpty());
   EXPECT_EQ(json.size(), lines.size());
-  for (const char* field : {"code", "canonical", "title", "cause", "example", "fix"}) EXPECT_TRUE(json[0].contains(field));
+  for (const char* field : {"code", "canonical", "title", "cause", "example", "fix"})
+    EXPECT_TRUE(json[0].contains(field));
 }
 
 TEST(ExplainTest, UnknownCodesNameTheirNeighbours) {

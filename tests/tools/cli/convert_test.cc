@@ -70,7 +70,8 @@ TEST(ConvertTest, ASavedModelBecomesItsGraph) {
 }
 
 TEST(ConvertTest, DefaultsAndDevicesCanBeStripped) {
-  const RunResult run = RunSluice({"convert", "-", "-", "--strip-defaults", "--strip-devices", "--text"}, SampleModel());
+  const RunResult run =
+      RunSluice({"convert", "-", "-", "--strip-defaults", "--strip-devices", "--text"}, SampleModel());
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_FALSE(absl::StrContains(run.out, "transpose_a"));
   EXPECT_FALSE(absl::StrContains(run.out, "device:"));

@@ -39,8 +39,8 @@ std::string SampleModel() {
        NodeDefBytes("net/hidden", "MatMul", {"x", "net/w"},
                     {{"T", TypeAttr(kFloat)}, {"transpose_a", BoolAttr(false)}, {"transpose_b", BoolAttr(false)}}),
        UnaryNode("net/act", "Relu", {"net/hidden"}), UnaryNode("y", "Softmax", {"net/act"}),
-       NodeDefBytes("v", "VariableV2", {}, {{"dtype", TypeAttr(kFloat)}, {"shape", ShapeAttr({})}}), ScalarNode("zero", 0),
-       NodeDefBytes("v/assign", "Assign", {"v", "zero"}, {{"T", TypeAttr(kFloat)}}),
+       NodeDefBytes("v", "VariableV2", {}, {{"dtype", TypeAttr(kFloat)}, {"shape", ShapeAttr({})}}),
+       ScalarNode("zero", 0), NodeDefBytes("v/assign", "Assign", {"v", "zero"}, {{"T", TypeAttr(kFloat)}}),
        NodeDefBytes("init", "NoOp", {"^v/assign"}, {}, "/device:CPU:0")});
 }
 
@@ -65,23 +65,23 @@ std::string FunctionModel() {
 }
 
 std::string PipelineModel() {
-  const graph_bytes::AttrBytes types = {{"output_types", TypeListAttr({kFloat, kInt64})},
-                                        {"output_shapes", MessageBytes().Sub(1, MessageBytes()
-                                                                                    .Sub(7, graph_bytes::ShapeBytes({2}))
-                                                                                    .Sub(7, graph_bytes::ShapeBytes({})))}};
+  const graph_bytes::AttrBytes types = {
+      {"output_types", TypeListAttr({kFloat, kInt64})},
+      {"output_shapes",
+       MessageBytes().Sub(1, MessageBytes().Sub(7, graph_bytes::ShapeBytes({2})).Sub(7, graph_bytes::ShapeBytes({})))}};
   graph_bytes::AttrBytes iterator = types;
   iterator.emplace_back("shared_name", StringAttr(""));
   iterator.emplace_back("container", StringAttr(""));
-  return GraphDefBytes({NodeDefBytes("it", "IteratorV2", {}, iterator),
-                        NodeDefBytes("next", "IteratorGetNext", {"it"}, types),
-                        NodeDefBytes("py", "PyFunc", {"next"},
-                                     {{"token", StringAttr("f")}, {"Tin", TypeListAttr({kFloat})},
-                                      {"Tout", TypeListAttr({kFloat})}}),
-                        UnaryNode("out", "Relu", {"py"})});
+  return GraphDefBytes(
+      {NodeDefBytes("it", "IteratorV2", {}, iterator), NodeDefBytes("next", "IteratorGetNext", {"it"}, types),
+       NodeDefBytes("py", "PyFunc", {"next"},
+                    {{"token", StringAttr("f")}, {"Tin", TypeListAttr({kFloat})}, {"Tout", TypeListAttr({kFloat})}}),
+       UnaryNode("out", "Relu", {"py"})});
 }
 
 std::string BrokenModel() {
-  return GraphDefBytes({NodeDefBytes("a", "Conv2d"), NodeDefBytes("b", "NoSuchOp"), UnaryNode("c", "Relu", {"nowhere"})});
+  return GraphDefBytes(
+      {NodeDefBytes("a", "Conv2d"), NodeDefBytes("b", "NoSuchOp"), UnaryNode("c", "Relu", {"nowhere"})});
 }
 
 std::string SavedModelFile() {

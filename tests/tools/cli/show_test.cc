@@ -36,10 +36,11 @@ TEST(ShowTest, InputsAndOutputsHaveDtypesAndShapes) {
 TEST(ShowTest, JsonHasAllFields) {
   const Json json = ShowJson(SampleModel());
   for (const char* field :
-       {"model", "format", "bytes", "memory_bytes", "versions", "tensorflow_version", "nodes", "data_edges", "control_edges",
-        "op_types", "function_op_types", "inputs", "outputs", "targets", "tags", "tag_sets", "signatures", "init_ops",
-        "assets", "collections", "functions", "frames", "variables", "resources", "constants", "scopes", "devices",
-        "warnings"}) {
+       {"model",     "format",      "bytes",         "memory_bytes", "versions",          "tensorflow_version",
+        "nodes",     "data_edges",  "control_edges", "op_types",     "function_op_types", "inputs",
+        "outputs",   "targets",     "tags",          "tag_sets",     "signatures",        "init_ops",
+        "assets",    "collections", "functions",     "frames",       "variables",         "resources",
+        "constants", "scopes",      "devices",       "warnings"}) {
     EXPECT_TRUE(json.contains(field)) << field;
   }
   EXPECT_EQ(json["op_types"]["Const"], 2);
@@ -53,8 +54,10 @@ TEST(ShowTest, VariablesHaveKindShapeAndSize) {
 }
 
 TEST(ShowTest, LoopsAreListedAsFrames) {
-  EXPECT_EQ(ShowJson(LoopModel())["frames"],
-            Json::parse(R"([{"name":"loop","parent":null,"nodes":9,"loop_variables":1,"constants":1,"parallel_iterations":4}])"));
+  EXPECT_EQ(
+      ShowJson(LoopModel())["frames"],
+      Json::parse(
+          R"([{"name":"loop","parent":null,"nodes":9,"loop_variables":1,"constants":1,"parallel_iterations":4}])"));
 }
 
 TEST(ShowTest, FunctionsHaveArgumentsResultsAndOps) {
@@ -85,10 +88,12 @@ TEST(ShowTest, ErrorsGoToStandardErrorAndNothingElseAnywhere) {
 }
 
 TEST(ShowTest, ListsAreCutUnlessAllIsAskedFor) {
-  std::string text = "node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } "
-                     "attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 1 } } } }\n";
+  std::string text =
+      "node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } "
+      "attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 1 } } } }\n";
   for (int i = 0; i < 30; ++i) {
-    absl::StrAppend(&text, "node { name: 'out", i, "' op: 'Relu' input: 'c' attr { key: 'T' value { type: DT_FLOAT } } }\n");
+    absl::StrAppend(&text, "node { name: 'out", i,
+                    "' op: 'Relu' input: 'c' attr { key: 'T' value { type: DT_FLOAT } } }\n");
   }
   const RunResult cut = Show(text), all = Show(text, {"--all"});
   EXPECT_TRUE(absl::StrContains(cut.out, "… and 10 more (--all)")) << cut.out;

@@ -69,13 +69,14 @@ std::string KernelLine(const CheckReport& report, const Paint& paint) {
   for (const MissingKernel& missing : report.missing_kernels) nodes += missing.count + missing.count_in_functions;
   const std::string ops = Plural(static_cast<int64_t>(report.missing_kernels.size()), "op");
   if (!report.has_kernels) {
-    return paint.Yellow(absl::StrCat("this version has none: nothing runs yet (", ops, ", ", Plural(nodes, "node"), ")"));
+    return paint.Yellow(
+        absl::StrCat("this version has none: nothing runs yet (", ops, ", ", Plural(nodes, "node"), ")"));
   }
   return paint.Red(absl::StrCat(ops, " without a kernel, ", Plural(nodes, "node")));
 }
 
-void AppendProblems(absl::string_view title, const std::vector<absl::Status>& problems, size_t max,
-                    const Paint& paint, std::string* out) {
+void AppendProblems(absl::string_view title, const std::vector<absl::Status>& problems, size_t max, const Paint& paint,
+                    std::string* out) {
   if (problems.empty()) return;
   absl::StrAppend(out, "\n", paint.Bold(title), "\n");
   for (size_t i = 0; i < std::min(problems.size(), max); ++i) {

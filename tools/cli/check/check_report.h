@@ -16,23 +16,23 @@ namespace sluice {
 // An op of the model that cannot run here.
 struct MissingKernel {
   std::string op;
-  int64_t count = 0;              // Nodes of the graph.
-  int64_t count_in_functions = 0; // Nodes in bodies of functions.
-  std::string first_node;         // In the graph, else "function/node".
-  std::string way_out;            // May be empty.
-  bool out_of_scope = false;      // Will not have a kernel.
+  int64_t count = 0;               // Nodes of the graph.
+  int64_t count_in_functions = 0;  // Nodes in bodies of functions.
+  std::string first_node;          // In the graph, else "function/node".
+  std::string way_out;             // May be empty.
+  bool out_of_scope = false;       // Will not have a kernel.
 };
 
 // What `sluice check` found. Two questions, answered apart: whether the graph is sound, and whether it can run here.
 struct CheckReport {
   std::string source;
-  std::string format;                        // Empty when the file could not be read.
+  std::string format;  // Empty when the file could not be read.
   int64_t num_nodes = 0;
-  std::vector<absl::Status> errors;          // Why the graph is not sound; up to 50.
-  int64_t num_errors = 0;                    // Of all.
-  std::vector<absl::Status> shape_errors;    // Nodes that fail whenever they run unfed.
-  std::vector<absl::Status> shape_warnings;  // Nodes that fail if they run with the shapes we assume.
-  bool has_kernels = true;                   // Whether there is any kernel in this program.
+  std::vector<absl::Status> errors;            // Why the graph is not sound; up to 50.
+  int64_t num_errors = 0;                      // Of all.
+  std::vector<absl::Status> shape_errors;      // Nodes that fail whenever they run unfed.
+  std::vector<absl::Status> shape_warnings;    // Nodes that fail if they run with the shapes we assume.
+  bool has_kernels = true;                     // Whether there is any kernel in this program.
   std::vector<MissingKernel> missing_kernels;  // Most frequent first.
   std::vector<std::string> warnings;
 

@@ -22,12 +22,18 @@ struct GapRule {
 
 // The first rule that fits decides.
 constexpr GapRule kRules[] = {
-    {"IteratorGetNext", true, Gap::kIterator}, {"OptionalGetValue", true, Gap::kIterator},
-    {"MultiDeviceIterator", true, Gap::kDataset}, {"Iterator", false, Gap::kDataset},
-    {"Dataset", false, Gap::kDataset},         {"PyFunc", false, Gap::kPython},
-    {"TPU", false, Gap::kTpu},                 {"Tpu", false, Gap::kTpu},
-    {"Xla", true, Gap::kXla},                  {"_Xla", true, Gap::kXla},
-    {"QueueDequeue", true, Gap::kQueue},       {"Reader", true, Gap::kQueue},
+    {"IteratorGetNext", true, Gap::kIterator},
+    {"OptionalGetValue", true, Gap::kIterator},
+    {"MultiDeviceIterator", true, Gap::kDataset},
+    {"Iterator", false, Gap::kDataset},
+    {"Dataset", false, Gap::kDataset},
+    {"PyFunc", false, Gap::kPython},
+    {"TPU", false, Gap::kTpu},
+    {"Tpu", false, Gap::kTpu},
+    {"Xla", true, Gap::kXla},
+    {"_Xla", true, Gap::kXla},
+    {"QueueDequeue", true, Gap::kQueue},
+    {"Reader", true, Gap::kQueue},
     {"Debug", true, Gap::kDebug},
 };
 
@@ -43,7 +49,8 @@ std::string FeedInstead(const Graph& graph, NodeId id) {
   constexpr int32_t kMaxListed = 4;
   std::vector<std::string> outputs;
   for (int32_t i = 0; i < std::min(graph.num_outputs(id), kMaxListed); ++i) {
-    outputs.push_back(absl::StrCat("'", PrintableName(graph.name(id)), ":", i, "' (", DTypeName(graph.output_type(id, i)), ")"));
+    outputs.push_back(
+        absl::StrCat("'", PrintableName(graph.name(id)), ":", i, "' (", DTypeName(graph.output_type(id, i)), ")"));
   }
   const int32_t more = graph.num_outputs(id) - kMaxListed;
   const std::string rest = more > 0 ? absl::StrCat(" and ", more, " more outputs") : "";
@@ -59,14 +66,22 @@ bool IsOutOfScope(absl::string_view op) {
 
 std::string WayOut(const Graph& graph, NodeId id) {
   switch (GapOf(graph.op_name(id))) {
-    case Gap::kIterator: return absl::StrCat("tf.data does not run here: ", FeedInstead(graph, id), " instead");
-    case Gap::kDataset: return "tf.data does not run here: feed what its IteratorGetNext gives; then this is not needed";
-    case Gap::kPython: return absl::StrCat("there is no Python here: ", FeedInstead(graph, id), ", or export without it");
-    case Gap::kQueue: return absl::StrCat("an input pipeline: ", FeedInstead(graph, id), " instead");
-    case Gap::kTpu: return "made for a TPU: export the model again for CPU or GPU";
-    case Gap::kXla: return "made by XLA's rewriter: export the graph from before it ran";
-    case Gap::kDebug: return "put in by the debugger: export the graph without it";
-    case Gap::kNone: return "";
+    case Gap::kIterator:
+      return absl::StrCat("tf.data does not run here: ", FeedInstead(graph, id), " instead");
+    case Gap::kDataset:
+      return "tf.data does not run here: feed what its IteratorGetNext gives; then this is not needed";
+    case Gap::kPython:
+      return absl::StrCat("there is no Python here: ", FeedInstead(graph, id), ", or export without it");
+    case Gap::kQueue:
+      return absl::StrCat("an input pipeline: ", FeedInstead(graph, id), " instead");
+    case Gap::kTpu:
+      return "made for a TPU: export the model again for CPU or GPU";
+    case Gap::kXla:
+      return "made by XLA's rewriter: export the graph from before it ran";
+    case Gap::kDebug:
+      return "put in by the debugger: export the graph without it";
+    case Gap::kNone:
+      return "";
   }
   return "";
 }

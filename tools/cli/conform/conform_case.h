@@ -27,7 +27,7 @@ struct ConformFetch {
 
 // One run of the graph. See conformance/README.md for all of these.
 struct ConformStep {
-  std::string name;  // "3" when the file gives none.
+  std::string name;                                        // "3" when the file gives none.
   std::vector<std::pair<std::string, std::string>> feeds;  // Tensor, file.
   std::vector<ConformFetch> fetches;
   std::vector<std::string> targets;

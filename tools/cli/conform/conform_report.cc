@@ -9,9 +9,12 @@ namespace {
 
 const char* WhenName(ExpectedError::When when) {
   switch (when) {
-    case ExpectedError::When::kLoad: return "load";
-    case ExpectedError::When::kAny: return "any";
-    case ExpectedError::When::kRun: return "run";
+    case ExpectedError::When::kLoad:
+      return "load";
+    case ExpectedError::When::kAny:
+      return "any";
+    case ExpectedError::When::kRun:
+      return "run";
   }
   return "run";
 }

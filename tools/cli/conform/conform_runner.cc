@@ -74,8 +74,7 @@ absl::Status PrepareStep(const ConformCase& test, const ConformStep& step, const
   if (test.has_gradients || test.has_train) {
     return absl::UnimplementedError("gradients are not built yet");
   }
-  const ModelSignature* const signature =
-      test.signature.empty() ? nullptr : loaded.meta.FindSignature(test.signature);
+  const ModelSignature* const signature = test.signature.empty() ? nullptr : loaded.meta.FindSignature(test.signature);
   FeedFetchSpec spec;
   for (const auto& feed : step.feeds) {
     spec.feeds.push_back(Endpoint(feed.first, signature == nullptr ? nullptr : &signature->inputs));
@@ -150,8 +149,8 @@ CaseResult RunConformCase(const ConformCase& test, const KernelCatalog& catalog)
     StepResult inspect;
     inspect.step = "inspect";
     inspect.code = absl::StatusCodeToString(loaded.status().code());
-    inspect.why = loaded.ok() ? InspectDifference(loaded->graph, test.inspect)
-                              : FormatError(loaded.status(), /*one_line=*/true);
+    inspect.why =
+        loaded.ok() ? InspectDifference(loaded->graph, test.inspect) : FormatError(loaded.status(), /*one_line=*/true);
     inspect.passed = inspect.why.empty();
     result.steps.push_back(std::move(inspect));
   }

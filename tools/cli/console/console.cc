@@ -69,8 +69,10 @@ void Console::Drain() {
   EndProgress();
   const int error = WriteFully(STDOUT_FILENO, pending_);
   pending_.clear();
-  if (error == EPIPE) reader_is_gone_ = true;
-  else if (error != 0) write_errno_ = error;
+  if (error == EPIPE)
+    reader_is_gone_ = true;
+  else if (error != 0)
+    write_errno_ = error;
 }
 
 absl::Status Console::Flush() {

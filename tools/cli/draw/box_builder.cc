@@ -24,8 +24,10 @@ absl::string_view LastPart(absl::string_view name, absl::string_view scope_path)
 }  // namespace
 
 BoxBuilder::BoxBuilder(const Graph& graph, int max_children)
-    : graph_(graph), max_children_(static_cast<size_t>(std::max(max_children, 2))),
-      box_of_(Index(graph.id_limit()), -1), fold_into_(Index(graph.id_limit())) {
+    : graph_(graph),
+      max_children_(static_cast<size_t>(std::max(max_children, 2))),
+      box_of_(Index(graph.id_limit()), -1),
+      fold_into_(Index(graph.id_limit())) {
   const std::vector<NameScope> scopes = BuildScopeTree(graph);
   FoldConstants(scopes);
   CountShown(scopes);
@@ -124,7 +126,9 @@ void BoxBuilder::AddMembers(std::vector<Member> members, int32_t parent, ScopeLi
       const size_t end = std::min(begin + step, group.size());
       std::string label = absl::StrCat(group[begin].label, " … ", group[end - 1].label);
       const int32_t run = AddBox(Box::Kind::kBundle, std::move(label), into);
-      const auto at = [&group](size_t i) { return std::make_move_iterator(group.begin() + static_cast<std::ptrdiff_t>(i)); };
+      const auto at = [&group](size_t i) {
+        return std::make_move_iterator(group.begin() + static_cast<std::ptrdiff_t>(i));
+      };
       work.emplace_back(std::vector<Member>(at(begin), at(end)), run);
     }
   }

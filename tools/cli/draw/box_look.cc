@@ -1,9 +1,9 @@
 #include "tools/cli/draw/box_look.h"
-#include "tools/cli/console/number_text.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "tools/cli/console/number_text.h"
 
 namespace sluice {
 namespace {
@@ -51,12 +51,23 @@ std::string EscapeXml(absl::string_view text) {
   out.reserve(text.size());
   for (const char c : text) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? '?' : c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? '?' : c;
     }
   }
   return out;

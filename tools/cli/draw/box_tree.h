@@ -15,8 +15,8 @@ struct Box {
   enum class Kind : uint8_t { kScope, kBundle, kNode };
 
   Kind kind = Kind::kNode;
-  std::string label;              // The last part of the name.
-  NodeId node;                    // Of a kNode.
+  std::string label;  // The last part of the name.
+  NodeId node;        // Of a kNode.
   int32_t parent = -1;
   int32_t depth = 0;              // Of the root 0.
   std::vector<int32_t> children;  // Boxes inside; empty for a kNode.

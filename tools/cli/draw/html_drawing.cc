@@ -7,12 +7,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tools/cli/console/number_text.h"
 #include "tools/cli/draw/json_text.h"
 #include "tools/cli/draw/op_family.h"
 #include "tools/cli/draw/scene.h"
 #include "tools/cli/draw/viewer_css.h"
 #include "tools/cli/draw/viewer_js.h"
-#include "tools/cli/console/number_text.h"
 
 namespace sluice {
 namespace {
@@ -39,9 +39,8 @@ std::string NumberList(const List& list) {
 }
 
 std::string TextList(const std::vector<std::string>& list) {
-  return absl::StrCat("[", absl::StrJoin(list, ",", [](std::string* out, const std::string& text) {
-                        AppendJsonText(text, out);
-                      }), "]");
+  return absl::StrCat(
+      "[", absl::StrJoin(list, ",", [](std::string* out, const std::string& text) { AppendJsonText(text, out); }), "]");
 }
 
 // Writes the object that viewer.js calls DATA. Lives for one call of DrawHtml.
@@ -154,7 +153,8 @@ class DataWriter {
     absl::StrAppend(&out_, "\"boxes\":{\"kind\":", NumberList(kind), ",\n\"parent\":", NumberList(parent));
     absl::StrAppend(&out_, ",\n\"count\":", NumberList(count), ",\n\"label\":", TextList(label));
     absl::StrAppend(&out_, ",\n\"op\":", NumberList(op), ",\n\"out\":", NumberList(out), ",\n\"outs\":");
-    absl::StrAppend(&out_, NumberList(outs), ",\n\"folded\":", NumberList(folded), ",\n\"attrs\":", NumberList(attrs), ",\n\"device\":");
+    absl::StrAppend(&out_, NumberList(outs), ",\n\"folded\":", NumberList(folded), ",\n\"attrs\":", NumberList(attrs),
+                    ",\n\"device\":");
     absl::StrAppend(&out_, NumberList(device), "},\n");
   }
 
@@ -202,7 +202,8 @@ class DataWriter {
   std::string out_;
 };
 
-constexpr absl::string_view kBody = R"html(<header><h1>TITLE</h1><span class="dim">COUNT nodes</span><span class="space"></span>
+constexpr absl::string_view kBody =
+    R"html(<header><h1>TITLE</h1><span class="dim">COUNT nodes</span><span class="space"></span>
 <input id="search" type="search" placeholder="search names and ops  ( / )" autocomplete="off" spellcheck="false">
 <button id="fit" title="f">Fit</button><button id="close">Start view</button></header>
 <main><svg id="canvas"><defs>MARKERS</defs><g id="scene"></g></svg><ul id="hits" hidden></ul><div id="legend"></div></main>

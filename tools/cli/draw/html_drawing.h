@@ -9,9 +9,9 @@
 namespace sluice {
 
 struct HtmlOptions {
-  std::string title;                // The file's name.
-  int box_budget = 40;              // Scopes are open at first as long as about this many boxes are seen.
-  size_t max_attr_chars = 160;      // Attr values are cut beyond this.
+  std::string title;            // The file's name.
+  int box_budget = 40;          // Scopes are open at first as long as about this many boxes are seen.
+  size_t max_attr_chars = 160;  // Attr values are cut beyond this.
 };
 
 // The graph as one HTML page without any reference to the outside: scopes open on click, search, pan and zoom, details

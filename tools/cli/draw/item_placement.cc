@@ -24,8 +24,13 @@ struct Pull {
 class Placer2D {
  public:
   Placer2D(const Layering& layering, absl::Span<const ItemSize> sizes, const LayoutGaps& gaps)
-      : layering_(layering), gaps_(gaps), width_(Index(layering.num_items), 0), x_(width_.size(), 0),
-        above_(width_.size()), below_(width_.size()), layer_of_(width_.size(), 0) {
+      : layering_(layering),
+        gaps_(gaps),
+        width_(Index(layering.num_items), 0),
+        x_(width_.size(), 0),
+        above_(width_.size()),
+        below_(width_.size()),
+        layer_of_(width_.size(), 0) {
     for (size_t i = 0; i < sizes.size(); ++i) width_[i] = sizes[i].width;
     for (size_t r = 0; r < layering.layers.size(); ++r) {
       for (const int32_t item : layering.layers[r]) layer_of_[Index(item)] = static_cast<int32_t>(r);
@@ -96,7 +101,8 @@ class Placer2D {
       while (pools.size() > 1 && pools[pools.size() - 2].mean() > pools.back().mean()) {
         const Pool last = pools.back();
         pools.pop_back();
-        pools.back() = {pools.back().sum + last.sum, pools.back().weight + last.weight, pools.back().count + last.count};
+        pools.back() = {pools.back().sum + last.sum, pools.back().weight + last.weight,
+                        pools.back().count + last.count};
       }
     }
     size_t i = 0;

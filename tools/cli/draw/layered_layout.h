@@ -4,13 +4,13 @@
 // A layered drawing of a directed graph: sources on top, edges lead down, few crossings, boxes of any size.
 //
 // Note [Layered layout]
-// Four steps, each a function of its own. (1) Edges that close a cycle are turned round: those marked `back`, then those
-// that lead to a node with a lower number. (2) A node's layer is the
-// longest path that leads to it; nodes nothing leads to then move down to just above their first user. (3) An edge
-// over several layers becomes a chain of points, one a layer, and each layer is ordered by the mean position of its
-// neighbours above, then below, to and fro; the order with the fewest crossings is kept. (4) Given the sizes, x is
-// the position nearest (least squares) to the neighbours' mean that keeps order and gaps.
-// Steps 1 to 3 (`AssignLayers`) do not depend on sizes: the viewer in the HTML file does only step 4 again.
+// Four steps, each a function of its own. (1) Edges that close a cycle are turned round: those marked `back`, then
+// those that lead to a node with a lower number. (2) A node's layer is the longest path that leads to it; nodes nothing
+// leads to then move down to just above their first user. (3) An edge over several layers becomes a chain of points,
+// one a layer, and each layer is ordered by the mean position of its neighbours above, then below, to and fro; the
+// order with the fewest crossings is kept. (4) Given the sizes, x is the position nearest (least squares) to the
+// neighbours' mean that keeps order and gaps. Steps 1 to 3 (`AssignLayers`) do not depend on sizes: the viewer in the
+// HTML file does only step 4 again.
 
 #include <cstdint>
 #include <vector>

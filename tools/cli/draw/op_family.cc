@@ -136,8 +136,8 @@ struct FamilyRow {
 
 // By number of the family. Hues far enough apart to tell on white and on black.
 constexpr FamilyRow kFamilies[kNumOpFamilies] = {
-    {"input", "#2e9e5b"},   {"constant", "#9aa5b1"}, {"state", "#e08a1e"}, {"control", "#d64550"}, {"call", "#c2499a"},
-    {"math", "#3b7dd8"},    {"network", "#7a5cd0"},  {"array", "#17a2a2"}, {"other", "#6b7785"},
+    {"input", "#2e9e5b"}, {"constant", "#9aa5b1"}, {"state", "#e08a1e"}, {"control", "#d64550"}, {"call", "#c2499a"},
+    {"math", "#3b7dd8"},  {"network", "#7a5cd0"},  {"array", "#17a2a2"}, {"other", "#6b7785"},
 };
 
 }  // namespace

@@ -45,8 +45,7 @@ struct Inside {
 // drawing, on one thread.
 class SceneBuilder {
  public:
-  SceneBuilder(const BoxTree& tree, const std::vector<bool>& open,
-               absl::FunctionRef<ItemSize(const Box& box)> size_of)
+  SceneBuilder(const BoxTree& tree, const std::vector<bool>& open, absl::FunctionRef<ItemSize(const Box& box)> size_of)
       : tree_(tree), open_(open), size_of_(size_of), shown_(tree.boxes().size(), -1) {}
 
   Scene Build() {
@@ -228,7 +227,7 @@ class SceneBuilder {
   const std::vector<bool>& open_;
   absl::FunctionRef<ItemSize(const Box& box)> size_of_;
   absl::node_hash_map<int32_t, Inside> insides_;  // Open boxes only.
-  std::vector<int32_t> shown_;  // By box: its place in the scene, or -1.
+  std::vector<int32_t> shown_;                    // By box: its place in the scene, or -1.
   Scene scene_;
 };
 

@@ -23,8 +23,8 @@ struct SceneBox {
 
 // One edge to draw.
 struct SceneEdge {
-  std::string path;      // SVG path data.
-  int32_t count = 1;     // Edges of the graph that it stands for.
+  std::string path;   // SVG path data.
+  int32_t count = 1;  // Edges of the graph that it stands for.
   bool control_only = false;
   bool reversed = false;  // Leads up.
   bool has_head = true;   // Ends at a box; false at a port on the border, where another part goes on.

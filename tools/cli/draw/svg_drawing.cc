@@ -7,8 +7,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tools/cli/draw/scene.h"
 #include "tools/cli/console/number_text.h"
+#include "tools/cli/draw/scene.h"
 
 namespace sluice {
 namespace {
@@ -81,7 +81,9 @@ class SvgWriter {
     const double width = edge.count > 1 ? 1.6 : 1.0;
     absl::StrAppendFormat(&out_, "<path class=\"e%s%s\" stroke-width=\"%.1f\"%s d=\"%s\"/>\n",
                           edge.control_only ? " ctl" : "", edge.reversed ? " up" : "", width,
-                          !edge.has_head ? "" : edge.reversed ? " marker-end=\"url(#b)\"" : " marker-end=\"url(#a)\"",
+                          !edge.has_head  ? ""
+                          : edge.reversed ? " marker-end=\"url(#b)\""
+                                          : " marker-end=\"url(#a)\"",
                           edge.path);
   }
 
@@ -91,15 +93,13 @@ class SvgWriter {
     const bool is_node = what.kind == Box::Kind::kNode;
     absl::StrAppend(&out_, "<g><title>", EscapeXml(Tooltip(what)), "</title>");
     if (!is_node) {  // The edge of a second card behind it says that there is more inside.
-      absl::StrAppendFormat(
-          &out_, "<rect class=\"c\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\"/>", box.x + 3,
-          box.y + 3, box.width, box.height);
+      absl::StrAppendFormat(&out_, "<rect class=\"c\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\"/>",
+                            box.x + 3, box.y + 3, box.width, box.height);
     }
     absl::StrAppendFormat(&out_, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\"/>",
                           is_node ? "n" : "c", box.x, box.y, box.width, box.height);
     if (is_node) {
-      absl::StrAppendFormat(&out_,
-                            "<rect fill=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"4\" height=\"%.1f\" rx=\"2\"/>",
+      absl::StrAppendFormat(&out_, "<rect fill=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"4\" height=\"%.1f\" rx=\"2\"/>",
                             OpFamilyColor(look.family), box.x + 3, box.y + 5, box.height - 10);
       used_[static_cast<size_t>(look.family)] = true;
       for (size_t i = 0; i < std::min<size_t>(what.folded.size(), 4); ++i) {  // A dot for each folded constant.

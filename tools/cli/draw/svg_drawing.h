@@ -9,7 +9,7 @@
 namespace sluice {
 
 struct SvgOptions {
-  std::string title;    // Over the drawing: the file's name.
+  std::string title;     // Over the drawing: the file's name.
   int box_budget = 120;  // Scopes are opened as long as about this many boxes are seen.
 };
 

@@ -14,13 +14,13 @@ bool IsPlaceholder(absl::string_view op) {
 
 // Ops that are run for what they do, or whose result is of use to other nodes only.
 bool IsForEffect(absl::string_view op) {
-  constexpr absl::string_view kWords[] = {"Assign",  "Summary",   "Save",     "Restore", "Initializer", "Initialize",
-                                          "Assert",  "Print",     "Queue",    "Table",   "Iterator",    "Dataset",
-                                          "Variable", "VarHandle", "VarIsInit", "Apply",  "ScatterNdU",  "Stack",
-                                          "Barrier", "Writer",    "MakeUnique"};
-  constexpr absl::string_view kNames[] = {"NoOp",    "Const",     "LoopCond",      "ControlTrigger", "WriteFile",
-                                          "Switch",  "RefSwitch", "NextIteration", "ReadVariableOp", "MergeV2Checkpoints",
-                                          "ShardedFilename"};
+  constexpr absl::string_view kWords[] = {"Assign",   "Summary",   "Save",      "Restore", "Initializer", "Initialize",
+                                          "Assert",   "Print",     "Queue",     "Table",   "Iterator",    "Dataset",
+                                          "Variable", "VarHandle", "VarIsInit", "Apply",   "ScatterNdU",  "Stack",
+                                          "Barrier",  "Writer",    "MakeUnique"};
+  constexpr absl::string_view kNames[] = {
+      "NoOp",      "Const",         "LoopCond",       "ControlTrigger",     "WriteFile",      "Switch",
+      "RefSwitch", "NextIteration", "ReadVariableOp", "MergeV2Checkpoints", "ShardedFilename"};
   // Reading a table or a dequeued element is a result.
   if (absl::StrContains(op, "TableFind") || absl::StrContains(op, "Dequeue") || absl::StrContains(op, "TableSize")) {
     return false;

@@ -11,7 +11,8 @@ namespace sluice {
 std::vector<Output> GuessInputs(const Graph& graph);
 
 // What a caller may want to fetch: outputs that nothing uses, of nodes that are not there for their effect (NoOp,
-// Assert, assignments, savers, summaries) and that depend on something (no constants, variables or placeholders). Outermost name scopes first.
+// Assert, assignments, savers, summaries) and that depend on something (no constants, variables or placeholders).
+// Outermost name scopes first.
 std::vector<Output> GuessOutputs(const Graph& graph);
 
 // What a caller may want to run for its effect: nodes without outputs that nobody waits for, but that wait for others

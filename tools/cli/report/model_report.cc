@@ -33,9 +33,9 @@ bool IsVariableOp(absl::string_view op) {
 
 // Ops that own state other than variables.
 bool IsResourceOp(absl::string_view op) {
-  constexpr absl::string_view kEndings[] = {"Queue",    "QueueV2",   "Table",      "TableV2",  "Iterator", "IteratorV2",
-                                            "Barrier",  "Reader",    "ReaderV2",   "Stack",    "StackV2",  "SummaryWriter",
-                                            "MutexV2",  "Accumulator", "Stage",    "MapStage", "LookupTable"};
+  constexpr absl::string_view kEndings[] = {
+      "Queue", "QueueV2", "Table",         "TableV2", "Iterator",    "IteratorV2", "Barrier",  "Reader",     "ReaderV2",
+      "Stack", "StackV2", "SummaryWriter", "MutexV2", "Accumulator", "Stage",      "MapStage", "LookupTable"};
   if (absl::StartsWith(op, "TensorList") || absl::StartsWith(op, "TensorArray")) return false;
   return std::any_of(std::begin(kEndings), std::end(kEndings),
                      [op](absl::string_view ending) { return absl::EndsWith(op, ending); });
@@ -108,8 +108,8 @@ void ReportNodes(const LoadedGraph& model, ModelReport* report) {
       ++resources[op];
     } else if (op == "Const") {
       ++report->num_constants;
-      report->largest_constants.push_back(
-          {std::string(graph.name(id)), graph.output_type(id, 0), OutputShape(model, {id, 0}), ConstantBytes(graph, id)});
+      report->largest_constants.push_back({std::string(graph.name(id)), graph.output_type(id, 0),
+                                           OutputShape(model, {id, 0}), ConstantBytes(graph, id)});
       report->constant_bytes += report->largest_constants.back().bytes;
     }
     // Sorting now and then keeps the list short.

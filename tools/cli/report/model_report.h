@@ -72,16 +72,16 @@ struct ModelReport {
   std::vector<NamedCount> function_ops;  // In bodies of functions.
   std::vector<NamedCount> devices;       // Device texts that nodes ask for; "" for none.
   std::vector<TensorFact> inputs, outputs;
-  std::vector<NamedCount> targets;       // Nodes without outputs that nobody waits for; the count is of what they wait for.
+  std::vector<NamedCount> targets;  // Nodes without outputs that nobody waits for; the count is of what they wait for.
   std::vector<ModelSignature> signatures;
   std::vector<FunctionFact> functions;
   std::vector<FrameFact> frames;
-  std::vector<VariableFact> variables;   // By name.
-  std::vector<NamedCount> resources;     // Ops that keep other state: queues, tables, iterators, ...
-  int64_t variable_bytes = 0;            // Of those with known shapes.
+  std::vector<VariableFact> variables;  // By name.
+  std::vector<NamedCount> resources;    // Ops that keep other state: queues, tables, iterators, ...
+  int64_t variable_bytes = 0;           // Of those with known shapes.
   int64_t num_constants = 0, constant_bytes = 0;
   std::vector<ConstantFact> largest_constants;
-  std::vector<NameScope> scopes;         // The root first.
+  std::vector<NameScope> scopes;  // The root first.
   std::vector<std::string> init_ops;
   std::vector<ModelAsset> assets;
   std::vector<ModelCollection> collections;

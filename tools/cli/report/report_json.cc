@@ -29,7 +29,8 @@ Json CountsJson(const std::vector<NamedCount>& counts) {
 }
 
 Json TensorJson(const TensorFact& tensor) {
-  return {{"name", tensor.name}, {"op", tensor.op}, {"dtype", DTypeName(tensor.dtype)}, {"shape", ShapeJson(tensor.shape)}};
+  return {
+      {"name", tensor.name}, {"op", tensor.op}, {"dtype", DTypeName(tensor.dtype)}, {"shape", ShapeJson(tensor.shape)}};
 }
 
 Json SignatureJson(const ModelSignature& signature) {

@@ -88,7 +88,8 @@ class TextRenderer {
   size_t Shown(size_t size) const { return std::min(size, static_cast<size_t>(options_.max_rows)); }
   void More(size_t size) {
     if (size <= Shown(size)) return;
-    const std::string text = absl::StrCat("  … and ", CountText(static_cast<int64_t>(size - Shown(size))), " more (--all)");
+    const std::string text =
+        absl::StrCat("  … and ", CountText(static_cast<int64_t>(size - Shown(size))), " more (--all)");
     absl::StrAppend(&out_, paint_.Dim(text), "\n");
   }
 
@@ -110,8 +111,8 @@ class TextRenderer {
                     ", for readers from ", report_.versions.min_consumer, "\n");
     if (!report_.tags.empty()) absl::StrAppend(&out_, "  tags ", absl::StrJoin(report_.tags, ", "));
     if (report_.tag_sets.size() > 1) {
-      absl::StrAppend(&out_, "; the file has ", report_.tag_sets.size(), " graphs: ",
-                      absl::StrJoin(report_.tag_sets, ", ", [](std::string* out, const auto& tags) {
+      absl::StrAppend(&out_, "; the file has ", report_.tag_sets.size(),
+                      " graphs: ", absl::StrJoin(report_.tag_sets, ", ", [](std::string* out, const auto& tags) {
                         absl::StrAppend(out, "{", absl::StrJoin(tags, ","), "}");
                       }));
     }
@@ -175,7 +176,8 @@ class TextRenderer {
     for (size_t i = 0; i < Shown(report_.functions.size()); ++i) {
       const FunctionFact& function = report_.functions[i];
       const std::string gradient = function.gradient.empty() ? "" : absl::StrCat("  gradient ", function.gradient);
-      table.Add({function.name, absl::StrCat(CountText(function.num_nodes), function.num_nodes == 1 ? " node" : " nodes"),
+      table.Add({function.name,
+                 absl::StrCat(CountText(function.num_nodes), function.num_nodes == 1 ? " node" : " nodes"),
                  absl::StrCat(ArgsText(function.args), " -> ", ArgsText(function.results), gradient)});
     }
     table.AlignRight(1);
@@ -232,7 +234,8 @@ class TextRenderer {
       used += width;
     }
     absl::StrAppend(&out_, line, "\n");
-    if (shown < ops.size()) absl::StrAppend(&out_, paint_.Dim(absl::StrCat("  … and ", ops.size() - shown, " more (--all)")), "\n");
+    if (shown < ops.size())
+      absl::StrAppend(&out_, paint_.Dim(absl::StrCat("  … and ", ops.size() - shown, " more (--all)")), "\n");
   }
 
   void Constants() {
@@ -263,7 +266,8 @@ class TextRenderer {
                    absl::StrCat(CountText(scope.num_nodes), scope.num_nodes == 1 ? " node " : " nodes"),
                    scope.constant_bytes > 0 ? BytesText(scope.constant_bytes) : ""});
       }
-      for (auto child = scope.scopes.rbegin(); child != scope.scopes.rend(); ++child) todo.emplace_back(*child, depth + 1);
+      for (auto child = scope.scopes.rbegin(); child != scope.scopes.rend(); ++child)
+        todo.emplace_back(*child, depth + 1);
     }
     table.AlignRight(1);
     out_ += table.Render("  ");
@@ -277,7 +281,8 @@ class TextRenderer {
     Table table;
     for (size_t i = 0; i < Shown(report_.devices.size()); ++i) {
       const NamedCount& device = report_.devices[i];
-      table.Add({device.name.empty() ? "(any)" : PrintableName(device.name), absl::StrCat(CountText(device.count), " nodes")});
+      table.Add({device.name.empty() ? "(any)" : PrintableName(device.name),
+                 absl::StrCat(CountText(device.count), " nodes")});
     }
     out_ += table.Render("  ");
     More(report_.devices.size());
@@ -285,7 +290,8 @@ class TextRenderer {
 
   // What a MetaGraphDef adds.
   void Extras() {
-    if (!report_.init_ops.empty()) absl::StrAppend(&out_, "\n", paint_.Bold("Init op"), "  ", report_.init_ops[0], "\n");
+    if (!report_.init_ops.empty())
+      absl::StrAppend(&out_, "\n", paint_.Bold("Init op"), "  ", report_.init_ops[0], "\n");
     if (!report_.assets.empty()) {
       Heading("Assets", static_cast<int64_t>(report_.assets.size()));
       Table table;

@@ -9,8 +9,8 @@
 namespace sluice {
 
 struct ReportTextOptions {
-  int scope_depth = 2;   // Levels of name scopes.
-  int max_rows = 20;     // Of each list; what is left out is counted.
+  int scope_depth = 2;  // Levels of name scopes.
+  int max_rows = 20;    // Of each list; what is left out is counted.
 };
 
 // The report for people: sections with aligned columns, empty ones left out.

@@ -12,13 +12,13 @@ namespace sluice {
 // One name scope: the part of node names before a '/'. Scopes that hold one scope and nothing else are joined with it
 // ("a/b"), so that every scope in the tree branches or holds nodes.
 struct NameScope {
-  std::string name;                // Without the parent's part.
-  std::string path;                // "a/b/c"; empty for the root.
+  std::string name;  // Without the parent's part.
+  std::string path;  // "a/b/c"; empty for the root.
   int32_t parent = -1;
-  std::vector<int32_t> scopes;     // In order of first node.
-  std::vector<NodeId> nodes;       // Directly inside, ascending.
-  int64_t num_nodes = 0;           // In all, scopes inside included.
-  int64_t constant_bytes = 0;      // Of all Consts inside.
+  std::vector<int32_t> scopes;  // In order of first node.
+  std::vector<NodeId> nodes;    // Directly inside, ascending.
+  int64_t num_nodes = 0;        // In all, scopes inside included.
+  int64_t constant_bytes = 0;   // Of all Consts inside.
 };
 
 // The name scopes of a graph; entry 0 is the root. Names deeper than `max_depth` components count as one component

@@ -2,10 +2,10 @@
 #include <fstream>
 #include <string>
 
+#include "gmock/gmock.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/export.h"
 #include "graph/ops/op_table.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
 #include "tools/cli/conform/conform_case.h"
@@ -82,7 +82,8 @@ TEST_F(ConformTest, ExpectedErrorsOfTheFetchPass) {
 TEST_F(ConformTest, AnotherCodeOrAMissingWordFails) {
   EXPECT_FALSE(Run("a", R"("steps": [{"fetches": [["nix", null]], "error": {"code": "INTERNAL"}}])").passed());
   EXPECT_FALSE(Run("b", R"("steps": [{"fetches": [["nix", null]],
-      "error": {"code": "INVALID_ARGUMENT", "contains": ["zebra"]}}])").passed());
+      "error": {"code": "INVALID_ARGUMENT", "contains": ["zebra"]}}])")
+                   .passed());
 }
 
 TEST_F(ConformTest, LoadErrorsDoNotPassAtTheRun) {
@@ -99,7 +100,8 @@ TEST_F(ConformTest, WhatCannotRunHasFailed) {
 }
 
 TEST_F(ConformTest, InspectComparesCounts) {
-  EXPECT_TRUE(Run("a", R"("inspect": {"nodes": 2, "functions": 0, "op_types": {"Relu": 1, "Placeholder": 1}})").passed());
+  EXPECT_TRUE(
+      Run("a", R"("inspect": {"nodes": 2, "functions": 0, "op_types": {"Relu": 1, "Placeholder": 1}})").passed());
   EXPECT_FALSE(Run("b", R"("inspect": {"nodes": 3})").passed());
   EXPECT_FALSE(Run("c", R"("inspect": {"op_types": {"Relu": 2}})").passed());
 }

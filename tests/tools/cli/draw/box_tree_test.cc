@@ -4,9 +4,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "gtest/gtest.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
+#include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
 #include "tools/cli/draw/scene.h"
 
@@ -15,8 +15,8 @@ namespace {
 
 // The box called `label`, or -1.
 int32_t FindBox(const BoxTree& tree, absl::string_view label) {
-  const auto found = std::find_if(tree.boxes().begin(), tree.boxes().end(),
-                                  [label](const Box& box) { return box.label == label; });
+  const auto found =
+      std::find_if(tree.boxes().begin(), tree.boxes().end(), [label](const Box& box) { return box.label == label; });
   return found == tree.boxes().end() ? -1 : static_cast<int32_t>(found - tree.boxes().begin());
 }
 

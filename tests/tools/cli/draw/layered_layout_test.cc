@@ -100,7 +100,8 @@ TEST(PlaceItemsTest, BoxesNeverOverlapWhateverTheGraph) {
     for (const auto& layer : layering.layers) {
       for (size_t i = 1; i < layer.size(); ++i) {
         const auto a = static_cast<size_t>(layer[i - 1]), b = static_cast<size_t>(layer[i]);
-        const double half_a = a < sizes.size() ? sizes[a].width / 2 : 0, half_b = b < sizes.size() ? sizes[b].width / 2 : 0;
+        const double half_a = a < sizes.size() ? sizes[a].width / 2 : 0,
+                     half_b = b < sizes.size() ? sizes[b].width / 2 : 0;
         EXPECT_LE(places.x[a] + half_a, places.x[b] - half_b + 1e-6) << "round " << round;
       }
     }
