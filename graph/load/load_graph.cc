@@ -181,7 +181,8 @@ absl::StatusOr<LoadedGraph> LoadGraphFile(const std::string& path, const LoadOpt
     bytes = mapped->bytes();
     owner = std::move(mapped);
   }
-  SLUICE_ASSIGN_OR_RETURN(LoadedGraph model, LoadGraphBytes(bytes, std::move(owner), file, options));
+  SLUICE_ASSIGN_OR_RETURN(LoadedGraph model,
+                          LoadGraphBytes(bytes, std::move(owner), path == "-" ? "standard input" : file, options));
   model.source = path;
   return model;
 }

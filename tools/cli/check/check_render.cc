@@ -58,21 +58,17 @@ Json StatusesJson(const std::vector<absl::Status>& statuses) {
   return out;
 }
 
-std::string Plural(int64_t count, absl::string_view what) {
-  return absl::StrCat(CountText(count), " ", what, count == 1 ? "" : "s");
-}
-
 std::string KernelLine(const CheckReport& report, const Paint& paint) {
   if (!report.graph_ok()) return paint.Dim("not looked at: the graph is not sound");
   if (report.missing_kernels.empty()) return paint.Green("all there");
   int64_t nodes = 0;
   for (const MissingKernel& missing : report.missing_kernels) nodes += missing.count + missing.count_in_functions;
-  const std::string ops = Plural(static_cast<int64_t>(report.missing_kernels.size()), "op");
+  const std::string ops = CountOf(static_cast<int64_t>(report.missing_kernels.size()), "op");
   if (!report.has_kernels) {
     return paint.Yellow(
-        absl::StrCat("this version has none: nothing runs yet (", ops, ", ", Plural(nodes, "node"), ")"));
+        absl::StrCat("this version has none: nothing runs yet (", ops, ", ", CountOf(nodes, "node"), ")"));
   }
-  return paint.Red(absl::StrCat(ops, " without a kernel, ", Plural(nodes, "node")));
+  return paint.Red(absl::StrCat(ops, " without a kernel, ", CountOf(nodes, "node")));
 }
 
 void AppendProblems(absl::string_view title, const std::vector<absl::Status>& problems, size_t max, const Paint& paint,
@@ -114,15 +110,15 @@ void AppendMissing(const CheckReport& report, const Paint& paint, std::string* o
 
 std::string RenderCheckText(const CheckReport& report, const Paint& paint) {
   std::string out = paint.Bold(report.source == "-" ? "standard input" : PrintableName(report.source));
-  if (!report.format.empty()) absl::StrAppend(&out, "  ", report.format, ", ", Plural(report.num_nodes, "node"));
+  if (!report.format.empty()) absl::StrAppend(&out, "  ", report.format, ", ", CountOf(report.num_nodes, "node"));
   absl::StrAppend(&out, "\n  graph    ",
-                  report.graph_ok() ? paint.Green("sound") : paint.Red(Plural(report.num_errors, "error")), "\n");
+                  report.graph_ok() ? paint.Green("sound") : paint.Red(CountOf(report.num_errors, "error")), "\n");
   if (report.graph_ok()) {
     const auto problems = static_cast<int64_t>(report.shape_errors.size());
     const auto doubts = static_cast<int64_t>(report.shape_warnings.size());
     absl::StrAppend(&out, "  shapes   ",
                     problems + doubts == 0 ? paint.Green("no contradiction")
-                                           : paint.Yellow(absl::StrCat(Plural(problems, "node"), " will fail if run, ",
+                                           : paint.Yellow(absl::StrCat(CountOf(problems, "node"), " will fail if run, ",
                                                                        CountText(doubts), " more may")),
                     "\n");
   }

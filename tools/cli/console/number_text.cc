@@ -15,6 +15,10 @@ std::string CountText(int64_t count) {
   return digits;
 }
 
+std::string CountOf(int64_t count, absl::string_view what) {
+  return absl::StrCat(CountText(count), " ", what, count == 1 ? "" : "s");
+}
+
 std::string BytesText(int64_t bytes) {
   if (bytes < 1000) return absl::StrCat(bytes, " B");
   double value = static_cast<double>(bytes);

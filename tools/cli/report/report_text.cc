@@ -96,14 +96,14 @@ class TextRenderer {
   void Summary() {
     const std::string name = report_.source == "-" ? "standard input" : PrintableName(report_.source);
     absl::StrAppend(&out_, paint_.Bold(name), "  ", report_.format, ", ", BytesText(report_.source_bytes), "\n");
-    absl::StrAppend(&out_, "  ", CountText(report_.num_nodes), " nodes, ", CountText(report_.num_data_edges),
-                    " data edges, ", CountText(report_.num_control_edges), " control edges\n");
+    absl::StrAppend(&out_, "  ", CountOf(report_.num_nodes, "node"), ", ", CountOf(report_.num_data_edges, "data edge"),
+                    ", ", CountOf(report_.num_control_edges, "control edge"), "\n");
     if (report_.num_constants > 0) {
-      absl::StrAppend(&out_, "  ", CountText(report_.num_constants), " constants hold ",
-                      BytesText(report_.constant_bytes), "\n");
+      absl::StrAppend(&out_, "  ", CountOf(report_.num_constants, "constant"), ": ", BytesText(report_.constant_bytes),
+                      "\n");
     }
     if (!report_.variables.empty()) {
-      absl::StrAppend(&out_, "  ", CountText(static_cast<int64_t>(report_.variables.size())), " variables hold ",
+      absl::StrAppend(&out_, "  ", CountOf(static_cast<int64_t>(report_.variables.size()), "variable"), ": ",
                       BytesText(report_.variable_bytes), "\n");
     }
     absl::StrAppend(&out_, "  written by graph version ", report_.versions.producer,
@@ -176,8 +176,7 @@ class TextRenderer {
     for (size_t i = 0; i < Shown(report_.functions.size()); ++i) {
       const FunctionFact& function = report_.functions[i];
       const std::string gradient = function.gradient.empty() ? "" : absl::StrCat("  gradient ", function.gradient);
-      table.Add({function.name,
-                 absl::StrCat(CountText(function.num_nodes), function.num_nodes == 1 ? " node" : " nodes"),
+      table.Add({function.name, CountOf(function.num_nodes, "node"),
                  absl::StrCat(ArgsText(function.args), " -> ", ArgsText(function.results), gradient)});
     }
     table.AlignRight(1);
@@ -191,9 +190,9 @@ class TextRenderer {
     Table table;
     for (size_t i = 0; i < Shown(report_.frames.size()); ++i) {
       const FrameFact& frame = report_.frames[i];
-      table.Add({frame.name, absl::StrCat(CountText(frame.num_nodes), " nodes"),
-                 absl::StrCat(frame.num_loop_variables, " loop variables, ", frame.num_constants, " constant, ",
-                              frame.parallel_iterations, " parallel iterations",
+      table.Add({frame.name, CountOf(frame.num_nodes, "node"),
+                 absl::StrCat(CountOf(frame.num_loop_variables, "loop variable"), ", ", frame.num_constants,
+                              " constant, ", CountOf(frame.parallel_iterations, "parallel iteration"),
                               frame.parent.empty() ? "" : absl::StrCat(", inside ", frame.parent))});
     }
     out_ += table.Render("  ");
@@ -249,7 +248,7 @@ class TextRenderer {
   }
 
   void Scopes() {
-    if (report_.scopes.size() < 2) return;
+    if (report_.scopes.size() < 2 || options_.scope_depth == 0) return;
     Heading("Name scopes", static_cast<int64_t>(report_.scopes.size()) - 1);
     Table table;
     std::vector<std::pair<int32_t, int>> todo = {{0, 0}};  // Scope and depth; last in, first out.
@@ -263,7 +262,7 @@ class TextRenderer {
       if (depth > 0 && total <= static_cast<size_t>(options_.max_rows)) {
         const std::string indent(static_cast<size_t>(depth - 1) * 2, ' ');
         table.Add({absl::StrCat(indent, scope.name, "/"),
-                   absl::StrCat(CountText(scope.num_nodes), scope.num_nodes == 1 ? " node " : " nodes"),
+                   absl::StrCat(CountOf(scope.num_nodes, "node"), scope.num_nodes == 1 ? " " : ""),
                    scope.constant_bytes > 0 ? BytesText(scope.constant_bytes) : ""});
       }
       for (auto child = scope.scopes.rbegin(); child != scope.scopes.rend(); ++child)
@@ -281,8 +280,7 @@ class TextRenderer {
     Table table;
     for (size_t i = 0; i < Shown(report_.devices.size()); ++i) {
       const NamedCount& device = report_.devices[i];
-      table.Add({device.name.empty() ? "(any)" : PrintableName(device.name),
-                 absl::StrCat(CountText(device.count), " nodes")});
+      table.Add({device.name.empty() ? "(any)" : PrintableName(device.name), CountOf(device.count, "node")});
     }
     out_ += table.Render("  ");
     More(report_.devices.size());
