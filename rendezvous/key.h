@@ -43,7 +43,7 @@ struct RendezvousKey {
 
 // A wire key taken apart. A value type.
 struct WireKey {
-  DeviceName src, dst;             // Full names.
+  DeviceName src, dst;                 // Full names.
   std::string src_device, dst_device;  // As they stand in the text.
   uint64_t src_incarnation = 0;
   std::string edge_name;

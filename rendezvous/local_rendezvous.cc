@@ -100,9 +100,8 @@ bool LocalRendezvous::Register(const RendezvousKey& key, Item* item) {
     ++callbacks_;
   }
   // The callback needs the shard's lock, which we hold: it finds the item or what became of it.
-  if (cancellation->RegisterCallback(token, [this, key, cancellation, token] {
-        CancelReceive(key, cancellation, token);
-      })) {
+  if (cancellation->RegisterCallback(token,
+                                     [this, key, cancellation, token] { CancelReceive(key, cancellation, token); })) {
     return true;
   }
   ReleaseCallback();

@@ -21,17 +21,28 @@ constexpr uint32_t kListField = 1, kStringField = 2, kIntField = 3, kFloatField 
 
 AttrKind KindOfField(uint32_t tag) {
   switch (tag) {
-    case WireTag(kListField, WireType::kBytes): return AttrKind::kList;
-    case WireTag(kStringField, WireType::kBytes): return AttrKind::kString;
-    case WireTag(kIntField, WireType::kVarint): return AttrKind::kInt;
-    case WireTag(kFloatField, WireType::kFixed32): return AttrKind::kFloat;
-    case WireTag(kBoolField, WireType::kVarint): return AttrKind::kBool;
-    case WireTag(kTypeField, WireType::kVarint): return AttrKind::kType;
-    case WireTag(kShapeField, WireType::kBytes): return AttrKind::kShape;
-    case WireTag(kTensorField, WireType::kBytes): return AttrKind::kTensor;
-    case WireTag(kPlaceholderField, WireType::kBytes): return AttrKind::kPlaceholder;
-    case WireTag(kFuncField, WireType::kBytes): return AttrKind::kFunc;
-    default: return AttrKind::kNone;
+    case WireTag(kListField, WireType::kBytes):
+      return AttrKind::kList;
+    case WireTag(kStringField, WireType::kBytes):
+      return AttrKind::kString;
+    case WireTag(kIntField, WireType::kVarint):
+      return AttrKind::kInt;
+    case WireTag(kFloatField, WireType::kFixed32):
+      return AttrKind::kFloat;
+    case WireTag(kBoolField, WireType::kVarint):
+      return AttrKind::kBool;
+    case WireTag(kTypeField, WireType::kVarint):
+      return AttrKind::kType;
+    case WireTag(kShapeField, WireType::kBytes):
+      return AttrKind::kShape;
+    case WireTag(kTensorField, WireType::kBytes):
+      return AttrKind::kTensor;
+    case WireTag(kPlaceholderField, WireType::kBytes):
+      return AttrKind::kPlaceholder;
+    case WireTag(kFuncField, WireType::kBytes):
+      return AttrKind::kFunc;
+    default:
+      return AttrKind::kNone;
   }
 }
 
@@ -55,10 +66,7 @@ LastField ReadLast(absl::string_view message) {
 }
 
 absl::Status KindError(AttrKind found, absl::string_view wanted) {
-  return Error(ErrorCode::kAttrKind)
-      .Text("has a value of the wrong kind")
-      .Found(AttrKindName(found))
-      .Expected(wanted);
+  return Error(ErrorCode::kAttrKind).Text("has a value of the wrong kind").Found(AttrKindName(found)).Expected(wanted);
 }
 
 // The payload of `bytes` when it is of `kind`.
@@ -138,17 +146,28 @@ absl::StatusOr<std::vector<T>> VarintList(absl::string_view bytes, uint32_t numb
 
 absl::string_view AttrKindName(AttrKind kind) {
   switch (kind) {
-    case AttrKind::kNone: return "nothing";
-    case AttrKind::kList: return "list";
-    case AttrKind::kString: return "string";
-    case AttrKind::kInt: return "int";
-    case AttrKind::kFloat: return "float";
-    case AttrKind::kBool: return "bool";
-    case AttrKind::kType: return "type";
-    case AttrKind::kShape: return "shape";
-    case AttrKind::kTensor: return "tensor";
-    case AttrKind::kPlaceholder: return "placeholder";
-    case AttrKind::kFunc: return "func";
+    case AttrKind::kNone:
+      return "nothing";
+    case AttrKind::kList:
+      return "list";
+    case AttrKind::kString:
+      return "string";
+    case AttrKind::kInt:
+      return "int";
+    case AttrKind::kFloat:
+      return "float";
+    case AttrKind::kBool:
+      return "bool";
+    case AttrKind::kType:
+      return "type";
+    case AttrKind::kShape:
+      return "shape";
+    case AttrKind::kTensor:
+      return "tensor";
+    case AttrKind::kPlaceholder:
+      return "placeholder";
+    case AttrKind::kFunc:
+      return "func";
   }
   return "nothing";
 }
@@ -218,10 +237,14 @@ bool AttrView::NestsWithin(int limit) const {
       case Message::kList:
         if (field == kListFuncField) return *found = Message::kFunc, true;
         return *found = Message::kTensor, field == kTensorField;
-      case Message::kFunc: return *found = Message::kEntry, field == 2;
-      case Message::kEntry: return *found = Message::kAttr, field == 2;
-      case Message::kTensor: return *found = Message::kVariant, field == 15;
-      case Message::kVariant: return *found = Message::kTensor, field == 3;
+      case Message::kFunc:
+        return *found = Message::kEntry, field == 2;
+      case Message::kEntry:
+        return *found = Message::kAttr, field == 2;
+      case Message::kTensor:
+        return *found = Message::kVariant, field == 15;
+      case Message::kVariant:
+        return *found = Message::kTensor, field == 3;
     }
     return false;
   };
@@ -350,9 +373,8 @@ AttrValue::AttrValue(absl::Span<const DType> list)
     : bytes_(PackedList(kTypeField, list,
                         [](std::string& out, DType v) { AppendVarint(out, static_cast<uint64_t>(v)); })) {}
 AttrValue::AttrValue(const std::vector<float>& list)
-    : bytes_(PackedList(kFloatField, list, [](std::string& out, float v) {
-        out.append(reinterpret_cast<const char*>(&v), sizeof(v));
-      })) {}
+    : bytes_(PackedList(kFloatField, list,
+                        [](std::string& out, float v) { out.append(reinterpret_cast<const char*>(&v), sizeof(v)); })) {}
 AttrValue::AttrValue(const std::vector<std::string>& list)
     : bytes_(BytesListOf(kStringField, list, [](const std::string& v) { return absl::string_view(v); })) {}
 AttrValue::AttrValue(const std::vector<PartialShape>& list)

@@ -23,7 +23,19 @@
 
 namespace sluice {
 
-enum class AttrKind : uint8_t { kNone, kList, kString, kInt, kFloat, kBool, kType, kShape, kTensor, kPlaceholder, kFunc };
+enum class AttrKind : uint8_t {
+  kNone,
+  kList,
+  kString,
+  kInt,
+  kFloat,
+  kBool,
+  kType,
+  kShape,
+  kTensor,
+  kPlaceholder,
+  kFunc
+};
 
 // "int", "list", "none", ... for messages.
 absl::string_view AttrKindName(AttrKind kind);
@@ -51,7 +63,7 @@ class AttrView {
   absl::StatusOr<int64_t> AsInt() const;
   absl::StatusOr<float> AsFloat() const;
   absl::StatusOr<bool> AsBool() const;
-  absl::StatusOr<DType> AsType() const;  // kInvalid for a number that is no dtype.
+  absl::StatusOr<DType> AsType() const;          // kInvalid for a number that is no dtype.
   absl::StatusOr<int64_t> AsTypeNumber() const;  // The number as it stands.
   absl::StatusOr<PartialShape> AsShape() const;
   absl::StatusOr<absl::string_view> AsTensorBytes() const;  // An encoded TensorProto; see tensor_proto.h.
@@ -90,25 +102,25 @@ struct NamedAttr {
 class AttrValue {
  public:
   AttrValue() = default;
-  AttrValue(int value);                     // NOLINT(google-explicit-constructor): all of these.
-  AttrValue(int64_t value);                 // NOLINT
-  AttrValue(float value);                   // NOLINT
-  AttrValue(bool value);                    // NOLINT
-  AttrValue(DType value);                   // NOLINT
-  AttrValue(const char* value);             // NOLINT
-  AttrValue(absl::string_view value);       // NOLINT
-  AttrValue(const std::string& value);      // NOLINT
-  AttrValue(const Shape& value);            // NOLINT
-  AttrValue(const PartialShape& value);     // NOLINT
-  AttrValue(const Tensor& value);           // NOLINT. No variants.
-  AttrValue(absl::Span<const int64_t> list);            // NOLINT
-  AttrValue(const std::vector<int64_t>& list);          // NOLINT
-  AttrValue(const std::vector<float>& list);            // NOLINT
-  AttrValue(const std::vector<bool>& list);             // NOLINT
-  AttrValue(absl::Span<const DType> list);              // NOLINT
-  AttrValue(const std::vector<DType>& list);            // NOLINT
-  AttrValue(const std::vector<std::string>& list);      // NOLINT
-  AttrValue(const std::vector<PartialShape>& list);     // NOLINT
+  AttrValue(int value);                              // NOLINT(google-explicit-constructor): all of these.
+  AttrValue(int64_t value);                          // NOLINT
+  AttrValue(float value);                            // NOLINT
+  AttrValue(bool value);                             // NOLINT
+  AttrValue(DType value);                            // NOLINT
+  AttrValue(const char* value);                      // NOLINT
+  AttrValue(absl::string_view value);                // NOLINT
+  AttrValue(const std::string& value);               // NOLINT
+  AttrValue(const Shape& value);                     // NOLINT
+  AttrValue(const PartialShape& value);              // NOLINT
+  AttrValue(const Tensor& value);                    // NOLINT. No variants.
+  AttrValue(absl::Span<const int64_t> list);         // NOLINT
+  AttrValue(const std::vector<int64_t>& list);       // NOLINT
+  AttrValue(const std::vector<float>& list);         // NOLINT
+  AttrValue(const std::vector<bool>& list);          // NOLINT
+  AttrValue(absl::Span<const DType> list);           // NOLINT
+  AttrValue(const std::vector<DType>& list);         // NOLINT
+  AttrValue(const std::vector<std::string>& list);   // NOLINT
+  AttrValue(const std::vector<PartialShape>& list);  // NOLINT
   static AttrValue EmptyList();
   static AttrValue Func(absl::string_view name, absl::Span<const std::pair<std::string, AttrValue>> attrs = {});
   static AttrValue Placeholder(absl::string_view name);

@@ -77,13 +77,16 @@ absl::Status CheckScalar(const AttrSpec& spec, AttrView value, const LoadLimits&
       SLUICE_ASSIGN_OR_RETURN(const int64_t number, value.AsInt());
       return AtLeast(spec, number, "value");
     }
-    case AttrType::kFloat: return value.AsFloat().status();
-    case AttrType::kBool: return value.AsBool().status();
+    case AttrType::kFloat:
+      return value.AsFloat().status();
+    case AttrType::kBool:
+      return value.AsBool().status();
     case AttrType::kType: {
       SLUICE_ASSIGN_OR_RETURN(const int64_t number, value.AsTypeNumber());
       return TypeAllowed(spec, number);
     }
-    case AttrType::kShape: return value.AsShape().status();
+    case AttrType::kShape:
+      return value.AsShape().status();
     case AttrType::kTensor: {
       SLUICE_RETURN_IF_ERROR(NestingAllowed(value, limits));
       SLUICE_ASSIGN_OR_RETURN(const absl::string_view bytes, value.AsTensorBytes());
@@ -93,7 +96,8 @@ absl::Status CheckScalar(const AttrSpec& spec, AttrView value, const LoadLimits&
       SLUICE_RETURN_IF_ERROR(NestingAllowed(value, limits));
       return value.AsFunc().status();
     }
-    default: return NestingAllowed(value, limits);
+    default:
+      return NestingAllowed(value, limits);
   }
 }
 
@@ -110,10 +114,14 @@ absl::Status CheckAttr(const AttrSpec& full_spec, AttrView value, const LoadLimi
   switch (spec.type) {
     case AttrType::kListString:
       return CheckList(spec, value.AsStringList(), [&](absl::string_view text) { return StringAllowed(spec, text); });
-    case AttrType::kListInt: return CheckList(spec, value.AsIntList(), fine);
-    case AttrType::kListFloat: return CheckList(spec, value.AsFloatList(), fine);
-    case AttrType::kListBool: return CheckList(spec, value.AsBoolList(), fine);
-    case AttrType::kListShape: return CheckList(spec, value.AsShapeList(), fine);
+    case AttrType::kListInt:
+      return CheckList(spec, value.AsIntList(), fine);
+    case AttrType::kListFloat:
+      return CheckList(spec, value.AsFloatList(), fine);
+    case AttrType::kListBool:
+      return CheckList(spec, value.AsBoolList(), fine);
+    case AttrType::kListShape:
+      return CheckList(spec, value.AsShapeList(), fine);
     case AttrType::kListType:
       return CheckList(spec, value.AsTypeList(),
                        [&](DType type) { return TypeAllowed(spec, static_cast<int64_t>(type)); });
@@ -124,7 +132,8 @@ absl::Status CheckAttr(const AttrSpec& full_spec, AttrView value, const LoadLimi
     case AttrType::kListFunc:
       SLUICE_RETURN_IF_ERROR(NestingAllowed(value, limits));
       return CheckList(spec, value.AsFuncList(), fine);
-    default: return CheckScalar(spec, value, limits);
+    default:
+      return CheckScalar(spec, value, limits);
   }
 }
 

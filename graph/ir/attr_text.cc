@@ -22,7 +22,8 @@ std::string Quoted(absl::string_view text) { return absl::StrCat("\"", Printable
 std::string TensorText(absl::string_view bytes) {
   const absl::StatusOr<TensorProtoInfo> info = InspectTensorProto(bytes);
   if (!info.ok()) return "damaged tensor";
-  if (info->shape.num_elements() > 64) return absl::StrCat(DTypeName(info->dtype), " ", info->shape.ToString(), " {...}");
+  if (info->shape.num_elements() > 64)
+    return absl::StrCat(DTypeName(info->dtype), " ", info->shape.ToString(), " {...}");
   const absl::StatusOr<Tensor> tensor = DecodeTensorProto(bytes);
   return tensor.ok() ? tensor->ToString() : std::string("damaged tensor");
 }
@@ -69,20 +70,30 @@ std::string ListText(AttrView attr, int depth) {
 
 std::string AttrText(AttrView attr, int depth) {
   switch (attr.kind()) {
-    case AttrKind::kNone: return "nothing";
-    case AttrKind::kString: return Quoted(*attr.AsString());
-    case AttrKind::kInt: return absl::StrCat(*attr.AsInt());
-    case AttrKind::kFloat: return absl::StrCat(*attr.AsFloat());
-    case AttrKind::kBool: return *attr.AsBool() ? "true" : "false";
-    case AttrKind::kType: return DTypeName(*attr.AsType());
+    case AttrKind::kNone:
+      return "nothing";
+    case AttrKind::kString:
+      return Quoted(*attr.AsString());
+    case AttrKind::kInt:
+      return absl::StrCat(*attr.AsInt());
+    case AttrKind::kFloat:
+      return absl::StrCat(*attr.AsFloat());
+    case AttrKind::kBool:
+      return *attr.AsBool() ? "true" : "false";
+    case AttrKind::kType:
+      return DTypeName(*attr.AsType());
     case AttrKind::kShape: {
       const absl::StatusOr<PartialShape> shape = attr.AsShape();
       return shape.ok() ? shape->ToString() : std::string("damaged shape");
     }
-    case AttrKind::kTensor: return TensorText(*attr.AsTensorBytes());
-    case AttrKind::kPlaceholder: return absl::StrCat("$", PrintableName(*attr.AsPlaceholder()));
-    case AttrKind::kFunc: return FuncText(attr.AsFunc(), depth);
-    case AttrKind::kList: return ListText(attr, depth);
+    case AttrKind::kTensor:
+      return TensorText(*attr.AsTensorBytes());
+    case AttrKind::kPlaceholder:
+      return absl::StrCat("$", PrintableName(*attr.AsPlaceholder()));
+    case AttrKind::kFunc:
+      return FuncText(attr.AsFunc(), depth);
+    case AttrKind::kList:
+      return ListText(attr, depth);
   }
   return "nothing";
 }
@@ -133,12 +144,18 @@ bool AttrView::Equal(AttrView a, AttrView b) {
   const AttrKind kind = a.kind();
   if (kind != b.kind()) return false;
   switch (kind) {
-    case AttrKind::kString: return *a.AsString() == *b.AsString();
-    case AttrKind::kInt: return *a.AsInt() == *b.AsInt();
-    case AttrKind::kBool: return *a.AsBool() == *b.AsBool();
-    case AttrKind::kType: return *a.AsType() == *b.AsType();
-    case AttrKind::kPlaceholder: return *a.AsPlaceholder() == *b.AsPlaceholder();
-    case AttrKind::kTensor: return TensorsEqual(*a.AsTensorBytes(), *b.AsTensorBytes());
+    case AttrKind::kString:
+      return *a.AsString() == *b.AsString();
+    case AttrKind::kInt:
+      return *a.AsInt() == *b.AsInt();
+    case AttrKind::kBool:
+      return *a.AsBool() == *b.AsBool();
+    case AttrKind::kType:
+      return *a.AsType() == *b.AsType();
+    case AttrKind::kPlaceholder:
+      return *a.AsPlaceholder() == *b.AsPlaceholder();
+    case AttrKind::kTensor:
+      return TensorsEqual(*a.AsTensorBytes(), *b.AsTensorBytes());
     case AttrKind::kShape: {
       const absl::StatusOr<PartialShape> left = a.AsShape(), right = b.AsShape();
       return left.ok() && right.ok() && *left == *right;
@@ -148,12 +165,14 @@ bool AttrView::Equal(AttrView a, AttrView b) {
              SameList(a.AsStringList(), b.AsStringList()) || SameList(a.AsFloatList(), b.AsFloatList()) ||
              SameList(a.AsBoolList(), b.AsBoolList()) || SameList(a.AsShapeList(), b.AsShapeList()) ||
              FuncListsEqual(a.AsFuncList(), b.AsFuncList());
-    case AttrKind::kFunc: return FuncsEqual(a.AsFunc(), b.AsFunc());
+    case AttrKind::kFunc:
+      return FuncsEqual(a.AsFunc(), b.AsFunc());
     case AttrKind::kFloat: {
       const float left = *a.AsFloat(), right = *b.AsFloat();
       return std::memcmp(&left, &right, sizeof(left)) == 0;  // By bits: a NaN is equal to itself, 0 not to -0.
     }
-    case AttrKind::kNone: return true;
+    case AttrKind::kNone:
+      return true;
   }
   return false;
 }

@@ -51,7 +51,7 @@ inline constexpr int32_t kGraphVersion = 2129;
 struct NodeSpec {
   absl::string_view name;
   absl::string_view op;
-  std::vector<Output> inputs;    // An unset Output leaves the input open: SetInput must follow (loop back edges).
+  std::vector<Output> inputs;  // An unset Output leaves the input open: SetInput must follow (loop back edges).
   std::vector<NodeId> controls;
   std::vector<std::pair<std::string, AttrValue>> attrs;
   absl::string_view device;
@@ -90,7 +90,9 @@ class Graph {
   DType input_type(NodeId id, int32_t i) const { return signature(id).inputs[static_cast<size_t>(i)]; }
   DType output_type(NodeId id, int32_t i) const { return signature(id).outputs[static_cast<size_t>(i)]; }
   int32_t num_outputs(NodeId id) const { return static_cast<int32_t>(signature(id).outputs.size()); }
-  absl::Span<const Output> inputs(NodeId id) const { return {inputs_.data() + rec(id).first_input, rec(id).num_inputs}; }
+  absl::Span<const Output> inputs(NodeId id) const {
+    return {inputs_.data() + rec(id).first_input, rec(id).num_inputs};
+  }
   // Control predecessors (index kControlIndex), without repetitions.
   absl::Span<const Output> controls(NodeId id) const {
     return {inputs_.data() + rec(id).first_input + rec(id).num_inputs, rec(id).num_controls};
@@ -175,17 +177,17 @@ class Graph {
   // 72 bytes a node; see name_table.h for the names' index.
   struct Record {
     const char* name = nullptr;
-    const OpSchema* op = nullptr;          // Null for a removed node.
+    const OpSchema* op = nullptr;  // Null for a removed node.
     const Signature* signature = nullptr;
-    const char* source = nullptr;          // NodeDef bytes.
+    const char* source = nullptr;  // NodeDef bytes.
     uint32_t name_size = 0;
     uint32_t source_size = 0;
-    uint32_t device = 0;                   // Index in devices_.
-    uint32_t first_input = 0;              // In inputs_: data, then control.
+    uint32_t device = 0;       // Index in devices_.
+    uint32_t first_input = 0;  // In inputs_: data, then control.
     uint32_t num_inputs = 0;
     uint32_t num_controls = 0;
     uint32_t input_capacity = 0;
-    uint32_t first_attr = 0;               // In attrs_.
+    uint32_t first_attr = 0;  // In attrs_.
     uint32_t num_attrs = 0;
     int32_t source_index = -1;
   };

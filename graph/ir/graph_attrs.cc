@@ -43,12 +43,12 @@ absl::StatusOr<AttrView> Graph::GetAttr(NodeId id, absl::string_view wanted) con
 }
 
 // One typed reader: finds the attr, decodes it, names attr and node in errors.
-#define SLUICE_GRAPH_READER(Type, Get, As)                                              \
-  absl::StatusOr<Type> Graph::Get(NodeId id, absl::string_view wanted) const {          \
-    SLUICE_ASSIGN_OR_RETURN(const AttrView view, GetAttr(id, wanted));                  \
-    absl::StatusOr<Type> value = view.As();                                             \
-    if (!value.ok()) return Locate(id, WithAttr(value.status(), wanted));                 \
-    return value;                                                                       \
+#define SLUICE_GRAPH_READER(Type, Get, As)                                     \
+  absl::StatusOr<Type> Graph::Get(NodeId id, absl::string_view wanted) const { \
+    SLUICE_ASSIGN_OR_RETURN(const AttrView view, GetAttr(id, wanted));         \
+    absl::StatusOr<Type> value = view.As();                                    \
+    if (!value.ok()) return Locate(id, WithAttr(value.status(), wanted));      \
+    return value;                                                              \
   }
 SLUICE_GRAPH_READER(int64_t, GetInt, AsInt)
 SLUICE_GRAPH_READER(bool, GetBool, AsBool)

@@ -190,7 +190,8 @@ void Graph::RemoveAttr(NodeId id, absl::string_view attr_name) {
 absl::Status Graph::Rename(NodeId id, absl::string_view new_name) {
   if (new_name == name(id)) return absl::OkStatus();
   if (!IsValidNodeName(new_name, /*internal=*/true)) {
-    return Locate(id, Error(ErrorCode::kNodeName).Text(absl::StrCat("cannot be called '", PrintableName(new_name), "'")));
+    return Locate(id,
+                  Error(ErrorCode::kNodeName).Text(absl::StrCat("cannot be called '", PrintableName(new_name), "'")));
   }
   const uint32_t hash = NameTable::Hash(new_name);
   if (Contains(Find(new_name))) {

@@ -113,11 +113,11 @@ class GraphImporter {
   uint32_t last_device_ = 0;
   std::vector<std::pair<absl::string_view, uint32_t>> recent_symbols_;  // Attr names seen last, and their numbers.
   size_t next_symbol_ = 0;
-  std::string prefix_;     // With its '/'.
+  std::string prefix_;                                     // With its '/'.
   absl::flat_hash_map<std::string, std::string> renamed_;  // Names of the file that had to be made unique.
   absl::flat_hash_map<std::pair<std::string, int32_t>, Mapped> input_map_;
   std::vector<NodeId> extra_controls_;
-  std::vector<int32_t> control_marks_;  // By node: the last consumer that listed it as control input.
+  std::vector<int32_t> control_marks_;             // By node: the last consumer that listed it as control input.
   absl::flat_hash_set<absl::string_view> broken_;  // Names (as in the file) of nodes that were not sound.
 };
 

@@ -33,12 +33,12 @@ struct ImportOptions {
   std::string prefix;
   // Endpoints of the file that are replaced by endpoints of the graph imported into ("^a" maps a control input).
   std::vector<std::pair<std::string, std::string>> input_map;
-  bool skip_mapped_nodes = false;     // Nodes all of whose outputs are mapped are not imported.
-  bool uniquify_names = false;        // A taken name gets "_1", ... instead of an error.
-  bool uniquify_prefix = false;       // The same for the prefix as a whole.
-  std::vector<std::string> control_dependencies;  // Nodes of the graph that imported roots wait for.
+  bool skip_mapped_nodes = false;                         // Nodes all of whose outputs are mapped are not imported.
+  bool uniquify_names = false;                            // A taken name gets "_1", ... instead of an error.
+  bool uniquify_prefix = false;                           // The same for the prefix as a whole.
+  std::vector<std::string> control_dependencies;          // Nodes of the graph that imported roots wait for.
   std::vector<std::string> return_tensors, return_nodes;  // Endpoints and nodes wanted in ImportResult.
-  std::string default_device;         // For nodes without one.
+  std::string default_device;                             // For nodes without one.
 };
 
 struct ImportResult {

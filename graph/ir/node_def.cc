@@ -78,12 +78,23 @@ absl::Status ParseNodeDefInto(absl::string_view bytes, int64_t base_offset, cons
   WireReader reader(bytes, static_cast<size_t>(base_offset));
   while (reader.Next()) {
     switch (reader.tag()) {
-      case kName: node->name = reader.bytes(); break;
-      case kOp: node->op = reader.bytes(); break;
-      case kInput: node->inputs.push_back(reader.bytes()); break;
-      case kDevice: node->device = reader.bytes(); break;
-      case kAttr: SLUICE_RETURN_IF_ERROR(ParseAttr(reader.Message(), node)); break;
-      default: break;
+      case kName:
+        node->name = reader.bytes();
+        break;
+      case kOp:
+        node->op = reader.bytes();
+        break;
+      case kInput:
+        node->inputs.push_back(reader.bytes());
+        break;
+      case kDevice:
+        node->device = reader.bytes();
+        break;
+      case kAttr:
+        SLUICE_RETURN_IF_ERROR(ParseAttr(reader.Message(), node));
+        break;
+      default:
+        break;
     }
   }
   if (!reader.ok()) return reader.status();

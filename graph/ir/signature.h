@@ -19,7 +19,7 @@ namespace sluice {
 
 // What an op's arguments are once its type, number and list attrs are known. Immutable, shared by all nodes alike.
 struct Signature {
-  std::vector<DType> inputs;   // References as RefType.
+  std::vector<DType> inputs;  // References as RefType.
   std::vector<DType> outputs;
   // First input (output) of each argument of the schema, plus the end: argument i is [start[i], start[i+1]).
   std::vector<int32_t> input_starts;

@@ -80,19 +80,32 @@ absl::Status BundleIndex::ReadEntry(absl::string_view key, absl::string_view byt
   WireReader reader(bytes);
   while (reader.Next()) {
     switch (reader.tag()) {
-      case WireTag(1, WireType::kVarint): dtype = static_cast<int64_t>(reader.varint()); break;
+      case WireTag(1, WireType::kVarint):
+        dtype = static_cast<int64_t>(reader.varint());
+        break;
       case WireTag(2, WireType::kBytes): {
         absl::StatusOr<PartialShape> decoded = DecodeShapeProto(reader.bytes());
         if (!decoded.ok()) return BadEntry(key, "has an impossible shape");
         shape = *std::move(decoded);
         break;
       }
-      case WireTag(3, WireType::kVarint): entry.shard = static_cast<int32_t>(reader.varint()); break;
-      case WireTag(4, WireType::kVarint): entry.offset = static_cast<int64_t>(reader.varint()); break;
-      case WireTag(5, WireType::kVarint): entry.size = static_cast<int64_t>(reader.varint()); break;
-      case WireTag(6, WireType::kFixed32): entry.masked_crc = reader.fixed32(); break;
-      case WireTag(7, WireType::kBytes): entry.is_sliced = true; break;
-      default: break;
+      case WireTag(3, WireType::kVarint):
+        entry.shard = static_cast<int32_t>(reader.varint());
+        break;
+      case WireTag(4, WireType::kVarint):
+        entry.offset = static_cast<int64_t>(reader.varint());
+        break;
+      case WireTag(5, WireType::kVarint):
+        entry.size = static_cast<int64_t>(reader.varint());
+        break;
+      case WireTag(6, WireType::kFixed32):
+        entry.masked_crc = reader.fixed32();
+        break;
+      case WireTag(7, WireType::kBytes):
+        entry.is_sliced = true;
+        break;
+      default:
+        break;
     }
   }
   if (!reader.ok()) return Error(ErrorCode::kCheckpointDamaged).Text("an entry of the index is unreadable");

@@ -54,7 +54,8 @@ bool TakeHandle(absl::string_view* bytes, BlockHandle* handle) {
 // The entries part of the block at `handle`, its checksum verified and its restart array cut off.
 absl::StatusOr<absl::string_view> ReadBlock(absl::string_view file, BlockHandle handle) {
   const uint64_t limit = file.size() - kFooterBytes;
-  if (handle.size > limit || handle.offset > limit - handle.size || limit - handle.size - handle.offset < kTrailerBytes) {
+  if (handle.size > limit || handle.offset > limit - handle.size ||
+      limit - handle.size - handle.offset < kTrailerBytes) {
     return Damaged(absl::StrCat("a block of ", handle.size, " bytes reaches past the end of the index"), handle.offset);
   }
   const absl::string_view block = file.substr(handle.offset, handle.size + 1);  // With the compression type.

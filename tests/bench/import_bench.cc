@@ -37,8 +37,8 @@ void BM_Import(benchmark::State& state) {
   }
   const double nodes = static_cast<double>(state.range(0));
   state.counters["bytes_a_node"] = static_cast<double>(held) / nodes;
-  state.counters["ns_a_node"] = benchmark::Counter(nodes * 1e-9, benchmark::Counter::kIsIterationInvariantRate |
-                                                                     benchmark::Counter::kInvert);
+  state.counters["ns_a_node"] =
+      benchmark::Counter(nodes * 1e-9, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(BM_Import)->RangeMultiplier(10)->Range(1000, 1000000)->Unit(benchmark::kMillisecond);
 

@@ -35,14 +35,18 @@ TEST(WireKeyTest, FramesAndIterationsComeBack) {
 TEST(WireKeyTest, AnythingElseIsRefused) {
   const std::string src(kSrc), dst(kDst);
   for (const std::string& bad : {
-           std::string("foo;bar;baz"), std::string(), std::string("foobar"),
-           src + ";1;" + dst + ";e",                    // A part short.
-           src + ";1;" + dst + ";e;0:0;more",           // A part long.
-           src + ";1;" + dst + ";;0:0",                 // An empty part.
-           src + ";xyz;" + dst + ";e;0:0",              // No number.
+           std::string("foo;bar;baz"),
+           std::string(),
+           std::string("foobar"),
+           src + ";1;" + dst + ";e",                      // A part short.
+           src + ";1;" + dst + ";e;0:0;more",             // A part long.
+           src + ";1;" + dst + ";;0:0",                   // An empty part.
+           src + ";xyz;" + dst + ";e;0:0",                // No number.
            src + ";00000000000000001;" + dst + ";e;0:0",  // 17 digits.
-           "/job:a;1;" + dst + ";e;0:0",                // Not a full name.
-           src + ";1;nowhere;e;0:0", src + ";1;" + dst + ";e;0", src + ";1;" + dst + ";e;a:b",
+           "/job:a;1;" + dst + ";e;0:0",                  // Not a full name.
+           src + ";1;nowhere;e;0:0",
+           src + ";1;" + dst + ";e;0",
+           src + ";1;" + dst + ";e;a:b",
        }) {
     EXPECT_THAT(ParseWireKey(bad), IsError(ErrorCode::kKeySyntax)) << bad;
   }

@@ -30,15 +30,15 @@ class LocalRendezvousTest : public ::testing::Test {
   }
   void Recv(const RendezvousKey& key, Answer* answer, CancellationManager* cancellation = nullptr,
             const TransferArgs& receiver = TransferArgs()) {
-    rendezvous_->RecvAsync(key, receiver, cancellation,
-                           [answer](absl::Status status, RendezvousValue value, const TransferArgs& sent,
-                                    const TransferArgs& received) {
-                             answer->status = std::move(status);
-                             answer->value = std::move(value);
-                             answer->sender = sent;
-                             answer->receiver = received;
-                             answer->done.Notify();
-                           });
+    rendezvous_->RecvAsync(
+        key, receiver, cancellation,
+        [answer](absl::Status status, RendezvousValue value, const TransferArgs& sent, const TransferArgs& received) {
+          answer->status = std::move(status);
+          answer->value = std::move(value);
+          answer->sender = sent;
+          answer->receiver = received;
+          answer->done.Notify();
+        });
   }
   // Receives a value that is there, or waits for it.
   float Await(const RendezvousKey& key) {

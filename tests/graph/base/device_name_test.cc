@@ -50,10 +50,15 @@ TEST(DeviceNameTest, TheLongFormKeepsItsCase) {
 }
 
 TEST(DeviceNameTest, StarsAndMissingPartsStateNothing) {
-  const std::vector<std::pair<std::string, std::string>> rows = {
-      {"/device:CPU", "/device:CPU:*"}, {"/device:CPU:*", "/device:CPU:*"}, {"/device:*", ""}, {"/device:*:*", ""},
-      {"/job:*", ""}, {"/job:*/cpu:0", "/device:CPU:0"}, {"/job:a/task:*", "/job:a"}, {"/replica:*/task:1", "/task:1"},
-      {"/device:*:2", "/device:*:2"}};
+  const std::vector<std::pair<std::string, std::string>> rows = {{"/device:CPU", "/device:CPU:*"},
+                                                                 {"/device:CPU:*", "/device:CPU:*"},
+                                                                 {"/device:*", ""},
+                                                                 {"/device:*:*", ""},
+                                                                 {"/job:*", ""},
+                                                                 {"/job:*/cpu:0", "/device:CPU:0"},
+                                                                 {"/job:a/task:*", "/job:a"},
+                                                                 {"/replica:*/task:1", "/task:1"},
+                                                                 {"/device:*:2", "/device:*:2"}};
   for (const auto& [text, canonical] : rows) EXPECT_EQ(Canonical(text), canonical) << text;
 }
 
@@ -65,11 +70,37 @@ TEST(DeviceNameTest, PartsComeInAnyOrderAndTheLastOneCounts) {
 }
 
 TEST(DeviceNameTest, MalformedTextsAreRefused) {
-  for (absl::string_view text :
-       {"/gpu:banana", "/job:x/task:-1", "cpu:0:0", "CPU:0", "/cpu", "/cpu:", "/Cpu:0", "/DEVICE:CPU:0", "//cpu:0",
-        " /cpu:0", "/cpu:0 ", "/cpu:+0", "/cpu:-1", "/device:CPU:", "/device::0", "/device:CPU:0/", "/device:CPU:0:0",
-        "/device:1CPU:0", "/device:_C:0", "/device:X-Y:0", "/tpu:0", "/job:", "/job:1a", "/job:a-b", "/job:_a",
-        "/job:a.b", "/job:a;b", "/task:", "/replica:x", "job:a", "/job"}) {
+  for (absl::string_view text : {"/gpu:banana",
+                                 "/job:x/task:-1",
+                                 "cpu:0:0",
+                                 "CPU:0",
+                                 "/cpu",
+                                 "/cpu:",
+                                 "/Cpu:0",
+                                 "/DEVICE:CPU:0",
+                                 "//cpu:0",
+                                 " /cpu:0",
+                                 "/cpu:0 ",
+                                 "/cpu:+0",
+                                 "/cpu:-1",
+                                 "/device:CPU:",
+                                 "/device::0",
+                                 "/device:CPU:0/",
+                                 "/device:CPU:0:0",
+                                 "/device:1CPU:0",
+                                 "/device:_C:0",
+                                 "/device:X-Y:0",
+                                 "/tpu:0",
+                                 "/job:",
+                                 "/job:1a",
+                                 "/job:a-b",
+                                 "/job:_a",
+                                 "/job:a.b",
+                                 "/job:a;b",
+                                 "/task:",
+                                 "/replica:x",
+                                 "job:a",
+                                 "/job"}) {
     EXPECT_FALSE(IsValidDeviceSpec(text)) << text;
     EXPECT_FALSE(IsValidDeviceSpec(absl::StrCat("/job:a", text, "x:y"))) << text;
   }

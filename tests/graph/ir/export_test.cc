@@ -29,7 +29,8 @@ std::string LibraryOf(const std::vector<std::string>& names) {
 }
 
 TEST(ExportTest, NodesAndFunctionsKeepTheirOrder) {
-  const std::string bytes = GraphDefBytes({UnaryNode("z", "Relu", {"a"}), PlaceholderNode("a")}) + LibraryOf({"g", "f"});
+  const std::string bytes =
+      GraphDefBytes({UnaryNode("z", "Relu", {"a"}), PlaceholderNode("a")}) + LibraryOf({"g", "f"});
   ASSERT_OK_AND_ASSIGN(const Graph graph, Import(bytes));
   const std::string exported = ExportGraph(graph);
   EXPECT_LT(exported.find("Relu"), exported.find("Placeholder"));

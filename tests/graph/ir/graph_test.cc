@@ -134,8 +134,8 @@ TEST_F(GraphTest, UniqueNamesAreFreeHoweverManyAreTaken) {
 
 TEST_F(GraphTest, EndpointsAreFoundByText) {
   const NodeId x = Input("x");
-  const NodeId s = Add({"s", "Switch", {Output{x, 0}, Output{Input("p", DType::kBool), 0}}, {},
-                        {{"T", DType::kFloat}}, ""});
+  const NodeId s =
+      Add({"s", "Switch", {Output{x, 0}, Output{Input("p", DType::kBool), 0}}, {}, {{"T", DType::kFloat}}, ""});
   EXPECT_EQ(*graph_.FindOutput("s:1"), (Output{s, 1}));
   EXPECT_EQ(*graph_.FindOutput("^s"), (Output{s, kControlIndex}));
   EXPECT_THAT(graph_.FindOutput("s:2"), IsError(ErrorCode::kInputSlot, "'s'"));

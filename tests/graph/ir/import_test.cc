@@ -31,9 +31,9 @@ TEST(ImportTest, EmptyFileIsAnEmptyGraph) {
 }
 
 TEST(ImportTest, ReadsNodesEdgesAndAttrsInAnyOrder) {
-  ASSERT_OK_AND_ASSIGN(const Graph graph,
-                       Import(GraphDefBytes({UnaryNode("y", "Relu", {"x", "^c"}), PlaceholderNode("x"),
-                                             NodeDefBytes("c", "NoOp")})));
+  ASSERT_OK_AND_ASSIGN(
+      const Graph graph,
+      Import(GraphDefBytes({UnaryNode("y", "Relu", {"x", "^c"}), PlaceholderNode("x"), NodeDefBytes("c", "NoOp")})));
   const NodeId y = graph.Find("y");
   EXPECT_EQ(graph.OutputName(graph.inputs(y)[0]), "x");
   EXPECT_EQ(graph.OutputName(graph.controls(y)[0]), "^c");
@@ -79,8 +79,8 @@ TEST(ImportTest, RepeatedControlInputsCountOnce) {
 }
 
 TEST(ImportTest, UnknownAttrsAreCarriedAlong) {
-  const std::string bytes = GraphDefBytes(
-      {NodeDefBytes("x", "Placeholder", {}, {{"dtype", TypeAttr(kFloat)}, {"_hint", IntAttr(3)}, {"odd", IntAttr(4)}})});
+  const std::string bytes = GraphDefBytes({NodeDefBytes(
+      "x", "Placeholder", {}, {{"dtype", TypeAttr(kFloat)}, {"_hint", IntAttr(3)}, {"odd", IntAttr(4)}})});
   ASSERT_OK_AND_ASSIGN(const Graph graph, Import(bytes));
   EXPECT_EQ(*graph.GetInt(graph.Find("x"), "odd"), 4);
   ASSERT_OK_AND_ASSIGN(const Graph again, Import(ExportGraph(graph)));

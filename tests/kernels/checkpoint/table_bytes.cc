@@ -9,7 +9,9 @@
 namespace sluice {
 namespace {
 
-void AppendFixed32(uint32_t value, std::string* out) { out->append(reinterpret_cast<const char*>(&value), sizeof(value)); }
+void AppendFixed32(uint32_t value, std::string* out) {
+  out->append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
 
 void AppendVarint(uint64_t value, std::string* out) { WireWriter(out).RawVarint(value); }
 

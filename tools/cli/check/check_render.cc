@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "graph/base/error.h"
 #include "nlohmann/json.hpp"
 #include "tools/cli/check/check_report.h"
@@ -75,11 +74,7 @@ void AppendProblems(absl::string_view title, const std::vector<absl::Status>& pr
                     std::string* out) {
   if (problems.empty()) return;
   absl::StrAppend(out, "\n", paint.Bold(title), "\n");
-  for (size_t i = 0; i < std::min(problems.size(), max); ++i) {
-    for (const absl::string_view line : absl::StrSplit(FormatError(problems[i]), '\n')) {
-      absl::StrAppend(out, line, "\n");
-    }
-  }
+  for (size_t i = 0; i < std::min(problems.size(), max); ++i) absl::StrAppend(out, PaintedError(problems[i], paint));
   if (problems.size() > max) absl::StrAppend(out, "… and ", problems.size() - max, " more\n");
 }
 

@@ -95,21 +95,23 @@ void Console::Warn(absl::string_view text) {
   if (!quiet_) Diagnose(absl::StrCat(err_paint_.Yellow("warning:"), " ", text, "\n"));
 }
 
-void Console::Problem(const absl::Status& status) {
+std::string PaintedError(const absl::Status& status, const Paint& paint) {
   std::string out;
   for (const absl::string_view line : absl::StrSplit(FormatError(status), '\n')) {
     if (absl::StartsWith(line, "SLC")) {
       const size_t end = line.find(": ");
-      absl::StrAppend(&out, err_paint_.Red(line.substr(0, end)), end == line.npos ? "" : line.substr(end));
+      absl::StrAppend(&out, paint.Red(line.substr(0, end)), end == line.npos ? "" : line.substr(end));
     } else if (absl::StartsWith(line, "  ") && line.size() > 8) {
-      absl::StrAppend(&out, "  ", err_paint_.Cyan(line.substr(2, 5)), line.substr(7));
+      absl::StrAppend(&out, "  ", paint.Cyan(line.substr(2, 5)), line.substr(7));
     } else {
       absl::StrAppend(&out, line);
     }
     absl::StrAppend(&out, "\n");
   }
-  Diagnose(out);
+  return out;
 }
+
+void Console::Problem(const absl::Status& status) { Diagnose(PaintedError(status, err_paint_)); }
 
 void Console::Progress(absl::string_view text) {
   if (quiet_ || !err_is_terminal_) return;

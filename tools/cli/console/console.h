@@ -86,6 +86,9 @@ class Console {
   std::string pending_;
 };
 
+// FormatError's text of `status`, a line feed behind each line, with colours where they go.
+std::string PaintedError(const absl::Status& status, const Paint& paint);
+
 // Writes all of `text` to the file descriptor, however often the system takes only a part. The error number, or 0.
 int WriteFully(int fd, absl::string_view text);
 
