@@ -1,15 +1,18 @@
 #include "tests/corpus/mutator.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "absl/strings/str_cat.h"
 #include "graph/wire/wire_reader.h"
+#include "graph/wire/wire_writer.h"
 
 namespace sluice {
 namespace {
 
 // Messages are looked for in fields up to this depth and size: below come weights.
 constexpr int kMaxDepth = 10;
-constexpr size_t kMaxNested = 4096;
+constexpr size_t kMaxNested = 32768;
 
 // std::uniform_int_distribution differs between libraries; this does not.
 size_t Below(std::mt19937& random, size_t limit) { return limit == 0 ? 0 : random() % limit; }
@@ -30,22 +33,27 @@ Mutator::Mutator(absl::string_view bytes) : bytes_(bytes) {
   if (is_message) FindFields();
   // Other formats: any piece may be a field.
   for (size_t at = 0; fields_.empty() || (at < bytes_.size() && !is_message); ++at) {
-    fields_.push_back({at, std::min(at + 1, bytes_.size()), std::min(at + 8, bytes_.size())});
+    fields_.push_back({at, std::min(at + 1, bytes_.size()), std::min(at + 8, bytes_.size()), kRoot});
   }
 }
 
 void Mutator::FindFields() {
-  std::vector<std::pair<WireReader, int>> open = {{WireReader(bytes_), 0}};
+  struct Open {
+    WireReader reader;
+    int depth;
+    size_t parent;
+  };
+  std::vector<Open> open = {{WireReader(bytes_), 0, kRoot}};
   while (!open.empty()) {
-    auto [reader, depth] = open.back();
+    auto [reader, depth, parent] = open.back();
     open.pop_back();
     while (reader.Next()) {
       const bool has_payload = reader.type() == WireType::kBytes;
-      fields_.push_back(
-          {reader.offset(), has_payload ? reader.payload_offset() : reader.offset() + 1, reader.end_offset()});
+      const size_t payload = has_payload ? reader.payload_offset() : reader.offset() + 1;
+      fields_.push_back({reader.offset(), payload, reader.end_offset(), parent});
       const bool small = depth == 0 || reader.bytes().size() <= kMaxNested;
       if (has_payload && small && depth < kMaxDepth && IsMessage(reader.bytes())) {
-        open.emplace_back(reader.Message(), depth + 1);
+        open.push_back({reader.Message(), depth + 1, fields_.size() - 1});
       }
     }
   }
@@ -56,6 +64,70 @@ std::string Mutator::Mutate(uint32_t seed) const {
   std::string bytes = bytes_;
   const size_t changes = 1 + Below(random, 4);
   for (size_t i = 0; i < changes && !bytes.empty(); ++i) ChangeOnce(random, &bytes);
+  return bytes;
+}
+
+absl::string_view Mutator::Bytes(const Field& field) const {
+  return absl::string_view(bytes_).substr(field.begin, field.end - field.begin);
+}
+
+std::string Mutator::Replace(size_t index, std::string field_bytes) const {
+  while (fields_[index].parent != kRoot) {
+    const Field& field = fields_[index];
+    const Field& parent = fields_[field.parent];
+    const std::string payload = absl::StrCat(bytes_.substr(parent.payload, field.begin - parent.payload), field_bytes,
+                                             bytes_.substr(field.end, parent.end - field.end));
+    WireReader reader(Bytes(parent));
+    reader.Next();
+    field_bytes.clear();
+    WireWriter(&field_bytes).Bytes(reader.field(), payload);
+    index = field.parent;
+  }
+  return absl::StrCat(bytes_.substr(0, fields_[index].begin), field_bytes, bytes_.substr(fields_[index].end));
+}
+
+std::string Mutator::ChangeTreeOnce(std::mt19937& random) const {
+  const size_t index = Below(random, fields_.size());
+  const absl::string_view field = Bytes(fields_[index]);
+  WireReader reader(field);
+  WireReader other(Bytes(fields_[Below(random, fields_.size())]));
+  if (!reader.Next() || !other.Next()) return bytes_;
+  static constexpr int64_t kNumbers[] = {-1, 0, 1, 2, 7, 100, 255, 65536, 0x7fffffff, 0x7fffffffffffffff};
+  std::string changed;
+  WireWriter writer(&changed);
+  switch (Below(random, 7)) {
+    case 0:  // Deleted.
+      break;
+    case 1:  // Doubled.
+      changed = absl::StrCat(field, field);
+      break;
+    case 2:  // Emptied, or zero.
+      if (reader.type() == WireType::kBytes) writer.Bytes(reader.field(), "");
+      if (reader.type() == WireType::kVarint) writer.Varint(reader.field(), 0);
+      break;
+    case 3:  // What another field holds.
+      if (other.type() == WireType::kBytes) writer.Bytes(reader.field(), other.bytes());
+      if (other.type() == WireType::kVarint) writer.Varint(reader.field(), other.varint());
+      break;
+    case 4:  // An extreme number.
+      writer.Int(reader.field(), kNumbers[Below(random, std::size(kNumbers))]);
+      break;
+    case 5:  // Another field as well.
+      changed = absl::StrCat(field, other.raw());
+      break;
+    default:  // One byte.
+      changed = std::string(field);
+      changed.back() = static_cast<char>(random());
+      break;
+  }
+  return Replace(index, changed);
+}
+
+std::string Mutator::MutateTree(uint32_t seed) const {
+  std::mt19937 random(seed);
+  const size_t changes = 1 + Below(random, 3);
+  std::string bytes = ChangeTreeOnce(random);
+  for (size_t i = 1; i < changes && IsMessage(bytes); ++i) bytes = Mutator(bytes).ChangeTreeOnce(random);
   return bytes;
 }
 

@@ -61,7 +61,10 @@ TEST(FuzzRegressionTest, DamagedFilesKeepThePromises) {
   for (const std::filesystem::path& path : CorpusFiles()) {
     std::cout << path.filename() << ": seeds 0 to " << kMutationsPerFile - 1 << std::endl;
     const Mutator mutator(ReadBytes(path));
-    for (uint32_t seed = 0; seed < kMutationsPerFile; ++seed) RunOn(mutator.Mutate(seed));
+    for (uint32_t seed = 0; seed < kMutationsPerFile; ++seed) {
+      RunOn(mutator.Mutate(seed));
+      RunOn(mutator.MutateTree(seed));
+    }
   }
 }
 
