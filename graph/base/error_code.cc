@@ -4,6 +4,7 @@
 #include <array>
 
 #include "graph/base/error_code_rows_file.h"
+#include "graph/base/error_code_rows_kernel.h"
 #include "graph/base/error_code_rows_node.h"
 #include "graph/base/error_code_rows_run.h"
 
@@ -22,8 +23,8 @@ constexpr auto Concatenate(const ErrorCodeRow (&... parts)[kSizes]) {
   return all;
 }
 
-constexpr auto kAllRows =
-    Concatenate(kFileRows, kNodeRows, kControlFlowRows, kRunRows, kStateRows, kLimitRows, kOwnRows);
+constexpr auto kAllRows = Concatenate(kFileRows, kNodeRows, kKernelRows, kControlFlowRows, kRunRows, kStepRows,
+                                      kStateRows, kResourceRows, kLimitRows, kOwnRows);
 
 constexpr bool IsAscending() {
   for (size_t i = 1; i < kAllRows.size(); ++i) {

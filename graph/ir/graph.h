@@ -112,6 +112,14 @@ class Graph {
   // --- Attrs ---------------------------------------------------------------------------------------------------
   // Attrs the node itself states, without defaults.
   std::vector<NamedAttr> attrs(NodeId id) const;
+  // Calls `visit(name, encoded value)` for each of them, without a list.
+  template <typename Visit>
+  void ForEachAttr(NodeId id, Visit&& visit) const {
+    const Record& record = rec(id);
+    for (uint32_t i = record.first_attr; i < record.first_attr + record.num_attrs; ++i) {
+      visit(symbols_[attrs_[i].name], absl::string_view(attrs_[i].data, attrs_[i].size));
+    }
+  }
   // The node's value, else the op's default; false when there is neither.
   bool FindAttr(NodeId id, absl::string_view name, AttrView* value) const;
   bool HasAttr(NodeId id, absl::string_view name) const;

@@ -66,7 +66,7 @@ absl::Status ReverseSequence(InferenceContext& c) {
   const int64_t batch = c.Int("batch_dim"), sequence = c.Int("seq_dim");
   if (batch == sequence) return c.AttrError("seq_dim", absl::StrCat("is the batch dimension, ", batch));
   if (c.input(0).has_rank() && std::max(batch, sequence) >= c.rank(0)) {
-    return c.RankError(0, absl::StrCat("rank ", std::max(batch, sequence) + 1, " or more"));
+    return c.RankError(0, absl::StrCat("a rank above ", std::max(batch, sequence)));
   }
   return SameAsInput0(c);
 }

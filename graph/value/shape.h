@@ -19,7 +19,7 @@ inline constexpr int kMaxRank = 254;
 
 // Sizes of a tensor's dimensions, with their product. Up to 4 dimensions live inline: such shapes never allocate.
 // A value type; every instance is valid (no negative size, no overflow of the product of the nonzero sizes, rank <=
-// 254). Lends its spare bytes to Tensor, so that a Tensor is one cache line.
+// 254). Lends its spare bytes to Tensor and Entry, so that each is one cache line.
 class Shape {
  public:
   Shape() = default;  // A scalar.
@@ -63,6 +63,7 @@ class Shape {
 
  private:
   friend class Tensor;
+  friend class Entry;
   static constexpr int kInlineRank = 4;
 
   const int64_t* data() const { return rank_ <= kInlineRank ? inline_ : heap_; }
@@ -90,9 +91,11 @@ class Shape {
   };
   int64_t num_elements_ = 1;
   uint8_t rank_ = 0;
-  // Tensor's: not copied, moved or compared with the shape.
+  // Tensor's and Entry's: not copied, moved or compared with the shape.
   uint8_t lent_dtype_ = 0;
   uint8_t lent_storage_ = 0;
+  uint8_t lent_state_ = 0;
+  uint32_t lent_uses_ = 0;
 };
 
 // A shape with unknown parts: -1 for a dimension of unknown size, or an unknown rank. A value type.

@@ -125,6 +125,7 @@ class Tensor {
   std::string ToString(int max_elements = 6) const;
 
  private:
+  friend class Entry;
   enum class Storage : uint8_t { kInline = 0, kBuffer = 1 };
   static constexpr size_t kInlineBytes = 16;
   struct Heap {

@@ -15,7 +15,11 @@ namespace sluice {
 // Loads `bytes` and expects the load to end soon, without much more memory than the input has. Generous, as machines
 // differ and sanitizers slow things down: an attack takes minutes.
 inline absl::Status LoadWithinMeasure(const std::string& bytes, int64_t max_bytes_per_byte = 40) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(SLUICE_TSAN)
+  constexpr double kMaxSeconds = 120;  // Twenty times slower at worst.
+#else
   constexpr double kMaxSeconds = 20;
+#endif
   constexpr int64_t kFixedBytes = 4 << 20;
   const int64_t before = LiveNewBytes();
   ResetPeakNewBytes();

@@ -1,0 +1,65 @@
+#include "executor/kernel_set.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/base/error.h"
+
+namespace sluice {
+namespace {
+
+// What kernels that may be shared are told apart by: op, types, and attrs as they are encoded.
+void MakeShareKey(const Graph& graph, NodeId id, std::string* key) {
+  key->clear();
+  const void* const facts[] = {&graph.op(id), &graph.signature(id)};
+  key->append(reinterpret_cast<const char*>(facts), sizeof(facts));
+  graph.ForEachAttr(id, [key](absl::string_view name, absl::string_view bytes) {
+    if (!name.empty() && name[0] == '_') return;  // Not the op's: names of classes, shapes, places.
+    const size_t sizes[] = {name.size(), bytes.size()};
+    key->append(reinterpret_cast<const char*>(sizes), sizeof(sizes));
+    key->append(name.data(), name.size());
+    key->append(bytes.data(), bytes.size());
+  });
+}
+
+constexpr size_t kMaxKeyBytes = 512;  // Large constants are not compared.
+
+}  // namespace
+
+absl::StatusOr<KernelSet> KernelSet::Create(const Graph& graph, const Options& options) {
+  KernelSet set;
+  set.by_node_.resize(static_cast<size_t>(graph.id_limit()));
+  absl::flat_hash_map<std::string, const Kernel*> shared;
+  std::string key;
+  const DeviceKind device = options.device != nullptr ? options.device->kind() : DeviceKind::kCpu;
+  for (int32_t i = 0; i < graph.id_limit(); ++i) {
+    const NodeId id(i);
+    if (!graph.Contains(id) || NeedsNoKernel(graph.op_name(id))) continue;
+    MakeShareKey(graph, id, &key);
+    const bool may_share = key.size() <= kMaxKeyBytes;
+    if (may_share) {
+      const auto found = shared.find(key);
+      if (found != shared.end()) {
+        set.by_node_[static_cast<size_t>(i)] = found->second;
+        continue;
+      }
+    }
+    const KernelConstruction construction(graph, id, options.device, options.edges);
+    std::shared_ptr<const Kernel> kernel;
+    if (options.create != nullptr) {
+      absl::StatusOr<std::shared_ptr<const Kernel>> made = (*options.create)(construction);
+      if (!made.ok()) return graph.Locate(id, made.status());
+      kernel = *std::move(made);
+    } else {
+      SLUICE_ASSIGN_OR_RETURN(kernel, options.registry->Create(construction, device));
+      if (may_share && options.registry->IsShared(graph, id, device)) shared.emplace(key, kernel.get());
+    }
+    set.by_node_[static_cast<size_t>(i)] = kernel.get();
+    set.kernels_.push_back(std::move(kernel));
+  }
+  return set;
+}
+
+}  // namespace sluice

@@ -1,0 +1,153 @@
+#ifndef SLUICE_GRAPH_VALUE_ENTRY_H_
+#define SLUICE_GRAPH_VALUE_ENTRY_H_
+
+// What lies on an edge while a graph runs.
+//
+// Note [Slots]
+// A value is written once, into the slot of the output that made it, and read there by all consumers: nothing is copied
+// on fan-out and nothing is gathered before a kernel runs. A slot is an Entry of one cache line. Slots live in four
+// tables: those of an iteration (or the registers of a serial program), the loop invariants of a frame, the constants
+// of the plan, and a node's scratch. An Operand says table and index; kernels see slots through KernelContext only.
+// When the last consumer is done the buffer is given up: that consumer may take it over and work in place. With one
+// consumer this is known when the graph is compiled (Operand::is_last_use); with several, the entry counts down.
+//
+// Note [Dead tokens]
+// An output that its node did not compute, since a Switch sent the value elsewhere, is dead: not an error, but the news
+// that nothing will come. It travels along edges like a value, so that whoever waits for it can stop waiting.
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+#include "graph/base/check.h"
+#include "graph/value/tensor.h"
+
+namespace sluice {
+
+class RefCell;
+
+// The state of one output: nothing yet, dead, a value, or a reference to a variable's cell. One cache line.
+// A reference is borrowed: the kernel or the step that handed it out keeps the cell alive for the whole run.
+// Thread-safety: one writer, then, after the counters said so, many readers; the use count is atomic.
+class Entry {
+ public:
+  enum class State : uint8_t { kNone = 0, kDead, kValue, kRef };
+
+  Entry() = default;
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+
+  State state() const { return static_cast<State>(tensor_.shape_.lent_state_); }
+  bool has_value() const { return state() == State::kValue; }
+  bool is_ref() const { return state() == State::kRef; }
+  // Whether a consumer sees this as dead: no value and no reference.
+  bool is_dead() const { return state() < State::kValue; }
+
+  // REQUIRES: has_value().
+  const Tensor& value() const { return tensor_; }
+  Tensor& value() { return tensor_; }
+  // REQUIRES: is_ref().
+  RefCell* ref() const {
+    SLUICE_DCHECK(is_ref());
+    RefCell* cell;
+    std::memcpy(&cell, tensor_.inline_, sizeof(cell));
+    return cell;
+  }
+
+  // These replace what was there, and free it.
+  void SetValue(Tensor value) {
+    tensor_ = std::move(value);
+    SetState(State::kValue);
+  }
+  void SetRef(RefCell* cell) {
+    Clear();
+    std::memcpy(tensor_.inline_, &cell, sizeof(cell));
+    SetState(State::kRef);
+  }
+  void SetDead() {
+    Clear();
+    SetState(State::kDead);
+  }
+  // Frees what was there.
+  void Clear() {
+    if (!tensor_.IsInline()) tensor_ = Tensor();
+    SetState(State::kNone);
+  }
+  // Says that nothing was computed yet, without touching the old value: it is freed when the next one is written.
+  void MarkEmpty() { SetState(State::kNone); }
+  // Whether the value holds a buffer, which somebody must free.
+  bool holds_buffer() const { return !tensor_.IsInline(); }
+
+  // Takes over the content of `other`, which is without one afterwards.
+  void MoveFrom(Entry& other) {
+    tensor_ = std::move(other.tensor_);
+    SetState(other.state());
+    other.SetState(State::kNone);
+  }
+  // Takes over value, reference or deadness; shares the buffer.
+  void CopyFrom(const Entry& other) {
+    tensor_ = other.tensor_;
+    SetState(other.state());
+  }
+
+  // --- Uses left, for outputs with several consumers -------------------------------------------------------------
+  // REQUIRES: no reader yet.
+  void SetUses(uint32_t uses) { __atomic_store_n(&tensor_.shape_.lent_uses_, uses, __ATOMIC_RELAXED); }
+  // Acquire: what former readers did comes before what the last one does with the value.
+  uint32_t uses() const { return __atomic_load_n(&tensor_.shape_.lent_uses_, __ATOMIC_ACQUIRE); }
+  // True for the last one. Acquire-release, for the same reason.
+  bool DropUse() { return __atomic_sub_fetch(&tensor_.shape_.lent_uses_, 1, __ATOMIC_ACQ_REL) == 0; }
+
+ private:
+  void SetState(State state) { tensor_.shape_.lent_state_ = static_cast<uint8_t>(state); }
+
+  Tensor tensor_;
+};
+
+static_assert(sizeof(Entry) == 64, "an entry is one cache line");
+
+// Where a node finds an input or leaves an output: a table and an index in it. A value type of 4 bytes.
+class Operand {
+ public:
+  enum class Table : uint8_t { kSlots = 0, kInvariants = 1, kConstants = 2, kScratch = 3 };
+  static constexpr uint32_t kMaxIndex = (1u << 29) - 1;
+
+  Operand() = default;
+  Operand(Table table, uint32_t index, bool is_last_use = false)
+      : bits_((index << 3) | (is_last_use ? 4u : 0u) | static_cast<uint32_t>(table)) {
+    SLUICE_DCHECK(index <= kMaxIndex);
+  }
+
+  Table table() const { return static_cast<Table>(bits_ & 3); }
+  uint32_t index() const { return bits_ >> 3; }
+  // Whether nobody reads the slot after this node, whatever else happens.
+  bool is_last_use() const { return (bits_ & 4) != 0; }
+
+ private:
+  uint32_t bits_ = 0;
+};
+
+// The four tables while a node runs.
+struct EntryTables {
+  Entry* table[4] = {nullptr, nullptr, nullptr, nullptr};
+
+  Entry& at(Operand operand) const { return table[static_cast<uint8_t>(operand.table())][operand.index()]; }
+};
+
+// The facts about one node that running it takes. Immutable; owned by the plan that made it, whose graph keeps the
+// name and the op alive.
+struct NodeIo {
+  const Operand* operands = nullptr;  // Inputs, then outputs.
+  const DType* input_types = nullptr;
+  const DType* output_types = nullptr;
+  uint32_t num_inputs = 0;
+  uint32_t num_outputs = 0;
+  int32_t id = -1;  // The node's id in its graph.
+
+  Operand input(uint32_t i) const { return operands[i]; }
+  Operand output(uint32_t i) const { return operands[num_inputs + i]; }
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_VALUE_ENTRY_H_

@@ -1,0 +1,151 @@
+#include "kernels/control/basic.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "kernels/step/call_frame.h"
+
+namespace sluice {
+namespace {
+
+// The same value in every run.
+class ConstKernel : public Kernel {
+ public:
+  explicit ConstKernel(Tensor value) : value_(std::move(value)) {}
+  absl::Status Compute(KernelContext& context) const override {
+    context.SetOutput(0, value_);
+    return absl::OkStatus();
+  }
+  const Tensor* ConstantValue() const override { return &value_; }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  const Tensor value_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeConst(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(Tensor value, construction.GetTensor("value"));
+  if (value.dtype() != construction.output_type(0)) {
+    return Error(ErrorCode::kTensorDType)
+        .Attr("value")
+        .Found(DTypeName(value.dtype()))
+        .Expected(DTypeName(construction.output_type(0)))
+        .Text("differs from attr 'dtype'");
+  }
+  return std::make_unique<ConstKernel>(std::move(value));
+}
+
+// Hands every input on: Identity, IdentityN, Snapshot, StopGradient, PreventGradient, ...
+class IdentityKernel : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    for (int i = 0; i < context.num_outputs(); ++i) {
+      if (IsRef(context.output_type(i))) {
+        context.SetRefOutput(i, context.input_ref(i));
+      } else {
+        context.SetOutput(i, context.TakeInput(i));
+      }
+    }
+    return absl::OkStatus();
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeIdentity(const KernelConstruction&) {
+  return std::make_unique<IdentityKernel>();
+}
+
+// A value that must come from outside.
+class PlaceholderKernel : public Kernel {
+ public:
+  absl::Status Compute(KernelContext&) const override {
+    return Error(ErrorCode::kFeedMissing).Text("must be fed with a value");
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakePlaceholder(const KernelConstruction&) {
+  return std::make_unique<PlaceholderKernel>();
+}
+
+absl::Status NoCallFrame() {
+  return Error(ErrorCode::kFacilityMissing).Text("the run has no call frame to take values from and leave results in");
+}
+
+absl::StatusOr<size_t> Index(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(const int64_t index, construction.GetInt("index"));
+  if (index < 0) return Error(ErrorCode::kAttrValue).Attr("index").Found(absl::StrCat(index)).Expected("0 or more");
+  return static_cast<size_t>(index);
+}
+
+// An argument of the graph.
+class ArgKernel : public Kernel {
+ public:
+  explicit ArgKernel(size_t index) : index_(index) {}
+  absl::Status Compute(KernelContext& context) const override {
+    if (context.run().call_frame == nullptr) return NoCallFrame();
+    SLUICE_ASSIGN_OR_RETURN(Tensor value, context.run().call_frame->GetArg(index_));
+    if (value.dtype() != context.output_type(0)) {
+      return Error(ErrorCode::kFeedType)
+          .Found(DTypeName(value.dtype()))
+          .Expected(DTypeName(context.output_type(0)))
+          .Text(absl::StrCat("argument ", index_, " has the wrong dtype"));
+    }
+    context.SetOutput(0, std::move(value));
+    return absl::OkStatus();
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  const size_t index_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeArg(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(const size_t index, Index(construction));
+  return std::make_unique<ArgKernel>(index);
+}
+
+// A result of the graph.
+class RetvalKernel : public Kernel {
+ public:
+  explicit RetvalKernel(size_t index) : index_(index) {}
+  absl::Status Compute(KernelContext& context) const override {
+    if (context.run().call_frame == nullptr) return NoCallFrame();
+    return context.run().call_frame->SetRetval(index_, context.TakeInput(0));
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  const size_t index_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeRetval(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(const size_t index, Index(construction));
+  return std::make_unique<RetvalKernel>(index);
+}
+
+constexpr KernelDef kKernels[] = {
+    {"Const", &MakeConst},
+    {"HostConst", &MakeConst},
+    {"Identity", &MakeIdentity},
+    {"RefIdentity", &MakeIdentity},
+    {"IdentityN", &MakeIdentity},
+    {"Snapshot", &MakeIdentity},
+    {"StopGradient", &MakeIdentity},
+    {"PreventGradient", &MakeIdentity},
+    {"PlaceholderWithDefault", &MakeIdentity},
+    {"Placeholder", &MakePlaceholder},
+    {"PlaceholderV2", &MakePlaceholder},
+    {"_Arg", &MakeArg},
+    {"_DeviceArg", &MakeArg},
+    {"_Retval", &MakeRetval},
+    {"_DeviceRetval", &MakeRetval},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> BasicKernels() { return kKernels; }
+
+}  // namespace sluice

@@ -1,0 +1,100 @@
+#ifndef SLUICE_KERNELS_RESOURCES_RESOURCE_MANAGER_H_
+#define SLUICE_KERNELS_RESOURCES_RESOURCE_MANAGER_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/base/mutex.h"
+#include "graph/value/counted.h"
+#include "graph/value/resource_handle.h"
+
+namespace sluice {
+
+inline constexpr absl::string_view kDefaultContainer = "localhost";
+
+// State that outlives a step, by container, kind and name: variables, tables, queues, stacks. An empty container is
+// the default one. Counted pointers: a resource that is deleted here lives on in whoever uses it.
+// Thread-safe; the resources guard themselves.
+class ResourceManager {
+ public:
+  ResourceManager() = default;
+  ResourceManager(const ResourceManager&) = delete;
+  ResourceManager& operator=(const ResourceManager&) = delete;
+
+  // kResourceMissing (NOT_FOUND) when there is none of this kind and name.
+  template <typename T>
+  absl::StatusOr<CountedPtr<T>> Lookup(absl::string_view container, absl::string_view name) const {
+    CountedPtr<Resource> found = Find(container, T::kTypeName, name);
+    if (!found) return Missing(container, T::kTypeName, name);
+    return CountedPtr<T>::Adopt(static_cast<T*>(found.release()));
+  }
+  // The resource of that name, made by `make` (absl::StatusOr<CountedPtr<T>>()) if it is not there. `make` runs under
+  // the manager's lock: it only constructs.
+  template <typename T>
+  absl::StatusOr<CountedPtr<T>> LookupOrCreate(absl::string_view container, absl::string_view name,
+                                               absl::FunctionRef<absl::StatusOr<CountedPtr<T>>()> make) {
+    absl::StatusOr<CountedPtr<Resource>> found =
+        FindOrMake(container, T::kTypeName, name, [&make]() -> absl::StatusOr<CountedPtr<Resource>> {
+          absl::StatusOr<CountedPtr<T>> made = make();
+          if (!made.ok()) return made.status();
+          return CountedPtr<Resource>(*std::move(made));
+        });
+    if (!found.ok()) return found.status();
+    return CountedPtr<T>::Adopt(static_cast<T*>(found->release()));
+  }
+  // kResourceExists when there is one.
+  absl::Status Create(absl::string_view container, absl::string_view name, CountedPtr<Resource> resource)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // kResourceMissing when there is none.
+  absl::Status Delete(absl::string_view container, absl::string_view type_name, absl::string_view name)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // Deletes everything in `container`; nothing when it does not exist.
+  void ClearContainer(absl::string_view container) ABSL_LOCKS_EXCLUDED(mu_);
+  void ClearAll() ABSL_LOCKS_EXCLUDED(mu_);
+  size_t size() const ABSL_LOCKS_EXCLUDED(mu_);
+  // All resources now, with container and name, in no order. For reports.
+  struct Item {
+    std::string container, name;
+    CountedPtr<Resource> resource;
+  };
+  std::vector<Item> Items() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  // {type, name}
+  using Key = std::pair<std::string, std::string>;
+  using Container = absl::flat_hash_map<Key, CountedPtr<Resource>>;
+
+  CountedPtr<Resource> Find(absl::string_view container, absl::string_view type_name, absl::string_view name) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+  absl::StatusOr<CountedPtr<Resource>> FindOrMake(absl::string_view container, absl::string_view type_name,
+                                                  absl::string_view name,
+                                                  absl::FunctionRef<absl::StatusOr<CountedPtr<Resource>>()> make)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  static absl::Status Missing(absl::string_view container, absl::string_view type_name, absl::string_view name);
+
+  mutable Mutex mu_;
+  absl::flat_hash_map<std::string, Container> containers_ ABSL_GUARDED_BY(mu_);
+};
+
+// The error for a handle without a resource.
+absl::Status NoResourceBehind(const ResourceHandle& handle);
+
+// The resource that `handle` leads to: the one it holds itself, or that of its container and name in `resources` (may
+// be null). kResourceMissing, or kResourceType when the handle is null or for another kind.
+template <typename T>
+absl::StatusOr<CountedPtr<T>> LookupHandle(const ResourceHandle& handle, ResourceManager* resources) {
+  if (T* held = handle.Get<T>()) return CountedPtr<T>::Share(held);
+  if (!handle.has_value() || resources == nullptr) return NoResourceBehind(handle);
+  return resources->Lookup<T>(handle.data().container, handle.data().name);
+}
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_RESOURCES_RESOURCE_MANAGER_H_
