@@ -4,8 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
-#include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "graph/base/strong_id.h"
 #include "kernels/resources/resource_manager.h"
 
 namespace sluice {
@@ -15,16 +16,16 @@ namespace sluice {
 // Owned by whoever runs the step. Thread-safe.
 class StepContainer {
  public:
-  explicit StepContainer(std::string name) : name_(std::move(name)) {}
+  explicit StepContainer(StepId step_id) : step_id_(step_id) {}
 
   // "__per_step_17": the container name that handles carry.
-  const std::string& name() const { return name_; }
+  std::string name() const { return absl::StrCat("__per_step_", step_id_.value()); }
   ResourceManager& resources() { return resources_; }
   // A number that no other caller of this step gets, for unique names.
   int64_t NextNumber() { return next_number_.fetch_add(1, std::memory_order_relaxed); }  // Relaxed: unique only.
 
  private:
-  const std::string name_;
+  const StepId step_id_;
   ResourceManager resources_;
   std::atomic<int64_t> next_number_{0};
 };
