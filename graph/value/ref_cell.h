@@ -1,9 +1,12 @@
 #ifndef SLUICE_GRAPH_VALUE_REF_CELL_H_
 #define SLUICE_GRAPH_VALUE_REF_CELL_H_
 
+#include <utility>
+
 #include "absl/base/thread_annotations.h"
 #include "graph/base/mutex.h"
 #include "graph/value/counted.h"
+#include "graph/value/shape.h"
 #include "graph/value/tensor.h"
 
 namespace sluice {
@@ -12,9 +15,11 @@ namespace sluice {
 // Counted: the resource manager owns it, kernels and steps that hand out references hold it. Thread-safe under `mu`.
 class RefCell : public Counted {
  public:
-  explicit RefCell(DType dtype) : dtype_(dtype) {}
+  explicit RefCell(DType dtype, PartialShape shape = PartialShape()) : dtype_(dtype), shape_(std::move(shape)) {}
 
   DType dtype() const { return dtype_; }
+  // As the variable's node declares it; the value may have another.
+  const PartialShape& shape() const { return shape_; }
   // The value now; without a value (dtype kInvalid) before the first assignment. Shares the buffer.
   Tensor Read() const ABSL_LOCKS_EXCLUDED(mu) {
     MutexLock lock(&mu);
@@ -26,6 +31,7 @@ class RefCell : public Counted {
 
  private:
   const DType dtype_;
+  const PartialShape shape_;
 };
 
 }  // namespace sluice
