@@ -1,6 +1,7 @@
 #include "kernels/kernel_context.h"
 
 #include "graph/base/cancellation.h"
+#include "kernels/device/shard_plan.h"
 #include "kernels/device/task_runner.h"
 
 namespace sluice {
@@ -41,7 +42,8 @@ absl::StatusOr<Tensor*> KernelContext::ForwardOrAllocate(int i, const Shape& sha
 void KernelContext::ParallelFor(int64_t total, double unit_ns, absl::FunctionRef<void(int64_t, int64_t)> work) const {
   if (total <= 0) return;
   if (run_->task_runner == nullptr) {
-    work(0, total);
+    const ShardPlan plan(total, unit_ns, run_->deterministic ? 0 : 1);
+    for (int64_t i = 0; i < plan.size(); ++i) work(plan.begin(i), plan.begin(i + 1));
     return;
   }
   run_->task_runner->ParallelFor(total, unit_ns, run_->deterministic, work);

@@ -1,0 +1,263 @@
+#include "executor/thread_pool.h"
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "executor/flush_denormals.h"
+#include "gtest/gtest.h"
+
+namespace sluice {
+namespace {
+
+ThreadPoolOptions OfSize(int num_threads) {
+  ThreadPoolOptions options;
+  options.num_threads = num_threads;
+  return options;
+}
+
+// Counts down; zero wakes the helpers of a pool.
+class Countdown {
+ public:
+  Countdown(ThreadPool& pool, int count) : pool_(pool), left_(count) {}
+  void Decrement() {
+    ThreadPool& pool = pool_;  // Whoever waits may destroy this object as soon as it is zero.
+    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) pool.NotifyHelpers();
+  }
+  bool IsZero() const { return left_.load(std::memory_order_acquire) == 0; }
+  void Wait() {
+    pool_.HelpUntil([this] { return IsZero(); });
+  }
+
+ private:
+  ThreadPool& pool_;
+  std::atomic<int> left_;
+};
+
+class ThreadPoolTest : public testing::TestWithParam<int> {
+ protected:
+  ThreadPool pool_{OfSize(GetParam())};
+};
+
+INSTANTIATE_TEST_SUITE_P(Sizes, ThreadPoolTest, testing::Values(1, 2, 8));
+
+TEST_P(ThreadPoolTest, EachTaskRunsOnce) {
+  constexpr int kTasks = 1000;
+  std::vector<std::atomic<int>> runs(kTasks);
+  Countdown left(pool_, kTasks);
+  for (int i = 0; i < kTasks; ++i) {
+    pool_.Schedule([&, i] {
+      runs[static_cast<size_t>(i)].fetch_add(1);
+      left.Decrement();
+    });
+  }
+  left.Wait();
+  for (const std::atomic<int>& n : runs) EXPECT_EQ(n, 1);
+}
+
+TEST_P(ThreadPoolTest, TasksMayScheduleTasks) {
+  Countdown left(pool_, 127);
+  std::function<void(int)> grow = [&](int depth) {
+    for (int child = 0; depth < 6 && child < 2; ++child) pool_.Schedule([&grow, depth] { grow(depth + 1); });
+    left.Decrement();
+  };
+  pool_.Schedule([&] { grow(0); });
+  left.Wait();
+}
+
+TEST_P(ThreadPoolTest, ThreadsStartWithTheFirstWorkAndAreExactlyAsManyAsAsked) {
+  EXPECT_EQ(pool_.num_threads(), GetParam());
+  EXPECT_EQ(pool_.num_started(), 0);
+  pool_.Schedule([] {});
+  EXPECT_EQ(pool_.num_started(), GetParam() - 1);
+}
+
+TEST_P(ThreadPoolTest, NeverMoreThreadsAtOnceThanItsSize) {
+  std::atomic<int> now{0};
+  std::atomic<int> most{0};
+  pool_.ParallelFor(64, 1e6, false, [&](int64_t begin, int64_t end) {
+    const int busy = now.fetch_add(1) + 1;
+    for (int seen = most; seen < busy && !most.compare_exchange_weak(seen, busy);) {
+    }
+    for (int64_t i = begin; i < end; ++i) absl::SleepFor(absl::Microseconds(50));
+    now.fetch_sub(1);
+  });
+  EXPECT_LE(most, GetParam());
+}
+
+TEST_P(ThreadPoolTest, ParallelForCoversEachUnitOnce) {
+  for (const int64_t total : {1, 2, 7, 1000, 100003}) {
+    std::vector<std::atomic<int>> runs(static_cast<size_t>(total));
+    pool_.ParallelFor(total, 1e3, false, [&](int64_t begin, int64_t end) {
+      EXPECT_LT(begin, end);
+      for (int64_t i = begin; i < end; ++i) runs[static_cast<size_t>(i)].fetch_add(1, std::memory_order_relaxed);
+    });
+    for (const std::atomic<int>& n : runs) ASSERT_EQ(n, 1);
+  }
+  pool_.ParallelFor(0, 1e9, false, [](int64_t, int64_t) { ADD_FAILURE(); });
+}
+
+TEST_P(ThreadPoolTest, ParallelForPublishesPlainWrites) {
+  for (int round = 0; round < 200; ++round) {
+    std::vector<int64_t> squares(100, 0);
+    pool_.ParallelFor(100, 5e3, false, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) squares[static_cast<size_t>(i)] = i * i;
+    });
+    int64_t sum = 0;
+    for (const int64_t s : squares) sum += s;
+    ASSERT_EQ(sum, 328350);
+  }
+}
+
+TEST_P(ThreadPoolTest, ParallelForNests) {
+  std::atomic<int64_t> sum{0};
+  pool_.ParallelFor(8, 1e6, false, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      pool_.ParallelFor(100, 1e5, false, [&](int64_t b, int64_t e) { sum.fetch_add(e - b); });
+    }
+  });
+  EXPECT_EQ(sum, 800);
+}
+
+TEST_P(ThreadPoolTest, ManyCallersShareThePool) {
+  std::atomic<int64_t> sum{0};
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 6; ++c) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) {
+        pool_.ParallelFor(40, 5e3, false, [&](int64_t b, int64_t e) { sum.fetch_add(e - b); });
+        Countdown left(pool_, 1);
+        pool_.Schedule([&] { left.Decrement(); });
+        left.Wait();
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(sum, 6 * 50 * 40);
+}
+
+// The borders of all shards of one ParallelFor.
+std::set<std::pair<int64_t, int64_t>> Shards(ThreadPool& pool, int64_t total, double unit_ns, bool deterministic) {
+  std::mutex mu;
+  std::set<std::pair<int64_t, int64_t>> shards;
+  pool.ParallelFor(total, unit_ns, deterministic, [&](int64_t begin, int64_t end) {
+    const std::lock_guard<std::mutex> lock(mu);
+    shards.emplace(begin, end);
+  });
+  return shards;
+}
+
+TEST_P(ThreadPoolTest, DeterministicShardsDoNotDependOnTheSize) {
+  ThreadPool other(OfSize(3));
+  EXPECT_EQ(Shards(pool_, 1000, 1e3, true), Shards(other, 1000, 1e3, true));
+  EXPECT_EQ(Shards(pool_, 1000, 1e3, true).size(), 50u);
+}
+
+TEST_P(ThreadPoolTest, NoShardIsShorterThanTwentyMicroseconds) {
+  EXPECT_EQ(Shards(pool_, 1000, 10, false).size(), 1u);
+  EXPECT_LE(Shards(pool_, 1000, 60, false).size(), 3u);
+}
+
+TEST_P(ThreadPoolTest, HelpUntilGivesUpAtItsDeadline) {
+  EXPECT_FALSE(pool_.HelpUntil([] { return false; }, absl::Now() + absl::Milliseconds(5)));
+  EXPECT_TRUE(pool_.HelpUntil([] { return true; }, absl::InfinitePast()));
+}
+
+TEST_P(ThreadPoolTest, ASleepingHelperIsWokenFromOutside) {
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    absl::SleepFor(absl::Milliseconds(3));
+    done.store(true, std::memory_order_release);
+    pool_.NotifyHelpers();
+  });
+  EXPECT_TRUE(pool_.HelpUntil([&] { return done.load(std::memory_order_acquire); }));
+  other.join();
+}
+
+TEST_P(ThreadPoolTest, WaitingInsideTasksNeitherHangsNorGrowsTheStackWithoutBound) {
+  std::atomic<int> deepest{0};
+  std::atomic<int> depth{0};
+  std::function<void(int)> nest = [&](int level) {
+    const int now = depth.fetch_add(1) + 1;
+    for (int seen = deepest; seen < now && !deepest.compare_exchange_weak(seen, now);) {
+    }
+    if (level < 40) {
+      Countdown inner(pool_, 1);
+      pool_.Schedule([&] {
+        nest(level + 1);
+        inner.Decrement();
+      });
+      inner.Wait();
+    }
+    depth.fetch_sub(1);
+  };
+  nest(0);
+  EXPECT_EQ(deepest, 41);
+}
+
+TEST_P(ThreadPoolTest, TheDestructorRunsWhatIsQueued) {
+  std::atomic<int> runs{0};
+  {
+    ThreadPool pool(OfSize(GetParam()));
+    for (int i = 0; i < 100; ++i) pool.Schedule([&] { runs.fetch_add(1); });
+  }
+  EXPECT_EQ(runs, 100);
+}
+
+// The smallest float, halved: zero where denormals are flushed.
+float HalfOfSmallest() {
+  volatile float smallest = 1.17549435e-38f;
+  return smallest * 0.5f;
+}
+
+TEST_P(ThreadPoolTest, DenormalsAreFlushedInsideAndLeftAloneOutside) {
+  ASSERT_NE(HalfOfSmallest(), 0.0f);
+  std::atomic<int> not_flushed{0};
+  pool_.ParallelFor(32, 1e5, false, [&](int64_t, int64_t) { not_flushed += HalfOfSmallest() != 0.0f; });
+  pool_.ParallelFor(1, 1, false, [&](int64_t, int64_t) { not_flushed += HalfOfSmallest() != 0.0f; });
+  Countdown left(pool_, 1);
+  pool_.Schedule([&] {
+    not_flushed += HalfOfSmallest() != 0.0f;
+    left.Decrement();
+  });
+  left.Wait();
+  EXPECT_EQ(not_flushed, 0);
+  EXPECT_NE(HalfOfSmallest(), 0.0f);
+}
+
+TEST(FlushDenormalsTest, KeepsTheStateOfAHostThatFlushesItself) {
+  const FlushDenormals outer;
+  { const FlushDenormals inner; }
+  EXPECT_EQ(HalfOfSmallest(), 0.0f);
+}
+
+TEST(ThreadPoolSleepTest, WorksWithoutSpinning) {
+  ThreadPoolOptions options = OfSize(2);
+  options.spin = absl::ZeroDuration();
+  ThreadPool pool(options);
+  for (int round = 0; round < 100; ++round) {
+    Countdown left(pool, 2);
+    pool.Schedule([&] { left.Decrement(); });
+    pool.ParallelFor(4, 1e5, false, [](int64_t, int64_t) {});
+    pool.Schedule([&] { left.Decrement(); });
+    left.Wait();
+  }
+}
+
+TEST(ThreadPoolSleepTest, ASleepingPoolIsWoken) {
+  ThreadPool pool(OfSize(2));
+  for (int round = 0; round < 5; ++round) {
+    absl::SleepFor(absl::Milliseconds(2));
+    std::atomic<bool> ran{false};
+    pool.Schedule([&] { ran.store(true, std::memory_order_release); });
+    while (!ran.load(std::memory_order_acquire)) std::this_thread::yield();
+  }
+}
+
+}  // namespace
+}  // namespace sluice
