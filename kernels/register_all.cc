@@ -2,11 +2,17 @@
 
 #include <memory>
 
+#include "kernels/array/array_kernels.h"
 #include "kernels/control/basic.h"
+#include "kernels/state/ref_variables.h"
+#include "kernels/state/resource_variables.h"
 
 namespace sluice {
 
-void RegisterAllKernels(KernelRegistry& registry) { registry.AddTable(BasicKernels()); }
+void RegisterAllKernels(KernelRegistry& registry) {
+  AddArrayKernels(registry);
+  registry.AddTable(BasicKernels());
+}
 
 const KernelRegistry& BuiltinKernels() {
   static const KernelRegistry* const registry = [] {

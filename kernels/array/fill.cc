@@ -1,0 +1,217 @@
+#include "kernels/array/fill.h"
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "kernels/array/function_kernel.h"
+#include "kernels/array/index_values.h"
+#include "kernels/array/strided_copy.h"
+#include "kernels/dispatch.h"
+
+namespace sluice {
+namespace {
+
+// More elements than a result of Range or LinSpace may have: sizes of tensors end here.
+constexpr double kMaxElements = 4611686018427387904.0;  // 2^62
+
+// --- Fill, ZerosLike, OnesLike, Empty ----------------------------------------------------------------------------
+
+absl::Status ComputeFill(KernelContext& context) {
+  SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 0, "dims", ListRank::kScalarOrVector));
+  const Tensor value = context.input(1);
+  if (value.num_elements() != 1 || value.rank() > 1) {
+    return Error(ErrorCode::kOpShape).Input(1, "value").Found(value.shape().ToString()).Expected("a scalar");
+  }
+  SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
+  FillElements(context, *output, value);
+  return absl::OkStatus();
+}
+
+// All bytes zero; large results are cleared by several threads.
+void ZeroBytes(const KernelContext& context, Tensor& tensor) {
+  if (!IsTrivial(tensor.dtype())) return;  // Made empty.
+  char* const bytes = static_cast<char*>(tensor.mutable_raw_data());
+  context.ParallelFor(static_cast<int64_t>(tensor.total_bytes()), 0.1, [bytes](int64_t begin, int64_t end) {
+    std::memset(bytes + begin, 0, static_cast<size_t>(end - begin));
+  });
+}
+
+absl::Status ComputeZerosLike(KernelContext& context) {
+  const Shape shape = context.input(0).shape();
+  const bool in_place = IsTrivial(context.input(0).dtype());  // Strings are emptied by making new ones.
+  const int candidate = 0;
+  SLUICE_ASSIGN_OR_RETURN(Tensor * output, in_place ? context.ForwardOrAllocate(0, shape, {&candidate, 1})
+                                                    : context.AllocateOutput(0, shape));
+  ZeroBytes(context, *output);
+  return absl::OkStatus();
+}
+
+// The number 1 in any dtype of numbers.
+template <typename T>
+T One() {
+  if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
+    return T(1.0f);
+  } else {
+    return static_cast<T>(1);
+  }
+}
+
+absl::Status ComputeOnesLike(KernelContext& context) {
+  const Shape shape = context.input(0).shape();
+  const int candidate = 0;
+  SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.ForwardOrAllocate(0, shape, {&candidate, 1}));
+  DispatchDType<Join<NumberCppTypes, TypeList<bool>>>(output->dtype(), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    FillElements(context, *output, Tensor::Scalar<T>(One<T>()));
+  });
+  return absl::OkStatus();
+}
+
+// A tensor whose elements nobody has set; zeros with attr `init`.
+class EmptyKernel final : public Kernel {
+ public:
+  explicit EmptyKernel(bool init) : init_(init) {}
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
+    SLUICE_ASSIGN_OR_RETURN(const bool init, construction.GetBool("init"));
+    return std::make_unique<EmptyKernel>(init);
+  }
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 0, "shape"));
+    SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
+    if (init_) ZeroBytes(context, *output);
+    return absl::OkStatus();
+  }
+
+ private:
+  const bool init_;
+};
+
+// --- Range -------------------------------------------------------------------------------------------------------
+
+// Range of half and bfloat16 is computed in float.
+template <typename T>
+using RangeValue = std::conditional_t<std::is_class<T>::value, float, T>;
+
+template <typename T>
+absl::StatusOr<RangeValue<T>> RangeInput(const KernelContext& context, int input, absl::string_view name) {
+  const Tensor& tensor = context.input(input);
+  if (tensor.num_elements() != 1 || tensor.rank() > 1) {
+    return Error(ErrorCode::kOpShape).Input(input, name).Found(tensor.shape().ToString()).Expected("a scalar");
+  }
+  return static_cast<RangeValue<T>>(tensor.flat<T>()[0]);
+}
+
+absl::Status RangeError(absl::string_view found, absl::string_view expected) {
+  return Error(ErrorCode::kOpValue).Found(found).Expected(expected);
+}
+
+// Number of elements from `start` to before `limit`.
+template <typename V>
+absl::StatusOr<int64_t> RangeSize(V start, V limit, V delta) {
+  if (delta == V(0)) return RangeError("delta 0", "a step that is not 0");
+  if (delta > V(0) ? start > limit : start < limit) {
+    return RangeError(absl::StrCat("start ", start, ", limit ", limit, ", delta ", delta), "a step towards the limit");
+  }
+  if constexpr (std::is_integral<V>::value) {
+    // Unsigned, so that the distance between the ends of int64 fits.
+    const uint64_t distance = delta > 0 ? static_cast<uint64_t>(limit) - static_cast<uint64_t>(start)
+                                        : static_cast<uint64_t>(start) - static_cast<uint64_t>(limit);
+    const uint64_t step = delta > 0 ? static_cast<uint64_t>(delta) : uint64_t{0} - static_cast<uint64_t>(delta);
+    const uint64_t size = distance / step + (distance % step != 0 ? 1 : 0);
+    if (static_cast<double>(size) <= kMaxElements) return static_cast<int64_t>(size);
+  } else {
+    const double size = std::ceil(std::abs(static_cast<double>((limit - start) / delta)));
+    if (size <= kMaxElements) return static_cast<int64_t>(size);  // False for NaN.
+  }
+  return Error(ErrorCode::kOpTooLarge).Found(absl::StrCat("start ", start, ", limit ", limit, ", delta ", delta));
+}
+
+template <typename T>
+T RangeElement(RangeValue<T> start, RangeValue<T> delta, int64_t i) {
+  if constexpr (std::is_integral<T>::value) {
+    // Unsigned: the way from the lowest number to the highest does not fit a signed one.
+    return static_cast<T>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
+  } else {
+    return static_cast<T>(start + static_cast<RangeValue<T>>(i) * delta);
+  }
+}
+
+template <typename T>
+absl::Status ComputeRange(KernelContext& context) {
+  using V = RangeValue<T>;
+  SLUICE_ASSIGN_OR_RETURN(const V start, RangeInput<T>(context, 0, "start"));
+  SLUICE_ASSIGN_OR_RETURN(const V limit, RangeInput<T>(context, 1, "limit"));
+  SLUICE_ASSIGN_OR_RETURN(const V delta, RangeInput<T>(context, 2, "delta"));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t size, RangeSize(start, limit, delta));
+  SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({size}));
+  SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
+  T* const values = output->flat<T>().data();
+  context.ParallelFor(size, 1.0, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) values[i] = RangeElement<T>(start, delta, i);
+  });
+  return absl::OkStatus();
+}
+
+template <typename T>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeRange(const KernelConstruction& construction) {
+  return MakeFunctionKernel<ComputeRange<T>>(construction);
+}
+
+// --- LinSpace ----------------------------------------------------------------------------------------------------
+
+// `num` values from `start` to `stop`, both included.
+template <typename T>
+absl::Status ComputeLinSpace(KernelContext& context) {
+  using V = RangeValue<T>;
+  SLUICE_ASSIGN_OR_RETURN(const V start, RangeInput<T>(context, 0, "start"));
+  SLUICE_ASSIGN_OR_RETURN(const V stop, RangeInput<T>(context, 1, "stop"));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t num, ReadIndexScalar(context, 2, "num"));
+  if (num <= 0) return Error(ErrorCode::kOpValue).Input(2, "num").Found(absl::StrCat(num)).Expected("1 or more");
+  SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({num}));
+  SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
+  T* const values = output->flat<T>().data();
+  const V step = num > 1 ? (stop - start) / static_cast<V>(num - 1) : V(0);
+  context.ParallelFor(num, 1.0, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) values[i] = static_cast<T>(start + step * static_cast<V>(i));
+  });
+  if (num > 1) values[num - 1] = static_cast<T>(stop);
+  return absl::OkStatus();
+}
+
+template <typename T>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeLinSpace(const KernelConstruction& construction) {
+  return MakeFunctionKernel<ComputeLinSpace<T>>(construction);
+}
+
+constexpr DTypeSet kCountable = kNumberTypes | DTypeSet{DType::kBool};
+
+constexpr KernelDef kKernels[] = {
+    {"Fill", &MakeFunctionKernel<ComputeFill>},
+    {"ZerosLike",
+     &MakeFunctionKernel<ComputeZerosLike>,
+     {{"T", kCountable | kQuantizedTypes | DTypeSet{DType::kString}}}},
+    {"OnesLike", &MakeFunctionKernel<ComputeOnesLike>, {{"T", kCountable}}},
+    {"Empty", &EmptyKernel::Make},
+    {"Range", &MakeRange<int32_t>, {{"Tidx", {DType::kInt32}}}},
+    {"Range", &MakeRange<int64_t>, {{"Tidx", {DType::kInt64}}}},
+    {"Range", &MakeRange<float>, {{"Tidx", {DType::kFloat}}}},
+    {"Range", &MakeRange<double>, {{"Tidx", {DType::kDouble}}}},
+    {"Range", &MakeRange<Half>, {{"Tidx", {DType::kHalf}}}},
+    {"Range", &MakeRange<BFloat16>, {{"Tidx", {DType::kBFloat16}}}},
+    {"Range", &MakeRange<int8_t>, {{"Tidx", {DType::kInt8}}}},
+    {"Range", &MakeRange<int16_t>, {{"Tidx", {DType::kInt16}}}},
+    {"LinSpace", &MakeLinSpace<float>, {{"T", {DType::kFloat}}}},
+    {"LinSpace", &MakeLinSpace<double>, {{"T", {DType::kDouble}}}},
+    {"LinSpace", &MakeLinSpace<Half>, {{"T", {DType::kHalf}}}},
+    {"LinSpace", &MakeLinSpace<BFloat16>, {{"T", {DType::kBFloat16}}}},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> FillKernels() { return kKernels; }
+
+}  // namespace sluice

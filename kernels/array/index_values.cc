@@ -1,0 +1,84 @@
+#include "kernels/array/index_values.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace sluice {
+
+absl::StatusOr<IndexVector> ReadIndexVector(const KernelContext& context, int input, absl::string_view name,
+                                            ListRank rank) {
+  const Tensor& tensor = context.input(input);
+  const bool fits =
+      rank == ListRank::kAny || tensor.rank() == 1 || (rank == ListRank::kScalarOrVector && tensor.rank() == 0);
+  if (!fits || (rank != ListRank::kAny && tensor.num_elements() > kMaxRank)) {
+    return Error(ErrorCode::kOpShape)
+        .Input(input, name)
+        .Found(tensor.shape().ToString())
+        .Expected(fits ? absl::StrCat("at most ", kMaxRank, " elements") : "a vector");
+  }
+  IndexVector values(static_cast<size_t>(tensor.num_elements()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = IndexAt(tensor, static_cast<int64_t>(i));
+  return values;
+}
+
+absl::StatusOr<int64_t> ReadIndexScalar(const KernelContext& context, int input, absl::string_view name) {
+  const Tensor& tensor = context.input(input);
+  if (tensor.num_elements() != 1) {
+    return Error(ErrorCode::kOpShape).Input(input, name).Found(tensor.shape().ToString()).Expected("a scalar");
+  }
+  return IndexAt(tensor, 0);
+}
+
+absl::StatusOr<Shape> ReadShapeInput(const KernelContext& context, int input, absl::string_view name, ListRank rank) {
+  SLUICE_ASSIGN_OR_RETURN(const IndexVector dims, ReadIndexVector(context, input, name, rank));
+  for (const int64_t size : dims) {
+    if (size < 0) {
+      return Error(ErrorCode::kOpValue).Input(input, name).Found(absl::StrCat(size)).Expected("sizes of 0 or more");
+    }
+  }
+  return MakeShape(dims);
+}
+
+absl::StatusOr<int> ResolveAxis(int64_t axis, int rank, int input, absl::string_view name) {
+  if (axis < -rank || axis >= rank) {
+    return Error(ErrorCode::kOpValue)
+        .Input(input, name)
+        .Found(absl::StrCat("axis ", axis))
+        .Expected(rank == 0 ? "no axis: the tensor is a scalar" : absl::StrCat(-rank, " to ", rank - 1));
+  }
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+absl::StatusOr<int> ReadAxis(const KernelContext& context, int input, absl::string_view name, int rank) {
+  SLUICE_ASSIGN_OR_RETURN(const int64_t axis, ReadIndexScalar(context, input, name));
+  return ResolveAxis(axis, rank, input, name);
+}
+
+absl::StatusOr<Shape> MakeShape(absl::Span<const int64_t> dims) {
+  // No memory holds more: 2^48 is the address space.
+  constexpr int64_t kMaxElements = int64_t{1} << 48;
+  absl::StatusOr<Shape> shape = Shape::Make(dims);
+  if (shape.ok() && shape->num_elements() <= kMaxElements) return shape;
+  if (shape.ok()) return Error(ErrorCode::kOpTooLarge).Found(shape->ToString()).Text("no memory holds such a tensor");
+  const bool is_negative = std::find_if(dims.begin(), dims.end(), [](int64_t d) { return d < 0; }) != dims.end();
+  return Error(is_negative ? ErrorCode::kOpValue : ErrorCode::kOpTooLarge).Text(shape.status().message());
+}
+
+IndexVector RowMajorStrides(const Shape& shape) {
+  IndexVector strides(static_cast<size_t>(shape.rank()));
+  int64_t stride = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    strides[static_cast<size_t>(axis)] = stride;
+    stride *= shape.dim(axis);
+  }
+  return strides;
+}
+
+int64_t SizeOfAxes(const Shape& shape, int begin, int end) {
+  int64_t product = 1;
+  for (int axis = begin; axis < end; ++axis) product *= shape.dim(axis);
+  return product;
+}
+
+}  // namespace sluice

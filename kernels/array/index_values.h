@@ -1,0 +1,76 @@
+#ifndef SLUICE_KERNELS_ARRAY_INDEX_VALUES_H_
+#define SLUICE_KERNELS_ARRAY_INDEX_VALUES_H_
+
+// Sizes, axes and indices that come as inputs, of int32 or int64 (int16, too, where an op allows it). Everything here
+// answers what is wrong with the number and the name of the input: "input 1 'axis': found 4, expected -2 to 1".
+
+#include <cstdint>
+#include <string>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/base/error.h"
+#include "graph/value/shape.h"
+#include "kernels/kernel_context.h"
+
+namespace sluice {
+
+// One number per dimension: on the stack for the usual ranks.
+using IndexVector = absl::InlinedVector<int64_t, 8>;
+
+// Element `i` of an integer tensor of up to 64 bits, signed or unsigned.
+inline int64_t IndexAt(const Tensor& tensor, int64_t i) {
+  switch (tensor.dtype()) {
+    case DType::kInt32:
+      return static_cast<const int32_t*>(tensor.raw_data())[i];
+    case DType::kInt64:
+      return static_cast<const int64_t*>(tensor.raw_data())[i];
+    case DType::kInt16:
+      return static_cast<const int16_t*>(tensor.raw_data())[i];
+    case DType::kUInt16:
+      return static_cast<const uint16_t*>(tensor.raw_data())[i];
+    case DType::kInt8:
+      return static_cast<const int8_t*>(tensor.raw_data())[i];
+    case DType::kUInt8:
+      return static_cast<const uint8_t*>(tensor.raw_data())[i];
+    default:
+      SLUICE_DCHECK(false);
+      return 0;
+  }
+}
+
+// Which ranks a list may have.
+enum class ListRank {
+  kVector,          // A vector.
+  kScalarOrVector,  // A scalar counts as a vector of one, as early graphs have it.
+  kAny,             // All elements, whatever the shape.
+};
+
+// All elements of input `input`, which is called `name` in the op's signature. kOpShape for another rank, or for more
+// elements than a tensor can have dimensions (kAny: any number).
+absl::StatusOr<IndexVector> ReadIndexVector(const KernelContext& context, int input, absl::string_view name,
+                                            ListRank rank = ListRank::kVector);
+// The only element of input `input`, whatever its rank; kOpShape when there are none or several.
+absl::StatusOr<int64_t> ReadIndexScalar(const KernelContext& context, int input, absl::string_view name);
+// The sizes of a shape; kOpValue for a negative one, kOpTooLarge when they cannot be counted.
+absl::StatusOr<Shape> ReadShapeInput(const KernelContext& context, int input, absl::string_view name,
+                                     ListRank rank = ListRank::kVector);
+
+// `axis` counted from the front: negative ones count from the end. kOpValue unless it is one of [-rank, rank).
+absl::StatusOr<int> ResolveAxis(int64_t axis, int rank, int input, absl::string_view name);
+// The same for an axis that comes as input `input`, a scalar.
+absl::StatusOr<int> ReadAxis(const KernelContext& context, int input, absl::string_view name, int rank);
+
+// A shape whose sizes a kernel has computed. kOpTooLarge when no memory holds so many elements, kOpValue for a negative
+// size.
+absl::StatusOr<Shape> MakeShape(absl::Span<const int64_t> dims);
+
+// Elements from one index to the next, for each axis of a tensor that lies in rows.
+IndexVector RowMajorStrides(const Shape& shape);
+// Product of the sizes of axes [begin, end).
+int64_t SizeOfAxes(const Shape& shape, int begin, int end);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_ARRAY_INDEX_VALUES_H_
