@@ -4,14 +4,14 @@
 
 #include "kernels/array/array_kernels.h"
 #include "kernels/control/basic.h"
-#include "kernels/state/ref_variables.h"
-#include "kernels/state/resource_variables.h"
+#include "kernels/state/state_kernels.h"
 
 namespace sluice {
 
 void RegisterAllKernels(KernelRegistry& registry) {
   AddArrayKernels(registry);
   registry.AddTable(BasicKernels());
+  AddStateKernels(registry);
 }
 
 const KernelRegistry& BuiltinKernels() {

@@ -1,0 +1,47 @@
+#ifndef SLUICE_KERNELS_RESOURCES_HANDLES_H_
+#define SLUICE_KERNELS_RESOURCES_HANDLES_H_
+
+// From a handle among the inputs of a kernel to the resource behind it:
+//
+//   SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, LookupInput<Variable>(context, 0));
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/base/status_macros.h"
+#include "graph/value/resource_handle.h"
+#include "kernels/kernel_context.h"
+#include "kernels/resources/resource_manager.h"
+
+namespace sluice {
+
+// The handle in input `i`. kOpShape unless the input is one handle, kResourceType when the handle is null.
+absl::StatusOr<const ResourceHandle*> InputHandle(const KernelContext& context, int i);
+
+// The resource manager of the run; kFacilityMissing when there is none.
+absl::StatusOr<ResourceManager*> RunResources(const KernelContext& context);
+
+// kResourceType saying that `handle` leads to something else than a `wanted`, if it says so itself.
+absl::Status CheckHandleKind(const ResourceHandle& handle, absl::string_view wanted);
+
+// The T behind `handle`: the one that it holds, or else the one of its container and name. kResourceMissing
+// (NOT_FOUND) when there is none now, kResourceType when the handle is of another kind.
+template <typename T>
+absl::StatusOr<CountedPtr<T>> LookupHandle(const KernelContext& context, const ResourceHandle& handle) {
+  if (T* const held = handle.Get<T>()) return CountedPtr<T>::Share(held);
+  SLUICE_RETURN_IF_ERROR(CheckHandleKind(handle, T::kTypeName));
+  SLUICE_ASSIGN_OR_RETURN(ResourceManager* const resources, RunResources(context));
+  return resources->Lookup<T>(handle.data().container, handle.data().name);
+}
+
+template <typename T>
+absl::StatusOr<CountedPtr<T>> LookupInput(const KernelContext& context, int i) {
+  SLUICE_ASSIGN_OR_RETURN(const ResourceHandle* const handle, InputHandle(context, i));
+  return LookupHandle<T>(context, *handle);
+}
+
+// A scalar resource tensor.
+Tensor HandleTensor(ResourceHandleData data);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_RESOURCES_HANDLES_H_

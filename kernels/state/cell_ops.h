@@ -1,0 +1,52 @@
+#ifndef SLUICE_KERNELS_STATE_CELL_OPS_H_
+#define SLUICE_KERNELS_STATE_CELL_OPS_H_
+
+// What both kinds of variables, those behind references and those behind handles, let kernels do with their value.
+//
+// Note [Values of variables]
+// A variable's value is an ordinary tensor: readers get a handle to its buffer, not a copy, and keep what they read
+// whatever happens to the variable afterwards. Hence writers write in place only when the variable is the buffer's only
+// holder, which under the cell's lock cannot change, and else put a new buffer into the cell. Assigning costs nothing:
+// the cell takes the buffer that comes.
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/value/ref_cell.h"
+#include "kernels/kernel_context.h"
+
+namespace sluice {
+
+// The cell that input `i` refers to. kRefExpected when the input is a value.
+absl::StatusOr<RefCell*> InputCell(const KernelContext& context, int i);
+
+// kUninitialized for a variable without a value.
+absl::Status NotInitialized();
+
+// Elements of `value` in memory of their own.
+absl::StatusOr<Tensor> CopyOf(const Tensor& value, Allocator& allocator);
+
+// Makes `value` the cell's. Its buffer is shared, unless it is the host program's memory or most of it is something
+// else, which a variable would keep alive: then it is copied. With `same_shape` another shape than that of the value
+// before, or than the declared one before the first value, is kOpShapes.
+absl::Status StoreValue(RefCell& cell, Tensor value, bool same_shape, Allocator& allocator)
+    ABSL_LOCKS_EXCLUDED(cell.mu);
+
+enum class DenseUpdate { kAdd, kSubtract };
+
+// value += delta or value -= delta. kUninitialized, or kOpShapes unless the shapes are equal.
+// REQUIRES: dtypes equal, and of kNumberTypes.
+absl::Status UpdateDense(RefCell& cell, DenseUpdate update, Tensor delta, Allocator& allocator)
+    ABSL_LOCKS_EXCLUDED(cell.mu);
+
+// Calls `change` with the value, which it may overwrite, under the cell's lock. kUninitialized, or what `change` says
+// (what it wrote until then stays).
+absl::Status ChangeValue(RefCell& cell, Allocator& allocator, absl::FunctionRef<absl::Status(Tensor& value)> change)
+    ABSL_LOCKS_EXCLUDED(cell.mu);
+
+// The value before, which then grows by one. A scalar of int32 or int64, else kOpShape; kOpRange at `limit`.
+absl::StatusOr<Tensor> CountUp(RefCell& cell, int64_t limit) ABSL_LOCKS_EXCLUDED(cell.mu);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_STATE_CELL_OPS_H_

@@ -1,0 +1,259 @@
+#include "kernels/state/ref_variables.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/mutex.h"
+#include "kernels/resources/handles.h"
+#include "kernels/resources/variable.h"
+#include "kernels/state/cell_ops.h"
+#include "kernels/step/step_container.h"
+
+namespace sluice {
+namespace {
+
+// A variable of a container under its shared_name, or else the node's name. It is looked up in the first run and kept:
+// references to it are under way as long as the kernel is used.
+class VariableKernel : public Kernel {
+ public:
+  VariableKernel(std::string container, std::string name, DType dtype, PartialShape shape)
+      : container_(std::move(container)), name_(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
+
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(ResourceManager* const resources, RunResources(context));
+    const Bound* bound = last_.load(std::memory_order_acquire);  // Acquire: sees what Bind wrote.
+    if (bound == nullptr || bound->resources != resources) {
+      SLUICE_ASSIGN_OR_RETURN(bound, Bind(*resources));
+    }
+    context.SetRefOutput(0, &bound->variable->cell());
+    return absl::OkStatus();
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  // The variable in one resource manager. Never changed.
+  struct Bound {
+    const ResourceManager* resources;
+    CountedPtr<RefVariable> variable;
+  };
+
+  absl::StatusOr<const Bound*> Bind(ResourceManager& resources) const ABSL_LOCKS_EXCLUDED(mu_) {
+    MutexLock lock(&mu_);
+    const Bound* found = nullptr;
+    for (const auto& bound : bound_) {
+      if (bound->resources == &resources) found = bound.get();
+    }
+    if (found == nullptr) {
+      SLUICE_ASSIGN_OR_RETURN(
+          CountedPtr<RefVariable> variable,
+          resources.LookupOrCreate<RefVariable>(container_, name_, [this]() -> absl::StatusOr<CountedPtr<RefVariable>> {
+            return MakeCounted<RefVariable>(dtype_, shape_);
+          }));
+      if (variable->dtype() != dtype_) {
+        return Error(ErrorCode::kResourceType)
+            .Found(variable->DebugString())
+            .Expected(DTypeName(dtype_))
+            .Text("another node makes a variable of this name with another dtype");
+      }
+      bound_.push_back(std::make_unique<const Bound>(Bound{&resources, std::move(variable)}));
+      found = bound_.back().get();
+    }
+    last_.store(found, std::memory_order_release);  // Release: publishes the Bound.
+    return found;
+  }
+
+  // Immutable after construction.
+  const std::string container_, name_;
+  const DType dtype_;
+  const PartialShape shape_;
+  // One for each device that the kernel's plan ran with: nearly always one.
+  mutable Mutex mu_;
+  mutable std::vector<std::unique_ptr<const Bound>> bound_ ABSL_GUARDED_BY(mu_);
+  mutable std::atomic<const Bound*> last_{nullptr};
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeVariable(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(std::string container, construction.GetString("container"));
+  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("shared_name"));
+  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.GetType("dtype"));
+  SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.GetShape("shape"));
+  if (name.empty()) name = std::string(construction.name());
+  return std::make_unique<VariableKernel>(std::move(container), std::move(name), dtype, std::move(shape));
+}
+
+absl::StatusOr<StepContainer*> StepOf(const KernelContext& context) {
+  if (context.run().step_container != nullptr) return context.run().step_container;
+  return Error(ErrorCode::kFacilityMissing).Text("the run has no step container for temporary state");
+}
+
+// Temporary variables of the step, and those that are gone but that references may still lead to.
+constexpr absl::string_view kTemporary = "temporary_variables";
+constexpr absl::string_view kEnded = "ended_temporary_variables";
+
+// The name of a temporary variable: its own in each iteration of a loop.
+std::string TemporaryName(const KernelContext& context, absl::string_view name) {
+  return absl::StrCat(name, "/", context.frame_id(), ":", context.iteration());
+}
+
+// A variable that lives until DestroyTemporaryVariable, at most as long as the step. Zeros at first.
+class TemporaryVariableKernel : public Kernel {
+ public:
+  TemporaryVariableKernel(std::string name, DType dtype, PartialShape shape)
+      : name_(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
+
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(StepContainer* const step, StepOf(context));
+    const CountedPtr<RefVariable> variable = MakeCounted<RefVariable>(dtype_, shape_);
+    SLUICE_ASSIGN_OR_RETURN(Tensor zeros, Tensor::MakeZeros(dtype_, shape_.ToShape(), context.allocator()));
+    SLUICE_RETURN_IF_ERROR(StoreValue(variable->cell(), std::move(zeros), /*same_shape=*/false, context.allocator()));
+    SLUICE_RETURN_IF_ERROR(step->resources().Create(kTemporary, TemporaryName(context, name_), variable));
+    context.SetRefOutput(0, &variable->cell());
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::string name_;
+  const DType dtype_;
+  const PartialShape shape_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeTemporaryVariable(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("var_name"));
+  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.GetType("dtype"));
+  SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.GetShape("shape"));
+  if (!shape.IsFullyDefined()) {
+    return Error(ErrorCode::kOpAttr).Attr("shape").Found(shape.ToString()).Expected("a fully known shape");
+  }
+  if (name.empty()) name = std::string(construction.name());
+  return std::make_unique<TemporaryVariableKernel>(std::move(name), dtype, std::move(shape));
+}
+
+// Gives the last value of a temporary variable and takes the variable away.
+class DestroyTemporaryVariableKernel : public Kernel {
+ public:
+  explicit DestroyTemporaryVariableKernel(std::string name) : name_(std::move(name)) {}
+
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(StepContainer* const step, StepOf(context));
+    SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
+    const std::string name = TemporaryName(context, name_);
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<RefVariable> variable,
+                            step->resources().Lookup<RefVariable>(kTemporary, name));
+    SLUICE_RETURN_IF_ERROR(step->resources().Delete(kTemporary, RefVariable::kTypeName, name));
+    SLUICE_RETURN_IF_ERROR(step->resources().Create(kEnded, absl::StrCat(step->NextNumber()), variable));
+    Tensor value;
+    {
+      MutexLock lock(&cell->mu);
+      value = std::move(cell->tensor);
+    }
+    if (!value.has_value()) return NotInitialized();
+    context.SetOutput(0, std::move(value));
+    return absl::OkStatus();
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  const std::string name_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeDestroyTemporaryVariable(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("var_name"));
+  return std::make_unique<DestroyTemporaryVariableKernel>(std::move(name));
+}
+
+// The variable takes the value over.
+class AssignKernel : public Kernel {
+ public:
+  explicit AssignKernel(bool same_shape) : same_shape_(same_shape) {}
+
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
+    SLUICE_RETURN_IF_ERROR(StoreValue(*cell, context.TakeInput(1), same_shape_, context.allocator()));
+    context.SetRefOutput(0, cell);
+    return absl::OkStatus();
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  const bool same_shape_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeAssign(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(const bool same_shape, construction.GetBool("validate_shape"));
+  return std::make_unique<AssignKernel>(same_shape);
+}
+
+// AssignAdd and AssignSub.
+template <DenseUpdate kUpdate>
+class UpdateKernel : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
+    SLUICE_RETURN_IF_ERROR(UpdateDense(*cell, kUpdate, context.TakeInput(1), context.allocator()));
+    context.SetRefOutput(0, cell);
+    return absl::OkStatus();
+  }
+};
+
+template <DenseUpdate kUpdate>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeUpdate(const KernelConstruction&) {
+  return std::make_unique<UpdateKernel<kUpdate>>();
+}
+
+class IsInitializedKernel : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
+    context.SetScalar(0, cell->Read().has_value());
+    return absl::OkStatus();
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeIsInitialized(const KernelConstruction&) {
+  return std::make_unique<IsInitializedKernel>();
+}
+
+class CountUpToKernel : public Kernel {
+ public:
+  explicit CountUpToKernel(int64_t limit) : limit_(limit) {}
+
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
+    SLUICE_ASSIGN_OR_RETURN(Tensor before, CountUp(*cell, limit_));
+    context.SetOutput(0, std::move(before));
+    return absl::OkStatus();
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  const int64_t limit_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeCountUpTo(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(const int64_t limit, construction.GetInt("limit"));
+  return std::make_unique<CountUpToKernel>(limit);
+}
+
+constexpr KernelDef kKernels[] = {
+    {"Variable", &MakeVariable, {}, DeviceKind::kCpu, /*is_shared=*/false},
+    {"VariableV2", &MakeVariable, {}, DeviceKind::kCpu, /*is_shared=*/false},
+    {"TemporaryVariable", &MakeTemporaryVariable, {}, DeviceKind::kCpu, /*is_shared=*/false},
+    {"DestroyTemporaryVariable", &MakeDestroyTemporaryVariable},
+    {"Assign", &MakeAssign},
+    {"AssignAdd", &MakeUpdate<DenseUpdate::kAdd>, {{"T", kNumberTypes}}},
+    {"AssignSub", &MakeUpdate<DenseUpdate::kSubtract>, {{"T", kNumberTypes}}},
+    {"IsVariableInitialized", &MakeIsInitialized},
+    {"CountUpTo", &MakeCountUpTo, {{"T", kIndexTypes}}},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> RefVariableKernels() { return kKernels; }
+
+}  // namespace sluice

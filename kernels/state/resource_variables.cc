@@ -1,0 +1,275 @@
+#include "kernels/state/resource_variables.h"
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "kernels/device/device.h"
+#include "kernels/resources/handles.h"
+#include "kernels/resources/variable.h"
+#include "kernels/state/cell_ops.h"
+
+namespace sluice {
+namespace {
+
+// The shared_name that asks for a new variable in each run, which lives as long as its handle.
+constexpr absl::string_view kAnonymous = "cd2c89b7-88b7-44c8-ad83-06c2a9158347";
+
+ResourceHandleData HandleData(const KernelConstruction& construction, std::string container, std::string name,
+                              DType dtype, PartialShape shape) {
+  ResourceHandleData data;
+  if (construction.device() != nullptr) data.device = construction.device()->name();
+  data.container = container.empty() ? std::string(kDefaultContainer) : std::move(container);
+  data.name = name.empty() ? std::string(construction.name()) : std::move(name);
+  data.maybe_type_name = std::string(Variable::kTypeName);
+  data.dtypes_and_shapes.push_back({dtype, std::move(shape)});
+  return data;
+}
+
+// A handle that is the same in every run. The variable behind it comes with the first assignment.
+class VarHandleKernel : public Kernel {
+ public:
+  explicit VarHandleKernel(Tensor handle) : handle_(std::move(handle)) {}
+  absl::Status Compute(KernelContext& context) const override {
+    context.SetOutput(0, handle_);
+    return absl::OkStatus();
+  }
+  const Tensor* ConstantValue() const override { return &handle_; }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  const Tensor handle_;
+};
+
+// A new variable, held by its handle alone.
+class AnonymousVarHandleKernel : public Kernel {
+ public:
+  explicit AnonymousVarHandleKernel(ResourceHandleData data) : data_(std::move(data)) {}
+  absl::Status Compute(KernelContext& context) const override {
+    ResourceHandleData data = data_;
+    const ResourceHandleData::Element& element = data.dtypes_and_shapes.front();
+    data.resource = MakeCounted<Variable>(element.dtype, element.shape);
+    context.SetOutput(0, HandleTensor(std::move(data)));
+    return absl::OkStatus();
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  const ResourceHandleData data_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeVarHandle(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(std::string container, construction.GetString("container"));
+  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("shared_name"));
+  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.GetType("dtype"));
+  SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.GetShape("shape"));
+  const bool is_anonymous = name == kAnonymous;
+  ResourceHandleData data = HandleData(construction, std::move(container), std::move(name), dtype, std::move(shape));
+  if (is_anonymous) return std::make_unique<AnonymousVarHandleKernel>(std::move(data));
+  return std::make_unique<VarHandleKernel>(HandleTensor(std::move(data)));
+}
+
+// What reads say when there is no variable: FAILED_PRECONDITION, whatever the reason, as TensorFlow does.
+absl::Status CannotRead(const KernelContext& context, int i, const absl::Status& why) {
+  const absl::StatusOr<const ResourceHandle*> handle = InputHandle(context, i);
+  if (!handle.ok()) return handle.status();
+  return Error(ErrorCode::kUninitialized)
+      .Input(i)
+      .Found((*handle)->DebugString())
+      .Text(why.code() == absl::StatusCode::kNotFound ? "the variable has no value yet"
+                                                      : "the handle does not lead to a variable");
+}
+
+absl::StatusOr<Tensor> ReadInput(const KernelContext& context, int i, DType dtype) {
+  const absl::StatusOr<CountedPtr<Variable>> variable = LookupInput<Variable>(context, i);
+  if (!variable.ok()) return CannotRead(context, i, variable.status());
+  if ((*variable)->dtype() != dtype) {
+    return Error(ErrorCode::kResourceType)
+        .Input(i)
+        .Found((*variable)->DebugString())
+        .Expected(absl::StrCat("a variable of ", DTypeName(dtype)));
+  }
+  Tensor value = (*variable)->cell().Read();
+  if (!value.has_value()) return NotInitialized();
+  return value;
+}
+
+// ReadVariableOp and _ReadVariablesOp: the values, sharing the variables' buffers.
+class ReadVariablesKernel : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    for (int i = 0; i < context.num_outputs(); ++i) {
+      SLUICE_ASSIGN_OR_RETURN(Tensor value, ReadInput(context, i, context.output_type(i)));
+      context.SetOutput(i, std::move(value));
+    }
+    return absl::OkStatus();
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeReadVariables(const KernelConstruction&) {
+  return std::make_unique<ReadVariablesKernel>();
+}
+
+// Gives the variable behind the handle a value; makes the variable if it is not there.
+class AssignVariableKernel : public Kernel {
+ public:
+  explicit AssignVariableKernel(bool same_shape) : same_shape_(same_shape) {}
+
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, FindOrMake(context));
+    return StoreValue(variable->cell(), context.TakeInput(1), same_shape_, context.allocator());
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  static absl::StatusOr<CountedPtr<Variable>> FindOrMake(const KernelContext& context) {
+    SLUICE_ASSIGN_OR_RETURN(const ResourceHandle* const handle, InputHandle(context, 0));
+    if (Variable* const held = handle->Get<Variable>()) return CountedPtr<Variable>::Share(held);
+    SLUICE_RETURN_IF_ERROR(CheckHandleKind(*handle, Variable::kTypeName));
+    SLUICE_ASSIGN_OR_RETURN(ResourceManager* const resources, RunResources(context));
+    const DType dtype = context.input_type(1);
+    return resources->LookupOrCreate<Variable>(
+        handle->data().container, handle->data().name,
+        [dtype]() -> absl::StatusOr<CountedPtr<Variable>> { return MakeCounted<Variable>(dtype); });
+  }
+
+  const bool same_shape_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeAssignVariable(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(const bool same_shape, construction.GetBool("validate_shape"));
+  return std::make_unique<AssignVariableKernel>(same_shape);
+}
+
+// AssignAddVariableOp and AssignSubVariableOp.
+template <DenseUpdate kUpdate>
+class UpdateVariableKernel : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, LookupInput<Variable>(context, 0));
+    if (variable->dtype() != context.input_type(1)) {
+      return Error(ErrorCode::kResourceType)
+          .Input(0)
+          .Found(variable->DebugString())
+          .Expected(absl::StrCat("a variable of ", DTypeName(context.input_type(1))));
+    }
+    return UpdateDense(variable->cell(), kUpdate, context.TakeInput(1), context.allocator());
+  }
+};
+
+template <DenseUpdate kUpdate>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeUpdateVariable(const KernelConstruction&) {
+  return std::make_unique<UpdateVariableKernel<kUpdate>>();
+}
+
+class VarIsInitializedKernel : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    const absl::StatusOr<CountedPtr<Variable>> variable = LookupInput<Variable>(context, 0);
+    context.SetScalar(0, variable.ok() && (*variable)->cell().Read().has_value());
+    return absl::OkStatus();
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeVarIsInitialized(const KernelConstruction&) {
+  return std::make_unique<VarIsInitializedKernel>();
+}
+
+class VariableShapeKernel : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, LookupInput<Variable>(context, 0));
+    const Tensor value = variable->cell().Read();
+    if (!value.has_value()) return NotInitialized();
+    SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, Shape::Of({value.rank()})));
+    for (int axis = 0; axis < value.rank(); ++axis) {
+      const int64_t size = value.dim(axis);
+      if (out->dtype() == DType::kInt64) {
+        out->flat<int64_t>()[static_cast<size_t>(axis)] = size;
+        continue;
+      }
+      if (size > std::numeric_limits<int32_t>::max()) {
+        return Error(ErrorCode::kOpValue).Found(value.shape().ToString()).Expected("sizes that fit int32");
+      }
+      out->flat<int32_t>()[static_cast<size_t>(axis)] = static_cast<int32_t>(size);
+    }
+    return absl::OkStatus();
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeVariableShape(const KernelConstruction&) {
+  return std::make_unique<VariableShapeKernel>();
+}
+
+class ResourceCountUpToKernel : public Kernel {
+ public:
+  explicit ResourceCountUpToKernel(int64_t limit) : limit_(limit) {}
+
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, LookupInput<Variable>(context, 0));
+    if (variable->dtype() != context.output_type(0)) {
+      return Error(ErrorCode::kResourceType).Input(0).Found(variable->DebugString());
+    }
+    SLUICE_ASSIGN_OR_RETURN(Tensor before, CountUp(variable->cell(), limit_));
+    context.SetOutput(0, std::move(before));
+    return absl::OkStatus();
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  const int64_t limit_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeResourceCountUpTo(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(const int64_t limit, construction.GetInt("limit"));
+  return std::make_unique<ResourceCountUpToKernel>(limit);
+}
+
+// Takes a resource of any kind out of its container. One that its handle holds goes with the handle.
+class DestroyResourceKernel : public Kernel {
+ public:
+  explicit DestroyResourceKernel(bool may_be_missing) : may_be_missing_(may_be_missing) {}
+
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(const ResourceHandle* const handle, InputHandle(context, 0));
+    const ResourceHandleData& data = handle->data();
+    if (data.resource) return absl::OkStatus();
+    SLUICE_ASSIGN_OR_RETURN(ResourceManager* const resources, RunResources(context));
+    const absl::Status deleted = resources->Delete(data.container, data.maybe_type_name, data.name);
+    return may_be_missing_ && absl::IsNotFound(deleted) ? absl::OkStatus() : deleted;
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  const bool may_be_missing_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeDestroyResource(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(const bool may_be_missing, construction.GetBool("ignore_lookup_error"));
+  return std::make_unique<DestroyResourceKernel>(may_be_missing);
+}
+
+constexpr KernelDef kKernels[] = {
+    {"VarHandleOp", &MakeVarHandle, {}, DeviceKind::kCpu, /*is_shared=*/false},
+    {"ReadVariableOp", &MakeReadVariables},
+    {"_ReadVariablesOp", &MakeReadVariables},
+    {"AssignVariableOp", &MakeAssignVariable},
+    {"AssignAddVariableOp", &MakeUpdateVariable<DenseUpdate::kAdd>, {{"dtype", kNumberTypes}}},
+    {"AssignSubVariableOp", &MakeUpdateVariable<DenseUpdate::kSubtract>, {{"dtype", kNumberTypes}}},
+    {"VarIsInitializedOp", &MakeVarIsInitialized},
+    {"VariableShape", &MakeVariableShape},
+    {"ResourceCountUpTo", &MakeResourceCountUpTo, {{"T", kIndexTypes}}},
+    {"DestroyResourceOp", &MakeDestroyResource},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> ResourceVariableKernels() { return kKernels; }
+
+}  // namespace sluice
