@@ -4,6 +4,7 @@
 
 #include "kernels/array/array_kernels.h"
 #include "kernels/control/basic.h"
+#include "kernels/math/math_kernels.h"
 #include "kernels/state/state_kernels.h"
 
 namespace sluice {
@@ -11,6 +12,7 @@ namespace sluice {
 void RegisterAllKernels(KernelRegistry& registry) {
   AddArrayKernels(registry);
   registry.AddTable(BasicKernels());
+  AddMathKernels(registry);
   AddStateKernels(registry);
 }
 

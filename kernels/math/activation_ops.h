@@ -1,0 +1,168 @@
+#ifndef SLUICE_KERNELS_MATH_ACTIVATION_OPS_H_
+#define SLUICE_KERNELS_MATH_ACTIVATION_OPS_H_
+
+// Functors of activations and of gradients that are one formula per element. See Note [Functors].
+
+#include <cmath>
+#include <complex>
+
+#include "kernels/math/float_math.h"
+#include "kernels/math/functor.h"
+
+namespace sluice {
+
+// exp and its kin for the bodies below, by type.
+[[gnu::always_inline]] inline float ExpOf(float x) { return float_math::Exp(x); }
+inline double ExpOf(double x) { return std::exp(x); }
+[[gnu::always_inline]] inline float Expm1Of(float x) { return float_math::Expm1(x); }
+inline double Expm1Of(double x) { return std::expm1(x); }
+// The number that conjugation leaves real ones as they are.
+template <typename T>
+[[gnu::always_inline]] inline T ConjugateOf(T x) {
+  return x;
+}
+template <typename T>
+inline std::complex<T> ConjugateOf(std::complex<T> x) {
+  return std::conj(x);
+}
+
+// NaN stays NaN.
+struct ReluOp {
+  static constexpr float kUnitNs = 0.15f;
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T x) {
+    return x < T(0) ? T(0) : x;
+  }
+};
+struct Relu6Op {
+  static constexpr float kUnitNs = 0.15f;
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T x) {
+    const T low = x < T(0) ? T(0) : x;
+    return low > T(6) ? T(6) : low;
+  }
+};
+struct EluOp {
+  static constexpr float kUnitNs = 1.0f;
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T x) {
+    const T below = Expm1Of(x);
+    return x < T(0) ? below : x;
+  }
+};
+// Scale and scale * alpha of the paper on self-normalizing networks.
+struct SeluOp {
+  static constexpr float kUnitNs = 1.0f;
+  static constexpr double kScale = 1.0507009873554804934193349852946;
+  static constexpr double kScaledAlpha = 1.7580993408473768599402175208123;
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T x) {
+    const T below = static_cast<T>(kScaledAlpha) * Expm1Of(x);
+    return x < T(0) ? below : static_cast<T>(kScale) * x;
+  }
+};
+struct SoftplusOp {
+  static constexpr float kUnitNs = 2.0f;
+  [[gnu::always_inline]] static float Apply(float x) { return float_math::Softplus(x); }
+  static double Apply(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
+};
+struct SoftsignOp {
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T x) {
+    return x / (T(1) + (x < T(0) ? -x : x));
+  }
+};
+// x and the attr alpha.
+struct LeakyReluOp {
+  static constexpr float kUnitNs = 0.2f;
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T x, T alpha) {
+    return x > T(0) ? x : alpha * x;
+  }
+};
+
+// Of the gradient and the features (or the output, where its name says so).
+struct ReluGradOp {
+  static constexpr float kUnitNs = 0.2f;
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T gradient, T x) {
+    return x > T(0) ? gradient : T(0);
+  }
+};
+struct Relu6GradOp {
+  static constexpr float kUnitNs = 0.2f;
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T gradient, T x) {
+    return (x > T(0)) & (x < T(6)) ? gradient : T(0);
+  }
+};
+struct EluGradOp {
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T gradient, T output) {
+    return output < T(0) ? (output + T(1)) * gradient : gradient;
+  }
+};
+struct SeluGradOp {
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T gradient, T output) {
+    return output < T(0) ? gradient * (output + static_cast<T>(SeluOp::kScaledAlpha))
+                         : gradient * static_cast<T>(SeluOp::kScale);
+  }
+};
+struct SoftplusGradOp {
+  static constexpr float kUnitNs = 1.5f;
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T gradient, T x) {
+    return gradient / (T(1) + ExpOf(-x));
+  }
+};
+struct SoftsignGradOp {
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T gradient, T x) {
+    const T sum = T(1) + (x < T(0) ? -x : x);
+    return gradient / (sum * sum);
+  }
+};
+
+// Of the output y and the gradient dy; complex outputs are conjugated.
+struct TanhGradOp {
+  static constexpr float kUnitNs = 0.2f;
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T y, T dy) {
+    const T output = ConjugateOf(y);
+    return dy * (T(1) - output * output);
+  }
+};
+struct SigmoidGradOp {
+  static constexpr float kUnitNs = 0.2f;
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T y, T dy) {
+    const T output = ConjugateOf(y);
+    return dy * output * (T(1) - output);
+  }
+};
+struct ReciprocalGradOp {
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T y, T dy) {
+    const T output = ConjugateOf(y);
+    return -dy * output * output;
+  }
+};
+// 0 where dy is.
+struct SqrtGradOp {
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T y, T dy) {
+    return dy == T(0) ? T(0) : T(0.5) * dy / ConjugateOf(y);
+  }
+};
+struct RsqrtGradOp {
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T y, T dy) {
+    const T output = ConjugateOf(y);
+    return T(-0.5) * dy * output * output * output;
+  }
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_MATH_ACTIVATION_OPS_H_

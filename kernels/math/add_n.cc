@@ -1,0 +1,70 @@
+#include "kernels/math/add_n.h"
+
+#include <algorithm>
+
+#include "absl/container/inlined_vector.h"
+#include "graph/base/error.h"
+#include "kernels/math/arithmetic_ops.h"
+#include "kernels/math/elementwise.h"
+
+namespace sluice {
+namespace {
+
+// Elements that are summed over all inputs before the next ones are: the partial sums stay in the first-level cache.
+constexpr int64_t kBlock = 2048;
+
+// The sum of all inputs, from first to last. Half and BFloat16 are rounded after each addition.
+template <typename T>
+class AddNKernel : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    const int count = context.num_inputs();
+    if (count == 1) {
+      context.SetOutput(0, context.TakeInput(0));
+      return absl::OkStatus();
+    }
+    if (AllInlineScalars(context)) {
+      bool ok = true;
+      T sum = LoadScalar<T>(context.input(0));
+      for (int i = 1; i < count; ++i) sum = InvokeBinary<AddOp, T>(sum, LoadScalar<T>(context.input(i)), ok);
+      context.SetScalar(0, sum);
+      return absl::OkStatus();
+    }
+    const Shape shape = context.input(0).shape();
+    absl::InlinedVector<const T*, 8> inputs;
+    for (int i = 0; i < count; ++i) {
+      if (context.input(i).shape() != shape) return NotSameShape(shape, context.input(i).shape());
+      inputs.push_back(context.input(i).flat<T>().data());
+    }
+    SLUICE_ASSIGN_OR_RETURN(Tensor* const y, context.ForwardOrAllocate(0, shape, {0, 1}));
+    T* const out = y->flat<T>().data();
+    const BinaryLoop add = BinaryLoopsFor<AddOp, T>().both;
+    ForShards(context, shape.num_elements(), 0.2f * static_cast<float>(count), [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin; at < end; at += kBlock) {
+        const int64_t n = std::min(kBlock, end - at);
+        add(inputs[0] + at, inputs[1] + at, out + at, n);
+        for (size_t i = 2; i < inputs.size(); ++i) add(out + at, inputs[i] + at, out + at, n);
+      }
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  static bool AllInlineScalars(const KernelContext& context) {
+    for (int i = 0; i < context.num_inputs(); ++i) {
+      if (!IsInlineScalar(context.input(i))) return false;
+    }
+    return true;
+  }
+};
+
+constexpr KernelDef kKernels[] = {
+    {"AddN", &MakeByInput0<AddNKernel, NumberCppTypes>, {{"T", kNumberTypes}}},
+    {"AccumulateNV2", &MakeByInput0<AddNKernel, NumberCppTypes>, {{"T", kNumberTypes}}},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> AddNKernels() { return kKernels; }
+
+}  // namespace sluice

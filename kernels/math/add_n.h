@@ -1,0 +1,14 @@
+#ifndef SLUICE_KERNELS_MATH_ADD_N_H_
+#define SLUICE_KERNELS_MATH_ADD_N_H_
+
+#include "absl/types/span.h"
+#include "kernels/kernel_registry.h"
+
+namespace sluice {
+
+// AddN and AccumulateNV2.
+absl::Span<const KernelDef> AddNKernels();
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_MATH_ADD_N_H_

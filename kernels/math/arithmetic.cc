@@ -1,0 +1,37 @@
+#include "kernels/math/arithmetic.h"
+
+#include "absl/strings/str_cat.h"
+#include "graph/value/tstring.h"
+#include "kernels/math/arithmetic_ops.h"
+#include "kernels/math/elementwise.h"
+
+namespace sluice {
+namespace {
+
+// One string behind the other.
+struct ConcatenateOp {
+  static constexpr float kUnitNs = 50.0f;
+  static TString Apply(const TString& a, const TString& b) { return TString(absl::StrCat(a.view(), b.view())); }
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeConcatenate(const KernelConstruction&) {
+  return std::make_unique<BinaryKernel<ConcatenateOp, TString>>();
+}
+
+constexpr KernelDef kKernels[] = {
+    BinaryRow<AddOp, NumberCppTypes>("AddV2"),
+    BinaryRow<AddOp, NumberCppTypes>("Add"),
+    {"Add", &MakeConcatenate, {{"T", {DType::kString}}}},
+    BinaryRow<SubOp, NumberCppTypes>("Sub"),
+    BinaryRow<MulOp, NumberCppTypes>("Mul"),
+    BinaryRow<MulNoNanOp, Join<FloatCppTypes, ComplexCppTypes>>("MulNoNan"),
+    BinaryRow<MaximumOp, RealCppTypes>("Maximum"),
+    BinaryRow<MinimumOp, RealCppTypes>("Minimum"),
+    BinaryRow<SquaredDifferenceOp, NumberCppTypes>("SquaredDifference"),
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> ArithmeticKernels() { return kKernels; }
+
+}  // namespace sluice

@@ -1,0 +1,83 @@
+#ifndef SLUICE_KERNELS_MATH_CAST_OPS_H_
+#define SLUICE_KERNELS_MATH_CAST_OPS_H_
+
+// How one element becomes another dtype, after TensorFlow: what x86 gives where C++ says nothing.
+
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/math/functor.h"
+
+namespace sluice {
+namespace cast {
+
+// Whether truncating x gives a number of Int (no more than 64 bits).
+template <typename Int, typename F>
+[[gnu::always_inline]] inline bool Fits(F x) {
+  constexpr F kUpper = static_cast<F>(Int(1) << (std::numeric_limits<Int>::digits - 1)) * F(2);
+  return x < kUpper && x >= -kUpper;  // False for NaN.
+}
+
+// Toward zero. Numbers out of range and NaN give the smallest of int32 (for results of up to 32 bits, but uint32) or of
+// int64, cut to the width of the result.
+template <typename Int, typename F>
+[[gnu::always_inline]] inline Int ToInteger(F x) {
+  if constexpr (std::is_same<Int, uint64_t>::value) {
+    constexpr F kHalf = static_cast<F>(uint64_t{1} << 63);
+    if (x < kHalf) return static_cast<uint64_t>(ToInteger<int64_t>(x));
+    return static_cast<uint64_t>(ToInteger<int64_t>(x - kHalf)) ^ (uint64_t{1} << 63);
+  } else {
+    using Wide = std::conditional_t<(sizeof(Int) > 4 || std::is_same<Int, uint32_t>::value), int64_t, int32_t>;
+    return static_cast<Int>(Fits<Wide>(x) ? static_cast<Wide>(x) : std::numeric_limits<Wide>::min());
+  }
+}
+
+template <typename T>
+struct IsComplexType : std::false_type {};
+template <typename T>
+struct IsComplexType<std::complex<T>> : std::true_type {};
+
+// Complex numbers lose their imaginary part; to bool: whether x is not 0.
+template <typename To, typename From>
+[[gnu::always_inline]] inline To Convert(From x) {
+  if constexpr (std::is_same<To, From>::value) {
+    return x;
+  } else if constexpr (kIsHalf<From>) {
+    return Convert<To>(static_cast<float>(x));
+  } else if constexpr (IsComplexType<From>::value && !IsComplexType<To>::value) {
+    return Convert<To>(x.real());
+  } else if constexpr (IsComplexType<To>::value) {
+    using Part = typename To::value_type;
+    if constexpr (IsComplexType<From>::value) {
+      return To(static_cast<Part>(x.real()), static_cast<Part>(x.imag()));
+    } else {
+      return To(Convert<Part>(x));
+    }
+  } else if constexpr (std::is_same<To, bool>::value) {
+    return x != From(0);
+  } else if constexpr (kIsHalf<To>) {
+    return To(Convert<float>(x));
+  } else if constexpr (std::is_integral<To>::value && std::is_floating_point<From>::value) {
+    return ToInteger<To>(x);
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+}  // namespace cast
+
+// The functor. See Note [Functors].
+template <typename To>
+struct CastOp {
+  static constexpr bool kOwnHalf = true;
+  template <typename From>
+  [[gnu::always_inline]] static To Apply(From x) {
+    return cast::Convert<To>(x);
+  }
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_MATH_CAST_OPS_H_

@@ -1,0 +1,155 @@
+#ifndef SLUICE_KERNELS_MATH_ELEMENTWISE_H_
+#define SLUICE_KERNELS_MATH_ELEMENTWISE_H_
+
+// Kernels of elementwise ops, made from functors.
+//
+// Note [Elementwise kernels]
+// The dtype is settled when the kernel is made: UnaryKernel<Op, T> and BinaryKernel<Op, T> hold nothing but the path
+// for scalars, which loads, computes and stores; all other shapes go to ComputeUnary and ComputeBinary, which know
+// elements only by size and are compiled once. A family's rows name a factory with its functor and its C++ types:
+//
+//   constexpr KernelDef kKernels[] = {
+//       BinaryRow<AddOp, NumberCppTypes>("AddV2"),
+//   };
+
+#include <cstring>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/dispatch.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/kernel_registry.h"
+#include "kernels/math/float_loops.h"
+#include "kernels/math/loops.h"
+
+namespace sluice {
+
+// Computes output 0 from input 0 by `loops`, in place where possible, on several threads where that pays.
+absl::Status ComputeUnary(KernelContext& context, const UnaryLoops& loops);
+// The same for inputs 0 and 1, with broadcast. kOpShapes, or what `loops.failure` stands for.
+absl::Status ComputeBinary(KernelContext& context, const BinaryLoops& loops);
+// What `failure` means to the user.
+absl::Status FailureStatus(Failure failure);
+
+// Calls `work(begin, end)` for parts of [0, n): directly when there is little to do.
+template <typename Work>
+void ForShards(const KernelContext& context, int64_t n, float unit_ns, const Work& work) {
+  constexpr float kMinShardedNs = 20000;
+  if (static_cast<float>(n) * unit_ns < kMinShardedNs) {
+    work(0, n);
+  } else {
+    context.ParallelFor(n, static_cast<double>(unit_ns), work);
+  }
+}
+
+// Whether `tensor` has rank 0 and lies in its entry.
+inline bool IsInlineScalar(const Tensor& tensor) { return tensor.rank() == 0 && tensor.IsInline(); }
+
+// REQUIRES: IsInlineScalar(tensor), and its dtype is T's.
+template <typename T>
+T LoadScalar(const Tensor& tensor) {
+  T value;
+  std::memcpy(&value, tensor.raw_data(), sizeof(T));
+  return value;
+}
+
+template <typename T>
+inline constexpr bool kFitsInline = std::is_trivially_copyable<T>::value && sizeof(T) <= 16;
+
+// An op of one input. See Note [Elementwise kernels].
+template <typename Op, typename T>
+class UnaryKernel final : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    if constexpr (kFitsInline<T>) {
+      const Tensor& x = context.input(0);
+      if (IsInlineScalar(x)) {
+        context.SetScalar(0, InvokeUnary<Op, T>(LoadScalar<T>(x)));
+        return absl::OkStatus();
+      }
+    }
+    return ComputeUnary(context, loops_);
+  }
+
+ private:
+  const UnaryLoops& loops_ = UnaryLoopsFor<Op, T>();
+};
+
+// An op of two inputs of one dtype. See Note [Elementwise kernels].
+template <typename Op, typename T>
+class BinaryKernel final : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    if constexpr (kFitsInline<T>) {
+      const Tensor& a = context.input(0);
+      const Tensor& b = context.input(1);
+      if (IsInlineScalar(a) && IsInlineScalar(b)) {
+        bool ok = true;
+        const auto y = InvokeBinary<Op, T>(LoadScalar<T>(a), LoadScalar<T>(b), ok);
+        if (!ok) return FailureStatus(kFailureOf<Op>);
+        context.SetScalar(0, y);
+        return absl::OkStatus();
+      }
+    }
+    return ComputeBinary(context, loops_);
+  }
+
+ private:
+  const BinaryLoops& loops_ = BinaryLoopsFor<Op, T>();
+};
+
+// kOpShapes for inputs that must be of one shape.
+absl::Status NotSameShape(const Shape& a, const Shape& b);
+// That the row's dtypes and its C++ types do not agree: a fault of the table.
+absl::Status NoSuchType(DType dtype);
+
+// Makes `KernelOf<T>` for the C++ type of input 0.
+template <template <typename> class KernelOf, typename CppTypes>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeByInput0(const KernelConstruction& construction) {
+  std::unique_ptr<Kernel> made;
+  DispatchDType<CppTypes>(construction.input_type(0),
+                          [&](auto type) { made = std::make_unique<KernelOf<typename decltype(type)::Type>>(); });
+  if (made == nullptr) return NoSuchType(construction.input_type(0));
+  return made;
+}
+
+namespace elementwise_internal {
+template <typename Op>
+struct Bind {
+  template <typename T>
+  using Unary = UnaryKernel<Op, T>;
+  template <typename T>
+  using Binary = BinaryKernel<Op, T>;
+};
+}  // namespace elementwise_internal
+
+template <typename Op, typename CppTypes>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeUnary(const KernelConstruction& construction) {
+  return MakeByInput0<elementwise_internal::Bind<Op>::template Unary, CppTypes>(construction);
+}
+template <typename Op, typename CppTypes>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeBinary(const KernelConstruction& construction) {
+  return MakeByInput0<elementwise_internal::Bind<Op>::template Binary, CppTypes>(construction);
+}
+
+// The dtypes of C++ types.
+template <typename... Ts>
+constexpr DTypeSet SetOf(TypeList<Ts...>) {
+  return DTypeSet{DTypeOf<Ts>::value...};
+}
+
+// Rows for ops whose type attr is T.
+template <typename Op, typename CppTypes>
+constexpr KernelDef UnaryRow(absl::string_view op) {
+  return {op, &MakeUnary<Op, CppTypes>, {{"T", SetOf(CppTypes())}}};
+}
+template <typename Op, typename CppTypes>
+constexpr KernelDef BinaryRow(absl::string_view op) {
+  return {op, &MakeBinary<Op, CppTypes>, {{"T", SetOf(CppTypes())}}};
+}
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_MATH_ELEMENTWISE_H_

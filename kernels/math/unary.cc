@@ -1,0 +1,86 @@
+#include "kernels/math/unary.h"
+
+#include <cmath>
+
+#include "kernels/math/elementwise.h"
+
+namespace sluice {
+namespace {
+
+// -1, 0 or 1; NaN for NaN; of complex numbers the point on the unit circle, or 0.
+struct SignOp {
+  template <typename T>
+  static T Apply(T x) {
+    if constexpr (std::is_integral<T>::value) {
+      return static_cast<T>(static_cast<int>(x > 0) - static_cast<int>(x < 0));
+    } else {
+      return x > T(0) ? T(1) : x < T(0) ? T(-1) : x;
+    }
+  }
+  template <typename T>
+  static std::complex<T> Apply(std::complex<T> x) {
+    return x == std::complex<T>(0) ? std::complex<T>(0) : x / std::abs(x);
+  }
+};
+
+// Half to even. Integers are whole already.
+struct RoundOp {
+  template <typename T>
+  [[gnu::always_inline]] static T Apply(T x) {
+    if constexpr (std::is_integral<T>::value) {
+      return x;
+    } else {
+      return RintOp::Apply(x);
+    }
+  }
+};
+
+struct IsNanOp {
+  template <typename T>
+  static bool Apply(T x) {
+    return x != x;
+  }
+};
+struct IsInfOp {
+  template <typename T>
+  static bool Apply(T x) {
+    return std::abs(x) == static_cast<T>(INFINITY);
+  }
+};
+struct IsFiniteOp {
+  template <typename T>
+  static bool Apply(T x) {
+    return std::abs(x) < static_cast<T>(INFINITY);
+  }
+};
+
+using FloatAndComplex = Join<FloatCppTypes, ComplexCppTypes>;
+using SignedNumbers = Join<FloatAndComplex, SignedCppTypes>;
+
+constexpr KernelDef kKernels[] = {
+    UnaryRow<AbsOp, Join<FloatCppTypes, SignedCppTypes>>("Abs"),
+    UnaryRow<NegOp, NumberCppTypes>("Neg"),
+    UnaryRow<SignOp, NumberCppTypes>("Sign"),
+    UnaryRow<SquareOp, NumberCppTypes>("Square"),
+    UnaryRow<SqrtOp, FloatAndComplex>("Sqrt"),
+    UnaryRow<RsqrtOp, FloatAndComplex>("Rsqrt"),
+    UnaryRow<ReciprocalOp, FloatAndComplex>("Reciprocal"),
+    UnaryRow<ReciprocalOp, FloatAndComplex>("Inv"),
+    UnaryRow<ExpOp, FloatAndComplex>("Exp"),
+    UnaryRow<Expm1Op, FloatAndComplex>("Expm1"),
+    UnaryRow<LogOp, FloatAndComplex>("Log"),
+    UnaryRow<Log1pOp, FloatAndComplex>("Log1p"),
+    UnaryRow<FloorOp, FloatCppTypes>("Floor"),
+    UnaryRow<CeilOp, FloatCppTypes>("Ceil"),
+    UnaryRow<RintOp, TypeList<float, double>>("Rint"),
+    UnaryRow<RoundOp, Join<FloatCppTypes, SignedCppTypes>>("Round"),
+    UnaryRow<IsNanOp, FloatCppTypes>("IsNan"),
+    UnaryRow<IsInfOp, FloatCppTypes>("IsInf"),
+    UnaryRow<IsFiniteOp, FloatCppTypes>("IsFinite"),
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> UnaryKernels() { return kKernels; }
+
+}  // namespace sluice
