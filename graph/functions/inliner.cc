@@ -187,7 +187,7 @@ class Driver {
  private:
   bool IsToLower(NodeId id) const {
     if (!options_.lower_control_flow) return false;
-    if (HasBool(graph_, id, "_lower_using_switch_merge", true)) return true;
+    if (options_.ignore_marks || HasBool(graph_, id, "_lower_using_switch_merge", true)) return true;
     return options_.lower_unmarked && !HasBool(graph_, id, "_lower_using_switch_merge", false);
   }
 
@@ -214,7 +214,8 @@ class Driver {
     switch (const CallKind kind = finder_.KindOf(id)) {
       case CallKind::kDirect:
       case CallKind::kCall: {
-        if (!options_.inline_calls || IsTrue(callees[0].definition->FindAttr("_noinline"))) return absl::OkStatus();
+        if (!options_.inline_calls) return absl::OkStatus();
+        if (!options_.ignore_marks && IsTrue(callees[0].definition->FindAttr("_noinline"))) return absl::OkStatus();
         ++report_.calls;
         if (!has_liveness_.has_value()) has_liveness_ = HasLiveness(graph_);
         SLUICE_ASSIGN_OR_RETURN(const std::vector<NodeId> body,

@@ -20,6 +20,7 @@ class StepContainer {
 
   // "__per_step_17": the container name that handles carry.
   std::string name() const { return absl::StrCat("__per_step_", step_id_.value()); }
+  StepId step_id() const { return step_id_; }
   ResourceManager& resources() { return resources_; }
   // A number that no other caller of this step gets, for unique names.
   int64_t NextNumber() { return next_number_.fetch_add(1, std::memory_order_relaxed); }  // Relaxed: unique only.

@@ -10,19 +10,13 @@
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/mutex.h"
-#include "graph/placement/kernel_catalog.h"
+#include "kernels/register_all.h"
 #include "tools/cli/conform/conform_case.h"
 #include "tools/cli/conform/conform_report.h"
 #include "tools/cli/conform/conform_runner.h"
 
 namespace sluice {
 namespace {
-
-// This version has no kernels: nothing can run.
-class NoKernels : public AllowAllCatalog {
- public:
-  bool HasKernel(const Graph&, NodeId, absl::string_view) const override { return false; }
-};
 
 // `sluice conform`: runs cases on `--jobs` threads and reports in their order. Lives for one run.
 class ConformCommand : public Command {
@@ -74,13 +68,12 @@ class ConformCommand : public Command {
   // Results in the order of the cases.
   std::vector<CaseResult> RunAll(Console& console, const std::vector<ConformCase>& cases) const {
     std::vector<CaseResult> results(cases.size());
-    const NoKernels catalog;
     std::atomic<size_t> next{0};  // Relaxed: each number is taken once, nothing else hangs on it.
     Mutex console_mu;
     const auto work = [&] {
       for (size_t i = next.fetch_add(1, std::memory_order_relaxed); i < cases.size();
            i = next.fetch_add(1, std::memory_order_relaxed)) {
-        results[i] = RunConformCase(cases[i], catalog);
+        results[i] = RunConformCase(cases[i], BuiltinKernels());
         if (i % 16 != 0) continue;
         MutexLock lock(&console_mu);
         console.Progress(absl::StrCat(i, " of ", cases.size(), " cases"));

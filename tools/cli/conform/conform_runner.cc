@@ -10,12 +10,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "executor/saved_model/saved_model.h"
+#include "executor/session/session.h"
 #include "graph/base/error.h"
+#include "graph/base/file.h"
 #include "graph/base/status_macros.h"
-#include "graph/ir/attr_minimums.h"
 #include "graph/load/load_graph.h"
 #include "graph/passes/feed_fetch.h"
-#include "graph/shapes/inference.h"
+#include "graph/placement/memory_types.h"
+#include "tools/cli/conform/conform_values.h"
 
 namespace sluice {
 namespace {
@@ -68,33 +70,88 @@ std::string Endpoint(const std::string& name, const std::vector<SignatureTensor>
   return found == tensors->end() ? name : found->name;
 }
 
-// Everything up to the first kernel: feeds, fetches, targets, and whether there are kernels for what is left.
-absl::Status PrepareStep(const ConformCase& test, const ConformStep& step, const LoadedGraph& loaded,
-                         const KernelCatalog& catalog, std::set<std::string>* unsupported_ops) {
-  if (test.has_gradients || test.has_train) {
-    return absl::UnimplementedError("gradients are not built yet");
+// The session of one case, made when the first step runs, and what its steps share.
+class CaseRun {
+ public:
+  CaseRun(const ConformCase& test, const LoadedGraph& loaded, const KernelRegistry& kernels)
+      : test_(test), loaded_(loaded), kernels_(kernels), values_(test.folder) {}
+
+  // Runs the step and compares what it fetched. An error is the step's answer; `*why` says what differs.
+  absl::Status Run(const ConformStep& step, std::set<std::string>* unsupported_ops, std::string* why) {
+    if (test_.has_gradients || test_.has_train) {
+      return Error(ErrorCode::kCannotRun).Text("gradients are not built yet");
+    }
+    SLUICE_RETURN_IF_ERROR(Open());
+    const ModelSignature* const signature =
+        test_.signature.empty() ? nullptr : loaded_.meta.FindSignature(test_.signature);
+    NamedTensors feeds;
+    for (const auto& [name, file] : step.feeds) {
+      SLUICE_ASSIGN_OR_RETURN(Tensor value, values_.Read(file));
+      feeds.emplace_back(Endpoint(name, signature == nullptr ? nullptr : &signature->inputs), std::move(value));
+    }
+    std::vector<std::string> fetches;
+    for (const ConformFetch& fetch : step.fetches) {
+      fetches.push_back(Endpoint(fetch.tensor, signature == nullptr ? nullptr : &signature->outputs));
+    }
+    std::vector<Tensor> answers;
+    for (int i = 0; i < std::max(step.repeat, 1); ++i) {
+      absl::StatusOr<std::vector<Tensor>> run = session_->Run(feeds, fetches, step.targets);
+      if (!run.ok()) {
+        NoteUnsupported(step, feeds, fetches, unsupported_ops);
+        return run.status();
+      }
+      answers = *std::move(run);
+    }
+    for (size_t i = 0; i < answers.size() && why->empty(); ++i) {
+      *why = Difference(step.fetches[i], answers[i]);
+      if (!why->empty()) *why = absl::StrCat(step.fetches[i].tensor, " ", *why);
+    }
+    return absl::OkStatus();
   }
-  const ModelSignature* const signature = test.signature.empty() ? nullptr : loaded.meta.FindSignature(test.signature);
-  FeedFetchSpec spec;
-  for (const auto& feed : step.feeds) {
-    spec.feeds.push_back(Endpoint(feed.first, signature == nullptr ? nullptr : &signature->inputs));
+
+ private:
+  absl::Status Open() {
+    if (session_ != nullptr) return absl::OkStatus();
+    SessionOptions options;
+    options.num_threads = 1;
+    options.kernels = &kernels_;
+    SLUICE_ASSIGN_OR_RETURN(session_, Session::Create(options, loaded_.graph));
+    return absl::OkStatus();
   }
-  for (const ConformFetch& fetch : step.fetches) {
-    spec.fetches.push_back(Endpoint(fetch.tensor, signature == nullptr ? nullptr : &signature->outputs));
+
+  std::string Difference(const ConformFetch& fetch, const Tensor& answer) {
+    if (fetch.file.empty()) return "";
+    if (absl::EndsWith(fetch.file, ".json")) {
+      const absl::StatusOr<std::string> text =
+          ReadFile((std::filesystem::path(test_.folder) / fetch.file).string(), 1 << 20);
+      return text.ok() ? DescriptionDifference(answer, *text) : FormatError(text.status(), /*one_line=*/true);
+    }
+    const absl::StatusOr<Tensor> want = values_.Read(fetch.file);
+    if (!want.ok()) return FormatError(want.status(), /*one_line=*/true);
+    return TensorDifference(answer, *want, test_.rtol, test_.atol);
   }
-  spec.targets = step.targets;
-  SLUICE_ASSIGN_OR_RETURN(const FeedFetchGraph needed, ApplyFeedsAndFetches(loaded.graph, spec, FeedFetchOptions()));
-  SLUICE_RETURN_IF_ERROR(CheckAttrMinimums(needed.graph));
-  SLUICE_ASSIGN_OR_RETURN(const ShapeMap shapes, InferShapes(needed.graph));
-  SLUICE_RETURN_IF_ERROR(shapes.FirstCertainProblem());
-  std::set<std::string> missing;
-  for (NodeId id : needed.graph.Nodes()) {
-    if (!catalog.HasKernel(needed.graph, id, "CPU")) missing.insert(std::string(needed.graph.op_name(id)));
+
+  // Which ops of the step have no kernel.
+  void NoteUnsupported(const ConformStep& step, const NamedTensors& feeds, const std::vector<std::string>& fetches,
+                       std::set<std::string>* unsupported_ops) const {
+    FeedFetchSpec spec;
+    for (const auto& feed : feeds) spec.feeds.push_back(feed.first);
+    spec.fetches = fetches;
+    spec.targets = step.targets;
+    const absl::StatusOr<FeedFetchGraph> needed = ApplyFeedsAndFetches(loaded_.graph, spec, FeedFetchOptions());
+    if (!needed.ok()) return;
+    for (NodeId id : needed->graph.Nodes()) {
+      if (kernels_.HasKernel(needed->graph, id, "CPU") || CallsFunctions(needed->graph, id)) continue;
+      unsupported_ops->insert(std::string(needed->graph.op_name(id)));
+    }
   }
-  unsupported_ops->insert(missing.begin(), missing.end());
-  if (!missing.empty()) return absl::UnimplementedError(absl::StrCat("no kernel for ", absl::StrJoin(missing, ", ")));
-  return absl::UnimplementedError("there is no executor in this version");
-}
+
+  const ConformCase& test_;
+  const LoadedGraph& loaded_;
+  const KernelRegistry& kernels_;
+  ConformValues values_;
+  std::unique_ptr<Session> session_;
+};
 
 // Whether `status` is the error that the step expects; `why` says what is not right.
 bool IsExpected(const ExpectedError& expected, const absl::Status& status, std::string* why) {
@@ -115,15 +172,16 @@ bool IsExpected(const ExpectedError& expected, const absl::Status& status, std::
   return true;
 }
 
-// `load` is the status of loading, `run` that of the step; the first that is not OK is the step's answer.
-StepResult Judge(const ConformStep& step, const absl::Status& load, const absl::Status& run) {
+// `load` is the status of loading, `run` that of the step; the first that is not OK is the step's answer. `why` says
+// what is wrong with its values.
+StepResult Judge(const ConformStep& step, const absl::Status& load, const absl::Status& run, const std::string& why) {
   const absl::Status& answer = load.ok() ? run : load;
   StepResult result;
   result.step = step.name;
   result.code = absl::StatusCodeToString(answer.code());
   if (!step.error) {
-    result.passed = answer.ok();
-    if (!result.passed) result.why = FormatError(answer, /*one_line=*/true);
+    result.why = answer.ok() ? why : FormatError(answer, /*one_line=*/true);
+    result.passed = result.why.empty();
     return result;
   }
   result.expects_error = true;
@@ -140,7 +198,7 @@ StepResult Judge(const ConformStep& step, const absl::Status& load, const absl::
 
 }  // namespace
 
-CaseResult RunConformCase(const ConformCase& test, const KernelCatalog& catalog) {
+CaseResult RunConformCase(const ConformCase& test, const KernelRegistry& kernels) {
   CaseResult result;
   result.name = test.name;
   result.suite = test.suite;
@@ -154,10 +212,12 @@ CaseResult RunConformCase(const ConformCase& test, const KernelCatalog& catalog)
     inspect.passed = inspect.why.empty();
     result.steps.push_back(std::move(inspect));
   }
+  std::unique_ptr<CaseRun> run;
+  if (loaded.ok()) run = std::make_unique<CaseRun>(test, *loaded, kernels);
   for (const ConformStep& step : test.steps) {
-    const absl::Status run =
-        loaded.ok() ? PrepareStep(test, step, *loaded, catalog, &result.unsupported_ops) : absl::OkStatus();
-    result.steps.push_back(Judge(step, loaded.status(), run));
+    std::string why;
+    const absl::Status answer = loaded.ok() ? run->Run(step, &result.unsupported_ops, &why) : absl::OkStatus();
+    result.steps.push_back(Judge(step, loaded.status(), answer, why));
   }
   return result;
 }

@@ -1,0 +1,73 @@
+#ifndef SLUICE_EXECUTOR_SERIAL_SERIAL_CODE_H_
+#define SLUICE_EXECUTOR_SERIAL_SERIAL_CODE_H_
+
+// A graph written down as steps over values, before the values have registers.
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "executor/serial/structure.h"
+
+namespace sluice {
+
+// Note [Serial programs]
+// A structured graph (Note [Guards]) runs on one thread as straight code: nodes in a fixed order, blocks that are
+// jumped over when their predicate says so, loops that jump back. Nothing is counted and nothing is queued; identities,
+// switches, constant enters and exits are names for registers and cost nothing; a branch that is not taken costs one
+// jump, whatever its size. Any order that respects the edges is one that the propagators might have chosen too.
+enum class SerialOp : uint8_t {
+  kCompute,  // The kernel of `node`.
+  kMove,     // a := b; a reference becomes a value where a is no reference.
+  kIndex,    // a := the int32 scalar b (which input of a Merge was taken).
+  kOpen,     // Begins a block: skipped unless predicate a takes port b.
+  kClose,    // Ends the innermost open block.
+  kLoop,     // Begins loop a.
+  kRepeat,   // To the beginning of loop a.
+  kEnd,      // Behind the end of loop a.
+  kReturn,   // Result a is value b.
+};
+
+struct SerialStep {
+  SerialOp op = SerialOp::kCompute;
+  NodeId node;  // For error messages.
+  int32_t a = -1;
+  int32_t b = -1;
+  GuardId guard = kAlways;  // Of the block around it, within the loop around it.
+};
+
+// The steps of one graph. Immutable once written. Borrows the structure.
+class SerialCode {
+ public:
+  // Nothing (and `*why_not`) when the graph is not structured after all.
+  static bool Write(const SerialStructure& structure, SerialCode* code, std::string* why_not);
+
+  absl::Span<const SerialStep> steps() const { return steps_; }
+  // What input `i` of compute step `node` reads.
+  int32_t InputValue(NodeId node, int32_t i) const;
+  // Values: those of the structure, and then some.
+  size_t num_values() const { return num_values_; }
+  bool IsRef(int32_t value) const {
+    return static_cast<size_t>(value) < structure_->values().size() &&
+           structure_->values()[static_cast<size_t>(value)].is_ref;
+  }
+  const Tensor* Constant(int32_t value) const {
+    return static_cast<size_t>(value) < structure_->values().size()
+               ? structure_->values()[static_cast<size_t>(value)].constant
+               : nullptr;
+  }
+  const SerialStructure& structure() const { return *structure_; }
+
+ private:
+  friend class SerialCodeWriter;
+
+  const SerialStructure* structure_ = nullptr;
+  std::vector<SerialStep> steps_;
+  size_t num_values_ = 0;
+  absl::flat_hash_map<std::pair<int32_t, int32_t>, int32_t> dereferenced_;  // {node, input}
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_SERIAL_SERIAL_CODE_H_

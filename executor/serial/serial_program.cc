@@ -1,0 +1,190 @@
+#include "executor/serial/serial_program.h"
+
+#include <utility>
+
+#include "executor/serial/register_plan.h"
+#include "executor/serial/serial_code.h"
+#include "executor/serial/structure.h"
+
+namespace sluice {
+
+// Turns steps over values into instructions over registers. Lives for one compilation.
+class SerialAssembler {
+ public:
+  SerialAssembler(const SerialCode& code, SerialProgram* program)
+      : code_(code), plan_(code), s_(code.structure()), graph_(s_.graph()), program_(*program) {}
+
+  void Assemble() {
+    program_.graph_ = &graph_;
+    program_.num_registers_ = plan_.num_registers();
+    NumberConstants();
+    FindArguments();
+    program_.instructions_.reserve(code_.steps().size() + plan_.clears().size());
+    int32_t position = 0;
+    size_t clear = 0;
+    for (const SerialStep& step : code_.steps()) {
+      Write(step);
+      for (; clear < plan_.clears().size() && plan_.clears()[clear].first == position; ++clear) {
+        SerialInstruction& instruction = Add(SerialAction::kClear, step.node);
+        instruction.destination = Operand(Operand::Table::kSlots, static_cast<uint32_t>(plan_.clears()[clear].second));
+      }
+      ++position;
+    }
+    // Operands have stopped moving.
+    for (SerialInstruction& instruction : program_.instructions_) {
+      if (instruction.action != SerialAction::kCompute) continue;
+      instruction.io.operands = program_.operands_.data() + instruction.number;
+    }
+  }
+
+ private:
+  SerialInstruction& Add(SerialAction action, NodeId node) {
+    program_.instructions_.emplace_back();
+    SerialInstruction& instruction = program_.instructions_.back();
+    instruction.action = action;
+    instruction.io.id = node.value();
+    return instruction;
+  }
+
+  void NumberConstants() {
+    constants_.assign(code_.num_values(), 0);
+    uint32_t count = 0;
+    for (size_t value = 0; value < code_.num_values(); ++value) {
+      if (code_.Constant(static_cast<int32_t>(value)) != nullptr) constants_[value] = count++;
+    }
+    program_.constants_ = std::make_unique<Entry[]>(count);
+    for (size_t value = 0; value < code_.num_values(); ++value) {
+      const Tensor* const constant = code_.Constant(static_cast<int32_t>(value));
+      if (constant != nullptr) program_.constants_[constants_[value]].SetValue(*constant);
+    }
+  }
+
+  void FindArguments() {
+    for (const NodeId id : s_.order()) {
+      const SerialRole role = s_.role(id);
+      if (role != SerialRole::kArg && role != SerialRole::kReturn) continue;
+      const size_t index = static_cast<size_t>(graph_.GetInt(id, "index").value_or(0));
+      if (role == SerialRole::kArg) {
+        if (program_.arguments_.size() <= index) program_.arguments_.resize(index + 1, -1);
+        program_.arguments_[index] = plan_.register_of(s_.value({id, 0}));
+      } else {
+        if (program_.results_.size() <= index) program_.results_.resize(index + 1);
+        program_.results_[index] = id;
+      }
+    }
+  }
+
+  // The next read of the steps.
+  Operand Read(int32_t value) {
+    const bool is_last = plan_.IsLastRead(next_read_++);
+    if (code_.Constant(value) != nullptr) {
+      return Operand(Operand::Table::kConstants, constants_[static_cast<size_t>(value)]);
+    }
+    return Operand(Operand::Table::kSlots, static_cast<uint32_t>(plan_.register_of(value)), is_last);
+  }
+
+  Operand Destination(int32_t value) const {
+    return Operand(Operand::Table::kSlots, static_cast<uint32_t>(plan_.register_of(value)));
+  }
+
+  void Write(const SerialStep& step) {
+    switch (step.op) {
+      case SerialOp::kCompute:
+        return WriteCompute(step);
+      case SerialOp::kMove:
+        return WriteMove(step);
+      case SerialOp::kIndex: {
+        SerialInstruction& instruction = Add(SerialAction::kIndex, step.node);
+        instruction.destination = Destination(step.a);
+        instruction.number = step.b;
+        return;
+      }
+      case SerialOp::kOpen: {
+        SerialInstruction& instruction = Add(SerialAction::kBranch, step.node);
+        instruction.source = Read(step.a);
+        instruction.number = step.b;
+        instruction.num_ports = s_.guards().num_ports(step.a);
+        open_.push_back(program_.instructions_.size() - 1);
+        return;
+      }
+      case SerialOp::kClose:
+        program_.instructions_[open_.back()].target = Here();
+        open_.pop_back();
+        return;
+      case SerialOp::kLoop:
+        loops_.push_back(Here());
+        return;
+      case SerialOp::kRepeat:
+        Add(SerialAction::kRepeat, step.node).target = loops_.back();
+        return;
+      case SerialOp::kEnd:
+        loops_.pop_back();
+        return;
+      case SerialOp::kReturn: {
+        const Operand source = Read(step.b);
+        SerialInstruction& instruction =
+            Add(source.is_last_use() ? SerialAction::kReturnMove : SerialAction::kReturn, step.node);
+        instruction.source = source;
+        instruction.number = step.a;
+        return;
+      }
+    }
+  }
+
+  int32_t Here() const { return static_cast<int32_t>(program_.instructions_.size()); }
+
+  void WriteMove(const SerialStep& step) {
+    const Operand source = Read(step.b);
+    const bool reads_variable = code_.IsRef(step.b) && !code_.IsRef(step.a);
+    SerialInstruction& instruction = Add(reads_variable         ? SerialAction::kDereference
+                                         : source.is_last_use() ? SerialAction::kMove
+                                                                : SerialAction::kCopy,
+                                         step.node);
+    instruction.source = source;
+    instruction.destination = Destination(step.a);
+  }
+
+  void WriteCompute(const SerialStep& step) {
+    SerialInstruction& instruction = Add(SerialAction::kCompute, step.node);
+    const Signature& signature = graph_.signature(step.node);
+    instruction.kernel = s_.kernels().kernel(step.node);
+    instruction.io.input_types = signature.inputs.data();
+    instruction.io.output_types = signature.outputs.data();
+    instruction.io.num_inputs = static_cast<uint32_t>(signature.inputs.size());
+    instruction.io.num_outputs = static_cast<uint32_t>(signature.outputs.size());
+    instruction.number = static_cast<int32_t>(program_.operands_.size());
+    for (int32_t i = 0; i < static_cast<int32_t>(signature.inputs.size()); ++i) {
+      program_.operands_.push_back(Read(code_.InputValue(step.node, i)));
+    }
+    for (int32_t i = 0; i < static_cast<int32_t>(signature.outputs.size()); ++i) {
+      program_.operands_.push_back(Destination(s_.value({step.node, i})));
+    }
+  }
+
+  const SerialCode& code_;
+  const RegisterPlan plan_;
+  const SerialStructure& s_;
+  const Graph& graph_;
+  SerialProgram& program_;
+  std::vector<uint32_t> constants_;  // By value.
+  std::vector<size_t> open_;         // Branches of the open blocks.
+  std::vector<int32_t> loops_;       // Beginnings of the open loops.
+  size_t next_read_ = 0;
+};
+
+absl::StatusOr<std::unique_ptr<const SerialProgram>> SerialProgram::Compile(const Graph& graph,
+                                                                            const KernelSet& kernels,
+                                                                            std::string* why_not) {
+  SLUICE_ASSIGN_OR_RETURN(const SerialStructure structure, SerialStructure::Analyze(graph, kernels));
+  SerialCode code;
+  std::string reason;
+  if (!SerialCode::Write(structure, &code, &reason)) {
+    if (why_not != nullptr) *why_not = std::move(reason);
+    return nullptr;
+  }
+  std::unique_ptr<SerialProgram> program(new SerialProgram());
+  SerialAssembler(code, program.get()).Assemble();
+  return program;
+}
+
+}  // namespace sluice

@@ -1,0 +1,76 @@
+#ifndef SLUICE_EXECUTOR_SERIAL_SERIAL_PROGRAM_H_
+#define SLUICE_EXECUTOR_SERIAL_SERIAL_PROGRAM_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "executor/kernel_set.h"
+#include "graph/ir/graph.h"
+#include "graph/value/entry.h"
+
+namespace sluice {
+
+// What one instruction does. See Note [Serial programs] in serial_code.h.
+enum class SerialAction : uint8_t {
+  kCompute,
+  kMove,         // destination := source, which is given up.
+  kCopy,         // destination := source.
+  kDereference,  // destination := the value of the variable that source refers to.
+  kIndex,        // destination := the int32 scalar `number`.
+  kBranch,       // To `target` unless predicate `source` takes port `number` of `num_ports`.
+  kRepeat,       // To `target`, another iteration.
+  kReturn,       // Result `number` := source.
+  kReturnMove,   // The same, source is given up.
+  kClear,        // destination is given up.
+};
+
+// One step of a program: plain data.
+struct SerialInstruction {
+  SerialAction action = SerialAction::kCompute;
+  bool may_leave_outputs = false;  // Of kCompute: outputs without a value are no error.
+  const Kernel* kernel = nullptr;
+  NodeIo io;
+  Operand source, destination;
+  int32_t number = 0;
+  int32_t num_ports = 2;
+  int32_t target = 0;
+};
+
+// A graph as straight code for one thread. Immutable; any number of threads may run it at once (serial_run.h).
+// Borrows the graph and the kernels, which must outlive it.
+class SerialProgram {
+ public:
+  // Nothing when the graph cannot be written as one; `*why_not` (may be null) says why.
+  static absl::StatusOr<std::unique_ptr<const SerialProgram>> Compile(const Graph& graph, const KernelSet& kernels,
+                                                                      std::string* why_not);
+
+  absl::Span<const SerialInstruction> instructions() const { return instructions_; }
+  int32_t num_registers() const { return num_registers_; }
+  // Registers of the arguments by index; -1 for those that nothing reads.
+  absl::Span<const int32_t> arguments() const { return arguments_; }
+  // Nodes of the results by index; invalid where the graph has no result of that index.
+  absl::Span<const NodeId> results() const { return results_; }
+  // Never written.
+  Entry* constants() const { return constants_.get(); }
+  const Graph& graph() const { return *graph_; }
+
+ private:
+  friend class SerialAssembler;
+  SerialProgram() = default;
+
+  const Graph* graph_ = nullptr;
+  std::vector<SerialInstruction> instructions_;
+  std::vector<Operand> operands_;
+  std::unique_ptr<Entry[]> constants_;
+  std::vector<int32_t> arguments_;
+  std::vector<NodeId> results_;
+  int32_t num_registers_ = 0;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_SERIAL_SERIAL_PROGRAM_H_

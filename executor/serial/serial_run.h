@@ -1,0 +1,53 @@
+#ifndef SLUICE_EXECUTOR_SERIAL_SERIAL_RUN_H_
+#define SLUICE_EXECUTOR_SERIAL_SERIAL_RUN_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "executor/serial/serial_program.h"
+#include "executor/trace/node_observer.h"
+#include "graph/base/mutex.h"
+#include "kernels/run_context.h"
+
+namespace sluice {
+
+// What a run may be told beyond its context.
+struct SerialRunOptions {
+  absl::Time deadline = absl::InfiniteFuture();
+  NodeObserver* observer = nullptr;
+};
+
+// Runs `program` on this thread. The arguments lie in `registers` (program.num_registers() of them), which are left to
+// be cleared by the caller. `results` (one per result of the program) get the values; one that was not computed, since
+// it is dead, stays as it is. The first error ends the run: of a node, or kRunCancelled, or kDeadline.
+absl::Status RunSerialProgram(const SerialProgram& program, Entry* registers, const RunContext& context,
+                              const SerialRunOptions& options, absl::Span<Tensor> results);
+
+// Registers for runs of one program, kept for the next run. Thread-safe.
+class RegisterPool {
+ public:
+  explicit RegisterPool(int32_t num_registers) : num_registers_(static_cast<size_t>(num_registers)) {}
+
+  // Empty ones.
+  std::unique_ptr<Entry[]> Take() ABSL_LOCKS_EXCLUDED(mu_);
+  // Frees what is left in them, and keeps them.
+  void Put(std::unique_ptr<Entry[]> registers) ABSL_LOCKS_EXCLUDED(mu_);
+  // Frees what the first `count` of `registers` hold.
+  static void Clear(Entry* registers, size_t count);
+
+ private:
+  static constexpr size_t kMaxKept = 64;
+
+  const size_t num_registers_;
+  Mutex mu_;
+  std::vector<std::unique_ptr<Entry[]>> kept_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_SERIAL_SERIAL_RUN_H_

@@ -1,0 +1,333 @@
+#include "executor/serial/structure.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/limits.h"
+#include "graph/ir/topo_order.h"
+
+namespace sluice {
+namespace {
+
+struct RoleRow {
+  absl::string_view op;
+  SerialRole role;
+};
+
+constexpr RoleRow kRoles[] = {
+    {"Const", SerialRole::kConst},
+    {"HostConst", SerialRole::kConst},
+    {"Identity", SerialRole::kAlias},
+    {"IdentityN", SerialRole::kAlias},
+    {"RefIdentity", SerialRole::kAlias},
+    {"Snapshot", SerialRole::kAlias},
+    {"StopGradient", SerialRole::kAlias},
+    {"PreventGradient", SerialRole::kAlias},
+    {"PlaceholderWithDefault", SerialRole::kAlias},
+    {"LoopCond", SerialRole::kAlias},
+    {"NoOp", SerialRole::kNothing},
+    {"ControlTrigger", SerialRole::kTrigger},
+    {"Switch", SerialRole::kSwitch},
+    {"RefSwitch", SerialRole::kSwitch},
+    {"_SwitchN", SerialRole::kSwitch},
+    {"Merge", SerialRole::kMerge},
+    {"RefMerge", SerialRole::kMerge},
+    {"Enter", SerialRole::kEnter},
+    {"RefEnter", SerialRole::kEnter},
+    {"Exit", SerialRole::kExit},
+    {"RefExit", SerialRole::kExit},
+    {"NextIteration", SerialRole::kNextIteration},
+    {"RefNextIteration", SerialRole::kNextIteration},
+    {"_Arg", SerialRole::kArg},
+    {"_Retval", SerialRole::kReturn},
+    {"GradSum", SerialRole::kUnsupported},
+    {"_Send", SerialRole::kUnsupported},
+    {"_Recv", SerialRole::kUnsupported},
+    {"_HostSend", SerialRole::kUnsupported},
+    {"_HostRecv", SerialRole::kUnsupported},
+};
+
+bool IsControlFlowRole(SerialRole role) {
+  return role == SerialRole::kTrigger || (role >= SerialRole::kSwitch && role <= SerialRole::kNextIteration);
+}
+
+}  // namespace
+
+absl::StatusOr<SerialStructure> SerialStructure::Analyze(const Graph& graph, const KernelSet& kernels) {
+  SerialStructure structure(graph, kernels);
+  structure.FindRoles();
+  if (!structure.is_structured()) return structure;
+  if (structure.has_control_flow_) {
+    SLUICE_ASSIGN_OR_RETURN(structure.frames_, BuildControlFlowInfo(graph, LoadLimits()));
+  }
+  SLUICE_ASSIGN_OR_RETURN(structure.order_, TopologicalOrder(graph));
+  structure.NumberOutputs();
+  structure.loops_.resize(structure.has_control_flow_ ? structure.frames_.frames.size() : 1);
+  for (const NodeId id : structure.order_) {
+    structure.Visit(id);
+    if (!structure.is_structured()) return structure;
+  }
+  structure.CheckLoops();
+  return structure;
+}
+
+void SerialStructure::FindRoles() {
+  absl::flat_hash_map<const OpSchema*, SerialRole> by_op;
+  for (const RoleRow& row : kRoles) {
+    const OpSchema* const schema = graph_->FindOp(row.op);
+    if (schema != nullptr) by_op.emplace(schema, row.role);
+  }
+  roles_.assign(static_cast<size_t>(graph_->id_limit()), SerialRole::kNothing);
+  for (int32_t i = 0; i < graph_->id_limit(); ++i) {
+    const NodeId id(i);
+    if (!graph_->Contains(id)) continue;
+    const auto found = by_op.find(&graph_->op(id));
+    SerialRole role = found != by_op.end() ? found->second : SerialRole::kCompute;
+    const Kernel* const kernel = kernels_->kernel(id);
+    if (role == SerialRole::kConst && (kernel == nullptr || kernel->ConstantValue() == nullptr)) {
+      role = SerialRole::kCompute;
+    }
+    if (role == SerialRole::kCompute && (kernel == nullptr || kernel->AsAsync() != nullptr)) {
+      role = SerialRole::kUnsupported;
+    }
+    if (role == SerialRole::kUnsupported) return Refuse(id, "completes elsewhere");
+    has_control_flow_ = has_control_flow_ || IsControlFlowRole(role);
+    roles_[Index(id)] = role;
+  }
+}
+
+void SerialStructure::NumberOutputs() {
+  const size_t limit = static_cast<size_t>(graph_->id_limit());
+  first_output_.resize(limit + 1);
+  uint32_t next = 0;
+  for (size_t i = 0; i < limit; ++i) {
+    first_output_[i] = next;
+    const NodeId id(static_cast<int32_t>(i));
+    if (graph_->Contains(id)) next += static_cast<uint32_t>(graph_->num_outputs(id));
+  }
+  first_output_[limit] = next;
+  value_of_.assign(next, kNoValue);
+  values_.reserve(next);
+  if (!has_control_flow_) return;
+  guards_of_.assign(limit, kAlways);
+  output_guards_.assign(next, kAlways);
+}
+
+GuardId SerialStructure::output_guard(const Output& output) const {
+  if (!has_control_flow_) return kAlways;
+  return output.is_control() ? guards_of_[Index(output.node)] : output_guards_[OutputIndex(output)];
+}
+
+void SerialStructure::Refuse(NodeId id, absl::string_view why) {
+  if (why_not_.empty()) why_not_ = absl::StrCat(graph_->op_name(id), " '", graph_->name(id), "' ", why);
+}
+
+GuardId SerialStructure::And(GuardId a, GuardId b) {
+  const std::optional<GuardId> both = guards_.And(a, b);
+  if (!both.has_value() && why_not_.empty()) why_not_ = "conditionals are nested too deeply";
+  return both.value_or(kNever);
+}
+
+GuardId SerialStructure::InputsGuard(NodeId id) {
+  GuardId guard = kAlways;
+  for (const Output& source : graph_->inputs(id)) guard = And(guard, output_guard(source));
+  return guard;
+}
+
+GuardId SerialStructure::ControlsGuard(NodeId id) {
+  GuardId guard = kAlways;
+  for (const Output& source : graph_->controls(id)) guard = And(guard, output_guard(source));
+  return guard;
+}
+
+void SerialStructure::SetGuard(NodeId id, GuardId guard) {
+  if (has_control_flow_) guards_of_[Index(id)] = guard;
+}
+
+void SerialStructure::SetOutput(NodeId id, int32_t output, int32_t value, GuardId guard) {
+  const size_t index = OutputIndex({id, output});
+  value_of_[index] = guard == kNever ? kNoValue : value;
+  if (has_control_flow_) output_guards_[index] = guard;
+}
+
+int32_t SerialStructure::NewValue(bool is_ref) {
+  values_.emplace_back();
+  values_.back().is_ref = is_ref;
+  return static_cast<int32_t>(values_.size()) - 1;
+}
+
+int32_t SerialStructure::Use(const Output& source) {
+  const int32_t used = value(source);
+  if (used != kNoValue) values_[static_cast<size_t>(used)].is_used = true;
+  return used;
+}
+
+bool SerialStructure::Dereferences(NodeId id, int32_t input) const {
+  const int32_t source = value(graph_->inputs(id)[static_cast<size_t>(input)]);
+  return source != kNoValue && values_[static_cast<size_t>(source)].is_ref && !IsRef(graph_->input_type(id, input));
+}
+
+void SerialStructure::AliasOutput(NodeId id, int32_t output, int32_t input) {
+  const int32_t source = Use(graph_->inputs(id)[static_cast<size_t>(input)]);
+  const bool is_new = Dereferences(id, input);
+  SetOutput(id, output, is_new ? NewValue(false) : source, guard(id));
+}
+
+void SerialStructure::Visit(NodeId id) {
+  const SerialRole role = roles_[Index(id)];
+  if (role == SerialRole::kMerge) return VisitMerge(id, has_control_flow_ ? ControlsGuard(id) : kAlways);
+  if (role == SerialRole::kEnter) return VisitEnter(id);
+  if (has_control_flow_) {
+    for (const Output& source : graph_->inputs(id)) {
+      if (roles_[Index(source.node)] == SerialRole::kEnter && source.index == 0 &&
+          !graph_->GetBool(source.node, "is_constant").value_or(false)) {
+        return Refuse(id, "reads what enters a loop in its first iteration only");
+      }
+    }
+    SetGuard(id, role == SerialRole::kTrigger ? kAlways : And(InputsGuard(id), ControlsGuard(id)));
+  }
+  switch (role) {
+    case SerialRole::kSwitch:
+      return VisitSwitch(id);
+    case SerialRole::kExit:
+      return VisitExit(id);
+    case SerialRole::kAlias:
+      for (int32_t i = 0; i < graph_->num_outputs(id); ++i) AliasOutput(id, i, i);
+      if (graph_->num_outputs(id) == 1 && has_control_flow_ && graph_->Is(id, "LoopCond")) {
+        SerialLoop& loop = loops_[static_cast<size_t>(frame(id))];
+        if (loop.condition >= 0 || guard(id) != kAlways) return Refuse(id, "is not the only condition of its loop");
+        loop.condition = value({id, 0});
+      }
+      return;
+    case SerialRole::kNextIteration:
+      return AliasOutput(id, 0, 0);
+    case SerialRole::kConst: {
+      const int32_t constant = NewValue(false);
+      values_[static_cast<size_t>(constant)].constant = kernels_->kernel(id)->ConstantValue();
+      return SetOutput(id, 0, constant, guard(id));
+    }
+    case SerialRole::kReturn:
+      Use(graph_->inputs(id)[0]);
+      return;
+    default:
+      return VisitCompute(id);
+  }
+}
+
+void SerialStructure::VisitCompute(NodeId id) {
+  for (const Output& source : graph_->inputs(id)) Use(source);
+  for (int32_t i = 0; i < graph_->num_outputs(id); ++i) {
+    SetOutput(id, i, NewValue(IsRef(graph_->output_type(id, i))), guard(id));
+  }
+}
+
+void SerialStructure::VisitSwitch(NodeId id) {
+  const int32_t num_ports = graph_->num_outputs(id);
+  const int32_t data = Use(graph_->inputs(id)[0]), pred = Use(graph_->inputs(id)[1]);
+  const GuardId here = guard(id);
+  if (here == kNever) {
+    for (int32_t port = 0; port < num_ports; ++port) SetOutput(id, port, kNoValue, kNever);
+    return;
+  }
+  if (!guards_.DeclarePredicate(pred, num_ports, output_guard(graph_->inputs(id)[1]))) {
+    return Refuse(id, "decides by a value by which another Switch decides otherwise");
+  }
+  if (values_[static_cast<size_t>(pred)].is_ref) return Refuse(id, "decides by a variable");
+  switch_of_.emplace(pred, id);
+  const int32_t handed_on = Dereferences(id, 0) ? NewValue(false) : data;
+  for (int32_t port = 0; port < num_ports; ++port) {
+    const std::optional<GuardId> taken = guards_.And(here, GuardLiteral{pred, port});
+    if (!taken.has_value()) return Refuse(id, "is nested too deeply");
+    SetOutput(id, port, handed_on, *taken);
+  }
+}
+
+bool SerialStructure::IsLoopMerge(NodeId id) const {
+  for (const Output& source : graph_->inputs(id)) {
+    if (roles_[Index(source.node)] == SerialRole::kNextIteration) return true;
+  }
+  return false;
+}
+
+void SerialStructure::VisitMerge(NodeId id, GuardId controls) {
+  if (IsLoopMerge(id)) return VisitLoopMerge(id, controls);
+  std::vector<GuardId> guards;
+  for (const Output& source : graph_->inputs(id)) {
+    if (roles_[Index(source.node)] == SerialRole::kEnter) return Refuse(id, "merges what enters a loop");
+    guards.push_back(output_guard(source));
+    Use(source);
+  }
+  const std::optional<GuardId> joined = guards_.Join(guards);
+  if (!joined.has_value()) return Refuse(id, "does not merge the sides of one Switch");
+  SetGuard(id, *joined);
+  SetOutput(id, 0, NewValue(IsRef(graph_->output_type(id, 0))), *joined);
+  SetOutput(id, 1, NewValue(false), *joined);
+}
+
+void SerialStructure::VisitLoopMerge(NodeId id, GuardId controls) {
+  const absl::Span<const Output> inputs = graph_->inputs(id);
+  if (inputs.size() != 2 || controls != kAlways) return Refuse(id, "is no plain loop variable");
+  LoopVariable variable;
+  variable.merge = id;
+  for (const Output& source : inputs) {
+    const SerialRole role = roles_[Index(source.node)];
+    if (role == SerialRole::kEnter && !graph_->GetBool(source.node, "is_constant").value_or(true)) {
+      variable.enter = source.node;
+      variable.initial = graph_->inputs(source.node)[0];
+    } else if (role == SerialRole::kNextIteration) {
+      variable.next_iteration = source.node;
+      variable.next = graph_->inputs(source.node)[0];
+    }
+  }
+  if (!variable.enter.valid() || !variable.next_iteration.valid()) return Refuse(id, "is no plain loop variable");
+  variable.value = NewValue(IsRef(graph_->output_type(id, 0)));
+  values_.back().carried_by = frame(id);
+  SetGuard(id, kAlways);
+  SetOutput(id, 0, variable.value, kAlways);
+  loops_[static_cast<size_t>(frame(id))].variables.push_back(variable);
+}
+
+void SerialStructure::VisitEnter(NodeId id) {
+  const GuardId here = And(InputsGuard(id), ControlsGuard(id));
+  SerialLoop& loop = loops_[static_cast<size_t>(frame(id))];
+  if (!loop.guard.valid()) loop.guard = here;
+  if (loop.guard != here || here == kNever) return Refuse(id, "stands under another condition than its loop");
+  SetGuard(id, here);
+  const int32_t source = Use(graph_->inputs(id)[0]);
+  if (Dereferences(id, 0)) return Refuse(id, "lets a variable's value into a loop");
+  SetOutput(id, 0, source, kAlways);  // In its own frame, where its consumers are, it is always there.
+}
+
+void SerialStructure::VisitExit(NodeId id) {
+  const SerialLoop& loop = loops_[static_cast<size_t>(frame(id))];
+  const absl::Span<const GuardLiteral> literals = guards_.literals(guard(id));
+  if (literals.size() != 1 || literals[0] != GuardLiteral{loop.condition, 0}) {
+    return Refuse(id, "does not leave its loop where the loop ends");
+  }
+  const int32_t source = Use(graph_->inputs(id)[0]);
+  if (Dereferences(id, 0)) return Refuse(id, "lets a variable's value out of a loop");
+  SetOutput(id, 0, source, loop.guard);
+}
+
+void SerialStructure::CheckLoops() {
+  if (!has_control_flow_) return;
+  for (size_t f = 1; f < loops_.size(); ++f) {
+    SerialLoop& loop = loops_[f];
+    const StaticFrame& info = frames_.frames[f];
+    if (loop.condition < 0 || loop.variables.empty()) {
+      if (why_not_.empty()) why_not_ = absl::StrCat("loop '", info.name, "' has no condition or no variable");
+      return;
+    }
+    for (const NodeId id : info.nodes) {
+      if (roles_[Index(id)] != SerialRole::kNextIteration) continue;
+      const absl::Span<const GuardLiteral> literals = guards_.literals(guard(id));
+      if (literals.size() != 1 || literals[0] != GuardLiteral{loop.condition, 1}) {
+        return Refuse(id, "does not stand where its loop goes on");
+      }
+    }
+    for (const LoopVariable& variable : loop.variables) Use(variable.next);
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,137 @@
+#include "executor/session/callable.h"
+
+#include <utility>
+
+#include "absl/base/optimization.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "kernels/step/step_container.h"
+
+namespace sluice {
+namespace {
+
+// Programs with up to this many registers keep them on the stack.
+constexpr int32_t kStackRegisters = 8;
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr<SessionCore> core, const Graph& graph,
+                                                                 const FeedFetchSpec& spec) {
+  std::shared_ptr<Callable> callable(new Callable(std::move(core)));
+  SLUICE_ASSIGN_OR_RETURN(callable->step_,
+                          MakeStepGraph(graph, spec, *callable->core_, FeedFetchOptions::Convention::kFunction));
+  SLUICE_RETURN_IF_ERROR(callable->Compile());
+  return callable;
+}
+
+absl::Status Callable::Compile() {
+  const Graph& graph = this->graph();
+  KernelSet::Options options;
+  options.registry = &core_->kernels();
+  options.device = &core_->device(0);
+  options.edges = &core_->edges();
+  SLUICE_ASSIGN_OR_RETURN(KernelSet kernels, KernelSet::Create(graph, options));
+  kernels_ = std::make_unique<const KernelSet>(std::move(kernels));
+  std::string why_not;
+  SLUICE_ASSIGN_OR_RETURN(program_, SerialProgram::Compile(graph, *kernels_, &why_not));
+  if (program_ == nullptr) return Error(ErrorCode::kCannotRun).Text(absl::StrCat("no serial program: ", why_not));
+  registers_ = std::make_unique<RegisterPool>(program_->num_registers());
+  for (int32_t i = 0; i < graph.id_limit(); ++i) {
+    const NodeId id(i);
+    keeps_tensors_ = keeps_tensors_ || (graph.Contains(id) && absl::StartsWith(graph.op_name(id), "GetSessionHandle"));
+  }
+  for (const FeedFetchGraph::Port& port : fetches()) {
+    fetched_nodes_.emplace_back(port.endpoint, 0, port.endpoint.rfind(':'));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Callable::FeedError(size_t i, const Tensor& value) const {
+  const FeedFetchGraph::Port& port = feeds()[i];
+  if (value.dtype() != port.dtype) {
+    return Error(ErrorCode::kFeedType)
+        .Found(DTypeName(value.dtype()))
+        .Expected(DTypeName(port.dtype))
+        .Text(absl::StrCat("feed '", port.endpoint, "' has the wrong dtype"));
+  }
+  return Error(ErrorCode::kFeedShape)
+      .Found(value.shape().ToString())
+      .Expected(port.shape.ToString())
+      .Text(absl::StrCat("feed '", port.endpoint, "' has the wrong shape"));
+}
+
+absl::Status Callable::CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs) const {
+  if (inputs.size() != feeds().size() || outputs.size() != fetches().size()) {
+    return Error(ErrorCode::kWrongUse)
+        .Found(absl::StrCat(inputs.size(), " inputs, ", outputs.size(), " outputs"))
+        .Expected(absl::StrCat(feeds().size(), " and ", fetches().size()))
+        .Text("a callable was called with the wrong number of tensors");
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const FeedFetchGraph::Port& port = feeds()[i];
+    if (inputs[i].dtype() != BaseType(port.dtype)) return FeedError(i, inputs[i]);
+    if (port.shape.has_rank() && !port.shape.IsCompatibleWith(inputs[i].shape())) return FeedError(i, inputs[i]);
+  }
+  if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
+  return absl::OkStatus();
+}
+
+absl::Status Callable::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options) const {
+  SLUICE_RETURN_IF_ERROR(CheckCall(inputs, outputs));
+  StepContainer container(SessionCore::NewStepId());
+  Device& device = core_->device(0);
+  RunContext run;
+  run.step_id = container.step_id();
+  run.device = &device;
+  run.allocator = &device.allocator();
+  run.task_runner = core_->pool();
+  run.resources = &device.resources();
+  run.step_container = &container;
+  run.edges = &core_->edges();
+  run.cancellation = options.cancellation != nullptr ? options.cancellation : &core_->cancellation();
+  run.session_state = &core_->state();
+  run.deterministic = core_->options().deterministic;
+  if (ABSL_PREDICT_TRUE(!keeps_tensors_)) return RunSerial(inputs, outputs, run, options);
+  TensorStore store;
+  run.tensor_store = &store;
+  SLUICE_RETURN_IF_ERROR(RunSerial(inputs, outputs, run, options));
+  store.SaveTo(fetched_nodes_, core_->state());
+  return absl::OkStatus();
+}
+
+absl::Status Callable::RunSerial(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
+                                 const CallOptions& options) const {
+  SerialRunOptions serial;
+  serial.deadline = options.deadline;
+  serial.observer = options.observer;
+  const absl::Span<const int32_t> arguments = program_->arguments();
+  for (Tensor& output : outputs) output = Tensor();
+  const auto call = [&](Entry* registers) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i] >= 0) registers[arguments[i]].SetValue(std::move(inputs[i]));
+    }
+    const absl::Status status = RunSerialProgram(*program_, registers, run, serial, outputs);
+    return status.ok() ? CheckFetches(outputs) : status;
+  };
+  if (program_->num_registers() <= kStackRegisters) {
+    Entry registers[kStackRegisters];
+    return call(registers);
+  }
+  std::unique_ptr<Entry[]> registers = registers_->Take();
+  const absl::Status status = call(registers.get());
+  registers_->Put(std::move(registers));
+  return status;
+}
+
+absl::Status Callable::CheckFetches(absl::Span<Tensor> outputs) const {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (ABSL_PREDICT_FALSE(!outputs[i].has_value())) {
+      return Error(ErrorCode::kFetchDead).Text(absl::StrCat("fetch '", fetches()[i].endpoint, "' is dead in this run"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sluice

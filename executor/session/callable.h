@@ -1,0 +1,78 @@
+#ifndef SLUICE_EXECUTOR_SESSION_CALLABLE_H_
+#define SLUICE_EXECUTOR_SESSION_CALLABLE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "executor/kernel_set.h"
+#include "executor/serial/serial_program.h"
+#include "executor/serial/serial_run.h"
+#include "executor/session/session_core.h"
+#include "executor/session/step_graph.h"
+#include "executor/trace/node_observer.h"
+#include "graph/passes/feed_fetch.h"
+
+namespace sluice {
+
+// How one call runs. Pointers may be null and outlive the call.
+struct CallOptions {
+  absl::Time deadline = absl::InfiniteFuture();
+  CancellationManager* cancellation = nullptr;  // Ends the call when it is cancelled.
+  NodeObserver* observer = nullptr;
+};
+
+// One signature of a session (feeds, fetches, targets), compiled: takes and gives tensors by position.
+//
+//   SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Callable> f, session->Prepare({{"x"}, {"y"}}));
+//   Tensor in[] = {x}, out[1];
+//   SLUICE_RETURN_IF_ERROR(f->Run(in, absl::MakeSpan(out)));
+//
+// Immutable; any number of threads may call it at once. Small graphs run on the calling thread without a lock and
+// without an allocation of ours. Keeps what it needs of its session alive.
+class Callable {
+ public:
+  static absl::StatusOr<std::shared_ptr<const Callable>> Create(std::shared_ptr<SessionCore> core, const Graph& graph,
+                                                                const FeedFetchSpec& spec);
+  Callable(const Callable&) = delete;
+  Callable& operator=(const Callable&) = delete;
+
+  absl::Span<const FeedFetchGraph::Port> feeds() const { return step_.signature.feeds; }
+  absl::Span<const FeedFetchGraph::Port> fetches() const { return step_.signature.fetches; }
+
+  // One step. `inputs` in the order of feeds() are given up: kernels may overwrite them. `outputs` has one place per
+  // fetch. Errors: kFeedType, kFeedShape, kWrongUse (counts), kSessionClosed, kFetchDead, kDeadline, and those of
+  // nodes. When it returns, all work of the step has stopped.
+  absl::Status Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options = {}) const;
+
+  // The graph that runs, for reports; null program: it is not run serially.
+  const Graph& graph() const { return step_.signature.graph; }
+  const SerialProgram* program() const { return program_.get(); }
+
+ private:
+  explicit Callable(std::shared_ptr<SessionCore> core) : core_(std::move(core)) {}
+
+  absl::Status Compile();
+  absl::Status CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs) const;
+  absl::Status FeedError(size_t i, const Tensor& value) const;
+  absl::Status RunSerial(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
+                         const CallOptions& options) const;
+  absl::Status CheckFetches(absl::Span<Tensor> outputs) const;
+
+  // Immutable after Create.
+  const std::shared_ptr<SessionCore> core_;
+  StepGraph step_;
+  std::unique_ptr<const KernelSet> kernels_;
+  std::unique_ptr<const SerialProgram> program_;
+  bool keeps_tensors_ = false;  // Some node makes session handles.
+  std::vector<std::string> fetched_nodes_;
+
+  mutable std::unique_ptr<RegisterPool> registers_;  // Guards itself.
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_SESSION_CALLABLE_H_

@@ -1,0 +1,120 @@
+#include "executor/session/session.h"
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+
+namespace sluice {
+namespace {
+
+// Names joined so that no two signatures look alike: each with its length in front.
+std::string SignatureKey(const FeedFetchSpec& spec) {
+  std::string key;
+  const auto append = [&key](const std::vector<std::string>& names) {
+    absl::StrAppend(&key, names.size(), ";");
+    for (const std::string& name : names) absl::StrAppend(&key, name.size(), ":", name);
+  };
+  append(spec.feeds);
+  append(spec.fetches);
+  append(spec.targets);
+  return key;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Create(const SessionOptions& options, Graph graph) {
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<SessionCore> core, SessionCore::Create(options));
+  std::unique_ptr<Session> session(new Session(std::move(core)));
+  MutexLock lock(&session->mu_);
+  session->graph_ = std::make_shared<const Graph>(std::move(graph));
+  return session;
+}
+
+Session::~Session() { Close().IgnoreError(); }
+
+absl::Status Session::Extend(Graph graph) {
+  auto next = std::make_shared<const Graph>(std::move(graph));
+  std::list<Prepared> ended;
+  MutexLock lock(&mu_);
+  graph_ = std::move(next);
+  prepared_.clear();
+  ended.swap(recent_);
+  return absl::OkStatus();
+}
+
+std::shared_ptr<const Graph> Session::graph() const {
+  MutexLock lock(&mu_);
+  return graph_;
+}
+
+size_t Session::num_prepared() const {
+  MutexLock lock(&mu_);
+  return prepared_.size();
+}
+
+absl::StatusOr<std::shared_ptr<const Callable>> Session::Prepare(const FeedFetchSpec& spec) {
+  if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
+  return Callable::Create(core_, *graph(), spec);
+}
+
+absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const FeedFetchSpec& spec) {
+  std::string key = SignatureKey(spec);
+  std::shared_ptr<const Graph> graph;
+  {
+    MutexLock lock(&mu_);
+    const auto found = prepared_.find(key);
+    if (found != prepared_.end()) {
+      recent_.splice(recent_.begin(), recent_, found->second);
+      return found->second->callable;
+    }
+    graph = graph_;
+  }
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Callable> callable, Callable::Create(core_, *graph, spec));
+  std::shared_ptr<const Callable> ended;  // Freed outside of the lock.
+  MutexLock lock(&mu_);
+  // Another thread may have been faster, or the graph may be another one by now.
+  if (graph_ != graph || prepared_.contains(key)) return callable;
+  recent_.push_front({std::move(key), callable});
+  prepared_.emplace(recent_.front().key, recent_.begin());
+  if (recent_.size() > core_->options().max_prepared) {
+    prepared_.erase(recent_.back().key);
+    ended = std::move(recent_.back().callable);
+    recent_.pop_back();
+  }
+  return callable;
+}
+
+absl::StatusOr<std::vector<Tensor>> Session::Run(const NamedTensors& feeds, const std::vector<std::string>& fetches,
+                                                 const std::vector<std::string>& targets, const CallOptions& options) {
+  if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
+  FeedFetchSpec spec;
+  std::vector<Tensor> inputs;
+  for (const auto& [name, value] : feeds) {
+    spec.feeds.push_back(name);
+    inputs.push_back(value);
+  }
+  spec.fetches = fetches;
+  spec.targets = targets;
+  SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable, FindOrPrepare(spec));
+  std::vector<Tensor> outputs(fetches.size());
+  CallOptions call = options;
+  if (call.deadline == absl::InfiniteFuture() && core_->options().operation_timeout != absl::InfiniteDuration()) {
+    call.deadline = absl::Now() + core_->options().operation_timeout;
+  }
+  SLUICE_RETURN_IF_ERROR(callable->Run(absl::MakeSpan(inputs), absl::MakeSpan(outputs), call));
+  return outputs;
+}
+
+absl::Status Session::Close() {
+  core_->cancellation().StartCancelWithStatus(Error(ErrorCode::kSessionClosed).Text("the session is closed"));
+  return absl::OkStatus();
+}
+
+void Session::Reset(const std::vector<std::string>& containers) {
+  for (size_t i = 0; i < core_->num_devices(); ++i) {
+    if (containers.empty()) core_->device(i).resources().ClearContainer("");
+    for (const std::string& container : containers) core_->device(i).resources().ClearContainer(container);
+  }
+}
+
+}  // namespace sluice

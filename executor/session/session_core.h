@@ -1,0 +1,54 @@
+#ifndef SLUICE_EXECUTOR_SESSION_SESSION_CORE_H_
+#define SLUICE_EXECUTOR_SESSION_SESSION_CORE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executor/session/session_options.h"
+#include "graph/base/cancellation.h"
+#include "graph/placement/device_list.h"
+#include "kernels/step/session_state.h"
+#include "rendezvous/key.h"
+
+namespace sluice {
+
+// What all steps of a session share: devices with their state, threads, kept tensors. Shared by the session and its
+// callables, so that a callable outlives its session (and then answers that it is closed). Thread-safe.
+class SessionCore {
+ public:
+  static absl::StatusOr<std::shared_ptr<SessionCore>> Create(const SessionOptions& options);
+
+  const SessionOptions& options() const { return options_; }
+  const KernelRegistry& kernels() const { return *kernels_; }
+  // Null: the caller's thread only.
+  ThreadPool* pool() const { return pool_; }
+  Device& device(size_t i) const { return *(*devices_)[i]; }
+  size_t num_devices() const { return devices_->size(); }
+  const DeviceList& device_list() const { return *device_list_; }
+  SessionState& state() { return state_; }
+  EdgeTable& edges() { return edges_; }
+  // Cancelled when the session is closed.
+  CancellationManager& cancellation() { return cancellation_; }
+  // A number that no other step of the process has.
+  static StepId NewStepId();
+
+ private:
+  explicit SessionCore(const SessionOptions& options) : options_(options) {}
+
+  SessionOptions options_;
+  const KernelRegistry* kernels_ = nullptr;
+  std::unique_ptr<ThreadPool> own_pool_;
+  ThreadPool* pool_ = nullptr;
+  std::shared_ptr<std::vector<std::unique_ptr<Device>>> devices_;
+  std::unique_ptr<DeviceList> device_list_;
+  SessionState state_;
+  EdgeTable edges_;
+  CancellationManager cancellation_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_SESSION_SESSION_CORE_H_

@@ -1,0 +1,48 @@
+#ifndef SLUICE_EXECUTOR_SESSION_SESSION_OPTIONS_H_
+#define SLUICE_EXECUTOR_SESSION_SESSION_OPTIONS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "executor/thread_pool.h"
+#include "graph/base/limits.h"
+#include "kernels/device/device.h"
+#include "kernels/kernel_registry.h"
+
+namespace sluice {
+
+// Which driver runs the steps of a session.
+enum class Driver : uint8_t {
+  kAuto,    // A serial program where the graph allows one and nothing would be won by threads; else dataflow.
+  kSerial,  // Serial programs only: kCannotRun for graphs that are none.
+  kDataflow,
+};
+
+// How a session runs. Pointers are borrowed and outlive the session; null means a default.
+struct SessionOptions {
+  // Threads of the session's own pool, the caller included; 0: as many as processors, 1: the caller's thread only.
+  int num_threads = 0;
+  // A pool to use instead: shared by sessions.
+  ThreadPool* pool = nullptr;
+  int num_cpu_devices = 1;
+  // The devices to use instead, with their state (variables): shared by sessions.
+  std::shared_ptr<std::vector<std::unique_ptr<Device>>> devices;
+  const KernelRegistry* kernels = nullptr;  // BuiltinKernels().
+  Allocator* allocator = nullptr;
+  Driver driver = Driver::kAuto;
+  // Where the device that a node asks for does not exist: another one, instead of an error.
+  bool allow_soft_placement = false;
+  // The same bits for any number of threads.
+  bool deterministic = false;
+  // For runs that do not say otherwise.
+  absl::Duration operation_timeout = absl::InfiniteDuration();
+  // Prepared signatures that Run keeps; the least recently used go.
+  size_t max_prepared = 64;
+  LoadLimits limits;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_SESSION_SESSION_OPTIONS_H_
