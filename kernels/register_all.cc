@@ -4,6 +4,7 @@
 
 #include "kernels/array/array_kernels.h"
 #include "kernels/control/basic.h"
+#include "kernels/linalg/linalg_kernels.h"
 #include "kernels/math/math_kernels.h"
 #include "kernels/state/state_kernels.h"
 
@@ -12,6 +13,7 @@ namespace sluice {
 void RegisterAllKernels(KernelRegistry& registry) {
   AddArrayKernels(registry);
   registry.AddTable(BasicKernels());
+  AddLinalgKernels(registry);
   AddMathKernels(registry);
   AddStateKernels(registry);
 }

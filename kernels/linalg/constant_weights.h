@@ -1,0 +1,39 @@
+#ifndef SLUICE_KERNELS_LINALG_CONSTANT_WEIGHTS_H_
+#define SLUICE_KERNELS_LINALG_CONSTANT_WEIGHTS_H_
+
+#include <atomic>
+
+#include "absl/base/thread_annotations.h"
+#include "graph/base/mutex.h"
+#include "graph/value/tensor.h"
+#include "kernels/kernel_construction.h"
+
+namespace sluice {
+
+// The packed form of a B that is the same in every run, kept by the kernel that uses it. Made at the first call; a
+// value is recognised by the address and the shape of its elements, and a reference on them is held, so that nothing
+// else can ever stand at that address: another value is simply not found. Thread-safe.
+class ConstantWeights {
+ public:
+  // The packed elements of `b` (float, double; half and bfloat16 as floats), or null when another value was packed
+  // before or memory is short. Valid as long as this object.
+  const void* Get(const Tensor& b, bool transposed) ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  bool Holds(const Tensor& b) const { return b.raw_data() == source_.raw_data() && b.shape() == source_.shape(); }
+  void Pack(const Tensor& b, bool transposed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  Mutex mu_;
+  // Written under mu_ before is_packed_ is set, immutable afterwards.
+  Tensor source_;
+  Tensor packed_;
+  std::atomic<bool> is_packed_{false};  // Release and acquire: publishes both.
+};
+
+// Whether input `i` of the node is a Const, perhaps behind Identity nodes and the like. A hint: a feed, or a rewrite
+// of the graph, may still bring another value.
+bool IsConstantInput(const KernelConstruction& construction, int i);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_LINALG_CONSTANT_WEIGHTS_H_

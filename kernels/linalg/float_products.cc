@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <atomic>
+
+#include "kernels/device/task_runner.h"
+#include "kernels/linalg/gemm.h"
+#include "kernels/linalg/products.h"
+
+namespace sluice {
+namespace {
+
+// What one core does at least, for estimates: per nanosecond, floating-point operations and bytes read.
+constexpr double kFlopsPerNs = 100;
+constexpr double kBytesPerNs = 25;
+// Pieces of one product take this long at least.
+constexpr double kPieceNs = 25e3;
+// In deterministic runs a product is cut by its size alone, into this many pieces at most.
+constexpr int64_t kMaxFixedPieces = 16;
+
+template <typename T>
+double EstimateNs(const GemmSize& s) {
+  const double m = static_cast<double>(s.m);
+  const double n = static_cast<double>(s.n);
+  const double k = static_cast<double>(s.k);
+  const double bytes = (m * k + k * n + m * n) * sizeof(T);
+  return 2 * m * n * k / kFlopsPerNs * (sizeof(T) / 4.0) + bytes / kBytesPerNs;
+}
+
+// One product, cut into pieces along its longer side. A small value; pieces may be run at the same time.
+template <typename T>
+class CutProduct {
+ public:
+  CutProduct(const Products<T>& products, const T* packed_b, int64_t num_pieces)
+      : size_(products.shape->size),
+        form_(products.form),
+        packed_b_(packed_b),
+        isa_(BestGemm<T>()),
+        by_rows_(size_.m >= size_.n) {
+    const int64_t length = by_rows_ ? size_.m : size_.n;
+    const int64_t tile = by_rows_ ? isa_.tile_rows : isa_.tile_cols;
+    const int64_t tiles = (length + tile - 1) / tile;
+    num_pieces_ = std::max<int64_t>(1, std::min(num_pieces, tiles));
+    step_ = (tiles + num_pieces_ - 1) / num_pieces_ * tile;
+    num_pieces_ = (length + step_ - 1) / step_;
+  }
+
+  int64_t num_pieces() const { return num_pieces_; }
+
+  // Computes piece `i` of the product of `a` and `b`.
+  absl::Status Run(KernelContext& context, const T* a, const T* b, T* c, int64_t i) const {
+    GemmSize size = size_;
+    MatrixView<T> a_view = {a, form_.transpose_a ? size.m : size.k, form_.transpose_a};
+    MatrixView<T> b_view = {b, form_.transpose_b ? size.k : size.n, form_.transpose_b};
+    const int64_t ldc = size.n;
+    const int64_t begin = i * step_;
+    if (by_rows_) {
+      size.m = std::min(step_, size.m - begin);
+      a_view = a_view.Rows(begin);
+      c += begin * ldc;
+    } else {
+      size.n = std::min(step_, size.n - begin);
+      if (packed_b_ == nullptr) b_view = b_view.Cols(begin);
+      c += begin;
+    }
+    if (packed_b_ != nullptr) {
+      const PackedGemm<T> gemm(isa_, size, size_.n);
+      const int64_t first_col = by_rows_ ? 0 : begin;
+      return WithScratch(context, gemm.scratch_elements(),
+                         [&](T* scratch) { gemm.Run(a_view, packed_b_, first_col, c, ldc, scratch); });
+    }
+    const Gemm<T> gemm(isa_, size, a_view, b_view);
+    return WithScratch(context, gemm.scratch_elements(),
+                       [&](T* scratch) { gemm.Run(a_view, b_view, c, ldc, scratch); });
+  }
+
+ private:
+  template <typename Call>
+  static absl::Status WithScratch(KernelContext& context, int64_t elements, const Call& call) {
+    if (elements == 0) {
+      call(nullptr);
+      return absl::OkStatus();
+    }
+    absl::StatusOr<Tensor> scratch = context.AllocateTemp(DTypeOf<T>::value, Shape::Of({elements}));
+    if (!scratch.ok()) return scratch.status();
+    call(scratch->template flat<T>().data());
+    return absl::OkStatus();
+  }
+
+  const GemmSize size_;
+  const MatMulForm form_;
+  const T* const packed_b_;
+  const GemmIsa<T>& isa_;
+  const bool by_rows_;
+  int64_t num_pieces_ = 1;
+  int64_t step_ = 0;
+};
+
+// Into how many pieces to cut one product that takes `ns`.
+int64_t NumPieces(const KernelContext& context, double ns) {
+  const TaskRunner* const runner = context.run().task_runner;
+  const int64_t most = context.run().deterministic ? kMaxFixedPieces : runner == nullptr ? 1 : runner->num_threads();
+  return std::max<int64_t>(1, std::min(most, static_cast<int64_t>(ns / kPieceNs)));
+}
+
+}  // namespace
+
+template <typename T>
+absl::Status MultiplyFloats(KernelContext& context, const Products<T>& products, const T* packed_b) {
+  const MatMulShape& shape = *products.shape;
+  const double ns = EstimateNs<T>(shape.size);
+  // Many products are shared out whole; few are cut.
+  const bool cuts = shape.num_products == 1 || ns > 40 * kPieceNs;
+  const CutProduct<T> product(products, packed_b, cuts ? NumPieces(context, ns) : 1);
+  const int64_t pieces = product.num_pieces();
+  const auto run = [&](int64_t unit) {
+    const int64_t i = unit / pieces;
+    return product.Run(context, products.a + shape.a_of(i) * shape.size.m * shape.size.k,
+                       products.b + shape.b_of(i) * shape.size.k * shape.size.n,
+                       products.c + i * shape.size.m * shape.size.n, unit % pieces);
+  };
+  if (pieces == 1 && shape.num_products == 1) return run(0);
+  std::atomic<bool> failed{false};
+  context.ParallelFor(shape.num_products * pieces, ns / static_cast<double>(pieces), [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      // Relaxed: read after all have returned.
+      if (!run(unit).ok()) failed.store(true, std::memory_order_relaxed);
+    }
+  });
+  if (!failed.load(std::memory_order_relaxed)) return absl::OkStatus();
+  return absl::ResourceExhaustedError("no memory for parts of the matrices");
+}
+
+bool GainsFromPacking(const MatMulShape& shape, bool transpose_b) {
+  return shape.num_products == 1 && shape.size.m > 1 && shape.size.n > 1 &&
+         (transpose_b || shape.size.k * shape.size.n > 8192);
+}
+
+template absl::Status MultiplyFloats(KernelContext&, const Products<float>&, const float*);
+template absl::Status MultiplyFloats(KernelContext&, const Products<double>&, const double*);
+
+}  // namespace sluice

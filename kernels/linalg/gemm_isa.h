@@ -1,0 +1,45 @@
+#ifndef SLUICE_KERNELS_LINALG_GEMM_ISA_H_
+#define SLUICE_KERNELS_LINALG_GEMM_ISA_H_
+
+#include <cstdint>
+
+// Note [One source, three instruction sets]
+// gemm_tile.h holds the inner loops as templates over a vector class. gemm_{baseline,avx2,avx512}.cc instantiate them,
+// each compiled for its instruction set, and offer them as a GemmIsa: a table of function pointers, chosen once at run
+// time. Those files include nothing but intrinsics, and the templates have internal linkage: an inline function of a
+// shared header, compiled for AVX-512 there, could otherwise be the copy that the linker keeps for everybody.
+
+namespace sluice {
+
+// The inner loops for one element type on one instruction set. Constant data. Matrices are row-major with a leading
+// dimension; sizes are positive.
+template <typename T>
+struct GemmIsa {
+  // Size of the tile of C that Tile computes at most.
+  int64_t tile_rows;
+  int64_t tile_cols;
+
+  // C[rows, cols] = A*B, or += with `accumulate`; rows, cols at most a tile.
+  // A(i, p) is at a[i*lda + p], or at a[i + p*lda] with `a_by_columns`. B(p, j) is at b[p*ldb + j].
+  void (*tile)(int64_t rows, int64_t cols, int64_t k, const T* a, int64_t lda, bool a_by_columns, const T* b,
+               int64_t ldb, T* c, int64_t ldc, bool accumulate);
+  // C[rows, n] = A[rows, k]*B[k, n] for few rows: reads B once, in the order of memory. A(i, p) at a[i*lda + p*step].
+  void (*skinny)(int64_t rows, int64_t n, int64_t k, const T* a, int64_t lda, int64_t step, const T* b, int64_t ldb,
+                 T* c, int64_t ldc);
+  // y[j] = sum over p of x[p] * b[j*ldb + p], for j < n.
+  void (*dots)(int64_t n, int64_t k, const T* x, const T* b, int64_t ldb, T* y);
+  // out[p*width + r] = from[r*ld + p], for r < rows, zero for rows <= r < width; p < k.
+  void (*pack_rows)(int64_t rows, int64_t k, const T* from, int64_t ld, T* out, int64_t width);
+};
+
+const GemmIsa<float>& BaselineGemmFloat();
+const GemmIsa<double>& BaselineGemmDouble();
+// REQUIRES of their use: a processor with AVX2 and FMA; with AVX-512F.
+const GemmIsa<float>& Avx2GemmFloat();
+const GemmIsa<double>& Avx2GemmDouble();
+const GemmIsa<float>& Avx512GemmFloat();
+const GemmIsa<double>& Avx512GemmDouble();
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_LINALG_GEMM_ISA_H_

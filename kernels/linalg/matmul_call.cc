@@ -1,0 +1,105 @@
+#include "kernels/linalg/matmul_call.h"
+
+#include <type_traits>
+
+#include "graph/base/error.h"
+#include "kernels/dispatch.h"
+#include "kernels/linalg/float_cast.h"
+#include "kernels/linalg/products.h"
+
+namespace sluice {
+namespace {
+
+using GemmTypes = TypeList<float, double>;
+using PlainTypes = Join<IntegerCppTypes, ComplexCppTypes>;
+using ProductTypes = Join<GemmTypes, PlainTypes>;
+
+bool IsShortFloat(DType t) { return t == DType::kHalf || t == DType::kBFloat16; }
+bool IsByte(DType t) { return t == DType::kInt8 || t == DType::kUInt8; }
+
+bool HasFloatWeights(const KernelConstruction& construction) {
+  const DType t = construction.input_type(1);
+  return t == DType::kFloat || t == DType::kDouble || IsShortFloat(t);
+}
+
+}  // namespace
+
+MatMulCall::MatMulCall(const KernelConstruction& construction, const MatMulForm& form, bool conjugate)
+    : form_(form),
+      conjugate_(conjugate),
+      weights_(HasFloatWeights(construction) && IsConstantInput(construction, 1) ? std::make_unique<ConstantWeights>()
+                                                                                 : nullptr) {}
+
+const void* MatMulCall::PackedWeights(const MatMulShape& shape, const Tensor& b) const {
+  if (weights_ == nullptr || b.rank() != 2 || !GainsFromPacking(shape, form_.transpose_b)) return nullptr;
+  return weights_->Get(b, form_.transpose_b);
+}
+
+template <typename T>
+absl::Status MatMulCall::MultiplyAs(KernelContext& context, const MatMulShape& shape, const Tensor& a, const Tensor& b,
+                                    Tensor* output) const {
+  const Products<T> products = {&shape,
+                                form_,
+                                conjugate_,
+                                a.flat<T>().data(),
+                                b.has_value() ? b.flat<T>().data() : nullptr,
+                                output->flat<T>().data()};
+  if constexpr (std::is_floating_point_v<T>) {
+    // Weights are recognised by the input itself, not by a converted copy.
+    const Tensor& weights = context.input(1);
+    const bool is_converted = b.has_value() && b.dtype() != weights.dtype();
+    const void* const packed = is_converted ? nullptr : PackedWeights(shape, weights);
+    return MultiplyFloats(context, products, static_cast<const T*>(packed));
+  } else {
+    return MultiplyPlain(context, products);
+  }
+}
+
+absl::Status MatMulCall::MultiplyConverted(KernelContext& context, const MatMulShape& shape, Tensor* output) const {
+  const Tensor& a = context.input(0);
+  const Tensor& b = context.input(1);
+  if (output->dtype() == DType::kInt32 && IsByte(a.dtype()) && IsByte(b.dtype())) {
+    SLUICE_ASSIGN_OR_RETURN(const Tensor a_ints, ToInts(a, context.allocator()));
+    SLUICE_ASSIGN_OR_RETURN(const Tensor b_ints, ToInts(b, context.allocator()));
+    return MultiplyAs<int32_t>(context, shape, a_ints, b_ints, output);
+  }
+  const bool takes = (IsShortFloat(a.dtype()) || a.dtype() == DType::kFloat) &&
+                     (IsShortFloat(b.dtype()) || b.dtype() == DType::kFloat);
+  const bool gives = IsShortFloat(output->dtype()) || output->dtype() == DType::kFloat;
+  if (!takes || !gives) return Error(ErrorCode::kOpUnimplemented).Text("no product of these dtypes");
+  // Sums are made in float and rounded once.
+  SLUICE_ASSIGN_OR_RETURN(const Tensor a_floats, ToFloats(a, context.allocator()));
+  Tensor b_floats;  // Without a value where the packed weights serve.
+  if (IsShortFloat(b.dtype()) && PackedWeights(shape, b) == nullptr) {
+    SLUICE_ASSIGN_OR_RETURN(b_floats, ToFloats(b, context.allocator()));
+  } else if (!IsShortFloat(b.dtype())) {
+    b_floats = b;
+  }
+  if (output->dtype() == DType::kFloat) return MultiplyAs<float>(context, shape, a_floats, b_floats, output);
+  SLUICE_ASSIGN_OR_RETURN(Tensor sums, context.AllocateTemp(DType::kFloat, shape.output));
+  SLUICE_RETURN_IF_ERROR(MultiplyAs<float>(context, shape, a_floats, b_floats, &sums));
+  RoundFloats(sums, output);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Tensor*> MatMulCall::Compute(KernelContext& context) const {
+  const Tensor& a = context.input(0);
+  const Tensor& b = context.input(1);
+  MatMulShape shape;
+  SLUICE_RETURN_IF_ERROR(ResolveMatMul(form_, a.shape(), b.shape(), &shape));
+  SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, shape.output));
+  if (output->num_elements() == 0) return output;
+  const DType dtype = output->dtype();
+  if (a.dtype() != dtype || b.dtype() != dtype || IsShortFloat(dtype)) {
+    SLUICE_RETURN_IF_ERROR(MultiplyConverted(context, shape, output));
+    return output;
+  }
+  absl::Status status;
+  const bool found = DispatchDType<ProductTypes>(
+      dtype, [&](auto type) { status = MultiplyAs<typename decltype(type)::Type>(context, shape, a, b, output); });
+  if (!found) return Error(ErrorCode::kOpUnimplemented).Text("no product of this dtype");
+  SLUICE_RETURN_IF_ERROR(status);
+  return output;
+}
+
+}  // namespace sluice

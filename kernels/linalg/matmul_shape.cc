@@ -1,0 +1,118 @@
+#include "kernels/linalg/matmul_shape.h"
+
+#include <algorithm>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "graph/base/error.h"
+
+namespace sluice {
+namespace {
+
+using Dims = absl::InlinedVector<int64_t, 6>;
+
+absl::Status DoNotFit(const Shape& a, const Shape& b, absl::string_view expected) {
+  return Error(ErrorCode::kOpShapes).Found(absl::StrCat(a.ToString(), " and ", b.ToString())).Expected(expected);
+}
+
+absl::Status CheckRank(const MatMulForm& form, int input, const Shape& shape) {
+  if (form.stacks == MatMulForm::Stacks::kNone ? shape.rank() == 2 : shape.rank() >= 2) return absl::OkStatus();
+  return Error(ErrorCode::kOpShape)
+      .Input(input)
+      .Found(shape.ToString())
+      .Expected(form.stacks == MatMulForm::Stacks::kNone ? "a matrix" : "a matrix or a stack of matrices");
+}
+
+// The dims of `shape` before its last two, with ones in front up to `rank`.
+Dims StackDims(const Shape& shape, int rank) {
+  Dims dims(static_cast<size_t>(rank - (shape.rank() - 2)), 1);
+  dims.insert(dims.end(), shape.dims().begin(), shape.dims().end() - 2);
+  return dims;
+}
+
+// For each place in a stack of `output` dims, the place in one of `input` dims whose ones are repeated.
+std::vector<int64_t> BroadcastIndex(const Dims& input, const Dims& output, int64_t num_products) {
+  if (input == output) return {};
+  Dims step(input.size(), 0);
+  int64_t size = 1;
+  for (size_t d = input.size(); d-- > 0;) {
+    step[d] = input[d] == 1 ? 0 : size;
+    size *= input[d];
+  }
+  std::vector<int64_t> index(static_cast<size_t>(num_products));
+  Dims at(input.size(), 0);
+  int64_t place = 0;
+  for (int64_t& entry : index) {
+    entry = place;
+    for (size_t d = input.size(); d-- > 0;) {
+      place += step[d];
+      if (++at[d] < output[d]) break;
+      place -= step[d] * output[d];
+      at[d] = 0;
+    }
+  }
+  return index;
+}
+
+absl::Status ResolveStacks(const MatMulForm& form, const Shape& a, const Shape& b, MatMulShape* result) {
+  const int rank = std::max(a.rank(), b.rank()) - 2;
+  const Dims a_dims = StackDims(a, rank);
+  const Dims b_dims = StackDims(b, rank);
+  if (form.stacks == MatMulForm::Stacks::kEqual && (a.rank() != b.rank() || a_dims != b_dims)) {
+    return DoNotFit(a, b, "stacks of equal sizes");
+  }
+  Dims output(a_dims);
+  for (size_t d = 0; d < output.size(); ++d) {
+    if (a_dims[d] != b_dims[d] && a_dims[d] != 1 && b_dims[d] != 1) return DoNotFit(a, b, "stacks that broadcast");
+    output[d] = a_dims[d] == 1 ? b_dims[d] : a_dims[d];
+  }
+  if (!CheckedNumElements(output, &result->num_products)) {
+    return Error(ErrorCode::kOpTooLarge).Found(absl::StrCat(a.ToString(), " times ", b.ToString()));
+  }
+  Dims all(output);
+  all.push_back(result->size.m);
+  all.push_back(result->size.n);
+  absl::StatusOr<Shape> shape = Shape::Make(all);
+  if (!shape.ok()) return Error(ErrorCode::kOpTooLarge).Found(absl::StrCat(a.ToString(), " times ", b.ToString()));
+  result->output = *std::move(shape);
+  // An empty result needs no index, which could be a long one.
+  if (result->output.num_elements() == 0) return absl::OkStatus();
+  result->a_index = BroadcastIndex(a_dims, output, result->num_products);
+  result->b_index = BroadcastIndex(b_dims, output, result->num_products);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ResolveMatMul(const MatMulForm& form, const Shape& a, const Shape& b, MatMulShape* result) {
+  const int a_rank = a.rank();
+  const int b_rank = b.rank();
+  if (a_rank < 2 || b_rank < 2 || (form.stacks == MatMulForm::Stacks::kNone && (a_rank > 2 || b_rank > 2))) {
+    const absl::Status first = CheckRank(form, 0, a);
+    return first.ok() ? CheckRank(form, 1, b) : first;
+  }
+  const int64_t a_rows = a.dim(a_rank - 2);
+  const int64_t a_cols = a.dim(a_rank - 1);
+  const int64_t b_rows = b.dim(b_rank - 2);
+  const int64_t b_cols = b.dim(b_rank - 1);
+  result->size.m = form.transpose_a ? a_cols : a_rows;
+  result->size.k = form.transpose_a ? a_rows : a_cols;
+  result->size.n = form.transpose_b ? b_rows : b_cols;
+  const int64_t k = form.transpose_b ? b_cols : b_rows;
+  if (k != result->size.k) {
+    return DoNotFit(a, b,
+                    absl::StrCat("as many ", form.transpose_a ? "rows" : "columns", " in input 0 as ",
+                                 form.transpose_b ? "columns" : "rows", " in input 1"));
+  }
+  if (a_rank > 2 || b_rank > 2) return ResolveStacks(form, a, b, result);
+  const int64_t dims[] = {result->size.m, result->size.n};
+  int64_t elements = 0;
+  if (!CheckedNumElements(dims, &elements)) {
+    return Error(ErrorCode::kOpTooLarge).Found(absl::StrCat(a.ToString(), " times ", b.ToString()));
+  }
+  result->output = Shape::Of({result->size.m, result->size.n});
+  return absl::OkStatus();
+}
+
+}  // namespace sluice

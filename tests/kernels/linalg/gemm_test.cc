@@ -1,0 +1,112 @@
+#include "kernels/linalg/gemm.h"
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace sluice {
+namespace {
+
+constexpr int64_t kSizes[] = {1, 2, 5, 13, 33, 130};
+constexpr int64_t kDepths[] = {0, 1, 7, 64, 300};
+constexpr float kUntouched = 77;
+
+// Small integers: all sums are exact, in any order.
+template <typename T>
+std::vector<T> SmallIntegers(int64_t count, uint32_t seed) {
+  std::vector<T> values(static_cast<size_t>(count) + 1);
+  for (T& value : values) {
+    seed = seed * 1664525u + 1013904223u;
+    value = static_cast<T>(static_cast<int>(seed >> 28) - 8);
+  }
+  return values;
+}
+
+// One product and its true result. C has a column more than needed, which nobody may touch.
+template <typename T>
+struct Problem {
+  Problem(const GemmSize& size, bool transpose_a, bool transpose_b)
+      : size(size),
+        a_values(SmallIntegers<T>(size.m * size.k, 1)),
+        b_values(SmallIntegers<T>(size.k * size.n, 2)),
+        c(static_cast<size_t>(size.m * (size.n + 1)), kUntouched),
+        a{a_values.data(), transpose_a ? size.m : size.k, transpose_a},
+        b{b_values.data(), transpose_b ? size.k : size.n, transpose_b} {}
+
+  std::vector<T> Truth() const {
+    std::vector<T> truth(c.size(), kUntouched);
+    for (int64_t i = 0; i < size.m; ++i) {
+      for (int64_t j = 0; j < size.n; ++j) {
+        T sum = 0;
+        for (int64_t p = 0; p < size.k; ++p) sum += *a.Rows(i).Cols(p).data * *b.Rows(p).Cols(j).data;
+        truth[static_cast<size_t>(i * (size.n + 1) + j)] = sum;
+      }
+    }
+    return truth;
+  }
+
+  GemmSize size;
+  std::vector<T> a_values, b_values, c;
+  MatrixView<T> a, b;
+};
+
+class GemmTest : public testing::TestWithParam<std::tuple<IsaLevel, bool, bool>> {
+ protected:
+  void SetUp() override {
+    if (std::get<0>(GetParam()) > BestIsaLevel()) GTEST_SKIP() << "not on this processor";
+  }
+  template <typename T>
+  void Sweep(void (*run)(const GemmIsa<T>&, Problem<T>&)) {
+    for (const int64_t m : kSizes) {
+      for (const int64_t n : kSizes) {
+        for (const int64_t k : kDepths) {
+          Problem<T> problem({m, n, k}, std::get<1>(GetParam()), std::get<2>(GetParam()));
+          run(GemmOf<T>(std::get<0>(GetParam())), problem);
+          ASSERT_EQ(problem.c, problem.Truth()) << m << "x" << n << "x" << k;
+        }
+      }
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, GemmTest,
+                         testing::Combine(testing::Values(IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512),
+                                          testing::Bool(), testing::Bool()));
+
+template <typename T>
+void RunGemm(const GemmIsa<T>& isa, Problem<T>& p) {
+  const Gemm<T> gemm(isa, p.size, p.a, p.b);
+  std::vector<T> scratch(static_cast<size_t>(gemm.scratch_elements()));
+  gemm.Run(p.a, p.b, p.c.data(), p.size.n + 1, scratch.data());
+}
+
+TEST_P(GemmTest, FloatsAreExactOnSmallIntegers) { Sweep<float>(&RunGemm<float>); }
+TEST_P(GemmTest, DoublesAreExactOnSmallIntegers) { Sweep<double>(&RunGemm<double>); }
+
+template <typename T>
+void RunPacked(const GemmIsa<T>& isa, Problem<T>& p) {
+  std::vector<T> packed(static_cast<size_t>(PackedGemm<T>::PackedElements(isa, p.size.k, p.size.n)));
+  PackedGemm<T>::Pack(isa, p.b, p.size.k, p.size.n, packed.data());
+  // In two goes, as two threads would.
+  const int64_t half = p.size.n / 2 / isa.tile_cols * isa.tile_cols;
+  for (const int64_t first : {int64_t{0}, half}) {
+    const GemmSize part = {p.size.m, first == 0 && half > 0 ? half : p.size.n - first, p.size.k};
+    const PackedGemm<T> gemm(isa, part, p.size.n);
+    std::vector<T> scratch(static_cast<size_t>(gemm.scratch_elements()));
+    gemm.Run(p.a, packed.data(), first, p.c.data() + first, p.size.n + 1, scratch.data());
+  }
+}
+
+TEST_P(GemmTest, PackedFloatsAreExact) { Sweep<float>(&RunPacked<float>); }
+TEST_P(GemmTest, PackedDoublesAreExact) { Sweep<double>(&RunPacked<double>); }
+
+TEST_P(GemmTest, ManyBlocksInEachDirection) {
+  Problem<float> problem({205, 1030, 270}, std::get<1>(GetParam()), std::get<2>(GetParam()));
+  RunGemm(GemmOf<float>(std::get<0>(GetParam())), problem);
+  EXPECT_EQ(problem.c, problem.Truth());
+}
+
+}  // namespace
+}  // namespace sluice

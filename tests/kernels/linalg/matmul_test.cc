@@ -1,0 +1,195 @@
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "executor/thread_pool.h"
+#include "graph/value/float16.h"
+#include "gtest/gtest.h"
+#include "tests/testing/kernel_runner.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+using Complex = std::complex<float>;
+
+template <typename T>
+Tensor Of(const Shape& shape, const std::vector<T>& values) {
+  return Tensor::Of<T>(shape, values);
+}
+
+// 0, 1, 2, ... up to `modulus`, again and again.
+Tensor Iota(const Shape& shape, int modulus = 7) {
+  std::vector<float> values(static_cast<size_t>(shape.num_elements()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(static_cast<int>(i) % modulus);
+  return Of(shape, values);
+}
+
+template <typename T>
+std::vector<T> Values(const absl::StatusOr<Tensor>& tensor) {
+  EXPECT_OK(tensor);
+  if (!tensor.ok()) return {};
+  const absl::Span<const T> flat = tensor->flat<T>();
+  return {flat.begin(), flat.end()};
+}
+
+template <typename T>
+void ExpectProduct() {
+  const Tensor a = Of<T>(Shape::Of({2, 2}), {T(1), T(2), T(3), T(4)});
+  const Tensor b = Of<T>(Shape::Of({2, 1}), {T(5), T(6)});
+  EXPECT_EQ(Values<T>(KernelRunner("MatMul").Run1({a, b})), (std::vector<T>{T(17), T(39)}));
+}
+
+TEST(MatMulTest, MultipliesFloatsIntegersAndComplexNumbers) {
+  ExpectProduct<float>();
+  ExpectProduct<double>();
+  ExpectProduct<int32_t>();
+  ExpectProduct<int64_t>();
+  ExpectProduct<uint8_t>();
+  ExpectProduct<uint16_t>();
+  ExpectProduct<Complex>();
+  ExpectProduct<std::complex<double>>();
+}
+
+TEST(MatMulTest, SumsOfHalvesAreRoundedOnce) {
+  // 2048 + 1 is no half, but 2048 + 1 + 1 is.
+  const Tensor a = Of<Half>(Shape::Of({1, 3}), {Half(2048), Half(1), Half(1)});
+  const Tensor b = Of<Half>(Shape::Of({3, 1}), {Half(1), Half(1), Half(1)});
+  const absl::StatusOr<Tensor> y = KernelRunner("MatMul").Run1({a, b});
+  ASSERT_OK(y);
+  EXPECT_EQ(static_cast<float>(y->flat<Half>()[0]), 2050.0f);
+}
+
+TEST(MatMulTest, IntegersWrapAround) {
+  const int32_t large = std::numeric_limits<int32_t>::max();
+  const Tensor a = Of<int32_t>(Shape::Of({1, 1}), {large});
+  const Tensor b = Of<int32_t>(Shape::Of({1, 1}), {2});
+  EXPECT_EQ(Values<int32_t>(KernelRunner("MatMul").Run1({a, b})), (std::vector<int32_t>{-2}));
+}
+
+TEST(MatMulTest, TransposesBothInputs) {
+  const Tensor a = Of<float>(Shape::Of({3, 1}), {1, 2, 3});
+  const Tensor b = Of<float>(Shape::Of({2, 3}), {1, 0, 1, 0, 1, 0});
+  KernelRunner runner("MatMul");
+  runner.Attr("transpose_a", true).Attr("transpose_b", true);
+  EXPECT_EQ(Values<float>(runner.Run1({a, b})), (std::vector<float>{4, 2}));
+}
+
+TEST(MatMulTest, PlainTransposesDoNotConjugateButAdjointsDo) {
+  const Tensor a = Of<Complex>(Shape::Of({1, 1}), {{0, 1}});
+  const Tensor b = Of<Complex>(Shape::Of({1, 1}), {{2, 0}});
+  EXPECT_EQ(Values<Complex>(KernelRunner("MatMul").Attr("transpose_a", true).Run1({a, b}))[0], Complex(0, 2));
+  EXPECT_EQ(Values<Complex>(KernelRunner("BatchMatMulV2").Attr("adj_x", true).Run1({a, b}))[0], Complex(0, -2));
+}
+
+TEST(MatMulTest, SumsOverNothingAreZero) {
+  const Tensor a = Iota(Shape::Of({2, 0}));
+  const Tensor b = Iota(Shape::Of({0, 3}));
+  EXPECT_EQ(Values<float>(KernelRunner("MatMul").Run1({a, b})), std::vector<float>(6, 0));
+  const absl::StatusOr<Tensor> none = KernelRunner("MatMul").Run1({Iota(Shape::Of({0, 4})), Iota(Shape::Of({4, 3}))});
+  ASSERT_OK(none);
+  EXPECT_EQ(none->shape(), Shape::Of({0, 3}));
+}
+
+TEST(MatMulTest, ZeroTimesNanIsNan) {
+  const Tensor a = Of<float>(Shape::Of({1, 2}), {0, 1});
+  const Tensor b = Of<float>(Shape::Of({2, 1}), {std::numeric_limits<float>::quiet_NaN(), 1});
+  EXPECT_TRUE(std::isnan(Values<float>(KernelRunner("MatMul").Run1({a, b}))[0]));
+}
+
+TEST(MatMulTest, RefusesWhatIsNoProduct) {
+  const auto code = [](const Shape& a, const Shape& b) {
+    return KernelRunner("MatMul").Run1({Iota(a), Iota(b)}).status().code();
+  };
+  EXPECT_EQ(code(Shape::Of({2, 3}), Shape::Of({2, 3})), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(Shape::Of({3}), Shape::Of({3, 1})), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(Shape::Of({1, 1, 1}), Shape::Of({1, 1, 1})), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(Shape::Of({}), Shape::Of({1, 1})), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(MatMulTest, RefusesResultsThatFitNoMemory) {
+  const int64_t huge = int64_t{1} << 40;
+  const absl::StatusOr<Tensor> y =
+      KernelRunner("MatMul").Run1({Iota(Shape::Of({huge, 0})), Iota(Shape::Of({0, huge}))});
+  EXPECT_EQ(y.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(MatMulTest, ThreadsDoNotChangeDeterministicResults) {
+  const Tensor a = Iota(Shape::Of({300, 700}), 11);
+  const Tensor b = Iota(Shape::Of({700, 500}), 13);
+  KernelRunner alone("MatMul");
+  alone.run().deterministic = true;
+  const std::vector<float> expected = Values<float>(alone.Run1({a, b}));
+  for (const int threads : {1, 2, 8}) {
+    ThreadPoolOptions options;
+    options.num_threads = threads;
+    ThreadPool pool(options);
+    KernelRunner runner("MatMul");
+    runner.run().task_runner = &pool;
+    EXPECT_EQ(Values<float>(runner.Run1({a, b})), expected);
+    runner.run().deterministic = true;
+    EXPECT_EQ(Values<float>(runner.Run1({a, b})), expected);
+  }
+}
+
+TEST(BatchMatMulTest, BroadcastsStacks) {
+  // [2,1,1,2] times [3,2,1]: every pair.
+  const Tensor a = Of<float>(Shape::Of({2, 1, 1, 2}), {1, 2, 3, 4});
+  const Tensor b = Of<float>(Shape::Of({3, 2, 1}), {1, 0, 0, 1, 1, 1});
+  const absl::StatusOr<Tensor> y = KernelRunner("BatchMatMulV2").Run1({a, b});
+  EXPECT_EQ(Values<float>(y), (std::vector<float>{1, 2, 3, 3, 4, 7}));
+  EXPECT_EQ(y->shape(), Shape::Of({2, 3, 1, 1}));
+  EXPECT_EQ(KernelRunner("BatchMatMul").Run1({a, b}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(BatchMatMulTest, BroadcastsTheInnerOfTwoStacks) {
+  const Tensor a = Of<int32_t>(Shape::Of({2, 2, 1, 1}), {1, 2, 3, 4});
+  const Tensor b = Of<int32_t>(Shape::Of({2, 1, 1, 1}), {10, 100});
+  const absl::StatusOr<Tensor> y = KernelRunner("BatchMatMulV2").Run1({a, b});
+  EXPECT_EQ(Values<int32_t>(y), (std::vector<int32_t>{10, 20, 300, 400}));
+}
+
+TEST(BatchMatMulTest, EachPairOfEqualStacks) {
+  const Tensor a = Of<double>(Shape::Of({2, 1, 2}), {1, 2, 3, 4});
+  const Tensor b = Of<double>(Shape::Of({2, 2, 1}), {1, 1, 2, 2});
+  EXPECT_EQ(Values<double>(KernelRunner("BatchMatMul").Run1({a, b})), (std::vector<double>{3, 14}));
+}
+
+TEST(BatchMatMulTest, StacksThatDoNotFitAreRefused) {
+  const absl::StatusOr<Tensor> y =
+      KernelRunner("BatchMatMulV2").Run1({Iota(Shape::Of({2, 3, 4})), Iota(Shape::Of({3, 4, 5}))});
+  EXPECT_EQ(y.status().code(), absl::StatusCode::kInvalidArgument);
+  const absl::StatusOr<Tensor> empty =
+      KernelRunner("BatchMatMulV2").Run1({Iota(Shape::Of({0, 3, 4})), Iota(Shape::Of({1, 4, 5}))});
+  ASSERT_OK(empty);
+  EXPECT_EQ(empty->shape(), Shape::Of({0, 3, 5}));
+}
+
+TEST(BatchMatMulTest, BytesGiveIntegers) {
+  const Tensor a = Of<uint8_t>(Shape::Of({1, 2}), {200, 200});
+  const Tensor b = Of<int8_t>(Shape::Of({2, 1}), {-100, -100});
+  KernelRunner runner("BatchMatMulV3");
+  runner.Attr("Tout", DType::kInt32);
+  EXPECT_EQ(Values<int32_t>(runner.Run1({a, b})), (std::vector<int32_t>{-40000}));
+}
+
+TEST(FusedMatMulTest, AddsABiasAndAppliesTheActivation) {
+  const Tensor a = Of<float>(Shape::Of({1, 1}), {1});
+  const Tensor b = Of<float>(Shape::Of({1, 3}), {-3, 1, 9});
+  const Tensor bias = Of<float>(Shape::Of({3}), {1, 1, 1});
+  const auto run = [&](std::vector<std::string> ops) {
+    return Values<float>(KernelRunner("_FusedMatMul")
+                             .Attr("fused_ops", AttrValue(std::move(ops)))
+                             .Attr("num_args", int64_t{1})
+                             .Run1({a, b, bias}));
+  };
+  EXPECT_EQ(run({"BiasAdd"}), (std::vector<float>{-2, 2, 10}));
+  EXPECT_EQ(run({"BiasAdd", "Relu"}), (std::vector<float>{0, 2, 10}));
+  EXPECT_EQ(run({"BiasAdd", "Relu6"}), (std::vector<float>{0, 2, 6}));
+}
+
+}  // namespace
+}  // namespace sluice
