@@ -291,9 +291,12 @@ void SerialStructure::VisitLoopMerge(NodeId id, GuardId controls) {
 void SerialStructure::VisitEnter(NodeId id) {
   const GuardId here = And(InputsGuard(id), ControlsGuard(id));
   SerialLoop& loop = loops_[static_cast<size_t>(frame(id))];
-  if (!loop.guard.valid()) loop.guard = here;
-  if (loop.guard != here || here == kNever) return Refuse(id, "stands under another condition than its loop");
   SetGuard(id, here);
+  // What is constant in the loop may come from further outside; CheckLoops looks at that.
+  if (!graph_->GetBool(id, "is_constant").value_or(false)) {
+    if (!loop.guard.valid()) loop.guard = here;
+    if (loop.guard != here || here == kNever) return Refuse(id, "stands under another condition than its loop");
+  }
   const int32_t source = Use(graph_->inputs(id)[0]);
   if (Dereferences(id, 0)) return Refuse(id, "lets a variable's value into a loop");
   SetOutput(id, 0, source, kAlways);  // In its own frame, where its consumers are, it is always there.
@@ -318,6 +321,9 @@ void SerialStructure::CheckLoops() {
     if (loop.condition < 0 || loop.variables.empty()) {
       if (why_not_.empty()) why_not_ = absl::StrCat("loop '", info.name, "' has no condition or no variable");
       return;
+    }
+    for (const NodeId id : info.enters) {
+      if (And(guard(id), loop.guard) != loop.guard) return Refuse(id, "stands under another condition than its loop");
     }
     for (const NodeId id : info.nodes) {
       if (roles_[Index(id)] != SerialRole::kNextIteration) continue;
