@@ -305,7 +305,7 @@ void SerialStructure::VisitEnter(NodeId id) {
 void SerialStructure::VisitExit(NodeId id) {
   const SerialLoop& loop = loops_[static_cast<size_t>(frame(id))];
   const absl::Span<const GuardLiteral> literals = guards_.literals(guard(id));
-  if (literals.size() != 1 || literals[0] != GuardLiteral{loop.condition, 0}) {
+  if (!loop.guard.valid() || literals.size() != 1 || literals[0] != GuardLiteral{loop.condition, 0}) {
     return Refuse(id, "does not leave its loop where the loop ends");
   }
   const int32_t source = Use(graph_->inputs(id)[0]);
