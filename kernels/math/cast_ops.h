@@ -25,9 +25,9 @@ template <typename Int, typename F>
 template <typename Int, typename F>
 [[gnu::always_inline]] inline Int ToInteger(F x) {
   if constexpr (std::is_same<Int, uint64_t>::value) {
-    constexpr F kHalf = static_cast<F>(uint64_t{1} << 63);
-    if (x < kHalf) return static_cast<uint64_t>(ToInteger<int64_t>(x));
-    return static_cast<uint64_t>(ToInteger<int64_t>(x - kHalf)) ^ (uint64_t{1} << 63);
+    constexpr uint64_t kTop = uint64_t{1} << 63;
+    if (Fits<int64_t>(x)) return static_cast<uint64_t>(static_cast<int64_t>(x));
+    return kTop | static_cast<uint64_t>(ToInteger<int64_t>(x - static_cast<F>(kTop)));
   } else {
     using Wide = std::conditional_t<(sizeof(Int) > 4 || std::is_same<Int, uint32_t>::value), int64_t, int32_t>;
     return static_cast<Int>(Fits<Wide>(x) ? static_cast<Wide>(x) : std::numeric_limits<Wide>::min());

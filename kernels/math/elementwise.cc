@@ -39,10 +39,13 @@ BinaryLoop RowLoop(const BinaryLoops& loops, const Broadcast& broadcast) {
   return broadcast.step(1) == 0 ? loops.repeat_b : loops.both;
 }
 
-absl::Status ComputeBroadcast(KernelContext& context, const BinaryLoops& loops) {
+}  // namespace
+
+absl::Status ComputeBroadcast(KernelContext& context, const BinaryLoops& loops, const Shape& a_shape,
+                              const Shape& b_shape) {
   const Tensor& a = context.input(0);
   const Tensor& b = context.input(1);
-  SLUICE_ASSIGN_OR_RETURN(const Broadcast broadcast, Broadcast::Make({&a.shape(), &b.shape()}));
+  SLUICE_ASSIGN_OR_RETURN(const Broadcast broadcast, Broadcast::Make({&a_shape, &b_shape}));
   const BinaryLoop loop = RowLoop(loops, broadcast);
   const void* const a_data = a.raw_data();
   const void* const b_data = b.raw_data();
@@ -58,8 +61,6 @@ absl::Status ComputeBroadcast(KernelContext& context, const BinaryLoops& loops) 
   });
   return ok.load(std::memory_order_relaxed) ? absl::OkStatus() : FailureStatus(loops.failure);
 }
-
-}  // namespace
 
 absl::Status ComputeUnary(KernelContext& context, const UnaryLoops& loops) {
   const Tensor& x = context.input(0);
@@ -77,7 +78,7 @@ absl::Status ComputeBinary(KernelContext& context, const BinaryLoops& loops) {
   const Tensor& a = context.input(0);
   const Tensor& b = context.input(1);
   const bool is_same = a.shape() == b.shape();
-  if (!is_same && a.rank() != 0 && b.rank() != 0) return ComputeBroadcast(context, loops);
+  if (!is_same && a.rank() != 0 && b.rank() != 0) return ComputeBroadcast(context, loops, a.shape(), b.shape());
   const bool repeats_a = !is_same && a.rank() == 0;
   const bool repeats_b = !is_same && b.rank() == 0;
   const Shape shape = repeats_a ? b.shape() : a.shape();

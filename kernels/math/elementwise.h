@@ -30,6 +30,9 @@ namespace sluice {
 absl::Status ComputeUnary(KernelContext& context, const UnaryLoops& loops);
 // The same for inputs 0 and 1, with broadcast. kOpShapes, or what `loops.failure` stands for.
 absl::Status ComputeBinary(KernelContext& context, const BinaryLoops& loops);
+// The same with the inputs taken as of these shapes, which have as many elements as theirs.
+absl::Status ComputeBroadcast(KernelContext& context, const BinaryLoops& loops, const Shape& a_shape,
+                              const Shape& b_shape);
 // What `failure` means to the user.
 absl::Status FailureStatus(Failure failure);
 

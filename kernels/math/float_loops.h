@@ -15,6 +15,7 @@
 #include "kernels/math/arithmetic_ops.h"
 #include "kernels/math/float_ops.h"
 #include "kernels/math/loops.h"
+#include "kernels/math/softmax_rows.h"
 
 namespace sluice {
 
@@ -42,11 +43,17 @@ struct FloatLoops {
   const char* isa;
   UnaryLoops unary[SizeOf(FloatUnaryOps())];
   BinaryLoops binary[SizeOf(FloatBinaryOps())];
+  void (*softmax)(const float* x, float* out, int64_t n);
+  void (*log_softmax)(const float* x, float* out, int64_t n);
 };
 
 template <typename Isa, typename... Unary, typename... Binary>
 constexpr FloatLoops MakeFloatLoops(const char* isa, TypeList<Unary...>, TypeList<Binary...>) {
-  return {isa, {kUnaryLoops<Unary, float, Isa>...}, {kBinaryLoops<Binary, float, Isa>...}};
+  return {isa,
+          {kUnaryLoops<Unary, float, Isa>...},
+          {kBinaryLoops<Binary, float, Isa>...},
+          &SoftmaxRow<Isa>,
+          &LogSoftmaxRow<Isa>};
 }
 
 extern const FloatLoops kBaseFloatLoops;

@@ -1,5 +1,6 @@
 #include "kernels/math/select.h"
 
+#include <complex>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -109,11 +110,16 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction&) {
 }
 
 // Between the smallest and the largest allowed value: the upper bound first, so that it loses where the bounds cross.
+// Complex numbers part by part.
 struct ClipOp {
   template <typename T>
   static T Apply(T x, T low, T high) {
     const T below = x > high ? high : x;
     return below < low ? low : below;
+  }
+  template <typename T>
+  static std::complex<T> Apply(std::complex<T> x, std::complex<T> low, std::complex<T> high) {
+    return {Apply(x.real(), low.real(), high.real()), Apply(x.imag(), low.imag(), high.imag())};
   }
 };
 
@@ -158,7 +164,7 @@ class ClipKernel : public Kernel {
 constexpr KernelDef kKernels[] = {
     {"Select", &Make<SelectKernel>},
     {"SelectV2", &Make<SelectV2Kernel>},
-    {"ClipByValue", &MakeByInput0<ClipKernel, RealCppTypes>, {{"T", kRealTypes}}},
+    {"ClipByValue", &MakeByInput0<ClipKernel, NumberCppTypes>, {{"T", kNumberTypes}}},
 };
 
 }  // namespace

@@ -23,12 +23,12 @@ struct SignOp {
   }
 };
 
-// Half to even. Integers are whole already.
+// Half to even. Of integers TensorFlow 2.19 makes 0, and so do we.
 struct RoundOp {
   template <typename T>
   [[gnu::always_inline]] static T Apply(T x) {
     if constexpr (std::is_integral<T>::value) {
-      return x;
+      return T(0);
     } else {
       return RintOp::Apply(x);
     }

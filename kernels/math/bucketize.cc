@@ -1,0 +1,60 @@
+#include "kernels/math/bucketize.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "graph/base/error.h"
+#include "kernels/math/elementwise.h"
+
+namespace sluice {
+namespace {
+
+// How many boundaries are not above each element.
+template <typename T>
+class BucketizeKernel : public Kernel {
+ public:
+  explicit BucketizeKernel(std::vector<float> boundaries) : boundaries_(std::move(boundaries)) {}
+  absl::Status Compute(KernelContext& context) const override {
+    const Tensor& x = context.input(0);
+    const T* const in = x.flat<T>().data();
+    SLUICE_ASSIGN_OR_RETURN(Tensor* const y, context.AllocateOutput(0, x.shape()));
+    int32_t* const out = y->flat<int32_t>().data();
+    ForShards(context, y->num_elements(), 10.0f, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const auto above = std::upper_bound(boundaries_.begin(), boundaries_.end(), in[i],
+                                            [](T value, float boundary) { return value < static_cast<T>(boundary); });
+        out[i] = static_cast<int32_t>(above - boundaries_.begin());
+      }
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::vector<float> boundaries_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeBucketize(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(const AttrView attr, construction.graph().GetAttr(construction.node(), "boundaries"));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<float> boundaries, attr.AsFloatList());
+  if (!std::is_sorted(boundaries.begin(), boundaries.end())) {
+    return Error(ErrorCode::kOpAttr).Attr("boundaries").Expected("numbers in ascending order");
+  }
+  std::unique_ptr<Kernel> made;
+  DispatchDType<TypeList<float, double, int32_t, int64_t>>(construction.input_type(0), [&](auto type) {
+    made = std::make_unique<BucketizeKernel<typename decltype(type)::Type>>(boundaries);
+  });
+  if (made == nullptr) return NoSuchType(construction.input_type(0));
+  return made;
+}
+
+constexpr KernelDef kKernels[] = {
+    {"Bucketize", &MakeBucketize, {{"T", {DType::kFloat, DType::kDouble, DType::kInt32, DType::kInt64}}}},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> BucketizeKernels() { return kKernels; }
+
+}  // namespace sluice

@@ -1,0 +1,76 @@
+#include "kernels/math/special.h"
+
+#include "kernels/math/elementwise.h"
+#include "kernels/math/special_functions.h"
+
+namespace sluice {
+namespace {
+
+// Computed in double and rounded once, whatever T is.
+template <double (*kFunction)(double)>
+struct SpecialUnaryOp {
+  static constexpr float kUnitNs = 100.0f;
+  template <typename T>
+  static T Apply(T x) {
+    return static_cast<T>(kFunction(x));
+  }
+};
+template <double (*kFunction)(double, double)>
+struct SpecialBinaryOp {
+  static constexpr float kUnitNs = 200.0f;
+  template <typename T>
+  static T Apply(T a, T b) {
+    return static_cast<T>(kFunction(a, b));
+  }
+};
+
+// Each of the three inputs is a scalar or has the shape of the others.
+template <typename T>
+class BetaincKernel : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    const Shape& a = context.input(0).shape();
+    const Shape& b = context.input(1).shape();
+    const Shape& x = context.input(2).shape();
+    const Shape& shape = !a.IsScalar() ? a : !b.IsScalar() ? b : x;
+    for (const Shape* one : {&a, &b, &x}) {
+      if (!one->IsScalar() && *one != shape) return NotSameShape(shape, *one);
+    }
+    const T* const a_data = context.input(0).flat<T>().data();
+    const T* const b_data = context.input(1).flat<T>().data();
+    const T* const x_data = context.input(2).flat<T>().data();
+    const int64_t a_step = a.IsScalar() ? 0 : 1;
+    const int64_t b_step = b.IsScalar() ? 0 : 1;
+    const int64_t x_step = x.IsScalar() ? 0 : 1;
+    SLUICE_ASSIGN_OR_RETURN(Tensor* const y, context.AllocateOutput(0, shape));
+    T* const out = y->flat<T>().data();
+    ForShards(context, shape.num_elements(), 200.0f, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        out[i] = static_cast<T>(special::Betainc(a_data[i * a_step], b_data[i * b_step], x_data[i * x_step]));
+      }
+    });
+    return absl::OkStatus();
+  }
+};
+
+using FloatAndDouble = TypeList<float, double>;
+
+constexpr KernelDef kKernels[] = {
+    UnaryRow<ErfOp, FloatCppTypes>("Erf"),
+    UnaryRow<ErfcOp, FloatCppTypes>("Erfc"),
+    UnaryRow<SpecialUnaryOp<&special::Erfinv>, FloatAndDouble>("Erfinv"),
+    UnaryRow<SpecialUnaryOp<&special::Ndtri>, FloatAndDouble>("Ndtri"),
+    UnaryRow<SpecialUnaryOp<&special::Lgamma>, FloatCppTypes>("Lgamma"),
+    UnaryRow<SpecialUnaryOp<&special::Digamma>, FloatCppTypes>("Digamma"),
+    BinaryRow<SpecialBinaryOp<&special::Igamma>, FloatAndDouble>("Igamma"),
+    BinaryRow<SpecialBinaryOp<&special::Igammac>, FloatAndDouble>("Igammac"),
+    BinaryRow<SpecialBinaryOp<&special::Zeta>, FloatAndDouble>("Zeta"),
+    BinaryRow<SpecialBinaryOp<&special::Polygamma>, FloatAndDouble>("Polygamma"),
+    {"Betainc", &MakeByInput0<BetaincKernel, FloatAndDouble>, {{"T", SetOf(FloatAndDouble())}}},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> SpecialKernels() { return kKernels; }
+
+}  // namespace sluice

@@ -1,0 +1,166 @@
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/testing/kernel_runner.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+Tensor Floats(std::initializer_list<int64_t> dims, std::vector<float> values) {
+  return Tensor::Of<float>(Shape::Of(dims), values);
+}
+template <typename T>
+std::vector<T> Values(const Tensor& tensor) {
+  const absl::Span<const T> values = tensor.flat<T>();
+  return std::vector<T>(values.begin(), values.end());
+}
+
+TEST(ElementwiseTest, TwoScalarsGiveAScalar) {
+  const absl::StatusOr<Tensor> y = KernelRunner("AddV2").Run1({Tensor::Scalar(1.5f), Tensor::Scalar(2.0f)});
+  ASSERT_OK(y);
+  EXPECT_EQ(y->rank(), 0);
+  EXPECT_EQ(*y->AsScalar<float>(), 3.5f);
+}
+
+TEST(ElementwiseTest, AScalarIsRepeatedOnEitherSide) {
+  const Tensor x = Floats({3}, {1, 2, 3});
+  const absl::StatusOr<Tensor> left = KernelRunner("Sub").Run1({Tensor::Scalar(10.0f), x});
+  const absl::StatusOr<Tensor> right = KernelRunner("Sub").Run1({x, Tensor::Scalar(10.0f)});
+  ASSERT_OK(left);
+  ASSERT_OK(right);
+  EXPECT_EQ(Values<float>(*left), (std::vector<float>{9, 8, 7}));
+  EXPECT_EQ(Values<float>(*right), (std::vector<float>{-9, -8, -7}));
+}
+
+TEST(ElementwiseTest, AColumnAndARowGiveATable) {
+  const absl::StatusOr<Tensor> y = KernelRunner("Mul").Run1({Floats({2, 1}, {1, 10}), Floats({1, 3}, {1, 2, 3})});
+  ASSERT_OK(y);
+  EXPECT_EQ(y->shape(), Shape::Of({2, 3}));
+  EXPECT_EQ(Values<float>(*y), (std::vector<float>{1, 2, 3, 10, 20, 30}));
+}
+
+TEST(ElementwiseTest, ShapesThatDoNotBroadcastAreRefused) {
+  const absl::StatusOr<Tensor> y = KernelRunner("AddV2").Run1({Floats({2}, {1, 2}), Floats({3}, {1, 2, 3})});
+  EXPECT_EQ(y.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(y.status().message().find("[2] and [3]"), absl::string_view::npos);
+}
+
+TEST(ElementwiseTest, TheLastReaderIsWorkedOnInPlace) {
+  Tensor x = Tensor::Vector<float>(std::vector<float>(100, 2.0f));
+  const void* const data = x.raw_data();
+  std::vector<Tensor> inputs;
+  inputs.push_back(std::move(x));
+  const absl::StatusOr<Tensor> y = KernelRunner("Square").Run1(std::move(inputs), /*movable=*/true);
+  ASSERT_OK(y);
+  EXPECT_EQ(y->raw_data(), data);
+  EXPECT_EQ(y->flat<float>()[99], 4.0f);
+}
+
+TEST(ElementwiseTest, TheInputThatIsNotRepeatedIsWorkedOnInPlace) {
+  Tensor table = Tensor::Of<float>(Shape::Of({4, 50}), std::vector<float>(200, 1.0f));
+  const void* const data = table.raw_data();
+  std::vector<Tensor> inputs;
+  inputs.push_back(Tensor::Vector<float>(std::vector<float>(50, 3.0f)));
+  inputs.push_back(std::move(table));
+  const absl::StatusOr<Tensor> y = KernelRunner("Sub").Run1(std::move(inputs), /*movable=*/true);
+  ASSERT_OK(y);
+  EXPECT_EQ(y->raw_data(), data);
+  EXPECT_EQ(Values<float>(*y), std::vector<float>(200, 2.0f));
+}
+
+TEST(ElementwiseTest, EmptyInputsGiveEmptyOutputs) {
+  const absl::StatusOr<Tensor> y = KernelRunner("AddV2").Run1({Floats({0, 3}, {}), Floats({1, 3}, {1, 2, 3})});
+  ASSERT_OK(y);
+  EXPECT_EQ(y->shape(), Shape::Of({0, 3}));
+}
+
+TEST(ElementwiseTest, IntegersWrap) {
+  constexpr int32_t kMin = std::numeric_limits<int32_t>::min();
+  const Tensor x = Tensor::Vector<int32_t>({kMin, std::numeric_limits<int32_t>::max()});
+  const absl::StatusOr<Tensor> sum = KernelRunner("AddV2").Run1({x, Tensor::Scalar<int32_t>(1)});
+  const absl::StatusOr<Tensor> quotient = KernelRunner("FloorDiv").Run1({x, Tensor::Scalar<int32_t>(-1)});
+  const absl::StatusOr<Tensor> rest = KernelRunner("FloorMod").Run1({x, Tensor::Scalar<int32_t>(-1)});
+  ASSERT_OK(sum);
+  ASSERT_OK(quotient);
+  ASSERT_OK(rest);
+  EXPECT_EQ(Values<int32_t>(*sum), (std::vector<int32_t>{kMin + 1, kMin}));
+  EXPECT_EQ(Values<int32_t>(*quotient), (std::vector<int32_t>{kMin, -std::numeric_limits<int32_t>::max()}));
+  EXPECT_EQ(Values<int32_t>(*rest), (std::vector<int32_t>{0, 0}));
+}
+
+TEST(ElementwiseTest, DivisionByZeroIsAnErrorForIntegersOnly) {
+  const Tensor zero = Tensor::Scalar<int32_t>(0);
+  const Tensor one = Tensor::Scalar<int32_t>(1);
+  const Tensor three = Tensor::Vector<int32_t>({1, 2, 3});
+  for (const char* op : {"Div", "FloorDiv", "FloorMod", "Mod"}) {
+    EXPECT_EQ(KernelRunner(op).Run1({one, zero}).status().code(), absl::StatusCode::kInvalidArgument) << op;
+    EXPECT_EQ(KernelRunner(op).Run1({three, zero}).status().code(), absl::StatusCode::kInvalidArgument) << op;
+  }
+  EXPECT_EQ(KernelRunner("TruncateDiv").Run1({three, zero}).status().code(), absl::StatusCode::kInternal);
+  const absl::StatusOr<Tensor> y = KernelRunner("RealDiv").Run1({Tensor::Scalar(1.0f), Tensor::Scalar(0.0f)});
+  ASSERT_OK(y);
+  EXPECT_TRUE(std::isinf(*y->AsScalar<float>()));
+}
+
+TEST(ElementwiseTest, MaximumAndMinimumHandNanOn) {
+  const Tensor nan = Tensor::Scalar(std::numeric_limits<float>::quiet_NaN());
+  for (const char* op : {"Maximum", "Minimum"}) {
+    EXPECT_TRUE(std::isnan(*KernelRunner(op).Run1({nan, Tensor::Scalar(1.0f)})->AsScalar<float>())) << op;
+    EXPECT_TRUE(std::isnan(*KernelRunner(op).Run1({Tensor::Scalar(1.0f), nan})->AsScalar<float>())) << op;
+  }
+}
+
+TEST(ElementwiseTest, HalvesAreRoundedOnce) {
+  const absl::StatusOr<Tensor> y = KernelRunner("Mul").Run1({Tensor::Scalar(Half(3.0f)), Tensor::Scalar(Half(0.1f))});
+  ASSERT_OK(y);
+  EXPECT_EQ(y->AsScalar<Half>()->bits, Half(3.0f * static_cast<float>(Half(0.1f))).bits);
+}
+
+TEST(ElementwiseTest, EqualTellsShapesApartWhereAsked) {
+  const Tensor a = Floats({2}, {1, 2});
+  const Tensor b = Floats({3}, {1, 2, 3});
+  EXPECT_EQ(KernelRunner("Equal").Run1({a, b}).status().code(), absl::StatusCode::kInvalidArgument);
+  const absl::StatusOr<Tensor> equal = KernelRunner("Equal").Attr("incompatible_shape_error", false).Run1({a, b});
+  const absl::StatusOr<Tensor> differ = KernelRunner("NotEqual").Attr("incompatible_shape_error", false).Run1({a, b});
+  ASSERT_OK(equal);
+  ASSERT_OK(differ);
+  EXPECT_FALSE(*equal->AsScalar<bool>());
+  EXPECT_TRUE(*differ->AsScalar<bool>());
+}
+
+TEST(ElementwiseTest, StringsAreJoinedAndCompared) {
+  const Tensor x = Tensor::Strings({"a", "b"});
+  const absl::StatusOr<Tensor> sum = KernelRunner("Add").Run1({x, Tensor::String("!")});
+  ASSERT_OK(sum);
+  EXPECT_EQ(sum->ToString(), Tensor::Strings({"a!", "b!"}).ToString());
+  const absl::StatusOr<Tensor> equal = KernelRunner("Equal").Run1({x, Tensor::String("b")});
+  ASSERT_OK(equal);
+  EXPECT_EQ(Values<bool>(*equal), (std::vector<bool>{false, true}));
+}
+
+TEST(ElementwiseTest, SelectTakesWholeInputsOrRowsOrElements) {
+  const Tensor t = Floats({2, 2}, {1, 2, 3, 4});
+  const Tensor e = Floats({2, 2}, {5, 6, 7, 8});
+  const absl::StatusOr<Tensor> whole = KernelRunner("Select").Run1({Tensor::Scalar(false), t, e});
+  const absl::StatusOr<Tensor> rows = KernelRunner("Select").Run1({Tensor::Vector<bool>({true, false}), t, e});
+  const absl::StatusOr<Tensor> last = KernelRunner("SelectV2").Run1({Tensor::Vector<bool>({true, false}), t, e});
+  ASSERT_OK(whole);
+  ASSERT_OK(rows);
+  ASSERT_OK(last);
+  EXPECT_EQ(Values<float>(*whole), (std::vector<float>{5, 6, 7, 8}));
+  EXPECT_EQ(Values<float>(*rows), (std::vector<float>{1, 2, 7, 8}));
+  EXPECT_EQ(Values<float>(*last), (std::vector<float>{1, 6, 3, 8}));
+}
+
+TEST(ElementwiseTest, AddNAddsAllInputs) {
+  const absl::StatusOr<Tensor> y =
+      KernelRunner("AddN").Run1({Floats({3}, {1, 2, 3}), Floats({3}, {10, 20, 30}), Floats({3}, {100, 200, 300})});
+  ASSERT_OK(y);
+  EXPECT_EQ(Values<float>(*y), (std::vector<float>{111, 222, 333}));
+}
+
+}  // namespace
+}  // namespace sluice
