@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "graph/value/ref_cell.h"
 #include "kernels/kernel_context.h"
+#include "kernels/resources/tensor_update.h"
 
 namespace sluice {
 
@@ -23,16 +24,11 @@ absl::StatusOr<RefCell*> InputCell(const KernelContext& context, int i);
 // kUninitialized for a variable without a value.
 absl::Status NotInitialized();
 
-// Elements of `value` in memory of their own.
-absl::StatusOr<Tensor> CopyOf(const Tensor& value, Allocator& allocator);
-
 // Makes `value` the cell's. Its buffer is shared, unless it is the host program's memory or most of it is something
 // else, which a variable would keep alive: then it is copied. With `same_shape` another shape than that of the value
 // before, or than the declared one before the first value, is kOpShapes.
 absl::Status StoreValue(RefCell& cell, Tensor value, bool same_shape, Allocator& allocator)
     ABSL_LOCKS_EXCLUDED(cell.mu);
-
-enum class DenseUpdate { kAdd, kSubtract };
 
 // value += delta or value -= delta. kUninitialized, or kOpShapes unless the shapes are equal.
 // REQUIRES: dtypes equal, and of kNumberTypes.

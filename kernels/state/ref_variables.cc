@@ -10,9 +10,9 @@
 #include "graph/base/error.h"
 #include "graph/base/mutex.h"
 #include "kernels/resources/handles.h"
+#include "kernels/resources/step_resource.h"
 #include "kernels/resources/variable.h"
 #include "kernels/state/cell_ops.h"
-#include "kernels/step/step_container.h"
 
 namespace sluice {
 namespace {
@@ -84,11 +84,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeVariable(const KernelConstruction& c
   SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.GetShape("shape"));
   if (name.empty()) name = std::string(construction.name());
   return std::make_unique<VariableKernel>(std::move(container), std::move(name), dtype, std::move(shape));
-}
-
-absl::StatusOr<StepContainer*> StepOf(const KernelContext& context) {
-  if (context.run().step_container != nullptr) return context.run().step_container;
-  return Error(ErrorCode::kFacilityMissing).Text("the run has no step container for temporary state");
 }
 
 // Temporary variables of the step, and those that are gone but that references may still lead to.

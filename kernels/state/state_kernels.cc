@@ -2,12 +2,18 @@
 
 #include "kernels/state/ref_variables.h"
 #include "kernels/state/resource_variables.h"
+#include "kernels/state/stack_ops.h"
+#include "kernels/state/tensor_array_ops.h"
+#include "kernels/state/tensor_array_rows.h"
 
 namespace sluice {
 
 void AddStateKernels(KernelRegistry& registry) {
   registry.AddTable(RefVariableKernels());
   registry.AddTable(ResourceVariableKernels());
+  registry.AddTable(StackKernels());
+  registry.AddTable(TensorArrayKernels());
+  registry.AddTable(TensorArrayRowsKernels());
 }
 
 }  // namespace sluice

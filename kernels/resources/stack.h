@@ -1,0 +1,46 @@
+#ifndef SLUICE_KERNELS_RESOURCES_STACK_H_
+#define SLUICE_KERNELS_RESOURCES_STACK_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "graph/base/mutex.h"
+#include "graph/value/tensor.h"
+#include "kernels/resources/step_resource.h"
+
+namespace sluice {
+
+// Values that a loop leaves for its gradient: last in, first out.
+// Owned by its handle or the step container. Thread-safe.
+class Stack final : public StepResource {
+ public:
+  static constexpr absl::string_view kTypeName = "Stack";
+  // Takes any number of values when `max_size` is negative.
+  Stack(std::string name, DType dtype, int64_t max_size)
+      : StepResource(kTypeName, std::move(name)), dtype_(dtype), max_size_(max_size) {}
+
+  DType dtype() const { return dtype_; }
+  // kStackEmpty when the stack is full, closed or of another dtype.
+  absl::Status Push(Tensor value) ABSL_LOCKS_EXCLUDED(mu_);
+  // kStackEmpty when there is nothing, or the stack is closed.
+  absl::StatusOr<Tensor> Pop() ABSL_LOCKS_EXCLUDED(mu_);
+  // Lets go of all values; nothing can be pushed or popped any more.
+  void Close() ABSL_LOCKS_EXCLUDED(mu_);
+  std::string DebugString() const override ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  absl::Status CheckOpen() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const DType dtype_;
+  const int64_t max_size_;
+  mutable Mutex mu_;
+  std::vector<Tensor> values_ ABSL_GUARDED_BY(mu_);
+  bool is_closed_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_RESOURCES_STACK_H_

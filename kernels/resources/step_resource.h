@@ -1,0 +1,64 @@
+#ifndef SLUICE_KERNELS_RESOURCES_STEP_RESOURCE_H_
+#define SLUICE_KERNELS_RESOURCES_STEP_RESOURCE_H_
+
+// Resources of one step: stacks and TensorArrays.
+//
+// Note [Handles of step resources]
+// TensorFlow has named them in three ways over the years: by a reference to two strings (Stack, TensorArray), by the
+// strings themselves (TensorArrayV2), and by a resource handle (StackV2, TensorArrayV3). Ours are held by the handle in
+// the last form, so that they end with their last user; in the first two forms the step container holds them under
+// the name that the strings say, and everything ends with the step.
+
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/value/ref_cell.h"
+#include "kernels/resources/handles.h"
+#include "kernels/step/step_container.h"
+
+namespace sluice {
+
+// Base of what has a handle in any of the three forms. Thread-safe.
+class StepResource : public Resource {
+ public:
+  // Unique in the step.
+  const std::string& name() const { return name_; }
+
+ protected:
+  StepResource(absl::string_view type_name, std::string name)
+      : Resource(type_name), name_(std::move(name)), names_(DType::kString) {}
+
+ private:
+  friend absl::Status SetStepHandle(KernelContext& context, int i, CountedPtr<StepResource> resource);
+
+  const std::string name_;
+  RefCell names_;  // Of kind and name, for references.
+};
+
+// A name that no other resource of this step has. Without a step container: just `prefix`.
+std::string StepUniqueName(const KernelContext& context, absl::string_view prefix);
+
+// Makes output `i` a handle of `resource`, in the form that the output's dtype asks for. kFacilityMissing when that
+// needs a step container and there is none.
+absl::Status SetStepHandle(KernelContext& context, int i, CountedPtr<StepResource> resource);
+
+// Kind and name that a handle in one of the forms of strings says. kOpShape unless these are two strings.
+absl::StatusOr<std::pair<std::string, std::string>> StepNames(const KernelContext& context, int i);
+
+// kFacilityMissing when the run has none.
+absl::StatusOr<StepContainer*> StepOf(const KernelContext& context);
+
+// The T behind the handle in input `i`, whatever its form.
+template <typename T>
+absl::StatusOr<CountedPtr<T>> LookupStepInput(const KernelContext& context, int i) {
+  if (context.input_type(i) == DType::kResource) return LookupInput<T>(context, i);
+  SLUICE_ASSIGN_OR_RETURN(const auto names, StepNames(context, i));
+  SLUICE_ASSIGN_OR_RETURN(StepContainer* const step, StepOf(context));
+  return step->resources().Lookup<T>(names.first, names.second);
+}
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_RESOURCES_STEP_RESOURCE_H_

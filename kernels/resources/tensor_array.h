@@ -1,0 +1,99 @@
+#ifndef SLUICE_KERNELS_RESOURCES_TENSOR_ARRAY_H_
+#define SLUICE_KERNELS_RESOURCES_TENSOR_ARRAY_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
+#include "graph/base/mutex.h"
+#include "graph/value/tensor.h"
+#include "kernels/resources/step_resource.h"
+
+namespace sluice {
+
+// A row of tensors that loops write to and read from by number. Each element is written once (those of a gradient array
+// add up) and, with clear_after_read, read once.
+// Owned by its handle or the step container; a gradient array by the array that it is of. Thread-safe.
+class TensorArray final : public StepResource {
+ public:
+  static constexpr absl::string_view kTypeName = "TensorArray";
+  // More elements than any loop writes, few enough that empty ones do not fill the memory.
+  static constexpr int64_t kMaxSize = int64_t{1} << 24;
+
+  struct Options {
+    DType dtype = DType::kInvalid;
+    int64_t size = 0;            // At first.
+    PartialShape element_shape;  // Of every element.
+    bool identical_element_shapes = false;
+    bool dynamic_size = false;  // Grows to hold what is written.
+    bool clear_after_read = true;
+    bool is_gradient = false;  // Writes to one element add up.
+  };
+  // REQUIRES: 0 <= options.size <= kMaxSize.
+  TensorArray(std::string name, Options options);
+
+  DType dtype() const { return options_.dtype; }
+  // kTensorArray when the elements are of another dtype.
+  absl::Status CheckDType(DType wanted) const;
+
+  // Errors of all methods below: kTensorArray when the array is closed or the call is against its rules,
+  // kTensorArrayIndex for an index that leads out of it.
+
+  // Writes value i to element indices[i], one after the other until one fails.
+  absl::Status Write(absl::Span<const int64_t> indices, absl::Span<Tensor> values, Allocator& allocator)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // The elements asked for. One that was never written is zeros where its shape is known.
+  absl::StatusOr<std::vector<Tensor>> Read(absl::Span<const int64_t> indices, Allocator& allocator)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  absl::StatusOr<int64_t> Size() const ABSL_LOCKS_EXCLUDED(mu_);
+  // The size, after it grew to `needed` where the array may; kTensorArray unless it is `needed` then. Also the size
+  // that concatenating the gradient will have.
+  absl::Status FitSize(int64_t needed) ABSL_LOCKS_EXCLUDED(mu_);
+  // How many elements Concat and Pack take: of a gradient, as many as FitSize fitted.
+  absl::StatusOr<int64_t> SizeToConcat() const ABSL_LOCKS_EXCLUDED(mu_);
+  // What is known of the elements' shape, `shape` included from now on. kTensorArray when they contradict.
+  absl::StatusOr<PartialShape> MergeElementShape(const PartialShape& shape) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // The array that adds up the gradients of this one for `source`; made when first asked for, with elements of `prefix`
+  // followed by the shape of this array's. This one does not grow afterwards.
+  absl::StatusOr<CountedPtr<TensorArray>> Gradient(const std::string& source, const Shape& prefix)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // Lets go of all elements; nothing can be read or written any more.
+  void Close() ABSL_LOCKS_EXCLUDED(mu_);
+  std::string DebugString() const override ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  struct Element {
+    Tensor value;             // Without one: zeros of `shape` when written.
+    Shape shape;              // Of what was written.
+    bool is_written = false;  // Or known to have been written in the array that this is the gradient of.
+    bool was_read = false;
+    bool was_cleared = false;
+  };
+
+  absl::Status CheckOpen() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status WriteOne(int64_t index, Tensor& value, Allocator& allocator, Tensor* old)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status AddTo(Element& element, Tensor value, Allocator& allocator, Tensor* old);
+  absl::StatusOr<Tensor> ReadOne(int64_t index, Allocator& allocator) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<CountedPtr<TensorArray>> MakeGradient(const std::string& source, const Shape& prefix) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const Options options_;
+  mutable Mutex mu_;  // Lock order: an array before its gradients.
+  PartialShape element_shape_ ABSL_GUARDED_BY(mu_);
+  std::vector<Element> elements_ ABSL_GUARDED_BY(mu_);
+  int64_t size_to_concat_ ABSL_GUARDED_BY(mu_) = 0;
+  bool may_grow_ ABSL_GUARDED_BY(mu_);
+  bool is_closed_ ABSL_GUARDED_BY(mu_) = false;
+  absl::flat_hash_map<std::string, CountedPtr<TensorArray>> gradients_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_RESOURCES_TENSOR_ARRAY_H_

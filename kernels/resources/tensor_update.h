@@ -1,0 +1,29 @@
+#ifndef SLUICE_KERNELS_RESOURCES_TENSOR_UPDATE_H_
+#define SLUICE_KERNELS_RESOURCES_TENSOR_UPDATE_H_
+
+// How the values that resources keep are copied and changed. None of this locks: the caller sees to it that nobody
+// else looks at the tensor object meanwhile (its buffer may be shared).
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/value/allocator.h"
+#include "graph/value/tensor.h"
+
+namespace sluice {
+
+// Elements of `value` in memory of their own.
+absl::StatusOr<Tensor> CopyOf(const Tensor& value, Allocator& allocator);
+
+// Whether keeping `value` would keep much else alive, or memory that belongs to somebody who may change it.
+bool IsWorthCopying(const Tensor& value);
+
+enum class DenseUpdate { kAdd, kSubtract };
+
+// value += delta or value -= delta: in place if nobody else holds the value's buffer, else in `delta`'s buffer or a new
+// one. What `value` was is left in `old` where its buffer was not kept.
+// REQUIRES: dtypes and shapes equal, dtype of kNumberTypes.
+absl::Status UpdateTensor(Tensor& value, DenseUpdate update, Tensor delta, Allocator& allocator, Tensor* old);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_RESOURCES_TENSOR_UPDATE_H_

@@ -1,0 +1,88 @@
+#include "kernels/state/stack_ops.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "graph/base/error.h"
+#include "kernels/array/function_kernel.h"
+#include "kernels/resources/stack.h"
+
+namespace sluice {
+namespace {
+
+// Makes a stack: a new one in each step and each iteration.
+class StackKernel : public Kernel {
+ public:
+  StackKernel(std::string name, DType dtype) : name_(std::move(name)), dtype_(dtype) {}
+
+  absl::Status Compute(KernelContext& context) const override {
+    int64_t max_size = -1;
+    if (context.num_inputs() == 1) {
+      if (!context.input(0).shape().IsScalar()) {
+        return Error(ErrorCode::kOpShape)
+            .Input(0, "max_size")
+            .Found(context.input(0).shape().ToString())
+            .Expected("a scalar");
+      }
+      max_size = context.input(0).flat<int32_t>()[0];
+    }
+    return SetStepHandle(context, 0, MakeCounted<Stack>(StepUniqueName(context, name_), dtype_, max_size));
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  const std::string name_;
+  const DType dtype_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeStack(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("stack_name"));
+  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.GetType("elem_type"));
+  if (name.empty()) name = std::string(construction.name());
+  return std::make_unique<StackKernel>(std::move(name), dtype);
+}
+
+absl::Status ComputePush(KernelContext& context) {
+  SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Stack> stack, LookupStepInput<Stack>(context, 0));
+  Tensor value = context.TakeInput(1);
+  SLUICE_RETURN_IF_ERROR(stack->Push(value));
+  context.SetOutput(0, std::move(value));
+  return absl::OkStatus();
+}
+
+absl::Status ComputePop(KernelContext& context) {
+  SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Stack> stack, LookupStepInput<Stack>(context, 0));
+  if (stack->dtype() != context.output_type(0)) {
+    return Error(ErrorCode::kOutputType)
+        .Found(DTypeName(stack->dtype()))
+        .Expected(DTypeName(context.output_type(0)))
+        .Text("the stack holds another dtype");
+  }
+  SLUICE_ASSIGN_OR_RETURN(Tensor value, stack->Pop());
+  context.SetOutput(0, std::move(value));
+  return absl::OkStatus();
+}
+
+absl::Status ComputeClose(KernelContext& context) {
+  SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Stack> stack, LookupStepInput<Stack>(context, 0));
+  stack->Close();
+  return absl::OkStatus();
+}
+
+constexpr KernelDef kKernels[] = {
+    {"Stack", &MakeStack, {}, DeviceKind::kCpu, /*is_shared=*/false},
+    {"StackV2", &MakeStack, {}, DeviceKind::kCpu, /*is_shared=*/false},
+    {"StackPush", &MakeFunctionKernel<ComputePush, CostHint::kCheap>},
+    {"StackPushV2", &MakeFunctionKernel<ComputePush, CostHint::kCheap>},
+    {"StackPop", &MakeFunctionKernel<ComputePop, CostHint::kCheap>},
+    {"StackPopV2", &MakeFunctionKernel<ComputePop, CostHint::kCheap>},
+    {"StackClose", &MakeFunctionKernel<ComputeClose, CostHint::kCheap>},
+    {"StackCloseV2", &MakeFunctionKernel<ComputeClose, CostHint::kCheap>},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> StackKernels() { return kKernels; }
+
+}  // namespace sluice

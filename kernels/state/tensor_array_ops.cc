@@ -1,0 +1,152 @@
+#include "kernels/state/tensor_array_ops.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "kernels/array/function_kernel.h"
+#include "kernels/array/index_values.h"
+#include "kernels/resources/tensor_array.h"
+
+namespace sluice {
+namespace {
+
+// The number in input `i`, an int32 scalar.
+absl::StatusOr<int64_t> ScalarInput(const KernelContext& context, int i, absl::string_view name) {
+  const Tensor& input = context.input(i);
+  if (!input.shape().IsScalar()) {
+    return Error(ErrorCode::kOpShape).Input(i, name).Found(input.shape().ToString()).Expected("a scalar");
+  }
+  return IndexAt(input, 0);
+}
+
+// Makes an array: a new one in each step and each iteration.
+class TensorArrayKernel : public Kernel {
+ public:
+  TensorArrayKernel(std::string name, TensorArray::Options options)
+      : name_(std::move(name)), options_(std::move(options)) {}
+
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
+    TensorArray::Options options;
+    SLUICE_ASSIGN_OR_RETURN(options.dtype, construction.GetType("dtype"));
+    SLUICE_ASSIGN_OR_RETURN(options.dynamic_size, construction.GetBool("dynamic_size"));
+    SLUICE_ASSIGN_OR_RETURN(options.clear_after_read, construction.GetBool("clear_after_read"));
+    SLUICE_ASSIGN_OR_RETURN(options.element_shape, construction.GetShape("element_shape"));
+    if (construction.HasAttr("identical_element_shapes")) {
+      SLUICE_ASSIGN_OR_RETURN(options.identical_element_shapes, construction.GetBool("identical_element_shapes"));
+    }
+    SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("tensor_array_name"));
+    if (name.empty()) name = std::string(construction.name());
+    return std::make_unique<TensorArrayKernel>(std::move(name), std::move(options));
+  }
+
+  absl::Status Compute(KernelContext& context) const override {
+    TensorArray::Options options = options_;
+    SLUICE_ASSIGN_OR_RETURN(options.size, ScalarInput(context, 0, "size"));
+    if (options.size < 0 || options.size > TensorArray::kMaxSize) {
+      return Error(ErrorCode::kOpValue)
+          .Input(0, "size")
+          .Found(absl::StrCat(options.size))
+          .Expected(absl::StrCat("0 to ", TensorArray::kMaxSize));
+    }
+    SLUICE_RETURN_IF_ERROR(
+        SetStepHandle(context, 0, MakeCounted<TensorArray>(StepUniqueName(context, name_), std::move(options))));
+    if (context.num_outputs() > 1) context.SetScalar(1, 0.0f);
+    return absl::OkStatus();
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  const std::string name_;
+  const TensorArray::Options options_;
+};
+
+// The array that gradients of another are added up in: one for each source.
+class TensorArrayGradKernel : public Kernel {
+ public:
+  explicit TensorArrayGradKernel(std::string source) : source_(std::move(source)) {}
+
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
+    SLUICE_ASSIGN_OR_RETURN(std::string source, construction.GetString("source"));
+    if (source.empty()) return Error(ErrorCode::kOpAttr).Attr("source").Expected("a name");
+    return std::make_unique<TensorArrayGradKernel>(std::move(source));
+  }
+
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<TensorArray> array, LookupStepInput<TensorArray>(context, 0));
+    Shape prefix;
+    if (context.num_inputs() > 2) {
+      SLUICE_ASSIGN_OR_RETURN(prefix, ReadShapeInput(context, 2, "shape_to_prepend"));
+    }
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<TensorArray> gradient, array->Gradient(source_, prefix));
+    SLUICE_RETURN_IF_ERROR(SetStepHandle(context, 0, gradient));
+    if (context.num_outputs() > 1) context.SetOutput(1, context.TakeInput(1));
+    return absl::OkStatus();
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  const std::string source_;
+};
+
+absl::Status ComputeWrite(KernelContext& context) {
+  SLUICE_ASSIGN_OR_RETURN(const CountedPtr<TensorArray> array, LookupStepInput<TensorArray>(context, 0));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t index, ScalarInput(context, 1, "index"));
+  Tensor value = context.TakeInput(2);
+  SLUICE_RETURN_IF_ERROR(array->Write({index}, absl::MakeSpan(&value, 1), context.allocator()));
+  context.SetOutput(0, context.TakeInput(3));
+  return absl::OkStatus();
+}
+
+absl::Status ComputeRead(KernelContext& context) {
+  SLUICE_ASSIGN_OR_RETURN(const CountedPtr<TensorArray> array, LookupStepInput<TensorArray>(context, 0));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t index, ScalarInput(context, 1, "index"));
+  SLUICE_RETURN_IF_ERROR(array->CheckDType(context.output_type(0)));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<Tensor> values, array->Read({index}, context.allocator()));
+  context.SetOutput(0, std::move(values[0]));
+  return absl::OkStatus();
+}
+
+absl::Status ComputeSize(KernelContext& context) {
+  SLUICE_ASSIGN_OR_RETURN(const CountedPtr<TensorArray> array, LookupStepInput<TensorArray>(context, 0));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t size, array->Size());
+  context.SetScalar(0, static_cast<int32_t>(size));
+  return absl::OkStatus();
+}
+
+absl::Status ComputeClose(KernelContext& context) {
+  SLUICE_ASSIGN_OR_RETURN(const CountedPtr<TensorArray> array, LookupStepInput<TensorArray>(context, 0));
+  array->Close();
+  return absl::OkStatus();
+}
+
+constexpr KernelDef kKernels[] = {
+    {"TensorArray", &TensorArrayKernel::Make, {}, DeviceKind::kCpu, /*is_shared=*/false},
+    {"TensorArrayV2", &TensorArrayKernel::Make, {}, DeviceKind::kCpu, /*is_shared=*/false},
+    {"TensorArrayV3", &TensorArrayKernel::Make, {}, DeviceKind::kCpu, /*is_shared=*/false},
+    {"TensorArrayGrad", &TensorArrayGradKernel::Make},
+    {"TensorArrayGradV2", &TensorArrayGradKernel::Make},
+    {"TensorArrayGradV3", &TensorArrayGradKernel::Make},
+    {"TensorArrayGradWithShape", &TensorArrayGradKernel::Make},
+    {"TensorArrayWrite", &MakeFunctionKernel<ComputeWrite, CostHint::kCheap>},
+    {"TensorArrayWriteV2", &MakeFunctionKernel<ComputeWrite, CostHint::kCheap>},
+    {"TensorArrayWriteV3", &MakeFunctionKernel<ComputeWrite, CostHint::kCheap>},
+    {"TensorArrayRead", &MakeFunctionKernel<ComputeRead, CostHint::kCheap>},
+    {"TensorArrayReadV2", &MakeFunctionKernel<ComputeRead, CostHint::kCheap>},
+    {"TensorArrayReadV3", &MakeFunctionKernel<ComputeRead, CostHint::kCheap>},
+    {"TensorArraySize", &MakeFunctionKernel<ComputeSize, CostHint::kCheap>},
+    {"TensorArraySizeV2", &MakeFunctionKernel<ComputeSize, CostHint::kCheap>},
+    {"TensorArraySizeV3", &MakeFunctionKernel<ComputeSize, CostHint::kCheap>},
+    {"TensorArrayClose", &MakeFunctionKernel<ComputeClose, CostHint::kCheap>},
+    {"TensorArrayCloseV2", &MakeFunctionKernel<ComputeClose, CostHint::kCheap>},
+    {"TensorArrayCloseV3", &MakeFunctionKernel<ComputeClose, CostHint::kCheap>},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> TensorArrayKernels() { return kKernels; }
+
+}  // namespace sluice

@@ -1,0 +1,83 @@
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/step_runner.h"
+
+namespace sluice {
+namespace {
+
+// Both forms: the handle as a resource, and as a reference to strings.
+class StackOpsTest : public ::testing::TestWithParam<bool> {
+ protected:
+  GraphBuilder& b() { return steps_.graph(); }
+  std::string Op(absl::string_view op) const { return absl::StrCat(op, GetParam() ? "V2" : ""); }
+  Output Stack(int max_size) {
+    const std::vector<Output> inputs =
+        GetParam() ? std::vector<Output>{b().Const("max_size", Tensor::Scalar(int32_t{max_size}))}
+                   : std::vector<Output>{};
+    return b().Op(Op("Stack"), "stack", inputs, {{"elem_type", DType::kInt32}});
+  }
+  Output Push(Output stack, int32_t value) {
+    return b().Op(Op("StackPush"), "", {stack, b().Const("", Tensor::Scalar(value))});
+  }
+  Output Pop(Output stack, DType dtype = DType::kInt32) {
+    return b().Op(Op("StackPop"), "", {stack}, {{"elem_type", dtype}});
+  }
+
+  StepRunner steps_;
+};
+
+TEST_P(StackOpsTest, GivesBackTheLastValueFirst) {
+  const Output stack = Stack(-1);
+  const Output push1 = Push(stack, 1);
+  const Output push2 = Push(stack, 2);
+  const Output pop2 = Pop(stack);
+  const Output pop1 = Pop(stack);
+  ASSERT_OK_AND_ASSIGN(const auto values, steps_.Run({push1, push2, pop2, pop1}));
+  EXPECT_EQ(*values[1].AsScalar<int32_t>(), 2);
+  EXPECT_EQ(*values[2].AsScalar<int32_t>(), 2);
+  EXPECT_EQ(*values[3].AsScalar<int32_t>(), 1);
+}
+
+TEST_P(StackOpsTest, LivesForOneStep) {
+  const Output stack = Stack(-1);
+  const Output push = Push(stack, 1);
+  const Output pop = Pop(stack);
+  ASSERT_OK(steps_.Run({push}));
+  EXPECT_THAT(steps_.Run({pop}), StatusIs(absl::StatusCode::kInvalidArgument, "empty"));
+}
+
+TEST_P(StackOpsTest, PoppingAnotherDtypeIsInternal) {
+  const Output stack = Stack(-1);
+  const Output push = Push(stack, 1);
+  const Output pop = Pop(stack, DType::kFloat);
+  EXPECT_THAT(steps_.Run({push, pop}), StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST_P(StackOpsTest, NothingGoesInOrOutOnceItIsClosed) {
+  const Output stack = Stack(-1);
+  const Output push = Push(stack, 1);
+  const Output close = b().Op(Op("StackClose"), "close", {stack});
+  const Output pop = Pop(stack);
+  EXPECT_THAT(steps_.Run({push, close, pop}), StatusIs(absl::StatusCode::kInvalidArgument, "closed"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, StackOpsTest, ::testing::Bool());
+
+TEST(StackV2Test, TakesNoMoreThanMaxSize) {
+  StepRunner steps;
+  GraphBuilder& b = steps.graph();
+  const Output one = b.Const("one", Tensor::Scalar(int32_t{1}));
+  const Output stack = b.Op("StackV2", "stack", {one}, {{"elem_type", DType::kInt32}});
+  const Output push = b.Op("StackPushV2", "push", {stack, one});
+  const Output again = b.Op("StackPushV2", "again", {stack, one});
+  EXPECT_THAT(steps.Run({push}), IsOk());
+  EXPECT_THAT(steps.Run({push, again}), StatusIs(absl::StatusCode::kInvalidArgument, "again"));
+}
+
+}  // namespace
+}  // namespace sluice
