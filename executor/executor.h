@@ -10,6 +10,7 @@
 
 namespace sluice {
 
+class NodeObserver;
 class StepStatsCollector;
 
 // Hands a piece of work to some thread: how a host controls where an executor runs. Called from any thread.
@@ -33,6 +34,7 @@ class Executor {
     StepId step_id;  // Unique in the process; the same for all executors of one step.
     Rendezvous* rendezvous = nullptr;
     StepStatsCollector* stats_collector = nullptr;
+    NodeObserver* observer = nullptr;  // Told of every kernel call.
     CallFrame* call_frame = nullptr;
     CancellationManager* cancellation_manager = nullptr;
     SessionState* session_state = nullptr;

@@ -1,0 +1,39 @@
+#ifndef SLUICE_EXECUTOR_LOCAL_EXECUTOR_H_
+#define SLUICE_EXECUTOR_LOCAL_EXECUTOR_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "executor/executor.h"
+#include "executor/kernel_set.h"
+#include "graph/base/limits.h"
+#include "graph/ir/graph.h"
+#include "kernels/kernel_registry.h"
+
+namespace sluice {
+
+// What an executor is made with. Borrowed; all of it must outlive the executor.
+struct LocalExecutorParams {
+  Device* device = nullptr;
+  const KernelRegistry* registry = nullptr;
+  EdgeTable* edges = nullptr;                   // Of the rendezvous that runs will use.
+  const CreateKernel* create_kernel = nullptr;  // Instead of the registry, when set.
+  LoadLimits limits;                            // For frames.
+};
+
+// An executor of `graph` (all of it) on one device. Checks its control flow and makes its kernels; the first node that
+// cannot be run here ends it.
+//
+//   SLUICE_ASSIGN_OR_RETURN(auto executor, NewLocalExecutor(params, std::move(graph)));
+//   absl::Status status = executor->Run(args);
+absl::StatusOr<std::unique_ptr<Executor>> NewLocalExecutor(const LocalExecutorParams& params, Graph graph);
+
+// The same by the kind's name: "" and "DEFAULT" for the one above; "SINGLE_THREADED_EXECUTOR" for one whose runs keep
+// to a thread at a time whatever their Args say. NOT_FOUND for others.
+absl::StatusOr<std::unique_ptr<Executor>> NewExecutor(absl::string_view kind, const LocalExecutorParams& params,
+                                                      Graph graph);
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_LOCAL_EXECUTOR_H_

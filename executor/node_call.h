@@ -1,0 +1,43 @@
+#ifndef SLUICE_EXECUTOR_NODE_CALL_H_
+#define SLUICE_EXECUTOR_NODE_CALL_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "frames/tagged_node.h"
+#include "kernels/kernel_context.h"
+
+namespace sluice {
+
+// What a call of a kernel needs beside the values in their slots: copies of values behind references, and a list of
+// operands of its own where the plan's does not fit. Reused from call to call; one thread's at a time.
+struct CallSpace {
+  explicit CallSpace(uint32_t num_scratch) : scratch(std::make_unique<Entry[]>(num_scratch + 1)), empty(num_scratch) {}
+
+  const std::unique_ptr<Entry[]> scratch;
+  const uint32_t empty;  // Index of a scratch entry that never has a value: what dead transfers read.
+  NodeIo io;
+  std::vector<Operand> operands;
+};
+
+// A kernel call that does not end where it began: asynchronous, or run by another thread.
+// Owned by its ExecutorState, which reuses it; handed from thread to thread through Scheduler.
+struct NodeCall {
+  NodeCall(const RunContext& run, uint32_t num_scratch) : context(run, EntryTables()), space(num_scratch) {}
+
+  NodeCall* next = nullptr;  // In whatever list it is.
+  TaggedNode node;
+  KernelContext context;
+  CallSpace space;
+  uint32_t cost_ns = 0;  // Expected.
+  // The outcome.
+  absl::Status status;
+  bool all_live = false;
+  bool is_async = false;  // Completed by its kernel, not by who executes it.
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_NODE_CALL_H_

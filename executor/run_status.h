@@ -1,0 +1,53 @@
+#ifndef SLUICE_EXECUTOR_RUN_STATUS_H_
+#define SLUICE_EXECUTOR_RUN_STATUS_H_
+
+#include <atomic>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "graph/base/cancellation.h"
+#include "graph/base/mutex.h"
+#include "rendezvous/rendezvous.h"
+
+namespace sluice {
+
+// How a run is going: the first error, which stops everything else. Thread-safe.
+class RunStatus {
+ public:
+  // Both may be null.
+  RunStatus(Rendezvous* rendezvous, CancellationManager* cancellation, absl::Time deadline)
+      : rendezvous_(rendezvous), cancellation_(cancellation), deadline_(deadline) {}
+
+  // Keeps `error` when it is the first; then aborts the rendezvous and cancels with it, so that nobody waits in vain.
+  void Record(const absl::Status& error) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Whether nodes must not be started any more: an error was recorded, or the run was cancelled (which is recorded).
+  bool MustStop() {
+    if (ABSL_PREDICT_FALSE(must_stop_.load(std::memory_order_relaxed))) return true;
+    if (cancellation_ == nullptr || ABSL_PREDICT_TRUE(!cancellation_->IsCancelling())) return false;
+    RecordCancelled();
+    return true;
+  }
+  bool has_deadline() const { return deadline_ != absl::InfiniteFuture(); }
+  absl::Time deadline() const { return deadline_; }
+  // Records kDeadline when it has passed. Costs a look at the clock.
+  void CheckDeadline();
+
+  // The first error, or OK.
+  absl::Status status() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  void RecordCancelled();
+
+  Rendezvous* const rendezvous_;
+  CancellationManager* const cancellation_;
+  const absl::Time deadline_;
+  std::atomic<bool> must_stop_{false};  // Relaxed: seen soon is enough; the status itself is under the lock.
+  mutable Mutex mu_;
+  absl::Status status_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_RUN_STATUS_H_

@@ -1,0 +1,221 @@
+#include "frames/activation.h"
+
+#include "graph/value/ref_cell.h"
+
+namespace sluice {
+
+void Activation::Fault(PropagationFault::Kind kind, const NodeItem& item, uint32_t input) {
+  has_leftovers_ = true;
+  if (fault_.kind == PropagationFault::Kind::kNone) fault_ = PropagationFault{kind, &item, input};
+}
+
+Entry& Activation::At(Operand operand, IterationState& in) {
+  switch (operand.table()) {
+    case Operand::Table::kConstants:
+      return view_.constants()[operand.index()];
+    case Operand::Table::kInvariants:
+      return in.invariants[operand.index()];
+    default:
+      return in.slots[operand.index()];
+  }
+}
+
+template <typename IsDead>
+uint32_t Activation::Activate(const NodeItem& item, IterationState& to, IsDead is_dead) {
+  uint32_t activated = 0;
+  for (const EdgeInfo& edge : view_.edges(item)) {
+    const NodeItem& dst = view_.item(edge.dst);
+    if (is_dead(edge)) {
+      activated += ArriveDead(item, edge, dst, to);
+    } else if (dst.kind != NodeKind::kMerge) {
+      activated += Arrive(dst, to, false);
+    } else if (edge.is_control()) {
+      activated += ArriveControlAtMerge(dst, to);
+    } else {
+      activated += ArriveLiveAtMerge(dst, edge.input, to, OutputEntry(item, static_cast<uint32_t>(edge.output), to));
+    }
+  }
+  return activated;
+}
+
+uint32_t Activation::ActivateAllLive(const NodeItem& item, IterationState& to) {
+  return Activate(item, to, [](const EdgeInfo&) { return false; });
+}
+
+uint32_t Activation::ActivateDead(const NodeItem& item, IterationState& to) {
+  if (item.kind == NodeKind::kMerge) {
+    to.counts.mark_started(item.counter);
+  } else if (item.counter.is_set() || item.is(NodeItem::kTransfer)) {
+    has_leftovers_ = true;  // Not all that came need have been dead.
+  }
+  return Activate(item, to, [](const EdgeInfo&) { return true; });
+}
+
+uint32_t Activation::ActivatePort(const NodeItem& item, IterationState& to, int32_t port) {
+  return Activate(item, to, [port](const EdgeInfo& edge) { return !edge.is_control() && edge.output != port; });
+}
+
+uint32_t Activation::ActivateByEntry(const NodeItem& item, IterationState& to) {
+  return Activate(item, to, [&](const EdgeInfo& edge) {
+    return !edge.is_control() && OutputEntry(item, static_cast<uint32_t>(edge.output), to).is_dead();
+  });
+}
+
+uint32_t Activation::ActivateBackEdges(const NodeItem& item, IterationState& to, Entry& value) {
+  uint32_t activated = 0;
+  value.SetUses(view_.uses(item, 0));  // The Merges' operands know nothing of this entry.
+  for (const EdgeInfo& edge : view_.edges(item)) {
+    const NodeItem& dst = view_.item(edge.dst);
+    if (dst.kind != NodeKind::kMerge) {
+      activated += Arrive(dst, to, false);
+    } else if (edge.is_control()) {
+      activated += ArriveControlAtMerge(dst, to);
+    } else {
+      activated += ArriveLiveAtMerge(dst, edge.input, to, value);
+    }
+  }
+  return activated;
+}
+
+// An edge of a node that is no Merge has delivered.
+uint32_t Activation::Arrive(const NodeItem& dst, IterationState& to, bool is_dead) {
+  if (dst.counter.is_set()) {
+    const PendingCounts::Arrival arrival = to.counts.Arrive(dst.counter, is_dead);
+    if (arrival == PendingCounts::Arrival::kWaiting) return 0;
+    is_dead = arrival == PendingCounts::Arrival::kDead;
+    if (dst.kind == NodeKind::kGradSum) {
+      is_dead = to.counts.dead_count(dst.counter) == view_.extra(dst).num_counted_data;
+    }
+  }
+  return Push(dst, to, is_dead && dst.kind != NodeKind::kControlTrigger);
+}
+
+uint32_t Activation::ArriveDead(const NodeItem& item, const EdgeInfo& edge, const NodeItem& dst, IterationState& to) {
+  switch (dst.kind) {
+    case NodeKind::kMerge:
+      if (edge.is_control()) return ArriveControlAtMerge(dst, to);
+      return ArriveDeadAtMerge(dst, to, item.kind == NodeKind::kEnter);
+    case NodeKind::kExit:
+      return 0;  // Which Exits are dead is settled when the frame ends. See Note [Frame lifetime].
+    case NodeKind::kGradSum:
+      if (edge.is_control()) return Arrive(dst, to, false);
+      break;
+    default:
+      break;
+  }
+  // These look at the slots themselves, where a former iteration may have left something.
+  if (!edge.is_control() && (dst.kind == NodeKind::kGradSum || dst.is(NodeItem::kTransfer))) {
+    OutputEntry(item, static_cast<uint32_t>(edge.output), to).SetDead();
+  }
+  return Arrive(dst, to, true);
+}
+
+uint32_t Activation::ArriveLiveAtMerge(const NodeItem& dst, uint32_t input, IterationState& to, Entry& from) {
+  const PendingCounts::Handle counter = dst.counter;
+  if (to.counts.has_live(counter)) {
+    // Late values are dropped once the Merge has run, as TensorFlow does.
+    if (!to.counts.is_started(counter)) Fault(PropagationFault::Kind::kMergeTwice, dst, input);
+    has_leftovers_ = true;
+    return 0;
+  }
+  Entry& value = OutputEntry(dst, 0, to);
+  Take(dst, input, from, value);
+  SettleUses(dst, 0, value);
+  if (dst.io.num_outputs > 1) {
+    Entry& index = OutputEntry(dst, 1, to);
+    index.SetValue(Tensor::Scalar(static_cast<int32_t>(input)));
+  }
+  const bool is_ready = to.counts.pending(counter) == 1;
+  to.counts.mark_live(counter);
+  return is_ready ? Push(dst, to, false) : 0;
+}
+
+uint32_t Activation::ArriveDeadAtMerge(const NodeItem& dst, IterationState& to, bool is_enter) {
+  const PendingCounts::Handle counter = dst.counter;
+  const uint32_t num_inputs = view_.extra(dst).num_counted_data;
+  if (to.counts.is_started(counter)) return 0;
+  // A dead Enter means that the loop does not run at all: its back edge will not come.
+  do {
+    to.counts.increment_dead(counter);
+  } while (is_enter && to.counts.dead_count(counter) < num_inputs && to.counts.pending(counter) > 0);
+  const bool is_dead = to.counts.dead_count(counter) == num_inputs;
+  return is_dead && to.counts.pending(counter) == 1 ? Push(dst, to, true) : 0;
+}
+
+uint32_t Activation::ArriveControlAtMerge(const NodeItem& dst, IterationState& to) {
+  const PendingCounts::Handle counter = dst.counter;
+  const uint32_t pending = to.counts.decrement_pending(counter, 2);
+  if (pending == 0) return Push(dst, to, false);
+  if (pending != 1 || to.counts.dead_count(counter) < view_.extra(dst).num_counted_data) return 0;
+  return Push(dst, to, true);
+}
+
+void Activation::Take(const NodeItem& item, uint32_t i, Entry& from, Entry& to) {
+  const Operand operand = item.io.input(i);
+  if (ABSL_PREDICT_FALSE(from.is_ref() && !IsRef(item.io.input_types[i]))) {
+    to.SetValue(from.ref()->Read());
+    if (!to.value().has_value()) Fault(PropagationFault::Kind::kUninitialized, item, i);
+    return;
+  }
+  const bool is_slot = operand.table() == Operand::Table::kSlots;
+  if (operand.is_last_use() || (is_slot && from.holds_buffer() && from.uses() == 1)) return to.MoveFrom(from);
+  to.CopyFrom(from);
+  if (is_slot && from.holds_buffer() && from.DropUse()) from.Clear();
+}
+
+void Activation::SettleCounted(const NodeItem& item, uint32_t i, Entry& entry) {
+  if (item.io.output(i).table() != Operand::Table::kSlots) return;
+  const uint32_t uses = view_.uses(item, i);
+  if (uses == 0) {
+    entry.Clear();
+  } else {
+    entry.SetUses(uses);
+  }
+}
+
+uint32_t Activation::CarryOut(const NodeItem& item, IterationState& in) {
+  switch (item.kind) {
+    case NodeKind::kSwitch:
+    case NodeKind::kSwitchN:
+      return CarryOutSwitch(item, in);
+    case NodeKind::kMerge:
+      in.counts.mark_started(item.counter);
+      break;
+    case NodeKind::kForward: {
+      Entry& to = OutputEntry(item, 0, in);
+      Take(item, 0, InputEntry(item, 0, in), to);
+      SettleUses(item, 0, to);
+      break;
+    }
+    default:
+      break;
+  }
+  return ActivateLive(item, in);
+}
+
+uint32_t Activation::CarryOutSwitch(const NodeItem& item, IterationState& in) {
+  Entry& selector = InputEntry(item, 1, in);
+  const bool by_index = item.kind == NodeKind::kSwitchN;
+  Tensor read;
+  if (selector.is_ref()) read = selector.ref()->Read();
+  const Tensor& predicate = selector.is_ref() ? read : selector.value();
+  if (predicate.dtype() != (by_index ? DType::kInt32 : DType::kBool) || predicate.rank() != 0) {
+    Fault(PropagationFault::Kind::kPredicate, item, 1);
+    return 0;
+  }
+  int32_t port;
+  if (by_index) {
+    const int32_t last = static_cast<int32_t>(item.io.num_outputs) - 1;
+    port = predicate.flat<int32_t>()[0];
+    if (port < 0 || port > last) port = last;
+  } else {
+    port = predicate.flat<bool>()[0] ? 1 : 0;
+  }
+  DropInput(item, 1, in);
+  Entry& to = OutputEntry(item, static_cast<uint32_t>(port), in);
+  Take(item, 0, InputEntry(item, 0, in), to);
+  SettleUses(item, static_cast<uint32_t>(port), to);
+  return ActivatePort(item, in, port);
+}
+
+}  // namespace sluice

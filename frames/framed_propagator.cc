@@ -1,0 +1,233 @@
+#include "frames/framed_propagator.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+FramedPropagator::FramedPropagator(const GraphView& view, FrameIdHash hash)
+    : activation_(view), hash_(hash), pools_(view.frames().size()) {
+  const FrameInfo& info = view.frames()[0];
+  pools_[0].frames.push_back(std::make_unique<FrameState>(0, info));
+  pools_[0].iterations.push_back(std::make_unique<IterationState>(info));
+  root_ = pools_[0].frames[0].get();
+  root_->iteration(0) = pools_[0].iterations[0].get();
+  root_->iteration(0)->frame = root_;
+  root_->num_live_iterations = 1;
+}
+
+void FramedPropagator::Begin() {
+  const GraphView& view = activation_.view();
+  IterationState& root = *root_->iteration(0);
+  for (const uint32_t item : view.roots()) ready().Push(TaggedNode(view.item(item), &root, false));
+  // One more, so that the root frame never ends by itself.
+  root.outstanding_ops = static_cast<uint32_t>(view.roots().size()) + 1;
+}
+
+void FramedPropagator::Process(const TaggedNode& node) {
+  switch (node.item().kind) {
+    case NodeKind::kEnter:
+      return ProcessEnter(node);
+    case NodeKind::kExit:
+      return ProcessExit(node);
+    case NodeKind::kNextIteration:
+      return ProcessNextIteration(node);
+    default:
+      break;
+  }
+  IterationState& in = node.iteration();
+  NodeDone(in, node.is_dead() ? activation_.ActivateDead(node.item(), in) : activation_.CarryOut(node.item(), in));
+}
+
+void FramedPropagator::ProcessEnter(const TaggedNode& node) {
+  const NodeItem& item = node.item();
+  IterationState& in = node.iteration();
+  FrameState& frame = FindOrCreateChildFrame(in, activation_.view().extra(item).child_frame);
+  --frame.num_pending_enters;
+  // Iteration 0 lives until all Enters have come, and so do those after it.
+  IterationState& first = *frame.iteration(0);
+  if (!node.is_dead()) {
+    Entry& to = activation_.OutputEntry(item, 0, first);
+    activation_.Take(item, 0, activation_.InputEntry(item, 0, in), to);
+    activation_.SettleUses(item, 0, to);
+  }
+  if (item.is(NodeItem::kConstantEnter)) {
+    frame.arrived_invariants.push_back(FrameState::Invariant{&item, node.is_dead()});
+    for (int64_t i = 0; i <= frame.last_iteration; ++i) {
+      ActivateInvariant(frame, frame.arrived_invariants.back(), *frame.iteration(i));
+    }
+  } else if (node.is_dead()) {
+    first.outstanding_ops += activation_.ActivateDead(item, first);
+  } else {
+    first.outstanding_ops += activation_.ActivateLive(item, first);
+  }
+  if (frame.num_pending_enters == 0 && first.outstanding_ops == 0) CleanupFramesIterations(frame, 0);
+  NodeDone(in, 0);
+}
+
+void FramedPropagator::ProcessExit(const TaggedNode& node) {
+  const NodeItem& item = node.item();
+  IterationState& in = node.iteration();
+  FrameState& frame = *in.frame;
+  // Dead ones are not told of: see Note [Frame lifetime].
+  if (!node.is_dead()) {
+    IterationState& to = *frame.parent_iteration;
+    Entry& value = activation_.OutputEntry(item, 0, to);
+    activation_.Take(item, 0, activation_.InputEntry(item, 0, in), value);
+    activation_.SettleUses(item, 0, value);
+    frame.is_exit_live[activation_.view().extra(item).ordinal] = 1;
+    to.outstanding_ops += activation_.ActivateLive(item, to);
+  }
+  NodeDone(in, 0);
+}
+
+void FramedPropagator::ProcessNextIteration(const TaggedNode& node) {
+  const NodeItem& item = node.item();
+  IterationState& in = node.iteration();
+  FrameState& frame = *in.frame;
+  if (node.is_dead()) return NodeDone(in, 0);
+  Entry& value = activation_.InputEntry(item, 0, in);
+  if (in.number == frame.last_iteration && !frame.HasRoom()) {
+    activation_.Take(item, 0, value, frame.parked[activation_.view().extra(item).ordinal]);
+    frame.parked_nodes.push_back(&item);
+    return NodeDone(in, 0);
+  }
+  IterationState& next =
+      in.number == frame.last_iteration ? IncrementIteration(frame) : *frame.iteration(in.number + 1);
+  if (item.io.input(0).is_last_use() && !value.is_ref()) {
+    next.outstanding_ops += activation_.ActivateBackEdges(item, next, value);
+  } else {
+    Entry own;
+    activation_.Take(item, 0, value, own);
+    next.outstanding_ops += activation_.ActivateBackEdges(item, next, own);
+  }
+  NodeDone(in, 0);
+}
+
+FrameState& FramedPropagator::FindOrCreateChildFrame(IterationState& in, int32_t index) {
+  for (FrameState* child = in.first_child; child != nullptr; child = child->next_sibling) {
+    if (child->index == index) return *child;
+  }
+  FramePool& pool = pools_[static_cast<size_t>(index)];
+  const FrameInfo& info = activation_.view().frames()[static_cast<size_t>(index)];
+  if (pool.free_frames.empty()) {
+    pool.frames.push_back(std::make_unique<FrameState>(index, info));
+    pool.free_frames.push_back(pool.frames.back().get());
+  }
+  FrameState& frame = *pool.free_frames.back();
+  pool.free_frames.pop_back();
+  frame.parent = in.frame;
+  frame.parent_iteration = &in;
+  frame.next_sibling = in.first_child;
+  in.first_child = &frame;
+  ++in.outstanding_frames;
+  frame.id = hash_(in.frame->id, in.number, info.name);
+  frame.num_pending_enters = info.num_enters;
+  std::fill(frame.is_exit_live.begin(), frame.is_exit_live.end(), 0);
+  frame.last_iteration = 0;
+  ++num_live_frames_;
+  StartIteration(frame, 0);
+  return frame;
+}
+
+void FramedPropagator::StartIteration(FrameState& frame, int64_t number) {
+  FramePool& pool = this->pool(frame);
+  if (pool.free_iterations.empty()) {
+    pool.iterations.push_back(std::make_unique<IterationState>(frame.info));
+    pool.free_iterations.push_back(pool.iterations.back().get());
+  }
+  IterationState& it = *pool.free_iterations.back();
+  pool.free_iterations.pop_back();
+  it.counts.ResetTo(frame.info.counts);
+  it.frame = &frame;
+  it.invariants = frame.invariants.get();
+  it.number = number;
+  frame.iteration(number) = &it;
+  ++frame.num_live_iterations;
+  ++num_live_iterations_;
+}
+
+IterationState& FramedPropagator::IncrementIteration(FrameState& frame) {
+  StartIteration(frame, ++frame.last_iteration);
+  IterationState& it = *frame.iteration(frame.last_iteration);
+  for (const NodeItem* const item : frame.parked_nodes) {
+    Entry& value = frame.parked[activation_.view().extra(*item).ordinal];
+    it.outstanding_ops += activation_.ActivateBackEdges(*item, it, value);
+  }
+  frame.parked_nodes.clear();
+  for (const FrameState::Invariant& invariant : frame.arrived_invariants) ActivateInvariant(frame, invariant, it);
+  return it;
+}
+
+void FramedPropagator::ActivateInvariant(FrameState&, const FrameState::Invariant& invariant, IterationState& to) {
+  to.outstanding_ops += invariant.is_dead ? activation_.ActivateDead(*invariant.enter, to)
+                                          : activation_.ActivateLive(*invariant.enter, to);
+}
+
+void FramedPropagator::CleanupFramesIterations(FrameState& start, int64_t number) {
+  for (FrameState* frame = &start;;) {
+    while (number <= frame->last_iteration && frame->IsIterationDone(number)) {
+      IterationState*& it = frame->iteration(number);
+      pool(*frame).free_iterations.push_back(it);
+      it = nullptr;
+      --frame->num_live_iterations;
+      --num_live_iterations_;
+      if (!frame->parked_nodes.empty()) IncrementIteration(*frame);
+      ++number;
+    }
+    if (!frame->IsDone()) return;
+    IterationState& parent = *frame->parent_iteration;
+    DeleteFrame(*frame);
+    if (parent.outstanding_ops > 0 || parent.outstanding_frames > 0) return;
+    frame = parent.frame;
+    number = parent.number;
+  }
+}
+
+void FramedPropagator::DeleteFrame(FrameState& frame) {
+  IterationState& parent = *frame.parent_iteration;
+  const GraphView& view = activation_.view();
+  for (size_t i = 0; i < frame.info.exits.size(); ++i) {
+    if (frame.is_exit_live[i] != 0) continue;
+    parent.outstanding_ops += activation_.ActivateDead(view.item(frame.info.exits[i]), parent);
+  }
+  for (uint32_t i = 0; i < frame.info.num_invariants; ++i) frame.invariants[i].Clear();
+  frame.arrived_invariants.clear();
+  FrameState** link = &parent.first_child;
+  while (*link != &frame) link = &(*link)->next_sibling;
+  *link = frame.next_sibling;
+  --parent.outstanding_frames;
+  --num_live_frames_;
+  pool(frame).free_frames.push_back(&frame);
+}
+
+void FramedPropagator::Reset(bool was_stopped) {
+  const std::vector<FrameInfo>& infos = activation_.view().frames();
+  for (size_t f = 0; f < pools_.size(); ++f) {
+    FramePool& pool = pools_[f];
+    // Slabs of loops are cleared in any case: values may have been left in iterations that ended.
+    const bool clear = f > 0 || was_stopped || activation_.has_leftovers();
+    pool.free_frames.clear();
+    pool.free_iterations.clear();
+    for (const std::unique_ptr<IterationState>& it : pool.iterations) {
+      if (clear) it->ClearSlots(infos[f]);
+      it->outstanding_ops = it->outstanding_frames = 0;
+      it->first_child = nullptr;
+      if (f > 0) pool.free_iterations.push_back(it.get());
+    }
+    for (const std::unique_ptr<FrameState>& frame : pool.frames) {
+      for (uint32_t i = 0; i < infos[f].num_invariants; ++i) frame->invariants[i].Clear();
+      for (uint32_t i = 0; i < infos[f].num_next_iterations; ++i) frame->parked[i].Clear();
+      frame->arrived_invariants.clear();
+      frame->parked_nodes.clear();
+      if (f == 0) continue;
+      std::fill(frame->window.begin(), frame->window.end(), nullptr);
+      frame->num_live_iterations = 0;
+      pool.free_frames.push_back(frame.get());
+    }
+  }
+  root_->iteration(0)->counts.ResetTo(infos[0].counts);
+  num_live_frames_ = num_live_iterations_ = 0;
+  activation_.Reset();
+}
+
+}  // namespace sluice

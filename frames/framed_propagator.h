@@ -1,0 +1,97 @@
+#ifndef SLUICE_FRAMES_FRAMED_PROPAGATOR_H_
+#define SLUICE_FRAMES_FRAMED_PROPAGATOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "frames/activation.h"
+#include "frames/flat_propagator.h"
+#include "frames/frame_state.h"
+
+namespace sluice {
+
+// Moves values and deadness through one run of any graph. See Note [Propagator contract] in flat_propagator.h and
+// Note [Frame lifetime] in frame_state.h.
+// Owns all frames, iterations and values of the run, and keeps those that ended for the next. One thread at a time.
+class FramedPropagator {
+ public:
+  static constexpr bool kHasFrames = true;
+
+  FramedPropagator(const GraphView& view, FrameIdHash hash);
+  FramedPropagator(const FramedPropagator&) = delete;
+  FramedPropagator& operator=(const FramedPropagator&) = delete;
+  ~FramedPropagator() { Reset(); }
+
+  void Begin();
+  void Process(const TaggedNode& node);
+  void PropagateOutputs(const TaggedNode& node, bool all_live) {
+    IterationState& in = node.iteration();
+    uint32_t activated;
+    if (ABSL_PREDICT_TRUE(all_live && !node.is_dead())) {
+      activated = activation_.ActivateLive(node.item(), in);
+    } else if (node.is_dead()) {
+      activated = activation_.ActivateDead(node.item(), in);
+    } else {
+      activated = activation_.ActivateByEntry(node.item(), in);
+    }
+    NodeDone(in, activated);
+  }
+  void SetTables(const TaggedNode& node, EntryTables* tables) const {
+    const IterationState& in = node.iteration();
+    tables->table[0] = in.slots.get();
+    tables->table[1] = in.invariants;
+    tables->table[2] = activation_.view().constants();
+  }
+  uint64_t frame_id(const TaggedNode& node) const { return node.iteration().frame->id; }
+  int64_t iteration(const TaggedNode& node) const { return node.iteration().number; }
+
+  TaggedNodeReadyQueue& ready() { return activation_.ready(); }
+  Activation& activation() { return activation_; }
+  bool has_fault() const { return activation_.fault().kind != PropagationFault::Kind::kNone; }
+  void Reset(bool was_stopped = true);
+
+  int64_t num_live_frames() const { return num_live_frames_; }
+  int64_t num_live_iterations() const { return num_live_iterations_; }
+
+ private:
+  // What is kept of one static frame: states that live no more, and all there are.
+  struct FramePool {
+    std::vector<FrameState*> free_frames;
+    std::vector<IterationState*> free_iterations;
+    std::vector<std::unique_ptr<FrameState>> frames;
+    std::vector<std::unique_ptr<IterationState>> iterations;
+  };
+
+  // Outputs of `node` went to `activated` nodes of its own iteration.
+  void NodeDone(IterationState& in, uint32_t activated) {
+    in.outstanding_ops += activated;
+    if (ABSL_PREDICT_FALSE(--in.outstanding_ops == 0)) CleanupFramesIterations(*in.frame, in.number);
+  }
+  void ProcessEnter(const TaggedNode& node);
+  void ProcessExit(const TaggedNode& node);
+  void ProcessNextIteration(const TaggedNode& node);
+
+  // The frame that static frame `index` has under iteration `in`; made when this is the first Enter.
+  FrameState& FindOrCreateChildFrame(IterationState& in, int32_t index);
+  void StartIteration(FrameState& frame, int64_t number);
+  // Begins the iteration after the last: invariants and parked values go into it.
+  IterationState& IncrementIteration(FrameState& frame);
+  void ActivateInvariant(FrameState& frame, const FrameState::Invariant& invariant, IterationState& to);
+  // Something of iteration `number` has ended: frees what is done, here and in the frames around.
+  void CleanupFramesIterations(FrameState& frame, int64_t number);
+  // Tells the parent of the dead Exits and frees the frame.
+  void DeleteFrame(FrameState& frame);
+  FramePool& pool(const FrameState& frame) { return pools_[static_cast<size_t>(frame.index)]; }
+
+  Activation activation_;
+  const FrameIdHash hash_;
+  std::vector<FramePool> pools_;  // By static frame.
+  FrameState* root_ = nullptr;
+  int64_t num_live_frames_ = 0;
+  int64_t num_live_iterations_ = 0;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_FRAMES_FRAMED_PROPAGATOR_H_

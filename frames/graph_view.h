@@ -1,0 +1,174 @@
+#ifndef SLUICE_FRAMES_GRAPH_VIEW_H_
+#define SLUICE_FRAMES_GRAPH_VIEW_H_
+
+// The graph as a run sees it: compact, immutable, in one allocation.
+//
+// Note [Counted edges]
+// A node fires when all its edges have delivered. To have few of them:
+//   - edges of one output to one ordinary node are one edge, and a control edge beside a data edge is none, since it
+//     tells nothing new; a Merge needs each of its edges;
+//   - constants without control inputs deliver nothing: their value is there from the start (the constants table), and
+//     nodes that need nothing else are roots. Only where a Merge reads a constant it counts as a node that runs;
+//   - a node with one edge left has no counter: what comes makes it ready.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "frames/frame_info.h"
+#include "graph/ir/control_flow_check.h"
+#include "graph/ir/graph.h"
+#include "graph/value/entry.h"
+
+namespace sluice {
+
+class Kernel;
+
+// What running a node takes. All but the first two are carried out by the propagators.
+enum class NodeKind : uint8_t {
+  kKernel,
+  kAsyncKernel,
+  kConst,    // The value is in the constants table; nothing to do.
+  kForward,  // Identity and its kin, without references; LoopCond.
+  kNoOp,
+  kSwitch,  // Also RefSwitch.
+  kSwitchN,
+  kMerge,  // Also RefMerge, like those below.
+  kEnter,
+  kExit,
+  kNextIteration,
+  kControlTrigger,
+  kGradSum,  // A kernel that runs on those of its inputs that are live; dead when none is.
+};
+
+// What the executor knows of a node and frames do not look into. A value type.
+struct NodeFacts {
+  const Kernel* kernel = nullptr;
+  const Tensor* constant = nullptr;  // Its only output, when that never changes.
+  bool is_async = false;
+  bool is_forward = false;  // Hands its only input on.
+  uint8_t cost_hint = 0;    // Kept for the executor.
+};
+
+// One edge out of a node.
+struct EdgeInfo {
+  uint32_t dst = 0;     // An item.
+  int32_t output = -1;  // Of the source; -1 for a control edge.
+  uint32_t input = 0;   // Of the destination; matters for Merges.
+
+  bool is_control() const { return output < 0; }
+};
+
+// One node: a cache line. Immutable.
+struct alignas(64) NodeItem {
+  enum Flag : uint16_t {
+    kPlainEdges = 1,     // All destinations are ordinary nodes.
+    kCountsUses = 2,     // Some output has other than one reader: see GraphView::uses.
+    kTransfer = 4,       // Send and Recv: runs even when dead.
+    kDerefsInputs = 8,   // Takes the value of some reference: see GraphView::derefs.
+    kHasRefInputs = 16,  // Some input must be a reference.
+    kConstantEnter = 32,
+    kTakesUninitialized = 64,  // The op may be given references without a value.
+    kIsRefMade = 128,          // Some output is a reference.
+  };
+
+  NodeIo io;
+  const Kernel* kernel = nullptr;
+  uint32_t first_edge = 0;
+  uint32_t num_edges = 0;
+  PendingCounts::Handle counter;  // Unset: ready with the first arrival.
+  NodeKind kind = NodeKind::kNoOp;
+  uint8_t cost_hint = 0;
+  uint16_t flags = 0;
+
+  bool is(Flag flag) const { return (flags & flag) != 0; }
+};
+
+static_assert(sizeof(NodeItem) == 64, "an item is one cache line");
+
+// The facts about a node that are not needed each time it runs.
+struct NodeExtra {
+  int32_t frame = 0;              // Where it runs. An Enter runs in the parent of the frame it opens.
+  int32_t child_frame = -1;       // Of an Enter.
+  uint32_t first_output = 0;      // In the list of uses.
+  uint32_t ordinal = 0;           // Among the Exits, or the NextIterations, of its frame.
+  uint32_t num_counted_data = 0;  // Data edges that come in; never reached by the dead ones where a constant comes in.
+  uint32_t first_deref = 0, num_derefs = 0;
+};
+
+// An input that is the value behind a reference: copied from `source` to scratch entry `scratch` before the node runs.
+struct Deref {
+  Operand source;
+  uint32_t input = 0;
+  uint32_t scratch = 0;
+};
+
+// See the top of this file. Kernels, the graph (names, types) and constants' buffers must outlive it.
+// Immutable; thread-safe.
+class GraphView {
+ public:
+  // `facts` by node id. INVALID_ARGUMENT or RESOURCE_EXHAUSTED for graphs that are too large for 32-bit indices.
+  static absl::StatusOr<GraphView> Create(const Graph& graph, const ControlFlowInfo& frames,
+                                          absl::Span<const NodeFacts> facts);
+  GraphView(GraphView&&) noexcept = default;
+  GraphView& operator=(GraphView&&) noexcept = default;
+
+  uint32_t num_items() const { return num_items_; }
+  const NodeItem& item(uint32_t index) const { return items_[index]; }
+  uint32_t index(const NodeItem& item) const { return static_cast<uint32_t>(&item - items_); }
+  const NodeExtra& extra(const NodeItem& item) const { return extras_[index(item)]; }
+  absl::Span<const EdgeInfo> edges(const NodeItem& item) const { return {edges_ + item.first_edge, item.num_edges}; }
+  // How many inputs read output `i`.
+  uint32_t uses(const NodeItem& item, uint32_t i) const { return uses_[extra(item).first_output + i]; }
+  absl::Span<const Deref> derefs(const NodeItem& item) const {
+    return {derefs_.data() + extra(item).first_deref, extra(item).num_derefs};
+  }
+  // Scratch entries that a node may need.
+  uint32_t num_scratch() const { return num_scratch_; }
+
+  // Nodes that nothing has to come to, in ascending order. All in the root frame.
+  const std::vector<uint32_t>& roots() const { return roots_; }
+  // Parents before children; 0 is the root.
+  const std::vector<FrameInfo>& frames() const { return frames_; }
+  // Whether there are loops: then FramedPropagator must run it.
+  bool has_frames() const { return frames_.size() > 1; }
+  // Whether a node may wait for something outside.
+  bool has_async() const { return has_async_; }
+  // Read only; not const because EntryTables are not.
+  Entry* constants() const { return constants_; }
+
+ private:
+  friend class GraphViewBuilder;
+  // Destroys the constants in the block and frees it.
+  struct FreeBlock {
+    FreeBlock() {}  // NOLINT: needed complete where the class is.
+    FreeBlock(Entry* entries, uint32_t count, size_t size) : constants(entries), num_constants(count), bytes(size) {}
+
+    Entry* constants = nullptr;
+    uint32_t num_constants = 0;
+    size_t bytes = 0;
+    void operator()(char* block) const;
+  };
+
+  GraphView() = default;
+
+  std::unique_ptr<char, FreeBlock> block_;  // What the pointers below point into.
+  NodeItem* items_ = nullptr;
+  NodeExtra* extras_ = nullptr;
+  EdgeInfo* edges_ = nullptr;
+  Operand* operands_ = nullptr;
+  uint32_t* uses_ = nullptr;
+  Entry* constants_ = nullptr;
+  uint32_t num_items_ = 0;
+  uint32_t num_scratch_ = 0;
+  bool has_async_ = false;
+  std::vector<uint32_t> roots_;
+  std::vector<FrameInfo> frames_;
+  std::vector<Deref> derefs_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_FRAMES_GRAPH_VIEW_H_

@@ -1,0 +1,39 @@
+#ifndef SLUICE_FRAMES_ITERATION_STATE_H_
+#define SLUICE_FRAMES_ITERATION_STATE_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "frames/frame_info.h"
+#include "graph/value/entry.h"
+
+namespace sluice {
+
+class FrameState;
+
+// One iteration of one live frame: the values its nodes have made, and what the others wait for. Recycled: when an
+// iteration ends, its slab serves another one of the same static frame.
+// Owned by a propagator. Not thread-safe, but for the values (see Entry).
+struct IterationState {
+  explicit IterationState(const FrameInfo& info)
+      : slots(info.num_slots > 0 ? std::make_unique<Entry[]>(info.num_slots) : nullptr), counts(info.counts) {}
+
+  // Frees what values are left in the slab of an iteration of `info`.
+  void ClearSlots(const FrameInfo& info) {
+    for (uint32_t i = 0; i < info.num_slots; ++i) slots[i].Clear();
+  }
+
+  const std::unique_ptr<Entry[]> slots;
+  PendingCounts counts;
+  FrameState* frame = nullptr;  // Null where there are no frames.
+  Entry* invariants = nullptr;  // The frame's.
+  int64_t number = 0;
+  // Nodes of this iteration that are ready or run, and frames entered from it that live.
+  uint32_t outstanding_ops = 0;
+  uint32_t outstanding_frames = 0;
+  FrameState* first_child = nullptr;  // Those frames, linked by FrameState::next_sibling.
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_FRAMES_ITERATION_STATE_H_

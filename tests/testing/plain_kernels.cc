@@ -1,0 +1,149 @@
+#include "tests/testing/plain_kernels.h"
+
+#include <memory>
+#include <utility>
+
+#include "graph/base/error.h"
+#include "kernels/control/basic.h"
+#include "kernels/dispatch.h"
+#include "rendezvous/rendezvous.h"
+
+namespace sluice {
+namespace {
+
+using PlainTypes = TypeList<float, int32_t>;
+
+enum class PlainOp { kAdd, kSub, kMul, kLess, kGreater };
+
+template <PlainOp op, typename T>
+auto Apply(T a, T b) {
+  if constexpr (op == PlainOp::kAdd) return a + b;
+  if constexpr (op == PlainOp::kSub) return a - b;
+  if constexpr (op == PlainOp::kMul) return a * b;
+  if constexpr (op == PlainOp::kLess) return a < b;
+  if constexpr (op == PlainOp::kGreater) return a > b;
+}
+
+// One op of two operands, either of which may be a scalar.
+template <PlainOp op>
+class PlainBinary : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    absl::Status status = absl::OkStatus();
+    DispatchDType<PlainTypes>(context.input_type(0), [&](auto type) {
+      using T = typename decltype(type)::Type;
+      status = Run<T>(context);
+    });
+    return status;
+  }
+
+ private:
+  template <typename T>
+  static absl::Status Run(KernelContext& context) {
+    using R = decltype(Apply<op, T>(T(), T()));
+    const absl::Span<const T> a = context.input(0).flat<T>(), b = context.input(1).flat<T>();
+    if (a.size() == 1 && b.size() == 1) {
+      context.SetScalar<R>(0, Apply<op, T>(a[0], b[0]));
+      return absl::OkStatus();
+    }
+    if (a.size() != b.size() && a.size() != 1 && b.size() != 1) return Error(ErrorCode::kOpShapes);
+    const Shape shape = a.size() == 1 ? context.input(1).shape() : context.input(0).shape();
+    SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.ForwardOrAllocate(0, shape, {0, 1}));
+    const absl::Span<R> out = output->flat<R>();
+    for (size_t i = 0; i < out.size(); ++i) {
+      out[i] = Apply<op, T>(a[a.size() == 1 ? 0 : i], b[b.size() == 1 ? 0 : i]);
+    }
+    return absl::OkStatus();
+  }
+};
+
+class PlainAddN : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    if (context.input_type(0) != DType::kFloat) return Error(ErrorCode::kOpUnimplemented);
+    float sum = 0;
+    for (int i = 0; i < context.num_inputs(); ++i) sum += context.input(i).flat<float>()[0];
+    context.SetScalar(0, sum);
+    return absl::OkStatus();
+  }
+};
+
+absl::Status NoRendezvous() { return Error(ErrorCode::kFacilityMissing).Text("the run has no rendezvous"); }
+
+// The edge that a Send and its Recv share.
+absl::StatusOr<EdgeNumber> EdgeOf(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(const std::string src, construction.GetString("send_device"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string dst, construction.GetString("recv_device"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string name, construction.GetString("tensor_name"));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t incarnation, construction.GetInt("send_device_incarnation"));
+  return construction.edges()->Number(EdgeText(src, static_cast<uint64_t>(incarnation), dst, name));
+}
+
+class PlainSend : public Kernel {
+ public:
+  explicit PlainSend(EdgeNumber edge) : edge_(edge) {}
+  absl::Status Compute(KernelContext& context) const override {
+    if (context.run().rendezvous == nullptr) return NoRendezvous();
+    RendezvousValue value;
+    value.is_dead = context.is_input_dead();
+    if (context.has_input(0)) value.tensor = context.TakeInput(0);
+    return context.run().rendezvous->Send({edge_, context.frame_id(), context.iteration()}, {}, std::move(value));
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  const EdgeNumber edge_;
+};
+
+class PlainRecv : public AsyncKernel {
+ public:
+  explicit PlainRecv(EdgeNumber edge) : edge_(edge) {}
+  void ComputeAsync(KernelContext& context, Done done) const override {
+    if (context.run().rendezvous == nullptr) return done(NoRendezvous());
+    context.run().rendezvous->RecvAsync(
+        {edge_, context.frame_id(), context.iteration()}, {}, context.run().cancellation,
+        [&context, done = std::move(done)](absl::Status status, RendezvousValue value, const TransferArgs&,
+                                           const TransferArgs&) mutable {
+          if (status.ok() && value.is_dead) context.SetDeadOutput(0);
+          if (status.ok() && !value.is_dead) context.SetOutput(0, std::move(value.tensor));
+          done(std::move(status));
+        });
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  const EdgeNumber edge_;
+};
+
+template <typename K>
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction&) {
+  return std::make_unique<K>();
+}
+template <typename K>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeTransfer(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(const EdgeNumber edge, EdgeOf(construction));
+  return std::make_unique<K>(edge);
+}
+
+constexpr KernelDef kKernels[] = {
+    {"Add", &Make<PlainBinary<PlainOp::kAdd>>},
+    {"AddV2", &Make<PlainBinary<PlainOp::kAdd>>},
+    {"Sub", &Make<PlainBinary<PlainOp::kSub>>},
+    {"Mul", &Make<PlainBinary<PlainOp::kMul>>},
+    {"Less", &Make<PlainBinary<PlainOp::kLess>>},
+    {"Greater", &Make<PlainBinary<PlainOp::kGreater>>},
+    {"AddN", &Make<PlainAddN>},
+    {"_Send", &MakeTransfer<PlainSend>},
+    {"_HostSend", &MakeTransfer<PlainSend>},
+    {"_Recv", &MakeTransfer<PlainRecv>},
+    {"_HostRecv", &MakeTransfer<PlainRecv>},
+};
+
+}  // namespace
+
+void AddPlainKernels(KernelRegistry& registry) {
+  registry.AddTable(BasicKernels());
+  registry.AddTable(kKernels);
+}
+
+}  // namespace sluice
