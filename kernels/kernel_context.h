@@ -50,7 +50,7 @@ class KernelContext {
   void SetOutput(int i, Tensor value) { output_entry(i).SetValue(std::move(value)); }
   template <typename T>
   void SetScalar(int i, T value) {
-    output_entry(i).SetValue(Tensor::Scalar(value));
+    output_entry(i).SetScalar(value);
   }
   // Output `i` becomes a reference to `cell`, which must live as long as the run.
   void SetRefOutput(int i, RefCell* cell) { output_entry(i).SetRef(cell); }

@@ -68,7 +68,7 @@ class Runner {
         *status = Dereference(instruction);
         break;
       case SerialAction::kIndex:
-        at(instruction.destination).SetValue(Tensor::Scalar<int32_t>(instruction.number));
+        at(instruction.destination).SetScalar<int32_t>(instruction.number);
         return true;
       case SerialAction::kBranch: {
         bool taken = false;

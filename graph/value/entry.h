@@ -15,10 +15,12 @@
 // An output that its node did not compute, since a Switch sent the value elsewhere, is dead: not an error, but the news
 // that nothing will come. It travels along edges like a value, so that whoever waits for it can stop waiting.
 
-#include <atomic>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "graph/base/check.h"
 #include "graph/value/tensor.h"
 
@@ -58,6 +60,22 @@ class Entry {
   void SetValue(Tensor value) {
     tensor_ = std::move(value);
     SetState(State::kValue);
+  }
+  // A scalar of a plain type. Writes what a scalar has and nothing else, each field at its full width: a load of
+  // several fields right behind it would have to wait for narrower stores.
+  template <typename T>
+  void SetScalar(T value) {
+    static_assert(std::is_trivially_copyable<T>::value && sizeof(T) <= Tensor::kInlineBytes, "plain elements only");
+    Shape& shape = tensor_.shape_;
+    if (ABSL_PREDICT_FALSE(holds_buffer() || shape.rank_ > Shape::kInlineRank)) tensor_ = Tensor();
+    shape.num_elements_ = 1;
+    shape.rank_ = 0;
+    shape.lent_dtype_ = static_cast<uint8_t>(DTypeOf<T>::value);
+    shape.lent_storage_ = static_cast<uint8_t>(Tensor::Storage::kInline);
+    shape.lent_state_ = static_cast<uint8_t>(State::kValue);
+    uint64_t words[2] = {0, 0};
+    std::memcpy(words, &value, sizeof(T));
+    std::memcpy(tensor_.inline_, words, sizeof(words));
   }
   void SetRef(RefCell* cell) {
     Clear();
