@@ -155,6 +155,7 @@ class SerialAssembler {
     instruction.number = static_cast<int32_t>(program_.operands_.size());
     for (int32_t i = 0; i < static_cast<int32_t>(signature.inputs.size()); ++i) {
       program_.operands_.push_back(Read(code_.InputValue(step.node, i)));
+      instruction.has_last_uses = instruction.has_last_uses || program_.operands_.back().is_last_use();
     }
     for (int32_t i = 0; i < static_cast<int32_t>(signature.outputs.size()); ++i) {
       program_.operands_.push_back(Destination(s_.value({step.node, i})));

@@ -31,7 +31,7 @@ enum class SerialAction : uint8_t {
 // One step of a program: plain data.
 struct SerialInstruction {
   SerialAction action = SerialAction::kCompute;
-  bool may_leave_outputs = false;  // Of kCompute: outputs without a value are no error.
+  bool has_last_uses = false;  // Of kCompute: some input is read for the last time.
   const Kernel* kernel = nullptr;
   NodeIo io;
   Operand source, destination;

@@ -68,7 +68,7 @@ class Runner {
         *status = Dereference(instruction);
         break;
       case SerialAction::kIndex:
-        at(instruction.destination).SetScalar<int32_t>(instruction.number);
+        at(instruction.destination).SetScalar(instruction.number);
         return true;
       case SerialAction::kBranch: {
         bool taken = false;
@@ -102,8 +102,13 @@ class Runner {
     for (uint32_t i = 0; i < io.num_outputs; ++i) at(outputs[i]).MarkEmpty();
     context_.SetNode(io);
     const int64_t start = kWatched && options_.observer != nullptr ? NodeObserver::NowNs() : 0;
-    *status = instruction.kernel->Compute(context_);
-    if (ABSL_PREDICT_FALSE(!status->ok())) return Fail(io.id);
+    {
+      absl::Status computed = instruction.kernel->Compute(context_);
+      if (ABSL_PREDICT_FALSE(!computed.ok())) {
+        *status = std::move(computed);
+        return Fail(io.id);
+      }
+    }
     if (kWatched && options_.observer != nullptr) {
       options_.observer->OnNode(NodeId(io.id), start, NodeObserver::NowNs(), context_);
     }
@@ -115,10 +120,11 @@ class Runner {
         return Fail(io.id);
       }
     }
+    if (!instruction.has_last_uses) return true;
     for (uint32_t i = 0; i < io.num_inputs; ++i) {
       if (!io.operands[i].is_last_use()) continue;
       Entry& input = at(io.operands[i]);
-      if (input.holds_buffer()) input.Clear();
+      if (ABSL_PREDICT_FALSE(input.holds_buffer())) input.Clear();
     }
     return true;
   }
