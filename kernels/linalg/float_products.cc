@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "graph/base/check.h"
 #include "kernels/device/task_runner.h"
 #include "kernels/linalg/gemm.h"
 #include "kernels/linalg/products.h"
@@ -15,6 +16,8 @@ constexpr double kBytesPerNs = 25;
 constexpr double kPieceNs = 25e3;
 // In deterministic runs a product is cut by its size alone, into this many pieces at most.
 constexpr int64_t kMaxFixedPieces = 16;
+constexpr int64_t kTinySide = 16;
+constexpr int64_t kTinyScratch = 2048;
 
 template <typename T>
 double EstimateNs(const GemmSize& s) {
@@ -101,11 +104,29 @@ int64_t NumPieces(const KernelContext& context, double ns) {
   return std::max<int64_t>(1, std::min(most, static_cast<int64_t>(ns / kPieceNs)));
 }
 
+// One product that takes less time than thinking about it.
+bool IsTiny(const GemmSize& size) { return size.m <= kTinySide && size.n <= kTinySide && size.k <= kTinySide; }
+
+template <typename T>
+absl::Status MultiplyTiny(const Products<T>& products) {
+  const GemmSize& size = products.shape->size;
+  const MatMulForm& form = products.form;
+  const MatrixView<T> a = {products.a, form.transpose_a ? size.m : size.k, form.transpose_a};
+  const MatrixView<T> b = {products.b, form.transpose_b ? size.k : size.n, form.transpose_b};
+  const Gemm<T> gemm(BestGemm<T>(), size, a, b);
+  // Packed parts of a product of this size fit the stack.
+  alignas(64) T scratch[kTinyScratch];
+  SLUICE_DCHECK(gemm.scratch_elements() <= kTinyScratch);
+  gemm.Run(a, b, products.c, size.n, scratch);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 template <typename T>
 absl::Status MultiplyFloats(KernelContext& context, const Products<T>& products, const T* packed_b) {
   const MatMulShape& shape = *products.shape;
+  if (shape.num_products == 1 && packed_b == nullptr && IsTiny(shape.size)) return MultiplyTiny(products);
   const double ns = EstimateNs<T>(shape.size);
   // Many products are shared out whole; few are cut.
   const bool cuts = shape.num_products == 1 || ns > 40 * kPieceNs;

@@ -6,19 +6,22 @@
 namespace sluice {
 namespace {
 
-// Rows of A and of B in one block: a panel of B (k rows of one tile's columns) stays in the first-level cache, a block
-// of A in the second-level one.
-constexpr int64_t kBlockDepth = 256;
-constexpr int64_t kBlockRows = 192;
-constexpr int64_t kBlockBytes = 4096;  // Of one row of a block of B.
+// Blocks, so that one of A and a panel of B (all rows, one tile's columns) stay in the second-level cache. Deep ones:
+// C is read and written once for each. Measured with matmul_bench.
+constexpr int64_t kBlockRows = 192;         // Of A.
+constexpr int64_t kBlockDepthBytes = 2048;  // Of one row of A in a block.
+constexpr int64_t kBlockBytes = 4096;       // Of one row of B in a block.
 // Products up to this size of B read it in place.
 constexpr int64_t kDirectBytes = 48 << 10;
 constexpr int64_t kSkinnyRows = 6;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Blocks of equal depth, none deeper than kBlockDepth.
-int64_t DepthOf(int64_t k) { return k == 0 ? 1 : CeilDiv(k, CeilDiv(k, kBlockDepth)); }
+// Blocks of equal depth, none deeper than kBlockDepthBytes.
+template <typename T>
+int64_t DepthOf(int64_t k) {
+  return k == 0 ? 1 : CeilDiv(k, CeilDiv(k, kBlockDepthBytes / static_cast<int64_t>(sizeof(T))));
+}
 
 template <typename T>
 int64_t BlockCols() {
@@ -96,7 +99,7 @@ bool PacksA(const GemmIsa<T>& isa, const GemmSize& size) {
 template <typename T>
 int64_t PackedAElements(const GemmIsa<T>& isa, const GemmSize& size) {
   if (!PacksA(isa, size)) return 0;
-  return CeilDiv(std::min(size.m, kBlockRows), isa.tile_rows) * isa.tile_rows * DepthOf(size.k);
+  return CeilDiv(std::min(size.m, kBlockRows), isa.tile_rows) * isa.tile_rows * DepthOf<T>(size.k);
 }
 
 // The rows of one block of columns: packs A where that pays.
@@ -146,7 +149,7 @@ Gemm<T>::Gemm(const GemmIsa<T>& isa, const GemmSize& size, const MatrixView<T>& 
     : isa_(isa), size_(size), way_(Choose(a, b)) {
   if (way_ == Way::kBlocked) {
     const int64_t cols = CeilDiv(std::min(size.n, BlockCols<T>()), isa.tile_cols) * isa.tile_cols;
-    scratch_ = PackedAElements(isa, size) + cols * DepthOf(size.k);
+    scratch_ = PackedAElements(isa, size) + cols * DepthOf<T>(size.k);
   } else if (way_ == Way::kDots || way_ == Way::kColumn) {
     scratch_ = size.k;  // For a vector that does not lie in one piece.
   }
@@ -220,7 +223,7 @@ void Gemm<T>::Run(const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t 
   }
   const bool packs_a = PacksA(isa_, size_);
   T* const packed_b = scratch + PackedAElements(isa_, size_);
-  const int64_t depth = DepthOf(size_.k);
+  const int64_t depth = DepthOf<T>(size_.k);
   for (int64_t j = 0; j < size_.n; j += BlockCols<T>()) {
     for (int64_t p = 0; p < size_.k; p += depth) {
       const GemmSize block = {size_.m, std::min(BlockCols<T>(), size_.n - j), std::min(depth, size_.k - p)};
@@ -237,7 +240,7 @@ int64_t PackedGemm<T>::PackedElements(const GemmIsa<T>& isa, int64_t k, int64_t 
 
 template <typename T>
 void PackedGemm<T>::Pack(const GemmIsa<T>& isa, const MatrixView<T>& b, int64_t k, int64_t n, T* out) {
-  const int64_t depth = DepthOf(k);
+  const int64_t depth = DepthOf<T>(k);
   const int64_t cols = CeilDiv(n, isa.tile_cols) * isa.tile_cols;
   for (int64_t p = 0; p < k; p += depth) PackB(isa, b.Rows(p), std::min(depth, k - p), n, out + p * cols);
 }
@@ -255,7 +258,7 @@ void PackedGemm<T>::Run(const MatrixView<T>& a, const T* packed, int64_t first_c
     return;
   }
   const bool packs_a = PacksA(isa_, size_);
-  const int64_t depth = DepthOf(size_.k);
+  const int64_t depth = DepthOf<T>(size_.k);
   const int64_t all_cols = CeilDiv(total_cols_, isa_.tile_cols) * isa_.tile_cols;
   for (int64_t j = 0; j < size_.n; j += BlockCols<T>()) {
     for (int64_t p = 0; p < size_.k; p += depth) {

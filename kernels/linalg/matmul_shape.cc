@@ -1,6 +1,7 @@
 #include "kernels/linalg/matmul_shape.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
@@ -107,11 +108,9 @@ absl::Status ResolveMatMul(const MatMulForm& form, const Shape& a, const Shape& 
   }
   if (a_rank > 2 || b_rank > 2) return ResolveStacks(form, a, b, result);
   const int64_t dims[] = {result->size.m, result->size.n};
-  int64_t elements = 0;
-  if (!CheckedNumElements(dims, &elements)) {
-    return Error(ErrorCode::kOpTooLarge).Found(absl::StrCat(a.ToString(), " times ", b.ToString()));
-  }
-  result->output = Shape::Of({result->size.m, result->size.n});
+  absl::StatusOr<Shape> output = Shape::Make(dims);
+  if (!output.ok()) return Error(ErrorCode::kOpTooLarge).Found(absl::StrCat(a.ToString(), " times ", b.ToString()));
+  result->output = *std::move(output);
   return absl::OkStatus();
 }
 
