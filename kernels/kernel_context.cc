@@ -24,8 +24,9 @@ absl::StatusOr<Tensor*> KernelContext::ForwardOrAllocate(int i, const Shape& sha
       if (tensor.dtype() != dtype || tensor.num_elements() != shape.num_elements()) continue;
       if (!InputIsWritable(candidate)) continue;
       Entry& entry = output_entry(i);
+      const bool is_same_shape = tensor.shape() == shape;  // Asked now: `shape` may be the taken input's own.
       Tensor taken = TakeInput(candidate);
-      if (taken.shape() == shape) {
+      if (is_same_shape) {
         entry.SetValue(std::move(taken));
       } else {
         absl::StatusOr<Tensor> reshaped = taken.Reshaped(shape);
