@@ -1,0 +1,149 @@
+// Random graphs, run by the executor and worked out by the reference evaluator: the answers must be the same whatever
+// the number of threads, with kernels that are slow, asynchronous or work in place.
+
+#include "tests/testing/random_graph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <deque>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "executor/thread_pool.h"
+#include "gtest/gtest.h"
+#include "tests/testing/executor_harness.h"
+#include "tests/testing/reference_evaluator.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+// Neg, in place where it may; called heavy, so that other threads take it.
+class NegKernel : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    const absl::Span<const float> in = context.input(0).flat<float>();
+    SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.ForwardOrAllocate(0, context.input(0).shape(), {0}));
+    std::transform(in.begin(), in.end(), out->flat<float>().begin(), [](float x) { return -x; });
+    return absl::OkStatus();
+  }
+  CostHint cost_hint() const override { return CostHint::kHeavy; }
+};
+
+// One thread that ends asynchronous calls.
+class Ender {
+ public:
+  Ender() : thread_([this] { Loop(); }) {}
+  ~Ender() {
+    {
+      MutexLock lock(&mu_);
+      is_over_ = true;
+    }
+    changed_.Signal();
+    thread_.join();
+  }
+  void Add(absl::AnyInvocable<void()> task) {
+    MutexLock lock(&mu_);
+    tasks_.push_back(std::move(task));
+    changed_.Signal();
+  }
+
+ private:
+  void Loop() {
+    for (;;) {
+      absl::AnyInvocable<void()> task;
+      {
+        MutexLock lock(&mu_);
+        while (tasks_.empty() && !is_over_) changed_.Wait(&mu_);
+        if (tasks_.empty()) return;
+        task = std::move(tasks_.front());
+        tasks_.pop_front();
+      }
+      task();
+    }
+  }
+  Mutex mu_;
+  CondVar changed_;
+  std::deque<absl::AnyInvocable<void()>> tasks_ ABSL_GUARDED_BY(mu_);
+  bool is_over_ ABSL_GUARDED_BY(mu_) = false;
+  std::thread thread_;
+};
+
+// Abs, on another thread or at once.
+class AbsKernel : public AsyncKernel {
+ public:
+  explicit AbsKernel(Ender* ender) : ender_(ender) {}
+  void ComputeAsync(KernelContext& context, Done done) const override {
+    const auto work = [&context] {
+      Tensor value = context.TakeInput(0);
+      if (!value.IsUniquelyOwned()) value = *value.DeepCopy();
+      for (float& x : value.flat<float>()) x = std::fabs(x);
+      context.SetOutput(0, std::move(value));
+    };
+    if (calls_.fetch_add(1, std::memory_order_relaxed) % 3 == 0) {
+      work();
+      return done(absl::OkStatus());
+    }
+    ender_->Add([work, done = std::move(done)]() mutable {
+      work();
+      done(absl::OkStatus());
+    });
+  }
+
+ private:
+  Ender* const ender_;
+  mutable std::atomic<int> calls_{0};
+};
+
+class RandomGraphTest : public testing::TestWithParam<int> {
+ protected:
+  void Check(uint32_t seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    RandomGraph made = MakeRandomGraph(seed, 40);
+    ReferenceEvaluator reference(made.graph, made.constants);
+    std::vector<ReferenceValue> expected;
+    for (const Output& watched : made.watched) expected.push_back(reference.Evaluate(watched));
+    ExecutorHarness harness;
+    ASSERT_OK(harness.registry().AddCustom("Neg", DeviceKind::kCpu,
+                                           [](const KernelConstruction&) { return std::make_unique<NegKernel>(); }));
+    ASSERT_OK(harness.registry().AddCustom(
+        "Abs", DeviceKind::kCpu, [this](const KernelConstruction&) { return std::make_unique<AbsKernel>(&ender_); }));
+    ASSERT_OK(harness.Build(made.graph));
+    for (int run = 0; run < 3; ++run) {
+      VectorCallFrame frame({}, expected.size());
+      Executor::Args args = harness.args();
+      args.call_frame = &frame;
+      args.task_runner = &pool_;
+      ASSERT_OK(harness.executor().Run(args));
+      for (size_t i = 0; i < expected.size(); ++i) {
+        const Tensor& result = frame.results()[i];
+        ASSERT_EQ(result.has_value(), expected[i].has_value()) << "watch" << i;
+        if (!result.has_value()) continue;
+        const absl::Span<const float> values = result.flat<float>();
+        ASSERT_EQ(std::vector<float>(values.begin(), values.end()), *expected[i]) << "watch" << i;
+      }
+    }
+  }
+
+  static ThreadPoolOptions Options(int threads) {
+    ThreadPoolOptions options;
+    options.num_threads = threads;
+    return options;
+  }
+
+  Ender ender_;
+  ThreadPool pool_{Options(GetParam())};
+};
+
+TEST_P(RandomGraphTest, AnswersAreThoseOfTheReference) {
+  const char* const count_text = std::getenv("SLUICE_RANDOM_GRAPHS");
+  const int count = count_text != nullptr ? std::atoi(count_text) : 350;
+  const uint32_t first = static_cast<uint32_t>(GetParam()) * 100000;
+  for (int i = 0; i < count && !HasFatalFailure(); ++i) Check(first + static_cast<uint32_t>(i));
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, RandomGraphTest, testing::Values(1, 2, 8));
+
+}  // namespace
+}  // namespace sluice
