@@ -81,19 +81,20 @@ struct LeakyReluOp {
   }
 };
 
-// Of the gradient and the features (or the output, where its name says so).
+// Of the gradient and the features (or the output, where its name says so). A gradient that is not finite comes
+// through as NaN even where the features stop it.
 struct ReluGradOp {
   static constexpr float kUnitNs = 0.2f;
   template <typename T>
   [[gnu::always_inline]] static T Apply(T gradient, T x) {
-    return x > T(0) ? gradient : T(0);
+    return Multiply(gradient, static_cast<T>(x > T(0)));
   }
 };
 struct Relu6GradOp {
   static constexpr float kUnitNs = 0.2f;
   template <typename T>
   [[gnu::always_inline]] static T Apply(T gradient, T x) {
-    return (x > T(0)) & (x < T(6)) ? gradient : T(0);
+    return Multiply(gradient, static_cast<T>((x > T(0)) & (x < T(6))));
   }
 };
 struct EluGradOp {
@@ -124,31 +125,28 @@ struct SoftsignGradOp {
   }
 };
 
-// Of the output y and the gradient dy; complex outputs are conjugated.
+// Of the output y and the gradient dy, after TensorFlow: only the three last conjugate y, and these are 0 where dy is.
 struct TanhGradOp {
   static constexpr float kUnitNs = 0.2f;
   template <typename T>
   [[gnu::always_inline]] static T Apply(T y, T dy) {
-    const T output = ConjugateOf(y);
-    return dy * (T(1) - output * output);
+    return dy * (T(1) - y * y);
   }
 };
 struct SigmoidGradOp {
   static constexpr float kUnitNs = 0.2f;
   template <typename T>
   [[gnu::always_inline]] static T Apply(T y, T dy) {
-    const T output = ConjugateOf(y);
-    return dy * output * (T(1) - output);
+    return dy * y * (T(1) - y);
   }
 };
 struct ReciprocalGradOp {
   template <typename T>
   [[gnu::always_inline]] static T Apply(T y, T dy) {
     const T output = ConjugateOf(y);
-    return -dy * output * output;
+    return dy == T(0) ? T(0) : -dy * output * output;
   }
 };
-// 0 where dy is.
 struct SqrtGradOp {
   template <typename T>
   [[gnu::always_inline]] static T Apply(T y, T dy) {
@@ -159,7 +157,7 @@ struct RsqrtGradOp {
   template <typename T>
   [[gnu::always_inline]] static T Apply(T y, T dy) {
     const T output = ConjugateOf(y);
-    return T(-0.5) * dy * output * output * output;
+    return dy == T(0) ? T(0) : T(-0.5) * dy * output * output * output;
   }
 };
 

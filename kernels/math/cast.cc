@@ -24,12 +24,16 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeCast(const KernelConstruction& const
   const DType from = construction.input_type(0);
   const DType to = construction.output_type(0);
   if (from == to) return std::make_unique<SameTypeKernel>();
+  SLUICE_ASSIGN_OR_RETURN(const bool is_truncating, construction.GetBool("Truncate"));
   std::unique_ptr<Kernel> made;
   DispatchDType<CastTypes>(from, [&](auto from_type) {
     DispatchDType<CastTypes>(to, [&](auto to_type) {
       using From = typename decltype(from_type)::Type;
       using To = typename decltype(to_type)::Type;
       if constexpr (!std::is_same<From, To>::value) made = std::make_unique<UnaryKernel<CastOp<To>, From>>();
+      if constexpr (cast::CanTruncate<From, To>()) {
+        if (is_truncating) made = std::make_unique<UnaryKernel<TruncatingCastOp<To>, From>>();
+      }
     });
   });
   if (made == nullptr) {

@@ -66,6 +66,39 @@ template <typename To, typename From>
   }
 }
 
+// x with the last `kBits` bits of its mantissa cleared.
+template <int kBits, typename F>
+[[gnu::always_inline]] inline F ClearLowBits(F x) {
+  using Bits = std::conditional_t<sizeof(F) == 4, uint32_t, uint64_t>;
+  return __builtin_bit_cast(F, __builtin_bit_cast(Bits, x) & (~Bits{0} << kBits));
+}
+
+// Bits of the mantissa after the point.
+template <typename T>
+inline constexpr int kMantissaBits = std::is_same<T, double>::value  ? 52
+                                     : std::is_same<T, float>::value ? 23
+                                     : std::is_same<T, Half>::value  ? 10
+                                                                     : 7;
+template <typename T>
+struct PartOf {
+  using Type = T;
+};
+template <typename T>
+struct PartOf<std::complex<T>> {
+  using Type = T;
+};
+
+// Whether the attr Truncate does something: from float or double to a narrower type; TensorFlow leaves out double to
+// bfloat16.
+template <typename From, typename To>
+constexpr bool CanTruncate() {
+  using F = typename PartOf<From>::Type;
+  using T = typename PartOf<To>::Type;
+  if (IsComplexType<To>::value && !IsComplexType<From>::value) return false;
+  if (std::is_same<F, double>::value) return std::is_same<T, float>::value || std::is_same<T, Half>::value;
+  return std::is_same<F, float>::value && kIsHalf<T>;
+}
+
 }  // namespace cast
 
 // The functor. See Note [Functors].
@@ -75,6 +108,22 @@ struct CastOp {
   template <typename From>
   [[gnu::always_inline]] static To Apply(From x) {
     return cast::Convert<To>(x);
+  }
+};
+
+// The same with the attr Truncate: toward zero. REQUIRES: cast::CanTruncate<From, To>().
+template <typename To>
+struct TruncatingCastOp {
+  static constexpr bool kOwnHalf = true;
+  template <typename From>
+  [[gnu::always_inline]] static To Apply(From x) {
+    constexpr int kDropped =
+        cast::kMantissaBits<typename cast::PartOf<From>::Type> - cast::kMantissaBits<typename cast::PartOf<To>::Type>;
+    if constexpr (cast::IsComplexType<From>::value) {
+      return cast::Convert<To>(From(cast::ClearLowBits<kDropped>(x.real()), cast::ClearLowBits<kDropped>(x.imag())));
+    } else {
+      return cast::Convert<To>(cast::ClearLowBits<kDropped>(x));
+    }
   }
 };
 

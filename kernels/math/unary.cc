@@ -14,7 +14,7 @@ struct SignOp {
     if constexpr (std::is_integral<T>::value) {
       return static_cast<T>(static_cast<int>(x > 0) - static_cast<int>(x < 0));
     } else {
-      return x > T(0) ? T(1) : x < T(0) ? T(-1) : x;
+      return x != x ? x : static_cast<T>(static_cast<int>(x > T(0)) - static_cast<int>(x < T(0)));
     }
   }
   template <typename T>
