@@ -3,10 +3,13 @@
 #include <memory>
 
 #include "kernels/array/array_kernels.h"
+#include "kernels/control/assert_print.h"
 #include "kernels/control/basic.h"
 #include "kernels/linalg/linalg_kernels.h"
 #include "kernels/math/math_kernels.h"
+#include "kernels/reduce/reduce_kernels.h"
 #include "kernels/state/state_kernels.h"
+#include "kernels/transfer/send_recv.h"
 
 namespace sluice {
 
@@ -15,7 +18,10 @@ void RegisterAllKernels(KernelRegistry& registry) {
   registry.AddTable(BasicKernels());
   AddLinalgKernels(registry);
   AddMathKernels(registry);
+  AddReduceKernels(registry);
   AddStateKernels(registry);
+  registry.AddTable(AssertPrintKernels());
+  registry.AddTable(SendRecvKernels());
 }
 
 const KernelRegistry& BuiltinKernels() {

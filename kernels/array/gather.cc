@@ -137,6 +137,12 @@ class GatherV2Kernel final : public Kernel {
     if (params.rank() == 0) {
       return Error(ErrorCode::kOpShape).Input(0, "params").Found("a scalar").Expected("at least a vector");
     }
+    if (context.input(2).rank() != 0) {
+      return Error(ErrorCode::kOpShape)
+          .Input(2, "axis")
+          .Found(context.input(2).shape().ToString())
+          .Expected("a scalar");
+    }
     SLUICE_ASSIGN_OR_RETURN(const int axis, ReadAxis(context, 2, "axis", params.rank()));
     int64_t batch_dims = batch_dims_;
     if (batch_dims < 0) batch_dims += indices.rank();

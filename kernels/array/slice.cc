@@ -76,6 +76,7 @@ absl::Status ComputeSlice(KernelContext& context) {
 
 // --- StridedSlice and what undoes it -----------------------------------------------------------------------------
 
+// What begin, end, strides and masks take of input 0. Thread-safe.
 class StridedSliceKernel : public Kernel {
  public:
   explicit StridedSliceKernel(const SliceMasks& masks) : masks_(masks) {}

@@ -1,0 +1,203 @@
+#include "kernels/array/gather_nd.h"
+
+#include <algorithm>
+#include <complex>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "kernels/array/function_kernel.h"
+#include "kernels/array/index_values.h"
+#include "kernels/array/moved_types.h"
+#include "kernels/array/slice_index.h"
+#include "kernels/array/strided_copy.h"
+#include "kernels/dispatch.h"
+
+namespace sluice {
+namespace {
+
+// --- GatherNd ----------------------------------------------------------------------------------------------------
+
+absl::Status ComputeGatherNd(KernelContext& context) {
+  const Tensor& params = context.input(0);
+  if (params.rank() == 0) {
+    return Error(ErrorCode::kOpShape).Input(0, "params").Found("a scalar").Expected("at least a vector");
+  }
+  if (params.num_elements() == 0 && context.input(1).num_elements() > 0) {
+    return Error(ErrorCode::kOpShape).Input(0, "params").Found(params.shape().ToString()).Expected("some elements");
+  }
+  SLUICE_ASSIGN_OR_RETURN(const SliceIndex index, ReadSliceIndex(context, 1, "indices", params.shape()));
+  SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, index.shape));
+  DispatchMoved(params.dtype(), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    const T* const from = Elements<T>(params);
+    T* const to = Elements<T>(*output);
+    const int64_t size = index.slice_size;
+    const double unit_ns = 2.0 + kMoveNs<T> * static_cast<double>(size);
+    context.ParallelFor(static_cast<int64_t>(index.slices.size()), unit_ns, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        std::copy_n(from + index.slices[static_cast<size_t>(i)] * size, size, to + i * size);
+      }
+    });
+  });
+  return absl::OkStatus();
+}
+
+// --- Scatters ----------------------------------------------------------------------------------------------------
+
+// How an update meets the element that it goes to.
+struct AddTo {
+  template <typename T>
+  static T Of(T old, T update) {
+    return static_cast<T>(old + update);
+  }
+};
+struct SubtractFrom {
+  template <typename T>
+  static T Of(T old, T update) {
+    return static_cast<T>(old - update);
+  }
+};
+struct LargerOf {
+  template <typename T>
+  static T Of(T old, T update) {
+    return old < update ? update : old;
+  }
+};
+struct SmallerOf {
+  template <typename T>
+  static T Of(T old, T update) {
+    return update < old ? update : old;
+  }
+};
+
+// As above for the 16-bit floats, by way of float, and for bools, of which a sum is an OR.
+template <typename Rule, typename T>
+T Meet(T old, T update) {
+  if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
+    return T(Rule::Of(static_cast<float>(old), static_cast<float>(update)));
+  } else if constexpr (std::is_integral<T>::value && !std::is_same<T, bool>::value) {
+    using U = std::make_unsigned_t<T>;  // Wraps.
+    if constexpr (std::is_same<Rule, AddTo>::value || std::is_same<Rule, SubtractFrom>::value) {
+      return static_cast<T>(Rule::Of(static_cast<U>(old), static_cast<U>(update)));
+    } else {
+      return Rule::Of(old, update);
+    }
+  } else {
+    return Rule::Of(old, update);
+  }
+}
+
+// One after the other, so that of equal indices the later one counts.
+template <typename T, typename Function>
+void ScatterSlices(const SliceIndex& index, const T* updates, T* to, Function meet) {
+  const int64_t size = index.slice_size;
+  for (size_t i = 0; i < index.slices.size(); ++i) {
+    T* const slice = to + index.slices[i] * size;
+    const T* const update = updates + static_cast<int64_t>(i) * size;
+    for (int64_t j = 0; j < size; ++j) slice[j] = meet(slice[j], update[j]);
+  }
+}
+
+template <typename Rule>
+using RuleTypes = std::conditional_t<std::is_same<Rule, AddTo>::value || std::is_same<Rule, SubtractFrom>::value,
+                                     Join<NumberCppTypes, TypeList<bool>>, RealCppTypes>;
+
+// Meets each element that an index names with its update. Strings, which only ScatterNd has, are replaced.
+template <typename Rule>
+void ScatterWith(const SliceIndex& index, const Tensor& updates, Tensor& output) {
+  const bool is_number = DispatchDType<RuleTypes<Rule>>(output.dtype(), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    ScatterSlices(index, updates.flat<T>().data(), output.flat<T>().data(), &Meet<Rule, T>);
+  });
+  if (is_number || output.dtype() != DType::kString) return;
+  ScatterSlices(index, updates.flat<TString>().data(), output.flat<TString>().data(),
+                [](const TString&, const TString& update) { return update; });
+}
+
+void ScatterReplacing(const SliceIndex& index, const Tensor& updates, Tensor& output) {
+  DispatchMoved(output.dtype(), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    ScatterSlices(index, Elements<T>(updates), Elements<T>(output),
+                  [](const T&, const T& update) -> const T& { return update; });
+  });
+}
+
+// The indices of a scatter into shape `whole`, once the updates in input `updates_input` are seen to fit them.
+absl::StatusOr<SliceIndex> ReadScatter(const KernelContext& context, int indices_input, int updates_input,
+                                       const Shape& whole) {
+  const Tensor& indices = context.input(indices_input);
+  const Tensor& updates = context.input(updates_input);
+  if (whole.num_elements() == 0 && indices.num_elements() > 0 && updates.num_elements() > 0) {
+    return Error(ErrorCode::kOpShape)
+        .Input(indices_input, "indices")
+        .Found(indices.shape().ToString())
+        .Expected(absl::StrCat("none, since shape ", whole.ToString(), " is empty"));
+  }
+  SLUICE_ASSIGN_OR_RETURN(SliceIndex index, ReadSliceIndex(context, indices_input, "indices", whole));
+  if (updates.shape() != index.shape) {
+    return Error(ErrorCode::kOpShapes)
+        .Input(updates_input, "updates")
+        .Found(updates.shape().ToString())
+        .Expected(absl::StrCat(index.shape.ToString(), " for indices ", indices.shape().ToString(), " into ",
+                               whole.ToString()));
+  }
+  return index;
+}
+
+absl::Status ComputeScatterNd(KernelContext& context) {
+  SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 2, "shape"));
+  for (int i = 0; i < 2; ++i) {
+    if (context.input(i).rank() > 0) continue;
+    return Error(ErrorCode::kOpShape).Input(i).Found("a scalar").Expected("at least a vector");
+  }
+  SLUICE_ASSIGN_OR_RETURN(const SliceIndex index, ReadScatter(context, 0, 1, shape));
+  SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
+  if (IsTrivial(output->dtype())) std::memset(output->mutable_raw_data(), 0, output->total_bytes());
+  ScatterWith<AddTo>(index, context.input(1), *output);
+  return absl::OkStatus();
+}
+
+using ScatterFn = void (*)(const SliceIndex& index, const Tensor& updates, Tensor& output);
+
+// Input 0 changed at indices (input 1) by updates (input 2); in place when nobody else holds it.
+template <ScatterFn kScatter>
+absl::Status ComputeTensorScatter(KernelContext& context) {
+  const Shape shape = context.input(0).shape();
+  if (shape.rank() == 0 || context.input(1).rank() == 0) {
+    return Error(ErrorCode::kOpShape).Input(shape.rank() == 0 ? 0 : 1).Found("a scalar").Expected("at least a vector");
+  }
+  SLUICE_ASSIGN_OR_RETURN(const SliceIndex index, ReadScatter(context, 1, 2, shape));
+  const bool in_place = context.InputIsWritable(0);
+  Tensor result = context.TakeInput(0);
+  if (!in_place) {
+    const Tensor source = std::move(result);
+    SLUICE_ASSIGN_OR_RETURN(result, Tensor::Make(source.dtype(), shape, context.allocator()));
+    const CopyAxis all = {shape.num_elements(), 1, 1};
+    CopyStrided(context, {&all, 1}, result, 0, source, 0);
+  }
+  kScatter(index, context.input(2), result);
+  context.SetOutput(0, std::move(result));
+  return absl::OkStatus();
+}
+
+constexpr DTypeSet kSummable = kNumberTypes | DTypeSet{DType::kBool};
+
+constexpr KernelDef kKernels[] = {
+    {"GatherNd", &MakeFunctionKernel<ComputeGatherNd>},
+    {"ScatterNd", &MakeFunctionKernel<ComputeScatterNd>, {{"T", kSummable | DTypeSet{DType::kString}}}},
+    {"ScatterNdNonAliasingAdd", &MakeFunctionKernel<ComputeTensorScatter<&ScatterWith<AddTo>>>, {{"T", kSummable}}},
+    {"TensorScatterUpdate", &MakeFunctionKernel<ComputeTensorScatter<&ScatterReplacing>>},
+    {"TensorScatterAdd", &MakeFunctionKernel<ComputeTensorScatter<&ScatterWith<AddTo>>>, {{"T", kSummable}}},
+    {"TensorScatterSub", &MakeFunctionKernel<ComputeTensorScatter<&ScatterWith<SubtractFrom>>>, {{"T", kSummable}}},
+    {"TensorScatterMax", &MakeFunctionKernel<ComputeTensorScatter<&ScatterWith<LargerOf>>>, {{"T", kRealTypes}}},
+    {"TensorScatterMin", &MakeFunctionKernel<ComputeTensorScatter<&ScatterWith<SmallerOf>>>, {{"T", kRealTypes}}},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> GatherNdKernels() { return kKernels; }
+
+}  // namespace sluice

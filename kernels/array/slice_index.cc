@@ -1,0 +1,59 @@
+#include "kernels/array/slice_index.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "kernels/array/index_values.h"
+
+namespace sluice {
+namespace {
+
+// "[1,7]": row `row` of the indices.
+std::string RowText(const Tensor& indices, int64_t row, int64_t depth) {
+  std::string text = "[";
+  for (int64_t i = 0; i < depth; ++i) absl::StrAppend(&text, i == 0 ? "" : ",", IndexAt(indices, row * depth + i));
+  return text + "]";
+}
+
+}  // namespace
+
+absl::StatusOr<SliceIndex> ReadSliceIndex(const KernelContext& context, int indices_input, absl::string_view name,
+                                          const Shape& whole) {
+  const Tensor& indices = context.input(indices_input);
+  if (indices.rank() == 0 || indices.dim(indices.rank() - 1) > whole.rank()) {
+    return Error(ErrorCode::kOpShape)
+        .Input(indices_input, name)
+        .Found(indices.shape().ToString())
+        .Expected(absl::StrCat("rows of at most ", whole.rank(), " indices, for shape ", whole.ToString()));
+  }
+  const int last = indices.rank() - 1;
+  const int64_t depth = indices.dim(last);
+  SliceIndex index;
+  IndexVector dims(indices.shape().dims().begin(), indices.shape().dims().end() - 1);
+  dims.insert(dims.end(), whole.dims().begin() + depth, whole.dims().end());
+  SLUICE_ASSIGN_OR_RETURN(index.shape, MakeShape(dims));
+  index.slice_size = SizeOfAxes(whole, static_cast<int>(depth), whole.rank());
+  const int64_t rows = SizeOfAxes(indices.shape(), 0, last);
+  index.slices.resize(static_cast<size_t>(rows));
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t slice = 0;
+    bool is_inside = true;
+    for (int64_t i = 0; i < depth; ++i) {
+      const int64_t at = IndexAt(indices, row * depth + i);
+      const int64_t size = whole.dim(static_cast<int>(i));
+      is_inside &= at >= 0 && at < size;
+      slice = is_inside ? slice * size + at : 0;
+    }
+    if (!is_inside) {
+      return Error(ErrorCode::kOpValue)
+          .Input(indices_input, name)
+          .Found(absl::StrCat("indices ", RowText(indices, row, depth), " in row ", row))
+          .Expected(absl::StrCat("a place in shape ", whole.ToString()));
+    }
+    index.slices[static_cast<size_t>(row)] = slice;
+  }
+  return index;
+}
+
+}  // namespace sluice

@@ -1,0 +1,28 @@
+#ifndef SLUICE_KERNELS_ARRAY_SLICE_INDEX_H_
+#define SLUICE_KERNELS_ARRAY_SLICE_INDEX_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/value/shape.h"
+#include "kernels/kernel_context.h"
+
+namespace sluice {
+
+// The indices of GatherNd, ScatterNd and their relatives: each row of the last dimension names a slice of a tensor by
+// the first few of its coordinates. A value type.
+struct SliceIndex {
+  std::vector<int64_t> slices;  // Number of the slice for each row of indices.
+  int64_t slice_size = 1;       // Elements of one slice.
+  Shape shape;                  // Of all slices that are named, together: indices without the last dimension + slice.
+};
+
+// Reads input `indices_input` (called `name`) as indices into a tensor of shape `whole`. kOpShape when it has no
+// dimensions or its rows are longer than `whole` has, kOpValue for a row that leads out of `whole`.
+absl::StatusOr<SliceIndex> ReadSliceIndex(const KernelContext& context, int indices_input, absl::string_view name,
+                                          const Shape& whole);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_ARRAY_SLICE_INDEX_H_

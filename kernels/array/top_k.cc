@@ -1,0 +1,193 @@
+#include "kernels/array/top_k.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "kernels/array/index_values.h"
+#include "kernels/dispatch.h"
+
+namespace sluice {
+namespace {
+
+// What is compared: 16-bit floats as float.
+template <typename T>
+auto ValueOf(T element) {
+  if constexpr (std::is_class<T>::value) {
+    return static_cast<float>(element);
+  } else {
+    return element;
+  }
+}
+
+// The matrix of all rows: the last dimension is that of the columns.
+struct Rows {
+  int64_t count = 1;
+  int64_t columns = 1;
+};
+
+Rows RowsOf(const Shape& shape) { return {SizeOfAxes(shape, 0, shape.rank() - 1), shape.dim(shape.rank() - 1)}; }
+
+// The shape of `shape` with `size` columns; none when `size` is -1.
+absl::StatusOr<Shape> WithColumns(const Shape& shape, int64_t size) {
+  IndexVector dims(shape.dims().begin(), shape.dims().end() - 1);
+  if (size >= 0) dims.push_back(size);
+  return MakeShape(dims);
+}
+
+// --- TopK, TopKV2 ------------------------------------------------------------------------------------------------
+
+// The positions of the `k` largest elements of `row`, largest first; of equals the first. `order` is scratch.
+template <typename T>
+void LargestFirst(const T* row, int64_t columns, int64_t k, std::vector<int32_t>* order) {
+  order->resize(static_cast<size_t>(columns));
+  std::iota(order->begin(), order->end(), 0);
+  const auto goes_before = [row](int32_t a, int32_t b) {
+    const auto x = ValueOf(row[a]);
+    const auto y = ValueOf(row[b]);
+    return x > y || (!(x < y) && a < b);
+  };
+  if (k == 1) {
+    std::swap((*order)[0], *std::min_element(order->begin(), order->end(), goes_before));
+  } else {
+    std::partial_sort(order->begin(), order->begin() + k, order->end(), goes_before);
+  }
+}
+
+void StoreIndex(Tensor& indices, int64_t at, int64_t value) {
+  if (indices.dtype() == DType::kInt64) {
+    indices.flat<int64_t>()[static_cast<size_t>(at)] = value;
+  } else if (indices.dtype() == DType::kInt32) {
+    indices.flat<int32_t>()[static_cast<size_t>(at)] = static_cast<int32_t>(value);
+  } else {
+    indices.flat<int16_t>()[static_cast<size_t>(at)] = static_cast<int16_t>(value);
+  }
+}
+
+// The k largest elements of each row and where they stand; k is an input or an attr.
+class TopKKernel final : public Kernel {
+ public:
+  explicit TopKKernel(int64_t k) : k_(k) {}
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
+    if (construction.num_inputs() > 1) return std::make_unique<TopKKernel>(-1);
+    SLUICE_ASSIGN_OR_RETURN(const int64_t k, construction.GetInt("k"));
+    return std::make_unique<TopKKernel>(k);
+  }
+
+  absl::Status Compute(KernelContext& context) const override {
+    const Tensor& input = context.input(0);
+    int64_t k = k_;
+    if (context.num_inputs() > 1) {
+      if (context.input(1).rank() != 0) {
+        return Error(ErrorCode::kOpShape).Input(1, "k").Found(context.input(1).shape().ToString()).Expected("a scalar");
+      }
+      k = IndexAt(context.input(1), 0);
+    }
+    if (input.rank() == 0) {
+      return Error(ErrorCode::kOpShape).Input(0, "input").Found("a scalar").Expected("at least a vector");
+    }
+    const Rows rows = RowsOf(input.shape());
+    if (k < 0 || k > rows.columns) {
+      return Error(ErrorCode::kOpValue)
+          .Input(1, "k")
+          .Found(absl::StrCat(k))
+          .Expected(absl::StrCat("0 to ", rows.columns, ", the columns of ", input.shape().ToString()));
+    }
+    SLUICE_ASSIGN_OR_RETURN(const Shape shape, WithColumns(input.shape(), k));
+    SLUICE_ASSIGN_OR_RETURN(Tensor * values, context.AllocateOutput(0, shape));
+    SLUICE_ASSIGN_OR_RETURN(Tensor * indices, context.AllocateOutput(1, shape));
+    if (k == 0) return absl::OkStatus();
+    DispatchDType<RealCppTypes>(input.dtype(), [&](auto type) {
+      using T = typename decltype(type)::Type;
+      Choose(context, rows, k, input.flat<T>().data(), values->flat<T>().data(), *indices);
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  template <typename T>
+  static void Choose(const KernelContext& context, const Rows& rows, int64_t k, const T* input, T* values,
+                     Tensor& indices) {
+    context.ParallelFor(rows.count, 5.0 * static_cast<double>(rows.columns), [&](int64_t begin, int64_t end) {
+      std::vector<int32_t> order;
+      for (int64_t row = begin; row < end; ++row) {
+        const T* const elements = input + row * rows.columns;
+        LargestFirst(elements, rows.columns, k, &order);
+        for (int64_t i = 0; i < k; ++i) {
+          const int32_t at = order[static_cast<size_t>(i)];
+          values[row * k + i] = elements[at];
+          StoreIndex(indices, row * k + i, at);
+        }
+      }
+    });
+  }
+
+  const int64_t k_;
+};
+
+// --- NthElement --------------------------------------------------------------------------------------------------
+
+// The element of each row that has n smaller ones (attr reverse: larger ones).
+class NthElementKernel final : public Kernel {
+ public:
+  explicit NthElementKernel(bool reverse) : reverse_(reverse) {}
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
+    SLUICE_ASSIGN_OR_RETURN(const bool reverse, construction.GetBool("reverse"));
+    return std::make_unique<NthElementKernel>(reverse);
+  }
+
+  absl::Status Compute(KernelContext& context) const override {
+    const Tensor& input = context.input(0);
+    if (context.input(1).rank() != 0) {
+      return Error(ErrorCode::kOpShape).Input(1, "n").Found(context.input(1).shape().ToString()).Expected("a scalar");
+    }
+    if (input.rank() == 0) {
+      return Error(ErrorCode::kOpShape).Input(0, "input").Found("a scalar").Expected("at least a vector");
+    }
+    const Rows rows = RowsOf(input.shape());
+    int64_t n = IndexAt(context.input(1), 0);
+    if (n < 0 || n >= rows.columns) {
+      return Error(ErrorCode::kOpValue)
+          .Input(1, "n")
+          .Found(absl::StrCat(n))
+          .Expected(absl::StrCat("0 to ", rows.columns - 1));
+    }
+    if (reverse_) n = rows.columns - 1 - n;
+    SLUICE_ASSIGN_OR_RETURN(const Shape shape, WithColumns(input.shape(), -1));
+    SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
+    DispatchDType<RealCppTypes>(input.dtype(), [&](auto type) {
+      using T = typename decltype(type)::Type;
+      const T* const elements = input.flat<T>().data();
+      T* const to = output->flat<T>().data();
+      context.ParallelFor(rows.count, 5.0 * static_cast<double>(rows.columns), [&](int64_t begin, int64_t end) {
+        std::vector<T> row;
+        for (int64_t i = begin; i < end; ++i) {
+          row.assign(elements + i * rows.columns, elements + (i + 1) * rows.columns);
+          std::nth_element(row.begin(), row.begin() + n, row.end(), [](T a, T b) { return ValueOf(a) < ValueOf(b); });
+          to[i] = row[static_cast<size_t>(n)];
+        }
+      });
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  const bool reverse_;
+};
+
+constexpr KernelDef kKernels[] = {
+    {"TopK", &TopKKernel::Make, {{"T", kRealTypes}}},
+    {"TopKV2", &TopKKernel::Make, {{"T", kRealTypes}}},
+    {"NthElement", &NthElementKernel::Make, {{"T", kRealTypes}}},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> TopKKernels() { return kKernels; }
+
+}  // namespace sluice

@@ -1,0 +1,220 @@
+#include "kernels/array/unique.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "kernels/array/function_kernel.h"
+#include "kernels/array/index_values.h"
+#include "kernels/array/moved_types.h"
+#include "kernels/array/strided_copy.h"
+#include "kernels/dispatch.h"
+
+namespace sluice {
+namespace {
+
+// Elements that are compared: 16-bit floats by value, as float.
+template <typename T>
+auto KeyOf(const T& value) {
+  if constexpr (std::is_same<T, TString>::value) {
+    return value.view();
+  } else if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
+    return static_cast<float>(value);
+  } else {
+    return value;
+  }
+}
+template <typename T>
+using Key = decltype(KeyOf(std::declval<const T&>()));
+
+using KeyTypes = Join<RealCppTypes, TypeList<bool, TString>>;
+
+// Which group each row belongs to, and the first row of each group.
+struct Grouping {
+  std::vector<int64_t> group_of_row;
+  std::vector<int64_t> first_row;
+  std::vector<int64_t> count;
+
+  // Notes that the next row belongs to group `group`, which may be the next new one.
+  void Add(int64_t group) {
+    if (group == static_cast<int64_t>(first_row.size())) {
+      first_row.push_back(static_cast<int64_t>(group_of_row.size()));
+      count.push_back(0);
+    }
+    ++count[static_cast<size_t>(group)];
+    group_of_row.push_back(group);
+  }
+};
+
+// Rows of one element. -0 equals 0; a NaN equals nothing.
+template <typename T>
+Grouping GroupElements(const T* elements, int64_t rows) {
+  Grouping grouping;
+  absl::flat_hash_map<Key<T>, int64_t> groups;
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t next = static_cast<int64_t>(grouping.first_row.size());
+    grouping.Add(groups.try_emplace(KeyOf(elements[row]), next).first->second);
+  }
+  return grouping;
+}
+
+// Appends bytes that are equal for equal elements. False for an element that equals nothing.
+template <typename T>
+bool AppendKey(const T& element, std::string* key) {
+  if constexpr (std::is_same<T, TString>::value) {
+    const uint64_t size = element.size();
+    key->append(reinterpret_cast<const char*>(&size), sizeof(size));
+    key->append(element.data(), element.size());
+    return true;
+  } else {
+    Key<T> value = KeyOf(element);
+    if (value != value) return false;
+    if (value == Key<T>(0)) value = Key<T>(0);  // Not -0.
+    key->append(reinterpret_cast<const char*>(&value), sizeof(value));
+    return true;
+  }
+}
+
+// Rows of `size` elements.
+template <typename T>
+Grouping GroupRows(const T* elements, int64_t rows, int64_t size) {
+  if (size == 1) return GroupElements(elements, rows);
+  Grouping grouping;
+  absl::flat_hash_map<std::string, int64_t> groups;
+  std::string key;
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t next = static_cast<int64_t>(grouping.first_row.size());
+    key.clear();
+    bool has_equals = true;
+    for (int64_t i = 0; i < size; ++i) has_equals &= AppendKey(elements[row * size + i], &key);
+    grouping.Add(has_equals ? groups.try_emplace(key, next).first->second : next);
+  }
+  return grouping;
+}
+
+// Output `i` becomes the vector `values`, of int32 or int64 as declared.
+absl::Status SetIndices(KernelContext& context, int i, absl::Span<const int64_t> values) {
+  SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(i, Shape::Of({static_cast<int64_t>(values.size())})));
+  if (output->dtype() == DType::kInt64) {
+    std::copy(values.begin(), values.end(), output->flat<int64_t>().begin());
+  } else {
+    std::transform(values.begin(), values.end(), output->flat<int32_t>().begin(),
+                   [](int64_t value) { return static_cast<int32_t>(value); });
+  }
+  return absl::OkStatus();
+}
+
+// Groups the rows of input 0 along `axis`, and sets outputs: one row of each group, the group of each row and (third
+// output, if there is one) the sizes of the groups.
+absl::Status UniqueRows(KernelContext& context, int axis) {
+  const Tensor input = context.input(0);
+  const Shape& shape = input.shape();
+  const int64_t outer = SizeOfAxes(shape, 0, axis);
+  const int64_t rows = shape.dim(axis);
+  const int64_t inner = SizeOfAxes(shape, axis + 1, shape.rank());
+  Tensor ordered = input;  // Rows to the front.
+  if (outer > 1) {
+    SLUICE_ASSIGN_OR_RETURN(ordered, context.AllocateTemp(input.dtype(), shape));
+    const CopyAxis axes[] = {{rows, outer * inner, inner}, {outer, inner, rows * inner}, {inner, 1, 1}};
+    CopyStrided(context, axes, ordered, 0, input, 0);
+  }
+  Grouping grouping;
+  DispatchDType<KeyTypes>(input.dtype(), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    grouping = GroupRows(Elements<T>(std::as_const(ordered)), rows, outer * inner);
+  });
+  const int64_t groups = static_cast<int64_t>(grouping.first_row.size());
+  IndexVector dims(shape.dims().begin(), shape.dims().end());
+  dims[static_cast<size_t>(axis)] = groups;
+  SLUICE_ASSIGN_OR_RETURN(const Shape result, MakeShape(dims));
+  SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, result));
+  DispatchMoved(input.dtype(), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    for (int64_t slab = 0; slab < outer; ++slab) {
+      for (int64_t group = 0; group < groups; ++group) {
+        const int64_t from = (slab * rows + grouping.first_row[static_cast<size_t>(group)]) * inner;
+        std::copy_n(Elements<T>(input) + from, inner, Elements<T>(*output) + (slab * groups + group) * inner);
+      }
+    }
+  });
+  SLUICE_RETURN_IF_ERROR(SetIndices(context, 1, grouping.group_of_row));
+  return context.num_outputs() > 2 ? SetIndices(context, 2, grouping.count) : absl::OkStatus();
+}
+
+absl::Status ComputeUnique(KernelContext& context) {
+  const Shape& shape = context.input(0).shape();
+  if (shape.rank() != 1) {
+    return Error(ErrorCode::kOpShape).Input(0, "x").Found(shape.ToString()).Expected("a vector");
+  }
+  return UniqueRows(context, 0);
+}
+
+absl::Status ComputeUniqueV2(KernelContext& context) {
+  const Shape& shape = context.input(0).shape();
+  SLUICE_ASSIGN_OR_RETURN(const IndexVector axes, ReadIndexVector(context, 1, "axis"));
+  if (axes.size() > 1) {
+    return Error(ErrorCode::kOpShape)
+        .Input(1, "axis")
+        .Found(absl::StrCat(axes.size(), " axes"))
+        .Expected("none or one");
+  }
+  if (axes.empty()) return ComputeUnique(context);
+  SLUICE_ASSIGN_OR_RETURN(const int axis, ResolveAxis(axes[0], shape.rank(), 1, "axis"));
+  return UniqueRows(context, axis);
+}
+
+// --- ListDiff ----------------------------------------------------------------------------------------------------
+
+// The elements of x that are not in y, and their positions.
+absl::Status ComputeListDiff(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  const Tensor& y = context.input(1);
+  for (int i = 0; i < 2; ++i) {
+    if (context.input(i).rank() == 1) continue;
+    return Error(ErrorCode::kOpShape)
+        .Input(i, i == 0 ? "x" : "y")
+        .Found(context.input(i).shape().ToString())
+        .Expected("a vector");
+  }
+  std::vector<int64_t> positions;
+  DispatchDType<KeyTypes>(x.dtype(), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    absl::flat_hash_set<Key<T>> left_out;
+    for (const T& element : y.flat<T>()) left_out.insert(KeyOf(element));
+    const absl::Span<const T> elements = x.flat<T>();
+    for (size_t i = 0; i < elements.size(); ++i) {
+      if (!left_out.contains(KeyOf(elements[i]))) positions.push_back(static_cast<int64_t>(i));
+    }
+  });
+  SLUICE_ASSIGN_OR_RETURN(Tensor * output,
+                          context.AllocateOutput(0, Shape::Of({static_cast<int64_t>(positions.size())})));
+  DispatchMoved(x.dtype(), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    T* to = Elements<T>(*output);
+    for (const int64_t position : positions) *to++ = Elements<T>(x)[position];
+  });
+  return SetIndices(context, 1, positions);
+}
+
+constexpr DTypeSet kComparable = kRealTypes | DTypeSet{DType::kBool, DType::kString};
+
+constexpr KernelDef kKernels[] = {
+    {"Unique", &MakeFunctionKernel<ComputeUnique>, {{"T", kComparable}}},
+    {"UniqueV2", &MakeFunctionKernel<ComputeUniqueV2>, {{"T", kComparable}}},
+    {"UniqueWithCounts", &MakeFunctionKernel<ComputeUnique>, {{"T", kComparable}}},
+    {"UniqueWithCountsV2", &MakeFunctionKernel<ComputeUniqueV2>, {{"T", kComparable}}},
+    {"ListDiff", &MakeFunctionKernel<ComputeListDiff>, {{"T", kComparable}}},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> UniqueKernels() { return kKernels; }
+
+}  // namespace sluice

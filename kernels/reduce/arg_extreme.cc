@@ -1,0 +1,132 @@
+#include "kernels/reduce/arg_extreme.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "graph/base/error.h"
+#include "kernels/array/index_values.h"
+#include "kernels/dispatch.h"
+#include "kernels/reduce/reduce_ops.h"
+
+namespace sluice {
+namespace {
+
+constexpr int64_t kColumns = 128;  // Columns that are looked at together.
+
+// The loops of a search along one axis: [outer, size, inner].
+struct SearchPlan {
+  int64_t outer = 1;
+  int64_t size = 1;
+  int64_t inner = 1;
+};
+
+// Whether `a` is further out than `b`; false with a NaN, so that NaNs are passed over.
+template <bool kMax, typename V>
+bool Beats(V a, V b) {
+  return kMax ? a > b : a < b;
+}
+
+// Sets best and index of columns [0, width): the first of equals.
+template <bool kMax, typename T>
+void SearchColumns(const T* x, const SearchPlan& plan, int64_t width, int64_t* index) {
+  using V = reduce_internal::CarriedAs<T>;
+  using Limits = std::numeric_limits<V>;
+  const V low = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  const V high = Limits::has_infinity ? Limits::infinity() : Limits::max();
+  V best[kColumns];
+  std::fill_n(best, width, kMax ? low : high);
+  std::fill_n(index, width, int64_t{0});
+  for (int64_t row = 0; row < plan.size; ++row) {
+    for (int64_t c = 0; c < width; ++c) {
+      const V value = static_cast<V>(x[row * plan.inner + c]);
+      if (!Beats<kMax>(value, best[c])) continue;
+      best[c] = value;
+      index[c] = row;
+    }
+  }
+}
+
+void Store(Tensor& output, int64_t at, int64_t value) {
+  switch (output.dtype()) {
+    case DType::kInt64:
+      output.flat<int64_t>()[static_cast<size_t>(at)] = value;
+      return;
+    case DType::kInt32:
+      output.flat<int32_t>()[static_cast<size_t>(at)] = static_cast<int32_t>(value);
+      return;
+    case DType::kInt16:
+      output.flat<int16_t>()[static_cast<size_t>(at)] = static_cast<int16_t>(value);
+      return;
+    default:
+      output.flat<uint16_t>()[static_cast<size_t>(at)] = static_cast<uint16_t>(value);
+  }
+}
+
+template <bool kMax, typename T>
+void Search(const KernelContext& context, const SearchPlan& plan, const T* x, Tensor& output) {
+  const int64_t strips = (plan.inner + kColumns - 1) / kColumns;
+  const double unit_ns = 2.0 + static_cast<double>(plan.size * std::min(plan.inner, kColumns));
+  context.ParallelFor(plan.outer * strips, unit_ns, [&](int64_t begin, int64_t end) {
+    int64_t index[kColumns];
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t column = unit % strips * kColumns;
+      const int64_t slab = unit / strips;
+      const int64_t width = std::min(kColumns, plan.inner - column);
+      SearchColumns<kMax>(x + slab * plan.size * plan.inner + column, plan, width, index);
+      for (int64_t c = 0; c < width; ++c) Store(output, slab * plan.inner + column + c, index[c]);
+    }
+  });
+}
+
+// The position of the largest (smallest) element along an axis, which is an input. Thread-safe.
+template <bool kMax>
+class ArgExtremeKernel final : public Kernel {
+ public:
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction&) {
+    return std::make_unique<ArgExtremeKernel>();
+  }
+
+  absl::Status Compute(KernelContext& context) const override {
+    const Tensor& input = context.input(0);
+    const Shape& shape = input.shape();
+    if (context.input(1).rank() != 0) {
+      return Error(ErrorCode::kOpShape)
+          .Input(1, "dimension")
+          .Found(context.input(1).shape().ToString())
+          .Expected("a scalar");
+    }
+    SLUICE_ASSIGN_OR_RETURN(const int axis, ReadAxis(context, 1, "dimension", shape.rank()));
+    if (shape.dim(axis) == 0) {
+      return Error(ErrorCode::kOpShape)
+          .Input(0, "input")
+          .Found(shape.ToString())
+          .Expected("elements to choose from along the dimension");
+    }
+    IndexVector dims(shape.dims().begin(), shape.dims().end());
+    dims.erase(dims.begin() + axis);
+    SLUICE_ASSIGN_OR_RETURN(const Shape result, MakeShape(dims));
+    SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, result));
+    SearchPlan plan;
+    plan.outer = SizeOfAxes(shape, 0, axis);
+    plan.size = shape.dim(axis);
+    plan.inner = SizeOfAxes(shape, axis + 1, shape.rank());
+    DispatchDType<Join<RealCppTypes, TypeList<bool>>>(input.dtype(), [&](auto type) {
+      Search<kMax>(context, plan, input.flat<typename decltype(type)::Type>().data(), *output);
+    });
+    return absl::OkStatus();
+  }
+};
+
+constexpr DTypeSet kOrdered = kRealTypes | DTypeSet{DType::kBool};
+
+constexpr KernelDef kKernels[] = {
+    {"ArgMax", &ArgExtremeKernel<true>::Make, {{"T", kOrdered}}},
+    {"ArgMin", &ArgExtremeKernel<false>::Make, {{"T", kOrdered}}},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> ArgExtremeKernels() { return kKernels; }
+
+}  // namespace sluice

@@ -1,0 +1,19 @@
+#include "kernels/reduce/reduce_kernels.h"
+
+#include "kernels/reduce/arg_extreme.h"
+#include "kernels/reduce/extreme.h"
+#include "kernels/reduce/product.h"
+#include "kernels/reduce/scan.h"
+#include "kernels/reduce/sum.h"
+
+namespace sluice {
+
+void AddReduceKernels(KernelRegistry& registry) {
+  registry.AddTable(ArgExtremeKernels());
+  registry.AddTable(ExtremeKernels());
+  registry.AddTable(ProductKernels());
+  registry.AddTable(ScanKernels());
+  registry.AddTable(SumKernels());
+}
+
+}  // namespace sluice

@@ -1,0 +1,168 @@
+#ifndef SLUICE_KERNELS_REDUCE_REDUCE_OPS_H_
+#define SLUICE_KERNELS_REDUCE_REDUCE_OPS_H_
+
+// The operations of the engine (reduce_engine.h), one struct template each.
+
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "graph/value/float16.h"
+
+namespace sluice {
+namespace reduce_internal {
+
+template <typename T>
+struct IsComplexType : std::false_type {};
+template <typename V>
+struct IsComplexType<std::complex<V>> : std::true_type {};
+
+// What elements of T are carried as: 16-bit floats as float, everything else as itself.
+template <typename T>
+using CarriedAs = std::conditional_t<std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value, float, T>;
+
+// Sums of integers before a division: as wide as there is. Those of 64 bits wrap, as TensorFlow's.
+template <typename T>
+using MeanAcc =
+    std::conditional_t<std::is_integral<T>::value, std::conditional_t<sizeof(T) == 8, uint64_t, int64_t>, CarriedAs<T>>;
+
+// Sums of squares: of complex numbers the squares are real; integers wrap.
+template <typename T, bool kIsInteger = std::is_integral<T>::value>
+struct SquareAcc {
+  using Type = CarriedAs<T>;
+};
+template <typename T>
+struct SquareAcc<T, true> {
+  using Type = std::make_unsigned_t<T>;
+};
+template <typename V>
+struct SquareAcc<std::complex<V>, false> {
+  using Type = V;
+};
+
+}  // namespace reduce_internal
+
+// Integers wrap: make T unsigned.
+template <typename Element>
+struct SumOp {
+  using T = Element;
+  using Acc = reduce_internal::CarriedAs<T>;
+  static Acc Identity() { return Acc(0); }
+  static Acc Load(T x) { return static_cast<Acc>(x); }
+  static Acc Combine(Acc a, Acc b) { return static_cast<Acc>(a + b); }
+  static T Finish(Acc acc, int64_t) { return static_cast<T>(acc); }
+};
+
+// Integers wrap: make T unsigned.
+template <typename Element>
+struct ProdOp {
+  using T = Element;
+  using Acc = reduce_internal::CarriedAs<T>;
+  static Acc Identity() { return Acc(1); }
+  static Acc Load(T x) { return static_cast<Acc>(x); }
+  static Acc Combine(Acc a, Acc b) {
+    if constexpr (sizeof(Acc) < sizeof(int)) {
+      return static_cast<Acc>(static_cast<unsigned>(a) * static_cast<unsigned>(b));
+    } else if constexpr (reduce_internal::IsComplexType<T>::value) {
+      // Without the special cases of the standard for infinities, as TensorFlow.
+      return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+    } else {
+      return a * b;
+    }
+  }
+  static T Finish(Acc acc, int64_t) { return static_cast<T>(acc); }
+};
+
+// Integers are rounded towards zero. The mean of nothing is NaN, of integers 0.
+template <typename Element>
+struct MeanOp {
+  using T = Element;
+  using Acc = reduce_internal::MeanAcc<T>;
+  static Acc Identity() { return Acc(0); }
+  static Acc Load(T x) { return static_cast<Acc>(x); }
+  static Acc Combine(Acc a, Acc b) { return a + b; }
+  static T Finish(Acc acc, int64_t count) {
+    if constexpr (std::is_integral<T>::value) {
+      using Signed = std::conditional_t<sizeof(T) == 8, T, int64_t>;
+      return count == 0 ? T(0) : static_cast<T>(static_cast<Signed>(acc) / static_cast<Signed>(count));
+    } else if constexpr (reduce_internal::IsComplexType<T>::value) {
+      return acc / static_cast<typename T::value_type>(count);
+    } else {
+      return static_cast<T>(acc / static_cast<Acc>(count));
+    }
+  }
+};
+
+// Root of the sum of squared magnitudes; the sum of integers wraps.
+template <typename Element>
+struct EuclideanNormOp {
+  using T = Element;
+  using Acc = typename reduce_internal::SquareAcc<T>::Type;
+  static Acc Identity() { return Acc(0); }
+  static Acc Load(T x) {
+    if constexpr (reduce_internal::IsComplexType<T>::value) {
+      return x.real() * x.real() + x.imag() * x.imag();
+    } else {
+      return ProdOp<Acc>::Combine(static_cast<Acc>(x), static_cast<Acc>(x));
+    }
+  }
+  static Acc Combine(Acc a, Acc b) { return static_cast<Acc>(a + b); }
+  static T Finish(Acc acc, int64_t) {
+    if constexpr (std::is_integral<T>::value) {
+      const T sum = static_cast<T>(acc);
+      // What the processor makes of the root of a number below zero.
+      if (sum < T(0)) return sizeof(T) < 4 ? T(0) : std::numeric_limits<T>::min();
+      return static_cast<T>(std::sqrt(static_cast<double>(sum)));
+    } else {
+      return static_cast<T>(std::sqrt(acc));
+    }
+  }
+};
+
+// A NaN wins.
+template <typename Element>
+struct MaxOp {
+  using T = Element;
+  using Acc = reduce_internal::CarriedAs<T>;
+  using Limits = std::numeric_limits<Acc>;
+  static Acc Identity() { return Limits::has_infinity ? -Limits::infinity() : Limits::lowest(); }
+  static Acc Load(T x) { return static_cast<Acc>(x); }
+  static Acc Combine(Acc a, Acc b) { return (a >= b) | (a != a) ? a : b; }  // One choice: vector units like it.
+  static T Finish(Acc acc, int64_t) { return static_cast<T>(acc); }
+};
+
+template <typename Element>
+struct MinOp {
+  using T = Element;
+  using Acc = reduce_internal::CarriedAs<T>;
+  using Limits = std::numeric_limits<Acc>;
+  static Acc Identity() { return Limits::has_infinity ? Limits::infinity() : Limits::max(); }
+  static Acc Load(T x) { return static_cast<Acc>(x); }
+  static Acc Combine(Acc a, Acc b) { return (a <= b) | (a != a) ? a : b; }
+  static T Finish(Acc acc, int64_t) { return static_cast<T>(acc); }
+};
+
+// Bools as bytes.
+struct AllOp {
+  using T = uint8_t;
+  using Acc = uint8_t;
+  static Acc Identity() { return 1; }
+  static Acc Load(T x) { return x; }
+  static Acc Combine(Acc a, Acc b) { return a & b; }
+  static T Finish(Acc acc, int64_t) { return acc; }
+};
+
+struct AnyOp {
+  using T = uint8_t;
+  using Acc = uint8_t;
+  static Acc Identity() { return 0; }
+  static Acc Load(T x) { return x; }
+  static Acc Combine(Acc a, Acc b) { return a | b; }
+  static T Finish(Acc acc, int64_t) { return acc; }
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_REDUCE_REDUCE_OPS_H_

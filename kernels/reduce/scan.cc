@@ -1,0 +1,134 @@
+#include "kernels/reduce/scan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <memory>
+#include <type_traits>
+
+#include "graph/base/error.h"
+#include "kernels/array/index_values.h"
+#include "kernels/dispatch.h"
+#include "kernels/reduce/reduce_ops.h"
+
+namespace sluice {
+namespace {
+
+constexpr int64_t kColumns = 128;  // Columns that are carried at once.
+
+// log(exp(a) + exp(b)) without overflow.
+template <typename Element>
+struct LogSumExpOp {
+  using T = Element;
+  using Acc = reduce_internal::CarriedAs<T>;
+  static Acc Identity() { return -std::numeric_limits<Acc>::infinity(); }
+  static Acc Load(T x) { return static_cast<Acc>(x); }
+  static Acc Combine(Acc a, Acc b) {
+    const Acc high = std::max(a, b);
+    const Acc low = std::min(a, b);
+    if (low == Identity()) return high;
+    return high == low ? high + std::log(Acc(2)) : high + std::log1p(std::exp(low - high));
+  }
+  static T Finish(Acc acc, int64_t) { return static_cast<T>(acc); }
+};
+
+// The loops of a scan along one axis, [outer, size, inner], and which way it goes.
+struct ScanPlan {
+  int64_t outer = 1;
+  int64_t size = 1;
+  int64_t inner = 1;
+  bool exclusive = false;
+  bool reverse = false;
+};
+
+// Columns [0, width) of one slab.
+template <typename Op>
+void ScanColumns(const ScanPlan& plan, int64_t width, const typename Op::T* x, typename Op::T* y) {
+  typename Op::Acc acc[kColumns];
+  std::fill_n(acc, width, Op::Identity());
+  for (int64_t i = 0; i < plan.size; ++i) {
+    const int64_t row = (plan.reverse ? plan.size - 1 - i : i) * plan.inner;
+    for (int64_t c = 0; c < width; ++c) {
+      const typename Op::Acc before = acc[c];
+      acc[c] = Op::Combine(before, Op::Load(x[row + c]));
+      y[row + c] = Op::Finish(plan.exclusive ? before : acc[c], 1);
+    }
+  }
+}
+
+template <typename Op>
+void Scan(const KernelContext& context, const ScanPlan& plan, const void* input, void* output) {
+  const auto* const x = static_cast<const typename Op::T*>(input);
+  auto* const y = static_cast<typename Op::T*>(output);
+  const int64_t strips = (plan.inner + kColumns - 1) / kColumns;
+  const double unit_ns = 5.0 + static_cast<double>(plan.size * std::min(plan.inner, kColumns));
+  context.ParallelFor(plan.outer * strips, unit_ns, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t column = unit % strips * kColumns;
+      const int64_t at = unit / strips * plan.size * plan.inner + column;
+      ScanColumns<Op>(plan, std::min(kColumns, plan.inner - column), x + at, y + at);
+    }
+  });
+}
+
+using ScanFn = void (*)(const KernelContext& context, const ScanPlan& plan, const void* input, void* output);
+
+// Input 0 scanned along the axis that is input 1. Thread-safe.
+class ScanKernel final : public Kernel {
+ public:
+  ScanKernel(ScanFn scan, bool exclusive, bool reverse) : scan_(scan), exclusive_(exclusive), reverse_(reverse) {}
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction, ScanFn scan) {
+    SLUICE_ASSIGN_OR_RETURN(const bool exclusive, construction.GetBool("exclusive"));
+    SLUICE_ASSIGN_OR_RETURN(const bool reverse, construction.GetBool("reverse"));
+    return std::make_unique<ScanKernel>(scan, exclusive, reverse);
+  }
+
+  absl::Status Compute(KernelContext& context) const override {
+    const Shape& shape = context.input(0).shape();
+    if (context.input(1).rank() != 0) {
+      return Error(ErrorCode::kOpShape)
+          .Input(1, "axis")
+          .Found(context.input(1).shape().ToString())
+          .Expected("a scalar");
+    }
+    SLUICE_ASSIGN_OR_RETURN(const int axis, ReadAxis(context, 1, "axis", shape.rank()));
+    const ScanPlan plan{SizeOfAxes(shape, 0, axis), shape.dim(axis), SizeOfAxes(shape, axis + 1, shape.rank()),
+                        exclusive_, reverse_};
+    SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
+    scan_(context, plan, context.input(0).raw_data(), output->mutable_raw_data());
+    return absl::OkStatus();
+  }
+
+ private:
+  const ScanFn scan_;
+  const bool exclusive_;
+  const bool reverse_;
+};
+
+template <template <typename> class Op, typename Types>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeScan(const KernelConstruction& construction) {
+  ScanFn found = nullptr;
+  DispatchDType<Types>(construction.input_type(0), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    if constexpr (std::is_integral<T>::value) {
+      found = &Scan<Op<std::make_unsigned_t<T>>>;  // Wraps.
+    } else {
+      found = &Scan<Op<T>>;
+    }
+  });
+  if (found == nullptr) return Error(ErrorCode::kOpUnimplemented).Found(DTypeName(construction.input_type(0)));
+  return ScanKernel::Make(construction, found);
+}
+
+constexpr KernelDef kKernels[] = {
+    {"Cumsum", &MakeScan<SumOp, NumberCppTypes>, {{"T", kNumberTypes}}},
+    {"Cumprod", &MakeScan<ProdOp, NumberCppTypes>, {{"T", kNumberTypes}}},
+    {"CumulativeLogsumexp", &MakeScan<LogSumExpOp, FloatCppTypes>, {{"T", kFloatTypes}}},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> ScanKernels() { return kKernels; }
+
+}  // namespace sluice
