@@ -2,9 +2,12 @@
 
 #include <utility>
 
+#include "absl/base/call_once.h"
 #include "absl/base/optimization.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "executor/local_executor.h"
+#include "executor/session/span_call_frame.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/step/step_container.h"
@@ -28,16 +31,6 @@ absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr
 
 absl::Status Callable::Compile() {
   const Graph& graph = this->graph();
-  KernelSet::Options options;
-  options.registry = &core_->kernels();
-  options.device = &core_->device(0);
-  options.edges = &core_->edges();
-  SLUICE_ASSIGN_OR_RETURN(KernelSet kernels, KernelSet::Create(graph, options));
-  kernels_ = std::make_unique<const KernelSet>(std::move(kernels));
-  std::string why_not;
-  SLUICE_ASSIGN_OR_RETURN(program_, SerialProgram::Compile(graph, *kernels_, &why_not));
-  if (program_ == nullptr) return Error(ErrorCode::kCannotRun).Text(absl::StrCat("no serial program: ", why_not));
-  registers_ = std::make_unique<RegisterPool>(program_->num_registers());
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
     const NodeId id(i);
     keeps_tensors_ = keeps_tensors_ || (graph.Contains(id) && absl::StartsWith(graph.op_name(id), "GetSessionHandle"));
@@ -45,6 +38,32 @@ absl::Status Callable::Compile() {
   for (const FeedFetchGraph::Port& port : fetches()) {
     fetched_nodes_.emplace_back(port.endpoint, 0, port.endpoint.rfind(':'));
   }
+  const Driver driver = core_->options().driver;
+  std::string why_not = "the session does not want one";
+  if (driver != Driver::kDataflow) {
+    KernelSet::Options options;
+    options.registry = &core_->kernels();
+    options.device = &core_->device(0);
+    options.edges = &core_->edges();
+    SLUICE_ASSIGN_OR_RETURN(KernelSet kernels, KernelSet::Create(graph, options));
+    kernels_ = std::make_unique<const KernelSet>(std::move(kernels));
+    SLUICE_ASSIGN_OR_RETURN(program_, SerialProgram::Compile(graph, *kernels_, &why_not));
+    if (program_ != nullptr) registers_ = std::make_unique<RegisterPool>(program_->num_registers());
+  }
+  if (driver == Driver::kSerial && program_ == nullptr) {
+    return Error(ErrorCode::kCannotRun).Text(absl::StrCat("no serial program: ", why_not));
+  }
+  has_choice_ = driver == Driver::kAuto && core_->pool() != nullptr && core_->pool()->num_threads() > 1;
+  return program_ != nullptr ? absl::OkStatus() : CompileDataflow();
+}
+
+absl::Status Callable::CompileDataflow() const {
+  LocalExecutorParams params;
+  params.device = &core_->device(0);
+  params.registry = &core_->kernels();
+  params.edges = &core_->edges();
+  params.limits = core_->options().limits;
+  SLUICE_ASSIGN_OR_RETURN(dataflow_, NewLocalExecutor(params, graph()));
   return absl::OkStatus();
 }
 
@@ -93,12 +112,49 @@ absl::Status Callable::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs
   run.cancellation = options.cancellation != nullptr ? options.cancellation : &core_->cancellation();
   run.session_state = &core_->state();
   run.deterministic = core_->options().deterministic;
-  if (ABSL_PREDICT_TRUE(!keeps_tensors_)) return RunSerial(inputs, outputs, run, options);
+  if (ABSL_PREDICT_TRUE(!keeps_tensors_)) return RunStep(inputs, outputs, run, options);
   TensorStore store;
   run.tensor_store = &store;
-  SLUICE_RETURN_IF_ERROR(RunSerial(inputs, outputs, run, options));
+  SLUICE_RETURN_IF_ERROR(RunStep(inputs, outputs, run, options));
   store.SaveTo(fetched_nodes_, core_->state());
   return absl::OkStatus();
+}
+
+absl::Status Callable::RunStep(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
+                               const CallOptions& options) const {
+  if (program_ == nullptr) return RunDataflow(inputs, outputs, run, options);
+  if (!has_choice_) return RunSerial(inputs, outputs, run, options);
+  const DriverChoice::Decision decision = choice_.Next();
+  // Most graphs are too quick for threads and never need this.
+  if (decision.use_dataflow) absl::call_once(dataflow_once_, [this] { CompileDataflow().IgnoreError(); });
+  const int64_t start = decision.is_timed ? NodeObserver::NowNs() : 0;
+  const bool use_dataflow = decision.use_dataflow && dataflow_ != nullptr;
+  const absl::Status status =
+      use_dataflow ? RunDataflow(inputs, outputs, run, options) : RunSerial(inputs, outputs, run, options);
+  if (decision.is_timed && status.ok()) choice_.Record(decision.use_dataflow, NodeObserver::NowNs() - start);
+  return status;
+}
+
+absl::Status Callable::RunDataflow(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
+                                   const CallOptions& options) const {
+  for (Tensor& output : outputs) output = Tensor();
+  SpanCallFrame frame(inputs, outputs);
+  // A manager of the step's own: the executor cancels what is left of the step after an error.
+  CancellationManager cancellation(run.cancellation);
+  Executor::Args args;
+  args.step_id = run.step_id;
+  args.call_frame = &frame;
+  args.cancellation_manager = &cancellation;
+  args.session_state = run.session_state;
+  args.tensor_store = run.tensor_store;
+  args.step_container = run.step_container;
+  args.task_runner = run.task_runner;
+  args.allocator = run.allocator;
+  args.deadline = options.deadline;
+  args.observer = options.observer;
+  args.deterministic = run.deterministic;
+  SLUICE_RETURN_IF_ERROR(dataflow_->Run(args));
+  return CheckFetches(outputs);
 }
 
 absl::Status Callable::RunSerial(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,

@@ -5,12 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/call_once.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "executor/executor.h"
 #include "executor/kernel_set.h"
 #include "executor/serial/serial_program.h"
 #include "executor/serial/serial_run.h"
+#include "executor/session/driver_choice.h"
 #include "executor/session/session_core.h"
 #include "executor/session/step_graph.h"
 #include "executor/trace/node_observer.h"
@@ -56,6 +59,11 @@ class Callable {
   explicit Callable(std::shared_ptr<SessionCore> core) : core_(std::move(core)) {}
 
   absl::Status Compile();
+  absl::Status CompileDataflow() const;
+  absl::Status RunStep(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
+                       const CallOptions& options) const;
+  absl::Status RunDataflow(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
+                           const CallOptions& options) const;
   absl::Status CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs) const;
   absl::Status FeedError(size_t i, const Tensor& value) const;
   absl::Status RunSerial(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
@@ -66,11 +74,16 @@ class Callable {
   const std::shared_ptr<SessionCore> core_;
   StepGraph step_;
   std::unique_ptr<const KernelSet> kernels_;
-  std::unique_ptr<const SerialProgram> program_;
-  bool keeps_tensors_ = false;  // Some node makes session handles.
+  std::unique_ptr<const SerialProgram> program_;  // Null: the graph is none, or is not to be run as one.
+  bool has_choice_ = false;                       // Both drivers may be used.
+  bool keeps_tensors_ = false;                    // Some node makes session handles.
   std::vector<std::string> fetched_nodes_;
 
-  mutable std::unique_ptr<RegisterPool> registers_;  // Guards itself.
+  // Side tables that change no result; they guard themselves.
+  std::unique_ptr<RegisterPool> registers_;
+  mutable DriverChoice choice_;
+  mutable absl::once_flag dataflow_once_;
+  mutable std::unique_ptr<const Executor> dataflow_;  // Made at Create without a program, else when it is first wanted.
 };
 
 }  // namespace sluice
