@@ -4,6 +4,7 @@
 
 #include "kernels/linalg/float_cast.h"
 #include "kernels/linalg/gemm.h"
+#include "kernels/linalg/gemm_library.h"
 
 namespace sluice {
 namespace {
@@ -24,20 +25,35 @@ Tensor PackMatrix(const T* from, const Shape& shape, bool transposed) {
 
 }  // namespace
 
-const void* ConstantWeights::Get(const Tensor& b, bool transposed) {
+PackedMatrix ConstantWeights::Get(const Tensor& b, bool transposed, const GemmSize& size) {
   if (!is_packed_.load(std::memory_order_acquire)) {
     MutexLock lock(&mu_);
-    if (!is_packed_.load(std::memory_order_relaxed)) Pack(b, transposed);
+    if (!is_packed_.load(std::memory_order_relaxed)) Pack(b, transposed, size);
   }
-  return packed_.has_value() && Holds(b) ? packed_.raw_data() : nullptr;
+  if (!packed_.has_value() || !Holds(b)) return {};
+  return {packed_.raw_data(), order_};
 }
 
-void ConstantWeights::Pack(const Tensor& b, bool transposed) {
+bool ConstantWeights::PackForPlugin(const Tensor& b, bool transposed, const GemmSize& size) {
+  const SluiceGemmPlugin* const plugin = IsForPlugin(size) ? FindGemmPlugin() : nullptr;
+  if (plugin == nullptr) return false;
+  const SluiceGemmProblem problem = {size.m, size.n, size.k, size.k, b.dim(1), size.n, 0, transposed};
+  const SluiceGemmProduct* const order = plugin->prepare_packed(&problem, nullptr);
+  if (order == nullptr) return false;
+  const auto bytes = static_cast<int64_t>(plugin->packed_bytes(order));
+  absl::StatusOr<Tensor> packed = Tensor::Make(DType::kUInt8, Shape::Of({bytes}));
+  if (!packed.ok() || plugin->pack(order, b.flat<float>().data(), packed->mutable_raw_data()) != 0) return false;
+  packed_ = *std::move(packed);
+  order_ = order;
+  return true;
+}
+
+void ConstantWeights::Pack(const Tensor& b, bool transposed, const GemmSize& size) {
   source_ = b;
   if (b.dtype() == DType::kDouble) {
     packed_ = PackMatrix(b.flat<double>().data(), b.shape(), transposed);
   } else if (b.dtype() == DType::kFloat) {
-    packed_ = PackMatrix(b.flat<float>().data(), b.shape(), transposed);
+    if (!PackForPlugin(b, transposed, size)) packed_ = PackMatrix(b.flat<float>().data(), b.shape(), transposed);
   } else {
     const absl::StatusOr<Tensor> floats = ToFloats(b, HostAllocator());
     if (floats.ok()) packed_ = PackMatrix(floats->flat<float>().data(), b.shape(), transposed);

@@ -7,6 +7,7 @@
 #include "graph/base/mutex.h"
 #include "graph/value/tensor.h"
 #include "kernels/kernel_construction.h"
+#include "kernels/linalg/products.h"
 
 namespace sluice {
 
@@ -15,19 +16,22 @@ namespace sluice {
 // else can ever stand at that address: another value is simply not found. Thread-safe.
 class ConstantWeights {
  public:
-  // The packed elements of `b` (float, double; half and bfloat16 as floats), or null when another value was packed
-  // before or memory is short. Valid as long as this object.
-  const void* Get(const Tensor& b, bool transposed) ABSL_LOCKS_EXCLUDED(mu_);
+  // The packed elements of `b` (float, double; half and bfloat16 as floats), or none when another value was packed
+  // before or memory is short. Valid as long as this object. `size` is that of the product at hand.
+  PackedMatrix Get(const Tensor& b, bool transposed, const GemmSize& size) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   bool Holds(const Tensor& b) const { return b.raw_data() == source_.raw_data() && b.shape() == source_.shape(); }
-  void Pack(const Tensor& b, bool transposed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Pack(const Tensor& b, bool transposed, const GemmSize& size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // In the order of the plug-in. False: there is none, or it cannot.
+  bool PackForPlugin(const Tensor& b, bool transposed, const GemmSize& size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Mutex mu_;
   // Written under mu_ before is_packed_ is set, immutable afterwards.
   Tensor source_;
   Tensor packed_;
-  std::atomic<bool> is_packed_{false};  // Release and acquire: publishes both.
+  const SluiceGemmProduct* order_ = nullptr;  // The plug-in's; null: our own.
+  std::atomic<bool> is_packed_{false};        // Release and acquire: publishes all three.
 };
 
 // Whether input `i` of the node is a Const, perhaps behind Identity nodes and the like. A hint: a feed, or a rewrite

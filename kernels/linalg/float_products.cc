@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <atomic>
+#include <type_traits>
 
 #include "graph/base/check.h"
 #include "kernels/device/task_runner.h"
 #include "kernels/linalg/gemm.h"
+#include "kernels/linalg/gemm_library.h"
 #include "kernels/linalg/products.h"
 
 namespace sluice {
@@ -16,6 +18,8 @@ constexpr double kBytesPerNs = 25;
 constexpr double kPieceNs = 25e3;
 // In deterministic runs a product is cut by its size alone, into this many pieces at most.
 constexpr int64_t kMaxFixedPieces = 16;
+// Below this a call of the plug-in costs more than it can win.
+constexpr double kPluginProducts = 64.0 * 64 * 64;
 constexpr int64_t kTinySide = 16;
 constexpr int64_t kTinyScratch = 2048;
 
@@ -32,12 +36,12 @@ double EstimateNs(const GemmSize& s) {
 template <typename T>
 class CutProduct {
  public:
-  CutProduct(const Products<T>& products, const T* packed_b, int64_t num_pieces)
+  CutProduct(const Products<T>& products, const PackedMatrix& packed_b, int64_t num_pieces)
       : size_(products.shape->size),
         form_(products.form),
         packed_b_(packed_b),
         isa_(BestGemm<T>()),
-        by_rows_(size_.m >= size_.n) {
+        by_rows_(size_.m >= size_.n || packed_b.order != nullptr) {
     const int64_t length = by_rows_ ? size_.m : size_.n;
     const int64_t tile = by_rows_ ? isa_.tile_rows : isa_.tile_cols;
     const int64_t tiles = (length + tile - 1) / tile;
@@ -61,14 +65,16 @@ class CutProduct {
       c += begin * ldc;
     } else {
       size.n = std::min(step_, size.n - begin);
-      if (packed_b_ == nullptr) b_view = b_view.Cols(begin);
+      if (packed_b_.data == nullptr) b_view = b_view.Cols(begin);
       c += begin;
     }
-    if (packed_b_ != nullptr) {
+    if (RunPlugin(size, a_view, b_view, c, ldc)) return absl::OkStatus();
+    if (packed_b_.data != nullptr && packed_b_.order == nullptr) {
       const PackedGemm<T> gemm(isa_, size, size_.n);
       const int64_t first_col = by_rows_ ? 0 : begin;
-      return WithScratch(context, gemm.scratch_elements(),
-                         [&](T* scratch) { gemm.Run(a_view, packed_b_, first_col, c, ldc, scratch); });
+      return WithScratch(context, gemm.scratch_elements(), [&](T* scratch) {
+        gemm.Run(a_view, static_cast<const T*>(packed_b_.data), first_col, c, ldc, scratch);
+      });
     }
     const Gemm<T> gemm(isa_, size, a_view, b_view);
     return WithScratch(context, gemm.scratch_elements(),
@@ -76,6 +82,22 @@ class CutProduct {
   }
 
  private:
+  // Lets the plug-in do it. False: there is none, it cannot, or it is not worth it.
+  bool RunPlugin(const GemmSize& size, const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t ldc) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (packed_b_.data != nullptr && packed_b_.order == nullptr) return false;
+      const SluiceGemmPlugin* const plugin = IsForPlugin(size) ? FindGemmPlugin() : nullptr;
+      if (plugin == nullptr) return false;
+      const SluiceGemmProblem problem = {size.m, size.n, size.k, a.ld, b.ld, ldc, a.transposed, b.transposed};
+      const SluiceGemmProduct* const product =
+          packed_b_.order != nullptr ? plugin->prepare_packed(&problem, packed_b_.order) : plugin->prepare(&problem);
+      const void* const b_data = packed_b_.order != nullptr ? packed_b_.data : b.data;
+      return product != nullptr && plugin->execute(product, a.data, b_data, c) == 0;
+    } else {
+      return false;
+    }
+  }
+
   template <typename Call>
   static absl::Status WithScratch(KernelContext& context, int64_t elements, const Call& call) {
     if (elements == 0) {
@@ -90,7 +112,7 @@ class CutProduct {
 
   const GemmSize size_;
   const MatMulForm form_;
-  const T* const packed_b_;
+  const PackedMatrix packed_b_;
   const GemmIsa<T>& isa_;
   const bool by_rows_;
   int64_t num_pieces_ = 1;
@@ -124,9 +146,9 @@ absl::Status MultiplyTiny(const Products<T>& products) {
 }  // namespace
 
 template <typename T>
-absl::Status MultiplyFloats(KernelContext& context, const Products<T>& products, const T* packed_b) {
+absl::Status MultiplyFloats(KernelContext& context, const Products<T>& products, const PackedMatrix& packed_b) {
   const MatMulShape& shape = *products.shape;
-  if (shape.num_products == 1 && packed_b == nullptr && IsTiny(shape.size)) return MultiplyTiny(products);
+  if (shape.num_products == 1 && packed_b.data == nullptr && IsTiny(shape.size)) return MultiplyTiny(products);
   const double ns = EstimateNs<T>(shape.size);
   // Many products are shared out whole; few are cut.
   const bool cuts = shape.num_products == 1 || ns > 40 * kPieceNs;
@@ -150,12 +172,17 @@ absl::Status MultiplyFloats(KernelContext& context, const Products<T>& products,
   return absl::ResourceExhaustedError("no memory for parts of the matrices");
 }
 
+bool IsForPlugin(const GemmSize& size) {
+  const double products = static_cast<double>(size.m) * static_cast<double>(size.n) * static_cast<double>(size.k);
+  return size.m > 1 && size.n > 1 && products >= kPluginProducts;
+}
+
 bool GainsFromPacking(const MatMulShape& shape, bool transpose_b) {
   return shape.num_products == 1 && shape.size.m > 1 && shape.size.n > 1 &&
          (transpose_b || shape.size.k * shape.size.n > 8192);
 }
 
-template absl::Status MultiplyFloats(KernelContext&, const Products<float>&, const float*);
-template absl::Status MultiplyFloats(KernelContext&, const Products<double>&, const double*);
+template absl::Status MultiplyFloats(KernelContext&, const Products<float>&, const PackedMatrix&);
+template absl::Status MultiplyFloats(KernelContext&, const Products<double>&, const PackedMatrix&);
 
 }  // namespace sluice

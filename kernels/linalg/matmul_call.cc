@@ -30,9 +30,9 @@ MatMulCall::MatMulCall(const KernelConstruction& construction, const MatMulForm&
       weights_(HasFloatWeights(construction) && IsConstantInput(construction, 1) ? std::make_unique<ConstantWeights>()
                                                                                  : nullptr) {}
 
-const void* MatMulCall::PackedWeights(const MatMulShape& shape, const Tensor& b) const {
-  if (weights_ == nullptr || b.rank() != 2 || !GainsFromPacking(shape, form_.transpose_b)) return nullptr;
-  return weights_->Get(b, form_.transpose_b);
+PackedMatrix MatMulCall::PackedWeights(const MatMulShape& shape, const Tensor& b) const {
+  if (weights_ == nullptr || b.rank() != 2 || !GainsFromPacking(shape, form_.transpose_b)) return {};
+  return weights_->Get(b, form_.transpose_b, shape.size);
 }
 
 template <typename T>
@@ -48,8 +48,7 @@ absl::Status MatMulCall::MultiplyAs(KernelContext& context, const MatMulShape& s
     // Weights are recognised by the input itself, not by a converted copy.
     const Tensor& weights = context.input(1);
     const bool is_converted = b.has_value() && b.dtype() != weights.dtype();
-    const void* const packed = is_converted ? nullptr : PackedWeights(shape, weights);
-    return MultiplyFloats(context, products, static_cast<const T*>(packed));
+    return MultiplyFloats(context, products, is_converted ? PackedMatrix() : PackedWeights(shape, weights));
   } else {
     return MultiplyPlain(context, products);
   }
@@ -70,7 +69,7 @@ absl::Status MatMulCall::MultiplyConverted(KernelContext& context, const MatMulS
   // Sums are made in float and rounded once.
   SLUICE_ASSIGN_OR_RETURN(const Tensor a_floats, ToFloats(a, context.allocator()));
   Tensor b_floats;  // Without a value where the packed weights serve.
-  if (IsShortFloat(b.dtype()) && PackedWeights(shape, b) == nullptr) {
+  if (IsShortFloat(b.dtype()) && PackedWeights(shape, b).data == nullptr) {
     SLUICE_ASSIGN_OR_RETURN(b_floats, ToFloats(b, context.allocator()));
   } else if (!IsShortFloat(b.dtype())) {
     b_floats = b;

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/kernel_context.h"
+#include "kernels/linalg/gemm_plugin.h"
 #include "kernels/linalg/matmul_shape.h"
 
 namespace sluice {
@@ -21,14 +22,24 @@ struct Products {
   T* c = nullptr;
 };
 
+// The only B of some products, in another order. Borrowed.
+struct PackedMatrix {
+  const void* data = nullptr;                // Null: none.
+  const SluiceGemmProduct* order = nullptr;  // The plug-in's; null: PackedGemm's.
+};
+
 // Carries them out on the threads of the run. RESOURCE_EXHAUSTED when memory for packed parts is short.
-// float and double: own tiles (gemm.h). `packed_b`, unless null, is PackedGemm's form of the only B.
+// float and double: own tiles (gemm.h), or the plug-in's for floats. products.b may be null where there is a packed_b
+// in PackedGemm's order.
 template <typename T>
-absl::Status MultiplyFloats(KernelContext& context, const Products<T>& products, const T* packed_b);
+absl::Status MultiplyFloats(KernelContext& context, const Products<T>& products, const PackedMatrix& packed_b);
 
 // Integers, which wrap around, and complex numbers: plain loops.
 template <typename T>
 absl::Status MultiplyPlain(KernelContext& context, const Products<T>& products);
+
+// Whether one product of this size is worth a call of the plug-in.
+bool IsForPlugin(const GemmSize& size);
 
 // Whether products of this size gain from a packed B.
 bool GainsFromPacking(const MatMulShape& shape, bool transpose_b);
