@@ -2,6 +2,7 @@
 
 #include "kernels/state/ref_variables.h"
 #include "kernels/state/resource_variables.h"
+#include "kernels/state/session_handles.h"
 #include "kernels/state/stack_ops.h"
 #include "kernels/state/tensor_array_ops.h"
 #include "kernels/state/tensor_array_rows.h"
@@ -11,6 +12,7 @@ namespace sluice {
 void AddStateKernels(KernelRegistry& registry) {
   registry.AddTable(RefVariableKernels());
   registry.AddTable(ResourceVariableKernels());
+  registry.AddTable(SessionHandleKernels());
   registry.AddTable(StackKernels());
   registry.AddTable(TensorArrayKernels());
   registry.AddTable(TensorArrayRowsKernels());

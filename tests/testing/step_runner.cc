@@ -7,9 +7,11 @@
 #include "graph/base/error.h"
 #include "graph/base/mutex.h"
 #include "graph/ops/op_table.h"
+#include "kernels/control/basic.h"
 #include "kernels/device/cpu_device.h"
-#include "kernels/register_all.h"
+#include "kernels/state/state_kernels.h"
 #include "kernels/step/step_container.h"
+#include "kernels/transfer/send_recv.h"
 
 namespace sluice {
 namespace {
@@ -51,14 +53,19 @@ struct StepRunner::Step {
 };
 
 StepRunner::StepRunner()
-    : builder_(NewOpRegistry()), device_(std::make_shared<CpuDevice>(absl::StrCat(kLocalTask, "/device:CPU:0"), 1)) {}
+    : builder_(NewOpRegistry()), device_(std::make_shared<CpuDevice>(absl::StrCat(kLocalTask, "/device:CPU:0"), 1)) {
+  registry_.AddTable(BasicKernels());
+  AddStateKernels(registry_);
+  registry_.AddTable(SendRecvKernels());
+}
+
 StepRunner::~StepRunner() = default;
 
 absl::StatusOr<const Kernel*> StepRunner::KernelOf(NodeId id) {
   std::unique_ptr<Kernel>& kernel = kernels_[id];
   if (kernel == nullptr) {
     const KernelConstruction construction(builder_.graph(), id, device_.get(), run_.edges);
-    SLUICE_ASSIGN_OR_RETURN(kernel, BuiltinKernels().Create(construction, DeviceKind::kCpu));
+    SLUICE_ASSIGN_OR_RETURN(kernel, registry_.Create(construction, DeviceKind::kCpu));
   }
   return kernel.get();
 }

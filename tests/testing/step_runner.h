@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/ir/builder.h"
-#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "kernels/run_context.h"
 
 namespace sluice {
@@ -17,7 +17,8 @@ class Device;
 
 // Runs a graph without loops step by step, without an executor: all ancestors of what is fetched, in the order in
 // which they were added, one after the other. Kernels and the device's state live as long as the runner, the step
-// container as long as a step. Errors are those that a session would give.
+// container as long as a step. Errors are those that a session would give. Knows the kernels of constants, state and
+// transfers only, so that a test of these needs no others.
 //
 //   GraphBuilder b(NewOpRegistry());
 //   const Output v = b.Op("VariableV2", "v", {}, {{"dtype", DType::kFloat}, {"shape", Shape()}});
@@ -50,6 +51,7 @@ class StepRunner {
   absl::StatusOr<Tensor> Fetch(Output output, Step& step);
 
   GraphBuilder builder_;
+  KernelRegistry registry_;
   RunContext run_;
   std::shared_ptr<Device> device_;
   std::map<NodeId, std::unique_ptr<Kernel>> kernels_;

@@ -1,0 +1,17 @@
+#ifndef SLUICE_KERNELS_CONTROL_SUMMARIZE_H_
+#define SLUICE_KERNELS_CONTROL_SUMMARIZE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "graph/value/tensor.h"
+
+namespace sluice {
+
+// The first `max_elements` elements as Assert and Print show them, the outermost brackets left out: "1.5 2 3...",
+// "[1 2][3...]...". All of them when `max_elements` is negative. Numbers in as few digits as give them back.
+std::string SummarizeElements(const Tensor& tensor, int64_t max_elements);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_CONTROL_SUMMARIZE_H_

@@ -1,0 +1,132 @@
+#include "kernels/transfer/send_recv.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "graph/base/error.h"
+#include "kernels/device/device.h"
+#include "rendezvous/key.h"
+#include "rendezvous/rendezvous.h"
+
+namespace sluice {
+namespace {
+
+// The pair of nodes that a kernel is one half of. Its number is resolved once, when the kernel is made; a run with
+// another edge table than the plan's asks again. Immutable; thread-safe.
+class Edge {
+ public:
+  static absl::StatusOr<Edge> Make(const KernelConstruction& construction) {
+    SLUICE_ASSIGN_OR_RETURN(const std::string name, construction.GetString("tensor_name"));
+    SLUICE_ASSIGN_OR_RETURN(const std::string from, construction.GetString("send_device"));
+    SLUICE_ASSIGN_OR_RETURN(const std::string to, construction.GetString("recv_device"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t incarnation, construction.GetInt("send_device_incarnation"));
+    Edge edge;
+    edge.text_ = EdgeText(from, static_cast<uint64_t>(incarnation), to, name);
+    edge.edges_ = construction.edges();
+    if (edge.edges_ != nullptr) edge.number_ = edge.edges_->Number(edge.text_);
+    return edge;
+  }
+
+  // The key of the value that belongs to this call. kFacilityMissing when the run has no rendezvous.
+  absl::StatusOr<RendezvousKey> Key(const KernelContext& context) const {
+    const RunContext& run = context.run();
+    if (run.rendezvous == nullptr) return Error(ErrorCode::kFacilityMissing).Text("the run has no rendezvous");
+    RendezvousKey key{number_, context.frame_id(), context.iteration()};
+    if (run.edges != edges_ && run.edges != nullptr) {
+      key.edge = run.edges->Number(text_);
+    } else if (edges_ == nullptr) {
+      return Error(ErrorCode::kFacilityMissing).Text("the run has a rendezvous, but no edge table for it");
+    }
+    return key;
+  }
+
+ private:
+  Edge() = default;
+
+  std::string text_;
+  EdgeTable* edges_ = nullptr;
+  EdgeNumber number_;
+};
+
+TransferArgs ArgsOf(const KernelContext& context) {
+  TransferArgs args;
+  if (context.run().device != nullptr) args.device_context = context.run().device->context();
+  return args;
+}
+
+// Hands its input, or the news that it is dead, to whoever receives. Never waits.
+class SendKernel : public Kernel {
+ public:
+  explicit SendKernel(Edge edge) : edge_(std::move(edge)) {}
+
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(const RendezvousKey key, edge_.Key(context));
+    RendezvousValue value;
+    value.is_dead = context.is_input_dead();
+    if (!value.is_dead) value.tensor = context.TakeInput(0);
+    return context.run().rendezvous->Send(key, ArgsOf(context), std::move(value));
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  const Edge edge_;
+};
+
+// Waits for what is sent. A dead value leaves the output dead.
+class RecvKernel : public AsyncKernel {
+ public:
+  explicit RecvKernel(Edge edge) : edge_(std::move(edge)) {}
+
+  void ComputeAsync(KernelContext& context, Done done) const override {
+    const absl::StatusOr<RendezvousKey> key = edge_.Key(context);
+    if (!key.ok()) {
+      done(key.status());
+      return;
+    }
+    context.run().rendezvous->RecvAsync(
+        *key, ArgsOf(context), context.run().cancellation,
+        [&context, done = std::move(done)](absl::Status status, RendezvousValue value, const TransferArgs&,
+                                           const TransferArgs&) mutable {
+          done(status.ok() ? Take(context, std::move(value)) : std::move(status));
+        });
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  static absl::Status Take(KernelContext& context, RendezvousValue value) {
+    if (value.is_dead) {
+      context.SetDeadOutput(0);
+      return absl::OkStatus();
+    }
+    if (value.tensor.dtype() != context.output_type(0)) {
+      return Error(ErrorCode::kOutputType)
+          .Found(DTypeName(value.tensor.dtype()))
+          .Expected(DTypeName(context.output_type(0)))
+          .Text("what was sent has another dtype");
+    }
+    context.SetOutput(0, std::move(value.tensor));
+    return absl::OkStatus();
+  }
+
+  const Edge edge_;
+};
+
+template <typename K>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeTransfer(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(Edge edge, Edge::Make(construction));
+  return std::make_unique<K>(std::move(edge));
+}
+
+constexpr KernelDef kKernels[] = {
+    {"_Send", &MakeTransfer<SendKernel>, {}, DeviceKind::kCpu, /*is_shared=*/false},
+    {"_HostSend", &MakeTransfer<SendKernel>, {}, DeviceKind::kCpu, /*is_shared=*/false},
+    {"_Recv", &MakeTransfer<RecvKernel>, {}, DeviceKind::kCpu, /*is_shared=*/false},
+    {"_HostRecv", &MakeTransfer<RecvKernel>, {}, DeviceKind::kCpu, /*is_shared=*/false},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> SendRecvKernels() { return kKernels; }
+
+}  // namespace sluice

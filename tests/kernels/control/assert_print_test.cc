@@ -1,0 +1,94 @@
+#include <cmath>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/control/print_sink.h"
+#include "kernels/control/summarize.h"
+#include "tests/testing/kernel_runner.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+TEST(SummarizeTest, ShowsTheFirstElements) {
+  const Tensor vector = Tensor::Vector<float>({1.5f, 2, 3, 4});
+  EXPECT_EQ(SummarizeElements(vector, 3), "1.5 2 3...");
+  EXPECT_EQ(SummarizeElements(vector, -1), "1.5 2 3 4");
+  EXPECT_EQ(SummarizeElements(vector, 0), "...");
+  EXPECT_EQ(SummarizeElements(Tensor::Scalar(true), 3), "1");
+}
+
+TEST(SummarizeTest, RowsStandInBrackets) {
+  const Tensor matrix = Tensor::Of<int32_t>(Shape::Of({2, 2}), {1, 2, 3, 4});
+  EXPECT_EQ(SummarizeElements(matrix, 3), "[1 2][3...]...");
+  EXPECT_EQ(SummarizeElements(matrix, 4), "[1 2][3 4]");
+  const Tensor cube = Tensor::Of<float>(Shape::Of({2, 2, 2}), std::vector<float>(8));
+  EXPECT_EQ(SummarizeElements(cube, 3), "[[0 0][0...]]...");
+  EXPECT_EQ(SummarizeElements(cube, 8), "[[0 0][0 0]][[0 0][0 0]]");
+  EXPECT_EQ(SummarizeElements(*Tensor::Make(DType::kFloat, Shape::Of({2, 0})), 3), "");
+}
+
+TEST(SummarizeTest, NumbersHaveAsManyDigitsAsTheyNeed) {
+  EXPECT_EQ(SummarizeElements(Tensor::Scalar(0.1f), 1), "0.1");
+  EXPECT_EQ(SummarizeElements(Tensor::Scalar(123456.789f), 1), "123456.789");
+  EXPECT_EQ(SummarizeElements(Tensor::Scalar(1.0 / 3), 1), "0.33333333333333331");
+  EXPECT_EQ(SummarizeElements(Tensor::Scalar(Half(0.1f)), 1), "0.0999755859");
+  EXPECT_EQ(SummarizeElements(Tensor::Scalar(-std::nanf("")), 1), "nan");
+  EXPECT_EQ(SummarizeElements(Tensor::Scalar(int8_t{-3}), 1), "-3");
+  EXPECT_EQ(SummarizeElements(Tensor::String("a b\n"), 1), "a b\\n");
+}
+
+TEST(AssertTest, FailsWithItsData) {
+  KernelRunner op("Assert");
+  EXPECT_THAT(op.Run({Tensor::Scalar(true), Tensor::String("note")}), IsOk());
+  EXPECT_THAT(op.Run({Tensor::Scalar(false), Tensor::String("note"), Tensor::Scalar(2.5f)}),
+              StatusIs(absl::StatusCode::kInvalidArgument, "assertion failed: [note] [2.5]"));
+  EXPECT_THAT(op.Run({Tensor::Vector<bool>({true, true}), Tensor::Scalar(1)}),
+              StatusIs(absl::StatusCode::kInvalidArgument, "scalar"));
+}
+
+// Keeps what is printed.
+class PrintTest : public ::testing::Test {
+ protected:
+  PrintTest() {
+    SetPrintSink([this](PrintStream stream, absl::string_view text) {
+      const std::lock_guard<std::mutex> lock(mu_);
+      stream_ = stream;
+      text_.append(text);
+    });
+  }
+  ~PrintTest() override { SetPrintSink(nullptr); }
+
+  std::mutex mu_;
+  PrintStream stream_ = PrintStream::kStdout;
+  std::string text_;
+};
+
+TEST_F(PrintTest, PrintHandsItsInputOn) {
+  const absl::StatusOr<Tensor> y =
+      KernelRunner("Print").Attr("message", "x is ").Run1({Tensor::Scalar(1.5f), Tensor::Scalar(2), Tensor::Scalar(3)});
+  ASSERT_OK(y);
+  EXPECT_EQ(*y->AsScalar<float>(), 1.5f);
+  EXPECT_EQ(text_, "x is [2][3]\n");
+  EXPECT_EQ(stream_, PrintStream::kStderr);
+}
+
+TEST_F(PrintTest, PrintV2WritesAScalarStringToItsStream) {
+  KernelRunner op("PrintV2");
+  op.Attr("output_stream", "log(error)").Attr("end", "!");
+  EXPECT_THAT(op.Run({Tensor::String("hello")}), IsOk());
+  EXPECT_EQ(text_, "hello!");
+  EXPECT_EQ(stream_, PrintStream::kLogError);
+  EXPECT_THAT(op.Run({Tensor::Strings({"a", "b"})}), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST_F(PrintTest, PrintV2RefusesUnknownStreams) {
+  EXPECT_THAT(KernelRunner("PrintV2").Attr("output_stream", "foo").Run({Tensor::String("x")}),
+              StatusIs(absl::StatusCode::kInvalidArgument, "foo"));
+}
+
+}  // namespace
+}  // namespace sluice
