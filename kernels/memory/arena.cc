@@ -1,0 +1,150 @@
+#include "kernels/memory/arena.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+#include "graph/base/check.h"
+
+namespace sluice {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kMinRest = 4096;  // Less is not worth a block of its own.
+constexpr size_t kMaxBytes = size_t{1} << 46;
+
+constexpr size_t RoundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+// Zeroed pages that begin at a huge page's address, or null.
+void* MapPages(size_t bytes) {
+  const size_t mapped = bytes + kHugePage;
+  void* const start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return nullptr;
+  char* const begin = static_cast<char*>(start);
+  const size_t head = RoundUp(reinterpret_cast<uintptr_t>(begin), kHugePage) - reinterpret_cast<uintptr_t>(begin);
+  if (head > 0) munmap(begin, head);
+  munmap(begin + head + bytes, mapped - head - bytes);
+  madvise(begin + head, bytes, MADV_HUGEPAGE);  // A wish: where it is not granted, all works with small pages.
+  return begin + head;
+}
+
+}  // namespace
+
+// Stands before each block. 64 bytes, so that the block is aligned as its header is.
+struct alignas(64) Arena::Header {
+  size_t bytes;      // Of the block, this header not counted; 0 at the end of a region.
+  Header* previous;  // The block before in the same region, or null.
+  bool is_free;
+
+  void* data() { return this + 1; }
+  Header* next() { return reinterpret_cast<Header*>(reinterpret_cast<char*>(this + 1) + bytes); }
+  static Header* Of(void* data) { return static_cast<Header*>(data) - 1; }
+};
+
+Arena::~Arena() {
+  for (const Region& region : regions_) {
+    SLUICE_DCHECK(IsEmpty(region));
+    munmap(region.first, region.bytes);
+  }
+}
+
+bool Arena::IsEmpty(const Region& region) { return region.first->is_free && region.first->next()->bytes == 0; }
+
+void Arena::AddFree(Header* block) {
+  block->is_free = true;
+  free_.emplace(block->bytes, block);
+}
+
+void Arena::RemoveFree(Header* block) {
+  block->is_free = false;
+  free_.erase({block->bytes, block});
+}
+
+bool Arena::AddRegion(size_t needed) {
+  const size_t bytes = RoundUp(std::max(next_region_bytes_, needed + 2 * sizeof(Header)), kHugePage);
+  void* const pages = MapPages(bytes);
+  if (pages == nullptr) return false;
+  Header* const first = ::new (pages) Header{bytes - 2 * sizeof(Header), nullptr, false};
+  ::new (first->next()) Header{0, first, false};
+  AddFree(first);
+  regions_.push_back({first, bytes});
+  stats_.reserved_bytes += bytes;
+  stats_.num_regions = regions_.size();
+  next_region_bytes_ = std::min(next_region_bytes_ * 2, std::max(max_region_bytes_, next_region_bytes_));
+  return true;
+}
+
+void Arena::Split(Header* block, size_t bytes) {
+  if (block->bytes - bytes < kMinRest + sizeof(Header)) return;
+  Header* const after = block->next();
+  const size_t rest = block->bytes - bytes - sizeof(Header);
+  block->bytes = bytes;
+  Header* const cut = ::new (block->next()) Header{rest, block, false};
+  after->previous = cut;
+  AddFree(cut);
+}
+
+void* Arena::Allocate(size_t bytes) {
+  if (bytes > kMaxBytes) return nullptr;
+  bytes = RoundUp(std::max(bytes, kAlignment), kAlignment);
+  MutexLock lock(&mu_);
+  auto best = free_.lower_bound({bytes, nullptr});
+  if (best == free_.end()) {
+    if (!AddRegion(bytes)) return nullptr;
+    best = free_.lower_bound({bytes, nullptr});
+  }
+  Header* const block = best->second;
+  RemoveFree(block);
+  Split(block, bytes);
+  stats_.live_bytes += block->bytes + sizeof(Header);
+  stats_.high_water_bytes = std::max(stats_.high_water_bytes, stats_.live_bytes);
+  return block->data();
+}
+
+void Arena::Free(void* data) {
+  MutexLock lock(&mu_);
+  Header* block = Header::Of(data);
+  SLUICE_DCHECK(!block->is_free);
+  stats_.live_bytes -= block->bytes + sizeof(Header);
+  Header* const after = block->next();
+  if (after->is_free) {
+    RemoveFree(after);
+    block->bytes += after->bytes + sizeof(Header);
+  }
+  if (block->previous != nullptr && block->previous->is_free) {
+    Header* const before = block->previous;
+    RemoveFree(before);
+    before->bytes += block->bytes + sizeof(Header);
+    block = before;
+  }
+  block->next()->previous = block;
+  AddFree(block);
+}
+
+void Arena::Trim() {
+  std::vector<Region> ended;
+  {
+    MutexLock lock(&mu_);
+    const size_t keep = stats_.high_water_bytes + stats_.high_water_bytes / 4;
+    for (size_t i = regions_.size(); i-- > 0;) {
+      const Region region = regions_[i];
+      if (!IsEmpty(region) || stats_.reserved_bytes - region.bytes < keep) continue;
+      RemoveFree(region.first);
+      ended.push_back(region);
+      stats_.reserved_bytes -= region.bytes;
+      regions_.erase(regions_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    stats_.num_regions = regions_.size();
+    stats_.high_water_bytes = stats_.live_bytes;
+  }
+  for (const Region& region : ended) munmap(region.first, region.bytes);
+}
+
+Arena::Stats Arena::stats() const {
+  MutexLock lock(&mu_);
+  return stats_;
+}
+
+}  // namespace sluice

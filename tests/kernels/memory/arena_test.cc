@@ -1,0 +1,95 @@
+#include "kernels/memory/arena.h"
+
+#include <cstring>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace sluice {
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+TEST(ArenaTest, BlocksAreAlignedAndApart) {
+  Arena arena(2 * kMiB);
+  void* const a = arena.Allocate(100 * 1000);
+  void* const b = arena.Allocate(1);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(a) % 64, 0u);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(b) % 64, 0u);
+  EXPECT_GE(static_cast<char*>(b), static_cast<char*>(a) + 100 * 1000);
+  std::memset(a, 1, 100 * 1000);
+  arena.Free(a);
+  arena.Free(b);
+  EXPECT_EQ(arena.stats().live_bytes, 0u);
+}
+
+TEST(ArenaTest, FreeNeighboursJoin) {
+  Arena arena(2 * kMiB);
+  std::vector<void*> blocks;
+  for (int i = 0; i < 15; ++i) blocks.push_back(arena.Allocate(128 * 1024));
+  for (size_t i = 0; i < blocks.size(); i += 2) arena.Free(blocks[i]);
+  for (size_t i = 1; i < blocks.size(); i += 2) arena.Free(blocks[i]);
+  void* const all = arena.Allocate(2 * kMiB - 1024);
+  EXPECT_EQ(arena.stats().num_regions, 1u);
+  arena.Free(all);
+}
+
+TEST(ArenaTest, TheSmallestHoleThatFitsIsTaken) {
+  Arena arena(4 * kMiB);
+  void* const large = arena.Allocate(512 * 1024);
+  void* const wall1 = arena.Allocate(4096);
+  void* const small = arena.Allocate(128 * 1024);
+  void* const wall2 = arena.Allocate(4096);
+  arena.Free(large);
+  arena.Free(small);
+  void* const fit = arena.Allocate(100 * 1024);
+  EXPECT_EQ(fit, small);
+  for (void* const block : {fit, wall1, wall2}) arena.Free(block);
+}
+
+TEST(ArenaTest, TrimKeepsWhatWasNeededLately) {
+  Arena arena(2 * kMiB, 2 * kMiB);
+  std::vector<void*> blocks;
+  for (int i = 0; i < 8; ++i) blocks.push_back(arena.Allocate(kMiB + kMiB / 2));
+  EXPECT_EQ(arena.stats().num_regions, 8u);
+  for (void* const block : blocks) arena.Free(block);
+  arena.Trim();
+  EXPECT_EQ(arena.stats().num_regions, 8u);  // The step before needed them all.
+  arena.Trim();
+  EXPECT_EQ(arena.stats().num_regions, 0u);  // Nothing was needed since.
+}
+
+TEST(ArenaTest, WhatNoSystemHasIsNull) {
+  Arena arena(2 * kMiB);
+  EXPECT_EQ(arena.Allocate(size_t{1} << 47), nullptr);
+}
+
+// Every byte of a block is its seed, until the block is freed: blocks never overlap.
+TEST(ArenaTest, RandomBlocksKeepTheirBytes) {
+  Arena arena(2 * kMiB);
+  std::mt19937 random(7);
+  std::vector<std::pair<unsigned char*, size_t>> live;
+  for (int i = 0; i < 2000; ++i) {
+    if (live.size() > 40 || (!live.empty() && random() % 2 == 0)) {
+      std::swap(live[random() % live.size()], live.back());
+      const auto [data, bytes] = live.back();
+      const unsigned char seed = static_cast<unsigned char>(bytes);
+      ASSERT_EQ(data[0], seed);
+      ASSERT_EQ(data[bytes - 1], seed);
+      arena.Free(data);
+      live.pop_back();
+    } else {
+      const size_t bytes = 1 + random() % (200 * 1000);
+      auto* const data = static_cast<unsigned char*>(arena.Allocate(bytes));
+      std::memset(data, static_cast<int>(bytes & 0xff), bytes);
+      live.emplace_back(data, bytes);
+    }
+  }
+  for (const auto& [data, bytes] : live) arena.Free(data);
+  EXPECT_EQ(arena.stats().live_bytes, 0u);
+}
+
+}  // namespace
+}  // namespace sluice
