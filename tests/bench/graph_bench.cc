@@ -1,92 +1,37 @@
-// Times steps of one graph: graph_bench GRAPH.pb SIDE [--threads N] [--batches N] [--batch-ms MS] [--driver auto|serial|
-// dataflow]. SIDE is the text file that tools/bench/graphs.py writes beside each graph: feeds, fetches, units.
-// Prints one line of JSON: nanoseconds per unit of each batch, and the times up to the first result.
+// Times steps of one graph: graph_bench GRAPH.pb SIDE [--threads N] [--batches N] [--batch-ms MS] [--driver
+// auto|serial| dataflow]. SIDE is the text file that tools/bench/graphs.py writes beside each graph: feeds, fetches,
+// units. Prints one line of JSON: nanoseconds per unit of each batch, and the times up to the first result.
 
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <cstring>
 #include <iostream>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "executor/session/session.h"
 #include "graph/base/error.h"
 #include "graph/load/load_graph.h"
+#include "tests/bench/batch_timer.h"
+#include "tests/bench/side_file.h"
 
 namespace sluice {
 namespace {
-
-double NowSeconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 [[noreturn]] void Die(const absl::Status& status) {
   std::cerr << FormatError(status) << "\n";
   std::exit(1);
 }
 
-// What a side file says.
-struct Side {
-  double units = 1;
-  std::vector<std::string> feed_names;
-  std::vector<Tensor> feeds;
-  std::vector<std::string> fetches, targets, init;
-};
-
-// "const:1.5" fills with a number, "lcg" and everything else with small numbers that differ.
-template <typename T>
-Tensor Filled(const Shape& shape, const std::string& fill) {
-  absl::StatusOr<Tensor> tensor = Tensor::Make(DTypeOf<T>::value, shape);
-  if (!tensor.ok()) Die(tensor.status());
-  double value = 0;
-  const bool is_const = fill.rfind("const:", 0) == 0 && absl::SimpleAtod(fill.substr(6), &value);
-  const absl::Span<T> elements = tensor->flat<T>();
-  for (size_t i = 0; i < elements.size(); ++i) {
-    elements[i] = static_cast<T>(is_const ? value : static_cast<double>(i * 7919 % 1000) / 1000 - 0.5);
-  }
-  return *std::move(tensor);
-}
-
-Tensor Feed(const std::string& dtype, const std::string& dims, const std::string& fill) {
-  std::vector<int64_t> sizes;
-  if (dims != "scalar") {
-    for (const auto& size : absl::StrSplit(dims, 'x')) {
-      sizes.push_back(0);
-      if (!absl::SimpleAtoi(size, &sizes.back())) Die(absl::InvalidArgumentError(dims));
-    }
-  }
-  const absl::StatusOr<Shape> shape = Shape::Make(sizes);
+Tensor FeedTensor(const SideFeed& feed) {
+  const absl::StatusOr<DType> dtype = ParseDType(feed.dtype);
+  if (!dtype.ok()) Die(dtype.status());
+  const absl::StatusOr<Shape> shape = Shape::Make(feed.dims);
   if (!shape.ok()) Die(shape.status());
-  if (dtype == "float32") return Filled<float>(*shape, fill);
-  if (dtype == "int32") return Filled<int32_t>(*shape, fill);
-  if (dtype == "int64") return Filled<int64_t>(*shape, fill);
-  if (dtype == "bool") return Filled<bool>(*shape, fill);
-  Die(absl::InvalidArgumentError(dtype));
-}
-
-Side ReadSide(const std::string& path) {
-  Side side;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string key, a, b, c, d;
-    words >> key >> a >> b >> c >> d;
-    if (key == "units") side.units = std::atof(a.c_str());
-    if (key == "fetch") side.fetches.push_back(a);
-    if (key == "target") side.targets.push_back(a);
-    if (key == "init") side.init.push_back(a);
-    if (key != "feed") continue;
-    side.feed_names.push_back(a);
-    side.feeds.push_back(Feed(b, c, d));
-  }
-  return side;
+  absl::StatusOr<Tensor> tensor = Tensor::Make(*dtype, *shape);
+  if (!tensor.ok()) Die(tensor.status());
+  std::memcpy(tensor->mutable_raw_data(), feed.bytes.data(), feed.bytes.size());
+  return *std::move(tensor);
 }
 
 int Main(int argc, char** argv) {
@@ -102,7 +47,9 @@ int Main(int argc, char** argv) {
     if (flag == "--driver" && value == "serial") options.driver = Driver::kSerial;
     if (flag == "--driver" && value == "dataflow") options.driver = Driver::kDataflow;
   }
-  const Side side = ReadSide(argv[2]);
+  const SideFile side = ReadSideFile(argv[2]);
+  std::vector<Tensor> feeds;
+  for (const SideFeed& feed : side.feeds) feeds.push_back(FeedTensor(feed));
   const double start = NowSeconds();
   LoadOptions load;
   load.infer_shapes = false;
@@ -116,7 +63,7 @@ int Main(int argc, char** argv) {
     if (!init.ok()) Die(init.status());
   }
   FeedFetchSpec spec;
-  spec.feeds = side.feed_names;
+  for (const SideFeed& feed : side.feeds) spec.feeds.push_back(feed.name);
   spec.fetches = side.fetches;
   spec.targets = side.targets;
   const absl::StatusOr<std::shared_ptr<const Callable>> callable = (*session)->Prepare(spec);
@@ -124,29 +71,17 @@ int Main(int argc, char** argv) {
   const double prepared = NowSeconds();
   std::vector<Tensor> inputs(side.feeds.size()), outputs(side.fetches.size());
   const auto run = [&] {
-    for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = side.feeds[i];
+    for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = feeds[i];
     const absl::Status status = (*callable)->Run(absl::MakeSpan(inputs), absl::MakeSpan(outputs));
     if (!status.ok()) Die(status);
   };
   run();
   const double first = NowSeconds();
-  std::vector<double> ns;
-  int64_t runs = 1;
-  for (int batch = -2; batch < batches; ++batch) {
-    const double begin = NowSeconds();
-    int64_t done = 0;
-    double end = begin;
-    for (; end - begin < batch_ms / 1000; end = NowSeconds()) {
-      for (int64_t i = 0; i < runs; ++i) run();
-      done += runs;
-    }
-    if (batch < 0) runs = std::max<int64_t>(1, done / 50);
-    if (batch >= 0) ns.push_back((end - begin) * 1e9 / static_cast<double>(done) / side.units);
-  }
-  std::sort(ns.begin(), ns.end());
-  std::cout << "{\"min\": " << ns[0] << ", \"median\": " << ns[ns.size() / 2] << ", \"import_ms\": "
-            << (imported - start) * 1e3 << ", \"prepare_ms\": " << (prepared - imported) * 1e3
-            << ", \"first_ms\": " << (first - prepared) * 1e3 << ", \"batches\": [" << absl::StrJoin(ns, ", ") << "]}\n";
+  const std::vector<double> ns = TimeBatches(batches, batch_ms, side.units, run);
+  std::cout << BatchJson(ns, absl::StrCat("\"import_ms\": ", (imported - start) * 1e3, ", \"prepare_ms\": ",
+                                          (prepared - imported) * 1e3, ", \"first_ms\": ", (first - prepared) * 1e3,
+                                          ", \"to_first_ms\": ", (first - start) * 1e3))
+            << "\n";
   return 0;
 }
 

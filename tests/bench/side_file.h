@@ -1,0 +1,82 @@
+#ifndef SLUICE_TESTS_BENCH_SIDE_FILE_H_
+#define SLUICE_TESTS_BENCH_SIDE_FILE_H_
+
+// What a benchmark graph's side file says (tools/bench/graphs.py writes them), without any library of ours or others:
+// the programs that time peers read it, too.
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+// One fed tensor: bytes of its elements, filled as the file says.
+struct SideFeed {
+  std::string name, dtype;
+  std::vector<int64_t> dims;
+  std::vector<char> bytes;
+};
+
+struct SideFile {
+  double units = 1;
+  std::vector<SideFeed> feeds;
+  std::vector<std::string> fetches, targets, init;
+};
+
+namespace side_file_internal {
+
+// "const:1.5" is that number everywhere; all else gives small numbers that differ.
+template <typename T>
+void Fill(const std::string& fill, int64_t count, std::vector<char>* bytes) {
+  const bool is_const = fill.rfind("const:", 0) == 0;
+  const double value = is_const ? std::atof(fill.c_str() + 6) : 0;
+  bytes->resize(static_cast<size_t>(count) * sizeof(T));
+  for (int64_t i = 0; i < count; ++i) {
+    const T element = static_cast<T>(is_const ? value : static_cast<double>(i * 7919 % 1000) / 1000 - 0.5);
+    std::memcpy(bytes->data() + static_cast<size_t>(i) * sizeof(T), &element, sizeof(T));
+  }
+}
+
+inline SideFeed MakeFeed(const std::string& name, const std::string& dtype, const std::string& dims,
+                         const std::string& fill) {
+  SideFeed feed;
+  feed.name = name;
+  feed.dtype = dtype;
+  int64_t count = 1;
+  std::istringstream sizes(dims == "scalar" ? "" : dims);
+  for (std::string size; std::getline(sizes, size, 'x');) {
+    feed.dims.push_back(std::atoll(size.c_str()));
+    count *= feed.dims.back();
+  }
+  if (dtype == "float32") Fill<float>(fill, count, &feed.bytes);
+  if (dtype == "int32") Fill<int32_t>(fill, count, &feed.bytes);
+  if (dtype == "int64") Fill<int64_t>(fill, count, &feed.bytes);
+  if (dtype == "bool") Fill<bool>(fill, count, &feed.bytes);
+  return feed;
+}
+
+}  // namespace side_file_internal
+
+inline SideFile ReadSideFile(const std::string& path) {
+  SideFile side;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string key, a, b, c, d;
+    words >> key >> a >> b >> c >> d;
+    if (key == "units") side.units = std::atof(a.c_str());
+    if (key == "feed") side.feeds.push_back(side_file_internal::MakeFeed(a, b, c, d));
+    if (key == "fetch") side.fetches.push_back(a);
+    if (key == "target") side.targets.push_back(a);
+    if (key == "init") side.init.push_back(a);
+  }
+  return side;
+}
+
+}  // namespace sluice
+
+#endif  // SLUICE_TESTS_BENCH_SIDE_FILE_H_
