@@ -2,10 +2,10 @@
 // since cutting products into pieces is the caller's.
 
 #include <omp.h>
+#include <pthread.h>
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <tuple>
 
 #include "dnnl.hpp"
@@ -25,11 +25,24 @@ namespace {
 using ProblemKey =
     std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int32_t, int32_t, bool, const SluiceGemmProduct*>;
 
-// The prepared products of the process. Thread-safe.
+// The prepared products of the process. The lock is the system's: Debian's Abseil, on which graph/base/mutex.h stands,
+// is not compiled for shared libraries.
 struct ProductCache {
   static constexpr size_t kMaxProducts = 4096;  // Beyond that the caller's own loops serve.
-  std::mutex mu;
-  std::map<ProblemKey, std::unique_ptr<SluiceGemmProduct>> products;
+  pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
+  std::map<ProblemKey, std::unique_ptr<SluiceGemmProduct>> products;  // Guarded by mu.
+};
+
+// Holds a lock for its own life time.
+class Lock {
+ public:
+  explicit Lock(pthread_mutex_t* mu) : mu_(mu) { pthread_mutex_lock(mu_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+  ~Lock() { pthread_mutex_unlock(mu_); }
+
+ private:
+  pthread_mutex_t* const mu_;
 };
 
 // One thread for OpenMP on this thread, and what the host had set afterwards.
@@ -88,7 +101,7 @@ std::unique_ptr<SluiceGemmProduct> Make(const SluiceGemmProblem& p, bool is_pack
 const SluiceGemmProduct* Find(const SluiceGemmProblem& p, bool is_packed, const SluiceGemmProduct* packed_like) {
   const ProblemKey key(p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.transpose_a, p.transpose_b, is_packed, packed_like);
   ProductCache& cache = Cache();
-  const std::lock_guard<std::mutex> lock(cache.mu);
+  const Lock lock(&cache.mu);
   const auto found = cache.products.find(key);
   if (found != cache.products.end()) return found->second.get();
   if (cache.products.size() >= ProductCache::kMaxProducts) return nullptr;
