@@ -81,6 +81,7 @@ struct ThreadBlocks {
   bool has_ended = false;  // The thread's last destructors run: nothing is kept any more.
 };
 
+// The one allocator of CpuAllocator(): threads' blocks, stocks and the arena behind them. Thread-safe.
 class CachingCpuAllocator final : public Allocator {
  public:
   absl::string_view name() const override { return "cpu"; }

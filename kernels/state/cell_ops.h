@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "graph/value/ref_cell.h"
 #include "kernels/kernel_context.h"
-#include "kernels/resources/tensor_update.h"
+#include "kernels/state/tensor_update.h"
 
 namespace sluice {
 

@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/mutex.h"
-#include "kernels/resources/handles.h"
-#include "kernels/resources/step_resource.h"
 #include "kernels/resources/variable.h"
 #include "kernels/state/cell_ops.h"
+#include "kernels/state/handles.h"
+#include "kernels/state/step_resource.h"
 
 namespace sluice {
 namespace {
@@ -200,6 +200,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeUpdate(const KernelConstruction&) {
   return std::make_unique<UpdateKernel<kUpdate>>();
 }
 
+// Whether anything was assigned yet.
 class IsInitializedKernel : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override {
@@ -214,6 +215,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeIsInitialized(const KernelConstructi
   return std::make_unique<IsInitializedKernel>();
 }
 
+// Gives the value and counts it up, until the limit.
 class CountUpToKernel : public Kernel {
  public:
   explicit CountUpToKernel(int64_t limit) : limit_(limit) {}

@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "kernels/device/device.h"
-#include "kernels/resources/handles.h"
 #include "kernels/resources/variable.h"
 #include "kernels/state/cell_ops.h"
+#include "kernels/state/handles.h"
 
 namespace sluice {
 namespace {
@@ -166,6 +166,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeUpdateVariable(const KernelConstruct
   return std::make_unique<UpdateVariableKernel<kUpdate>>();
 }
 
+// Whether the handle leads to a variable with a value.
 class VarIsInitializedKernel : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override {
@@ -180,6 +181,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeVarIsInitialized(const KernelConstru
   return std::make_unique<VarIsInitializedKernel>();
 }
 
+// The shape that the value has now.
 class VariableShapeKernel : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override {
@@ -207,6 +209,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeVariableShape(const KernelConstructi
   return std::make_unique<VariableShapeKernel>();
 }
 
+// Gives the value and counts it up, until the limit.
 class ResourceCountUpToKernel : public Kernel {
  public:
   explicit ResourceCountUpToKernel(int64_t limit) : limit_(limit) {}

@@ -9,7 +9,7 @@
 #include "graph/value/tstring.h"
 #include "kernels/array/function_kernel.h"
 #include "kernels/device/device.h"
-#include "kernels/resources/handles.h"
+#include "kernels/state/handles.h"
 #include "kernels/step/session_state.h"
 
 namespace sluice {

@@ -6,7 +6,7 @@
 
 #include "graph/base/error.h"
 #include "kernels/array/function_kernel.h"
-#include "kernels/resources/stack.h"
+#include "kernels/state/stack.h"
 
 namespace sluice {
 namespace {

@@ -9,7 +9,7 @@
 #include "graph/base/error.h"
 #include "kernels/array/function_kernel.h"
 #include "kernels/array/index_values.h"
-#include "kernels/resources/tensor_array.h"
+#include "kernels/state/tensor_array.h"
 
 namespace sluice {
 namespace {

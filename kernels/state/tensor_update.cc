@@ -1,4 +1,4 @@
-#include "kernels/resources/tensor_update.h"
+#include "kernels/state/tensor_update.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@
 #include "graph/value/tstring.h"
 #include "graph/value/variant.h"
 #include "kernels/dispatch.h"
-#include "kernels/resources/element_math.h"
+#include "kernels/state/element_math.h"
 
 namespace sluice {
 namespace {

@@ -1,10 +1,10 @@
-#include "kernels/resources/tensor_array.h"
+#include "kernels/state/tensor_array.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/resources/tensor_update.h"
+#include "kernels/state/tensor_update.h"
 
 namespace sluice {
 namespace {

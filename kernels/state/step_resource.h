@@ -1,5 +1,5 @@
-#ifndef SLUICE_KERNELS_RESOURCES_STEP_RESOURCE_H_
-#define SLUICE_KERNELS_RESOURCES_STEP_RESOURCE_H_
+#ifndef SLUICE_KERNELS_STATE_STEP_RESOURCE_H_
+#define SLUICE_KERNELS_STATE_STEP_RESOURCE_H_
 
 // Resources of one step: stacks and TensorArrays.
 //
@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/value/ref_cell.h"
-#include "kernels/resources/handles.h"
+#include "kernels/state/handles.h"
 #include "kernels/step/step_container.h"
 
 namespace sluice {
@@ -61,4 +61,4 @@ absl::StatusOr<CountedPtr<T>> LookupStepInput(const KernelContext& context, int 
 
 }  // namespace sluice
 
-#endif  // SLUICE_KERNELS_RESOURCES_STEP_RESOURCE_H_
+#endif  // SLUICE_KERNELS_STATE_STEP_RESOURCE_H_

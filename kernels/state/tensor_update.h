@@ -1,5 +1,5 @@
-#ifndef SLUICE_KERNELS_RESOURCES_TENSOR_UPDATE_H_
-#define SLUICE_KERNELS_RESOURCES_TENSOR_UPDATE_H_
+#ifndef SLUICE_KERNELS_STATE_TENSOR_UPDATE_H_
+#define SLUICE_KERNELS_STATE_TENSOR_UPDATE_H_
 
 // How the values that resources keep are copied and changed. None of this locks: the caller sees to it that nobody
 // else looks at the tensor object meanwhile (its buffer may be shared).
@@ -26,4 +26,4 @@ absl::Status UpdateTensor(Tensor& value, DenseUpdate update, Tensor delta, Alloc
 
 }  // namespace sluice
 
-#endif  // SLUICE_KERNELS_RESOURCES_TENSOR_UPDATE_H_
+#endif  // SLUICE_KERNELS_STATE_TENSOR_UPDATE_H_

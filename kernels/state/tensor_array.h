@@ -1,5 +1,5 @@
-#ifndef SLUICE_KERNELS_RESOURCES_TENSOR_ARRAY_H_
-#define SLUICE_KERNELS_RESOURCES_TENSOR_ARRAY_H_
+#ifndef SLUICE_KERNELS_STATE_TENSOR_ARRAY_H_
+#define SLUICE_KERNELS_STATE_TENSOR_ARRAY_H_
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "graph/base/mutex.h"
 #include "graph/value/tensor.h"
-#include "kernels/resources/step_resource.h"
+#include "kernels/state/step_resource.h"
 
 namespace sluice {
 
@@ -96,4 +96,4 @@ class TensorArray final : public StepResource {
 
 }  // namespace sluice
 
-#endif  // SLUICE_KERNELS_RESOURCES_TENSOR_ARRAY_H_
+#endif  // SLUICE_KERNELS_STATE_TENSOR_ARRAY_H_

@@ -1,4 +1,4 @@
-#include "kernels/resources/handles.h"
+#include "kernels/state/handles.h"
 
 #include <utility>
 

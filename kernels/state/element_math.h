@@ -1,5 +1,5 @@
-#ifndef SLUICE_KERNELS_RESOURCES_ELEMENT_MATH_H_
-#define SLUICE_KERNELS_RESOURCES_ELEMENT_MATH_H_
+#ifndef SLUICE_KERNELS_STATE_ELEMENT_MATH_H_
+#define SLUICE_KERNELS_STATE_ELEMENT_MATH_H_
 
 // Arithmetic on single elements for updates in place: integers wrap around, 16-bit floats are computed as float.
 
@@ -87,4 +87,4 @@ struct ReplaceElements {
 
 }  // namespace sluice
 
-#endif  // SLUICE_KERNELS_RESOURCES_ELEMENT_MATH_H_
+#endif  // SLUICE_KERNELS_STATE_ELEMENT_MATH_H_

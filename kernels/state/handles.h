@@ -1,5 +1,5 @@
-#ifndef SLUICE_KERNELS_RESOURCES_HANDLES_H_
-#define SLUICE_KERNELS_RESOURCES_HANDLES_H_
+#ifndef SLUICE_KERNELS_STATE_HANDLES_H_
+#define SLUICE_KERNELS_STATE_HANDLES_H_
 
 // From a handle among the inputs of a kernel to the resource behind it:
 //
@@ -44,4 +44,4 @@ Tensor HandleTensor(ResourceHandleData data);
 
 }  // namespace sluice
 
-#endif  // SLUICE_KERNELS_RESOURCES_HANDLES_H_
+#endif  // SLUICE_KERNELS_STATE_HANDLES_H_

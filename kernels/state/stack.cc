@@ -1,4 +1,4 @@
-#include "kernels/resources/stack.h"
+#include "kernels/state/stack.h"
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"

@@ -1,4 +1,4 @@
-#include "kernels/resources/step_resource.h"
+#include "kernels/state/step_resource.h"
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"

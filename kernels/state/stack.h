@@ -1,5 +1,5 @@
-#ifndef SLUICE_KERNELS_RESOURCES_STACK_H_
-#define SLUICE_KERNELS_RESOURCES_STACK_H_
+#ifndef SLUICE_KERNELS_STATE_STACK_H_
+#define SLUICE_KERNELS_STATE_STACK_H_
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "graph/base/mutex.h"
 #include "graph/value/tensor.h"
-#include "kernels/resources/step_resource.h"
+#include "kernels/state/step_resource.h"
 
 namespace sluice {
 
@@ -43,4 +43,4 @@ class Stack final : public StepResource {
 
 }  // namespace sluice
 
-#endif  // SLUICE_KERNELS_RESOURCES_STACK_H_
+#endif  // SLUICE_KERNELS_STATE_STACK_H_
