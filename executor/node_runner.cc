@@ -115,6 +115,11 @@ absl::Status NodeRunner::CheckOutput(const NodeItem& item, uint32_t i, const Ent
   const DType declared = item.io.output_types[i];
   switch (output.state()) {
     case Entry::State::kDead:
+      // Others have no right to: see Note [Dead cones] in frames/dead_cones.h.
+      if (item.kind == NodeKind::kKernel && !item.is(NodeItem::kTransfer)) {
+        return Located(item, Error(ErrorCode::kOutputMissing)
+                                 .Text(absl::StrCat("output ", i, " was left dead by a kernel that is no transfer")));
+      }
       *all_live = false;
       return absl::OkStatus();
     case Entry::State::kNone:

@@ -25,17 +25,15 @@ uint32_t Activation::Activate(const NodeItem& item, IterationState& to, IsDead i
   uint32_t activated = 0;
   for (const EdgeInfo& edge : view_.edges(item)) {
     const NodeItem& dst = view_.item(edge.dst);
-    if (is_dead(edge)) {
-      activated += ArriveDead(item, edge, dst, to);
-    } else if (dst.kind != NodeKind::kMerge) {
-      activated += Arrive(dst, to, false);
-    } else if (edge.is_control()) {
-      activated += ArriveControlAtMerge(dst, to);
-    } else {
-      activated += ArriveLiveAtMerge(dst, edge.input, to, OutputEntry(item, static_cast<uint32_t>(edge.output), to));
-    }
+    activated += is_dead(edge) ? ArriveDead(item, edge, dst, to) : ArriveLive(item, edge, dst, to);
   }
   return activated;
+}
+
+uint32_t Activation::ArriveLive(const NodeItem& item, const EdgeInfo& edge, const NodeItem& dst, IterationState& to) {
+  if (dst.kind != NodeKind::kMerge) return Arrive(dst, to, false);
+  if (edge.is_control()) return ArriveControlAtMerge(dst, to);
+  return ArriveLiveAtMerge(dst, edge.input, to, OutputEntry(item, static_cast<uint32_t>(edge.output), to));
 }
 
 uint32_t Activation::ActivateAllLive(const NodeItem& item, IterationState& to) {
@@ -52,7 +50,30 @@ uint32_t Activation::ActivateDead(const NodeItem& item, IterationState& to) {
 }
 
 uint32_t Activation::ActivatePort(const NodeItem& item, IterationState& to, int32_t port) {
-  return Activate(item, to, [port](const EdgeInfo& edge) { return !edge.is_control() && edge.output != port; });
+  uint32_t activated = 0;
+  for (const EdgeInfo& edge : view_.edges(item)) {
+    const NodeItem& dst = view_.item(edge.dst);
+    if (!edge.is_control() && edge.output != port) {
+      if (edge.is_inner == 0) activated += ArriveDead(item, edge, dst, to);
+    } else {
+      activated += ArriveLive(item, edge, dst, to);
+    }
+  }
+  if (!item.is(NodeItem::kLeadsCones)) return activated;
+  for (uint32_t dead = 0; dead < item.io.num_outputs; ++dead) {
+    if (static_cast<int32_t>(dead) != port) activated += SettleCone(item, dead, to);
+  }
+  return activated;
+}
+
+uint32_t Activation::SettleCone(const NodeItem& leader, uint32_t port, IterationState& to) {
+  if (view_.leaves_values(leader, port)) has_leftovers_ = true;
+  uint32_t activated = 0;
+  for (const BorderEdge& border : view_.border(leader, port)) {
+    const EdgeInfo& edge = view_.edge(border.edge);
+    activated += ArriveDead(view_.item(border.src), edge, view_.item(edge.dst), to);
+  }
+  return activated;
 }
 
 uint32_t Activation::ActivateByEntry(const NodeItem& item, IterationState& to) {

@@ -110,6 +110,7 @@ class Activation {
   uint32_t Activate(const NodeItem& item, IterationState& to, IsDead is_dead);
 
   uint32_t Arrive(const NodeItem& dst, IterationState& to, bool is_dead);
+  uint32_t ArriveLive(const NodeItem& item, const EdgeInfo& edge, const NodeItem& dst, IterationState& to);
   uint32_t ArriveDead(const NodeItem& item, const EdgeInfo& edge, const NodeItem& dst, IterationState& to);
   uint32_t ArriveLiveAtMerge(const NodeItem& dst, uint32_t input, IterationState& to, Entry& from);
   uint32_t ArriveDeadAtMerge(const NodeItem& dst, IterationState& to, bool is_enter);
@@ -118,6 +119,8 @@ class Activation {
     ready_.Push(TaggedNode(dst, &to, is_dead));
     return 1;
   }
+  // Delivers dead tokens along the border of the cone of `port`.
+  uint32_t SettleCone(const NodeItem& leader, uint32_t port, IterationState& to);
   uint32_t CarryOutSwitch(const NodeItem& item, IterationState& in);
   void SettleCounted(const NodeItem& item, uint32_t i, Entry& entry);
   Entry& At(Operand operand, IterationState& in);

@@ -54,9 +54,14 @@ struct NodeFacts {
 
 // One edge out of a node.
 struct EdgeInfo {
-  uint32_t dst = 0;     // An item.
-  int32_t output = -1;  // Of the source; -1 for a control edge.
-  uint32_t input = 0;   // Of the destination; matters for Merges.
+  EdgeInfo() : input(0), is_inner(0) {}
+  EdgeInfo(uint32_t to, int32_t from_output, uint32_t to_input)
+      : dst(to), output(from_output), input(to_input & 0x7fffffffu), is_inner(0) {}
+
+  uint32_t dst = 0;       // An item.
+  int32_t output = -1;    // Of the source; -1 for a control edge.
+  uint32_t input : 31;    // Of the destination; matters for Merges.
+  uint32_t is_inner : 1;  // Out of a Switch, into the cone of its port: not told when that is dead (Note [Dead cones]).
 
   bool is_control() const { return output < 0; }
 };
@@ -72,6 +77,7 @@ struct alignas(64) NodeItem {
     kConstantEnter = 32,
     kTakesUninitialized = 64,  // The op may be given references without a value.
     kIsRefMade = 128,          // Some output is a reference.
+    kLeadsCones = 256,         // Settles the cones of its ports; see Note [Dead cones].
   };
 
   NodeIo io;
@@ -105,6 +111,12 @@ struct Deref {
   uint32_t scratch = 0;
 };
 
+// An edge that leads out of a cone.
+struct BorderEdge {
+  uint32_t src = 0;   // An item.
+  uint32_t edge = 0;  // In the list of all edges.
+};
+
 // See the top of this file. Kernels, the graph (names, types) and constants' buffers must outlive it.
 // Immutable; thread-safe.
 class GraphView {
@@ -125,6 +137,15 @@ class GraphView {
   absl::Span<const Deref> derefs(const NodeItem& item) const {
     return {derefs_.data() + extra(item).first_deref, extra(item).num_derefs};
   }
+  // Of a leader: the edges out of the cone of `port`.
+  absl::Span<const BorderEdge> border(const NodeItem& leader, uint32_t port) const {
+    const Cone& cone = cones_[extra(leader).ordinal + port];
+    return {border_.data() + cone.first, cone.count};
+  }
+  bool leaves_values(const NodeItem& leader, uint32_t port) const {
+    return cones_[extra(leader).ordinal + port].leaves_values;
+  }
+  const EdgeInfo& edge(uint32_t index) const { return edges_[index]; }
   // Scratch entries that a node may need.
   uint32_t num_scratch() const { return num_scratch_; }
 
@@ -141,6 +162,12 @@ class GraphView {
 
  private:
   friend class GraphViewBuilder;
+  friend class DeadConeFinder;
+  // What is dead when one port is.
+  struct Cone {
+    uint32_t first = 0, count = 0;  // In border_.
+    bool leaves_values = false;     // Its nodes read values from elsewhere, which nobody takes then.
+  };
   // Destroys the constants in the block and frees it.
   struct FreeBlock {
     FreeBlock() {}  // NOLINT: needed complete where the class is.
@@ -167,6 +194,8 @@ class GraphView {
   std::vector<uint32_t> roots_;
   std::vector<FrameInfo> frames_;
   std::vector<Deref> derefs_;
+  std::vector<Cone> cones_;
+  std::vector<BorderEdge> border_;
 };
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "frames/dead_cones.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 
@@ -64,6 +65,7 @@ absl::StatusOr<GraphView> GraphViewBuilder::Build() {
   for (uint32_t i = 0; i < view_.num_items_; ++i) MakeCounter(i);
   for (FrameInfo& frame : view_.frames_) frame.counts = PendingCounts(frame.layout);
   for (uint32_t i = 0; i < view_.num_items_; ++i) SetFlags(i);
+  SLUICE_RETURN_IF_ERROR(DeadConeFinder(graph_, nodes_, item_of_, &view_).Find());
   return std::move(view_);
 }
 

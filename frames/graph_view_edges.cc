@@ -30,7 +30,7 @@ void GraphViewBuilder::PlaceInputs(uint32_t index) {
 }
 
 void GraphViewBuilder::AddEdge(uint32_t src, uint32_t dst, int32_t output, uint32_t input) {
-  placed_.push_back(PlacedEdge{src, EdgeInfo{dst, output, input}});
+  placed_.push_back(PlacedEdge{src, EdgeInfo(dst, output, input)});
   ++num_in_edges_[dst];
 }
 
