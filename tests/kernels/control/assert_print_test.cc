@@ -57,7 +57,7 @@ class PrintTest : public ::testing::Test {
     SetPrintSink([this](PrintStream stream, absl::string_view text) {
       const std::lock_guard<std::mutex> lock(mu_);
       stream_ = stream;
-      text_.append(text);
+      text_.append(text.data(), text.size());
     });
   }
   ~PrintTest() override { SetPrintSink(nullptr); }

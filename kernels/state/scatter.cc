@@ -1,0 +1,158 @@
+#include "kernels/state/scatter.h"
+
+#include <algorithm>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "kernels/array/moved_types.h"
+#include "kernels/dispatch.h"
+#include "kernels/resources/variable.h"
+#include "kernels/state/cell_ops.h"
+#include "kernels/state/element_math.h"
+#include "kernels/state/handles.h"
+#include "kernels/state/scatter_plan.h"
+
+namespace sluice {
+namespace {
+
+// Combines parts with updates, one after the other: equal indices add up in order. Ends at the first index that is out
+// of range; what was written until then stays, as in TensorFlow. A single update is for all elements.
+template <typename T, typename Op>
+absl::Status Apply(const ScatterPlan& plan, T* value, const T* updates, bool is_single, Op op) {
+  const int64_t inner = plan.inner();
+  for (int64_t i = 0; i < plan.count(); ++i) {
+    const int64_t offset = plan.Offset(i);
+    if (offset < 0) return plan.OutOfRange(i);
+    T* const part = value + offset;
+    if (is_single) {
+      for (int64_t k = 0; k < inner; ++k) part[k] = op(part[k], updates[0]);
+    } else {
+      const T* const update = updates + i * inner;
+      for (int64_t k = 0; k < inner; ++k) part[k] = op(part[k], update[k]);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Integers cannot be divided by zero.
+template <typename T>
+absl::Status CheckDivisors(const Tensor& updates) {
+  if constexpr (std::is_integral_v<T>) {
+    const absl::Span<const T> divisors = updates.flat<T>();
+    if (std::find(divisors.begin(), divisors.end(), T{0}) != divisors.end()) {
+      return Error(ErrorCode::kOpValue).Input(2, "updates").Found("0").Expected("no division by zero");
+    }
+  }
+  return absl::OkStatus();
+}
+
+template <typename Op>
+absl::Status ApplyUpdates(const ScatterPlan& plan, Tensor& value, const Tensor& updates, bool is_single) {
+  absl::Status status = Error(ErrorCode::kOpUnimplemented).Found(DTypeName(value.dtype()));
+  if constexpr (std::is_same_v<Op, ReplaceElements>) {
+    DispatchMoved(value.dtype(), [&](auto type) {
+      using T = typename decltype(type)::Type;
+      status = Apply(plan, Elements<T>(value), Elements<T>(updates), is_single, Op());
+    });
+  } else {
+    constexpr bool kOrders = std::is_same_v<Op, MinElements> || std::is_same_v<Op, MaxElements>;
+    using Types = std::conditional_t<kOrders, RealCppTypes, NumberCppTypes>;
+    DispatchDType<Types>(value.dtype(), [&](auto type) {
+      using T = typename decltype(type)::Type;
+      if constexpr (std::is_same_v<Op, DivideElements>) {
+        status = CheckDivisors<T>(updates);
+        if (!status.ok()) return;
+      }
+      status = Apply(plan, Elements<T>(value), Elements<T>(updates), is_single, Op());
+    });
+  }
+  return status;
+}
+
+// Changes the parts of `value` that input 1 names by input 2.
+template <typename Op, bool kIsNd>
+absl::Status ScatterInto(const KernelContext& context, Tensor& value) {
+  const Tensor& indices = context.input(1);
+  const Tensor& updates = context.input(2);
+  SLUICE_ASSIGN_OR_RETURN(const ScatterPlan plan,
+                          kIsNd ? ScatterPlan::ForPositions(value, indices) : ScatterPlan::ForRows(value, indices));
+  const bool is_single = !kIsNd && updates.shape().IsScalar();
+  if (!is_single && updates.shape() != plan.shape()) {
+    return Error(ErrorCode::kOpShapes)
+        .Found(absl::StrCat("updates ", updates.shape().ToString(), ", indices ", indices.shape().ToString()))
+        .Expected(absl::StrCat("updates ", plan.shape().ToString()));
+  }
+  return ApplyUpdates<Op>(plan, value, updates, is_single);
+}
+
+// On a reference, which it hands on.
+template <typename Op, bool kIsNd>
+class RefScatterKernel final : public Kernel {
+ public:
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction&) {
+    return std::make_unique<RefScatterKernel>();
+  }
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
+    SLUICE_RETURN_IF_ERROR(ChangeValue(*cell, context.allocator(),
+                                       [&context](Tensor& value) { return ScatterInto<Op, kIsNd>(context, value); }));
+    context.SetRefOutput(0, cell);
+    return absl::OkStatus();
+  }
+};
+
+// On the variable behind a handle.
+template <typename Op, bool kIsNd>
+class ResourceScatterKernel final : public Kernel {
+ public:
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction&) {
+    return std::make_unique<ResourceScatterKernel>();
+  }
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, LookupInput<Variable>(context, 0));
+    if (variable->dtype() != context.input_type(2)) {
+      return Error(ErrorCode::kResourceType)
+          .Input(0)
+          .Found(variable->DebugString())
+          .Expected(absl::StrCat("a variable of ", DTypeName(context.input_type(2))));
+    }
+    return ChangeValue(variable->cell(), context.allocator(),
+                       [&context](Tensor& value) { return ScatterInto<Op, kIsNd>(context, value); });
+  }
+};
+
+constexpr KernelDef kKernels[] = {
+    {"ScatterUpdate", &RefScatterKernel<ReplaceElements, false>::Make},
+    {"ScatterAdd", &RefScatterKernel<AddElements, false>::Make, {{"T", kNumberTypes}}},
+    {"ScatterSub", &RefScatterKernel<SubtractElements, false>::Make, {{"T", kNumberTypes}}},
+    {"ScatterMul", &RefScatterKernel<MultiplyElements, false>::Make, {{"T", kNumberTypes}}},
+    {"ScatterDiv", &RefScatterKernel<DivideElements, false>::Make, {{"T", kNumberTypes}}},
+    {"ScatterMin", &RefScatterKernel<MinElements, false>::Make, {{"T", kRealTypes}}},
+    {"ScatterMax", &RefScatterKernel<MaxElements, false>::Make, {{"T", kRealTypes}}},
+    {"ScatterNdUpdate", &RefScatterKernel<ReplaceElements, true>::Make},
+    {"ScatterNdAdd", &RefScatterKernel<AddElements, true>::Make, {{"T", kNumberTypes}}},
+    {"ScatterNdSub", &RefScatterKernel<SubtractElements, true>::Make, {{"T", kNumberTypes}}},
+    {"ScatterNdMin", &RefScatterKernel<MinElements, true>::Make, {{"T", kRealTypes}}},
+    {"ScatterNdMax", &RefScatterKernel<MaxElements, true>::Make, {{"T", kRealTypes}}},
+    {"ResourceScatterUpdate", &ResourceScatterKernel<ReplaceElements, false>::Make},
+    {"ResourceScatterAdd", &ResourceScatterKernel<AddElements, false>::Make, {{"dtype", kNumberTypes}}},
+    {"ResourceScatterSub", &ResourceScatterKernel<SubtractElements, false>::Make, {{"dtype", kNumberTypes}}},
+    {"ResourceScatterMul", &ResourceScatterKernel<MultiplyElements, false>::Make, {{"dtype", kNumberTypes}}},
+    {"ResourceScatterDiv", &ResourceScatterKernel<DivideElements, false>::Make, {{"dtype", kNumberTypes}}},
+    {"ResourceScatterMin", &ResourceScatterKernel<MinElements, false>::Make, {{"dtype", kRealTypes}}},
+    {"ResourceScatterMax", &ResourceScatterKernel<MaxElements, false>::Make, {{"dtype", kRealTypes}}},
+    {"ResourceScatterNdUpdate", &ResourceScatterKernel<ReplaceElements, true>::Make},
+    {"ResourceScatterNdAdd", &ResourceScatterKernel<AddElements, true>::Make, {{"T", kNumberTypes}}},
+    {"ResourceScatterNdSub", &ResourceScatterKernel<SubtractElements, true>::Make, {{"T", kNumberTypes}}},
+    {"ResourceScatterNdMin", &ResourceScatterKernel<MinElements, true>::Make, {{"T", kRealTypes}}},
+    {"ResourceScatterNdMax", &ResourceScatterKernel<MaxElements, true>::Make, {{"T", kRealTypes}}},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> ScatterKernels() { return kKernels; }
+
+}  // namespace sluice

@@ -1,0 +1,166 @@
+#include "kernels/state/variable_parts.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "kernels/array/function_kernel.h"
+#include "kernels/array/moved_types.h"
+#include "kernels/array/strided_copy.h"
+#include "kernels/array/strided_region.h"
+#include "kernels/resources/variable.h"
+#include "kernels/state/cell_ops.h"
+#include "kernels/state/handles.h"
+#include "kernels/state/scatter_plan.h"
+
+namespace sluice {
+namespace {
+
+absl::StatusOr<CountedPtr<Variable>> VariableOf(const KernelContext& context, DType dtype) {
+  SLUICE_ASSIGN_OR_RETURN(CountedPtr<Variable> variable, LookupInput<Variable>(context, 0));
+  if (variable->dtype() == dtype) return variable;
+  return Error(ErrorCode::kResourceType)
+      .Input(0)
+      .Found(variable->DebugString())
+      .Expected(absl::StrCat("a variable of ", DTypeName(dtype)));
+}
+
+// The value of the variable behind input 0, to read from.
+absl::StatusOr<Tensor> ValueOf(const KernelContext& context) {
+  SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, VariableOf(context, context.output_type(0)));
+  Tensor value = variable->cell().Read();
+  if (!value.has_value()) return NotInitialized();
+  return value;
+}
+
+// Copies `count` parts of `inner` elements to output 0. `offset_of` says where part i lies.
+template <typename OffsetOf>
+void CopyParts(const KernelContext& context, const Tensor& from, int64_t count, int64_t inner, OffsetOf offset_of,
+               Tensor& to) {
+  DispatchMoved(from.dtype(), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    const T* const source = Elements<T>(from);
+    T* const target = Elements<T>(to);
+    const double unit_ns = 4.0 + kMoveNs<T> * static_cast<double>(inner);
+    context.ParallelFor(count, unit_ns, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) std::copy_n(source + offset_of(i), inner, target + i * inner);
+    });
+  });
+}
+
+// Rows of a variable by number; the first `batch_dims` axes of variable and indices go together.
+class ResourceGatherKernel final : public Kernel {
+ public:
+  explicit ResourceGatherKernel(int64_t batch_dims) : batch_dims_(batch_dims) {}
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
+    SLUICE_ASSIGN_OR_RETURN(const int64_t batch_dims, construction.GetInt("batch_dims"));
+    return std::make_unique<ResourceGatherKernel>(batch_dims);
+  }
+
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(const Tensor value, ValueOf(context));
+    const Tensor& indices = context.input(1);
+    SLUICE_ASSIGN_OR_RETURN(const int axis, CheckShapes(value.shape(), indices.shape()));
+    const absl::Span<const int64_t> dims = value.shape().dims();
+    IndexVector out(dims.begin(), dims.begin() + axis);
+    out.insert(out.end(), indices.shape().dims().begin() + axis, indices.shape().dims().end());
+    out.insert(out.end(), dims.begin() + axis + 1, dims.end());
+    SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(out));
+    const int64_t rows = value.dim(axis);
+    for (int64_t i = 0; i < indices.num_elements(); ++i) {
+      const int64_t index = IndexAt(indices, i);
+      if (index >= 0 && index < rows) continue;
+      return Error(ErrorCode::kOpValue)
+          .Input(1, "indices")
+          .Found(absl::StrCat("index ", index, " at position ", i))
+          .Expected(absl::StrCat("an index below ", rows, ", not negative"));
+    }
+    SLUICE_ASSIGN_OR_RETURN(Tensor* const to, context.AllocateOutput(0, shape));
+    const int64_t inner = SizeOfAxes(value.shape(), axis + 1, value.rank());
+    const int64_t per_batch = SizeOfAxes(indices.shape(), axis, indices.rank());
+    CopyParts(
+        context, value, indices.num_elements(), inner,
+        [&](int64_t i) { return (i / per_batch * rows + IndexAt(indices, i)) * inner; }, *to);
+    return absl::OkStatus();
+  }
+
+ private:
+  // The axis that rows are taken from.
+  absl::StatusOr<int> CheckShapes(const Shape& value, const Shape& indices) const {
+    const int64_t axis = batch_dims_ < 0 ? batch_dims_ + indices.rank() : batch_dims_;
+    bool fits = axis >= 0 && axis <= indices.rank() && axis < value.rank();
+    for (int i = 0; fits && i < axis; ++i) fits = value.dim(i) == indices.dim(i);
+    if (fits) return static_cast<int>(axis);
+    return Error(ErrorCode::kOpShapes)
+        .Found(absl::StrCat("variable ", value.ToString(), ", indices ", indices.ToString()))
+        .Expected(absl::StrCat("rows to take, and equal sizes in the first ", batch_dims_, " dimensions"));
+  }
+
+  const int64_t batch_dims_;
+};
+
+absl::Status ComputeGatherNd(KernelContext& context) {
+  SLUICE_ASSIGN_OR_RETURN(const Tensor value, ValueOf(context));
+  SLUICE_ASSIGN_OR_RETURN(const ScatterPlan plan, ScatterPlan::ForPositions(value, context.input(1)));
+  SLUICE_RETURN_IF_ERROR(plan.CheckAll());
+  SLUICE_ASSIGN_OR_RETURN(Tensor* const to, context.AllocateOutput(0, plan.shape()));
+  CopyParts(
+      context, value, plan.count(), plan.inner(), [&plan](int64_t i) { return plan.Offset(i); }, *to);
+  return absl::OkStatus();
+}
+
+// Writes input 4 into a strided slice of a variable.
+class SliceAssignKernel final : public Kernel {
+ public:
+  explicit SliceAssignKernel(SliceMasks masks) : masks_(masks) {}
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
+    SLUICE_ASSIGN_OR_RETURN(const SliceMasks masks, SliceMasks::Read(construction));
+    return std::make_unique<SliceAssignKernel>(masks);
+  }
+
+  absl::Status Compute(KernelContext& context) const override {
+    const auto change = [&](Tensor& value) { return AssignSlice(context, value); };
+    if (context.input_type(0) != DType::kResource) {
+      SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
+      SLUICE_RETURN_IF_ERROR(ChangeValue(*cell, context.allocator(), change));
+      context.SetRefOutput(0, cell);
+      return absl::OkStatus();
+    }
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, VariableOf(context, context.input_type(4)));
+    return ChangeValue(variable->cell(), context.allocator(), change);
+  }
+
+ private:
+  absl::Status AssignSlice(const KernelContext& context, Tensor& value) const {
+    const Tensor& from = context.input(4);
+    SLUICE_ASSIGN_OR_RETURN(const StridedRegion region, ReadStridedRegion(context, 1, masks_, value.shape()));
+    if (region.shape != from.shape()) {
+      return Error(ErrorCode::kOpShapes)
+          .Found(absl::StrCat("value ", from.shape().ToString()))
+          .Expected(absl::StrCat("the shape of the slice, ", region.shape.ToString()));
+    }
+    if (from.num_elements() == 0) return absl::OkStatus();
+    // On this thread alone: the variable is locked, and whoever helps others while it waits might want it, too.
+    const RunContext alone;
+    const KernelContext serial(alone, EntryTables());
+    CopyStrided(serial, region.Axes(value.shape(), /*to_slice=*/false), value, region.Offset(value.shape()), from, 0);
+    return absl::OkStatus();
+  }
+
+  const SliceMasks masks_;
+};
+
+constexpr KernelDef kKernels[] = {
+    {"ResourceGather", &ResourceGatherKernel::Make},
+    {"ResourceGatherNd", &MakeFunctionKernel<ComputeGatherNd>},
+    {"StridedSliceAssign", &SliceAssignKernel::Make},
+    {"ResourceStridedSliceAssign", &SliceAssignKernel::Make},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> VariablePartsKernels() { return kKernels; }
+
+}  // namespace sluice
