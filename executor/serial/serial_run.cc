@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -51,8 +52,8 @@ class Runner {
   Entry& at(Operand operand) { return context_.tables().at(operand); }
 
   // Does one instruction and moves `*next` on. False at an error.
-  bool Step(const SerialInstruction& instruction, const SerialInstruction** next, const SerialInstruction* begin,
-            absl::Status* status) {
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool Step(const SerialInstruction& instruction, const SerialInstruction** next,
+                                         const SerialInstruction* begin, absl::Status* status) {
     ++*next;
     switch (instruction.action) {
       case SerialAction::kCompute:
@@ -95,11 +96,12 @@ class Runner {
     return false;
   }
 
-  bool Compute(const SerialInstruction& instruction, absl::Status* status) {
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool Compute(const SerialInstruction& instruction, absl::Status* status) {
     if (ABSL_PREDICT_FALSE(MustStop(status))) return Fail(-1);
     const NodeIo& io = instruction.io;
     const Operand* const outputs = io.operands + io.num_inputs;
-    for (uint32_t i = 0; i < io.num_outputs; ++i) at(outputs[i]).MarkEmpty();
+    const Operand* const outputs_end = outputs + io.num_outputs;
+    for (const Operand* output = outputs; output != outputs_end; ++output) at(*output).MarkEmpty();
     context_.SetNode(io);
     const int64_t start = kWatched && options_.observer != nullptr ? NodeObserver::NowNs() : 0;
     {
@@ -112,19 +114,18 @@ class Runner {
     if (kWatched && options_.observer != nullptr) {
       options_.observer->OnNode(NodeId(io.id), start, NodeObserver::NowNs(), context_);
     }
-    for (uint32_t i = 0; i < io.num_outputs; ++i) {
-      const Entry& output = at(outputs[i]);
-      const bool is_right = output.has_value() ? output.value().dtype() == io.output_types[i] : output.is_ref();
+    for (const Operand* output = outputs; output != outputs_end; ++output) {
+      const Entry& entry = at(*output);
+      const bool is_right =
+          entry.has_value() ? entry.value().dtype() == io.output_types[output - outputs] : entry.is_ref();
       if (ABSL_PREDICT_FALSE(!is_right)) {
-        *status = WrongOutput(instruction, i);
+        *status = WrongOutput(instruction, static_cast<uint32_t>(output - outputs));
         return Fail(io.id);
       }
     }
     if (!instruction.has_last_uses) return true;
-    for (uint32_t i = 0; i < io.num_inputs; ++i) {
-      if (!io.operands[i].is_last_use()) continue;
-      Entry& input = at(io.operands[i]);
-      if (ABSL_PREDICT_FALSE(input.holds_buffer())) input.Clear();
+    for (const Operand* operand = io.operands; operand != outputs; ++operand) {
+      if (operand->is_last_use() && ABSL_PREDICT_FALSE(at(*operand).holds_buffer())) at(*operand).Clear();
     }
     return true;
   }
@@ -134,7 +135,7 @@ class Runner {
     return false;
   }
 
-  absl::Status WrongOutput(const SerialInstruction& instruction, uint32_t i) {
+  ABSL_ATTRIBUTE_NOINLINE absl::Status WrongOutput(const SerialInstruction& instruction, uint32_t i) {
     const Entry& output = at(instruction.io.output(i));
     if (!output.has_value()) {
       return Error(ErrorCode::kOutputMissing).Text(absl::StrCat("output ", i, " was not set by the kernel"));
@@ -145,7 +146,7 @@ class Runner {
         .Text(absl::StrCat("output ", i, " has the wrong dtype"));
   }
 
-  absl::Status Dereference(const SerialInstruction& instruction) {
+  ABSL_ATTRIBUTE_NOINLINE absl::Status Dereference(const SerialInstruction& instruction) {
     Tensor value = at(instruction.source).ref()->Read();
     const Graph& graph = program_.graph();
     const NodeId node(instruction.io.id);
@@ -176,17 +177,21 @@ class Runner {
     return absl::OkStatus();
   }
 
-  bool MustStop(absl::Status* status) {
-    if (ABSL_PREDICT_FALSE(cancellation_ != nullptr && cancellation_->IsCancelling())) {
-      *status = cancellation_->status();
-      if (status->ok()) *status = Error(ErrorCode::kRunCancelled).Text("the run was cancelled");
-      return true;
-    }
-    if (kWatched && options_.deadline != absl::InfiniteFuture() && absl::Now() > options_.deadline) {
-      *status = Error(ErrorCode::kDeadline).Text("the deadline of the run has passed");
-      return true;
-    }
-    return false;
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool MustStop(absl::Status* status) {
+    if (ABSL_PREDICT_FALSE(cancellation_ != nullptr && cancellation_->IsCancelling())) return Stopped(status);
+    return kWatched && options_.deadline != absl::InfiniteFuture() && IsLate(status);
+  }
+
+  ABSL_ATTRIBUTE_NOINLINE bool Stopped(absl::Status* status) const {
+    *status = cancellation_->status();
+    if (status->ok()) *status = Error(ErrorCode::kRunCancelled).Text("the run was cancelled");
+    return true;
+  }
+
+  ABSL_ATTRIBUTE_NOINLINE bool IsLate(absl::Status* status) const {
+    if (absl::Now() <= options_.deadline) return false;
+    *status = Error(ErrorCode::kDeadline).Text("the deadline of the run has passed");
+    return true;
   }
 
   const SerialProgram& program_;
