@@ -59,7 +59,12 @@ absl::StatusOr<Broadcast> Broadcast::Make(absl::Span<const Shape* const> shapes)
     }
     made.Prepend(size, strides);
   }
-  if (made.axes_.empty()) made.axes_.push_back({1, {0, 0, 0}});
+  if (made.axes_.empty()) made.axes_.push_back({1, {0, 0, 0}, {0, 0, 0}});
+  for (size_t k = 1; k < made.axes_.size(); ++k) {
+    Axis& outer = made.axes_[k - 1];
+    const Axis& inner = made.axes_[k];
+    for (size_t i = 0; i < kMaxInputs; ++i) outer.steps[i] = outer.strides[i] - inner.size * inner.strides[i];
+  }
   return made;
 }
 
@@ -73,33 +78,18 @@ void Broadcast::Prepend(int64_t size, const Offsets& strides) {
       return;
     }
   }
-  axes_.insert(axes_.begin(), {size, strides});
+  axes_.insert(axes_.begin(), {size, strides, {0, 0, 0}});
 }
 
-void Broadcast::ForRows(int64_t begin, int64_t end, Row row) const {
-  const size_t last = axes_.size() - 1;
-  absl::InlinedVector<int64_t, 6> place(axes_.size());
-  Offsets offsets = {0, 0, 0};
-  int64_t rest = begin;
+Broadcast::Places Broadcast::Locate(int64_t index, Offsets& offsets) const {
+  Places places(axes_.size());
   for (size_t k = axes_.size(); k-- > 0;) {
-    place[k] = rest % std::max<int64_t>(axes_[k].size, 1);
-    rest /= std::max<int64_t>(axes_[k].size, 1);
-    for (size_t i = 0; i < kMaxInputs; ++i) offsets[i] += place[k] * axes_[k].strides[i];
+    const int64_t size = std::max<int64_t>(axes_[k].size, 1);
+    places[k] = index % size;
+    index /= size;
+    for (size_t i = 0; i < kMaxInputs; ++i) offsets[i] += places[k] * axes_[k].strides[i];
   }
-  for (int64_t out = begin; out < end;) {
-    const int64_t n = std::min(axes_[last].size - place[last], end - out);
-    row(out, offsets, n);
-    out += n;
-    place[last] += n;
-    for (size_t i = 0; i < kMaxInputs; ++i) offsets[i] += n * axes_[last].strides[i];
-    for (size_t k = last; k > 0 && place[k] == axes_[k].size; --k) {
-      place[k] = 0;
-      ++place[k - 1];
-      for (size_t i = 0; i < kMaxInputs; ++i) {
-        offsets[i] += axes_[k - 1].strides[i] - axes_[k].size * axes_[k].strides[i];
-      }
-    }
-  }
+  return places;
 }
 
 absl::StatusOr<Shape> BroadcastShapes(const Shape& a, const Shape& b) {

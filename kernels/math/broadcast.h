@@ -1,11 +1,11 @@
 #ifndef SLUICE_KERNELS_MATH_BROADCAST_H_
 #define SLUICE_KERNELS_MATH_BROADCAST_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
 #include "absl/container/inlined_vector.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/value/shape.h"
@@ -24,7 +24,6 @@ class Broadcast {
  public:
   static constexpr int kMaxInputs = 3;
   using Offsets = std::array<int64_t, kMaxInputs>;
-  using Row = absl::FunctionRef<void(int64_t out, const Offsets& in, int64_t n)>;
 
   // kOpShapes when two sizes differ and neither is 1. REQUIRES: at most kMaxInputs shapes.
   static absl::StatusOr<Broadcast> Make(absl::Span<const Shape* const> shapes);
@@ -33,14 +32,21 @@ class Broadcast {
   const Shape& shape() const { return shape_; }
   // By how many elements input `i` moves along a row: 0 or 1.
   int64_t step(size_t i) const { return axes_.back().strides[i]; }
-  // Calls `row` for the elements [begin, end) of the output, in order; a row never crosses the end of the last axis.
-  void ForRows(int64_t begin, int64_t end, Row row) const;
+  // Calls `row(int64_t out, const Offsets& in, int64_t n)` for the elements [begin, end) of the output, in order; a row
+  // never crosses the end of the last axis.
+  template <typename Row>
+  void ForRows(int64_t begin, int64_t end, const Row& row) const;
 
  private:
   struct Axis {
     int64_t size;
     Offsets strides;  // In elements; 0 where the input is repeated.
+    Offsets steps;    // From the end of a run through the next axis to the begin of the following one.
   };
+  using Places = absl::InlinedVector<int64_t, 4>;  // An index on each axis.
+
+  // Where element `index` of the output lies, and of which elements it is made.
+  Places Locate(int64_t index, Offsets& offsets) const;
 
   // Adds the axis before all others, or makes it one with the first. `size` > 1.
   void Prepend(int64_t size, const Offsets& strides);
@@ -48,6 +54,27 @@ class Broadcast {
   Shape shape_;
   absl::InlinedVector<Axis, 4> axes_;  // At least one; the last runs fastest.
 };
+
+template <typename Row>
+void Broadcast::ForRows(int64_t begin, int64_t end, const Row& row) const {
+  Offsets offsets = {0, 0, 0};
+  Places places = Locate(begin, offsets);
+  const Axis* const axes = axes_.data();
+  int64_t* const place = places.data();
+  const size_t last = axes_.size() - 1;
+  for (int64_t out = begin; out < end;) {
+    const int64_t n = std::min(axes[last].size - place[last], end - out);
+    row(out, offsets, n);
+    out += n;
+    place[last] += n;
+    for (size_t i = 0; i < kMaxInputs; ++i) offsets[i] += n * axes[last].strides[i];
+    for (size_t k = last; k > 0 && place[k] == axes[k].size; --k) {
+      place[k] = 0;
+      ++place[k - 1];
+      for (size_t i = 0; i < kMaxInputs; ++i) offsets[i] += axes[k - 1].steps[i];
+    }
+  }
+}
 
 // The same for shapes alone: sizes of the output of elementwise ops.
 absl::StatusOr<Shape> BroadcastShapes(const Shape& a, const Shape& b);

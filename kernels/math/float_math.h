@@ -120,8 +120,7 @@ struct ExpParts {
   const float low = x - high;
   const float lost = ((high * high - square) + 2.0f * high * low) + low * low;
 #endif
-  const float y = Exp(-square);
-  return y - y * lost;
+  return Exp(-square) * (1.0f - lost);
 }
 
 // erfc(a) for a >= 0.
