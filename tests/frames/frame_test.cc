@@ -126,8 +126,8 @@ TEST_P(FrameTest, ACondInALoopDecidesAnewInEachIteration) {
 
 TEST_P(FrameTest, NestedLoopsMakeAFramePerOuterIteration) {
   const Variable outer = Counter("outer", Int(0), Int(3), "outer");
-  const Output inner_limit = Enter("inner_limit", Int(4), true, "outer");
-  one_ = Enter("inner_one", one_, true, "outer");
+  const Output inner_limit = Enter("limit_for_inner", Int(4), true, "outer");
+  one_ = Enter("one_for_inner", one_, true, "outer");
   const Output saved = cond_;
   const Variable inner = Counter("inner", outer.body(), inner_limit, "inner");
   cond_ = saved;
