@@ -1,5 +1,6 @@
 #include "executor/session/callable.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/base/call_once.h"
@@ -33,7 +34,10 @@ absl::Status Callable::Compile() {
   const Graph& graph = this->graph();
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
     const NodeId id(i);
-    keeps_tensors_ = keeps_tensors_ || (graph.Contains(id) && absl::StartsWith(graph.op_name(id), "GetSessionHandle"));
+    if (!graph.Contains(id)) continue;
+    keeps_tensors_ = keeps_tensors_ || absl::StartsWith(graph.op_name(id), "GetSessionHandle");
+    const std::vector<DType>& types = graph.signature(id).outputs;
+    has_references_ = has_references_ || std::any_of(types.begin(), types.end(), IsRef);
   }
   for (const FeedFetchGraph::Port& port : fetches()) {
     fetched_nodes_.emplace_back(port.endpoint, 0, port.endpoint.rfind(':'));
@@ -154,7 +158,7 @@ absl::Status Callable::RunDataflow(absl::Span<Tensor> inputs, absl::Span<Tensor>
   args.observer = options.observer;
   args.deterministic = run.deterministic;
   SLUICE_RETURN_IF_ERROR(dataflow_->Run(args));
-  return CheckFetches(outputs);
+  return FinishFetches(outputs);
 }
 
 absl::Status Callable::RunSerial(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
@@ -169,7 +173,7 @@ absl::Status Callable::RunSerial(absl::Span<Tensor> inputs, absl::Span<Tensor> o
       if (arguments[i] >= 0) registers[arguments[i]].SetValue(std::move(inputs[i]));
     }
     const absl::Status status = RunSerialProgram(*program_, registers, run, serial, outputs);
-    return status.ok() ? CheckFetches(outputs) : status;
+    return status.ok() ? FinishFetches(outputs) : status;
   };
   if (program_->num_registers() <= kStackRegisters) {
     Entry registers[kStackRegisters];
@@ -181,7 +185,12 @@ absl::Status Callable::RunSerial(absl::Span<Tensor> inputs, absl::Span<Tensor> o
   return status;
 }
 
-absl::Status Callable::CheckFetches(absl::Span<Tensor> outputs) const {
+absl::Status Callable::FinishFetches(absl::Span<Tensor> outputs) const {
+  // What was read through a reference is the variable's own memory, which later steps will overwrite.
+  for (size_t i = 0; has_references_ && i < outputs.size(); ++i) {
+    if (!outputs[i].has_value() || outputs[i].IsUniquelyOwned()) continue;
+    SLUICE_ASSIGN_OR_RETURN(outputs[i], outputs[i].DeepCopy());
+  }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (ABSL_PREDICT_FALSE(!outputs[i].has_value())) {
       return Error(ErrorCode::kFetchDead).Text(absl::StrCat("fetch '", fetches()[i].endpoint, "' is dead in this run"));

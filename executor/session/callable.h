@@ -68,7 +68,7 @@ class Callable {
   absl::Status FeedError(size_t i, const Tensor& value) const;
   absl::Status RunSerial(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
                          const CallOptions& options) const;
-  absl::Status CheckFetches(absl::Span<Tensor> outputs) const;
+  absl::Status FinishFetches(absl::Span<Tensor> outputs) const;
 
   // Immutable after Create.
   const std::shared_ptr<SessionCore> core_;
@@ -77,6 +77,7 @@ class Callable {
   std::unique_ptr<const SerialProgram> program_;  // Null: the graph is none, or is not to be run as one.
   bool has_choice_ = false;                       // Both drivers may be used.
   bool keeps_tensors_ = false;                    // Some node makes session handles.
+  bool has_references_ = false;                   // Some node refers to a variable.
   std::vector<std::string> fetched_nodes_;
 
   // Side tables that change no result; they guard themselves.
