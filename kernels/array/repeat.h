@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-// Ops that repeat elements: Tile, BroadcastTo, and how shapes broadcast: BroadcastArgs, BroadcastGradientArgs.
+// Ops that repeat elements: Tile, BroadcastTo.
 absl::Span<const KernelDef> RepeatKernels();
 
 }  // namespace sluice

@@ -15,7 +15,7 @@
 //
 // Note [Pairwise sums]
 // Adding n floats one after the other loses up to n roundings; adding halves of halves loses log2(n). Blocks of some
-// thousand elements are added in parallel lanes (that is also what vector units want), and blocks are joined in pairs:
+// hundred elements are added in parallel lanes (that is also what vector units want), and blocks are joined in pairs:
 // `PairStack` does so with one slot per level. Parts that go to threads are of fixed size, so that the result is the
 // same for any number of threads.
 
@@ -28,11 +28,11 @@
 namespace sluice {
 namespace reduce_internal {
 
-inline constexpr int64_t kBlock = 2048;        // Elements that the lanes of one block add up.
-inline constexpr int64_t kPart = 32 * kBlock;  // Elements of one row that go to one thread.
-inline constexpr int64_t kColumns = 128;       // Columns that are carried at once.
-inline constexpr int64_t kRowBlock = 16;       // Rows added to the columns before they are joined in pairs.
-inline constexpr int64_t kRowPart = 4096;      // Rows that go to one thread.
+inline constexpr int64_t kBlock = 512;          // Elements that the lanes of one block add up: some 16 each.
+inline constexpr int64_t kPart = 128 * kBlock;  // Elements of one row that go to one thread.
+inline constexpr int64_t kColumns = 128;        // Columns that are carried at once.
+inline constexpr int64_t kRowBlock = 16;        // Rows added to the columns before they are joined in pairs.
+inline constexpr int64_t kRowPart = 4096;       // Rows that go to one thread.
 
 // Time per element, in ns.
 template <typename Op>

@@ -4,6 +4,7 @@
 #include "kernels/reduce/extreme.h"
 #include "kernels/reduce/product.h"
 #include "kernels/reduce/scan.h"
+#include "kernels/reduce/segment.h"
 #include "kernels/reduce/sum.h"
 
 namespace sluice {
@@ -13,6 +14,7 @@ void AddReduceKernels(KernelRegistry& registry) {
   registry.AddTable(ExtremeKernels());
   registry.AddTable(ProductKernels());
   registry.AddTable(ScanKernels());
+  registry.AddTable(SegmentKernels());
   registry.AddTable(SumKernels());
 }
 

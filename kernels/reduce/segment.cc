@@ -1,0 +1,203 @@
+#include "kernels/reduce/segment.h"
+
+#include <algorithm>
+#include <complex>
+#include <limits>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "kernels/array/index_values.h"
+#include "kernels/dispatch.h"
+#include "kernels/reduce/reduce_ops.h"
+
+namespace sluice {
+namespace {
+
+// The rows of a reduction by group: row i, of `width` elements, belongs to group `groups[i]`; -1: to none.
+struct SegmentPlan {
+  std::vector<int64_t> groups;
+  int64_t num_groups = 0;
+  int64_t width = 1;
+};
+
+// Reduces rows `input` into one row per group at `output`.
+using SegmentFn = void (*)(const SegmentPlan& plan, const void* input, void* output);
+
+// The end of the finite numbers of T, as bits for 16-bit floats.
+template <typename T>
+T FiniteEnd(bool highest) {
+  if constexpr (std::is_same<T, Half>::value) {
+    return Half::FromBits(highest ? 0x7bff : 0xfbff);
+  } else if constexpr (std::is_same<T, BFloat16>::value) {
+    return BFloat16::FromBits(highest ? 0x7f7f : 0xff7f);
+  } else {
+    return highest ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest();
+  }
+}
+
+// What a group without rows becomes: 1 in products, 0 otherwise; but where groups come in any order, Max gives the
+// lowest number and Min the highest.
+template <typename Op, bool kSorted>
+typename Op::T EmptyGroup() {
+  using T = typename Op::T;
+  if constexpr (std::is_same<Op, ProdOp<T>>::value) {
+    return Op::Finish(Op::Identity(), 1);
+  } else if constexpr (!kSorted && (std::is_same<Op, MaxOp<T>>::value || std::is_same<Op, MinOp<T>>::value)) {
+    return FiniteEnd<T>(std::is_same<Op, MinOp<T>>::value);
+  } else {
+    return static_cast<T>(typename Op::Acc(0));
+  }
+}
+
+// All groups at once, carried as Op does.
+template <typename Op, bool kSorted>
+void ReduceGroups(const SegmentPlan& plan, const void* input, void* output) {
+  using Acc = typename Op::Acc;
+  const auto* const x = static_cast<const typename Op::T*>(input);
+  auto* const y = static_cast<typename Op::T*>(output);
+  const int64_t width = plan.width;
+  std::vector<Acc> carried(static_cast<size_t>(plan.num_groups * width), Op::Identity());
+  std::vector<int64_t> counts(static_cast<size_t>(plan.num_groups), 0);
+  for (size_t row = 0; row < plan.groups.size(); ++row) {
+    const int64_t group = plan.groups[row];
+    if (group < 0) continue;
+    ++counts[static_cast<size_t>(group)];
+    Acc* const to = carried.data() + group * width;
+    const typename Op::T* const from = x + static_cast<int64_t>(row) * width;
+    for (int64_t i = 0; i < width; ++i) to[i] = Op::Combine(to[i], Op::Load(from[i]));
+  }
+  for (int64_t group = 0; group < plan.num_groups; ++group) {
+    const int64_t count = counts[static_cast<size_t>(group)];
+    for (int64_t i = group * width; i < (group + 1) * width; ++i) {
+      y[i] = count == 0 ? EmptyGroup<Op, kSorted>() : Op::Finish(carried[static_cast<size_t>(i)], count);
+    }
+  }
+}
+
+// --- Segment... --------------------------------------------------------------------------------------------------
+
+// Groups that come in order, each a run of rows; the last number says how many there are. Thread-safe.
+class SortedSegmentKernel final : public Kernel {
+ public:
+  explicit SortedSegmentKernel(SegmentFn reduce) : reduce_(reduce) {}
+
+  absl::Status Compute(KernelContext& context) const override {
+    const Tensor& data = context.input(0);
+    const Tensor& ids = context.input(1);
+    if (ids.rank() != 1 || data.rank() == 0 || ids.num_elements() != data.dim(0)) {
+      return Error(ErrorCode::kOpShapes)
+          .Input(1, "segment_ids")
+          .Found(absl::StrCat(ids.shape().ToString(), " for data ", data.shape().ToString()))
+          .Expected("a vector with one number per row");
+    }
+    SegmentPlan plan;
+    for (int64_t i = 0; i < ids.num_elements(); ++i) {
+      const int64_t id = IndexAt(ids, i);
+      if (id < 0 || (i > 0 && id < plan.groups.back())) {
+        return Error(ErrorCode::kOpValue)
+            .Input(1, "segment_ids")
+            .Found(absl::StrCat(id, " at ", i))
+            .Expected("numbers of 0 or more that do not decrease");
+      }
+      plan.groups.push_back(id);
+    }
+    plan.num_groups = plan.groups.empty() ? 0 : plan.groups.back() + 1;
+    plan.width = SizeOfAxes(data.shape(), 1, data.rank());
+    IndexVector dims(data.shape().dims().begin(), data.shape().dims().end());
+    dims[0] = plan.num_groups;
+    SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
+    SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
+    reduce_(plan, data.raw_data(), output->mutable_raw_data());
+    return absl::OkStatus();
+  }
+
+ private:
+  const SegmentFn reduce_;
+};
+
+// --- UnsortedSegment... ------------------------------------------------------------------------------------------
+
+// Groups in any order, as many as input 2 says; negative numbers belong to none. Thread-safe.
+class UnsortedSegmentKernel final : public Kernel {
+ public:
+  explicit UnsortedSegmentKernel(SegmentFn reduce) : reduce_(reduce) {}
+
+  absl::Status Compute(KernelContext& context) const override {
+    const Tensor& data = context.input(0);
+    const Tensor& ids = context.input(1);
+    if (context.input(2).rank() != 0) {
+      return Error(ErrorCode::kOpShape)
+          .Input(2, "num_segments")
+          .Found(context.input(2).shape().ToString())
+          .Expected("a scalar");
+    }
+    SegmentPlan plan;
+    plan.num_groups = IndexAt(context.input(2), 0);
+    bool fits = ids.rank() <= data.rank();
+    for (int axis = 0; fits && axis < ids.rank(); ++axis) fits = ids.dim(axis) == data.dim(axis);
+    if (!fits || plan.num_groups < 0) {
+      return Error(fits ? ErrorCode::kOpValue : ErrorCode::kOpShapes)
+          .Input(fits ? 2 : 1, fits ? "num_segments" : "segment_ids")
+          .Found(fits ? absl::StrCat(plan.num_groups) : ids.shape().ToString())
+          .Expected(fits ? "0 or more" : absl::StrCat("the first dimensions of ", data.shape().ToString()));
+    }
+    for (int64_t i = 0; i < ids.num_elements(); ++i) {
+      const int64_t id = IndexAt(ids, i);
+      if (id >= plan.num_groups) {
+        return Error(ErrorCode::kOpValue)
+            .Input(1, "segment_ids")
+            .Found(absl::StrCat(id, " at ", i))
+            .Expected(absl::StrCat("numbers below ", plan.num_groups));
+      }
+      plan.groups.push_back(std::max<int64_t>(id, -1));
+    }
+    plan.width = SizeOfAxes(data.shape(), ids.rank(), data.rank());
+    IndexVector dims(data.shape().dims().begin() + ids.rank(), data.shape().dims().end());
+    dims.insert(dims.begin(), plan.num_groups);
+    SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
+    SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
+    reduce_(plan, data.raw_data(), output->mutable_raw_data());
+    return absl::OkStatus();
+  }
+
+ private:
+  const SegmentFn reduce_;
+};
+
+// Kernels of K with operation Op, for dtypes `Types`. Sums and products of integers wrap: they are taken as unsigned.
+template <typename K, template <typename> class Op, typename Types, bool kAsUnsigned>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeSegment(const KernelConstruction& construction) {
+  constexpr bool kSorted = std::is_same<K, SortedSegmentKernel>::value;
+  SegmentFn found = nullptr;
+  DispatchDType<Types>(construction.input_type(0), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    if constexpr (kAsUnsigned && std::is_integral<T>::value) {
+      found = &ReduceGroups<Op<std::make_unsigned_t<T>>, kSorted>;
+    } else {
+      found = &ReduceGroups<Op<T>, kSorted>;
+    }
+  });
+  if (found == nullptr) return Error(ErrorCode::kOpUnimplemented).Found(DTypeName(construction.input_type(0)));
+  return std::make_unique<K>(found);
+}
+
+constexpr KernelDef kKernels[] = {
+    {"SegmentSum", &MakeSegment<SortedSegmentKernel, SumOp, NumberCppTypes, true>, {{"T", kNumberTypes}}},
+    {"SegmentMean", &MakeSegment<SortedSegmentKernel, MeanOp, NumberCppTypes, false>, {{"T", kNumberTypes}}},
+    {"SegmentProd", &MakeSegment<SortedSegmentKernel, ProdOp, NumberCppTypes, true>, {{"T", kNumberTypes}}},
+    {"SegmentMin", &MakeSegment<SortedSegmentKernel, MinOp, RealCppTypes, false>, {{"T", kRealTypes}}},
+    {"SegmentMax", &MakeSegment<SortedSegmentKernel, MaxOp, RealCppTypes, false>, {{"T", kRealTypes}}},
+    {"UnsortedSegmentSum", &MakeSegment<UnsortedSegmentKernel, SumOp, NumberCppTypes, true>, {{"T", kNumberTypes}}},
+    {"UnsortedSegmentProd", &MakeSegment<UnsortedSegmentKernel, ProdOp, NumberCppTypes, true>, {{"T", kNumberTypes}}},
+    {"UnsortedSegmentMin", &MakeSegment<UnsortedSegmentKernel, MinOp, RealCppTypes, false>, {{"T", kRealTypes}}},
+    {"UnsortedSegmentMax", &MakeSegment<UnsortedSegmentKernel, MaxOp, RealCppTypes, false>, {{"T", kRealTypes}}},
+};
+
+}  // namespace
+
+absl::Span<const KernelDef> SegmentKernels() { return kKernels; }
+
+}  // namespace sluice

@@ -1,0 +1,69 @@
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "graph/value/tstring.h"
+#include "gtest/gtest.h"
+#include "tests/kernels/array/tensors.h"
+#include "tests/testing/kernel_runner.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+
+TEST(FillTest, FillRepeatsAScalar) {
+  ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("Fill").Run1({Ints({2, 2}), Tensor::Scalar(1.5f)}));
+  EXPECT_THAT(Values<float>(y), ElementsAre(1.5f, 1.5f, 1.5f, 1.5f));
+}
+
+TEST(FillTest, FillOfStringsCopiesThem) {
+  ASSERT_OK_AND_ASSIGN(const Tensor y,
+                       KernelRunner("Fill").Run1({Ints({2}), Tensor::String("a long text, not inline")}));
+  EXPECT_EQ(y.flat<TString>()[1].view(), "a long text, not inline");
+}
+
+TEST(FillTest, SizesThatNoMemoryHoldsAreAnErrorOfTheGraph) {
+  const Tensor one = Tensor::Scalar(1.0f);
+  EXPECT_THAT(KernelRunner("Fill").Run1({Ints({1 << 20, 1 << 20, 1 << 20}), one}), StatusIs(kInvalid));
+  EXPECT_THAT(KernelRunner("Fill").Run1({Ints({-1}), one}), StatusIs(kInvalid, "input 0 'dims'"));
+}
+
+TEST(FillTest, RangeCountsUpAndDown) {
+  ASSERT_OK_AND_ASSIGN(const Tensor up, KernelRunner("Range").Run1({Int(1), Int(8), Int(3)}));
+  EXPECT_THAT(Values<int32_t>(up), ElementsAre(1, 4, 7));
+  ASSERT_OK_AND_ASSIGN(const Tensor down, KernelRunner("Range").Run1({Int(3), Int(0), Int(-1)}));
+  EXPECT_THAT(Values<int32_t>(down), ElementsAre(3, 2, 1));
+}
+
+TEST(FillTest, RangeRefusesWhatHasNoEnd) {
+  EXPECT_THAT(KernelRunner("Range").Run1({Int(0), Int(1), Int(0)}), StatusIs(kInvalid));
+  EXPECT_THAT(KernelRunner("Range").Run1({Int(1), Int(0), Int(1)}), StatusIs(kInvalid));
+  EXPECT_THAT(KernelRunner("Range").Run1({Tensor::Scalar(0.0), Tensor::Scalar(1.0), Tensor::Scalar(1e-300)}),
+              StatusIs(kInvalid));
+}
+
+TEST(FillTest, RangeFromTheLowestToTheHighestIntegerDoesNotOverflow) {
+  const int32_t low = std::numeric_limits<int32_t>::min(), high = std::numeric_limits<int32_t>::max();
+  ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("Range").Run1({Int(low), Int(high), Int(1 << 30)}));
+  EXPECT_THAT(Values<int32_t>(y), ElementsAre(low, -(1 << 30), 0, 1 << 30));
+}
+
+TEST(FillTest, ZerosLikeWorksInPlaceWhenItMay) {
+  std::vector<Tensor> inputs;
+  inputs.push_back(Counting({100}));
+  const void* const memory = inputs[0].raw_data();
+  ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("ZerosLike").Run1(std::move(inputs), /*movable=*/true));
+  EXPECT_EQ(y.raw_data(), memory);
+  EXPECT_EQ(y.flat<float>()[99], 0.0f);
+}
+
+TEST(FillTest, LinSpaceEndsAtStop) {
+  ASSERT_OK_AND_ASSIGN(const Tensor y,
+                       KernelRunner("LinSpace").Run1({Tensor::Scalar(0.0f), Tensor::Scalar(1.0f), Int(3)}));
+  EXPECT_THAT(Values<float>(y), ElementsAre(0.0f, 0.5f, 1.0f));
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,54 @@
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/kernels/array/tensors.h"
+#include "tests/testing/kernel_runner.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+
+TEST(GatherTest, PicksRowsAlongAnAxis) {
+  ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("GatherV2").Run1({Counting({2, 3}), Ints({2, 0}), Int(1)}));
+  EXPECT_THAT(Values<float>(y), ElementsAre(2, 0, 5, 3));
+}
+
+TEST(GatherTest, BatchesGoTogether) {
+  const Tensor indices = Tensor::Of<int32_t>(Shape::Of({2, 1}), {2, 0});
+  ASSERT_OK_AND_ASSIGN(const Tensor y,
+                       KernelRunner("GatherV2").Attr("batch_dims", 1).Run1({Counting({2, 3}), indices, Int(1)}));
+  EXPECT_THAT(Values<float>(y), ElementsAre(2, 3));
+}
+
+TEST(GatherTest, NamesTheIndexThatIsOutOfRange) {
+  EXPECT_THAT(KernelRunner("GatherV2").Run1({Counting({3}), Ints({0, 3}), Int(0)}),
+              StatusIs(kInvalid, "index 3 at position 1"));
+  EXPECT_THAT(KernelRunner("Gather").Run1({Counting({3}), Ints({-1})}), StatusIs(kInvalid));
+}
+
+TEST(GatherTest, GatherNdPicksByCoordinates) {
+  const Tensor indices = Tensor::Of<int32_t>(Shape::Of({2, 2}), {1, 2, 0, 1});
+  ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("GatherNd").Run1({Counting({2, 3}), indices}));
+  EXPECT_THAT(Values<float>(y), ElementsAre(5, 1));
+}
+
+TEST(GatherTest, ScatterNdAddsWhatMeets) {
+  const Tensor indices = Tensor::Of<int32_t>(Shape::Of({3, 1}), {1, 1, 3});
+  ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("ScatterNd").Run1({indices, Counting({3}), Ints({4})}));
+  EXPECT_THAT(Values<float>(y), ElementsAre(0, 1, 0, 2));
+  EXPECT_THAT(KernelRunner("ScatterNd").Run1({indices, Counting({3}), Ints({3})}), StatusIs(kInvalid, "[3]"));
+}
+
+TEST(GatherTest, TensorScatterUpdateLeavesASharedInputAlone) {
+  const Tensor x = Counting({8});
+  const Tensor indices = Tensor::Of<int32_t>(Shape::Of({1, 1}), {2});
+  ASSERT_OK_AND_ASSIGN(const Tensor y,
+                       KernelRunner("TensorScatterUpdate").Run1({x, indices, Tensor::Vector<float>({9.0f})}));
+  EXPECT_EQ(y.flat<float>()[2], 9.0f);
+  EXPECT_EQ(x.flat<float>()[2], 2.0f);
+}
+
+}  // namespace
+}  // namespace sluice
