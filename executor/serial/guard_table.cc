@@ -8,15 +8,20 @@ namespace sluice {
 
 GuardTable::GuardTable() : sets_(2) { ids_.emplace(Set(), kAlways); }
 
-bool GuardTable::DeclarePredicate(int32_t pred, int32_t num_ports, GuardId guard) {
-  const auto [known, is_new] = predicates_.emplace(pred, Predicate());
-  if (is_new) known->second = {num_ports, static_cast<int32_t>(literals(guard).size())};
-  return known->second.num_ports == num_ports;
+bool GuardTable::DeclarePredicate(int32_t pred, int32_t num_ports, int32_t rank) {
+  const Predicate& known = predicates_.emplace(pred, Predicate{num_ports, rank}).first->second;
+  return known.num_ports == num_ports && known.rank >= rank;
+}
+
+int32_t GuardTable::RankUnder(GuardId guard) const {
+  int32_t rank = 0;
+  for (const GuardLiteral literal : literals(guard)) rank = std::max(rank, predicates_.at(literal.pred).rank + 1);
+  return rank;
 }
 
 bool GuardTable::Before(GuardLiteral a, GuardLiteral b) const {
-  const int32_t depth_a = predicates_.at(a.pred).depth, depth_b = predicates_.at(b.pred).depth;
-  return depth_a != depth_b ? depth_a < depth_b : a.pred < b.pred;
+  const int32_t rank_a = predicates_.at(a.pred).rank, rank_b = predicates_.at(b.pred).rank;
+  return rank_a != rank_b ? rank_a < rank_b : a.pred < b.pred;
 }
 
 GuardId GuardTable::Intern(Set set) {

@@ -44,8 +44,11 @@ class GuardTable {
 
   GuardTable();
 
-  // Says how many ports `pred` has and under which guard it is computed. False when it was declared otherwise before.
-  bool DeclarePredicate(int32_t pred, int32_t num_ports, GuardId guard);
+  // Says how many ports `pred` has. `rank` is RankUnder() of the guards under which its value is computed. False when
+  // it was declared with another number of ports or a lower rank before.
+  bool DeclarePredicate(int32_t pred, int32_t num_ports, int32_t rank);
+  // Above the ranks of all predicates of `guard`.
+  int32_t RankUnder(GuardId guard) const;
   int32_t num_ports(int32_t pred) const { return predicates_.at(pred).num_ports; }
 
   // Both hold. Nothing when the guard would be too long.
@@ -63,7 +66,7 @@ class GuardTable {
  private:
   struct Predicate {
     int32_t num_ports = 0;
-    int32_t depth = 0;
+    int32_t rank = 0;  // Above those of all predicates that it is computed under.
   };
   using Set = std::vector<GuardLiteral>;
 

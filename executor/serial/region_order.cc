@@ -39,6 +39,7 @@ class Builder {
     return static_cast<int32_t>(units_.size()) - 1;
   }
 
+  // Nodes that never run are units too: what comes behind them waits for what they wait for.
   void MakeUnits() {
     unit_of_.assign(static_cast<size_t>(graph_.id_limit()), kNoUnit);
     loop_unit_.assign(s_.loops().size(), kNoUnit);
@@ -50,7 +51,7 @@ class Builder {
       loop_unit_[f] = AddUnit(unit, s_.frames().frames[f].parent);
     }
     for (const NodeId id : s_.order()) {
-      if (s_.role(id) == SerialRole::kEnter || s_.guard(id) == kNever) continue;
+      if (s_.role(id) == SerialRole::kEnter) continue;
       RegionUnit unit;
       unit.node = id;
       unit.guard = s_.guard(id);

@@ -40,7 +40,7 @@ void RegisterPlan::Define(int32_t value, int32_t step, int32_t loop, GuardId gua
 void RegisterPlan::FindLives() {
   const SerialStructure& s = code_.structure();
   for (const NodeId id : s.order()) {
-    if (s.role(id) == SerialRole::kArg) Define(s.value({id, 0}), -1, 0, kAlways);
+    if (s.role(id) == SerialRole::kArg && s.guard(id) != kNever) Define(s.value({id, 0}), -1, 0, kAlways);
   }
   loops_.push_back({});
   loop_of_.reserve(code_.steps().size());

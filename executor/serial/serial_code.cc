@@ -55,6 +55,8 @@ class SerialCodeWriter {
   void GoTo(GuardId guard) {
     Region& region = stack_.back();
     const absl::Span<const GuardLiteral> wanted = s_.guards().literals(guard);
+    // Predicates are read in front of their blocks, whichever those before were.
+    here_ = kAlways;
     size_t common = 0;
     while (common < region.open.size() && common < wanted.size() && region.open[common] == wanted[common]) ++common;
     while (region.open.size() > common) {
@@ -83,6 +85,7 @@ class SerialCodeWriter {
 
   // Whether the node needs a block to stand in: most of control flow does not.
   bool EmitsCode(NodeId id) const {
+    if (s_.guard(id) == kNever) return false;
     const SerialRole role = s_.role(id);
     if (role == SerialRole::kCompute || role == SerialRole::kReturn) return true;
     return DereferencesAny(id);
@@ -123,9 +126,19 @@ class SerialCodeWriter {
     } else if (DereferencesAny(id)) {
       for (size_t i = 0; i < (role == SerialRole::kSwitch ? 1 : inputs.size()); ++i) {
         const int32_t index = static_cast<int32_t>(i);
-        if (s_.Dereferences(id, index)) Add(SerialOp::kMove, id, s_.value({id, index}), s_.value(inputs[i]));
+        if (s_.Dereferences(id, index)) Add(SerialOp::kMove, id, OutputValue(id, index), s_.value(inputs[i]));
       }
     }
+  }
+
+  // The value that input `i` of a node that hands on becomes. All ports of a Switch have the same, but those that are
+  // never taken.
+  int32_t OutputValue(NodeId id, int32_t i) const {
+    int32_t value = s_.value({id, i});
+    for (int32_t port = 1; s_.role(id) == SerialRole::kSwitch && value < 0 && port < graph_.num_outputs(id); ++port) {
+      value = s_.value({id, port});
+    }
+    return value;
   }
 
   void WriteMergeMove(const RegionUnit& unit) {

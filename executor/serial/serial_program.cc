@@ -66,7 +66,7 @@ class SerialAssembler {
       const size_t index = static_cast<size_t>(graph_.GetInt(id, "index").value_or(0));
       if (role == SerialRole::kArg) {
         if (program_.arguments_.size() <= index) program_.arguments_.resize(index + 1, -1);
-        program_.arguments_[index] = plan_.register_of(s_.value({id, 0}));
+        if (s_.guard(id) != kNever) program_.arguments_[index] = plan_.register_of(s_.value({id, 0}));
       } else {
         if (program_.results_.size() <= index) program_.results_.resize(index + 1);
         program_.results_[index] = id;

@@ -1,5 +1,6 @@
 #include "executor/serial/structure.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -151,9 +152,13 @@ void SerialStructure::SetOutput(NodeId id, int32_t output, int32_t value, GuardI
   if (has_control_flow_) output_guards_[index] = guard;
 }
 
-int32_t SerialStructure::NewValue(bool is_ref) {
+int32_t SerialStructure::NewValue(NodeId id, bool is_ref) {
   values_.emplace_back();
   values_.back().is_ref = is_ref;
+  if (has_control_flow_) {
+    const int32_t rank_in_loop = loops_[static_cast<size_t>(frame(id))].rank;
+    values_.back().rank = std::max(guards_.RankUnder(guard(id)), rank_in_loop);
+  }
   return static_cast<int32_t>(values_.size()) - 1;
 }
 
@@ -171,20 +176,30 @@ bool SerialStructure::Dereferences(NodeId id, int32_t input) const {
 void SerialStructure::AliasOutput(NodeId id, int32_t output, int32_t input) {
   const int32_t source = Use(graph_->inputs(id)[static_cast<size_t>(input)]);
   const bool is_new = Dereferences(id, input);
-  SetOutput(id, output, is_new ? NewValue(false) : source, guard(id));
+  SetOutput(id, output, is_new ? NewValue(id, false) : source, guard(id));
+}
+
+// What enters a loop is there in the first iteration, what NextIterations send in all others, and the index of a loop
+// variable's Merge says which it was.
+bool SerialStructure::ReadsOneIterationOnly(NodeId id) const {
+  if (!has_control_flow_) return false;
+  const absl::Span<const Output> sources =
+      roles_[Index(id)] == SerialRole::kMerge && IsLoopMerge(id) ? graph_->controls(id) : graph_->all_inputs(id);
+  for (const Output& source : sources) {
+    const SerialRole role = roles_[Index(source.node)];
+    if (role == SerialRole::kEnter && !graph_->GetBool(source.node, "is_constant").value_or(false)) return true;
+    if (role == SerialRole::kNextIteration) return true;
+    if (role == SerialRole::kMerge && source.index == 1 && IsLoopMerge(source.node)) return true;
+  }
+  return false;
 }
 
 void SerialStructure::Visit(NodeId id) {
   const SerialRole role = roles_[Index(id)];
+  if (ReadsOneIterationOnly(id)) return Refuse(id, "does not get all its inputs in every iteration of its loop");
   if (role == SerialRole::kMerge) return VisitMerge(id, has_control_flow_ ? ControlsGuard(id) : kAlways);
   if (role == SerialRole::kEnter) return VisitEnter(id);
   if (has_control_flow_) {
-    for (const Output& source : graph_->inputs(id)) {
-      if (roles_[Index(source.node)] == SerialRole::kEnter && source.index == 0 &&
-          !graph_->GetBool(source.node, "is_constant").value_or(false)) {
-        return Refuse(id, "reads what enters a loop in its first iteration only");
-      }
-    }
     SetGuard(id, role == SerialRole::kTrigger ? kAlways : And(InputsGuard(id), ControlsGuard(id)));
   }
   switch (role) {
@@ -203,7 +218,7 @@ void SerialStructure::Visit(NodeId id) {
     case SerialRole::kNextIteration:
       return AliasOutput(id, 0, 0);
     case SerialRole::kConst: {
-      const int32_t constant = NewValue(false);
+      const int32_t constant = NewValue(id, false);
       values_[static_cast<size_t>(constant)].constant = kernels_->kernel(id)->ConstantValue();
       return SetOutput(id, 0, constant, guard(id));
     }
@@ -218,7 +233,7 @@ void SerialStructure::Visit(NodeId id) {
 void SerialStructure::VisitCompute(NodeId id) {
   for (const Output& source : graph_->inputs(id)) Use(source);
   for (int32_t i = 0; i < graph_->num_outputs(id); ++i) {
-    SetOutput(id, i, NewValue(IsRef(graph_->output_type(id, i))), guard(id));
+    SetOutput(id, i, NewValue(id, IsRef(graph_->output_type(id, i))), guard(id));
   }
 }
 
@@ -230,12 +245,12 @@ void SerialStructure::VisitSwitch(NodeId id) {
     for (int32_t port = 0; port < num_ports; ++port) SetOutput(id, port, kNoValue, kNever);
     return;
   }
-  if (!guards_.DeclarePredicate(pred, num_ports, output_guard(graph_->inputs(id)[1]))) {
+  if (!guards_.DeclarePredicate(pred, num_ports, values_[static_cast<size_t>(pred)].rank)) {
     return Refuse(id, "decides by a value by which another Switch decides otherwise");
   }
   if (values_[static_cast<size_t>(pred)].is_ref) return Refuse(id, "decides by a variable");
   switch_of_.emplace(pred, id);
-  const int32_t handed_on = Dereferences(id, 0) ? NewValue(false) : data;
+  const int32_t handed_on = Dereferences(id, 0) ? NewValue(id, false) : data;
   for (int32_t port = 0; port < num_ports; ++port) {
     const std::optional<GuardId> taken = guards_.And(here, GuardLiteral{pred, port});
     if (!taken.has_value()) return Refuse(id, "is nested too deeply");
@@ -254,15 +269,14 @@ void SerialStructure::VisitMerge(NodeId id, GuardId controls) {
   if (IsLoopMerge(id)) return VisitLoopMerge(id, controls);
   std::vector<GuardId> guards;
   for (const Output& source : graph_->inputs(id)) {
-    if (roles_[Index(source.node)] == SerialRole::kEnter) return Refuse(id, "merges what enters a loop");
     guards.push_back(output_guard(source));
     Use(source);
   }
   const std::optional<GuardId> joined = guards_.Join(guards);
   if (!joined.has_value()) return Refuse(id, "does not merge the sides of one Switch");
   SetGuard(id, *joined);
-  SetOutput(id, 0, NewValue(IsRef(graph_->output_type(id, 0))), *joined);
-  SetOutput(id, 1, NewValue(false), *joined);
+  SetOutput(id, 0, NewValue(id, IsRef(graph_->output_type(id, 0))), *joined);
+  SetOutput(id, 1, NewValue(id, false), *joined);
 }
 
 void SerialStructure::VisitLoopMerge(NodeId id, GuardId controls) {
@@ -281,9 +295,9 @@ void SerialStructure::VisitLoopMerge(NodeId id, GuardId controls) {
     }
   }
   if (!variable.enter.valid() || !variable.next_iteration.valid()) return Refuse(id, "is no plain loop variable");
-  variable.value = NewValue(IsRef(graph_->output_type(id, 0)));
-  values_.back().carried_by = frame(id);
   SetGuard(id, kAlways);
+  variable.value = NewValue(id, IsRef(graph_->output_type(id, 0)));
+  values_.back().carried_by = frame(id);
   SetOutput(id, 0, variable.value, kAlways);
   loops_[static_cast<size_t>(frame(id))].variables.push_back(variable);
 }
@@ -294,7 +308,11 @@ void SerialStructure::VisitEnter(NodeId id) {
   SetGuard(id, here);
   // What is constant in the loop may come from further outside; CheckLoops looks at that.
   if (!graph_->GetBool(id, "is_constant").value_or(false)) {
-    if (!loop.guard.valid()) loop.guard = here;
+    if (!loop.guard.valid()) {
+      loop.guard = here;
+      const int32_t parent = frames_.frames[static_cast<size_t>(frame(id))].parent;
+      loop.rank = std::max(guards_.RankUnder(here), loops_[static_cast<size_t>(parent)].rank);
+    }
     if (loop.guard != here || here == kNever) return Refuse(id, "stands under another condition than its loop");
   }
   const int32_t source = Use(graph_->inputs(id)[0]);
@@ -310,6 +328,8 @@ void SerialStructure::VisitExit(NodeId id) {
   }
   const int32_t source = Use(graph_->inputs(id)[0]);
   if (Dereferences(id, 0)) return Refuse(id, "lets a variable's value out of a loop");
+  SerialValue& value = values_[static_cast<size_t>(source)];
+  value.rank = std::max(value.rank, loop.rank);
   SetOutput(id, 0, source, loop.guard);
 }
 

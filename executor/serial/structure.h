@@ -38,6 +38,7 @@ struct SerialValue {
   bool is_ref = false;
   bool is_used = false;
   int32_t carried_by = -1;  // The frame whose loop variable this is.
+  int32_t rank = 0;         // As a predicate: above all those that its node stands under, in the frames around it too.
 };
 
 // One loop-carried value: a Merge over an Enter and a NextIteration.
@@ -51,6 +52,7 @@ struct LoopVariable {
 
 struct SerialLoop {
   GuardId guard{-1};       // Of the loop as a whole, in its parent frame.
+  int32_t rank = 0;        // Of values in it: above all predicates of `guard`, and of the loops around.
   int32_t condition = -1;  // The value that LoopCond reads.
   std::vector<LoopVariable> variables;
 };
@@ -115,7 +117,8 @@ class SerialStructure {
   GuardId And(GuardId a, GuardId b);
   void SetGuard(NodeId id, GuardId guard);
   void SetOutput(NodeId id, int32_t output, int32_t value, GuardId guard);
-  int32_t NewValue(bool is_ref);
+  int32_t NewValue(NodeId id, bool is_ref);
+  bool ReadsOneIterationOnly(NodeId id) const;
   int32_t Use(const Output& source);
   void Refuse(NodeId id, absl::string_view why);
 
