@@ -81,7 +81,7 @@ class Builder {
 
   void AddEdge(const Output& source, int32_t unit) {
     const int32_t from = SourceUnit(source, frame_of_[static_cast<size_t>(unit)]);
-    if (from != kNoUnit && from != unit) edges_.emplace_back(from, unit);
+    if (from != kNoUnit) edges_.emplace_back(from, unit);
   }
 
   void MakeEdges() {

@@ -260,6 +260,15 @@ TEST_F(StructureTest, AnEarlyExitIsRefused) {
   EXPECT_THAT(WhyNot(), HasSubstr("'early' does not leave its loop where the loop ends"));
 }
 
+TEST_F(StructureTest, ALoopThatWaitsForItsOwnEndIsRefused) {
+  const Loop loop = CountingLoop("f");
+  const Output captured = Enter("captured", loop.exit, "f", true);
+  const Output ports = Switch("s", captured, loop.condition);
+  Close(loop, b_.Op("AddV2", "plus", {loop.in_body, True(ports)}));
+  Return(loop.exit);
+  EXPECT_THAT(WhyNot(), HasSubstr("a loop depends on itself from outside"));
+}
+
 TEST_F(StructureTest, TransfersAreRefused) {
   const Output got = b_.Op("_Recv", "got", {},
                            {{"tensor_type", DType::kInt32},
