@@ -6,6 +6,7 @@
 
 #include "executor/saved_model/saved_model.h"
 #include "graph/base/status_macros.h"
+#include "kernels/register_all.h"
 #include "tools/cli/check/check_report.h"
 #include "tools/cli/model_argument.h"
 
@@ -24,7 +25,7 @@ class CheckCommand : public Command {
 
   int Run(Console& console) override {
     const absl::StatusOr<LoadedGraph> model = Load(console);
-    const CheckReport report = CheckModel(model_.path(), model, /*catalog=*/nullptr);
+    const CheckReport report = CheckModel(model_.path(), model, BuiltinKernels());
     console.Write(json_ ? RenderCheckJson(report) : RenderCheckText(report, console.out()));
     return (graph_only_ ? report.graph_ok() : report.runnable()) ? kExitOk : kExitFailed;
   }

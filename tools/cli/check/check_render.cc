@@ -63,10 +63,6 @@ std::string KernelLine(const CheckReport& report, const Paint& paint) {
   int64_t nodes = 0;
   for (const MissingKernel& missing : report.missing_kernels) nodes += missing.count + missing.count_in_functions;
   const std::string ops = CountOf(static_cast<int64_t>(report.missing_kernels.size()), "op");
-  if (!report.has_kernels) {
-    return paint.Yellow(
-        absl::StrCat("this version has none: nothing runs yet (", ops, ", ", CountOf(nodes, "node"), ")"));
-  }
   return paint.Red(absl::StrCat(ops, " without a kernel, ", CountOf(nodes, "node")));
 }
 
@@ -141,7 +137,6 @@ std::string RenderCheckJson(const CheckReport& report) {
                     {"nodes", report.num_nodes},
                     {"graph_ok", report.graph_ok()},
                     {"runnable", report.runnable()},
-                    {"has_kernels", report.has_kernels},
                     {"num_errors", report.num_errors},
                     {"errors", StatusesJson(report.errors)},
                     {"shape_errors", StatusesJson(report.shape_errors)},

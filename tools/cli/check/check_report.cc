@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/functions/inliner.h"
 #include "graph/base/error_info_codec.h"
 #include "tools/cli/check/way_out.h"
 
@@ -27,16 +28,14 @@ class MissingTable {
  public:
   explicit MissingTable(const Graph& graph) : graph_(graph) {}
 
-  void AddNode(NodeId id) {
+  // `is_in_body`: the node came out of a function's body.
+  void AddNode(NodeId id, bool is_in_body) {
     MissingKernel& missing = Entry(graph_.op_name(id));
-    if (missing.count++ > 0) return;
+    const bool is_first = missing.count + missing.count_in_functions == 0;
+    ++(is_in_body ? missing.count_in_functions : missing.count);
+    if (!is_first) return;
     missing.first_node = std::string(graph_.name(id));
     missing.way_out = WayOut(graph_, id);
-  }
-
-  void AddBodyNode(const std::string& function, const NodeDefView& node) {
-    MissingKernel& missing = Entry(node.op);
-    if (missing.count + missing.count_in_functions++ == 0) missing.first_node = absl::StrCat(function, "/", node.name);
   }
 
   std::vector<MissingKernel> Take() {
@@ -63,19 +62,18 @@ class MissingTable {
   absl::flat_hash_map<absl::string_view, MissingKernel> by_op_;
 };
 
-// Without a catalog nothing has a kernel, bodies of functions included. With one, each node is asked about; calls of
-// functions are answered by their bodies, which the run instantiates.
-std::vector<MissingKernel> FindMissing(const Graph& graph, const KernelCatalog* catalog) {
-  MissingTable table(graph);
-  for (const NodeId id : graph.Nodes()) {
-    if (graph.library().Contains(graph.op_name(id))) continue;
-    if (catalog == nullptr || !catalog->HasKernel(graph, id, "CPU")) table.AddNode(id);
-  }
-  if (catalog != nullptr) return table.Take();
-  for (const std::string& name : graph.library().Names()) {
-    for (const NodeDefView& node : graph.library().Find(name)->nodes) {
-      if (!graph.library().Contains(node.op)) table.AddBodyNode(name, node);
-    }
+// The nodes that a run would need and that have no kernel. Calls are answered by the bodies of their functions, which
+// stand in the graph then; where they cannot be put there, the calls themselves are asked about.
+std::vector<MissingKernel> FindMissing(const Graph& graph, const KernelCatalog& catalog) {
+  Graph expanded = graph;
+  InlineOptions inlining;
+  inlining.lower_unmarked = true;
+  inlining.ignore_marks = true;
+  const Graph& looked_at = InlineFunctionCalls(expanded, inlining).ok() ? expanded : graph;
+  MissingTable table(looked_at);
+  for (const NodeId id : looked_at.Nodes()) {
+    if (catalog.HasKernel(looked_at, id, "CPU")) continue;
+    table.AddNode(id, !graph.Find(looked_at.name(id)).valid());
   }
   return table.Take();
 }
@@ -83,10 +81,9 @@ std::vector<MissingKernel> FindMissing(const Graph& graph, const KernelCatalog* 
 }  // namespace
 
 CheckReport CheckModel(const std::string& source, const absl::StatusOr<LoadedGraph>& model,
-                       const KernelCatalog* catalog) {
+                       const KernelCatalog& catalog) {
   CheckReport report;
   report.source = source;
-  report.has_kernels = catalog != nullptr;
   if (!model.ok()) {
     report.errors = AllErrors(model.status());
     report.num_errors = CountErrors(model.status());

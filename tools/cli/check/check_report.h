@@ -32,7 +32,6 @@ struct CheckReport {
   int64_t num_errors = 0;                      // Of all.
   std::vector<absl::Status> shape_errors;      // Nodes that fail whenever they run unfed.
   std::vector<absl::Status> shape_warnings;    // Nodes that fail if they run with the shapes we assume.
-  bool has_kernels = true;                     // Whether there is any kernel in this program.
   std::vector<MissingKernel> missing_kernels;  // Most frequent first.
   std::vector<std::string> warnings;
 
@@ -40,9 +39,9 @@ struct CheckReport {
   bool runnable() const { return graph_ok() && missing_kernels.empty(); }
 };
 
-// Judges what loading gave. `catalog` says what can run; null when this program has no kernels at all.
+// Judges what loading gave. `catalog` says what can run.
 CheckReport CheckModel(const std::string& source, const absl::StatusOr<LoadedGraph>& model,
-                       const KernelCatalog* catalog);
+                       const KernelCatalog& catalog);
 
 // For people: one line for each question, then the errors in full and a table of ops.
 std::string RenderCheckText(const CheckReport& report, const Paint& paint);
