@@ -24,7 +24,7 @@ void RunStatus::RecordCancelled() {
 }
 
 void RunStatus::CheckDeadline() {
-  if (has_deadline() && absl::Now() > deadline_) {
+  if (has_deadline() && absl::Now() >= deadline_) {
     Record(Error(ErrorCode::kDeadline).Text("the deadline of the run has passed"));
   }
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "executor/deadline_timer.h"
 #include "executor/flush_denormals.h"
 #include "kernels/device/task_runner.h"
 
@@ -38,6 +39,10 @@ Scheduler::Scheduler(Client* client, const Executor::Args& args)
 }
 
 void Scheduler::Start() {
+  if (status_.has_deadline()) {
+    timer_ = DeadlineTimer::Global().Add(status_.deadline(), Holding([](Scheduler* self) { self->DeadlinePassed(); }),
+                                         [] { RunPutOff(); });
+  }
   if (runner_ != nullptr) return (*runner_)(Holding([](Scheduler* self) { self->Work(true); }));
   const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Share(this);
   Work(true);
@@ -70,7 +75,15 @@ void Scheduler::Work(bool has_baton) {
   if (--thread.depth == 0 && !thread.is_draining) RunPutOff();
 }
 
+// On the timer's thread, while the run cannot end: what the abort sets free goes on afterwards.
+void Scheduler::DeadlinePassed() {
+  ++ThisThread().depth;
+  status_.CheckDeadline();
+  --ThisThread().depth;
+}
+
 void Scheduler::End() {
+  if (timer_ >= 0) DeadlineTimer::Global().Remove(status_.deadline(), timer_);
   client_->Finish();
   MutexLock lock(&mu_);
   is_over_ = true;

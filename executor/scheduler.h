@@ -88,6 +88,7 @@ class Scheduler : public Counted {
   void Help() ABSL_LOCKS_EXCLUDED(mu_);
   NodeCall* TakeCall() ABSL_LOCKS_EXCLUDED(mu_);
   void End() ABSL_LOCKS_EXCLUDED(mu_);
+  void DeadlinePassed();
   // Waits for the end, a call or the baton. Returns false at the end.
   bool WaitForWork(bool* has_baton) ABSL_LOCKS_EXCLUDED(mu_);
   // Whether to hand the baton to the thread in RunToEnd, which sleeps.
@@ -99,6 +100,7 @@ class Scheduler : public Counted {
   const Runner* const runner_;
   int max_helpers_ = 0;
 
+  int64_t timer_ = -1;  // Of DeadlineTimer; set by Start.
   RunStatus status_;
   CallInbox inbox_;
   std::atomic<size_t> num_queued_{0};  // A copy of queue_.size(), for looks without the lock.
