@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "tools/cli/bench_command.h"
 #include "tools/cli/check_command.h"
 #include "tools/cli/conform_command.h"
 #include "tools/cli/convert_command.h"
 #include "tools/cli/explain_command.h"
+#include "tools/cli/run_command.h"
 #include "tools/cli/show_command.h"
 #include "tools/cli/version_command.h"
 
@@ -13,12 +15,16 @@ namespace sluice {
 namespace {
 
 constexpr CommandRow kCommands[] = {
+    {"run", "MODEL", "feeds a model, runs it and shows what it answers",
+     "sluice run tools/examples/digits.pb --feed image=1x64xf32=random:7 --fetch digit --stats", &MakeRunCommand},
     {"show", "MODEL", "what is in a model: nodes, ops, inputs, outputs, signatures, functions, loops, variables",
      "sluice show detector.pb --html detector.html", &MakeShowCommand},
     {"check", "MODEL", "whether a model is sound and can run here; every error at once", "sluice check detector.pb",
      &MakeCheckCommand},
     {"convert", "IN OUT", "between binary and text, SavedModel to GraphDef, pruned to what is fetched",
      "sluice convert train.pbtxt infer.pb --fetch logits", &MakeConvertCommand},
+    {"bench", "MODEL", "how long a model takes to load, to prepare and to run",
+     "sluice bench tools/examples/digits.pb --feed image=1x64xf32=random:7 --threads 1 --profile", &MakeBenchCommand},
     {"conform", "DIR ...", "run conformance cases and count what passes", "sluice conform tests/goldens",
      &MakeConformCommand},
     {"explain", "[CODE]", "what an error code means, with an example and the way out", "sluice explain SLC2103",

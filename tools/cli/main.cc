@@ -26,7 +26,7 @@ namespace {
 void WriteHelp(Console& console) {
   const Paint& paint = console.out();
   console.Write(absl::StrCat("Sluice ", kVersion,
-                             ": loads, checks and converts TensorFlow graphs, without TensorFlow.\n\n",
+                             ": runs, checks and converts TensorFlow graphs, without TensorFlow.\n\n",
                              paint.Bold("Usage:"), " sluice COMMAND [OPTIONS]\n\n", paint.Bold("Commands:"), "\n"));
   for (const CommandRow& row : AllCommands()) {
     const std::string call = absl::StrCat(row.name, row.arguments.empty() ? "" : " ", row.arguments);

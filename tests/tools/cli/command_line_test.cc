@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-constexpr const char* kCommands[] = {"show", "check", "convert", "conform", "explain", "version"};
+constexpr const char* kCommands[] = {"run", "show", "check", "convert", "bench", "conform", "explain", "version"};
 
 TEST(CommandLineTest, VersionIsOneLine) {
   const RunResult run = RunSluice({"--version"});
@@ -35,7 +35,7 @@ TEST(CommandLineTest, HelpListsTheCommandsThereAreAndNoOthers) {
   EXPECT_EQ(run.err, "");
   for (const char* command : kCommands)
     EXPECT_TRUE(absl::StrContains(run.out, absl::StrCat("\n  ", command, " "))) << command;
-  for (const char* command : {"run", "grad", "train", "bench", "worker", "serve"}) {
+  for (const char* command : {"grad", "train", "worker", "serve"}) {
     EXPECT_FALSE(absl::StrContains(run.out, absl::StrCat("\n  ", command, " "))) << command;
   }
 }
@@ -55,7 +55,7 @@ TEST(CommandLineTest, EachCommandHasHelpWithAnExample) {
 TEST(CommandLineTest, WrongUseIsStatusTwoAndTheReasonOnStandardError) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> calls = {
       {{"shows", "x"}, "there is no command 'shows'; did you mean 'show'?"},
-      {{"draw", "x"}, "there are show, check, convert"},
+      {{"draw", "x"}, "there are run, show, check, convert"},
       {{"--nope"}, "unknown option '--nope'"},
       {{"show"}, "MODEL is required"},
       {{"show", "a", "b"}, "not expected"},

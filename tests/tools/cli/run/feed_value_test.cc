@@ -1,0 +1,123 @@
+#include "tools/cli/run/feed_value.h"
+
+#include <complex>
+#include <string>
+#include <vector>
+
+#include "graph/base/file.h"
+#include "graph/value/npy.h"
+#include "graph/value/npz.h"
+#include "graph/value/tensor_proto.h"
+#include "graph/value/tstring.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+// The value as "dtype shape {elements}", or the error's first line.
+std::string Read(const std::string& text, DType dtype) {
+  const absl::StatusOr<Tensor> value = ReadFeedValue(text, dtype);
+  return value.ok() ? value->ToString(20) : FormatError(value.status(), /*one_line=*/true);
+}
+
+TEST(FeedValueTest, NumbersTakeTheDTypeOfTheFedTensor) {
+  EXPECT_EQ(Read("1.5", DType::kFloat), "float32 [] {1.5}");
+  EXPECT_EQ(Read("-3", DType::kDouble), "float64 [] {-3}");
+  EXPECT_EQ(Read("7", DType::kInt64), "int64 [] {7}");
+  EXPECT_EQ(Read("18446744073709551615", DType::kUInt64), "uint64 [] {18446744073709551615}");
+  EXPECT_EQ(Read("255", DType::kUInt8), "uint8 [] {255}");
+  EXPECT_EQ(Read("inf", DType::kFloat), "float32 [] {inf}");
+  EXPECT_EQ(Read("0.5", DType::kHalf), "float16 [] {0.5}");
+  EXPECT_EQ(Read("true", DType::kBool), "bool [] {true}");
+  EXPECT_EQ(Read("1+2e-1j", DType::kComplex64), "complex64 [] {(1,0.2)}");
+  EXPECT_EQ(Read("-1e-1-2j", DType::kComplex128), "complex128 [] {(-0.1,-2)}");
+}
+
+TEST(FeedValueTest, ListsNestToAnyShape) {
+  EXPECT_EQ(Read("[1,2,3]", DType::kInt32), "int32 [3] {1, 2, 3}");
+  EXPECT_EQ(Read(" [ [1, 2], [3, 4] ] ", DType::kInt32), "int32 [2,2] {1, 2, 3, 4}");
+  EXPECT_EQ(Read("[]", DType::kFloat), "float32 [0] {}");
+  EXPECT_EQ(Read("[[],[]]", DType::kFloat), "float32 [2,0] {}");
+  EXPECT_EQ(Read("[[[true]]]", DType::kBool), "bool [1,1,1] {true}");
+}
+
+TEST(FeedValueTest, TextMayBeQuotedOrNot) {
+  EXPECT_EQ(Read("\"a,]b\"", DType::kString), "string [] {'a,]b'}");
+  EXPECT_EQ(Read("plain text", DType::kString), "string [] {'plain text'}");
+  EXPECT_EQ(Read("[\"a\", b]", DType::kString), "string [2] {'a', 'b'}");
+  EXPECT_EQ(Read("\"line\\n\\x41\"", DType::kString), "string [] {'line\\nA'}");
+}
+
+TEST(FeedValueTest, FillsHaveAShapeAndADTypeOfTheirOwn) {
+  EXPECT_EQ(Read("2x1xf32=0.5", DType::kFloat), "float32 [2,1] {0.5, 0.5}");
+  EXPECT_EQ(Read("i32=4", DType::kInt32), "int32 [] {4}");
+  EXPECT_EQ(Read("2xstring=\"ab\"", DType::kString), "string [2] {'ab', 'ab'}");
+  EXPECT_EQ(Read("0x3xf32=1", DType::kFloat), "float32 [0,3] {}");
+  EXPECT_NE(Read("2xf64=0", DType::kFloat).find("found float64, expected float32"), std::string::npos);
+  EXPECT_NE(Read("9999999x999999xf32=0", DType::kFloat).find("SLC7009"), std::string::npos);
+}
+
+TEST(FeedValueTest, RandomFillsAreTheSameForTheSameSeedAndWithinTheirRange) {
+  ASSERT_OK_AND_ASSIGN(const Tensor a, ReadFeedValue("1000xf32=random:7", DType::kFloat));
+  ASSERT_OK_AND_ASSIGN(const Tensor b, ReadFeedValue("1000xf32=random:7", DType::kFloat));
+  ASSERT_OK_AND_ASSIGN(const Tensor c, ReadFeedValue("1000xf32=random:8", DType::kFloat));
+  EXPECT_EQ(a.bytes(), b.bytes());
+  EXPECT_NE(a.bytes(), c.bytes());
+  for (const float value : a.flat<float>()) EXPECT_TRUE(value >= 0 && value < 1) << value;
+  ASSERT_OK_AND_ASSIGN(const Tensor ints, ReadFeedValue("1000xi8=random:1", DType::kInt8));
+  for (const int8_t value : ints.flat<int8_t>()) EXPECT_TRUE(value >= 0 && value < 100) << int{value};
+  EXPECT_NE(Read("2xstring=random:1", DType::kString).find("no random numbers"), std::string::npos);
+  EXPECT_NE(Read("2xf32=random:x", DType::kFloat).find("is no seed"), std::string::npos);
+}
+
+TEST(FeedValueTest, WhatCannotBeReadSaysWhy) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"[1,2", "a bracket is missing"},
+      {"[1,2]]", "something stands behind"},
+      {"[[1,2],[3]]", "different lengths"},
+      {"[1,[2]]", "a list should be"},
+      {"[[1],2]", "a list should be"},
+      {"", "there is no value"},
+      {"1.5.2", "'1.5.2' is no float32"},
+      {"[1,]", "a value is missing"},
+      {"\"1\"", "is no float32"},
+      {"\"1", "a quote is missing"},
+      {"[1 2]", "a comma or a bracket"},
+      {"[[1],[]]", "different lengths"},
+      {std::string(300, '['), "too deeply"},
+  };
+  for (const auto& [text, why] : cases) {
+    const std::string error = Read(text, DType::kFloat);
+    EXPECT_NE(error.find(why), std::string::npos) << text << ": " << error;
+    EXPECT_NE(error.find("SLC4015"), std::string::npos) << error;
+  }
+  EXPECT_NE(Read("300", DType::kUInt8).find("'300' is no uint8"), std::string::npos);
+  EXPECT_NE(Read("1.5", DType::kInt32).find("'1.5' is no int32"), std::string::npos);
+}
+
+TEST(FeedValueTest, FilesAreReadByTheirEnding) {
+  const std::string stem = ::testing::TempDir() + "/feed_value";
+  const Tensor two = Tensor::Vector<float>({1, 2});
+  ASSERT_THAT(WriteFile(stem + ".npy", *WriteNpy(two)), IsOk());
+  ASSERT_THAT(WriteFile(stem + ".npz", *WriteNpz({{"a", two}, {"b", Tensor::Scalar(3.0f)}})), IsOk());
+  ASSERT_THAT(WriteFile(stem + ".pb", *EncodeTensorProto(two)), IsOk());
+  EXPECT_EQ(Read("@" + stem + ".npy", DType::kFloat), "float32 [2] {1, 2}");
+  EXPECT_EQ(Read("@" + stem + ".npz:b", DType::kFloat), "float32 [] {3}");
+  EXPECT_EQ(Read("@" + stem + ".pb", DType::kFloat), "float32 [2] {1, 2}");
+  EXPECT_NE(Read("@" + stem + ".npz", DType::kFloat).find("which array"), std::string::npos);
+  EXPECT_NE(Read("@" + stem + ".npy", DType::kInt32).find("expected int32"), std::string::npos);
+  EXPECT_NE(Read("@" + stem + ".none.npy", DType::kFloat).find("SLC1"), std::string::npos);
+}
+
+TEST(FeedValueTest, ExamplesCanBeRead) {
+  for (const DType dtype : {DType::kFloat, DType::kInt32, DType::kBool, DType::kComplex64}) {
+    for (const PartialShape& shape : {PartialShape(), PartialShape::Scalar(), PartialShape::Of({-1, 3})}) {
+      EXPECT_THAT(ReadFeedValue(ExampleFeedValue(dtype, shape), dtype), IsOk()) << ExampleFeedValue(dtype, shape);
+    }
+  }
+  EXPECT_EQ(ExampleFeedValue(DType::kFloat, PartialShape::Of({-1, 64})), "1x64xfloat32=random:7");
+}
+
+}  // namespace
+}  // namespace sluice

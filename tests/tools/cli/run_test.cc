@@ -1,0 +1,203 @@
+// `sluice run`: what goes in, what comes out, on which stream, with which exit status.
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/export.h"
+#include "graph/ops/op_table.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/tools/cli/run_sluice.h"
+#include "tests/tools/cli/sample_models.h"
+
+namespace sluice {
+namespace {
+
+using ::absl::StrContains;
+
+// x [?,2] float32 and k int32; sum = x + 1, twice = sum * 2, less = k < 3, said = the string s.
+std::string Arithmetic() {
+  GraphBuilder b(NewOpRegistry());
+  const Output x = b.Placeholder("x", DType::kFloat, PartialShape::Of({-1, 2}));
+  const Output k = b.Placeholder("k", DType::kInt32, PartialShape::Scalar());
+  const Output s = b.Placeholder("s", DType::kString, PartialShape::Scalar());
+  const Output sum = b.Op("AddV2", "sum", {x, b.Const("one", Tensor::Scalar(1.0f))});
+  const Output twice = b.Op("Mul", "twice", {sum, b.Const("two", Tensor::Scalar(2.0f))});
+  b.SetDevice(twice, "/device:GPU:0");
+  b.Op("Less", "less", {k, b.Const("three", Tensor::Scalar(int32_t{3}))});
+  b.Op("Identity", "said", {s});
+  return ExportGraph(*b.Build());
+}
+
+// 0, 1, 2, ... up to `limit`.
+std::string CountingLoop(float limit) {
+  GraphBuilder b(NewOpRegistry());
+  const GraphBuilder::Attrs frame = {{"frame_name", "loop"}, {"is_constant", false}};
+  const GraphBuilder::Attrs constant = {{"frame_name", "loop"}, {"is_constant", true}};
+  const Output enter = b.Op("Enter", "enter", {b.Const("zero", Tensor::Scalar(0.0f))}, frame);
+  const Output last = b.Op("Enter", "last", {b.Const("limit", Tensor::Scalar(limit))}, constant);
+  const Output one = b.Op("Enter", "one", {b.Const("step", Tensor::Scalar(1.0f))}, constant);
+  const Output merge = b.Op("Merge", "merge", {enter, enter});
+  const Output cond = b.Op("LoopCond", "cond", {b.Op("Less", "less", {merge, last})});
+  const Output live = b.Op("Switch", "switch", {merge, cond});
+  const Output next = b.Op("NextIteration", "next", {b.Op("AddV2", "add", {GraphBuilder::Nth(live, 1), one})});
+  b.SetInput(merge, 1, next);
+  b.Op("Exit", "exit", {live});
+  return ExportGraph(*b.Build());
+}
+
+TEST(RunTest, ResultsGoToStandardOutputWithNameDTypeAndShape) {
+  const RunResult run =
+      RunSluice({"run", "-", "--feed", "x=[[1,2],[3,4]]", "--feed", "k=2", "--fetch", "sum,less"}, Arithmetic());
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "sum  float32 [2,2]\n[[2, 3],\n [4, 5]]\nless  bool []  true\n");
+  EXPECT_EQ(run.err, "");
+}
+
+TEST(RunTest, WithoutFetchTheModelsOutputsAreFetched) {
+  const RunResult run =
+      RunSluice({"run", "-", "--feed", "x=1x2xf32=1", "--feed", "k=7", "--feed", "s=\"hi\""}, Arithmetic());
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_TRUE(StrContains(run.out, "twice  float32 [1,2]\n[[4, 4]]\n")) << run.out;
+  EXPECT_TRUE(StrContains(run.out, "less  bool []  false\n"));
+  EXPECT_TRUE(StrContains(run.out, "said  string []  \"hi\"\n"));
+}
+
+TEST(RunTest, ADeviceThatIsNotHereIsReplacedAndANoteSaysSo) {
+  const std::vector<std::string> call = {"run", "-", "--feed", "x=1x2xf32=1", "--fetch", "twice"};
+  const RunResult run = RunSluice(call, Arithmetic());
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_TRUE(StrContains(run.err, "1 node asks for a device that is not here ('twice' wants /device:GPU:0)"))
+      << run.err;
+  std::vector<std::string> quiet = call;
+  quiet.push_back("-q");
+  EXPECT_EQ(RunSluice(quiet, Arithmetic()).err, "");
+}
+
+TEST(RunTest, AMissingFeedIsNamedWithDTypeShapeAndAnExample) {
+  const RunResult run = RunSluice({"run", "-", "--fetch", "sum"}, Arithmetic());
+  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(run.out, "");
+  EXPECT_TRUE(StrContains(run.err, "SLC4005")) << run.err;
+  EXPECT_TRUE(StrContains(run.err, "--feed x=1x2xfloat32=random:7    (float32 [?,2])")) << run.err;
+}
+
+TEST(RunTest, JsonIsOneDocumentWithAllElements) {
+  const RunResult run = RunSluice(
+      {"run", "-", "--feed", "x=50x2xf32=0.1", "--fetch", "sum", "--json", "--stats", "--steps", "2"}, Arithmetic());
+  ASSERT_EQ(run.status, 0) << run.err;
+  const nlohmann::json json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["steps"], 2);
+  ASSERT_EQ(json["results"].size(), 1u);
+  EXPECT_EQ(json["results"][0]["name"], "sum");
+  EXPECT_EQ(json["results"][0]["dtype"], "float32");
+  EXPECT_EQ(json["results"][0]["shape"].dump(), "[50,2]");
+  EXPECT_EQ(json["results"][0]["values"].size(), 50u);
+  EXPECT_EQ(json["results"][0]["values"][49].dump(), "[1.1,1.1]");
+  ASSERT_FALSE(json["stats"]["ops"].empty());
+  EXPECT_EQ(json["stats"]["nodes"][0]["times"], 2);
+}
+
+TEST(RunTest, LongResultsAreCutUnlessFull) {
+  const std::vector<std::string> call = {"run", "-", "--feed", "x=50x2xf32=0.1", "--fetch", "sum"};
+  EXPECT_TRUE(StrContains(RunSluice(call, Arithmetic()).out, "..."));
+  std::vector<std::string> full = call;
+  full.push_back("--full");
+  EXPECT_FALSE(StrContains(RunSluice(full, Arithmetic()).out, "..."));
+}
+
+TEST(RunTest, SavedResultsCanBeFedAgain) {
+  const std::string npy = TestFile("sum.npy"), npz = TestFile("both.npz"), pb = TestFile("sum.pb");
+  const RunResult run = RunSluice({"run", "-", "--feed", "x=[[1,2]]", "--fetch", "sum", "--save", "sum=" + npy,
+                                   "--save", "sum=" + npz, "--save", "twice=" + npz, "--save", "sum=" + pb},
+                                  Arithmetic());
+  ASSERT_EQ(run.status, 0) << run.err;
+  for (const std::string& file : {npy, npz + ":sum", pb}) {
+    const RunResult again = RunSluice({"run", "-", "--feed", "x=@" + file, "--fetch", "sum"}, Arithmetic());
+    EXPECT_EQ(again.out, "sum  float32 [1,2]\n[[3, 4]]\n") << again.err;
+  }
+}
+
+TEST(RunTest, LoopsRunAndStatsCountEachIteration) {
+  const RunResult run = RunSluice({"run", "-", "--fetch", "exit", "--stats"}, CountingLoop(10));
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_TRUE(StrContains(run.out, "exit  float32 []  10\n")) << run.out;
+  EXPECT_TRUE(StrContains(run.out, "kernel calls, ")) << run.out;
+  EXPECT_TRUE(StrContains(run.out, "add   AddV2 ")) << run.out;
+}
+
+TEST(RunTest, TracesAreWrittenInBothFormats) {
+  const std::string json = TestFile("trace.json"), proto = TestFile("trace.pb");
+  for (const std::string& file : {json, proto}) {
+    const RunResult run = RunSluice({"run", "-", "--fetch", "exit", "--trace", file}, CountingLoop(10));
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(run.out, "exit  float32 []  10\n");
+    EXPECT_TRUE(StrContains(run.err, "wrote " + file));
+  }
+  const nlohmann::json trace = nlohmann::json::parse(ReadTestFile(json));
+  int adds = 0;
+  for (const nlohmann::json& event : trace["traceEvents"]) adds += event["name"] == "add";
+  EXPECT_EQ(adds, 10);
+  EXPECT_TRUE(StrContains(ReadTestFile(proto), "add = AddV2(switch:1, one)"));
+}
+
+TEST(RunTest, ADeadlineEndsALoopThatWouldGoOn) {
+  const RunResult run = RunSluice({"run", "-", "--fetch", "exit", "--deadline", "50ms"}, CountingLoop(1e30f));
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(StrContains(run.err, "DEADLINE_EXCEEDED")) << run.err;
+}
+
+TEST(RunTest, VariablesLiveFromInitToTheLastStep) {
+  GraphBuilder b(NewOpRegistry());
+  const Output v = b.Op("VariableV2", "v", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Scalar()}});
+  b.Op("Assign", "set", {v, b.Const("zero", Tensor::Scalar(0.0f))});
+  b.Op("AssignAdd", "count", {v, b.Const("one", Tensor::Scalar(1.0f))});
+  const std::string model = ExportGraph(*b.Build());
+  const RunResult run = RunSluice({"run", "-", "--init", "set", "--fetch", "count", "--steps", "5"}, model);
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "count  float32 []  5\n");
+  EXPECT_EQ(RunSluice({"run", "-", "--fetch", "count"}, model).status, 1);
+}
+
+TEST(RunTest, ASignatureGivesItsNames) {
+  const RunResult run = RunSluice({"run", "-", "--tags", "serve", "--feed", "x=[[1,2]]", "--json"}, SavedModelFile());
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(nlohmann::json::parse(run.out)["results"].size(), 1u);
+  const RunResult unknown = RunSluice({"run", "-", "--tags", "serve", "--signature", "nope"}, SavedModelFile());
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_TRUE(StrContains(unknown.err, "no signature 'nope'")) << unknown.err;
+}
+
+TEST(RunTest, WrongValuesAreWrongUse) {
+  const std::vector<std::vector<std::string>> calls = {
+      {"--feed", "x=[[1,2],[3]]"}, {"--feed", "x"}, {"--deadline", "soon"}, {"--save", "sum=x.txt"}, {"--steps", "0"}};
+  for (const std::vector<std::string>& options : calls) {
+    std::vector<std::string> call = {"run", "-", "--fetch", "sum"};
+    call.insert(call.end(), options.begin(), options.end());
+    const RunResult run = RunSluice(call, Arithmetic());
+    EXPECT_EQ(run.status, 2) << options[1] << run.err;
+    EXPECT_EQ(run.out, "");
+  }
+}
+
+TEST(RunTest, ErrorsOfTheRunAreStatusOne) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> calls = {
+      {{"--feed", "xx=1", "--fetch", "sum"}, "did you mean 'x'?"},
+      {{"--feed", "x=[1,2]", "--fetch", "sum"}, "SLC4004"},
+      {{"--feed", "x=1x2xf64=0", "--fetch", "sum"}, "found float64, expected float32"},
+      {{"--fetch", "none"}, "SLC4006"},
+      {{"--fetch", "sum", "--feed", "x=@nowhere.npy"}, "nowhere.npy"},
+  };
+  for (const auto& [options, why] : calls) {
+    std::vector<std::string> call = {"run", "-"};
+    call.insert(call.end(), options.begin(), options.end());
+    const RunResult run = RunSluice(call, Arithmetic());
+    EXPECT_EQ(run.status, 1) << run.err;
+    EXPECT_TRUE(StrContains(run.err, why)) << run.err;
+  }
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,213 @@
+#include "tools/cli/run/feed_value.h"
+
+#include <algorithm>
+#include <complex>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graph/base/checked_math.h"
+#include "graph/base/error.h"
+#include "graph/base/file.h"
+#include "graph/base/status_macros.h"
+#include "graph/value/npy.h"
+#include "graph/value/npz.h"
+#include "graph/value/tensor_proto.h"
+#include "graph/value/tstring.h"
+#include "tools/cli/run/value_literal.h"
+
+namespace sluice {
+namespace {
+
+// "2x3xf32=VALUE", taken apart.
+struct Fill {
+  std::vector<int64_t> dims;
+  DType dtype = DType::kInvalid;
+  absl::string_view value;
+};
+
+// Nothing when `text` is no fill.
+std::optional<Fill> ParseFill(absl::string_view text) {
+  const size_t equals = text.find('=');
+  if (equals == absl::string_view::npos) return std::nullopt;
+  absl::string_view head = text.substr(0, equals);
+  Fill fill;
+  fill.value = text.substr(equals + 1);
+  while (!head.empty() && absl::ascii_isdigit(static_cast<unsigned char>(head[0]))) {
+    const size_t times = head.find('x');
+    int64_t dim = 0;
+    if (times == absl::string_view::npos || !absl::SimpleAtoi(head.substr(0, times), &dim)) return std::nullopt;
+    fill.dims.push_back(dim);
+    head.remove_prefix(times + 1);
+  }
+  const absl::StatusOr<DType> dtype = ParseDType(head);
+  if (!dtype.ok()) return std::nullopt;
+  fill.dtype = *dtype;
+  return fill;
+}
+
+// Numbers for tests: SplitMix64, the same on every machine.
+class TestNumbers {
+ public:
+  explicit TestNumbers(uint64_t seed) : state_(seed) {}
+  uint64_t Next() {
+    state_ += 0x9e3779b97f4a7c15u;
+    uint64_t bits = state_;
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
+    return bits ^ (bits >> 31);
+  }
+  // In [0,1), exact in a float.
+  float NextFloat() { return static_cast<float>(Next() >> 40) * 0x1p-24f; }
+
+ private:
+  uint64_t state_;
+};
+
+template <typename T>
+void FillFloats(TestNumbers& numbers, Tensor* tensor) {
+  for (T& value : tensor->flat<T>()) value = T(numbers.NextFloat());
+}
+template <typename T>
+void FillIntegers(TestNumbers& numbers, Tensor* tensor) {
+  for (T& value : tensor->flat<T>()) value = static_cast<T>(numbers.Next() % 100);
+}
+
+absl::Status FillAtRandom(uint64_t seed, Tensor* tensor) {
+  TestNumbers numbers(seed);
+  switch (tensor->dtype()) {
+    case DType::kFloat:
+      return FillFloats<float>(numbers, tensor), absl::OkStatus();
+    case DType::kDouble:
+      return FillFloats<double>(numbers, tensor), absl::OkStatus();
+    case DType::kHalf:
+      return FillFloats<Half>(numbers, tensor), absl::OkStatus();
+    case DType::kBFloat16:
+      return FillFloats<BFloat16>(numbers, tensor), absl::OkStatus();
+    case DType::kInt8:
+      return FillIntegers<int8_t>(numbers, tensor), absl::OkStatus();
+    case DType::kInt16:
+      return FillIntegers<int16_t>(numbers, tensor), absl::OkStatus();
+    case DType::kInt32:
+      return FillIntegers<int32_t>(numbers, tensor), absl::OkStatus();
+    case DType::kInt64:
+      return FillIntegers<int64_t>(numbers, tensor), absl::OkStatus();
+    case DType::kUInt8:
+      return FillIntegers<uint8_t>(numbers, tensor), absl::OkStatus();
+    case DType::kUInt16:
+      return FillIntegers<uint16_t>(numbers, tensor), absl::OkStatus();
+    case DType::kUInt32:
+      return FillIntegers<uint32_t>(numbers, tensor), absl::OkStatus();
+    case DType::kUInt64:
+      return FillIntegers<uint64_t>(numbers, tensor), absl::OkStatus();
+    case DType::kBool:
+      for (bool& value : tensor->flat<bool>()) value = (numbers.Next() & 1) != 0;
+      return absl::OkStatus();
+    default:
+      return Error(ErrorCode::kValueSyntax)
+          .Text(absl::StrCat("there are no random numbers of dtype ", DTypeName(tensor->dtype())));
+  }
+}
+
+// All elements of `tensor` become a copy of `scalar`'s.
+void Repeat(const Tensor& scalar, Tensor* tensor) {
+  if (scalar.dtype() == DType::kString) {
+    for (TString& value : tensor->flat<TString>()) value = scalar.flat<TString>()[0];
+    return;
+  }
+  const size_t size = DTypeSize(scalar.dtype());
+  char* const out = static_cast<char*>(tensor->mutable_raw_data());
+  for (size_t i = 0; i < static_cast<size_t>(tensor->num_elements()); ++i) {
+    std::memcpy(out + i * size, scalar.raw_data(), size);
+  }
+}
+
+absl::StatusOr<Tensor> MakeFill(const Fill& fill, const LoadLimits& limits) {
+  SLUICE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(fill.dims));
+  int64_t bytes = 0;
+  if (!CheckedMul(shape.num_elements(), static_cast<int64_t>(DTypeSize(fill.dtype)), &bytes) ||
+      bytes > limits.max_tensor_bytes) {
+    return Error(ErrorCode::kLimitTensorBytes)
+        .Limit("max_tensor_bytes", limits.max_tensor_bytes)
+        .Text(absl::StrCat("a value of shape ", shape.ToString(), " is too large"));
+  }
+  SLUICE_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(fill.dtype, shape));
+  absl::string_view value = fill.value;
+  if (absl::ConsumePrefix(&value, "random:")) {
+    uint64_t seed = 0;
+    if (!absl::SimpleAtoi(value, &seed)) {
+      return Error(ErrorCode::kValueSyntax).Text(absl::StrCat("'", PrintableName(value), "' is no seed"));
+    }
+    SLUICE_RETURN_IF_ERROR(FillAtRandom(seed, &tensor));
+    return tensor;
+  }
+  SLUICE_ASSIGN_OR_RETURN(const ValueLiteral literal, ParseValueLiteral(value));
+  if (!literal.dims.empty()) return Error(ErrorCode::kValueSyntax).Text("a fill has one value, no list");
+  SLUICE_ASSIGN_OR_RETURN(const Tensor scalar, LiteralToTensor(literal, fill.dtype));
+  Repeat(scalar, &tensor);
+  return tensor;
+}
+
+absl::StatusOr<Tensor> ReadValueFile(const std::string& name, const LoadLimits& limits) {
+  const size_t member = name.find(".npz:");
+  const std::string path = member == std::string::npos ? name : name.substr(0, member + 4);
+  SLUICE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, limits.max_file_bytes));
+  const auto read = [&]() -> absl::StatusOr<Tensor> {
+    if (absl::EndsWith(path, ".npz")) {
+      SLUICE_ASSIGN_OR_RETURN(const NpzReader archive, NpzReader::Open(bytes, limits));
+      if (member != std::string::npos) return archive.Read(name.substr(member + 5));
+      if (archive.names().size() == 1) return archive.Read(archive.names()[0]);
+      return Error(ErrorCode::kValueSyntax).Text(absl::StrCat("which array? Name it as @", path, ":NAME"));
+    }
+    if (absl::EndsWith(path, ".npy")) return ReadNpy(bytes, {limits, nullptr});
+    if (absl::EndsWith(path, ".pb")) {
+      DecodeTensorOptions options;
+      options.limits = limits;
+      return DecodeTensorProto(bytes, options);
+    }
+    return Error(ErrorCode::kValueSyntax).Text("a value's file ends in .npy, .npz or .pb");
+  };
+  absl::StatusOr<Tensor> tensor = read();
+  if (!tensor.ok()) return WithFile(tensor.status(), path);
+  return tensor;
+}
+
+absl::StatusOr<Tensor> CheckDType(absl::StatusOr<Tensor> tensor, DType dtype) {
+  if (!tensor.ok() || tensor->dtype() == dtype) return tensor;
+  return Error(ErrorCode::kFeedType)
+      .Found(DTypeName(tensor->dtype()))
+      .Expected(DTypeName(dtype))
+      .Text("the value has the wrong dtype");
+}
+
+}  // namespace
+
+absl::StatusOr<Tensor> ReadFeedValue(absl::string_view value, DType dtype, const LoadLimits& limits) {
+  if (absl::ConsumePrefix(&value, "@")) return CheckDType(ReadValueFile(std::string(value), limits), dtype);
+  if (const std::optional<Fill> fill = ParseFill(value)) return CheckDType(MakeFill(*fill, limits), dtype);
+  const bool is_bare_text = dtype == DType::kString && !absl::StartsWith(value, "\"") && !absl::StartsWith(value, "[");
+  if (is_bare_text) return Tensor::String(value);
+  SLUICE_ASSIGN_OR_RETURN(const ValueLiteral literal, ParseValueLiteral(value));
+  return LiteralToTensor(literal, dtype);
+}
+
+std::string ExampleFeedValue(DType dtype, const PartialShape& shape) {
+  const bool is_scalar = shape.rank() <= 0;  // Also of unknown rank.
+  const bool has_random = IsFloating(dtype) || IsInteger(dtype);
+  if (is_scalar) {
+    if (dtype == DType::kString) return "'\"text\"'";
+    return dtype == DType::kBool ? "true" : "1";
+  }
+  std::string text;
+  for (const int64_t dim : shape.dims()) absl::StrAppend(&text, std::max<int64_t>(dim, 1), "x");
+  if (dtype == DType::kString) return absl::StrCat("'", text, "string=\"text\"'");
+  return absl::StrCat(text, DTypeName(dtype), has_random ? "=random:7" : dtype == DType::kBool ? "=true" : "=0");
+}
+
+}  // namespace sluice

@@ -1,0 +1,29 @@
+#ifndef SLUICE_TOOLS_CLI_RUN_FEED_VALUE_H_
+#define SLUICE_TOOLS_CLI_RUN_FEED_VALUE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/base/limits.h"
+#include "graph/value/tensor.h"
+
+namespace sluice {
+
+// The forms of VALUE, for help texts.
+inline constexpr absl::string_view kFeedValueForms =
+    "VALUE is 1.5, true, \"text\", a list [1,2,3] or [[1,2],[3,4]], a fill 2x3xf32=0 or 2x3xf32=random:7 (the same\n"
+    "numbers for the same seed: floats in [0,1), integers 0 to 99), or a file: @x.npy, @all.npz:x, @x.pb "
+    "(TensorProto).";
+
+// The tensor that `value` says, for a feed of `dtype`: numbers and lists become it, files and fills must have it
+// (kFeedType). kValueSyntax for what cannot be read, kLimitTensorBytes for fills beyond `limits`, and errors of files.
+absl::StatusOr<Tensor> ReadFeedValue(absl::string_view value, DType dtype, const LoadLimits& limits = LoadLimits());
+
+// A VALUE that a tensor of `dtype` and `shape` takes, as an example: "1x64xf32=random:7", "\"text\"". Unknown sizes
+// are 1.
+std::string ExampleFeedValue(DType dtype, const PartialShape& shape);
+
+}  // namespace sluice
+
+#endif  // SLUICE_TOOLS_CLI_RUN_FEED_VALUE_H_

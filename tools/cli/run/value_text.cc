@@ -1,0 +1,235 @@
+#include "tools/cli/run/value_text.h"
+
+#include <charconv>
+#include <cmath>
+#include <complex>
+#include <cstdlib>
+#include <type_traits>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "graph/value/resource_handle.h"
+#include "graph/value/tstring.h"
+#include "graph/value/variant.h"
+
+namespace sluice {
+namespace {
+
+constexpr int64_t kMaxShortElements = 60;
+constexpr int64_t kShortEdge = 3;
+
+template <typename F>
+std::string FloatText(F value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  char digits[64];
+  const std::to_chars_result end = std::to_chars(digits, digits + sizeof(digits), value);
+  return std::string(digits, end.ptr);
+}
+
+std::string Text(float value) { return FloatText(value); }
+std::string Text(double value) { return FloatText(value); }
+// Six digits tell all 16-bit floats apart.
+std::string Text(Half value) { return absl::StrCat(static_cast<float>(value)); }
+std::string Text(BFloat16 value) { return absl::StrCat(static_cast<float>(value)); }
+std::string Text(bool value) { return value ? "true" : "false"; }
+std::string Text(const TString& value) { return absl::StrCat("\"", absl::Utf8SafeCHexEscape(value.view()), "\""); }
+std::string Text(const ResourceHandle& value) { return value.DebugString(); }
+std::string Text(const Variant& value) { return value.has_value() ? value.object()->DebugString() : "no variant"; }
+template <typename F>
+std::string Text(std::complex<F> value) {
+  const std::string imaginary = FloatText(value.imag());
+  return absl::StrCat(FloatText(value.real()), imaginary[0] == '-' ? "" : "+", imaginary, "j");
+}
+template <typename Int, int kTag>
+std::string Text(Quantized<Int, kTag> value) {
+  return absl::StrCat(static_cast<int64_t>(value.value));
+}
+template <typename T, typename = std::enable_if_t<std::is_integral<T>::value>>
+std::string Text(T value) {
+  return absl::StrCat(+value);
+}
+
+std::string Latin1AsUtf8(absl::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      text += c;
+    } else {
+      text += static_cast<char>(0xc0 | byte >> 6);
+      text += static_cast<char>(0x80 | (byte & 0x3f));
+    }
+  }
+  return text;
+}
+
+// A number whose shortest text is that of `value`: 0.1f gives 0.1.
+template <typename F>
+nlohmann::ordered_json FloatJson(F value) {
+  const std::string text = Text(value);
+  if (!std::isfinite(static_cast<double>(value))) return text;
+  return std::strtod(text.c_str(), nullptr);
+}
+
+nlohmann::ordered_json Json(float value) { return FloatJson(value); }
+nlohmann::ordered_json Json(double value) { return FloatJson(value); }
+nlohmann::ordered_json Json(Half value) { return FloatJson(static_cast<float>(value)); }
+nlohmann::ordered_json Json(BFloat16 value) { return FloatJson(static_cast<float>(value)); }
+nlohmann::ordered_json Json(bool value) { return value; }
+nlohmann::ordered_json Json(const TString& value) {
+  const nlohmann::ordered_json text = std::string(value.view());
+  const std::string dumped = text.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::ignore);
+  // What the writer would have to leave out is no UTF-8.
+  return nlohmann::ordered_json::parse(dumped) == text ? text : nlohmann::ordered_json(Latin1AsUtf8(value.view()));
+}
+nlohmann::ordered_json Json(const ResourceHandle& value) { return Text(value); }
+nlohmann::ordered_json Json(const Variant& value) { return Text(value); }
+template <typename F>
+nlohmann::ordered_json Json(std::complex<F> value) {
+  return nlohmann::ordered_json::array({FloatJson(value.real()), FloatJson(value.imag())});
+}
+template <typename Int, int kTag>
+nlohmann::ordered_json Json(Quantized<Int, kTag> value) {
+  return static_cast<int64_t>(value.value);
+}
+template <typename T, typename = std::enable_if_t<std::is_integral<T>::value>>
+nlohmann::ordered_json Json(T value) {
+  return value;
+}
+
+// What is asked for each element of a tensor.
+struct ElementFns {
+  std::string (*text)(const Tensor&, size_t);
+  nlohmann::ordered_json (*json)(const Tensor&, size_t);
+};
+template <typename T>
+constexpr ElementFns FnsOf() {
+  return {[](const Tensor& tensor, size_t i) { return Text(tensor.flat<T>()[i]); },
+          [](const Tensor& tensor, size_t i) { return Json(tensor.flat<T>()[i]); }};
+}
+
+// By dtype number, from 1 on.
+constexpr ElementFns kElementFns[] = {
+    FnsOf<float>(),    FnsOf<double>(),
+    FnsOf<int32_t>(),  FnsOf<uint8_t>(),
+    FnsOf<int16_t>(),  FnsOf<int8_t>(),
+    FnsOf<TString>(),  FnsOf<std::complex<float>>(),
+    FnsOf<int64_t>(),  FnsOf<bool>(),
+    FnsOf<QInt8>(),    FnsOf<QUInt8>(),
+    FnsOf<QInt32>(),   FnsOf<BFloat16>(),
+    FnsOf<QInt16>(),   FnsOf<QUInt16>(),
+    FnsOf<uint16_t>(), FnsOf<std::complex<double>>(),
+    FnsOf<Half>(),     FnsOf<ResourceHandle>(),
+    FnsOf<Variant>(),  FnsOf<uint32_t>(),
+    FnsOf<uint64_t>(),
+};
+static_assert(sizeof(kElementFns) / sizeof(kElementFns[0]) == static_cast<size_t>(DType::kUInt64), "one per dtype");
+
+const ElementFns& ElementsOf(const Tensor& tensor) { return kElementFns[static_cast<size_t>(tensor.dtype()) - 1]; }
+
+// Elements below one place of each axis from the outermost on: strides in elements.
+std::vector<int64_t> Strides(const Shape& shape) {
+  std::vector<int64_t> strides(static_cast<size_t>(shape.rank()), 1);
+  for (int axis = shape.rank() - 2; axis >= 0; --axis) {
+    strides[static_cast<size_t>(axis)] = strides[static_cast<size_t>(axis) + 1] * shape.dim(axis + 1);
+  }
+  return strides;
+}
+
+// Walks the places of a tensor in order and writes them as nested lists, without recursion: `at_` is the place.
+class NestedText {
+ public:
+  NestedText(const Tensor& tensor, bool full)
+      : tensor_(tensor),
+        shape_(tensor.shape()),
+        strides_(Strides(shape_)),
+        full_(full),
+        at_(static_cast<size_t>(shape_.rank()), 0) {}
+
+  std::string Write() {
+    const int rank = shape_.rank();
+    if (rank == 0) return ElementsOf(tensor_).text(tensor_, 0);
+    if (shape_.num_elements() == 0) return absl::StrCat("[] (", shape_.ToString(), ")");
+    out_.append(static_cast<size_t>(rank), '[');
+    int axis = rank - 1;
+    while (true) {
+      WriteElement();
+      axis = rank - 1;
+      while (axis >= 0 && !Advance(axis)) {
+        at_[static_cast<size_t>(axis)] = 0;
+        out_ += ']';
+        --axis;
+      }
+      if (axis < 0) return std::move(out_);
+      if (axis == rank - 1) {
+        out_ += ", ";
+        if (skipped_) out_ += "..., ";
+      } else {
+        BreakLine(axis);
+      }
+    }
+  }
+
+ private:
+  // To the next place of `axis` that is shown; false at its end.
+  bool Advance(int axis) {
+    int64_t& place = at_[static_cast<size_t>(axis)];
+    const int64_t dim = shape_.dim(axis);
+    skipped_ = !full_ && dim > 2 * kShortEdge && place == kShortEdge - 1;
+    place = skipped_ ? dim - kShortEdge : place + 1;
+    return place < dim;
+  }
+
+  void WriteElement() {
+    int64_t index = 0;
+    for (size_t axis = 0; axis < at_.size(); ++axis) index += at_[axis] * strides_[axis];
+    out_ += ElementsOf(tensor_).text(tensor_, static_cast<size_t>(index));
+  }
+
+  // Between two lists that are elements of `axis`.
+  void BreakLine(int axis) {
+    const auto indent = static_cast<size_t>(axis) + 1;
+    const std::string new_line = absl::StrCat("\n", std::string(indent, ' '));
+    absl::StrAppend(&out_, ",", skipped_ ? absl::StrCat(new_line, "...,") : "", new_line,
+                    std::string(at_.size() - indent, '['));
+  }
+
+  const Tensor& tensor_;
+  const Shape& shape_;
+  const std::vector<int64_t> strides_;
+  const bool full_;
+  std::vector<int64_t> at_;
+  bool skipped_ = false;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string ValueText(const Tensor& tensor, bool full) {
+  return NestedText(tensor, full || tensor.num_elements() <= kMaxShortElements).Write();
+}
+
+nlohmann::ordered_json ValueJson(const Tensor& tensor) {
+  const ElementFns& elements = ElementsOf(tensor);
+  if (tensor.rank() == 0) return elements.json(tensor, 0);
+  std::vector<nlohmann::ordered_json> level;
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    level.push_back(elements.json(tensor, static_cast<size_t>(i)));
+  }
+  if (tensor.num_elements() == 0) return nlohmann::ordered_json::array();
+  for (int axis = tensor.rank() - 1; axis >= 0; --axis) {  // Lists of the innermost axis first.
+    const auto size = static_cast<size_t>(tensor.dim(axis));
+    std::vector<nlohmann::ordered_json> lists;
+    for (size_t begin = 0; begin < level.size(); begin += size) {
+      nlohmann::ordered_json list = nlohmann::ordered_json::array();
+      for (size_t i = begin; i < begin + size; ++i) list.push_back(std::move(level[i]));
+      lists.push_back(std::move(list));
+    }
+    level = std::move(lists);
+  }
+  return std::move(level[0]);
+}
+
+}  // namespace sluice

@@ -1,0 +1,192 @@
+#include "tools/cli/run_command.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "executor/trace/chrome_trace.h"
+#include "executor/trace/run_summary.h"
+#include "executor/trace/step_stats.h"
+#include "graph/base/error.h"
+#include "graph/base/file.h"
+#include "graph/base/status_macros.h"
+#include "tools/cli/model_argument.h"
+#include "tools/cli/run/checkpoint_step.h"
+#include "tools/cli/run/feed_value.h"
+#include "tools/cli/run/model_session.h"
+#include "tools/cli/run/result_files.h"
+#include "tools/cli/run/run_request.h"
+#include "tools/cli/run/stats_text.h"
+#include "tools/cli/run/value_text.h"
+
+namespace sluice {
+namespace {
+
+constexpr size_t kMaxStatsRows = 20;
+
+// `sluice run`: feeds a model, runs it, shows what it answers. Lives for one run.
+class RunCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    model_.Declare(app);
+    request_.Declare(app);
+    session_options_.Declare(app);
+    app.add_option("--checkpoint", checkpoint_, "write the variables to this checkpoint after the last step")
+        ->option_text("PREFIX")
+        ->group("State");
+    app.add_option("--steps", steps_, "run this often; the results are those of the last step")
+        ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+        ->option_text("N [1]")
+        ->group("How to run");
+    app.add_option("--deadline", deadline_, "give up after this time (500ms, 2s, 1m), init and all steps together")
+        ->option_text("TIME")
+        ->group("How to run");
+    app.add_option("--save", saves_, "also write a result to a .npy, .npz or .pb (TensorProto) file; once for each")
+        ->allow_extra_args(false)
+        ->option_text("NAME=FILE")
+        ->group("Output");
+    app.add_flag("--full", full_, "all elements of large results")->group("Output");
+    app.add_flag("--stats", stats_, "also tables by op and by node: times run, time, bytes")->group("Output");
+    app.add_option("--trace", trace_, "write what ran when: .json for chrome://tracing and Perfetto, .pb RunMetadata")
+        ->option_text("FILE")
+        ->group("Output");
+    app.add_flag("--json", json_, "one JSON document with all elements of the results")->group("Output");
+    app.description(absl::StrCat(app.get_description(), "\n", kFeedValueForms));
+  }
+
+  int Run(Console& console) override {
+    if (const absl::Status usage = ReadOptions(); !usage.ok()) {
+      console.Problem(usage);
+      return kExitUsage;
+    }
+    const absl::StatusOr<LoadedGraph> model = model_.Load(console, model_.Options());
+    if (!model.ok()) {
+      console.Problem(model.status());
+      return kExitFailed;
+    }
+    if (const absl::Status run = RunModel(*model, console); !run.ok()) {
+      console.Problem(run);
+      const std::vector<std::string> lines = MissingFeedLines(*model, run);
+      if (!lines.empty()) console.Complain("feed it, for example:");
+      for (const std::string& line : lines) console.Complain(line);
+      return ErrorInfoOf(run).has_value() && ErrorInfoOf(run)->code == ErrorCode::kValueSyntax ? kExitUsage
+                                                                                               : kExitFailed;
+    }
+    return kExitOk;
+  }
+
+ private:
+  // What the command line alone tells to be wrong.
+  absl::Status ReadOptions() {
+    if (!deadline_.empty() && (!absl::ParseDuration(deadline_, &time_limit_) || time_limit_ <= absl::ZeroDuration())) {
+      return Error(ErrorCode::kValueSyntax).Text(absl::StrCat("--deadline '", deadline_, "' is no time such as 2s"));
+    }
+    for (const std::string& save : saves_) {
+      SLUICE_ASSIGN_OR_RETURN(SaveOrder order, ParseSaveOrder(save));
+      const std::vector<std::string>& fetches = request_.fetches;
+      const bool is_known = std::find(fetches.begin(), fetches.end(), order.name) != fetches.end();
+      if (!is_known) request_.fetches.push_back(order.name);
+      orders_.push_back(std::move(order));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status RunModel(const LoadedGraph& model, Console& console) {
+    const LoadLimits limits = model_.Options().limits;
+    SLUICE_ASSIGN_OR_RETURN(ResolvedRun run, ResolveRun(model, request_, limits));
+    SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, OpenSession(model, session_options_));
+    SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable, session->Prepare(run.spec));
+    NotePlacement(model, *callable, session->core().device_list(), console);
+    CallOptions call;
+    call.deadline = absl::Now() + time_limit_;
+    SLUICE_RETURN_IF_ERROR(InitialiseSession(*session, model, session_options_, call, console));
+    std::unique_ptr<StepStatsCollector> collector;
+    if (stats_ || !trace_.empty()) {
+      const std::string& device = session->core().device_list().client().name;
+      collector = std::make_unique<StepStatsCollector>(callable->graph(), device);
+      call.observer = collector.get();
+    }
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<NamedTensor> results, RunSteps(*callable, run, call, console));
+    if (!checkpoint_.empty()) SLUICE_RETURN_IF_ERROR(SaveVariables(*session, model, checkpoint_, call));
+    SLUICE_RETURN_IF_ERROR(SaveResults(orders_, results));
+    for (const SaveOrder& order : orders_) console.Note(absl::StrCat("wrote ", order.path));
+    WriteResults(results, collector.get(), console);
+    return WriteTrace(collector.get(), console);
+  }
+
+  absl::StatusOr<std::vector<NamedTensor>> RunSteps(const Callable& callable, const ResolvedRun& run,
+                                                    const CallOptions& call, Console& console) const {
+    std::vector<Tensor> outputs(run.spec.fetches.size());
+    for (int64_t step = 0; step < steps_; ++step) {
+      std::vector<Tensor> inputs = run.inputs;
+      SLUICE_RETURN_IF_ERROR(callable.Run(absl::MakeSpan(inputs), absl::MakeSpan(outputs), call));
+      if (steps_ > 1) console.Progress(absl::StrCat("step ", step + 1, " of ", steps_));
+    }
+    console.EndProgress();
+    std::vector<NamedTensor> results;
+    for (size_t i = 0; i < outputs.size(); ++i) results.emplace_back(run.labels[i], std::move(outputs[i]));
+    return results;
+  }
+
+  void WriteResults(const std::vector<NamedTensor>& results, const StepStatsCollector* collector,
+                    Console& console) const {
+    RunSummary summary;
+    if (stats_) summary = Summarize({collector});
+    if (json_) {
+      nlohmann::ordered_json document = {
+          {"model", model_.path()}, {"steps", steps_}, {"results", nlohmann::ordered_json::array()}};
+      for (const auto& [name, value] : results) {
+        document["results"].push_back({{"name", name},
+                                       {"dtype", DTypeName(value.dtype())},
+                                       {"shape", value.shape().dims()},
+                                       {"values", ValueJson(value)}});
+      }
+      if (stats_) document["stats"] = StatsJson(summary);
+      console.Write(document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+      return;
+    }
+    for (const auto& [name, value] : results) WriteResult(name, value, console);
+    if (stats_) console.Write(RenderStats(summary, /*with_nodes=*/true, kMaxStatsRows, console.out()));
+  }
+
+  // One line for scalars and vectors; others below their name.
+  void WriteResult(const std::string& name, const Tensor& value, Console& console) const {
+    const std::string text = ValueText(value, full_);
+    console.Write(absl::StrCat(console.out().Bold(name), "  ", DTypeName(value.dtype()), " ", value.shape().ToString(),
+                               value.rank() > 1 ? "\n" : "  ", text, "\n"));
+  }
+
+  absl::Status WriteTrace(const StepStatsCollector* collector, Console& console) const {
+    if (trace_.empty()) return absl::OkStatus();
+    const bool is_proto = absl::EndsWith(trace_, ".pb");
+    const std::string bytes = is_proto ? ToRunMetadata({collector}).SerializeAsString() : ChromeTrace({collector});
+    SLUICE_RETURN_IF_ERROR(WriteFile(trace_, bytes));
+    console.Note(absl::StrCat("wrote ", trace_, is_proto ? "" : " (open it in ui.perfetto.dev or chrome://tracing)"));
+    if (collector->num_dropped() > 0) {
+      console.Warn(absl::StrCat("the trace holds the first ", StepStatsCollector::kMaxNodes, " kernel calls only"));
+    }
+    return absl::OkStatus();
+  }
+
+  ModelArgument model_;
+  RunRequest request_;
+  ModelSessionOptions session_options_;
+  int64_t steps_ = 1;
+  std::string deadline_, trace_, checkpoint_;
+  std::vector<std::string> saves_;
+  bool full_ = false, stats_ = false, json_ = false;
+  // From the options.
+  absl::Duration time_limit_ = absl::InfiniteDuration();
+  std::vector<SaveOrder> orders_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeRunCommand() { return std::make_unique<RunCommand>(); }
+
+}  // namespace sluice
