@@ -1,7 +1,6 @@
 #include "kernels/linalg/gemm.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace sluice {
 namespace {
@@ -28,15 +27,6 @@ int64_t BlockCols() {
   return kBlockBytes / static_cast<int64_t>(sizeof(T));
 }
 
-// out[p*width + r] = from[p*ld + r] for r < cols, zero up to `width`; p < k.
-template <typename T>
-void PackCols(int64_t cols, int64_t k, const T* from, int64_t ld, T* out, int64_t width) {
-  for (int64_t p = 0; p < k; ++p) {
-    std::memcpy(out + p * width, from + p * ld, static_cast<size_t>(cols) * sizeof(T));
-    std::fill(out + p * width + cols, out + (p + 1) * width, T{0});
-  }
-}
-
 // Panels of B, one behind the other: `depth` rows each of a tile's columns, zeros beyond the last column.
 template <typename T>
 void PackB(const GemmIsa<T>& isa, const MatrixView<T>& b, int64_t depth, int64_t n, T* out) {
@@ -51,7 +41,7 @@ void PackB(const GemmIsa<T>& isa, const MatrixView<T>& b, int64_t depth, int64_t
   for (int64_t p = 0; p < depth; p += 8) {
     const int64_t rows = std::min<int64_t>(8, depth - p);
     for (int64_t j = 0; j < n; j += width) {
-      PackCols(std::min(width, n - j), rows, b.data + p * b.ld + j, b.ld, out + j * depth + p * width, width);
+      isa.pack_cols(std::min(width, n - j), rows, b.data + p * b.ld + j, b.ld, out + j * depth + p * width, width);
     }
   }
 }
@@ -63,7 +53,7 @@ void PackA(const GemmIsa<T>& isa, const MatrixView<T>& a, int64_t m, int64_t dep
   for (int64_t i = 0; i < m; i += height) {
     const int64_t rows = std::min(height, m - i);
     if (a.transposed) {
-      PackCols(rows, depth, a.data + i, a.ld, out + i * depth, height);
+      isa.pack_cols(rows, depth, a.data + i, a.ld, out + i * depth, height);
     } else {
       isa.pack_rows(rows, depth, a.data + i * a.ld, a.ld, out + i * depth, height);
     }

@@ -30,6 +30,8 @@ struct GemmIsa {
   void (*dots)(int64_t n, int64_t k, const T* x, const T* b, int64_t ldb, T* y);
   // out[p*width + r] = from[r*ld + p], for r < rows, zero for rows <= r < width; p < k.
   void (*pack_rows)(int64_t rows, int64_t k, const T* from, int64_t ld, T* out, int64_t width);
+  // out[p*width + r] = from[p*ld + r], for r < cols, zero for cols <= r < width; p < k.
+  void (*pack_cols)(int64_t cols, int64_t k, const T* from, int64_t ld, T* out, int64_t width);
 };
 
 const GemmIsa<float>& BaselineGemmFloat();

@@ -201,8 +201,26 @@ void PackRows(int64_t rows, int64_t k, const T* from, int64_t ld, T* out, int64_
 }
 
 template <typename V>
-constexpr GemmIsa<typename V::T> kGemmIsa = {V::kTileRows, 2 * V::kLanes, &AnyTile<V>,
-                                             &Skinny<V>,   &Dots<V>,      &PackRows<typename V::T>};
+void PackCols(int64_t cols, int64_t k, const typename V::T* from, int64_t ld, typename V::T* out, int64_t width) {
+  if (cols == 2 * V::kLanes && width == cols) {  // A whole tile of B.
+    for (int64_t p = 0; p < k; ++p) {
+      V::Store(out + p * width, V::Load(from + p * ld));
+      V::Store(out + p * width + V::kLanes, V::Load(from + p * ld + V::kLanes));
+    }
+    return;
+  }
+  for (int64_t p = 0; p < k; ++p) {
+    for (int64_t r = 0; r < width; r += V::kLanes) {
+      const int64_t there = cols - r < 0 ? 0 : cols - r < V::kLanes ? cols - r : V::kLanes;
+      const int64_t wanted = width - r < V::kLanes ? width - r : V::kLanes;
+      V::StorePart(out + p * width + r, V::LoadPart(from + p * ld + r, there), wanted);
+    }
+  }
+}
+
+template <typename V>
+constexpr GemmIsa<typename V::T> kGemmIsa = {
+    V::kTileRows, 2 * V::kLanes, &AnyTile<V>, &Skinny<V>, &Dots<V>, &PackRows<typename V::T>, &PackCols<V>};
 
 }  // namespace
 }  // namespace sluice
