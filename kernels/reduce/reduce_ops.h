@@ -129,7 +129,7 @@ struct MaxOp {
   using Limits = std::numeric_limits<Acc>;
   static Acc Identity() { return Limits::has_infinity ? -Limits::infinity() : Limits::lowest(); }
   static Acc Load(T x) { return static_cast<Acc>(x); }
-  static Acc Combine(Acc a, Acc b) { return (a >= b) | (a != a) ? a : b; }  // One choice: vector units like it.
+  static Acc Combine(Acc a, Acc b) { return ((a >= b) | (a != a)) ? a : b; }  // One choice: vector units like it.
   static T Finish(Acc acc, int64_t) { return static_cast<T>(acc); }
 };
 
@@ -140,7 +140,7 @@ struct MinOp {
   using Limits = std::numeric_limits<Acc>;
   static Acc Identity() { return Limits::has_infinity ? Limits::infinity() : Limits::max(); }
   static Acc Load(T x) { return static_cast<Acc>(x); }
-  static Acc Combine(Acc a, Acc b) { return (a <= b) | (a != a) ? a : b; }
+  static Acc Combine(Acc a, Acc b) { return ((a <= b) | (a != a)) ? a : b; }
   static T Finish(Acc acc, int64_t) { return static_cast<T>(acc); }
 };
 
