@@ -62,13 +62,18 @@ void Broadcast::ForRows(int64_t begin, int64_t end, const Row& row) const {
   const Axis* const axes = axes_.data();
   int64_t* const place = places.data();
   const size_t last = axes_.size() - 1;
+  int64_t skipped = place[last];  // The first row may begin in the middle of its axis.
   for (int64_t out = begin; out < end;) {
-    const int64_t n = std::min(axes[last].size - place[last], end - out);
-    row(out, offsets, n);
+    const int64_t n = std::min(axes[last].size - skipped, end - out);
+    row(out, static_cast<const Offsets&>(offsets), n);
     out += n;
-    place[last] += n;
-    for (size_t i = 0; i < kMaxInputs; ++i) offsets[i] += n * axes[last].strides[i];
-    for (size_t k = last; k > 0 && place[k] == axes[k].size; --k) {
+    if (last == 0 || out == end) break;
+    for (size_t i = 0; i < kMaxInputs; ++i) {
+      offsets[i] += axes[last - 1].strides[i] - skipped * axes[last].strides[i];
+    }
+    skipped = 0;
+    ++place[last - 1];
+    for (size_t k = last - 1; k > 0 && place[k] == axes[k].size; --k) {
       place[k] = 0;
       ++place[k - 1];
       for (size_t i = 0; i < kMaxInputs; ++i) offsets[i] += axes[k - 1].steps[i];

@@ -21,8 +21,16 @@ namespace float_math {
 
 [[gnu::always_inline]] inline int32_t BitsOf(float x) { return __builtin_bit_cast(int32_t, x); }
 [[gnu::always_inline]] inline float FloatOf(int32_t bits) { return __builtin_bit_cast(float, bits); }
+// n * 2^23, wrapping: what NaN makes of n does not matter.
+[[gnu::always_inline]] inline int32_t ShiftToExponent(int32_t n) {
+  return static_cast<int32_t>(static_cast<uint32_t>(n) << 23);
+}
+// a - b, wrapping.
+[[gnu::always_inline]] inline int32_t SubtractBits(int32_t a, int32_t b) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
+}
 // 2^n for -126 <= n <= 127.
-[[gnu::always_inline]] inline float PowerOfTwo(int32_t n) { return FloatOf((n + 127) * (1 << 23)); }
+[[gnu::always_inline]] inline float PowerOfTwo(int32_t n) { return FloatOf(ShiftToExponent(n + 127)); }
 
 inline constexpr float kInfinity = __builtin_inff();
 inline constexpr float kNan = __builtin_nanf("");
@@ -45,7 +53,7 @@ struct ExpParts {
   q = MulAdd(q, r, 4.16663539e-2f);
   q = MulAdd(q, r, 0.166666668f);
   q = MulAdd(q, r, 0.5f);
-  return {BitsOf(shifted) - BitsOf(kShift), r, q * r * r};
+  return {SubtractBits(BitsOf(shifted), BitsOf(kShift)), r, q * r * r};
 }
 
 [[gnu::always_inline]] inline float Exp(float x) {
@@ -85,8 +93,8 @@ struct ExpParts {
 [[gnu::always_inline]] inline float Log(float x) {
   constexpr int32_t kSqrtHalf = 0x3f3504f3;
   const int32_t bits = BitsOf(x);
-  const int32_t e = (bits - kSqrtHalf) >> 23;
-  const float mantissa = FloatOf(bits - e * (1 << 23));
+  const int32_t e = SubtractBits(bits, kSqrtHalf) >> 23;
+  const float mantissa = FloatOf(SubtractBits(bits, ShiftToExponent(e)));
   float y = LogOfParts(mantissa - 1.0f, static_cast<float>(e));
   y = x < kSmallestNormal ? -kInfinity : y;
   y = x <= -kSmallestNormal ? kNan : y;

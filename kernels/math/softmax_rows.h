@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/math/float_math.h"
+#include "kernels/math/loops.h"
 
 namespace sluice {
 
@@ -39,6 +40,7 @@ template <typename Op>
 template <typename Isa>
 void SoftmaxRow(const float* x, float* out, int64_t n) {
   const float maximum = ReduceRow<MaximumOf>(x, n);
+  SLUICE_INDEPENDENT_LOOP
   for (int64_t i = 0; i < n; ++i) out[i] = float_math::Exp(x[i] - maximum);
   const float scale = 1.0f / ReduceRow<SumOf>(out, n);
   for (int64_t i = 0; i < n; ++i) out[i] *= scale;
@@ -57,6 +59,7 @@ void LogSoftmaxRow(const float* x, float* out, int64_t n) {
     sum += ReduceRow<SumOf>(block, size);
   }
   const float log_sum = float_math::Log(sum);
+  SLUICE_INDEPENDENT_LOOP
   for (int64_t i = 0; i < n; ++i) out[i] = (x[i] - maximum) - log_sum;
 }
 
