@@ -8,6 +8,12 @@
 // whatever happens to the variable afterwards. Hence writers write in place only when the variable is the buffer's only
 // holder, which under the cell's lock cannot change, and else put a new buffer into the cell. Assigning costs nothing:
 // the cell takes the buffer that comes.
+//
+// Note [References alias]
+// That is so for variables behind handles. What is read through a reference, as TensorFlow has it and old graphs count
+// on, is the variable's own memory: it shows every later change, even in a tensor that was read long before (a loop
+// constant, a fetched value until the end of the step). Hence a cell behind references always has a buffer, also for a
+// scalar, and is overwritten in place; only an Assign of another size replaces the buffer.
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -18,6 +24,12 @@
 
 namespace sluice {
 
+// What readers of a cell have in their hands.
+enum class Readers {
+  kKeepTheirs,  // Note [Values of variables].
+  kSeeChanges,  // Note [References alias].
+};
+
 // The cell that input `i` refers to. kRefExpected when the input is a value.
 absl::StatusOr<RefCell*> InputCell(const KernelContext& context, int i);
 
@@ -27,21 +39,21 @@ absl::Status NotInitialized();
 // Makes `value` the cell's. Its buffer is shared, unless it is the host program's memory or most of it is something
 // else, which a variable would keep alive: then it is copied. With `same_shape` another shape than that of the value
 // before, or than the declared one before the first value, is kOpShapes.
-absl::Status StoreValue(RefCell& cell, Tensor value, bool same_shape, Allocator& allocator)
+absl::Status StoreValue(RefCell& cell, Tensor value, bool same_shape, Allocator& allocator, Readers readers)
     ABSL_LOCKS_EXCLUDED(cell.mu);
 
 // value += delta or value -= delta. kUninitialized, or kOpShapes unless the shapes are equal.
 // REQUIRES: dtypes equal, and of kNumberTypes.
-absl::Status UpdateDense(RefCell& cell, DenseUpdate update, Tensor delta, Allocator& allocator)
+absl::Status UpdateDense(RefCell& cell, DenseUpdate update, Tensor delta, Allocator& allocator, Readers readers)
     ABSL_LOCKS_EXCLUDED(cell.mu);
 
 // Calls `change` with the value, which it may overwrite, under the cell's lock. kUninitialized, or what `change` says
 // (what it wrote until then stays).
-absl::Status ChangeValue(RefCell& cell, Allocator& allocator, absl::FunctionRef<absl::Status(Tensor& value)> change)
-    ABSL_LOCKS_EXCLUDED(cell.mu);
+absl::Status ChangeValue(RefCell& cell, Allocator& allocator, Readers readers,
+                         absl::FunctionRef<absl::Status(Tensor& value)> change) ABSL_LOCKS_EXCLUDED(cell.mu);
 
 // The value before, which then grows by one. A scalar of int32 or int64, else kOpShape; kOpRange at `limit`.
-absl::StatusOr<Tensor> CountUp(RefCell& cell, int64_t limit) ABSL_LOCKS_EXCLUDED(cell.mu);
+absl::StatusOr<Tensor> CountUp(RefCell& cell, int64_t limit, Readers readers) ABSL_LOCKS_EXCLUDED(cell.mu);
 
 }  // namespace sluice
 

@@ -105,7 +105,8 @@ class TemporaryVariableKernel : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(StepContainer* const step, StepOf(context));
     const CountedPtr<RefVariable> variable = MakeCounted<RefVariable>(dtype_, shape_);
     SLUICE_ASSIGN_OR_RETURN(Tensor zeros, Tensor::MakeZeros(dtype_, shape_.ToShape(), context.allocator()));
-    SLUICE_RETURN_IF_ERROR(StoreValue(variable->cell(), std::move(zeros), /*same_shape=*/false, context.allocator()));
+    SLUICE_RETURN_IF_ERROR(StoreValue(variable->cell(), std::move(zeros), /*same_shape=*/false, context.allocator(),
+                                      Readers::kSeeChanges));
     SLUICE_RETURN_IF_ERROR(step->resources().Create(kTemporary, TemporaryName(context, name_), variable));
     context.SetRefOutput(0, &variable->cell());
     return absl::OkStatus();
@@ -168,7 +169,8 @@ class AssignKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
-    SLUICE_RETURN_IF_ERROR(StoreValue(*cell, context.TakeInput(1), same_shape_, context.allocator()));
+    SLUICE_RETURN_IF_ERROR(
+        StoreValue(*cell, context.TakeInput(1), same_shape_, context.allocator(), Readers::kSeeChanges));
     context.SetRefOutput(0, cell);
     return absl::OkStatus();
   }
@@ -189,7 +191,8 @@ class UpdateKernel : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
-    SLUICE_RETURN_IF_ERROR(UpdateDense(*cell, kUpdate, context.TakeInput(1), context.allocator()));
+    SLUICE_RETURN_IF_ERROR(
+        UpdateDense(*cell, kUpdate, context.TakeInput(1), context.allocator(), Readers::kSeeChanges));
     context.SetRefOutput(0, cell);
     return absl::OkStatus();
   }
@@ -222,7 +225,7 @@ class CountUpToKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
-    SLUICE_ASSIGN_OR_RETURN(Tensor before, CountUp(*cell, limit_));
+    SLUICE_ASSIGN_OR_RETURN(Tensor before, CountUp(*cell, limit_, Readers::kSeeChanges));
     context.SetOutput(0, std::move(before));
     return absl::OkStatus();
   }
@@ -237,6 +240,33 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeCountUpTo(const KernelConstruction& 
   return std::make_unique<CountUpToKernel>(limit);
 }
 
+// Hands on the reference that its first input chooses.
+class RefSelectKernel : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    const Tensor& choice = context.input(0);
+    if (!choice.shape().IsScalar()) {
+      return Error(ErrorCode::kOpShape).Input(0, "index").Found(choice.shape().ToString()).Expected("a scalar");
+    }
+    const int32_t index = choice.flat<int32_t>()[0];
+    const int count = context.num_inputs() - 1;
+    if (index < 0 || index >= count) {
+      return Error(ErrorCode::kOpValue)
+          .Input(0, "index")
+          .Found(absl::StrCat(index))
+          .Expected(absl::StrCat("0 to ", count - 1));
+    }
+    SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, index + 1));
+    context.SetRefOutput(0, cell);
+    return absl::OkStatus();
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeRefSelect(const KernelConstruction&) {
+  return std::make_unique<RefSelectKernel>();
+}
+
 constexpr KernelDef kKernels[] = {
     {"Variable", &MakeVariable, {}, DeviceKind::kCpu, /*is_shared=*/false},
     {"VariableV2", &MakeVariable, {}, DeviceKind::kCpu, /*is_shared=*/false},
@@ -247,6 +277,7 @@ constexpr KernelDef kKernels[] = {
     {"AssignSub", &MakeUpdate<DenseUpdate::kSubtract>, {{"T", kNumberTypes}}},
     {"IsVariableInitialized", &MakeIsInitialized},
     {"CountUpTo", &MakeCountUpTo, {{"T", kIndexTypes}}},
+    {"RefSelect", &MakeRefSelect},
 };
 
 }  // namespace

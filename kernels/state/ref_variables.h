@@ -7,7 +7,7 @@
 namespace sluice {
 
 // Variables that travel as references: Variable, VariableV2, TemporaryVariable, DestroyTemporaryVariable, Assign,
-// AssignAdd, AssignSub, IsVariableInitialized, CountUpTo.
+// AssignAdd, AssignSub, IsVariableInitialized, CountUpTo, RefSelect.
 absl::Span<const KernelDef> RefVariableKernels();
 
 }  // namespace sluice

@@ -121,7 +121,7 @@ class AssignVariableKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, FindOrMake(context));
-    return StoreValue(variable->cell(), context.TakeInput(1), same_shape_, context.allocator());
+    return StoreValue(variable->cell(), context.TakeInput(1), same_shape_, context.allocator(), Readers::kKeepTheirs);
   }
   CostHint cost_hint() const override { return CostHint::kCheap; }
 
@@ -157,7 +157,7 @@ class UpdateVariableKernel : public Kernel {
           .Found(variable->DebugString())
           .Expected(absl::StrCat("a variable of ", DTypeName(context.input_type(1))));
     }
-    return UpdateDense(variable->cell(), kUpdate, context.TakeInput(1), context.allocator());
+    return UpdateDense(variable->cell(), kUpdate, context.TakeInput(1), context.allocator(), Readers::kKeepTheirs);
   }
 };
 
@@ -219,7 +219,7 @@ class ResourceCountUpToKernel : public Kernel {
     if (variable->dtype() != context.output_type(0)) {
       return Error(ErrorCode::kResourceType).Input(0).Found(variable->DebugString());
     }
-    SLUICE_ASSIGN_OR_RETURN(Tensor before, CountUp(variable->cell(), limit_));
+    SLUICE_ASSIGN_OR_RETURN(Tensor before, CountUp(variable->cell(), limit_, Readers::kKeepTheirs));
     context.SetOutput(0, std::move(before));
     return absl::OkStatus();
   }

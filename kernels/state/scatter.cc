@@ -97,7 +97,7 @@ class RefScatterKernel final : public Kernel {
   }
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
-    SLUICE_RETURN_IF_ERROR(ChangeValue(*cell, context.allocator(),
+    SLUICE_RETURN_IF_ERROR(ChangeValue(*cell, context.allocator(), Readers::kSeeChanges,
                                        [&context](Tensor& value) { return ScatterInto<Op, kIsNd>(context, value); }));
     context.SetRefOutput(0, cell);
     return absl::OkStatus();
@@ -119,7 +119,7 @@ class ResourceScatterKernel final : public Kernel {
           .Found(variable->DebugString())
           .Expected(absl::StrCat("a variable of ", DTypeName(context.input_type(2))));
     }
-    return ChangeValue(variable->cell(), context.allocator(),
+    return ChangeValue(variable->cell(), context.allocator(), Readers::kKeepTheirs,
                        [&context](Tensor& value) { return ScatterInto<Op, kIsNd>(context, value); });
   }
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "graph/base/check.h"
+#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/resource_handle.h"
 #include "graph/value/tstring.h"
@@ -45,27 +46,39 @@ bool IsWorthCopying(const Tensor& value) {
   return buffer != nullptr && (buffer->allocator() == nullptr || buffer->bytes() / 2 > value.total_bytes());
 }
 
+void CopyElements(const Tensor& from, Tensor& to) {
+  const auto copy = [&](auto element) {
+    using T = decltype(element);
+    const absl::Span<const T> elements = from.flat<T>();
+    std::copy(elements.begin(), elements.end(), to.flat<T>().begin());
+  };
+  switch (from.dtype()) {
+    case DType::kString:
+      copy(TString());
+      break;
+    case DType::kResource:
+      copy(ResourceHandle());
+      break;
+    case DType::kVariant:
+      copy(Variant());
+      break;
+    default:
+      std::memmove(to.mutable_raw_data(), from.raw_data(), from.total_bytes());
+  }
+}
+
 absl::StatusOr<Tensor> CopyOf(const Tensor& value, Allocator& allocator) {
   if (value.IsInline()) return value;
   SLUICE_ASSIGN_OR_RETURN(Tensor copy, Tensor::Make(value.dtype(), value.shape(), allocator));
-  const auto copy_elements = [&](auto element) {
-    using T = decltype(element);
-    const absl::Span<const T> from = value.flat<T>();
-    std::copy(from.begin(), from.end(), copy.flat<T>().begin());
-  };
-  switch (value.dtype()) {
-    case DType::kString:
-      copy_elements(TString());
-      break;
-    case DType::kResource:
-      copy_elements(ResourceHandle());
-      break;
-    case DType::kVariant:
-      copy_elements(Variant());
-      break;
-    default:
-      std::memcpy(copy.mutable_raw_data(), value.raw_data(), value.total_bytes());
-  }
+  CopyElements(value, copy);
+  return copy;
+}
+
+absl::StatusOr<Tensor> BufferedCopyOf(const Tensor& value, Allocator& allocator) {
+  Buffer* const buffer = Buffer::New(value.dtype(), value.num_elements(), allocator);
+  if (buffer == nullptr) return Error(ErrorCode::kOutOfMemory).Text("there is no memory for the variable's value");
+  SLUICE_ASSIGN_OR_RETURN(Tensor copy, Tensor::FromBuffer(value.dtype(), value.shape(), buffer, 0));
+  CopyElements(value, copy);
   return copy;
 }
 
@@ -82,5 +95,7 @@ absl::Status UpdateTensor(Tensor& value, DenseUpdate update, Tensor delta, Alloc
   }
   return absl::OkStatus();
 }
+
+void UpdateInPlace(Tensor& value, DenseUpdate update, const Tensor& delta) { Combine(value, delta, value, update); }
 
 }  // namespace sluice

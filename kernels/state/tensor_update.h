@@ -13,6 +13,10 @@ namespace sluice {
 
 // Elements of `value` in memory of their own.
 absl::StatusOr<Tensor> CopyOf(const Tensor& value, Allocator& allocator);
+// The same, in a buffer even when they would fit into the tensor object: handles to it see later changes.
+absl::StatusOr<Tensor> BufferedCopyOf(const Tensor& value, Allocator& allocator);
+// Overwrites the elements of `to`. REQUIRES: dtypes and numbers of elements equal.
+void CopyElements(const Tensor& from, Tensor& to);
 
 // Whether keeping `value` would keep much else alive, or memory that belongs to somebody who may change it.
 bool IsWorthCopying(const Tensor& value);
@@ -23,6 +27,8 @@ enum class DenseUpdate { kAdd, kSubtract };
 // one. What `value` was is left in `old` where its buffer was not kept.
 // REQUIRES: dtypes and shapes equal, dtype of kNumberTypes.
 absl::Status UpdateTensor(Tensor& value, DenseUpdate update, Tensor delta, Allocator& allocator, Tensor* old);
+// The same, in place whoever holds the buffer.
+void UpdateInPlace(Tensor& value, DenseUpdate update, const Tensor& delta);
 
 }  // namespace sluice
 

@@ -62,13 +62,23 @@ TEST_F(RefVariablesTest, WithoutValidateShapeAnyShapeIsTaken) {
   EXPECT_EQ(Values(steps_.Run1(any, {{x_, Tensor::Scalar(5.0f)}})), (std::vector<float>{5}));
 }
 
-TEST_F(RefVariablesTest, WhatWasReadStaysAsItWas) {
+TEST_F(RefVariablesTest, WhatWasReadThroughAReferenceShowsLaterChanges) {
   const std::vector<float> ones(100, 1.0f);
   ASSERT_OK(steps_.Run1(assign_, {{x_, Floats(ones)}}));
   ASSERT_OK_AND_ASSIGN(const Tensor before, steps_.Run1(read_));
   ASSERT_OK(steps_.Run1(add_, {{x_, Floats(ones)}}));
-  EXPECT_EQ(Values(before), ones);
-  EXPECT_EQ(Values(steps_.Run1(read_)), std::vector<float>(100, 2.0f));
+  EXPECT_EQ(Values(before), std::vector<float>(100, 2.0f));
+  const std::vector<float> fives(100, 5.0f);
+  ASSERT_OK(steps_.Run1(assign_, {{x_, Floats(fives)}}));
+  EXPECT_EQ(Values(before), fives);
+}
+
+TEST_F(RefVariablesTest, AScalarThatWasReadShowsLaterChangesToo) {
+  const Output any = b().Op("Assign", "any", {v_, x_}, {{"validate_shape", false}});
+  ASSERT_OK(steps_.Run1(any, {{x_, Tensor::Scalar(5.0f)}}));
+  ASSERT_OK_AND_ASSIGN(const Tensor before, steps_.Run1(read_));
+  ASSERT_OK(steps_.Run1(add_, {{x_, Tensor::Scalar(1.0f)}}));
+  EXPECT_EQ(Values(before), (std::vector<float>{6}));
 }
 
 TEST_F(RefVariablesTest, UpdatesInPlaceWhenNobodyElseHoldsTheValue) {
