@@ -34,10 +34,6 @@ RunContext MakeRunContext(const ExecutorPlan& plan, const Executor::Args& args) 
   return run;
 }
 
-constexpr bool RunsKernel(NodeKind kind) {
-  return kind == NodeKind::kKernel || kind == NodeKind::kAsyncKernel || kind == NodeKind::kGradSum;
-}
-
 }  // namespace
 
 template <typename P>

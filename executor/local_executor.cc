@@ -36,14 +36,31 @@ std::vector<NodeFacts> MakeFacts(const Graph& graph, const KernelSet& kernels, b
   return facts;
 }
 
+// GradSum is no op like others: the propagators know it, and its kernel runs on those inputs that are live. Makes the
+// kernels of such nodes and adds them to `facts`.
+absl::Status AddGradSums(const Graph& graph, const LocalExecutorParams& params, std::vector<NodeFacts>* facts,
+                         std::vector<std::unique_ptr<const Kernel>>* kernels) {
+  if (graph.FindOp("GradSum") == nullptr || params.registry == nullptr) return absl::OkStatus();
+  const DeviceKind kind = params.device != nullptr ? params.device->kind() : DeviceKind::kCpu;
+  for (const NodeId id : graph.Nodes()) {
+    if (!graph.Is(id, "GradSum")) continue;
+    const KernelConstruction construction(graph, id, params.device, params.edges);
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, params.registry->Create(construction, kind));
+    (*facts)[static_cast<size_t>(id.value())].kernel = kernel.get();
+    kernels->push_back(std::move(kernel));
+  }
+  return absl::OkStatus();
+}
+
 // See local_executor.h. `Propagator` as the graph needs.
 template <typename Propagator>
 class LocalExecutor final : public Executor {
  public:
   LocalExecutor(const LocalExecutorParams& params, std::unique_ptr<const Graph> graph, KernelSet kernels,
-                GraphView view)
+                std::vector<std::unique_ptr<const Kernel>> grad_sums, GraphView view)
       : graph_(std::move(graph)),
         kernels_(std::move(kernels)),
+        grad_sums_(std::move(grad_sums)),
         view_(std::move(view)),
         pool_(view_, &ChildFrameNumber) {
     plan_.graph = graph_.get();
@@ -61,6 +78,7 @@ class LocalExecutor final : public Executor {
  private:
   const std::unique_ptr<const Graph> graph_;
   const KernelSet kernels_;
+  const std::vector<std::unique_ptr<const Kernel>> grad_sums_;
   const GraphView view_;
   ExecutorPlan plan_;
   mutable PropagatorPool<Propagator> pool_;  // Memory kept between runs; changes no result.
@@ -93,13 +111,16 @@ absl::StatusOr<std::unique_ptr<Executor>> NewLocalExecutor(const LocalExecutorPa
   options.edges = params.edges;
   options.create = params.create_kernel;
   SLUICE_ASSIGN_OR_RETURN(KernelSet kernels, KernelSet::Create(*owned, options));
-  const std::vector<NodeFacts> facts = MakeFacts(*owned, kernels, params.create_kernel == nullptr);
+  std::vector<NodeFacts> facts = MakeFacts(*owned, kernels, params.create_kernel == nullptr);
+  std::vector<std::unique_ptr<const Kernel>> grad_sums;
+  SLUICE_RETURN_IF_ERROR(AddGradSums(*owned, params, &facts, &grad_sums));
   SLUICE_ASSIGN_OR_RETURN(GraphView view, GraphView::Create(*owned, frames, facts));
   if (view.has_frames()) {
     return std::make_unique<LocalExecutor<FramedPropagator>>(params, std::move(owned), std::move(kernels),
-                                                             std::move(view));
+                                                             std::move(grad_sums), std::move(view));
   }
-  return std::make_unique<LocalExecutor<FlatPropagator>>(params, std::move(owned), std::move(kernels), std::move(view));
+  return std::make_unique<LocalExecutor<FlatPropagator>>(params, std::move(owned), std::move(kernels),
+                                                         std::move(grad_sums), std::move(view));
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> NewExecutor(absl::string_view kind, const LocalExecutorParams& params,

@@ -26,9 +26,10 @@ namespace sluice {
 
 class Kernel;
 
-// What running a node takes. All but the first two are carried out by the propagators.
+// What running a node takes. All but the first three are carried out by the propagators.
 enum class NodeKind : uint8_t {
   kKernel,
+  kGradSum,  // A kernel that runs on those of its inputs that are live; dead when none is.
   kAsyncKernel,
   kConst,    // The value is in the constants table; nothing to do.
   kForward,  // Identity and its kin, without references; LoopCond.
@@ -40,8 +41,10 @@ enum class NodeKind : uint8_t {
   kExit,
   kNextIteration,
   kControlTrigger,
-  kGradSum,  // A kernel that runs on those of its inputs that are live; dead when none is.
 };
+
+// Whether the caller of a propagator runs such nodes when they are live.
+constexpr bool RunsKernel(NodeKind kind) { return kind <= NodeKind::kAsyncKernel; }
 
 // What the executor knows of a node and frames do not look into. A value type.
 struct NodeFacts {

@@ -12,7 +12,6 @@ void GraphViewBuilder::PlaceInputs(uint32_t index) {
   Operand* const inputs = const_cast<Operand*>(item.io.operands);
   NodeExtra& extra = view_.extras_[index];
   const absl::Span<const Output> sources = graph_.inputs(node(index));
-  const bool runs_kernel = item.kind == NodeKind::kKernel || item.kind == NodeKind::kAsyncKernel;
   extra.first_deref = static_cast<uint32_t>(view_.derefs_.size());
   for (uint32_t i = 0; i < sources.size(); ++i) {
     const NodeItem& source = this->item(item_of(sources[i].node));
@@ -22,7 +21,7 @@ void GraphViewBuilder::PlaceInputs(uint32_t index) {
     if (IsRef(item.io.input_types[i])) item.flags |= NodeItem::kHasRefInputs;
     if (IsRef(item.io.input_types[i]) || !IsRef(source.io.output_types[output])) continue;
     item.flags |= NodeItem::kDerefsInputs;
-    if (!runs_kernel) continue;
+    if (!RunsKernel(item.kind)) continue;
     view_.derefs_.push_back(Deref{inputs[i], i, extra.num_derefs});
     inputs[i] = Operand(Operand::Table::kScratch, extra.num_derefs++, /*is_last_use=*/true);
   }

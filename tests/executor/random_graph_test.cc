@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "executor/thread_pool.h"
+#include "graph/value/allocator.h"
 #include "gtest/gtest.h"
 #include "tests/testing/executor_harness.h"
 #include "tests/testing/reference_evaluator.h"
@@ -100,6 +101,12 @@ class RandomGraphTest : public testing::TestWithParam<int> {
  protected:
   void Check(uint32_t seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
+    const int64_t bytes_before = HostAllocatorLiveBytes();
+    Compare(seed);
+    EXPECT_EQ(HostAllocatorLiveBytes(), bytes_before) << "values, slabs and views are all gone";
+  }
+
+  void Compare(uint32_t seed) {
     RandomGraph made = MakeRandomGraph(seed, 40);
     ReferenceEvaluator reference(made.graph, made.constants);
     std::vector<ReferenceValue> expected;

@@ -2,6 +2,7 @@
 
 #include "frames/flat_propagator.h"
 #include "gmock/gmock.h"
+#include "graph/ir/op_schema_builder.h"
 #include "gtest/gtest.h"
 #include "tests/frames/graph_runner.h"
 
@@ -143,6 +144,27 @@ TYPED_TEST(PropagatorTest, AControlTriggerIsNeverDead) {
   typename TestFixture::Runner runner(this->b_);
   runner.Run();
   EXPECT_EQ(runner.times("after"), 1);
+}
+
+TYPED_TEST(PropagatorTest, AGradSumAddsWhatIsLiveAndIsDeadWhenNothingIs) {
+  const std::shared_ptr<OpRegistry> ops = NewOpRegistry();
+  const absl::StatusOr<OpSchema> schema =
+      OpSchemaBuilder("GradSum").Input("inputs: N * T").Output("sum: T").Attr("N: int >= 1").Attr("T: type").Build();
+  SLUICE_CHECK_OK(schema);
+  SLUICE_CHECK_OK(ops->Add(*schema));
+  this->b_ = GraphBuilder(ops);
+  const Output sw = this->Switch("sw", this->Int(5), this->Bool(false));
+  const Output dead = this->Add("dead", TestFixture::True(sw), this->Int(1));
+  const Output live = this->Add("live", sw, this->Int(1));
+  this->Add("y", this->b_.Op("GradSum", "some", {live, dead, sw}), this->Int(100));
+  this->b_.Op("GradSum", "none", {dead, TestFixture::True(sw)});
+  typename TestFixture::Runner runner(this->b_);
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    runner.Shuffle(seed);
+    runner.Run();
+    EXPECT_THAT(runner.ran("y"), ElementsAre(Pair(0, 111)));
+    EXPECT_THAT(runner.ran("none"), IsEmpty());
+  }
 }
 
 TYPED_TEST(PropagatorTest, AMergeMayReadAConstant) {
