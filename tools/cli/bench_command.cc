@@ -88,7 +88,7 @@ class BenchCommand : public Command {
     if (const absl::Status run = Measure(*model, console, &result, &profile); !run.ok()) {
       console.EndProgress();
       console.Problem(run);
-      const std::vector<std::string> lines = MissingFeedLines(*model, run);
+      const std::vector<std::string> lines = MissingFeedLines(*model, request_, run);
       if (!lines.empty()) console.Complain("feed it, for example:");
       for (const std::string& line : lines) console.Complain(line);
       return ErrorInfoOf(run).has_value() && ErrorInfoOf(run)->code == ErrorCode::kValueSyntax ? kExitUsage

@@ -71,7 +71,7 @@ class RunCommand : public Command {
     }
     if (const absl::Status run = RunModel(*model, console); !run.ok()) {
       console.Problem(run);
-      const std::vector<std::string> lines = MissingFeedLines(*model, run);
+      const std::vector<std::string> lines = MissingFeedLines(*model, request_, run);
       if (!lines.empty()) console.Complain("feed it, for example:");
       for (const std::string& line : lines) console.Complain(line);
       return ErrorInfoOf(run).has_value() && ErrorInfoOf(run)->code == ErrorCode::kValueSyntax ? kExitUsage

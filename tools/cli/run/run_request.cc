@@ -103,6 +103,15 @@ absl::Status AddFeed(const LoadedGraph& model, const Names& names, const std::st
   return absl::OkStatus();
 }
 
+// What a caller of `signature` (may be null) calls output 0 of `node`: the argument's key, or the node's own name.
+std::string ArgumentName(const ModelSignature* signature, const std::string& node) {
+  if (signature == nullptr) return node;
+  for (const SignatureTensor& tensor : signature->inputs) {
+    if (tensor.name == node || tensor.name == absl::StrCat(node, ":0")) return tensor.key;
+  }
+  return node;
+}
+
 }  // namespace
 
 void RunRequest::Declare(CLI::App& app) {
@@ -141,8 +150,10 @@ absl::StatusOr<ResolvedRun> ResolveRun(const LoadedGraph& model, const RunReques
   return run;
 }
 
-std::vector<std::string> MissingFeedLines(const LoadedGraph& model, const absl::Status& status) {
+std::vector<std::string> MissingFeedLines(const LoadedGraph& model, const RunRequest& request,
+                                          const absl::Status& status) {
   std::vector<std::string> lines;
+  const absl::StatusOr<const ModelSignature*> signature = FindSignature(model.meta, request.signature);
   for (const absl::Status& error : AllErrors(status)) {
     const std::optional<ErrorInfo> info = ErrorInfoOf(error);
     if (!info.has_value() || info->code != ErrorCode::kFeedMissing) continue;
@@ -150,8 +161,9 @@ std::vector<std::string> MissingFeedLines(const LoadedGraph& model, const absl::
     if (!model.graph.Contains(id)) continue;
     const DType dtype = BaseType(model.graph.output_type(id, 0));
     const PartialShape shape = OutputShape(model, {id, 0});
-    lines.push_back(absl::StrCat("  --feed ", info->node, "=", ExampleFeedValue(dtype, shape), "    (",
-                                 DTypeName(dtype), " ", shape.ToString(), ")"));
+    const std::string name = signature.ok() ? ArgumentName(*signature, info->node) : info->node;
+    lines.push_back(absl::StrCat("  --feed ", name, "=", ExampleFeedValue(dtype, shape), "    (", DTypeName(dtype), " ",
+                                 shape.ToString(), ")"));
   }
   return lines;
 }

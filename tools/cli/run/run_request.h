@@ -39,7 +39,8 @@ absl::StatusOr<ResolvedRun> ResolveRun(const LoadedGraph& model, const RunReques
 
 // For an error about placeholders that are not fed: a line for each that says what it takes and how to give it.
 // Nothing for other errors.
-std::vector<std::string> MissingFeedLines(const LoadedGraph& model, const absl::Status& status);
+std::vector<std::string> MissingFeedLines(const LoadedGraph& model, const RunRequest& request,
+                                          const absl::Status& status);
 
 }  // namespace sluice
 
