@@ -1,20 +1,35 @@
 #include "executor/session/session_core.h"
 
+#include <string>
 #include <utility>
 
 #include "graph/base/status_macros.h"
 #include "kernels/device/cpu_device.h"
-#include "kernels/register_all.h"
+#include "kernels/memory/cpu_allocator.h"
+#include "kernels/families/register_all.h"
 
 namespace sluice {
+namespace {
+
+// Sanitizers see every tensor by itself only where it comes from the heap.
+Allocator& DefaultAllocator() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(SLUICE_TSAN)
+  return HostAllocator();
+#else
+  return CpuAllocator();
+#endif
+}
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOptions& options) {
   std::shared_ptr<SessionCore> core(new SessionCore(options));
   core->kernels_ = options.kernels != nullptr ? options.kernels : &BuiltinKernels();
   core->devices_ = options.devices;
   if (core->devices_ == nullptr) {
+    Allocator* const allocator = options.allocator != nullptr ? options.allocator : &DefaultAllocator();
     core->devices_ = std::make_shared<std::vector<std::unique_ptr<Device>>>(
-        MakeCpuDevices(options.num_cpu_devices, kLocalTask, options.allocator));
+        MakeCpuDevices(options.num_cpu_devices, kLocalTask, allocator));
   }
   std::vector<std::pair<std::string, int64_t>> names;
   for (const std::unique_ptr<Device>& device : *core->devices_) {

@@ -6,7 +6,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
 #include "kernels/device/cpu_device.h"
-#include "kernels/register_all.h"
+#include "kernels/families/register_all.h"
 
 namespace sluice {
 

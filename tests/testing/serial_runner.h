@@ -16,7 +16,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/ir/graph.h"
 #include "kernels/device/cpu_device.h"
-#include "kernels/register_all.h"
+#include "kernels/families/register_all.h"
 #include "kernels/step/step_container.h"
 #include "tests/testing/token_evaluator.h"
 

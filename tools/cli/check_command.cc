@@ -6,7 +6,7 @@
 
 #include "executor/saved_model/saved_model.h"
 #include "graph/base/status_macros.h"
-#include "kernels/register_all.h"
+#include "kernels/families/register_all.h"
 #include "tools/cli/check/check_report.h"
 #include "tools/cli/model_argument.h"
 

@@ -10,7 +10,7 @@
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/mutex.h"
-#include "kernels/register_all.h"
+#include "kernels/families/register_all.h"
 #include "tools/cli/conform/conform_case.h"
 #include "tools/cli/conform/conform_report.h"
 #include "tools/cli/conform/conform_runner.h"

@@ -8,7 +8,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
 #include "kernels/device/cpu_device.h"
-#include "kernels/register_all.h"
+#include "kernels/families/register_all.h"
 #include "kernels/step/call_frame.h"
 
 namespace {

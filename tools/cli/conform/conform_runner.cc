@@ -17,6 +17,7 @@
 #include "graph/load/load_graph.h"
 #include "graph/passes/feed_fetch.h"
 #include "graph/placement/memory_types.h"
+#include "kernels/memory/tracking_allocator.h"
 #include "tools/cli/conform/conform_values.h"
 
 namespace sluice {
@@ -115,6 +116,7 @@ class CaseRun {
     SessionOptions options;
     options.num_threads = 1;
     options.kernels = &kernels_;
+    options.allocator = &allocator_;
     SLUICE_ASSIGN_OR_RETURN(session_, Session::Create(options, loaded_.graph));
     return absl::OkStatus();
   }
@@ -150,6 +152,8 @@ class CaseRun {
   const LoadedGraph& loaded_;
   const KernelRegistry& kernels_;
   ConformValues values_;
+  // What a step may take at a time; outlives the session and all answers.
+  TrackingAllocator allocator_{HostAllocator(), int64_t{4} << 30};
   std::unique_ptr<Session> session_;
 };
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "kernels/register_all.h"
+#include "kernels/families/register_all.h"
 
 namespace sluice {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/register_all.h"
+#include "kernels/families/register_all.h"
 
 #include <memory>
 

@@ -1,5 +1,5 @@
-#ifndef SLUICE_KERNELS_REGISTER_ALL_H_
-#define SLUICE_KERNELS_REGISTER_ALL_H_
+#ifndef SLUICE_KERNELS_FAMILIES_REGISTER_ALL_H_
+#define SLUICE_KERNELS_FAMILIES_REGISTER_ALL_H_
 
 #include "kernels/kernel_registry.h"
 
@@ -13,4 +13,4 @@ const KernelRegistry& BuiltinKernels();
 
 }  // namespace sluice
 
-#endif  // SLUICE_KERNELS_REGISTER_ALL_H_
+#endif  // SLUICE_KERNELS_FAMILIES_REGISTER_ALL_H_
