@@ -10,6 +10,7 @@ namespace {
 
 // Handing a call to another thread costs about this much.
 constexpr uint32_t kHandOverNs = 2'000;
+constexpr uint32_t kMeasureMask = 63;   // One call in 64 of a cheap kernel is timed.
 constexpr uint32_t kHeavyNs = 100'000;  // What a kernel that calls itself heavy is expected to take at first.
 // Checks are due after this many cheap nodes; others count for several.
 constexpr uint32_t kCheckEvery = 256;
@@ -147,7 +148,10 @@ void ExecutorState<P>::ScheduleReady(const TaggedNode& node) {
   if (ABSL_PREDICT_TRUE(!has_helpers_ || item.cost_hint == static_cast<uint8_t>(CostHint::kCheap))) {
     return RunInline(node);
   }
-  const uint32_t cost_ns = ExpectedNs(node, context_);
+  const uint32_t measured_ns = plan_.costs[plan_.view->index(item)].load(std::memory_order_relaxed);
+  // A look at the clock costs more than a cheap node: those are measured at first and then now and again.
+  if (measured_ns != 0 && measured_ns < kHandOverNs && (++num_cheap_ & kMeasureMask) != 0) return RunInline(node);
+  const uint32_t cost_ns = measured_ns != 0 ? measured_ns : GuessNs(item, context_);
   const bool is_alone = num_calls_ == 0 && propagator_->ready().empty();
   if (cost_ns >= kHandOverNs && !is_alone) return Dispatch(node, cost_ns);
   const int64_t start = NodeObserver::NowNs();
@@ -169,10 +173,7 @@ void ExecutorState<P>::NodeDone(const TaggedNode& node, const absl::Status& stat
 }
 
 template <typename P>
-uint32_t ExecutorState<P>::ExpectedNs(const TaggedNode& node, KernelContext& context) const {
-  const NodeItem& item = node.item();
-  const uint32_t measured = plan_.costs[plan_.view->index(item)].load(std::memory_order_relaxed);
-  if (measured != 0) return measured;
+uint32_t ExecutorState<P>::GuessNs(const NodeItem& item, KernelContext& context) const {
   if (item.cost_hint == static_cast<uint8_t>(CostHint::kHeavy)) return kHeavyNs;
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < item.io.num_inputs; ++i) {
@@ -211,7 +212,7 @@ void ExecutorState<P>::Dispatch(const TaggedNode& node, uint32_t cost_ns) {
   ++num_calls_;
   if (!call->is_async) return scheduler_->Queue(call);
   if (!has_helpers_ || item.cost_hint == static_cast<uint8_t>(CostHint::kCheap)) return StartAsync(*call);
-  call->cost_ns = std::max(kHandOverNs, ExpectedNs(node, call->context));
+  call->cost_ns = std::max(kHandOverNs, GuessNs(item, call->context));
   scheduler_->Queue(call);
 }
 

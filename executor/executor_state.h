@@ -51,8 +51,8 @@ class ExecutorState final : public Scheduler::Client {
   void NodeDone(const TaggedNode& node, const absl::Status& status, bool all_live);
   // Looks at the clock, at ended calls and at the queue every few hundred cheap nodes.
   void CheckNow();
-  // How long the kernel of `node` is expected to take.
-  uint32_t ExpectedNs(const TaggedNode& node, KernelContext& context) const;
+  // How long the kernel of `item`, never measured so far, may take with these inputs.
+  uint32_t GuessNs(const NodeItem& item, KernelContext& context) const;
   void Measured(const NodeItem& item, int64_t ns);
   void SetPlace(const TaggedNode& node, KernelContext& context);
   NodeCall* NewCall();
@@ -71,8 +71,9 @@ class ExecutorState final : public Scheduler::Client {
   // The baton holder's.
   KernelContext context_;
   CallSpace space_;
-  TaggedNode current_;        // What Process is at, for exceptions.
-  uint32_t num_calls_ = 0;    // Under way: queued, running elsewhere, or asynchronous.
+  TaggedNode current_;      // What Process is at, for exceptions.
+  uint32_t num_calls_ = 0;  // Under way: queued, running elsewhere, or asynchronous.
+  uint32_t num_cheap_ = 0;
   uint32_t until_check_ = 0;  // In cheap nodes.
   std::vector<std::unique_ptr<NodeCall>> calls_;
   NodeCall* free_calls_ = nullptr;

@@ -9,17 +9,6 @@ void Activation::Fault(PropagationFault::Kind kind, const NodeItem& item, uint32
   if (fault_.kind == PropagationFault::Kind::kNone) fault_ = PropagationFault{kind, &item, input};
 }
 
-Entry& Activation::At(Operand operand, IterationState& in) {
-  switch (operand.table()) {
-    case Operand::Table::kConstants:
-      return view_.constants()[operand.index()];
-    case Operand::Table::kInvariants:
-      return in.invariants[operand.index()];
-    default:
-      return in.slots[operand.index()];
-  }
-}
-
 template <typename IsDead>
 uint32_t Activation::Activate(const NodeItem& item, IterationState& to, IsDead is_dead) {
   uint32_t activated = 0;
@@ -142,7 +131,7 @@ uint32_t Activation::ArriveLiveAtMerge(const NodeItem& dst, uint32_t input, Iter
   Entry& value = OutputEntry(dst, 0, to);
   Take(dst, input, from, value);
   SettleUses(dst, 0, value);
-  if (dst.io.num_outputs > 1) {
+  if (dst.is(NodeItem::kIndexIsRead)) {
     Entry& index = OutputEntry(dst, 1, to);
     index.SetValue(Tensor::Scalar(static_cast<int32_t>(input)));
   }
@@ -171,7 +160,7 @@ uint32_t Activation::ArriveControlAtMerge(const NodeItem& dst, IterationState& t
   return Push(dst, to, true);
 }
 
-void Activation::Take(const NodeItem& item, uint32_t i, Entry& from, Entry& to) {
+void Activation::TakeUnusual(const NodeItem& item, uint32_t i, Entry& from, Entry& to) {
   const Operand operand = item.io.input(i);
   if (ABSL_PREDICT_FALSE(from.is_ref() && !IsRef(item.io.input_types[i]))) {
     to.SetValue(from.ref()->Read());

@@ -71,7 +71,10 @@ class Activation {
   Entry& InputEntry(const NodeItem& item, uint32_t i, IterationState& in) { return At(item.io.input(i), in); }
 
   // Moves or copies input `i` of `item`, which lies in `from`, to `to`: the node has read it then.
-  void Take(const NodeItem& item, uint32_t i, Entry& from, Entry& to);
+  void Take(const NodeItem& item, uint32_t i, Entry& from, Entry& to) {
+    if (ABSL_PREDICT_TRUE(item.io.input(i).is_last_use() && !from.is_ref())) return to.MoveFrom(from);
+    TakeUnusual(item, i, from, to);
+  }
   // Prepares output `i`, just written to `entry`, for its readers.
   void SettleUses(const NodeItem& item, uint32_t i, Entry& entry) {
     if (!item.io.output(i).is_last_use() && entry.holds_buffer()) SettleCounted(item, i, entry);
@@ -123,7 +126,12 @@ class Activation {
   uint32_t SettleCone(const NodeItem& leader, uint32_t port, IterationState& to);
   uint32_t CarryOutSwitch(const NodeItem& item, IterationState& in);
   void SettleCounted(const NodeItem& item, uint32_t i, Entry& entry);
-  Entry& At(Operand operand, IterationState& in);
+  void TakeUnusual(const NodeItem& item, uint32_t i, Entry& from, Entry& to);
+  Entry& At(Operand operand, IterationState& in) {
+    if (ABSL_PREDICT_TRUE(operand.table() == Operand::Table::kSlots)) return in.slots[operand.index()];
+    return operand.table() == Operand::Table::kConstants ? view_.constants()[operand.index()]
+                                                         : in.invariants[operand.index()];
+  }
   void Fault(PropagationFault::Kind kind, const NodeItem& item, uint32_t input);
 
   const GraphView& view_;

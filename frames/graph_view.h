@@ -81,6 +81,7 @@ struct alignas(64) NodeItem {
     kTakesUninitialized = 64,  // The op may be given references without a value.
     kIsRefMade = 128,          // Some output is a reference.
     kLeadsCones = 256,         // Settles the cones of its ports; see Note [Dead cones].
+    kIndexIsRead = 512,        // Of a Merge: somebody reads its second output.
   };
 
   NodeIo io;

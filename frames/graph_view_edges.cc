@@ -111,6 +111,9 @@ void GraphViewBuilder::SetFlags(uint32_t index) {
     const NodeKind kind = this->item(edge.dst).kind;
     plain = plain && kind != NodeKind::kMerge && kind != NodeKind::kGradSum && kind != NodeKind::kControlTrigger;
   }
+  if (item.kind == NodeKind::kMerge && item.io.num_outputs > 1 && view_.uses(item, 1) > 0) {
+    item.flags |= NodeItem::kIndexIsRead;
+  }
   if (plain) item.flags |= NodeItem::kPlainEdges;
   for (uint32_t i = 0; i < item.io.num_outputs; ++i) {
     if (view_.uses(item, i) != 1) item.flags |= NodeItem::kCountsUses;

@@ -71,7 +71,10 @@ class PendingCounts {
 
   void set_initial_pending(Handle h, uint32_t pending);
   // 0 once the node has started.
-  uint32_t pending(Handle h) const;
+  uint32_t pending(Handle h) const {
+    if (is_started(h)) return 0;
+    return h.is_large() ? large(h).pending : packed(h) & kMaxPacked;
+  }
   uint32_t dead_count(Handle h) const { return h.is_large() ? large(h).dead : (packed(h) >> kDeadShift) & kMaxPacked; }
   NodeState node_state(Handle h) const;
 
@@ -91,15 +94,30 @@ class PendingCounts {
 
   // --- For Merges, and whoever counts by hand -----------------------------------------------------------------------
   // Takes `v` off and returns what is left. REQUIRES: pending(h) >= v.
-  uint32_t decrement_pending(Handle h, uint32_t v);
+  uint32_t decrement_pending(Handle h, uint32_t v) {
+    SLUICE_DCHECK_GE(pending(h), v);
+    if (h.is_large()) return large(h).pending = (large(h).pending - v) & 0x7fffffffu;
+    packed(h) = static_cast<uint8_t>(packed(h) - v);
+    return packed(h) & kMaxPacked;
+  }
   // No effect once pending is 0: the node's fate is settled.
   void increment_dead(Handle h);
   // A live value has come (the lowest bit of pending goes). Nothing happens when one had come before, or after the
   // start.
-  void mark_live(Handle h);
+  void mark_live(Handle h) {
+    if ((pending(h) & 1) != 0) decrement_pending(h, 1);
+  }
   bool has_live(Handle h) const { return (pending(h) & 1) == 0; }
   // REQUIRES: pending(h) == 0 or, for a dead Merge, 1.
-  void mark_started(Handle h);
+  void mark_started(Handle h) {
+    SLUICE_DCHECK(!is_started(h));
+    if (h.is_large()) {
+      large(h).pending = 0;
+      large(h).is_started = 1;
+    } else {
+      packed(h) = static_cast<uint8_t>((packed(h) & ~kMaxPacked) | kStarted);
+    }
+  }
   bool is_started(Handle h) const { return h.is_large() ? large(h).is_started : (packed(h) & kStarted) != 0; }
   void mark_completed(Handle h);
 

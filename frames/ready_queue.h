@@ -21,7 +21,11 @@ class TaggedNodeReadyQueue {
     nodes_[tail_++ & mask_] = node;
   }
   // REQUIRES: !empty().
-  TaggedNode Pop() { return nodes_[head_++ & mask_]; }
+  TaggedNode Pop() {
+    // The node after the next is on its way from memory while this one runs.
+    __builtin_prefetch(&nodes_[(head_ + 2) & mask_].item());
+    return nodes_[head_++ & mask_];
+  }
   void Clear() { head_ = tail_ = 0; }
 
  private:
