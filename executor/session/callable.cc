@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "executor/local_executor.h"
+#include "executor/session/linked_cancellation.h"
 #include "executor/session/span_call_frame.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -41,6 +42,10 @@ absl::Status Callable::Compile() {
   }
   for (const FeedFetchGraph::Port& port : fetches()) {
     fetched_nodes_.emplace_back(port.endpoint, 0, port.endpoint.rfind(':'));
+  }
+  if (step_.is_split) {
+    SLUICE_ASSIGN_OR_RETURN(parts_, PartitionedStep::Create(core_, step_));
+    return absl::OkStatus();
   }
   const Driver driver = core_->options().driver;
   std::string why_not = "the session does not want one";
@@ -103,7 +108,9 @@ absl::Status Callable::CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> o
 
 absl::Status Callable::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options) const {
   SLUICE_RETURN_IF_ERROR(CheckCall(inputs, outputs));
+  if (options.cancellation != nullptr && options.cancellation->IsCancelling()) return options.cancellation->status();
   StepContainer container(SessionCore::NewStepId());
+  LinkedCancellation cancellation(core_->cancellation(), options.cancellation);
   Device& device = core_->device(0);
   RunContext run;
   run.step_id = container.step_id();
@@ -113,7 +120,7 @@ absl::Status Callable::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs
   run.resources = &device.resources();
   run.step_container = &container;
   run.edges = &core_->edges();
-  run.cancellation = options.cancellation != nullptr ? options.cancellation : &core_->cancellation();
+  run.cancellation = &cancellation.manager();
   run.session_state = &core_->state();
   run.deterministic = core_->options().deterministic;
   if (ABSL_PREDICT_TRUE(!keeps_tensors_)) return RunStep(inputs, outputs, run, options);
@@ -126,6 +133,10 @@ absl::Status Callable::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs
 
 absl::Status Callable::RunStep(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
                                const CallOptions& options) const {
+  if (parts_ != nullptr) {
+    SLUICE_RETURN_IF_ERROR(parts_->Run(inputs, outputs, run, options));
+    return FinishFetches(outputs);
+  }
   if (program_ == nullptr) return RunDataflow(inputs, outputs, run, options);
   if (!has_choice_) return RunSerial(inputs, outputs, run, options);
   const DriverChoice::Decision decision = choice_.Next();

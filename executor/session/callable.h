@@ -13,20 +13,14 @@
 #include "executor/kernel_set.h"
 #include "executor/serial/serial_program.h"
 #include "executor/serial/serial_run.h"
+#include "executor/session/call_options.h"
 #include "executor/session/driver_choice.h"
+#include "executor/session/partitioned_step.h"
 #include "executor/session/session_core.h"
 #include "executor/session/step_graph.h"
-#include "executor/trace/node_observer.h"
 #include "graph/passes/feed_fetch.h"
 
 namespace sluice {
-
-// How one call runs. Pointers may be null and outlive the call.
-struct CallOptions {
-  absl::Time deadline = absl::InfiniteFuture();
-  CancellationManager* cancellation = nullptr;  // Ends the call when it is cancelled.
-  NodeObserver* observer = nullptr;
-};
 
 // One signature of a session (feeds, fetches, targets), compiled: takes and gives tensors by position.
 //
@@ -74,6 +68,7 @@ class Callable {
   const std::shared_ptr<SessionCore> core_;
   StepGraph step_;
   std::unique_ptr<const KernelSet> kernels_;
+  std::unique_ptr<const PartitionedStep> parts_;  // Of a graph on several devices; then there is nothing else.
   std::unique_ptr<const SerialProgram> program_;  // Null: the graph is none, or is not to be run as one.
   bool has_choice_ = false;                       // Both drivers may be used.
   bool keeps_tensors_ = false;                    // Some node makes session handles.

@@ -84,8 +84,23 @@ absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const Fee
   return callable;
 }
 
+absl::Time Session::DeadlineOf(const CallOptions& options) const {
+  const absl::Duration timeout = core_->options().operation_timeout;
+  if (options.deadline != absl::InfiniteFuture() || timeout == absl::InfiniteDuration()) return options.deadline;
+  return absl::Now() + timeout;
+}
+
 absl::StatusOr<std::vector<Tensor>> Session::Run(const NamedTensors& feeds, const std::vector<std::string>& fetches,
                                                  const std::vector<std::string>& targets, const CallOptions& options) {
+  absl::StatusOr<std::vector<Tensor>> values = RunOnce(feeds, fetches, targets, options);
+  num_runs_.fetch_add(1, std::memory_order_relaxed);
+  if (!values.ok()) num_errors_.fetch_add(1, std::memory_order_relaxed);
+  return values;
+}
+
+absl::StatusOr<std::vector<Tensor>> Session::RunOnce(const NamedTensors& feeds, const std::vector<std::string>& fetches,
+                                                     const std::vector<std::string>& targets,
+                                                     const CallOptions& options) {
   if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
   FeedFetchSpec spec;
   std::vector<Tensor> inputs;
@@ -98,15 +113,50 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(const NamedTensors& feeds, cons
   SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable, FindOrPrepare(spec));
   std::vector<Tensor> outputs(fetches.size());
   CallOptions call = options;
-  if (call.deadline == absl::InfiniteFuture() && core_->options().operation_timeout != absl::InfiniteDuration()) {
-    call.deadline = absl::Now() + core_->options().operation_timeout;
-  }
+  call.deadline = DeadlineOf(options);
   SLUICE_RETURN_IF_ERROR(callable->Run(absl::MakeSpan(inputs), absl::MakeSpan(outputs), call));
   return outputs;
 }
 
+absl::StatusOr<std::string> Session::PRunSetup(const FeedFetchSpec& spec) {
+  if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<PartialRun> run, PartialRun::Start(core_, *graph(), spec));
+  MutexLock lock(&mu_);
+  std::string handle = absl::StrCat("partial_run_", next_partial_run_++);
+  partial_runs_.emplace(handle, std::move(run));
+  return handle;
+}
+
+absl::StatusOr<std::vector<Tensor>> Session::PRun(const std::string& handle, const NamedTensors& feeds,
+                                                  const std::vector<std::string>& fetches, const CallOptions& options) {
+  std::shared_ptr<PartialRun> run;
+  {
+    MutexLock lock(&mu_);
+    const auto found = partial_runs_.find(handle);
+    if (found != partial_runs_.end()) run = found->second;
+  }
+  if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
+  if (run == nullptr) {
+    return Error(ErrorCode::kPartialRun).Text(absl::StrCat("there is no partial run '", handle, "', or it is over"));
+  }
+  absl::StatusOr<std::vector<Tensor>> values = run->Run(feeds, fetches, DeadlineOf(options));
+  if (run->IsOver()) {
+    MutexLock lock(&mu_);
+    partial_runs_.erase(handle);
+  }
+  return values;
+}
+
+size_t Session::num_partial_runs() const {
+  MutexLock lock(&mu_);
+  return partial_runs_.size();
+}
+
 absl::Status Session::Close() {
   core_->cancellation().StartCancelWithStatus(Error(ErrorCode::kSessionClosed).Text("the session is closed"));
+  absl::flat_hash_map<std::string, std::shared_ptr<PartialRun>> ended;  // Outside of the lock: they are waited for.
+  MutexLock lock(&mu_);
+  ended.swap(partial_runs_);
   return absl::OkStatus();
 }
 
@@ -115,6 +165,11 @@ void Session::Reset(const std::vector<std::string>& containers) {
     if (containers.empty()) core_->device(i).resources().ClearContainer("");
     for (const std::string& container : containers) core_->device(i).resources().ClearContainer(container);
   }
+  // Kernels hold on to variables that they have found.
+  std::list<Prepared> ended;
+  MutexLock lock(&mu_);
+  prepared_.clear();
+  ended.swap(recent_);
 }
 
 }  // namespace sluice

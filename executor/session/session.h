@@ -1,6 +1,8 @@
 #ifndef SLUICE_EXECUTOR_SESSION_SESSION_H_
 #define SLUICE_EXECUTOR_SESSION_SESSION_H_
 
+#include <atomic>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <string>
@@ -11,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "executor/session/callable.h"
+#include "executor/session/partial_run.h"
 #include "executor/session/session_core.h"
 #include "graph/base/mutex.h"
 #include "graph/ir/graph.h"
@@ -43,14 +46,27 @@ class Session {
   // A signature for many calls.
   absl::StatusOr<std::shared_ptr<const Callable>> Prepare(const FeedFetchSpec& spec) ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Sets up one step that is fed and fetched in several calls; see PartialRun. The handle is for PRun. Every feed and
+  // fetch may be used once; the step ends, and its handle with it, when all were, or at the first error of a node.
+  absl::StatusOr<std::string> PRunSetup(const FeedFetchSpec& spec) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::StatusOr<std::vector<Tensor>> PRun(const std::string& handle, const NamedTensors& feeds,
+                                           const std::vector<std::string>& fetches, const CallOptions& options = {})
+      ABSL_LOCKS_EXCLUDED(mu_);
+
   // Ends the runs under way (CANCELLED) and refuses new ones. Idempotent.
   absl::Status Close();
-  // Clears the containers of all devices ("" or none: the default one).
-  void Reset(const std::vector<std::string>& containers);
+  // Clears the containers of all devices ("" or none: the default one). Callables from before keep the variables that
+  // they have used.
+  void Reset(const std::vector<std::string>& containers) ABSL_LOCKS_EXCLUDED(mu_);
 
   // The graph now. It does not change; Extend replaces it.
   std::shared_ptr<const Graph> graph() const ABSL_LOCKS_EXCLUDED(mu_);
   SessionCore& core() { return *core_; }
+  // Steps of Run so far, those with errors included; and those alone. Callables do not count.
+  int64_t num_runs() const { return num_runs_.load(std::memory_order_relaxed); }
+  int64_t num_errors() const { return num_errors_.load(std::memory_order_relaxed); }
+  // Partial runs that are not over.
+  size_t num_partial_runs() const ABSL_LOCKS_EXCLUDED(mu_);
   // Signatures kept by Run.
   size_t num_prepared() const ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -62,11 +78,19 @@ class Session {
 
   explicit Session(std::shared_ptr<SessionCore> core) : core_(std::move(core)) {}
 
+  absl::StatusOr<std::vector<Tensor>> RunOnce(const NamedTensors& feeds, const std::vector<std::string>& fetches,
+                                              const std::vector<std::string>& targets, const CallOptions& options);
+  // When a run with these options has to be over.
+  absl::Time DeadlineOf(const CallOptions& options) const;
   absl::StatusOr<std::shared_ptr<const Callable>> FindOrPrepare(const FeedFetchSpec& spec) ABSL_LOCKS_EXCLUDED(mu_);
 
   const std::shared_ptr<SessionCore> core_;
+  std::atomic<int64_t> num_runs_{0};  // Relaxed, like the other: counts only.
+  std::atomic<int64_t> num_errors_{0};
   mutable Mutex mu_;
   std::shared_ptr<const Graph> graph_ ABSL_GUARDED_BY(mu_);
+  int64_t next_partial_run_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::flat_hash_map<std::string, std::shared_ptr<PartialRun>> partial_runs_ ABSL_GUARDED_BY(mu_);
   std::list<Prepared> recent_ ABSL_GUARDED_BY(mu_);  // Most recently used first.
   absl::flat_hash_map<absl::string_view, std::list<Prepared>::iterator> prepared_ ABSL_GUARDED_BY(mu_);
 };

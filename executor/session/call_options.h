@@ -1,0 +1,19 @@
+#ifndef SLUICE_EXECUTOR_SESSION_CALL_OPTIONS_H_
+#define SLUICE_EXECUTOR_SESSION_CALL_OPTIONS_H_
+
+#include "absl/time/time.h"
+#include "executor/trace/node_observer.h"
+#include "graph/base/cancellation.h"
+
+namespace sluice {
+
+// How one call runs. Pointers may be null and outlive the call.
+struct CallOptions {
+  absl::Time deadline = absl::InfiniteFuture();
+  CancellationManager* cancellation = nullptr;  // Ends the call when it is cancelled.
+  NodeObserver* observer = nullptr;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_SESSION_CALL_OPTIONS_H_
