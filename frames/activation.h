@@ -77,7 +77,12 @@ class Activation {
   }
   // Prepares output `i`, just written to `entry`, for its readers.
   void SettleUses(const NodeItem& item, uint32_t i, Entry& entry) {
-    if (!item.io.output(i).is_last_use() && entry.holds_buffer()) SettleCounted(item, i, entry);
+    if (item.io.output(i).is_last_use()) return;
+    if (entry.holds_buffer()) {
+      SettleCounted(item, i, entry);
+    } else {
+      entry.SetUses(0);  // Not counted, and not what a former value left there: nobody is the last to read it.
+    }
   }
   // `item`, in `in`, has read all its inputs: gives up those that nobody else will read.
   void DropInputs(const NodeItem& item, IterationState& in) {

@@ -102,6 +102,19 @@ TEST_F(ExecutorTest, OneValueOnBothInputsIsReadTwice) {
   }
 }
 
+TEST_F(ExecutorTest, SmallValuesAreNotTakenAwayWhereLargeOnesHaveLain) {
+  const Output x = b_.Op("AddV2", "x", {Recv("a"), b_.Const("zero", Tensor::Scalar(0.0f))});
+  for (int i = 0; i < 3; ++i) {
+    SendOf(absl::StrCat("b", i), b_.Op("IdentityN", "", {x}, {{"T", std::vector<DType>{DType::kFloat}}}));
+  }
+  Build();
+  for (const size_t elements : {100, 1, 100, 1}) {
+    ASSERT_OK(harness_.Send("a", Tensor::Vector<float>(std::vector<float>(elements, 5.0f))));
+    ASSERT_OK(harness_.Run());
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(Received(absl::StrCat("b", i)), 5.0f);
+  }
+}
+
 TEST_F(ExecutorTest, ManyReadersOfOneValueInRandomOrder) {
   // 4096 Identities of one value, added up in random pairs.
   const Output one = Recv("a");
