@@ -34,7 +34,7 @@ class Executor {
     StepId step_id;  // Unique in the process; the same for all executors of one step.
     Rendezvous* rendezvous = nullptr;
     StepStatsCollector* stats_collector = nullptr;
-    NodeObserver* observer = nullptr;  // Told of every kernel call.
+    NodeObserver* observer = nullptr;  // Told of every kernel call, instead of stats_collector.
     CallFrame* call_frame = nullptr;
     CancellationManager* cancellation_manager = nullptr;
     SessionState* session_state = nullptr;

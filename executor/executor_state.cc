@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "executor/node_error.h"
+#include "executor/trace/step_stats_collector.h"
 
 namespace sluice {
 namespace {
@@ -35,6 +36,11 @@ RunContext MakeRunContext(const ExecutorPlan& plan, const Executor::Args& args) 
   return run;
 }
 
+// Who is told of kernel calls; may be null.
+NodeObserver* ObserverOf(const Executor::Args& args) {
+  return args.observer != nullptr ? args.observer : args.stats_collector;
+}
+
 }  // namespace
 
 template <typename P>
@@ -44,7 +50,7 @@ ExecutorState<P>::ExecutorState(const ExecutorPlan& plan, PropagatorPool<P>& poo
       sync_on_finish_(args.sync_on_finish),
       run_(MakeRunContext(plan, args)),
       propagator_(pool.Take()),
-      runner_(*plan.graph, *plan.view, propagator_->activation(), args.observer),
+      runner_(*plan.graph, *plan.view, propagator_->activation(), ObserverOf(args)),
       scheduler_(MakeCounted<Scheduler>(this, args)),
       has_helpers_(scheduler_->has_helpers()),
       context_(run_, EntryTables()),

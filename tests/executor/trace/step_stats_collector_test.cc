@@ -10,6 +10,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
+#include "tests/testing/executor_harness.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sluice {
@@ -88,6 +89,26 @@ TEST(StepStatsCollectorTest, SendsAndReceivesAreNotRecorded) {
   const std::vector<NodeRecord> records = collector.Records();
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].node, graph.Find("kept"));
+}
+
+TEST(StepStatsCollectorTest, AnExecutorTellsTheCollectorOfItsArgs) {
+  GraphBuilder b(NewOpRegistry());
+  GraphBuilder::Attrs attrs = ExecutorHarness::TransferAttrs("a");
+  attrs.emplace_back("tensor_type", DType::kFloat);
+  const Output a = b.Op("_Recv", "recv", {}, attrs);
+  b.Op("_Send", "send", {b.Op("Add", "add", {a, a})}, ExecutorHarness::TransferAttrs("c"));
+  ASSERT_OK_AND_ASSIGN(const Graph graph, b.Build());
+  ExecutorHarness harness;
+  ASSERT_OK(harness.Build(graph));
+  ASSERT_OK(harness.Send("a", Tensor::Scalar(1.0f)));
+  StepStatsCollector collector(graph);
+  Executor::Args args = harness.args();
+  args.stats_collector = &collector;
+  ASSERT_OK(harness.executor().Run(args));
+  const std::vector<NodeRecord> records = collector.Records();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].node, graph.Find("add"));
+  EXPECT_EQ(records[0].output_bytes(), 4);
 }
 
 TEST(StepStatsCollectorTest, ANodeIsScheduledWhenItsThreadHasDoneTheOneBefore) {
