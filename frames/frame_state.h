@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "frames/frame_info.h"
+#include "frames/graph_view.h"
 #include "frames/iteration_state.h"
 
 namespace sluice {

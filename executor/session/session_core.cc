@@ -5,8 +5,8 @@
 
 #include "graph/base/status_macros.h"
 #include "kernels/device/cpu_device.h"
-#include "kernels/memory/cpu_allocator.h"
 #include "kernels/families/register_all.h"
+#include "kernels/memory/cpu_allocator.h"
 
 namespace sluice {
 namespace {

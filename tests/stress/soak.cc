@@ -17,6 +17,7 @@
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "graph/value/allocator.h"
+#include "kernels/families/register_all.h"
 #include "tests/testing/executor_harness.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/reference_evaluator.h"
@@ -98,6 +99,7 @@ int Main(int seconds, int threads, uint32_t seed) {
     std::vector<ReferenceValue> expected;
     for (const Output& watched : made.watched) expected.push_back(reference.Evaluate(watched));
     ExecutorHarness harness;
+    RegisterAllKernels(harness.registry());
     const absl::Status built = harness.Build(made.graph);
     if (!built.ok()) {
       std::cerr << "seed " << seed << ": " << FormatError(built) << "\n";

@@ -312,8 +312,8 @@ class ProgramMaker {
     const size_t steps = Below(3);
     for (size_t i = 0; i <= steps; ++i) {
       // Not by an Identity: that would be the variable's own memory, which the next update changes.
-      const Output read = Chance(50) ? b_.Op("Neg", Name("read"), {now})
-                                     : b_.Op("AddV2", Name("read"), {now, Pick(root, 0).output});
+      const Output read =
+          Chance(50) ? b_.Op("Neg", Name("read"), {now}) : b_.Op("AddV2", Name("read"), {now, Pick(root, 0).output});
       root->values.push_back({read, true, root});
       if (Chance(50)) {
         now = UpdateOnOneSide(root, now, read);

@@ -7,8 +7,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "graph/functions/inliner.h"
 #include "graph/base/error_info_codec.h"
+#include "graph/functions/inliner.h"
 #include "tools/cli/check/way_out.h"
 
 namespace sluice {

@@ -6,7 +6,9 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/export.h"
 #include "graph/ops/op_table.h"
+#include "graph/value/npy.h"
 #include "gtest/gtest.h"
+#include "kernels/families/register_all.h"
 #include "tests/testing/status_matchers.h"
 #include "tools/cli/conform/conform_case.h"
 #include "tools/cli/conform/conform_report.h"
@@ -34,10 +36,18 @@ class ConformTest : public ::testing::Test {
     std::ofstream(folder / "graph.pb", std::ios::binary) << ExportGraph(b.graph());
     return folder.string();
   }
-  CaseResult Run(const std::string& name, const std::string& fields) const {
+  CaseResult Run(const std::string& name, const std::string& fields,
+                 const KernelRegistry& kernels = BuiltinKernels()) const {
     const absl::StatusOr<ConformCase> test = ReadConformCase(Write(name, fields));
     EXPECT_OK(test);
-    return test.ok() ? RunConformCase(*test, AllowAllCatalog()) : CaseResult();
+    return test.ok() ? RunConformCase(*test, kernels) : CaseResult();
+  }
+  // Values that a case may feed ("t0.npy") and what Relu makes of them ("t1.npy").
+  void WriteValues(const std::string& name) const {
+    const fs::path folder = root_ / "suite" / name;
+    fs::create_directories(folder);
+    std::ofstream(folder / "t0.npy", std::ios::binary) << *WriteNpy(Tensor::Vector<float>({-1, 2}));
+    std::ofstream(folder / "t1.npy", std::ios::binary) << *WriteNpy(Tensor::Vector<float>({0, 2}));
   }
 
   fs::path root_;
@@ -93,10 +103,23 @@ TEST_F(ConformTest, LoadErrorsDoNotPassAtTheRun) {
   EXPECT_THAT(result.steps[0].why, ::testing::HasSubstr("loaded"));
 }
 
-TEST_F(ConformTest, WhatCannotRunHasFailed) {
-  const CaseResult result = Run("a", R"("steps": [{"feeds": {"x": "t0.npy"}, "fetches": [["out", "t1.npy"]]}])");
+TEST_F(ConformTest, AnswersAreCompared) {
+  WriteValues("a");
+  WriteValues("b");
+  const CaseResult right = Run("a", R"("steps": [{"feeds": {"x": "t0.npy"}, "fetches": [["out", "t1.npy"]]}])");
+  EXPECT_TRUE(right.passed()) << right.steps[0].why;
+  const CaseResult wrong = Run("b", R"("steps": [{"feeds": {"x": "t0.npy"}, "fetches": [["out", "t0.npy"]]}])");
+  EXPECT_FALSE(wrong.passed());
+  EXPECT_THAT(wrong.steps[0].why, ::testing::HasSubstr("element 0"));
+}
+
+TEST_F(ConformTest, WhatHasNoKernelHasFailed) {
+  WriteValues("a");
+  const KernelRegistry none;
+  const CaseResult result = Run("a", R"("steps": [{"feeds": {"x": "t0.npy"}, "fetches": [["out", "t1.npy"]]}])", none);
   EXPECT_FALSE(result.passed());
-  EXPECT_EQ(result.steps[0].code, "UNIMPLEMENTED");
+  EXPECT_THAT(result.steps[0].why, ::testing::HasSubstr("no kernel"));
+  EXPECT_THAT(result.unsupported_ops, ::testing::Contains("Relu"));
 }
 
 TEST_F(ConformTest, InspectComparesCounts) {
