@@ -1,6 +1,7 @@
 #include "executor/session/callable.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/base/call_once.h"
@@ -12,6 +13,7 @@
 #include "executor/session/span_call_frame.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/shapes/inference.h"
 #include "kernels/step/step_container.h"
 
 namespace sluice {
@@ -20,14 +22,31 @@ namespace {
 // Programs with up to this many registers keep them on the stack.
 constexpr int32_t kStackRegisters = 8;
 
+// `status`, unless it says that a kernel is missing and the graph could not run with it either, since its shapes
+// contradict each other: then that.
+absl::Status BetterReason(const Graph& graph, const FeedFetchSpec& spec, const absl::Status& status) {
+  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
+  if (!info.has_value() || info->code != ErrorCode::kNoKernel) return status;
+  const absl::StatusOr<FeedFetchGraph> needed = ApplyFeedsAndFetches(graph, spec, FeedFetchOptions());
+  if (!needed.ok()) return status;
+  const absl::StatusOr<ShapeMap> shapes = InferShapes(needed->graph);
+  const absl::Status problem = shapes.ok() ? shapes->FirstCertainProblem() : absl::OkStatus();
+  return problem.ok() ? status : problem;
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr<SessionCore> core, const Graph& graph,
                                                                  const FeedFetchSpec& spec) {
   std::shared_ptr<Callable> callable(new Callable(std::move(core)));
-  SLUICE_ASSIGN_OR_RETURN(callable->step_,
-                          MakeStepGraph(graph, spec, *callable->core_, FeedFetchOptions::Convention::kFunction));
-  SLUICE_RETURN_IF_ERROR(callable->Compile());
+  absl::StatusOr<StepGraph> step =
+      MakeStepGraph(graph, spec, *callable->core_, FeedFetchOptions::Convention::kFunction);
+  absl::Status status = step.status();
+  if (status.ok()) {
+    callable->step_ = *std::move(step);
+    status = callable->Compile();
+  }
+  if (!status.ok()) return BetterReason(graph, spec, status);
   return callable;
 }
 
