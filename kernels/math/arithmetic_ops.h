@@ -55,14 +55,14 @@ struct MaximumOp {
   static constexpr float kUnitNs = 0.2f;
   template <typename T>
   [[gnu::always_inline]] static T Apply(T a, T b) {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
   }
 };
 struct MinimumOp {
   static constexpr float kUnitNs = 0.2f;
   template <typename T>
   [[gnu::always_inline]] static T Apply(T a, T b) {
-    return (a < b) | (a != a) ? a : b;
+    return ((a < b) | (a != a)) ? a : b;
   }
 };
 // Of complex numbers: the difference times its conjugate.

@@ -18,7 +18,7 @@ class SameShapeKernel : public Kernel {
   }
 
  private:
-  const BinaryKernel<Op, T> inner_;
+  const BinaryKernel<Op, T> inner_{};
 };
 template <typename Op>
 struct SameShape {
