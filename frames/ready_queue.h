@@ -23,7 +23,7 @@ class TaggedNodeReadyQueue {
   // REQUIRES: !empty().
   TaggedNode Pop() {
     // The node after the next is on its way from memory while this one runs.
-    __builtin_prefetch(&nodes_[(head_ + 2) & mask_].item());
+    __builtin_prefetch(nodes_[(head_ + 2) & mask_].item_address());
     return nodes_[head_++ & mask_];
   }
   void Clear() { head_ = tail_ = 0; }

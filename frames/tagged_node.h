@@ -17,6 +17,8 @@ class TaggedNode {
       : item_and_dead_(reinterpret_cast<uintptr_t>(&item) | (is_dead ? 1u : 0u)), iteration_(iteration) {}
 
   const NodeItem& item() const { return *reinterpret_cast<const NodeItem*>(item_and_dead_ & ~uintptr_t{1}); }
+  // Where the item lies; null for a node that was never set.
+  const void* item_address() const { return reinterpret_cast<const void*>(item_and_dead_ & ~uintptr_t{1}); }
   bool is_dead() const { return (item_and_dead_ & 1) != 0; }
   IterationState& iteration() const { return *iteration_; }
 
