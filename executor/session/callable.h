@@ -59,7 +59,6 @@ class Callable {
   absl::Status RunDataflow(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
                            const CallOptions& options) const;
   absl::Status CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs) const;
-  absl::Status FeedError(size_t i, const Tensor& value) const;
   absl::Status RunSerial(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
                          const CallOptions& options) const;
   absl::Status FinishFetches(absl::Span<Tensor> outputs) const;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "executor/session/fed_value.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/topo_order.h"
@@ -90,17 +91,7 @@ absl::Status PartialRun::CheckFeed(const std::string& name, const Tensor& value)
   if (found == feeds_.end()) return Misuse(absl::StrCat("feed '", name, "' was not set up"));
   const Port& port = found->second;
   if (port.is_used) return Misuse(absl::StrCat("feed '", name, "' was given before"));
-  if (value.dtype() != BaseType(port.dtype)) {
-    return Error(ErrorCode::kFeedType)
-        .Found(DTypeName(value.dtype()))
-        .Expected(DTypeName(port.dtype))
-        .Text(absl::StrCat("feed '", name, "' has the wrong dtype"));
-  }
-  if (port.shape.IsCompatibleWith(value.shape())) return absl::OkStatus();
-  return Error(ErrorCode::kFeedShape)
-      .Found(value.shape().ToString())
-      .Expected(port.shape.ToString())
-      .Text(absl::StrCat("feed '", name, "' has the wrong shape"));
+  return CheckFedValue(name, port.dtype, port.shape, value);
 }
 
 absl::Status PartialRun::CheckFetch(const std::string& name,
