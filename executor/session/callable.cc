@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "executor/local_executor.h"
+#include "executor/session/fed_value.h"
 #include "executor/session/linked_cancellation.h"
 #include "executor/session/span_call_frame.h"
 #include "graph/base/error.h"
@@ -81,7 +82,9 @@ absl::Status Callable::Compile() {
   if (driver == Driver::kSerial && program_ == nullptr) {
     return Error(ErrorCode::kCannotRun).Text(absl::StrCat("no serial program: ", why_not));
   }
-  has_choice_ = driver == Driver::kAuto && core_->pool() != nullptr && core_->pool()->num_threads() > 1;
+  // Which driver wins is decided by the clock: a run that must repeat itself bit by bit has no choice.
+  has_choice_ = driver == Driver::kAuto && !core_->options().deterministic && core_->pool() != nullptr &&
+                core_->pool()->num_threads() > 1;
   return program_ != nullptr ? absl::OkStatus() : CompileDataflow();
 }
 
@@ -95,20 +98,6 @@ absl::Status Callable::CompileDataflow() const {
   return absl::OkStatus();
 }
 
-absl::Status Callable::FeedError(size_t i, const Tensor& value) const {
-  const FeedFetchGraph::Port& port = feeds()[i];
-  if (value.dtype() != port.dtype) {
-    return Error(ErrorCode::kFeedType)
-        .Found(DTypeName(value.dtype()))
-        .Expected(DTypeName(port.dtype))
-        .Text(absl::StrCat("feed '", port.endpoint, "' has the wrong dtype"));
-  }
-  return Error(ErrorCode::kFeedShape)
-      .Found(value.shape().ToString())
-      .Expected(port.shape.ToString())
-      .Text(absl::StrCat("feed '", port.endpoint, "' has the wrong shape"));
-}
-
 absl::Status Callable::CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs) const {
   if (inputs.size() != feeds().size() || outputs.size() != fetches().size()) {
     return Error(ErrorCode::kWrongUse)
@@ -118,8 +107,7 @@ absl::Status Callable::CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> o
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const FeedFetchGraph::Port& port = feeds()[i];
-    if (inputs[i].dtype() != BaseType(port.dtype)) return FeedError(i, inputs[i]);
-    if (port.shape.has_rank() && !port.shape.IsCompatibleWith(inputs[i].shape())) return FeedError(i, inputs[i]);
+    SLUICE_RETURN_IF_ERROR(CheckFedValue(port.endpoint, port.dtype, port.shape, inputs[i]));
   }
   if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
   return absl::OkStatus();
