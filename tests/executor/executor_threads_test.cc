@@ -92,6 +92,19 @@ class ExecutorThreadsTest : public testing::Test {
     b_.SetInput(merge, 1, b_.Op("NextIteration", "next", {b_.Op("Identity", "body", {GraphBuilder::Nth(sw, 1)})}));
     b_.Op("Exit", "exit", {sw});
   }
+  // The answer of a run that is cancelled 5 ms after its start.
+  absl::Status RunAndCancel() {
+    CancellationManager cancellation;
+    Executor::Args args = harness_.args();
+    args.cancellation_manager = &cancellation;
+    std::thread canceller([&] {
+      absl::SleepFor(absl::Milliseconds(5));
+      cancellation.StartCancel();
+    });
+    const absl::Status status = harness_.executor().Run(args);
+    canceller.join();
+    return status;
+  }
   static ThreadPoolOptions Threads(int count) {
     ThreadPoolOptions options;
     options.num_threads = count;
@@ -173,29 +186,13 @@ TEST_F(ExecutorThreadsTest, DeepGraphsDoNotRunInOneAnother) {
 TEST_F(ExecutorThreadsTest, CancellationEndsABlockedRecv) {
   Recv("never");
   Build();
-  CancellationManager cancellation;
-  Executor::Args args = harness_.args();
-  args.cancellation_manager = &cancellation;
-  std::thread canceller([&] {
-    absl::SleepFor(absl::Milliseconds(5));
-    cancellation.StartCancel();
-  });
-  EXPECT_THAT(harness_.executor().Run(args), StatusIs(absl::StatusCode::kCancelled));
-  canceller.join();
+  EXPECT_THAT(RunAndCancel(), StatusIs(absl::StatusCode::kCancelled));
 }
 
 TEST_F(ExecutorThreadsTest, CancellationEndsABusyLoop) {
   EndlessLoop();
   Build();
-  CancellationManager cancellation;
-  Executor::Args args = harness_.args();
-  args.cancellation_manager = &cancellation;
-  std::thread canceller([&] {
-    absl::SleepFor(absl::Milliseconds(5));
-    cancellation.StartCancel();
-  });
-  EXPECT_THAT(harness_.executor().Run(args), StatusIs(absl::StatusCode::kCancelled));
-  canceller.join();
+  EXPECT_THAT(RunAndCancel(), StatusIs(absl::StatusCode::kCancelled));
 }
 
 TEST_F(ExecutorThreadsTest, ADeadlineEndsABusyLoopAndABlockedRecv) {
