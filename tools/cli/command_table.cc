@@ -7,6 +7,7 @@
 #include "tools/cli/conform_command.h"
 #include "tools/cli/convert_command.h"
 #include "tools/cli/explain_command.h"
+#include "tools/cli/ops_command.h"
 #include "tools/cli/run_command.h"
 #include "tools/cli/show_command.h"
 #include "tools/cli/version_command.h"
@@ -27,6 +28,8 @@ constexpr CommandRow kCommands[] = {
      "sluice bench tools/examples/digits.pb --feed image=1x64xf32=random:7 --threads 1 --profile", &MakeBenchCommand},
     {"conform", "DIR ...", "run conformance cases and count what passes", "sluice conform tests/goldens",
      &MakeConformCommand},
+    {"ops", "[NAME ...]", "which ops run here and with which dtypes; what an op takes, gives and can be told",
+     "sluice ops MatMul", &MakeOpsCommand},
     {"explain", "[CODE]", "what an error code means, with an example and the way out", "sluice explain SLC2103",
      &MakeExplainCommand},
     {"version", "", "version and build of this program", "sluice version --json", &MakeVersionCommand},

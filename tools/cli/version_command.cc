@@ -6,7 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ir/graph.h"
+#include "graph/ops/op_table.h"
+#include "kernels/families/register_all.h"
 #include "nlohmann/json.hpp"
+#include "tools/cli/ops/op_support.h"
 #include "tools/cli/version.h"
 
 namespace sluice {
@@ -45,20 +48,26 @@ class VersionCommand : public Command {
   int Run(Console& console) override {
     const int pb = GOOGLE_PROTOBUF_VERSION;
     const std::string protobuf = absl::StrCat(pb / 1000000, ".", pb / 1000 % 1000, ".", pb % 1000);
+    int ops = 0, ops_that_run = 0;
+    BuiltinOps().ForEachName([&](absl::string_view op) {
+      ++ops;
+      if (SupportOf(BuiltinKernels(), op) != OpSupport::kNone) ++ops_that_run;
+    });
     if (json_) {
       nlohmann::ordered_json document = {{"version", std::string(kVersion)},
                                          {"graph_version", kGraphVersion},
                                          {"compiler", CompilerName()},
                                          {"build", BuildMode()},
                                          {"protobuf", protobuf},
-                                         {"kernels", false}};
+                                         {"ops", ops},
+                                         {"ops_that_run", ops_that_run}};
       console.Write(document.dump(2) + "\n");
       return kExitOk;
     }
     console.Write(absl::StrCat("sluice ", kVersion, "\n", "  graph format  ", kGraphVersion, " (TensorFlow 2.19)\n",
                                "  compiler      ", CompilerName(), ", ", BuildMode(), "\n", "  protobuf      ",
-                               protobuf, "\n",
-                               "  kernels       none: this version loads, checks, draws and converts graphs\n"));
+                               protobuf, "\n", "  ops           ", ops_that_run, " of ", ops,
+                               " run here (sluice ops lists them)\n"));
     return kExitOk;
   }
 

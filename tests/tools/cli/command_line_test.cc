@@ -13,7 +13,8 @@
 namespace sluice {
 namespace {
 
-constexpr const char* kCommands[] = {"run", "show", "check", "convert", "bench", "conform", "explain", "version"};
+constexpr const char* kCommands[] = {"run",     "show", "check",   "convert", "bench",
+                                     "conform", "ops",  "explain", "version"};
 
 TEST(CommandLineTest, VersionIsOneLine) {
   const RunResult run = RunSluice({"--version"});
@@ -26,6 +27,8 @@ TEST(CommandLineTest, TheVersionCommandSaysHowItWasBuilt) {
   const nlohmann::json json = nlohmann::json::parse(RunSluice({"version", "--json"}).out);
   EXPECT_EQ(json["version"], "0.1.0");
   EXPECT_TRUE(json.contains("compiler"));
+  EXPECT_GT(json["ops"], json["ops_that_run"]);
+  EXPECT_GT(json["ops_that_run"], 100);
   EXPECT_TRUE(absl::StrContains(RunSluice({"version"}).out, "compiler"));
 }
 

@@ -8,16 +8,12 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/families/register_all.h"
+#include "tools/cli/ops/op_support.h"
 
 namespace sluice {
 namespace {
 
-bool HasKernelFor(absl::string_view op) {
-  for (const absl::Span<const KernelDef> table : BuiltinKernels().Tables()) {
-    if (std::any_of(table.begin(), table.end(), [op](const KernelDef& row) { return row.op == op; })) return true;
-  }
-  return false;
-}
+bool HasKernelFor(absl::string_view op) { return SupportOf(BuiltinKernels(), op) == OpSupport::kKernel; }
 
 absl::Status NoKernels(absl::string_view op, absl::string_view what) {
   return Error(ErrorCode::kCannotRun)

@@ -1,0 +1,69 @@
+#include "tools/cli/ops/op_support.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/types/span.h"
+
+namespace sluice {
+namespace {
+
+// What InlineFunctionCalls replaces, whatever function it names.
+constexpr absl::string_view kExpandedOps[] = {
+    "Case",          "If",          "PartitionedCall", "StatefulPartitionedCall",
+    "StatelessCase", "StatelessIf", "StatelessWhile",  "While"};
+
+// Dtypes of `set` that a tensor can have and that `attr` (null: anything) allows.
+std::vector<DType> TypesIn(const DTypeSet& set, const AttrSpec* attr) {
+  std::vector<DType> types;
+  for (int number = 1; IsSupported(static_cast<DType>(number)); ++number) {
+    const DType t = static_cast<DType>(number);
+    const bool is_allowed =
+        attr == nullptr || attr->allowed_types.empty() ||
+        std::find(attr->allowed_types.begin(), attr->allowed_types.end(), t) != attr->allowed_types.end();
+    if (is_allowed && set.Contains(t)) types.push_back(t);
+  }
+  return types;
+}
+
+// `fn(row)` for each row of `op`, until it returns false.
+template <typename Fn>
+void ForEachRow(const KernelRegistry& registry, absl::string_view op, Fn fn) {
+  for (const absl::Span<const KernelDef> table : registry.Tables()) {
+    for (const KernelDef& row : table) {
+      if (row.op == op && !fn(row)) return;
+    }
+  }
+}
+
+}  // namespace
+
+OpSupport SupportOf(const KernelRegistry& registry, absl::string_view op) {
+  if (NeedsNoKernel(op)) return OpSupport::kOrder;
+  if (std::find(std::begin(kExpandedOps), std::end(kExpandedOps), op) != std::end(kExpandedOps)) {
+    return OpSupport::kExpanded;
+  }
+  OpSupport support = OpSupport::kNone;
+  ForEachRow(registry, op, [&support](const KernelDef&) {
+    support = OpSupport::kKernel;
+    return false;
+  });
+  return support;
+}
+
+std::vector<KernelFact> KernelsOf(const KernelRegistry& registry, const OpSchema& op) {
+  std::vector<KernelFact> facts;
+  ForEachRow(registry, op.name, [&](const KernelDef& row) {
+    KernelFact fact;
+    fact.device = std::string(DeviceTypeName(row.device));
+    for (const TypeConstraint& constraint : row.types) {
+      if (constraint.attr.empty()) continue;
+      fact.attrs.push_back({std::string(constraint.attr), TypesIn(constraint.types, op.FindAttr(constraint.attr))});
+    }
+    facts.push_back(std::move(fact));
+    return true;
+  });
+  return facts;
+}
+
+}  // namespace sluice

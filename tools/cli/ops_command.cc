@@ -1,0 +1,210 @@
+#include "tools/cli/ops_command.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/ir/attr.h"
+#include "graph/ir/op_registry.h"
+#include "graph/ops/op_table.h"
+#include "kernels/families/register_all.h"
+#include "nlohmann/json.hpp"
+#include "tools/cli/ops/op_support.h"
+
+namespace sluice {
+namespace {
+
+constexpr size_t kTextWidth = 100;
+constexpr absl::string_view kIndent = "           ";  // Under the first word behind "  inputs   ".
+
+void AppendType(std::string* out, DType t) { out->append(DTypeName(t)); }
+
+std::string ArgText(const ArgSpec& arg) {
+  std::string type = arg.dtype != DType::kInvalid ? DTypeName(arg.dtype) : arg.type_attr + arg.type_list_attr;
+  if (!arg.number_attr.empty()) type = absl::StrCat(arg.number_attr, " * ", type);
+  return absl::StrCat(arg.name, ": ", arg.is_ref ? absl::StrCat("Ref(", type, ")") : type);
+}
+
+std::string AttrSpecText(const AttrSpec& attr) {
+  std::string text = absl::StrCat(attr.name, ": ", AttrTypeName(attr.type));
+  if (!attr.allowed_strings.empty()) absl::StrAppend(&text, " {", absl::StrJoin(attr.allowed_strings, ", "), "}");
+  if (!attr.allowed_types.empty()) {
+    absl::StrAppend(&text, " {", absl::StrJoin(attr.allowed_types, ", ", &AppendType), "}");
+  }
+  if (attr.has_minimum) absl::StrAppend(&text, " >= ", attr.minimum);
+  if (attr.has_default) absl::StrAppend(&text, " = ", AttrView(attr.default_value).ToString());
+  return text;
+}
+
+std::string SupportText(OpSupport support) {
+  switch (support) {
+    case OpSupport::kNone:
+      return "no kernel here";
+    case OpSupport::kKernel:
+      return "by a kernel";
+    case OpSupport::kOrder:
+      return "carried out by the executor itself, any dtype";
+    case OpSupport::kExpanded:
+      return "replaced by the nodes of its functions before the graph runs";
+  }
+  return "";
+}
+
+std::string KernelText(const KernelFact& fact) {
+  std::vector<std::string> parts = {fact.device};
+  for (const KernelFact::Attr& attr : fact.attrs) {
+    parts.push_back(absl::StrCat(attr.name, " in {", absl::StrJoin(attr.types, ", ", &AppendType), "}"));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+template <typename Items, typename Fn>
+std::vector<std::string> TextsOf(const Items& items, Fn fn) {
+  std::vector<std::string> texts;
+  std::transform(items.begin(), items.end(), std::back_inserter(texts), fn);
+  return texts;
+}
+
+// "  inputs   a: T" and a line each for the others; "none" where there is nothing.
+std::string Rows(absl::string_view title, const std::vector<std::string>& texts) {
+  std::string head = absl::StrCat("  ", title, std::string(kIndent.size() - 2 - title.size(), ' '));
+  return absl::StrCat(head, texts.empty() ? "none" : absl::StrJoin(texts, absl::StrCat("\n", kIndent)), "\n");
+}
+
+// `names` in as many columns as fit.
+std::string Columns(const std::vector<std::string>& names) {
+  size_t width = 0;
+  for (const std::string& name : names) width = std::max(width, name.size() + 2);
+  const size_t columns = std::max<size_t>(1, kTextWidth / std::max<size_t>(width, 1));
+  const size_t rows = (names.size() + columns - 1) / columns;
+  std::string text;
+  for (size_t row = 0; row < rows; ++row) {
+    std::string line = " ";
+    for (size_t i = row; i < names.size(); i += rows) {
+      absl::StrAppend(&line, " ", names[i], std::string(width - 1 - names[i].size(), ' '));
+    }
+    absl::StrAppend(&text, absl::StripTrailingAsciiWhitespace(line), "\n");
+  }
+  return text;
+}
+
+// Whether `part` stands in `name`, in any case.
+bool Holds(absl::string_view name, absl::string_view part) {
+  return absl::StrContains(absl::AsciiStrToLower(name), absl::AsciiStrToLower(part));
+}
+
+// `sluice ops`: the ops of TensorFlow, and which of them run here. Lives for one run, on one thread.
+class OpsCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("NAME", names_, "an op, or a part of the names of several; without it all that run are listed")
+        ->option_text("...");
+    app.add_flag("--missing", missing_, "those without a kernel instead");
+    app.add_flag("--json", json_, "one JSON document")->group("Output");
+  }
+
+  int Run(Console& console) override {
+    const KernelRegistry& kernels = BuiltinKernels();
+    if (!names_.empty() && !missing_) return ShowNamed(kernels, console);
+    std::vector<std::string> listed;
+    size_t total = 0;
+    BuiltinOps().ForEachName([&](absl::string_view name) {
+      ++total;
+      const bool runs = SupportOf(kernels, name) != OpSupport::kNone;
+      if (runs != missing_ && IsAskedFor(name)) listed.emplace_back(name);
+    });
+    if (json_) {
+      console.Write(nlohmann::ordered_json(listed).dump(2) + "\n");
+      return kExitOk;
+    }
+    console.Write(Columns(listed));
+    console.Note(absl::StrCat(listed.size(), " of ", total, " ops", missing_ ? " have no kernel here" : " run here"));
+    return kExitOk;
+  }
+
+ private:
+  bool IsAskedFor(absl::string_view name) const {
+    return names_.empty() ||
+           std::any_of(names_.begin(), names_.end(), [name](const std::string& asked) { return Holds(name, asked); });
+  }
+
+  // The ops that `asked` means: the one of that name, else all that hold it.
+  static std::vector<std::string> Meant(const std::string& asked) {
+    if (BuiltinOps().Find(asked) != nullptr) return {asked};
+    std::vector<std::string> found;
+    BuiltinOps().ForEachName([&](absl::string_view name) {
+      if (Holds(name, asked)) found.emplace_back(name);
+    });
+    return found;
+  }
+
+  int ShowNamed(const KernelRegistry& kernels, Console& console) const {
+    nlohmann::ordered_json document = nlohmann::ordered_json::array();
+    std::string text;
+    for (const std::string& asked : names_) {
+      const std::vector<std::string> meant = Meant(asked);
+      if (meant.empty()) return Unknown(asked, console);
+      for (const std::string& name : meant) {
+        const OpSchema& op = *BuiltinOps().Find(name);
+        const OpSupport support = SupportOf(kernels, name);
+        if (json_) {
+          document.push_back(JsonOf(op, support, KernelsOf(kernels, op)));
+        } else {
+          absl::StrAppend(&text, text.empty() ? "" : "\n", console.out().Bold(name), "\n",
+                          TextOf(op, support, KernelsOf(kernels, op)));
+        }
+      }
+    }
+    console.Write(json_ ? document.dump(2) + "\n" : text);
+    return kExitOk;
+  }
+
+  static int Unknown(const std::string& asked, Console& console) {
+    const std::vector<std::string> near = BuiltinOps().Nearest(asked, 3);
+    console.Complain(absl::StrCat("sluice ops: there is no op '", asked, "'",
+                                  near.empty() ? "" : absl::StrCat("; did you mean ", absl::StrJoin(near, ", "), "?")));
+    return kExitUsage;
+  }
+
+  static std::string TextOf(const OpSchema& op, OpSupport support, const std::vector<KernelFact>& facts) {
+    std::vector<std::string> runs = TextsOf(facts, &KernelText);
+    if (runs.empty()) runs = {SupportText(support)};
+    std::string text = Rows("inputs", TextsOf(op.inputs, &ArgText)) + Rows("outputs", TextsOf(op.outputs, &ArgText)) +
+                       Rows("attrs", TextsOf(op.attrs, &AttrSpecText)) + Rows("runs", runs);
+    if (op.deprecated_at > 0) {
+      absl::StrAppend(&text, Rows("old", {absl::StrCat("from version ", op.deprecated_at, ": ", op.deprecation_text)}));
+    }
+    return text;
+  }
+
+  static nlohmann::ordered_json JsonOf(const OpSchema& op, OpSupport support, const std::vector<KernelFact>& facts) {
+    nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
+    for (const KernelFact& fact : facts) {
+      nlohmann::ordered_json types = nlohmann::ordered_json::object();
+      for (const KernelFact::Attr& attr : fact.attrs) types[attr.name] = TextsOf(attr.types, &DTypeName);
+      kernels.push_back({{"device", fact.device}, {"types", types}});
+    }
+    return {{"op", op.name},
+            {"runs", support != OpSupport::kNone},
+            {"how", SupportText(support)},
+            {"inputs", TextsOf(op.inputs, &ArgText)},
+            {"outputs", TextsOf(op.outputs, &ArgText)},
+            {"attrs", TextsOf(op.attrs, &AttrSpecText)},
+            {"kernels", kernels}};
+  }
+
+  std::vector<std::string> names_;
+  bool missing_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeOpsCommand() { return std::make_unique<OpsCommand>(); }
+
+}  // namespace sluice
