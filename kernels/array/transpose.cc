@@ -80,10 +80,10 @@ void Conjugate(const KernelContext& context, Tensor& tensor) {
 absl::Status ComputeConjugateTranspose(KernelContext& context) {
   SLUICE_RETURN_IF_ERROR(ComputeTranspose(context));
   Tensor& output = context.output_entry(0).value();
-  if (!IsComplex(output.dtype())) return absl::OkStatus();
   if (!output.IsUniquelyOwned()) {  // Handed on as it is: others see it, too.
     SLUICE_ASSIGN_OR_RETURN(output, output.DeepCopy());
   }
+  if (!IsComplex(output.dtype())) return absl::OkStatus();
   DispatchDType<ComplexCppTypes>(output.dtype(),
                                  [&](auto type) { Conjugate<typename decltype(type)::Type>(context, output); });
   return absl::OkStatus();

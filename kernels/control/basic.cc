@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/hand_on.h"
 #include "kernels/step/call_frame.h"
 
 namespace sluice {
@@ -55,6 +56,16 @@ class IdentityKernel : public Kernel {
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeIdentity(const KernelConstruction&) {
   return std::make_unique<IdentityKernel>();
+}
+
+// The value of the input now, whatever is written to its memory later.
+class SnapshotKernel : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override { return HandOnOwn(context, 0); }
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeSnapshot(const KernelConstruction&) {
+  return std::make_unique<SnapshotKernel>();
 }
 
 // A value that must come from outside.
@@ -132,7 +143,7 @@ constexpr KernelDef kKernels[] = {
     {"Identity", &MakeIdentity},
     {"RefIdentity", &MakeIdentity},
     {"IdentityN", &MakeIdentity},
-    {"Snapshot", &MakeIdentity},
+    {"Snapshot", &MakeSnapshot},
     {"StopGradient", &MakeIdentity},
     {"PreventGradient", &MakeIdentity},
     {"PlaceholderWithDefault", &MakeIdentity},

@@ -8,6 +8,7 @@
 #include "graph/value/resource_handle.h"
 #include "graph/value/tstring.h"
 #include "graph/value/variant.h"
+#include "kernels/hand_on.h"
 #include "kernels/math/broadcast.h"
 #include "kernels/math/elementwise.h"
 
@@ -60,11 +61,8 @@ absl::Status ComputeSelect(KernelContext& context, const Shape& condition) {
   return absl::OkStatus();
 }
 
-// One input whole, without a copy.
-void Choose(KernelContext& context) {
-  const bool condition = LoadScalar<bool>(context.input(0));
-  context.SetOutput(0, context.TakeInput(condition ? 1 : 2));
-}
+// One input whole.
+absl::Status Choose(KernelContext& context) { return HandOnOwn(context, LoadScalar<bool>(context.input(0)) ? 1 : 2); }
 
 // Select: the condition is a scalar, of the inputs' shape, or says for each row which input it is from.
 class SelectKernel : public Kernel {
@@ -73,10 +71,7 @@ class SelectKernel : public Kernel {
     const Shape& condition = context.input(0).shape();
     const Shape& shape = context.input(1).shape();
     if (context.input(2).shape() != shape) return NotSameShape(shape, context.input(2).shape());
-    if (IsInlineScalar(context.input(0))) {
-      Choose(context);
-      return absl::OkStatus();
-    }
+    if (IsInlineScalar(context.input(0))) return Choose(context);
     if (condition == shape || condition.IsScalar()) return ComputeSelect(context, condition);
     if (condition.rank() != 1 || shape.rank() < 1 || condition.dim(0) != shape.dim(0)) {
       return Error(ErrorCode::kOpShapes)
@@ -95,10 +90,8 @@ class SelectKernel : public Kernel {
 class SelectV2Kernel : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override {
-    if (IsInlineScalar(context.input(0)) && context.input(1).shape() == context.input(2).shape()) {
-      Choose(context);
-      return absl::OkStatus();
-    }
+    if (IsInlineScalar(context.input(0)) && context.input(1).shape() == context.input(2).shape())
+      return Choose(context);
     const Shape condition = context.input(0).shape();
     return ComputeSelect(context, condition);
   }
