@@ -40,10 +40,12 @@ std::vector<NodeFacts> MakeFacts(const Graph& graph, const KernelSet& kernels, b
 // kernels of such nodes and adds them to `facts`.
 absl::Status AddGradSums(const Graph& graph, const LocalExecutorParams& params, std::vector<NodeFacts>* facts,
                          std::vector<std::unique_ptr<const Kernel>>* kernels) {
-  if (graph.FindOp("GradSum") == nullptr || params.registry == nullptr) return absl::OkStatus();
+  const OpSchema* const op = graph.FindOp("GradSum");
+  if (op == nullptr || params.registry == nullptr) return absl::OkStatus();
   const DeviceKind kind = params.device != nullptr ? params.device->kind() : DeviceKind::kCpu;
-  for (const NodeId id : graph.Nodes()) {
-    if (!graph.Is(id, "GradSum")) continue;
+  for (int32_t i = 0; i < graph.id_limit(); ++i) {
+    const NodeId id(i);
+    if (!graph.Contains(id) || &graph.op(id) != op) continue;
     const KernelConstruction construction(graph, id, params.device, params.edges);
     SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, params.registry->Create(construction, kind));
     (*facts)[static_cast<size_t>(id.value())].kernel = kernel.get();

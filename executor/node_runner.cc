@@ -44,27 +44,27 @@ absl::Status NodeRunner::PrepareUnusual(const TaggedNode& node, KernelContext& c
   const NodeItem& item = node.item();
   space.io = item.io;
   context.tables().table[static_cast<size_t>(Operand::Table::kScratch)] = space.scratch.get();
-  if (node.is_dead() || item.kind == NodeKind::kGradSum) {
-    space.operands.clear();
-    space.io.num_inputs = 0;
-    for (uint32_t i = 0; i < item.io.num_inputs; ++i) {
-      const Operand input = item.io.input(i);
-      if (node.is_dead()) {
-        space.operands.emplace_back(Operand::Table::kScratch, space.empty);
-      } else if (context.tables().at(input).has_value()) {
-        space.operands.push_back(input);
-      } else {
-        continue;
-      }
-      ++space.io.num_inputs;
-    }
-    for (uint32_t i = 0; i < item.io.num_outputs; ++i) space.operands.push_back(item.io.output(i));
-    space.io.operands = space.operands.data();
-    return absl::OkStatus();
+  if (!node.is_dead()) {
+    absl::Status status = CheckReferences(item, context.tables());
+    if (status.ok()) status = Dereference(item, context, space);
+    if (!status.ok() || item.kind != NodeKind::kGradSum) return status;
   }
-  const absl::Status status = CheckReferences(item, context.tables());
-  if (!status.ok()) return status;
-  return Dereference(item, context, space);
+  space.operands.clear();
+  space.io.num_inputs = 0;
+  for (uint32_t i = 0; i < item.io.num_inputs; ++i) {
+    const Operand input = item.io.input(i);
+    if (node.is_dead()) {
+      space.operands.emplace_back(Operand::Table::kScratch, space.empty);
+    } else if (context.tables().at(input).has_value()) {
+      space.operands.push_back(input);
+    } else {
+      continue;
+    }
+    ++space.io.num_inputs;
+  }
+  for (uint32_t i = 0; i < item.io.num_outputs; ++i) space.operands.push_back(item.io.output(i));
+  space.io.operands = space.operands.data();
+  return absl::OkStatus();
 }
 
 absl::Status NodeRunner::CheckReferences(const NodeItem& item, const EntryTables& tables) const {
@@ -90,6 +90,7 @@ absl::Status NodeRunner::CheckReferences(const NodeItem& item, const EntryTables
 absl::Status NodeRunner::Dereference(const NodeItem& item, KernelContext& context, CallSpace& space) const {
   for (const Deref& deref : view_.derefs(item)) {
     const Entry& source = context.tables().at(deref.source);
+    if (source.is_dead()) continue;  // Of a GradSum: its scratch entry stays empty.
     Tensor value = source.is_ref() ? source.ref()->Read() : source.value();
     const DType wanted = item.io.input_types[deref.input];
     if (!value.has_value()) {

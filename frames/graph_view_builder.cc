@@ -46,6 +46,7 @@ absl::StatusOr<GraphView> GraphViewBuilder::Build() {
   SLUICE_RETURN_IF_ERROR(CheckSizes());
   SLUICE_RETURN_IF_ERROR(Allocate());
   MakeFrames();
+  if (has_grad_sum_) MarkSlotConsts();
   for (uint32_t i = 0; i < view_.num_items_; ++i) MakeItem(i);
   MarkCountedConsts();
   uses_.assign(num_outputs_, 0);
@@ -72,6 +73,7 @@ absl::StatusOr<GraphView> GraphViewBuilder::Build() {
 void GraphViewBuilder::IndexNodes() {
   item_of_.assign(static_cast<size_t>(graph_.id_limit()), ~uint32_t{0});
   nodes_.reserve(graph_.num_nodes());
+  const OpSchema* const grad_sum = graph_.FindOp("GradSum");
   for (int32_t i = 0; i < graph_.id_limit(); ++i) {
     const NodeId id(i);
     if (!graph_.Contains(id)) continue;
@@ -81,6 +83,7 @@ void GraphViewBuilder::IndexNodes() {
     num_controls_ += graph_.controls(id).size();
     num_outputs_ += graph_.signature(id).outputs.size();
     if (facts_[static_cast<size_t>(i)].constant != nullptr) ++num_constants_;
+    if (&graph_.op(id) == grad_sum) has_grad_sum_ = true;
   }
   view_.num_items_ = static_cast<uint32_t>(nodes_.size());
 }
@@ -150,6 +153,18 @@ GraphViewBuilder::OpFacts GraphViewBuilder::FactsOf(const OpSchema& op) {
   return facts;
 }
 
+// A GradSum looks at each input to see whether it is dead, and in the table of constants nothing ever is: constants
+// that may be dead (they have control inputs) run as kernels where a GradSum reads them.
+void GraphViewBuilder::MarkSlotConsts() {
+  is_slot_const_.assign(view_.num_items_, false);
+  for (const NodeId id : nodes_) {
+    if (!graph_.Is(id, "GradSum")) continue;
+    for (const Output& input : graph_.inputs(id)) {
+      if (!graph_.controls(input.node).empty()) is_slot_const_[item_of(input.node)] = true;
+    }
+  }
+}
+
 // Kind, types and frames; the input and output lists get their places.
 void GraphViewBuilder::MakeItem(uint32_t index) {
   const NodeId id = node(index);
@@ -161,7 +176,7 @@ void GraphViewBuilder::MakeItem(uint32_t index) {
   item.kind = of_op.kind;
   if (!of_op.is_reserved) {
     if (given.constant != nullptr) {
-      item.kind = NodeKind::kConst;
+      item.kind = has_grad_sum_ && is_slot_const_[index] ? NodeKind::kKernel : NodeKind::kConst;
     } else if (given.is_async) {
       item.kind = NodeKind::kAsyncKernel;
       view_.has_async_ = true;

@@ -51,6 +51,7 @@ class GraphViewBuilder {
   absl::Status CheckSizes() const;
   absl::Status Allocate();
   void MakeFrames();
+  void MarkSlotConsts();
   void MakeItem(uint32_t index);
   void MarkCountedConsts();
   void PlaceOutputs(uint32_t index);
@@ -73,7 +74,9 @@ class GraphViewBuilder {
   uint64_t num_inputs_ = 0, num_outputs_ = 0, num_controls_ = 0;
   uint32_t num_constants_ = 0, constants_placed_ = 0;
   std::vector<bool> is_counted_const_;  // By item.
-  std::vector<uint32_t> uses_;          // By output.
+  bool has_grad_sum_ = false;
+  std::vector<bool> is_slot_const_;  // By item; empty without a GradSum.
+  std::vector<uint32_t> uses_;       // By output.
   std::vector<PlacedEdge> placed_;
   std::vector<uint32_t> num_in_edges_;     // By item: counted ones.
   std::vector<uint32_t> num_controls_in_;  // Of Merges.

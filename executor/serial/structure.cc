@@ -92,7 +92,9 @@ void SerialStructure::FindRoles() {
     if (role == SerialRole::kCompute && (kernel == nullptr || kernel->AsAsync() != nullptr)) {
       role = SerialRole::kUnsupported;
     }
-    if (role == SerialRole::kUnsupported) return Refuse(id, "completes elsewhere");
+    if (role == SerialRole::kUnsupported) {
+      return Refuse(id, graph_->Is(id, "GradSum") ? "joins live and dead values" : "completes elsewhere");
+    }
     has_control_flow_ = has_control_flow_ || IsControlFlowRole(role);
     roles_[Index(id)] = role;
   }

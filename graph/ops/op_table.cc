@@ -1,5 +1,9 @@
 #include "graph/ops/op_table.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -9,6 +13,30 @@
 
 namespace sluice {
 namespace {
+
+// Lines in ascending byte order, as in tensorflow_ops.txt.
+constexpr absl::string_view kOwnOps = "GradSum\t<inputs:N*T\t>sum:T\t@N:int>=1\t@T:numbertype\n";
+
+// The own ops and TensorFlow's, looked up in this order. Thread-safe, immutable.
+class AllOpsTable : public OpTable {
+ public:
+  absl::StatusOr<OpSchema> Find(absl::string_view name) const override {
+    absl::StatusOr<OpSchema> own = own_.Find(name);
+    return own.ok() ? std::move(own) : tensorflow_.Find(name);
+  }
+  void ForEachName(absl::FunctionRef<void(absl::string_view)> fn) const override {
+    std::vector<absl::string_view> names;
+    const auto add = [&names](absl::string_view name) { names.push_back(name); };
+    own_.ForEachName(add);
+    tensorflow_.ForEachName(add);
+    std::sort(names.begin(), names.end());
+    for (const absl::string_view name : names) fn(name);
+  }
+
+ private:
+  const OpTextTable own_{kOwnOps};
+  const OpTextTable tensorflow_{TensorFlowOpsText()};
+};
 
 absl::string_view NameOf(absl::string_view line) { return line.substr(0, line.find('\t')); }
 
@@ -101,9 +129,11 @@ void OpTextTable::ForEachName(absl::FunctionRef<void(absl::string_view)> fn) con
   for (const absl::string_view line : absl::StrSplit(text_, '\n', absl::SkipEmpty())) fn(NameOf(line));
 }
 
+absl::string_view OwnOpsText() { return kOwnOps; }
+
 const OpRegistry& BuiltinOps() {
   // Never destroyed: graphs in static storage may outlive every function-local object.
-  static const OpTextTable* const table = std::make_unique<OpTextTable>(TensorFlowOpsText()).release();
+  static const AllOpsTable* const table = std::make_unique<AllOpsTable>().release();
   static const OpRegistry* const registry = std::make_unique<OpRegistry>(table).release();
   return *registry;
 }

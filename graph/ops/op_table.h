@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_OPS_OP_TABLE_H_
 #define SLUICE_GRAPH_OPS_OP_TABLE_H_
 
-// The ops that TensorFlow 2.19 registers, internal ones included.
+// The ops that TensorFlow 2.19 registers, internal ones included, and the few of our own.
 
 #include <cstddef>
 #include <memory>
@@ -36,8 +36,14 @@ class OpTextTable : public OpTable {
   const absl::string_view text_;
 };
 
-// The ops of TensorFlow 2.19. One object for the whole process; nobody can add to it.
+// The ops that exist everywhere: TensorFlow's, and those of this project that TensorFlow does not know (OwnOpsText).
+// One object for the whole process; nobody can add to it.
 const OpRegistry& BuiltinOps();
+
+// The project's own ops, as lines of a table:
+//   GradSum  adds those of its inputs that are live, in their order; dead when none is. Joins the gradients of the
+//            branches of a conditional. See Note [Activation] in frames/activation.h.
+absl::string_view OwnOpsText();
 
 // BuiltinOps() to which a host program can add its own.
 std::shared_ptr<OpRegistry> NewOpRegistry();

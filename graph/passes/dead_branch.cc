@@ -89,10 +89,12 @@ class DeadCone {
   void Kill(NodeId source, const Use& use) {
     if (dead_.contains(use.node)) return;
     const bool is_control = use.input == kControlIndex;
-    if (is_control && (IsMerge(graph_, use.node) || graph_.Is(use.node, "ControlTrigger"))) {
-      dropped_controls_.emplace_back(use.node, source);  // These two live on.
+    const bool is_sum = graph_.Is(use.node, "GradSum");
+    if (is_control && (is_sum || IsMerge(graph_, use.node) || graph_.Is(use.node, "ControlTrigger"))) {
+      dropped_controls_.emplace_back(use.node, source);  // These three live on.
       return;
     }
+    if (is_sum) sound_ = false;  // It adds what else is live.
     if (IsMerge(graph_, use.node)) return KillMergeInput(use);
     Die(use.node);
   }

@@ -200,6 +200,7 @@ constexpr ShapeRow kRows[] = {
     {"FloorMod", &BroadcastInputs01},
     {"FresnelCos", &SameAsInput0},
     {"FresnelSin", &SameAsInput0},
+    {"GradSum", &SameShapeInputs},
     {"Greater", &BroadcastInputs01},
     {"GreaterEqual", &BroadcastInputs01},
     {"GuaranteeConst", &PassThrough},

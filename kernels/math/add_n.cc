@@ -13,7 +13,8 @@ namespace {
 // Elements that are summed over all inputs before the next ones are: the partial sums stay in the first-level cache.
 constexpr int64_t kBlock = 2048;
 
-// The sum of all inputs, from first to last. Half and BFloat16 are rounded after each addition.
+// The sum of all inputs that this call has (a GradSum's are those that are live), from first to last. Half and BFloat16
+// are rounded after each addition.
 template <typename T>
 class AddNKernel : public Kernel {
  public:
@@ -61,6 +62,7 @@ class AddNKernel : public Kernel {
 constexpr KernelDef kKernels[] = {
     {"AddN", &MakeByInput0<AddNKernel, NumberCppTypes>, {{"T", kNumberTypes}}},
     {"AccumulateNV2", &MakeByInput0<AddNKernel, NumberCppTypes>, {{"T", kNumberTypes}}},
+    {"GradSum", &MakeByInput0<AddNKernel, NumberCppTypes>, {{"T", kNumberTypes}}},
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-// AddN and AccumulateNV2.
+// AddN, AccumulateNV2 and GradSum.
 absl::Span<const KernelDef> AddNKernels();
 
 }  // namespace sluice

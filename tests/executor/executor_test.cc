@@ -171,6 +171,22 @@ TEST_F(ExecutorTest, ADeadReceivedValueIsDeadHereToo) {
   EXPECT_TRUE(value.is_dead);
 }
 
+TEST_F(ExecutorTest, AConstantOfABranchIsSentDeadOrLiveAnewInEachRun) {
+  const Output sw = b_.Op("Switch", "switch", {Recv("a"), Recv("p", DType::kBool)});
+  const Output c = b_.Const("c", Tensor::Scalar(5.0f));
+  b_.AddControl(c, b_.Op("Identity", "pivot", {GraphBuilder::Nth(sw, 1)}));
+  SendOf("c", c);
+  Build();
+  for (const bool p : {false, true, false, true}) {
+    ASSERT_OK(harness_.Send("a", Tensor::Scalar(1.0f)));
+    ASSERT_OK(harness_.Send("p", Tensor::Scalar(p)));
+    ASSERT_OK(harness_.Run());
+    ASSERT_OK_AND_ASSIGN(const RendezvousValue value, harness_.Recv("c"));
+    ASSERT_EQ(value.is_dead, !p);
+    EXPECT_TRUE(!p || value.tensor.flat<float>()[0] == 5.0f);
+  }
+}
+
 TEST_F(ExecutorTest, AnAbortOfTheRendezvousEndsTheRun) {
   SendOf("c", b_.Op("Add", "add", {Recv("a"), Recv("b")}));
   Build();

@@ -11,6 +11,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 // Builds loops that count. `i` goes from 0 to `limit`; the body is added by the test.
 class FrameTest : public testing::TestWithParam<int> {
@@ -122,6 +123,45 @@ TEST_P(FrameTest, ACondInALoopDecidesAnewInEachIteration) {
   runner.Run();
   EXPECT_THAT(runner.ran("small"), ElementsAre(Pair(0, 2), Pair(1, 3)));
   EXPECT_THAT(runner.ran("large"), ElementsAre(Pair(2, 4), Pair(3, 5)));
+}
+
+TEST_P(FrameTest, AGradSumJoinsTheSidesOfACondAnewInEachIteration) {
+  const Variable i = Counter("i", Int(0), Int(6));
+  const Output three = Enter("three", Int(3), true), hundred = Enter("hundred", Int(100), true);
+  const Output sw = b_.Op("Switch", "sw", {i.body(), b_.Op("Less", "pred", {i.body(), three})});
+  const Output small = Add("small", GraphBuilder::Nth(sw, 1), hundred), large = Add("large", sw, three);
+  b_.Op("GradSum", "sum", {small, large, three});
+  b_.Op("GradSum", "only_small", {small, GraphBuilder::Nth(sw, 1)});
+  Runner runner(b_);
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    runner.Shuffle(seed);
+    runner.Run();
+    EXPECT_THAT(runner.ran("sum"), UnorderedElementsAre(Pair(0, 103), Pair(1, 104), Pair(2, 105), Pair(3, 9),
+                                                        Pair(4, 10), Pair(5, 11), Pair(6, 3)))
+        << "in the last iteration both sides are dead";
+    EXPECT_THAT(runner.ran("only_small"), UnorderedElementsAre(Pair(0, 100), Pair(1, 102), Pair(2, 104)));
+    EXPECT_EQ(runner.live_frames(), 0);
+  }
+}
+
+TEST_P(FrameTest, AGradSumTakesExitsAndEntersDeadOrLive) {
+  const Output sw = b_.Op("Switch", "sw", {Int(5), b_.Const("false", Tensor::Scalar(false))});
+  const Variable i = Counter("i", GraphBuilder::Nth(sw, 1), Add("limit", GraphBuilder::Nth(sw, 1), Int(3)));
+  b_.Op("GradSum", "of_dead_exit", {i.exit, sw});
+  const Output one = Int(1);
+  const Variable j = Counter("j", Add("start", sw, one), Add("limit2", sw, Int(3)), "other");
+  b_.Op("GradSum", "of_live_exit", {j.exit, GraphBuilder::Nth(sw, 1), i.exit});
+  Next(Close("sum", Merge("sum", Enter("sum_enter", Int(0), false, "other")), cond_),
+       b_.Op("GradSum", "inside", {j.body(), Enter("dead_in", GraphBuilder::Nth(sw, 1), true, "other")}));
+  Runner runner(b_);
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    runner.Shuffle(seed);
+    runner.Run();
+    EXPECT_THAT(runner.ran("of_dead_exit"), ElementsAre(Pair(0, 5)));
+    EXPECT_THAT(runner.ran("of_live_exit"), ElementsAre(Pair(0, 8)));
+    EXPECT_THAT(runner.ran("inside"), ElementsAre(Pair(0, 6), Pair(1, 7)));
+    EXPECT_EQ(runner.live_frames(), 0);
+  }
 }
 
 TEST_P(FrameTest, NestedLoopsMakeAFramePerOuterIteration) {

@@ -113,6 +113,7 @@ class GraphRunner {
     }
     const absl::string_view op = graph_.op_name(NodeId(item.io.id));
     int value = values_.count(name) > 0 ? values_[name] : 7;
+    if (op == "Const") value = ConstantOf(NodeId(item.io.id)).template flat<int32_t>()[0];
     if (op == "AddV2") value = in[0] + in[1];
     if (op == "Sub") value = in[0] - in[1];
     if (op == "Less") value = in[0] < in[1];

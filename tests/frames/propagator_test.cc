@@ -2,7 +2,6 @@
 
 #include "frames/flat_propagator.h"
 #include "gmock/gmock.h"
-#include "graph/ir/op_schema_builder.h"
 #include "gtest/gtest.h"
 #include "tests/frames/graph_runner.h"
 
@@ -147,24 +146,87 @@ TYPED_TEST(PropagatorTest, AControlTriggerIsNeverDead) {
 }
 
 TYPED_TEST(PropagatorTest, AGradSumAddsWhatIsLiveAndIsDeadWhenNothingIs) {
-  const std::shared_ptr<OpRegistry> ops = NewOpRegistry();
-  const absl::StatusOr<OpSchema> schema =
-      OpSchemaBuilder("GradSum").Input("inputs: N * T").Output("sum: T").Attr("N: int >= 1").Attr("T: type").Build();
-  SLUICE_CHECK_OK(schema);
-  SLUICE_CHECK_OK(ops->Add(*schema));
-  this->b_ = GraphBuilder(ops);
   const Output sw = this->Switch("sw", this->Int(5), this->Bool(false));
   const Output dead = this->Add("dead", TestFixture::True(sw), this->Int(1));
   const Output live = this->Add("live", sw, this->Int(1));
   this->Add("y", this->b_.Op("GradSum", "some", {live, dead, sw}), this->Int(100));
-  this->b_.Op("GradSum", "none", {dead, TestFixture::True(sw)});
+  this->Add("z", this->b_.Op("GradSum", "none", {dead, TestFixture::True(sw)}), this->Int(100));
   typename TestFixture::Runner runner(this->b_);
   for (uint32_t seed = 0; seed < 10; ++seed) {
     runner.Shuffle(seed);
     runner.Run();
     EXPECT_THAT(runner.ran("y"), ElementsAre(Pair(0, 111)));
     EXPECT_THAT(runner.ran("none"), IsEmpty());
+    EXPECT_THAT(runner.ran("z"), IsEmpty());
   }
+}
+
+TYPED_TEST(PropagatorTest, AGradSumWaitsForAllItsInputs) {
+  const Output sw = this->Switch("sw", this->Int(5), this->Bool(true));
+  Output slow = TestFixture::True(sw);
+  for (int i = 0; i < 5; ++i) slow = this->Add("slow" + std::to_string(i), slow, this->Int(1));
+  this->b_.Op("GradSum", "sum", {TestFixture::True(sw), slow, sw, slow});
+  typename TestFixture::Runner runner(this->b_);
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    runner.Shuffle(seed);
+    runner.Run();
+    EXPECT_THAT(runner.ran("sum"), ElementsAre(Pair(0, 5 + 10 + 10)));
+  }
+}
+
+TYPED_TEST(PropagatorTest, DeadControlInputsDoNotMakeAGradSumDead) {
+  const Output sw = this->Switch("sw", this->Int(5), this->Bool(false));
+  const Output dead = this->Add("dead", TestFixture::True(sw), this->Int(1));
+  const Output sum = this->b_.Op("GradSum", "sum", {sw, dead});
+  this->Control(this->Add("other", TestFixture::True(sw), this->Int(2)), sum);
+  const Output of_constants = this->b_.Op("GradSum", "of_constants", {this->Int(3), this->Int(4)});
+  this->Control(dead, of_constants);
+  typename TestFixture::Runner runner(this->b_);
+  runner.Run();
+  EXPECT_THAT(runner.ran("sum"), ElementsAre(Pair(0, 5)));
+  EXPECT_THAT(runner.ran("of_constants"), ElementsAre(Pair(0, 7)));
+}
+
+TYPED_TEST(PropagatorTest, AGradSumOfManyInputsCountsThemAll) {
+  const Output pred = this->b_.Op("Less", "pred", {this->Int(1), this->Int(2)});
+  std::vector<Output> all, dead;
+  for (int i = 0; i < 40; ++i) {
+    const Output sw = this->Switch("sw" + std::to_string(i), this->Int(i), pred);
+    all.push_back(i % 8 == 0 ? TestFixture::True(sw) : sw);
+    if (i % 8 != 0) dead.push_back(sw);
+  }
+  this->b_.Op("GradSum", "some", all);
+  this->b_.Op("GradSum", "none", dead);
+  typename TestFixture::Runner runner(this->b_);
+  runner.Run();
+  EXPECT_THAT(runner.ran("some"), ElementsAre(Pair(0, 0 + 8 + 16 + 24 + 32)));
+  EXPECT_THAT(runner.ran("none"), IsEmpty());
+}
+
+TYPED_TEST(PropagatorTest, ADeadConstantIsNotAdded) {
+  const Output pred = this->b_.Op("Less", "pred", {this->Int(1), this->Int(2)});
+  const Output sw = this->Switch("sw", this->Int(5), pred);
+  const Output dead = this->Int(20), live = this->Int(30);
+  this->Control(this->b_.Op("Identity", "pivot", {sw}), dead);
+  this->Control(this->b_.Op("Identity", "other", {TestFixture::True(sw)}), live);
+  this->b_.Op("GradSum", "sum", {dead, live});
+  typename TestFixture::Runner runner(this->b_);
+  for (int run = 0; run < 3; ++run) {
+    runner.Set("pred", run % 2);
+    runner.Run();
+    EXPECT_THAT(runner.ran("sum"), ElementsAre(Pair(0, 30)));
+  }
+}
+
+TYPED_TEST(PropagatorTest, GradSumsInDeadBranchesAreNotVisited) {
+  const Output sw = this->Switch("sw", this->Int(5), this->Bool(false));
+  Output x = TestFixture::True(sw);
+  for (int i = 0; i < 100; ++i) x = this->b_.Op("GradSum", "x" + std::to_string(i), {x, TestFixture::True(sw)});
+  this->b_.Op("GradSum", "y", {sw, x});
+  typename TestFixture::Runner runner(this->b_);
+  runner.Run();
+  EXPECT_THAT(runner.ran("y"), ElementsAre(Pair(0, 5)));
+  EXPECT_LE(runner.num_visited(), 102) << "once each at most";
 }
 
 TYPED_TEST(PropagatorTest, AMergeMayReadAConstant) {

@@ -18,9 +18,10 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 
+// TensorFlow's.
 std::vector<std::string> AllNames() {
   std::vector<std::string> names;
-  BuiltinOps().ForEachName([&names](absl::string_view name) { names.emplace_back(name); });
+  OpTextTable(TensorFlowOpsText()).ForEachName([&names](absl::string_view name) { names.emplace_back(name); });
   return names;
 }
 
@@ -56,6 +57,20 @@ TEST(OpTableTest, EveryOpSurvivesTheWayThroughItsOpDef) {
     ASSERT_THAT(again, IsOk()) << name;
     EXPECT_EQ(EncodeOpDef(*again), bytes) << name;
   }
+}
+
+TEST(OpTableTest, OwnOpsStandBesideThoseOfTensorFlow) {
+  std::vector<std::string> expected = AllNames(), names;
+  expected.push_back("GradSum");
+  std::sort(expected.begin(), expected.end());
+  BuiltinOps().ForEachName([&names](absl::string_view name) { names.emplace_back(name); });
+  EXPECT_EQ(names, expected);
+  const OpSchema* const schema = BuiltinOps().Find("GradSum");
+  ASSERT_NE(schema, nullptr);
+  EXPECT_EQ(schema->inputs[0].number_attr, "N");
+  EXPECT_EQ(schema->FindAttr("N")->minimum, 1);
+  EXPECT_FALSE(schema->is_commutative) << "sums are made in the order of the inputs";
+  EXPECT_THAT(ParseOpDef(EncodeOpDef(*schema)), IsOk());
 }
 
 TEST(OpTableTest, NamesThatAreNotThereAreNotFound) {

@@ -55,6 +55,13 @@ TEST_F(DeadBranchTest, TheOtherPortIsTakenForFalse) {
   EXPECT_EQ(NodeNames(b_.graph()), "exp merge pred ret sw x");
 }
 
+TEST_F(DeadBranchTest, AGradSumOutlivesWhatIsDeadInFrontOfIt) {
+  Branches(Known(true));
+  b_.Op("GradSum", "sum", {exp_, x_});
+  EXPECT_EQ(Run(), 0) << "the branch is left as it is";
+  EXPECT_EQ(Text("sum"), "sum(exp, x)");
+}
+
 TEST_F(DeadBranchTest, AnUnknownPredicateChangesNothing) {
   Branches(b_.Placeholder("pred", DType::kBool));
   EXPECT_EQ(Run(), 0);
