@@ -1,5 +1,6 @@
 // Random graphs, run by the executor and worked out by the reference evaluator: the answers must be the same whatever
-// the number of threads, with kernels that are slow, asynchronous or work in place.
+// the number of threads, with kernels that are slow, asynchronous or work in place, and with variables behind
+// references.
 
 #include "tests/testing/random_graph.h"
 
@@ -7,10 +8,16 @@
 #include <cmath>
 #include <cstdlib>
 #include <deque>
+#include <iostream>
+#include <map>
+#include <set>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "executor/thread_pool.h"
+#include "graph/ir/control_flow_check.h"
 #include "graph/value/allocator.h"
 #include "gtest/gtest.h"
 #include "tests/testing/executor_harness.h"
@@ -97,6 +104,66 @@ class AbsKernel : public AsyncKernel {
   mutable std::atomic<int> calls_{0};
 };
 
+// In how many graphs of a run each kind of thing was seen.
+class KindCounts {
+ public:
+  void Add(const Graph& graph, const std::vector<ReferenceValue>& results) {
+    std::set<std::string> kinds;
+    for (const NodeId id : graph.Nodes()) kinds.insert(std::string(graph.op_name(id)));
+    absl::StatusOr<ControlFlowInfo> info = BuildControlFlowInfo(graph, LoadLimits());
+    ASSERT_OK(info);
+    for (const StaticFrame& frame : info->frames) {
+      if (frame.depth > 1) kinds.insert("a loop in a loop");
+    }
+    for (const NodeId id : graph.Nodes()) {
+      const bool in_loop = info->frame(id) > 0;
+      if (in_loop && graph.Is(id, "Merge") && graph.op_name(graph.inputs(id)[0].node) != "Enter") {
+        kinds.insert("a conditional in a loop");
+      }
+      if (in_loop && graph.Is(id, "AssignAdd")) kinds.insert("a write in a loop");
+    }
+    for (const ReferenceValue& result : results) kinds.insert(result.has_value() ? "a live result" : "a dead result");
+    for (const std::string& kind : kinds) ++counts_[kind];
+    ++num_graphs_;
+  }
+  // That each kind is in some twentieth of the graphs.
+  void ExpectAll() const {
+    for (const char* kind : {"Switch",
+                             "Merge",
+                             "Enter",
+                             "Exit",
+                             "NextIteration",
+                             "LoopCond",
+                             "ControlTrigger",
+                             "GradSum",
+                             "Abs",
+                             "Neg",
+                             "VariableV2",
+                             "Assign",
+                             "AssignAdd",
+                             "AssignSub",
+                             "RefIdentity",
+                             "RefSwitch",
+                             "RefMerge",
+                             "RefEnter",
+                             "RefExit",
+                             "RefNextIteration",
+                             "a loop in a loop",
+                             "a conditional in a loop",
+                             "a write in a loop",
+                             "a live result",
+                             "a dead result"}) {
+      const auto found = counts_.find(kind);
+      const int count = found != counts_.end() ? found->second : 0;
+      EXPECT_GT(count, num_graphs_ / 20) << kind;
+    }
+  }
+
+ private:
+  std::map<std::string, int> counts_;
+  int num_graphs_ = 0;
+};
+
 class RandomGraphTest : public testing::TestWithParam<int> {
  protected:
   void Check(uint32_t seed) {
@@ -111,6 +178,7 @@ class RandomGraphTest : public testing::TestWithParam<int> {
     ReferenceEvaluator reference(made.graph, made.constants);
     std::vector<ReferenceValue> expected;
     for (const Output& watched : made.watched) expected.push_back(reference.Evaluate(watched));
+    counts_.Add(made.graph, expected);
     ExecutorHarness harness;
     ASSERT_OK(harness.registry().AddCustom("Neg", DeviceKind::kCpu,
                                            [](const KernelConstruction&) { return std::make_unique<NegKernel>(); }));
@@ -140,14 +208,18 @@ class RandomGraphTest : public testing::TestWithParam<int> {
   }
 
   Ender ender_;
+  KindCounts counts_;
   ThreadPool pool_{Options(GetParam())};
 };
 
 TEST_P(RandomGraphTest, AnswersAreThoseOfTheReference) {
   const char* const count_text = std::getenv("SLUICE_RANDOM_GRAPHS");
-  const int count = count_text != nullptr ? std::atoi(count_text) : 350;
+  const int count = count_text != nullptr ? std::atoi(count_text) : 1000;
   const uint32_t first = static_cast<uint32_t>(GetParam()) * 100000;
+  std::cout << "seeds " << first << " to " << first + static_cast<uint32_t>(count) - 1 << ", " << GetParam()
+            << " threads\n";
   for (int i = 0; i < count && !HasFatalFailure(); ++i) Check(first + static_cast<uint32_t>(i));
+  counts_.ExpectAll();
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, RandomGraphTest, testing::Values(1, 2, 8));

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
+#include "kernels/state/state_kernels.h"
 #include "tests/testing/plain_kernels.h"
 
 namespace sluice {
@@ -14,7 +15,10 @@ const std::string& DeviceText() {
 
 }  // namespace
 
-ExecutorHarness::ExecutorHarness() : device_(DeviceText(), 1) { AddPlainKernels(registry_); }
+ExecutorHarness::ExecutorHarness() : device_(DeviceText(), 1) {
+  AddPlainKernels(registry_);
+  AddStateKernels(registry_);
+}
 
 Executor::Args ExecutorHarness::args() {
   Executor::Args args;

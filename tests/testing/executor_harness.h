@@ -36,7 +36,7 @@ class VectorCallFrame : public CallFrame {
   std::vector<Tensor> results_;
 };
 
-// A device, a registry with plain kernels, a rendezvous, and the executor of one graph.
+// A device, a registry with plain kernels and those of state, a rendezvous, and the executor of one graph.
 //
 //   ExecutorHarness harness;
 //   ASSERT_OK(harness.Build(b));

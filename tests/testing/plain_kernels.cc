@@ -1,7 +1,9 @@
 #include "tests/testing/plain_kernels.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "graph/base/error.h"
 #include "kernels/control/basic.h"
@@ -64,6 +66,24 @@ class PlainAddN : public Kernel {
     float sum = 0;
     for (int i = 0; i < context.num_inputs(); ++i) sum += context.input(i).flat<float>()[0];
     context.SetScalar(0, sum);
+    return absl::OkStatus();
+  }
+};
+
+// In place where it may be.
+class PlainGradSum : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    if (context.input_type(0) != DType::kFloat) return Error(ErrorCode::kOpUnimplemented);
+    std::vector<float> sum;
+    for (int i = 0; i < context.num_inputs(); ++i) {
+      const absl::Span<const float> in = context.input(i).flat<float>();
+      if (i == 0) sum.assign(in.size(), 0);
+      if (in.size() != sum.size()) return Error(ErrorCode::kOpShapes);
+      for (size_t k = 0; k < in.size(); ++k) sum[k] = i == 0 ? in[k] : sum[k] + in[k];
+    }
+    SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.ForwardOrAllocate(0, context.input(0).shape(), {0}));
+    std::copy(sum.begin(), sum.end(), out->flat<float>().begin());
     return absl::OkStatus();
   }
 };
@@ -133,6 +153,7 @@ constexpr KernelDef kKernels[] = {
     {"Less", &Make<PlainBinary<PlainOp::kLess>>},
     {"Greater", &Make<PlainBinary<PlainOp::kGreater>>},
     {"AddN", &Make<PlainAddN>},
+    {"GradSum", &Make<PlainGradSum>},
     {"_Send", &MakeTransfer<PlainSend>},
     {"_HostSend", &MakeTransfer<PlainSend>},
     {"_Recv", &MakeTransfer<PlainRecv>},

@@ -22,7 +22,8 @@ class Generator {
       root.values.push_back(Constant(8));
       root.scalars.push_back(Constant(1));
     }
-    Statements(root, 0);
+    for (int i = 0; i < 2; ++i) root.variables.push_back(NewVariable(root, i));
+    while (budget_ > 0) Statements(root, 0);
     RandomGraph made{Graph(NewOpRegistry()), std::move(constants_), {}};
     for (const std::vector<Output>* values : {&root.values, &root.scalars, &root.mixed}) {
       for (const Output& value : *values) {
@@ -38,9 +39,15 @@ class Generator {
   }
 
  private:
+  // A reference to a variable, and who has read the value that is there now: the next to write waits for them all.
+  struct Variable {
+    Output ref;
+    std::vector<Output> readers;
+  };
   // What can be used at one place: all of one frame, live and dead together; `mixed` may be dead by themselves.
   struct Scope {
     std::vector<Output> values, scalars, mixed;
+    std::vector<Variable> variables;
   };
 
   size_t Pick(size_t n) { return random_() % n; }
@@ -59,8 +66,10 @@ class Generator {
   void Statements(Scope& scope, int depth) {
     const int count = 2 + static_cast<int>(Pick(6));
     for (int i = 0; i < count && budget_ > 0; ++i, --budget_) {
-      const size_t kind = Pick(10);
-      if (kind < 2 && depth < 3) {
+      const size_t kind = Pick(13);
+      if (kind > 9 && !scope.variables.empty()) {
+        UseVariable(scope, scope.variables[Pick(scope.variables.size())]);
+      } else if (kind < 2 && depth < 3) {
         Cond(scope, depth);
       } else if (kind == 2 && depth < 3) {
         Loop(scope, depth);
@@ -96,6 +105,7 @@ class Generator {
   // A value that may be dead, from values of both sides of conditionals.
   void Mix(Scope& scope) {
     if (scope.mixed.empty()) return;
+    if (Chance(40)) return Join(scope);
     const Output made = b_.Op("AddV2", "", {Any(scope.mixed), Chance(50) ? Any(scope.mixed) : Any(scope.values)});
     if (Chance(30)) {
       const Output trigger = b_.Op("ControlTrigger", "");
@@ -106,6 +116,44 @@ class Generator {
     scope.mixed.push_back(made);
   }
 
+  // What is live of several values that may be dead.
+  void Join(Scope& scope) {
+    std::vector<Output> joined = {Any(scope.mixed)};
+    while (joined.size() < 9 && Chance(70)) joined.push_back(Chance(85) ? Any(scope.mixed) : Any(scope.values));
+    const Output made = b_.Op("GradSum", "", joined);
+    if (Chance(20)) b_.AddControl(made, GraphBuilder::Control(Any(scope.mixed)));
+    scope.mixed.push_back(made);
+  }
+
+  Variable NewVariable(Scope& scope, int number) {
+    const Output ref = b_.Op("VariableV2", absl::StrCat("variable", number), {},
+                             {{"dtype", DType::kFloat}, {"shape", Shape::Of({8})}});
+    return {b_.Op("Assign", "", {ref, Any(scope.values)}), {}};
+  }
+
+  // Goes on with `ref`, once all have read what was there.
+  void Advance(Variable& variable, Output ref) {
+    for (const Output& reader : variable.readers) b_.AddControl(ref, GraphBuilder::Control(reader));
+    variable = {ref, {}};
+  }
+
+  // Reads are by kernels: an Identity would share the variable's memory, which the next to write changes.
+  void UseVariable(Scope& scope, Variable& variable) {
+    const size_t kind = Pick(6);
+    if (kind < 3) {
+      const Output read = kind == 0   ? b_.Op("Abs", "", {variable.ref})
+                          : kind == 1 ? b_.Op("Neg", "", {variable.ref})
+                                      : b_.Op("Sub", "", {variable.ref, Any(scope.values)});
+      variable.readers.push_back(read);
+      scope.values.push_back(read);
+    } else if (kind == 3) {
+      Advance(variable, b_.Op("RefIdentity", "", {variable.ref}));
+    } else {
+      const char* const op = kind == 4 ? (Chance(30) ? "Assign" : "AssignSub") : "AssignAdd";
+      Advance(variable, b_.Op(op, "", {variable.ref, Any(scope.values)}));
+    }
+  }
+
   void Cond(Scope& scope, int depth) {
     const Output pred = b_.Op("Less", "", {Any(scope.scalars), Any(scope.scalars)});
     Scope sides[2];
@@ -114,9 +162,25 @@ class Generator {
       const Output value = b_.Op("Switch", "", {Any(scope.values), pred});
       for (int port = 0; port < 2; ++port) sides[port].values.push_back(GraphBuilder::Nth(value, port));
     }
+    std::vector<Variable*> inside;
+    for (Variable& variable : scope.variables) {
+      if (!Chance(60)) continue;
+      inside.push_back(&variable);
+      Advance(variable, b_.Op("RefSwitch", "", {variable.ref, pred}));
+      for (int port = 0; port < 2; ++port) {
+        sides[port].variables.push_back({GraphBuilder::Nth(variable.ref, port), {}});
+      }
+    }
     for (int port = 0; port < 2; ++port) {
       sides[port].scalars.push_back(GraphBuilder::Nth(scalar, port));
       Statements(sides[port], depth + 1);
+    }
+    for (size_t i = 0; i < inside.size(); ++i) {
+      Variable &off = sides[0].variables[i], &on = sides[1].variables[i];
+      *inside[i] = {b_.Op("RefMerge", "", {off.ref, on.ref}), {}};
+      for (const Variable* side : {&off, &on}) {
+        for (const Output& reader : side->readers) b_.AddControl(inside[i]->ref, GraphBuilder::Control(reader));
+      }
     }
     const int merges = 1 + static_cast<int>(Pick(2));
     for (int i = 0; i < merges; ++i) {
@@ -161,7 +225,23 @@ class Generator {
       const Output invariant = enter(Any(scope.values), true);
       body.values.push_back(b_.Op("AddV2", "", {invariant, body.scalars[0]}));
     }
+    std::vector<Variable*> inside;
+    std::vector<Output> ref_merges, ref_switches;
+    for (Variable& variable : scope.variables) {
+      if (!Chance(60)) continue;
+      inside.push_back(&variable);
+      Advance(variable,
+              b_.Op("RefEnter", "", {variable.ref}, {{"frame_name", frame}, {"parallel_iterations", parallel}}));
+      ref_merges.push_back(b_.Op("RefMerge", "", {variable.ref, variable.ref}));
+      ref_switches.push_back(b_.Op("RefSwitch", "", {ref_merges.back(), cond}));
+      body.variables.push_back({GraphBuilder::Nth(ref_switches.back(), 1), {}});
+    }
     Statements(body, depth + 1);
+    for (size_t i = 0; i < inside.size(); ++i) {
+      Advance(body.variables[i], b_.Op("RefNextIteration", "", {body.variables[i].ref}));
+      b_.SetInput(ref_merges[i], 1, body.variables[i].ref);
+      *inside[i] = {b_.Op("RefExit", "", {ref_switches[i]}), {}};
+    }
     for (size_t i = 0; i <= count; ++i) {
       const Output next = i == 0 ? b_.Op("AddV2", "", {body.scalars[0], step}) : Any(body.values);
       b_.SetInput(merges[i], 1, b_.Op("NextIteration", "", {next}));

@@ -11,8 +11,9 @@
 
 namespace sluice {
 
-// A graph with nested conditionals and loops, dead branches, values of different branches mixed, control edges,
-// ControlTriggers and references; and which of its outputs a test should look at.
+// A graph with nested conditionals and loops, dead branches, values of different branches mixed and joined by GradSums,
+// control edges, ControlTriggers, and two variables behind references that go through all of this, in an order that
+// control edges tell; and which of its outputs a test should look at.
 struct RandomGraph {
   Graph graph;
   std::map<std::string, std::vector<float>> constants;

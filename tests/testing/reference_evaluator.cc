@@ -33,7 +33,8 @@ bool ReferenceEvaluator::IsControlDead(NodeId id, const Place& place) {
 // `place` is where the value is: of an Exit, the parent's. A control output is an empty value, or dead.
 ReferenceValue ReferenceEvaluator::Compute(Output output, const Place& place) {
   const NodeId id = output.node;
-  const std::string op(graph_.op_name(id));
+  const std::string op = OpOf(id);
+  if (op == "GradSum") return ComputeGradSum(id, place);
   if (op == "Merge") return ComputeMerge(id, output.index, place);
   if (op == "Enter") return ComputeEnter(id, place);
   if (op == "Exit") return ComputeExit(id, place);
@@ -51,15 +52,31 @@ ReferenceValue ReferenceEvaluator::Compute(Output output, const Place& place) {
   return Apply(op, inputs);
 }
 
+std::string ReferenceEvaluator::OpOf(NodeId id) const {
+  const std::string op(graph_.op_name(id));
+  return op.compare(0, 3, "Ref") == 0 ? op.substr(3) : op;
+}
+
+ReferenceValue ReferenceEvaluator::ComputeGradSum(NodeId id, const Place& place) {
+  ReferenceValue sum;
+  for (const Output& input : graph_.inputs(id)) {
+    const ReferenceValue value = At(input, place);
+    if (value.has_value()) sum = sum.has_value() ? Apply("AddV2", {*sum, *value}) : *value;
+  }
+  return sum;
+}
+
 std::vector<float> ReferenceEvaluator::Apply(const std::string& op, const std::vector<std::vector<float>>& inputs) {
+  if (op == "VariableV2") return {};
+  if (op == "Assign") return inputs[1];
   if (op == "Less") return {inputs[0][0] < inputs[1][0] ? 1.0f : 0.0f};
   std::vector<float> out = inputs[0];
   if (inputs.size() == 2) out.resize(std::max(inputs[0].size(), inputs[1].size()));
   for (size_t i = 0; i < out.size(); ++i) {
     const float a = inputs[0][inputs[0].size() == 1 ? 0 : i];
     const float b = inputs.size() < 2 ? 0 : inputs[1][inputs[1].size() == 1 ? 0 : i];
-    if (op == "AddV2") out[i] = a + b;
-    if (op == "Sub") out[i] = a - b;
+    if (op == "AddV2" || op == "AssignAdd") out[i] = a + b;
+    if (op == "Sub" || op == "AssignSub") out[i] = a - b;
     if (op == "Neg") out[i] = -a;
     if (op == "Square") out[i] = a * a;
     if (op == "Abs") out[i] = std::fabs(a);
@@ -72,7 +89,7 @@ ReferenceValue ReferenceEvaluator::ComputeMerge(NodeId id, int32_t output, const
   const absl::Span<const Output> inputs = graph_.inputs(id);
   for (size_t i = 0; i < inputs.size(); ++i) {
     Place from = place;
-    if (graph_.Is(inputs[i].node, "NextIteration")) {
+    if (OpOf(inputs[i].node) == "NextIteration") {
       if (--from.back() < 0) continue;  // Nothing comes around before the first iteration.
       const Output source = graph_.inputs(inputs[i].node)[0];
       const ReferenceValue value = At(source, from);
@@ -80,7 +97,7 @@ ReferenceValue ReferenceEvaluator::ComputeMerge(NodeId id, int32_t output, const
       continue;
     }
     // An Enter that is not constant feeds the first iteration only.
-    if (graph_.Is(inputs[i].node, "Enter") && place.back() > 0) continue;
+    if (OpOf(inputs[i].node) == "Enter" && place.back() > 0) continue;
     const ReferenceValue value = At(inputs[i], from);
     if (value.has_value()) {
       if (output == 1) return std::vector<float>{static_cast<float>(i)};

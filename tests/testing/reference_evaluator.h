@@ -20,7 +20,9 @@ using ReferenceValue = std::optional<std::vector<float>>;
 // in common with the propagators. Slow, recursive, for graphs that test makers write.
 //
 // Ops: Const (given by name), AddV2, Sub (of equal sizes or with a single element), Less (1 or 0, of first elements),
-// Neg, Square, Abs, Identity, LoopCond, NoOp, ControlTrigger, Switch, Merge, Enter, Exit, NextIteration.
+// Neg, Square, Abs, Identity, LoopCond, NoOp, ControlTrigger, Switch, Merge, Enter, Exit, NextIteration, GradSum, and
+// VariableV2, Assign, AssignAdd, AssignSub, RefIdentity, RefSwitch, RefMerge, RefEnter, RefExit, RefNextIteration. A
+// reference stands for the value at that place: graphs tell by control edges that reads come before the next write.
 class ReferenceEvaluator {
  public:
   // `constants` by node name.
@@ -41,6 +43,9 @@ class ReferenceEvaluator {
   // Whether iteration `place` of the frame is followed by another.
   bool HasNext(int32_t frame, const Place& place);
   bool IsControlDead(NodeId id, const Place& place);
+  ReferenceValue ComputeGradSum(NodeId id, const Place& place);
+  // The op of `id`; for control flow of references that of values.
+  std::string OpOf(NodeId id) const;
   static std::vector<float> Apply(const std::string& op, const std::vector<std::vector<float>>& inputs);
 
   const Graph& graph_;
