@@ -284,7 +284,7 @@ class ProgramMaker {
     Scope* const body = NewBranch(loop, condition, 1, 2);
     AddStatements(body, depth, options_.max_statements / 2 + 1);
     Output updated;
-    if (handle_.is_set() && Chance(60)) updated = UpdateInLoop(body, variables[0]);
+    if (handle_.is_set() && !IsInLoop(scope) && Chance(60)) updated = UpdateInLoop(body, variables[0]);
     std::vector<Output> next;
     for (size_t i = 0; i < variables.size(); ++i) next.push_back(Next(body, variables, i));
     if (updated.is_set()) next[0] = b_.Op("Maximum", Name("count"), {next[0], updated});
@@ -315,8 +315,10 @@ class ProgramMaker {
       const Output read =
           Chance(50) ? b_.Op("Neg", Name("read"), {now}) : b_.Op("AddV2", Name("read"), {now, Pick(root, 0).output});
       root->values.push_back({read, true, root});
-      if (Chance(50)) {
+      if (Chance(40)) {
         now = UpdateOnOneSide(root, now, read);
+      } else if (Chance(30)) {
+        now = UpdateInRefLoop(root, now, read);
       } else {
         now = b_.Op("AssignAdd", Name("assign_add"), {now, Pick(root, 1).output});
         b_.AddControl(now, read);
@@ -339,6 +341,7 @@ class ProgramMaker {
     const Output update =
         b_.Op("AssignAdd", Name("assign_add"), {GraphBuilder::Nth(ports, 1), GraphBuilder::Nth(amount, 1)});
     b_.AddControl(update, read);
+    if (Chance(50)) return b_.Op("RefMerge", Name("refmerge"), {ports, update});
     const Output trigger = b_.Op("ControlTrigger", Name("trigger"));
     b_.AddControl(trigger, update);
     const Output later = b_.Op("RefIdentity", Name("later"), {now});
@@ -347,8 +350,40 @@ class ProgramMaker {
     return later;
   }
 
-  // Adds to the variable behind the handle, in order: what is written depends on what the last iteration read, since
-  // that decides the counter.
+  // The reference goes around a loop, in which the variable is written.
+  Output UpdateInRefLoop(Scope* root, Output now, Output read) {
+    const std::string frame = Name("frame");
+    const auto enter = [&](absl::string_view op, Output x, bool is_constant) {
+      return b_.Op(op, Name("enter"), {x}, {{"frame_name", frame}, {"is_constant", is_constant}});
+    };
+    const Output amount = enter("Enter", Pick(root, 1).output, true);
+    const Output limit = enter("Enter", ScalarConstant(root, static_cast<int32_t>(Below(4))), true);
+    const Output one = enter("Enter", ScalarConstant(root, 1), true);
+    const Output ref_in = enter("RefEnter", now, false);
+    b_.AddControl(ref_in, read);
+    const Output start = enter("Enter", ScalarConstant(root, 0), false);
+    const Output ref = b_.Op("RefMerge", Name("refmerge"), {ref_in, ref_in});
+    const Output count = b_.Op("Merge", Name("loopmerge"), {start, start});
+    const Output goes_on = b_.Op("LoopCond", Name("loopcond"), {b_.Op("Less", Name("less"), {count, limit})});
+    const Output refs = b_.Op("RefSwitch", Name("refswitch"), {ref, goes_on});
+    const Output counts = b_.Op("Switch", Name("switch"), {count, goes_on});
+    const Output update = b_.Op("AssignSub", Name("assign_sub"), {GraphBuilder::Nth(refs, 1), amount});
+    b_.SetInput(ref, 1, b_.Op("RefNextIteration", Name("next"), {update}));
+    const Output next = b_.Op("AddV2", Name("count"), {GraphBuilder::Nth(counts, 1), one});
+    b_.SetInput(count, 1, b_.Op("NextIteration", Name("next"), {next}));
+    root->values.push_back({b_.Op("Exit", Name("exit"), {counts}), false, root});
+    return b_.Op("RefExit", Name("refexit"), {refs});
+  }
+
+  static bool IsInLoop(const Scope* scope) {
+    for (; scope != nullptr; scope = scope->parent) {
+      if (scope->kind == Scope::Kind::kLoop) return true;
+    }
+    return false;
+  }
+
+  // Adds to the variable behind the handle, in order (iterations of a loop around this one would race): what is written
+  // depends on what the last iteration read, since that decides the counter.
   Output UpdateInLoop(Scope* body, const Value& counter) {
     const Output handle = Import(handle_, handle_scope_, body);
     handle_ = Output();  // One loop only: others would race.

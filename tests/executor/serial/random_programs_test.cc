@@ -1,6 +1,9 @@
 // Serial programs against the rules of tokens, on random graphs. The seed of a failure is in its message.
 
+#include <map>
 #include <memory>
+#include <set>
+#include <string>
 
 #include "gmock/gmock.h"
 #include "graph/value/allocator.h"
@@ -35,6 +38,7 @@ void ExpectSameCalls(const SerialRunner& serial, const TokenEvaluator& rules) {
 }
 
 int refused = 0;
+std::map<std::string, int> num_run;  // By op: programs that held it and ran.
 
 // Both ways, twice: the second time variables have values of the first run.
 void Compare(const Graph& graph, uint32_t seed) {
@@ -49,6 +53,9 @@ void Compare(const Graph& graph, uint32_t seed) {
     ++refused;
     return;
   }
+  std::set<std::string> ops;
+  for (const NodeId id : graph.Nodes()) ops.insert(std::string(graph.op_name(id)));
+  for (const std::string& op : ops) ++num_run[op];
   for (uint32_t run = 0; run < 2; ++run) {
     std::unique_ptr<TokenEvaluator> evaluator;
     ASSERT_OK(rules.Evaluate(RandomArguments(seed + run), &evaluator));
@@ -68,6 +75,13 @@ TEST(RandomProgramsTest, SerialProgramsDoWhatTheRulesSay) {
     Compare(graph, seed);
   }
   EXPECT_LT(refused, 120);
+  for (const char* op :
+       {"Switch",         "_SwitchN",           "Merge",      "Enter",    "Exit",      "NextIteration",
+        "LoopCond",       "ControlTrigger",     "VariableV2", "Assign",   "AssignAdd", "AssignSub",
+        "RefIdentity",    "RefSwitch",          "RefMerge",   "RefEnter", "RefExit",   "RefNextIteration",
+        "ReadVariableOp", "AssignAddVariableOp"}) {
+    EXPECT_GT(num_run[op], 20) << op;
+  }
 }
 
 TEST(RandomProgramsTest, DeepProgramsDoWhatTheRulesSay) {
