@@ -89,7 +89,8 @@ void PartitionedStep::Start(const Executor::Args& args, Executor::Done done) con
         if (!status.ok() && !cancellation->status().ok()) status = cancellation->status();
         done(std::move(status));
       });
-  const bool has_threads = args.task_runner != nullptr && args.task_runner->num_threads() > 1;
+  // The parts of a deterministic step take turns on one thread: what comes from another part comes in the same order.
+  const bool has_threads = args.task_runner != nullptr && args.task_runner->num_threads() > 1 && !args.deterministic;
   // Behind the last start the step may be over, and everything gone.
   for (size_t i = 0; i < count; ++i) {
     Executor::Args of_part = args;

@@ -144,6 +144,30 @@ TEST_P(DeterminismTest, TheBitsAreTheSameForAnyNumberOfThreadsOverAHundredRuns) 
   }
 }
 
+TEST_P(DeterminismTest, TheBitsAreTheSameOnTwoDevicesToo) {
+  const Output x = b_.Placeholder("x", DType::kFloat, PartialShape::Of({kRows, kColumns}));
+  AddVariable(x, b_.Op("MatMul", "y", {x, b_.Const("w", Values(kColumns, kColumns, 5))}));
+  int num_products = 0;  // Every second one is made on the other device.
+  for (const NodeId id : b_.graph().Nodes()) {
+    const bool is_away = b_.graph().Is(id, "MatMul") && num_products++ % 2 == 1;
+    b_.graph().SetDevice(id, is_away ? "/device:CPU:1" : "/device:CPU:0");
+  }
+  ASSERT_EQ(num_products, 7);
+  std::string expected;
+  for (const int threads : {1, 2, 8}) {
+    SessionOptions options;
+    options.num_threads = threads;
+    options.deterministic = true;
+    options.num_cpu_devices = 2;
+    Open(options);
+    for (int run = 0; run < 100 && !HasFailure(); ++run) {
+      ASSERT_OK_AND_ASSIGN(const Tensor state, Fetch("state", {{"x", Values(kRows, kColumns, 3)}}));
+      if (expected.empty()) expected = std::string(state.bytes());
+      EXPECT_TRUE(state.bytes() == expected) << "run " << run << " of " << threads << " threads";
+    }
+  }
+}
+
 TEST_P(DeterminismTest, WithoutTheOptionShardsShowInTheBits) {
   AddGraph();
   OpenWith(1, /*deterministic=*/false);
