@@ -13,7 +13,8 @@ inline double NowSeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Runs `run()` in batches of some `batch_ms` after two to warm up; nanoseconds per unit of each batch, ascending.
+// Runs `run()` in batches of some `batch_ms` after two to warm up (one, when a run takes longer than 20 batches);
+// nanoseconds per unit of each batch, ascending.
 template <typename Run>
 std::vector<double> TimeBatches(int batches, double batch_ms, double units, const Run& run) {
   std::vector<double> ns;
@@ -28,6 +29,7 @@ std::vector<double> TimeBatches(int batches, double batch_ms, double units, cons
     }
     if (batch < 0) {
       at_once = std::max<int64_t>(1, done / 50);
+      if ((end - begin) * 1000 > 20 * batch_ms) batch = -1;
     } else {
       ns.push_back((end - begin) * 1e9 / static_cast<double>(done) / units);
     }

@@ -1,11 +1,15 @@
 // Times steps of one graph: graph_bench GRAPH.pb SIDE [--threads N] [--batches N] [--batch-ms MS] [--driver
-// auto|serial| dataflow]. SIDE is the text file that tools/bench/graphs.py writes beside each graph: feeds, fetches,
-// units. Prints one line of JSON: nanoseconds per unit of each batch, and the times up to the first result.
+// auto|serial|dataflow]. SIDE is the text file that tools/bench/graphs.py writes beside each graph: feeds, fetches,
+// units, callers, devices. Prints one line of JSON: nanoseconds per unit of each batch, for callers the processor time
+// of each, too, and the times up to the first result.
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +17,7 @@
 #include "graph/base/error.h"
 #include "graph/load/load_graph.h"
 #include "tests/bench/batch_timer.h"
+#include "tests/bench/caller_batches.h"
 #include "tests/bench/side_file.h"
 
 namespace sluice {
@@ -34,54 +39,109 @@ Tensor FeedTensor(const SideFeed& feed) {
   return *std::move(tensor);
 }
 
-int Main(int argc, char** argv) {
-  SessionOptions options;
-  options.num_threads = 1;
+struct Flags {
+  SessionOptions session;
   int batches = 9;
   double batch_ms = 50;
+};
+
+Flags ReadFlags(int argc, char** argv, const SideFile& side) {
+  Flags flags;
+  flags.session.num_threads = 1;
+  flags.session.num_cpu_devices = side.devices;
   for (int i = 3; i + 1 < argc; i += 2) {
     const std::string flag = argv[i], value = argv[i + 1];
-    if (flag == "--threads") options.num_threads = std::atoi(value.c_str());
-    if (flag == "--batches") batches = std::atoi(value.c_str());
-    if (flag == "--batch-ms") batch_ms = std::atof(value.c_str());
-    if (flag == "--driver" && value == "serial") options.driver = Driver::kSerial;
-    if (flag == "--driver" && value == "dataflow") options.driver = Driver::kDataflow;
+    if (flag == "--threads") flags.session.num_threads = std::atoi(value.c_str());
+    if (flag == "--batches") flags.batches = std::atoi(value.c_str());
+    if (flag == "--batch-ms") flags.batch_ms = std::atof(value.c_str());
+    if (flag == "--driver" && value == "serial") flags.session.driver = Driver::kSerial;
+    if (flag == "--driver" && value == "dataflow") flags.session.driver = Driver::kDataflow;
   }
-  const SideFile side = ReadSideFile(argv[2]);
-  std::vector<Tensor> feeds;
-  for (const SideFeed& feed : side.feeds) feeds.push_back(FeedTensor(feed));
-  const double start = NowSeconds();
-  LoadOptions load;
-  load.infer_shapes = false;
-  absl::StatusOr<LoadedGraph> loaded = LoadGraphFile(argv[1], load);
-  if (!loaded.ok()) Die(loaded.status());
-  const double imported = NowSeconds();
-  absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(options, std::move(loaded->graph));
-  if (!session.ok()) Die(session.status());
-  if (!side.init.empty()) {
-    const auto init = (*session)->Run({}, {}, side.init);
-    if (!init.ok()) Die(init.status());
+  if (side.threads > 0) flags.session.num_threads = side.threads;
+  return flags;
+}
+
+// A prepared graph, how long it took to get there, and calls of it.
+class Prepared {
+ public:
+  Prepared(const std::string& path, const SideFile& side, const SessionOptions& options) {
+    for (const SideFeed& feed : side.feeds) feeds_.push_back(FeedTensor(feed));
+    num_fetches_ = side.fetches.size();
+    const double start = NowSeconds();
+    LoadOptions load;
+    load.infer_shapes = false;
+    absl::StatusOr<LoadedGraph> loaded = LoadGraphFile(path, load);
+    if (!loaded.ok()) Die(loaded.status());
+    const double imported = NowSeconds();
+    Prepare(side, options, std::move(loaded->graph));
+    const double prepared = NowSeconds();
+    Caller(*this).Run();
+    const double first = NowSeconds();
+    times_ =
+        absl::StrCat("\"import_ms\": ", (imported - start) * 1e3, ", \"prepare_ms\": ", (prepared - imported) * 1e3,
+                     ", \"first_ms\": ", (first - prepared) * 1e3, ", \"to_first_ms\": ", (first - start) * 1e3);
   }
-  FeedFetchSpec spec;
-  for (const SideFeed& feed : side.feeds) spec.feeds.push_back(feed.name);
-  spec.fetches = side.fetches;
-  spec.targets = side.targets;
-  const absl::StatusOr<std::shared_ptr<const Callable>> callable = (*session)->Prepare(spec);
-  if (!callable.ok()) Die(callable.status());
-  const double prepared = NowSeconds();
-  std::vector<Tensor> inputs(side.feeds.size()), outputs(side.fetches.size());
-  const auto run = [&] {
-    for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = feeds[i];
-    const absl::Status status = (*callable)->Run(absl::MakeSpan(inputs), absl::MakeSpan(outputs));
-    if (!status.ok()) Die(status);
+
+  // Calls from one thread, without an allocation of its own per call.
+  class Caller {
+   public:
+    explicit Caller(const Prepared& prepared)
+        : prepared_(prepared), inputs_(prepared.feeds_.size()), outputs_(prepared.num_fetches_) {}
+    void Run() {
+      for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = prepared_.feeds_[i];
+      const absl::Status status = prepared_.callable_->Run(absl::MakeSpan(inputs_), absl::MakeSpan(outputs_));
+      if (!status.ok()) Die(status);
+    }
+
+   private:
+    const Prepared& prepared_;
+    std::vector<Tensor> inputs_, outputs_;
   };
-  run();
-  const double first = NowSeconds();
-  const std::vector<double> ns = TimeBatches(batches, batch_ms, side.units, run);
-  std::cout << BatchJson(ns, absl::StrCat("\"import_ms\": ", (imported - start) * 1e3, ", \"prepare_ms\": ",
-                                          (prepared - imported) * 1e3, ", \"first_ms\": ", (first - prepared) * 1e3,
-                                          ", \"to_first_ms\": ", (first - start) * 1e3))
-            << "\n";
+
+  // JSON members: milliseconds of each stage up to the first result.
+  const std::string& times() const { return times_; }
+
+ private:
+  void Prepare(const SideFile& side, const SessionOptions& options, Graph graph) {
+    absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(options, std::move(graph));
+    if (!session.ok()) Die(session.status());
+    session_ = *std::move(session);
+    if (!side.init.empty()) {
+      const auto init = session_->Run({}, {}, side.init);
+      if (!init.ok()) Die(init.status());
+    }
+    FeedFetchSpec spec;
+    for (const SideFeed& feed : side.feeds) spec.feeds.push_back(feed.name);
+    spec.fetches = side.fetches;
+    spec.targets = side.targets;
+    absl::StatusOr<std::shared_ptr<const Callable>> callable = session_->Prepare(spec);
+    if (!callable.ok()) Die(callable.status());
+    callable_ = *std::move(callable);
+  }
+
+  std::vector<Tensor> feeds_;
+  size_t num_fetches_ = 0;
+  std::unique_ptr<Session> session_;
+  std::shared_ptr<const Callable> callable_;
+  std::string times_;
+};
+
+int Main(int argc, char** argv) {
+  const SideFile side = ReadSideFile(argv[2]);
+  const Flags flags = ReadFlags(argc, argv, side);
+  const Prepared prepared(argv[1], side, flags.session);
+  if (side.callers > 0) {
+    std::vector<Prepared::Caller> callers(static_cast<size_t>(side.callers), Prepared::Caller(prepared));
+    const CallerTimes times = TimeCallers(side.callers, flags.batches, std::max(flags.batch_ms, 500.0), side.units,
+                                          [&](int caller) { callers[static_cast<size_t>(caller)].Run(); });
+    std::cout << CallerJson(times, prepared.times()) << "\n";
+    return 0;
+  }
+  Prepared::Caller caller(prepared);
+  // With threads, both drivers are tried in the first runs.
+  for (int i = 0; i < 8 && flags.session.num_threads > 1; ++i) caller.Run();
+  const auto ns = TimeBatches(flags.batches, flags.batch_ms, side.units, [&] { caller.Run(); });
+  std::cout << BatchJson(ns, prepared.times()) << "\n";
   return 0;
 }
 

@@ -23,6 +23,9 @@ struct SideFeed {
 
 struct SideFile {
   double units = 1;
+  int callers = 0;  // Threads that call the graph at once; 0: the program's own, timed without any.
+  int threads = 0;  // Threads that run nodes; 0: as the program is told.
+  int devices = 1;
   std::vector<SideFeed> feeds;
   std::vector<std::string> fetches, targets, init;
 };
@@ -69,6 +72,9 @@ inline SideFile ReadSideFile(const std::string& path) {
     std::string key, a, b, c, d;
     words >> key >> a >> b >> c >> d;
     if (key == "units") side.units = std::atof(a.c_str());
+    if (key == "callers") side.callers = std::atoi(a.c_str());
+    if (key == "threads") side.threads = std::atoi(a.c_str());
+    if (key == "devices") side.devices = std::atoi(a.c_str());
     if (key == "feed") side.feeds.push_back(side_file_internal::MakeFeed(a, b, c, d));
     if (key == "fetch") side.fetches.push_back(a);
     if (key == "target") side.targets.push_back(a);

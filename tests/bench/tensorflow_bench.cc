@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "tests/bench/batch_timer.h"
+#include "tests/bench/caller_batches.h"
 #include "tests/bench/side_file.h"
 
 namespace sluice {
@@ -30,6 +32,10 @@ struct Endpoint {
   int index;
 };
 
+using SessionRun = void(void* session, const Buffer* options, const Endpoint* inputs, void* const* values, int,
+                        const Endpoint* outputs, void** results, int, void* const* targets, int, Buffer* metadata,
+                        void* status);
+
 void* library = nullptr;
 
 template <typename Function>
@@ -44,9 +50,9 @@ Function* Symbol(const char* name) {
 
 void* status = nullptr;
 
-void Check(const char* what) {
-  if (Symbol<int(void*)>("TF_GetCode")(status) == 0) return;
-  std::fprintf(stderr, "%s: %s\n", what, Symbol<const char*(void*)>("TF_Message")(status));
+void Check(const char* what, void* of = status) {
+  if (Symbol<int(void*)>("TF_GetCode")(of) == 0) return;
+  std::fprintf(stderr, "%s: %s\n", what, Symbol<const char*(void*)>("TF_Message")(of));
   std::exit(1);
 }
 
@@ -67,12 +73,18 @@ std::string BytesField(int field, const std::string& bytes) {
   return out + bytes;
 }
 
-// ConfigProto: no rewriting (graph_options), and threads as `name` says.
-std::string Config(const std::string& name) {
+// ConfigProto: no rewriting (graph_options), as many CPU devices as the side file says, and threads as `name` says.
+std::string Config(const std::string& name, const SideFile& side) {
   std::string config = BytesField(10, BytesField(3, NumberField(3, -1)) + BytesField(10, NumberField(19, 1)));
+  if (side.devices > 1) config += BytesField(1, BytesField(1, "CPU") + NumberField(2, side.devices));  // device_count
   if (name == "default") return config;
   config += NumberField(2, 1);  // intra_op_parallelism_threads
-  if (name == "pool") return config + NumberField(5, 1) + NumberField(9, 1);
+  // inter_op_parallelism_threads, in pools of the session's own.
+  if (name == "pool") return config + NumberField(5, std::max(1, side.threads)) + NumberField(9, 1);
+  if (side.threads > 1) {
+    std::fprintf(stderr, "%s has one thread, the graph wants %d\n", name.c_str(), side.threads);
+    std::exit(3);
+  }
   config += NumberField(5, -1);  // inter_op_parallelism_threads: the caller's thread.
   if (name == "single") config += BytesField(16, BytesField(3, "SINGLE_THREADED_EXECUTOR"));
   return config;
@@ -93,7 +105,7 @@ class Peer {
         graph_, &buffer, Symbol<void*()>("TF_NewImportGraphDefOptions")(), status);
     Check("import");
     void* const options = Symbol<void*()>("TF_NewSessionOptions")();
-    const std::string config = Config(config_name);
+    const std::string config = Config(config_name, side);
     Symbol<void(void*, const void*, size_t, void*)>("TF_SetConfig")(options, config.data(), config.size(), status);
     Check("config");
     session_ = Symbol<void*(void*, void*, void*)>("TF_NewSession")(graph_, options, status);
@@ -111,16 +123,28 @@ class Peer {
     }
     for (const std::string& fetch : side.fetches) outputs_.push_back(Find(fetch));
     for (const std::string& target : side.targets) targets_.push_back(Find(target).operation);
-    results_.resize(outputs_.size());
   }
 
-  void Run() {
-    run_(session_, run_options_.empty() ? nullptr : &run_buffer_, inputs_.data(), values_.data(),
-         static_cast<int>(inputs_.size()), outputs_.data(), results_.data(), static_cast<int>(outputs_.size()),
-         targets_.data(), static_cast<int>(targets_.size()), nullptr, status);
-    if (get_code_(status) != 0) Check("run");
-    for (void* const result : results_) delete_tensor_(result);
-  }
+  // Calls from one thread.
+  class Caller {
+   public:
+    explicit Caller(const Peer& peer)
+        : peer_(peer), results_(peer.outputs_.size()), status_(Symbol<void*()>("TF_NewStatus")()) {}
+    void Run() {
+      const Peer& p = peer_;
+      p.run_(p.session_, p.run_options_.empty() ? nullptr : &p.run_buffer_, p.inputs_.data(), p.values_.data(),
+             static_cast<int>(p.inputs_.size()), p.outputs_.data(), results_.data(),
+             static_cast<int>(p.outputs_.size()), p.targets_.data(), static_cast<int>(p.targets_.size()), nullptr,
+             status_);
+      if (p.get_code_(status_) != 0) Check("run", status_);
+      for (void* const result : results_) p.delete_tensor_(result);
+    }
+
+   private:
+    const Peer& peer_;
+    std::vector<void*> results_;
+    void* const status_;  // Lives until the process ends.
+  };
 
  private:
   Endpoint Find(const std::string& name) {
@@ -136,10 +160,8 @@ class Peer {
   std::string run_options_;
   Buffer run_buffer_ = {nullptr, 0, nullptr};
   std::vector<Endpoint> inputs_, outputs_;
-  std::vector<void*> values_, targets_, results_;
-  void (*const run_)(void*, Buffer*, Endpoint*, void**, int, Endpoint*, void**, int, void**, int, Buffer*, void*) =
-      Symbol<void(void*, Buffer*, Endpoint*, void**, int, Endpoint*, void**, int, void**, int, Buffer*, void*)>(
-          "TF_SessionRun");
+  std::vector<void*> values_, targets_;
+  SessionRun* const run_ = Symbol<SessionRun>("TF_SessionRun");
   int (*const get_code_)(void*) = Symbol<int(void*)>("TF_GetCode");
   void (*const delete_tensor_)(void*) = Symbol<void(void*)>("TF_DeleteTensor");
 };
@@ -162,11 +184,20 @@ int Main(int argc, char** argv) {
   status = Symbol<void*()>("TF_NewStatus")();
   const SideFile side = ReadSideFile(argv[3]);
   const double start = NowSeconds();
-  Peer peer(argv[2], side, config);
-  peer.Run();
-  const double first = NowSeconds();
-  const std::vector<double> ns = TimeBatches(batches, batch_ms, side.units, [&] { peer.Run(); });
-  std::printf("%s\n", BatchJson(ns, "\"to_first_ms\": " + std::to_string((first - start) * 1e3)).c_str());
+  const Peer peer(argv[2], side, config);
+  Peer::Caller caller(peer);
+  caller.Run();
+  const std::string to_first = "\"to_first_ms\": " + std::to_string((NowSeconds() - start) * 1e3);
+  if (side.callers == 0) {
+    const std::vector<double> ns = TimeBatches(batches, batch_ms, side.units, [&] { caller.Run(); });
+    std::printf("%s\n", BatchJson(ns, to_first).c_str());
+    return 0;
+  }
+  std::vector<Peer::Caller> callers;
+  for (int i = 0; i < side.callers; ++i) callers.emplace_back(peer);
+  const CallerTimes times = TimeCallers(side.callers, batches, std::max(batch_ms, 500.0), side.units,
+                                        [&](int i) { callers[static_cast<size_t>(i)].Run(); });
+  std::printf("%s\n", CallerJson(times, to_first).c_str());
   return 0;
 }
 

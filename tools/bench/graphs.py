@@ -32,6 +32,11 @@ class Side:
         self.lines.append(f"target {name}")
         return self
 
+    def setting(self, key, value):
+        """callers, threads, devices: see tests/bench/side_file.h."""
+        self.lines.append(f"{key} {value}")
+        return self
+
 
 def chain(n):
     g = GraphWriter()
@@ -171,6 +176,31 @@ def nested(n):
     return g, side.feed("x:0", "float32", (), "const:1").fetch("y:0")
 
 
+def pipeline(iterations, parallel_iterations, threads):
+    """A loop of 8 stages of some 50 us (a matrix product each), one behind the other within an iteration; a stage needs
+    its own result of the iteration before. So nothing can overlap but stages of different iterations."""
+    g, size = GraphWriter(), 160
+    g.placeholder("n", INT32), g.placeholder("x", FLOAT, (size, size))
+    rng = random.Random(7)
+    g.const("w", [rng.uniform(-0.13, 0.13) for _ in range(size * size)], FLOAT, (size, size))
+    zero = g.const("zero", 0, INT32)
+
+    def body(g, scope, values):
+        g.node(f"{scope}/w", "Enter", ["w"], is_constant=True, frame_name=scope,
+               parallel_iterations=parallel_iterations, **F)
+        after, before = [count_one(g, scope, values)], []
+        for k, (value, _) in enumerate(values[1:]):
+            stage = g.node(f"{scope}/stage{k}", "MatMul", [value, f"{scope}/w"] + before, transpose_a=False,
+                           transpose_b=False, **F)
+            after.append((stage, FLOAT))
+            before = [f"^{stage}"]
+        return after
+    exits = g.while_loop("while", [(zero, INT32)] + [("x", FLOAT)] * 8, "n", body, parallel_iterations)
+    g.node("y", "AddN", exits[1:], N=8, **F)
+    side = Side("B7", 8 * iterations, "stage").feed("n:0", "int32", (), f"const:{iterations}")
+    return g, side.feed("x:0", "float32", (size, size), "lcg").fetch("y:0").setting("threads", threads)
+
+
 def noops(width, depth):
     """The shape of TensorFlow's own executor benchmark: random layers of NoOps behind control edges."""
     g, rng, made = GraphWriter(), random.Random(1729), [0]
@@ -189,10 +219,17 @@ def noops(width, depth):
     return g, Side("BMX", made[0] + 1, "node").target("done")
 
 
-def identity():
+def identity(callers=0):
     g = GraphWriter()
     g.node("y", "Identity", [g.placeholder("x")], **F)
-    return g, Side("B8", 1, "call").feed("x:0", "float32", (), "const:1").fetch("y:0")
+    side = Side("B8", 1, "call").feed("x:0", "float32", (), "const:1").fetch("y:0")
+    return g, side.setting("callers", callers) if callers else side
+
+
+def on_threads(case, threads):
+    """The same graph, with that many threads to run it."""
+    g, side = case()
+    return g, side.setting("threads", threads)
 
 
 def load(n):
@@ -210,7 +247,8 @@ def devices(n, two, elements=()):
     for i in range(n):
         last = g.node(f"i{i}", "Identity", [last], f"/device:CPU:{i % 2 if two else 0}", **F)
     fill = "lcg" if elements else "const:1"
-    return g, Side("B18", n, "node").feed("x:0", "float32", elements, fill).fetch(last + ":0")
+    side = Side("B18", n, "change" if two else "node").feed("x:0", "float32", elements, fill).fetch(last + ":0")
+    return g, side.setting("devices", 2) if two else side
 
 
 for size in (1000, 10000):
@@ -228,7 +266,14 @@ CASES["B5_body10_100k"] = lambda: count(100000, 10)
 CASES["B6_vars100_1000"] = lambda: many_variables(100, 1000)
 CASES["B6_vars5000_1000"] = lambda: many_variables(5000, 1000)
 CASES["B6_nested_300x300"] = lambda: nested(300)
+for count_of in (1, 4, 32):
+    for threads in (1, 2):
+        CASES[f"B7_par{count_of}_{threads}threads"] = lambda p=count_of, t=threads: pipeline(100, p, t)
+for case in ("B2_fan_10000", "B2_relu_10000", "B3_layered_100x100", "B3_work_40x16"):
+    CASES[case + "_2threads"] = lambda c=CASES[case]: on_threads(c, 2)
 CASES["B8_identity"] = identity
+for count_of in (1, 8, 1000):
+    CASES[f"B8_callers_{count_of}"] = lambda n=count_of: identity(n)
 for size, name in ((1000, "1k"), (10000, "10k"), (100000, "100k"), (1000000, "1M")):
     CASES[f"B10_load_{name}"] = lambda n=size: load(n)
 for wide, deep in ((16, 1024), (32, 8192), (1024, 16), (8192, 32), (1024, 1024)):
