@@ -1,6 +1,8 @@
 #ifndef SLUICE_TESTS_BENCH_BATCH_TIMER_H_
 #define SLUICE_TESTS_BENCH_BATCH_TIMER_H_
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -42,6 +44,14 @@ std::vector<double> TimeBatches(int batches, double batch_ms, double units, cons
 inline std::string BatchJson(const std::vector<double>& ns, const std::string& more) {
   return "{\"min\": " + std::to_string(ns.front()) + ", \"median\": " + std::to_string(ns[ns.size() / 2]) +
          (more.empty() ? "" : ", " + more) + "}";
+}
+
+// JSON members for what it took to get to a first result: time, and the most memory the process has had by now.
+inline std::string ToFirstJson(double seconds) {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return "\"to_first_ms\": " + std::to_string(seconds * 1e3) +
+         ", \"peak_mb\": " + std::to_string(static_cast<double>(usage.ru_maxrss) / 1024);
 }
 
 }  // namespace sluice

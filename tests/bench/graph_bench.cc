@@ -77,9 +77,8 @@ class Prepared {
     const double prepared = NowSeconds();
     Caller(*this).Run();
     const double first = NowSeconds();
-    times_ =
-        absl::StrCat("\"import_ms\": ", (imported - start) * 1e3, ", \"prepare_ms\": ", (prepared - imported) * 1e3,
-                     ", \"first_ms\": ", (first - prepared) * 1e3, ", \"to_first_ms\": ", (first - start) * 1e3);
+    times_ = absl::StrCat("\"import_ms\": ", (imported - start) * 1e3,
+                          ", \"prepare_ms\": ", (prepared - imported) * 1e3, ", ", ToFirstJson(first - start));
   }
 
   // Calls from one thread, without an allocation of its own per call.
@@ -98,7 +97,7 @@ class Prepared {
     std::vector<Tensor> inputs_, outputs_;
   };
 
-  // JSON members: milliseconds of each stage up to the first result.
+  // JSON members: milliseconds of each stage up to the first result, and memory.
   const std::string& times() const { return times_; }
 
  private:

@@ -187,7 +187,7 @@ int Main(int argc, char** argv) {
   const Peer peer(argv[2], side, config);
   Peer::Caller caller(peer);
   caller.Run();
-  const std::string to_first = "\"to_first_ms\": " + std::to_string((NowSeconds() - start) * 1e3);
+  const std::string to_first = ToFirstJson(NowSeconds() - start);
   if (side.callers == 0) {
     const std::vector<double> ns = TimeBatches(batches, batch_ms, side.units, [&] { caller.Run(); });
     std::printf("%s\n", BatchJson(ns, to_first).c_str());

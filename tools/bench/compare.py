@@ -1,115 +1,198 @@
 #!/usr/bin/env python3
-"""Sluice against TensorFlow on the executor benchmarks, interleaved in one run: each round times Sluice, then each
-TensorFlow configuration, then Sluice again, and so on; ratios are of the medians and of the minima over all rounds.
+"""Sluice against TensorFlow and ONNX Runtime on the executor benchmarks, interleaved in one run: each round times Sluice,
+then each configuration of the others, then Sluice again, and so on; figures are medians over all rounds, in brackets the
+least of all batches.
 
     python3 tools/bench/compare.py --tensorflow-python VENV/bin/python [--only REGEX] [--rounds N]
 
-Builds what it needs, writes the graphs of graphs.py to a temporary folder and prints a Markdown table. TensorFlow is the
-wheel in that environment (development only). Rounds during which other processes used more than 3 % of a core are
-dropped where enough others are left; the table marks rows where they were not.
+Builds what it needs, writes the graphs of graphs.py and onnx_graphs.py to a temporary folder and prints Markdown tables:
+  - nanoseconds per unit of work (a node, an iteration, a call, a stage), each peer's time / ours, and the goals;
+  - B10: nanoseconds per node from the file to the first result, and megabytes;
+  - processor time per call of B8's callers;
+  - the speed-up by a second thread, of the rows that come with one and two.
+Both others are the wheels in that environment (development only); ONNX Runtime is left out where it is not there. Rounds
+during which other processes used more than 3 % of a core are dropped where enough others are left; rows of which they
+were not are marked "~".
 """
 import argparse
-import json
+import glob
 import os
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
 
+import onnx_graphs
+from bench_runs import build, measure
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-FIND = "import os, tensorflow as t; print(os.path.join(os.path.dirname(t.__file__), 'libtensorflow_cc.so.2'))"
+FIND = "import importlib.util as u, os; print(os.path.dirname(u.find_spec('%s').origin))"
+CONFIGS = ("caller", "single", "pool", "default")
+ORT = "ONNX Runtime"
+
+# Rows, column, how many times faster than it we want to be.
+GOALS = (
+    (r"B1_chain_10000", "TensorFlow caller", 10), (r"B1_chain_10000", "TensorFlow single", 6),
+    (r"B1_chain_10000", ORT, 12), (r"B2_(fan|relu)_10000", "TensorFlow caller", 10),
+    (r"B3_layered_100x100", "TensorFlow caller", 8), (r"B4_dead_10000", "TensorFlow caller", 300),
+    (r"B4_dead_10000", ORT, 1), (r"B5_count_100k", "TensorFlow caller", 15), (r"B5_body10_100k", "TensorFlow caller", 20),
+    (r"B6_vars.*", "TensorFlow caller", 10), (r"B6_nested.*", "TensorFlow caller", 15),
+    (r"B8_identity", "TensorFlow default", 20), (r"B8_identity", ORT, 6), (r"B8_identity", "TensorFlow single", 3),
+    (r"BMX_.*", "TensorFlow caller", 3), (r"B18_chain_2dev", "TensorFlow caller", 15),
+)
 
 
-def busy_seconds():
-    """Seconds all processors have worked since the machine started."""
-    with open("/proc/stat") as file:
-        fields = [int(x) for x in file.readline().split()[1:]]
-    return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK")
+def columns_of(arguments, folder):
+    """{column: name -> command or None}."""
+    def folder_of(package):
+        run = subprocess.run([arguments.tensorflow_python, "-c", FIND % package], capture_output=True, text=True)
+        return run.stdout.strip() if run.returncode == 0 else None
+
+    ours = arguments.graph_bench or build("//tests/bench:graph_bench")
+    theirs = arguments.tensorflow_bench or build("//tests/bench:tensorflow_bench")
+    library = os.path.join(folder_of("tensorflow"), "libtensorflow_cc.so.2")
+    batches = ["--batches", str(arguments.batches)]
+
+    def files(name, extension=".pb"):
+        options = ["--batches", "1", "--batch-ms", "1"] if name.startswith("B10") else batches
+        return [os.path.join(folder, name + extension), os.path.join(folder, name + ".side")] + options
+
+    columns = {
+        "Sluice": lambda name: [ours] + files(name) + ["--threads", str(arguments.threads)],
+        "dataflow driver": lambda name: [ours] + files(name) + ["--threads", "1", "--driver", "dataflow"],
+    }
+    for config in CONFIGS:
+        def tensorflow(name, config=config):
+            if config == "default" and not name.startswith("B8"):
+                return None  # Its pools' cost of a step; of nodes "pool" says more.
+            return [theirs, library] + files(name) + ["--config", config]
+        columns[f"TensorFlow {config}"] = tensorflow
+    ort_folder = folder_of("onnxruntime")
+    if ort_folder is not None:
+        ort_bench = arguments.onnxruntime_bench or build("//tests/bench:onnxruntime_bench")
+        ort = glob.glob(os.path.join(ort_folder, "capi", "libonnxruntime.so.*"))[0]
+
+        def onnxruntime(name):
+            model = onnx_graphs.onnx_bytes(name)
+            if model is None:
+                return None
+            with open(os.path.join(folder, name + ".onnx"), "wb") as file:
+                file.write(model)
+            return [ort_bench, ort] + files(name, ".onnx")
+        columns[ORT] = onnxruntime
+    return columns
 
 
-def timed(command):
-    """Runs `command`; its JSON line and whether other processes disturbed it."""
-    before, own_before, start = busy_seconds(), os.times(), os.times().elapsed
-    run = subprocess.run(command, capture_output=True, text=True)
-    if run.returncode != 0:
-        return None, False
-    own_after = os.times()
-    own = (own_after.children_user + own_after.children_system) - (own_before.children_user + own_before.children_system)
-    foreign = busy_seconds() - before - own
-    return json.loads(run.stdout.strip().splitlines()[-1]), foreign > 0.03 * (own_after.elapsed - start)
+def table(title, head, rows):
+    if not rows:
+        return
+    print(f"\n{title}\n\n| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
+    for row in rows:
+        print("| " + " | ".join(row) + " |", flush=True)
 
 
-def build(target):
-    setup = os.path.join(ROOT, "tools", "setup", "setup.sh")
-    subprocess.run(["bash", "-c", f"source {setup}; run_bazel build {target}"], check=True, cwd=ROOT)
-    where = subprocess.run(["bash", "-c", f"source {setup}; run_bazel info bazel-bin"], check=True, cwd=ROOT,
-                           capture_output=True, text=True).stdout.strip()
-    return os.path.join(where, target.lstrip("/").replace(":", "/"))
+def cell(figures, column, median="median", least="min", scale=1.0):
+    if column not in figures or not figures[column].has(median):
+        return "n/a"
+    figure = figures[column]
+    return f"{figure.median(median) * scale:.4g} ({figure.least(least) * scale:.4g})"
 
 
-def measure(name, folder, commands, rounds):
-    """{column: (median, minimum)} in ns per unit, and whether the figures are clean."""
-    samples = {column: [] for column in commands}
-    clean = {column: [] for column in commands}
-    for _ in range(rounds):
-        for column, command in commands.items():
-            graph = os.path.join(folder, name)
-            result, disturbed = timed(command(graph + ".pb", graph + ".side"))
-            if result is None:
-                continue
-            samples[column].append(result)
-            if not disturbed:
-                clean[column].append(result)
-    figures, is_clean = {}, True
-    for column in commands:
-        chosen = clean[column] if len(clean[column]) >= 3 else samples[column]
-        is_clean = is_clean and len(clean[column]) >= 3
-        if chosen:
-            figures[column] = (statistics.median(r["median"] for r in chosen), min(r["min"] for r in chosen), chosen)
-    return figures, is_clean
+def ratio(figures, column, key="median"):
+    if column not in figures or "Sluice" not in figures:
+        return None
+    return figures[column].median(key) / figures["Sluice"].median(key)
+
+
+def goals_of(name, figures):
+    texts = []
+    for pattern, column, wanted in GOALS:
+        reached = ratio(figures, column)
+        if re.fullmatch(pattern, name) and reached is not None:
+            texts.append(f"{column} {wanted}: {'yes' if reached >= wanted else 'NO'}, {reached:.3g}")
+    return "; ".join(texts)
+
+
+def main_table(results, columns):
+    rows = []
+    for name, figures in results.items():
+        if name.startswith("B10"):
+            continue
+        mark = "" if all(figure.is_clean for figure in figures.values()) else " ~"
+        ratios = [f"{ratio(figures, c):.3g}" if ratio(figures, c) else "n/a" for c in columns[2:]]
+        rows.append([name + mark] + [cell(figures, c) for c in columns] + [", ".join(ratios), goals_of(name, figures)])
+    head = ["graph"] + [f"{c}, ns" for c in columns] + ["times of the others / ours", "goals"]
+    table("Per unit of work", head, rows)
+
+
+def load_table(results, columns, nodes):
+    rows = []
+    for name, figures in results.items():
+        if name.startswith("B10"):
+            scale = 1e6 / nodes[name]
+            rows.append([name] + [f"{cell(figures, c, 'to_first_ms', 'to_first_ms', scale)}, "
+                                  f"{cell(figures, c, 'peak_mb', 'peak_mb')}" if c in figures else "n/a"
+                                  for c in columns])
+    table("From the file to the first result", ["graph"] + [f"{c}, ns a node, MB" for c in columns], rows)
+
+
+def caller_table(results, columns):
+    rows = [[name] + [cell(figures, c, "cpu_median", "cpu_min") for c in columns]
+            for name, figures in results.items() if "callers" in name]
+    table("Processor time per call", ["graph"] + [f"{c}, ns" for c in columns], rows)
+
+
+def speed_up_table(results, columns):
+    rows = []
+    for name, figures in results.items():
+        base = next((b for b in (name.replace("_2threads", "_1threads"), name.replace("_2threads", ""))
+                     if b != name and b in results), None)
+        if base is not None:
+            rows.append([name] + [f"{results[base][c].median() / figures[c].median():.3g} "
+                                  f"({results[base][c].least() / figures[c].least():.3g})"
+                                  if c in figures and c in results[base] else "n/a" for c in columns])
+    table("One thread's time / two threads'", ["graph"] + list(columns), rows)
+
+
+def read_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tensorflow-python", required=True, help="a Python with tensorflow-cpu (and onnxruntime)")
+    parser.add_argument("--only", default=r"B([1-8]|18)_|B10_load_(1k|10k|100k)|BMX_(16|1024)_(1024|16)$")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--batches", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=1, help="of Sluice, where the graph does not say")
+    parser.add_argument("--graph-bench", help="a built graph_bench, instead of building one")
+    parser.add_argument("--tensorflow-bench", help="a built tensorflow_bench")
+    parser.add_argument("--onnxruntime-bench", help="a built onnxruntime_bench")
+    return parser.parse_args()
+
+
+def units_of(path):
+    with open(path) as file:
+        return next(float(line.split()[1]) for line in file if line.startswith("units "))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tensorflow-python", required=True)
-    parser.add_argument("--only", default=r"B[1-8]_|BMX_(16|1024)_(1024|16)$")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--batches", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=1, help="of Sluice")
-    parser.add_argument("--graph-bench", help="a built graph_bench, instead of building one")
-    parser.add_argument("--tensorflow-bench", help="a built tensorflow_bench")
-    arguments = parser.parse_args()
-    ours = arguments.graph_bench or build("//tests/bench:graph_bench")
-    theirs = arguments.tensorflow_bench or build("//tests/bench:tensorflow_bench")
-    environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3")
-    os.environ.update(environment)
-    library = subprocess.run([arguments.tensorflow_python, "-c", FIND], check=True, capture_output=True,
-                             text=True).stdout.strip().splitlines()[-1]
-    batches = ["--batches", str(arguments.batches)]
-    commands = {
-        "Sluice": lambda pb, side: [ours, pb, side, "--threads", str(arguments.threads)] + batches,
-        "dataflow driver": lambda pb, side: [ours, pb, side, "--threads", "1", "--driver", "dataflow"] + batches,
-    }
-    for config in ("caller", "single", "pool"):
-        commands[f"TensorFlow {config}"] = (
-            lambda pb, side, config=config: [theirs, library, pb, side, "--config", config] + batches)
+    arguments = read_arguments()
+    os.environ.update(TF_CPP_MIN_LOG_LEVEL="3")
+    results, nodes = {}, {}
     with tempfile.TemporaryDirectory() as folder:
+        columns = columns_of(arguments, folder)
         subprocess.run([sys.executable, os.path.join(HERE, "graphs.py"), "--out", folder, "--only", arguments.only],
                        check=True)
         names = sorted({os.path.splitext(file)[0] for file in os.listdir(folder)}, key=lambda n: re.sub(
             r"\d+", lambda m: m.group().zfill(8), n))
-        columns = list(commands)
-        print("| graph | " + " | ".join(f"{c}, ns" for c in columns) + " | ratio to each TensorFlow (minima) |")
-        print("|---" * (len(columns) + 2) + "|")
         for name in names:
-            figures, is_clean = measure(name, folder, commands, arguments.rounds)
-            cells = [f"{figures[c][0]:.4g} ({figures[c][1]:.4g})" if c in figures else "n/a" for c in columns]
-            ratios = [f"{figures[c][0] / figures['Sluice'][0]:.3g} ({figures[c][1] / figures['Sluice'][1]:.3g})"
-                      if c in figures and "Sluice" in figures else "n/a" for c in columns[2:]]
-            print(f"| {name}{'' if is_clean else ' ~'} | " + " | ".join(cells) + " | " + ", ".join(ratios) + " |",
+            commands = {column: make(name) for column, make in columns.items()}
+            results[name] = measure({c: command for c, command in commands.items() if command}, arguments.rounds)
+            nodes[name] = units_of(os.path.join(folder, name + ".side"))
+            print(f"{name}: " + ", ".join(f"{c} {f.median():.4g}" for c, f in results[name].items()), file=sys.stderr,
                   flush=True)
+    names = list(columns)
+    main_table(results, names)
+    load_table(results, names, nodes)
+    caller_table(results, names)
+    speed_up_table(results, names)
 
 
 if __name__ == "__main__":
