@@ -96,7 +96,7 @@ int TypeNumber(const std::string& name) {
 
 class Peer {
  public:
-  Peer(const std::string& graph_path, const SideFile& side, const std::string& config_name) : side_(side) {
+  Peer(const std::string& graph_path, const SideFile& side, const std::string& config_name) {
     std::ifstream file(graph_path, std::ios::binary);
     const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     graph_ = Symbol<void*()>("TF_NewGraph")();
@@ -154,7 +154,6 @@ class Peer {
     return {operation, colon == std::string::npos ? 0 : std::atoi(name.c_str() + colon + 1)};
   }
 
-  const SideFile& side_;
   void* graph_ = nullptr;
   void* session_ = nullptr;
   std::string run_options_;

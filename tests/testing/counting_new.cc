@@ -6,21 +6,13 @@
 #include <cstdlib>
 #include <new>
 
-// The sanitizers have an operator new of their own and find leaks themselves.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(SLUICE_TSAN)
-#define SLUICE_HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SLUICE_HAS_SANITIZER 1
-#endif
-#endif
-
-#ifdef SLUICE_HAS_SANITIZER
+#ifndef SLUICE_COUNTS_NEW
 
 namespace sluice {
 int64_t LiveNewBytes() { return 0; }
 int64_t PeakNewBytes() { return 0; }
 void ResetPeakNewBytes() {}
+int64_t NewCalls() { return 0; }
 }  // namespace sluice
 
 #else
@@ -31,9 +23,11 @@ namespace {
 // Relaxed throughout: tests read the counts on the thread that allocates.
 std::atomic<int64_t> live_bytes{0};
 std::atomic<int64_t> peak_bytes{0};
+std::atomic<int64_t> calls{0};
 
 void* Count(void* memory) {
   if (memory == nullptr) throw std::bad_alloc();
+  calls.fetch_add(1, std::memory_order_relaxed);
   const auto size = static_cast<int64_t>(malloc_usable_size(memory));
   const int64_t live = live_bytes.fetch_add(size, std::memory_order_relaxed) + size;
   if (live > peak_bytes.load(std::memory_order_relaxed)) peak_bytes.store(live, std::memory_order_relaxed);
@@ -56,6 +50,7 @@ void* NewAligned(size_t size, std::align_val_t alignment) {
 int64_t LiveNewBytes() { return live_bytes.load(std::memory_order_relaxed); }
 int64_t PeakNewBytes() { return peak_bytes.load(std::memory_order_relaxed); }
 void ResetPeakNewBytes() { peak_bytes.store(LiveNewBytes(), std::memory_order_relaxed); }
+int64_t NewCalls() { return calls.load(std::memory_order_relaxed); }
 
 }  // namespace sluice
 
@@ -72,4 +67,4 @@ void operator delete[](void* memory, std::align_val_t) noexcept { sluice::Return
 void operator delete(void* memory, size_t, std::align_val_t) noexcept { sluice::Return(memory); }
 void operator delete[](void* memory, size_t, std::align_val_t) noexcept { sluice::Return(memory); }
 
-#endif  // SLUICE_HAS_SANITIZER
+#endif  // SLUICE_COUNTS_NEW

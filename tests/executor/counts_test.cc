@@ -1,0 +1,207 @@
+// What a step costs in things that can be counted, so that none of them grows unseen: allocations, instructions and
+// atomic instructions. Bounds are what was measured and a quarter more, for other compilers and C libraries; a figure
+// that must rise is a decision to be made here. Times are in tests/bench.
+//
+// Sanitizers replace operator new and add instructions of their own, and a build without optimisation is no measure:
+// in such builds the figures are left out, and what remains is that the graphs run. SLUICE_UBSAN comes from the BUILD
+// file, since GCC has no macro for it.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "executor/session/session.h"
+#include "graph/base/check.h"
+#include "graph/ir/builder.h"
+#include "graph/ops/op_table.h"
+#include "gtest/gtest.h"
+#include "tests/testing/counting_new.h"
+#include "tests/testing/instruction_count.h"
+#include "tests/testing/status_matchers.h"
+
+#if defined(SLUICE_COUNTS_NEW) && defined(__OPTIMIZE__) && !defined(SLUICE_UBSAN)
+#define SLUICE_HAS_FIGURES 1
+#endif
+
+namespace sluice {
+namespace {
+
+// A chain of scalar additions.
+Output AddChain(GraphBuilder& b, int nodes) {
+  const Output x = b.Placeholder("x", DType::kFloat, PartialShape::Scalar());
+  Output last = x;
+  for (int i = 0; i < nodes; ++i) last = b.Op("AddV2", "", {last, x});
+  return last;
+}
+
+// Nodes beside each other, and one that adds up what they give.
+Output AddFan(GraphBuilder& b, int nodes) {
+  const Output x = b.Placeholder("x", DType::kFloat, PartialShape::Scalar());
+  std::vector<Output> leaves;
+  for (int i = 0; i < nodes; ++i) leaves.push_back(b.Op("Relu", "", {x}));
+  return b.Op("AddN", "", leaves);
+}
+
+// Counts x up to `iterations`.
+Output AddLoop(GraphBuilder& b, int iterations) {
+  const Output x = b.Placeholder("x", DType::kFloat, PartialShape::Scalar());
+  const auto enter = [&](const Output& value, bool is_constant) {
+    return b.Op("Enter", "", {value}, {{"frame_name", "loop"}, {"is_constant", is_constant}});
+  };
+  const Output limit = enter(b.Const("limit", Tensor::Scalar(static_cast<float>(iterations))), true);
+  const Output one = enter(b.Const("one", Tensor::Scalar(1.0f)), true);
+  const Output first = enter(x, false);
+  const Output merge = b.Op("Merge", "", {first, first});
+  const Output cond = b.Op("LoopCond", "", {b.Op("Less", "", {merge, limit})});
+  const Output ports = b.Op("Switch", "", {merge, cond});
+  b.SetInput(merge, 1, b.Op("NextIteration", "", {b.Op("AddV2", "", {GraphBuilder::Nth(ports, 1), one})}));
+  return b.Op("Exit", "", {ports});
+}
+
+// A chain that changes its device at every node.
+Output AddDeviceChain(GraphBuilder& b, int nodes) {
+  const Output x = b.Placeholder("x", DType::kFloat, PartialShape::Scalar());
+  Output last = x;
+  for (int i = 0; i < nodes; ++i) {
+    last = b.Op("Identity", "", {last});
+    b.SetDevice(last, i % 2 == 0 ? "/device:CPU:0" : "/device:CPU:1");
+  }
+  return last;
+}
+
+using AddNodes = Output (*)(GraphBuilder& b, int size);
+
+// One of the graphs above, prepared, warm, and called on this thread.
+class CountedGraph {
+ public:
+  CountedGraph(AddNodes add, int size, Driver driver, int num_devices = 1) {
+    GraphBuilder b(NewOpRegistry());
+    b.Op("Identity", "y", {add(b, size)});
+    absl::StatusOr<Graph> graph = b.Build();
+    EXPECT_OK(graph);
+    SessionOptions options;
+    options.num_threads = 1;
+    options.driver = driver;
+    options.num_cpu_devices = num_devices;
+    absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(options, *std::move(graph));
+    EXPECT_OK(session);
+    session_ = *std::move(session);
+    absl::StatusOr<std::shared_ptr<const Callable>> callable = session_->Prepare({{"x"}, {"y"}, {}, {}});
+    EXPECT_OK(callable);
+    callable_ = *std::move(callable);
+    for (int i = 0; i < 3; ++i) Call();
+  }
+
+  void Call() {
+    in_[0] = Tensor::Scalar(1.0f);
+    SLUICE_CHECK(callable_->Run(absl::MakeSpan(in_), absl::MakeSpan(out_)).ok() && out_[0].has_value());
+  }
+
+  const Tensor& result() const { return out_[0]; }
+  int64_t NewCallsOfOneCall() {
+    const int64_t before = NewCalls();
+    Call();
+    return NewCalls() - before;
+  }
+  InstructionCount InstructionsOfOneCall() {
+    return CountInstructions([this] { Call(); });
+  }
+
+ private:
+  std::unique_ptr<Session> session_;
+  std::shared_ptr<const Callable> callable_;
+  Tensor in_[1], out_[1];
+};
+
+struct Case {
+  const char* name;
+  AddNodes add;
+  // Most instructions per node or iteration.
+  int64_t serial, dataflow;
+};
+
+class CountsTest : public ::testing::TestWithParam<Case> {
+ protected:
+  static constexpr int kFew = 10, kMore = 30;
+
+  static double PerNode(const InstructionCount& few, const InstructionCount& more) {
+    return static_cast<double>(more.all - few.all) / (kMore - kFew);
+  }
+};
+
+TEST_P(CountsTest, BothDriversGiveAResultEveryTime) {
+  for (const Driver driver : {Driver::kSerial, Driver::kDataflow}) {
+    CountedGraph graph(GetParam().add, kMore, driver);
+    graph.Call();
+    EXPECT_GT(*graph.result().AsScalar<float>(), 0);
+  }
+}
+
+#ifdef SLUICE_HAS_FIGURES
+
+// Of a run of the dataflow driver, whatever the graph: its state, and lists that grow.
+constexpr int64_t kDataflowNewCalls = 8;
+
+TEST_P(CountsTest, ASerialCallAllocatesNothing) {
+  CountedGraph graph(GetParam().add, kMore, Driver::kSerial);
+  EXPECT_EQ(graph.NewCallsOfOneCall(), 0);
+}
+
+TEST_P(CountsTest, ADataflowCallAllocatesTheSameForAnyNumberOfNodes) {
+  CountedGraph few(GetParam().add, kFew, Driver::kDataflow), more(GetParam().add, kMore, Driver::kDataflow);
+  const int64_t allocations = more.NewCallsOfOneCall();
+  EXPECT_EQ(allocations, few.NewCallsOfOneCall());
+  EXPECT_LE(allocations, kDataflowNewCalls);
+}
+
+TEST_P(CountsTest, ANodeOfASerialProgramTakesFewInstructionsAndNoAtomicOne) {
+  CountedGraph few(GetParam().add, kFew, Driver::kSerial), more(GetParam().add, kMore, Driver::kSerial);
+  const InstructionCount of_few = few.InstructionsOfOneCall(), of_more = more.InstructionsOfOneCall();
+  EXPECT_LE(PerNode(of_few, of_more), static_cast<double>(GetParam().serial));
+  EXPECT_EQ(of_few.atomic, of_more.atomic);
+}
+
+TEST_P(CountsTest, ANodeOfTheDataflowDriverTakesFewInstructionsAndNoAtomicOne) {
+  CountedGraph few(GetParam().add, kFew, Driver::kDataflow), more(GetParam().add, kMore, Driver::kDataflow);
+  const InstructionCount of_few = few.InstructionsOfOneCall(), of_more = more.InstructionsOfOneCall();
+  EXPECT_LE(PerNode(of_few, of_more), static_cast<double>(GetParam().dataflow));
+  EXPECT_EQ(of_few.atomic, of_more.atomic);
+}
+
+#endif  // SLUICE_HAS_FIGURES
+
+INSTANTIATE_TEST_SUITE_P(Graphs, CountsTest,
+                         ::testing::Values(Case{"chain", &AddChain, 225, 630}, Case{"fan", &AddFan, 240, 640},
+                                           Case{"loop", &AddLoop, 620, 3330}),
+                         [](const ::testing::TestParamInfo<Case>& info) { return std::string(info.param.name); });
+
+TEST(CallCountsTest, AChainOverTwoDevicesHandsTheValueThrough) {
+  CountedGraph graph(&AddDeviceChain, 9, Driver::kAuto, 2);
+  graph.Call();
+  EXPECT_EQ(*graph.result().AsScalar<float>(), 1.0f);
+}
+
+#ifdef SLUICE_HAS_FIGURES
+
+TEST(CallCountsTest, ACallOfOneNodeTakesFewInstructionsAndAtomics) {
+  CountedGraph graph(&AddChain, 1, Driver::kAuto);
+  const InstructionCount count = graph.InstructionsOfOneCall() - CountInstructions([] {});
+  EXPECT_GT(count.all, 0);
+  EXPECT_LE(count.all, 1400);
+  EXPECT_LE(count.atomic, 4);
+}
+
+TEST(CallCountsTest, AChangeOfDeviceTakesFewInstructionsAndAllocations) {
+  constexpr int kFew = 4, kMore = 12, kChanges = kMore - kFew;
+  CountedGraph few(&AddDeviceChain, kFew, Driver::kAuto, 2), more(&AddDeviceChain, kMore, Driver::kAuto, 2);
+  const InstructionCount count = more.InstructionsOfOneCall() - few.InstructionsOfOneCall();
+  EXPECT_LE(count.all / kChanges, 12000);
+  EXPECT_LE(count.atomic / kChanges, 85);
+  EXPECT_LE((more.NewCallsOfOneCall() - few.NewCallsOfOneCall()) / kChanges, 5);
+}
+
+#endif  // SLUICE_HAS_FIGURES
+
+}  // namespace
+}  // namespace sluice
