@@ -22,68 +22,52 @@ absl::Status ReceiveCancelled() {
 
 LocalRendezvous::~LocalRendezvous() {
   if (num_waiting_keys() > 0) StartAbort(absl::CancelledError("the rendezvous was destroyed"));
-  MutexLock lock(&callbacks_mu_);
-  while (callbacks_ > 0) callbacks_done_.Wait(&callbacks_mu_);
-}
-
-LocalRendezvous::Shard& LocalRendezvous::ShardOf(const RendezvousKey& key) {
-  return shards_[absl::HashOf(key.edge, key.iteration) % kShards];
-}
-
-LocalRendezvous::Item LocalRendezvous::TakeFirst(Queues& queues, Queues::iterator queue) {
-  constexpr size_t kSweepFrom = 32;
-  Queue& from = queue->second;
-  Item item = std::move(from.items[from.head++]);
-  if (from.head == from.items.size()) {
-    queues.erase(queue);
-  } else if (from.head >= kSweepFrom && from.head * 2 > from.items.size()) {
-    from.items.erase(from.items.begin(), from.items.begin() + static_cast<std::ptrdiff_t>(from.head));
-    from.head = 0;
+  for (Shard& shard : shards_) {
+    MutexLock lock(&shard.mu);
+    while (!shard.registrations.empty()) shard.callbacks_done.Wait(&shard.mu);
   }
-  return item;
 }
 
 absl::Status LocalRendezvous::Send(const RendezvousKey& key, const TransferArgs& sender, RendezvousValue value) {
-  Item receiver;
+  const size_t hash = absl::HashOf(key);
+  Shard& shard = shards_[hash % kShards];
+  Waiting receiver;
   {
-    Shard& shard = ShardOf(key);
     MutexLock lock(&shard.mu);
     if (!shard.aborted.ok()) return shard.aborted;
-    const auto queue = shard.queues.find(key);
-    if (queue == shard.queues.end() || !queue->second.first().done) {
-      Item item;
-      item.value = std::move(value);
-      item.args = sender;
-      shard.queues[key].items.push_back(std::move(item));
+    WaitingTable::Item* const first = shard.waiting.Find(hash, key);
+    if (first == nullptr || !first->done) {
+      Waiting& sent = shard.waiting.Add(hash, key);
+      sent.value = std::move(value);
+      sent.args = sender;
       return absl::OkStatus();
     }
-    receiver = TakeFirst(shard.queues, queue);
+    receiver = shard.waiting.Take(first);
+    shard.EndWait(receiver.cancellation);
   }
-  EndRegistration(receiver);
   std::move(receiver.done)(absl::OkStatus(), std::move(value), sender, receiver.args);
   return absl::OkStatus();
 }
 
 void LocalRendezvous::RecvAsync(const RendezvousKey& key, const TransferArgs& receiver,
                                 CancellationManager* cancellation, RecvDone done) {
+  const size_t hash = absl::HashOf(key);
+  Shard& shard = shards_[hash % kShards];
   absl::Status failed;
-  Item sent;
+  Waiting sent;
   {
-    Shard& shard = ShardOf(key);
     MutexLock lock(&shard.mu);
-    const auto queue = shard.queues.find(key);
+    WaitingTable::Item* const first = shard.waiting.Find(hash, key);
     failed = shard.aborted;
-    if (failed.ok() && queue != shard.queues.end() && !queue->second.first().done) {
-      sent = TakeFirst(shard.queues, queue);
+    if (failed.ok() && first != nullptr && !first->done) {
+      sent = shard.waiting.Take(first);
+    } else if (failed.ok() && BeginWait(shard, cancellation)) {
+      Waiting& waiting = shard.waiting.Add(hash, key);
+      waiting.args = receiver;
+      waiting.done = std::move(done);
+      waiting.cancellation = cancellation;
+      return;  // From here on another thread may end the transfer, the step and us.
     } else if (failed.ok()) {
-      Item item;
-      item.cancellation = cancellation;
-      if (Register(key, &item)) {
-        item.args = receiver;
-        item.done = std::move(done);
-        shard.queues[key].items.push_back(std::move(item));
-        return;  // From here on another thread may end the transfer, the step and us.
-      }
       failed = ReceiveCancelled();
     }
   }
@@ -91,72 +75,67 @@ void LocalRendezvous::RecvAsync(const RendezvousKey& key, const TransferArgs& re
   std::move(done)(absl::OkStatus(), std::move(sent.value), sent.args, receiver);
 }
 
-bool LocalRendezvous::Register(const RendezvousKey& key, Item* item) {
-  CancellationManager* const cancellation = item->cancellation;
-  if (cancellation == nullptr) return true;
-  const CancellationToken token = item->token = cancellation->NewToken();
-  {
-    MutexLock lock(&callbacks_mu_);
-    ++callbacks_;
+LocalRendezvous::Registration* LocalRendezvous::Shard::Find(const CancellationManager* cancellation) {
+  for (Registration& registration : registrations) {
+    if (registration.cancellation == cancellation) return &registration;
   }
-  // The callback needs the shard's lock, which we hold: it finds the item or what became of it.
-  if (cancellation->RegisterCallback(token,
-                                     [this, key, cancellation, token] { CancelReceive(key, cancellation, token); })) {
+  return nullptr;
+}
+
+bool LocalRendezvous::BeginWait(Shard& shard, CancellationManager* cancellation) {
+  if (cancellation == nullptr) return true;
+  Registration* const known = shard.Find(cancellation);
+  if (known != nullptr) {
+    if (known->is_called) return false;
+    ++known->num_waiting;
     return true;
   }
-  ReleaseCallback();
-  return false;
-}
-
-void LocalRendezvous::CancelReceive(const RendezvousKey& key, const CancellationManager* cancellation,
-                                    CancellationToken token) {
-  Item cancelled;
-  {
-    Shard& shard = ShardOf(key);
-    MutexLock lock(&shard.mu);
-    const auto queue = shard.queues.find(key);
-    if (queue != shard.queues.end()) {
-      auto& items = queue->second.items;
-      for (auto item = items.begin() + static_cast<std::ptrdiff_t>(queue->second.head); item != items.end(); ++item) {
-        if (item->token != token || item->cancellation != cancellation || !item->done) continue;
-        cancelled = std::move(*item);
-        items.erase(item);
-        break;
-      }
-      if (queue->second.head == items.size()) shard.queues.erase(queue);
-    }
+  const CancellationToken token = cancellation->NewToken();
+  // The callback needs the shard's lock, which we hold: it finds the receive or what became of it.
+  if (!cancellation->RegisterCallback(token, [&shard, cancellation] { CancelReceives(shard, cancellation); })) {
+    return false;
   }
-  if (cancelled.done) std::move(cancelled.done)(ReceiveCancelled(), RendezvousValue(), TransferArgs(), cancelled.args);
-  ReleaseCallback();  // The last thing: afterwards we may be gone.
+  shard.registrations.push_back({cancellation, token, 1, false});
+  return true;
 }
 
-void LocalRendezvous::EndRegistration(const Item& item) {
-  if (item.cancellation != nullptr && item.cancellation->TryDeregisterCallback(item.token)) ReleaseCallback();
+void LocalRendezvous::Shard::EndWait(CancellationManager* cancellation) {
+  if (cancellation == nullptr) return;
+  Registration* const registration = Find(cancellation);
+  if (--registration->num_waiting > 0 || !cancellation->TryDeregisterCallback(registration->token)) return;
+  *registration = registrations.back();
+  registrations.pop_back();
 }
 
-void LocalRendezvous::ReleaseCallback() {
-  MutexLock lock(&callbacks_mu_);
-  if (--callbacks_ == 0) callbacks_done_.SignalAll();
+void LocalRendezvous::CancelReceives(Shard& shard, CancellationManager* cancellation) {
+  std::vector<Waiting> cancelled;
+  {
+    MutexLock lock(&shard.mu);
+    cancelled = shard.waiting.TakeAll(cancellation);
+    shard.Find(cancellation)->is_called = true;
+  }
+  for (Waiting& receiver : cancelled) {
+    std::move(receiver.done)(ReceiveCancelled(), RendezvousValue(), TransferArgs(), receiver.args);
+  }
+  MutexLock lock(&shard.mu);
+  *shard.Find(cancellation) = shard.registrations.back();
+  shard.registrations.pop_back();
+  shard.callbacks_done.SignalAll();  // The last thing: afterwards the rendezvous may be gone.
 }
 
 void LocalRendezvous::StartAbort(const absl::Status& status) {
   SLUICE_CHECK(!status.ok());
-  Queues dropped[kShards];  // Values sent go outside the locks.
-  for (size_t i = 0; i < kShards; ++i) {
-    MutexLock lock(&shards_[i].mu);
-    if (shards_[i].aborted.ok()) shards_[i].aborted = status;
-    dropped[i].swap(shards_[i].queues);
-  }
-  for (auto& queues : dropped) {
-    for (auto& queue : queues) {
-      Queue& from = queue.second;
-      for (size_t i = from.head; i < from.items.size(); ++i) {
-        Item& item = from.items[i];
-        if (!item.done) continue;
-        EndRegistration(item);
-        std::move(item.done)(status, RendezvousValue(), TransferArgs(), item.args);
-      }
+  std::vector<Waiting> dropped;  // Values go, and receivers are answered, outside the locks.
+  for (Shard& shard : shards_) {
+    MutexLock lock(&shard.mu);
+    if (shard.aborted.ok()) shard.aborted = status;
+    for (Waiting& waiting : shard.waiting.TakeAll(nullptr)) {
+      shard.EndWait(waiting.cancellation);
+      dropped.push_back(std::move(waiting));
     }
+  }
+  for (Waiting& waiting : dropped) {
+    if (waiting.done) std::move(waiting.done)(status, RendezvousValue(), TransferArgs(), waiting.args);
   }
 }
 
@@ -164,7 +143,7 @@ size_t LocalRendezvous::num_waiting_keys() const {
   size_t count = 0;
   for (const Shard& shard : shards_) {
     MutexLock lock(&shard.mu);
-    count += shard.queues.size();
+    count += shard.waiting.num_keys();
   }
   return count;
 }
@@ -173,9 +152,7 @@ std::vector<RendezvousKey> LocalRendezvous::WaitingReceives(size_t max) const {
   std::vector<RendezvousKey> keys;
   for (const Shard& shard : shards_) {
     MutexLock lock(&shard.mu);
-    for (const auto& queue : shard.queues) {
-      if (keys.size() < max && queue.second.first().done) keys.push_back(queue.first);
-    }
+    shard.waiting.AddReceivers(max, &keys);
   }
   return keys;
 }

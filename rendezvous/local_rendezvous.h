@@ -3,13 +3,15 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "graph/base/cancellation.h"
 #include "graph/base/mutex.h"
 #include "rendezvous/rendezvous.h"
+#include "rendezvous/waiting_table.h"
 
 namespace sluice {
 
@@ -32,46 +34,35 @@ class LocalRendezvous : public Rendezvous {
   std::vector<RendezvousKey> WaitingReceives(size_t max) const;
 
  private:
-  // A value without a receiver (`done` is null), or a receiver without a value.
-  struct Item {
-    RendezvousValue value;
-    TransferArgs args;
-    RecvDone done;
+  // A cancellation that ends receives of a shard: one callback for all of them.
+  struct Registration {
     CancellationManager* cancellation = nullptr;
     CancellationToken token = -1;
+    int64_t num_waiting = 0;
+    bool is_called = false;  // The callback has looked for receives, and will not look again.
   };
-  // Items from `head` on wait, oldest first: all values or all receivers.
-  struct Queue {
-    absl::InlinedVector<Item, 1> items;
-    size_t head = 0;
-
-    const Item& first() const { return items[head]; }
-  };
-  using Queues = absl::flat_hash_map<RendezvousKey, Queue>;
   struct alignas(64) Shard {  // A cache line each: senders of different edges do not disturb one another.
     mutable Mutex mu;
-    Queues queues ABSL_GUARDED_BY(mu);
+    CondVar callbacks_done;
+    WaitingTable waiting ABSL_GUARDED_BY(mu);
+    // Those with receives that wait, and those whose callback is under way.
+    absl::InlinedVector<Registration, 1> registrations ABSL_GUARDED_BY(mu);
     absl::Status aborted ABSL_GUARDED_BY(mu);
+
+    Registration* Find(const CancellationManager* cancellation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+    // A receive with `cancellation` does not wait any more. Either its registration ends, too, or others need it, or
+    // its callback is under way and ends it.
+    void EndWait(CancellationManager* cancellation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   };
   static constexpr size_t kShards = 8;
+  static_assert(kShards <= WaitingTable::kMaxShards);
 
-  Shard& ShardOf(const RendezvousKey& key);
-  // Takes the oldest item out of `queue`, which goes with its last item.
-  static Item TakeFirst(Queues& queues, Queues::iterator queue);
-  // Registers with the item's cancellation, if it has one. False when that is cancelled already. Called under the
-  // shard's lock.
-  bool Register(const RendezvousKey& key, Item* item) ABSL_LOCKS_EXCLUDED(callbacks_mu_);
-  // Called when the cancellation of a receive is cancelled.
-  void CancelReceive(const RendezvousKey& key, const CancellationManager* cancellation, CancellationToken token);
-  // Ends the registration of a receive that is out of the table: either it is gone, or its callback will find nothing.
-  void EndRegistration(const Item& item);
-  void ReleaseCallback();
+  // Registers with `cancellation`, if need be. False when it is cancelled already.
+  bool BeginWait(Shard& shard, CancellationManager* cancellation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mu);
+  // Called when `cancellation` is cancelled.
+  static void CancelReceives(Shard& shard, CancellationManager* cancellation) ABSL_LOCKS_EXCLUDED(shard.mu);
 
   std::array<Shard, kShards> shards_;
-  // Cancellation callbacks that may still call us; destruction waits for them.
-  Mutex callbacks_mu_;
-  CondVar callbacks_done_;
-  int callbacks_ ABSL_GUARDED_BY(callbacks_mu_) = 0;
 };
 
 }  // namespace sluice

@@ -1,0 +1,124 @@
+#include "rendezvous/waiting_table.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice {
+
+WaitingTable::Item** WaitingTable::Link(size_t hash, const RendezvousKey& key) {
+  Item** link = &Bucket(hash);
+  while (*link != nullptr && ((*link)->hash_ != hash || (*link)->key_ != key)) link = &(*link)->next_key_;
+  return link;
+}
+
+WaitingTable::Item& WaitingTable::Add(size_t hash, const RendezvousKey& key) {
+  if (free_ == nullptr) AddBlock();
+  Item* const item = std::exchange(free_, free_->next_same_);
+  item->key_ = key;
+  item->hash_ = hash;
+  item->next_key_ = item->next_same_ = nullptr;
+  item->last_same_ = item;
+  Item** const link = Link(hash, key);
+  if (*link != nullptr) {
+    (*link)->last_same_->next_same_ = item;
+    (*link)->last_same_ = item;
+    return *item;
+  }
+  *link = item;
+  if (++num_keys_ > num_buckets_) Grow();
+  return *item;
+}
+
+void WaitingTable::Unlink(Item** link) {
+  Item* const item = *link;
+  Item* const next = item->next_same_;
+  if (next == nullptr) {
+    *link = item->next_key_;
+    --num_keys_;
+    return;
+  }
+  next->next_key_ = item->next_key_;
+  next->last_same_ = item->last_same_;
+  *link = next;
+}
+
+Waiting WaitingTable::Recycle(Item* item) {
+  Waiting taken = std::move(*item);
+  item->done = nullptr;
+  item->cancellation = nullptr;
+  item->next_same_ = std::exchange(free_, item);
+  return taken;
+}
+
+Waiting WaitingTable::Take(Item* first) {
+  Item** link = &Bucket(first->hash_);
+  while (*link != first) link = &(*link)->next_key_;
+  Unlink(link);
+  return Recycle(first);
+}
+
+std::vector<Waiting> WaitingTable::TakeAll(const CancellationManager* cancellation) {
+  std::vector<Waiting> taken;
+  const auto is_wanted = [&](const Item& item) {
+    return cancellation == nullptr || (item.done != nullptr && item.cancellation == cancellation);
+  };
+  for (size_t bucket = 0; bucket < num_buckets_; ++bucket) {
+    for (Item** link = &buckets_[bucket]; *link != nullptr;) {
+      Item* const first = *link;
+      // Those behind the first, then the first itself.
+      Item* before = first;
+      for (Item* item = first->next_same_; item != nullptr; item = before->next_same_) {
+        if (!is_wanted(*item)) {
+          before = item;
+          continue;
+        }
+        before->next_same_ = item->next_same_;
+        taken.push_back(Recycle(item));
+      }
+      first->last_same_ = before;
+      if (!is_wanted(*first)) {
+        link = &first->next_key_;
+        continue;
+      }
+      const bool is_last = first->next_same_ == nullptr;
+      Unlink(link);
+      taken.push_back(Recycle(first));
+      if (!is_last) link = &(*link)->next_key_;  // The one that stepped forward is not wanted.
+    }
+  }
+  return taken;
+}
+
+void WaitingTable::AddReceivers(size_t max, std::vector<RendezvousKey>* keys) const {
+  for (size_t bucket = 0; bucket < num_buckets_; ++bucket) {
+    for (const Item* item = buckets_[bucket]; item != nullptr && keys->size() < max; item = item->next_key_) {
+      if (item->done != nullptr) keys->push_back(item->key_);
+    }
+  }
+}
+
+void WaitingTable::AddBlock() {
+  const size_t size = std::max(kFirstBlock, num_items_);
+  blocks_.push_back(std::make_unique<Item[]>(size));
+  num_items_ += size;
+  for (size_t i = size; i > 0; --i) {
+    Item& item = blocks_.back()[i - 1];
+    item.next_same_ = std::exchange(free_, &item);
+  }
+}
+
+void WaitingTable::Grow() {
+  const std::vector<Item*> old(buckets_, buckets_ + num_buckets_);
+  num_buckets_ *= 2;
+  more_buckets_.assign(num_buckets_, nullptr);
+  buckets_ = more_buckets_.data();
+  for (Item* item : old) {
+    while (item != nullptr) {
+      Item* const next = item->next_key_;
+      item->next_key_ = std::exchange(Bucket(item->hash_), item);
+      item = next;
+    }
+  }
+}
+
+}  // namespace sluice

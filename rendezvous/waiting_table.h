@@ -1,0 +1,85 @@
+#ifndef SLUICE_RENDEZVOUS_WAITING_TABLE_H_
+#define SLUICE_RENDEZVOUS_WAITING_TABLE_H_
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "graph/base/cancellation.h"
+#include "rendezvous/key.h"
+#include "rendezvous/rendezvous.h"
+
+namespace sluice {
+
+// A value without a receiver (`done` is null), or a receiver without a value.
+struct Waiting {
+  RendezvousValue value;
+  TransferArgs args;
+  RecvDone done;
+  CancellationManager* cancellation = nullptr;  // Of a receiver, if it has one.
+};
+
+// What waits in one shard of a rendezvous, by key, oldest first under each: all values or all receivers. Items come
+// from blocks that are kept until the end, so that a transfer costs no allocation of its own once there have been as
+// many at a time. Callers give the key's hash, of which they use the low bits themselves. Owned by its shard. Not
+// thread-safe: the shard's lock guards it.
+class WaitingTable {
+ public:
+  // The low bits of a hash choose the shard: all keys here have them in common.
+  static constexpr size_t kMaxShards = 16;
+
+  class Item : public Waiting {
+   private:
+    friend class WaitingTable;
+    RendezvousKey key_;
+    size_t hash_ = 0;
+    Item* next_key_ = nullptr;   // In the bucket; only of the first item under a key.
+    Item* next_same_ = nullptr;  // The next one under this key, or in the list of free items.
+    Item* last_same_ = nullptr;  // The last one under this key; only of the first.
+  };
+
+  WaitingTable() = default;
+  WaitingTable(const WaitingTable&) = delete;
+  WaitingTable& operator=(const WaitingTable&) = delete;
+
+  // The oldest item under `key`, or null. Valid until the next change.
+  Item* Find(size_t hash, const RendezvousKey& key) { return *Link(hash, key); }
+  // An empty item behind all others under `key`, for the caller to fill in.
+  Item& Add(size_t hash, const RendezvousKey& key);
+  // Takes out `first`, which Find has given.
+  Waiting Take(Item* first);
+  // Takes out all receivers with this cancellation; null: everything, values too.
+  std::vector<Waiting> TakeAll(const CancellationManager* cancellation);
+
+  // Keys under which something waits.
+  size_t num_keys() const { return num_keys_; }
+  // Adds keys for which a receiver waits to `keys`, up to `max` in all.
+  void AddReceivers(size_t max, std::vector<RendezvousKey>* keys) const;
+
+ private:
+  static constexpr size_t kFirstBuckets = 8;
+  static constexpr size_t kFirstBlock = 4;
+
+  // Where the first item under `key` hangs, or would.
+  Item** Link(size_t hash, const RendezvousKey& key);
+  Item*& Bucket(size_t hash) { return buckets_[hash / kMaxShards & (num_buckets_ - 1)]; }
+  // Takes the item at `link` out of its bucket; the next one under its key steps forward.
+  void Unlink(Item** link);
+  Waiting Recycle(Item* item);
+  void AddBlock();
+  void Grow();
+
+  std::array<Item*, kFirstBuckets> first_buckets_ = {};
+  std::vector<Item*> more_buckets_;  // Once there are more keys than the first buckets suit.
+  Item** buckets_ = first_buckets_.data();
+  size_t num_buckets_ = kFirstBuckets;  // A power of two.
+  size_t num_keys_ = 0;
+  Item* free_ = nullptr;
+  size_t num_items_ = 0;  // In all blocks.
+  std::vector<std::unique_ptr<Item[]>> blocks_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_RENDEZVOUS_WAITING_TABLE_H_
