@@ -228,12 +228,12 @@ void ExecutorState<P>::StartAsync(NodeCall& call) {
   call.status = runner_.PrepareInputs(call.node, call.context, call.space);
   // A call that could not begin has ended. Nothing of this may be touched after an end: the run may be over.
   if (!call.status.ok()) return scheduler_->CallEnded(&call);
-  const int64_t start = runner_.observer() != nullptr ? NodeObserver::NowNs() : 0;
+  const int64_t start = NodeObserver::Begin(runner_.observer(), NodeRunner::IdOf(item));
   try {
     item.kernel->AsAsync()->ComputeAsync(call.context, [this, &call, start](absl::Status status) {
       const NodeItem& done_item = call.node.item();
       if (!status.ok()) {
-        call.status = runner_.Located(done_item, status);
+        call.status = runner_.Failed(done_item, start, status);
       } else {
         if (runner_.observer() != nullptr) {
           runner_.observer()->OnNode(NodeRunner::IdOf(done_item), start, NodeObserver::NowNs(), call.context);
@@ -243,7 +243,7 @@ void ExecutorState<P>::StartAsync(NodeCall& call) {
       scheduler_->CallEnded(&call);
     });
   } catch (...) {
-    call.status = runner_.Located(item, StatusOfException());
+    call.status = runner_.Failed(item, start, StatusOfException());
     scheduler_->CallEnded(&call);
   }
 }

@@ -21,6 +21,11 @@ absl::Status NodeRunner::Located(const NodeItem& item, const absl::Status& statu
   return AtNode(graph_, IdOf(item), status);
 }
 
+absl::Status NodeRunner::Failed(const NodeItem& item, int64_t start_ns, const absl::Status& status) const {
+  NodeObserver::Fail(observer_, IdOf(item), start_ns);
+  return Located(item, status);
+}
+
 absl::Status NodeRunner::FaultStatus(const PropagationFault& fault) const {
   const int32_t input = static_cast<int32_t>(fault.input);
   switch (fault.kind) {

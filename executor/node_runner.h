@@ -24,9 +24,9 @@ class NodeRunner {
     const NodeItem& item = node.item();
     const absl::Status prepared = PrepareInputs(node, context, space);
     if (ABSL_PREDICT_FALSE(!prepared.ok())) return prepared;
-    const int64_t start = ABSL_PREDICT_FALSE(observer_ != nullptr) ? NodeObserver::NowNs() : 0;
+    const int64_t start = NodeObserver::Begin(observer_, IdOf(item));
     const absl::Status status = item.kernel->Compute(context);
-    if (ABSL_PREDICT_FALSE(!status.ok())) return Located(item, status);
+    if (ABSL_PREDICT_FALSE(!status.ok())) return Failed(item, start, status);
     if (ABSL_PREDICT_FALSE(observer_ != nullptr)) observer_->OnNode(IdOf(item), start, NodeObserver::NowNs(), context);
     return ProcessOutputs(node, context, all_live);
   }
@@ -67,6 +67,8 @@ class NodeRunner {
 
   // `status` with the node's name.
   absl::Status Located(const NodeItem& item, const absl::Status& status) const;
+  // The same; the observer hears that the call which began at `start_ns` has failed.
+  absl::Status Failed(const NodeItem& item, int64_t start_ns, const absl::Status& status) const;
   // What the propagators found.
   absl::Status FaultStatus(const PropagationFault& fault) const;
 

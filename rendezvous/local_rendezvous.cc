@@ -148,11 +148,11 @@ size_t LocalRendezvous::num_waiting_keys() const {
   return count;
 }
 
-std::vector<RendezvousKey> LocalRendezvous::WaitingReceives(size_t max) const {
+std::vector<RendezvousKey> LocalRendezvous::WaitingKeys(size_t max, bool is_receive) const {
   std::vector<RendezvousKey> keys;
   for (const Shard& shard : shards_) {
     MutexLock lock(&shard.mu);
-    shard.waiting.AddReceivers(max, &keys);
+    shard.waiting.AddKeys(max, is_receive, &keys);
   }
   return keys;
 }

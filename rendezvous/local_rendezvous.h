@@ -30,8 +30,9 @@ class LocalRendezvous : public Rendezvous {
 
   // Keys under which something waits: values nobody has asked for, or receives. For leak tests and the watchdog.
   size_t num_waiting_keys() const;
-  // Up to `max` of the keys for which a receive waits.
-  std::vector<RendezvousKey> WaitingReceives(size_t max) const;
+  // Up to `max` of the keys for which a receive waits; of those under which something lies that nobody asked for.
+  std::vector<RendezvousKey> WaitingReceives(size_t max) const { return WaitingKeys(max, /*is_receive=*/true); }
+  std::vector<RendezvousKey> WaitingSends(size_t max) const { return WaitingKeys(max, /*is_receive=*/false); }
 
  private:
   // A cancellation that ends receives of a shard: one callback for all of them.
@@ -57,6 +58,7 @@ class LocalRendezvous : public Rendezvous {
   static constexpr size_t kShards = 8;
   static_assert(kShards <= WaitingTable::kMaxShards);
 
+  std::vector<RendezvousKey> WaitingKeys(size_t max, bool is_receive) const;
   // Registers with `cancellation`, if need be. False when it is cancelled already.
   bool BeginWait(Shard& shard, CancellationManager* cancellation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mu);
   // Called when `cancellation` is cancelled.

@@ -89,10 +89,10 @@ std::vector<Waiting> WaitingTable::TakeAll(const CancellationManager* cancellati
   return taken;
 }
 
-void WaitingTable::AddReceivers(size_t max, std::vector<RendezvousKey>* keys) const {
+void WaitingTable::AddKeys(size_t max, bool is_receive, std::vector<RendezvousKey>* keys) const {
   for (size_t bucket = 0; bucket < num_buckets_; ++bucket) {
     for (const Item* item = buckets_[bucket]; item != nullptr && keys->size() < max; item = item->next_key_) {
-      if (item->done != nullptr) keys->push_back(item->key_);
+      if ((item->done != nullptr) == is_receive) keys->push_back(item->key_);
     }
   }
 }

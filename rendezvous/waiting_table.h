@@ -54,8 +54,8 @@ class WaitingTable {
 
   // Keys under which something waits.
   size_t num_keys() const { return num_keys_; }
-  // Adds keys for which a receiver waits to `keys`, up to `max` in all.
-  void AddReceivers(size_t max, std::vector<RendezvousKey>* keys) const;
+  // Adds keys under which receivers (or else values) wait to `keys`, up to `max` in all.
+  void AddKeys(size_t max, bool is_receive, std::vector<RendezvousKey>* keys) const;
 
  private:
   static constexpr size_t kFirstBuckets = 8;

@@ -103,10 +103,11 @@ class Runner {
     const Operand* const outputs_end = outputs + io.num_outputs;
     for (const Operand* output = outputs; output != outputs_end; ++output) at(*output).MarkEmpty();
     context_.SetNode(io);
-    const int64_t start = kWatched && options_.observer != nullptr ? NodeObserver::NowNs() : 0;
+    const int64_t start = kWatched ? NodeObserver::Begin(options_.observer, NodeId(io.id)) : 0;
     {
       absl::Status computed = instruction.kernel->Compute(context_);
       if (ABSL_PREDICT_FALSE(!computed.ok())) {
+        if (kWatched) NodeObserver::Fail(options_.observer, NodeId(io.id), start);
         *status = std::move(computed);
         return Fail(io.id);
       }

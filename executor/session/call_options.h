@@ -12,6 +12,9 @@ struct CallOptions {
   absl::Time deadline = absl::InfiniteFuture();
   CancellationManager* cancellation = nullptr;  // Ends the call when it is cancelled.
   NodeObserver* observer = nullptr;
+  // After so long without progress the log says what the run hangs on (StallWatch), and where the deadline ends it
+  // then, so does its error. Zero: the session's stall_timeout.
+  absl::Duration stall_timeout = absl::ZeroDuration();
 };
 
 }  // namespace sluice

@@ -12,16 +12,22 @@
 #include "executor/session/fed_value.h"
 #include "executor/session/linked_cancellation.h"
 #include "executor/session/span_call_frame.h"
+#include "executor/stall_watch.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/shapes/inference.h"
 #include "kernels/step/step_container.h"
+#include "rendezvous/local_rendezvous.h"
 
 namespace sluice {
 namespace {
 
 // Programs with up to this many registers keep them on the stack.
 constexpr int32_t kStackRegisters = 8;
+
+bool IsTransfer(absl::string_view op) {
+  return op == "_Send" || op == "_Recv" || op == "_HostSend" || op == "_HostRecv";
+}
 
 // `status`, unless it says that a kernel is missing and the graph could not run with it either, since its shapes
 // contradict each other: then that.
@@ -57,12 +63,15 @@ absl::Status Callable::Compile() {
     const NodeId id(i);
     if (!graph.Contains(id)) continue;
     keeps_tensors_ = keeps_tensors_ || absl::StartsWith(graph.op_name(id), "GetSessionHandle");
+    needs_rendezvous_ = needs_rendezvous_ || IsTransfer(graph.op_name(id));
     const std::vector<DType>& types = graph.signature(id).outputs;
     has_references_ = has_references_ || std::any_of(types.begin(), types.end(), IsRef);
   }
   for (const FeedFetchGraph::Port& port : fetches()) {
     fetched_nodes_.emplace_back(port.endpoint, 0, port.endpoint.rfind(':'));
   }
+  needs_rendezvous_ = needs_rendezvous_ || step_.is_split;
+  is_unusual_ = keeps_tensors_ || needs_rendezvous_ || core_->options().stall_timeout != absl::InfiniteDuration();
   if (step_.is_split) {
     SLUICE_ASSIGN_OR_RETURN(parts_, PartitionedStep::Create(core_, step_));
     return absl::OkStatus();
@@ -130,11 +139,29 @@ absl::Status Callable::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs
   run.cancellation = &cancellation.manager();
   run.session_state = &core_->state();
   run.deterministic = core_->options().deterministic;
-  if (ABSL_PREDICT_TRUE(!keeps_tensors_)) return RunStep(inputs, outputs, run, options);
+  const bool is_unusual = is_unusual_ || options.stall_timeout != absl::ZeroDuration();
+  return ABSL_PREDICT_FALSE(is_unusual) ? RunUnusual(inputs, outputs, run, options)
+                                        : RunStep(inputs, outputs, run, options);
+}
+
+absl::Status Callable::RunUnusual(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
+                                  const CallOptions& options) const {
   TensorStore store;
-  run.tensor_store = &store;
-  SLUICE_RETURN_IF_ERROR(RunStep(inputs, outputs, run, options));
-  store.SaveTo(fetched_nodes_, core_->state());
+  if (keeps_tensors_) run.tensor_store = &store;
+  CountedPtr<LocalRendezvous> rendezvous;
+  if (needs_rendezvous_) rendezvous = MakeCounted<LocalRendezvous>();
+  run.rendezvous = rendezvous.get();
+  CallOptions call = options;
+  std::optional<StallWatch> watch;
+  const bool says = options.stall_timeout != absl::ZeroDuration();
+  const absl::Duration patience = says ? options.stall_timeout : core_->options().stall_timeout;
+  if (patience != absl::InfiniteDuration()) {
+    watch.emplace(StallWatch::Options{patience, graph(), rendezvous.get(), run.edges, options.observer});
+    call.observer = &*watch;
+  }
+  const absl::Status status = RunStep(inputs, outputs, run, call);
+  if (!status.ok()) return watch.has_value() ? watch->Explain(status) : status;
+  if (keeps_tensors_) store.SaveTo(fetched_nodes_, core_->state());
   return absl::OkStatus();
 }
 
@@ -165,6 +192,7 @@ absl::Status Callable::RunDataflow(absl::Span<Tensor> inputs, absl::Span<Tensor>
   CancellationManager cancellation(run.cancellation);
   Executor::Args args;
   args.step_id = run.step_id;
+  args.rendezvous = run.rendezvous;
   args.call_frame = &frame;
   args.cancellation_manager = &cancellation;
   args.session_state = run.session_state;

@@ -54,6 +54,9 @@ class Callable {
 
   absl::Status Compile();
   absl::Status CompileDataflow() const;
+  // Steps that need more than the others: tensors kept under handles, a rendezvous, a watch.
+  absl::Status RunUnusual(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
+                          const CallOptions& options) const;
   absl::Status RunStep(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
                        const CallOptions& options) const;
   absl::Status RunDataflow(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
@@ -72,6 +75,8 @@ class Callable {
   bool has_choice_ = false;                       // Both drivers may be used.
   bool keeps_tensors_ = false;                    // Some node makes session handles.
   bool has_references_ = false;                   // Some node refers to a variable.
+  bool needs_rendezvous_ = false;                 // Some node sends or receives.
+  bool is_unusual_ = false;                       // See RunUnusual; a call may ask for it too.
   std::vector<std::string> fetched_nodes_;
 
   // Side tables that change no result; they guard themselves.

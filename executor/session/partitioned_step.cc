@@ -10,7 +10,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/placement/partition.h"
-#include "rendezvous/local_rendezvous.h"
+#include "rendezvous/rendezvous.h"
 
 namespace sluice {
 namespace {
@@ -22,6 +22,14 @@ class PartObserver : public NodeObserver {
   PartObserver(NodeObserver& observer, const std::vector<NodeId>& whole_ids)
       : observer_(observer), whole_ids_(whole_ids) {}
 
+  void OnStart(NodeId node, int64_t start_ns) override {
+    const NodeId whole = whole_ids_[static_cast<size_t>(node.value())];
+    if (whole.valid()) observer_.OnStart(whole, start_ns);
+  }
+  void OnFailure(NodeId node, int64_t start_ns) override {
+    const NodeId whole = whole_ids_[static_cast<size_t>(node.value())];
+    if (whole.valid()) observer_.OnFailure(whole, start_ns);
+  }
   void OnNode(NodeId node, int64_t start_ns, int64_t end_ns, const KernelContext& context) override {
     const NodeId whole = whole_ids_[static_cast<size_t>(node.value())];
     if (whole.valid()) observer_.OnNode(whole, start_ns, end_ns, context);
@@ -115,10 +123,9 @@ absl::Status PartitionedStep::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> 
   for (Tensor& output : outputs) output = Tensor();
   SpanCallFrame frame(inputs, outputs);
   CancellationManager cancellation(run.cancellation);
-  const CountedPtr<LocalRendezvous> rendezvous = MakeCounted<LocalRendezvous>();
   Executor::Args args;
   args.step_id = run.step_id;
-  args.rendezvous = rendezvous.get();
+  args.rendezvous = run.rendezvous;
   args.observer = options.observer;
   args.call_frame = &frame;
   args.cancellation_manager = &cancellation;
@@ -132,7 +139,7 @@ absl::Status PartitionedStep::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> 
   Start(args, [&end](absl::Status status) { end.Set(std::move(status)); });
   if (!end.WaitUntil(options.deadline)) {
     const absl::Status late = Error(ErrorCode::kDeadline).Text("the deadline of the run has passed");
-    rendezvous->StartAbort(late);
+    run.rendezvous->StartAbort(late);
     cancellation.StartCancelWithStatus(late);
   }
   // The parts use what lies in this function.

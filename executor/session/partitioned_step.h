@@ -29,7 +29,8 @@ class PartitionedStep {
   void Start(const Executor::Args& args, Executor::Done done) const;
 
   // One step by the function convention: takes `inputs` (given up), fills `outputs`, and returns when all work has
-  // stopped. `run` says what the step uses, its cancellation may be null. kDeadline, CANCELLED, and errors of nodes.
+  // stopped. `run` says what the step uses: a rendezvous of the
+  // step's own among it; its cancellation may be null. kDeadline, CANCELLED, and errors of nodes.
   absl::Status Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const RunContext& run,
                    const CallOptions& options) const;
 

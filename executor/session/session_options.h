@@ -38,6 +38,9 @@ struct SessionOptions {
   bool deterministic = false;
   // For runs that do not say otherwise.
   absl::Duration operation_timeout = absl::InfiniteDuration();
+  // For runs that do not say otherwise: when to report that one hangs; see CallOptions. Every kernel call of a watched
+  // run costs some 100 ns more.
+  absl::Duration stall_timeout = absl::InfiniteDuration();
   // Prepared signatures that Run keeps; the least recently used go.
   size_t max_prepared = 64;
   LoadLimits limits;

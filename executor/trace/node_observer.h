@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "absl/base/optimization.h"
 #include "graph/base/strong_id.h"
 #include "kernels/kernel_context.h"
 
@@ -15,11 +16,27 @@ class NodeObserver {
  public:
   virtual ~NodeObserver() = default;
 
+  // The kernel of `node` begins, at `start_ns`. One of the two below follows, unless it throws.
+  virtual void OnStart(NodeId /*node*/, int64_t /*start_ns*/) {}
+  // The kernel of `node` that began at `start_ns` has failed.
+  virtual void OnFailure(NodeId /*node*/, int64_t /*start_ns*/) {}
   // The kernel of `node` ran from `start_ns` to `end_ns` (NowNs) on this thread. `context` has its outputs.
   virtual void OnNode(NodeId node, int64_t start_ns, int64_t end_ns, const KernelContext& context) = 0;
 
   // Nanoseconds of the clock that all times here are of.
   static int64_t NowNs();
+
+  // A call begins, at the time returned; or ends with an error. Without an observer nothing happens.
+  static int64_t Begin(NodeObserver* observer, NodeId node) {
+    if (ABSL_PREDICT_TRUE(observer == nullptr)) return 0;
+    return BeginOf(*observer, node);
+  }
+  static void Fail(NodeObserver* observer, NodeId node, int64_t start_ns) {
+    if (observer != nullptr) observer->OnFailure(node, start_ns);
+  }
+
+ private:
+  static int64_t BeginOf(NodeObserver& observer, NodeId node);
 };
 
 }  // namespace sluice
