@@ -14,24 +14,22 @@ absl::string_view ContainerName(absl::string_view container) {
 
 CountedPtr<Resource> ResourceManager::Find(absl::string_view container, absl::string_view type_name,
                                            absl::string_view name) const {
-  const Key key{std::string(type_name), std::string(name)};
   MutexLock lock(&mu_);
   const auto items = containers_.find(ContainerName(container));
   if (items == containers_.end()) return {};
-  const auto item = items->second.find(key);
+  const auto item = items->second.find(KeyView(type_name, name));
   return item == items->second.end() ? CountedPtr<Resource>() : item->second;
 }
 
 absl::StatusOr<CountedPtr<Resource>> ResourceManager::FindOrMake(
     absl::string_view container, absl::string_view type_name, absl::string_view name,
     absl::FunctionRef<absl::StatusOr<CountedPtr<Resource>>()> make) {
-  const Key key{std::string(type_name), std::string(name)};
   MutexLock lock(&mu_);
   Container& items = containers_[ContainerName(container)];
-  const auto item = items.find(key);
+  const auto item = items.find(KeyView(type_name, name));
   if (item != items.end()) return item->second;
   absl::StatusOr<CountedPtr<Resource>> made = make();
-  if (made.ok()) items.emplace(key, *made);
+  if (made.ok()) items.emplace(Key(type_name, name), *made);
   return made;
 }
 
@@ -52,7 +50,7 @@ absl::Status ResourceManager::Delete(absl::string_view container, absl::string_v
     MutexLock lock(&mu_);
     const auto items = containers_.find(ContainerName(container));
     if (items == containers_.end()) return Missing(container, type_name, name);
-    const auto item = items->second.find(Key{std::string(type_name), std::string(name)});
+    const auto item = items->second.find(KeyView(type_name, name));
     if (item == items->second.end()) return Missing(container, type_name, name);
     ended = std::move(item->second);
     items->second.erase(item);

@@ -9,6 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "absl/hash/hash.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/base/mutex.h"
@@ -67,9 +68,18 @@ class ResourceManager {
   std::vector<Item> Items() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  // {type, name}
+  // {type, name}. Looked up by views: handles are followed on each read of a variable, which must not cost memory.
   using Key = std::pair<std::string, std::string>;
-  using Container = absl::flat_hash_map<Key, CountedPtr<Resource>>;
+  using KeyView = std::pair<absl::string_view, absl::string_view>;
+  struct KeyHash {
+    using is_transparent = void;
+    size_t operator()(const KeyView& key) const { return absl::HashOf(key.first, key.second); }
+  };
+  struct KeyEq {
+    using is_transparent = void;
+    bool operator()(const KeyView& a, const KeyView& b) const { return a == b; }
+  };
+  using Container = absl::flat_hash_map<Key, CountedPtr<Resource>, KeyHash, KeyEq>;
 
   CountedPtr<Resource> Find(absl::string_view container, absl::string_view type_name, absl::string_view name) const
       ABSL_LOCKS_EXCLUDED(mu_);
