@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "executor/deadline_timer.h"
 #include "executor/flush_denormals.h"
+#include "graph/base/error.h"
 #include "kernels/device/task_runner.h"
 
 namespace sluice {
@@ -38,20 +39,28 @@ Scheduler::Scheduler(Client* client, const Executor::Args& args)
   }
 }
 
+void Scheduler::WasDropped() {
+  status_.Record(Error(ErrorCode::kRunCancelled).Text("the runner dropped the work of the run instead of doing it"));
+  if (ThisThread().depth > 0) return PutOff();
+  Work(true);
+}
+
 void Scheduler::Start() {
+  if (status_.has_deadline()) status_.CheckDeadline();
   if (status_.has_deadline()) {
     timer_ = DeadlineTimer::Global().Add(status_.deadline(), Holding([](Scheduler* self) { self->DeadlinePassed(); }),
                                          [] { RunPutOff(); });
   }
-  if (runner_ != nullptr) return (*runner_)(Holding([](Scheduler* self) { self->Work(true); }));
+  if (runner_ != nullptr) return (*runner_)(BatonTask(this));
   const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Share(this);
   Work(true);
 }
 
 void Scheduler::RunToEnd() {
   const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Share(this);
+  if (status_.has_deadline()) status_.CheckDeadline();
   bool has_baton = runner_ == nullptr;
-  if (runner_ != nullptr) (*runner_)(Holding([](Scheduler* self) { self->Work(true); }));
+  if (runner_ != nullptr) (*runner_)(BatonTask(this));
   do {
     if (has_baton || runner_ == nullptr) Work(has_baton);
   } while (WaitForWork(&has_baton));
@@ -132,8 +141,8 @@ void Scheduler::CallEnded(NodeCall* call) {
 
 void Scheduler::GoOn() {
   if (ThisThread().depth > 0) return PutOff();
-  if (runner_ != nullptr) return (*runner_)(Holding([](Scheduler* self) { self->Work(true); }));
-  if (max_helpers_ > 0) return task_runner_->Schedule(Holding([](Scheduler* self) { self->Work(true); }));
+  if (runner_ != nullptr) return (*runner_)(BatonTask(this));
+  if (max_helpers_ > 0) return task_runner_->Schedule(BatonTask(this));
   const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Share(this);
   Work(true);
 }

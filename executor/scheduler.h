@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
@@ -77,6 +78,26 @@ class Scheduler : public Counted {
   // Goes on with what was put off on this thread.
   static void RunPutOff();
 
+  // Work with the baton for another thread. Where it is dropped instead of called, the run ends with kRunCancelled on
+  // the thread that drops it: nobody waits for ever. Called or destroyed by one thread.
+  class BatonTask {
+   public:
+    explicit BatonTask(Scheduler* run) : run_(CountedPtr<Scheduler>::Share(run)) {}
+    BatonTask(BatonTask&&) noexcept = default;
+    BatonTask& operator=(BatonTask&&) = delete;
+    ~BatonTask() {
+      if (run_) run_->WasDropped();
+    }
+    void operator()() {
+      const CountedPtr<Scheduler> run = std::move(run_);
+      run->Work(true);
+    }
+
+   private:
+    CountedPtr<Scheduler> run_;  // Null when it was moved or called.
+  };
+  // With the baton: ends the run, since its runner does not run it.
+  void WasDropped() ABSL_LOCKS_EXCLUDED(mu_);
   // Works until there is nothing more to do here.
   void Work(bool has_baton) ABSL_LOCKS_EXCLUDED(mu_);
   // Goes on with the baton: on this thread, now or when the kernel it is in has returned, or on another.

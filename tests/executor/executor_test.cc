@@ -8,6 +8,7 @@
 #include "executor/thread_pool.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
+#include "graph/value/allocator.h"
 #include "gtest/gtest.h"
 #include "tests/testing/executor_harness.h"
 #include "tests/testing/status_matchers.h"
@@ -41,8 +42,18 @@ class ExecutorTest : public testing::Test {
     return value->tensor.flat<float>()[0];
   }
 
+  // Whatever happened: nobody holds the rendezvous, and with the executor all tensors, slots and frames go.
+  void TearDown() override {
+    EXPECT_TRUE(harness_.rendezvous().RefCountIsOne());
+    b_ = GraphBuilder(NewOpRegistry());
+    harness_owner_.reset();
+    EXPECT_EQ(HostAllocatorLiveBytes(), bytes_before_);
+  }
+
+  const int64_t bytes_before_ = HostAllocatorLiveBytes();
   GraphBuilder b_{NewOpRegistry()};
-  ExecutorHarness harness_;
+  std::unique_ptr<ExecutorHarness> harness_owner_ = std::make_unique<ExecutorHarness>();
+  ExecutorHarness& harness_ = *harness_owner_;
 };
 
 // A kernel that is a function. Thread-safe when that is.

@@ -13,6 +13,7 @@
 #include "executor/thread_pool.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
+#include "graph/value/allocator.h"
 #include "gtest/gtest.h"
 #include "tests/testing/executor_harness.h"
 #include "tests/testing/status_matchers.h"
@@ -112,8 +113,18 @@ class ExecutorThreadsTest : public testing::Test {
   }
 
   Shared shared_;
+  // Whatever happened: nobody holds the rendezvous, and with the executor all tensors, slots and frames go.
+  void TearDown() override {
+    EXPECT_TRUE(harness_.rendezvous().RefCountIsOne());
+    b_ = GraphBuilder(NewOpRegistry());
+    harness_owner_.reset();
+    EXPECT_EQ(HostAllocatorLiveBytes(), bytes_before_);
+  }
+
+  const int64_t bytes_before_ = HostAllocatorLiveBytes();
   GraphBuilder b_{NewOpRegistry()};
-  ExecutorHarness harness_;
+  std::unique_ptr<ExecutorHarness> harness_owner_ = std::make_unique<ExecutorHarness>();
+  ExecutorHarness& harness_ = *harness_owner_;
 };
 
 TEST_F(ExecutorThreadsTest, WithoutAPoolEverythingRunsOnTheCallersThread) {
@@ -168,6 +179,30 @@ TEST_F(ExecutorThreadsTest, ARunnerSaysWhereNodesRun) {
   EXPECT_EQ(shared_.threads.count(std::this_thread::get_id()), 0u);
 }
 
+TEST_F(ExecutorThreadsTest, ARunnerThatDropsItsWorkEndsTheRun) {
+  UseSlowKernel(absl::ZeroDuration());
+  Slow(Recv("a"));
+  Build();
+  const Runner drops_all = [](absl::AnyInvocable<void()>) {};
+  int num_calls = 0;
+  const Runner drops_later = [&num_calls](absl::AnyInvocable<void()> work) {
+    if (num_calls++ == 0) work();
+  };
+  for (const Runner* runner : {&drops_all, &drops_later}) {
+    harness_.NewRendezvous();
+    Executor::Args args = harness_.args();
+    args.runner = runner;
+    absl::Status status;
+    harness_.executor().RunAsync(args, [&status](absl::Status s) { status = std::move(s); });
+    harness_.Send("a", Tensor::Scalar(1.0f)).IgnoreError();  // Ends the Recv, if the run has come to it.
+    EXPECT_THAT(status, IsError(ErrorCode::kRunCancelled, "dropped"));
+  }
+  Executor::Args args = harness_.args();
+  args.runner = &drops_all;
+  EXPECT_THAT(harness_.executor().Run(args), IsError(ErrorCode::kRunCancelled, "dropped"));
+  EXPECT_EQ(shared_.ran, 0);
+}
+
 TEST_F(ExecutorThreadsTest, DeepGraphsDoNotRunInOneAnother) {
   UseSlowKernel(absl::ZeroDuration());
   Output x = One();
@@ -208,6 +243,34 @@ TEST_F(ExecutorThreadsTest, ADeadlineEndsABusyLoopAndABlockedRecv) {
     Build();
     harness_.NewRendezvous();
   }
+}
+
+TEST_F(ExecutorThreadsTest, ADeadlineInThePastRunsNothing) {
+  UseSlowKernel(absl::ZeroDuration());
+  Slow(One());
+  Build();
+  Executor::Args args = harness_.args();
+  for (const absl::Time deadline : {absl::InfinitePast(), absl::UnixEpoch(), absl::Now()}) {
+    args.deadline = deadline;
+    EXPECT_THAT(harness_.executor().Run(args), IsError(ErrorCode::kDeadline));
+    absl::Status status;
+    harness_.executor().RunAsync(args, [&status](absl::Status s) { status = std::move(s); });
+    EXPECT_THAT(status, IsError(ErrorCode::kDeadline));
+  }
+  EXPECT_EQ(shared_.ran, 0);
+}
+
+TEST_F(ExecutorThreadsTest, ARunThatWasCancelledBeforeItBeganRunsNothing) {
+  UseSlowKernel(absl::ZeroDuration());
+  Slow(One());
+  Recv("never");
+  Build();
+  CancellationManager cancellation;
+  cancellation.StartCancel();
+  Executor::Args args = harness_.args();
+  args.cancellation_manager = &cancellation;
+  EXPECT_THAT(harness_.executor().Run(args), StatusIs(absl::StatusCode::kCancelled));
+  EXPECT_EQ(shared_.ran, 0);
 }
 
 TEST_F(ExecutorThreadsTest, ADeadlineIsAnsweredAfterAllWorkHasStopped) {

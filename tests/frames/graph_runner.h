@@ -11,6 +11,7 @@
 #include "graph/base/check.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
+#include "gtest/gtest.h"
 
 namespace sluice {
 
@@ -58,7 +59,11 @@ class GraphRunner {
     }
     fault_ = propagator_->activation().fault().kind;
     live_frames_ = propagator_->num_live_frames();
+    EXPECT_TRUE(fault_ != PropagationFault::Kind::kNone ||
+                (live_frames_ == 0 && propagator_->num_live_iterations() == 0))
+        << "frames and iterations end with the run";
     propagator_->Reset();
+    EXPECT_EQ(propagator_->num_live_frames() + propagator_->num_live_iterations(), 0);
   }
 
   // When and with what `node` ran, as a kernel or in the propagator.
