@@ -10,6 +10,7 @@
 #include "executor/node_error.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
+#include "graph/value/ref_cell.h"
 
 namespace sluice {
 namespace {
@@ -117,11 +118,11 @@ class Runner {
     }
     for (const Operand* output = outputs; output != outputs_end; ++output) {
       const Entry& entry = at(*output);
-      const bool is_right =
-          entry.has_value() ? entry.value().dtype() == io.output_types[output - outputs] : entry.is_ref();
+      const DType declared = io.output_types[output - outputs];
+      const bool is_right = entry.has_value() ? entry.value().dtype() == declared : IsRefOf(entry, declared);
       if (ABSL_PREDICT_FALSE(!is_right)) {
         *status = WrongOutput(instruction, static_cast<uint32_t>(output - outputs));
-        return Fail(io.id);
+        if (!status->ok()) return Fail(io.id);
       }
     }
     if (!instruction.has_last_uses) return true;
@@ -131,18 +132,37 @@ class Runner {
     return true;
   }
 
+  static bool IsRefOf(const Entry& entry, DType declared) {
+    return entry.is_ref() && IsRef(declared) && entry.ref()->dtype() == BaseType(declared);
+  }
+
   bool Fail(int32_t node) {
     failed_ = node;
     return false;
   }
 
+  // Whether some node reads output `i` of `id`. Slow: asked only where a kernel has left one out.
+  bool IsRead(NodeId id, uint32_t i) const {
+    const Graph& graph = program_.graph();
+    for (int32_t reader = 0; reader < graph.id_limit(); ++reader) {
+      if (!graph.Contains(NodeId(reader))) continue;
+      for (const Output& input : graph.inputs(NodeId(reader))) {
+        if (input == Output{id, static_cast<int32_t>(i)}) return true;
+      }
+    }
+    return false;
+  }
+
+  // What is wrong with an output that is no value of its type; nothing if nobody wants it.
   ABSL_ATTRIBUTE_NOINLINE absl::Status WrongOutput(const SerialInstruction& instruction, uint32_t i) {
     const Entry& output = at(instruction.io.output(i));
-    if (!output.has_value()) {
+    if (output.is_dead()) {
+      if (!IsRead(NodeId(instruction.io.id), i)) return absl::OkStatus();
       return Error(ErrorCode::kOutputMissing).Text(absl::StrCat("output ", i, " was not set by the kernel"));
     }
     return Error(ErrorCode::kOutputType)
-        .Found(DTypeName(output.value().dtype()))
+        .Found(output.is_ref() ? absl::StrCat(DTypeName(output.ref()->dtype()), " (reference)")
+                               : std::string(DTypeName(output.value().dtype())))
         .Expected(DTypeName(instruction.io.output_types[i]))
         .Text(absl::StrCat("output ", i, " has the wrong dtype"));
   }

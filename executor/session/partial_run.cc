@@ -17,6 +17,11 @@ std::string EndpointOf(const std::string& name) {
   return absl::StrContains(name, ':') ? name : absl::StrCat(name, ":0");
 }
 
+bool HasTwice(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  return std::adjacent_find(names.begin(), names.end()) != names.end();
+}
+
 absl::Status Misuse(absl::string_view text) { return Error(ErrorCode::kPartialRun).Text(text); }
 
 }  // namespace
@@ -63,6 +68,11 @@ void PartialRun::AddPorts(const StepGraph& step) {
         EdgeText(client.name, static_cast<uint64_t>(client.incarnation), client.name, port.endpoint);
     added.key.edge = core_->edges().Number(edge);
   };
+  const Graph& graph = step.signature.graph;
+  for (const NodeId id : graph.Nodes()) {
+    const std::vector<DType>& types = graph.signature(id).outputs;
+    has_references_ = has_references_ || std::any_of(types.begin(), types.end(), IsRef);
+  }
   MutexLock lock(&mu_);
   for (const FeedFetchGraph::Port& port : step.signature.feeds) add(port, feeds_);
   for (const FeedFetchGraph::Port& port : step.signature.fetches) add(port, fetches_);
@@ -119,12 +129,13 @@ absl::Status PartialRun::Claim(const std::vector<std::pair<std::string, Tensor>>
     SLUICE_RETURN_IF_ERROR(CheckFeed(name, value));
     used.push_back(EndpointOf(name));
   }
-  std::sort(used.begin(), used.end());
-  if (std::adjacent_find(used.begin(), used.end()) != used.end()) return Misuse("a feed is given twice");
+  if (HasTwice(std::move(used))) return Misuse("a feed is given twice");
+  std::vector<std::string> taken;
   for (const std::string& name : fetches) {
     SLUICE_RETURN_IF_ERROR(CheckFetch(name, feeds));
-    if (std::count(fetches.begin(), fetches.end(), name) > 1) return Misuse("a fetch is taken twice");
+    taken.push_back(EndpointOf(name));
   }
+  if (HasTwice(std::move(taken))) return Misuse("a fetch is taken twice");
   for (const auto& [name, value] : feeds) feeds_[EndpointOf(name)].is_used = true;
   for (const std::string& name : fetches) fetches_[EndpointOf(name)].is_used = true;
   unused_ -= feeds.size() + fetches.size();
@@ -168,6 +179,11 @@ absl::Status PartialRun::Receive(const std::vector<std::string>& fetches, absl::
     SLUICE_RETURN_IF_ERROR(received.Wait());
     if (is_dead) {
       return Error(ErrorCode::kFetchDead).Text(absl::StrCat("fetch '", fetches[i], "' is dead in this run"));
+    }
+    // What was read through a reference is the variable's own memory, which later steps will overwrite.
+    Tensor& value = (*values)[i];
+    if (has_references_ && value.has_value() && !value.IsUniquelyOwned()) {
+      SLUICE_ASSIGN_OR_RETURN(value, value.DeepCopy());
     }
   }
   return absl::OkStatus();

@@ -72,6 +72,7 @@ class PartialRun {
   const CountedPtr<LocalRendezvous> rendezvous_;
   StepEnd end_;
   std::unique_ptr<const PartitionedStep> step_;  // Ends before what it uses.
+  bool has_references_ = false;                  // Some node refers to a variable. Set before the step starts.
 
   mutable Mutex mu_;
   Ports feeds_ ABSL_GUARDED_BY(mu_);    // By endpoint, "node:0".

@@ -40,6 +40,28 @@ TEST_F(PartialRunTest, IsFedAndFetchedPieceByPiece) {
   EXPECT_THAT(session_->PRun(handle, {}, {"first"}), IsError(ErrorCode::kPartialRun));
 }
 
+TEST_F(PartialRunTest, AFetchUnderTwoNamesIsOneFetch) {
+  const std::string handle = Setup({{"a", "b"}, {"first"}, {}, {}});
+  const NamedTensors feeds = {{"a", Int(1)}, {"b", Int(2)}};
+  EXPECT_THAT(session_->PRun(handle, feeds, {"first", "first:0"}), IsError(ErrorCode::kPartialRun, "twice"));
+  EXPECT_THAT(session_->PRun(handle, feeds, {"first", "first"}), IsError(ErrorCode::kPartialRun, "twice"));
+  ExpectStep(handle, feeds, "first", 3);
+}
+
+TEST_F(PartialRunTest, AFetchedVariableIsACopyThatLaterStepsLeaveAlone) {
+  const Tensor ones = Tensor::Vector<int32_t>(std::vector<int32_t>(1000, 1));
+  const Output v = b_.Op("VariableV2", "v", {}, {{"dtype", DType::kInt32}, {"shape", Shape::Of({1000})}});
+  b_.Op("Assign", "start", {v, b_.Const("ones", ones)});
+  b_.Op("AssignAdd", "more", {v, b_.Const("more_ones", ones)});
+  b_.Op("Identity", "now", {v});
+  Open();
+  ASSERT_OK(session_->Run({}, {}, {"start"}));
+  const std::string handle = Setup({{}, {"now"}, {}, {}});
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> values, session_->PRun(handle, {}, {"now"}));
+  ASSERT_OK(session_->Run({}, {}, {"more"}));
+  EXPECT_EQ(values[0].flat<int32_t>()[999], 1);
+}
+
 TEST_F(PartialRunTest, RunsAtTheSameTimeAreApart) {
   const std::string one = Setup({{"a", "b", "c"}, {"first", "second"}, {}, {}});
   const std::string other = Setup({{"a", "b", "c"}, {"first", "second"}, {}, {}});

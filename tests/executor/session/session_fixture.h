@@ -10,11 +10,13 @@
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
+#include "kernels/memory/cpu_allocator.h"
+#include "kernels/memory/tracking_allocator.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sluice {
 
-// A graph under construction, and the session made of it.
+// A graph under construction, and the session made of it, whose memory is counted.
 class SessionFixture : public ::testing::Test {
  protected:
   SessionFixture() : b_(NewOpRegistry()) {}
@@ -51,6 +53,7 @@ class SessionFixture : public ::testing::Test {
   // The graph so far, as a new session or as the next version of the session's.
   void Open(SessionOptions options = {}) {
     if (options.num_threads == 0) options.num_threads = 2;
+    if (options.allocator == nullptr) options.allocator = &allocator_;
     absl::StatusOr<std::unique_ptr<Session>> made = Session::Create(options, b_.graph());
     ASSERT_OK(b_.status());
     ASSERT_OK(made);
@@ -66,6 +69,13 @@ class SessionFixture : public ::testing::Test {
     EXPECT_EQ(*value.AsScalar<int32_t>(), expected) << name;
   }
 
+  // Whatever happened: with the session all tensors of its steps and variables go.
+  void TearDown() override {
+    session_.reset();
+    EXPECT_EQ(allocator_.live_bytes(), 0);
+  }
+
+  TrackingAllocator allocator_{CpuAllocator()};
   GraphBuilder b_;
   std::unique_ptr<Session> session_;
 };
