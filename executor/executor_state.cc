@@ -228,15 +228,16 @@ void ExecutorState<P>::StartAsync(NodeCall& call) {
   call.status = runner_.PrepareInputs(call.node, call.context, call.space);
   // A call that could not begin has ended. Nothing of this may be touched after an end: the run may be over.
   if (!call.status.ok()) return scheduler_->CallEnded(&call);
-  const int64_t start = NodeObserver::Begin(runner_.observer(), NodeRunner::IdOf(item));
+  call.start_ns = NodeObserver::Begin(runner_.observer(), NodeRunner::IdOf(item));
   try {
-    item.kernel->AsAsync()->ComputeAsync(call.context, [this, &call, start](absl::Status status) {
+    // Two pointers: what a closure holds without an allocation.
+    item.kernel->AsAsync()->ComputeAsync(call.context, [this, &call](absl::Status status) {
       const NodeItem& done_item = call.node.item();
       if (!status.ok()) {
-        call.status = runner_.Failed(done_item, start, status);
+        call.status = runner_.Failed(done_item, call.start_ns, status);
       } else {
         if (runner_.observer() != nullptr) {
-          runner_.observer()->OnNode(NodeRunner::IdOf(done_item), start, NodeObserver::NowNs(), call.context);
+          runner_.observer()->OnNode(NodeRunner::IdOf(done_item), call.start_ns, NodeObserver::NowNs(), call.context);
         }
         call.status = runner_.ProcessOutputs(call.node, call.context, &call.all_live);
       }

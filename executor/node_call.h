@@ -2,9 +2,9 @@
 #define SLUICE_EXECUTOR_NODE_CALL_H_
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
+#include "absl/container/fixed_array.h"
 #include "absl/status/status.h"
 #include "frames/tagged_node.h"
 #include "kernels/kernel_context.h"
@@ -14,10 +14,10 @@ namespace sluice {
 // What a call of a kernel needs beside the values in their slots: copies of values behind references, and a list of
 // operands of its own where the plan's does not fit. Reused from call to call; one thread's at a time.
 struct CallSpace {
-  explicit CallSpace(uint32_t num_scratch) : scratch(std::make_unique<Entry[]>(num_scratch + 1)), empty(num_scratch) {}
+  explicit CallSpace(uint32_t num_scratch) : scratch(num_scratch + 1), empty(num_scratch) {}
 
-  const std::unique_ptr<Entry[]> scratch;
-  const uint32_t empty;  // Index of a scratch entry that never has a value: what dead transfers read.
+  absl::FixedArray<Entry, 1> scratch;  // Most plans need the empty one only.
+  const uint32_t empty;                // Index of a scratch entry that never has a value: what dead transfers read.
   NodeIo io;
   std::vector<Operand> operands;
 };
@@ -35,6 +35,7 @@ struct NodeCall {
   // The outcome.
   absl::Status status;
   bool all_live = false;
+  int64_t start_ns = 0;   // Of an asynchronous call that is observed.
   bool is_async = false;  // Completed by its kernel, not by who executes it.
 };
 

@@ -48,7 +48,7 @@ absl::Status NodeRunner::FaultStatus(const PropagationFault& fault) const {
 absl::Status NodeRunner::PrepareUnusual(const TaggedNode& node, KernelContext& context, CallSpace& space) const {
   const NodeItem& item = node.item();
   space.io = item.io;
-  context.tables().table[static_cast<size_t>(Operand::Table::kScratch)] = space.scratch.get();
+  context.tables().table[static_cast<size_t>(Operand::Table::kScratch)] = space.scratch.data();
   if (!node.is_dead()) {
     absl::Status status = CheckReferences(item, context.tables());
     if (status.ok()) status = Dereference(item, context, space);

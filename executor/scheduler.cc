@@ -57,6 +57,7 @@ void Scheduler::Start() {
 }
 
 void Scheduler::RunToEnd() {
+  has_waiter_ = true;
   const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Share(this);
   if (status_.has_deadline()) status_.CheckDeadline();
   bool has_baton = runner_ == nullptr;
@@ -127,6 +128,7 @@ bool Scheduler::WaitForWork(bool* has_baton) {
 }
 
 bool Scheduler::OfferBaton() {
+  if (!has_waiter_) return false;
   MutexLock lock(&mu_);
   if (!is_waiting_ || runner_ != nullptr) return false;
   is_offered_ = true;

@@ -121,7 +121,8 @@ class Scheduler : public Counted {
   const Runner* const runner_;
   int max_helpers_ = 0;
 
-  int64_t timer_ = -1;  // Of DeadlineTimer; set by Start.
+  int64_t timer_ = -1;       // Of DeadlineTimer; set by Start.
+  bool has_waiter_ = false;  // Whether some thread is in RunToEnd; set before anything runs.
   RunStatus status_;
   CallInbox inbox_;
   std::atomic<size_t> num_queued_{0};  // A copy of queue_.size(), for looks without the lock.
