@@ -200,11 +200,10 @@ void ExecutorState<P>::Measured(const NodeItem& item, int64_t ns) {
 
 template <typename P>
 NodeCall* ExecutorState<P>::NewCall() {
-  if (free_calls_ == nullptr) {
-    calls_.push_back(std::make_unique<NodeCall>(run_, plan_.view->num_scratch()));
-    return calls_.back().get();
-  }
-  return std::exchange(free_calls_, free_calls_->next);
+  if (free_calls_ != nullptr) return std::exchange(free_calls_, free_calls_->next);
+  const size_t place = num_made_calls_++ % kCallsPerBlock;
+  if (place == 0) calls_.push_back(std::make_unique<CallBlock>());
+  return &(*calls_.back())[place].emplace(run_, plan_.view->num_scratch());
 }
 
 template <typename P>

@@ -1,7 +1,11 @@
 #ifndef SLUICE_EXECUTOR_EXECUTOR_STATE_H_
 #define SLUICE_EXECUTOR_EXECUTOR_STATE_H_
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "executor/executor.h"
@@ -75,7 +79,11 @@ class ExecutorState final : public Scheduler::Client {
   uint32_t num_calls_ = 0;  // Under way: queued, running elsewhere, or asynchronous.
   uint32_t num_cheap_ = 0;
   uint32_t until_check_ = 0;  // In cheap nodes.
-  std::vector<std::unique_ptr<NodeCall>> calls_;
+  // A step with one asynchronous node often has many.
+  static constexpr size_t kCallsPerBlock = 8;
+  using CallBlock = std::array<std::optional<NodeCall>, kCallsPerBlock>;
+  std::vector<std::unique_ptr<CallBlock>> calls_;
+  size_t num_made_calls_ = 0;  // In all blocks.
   NodeCall* free_calls_ = nullptr;
 };
 
