@@ -179,6 +179,29 @@ TEST_F(LocalRendezvousTest, CancelRacingWithSendAnswersExactlyOnce) {
   }
 }
 
+TEST_F(LocalRendezvousTest, CancellingManyReceivesRacingWithSendsAnswersEachOnce) {
+  constexpr int kKeys = 40;
+  for (int round = 0; round < 100; ++round) {
+    CancellationManager cancellation, other;
+    Answer answers[kKeys], kept[kKeys];
+    for (int i = 0; i < kKeys; ++i) Recv(Key(i), &answers[i], &cancellation);
+    for (int i = 0; i < kKeys; ++i) Recv(Key(i), &kept[i], &other);
+    std::thread canceller([&] { cancellation.StartCancel(); });
+    for (int i = 0; i < kKeys; ++i) ASSERT_OK(Send(Key(i), 1));
+    canceller.join();
+    for (int i = 0; i < kKeys; ++i) {
+      answers[i].done.WaitForNotification();
+      EXPECT_NE(answers[i].status.ok(), kept[i].done.HasBeenNotified()) << "the value went to one of the two";
+    }
+    for (int i = 0; i < kKeys; ++i) {
+      if (!kept[i].done.HasBeenNotified()) {
+        ASSERT_OK(Send(Key(i), 1));
+      }
+      EXPECT_OK(kept[i].status);
+    }
+  }
+}
+
 TEST_F(LocalRendezvousTest, DestructionEndsWhatWaits) {
   CancellationManager cancellation;
   Answer answer;
