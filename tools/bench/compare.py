@@ -137,9 +137,16 @@ def load_table(results, columns, nodes):
 
 
 def caller_table(results, columns):
-    rows = [[name] + [cell(figures, c, "cpu_median", "cpu_min") for c in columns]
-            for name, figures in results.items() if "callers" in name]
-    table("Processor time per call", ["graph"] + [f"{c}, ns" for c in columns], rows)
+    rows = []
+    one = results.get("B8_callers_1", {}).get("Sluice")
+    for name, figures in results.items():
+        if "callers" not in name:
+            continue
+        growth = "n/a"
+        if one is not None and "Sluice" in figures:
+            growth = f"{figures['Sluice'].median('cpu_median') / one.median('cpu_median'):.3g} (goal: 1.5 at most)"
+        rows.append([name] + [cell(figures, c, "cpu_median", "cpu_min") for c in columns] + [growth])
+    table("Processor time per call", ["graph"] + [f"{c}, ns" for c in columns] + ["Sluice / one caller"], rows)
 
 
 def speed_up_table(results, columns):
