@@ -243,7 +243,7 @@ void ExecutorState<P>::StartAsync(NodeCall& call) {
       scheduler_->CallEnded(&call);
     });
   } catch (...) {
-    call.status = runner_.Failed(item, start, StatusOfException());
+    call.status = runner_.Failed(item, call.start_ns, StatusOfException());
     scheduler_->CallEnded(&call);
   }
 }
