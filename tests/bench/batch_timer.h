@@ -15,8 +15,8 @@ inline double NowSeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Runs `run()` in batches of some `batch_ms` after two to warm up (one, when a run takes longer than 20 batches);
-// nanoseconds per unit of each batch, ascending.
+// Runs `run()` in batches of some `batch_ms` after two to warm up; nanoseconds per unit of each batch, ascending. When a
+// single run takes longer than 20 batches, one warms up, and two are enough.
 template <typename Run>
 std::vector<double> TimeBatches(int batches, double batch_ms, double units, const Run& run) {
   std::vector<double> ns;
@@ -31,7 +31,10 @@ std::vector<double> TimeBatches(int batches, double batch_ms, double units, cons
     }
     if (batch < 0) {
       at_once = std::max<int64_t>(1, done / 50);
-      if ((end - begin) * 1000 > 20 * batch_ms) batch = -1;
+      if ((end - begin) * 1000 > 20 * batch_ms) {
+        batch = -1;
+        batches = std::min(batches, 2);
+      }
     } else {
       ns.push_back((end - begin) * 1e9 / static_cast<double>(done) / units);
     }
