@@ -15,8 +15,8 @@ inline double NowSeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Runs `run()` in batches of some `batch_ms` after two to warm up; nanoseconds per unit of each batch, ascending. When a
-// single run takes longer than 20 batches, one warms up, and two are enough.
+// Runs `run()` in batches of some `batch_ms` after two to warm up; nanoseconds per unit of each batch, ascending. When
+// a single run takes longer than 20 batches, one warms up, and two are enough.
 template <typename Run>
 std::vector<double> TimeBatches(int batches, double batch_ms, double units, const Run& run) {
   std::vector<double> ns;
