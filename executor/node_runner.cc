@@ -38,6 +38,10 @@ absl::Status NodeRunner::FaultStatus(const PropagationFault& fault) const {
                      Error(ErrorCode::kOpShape).Input(input).Expected("a scalar").Text("must be a scalar"));
     case PropagationFault::Kind::kUninitialized:
       return Located(*fault.item, Uninitialized(fault.input));
+    case PropagationFault::Kind::kExitTwice:
+      return Located(*fault.item, Error(ErrorCode::kMergeTwice)
+                                      .Input(input)
+                                      .Text("leaves the loop in two iterations: it needs a Switch on the loop's end"));
     case PropagationFault::Kind::kNone:
       break;
   }

@@ -18,6 +18,7 @@ struct PropagationFault {
     kMergeTwice,     // A second live value came to a Merge that had not run yet.
     kPredicate,      // A Switch's predicate or index is no scalar of its type.
     kUninitialized,  // The value behind a reference is needed and there is none.
+    kExitTwice,      // An Exit was live in two iterations: who reads it would run twice.
   };
   Kind kind = Kind::kNone;
   const NodeItem* item = nullptr;
@@ -62,6 +63,9 @@ class Activation {
   uint32_t ActivatePort(const NodeItem& item, IterationState& to, int32_t port);
   // `item` is a NextIteration of the iteration before `to`, whose value is in `value` and is taken out.
   uint32_t ActivateBackEdges(const NodeItem& item, IterationState& to, Entry& value);
+
+  // Keeps what is wrong at input `input` of `item`, if it is the first.
+  void Fault(PropagationFault::Kind kind, const NodeItem& item, uint32_t input);
 
   // Carries out a live node of a kind that needs neither a kernel nor frames, and activates its consumers.
   uint32_t CarryOut(const NodeItem& item, IterationState& in);
@@ -137,8 +141,6 @@ class Activation {
     return operand.table() == Operand::Table::kConstants ? view_.constants()[operand.index()]
                                                          : in.invariants[operand.index()];
   }
-  void Fault(PropagationFault::Kind kind, const NodeItem& item, uint32_t input);
-
   const GraphView& view_;
   TaggedNodeReadyQueue ready_;
   PropagationFault fault_;

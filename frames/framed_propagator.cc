@@ -70,11 +70,16 @@ void FramedPropagator::ProcessExit(const TaggedNode& node) {
   FrameState& frame = *in.frame;
   // Dead ones are not told of: see Note [Frame lifetime].
   if (!node.is_dead()) {
+    char& is_live = frame.is_exit_live[activation_.view().extra(item).ordinal];
+    if (is_live != 0 && item.num_edges > 0) {
+      activation_.Fault(PropagationFault::Kind::kExitTwice, item, 0);
+      return NodeDone(in, 0);
+    }
+    is_live = 1;
     IterationState& to = *frame.parent_iteration;
     Entry& value = activation_.OutputEntry(item, 0, to);
     activation_.Take(item, 0, activation_.InputEntry(item, 0, in), value);
     activation_.SettleUses(item, 0, value);
-    frame.is_exit_live[activation_.view().extra(item).ordinal] = 1;
     to.outstanding_ops += activation_.ActivateLive(item, to);
   }
   NodeDone(in, 0);

@@ -164,6 +164,16 @@ TEST_P(FrameTest, AGradSumTakesExitsAndEntersDeadOrLive) {
   }
 }
 
+TEST_P(FrameTest, AnExitThatIsLiveInTwoIterationsIsAFault) {
+  const Variable i = Counter("i", Int(0), Int(5));
+  const Output early = b_.Op("Exit", "early", {i.merge});
+  Add("y", early, Int(100));
+  Runner runner(b_);
+  runner.Run();
+  EXPECT_EQ(runner.fault(), PropagationFault::Kind::kExitTwice);
+  EXPECT_EQ(runner.times("y"), 1);
+}
+
 TEST_P(FrameTest, NestedLoopsMakeAFramePerOuterIteration) {
   const Variable outer = Counter("outer", Int(0), Int(3), "outer");
   const Output inner_limit = Enter("limit_for_inner", Int(4), true, "outer");

@@ -102,9 +102,14 @@ bool TokenEvaluator::IsDead(NodeId id, const Place& place) const {
 
 void TokenEvaluator::Deliver(Frame* frame, size_t iteration, const Edge& edge, const Token& token) {
   Place& place = frame->iterations[iteration][edge.to];
+  // A second token on one edge: some Exit was live in two iterations.
+  const bool is_second = edge.input < 0 ? place.controls == static_cast<int32_t>(graph_.controls(edge.to).size())
+                                        : place.seen.count(edge.input) > 0;
+  is_ambiguous_ = is_ambiguous_ || is_second;
   if (edge.input < 0) {
     ++place.controls;
   } else {
+    place.seen.insert(edge.input);
     place.data[edge.input] = token;
     place.num_dead_data += token.is_dead() ? 1 : 0;
     const NodeId from = graph_.inputs(edge.to)[static_cast<size_t>(edge.input)].node;

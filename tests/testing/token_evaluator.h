@@ -17,6 +17,7 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -47,7 +48,7 @@ class TokenEvaluator {
     return found != times_run_.end() ? found->second : 0;
   }
   int64_t nodes_seen() const { return nodes_seen_; }
-  // Whether some Merge got a second value: then the answer depends on the order.
+  // Whether some Merge got a second value, or some edge a second token: then the answer depends on the order.
   bool is_ambiguous() const { return is_ambiguous_; }
   // Whether at the end something still waited that the end of a frame would not bring.
   bool is_stuck() const { return is_stuck_; }
@@ -67,6 +68,7 @@ class TokenEvaluator {
   // What has come to one node in one iteration.
   struct Place {
     std::map<int32_t, Token> data;
+    std::set<int32_t> seen;  // Inputs that a token came to, taken by the node or not.
     int32_t controls = 0;
     int32_t num_dead_data = 0;
     bool any_dead = false;
