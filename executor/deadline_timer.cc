@@ -23,7 +23,7 @@ DeadlineTimer::Id DeadlineTimer::Add(absl::Time time, absl::AnyInvocable<void()>
     pthread_detach(thread);
     is_started_ = true;
   }
-  changed_.SignalAll();
+  if (time < wakes_at_) changed_.SignalAll();
   return id;
 }
 
@@ -41,12 +41,14 @@ void DeadlineTimer::Loop() {
     {
       MutexLock lock(&mu_);
       while (entries_.empty() || entries_.begin()->first.first > absl::Now()) {
+        wakes_at_ = entries_.empty() ? absl::InfiniteFuture() : entries_.begin()->first.first;
         if (entries_.empty()) {
           changed_.Wait(&mu_);
         } else {
-          changed_.WaitWithDeadline(&mu_, entries_.begin()->first.first);
+          changed_.WaitWithDeadline(&mu_, wakes_at_);
         }
       }
+      wakes_at_ = absl::InfinitePast();  // It will look again by itself.
       running_ = entries_.begin()->first.second;
       due = std::move(entries_.begin()->second);
       entries_.erase(entries_.begin());

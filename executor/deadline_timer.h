@@ -14,8 +14,9 @@
 
 namespace sluice {
 
-// Calls back when a time has come: for runs that nobody waits for (RunAsync with a deadline). One thread for the whole
-// process, which starts with the first use. Thread-safe.
+// Calls back when a time has come: for runs with a deadline, all of whose threads may be in kernels. One thread for the
+// whole process, which starts with the first use. Adding a time and removing it again does not wake that thread, unless
+// the time is the next of all. Thread-safe.
 class DeadlineTimer {
  public:
   using Id = int64_t;
@@ -47,6 +48,7 @@ class DeadlineTimer {
   std::map<Key, Entry> entries_ ABSL_GUARDED_BY(mu_);
   Id next_id_ ABSL_GUARDED_BY(mu_) = 0;
   Id running_ ABSL_GUARDED_BY(mu_) = -1;
+  absl::Time wakes_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();  // The thread sleeps no longer.
   bool is_started_ ABSL_GUARDED_BY(mu_) = false;
 };
 

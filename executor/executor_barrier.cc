@@ -1,15 +1,19 @@
 #include "executor/executor_barrier.h"
 
+#include <optional>
 #include <utility>
 
 #include "graph/base/check.h"
+#include "graph/base/error.h"
 
 namespace sluice {
 namespace {
 
 // Whether `status` says only that somebody else has failed.
 bool IsConsequence(const absl::Status& status) {
-  return status.code() == absl::StatusCode::kCancelled || status.code() == absl::StatusCode::kAborted;
+  if (status.code() == absl::StatusCode::kCancelled || status.code() == absl::StatusCode::kAborted) return true;
+  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
+  return info.has_value() && info->derived;
 }
 
 }  // namespace

@@ -13,9 +13,9 @@
 namespace sluice {
 
 // Joins the executors of one step: each of `count` runs gets a Done from Get(), and when the last of them was called,
-// the barrier's own `done` is, with the first error that was a cause rather than a consequence (CANCELLED and ABORTED
-// are taken for the latter), else the first error, else OK. The first error aborts the rendezvous at once, so that no
-// executor waits for one that has stopped.
+// the barrier's own `done` is, with the first error that was a cause rather than a consequence (CANCELLED, ABORTED
+// and errors marked as derived are the latter), else the first error, else OK. The first error aborts the rendezvous at
+// once, so that no executor waits for one that has stopped.
 //
 //   ExecutorBarrier& barrier = ExecutorBarrier::Create(2, rendezvous, std::move(done));
 //   for (Executor* executor : executors) executor->RunAsync(args, barrier.Get());

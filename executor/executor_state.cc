@@ -160,6 +160,7 @@ void ExecutorState<P>::ScheduleReady(const TaggedNode& node) {
   const uint32_t cost_ns = measured_ns != 0 ? measured_ns : GuessNs(item, context_);
   const bool is_alone = num_calls_ == 0 && propagator_->ready().empty();
   if (cost_ns >= kHandOverNs && !is_alone) return Dispatch(node, cost_ns);
+  if (cost_ns >= kHandOverNs) Scheduler::HandOverPutOff();
   const int64_t start = NodeObserver::NowNs();
   RunInline(node);
   Measured(item, NodeObserver::NowNs() - start);

@@ -127,11 +127,11 @@ absl::StatusOr<std::unique_ptr<Executor>> NewLocalExecutor(const LocalExecutorPa
 
 absl::StatusOr<std::unique_ptr<Executor>> NewExecutor(absl::string_view kind, const LocalExecutorParams& params,
                                                       Graph graph) {
-  if (kind != "" && kind != "DEFAULT" && kind != "SINGLE_THREADED_EXECUTOR") {
+  if (kind != "" && kind != kDefaultExecutor && kind != kSingleThreadedExecutor) {
     return Error(ErrorCode::kOpNotFound).Text(absl::StrCat("there is no executor of kind '", kind, "'"));
   }
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, NewLocalExecutor(params, std::move(graph)));
-  if (kind != "SINGLE_THREADED_EXECUTOR") return executor;
+  if (kind != kSingleThreadedExecutor) return executor;
   return std::make_unique<SingleThreadedExecutor>(std::move(executor));
 }
 

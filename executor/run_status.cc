@@ -7,14 +7,17 @@
 namespace sluice {
 
 void RunStatus::Record(const absl::Status& error) {
+  absl::Status cause;
+  if (error.code() == absl::StatusCode::kCancelled && cancellation_ != nullptr) cause = cancellation_->status();
+  if (cause.ok()) cause = error;
   {
     MutexLock lock(&mu_);
     if (!status_.ok()) return;
-    status_ = error;
+    status_ = cause;
   }
   must_stop_.store(true, std::memory_order_relaxed);
-  if (rendezvous_ != nullptr) rendezvous_->StartAbort(error);
-  if (cancellation_ != nullptr) cancellation_->StartCancelWithStatus(error);
+  if (rendezvous_ != nullptr) rendezvous_->StartAbort(cause);
+  if (cancellation_ != nullptr) cancellation_->StartCancelWithStatus(cause);
 }
 
 void RunStatus::RecordCancelled() {

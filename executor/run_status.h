@@ -20,6 +20,7 @@ class RunStatus {
       : rendezvous_(rendezvous), cancellation_(cancellation), deadline_(deadline) {}
 
   // Keeps `error` when it is the first; then aborts the rendezvous and cancels with it, so that nobody waits in vain.
+  // A CANCELLED that only says that the run was cancelled gives way to the cause of the cancellation.
   void Record(const absl::Status& error) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Whether nodes must not be started any more: an error was recorded, or the run was cancelled (which is recorded).

@@ -45,12 +45,15 @@ void Scheduler::WasDropped() {
   Work(true);
 }
 
+void Scheduler::StartTimer() {
+  if (!status_.has_deadline()) return;
+  status_.CheckDeadline();
+  timer_ = DeadlineTimer::Global().Add(status_.deadline(), Holding([](Scheduler* self) { self->DeadlinePassed(); }),
+                                       [] { RunPutOff(); });
+}
+
 void Scheduler::Start() {
-  if (status_.has_deadline()) status_.CheckDeadline();
-  if (status_.has_deadline()) {
-    timer_ = DeadlineTimer::Global().Add(status_.deadline(), Holding([](Scheduler* self) { self->DeadlinePassed(); }),
-                                         [] { RunPutOff(); });
-  }
+  StartTimer();
   if (runner_ != nullptr) return (*runner_)(BatonTask(this));
   const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Share(this);
   Work(true);
@@ -59,7 +62,7 @@ void Scheduler::Start() {
 void Scheduler::RunToEnd() {
   has_waiter_ = true;
   const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Share(this);
-  if (status_.has_deadline()) status_.CheckDeadline();
+  StartTimer();
   bool has_baton = runner_ == nullptr;
   if (runner_ != nullptr) (*runner_)(BatonTask(this));
   do {
@@ -79,6 +82,7 @@ void Scheduler::Work(bool has_baton) {
       }
       NodeCall* const call = TakeCall();
       if (call == nullptr) break;
+      HandOverPutOff();
       has_baton = client_->Execute(*call) && inbox_.Push(call);
     }
   }
@@ -159,6 +163,21 @@ void Scheduler::PutOff() {
     thread.last_put_off->next_put_off_ = this;
   }
   thread.last_put_off = this;
+}
+
+void Scheduler::HandOverPutOff() {
+  ThreadState& thread = ThisThread();
+  if (ABSL_PREDICT_TRUE(thread.first_put_off == nullptr)) return;
+  Scheduler* run = std::exchange(thread.first_put_off, nullptr);
+  while (run != nullptr) {
+    const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Adopt(run);
+    run = held->next_put_off_;
+    if (held->max_helpers_ > 0 && held->runner_ == nullptr) {
+      held->task_runner_->Schedule(held->Holding([](Scheduler* self) { self->Work(true); }));
+    } else {
+      held->PutOff();
+    }
+  }
 }
 
 void Scheduler::RunPutOff() {

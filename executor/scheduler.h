@@ -61,6 +61,9 @@ class Scheduler : public Counted {
 
   // Queues a call for any thread. The holder calls WakeHelpers some time after.
   void Queue(NodeCall* call) ABSL_LOCKS_EXCLUDED(mu_);
+  // To be called before a kernel that takes long: other runs that were to go on behind it on this thread go on
+  // elsewhere, where they have threads.
+  static void HandOverPutOff();
   // Gets help for the queued calls where that pays. `is_busy`: the caller has other things to do.
   void WakeHelpers(bool is_busy) ABSL_LOCKS_EXCLUDED(mu_);
   // An asynchronous call has ended, on any thread; goes on with the run there, or has its waiting thread do so.
@@ -98,6 +101,8 @@ class Scheduler : public Counted {
   };
   // With the baton: ends the run, since its runner does not run it.
   void WasDropped() ABSL_LOCKS_EXCLUDED(mu_);
+  // All threads may be in kernels when the deadline comes, which have to be told of it.
+  void StartTimer();
   // Works until there is nothing more to do here.
   void Work(bool has_baton) ABSL_LOCKS_EXCLUDED(mu_);
   // Goes on with the baton: on this thread, now or when the kernel it is in has returned, or on another.
@@ -121,7 +126,7 @@ class Scheduler : public Counted {
   const Runner* const runner_;
   int max_helpers_ = 0;
 
-  int64_t timer_ = -1;       // Of DeadlineTimer; set by Start.
+  int64_t timer_ = -1;       // Of DeadlineTimer; set at the start.
   bool has_waiter_ = false;  // Whether some thread is in RunToEnd; set before anything runs.
   RunStatus status_;
   CallInbox inbox_;

@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "executor/executor_barrier.h"
 #include "executor/thread_pool.h"
+#include "graph/base/error.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
 #include "graph/value/allocator.h"
@@ -354,6 +355,20 @@ TEST(ExecutorBarrierTest, TheCauseWinsOverItsConsequencesAndAborts) {
   dones[2](absl::OkStatus());
   EXPECT_THAT(outcome, StatusIs(absl::StatusCode::kInternal, "cause"));
   EXPECT_EQ(rendezvous->Send(RendezvousKey{EdgeNumber(0)}, {}, {}).code(), absl::StatusCode::kCancelled);
+}
+
+TEST(ExecutorBarrierTest, AnErrorMarkedAsDerivedGivesWayWhateverItsCode) {
+  ErrorInfo derived;
+  derived.code = ErrorCode::kOutOfMemory;
+  derived.derived = true;
+  for (const bool derived_is_first : {true, false}) {
+    absl::Status outcome;
+    ExecutorBarrier& barrier = ExecutorBarrier::Create(2, nullptr, [&](absl::Status s) { outcome = s; });
+    Executor::Done first = barrier.Get(), second = barrier.Get();
+    first(derived_is_first ? MakeError(derived) : absl::InternalError("cause"));
+    second(derived_is_first ? absl::InternalError("cause") : MakeError(derived));
+    EXPECT_THAT(outcome, StatusIs(absl::StatusCode::kInternal, "cause"));
+  }
 }
 
 TEST_F(ExecutorThreadsTest, ManyRunsAtOnceWithCancellationsAndDeadlines) {
