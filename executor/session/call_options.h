@@ -12,6 +12,10 @@ struct CallOptions {
   absl::Time deadline = absl::InfiniteFuture();
   CancellationManager* cancellation = nullptr;  // Ends the call when it is cancelled.
   NodeObserver* observer = nullptr;
+  // Whose threads work: the session's own pool, the n-th of SessionOptions::pools, or only the calling thread (and
+  // those that complete asynchronous kernels).
+  static constexpr int kSessionPool = 0, kCallerThread = -1;
+  int pool = kSessionPool;
   // After so long without progress the log says what the run hangs on (StallWatch), and where the deadline ends it
   // then, so does its error. Zero: the session's stall_timeout.
   absl::Duration stall_timeout = absl::ZeroDuration();

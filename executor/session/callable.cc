@@ -8,6 +8,8 @@
 #include "absl/base/optimization.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "executor/deadline_timer.h"
+#include "executor/executor_kinds.h"
 #include "executor/local_executor.h"
 #include "executor/session/fed_value.h"
 #include "executor/session/linked_cancellation.h"
@@ -16,6 +18,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/shapes/inference.h"
+#include "kernels/families/register_all.h"
 #include "kernels/step/step_container.h"
 #include "rendezvous/local_rendezvous.h"
 
@@ -76,7 +79,9 @@ absl::Status Callable::Compile() {
     SLUICE_ASSIGN_OR_RETURN(parts_, PartitionedStep::Create(core_, step_));
     return absl::OkStatus();
   }
-  const Driver driver = core_->options().driver;
+  const std::string& executor = core_->options().executor;
+  const bool is_builtin = ExecutorKinds::IsBuiltin(executor);
+  const Driver driver = is_builtin ? core_->options().driver : Driver::kDataflow;
   std::string why_not = "the session does not want one";
   if (driver != Driver::kDataflow) {
     KernelSet::Options options;
@@ -86,24 +91,25 @@ absl::Status Callable::Compile() {
     SLUICE_ASSIGN_OR_RETURN(KernelSet kernels, KernelSet::Create(graph, options));
     kernels_ = std::make_unique<const KernelSet>(std::move(kernels));
     SLUICE_ASSIGN_OR_RETURN(program_, SerialProgram::Compile(graph, *kernels_, &why_not));
+    // Those of this build that are synchronous do not ask whether they should stop.
+    const bool has_others = &core_->kernels() != &BuiltinKernels();
+    for (int32_t i = 0; has_others && i < graph.id_limit(); ++i) {
+      const Kernel* const kernel = graph.Contains(NodeId(i)) ? kernels_->kernel(NodeId(i)) : nullptr;
+      may_take_long_ = may_take_long_ || (kernel != nullptr && kernel->cost_hint() != CostHint::kCheap);
+    }
     if (program_ != nullptr) registers_ = std::make_unique<RegisterPool>(program_->num_registers());
   }
   if (driver == Driver::kSerial && program_ == nullptr) {
     return Error(ErrorCode::kCannotRun).Text(absl::StrCat("no serial program: ", why_not));
   }
   // Which driver wins is decided by the clock: a run that must repeat itself bit by bit has no choice.
-  has_choice_ = driver == Driver::kAuto && !core_->options().deterministic && core_->pool() != nullptr &&
-                core_->pool()->num_threads() > 1;
+  has_choice_ = driver == Driver::kAuto && executor != kSingleThreadedExecutor && !core_->options().deterministic &&
+                core_->pool() != nullptr && core_->pool()->num_threads() > 1;
   return program_ != nullptr ? absl::OkStatus() : CompileDataflow();
 }
 
 absl::Status Callable::CompileDataflow() const {
-  LocalExecutorParams params;
-  params.device = &core_->device(0);
-  params.registry = &core_->kernels();
-  params.edges = &core_->edges();
-  params.limits = core_->options().limits;
-  SLUICE_ASSIGN_OR_RETURN(dataflow_, NewLocalExecutor(params, graph()));
+  SLUICE_ASSIGN_OR_RETURN(dataflow_, core_->MakeExecutor(core_->device(0), graph()));
   return absl::OkStatus();
 }
 
@@ -125,6 +131,10 @@ absl::Status Callable::CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> o
 absl::Status Callable::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options) const {
   SLUICE_RETURN_IF_ERROR(CheckCall(inputs, outputs));
   if (options.cancellation != nullptr && options.cancellation->IsCancelling()) return options.cancellation->status();
+  ThreadPool* pool = core_->pool();
+  if (ABSL_PREDICT_FALSE(options.pool != CallOptions::kSessionPool)) {
+    SLUICE_ASSIGN_OR_RETURN(pool, core_->FindPool(options.pool));
+  }
   StepContainer container(SessionCore::NewStepId());
   LinkedCancellation cancellation(core_->cancellation(), options.cancellation);
   Device& device = core_->device(0);
@@ -132,7 +142,7 @@ absl::Status Callable::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs
   run.step_id = container.step_id();
   run.device = &device;
   run.allocator = &device.allocator();
-  run.task_runner = core_->pool();
+  run.task_runner = pool;
   run.resources = &device.resources();
   run.step_container = &container;
   run.edges = &core_->edges();
@@ -153,8 +163,7 @@ absl::Status Callable::RunUnusual(absl::Span<Tensor> inputs, absl::Span<Tensor> 
   run.rendezvous = rendezvous.get();
   CallOptions call = options;
   std::optional<StallWatch> watch;
-  const bool says = options.stall_timeout != absl::ZeroDuration();
-  const absl::Duration patience = says ? options.stall_timeout : core_->options().stall_timeout;
+  const absl::Duration patience = core_->PatienceOf(options);
   if (patience != absl::InfiniteDuration()) {
     watch.emplace(StallWatch::Options{patience, graph(), rendezvous.get(), run.edges, options.observer});
     call.observer = &*watch;
@@ -207,8 +216,33 @@ absl::Status Callable::RunDataflow(absl::Span<Tensor> inputs, absl::Span<Tensor>
   return FinishFetches(outputs);
 }
 
-absl::Status Callable::RunSerial(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
+absl::Status Callable::RunSerial(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const RunContext& run,
                                  const CallOptions& options) const {
+  const bool is_timed = options.deadline != absl::InfiniteFuture() && may_take_long_;
+  absl::Status status = ABSL_PREDICT_FALSE(is_timed) ? RunSerialUntil(inputs, outputs, run, options)
+                                                     : RunProgram(inputs, outputs, run, options);
+  if (ABSL_PREDICT_TRUE(status.code() != absl::StatusCode::kCancelled)) return status;
+  // A kernel that was told to stop does not know why.
+  const absl::Status cause = run.cancellation->status();
+  return cause.ok() ? status : cause;
+}
+
+absl::Status Callable::RunSerialUntil(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const RunContext& run,
+                                      const CallOptions& options) const {
+  CancellationManager cancellation(run.cancellation);
+  RunContext timed = run;
+  timed.cancellation = &cancellation;
+  const absl::Status late = Error(ErrorCode::kDeadline).Text("the deadline of the run has passed");
+  const DeadlineTimer::Id timer = DeadlineTimer::Global().Add(
+      options.deadline, [&] { cancellation.StartCancelWithStatus(late); }, [] {});
+  const absl::Status status = RunProgram(inputs, outputs, timed, options);
+  DeadlineTimer::Global().Remove(options.deadline, timer);
+  const bool was_told = status.code() == absl::StatusCode::kCancelled && !cancellation.status().ok();
+  return was_told ? cancellation.status() : status;
+}
+
+absl::Status Callable::RunProgram(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const RunContext& run,
+                                  const CallOptions& options) const {
   SerialRunOptions serial;
   serial.deadline = options.deadline;
   serial.observer = options.observer;

@@ -62,8 +62,13 @@ class Callable {
   absl::Status RunDataflow(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
                            const CallOptions& options) const;
   absl::Status CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs) const;
-  absl::Status RunSerial(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
+  absl::Status RunSerial(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const RunContext& run,
                          const CallOptions& options) const;
+  // With kernels that may ask whether they should stop: at the deadline they are told.
+  absl::Status RunSerialUntil(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const RunContext& run,
+                              const CallOptions& options) const;
+  absl::Status RunProgram(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const RunContext& run,
+                          const CallOptions& options) const;
   absl::Status FinishFetches(absl::Span<Tensor> outputs) const;
 
   // Immutable after Create.
@@ -76,6 +81,7 @@ class Callable {
   bool keeps_tensors_ = false;                    // Some node makes session handles.
   bool has_references_ = false;                   // Some node refers to a variable.
   bool needs_rendezvous_ = false;                 // Some node sends or receives.
+  bool may_take_long_ = false;                    // Some kernel of a host's in the program.
   bool is_unusual_ = false;                       // See RunUnusual; a call may ask for it too.
   std::vector<std::string> fetched_nodes_;
 

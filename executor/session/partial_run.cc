@@ -1,6 +1,7 @@
 #include "executor/session/partial_run.h"
 
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -17,47 +18,58 @@ std::string EndpointOf(const std::string& name) {
   return absl::StrContains(name, ':') ? name : absl::StrCat(name, ":0");
 }
 
-bool HasTwice(std::vector<std::string> names) {
-  std::sort(names.begin(), names.end());
-  return std::adjacent_find(names.begin(), names.end()) != names.end();
-}
-
 absl::Status Misuse(absl::string_view text) { return Error(ErrorCode::kPartialRun).Text(text); }
 
 }  // namespace
 
-PartialRun::PartialRun(std::shared_ptr<SessionCore> core)
+PartialRun::PartialRun(std::shared_ptr<SessionCore> core, StepGraph graph, const CallOptions& options)
     : core_(std::move(core)),
+      graph_(std::move(graph)),
       container_(SessionCore::NewStepId()),
-      cancellation_(&core_->cancellation()),
+      linked_(core_->cancellation(), options.cancellation),
+      cancellation_(&linked_.manager()),
       rendezvous_(MakeCounted<LocalRendezvous>()) {}
 
 absl::StatusOr<std::shared_ptr<PartialRun>> PartialRun::Start(std::shared_ptr<SessionCore> core, const Graph& graph,
-                                                              const FeedFetchSpec& spec) {
-  SLUICE_ASSIGN_OR_RETURN(const StepGraph step,
-                          MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kRendezvous));
+                                                              const FeedFetchSpec& spec, const CallOptions& options) {
+  SLUICE_ASSIGN_OR_RETURN(ThreadPool* const pool, core->FindPool(options.pool));
+  SLUICE_ASSIGN_OR_RETURN(StepGraph step, MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kRendezvous));
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<const PartitionedStep> executors, PartitionedStep::Create(core, step));
-  std::shared_ptr<PartialRun> run(new PartialRun(std::move(core)));
-  run->AddPorts(step);
-  run->FindNeeds(step);
+  std::shared_ptr<PartialRun> run(new PartialRun(std::move(core), std::move(step), options));
+  run->AddPorts();
+  run->FindNeeds();
   run->step_ = std::move(executors);
-  Executor::Args args;
-  args.step_id = run->container_.step_id();
-  args.rendezvous = run->rendezvous_.get();
-  args.cancellation_manager = &run->cancellation_;
-  args.session_state = &run->core_->state();
-  args.step_container = &run->container_;
-  args.task_runner = run->core_->pool();
-  args.deterministic = run->core_->options().deterministic;
-  run->step_->Start(args, [end = &run->end_](absl::Status status) { end->Set(std::move(status)); });
+  run->Begin(pool, options);
   return run;
+}
+
+void PartialRun::Begin(ThreadPool* pool, const CallOptions& options) {
+  Executor::Args args;
+  args.step_id = container_.step_id();
+  args.rendezvous = rendezvous_.get();
+  args.cancellation_manager = &cancellation_;
+  args.session_state = &core_->state();
+  args.tensor_store = &store_;
+  args.step_container = &container_;
+  args.task_runner = pool;
+  args.deadline = options.deadline;
+  args.observer = options.observer;
+  args.deterministic = core_->options().deterministic;
+  const absl::Duration patience = core_->PatienceOf(options);
+  if (patience != absl::InfiniteDuration()) {
+    watch_.emplace(
+        StallWatch::Options{patience, graph_.signature.graph, rendezvous_.get(), &core_->edges(), options.observer},
+        /*is_idle=*/true);
+    args.observer = &*watch_;
+  }
+  step_->Start(args, [end = &end_](absl::Status status) { end->Set(std::move(status)); });
 }
 
 PartialRun::~PartialRun() {
   if (step_ != nullptr) Abort(Error(ErrorCode::kRunCancelled).Text("the partial run was given up")).IgnoreError();
 }
 
-void PartialRun::AddPorts(const StepGraph& step) {
+void PartialRun::AddPorts() {
   const DeviceEntry& client = core_->device_list().client();
   const auto add = [&](const FeedFetchGraph::Port& port, Ports& ports) {
     Port& added = ports[port.endpoint];
@@ -68,22 +80,22 @@ void PartialRun::AddPorts(const StepGraph& step) {
         EdgeText(client.name, static_cast<uint64_t>(client.incarnation), client.name, port.endpoint);
     added.key.edge = core_->edges().Number(edge);
   };
-  const Graph& graph = step.signature.graph;
+  const Graph& graph = graph_.signature.graph;
   for (const NodeId id : graph.Nodes()) {
     const std::vector<DType>& types = graph.signature(id).outputs;
     has_references_ = has_references_ || std::any_of(types.begin(), types.end(), IsRef);
   }
   MutexLock lock(&mu_);
-  for (const FeedFetchGraph::Port& port : step.signature.feeds) add(port, feeds_);
-  for (const FeedFetchGraph::Port& port : step.signature.fetches) add(port, fetches_);
+  for (const FeedFetchGraph::Port& port : graph_.signature.feeds) add(port, feeds_);
+  for (const FeedFetchGraph::Port& port : graph_.signature.fetches) add(port, fetches_);
   unused_ = feeds_.size() + fetches_.size();
 }
 
-void PartialRun::FindNeeds(const StepGraph& step) {
+void PartialRun::FindNeeds() {
   MutexLock lock(&mu_);
-  for (const FeedFetchGraph::Port& fetch : step.signature.fetches) {
-    const std::vector<bool> needed = ReverseReachable(step.signature.graph, {fetch.node});
-    for (const FeedFetchGraph::Port& feed : step.signature.feeds) {
+  for (const FeedFetchGraph::Port& fetch : graph_.signature.fetches) {
+    const std::vector<bool> needed = ReverseReachable(graph_.signature.graph, {fetch.node});
+    for (const FeedFetchGraph::Port& feed : graph_.signature.feeds) {
       if (feed.node.valid() && needed[static_cast<size_t>(feed.node.value())]) {
         fetches_[fetch.endpoint].needed_feeds.push_back(feed.endpoint);
       }
@@ -124,18 +136,16 @@ absl::Status PartialRun::Claim(const std::vector<std::pair<std::string, Tensor>>
                                const std::vector<std::string>& fetches) {
   MutexLock lock(&mu_);
   if (has_failed_ || unused_ == 0) return Misuse("the partial run is over");
-  std::vector<std::string> used;
+  // "x" and "x:0" in one call are one too many.
+  std::set<std::string> given, taken;
   for (const auto& [name, value] : feeds) {
     SLUICE_RETURN_IF_ERROR(CheckFeed(name, value));
-    used.push_back(EndpointOf(name));
+    if (!given.insert(EndpointOf(name)).second) return Misuse(absl::StrCat("feed '", name, "' is given twice"));
   }
-  if (HasTwice(std::move(used))) return Misuse("a feed is given twice");
-  std::vector<std::string> taken;
   for (const std::string& name : fetches) {
     SLUICE_RETURN_IF_ERROR(CheckFetch(name, feeds));
-    taken.push_back(EndpointOf(name));
+    if (!taken.insert(EndpointOf(name)).second) return Misuse(absl::StrCat("fetch '", name, "' is taken twice"));
   }
-  if (HasTwice(std::move(taken))) return Misuse("a fetch is taken twice");
   for (const auto& [name, value] : feeds) feeds_[EndpointOf(name)].is_used = true;
   for (const std::string& name : fetches) fetches_[EndpointOf(name)].is_used = true;
   unused_ -= feeds.size() + fetches.size();
@@ -189,34 +199,59 @@ absl::Status PartialRun::Receive(const std::vector<std::string>& fetches, absl::
   return absl::OkStatus();
 }
 
-absl::Status PartialRun::Abort(const absl::Status& error) {
+void PartialRun::StartAbort(const absl::Status& error) {
   {
     MutexLock lock(&mu_);
     has_failed_ = true;
   }
   rendezvous_->StartAbort(error);
   cancellation_.StartCancelWithStatus(error);
+}
+
+absl::Status PartialRun::Abort(const absl::Status& error) {
+  StartAbort(error);
   return end_.Wait();
 }
 
-absl::StatusOr<std::vector<Tensor>> PartialRun::Run(const std::vector<std::pair<std::string, Tensor>>& feeds,
-                                                    const std::vector<std::string>& fetches, absl::Time deadline) {
-  SLUICE_RETURN_IF_ERROR(Claim(feeds, fetches));
-  std::vector<Tensor> values;
-  absl::Status status = Send(feeds);
-  if (status.ok()) status = Receive(fetches, deadline, &values);
+absl::Status PartialRun::RunClaimed(const std::vector<std::pair<std::string, Tensor>>& feeds,
+                                    const std::vector<std::string>& fetches, absl::Time deadline,
+                                    std::vector<Tensor>* values) {
+  SLUICE_RETURN_IF_ERROR(Send(feeds));
+  SLUICE_RETURN_IF_ERROR(Receive(fetches, deadline, values));
   // Where everything was used, the rest of the step (targets) is waited for.
-  if (status.ok() && IsOver()) {
-    if (end_.WaitUntil(deadline)) {
-      status = end_.Wait();
-    } else {
-      status = Error(ErrorCode::kDeadline).Text("the deadline of the run has passed");
-    }
+  if (!IsOver()) return absl::OkStatus();
+  if (end_.WaitUntil(deadline)) return end_.Wait();
+  return Error(ErrorCode::kDeadline).Text("the deadline of the run has passed");
+}
+
+absl::StatusOr<std::vector<Tensor>> PartialRun::Run(const std::vector<std::pair<std::string, Tensor>>& feeds,
+                                                    const std::vector<std::string>& fetches,
+                                                    const CallOptions& options) {
+  CancellationManager* const caller = options.cancellation;
+  if (caller != nullptr && caller->IsCancelling()) return caller->status();
+  SLUICE_RETURN_IF_ERROR(Claim(feeds, fetches));
+  CancellationToken token = -1;
+  bool is_registered = false;
+  if (caller != nullptr) {
+    token = caller->NewToken();
+    is_registered = caller->RegisterCallback(token, [this, caller] { StartAbort(caller->status()); });
+    if (!is_registered) StartAbort(caller->status());
   }
-  if (status.ok()) return values;
+  if (watch_.has_value()) watch_->Resume();
+  std::vector<Tensor> values;
+  absl::Status status = RunClaimed(feeds, fetches, options.deadline, &values);
+  if (is_registered) caller->DeregisterCallback(token);
   // A node's own error says more than that the rendezvous was aborted with it.
-  Abort(status).IgnoreError();
-  return status;
+  if (!status.ok()) Abort(status).IgnoreError();
+  if (watch_.has_value()) {
+    watch_->Pause();
+    status = watch_->Explain(status);
+  }
+  if (!status.ok()) return status;
+  std::vector<std::string> nodes;
+  for (const std::string& name : fetches) nodes.push_back(name.substr(0, name.rfind(':')));
+  store_.SaveTo(nodes, core_->state());
+  return values;
 }
 
 }  // namespace sluice

@@ -2,6 +2,7 @@
 #define SLUICE_EXECUTOR_SESSION_PARTIAL_RUN_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,9 +11,13 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "executor/session/call_options.h"
+#include "executor/session/linked_cancellation.h"
 #include "executor/session/partitioned_step.h"
 #include "executor/session/session_core.h"
 #include "executor/session/step_end.h"
+#include "executor/session/step_graph.h"
+#include "executor/stall_watch.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/mutex.h"
 #include "graph/passes/feed_fetch.h"
@@ -27,15 +32,18 @@ namespace sluice {
 // first error ends the step. Thread-safe. Owned by its session; its destruction ends the step and waits for that.
 class PartialRun {
  public:
-  // Starts the step. Errors as of ApplyFeedsAndFetches and of making executors.
+  // Starts the step. `options` hold for all of it, and what they name outlives it. Errors as of ApplyFeedsAndFetches
+  // and of making executors, and kWrongUse for a pool that is none.
   static absl::StatusOr<std::shared_ptr<PartialRun>> Start(std::shared_ptr<SessionCore> core, const Graph& graph,
-                                                           const FeedFetchSpec& spec);
+                                                           const FeedFetchSpec& spec, const CallOptions& options);
   ~PartialRun();
 
   // Gives `feeds` and takes `fetches`, in order. INVALID_ARGUMENT kPartialRun for names that were not set up, were used
-  // before, or need feeds that were not given: nothing has happened then. Any other error ends the step.
+  // before, or need feeds that were not given, kFeedType and kFeedShape: nothing has happened then. Any other error
+  // ends the step, among them the deadline and the cancellation of `options`. Tensors whose handles were fetched are in
+  // the session's state afterwards.
   absl::StatusOr<std::vector<Tensor>> Run(const std::vector<std::pair<std::string, Tensor>>& feeds,
-                                          const std::vector<std::string>& fetches, absl::Time deadline);
+                                          const std::vector<std::string>& fetches, const CallOptions& options);
   // Whether nothing is left to do: everything was given and taken, or there was an error.
   bool IsOver() const ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -51,10 +59,11 @@ class PartialRun {
   };
   using Ports = absl::flat_hash_map<std::string, Port>;
 
-  explicit PartialRun(std::shared_ptr<SessionCore> core);
+  PartialRun(std::shared_ptr<SessionCore> core, StepGraph graph, const CallOptions& options);
 
-  void AddPorts(const StepGraph& step);
-  void FindNeeds(const StepGraph& step);
+  void AddPorts();
+  void FindNeeds();
+  void Begin(ThreadPool* pool, const CallOptions& options);
   // Marks what the call uses, or says why it may not.
   absl::Status Claim(const std::vector<std::pair<std::string, Tensor>>& feeds, const std::vector<std::string>& fetches)
       ABSL_LOCKS_EXCLUDED(mu_);
@@ -63,13 +72,20 @@ class PartialRun {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Send(const std::vector<std::pair<std::string, Tensor>>& feeds);
   absl::Status Receive(const std::vector<std::string>& fetches, absl::Time deadline, std::vector<Tensor>* values);
-  // Ends the step with `error` and waits until its work has stopped. Returns why it ended.
+  absl::Status RunClaimed(const std::vector<std::pair<std::string, Tensor>>& feeds,
+                          const std::vector<std::string>& fetches, absl::Time deadline, std::vector<Tensor>* values);
+  // Ends the step with `error`; the second waits until its work has stopped, and returns why it ended.
+  void StartAbort(const absl::Status& error);
   absl::Status Abort(const absl::Status& error);
 
   const std::shared_ptr<SessionCore> core_;
+  const StepGraph graph_;
   StepContainer container_;
+  TensorStore store_;
+  LinkedCancellation linked_;
   CancellationManager cancellation_;
   const CountedPtr<LocalRendezvous> rendezvous_;
+  std::optional<StallWatch> watch_;  // Looks during calls: between them nobody waits for the step.
   StepEnd end_;
   std::unique_ptr<const PartitionedStep> step_;  // Ends before what it uses.
   bool has_references_ = false;                  // Some node refers to a variable. Set before the step starts.

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "executor/executor_barrier.h"
-#include "executor/local_executor.h"
 #include "executor/session/span_call_frame.h"
 #include "executor/session/step_end.h"
 #include "graph/base/error.h"
@@ -48,12 +47,7 @@ absl::Status PartitionedStep::AddPart(Graph graph, Device& device, const Graph& 
     const NodeId id(i);
     part.whole_ids.push_back(graph.Contains(id) ? whole.Find(graph.name(id)) : NodeId());
   }
-  LocalExecutorParams params;
-  params.device = &device;
-  params.registry = &core_->kernels();
-  params.edges = &core_->edges();
-  params.limits = core_->options().limits;
-  SLUICE_ASSIGN_OR_RETURN(part.executor, NewLocalExecutor(params, std::move(graph)));
+  SLUICE_ASSIGN_OR_RETURN(part.executor, core_->MakeExecutor(device, std::move(graph)));
   parts_.push_back(std::move(part));
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/memory/cpu_allocator.h"
 
 namespace sluice {
 namespace {
@@ -18,6 +19,10 @@ std::string SignatureKey(const FeedFetchSpec& spec) {
   append(spec.fetches);
   append(spec.targets);
   return key;
+}
+
+absl::Status Finalized() {
+  return Error(ErrorCode::kWrongUse).Text("the session is finalised: it runs what was prepared before");
 }
 
 }  // namespace
@@ -36,10 +41,25 @@ absl::Status Session::Extend(Graph graph) {
   auto next = std::make_shared<const Graph>(std::move(graph));
   std::list<Prepared> ended;
   MutexLock lock(&mu_);
+  if (graph_ == nullptr) return Finalized();
   graph_ = std::move(next);
   prepared_.clear();
   ended.swap(recent_);
   return absl::OkStatus();
+}
+
+absl::Status Session::Finalize() {
+  std::shared_ptr<const Graph> ended;  // Freed outside of the lock.
+  MutexLock lock(&mu_);
+  ended.swap(graph_);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const Graph>> Session::GraphToPrepare() const {
+  if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
+  std::shared_ptr<const Graph> now = graph();
+  if (now == nullptr) return Finalized();
+  return now;
 }
 
 std::shared_ptr<const Graph> Session::graph() const {
@@ -53,8 +73,8 @@ size_t Session::num_prepared() const {
 }
 
 absl::StatusOr<std::shared_ptr<const Callable>> Session::Prepare(const FeedFetchSpec& spec) {
-  if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
-  return Callable::Create(core_, *graph(), spec);
+  SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Graph> graph, GraphToPrepare());
+  return Callable::Create(core_, *graph, spec);
 }
 
 absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const FeedFetchSpec& spec) {
@@ -69,6 +89,7 @@ absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const Fee
     }
     graph = graph_;
   }
+  if (graph == nullptr) return Finalized();
   SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Callable> callable, Callable::Create(core_, *graph, spec));
   std::shared_ptr<const Callable> ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
@@ -118,9 +139,9 @@ absl::StatusOr<std::vector<Tensor>> Session::RunOnce(const NamedTensors& feeds, 
   return outputs;
 }
 
-absl::StatusOr<std::string> Session::PRunSetup(const FeedFetchSpec& spec) {
-  if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
-  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<PartialRun> run, PartialRun::Start(core_, *graph(), spec));
+absl::StatusOr<std::string> Session::PRunSetup(const FeedFetchSpec& spec, const CallOptions& options) {
+  SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Graph> graph, GraphToPrepare());
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<PartialRun> run, PartialRun::Start(core_, *graph, spec, options));
   MutexLock lock(&mu_);
   std::string handle = absl::StrCat("partial_run_", next_partial_run_++);
   partial_runs_.emplace(handle, std::move(run));
@@ -139,7 +160,9 @@ absl::StatusOr<std::vector<Tensor>> Session::PRun(const std::string& handle, con
   if (run == nullptr) {
     return Error(ErrorCode::kPartialRun).Text(absl::StrCat("there is no partial run '", handle, "', or it is over"));
   }
-  absl::StatusOr<std::vector<Tensor>> values = run->Run(feeds, fetches, DeadlineOf(options));
+  CallOptions call = options;
+  call.deadline = DeadlineOf(options);
+  absl::StatusOr<std::vector<Tensor>> values = run->Run(feeds, fetches, call);
   if (run->IsOver()) {
     MutexLock lock(&mu_);
     partial_runs_.erase(handle);
@@ -154,6 +177,7 @@ size_t Session::num_partial_runs() const {
 
 absl::Status Session::Close() {
   core_->cancellation().StartCancelWithStatus(Error(ErrorCode::kSessionClosed).Text("the session is closed"));
+  core_->ReleaseName();
   absl::flat_hash_map<std::string, std::shared_ptr<PartialRun>> ended;  // Outside of the lock: they are waited for.
   MutexLock lock(&mu_);
   ended.swap(partial_runs_);
@@ -167,9 +191,16 @@ void Session::Reset(const std::vector<std::string>& containers) {
   }
   // Kernels hold on to variables that they have found.
   std::list<Prepared> ended;
-  MutexLock lock(&mu_);
-  prepared_.clear();
-  ended.swap(recent_);
+  {
+    MutexLock lock(&mu_);
+    // A finalised session could not prepare them again.
+    if (graph_ != nullptr) {
+      prepared_.clear();
+      ended.swap(recent_);
+    }
+  }
+  ended.clear();
+  TrimCpuAllocator();
 }
 
 }  // namespace sluice

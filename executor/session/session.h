@@ -38,6 +38,11 @@ class Session {
   // A new version of the graph. Callables prepared before keep the version they were made from; variables survive.
   absl::Status Extend(Graph graph) ABSL_LOCKS_EXCLUDED(mu_);
 
+  // The graph is complete: it is forgotten, and with it the means to prepare more. What was prepared still runs, Run
+  // with the signatures kept included (SessionOptions::max_prepared); Extend, Prepare of anything and new signatures
+  // are refused (kWrongUse).
+  absl::Status Finalize() ABSL_LOCKS_EXCLUDED(mu_);
+
   // One step: feeds by name, the fetched values in order, targets run for their effect. What was prepared for a
   // signature is kept for the next run of it.
   absl::StatusOr<std::vector<Tensor>> Run(const NamedTensors& feeds, const std::vector<std::string>& fetches,
@@ -48,18 +53,21 @@ class Session {
 
   // Sets up one step that is fed and fetched in several calls; see PartialRun. The handle is for PRun. Every feed and
   // fetch may be used once; the step ends, and its handle with it, when all were, or at the first error of a node.
-  absl::StatusOr<std::string> PRunSetup(const FeedFetchSpec& spec) ABSL_LOCKS_EXCLUDED(mu_);
+  // `options` of the setup hold for the whole step, and what they name outlives it; those of PRun for the call, whose
+  // deadline or cancellation ends the step too (its observer, pool and stall_timeout are the setup's).
+  absl::StatusOr<std::string> PRunSetup(const FeedFetchSpec& spec, const CallOptions& options = {})
+      ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<std::vector<Tensor>> PRun(const std::string& handle, const NamedTensors& feeds,
                                            const std::vector<std::string>& fetches, const CallOptions& options = {})
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Ends the runs under way (CANCELLED) and refuses new ones. Idempotent.
+  // Ends the runs under way (CANCELLED) and refuses new ones. The name is free for other sessions. Idempotent.
   absl::Status Close();
-  // Clears the containers of all devices ("" or none: the default one). Callables from before keep the variables that
-  // they have used.
+  // Clears the containers of all devices ("" or none: the default one), and gives memory that is not needed any more
+  // back to the system. Callables from before keep the variables that they have used.
   void Reset(const std::vector<std::string>& containers) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // The graph now. It does not change; Extend replaces it.
+  // The graph now. It does not change; Extend replaces it. Null after Finalize.
   std::shared_ptr<const Graph> graph() const ABSL_LOCKS_EXCLUDED(mu_);
   SessionCore& core() { return *core_; }
   // Steps of Run so far, those with errors included; and those alone. Callables do not count.
@@ -80,6 +88,8 @@ class Session {
 
   absl::StatusOr<std::vector<Tensor>> RunOnce(const NamedTensors& feeds, const std::vector<std::string>& fetches,
                                               const std::vector<std::string>& targets, const CallOptions& options);
+  // The graph to prepare from, or why there is none: kSessionClosed, or kWrongUse after Finalize.
+  absl::StatusOr<std::shared_ptr<const Graph>> GraphToPrepare() const ABSL_LOCKS_EXCLUDED(mu_);
   // When a run with these options has to be over.
   absl::Time DeadlineOf(const CallOptions& options) const;
   absl::StatusOr<std::shared_ptr<const Callable>> FindOrPrepare(const FeedFetchSpec& spec) ABSL_LOCKS_EXCLUDED(mu_);

@@ -3,6 +3,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "executor/session/shared_pools.h"
+#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/device/cpu_device.h"
 #include "kernels/families/register_all.h"
@@ -25,6 +28,10 @@ Allocator& DefaultAllocator() {
 absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOptions& options) {
   std::shared_ptr<SessionCore> core(new SessionCore(options));
   core->kernels_ = options.kernels != nullptr ? options.kernels : &BuiltinKernels();
+  core->executor_kinds_ = options.executor_kinds != nullptr ? options.executor_kinds : &ExecutorKinds::Builtin();
+  if (!core->executor_kinds_->Has(options.executor)) {
+    return Error(ErrorCode::kOpNotFound).Text(absl::StrCat("there is no executor of kind '", options.executor, "'"));
+  }
   core->devices_ = options.devices;
   if (core->devices_ == nullptr) {
     Allocator* const allocator = options.allocator != nullptr ? options.allocator : &DefaultAllocator();
@@ -45,7 +52,45 @@ absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOp
     core->own_pool_ = std::make_unique<ThreadPool>(pool);
     core->pool_ = core->own_pool_.get();
   }
+  SLUICE_RETURN_IF_ERROR(core->AddPools());
+  SLUICE_RETURN_IF_ERROR(core->name_.Claim(options.metadata));
   return core;
+}
+
+absl::Status SessionCore::AddPools() {
+  for (const SessionPool& wanted : options_.pools) {
+    std::shared_ptr<ThreadPool> pool;
+    if (!wanted.name.empty()) {
+      SLUICE_ASSIGN_OR_RETURN(pool, SharedPools::Global().Find(wanted.name, wanted.num_threads));
+    } else if (wanted.num_threads != 1) {
+      ThreadPoolOptions pool_options;
+      pool_options.num_threads = wanted.num_threads;
+      pool = std::make_shared<ThreadPool>(pool_options);
+    }
+    pools_.push_back(std::move(pool));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ThreadPool*> SessionCore::FindPool(int choice) const {
+  if (choice == CallOptions::kSessionPool) return pool_;
+  if (choice == CallOptions::kCallerThread) return nullptr;
+  if (choice < 0 || static_cast<size_t>(choice) > pools_.size()) {
+    return Error(ErrorCode::kWrongUse)
+        .Found(absl::StrCat("pool ", choice))
+        .Expected(absl::StrCat("-1 to ", pools_.size()))
+        .Text("the session has no such pool");
+  }
+  return pools_[static_cast<size_t>(choice) - 1].get();
+}
+
+absl::StatusOr<std::unique_ptr<Executor>> SessionCore::MakeExecutor(Device& device, Graph graph) {
+  LocalExecutorParams params;
+  params.device = &device;
+  params.registry = kernels_;
+  params.edges = &edges_;
+  params.limits = options_.limits;
+  return executor_kinds_->Create(options_.executor, params, std::move(graph));
 }
 
 StepId SessionCore::NewStepId() {

@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "executor/executor.h"
+#include "executor/session/call_options.h"
+#include "executor/session/session_names.h"
 #include "executor/session/session_options.h"
 #include "graph/base/cancellation.h"
 #include "graph/placement/device_list.h"
@@ -25,6 +28,17 @@ class SessionCore {
   const KernelRegistry& kernels() const { return *kernels_; }
   // Null: the caller's thread only.
   ThreadPool* pool() const { return pool_; }
+  // What CallOptions::pool means. kWrongUse for numbers that no pool has.
+  absl::StatusOr<ThreadPool*> FindPool(int choice) const;
+  // How long a run with these options may stand still before it is reported; infinite: it is not watched.
+  absl::Duration PatienceOf(const CallOptions& options) const {
+    const bool says = options.stall_timeout != absl::ZeroDuration();
+    return says ? options.stall_timeout : options_.stall_timeout;
+  }
+  // The executor that the options name.
+  absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor(Device& device, Graph graph);
+  // The name and version are free for other sessions.
+  void ReleaseName() { name_.Release(); }
   Device& device(size_t i) const { return *(*devices_)[i]; }
   size_t num_devices() const { return devices_->size(); }
   const DeviceList& device_list() const { return *device_list_; }
@@ -38,10 +52,15 @@ class SessionCore {
  private:
   explicit SessionCore(const SessionOptions& options) : options_(options) {}
 
+  absl::Status AddPools();
+
   SessionOptions options_;
+  SessionNameClaim name_;
   const KernelRegistry* kernels_ = nullptr;
+  const ExecutorKinds* executor_kinds_ = nullptr;
   std::unique_ptr<ThreadPool> own_pool_;
   ThreadPool* pool_ = nullptr;
+  std::vector<std::shared_ptr<ThreadPool>> pools_;  // Of the options; null: one thread, the caller's.
   std::shared_ptr<std::vector<std::unique_ptr<Device>>> devices_;
   std::unique_ptr<DeviceList> device_list_;
   SessionState state_;

@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
+#include "executor/executor_kinds.h"
+#include "executor/session/session_names.h"
 #include "executor/thread_pool.h"
 #include "graph/base/limits.h"
 #include "kernels/device/device.h"
@@ -20,18 +23,31 @@ enum class Driver : uint8_t {
   kDataflow,
 };
 
+// A pool beside the session's own that calls may choose: for steps that should not wait for others, or not disturb
+// them.
+struct SessionPool {
+  int num_threads = 0;  // As in SessionOptions.
+  std::string name;     // The process's pool of this name, shared by all sessions that name it. Empty: the session's.
+};
+
 // How a session runs. Pointers are borrowed and outlive the session; null means a default.
 struct SessionOptions {
   // Threads of the session's own pool, the caller included; 0: as many as processors, 1: the caller's thread only.
   int num_threads = 0;
   // A pool to use instead: shared by sessions.
   ThreadPool* pool = nullptr;
+  // For CallOptions::pool.
+  std::vector<SessionPool> pools;
   int num_cpu_devices = 1;
   // The devices to use instead, with their state (variables): shared by sessions.
   std::shared_ptr<std::vector<std::unique_ptr<Device>>> devices;
   const KernelRegistry* kernels = nullptr;  // BuiltinKernels().
   Allocator* allocator = nullptr;
   Driver driver = Driver::kAuto;
+  // The kind of executor for what is not run as a serial program, by name: see NewExecutor and ExecutorKinds. A kind of
+  // the host's runs everything.
+  std::string executor;
+  const ExecutorKinds* executor_kinds = nullptr;  // ExecutorKinds::Builtin().
   // Where the device that a node asks for does not exist: another one, instead of an error.
   bool allow_soft_placement = false;
   // The same bits for any number of threads.
@@ -44,6 +60,7 @@ struct SessionOptions {
   // Prepared signatures that Run keeps; the least recently used go.
   size_t max_prepared = 64;
   LoadLimits limits;
+  SessionMetadata metadata;
 };
 
 }  // namespace sluice

@@ -47,14 +47,16 @@ absl::Status TensorStore::Add(absl::string_view node, std::string handle, Tensor
 }
 
 void TensorStore::SaveTo(const std::vector<std::string>& fetched_nodes, SessionState& state) {
-  absl::flat_hash_map<std::string, Item> items;
-  {
-    MutexLock lock(&mu_);
-    items.swap(items_);
-  }
   for (const std::string& node : fetched_nodes) {
-    const auto found = items.find(node);
-    if (found != items.end()) state.Add(found->second.handle, std::move(found->second.tensor));
+    Item item;
+    {
+      MutexLock lock(&mu_);
+      const auto found = items_.find(node);
+      if (found == items_.end()) continue;
+      item = std::move(found->second);
+      items_.erase(found);
+    }
+    state.Add(item.handle, std::move(item.tensor));
   }
 }
 

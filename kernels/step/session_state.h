@@ -39,7 +39,7 @@ class TensorStore {
  public:
   // `node` made the handle; kTensorHandle when it made one before.
   absl::Status Add(absl::string_view node, std::string handle, Tensor tensor) ABSL_LOCKS_EXCLUDED(mu_);
-  // Moves what `fetched_nodes` made to `state`; forgets the rest.
+  // Moves what `fetched_nodes` made to `state`; keeps the rest.
   void SaveTo(const std::vector<std::string>& fetched_nodes, SessionState& state) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

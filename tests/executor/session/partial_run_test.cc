@@ -2,8 +2,10 @@
 
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "tests/executor/session/session_fixture.h"
+#include "tests/testing/log_capture.h"
 
 namespace sluice {
 namespace {
@@ -20,7 +22,7 @@ class PartialRunTest : public SessionFixture {
     b_.Op("Switch", "ports", {first, b_.Placeholder("p", DType::kBool)});
     Open();
   }
-  std::string Setup(FeedFetchSpec spec) {
+  std::string Begin(FeedFetchSpec spec) {
     absl::StatusOr<std::string> handle = session_->PRunSetup(spec);
     EXPECT_OK(handle);
     return handle.ok() ? *handle : "";
@@ -32,7 +34,7 @@ class PartialRunTest : public SessionFixture {
 };
 
 TEST_F(PartialRunTest, IsFedAndFetchedPieceByPiece) {
-  const std::string handle = Setup({{"a", "b", "c"}, {"first", "second"}, {}, {}});
+  const std::string handle = Begin({{"a", "b", "c"}, {"first", "second"}, {}, {}});
   ExpectStep(handle, {{"a", Int(1)}, {"b", Int(2)}}, "first", 3);
   EXPECT_EQ(session_->num_partial_runs(), 1u);
   ExpectStep(handle, {{"c", Int(5)}}, "second:0", 15);
@@ -63,8 +65,8 @@ TEST_F(PartialRunTest, AFetchedVariableIsACopyThatLaterStepsLeaveAlone) {
 }
 
 TEST_F(PartialRunTest, RunsAtTheSameTimeAreApart) {
-  const std::string one = Setup({{"a", "b", "c"}, {"first", "second"}, {}, {}});
-  const std::string other = Setup({{"a", "b", "c"}, {"first", "second"}, {}, {}});
+  const std::string one = Begin({{"a", "b", "c"}, {"first", "second"}, {}, {}});
+  const std::string other = Begin({{"a", "b", "c"}, {"first", "second"}, {}, {}});
   ExpectStep(one, {{"a", Int(1)}, {"b", Int(2)}}, "first", 3);
   ExpectStep(other, {{"a", Int(10)}, {"b", Int(20)}}, "first", 30);
   ExpectStep(one, {{"c", Int(2)}}, "second", 6);
@@ -72,7 +74,7 @@ TEST_F(PartialRunTest, RunsAtTheSameTimeAreApart) {
 }
 
 TEST_F(PartialRunTest, AFetchThatNeedsAnotherFeedIsRefusedAtOnce) {
-  const std::string handle = Setup({{"a", "b", "c"}, {"first", "second"}, {}, {}});
+  const std::string handle = Begin({{"a", "b", "c"}, {"first", "second"}, {}, {}});
   EXPECT_THAT(session_->PRun(handle, {{"a", Int(1)}}, {"first"}), IsError(ErrorCode::kPartialRun, "b:0"));
   // Nothing has happened.
   ExpectStep(handle, {{"a", Int(1)}, {"b", Int(2)}, {"c", Int(3)}}, "second", 9);
@@ -80,7 +82,7 @@ TEST_F(PartialRunTest, AFetchThatNeedsAnotherFeedIsRefusedAtOnce) {
 }
 
 TEST_F(PartialRunTest, EverythingMayBeUsedOnce) {
-  const std::string handle = Setup({{"a", "b", "c"}, {"first", "second"}, {}, {}});
+  const std::string handle = Begin({{"a", "b", "c"}, {"first", "second"}, {}, {}});
   ExpectStep(handle, {{"a", Int(1)}, {"b", Int(2)}}, "first", 3);
   EXPECT_THAT(session_->PRun(handle, {{"a", Int(1)}}, {}), IsError(ErrorCode::kPartialRun, "given before"));
   EXPECT_THAT(session_->PRun(handle, {}, {"first"}), IsError(ErrorCode::kPartialRun, "taken before"));
@@ -90,8 +92,128 @@ TEST_F(PartialRunTest, EverythingMayBeUsedOnce) {
   EXPECT_THAT(session_->PRun("nothing", {}, {}), IsError(ErrorCode::kPartialRun));
 }
 
+TEST_F(PartialRunTest, MisuseLeavesItAsItWas) {
+  const std::string handle = Begin({{"a", "b", "c"}, {"first", "second"}, {}, {}});
+  const Tensor wrong = Tensor::Scalar(1.0f);
+  // The first feed alone would be right each time.
+  EXPECT_THAT(session_->PRun(handle, {{"a", Int(1)}, {"nobody", Int(2)}}, {}), IsError(ErrorCode::kPartialRun));
+  EXPECT_THAT(session_->PRun(handle, {{"a", Int(1)}, {"a:0", Int(2)}}, {}), IsError(ErrorCode::kPartialRun, "twice"));
+  EXPECT_THAT(session_->PRun(handle, {{"a", Int(1)}, {"b", wrong}}, {}), IsError(ErrorCode::kFeedType));
+  EXPECT_THAT(session_->PRun(handle, {{"a", Int(1)}}, {"nobody"}), IsError(ErrorCode::kPartialRun));
+  EXPECT_THAT(session_->PRun(handle, {{"a", Int(1)}}, {"first"}), IsError(ErrorCode::kPartialRun, "b:0"));
+  EXPECT_THAT(session_->PRun(handle, {{"a", Int(1)}, {"b", Int(2)}}, {"first", "first:0"}),
+              IsError(ErrorCode::kPartialRun, "twice"));
+  EXPECT_EQ(session_->num_partial_runs(), 1u);
+  ExpectStep(handle, {{"a", Int(1)}, {"b", Int(2)}}, "first", 3);
+  EXPECT_THAT(session_->PRun(handle, {{"c", Int(9)}, {"a", Int(1)}}, {}), IsError(ErrorCode::kPartialRun, "before"));
+  ExpectStep(handle, {{"c", Int(5)}}, "second", 15);
+}
+
+TEST_F(PartialRunTest, SeveralOutputsOfOneNodeAreFedApart) {
+  const Output ports{b_.graph().Find("ports"), 0};
+  b_.Op("Sub", "difference", {GraphBuilder::Nth(ports, 1), ports});
+  Open();
+  const std::string handle = Begin({{"ports:0", "ports:1"}, {"difference"}, {}, {}});
+  ASSERT_OK(session_->PRun(handle, {{"ports:1", Int(7)}}, {}));
+  ExpectStep(handle, {{"ports", Int(2)}}, "difference", 5);
+}
+
+// A receive that nobody sends for.
+class WaitingPartialRunTest : public PartialRunTest {
+ protected:
+  void SetUp() override {
+    const std::string device = "/job:localhost/replica:0/task:0/device:CPU:0";
+    b_.Op("AddV2", "waits",
+          {b_.Placeholder("x", DType::kInt32), b_.Op("_Recv", "r", {},
+                                                     {{"tensor_name", "edge"},
+                                                      {"send_device", device},
+                                                      {"send_device_incarnation", int64_t{1}},
+                                                      {"recv_device", device},
+                                                      {"tensor_type", DType::kInt32}})});
+    SessionOptions options;
+    options.pools = {{2, ""}};
+    Open(options);
+    handle_ = Begin({{"x"}, {"waits"}, {}, {}});
+  }
+  absl::Status Run(const CallOptions& call) {
+    return session_->PRun(handle_, {{"x", Int(1)}}, {"waits"}, call).status();
+  }
+
+  std::string handle_;
+};
+
+TEST_F(WaitingPartialRunTest, ADeadlineEndsIt) {
+  CallOptions call;
+  call.deadline = absl::Now() + absl::Milliseconds(20);
+  EXPECT_THAT(Run(call), IsError(ErrorCode::kDeadline));
+  EXPECT_EQ(session_->num_partial_runs(), 0u);
+}
+
+TEST_F(WaitingPartialRunTest, ACallersCancellationEndsItWithItsCause) {
+  CancellationManager cancellation;
+  CallOptions call;
+  call.cancellation = &cancellation;
+  std::thread canceller([&] {
+    absl::SleepFor(absl::Milliseconds(5));
+    cancellation.StartCancelWithStatus(absl::UnavailableError("the client has gone"));
+  });
+  EXPECT_THAT(Run(call), StatusIs(absl::StatusCode::kUnavailable, "the client has gone"));
+  canceller.join();
+  EXPECT_EQ(session_->num_partial_runs(), 0u);
+}
+
+TEST_F(WaitingPartialRunTest, ACallThatIsCancelledBeforeItBeginsDoesNothing) {
+  CancellationManager cancellation;
+  cancellation.StartCancel();
+  CallOptions call;
+  call.cancellation = &cancellation;
+  EXPECT_THAT(Run(call), StatusIs(absl::StatusCode::kCancelled));
+  EXPECT_EQ(session_->num_partial_runs(), 1u);
+}
+
+TEST_F(WaitingPartialRunTest, OptionsOfTheSetupHoldForTheWholeStep) {
+  CancellationManager cancellation;
+  CallOptions setup;
+  setup.cancellation = &cancellation;
+  setup.deadline = absl::Now() + absl::Hours(1);
+  setup.stall_timeout = absl::Milliseconds(5);
+  setup.pool = 1;
+  ASSERT_OK_AND_ASSIGN(handle_, session_->PRunSetup({{"x"}, {"waits"}, {}, {}}, setup));
+  // Between calls nobody waits, and nothing is reported; in a call the report brings the end.
+  const LogCapture log([&](const std::string& line) {
+    EXPECT_TRUE(absl::StrContains(line, "'edge'")) << line;
+    cancellation.StartCancel();
+  });
+  absl::SleepFor(absl::Milliseconds(20));
+  EXPECT_TRUE(log.lines().empty());
+  EXPECT_THAT(Run({}), StatusIs(absl::StatusCode::kCancelled));
+  EXPECT_FALSE(log.lines().empty());
+}
+
+TEST_F(WaitingPartialRunTest, ClosingTheSessionEndsIt) {
+  absl::Status status;
+  std::thread runner([&] { status = Run({}); });
+  absl::SleepFor(absl::Milliseconds(10));
+  ASSERT_OK(session_->Close());
+  runner.join();
+  EXPECT_THAT(status, IsError(ErrorCode::kSessionClosed));
+}
+
+TEST_F(PartialRunTest, TensorsAreKeptUnderHandles) {
+  b_.Op("GetSessionHandle", "keep", {Output{b_.graph().Find("first"), 0}}, {{"T", DType::kInt32}});
+  b_.Op("GetSessionTensor", "kept", {b_.Placeholder("handle", DType::kString)}, {{"dtype", DType::kInt32}});
+  Open();
+  const std::string handle = Begin({{"a", "b", "c"}, {"keep", "second"}, {}, {}});
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> kept,
+                       session_->PRun(handle, {{"a", Int(1)}, {"b", Int(2)}}, {"keep"}));
+  // It is there at once, and when the step has ended.
+  ExpectFetch("kept", 3, {{"handle", kept[0]}});
+  ExpectStep(handle, {{"c", Int(5)}}, "second", 15);
+  ExpectFetch("kept", 3, {{"handle", kept[0]}});
+}
+
 TEST_F(PartialRunTest, AFailingNodeEndsIt) {
-  const std::string handle = Setup({{"a", "b", "c"}, {"first", "quotient"}, {}, {}});
+  const std::string handle = Begin({{"a", "b", "c"}, {"first", "quotient"}, {}, {}});
   ExpectStep(handle, {{"a", Int(1)}, {"b", Int(2)}}, "first", 3);
   EXPECT_THAT(session_->PRun(handle, {{"c", Int(0)}}, {"quotient"}),
               StatusIs(absl::StatusCode::kInvalidArgument, "quotient"));
@@ -99,14 +221,14 @@ TEST_F(PartialRunTest, AFailingNodeEndsIt) {
 }
 
 TEST_F(PartialRunTest, ADeadFetchEndsIt) {
-  const std::string handle = Setup({{"a", "b", "p"}, {"ports:1"}, {}, {}});
+  const std::string handle = Begin({{"a", "b", "p"}, {"ports:1"}, {}, {}});
   EXPECT_THAT(session_->PRun(handle, {{"a", Int(1)}, {"b", Int(2)}, {"p", Tensor::Scalar(false)}}, {"ports:1"}),
               IsError(ErrorCode::kFetchDead, "ports:1"));
   EXPECT_EQ(session_->num_partial_runs(), 0u);
 }
 
 TEST_F(PartialRunTest, MayBeAbandoned) {
-  const std::string handle = Setup({{"a", "b", "c"}, {"first", "second"}, {}, {}});
+  const std::string handle = Begin({{"a", "b", "c"}, {"first", "second"}, {}, {}});
   ExpectStep(handle, {{"a", Int(1)}, {"b", Int(2)}}, "first", 3);
   ASSERT_OK(session_->Close());
   EXPECT_EQ(session_->num_partial_runs(), 0u);
