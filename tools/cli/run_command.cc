@@ -12,12 +12,14 @@
 #include "executor/trace/chrome_trace.h"
 #include "executor/trace/run_summary.h"
 #include "executor/trace/step_stats.h"
+#include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
 #include "tools/cli/model_argument.h"
 #include "tools/cli/run/checkpoint_step.h"
 #include "tools/cli/run/feed_value.h"
+#include "tools/cli/run/interrupt.h"
 #include "tools/cli/run/model_session.h"
 #include "tools/cli/run/result_files.h"
 #include "tools/cli/run/run_request.h"
@@ -44,6 +46,10 @@ class RunCommand : public Command {
         ->option_text("N [1]")
         ->group("How to run");
     app.add_option("--deadline", deadline_, "give up after this time (500ms, 2s, 1m), init and all steps together")
+        ->option_text("TIME")
+        ->group("How to run");
+    app.add_option("--stall-timeout", stall_timeout_,
+                   "say on standard error what the run hangs on after this time without progress")
         ->option_text("TIME")
         ->group("How to run");
     app.add_option("--save", saves_, "also write a result to a .npy, .npz or .pb (TensorProto) file; once for each")
@@ -83,9 +89,8 @@ class RunCommand : public Command {
  private:
   // What the command line alone tells to be wrong.
   absl::Status ReadOptions() {
-    if (!deadline_.empty() && (!absl::ParseDuration(deadline_, &time_limit_) || time_limit_ <= absl::ZeroDuration())) {
-      return Error(ErrorCode::kValueSyntax).Text(absl::StrCat("--deadline '", deadline_, "' is no time such as 2s"));
-    }
+    SLUICE_RETURN_IF_ERROR(ReadTime("--deadline", deadline_, &time_limit_));
+    SLUICE_RETURN_IF_ERROR(ReadTime("--stall-timeout", stall_timeout_, &patience_));
     for (const std::string& save : saves_) {
       SLUICE_ASSIGN_OR_RETURN(SaveOrder order, ParseSaveOrder(save));
       const std::vector<std::string>& fetches = request_.fetches;
@@ -96,14 +101,23 @@ class RunCommand : public Command {
     return absl::OkStatus();
   }
 
+  static absl::Status ReadTime(absl::string_view option, const std::string& text, absl::Duration* time) {
+    if (text.empty() || (absl::ParseDuration(text, time) && *time > absl::ZeroDuration())) return absl::OkStatus();
+    return Error(ErrorCode::kValueSyntax).Text(absl::StrCat(option, " '", text, "' is no time such as 2s"));
+  }
+
   absl::Status RunModel(const LoadedGraph& model, Console& console) {
     const LoadLimits limits = model_.Options().limits;
     SLUICE_ASSIGN_OR_RETURN(ResolvedRun run, ResolveRun(model, request_, limits));
+    CancellationManager cancellation;
+    const InterruptGuard interrupt(cancellation);
     SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, OpenSession(model, session_options_));
     SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable, session->Prepare(run.spec));
     NotePlacement(model, *callable, session->core().device_list(), console);
     CallOptions call;
     call.deadline = absl::Now() + time_limit_;
+    call.cancellation = &cancellation;
+    call.stall_timeout = patience_;
     SLUICE_RETURN_IF_ERROR(InitialiseSession(*session, model, session_options_, call, console));
     std::unique_ptr<StepStatsCollector> collector;
     if (stats_ || !trace_.empty()) {
@@ -177,11 +191,12 @@ class RunCommand : public Command {
   RunRequest request_;
   ModelSessionOptions session_options_;
   int64_t steps_ = 1;
-  std::string deadline_, trace_, checkpoint_;
+  std::string deadline_, stall_timeout_, trace_, checkpoint_;
   std::vector<std::string> saves_;
   bool full_ = false, stats_ = false, json_ = false;
   // From the options.
   absl::Duration time_limit_ = absl::InfiniteDuration();
+  absl::Duration patience_ = absl::InfiniteDuration();
   std::vector<SaveOrder> orders_;
 };
 

@@ -3,8 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -56,6 +58,31 @@ RunResult RunSluice(const std::vector<std::string>& arguments, absl::string_view
   result.out = ReadTestFile(out);
   result.err = ReadTestFile(err);
   return result;
+}
+
+RunResult RunSluiceUntil(const std::vector<std::string>& arguments, absl::string_view input, absl::string_view text,
+                         int signal) {
+  const std::string in = MakeTestFile("stdin", input), out = TestFile("stdout"), err = MakeTestFile("stderr", "");
+  // The shell becomes the program: the signal reaches it alone.
+  const std::string line =
+      absl::StrCat("exec ", CommandLine(arguments), " <", Quoted(in), " >", Quoted(out), " 2>", Quoted(err));
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(signal, SIG_DFL);
+    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  bool is_over = false;
+  while (!is_over && !absl::StrContains(ReadTestFile(err), text)) {
+    is_over = waitpid(child, &status, WNOHANG) == child;
+    usleep(1000);
+  }
+  if (!is_over) {
+    kill(child, signal);
+    waitpid(child, &status, 0);
+  }
+  return {ExitStatus(status), ReadTestFile(out), ReadTestFile(err)};
 }
 
 RunResult RunSluiceTo(const std::vector<std::string>& arguments, const std::string& path) {

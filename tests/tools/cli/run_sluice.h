@@ -24,6 +24,10 @@ RunResult RunSluiceInto(const std::vector<std::string>& arguments, const std::st
 // The same with its standard output going to the file or device at `path`; out stays empty.
 RunResult RunSluiceTo(const std::vector<std::string>& arguments, const std::string& path);
 
+// The same; once `text` stands on its standard error, it gets `signal`.
+RunResult RunSluiceUntil(const std::vector<std::string>& arguments, absl::string_view input, absl::string_view text,
+                         int signal);
+
 // A file of this test's own.
 std::string TestFile(const std::string& name);
 // Writes `bytes` into TestFile(name); the path.

@@ -1,5 +1,6 @@
 // `sluice run`: what goes in, what comes out, on which stream, with which exit status.
 
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -149,6 +150,40 @@ TEST(RunTest, ADeadlineEndsALoopThatWouldGoOn) {
   EXPECT_TRUE(StrContains(run.err, "DEADLINE_EXCEEDED")) << run.err;
 }
 
+// Receives what nobody sends.
+std::string BlockedReceive() {
+  const std::string device = "/job:localhost/replica:0/task:0/device:CPU:0";
+  GraphBuilder b(NewOpRegistry());
+  b.Op("_Recv", "r", {},
+       {{"tensor_name", "edge"},
+        {"send_device", device},
+        {"send_device_incarnation", int64_t{1}},
+        {"recv_device", device},
+        {"tensor_type", DType::kFloat}});
+  return ExportGraph(*b.Build());
+}
+
+TEST(RunTest, ARunThatHangsSaysOnWhat) {
+  const RunResult run =
+      RunSluice({"run", "-", "--fetch", "r", "--stall-timeout", "10ms", "--deadline", "1s"}, BlockedReceive());
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(StrContains(run.err, "_Recv 'r' for ")) << run.err;
+  EXPECT_TRUE(StrContains(run.err, "nothing was sent: 'edge'")) << run.err;
+  EXPECT_TRUE(StrContains(run.err, "SLC4215 DEADLINE_EXCEEDED")) << run.err;
+}
+
+TEST(RunTest, CtrlCCancelsTheRun) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    // Its report says that the run is under way.
+    const RunResult run =
+        RunSluiceUntil({"run", "-", "--fetch", "r", "--stall-timeout", "10ms"}, BlockedReceive(), "hangs", signal);
+    EXPECT_EQ(run.status, 1) << run.err;
+    EXPECT_TRUE(StrContains(run.err, "CANCELLED")) << run.err;
+    EXPECT_TRUE(StrContains(run.err, "interrupted")) << run.err;
+    EXPECT_EQ(run.out, "");
+  }
+}
+
 TEST(RunTest, VariablesLiveFromInitToTheLastStep) {
   GraphBuilder b(NewOpRegistry());
   const Output v = b.Op("VariableV2", "v", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Scalar()}});
@@ -171,8 +206,9 @@ TEST(RunTest, ASignatureGivesItsNames) {
 }
 
 TEST(RunTest, WrongValuesAreWrongUse) {
-  const std::vector<std::vector<std::string>> calls = {
-      {"--feed", "x=[[1,2],[3]]"}, {"--feed", "x"}, {"--deadline", "soon"}, {"--save", "sum=x.txt"}, {"--steps", "0"}};
+  const std::vector<std::vector<std::string>> calls = {{"--feed", "x=[[1,2],[3]]"}, {"--feed", "x"},
+                                                       {"--deadline", "soon"},      {"--stall-timeout", "-1s"},
+                                                       {"--save", "sum=x.txt"},     {"--steps", "0"}};
   for (const std::vector<std::string>& options : calls) {
     std::vector<std::string> call = {"run", "-", "--fetch", "sum"};
     call.insert(call.end(), options.begin(), options.end());
