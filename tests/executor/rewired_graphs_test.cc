@@ -74,7 +74,8 @@ class RewiredGraphsTest : public ::testing::TestWithParam<int> {
       args.deadline = absl::Now() + (is_endless ? absl::Milliseconds(3) : absl::Seconds(60));
       const absl::Status status = harness.executor().Run(args);
       EXPECT_TRUE(is_endless || status.code() != absl::StatusCode::kDeadlineExceeded) << "it hangs";
-      if (!expected.ok() || evaluator->is_ambiguous() || !has_one_answer) continue;
+      // Where the rules leave something waiting for ever, dead cones may settle it: they need not see every token.
+      if (!expected.ok() || evaluator->is_ambiguous() || evaluator->is_stuck() || !has_one_answer) continue;
       ++num_compared_;
       ASSERT_OK(status);
       for (size_t i = 0; i < 5; ++i) {

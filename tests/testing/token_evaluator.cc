@@ -1,5 +1,6 @@
 #include "tests/testing/token_evaluator.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -161,7 +162,10 @@ void TokenEvaluator::SendOn(const Item& item, const std::vector<Token>& outputs,
     if (item.iteration + 1 == item.frame->iterations.size()) AddIteration(item.frame);
     DeliverAll(item.frame, item.iteration + 1, item.node, outputs, false);
   } else if (op == "Exit" || op == "RefExit") {
-    if (!is_dead) return DeliverAll(item.frame->parent, item.frame->parent_iteration, item.node, outputs, false);
+    if (!is_dead) {
+      item.frame->live_exits.insert(item.node);
+      return DeliverAll(item.frame->parent, item.frame->parent_iteration, item.node, outputs, false);
+    }
     if (item.iteration + 1 == item.frame->iterations.size()) item.frame->dead_exits.push_back(item.node);
   } else {
     DeliverAll(item.frame, item.iteration, item.node, outputs, is_dead);
@@ -175,6 +179,12 @@ bool TokenEvaluator::FinishAFrame() {
     for (const Frame& other : frames_) has_child = has_child || (other.parent == &frame && !other.is_finished);
     if (has_child) continue;
     frame.is_finished = true;
+    for (const NodeId id : graph_.Nodes()) {
+      const bool is_exit = absl::EndsWith(graph_.op_name(id), "Exit") && info_.frame(id) == frame.index;
+      const bool is_told = frame.live_exits.count(id) > 0 ||
+                           std::find(frame.dead_exits.begin(), frame.dead_exits.end(), id) != frame.dead_exits.end();
+      is_ambiguous_ = is_ambiguous_ || (is_exit && !is_told);
+    }
     for (const NodeId exit : frame.dead_exits) {
       DeliverAll(frame.parent, frame.parent_iteration, exit, std::vector<Token>(1), true);
     }

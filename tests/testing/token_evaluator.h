@@ -48,7 +48,9 @@ class TokenEvaluator {
     return found != times_run_.end() ? found->second : 0;
   }
   int64_t nodes_seen() const { return nodes_seen_; }
-  // Whether some Merge got a second value, or some edge a second token: then the answer depends on the order.
+  // Whether some Merge got a second value, or some edge a second token: then the answer depends on the order. Or some
+  // Exit was neither live nor dead in the last iteration, which had nothing for it: TensorFlow tells nobody of it, or
+  // all who wait, depending on when an earlier iteration ended.
   bool is_ambiguous() const { return is_ambiguous_; }
   // Whether at the end something still waited that the end of a frame would not bring.
   bool is_stuck() const { return is_stuck_; }
@@ -83,7 +85,8 @@ class TokenEvaluator {
     size_t pending_enters = 0;
     std::deque<Iteration> iterations;
     std::vector<std::pair<NodeId, Token>> invariants;
-    std::vector<NodeId> dead_exits;
+    std::vector<NodeId> dead_exits;  // Of the last iteration.
+    std::set<NodeId> live_exits;
     bool is_finished = false;
   };
   struct Item {
