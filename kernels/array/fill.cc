@@ -92,7 +92,7 @@ class EmptyKernel final : public Kernel {
 
 // --- Range -------------------------------------------------------------------------------------------------------
 
-// Range of half and bfloat16 is computed in float.
+// Range of half and bfloat16 is computed by way of float.
 template <typename T>
 using RangeValue = std::conditional_t<std::is_class<T>::value, float, T>;
 
@@ -109,11 +109,17 @@ absl::Status RangeError(absl::string_view found, absl::string_view expected) {
   return Error(ErrorCode::kOpValue).Found(found).Expected(expected);
 }
 
+// V, rounded to T where T is narrower: TensorFlow computes ranges in T, step by step.
+template <typename T>
+RangeValue<T> RoundTo(RangeValue<T> value) {
+  return static_cast<RangeValue<T>>(static_cast<T>(value));
+}
+
 // Number of elements from `start` to before `limit`.
-template <typename V>
+template <typename T, typename V = RangeValue<T>>
 absl::StatusOr<int64_t> RangeSize(V start, V limit, V delta) {
   if (delta == V(0)) return RangeError("delta 0", "a step that is not 0");
-  if (delta > V(0) ? start > limit : start < limit) {
+  if (delta > V(0) ? !(start <= limit) : !(start >= limit)) {
     return RangeError(absl::StrCat("start ", start, ", limit ", limit, ", delta ", delta), "a step towards the limit");
   }
   if constexpr (std::is_integral<V>::value) {
@@ -124,7 +130,7 @@ absl::StatusOr<int64_t> RangeSize(V start, V limit, V delta) {
     const uint64_t size = distance / step + (distance % step != 0 ? 1 : 0);
     if (static_cast<double>(size) <= kMaxElements) return static_cast<int64_t>(size);
   } else {
-    const double size = std::ceil(std::abs(static_cast<double>((limit - start) / delta)));
+    const double size = std::ceil(std::abs(static_cast<double>(RoundTo<T>(RoundTo<T>(limit - start) / delta))));
     if (size <= kMaxElements) return static_cast<int64_t>(size);  // False for NaN.
   }
   return Error(ErrorCode::kOpTooLarge).Found(absl::StrCat("start ", start, ", limit ", limit, ", delta ", delta));
@@ -136,7 +142,7 @@ T RangeElement(RangeValue<T> start, RangeValue<T> delta, int64_t i) {
     // Unsigned: the way from the lowest number to the highest does not fit a signed one.
     return static_cast<T>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
   } else {
-    return static_cast<T>(start + static_cast<RangeValue<T>>(i) * delta);
+    return static_cast<T>(start + RoundTo<T>(RoundTo<T>(static_cast<RangeValue<T>>(i)) * delta));
   }
 }
 
@@ -146,7 +152,7 @@ absl::Status ComputeRange(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const V start, RangeInput<T>(context, 0, "start"));
   SLUICE_ASSIGN_OR_RETURN(const V limit, RangeInput<T>(context, 1, "limit"));
   SLUICE_ASSIGN_OR_RETURN(const V delta, RangeInput<T>(context, 2, "delta"));
-  SLUICE_ASSIGN_OR_RETURN(const int64_t size, RangeSize(start, limit, delta));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t size, RangeSize<T>(start, limit, delta));
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({size}));
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
   T* const values = output->flat<T>().data();
@@ -167,6 +173,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRange(const KernelConstruction& cons
 template <typename T>
 absl::Status ComputeLinSpace(KernelContext& context) {
   using V = RangeValue<T>;
+  for (int i = 0; i < 3; ++i) {  // A vector of one is none.
+    if (context.input(i).rank() == 0) continue;
+    return Error(ErrorCode::kOpShape).Input(i).Found(context.input(i).shape().ToString()).Expected("a scalar");
+  }
   SLUICE_ASSIGN_OR_RETURN(const V start, RangeInput<T>(context, 0, "start"));
   SLUICE_ASSIGN_OR_RETURN(const V stop, RangeInput<T>(context, 1, "stop"));
   SLUICE_ASSIGN_OR_RETURN(const int64_t num, ReadIndexScalar(context, 2, "num"));

@@ -101,8 +101,8 @@ absl::Status GatherAlong(KernelContext& context, int axis, int batch_dims) {
   plan.limit = params.dim(axis);
   plan.indices = SizeOfAxes(indices.shape(), batch_dims, indices.rank());
   plan.inner = SizeOfAxes(params.shape(), axis + 1, params.rank());
-  SLUICE_RETURN_IF_ERROR(CheckIndices(indices, plan.limit));
-  if (indices.num_elements() == 1 && plan.outer == 1) {
+  if (shape.num_elements() > 0) SLUICE_RETURN_IF_ERROR(CheckIndices(indices, plan.limit));
+  if (indices.num_elements() == 1 && plan.outer == 1 && shape.num_elements() > 0) {
     const int64_t begin = IndexAt(indices, 0) * plan.inner;
     if (SharesWell(params, begin, plan.inner)) {
       SLUICE_ASSIGN_OR_RETURN(Tensor row, ShareElements(params, begin, shape));

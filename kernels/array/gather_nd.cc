@@ -25,7 +25,8 @@ absl::Status ComputeGatherNd(KernelContext& context) {
   if (params.rank() == 0) {
     return Error(ErrorCode::kOpShape).Input(0, "params").Found("a scalar").Expected("at least a vector");
   }
-  if (params.num_elements() == 0 && context.input(1).num_elements() > 0) {
+  const Shape& indices = context.input(1).shape();
+  if (params.num_elements() == 0 && indices.rank() > 0 && SizeOfAxes(indices, 0, indices.rank() - 1) > 0) {
     return Error(ErrorCode::kOpShape).Input(0, "params").Found(params.shape().ToString()).Expected("some elements");
   }
   SLUICE_ASSIGN_OR_RETURN(const SliceIndex index, ReadSliceIndex(context, 1, "indices", params.shape()));
@@ -105,7 +106,7 @@ template <typename Rule>
 using RuleTypes = std::conditional_t<std::is_same<Rule, AddTo>::value || std::is_same<Rule, SubtractFrom>::value,
                                      Join<NumberCppTypes, TypeList<bool>>, RealCppTypes>;
 
-// Meets each element that an index names with its update. Strings, which only ScatterNd has, are replaced.
+// Meets each element that an index names with its update. Strings, which only ScatterNd has, are appended.
 template <typename Rule>
 void ScatterWith(const SliceIndex& index, const Tensor& updates, Tensor& output) {
   const bool is_number = DispatchDType<RuleTypes<Rule>>(output.dtype(), [&](auto type) {
@@ -113,8 +114,9 @@ void ScatterWith(const SliceIndex& index, const Tensor& updates, Tensor& output)
     ScatterSlices(index, updates.flat<T>().data(), output.flat<T>().data(), &Meet<Rule, T>);
   });
   if (is_number || output.dtype() != DType::kString) return;
-  ScatterSlices(index, updates.flat<TString>().data(), output.flat<TString>().data(),
-                [](const TString&, const TString& update) { return update; });
+  ScatterSlices(
+      index, updates.flat<TString>().data(), output.flat<TString>().data(),
+      [](const TString& old, const TString& update) { return TString(absl::StrCat(old.view(), update.view())); });
 }
 
 void ScatterReplacing(const SliceIndex& index, const Tensor& updates, Tensor& output) {
@@ -130,11 +132,20 @@ absl::StatusOr<SliceIndex> ReadScatter(const KernelContext& context, int indices
                                        const Shape& whole) {
   const Tensor& indices = context.input(indices_input);
   const Tensor& updates = context.input(updates_input);
-  if (whole.num_elements() == 0 && indices.num_elements() > 0 && updates.num_elements() > 0) {
-    return Error(ErrorCode::kOpShape)
+  // Nothing to do, or something to do with everything.
+  const bool nothing = indices.num_elements() == 0 && updates.num_elements() == 0;
+  if (!nothing && (whole.num_elements() == 0 || indices.num_elements() == 0 || updates.num_elements() == 0)) {
+    return Error(ErrorCode::kOpShapes)
         .Input(indices_input, "indices")
-        .Found(indices.shape().ToString())
-        .Expected(absl::StrCat("none, since shape ", whole.ToString(), " is empty"));
+        .Found(absl::StrCat(indices.shape().ToString(), " with updates ", updates.shape().ToString()))
+        .Expected(absl::StrCat("all of them empty or none, for shape ", whole.ToString()));
+  }
+  // TensorFlow takes a vector once as one place and once as a list of places of one number each; only nothing is both.
+  if (updates.rank() == 0 || (indices.rank() == 1 && updates.rank() != whole.rank())) {
+    return Error(ErrorCode::kOpShapes)
+        .Input(updates_input, "updates")
+        .Found(absl::StrCat(updates.shape().ToString(), " for indices ", indices.shape().ToString()))
+        .Expected("a dimension for the places, in both");
   }
   SLUICE_ASSIGN_OR_RETURN(SliceIndex index, ReadSliceIndex(context, indices_input, "indices", whole));
   if (updates.shape() != index.shape) {

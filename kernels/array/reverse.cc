@@ -65,11 +65,11 @@ absl::Status ComputeReverse(KernelContext& context) {
 
 absl::Status ComputeReverseV2(KernelContext& context) {
   const Tensor& input = context.input(0);
-  SLUICE_ASSIGN_OR_RETURN(const IndexVector axes, ReadIndexVector(context, 1, "axis"));
-  if (input.rank() == 0) {
+  if (input.rank() == 0) {  // Whatever the axes are.
     context.SetOutput(0, context.TakeInput(0));
     return absl::OkStatus();
   }
+  SLUICE_ASSIGN_OR_RETURN(const IndexVector axes, ReadIndexVector(context, 1, "axis"));
   absl::InlinedVector<bool, 16> backwards(static_cast<size_t>(input.rank()), false);
   for (const int64_t value : axes) {
     SLUICE_ASSIGN_OR_RETURN(const int axis, ResolveAxis(value, input.rank(), 1, "axis"));

@@ -114,7 +114,7 @@ class StridedSliceGradKernel : public Kernel {
   const SliceMasks masks_;
 };
 
-// Input 0 with input 4 where the slice would be taken; in place when nobody else holds it.
+// Input 0 with input 4, broadcast, where the slice would be taken; in place when nobody else holds it.
 class StridedSliceUpdateKernel : public Kernel {
  public:
   explicit StridedSliceUpdateKernel(const SliceMasks& masks) : masks_(masks) {}
@@ -122,12 +122,7 @@ class StridedSliceUpdateKernel : public Kernel {
     const Shape whole = context.input(0).shape();
     SLUICE_ASSIGN_OR_RETURN(const StridedRegion region, ReadStridedRegion(context, 1, masks_, whole));
     const Tensor& value = context.input(4);
-    if (value.num_elements() != 1 && value.shape() != region.shape) {
-      return Error(ErrorCode::kOpShape)
-          .Input(4, "value")
-          .Found(value.shape().ToString())
-          .Expected(absl::StrCat(region.shape.ToString(), ", the shape of the slice"));
-    }
+    SLUICE_ASSIGN_OR_RETURN(const CopyAxes axes, region.AxesOfUpdate(whole, value.shape()));
     const bool in_place = context.InputIsWritable(0);
     Tensor result = context.TakeInput(0);
     if (!in_place) {
@@ -136,11 +131,7 @@ class StridedSliceUpdateKernel : public Kernel {
       const CopyAxis all = {whole.num_elements(), 1, 1};
       CopyStrided(context, {&all, 1}, result, 0, source, 0);
     }
-    CopyAxes axes = region.Axes(whole, /*to_slice=*/false);
-    if (value.num_elements() == 1) {  // One value for the whole slice.
-      for (CopyAxis& axis : axes) axis.from = 0;
-    }
-    CopyStrided(context, axes, result, region.Offset(whole), value, 0);
+    if (region.shape.num_elements() > 0) CopyStrided(context, axes, result, region.Offset(whole), value, 0);
     context.SetOutput(0, std::move(result));
     return absl::OkStatus();
   }

@@ -53,6 +53,12 @@ absl::Status CutIntoParts(KernelContext& context, int value_input, int axis, abs
 
 absl::Status ComputeSplit(KernelContext& context) {
   const Shape& shape = context.input(1).shape();
+  if (context.input(0).rank() != 0) {
+    return Error(ErrorCode::kOpShape)
+        .Input(0, "split_dim")
+        .Found(context.input(0).shape().ToString())
+        .Expected("a scalar");
+  }
   SLUICE_ASSIGN_OR_RETURN(const int axis, ReadAxis(context, 0, "split_dim", shape.rank()));
   const int64_t count = context.num_outputs();
   if (shape.dim(axis) % count != 0) {

@@ -131,6 +131,27 @@ CopyAxes StridedRegion::Axes(const Shape& whole, bool to_slice) const {
   return axes;
 }
 
+absl::StatusOr<CopyAxes> StridedRegion::AxesOfUpdate(const Shape& whole, const Shape& value) const {
+  CopyAxes axes = Axes(whole, /*to_slice=*/false);
+  if (value == shape || shape.num_elements() == 0) return axes;
+  const int lead = shape.rank() - value.rank();  // Dimension d of the value meets dimension d + lead of the slice.
+  bool fits = true;
+  for (int d = 0; d < value.rank(); ++d) {
+    fits &= value.dim(d) == 1 || (d + lead >= 0 && value.dim(d) == shape.dim(d + lead));
+  }
+  if (!fits) {
+    return Error(ErrorCode::kOpShape)
+        .Found(absl::StrCat("value ", value.ToString()))
+        .Expected(absl::StrCat("what broadcasts to ", shape.ToString(), ", the shape of the slice"));
+  }
+  const IndexVector strides = RowMajorStrides(value);
+  for (size_t axis = 0; axis < axes.size(); ++axis) {
+    const int d = kept[axis] < lead ? -1 : kept[axis] - lead;
+    axes[axis].from = d < 0 || value.dim(d) == 1 ? 0 : strides[static_cast<size_t>(d)];
+  }
+  return axes;
+}
+
 absl::StatusOr<StridedRegion> ReadStridedRegion(const KernelContext& context, int first, const SliceMasks& masks,
                                                 const Shape& whole) {
   const Tensor& begin = context.input(first);
@@ -142,6 +163,7 @@ absl::StatusOr<StridedRegion> ReadStridedRegion(const KernelContext& context, in
   const auto take_all_before = [&](int end) {
     for (; axis < end; ++axis) {
       region.ranges.push_back({0, 1, whole.dim(axis)});
+      region.kept.push_back(static_cast<int>(dims.size()));
       dims.push_back(whole.dim(axis));
     }
   };
@@ -160,6 +182,7 @@ absl::StatusOr<StridedRegion> ReadStridedRegion(const KernelContext& context, in
       SLUICE_ASSIGN_OR_RETURN(const SliceRange range, shrinks ? IndexOf(specs, i, axis, whole.dim(axis))
                                                               : RangeOf(specs, masks, i, whole.dim(axis)));
       region.ranges.push_back(range);
+      region.kept.push_back(shrinks ? -1 : static_cast<int>(dims.size()));
       if (!shrinks) dims.push_back(range.size);
       ++axis;
     }

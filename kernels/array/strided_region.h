@@ -33,6 +33,7 @@ struct SliceRange {
 // What a strided slice takes of a tensor. A value type.
 struct StridedRegion {
   absl::InlinedVector<SliceRange, 8> ranges;  // One per dimension of the whole tensor.
+  absl::InlinedVector<int, 8> kept;           // For each of them the dimension of the slice that it becomes, or -1.
   Shape shape;                                // Of the slice: new dimensions in, dropped ones out.
 
   // Whether all elements are taken, in their order.
@@ -41,6 +42,10 @@ struct StridedRegion {
   int64_t Offset(const Shape& whole) const;
   // Loops that copy the slice out of (`to_slice`), or from a packed slice into, a tensor of shape `whole`.
   CopyAxes Axes(const Shape& whole, bool to_slice) const;
+  // Loops that copy a tensor of shape `value`, broadcast to the shape of the slice, into a tensor of shape `whole`.
+  // kOpShape when it cannot be broadcast; leading dimensions of size 1 may be too many. Into a slice without elements
+  // everything fits.
+  absl::StatusOr<CopyAxes> AxesOfUpdate(const Shape& whole, const Shape& value) const;
 };
 
 // Reads begin, end and strides from inputs `first`, `first` + 1 and `first` + 2, and applies them to a tensor of shape

@@ -42,9 +42,23 @@ absl::StatusOr<Shape> WithColumns(const Shape& shape, int64_t size) {
 
 // --- TopK, TopKV2 ------------------------------------------------------------------------------------------------
 
-// The positions of the `k` largest elements of `row`, largest first; of equals the first. `order` is scratch.
+// The position of the largest element, of equals the first. A NaN counts only when there is nothing else.
 template <typename T>
-void LargestFirst(const T* row, int64_t columns, int64_t k, std::vector<int32_t>* order) {
+int32_t Largest(const T* row, int64_t columns) {
+  int64_t best = 0;
+  for (int64_t i = 1; i < columns; ++i) {
+    const auto x = ValueOf(row[best]);
+    const auto y = ValueOf(row[i]);
+    if (y > x || (x != x && y == y)) best = i;
+  }
+  return static_cast<int32_t>(best);
+}
+
+// The positions of the `k` largest elements of `row` come first in `order`; of equals the first. Unless `sorted`, they
+// come as a heap leaves them. The heap is TensorFlow's, to the element, since the order that it leaves and what NaNs do
+// to it can be seen.
+template <typename T>
+void LargestFirst(const T* row, int64_t columns, int64_t k, bool sorted, std::vector<int32_t>* order) {
   order->resize(static_cast<size_t>(columns));
   std::iota(order->begin(), order->end(), 0);
   const auto goes_before = [row](int32_t a, int32_t b) {
@@ -52,10 +66,24 @@ void LargestFirst(const T* row, int64_t columns, int64_t k, std::vector<int32_t>
     const auto y = ValueOf(row[b]);
     return x > y || (!(x < y) && a < b);
   };
+  const auto begin = order->begin();
   if (k == 1) {
-    std::swap((*order)[0], *std::min_element(order->begin(), order->end(), goes_before));
+    *begin = Largest(row, columns);
+  } else if (k == columns) {
+    std::sort(begin, order->end(), goes_before);
   } else {
-    std::partial_sort(order->begin(), order->begin() + k, order->end(), goes_before);
+    // Starts with one more than is kept; then the smallest gives way to whatever is larger.
+    const auto spare = begin + k;
+    std::make_heap(begin, spare + 1, goes_before);
+    std::pop_heap(begin, spare + 1, goes_before);
+    for (int64_t i = k + 1; i < columns; ++i) {
+      const int32_t next = static_cast<int32_t>(i);
+      if (!goes_before(next, *begin)) continue;
+      std::pop_heap(begin, spare, goes_before);
+      *(spare - 1) = next;
+      std::push_heap(begin, spare, goes_before);
+    }
+    if (sorted) std::sort_heap(begin, spare, goes_before);
   }
 }
 
@@ -72,11 +100,12 @@ void StoreIndex(Tensor& indices, int64_t at, int64_t value) {
 // The k largest elements of each row and where they stand; k is an input or an attr.
 class TopKKernel final : public Kernel {
  public:
-  explicit TopKKernel(int64_t k) : k_(k) {}
+  TopKKernel(int64_t k, bool sorted) : k_(k), sorted_(sorted) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    if (construction.num_inputs() > 1) return std::make_unique<TopKKernel>(-1);
+    SLUICE_ASSIGN_OR_RETURN(const bool sorted, construction.GetBool("sorted"));
+    if (construction.num_inputs() > 1) return std::make_unique<TopKKernel>(-1, sorted);
     SLUICE_ASSIGN_OR_RETURN(const int64_t k, construction.GetInt("k"));
-    return std::make_unique<TopKKernel>(k);
+    return std::make_unique<TopKKernel>(k, sorted);
   }
 
   absl::Status Compute(KernelContext& context) const override {
@@ -111,13 +140,13 @@ class TopKKernel final : public Kernel {
 
  private:
   template <typename T>
-  static void Choose(const KernelContext& context, const Rows& rows, int64_t k, const T* input, T* values,
-                     Tensor& indices) {
+  void Choose(const KernelContext& context, const Rows& rows, int64_t k, const T* input, T* values,
+              Tensor& indices) const {
     context.ParallelFor(rows.count, 5.0 * static_cast<double>(rows.columns), [&](int64_t begin, int64_t end) {
       std::vector<int32_t> order;
       for (int64_t row = begin; row < end; ++row) {
         const T* const elements = input + row * rows.columns;
-        LargestFirst(elements, rows.columns, k, &order);
+        LargestFirst(elements, rows.columns, k, sorted_, &order);
         for (int64_t i = 0; i < k; ++i) {
           const int32_t at = order[static_cast<size_t>(i)];
           values[row * k + i] = elements[at];
@@ -127,7 +156,8 @@ class TopKKernel final : public Kernel {
     });
   }
 
-  const int64_t k_;
+  const int64_t k_;  // -1: it is an input.
+  const bool sorted_;
 };
 
 // --- NthElement --------------------------------------------------------------------------------------------------

@@ -65,5 +65,13 @@ TEST(FillTest, LinSpaceEndsAtStop) {
   EXPECT_THAT(Values<float>(y), ElementsAre(0.0f, 0.5f, 1.0f));
 }
 
+TEST(FillTest, RangesOfHalvesAreComputedInHalves) {
+  const auto half = [](float x) { return Tensor::Scalar(Half(x)); };
+  // 1.7841796875 + 0.216064453125 is rounded to 2.
+  ASSERT_OK_AND_ASSIGN(const Tensor y,
+                       KernelRunner("Range").Run1({half(-0.216064453125f), half(1.7841796875f), half(1.0f)}));
+  EXPECT_EQ(y.num_elements(), 2);
+}
+
 }  // namespace
 }  // namespace sluice

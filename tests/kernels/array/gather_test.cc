@@ -1,4 +1,5 @@
 #include "gmock/gmock.h"
+#include "graph/value/tstring.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/array/tensors.h"
 #include "tests/testing/kernel_runner.h"
@@ -48,6 +49,36 @@ TEST(GatherTest, TensorScatterUpdateLeavesASharedInputAlone) {
                        KernelRunner("TensorScatterUpdate").Run1({x, indices, Tensor::Vector<float>({9.0f})}));
   EXPECT_EQ(y.flat<float>()[2], 9.0f);
   EXPECT_EQ(x.flat<float>()[2], 2.0f);
+}
+
+TEST(GatherTest, WhereRowsAreEmptyIndicesAreNotLookedAt) {
+  ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("GatherV2").Run1({Counting({2, 0}), Ints({7}), Int(0)}));
+  EXPECT_THAT(Dims(y), ElementsAre(1, 0));
+  EXPECT_THAT(KernelRunner("GatherV2").Run1({Counting({0, 2}), Ints({0}), Int(0)}), StatusIs(kInvalid, "no rows"));
+  const Tensor none = Tensor::Of<int32_t>(Shape::Of({2, 0}), {});
+  EXPECT_THAT(KernelRunner("GatherNd").Run1({Counting({0, 2}), none}), StatusIs(kInvalid, "some elements"));
+}
+
+TEST(GatherTest, AScatterTakesNoVectorAsIndices) {
+  EXPECT_THAT(KernelRunner("ScatterNd").Run1({Ints({1}), Counting({2}), Ints({3, 2})}), StatusIs(kInvalid, "[1]"));
+  EXPECT_THAT(KernelRunner("TensorScatterAdd").Run1({Counting({3}), Ints({1}), Tensor::Scalar(5.0f)}),
+              StatusIs(kInvalid, "[1]"));
+}
+
+TEST(GatherTest, AScatterHasNothingToDoOrElementsEverywhere) {
+  const Tensor zeros = Tensor::Of<int32_t>(Shape::Of({2, 1}), {0, 0});
+  const Tensor none = Tensor::Of<int32_t>(Shape::Of({2, 0}), {});
+  EXPECT_THAT(KernelRunner("ScatterNd").Run1({zeros, Counting({2, 0}), Ints({2, 0})}), StatusIs(kInvalid));
+  EXPECT_THAT(KernelRunner("ScatterNd").Run1({none, Counting({2, 3}), Ints({3})}), StatusIs(kInvalid));
+  EXPECT_OK(KernelRunner("ScatterNd").Run1({none, Counting({2, 0, 3}), Ints({0, 3})}));
+}
+
+TEST(GatherTest, StringsThatMeetAreAppended) {
+  const Tensor indices = Tensor::Of<int32_t>(Shape::Of({3, 1}), {1, 1, 0});
+  const Tensor updates = Tensor::Vector<TString>({TString("a"), TString("b"), TString("c")});
+  ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("ScatterNd").Run1({indices, updates, Ints({2})}));
+  EXPECT_EQ(y.flat<TString>()[0].view(), "c");
+  EXPECT_EQ(y.flat<TString>()[1].view(), "ab");
 }
 
 }  // namespace

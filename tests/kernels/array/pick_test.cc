@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/array/tensors.h"
@@ -78,6 +80,18 @@ TEST(SearchTest, BoundsAreFoundPerRow) {
 TEST(SearchTest, PositionsBecomeCoordinates) {
   ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("UnravelIndex").Run1({Ints({5, 0}), Ints({2, 3})}));
   EXPECT_THAT(Values<int32_t>(y), ElementsAre(1, 0, 2, 0));
+}
+
+TEST(TopKTest, WhatIsNotSortedComesAsTheHeapLeavesIt) {
+  const Tensor x = Ints({-29, -47, -83, 40, -13, -47, 39, 77});
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> y, KernelRunner("TopKV2").Attr("sorted", false).Run({x, Int(4)}));
+  EXPECT_THAT(Values<int32_t>(y[1]), ElementsAre(4, 6, 3, 7));
+}
+
+TEST(TopKTest, TheLargestIsNoNaN) {
+  const Tensor x = Tensor::Vector<float>({std::nanf(""), -2.0f, 1.0f});
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> y, KernelRunner("TopKV2").Run({x, Int(1)}));
+  EXPECT_THAT(Values<int32_t>(y[1]), ElementsAre(2));
 }
 
 }  // namespace

@@ -56,5 +56,19 @@ TEST(SliceTest, AllOfATensorIsTheTensor) {
   EXPECT_TRUE(y.SharesBufferWith(x));
 }
 
+TEST(SliceTest, AnUpdateIsBroadcastToTheSlice) {
+  const auto update = [](const Tensor& x, int end, const Tensor& value) {
+    return KernelRunner("TensorStridedSliceUpdate").Run1({x, Ints({0}), Ints({end}), Ints({1}), value});
+  };
+  const Tensor x = Tensor::Of<float>(Shape::Of({2, 2}), {1, 2, 3, 4});
+  ASSERT_OK_AND_ASSIGN(const Tensor row, update(x, 2, Tensor::Vector<float>({8, 9})));
+  EXPECT_THAT(Values<float>(row), ElementsAre(8, 9, 8, 9));
+  ASSERT_OK_AND_ASSIGN(const Tensor column, update(x, 2, Tensor::Of<float>(Shape::Of({1, 2, 1}), {8, 9})));
+  EXPECT_THAT(Values<float>(column), ElementsAre(8, 8, 9, 9));
+  ASSERT_OK_AND_ASSIGN(const Tensor none, update(x, 0, Counting({3})));
+  EXPECT_THAT(Values<float>(none), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(update(x, 2, Counting({3})), StatusIs(kInvalid, "broadcasts"));
+}
+
 }  // namespace
 }  // namespace sluice
