@@ -28,7 +28,7 @@ template <typename T>
 using MeanAcc =
     std::conditional_t<std::is_integral<T>::value, std::conditional_t<sizeof(T) == 8, uint64_t, int64_t>, CarriedAs<T>>;
 
-// Sums of squares: of complex numbers the squares are real; integers wrap.
+// Sums of squares; integers wrap.
 template <typename T, bool kIsInteger = std::is_integral<T>::value>
 struct SquareAcc {
   using Type = CarriedAs<T>;
@@ -36,10 +36,6 @@ struct SquareAcc {
 template <typename T>
 struct SquareAcc<T, true> {
   using Type = std::make_unsigned_t<T>;
-};
-template <typename V>
-struct SquareAcc<std::complex<V>, false> {
-  using Type = V;
 };
 
 }  // namespace reduce_internal
@@ -95,7 +91,8 @@ struct MeanOp {
   }
 };
 
-// Root of the sum of squared magnitudes; the sum of integers wraps.
+// Root of the sum of squared magnitudes; the sum of integers wraps. Squares and sums of 16-bit floats are of their
+// type: they overflow, as TensorFlow's.
 template <typename Element>
 struct EuclideanNormOp {
   using T = Element;
@@ -103,9 +100,10 @@ struct EuclideanNormOp {
   static Acc Identity() { return Acc(0); }
   static Acc Load(T x) {
     if constexpr (reduce_internal::IsComplexType<T>::value) {
-      return x.real() * x.real() + x.imag() * x.imag();
+      // Times its conjugate, so that an infinity leaves a NaN in the imaginary part.
+      return {x.real() * x.real() + x.imag() * x.imag(), x.imag() * x.real() - x.real() * x.imag()};
     } else {
-      return ProdOp<Acc>::Combine(static_cast<Acc>(x), static_cast<Acc>(x));
+      return static_cast<Acc>(static_cast<T>(ProdOp<Acc>::Combine(static_cast<Acc>(x), static_cast<Acc>(x))));
     }
   }
   static Acc Combine(Acc a, Acc b) { return static_cast<Acc>(a + b); }
@@ -116,7 +114,7 @@ struct EuclideanNormOp {
       if (sum < T(0)) return sizeof(T) < 4 ? T(0) : std::numeric_limits<T>::min();
       return static_cast<T>(std::sqrt(static_cast<double>(sum)));
     } else {
-      return static_cast<T>(std::sqrt(acc));
+      return static_cast<T>(std::sqrt(static_cast<Acc>(static_cast<T>(acc))));
     }
   }
 };

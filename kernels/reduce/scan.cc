@@ -42,7 +42,7 @@ struct ScanPlan {
   bool reverse = false;
 };
 
-// Columns [0, width) of one slab.
+// Columns [0, width) of one slab. What is carried is rounded to T at each step, as in TensorFlow.
 template <typename Op>
 void ScanColumns(const ScanPlan& plan, int64_t width, const typename Op::T* x, typename Op::T* y) {
   typename Op::Acc acc[kColumns];
@@ -51,8 +51,9 @@ void ScanColumns(const ScanPlan& plan, int64_t width, const typename Op::T* x, t
     const int64_t row = (plan.reverse ? plan.size - 1 - i : i) * plan.inner;
     for (int64_t c = 0; c < width; ++c) {
       const typename Op::Acc before = acc[c];
-      acc[c] = Op::Combine(before, Op::Load(x[row + c]));
-      y[row + c] = Op::Finish(plan.exclusive ? before : acc[c], 1);
+      const typename Op::T after = Op::Finish(Op::Combine(before, Op::Load(x[row + c])), 1);
+      acc[c] = Op::Load(after);
+      y[row + c] = plan.exclusive ? Op::Finish(before, 1) : after;
     }
   }
 }

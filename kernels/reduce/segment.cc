@@ -38,36 +38,101 @@ T FiniteEnd(bool highest) {
   }
 }
 
+// Operations of groups, after those of the engine (reduce_ops.h), but as TensorFlow has them here: each step is rounded
+// to T, so that 16-bit floats lose what is too small for them, and a NaN only stays when no row follows it. Integers
+// wrap: make T unsigned.
+template <typename Element>
+struct GroupSum {
+  using T = Element;
+  using Carried = typename SumOp<T>::Acc;
+  static T Identity() { return T(Carried(0)); }
+  static T Combine(T a, T b) { return T(SumOp<T>::Combine(Carried(a), Carried(b))); }
+  static T Finish(T acc, int64_t) { return acc; }
+};
+template <typename Element>
+struct GroupProd {
+  using T = Element;
+  using Carried = typename ProdOp<T>::Acc;
+  static T Identity() { return T(Carried(1)); }
+  static T Combine(T a, T b) { return T(ProdOp<T>::Combine(Carried(a), Carried(b))); }
+  static T Finish(T acc, int64_t) { return acc; }
+};
+// The sum wraps in T before it is divided, and so does the number of rows.
+template <typename Element>
+struct GroupMean {
+  using T = Element;
+  using Carried = typename SumOp<T>::Acc;
+  static T Identity() { return GroupSum<T>::Identity(); }
+  static T Combine(T a, T b) {
+    if constexpr (std::is_integral<T>::value) {
+      using U = std::make_unsigned_t<T>;
+      return static_cast<T>(GroupSum<U>::Combine(static_cast<U>(a), static_cast<U>(b)));
+    } else {
+      return GroupSum<T>::Combine(a, b);
+    }
+  }
+  static T Finish(T acc, int64_t count) {
+    if constexpr (std::is_integral<T>::value) {
+      const int64_t wrapped = static_cast<int64_t>(static_cast<T>(count));
+      if (wrapped == 0 || wrapped == -1) return wrapped == 0 ? T(0) : static_cast<T>(-static_cast<int64_t>(acc));
+      return static_cast<T>(acc / static_cast<T>(count));
+    } else if constexpr (reduce_internal::IsComplexType<T>::value) {
+      return acc / static_cast<typename T::value_type>(count);
+    } else {
+      return T(static_cast<Carried>(acc) / static_cast<Carried>(T(static_cast<Carried>(count))));
+    }
+  }
+};
+template <typename Element>
+struct GroupMax {
+  using T = Element;
+  using Carried = typename MaxOp<T>::Acc;
+  static T Identity() { return FiniteEnd<T>(false); }
+  static T Combine(T a, T b) { return static_cast<Carried>(a) >= static_cast<Carried>(b) ? a : b; }
+  static T Finish(T acc, int64_t) { return acc; }
+};
+template <typename Element>
+struct GroupMin {
+  using T = Element;
+  using Carried = typename MinOp<T>::Acc;
+  static T Identity() { return FiniteEnd<T>(true); }
+  static T Combine(T a, T b) { return static_cast<Carried>(a) <= static_cast<Carried>(b) ? a : b; }
+  static T Finish(T acc, int64_t) { return acc; }
+};
+
 // What a group without rows becomes: 1 in products, 0 otherwise; but where groups come in any order, Max gives the
 // lowest number and Min the highest.
 template <typename Op, bool kSorted>
 typename Op::T EmptyGroup() {
   using T = typename Op::T;
-  if constexpr (std::is_same<Op, ProdOp<T>>::value) {
-    return Op::Finish(Op::Identity(), 1);
-  } else if constexpr (!kSorted && (std::is_same<Op, MaxOp<T>>::value || std::is_same<Op, MinOp<T>>::value)) {
-    return FiniteEnd<T>(std::is_same<Op, MinOp<T>>::value);
+  constexpr bool kIsExtreme = std::is_same<Op, GroupMax<T>>::value || std::is_same<Op, GroupMin<T>>::value;
+  if constexpr (std::is_same<Op, GroupProd<T>>::value || (kIsExtreme && !kSorted)) {
+    return Op::Identity();
   } else {
-    return static_cast<T>(typename Op::Acc(0));
+    return GroupSum<T>::Identity();
   }
 }
 
-// All groups at once, carried as Op does.
+// All groups at once. The first row of a sorted group starts it; groups in any order start at the identity.
 template <typename Op, bool kSorted>
 void ReduceGroups(const SegmentPlan& plan, const void* input, void* output) {
-  using Acc = typename Op::Acc;
-  const auto* const x = static_cast<const typename Op::T*>(input);
-  auto* const y = static_cast<typename Op::T*>(output);
+  using T = typename Op::T;
+  const T* const x = static_cast<const T*>(input);
+  T* const y = static_cast<T*>(output);
   const int64_t width = plan.width;
-  std::vector<Acc> carried(static_cast<size_t>(plan.num_groups * width), Op::Identity());
+  std::vector<T> carried(static_cast<size_t>(plan.num_groups * width), Op::Identity());
   std::vector<int64_t> counts(static_cast<size_t>(plan.num_groups), 0);
   for (size_t row = 0; row < plan.groups.size(); ++row) {
     const int64_t group = plan.groups[row];
     if (group < 0) continue;
+    T* const to = carried.data() + group * width;
+    const T* const from = x + static_cast<int64_t>(row) * width;
+    if (kSorted && counts[static_cast<size_t>(group)] == 0) {
+      std::copy_n(from, width, to);
+    } else {
+      for (int64_t i = 0; i < width; ++i) to[i] = Op::Combine(to[i], from[i]);
+    }
     ++counts[static_cast<size_t>(group)];
-    Acc* const to = carried.data() + group * width;
-    const typename Op::T* const from = x + static_cast<int64_t>(row) * width;
-    for (int64_t i = 0; i < width; ++i) to[i] = Op::Combine(to[i], Op::Load(from[i]));
   }
   for (int64_t group = 0; group < plan.num_groups; ++group) {
     const int64_t count = counts[static_cast<size_t>(group)];
@@ -120,7 +185,8 @@ class SortedSegmentKernel final : public Kernel {
 
 // --- UnsortedSegment... ------------------------------------------------------------------------------------------
 
-// Groups in any order, as many as input 2 says; negative numbers belong to none. Thread-safe.
+// Groups in any order, as many as input 2 says; negative numbers belong to none. Where there is no data, no number is
+// too large. Thread-safe.
 class UnsortedSegmentKernel final : public Kernel {
  public:
   explicit UnsortedSegmentKernel(SegmentFn reduce) : reduce_(reduce) {}
@@ -146,13 +212,13 @@ class UnsortedSegmentKernel final : public Kernel {
     }
     for (int64_t i = 0; i < ids.num_elements(); ++i) {
       const int64_t id = IndexAt(ids, i);
-      if (id >= plan.num_groups) {
+      if (id >= plan.num_groups && data.num_elements() > 0) {
         return Error(ErrorCode::kOpValue)
             .Input(1, "segment_ids")
             .Found(absl::StrCat(id, " at ", i))
             .Expected(absl::StrCat("numbers below ", plan.num_groups));
       }
-      plan.groups.push_back(std::max<int64_t>(id, -1));
+      plan.groups.push_back(id < plan.num_groups ? std::max<int64_t>(id, -1) : -1);
     }
     plan.width = SizeOfAxes(data.shape(), ids.rank(), data.rank());
     IndexVector dims(data.shape().dims().begin() + ids.rank(), data.shape().dims().end());
@@ -185,15 +251,17 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeSegment(const KernelConstruction& co
 }
 
 constexpr KernelDef kKernels[] = {
-    {"SegmentSum", &MakeSegment<SortedSegmentKernel, SumOp, NumberCppTypes, true>, {{"T", kNumberTypes}}},
-    {"SegmentMean", &MakeSegment<SortedSegmentKernel, MeanOp, NumberCppTypes, false>, {{"T", kNumberTypes}}},
-    {"SegmentProd", &MakeSegment<SortedSegmentKernel, ProdOp, NumberCppTypes, true>, {{"T", kNumberTypes}}},
-    {"SegmentMin", &MakeSegment<SortedSegmentKernel, MinOp, RealCppTypes, false>, {{"T", kRealTypes}}},
-    {"SegmentMax", &MakeSegment<SortedSegmentKernel, MaxOp, RealCppTypes, false>, {{"T", kRealTypes}}},
-    {"UnsortedSegmentSum", &MakeSegment<UnsortedSegmentKernel, SumOp, NumberCppTypes, true>, {{"T", kNumberTypes}}},
-    {"UnsortedSegmentProd", &MakeSegment<UnsortedSegmentKernel, ProdOp, NumberCppTypes, true>, {{"T", kNumberTypes}}},
-    {"UnsortedSegmentMin", &MakeSegment<UnsortedSegmentKernel, MinOp, RealCppTypes, false>, {{"T", kRealTypes}}},
-    {"UnsortedSegmentMax", &MakeSegment<UnsortedSegmentKernel, MaxOp, RealCppTypes, false>, {{"T", kRealTypes}}},
+    {"SegmentSum", &MakeSegment<SortedSegmentKernel, GroupSum, NumberCppTypes, true>, {{"T", kNumberTypes}}},
+    {"SegmentMean", &MakeSegment<SortedSegmentKernel, GroupMean, NumberCppTypes, false>, {{"T", kNumberTypes}}},
+    {"SegmentProd", &MakeSegment<SortedSegmentKernel, GroupProd, NumberCppTypes, true>, {{"T", kNumberTypes}}},
+    {"SegmentMin", &MakeSegment<SortedSegmentKernel, GroupMin, RealCppTypes, false>, {{"T", kRealTypes}}},
+    {"SegmentMax", &MakeSegment<SortedSegmentKernel, GroupMax, RealCppTypes, false>, {{"T", kRealTypes}}},
+    {"UnsortedSegmentSum", &MakeSegment<UnsortedSegmentKernel, GroupSum, NumberCppTypes, true>, {{"T", kNumberTypes}}},
+    {"UnsortedSegmentProd",
+     &MakeSegment<UnsortedSegmentKernel, GroupProd, NumberCppTypes, true>,
+     {{"T", kNumberTypes}}},
+    {"UnsortedSegmentMin", &MakeSegment<UnsortedSegmentKernel, GroupMin, RealCppTypes, false>, {{"T", kRealTypes}}},
+    {"UnsortedSegmentMax", &MakeSegment<UnsortedSegmentKernel, GroupMax, RealCppTypes, false>, {{"T", kRealTypes}}},
 };
 
 }  // namespace

@@ -128,5 +128,50 @@ TEST(ReduceTest, CumsumGoesBothWays) {
   EXPECT_THAT(Values<float>(z), ElementsAre(6, 5, 3, 0));
 }
 
+TEST(ReduceTest, SquaresAndSumsOfHalvesOverflow) {
+  const Tensor x = Tensor::Vector<Half>({Half(100.0f), Half(300.0f)});
+  EXPECT_EQ(KernelRunner("EuclideanNorm").Run1({x, Int(0)})->AsScalar<Half>()->bits, Half(kInf).bits);
+}
+
+TEST(ReduceTest, ACumulativeSumIsRoundedAtEachStep) {
+  const BFloat16 one(1.0f);
+  const Tensor x = Tensor::Vector<BFloat16>({BFloat16(256.0f), one, one, one, one});
+  ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("Cumsum").Run1({x, Int(0)}));
+  EXPECT_EQ(y.flat<BFloat16>()[4].bits, BFloat16(256.0f).bits);
+}
+
+TEST(SegmentTest, TheMeanOfIntegersWraps) {
+  const Tensor x = Tensor::Vector<int8_t>({100, 100, 3, -7, 5});
+  ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("SegmentMean").Run1({x, Ints({0, 0, 1, 1, 3})}));
+  EXPECT_THAT(Values<int8_t>(y), ElementsAre(-28, -2, 0, 5));
+}
+
+TEST(SegmentTest, ANaNStaysOnlyAtTheEnd) {
+  const float nan = std::nanf("");
+  const Tensor x = Tensor::Vector<float>({nan, 1.0f, 2.0f, nan});
+  for (const char* op : {"SegmentMax", "SegmentMin"}) {
+    ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner(op).Run1({x, Ints({0, 0, 1, 1})}));
+    EXPECT_EQ(y.flat<float>()[0], 1.0f) << op;
+    EXPECT_TRUE(std::isnan(y.flat<float>()[1])) << op;
+  }
+}
+
+TEST(SegmentTest, HalvesAreRoundedAtEachStep) {
+  const BFloat16 one(1.0f);
+  const Tensor x = Tensor::Vector<BFloat16>({BFloat16(256.0f), one, one, one, one});
+  EXPECT_EQ(KernelRunner("SegmentSum").Run1({x, Ints({0, 0, 0, 0, 0})})->flat<BFloat16>()[0].bits,
+            BFloat16(256.0f).bits);
+  EXPECT_EQ(KernelRunner("SegmentMean").Run1({x, Ints({0, 0, 0, 0, 0})})->flat<BFloat16>()[0].bits,
+            BFloat16(51.25f).bits);
+}
+
+TEST(SegmentTest, GroupsInAnyOrderStartFromTheLowestNumber) {
+  const Tensor x = Tensor::Vector<float>({-kInf});
+  ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("UnsortedSegmentMax").Run1({x, Ints({0}), Int(2)}));
+  EXPECT_THAT(Values<float>(y), ::testing::Each(std::numeric_limits<float>::lowest()));
+  EXPECT_OK(KernelRunner("UnsortedSegmentMax").Run1({Counting({1, 0}), Ints({9}), Int(2)}));
+  EXPECT_THAT(KernelRunner("UnsortedSegmentMax").Run1({x, Ints({9}), Int(2)}), StatusIs(kInvalid, "9 at 0"));
+}
+
 }  // namespace
 }  // namespace sluice
