@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <complex>
+#include <type_traits>
 
 #include "kernels/math/float_math.h"
 #include "kernels/math/functor.h"
@@ -26,6 +27,12 @@ inline std::complex<T> ConjugateOf(std::complex<T> x) {
   return std::conj(x);
 }
 
+// x rounded to T: what a step of TensorFlow's computation in T leaves.
+template <typename T>
+[[gnu::always_inline]] inline float RoundedTo(float x) {
+  return static_cast<float>(T(x));
+}
+
 // NaN stays NaN.
 struct ReluOp {
   static constexpr float kUnitNs = 0.15f;
@@ -42,12 +49,19 @@ struct Relu6Op {
     return low > T(6) ? T(6) : low;
   }
 };
+// 16-bit floats are rounded at each step: near 0 nothing is left of exp(x) - 1.
 struct EluOp {
   static constexpr float kUnitNs = 1.0f;
+  static constexpr bool kOwnHalf = true;
   template <typename T>
   [[gnu::always_inline]] static T Apply(T x) {
-    const T below = Expm1Of(x);
-    return x < T(0) ? below : x;
+    if constexpr (kIsHalf<T>) {
+      const float wide = static_cast<float>(x);
+      return wide < 0.0f ? T(RoundedTo<T>(ExpOf(wide)) - 1.0f) : x;
+    } else {
+      const T below = Expm1Of(x);
+      return x < T(0) ? below : x;
+    }
   }
 };
 // Scale and scale * alpha of the paper on self-normalizing networks.
@@ -55,20 +69,49 @@ struct SeluOp {
   static constexpr float kUnitNs = 1.0f;
   static constexpr double kScale = 1.0507009873554804934193349852946;
   static constexpr double kScaledAlpha = 1.7580993408473768599402175208123;
+  static constexpr bool kOwnHalf = true;  // Rounded at each step, the constants, too.
   template <typename T>
   [[gnu::always_inline]] static T Apply(T x) {
-    const T below = static_cast<T>(kScaledAlpha) * Expm1Of(x);
-    return x < T(0) ? below : static_cast<T>(kScale) * x;
+    if constexpr (kIsHalf<T>) {
+      const float wide = static_cast<float>(x);
+      const float below = RoundedTo<T>(RoundedTo<T>(ExpOf(wide)) - 1.0f);
+      return T(wide < 0.0f ? RoundedTo<T>(static_cast<float>(kScaledAlpha)) * below
+                           : RoundedTo<T>(static_cast<float>(kScale)) * wide);
+    } else {
+      const T below = static_cast<T>(kScaledAlpha) * Expm1Of(x);
+      return x < T(0) ? below : static_cast<T>(kScale) * x;
+    }
   }
 };
+// Of 16-bit floats, log1p of the rounded exp; far from 0, x or exp itself, from where TensorFlow's epsilon of T says.
 struct SoftplusOp {
   static constexpr float kUnitNs = 2.0f;
+  static constexpr bool kOwnHalf = true;
+  template <typename T>
+  [[gnu::always_inline]] static std::enable_if_t<kIsHalf<T>, T> Apply(T x) {
+    constexpr float kFar = std::is_same<T, Half>::value ? 7.0117188f : 2.84375f;
+    const float wide = static_cast<float>(x);
+    const float e = RoundedTo<T>(ExpOf(wide));
+    return wide > kFar ? x : T(wide < -kFar ? e : float_math::Log1p(e));
+  }
   [[gnu::always_inline]] static float Apply(float x) { return float_math::Softplus(x); }
   static double Apply(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 };
 struct SoftsignOp {
+  static constexpr bool kOwnHalf = true;
   template <typename T>
   [[gnu::always_inline]] static T Apply(T x) {
+    if constexpr (kIsHalf<T>) {
+      const float wide = static_cast<float>(x);
+      return T(wide / RoundedTo<T>(1.0f + __builtin_fabsf(wide)));
+    } else {
+      return Quotient(x);
+    }
+  }
+
+ private:
+  template <typename T>
+  [[gnu::always_inline]] static T Quotient(T x) {
     return x / (T(1) + (x < T(0) ? -x : x));
   }
 };

@@ -94,7 +94,9 @@ template <typename From, typename To>
 constexpr bool CanTruncate() {
   using F = typename PartOf<From>::Type;
   using T = typename PartOf<To>::Type;
-  if (IsComplexType<To>::value && !IsComplexType<From>::value) return false;
+  if (IsComplexType<To>::value && !IsComplexType<From>::value) {
+    return std::is_same<F, double>::value && std::is_same<T, float>::value;
+  }
   if (std::is_same<F, double>::value) return std::is_same<T, float>::value || std::is_same<T, Half>::value;
   return std::is_same<F, float>::value && kIsHalf<T>;
 }
@@ -117,8 +119,11 @@ struct TruncatingCastOp {
   static constexpr bool kOwnHalf = true;
   template <typename From>
   [[gnu::always_inline]] static To Apply(From x) {
-    constexpr int kDropped =
-        cast::kMantissaBits<typename cast::PartOf<From>::Type> - cast::kMantissaBits<typename cast::PartOf<To>::Type>;
+    // TensorFlow knows no mantissa of complex numbers: all of a double's goes, and the exponent's last bit.
+    constexpr bool kAll = !cast::IsComplexType<From>::value && cast::IsComplexType<To>::value;
+    constexpr int kDropped = kAll ? 53
+                                  : cast::kMantissaBits<typename cast::PartOf<From>::Type> -
+                                        cast::kMantissaBits<typename cast::PartOf<To>::Type>;
     if constexpr (cast::IsComplexType<From>::value) {
       return cast::Convert<To>(From(cast::ClearLowBits<kDropped>(x.real()), cast::ClearLowBits<kDropped>(x.imag())));
     } else {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <complex>
+#include <limits>
 
 #include "kernels/math/float_math.h"
 #include "kernels/math/functor.h"
@@ -25,9 +26,18 @@ struct RsqrtOp {
   static constexpr float kUnitNs = 0.8f;
   [[gnu::always_inline]] static float Apply(float x) { return 1.0f / __builtin_sqrtf(x); }
   static double Apply(double x) { return 1.0 / std::sqrt(x); }
+  // After TensorFlow: the branch of the root for a negative real part does not look at the sign of an imaginary zero.
   template <typename T>
-  static std::complex<T> Apply(std::complex<T> x) {
-    return std::complex<T>(1) / std::sqrt(x);
+  static std::complex<T> Apply(std::complex<T> z) {
+    const T x = z.real();
+    const T y = z.imag();
+    const T size = std::hypot(x, y);
+    if (size == T(0)) return {std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()};
+    if (std::isinf(x) || std::isinf(y)) return {T(0), T(0)};
+    const T root = std::sqrt(T(0.5) * (std::abs(x) + size));
+    const T part = root / size;
+    if (x > T(0)) return {part, -y / (2 * root * size)};
+    return {x == T(0) ? part : std::abs(y) / (2 * root * size), y < T(0) ? part : -part};
   }
 };
 struct ExpOp {
@@ -43,12 +53,12 @@ struct Expm1Op {
   static constexpr float kUnitNs = 1.0f;
   [[gnu::always_inline]] static float Apply(float x) { return float_math::Expm1(x); }
   static double Apply(double x) { return std::expm1(x); }
-  // exp(a + bi) - 1 = (expm1(a) cos b - 2 sin(b/2)^2) + i exp(a) sin b, which loses nothing near 0.
+  // exp(a + bi) - 1 = (expm1(a) - 2 exp(a) sin(b/2)^2) + i exp(a) sin b, which loses nothing near 0.
   template <typename T>
   static std::complex<T> Apply(std::complex<T> x) {
     const T half_sine = std::sin(x.imag() / 2);
-    return {std::expm1(x.real()) * std::cos(x.imag()) - 2 * half_sine * half_sine,
-            std::exp(x.real()) * std::sin(x.imag())};
+    const T less = std::expm1(x.real());
+    return {less - 2 * (less + 1) * (half_sine * half_sine), (less + 1) * std::sin(x.imag())};
   }
 };
 struct LogOp {
@@ -66,7 +76,10 @@ struct Log1pOp {
   static double Apply(double x) { return std::log1p(x); }
   template <typename T>
   static std::complex<T> Apply(std::complex<T> x) {
-    return std::log(T(1) + x);
+    // The quotient makes good what 1 + x lost.
+    const std::complex<T> sum = T(1) + x;
+    const std::complex<T> y = std::log(sum);
+    return sum == std::complex<T>(1) || sum == y ? x : x * (y / (sum - T(1)));
   }
 };
 struct TanhOp {

@@ -20,6 +20,34 @@ class SameShapeKernel : public Kernel {
  private:
   const BinaryKernel<Op, T> inner_{};
 };
+// A binary op whose inputs must have as many elements as each other; the result has the shape of the first.
+template <typename Op, typename T>
+class SameSizeKernel : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    const Tensor& a = context.input(0);
+    const Tensor& b = context.input(1);
+    if (a.shape() == b.shape()) return inner_.Compute(context);
+    if (a.num_elements() != b.num_elements()) return NotSameShape(a.shape(), b.shape());
+    SLUICE_ASSIGN_OR_RETURN(Tensor* const y, context.AllocateOutput(0, a.shape()));
+    const BinaryLoops& loops = BinaryLoopsFor<Op, T>();
+    loops.both(a.raw_data(), b.raw_data(), y->mutable_raw_data(), a.num_elements());
+    return absl::OkStatus();
+  }
+
+ private:
+  const BinaryKernel<Op, T> inner_{};
+};
+template <typename Op>
+struct SameSize {
+  template <typename T>
+  using Of = SameSizeKernel<Op, T>;
+};
+template <typename Op, typename CppTypes>
+constexpr KernelDef SameSizeRow(absl::string_view op) {
+  return {op, &MakeByInput0<SameSize<Op>::template Of, CppTypes>, {{"T", SetOf(CppTypes())}}};
+}
+
 template <typename Op>
 struct SameShape {
   template <typename T>
@@ -37,12 +65,12 @@ constexpr KernelDef kKernels[] = {
     SameShapeRow<SeluGradOp, FloatCppTypes>("SeluGrad"),
     SameShapeRow<SoftplusGradOp, FloatCppTypes>("SoftplusGrad"),
     SameShapeRow<SoftsignGradOp, FloatCppTypes>("SoftsignGrad"),
-    BinaryRow<TanhGradOp, FloatAndComplex>("TanhGrad"),
-    BinaryRow<SigmoidGradOp, FloatAndComplex>("SigmoidGrad"),
-    BinaryRow<ReciprocalGradOp, FloatAndComplex>("ReciprocalGrad"),
-    BinaryRow<ReciprocalGradOp, FloatAndComplex>("InvGrad"),
-    BinaryRow<SqrtGradOp, FloatAndComplex>("SqrtGrad"),
-    BinaryRow<RsqrtGradOp, FloatAndComplex>("RsqrtGrad"),
+    SameSizeRow<TanhGradOp, FloatAndComplex>("TanhGrad"),
+    SameSizeRow<SigmoidGradOp, FloatAndComplex>("SigmoidGrad"),
+    SameSizeRow<ReciprocalGradOp, FloatAndComplex>("ReciprocalGrad"),
+    SameSizeRow<ReciprocalGradOp, FloatAndComplex>("InvGrad"),
+    SameSizeRow<SqrtGradOp, FloatAndComplex>("SqrtGrad"),
+    SameSizeRow<RsqrtGradOp, FloatAndComplex>("RsqrtGrad"),
 };
 
 }  // namespace

@@ -133,9 +133,9 @@ double Ndtri(double p) {
 }
 
 double Igamma(double a, double x) {
-  if (x == 0.0 && a >= 0.0) return 0.0;
+  if (x == 0.0) return 0.0;
   if (!(x > 0.0 && a > 0.0)) return kNan;
-  if (std::isinf(a)) return std::isinf(x) ? kNan : 0.0;
+  if (std::isinf(a)) return 0.0;
   if (std::isinf(x)) return 1.0;
   return x > 1.0 && x > a ? 1.0 - IgammacFraction(a, x) : IgammaSeries(a, x);
 }
@@ -143,8 +143,8 @@ double Igamma(double a, double x) {
 double Igammac(double a, double x) {
   if (!(x >= 0.0 && a > 0.0)) return kNan;
   if (x == 0.0) return 1.0;
-  if (std::isinf(a)) return std::isinf(x) ? kNan : 1.0;
   if (std::isinf(x)) return 0.0;
+  if (std::isinf(a)) return 1.0;
   return x > 1.0 && x > a ? IgammacFraction(a, x) : 1.0 - IgammaSeries(a, x);
 }
 
@@ -152,9 +152,12 @@ double Zeta(double x, double q) {
   if (x == 1.0) return kInfinity;
   if (!(x > 1.0) || std::isnan(q)) return kNan;
   if (q <= 0.0) {
-    if (IsWhole(q)) return IsWhole(x) && std::fmod(x, 2.0) == 0.0 ? kInfinity : (q == 0.0 ? kInfinity : kNan);
+    // A pole: of one sign only for even x.
+    if (IsWhole(q)) return IsWhole(x) && (std::isinf(x) || std::fmod(x, 2.0) == 0.0) ? kInfinity : kNan;
     if (!IsWhole(x)) return kNan;
   }
+  if (std::isinf(x) && q > 0.0) return std::pow(q, -x);
+  if (std::isinf(q)) return 0.0;
   // Euler and Maclaurin: terms one by one up to q + n >= 10, then an integral with corrections B(2k) / (2k)!.
   constexpr double kCoefficients[] = {1.0 / 12,
                                       -1.0 / 720,

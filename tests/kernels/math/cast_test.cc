@@ -1,3 +1,4 @@
+#include <complex>
 #include <limits>
 #include <vector>
 
@@ -47,6 +48,7 @@ TEST(CastTest, TruncateRoundsTowardZero) {
             (std::vector<float>{0x1.fffffep0f, -0x1.fffffep0f}));
   EXPECT_EQ((Cast<float, double>({1.99999999}, false)), (std::vector<float>{2.0f}));
   EXPECT_EQ((Cast<Half, float>({65519.0f}, true))[0].bits, Half(65504.0f).bits);
+  EXPECT_EQ((Cast<std::complex<float>, double>({17.5, 1.1}, true)), (std::vector<std::complex<float>>{8.0f, 0.5f}));
 }
 
 TEST(CastTest, ComplexNumbersLoseTheirImaginaryPart) {

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <vector>
 
@@ -160,6 +161,44 @@ TEST(ElementwiseTest, AddNAddsAllInputs) {
       KernelRunner("AddN").Run1({Floats({3}, {1, 2, 3}), Floats({3}, {10, 20, 30}), Floats({3}, {100, 200, 300})});
   ASSERT_OK(y);
   EXPECT_EQ(Values<float>(*y), (std::vector<float>{111, 222, 333}));
+}
+
+// The bits of op(x) for a Half or BFloat16.
+template <typename T>
+uint16_t BitsOf(const char* op, float x) {
+  const absl::StatusOr<Tensor> y = KernelRunner(op).Run1({Tensor::Scalar(T(x))});
+  return y.ok() ? y->AsScalar<T>()->bits : uint16_t{0xdead};
+}
+
+TEST(ElementwiseTest, ActivationsOfHalvesAreRoundedAtEachStep) {
+  EXPECT_EQ(BitsOf<Half>("Elu", -0.0003676414489746094f), Half(-0.00048828125f).bits);
+  EXPECT_EQ(BitsOf<Half>("Selu", -0.00036716461181640625f), Half(-0.000858306884765625f).bits);
+  EXPECT_EQ(BitsOf<BFloat16>("Selu", 3.0f), BFloat16(3.140625f).bits);
+  EXPECT_EQ(BitsOf<BFloat16>("Softplus", 2.859375f), BFloat16(2.859375f).bits);
+  EXPECT_EQ(BitsOf<BFloat16>("Softplus", -2.984375f), BFloat16(0.050537109375f).bits);
+}
+
+TEST(ElementwiseTest, FunctionsOfComplexNumbersAtTheEdges) {
+  using Complex = std::complex<double>;
+  const auto apply = [](const char* op, Complex x) {
+    return *KernelRunner(op).Run1({Tensor::Scalar(x)})->AsScalar<Complex>();
+  };
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(apply("Rsqrt", {-4.0, -0.0}), Complex(0.0, -0.5));
+  EXPECT_EQ(apply("Rsqrt", {1.0, inf}), Complex(0.0, 0.0));
+  EXPECT_TRUE(std::isnan(apply("Expm1", {inf, 0.5}).real()));
+  EXPECT_EQ(apply("Expm1", {-inf, 0.5}), Complex(-1.0, 0.0));
+  EXPECT_TRUE(std::isnan(apply("Log1p", {inf, 0.5}).real()));
+  EXPECT_NEAR(apply("Log1p", {1e-9, 1e-9}).real(), 9.999999995e-10, 1e-17);
+}
+
+TEST(ElementwiseTest, GradientsOfOneFormulaPairElementsWhateverTheShape) {
+  const Tensor y = Tensor::Of<float>(Shape::Of({2, 1}), {2, 4});
+  const absl::StatusOr<Tensor> dx = KernelRunner("SqrtGrad").Run1({y, Tensor::Vector<float>({1, 1})});
+  ASSERT_OK(dx);
+  EXPECT_EQ(dx->shape(), y.shape());
+  EXPECT_EQ(dx->flat<float>()[1], 0.125f);
+  EXPECT_THAT(KernelRunner("SqrtGrad").Run1({y, Tensor::Scalar(1.0f)}), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 }  // namespace

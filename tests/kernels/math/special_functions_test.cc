@@ -41,6 +41,9 @@ TEST(SpecialFunctionsTest, IncompleteGammaFunctionsAddUpToOne) {
   ExpectClose(Igamma(1.0, 2.0), -std::expm1(-2.0));
   EXPECT_NEAR(Igamma(1000.0, 1000.0), 0.5042052441801859, 1e-11);
   EXPECT_EQ(Igamma(0.0, 0.0), 0.0);
+  EXPECT_EQ(Igamma(-3.5, -0.0), 0.0);
+  EXPECT_EQ(Igamma(kInf, kInf), 0.0);
+  EXPECT_EQ(Igammac(kInf, kInf), 0.0);
   EXPECT_TRUE(std::isnan(Igamma(0.0, 1.0)));
   EXPECT_EQ(Igammac(2.0, kInf), 0.0);
 }
@@ -51,6 +54,9 @@ TEST(SpecialFunctionsTest, ZetaAndPolygammaAgreeWithKnownValues) {
   ExpectClose(Zeta(2.0, -0.5), 8.934802200544679);
   EXPECT_EQ(Zeta(1.0, 2.0), kInf);
   EXPECT_EQ(Zeta(2.0, -1.0), kInf);
+  EXPECT_EQ(Zeta(1.5, kInf), 0.0);
+  EXPECT_EQ(Zeta(kInf, 2.0), 0.0);
+  EXPECT_TRUE(std::isnan(Zeta(1.5, 0.0)));
   EXPECT_TRUE(std::isnan(Zeta(0.5, 2.0)));
   EXPECT_TRUE(std::isnan(Zeta(2.5, -0.5)));
   ExpectClose(Polygamma(1.0, 2.0), M_PI * M_PI / 6 - 1);
