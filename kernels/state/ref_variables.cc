@@ -28,7 +28,7 @@ class VariableKernel : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(ResourceManager* const resources, RunResources(context));
     const Bound* bound = last_.load(std::memory_order_acquire);  // Acquire: sees what Bind wrote.
     if (bound == nullptr || bound->resources != resources) {
-      SLUICE_ASSIGN_OR_RETURN(bound, Bind(*resources));
+      SLUICE_ASSIGN_OR_RETURN(bound, Bind(*resources, context.allocator()));
     }
     context.SetRefOutput(0, &bound->variable->cell());
     return absl::OkStatus();
@@ -42,18 +42,27 @@ class VariableKernel : public Kernel {
     CountedPtr<RefVariable> variable;
   };
 
-  absl::StatusOr<const Bound*> Bind(ResourceManager& resources) const ABSL_LOCKS_EXCLUDED(mu_) {
+  // Without a value, unless it has no elements: then there is nothing to wait for.
+  absl::StatusOr<CountedPtr<RefVariable>> MakeNew(Allocator& allocator) const {
+    CountedPtr<RefVariable> variable = MakeCounted<RefVariable>(dtype_, shape_);
+    if (shape_.IsFullyDefined() && shape_.ToShape().num_elements() == 0) {
+      SLUICE_ASSIGN_OR_RETURN(Tensor empty, Tensor::Make(dtype_, shape_.ToShape(), allocator));
+      SLUICE_RETURN_IF_ERROR(
+          StoreValue(variable->cell(), std::move(empty), /*same_shape=*/false, allocator, Readers::kSeeChanges));
+    }
+    return variable;
+  }
+
+  absl::StatusOr<const Bound*> Bind(ResourceManager& resources, Allocator& allocator) const ABSL_LOCKS_EXCLUDED(mu_) {
     MutexLock lock(&mu_);
     const Bound* found = nullptr;
     for (const auto& bound : bound_) {
       if (bound->resources == &resources) found = bound.get();
     }
     if (found == nullptr) {
-      SLUICE_ASSIGN_OR_RETURN(
-          CountedPtr<RefVariable> variable,
-          resources.LookupOrCreate<RefVariable>(container_, name_, [this]() -> absl::StatusOr<CountedPtr<RefVariable>> {
-            return MakeCounted<RefVariable>(dtype_, shape_);
-          }));
+      SLUICE_ASSIGN_OR_RETURN(CountedPtr<RefVariable> variable,
+                              resources.LookupOrCreate<RefVariable>(
+                                  container_, name_, [this, &allocator]() { return MakeNew(allocator); }));
       if (variable->dtype() != dtype_) {
         return Error(ErrorCode::kResourceType)
             .Found(variable->DebugString())

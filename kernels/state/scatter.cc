@@ -78,12 +78,21 @@ absl::Status ScatterInto(const KernelContext& context, Tensor& value) {
   const Tensor& indices = context.input(1);
   const Tensor& updates = context.input(2);
   SLUICE_ASSIGN_OR_RETURN(const ScatterPlan plan,
-                          kIsNd ? ScatterPlan::ForPositions(value, indices) : ScatterPlan::ForRows(value, indices));
+                          kIsNd ? ScatterPlan::ForUpdates(value, indices) : ScatterPlan::ForRows(value, indices));
   const bool is_single = !kIsNd && updates.shape().IsScalar();
   if (!is_single && updates.shape() != plan.shape()) {
     return Error(ErrorCode::kOpShapes)
         .Found(absl::StrCat("updates ", updates.shape().ToString(), ", indices ", indices.shape().ToString()))
         .Expected(absl::StrCat("updates ", plan.shape().ToString()));
+  }
+  // All of them have elements, or there is nothing to do.
+  const bool is_idle = indices.num_elements() == 0 && updates.num_elements() == 0;
+  const bool is_whole = indices.num_elements() > 0 && updates.num_elements() > 0 && value.num_elements() > 0;
+  if (kIsNd && !is_idle && !is_whole) {
+    return Error(ErrorCode::kOpShapes)
+        .Found(absl::StrCat("updates ", updates.shape().ToString(), ", indices ", indices.shape().ToString(),
+                            ", variable ", value.shape().ToString()))
+        .Expected("all of them with elements, or no updates");
   }
   return ApplyUpdates<Op>(plan, value, updates, is_single);
 }

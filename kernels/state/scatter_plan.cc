@@ -43,6 +43,10 @@ absl::StatusOr<ScatterPlan> ScatterPlan::ForPositions(const Tensor& value, const
               indices.shape().dims().subspan(0, static_cast<size_t>(last)));
 }
 
+absl::StatusOr<ScatterPlan> ScatterPlan::ForUpdates(const Tensor& value, const Tensor& indices) {
+  return indices.rank() == 1 ? ForRows(value, indices) : ForPositions(value, indices);
+}
+
 absl::Status ScatterPlan::OutOfRange(int64_t i) const {
   IndexVector position;
   const int64_t depth = static_cast<int64_t>(limits_.size());

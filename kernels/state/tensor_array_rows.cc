@@ -78,7 +78,7 @@ class GatherKernel : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const CountedPtr<TensorArray> array, LookupStepInput<TensorArray>(context, 0));
     SLUICE_RETURN_IF_ERROR(array->CheckDType(context.output_type(0)));
-    SLUICE_ASSIGN_OR_RETURN(const PartialShape element_shape, array->MergeElementShape(element_shape_));
+    SLUICE_RETURN_IF_ERROR(array->MergeElementShape(element_shape_).status());
     Indices indices;
     if (context.num_inputs() == 3) {
       SLUICE_ASSIGN_OR_RETURN(indices, VectorInput(context, 1, "indices"));
@@ -86,7 +86,7 @@ class GatherKernel : public Kernel {
       SLUICE_ASSIGN_OR_RETURN(const int64_t size, array->SizeToConcat());
       indices = Iota(size);
     }
-    if (indices.empty()) return GiveEmpty(context, element_shape);
+    if (indices.empty()) return GiveEmpty(context, element_shape_);  // Whatever the array knows.
     SLUICE_ASSIGN_OR_RETURN(const std::vector<Tensor> values, array->Read(indices, context.allocator()));
     return Stack(context, values);
   }

@@ -103,7 +103,13 @@ class ResourceGatherKernel final : public Kernel {
 
 absl::Status ComputeGatherNd(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const Tensor value, ValueOf(context));
+  if (value.rank() == 0) {
+    return Error(ErrorCode::kOpShape).Input(0).Found("a scalar").Expected("a variable of at least rank 1");
+  }
   SLUICE_ASSIGN_OR_RETURN(const ScatterPlan plan, ScatterPlan::ForPositions(value, context.input(1)));
+  if (value.num_elements() == 0 && plan.count() > 0) {
+    return Error(ErrorCode::kOpShape).Input(0).Found(value.shape().ToString()).Expected("some elements");
+  }
   SLUICE_RETURN_IF_ERROR(plan.CheckAll());
   SLUICE_ASSIGN_OR_RETURN(Tensor* const to, context.AllocateOutput(0, plan.shape()));
   CopyParts(
@@ -111,7 +117,7 @@ absl::Status ComputeGatherNd(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// Writes input 4 into a strided slice of a variable.
+// Writes input 4, broadcast, into a strided slice of a variable.
 class SliceAssignKernel final : public Kernel {
  public:
   explicit SliceAssignKernel(SliceMasks masks) : masks_(masks) {}
@@ -136,16 +142,12 @@ class SliceAssignKernel final : public Kernel {
   absl::Status AssignSlice(const KernelContext& context, Tensor& value) const {
     const Tensor& from = context.input(4);
     SLUICE_ASSIGN_OR_RETURN(const StridedRegion region, ReadStridedRegion(context, 1, masks_, value.shape()));
-    if (region.shape != from.shape()) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("value ", from.shape().ToString()))
-          .Expected(absl::StrCat("the shape of the slice, ", region.shape.ToString()));
-    }
-    if (from.num_elements() == 0) return absl::OkStatus();
+    SLUICE_ASSIGN_OR_RETURN(const CopyAxes axes, region.AxesOfUpdate(value.shape(), from.shape()));
+    if (region.shape.num_elements() == 0) return absl::OkStatus();
     // On this thread alone: the variable is locked, and whoever helps others while it waits might want it, too.
     const RunContext alone;
     const KernelContext serial(alone, EntryTables());
-    CopyStrided(serial, region.Axes(value.shape(), /*to_slice=*/false), value, region.Offset(value.shape()), from, 0);
+    CopyStrided(serial, axes, value, region.Offset(value.shape()), from, 0);
     return absl::OkStatus();
   }
 

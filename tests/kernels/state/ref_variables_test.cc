@@ -49,6 +49,16 @@ TEST_F(RefVariablesTest, HasNoValueBeforeTheFirstAssignment) {
   EXPECT_FALSE(*is_set.AsScalar<bool>());
 }
 
+TEST_F(RefVariablesTest, WithoutElementsThereIsAlwaysAValue) {
+  const Output empty = Variable("empty", PartialShape::Of({2, 0}));
+  const absl::StatusOr<Tensor> is_set = steps_.Run1(b().Op("IsVariableInitialized", "empty_is_set", {empty}));
+  ASSERT_OK(is_set);
+  EXPECT_TRUE(*is_set->AsScalar<bool>());
+  const absl::StatusOr<Tensor> value = steps_.Run1(b().Op("Identity", "empty_read", {empty}));
+  ASSERT_OK(value);
+  EXPECT_EQ(value->shape(), Shape::Of({2, 0}));
+}
+
 TEST_F(RefVariablesTest, AssignChecksTheShapeThatIsDeclaredAndThenTheOneThatIsThere) {
   EXPECT_THAT(steps_.Run1(assign_, {{x_, Tensor::Scalar(1.0f)}}), StatusIs(absl::StatusCode::kInvalidArgument));
   ASSERT_OK(steps_.Run1(assign_, {{x_, Floats({1, 2})}}));

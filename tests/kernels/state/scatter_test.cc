@@ -87,6 +87,15 @@ TEST_P(ScatterTest, NdIndicesReachSingleElementsAndRows) {
   EXPECT_EQ(Now(), (std::vector<float>{3, 11, 8, 9, 24, 5}));
 }
 
+TEST_P(ScatterTest, AVectorOfNdIndicesNamesRows) {
+  Init();
+  ASSERT_OK(Run("ScatterNdAdd", Tensor::Vector<int32_t>({2, 0}), Rows(2, {10, 20, 30, 40})));
+  EXPECT_EQ(Now(), (std::vector<float>{30, 41, 2, 3, 14, 25}));
+  EXPECT_THAT(Run("ScatterNdAdd", Tensor::Of<int32_t>(Shape::Of({1, 0}), {}),
+                  Tensor::Of<float>(Shape::Of({1, 3, 2}), {0, 0, 0, 0, 0, 0})),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
 TEST_P(ScatterTest, AVariableWithoutAValueIsAnError) {
   const absl::StatusCode code = GetParam() ? absl::StatusCode::kNotFound : absl::StatusCode::kFailedPrecondition;
   EXPECT_THAT(Run("ScatterAdd", Tensor::Vector<int32_t>({0}), Rows(1, {1, 1})), StatusIs(code));
@@ -112,7 +121,7 @@ TEST_P(ScatterTest, SlicesAreAssigned) {
   ASSERT_OK(steps_.Run({GraphBuilder::Control(set)}));
   EXPECT_EQ(Now(), (std::vector<float>{0, 7, 2, 3, 4, 8}));
   const Output bad =
-      b().Op(op, "bad", {variable_, ints({0, 1}), ints({3, 2}), ints({2, 1}), b().Const("", Rows(1, {7, 8}))});
+      b().Op(op, "bad", {variable_, ints({0, 1}), ints({3, 2}), ints({2, 1}), b().Const("", Rows(3, {7, 8, 9}))});
   EXPECT_THAT(steps_.Run({GraphBuilder::Control(bad)}), StatusIs(absl::StatusCode::kInvalidArgument, "bad"));
 }
 
@@ -146,6 +155,17 @@ TEST_P(ResourceGatherTest, NdTakesElements) {
   Init();
   const Output gather = Gather("ResourceGatherNd", Tensor::Of<int32_t>(Shape::Of({2, 2}), {0, 1, 2, 0}));
   EXPECT_EQ(Values(steps_.Run1(gather)), (std::vector<float>{1, 4}));
+}
+
+TEST_P(ResourceGatherTest, NdTakesNothingOutOfScalarsAndOfNothing) {
+  const Output none = b().Const("none", Tensor::Of<int32_t>(Shape::Of({1, 0}), {}));
+  for (const Shape& shape : {Shape(), Shape::Of({0, 2})}) {
+    const Output handle = b().Op("VarHandleOp", "", {}, {{"dtype", DType::kFloat}, {"shape", shape}});
+    const Output start = b().Const("", Tensor::Of<float>(shape, std::vector<float>(shape.IsScalar() ? 1 : 0)));
+    ASSERT_OK(steps_.Run({GraphBuilder::Control(b().Op("AssignVariableOp", "", {handle, start}))}));
+    EXPECT_THAT(steps_.Run1(b().Op("ResourceGatherNd", "", {handle, none}, {{"dtype", DType::kFloat}})),
+                StatusIs(absl::StatusCode::kInvalidArgument));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, ResourceGatherTest, ::testing::Values(true));
