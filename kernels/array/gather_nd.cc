@@ -129,7 +129,7 @@ void ScatterReplacing(const SliceIndex& index, const Tensor& updates, Tensor& ou
 
 // The indices of a scatter into shape `whole`, once the updates in input `updates_input` are seen to fit them.
 absl::StatusOr<SliceIndex> ReadScatter(const KernelContext& context, int indices_input, int updates_input,
-                                       const Shape& whole) {
+                                       const Shape& whole, VectorIndices vector) {
   const Tensor& indices = context.input(indices_input);
   const Tensor& updates = context.input(updates_input);
   // Nothing to do, or something to do with everything.
@@ -141,13 +141,14 @@ absl::StatusOr<SliceIndex> ReadScatter(const KernelContext& context, int indices
         .Expected(absl::StrCat("all of them empty or none, for shape ", whole.ToString()));
   }
   // TensorFlow takes a vector once as one place and once as a list of places of one number each; only nothing is both.
-  if (updates.rank() == 0 || (indices.rank() == 1 && updates.rank() != whole.rank())) {
+  const bool is_one = vector == VectorIndices::kOneRow;
+  if (updates.rank() == 0 || (is_one && indices.rank() == 1 && updates.rank() != whole.rank())) {
     return Error(ErrorCode::kOpShapes)
         .Input(updates_input, "updates")
         .Found(absl::StrCat(updates.shape().ToString(), " for indices ", indices.shape().ToString()))
         .Expected("a dimension for the places, in both");
   }
-  SLUICE_ASSIGN_OR_RETURN(SliceIndex index, ReadSliceIndex(context, indices_input, "indices", whole));
+  SLUICE_ASSIGN_OR_RETURN(SliceIndex index, ReadSliceIndex(context, indices_input, "indices", whole, vector));
   if (updates.shape() != index.shape) {
     return Error(ErrorCode::kOpShapes)
         .Input(updates_input, "updates")
@@ -164,7 +165,7 @@ absl::Status ComputeScatterNd(KernelContext& context) {
     if (context.input(i).rank() > 0) continue;
     return Error(ErrorCode::kOpShape).Input(i).Found("a scalar").Expected("at least a vector");
   }
-  SLUICE_ASSIGN_OR_RETURN(const SliceIndex index, ReadScatter(context, 0, 1, shape));
+  SLUICE_ASSIGN_OR_RETURN(const SliceIndex index, ReadScatter(context, 0, 1, shape, VectorIndices::kOneRow));
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
   if (IsTrivial(output->dtype())) std::memset(output->mutable_raw_data(), 0, output->total_bytes());
   ScatterWith<AddTo>(index, context.input(1), *output);
@@ -174,13 +175,13 @@ absl::Status ComputeScatterNd(KernelContext& context) {
 using ScatterFn = void (*)(const SliceIndex& index, const Tensor& updates, Tensor& output);
 
 // Input 0 changed at indices (input 1) by updates (input 2); in place when nobody else holds it.
-template <ScatterFn kScatter>
+template <ScatterFn kScatter, VectorIndices kVector = VectorIndices::kOneRow>
 absl::Status ComputeTensorScatter(KernelContext& context) {
   const Shape shape = context.input(0).shape();
   if (shape.rank() == 0 || context.input(1).rank() == 0) {
     return Error(ErrorCode::kOpShape).Input(shape.rank() == 0 ? 0 : 1).Found("a scalar").Expected("at least a vector");
   }
-  SLUICE_ASSIGN_OR_RETURN(const SliceIndex index, ReadScatter(context, 1, 2, shape));
+  SLUICE_ASSIGN_OR_RETURN(const SliceIndex index, ReadScatter(context, 1, 2, shape, kVector));
   const bool in_place = context.InputIsWritable(0);
   Tensor result = context.TakeInput(0);
   if (!in_place) {
@@ -199,7 +200,9 @@ constexpr DTypeSet kSummable = kNumberTypes | DTypeSet{DType::kBool};
 constexpr KernelDef kKernels[] = {
     {"GatherNd", &MakeFunctionKernel<ComputeGatherNd>},
     {"ScatterNd", &MakeFunctionKernel<ComputeScatterNd>, {{"T", kSummable | DTypeSet{DType::kString}}}},
-    {"ScatterNdNonAliasingAdd", &MakeFunctionKernel<ComputeTensorScatter<&ScatterWith<AddTo>>>, {{"T", kSummable}}},
+    {"ScatterNdNonAliasingAdd",
+     &MakeFunctionKernel<ComputeTensorScatter<&ScatterWith<AddTo>, VectorIndices::kRows>>,
+     {{"T", kSummable}}},
     {"TensorScatterUpdate", &MakeFunctionKernel<ComputeTensorScatter<&ScatterReplacing>>},
     {"TensorScatterAdd", &MakeFunctionKernel<ComputeTensorScatter<&ScatterWith<AddTo>>>, {{"T", kSummable}}},
     {"TensorScatterSub", &MakeFunctionKernel<ComputeTensorScatter<&ScatterWith<SubtractFrom>>>, {{"T", kSummable}}},

@@ -19,18 +19,19 @@ std::string RowText(const Tensor& indices, int64_t row, int64_t depth) {
 }  // namespace
 
 absl::StatusOr<SliceIndex> ReadSliceIndex(const KernelContext& context, int indices_input, absl::string_view name,
-                                          const Shape& whole) {
+                                          const Shape& whole, VectorIndices vector) {
   const Tensor& indices = context.input(indices_input);
-  if (indices.rank() == 0 || indices.dim(indices.rank() - 1) > whole.rank()) {
+  const bool is_list = vector == VectorIndices::kRows && indices.rank() == 1;
+  const int last = is_list ? 1 : indices.rank() - 1;  // Axes of the indices that are in the result.
+  const int64_t depth = is_list ? 1 : last < 0 ? 0 : indices.dim(last);
+  if (last < 0 || depth > whole.rank()) {
     return Error(ErrorCode::kOpShape)
         .Input(indices_input, name)
         .Found(indices.shape().ToString())
         .Expected(absl::StrCat("rows of at most ", whole.rank(), " indices, for shape ", whole.ToString()));
   }
-  const int last = indices.rank() - 1;
-  const int64_t depth = indices.dim(last);
   SliceIndex index;
-  IndexVector dims(indices.shape().dims().begin(), indices.shape().dims().end() - 1);
+  IndexVector dims(indices.shape().dims().begin(), indices.shape().dims().begin() + last);
   dims.insert(dims.end(), whole.dims().begin() + depth, whole.dims().end());
   SLUICE_ASSIGN_OR_RETURN(index.shape, MakeShape(dims));
   index.slice_size = SizeOfAxes(whole, static_cast<int>(depth), whole.rank());

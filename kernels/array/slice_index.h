@@ -18,10 +18,13 @@ struct SliceIndex {
   Shape shape;                  // Of all slices that are named, together: indices without the last dimension + slice.
 };
 
+// What a vector of indices is: one row of them, or a list of rows of one index each.
+enum class VectorIndices { kOneRow, kRows };
+
 // Reads input `indices_input` (called `name`) as indices into a tensor of shape `whole`. kOpShape when it has no
 // dimensions or its rows are longer than `whole` has, kOpValue for a row that leads out of `whole`.
 absl::StatusOr<SliceIndex> ReadSliceIndex(const KernelContext& context, int indices_input, absl::string_view name,
-                                          const Shape& whole);
+                                          const Shape& whole, VectorIndices vector = VectorIndices::kOneRow);
 
 }  // namespace sluice
 

@@ -81,5 +81,12 @@ TEST(GatherTest, StringsThatMeetAreAppended) {
   EXPECT_EQ(y.flat<TString>()[1].view(), "ab");
 }
 
+TEST(GatherTest, TheScatterForGradientsTakesAVectorAsRows) {
+  const Tensor ones = Tensor::Of<float>(Shape::Of({1, 2}), {1, 1});
+  ASSERT_OK_AND_ASSIGN(const Tensor y,
+                       KernelRunner("ScatterNdNonAliasingAdd").Run1({Counting({3, 2}), Ints({2}), ones}));
+  EXPECT_THAT(Values<float>(y), ElementsAre(0, 1, 2, 3, 5, 6));
+}
+
 }  // namespace
 }  // namespace sluice
