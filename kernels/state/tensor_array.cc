@@ -62,7 +62,7 @@ absl::Status TensorArray::AddTo(Element& element, Tensor value, Allocator& alloc
     return absl::OkStatus();
   }
   if (!IsFloating(dtype()) && !IsComplex(dtype()) && !IsInteger(dtype())) {
-    return Error(ErrorCode::kOpUnimplemented).Found(DTypeName(dtype())).Expected("numbers, which can be added up");
+    return Error(ErrorCode::kTensorArray).Found(DTypeName(dtype())).Expected("numbers, which can be added up");
   }
   return UpdateTensor(element.value, DenseUpdate::kAdd, std::move(value), allocator, old);
 }
