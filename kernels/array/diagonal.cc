@@ -116,7 +116,9 @@ class MatrixDiagPartKernel final : public BandKernel {
     band.columns = input.dim(input.rank() - 1);
     SLUICE_RETURN_IF_ERROR(CheckInside(band, 1));
     if (context.num_inputs() > 2) {
-      SLUICE_RETURN_IF_ERROR(NeedsScalar(context.input(2), 2, "padding_value"));
+      if (context.input(2).num_elements() != 1) {  // Of any rank, unlike that of MatrixDiag.
+        SLUICE_RETURN_IF_ERROR(NeedsScalar(context.input(2), 2, "padding_value"));
+      }
     }
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(PackedSizes(batch, band)));
     SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));

@@ -65,7 +65,7 @@ absl::Status ComputeReverse(KernelContext& context) {
 
 absl::Status ComputeReverseV2(KernelContext& context) {
   const Tensor& input = context.input(0);
-  if (input.rank() == 0) {  // Whatever the axes are.
+  if (input.rank() == 0 || input.num_elements() == 0) {  // Whatever the axes are.
     context.SetOutput(0, context.TakeInput(0));
     return absl::OkStatus();
   }

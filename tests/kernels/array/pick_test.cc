@@ -65,6 +65,18 @@ TEST(DiagonalTest, BandsArePackedAsTheAttrSays) {
   EXPECT_THAT(Values<int32_t>(y), ElementsAre(0, 2, 1, 4, 3, 0));
 }
 
+TEST(DiagonalTest, TheirPaddingIsOneElementOfAnyRank) {
+  KernelRunner part("MatrixDiagPartV3");
+  ASSERT_OK_AND_ASSIGN(const Tensor y, part.Run1({Matrix(2, 2, {0, 1, 2, 3}), Ints({0, 1}), Ints({7})}));
+  EXPECT_EQ(y.num_elements(), 4);
+  EXPECT_THAT(part.Run1({Matrix(2, 2, {0, 1, 2, 3}), Ints({0, 1}), Ints({7, 7})}), StatusIs(kInvalid));
+}
+
+TEST(ReverseTest, NothingIsReversedAlongAnyAxis) {
+  ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("ReverseV2").Run1({Counting({2, 0}), Ints({0, 9})}));
+  EXPECT_THAT(Dims(y), ElementsAre(2, 0));
+}
+
 TEST(DiagonalTest, BandPartClearsTheRest) {
   ASSERT_OK_AND_ASSIGN(const Tensor y,
                        KernelRunner("MatrixBandPart").Run1({Matrix(2, 2, {1, 2, 3, 4}), Int(0), Int(-1)}));
