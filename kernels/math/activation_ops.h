@@ -200,7 +200,7 @@ struct RsqrtGradOp {
   template <typename T>
   [[gnu::always_inline]] static T Apply(T y, T dy) {
     const T output = ConjugateOf(y);
-    return dy == T(0) ? T(0) : T(-0.5) * dy * output * output * output;
+    return dy == T(0) ? T(0) : T(-0.5) * (dy * output) * (output * output);
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,14 +18,16 @@ class BucketizeKernel : public Kernel {
  public:
   explicit BucketizeKernel(std::vector<float> boundaries) : boundaries_(std::move(boundaries)) {}
   absl::Status Compute(KernelContext& context) const override {
+    using Common = std::common_type_t<T, float>;  // Integers are compared as floats.
     const Tensor& x = context.input(0);
     const T* const in = x.flat<T>().data();
     SLUICE_ASSIGN_OR_RETURN(Tensor* const y, context.AllocateOutput(0, x.shape()));
     int32_t* const out = y->flat<int32_t>().data();
     ForShards(context, y->num_elements(), 10.0f, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const auto above = std::upper_bound(boundaries_.begin(), boundaries_.end(), in[i],
-                                            [](T value, float boundary) { return value < static_cast<T>(boundary); });
+        const auto above = std::upper_bound(boundaries_.begin(), boundaries_.end(), in[i], [](T value, float boundary) {
+          return static_cast<Common>(value) < boundary;
+        });
         out[i] = static_cast<int32_t>(above - boundaries_.begin());
       }
     });

@@ -126,7 +126,7 @@ class ClipKernel : public Kernel {
     const Shape shape = x.shape();
     for (int i = 1; i <= 2; ++i) {
       const Shape& bound = context.input(i).shape();
-      if (bound.num_elements() != 1 && bound != shape) return BadBound(i, bound, shape);
+      if (!bound.IsScalar() && bound != shape) return BadBound(i, bound, shape);
     }
     const T* const in = x.flat<T>().data();
     const T* const low = context.input(1).flat<T>().data();

@@ -1,5 +1,6 @@
 #include "kernels/math/softmax.h"
 
+#include <algorithm>
 #include <cmath>
 #include <type_traits>
 
@@ -22,6 +23,20 @@ void GenericRow(const T* x, T* out, int64_t n) {
     const C shifted = static_cast<C>(x[i]) - maximum;
     out[i] = T(kIsLog ? shifted - log_sum : ExpOf(shifted) / sum);
   }
+}
+
+// The logarithm for 16-bit floats, each step rounded to T as in TensorFlow: the probability of a clear winner is 1.
+// `out` may be `x`.
+template <typename T>
+void SmallLogRow(const T* x, T* out, int64_t n) {
+  float maximum = -INFINITY;
+  for (int64_t i = 0; i < n; ++i) maximum = std::max(maximum, static_cast<float>(x[i]));
+  float sum = 0.0f;
+  for (int64_t i = 0; i < n; ++i) {
+    sum = RoundedTo<T>(sum + RoundedTo<T>(ExpOf(RoundedTo<T>(static_cast<float>(x[i]) - maximum))));
+  }
+  const float log_sum = RoundedTo<T>(std::log(sum));
+  for (int64_t i = 0; i < n; ++i) out[i] = T(RoundedTo<T>(static_cast<float>(x[i]) - maximum) - log_sum);
 }
 
 // Over the last axis.
@@ -49,6 +64,8 @@ class SoftmaxKernel : public Kernel {
   static void Row(const T* x, T* out, int64_t n) {
     if constexpr (std::is_same<T, float>::value) {
       (kIsLog ? BestFloatLoops().log_softmax : BestFloatLoops().softmax)(x, out, n);
+    } else if constexpr (kIsLog && kIsHalf<T>) {
+      SmallLogRow(x, out, n);
     } else {
       GenericRow<T, kIsLog>(x, out, n);
     }

@@ -201,5 +201,41 @@ TEST(ElementwiseTest, GradientsOfOneFormulaPairElementsWhateverTheShape) {
   EXPECT_THAT(KernelRunner("SqrtGrad").Run1({y, Tensor::Scalar(1.0f)}), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
+TEST(ElementwiseTest, GradientsOfComplexNumbersMultiplyInTensorFlowsOrder) {
+  using Complex = std::complex<double>;
+  const double inf = std::numeric_limits<double>::infinity();
+  const absl::StatusOr<Tensor> dx =
+      KernelRunner("RsqrtGrad").Run1({Tensor::Scalar(Complex(0.92, 0.957)), Tensor::Scalar(Complex(-0.146, inf))});
+  ASSERT_OK(dx);
+  EXPECT_TRUE(std::isnan(dx->AsScalar<Complex>()->real()));
+  EXPECT_EQ(dx->AsScalar<Complex>()->imag(), inf);
+}
+
+TEST(ElementwiseTest, TheLogarithmOfASoftmaxOfHalvesIsRoundedAtEachStep) {
+  const Tensor x = Tensor::Of<Half>(Shape::Of({1, 4}),
+                                    {Half(-2.654296875f), Half(-5.39453125f), Half(-10.7578125f), Half(4.01171875f)});
+  const absl::StatusOr<Tensor> y = KernelRunner("LogSoftmax").Attr("T", DType::kHalf).Run1({x});
+  ASSERT_OK(y);
+  EXPECT_EQ(y->flat<Half>()[0].bits, Half(-6.6640625f).bits);
+  EXPECT_EQ(y->flat<Half>()[3].bits, Half(-0.000976086f).bits);
+}
+
+TEST(ElementwiseTest, BoundsAreScalarsOrLikeTheValues) {
+  const Tensor x = Tensor::Vector<float>({-1.0f, 5.0f});
+  const Tensor zero = Tensor::Scalar(0.0f);
+  ASSERT_OK(KernelRunner("ClipByValue").Run1({x, zero, x}));
+  EXPECT_THAT(KernelRunner("ClipByValue").Run1({x, zero, Tensor::Vector<float>({3.0f})}),
+              StatusIs(absl::StatusCode::kInvalidArgument, "[1]"));
+}
+
+TEST(ElementwiseTest, IntegersFallIntoBucketsAsFloats) {
+  KernelRunner bucketize("Bucketize");
+  bucketize.Attr("boundaries", std::vector<float>{-5.0f, -4.0f, 1.125f, 3.0f});
+  const absl::StatusOr<Tensor> y = bucketize.Run1({Tensor::Vector<int64_t>({1, 2, 3})});
+  ASSERT_OK(y);
+  EXPECT_EQ(y->flat<int32_t>()[0], 2);
+  EXPECT_EQ(y->flat<int32_t>()[2], 4);
+}
+
 }  // namespace
 }  // namespace sluice
