@@ -68,9 +68,11 @@ TEST_P(WaitingTableTest, OnlyReceiversOfACancellationAreTakenForIt) {
   const std::vector<Waiting> taken = table_.TakeAll(&one);
   EXPECT_EQ(taken.size(), 27u);
   for (const Waiting& waiting : taken) EXPECT_EQ(waiting.cancellation, &one);
-  std::vector<RendezvousKey> receivers;
-  table_.AddReceivers(100, &receivers);
+  std::vector<RendezvousKey> receivers, senders;
+  table_.AddKeys(100, /*is_receive=*/true, &receivers);
+  table_.AddKeys(100, /*is_receive=*/false, &senders);
   EXPECT_EQ(receivers.size(), 20u);
+  EXPECT_EQ(senders, std::vector<RendezvousKey>{Key(20)});
   // What stays under a key is in order still, and can be added to.
   AddReceiver(5, &one);
   size_t left = 0;

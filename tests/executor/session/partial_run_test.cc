@@ -43,7 +43,7 @@ TEST_F(PartialRunTest, IsFedAndFetchedPieceByPiece) {
 }
 
 TEST_F(PartialRunTest, AFetchUnderTwoNamesIsOneFetch) {
-  const std::string handle = Setup({{"a", "b"}, {"first"}, {}, {}});
+  const std::string handle = Begin({{"a", "b"}, {"first"}, {}, {}});
   const NamedTensors feeds = {{"a", Int(1)}, {"b", Int(2)}};
   EXPECT_THAT(session_->PRun(handle, feeds, {"first", "first:0"}), IsError(ErrorCode::kPartialRun, "twice"));
   EXPECT_THAT(session_->PRun(handle, feeds, {"first", "first"}), IsError(ErrorCode::kPartialRun, "twice"));
@@ -58,7 +58,7 @@ TEST_F(PartialRunTest, AFetchedVariableIsACopyThatLaterStepsLeaveAlone) {
   b_.Op("Identity", "now", {v});
   Open();
   ASSERT_OK(session_->Run({}, {}, {"start"}));
-  const std::string handle = Setup({{}, {"now"}, {}, {}});
+  const std::string handle = Begin({{}, {"now"}, {}, {}});
   ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> values, session_->PRun(handle, {}, {"now"}));
   ASSERT_OK(session_->Run({}, {}, {"more"}));
   EXPECT_EQ(values[0].flat<int32_t>()[999], 1);
