@@ -14,6 +14,7 @@
 #include "executor/session/fed_value.h"
 #include "executor/session/linked_cancellation.h"
 #include "executor/session/span_call_frame.h"
+#include "executor/session/step_args.h"
 #include "executor/stall_watch.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -199,19 +200,10 @@ absl::Status Callable::RunDataflow(absl::Span<Tensor> inputs, absl::Span<Tensor>
   SpanCallFrame frame(inputs, outputs);
   // A manager of the step's own: the executor cancels what is left of the step after an error.
   CancellationManager cancellation(run.cancellation);
-  Executor::Args args;
-  args.step_id = run.step_id;
-  args.rendezvous = run.rendezvous;
+  Executor::Args args = StepArgs(run, options);
   args.call_frame = &frame;
   args.cancellation_manager = &cancellation;
-  args.session_state = run.session_state;
-  args.tensor_store = run.tensor_store;
-  args.step_container = run.step_container;
-  args.task_runner = run.task_runner;
   args.allocator = run.allocator;
-  args.deadline = options.deadline;
-  args.observer = options.observer;
-  args.deterministic = run.deterministic;
   SLUICE_RETURN_IF_ERROR(dataflow_->Run(args));
   return FinishFetches(outputs);
 }

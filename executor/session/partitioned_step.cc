@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "executor/executor_barrier.h"
 #include "executor/session/span_call_frame.h"
+#include "executor/session/step_args.h"
 #include "executor/session/step_end.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -117,18 +118,9 @@ absl::Status PartitionedStep::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> 
   for (Tensor& output : outputs) output = Tensor();
   SpanCallFrame frame(inputs, outputs);
   CancellationManager cancellation(run.cancellation);
-  Executor::Args args;
-  args.step_id = run.step_id;
-  args.rendezvous = run.rendezvous;
-  args.observer = options.observer;
+  Executor::Args args = StepArgs(run, options);
   args.call_frame = &frame;
   args.cancellation_manager = &cancellation;
-  args.session_state = run.session_state;
-  args.tensor_store = run.tensor_store;
-  args.step_container = run.step_container;
-  args.task_runner = run.task_runner;
-  args.deadline = options.deadline;
-  args.deterministic = run.deterministic;
   StepEnd end;
   Start(args, [&end](absl::Status status) { end.Set(std::move(status)); });
   if (!end.WaitUntil(options.deadline)) {
