@@ -11,6 +11,7 @@
 #include "graph/value/allocator.h"
 #include "gtest/gtest.h"
 #include "tests/testing/executor_harness.h"
+#include "tests/testing/function_kernel.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sluice {
@@ -55,21 +56,6 @@ class ExecutorTest : public testing::Test {
   std::unique_ptr<ExecutorHarness> harness_owner_ = std::make_unique<ExecutorHarness>();
   ExecutorHarness& harness_ = *harness_owner_;
 };
-
-// A kernel that is a function. Thread-safe when that is.
-class FunctionKernel : public Kernel {
- public:
-  using Function = absl::Status (*)(KernelContext& context);
-  explicit FunctionKernel(Function function) : function_(function) {}
-  absl::Status Compute(KernelContext& context) const override { return function_(context); }
-
- private:
-  const Function function_;
-};
-
-CustomKernel Function(FunctionKernel::Function function) {
-  return [function](const KernelConstruction&) { return std::make_unique<FunctionKernel>(function); };
-}
 
 TEST_F(ExecutorTest, AddsWhatItReceives) {
   SendOf("c", b_.Op("Add", "add", {Recv("a"), Recv("b")}));
@@ -173,7 +159,7 @@ TEST_F(ExecutorTest, TheOtherPortArrivesDead) {
 
 TEST_F(ExecutorTest, ADeadReceivedValueIsDeadHereToo) {
   const Output x = b_.Op("Neg", "neg", {Recv("a")});
-  AddKernel("Neg", Function([](KernelContext&) { return absl::InternalError("ran"); }));
+  AddKernel("Neg", MakeFunction([](KernelContext&) { return absl::InternalError("ran"); }));
   SendOf("c", x);
   Build();
   ASSERT_OK(harness_.Send("a", Tensor(), /*is_dead=*/true));
@@ -218,7 +204,7 @@ TEST_F(ExecutorTest, AReceivedValueOfAnotherDTypeIsInternalAndAborts) {
 
 TEST_F(ExecutorTest, AReferenceOfAnotherDTypeIsInternal) {
   static RefCell& cell = *new RefCell(DType::kInt32);
-  AddKernel("VariableV2", Function([](KernelContext& context) {
+  AddKernel("VariableV2", MakeFunction([](KernelContext& context) {
               context.SetRefOutput(0, &cell);
               return absl::OkStatus();
             }));
@@ -241,7 +227,7 @@ TEST_F(ExecutorTest, AnEmptyGraphIsDoneAtOnce) {
 }
 
 TEST_F(ExecutorTest, AKernelMustSetItsOutputs) {
-  AddKernel("Neg", Function([](KernelContext&) { return absl::OkStatus(); }));
+  AddKernel("Neg", MakeFunction([](KernelContext&) { return absl::OkStatus(); }));
   const Output x = b_.Op("Neg", "darth", {b_.Const("c", Tensor::Scalar(1.0f))});
   b_.Op("Identity", "reader", {x});
   Build();
@@ -249,14 +235,14 @@ TEST_F(ExecutorTest, AKernelMustSetItsOutputs) {
 }
 
 TEST_F(ExecutorTest, OutputsThatNobodyReadsMayBeMissing) {
-  AddKernel("Neg", Function([](KernelContext&) { return absl::OkStatus(); }));
+  AddKernel("Neg", MakeFunction([](KernelContext&) { return absl::OkStatus(); }));
   b_.Op("Neg", "darth", {b_.Const("c", Tensor::Scalar(1.0f))});
   Build();
   EXPECT_OK(harness_.Run());
 }
 
 TEST_F(ExecutorTest, ErrorsNameNodeOpAndInput) {
-  AddKernel("Neg", Function([](KernelContext&) {
+  AddKernel("Neg", MakeFunction([](KernelContext&) {
               return absl::Status(Error(ErrorCode::kOpShape).Input(0).Found("[]").Expected("a matrix"));
             }));
   b_.Op("Neg", "n", {b_.Const("c", Tensor::Scalar(1.0f))});
@@ -266,7 +252,7 @@ TEST_F(ExecutorTest, ErrorsNameNodeOpAndInput) {
 }
 
 TEST_F(ExecutorTest, ExceptionsOfKernelsBecomeErrors) {
-  AddKernel("Neg", Function([](KernelContext&) -> absl::Status { throw std::runtime_error("bad plan"); }));
+  AddKernel("Neg", MakeFunction([](KernelContext&) -> absl::Status { throw std::runtime_error("bad plan"); }));
   b_.Op("Neg", "n", {b_.Const("c", Tensor::Scalar(1.0f))});
   Build();
   EXPECT_THAT(harness_.Run(), IsError(ErrorCode::kKernelException, "bad plan"));
@@ -275,7 +261,7 @@ TEST_F(ExecutorTest, ExceptionsOfKernelsBecomeErrors) {
 
 TEST_F(ExecutorTest, AnUninitializedVariableIsNamed) {
   static RefCell& cell = *new RefCell(DType::kFloat);
-  AddKernel("VariableV2", Function([](KernelContext& context) {
+  AddKernel("VariableV2", MakeFunction([](KernelContext& context) {
               context.SetRefOutput(0, &cell);
               return absl::OkStatus();
             }));

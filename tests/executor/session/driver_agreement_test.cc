@@ -7,29 +7,17 @@
 #include "graph/value/ref_cell.h"
 #include "kernels/families/register_all.h"
 #include "tests/executor/session/session_fixture.h"
+#include "tests/testing/function_kernel.h"
 
 namespace sluice {
 namespace {
-
-// A kernel that is a function.
-class FunctionKernel : public Kernel {
- public:
-  using Function = absl::Status (*)(KernelContext& context);
-  explicit FunctionKernel(Function function) : function_(function) {}
-  absl::Status Compute(KernelContext& context) const override { return function_(context); }
-
- private:
-  const Function function_;
-};
 
 class DriverAgreementTest : public SessionFixture, public ::testing::WithParamInterface<Driver> {
  protected:
   DriverAgreementTest() { RegisterAllKernels(kernels_); }
 
   void Replace(const char* op, FunctionKernel::Function function) {
-    ASSERT_OK(kernels_.AddCustom(op, DeviceKind::kCpu, [function](const KernelConstruction&) {
-      return std::make_unique<FunctionKernel>(function);
-    }));
+    ASSERT_OK(kernels_.AddCustom(op, DeviceKind::kCpu, MakeFunction(std::move(function))));
   }
   void OpenDriver() {
     SessionOptions options;

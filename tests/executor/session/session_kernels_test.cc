@@ -2,8 +2,6 @@
 // memory.
 
 #include <atomic>
-#include <functional>
-#include <map>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -15,21 +13,10 @@
 #include "kernels/kernel.h"
 #include "kernels/memory/tracking_allocator.h"
 #include "tests/executor/session/session_fixture.h"
+#include "tests/testing/function_kernel.h"
 
 namespace sluice {
 namespace {
-
-// A kernel that is a function. Thread-safe when that is.
-class FunctionKernel final : public Kernel {
- public:
-  using Function = std::function<absl::Status(KernelContext& context)>;
-  explicit FunctionKernel(const Function& function) : function_(function) {}
-  absl::Status Compute(KernelContext& context) const override { return function_(context); }
-  CostHint cost_hint() const override { return CostHint::kHeavy; }
-
- private:
-  const Function& function_;
-};
 
 // Sessions in which ops do what a test says.
 class SessionKernelsTest : public SessionFixture {
@@ -37,9 +24,7 @@ class SessionKernelsTest : public SessionFixture {
   SessionKernelsTest() { RegisterAllKernels(registry_); }
 
   void Make(const std::string& op, FunctionKernel::Function function) {
-    FunctionKernel::Function& kept = functions_[op] = std::move(function);
-    ASSERT_OK(registry_.AddCustom(
-        op, DeviceKind::kCpu, [&kept](const KernelConstruction&) { return std::make_unique<FunctionKernel>(kept); }));
+    ASSERT_OK(registry_.AddCustom(op, DeviceKind::kCpu, MakeFunction(std::move(function), CostHint::kHeavy)));
   }
   SessionOptions Options(Driver driver = Driver::kAuto) const {
     SessionOptions options;
@@ -53,7 +38,6 @@ class SessionKernelsTest : public SessionFixture {
   }
 
   KernelRegistry registry_;
-  std::map<std::string, FunctionKernel::Function> functions_;
 };
 
 TEST_F(SessionKernelsTest, ACallInTheCallersThreadUsesNoOther) {

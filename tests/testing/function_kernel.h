@@ -1,0 +1,37 @@
+#ifndef SLUICE_TESTS_TESTING_FUNCTION_KERNEL_H_
+#define SLUICE_TESTS_TESTING_FUNCTION_KERNEL_H_
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
+
+namespace sluice {
+
+// A kernel that is a function. Thread-safe when that is.
+class FunctionKernel final : public Kernel {
+ public:
+  using Function = std::function<absl::Status(KernelContext& context)>;
+
+  explicit FunctionKernel(Function function, CostHint hint) : function_(std::move(function)), hint_(hint) {}
+  absl::Status Compute(KernelContext& context) const override { return function_(context); }
+  CostHint cost_hint() const override { return hint_; }
+
+ private:
+  const Function function_;
+  const CostHint hint_;
+};
+
+// For KernelRegistry::AddCustom: each node gets such a kernel.
+inline CustomKernel MakeFunction(FunctionKernel::Function function, CostHint hint = CostHint::kByBytes) {
+  return [function = std::move(function), hint](const KernelConstruction&) {
+    return std::make_unique<FunctionKernel>(function, hint);
+  };
+}
+
+}  // namespace sluice
+
+#endif  // SLUICE_TESTS_TESTING_FUNCTION_KERNEL_H_
