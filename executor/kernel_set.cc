@@ -5,15 +5,17 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "executor/device_kernel.h"
 #include "graph/base/error.h"
 
 namespace sluice {
 namespace {
 
-// What kernels that may be shared are told apart by: op, types, and attrs as they are encoded.
-void MakeShareKey(const Graph& graph, NodeId id, std::string* key) {
+// What kernels that may be shared are told apart by: op, types, the device where it is another one, and attrs as they
+// are encoded.
+void MakeShareKey(const Graph& graph, NodeId id, const Device* other, std::string* key) {
   key->clear();
-  const void* const facts[] = {&graph.op(id), &graph.signature(id)};
+  const void* const facts[] = {&graph.op(id), &graph.signature(id), other};
   key->append(reinterpret_cast<const char*>(facts), sizeof(facts));
   graph.ForEachAttr(id, [key](absl::string_view name, absl::string_view bytes) {
     if (!name.empty() && name[0] == '_') return;  // Not the op's: names of classes, shapes, places.
@@ -25,6 +27,16 @@ void MakeShareKey(const Graph& graph, NodeId id, std::string* key) {
 }
 
 constexpr size_t kMaxKeyBytes = 512;  // Large constants are not compared.
+
+// The device of a node whose kernel has to be told that it is not the graph's; null for all others.
+Device* OtherDevice(const Graph& graph, NodeId id, const KernelSet::Options& options) {
+  if (options.node_devices.empty()) return nullptr;
+  Device* const device = options.node_devices[static_cast<size_t>(id.value())];
+  if (device == nullptr || device == options.device) return nullptr;
+  // Our own kernels of ops without state do not look.
+  const bool is_ours = options.create == nullptr && options.registry->IsShared(graph, id, device->kind());
+  return is_ours && !graph.op(id).is_stateful ? nullptr : device;
+}
 
 }  // namespace
 
@@ -41,7 +53,8 @@ absl::StatusOr<KernelSet> KernelSet::Create(const Graph& graph, const Options& o
     const auto [known, is_new] = needs_none.try_emplace(&graph.op(id), false);
     if (is_new) known->second = NeedsNoKernel(graph.op_name(id));
     if (known->second) continue;
-    MakeShareKey(graph, id, &key);
+    Device* const other = OtherDevice(graph, id, options);
+    MakeShareKey(graph, id, other, &key);
     const bool may_share = key.size() <= kMaxKeyBytes;
     if (may_share) {
       const auto found = shared.find(key);
@@ -50,16 +63,19 @@ absl::StatusOr<KernelSet> KernelSet::Create(const Graph& graph, const Options& o
         continue;
       }
     }
-    const KernelConstruction construction(graph, id, options.device, options.edges);
+    const KernelConstruction construction(graph, id, other != nullptr ? other : options.device, options.edges);
     std::shared_ptr<const Kernel> kernel;
+    bool is_shared = false;
     if (options.create != nullptr) {
       absl::StatusOr<std::shared_ptr<const Kernel>> made = (*options.create)(construction);
       if (!made.ok()) return graph.Locate(id, made.status());
       kernel = *std::move(made);
     } else {
       SLUICE_ASSIGN_OR_RETURN(kernel, options.registry->Create(construction, device));
-      if (may_share && options.registry->IsShared(graph, id, device)) shared.emplace(key, kernel.get());
+      is_shared = may_share && options.registry->IsShared(graph, id, device);
     }
+    if (other != nullptr) kernel = OnDevice(std::move(kernel), *other);
+    if (is_shared) shared.emplace(key, kernel.get());
     set.by_node_[static_cast<size_t>(i)] = kernel.get();
     set.kernels_.push_back(std::move(kernel));
   }

@@ -6,6 +6,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "graph/ir/graph.h"
 #include "kernels/kernel_registry.h"
 
@@ -15,14 +16,18 @@ namespace sluice {
 using CreateKernel =
     absl::AnyInvocable<absl::StatusOr<std::shared_ptr<const Kernel>>(const KernelConstruction& construction) const>;
 
-// The kernels of one graph on one device, made once per plan. Equal nodes (same op, types and attrs) share a kernel
-// where its row allows that, so that a graph of a million like nodes has a few kernels.
+// The kernels of one graph, made once per plan. Equal nodes (same op, types and attrs) share a kernel where its row
+// allows that, so that a graph of a million like nodes has a few kernels.
+// All are for one device, but nodes may be on others of the same kind, memory and threads: their kernels find the
+// device that they are on (Note [Joined devices] in executor/session/step_graph.h).
 // Immutable after Create; thread-safe. The graph must outlive it.
 class KernelSet {
  public:
   struct Options {
     const KernelRegistry* registry = nullptr;
     Device* device = nullptr;
+    // By node id; empty or null: `device`.
+    absl::Span<Device* const> node_devices;
     EdgeTable* edges = nullptr;
     const CreateKernel* create = nullptr;  // Used for all nodes when set.
   };

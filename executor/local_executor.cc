@@ -110,6 +110,7 @@ absl::StatusOr<std::unique_ptr<Executor>> NewLocalExecutor(const LocalExecutorPa
   KernelSet::Options options;
   options.registry = params.registry;
   options.device = params.device;
+  options.node_devices = params.node_devices;
   options.edges = params.edges;
   options.create = params.create_kernel;
   SLUICE_ASSIGN_OR_RETURN(KernelSet kernels, KernelSet::Create(*owned, options));

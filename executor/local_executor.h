@@ -16,6 +16,7 @@ namespace sluice {
 // What an executor is made with. Borrowed; all of it must outlive the executor.
 struct LocalExecutorParams {
   Device* device = nullptr;
+  absl::Span<Device* const> node_devices;  // See KernelSet.
   const KernelRegistry* registry = nullptr;
   EdgeTable* edges = nullptr;                   // Of the rendezvous that runs will use.
   const CreateKernel* create_kernel = nullptr;  // Instead of the registry, when set.

@@ -74,9 +74,9 @@ absl::Status Callable::Compile() {
   for (const FeedFetchGraph::Port& port : fetches()) {
     fetched_nodes_.emplace_back(port.endpoint, 0, port.endpoint.rfind(':'));
   }
-  needs_rendezvous_ = needs_rendezvous_ || step_.is_split;
+  needs_rendezvous_ = needs_rendezvous_ || step_.is_cut;
   is_unusual_ = keeps_tensors_ || needs_rendezvous_ || core_->options().stall_timeout != absl::InfiniteDuration();
-  if (step_.is_split) {
+  if (step_.is_cut) {
     SLUICE_ASSIGN_OR_RETURN(parts_, PartitionedStep::Create(core_, step_));
     return absl::OkStatus();
   }
@@ -88,6 +88,7 @@ absl::Status Callable::Compile() {
     KernelSet::Options options;
     options.registry = &core_->kernels();
     options.device = &core_->device(0);
+    options.node_devices = step_.node_devices;
     options.edges = &core_->edges();
     SLUICE_ASSIGN_OR_RETURN(KernelSet kernels, KernelSet::Create(graph, options));
     kernels_ = std::make_unique<const KernelSet>(std::move(kernels));
@@ -110,7 +111,7 @@ absl::Status Callable::Compile() {
 }
 
 absl::Status Callable::CompileDataflow() const {
-  SLUICE_ASSIGN_OR_RETURN(dataflow_, core_->MakeExecutor(core_->device(0), graph()));
+  SLUICE_ASSIGN_OR_RETURN(dataflow_, core_->MakeExecutor(core_->device(0), graph(), step_.node_devices));
   return absl::OkStatus();
 }
 

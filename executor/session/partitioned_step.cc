@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "executor/executor_barrier.h"
 #include "executor/session/span_call_frame.h"
 #include "executor/session/step_args.h"
@@ -58,7 +57,7 @@ absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(s
   const Graph& whole = step.signature.graph;
   std::unique_ptr<PartitionedStep> made(new PartitionedStep(std::move(core)));
   SessionCore& owner = *made->core_;
-  if (!step.is_split) {
+  if (!step.is_cut) {
     SLUICE_RETURN_IF_ERROR(made->AddPart(whole, owner.device(0), whole));
     return made;
   }
@@ -68,13 +67,7 @@ absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(s
   options.limits = owner.options().limits;
   SLUICE_ASSIGN_OR_RETURN(std::vector<Partition> partitions, PartitionGraph(whole, options));
   for (Partition& partition : partitions) {
-    Device* device = nullptr;
-    for (size_t i = 0; i < owner.num_devices(); ++i) {
-      if (owner.device(i).name() == partition.location) device = &owner.device(i);
-    }
-    if (device == nullptr) {
-      return Error(ErrorCode::kPartition).Text(absl::StrCat("there is no device '", partition.location, "'"));
-    }
+    SLUICE_ASSIGN_OR_RETURN(Device* const device, owner.FindDevice(partition.location));
     SLUICE_RETURN_IF_ERROR(made->AddPart(std::move(partition.graph), *device, whole));
   }
   return made;

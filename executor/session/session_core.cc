@@ -84,9 +84,18 @@ absl::StatusOr<ThreadPool*> SessionCore::FindPool(int choice) const {
   return pools_[static_cast<size_t>(choice) - 1].get();
 }
 
-absl::StatusOr<std::unique_ptr<Executor>> SessionCore::MakeExecutor(Device& device, Graph graph) {
+absl::StatusOr<Device*> SessionCore::FindDevice(absl::string_view name) const {
+  for (const std::unique_ptr<Device>& device : *devices_) {
+    if (device->name() == name) return device.get();
+  }
+  return Error(ErrorCode::kPartition).Text(absl::StrCat("there is no device '", name, "'"));
+}
+
+absl::StatusOr<std::unique_ptr<Executor>> SessionCore::MakeExecutor(Device& device, Graph graph,
+                                                                    absl::Span<Device* const> node_devices) {
   LocalExecutorParams params;
   params.device = &device;
+  params.node_devices = node_devices;
   params.registry = kernels_;
   params.edges = &edges_;
   params.limits = options_.limits;

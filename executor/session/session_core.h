@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "executor/executor.h"
 #include "executor/session/call_options.h"
 #include "executor/session/session_names.h"
@@ -36,10 +38,13 @@ class SessionCore {
     return says ? options.stall_timeout : options_.stall_timeout;
   }
   // The executor that the options name.
-  absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor(Device& device, Graph graph);
+  absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor(Device& device, Graph graph,
+                                                         absl::Span<Device* const> node_devices = {});
   // The name and version are free for other sessions.
   void ReleaseName() { name_.Release(); }
   Device& device(size_t i) const { return *(*devices_)[i]; }
+  // By its full name. kPartition when there is none.
+  absl::StatusOr<Device*> FindDevice(absl::string_view name) const;
   size_t num_devices() const { return devices_->size(); }
   const DeviceList& device_list() const { return *device_list_; }
   SessionState& state() { return state_; }

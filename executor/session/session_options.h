@@ -41,6 +41,9 @@ struct SessionOptions {
   int num_cpu_devices = 1;
   // The devices to use instead, with their state (variables): shared by sessions.
   std::shared_ptr<std::vector<std::unique_ptr<Device>>> devices;
+  // Cut steps over several devices at their borders even where devices share memory and threads: each device runs its
+  // part by itself, and values cross through the step's rendezvous. See Note [Joined devices] in step_graph.h.
+  bool cut_by_device = false;
   const KernelRegistry* kernels = nullptr;  // BuiltinKernels().
   Allocator* allocator = nullptr;
   Driver driver = Driver::kAuto;

@@ -1,8 +1,10 @@
 #include "executor/session/step_graph.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
+#include "graph/base/status_macros.h"
 #include "graph/functions/inliner.h"
 #include "graph/ir/attr_minimums.h"
 #include "graph/placement/placer.h"
@@ -15,6 +17,34 @@ bool AsksForDevices(const Graph& graph) {
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
     const NodeId id(i);
     if (graph.Contains(id) && (!graph.device(id).empty() || graph.HasAttr(id, "_class"))) return true;
+  }
+  return false;
+}
+
+// The device of each node, by id; those of removed nodes are null.
+absl::StatusOr<std::vector<Device*>> DevicesOf(const Graph& graph, const SessionCore& core) {
+  std::vector<Device*> devices(static_cast<size_t>(graph.id_limit()));
+  for (const NodeId id : graph.Nodes()) {
+    SLUICE_ASSIGN_OR_RETURN(devices[static_cast<size_t>(id.value())], core.FindDevice(graph.device(id)));
+  }
+  return devices;
+}
+
+bool CanJoin(Device& device, Device& first) {
+  return device.kind() == DeviceKind::kCpu && &device.allocator() == &first.allocator() && !device.context();
+}
+
+// See Note [Joined devices].
+bool MustCut(const Graph& graph, const std::vector<Device*>& devices, const SessionCore& core) {
+  if (core.options().cut_by_device || !ExecutorKinds::IsBuiltin(core.options().executor)) return true;
+  Device& first = core.device(0);
+  for (const NodeId id : graph.Nodes()) {
+    Device* const device = devices[static_cast<size_t>(id.value())];
+    if (!CanJoin(*device, first)) return true;
+    for (const Output& input : graph.inputs(id)) {
+      const bool is_far = devices[static_cast<size_t>(input.node.value())] != device;
+      if (is_far && !input.is_control() && IsRef(graph.output_type(input.node, input.index))) return true;
+    }
   }
   return false;
 }
@@ -45,10 +75,11 @@ absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec&
     placement.allow_soft = core.options().allow_soft_placement;
     placement.default_device = client.name;
     SLUICE_RETURN_IF_ERROR(PlaceGraph(needed, core.device_list(), core.kernels(), placement).status());
-    for (int32_t i = 0; i < needed.id_limit() && !step.is_split; ++i) {
-      const NodeId id(i);
-      step.is_split = needed.Contains(id) && needed.device(id) != client.name;
-    }
+    SLUICE_ASSIGN_OR_RETURN(std::vector<Device*> devices, DevicesOf(needed, core));
+    const auto is_elsewhere = [&](const Device* device) { return device != nullptr && device != &core.device(0); };
+    if (std::none_of(devices.begin(), devices.end(), is_elsewhere)) return step;
+    step.is_cut = convention == FeedFetchOptions::Convention::kRendezvous || MustCut(needed, devices, core);
+    if (!step.is_cut) step.node_devices = std::move(devices);
   }
   return step;
 }

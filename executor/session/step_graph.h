@@ -1,18 +1,30 @@
 #ifndef SLUICE_EXECUTOR_SESSION_STEP_GRAPH_H_
 #define SLUICE_EXECUTOR_SESSION_STEP_GRAPH_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "executor/session/session_core.h"
 #include "graph/passes/feed_fetch.h"
 
 namespace sluice {
 
+// Note [Joined devices]
+// The CPU devices of a session share the host's memory and the session's threads. A step over several of them is cut at
+// their borders only where it has to be: otherwise it stays one graph for one executor, in which the kernels of nodes
+// on other devices find their own device's name and state, and a value that changes device is an edge like others (a
+// transfer through the rendezvous takes some thirty times as long). It is cut
+//   - when the session's options say so, or its kind of executor is the host's, who knows of one device only;
+//   - when a device is no CPU, or has another allocator or a context of its own;
+//   - when a reference to a variable crosses, which a cut makes a value;
+//   - for partial runs.
+
 // From a session's graph and the names of one signature to the graph that its steps run: feeds and fetches applied and
 // the rest pruned, functions inlined, conditionals and loops lowered, attrs checked, every node on a device.
-// `is_split` says whether nodes are on more than one device.
 struct StepGraph {
   FeedFetchGraph signature = {Graph(nullptr), {}, {}, {}};
-  bool is_split = false;
+  bool is_cut = false;                // To be run in parts, one per device.
+  std::vector<Device*> node_devices;  // By id, where nodes are on several devices that are joined; else empty.
 };
 absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec& spec, const SessionCore& core,
                                         FeedFetchOptions::Convention convention);

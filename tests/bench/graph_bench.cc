@@ -49,6 +49,7 @@ Flags ReadFlags(int argc, char** argv, const SideFile& side) {
   Flags flags;
   flags.session.num_threads = 1;
   flags.session.num_cpu_devices = side.devices;
+  flags.session.cut_by_device = side.cut;
   for (int i = 3; i + 1 < argc; i += 2) {
     const std::string flag = argv[i], value = argv[i + 1];
     if (flag == "--threads") flags.session.num_threads = std::atoi(value.c_str());

@@ -26,6 +26,7 @@ struct SideFile {
   int callers = 0;  // Threads that call the graph at once; 0: the program's own, timed without any.
   int threads = 0;  // Threads that run nodes; 0: as the program is told.
   int devices = 1;
+  bool cut = false;  // Whether Sluice runs a part per device, as others do.
   std::vector<SideFeed> feeds;
   std::vector<std::string> fetches, targets, init;
 };
@@ -75,6 +76,7 @@ inline SideFile ReadSideFile(const std::string& path) {
     if (key == "callers") side.callers = std::atoi(a.c_str());
     if (key == "threads") side.threads = std::atoi(a.c_str());
     if (key == "devices") side.devices = std::atoi(a.c_str());
+    if (key == "cut") side.cut = a == "1";
     if (key == "feed") side.feeds.push_back(side_file_internal::MakeFeed(a, b, c, d));
     if (key == "fetch") side.fetches.push_back(a);
     if (key == "target") side.targets.push_back(a);

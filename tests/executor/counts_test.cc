@@ -75,7 +75,7 @@ using AddNodes = Output (*)(GraphBuilder& b, int size);
 // One of the graphs above, prepared, warm, and called on this thread.
 class CountedGraph {
  public:
-  CountedGraph(AddNodes add, int size, Driver driver, int num_devices = 1) {
+  CountedGraph(AddNodes add, int size, Driver driver, bool cut_by_device = false) {
     GraphBuilder b(NewOpRegistry());
     b.Op("Identity", "y", {add(b, size)});
     absl::StatusOr<Graph> graph = b.Build();
@@ -83,7 +83,8 @@ class CountedGraph {
     SessionOptions options;
     options.num_threads = 1;
     options.driver = driver;
-    options.num_cpu_devices = num_devices;
+    options.num_cpu_devices = 2;
+    options.cut_by_device = cut_by_device;
     absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(options, *std::move(graph));
     EXPECT_OK(session);
     session_ = *std::move(session);
@@ -181,9 +182,11 @@ INSTANTIATE_TEST_SUITE_P(Graphs, CountsTest,
                          [](const ::testing::TestParamInfo<Case>& info) { return std::string(info.param.name); });
 
 TEST(CallCountsTest, AChainOverTwoDevicesHandsTheValueThrough) {
-  CountedGraph graph(&AddDeviceChain, 9, Driver::kAuto, 2);
-  graph.Call();
-  EXPECT_EQ(*graph.result().AsScalar<float>(), 1.0f);
+  for (const bool cut : {false, true}) {
+    CountedGraph graph(&AddDeviceChain, 9, Driver::kAuto, cut);
+    graph.Call();
+    EXPECT_EQ(*graph.result().AsScalar<float>(), 1.0f);
+  }
 }
 
 #ifdef SLUICE_HAS_FIGURES
@@ -198,9 +201,14 @@ TEST(CallCountsTest, ACallOfOneNodeTakesFewInstructionsAndAtomics) {
   EXPECT_LE(count.atomic, 4);
 }
 
+TEST(CallCountsTest, AChangeOfDeviceTakesNoInstructionsWhereDevicesAreJoined) {
+  CountedGraph few(&AddDeviceChain, 20, Driver::kAuto), more(&AddDeviceChain, 36, Driver::kAuto);
+  EXPECT_LE((more.InstructionsOfOneCall() - few.InstructionsOfOneCall()).all, 16);
+}
+
 TEST(CallCountsTest, AChangeOfDeviceTakesFewInstructionsAndAllocations) {
   constexpr int kFew = 20, kMore = 36, kChanges = kMore - kFew;
-  CountedGraph few(&AddDeviceChain, kFew, Driver::kAuto, 2), more(&AddDeviceChain, kMore, Driver::kAuto, 2);
+  CountedGraph few(&AddDeviceChain, kFew, Driver::kAuto, true), more(&AddDeviceChain, kMore, Driver::kAuto, true);
   const InstructionCount count = more.InstructionsOfOneCall() - few.InstructionsOfOneCall();
   const double instructions = static_cast<double>(count.all) / kChanges;
   const double atomics = static_cast<double>(count.atomic) / kChanges;

@@ -25,10 +25,25 @@ class FunctionKernel final : public Kernel {
   const CostHint hint_;
 };
 
+// The same, asynchronous as far as others can tell: done before ComputeAsync returns. Thread-safe when the function is.
+class AsyncFunctionKernel final : public AsyncKernel {
+ public:
+  explicit AsyncFunctionKernel(FunctionKernel::Function function) : function_(std::move(function)) {}
+  void ComputeAsync(KernelContext& context, Done done) const override { done(function_(context)); }
+
+ private:
+  const FunctionKernel::Function function_;
+};
+
 // For KernelRegistry::AddCustom: each node gets such a kernel.
 inline CustomKernel MakeFunction(FunctionKernel::Function function, CostHint hint = CostHint::kByBytes) {
   return [function = std::move(function), hint](const KernelConstruction&) {
     return std::make_unique<FunctionKernel>(function, hint);
+  };
+}
+inline CustomKernel MakeAsyncFunction(FunctionKernel::Function function) {
+  return [function = std::move(function)](const KernelConstruction&) {
+    return std::make_unique<AsyncFunctionKernel>(function);
   };
 }
 

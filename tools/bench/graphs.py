@@ -241,14 +241,16 @@ def load(n):
     return g, Side("B10", n, "node").feed("x:0", "float32", (), "const:1").fetch(last + ":0")
 
 
-def devices(n, two, elements=()):
+def devices(n, two, elements=(), cut=False):
     g = GraphWriter()
     last = g.placeholder("x", FLOAT, elements)
     for i in range(n):
         last = g.node(f"i{i}", "Identity", [last], f"/device:CPU:{i % 2 if two else 0}", **F)
     fill = "lcg" if elements else "const:1"
     side = Side("B18", n, "change" if two else "node").feed("x:0", "float32", elements, fill).fetch(last + ":0")
-    return g, side.setting("devices", 2) if two else side
+    if two:
+        side.setting("devices", 2)
+    return g, side.setting("cut", 1) if cut else side
 
 
 for size in (1000, 10000):
@@ -280,6 +282,7 @@ for wide, deep in ((16, 1024), (32, 8192), (1024, 16), (8192, 32), (1024, 1024))
     CASES[f"BMX_{wide}_{deep}"] = lambda w=wide, d=deep: noops(w, d)
 CASES["B18_chain_1dev"] = lambda: devices(1000, False)
 CASES["B18_chain_2dev"] = lambda: devices(1000, True)
+CASES["B18_chain_2dev_cut"] = lambda: devices(1000, True, cut=True)
 
 
 def main():

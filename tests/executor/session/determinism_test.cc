@@ -159,6 +159,7 @@ TEST_P(DeterminismTest, TheBitsAreTheSameOnTwoDevicesToo) {
     options.num_threads = threads;
     options.deterministic = true;
     options.num_cpu_devices = 2;
+    options.cut_by_device = true;
     Open(options);
     for (int run = 0; run < 100 && !HasFailure(); ++run) {
       ASSERT_OK_AND_ASSIGN(const Tensor state, Fetch("state", {{"x", Values(kRows, kColumns, 3)}}));

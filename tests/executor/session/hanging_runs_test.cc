@@ -77,6 +77,7 @@ TEST_F(HangingRunsTest, AKeyBetweenTwoDevicesIsNamed) {
   b_.Op("Neg", "near", {far});
   SessionOptions options;
   options.num_cpu_devices = 2;
+  options.cut_by_device = true;
   Open(options);
   const LogCapture log;
   CallOptions call = Until(absl::Seconds(1));

@@ -1,9 +1,14 @@
 #include "executor/session/partitioned_step.h"
 
+#include <map>
 #include <thread>
 
 #include "absl/time/clock.h"
+#include "graph/base/mutex.h"
+#include "kernels/device/device.h"
+#include "kernels/families/register_all.h"
 #include "tests/executor/session/session_fixture.h"
+#include "tests/testing/function_kernel.h"
 
 namespace sluice {
 namespace {
@@ -11,18 +16,27 @@ namespace {
 constexpr absl::string_view kFirst = "/job:localhost/replica:0/task:0/device:CPU:0";
 constexpr absl::string_view kSecond = "/job:localhost/replica:0/task:0/device:CPU:1";
 
-// Graphs on two CPU devices of one process.
-class PartitionedStepTest : public SessionFixture {
+// Graphs on two CPU devices of one process: cut at the border, and as one graph.
+class PartitionedStepTest : public SessionFixture, public ::testing::WithParamInterface<bool> {
  protected:
+  PartitionedStepTest() { RegisterAllKernels(registry_); }
+
   void OpenOnTwo(int num_threads = 2) {
     SessionOptions options;
     options.num_cpu_devices = 2;
     options.num_threads = num_threads;
+    options.cut_by_device = GetParam();
+    options.kernels = &registry_;
     Open(options);
   }
+
+  KernelRegistry registry_;
 };
 
-TEST_F(PartitionedStepTest, ValuesCrossBothWays) {
+INSTANTIATE_TEST_SUITE_P(Steps, PartitionedStepTest, ::testing::Bool(),
+                         [](const ::testing::TestParamInfo<bool>& info) { return info.param ? "Cut" : "Joined"; });
+
+TEST_P(PartitionedStepTest, ValuesCrossBothWays) {
   const Output x = b_.Placeholder("x", DType::kInt32);
   Output y = x;
   for (int i = 0; i < 20; ++i) {
@@ -38,7 +52,7 @@ TEST_F(PartitionedStepTest, ValuesCrossBothWays) {
   }
 }
 
-TEST_F(PartitionedStepTest, ADeadBranchCrosses) {
+TEST_P(PartitionedStepTest, ADeadBranchCrosses) {
   const Output x = b_.Placeholder("x", DType::kInt32), p = b_.Placeholder("p", DType::kBool);
   const Output ports = b_.Op("Switch", "s", {x, p});
   b_.WithDevice(kSecond);
@@ -51,7 +65,7 @@ TEST_F(PartitionedStepTest, ADeadBranchCrosses) {
   EXPECT_THAT(Fetch("n", {{"x", Int(3)}, {"p", Tensor::Scalar(true)}}), IsError(ErrorCode::kFetchDead));
 }
 
-TEST_F(PartitionedStepTest, ALoopOverTwoDevicesRuns) {
+TEST_P(PartitionedStepTest, ALoopOverTwoDevicesRuns) {
   b_.WithDevice(kFirst);
   const Output x = b_.Placeholder("x", DType::kInt32);
   const Output enter = b_.Op("Enter", "enter", {b_.Const("zero", Int(0))}, {{"frame_name", "f"}});
@@ -71,7 +85,7 @@ TEST_F(PartitionedStepTest, ALoopOverTwoDevicesRuns) {
   }
 }
 
-TEST_F(PartitionedStepTest, AnErrorOnOneDeviceEndsTheOther) {
+TEST_P(PartitionedStepTest, AnErrorOnOneDeviceEndsTheOther) {
   const Output x = b_.Placeholder("x", DType::kInt32);
   b_.WithDevice(kSecond);
   const Output quotient = b_.Op("FloorDiv", "quotient", {x, b_.Const("zero", Int(0))});
@@ -83,7 +97,7 @@ TEST_F(PartitionedStepTest, AnErrorOnOneDeviceEndsTheOther) {
   }
 }
 
-TEST_F(PartitionedStepTest, DeadlinesAndCancellationReachAllParts) {
+TEST_P(PartitionedStepTest, DeadlinesAndCancellationReachAllParts) {
   b_.WithDevice(kSecond);
   AddEndlessLoop();
   b_.WithDevice(kFirst);
@@ -105,7 +119,7 @@ TEST_F(PartitionedStepTest, DeadlinesAndCancellationReachAllParts) {
   canceller.join();
 }
 
-TEST_F(PartitionedStepTest, VariablesStayOnTheirDevices) {
+TEST_P(PartitionedStepTest, VariablesStayOnTheirDevices) {
   b_.WithDevice(kSecond);
   AddCounter();
   b_.WithDevice(kFirst);
@@ -113,6 +127,63 @@ TEST_F(PartitionedStepTest, VariablesStayOnTheirDevices) {
   ASSERT_OK(session_->Run({}, {}, {"start"}));
   ExpectFetch("count", 1);
   ExpectFetch("count", 2);
+}
+
+TEST_P(PartitionedStepTest, AResourceIsItsDevicesAndKnowsIt) {
+  const GraphBuilder::Attrs variable = {{"dtype", DType::kInt32}, {"shape", Shape()}, {"shared_name", "v"}};
+  b_.WithDevice(kFirst);
+  const Output near = b_.Op("VarHandleOp", "near", {}, variable);
+  b_.Op("AssignVariableOp", "set_near", {near, b_.Const("c1", Int(1))}, {{"dtype", DType::kInt32}});
+  b_.WithDevice(kSecond);
+  const Output far = b_.Op("VarHandleOp", "far", {}, variable);
+  b_.Op("AssignVariableOp", "set_far", {far, b_.Const("c2", Int(2))}, {{"dtype", DType::kInt32}});
+  b_.Op("ReadVariableOp", "read_far", {far}, {{"dtype", DType::kInt32}});
+  b_.WithDevice(kFirst);
+  b_.Op("ReadVariableOp", "read_near", {near}, {{"dtype", DType::kInt32}});
+  OpenOnTwo();
+  ASSERT_OK(session_->Run({}, {}, {"set_near", "set_far"}));
+  ExpectFetch("read_near", 1);
+  ExpectFetch("read_far", 2);
+}
+
+TEST_P(PartitionedStepTest, KernelsFindTheDeviceOfTheirNode) {
+  Mutex mu;
+  std::map<std::string, std::string> devices;
+  const auto note = [&](KernelContext& context) {
+    MutexLock lock(&mu);
+    devices[absl::StrCat(*context.input(0).AsScalar<int32_t>())] = context.run().device->name();
+    EXPECT_EQ(context.run().resources, &context.run().device->resources());
+    context.SetOutput(0, Int(*context.input(0).AsScalar<int32_t>() + 1));
+    return absl::OkStatus();
+  };
+  ASSERT_OK(registry_.AddCustom("Neg", DeviceKind::kCpu, MakeFunction(note, CostHint::kCheap)));
+  ASSERT_OK(registry_.AddCustom("Abs", DeviceKind::kCpu, MakeAsyncFunction(note)));
+  Output last = b_.Placeholder("x", DType::kInt32);
+  for (const absl::string_view op : {"Neg", "Abs"}) {
+    for (const absl::string_view device : {kFirst, kSecond}) {
+      b_.WithDevice(std::string(device));
+      last = b_.Op(std::string(op), "", {last});
+    }
+  }
+  b_.WithDevice(std::string(kFirst));
+  b_.Op("Identity", "y", {last});
+  OpenOnTwo();
+  ExpectFetch("y", 4, {{"x", Int(0)}});
+  const std::string first(kFirst), second(kSecond);
+  const std::map<std::string, std::string> expected = {{"0", first}, {"1", second}, {"2", first}, {"3", second}};
+  EXPECT_EQ(devices, expected);
+}
+
+TEST_P(PartitionedStepTest, AReferenceCrossesAsAValue) {
+  b_.WithDevice(kSecond);
+  const Output v = b_.Op("VariableV2", "v", {}, {{"dtype", DType::kInt32}, {"shape", Shape()}});
+  b_.Op("Assign", "set", {v, b_.Const("seven", Int(7))});
+  b_.WithDevice(kFirst);
+  b_.Op("Neg", "y", {v});
+  OpenOnTwo();
+  EXPECT_THAT(Fetch("y"), StatusIs(absl::StatusCode::kFailedPrecondition));
+  ASSERT_OK(session_->Run({}, {}, {"set"}));
+  ExpectFetch("y", -7);
 }
 
 }  // namespace

@@ -193,6 +193,7 @@ TEST_F(SessionKernelsTest, TheNodeThatFailsFirstIsNamedNotThoseThatItStops) {
   b_.SetDevice(b_.Op("Abs", "fails", {x}), "/device:CPU:1");
   SessionOptions options = Options(Driver::kDataflow);
   options.num_cpu_devices = 2;
+  options.cut_by_device = true;
   options.num_threads = 4;
   Open(options);
   for (int i = 0; i < 50; ++i) {

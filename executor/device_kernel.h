@@ -1,0 +1,18 @@
+#ifndef SLUICE_EXECUTOR_DEVICE_KERNEL_H_
+#define SLUICE_EXECUTOR_DEVICE_KERNEL_H_
+
+#include <memory>
+
+#include "kernels/device/device.h"
+#include "kernels/kernel.h"
+
+namespace sluice {
+
+// `kernel` as `device` runs it, for runs that belong to another one: it finds this device's name, memory and state
+// instead of the run's. For devices that share their memory and threads with the run's. Asynchronous when `kernel` is.
+// Borrows the device.
+std::shared_ptr<const Kernel> OnDevice(std::shared_ptr<const Kernel> kernel, Device& device);
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_DEVICE_KERNEL_H_
