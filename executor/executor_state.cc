@@ -44,12 +44,14 @@ NodeObserver* ObserverOf(const Executor::Args& args) {
 }  // namespace
 
 template <typename P>
-ExecutorState<P>::ExecutorState(const ExecutorPlan& plan, PropagatorPool<P>& pool, const Executor::Args& args)
+ExecutorState<P>::ExecutorState(const ExecutorPlan& plan, PropagatorPool<P>& pool, const Executor::Args& args,
+                                typename PropagatorPool<P>::Kept kept)
     : plan_(plan),
       pool_(pool),
       sync_on_finish_(args.sync_on_finish),
       run_(MakeRunContext(plan, args)),
-      propagator_(pool.Take()),
+      propagator_(std::move(kept.propagator)),
+      calls_(std::move(kept.calls)),
       runner_(*plan.graph, *plan.view, propagator_->activation(), ObserverOf(args)),
       scheduler_(MakeCounted<Scheduler>(this, args)),
       has_helpers_(scheduler_->has_helpers()),
@@ -100,9 +102,7 @@ void ExecutorState<P>::DrainInbox() {
     NodeCall* const next = call->next;
     --num_calls_;
     if (!call->status.ok() || !scheduler_->status().MustStop()) NodeDone(call->node, call->status, call->all_live);
-    call->status = absl::OkStatus();
-    call->next = free_calls_;
-    free_calls_ = call;
+    calls_.Put(call);
     call = next;
   }
 }
@@ -200,17 +200,9 @@ void ExecutorState<P>::Measured(const NodeItem& item, int64_t ns) {
 }
 
 template <typename P>
-NodeCall* ExecutorState<P>::NewCall() {
-  if (free_calls_ != nullptr) return std::exchange(free_calls_, free_calls_->next);
-  const size_t place = num_made_calls_++ % kCallsPerBlock;
-  if (place == 0) calls_.push_back(std::make_unique<CallBlock>());
-  return &(*calls_.back())[place].emplace(run_, plan_.view->num_scratch());
-}
-
-template <typename P>
 void ExecutorState<P>::Dispatch(const TaggedNode& node, uint32_t cost_ns) {
   const NodeItem& item = node.item();
-  NodeCall* const call = NewCall();
+  NodeCall* const call = calls_.Take(run_, plan_.view->num_scratch());
   call->node = node;
   call->cost_ns = cost_ns;
   call->is_async = item.kind == NodeKind::kAsyncKernel;
@@ -283,7 +275,8 @@ void ExecutorState<P>::Finish() {
   }
   const absl::Status status = run_status.status();
   propagator_->Reset(!status.ok());
-  pool_.Put(std::move(propagator_));
+  if (!status.ok()) calls_ = NodeCalls();  // Some may hold values that nobody took.
+  pool_.Put({std::move(propagator_), std::move(calls_)});
   Executor::Done done = std::move(done_);
   { const std::unique_ptr<ExecutorState> self = std::move(self_); }
   if (done != nullptr) done(status);

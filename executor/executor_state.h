@@ -1,15 +1,12 @@
 #ifndef SLUICE_EXECUTOR_EXECUTOR_STATE_H_
 #define SLUICE_EXECUTOR_EXECUTOR_STATE_H_
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <vector>
 
 #include "executor/executor.h"
 #include "executor/executor_plan.h"
+#include "executor/node_calls.h"
 #include "executor/node_runner.h"
 #include "executor/propagator_pool.h"
 #include "executor/scheduler.h"
@@ -33,13 +30,17 @@ class ExecutorState final : public Scheduler::Client {
   // The same, and returns the outcome.
   static absl::Status Run(const ExecutorPlan& plan, PropagatorPool<Propagator>& pool, const Executor::Args& args);
 
-  ExecutorState(const ExecutorPlan& plan, PropagatorPool<Propagator>& pool, const Executor::Args& args);
+  ExecutorState(const ExecutorPlan& plan, PropagatorPool<Propagator>& pool, const Executor::Args& args)
+      : ExecutorState(plan, pool, args, pool.Take()) {}
 
   bool Propagate() override;
   bool Execute(NodeCall& call) override;
   void Finish() override;
 
  private:
+  ExecutorState(const ExecutorPlan& plan, PropagatorPool<Propagator>& pool, const Executor::Args& args,
+                typename PropagatorPool<Propagator>::Kept kept);
+
   // Runs what is ready until nothing is, or the run must stop.
   void Process();
   void ProcessNode(const TaggedNode& node);
@@ -59,13 +60,13 @@ class ExecutorState final : public Scheduler::Client {
   uint32_t GuessNs(const NodeItem& item, KernelContext& context) const;
   void Measured(const NodeItem& item, int64_t ns);
   void SetPlace(const TaggedNode& node, KernelContext& context);
-  NodeCall* NewCall();
 
   const ExecutorPlan& plan_;
   PropagatorPool<Propagator>& pool_;
   const bool sync_on_finish_;
   RunContext run_;
   std::unique_ptr<Propagator> propagator_;
+  NodeCalls calls_;  // The baton holder's.
   NodeRunner runner_;
   const CountedPtr<Scheduler> scheduler_;
   Executor::Done done_;                  // Null in Run.
@@ -79,12 +80,6 @@ class ExecutorState final : public Scheduler::Client {
   uint32_t num_calls_ = 0;  // Under way: queued, running elsewhere, or asynchronous.
   uint32_t num_cheap_ = 0;
   uint32_t until_check_ = 0;  // In cheap nodes.
-  // A step with one asynchronous node often has many.
-  static constexpr size_t kCallsPerBlock = 8;
-  using CallBlock = std::array<std::optional<NodeCall>, kCallsPerBlock>;
-  std::vector<std::unique_ptr<CallBlock>> calls_;
-  size_t num_made_calls_ = 0;  // In all blocks.
-  NodeCall* free_calls_ = nullptr;
 };
 
 extern template class ExecutorState<FlatPropagator>;

@@ -6,34 +6,41 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "executor/node_calls.h"
 #include "frames/flat_propagator.h"
 #include "frames/graph_view.h"
 #include "graph/base/mutex.h"
 
 namespace sluice {
 
-// Propagators of one plan, kept from run to run with their memory. Thread-safe.
+// What runs of one plan need again and again: propagators and kernel calls, with their memory. Thread-safe.
 template <typename Propagator>
 class PropagatorPool {
  public:
+  struct Kept {
+    std::unique_ptr<Propagator> propagator;
+    NodeCalls calls;
+  };
+
   PropagatorPool(const GraphView& view, FrameIdHash hash) : view_(view), hash_(hash) {}
 
-  // One at its beginning.
-  std::unique_ptr<Propagator> Take() ABSL_LOCKS_EXCLUDED(mu_) {
+  // A propagator at its beginning.
+  Kept Take() ABSL_LOCKS_EXCLUDED(mu_) {
     {
       MutexLock lock(&mu_);
       if (!kept_.empty()) {
-        std::unique_ptr<Propagator> propagator = std::move(kept_.back());
+        Kept kept = std::move(kept_.back());
         kept_.pop_back();
-        return propagator;
+        return kept;
       }
     }
-    return std::make_unique<Propagator>(view_, hash_);
+    return {std::make_unique<Propagator>(view_, hash_), NodeCalls()};
   }
-  // REQUIRES: it was reset.
-  void Put(std::unique_ptr<Propagator> propagator) ABSL_LOCKS_EXCLUDED(mu_) {
+  // REQUIRES: the propagator was reset, and no call is under way.
+  void Put(Kept kept) ABSL_LOCKS_EXCLUDED(mu_) {
+    if (!kept.calls.is_small()) kept.calls = NodeCalls();
     MutexLock lock(&mu_);
-    if (kept_.size() < kMaxKept) kept_.push_back(std::move(propagator));
+    if (kept_.size() < kMaxKept) kept_.push_back(std::move(kept));
   }
 
  private:
@@ -42,7 +49,7 @@ class PropagatorPool {
   const GraphView& view_;
   const FrameIdHash hash_;
   Mutex mu_;
-  std::vector<std::unique_ptr<Propagator>> kept_ ABSL_GUARDED_BY(mu_);
+  std::vector<Kept> kept_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace sluice

@@ -139,6 +139,16 @@ void LocalRendezvous::StartAbort(const absl::Status& status) {
   }
 }
 
+void LocalRendezvous::Clear() {
+  for (Shard& shard : shards_) {
+    std::vector<Waiting> dropped;  // Goes after the lock.
+    MutexLock lock(&shard.mu);
+    while (!shard.registrations.empty()) shard.callbacks_done.Wait(&shard.mu);  // On their way out.
+    shard.aborted = absl::OkStatus();
+    if (shard.waiting.num_keys() > 0) dropped = shard.waiting.TakeAll(nullptr);
+  }
+}
+
 size_t LocalRendezvous::num_waiting_keys() const {
   size_t count = 0;
   for (const Shard& shard : shards_) {

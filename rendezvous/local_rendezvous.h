@@ -28,6 +28,10 @@ class LocalRendezvous : public Rendezvous {
                  RecvDone done) override;
   void StartAbort(const absl::Status& status) override;
 
+  // Makes this as good as new, but for the memory it keeps: what was sent and not received goes, an abort is forgotten.
+  // REQUIRES: nobody else uses it, and no receive waits.
+  void Clear();
+
   // Keys under which something waits: values nobody has asked for, or receives. For leak tests and the watchdog.
   size_t num_waiting_keys() const;
   // Up to `max` of the keys for which a receive waits; of those under which something lies that nobody asked for.

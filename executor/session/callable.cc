@@ -161,7 +161,7 @@ absl::Status Callable::RunUnusual(absl::Span<Tensor> inputs, absl::Span<Tensor> 
   TensorStore store;
   if (keeps_tensors_) run.tensor_store = &store;
   CountedPtr<LocalRendezvous> rendezvous;
-  if (needs_rendezvous_) rendezvous = MakeCounted<LocalRendezvous>();
+  if (needs_rendezvous_) rendezvous = rendezvous_.Take();
   run.rendezvous = rendezvous.get();
   CallOptions call = options;
   std::optional<StallWatch> watch;
@@ -170,8 +170,11 @@ absl::Status Callable::RunUnusual(absl::Span<Tensor> inputs, absl::Span<Tensor> 
     watch.emplace(StallWatch::Options{patience, graph(), rendezvous.get(), run.edges, options.observer});
     call.observer = &*watch;
   }
-  const absl::Status status = RunStep(inputs, outputs, run, call);
-  if (!status.ok()) return watch.has_value() ? watch->Explain(status) : status;
+  absl::Status status = RunStep(inputs, outputs, run, call);
+  if (!status.ok() && watch.has_value()) status = watch->Explain(status);
+  watch.reset();
+  if (rendezvous) rendezvous_.Put(std::move(rendezvous));
+  SLUICE_RETURN_IF_ERROR(status);
   if (keeps_tensors_) store.SaveTo(fetched_nodes_, core_->state());
   return absl::OkStatus();
 }

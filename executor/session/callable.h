@@ -16,6 +16,7 @@
 #include "executor/session/call_options.h"
 #include "executor/session/driver_choice.h"
 #include "executor/session/partitioned_step.h"
+#include "executor/session/rendezvous_pool.h"
 #include "executor/session/session_core.h"
 #include "executor/session/step_graph.h"
 #include "graph/passes/feed_fetch.h"
@@ -87,6 +88,7 @@ class Callable {
 
   // Side tables that change no result; they guard themselves.
   std::unique_ptr<RegisterPool> registers_;
+  mutable RendezvousPool rendezvous_;
   mutable DriverChoice choice_;
   mutable absl::once_flag dataflow_once_;
   mutable std::unique_ptr<const Executor> dataflow_;  // Made at Create without a program, else when it is first wanted.

@@ -222,5 +222,25 @@ TEST_F(LocalRendezvousTest, DeviceContextsReachTheOtherSide) {
   EXPECT_EQ(answer.receiver.device_context, receiver.device_context);
 }
 
+TEST_F(LocalRendezvousTest, AfterAClearItIsAsGoodAsNew) {
+  CancellationManager cancellation;
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_OK(Send(Key(1), 1.5f));
+    ASSERT_OK(Send(Key(1), 2.5f));
+    Answer waits;
+    Recv(Key(2), &waits, &cancellation);
+    rendezvous_->StartAbort(absl::AbortedError("the step is over"));
+    EXPECT_THAT(waits.status, StatusIs(absl::StatusCode::kAborted));
+    EXPECT_THAT(Send(Key(1), 3.5f), StatusIs(absl::StatusCode::kAborted));
+    rendezvous_->Clear();
+    EXPECT_EQ(rendezvous_->num_waiting_keys(), 0u);
+    ASSERT_OK(Send(Key(1), 4.5f));
+    EXPECT_EQ(Await(Key(1)), 4.5f);
+    ASSERT_OK(Send(Key(3), 5.5f));
+    rendezvous_->Clear();
+    EXPECT_EQ(rendezvous_->num_waiting_keys(), 0u);
+  }
+}
+
 }  // namespace
 }  // namespace sluice

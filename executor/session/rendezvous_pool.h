@@ -1,0 +1,41 @@
+#ifndef SLUICE_EXECUTOR_SESSION_RENDEZVOUS_POOL_H_
+#define SLUICE_EXECUTOR_SESSION_RENDEZVOUS_POOL_H_
+
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "graph/base/mutex.h"
+#include "rendezvous/local_rendezvous.h"
+
+namespace sluice {
+
+// The rendezvous of a callable's steps, kept from step to step with their memory. Thread-safe.
+class RendezvousPool {
+ public:
+  // One that nobody else has and in which nothing waits.
+  CountedPtr<LocalRendezvous> Take() ABSL_LOCKS_EXCLUDED(mu_) {
+    MutexLock lock(&mu_);
+    if (kept_.empty()) return MakeCounted<LocalRendezvous>();
+    CountedPtr<LocalRendezvous> rendezvous = std::move(kept_.back());
+    kept_.pop_back();
+    return rendezvous;
+  }
+  // Its step is over. One that somebody has held on to, such as a host's kernel, is theirs.
+  void Put(CountedPtr<LocalRendezvous> rendezvous) ABSL_LOCKS_EXCLUDED(mu_) {
+    if (!rendezvous->RefCountIsOne()) return;
+    rendezvous->Clear();
+    MutexLock lock(&mu_);
+    if (kept_.size() < kMaxKept) kept_.push_back(std::move(rendezvous));
+  }
+
+ private:
+  static constexpr size_t kMaxKept = 16;
+
+  Mutex mu_;
+  std::vector<CountedPtr<LocalRendezvous>> kept_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_SESSION_RENDEZVOUS_POOL_H_
