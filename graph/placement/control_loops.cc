@@ -1,5 +1,7 @@
 #include "graph/placement/control_loops.h"
 
+#include <map>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
@@ -13,10 +15,9 @@ constexpr absl::string_view kPrefix = "_cloop";  // Also known to a second cut.
 
 bool IsSwitch(absl::string_view op) { return op == "Switch" || op == "RefSwitch" || op == "_SwitchN"; }
 bool IsExit(absl::string_view op) { return op == "Exit" || op == "RefExit"; }
+bool IsNextIteration(absl::string_view op) { return op == "NextIteration" || op == "RefNextIteration"; }
 // A RefEnter stays with its variable.
-bool FollowsConsumer(absl::string_view op) {
-  return op == "Enter" || op == "NextIteration" || op == "RefNextIteration";
-}
+bool FollowsConsumer(absl::string_view op) { return op == "Enter" || IsNextIteration(op); }
 
 }  // namespace
 
@@ -59,17 +60,45 @@ absl::StatusOr<ControlLoops> ControlLoops::Add(const ControlFlowInfo& info, Grap
   ControlLoops loops(info);
   if (info.has_frames) {
     loops.FindValueFrames(graph);
-    for (NodeId id : graph.Nodes()) {
-      for (size_t i = 0; i < graph.all_inputs(id).size(); ++i) {
-        const Output input = graph.all_inputs(id)[i];
-        if (!input.is_set() || graph.device(input.node) == graph.device(id)) continue;
-        const int32_t frame = loops.ValueFrame(input.node);
-        if (frame > 0) SLUICE_RETURN_IF_ERROR(loops.AddFor(frame, id, graph));
-      }
-    }
+    SLUICE_RETURN_IF_ERROR(loops.AddForReceivers(graph));
+    SLUICE_RETURN_IF_ERROR(loops.AddForInvariants(graph));
   }
   loops.info_ = nullptr;
   return loops;
+}
+
+absl::Status ControlLoops::AddForReceivers(Graph& graph) {
+  for (NodeId id : graph.Nodes()) {
+    for (size_t i = 0; i < graph.all_inputs(id).size(); ++i) {
+      const Output input = graph.all_inputs(id)[i];
+      if (!input.is_set() || graph.device(input.node) == graph.device(id)) continue;
+      const int32_t frame = ValueFrame(input.node);
+      if (frame > 0) SLUICE_RETURN_IF_ERROR(AddFor(frame, id, graph));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ControlLoops::AddForInvariants(Graph& graph) {
+  struct Part {
+    NodeId first;
+    bool begins_iterations = false;
+  };
+  std::vector<std::map<absl::string_view, Part>> parts(info_->frames.size());  // Of each frame, by device.
+  for (NodeId id : graph.Nodes()) {
+    const size_t place = static_cast<size_t>(id.value());
+    if (place >= info_->frame_of.size()) continue;  // Added for a receiver.
+    Part& part = parts[static_cast<size_t>(info_->frame_of[place])][graph.device(id)];
+    if (!part.first.valid()) part.first = id;
+    part.begins_iterations = part.begins_iterations || IsNextIteration(graph.op_name(id));
+  }
+  for (size_t frame = 1; frame < parts.size(); ++frame) {
+    for (const auto& [device, part] : parts[frame]) {
+      if (parts[frame].size() == 1 || part.begins_iterations) continue;
+      SLUICE_RETURN_IF_ERROR(AddFor(static_cast<int32_t>(frame), part.first, graph));
+    }
+  }
+  return absl::OkStatus();
 }
 
 // Makes sure that the device of `consumer` has a control loop for `frame` and for the frames around it.

@@ -9,9 +9,11 @@
 // that carries nothing and turns as often as the real one: Enter -> Merge -> Switch -> NextIteration -> Merge, with
 // the frame's LoopCond, itself a received value, to tell the Switch when to stop. Every Recv of the frame waits for
 // that Merge and so fires once per iteration. Loops in loops: the inner Enter is fed by the outer Merge, the outermost
-// one by a constant. What counts is the frame in which the value stands: that of the producer, and of an Exit the one
-// it leaves to. (The original looks at the frames of producer and consumer and adds nothing where they differ, so that
-// a value that leaves an inner loop on one device for an outer loop on another is received once only.)
+// one by a constant. A device that receives nothing of a frame but has nodes in it, which then use loop invariants
+// only, needs such a loop, too, unless a NextIteration of its own begins its iterations. What counts is the frame in
+// which the value stands: that of the producer, and of an Exit the one it leaves to. (The original looks at the frames
+// of producer and consumer and adds nothing where they differ, so that a value that leaves an inner loop on one device
+// for an outer loop on another is received once only, and it adds nothing where nothing is received.)
 
 #include <cstdint>
 #include <utility>
@@ -59,6 +61,8 @@ class ControlLoops {
     return value_frames_.empty() ? 0 : value_frames_[static_cast<size_t>(id.value())];
   }
   void FindValueFrames(const Graph& graph);
+  absl::Status AddForReceivers(Graph& graph);
+  absl::Status AddForInvariants(Graph& graph);
   absl::Status AddFor(int32_t frame, NodeId consumer, Graph& graph);
   absl::StatusOr<Loop> AddLoop(int32_t frame, NodeId consumer, Graph& graph);
   absl::StatusOr<NodeId> AddNode(int32_t frame, NodeId consumer, absl::string_view op, std::vector<Output> inputs,

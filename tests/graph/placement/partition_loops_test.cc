@@ -171,6 +171,16 @@ TEST_F(PartitionLoopsTest, InvariantsReachOtherDevicesEachTime) {
   EXPECT_EQ(NumRecvsIn(PartOf(parts, "CPU:1"), "f"), 3u);
 }
 
+// "b_part" is worked out anew in every iteration on a device to which nothing of the loop goes.
+TEST_F(PartitionLoopsTest, ADeviceThatUsesInvariantsOnlyGetsAControlLoop) {
+  const Output exit = Loop("f", "aaaaaaaa", Float("a_start"), Float("a_limit"));
+  const Output part = b_.Op("Neg", "b_part", {Enter("b_invariant", Float("b_value"), "f", true)});
+  const Output body = b_.graph().inputs(b_.graph().Find("a_f_next"))[0];
+  b_.SetInput(Output{b_.graph().Find("a_f_next"), 0}, 0, b_.Op("AddV2", "a_sum", {body, part}));
+  b_.Op("Identity", "a_result", {exit});
+  EXPECT_EQ(NumControlLoops(PartOf(Cut(), "CPU:1")), 1u);
+}
+
 TEST_F(PartitionLoopsTest, ALoopWithoutLoopCondCannotSpread) {
   const Output merge = Merge("a_merge", Enter("a_enter", Float("a1"), "f"));
   b_.SetInput(merge, 1, b_.Op("NextIteration", "a_next", {merge}));
