@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/base/call_once.h"
 #include "absl/base/optimization.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -115,6 +114,13 @@ absl::Status Callable::CompileDataflow() const {
   return absl::OkStatus();
 }
 
+void Callable::AskForDataflow() const {
+  MutexLock lock(&dataflow_mu_);
+  if (has_asked_dataflow_.load(std::memory_order_relaxed)) return;  // Relaxed: written under the lock.
+  CompileDataflow().IgnoreError();
+  has_asked_dataflow_.store(true, std::memory_order_release);
+}
+
 absl::Status Callable::CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs) const {
   if (inputs.size() != feeds().size() || outputs.size() != fetches().size()) {
     return Error(ErrorCode::kWrongUse)
@@ -189,7 +195,7 @@ absl::Status Callable::RunStep(absl::Span<Tensor> inputs, absl::Span<Tensor> out
   if (!has_choice_) return RunSerial(inputs, outputs, run, options);
   const DriverChoice::Decision decision = choice_.Next();
   // Most graphs are too quick for threads and never need this.
-  if (decision.use_dataflow) absl::call_once(dataflow_once_, [this] { CompileDataflow().IgnoreError(); });
+  if (decision.use_dataflow && !has_asked_dataflow_.load(std::memory_order_acquire)) AskForDataflow();
   const int64_t start = decision.is_timed ? NodeObserver::NowNs() : 0;
   const bool use_dataflow = decision.use_dataflow && dataflow_ != nullptr;
   const absl::Status status =

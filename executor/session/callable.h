@@ -1,11 +1,12 @@
 #ifndef SLUICE_EXECUTOR_SESSION_CALLABLE_H_
 #define SLUICE_EXECUTOR_SESSION_CALLABLE_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/base/call_once.h"
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -19,6 +20,7 @@
 #include "executor/session/rendezvous_pool.h"
 #include "executor/session/session_core.h"
 #include "executor/session/step_graph.h"
+#include "graph/base/mutex.h"
 #include "graph/passes/feed_fetch.h"
 
 namespace sluice {
@@ -55,6 +57,8 @@ class Callable {
 
   absl::Status Compile();
   absl::Status CompileDataflow() const;
+  // The same, once; threads that come meanwhile wait.
+  void AskForDataflow() const ABSL_LOCKS_EXCLUDED(dataflow_mu_);
   // Steps that need more than the others: tensors kept under handles, a rendezvous, a watch.
   absl::Status RunUnusual(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
                           const CallOptions& options) const;
@@ -90,8 +94,11 @@ class Callable {
   std::unique_ptr<RegisterPool> registers_;
   mutable RendezvousPool rendezvous_;
   mutable DriverChoice choice_;
-  mutable absl::once_flag dataflow_once_;
-  mutable std::unique_ptr<const Executor> dataflow_;  // Made at Create without a program, else when it is first wanted.
+  // Not absl::once_flag: ThreadSanitizer does not see who waits there.
+  mutable Mutex dataflow_mu_;
+  mutable std::atomic<bool> has_asked_dataflow_{false};  // Release: dataflow_ is written before.
+  // Made at Create without a program, else when it is first wanted.
+  mutable std::unique_ptr<const Executor> dataflow_;
 };
 
 }  // namespace sluice
