@@ -62,7 +62,10 @@ TEST_P(ConcurrentUpdatesTest, NoAddendOfAResourceVariableIsLost) {
   ExpectFetch("now", kThreads * kRuns * kNodes);
 }
 
+#ifndef SLUICE_TSAN
 // v := v + 1, read, added and written in three steps: addends may be lost, but every value is one that somebody wrote.
+// Not built for ThreadSanitizer, which rightly finds that readers of a reference take no lock, as in TensorFlow: the
+// race is what is tested.
 TEST_P(ConcurrentUpdatesTest, RacingReadsAndWritesLoseAddendsAndNothingElse) {
   const Output v = b_.Op("VariableV2", "v", {}, {{"dtype", DType::kInt32}, {"shape", Shape()}});
   b_.Op("Assign", "start", {v, b_.Const("zero", Int(0))});
@@ -78,6 +81,7 @@ TEST_P(ConcurrentUpdatesTest, RacingReadsAndWritesLoseAddendsAndNothingElse) {
   EXPECT_GE(*now.AsScalar<int32_t>(), 1);
   EXPECT_LE(*now.AsScalar<int32_t>(), kThreads * kRuns * kNodes);
 }
+#endif
 
 INSTANTIATE_TEST_SUITE_P(All, ConcurrentUpdatesTest,
                          testing::Values(UpdateCase{Driver::kAuto, true}, UpdateCase{Driver::kAuto, false},
