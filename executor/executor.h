@@ -29,7 +29,8 @@ class Executor {
   using Done = absl::AnyInvocable<void(absl::Status)>;
 
   // What one run may use. Every pointer may be null: a node that needs it then fails (kFacilityMissing). All of it is
-  // borrowed and must live until `done` was called.
+  // borrowed and must live until `done` was called; manager and rendezvous also until a StartCancel of the host's has
+  // returned, since `done` may be called from inside it.
   struct Args {
     StepId step_id;  // Unique in the process; the same for all executors of one step.
     Rendezvous* rendezvous = nullptr;

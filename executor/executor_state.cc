@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "executor/node_error.h"
 #include "executor/trace/step_stats_collector.h"
+#include "graph/base/check.h"
+#include "graph/base/error.h"
 
 namespace sluice {
 namespace {
@@ -34,6 +37,13 @@ RunContext MakeRunContext(const ExecutorPlan& plan, const Executor::Args& args) 
   run.tensor_store = args.tensor_store;
   run.deterministic = args.deterministic;
   return run;
+}
+
+// The call whose asynchronous kernel this thread is in; null when its callback has gone there uncalled.
+thread_local const NodeCall* starting_call = nullptr;
+
+absl::Status Dropped() {
+  return Error(ErrorCode::kOutputMissing).Text("the asynchronous kernel has dropped its callback uncalled");
 }
 
 // Who is told of kernel calls; may be null.
@@ -207,47 +217,93 @@ void ExecutorState<P>::Dispatch(const TaggedNode& node, uint32_t cost_ns) {
   call->cost_ns = cost_ns;
   call->is_async = item.kind == NodeKind::kAsyncKernel;
   SetPlace(node, call->context);
-  ++num_calls_;
-  if (!call->is_async) return scheduler_->Queue(call);
-  if (!has_helpers_ || item.cost_hint == static_cast<uint8_t>(CostHint::kCheap)) return StartAsync(*call);
-  call->cost_ns = std::max(kHandOverNs, GuessNs(item, call->context));
+  if (call->is_async) {
+    if (!has_helpers_ || item.cost_hint == static_cast<uint8_t>(CostHint::kCheap)) {
+      ++num_calls_;
+      return StartAsync(*call);
+    }
+    call->cost_ns = std::max(kHandOverNs, GuessNs(item, call->context));
+  }
   scheduler_->Queue(call);
+  ++num_calls_;  // Not before: what could not be queued does not end.
 }
+
+// Ends its call once: when it is called, or with an error when it goes uncalled, so that no run waits for a kernel that
+// has lost it. One thread's at a time. Two pointers: what AnyInvocable holds without an allocation.
+template <typename P>
+class ExecutorState<P>::AsyncEnd {
+ public:
+  AsyncEnd(ExecutorState* state, NodeCall* call) : state_(state), call_(call) {}
+  AsyncEnd(AsyncEnd&& other) noexcept : state_(other.state_), call_(std::exchange(other.call_, nullptr)) {}
+  AsyncEnd& operator=(AsyncEnd&&) = delete;
+  ~AsyncEnd() {
+    if (ABSL_PREDICT_TRUE(call_ == nullptr)) return;
+    if (call_ == starting_call) {
+      starting_call = nullptr;  // StartAsync ends it, and may know more: perhaps an exception passes through here.
+    } else {
+      state_->EndAsync(*call_, Dropped());
+    }
+  }
+  void operator()(const absl::Status& status) {
+    NodeCall* const call = std::exchange(call_, nullptr);
+    if (ABSL_PREDICT_TRUE(call != nullptr)) return state_->EndAsync(*call, status);
+    SLUICE_LOG(ERROR) << "an asynchronous kernel has called its callback twice, the second time with: " << status;
+  }
+
+ private:
+  ExecutorState* const state_;
+  NodeCall* call_;  // Null: moved or called.
+};
 
 template <typename P>
 void ExecutorState<P>::StartAsync(NodeCall& call) {
   const NodeItem& item = call.node.item();
-  call.status = runner_.PrepareInputs(call.node, call.context, call.space);
-  // A call that could not begin has ended. Nothing of this may be touched after an end: the run may be over.
-  if (!call.status.ok()) return scheduler_->CallEnded(&call);
-  call.start_ns = NodeObserver::Begin(runner_.observer(), NodeRunner::IdOf(item));
+  const NodeCall* const outer = std::exchange(starting_call, nullptr);
+  absl::Status failed;
   try {
-    // Two pointers: what a closure holds without an allocation.
-    item.kernel->AsAsync()->ComputeAsync(call.context, [this, &call](absl::Status status) {
-      const NodeItem& done_item = call.node.item();
-      if (!status.ok()) {
-        call.status = runner_.Failed(done_item, call.start_ns, status);
-      } else {
-        if (runner_.observer() != nullptr) {
-          runner_.observer()->OnNode(NodeRunner::IdOf(done_item), call.start_ns, NodeObserver::NowNs(), call.context);
-        }
-        call.status = runner_.ProcessOutputs(call.node, call.context, &call.all_live);
-      }
-      scheduler_->CallEnded(&call);
-    });
+    failed = runner_.PrepareInputs(call.node, call.context, call.space);
+    if (failed.ok()) {
+      call.start_ns = NodeObserver::Begin(runner_.observer(), NodeRunner::IdOf(item));
+      starting_call = &call;
+      item.kernel->AsAsync()->ComputeAsync(call.context, AsyncEnd(this, &call));
+      if (ABSL_PREDICT_FALSE(starting_call == nullptr)) failed = runner_.Failed(item, call.start_ns, Dropped());
+    }
   } catch (...) {
-    call.status = runner_.Failed(item, call.start_ns, StatusOfException());
-    scheduler_->CallEnded(&call);
+    failed = StatusOfException();
+    if (starting_call == nullptr) failed = runner_.Failed(item, call.start_ns, failed);
   }
+  // Nothing of this may be touched after the end of the call, which may be the end of the run. Where its callback has
+  // gone uncalled, or was never made, it ends here; else it has ended or will.
+  if (ABSL_PREDICT_TRUE(std::exchange(starting_call, outer) != nullptr)) {
+    if (!failed.ok())
+      SLUICE_LOG(ERROR) << "an asynchronous kernel has kept or called its callback and thrown: " << failed;
+    return;
+  }
+  call.status = std::move(failed);
+  scheduler_->CallEnded(&call);
+}
+
+template <typename P>
+void ExecutorState<P>::EndAsync(NodeCall& call, const absl::Status& status) {
+  const NodeItem& item = call.node.item();
+  if (!status.ok()) {
+    call.status = runner_.Failed(item, call.start_ns, status);
+  } else {
+    if (runner_.observer() != nullptr) {
+      runner_.observer()->OnNode(NodeRunner::IdOf(item), call.start_ns, NodeObserver::NowNs(), call.context);
+    }
+    call.status = runner_.ProcessOutputs(call.node, call.context, &call.all_live);
+  }
+  scheduler_->CallEnded(&call);
 }
 
 template <typename P>
 bool ExecutorState<P>::Execute(NodeCall& call) {
+  if (scheduler_->status().MustStop()) return true;
   if (call.is_async) {
     StartAsync(call);
     return false;
   }
-  if (scheduler_->status().MustStop()) return true;
   const int64_t start = NodeObserver::NowNs();
   try {
     call.status = runner_.Run(call.node, call.context, call.space, &call.all_live);

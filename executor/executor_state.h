@@ -52,6 +52,9 @@ class ExecutorState final : public Scheduler::Client {
   // Runs it elsewhere, or asynchronously.
   void Dispatch(const TaggedNode& node, uint32_t cost_ns);
   void StartAsync(NodeCall& call);
+  // The callback of an asynchronous kernel.
+  class AsyncEnd;
+  void EndAsync(NodeCall& call, const absl::Status& status);
   // `node` has run with this outcome.
   void NodeDone(const TaggedNode& node, const absl::Status& status, bool all_live);
   // Looks at the clock, at ended calls and at the queue every few hundred cheap nodes.
