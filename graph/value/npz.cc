@@ -1,5 +1,6 @@
 #include "graph/value/npz.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/container/flat_hash_set.h"
@@ -38,13 +39,23 @@ absl::StatusOr<NpzReader> NpzReader::Open(absl::string_view bytes, const LoadLim
   return NpzReader(std::move(zip), limits, std::move(owner));
 }
 
+std::string NpzReader::NamesText() const {
+  constexpr size_t kMaxNames = 10;
+  std::string text;
+  for (size_t i = 0; i < std::min(names_.size(), kMaxNames); ++i) {
+    absl::StrAppend(&text, text.empty() ? "'" : ", '", PrintableName(names_[i]), "'");
+  }
+  if (names_.size() > kMaxNames) absl::StrAppend(&text, " and ", names_.size() - kMaxNames, " more");
+  return text.empty() ? "no arrays" : text;
+}
+
 absl::StatusOr<Tensor> NpzReader::Read(absl::string_view name) const {
   const ZipReader::Member* member = zip_.Find(absl::StrCat(name, kSuffix));
   if (member == nullptr && absl::EndsWith(name, kSuffix)) member = zip_.Find(name);
   if (member == nullptr) {
     return Error(ErrorCode::kNumpy)
-        .Found(PrintableName(name))
-        .Text(absl::StrCat("the archive has no array '", PrintableName(name), "'"));
+        .Text(absl::StrCat("the archive has no array '", PrintableName(name), "'"))
+        .Found(NamesText());
   }
   ReadNpyOptions options;
   options.limits = limits_;

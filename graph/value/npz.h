@@ -30,6 +30,8 @@ class NpzReader {
 
   // Names of the arrays in the archive's order, without ".npy".
   const std::vector<std::string>& names() const { return names_; }
+  // The same for messages: quoted, and not all of very many.
+  std::string NamesText() const;
   // The array `name`, given without or with ".npy". kNumpy errors name it; also where there is none.
   absl::StatusOr<Tensor> Read(absl::string_view name) const;
 

@@ -11,13 +11,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "executor/trace/run_summary.h"
+#include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/model_argument.h"
 #include "tools/cli/run/feed_value.h"
+#include "tools/cli/run/interrupt.h"
 #include "tools/cli/run/latency.h"
 #include "tools/cli/run/model_session.h"
+#include "tools/cli/run/option_checks.h"
 #include "tools/cli/run/run_request.h"
 #include "tools/cli/run/stats_text.h"
 
@@ -26,6 +29,7 @@ namespace {
 
 constexpr size_t kMaxProfileRows = 30;
 constexpr int64_t kMaxProfileRuns = 20;
+constexpr int64_t kLongRunNs = 10'000'000;
 
 int64_t NowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -49,6 +53,7 @@ struct BenchResult {
   int64_t first_run = 0;
   Latency runs;
   int64_t peak_bytes = 0;
+  bool is_cut_short = false;  // By Ctrl-C, among the timed runs.
 };
 
 // `sluice bench`: how long a model takes to load, to prepare and to run. Lives for one run.
@@ -63,7 +68,7 @@ class BenchCommand : public Command {
         ->option_text("N [10000]")
         ->group("How long");
     app.add_option("--seconds", max_seconds_, "stop after so many seconds")
-        ->check(CLI::Range(0.001, 1e6))
+        ->check(NumberIn(0.001, 1e6))
         ->option_text("S [2]")
         ->group("How long");
     app.add_option("--warmup", warmup_, "runs before the timed ones, the first one included")
@@ -88,37 +93,42 @@ class BenchCommand : public Command {
     if (const absl::Status run = Measure(*model, console, &result, &profile); !run.ok()) {
       console.EndProgress();
       console.Problem(run);
-      const std::vector<std::string> lines = MissingFeedLines(*model, request_, run);
-      if (!lines.empty()) console.Complain("feed it, for example:");
-      for (const std::string& line : lines) console.Complain(line);
+      for (const std::string& line : WayOutLines(*model, request_, session_options_.init, run)) console.Complain(line);
       return ErrorInfoOf(run).has_value() && ErrorInfoOf(run)->code == ErrorCode::kValueSyntax ? kExitUsage
                                                                                                : kExitFailed;
     }
     json_ ? WriteJson(result, profile, console) : WriteText(result, profile, console);
-    return kExitOk;
+    if (!result.is_cut_short) return kExitOk;
+    console.Problem(
+        Error(ErrorCode::kRunCancelled)
+            .Text(absl::StrCat("interrupted: the figures are those of ", CountOf(result.runs.runs, "run"), " so far")));
+    return kExitFailed;
   }
 
  private:
   absl::Status Measure(const LoadedGraph& model, Console& console, BenchResult* result, RunSummary* profile) const {
     SLUICE_ASSIGN_OR_RETURN(const ResolvedRun run, ResolveRun(model, request_, model_.Options().limits));
+    CancellationManager cancellation;
+    const InterruptGuard interrupt(cancellation);
+    CallOptions call;
+    call.cancellation = &cancellation;
     int64_t start = NowNs();
     SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, OpenSession(model, session_options_));
     SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable, session->Prepare(run.spec));
     result->prepare = NowNs() - start;
     NotePlacement(model, *callable, session->core().device_list(), console);
-    SLUICE_RETURN_IF_ERROR(InitialiseSession(*session, model, session_options_, CallOptions(), console));
+    SLUICE_RETURN_IF_ERROR(InitialiseSession(*session, model, session_options_, call, console));
     console.Progress("running …");
     start = NowNs();
-    SLUICE_RETURN_IF_ERROR(RunOnce(*callable, run.inputs));
+    SLUICE_RETURN_IF_ERROR(RunOnce(*callable, run.inputs, call));
     result->first_run = NowNs() - start;
-    for (int64_t i = 1; i < warmup_; ++i) SLUICE_RETURN_IF_ERROR(RunOnce(*callable, run.inputs));
-    SLUICE_RETURN_IF_ERROR(MeasureRuns(*callable, run.inputs, result));
+    for (int64_t i = 1; i < warmup_; ++i) SLUICE_RETURN_IF_ERROR(RunOnce(*callable, run.inputs, call));
+    SLUICE_RETURN_IF_ERROR(MeasureRuns(*callable, run.inputs, cancellation, result));
     result->peak_bytes = PeakMemoryBytes();
     result->threads = NumThreads(*session);
     result->nodes = static_cast<int64_t>(model.graph.num_nodes());
-    if (profile_) {
+    if (profile_ && !result->is_cut_short) {
       StepStatsCollector collector(callable->graph(), session->core().device_list().client().name);
-      CallOptions call;
       call.observer = &collector;
       for (int64_t i = 0; i < std::min(result->runs.runs, kMaxProfileRuns); ++i) {
         SLUICE_RETURN_IF_ERROR(RunOnce(*callable, run.inputs, call));
@@ -136,7 +146,11 @@ class BenchCommand : public Command {
   }
 
   // Copies of the inputs (second handles of the same values) are made outside of the time.
-  absl::Status MeasureRuns(const Callable& callable, const std::vector<Tensor>& values, BenchResult* result) const {
+  // Ctrl-C ends it: what was measured until then counts, unless that is nothing.
+  absl::Status MeasureRuns(const Callable& callable, const std::vector<Tensor>& values,
+                           CancellationManager& cancellation, BenchResult* result) const {
+    CallOptions call;  // Short runs are left to end by themselves, and not asked to look out for more than they must.
+    if (result->first_run > kLongRunNs) call.cancellation = &cancellation;
     const int64_t end = NowNs() + static_cast<int64_t>(max_seconds_ * 1e9);
     std::vector<int64_t> times;
     times.reserve(static_cast<size_t>(std::min<int64_t>(max_runs_, 1 << 20)));
@@ -145,10 +159,12 @@ class BenchCommand : public Command {
     do {
       std::copy(values.begin(), values.end(), inputs.begin());
       const int64_t start = NowNs();
-      const absl::Status status = callable.Run(absl::MakeSpan(inputs), absl::MakeSpan(outputs));
-      times.push_back(NowNs() - start);
-      SLUICE_RETURN_IF_ERROR(status);
-    } while (static_cast<int64_t>(times.size()) < max_runs_ && NowNs() < end);
+      const absl::Status status = callable.Run(absl::MakeSpan(inputs), absl::MakeSpan(outputs), call);
+      const int64_t ns = NowNs() - start;
+      result->is_cut_short = cancellation.IsCancelled();
+      if (!status.ok() && (!result->is_cut_short || times.empty())) return status;
+      if (status.ok()) times.push_back(ns);
+    } while (!result->is_cut_short && static_cast<int64_t>(times.size()) < max_runs_ && NowNs() < end);
     result->runs = SummarizeLatency(std::move(times));
     return absl::OkStatus();
   }

@@ -23,6 +23,9 @@
 namespace sluice {
 namespace {
 
+// Of what CLI11 says about a command line, which holds what was typed.
+constexpr size_t kMaxProblemBytes = 400;
+
 void WriteHelp(Console& console) {
   const Paint& paint = console.out();
   console.Write(absl::StrCat("Sluice ", kVersion,
@@ -47,13 +50,14 @@ int WrongUse(Console& console, const std::string& problem, absl::string_view com
 }
 
 int UnknownCommand(Console& console, absl::string_view name) {
-  if (absl::StartsWith(name, "-")) return WrongUse(console, absl::StrCat("unknown option '", name, "'"), "");
+  if (absl::StartsWith(name, "-"))
+    return WrongUse(console, absl::StrCat("unknown option '", PrintableName(name), "'"), "");
   std::vector<absl::string_view> names;
   for (const CommandRow& row : AllCommands()) names.push_back(row.name);
   const std::vector<std::string> near = NearestNames(name, names, 1);
   const std::string hint = near.empty() ? absl::StrCat("; there are ", absl::StrJoin(names, ", "))
                                         : absl::StrCat("; did you mean '", near[0], "'?");
-  return WrongUse(console, absl::StrCat("there is no command '", name, "'", hint), "");
+  return WrongUse(console, absl::StrCat("there is no command '", PrintableName(name), "'", hint), "");
 }
 
 // Options that every command has.
@@ -82,7 +86,7 @@ int RunCommand(Console& console, const CommandRow& row, const std::vector<std::s
     console.Write(absl::StrReplaceAll(app.help(), {{"\n\n\n", "\n\n"}}));
     return kExitOk;
   } catch (const CLI::ParseError& error) {
-    return WrongUse(console, error.what(), row.name);
+    return WrongUse(console, PrintableName(error.what(), kMaxProblemBytes), row.name);
   }
   console.set_quiet(common.quiet);
   return command->Run(console);

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,11 +31,11 @@ void ModelArgument::Declare(CLI::App& app, const std::string& name) {
       ->option_text("TAGS")
       ->group("Model");
   app.add_option("--max-file-bytes", max_file_bytes_, "refuse larger files before reading them")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
       ->option_text(absl::StrCat("N [", max_file_bytes_, "]"))
       ->group("Model");
   app.add_option("--max-nodes", max_nodes_, "refuse graphs with more nodes")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
       ->option_text(absl::StrCat("N [", max_nodes_, "]"))
       ->group("Model");
 }

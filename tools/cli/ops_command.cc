@@ -166,7 +166,7 @@ class OpsCommand : public Command {
 
   static int Unknown(const std::string& asked, Console& console) {
     const std::vector<std::string> near = BuiltinOps().Nearest(asked, 3);
-    console.Complain(absl::StrCat("sluice ops: there is no op '", asked, "'",
+    console.Complain(absl::StrCat("sluice ops: there is no op '", PrintableName(asked), "'",
                                   near.empty() ? "" : absl::StrCat("; did you mean ", absl::StrJoin(near, ", "), "?")));
     return kExitUsage;
   }

@@ -21,6 +21,7 @@
 #include "tools/cli/run/feed_value.h"
 #include "tools/cli/run/interrupt.h"
 #include "tools/cli/run/model_session.h"
+#include "tools/cli/run/option_checks.h"
 #include "tools/cli/run/result_files.h"
 #include "tools/cli/run/run_request.h"
 #include "tools/cli/run/stats_text.h"
@@ -39,6 +40,7 @@ class RunCommand : public Command {
     request_.Declare(app);
     session_options_.Declare(app);
     app.add_option("--checkpoint", checkpoint_, "write the variables to this checkpoint after the last step")
+        ->check(NotEmpty())
         ->option_text("PREFIX")
         ->group("State");
     app.add_option("--steps", steps_, "run this often; the results are those of the last step")
@@ -46,10 +48,12 @@ class RunCommand : public Command {
         ->option_text("N [1]")
         ->group("How to run");
     app.add_option("--deadline", deadline_, "give up after this time (500ms, 2s, 1m), init and all steps together")
+        ->check(NotEmpty())
         ->option_text("TIME")
         ->group("How to run");
     app.add_option("--stall-timeout", stall_timeout_,
                    "say on standard error what the run hangs on after this time without progress")
+        ->check(NotEmpty())
         ->option_text("TIME")
         ->group("How to run");
     app.add_option("--save", saves_, "also write a result to a .npy, .npz or .pb (TensorProto) file; once for each")
@@ -59,6 +63,7 @@ class RunCommand : public Command {
     app.add_flag("--full", full_, "all elements of large results")->group("Output");
     app.add_flag("--stats", stats_, "also tables by op and by node: times run, time, bytes")->group("Output");
     app.add_option("--trace", trace_, "write what ran when: .json for chrome://tracing and Perfetto, .pb RunMetadata")
+        ->check(NotEmpty())
         ->option_text("FILE")
         ->group("Output");
     app.add_flag("--json", json_, "one JSON document with all elements of the results")->group("Output");
@@ -77,9 +82,7 @@ class RunCommand : public Command {
     }
     if (const absl::Status run = RunModel(*model, console); !run.ok()) {
       console.Problem(run);
-      const std::vector<std::string> lines = MissingFeedLines(*model, request_, run);
-      if (!lines.empty()) console.Complain("feed it, for example:");
-      for (const std::string& line : lines) console.Complain(line);
+      for (const std::string& line : WayOutLines(*model, request_, session_options_.init, run)) console.Complain(line);
       return ErrorInfoOf(run).has_value() && ErrorInfoOf(run)->code == ErrorCode::kValueSyntax ? kExitUsage
                                                                                                : kExitFailed;
     }
@@ -125,12 +128,16 @@ class RunCommand : public Command {
       collector = std::make_unique<StepStatsCollector>(callable->graph(), device);
       call.observer = collector.get();
     }
-    SLUICE_ASSIGN_OR_RETURN(const std::vector<NamedTensor> results, RunSteps(*callable, run, call, console));
-    if (!checkpoint_.empty()) SLUICE_RETURN_IF_ERROR(SaveVariables(*session, model, checkpoint_, call));
-    SLUICE_RETURN_IF_ERROR(SaveResults(orders_, results));
+    const absl::StatusOr<std::vector<NamedTensor>> results = RunSteps(*callable, run, call, console);
+    if (!results.ok()) {  // What ran until then tells why.
+      if (const absl::Status trace = WriteTrace(collector.get(), console); !trace.ok()) console.Problem(trace);
+      return results.status();
+    }
+    WriteResults(*results, collector.get(), console);  // First: a file that cannot be written must not cost them.
+    SLUICE_RETURN_IF_ERROR(WriteTrace(collector.get(), console));
+    SLUICE_RETURN_IF_ERROR(SaveResults(orders_, *results));
     for (const SaveOrder& order : orders_) console.Note(absl::StrCat("wrote ", order.path));
-    WriteResults(results, collector.get(), console);
-    return WriteTrace(collector.get(), console);
+    return checkpoint_.empty() ? absl::OkStatus() : SaveVariables(*session, model, checkpoint_, call);
   }
 
   absl::StatusOr<std::vector<NamedTensor>> RunSteps(const Callable& callable, const ResolvedRun& run,

@@ -82,6 +82,7 @@ TEST(NpzTest, ArraysAreReadByName) {
   EXPECT_EQ(with_suffix.ToString(), "int64 [3] {0, 1, 2}");
   EXPECT_EQ(without.ToString(), with_suffix.ToString());
   EXPECT_THAT(reader.Read("c"), IsError(ErrorCode::kNumpy, "no array 'c'"));
+  EXPECT_THAT(reader.Read("c"), IsError(ErrorCode::kNumpy, absl::StrCat("'", reader.names()[0], "'")));
 }
 
 TEST(NpzTest, WhatIsWrittenIsReadAndAligned) {

@@ -1,5 +1,6 @@
 // `sluice bench`: the form of what it says. Times themselves are never asserted.
 
+#include <csignal>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -52,6 +53,27 @@ TEST(BenchTest, WhatCannotRunIsAnErrorNotATime) {
   EXPECT_EQ(run.status, 1);
   EXPECT_EQ(run.out, "");
   EXPECT_TRUE(absl::StrContains(run.err, "--feed x=1xfloat32=random:7")) << run.err;
+}
+
+TEST(BenchTest, CtrlCShowsWhatWasMeasuredUntilThen) {
+  GraphBuilder b(NewOpRegistry());
+  const Output v = b.Op("VariableV2", "v", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Scalar()}});
+  b.Op("Assign", "init", {v, b.Const("zero", Tensor::Scalar(0.0f))});
+  const Output count = b.Op("AssignAdd", "count", {v, b.Const("one", Tensor::Scalar(1.0f))});
+  b.Op("Print", "said", {count, count}, {{"message", "run "}});
+  // The twentieth run comes after those that warm up.
+  const RunResult run = RunSluiceUntil({"bench", "-", "--init", "init", "--fetch", "said", "--seconds", "600", "--runs",
+                                        "1000000000", "--warmup", "2", "--profile"},
+                                       ExportGraph(*b.Build()), "run [20]", SIGINT);
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(absl::StrContains(run.out, "  runs       ")) << run.out;
+  EXPECT_TRUE(absl::StrContains(run.err, "CANCELLED: interrupted: the figures are those of "));
+}
+
+TEST(BenchTest, ATimeThatIsNoNumberIsWrongUse) {
+  for (const char* seconds : {"nan", "-1", "0", "", "1e9"}) {
+    EXPECT_EQ(RunSluice({"bench", "-", "--feed", "x=8xf32=1", "--seconds", seconds}, SumModel()).status, 2) << seconds;
+  }
 }
 
 }  // namespace

@@ -196,6 +196,40 @@ TEST(RunTest, VariablesLiveFromInitToTheLastStep) {
   EXPECT_EQ(RunSluice({"run", "-", "--fetch", "count"}, model).status, 1);
 }
 
+TEST(RunTest, AVariableWithoutAValueNamesTheModelsInitNode) {
+  GraphBuilder b(NewOpRegistry());
+  const Output v = b.Op("VariableV2", "v", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Scalar()}});
+  const Output set = b.Op("Assign", "set", {v, b.Const("zero", Tensor::Scalar(0.0f))});
+  b.AddControl(b.Op("NoOp", "model/init_all", {}), set);
+  b.Op("Neg", "y", {v});
+  const std::string model = ExportGraph(*b.Build());
+  const RunResult run = RunSluice({"run", "-", "--fetch", "y"}, model);
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(StrContains(run.err, "--init model/init_all\n")) << run.err;
+  EXPECT_EQ(RunSluice({"run", "-", "--fetch", "y", "--init", "model/init_all"}, model).status, 0);
+}
+
+TEST(RunTest, AFileThatCannotBeWrittenDoesNotCostTheResults) {
+  const RunResult run = RunSluice(
+      {"run", "-", "--feed", "x=1x2xf32=1", "--fetch", "sum", "--save", "sum=/no/such/folder/x.npy"}, Arithmetic());
+  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(run.out, "sum  float32 [1,2]\n[[2, 2]]\n");
+  EXPECT_TRUE(StrContains(run.err, "/no/such/folder/x.npy")) << run.err;
+}
+
+TEST(RunTest, TheTraceOfARunThatFailsHoldsWhatRanUntilThen) {
+  GraphBuilder b(NewOpRegistry());
+  const Output x = b.Placeholder("x", DType::kFloat, PartialShape());
+  b.Op("Reshape", "y", {b.Op("Neg", "first", {x}), b.Const("to", Tensor::Vector<int32_t>({7}))});
+  const std::string file = TestFile("failed.json");
+  const RunResult run = RunSluice({"run", "-", "--feed", "x=[1,2]", "--trace", file}, ExportGraph(*b.Build()));
+  EXPECT_EQ(run.status, 1);
+  const nlohmann::json trace = nlohmann::json::parse(ReadTestFile(file));
+  bool has_first = false;
+  for (const auto& event : trace["traceEvents"]) has_first |= event["name"] == "first";
+  EXPECT_TRUE(has_first) << trace.dump();
+}
+
 TEST(RunTest, ASignatureGivesItsNames) {
   const RunResult run = RunSluice({"run", "-", "--tags", "serve", "--feed", "x=[[1,2]]", "--json"}, SavedModelFile());
   ASSERT_EQ(run.status, 0) << run.err;
@@ -206,9 +240,10 @@ TEST(RunTest, ASignatureGivesItsNames) {
 }
 
 TEST(RunTest, WrongValuesAreWrongUse) {
-  const std::vector<std::vector<std::string>> calls = {{"--feed", "x=[[1,2],[3]]"}, {"--feed", "x"},
-                                                       {"--deadline", "soon"},      {"--stall-timeout", "-1s"},
-                                                       {"--save", "sum=x.txt"},     {"--steps", "0"}};
+  const std::vector<std::vector<std::string>> calls = {
+      {"--feed", "x=[[1,2],[3]]"}, {"--feed", "x"},      {"--deadline", "soon"}, {"--stall-timeout", "-1s"},
+      {"--save", "sum=x.txt"},     {"--steps", "0"},     {"--trace", ""},        {"--deadline", ""},
+      {"--restore", ""},           {"--max-nodes", "-1"}};
   for (const std::vector<std::string>& options : calls) {
     std::vector<std::string> call = {"run", "-", "--fetch", "sum"};
     call.insert(call.end(), options.begin(), options.end());

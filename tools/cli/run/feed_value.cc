@@ -163,7 +163,9 @@ absl::StatusOr<Tensor> ReadValueFile(const std::string& name, const LoadLimits& 
       SLUICE_ASSIGN_OR_RETURN(const NpzReader archive, NpzReader::Open(bytes, limits));
       if (member != std::string::npos) return archive.Read(name.substr(member + 5));
       if (archive.names().size() == 1) return archive.Read(archive.names()[0]);
-      return Error(ErrorCode::kValueSyntax).Text(absl::StrCat("which array? Name it as @", path, ":NAME"));
+      return Error(ErrorCode::kValueSyntax)
+          .Text(absl::StrCat("which array? Name it as @", path, ":NAME"))
+          .Found(archive.NamesText());
     }
     if (absl::EndsWith(path, ".npy")) return ReadNpy(bytes, {limits, nullptr});
     if (absl::EndsWith(path, ".pb")) {
@@ -178,18 +180,23 @@ absl::StatusOr<Tensor> ReadValueFile(const std::string& name, const LoadLimits& 
   return tensor;
 }
 
-absl::StatusOr<Tensor> CheckDType(absl::StatusOr<Tensor> tensor, DType dtype) {
+// `file` is the value's file; empty: it was written down.
+absl::StatusOr<Tensor> CheckDType(absl::StatusOr<Tensor> tensor, DType dtype, const std::string& file = "") {
   if (!tensor.ok() || tensor->dtype() == dtype) return tensor;
-  return Error(ErrorCode::kFeedType)
-      .Found(DTypeName(tensor->dtype()))
-      .Expected(DTypeName(dtype))
-      .Text("the value has the wrong dtype");
+  ErrorBuilder error = Error(ErrorCode::kFeedType);
+  error.Found(DTypeName(tensor->dtype())).Expected(DTypeName(dtype)).Text("the value has the wrong dtype");
+  const bool is_array = absl::StrContains(file, ".np") && tensor->dtype() != DType::kString;
+  if (is_array && dtype != DType::kString) error.Help(absl::StrCat("save x.astype('", DTypeName(dtype), "')"));
+  return file.empty() ? absl::Status(error) : WithFile(error, file);
 }
 
 }  // namespace
 
 absl::StatusOr<Tensor> ReadFeedValue(absl::string_view value, DType dtype, const LoadLimits& limits) {
-  if (absl::ConsumePrefix(&value, "@")) return CheckDType(ReadValueFile(std::string(value), limits), dtype);
+  if (absl::ConsumePrefix(&value, "@")) {
+    const std::string file(value);
+    return CheckDType(ReadValueFile(file, limits), dtype, file);
+  }
   if (const std::optional<Fill> fill = ParseFill(value)) return CheckDType(MakeFill(*fill, limits), dtype);
   const bool is_bare_text = dtype == DType::kString && !absl::StartsWith(value, "\"") && !absl::StartsWith(value, "[");
   if (is_bare_text) return Tensor::String(value);

@@ -8,6 +8,7 @@
 #include "graph/base/status_macros.h"
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/run/checkpoint_step.h"
+#include "tools/cli/run/option_checks.h"
 
 namespace sluice {
 
@@ -18,6 +19,7 @@ void ModelSessionOptions::Declare(CLI::App& app) {
       ->option_text("NAME,...")
       ->group("State");
   app.add_option("--restore", restore, "read the variables from this checkpoint before the first step")
+      ->check(NotEmpty())
       ->option_text("PREFIX")
       ->group("State");
   app.add_option("--threads", threads, "threads, this one included; 0: one per processor")

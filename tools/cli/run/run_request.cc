@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -112,6 +113,21 @@ std::string ArgumentName(const ModelSignature* signature, const std::string& nod
   return node;
 }
 
+// Whether a variable without a value is what `status` is about.
+bool IsWithoutValue(const absl::Status& status) {
+  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
+  return info.has_value() && (info->code == ErrorCode::kUninitialized || info->code == ErrorCode::kResourceMissing);
+}
+
+// The node that gives variables their values, as programs of TensorFlow call it; empty: there is none.
+std::string NameOfInit(const Graph& graph) {
+  for (const NodeId id : GuessTargets(graph)) {
+    const absl::string_view name = graph.name(id);
+    if (absl::StartsWith(name.substr(name.rfind('/') + 1), "init")) return std::string(name);
+  }
+  return "";
+}
+
 }  // namespace
 
 void RunRequest::Declare(CLI::App& app) {
@@ -150,8 +166,13 @@ absl::StatusOr<ResolvedRun> ResolveRun(const LoadedGraph& model, const RunReques
   return run;
 }
 
-std::vector<std::string> MissingFeedLines(const LoadedGraph& model, const RunRequest& request,
-                                          const absl::Status& status) {
+std::vector<std::string> WayOutLines(const LoadedGraph& model, const RunRequest& request,
+                                     absl::Span<const std::string> init, const absl::Status& status) {
+  if (IsWithoutValue(status)) {
+    const std::string node = init.empty() ? NameOfInit(model.graph) : "";
+    if (node.empty()) return {};
+    return {"give variables their values first, for example:", absl::StrCat("  --init ", node)};
+  }
   std::vector<std::string> lines;
   const absl::StatusOr<const ModelSignature*> signature = FindSignature(model.meta, request.signature);
   for (const absl::Status& error : AllErrors(status)) {
@@ -162,6 +183,7 @@ std::vector<std::string> MissingFeedLines(const LoadedGraph& model, const RunReq
     const DType dtype = BaseType(model.graph.output_type(id, 0));
     const PartialShape shape = OutputShape(model, {id, 0});
     const std::string name = signature.ok() ? ArgumentName(*signature, info->node) : info->node;
+    if (lines.empty()) lines.push_back("feed it, for example:");
     lines.push_back(absl::StrCat("  --feed ", name, "=", ExampleFeedValue(dtype, shape), "    (", DTypeName(dtype), " ",
                                  shape.ToString(), ")"));
   }

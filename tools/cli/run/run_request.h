@@ -6,6 +6,7 @@
 
 #include "CLI/App.hpp"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "graph/load/load_graph.h"
 #include "graph/passes/feed_fetch.h"
 #include "graph/value/tensor.h"
@@ -37,10 +38,10 @@ struct ResolvedRun {
 // Errors: kValueSyntax and others of values, naming the feed; kSavedModelSignatureUnknown.
 absl::StatusOr<ResolvedRun> ResolveRun(const LoadedGraph& model, const RunRequest& request, const LoadLimits& limits);
 
-// For an error about placeholders that are not fed: a line for each that says what it takes and how to give it.
-// Nothing for other errors.
-std::vector<std::string> MissingFeedLines(const LoadedGraph& model, const RunRequest& request,
-                                          const absl::Status& status);
+// What the user can add to the command line to get past `status`, as lines to show: feeds for placeholders that have
+// none, and the model's init node where a variable has no value and `init` (--init) is empty. Mostly nothing.
+std::vector<std::string> WayOutLines(const LoadedGraph& model, const RunRequest& request,
+                                     absl::Span<const std::string> init, const absl::Status& status);
 
 }  // namespace sluice
 

@@ -106,7 +106,11 @@ TEST(FeedValueTest, FilesAreReadByTheirEnding) {
   EXPECT_EQ(Read("@" + stem + ".npz:b", DType::kFloat), "float32 [] {3}");
   EXPECT_EQ(Read("@" + stem + ".pb", DType::kFloat), "float32 [2] {1, 2}");
   EXPECT_NE(Read("@" + stem + ".npz", DType::kFloat).find("which array"), std::string::npos);
-  EXPECT_NE(Read("@" + stem + ".npy", DType::kInt32).find("expected int32"), std::string::npos);
+  EXPECT_NE(Read("@" + stem + ".npz", DType::kFloat).find("found 'a', 'b'"), std::string::npos);
+  const std::string wrong = FormatError(ReadFeedValue("@" + stem + ".npy", DType::kInt32).status());
+  EXPECT_NE(wrong.find("expected int32"), std::string::npos) << wrong;
+  EXPECT_NE(wrong.find("save x.astype('int32')"), std::string::npos) << wrong;
+  EXPECT_NE(wrong.find(stem + ".npy"), std::string::npos) << wrong;
   EXPECT_NE(Read("@" + stem + ".none.npy", DType::kFloat).find("SLC1"), std::string::npos);
 }
 
