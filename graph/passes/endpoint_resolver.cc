@@ -102,7 +102,7 @@ void EndpointResolver::AddFetch(absl::string_view text) {
 }
 
 void EndpointResolver::AddTarget(absl::string_view text) {
-  const NodeId node = graph_.Find(text);
+  const NodeId node = graph_.Find(ParseTensorId(text).node);  // Of "node:1" and "^node" the node is meant.
   if (!graph_.Contains(node)) return errors_.Add(UnknownEndpoint(graph_, ErrorCode::kTargetUnknown, "target", text));
   resolved_.targets.push_back(node);
 }

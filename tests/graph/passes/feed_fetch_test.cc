@@ -212,7 +212,12 @@ TEST_F(FeedFetchTest, MalformedNamesAreUnknown) {
     EXPECT_THAT(Apply({name}, {"c5"}), IsError(ErrorCode::kFeedUnknown)) << name;
   }
   EXPECT_THAT(Apply({}, {}, {""}), IsError(ErrorCode::kTargetUnknown));
-  EXPECT_THAT(Apply({}, {}, {"c1:0"}), IsError(ErrorCode::kTargetUnknown)) << "a target is a node";
+  EXPECT_THAT(Apply({}, {}, {"c1:x"}), IsError(ErrorCode::kTargetUnknown));
+}
+
+// As in TensorFlow: programs hand the names of tensors and of control inputs on as targets.
+TEST_F(FeedFetchTest, ATargetMayBeNamedByAnOutputOfItsNode) {
+  for (const char* name : {"c1", "c1:0", "c1:7", "^c1"}) EXPECT_OK(Apply({}, {}, {name})) << name;
 }
 
 TEST_F(FeedFetchTest, SlotsThatAreNotThereAreOutOfRange) {
