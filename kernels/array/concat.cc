@@ -27,10 +27,18 @@ void CopyPart(const KernelContext& context, int i, int64_t rows, int64_t row, in
 
 // --- Concat, ConcatV2 --------------------------------------------------------------------------------------------
 
+// The axis that input `input` holds, for tensors of `rank` dimensions; the input itself has at most `max_rank`.
+absl::StatusOr<int> ReadJoinAxis(const KernelContext& context, int input, absl::string_view name, int max_rank,
+                                 int rank) {
+  const Shape& shape = context.input(input).shape();
+  if (shape.rank() <= max_rank) return ReadAxis(context, input, name, rank);
+  return Error(ErrorCode::kOpShape).Input(input, name).Found(shape.ToString()).Expected("a scalar");
+}
+
 // The shape of inputs [first, first + count) one after the other along `axis`, whose number is input `axis_input`.
 absl::StatusOr<Shape> JoinedShape(const KernelContext& context, int first, int count, int axis_input, int* axis) {
   const Shape& shape = context.input(first).shape();
-  SLUICE_ASSIGN_OR_RETURN(*axis, ReadAxis(context, axis_input, "axis", shape.rank()));
+  SLUICE_ASSIGN_OR_RETURN(*axis, ReadJoinAxis(context, axis_input, "axis", 1, shape.rank()));
   IndexVector dims(shape.dims().begin(), shape.dims().end());
   int64_t& joined = dims[static_cast<size_t>(*axis)];
   for (int i = first + 1; i < first + count; ++i) {
@@ -83,7 +91,8 @@ absl::Status ComputeConcatOffset(KernelContext& context) {
   if (first.rank() != 1) {
     return Error(ErrorCode::kOpShape).Input(1, "shape").Found(first.shape().ToString()).Expected("a vector");
   }
-  SLUICE_ASSIGN_OR_RETURN(const int axis, ReadAxis(context, 0, "concat_dim", static_cast<int>(first.num_elements())));
+  SLUICE_ASSIGN_OR_RETURN(const int axis,
+                          ReadJoinAxis(context, 0, "concat_dim", 0, static_cast<int>(first.num_elements())));
   const Shape shape = first.shape();
   const absl::Span<const T> wanted = first.flat<T>();
   for (int i = 2; i < context.num_inputs(); ++i) {

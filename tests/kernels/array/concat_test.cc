@@ -32,6 +32,14 @@ TEST(ConcatTest, RefusesShapesThatDiffer) {
   EXPECT_THAT(KernelRunner("ConcatV2").Run1({Counting({2}), Counting({2}), Int(1)}), StatusIs(kInvalid, "'axis'"));
 }
 
+// Early graphs hold the axis as a vector of one element; the offsets' was never more than a scalar.
+TEST(ConcatTest, TheAxisIsAScalarOrAVectorOfOne) {
+  const Tensor matrix = *Ints({0}).Reshaped(*Shape::Make({1, 1}));
+  EXPECT_OK(KernelRunner("ConcatV2").Run1({Counting({2}), Counting({2}), Ints({0})}));
+  EXPECT_THAT(KernelRunner("ConcatV2").Run1({Counting({2}), Counting({2}), matrix}), StatusIs(kInvalid, "[1,1]"));
+  EXPECT_THAT(KernelRunner("ConcatOffset").Run({Ints({0}), Ints({2}), Ints({2})}), StatusIs(kInvalid, "[1]"));
+}
+
 TEST(ConcatTest, PackMakesANewAxis) {
   const Tensor a = Counting({2}), b = Ints({});
   ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("Pack").Attr("axis", 1).Run1({a, a, a}));
