@@ -167,12 +167,26 @@ class Runner {
         .Text(absl::StrCat("output ", i, " has the wrong dtype"));
   }
 
+  // The input of `node` that gives a reference where a value is wanted; -1 unless it is one alone.
+  int32_t ReadReference(NodeId node) const {
+    const Graph& graph = program_.graph();
+    const absl::Span<const Output> inputs = graph.inputs(node);
+    int32_t found = -1;
+    for (int32_t i = 0; i < static_cast<int32_t>(inputs.size()); ++i) {
+      const Output& source = inputs[static_cast<size_t>(i)];
+      if (IsRef(graph.input_type(node, i)) || !IsRef(graph.output_type(source.node, source.index))) continue;
+      if (found >= 0) return -1;
+      found = i;
+    }
+    return found;
+  }
+
   ABSL_ATTRIBUTE_NOINLINE absl::Status Dereference(const SerialInstruction& instruction) {
     Tensor value = at(instruction.source).ref()->Read();
     const Graph& graph = program_.graph();
     const NodeId node(instruction.io.id);
     if (!value.has_value() && !graph.op(node).allows_uninitialized_input) {
-      return Error(ErrorCode::kUninitialized).Text("reads a variable that has no value yet");
+      return Error(ErrorCode::kUninitialized).Input(ReadReference(node)).Text("reads a variable that has no value yet");
     }
     at(instruction.destination).SetValue(std::move(value));
     return absl::OkStatus();

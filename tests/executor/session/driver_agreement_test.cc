@@ -75,7 +75,7 @@ TEST_P(DriverAgreementTest, ExceptionsAndUninitializedVariablesNameTheNode) {
   b_.Op("AssignAdd", "add", {v, b_.Const("one", Int(1))});
   OpenDriver();
   EXPECT_THAT(Fetch("n", {{"x", Int(1)}}), IsError(ErrorCode::kKernelException, "Neg 'n'"));
-  EXPECT_THAT(Fetch("abs"), IsError(ErrorCode::kUninitialized, "Abs 'abs'"));
+  EXPECT_THAT(Fetch("abs"), IsError(ErrorCode::kUninitialized, "Abs 'abs': input 0 'v"));
   EXPECT_THAT(session_->Run({}, {}, {"add"}), StatusIs(absl::StatusCode::kFailedPrecondition, "AssignAdd 'add'"));
 }
 
