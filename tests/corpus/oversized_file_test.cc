@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -43,9 +42,7 @@ TEST_P(OversizedFileTest, IsRefusedBeforeItIsRead) {
   const SparseFile file(GetParam());
   const int64_t before = LiveNewBytes();
   ResetPeakNewBytes();
-  const auto start = std::chrono::steady_clock::now();
   const absl::Status status = LoadGraphFile(file.path(), LoadOptions()).status();
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
   EXPECT_LT(PeakNewBytes() - before, 1 << 20);
   ASSERT_THAT(status, IsError(ErrorCode::kLimitFileSize));
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);

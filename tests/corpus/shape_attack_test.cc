@@ -1,6 +1,5 @@
 // Graphs made to be slow or large to infer shapes of.
 
-#include <chrono>
 #include <string>
 #include <vector>
 
@@ -15,13 +14,12 @@ namespace {
 
 using namespace graph_bytes;  // NOLINT: half of each line.
 
-// Loads with shapes, and expects an end soon and no more memory than a few outputs of each node explain.
+// Loads with shapes, and expects no more memory than a few outputs of each node explain; the test's own time limit ends
+// what does not come to an end.
 absl::Status LoadWithinMeasure(const std::string& bytes, int64_t max_bytes_per_byte = 40) {
   const int64_t before = LiveNewBytes();
   ResetPeakNewBytes();
-  const auto start = std::chrono::steady_clock::now();
   const absl::Status status = LoadGraphBytes(bytes, nullptr, "attack.pb", LoadOptions()).status();
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
   EXPECT_LE(PeakNewBytes() - before, (int64_t{256} << 20) + max_bytes_per_byte * static_cast<int64_t>(bytes.size()));
   return status;
 }

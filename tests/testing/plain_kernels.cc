@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,8 +18,12 @@ using PlainTypes = TypeList<float, int32_t>;
 
 enum class PlainOp { kAdd, kSub, kMul, kLess, kGreater };
 
+// Integers wrap around.
 template <PlainOp op, typename T>
 auto Apply(T a, T b) {
+  if constexpr (std::is_same_v<T, int32_t> && (op == PlainOp::kAdd || op == PlainOp::kSub || op == PlainOp::kMul)) {
+    return static_cast<int32_t>(Apply<op, uint32_t>(static_cast<uint32_t>(a), static_cast<uint32_t>(b)));
+  }
   if constexpr (op == PlainOp::kAdd) return a + b;
   if constexpr (op == PlainOp::kSub) return a - b;
   if constexpr (op == PlainOp::kMul) return a * b;

@@ -143,7 +143,7 @@ TEST_F(SerialProgramTest, ADeadlineEndsAnEndlessLoop) {
   SerialRunOptions options;
   options.deadline = absl::Now() + absl::Milliseconds(20);
   EXPECT_THAT(Run(Tensor::Scalar<int32_t>(1), options), StatusIs(absl::StatusCode::kDeadlineExceeded));
-  EXPECT_LT(absl::Now() - options.deadline, absl::Milliseconds(50));
+  EXPECT_LT(absl::Now() - options.deadline, absl::Milliseconds(500));
 }
 
 }  // namespace
