@@ -8,7 +8,6 @@ namespace {
 RunContext RunOn(Device& device, const RunContext& run) {
   RunContext moved = run;
   moved.device = &device;
-  moved.allocator = &device.allocator();
   moved.resources = &device.resources();
   return moved;
 }

@@ -8,9 +8,9 @@
 
 namespace sluice {
 
-// `kernel` as `device` runs it, for runs that belong to another one: it finds this device's name, memory and state
-// instead of the run's. For devices that share their memory and threads with the run's. Asynchronous when `kernel` is.
-// Borrows the device.
+// `kernel` as `device` runs it, for runs that belong to another one: it finds this device's name and state instead of
+// the run's. For devices that share memory and threads with the run's. Asynchronous when `kernel` is. Borrows the
+// device.
 std::shared_ptr<const Kernel> OnDevice(std::shared_ptr<const Kernel> kernel, Device& device);
 
 }  // namespace sluice

@@ -216,9 +216,9 @@ TEST(CallCountsTest, AChangeOfDeviceTakesFewInstructionsAndAllocations) {
   RecordProperty("instructions", std::to_string(instructions));
   RecordProperty("atomics", std::to_string(atomics));
   RecordProperty("allocations", std::to_string(allocations));
-  EXPECT_LE(instructions, 6000);
-  EXPECT_LE(atomics, 60);
-  EXPECT_LE(allocations, 3.5);
+  EXPECT_LE(instructions, 3600);
+  EXPECT_LE(atomics, 14);
+  EXPECT_LE(allocations, 1.5);
 }
 
 #endif  // SLUICE_HAS_FIGURES
