@@ -184,6 +184,7 @@ void Scheduler::RunPutOff() {
   ThreadState& thread = ThisThread();
   if (thread.first_put_off == nullptr) return;
   const bool was_draining = std::exchange(thread.is_draining, true);
+  const FlushDenormals flush;  // Once for all.
   while (thread.first_put_off != nullptr) {
     const CountedPtr<Scheduler> run = CountedPtr<Scheduler>::Adopt(thread.first_put_off);
     thread.first_put_off = run->next_put_off_;

@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/hash/hash.h"
 #include "graph/base/check.h"
 #include "graph/base/error.h"
 
@@ -18,6 +17,12 @@ absl::Status ReceiveCancelled() {
   return MakeError(info);
 }
 
+// Edges are numbered without gaps, so that those of one step lie side by side; iterations and frames move them all.
+size_t PlaceOf(const RendezvousKey& key) {
+  const uint64_t turn = static_cast<uint64_t>(key.iteration) * 0x9E3779B97F4A7C15u;
+  return static_cast<size_t>(static_cast<uint64_t>(key.edge.value()) + turn + key.frame);
+}
+
 }  // namespace
 
 LocalRendezvous::~LocalRendezvous() {
@@ -29,7 +34,7 @@ LocalRendezvous::~LocalRendezvous() {
 }
 
 absl::Status LocalRendezvous::Send(const RendezvousKey& key, const TransferArgs& sender, RendezvousValue value) {
-  const size_t hash = absl::HashOf(key);
+  const size_t hash = PlaceOf(key);
   Shard& shard = shards_[hash % kShards];
   Waiting receiver;
   {
@@ -51,7 +56,7 @@ absl::Status LocalRendezvous::Send(const RendezvousKey& key, const TransferArgs&
 
 void LocalRendezvous::RecvAsync(const RendezvousKey& key, const TransferArgs& receiver,
                                 CancellationManager* cancellation, RecvDone done) {
-  const size_t hash = absl::HashOf(key);
+  const size_t hash = PlaceOf(key);
   Shard& shard = shards_[hash % kShards];
   absl::Status failed;
   Waiting sent;
