@@ -73,8 +73,20 @@ def check_targets(tree):
             yield f"{path}:1: belongs to no target"
 
 
+def check_public_targets(tree):
+    """What the README tells programs to depend on can be seen from their packages."""
+    for number, line in tree.lines("README.md") if "README.md" in tree.files else []:
+        for folder, name in re.findall(r"`//([a-z_/]+)(?::([a-z_]+))?`", line):
+            build = f"{folder}/BUILD.bazel"
+            rule = f'name = "{name or os.path.basename(folder)}",'
+            text = tree.read(build) if build in tree.files else ""
+            if '"//visibility:public"' not in text.partition(rule)[2].partition("\n)\n")[0]:
+                yield f"README.md:{number}: //{folder}:{name or os.path.basename(folder)} is not visible to everybody"
+
+
 def check(tree):
-    return [*check_top_level(tree), *check_readmes(tree), *check_contents(tree), *check_targets(tree)]
+    return [*check_top_level(tree), *check_readmes(tree), *check_contents(tree), *check_targets(tree),
+            *check_public_targets(tree)]
 
 
 if __name__ == "__main__":

@@ -159,6 +159,13 @@ class RepoTest(LintTest):
                           "big.txt:1:")
 
 
+    def test_finds_targets_of_the_readme_that_programs_cannot_see(self):
+        build = 'cc_library(\n    name = "a",\n    visibility = ["//visibility:public"],\n)\n\ncc_library(\n    name = "b",\n)\n'
+        tree = self.tree({**self.GOOD, "README.md": "Link `//graph/x:a` and `//graph/x:b`.\n", "graph/x/README.md": "x\n",
+                          "graph/x/BUILD.bazel": build})
+        self.assert_finds(check_repo.check(tree), "README.md:1: //graph/x:b is not visible")
+
+
 class StaticInitTest(LintTest):
     def compile(self, name, text):
         self.tree({name: text})
