@@ -96,8 +96,13 @@ class ArgKernel : public Kernel {
  public:
   explicit ArgKernel(size_t index) : index_(index) {}
   absl::Status Compute(KernelContext& context) const override {
-    if (context.run().call_frame == nullptr) return NoCallFrame();
-    SLUICE_ASSIGN_OR_RETURN(Tensor value, context.run().call_frame->GetArg(index_));
+    CallFrame* const frame = context.run().call_frame;
+    if (frame == nullptr) return NoCallFrame();
+    if (index_ >= frame->num_args()) {  // Frames of hosts need not look.
+      return Error(ErrorCode::kFeedMissing)
+          .Text(absl::StrCat("argument ", index_, " is missing: the call gives ", frame->num_args()));
+    }
+    SLUICE_ASSIGN_OR_RETURN(Tensor value, frame->GetArg(index_));
     if (value.dtype() != context.output_type(0)) {
       return Error(ErrorCode::kFeedType)
           .Found(DTypeName(value.dtype()))
@@ -123,8 +128,13 @@ class RetvalKernel : public Kernel {
  public:
   explicit RetvalKernel(size_t index) : index_(index) {}
   absl::Status Compute(KernelContext& context) const override {
-    if (context.run().call_frame == nullptr) return NoCallFrame();
-    return context.run().call_frame->SetRetval(index_, context.TakeInput(0));
+    CallFrame* const frame = context.run().call_frame;
+    if (frame == nullptr) return NoCallFrame();
+    if (index_ >= frame->num_retvals()) {
+      return Error(ErrorCode::kWrongUse)
+          .Text(absl::StrCat("there is no place for result ", index_, ": the call takes ", frame->num_retvals()));
+    }
+    return frame->SetRetval(index_, context.TakeInput(0));
   }
   CostHint cost_hint() const override { return CostHint::kCheap; }
 

@@ -273,6 +273,23 @@ TEST_F(ExecutorTest, AnUninitializedVariableIsNamed) {
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition));
 }
 
+// A host's frame need not look at the index.
+TEST_F(ExecutorTest, ACallFrameIsAskedForNoMoreThanItHas) {
+  const Output x = b_.Op("_Arg", "x", {}, {{"T", DType::kFloat}, {"index", int64_t{1}}});
+  b_.Op("_Retval", "y", {x}, {{"index", int64_t{1}}});
+  Build();
+  const Tensor one = Tensor::Scalar(1.0f);
+  const auto run = [&](size_t args, size_t results) {
+    VectorCallFrame frame(std::vector<Tensor>(args, one), results);
+    Executor::Args call = harness_.args();
+    call.call_frame = &frame;
+    return harness_.executor().Run(call);
+  };
+  EXPECT_OK(run(2, 2));
+  EXPECT_THAT(run(1, 2), IsError(ErrorCode::kFeedMissing, "_Arg 'x': argument 1"));
+  EXPECT_THAT(run(2, 1), IsError(ErrorCode::kWrongUse, "_Retval 'y': there is no place for result 1"));
+}
+
 TEST_F(ExecutorTest, ATransferWithoutARendezvousSaysSo) {
   Recv("a");
   Build();
