@@ -130,7 +130,12 @@ absl::Status Callable::CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> o
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const FeedFetchGraph::Port& port = feeds()[i];
-    SLUICE_RETURN_IF_ERROR(CheckFedValue(port.endpoint, port.dtype, port.shape, inputs[i]));
+    absl::Status fits = CheckFedValue(port.endpoint, port.dtype, port.shape, inputs[i]);
+    if (ABSL_PREDICT_FALSE(!fits.ok()) && inputs[i].dtype() == DType::kResource) {
+      SLUICE_RETURN_IF_ERROR(TakeKeptTensor(core_->state(), &inputs[i]));
+      fits = CheckFedValue(port.endpoint, port.dtype, port.shape, inputs[i]);
+    }
+    if (ABSL_PREDICT_FALSE(!fits.ok())) return fits;
   }
   if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
   return absl::OkStatus();

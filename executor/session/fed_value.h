@@ -10,6 +10,8 @@
 
 namespace sluice {
 
+class SessionState;
+
 // kFeedType or kFeedShape for a value that does not fit the tensor `endpoint` of this dtype and shape.
 absl::Status WrongFeed(absl::string_view endpoint, DType dtype, const PartialShape& shape, const Tensor& value);
 
@@ -19,6 +21,10 @@ inline absl::Status CheckFedValue(absl::string_view endpoint, DType dtype, const
   const bool fits = value.dtype() == BaseType(dtype) && (!shape.has_rank() || shape.IsCompatibleWith(value.shape()));
   return ABSL_PREDICT_TRUE(fits) ? absl::OkStatus() : WrongFeed(endpoint, dtype, shape, value);
 }
+
+// A tensor that the session keeps may be fed by the handle that GetSessionHandleV2 gave: `*value` becomes the tensor
+// then. Anything else stays as it is. kTensorHandle when the session does not have it any more.
+absl::Status TakeKeptTensor(const SessionState& state, Tensor* value);
 
 }  // namespace sluice
 

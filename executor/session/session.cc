@@ -1,6 +1,7 @@
 #include "executor/session/session.h"
 
 #include "absl/strings/str_cat.h"
+#include "executor/session/fed_value.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/memory/cpu_allocator.h"
@@ -162,7 +163,9 @@ absl::StatusOr<std::vector<Tensor>> Session::PRun(const std::string& handle, con
   }
   CallOptions call = options;
   call.deadline = DeadlineOf(options);
-  absl::StatusOr<std::vector<Tensor>> values = run->Run(feeds, fetches, call);
+  NamedTensors fed = feeds;
+  for (auto& feed : fed) SLUICE_RETURN_IF_ERROR(TakeKeptTensor(core_->state(), &feed.second));
+  absl::StatusOr<std::vector<Tensor>> values = run->Run(fed, fetches, call);
   if (run->IsOver()) {
     MutexLock lock(&mu_);
     partial_runs_.erase(handle);

@@ -14,6 +14,9 @@
 namespace sluice {
 namespace {
 
+// More is a mistake: each costs memory and time, and nobody has so many processors.
+constexpr int kMaxCpuDevices = 4096;
+
 // Sanitizers see every tensor by itself only where it comes from the heap.
 Allocator& DefaultAllocator() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(SLUICE_TSAN)
@@ -34,6 +37,12 @@ absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOp
   }
   core->devices_ = options.devices;
   if (core->devices_ == nullptr) {
+    if (options.num_cpu_devices > kMaxCpuDevices) {
+      return Error(ErrorCode::kWrongUse)
+          .Found(absl::StrCat("num_cpu_devices = ", options.num_cpu_devices))
+          .Expected(absl::StrCat("at most ", kMaxCpuDevices))
+          .Text("a session was asked for too many devices");
+    }
     Allocator* const allocator = options.allocator != nullptr ? options.allocator : &DefaultAllocator();
     core->devices_ = std::make_shared<std::vector<std::unique_ptr<Device>>>(
         MakeCpuDevices(options.num_cpu_devices, kLocalTask, allocator));

@@ -54,6 +54,16 @@ TEST_F(SessionSetupTest, ASessionThatCouldNotBeMadeHoldsNoName) {
   EXPECT_OK(Make(Named("model", 7)));
 }
 
+TEST_F(SessionSetupTest, TooFewOrTooManyDevicesAreRefused) {
+  for (const int count : {-1, 0, 1 << 30}) {
+    SessionOptions options;
+    options.num_cpu_devices = count;
+    const absl::Status status = Make(options).status();
+    EXPECT_FALSE(status.ok()) << count;
+    EXPECT_TRUE(ErrorInfoOf(status).has_value()) << status;
+  }
+}
+
 TEST_F(SessionSetupTest, AFinalisedSessionRunsWhatWasPrepared) {
   AddSimpleGraph();
   Open();

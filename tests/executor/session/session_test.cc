@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "absl/time/clock.h"
+#include "graph/value/resource_handle.h"
 #include "kernels/device/cpu_device.h"
 #include "tests/executor/session/session_fixture.h"
 
@@ -245,6 +246,24 @@ TEST_F(SessionTest, TensorsAreKeptUnderHandlesBetweenRuns) {
   ExpectFetch("kept", 16, {{"handle", kept}});
   ASSERT_OK(session_->Run({{"handle", kept}}, {}, {"delete"}));
   EXPECT_FALSE(Fetch("kept", {{"handle", kept}}).ok());
+}
+
+// As TensorFlow's session has it: what GetSessionHandleV2 gave is fed in the place of the tensor.
+TEST_F(SessionTest, AKeptTensorIsFedByItsHandle) {
+  AddSimpleGraph();
+  b_.Op("GetSessionHandleV2", "keep", {Output{b_.graph().Find("z"), 0}}, {{"T", DType::kInt32}});
+  b_.Op("DeleteSessionTensor", "delete", {b_.Placeholder("handle", DType::kString)});
+  Open();
+  ASSERT_OK_AND_ASSIGN(const Tensor kept, Fetch("keep", {{"x", Int(3)}}));
+  ASSERT_EQ(kept.dtype(), DType::kResource);
+  ASSERT_OK_AND_ASSIGN(const Tensor direct, Fetch("z", {{"x", Int(16)}}));
+  ExpectFetch("z", direct.flat<int32_t>()[0], {{"x", kept}});
+  ASSERT_OK_AND_ASSIGN(const std::string step, session_->PRunSetup({{"x"}, {"z"}, {}, {}}));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> values, session_->PRun(step, {{"x", kept}}, {"z"}));
+  EXPECT_EQ(values[0].ToString(), direct.ToString());
+  const Tensor name = Tensor::String(kept.flat<ResourceHandle>()[0].data().name);
+  ASSERT_OK(session_->Run({{"handle", name}}, {}, {"delete"}));
+  EXPECT_THAT(Fetch("z", {{"x", kept}}), IsError(ErrorCode::kTensorHandle));
 }
 
 }  // namespace
