@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "graph/base/error.h"
+
 namespace sluice {
 
 CancellationManager::CancellationManager(CancellationManager* parent) : parent_(parent) {
@@ -44,6 +46,9 @@ bool CancellationManager::TryDeregisterCallback(CancellationToken token) {
 }
 
 void CancellationManager::StartCancelWithStatus(absl::Status cause) {
+  if (absl::IsCancelled(cause) && !ErrorInfoOf(cause).has_value()) {  // With a code that can be explained.
+    cause = Error(ErrorCode::kRunCancelled).Text(cause.message());
+  }
   absl::btree_map<CancellationToken, absl::AnyInvocable<void()>> callbacks;
   {
     MutexLock lock(&mu_);

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "graph/base/error.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
 
@@ -73,6 +74,17 @@ TEST(CancellationManagerTest, TryDeregisterDoesNotWaitWhileCallbacksRun) {
   EXPECT_FALSE(manager.DeregisterCallback(token));  // Waits until it has run.
   EXPECT_TRUE(manager.IsCancelled());
   canceller.join();
+}
+
+// Whoever is told that a run was cancelled can look the code up.
+TEST(CancellationManagerTest, ACancellationHasACode) {
+  CancellationManager plain, with_text, with_cause;
+  plain.StartCancel();
+  EXPECT_THAT(plain.status(), IsError(ErrorCode::kRunCancelled));
+  with_text.StartCancelWithStatus(absl::CancelledError("the window was closed"));
+  EXPECT_THAT(with_text.status(), IsError(ErrorCode::kRunCancelled, "the window was closed"));
+  with_cause.StartCancelWithStatus(absl::InternalError("x"));
+  EXPECT_THAT(with_cause.status(), StatusIs(absl::StatusCode::kInternal, "x"));
 }
 
 TEST(CancellationManagerTest, ChildrenFollowTheirParent) {
