@@ -14,7 +14,7 @@ namespace sluice {
 
 // Builds a graph in C++; the first error sticks and comes out of Build().
 //
-//   GraphBuilder b(BuiltinOpsPtr());
+//   GraphBuilder b(NewOpRegistry());  // graph/ops/op_table.h
 //   Output x = b.Placeholder("x", DType::kFloat);
 //   Output y = b.Op("MatMul", "y", {x, b.Const("w", weights)}, {{"transpose_b", true}});
 //   SLUICE_ASSIGN_OR_RETURN(Graph graph, b.Build());
