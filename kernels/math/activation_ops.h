@@ -169,11 +169,18 @@ struct SoftsignGradOp {
 };
 
 // Of the output y and the gradient dy, after TensorFlow: only the three last conjugate y, and these are 0 where dy is.
+// 16-bit floats are rounded at each step: where y is near 1, much of 1 - y^2 is the rounding of the square.
 struct TanhGradOp {
   static constexpr float kUnitNs = 0.2f;
+  static constexpr bool kOwnHalf = true;
   template <typename T>
   [[gnu::always_inline]] static T Apply(T y, T dy) {
-    return dy * (T(1) - y * y);
+    if constexpr (kIsHalf<T>) {
+      const float wide = static_cast<float>(y);
+      return T(static_cast<float>(dy) * RoundedTo<T>(1.0f - RoundedTo<T>(wide * wide)));
+    } else {
+      return dy * (T(1) - y * y);
+    }
   }
 };
 struct SigmoidGradOp {

@@ -65,12 +65,18 @@ struct MinimumOp {
     return ((a < b) | (a != a)) ? a : b;
   }
 };
-// Of complex numbers: the difference times its conjugate.
+// Of complex numbers: the difference times its conjugate. Of 16-bit floats, the difference is rounded, too.
 struct SquaredDifferenceOp {
+  static constexpr bool kOwnHalf = true;
   template <typename T>
   [[gnu::always_inline]] static T Apply(T a, T b) {
-    const T difference = Subtract(a, b);
-    return Multiply(difference, difference);
+    if constexpr (kIsHalf<T>) {
+      const float difference = static_cast<float>(T(static_cast<float>(a) - static_cast<float>(b)));
+      return T(difference * difference);
+    } else {
+      const T difference = Subtract(a, b);
+      return Multiply(difference, difference);
+    }
   }
   template <typename T>
   static std::complex<T> Apply(std::complex<T> a, std::complex<T> b) {

@@ -70,7 +70,7 @@ struct ExpParts {
   const ExpParts parts = SplitExp(clamped);
   const float half_scale = PowerOfTwo(parts.n - 1);  // n is 128 just below overflow.
   const float y = (half_scale * parts.p + (half_scale * parts.r + (half_scale - 0.5f))) * 2.0f;
-  return x == 0.0f ? x : y;
+  return __builtin_fabsf(x) < 1e-30f ? x : y;  // Half of the least normal numbers would be flushed to 0.
 }
 
 // log(1 + f) for sqrt(1/2) <= 1 + f <= sqrt(2), plus e ln2.

@@ -31,7 +31,6 @@ struct PowOp {
   }
   template <typename T>
   static std::complex<T> Apply(std::complex<T> base, std::complex<T> exponent) {
-    if (exponent == std::complex<T>(0)) return T(1);
     return std::pow(base, exponent);
   }
 };

@@ -14,11 +14,25 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr int kMaxSteps = 20000;
+constexpr double kLargestGamma = 1e16;  // Above it, neighbours are more than 1 apart.
 
 bool IsWhole(double x) { return std::floor(x) == x; }
 
+// The y with erfc(y) = q for a q near the smallest double: from y^2 = -log(q y sqrt(pi) / (1 - 1/(2y^2) + 3/(4y^4)
+// ...)), as erfc itself would be flushed to 0.
+double ErfcInverseOfTiny(double q) {
+  double y = std::sqrt(-std::log(q));
+  for (int i = 0; i < 20; ++i) {
+    const double s = 0.5 / (y * y);
+    const double series = s * (-1.0 + s * (3.0 - s * (15.0 - s * 105.0)));
+    y = std::sqrt(-std::log(q) - std::log(y * std::sqrt(kPi)) + std::log1p(series));
+  }
+  return y;
+}
+
 // The y with erfc(y) = q, for 0 < q <= 1: a rough start (Abramowitz and Stegun 26.2.23), made exact by Halley's steps.
 double ErfcInverse(double q) {
+  if (q < 1e-290) return ErfcInverseOfTiny(q);
   const double t = std::sqrt(-2.0 * std::log(0.5 * q));
   const double start =
       t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
@@ -30,8 +44,11 @@ double ErfcInverse(double q) {
   return y;
 }
 
-// x^a exp(-x) / gamma(a + 1).
-double GammaFactor(double a, double x) { return std::exp(a * std::log(x) - x - Lgamma(a + 1.0)); }
+// x^a exp(-x) / gamma(a + 1); 0 where the numbers are so large that their differences say nothing.
+double GammaFactor(double a, double x) {
+  const double log_factor = a * std::log(x) - x - Lgamma(a + 1.0);
+  return std::isnan(log_factor) || a > kLargestGamma ? 0.0 : std::exp(log_factor);
+}
 
 // The lower function by its power series: fast for x below a.
 double IgammaSeries(double a, double x) {
@@ -47,6 +64,8 @@ double IgammaSeries(double a, double x) {
 // The upper function by its continued fraction (Lentz's way), for x above a and above 1.
 double IgammacFraction(double a, double x) {
   constexpr double kTiny = 1e-300;
+  const double gamma_factor = GammaFactor(a, x);
+  if (gamma_factor == 0.0) return 0.0;
   double b = x + 1.0 - a;
   double c = 1.0 / kTiny;
   double d = 1.0 / b;
@@ -63,7 +82,36 @@ double IgammacFraction(double a, double x) {
     h *= factor;
     if (std::fabs(factor - 1.0) < kEpsilon) break;
   }
-  return h * a * GammaFactor(a, x);
+  return h * a * gamma_factor;
+}
+
+// The sum of (q + n)^-x over all n >= 0, for x > 1 and q > 0. Euler and Maclaurin: terms one by one as long as they
+// count, up to q + n >= 10 + x, from where the rest is an integral with corrections B(2k) / (2k)! that get small fast.
+double ZetaOfPositive(double x, double q) {
+  constexpr double kCoefficients[] = {1.0 / 12,
+                                      -1.0 / 720,
+                                      1.0 / 30240,
+                                      -1.0 / 1209600,
+                                      1.0 / 47900160,
+                                      -691.0 / 1307674368000.0,
+                                      1.0 / 74724249600.0,
+                                      -3617.0 / 10670622842880000.0};
+  double sum = 0.0;
+  double base = q;
+  for (; base < 10.0 + x; base += 1.0) {
+    const double term = std::pow(base, -x);
+    sum += term;
+    if (term <= sum * 1e-18) return sum;
+  }
+  const double term = std::pow(base, -x);
+  if (term == 0.0) return sum;
+  sum += term * base / (x - 1.0) + 0.5 * term;
+  double factor = x * term / base;
+  for (int k = 0; k < 8; ++k) {
+    sum += kCoefficients[k] * factor;
+    factor *= (x + 2.0 * k + 1.0) * (x + 2.0 * k + 2.0) / (base * base);
+  }
+  return sum;
 }
 
 // The continued fraction of the incomplete beta function (Lentz's way), for x below (a + 1) / (a + b + 2).
@@ -99,7 +147,7 @@ double Digamma(double x) {
   if (x == -kInfinity || (x <= 0.0 && IsWhole(x))) return kNan;
   double y = 0.0;
   if (x < 0.0) {
-    const double fraction = x - std::floor(x);
+    const double fraction = x - std::round(x);  // Signed: exact for x next to 0, where x - floor(x) would be 1.
     y = -kPi / std::tan(kPi * fraction);
     x = 1.0 - x;
   }
@@ -145,7 +193,7 @@ double Igammac(double a, double x) {
   if (x == 0.0) return 1.0;
   if (std::isinf(x)) return 0.0;
   if (std::isinf(a)) return 1.0;
-  return x > 1.0 && x > a ? IgammacFraction(a, x) : 1.0 - IgammaSeries(a, x);
+  return x < 1.0 || x < a ? 1.0 - IgammaSeries(a, x) : IgammacFraction(a, x);
 }
 
 double Zeta(double x, double q) {
@@ -153,35 +201,23 @@ double Zeta(double x, double q) {
   if (!(x > 1.0) || std::isnan(q)) return kNan;
   if (q <= 0.0) {
     // A pole: of one sign only for even x.
-    if (IsWhole(q)) return IsWhole(x) && (std::isinf(x) || std::fmod(x, 2.0) == 0.0) ? kInfinity : kNan;
+    const bool is_even = std::isinf(x) || std::fmod(x, 2.0) == 0.0;
+    if (IsWhole(q)) return IsWhole(x) && is_even ? kInfinity : kNan;
     if (!IsWhole(x)) return kNan;
+    // All negative terms but the last of them mirror those of a positive q.
+    double sum = 0.0;
+    if (q < -20.0) {
+      const double count = std::floor(-q) - 10.0;
+      const double mirrored = ZetaOfPositive(x, 1.0 - q - count) - ZetaOfPositive(x, 1.0 - q);
+      sum = is_even ? mirrored : -mirrored;
+      q += count;
+    }
+    for (; q < 0.0; q += 1.0) sum += std::pow(q, -x);
+    return sum + ZetaOfPositive(x, q);
   }
-  if (std::isinf(x) && q > 0.0) return std::pow(q, -x);
+  if (std::isinf(x)) return std::pow(q, -x);
   if (std::isinf(q)) return 0.0;
-  // Euler and Maclaurin: terms one by one up to q + n >= 10, then an integral with corrections B(2k) / (2k)!.
-  constexpr double kCoefficients[] = {1.0 / 12,
-                                      -1.0 / 720,
-                                      1.0 / 30240,
-                                      -1.0 / 1209600,
-                                      1.0 / 47900160,
-                                      -691.0 / 1307674368000.0,
-                                      1.0 / 74724249600.0,
-                                      -3617.0 / 10670622842880000.0};
-  double sum = 0.0;
-  double base = q;
-  for (; base < 10.0; base += 1.0) {
-    const double term = std::pow(base, -x);
-    sum += term;
-    if (base > 0.0 && term < sum * 1e-18) return sum;
-  }
-  const double term = std::pow(base, -x);
-  sum += term * base / (x - 1.0) + 0.5 * term;
-  double factor = x * term / base;
-  for (int k = 0; k < 8; ++k) {
-    sum += kCoefficients[k] * factor;
-    factor *= (x + 2.0 * k + 1.0) * (x + 2.0 * k + 2.0) / (base * base);
-  }
-  return sum;
+  return ZetaOfPositive(x, q);
 }
 
 double Polygamma(double n, double x) {

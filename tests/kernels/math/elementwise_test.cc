@@ -178,6 +178,25 @@ TEST(ElementwiseTest, ActivationsOfHalvesAreRoundedAtEachStep) {
   EXPECT_EQ(BitsOf<BFloat16>("Softplus", -2.984375f), BFloat16(0.050537109375f).bits);
 }
 
+TEST(ElementwiseTest, DifferencesOfHalvesAreRoundedBeforeTheyAreSquared) {
+  const auto apply = [](const char* op, auto x, auto y) {
+    const absl::StatusOr<Tensor> z = KernelRunner(op).Run1({Tensor::Scalar(x), Tensor::Scalar(y)});
+    return z.ok() ? static_cast<float>(*z->AsScalar<decltype(x)>()) : -1.0f;
+  };
+  EXPECT_EQ(apply("SquaredDifference", BFloat16(0.68359375f), BFloat16(1.7421875f)), 1.125f);
+  EXPECT_EQ(apply("TanhGrad", BFloat16(0.97265625f), BFloat16(1.0f)), 0.0546875f);
+}
+
+TEST(ElementwiseTest, PowersOfComplexNumbersGoByTheLogarithm) {
+  using Complex = std::complex<float>;
+  const auto power = [](Complex x, Complex y) {
+    return *KernelRunner("Pow").Run1({Tensor::Scalar(x), Tensor::Scalar(y)})->AsScalar<Complex>();
+  };
+  EXPECT_TRUE(std::isnan(power({0, 0}, {0, 0}).real()));
+  EXPECT_TRUE(std::isnan(power({std::numeric_limits<float>::infinity(), 1}, {0, 0}).real()));
+  EXPECT_EQ(power({2, -1}, {0, 0}), Complex(1, 0));
+}
+
 TEST(ElementwiseTest, FunctionsOfComplexNumbersAtTheEdges) {
   using Complex = std::complex<double>;
   const auto apply = [](const char* op, Complex x) {

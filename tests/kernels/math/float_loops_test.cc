@@ -89,6 +89,7 @@ TEST_F(FloatLoopsTest, SigmoidalFunctionsAreAccurate) {
 
 TEST_F(FloatLoopsTest, ExtremesAreThoseOfTheLimits) {
   ExpectValues<ExpOp>({kInf, -kInf, kNan, 0, 89, -104, 1e-40f}, {kInf, 0, kNan, 1, kInf, 0, 1});
+  ExpectValues<Expm1Op>({kInf, -kInf, kNan, 1.2e-38f, -1.2e-38f}, {kInf, -1, kNan, 1.2e-38f, -1.2e-38f});
   ExpectValues<LogOp>({kInf, -kInf, kNan, 0, -0.0f, 1, -1, 1e-40f}, {kInf, kNan, kNan, -kInf, -kInf, 0, kNan, -kInf});
   ExpectValues<Log1pOp>({kInf, -1, -2, kNan, 0, 1e-30f}, {kInf, -kInf, kNan, kNan, 0, 1e-30f});
   ExpectValues<TanhOp>({kInf, -kInf, kNan, 100, -100, 1e-30f}, {1, -1, kNan, 1, -1, 1e-30f});
