@@ -71,7 +71,7 @@ struct ProdOp {
   static T Finish(Acc acc, int64_t) { return static_cast<T>(acc); }
 };
 
-// Integers are rounded towards zero. The mean of nothing is NaN, of integers 0.
+// Integers are rounded towards zero. The mean of nothing is NaN, of integers and of complex numbers 0.
 template <typename Element>
 struct MeanOp {
   using T = Element;
@@ -84,7 +84,10 @@ struct MeanOp {
       using Signed = std::conditional_t<sizeof(T) == 8, T, int64_t>;
       return count == 0 ? T(0) : static_cast<T>(static_cast<Signed>(acc) / static_cast<Signed>(count));
     } else if constexpr (reduce_internal::IsComplexType<T>::value) {
-      return acc / static_cast<typename T::value_type>(count);
+      // By count + 0i without the special cases of the standard, as TensorFlow: an infinite part makes the other a NaN.
+      using V = typename T::value_type;
+      const V n = static_cast<V>(count);
+      return count == 0 ? T(0) : T((acc.real() + acc.imag() * V(0)) / n, (acc.imag() - acc.real() * V(0)) / n);
     } else {
       return static_cast<T>(acc / static_cast<Acc>(count));
     }

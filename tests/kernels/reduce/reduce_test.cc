@@ -83,6 +83,17 @@ TEST(ReduceTest, NothingReducesToTheNeutralElement) {
   EXPECT_TRUE(std::isnan(reduce("Mean")));
 }
 
+TEST(ReduceTest, MeansOfComplexNumbersAreDividedByAComplexNumber) {
+  using Complex = std::complex<float>;
+  const auto mean = [](std::vector<Complex> x) {
+    return *KernelRunner("Mean").Run1({Tensor::Vector<Complex>(x), Int(0)})->AsScalar<Complex>();
+  };
+  EXPECT_EQ(mean({}), Complex(0, 0));
+  EXPECT_EQ(mean({{1, 2}, {4, -6}}), Complex(2.5f, -2));
+  EXPECT_EQ(mean({{-kInf, 2}, {4, 6}}).real(), -kInf);
+  EXPECT_TRUE(std::isnan(mean({{-kInf, 2}, {4, 6}}).imag()));
+}
+
 TEST(ReduceTest, ANaNWins) {
   std::vector<float> values(100, 1.0f);
   values[70] = std::nanf("");
