@@ -65,7 +65,7 @@ absl::Status ComputeTile(KernelContext& context) {
 
 absl::Status ComputeBroadcastTo(KernelContext& context) {
   const Tensor& input = context.input(0);
-  SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 1, "shape", ListRank::kScalarOrVector));
+  SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 1, "shape", ListRank::kVector));
   const int extra = shape.rank() - input.rank();
   bool fits = extra >= 0;
   for (int axis = 0; fits && axis < input.rank(); ++axis) {

@@ -56,6 +56,7 @@ TEST(ConcatTest, OffsetsSayWhereEachPartBegins) {
   ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> y,
                        KernelRunner("ConcatOffset").Run({Int(1), Ints({2, 3}), Ints({2, 4}), Ints({2, 5})}));
   EXPECT_THAT(Values<int32_t>(y[2]), ElementsAre(0, 7));
+  EXPECT_THAT(KernelRunner("ConcatOffset").Run({Ints({1}), Ints({2, 3}), Ints({2, 4})}), StatusIs(kInvalid));
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ TEST(RepeatTest, BroadcastToRepeatsAxesOfSizeOne) {
   ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("BroadcastTo").Run1({Matrix(2, 1, {1, 2}), Ints({2, 2, 2})}));
   EXPECT_THAT(Values<int32_t>(y), ElementsAre(1, 1, 2, 2, 1, 1, 2, 2));
   EXPECT_THAT(KernelRunner("BroadcastTo").Run1({Matrix(2, 1, {1, 2}), Ints({3, 2})}), StatusIs(kInvalid));
+  EXPECT_THAT(KernelRunner("BroadcastTo").Run1({Matrix(1, 1, {1}), Int(3)}), StatusIs(kInvalid));
 }
 
 TEST(PadTest, PadsWithAValue) {
