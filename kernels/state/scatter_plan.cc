@@ -44,7 +44,14 @@ absl::StatusOr<ScatterPlan> ScatterPlan::ForPositions(const Tensor& value, const
 }
 
 absl::StatusOr<ScatterPlan> ScatterPlan::ForUpdates(const Tensor& value, const Tensor& indices) {
-  return indices.rank() == 1 ? ForRows(value, indices) : ForPositions(value, indices);
+  if (indices.rank() == 1) return ForRows(value, indices);
+  if (indices.rank() > 1 && indices.dim(indices.rank() - 1) == 0) {
+    return Error(ErrorCode::kOpShape)
+        .Input(1, "indices")
+        .Found(indices.shape().ToString())
+        .Expected("at least 1 index for each update");
+  }
+  return ForPositions(value, indices);
 }
 
 absl::Status ScatterPlan::OutOfRange(int64_t i) const {

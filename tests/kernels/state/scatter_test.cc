@@ -94,6 +94,9 @@ TEST_P(ScatterTest, AVectorOfNdIndicesNamesRows) {
   EXPECT_THAT(Run("ScatterNdAdd", Tensor::Of<int32_t>(Shape::Of({1, 0}), {}),
                   Tensor::Of<float>(Shape::Of({1, 3, 2}), {0, 0, 0, 0, 0, 0})),
               StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(
+      Run("ScatterNdAdd", Tensor::Of<int32_t>(Shape::Of({0, 0}), {}), Tensor::Of<float>(Shape::Of({0, 3, 2}), {})),
+      StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 TEST_P(ScatterTest, AVariableWithoutAValueIsAnError) {
