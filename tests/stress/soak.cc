@@ -1,33 +1,28 @@
-// soak [SECONDS] [THREADS] [FIRST_SEED]: random graphs run by the dataflow executor on THREADS threads for SECONDS
-// (default 600, 4), some of the runs cancelled or given a short deadline. Every run that ends well must answer what the
-// reference evaluator does; the others must say CANCELLED or DEADLINE_EXCEEDED. Prints counts; exit status 1 when an
-// answer was wrong or tensor memory is left over. Meant for AddressSanitizer builds, which find leaks of all kinds.
+// soak [SECONDS] [THREADS] [FIRST_SEED]: random graphs run by the dataflow executor, and random programs run by
+// sessions over three CPU devices, on THREADS threads for SECONDS (default 600, 4), some of the runs cancelled or given
+// a short deadline. Every run that ends well must answer what the reference evaluator, or a session on one device,
+// does; the others must say CANCELLED or DEADLINE_EXCEEDED. Prints counts; exit status 1 when an answer was wrong or
+// tensor memory is left over. Meant for AddressSanitizer builds, which find leaks of all kinds.
 
-#include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/time/clock.h"
 #include "executor/thread_pool.h"
-#include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "graph/value/allocator.h"
 #include "kernels/families/register_all.h"
+#include "tests/stress/session_soak.h"
+#include "tests/stress/soak_counts.h"
 #include "tests/testing/executor_harness.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/reference_evaluator.h"
 
 namespace sluice {
 namespace {
-
-struct Counts {
-  int64_t graphs = 0, runs = 0, finished = 0, cancelled = 0, late = 0, wrong = 0;
-};
 
 // Whether `results` are what the reference says.
 bool IsRight(const std::vector<Tensor>& results, const std::vector<ReferenceValue>& expected) {
@@ -40,56 +35,28 @@ bool IsRight(const std::vector<Tensor>& results, const std::vector<ReferenceValu
   return true;
 }
 
-// Cancels `manager` after a random while, on a thread of its own.
-class Canceller {
- public:
-  Canceller(CancellationManager& manager, int64_t after_us)
-      : thread_([&manager, after_us] {
-          std::this_thread::sleep_for(std::chrono::microseconds(after_us));
-          manager.StartCancel();
-        }) {}
-  ~Canceller() { thread_.join(); }
-
- private:
-  std::thread thread_;
-};
-
 void RunOnce(ExecutorHarness& harness, ThreadPool& pool, const std::vector<ReferenceValue>& expected,
-             std::mt19937& random, uint32_t seed, Counts* counts) {
+             std::mt19937& random, uint32_t seed, SoakCounts* counts) {
   VectorCallFrame frame({}, expected.size());
-  CancellationManager cancellation;
+  Mishap mishap(random);
   Executor::Args args = harness.args();
   args.call_frame = &frame;
   args.task_runner = &pool;
-  args.cancellation_manager = &cancellation;
-  const uint32_t kind = random() % 4;
-  if (kind == 1) args.deadline = absl::Now() + absl::Microseconds(static_cast<int64_t>(random() % 300));
-  absl::Status status;
-  {
-    std::unique_ptr<Canceller> canceller;
-    if (kind == 2) canceller = std::make_unique<Canceller>(cancellation, random() % 300);
-    status = harness.executor().Run(args);
+  args.cancellation_manager = &mishap.cancellation();
+  args.deadline = mishap.deadline();
+  const absl::Status status = harness.executor().Run(args);
+  mishap.End();
+  const bool is_right = status.ok() && IsRight(frame.results(), expected);
+  if (!mishap.Count(status, is_right, counts)) {
+    std::cerr << "seed " << seed << ": wrong answer: " << FormatError(status) << "\n";
   }
-  ++counts->runs;
-  if (status.ok()) {
-    ++counts->finished;
-    if (IsRight(frame.results(), expected)) return;
-  } else if (kind == 1 && status.code() == absl::StatusCode::kDeadlineExceeded) {
-    ++counts->late;
-    return;
-  } else if (kind == 2 && status.code() == absl::StatusCode::kCancelled) {
-    ++counts->cancelled;
-    return;
-  }
-  ++counts->wrong;
-  std::cerr << "seed " << seed << ": wrong answer: " << FormatError(status) << "\n";
 }
 
 int Main(int seconds, int threads, uint32_t seed) {
   ThreadPoolOptions options;
   options.num_threads = threads;
   ThreadPool pool(options);
-  Counts counts;
+  SoakCounts counts;
   const int64_t memory = HostAllocatorLiveBytes();
   const absl::Time end = absl::Now() + absl::Seconds(seconds);
   for (; absl::Now() < end; ++seed) {
@@ -107,6 +74,7 @@ int Main(int seconds, int threads, uint32_t seed) {
     }
     ++counts.graphs;
     for (int run = 0; run < 8; ++run) RunOnce(harness, pool, expected, random, seed, &counts);
+    SoakSessions(seed, pool, random, &counts);
   }
   const int64_t left = HostAllocatorLiveBytes() - memory;
   std::cout << counts.graphs << " graphs, " << counts.runs << " runs: " << counts.finished << " finished, "
