@@ -64,8 +64,9 @@ def matches(pattern, name):
 
 
 def read_events(path):
-    """Reads Bazel's event file: ({target: [test.xml]}, [targets that did not build])."""
-    reports, broken = {}, set()
+    """Reads Bazel's event file: ({target: [test.xml]}, {target: status other than PASSED}, [targets that did not
+    build])."""
+    reports, failed, broken = {}, {}, set()
     with open(path, encoding="utf-8") as events:
         for line in events:
             event = json.loads(line)
@@ -75,6 +76,8 @@ def read_events(path):
                 if "test.xml" in files:
                     report = urllib.parse.unquote(urllib.parse.urlparse(files["test.xml"]).path)
                     reports.setdefault(kind["testResult"]["label"], []).append(report)
+                if event["testResult"].get("status", "PASSED") not in ("PASSED", "FLAKY"):
+                    failed[kind["testResult"]["label"]] = event["testResult"]["status"]
             elif "targetCompleted" in kind and not event.get("completed", {}).get("success", False):
                 if event.get("aborted", {}).get("reason") != "SKIPPED":
                     broken.add(kind["targetCompleted"]["label"])
@@ -82,7 +85,7 @@ def read_events(path):
                 broken.update(kind["pattern"]["pattern"])
             elif "unconfiguredLabel" in kind and "aborted" in event:
                 broken.add(kind["unconfiguredLabel"]["label"])
-    return reports, sorted(broken - set(reports))
+    return reports, failed, sorted(broken - set(reports))
 
 
 def count_report(tally, target, report, prefix):
@@ -106,6 +109,16 @@ def count_report(tally, target, report, prefix):
         if failure is None:
             failure = case.find("error")
         tally.add(full, None if failure is None else first_line(failure))
+
+
+def count_target(tally, target, reports, status, prefix):
+    """Counts the cases of a target. Where none of them failed and the target did, that is a failure: sanitizers look
+    for leaks, and threads may still run into each other, when the report is written already."""
+    before = len(tally.failures)
+    for report in reports:
+        count_report(tally, target, report, prefix)
+    if status is not None and len(tally.failures) == before:
+        tally.add(prefix + target, f"{status} after its last case: see its test.log")
 
 
 def first_line(element):
@@ -141,10 +154,9 @@ def run_tests(checkout, tally, arguments, configs=(), prefix="", excluded_tags=(
         if not os.path.exists(events):
             tally.add(prefix + "bazel test", f"did not start (status {result.returncode})")
             return
-        reports, broken = read_events(events)
+        reports, failed, broken = read_events(events)
         for target in sorted(reports):
-            for report in reports[target]:
-                count_report(tally, target, report, prefix)
+            count_target(tally, target, reports[target], failed.get(target), prefix)
     for target in broken:
         tally.add(prefix + target, "does not build")
     # 3: tests failed; 4: there were none. Anything else that was not seen above must not go unnoticed.

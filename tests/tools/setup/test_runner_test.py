@@ -61,7 +61,25 @@ class TestRunnerTest(unittest.TestCase):
             {"id": {"targetCompleted": {"label": "//t:odd"}}, "aborted": {"reason": "ANALYSIS_FAILURE"}},
         ]
         path = self.write("events.json", "".join(json.dumps(event) + "\n" for event in events))
-        self.assertEqual(test_runner.read_events(path), ({"//t:a": ["/logs/a b/test.xml"]}, ["//t:broken", "//t:odd"]))
+        self.assertEqual(test_runner.read_events(path),
+                         ({"//t:a": ["/logs/a b/test.xml"]}, {}, ["//t:broken", "//t:odd"]))
+
+    def test_finds_targets_that_failed(self):
+        path = self.write("events.json", "".join(json.dumps(
+            {"id": {"testResult": {"label": label}}, "testResult": {"status": status}}) + "\n"
+            for label, status in (("//t:a", "PASSED"), ("//t:b", "FAILED"), ("//t:c", "TIMEOUT"))))
+        self.assertEqual(test_runner.read_events(path)[1], {"//t:b": "FAILED", "//t:c": "TIMEOUT"})
+
+    def test_a_target_that_fails_after_its_last_case_is_a_failure(self):
+        passing = self.write("a.xml", WHOLE)
+        test_runner.count_target(self.tally, "//t:x", [passing], None, "[asan] ")
+        self.assertEqual((self.tally.passed, self.tally.failures), (1, []))
+        test_runner.count_target(self.tally, "//t:x", [passing], "FAILED", "[asan] ")
+        self.assertEqual([name for name, _ in self.tally.failures], ["[asan] //t:x"])
+
+    def test_a_target_whose_cases_fail_is_not_counted_again(self):
+        test_runner.count_target(self.tally, "//t:x", [self.write("a.xml", REPORT)], "FAILED", "")
+        self.assertEqual([name for name, _ in self.tally.failures], ["//t:x GraphTest.Removes"])
 
     def run_shared(self, failures, patterns):
         """Runs three shared cases, of which some fail, with some patterns listed."""
