@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -54,6 +56,35 @@ bool HasLiveness(const Graph& graph) {
   return false;
 }
 
+bool IsEnter(absl::string_view op) { return op == "Enter" || op == "RefEnter"; }
+bool IsExit(absl::string_view op) { return op == "Exit" || op == "RefExit"; }
+
+// Those of `nodes` (a body, in its call's frame) that stand in loops of its own. Linear.
+absl::flat_hash_set<NodeId> NodesInLoops(const Graph& graph, const std::vector<NodeId>& nodes) {
+  absl::flat_hash_set<NodeId> inside;
+  if (std::none_of(nodes.begin(), nodes.end(), [&](NodeId id) { return IsEnter(graph.op_name(id)); })) return inside;
+  const absl::flat_hash_set<NodeId> body(nodes.begin(), nodes.end());
+  absl::flat_hash_map<NodeId, std::vector<NodeId>> readers;
+  absl::flat_hash_map<NodeId, int> depths;
+  std::vector<NodeId> reached;
+  const auto reach = [&](NodeId id, int depth) {
+    if (!depths.emplace(id, depth + (IsEnter(graph.op_name(id)) ? 1 : 0)).second) return;
+    reached.push_back(id);
+  };
+  for (const NodeId id : nodes) {
+    const absl::Span<const Output> inputs = graph.all_inputs(id);
+    for (const Output& input : inputs) readers[input.node].push_back(id);
+    const auto is_outside = [&body](const Output& input) { return !body.contains(input.node); };
+    if (inputs.empty() || std::any_of(inputs.begin(), inputs.end(), is_outside)) reach(id, 0);
+  }
+  for (size_t i = 0; i < reached.size(); ++i) {
+    const int depth = depths.at(reached[i]);
+    if (depth > 0) inside.insert(reached[i]);
+    for (const NodeId reader : readers[reached[i]]) reach(reader, depth - (IsExit(graph.op_name(reached[i])) ? 1 : 0));
+  }
+  return inside;
+}
+
 // Replaces one call by the body of its function. See Note [Inlining].
 class CallInliner {
  public:
@@ -77,7 +108,7 @@ class CallInliner {
     options.device = device_;
     SLUICE_RETURN_IF_ERROR(AddInputs(&options.args));
     SLUICE_ASSIGN_OR_RETURN(const BodyNodes body, AddFunctionBody(graph_, function_, options));
-    SLUICE_RETURN_IF_ERROR(HoldRoots(body));
+    SLUICE_RETURN_IF_ERROR(HoldBack(body));
     std::vector<CallExpansion::Stand> outputs;
     SLUICE_RETURN_IF_ERROR(AddOutputs(body, &outputs));
     std::vector<NodeId> done = Done(body, outputs);
@@ -108,26 +139,36 @@ class CallInliner {
     return absl::OkStatus();
   }
 
-  // Makes nodes without inputs wait for the call's. Where everything is live, only effects need to wait, and only for
-  // control inputs.
-  absl::Status HoldRoots(const BodyNodes& body) {
-    if (!has_liveness_) {
-      for (NodeId id : body.stateful) {
-        if (input_control_.valid() && graph_.all_inputs(id).empty()) graph_.AddControl(id, input_control_);
-      }
-      return absl::OkStatus();
-    }
+  // Makes what must not begin before the call wait for all its inputs: effects, since programs order calls by their
+  // arguments alone, and where values may be dead, all nodes without inputs.
+  absl::Status HoldBack(const BodyNodes& body) {
     if (input_nodes_.empty() && !input_control_.valid()) return absl::OkStatus();
-    NodeId hold = input_nodes_.empty() ? input_control_ : NodeId();
-    for (NodeId id : body.nodes) {
-      if (!graph_.all_inputs(id).empty()) continue;
-      if (!hold.valid()) {
-        SLUICE_ASSIGN_OR_RETURN(hold,
-                                expansion_.Add("NoOp", HelperName("inputs_ready", 0), {}, input_nodes_, {}, device_));
-      }
-      graph_.AddControl(id, hold);
+    std::vector<NodeId> early;
+    const absl::flat_hash_set<NodeId> in_loops = NodesInLoops(graph_, body.nodes);
+    for (const NodeId id : body.stateful) {
+      if (!in_loops.contains(id) && !ReadsAllInputs(id)) early.push_back(id);
     }
+    if (has_liveness_) {
+      for (const NodeId id : body.nodes) {
+        if (graph_.all_inputs(id).empty()) early.push_back(id);
+      }
+    }
+    if (early.empty()) return absl::OkStatus();
+    NodeId hold = input_control_;
+    if (!input_nodes_.empty()) {
+      SLUICE_ASSIGN_OR_RETURN(hold,
+                              expansion_.Add("NoOp", HelperName("inputs_ready", 0), {}, input_nodes_, {}, device_));
+    }
+    for (const NodeId id : early) graph_.AddControl(id, hold);
     return absl::OkStatus();
+  }
+
+  // Whether `id` waits for each input of the call as it is.
+  bool ReadsAllInputs(NodeId id) const {
+    const absl::Span<const Output> inputs = graph_.all_inputs(id);
+    return !input_nodes_.empty() && std::all_of(input_nodes_.begin(), input_nodes_.end(), [&](NodeId input) {
+      return std::any_of(inputs.begin(), inputs.end(), [input](const Output& read) { return read.node == input; });
+    });
   }
 
   absl::Status AddOutputs(const BodyNodes& body, std::vector<CallExpansion::Stand>* outputs) {

@@ -88,6 +88,34 @@ TEST_F(InlinerTest, WithoutControlResultsItWaitsForResultsAndEffects) {
             "Func/call/output_control_node/_0(^Func/call/output/_0, ^call/p)");
 }
 
+// A program that waits for one call by handing its result to the next leaves no other trace of that.
+TEST_F(InlinerTest, EffectsWaitForArgumentsThatTheyDoNotRead) {
+  FunctionText text("F");
+  text.Arg("h: resource").Arg("a: float").Result("r: float", "a").Stateful();
+  text.Node("one = Const()", {{"dtype", DType::kFloat}, {"value", Tensor::Scalar<float>(1)}});
+  text.Node("add = AssignAddVariableOp(h, one:output:0)", {{"dtype", DType::kFloat}});
+  text.Node("set = AssignVariableOp(h, a)", {{"dtype", DType::kFloat}}).AddTo(graph());
+  const Output h = b_.Op("VarHandleOp", "h", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape()}});
+  Call(b_, "call", "F", {h, X()}, {DType::kFloat}, {}, "StatefulPartitionedCall");
+  Inline();
+  EXPECT_EQ(Text("call/add"), "call/add(Func/call/input/_0, call/one, ^Func/call/inputs_ready/_0)");
+  EXPECT_EQ(Text("Func/call/inputs_ready/_0"), "Func/call/inputs_ready/_0(^Func/call/input/_0, ^Func/call/input/_1)");
+  EXPECT_EQ(Text("call/set"), "call/set(Func/call/input/_0, Func/call/input/_1)") << "it reads them all";
+}
+
+TEST_F(InlinerTest, EffectsInALoopOfTheBodyWaitInItsFrameOnly) {
+  FunctionText text("F");
+  text.Arg("a: float").Arg("n: float").Result("r: float", "exit:output:0").Stateful();
+  text.Node("enter = Enter(a)", {{"T", DType::kFloat}, {"frame_name", "loop"}});
+  text.Node("p = Print(enter:output:0)", {{"T", DType::kFloat}, {"U", std::vector<DType>()}});
+  text.Node("exit = Exit(p:output:0)", {{"T", DType::kFloat}});
+  text.Node("q = Print(exit:output:0)", {{"T", DType::kFloat}, {"U", std::vector<DType>()}}).AddTo(graph());
+  b_.Op("F", "call", {X(), b_.Placeholder("n", DType::kFloat)});
+  Inline();  // Which checks frames.
+  EXPECT_EQ(Text("call/p"), "call/p(call/enter)");
+  EXPECT_EQ(Text("call/q"), "call/q(call/exit, ^Func/call/inputs_ready/_0)");
+}
+
 TEST_F(InlinerTest, ControlEdgesGoThroughNestedCalls) {
   Bump().AddTo(graph());
   FunctionText text("Outer");
