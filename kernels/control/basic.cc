@@ -1,10 +1,13 @@
 #include "kernels/control/basic.h"
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/value/tstring.h"
+#include "kernels/dispatch.h"
 #include "kernels/hand_on.h"
 #include "kernels/step/call_frame.h"
 
@@ -147,6 +150,41 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRetval(const KernelConstruction& con
   return std::make_unique<RetvalKernel>(index);
 }
 
+// What conditionals and loops take for true: a number that is not 0, text that is not empty, a list with elements.
+class ToBoolKernel : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    const Tensor& input = context.input(0);
+    bool is_true = input.num_elements() > 0;
+    if (input.rank() == 0) {
+      const bool is_known = DispatchDType<ScalarCppTypes>(input.dtype(), [&](auto type) {
+        using T = typename decltype(type)::Type;
+        if constexpr (std::is_same<T, TString>::value) {
+          is_true = !input.flat<T>()[0].view().empty();
+        } else {
+          is_true = input.flat<T>()[0] != T(0);
+        }
+      });
+      if (!is_known) {
+        return Error(ErrorCode::kOpValue)
+            .Input(0)
+            .Found(DTypeName(input.dtype()))
+            .Expected("float32, float64, a signed integer, uint8, bool or string");
+      }
+    }
+    context.SetScalar(0, is_true);
+    return absl::OkStatus();
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+
+ private:
+  using ScalarCppTypes = TypeList<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, bool, TString>;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeToBool(const KernelConstruction&) {
+  return std::make_unique<ToBoolKernel>();
+}
+
 constexpr KernelDef kKernels[] = {
     {"Const", &MakeConst},
     {"HostConst", &MakeConst},
@@ -159,6 +197,7 @@ constexpr KernelDef kKernels[] = {
     {"PlaceholderWithDefault", &MakeIdentity},
     {"Placeholder", &MakePlaceholder},
     {"PlaceholderV2", &MakePlaceholder},
+    {"ToBool", &MakeToBool},
     {"_Arg", &MakeArg},
     {"_DeviceArg", &MakeArg},
     {"_Retval", &MakeRetval},
