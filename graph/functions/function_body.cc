@@ -252,11 +252,22 @@ class BodyAdder {
     return AttrValue(renamed);
   }
 
+  // Whether `node` goes where the resource is that it works on: an op without a device of its own that is no call. The
+  // resource may well be elsewhere than the call.
+  bool StandsWithItsResource(const PendingNode& node) const {
+    if (!node.def->device.empty() || graph_.library().Find(node.def->op) != nullptr) return false;
+    const auto names_functions = [](const AttrSpec& attr) { return ElementType(attr.type) == AttrType::kFunc; };
+    if (std::any_of(node.schema->attrs.begin(), node.schema->attrs.end(), names_functions)) return false;
+    const std::vector<DType>& types = node.signature->inputs;
+    return std::find(types.begin(), types.end(), DType::kResource) != types.end();
+  }
+
   absl::Status Add(PendingNode& node) {
     NodeSpec spec;
     std::string name = absl::StrCat(options_.prefix, node.def->name);
     if (graph_.Contains(graph_.Find(name))) name = graph_.UniqueName(name);
-    const std::string device = MergeDevices(node.def->device, options_.device);
+    const std::string device =
+        StandsWithItsResource(node) ? std::string() : MergeDevices(node.def->device, options_.device);
     spec.name = name;
     spec.op = node.def->op;
     spec.device = device;

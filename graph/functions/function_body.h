@@ -20,7 +20,8 @@ struct BodyOptions {
   std::vector<Output> args;
   // Leaves out what neither a result, a control result, a stateful op nor a control-flow op needs.
   bool prune = false;
-  // Device of the call: fills what the devices of the body's nodes leave open.
+  // Device of the call: fills what the devices of the body's nodes leave open, but for ops on resources, which stand
+  // with these.
   std::string device;
 };
 

@@ -28,8 +28,10 @@ class Lowering {
   // Adds a node whose only attr is the type of its first input, and gives its output 0.
   absl::StatusOr<Output> AddTyped(absl::string_view op, absl::string_view what, std::vector<Output> inputs,
                                   std::vector<NodeId> controls = {}, Attrs attrs = {}) {
-    attrs.emplace_back("T", TypeOf(inputs[0]));
+    const DType type = TypeOf(inputs[0]);
+    attrs.emplace_back("T", type);
     SLUICE_ASSIGN_OR_RETURN(const NodeId id, Add(op, what, std::move(inputs), std::move(controls), std::move(attrs)));
+    if (type == DType::kResource) graph_.SetDevice(id, "");  // It goes where the resource is.
     return Output{id, 0};
   }
 

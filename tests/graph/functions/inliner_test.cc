@@ -174,6 +174,19 @@ TEST_F(InlinerTest, DevicesOfTheCallFillIn) {
   EXPECT_EQ(graph().device(graph().Find("call/n")), "/job:w/task:2/device:GPU:1");
 }
 
+TEST_F(InlinerTest, OpsOnResourcesStandWithThemAndNotWithTheCall) {
+  FunctionText text("F");
+  text.Arg("h: resource").Result("r: float", "far:value:0").Stateful();
+  text.Node("read = ReadVariableOp(h)", {{"dtype", DType::kFloat}});
+  text.Node("far = ReadVariableOp(h) @ /device:CPU:1", {{"dtype", DType::kFloat}});
+  text.Node("n = Neg(read:value:0)", {{"T", DType::kFloat}}).AddTo(graph());
+  const Output h = b_.Op("VarHandleOp", "h", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape()}});
+  b_.SetDevice(b_.Op("F", "call", {h}), "/device:CPU:2");
+  Inline();
+  EXPECT_EQ(graph().device(graph().Find("call/read")), "");
+  EXPECT_EQ(graph().device(graph().Find("call/far")), "/device:CPU:1");
+}
+
 TEST_F(InlinerTest, NoinlineFunctionsStayCalls) {
   Negate().FunctionAttr("_noinline", true).AddTo(graph());
   Call(b_, "call", "Negate", {X()}, {DType::kFloat});

@@ -239,6 +239,24 @@ TEST_F(LowerControlFlowTest, IfInALoopAndLoopInAnIfAreSound) {
   EXPECT_EQ(report.conditionals, 1);
 }
 
+// The variable may be on another device than the loop.
+TEST_F(LowerControlFlowTest, ResourcesAreNotMovedToTheLoopsDevice) {
+  FunctionText("Go")
+      .Arg("h: resource")
+      .Arg("a: float")
+      .Result("r: bool", "c:z:0")
+      .Node("c = Less(a, a)", {{"T", DType::kFloat}})
+      .AddTo(graph());
+  FunctionText step("Step");
+  step.Arg("h: resource").Arg("a: float").Result("o: resource", "h").Result("b: float", "a").Stateful();
+  step.Node("add = AssignAddVariableOp(h, a)", {{"dtype", DType::kFloat}}).AddTo(graph());
+  const Output h = b_.Op("VarHandleOp", "h", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape()}});
+  b_.SetDevice(While({h, x_}, "Go", "Step"), "/device:CPU:1");
+  Lower();
+  EXPECT_EQ(graph().device(graph().Find("while/enter_0")), "");
+  EXPECT_EQ(graph().device(graph().Find("while/enter_1")), "/device:CPU:1");
+}
+
 TEST_F(LowerControlFlowTest, LoopWithoutVariablesStays) {
   FunctionText("Always")
       .Result("r: bool", "t:output:0")
