@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/bad_indices.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/array/slice_index.h"
@@ -20,7 +20,7 @@ namespace {
 
 // --- GatherNd ----------------------------------------------------------------------------------------------------
 
-absl::Status ComputeGatherNd(KernelContext& context) {
+absl::Status ComputeGatherNd(KernelContext& context, BadIndices bad) {
   const Tensor& params = context.input(0);
   if (params.rank() == 0) {
     return Error(ErrorCode::kOpShape).Input(0, "params").Found("a scalar").Expected("at least a vector");
@@ -29,7 +29,8 @@ absl::Status ComputeGatherNd(KernelContext& context) {
   if (params.num_elements() == 0 && indices.rank() > 0 && SizeOfAxes(indices, 0, indices.rank() - 1) > 0) {
     return Error(ErrorCode::kOpShape).Input(0, "params").Found(params.shape().ToString()).Expected("some elements");
   }
-  SLUICE_ASSIGN_OR_RETURN(const SliceIndex index, ReadSliceIndex(context, 1, "indices", params.shape()));
+  SLUICE_ASSIGN_OR_RETURN(const SliceIndex index,
+                          ReadSliceIndex(context, 1, "indices", params.shape(), VectorIndices::kOneRow, bad));
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, index.shape));
   DispatchMoved(params.dtype(), [&](auto type) {
     using T = typename decltype(type)::Type;
@@ -39,7 +40,12 @@ absl::Status ComputeGatherNd(KernelContext& context) {
     const double unit_ns = 2.0 + kMoveNs<T> * static_cast<double>(size);
     context.ParallelFor(static_cast<int64_t>(index.slices.size()), unit_ns, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        std::copy_n(from + index.slices[static_cast<size_t>(i)] * size, size, to + i * size);
+        const int64_t slice = index.slices[static_cast<size_t>(i)];
+        if (slice < 0) {
+          std::fill_n(to + i * size, size, T{});
+        } else {
+          std::copy_n(from + slice * size, size, to + i * size);
+        }
       }
     });
   });
@@ -96,6 +102,7 @@ template <typename T, typename Function>
 void ScatterSlices(const SliceIndex& index, const T* updates, T* to, Function meet) {
   const int64_t size = index.slice_size;
   for (size_t i = 0; i < index.slices.size(); ++i) {
+    if (index.slices[i] < 0) continue;
     T* const slice = to + index.slices[i] * size;
     const T* const update = updates + static_cast<int64_t>(i) * size;
     for (int64_t j = 0; j < size; ++j) slice[j] = meet(slice[j], update[j]);
@@ -129,9 +136,15 @@ void ScatterReplacing(const SliceIndex& index, const Tensor& updates, Tensor& ou
 
 // The indices of a scatter into shape `whole`, once the updates in input `updates_input` are seen to fit them.
 absl::StatusOr<SliceIndex> ReadScatter(const KernelContext& context, int indices_input, int updates_input,
-                                       const Shape& whole, VectorIndices vector) {
+                                       const Shape& whole, VectorIndices vector, BadIndices bad) {
   const Tensor& indices = context.input(indices_input);
   const Tensor& updates = context.input(updates_input);
+  if (indices.rank() > 1 && indices.dim(indices.rank() - 1) == 0 && whole.num_elements() > 0) {
+    return Error(ErrorCode::kOpShape)
+        .Input(indices_input, "indices")
+        .Found(indices.shape().ToString())
+        .Expected("at least 1 index for each update");
+  }
   // Nothing to do, or something to do with everything.
   const bool nothing = indices.num_elements() == 0 && updates.num_elements() == 0;
   if (!nothing && (whole.num_elements() == 0 || indices.num_elements() == 0 || updates.num_elements() == 0)) {
@@ -148,7 +161,7 @@ absl::StatusOr<SliceIndex> ReadScatter(const KernelContext& context, int indices
         .Found(absl::StrCat(updates.shape().ToString(), " for indices ", indices.shape().ToString()))
         .Expected("a dimension for the places, in both");
   }
-  SLUICE_ASSIGN_OR_RETURN(SliceIndex index, ReadSliceIndex(context, indices_input, "indices", whole, vector));
+  SLUICE_ASSIGN_OR_RETURN(SliceIndex index, ReadSliceIndex(context, indices_input, "indices", whole, vector, bad));
   if (updates.shape() != index.shape) {
     return Error(ErrorCode::kOpShapes)
         .Input(updates_input, "updates")
@@ -159,13 +172,13 @@ absl::StatusOr<SliceIndex> ReadScatter(const KernelContext& context, int indices
   return index;
 }
 
-absl::Status ComputeScatterNd(KernelContext& context) {
+absl::Status ComputeScatterNd(KernelContext& context, BadIndices bad) {
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 2, "shape"));
   for (int i = 0; i < 2; ++i) {
     if (context.input(i).rank() > 0) continue;
     return Error(ErrorCode::kOpShape).Input(i).Found("a scalar").Expected("at least a vector");
   }
-  SLUICE_ASSIGN_OR_RETURN(const SliceIndex index, ReadScatter(context, 0, 1, shape, VectorIndices::kOneRow));
+  SLUICE_ASSIGN_OR_RETURN(const SliceIndex index, ReadScatter(context, 0, 1, shape, VectorIndices::kOneRow, bad));
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
   if (IsTrivial(output->dtype())) std::memset(output->mutable_raw_data(), 0, output->total_bytes());
   ScatterWith<AddTo>(index, context.input(1), *output);
@@ -176,12 +189,12 @@ using ScatterFn = void (*)(const SliceIndex& index, const Tensor& updates, Tenso
 
 // Input 0 changed at indices (input 1) by updates (input 2); in place when nobody else holds it.
 template <ScatterFn kScatter, VectorIndices kVector = VectorIndices::kOneRow>
-absl::Status ComputeTensorScatter(KernelContext& context) {
+absl::Status ComputeTensorScatter(KernelContext& context, BadIndices bad) {
   const Shape shape = context.input(0).shape();
   if (shape.rank() == 0 || context.input(1).rank() == 0) {
     return Error(ErrorCode::kOpShape).Input(shape.rank() == 0 ? 0 : 1).Found("a scalar").Expected("at least a vector");
   }
-  SLUICE_ASSIGN_OR_RETURN(const SliceIndex index, ReadScatter(context, 1, 2, shape, kVector));
+  SLUICE_ASSIGN_OR_RETURN(const SliceIndex index, ReadScatter(context, 1, 2, shape, kVector, bad));
   const bool in_place = context.InputIsWritable(0);
   Tensor result = context.TakeInput(0);
   if (!in_place) {
@@ -195,19 +208,34 @@ absl::Status ComputeTensorScatter(KernelContext& context) {
   return absl::OkStatus();
 }
 
+// A function and the attr that it needs to know.
+template <absl::Status (*kCompute)(KernelContext& context, BadIndices bad)>
+class CoordinateKernel final : public Kernel {
+ public:
+  explicit CoordinateKernel(BadIndices bad) : bad_(bad) {}
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
+    SLUICE_ASSIGN_OR_RETURN(const BadIndices bad, ReadBadIndices(construction));
+    return std::make_unique<CoordinateKernel>(bad);
+  }
+  absl::Status Compute(KernelContext& context) const override { return kCompute(context, bad_); }
+
+ private:
+  const BadIndices bad_;
+};
+
 constexpr DTypeSet kSummable = kNumberTypes | DTypeSet{DType::kBool};
 
 constexpr KernelDef kKernels[] = {
-    {"GatherNd", &MakeFunctionKernel<ComputeGatherNd>},
-    {"ScatterNd", &MakeFunctionKernel<ComputeScatterNd>, {{"T", kSummable | DTypeSet{DType::kString}}}},
+    {"GatherNd", &CoordinateKernel<ComputeGatherNd>::Make},
+    {"ScatterNd", &CoordinateKernel<ComputeScatterNd>::Make, {{"T", kSummable | DTypeSet{DType::kString}}}},
     {"ScatterNdNonAliasingAdd",
-     &MakeFunctionKernel<ComputeTensorScatter<&ScatterWith<AddTo>, VectorIndices::kRows>>,
+     &CoordinateKernel<ComputeTensorScatter<&ScatterWith<AddTo>, VectorIndices::kRows>>::Make,
      {{"T", kSummable}}},
-    {"TensorScatterUpdate", &MakeFunctionKernel<ComputeTensorScatter<&ScatterReplacing>>},
-    {"TensorScatterAdd", &MakeFunctionKernel<ComputeTensorScatter<&ScatterWith<AddTo>>>, {{"T", kSummable}}},
-    {"TensorScatterSub", &MakeFunctionKernel<ComputeTensorScatter<&ScatterWith<SubtractFrom>>>, {{"T", kSummable}}},
-    {"TensorScatterMax", &MakeFunctionKernel<ComputeTensorScatter<&ScatterWith<LargerOf>>>, {{"T", kRealTypes}}},
-    {"TensorScatterMin", &MakeFunctionKernel<ComputeTensorScatter<&ScatterWith<SmallerOf>>>, {{"T", kRealTypes}}},
+    {"TensorScatterUpdate", &CoordinateKernel<ComputeTensorScatter<&ScatterReplacing>>::Make},
+    {"TensorScatterAdd", &CoordinateKernel<ComputeTensorScatter<&ScatterWith<AddTo>>>::Make, {{"T", kSummable}}},
+    {"TensorScatterSub", &CoordinateKernel<ComputeTensorScatter<&ScatterWith<SubtractFrom>>>::Make, {{"T", kSummable}}},
+    {"TensorScatterMax", &CoordinateKernel<ComputeTensorScatter<&ScatterWith<LargerOf>>>::Make, {{"T", kRealTypes}}},
+    {"TensorScatterMin", &CoordinateKernel<ComputeTensorScatter<&ScatterWith<SmallerOf>>>::Make, {{"T", kRealTypes}}},
 };
 
 }  // namespace

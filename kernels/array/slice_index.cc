@@ -19,7 +19,7 @@ std::string RowText(const Tensor& indices, int64_t row, int64_t depth) {
 }  // namespace
 
 absl::StatusOr<SliceIndex> ReadSliceIndex(const KernelContext& context, int indices_input, absl::string_view name,
-                                          const Shape& whole, VectorIndices vector) {
+                                          const Shape& whole, VectorIndices vector, BadIndices bad) {
   const Tensor& indices = context.input(indices_input);
   const bool is_list = vector == VectorIndices::kRows && indices.rank() == 1;
   const int last = is_list ? 1 : indices.rank() - 1;  // Axes of the indices that are in the result.
@@ -46,13 +46,13 @@ absl::StatusOr<SliceIndex> ReadSliceIndex(const KernelContext& context, int indi
       is_inside &= at >= 0 && at < size;
       slice = is_inside ? slice * size + at : 0;
     }
-    if (!is_inside) {
+    if (!is_inside && bad == BadIndices::kAreErrors) {
       return Error(ErrorCode::kOpValue)
           .Input(indices_input, name)
           .Found(absl::StrCat("indices ", RowText(indices, row, depth), " in row ", row))
           .Expected(absl::StrCat("a place in shape ", whole.ToString()));
     }
-    index.slices[static_cast<size_t>(row)] = slice;
+    index.slices[static_cast<size_t>(row)] = is_inside ? slice : -1;
   }
   return index;
 }

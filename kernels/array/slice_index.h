@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/value/shape.h"
+#include "kernels/array/bad_indices.h"
 #include "kernels/kernel_context.h"
 
 namespace sluice {
@@ -13,7 +14,7 @@ namespace sluice {
 // The indices of GatherNd, ScatterNd and their relatives: each row of the last dimension names a slice of a tensor by
 // the first few of its coordinates. A value type.
 struct SliceIndex {
-  std::vector<int64_t> slices;  // Number of the slice for each row of indices.
+  std::vector<int64_t> slices;  // Number of the slice for each row of indices; -1 for one that is skipped.
   int64_t slice_size = 1;       // Elements of one slice.
   Shape shape;                  // Of all slices that are named, together: indices without the last dimension + slice.
 };
@@ -22,9 +23,11 @@ struct SliceIndex {
 enum class VectorIndices { kOneRow, kRows };
 
 // Reads input `indices_input` (called `name`) as indices into a tensor of shape `whole`. kOpShape when it has no
-// dimensions or its rows are longer than `whole` has, kOpValue for a row that leads out of `whole`.
+// dimensions or its rows are longer than `whole` has, kOpValue for a row that leads out of `whole`, unless such are
+// skipped.
 absl::StatusOr<SliceIndex> ReadSliceIndex(const KernelContext& context, int indices_input, absl::string_view name,
-                                          const Shape& whole, VectorIndices vector = VectorIndices::kOneRow);
+                                          const Shape& whole, VectorIndices vector = VectorIndices::kOneRow,
+                                          BadIndices bad = BadIndices::kAreErrors);
 
 }  // namespace sluice
 

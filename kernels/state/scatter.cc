@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/array/bad_indices.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/dispatch.h"
 #include "kernels/resources/variable.h"
@@ -19,12 +20,14 @@ namespace sluice {
 namespace {
 
 // Combines parts with updates, one after the other: equal indices add up in order. Ends at the first index that is out
-// of range; what was written until then stays, as in TensorFlow. A single update is for all elements.
+// of range, unless such are skipped; what was written until then stays, as in TensorFlow. A single update is for all
+// elements.
 template <typename T, typename Op>
-absl::Status Apply(const ScatterPlan& plan, T* value, const T* updates, bool is_single, Op op) {
+absl::Status Apply(const ScatterPlan& plan, T* value, const T* updates, bool is_single, BadIndices bad, Op op) {
   const int64_t inner = plan.inner();
   for (int64_t i = 0; i < plan.count(); ++i) {
     const int64_t offset = plan.Offset(i);
+    if (offset < 0 && bad == BadIndices::kAreSkipped) continue;
     if (offset < 0) return plan.OutOfRange(i);
     T* const part = value + offset;
     if (is_single) {
@@ -50,12 +53,13 @@ absl::Status CheckDivisors(const Tensor& updates) {
 }
 
 template <typename Op>
-absl::Status ApplyUpdates(const ScatterPlan& plan, Tensor& value, const Tensor& updates, bool is_single) {
+absl::Status ApplyUpdates(const ScatterPlan& plan, Tensor& value, const Tensor& updates, bool is_single,
+                          BadIndices bad) {
   absl::Status status = Error(ErrorCode::kOpUnimplemented).Found(DTypeName(value.dtype()));
   if constexpr (std::is_same_v<Op, ReplaceElements>) {
     DispatchMoved(value.dtype(), [&](auto type) {
       using T = typename decltype(type)::Type;
-      status = Apply(plan, Elements<T>(value), Elements<T>(updates), is_single, Op());
+      status = Apply(plan, Elements<T>(value), Elements<T>(updates), is_single, bad, Op());
     });
   } else {
     constexpr bool kOrders = std::is_same_v<Op, MinElements> || std::is_same_v<Op, MaxElements>;
@@ -66,7 +70,7 @@ absl::Status ApplyUpdates(const ScatterPlan& plan, Tensor& value, const Tensor& 
         status = CheckDivisors<T>(updates);
         if (!status.ok()) return;
       }
-      status = Apply(plan, Elements<T>(value), Elements<T>(updates), is_single, Op());
+      status = Apply(plan, Elements<T>(value), Elements<T>(updates), is_single, bad, Op());
     });
   }
   return status;
@@ -74,7 +78,7 @@ absl::Status ApplyUpdates(const ScatterPlan& plan, Tensor& value, const Tensor& 
 
 // Changes the parts of `value` that input 1 names by input 2.
 template <typename Op, bool kIsNd>
-absl::Status ScatterInto(const KernelContext& context, Tensor& value) {
+absl::Status ScatterInto(const KernelContext& context, BadIndices bad, Tensor& value) {
   const Tensor& indices = context.input(1);
   const Tensor& updates = context.input(2);
   SLUICE_ASSIGN_OR_RETURN(const ScatterPlan plan,
@@ -94,31 +98,46 @@ absl::Status ScatterInto(const KernelContext& context, Tensor& value) {
                             ", variable ", value.shape().ToString()))
         .Expected("all of them with elements, or no updates");
   }
-  return ApplyUpdates<Op>(plan, value, updates, is_single);
+  return ApplyUpdates<Op>(plan, value, updates, is_single, bad);
+}
+
+// Only the scatters by coordinates have a choice.
+template <typename Made, bool kIsNd>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeScatter(const KernelConstruction& construction) {
+  BadIndices bad = BadIndices::kAreErrors;
+  if (kIsNd) {
+    SLUICE_ASSIGN_OR_RETURN(bad, ReadBadIndices(construction));
+  }
+  return std::make_unique<Made>(bad);
 }
 
 // On a reference, which it hands on.
 template <typename Op, bool kIsNd>
 class RefScatterKernel final : public Kernel {
  public:
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction&) {
-    return std::make_unique<RefScatterKernel>();
+  explicit RefScatterKernel(BadIndices bad) : bad_(bad) {}
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
+    return MakeScatter<RefScatterKernel, kIsNd>(construction);
   }
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
     SLUICE_RETURN_IF_ERROR(ChangeValue(*cell, context.allocator(), Readers::kSeeChanges,
-                                       [&context](Tensor& value) { return ScatterInto<Op, kIsNd>(context, value); }));
+                                       [&](Tensor& value) { return ScatterInto<Op, kIsNd>(context, bad_, value); }));
     context.SetRefOutput(0, cell);
     return absl::OkStatus();
   }
+
+ private:
+  const BadIndices bad_;
 };
 
 // On the variable behind a handle.
 template <typename Op, bool kIsNd>
 class ResourceScatterKernel final : public Kernel {
  public:
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction&) {
-    return std::make_unique<ResourceScatterKernel>();
+  explicit ResourceScatterKernel(BadIndices bad) : bad_(bad) {}
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
+    return MakeScatter<ResourceScatterKernel, kIsNd>(construction);
   }
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, LookupInput<Variable>(context, 0));
@@ -129,8 +148,11 @@ class ResourceScatterKernel final : public Kernel {
           .Expected(absl::StrCat("a variable of ", DTypeName(context.input_type(2))));
     }
     return ChangeValue(variable->cell(), context.allocator(), Readers::kKeepTheirs,
-                       [&context](Tensor& value) { return ScatterInto<Op, kIsNd>(context, value); });
+                       [&](Tensor& value) { return ScatterInto<Op, kIsNd>(context, bad_, value); });
   }
+
+ private:
+  const BadIndices bad_;
 };
 
 constexpr KernelDef kKernels[] = {

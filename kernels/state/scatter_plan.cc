@@ -45,7 +45,7 @@ absl::StatusOr<ScatterPlan> ScatterPlan::ForPositions(const Tensor& value, const
 
 absl::StatusOr<ScatterPlan> ScatterPlan::ForUpdates(const Tensor& value, const Tensor& indices) {
   if (indices.rank() == 1) return ForRows(value, indices);
-  if (indices.rank() > 1 && indices.dim(indices.rank() - 1) == 0) {
+  if (indices.rank() > 1 && indices.dim(indices.rank() - 1) == 0 && value.num_elements() > 0) {
     return Error(ErrorCode::kOpShape)
         .Input(1, "indices")
         .Found(indices.shape().ToString())

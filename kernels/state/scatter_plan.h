@@ -17,8 +17,8 @@ class ScatterPlan {
   static absl::StatusOr<ScatterPlan> ForRows(const Tensor& value, const Tensor& indices);
   // The last axis of the indices holds a position in the first axes of `value`. kOpShape when it is too long.
   static absl::StatusOr<ScatterPlan> ForPositions(const Tensor& value, const Tensor& indices);
-  // The same, but a vector names a row with each of its elements, and no position is empty: so scatters take it,
-  // unlike gathers.
+  // The same, but a vector names a row with each of its elements, and no position is empty unless `value` is: so
+  // scatters take it, unlike gathers.
   static absl::StatusOr<ScatterPlan> ForUpdates(const Tensor& value, const Tensor& indices);
 
   int64_t count() const { return count_; }

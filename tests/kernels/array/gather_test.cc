@@ -42,6 +42,24 @@ TEST(GatherTest, ScatterNdAddsWhatMeets) {
   EXPECT_THAT(KernelRunner("ScatterNd").Run1({indices, Counting({3}), Ints({3})}), StatusIs(kInvalid, "[3]"));
 }
 
+TEST(GatherTest, ThePolicySaysWhatBecomesOfBadIndices) {
+  const auto ignoring = [](const char* op) { return KernelRunner(op).Attr("bad_indices_policy", "IGNORE"); };
+  const Tensor indices = Tensor::Of<int32_t>(Shape::Of({3, 1}), {0, 5, 1});
+  EXPECT_THAT(Values<float>(*ignoring("GatherNd").Run1({Counting({2, 2}), indices})), ElementsAre(0, 1, 0, 0, 2, 3));
+  EXPECT_THAT(Values<float>(*ignoring("ScatterNd").Run1({indices, Counting({3}), Ints({2})})), ElementsAre(0, 2));
+  EXPECT_THAT(Values<float>(*ignoring("TensorScatterAdd").Run1({Counting({2}), indices, Counting({3})})),
+              ElementsAre(0, 3));
+  EXPECT_THAT(KernelRunner("GatherNd").Attr("bad_indices_policy", "bogus").Run1({Counting({2, 2}), indices}),
+              StatusIs(kInvalid, "bad_indices_policy"));
+}
+
+TEST(GatherTest, AScatterNeedsIndicesEvenForNothing) {
+  const Tensor none = Tensor::Of<int32_t>(Shape::Of({0, 0}), {});
+  EXPECT_THAT(KernelRunner("ScatterNd").Run1({none, Counting({0, 3}), Ints({3})}), StatusIs(kInvalid, "[0,0]"));
+  EXPECT_THAT(KernelRunner("TensorScatterMax").Run1({Counting({3}), none, Counting({0, 3})}),
+              StatusIs(kInvalid, "[0,0]"));
+}
+
 TEST(GatherTest, TensorScatterUpdateLeavesASharedInputAlone) {
   const Tensor x = Counting({8});
   const Tensor indices = Tensor::Of<int32_t>(Shape::Of({1, 1}), {2});

@@ -32,9 +32,10 @@ class ScatterTest : public ::testing::TestWithParam<bool> {
                        : b().Op("Identity", "read", {variable_});
   }
   GraphBuilder& b() { return steps_.graph(); }
-  absl::Status Run(absl::string_view op, const Tensor& indices, const Tensor& updates) {
+  absl::Status Run(absl::string_view op, const Tensor& indices, const Tensor& updates,
+                   const GraphBuilder::Attrs& attrs = {}) {
     const Output node = b().Op(absl::StrCat(GetParam() ? "Resource" : "", op), "",
-                               {variable_, b().Const("", indices), b().Const("", updates)});
+                               {variable_, b().Const("", indices), b().Const("", updates)}, attrs);
     return steps_.Run({GraphBuilder::Control(node)}).status();
   }
   void Init() { ASSERT_OK(steps_.Run({GraphBuilder::Control(init_)})); }
@@ -97,6 +98,18 @@ TEST_P(ScatterTest, AVectorOfNdIndicesNamesRows) {
   EXPECT_THAT(
       Run("ScatterNdAdd", Tensor::Of<int32_t>(Shape::Of({0, 0}), {}), Tensor::Of<float>(Shape::Of({0, 3, 2}), {})),
       StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST_P(ScatterTest, ThePolicySaysWhatBecomesOfBadIndices) {
+  Init();
+  const Tensor indices = Tensor::Of<int32_t>(Shape::Of({3, 1}), {0, 7, 1});
+  const Tensor updates = Rows(3, {10, 20, 30, 40, 50, 60});
+  ASSERT_OK(Run("ScatterNdUpdate", indices, updates, {{"bad_indices_policy", "IGNORE"}}));
+  EXPECT_EQ(Now(), (std::vector<float>{10, 20, 50, 60, 4, 5}));
+  EXPECT_THAT(Run("ScatterNdAdd", indices, updates, {{"bad_indices_policy", "ERROR"}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, "[7]"));
+  EXPECT_THAT(Run("ScatterNdSub", indices, updates, {{"bad_indices_policy", "bogus"}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, "bad_indices_policy"));
 }
 
 TEST_P(ScatterTest, AVariableWithoutAValueIsAnError) {
