@@ -103,6 +103,11 @@ absl::Status TensorArray::Write(absl::Span<const int64_t> indices, absl::Span<Te
 }
 
 absl::StatusOr<Tensor> TensorArray::ReadOne(int64_t index, Allocator& allocator) {
+  if (index >= static_cast<int64_t>(elements_.size()) && options_.is_gradient && index < kMaxSize &&
+      element_shape_.IsFullyDefined()) {
+    // What would have written it is not in the gradient's graph.
+    elements_.resize(static_cast<size_t>(index) + 1);
+  }
   if (index < 0 || index >= static_cast<int64_t>(elements_.size())) return BadIndex(index, elements_.size());
   Element& element = elements_[static_cast<size_t>(index)];
   if (element.was_cleared) return Misuse(index, "was read before and is gone: clear_after_read is set");

@@ -47,7 +47,8 @@ class TensorArray final : public StepResource {
   // Writes value i to element indices[i], one after the other until one fails.
   absl::Status Write(absl::Span<const int64_t> indices, absl::Span<Tensor> values, Allocator& allocator)
       ABSL_LOCKS_EXCLUDED(mu_);
-  // The elements asked for. One that was never written is zeros where its shape is known.
+  // The elements asked for. One that was never written is zeros where its shape is known; a gradient array has such
+  // ones behind its end, too, and grows there.
   absl::StatusOr<std::vector<Tensor>> Read(absl::Span<const int64_t> indices, Allocator& allocator)
       ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<int64_t> Size() const ABSL_LOCKS_EXCLUDED(mu_);

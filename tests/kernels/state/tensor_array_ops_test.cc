@@ -113,6 +113,10 @@ TEST_P(TensorArrayOpsTest, ScatterTakesRows) {
   EXPECT_EQ(Values(steps_.Run1(Gather({array.handle, flow}, {0, 2}))), (std::vector<float>{3, 4, 1, 2}));
   const Output few = b().Op(Op("TensorArrayScatter"), "few", {array.handle, Ints({2}), rows, array.flow});
   EXPECT_THAT(steps_.Run1(few), StatusIs(absl::StatusCode::kInvalidArgument, "few"));
+  const Output none = b().Const("none", Tensor::Of<float>(Shape::Of({0, 5}), {}));
+  const Array narrow = Make(3, {{"element_shape", Shape::Of({2})}});
+  EXPECT_THAT(steps_.Run1(b().Op(Op("TensorArrayScatter"), "idle", {narrow.handle, Ints({}), none, narrow.flow})),
+              IsOk());
 }
 
 TEST_P(TensorArrayOpsTest, SplitAndConcatUndoEachOther) {
@@ -153,6 +157,17 @@ TEST_P(TensorArrayGradTest, WritesToAGradientAddUp) {
 TEST_P(TensorArrayGradTest, WhatNobodyWroteToIsZerosOfTheShapeWritten) {
   const Array array = Write(Make(2), 0, {1, 1});
   EXPECT_EQ(Values(steps_.Run1(Read(Grad(array, "g"), 0))), (std::vector<float>{0, 0}));
+}
+
+TEST_P(TensorArrayGradTest, BehindTheEndAreZerosWhereTheirShapeIsKnown) {
+  const Array known = Grad(Make(1, {{"element_shape", Shape::Of({2})}}), "g");
+  const Output read = Read(known, 3);
+  EXPECT_EQ(Values(steps_.Run1(read)), (std::vector<float>{0, 0}));
+  const Output size = b().Op("TensorArraySizeV3", "size", {known.handle, known.flow});
+  b().graph().AddControl(size.node, read.node);
+  EXPECT_EQ(*steps_.Run1(size)->AsScalar<int32_t>(), 4);
+  EXPECT_THAT(steps_.Run1(Read(known, -1)), IsError(ErrorCode::kTensorArrayIndex));
+  EXPECT_THAT(steps_.Run1(Read(Grad(Make(1), "g"), 3)), IsError(ErrorCode::kTensorArrayIndex));
 }
 
 TEST_P(TensorArrayGradTest, OneArrayForEachSource) {
