@@ -170,9 +170,6 @@ absl::Status ComputeScatter(KernelContext& context) {
   SLUICE_RETURN_IF_ERROR(CheckHasRows(value, value_input));
   SLUICE_RETURN_IF_ERROR(array->CheckDType(value.dtype()));
   SLUICE_ASSIGN_OR_RETURN(const Shape row, Shape::Make(value.shape().dims().subspan(1)));
-  if (value.dim(0) > 0) {  // No rows say nothing.
-    SLUICE_RETURN_IF_ERROR(array->MergeElementShape(PartialShape::From(row)).status());
-  }
   Indices indices;
   if (has_indices) {
     SLUICE_ASSIGN_OR_RETURN(indices, VectorInput(context, 1, "indices"));

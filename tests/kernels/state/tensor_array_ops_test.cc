@@ -119,6 +119,13 @@ TEST_P(TensorArrayOpsTest, ScatterTakesRows) {
               IsOk());
 }
 
+TEST_P(TensorArrayOpsTest, RowsThatWereScatteredLeaveTheShapeOfTheOthersOpen) {
+  const Array array = Make(3);
+  const Output rows = b().Const("rows", Tensor::Of<float>(Shape::Of({2, 2}), {1, 2, 3, 4}));
+  const Output flow = b().Op(Op("TensorArrayScatter"), "scatter", {array.handle, Ints({2, 0}), rows, array.flow});
+  EXPECT_EQ(Values(steps_.Run1(Read(Write({array.handle, flow}, 1, {7, 8, 9}), 1))), (std::vector<float>{7, 8, 9}));
+}
+
 TEST_P(TensorArrayOpsTest, SplitAndConcatUndoEachOther) {
   const Array array = Make(3);
   const Output lengths = b().Const("lengths", Tensor::Vector<int64_t>({2, 0, 1}));
