@@ -88,6 +88,12 @@ class GatherKernel : public Kernel {
     }
     if (indices.empty()) return GiveEmpty(context, element_shape_);  // Whatever the array knows.
     SLUICE_ASSIGN_OR_RETURN(const std::vector<Tensor> values, array->Read(indices, context.allocator()));
+    if (!element_shape_.IsCompatibleWith(values[0].shape())) {
+      return Error(ErrorCode::kTensorArray)
+          .Found(values[0].shape().ToString())
+          .Expected(element_shape_.ToString())
+          .Text(absl::StrCat("element ", indices[0], " has another shape than the op declares"));
+    }
     return Stack(context, values);
   }
 

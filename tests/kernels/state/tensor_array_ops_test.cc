@@ -124,6 +124,9 @@ TEST_P(TensorArrayOpsTest, RowsThatWereScatteredLeaveTheShapeOfTheOthersOpen) {
   const Output rows = b().Const("rows", Tensor::Of<float>(Shape::Of({2, 2}), {1, 2, 3, 4}));
   const Output flow = b().Op(Op("TensorArrayScatter"), "scatter", {array.handle, Ints({2, 0}), rows, array.flow});
   EXPECT_EQ(Values(steps_.Run1(Read(Write({array.handle, flow}, 1, {7, 8, 9}), 1))), (std::vector<float>{7, 8, 9}));
+  const Output other = b().Op(Op("TensorArrayGather"), "other", {array.handle, Ints({0}), flow},
+                              {{"dtype", DType::kFloat}, {"element_shape", Shape::Of({9})}});
+  EXPECT_THAT(steps_.Run1(other), StatusIs(absl::StatusCode::kInvalidArgument, "[9]"));
 }
 
 TEST_P(TensorArrayOpsTest, SplitAndConcatUndoEachOther) {
