@@ -121,7 +121,7 @@ bool Scheduler::WaitForWork(bool* has_baton) {
       }
       is_waiting_ = false;
       if (is_over_) return false;
-      if (!passed || is_offered_ || !queue_.empty()) {
+      if (!passed || is_offered_ || (runner_ == nullptr && !queue_.empty())) {
         *has_baton = std::exchange(is_offered_, false);
         return true;
       }

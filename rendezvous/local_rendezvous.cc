@@ -25,17 +25,45 @@ size_t PlaceOf(const RendezvousKey& key) {
 
 }  // namespace
 
+LocalRendezvous::LocalRendezvous() : table_(MakeCounted<Table>()) {
+  for (Shard& shard : table_->shards) shard.table = table_.get();
+}
+
 LocalRendezvous::~LocalRendezvous() {
   if (num_waiting_keys() > 0) StartAbort(absl::CancelledError("the rendezvous was destroyed"));
-  for (Shard& shard : shards_) {
+}
+
+LocalRendezvous::CancelReceives::CancelReceives(Shard* shard, CancellationManager* cancellation)
+    : shard_(shard), cancellation_(cancellation) {
+  shard_->table->Ref();
+}
+
+LocalRendezvous::CancelReceives::CancelReceives(CancelReceives&& other) noexcept
+    : shard_(std::exchange(other.shard_, nullptr)), cancellation_(other.cancellation_) {}
+
+LocalRendezvous::CancelReceives::~CancelReceives() {
+  if (shard_ != nullptr) shard_->table->Unref();
+}
+
+void LocalRendezvous::CancelReceives::operator()() {
+  Shard& shard = *shard_;
+  std::vector<Waiting> cancelled;
+  {
     MutexLock lock(&shard.mu);
-    while (!shard.registrations.empty()) shard.callbacks_done.Wait(&shard.mu);
+    cancelled = shard.waiting.TakeAll(cancellation_);
+    shard.Find(cancellation_)->is_called = true;
   }
+  for (Waiting& receiver : cancelled) {
+    std::move(receiver.done)(ReceiveCancelled(), RendezvousValue(), TransferArgs(), receiver.args);
+  }
+  MutexLock lock(&shard.mu);
+  *shard.Find(cancellation_) = shard.registrations.back();
+  shard.registrations.pop_back();
 }
 
 absl::Status LocalRendezvous::Send(const RendezvousKey& key, const TransferArgs& sender, RendezvousValue value) {
   const size_t hash = PlaceOf(key);
-  Shard& shard = shards_[hash % kShards];
+  Shard& shard = table_->shards[hash % kShards];
   Waiting receiver;
   {
     MutexLock lock(&shard.mu);
@@ -57,7 +85,7 @@ absl::Status LocalRendezvous::Send(const RendezvousKey& key, const TransferArgs&
 void LocalRendezvous::RecvAsync(const RendezvousKey& key, const TransferArgs& receiver,
                                 CancellationManager* cancellation, RecvDone done) {
   const size_t hash = PlaceOf(key);
-  Shard& shard = shards_[hash % kShards];
+  Shard& shard = table_->shards[hash % kShards];
   absl::Status failed;
   Waiting sent;
   {
@@ -97,7 +125,7 @@ bool LocalRendezvous::BeginWait(Shard& shard, CancellationManager* cancellation)
   }
   const CancellationToken token = cancellation->NewToken();
   // The callback needs the shard's lock, which we hold: it finds the receive or what became of it.
-  if (!cancellation->RegisterCallback(token, [&shard, cancellation] { CancelReceives(shard, cancellation); })) {
+  if (!cancellation->RegisterCallback(token, CancelReceives(&shard, cancellation))) {
     return false;
   }
   shard.registrations.push_back({cancellation, token, 1, false});
@@ -112,26 +140,10 @@ void LocalRendezvous::Shard::EndWait(CancellationManager* cancellation) {
   registrations.pop_back();
 }
 
-void LocalRendezvous::CancelReceives(Shard& shard, CancellationManager* cancellation) {
-  std::vector<Waiting> cancelled;
-  {
-    MutexLock lock(&shard.mu);
-    cancelled = shard.waiting.TakeAll(cancellation);
-    shard.Find(cancellation)->is_called = true;
-  }
-  for (Waiting& receiver : cancelled) {
-    std::move(receiver.done)(ReceiveCancelled(), RendezvousValue(), TransferArgs(), receiver.args);
-  }
-  MutexLock lock(&shard.mu);
-  *shard.Find(cancellation) = shard.registrations.back();
-  shard.registrations.pop_back();
-  shard.callbacks_done.SignalAll();  // The last thing: afterwards the rendezvous may be gone.
-}
-
 void LocalRendezvous::StartAbort(const absl::Status& status) {
   SLUICE_CHECK(!status.ok());
   std::vector<Waiting> dropped;  // Values go, and receivers are answered, outside the locks.
-  for (Shard& shard : shards_) {
+  for (Shard& shard : table_->shards) {
     MutexLock lock(&shard.mu);
     if (shard.aborted.ok()) shard.aborted = status;
     for (Waiting& waiting : shard.waiting.TakeAll(nullptr)) {
@@ -144,19 +156,21 @@ void LocalRendezvous::StartAbort(const absl::Status& status) {
   }
 }
 
-void LocalRendezvous::Clear() {
-  for (Shard& shard : shards_) {
+bool LocalRendezvous::Clear() {
+  bool is_free = true;
+  for (Shard& shard : table_->shards) {
     std::vector<Waiting> dropped;  // Goes after the lock.
     MutexLock lock(&shard.mu);
-    while (!shard.registrations.empty()) shard.callbacks_done.Wait(&shard.mu);  // On their way out.
+    is_free = is_free && shard.registrations.empty();
     shard.aborted = absl::OkStatus();
     if (shard.waiting.num_keys() > 0) dropped = shard.waiting.TakeAll(nullptr);
   }
+  return is_free;
 }
 
 size_t LocalRendezvous::num_waiting_keys() const {
   size_t count = 0;
-  for (const Shard& shard : shards_) {
+  for (const Shard& shard : table_->shards) {
     MutexLock lock(&shard.mu);
     count += shard.waiting.num_keys();
   }
@@ -165,7 +179,7 @@ size_t LocalRendezvous::num_waiting_keys() const {
 
 std::vector<RendezvousKey> LocalRendezvous::WaitingKeys(size_t max, bool is_receive) const {
   std::vector<RendezvousKey> keys;
-  for (const Shard& shard : shards_) {
+  for (const Shard& shard : table_->shards) {
     MutexLock lock(&shard.mu);
     shard.waiting.AddKeys(max, is_receive, &keys);
   }

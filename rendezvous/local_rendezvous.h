@@ -17,10 +17,11 @@ namespace sluice {
 
 // The rendezvous of one process: a table of values without a receiver and receivers without a value, in shards with a
 // lock each. Callbacks run with no lock held.
-// Destruction without an abort ends remaining waits with CANCELLED.
+// Destruction without an abort ends remaining waits with CANCELLED. It waits for nobody: it may come from inside a
+// callback, also from one that a cancellation ends.
 class LocalRendezvous : public Rendezvous {
  public:
-  LocalRendezvous() = default;
+  LocalRendezvous();
   ~LocalRendezvous() override;
 
   absl::Status Send(const RendezvousKey& key, const TransferArgs& sender, RendezvousValue value) override;
@@ -29,8 +30,9 @@ class LocalRendezvous : public Rendezvous {
   void StartAbort(const absl::Status& status) override;
 
   // Makes this as good as new, but for the memory it keeps: what was sent and not received goes, an abort is forgotten.
+  // False when it cannot be used again, since a cancellation is still on its way out of it.
   // REQUIRES: nobody else uses it, and no receive waits.
-  void Clear();
+  [[nodiscard]] bool Clear();
 
   // Keys under which something waits: values nobody has asked for, or receives. For leak tests and the watchdog.
   size_t num_waiting_keys() const;
@@ -46,9 +48,10 @@ class LocalRendezvous : public Rendezvous {
     int64_t num_waiting = 0;
     bool is_called = false;  // The callback has looked for receives, and will not look again.
   };
+  struct Table;
   struct alignas(64) Shard {  // A cache line each: senders of different edges do not disturb one another.
     mutable Mutex mu;
-    CondVar callbacks_done;
+    Table* table = nullptr;  // That it is part of. Immutable.
     WaitingTable waiting ABSL_GUARDED_BY(mu);
     // Those with receives that wait, and those whose callback is under way.
     absl::InlinedVector<Registration, 1> registrations ABSL_GUARDED_BY(mu);
@@ -61,14 +64,30 @@ class LocalRendezvous : public Rendezvous {
   };
   static constexpr size_t kShards = 8;
   static_assert(kShards <= WaitingTable::kMaxShards);
+  // Outlives the rendezvous as long as a cancellation is under way in it. Thread-safe: each shard guards itself.
+  struct Table : public Counted {
+    std::array<Shard, kShards> shards;
+  };
+  // What a cancellation calls: a shard, whose table it keeps. One thread's at a time. Two pointers, which AnyInvocable
+  // holds without an allocation.
+  class CancelReceives {
+   public:
+    CancelReceives(Shard* shard, CancellationManager* cancellation);
+    CancelReceives(CancelReceives&& other) noexcept;
+    CancelReceives& operator=(CancelReceives&&) = delete;
+    ~CancelReceives();
+    void operator()();
+
+   private:
+    Shard* shard_;  // Null: moved.
+    CancellationManager* const cancellation_;
+  };
 
   std::vector<RendezvousKey> WaitingKeys(size_t max, bool is_receive) const;
   // Registers with `cancellation`, if need be. False when it is cancelled already.
   bool BeginWait(Shard& shard, CancellationManager* cancellation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mu);
-  // Called when `cancellation` is cancelled.
-  static void CancelReceives(Shard& shard, CancellationManager* cancellation) ABSL_LOCKS_EXCLUDED(shard.mu);
 
-  std::array<Shard, kShards> shards_;
+  const CountedPtr<Table> table_;
 };
 
 }  // namespace sluice

@@ -23,8 +23,7 @@ class RendezvousPool {
   }
   // Its step is over. One that somebody has held on to, such as a host's kernel, is theirs.
   void Put(CountedPtr<LocalRendezvous> rendezvous) ABSL_LOCKS_EXCLUDED(mu_) {
-    if (!rendezvous->RefCountIsOne()) return;
-    rendezvous->Clear();
+    if (!rendezvous->RefCountIsOne() || !rendezvous->Clear()) return;
     MutexLock lock(&mu_);
     if (kept_.size() < kMaxKept) kept_.push_back(std::move(rendezvous));
   }

@@ -156,6 +156,22 @@ TEST_F(LocalRendezvousTest, CancelEndsItsOwnWaitsOnlyAndKeepsTheOrder) {
   EXPECT_EQ(*answers[3].value.tensor.AsScalar<float>(), 3);
 }
 
+TEST_F(LocalRendezvousTest, ItMayGoInsideOfTheCancellationThatEndsItsLastReceive) {
+  CountedPtr<LocalRendezvous> rendezvous = MakeCounted<LocalRendezvous>();
+  CancellationManager cancellation;
+  int left = 12;
+  for (int32_t edge = 0; edge < 12; ++edge) {
+    rendezvous->RecvAsync(Key(edge), TransferArgs(), &cancellation,
+                          [&](const absl::Status& status, RendezvousValue, const TransferArgs&, const TransferArgs&) {
+                            EXPECT_THAT(status, StatusIs(absl::StatusCode::kCancelled));
+                            if (--left == 0) rendezvous = {};
+                          });
+  }
+  cancellation.StartCancel();
+  EXPECT_EQ(left, 0);
+  EXPECT_FALSE(rendezvous);
+}
+
 TEST_F(LocalRendezvousTest, CancelAfterDeliveryIsHarmless) {
   CancellationManager cancellation;
   Answer answer;
@@ -232,12 +248,12 @@ TEST_F(LocalRendezvousTest, AfterAClearItIsAsGoodAsNew) {
     rendezvous_->StartAbort(absl::AbortedError("the step is over"));
     EXPECT_THAT(waits.status, StatusIs(absl::StatusCode::kAborted));
     EXPECT_THAT(Send(Key(1), 3.5f), StatusIs(absl::StatusCode::kAborted));
-    rendezvous_->Clear();
+    ASSERT_TRUE(rendezvous_->Clear());
     EXPECT_EQ(rendezvous_->num_waiting_keys(), 0u);
     ASSERT_OK(Send(Key(1), 4.5f));
     EXPECT_EQ(Await(Key(1)), 4.5f);
     ASSERT_OK(Send(Key(3), 5.5f));
-    rendezvous_->Clear();
+    ASSERT_TRUE(rendezvous_->Clear());
     EXPECT_EQ(rendezvous_->num_waiting_keys(), 0u);
   }
 }
