@@ -12,7 +12,8 @@
 //   the call's frame and are dead in an untaken branch. (In graphs without conditionals and loops constants wait for
 //   nothing.)
 // - Effects wait for all inputs of the call, those that they do not read included: a call that is not replaced begins
-//   when it has all its arguments, and TensorFlow's programs rely on that where one call's result is another's argument.
+//   when it has all its arguments, and TensorFlow's programs rely on that where one call's result is another's
+//   argument.
 // - Names of body nodes, their frames and colocation groups get "call/" in front.
 // - Who waited for the call waits for its control results; when there are none, and for direct calls, for its results
 //   and its stateful nodes.
