@@ -93,6 +93,7 @@ absl::Status ControlLoops::AddForInvariants(Graph& graph) {
     part.begins_iterations = part.begins_iterations || IsNextIteration(graph.op_name(id));
   }
   for (size_t frame = 1; frame < parts.size(); ++frame) {
+    if (!info_->frames[frame].loop_cond.valid()) continue;  // It has one iteration, or no end.
     for (const auto& [device, part] : parts[frame]) {
       if (parts[frame].size() == 1 || part.begins_iterations) continue;
       SLUICE_RETURN_IF_ERROR(AddFor(static_cast<int32_t>(frame), part.first, graph));

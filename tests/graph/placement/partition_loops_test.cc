@@ -189,6 +189,14 @@ TEST_F(PartitionLoopsTest, ALoopWithoutLoopCondCannotSpread) {
   EXPECT_THAT(TryCut(), StatusIs(absl::StatusCode::kInvalidArgument, "b_far"));
 }
 
+TEST_F(PartitionLoopsTest, AFrameWithoutLoopCondMayStandOnTwoDevicesThatExchangeNothing) {
+  b_.Op("Exit", "a_exit", {Enter("a_enter", Float("a_value"), "f")});
+  b_.Op("Exit", "b_exit", {Enter("b_enter", Float("b_value"), "f")});
+  const std::vector<Partition> parts = Cut();
+  EXPECT_EQ(parts.size(), 2u);
+  for (const Partition& part : parts) EXPECT_EQ(NumControlLoops(part.graph), 0u);
+}
+
 // --- Loops in loops -------------------------------------------------------------------------------------------------
 
 class NestedLoopsTest : public PartitionLoopsTest {
