@@ -80,7 +80,7 @@ class Callable {
   const std::shared_ptr<SessionCore> core_;
   StepGraph step_;
   std::unique_ptr<const KernelSet> kernels_;
-  std::unique_ptr<const PartitionedStep> parts_;  // Of a graph on several devices; then there is nothing else.
+  std::unique_ptr<const PartitionedStep> parts_;  // Of a step that is cut; then there is nothing else.
   std::unique_ptr<const SerialProgram> program_;  // Null: the graph is none, or is not to be run as one.
   bool has_choice_ = false;                       // Both drivers may be used.
   bool keeps_tensors_ = false;                    // Some node makes session handles.
