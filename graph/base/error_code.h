@@ -163,6 +163,7 @@ enum class ErrorCode : int32_t {
   kLimitRank = 7010,
   kOutOfMemory = 7011,
   kLimitAttrBytes = 7012,
+  kLimitRuns = 7013,
   // Ours.
   kInternal = 9001,
   kWrongUse = 9002,

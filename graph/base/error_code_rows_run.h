@@ -201,6 +201,11 @@ inline constexpr ErrorCodeRow kLimitRows[] = {
      "the same way, so that a small file would fill the memory.",
      "SLC7012: PartitionedCall 'n': attr 'a' makes the attrs of the function's body too large",
      "Pass large values as arguments (a Const outside) instead of attrs."},
+    {ErrorCode::kLimitRuns, absl::StatusCode::kResourceExhausted, "Too many runs are waiting.",
+     "Each unfinished partial run keeps its values and its place in the session until all its fetches were asked for, "
+     "or the session is closed.",
+     "SLC7013: found 1024 unfinished partial runs, at most 1024 are allowed",
+     "Finish or cancel partial runs before new ones are set up, or raise the limit of the session."},
 };
 
 inline constexpr ErrorCodeRow kOwnRows[] = {

@@ -17,6 +17,7 @@ const OpSchema* OpRegistry::FindKept(absl::string_view name) const {
 }
 
 const OpSchema* OpRegistry::Keep(OpSchema schema) const {
+  schema.op_class = OpClassOf(schema.name);
   auto owned = std::make_unique<const OpSchema>(std::move(schema));
   const absl::string_view name = owned->name;
   MutexLock lock(&mu_);
@@ -34,6 +35,7 @@ const OpSchema* OpRegistry::Find(absl::string_view name) const {
 absl::Status OpRegistry::Add(OpSchema schema) {
   SLUICE_RETURN_IF_ERROR(ValidateOpSchema(schema));
   const std::string name = schema.name;
+  schema.op_class = OpClassOf(name);
   if (Find(name) == nullptr) {
     auto owned = std::make_unique<const OpSchema>(std::move(schema));
     const absl::string_view key = owned->name;

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graph/ir/op_class.h"
 #include "graph/value/dtype.h"
 
 namespace sluice {
@@ -80,6 +81,8 @@ struct OpSchema {
   std::vector<ArgSpec> outputs;
   std::vector<AttrSpec> attrs;
   std::vector<std::string> control_outputs;  // Of functions only.
+  // By name, set where the schema is registered (OpRegistry). kOther for functions.
+  OpClass op_class = OpClass::kOther;
   bool is_stateful = false;
   bool is_commutative = false;
   bool is_aggregate = false;

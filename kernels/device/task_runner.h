@@ -19,9 +19,12 @@ class TaskRunner {
   // How many threads work at once, the one that calls ParallelFor included. At least 1.
   virtual int num_threads() const = 0;
 
-  // Calls `work(begin, end)` for parts that make up [0, total) and returns when all have returned. The caller works,
-  // too. `unit_ns` is the time one unit takes; what takes less than some 20 us stays on the calling thread. With
-  // `deterministic` the parts do not depend on the number of threads. May be called from inside `work`.
+  // Calls `work(begin, end)` for parts that make up [0, total) and returns when all have returned. The caller works
+  // too, and runs nothing but parts of this call meanwhile, so that a lock may be held around it. `unit_ns` is the time
+  // one unit takes; what takes less than some 20 us stays on the calling thread. With `deterministic` the parts do not
+  // depend on the number of threads. May be called from inside `work`.
+  // Where `work` throws, parts that have not begun are left out, and the first exception is rethrown on the calling
+  // thread after all others have returned.
   virtual void ParallelFor(int64_t total, double unit_ns, bool deterministic,
                            absl::FunctionRef<void(int64_t, int64_t)> work) = 0;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "graph/ir/op_class.h"
 #include "graph/ir/op_schema_builder.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
@@ -78,6 +79,14 @@ TEST(OpRegistryTest, AdditionsAreSeenOnlyAboveTheirBase) {
   EXPECT_EQ(registry.Find("A"), base.Find("A"));
   EXPECT_THAT(NamesOf(registry), ElementsAre("A", "B", "C"));
   EXPECT_THAT(NamesOf(base), ElementsAre("A", "C"));
+}
+
+TEST(OpRegistryTest, SchemasKnowTheirClassFromTableAndAddition) {
+  OpRegistry registry;
+  ASSERT_OK(registry.Add(*OpSchemaBuilder("RefSwitch").Output("y: float").Build()));
+  ASSERT_OK(registry.Add(Named("RefSwitch2")));
+  EXPECT_EQ(registry.Find("RefSwitch")->op_class, OpClass::kSwitch);
+  EXPECT_EQ(registry.Find("RefSwitch2")->op_class, OpClass::kOther);
 }
 
 TEST(OpRegistryTest, NearNamesIncludeAddedOps) {

@@ -1,10 +1,12 @@
 // Spot checks of ops with unusual parts: what a wrong generator or parser would get wrong.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "graph/ir/attr_literal.h"
+#include "graph/ir/op_class.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
@@ -32,6 +34,22 @@ void ExpectDefault(absl::string_view op, absl::string_view name, absl::string_vi
   const AttrSpec& attr = Attr(op, name);
   EXPECT_TRUE(attr.has_default) << op << " " << name;
   EXPECT_EQ(attr.default_value, EncodeAttrLiteral(attr.type, literal).value_or("bad literal")) << op << " " << name;
+}
+
+TEST(OpTableFactsTest, OpsThatSchedulersKnowHaveTheirClass) {
+  const std::pair<const char*, OpClass> ops[] = {{"Case", OpClass::kCase},
+                                                 {"HostConst", OpClass::kConst},
+                                                 {"Snapshot", OpClass::kOther},
+                                                 {"IdentityN", OpClass::kForward},
+                                                 {"RefMerge", OpClass::kMerge},
+                                                 {"_SwitchN", OpClass::kSwitchN},
+                                                 {"RefEnter", OpClass::kEnter},
+                                                 {"NextIteration", OpClass::kNextIteration},
+                                                 {"_HostRecv", OpClass::kHostRecv},
+                                                 {"_Retval", OpClass::kRetval},
+                                                 {"StatelessWhile", OpClass::kWhile},
+                                                 {"MatMul", OpClass::kOther}};
+  for (const auto& [name, op_class] : ops) EXPECT_EQ(Op(name).op_class, op_class) << name;
 }
 
 TEST(OpTableFactsTest, ArgumentsOfOneKindEach) {
