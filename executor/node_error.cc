@@ -1,10 +1,9 @@
 #include "executor/node_error.h"
 
-#include <exception>
 #include <new>
 #include <optional>
 
-#include "absl/strings/str_cat.h"
+#include "graph/base/as_status.h"
 #include "graph/base/error.h"
 
 namespace sluice {
@@ -26,10 +25,8 @@ absl::Status StatusOfException() {
     throw;
   } catch (const std::bad_alloc&) {
     return Error(ErrorCode::kOutOfMemory).Text("the kernel could not get the memory it needs");
-  } catch (const std::exception& e) {
-    return Error(ErrorCode::kKernelException).Text(absl::StrCat("exception: ", e.what()));
   } catch (...) {
-    return Error(ErrorCode::kKernelException).Text("an exception of unknown type");
+    return StatusOfCaught(ErrorCode::kKernelException);
   }
 }
 

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <string>
 
 namespace sluice {
 namespace {
@@ -12,6 +14,9 @@ constexpr int kLevelUnset = -1;
 // Constant-initialised: nothing runs before main.
 std::atomic<LogSink*> g_sink{nullptr};
 std::atomic<int> g_min_level{kLevelUnset};
+
+// Open CheckScopes of this thread.
+thread_local int t_check_scopes = 0;
 
 LogLevel LevelOfEnvironment() {
   const char* text = std::getenv("SLUICE_LOG");
@@ -62,11 +67,18 @@ LogLevel MinLogLevel() {
 
 void SetMinLogLevel(LogLevel level) { g_min_level.store(static_cast<int>(level), std::memory_order_relaxed); }
 
+CheckScope::CheckScope() { ++t_check_scopes; }
+CheckScope::~CheckScope() { --t_check_scopes; }
+
 namespace check_internal {
 
 LogLine::~LogLine() { WriteLine(level_, file_, line_, text_.str()); }
 
-FailedCheck::~FailedCheck() {
+FailedCheck::~FailedCheck() noexcept(false) {
+  // A second exception while one unwinds the stack would end the program without the text.
+  if (t_check_scopes > 0 && std::uncaught_exceptions() == 0) {
+    throw CheckFailure(text_.str() + " (" + file_ + ":" + std::to_string(line_) + ")");
+  }
   WriteLine(LogLevel::kError, file_, line_, text_.str());
   std::abort();
 }

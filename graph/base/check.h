@@ -3,16 +3,20 @@
 
 // Invariants of our own code, and a small log.
 //
-//   SLUICE_CHECK(node.valid()) << "after pruning";      // Always on. Ends the program with place and text.
-//   SLUICE_CHECK_EQ(pending, 0);                        // Prints both values.
-//   SLUICE_DCHECK_GE(live, 0) << frame_name;            // Off where NDEBUG is defined.
-//   SLUICE_LOG(WARNING) << "soft placement moved " << n << " nodes";
+//   SLUICE_CHECK(node.valid()) << "after pruning";      // Always on. Ends the program with place and text (but see
+//   below). SLUICE_CHECK_EQ(pending, 0);                        // Prints both values. SLUICE_DCHECK_GE(live, 0) <<
+//   frame_name;            // Off where NDEBUG is defined. SLUICE_LOG(WARNING) << "soft placement moved " << n << "
+//   nodes";
 //
-// A CHECK is never for what comes from a file, a feed or a peer: that is an absl::Status.
+// A CHECK is never for what comes from a file, a feed or a peer: that is an absl::Status. Where one fails nonetheless
+// inside of an entry point (a CheckScope is open on the thread), it throws CheckFailure, which the entry point turns
+// into a status: see as_status.h.
 
+#include <exception>
 #include <sstream>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
@@ -41,6 +45,27 @@ LogSink* SetLogSink(LogSink* sink);
 LogLevel MinLogLevel();
 void SetMinLogLevel(LogLevel level);
 
+// Thrown by a failed check while a CheckScope is open.
+class CheckFailure : public std::exception {
+ public:
+  explicit CheckFailure(std::string text) : text_(std::move(text)) {}
+  // "Check failed: pending == 0 (1 vs. 0) (graph/ir/x.cc:12)".
+  const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  std::string text_;
+};
+
+// While one lives on a thread, checks that fail on that thread throw CheckFailure instead of ending the program.
+// The code that opens one has to catch: AsStatus (as_status.h) does both. Scopes nest; opening one costs an increment.
+class CheckScope {
+ public:
+  CheckScope();
+  CheckScope(const CheckScope&) = delete;
+  CheckScope& operator=(const CheckScope&) = delete;
+  ~CheckScope();
+};
+
 namespace check_internal {
 
 // Collects one log line and writes it in its destructor. Lives for one statement, on one thread.
@@ -60,8 +85,8 @@ class LogLine {
   std::ostringstream text_;
 };
 
-// Collects the text of a failed check and ends the program in its destructor, after the sink has the line.
-// Lives for one statement, on one thread.
+// Collects the text of a failed check. Its destructor throws CheckFailure where a CheckScope is open; else it ends the
+// program, after the sink has the line. Lives for one statement, on one thread.
 class FailedCheck {
  public:
   FailedCheck(const char* file, int line, absl::string_view what) : file_(file), line_(line) {
@@ -69,7 +94,7 @@ class FailedCheck {
   }
   FailedCheck(const FailedCheck&) = delete;
   FailedCheck& operator=(const FailedCheck&) = delete;
-  [[noreturn]] ~FailedCheck();
+  [[noreturn]] ~FailedCheck() noexcept(false);
 
   std::ostream& stream() { return text_; }
 
