@@ -235,6 +235,10 @@ absl::Status WithLine(const absl::Status& status, int64_t line, int64_t column) 
   });
 }
 
+absl::Status WithChangedFacts(const absl::Status& status, absl::FunctionRef<void(ErrorInfo&)> change) {
+  return ErrorInfoOf(status).has_value() ? WithFacts(status, change) : status;
+}
+
 std::vector<absl::Status> AllErrors(const absl::Status& status) {
   if (status.ok()) return {};
   if (const auto payload = status.GetPayload(kErrorListUrl)) {

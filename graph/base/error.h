@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "graph/base/error_code.h"
@@ -85,6 +86,10 @@ absl::Status WithAttr(const absl::Status& status, absl::string_view attr);
 absl::Status WithPlace(const absl::Status& status, int64_t node_index, int64_t byte_begin, int64_t byte_end);
 absl::Status WithFile(const absl::Status& status, absl::string_view file);
 absl::Status WithLine(const absl::Status& status, int64_t line, int64_t column);
+
+// `status` with `change` applied to the facts of each error that it stands for. Errors not made by Sluice stay as they
+// are; canonical codes are kept.
+absl::Status WithChangedFacts(const absl::Status& status, absl::FunctionRef<void(ErrorInfo&)> change);
 
 // All errors of a load, the status's own first; {status} when it stands for just one. See ErrorCollector.
 std::vector<absl::Status> AllErrors(const absl::Status& status);

@@ -19,6 +19,8 @@ struct LoadLimits {
   int max_frame_depth = 64;
   int64_t max_tensor_bytes = int64_t{6} << 30;  // Constants, counted unpacked. 25 % of a 24 GiB host.
   int64_t max_parallel_iterations = 1024;
+  // Errors of a load that are kept with all their facts; further ones are counted.
+  int64_t max_kept_errors = 50;
 };
 
 }  // namespace sluice

@@ -181,18 +181,6 @@ class CallWalker {
         .Text(absl::StrCat("function '", PrintableName(function.name()), "' calls itself through a function attr"));
   }
 
-  // Adds an error about a node of a body, with its place in the file.
-  void AddOfBody(const FunctionDefinition& function, absl::Status status) {
-    const std::optional<ErrorInfo> info = ErrorInfoOf(status);
-    for (const NodeDefView& node : function.nodes) {
-      if (errors_->full() || !info.has_value()) break;  // The search is only for errors that are shown.
-      if (node.name != info->node || node.byte_begin < 0) continue;
-      status = WithPlace(status, -1, node.byte_begin, node.byte_begin + static_cast<int64_t>(node.bytes.size()));
-      break;
-    }
-    errors_->Add(WithFunction(status, function.name()));
-  }
-
   // Checks one body and finds its callees.
   void Check(const BoundFunction& function, Open* open) {
     const absl::StatusOr<FunctionGraph> body = Instantiate(function);
@@ -208,14 +196,14 @@ class CallWalker {
     for (NodeId id : body->graph.Nodes()) edges += static_cast<int64_t>(body->graph.all_inputs(id).size());
     open->cost.nodes = static_cast<int64_t>(body->graph.num_nodes()) + edges / kEdgesPerNode;
     for (const absl::Status& error : AllErrors(CheckControlFlow(body->graph, limits_))) {
-      if (!error.ok()) AddOfBody(*function.definition, error);
+      if (!error.ok()) errors_->Add(WithFunction(error, function.name()));
     }
     CallFinder finder(body->graph);
     for (NodeId id : body->graph.Nodes()) {
       if (finder.KindOf(id) == CallKind::kNone) continue;
       absl::StatusOr<std::vector<BoundFunction>> callees = BindCallees(body->graph, id, finder, graph_.library());
       if (!callees.ok()) {
-        AddOfBody(*function.definition, callees.status());
+        errors_->Add(WithFunction(callees.status(), function.name()));
         continue;
       }
       std::move(callees->begin(), callees->end(), std::back_inserter(open->callees));

@@ -73,13 +73,11 @@ class BodyAdder {
   // --- Errors --------------------------------------------------------------------------------------------------
 
   void Report(const absl::Status& status) {
-    if (!status.ok()) errors_.Add(WithFunction(status, function_.name()));
+    if (!status.ok()) errors_.Add(WithFunction(definition_.Locate(nullptr, status), function_.name()));
   }
   void Report(const PendingNode& node, const absl::Status& status) {
     if (status.ok()) return;
-    const absl::Status named = WithNode(status, node.def->name, node.def->op);
-    const int64_t begin = node.def->byte_begin;
-    Report(begin < 0 ? named : WithPlace(named, -1, begin, begin + static_cast<int64_t>(node.def->bytes.size())));
+    Report(definition_.Locate(node.def, status));
   }
 
   // --- Names ---------------------------------------------------------------------------------------------------
@@ -271,6 +269,8 @@ class BodyAdder {
     spec.name = name;
     spec.op = node.def->op;
     spec.device = device;
+    spec.source = node.def->bytes;
+    spec.source_owner = definition_.owner;
     spec.inputs.resize(node.signature->inputs.size());
     spec.attrs = std::move(node.attrs);
     if (!options_.prefix.empty()) {

@@ -177,12 +177,19 @@ const NamedAttr* FunctionDefinition::FindAttr(absl::string_view name) const {
   return nullptr;
 }
 
+absl::Status FunctionDefinition::Locate(const NodeDefView* node, const absl::Status& status) const {
+  const absl::Status named = node == nullptr ? status : WithNode(status, node->name, node->op);
+  return file == nullptr ? named : file->Locate(named, -1, node == nullptr ? bytes : node->bytes);
+}
+
 absl::StatusOr<std::shared_ptr<const FunctionDefinition>> ParseFunctionDef(std::shared_ptr<const void> owner,
                                                                            absl::string_view bytes, int64_t base_offset,
-                                                                           const LoadLimits& limits) {
+                                                                           const LoadLimits& limits,
+                                                                           std::shared_ptr<const SourceFile> file) {
   auto function = std::make_shared<FunctionDefinition>();
   function->bytes = bytes;
   function->owner = std::move(owner);
+  function->file = std::move(file);
   WireReader reader(bytes, static_cast<size_t>(std::max<int64_t>(base_offset, 0)));
   absl::Status status = ReadFields(reader, limits, *function);
   if (status.ok()) status = CheckNames(*function, limits);

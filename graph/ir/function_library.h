@@ -13,6 +13,7 @@
 #include "graph/base/limits.h"
 #include "graph/ir/node_def.h"
 #include "graph/ir/op_schema.h"
+#include "graph/ir/source_file.h"
 
 namespace sluice {
 
@@ -25,16 +26,19 @@ struct FunctionDefinition {
   std::vector<std::pair<absl::string_view, absl::string_view>> control_ret;  // Control output -> node.
   std::vector<NamedAttr> attrs;  // Of the function itself ("_noinline", ...).
   std::shared_ptr<const void> owner;
+  std::shared_ptr<const SourceFile> file;  // That `bytes` stand in; null for a function made here.
 
+  // An error about `node` of the body, or (null) about the function as a whole, with its place in the file.
+  absl::Status Locate(const NodeDefView* node, const absl::Status& status) const;
   const std::string& name() const { return schema.name; }
   const NamedAttr* FindAttr(absl::string_view name) const;
 };
 
 // Reads one FunctionDef. Checks the wire format and the signature; bodies are checked by CheckFunctions
-// (graph/functions/check.h), which can see the ops. `base_offset` is where `bytes` starts in the file.
-absl::StatusOr<std::shared_ptr<const FunctionDefinition>> ParseFunctionDef(std::shared_ptr<const void> owner,
-                                                                           absl::string_view bytes, int64_t base_offset,
-                                                                           const LoadLimits& limits);
+// (graph/functions/check.h), which can see the ops. `base_offset` is where `bytes` starts in `file`.
+absl::StatusOr<std::shared_ptr<const FunctionDefinition>> ParseFunctionDef(
+    std::shared_ptr<const void> owner, absl::string_view bytes, int64_t base_offset, const LoadLimits& limits,
+    std::shared_ptr<const SourceFile> file = nullptr);
 
 // The functions of a graph, by name, and which function is the gradient of which.
 // A value type; definitions are shared between copies. Iterates in order of name. Not thread-safe for changes.

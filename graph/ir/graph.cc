@@ -59,18 +59,12 @@ const OpSchema* Graph::FindOp(absl::string_view op) const {
   return function != nullptr ? function : ops_->Find(op);
 }
 
-Graph::Place Graph::place(NodeId id) const {
-  const Record& record = rec(id);
-  if (record.source == nullptr || record.source_index < 0) return Place();
-  const int64_t begin = record.source - source_base_;
-  return Place{record.source_index, begin, begin + record.source_size};
-}
-
 absl::Status Graph::Locate(NodeId id, const absl::Status& status) const {
   if (status.ok()) return status;
-  const Place at = place(id);
-  absl::Status located = WithNode(status, name(id), op_name(id));
-  return at.index < 0 ? located : WithPlace(located, at.index, at.byte_begin, at.byte_end);
+  const absl::Status named = WithNode(status, name(id), op_name(id));
+  const Record& record = rec(id);
+  if (source_file_ == nullptr || record.source == nullptr) return named;
+  return source_file_->Locate(named, record.source_index, {record.source, record.source_size});
 }
 
 size_t Graph::MemoryBytes() const {

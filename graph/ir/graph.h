@@ -17,6 +17,7 @@
 #include "graph/ir/name_table.h"
 #include "graph/ir/op_registry.h"
 #include "graph/ir/signature.h"
+#include "graph/ir/source_file.h"
 #include "graph/ir/string_arena.h"
 #include "graph/ir/tensor_id.h"
 
@@ -55,6 +56,10 @@ struct NodeSpec {
   std::vector<NodeId> controls;
   std::vector<std::pair<std::string, AttrValue>> attrs;
   absl::string_view device;
+  // Of a node that stands in a file (in a function's body): its NodeDef there, for Graph::Locate, and what keeps the
+  // bytes alive.
+  absl::string_view source;
+  std::shared_ptr<const void> source_owner;
 };
 
 // Nodes, edges and attrs as compact integer-indexed records; names interned; attrs as encoded slices (Note [Encoded
@@ -165,15 +170,19 @@ class Graph {
   // Unknown fields of the GraphDef message, written back on export.
   const std::string& unknown_fields() const { return unknown_fields_; }
 
-  // Where the node stood in its file: {index, first byte, one past the last byte}; -1 for nodes made here.
-  struct Place {
-    int64_t index = -1, byte_begin = -1, byte_end = -1;
-  };
-  Place place(NodeId id) const;
-  // The NodeDef bytes the node came from; empty for nodes made here. Names in it may be outdated by changes.
-  absl::string_view source_bytes(NodeId id) const { return {rec(id).source, rec(id).source_size}; }
-  // An error about this node, with op, name and place filled in.
+  // The position that the node had among the nodes of its file; -1 for nodes of function bodies and nodes made here.
+  int64_t source_index(NodeId id) const { return rec(id).source_index; }
+  // The NodeDef bytes that a node of the file came from; empty where source_index is -1. Names in it may be outdated
+  // by changes.
+  absl::string_view source_bytes(NodeId id) const {
+    return rec(id).source_index < 0 ? absl::string_view() : absl::string_view(rec(id).source, rec(id).source_size);
+  }
+  // An error about this node, with op, name and place in the file filled in.
   absl::Status Locate(NodeId id, const absl::Status& status) const;
+  // The file that the graph was read from; null for graphs made here. Set where the graph is made of a part of that
+  // file, such as a function's body.
+  const std::shared_ptr<const SourceFile>& source_file() const { return source_file_; }
+  void set_source_file(std::shared_ptr<const SourceFile> file) { source_file_ = std::move(file); }
 
   // Bytes held by this graph beside the source it was imported from.
   size_t MemoryBytes() const;
@@ -226,7 +235,7 @@ class Graph {
   absl::flat_hash_map<absl::string_view, uint32_t> device_ids_;
   StringArena arena_;
   std::vector<std::shared_ptr<const void>> sources_;  // Keeps imported bytes alive.
-  const char* source_base_ = nullptr;                 // Start of the first source: byte offsets count from here.
+  std::shared_ptr<const SourceFile> source_file_;     // Of the first source.
   GraphVersions versions_;
   std::string unknown_fields_;
 };

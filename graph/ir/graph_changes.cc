@@ -66,6 +66,8 @@ absl::StatusOr<NodeId> Graph::AddNode(const NodeSpec& spec) {
   record.op = schema;
   record.signature = *signature;
   record.device = InternDevice(spec.device);
+  record.source = spec.source.data();
+  record.source_size = static_cast<uint32_t>(spec.source.size());
   record.first_attr = static_cast<uint32_t>(attrs_.size());
   record.num_attrs = static_cast<uint32_t>(attrs.size());
   nodes_.push_back(record);
@@ -80,6 +82,9 @@ absl::StatusOr<NodeId> Graph::AddNode(const NodeSpec& spec) {
     attrs_.push_back({InternSymbol(attr.name), static_cast<uint32_t>(value.size()), value.data()});
   }
   StoreInputs(id, spec.inputs, spec.controls);
+  if (spec.source_owner != nullptr && (sources_.empty() || sources_.back() != spec.source_owner)) {
+    sources_.push_back(spec.source_owner);
+  }
   names_.Insert(hash, id.value());
   ++num_live_;
   return id;

@@ -11,10 +11,25 @@
 
 namespace sluice {
 
+namespace {
+
+std::shared_ptr<const SourceFile> FileOf(GraphSource& source) {
+  auto file = std::make_shared<SourceFile>();
+  file->name = source.name;
+  file->graph_def = source.bytes;
+  file->offset = source.offset;
+  file->lines = std::move(source.lines);
+  return file;
+}
+
+}  // namespace
+
 GraphImporter::GraphImporter(Graph& graph, GraphSource source, const ImportOptions& options)
     : graph_(graph),
       source_(std::move(source)),
+      file_(FileOf(source_)),
       options_(options),
+      errors_(static_cast<size_t>(std::max<int64_t>(options.limits.max_kept_errors, 1))),
       ops_(graph),
       checker_(ops_, *graph.signatures_, options.limits) {}
 
@@ -34,13 +49,14 @@ absl::StatusOr<ImportResult> GraphImporter::Run() {
   const absl::Status status = import();
   if (status.ok()) return result;
   Rollback(std::move(mark));
-  return source_.name.empty() ? status : WithFile(status, source_.name);
+  const absl::Status placed = file_->InFile(status);
+  return source_.name.empty() ? placed : WithFile(placed, source_.name);
 }
 
 GraphImporter::Mark GraphImporter::MakeMark() const {
   return Mark{graph_.nodes_.size(), graph_.inputs_.size(),  graph_.attrs_.size(),
               graph_.num_live_,     graph_.sources_.size(), graph_.library_,
-              graph_.versions_,     graph_.unknown_fields_, graph_.source_base_};
+              graph_.versions_,     graph_.unknown_fields_, graph_.source_file_};
 }
 
 void GraphImporter::Rollback(Mark mark) {
@@ -56,7 +72,7 @@ void GraphImporter::Rollback(Mark mark) {
   graph_.library_ = std::move(mark.library);
   graph_.versions_ = std::move(mark.versions);
   graph_.unknown_fields_ = std::move(mark.unknown_fields);
-  graph_.source_base_ = mark.source_base;
+  graph_.source_file_ = std::move(mark.source_file);
 }
 
 absl::Status GraphImporter::CheckSize() const {
@@ -72,7 +88,7 @@ absl::Status GraphImporter::CheckSize() const {
 absl::Status GraphImporter::Scan() {
   constexpr uint32_t kNode = WireTag(1, WireType::kBytes), kLibrary = WireTag(2, WireType::kBytes),
                      kVersions = WireTag(4, WireType::kBytes);
-  WireReader reader(source_.bytes);
+  WireReader reader(source_.bytes, base());
   while (reader.Next()) {
     switch (reader.tag()) {
       case kNode:
@@ -138,8 +154,8 @@ absl::Status GraphImporter::ReadLibrary(absl::string_view bytes, size_t offset) 
   std::vector<std::pair<absl::string_view, absl::string_view>> gradients;
   while (errors_.total() < kMaxCountedErrors && reader.Next()) {
     if (reader.tag() == WireTag(1, WireType::kBytes)) {
-      absl::StatusOr<std::shared_ptr<const FunctionDefinition>> function =
-          ParseFunctionDef(owner, reader.bytes(), static_cast<int64_t>(reader.payload_offset()), options_.limits);
+      absl::StatusOr<std::shared_ptr<const FunctionDefinition>> function = ParseFunctionDef(
+          owner, reader.bytes(), static_cast<int64_t>(reader.payload_offset()), options_.limits, file_);
       if (function.ok()) {
         errors_.Add(graph_.library_.Add(*std::move(function)));
       } else {
@@ -164,7 +180,7 @@ absl::Status GraphImporter::PrepareOptions() {
   const bool fresh = first_new_ == 0 && graph_.sources_.empty();
   if (fresh) {
     graph_.versions_ = versions_;
-    graph_.source_base_ = source_.bytes.data();
+    graph_.source_file_ = file_;
   } else {
     GraphVersions& merged = graph_.versions_;
     merged.producer = std::min(merged.producer, versions_.producer);
@@ -204,18 +220,9 @@ absl::Status GraphImporter::PrepareOptions() {
   return absl::OkStatus();
 }
 
-absl::Status GraphImporter::Place(const absl::Status& status, int32_t index, absl::string_view node_bytes) const {
-  if (index >= 0 && static_cast<size_t>(index) < source_.node_places.size()) {
-    const auto& place = source_.node_places[static_cast<size_t>(index)];
-    return WithLine(WithPlace(status, index, -1, -1), place.first, place.second);
-  }
-  const int64_t begin = node_bytes.data() - source_.bytes.data();
-  return WithPlace(status, index, begin, begin + static_cast<int64_t>(node_bytes.size()));
-}
-
 absl::Status GraphImporter::PlaceOf(NodeId id, const absl::Status& status) const {
   const absl::Status named = WithNode(status, graph_.name(id), graph_.op_name(id));
-  return Place(named, graph_.rec(id).source_index, graph_.source_bytes(id));
+  return file_->Locate(named, graph_.rec(id).source_index, graph_.source_bytes(id));
 }
 
 absl::Status GraphImporter::CollectResult(ImportResult* result) {

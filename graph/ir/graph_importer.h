@@ -1,6 +1,8 @@
 #ifndef SLUICE_GRAPH_IR_GRAPH_IMPORTER_H_
 #define SLUICE_GRAPH_IR_GRAPH_IMPORTER_H_
 
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,7 +55,7 @@ class GraphImporter {
     FunctionLibrary library;
     GraphVersions versions;
     std::string unknown_fields;
-    const char* source_base;
+    std::shared_ptr<const SourceFile> source_file;
   };
   // Where an endpoint named by the file leads in the graph imported into.
   struct Mapped {
@@ -88,13 +90,14 @@ class GraphImporter {
   absl::Status UnknownInput(int32_t position, absl::string_view text) const;
   absl::Status CollectResult(ImportResult* result);
 
-  // Adds file, index and bytes (or line) of the node at `index` to an error.
-  absl::Status Place(const absl::Status& status, int32_t index, absl::string_view node_bytes) const;
+  // Byte offset of the graph in the file, for readers of parts of it.
+  size_t base() const { return static_cast<size_t>(std::max<int64_t>(file_->offset, 0)); }
   absl::Status PlaceOf(NodeId id, const absl::Status& status) const;
   absl::string_view Text(Output stored) const;
 
   Graph& graph_;
   GraphSource source_;
+  std::shared_ptr<const SourceFile> file_;  // What source_ says about the file.
   const ImportOptions& options_;
   ErrorCollector errors_;
   GraphOps ops_;

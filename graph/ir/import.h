@@ -9,16 +9,17 @@
 #include "absl/status/statusor.h"
 #include "graph/base/limits.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/source_file.h"
 
 namespace sluice {
 
-// Bytes of a binary GraphDef and who keeps them alive.
+// Bytes of a binary GraphDef and what keeps them alive.
 struct GraphSource {
   absl::string_view bytes;
   std::shared_ptr<const void> owner;  // Null: the bytes outlive the graph.
   std::string name;                   // For messages: a file name, or empty.
-  // For graphs that came from text: line and column (from 1) of each node, in order.
-  std::vector<std::pair<int32_t, int32_t>> node_places;
+  int64_t offset = 0;                 // Where the bytes begin in the file; SourceFile::kNotInFile for a text.
+  std::vector<LineMark> lines;        // Of a text: where nodes stand in it.
 
   // A source that owns a copy of `bytes`.
   static GraphSource Copy(absl::string_view bytes, std::string name = "");

@@ -25,7 +25,7 @@ absl::Status GraphImporter::AddNodes() {
   const size_t count = std::min(static_cast<size_t>(num_nodes_), source_.bytes.size() / 8);
   if (first_new_ == 0) graph_.nodes_.reserve(count);
   graph_.names_.Reserve(graph_.num_live_ + count);
-  WireReader reader(source_.bytes);
+  WireReader reader(source_.bytes, base());
   int32_t index = 0;
   while (reader.Next()) {
     if (reader.tag() != WireTag(1, WireType::kBytes)) continue;
@@ -34,11 +34,11 @@ absl::Status GraphImporter::AddNodes() {
     if (status.ok()) {
       status = AddNode(index);
     } else if (IsDamage(status)) {
-      return Place(status, index, reader.bytes());
+      return file_->Locate(status, index, reader.bytes());
     }
     if (!status.ok()) {
       broken_.insert(node_.name);
-      errors_.Add(Place(WithNode(status, node_.name, node_.op), index, reader.bytes()));
+      errors_.Add(file_->Locate(WithNode(status, node_.name, node_.op), index, reader.bytes()));
     }
     ++index;
     if (errors_.total() >= kMaxCountedErrors) break;
@@ -98,10 +98,9 @@ absl::StatusOr<absl::string_view> GraphImporter::ImportedName() {
   const NodeId taken = graph_.Find(name);
   const bool repeated = graph_.Contains(taken) && taken.value() >= first_new_;
   if (repeated || (graph_.Contains(taken) && !options_.uniquify_names)) {
-    const Graph::Place first = graph_.place(taken);
     return Error(ErrorCode::kNodeDuplicate)
         .Text("has the name of another node")
-        .Found(absl::StrCat("node ", first.index, " (", graph_.op_name(taken), ") of the same name"));
+        .Found(absl::StrCat("node ", graph_.source_index(taken), " (", graph_.op_name(taken), ") of the same name"));
   }
   if (graph_.Contains(taken)) {
     const std::string unique = graph_.UniqueName(name);

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -11,7 +12,6 @@
 #include "graph/base/status_macros.h"
 #include "graph/functions/check.h"
 #include "graph/ir/import.h"
-#include "graph/load/error_places.h"
 #include "graph/load/model_bytes.h"
 #include "graph/ops/op_table.h"
 #include "graph/placement/placer.h"
@@ -83,7 +83,7 @@ absl::Status CheckIsGraph(absl::string_view bytes, const LoadOptions& options) {
 
 // All that is looked at after import, every error at once.
 absl::Status CheckGraph(const LoadOptions& options, LoadedGraph* model) {
-  ErrorCollector errors;
+  ErrorCollector errors(static_cast<size_t>(std::max<int64_t>(options.limits.max_kept_errors, 1)));
   if (options.check_functions) errors.Add(CheckFunctions(model->graph, options.limits, &errors));
   if (options.check_control_flow) {
     absl::StatusOr<ControlFlowInfo> info = BuildControlFlowInfo(model->graph, options.limits);
@@ -127,25 +127,21 @@ absl::StatusOr<LoadedGraph> Load(absl::string_view bytes, std::shared_ptr<const 
   source.bytes = found.graph_def;
   source.owner = found.owner;
   source.name = name;
-  source.node_places = found.places.nodes;
+  source.offset = found.offset;
+  source.lines = std::move(found.lines);
   ImportOptions import;
   import.limits = options.limits;
   import.ops = options.ops != nullptr ? options.ops : NewOpRegistry();
   import.allow_internal_ops = options.allow_internal_ops;
-  absl::StatusOr<Graph> graph = ImportGraph(std::move(source), import);
-  if (!graph.ok()) return PlaceInFile(graph.status(), found.places);
   LoadedGraph model;
-  model.graph = *std::move(graph);
+  SLUICE_ASSIGN_OR_RETURN(model.graph, ImportGraph(std::move(source), import));
   model.format = format;
   model.source = name;
   model.source_bytes = static_cast<int64_t>(bytes.size());
   model.meta = std::move(found.meta);
   model.tag_sets = std::move(found.tag_sets);
-  model.places = std::move(found.places);
   model.control_flow.frames.resize(1);
-  if (const absl::Status checked = CheckGraph(options, &model); !checked.ok()) {
-    return PlaceInFile(checked, model.places);
-  }
+  SLUICE_RETURN_IF_ERROR(CheckGraph(options, &model));
   AddWarnings(bytes, &model);
   return model;
 }
@@ -153,7 +149,7 @@ absl::StatusOr<LoadedGraph> Load(absl::string_view bytes, std::shared_ptr<const 
 }  // namespace
 
 absl::Status LoadedGraph::Locate(NodeId id, const absl::Status& status) const {
-  return WithFile(PlaceInFile(graph.Locate(id, status), places), source);
+  return WithFile(graph.Locate(id, status), source);
 }
 
 absl::StatusOr<LoadedGraph> LoadGraphBytes(absl::string_view bytes, std::shared_ptr<const void> owner,

@@ -19,7 +19,6 @@
 #include "graph/base/limits.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ir/graph.h"
-#include "graph/load/error_places.h"
 #include "graph/load/format.h"
 #include "graph/load/meta_graph.h"
 #include "graph/shapes/shape_map.h"
@@ -71,7 +70,6 @@ struct LoadedGraph {
   ControlFlowInfo control_flow;                    // Of the root frame only when check_control_flow is off.
   std::optional<ShapeMap> shapes;                  // With infer_shapes.
   std::vector<std::string> warnings;               // One sentence each.
-  FilePlaces places;                               // Of the graph's nodes, for errors found later.
 
   // An error about a node, with op, name and place in the file filled in.
   absl::Status Locate(NodeId id, const absl::Status& status) const;

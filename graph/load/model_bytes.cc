@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -25,7 +24,7 @@ struct MetaGraphBytes {
   TagSet tags;
 };
 
-// meta_info_def.tags of an encoded MetaGraphDef. Damage is left to whoever reads it in full.
+// meta_info_def.tags of an encoded MetaGraphDef. Damage is found later, when the message is read in full.
 TagSet ReadTags(absl::string_view meta_graph) {
   TagSet tags;
   WireReader reader(meta_graph);
@@ -92,17 +91,17 @@ absl::StatusOr<std::vector<MetaGraphBytes>> ListMetaGraphs(absl::string_view byt
   return graphs;
 }
 
-// Fills in graph_def, base_offset and meta from one MetaGraphDef.
+// Fills in graph_def, offset and meta from one MetaGraphDef.
 absl::Status TakeMetaGraph(absl::string_view bytes, int64_t offset, ModelBytes* model) {
   SLUICE_ASSIGN_OR_RETURN(MetaGraphParts parts, ReadMetaGraph(bytes, offset));
   model->meta = std::move(parts.info);
   model->graph_def = parts.graph_def;
-  model->places.base_offset = parts.graph_offset;
+  model->offset = parts.graph_offset;
   if (parts.num_graph_defs > 1) {
     auto joined = std::make_shared<const std::string>(std::move(parts.joined_graph_def));
     model->graph_def = *joined;
     model->owner = std::move(joined);
-    model->places.base_offset = -1;
+    model->offset = SourceFile::kNotInFile;
   }
   return absl::OkStatus();
 }
@@ -113,13 +112,13 @@ absl::StatusOr<ModelBytes> FindGraphDef(absl::string_view bytes, std::shared_ptr
                                         const std::optional<TagSet>& tags, const LoadLimits& limits) {
   ModelBytes model;
   model.owner = std::move(owner);
-  std::vector<std::vector<std::pair<int32_t, int32_t>>> node_places;
+  std::vector<GraphPlaces> places;
   if (IsText(format)) {
     SLUICE_ASSIGN_OR_RETURN(TextModel text, ParseTextModel(bytes, format, limits));
     auto binary = std::make_shared<const std::string>(std::move(text.binary));
     bytes = *binary;
     model.owner = std::move(binary);
-    node_places = std::move(text.node_places);
+    places = std::move(text.graphs);
   }
   size_t index = 0;
   if (IsSavedModel(format)) {
@@ -133,8 +132,8 @@ absl::StatusOr<ModelBytes> FindGraphDef(absl::string_view bytes, std::shared_ptr
     model.graph_def = bytes;
   }
   if (IsText(format)) {
-    model.places.base_offset = -1;
-    if (index < node_places.size()) model.places.nodes = std::move(node_places[index]);
+    model.offset = SourceFile::kNotInFile;
+    if (index < places.size()) model.lines = MarkLines(model.graph_def, places[index]);
   }
   return model;
 }

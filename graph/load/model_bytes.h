@@ -1,6 +1,7 @@
 #ifndef SLUICE_GRAPH_LOAD_MODEL_BYTES_H_
 #define SLUICE_GRAPH_LOAD_MODEL_BYTES_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/base/limits.h"
-#include "graph/load/error_places.h"
+#include "graph/ir/source_file.h"
 #include "graph/load/format.h"
 #include "graph/load/meta_graph.h"
 
@@ -19,7 +20,8 @@ namespace sluice {
 struct ModelBytes {
   absl::string_view graph_def;
   std::shared_ptr<const void> owner;  // Of graph_def; null: the caller's bytes.
-  FilePlaces places;
+  int64_t offset = 0;                 // Where graph_def begins in the file; SourceFile::kNotInFile for a text.
+  std::vector<LineMark> lines;        // Of a text: where its nodes stand.
   MetaGraphInfo meta;
   std::vector<std::vector<std::string>> tag_sets;  // Of all graphs of a SavedModel.
 };

@@ -38,7 +38,7 @@ TEST(ImportTest, ReadsNodesEdgesAndAttrsInAnyOrder) {
   EXPECT_EQ(graph.OutputName(graph.inputs(y)[0]), "x");
   EXPECT_EQ(graph.OutputName(graph.controls(y)[0]), "^c");
   EXPECT_EQ(*graph.GetType(y, "T"), DType::kFloat);
-  EXPECT_EQ(graph.place(y).index, 0);
+  EXPECT_EQ(graph.source_index(y), 0);
 }
 
 TEST(ImportTest, CollectsTheErrorsOfAllNodes) {

@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "graph/base/error.h"
 #include "graph/base/file.h"
+#include "graph/functions/inliner.h"
+#include "graph/functions/instantiate.h"
 #include "graph/ir/export.h"
 #include "graph/load/text_export.h"
 #include "gtest/gtest.h"
@@ -83,6 +86,64 @@ TEST(LoadGraphTest, ErrorsInAMetaGraphCountBytesFromTheStartOfTheFile) {
   ASSERT_THAT(status, IsError(ErrorCode::kInputUnknown));
   const std::optional<ErrorInfo> info = ErrorInfoOf(status);
   EXPECT_EQ(info->byte_begin, static_cast<int64_t>(bytes.find("\x0a\x01y")));
+}
+
+TEST(LoadGraphTest, ErrorsFoundAfterLoadingKnowTheirLineInTheText) {
+  ASSERT_OK_AND_ASSIGN(const LoadedGraph model,
+                       Load("node { name: 'a' op: 'NoOp' }\n  node { name: 'b' op: 'NoOp' }\n"));
+  const absl::Status late = Error(ErrorCode::kOpValue).Text("does not work");
+  const Graph copy = model.graph;
+  const std::optional<ErrorInfo> info = ErrorInfoOf(copy.Locate(copy.Find("b"), late));
+  EXPECT_EQ(info->node, "b");
+  EXPECT_EQ(info->node_index, 1);
+  EXPECT_EQ(info->line, 2);
+  EXPECT_EQ(info->column, 3);
+  EXPECT_EQ(info->byte_begin, -1) << "bytes of what the text was turned into say nothing";
+  EXPECT_EQ(info->file, "model");
+}
+
+constexpr absl::string_view kFunctionText = R"(node {
+  name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
+node { name: 'call' op: 'F' input: 'x' }
+library { function {
+  signature { name: 'F' input_arg { name: 'a' type: DT_FLOAT } output_arg { name: 'r' type: DT_FLOAT } }
+  node_def { name: 'twice' op: 'AddV2' input: 'a' input: 'a'
+    attr { key: 'T' value { type: DT_FLOAT } } }
+  ret { key: 'r' value: 'twice:z:0' } } })";
+
+TEST(LoadGraphTest, NodesOfExpandedFunctionsKnowTheirLineInTheText) {
+  ASSERT_OK_AND_ASSIGN(const LoadedGraph model, Load(kFunctionText));
+  ASSERT_OK_AND_ASSIGN(const FunctionGraph body, InstantiateFunction(model.graph, "F", {}, /*prune=*/false));
+  const absl::Status late = Error(ErrorCode::kOpValue).Text("does not work");
+  const std::optional<ErrorInfo> in_body = ErrorInfoOf(body.graph.Locate(body.graph.Find("twice"), late));
+  EXPECT_EQ(in_body->line, 6);
+  EXPECT_EQ(in_body->column, 3);
+  EXPECT_EQ(in_body->byte_begin, -1);
+  EXPECT_EQ(in_body->node_index, -1) << "the node is not one of the graph's";
+  Graph inlined = model.graph;
+  ASSERT_OK(InlineFunctionCalls(inlined, InlineOptions()).status());
+  const std::optional<ErrorInfo> in_graph = ErrorInfoOf(inlined.Locate(inlined.Find("call/twice"), late));
+  EXPECT_EQ(in_graph->line, 6);
+}
+
+TEST(LoadGraphTest, ErrorsInFunctionBodiesNameTheirLineInTheText) {
+  const std::string text = absl::StrReplaceAll(kFunctionText, {{"input: 'a' input: 'a'", "input: 'a' input: 'nix'"}});
+  const absl::Status of_node = Load(text).status();
+  ASSERT_THAT(of_node, IsError(ErrorCode::kFunctionBody));
+  EXPECT_EQ(ErrorInfoOf(of_node)->line, 6);
+  EXPECT_EQ(ErrorInfoOf(of_node)->byte_begin, -1);
+  const absl::Status of_result = Load(absl::StrReplaceAll(kFunctionText, {{"twice:z:0", "nix:z:0"}})).status();
+  ASSERT_THAT(of_result, IsError(ErrorCode::kFunctionRet));
+  EXPECT_EQ(ErrorInfoOf(of_result)->line, 4) << "what is wrong with the results is wrong with the function";
+}
+
+TEST(LoadGraphTest, ErrorsFoundLaterInAMetaGraphCountBytesFromTheStartOfTheFile) {
+  const std::string bytes = MetaGraph("serve", "a").str();
+  ASSERT_OK_AND_ASSIGN(const LoadedGraph model, Load(bytes));
+  const absl::Status late = Error(ErrorCode::kOpValue).Text("does not work");
+  const std::optional<ErrorInfo> info = ErrorInfoOf(model.graph.Locate(model.graph.Find("a"), late));
+  EXPECT_EQ(info->byte_begin, static_cast<int64_t>(bytes.find("\x0a\x01"
+                                                              "a")));
 }
 
 TEST(LoadGraphTest, ForeignFilesAreNamed) {

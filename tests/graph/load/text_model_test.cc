@@ -1,6 +1,7 @@
 #include "graph/load/text_model.h"
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
@@ -13,19 +14,48 @@ namespace {
 TEST(ParseTextModelTest, RemembersWhereNodesStand) {
   const std::string text = "node { name: 'a' op: 'NoOp' }\n\n  node {\n name: 'b' op: 'NoOp' }\n";
   ASSERT_OK_AND_ASSIGN(const TextModel model, ParseTextModel(text, GraphFormat::kGraphDefText, {}));
-  ASSERT_EQ(model.node_places.size(), 1u);
-  ASSERT_EQ(model.node_places[0].size(), 2u);
-  EXPECT_EQ(model.node_places[0][0], std::make_pair(1, 1));
-  EXPECT_EQ(model.node_places[0][1], std::make_pair(3, 3));
+  ASSERT_EQ(model.graphs.size(), 1u);
+  ASSERT_EQ(model.graphs[0].nodes.size(), 2u);
+  EXPECT_EQ(model.graphs[0].nodes[0].line, 1);
+  EXPECT_EQ(model.graphs[0].nodes[1].line, 3);
+  EXPECT_EQ(model.graphs[0].nodes[1].column, 3);
 }
 
 TEST(ParseTextModelTest, ASavedModelHasPlacesForEachGraph) {
   const std::string text =
       "meta_graphs { graph_def { node { name: 'a' } } }\nmeta_graphs {\ngraph_def {\nnode { name: 'b' } } }";
   ASSERT_OK_AND_ASSIGN(const TextModel model, ParseTextModel(text, GraphFormat::kSavedModelText, {}));
-  ASSERT_EQ(model.node_places.size(), 2u);
-  ASSERT_EQ(model.node_places[1].size(), 1u);
-  EXPECT_EQ(model.node_places[1][0].first, 4);
+  ASSERT_EQ(model.graphs.size(), 2u);
+  ASSERT_EQ(model.graphs[1].nodes.size(), 1u);
+  EXPECT_EQ(model.graphs[1].nodes[0].line, 4);
+}
+
+TEST(ParseTextModelTest, BytesOfTheBinaryFormLeadBackToTheText) {
+  const std::string text =
+      "node { name: 'a' op: 'NoOp' }\nlibrary {\n  function {\n    signature { name: 'F' }\n    node_def { name: 'b' "
+      "}\n"
+      "    node_def { name: 'c' }\n    ret { key: 'r' value: 'zz' }\n  }\n}\nversions { producer: 22 }\n";
+  ASSERT_OK_AND_ASSIGN(const TextModel model, ParseTextModel(text, GraphFormat::kGraphDefText, {}));
+  const std::vector<LineMark> marks = MarkLines(model.binary, model.graphs[0]);
+  const auto line_of = [&](absl::string_view bytes) {
+    const size_t at = model.binary.find(bytes.data(), 0, bytes.size());
+    EXPECT_NE(at, std::string::npos) << bytes;
+    int32_t line = -1;
+    for (const LineMark& mark : marks) line = mark.byte <= at ? mark.line : line;
+    return line;
+  };
+  EXPECT_EQ(line_of("\x0a\x01"
+                    "a"),
+            1);
+  EXPECT_EQ(line_of("F"), 3) << "the signature belongs to the function";
+  EXPECT_EQ(line_of("\x0a\x01"
+                    "b"),
+            5);
+  EXPECT_EQ(line_of("\x0a\x01"
+                    "c"),
+            6);
+  EXPECT_EQ(line_of("zz"), 3) << "what follows the nodes belongs to the function";
+  EXPECT_EQ(line_of("\x08\x16"), 0) << "versions have no line of a node";
 }
 
 TEST(ParseTextModelTest, ErrorsNameLineAndColumn) {
