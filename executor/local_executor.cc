@@ -1,6 +1,5 @@
 #include "executor/local_executor.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -11,12 +10,17 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/control_flow_check.h"
+#include "graph/ir/op_class.h"
 #include "rendezvous/frame_hash.h"
 
 namespace sluice {
 namespace {
 
-constexpr absl::string_view kForwardOps[] = {"Identity", "PlaceholderWithDefault", "PreventGradient", "StopGradient"};
+// Whether the propagators may carry the node out: it gives its only input unchanged.
+bool ForwardsItsInput(const Graph& graph, NodeId id) {
+  const Signature& signature = graph.signature(id);
+  return graph.op(id).op_class == OpClass::kForward && signature.inputs.size() == 1 && !IsRef(signature.outputs[0]);
+}
 
 // What frames are told of each node, by id.
 std::vector<NodeFacts> MakeFacts(const Graph& graph, const KernelSet& kernels, bool may_forward) {
@@ -30,8 +34,7 @@ std::vector<NodeFacts> MakeFacts(const Graph& graph, const KernelSet& kernels, b
     of_node.constant = of_node.kernel->ConstantValue();
     of_node.is_async = of_node.kernel->AsAsync() != nullptr;
     of_node.cost_hint = static_cast<uint8_t>(of_node.kernel->cost_hint());
-    of_node.is_forward = may_forward && std::find(std::begin(kForwardOps), std::end(kForwardOps), graph.op_name(id)) !=
-                                            std::end(kForwardOps);
+    of_node.is_forward = may_forward && ForwardsItsInput(graph, id);
   }
   return facts;
 }
@@ -40,12 +43,11 @@ std::vector<NodeFacts> MakeFacts(const Graph& graph, const KernelSet& kernels, b
 // kernels of such nodes and adds them to `facts`.
 absl::Status AddGradSums(const Graph& graph, const LocalExecutorParams& params, std::vector<NodeFacts>* facts,
                          std::vector<std::unique_ptr<const Kernel>>* kernels) {
-  const OpSchema* const op = graph.FindOp("GradSum");
-  if (op == nullptr || params.registry == nullptr) return absl::OkStatus();
+  if (params.registry == nullptr) return absl::OkStatus();
   const DeviceKind kind = params.device != nullptr ? params.device->kind() : DeviceKind::kCpu;
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
     const NodeId id(i);
-    if (!graph.Contains(id) || &graph.op(id) != op) continue;
+    if (!graph.Contains(id) || graph.op(id).op_class != OpClass::kGradSum) continue;
     const KernelConstruction construction(graph, id, params.device, params.edges);
     SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, params.registry->Create(construction, kind));
     (*facts)[static_cast<size_t>(id.value())].kernel = kernel.get();

@@ -5,6 +5,7 @@
 
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
+#include "graph/value/ref_cell.h"
 
 namespace sluice {
 
@@ -19,6 +20,31 @@ absl::Status AtNode(const Graph& graph, NodeId id, const absl::Status& status) {
   }
   return graph.Locate(id, status);
 }
+
+absl::Status UninitializedInput(int32_t input) {
+  return Error(ErrorCode::kUninitialized).Input(input).Text("refers to an uninitialized variable: it has no value yet");
+}
+
+absl::Status CheckOutput(uint32_t i, const Entry& output, DType declared, bool is_read) {
+  switch (output.state()) {
+    case Entry::State::kDead:
+      return Error(ErrorCode::kOutputMissing)
+          .Text(absl::StrCat("output ", i, " was left dead by a kernel that is not a transfer"));
+    case Entry::State::kNone:
+      if (!is_read) return absl::OkStatus();
+      return Error(ErrorCode::kOutputMissing).Text(absl::StrCat("output ", i, " was not set by the kernel"));
+    default:
+      break;
+  }
+  const DType found = output.is_ref() ? output.ref()->dtype() : output.value().dtype();
+  if (output.is_ref() ? IsRef(declared) && found == BaseType(declared) : found == declared) return absl::OkStatus();
+  return Error(ErrorCode::kOutputType)
+      .Found(absl::StrCat(DTypeName(found), output.is_ref() ? " (reference)" : ""))
+      .Expected(DTypeName(declared))
+      .Text(absl::StrCat("output ", i, " has the wrong dtype"));
+}
+
+absl::Status DeadlinePassed() { return Error(ErrorCode::kDeadline).Text("the deadline of the run has passed"); }
 
 absl::Status StatusOfException() {
   try {

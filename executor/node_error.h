@@ -1,13 +1,26 @@
 #ifndef SLUICE_EXECUTOR_NODE_ERROR_H_
 #define SLUICE_EXECUTOR_NODE_ERROR_H_
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "graph/ir/graph.h"
+#include "graph/value/entry.h"
 
 namespace sluice {
 
 // What a kernel of node `id` answered, with the node's name, op, place in its file, and the name of the input at fault.
 absl::Status AtNode(const Graph& graph, NodeId id, const absl::Status& status);
+
+// What is wrong with a call that lacks its node's name, for both drivers. AtNode adds the name.
+// Input `input` is a reference to a variable without a value.
+absl::Status UninitializedInput(int32_t input);
+// OK when `output`, the node's output `i`, may stay as the kernel left it: a value or a reference of the `declared`
+// dtype, or nothing at all where nothing reads it. kOutputMissing or kOutputType otherwise.
+absl::Status CheckOutput(uint32_t i, const Entry& output, DType declared, bool is_read);
+
+// kDeadline: what a run, or a part of it, answers that took longer than it was given.
+absl::Status DeadlinePassed();
 
 // The exception being handled, as a status. REQUIRES: called from a catch block.
 absl::Status StatusOfException();

@@ -7,16 +7,6 @@
 #include "graph/base/error.h"
 
 namespace sluice {
-namespace {
-
-absl::Status Uninitialized(uint32_t input) {
-  return Error(ErrorCode::kUninitialized)
-      .Input(static_cast<int32_t>(input))
-      .Text("refers to an uninitialized variable: it has no value yet");
-}
-
-}  // namespace
-
 absl::Status NodeRunner::Located(const NodeItem& item, const absl::Status& status) const {
   return AtNode(graph_, IdOf(item), status);
 }
@@ -37,7 +27,7 @@ absl::Status NodeRunner::FaultStatus(const PropagationFault& fault) const {
       return Located(*fault.item,
                      Error(ErrorCode::kOpShape).Input(input).Expected("a scalar").Text("must be a scalar"));
     case PropagationFault::Kind::kUninitialized:
-      return Located(*fault.item, Uninitialized(fault.input));
+      return Located(*fault.item, UninitializedInput(input));
     case PropagationFault::Kind::kExitTwice:
       return Located(*fault.item, Error(ErrorCode::kMergeTwice)
                                       .Input(input)
@@ -49,7 +39,8 @@ absl::Status NodeRunner::FaultStatus(const PropagationFault& fault) const {
 }
 
 // Inputs that are not read where they lie: `space.io` says where they are.
-absl::Status NodeRunner::PrepareUnusual(const TaggedNode& node, KernelContext& context, CallSpace& space) const {
+absl::Status NodeRunner::PrepareInputsElsewhere(const TaggedNode& node, KernelContext& context,
+                                                CallSpace& space) const {
   const NodeItem& item = node.item();
   space.io = item.io;
   context.tables().table[static_cast<size_t>(Operand::Table::kScratch)] = space.scratch.data();
@@ -91,7 +82,7 @@ absl::Status NodeRunner::CheckReferences(const NodeItem& item, const EntryTables
           .Expected(DTypeName(BaseType(type)))
           .Text("refers to a variable of another dtype");
     }
-    if (!item.is(NodeItem::kTakesUninitialized) && !entry.ref()->Read().has_value()) return Uninitialized(i);
+    if (!item.is(NodeItem::kTakesUninitialized) && !entry.ref()->Read().has_value()) return UninitializedInput(input);
   }
   return absl::OkStatus();
 }
@@ -103,7 +94,7 @@ absl::Status NodeRunner::Dereference(const NodeItem& item, KernelContext& contex
     Tensor value = source.is_ref() ? source.ref()->Read() : source.value();
     const DType wanted = item.io.input_types[deref.input];
     if (!value.has_value()) {
-      if (!item.is(NodeItem::kTakesUninitialized)) return Uninitialized(deref.input);
+      if (!item.is(NodeItem::kTakesUninitialized)) return UninitializedInput(static_cast<int32_t>(deref.input));
     } else if (value.dtype() != wanted) {
       return Error(ErrorCode::kInputType)
           .Input(static_cast<int32_t>(deref.input))
@@ -122,29 +113,13 @@ void NodeRunner::ClearScratch(const NodeItem& item, KernelContext& context) cons
 }
 
 absl::Status NodeRunner::CheckOutput(const NodeItem& item, uint32_t i, const Entry& output, bool* all_live) const {
-  const DType declared = item.io.output_types[i];
-  switch (output.state()) {
-    case Entry::State::kDead:
-      // Others have no right to: see Note [Dead cones] in frames/dead_cones.h.
-      if (item.kind == NodeKind::kKernel && !item.is(NodeItem::kTransfer)) {
-        return Located(item, Error(ErrorCode::kOutputMissing)
-                                 .Text(absl::StrCat("output ", i, " was left dead by a kernel that is no transfer")));
-      }
-      *all_live = false;
-      return absl::OkStatus();
-    case Entry::State::kNone:
-      if (view_.uses(item, i) == 0) return absl::OkStatus();
-      return Located(item,
-                     Error(ErrorCode::kOutputMissing).Text(absl::StrCat("output ", i, " was not set by the kernel")));
-    default:
-      break;
+  // Synchronous kernels that are not transfers have no right to: see Note [Dead cones] in frames/dead_cones.h.
+  if (output.state() == Entry::State::kDead && (item.kind != NodeKind::kKernel || item.is(NodeItem::kTransfer))) {
+    *all_live = false;
+    return absl::OkStatus();
   }
-  const DType found = output.is_ref() ? output.ref()->dtype() : output.value().dtype();
-  if (output.is_ref() && IsRef(declared) && found == BaseType(declared)) return absl::OkStatus();
-  return Located(item, Error(ErrorCode::kOutputType)
-                           .Found(absl::StrCat(DTypeName(found), output.is_ref() ? " (reference)" : ""))
-                           .Expected(DTypeName(declared))
-                           .Text(absl::StrCat("output ", i, " has the wrong dtype")));
+  const bool is_read = view_.uses(item, i) > 0;
+  return Located(item, sluice::CheckOutput(i, output, item.io.output_types[i], is_read));
 }
 
 }  // namespace sluice

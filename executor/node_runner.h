@@ -37,7 +37,7 @@ class NodeRunner {
     const NodeIo* io = &item.io;
     if (ABSL_PREDICT_FALSE(node.is_dead() || item.kind == NodeKind::kGradSum ||
                            (item.flags & (NodeItem::kDerefsInputs | NodeItem::kHasRefInputs)) != 0)) {
-      const absl::Status status = PrepareUnusual(node, context, space);
+      const absl::Status status = PrepareInputsElsewhere(node, context, space);
       if (!status.ok()) return Located(item, status);
       io = &space.io;
     }
@@ -76,7 +76,7 @@ class NodeRunner {
   static NodeId IdOf(const NodeItem& item) { return NodeId(item.io.id); }
 
  private:
-  absl::Status PrepareUnusual(const TaggedNode& node, KernelContext& context, CallSpace& space) const;
+  absl::Status PrepareInputsElsewhere(const TaggedNode& node, KernelContext& context, CallSpace& space) const;
   absl::Status Dereference(const NodeItem& item, KernelContext& context, CallSpace& space) const;
   // Variables must not be shared longer than needed: they could not be written in place.
   void ClearScratch(const NodeItem& item, KernelContext& context) const;

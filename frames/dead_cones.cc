@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/base/status_macros.h"
+#include "graph/ir/op_class.h"
 #include "graph/ir/topo_order.h"
 
 namespace sluice {
@@ -177,7 +178,7 @@ bool DeadConeFinder::IsLoopCond(int32_t set, int32_t port) const {
   const Set& literals = sets_[static_cast<size_t>(set)];
   if (literals.size() != 1) return false;
   const Literal& literal = literals_[static_cast<size_t>(literals[0])];
-  return literal.port == port && graph_.Is(literal.predicate, "LoopCond");
+  return literal.port == port && graph_.op(literal.predicate).op_class == OpClass::kLoopCond;
 }
 
 int32_t DeadConeFinder::Intern(const Set& set) {

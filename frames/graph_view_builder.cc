@@ -2,42 +2,46 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "frames/dead_cones.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/op_class.h"
 
 namespace sluice {
 namespace {
 
-struct KindOfOp {
-  absl::string_view op;
-  NodeKind kind;
-};
-
-// In ascending order.
-constexpr KindOfOp kKinds[] = {
-    {"ControlTrigger", NodeKind::kControlTrigger},
-    {"Enter", NodeKind::kEnter},
-    {"Exit", NodeKind::kExit},
-    {"GradSum", NodeKind::kGradSum},
-    {"LoopCond", NodeKind::kForward},
-    {"Merge", NodeKind::kMerge},
-    {"NextIteration", NodeKind::kNextIteration},
-    {"NoOp", NodeKind::kNoOp},
-    {"RefEnter", NodeKind::kEnter},
-    {"RefExit", NodeKind::kExit},
-    {"RefMerge", NodeKind::kMerge},
-    {"RefNextIteration", NodeKind::kNextIteration},
-    {"RefSwitch", NodeKind::kSwitch},
-    {"Switch", NodeKind::kSwitch},
-    {"_SwitchN", NodeKind::kSwitchN},
-};
-
-constexpr absl::string_view kTransferOps[] = {"_HostRecv", "_HostSend", "_Recv", "_Send"};
-
 constexpr uint64_t kMaxItems = uint64_t{1} << 31;
+
+// The kind of a node that its class alone decides, whatever kernel there is.
+std::optional<NodeKind> ReservedKind(OpClass op_class) {
+  switch (op_class) {
+    case OpClass::kNoOp:
+      return NodeKind::kNoOp;
+    case OpClass::kControlTrigger:
+      return NodeKind::kControlTrigger;
+    case OpClass::kSwitch:
+      return NodeKind::kSwitch;
+    case OpClass::kSwitchN:
+      return NodeKind::kSwitchN;
+    case OpClass::kMerge:
+      return NodeKind::kMerge;
+    case OpClass::kEnter:
+      return NodeKind::kEnter;
+    case OpClass::kExit:
+      return NodeKind::kExit;
+    case OpClass::kNextIteration:
+      return NodeKind::kNextIteration;
+    case OpClass::kLoopCond:
+      return NodeKind::kForward;
+    case OpClass::kGradSum:
+      return NodeKind::kGradSum;
+    default:
+      return std::nullopt;
+  }
+}
 
 }  // namespace
 
@@ -73,7 +77,6 @@ absl::StatusOr<GraphView> GraphViewBuilder::Build() {
 void GraphViewBuilder::IndexNodes() {
   item_of_.assign(static_cast<size_t>(graph_.id_limit()), ~uint32_t{0});
   nodes_.reserve(graph_.num_nodes());
-  const OpSchema* const grad_sum = graph_.FindOp("GradSum");
   for (int32_t i = 0; i < graph_.id_limit(); ++i) {
     const NodeId id(i);
     if (!graph_.Contains(id)) continue;
@@ -83,7 +86,7 @@ void GraphViewBuilder::IndexNodes() {
     num_controls_ += graph_.controls(id).size();
     num_outputs_ += graph_.signature(id).outputs.size();
     if (facts_[static_cast<size_t>(i)].constant != nullptr) ++num_constants_;
-    if (&graph_.op(id) == grad_sum) has_grad_sum_ = true;
+    if (graph_.op(id).op_class == OpClass::kGradSum) has_grad_sum_ = true;
   }
   view_.num_items_ = static_cast<uint32_t>(nodes_.size());
 }
@@ -139,26 +142,12 @@ void GraphViewBuilder::MakeFrames() {
   }
 }
 
-GraphViewBuilder::OpFacts GraphViewBuilder::FactsOf(const OpSchema& op) {
-  const auto inserted = ops_.try_emplace(&op);
-  OpFacts& facts = inserted.first->second;
-  if (!inserted.second) return facts;
-  const auto* const end = std::end(kKinds);
-  const auto* const found = std::find_if(std::begin(kKinds), end, [&op](const KindOfOp& k) { return k.op == op.name; });
-  if (found != end) {
-    facts.kind = found->kind;
-    facts.is_reserved = true;
-  }
-  facts.is_transfer = std::find(std::begin(kTransferOps), std::end(kTransferOps), op.name) != std::end(kTransferOps);
-  return facts;
-}
-
 // A GradSum looks at each input to see whether it is dead, and in the table of constants nothing ever is: constants
 // that may be dead (they have control inputs) run as kernels where a GradSum reads them.
 void GraphViewBuilder::MarkSlotConsts() {
   is_slot_const_.assign(view_.num_items_, false);
   for (const NodeId id : nodes_) {
-    if (!graph_.Is(id, "GradSum")) continue;
+    if (graph_.op(id).op_class != OpClass::kGradSum) continue;
     for (const Output& input : graph_.inputs(id)) {
       if (!graph_.controls(input.node).empty()) is_slot_const_[item_of(input.node)] = true;
     }
@@ -170,11 +159,11 @@ void GraphViewBuilder::MakeItem(uint32_t index) {
   const NodeId id = node(index);
   const NodeFacts& given = facts(index);
   const OpSchema& op = graph_.op(id);
-  const OpFacts of_op = FactsOf(op);
+  const std::optional<NodeKind> reserved = ReservedKind(op.op_class);
   const Signature& signature = graph_.signature(id);
   NodeItem& item = this->item(index);
-  item.kind = of_op.kind;
-  if (!of_op.is_reserved) {
+  item.kind = reserved.value_or(NodeKind::kKernel);
+  if (!reserved.has_value()) {
     if (given.constant != nullptr) {
       item.kind = has_grad_sum_ && is_slot_const_[index] ? NodeKind::kKernel : NodeKind::kConst;
     } else if (given.is_async) {
@@ -186,7 +175,7 @@ void GraphViewBuilder::MakeItem(uint32_t index) {
   }
   item.kernel = given.kernel;
   item.cost_hint = given.cost_hint;
-  if (of_op.is_transfer) item.flags |= NodeItem::kTransfer;
+  if (IsTransfer(op.op_class)) item.flags |= NodeItem::kTransfer;
   if (op.allows_uninitialized_input) item.flags |= NodeItem::kTakesUninitialized;
   item.io.num_inputs = static_cast<uint32_t>(graph_.inputs(id).size());
   item.io.num_outputs = static_cast<uint32_t>(signature.outputs.size());

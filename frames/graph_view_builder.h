@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "frames/graph_view.h"
@@ -22,12 +21,6 @@ class GraphViewBuilder {
   absl::StatusOr<GraphView> Build();
 
  private:
-  // What the op alone says.
-  struct OpFacts {
-    NodeKind kind = NodeKind::kKernel;
-    bool is_reserved = false;  // `kind` holds whatever kernel there is.
-    bool is_transfer = false;
-  };
   // An edge with its source, before edges are sorted by that.
   struct PlacedEdge {
     uint32_t src;
@@ -41,7 +34,6 @@ class GraphViewBuilder {
   uint32_t& uses(const Output& output) {
     return uses_[view_.extras_[item_of(output.node)].first_output + static_cast<uint32_t>(output.index)];
   }
-  OpFacts FactsOf(const OpSchema& op);
   bool IsUncountedConst(uint32_t index) const {
     return view_.items_[index].kind == NodeKind::kConst && !is_counted_const_[index];
   }
@@ -70,7 +62,6 @@ class GraphViewBuilder {
   GraphView view_;
   std::vector<NodeId> nodes_;      // By item.
   std::vector<uint32_t> item_of_;  // By node id.
-  absl::flat_hash_map<const OpSchema*, OpFacts> ops_;
   uint64_t num_inputs_ = 0, num_outputs_ = 0, num_controls_ = 0;
   uint32_t num_constants_ = 0, constants_placed_ = 0;
   std::vector<bool> is_counted_const_;  // By item.

@@ -29,8 +29,11 @@ uint64_t ProtocolHash(absl::string_view text) {
 uint64_t ProtocolHashCombine(uint64_t a, uint64_t b) { return a ^ (b + 0x9e3779b97f4a7800 + (a << 10) + (a >> 4)); }
 
 uint64_t ChildFrameNumber(uint64_t parent_frame, int64_t parent_iteration, absl::string_view name) {
-  return ProtocolHashCombine(parent_frame,
-                             ProtocolHashCombine(static_cast<uint64_t>(parent_iteration), ProtocolHash(name)));
+  return ChildFrameNumber(parent_frame, parent_iteration, ProtocolHash(name));
+}
+
+uint64_t ChildFrameNumber(uint64_t parent_frame, int64_t parent_iteration, uint64_t name_hash) {
+  return ProtocolHashCombine(parent_frame, ProtocolHashCombine(static_cast<uint64_t>(parent_iteration), name_hash));
 }
 
 }  // namespace sluice

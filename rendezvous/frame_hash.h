@@ -19,6 +19,8 @@ uint64_t ProtocolHashCombine(uint64_t a, uint64_t b);
 // The number of the frame `name` that iteration `parent_iteration` of the frame `parent_frame` entered. The outermost
 // frame of a step has the number 0.
 uint64_t ChildFrameNumber(uint64_t parent_frame, int64_t parent_iteration, absl::string_view name);
+// The same for the ProtocolHash of the name.
+uint64_t ChildFrameNumber(uint64_t parent_frame, int64_t parent_iteration, uint64_t name_hash);
 
 }  // namespace sluice
 

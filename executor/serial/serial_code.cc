@@ -41,12 +41,13 @@ class SerialCodeWriter {
     std::vector<GuardLiteral> open;  // Blocks, outermost first.
   };
 
-  void Add(SerialOp op, NodeId node, int32_t a = -1, int32_t b = -1) {
+  void Add(SerialOp op, NodeId node, int32_t a = -1, int32_t b = -1, int32_t input = -1) {
     SerialStep step;
     step.op = op;
     step.node = node;
     step.a = a;
     step.b = b;
+    step.input = input;
     step.guard = here_;
     code_.steps_.push_back(step);
   }
@@ -111,7 +112,7 @@ class SerialCodeWriter {
         if (!s_.Dereferences(id, index)) continue;
         const int32_t copy = static_cast<int32_t>(code_.num_values_++);
         code_.dereferenced_.emplace(std::make_pair(id.value(), index), copy);
-        Add(SerialOp::kMove, id, copy, s_.value(inputs[i]));
+        Add(SerialOp::kMove, id, copy, s_.value(inputs[i]), index);
       }
       Add(SerialOp::kCompute, id);
     } else if (role == SerialRole::kReturn) {
@@ -119,14 +120,14 @@ class SerialCodeWriter {
       int32_t value = s_.value(inputs[0]);
       if (s_.Dereferences(id, 0)) {
         const int32_t copy = static_cast<int32_t>(code_.num_values_++);
-        Add(SerialOp::kMove, id, copy, value);
+        Add(SerialOp::kMove, id, copy, value, 0);
         value = copy;
       }
       Add(SerialOp::kReturn, id, static_cast<int32_t>(index), value);
     } else if (DereferencesAny(id)) {
       for (size_t i = 0; i < (role == SerialRole::kSwitch ? 1 : inputs.size()); ++i) {
         const int32_t index = static_cast<int32_t>(i);
-        if (s_.Dereferences(id, index)) Add(SerialOp::kMove, id, OutputValue(id, index), s_.value(inputs[i]));
+        if (s_.Dereferences(id, index)) Add(SerialOp::kMove, id, OutputValue(id, index), s_.value(inputs[i]), index);
       }
     }
   }
@@ -144,7 +145,7 @@ class SerialCodeWriter {
   void WriteMergeMove(const RegionUnit& unit) {
     GoTo(unit.guard);
     const Output& source = graph_.inputs(unit.node)[static_cast<size_t>(unit.index)];
-    Add(SerialOp::kMove, unit.node, s_.value({unit.node, 0}), s_.value(source));
+    Add(SerialOp::kMove, unit.node, s_.value({unit.node, 0}), s_.value(source), unit.index);
     const int32_t index = s_.value({unit.node, 1});
     if (s_.values()[static_cast<size_t>(index)].is_used) Add(SerialOp::kIndex, unit.node, index, unit.index);
   }

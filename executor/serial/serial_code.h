@@ -34,6 +34,7 @@ struct SerialStep {
   NodeId node;  // For error messages.
   int32_t a = -1;
   int32_t b = -1;
+  int32_t input = -1;       // Of a kMove: which input of `node` it makes a value of; -1 for none in particular.
   GuardId guard = kAlways;  // Of the block around it, within the loop around it.
 };
 

@@ -5,6 +5,7 @@
 #include "executor/serial/register_plan.h"
 #include "executor/serial/serial_code.h"
 #include "executor/serial/structure.h"
+#include "rendezvous/frame_hash.h"
 
 namespace sluice {
 
@@ -19,6 +20,9 @@ class SerialAssembler {
     program_.num_registers_ = plan_.num_registers();
     NumberConstants();
     FindArguments();
+    for (const StaticFrame& frame : s_.frames().frames) {
+      program_.frame_name_hashes_.push_back(ProtocolHash(frame.name));
+    }
     program_.instructions_.reserve(code_.steps().size() + plan_.clears().size());
     int32_t position = 0;
     size_t clear = 0;
@@ -112,12 +116,14 @@ class SerialAssembler {
         open_.pop_back();
         return;
       case SerialOp::kLoop:
+        Add(SerialAction::kEnterLoop, step.node).number = step.a;
         loops_.push_back(Here());
         return;
       case SerialOp::kRepeat:
         Add(SerialAction::kRepeat, step.node).target = loops_.back();
         return;
       case SerialOp::kEnd:
+        Add(SerialAction::kLeaveLoop, step.node);
         loops_.pop_back();
         return;
       case SerialOp::kReturn: {
@@ -142,24 +148,37 @@ class SerialAssembler {
                                          step.node);
     instruction.source = source;
     instruction.destination = Destination(step.a);
+    instruction.number = step.input;
   }
 
   void WriteCompute(const SerialStep& step) {
-    SerialInstruction& instruction = Add(SerialAction::kCompute, step.node);
     const Signature& signature = graph_.signature(step.node);
+    const size_t first = program_.operands_.size();
+    bool has_last_uses = false;
+    for (int32_t i = 0; i < static_cast<int32_t>(signature.inputs.size()); ++i) {
+      program_.operands_.push_back(Read(code_.InputValue(step.node, i)));
+      has_last_uses = has_last_uses || program_.operands_.back().is_last_use();
+      if (!IsRef(signature.inputs[static_cast<size_t>(i)]) || graph_.op(step.node).allows_uninitialized_input) continue;
+      SerialInstruction& needs_value = Add(SerialAction::kNeedValue, step.node);
+      needs_value.source = program_.operands_.back();
+      needs_value.number = i;
+    }
+    for (int32_t i = 0; i < static_cast<int32_t>(signature.outputs.size()); ++i) {
+      const int32_t value = s_.value({step.node, i});
+      program_.operands_.push_back(Destination(value));
+      program_.output_is_read_.resize(program_.operands_.size());
+      program_.output_is_read_.back() = s_.values()[static_cast<size_t>(value)].is_used;
+    }
+    program_.output_is_read_.resize(program_.operands_.size());
+    SerialInstruction& instruction = Add(SerialAction::kCompute, step.node);
+    instruction.has_last_uses = has_last_uses;
     instruction.kernel = s_.kernels().kernel(step.node);
+    instruction.cost_hint = instruction.kernel->cost_hint();
     instruction.io.input_types = signature.inputs.data();
     instruction.io.output_types = signature.outputs.data();
     instruction.io.num_inputs = static_cast<uint32_t>(signature.inputs.size());
     instruction.io.num_outputs = static_cast<uint32_t>(signature.outputs.size());
-    instruction.number = static_cast<int32_t>(program_.operands_.size());
-    for (int32_t i = 0; i < static_cast<int32_t>(signature.inputs.size()); ++i) {
-      program_.operands_.push_back(Read(code_.InputValue(step.node, i)));
-      instruction.has_last_uses = instruction.has_last_uses || program_.operands_.back().is_last_use();
-    }
-    for (int32_t i = 0; i < static_cast<int32_t>(signature.outputs.size()); ++i) {
-      program_.operands_.push_back(Destination(s_.value({step.node, i})));
-    }
+    instruction.number = static_cast<int32_t>(first);
   }
 
   const SerialCode& code_;

@@ -11,6 +11,7 @@
 #include "executor/kernel_set.h"
 #include "graph/ir/graph.h"
 #include "graph/value/entry.h"
+#include "kernels/kernel.h"
 
 namespace sluice {
 
@@ -19,10 +20,13 @@ enum class SerialAction : uint8_t {
   kCompute,
   kMove,         // destination := source, which is given up.
   kCopy,         // destination := source.
-  kDereference,  // destination := the value of the variable that source refers to.
+  kDereference,  // destination := the value of the variable that source refers to, for input `number` of the node.
   kIndex,        // destination := the int32 scalar `number`.
+  kNeedValue,    // Input `number` of the node, the variable that source refers to, must have a value.
   kBranch,       // To `target` unless predicate `source` takes port `number` of `num_ports`.
+  kEnterLoop,    // Iteration 0 of the loop frame `number` begins; until kLeaveLoop nodes run in it.
   kRepeat,       // To `target`, another iteration.
+  kLeaveLoop,    // Back in the iteration that the loop was entered from.
   kReturn,       // Result `number` := source.
   kReturnMove,   // The same, source is given up.
   kClear,        // destination is given up.
@@ -32,6 +36,7 @@ enum class SerialAction : uint8_t {
 struct SerialInstruction {
   SerialAction action = SerialAction::kCompute;
   bool has_last_uses = false;  // Of kCompute: some input is read for the last time.
+  CostHint cost_hint = CostHint::kCheap;
   const Kernel* kernel = nullptr;
   NodeIo io;
   Operand source, destination;
@@ -54,6 +59,12 @@ class SerialProgram {
   absl::Span<const int32_t> arguments() const { return arguments_; }
   // Nodes of the results by index; invalid where the graph has no result of that index.
   absl::Span<const NodeId> results() const { return results_; }
+  // Whether some node reads output `i` of the node that runs with `io`.
+  bool IsRead(const NodeIo& io, uint32_t i) const {
+    return output_is_read_[static_cast<size_t>(io.operands - operands_.data()) + io.num_inputs + i];
+  }
+  // ProtocolHash of the name of static frame `frame`.
+  uint64_t frame_name_hash(int32_t frame) const { return frame_name_hashes_[static_cast<size_t>(frame)]; }
   // Never written.
   Entry* constants() const { return constants_.get(); }
   const Graph& graph() const { return *graph_; }
@@ -65,9 +76,11 @@ class SerialProgram {
   const Graph* graph_ = nullptr;
   std::vector<SerialInstruction> instructions_;
   std::vector<Operand> operands_;
+  std::vector<bool> output_is_read_;  // By operand; inputs count as not read.
   std::unique_ptr<Entry[]> constants_;
   std::vector<int32_t> arguments_;
   std::vector<NodeId> results_;
+  std::vector<uint64_t> frame_name_hashes_;
   int32_t num_registers_ = 0;
 };
 

@@ -1,16 +1,18 @@
 #include "executor/serial/serial_run.h"
 
+#include <limits>
 #include <utility>
 
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
-#include "absl/strings/str_cat.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/time/clock.h"
 #include "executor/flush_denormals.h"
 #include "executor/node_error.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "graph/value/ref_cell.h"
+#include "rendezvous/frame_hash.h"
 
 namespace sluice {
 namespace {
@@ -25,7 +27,10 @@ class Runner {
         options_(options),
         results_(results),
         cancellation_(run.cancellation),
-        context_(run, Tables(program, registers)) {}
+        context_(run, Tables(program, registers)) {
+    // The clock is looked at before the first node.
+    if (kWatched && options_.deadline != absl::InfiniteFuture()) until_check_ns_ = 0;
+  }
 
   absl::Status Run() {
     const FlushDenormals flush;
@@ -43,6 +48,14 @@ class Runner {
   }
 
  private:
+  // Reading the clock takes longer than most nodes.
+  static constexpr int64_t kCheckEveryNs = 16'000;
+  // One iteration of one live frame, as kernels see it.
+  struct Place {
+    uint64_t frame_id;
+    int64_t iteration;
+  };
+
   static EntryTables Tables(const SerialProgram& program, Entry* registers) {
     EntryTables tables;
     tables.table[static_cast<size_t>(Operand::Table::kSlots)] = registers;
@@ -78,8 +91,20 @@ class Runner {
         if (!taken) *next = begin + instruction.target;
         break;
       }
+      case SerialAction::kNeedValue:
+        if (ABSL_PREDICT_FALSE(!at(instruction.source).ref()->Read().has_value())) {
+          *status = UninitializedInput(instruction.number);
+        }
+        break;
+      case SerialAction::kEnterLoop:
+        EnterLoop(instruction.number);
+        return true;
+      case SerialAction::kLeaveLoop:
+        LeaveLoop();
+        return true;
       case SerialAction::kRepeat:
         *next = begin + instruction.target;
+        context_.SetPlace(context_.frame_id(), context_.iteration() + 1);
         if (ABSL_PREDICT_FALSE(MustStop(status))) break;
         return true;
       case SerialAction::kReturn:
@@ -116,14 +141,14 @@ class Runner {
     if (kWatched && options_.observer != nullptr) {
       options_.observer->OnNode(NodeId(io.id), start, NodeObserver::NowNs(), context_);
     }
+    if (kWatched) until_check_ns_ -= GuessNs(instruction);
     for (const Operand* output = outputs; output != outputs_end; ++output) {
       const Entry& entry = at(*output);
       const DType declared = io.output_types[output - outputs];
-      const bool is_right = entry.has_value() ? entry.value().dtype() == declared : IsRefOf(entry, declared);
-      if (ABSL_PREDICT_FALSE(!is_right)) {
-        *status = WrongOutput(instruction, static_cast<uint32_t>(output - outputs));
-        if (!status->ok()) return Fail(io.id);
-      }
+      if (ABSL_PREDICT_TRUE(entry.has_value() && entry.value().dtype() == declared)) continue;
+      const uint32_t i = static_cast<uint32_t>(output - outputs);
+      *status = CheckOutput(i, entry, declared, entry.is_dead() && program_.IsRead(io, i));
+      if (!status->ok()) return Fail(io.id);
     }
     if (!instruction.has_last_uses) return true;
     for (const Operand* operand = io.operands; operand != outputs; ++operand) {
@@ -132,61 +157,41 @@ class Runner {
     return true;
   }
 
-  static bool IsRefOf(const Entry& entry, DType declared) {
-    return entry.is_ref() && IsRef(declared) && entry.ref()->dtype() == BaseType(declared);
-  }
-
   bool Fail(int32_t node) {
     failed_ = node;
     return false;
   }
 
-  // Whether some node reads output `i` of `id`. Slow: asked only where a kernel has left one out.
-  bool IsRead(NodeId id, uint32_t i) const {
-    const Graph& graph = program_.graph();
-    for (int32_t reader = 0; reader < graph.id_limit(); ++reader) {
-      if (!graph.Contains(NodeId(reader))) continue;
-      for (const Output& input : graph.inputs(NodeId(reader))) {
-        if (input == Output{id, static_cast<int32_t>(i)}) return true;
-      }
-    }
-    return false;
+  // The nodes that follow run in iteration 0 of static frame `frame`.
+  void EnterLoop(int32_t frame) {
+    const uint64_t around = context_.frame_id();
+    const int64_t iteration = context_.iteration();
+    around_.push_back({around, iteration});
+    context_.SetPlace(ChildFrameNumber(around, iteration, program_.frame_name_hash(frame)), 0);
+  }
+  void LeaveLoop() {
+    context_.SetPlace(around_.back().frame_id, around_.back().iteration);
+    around_.pop_back();
   }
 
-  // What is wrong with an output that is no value of its type; nothing if nobody wants it.
-  ABSL_ATTRIBUTE_NOINLINE absl::Status WrongOutput(const SerialInstruction& instruction, uint32_t i) {
-    const Entry& output = at(instruction.io.output(i));
-    if (output.is_dead()) {
-      if (!IsRead(NodeId(instruction.io.id), i)) return absl::OkStatus();
-      return Error(ErrorCode::kOutputMissing).Text(absl::StrCat("output ", i, " was not set by the kernel"));
+  // About how long the node that has just run took, if it is quick for its kind and size.
+  int64_t GuessNs(const SerialInstruction& instruction) {
+    constexpr int64_t kNsOfCheap = 4, kNsOfOther = 16, kBytesPerNs = 4;
+    if (instruction.cost_hint == CostHint::kCheap) return kNsOfCheap;
+    if (instruction.cost_hint == CostHint::kHeavy) return kCheckEveryNs;
+    int64_t bytes = 0;
+    const NodeIo& io = instruction.io;
+    for (uint32_t i = 0; i < io.num_inputs + io.num_outputs; ++i) {
+      const Entry& entry = at(io.operands[i]);
+      if (entry.has_value() && entry.holds_buffer()) bytes += static_cast<int64_t>(entry.value().total_bytes());
     }
-    return Error(ErrorCode::kOutputType)
-        .Found(output.is_ref() ? absl::StrCat(DTypeName(output.ref()->dtype()), " (reference)")
-                               : std::string(DTypeName(output.value().dtype())))
-        .Expected(DTypeName(instruction.io.output_types[i]))
-        .Text(absl::StrCat("output ", i, " has the wrong dtype"));
-  }
-
-  // The input of `node` that gives a reference where a value is wanted; -1 unless it is one alone.
-  int32_t ReadReference(NodeId node) const {
-    const Graph& graph = program_.graph();
-    const absl::Span<const Output> inputs = graph.inputs(node);
-    int32_t found = -1;
-    for (int32_t i = 0; i < static_cast<int32_t>(inputs.size()); ++i) {
-      const Output& source = inputs[static_cast<size_t>(i)];
-      if (IsRef(graph.input_type(node, i)) || !IsRef(graph.output_type(source.node, source.index))) continue;
-      if (found >= 0) return -1;
-      found = i;
-    }
-    return found;
+    return kNsOfOther + bytes / kBytesPerNs;
   }
 
   ABSL_ATTRIBUTE_NOINLINE absl::Status Dereference(const SerialInstruction& instruction) {
     Tensor value = at(instruction.source).ref()->Read();
-    const Graph& graph = program_.graph();
-    const NodeId node(instruction.io.id);
-    if (!value.has_value() && !graph.op(node).allows_uninitialized_input) {
-      return Error(ErrorCode::kUninitialized).Input(ReadReference(node)).Text("reads a variable that has no value yet");
+    if (!value.has_value() && !program_.graph().op(NodeId(instruction.io.id)).allows_uninitialized_input) {
+      return UninitializedInput(instruction.number);
     }
     at(instruction.destination).SetValue(std::move(value));
     return absl::OkStatus();
@@ -214,7 +219,7 @@ class Runner {
 
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool MustStop(absl::Status* status) {
     if (ABSL_PREDICT_FALSE(cancellation_ != nullptr && cancellation_->IsCancelling())) return Stopped(status);
-    return kWatched && options_.deadline != absl::InfiniteFuture() && IsLate(status);
+    return kWatched && ABSL_PREDICT_FALSE(until_check_ns_ <= 0) && IsLate(status);
   }
 
   ABSL_ATTRIBUTE_NOINLINE bool Stopped(absl::Status* status) const {
@@ -223,9 +228,10 @@ class Runner {
     return true;
   }
 
-  ABSL_ATTRIBUTE_NOINLINE bool IsLate(absl::Status* status) const {
+  ABSL_ATTRIBUTE_NOINLINE bool IsLate(absl::Status* status) {
+    until_check_ns_ = kCheckEveryNs;
     if (absl::Now() <= options_.deadline) return false;
-    *status = Error(ErrorCode::kDeadline).Text("the deadline of the run has passed");
+    *status = DeadlinePassed();
     return true;
   }
 
@@ -235,6 +241,8 @@ class Runner {
   const CancellationManager* const cancellation_;
   KernelContext context_;
   int32_t failed_ = -1;
+  int64_t until_check_ns_ = std::numeric_limits<int64_t>::max();  // By GuessNs; then the clock is looked at.
+  absl::InlinedVector<Place, 4> around_;                          // Iterations around the loops under way.
 };
 
 }  // namespace

@@ -6,48 +6,54 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/limits.h"
+#include "graph/ir/op_class.h"
 #include "graph/ir/topo_order.h"
 
 namespace sluice {
 namespace {
 
-struct RoleRow {
-  absl::string_view op;
-  SerialRole role;
-};
-
-constexpr RoleRow kRoles[] = {
-    {"Const", SerialRole::kConst},
-    {"HostConst", SerialRole::kConst},
-    {"Identity", SerialRole::kAlias},
-    {"IdentityN", SerialRole::kAlias},
-    {"RefIdentity", SerialRole::kAlias},
-    {"Snapshot", SerialRole::kAlias},
-    {"StopGradient", SerialRole::kAlias},
-    {"PreventGradient", SerialRole::kAlias},
-    {"PlaceholderWithDefault", SerialRole::kAlias},
-    {"LoopCond", SerialRole::kAlias},
-    {"NoOp", SerialRole::kNothing},
-    {"ControlTrigger", SerialRole::kTrigger},
-    {"Switch", SerialRole::kSwitch},
-    {"RefSwitch", SerialRole::kSwitch},
-    {"_SwitchN", SerialRole::kSwitch},
-    {"Merge", SerialRole::kMerge},
-    {"RefMerge", SerialRole::kMerge},
-    {"Enter", SerialRole::kEnter},
-    {"RefEnter", SerialRole::kEnter},
-    {"Exit", SerialRole::kExit},
-    {"RefExit", SerialRole::kExit},
-    {"NextIteration", SerialRole::kNextIteration},
-    {"RefNextIteration", SerialRole::kNextIteration},
-    {"_Arg", SerialRole::kArg},
-    {"_Retval", SerialRole::kReturn},
-    {"GradSum", SerialRole::kUnsupported},
-    {"_Send", SerialRole::kUnsupported},
-    {"_Recv", SerialRole::kUnsupported},
-    {"_HostSend", SerialRole::kUnsupported},
-    {"_HostRecv", SerialRole::kUnsupported},
-};
+// What a node of this class becomes, as far as the class alone tells.
+SerialRole RoleOf(OpClass op_class) {
+  switch (op_class) {
+    case OpClass::kConst:
+      return SerialRole::kConst;
+    case OpClass::kForward:
+    case OpClass::kLoopCond:
+      return SerialRole::kAlias;
+    case OpClass::kNoOp:
+      return SerialRole::kNothing;
+    case OpClass::kControlTrigger:
+      return SerialRole::kTrigger;
+    case OpClass::kSwitch:
+    case OpClass::kSwitchN:
+      return SerialRole::kSwitch;
+    case OpClass::kMerge:
+      return SerialRole::kMerge;
+    case OpClass::kEnter:
+      return SerialRole::kEnter;
+    case OpClass::kExit:
+      return SerialRole::kExit;
+    case OpClass::kNextIteration:
+      return SerialRole::kNextIteration;
+    case OpClass::kArg:
+      return SerialRole::kArg;
+    case OpClass::kRetval:
+      return SerialRole::kReturn;
+    case OpClass::kGradSum:
+    case OpClass::kSend:
+    case OpClass::kRecv:
+    case OpClass::kHostSend:
+    case OpClass::kHostRecv:
+      return SerialRole::kUnsupported;
+    case OpClass::kOther:
+    case OpClass::kIf:
+    case OpClass::kCase:
+    case OpClass::kWhile:
+    case OpClass::kCall:
+      break;
+  }
+  return SerialRole::kCompute;
+}
 
 bool IsControlFlowRole(SerialRole role) {
   return role == SerialRole::kTrigger || (role >= SerialRole::kSwitch && role <= SerialRole::kNextIteration);
@@ -74,17 +80,12 @@ absl::StatusOr<SerialStructure> SerialStructure::Analyze(const Graph& graph, con
 }
 
 void SerialStructure::FindRoles() {
-  absl::flat_hash_map<const OpSchema*, SerialRole> by_op;
-  for (const RoleRow& row : kRoles) {
-    const OpSchema* const schema = graph_->FindOp(row.op);
-    if (schema != nullptr) by_op.emplace(schema, row.role);
-  }
   roles_.assign(static_cast<size_t>(graph_->id_limit()), SerialRole::kNothing);
   for (int32_t i = 0; i < graph_->id_limit(); ++i) {
     const NodeId id(i);
     if (!graph_->Contains(id)) continue;
-    const auto found = by_op.find(&graph_->op(id));
-    SerialRole role = found != by_op.end() ? found->second : SerialRole::kCompute;
+    const OpClass op_class = graph_->op(id).op_class;
+    SerialRole role = RoleOf(op_class);
     const Kernel* const kernel = kernels_->kernel(id);
     if (role == SerialRole::kConst && (kernel == nullptr || kernel->ConstantValue() == nullptr)) {
       role = SerialRole::kCompute;
@@ -93,7 +94,7 @@ void SerialStructure::FindRoles() {
       role = SerialRole::kUnsupported;
     }
     if (role == SerialRole::kUnsupported) {
-      return Refuse(id, graph_->Is(id, "GradSum") ? "joins live and dead values" : "completes elsewhere");
+      return Refuse(id, op_class == OpClass::kGradSum ? "joins live and dead values" : "completes elsewhere");
     }
     has_control_flow_ = has_control_flow_ || IsControlFlowRole(role);
     roles_[Index(id)] = role;
@@ -119,7 +120,11 @@ void SerialStructure::NumberOutputs() {
 
 GuardId SerialStructure::output_guard(const Output& output) const {
   if (!has_control_flow_) return kAlways;
-  return output.is_control() ? guards_of_[Index(output.node)] : output_guards_[OutputIndex(output)];
+  if (!output.is_control()) return output_guards_[OutputIndex(output)];
+  // Who waits for one of these is in another frame than the node itself.
+  const SerialRole role = roles_[Index(output.node)];
+  const bool changes_frame = role == SerialRole::kEnter || role == SerialRole::kExit;
+  return changes_frame ? output_guards_[OutputIndex({output.node, 0})] : guards_of_[Index(output.node)];
 }
 
 void SerialStructure::Refuse(NodeId id, absl::string_view why) {
@@ -211,7 +216,7 @@ void SerialStructure::Visit(NodeId id) {
       return VisitExit(id);
     case SerialRole::kAlias:
       for (int32_t i = 0; i < graph_->num_outputs(id); ++i) AliasOutput(id, i, i);
-      if (graph_->num_outputs(id) == 1 && has_control_flow_ && graph_->Is(id, "LoopCond")) {
+      if (graph_->num_outputs(id) == 1 && has_control_flow_ && graph_->op(id).op_class == OpClass::kLoopCond) {
         SerialLoop& loop = loops_[static_cast<size_t>(frame(id))];
         if (loop.condition >= 0 || guard(id) != kAlways) return Refuse(id, "is not the only condition of its loop");
         loop.condition = value({id, 0});
@@ -308,6 +313,7 @@ void SerialStructure::VisitEnter(NodeId id) {
   const GuardId here = And(InputsGuard(id), ControlsGuard(id));
   SerialLoop& loop = loops_[static_cast<size_t>(frame(id))];
   SetGuard(id, here);
+  if (here == kNever) return Refuse(id, "stands under another condition than its loop");
   // What is constant in the loop may come from further outside; CheckLoops looks at that.
   if (!graph_->GetBool(id, "is_constant").value_or(false)) {
     if (!loop.guard.valid()) {
@@ -315,7 +321,7 @@ void SerialStructure::VisitEnter(NodeId id) {
       const int32_t parent = frames_.frames[static_cast<size_t>(frame(id))].parent;
       loop.rank = std::max(guards_.RankUnder(here), loops_[static_cast<size_t>(parent)].rank);
     }
-    if (loop.guard != here || here == kNever) return Refuse(id, "stands under another condition than its loop");
+    if (loop.guard != here) return Refuse(id, "stands under another condition than its loop");
   }
   const int32_t source = Use(graph_->inputs(id)[0]);
   if (Dereferences(id, 0)) return Refuse(id, "lets a variable's value into a loop");

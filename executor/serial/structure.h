@@ -19,7 +19,7 @@ namespace sluice {
 enum class SerialRole : uint8_t {
   kCompute,        // A call of its kernel.
   kConst,          // Nothing: its value is in the constant table.
-  kAlias,          // Nothing: its outputs are its inputs (Identity, LoopCond, Snapshot, ...).
+  kAlias,          // Nothing: its outputs are its inputs (OpClass::kForward, LoopCond).
   kNothing,        // Nothing: only the order counts (NoOp).
   kTrigger,        // The same, and whatever it waits for may be dead (ControlTrigger).
   kSwitch,         // Nothing: its outputs are its input; consumers stand in blocks.

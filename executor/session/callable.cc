@@ -7,9 +7,11 @@
 #include "absl/base/optimization.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "executor/deadline_timer.h"
 #include "executor/executor_kinds.h"
 #include "executor/local_executor.h"
+#include "executor/node_error.h"
 #include "executor/session/fed_value.h"
 #include "executor/session/linked_cancellation.h"
 #include "executor/session/span_call_frame.h"
@@ -17,6 +19,7 @@
 #include "executor/stall_watch.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/op_class.h"
 #include "graph/shapes/inference.h"
 #include "kernels/families/register_all.h"
 #include "kernels/step/step_container.h"
@@ -27,10 +30,6 @@ namespace {
 
 // Programs with up to this many registers keep them on the stack.
 constexpr int32_t kStackRegisters = 8;
-
-bool IsTransfer(absl::string_view op) {
-  return op == "_Send" || op == "_Recv" || op == "_HostSend" || op == "_HostRecv";
-}
 
 // `status`, unless it says that a kernel is missing and the graph could not run with it either, since its shapes
 // contradict each other: then that.
@@ -66,7 +65,7 @@ absl::Status Callable::Compile() {
     const NodeId id(i);
     if (!graph.Contains(id)) continue;
     keeps_tensors_ = keeps_tensors_ || absl::StartsWith(graph.op_name(id), "GetSessionHandle");
-    needs_rendezvous_ = needs_rendezvous_ || IsTransfer(graph.op_name(id));
+    needs_rendezvous_ = needs_rendezvous_ || IsTransfer(graph.op(id).op_class);
     const std::vector<DType>& types = graph.signature(id).outputs;
     has_references_ = has_references_ || std::any_of(types.begin(), types.end(), IsRef);
   }
@@ -74,7 +73,7 @@ absl::Status Callable::Compile() {
     fetched_nodes_.emplace_back(port.endpoint, 0, port.endpoint.rfind(':'));
   }
   needs_rendezvous_ = needs_rendezvous_ || step_.is_cut;
-  is_unusual_ = keeps_tensors_ || needs_rendezvous_ || core_->options().stall_timeout != absl::InfiniteDuration();
+  needs_facilities_ = keeps_tensors_ || needs_rendezvous_ || core_->options().stall_timeout != absl::InfiniteDuration();
   if (step_.is_cut) {
     SLUICE_ASSIGN_OR_RETURN(parts_, PartitionedStep::Create(core_, step_));
     return absl::OkStatus();
@@ -162,13 +161,17 @@ absl::Status Callable::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs
   run.cancellation = &cancellation.manager();
   run.session_state = &core_->state();
   run.deterministic = core_->options().deterministic;
-  const bool is_unusual = is_unusual_ || options.stall_timeout != absl::ZeroDuration();
-  return ABSL_PREDICT_FALSE(is_unusual) ? RunUnusual(inputs, outputs, run, options)
-                                        : RunStep(inputs, outputs, run, options);
+  const bool needs_facilities = needs_facilities_ || options.stall_timeout != absl::ZeroDuration();
+  const absl::Status status = ABSL_PREDICT_FALSE(needs_facilities)
+                                  ? RunWithStepFacilities(inputs, outputs, run, options)
+                                  : RunStep(inputs, outputs, run, options);
+  // The last kernels may have worked beyond it.
+  const bool is_late = options.deadline != absl::InfiniteFuture() && status.ok() && absl::Now() > options.deadline;
+  return ABSL_PREDICT_FALSE(is_late) ? DeadlinePassed() : status;
 }
 
-absl::Status Callable::RunUnusual(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
-                                  const CallOptions& options) const {
+absl::Status Callable::RunWithStepFacilities(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
+                                             const CallOptions& options) const {
   TensorStore store;
   if (keeps_tensors_) run.tensor_store = &store;
   CountedPtr<LocalRendezvous> rendezvous;
@@ -239,7 +242,7 @@ absl::Status Callable::RunSerialUntil(absl::Span<Tensor> inputs, absl::Span<Tens
   CancellationManager cancellation(run.cancellation);
   RunContext timed = run;
   timed.cancellation = &cancellation;
-  const absl::Status late = Error(ErrorCode::kDeadline).Text("the deadline of the run has passed");
+  const absl::Status late = DeadlinePassed();
   const DeadlineTimer::Id timer = DeadlineTimer::Global().Add(
       options.deadline, [&] { cancellation.StartCancelWithStatus(late); }, [] {});
   const absl::Status status = RunProgram(inputs, outputs, timed, options);

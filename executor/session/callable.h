@@ -60,8 +60,8 @@ class Callable {
   // The same, once; threads that come meanwhile wait.
   void AskForDataflow() const ABSL_LOCKS_EXCLUDED(dataflow_mu_);
   // Steps that need more than the others: tensors kept under handles, a rendezvous, a watch.
-  absl::Status RunUnusual(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
-                          const CallOptions& options) const;
+  absl::Status RunWithStepFacilities(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
+                                     const CallOptions& options) const;
   absl::Status RunStep(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
                        const CallOptions& options) const;
   absl::Status RunDataflow(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
@@ -87,7 +87,7 @@ class Callable {
   bool has_references_ = false;                   // Some node refers to a variable.
   bool needs_rendezvous_ = false;                 // Some node sends or receives.
   bool may_take_long_ = false;                    // Some kernel of a host's in the program.
-  bool is_unusual_ = false;                       // See RunUnusual; a call may ask for it too.
+  bool needs_facilities_ = false;                 // See RunWithStepFacilities; a call may ask for it too.
   std::vector<std::string> fetched_nodes_;
 
   // Side tables that change no result; they guard themselves.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "executor/node_error.h"
 #include "executor/session/fed_value.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -184,7 +185,7 @@ absl::Status PartialRun::Receive(const std::vector<std::string>& fetches, absl::
                              received.Set(std::move(status));
                            });
     if (!received.WaitUntil(deadline)) {
-      rendezvous_->StartAbort(Error(ErrorCode::kDeadline).Text("the deadline of the run has passed"));
+      rendezvous_->StartAbort(DeadlinePassed());
     }
     SLUICE_RETURN_IF_ERROR(received.Wait());
     if (is_dead) {
@@ -221,7 +222,7 @@ absl::Status PartialRun::RunClaimed(const std::vector<std::pair<std::string, Ten
   // Where everything was used, the rest of the step (targets) is waited for.
   if (!IsOver()) return absl::OkStatus();
   if (end_.WaitUntil(deadline)) return end_.Wait();
-  return Error(ErrorCode::kDeadline).Text("the deadline of the run has passed");
+  return DeadlinePassed();
 }
 
 absl::StatusOr<std::vector<Tensor>> PartialRun::Run(const std::vector<std::pair<std::string, Tensor>>& feeds,

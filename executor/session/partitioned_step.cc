@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "executor/executor_barrier.h"
+#include "executor/node_error.h"
 #include "executor/session/span_call_frame.h"
 #include "executor/session/step_args.h"
 #include "executor/session/step_end.h"
@@ -117,7 +118,7 @@ absl::Status PartitionedStep::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> 
   StepEnd end;
   Start(args, [&end](absl::Status status) { end.Set(std::move(status)); });
   if (!end.WaitUntil(options.deadline)) {
-    const absl::Status late = Error(ErrorCode::kDeadline).Text("the deadline of the run has passed");
+    const absl::Status late = DeadlinePassed();
     run.rendezvous->StartAbort(late);
     cancellation.StartCancelWithStatus(late);
   }

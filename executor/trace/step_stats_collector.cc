@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graph/ir/op_class.h"
 #include "kernels/kernel_context.h"
 
 namespace sluice {
@@ -19,11 +20,6 @@ constexpr size_t kMaxLabelInputs = 8;
 uint32_t ThisThreadId() {
   thread_local const auto id = static_cast<uint32_t>(::syscall(SYS_gettid));
   return id;
-}
-
-bool IsTransferOp(absl::string_view op) {
-  constexpr absl::string_view kOps[] = {"_Send", "_Recv", "_HostSend", "_HostRecv", "Send", "Recv"};
-  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 
 }  // namespace
@@ -41,7 +37,8 @@ StepStatsCollector::StepStatsCollector(const Graph& graph, std::string default_d
       created_ns_(NowNs()),
       is_transfer_(static_cast<size_t>(graph.id_limit())),
       parts_(std::make_unique<Part[]>(kNumParts)) {
-  for (const NodeId id : graph.Nodes()) is_transfer_[static_cast<size_t>(id.value())] = IsTransferOp(graph.op_name(id));
+  for (const NodeId id : graph.Nodes())
+    is_transfer_[static_cast<size_t>(id.value())] = IsTransfer(graph.op(id).op_class);
 }
 
 StepStatsCollector::~StepStatsCollector() = default;

@@ -40,7 +40,7 @@ class ProgramMaker {
         root->values.push_back({arg, i == 1, root});
       }
     }
-    if (options_.with_state) AddVariable(root);
+    if (options_.with_state) AddVariables(root);
     AddStatements(root, options_.max_depth, options_.max_statements);
     for (int i = 0; i < 5; ++i) {
       const bool may_be_dead = i >= 3 && !in_branches_.empty();
@@ -304,27 +304,10 @@ class ProgramMaker {
     }
   }
 
-  // A variable behind a reference: read and written in an order that control edges tell; and one behind a handle.
-  void AddVariable(Scope* root) {
-    const Output variable =
-        b_.Op("VariableV2", "v", {}, {{"dtype", DType::kInt32}, {"shape", Shape::Of({kVectorSize})}});
-    Output now = b_.Op("Assign", "assign", {variable, b_.Const("initial", VectorOf(3, 2))});
-    const size_t steps = Below(3);
-    for (size_t i = 0; i <= steps; ++i) {
-      // Not by an Identity: that would be the variable's own memory, which the next update changes.
-      const Output read =
-          Chance(50) ? b_.Op("Neg", Name("read"), {now}) : b_.Op("AddV2", Name("read"), {now, Pick(root, 0).output});
-      root->values.push_back({read, true, root});
-      if (Chance(40)) {
-        now = UpdateOnOneSide(root, now, read);
-      } else if (Chance(30)) {
-        now = UpdateInRefLoop(root, now, read);
-      } else {
-        now = b_.Op("AssignAdd", Name("assign_add"), {now, Pick(root, 1).output});
-        b_.AddControl(now, read);
-      }
-    }
-    root->values.push_back({b_.Op("Identity", Name("read"), {now}), true, root});
+  // Variables behind references, of a scalar and of a vector, and one behind a handle.
+  void AddVariables(Scope* root) {
+    AddRefVariable(root, "v", true);
+    if (Chance(50)) AddRefVariable(root, "s", false);
     const Output handle =
         b_.Op("VarHandleOp", "handle", {}, {{"dtype", DType::kInt32}, {"shape", Shape()}, {"shared_name", "h"}});
     const Output set = b_.Op("AssignVariableOp", "set", {handle, b_.Const("zero", Tensor::Scalar<int32_t>(0))});
@@ -333,11 +316,69 @@ class ProgramMaker {
     handle_scope_ = root;
   }
 
-  // The variable is written under a predicate; who comes later waits whether or not that happened.
-  Output UpdateOnOneSide(Scope* root, Output now, Output read) {
+  // Read and written in an order that control edges tell.
+  void AddRefVariable(Scope* root, const std::string& name, bool is_vector) {
+    const Shape shape = is_vector ? Shape::Of({kVectorSize}) : Shape();
+    const Output variable = b_.Op("VariableV2", name, {}, {{"dtype", DType::kInt32}, {"shape", shape}});
+    const Tensor initial = is_vector ? VectorOf(3, 2) : Tensor::Scalar<int32_t>(3);
+    Output now = b_.Op("Assign", Name("assign"), {variable, b_.Const(Name("initial"), initial)});
+    const size_t steps = 1 + Below(3);
+    for (size_t i = 0; i < steps; ++i) {
+      const Output read = ReadRef(root, now);
+      root->values.push_back({read, is_vector, root});
+      const size_t kind = Below(5);
+      if (kind == 0) {
+        now = UpdateOnOneSide(root, now, read, is_vector);
+      } else if (kind == 1) {
+        now = UpdateInRefLoop(root, now, read, is_vector);
+      } else if (kind == 2) {
+        now = UpdateUnderAlias(root, now, read, is_vector);
+      } else {
+        now = Update(root, now, is_vector);
+        b_.AddControl(now, read);
+      }
+    }
+    root->values.push_back({b_.Op("Identity", Name("read"), {now}), is_vector, root});
+  }
+
+  // A value of the variable's that later updates do not change: not an Identity, which is the variable's own memory.
+  Output ReadRef(Scope* root, Output now) {
+    const size_t kind = Below(4);
+    if (kind == 0) return b_.Op("Neg", Name("read"), {now});
+    if (kind == 1) return b_.Op("AddV2", Name("read"), {now, Pick(root, 0).output});
+    if (kind == 2) return b_.Op("Snapshot", Name("read"), {now});
+    return b_.Op("Snapshot", Name("read"), {b_.Op("Identity", Name("alias"), {now})});
+  }
+
+  Output Update(Scope* root, Output now, bool is_vector) {
+    const size_t kind = Below(is_vector ? 5 : 3);
+    constexpr absl::string_view kDense[] = {"AssignAdd", "AssignSub", "Assign"};
+    if (kind < 3) return b_.Op(kDense[kind], Name("update"), {now, Pick(root, is_vector ? 1 : 0).output});
+    const std::vector<int32_t> rows = {static_cast<int32_t>(Below(kVectorSize)), 0, kVectorSize - 1};
+    const Output indices = b_.Const(Name("rows"), Tensor::Vector<int32_t>(rows));
+    const Output parts = b_.Op("GatherV2", Name("parts"), {Pick(root, 1).output, indices, ScalarConstant(root, 0)});
+    return b_.Op(kind == 3 ? "ScatterAdd" : "ScatterSub", Name("update"), {now, indices, parts});
+  }
+
+  // An Identity of the variable, looked at after the update: it shows the new value.
+  Output UpdateUnderAlias(Scope* root, Output now, Output read, bool is_vector) {
+    const Output alias = b_.Op("Identity", Name("alias"), {now});
+    const Output update = b_.Op("AssignAdd", Name("update"), {now, Pick(root, is_vector ? 1 : 0).output});
+    b_.AddControl(update, alias);
+    b_.AddControl(update, read);
+    const Output seen = b_.Op("Neg", Name("seen"), {alias});
+    b_.AddControl(seen, update);
+    root->values.push_back({seen, is_vector, root});
+    const Output later = b_.Op("RefIdentity", Name("later"), {update});
+    b_.AddControl(later, seen);
+    return later;
+  }
+
+  // The variable is written under a predicate; what comes later waits whether or not that happened.
+  Output UpdateOnOneSide(Scope* root, Output now, Output read, bool is_vector) {
     const Output pred = Predicate(root);
     const Output ports = b_.Op("RefSwitch", Name("refswitch"), {now, pred});
-    const Output amount = b_.Op("Switch", Name("switch"), {Pick(root, 1).output, pred});
+    const Output amount = b_.Op("Switch", Name("switch"), {Pick(root, is_vector ? 1 : 0).output, pred});
     const Output update =
         b_.Op("AssignAdd", Name("assign_add"), {GraphBuilder::Nth(ports, 1), GraphBuilder::Nth(amount, 1)});
     b_.AddControl(update, read);
@@ -351,12 +392,12 @@ class ProgramMaker {
   }
 
   // The reference goes around a loop, in which the variable is written.
-  Output UpdateInRefLoop(Scope* root, Output now, Output read) {
+  Output UpdateInRefLoop(Scope* root, Output now, Output read, bool is_vector) {
     const std::string frame = Name("frame");
     const auto enter = [&](absl::string_view op, Output x, bool is_constant) {
       return b_.Op(op, Name("enter"), {x}, {{"frame_name", frame}, {"is_constant", is_constant}});
     };
-    const Output amount = enter("Enter", Pick(root, 1).output, true);
+    const Output amount = enter("Enter", Pick(root, is_vector ? 1 : 0).output, true);
     const Output limit = enter("Enter", ScalarConstant(root, static_cast<int32_t>(Below(4))), true);
     const Output one = enter("Enter", ScalarConstant(root, 1), true);
     const Output ref_in = enter("RefEnter", now, false);

@@ -1,9 +1,12 @@
 #include "tests/testing/session_program.h"
 
 #include <map>
+#include <memory>
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "executor/session/session.h"
+#include "graph/base/check.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/builder.h"
 #include "tests/testing/random_program.h"
@@ -66,6 +69,19 @@ void SpreadOverDevices(uint32_t seed, int count, Graph* graph) {
     }
     if (!has_state) graph->SetDevice(id, absl::StrCat("/device:CPU:", random() % static_cast<uint32_t>(count)));
   }
+}
+
+std::vector<Answer> AnswersOf(const Graph& graph, uint32_t seed, const SessionOptions& options) {
+  absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(options, graph);
+  SLUICE_CHECK(session.ok());
+  std::vector<Answer> answers;
+  for (uint32_t run = 0; run < 2; ++run) {
+    const NamedTensors feeds = PlaceholderValues(graph, seed + run);
+    for (const std::string& result : ResultsOf(graph)) {
+      answers.emplace_back((*session)->Run(feeds, {result}, {}));
+    }
+  }
+  return answers;
 }
 
 }  // namespace sluice

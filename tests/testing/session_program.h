@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "executor/session/session_options.h"
 #include "graph/ir/graph.h"
 #include "graph/value/tensor.h"
 
@@ -36,6 +37,10 @@ struct Answer {
     return !value.has_value() || (value.shape() == other.value.shape() && value.bytes() == other.value.bytes());
   }
 };
+
+// Every result of a program by itself, in a session with `options`, twice: the second time variables have values of the
+// first. The session must be possible.
+std::vector<Answer> AnswersOf(const Graph& graph, uint32_t seed, const SessionOptions& options);
 
 }  // namespace sluice
 

@@ -75,11 +75,12 @@ TEST(RandomProgramsTest, SerialProgramsDoWhatTheRulesSay) {
     Compare(graph, seed);
   }
   EXPECT_LT(refused, 120);
-  for (const char* op :
-       {"Switch",         "_SwitchN",           "Merge",      "Enter",    "Exit",      "NextIteration",
-        "LoopCond",       "ControlTrigger",     "VariableV2", "Assign",   "AssignAdd", "AssignSub",
-        "RefIdentity",    "RefSwitch",          "RefMerge",   "RefEnter", "RefExit",   "RefNextIteration",
-        "ReadVariableOp", "AssignAddVariableOp"}) {
+  for (const char* op : {"Switch",      "_SwitchN",         "Merge",          "Enter",
+                         "Exit",        "NextIteration",    "LoopCond",       "ControlTrigger",
+                         "VariableV2",  "Assign",           "AssignAdd",      "AssignSub",
+                         "RefIdentity", "RefSwitch",        "RefMerge",       "RefEnter",
+                         "RefExit",     "RefNextIteration", "ReadVariableOp", "AssignAddVariableOp",
+                         "Snapshot",    "ScatterAdd",       "ScatterSub"}) {
     EXPECT_GT(num_run[op], 20) << op;
   }
 }

@@ -284,5 +284,29 @@ TEST_F(StructureTest, TransfersAreRefused) {
   EXPECT_THAT(runner.why_not(), HasSubstr("'got' completes elsewhere"));
 }
 
+// Nothing ever sends the inner Switch's other port: what depends on it has no value to decide by.
+TEST_F(StructureTest, AValueThatIsNeverComputedDoesNotEnterALoop) {
+  const Output never = Switch("opposite", True(Switch("s", p_, p_)), p_);
+  const Loop loop = CountingLoop("f");
+  const Output captured = Enter("captured", never, "f", true);
+  const Output ports = Switch("inner", loop.in_body, captured);
+  Close(loop, b_.Op("AddV2", "plus", {b_.Op("Merge", "m", {ports, True(ports)}), One(loop)}));
+  Return(loop.exit);
+  EXPECT_THAT(WhyNot(), HasSubstr("Enter 'captured' stands under another condition than its loop"));
+}
+
+TEST_F(StructureTest, ControlEdgesOutOfALoopAndIntoItHaveTheGuardOfTheFrameTheyLeadTo) {
+  const Output pivot = b_.Op("Identity", "outer_pivot", {True(Switch("s", x_, p_))});
+  const Loop loop = CountingLoop("f");
+  const Output captured = Enter("captured", x_, "f", true);
+  const Output plus = b_.Op("AddV2", "plus", {loop.in_body, One(loop)});
+  b_.AddControl(plus, captured);
+  Close(loop, plus);
+  const Output after = b_.Op("Neg", "after", {pivot});
+  b_.AddControl(after, loop.exit);
+  Return(b_.Op("Merge", "m", {b_.Op("Abs", "otherwise", {Switch("s2", y_, p_)}), after}));
+  ExpectRightForAll();
+}
+
 }  // namespace
 }  // namespace sluice

@@ -13,20 +13,6 @@ namespace {
 
 constexpr int kDevices = 3;
 
-// Every result of a program by itself, twice: the second time variables have values of the first.
-std::vector<Answer> AnswersOf(const Graph& graph, uint32_t seed, const SessionOptions& options) {
-  absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(options, graph);
-  EXPECT_OK(session);
-  std::vector<Answer> answers;
-  for (uint32_t run = 0; run < 2; ++run) {
-    const NamedTensors feeds = PlaceholderValues(graph, seed + run);
-    for (const std::string& result : ResultsOf(graph)) {
-      answers.emplace_back((*session)->Run(feeds, {result}, {}));
-    }
-  }
-  return answers;
-}
-
 class RandomDevicesTest : public ::testing::TestWithParam<bool> {};
 
 INSTANTIATE_TEST_SUITE_P(Steps, RandomDevicesTest, ::testing::Bool(),
