@@ -38,13 +38,44 @@ ensure_packages() {
     fi
     as_root=(sudo)
   fi
-  echo "sluice: installing Debian packages: ${missing[*]}" >&2
-  local -a apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0)
+  echo "sluice: installing Debian packages: ${missing[*]} (${#missing[@]}, and what they need)" >&2
+  local -a apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -o Dpkg::Use-Pty=0)
+  local log
+  log="$(mktemp)"
+  apt+=(install --no-install-recommends -y "${missing[@]}")
   # A fresh machine may have no package lists yet, an old one stale lists.
-  if ! "${apt[@]}" install --no-install-recommends -y "${missing[@]}" </dev/null >/dev/null 2>&1; then
-    "${apt[@]}" update </dev/null >&2
-    "${apt[@]}" install --no-install-recommends -y "${missing[@]}" </dev/null >&2
+  if ! "${apt[@]}" </dev/null 2>&1 | tee "$log" | show_install; then
+    "${as_root[@]}" apt-get -q update </dev/null >&2 || echo "sluice: the package lists cannot be updated" >&2
+    if ! "${apt[@]}" </dev/null 2>&1 | tee "$log" | show_install; then
+      cat "$log" >&2
+      rm "$log"
+      echo "sluice: installing the packages failed" >&2
+      return 1
+    fi
   fi
+  rm "$log"
+}
+
+# Reads what apt-get prints while it installs, and says how far it is: a line that is rewritten on a terminal, else one
+# every 15 s.
+show_install() {
+  local line total=0 unpacked=0 configured=0 next=15 begin=$SECONDS text
+  while read -r line; do
+    case "$line" in
+      *" newly installed, "*) total="$(awk '{ print $3 }' <<<"$line")" ;;
+      "Unpacking "*) unpacked=$((unpacked + 1)) ;;
+      "Setting up "*) configured=$((configured + 1)) ;;
+    esac
+    text="sluice: installing: $unpacked of $total packages unpacked, $configured set up, $((SECONDS - begin)) s"
+    if [[ -t 2 ]]; then
+      printf '\r\033[K%s' "$text" >&2
+    elif ((SECONDS - begin >= next)); then
+      echo "$text" >&2
+      next=$((SECONDS - begin + 15))
+    fi
+  done
+  if [[ -t 2 ]]; then printf '\r\033[K' >&2; fi
+  if ((configured > 0)); then echo "sluice: installed $configured packages in $((SECONDS - begin)) s" >&2; fi
 }
 
 # Bazel in this checkout. Its own options come from .bazelrc.
@@ -64,6 +95,12 @@ list_sources() {
   (cd "$sluice_root" && exec find "${places[@]}" -type f -not -name '*.md' -not -name '*.pyc' -printf '%p %s %T@ %C@\n')
 }
 
+# Builds the program, says how far it is, and leaves what Bazel prints in build.log.
+build_program() {
+  (cd "$sluice_root" && exec python3 -B tools/setup/build_progress.py --name building --log "$sluice_state/build.log" \
+    -- bazel build //tools/cli:sluice </dev/null 9>&-)
+}
+
 # Builds the binary when a source is newer than it, and leaves it at $sluice_state/sluice. Silent when there was
 # nothing to do; Bazel is not started then.
 ensure_binary() {
@@ -76,9 +113,11 @@ ensure_binary() {
   mkdir -p "$sluice_state"
   # Two calls at once build one after the other; each takes its own copy.
   exec 9>"$sluice_state/lock"
-  flock 9
-  echo "sluice: building" >&2
-  if ! run_bazel build //tools/cli:sluice >"$sluice_state/build.log" 2>&1; then
+  if ! flock -n 9; then
+    echo "sluice: waiting for another call, which builds this checkout" >&2
+    flock 9
+  fi
+  if ! build_program; then
     cat "$sluice_state/build.log" >&2
     echo "sluice: the build failed" >&2
     return 1

@@ -11,6 +11,8 @@ import time
 import urllib.parse
 import xml.etree.ElementTree as ElementTree
 
+import build_progress
+
 SANITIZERS = {
     "asan": ["--config=asan", "--config=ubsan"],
     "tsan": ["--config=tsan"],
@@ -49,6 +51,13 @@ class Checkout:
 
     def bazel(self, *arguments, **options):
         return subprocess.run(["bazel", *arguments], cwd=self.root, stdin=subprocess.DEVNULL, text=True, **options)
+
+    def bazel_with_progress(self, name, *arguments):
+        """Runs Bazel, and says how far it is where its output is kept: on a terminal Bazel does that itself. Returns
+        its status."""
+        if sys.stderr.isatty():
+            return self.bazel(*arguments).returncode
+        return build_progress.run_bazel(["bazel", *arguments], name, echo=True, cwd=self.root)[0]
 
     def query(self, expression):
         result = self.bazel("query", "--keep_going", expression, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -150,9 +159,9 @@ def run_tests(checkout, tally, arguments, configs=(), prefix="", excluded_tags=(
             flags.append("--build_tests_only")
         if case_filter:
             flags.append(f"--test_filter={case_filter}")
-        result = checkout.bazel("test", *flags, "--", *targets)
+        status = checkout.bazel_with_progress(prefix + "testing", "test", *flags, "--", *targets)
         if not os.path.exists(events):
-            tally.add(prefix + "bazel test", f"did not start (status {result.returncode})")
+            tally.add(prefix + "bazel test", f"did not start (status {status})")
             return
         reports, failed, broken = read_events(events)
         for target in sorted(reports):
@@ -160,8 +169,8 @@ def run_tests(checkout, tally, arguments, configs=(), prefix="", excluded_tags=(
     for target in broken:
         tally.add(prefix + target, "does not build")
     # 3: tests failed; 4: there were none. Anything else that was not seen above must not go unnoticed.
-    if result.returncode not in (0, 3, 4) and not broken:
-        tally.add(prefix + "bazel test", f"status {result.returncode}")
+    if status not in (0, 3, 4) and not broken:
+        tally.add(prefix + "bazel test", f"status {status}")
 
 
 # Examples --------------------------------------------------------------------------------------------------------
@@ -178,8 +187,7 @@ def run_examples(checkout, tally, arguments):
         name = target.lstrip("/").replace(":", "/")
         if not matches(arguments.filter, name):
             continue
-        built = checkout.bazel("build", target)
-        if built.returncode != 0:
+        if checkout.bazel_with_progress(f"building {name}", "build", target) != 0:
             tally.add(name, "does not build")
             continue
         info = checkout.bazel("info", "bazel-bin", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -342,4 +350,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("tools/test: interrupted")

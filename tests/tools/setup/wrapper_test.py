@@ -6,6 +6,7 @@ write down how they were called.
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -14,11 +15,18 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__))
 
 BAZEL = """#!/bin/bash
 case "$1" in
-  build) echo build >>"$LOG"; [[ ! -e "$FAIL" ]] || { echo "no such symbol" >&2; exit 1; }
+  build) echo build >>"$LOG"; [[ ! -e "$WAIT" ]] || { trap 'exit 8' INT; echo x >"$WAIT"; read -r <"$GO"; }
+         [[ ! -e "$FAIL" ]] || { echo "no such symbol" >&2; exit 1; }
          mkdir -p "$BIN/tools/cli"; printf '#!/bin/bash\\necho "ran $*"; exit 3\\n' >"$BIN/tools/cli/sluice"
-         chmod +x "$BIN/tools/cli/sluice" ;;
+         chmod +x "$BIN/tools/cli/sluice"; echo "INFO: Build completed successfully, 7 total actions" >&2 ;;
   info) echo "$BIN" ;;
 esac
+"""
+APT_GET = """#!/bin/bash
+echo apt-get >>"$LOG"
+[[ ! -e "$FAIL" ]] || { echo "E: no network" >&2; exit 100; }
+printf '%s\n' "0 upgraded, 2 newly installed, 0 to remove." "Unpacking mold (1) ..." "Unpacking x ..."
+printf '%s\n' "Setting up x (2)" "Setting up mold (1) ..."
 """
 DPKG_QUERY = '#!/bin/bash\n[[ "${!#}" == mold && -e "$MISSING" ]] || printf installed\n'
 
@@ -33,7 +41,7 @@ class WrapperTest(unittest.TestCase):
         shutil.copy(os.path.join(ROOT, "tools", "sluice"), self.path("checkout/tools/sluice"))
         self.write("bin/bazel", BAZEL, executable=True)
         self.write("bin/dpkg-query", DPKG_QUERY, executable=True)
-        self.write("bin/apt-get", '#!/bin/bash\necho "apt-get" >>"$LOG"\n', executable=True)
+        self.write("bin/apt-get", APT_GET, executable=True)
         self.write("log", "")
 
     def path(self, name):
@@ -46,9 +54,13 @@ class WrapperTest(unittest.TestCase):
         if executable:
             os.chmod(self.path(name), 0o755)
 
+    def environment(self):
+        return {"PATH": self.path("bin") + ":/usr/bin:/bin", "HOME": self.path("home"), "LOG": self.path("log"),
+                "BIN": self.path("out"), "FAIL": self.path("fail"), "MISSING": self.path("missing"),
+                "WAIT": self.path("wait"), "GO": self.path("go")}
+
     def sluice(self, *arguments, **variables):
-        environment = {"PATH": self.path("bin") + ":/usr/bin:/bin", "HOME": self.path("home"), "LOG": self.path("log"),
-                       "BIN": self.path("out"), "FAIL": self.path("fail"), "MISSING": self.path("missing"), **variables}
+        environment = {**self.environment(), **variables}
         return subprocess.run([self.path("checkout/tools/sluice"), *arguments], env=environment, cwd=self.folder,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               check=False)
@@ -98,15 +110,38 @@ class WrapperTest(unittest.TestCase):
     def test_installs_missing_packages_and_says_which(self):
         self.write("missing", "")
         result = self.sluice()
-        self.assertIn("installing Debian packages: mold", result.stderr)
+        self.assertIn("installing Debian packages: mold (1, and what they need)\n", result.stderr)
+        self.assertRegex(result.stderr, r"sluice: installed 2 packages in \d+ s\n")
         self.assertEqual(self.calls(), ["apt-get", "build"])
+
+    @unittest.skipUnless(os.geteuid() == 0, "would ask for a password")
+    def test_says_why_packages_cannot_be_installed(self):
+        self.write("missing", "")
+        self.write("fail", "")
+        result = self.sluice()
+        self.assertEqual((result.returncode, self.calls()), (1, ["apt-get"] * 3))  # install, update, install
+        self.assertIn("E: no network", result.stderr)
+
+    def test_says_how_long_it_built(self):
+        self.assertRegex(self.sluice().stderr, r"^sluice: building\nsluice: building: done, 7 actions, \d+ s\n$")
+
+    def test_a_call_that_is_interrupted_leaves_no_lock(self):
+        os.mkfifo(self.path("wait"))
+        os.mkfifo(self.path("go"))
+        run = subprocess.Popen([self.path("checkout/tools/sluice")], env=self.environment(), cwd=self.folder,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True)
+        with open(self.path("wait"), encoding="utf-8"):  # Opens when Bazel runs.
+            os.killpg(run.pid, signal.SIGINT)
+            output, errors = run.communicate()
+        self.assertEqual((run.returncode, output, errors), (-signal.SIGINT, "", "sluice: building\n"))
+        os.remove(self.path("wait"))
+        self.assertEqual(self.sluice().returncode, 3)
 
     def test_works_through_a_link_from_another_folder(self):
         os.symlink(self.path("checkout/tools/sluice"), self.path("link"))
-        environment = {"PATH": self.path("bin") + ":/usr/bin:/bin", "HOME": self.path("home"), "LOG": self.path("log"),
-                       "BIN": self.path("out"), "FAIL": self.path("fail"), "MISSING": self.path("missing")}
-        result = subprocess.run([self.path("link"), "x"], env=environment, cwd="/", stdout=subprocess.PIPE, text=True,
-                                check=False)
+        result = subprocess.run([self.path("link"), "x"], env=self.environment(), cwd="/", text=True, check=False,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.assertEqual(result.stdout, "ran x\n")
 
 
