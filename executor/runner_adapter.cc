@@ -32,7 +32,7 @@ class Gate {
     if (--num_inside_ == 0) left_.SignalAll();
   }
 
-  // Lets nobody in any more and waits until all have left.
+  // Admits no more threads and waits until all have left.
   void Close() ABSL_LOCKS_EXCLUDED(mu_) {
     MutexLock lock(&mu_);
     job_ = nullptr;
@@ -66,14 +66,17 @@ void RunnerAdapter::ParallelFor(int64_t total, double unit_ns, bool deterministi
   const int64_t num_offers = std::min<int64_t>(num_threads_, plan.size()) - 1;
   if (num_offers == 0) {
     job.Work();
-    return;
+    return job.RethrowFailure();
   }
   const auto gate = std::make_shared<Gate>(&job);
-  for (int64_t i = 0; i < num_offers; ++i) {
-    runner_([gate] { gate->Enter(); });
+  try {
+    for (int64_t i = 0; i < num_offers; ++i) runner_([gate] { gate->Enter(); });
+  } catch (...) {
+    // The host takes no more: those that it has taken, and the calling thread, do the work.
   }
   job.Work();
   gate->Close();
+  job.RethrowFailure();
 }
 
 }  // namespace sluice

@@ -5,11 +5,13 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <exception>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "executor/flush_denormals.h"
 #include "executor/parallel_job.h"
+#include "graph/base/check.h"
 
 namespace sluice {
 namespace {
@@ -79,13 +81,16 @@ void* ThreadPool::ThreadMain(void* pool) {
 
 void ThreadPool::StartThreadsLocked() {
   if (is_started_ || is_stopping_) return;
+  threads_.reserve(static_cast<size_t>(num_threads_));  // What can throw comes first.
   is_started_ = true;
   for (int i = 1; i < num_threads_; ++i) {
     pthread_t thread;
     // Where the system gives no more threads, those that are there do the work.
     if (pthread_create(&thread, nullptr, &ThreadMain, this) != 0) return;
-    pthread_setname_np(thread, absl::StrCat(name_, "/", i).substr(0, 15).c_str());
     threads_.push_back(thread);
+    char name[16];  // Longer ones are refused by the system.
+    std::snprintf(name, sizeof(name), "%s/%d", name_.c_str(), i);
+    pthread_setname_np(thread, name);
   }
 }
 
@@ -139,22 +144,28 @@ bool ThreadPool::RunOne() {
     return true;
   }
   const FlushDenormals flush;
-  std::move(task)();
+  try {
+    std::move(task)();
+  } catch (const std::exception& e) {
+    SLUICE_LOG(ERROR) << "a task of the pool '" << name_ << "' has thrown an exception: " << e.what();
+  } catch (...) {
+    SLUICE_LOG(ERROR) << "a task of the pool '" << name_ << "' has thrown an exception of unknown type";
+  }
   return true;
 }
 
 ThreadPool::OpenJob* ThreadPool::JoinJobLocked() {
-  while (!jobs_.empty()) {
-    OpenJob* const open = jobs_.back();
+  while (newest_job_ != nullptr) {
+    OpenJob* const open = newest_job_;
     if (open->job->IsExhausted()) {
       available_.fetch_sub(open->places, std::memory_order_relaxed);
       open->places = 0;
-      jobs_.pop_back();
+      newest_job_ = open->older;
       continue;
     }
     available_.fetch_sub(1, std::memory_order_relaxed);
     open->active.fetch_add(1, std::memory_order_relaxed);
-    if (--open->places == 0) jobs_.pop_back();
+    if (--open->places == 0) newest_job_ = open->older;
     return open;
   }
   return nullptr;
@@ -180,18 +191,20 @@ void ThreadPool::ParallelFor(int64_t total, double unit_ns, bool deterministic,
   const int places = static_cast<int>(std::min<int64_t>(num_threads_ - 1, plan.size() - 1));
   if (places == 0) {
     job.Work();
-    return;
+    return job.RethrowFailure();
   }
   OpenJob open{&job, places};
   Publish(&open, static_cast<double>(total) * unit_ns);
   job.Work();
   Withdraw(&open);
+  job.RethrowFailure();
 }
 
 void ThreadPool::Publish(OpenJob* open, double work_ns) {
   MutexLock lock(&mu_);
   StartThreadsLocked();
-  jobs_.push_back(open);
+  open->older = newest_job_;
+  newest_job_ = open;
   available_.fetch_add(open->places, std::memory_order_relaxed);
   if (work_ns >= kWakeNs) WakeForWorkLocked(open->places);
 }
@@ -199,10 +212,11 @@ void ThreadPool::Publish(OpenJob* open, double work_ns) {
 void ThreadPool::Withdraw(OpenJob* open) {
   {
     MutexLock lock(&mu_);
-    const auto it = std::find(jobs_.begin(), jobs_.end(), open);
-    if (it != jobs_.end()) {
+    OpenJob** link = &newest_job_;
+    while (*link != nullptr && *link != open) link = &(*link)->older;
+    if (*link == open) {
       available_.fetch_sub(open->places, std::memory_order_relaxed);
-      jobs_.erase(it);
+      *link = open->older;
     }
   }
   const auto all_left = [open] { return open->active.load(std::memory_order_acquire) == 0; };
@@ -221,13 +235,13 @@ bool ThreadPool::Spin(absl::FunctionRef<bool()> done) {
 bool ThreadPool::SleepUntilWork() {
   MutexLock lock(&mu_);
   ++num_sleeping_;
-  while (tasks_.empty() && jobs_.empty() && !is_stopping_) {
+  while (tasks_.empty() && newest_job_ == nullptr && !is_stopping_) {
     work_cv_.Wait(&mu_);
     if (num_waking_ > 0) --num_waking_;
   }
   --num_sleeping_;
   num_waking_ = std::min(num_waking_, num_sleeping_);
-  return !tasks_.empty() || !jobs_.empty();
+  return !tasks_.empty() || newest_job_ != nullptr;
 }
 
 void ThreadPool::HelperSleep(absl::FunctionRef<bool()> done, absl::Time deadline, bool also_for_work) {
@@ -235,7 +249,7 @@ void ThreadPool::HelperSleep(absl::FunctionRef<bool()> done, absl::Time deadline
   MutexLock lock(&mu_);
   sleepers_.push_back(&self);
   num_sleepers_.fetch_add(1, std::memory_order_acq_rel);
-  const bool has_work = !tasks_.empty() || !jobs_.empty();
+  const bool has_work = !tasks_.empty() || newest_job_ != nullptr;
   if (!(also_for_work && has_work) && !done()) self.cv.WaitWithDeadline(&mu_, deadline);
   num_sleepers_.fetch_sub(1, std::memory_order_relaxed);
   sleepers_.erase(std::find(sleepers_.begin(), sleepers_.end(), &self));

@@ -47,10 +47,10 @@ class ThreadPool final : public TaskRunner {
   ThreadPool& operator=(const ThreadPool&) = delete;
   ~ThreadPool() override;
 
-  // Queues `task`: oldest first. With one thread, somebody has to help.
+  // Queues `task`: oldest first. With one thread, somebody has to help. An exception of the task is logged.
   void Schedule(Task task) override ABSL_LOCKS_EXCLUDED(mu_);
   int num_threads() const override { return num_threads_; }
-  // Shards are those of ShardPlan. Never runs queued tasks.
+  // Shards are those of ShardPlan. Never runs queued tasks. Throws what the first shard to fail has thrown.
   void ParallelFor(int64_t total, double unit_ns, bool deterministic,
                    absl::FunctionRef<void(int64_t, int64_t)> work) override ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -75,7 +75,8 @@ class ThreadPool final : public TaskRunner {
   struct OpenJob {
     ParallelJob* const job;
     int places;                  // How many more threads may join. Guarded by mu_.
-    std::atomic<int> active{0};  // Those who joined and have not left. Changes under mu_, read without.
+    std::atomic<int> active{0};  // Threads that joined and have not left. Changes under mu_, read without.
+    OpenJob* older = nullptr;    // In the list of jobs. Guarded by mu_.
   };
   // A thread that sleeps in HelpUntil; on its stack.
   struct Sleeper {
@@ -111,7 +112,7 @@ class ThreadPool final : public TaskRunner {
   CondVar work_cv_;    // Own threads: there is work, or the end has come.
   CondVar joined_cv_;  // Threads in ParallelFor: somebody has left their job.
   std::deque<Task> tasks_ ABSL_GUARDED_BY(mu_);
-  std::vector<OpenJob*> jobs_ ABSL_GUARDED_BY(mu_);  // The newest is joined first.
+  OpenJob* newest_job_ ABSL_GUARDED_BY(mu_) = nullptr;  // The list of jobs: the newest is joined first.
   std::vector<pthread_t> threads_ ABSL_GUARDED_BY(mu_);
   bool is_started_ ABSL_GUARDED_BY(mu_) = false;
   bool is_stopping_ ABSL_GUARDED_BY(mu_) = false;
