@@ -1,14 +1,64 @@
 #include "graph/base/cancellation.h"
 
+#include <exception>
+#include <thread>
 #include <utility>
 
+#include "graph/base/check.h"
 #include "graph/base/error.h"
 
 namespace sluice {
+namespace {
+
+// `cause` as an error whose code can be explained. Where there is no memory for it, what needs none.
+absl::Status Explained(absl::Status cause) noexcept {
+  if (!cause.ok() && !absl::IsCancelled(cause)) return cause;
+  try {
+    if (cause.ok()) return Error(ErrorCode::kRunCancelled).Text("the run was cancelled");
+    if (ErrorInfoOf(cause).has_value()) return cause;
+    return Error(ErrorCode::kRunCancelled).Text(cause.message());
+  } catch (...) {
+    return cause.ok() ? absl::Status(absl::StatusCode::kCancelled, "") : cause;
+  }
+}
+
+void Call(absl::AnyInvocable<void()> callback) noexcept {
+  try {
+    try {
+      std::move(callback)();
+    } catch (const std::exception& e) {
+      SLUICE_LOG(ERROR) << "a cancellation callback has thrown an exception: " << e.what();
+    }
+  } catch (...) {
+    // Not even a line in the log is possible, or nothing is known of it.
+  }
+}
+
+}  // namespace
+
+class CancellationManager::Canceller {
+ public:
+  bool IsThisThread() const { return std::this_thread::get_id() == thread_; }
+  // A callback has destroyed the manager. Only this thread asks.
+  bool is_manager_gone() const { return is_manager_gone_; }
+  void ManagerGoes(Callbacks* callbacks) {
+    is_manager_gone_ = true;
+    left_.swap(*callbacks);
+  }
+  void CallThoseLeft() {
+    for (auto& entry : left_) Call(std::move(entry.second));
+  }
+
+ private:
+  const std::thread::id thread_ = std::this_thread::get_id();
+  bool is_manager_gone_ = false;
+  Callbacks left_;  // Of a manager that is gone.
+};
 
 CancellationManager::CancellationManager(CancellationManager* parent) : parent_(parent) {
   if (parent == nullptr) return;
   const CancellationToken token = parent->NewToken();
+  // A callback may destroy this: nothing is touched after it.
   if (parent->RegisterCallback(token, [this] { StartCancelWithStatus(parent_->status()); })) {
     parent_token_ = token;
   } else {
@@ -18,12 +68,16 @@ CancellationManager::CancellationManager(CancellationManager* parent) : parent_(
 
 CancellationManager::~CancellationManager() {
   if (parent_token_ >= 0) parent_->DeregisterCallback(parent_token_);
-  bool pending;
   {
     MutexLock lock(&mu_);
-    pending = !callbacks_.empty();
+    if (IsCallback()) {
+      canceller_->ManagerGoes(&callbacks_);
+      return;
+    }
+    while (canceller_ != nullptr) callbacks_done_.Wait(&mu_);
+    if (callbacks_.empty()) return;
   }
-  if (pending) StartCancel();
+  StartCancel();
 }
 
 bool CancellationManager::RegisterCallback(CancellationToken token, absl::AnyInvocable<void()> callback) {
@@ -33,34 +87,57 @@ bool CancellationManager::RegisterCallback(CancellationToken token, absl::AnyInv
   return true;
 }
 
+bool CancellationManager::Take(CancellationToken token, absl::AnyInvocable<void()>* callback) {
+  const auto found = callbacks_.find(token);
+  if (found == callbacks_.end()) return false;
+  *callback = std::move(found->second);
+  callbacks_.erase(found);
+  return true;
+}
+
+bool CancellationManager::IsCallback() const { return canceller_ != nullptr && canceller_->IsThisThread(); }
+
 bool CancellationManager::DeregisterCallback(CancellationToken token) {
+  absl::AnyInvocable<void()> callback;  // Goes after the lock.
   MutexLock lock(&mu_);
-  if (!is_cancelling_.load(std::memory_order_relaxed)) return callbacks_.erase(token) > 0;
-  while (!is_cancelled_.load(std::memory_order_relaxed)) callbacks_done_.Wait(&mu_);
+  if (Take(token, &callback)) return true;
+  if (IsCallback()) return false;
+  while (canceller_ != nullptr) callbacks_done_.Wait(&mu_);
   return false;
 }
 
 bool CancellationManager::TryDeregisterCallback(CancellationToken token) {
+  absl::AnyInvocable<void()> callback;  // Goes after the lock.
   MutexLock lock(&mu_);
-  return !is_cancelling_.load(std::memory_order_relaxed) && callbacks_.erase(token) > 0;
+  return Take(token, &callback);
 }
 
 void CancellationManager::StartCancelWithStatus(absl::Status cause) {
-  if (absl::IsCancelled(cause) && !ErrorInfoOf(cause).has_value()) {  // With a code that can be explained.
-    cause = Error(ErrorCode::kRunCancelled).Text(cause.message());
-  }
-  absl::btree_map<CancellationToken, absl::AnyInvocable<void()>> callbacks;
+  cause = Explained(std::move(cause));
+  Canceller self;
   {
     MutexLock lock(&mu_);
     if (is_cancelling_.load(std::memory_order_relaxed)) return;
     cause_ = std::move(cause);
     is_cancelling_.store(true, std::memory_order_release);  // Release: publishes the cause to pollers.
-    callbacks.swap(callbacks_);
+    canceller_ = &self;
   }
-  for (auto& entry : callbacks) std::move(entry.second)();
-  MutexLock lock(&mu_);
-  is_cancelled_.store(true, std::memory_order_release);
-  callbacks_done_.SignalAll();
+  // One by one: a callback may deregister those that come after it, or destroy this.
+  while (!self.is_manager_gone()) {
+    absl::AnyInvocable<void()> callback;
+    {
+      MutexLock lock(&mu_);
+      if (callbacks_.empty()) {
+        canceller_ = nullptr;
+        is_cancelled_.store(true, std::memory_order_release);
+        callbacks_done_.SignalAll();
+        return;
+      }
+      Take(callbacks_.begin()->first, &callback);
+    }
+    Call(std::move(callback));
+  }
+  self.CallThoseLeft();
 }
 
 absl::Status CancellationManager::status() const {

@@ -2,11 +2,15 @@
 
 #include <atomic>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "graph/base/error.h"
+#include "graph/base/mutex.h"
 #include "gtest/gtest.h"
+#include "tests/testing/log_capture.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sluice {
@@ -110,6 +114,122 @@ TEST(CancellationManagerTest, DestructionRunsWhatIsStillRegistered) {
     ASSERT_TRUE(manager.RegisterCallback(manager.NewToken(), [&] { called = true; }));
   }
   EXPECT_TRUE(called);
+}
+
+TEST(CancellationManagerTest, ACancellationWithoutACauseIsAnErrorAllTheSame) {
+  CancellationManager manager;
+  manager.StartCancelWithStatus(absl::OkStatus());
+  EXPECT_THAT(manager.status(), IsError(ErrorCode::kRunCancelled));
+  CancellationManager child(&manager);
+  EXPECT_THAT(child.status(), IsError(ErrorCode::kRunCancelled));
+}
+
+TEST(CancellationManagerTest, ALaterCauseDoesNotReplaceTheFirst) {
+  CancellationManager manager;
+  ASSERT_TRUE(manager.RegisterCallback(manager.NewToken(),
+                                       [&] { manager.StartCancelWithStatus(absl::InternalError("inside")); }));
+  manager.StartCancelWithStatus(absl::AbortedError("first"));
+  manager.StartCancelWithStatus(absl::InternalError("after"));
+  EXPECT_THAT(manager.status(), StatusIs(absl::StatusCode::kAborted, "first"));
+}
+
+TEST(CancellationManagerTest, ACallbackMayDeregisterItselfAndOthers) {
+  CancellationManager manager;
+  const CancellationToken first = manager.NewToken(), second = manager.NewToken(), third = manager.NewToken();
+  std::vector<int> called;
+  ASSERT_TRUE(manager.RegisterCallback(first, [&] {
+    called.push_back(1);
+    EXPECT_FALSE(manager.DeregisterCallback(first)) << "it runs";
+    EXPECT_TRUE(manager.DeregisterCallback(second)) << "it has not run, and will not";
+    EXPECT_FALSE(manager.DeregisterCallback(second));
+  }));
+  ASSERT_TRUE(manager.RegisterCallback(second, [&] { called.push_back(2); }));
+  ASSERT_TRUE(manager.RegisterCallback(third, [&] {
+    called.push_back(3);
+    EXPECT_FALSE(manager.TryDeregisterCallback(first));
+  }));
+  manager.StartCancel();
+  EXPECT_EQ(called, (std::vector<int>{1, 3}));
+  EXPECT_TRUE(manager.IsCancelled());
+}
+
+TEST(CancellationManagerTest, ACallbackMayDestroyItsManagerAndTheOthersAreCalled) {
+  auto manager = std::make_unique<CancellationManager>();
+  CancellationManager& borrowed = *manager;
+  std::vector<int> called;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(borrowed.RegisterCallback(borrowed.NewToken(), [&, i] {
+      called.push_back(i);
+      if (i == 1) manager.reset();
+    }));
+  }
+  borrowed.StartCancel();
+  EXPECT_EQ(manager, nullptr);
+  EXPECT_EQ(called, (std::vector<int>{0, 1, 2}));
+}
+
+// As a run does whose last wait is ended by the cancellation, in a host that frees what the run has used.
+TEST(CancellationManagerTest, AChildMayGoInsideOfItsParentsCancellation) {
+  CancellationManager parent;
+  auto child = std::make_unique<CancellationManager>(&parent);
+  bool is_last_called = false;
+  ASSERT_TRUE(child->RegisterCallback(child->NewToken(), [&] { child.reset(); }));
+  ASSERT_TRUE(parent.RegisterCallback(parent.NewToken(), [&] { is_last_called = true; }));
+  parent.StartCancel();
+  EXPECT_EQ(child, nullptr);
+  EXPECT_TRUE(is_last_called);
+  EXPECT_TRUE(parent.IsCancelled());
+}
+
+TEST(CancellationManagerTest, DestructionWaitsForACancellationOnAnotherThread) {
+  for (int round = 0; round < 20; ++round) {
+    auto manager = std::make_unique<CancellationManager>();
+    CancellationManager& borrowed = *manager;
+    Notification started;
+    std::atomic<bool> has_returned{false};
+    ASSERT_TRUE(borrowed.RegisterCallback(borrowed.NewToken(), [&] {
+      started.Notify();
+      for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+      has_returned = true;
+    }));
+    std::thread canceller([&] { borrowed.StartCancel(); });
+    started.WaitForNotification();
+    manager.reset();
+    EXPECT_TRUE(has_returned);
+    canceller.join();
+  }
+}
+
+TEST(CancellationManagerTest, CallbacksAreDestroyedWithoutALock) {
+  // Asks the manager when it goes.
+  struct Asks {
+    ~Asks() { EXPECT_FALSE(manager.TryDeregisterCallback(-1)); }
+    CancellationManager& manager;
+  };
+  CancellationManager manager;
+  const auto add = [&manager](CancellationToken token) {
+    return manager.RegisterCallback(token, [asks = std::make_unique<Asks>(Asks{manager})] {});
+  };
+  for (const bool waits : {true, false}) {
+    const CancellationToken token = manager.NewToken();
+    ASSERT_TRUE(add(token));
+    EXPECT_TRUE(waits ? manager.DeregisterCallback(token) : manager.TryDeregisterCallback(token));
+  }
+  ASSERT_TRUE(add(manager.NewToken()));
+  manager.StartCancel();
+  EXPECT_FALSE(add(manager.NewToken()));
+}
+
+TEST(CancellationManagerTest, ACallbackThatThrowsIsLoggedAndTheOthersRun) {
+  const LogCapture log;
+  CancellationManager manager;
+  bool is_called = false;
+  ASSERT_TRUE(manager.RegisterCallback(manager.NewToken(), [] { throw std::runtime_error("bad callback"); }));
+  ASSERT_TRUE(manager.RegisterCallback(manager.NewToken(), [&] { is_called = true; }));
+  manager.StartCancel();
+  EXPECT_TRUE(is_called);
+  ASSERT_EQ(log.lines().size(), 1u);
+  EXPECT_NE(log.lines()[0].find("bad callback"), std::string::npos);
 }
 
 TEST(CancellationManagerTest, ManyThreadsRegisterWhileOneCancels) {
