@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "graph/base/error_info_codec.h"
+#include "graph/base/error_text.h"
 
 namespace sluice {
 namespace {
@@ -58,17 +59,6 @@ std::string Complaint(const ErrorInfo& info, size_t max_name) {
   return out;
 }
 
-// " at byte 12": only where neither a node nor the text says where to look.
-std::string Place(const ErrorInfo& info) {
-  if (info.line >= 0) {
-    const std::string column = info.column >= 0 ? absl::StrCat(", column ", info.column) : "";
-    return absl::StrCat(" at line ", info.line, column);
-  }
-  if (info.node.empty() && info.byte_begin >= 0 && !absl::StrContains(info.text, "at byte"))
-    return absl::StrCat(" at byte ", info.byte_begin);
-  return "";
-}
-
 // The line that stands alone:
 //   SLC2103: <op> '<node>': input <i> '<name>': attr '<x>': <text>: found <X>, expected <Y> at <place> (1 of <n>
 //   errors)
@@ -78,7 +68,7 @@ std::string FirstLine(const ErrorInfo& info, int64_t num_errors) {
   std::string line;
   for (const size_t max_name : {size_t{120}, size_t{60}, size_t{40}}) {
     line = absl::StrFormat("SLC%04d: ", static_cast<int32_t>(info.code));
-    absl::StrAppend(&line, Subject(info, max_name), Complaint(info, max_name), Place(info));
+    absl::StrAppend(&line, Subject(info, max_name), Complaint(info, max_name), PlaceText(info));
     if (num_errors > 1) absl::StrAppend(&line, " (1 of ", num_errors, " errors)");
     if (line.size() <= kMaxLine) break;
   }
@@ -134,6 +124,15 @@ void SetIfAbsent(int64_t& fact, int64_t value) {
 void Set(std::string& fact, absl::string_view value) { fact.assign(value.data(), value.size()); }
 
 }  // namespace
+
+std::string PlaceText(const ErrorInfo& info) {
+  if (info.line >= 0) {
+    const std::string column = info.column >= 0 ? absl::StrCat(", column ", info.column) : "";
+    return absl::StrCat(" at line ", info.line, column);
+  }
+  const bool says_where = !info.node.empty() || absl::StrContains(info.text, "at byte");
+  return says_where || info.byte_begin < 0 ? "" : absl::StrCat(" at byte ", info.byte_begin);
+}
 
 ErrorBuilder& ErrorBuilder::Node(absl::string_view name, absl::string_view op) {
   Set(info_.node, name);

@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-// The rows of all `parts` behind each other, put together by the compiler.
+// The rows of all `parts` one after the other, put together by the compiler.
 template <size_t... kSizes>
 constexpr auto Concatenate(const ErrorCodeRow (&... parts)[kSizes]) {
   std::array<ErrorCodeRow, (kSizes + ...)> all{};

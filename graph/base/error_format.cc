@@ -19,12 +19,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/cord.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "graph/base/error.h"
+#include "graph/base/error_groups.h"
 #include "graph/base/error_info_codec.h"
+#include "graph/base/error_text.h"
 
 namespace sluice {
 namespace {
@@ -33,15 +35,6 @@ namespace {
 constexpr size_t kMaxFact = 1000;
 
 std::string Quoted(absl::string_view name) { return absl::StrCat("'", PrintableName(name, kMaxFact), "'"); }
-
-// 1849022 as "1,849,022".
-std::string Grouped(int64_t value) {
-  std::string digits = absl::StrCat(value);
-  for (auto pos = static_cast<int64_t>(digits.size()) - 3; pos > (value < 0 ? 1 : 0); pos -= 3) {
-    digits.insert(static_cast<size_t>(pos), ",");
-  }
-  return digits;
-}
 
 std::string CodeName(ErrorCode code) { return absl::StrFormat("SLC%04d", static_cast<int32_t>(code)); }
 
@@ -52,14 +45,14 @@ void AddLine(absl::string_view word, absl::string_view rest, std::string* out) {
 std::string PlaceInFile(const ErrorInfo& info) {
   std::vector<std::string> parts;
   if (!info.file.empty()) parts.push_back(Quoted(info.file));
-  if (info.node_index >= 0) parts.push_back(absl::StrCat("node ", Grouped(info.node_index)));
+  if (info.node_index >= 0) parts.push_back(absl::StrCat("node ", GroupedDigits(info.node_index)));
   if (info.byte_begin >= 0 && info.byte_end > info.byte_begin) {
-    parts.push_back(absl::StrCat("bytes ", Grouped(info.byte_begin), "-", Grouped(info.byte_end)));
+    parts.push_back(absl::StrCat("bytes ", GroupedDigits(info.byte_begin), "-", GroupedDigits(info.byte_end)));
   } else if (info.byte_begin >= 0) {
-    parts.push_back(absl::StrCat("byte ", Grouped(info.byte_begin)));
+    parts.push_back(absl::StrCat("byte ", GroupedDigits(info.byte_begin)));
   }
-  if (info.line >= 0) parts.push_back(absl::StrCat("line ", Grouped(info.line)));
-  if (info.line >= 0 && info.column >= 0) parts.push_back(absl::StrCat("column ", Grouped(info.column)));
+  if (info.line >= 0) parts.push_back(absl::StrCat("line ", info.line));  // As editors show it: not grouped.
+  if (info.line >= 0 && info.column >= 0) parts.push_back(absl::StrCat("column ", info.column));
   return absl::StrJoin(parts, ", ");
 }
 
@@ -70,9 +63,11 @@ std::string PlaceInGraph(const ErrorInfo& info) {
   return absl::StrJoin(parts, ", ");
 }
 
-// The lines behind the first one: what is known, whole where the first line cut it.
-void AddFacts(const ErrorInfo& info, std::string* out) {
-  AddLine("at", PlaceInFile(info), out);
+// The lines after the first one: what is known, whole where the first line cut it.
+void AddFacts(const ErrorInfo& info, absl::string_view first, absl::string_view also, std::string* out) {
+  const std::string place = PlaceInFile(info);
+  AddLine("at", absl::StrCat(place, place.empty() || first.empty() ? "" : ": ", first), out);
+  AddLine("also", also, out);
   AddLine("in", PlaceInGraph(info), out);
   const std::string found = info.found.empty() ? "" : absl::StrCat("found ", PrintableName(info.found, kMaxFact));
   const std::string gap = found.empty() ? "" : "   ";
@@ -85,7 +80,7 @@ void AddFacts(const ErrorInfo& info, std::string* out) {
   if (!info.attr.empty()) AddLine("attr", absl::StrCat(Quoted(info.attr), gap, found), out);
   if (!info.expected.empty()) AddLine("rule", absl::StrCat("expected ", PrintableName(info.expected, kMaxFact)), out);
   if (!info.limit.empty()) {
-    const std::string value = info.limit_value < 0 ? "" : absl::StrCat(" = ", Grouped(info.limit_value));
+    const std::string value = info.limit_value < 0 ? "" : absl::StrCat(" = ", GroupedDigits(info.limit_value));
     AddLine("limit", absl::StrCat(PrintableName(info.limit), value), out);
   }
   if (info.derived) AddLine("note", "a consequence of another error of this run", out);
@@ -93,16 +88,18 @@ void AddFacts(const ErrorInfo& info, std::string* out) {
   AddLine("see", absl::StrCat("sluice explain ", CodeName(info.code)), out);
 }
 
+// "SLC2103 INVALID_ARGUMENT: ..." of a message that says "SLC2103: ...".
+std::string FirstLine(absl::StatusCode canonical, absl::string_view message, ErrorCode code) {
+  absl::ConsumePrefix(&message, absl::StrCat(CodeName(code), ": "));
+  return absl::StrCat(CodeName(code), " ", absl::StatusCodeToString(canonical), ": ", PrintableName(message, 2000));
+}
+
 std::string FormatOne(const absl::Status& status, bool one_line) {
-  const std::string canonical = absl::StatusCodeToString(status.code());
-  const std::string message = PrintableName(status.message(), 2000);
   const std::optional<ErrorInfo> info = ErrorInfoOf(status);
-  if (!info.has_value()) return absl::StrCat(canonical, ": ", message);
-  const std::string code = CodeName(info->code);
-  const bool has_code = absl::StartsWith(message, code + ": ");
-  std::string out = absl::StrCat(code, " ", canonical, ": ", has_code ? message.substr(code.size() + 2) : message);
-  if (!one_line) AddFacts(*info, &out);
-  return out;
+  if (!info.has_value()) {
+    return absl::StrCat(absl::StatusCodeToString(status.code()), ": ", PrintableName(status.message(), 2000));
+  }
+  return one_line ? FirstLine(status.code(), status.message(), info->code) : FormatErrorLines(status);
 }
 
 // "57 errors: 40 SLC2003, 17 SLC2201; 7 of them are not shown", most frequent first.
@@ -115,16 +112,33 @@ std::string Summary(const ErrorList& list) {
   std::vector<std::pair<int64_t, int32_t>> order;
   for (const auto& [code, count] : counts) order.emplace_back(-count, code);
   std::sort(order.begin(), order.end());
-  std::string out = absl::StrCat(Grouped(list.total), " errors: ");
+  std::string out = absl::StrCat(GroupedDigits(list.total), " errors: ");
   absl::StrAppend(&out, absl::StrJoin(order, ", ", [](std::string* text, const std::pair<int64_t, int32_t>& entry) {
     absl::StrAppend(text, -entry.first, " ", CodeName(static_cast<ErrorCode>(entry.second)));
   }));
   const int64_t hidden = list.total - static_cast<int64_t>(list.errors.size());
-  if (hidden > 0) absl::StrAppend(&out, "; ", Grouped(hidden), " more not shown");
+  if (hidden > 0) absl::StrAppend(&out, "; ", GroupedDigits(hidden), " more not shown");
   return out;
 }
 
 }  // namespace
+
+std::string GroupedDigits(int64_t value) {
+  std::string digits = absl::StrCat(value);
+  for (auto pos = static_cast<int64_t>(digits.size()) - 3; pos > (value < 0 ? 1 : 0); pos -= 3) {
+    digits.insert(static_cast<size_t>(pos), ",");
+  }
+  return digits;
+}
+
+std::string FormatErrorLines(const absl::Status& error, absl::string_view first, absl::string_view also) {
+  const ErrorInfo info = ErrorInfoOf(error).value_or(ErrorInfo());
+  absl::string_view sentence = error.message();
+  absl::ConsumeSuffix(&sentence, PlaceText(info));  // It has a line of its own.
+  std::string out = FirstLine(error.code(), sentence, info.code);
+  AddFacts(info, first, also, &out);
+  return out;
+}
 
 std::string FormatError(const absl::Status& status, bool one_line) {
   if (status.ok()) return "OK";
@@ -133,7 +147,7 @@ std::string FormatError(const absl::Status& status, bool one_line) {
   if (payload.has_value()) list = DecodeErrorList(std::string(*payload));
   if (one_line || !list.has_value() || list->errors.empty()) return FormatOne(status, one_line);
   std::string out;
-  for (const absl::Status& error : list->errors) absl::StrAppend(&out, FormatOne(error, false), "\n");
+  for (const ErrorGroup& group : GroupErrors(list->errors)) absl::StrAppend(&out, FormatErrorGroup(group), "\n");
   return absl::StrCat(out, Summary(*list));
 }
 

@@ -145,7 +145,7 @@ absl::Status WireReader::status() const {
     case Fault::kNone:
       break;
   }
-  return Error(ErrorCode::kFileWire).AtByte(at).Text(absl::StrCat("not protobuf: ", text, " at byte ", at));
+  return Error(ErrorCode::kFileWire).AtByte(at).Text(absl::StrCat("not protobuf: ", text));
 }
 
 }  // namespace sluice
