@@ -17,7 +17,7 @@ namespace sluice {
 namespace {
 
 absl::Status LiteralError(absl::string_view what, absl::string_view text) {
-  return Error(ErrorCode::kOpSchema).Text(absl::StrCat("'", PrintableName(text), "' is no ", what));
+  return Error(ErrorCode::kOpSchema).Text(absl::StrCat("'", PrintableName(text), "' is not ", what));
 }
 
 // Field numbers in AttrValue and in its ListValue are those of AttrType plus one.
@@ -60,7 +60,7 @@ absl::Status ParseProtoDims(absl::string_view text, std::vector<int64_t>* dims) 
     int64_t value = 0;
     if (size == absl::string_view::npos || end == absl::string_view::npos || end < size ||
         !absl::SimpleAtoi(text.substr(size + 5, end - size - 5), &value)) {
-      return LiteralError("shape", whole);
+      return LiteralError("a shape", whole);
     }
     dims->push_back(value);
   }
@@ -77,11 +77,11 @@ absl::Status WriteShape(uint32_t field, absl::string_view text, WireWriter* writ
   } else if (absl::ConsumePrefix(&inside, "[") && absl::ConsumeSuffix(&inside, "]")) {
     for (const absl::string_view part : SplitElements(inside)) {
       int64_t size = -1;
-      if (part != "?" && !absl::SimpleAtoi(part, &size)) return LiteralError("shape", text);
+      if (part != "?" && !absl::SimpleAtoi(part, &size)) return LiteralError("a shape", text);
       dims.push_back(size);
     }
   } else if (!is_unknown) {
-    return LiteralError("shape", text);
+    return LiteralError("a shape", text);
   }
   const size_t shape = writer->BeginMessage(field);
   for (const int64_t size : dims) {
@@ -104,30 +104,30 @@ absl::Status WriteScalar(AttrType type, uint32_t field, absl::string_view text, 
     }
     case AttrType::kInt: {
       int64_t value = 0;
-      if (!absl::SimpleAtoi(text, &value)) return LiteralError("int", text);
+      if (!absl::SimpleAtoi(text, &value)) return LiteralError("an int", text);
       writer->Int(field, value);
       return absl::OkStatus();
     }
     case AttrType::kFloat: {
       float value = 0;
-      if (!absl::SimpleAtof(text, &value)) return LiteralError("float", text);
+      if (!absl::SimpleAtof(text, &value)) return LiteralError("a float", text);
       writer->Float(field, value);
       return absl::OkStatus();
     }
     case AttrType::kBool:
-      if (text != "true" && text != "false") return LiteralError("bool", text);
+      if (text != "true" && text != "false") return LiteralError("a bool", text);
       writer->Bool(field, text == "true");
       return absl::OkStatus();
     case AttrType::kType: {
       const absl::StatusOr<DType> value = ParseDType(text);
-      if (!value.ok()) return LiteralError("dtype", text);
+      if (!value.ok()) return LiteralError("a dtype", text);
       writer->Int(field, static_cast<int64_t>(*value));
       return absl::OkStatus();
     }
     case AttrType::kShape:
       return WriteShape(field, text, writer);
     default:
-      return LiteralError("literal: tensors and functions are given as hex:", text);
+      return LiteralError("a literal: tensors and functions are given as hex:", text);
   }
 }
 
@@ -155,7 +155,7 @@ absl::Status WriteList(AttrType element, const std::vector<absl::string_view>& p
 absl::StatusOr<std::string> ParseQuotedLiteral(absl::string_view text) {
   const bool is_quoted = text.size() >= 2 && (text[0] == '\'' || text[0] == '"') && text[text.size() - 1] == text[0];
   std::string value;
-  if (!is_quoted || !absl::CUnescape(text.substr(1, text.size() - 2), &value)) return LiteralError("string", text);
+  if (!is_quoted || !absl::CUnescape(text.substr(1, text.size() - 2), &value)) return LiteralError("a string", text);
   return value;
 }
 
@@ -164,7 +164,7 @@ absl::StatusOr<std::string> EncodeAttrLiteral(AttrType type, absl::string_view t
   absl::string_view inside = text;
   if (absl::ConsumePrefix(&inside, "hex:")) {
     if (inside.size() % 2 != 0 || !std::all_of(inside.begin(), inside.end(), absl::ascii_isxdigit)) {
-      return LiteralError("hex text", text);
+      return LiteralError("a hex text", text);
     }
     return absl::HexStringToBytes(inside);
   }
@@ -174,7 +174,7 @@ absl::StatusOr<std::string> EncodeAttrLiteral(AttrType type, absl::string_view t
     SLUICE_RETURN_IF_ERROR(WriteScalar(type, FieldOf(type), text, &writer));
     return bytes;
   }
-  if (!absl::ConsumePrefix(&inside, "[") || !absl::ConsumeSuffix(&inside, "]")) return LiteralError("list", text);
+  if (!absl::ConsumePrefix(&inside, "[") || !absl::ConsumeSuffix(&inside, "]")) return LiteralError("a list", text);
   const size_t list = writer.BeginMessage(1);
   SLUICE_RETURN_IF_ERROR(WriteList(ElementType(type), SplitElements(inside), &writer));
   writer.EndMessage(list);

@@ -6,7 +6,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/wire/wire_reader.h"
@@ -37,11 +39,24 @@ absl::StatusOr<TextPair> ReadMapEntry(WireReader entry) {
   return pair;
 }
 
-// What is wrong with an op's schema is, here, wrong with a function's signature.
+// The name in an OpDef in which something is wrong.
+std::string SchemaName(absl::string_view op_def) {
+  std::string name;
+  WireReader reader(op_def);
+  while (reader.Next()) {
+    if (reader.tag() == WireTag(1, WireType::kBytes)) name = std::string(reader.bytes());
+  }
+  return name;
+}
+
+// What is wrong with an op's schema is, here, wrong with a function's signature: "op 'f': ..." becomes "function 'f':
+// ...".
 absl::Status AsSignatureError(const absl::Status& status) {
   std::optional<ErrorInfo> info = ErrorInfoOf(status);
   if (!info.has_value() || info->code != ErrorCode::kOpSchema) return status;
   info->code = ErrorCode::kFunctionSignature;
+  if (absl::StartsWith(info->text, "op '")) info->text.replace(0, 2, "function");
+  if (info->text == "the op has no name") info->text = "a function of the library has no name";
   return MakeError(*info);
 }
 
@@ -64,7 +79,10 @@ absl::Status ReadFields(WireReader& reader, const LoadLimits& limits, FunctionDe
     switch (reader.tag()) {
       case kSignature: {
         absl::StatusOr<OpSchema> schema = ParseOpDef(reader.bytes(), reader.payload_offset());
-        if (!schema.ok()) return AsSignatureError(schema.status());
+        if (!schema.ok()) {
+          function.schema.name = SchemaName(reader.bytes());
+          return AsSignatureError(schema.status());
+        }
         function.schema = *std::move(schema);
         break;
       }
@@ -111,6 +129,14 @@ absl::Status ReadFields(WireReader& reader, const LoadLimits& limits, FunctionDe
   return reader.status();
 }
 
+// "the name of an output: y, z".
+std::string OutputNames(const OpSchema& schema) {
+  if (schema.outputs.empty()) return "no entries: the function has no outputs";
+  return absl::StrCat(
+      "the name of an output: ",
+      absl::StrJoin(schema.outputs, ", ", [](std::string* out, const ArgSpec& arg) { out->append(arg.name); }));
+}
+
 // Names that must be there and differ: the function's own, its arguments', results' and attrs'.
 absl::Status CheckNames(const FunctionDefinition& function, const LoadLimits& limits) {
   const OpSchema& schema = function.schema;
@@ -122,10 +148,15 @@ absl::Status CheckNames(const FunctionDefinition& function, const LoadLimits& li
   }
   for (const auto& entry : function.ret) {
     if (!entry.first.empty()) continue;
-    return Error(ErrorCode::kFunctionRet).Text("an entry of ret names no output");
+    return Error(ErrorCode::kFunctionRet)
+        .Text(absl::StrCat("function '", PrintableName(schema.name), "': an entry of ret has an empty key"))
+        .Found(absl::StrCat("'' -> '", entry.second, "'"))
+        .Expected(OutputNames(schema));
   }
   for (const NamedAttr& attr : function.attrs) {
-    if (attr.name.empty()) return Error(ErrorCode::kFunctionSignature).Text("an attr of the function has no name");
+    if (attr.name.empty())
+      return Error(ErrorCode::kFunctionSignature)
+          .Text(absl::StrCat("function '", PrintableName(schema.name), "': an attr has no name"));
   }
   return absl::OkStatus();
 }
@@ -193,7 +224,7 @@ absl::StatusOr<std::shared_ptr<const FunctionDefinition>> ParseFunctionDef(std::
   WireReader reader(bytes, static_cast<size_t>(std::max<int64_t>(base_offset, 0)));
   absl::Status status = ReadFields(reader, limits, *function);
   if (status.ok()) status = CheckNames(*function, limits);
-  if (!status.ok()) return WithFunction(status, function->schema.name);
+  if (!status.ok()) return WithFunction(function->Locate(nullptr, status), function->schema.name);
   KeepLast(function->ret, [](const TextPair& pair) { return pair.first; });
   KeepLast(function->control_ret, [](const TextPair& pair) { return pair.first; });
   KeepLast(function->attrs, [](const NamedAttr& attr) { return attr.name; });

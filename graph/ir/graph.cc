@@ -96,7 +96,7 @@ absl::Status Graph::CheckEdge(NodeId id, int32_t i, Output source) const {
   if (!Contains(source.node) || source.is_control() || source.index >= num_outputs(source.node)) {
     return Locate(id, Error(ErrorCode::kInputSlot)
                           .Input(i, Contains(source.node) ? OutputName(source) : "")
-                          .Text("is no output of the graph"));
+                          .Text("names an output that is not in the graph"));
   }
   const DType have = output_type(source.node, source.index);
   const DType want = input_type(id, i);

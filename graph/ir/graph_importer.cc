@@ -157,9 +157,9 @@ absl::Status GraphImporter::ReadLibrary(absl::string_view bytes, size_t offset) 
       absl::StatusOr<std::shared_ptr<const FunctionDefinition>> function = ParseFunctionDef(
           owner, reader.bytes(), static_cast<int64_t>(reader.payload_offset()), options_.limits, file_);
       if (function.ok()) {
-        errors_.Add(graph_.library_.Add(*std::move(function)));
+        Report(graph_.library_.Add(*std::move(function)));
       } else {
-        errors_.Add(function.status());
+        Report(function.status());
       }
     } else if (reader.tag() == WireTag(2, WireType::kBytes)) {
       absl::string_view function, gradient;
@@ -169,7 +169,7 @@ absl::Status GraphImporter::ReadLibrary(absl::string_view bytes, size_t offset) 
         if (entry.tag() == WireTag(2, WireType::kBytes)) gradient = entry.bytes();
       }
       SLUICE_RETURN_IF_ERROR(entry.status());
-      errors_.Add(graph_.library_.AddGradient(function, gradient));
+      Report(graph_.library_.AddGradient(function, gradient));
     }
   }
   return reader.status();
@@ -195,7 +195,8 @@ absl::Status GraphImporter::PrepareOptions() {
     std::string prefix = options_.prefix;
     if (prefix.back() == '/') prefix.pop_back();
     if (!IsValidNodeName(prefix, /*internal=*/true)) {
-      return Error(ErrorCode::kNodeName).Text(absl::StrCat("'", PrintableName(prefix), "' is no prefix of node names"));
+      return Error(ErrorCode::kNodeName)
+          .Text(absl::StrCat("'", PrintableName(prefix), "' cannot be the prefix of node names"));
     }
     prefix_ = absl::StrCat(options_.uniquify_prefix ? graph_.UniqueName(prefix) : prefix, "/");
   }

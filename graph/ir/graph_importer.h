@@ -39,6 +39,7 @@ class GraphImporter {
   // A file with more errors than this is not read to its end.
   static constexpr size_t kMaxCountedErrors = 100'000;
 
+  struct OpaqueNodes;
   // The ops of the graph imported into, functions included.
   class GraphOps : public NodeChecker::Ops {
    public:
@@ -80,6 +81,9 @@ class GraphImporter {
   void StoreAttrs(Graph::Record* record);
   absl::Status StoreInputTexts(const Signature& signature, Graph::Record* record);
 
+  // kOpUnknown for the node being read; near names are looked up once for each op.
+  absl::Status UnknownOp();
+
   void LinkInputs();
   absl::Status LinkNode(NodeId id);
   // Where `text` leads: an unset Output when nowhere.
@@ -88,12 +92,28 @@ class GraphImporter {
   // Whether `control` is new among the control inputs of `id` from `first` to `last` of the edge array.
   bool IsNewControl(NodeId id, NodeId control, uint32_t first, uint32_t last);
   absl::Status UnknownInput(int32_t position, absl::string_view text) const;
+  absl::Status UnknownSlot(int32_t position, absl::string_view text, const Output& source) const;
   absl::Status CollectResult(ImportResult* result);
 
   // Byte offset of the graph in the file, for readers of parts of it.
   size_t base() const { return static_cast<size_t>(std::max<int64_t>(file_->offset, 0)); }
   absl::Status PlaceOf(NodeId id, const absl::Status& status) const;
   absl::string_view Text(Output stored) const;
+
+  // With ImportOptions::tolerated; see import_tolerant.cc.
+  // Adds an error that the import survives, if it is told to, and that fails it otherwise.
+  void Report(const absl::Status& status);
+  OpaqueNodes& Opaque();
+  // Gives the node of id `id` a signature of its own, of unknown types.
+  void MakeOpaque(NodeId id, size_t num_inputs, size_t num_outputs);
+  // Adds the node being read, at which something is wrong; false when it has no name of its own or no op.
+  bool AddOpaqueNode(int32_t index);
+  // Whether the output is there; opaque nodes have as many as are asked for.
+  bool HasOutput(const Output& source);
+  // CheckEdge, unless the types of one of the two are not known.
+  absl::Status CheckKnownEdge(NodeId id, int32_t position, const Output& source) const;
+  // As LinkNode, reporting all errors; edges that lead nowhere are left out.
+  void LinkTolerantly(NodeId id);
 
   Graph& graph_;
   GraphSource source_;
@@ -122,6 +142,8 @@ class GraphImporter {
   std::vector<NodeId> extra_controls_;
   std::vector<int32_t> control_marks_;             // By node: the last consumer that listed it as control input.
   absl::flat_hash_set<absl::string_view> broken_;  // Names (as in the file) of nodes that were not sound.
+  absl::flat_hash_map<std::string, absl::Status> unknown_ops_;
+  std::shared_ptr<OpaqueNodes> opaque_;  // Null while there are none.
 };
 
 }  // namespace sluice

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/base/error.h"
 #include "graph/base/limits.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/source_file.h"
@@ -40,6 +41,10 @@ struct ImportOptions {
   std::vector<std::string> control_dependencies;          // Nodes of the graph that imported roots wait for.
   std::vector<std::string> return_tensors, return_nodes;  // Endpoints and nodes wanted in ImportResult.
   std::string default_device;                             // For nodes without one.
+  // With it, what is wrong with nodes and functions is added here and does not fail the import: such nodes are kept as
+  // opaque ones (no types, no attrs known, as many outputs as are used), edges that lead nowhere and functions that
+  // cannot be read are left out. For looking at graphs, never for running them.
+  ErrorCollector* tolerated = nullptr;
 };
 
 struct ImportResult {

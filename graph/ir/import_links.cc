@@ -11,6 +11,10 @@ namespace sluice {
 
 void GraphImporter::LinkInputs() {
   for (int32_t i = first_new_; i < graph_.id_limit() && !errors_.full(); ++i) {
+    if (options_.tolerated != nullptr) {
+      LinkTolerantly(NodeId(i));
+      continue;
+    }
     const absl::Status status = LinkNode(NodeId(i));
     if (!status.ok()) errors_.Add(PlaceOf(NodeId(i), status));
   }
@@ -72,6 +76,14 @@ absl::Status GraphImporter::UnknownInput(int32_t position, absl::string_view tex
   return Error(ErrorCode::kInputUnknown).Input(position, text).Text("names a node that is not there");
 }
 
+absl::Status GraphImporter::UnknownSlot(int32_t position, absl::string_view text, const Output& source) const {
+  return Error(ErrorCode::kInputSlot)
+      .Input(position, text)
+      .Text("names an output that is not there")
+      .Found(absl::StrCat("slot ", source.index))
+      .Expected(absl::StrCat("a slot below ", graph_.num_outputs(source.node)));
+}
+
 absl::Status GraphImporter::LinkNode(NodeId id) {
   const Graph::Record& record = graph_.rec(id);
   const uint32_t begin = record.first_input;
@@ -90,11 +102,7 @@ absl::Status GraphImporter::LinkNode(NodeId id) {
       if (!IsBroken(parsed)) status = UnknownInput(position, text);
     } else if (i < data_end) {
       if (source.index >= graph_.num_outputs(source.node)) {
-        status = Error(ErrorCode::kInputSlot)
-                     .Input(position, text)
-                     .Text("names an output that is not there")
-                     .Found(absl::StrCat("slot ", source.index))
-                     .Expected(absl::StrCat("a slot below ", graph_.num_outputs(source.node)));
+        status = UnknownSlot(position, text, source);
       } else {
         status = graph_.CheckEdge(id, position, source);
       }

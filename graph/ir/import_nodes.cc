@@ -37,8 +37,9 @@ absl::Status GraphImporter::AddNodes() {
       return file_->Locate(status, index, reader.bytes());
     }
     if (!status.ok()) {
-      broken_.insert(node_.name);
-      errors_.Add(file_->Locate(WithNode(status, node_.name, node_.op), index, reader.bytes()));
+      const bool is_kept = options_.tolerated != nullptr && AddOpaqueNode(index);
+      if (!is_kept) broken_.insert(node_.name);
+      Report(file_->Locate(WithNode(status, node_.name, node_.op), index, reader.bytes()));
     }
     ++index;
     if (errors_.total() >= kMaxCountedErrors) break;
@@ -51,12 +52,14 @@ absl::Status GraphImporter::AddNodes() {
 absl::Status GraphImporter::AddNode(int32_t index) {
   SLUICE_ASSIGN_OR_RETURN(const absl::string_view name, ImportedName());
   NodeChecker::OpEntry* const entry = checker_.Find(node_.op);
-  if (entry == nullptr) {
-    if (!errors_.full()) return checker_.UnknownOp(node_.name, node_.op);
-    return Error(ErrorCode::kOpUnknown);  // Only counted: no search for near names.
-  }
+  if (entry == nullptr) return UnknownOp();
   if (!options_.allow_internal_ops && IsCallFrameOp(node_.op)) {
-    return Error(ErrorCode::kOpInternal).Text("is an op that only function calls may hold");
+    const absl::Status outside =
+        Error(ErrorCode::kOpInternal)
+            .Text("is outside of a function")
+            .Help("it stands for an argument or a result of a function: export the graph that calls the function");
+    if (options_.tolerated == nullptr) return outside;
+    Report(file_->Locate(WithNode(outside, node_.name, node_.op), index, node_.bytes));  // Its types are known.
   }
   SLUICE_ASSIGN_OR_RETURN(const Signature* const signature, checker_.Check(*entry, node_.attrs, producer_));
   if (IsMappedAway(*signature)) return absl::OkStatus();
@@ -74,7 +77,7 @@ absl::Status GraphImporter::AddNode(int32_t index) {
     const bool known = graph_.device_ids_.contains(device);
     if (!known && !IsValidDeviceSpec(device)) {
       return Error(ErrorCode::kDeviceName)
-          .Text(absl::StrCat("asks for the device '", PrintableName(device), "', which is no device name"));
+          .Text(absl::StrCat("asks for the device '", PrintableName(device), "', which is not a device name"));
     }
     last_device_ = graph_.InternDevice(device);
   }
@@ -85,6 +88,16 @@ absl::Status GraphImporter::AddNode(int32_t index) {
   graph_.nodes_.push_back(record);
   ++graph_.num_live_;
   return absl::OkStatus();
+}
+
+absl::Status GraphImporter::UnknownOp() {
+  constexpr size_t kMaxSearches = 50;  // For near names, each among all ops.
+  const auto [known, is_new] = unknown_ops_.try_emplace(node_.op);
+  if (is_new && unknown_ops_.size() <= kMaxSearches) known->second = checker_.UnknownOp("", node_.op);
+  if (is_new && unknown_ops_.size() > kMaxSearches) {
+    known->second = Error(ErrorCode::kOpUnknown).Text("is not an op that is known here");
+  }
+  return known->second;
 }
 
 absl::StatusOr<absl::string_view> GraphImporter::ImportedName() {
@@ -153,7 +166,7 @@ absl::Status GraphImporter::StoreInputTexts(const Signature& signature, Graph::R
     if (!control && control_seen) {
       return Error(ErrorCode::kInputOrder)
           .Input(static_cast<int32_t>(i), text)
-          .Text("stands behind a control input")
+          .Text("comes after a control input")
           .Expected("control inputs last");
     }
     control_seen = control_seen || control;

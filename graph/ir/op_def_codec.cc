@@ -50,7 +50,7 @@ absl::StatusOr<ArgSpec> ReadArg(WireReader reader) {
   if (number != 0 && arg.dtype == DType::kInvalid) {
     return Error(ErrorCode::kOpSchema)
         .Text(absl::StrCat("argument '", PrintableName(arg.name), "' has the type number ", number,
-                           ", which is no dtype"));
+                           ", which is not a dtype"));
   }
   return arg;
 }

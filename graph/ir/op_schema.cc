@@ -73,7 +73,7 @@ absl::Status ValidateAttrs(const OpSchema& schema) {
     if (!names.insert(attr.name).second) return SchemaError(schema, shown + "is declared twice");
     if (attr.type == AttrType::kInvalid) return SchemaError(schema, shown + "has a type that does not exist");
     if (attr.has_default && !DefaultHasType(attr.type, attr.default_value)) {
-      return SchemaError(schema, absl::StrCat(shown, "has a default that is no ", AttrTypeName(attr.type)));
+      return SchemaError(schema, absl::StrCat(shown, "has a default that is not of type ", AttrTypeName(attr.type)));
     }
   }
   return absl::OkStatus();

@@ -91,7 +91,7 @@ absl::StatusOr<AttrType> ParseSet(absl::string_view spec, absl::string_view insi
       attr->allowed_strings.push_back(std::move(text));
     } else {
       const absl::StatusOr<DType> dtype = ParseDType(part);
-      if (!dtype.ok()) return SpecError(spec, absl::StrCat("'", part, "' is no dtype"));
+      if (!dtype.ok()) return SpecError(spec, absl::StrCat("'", part, "' is not a dtype"));
       attr->allowed_types.push_back(*dtype);
     }
   }
@@ -113,7 +113,7 @@ absl::StatusOr<AttrType> TakeElementType(absl::string_view spec, absl::string_vi
   if (word == "realnumbertype") allowed.assign(std::begin(kRealNumberTypes), std::end(kRealNumberTypes));
   if (word == "quantizedtype") allowed.assign(std::begin(kQuantizedTypes), std::end(kQuantizedTypes));
   const AttrType type = allowed.empty() ? ParseAttrType(word) : AttrType::kType;
-  if (type == AttrType::kInvalid) return SpecError(spec, absl::StrCat("'", word, "' is no attr type"));
+  if (type == AttrType::kInvalid) return SpecError(spec, absl::StrCat("'", word, "' is not an attr type"));
   return type;
 }
 
@@ -132,7 +132,7 @@ absl::StatusOr<AttrSpec> ParseAttrSpec(absl::string_view spec) {
   if (ConsumePrefix(&rest, ">=")) {
     rest = absl::StripLeadingAsciiWhitespace(rest);
     const size_t size = rest.find_first_of(" =");
-    if (!absl::SimpleAtoi(rest.substr(0, size), &attr.minimum)) return SpecError(spec, "the minimum is no number");
+    if (!absl::SimpleAtoi(rest.substr(0, size), &attr.minimum)) return SpecError(spec, "the minimum is not a number");
     attr.has_minimum = true;
     rest = size == absl::string_view::npos ? "" : absl::StripLeadingAsciiWhitespace(rest.substr(size));
   }

@@ -56,7 +56,7 @@ absl::Status AppendArg(const ArgSpec& arg, AttrFinder attrs, int64_t max_args, s
     if (count < 0 || count > max_args - static_cast<int64_t>(types->size())) {
       return Error(ErrorCode::kAttrValue)
           .Attr(arg.number_attr)
-          .Text("is no count of arguments that a node can have")
+          .Text("is not a possible number of arguments")
           .Found(absl::StrCat(count))
           .Expected(absl::StrCat("0 to ", max_args));
     }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "graph/load/format.h"
@@ -55,10 +56,58 @@ constexpr Magic kMagics[] = {
     {0, Bytes("<!DOCTYPE"), "an HTML page"},
     {0, Bytes("<html"), "an HTML page"},
     {0, Bytes("<?xml"), "an XML document"},
-    {0, Bytes("{\""), "a JSON document"},
-    {0, Bytes("{\n"), "a JSON document"},
+    {0, Bytes("RIFF"), "a RIFF file (as .wav is)"},
+    {0, Bytes("ID3"), "an MP3 file"},
+    {0, Bytes("fLaC"), "a FLAC file"},
+    {0, Bytes("\x80\x02\x8a"), "a Python pickle (as PyTorch wrote .pt)"},
     {0, Bytes("\xff\xfe"), "a UTF-16 text"},
 };
+
+// What files are by the endings of their names.
+struct Ending {
+  absl::string_view ending;
+  absl::string_view what;
+};
+
+constexpr Ending kEndings[] = {
+    {".tflite", "a TFLite model"},
+    {".lite", "a TFLite model"},
+    {".onnx", "an ONNX model"},
+    {".h5", "an HDF5 file (as Keras writes .h5)"},
+    {".hdf5", "an HDF5 file (as Keras writes .h5)"},
+    {".keras", "a Keras archive"},
+    {".pt", "a PyTorch model"},
+    {".pth", "a PyTorch model"},
+    {".safetensors", "a safetensors file"},
+    {".mlmodel", "a Core ML model"},
+    {".engine", "a TensorRT engine"},
+    {".tfrecord", "a file of TFRecords"},
+    {".npy", "a NumPy array"},
+    {".npz", "a NumPy archive"},
+    {".pkl", "a Python pickle"},
+    {".index", "the index of a checkpoint: it holds variables, not a graph"},
+    {".ckpt", "a checkpoint: it holds variables, not a graph"},
+};
+
+// "model.ckpt-1000.data-00000-of-00002".
+bool IsCheckpointData(absl::string_view file_name) {
+  constexpr absl::string_view kPattern = ".data-#####-of-#####";
+  if (file_name.size() < kPattern.size()) return false;
+  file_name.remove_prefix(file_name.size() - kPattern.size());
+  for (size_t i = 0; i < kPattern.size(); ++i) {
+    const bool fits = kPattern[i] == '#' ? absl::ascii_isdigit(static_cast<unsigned char>(file_name[i]))
+                                         : file_name[i] == kPattern[i];
+    if (!fits) return false;
+  }
+  return true;
+}
+
+// An object or a list.
+bool IsJson(absl::string_view bytes) {
+  if (bytes.empty() || (bytes[0] != '{' && bytes[0] != '[') || !LooksLikeText(bytes)) return false;
+  bytes = absl::StripLeadingAsciiWhitespace(bytes.substr(1));
+  return !bytes.empty() && (bytes[0] == '"' || bytes[0] == '{' || bytes[0] == '[' || bytes[0] == '}');
+}
 
 // The last eight bytes of a checkpoint's index, and of any table of LevelDB.
 constexpr absl::string_view kTableMagic = Bytes("\x57\xfb\x80\x8b\x24\x75\x47\xdb");
@@ -77,14 +126,23 @@ bool IsOnnx(absl::string_view bytes) {
 
 }  // namespace
 
-absl::string_view ForeignFormat(absl::string_view bytes) {
+absl::string_view ForeignFormat(absl::string_view bytes, absl::string_view file_name) {
+  if (IsCheckpointData(file_name)) return "the data of a checkpoint: the values of variables, without a graph";
   for (const Magic& magic : kMagics) {
     if (bytes.size() >= magic.offset && absl::StartsWith(bytes.substr(magic.offset), magic.bytes)) return magic.what;
   }
   if (bytes.size() >= 48 && absl::EndsWith(bytes, kTableMagic)) {
     return "the index of a checkpoint: it holds variables, not a graph";
   }
+  if (IsJson(bytes)) return "a JSON document";
   if (IsOnnx(bytes)) return "an ONNX model";
+  return "";
+}
+
+absl::string_view FormatOfEnding(absl::string_view file_name) {
+  for (const Ending& row : kEndings) {
+    if (absl::EndsWith(file_name, row.ending)) return row.what;
+  }
   return "";
 }
 

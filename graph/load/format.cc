@@ -29,11 +29,7 @@ absl::string_view SkipBlanksAndComments(absl::string_view text) {
 // The name of the first field of a protobuf text, or empty when `bytes` do not look like one.
 absl::string_view FirstTextField(absl::string_view bytes) {
   if (absl::StartsWith(bytes, "\xef\xbb\xbf")) bytes.remove_prefix(3);
-  const absl::string_view probe = bytes.substr(0, kTextProbe);
-  const auto is_binary = [](char c) {
-    return (c >= 0 && c < 0x20 && !absl::ascii_isspace(static_cast<unsigned char>(c))) || c == 0x7f;
-  };
-  if (std::any_of(probe.begin(), probe.end(), is_binary)) return "";
+  if (!LooksLikeText(bytes)) return "";
   absl::string_view rest = SkipBlanksAndComments(bytes);
   size_t size = 0;
   while (size < rest.size() && (absl::ascii_isalnum(static_cast<unsigned char>(rest[size])) || rest[size] == '_')) {
@@ -138,6 +134,18 @@ absl::string_view GraphFormatName(GraphFormat format) {
       return "SavedModel text";
   }
   return "";
+}
+
+bool LooksLikeText(absl::string_view bytes) {
+  const absl::string_view probe = bytes.substr(0, kTextProbe);
+  const auto is_binary = [](char c) {
+    return (c >= 0 && c < 0x20 && !absl::ascii_isspace(static_cast<unsigned char>(c))) || c == 0x7f;
+  };
+  return std::none_of(probe.begin(), probe.end(), is_binary);
+}
+
+bool IsOtherText(absl::string_view bytes) {
+  return LooksLikeText(bytes) && !SkipBlanksAndComments(bytes).empty() && FirstTextField(bytes).empty();
 }
 
 GraphFormat DetectGraphFormat(absl::string_view bytes, absl::string_view file_name) {

@@ -30,8 +30,19 @@ constexpr bool IsSavedModel(GraphFormat format) {
 GraphFormat DetectGraphFormat(absl::string_view bytes, absl::string_view file_name);
 
 // What `bytes` are instead of a graph, with its article ("a PNG image"), or empty when they may be a graph.
-// Knows images, archives, programs, other frameworks' models, checkpoints and the like by their first or last bytes.
-absl::string_view ForeignFormat(absl::string_view bytes);
+// Knows images, archives, programs, other frameworks' models, checkpoints and the like by their first or last bytes;
+// the data of a checkpoint, which begins with anything, by `file_name`.
+absl::string_view ForeignFormat(absl::string_view bytes, absl::string_view file_name);
+
+// What a file called `file_name` is by its ending ("a TFLite model"), or empty: for files that turned out to be no
+// graph and have no mark that ForeignFormat knows.
+absl::string_view FormatOfEnding(absl::string_view file_name);
+
+// Whether the first bytes have nothing in them that texts do not have.
+bool LooksLikeText(absl::string_view bytes);
+
+// Whether `bytes` begin as a text does, but not one of a graph: with neither a field nor a comment.
+bool IsOtherText(absl::string_view bytes);
 
 }  // namespace sluice
 

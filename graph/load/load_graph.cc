@@ -3,10 +3,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
@@ -32,6 +36,40 @@ bool FileExists(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0;
 }
 
+// Directories in `path` that hold a SavedModel, as paths, at most `max` by name.
+std::vector<std::string> SavedModelsBelow(const std::string& path, size_t max) {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(path, ignored)) {
+    const std::string below = entry.path().string();
+    if (FileExists(below + "/saved_model.pb") || FileExists(below + "/saved_model.pbtxt")) found.push_back(below);
+  }
+  std::sort(found.begin(), found.end());
+  if (found.size() > max) found.resize(max);
+  return found;
+}
+
+// What to do about the directory `path`, which holds no SavedModel.
+std::string HelpForDirectory(const std::string& path) {
+  if (FileExists(path + "/checkpoint")) {
+    return "it holds checkpoints: the values of variables, without a graph; name a SavedModel or a .meta file";
+  }
+  if (FileExists(path + "/saved_model.cpb")) {
+    return "it holds saved_model.cpb, the chunked form for models above 2 GiB, which is not read here";
+  }
+  const std::vector<std::string> below = SavedModelsBelow(path, 3);
+  if (!below.empty()) return absl::StrCat("did you mean '", absl::StrJoin(below, "' or '"), "'?");
+  return "name the directory that holds saved_model.pb, or a graph file in this one";
+}
+
+// What `path`, which does not exist, may be meant to be; empty where nothing is known.
+std::string HelpForMissing(const std::string& path) {
+  if (FileExists(path + ".meta")) return absl::StrCat("the graph of this checkpoint is in '", path, ".meta'");
+  if (!FileExists(path + ".index")) return "";
+  return "this is the prefix of a checkpoint, which holds the values of variables but no graph; the graph is in the "
+         "SavedModel or .meta file that was written with it";
+}
+
 // The file with the graphs of the SavedModel in directory `path`.
 absl::StatusOr<std::string> SavedModelFile(const std::string& path) {
   const std::string base = absl::EndsWith(path, "/") ? path : absl::StrCat(path, "/");
@@ -40,11 +78,9 @@ absl::StatusOr<std::string> SavedModelFile(const std::string& path) {
     if (FileExists(file)) return file;
   }
   const std::string name = PrintableName(path);
-  const bool is_chunked = FileExists(absl::StrCat(base, "saved_model.cpb"));
   return Error(ErrorCode::kSavedModelMissing)
       .Text(absl::StrCat("'", name, "' holds neither saved_model.pb nor saved_model.pbtxt"))
-      .Help(is_chunked ? "it holds saved_model.cpb, the chunked form for models above 2 GiB, which is not read here"
-                       : "name the directory that holds saved_model.pb, or a graph file in this one");
+      .Help(HelpForDirectory(path));
 }
 
 // What `format` is, as against what was asked for.
@@ -68,7 +104,24 @@ absl::Status CheckAccepted(GraphFormat format, const LoadOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status CheckIsGraph(absl::string_view bytes, const LoadOptions& options) {
+absl::Status NotAGraph(absl::string_view what) {
+  return Error(ErrorCode::kFileNotGraph).Text(absl::StrCat("this is ", what, ", not a graph"));
+}
+
+// `status`, with which reading the file `name` failed: kFileNotGraph where damage is no more than the sign of another
+// kind of file.
+absl::Status ExplainDamage(const absl::Status& status, absl::string_view bytes, absl::string_view name) {
+  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
+  const bool is_damage =
+      info.has_value() && (info->code == ErrorCode::kFileWire || info->code == ErrorCode::kFileTruncated);
+  if (!is_damage) return status;
+  const absl::string_view by_name = FormatOfEnding(name);
+  if (!by_name.empty()) return NotAGraph(absl::StrCat("by its name ", by_name));
+  if (IsOtherText(bytes)) return NotAGraph("a text, but not that of a graph (node { … })");
+  return status;
+}
+
+absl::Status CheckIsGraph(absl::string_view bytes, const std::string& name, const LoadOptions& options) {
   if (static_cast<int64_t>(bytes.size()) > options.limits.max_file_bytes) {
     return Error(ErrorCode::kLimitFileSize)
         .Found(absl::StrCat(bytes.size(), " bytes"))
@@ -76,14 +129,21 @@ absl::Status CheckIsGraph(absl::string_view bytes, const LoadOptions& options) {
         .Help("keep large constants in a checkpoint beside the graph");
   }
   if (bytes.empty() && !options.allow_empty) return Error(ErrorCode::kFileEmpty);
-  const absl::string_view foreign = ForeignFormat(bytes);
-  if (foreign.empty()) return absl::OkStatus();
-  return Error(ErrorCode::kFileNotGraph).AtByte(0).Text(absl::StrCat("this is ", foreign, ", not a graph"));
+  const absl::string_view foreign = ForeignFormat(bytes, name);
+  return foreign.empty() ? absl::OkStatus() : NotAGraph(foreign);
 }
 
-// All that is looked at after import, every error at once.
-absl::Status CheckGraph(const LoadOptions& options, LoadedGraph* model) {
-  ErrorCollector errors(static_cast<size_t>(std::max<int64_t>(options.limits.max_kept_errors, 1)));
+// Whether the shapes of a graph with this error can be inferred: the types of all nodes with known ops are right.
+bool LeavesTypesRight(const absl::Status& error) {
+  const std::optional<ErrorInfo> info = ErrorInfoOf(error);
+  if (!info.has_value()) return false;
+  return info->code == ErrorCode::kOpUnknown || info->code == ErrorCode::kOpInternal ||
+         info->code == ErrorCode::kSavedModelSignature;
+}
+
+// All that is looked at after import, every error at once. `tolerated` has the errors of the import that it survived.
+absl::Status CheckGraph(const LoadOptions& options, ErrorCollector tolerated, LoadedGraph* model) {
+  ErrorCollector& errors = tolerated;
   if (options.check_functions) errors.Add(CheckFunctions(model->graph, options.limits, &errors));
   if (options.check_control_flow) {
     absl::StatusOr<ControlFlowInfo> info = BuildControlFlowInfo(model->graph, options.limits);
@@ -92,9 +152,12 @@ absl::Status CheckGraph(const LoadOptions& options, LoadedGraph* model) {
     else
       errors.Add(info.status());
   }
-  if (options.check_meta_graph) errors.Add(CheckMetaGraph(model->graph, model->meta));
-  if (!errors.empty()) return errors.Finish();
-  if (options.infer_shapes) {
+  if (options.check_meta_graph) errors.Add(CheckMetaGraph(model->graph, model->meta, options.check_signatures));
+  const absl::Status found = errors.Finish();
+  if (!options.keep_unsound) SLUICE_RETURN_IF_ERROR(found);
+  model->unsound = found;
+  const std::vector<absl::Status> all = AllErrors(found);
+  if (options.infer_shapes && std::all_of(all.begin(), all.end(), LeavesTypesRight)) {
     SLUICE_ASSIGN_OR_RETURN(model->shapes, InferShapes(model->graph));
     if (options.reject_shape_problems) SLUICE_RETURN_IF_ERROR(model->shapes->FirstCertainProblem());
   }
@@ -117,7 +180,7 @@ void AddWarnings(absl::string_view bytes, LoadedGraph* model) {
 
 absl::StatusOr<LoadedGraph> Load(absl::string_view bytes, std::shared_ptr<const void> owner, const std::string& name,
                                  const LoadOptions& options) {
-  SLUICE_RETURN_IF_ERROR(CheckIsGraph(bytes, options));
+  SLUICE_RETURN_IF_ERROR(CheckIsGraph(bytes, name, options));
   const bool has_content = !bytes.empty() || !options.format.has_value();
   const GraphFormat format = has_content ? DetectGraphFormat(bytes, name) : *options.format;
   SLUICE_RETURN_IF_ERROR(CheckAccepted(format, options));
@@ -133,6 +196,8 @@ absl::StatusOr<LoadedGraph> Load(absl::string_view bytes, std::shared_ptr<const 
   import.limits = options.limits;
   import.ops = options.ops != nullptr ? options.ops : NewOpRegistry();
   import.allow_internal_ops = options.allow_internal_ops;
+  ErrorCollector tolerated(static_cast<size_t>(std::max<int64_t>(options.limits.max_kept_errors, 1)));
+  if (options.keep_unsound) import.tolerated = &tolerated;
   LoadedGraph model;
   SLUICE_ASSIGN_OR_RETURN(model.graph, ImportGraph(std::move(source), import));
   model.format = format;
@@ -141,7 +206,7 @@ absl::StatusOr<LoadedGraph> Load(absl::string_view bytes, std::shared_ptr<const 
   model.meta = std::move(found.meta);
   model.tag_sets = std::move(found.tag_sets);
   model.control_flow.frames.resize(1);
-  SLUICE_RETURN_IF_ERROR(CheckGraph(options, &model));
+  SLUICE_RETURN_IF_ERROR(CheckGraph(options, std::move(tolerated), &model));
   AddWarnings(bytes, &model);
   return model;
 }
@@ -155,7 +220,7 @@ absl::Status LoadedGraph::Locate(NodeId id, const absl::Status& status) const {
 absl::StatusOr<LoadedGraph> LoadGraphBytes(absl::string_view bytes, std::shared_ptr<const void> owner,
                                            const std::string& name, const LoadOptions& options) {
   absl::StatusOr<LoadedGraph> model = Load(bytes, std::move(owner), name, options);
-  if (!model.ok()) return WithFile(model.status(), name);
+  if (!model.ok()) return WithFile(ExplainDamage(model.status(), bytes, name), name);
   return model;
 }
 
@@ -172,10 +237,16 @@ absl::StatusOr<LoadedGraph> LoadGraphFile(const std::string& path, const LoadOpt
     bytes = *kept;
     owner = std::move(kept);
   } else {
-    SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> mapped,
-                            MappedFile::Open(file, options.limits.max_file_bytes));
-    bytes = mapped->bytes();
-    owner = std::move(mapped);
+    absl::StatusOr<std::shared_ptr<const MappedFile>> mapped = MappedFile::Open(file, options.limits.max_file_bytes);
+    if (absl::IsNotFound(mapped.status())) {
+      const std::string help = HelpForMissing(file);
+      return WithChangedFacts(mapped.status(), [&help](ErrorInfo& info) {
+        if (info.suggestion.empty()) info.suggestion = help;
+      });
+    }
+    if (!mapped.ok()) return mapped.status();
+    bytes = (*mapped)->bytes();
+    owner = *std::move(mapped);
   }
   SLUICE_ASSIGN_OR_RETURN(LoadedGraph model,
                           LoadGraphBytes(bytes, std::move(owner), path == "-" ? "standard input" : file, options));

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/base/limits.h"
@@ -50,10 +51,16 @@ struct LoadOptions {
   bool check_functions = true;
   bool check_control_flow = true;
   bool check_meta_graph = true;
+  // False leaves the signatures to callers that use one of them: see CheckSignature. Their names may be wrong then.
+  bool check_signatures = true;
   // Shapes of all outputs, into LoadedGraph::shapes.
   bool infer_shapes = true;
   // Makes a certain contradiction of shapes an error of the load.
   bool reject_shape_problems = false;
+  // For looking at a model: what is wrong with nodes, functions, signatures and control flow does not refuse it. The
+  // graph is then as far as it is known (see ImportOptions::tolerated) and must not be run; LoadedGraph::unsound says
+  // why.
+  bool keep_unsound = false;
   // Puts all nodes on one CPU device, as a process without accelerators would: kDeviceUnknown for nodes that ask for
   // another device, kColocation.
   bool place_on_one_cpu = false;
@@ -70,6 +77,7 @@ struct LoadedGraph {
   ControlFlowInfo control_flow;                    // Of the root frame only when check_control_flow is off.
   std::optional<ShapeMap> shapes;                  // With infer_shapes.
   std::vector<std::string> warnings;               // One sentence each.
+  absl::Status unsound;                            // With keep_unsound: all errors, else OK.
 
   // An error about a node, with op, name and place in the file filled in.
   absl::Status Locate(NodeId id, const absl::Status& status) const;

@@ -141,9 +141,9 @@ class MetaGraphChecker {
     }
     if (dtype == DType::kInvalid || id.is_control() || id.index >= num_outputs) return;
     const DType actual = BaseType(graph_.output_type(node, id.index));
-    if (actual == BaseType(dtype)) return;
+    if (actual == BaseType(dtype) || actual == DType::kInvalid) return;  // Invalid: of an opaque node.
     errors_.Add(Error(ErrorCode::kSavedModelSignature)
-                    .Text(absl::StrCat(where, ": tensor '", PrintableName(name), "'"))
+                    .Text(absl::StrCat(where, ": tensor '", PrintableName(name), "' has another dtype"))
                     .Found(DTypeName(actual))
                     .Expected(DTypeName(dtype)));
   }
@@ -207,9 +207,15 @@ absl::StatusOr<MetaGraphParts> ReadMetaGraph(absl::string_view bytes, int64_t ba
   return parts;
 }
 
-absl::Status CheckMetaGraph(const Graph& graph, const MetaGraphInfo& info) {
+absl::Status CheckSignature(const Graph& graph, const ModelSignature& signature) {
   MetaGraphChecker checker(graph);
-  for (const ModelSignature& signature : info.signatures) checker.CheckSignature(signature);
+  checker.CheckSignature(signature);
+  return checker.Finish();
+}
+
+absl::Status CheckMetaGraph(const Graph& graph, const MetaGraphInfo& info, bool check_signatures) {
+  MetaGraphChecker checker(graph);
+  for (size_t i = 0; check_signatures && i < info.signatures.size(); ++i) checker.CheckSignature(info.signatures[i]);
   if (info.saver.has_value() && !info.saver->restore_op.empty()) {
     checker.CheckTensor("the saver's restore op", info.saver->restore_op, DType::kInvalid);
     checker.CheckTensor("the saver's file name", info.saver->filename_tensor, DType::kString);

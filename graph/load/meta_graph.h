@@ -76,7 +76,7 @@ struct MetaGraphParts {
   absl::string_view graph_def;  // Of its last graph_def field if `num_graph_defs` is one.
   int64_t graph_offset = 0;     // Where it begins in the file.
   int num_graph_defs = 0;
-  std::string joined_graph_def;  // All of them behind each other, when there are several: protobuf merges them.
+  std::string joined_graph_def;  // All of them one after the other, when there are several: protobuf merges them.
   MetaGraphInfo info;
 };
 
@@ -85,8 +85,12 @@ struct MetaGraphParts {
 absl::StatusOr<MetaGraphParts> ReadMetaGraph(absl::string_view bytes, int64_t base_offset);
 
 // Whether what `info` says of the graph is so: signatures, the saver, assets and init ops name nodes and outputs that
-// are there, with their dtypes; at most one init op. kSavedModelSignature, all errors at once.
-absl::Status CheckMetaGraph(const Graph& graph, const MetaGraphInfo& info);
+// are there, with their dtypes; at most one init op. kSavedModelSignature, all errors at once. A caller that uses one
+// signature only leaves out the others.
+absl::Status CheckMetaGraph(const Graph& graph, const MetaGraphInfo& info, bool check_signatures = true);
+
+// The same of one signature.
+absl::Status CheckSignature(const Graph& graph, const ModelSignature& signature);
 
 }  // namespace sluice
 

@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_replace.h"
 #include "graph/base/error.h"
+#include "graph/load/text_errors.h"
 #include "graph/proto/graph.pb.h"
 #include "graph/proto/saved_model.pb.h"
 #include "graph/wire/wire_reader.h"
@@ -25,24 +25,19 @@ using google::protobuf::TextFormat;
 // Turns protobuf's complaints into ours.
 class TextErrors : public google::protobuf::io::ErrorCollector {
  public:
-  explicit TextErrors(int max_nesting) : max_nesting_(max_nesting) {}
+  TextErrors(const google::protobuf::Descriptor& root, absl::string_view text, int max_nesting)
+      : root_(root), text_(text), max_nesting_(max_nesting) {}
 
   // Lines and columns count from 0 here.
   void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
-    ErrorInfo info;
-    info.line = line < 0 ? -1 : line + 1;
-    info.column = column < 0 ? -1 : column + 1;
+    if (errors_.full()) return;  // Each one reads the text again, for what surrounds it.
     if (absl::StrContains(message, "too deep")) {
-      info.code = ErrorCode::kLimitDepth;
-      info.text = "messages are nested too deeply";
-      info.limit = "max_nesting";
-      info.limit_value = max_nesting_;
+      const absl::Status deep =
+          Error(ErrorCode::kLimitDepth).Text("messages are nested too deeply").Limit("max_nesting", max_nesting_);
+      errors_.Add(WithLine(deep, line + 1, column + 1));
     } else {
-      info.code = ErrorCode::kFileText;
-      info.text = absl::StrReplaceAll(message, {{"sluice.proto.", ""}});
-      if (absl::EndsWith(info.text, ".")) info.text.pop_back();
+      errors_.Add(DescribeTextError(root_, text_, line, column, message));
     }
-    errors_.Add(MakeError(info));
   }
   void AddWarning(int, google::protobuf::io::ColumnNumber, const std::string&) override {}
 
@@ -52,6 +47,8 @@ class TextErrors : public google::protobuf::io::ErrorCollector {
   }
 
  private:
+  const google::protobuf::Descriptor& root_;
+  const absl::string_view text_;
   const int max_nesting_;
   sluice::ErrorCollector errors_;
 };
@@ -142,7 +139,7 @@ absl::StatusOr<TextModel> ParseTextModel(absl::string_view text, GraphFormat for
   }
   if (absl::StartsWith(text, "\xef\xbb\xbf")) text.remove_prefix(3);
   const std::unique_ptr<Message> message = NewMessage(format);
-  TextErrors errors(limits.max_nesting);
+  TextErrors errors(*message->GetDescriptor(), text, limits.max_nesting);
   TextFormat::ParseInfoTree tree;
   TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);

@@ -76,7 +76,18 @@ TEST(ParseFunctionDefTest, FunctionWithoutNameIsRefused) {
 TEST(ParseFunctionDefTest, TwoArgumentsOfOneNameAreRefused) {
   FunctionBytes sample = Sample();
   sample.args.push_back({"x", kFloat});
-  EXPECT_THAT(Parse(sample.Message().str()), IsError(ErrorCode::kFunctionSignature, "'x'"));
+  const absl::Status status = Parse(sample.Message().str()).status();
+  EXPECT_THAT(status, IsError(ErrorCode::kFunctionSignature, "function 'F': input 'x' is declared twice"));
+  EXPECT_EQ(ErrorInfoOf(status)->function, "F");
+}
+
+TEST(ParseFunctionDefTest, AnEntryOfRetWithoutAKeySaysWhichItIs) {
+  FunctionBytes sample = Sample();
+  sample.ret.emplace_back("", "n:activations:0");
+  const absl::Status status = Parse(sample.Message().str()).status();
+  EXPECT_THAT(status, IsError(ErrorCode::kFunctionRet, "function 'F': an entry of ret has an empty key"));
+  EXPECT_EQ(ErrorInfoOf(status)->found, "'' -> 'n:activations:0'");
+  EXPECT_EQ(ErrorInfoOf(status)->expected, "the name of an output: y");
 }
 
 TEST(ParseFunctionDefTest, BodyOfTheOldFormIsRefused) {

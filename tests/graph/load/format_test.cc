@@ -80,19 +80,40 @@ TEST(ForeignFormatTest, NamesWhatPeopleGiveByMistake) {
       {"version https://git-lfs.github.com/spec/v1\noid sha256:1", "Git LFS"},
       {"<!DOCTYPE html>", "HTML"},
       {"{\"a\": 1}", "JSON"},
+      {"{\r\n  \"a\": 1}", "JSON"},
+      {"[{\"a\": 1}]", "JSON"},
       {std::string(60, 'x') + "\x57\xfb\x80\x8b\x24\x75\x47\xdb", "checkpoint"},
       {MessageBytes().Int(1, 8).Bytes(2, "pytorch").Bytes(7, "graph").str(), "ONNX"},
   };
   for (const auto& [bytes, what] : files) {
-    EXPECT_TRUE(absl::StrContains(ForeignFormat(bytes), what)) << what << ": " << ForeignFormat(bytes);
+    EXPECT_TRUE(absl::StrContains(ForeignFormat(bytes, ""), what)) << what << ": " << ForeignFormat(bytes, "");
   }
 }
 
 TEST(ForeignFormatTest, GraphsAreNotForeign) {
-  EXPECT_EQ(ForeignFormat(""), "");
-  EXPECT_EQ(ForeignFormat(GraphDefBytes({ScalarNode("a")})), "");
-  EXPECT_EQ(ForeignFormat(MessageBytes().Int(1, 1).Bytes(2, MetaInfo()).str()), "");
-  EXPECT_EQ(ForeignFormat("node { name: 'a' }"), "");
+  EXPECT_EQ(ForeignFormat("", ""), "");
+  EXPECT_EQ(ForeignFormat(GraphDefBytes({ScalarNode("a")}), ""), "");
+  EXPECT_EQ(ForeignFormat(MessageBytes().Int(1, 1).Bytes(2, MetaInfo()).str(), ""), "");
+  EXPECT_EQ(ForeignFormat("node { name: 'a' }", ""), "");
+  // A node of 123 bytes whose name has 34: "\n{\n\"", as a JSON text may begin.
+  const std::string name(34, 'n');
+  const MessageBytes node = graph_bytes::NodeDefBytes(name, "NoOp", {}, {}, std::string(79, 'd'));
+  ASSERT_EQ(node.str().size(), 123u);
+  EXPECT_EQ(ForeignFormat(GraphDefBytes({node}), ""), "");
+}
+
+TEST(ForeignFormatTest, CheckpointDataAndOddEndingsAreKnownByName) {
+  EXPECT_TRUE(absl::StrContains(ForeignFormat("any", "m/variables.data-00000-of-00001"), "data of a checkpoint"));
+  EXPECT_EQ(ForeignFormat("any", "variables.data-0000-of-00001"), "");
+  EXPECT_EQ(FormatOfEnding("mobilenet.tflite"), "a TFLite model");
+  EXPECT_EQ(FormatOfEnding("graph.pb"), "");
+}
+
+TEST(ForeignFormatTest, TextsThatAreNoGraphAreTexts) {
+  EXPECT_TRUE(IsOtherText("import tensorflow as tf\n"));
+  EXPECT_FALSE(IsOtherText("# a comment\nnode { }"));
+  EXPECT_FALSE(IsOtherText("# nothing but a comment\n"));
+  EXPECT_FALSE(IsOtherText(GraphDefBytes({ScalarNode("a")})));
 }
 
 }  // namespace

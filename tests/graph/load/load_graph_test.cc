@@ -1,14 +1,17 @@
 #include "graph/load/load_graph.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/functions/inliner.h"
@@ -150,6 +153,98 @@ TEST(LoadGraphTest, ForeignFilesAreNamed) {
   const absl::Status status = Load("\x89PNG\r\n\x1a\n0000", {}, "cat.png").status();
   ASSERT_THAT(status, IsError(ErrorCode::kFileNotGraph, "a PNG image"));
   EXPECT_EQ(ErrorInfoOf(status)->file, "cat.png");
+}
+
+TEST(LoadGraphTest, FilesThatOnlyTheirNameTellsAreNamedToo) {
+  EXPECT_THAT(Load(std::string("\x07\x00\x01garbage", 10), {}, "net.tflite"),
+              IsError(ErrorCode::kFileNotGraph, "a TFLite model"));
+  EXPECT_THAT(Load("import os\nprint(os.name)\n", {}, "export.py"), IsError(ErrorCode::kFileNotGraph, "a text"));
+  EXPECT_THAT(Load(std::string("\x07\x00\x01garbage", 10), {}, "net.pb"), IsError(ErrorCode::kFileWire));
+}
+
+TEST(LoadGraphTest, MissingFilesAndDirectoriesSayWhatMayBeMeant) {
+  const std::string above = TempFile("exports"), below = above + "/1700000000";
+  std::filesystem::create_directories(below);
+  ASSERT_OK(WriteFile(below + "/saved_model.pb", SavedModelBytes({MetaGraph("serve", "a")})));
+  const absl::Status status = LoadGraphFile(above, {}).status();
+  ASSERT_THAT(status, IsError(ErrorCode::kSavedModelMissing));
+  EXPECT_EQ(ErrorInfoOf(status)->suggestion, absl::StrCat("did you mean '", below, "'?"));
+  ASSERT_OK(WriteFile(above + "/model.ckpt-7.index", "x"));
+  const absl::Status prefix = LoadGraphFile(above + "/model.ckpt-7", {}).status();
+  ASSERT_THAT(prefix, IsError(ErrorCode::kFileMissing));
+  EXPECT_THAT(ErrorInfoOf(prefix)->suggestion, ::testing::HasSubstr("the prefix of a checkpoint"));
+  ASSERT_OK(WriteFile(above + "/model.ckpt-7.meta", "x"));
+  EXPECT_THAT(ErrorInfoOf(LoadGraphFile(above + "/model.ckpt-7", {}).status())->suggestion,
+              ::testing::HasSubstr("model.ckpt-7.meta"));
+}
+
+TEST(LoadGraphTest, UnsoundGraphsCanBeLoadedToBeLookedAt) {
+  const std::string text = R"(
+    node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
+    node { name: 'odd' op: 'MyCustomOp' input: 'x' input: 'gone' input: '^x' }
+    node { name: 'y' op: 'Relu' input: 'odd:2' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'bare' op: 'Relu' input: 'x' }
+    node { name: 'arg' op: '_Arg' attr { key: 'T' value { type: DT_INT32 } } attr { key: 'index' value { i: 0 } } }
+    node { name: 'bad' op: 'Relu' input: 'x' input: 'y' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'bad' op: 'NoOp' })";
+  EXPECT_FALSE(Load(text).ok());
+  LoadOptions options;
+  options.keep_unsound = true;
+  ASSERT_OK_AND_ASSIGN(const LoadedGraph model, Load(text, options));
+  const Graph& graph = model.graph;
+  EXPECT_EQ(graph.num_nodes(), 6u);
+  const NodeId odd = graph.Find("odd");
+  EXPECT_EQ(graph.op_name(odd), "MyCustomOp");
+  ASSERT_EQ(graph.inputs(odd).size(), 1u);
+  EXPECT_EQ(graph.controls(odd).size(), 1u);
+  EXPECT_EQ(graph.num_outputs(odd), 3);
+  EXPECT_EQ(graph.output_type(odd, 2), DType::kInvalid);
+  EXPECT_EQ(graph.OutputName(graph.inputs(graph.Find("y"))[0]), "odd:2");
+  EXPECT_EQ(graph.output_type(graph.Find("arg"), 0), DType::kInt32);
+  EXPECT_EQ(graph.inputs(graph.Find("bad")).size(), 2u);
+  std::set<std::string> at_fault;
+  for (const absl::Status& error : AllErrors(model.unsound)) at_fault.insert(ErrorInfoOf(error)->node);
+  EXPECT_EQ(at_fault, (std::set<std::string>{"odd", "bare", "arg", "bad"}));
+  EXPECT_FALSE(model.shapes.has_value()) << "types of known ops are wrong";
+}
+
+TEST(LoadGraphTest, UnknownOpsDoNotHideTheShapesOfOthers) {
+  const std::string text = R"(
+    node { name: 'odd' op: 'MyCustomOp' }
+    node { name: 'k' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'value' value { tensor {
+      dtype: DT_FLOAT tensor_shape { dim { size: 3 } } float_val: 1 } } } }
+    node { name: 'y' op: 'AddV2' input: 'k' input: 'odd' attr { key: 'T' value { type: DT_FLOAT } } })";
+  LoadOptions options;
+  options.keep_unsound = true;
+  ASSERT_OK_AND_ASSIGN(const LoadedGraph model, Load(text, options));
+  ASSERT_TRUE(model.shapes.has_value());
+  EXPECT_EQ(model.shapes->shape({model.graph.Find("k"), 0}).ToString(), "[3]");
+  EXPECT_THAT(model.unsound, IsError(ErrorCode::kOpUnknown));
+}
+
+TEST(LoadGraphTest, AllErrorsAreKeptWhenAskedFor) {
+  std::string text;
+  for (int i = 0; i < 437; ++i) absl::StrAppend(&text, "node { name: 'n", i, "' op: '_Arg' }\n");
+  EXPECT_EQ(AllErrors(Load(text).status()).size(), 50u);
+  LoadOptions options;
+  options.limits.max_kept_errors = 1000;
+  const absl::Status status = Load(text, options).status();
+  EXPECT_EQ(AllErrors(status).size(), 437u);
+  EXPECT_EQ(ErrorInfoOf(AllErrors(status)[436])->line, 437);
+}
+
+TEST(LoadGraphTest, SignaturesCanBeLeftToTheirUsers) {
+  const std::string text = R"(meta_info_def { tags: 'serve' } graph_def { node { name: 'x' op: 'Placeholder'
+      attr { key: 'dtype' value { type: DT_FLOAT } } } }
+    signature_def { key: 'good' value { inputs { key: 'a' value { name: 'x:0' dtype: DT_FLOAT } } } }
+    signature_def { key: 'wrong' value { inputs { key: 'a' value { name: 'x:0' dtype: DT_INT32 } } } })";
+  EXPECT_THAT(Load(text), IsError(ErrorCode::kSavedModelSignature));
+  LoadOptions options;
+  options.check_signatures = false;
+  ASSERT_OK_AND_ASSIGN(const LoadedGraph model, Load(text, options));
+  EXPECT_THAT(CheckSignature(model.graph, *model.meta.FindSignature("good")), IsOk());
+  EXPECT_THAT(CheckSignature(model.graph, *model.meta.FindSignature("wrong")),
+              IsError(ErrorCode::kSavedModelSignature, "another dtype"));
 }
 
 TEST(LoadGraphTest, NoBytesAreAGraphWithoutNodesUnlessThatIsRefused) {

@@ -1,8 +1,10 @@
 #include "graph/load/text_model.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "gtest/gtest.h"
@@ -61,9 +63,47 @@ TEST(ParseTextModelTest, BytesOfTheBinaryFormLeadBackToTheText) {
 TEST(ParseTextModelTest, ErrorsNameLineAndColumn) {
   const absl::Status status =
       ParseTextModel("node {\n  name: 'a'\n  opp: 'NoOp'\n}", GraphFormat::kGraphDefText, {}).status();
-  ASSERT_THAT(status, IsError(ErrorCode::kFileText, "\"NodeDef\" has no field named \"opp\""));
+  ASSERT_THAT(status, IsError(ErrorCode::kFileText, "'opp' is not a field of NodeDef"));
   EXPECT_EQ(ErrorInfoOf(status)->line, 3);
-  EXPECT_GT(ErrorInfoOf(status)->column, 0);
+  EXPECT_EQ(ErrorInfoOf(status)->column, 3);
+  EXPECT_EQ(ErrorInfoOf(status)->suggestion, "did you mean 'op'?");
+  EXPECT_TRUE(absl::StrContains(ErrorInfoOf(status)->expected, "one of name, op, input")) << status;
+}
+
+// What is wrong with a text, as "line:column text | found | expected | help".
+std::string Complaint(absl::string_view text) {
+  const absl::Status status = ParseTextModel(text, GraphFormat::kGraphDefText, {}).status();
+  EXPECT_THAT(status, IsError(ErrorCode::kFileText));
+  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
+  if (!info.has_value()) return "";
+  return absl::StrCat(info->line, ":", info->column, " ", info->text, " | ", info->found, " | ", info->expected, " | ",
+                      info->suggestion);
+}
+
+TEST(ParseTextModelTest, SyntaxErrorsSayWhatIsAllowedInstead) {
+  constexpr absl::string_view kFields = "name, op, input, device, attr";
+  EXPECT_EQ(Complaint("node {\n  name: 'a'\n  value { i: 1 }\n}"),
+            "3:3 'value' is not a field of NodeDef |  | one of name, op, input, device, attr, experimental_debug_info, "
+            "experimental_type | it belongs inside of attr { … }");
+  EXPECT_EQ(Complaint("node { name: 'a' } }"),
+            "1:20 this brace closes nothing | '}' | the name of a field, or the end of the text | ");
+  EXPECT_TRUE(absl::StrContains(Complaint("node { : 'a' }"),
+                                "1:8 something else is needed here | ':' | the name of a "
+                                "field of NodeDef (name, op, input"))
+      << kFields;
+  EXPECT_EQ(Complaint("node { name: 'a'\n  attr { key: 'T' "),
+            "2:19 the text ends inside of an entry of 'attr', which begins at line 2, column 3 |  | '}' | ");
+  EXPECT_EQ(Complaint("node { name: 5 }"),
+            "1:14 field 'name' has a value of the wrong kind | '5' | a text in quotes | ");
+  EXPECT_EQ(Complaint("node { name 'a' }"), "1:13 something else is needed here | ''a'' | ':' | ");
+  EXPECT_EQ(Complaint("node { name: 'a' op: 'NoOp'\n\top: 'X' }"),
+            "2:4 field 'op' of NodeDef is given twice |  |  | keep one of them");
+  EXPECT_TRUE(absl::StrContains(Complaint("node { attr { key: 'T' value { type: DT_FLOATT } } }"),
+                                "'DT_FLOATT' is not a value of field 'type' |  | one of DT_INVALID, DT_FLOAT,"));
+  EXPECT_TRUE(
+      absl::StrContains(Complaint("node { attr { key: 'T' value { type: DT_FLOATT } } }"), "did you mean 'DT_FLOAT'?"));
+  EXPECT_TRUE(absl::StartsWith(Complaint("node { name: 'a\n }"), "1:"));
+  EXPECT_TRUE(absl::StrContains(Complaint("node { name: 'a\n }"), "a string has no closing quote on its line"));
 }
 
 TEST(ParseTextModelTest, UnclosedMessagesAreErrors) {
