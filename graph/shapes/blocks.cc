@@ -17,7 +17,7 @@ absl::Status SpaceToDepth(InferenceContext& c) {
   for (const int axis : {1, 2}) {
     const int64_t size = c.dim(0, axis);
     if (size >= 0 && size % block != 0) {
-      return c.MismatchError(0, absl::StrCat("dimension ", axis, " is no multiple of the block size ", block),
+      return c.MismatchError(0, absl::StrCat("dimension ", axis, " is not a multiple of the block size ", block),
                              c.input(0), PartialShape());
     }
   }
@@ -32,7 +32,7 @@ absl::Status DepthToSpace(InferenceContext& c) {
   SLUICE_RETURN_IF_ERROR(c.RequireRank(0, 4));
   const int64_t depth = c.dim(0, 3);
   if (depth >= 0 && area > 0 && depth % area != 0) {
-    return c.MismatchError(0, absl::StrCat("the depth is no multiple of the squared block size ", block), c.input(0),
+    return c.MismatchError(0, absl::StrCat("the depth is not a multiple of the squared block size ", block), c.input(0),
                            PartialShape());
   }
   c.Set(0, Dims{c.dim(0, 0), MulDims(c.dim(0, 1), block), MulDims(c.dim(0, 2), block), DivDims(depth, area)});

@@ -55,7 +55,7 @@ absl::Status Betainc(InferenceContext& c) {
     if (!c.input(i).has_rank()) return absl::OkStatus();
     if (c.rank(i) == 0) continue;
     if (shape.rank() > 0 && !shape.IsCompatibleWith(c.input(i))) {
-      return c.MismatchError(i, "operands that are no scalars must have one shape", c.input(i), shape);
+      return c.MismatchError(i, "operands other than scalars must have one shape", c.input(i), shape);
     }
     absl::StatusOr<PartialShape> merged = shape.rank() > 0 ? shape.MergeWith(c.input(i)) : c.input(i);
     if (merged.ok()) shape = *std::move(merged);

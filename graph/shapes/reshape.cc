@@ -148,7 +148,7 @@ absl::Status Transpose(InferenceContext& c) {
     const int64_t axis = (*perm)[i];
     if (axis == kUnknownValue) continue;
     if (axis < 0 || axis >= rank || seen[static_cast<size_t>(axis)]) {
-      return c.ValueError(1, absl::StrCat("is no permutation: ", axis, " at position ", i));
+      return c.ValueError(1, absl::StrCat("is not a permutation: ", axis, " at position ", i));
     }
     seen[static_cast<size_t>(axis)] = true;
     dims[i] = c.dim(0, static_cast<int>(axis));

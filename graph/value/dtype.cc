@@ -104,7 +104,7 @@ absl::StatusOr<DType> ParseDType(absl::string_view text) {
     return Error(ErrorCode::kTensorDType)
         .Found(PrintableName(text))
         .Expected("a dtype, such as float32, int64 or DT_STRING")
-        .Text(absl::StrCat("'", PrintableName(text), "' is no dtype"));
+        .Text(absl::StrCat("'", PrintableName(text), "' is not a dtype"));
   }
   return is_ref ? RefType(dtype) : dtype;
 }

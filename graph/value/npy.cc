@@ -134,7 +134,7 @@ absl::Status DecodeText(const NpyHeader& header, absl::string_view data, Tensor*
     *element++ = text.substr(0, text.find_last_not_of('\0') + 1);  // npos + 1 is 0.
   });
   if (ok) return absl::OkStatus();
-  return Error(ErrorCode::kNumpy).Text("the text holds a number that is no Unicode code point");
+  return Error(ErrorCode::kNumpy).Text("the text holds a number that is not a Unicode code point");
 }
 
 // Reverses each number of `number_bytes` bytes.

@@ -152,19 +152,19 @@ absl::Status ReadEntry(absl::string_view key, DictReader* reader, NpyHeader* hea
     entries->has_descr = true;
     absl::string_view descr;
     if (reader->TakeString(&descr)) return ReadDescr(descr, header);
-    if (!reader->Take("[") && !reader->Take("(")) return HeaderError("the header's 'descr' is no text");
+    if (!reader->Take("[") && !reader->Take("(")) return HeaderError("the header's 'descr' is not a text");
     return Error(ErrorCode::kNumpy)
         .Help("Save each field as an array of its own (numpy.savez).")
         .Text("the array has a record dtype with several fields");
   }
   if (key == "fortran_order" && !entries->has_order) {
     entries->has_order = true;
-    if (!reader->TakeBool(&header->columns_first)) return HeaderError("the header's 'fortran_order' is no bool");
+    if (!reader->TakeBool(&header->columns_first)) return HeaderError("the header's 'fortran_order' is neither True nor False");
     return absl::OkStatus();
   }
   if (key == "shape" && !entries->has_shape) {
     entries->has_shape = true;
-    if (!reader->TakeTuple(&entries->dims)) return HeaderError("the header's 'shape' is no tuple of integers");
+    if (!reader->TakeTuple(&entries->dims)) return HeaderError("the header's 'shape' is not a tuple of integers");
     return absl::OkStatus();
   }
   return HeaderError(absl::StrCat("the header has an unknown or repeated key '", PrintableName(key), "'"));
@@ -173,7 +173,7 @@ absl::Status ReadEntry(absl::string_view key, DictReader* reader, NpyHeader* hea
 absl::Status ReadDict(absl::string_view text, NpyHeader* header) {
   DictReader reader(text);
   Entries entries;
-  if (!reader.Take("{")) return HeaderError("the header is no dictionary");
+  if (!reader.Take("{")) return HeaderError("the header is not a dictionary");
   while (!reader.Take("}")) {
     absl::string_view key;
     if (!reader.TakeString(&key) || !reader.Take(":")) return HeaderError("the header is malformed");
@@ -182,7 +182,7 @@ absl::Status ReadDict(absl::string_view text, NpyHeader* header) {
     if (!reader.Take("}")) return HeaderError("the header is malformed");
     break;
   }
-  if (!reader.AtEnd()) return HeaderError("there is text behind the header's dictionary");
+  if (!reader.AtEnd()) return HeaderError("there is text after the header's dictionary");
   if (!entries.has_descr || !entries.has_order || !entries.has_shape) {
     return HeaderError("the header lacks 'descr', 'fortran_order' or 'shape'");
   }

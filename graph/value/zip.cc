@@ -54,13 +54,13 @@ struct Directory {
 
 // The record that ends the archive: it stands last, but for a comment of up to 64 KiB.
 absl::StatusOr<size_t> FindEnd(absl::string_view bytes) {
-  if (bytes.size() < kEndSize) return ZipError("the file is no zip archive: it is too short");
+  if (bytes.size() < kEndSize) return ZipError("the file is not a zip archive: it is too short");
   const size_t last = bytes.size() - kEndSize;
   const size_t first = last > 0xffff ? last - 0xffff : 0;
   for (size_t at = last + 1; at-- > first;) {
     if (Load32(bytes, at) == kEndSignature && at + kEndSize + Load16(bytes, at + 20) == bytes.size()) return at;
   }
-  return ZipError("the file is no zip archive, or its end is missing");
+  return ZipError("the file is not a zip archive, or its end is missing");
 }
 
 // Replaces the fields of `directory` by those of the 64-bit record in front of `end`, if there is one.

@@ -154,7 +154,7 @@ TEST(NpzTest, OddArchivesAreExplained) {
   std::string moved = StoredByNumPy();
   Store32(&moved, RowAt(moved, 1) + 42, 7);
   EXPECT_THAT(ReadNpz(moved), IsError(ErrorCode::kNumpy, "not where"));
-  EXPECT_THAT(ReadNpz(StoredByNumPy() + "x"), IsError(ErrorCode::kNumpy, "no zip archive"));
+  EXPECT_THAT(ReadNpz(StoredByNumPy() + "x"), IsError(ErrorCode::kNumpy, "not a zip archive"));
   EXPECT_THAT(ReadNpz("x" + StoredByNumPy()), IsError(ErrorCode::kNumpy));
   EXPECT_THAT(ReadNpz(""), IsError(ErrorCode::kNumpy));
   ASSERT_OK_AND_ASSIGN(const std::string empty, WriteNpz({}));
