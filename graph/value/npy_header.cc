@@ -159,7 +159,8 @@ absl::Status ReadEntry(absl::string_view key, DictReader* reader, NpyHeader* hea
   }
   if (key == "fortran_order" && !entries->has_order) {
     entries->has_order = true;
-    if (!reader->TakeBool(&header->columns_first)) return HeaderError("the header's 'fortran_order' is neither True nor False");
+    if (!reader->TakeBool(&header->columns_first))
+      return HeaderError("the header's 'fortran_order' is neither True nor False");
     return absl::OkStatus();
   }
   if (key == "shape" && !entries->has_shape) {
