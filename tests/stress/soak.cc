@@ -1,13 +1,18 @@
-// soak [SECONDS] [THREADS] [FIRST_SEED]: random graphs run by the dataflow executor, and random programs run by
-// sessions over three CPU devices, on THREADS threads for SECONDS (default 600, 4), some of the runs cancelled or given
-// a short deadline. Every run that ends well must answer what the reference evaluator, or a session on one device,
-// does; the others must say CANCELLED or DEADLINE_EXCEEDED. Prints counts; exit status 1 when an answer was wrong or
-// tensor memory is left over. Meant for AddressSanitizer builds, which find leaks of all kinds.
+// soak [SECONDS] [THREADS] [FIRST_SEED] [--faults]: random graphs run by the dataflow executor, and random programs run
+// by sessions over three CPU devices, on THREADS threads for SECONDS (default 600, 4), some of the runs cancelled or
+// given a short deadline. Every run that ends well must answer what the reference evaluator, or a session on one
+// device, does; the others must say CANCELLED or DEADLINE_EXCEEDED. With --faults, instead: random programs whose
+// allocations fail, whose kernels and shards throw, whose callbacks are dropped (fault_soak.h). Prints counts; exit
+// status 1 when an answer was wrong, an error had no cause, a run did not end within a minute, or tensor memory is left
+// over. Meant for AddressSanitizer builds, which find leaks of all kinds.
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/time/clock.h"
@@ -15,6 +20,7 @@
 #include "graph/base/error.h"
 #include "graph/value/allocator.h"
 #include "kernels/families/register_all.h"
+#include "tests/stress/fault_soak.h"
 #include "tests/stress/session_soak.h"
 #include "tests/stress/soak_counts.h"
 #include "tests/testing/executor_harness.h"
@@ -23,6 +29,16 @@
 
 namespace sluice {
 namespace {
+
+// With 0 seconds: so many seeds, whatever the time.
+constexpr uint32_t kDeterministicSeeds = 40;
+
+// The command line.
+struct Options {
+  int seconds = 600, threads = 4;
+  uint32_t seed = 1;
+  bool with_faults = false;
+};
 
 // Whether `results` are what the reference says.
 bool IsRight(const std::vector<Tensor>& results, const std::vector<ReferenceValue>& expected) {
@@ -52,43 +68,110 @@ void RunOnce(ExecutorHarness& harness, ThreadPool& pool, const std::vector<Refer
   }
 }
 
-int Main(int seconds, int threads, uint32_t seed) {
-  ThreadPoolOptions options;
-  options.num_threads = threads;
-  ThreadPool pool(options);
-  SoakCounts counts;
-  const int64_t memory = HostAllocatorLiveBytes();
-  const absl::Time end = absl::Now() + absl::Seconds(seconds);
-  for (; absl::Now() < end; ++seed) {
-    std::mt19937 random(seed);
-    RandomGraph made = MakeRandomGraph(seed, 40);
-    ReferenceEvaluator reference(made.graph, made.constants);
-    std::vector<ReferenceValue> expected;
-    for (const Output& watched : made.watched) expected.push_back(reference.Evaluate(watched));
-    ExecutorHarness harness;
-    RegisterAllKernels(harness.registry());
-    const absl::Status built = harness.Build(made.graph);
-    if (!built.ok()) {
-      std::cerr << "seed " << seed << ": " << FormatError(built) << "\n";
-      return 1;
-    }
-    ++counts.graphs;
-    for (int run = 0; run < 8; ++run) RunOnce(harness, pool, expected, random, seed, &counts);
-    SoakSessions(seed, pool, random, &counts);
+// Ends the process when nothing was finished for a minute: something hangs. Lives as long as the soak.
+class HangWatch {
+ public:
+  HangWatch() : watcher_([this] { Watch(); }) {}
+  ~HangWatch() {
+    is_over_ = true;
+    watcher_.join();
   }
-  const int64_t left = HostAllocatorLiveBytes() - memory;
+  void Beat(uint32_t seed) { seed_ = seed; }
+
+ private:
+  void Watch() {
+    uint32_t last = 0;
+    for (int idle = 0; !is_over_; ++idle) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      if (seed_ != last) idle = 0;
+      last = seed_;
+      if (idle < 300) continue;
+      std::cerr << "seed " << last << ": hangs\n";
+      std::abort();
+    }
+  }
+
+  std::atomic<uint32_t> seed_{0};
+  std::atomic<bool> is_over_{false};
+  std::thread watcher_;
+};
+
+int SoakGraphs(uint32_t seed, ThreadPool& pool, SoakCounts* counts) {
+  std::mt19937 random(seed);
+  RandomGraph made = MakeRandomGraph(seed, 40);
+  ReferenceEvaluator reference(made.graph, made.constants);
+  std::vector<ReferenceValue> expected;
+  for (const Output& watched : made.watched) expected.push_back(reference.Evaluate(watched));
+  ExecutorHarness harness;
+  RegisterAllKernels(harness.registry());
+  const absl::Status built = harness.Build(made.graph);
+  if (!built.ok()) {
+    std::cerr << "seed " << seed << ": " << FormatError(built) << "\n";
+    return 1;
+  }
+  ++counts->graphs;
+  for (int run = 0; run < 8; ++run) RunOnce(harness, pool, expected, random, seed, counts);
+  SoakSessions(seed, pool, random, counts);
+  return 0;
+}
+
+void Print(const SoakCounts& counts, int64_t left) {
   std::cout << counts.graphs << " graphs, " << counts.runs << " runs: " << counts.finished << " finished, "
             << counts.cancelled << " cancelled, " << counts.late << " past their deadline, " << counts.wrong
             << " wrong; tensor bytes left over: " << left << "\n";
-  return counts.wrong == 0 && left == 0 ? 0 : 1;
+}
+
+void Print(const FaultCounts& counts, int64_t left) {
+  std::cout << counts.graphs << " sessions, " << counts.runs << " steps: " << counts.finished << " finished";
+  for (int fault = 1; fault < kNumFaults; ++fault) {
+    std::cout << ", " << counts.struck[static_cast<size_t>(fault)] << " " << FaultName(static_cast<Fault>(fault));
+  }
+  std::cout << "; " << counts.wrong << " wrong, " << counts.unexplained << " errors without a cause, "
+            << counts.left_blocks << " blocks and " << left << " bytes left over\n";
+}
+
+int Main(const Options& soak) {
+  ThreadPoolOptions options;
+  options.num_threads = soak.threads;
+  ThreadPool pool(options);
+  SoakCounts counts;
+  FaultCounts faults;
+  HangWatch watch;
+  const int64_t memory = HostAllocatorLiveBytes();
+  const absl::Time end = absl::Now() + absl::Seconds(soak.seconds);
+  const uint32_t stop = soak.seconds == 0 ? soak.seed + kDeterministicSeeds : UINT32_MAX;
+  for (uint32_t seed = soak.seed; seed < stop && (soak.seconds == 0 || absl::Now() < end); ++seed) {
+    watch.Beat(seed);
+    if (soak.with_faults) {
+      SoakWithFaults(seed, pool, &faults);
+    } else if (SoakGraphs(seed, pool, &counts) != 0) {
+      return 1;
+    }
+  }
+  const int64_t left = HostAllocatorLiveBytes() - memory;
+  if (soak.with_faults) {
+    Print(faults, left);
+  } else {
+    Print(counts, left);
+  }
+  return counts.wrong == 0 && faults.is_clean() && left == 0 ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace sluice
 
 int main(int argc, char** argv) {
-  const int seconds = argc > 1 ? std::atoi(argv[1]) : 600;
-  const int threads = argc > 2 ? std::atoi(argv[2]) : 4;
-  const uint32_t seed = argc > 3 ? static_cast<uint32_t>(std::atoll(argv[3])) : 1;
-  return sluice::Main(seconds, threads, seed);
+  sluice::Options options;
+  std::vector<std::string> numbers;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string(argv[i]) == "--faults") {
+      options.with_faults = true;
+    } else {
+      numbers.push_back(argv[i]);
+    }
+  }
+  if (numbers.size() > 0) options.seconds = std::atoi(numbers[0].c_str());
+  if (numbers.size() > 1) options.threads = std::atoi(numbers[1].c_str());
+  if (numbers.size() > 2) options.seed = static_cast<uint32_t>(std::atoll(numbers[2].c_str()));
+  return sluice::Main(options);
 }

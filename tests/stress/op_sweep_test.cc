@@ -1,0 +1,39 @@
+// Every op that has a kernel, with each of its dtypes: in the graph, in the body of a function, and in a body whose
+// attrs the caller binds; its int attrs at their extremes one by one, its lists empty; inputs that are scalars,
+// vectors, matrices, empty, of higher rank, NaN and huge; under both drivers, with little memory. Nothing crashes,
+// nothing is left over, and errors name a node. (What crashes is found by the last line printed.)
+
+#include "tests/stress/op_sweep.h"
+
+#include <iostream>
+
+#include "gtest/gtest.h"
+
+namespace sluice {
+namespace {
+
+TEST(OpSweepTest, EveryOpSurvivesEveryAttrAndInput) {
+  SweepCounts counts;
+  OpSweep sweep(&counts);
+  std::string op;
+  for (const OpCase& op_case : AllOpCases()) {
+    if (op_case.schema->name != op) std::cout << op_case.schema->name << std::endl;
+    op = op_case.schema->name;
+    sweep.Sweep(op_case);
+  }
+  std::cout << counts.ops.size() << " ops, " << counts.graphs << " graphs (" << counts.refused << " times refused), "
+            << counts.runs << " steps: " << counts.ok << " ended well, " << counts.errors << " with an error; "
+            << counts.calls << " kernel calls of " << counts.ops_called.size() << " ops, " << counts.ops_ok.size()
+            << " ops ended well\n";
+  for (const std::string& complaint : counts.complaints) ADD_FAILURE() << complaint;
+  for (const std::string& name : counts.ops) {
+    if (counts.ops_ok.count(name) == 0) std::cout << "never ended well: " << name << "\n";
+  }
+  EXPECT_GE(counts.ops.size(), 360u);
+  EXPECT_GE(counts.ops_called.size(), 340u);
+  EXPECT_GE(counts.ops_ok.size(), 330u);
+  EXPECT_GE(counts.runs, 500'000);
+}
+
+}  // namespace
+}  // namespace sluice
