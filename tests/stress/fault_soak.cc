@@ -22,7 +22,7 @@ namespace sluice {
 namespace {
 
 constexpr int kDevices = 3;
-constexpr int64_t kMaxChances = 60;
+constexpr uint32_t kMaxChances = 60;
 
 // One program, its right answers, and the faults that befall it. Not thread-safe.
 class FaultyProgram {
@@ -107,7 +107,8 @@ void FaultyProgram::Judge(Fault fault, const Answer& expected, const Answer& fou
 
 void FaultyProgram::RunStep(Session& session, Fault fault) {
   const auto wanted = std::next(answers_.begin(), static_cast<int64_t>(random_() % answers_.size()));
-  plan_.Arm(fault, static_cast<int64_t>(random_()) % kMaxChances);
+  // Mostly early: many programs do not have many chances.
+  plan_.Arm(fault, static_cast<int64_t>(random_() % (1 + random_() % kMaxChances)));
   CancellationManager cancellation;
   CallOptions call;
   call.cancellation = &cancellation;

@@ -31,7 +31,7 @@ namespace sluice {
 namespace {
 
 // With 0 seconds: so many seeds, whatever the time.
-constexpr uint32_t kDeterministicSeeds = 40;
+constexpr uint32_t kDeterministicSeeds = 300;
 
 // The command line.
 struct Options {
