@@ -1,0 +1,96 @@
+"""Runs tests with one mutant on: first all without a mutant, to see what they reach, then each mutant's."""
+
+import os
+import resource
+import shutil
+import subprocess
+import tempfile
+import time
+
+MEMORY_LIMIT = 6 << 30
+
+
+class Test:
+    """A test program of the copy, with what it reached and how long it took without a mutant."""
+
+    def __init__(self, label, program, arguments, copy_root):
+        self.label = label
+        self.reached = set()
+        self.seconds = 0.0
+        self.cpu_seconds = 0.0
+        self._command = [program, *arguments]
+        self._runfiles = os.path.join(program + ".runfiles", "sluice")
+        if not os.path.isdir(self._runfiles):
+            self._runfiles = copy_root
+
+    def _run(self, scratch, variables, seconds, cpu_seconds):
+        """Whether the test passes within its limits."""
+        environment = {"PATH": "/usr/bin:/bin", "HOME": scratch, "TEST_TMPDIR": scratch, "TEST_WORKSPACE": "sluice",
+                       "TEST_SRCDIR": os.path.dirname(self._runfiles), "RUNFILES_DIR": os.path.dirname(self._runfiles),
+                       "GTEST_FAIL_FAST": "1", "SLUICE_LOG": "silent", **variables}
+
+        def limit():
+            os.nice(10)
+            resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+        child = subprocess.Popen(self._command, cwd=self._runfiles, env=environment, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limit,
+                                 start_new_session=True)
+        try:
+            return child.wait(seconds) == 0
+        except subprocess.TimeoutExpired:
+            return False
+        finally:
+            try:
+                os.killpg(child.pid, 9)  # What the test itself has started, too.
+            except ProcessLookupError:
+                pass
+            child.wait()
+
+    def _run_in_scratch(self, variables, seconds, cpu_seconds):
+        scratch = tempfile.mkdtemp(prefix="mutant.")
+        try:
+            return self._run(scratch, variables, seconds, cpu_seconds)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def measure(self, count):
+        """Runs it without a mutant, with `count` numbers of mutants in all. Returns whether it passes."""
+        with tempfile.NamedTemporaryFile() as reached:
+            reached.write(bytes(count + 1))
+            reached.flush()
+            before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+            passes = self._run_in_scratch({"SLUICE_MUTANT_REACHED": reached.name}, 1200, 1200)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            self.seconds = time.monotonic() - begin
+            self.cpu_seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            with open(reached.name, "rb") as file:
+                self.reached = {number for number, byte in enumerate(file.read()) if byte}
+        return passes
+
+    def kills(self, number):
+        """Whether the test fails, or takes far too long, with a mutant on."""
+        return not self._run_in_scratch({"SLUICE_MUTANT": str(number)}, 30 + 10 * self.seconds,
+                                        int(5 + 5 * self.cpu_seconds))
+
+
+def measure_all(tests, count, say):
+    """Measures the tests. Returns those that pass without a mutant, fastest first."""
+    good = []
+    for test in tests:
+        if test.measure(count):
+            good.append(test)
+        else:
+            say(f"{test.label} fails without a mutant, and is left out")
+    return sorted(good, key=lambda test: test.cpu_seconds)
+
+
+def killer_of(mutant, tests):
+    """(the test that kills the mutant or None, how many tests reach it)."""
+    reaching = [test for test in tests if mutant.number in test.reached]
+    for test in reaching:
+        if test.kills(mutant.number):
+            return test, len(reaching)
+    return None, len(reaching)
