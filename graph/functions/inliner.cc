@@ -159,7 +159,7 @@ class CallInliner {
       SLUICE_ASSIGN_OR_RETURN(hold,
                               expansion_.Add("NoOp", HelperName("inputs_ready", 0), {}, input_nodes_, {}, device_));
     }
-    for (const NodeId id : early) graph_.AddControl(id, hold);
+    for (const NodeId id : early) SLUICE_RETURN_IF_ERROR(graph_.AddControl(id, hold));
     return absl::OkStatus();
   }
 

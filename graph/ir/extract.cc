@@ -31,7 +31,8 @@ class GraphExtractor {
     to_.device_ids_ = from_.device_ids_;
     to_.arena_ = from_.arena_;
     to_.sources_ = from_.sources_;
-    to_.source_file_ = from_.source_file_;
+    to_.source_files_ = from_.source_files_;
+    to_.owners_ = from_.owners_;
     to_.versions_ = from_.versions_;
     to_.unknown_fields_ = from_.unknown_fields_;
   }

@@ -52,11 +52,10 @@ class GraphImporter {
   };
   // What to go back to on error.
   struct Mark {
-    size_t nodes, inputs, attrs, live, sources;
+    size_t nodes, inputs, attrs, live, sources, source_files;
     FunctionLibrary library;
     GraphVersions versions;
     std::string unknown_fields;
-    std::shared_ptr<const SourceFile> source_file;
   };
   // Where an endpoint named by the file leads in the graph imported into.
   struct Mapped {

@@ -194,7 +194,7 @@ class FeedFetchRewriter {
     for (const Cut& cut : cuts_) {
       const NodeId feed = feed_nodes_[static_cast<size_t>(cut.feed)];
       if (cut.input == kControlIndex) {
-        graph.AddControl(NewId(cut.node), feed);
+        SLUICE_RETURN_IF_ERROR(graph.AddControl(NewId(cut.node), feed));
       } else {
         SLUICE_RETURN_IF_ERROR(graph.SetInput(NewId(cut.node), cut.input, Output{feed, 0}));
       }
