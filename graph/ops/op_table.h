@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_OPS_OP_TABLE_H_
 #define SLUICE_GRAPH_OPS_OP_TABLE_H_
 
-// The ops that TensorFlow 2.19 registers, internal ones included, and the few of our own.
+// The ops that TensorFlow 2.19 registers (internal ones included, those of its own tests left out), and our own.
 
 #include <cstddef>
 #include <memory>
