@@ -101,10 +101,13 @@ absl::Status GraphImporter::UnknownOp() {
 }
 
 absl::StatusOr<absl::string_view> GraphImporter::ImportedName() {
-  if (!IsValidNodeName(node_.name, /*internal=*/true)) {
+  if (!IsValidNodeName(node_.name, /*internal=*/options_.allow_internal_ops)) {
+    const bool is_internal = IsValidNodeName(node_.name, /*internal=*/true);
     return Error(ErrorCode::kNodeName)
-        .Text(node_.name.empty() ? "has no name" : "has a name that no node can have")
-        .Expected("a letter, digit or '.', then letters, digits and _ . - / >");
+        .Text(node_.name.empty() ? "has no name"
+              : is_internal      ? "has a name that only nodes made by the runtime can have"
+                                 : "has a name that no node can have")
+        .Expected("a letter, digit or '.', then letters, digits and _ . - / (and > before another such part)");
   }
   absl::string_view name = node_.name;
   if (!prefix_.empty()) name = graph_.arena_.Store(absl::StrCat(prefix_, name));
