@@ -13,6 +13,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/functions/body_values.h"
 #include "graph/ir/node_check.h"
+#include "graph/ir/op_class.h"
 
 namespace sluice {
 namespace {
@@ -31,13 +32,6 @@ struct PendingNode {
   bool needed = true;
   NodeId id;
 };
-
-// Ops that pruning keeps because values go round or die at them.
-bool IsControlFlowOp(absl::string_view op) {
-  absl::ConsumePrefix(&op, "Ref");
-  return op == "Switch" || op == "Merge" || op == "Enter" || op == "Exit" || op == "NextIteration" ||
-         op == "LoopCond" || op == "ControlTrigger" || op == "_SwitchN";
-}
 
 // Lives for one AddFunctionBody.
 class BodyAdder {
@@ -228,7 +222,9 @@ class BodyAdder {
     };
     for (PendingNode& node : nodes_) node.needed = false;
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (nodes_[i].schema->is_stateful || IsControlFlowOp(nodes_[i].def->op)) need(static_cast<int32_t>(i));
+      // Values go round or die at control flow.
+      const OpSchema& op = *nodes_[i].schema;
+      if (op.is_stateful || IsControlFlow(op.op_class)) need(static_cast<int32_t>(i));
     }
     for (const BodyValue& source : results_) need(source.node);
     for (int32_t node : control_results_) need(node);

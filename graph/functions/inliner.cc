@@ -16,6 +16,7 @@
 #include "graph/functions/call_site.h"
 #include "graph/functions/function_body.h"
 #include "graph/functions/lower_control_flow.h"
+#include "graph/ir/op_class.h"
 
 namespace sluice {
 namespace {
@@ -34,41 +35,50 @@ bool HasBool(const Graph& graph, NodeId id, absl::string_view attr, bool wanted)
   return is_set.ok() && *is_set == wanted;
 }
 
-// Ops behind which values may be dead or belong to a loop.
-bool MakesLiveness(absl::string_view op) {
-  static constexpr absl::string_view kOps[] = {
-      "Switch", "RefSwitch",      "_SwitchN", "Enter",         "RefEnter", "If",    "StatelessIf",
-      "While",  "StatelessWhile", "Case",     "StatelessCase", "Recv",     "_Recv", "_HostRecv"};
-  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+// Whether values after such a node may be dead or belong to a loop.
+bool MakesLiveness(OpClass op_class) {
+  switch (op_class) {
+    case OpClass::kSwitch:
+    case OpClass::kSwitchN:
+    case OpClass::kEnter:
+    case OpClass::kRecv:
+    case OpClass::kHostRecv:
+    case OpClass::kIf:
+    case OpClass::kCase:
+    case OpClass::kWhile:
+      return true;
+    default:
+      return false;
+  }
 }
 
 // Whether in `graph`, or in what its calls may expand to, it matters where a node without inputs stands.
 bool HasLiveness(const Graph& graph) {
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
-    if (graph.Contains(NodeId(i)) && MakesLiveness(graph.op_name(NodeId(i)))) return true;
+    if (graph.Contains(NodeId(i)) && MakesLiveness(graph.op(NodeId(i)).op_class)) return true;
   }
   for (const std::string& name : graph.library().Names()) {
     const std::shared_ptr<const FunctionDefinition> function = graph.library().Find(name);
     for (const NodeDefView& node : function->nodes) {
-      if (MakesLiveness(node.op)) return true;
+      if (MakesLiveness(OpClassOf(node.op))) return true;
     }
   }
   return false;
 }
 
-bool IsEnter(absl::string_view op) { return op == "Enter" || op == "RefEnter"; }
-bool IsExit(absl::string_view op) { return op == "Exit" || op == "RefExit"; }
+bool IsEnter(const Graph& graph, NodeId id) { return graph.op(id).op_class == OpClass::kEnter; }
+bool IsExit(const Graph& graph, NodeId id) { return graph.op(id).op_class == OpClass::kExit; }
 
 // Those of `nodes` (a body, in its call's frame) that stand in loops of its own. Linear.
 absl::flat_hash_set<NodeId> NodesInLoops(const Graph& graph, const std::vector<NodeId>& nodes) {
   absl::flat_hash_set<NodeId> inside;
-  if (std::none_of(nodes.begin(), nodes.end(), [&](NodeId id) { return IsEnter(graph.op_name(id)); })) return inside;
+  if (std::none_of(nodes.begin(), nodes.end(), [&](NodeId id) { return IsEnter(graph, id); })) return inside;
   const absl::flat_hash_set<NodeId> body(nodes.begin(), nodes.end());
   absl::flat_hash_map<NodeId, std::vector<NodeId>> readers;
   absl::flat_hash_map<NodeId, int> depths;
   std::vector<NodeId> reached;
   const auto reach = [&](NodeId id, int depth) {
-    if (!depths.emplace(id, depth + (IsEnter(graph.op_name(id)) ? 1 : 0)).second) return;
+    if (!depths.emplace(id, depth + (IsEnter(graph, id) ? 1 : 0)).second) return;
     reached.push_back(id);
   };
   for (const NodeId id : nodes) {
@@ -80,7 +90,7 @@ absl::flat_hash_set<NodeId> NodesInLoops(const Graph& graph, const std::vector<N
   for (size_t i = 0; i < reached.size(); ++i) {
     const int depth = depths.at(reached[i]);
     if (depth > 0) inside.insert(reached[i]);
-    for (const NodeId reader : readers[reached[i]]) reach(reader, depth - (IsExit(graph.op_name(reached[i])) ? 1 : 0));
+    for (const NodeId reader : readers[reached[i]]) reach(reader, depth - (IsExit(graph, reached[i]) ? 1 : 0));
   }
   return inside;
 }

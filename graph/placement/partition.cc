@@ -5,6 +5,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ir/extract.h"
+#include "graph/ir/op_class.h"
 #include "graph/placement/control_loops.h"
 #include "graph/placement/edge_cutter.h"
 #include "graph/placement/incarnations.h"
@@ -15,11 +16,14 @@ namespace sluice {
 namespace {
 
 bool HasControlFlow(const Graph& graph) {
-  const OpSchema* const ops[] = {graph.FindOp("Switch"), graph.FindOp("RefSwitch"), graph.FindOp("_SwitchN"),
-                                 graph.FindOp("Enter"), graph.FindOp("RefEnter")};
   for (NodeId id : graph.Nodes()) {
-    for (const OpSchema* op : ops) {
-      if (op == &graph.op(id)) return true;
+    switch (graph.op(id).op_class) {
+      case OpClass::kSwitch:
+      case OpClass::kSwitchN:
+      case OpClass::kEnter:
+        return true;
+      default:
+        break;
     }
   }
   return false;
