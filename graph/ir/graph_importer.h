@@ -78,6 +78,9 @@ class GraphImporter {
   absl::StatusOr<absl::string_view> ImportedName();
   bool IsMappedAway(const Signature& signature) const;
   void StoreAttrs(Graph::Record* record);
+  // Gives colocation groups ("_class") of the new nodes the names that the nodes in them got.
+  void RenameColocationGroups();
+  AttrValue RenamedGroups(absl::Span<const absl::string_view> groups) const;
   absl::Status StoreInputTexts(const Signature& signature, Graph::Record* record);
 
   // kOpUnknown for the node being read; near names are looked up once for each op.

@@ -209,6 +209,36 @@ TEST_F(ImportIntoTest, PrefixGoesInFrontOfNamesAndInputs) {
   EXPECT_EQ(InputOf("p/y"), "p/x");
 }
 
+TEST_F(ImportIntoTest, ColocationGroupsFollowTheNames) {
+  using Groups = std::vector<std::string>;
+  const auto node = [](const char* name, const Groups& groups) {
+    MessageBytes list;
+    for (const std::string& group : groups) list.Bytes(2, group);
+    return NodeDefBytes(name, "NoOp", {}, {{"_class", MessageBytes().Sub(1, list)}});
+  };
+  const auto groups_of = [&](const char* name) {
+    Groups groups;
+    const absl::StatusOr<AttrView> value = graph_.GetAttr(graph_.Find(name), "_class");
+    for (const absl::string_view group : *value->AsStringList()) groups.emplace_back(group);
+    return groups;
+  };
+  // `b` refers to `later`, which comes after it.
+  const std::vector<MessageBytes> nodes = {node("a", {"loc:@a"}), node("b", {"loc:@a", "other", "loc:@later"}),
+                                           node("later", {})};
+  ASSERT_OK(Into(nodes));
+  EXPECT_EQ(groups_of("b"), (Groups{"loc:@a", "other", "loc:@later"}));
+  for (const char* prefix : {"p", "q"}) {
+    options_.prefix = prefix;
+    ASSERT_OK(Into(nodes));
+  }
+  EXPECT_EQ(groups_of("p/b"), (Groups{"loc:@p/a", "other", "loc:@p/later"}));
+  EXPECT_EQ(groups_of("q/a"), (Groups{"loc:@q/a"}));
+  options_.prefix = "";
+  options_.uniquify_names = true;
+  ASSERT_OK(Into(nodes));
+  EXPECT_EQ(groups_of("b_1"), (Groups{"loc:@a_1", "other", "loc:@later_1"}));
+}
+
 TEST_F(ImportIntoTest, TakenNamesAreErrorsUnlessUniquified) {
   EXPECT_THAT(Into({PlaceholderNode("x")}), IsError(ErrorCode::kNodeDuplicate, "'x'"));
   options_.uniquify_names = true;
