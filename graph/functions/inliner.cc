@@ -119,7 +119,7 @@ class CallInliner {
     SLUICE_RETURN_IF_ERROR(AddInputs(&options.args));
     SLUICE_ASSIGN_OR_RETURN(const BodyNodes body, AddFunctionBody(graph_, function_, options));
     SLUICE_RETURN_IF_ERROR(HoldBack(body));
-    std::vector<CallExpansion::Stand> outputs;
+    std::vector<CallExpansion::Replacement> outputs;
     SLUICE_RETURN_IF_ERROR(AddOutputs(body, &outputs));
     std::vector<NodeId> done = Done(body, outputs);
     SLUICE_RETURN_IF_ERROR(expansion_.Replace(call_, std::move(outputs), std::move(done)));
@@ -176,12 +176,13 @@ class CallInliner {
   // Whether `id` waits for each input of the call as it is.
   bool ReadsAllInputs(NodeId id) const {
     const absl::Span<const Output> inputs = graph_.all_inputs(id);
-    return !input_nodes_.empty() && std::all_of(input_nodes_.begin(), input_nodes_.end(), [&](NodeId input) {
-      return std::any_of(inputs.begin(), inputs.end(), [input](const Output& read) { return read.node == input; });
-    });
+    if (input_nodes_.empty() || inputs.size() < input_nodes_.size()) return false;
+    absl::flat_hash_set<NodeId> read;
+    for (const Output& input : inputs) read.insert(input.node);
+    return std::all_of(input_nodes_.begin(), input_nodes_.end(), [&](NodeId input) { return read.contains(input); });
   }
 
-  absl::Status AddOutputs(const BodyNodes& body, std::vector<CallExpansion::Stand>* outputs) {
+  absl::Status AddOutputs(const BodyNodes& body, std::vector<CallExpansion::Replacement>* outputs) {
     for (size_t i = 0; i < body.results.size(); ++i) {
       const AttrValue type(BaseType(function_.signature.outputs[i]));
       SLUICE_ASSIGN_OR_RETURN(const NodeId id, expansion_.Add("Identity", HelperName("output", i), {body.results[i]},
@@ -192,10 +193,10 @@ class CallInliner {
   }
 
   // What has run when the call has.
-  std::vector<NodeId> Done(const BodyNodes& body, const std::vector<CallExpansion::Stand>& outputs) const {
+  std::vector<NodeId> Done(const BodyNodes& body, const std::vector<CallExpansion::Replacement>& outputs) const {
     std::vector<NodeId> done = body.control_results;
     if (kind_ == CallKind::kCall && !done.empty()) return done;
-    for (const CallExpansion::Stand& output : outputs) done.push_back(output.value.node);
+    for (const CallExpansion::Replacement& output : outputs) done.push_back(output.value.node);
     done.insert(done.end(), body.stateful.begin(), body.stateful.end());
     if (done.empty()) done = input_nodes_;
     if (done.empty() && input_control_.valid()) done.push_back(input_control_);
