@@ -22,7 +22,7 @@ namespace sluice {
 // Note [Replacing calls]
 // A call is replaced in constant time: it is removed, and a note says which output stands for each of its outputs and
 // which nodes have run when it has ("done"). Edges that still point to it are turned in one pass at the end, in
-// Finish(); who reads edges before that goes through Resolve(). So n calls cost one walk over the graph, not n.
+// Finish(); code that reads edges before that goes through Resolve(). So n calls cost one walk over the graph, not n.
 //
 // Borrows the graph. Not thread-safe; lives for one rewrite.
 class CallExpansion {

@@ -31,7 +31,7 @@ struct Expansion {
   bool is_open = false;  // Its callees are still being looked at.
 };
 
-// What is wrong with a function whoever calls it. See Note [Checking functions], 3.
+// What is wrong with a function for all its callers. See Note [Checking functions], 3.
 bool IsWrongInItself(const absl::Status& status) {
   const std::optional<ErrorInfo> info = ErrorInfoOf(status);
   if (!info.has_value()) return true;

@@ -66,7 +66,7 @@ struct NodeSpec {
 };
 
 // Nodes, edges and attrs as compact integer-indexed records; names interned; attrs as encoded slices (Note [Encoded
-// attrs]). A node knows its inputs; who uses an output is answered by a Consumers index made when needed (consumers.h).
+// attrs]). A node knows its inputs; the consumers of an output are in a Consumers index, made when needed (consumers.h).
 // Removed nodes leave a hole: ids stay valid, iterate with `Nodes()` or test Contains().
 // Ownership: keeps the bytes it was imported from alive; copies are deep but share that memory.
 // Thread-safety: const methods from any thread; changes need exclusive access.

@@ -8,7 +8,7 @@
 namespace sluice {
 
 // Note [Runnable graphs]
-// What every graph must satisfy before anything runs it, whoever made it: a session's step after feeds, calls and
+// What every graph must satisfy before anything runs it, however it was made: a session's step after feeds, calls and
 // control flow were rewritten, a graph given to NewLocalExecutor, the body of a function, a graph built by hand.
 // Plans, schedulers and kernels rely on it and index by it. Import, AddNode and SetAttr keep most of it (names, ops,
 // kinds and values of attrs, types of edges), but not all: TensorFlow loads graphs that break some rules and fails when

@@ -37,7 +37,7 @@ class OpTextTable : public OpTable {
 };
 
 // The ops that exist everywhere: TensorFlow's, and those of this project that TensorFlow does not know (OwnOpsText).
-// One object for the whole process; nobody can add to it.
+// One object for the whole process; nothing can be added to it.
 const OpRegistry& BuiltinOps();
 
 // The project's own ops, as lines of a table:
