@@ -7,6 +7,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "executor/device_kernel.h"
 #include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/ir/runnable_check.h"
 
 namespace sluice {
 namespace {
@@ -41,6 +43,7 @@ Device* OtherDevice(const Graph& graph, NodeId id, const KernelSet::Options& opt
 }  // namespace
 
 absl::StatusOr<KernelSet> KernelSet::Create(const Graph& graph, const Options& options) {
+  SLUICE_RETURN_IF_ERROR(CheckRunnable(graph));
   KernelSet set;
   set.by_node_.resize(static_cast<size_t>(graph.id_limit()));
   absl::flat_hash_map<std::string, const Kernel*> shared;

@@ -32,7 +32,8 @@ class KernelSet {
     const CreateKernel* create = nullptr;  // Used for all nodes when set.
   };
 
-  // The first node for which there is no kernel, or whose kernel cannot be made, ends it: kNoKernel and others.
+  // Checks `graph` first (CheckRunnable): all that is run comes through here. The first node for which there is no
+  // kernel, or whose kernel cannot be made, ends it: kNoKernel and others.
   static absl::StatusOr<KernelSet> Create(const Graph& graph, const Options& options);
 
   // Null for removed nodes and for ops that need no kernel (NeedsNoKernel).

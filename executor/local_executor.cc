@@ -108,14 +108,15 @@ class SingleThreadedExecutor final : public Executor {
 
 absl::StatusOr<std::unique_ptr<Executor>> NewLocalExecutor(const LocalExecutorParams& params, Graph graph) {
   auto owned = std::make_unique<const Graph>(std::move(graph));
-  SLUICE_ASSIGN_OR_RETURN(const ControlFlowInfo frames, BuildControlFlowInfo(*owned, params.limits));
   KernelSet::Options options;
   options.registry = params.registry;
   options.device = params.device;
   options.node_devices = params.node_devices;
   options.edges = params.edges;
   options.create = params.create_kernel;
+  // Checks the graph: what comes after relies on it.
   SLUICE_ASSIGN_OR_RETURN(KernelSet kernels, KernelSet::Create(*owned, options));
+  SLUICE_ASSIGN_OR_RETURN(const ControlFlowInfo frames, BuildControlFlowInfo(*owned, params.limits));
   std::vector<NodeFacts> facts = MakeFacts(*owned, kernels, params.create_kernel == nullptr);
   std::vector<std::unique_ptr<const Kernel>> grad_sums;
   SLUICE_RETURN_IF_ERROR(AddGradSums(*owned, params, &facts, &grad_sums));

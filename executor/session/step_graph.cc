@@ -6,7 +6,7 @@
 
 #include "graph/base/status_macros.h"
 #include "graph/functions/inliner.h"
-#include "graph/ir/attr_minimums.h"
+#include "graph/ir/runnable_check.h"
 #include "graph/placement/placer.h"
 
 namespace sluice {
@@ -64,12 +64,12 @@ absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec&
   StepGraph step;
   SLUICE_ASSIGN_OR_RETURN(step.signature, ApplyFeedsAndFetches(graph, spec, options));
   Graph& needed = step.signature.graph;
-  SLUICE_RETURN_IF_ERROR(CheckAttrMinimums(needed));
   InlineOptions inlining;
   inlining.limits = core.options().limits;
   inlining.lower_unmarked = true;
   inlining.ignore_marks = true;
   SLUICE_RETURN_IF_ERROR(InlineFunctionCalls(needed, inlining).status());
+  SLUICE_RETURN_IF_ERROR(CheckRunnable(needed));
   if (core.num_devices() > 1 || AsksForDevices(needed)) {
     PlacementOptions placement;
     placement.allow_soft = core.options().allow_soft_placement;

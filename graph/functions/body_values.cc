@@ -74,6 +74,21 @@ int32_t BodyValues::FindNode(absl::string_view name) const {
   return found == nodes_.end() ? -1 : found->second;
 }
 
+int32_t BodyValues::FindOutput(const OpSchema& schema, absl::string_view name) const {
+  constexpr size_t kFew = 8;
+  const std::vector<ArgSpec>& outputs = schema.outputs;
+  if (outputs.size() <= kFew) {
+    const auto is_it = [name](const ArgSpec& output) { return output.name == name; };
+    const auto found = std::find_if(outputs.begin(), outputs.end(), is_it);
+    return found == outputs.end() ? -1 : static_cast<int32_t>(found - outputs.begin());
+  }
+  const auto [known, is_new] = output_names_.try_emplace(&schema);
+  absl::flat_hash_map<absl::string_view, int32_t>& names = known->second;
+  for (size_t i = 0; is_new && i < outputs.size(); ++i) names.emplace(outputs[i].name, static_cast<int32_t>(i));
+  const auto found = names.find(name);
+  return found == names.end() ? -1 : found->second;
+}
+
 absl::Status BodyValues::Resolve(absl::string_view text, std::vector<BodyValue>* values) const {
   absl::string_view name = text;
   absl::string_view output;
@@ -88,10 +103,11 @@ absl::Status BodyValues::Resolve(absl::string_view text, std::vector<BodyValue>*
   absl::string_view index;
   const bool has_index = CutAtColon(&output, &index);
   const Outputs& producer = outputs_[static_cast<size_t>(node)];
-  for (size_t i = 0; i < producer.schema->outputs.size(); ++i) {
-    if (producer.schema->outputs[i].name != output) continue;
+  const int32_t argument = FindOutput(*producer.schema, output);
+  if (argument >= 0) {
     const std::vector<int32_t>& starts = producer.signature->output_starts;
-    return AppendRange(text, node, starts[i], starts[i + 1], has_index ? &index : nullptr, values);
+    const size_t at = static_cast<size_t>(argument);
+    return AppendRange(text, node, starts[at], starts[at + 1], has_index ? &index : nullptr, values);
   }
   return Error(ErrorCode::kFunctionBody)
       .Text(absl::StrCat("needs '", PrintableName(text), "', but ", producer.schema->name, " '", PrintableName(name),

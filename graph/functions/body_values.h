@@ -49,10 +49,15 @@ class BodyValues {
     const Signature* signature = nullptr;
   };
 
+  // Position of the output argument `name` of `schema`, or -1.
+  int32_t FindOutput(const OpSchema& schema, absl::string_view name) const;
+
   const BoundFunction& function_;
   absl::flat_hash_map<absl::string_view, size_t> args_;  // Arguments of the schema by name.
   absl::flat_hash_map<absl::string_view, int32_t> nodes_;
   std::vector<Outputs> outputs_;  // By node.
+  // Output arguments by name, of schemas with many (functions).
+  mutable absl::flat_hash_map<const OpSchema*, absl::flat_hash_map<absl::string_view, int32_t>> output_names_;
 };
 
 }  // namespace sluice

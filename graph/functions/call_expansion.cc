@@ -47,7 +47,7 @@ std::vector<NodeId> CallExpansion::Controls(NodeId id) const {
   return controls;
 }
 
-absl::Status CallExpansion::Replace(NodeId id, std::vector<Stand> outputs, std::vector<NodeId> done) {
+absl::Status CallExpansion::Replace(NodeId id, std::vector<Replacement> outputs, std::vector<NodeId> done) {
   Replaced replaced;
   replaced.name = std::string(graph_.name(id));
   replaced.device = std::string(graph_.device(id));
@@ -73,20 +73,29 @@ absl::Status CallExpansion::Replace(NodeId id, std::vector<Stand> outputs, std::
 }
 
 absl::StatusOr<Output> CallExpansion::Resolve(Output output) {
-  for (auto found = replaced_.find(output.node); found != replaced_.end(); found = replaced_.find(output.node)) {
-    Stand& stand = found->second.outputs[static_cast<size_t>(output.index)];
-    if (stand.gate.valid()) {
-      SLUICE_ASSIGN_OR_RETURN(const Output value, Resolve(stand.value));
-      const AttrValue type(BaseType(graph_.output_type(value.node, value.index)));
-      const std::string name = absl::StrCat("Func/", found->second.name, "/unchanged/_", output.index);
-      SLUICE_ASSIGN_OR_RETURN(const NodeId gated,
-                              Add("Identity", name, {value}, {stand.gate}, {{"T", type}}, found->second.device));
-      // Add() does not touch replaced_, so `stand` still stands.
-      stand = Stand{Output{gated, 0}, NodeId()};
+  std::vector<Output> gated;  // Outputs on the way whose replacement is to wait for a node. Loops may follow loops.
+  for (;;) {
+    for (auto found = replaced_.find(output.node); found != replaced_.end(); found = replaced_.find(output.node)) {
+      const Replacement& replacement = found->second.outputs[static_cast<size_t>(output.index)];
+      if (replacement.gate.valid()) gated.push_back(output);
+      output = replacement.value;
     }
-    output = stand.value;
+    if (gated.empty()) return output;
+    SLUICE_ASSIGN_OR_RETURN(output, AddGate(gated.back(), output));
+    gated.pop_back();
   }
-  return output;
+}
+
+absl::StatusOr<Output> CallExpansion::AddGate(const Output& output, const Output& value) {
+  Replaced& replaced = replaced_.at(output.node);
+  Replacement& replacement = replaced.outputs[static_cast<size_t>(output.index)];
+  const AttrValue type(BaseType(graph_.output_type(value.node, value.index)));
+  const std::string name = absl::StrCat("Func/", replaced.name, "/unchanged/_", output.index);
+  // Add() does not touch replaced_: the references stay valid.
+  SLUICE_ASSIGN_OR_RETURN(const NodeId gate,
+                          Add("Identity", name, {value}, {replacement.gate}, {{"T", type}}, replaced.device));
+  replacement = Replacement{Output{gate, 0}, NodeId()};
+  return replacement.value;
 }
 
 absl::StatusOr<NodeId> CallExpansion::ResolveControl(NodeId id) {

@@ -22,13 +22,13 @@ namespace sluice {
 // Note [Replacing calls]
 // A call is replaced in constant time: it is removed, and a note says which output stands for each of its outputs and
 // which nodes have run when it has ("done"). Edges that still point to it are turned in one pass at the end, in
-// Finish(); who reads edges before that goes through Resolve(). So n calls cost one walk over the graph, not n.
+// Finish(); code that reads edges before that goes through Resolve(). So n calls cost one walk over the graph, not n.
 //
 // Borrows the graph. Not thread-safe; lives for one rewrite.
 class CallExpansion {
  public:
-  // What stands for one output of a replaced node: `value`, but (when `gate` is set) not before `gate` has run.
-  struct Stand {
+  // What replaces one output of a replaced node: `value`, but (when `gate` is set) not before `gate` has run.
+  struct Replacement {
     Output value;
     NodeId gate;
   };
@@ -60,7 +60,7 @@ class CallExpansion {
   void Keep(NodeId id) { kept_.insert(id); }
 
   // Takes `id` out of the graph. See Note [Replacing calls].
-  absl::Status Replace(NodeId id, std::vector<Stand> outputs, std::vector<NodeId> done);
+  absl::Status Replace(NodeId id, std::vector<Replacement> outputs, std::vector<NodeId> done);
 
   // Turns all edges that point to replaced nodes.
   absl::Status Finish();
@@ -75,11 +75,13 @@ class CallExpansion {
   struct Replaced {
     std::string name;
     std::string device;
-    std::vector<Stand> outputs;
+    std::vector<Replacement> outputs;
     std::vector<NodeId> done;
   };
 
   absl::StatusOr<Output> Resolve(Output output);
+  // Gives `value`, which replaces `output`, on after the gate of that replacement, from now on.
+  absl::StatusOr<Output> AddGate(const Output& output, const Output& value);
   // The node to wait for instead of `id`; not valid when there is nothing to wait for.
   absl::StatusOr<NodeId> ResolveControl(NodeId id);
   absl::Status TurnEdges(NodeId id);

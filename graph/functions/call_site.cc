@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/op_class.h"
 
 namespace sluice {
 namespace {
@@ -98,12 +99,19 @@ absl::Status AsMissing(CallKind kind, const absl::Status& status) {
 
 CallKind CallFinder::Classify(const OpSchema& op) const {
   if (graph_.library().FindSchema(op.name) == &op) return CallKind::kDirect;
-  absl::string_view name = op.name;
-  if (name == "PartitionedCall" || name == "StatefulPartitionedCall") return CallKind::kCall;
-  if (name == "SymbolicGradient") return CallKind::kGradient;
-  if (name == "If" || name == "StatelessIf") return CallKind::kIf;
-  if (name == "Case" || name == "StatelessCase") return CallKind::kCase;
-  if (name == "While" || name == "StatelessWhile") return CallKind::kWhile;
+  switch (op.op_class) {
+    case OpClass::kIf:
+      return CallKind::kIf;
+    case OpClass::kCase:
+      return CallKind::kCase;
+    case OpClass::kWhile:
+      return CallKind::kWhile;
+    case OpClass::kCall:
+      if (op.name == "SymbolicGradient") return CallKind::kGradient;
+      return op.name == "RemoteCall" ? CallKind::kOther : CallKind::kCall;
+    default:
+      break;
+  }
   return std::any_of(op.attrs.begin(), op.attrs.end(), HoldsFunctions) ? CallKind::kOther : CallKind::kNone;
 }
 

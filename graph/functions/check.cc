@@ -14,6 +14,7 @@
 #include "graph/functions/instantiate.h"
 #include "graph/functions/recursion_check.h"
 #include "graph/ir/control_flow_check.h"
+#include "graph/ir/runnable_check.h"
 
 namespace sluice {
 namespace {
@@ -30,7 +31,7 @@ struct Expansion {
   bool is_open = false;  // Its callees are still being looked at.
 };
 
-// What is wrong with a function whoever calls it. See Note [Checking functions], 3.
+// What is wrong with a function for all its callers. See Note [Checking functions], 3.
 bool IsWrongInItself(const absl::Status& status) {
   const std::optional<ErrorInfo> info = ErrorInfoOf(status);
   if (!info.has_value()) return true;
@@ -51,8 +52,8 @@ bool IsWrongInItself(const absl::Status& status) {
 // Follows calls from the graph down, each bound function once. Lives for one CheckFunctions.
 class CallWalker {
  public:
-  CallWalker(const Graph& graph, const LoadLimits& limits, ErrorCollector* errors)
-      : graph_(graph), limits_(limits), errors_(errors) {}
+  CallWalker(const Graph& graph, const FunctionCheckOptions& options, ErrorCollector* errors)
+      : graph_(graph), limits_(options.limits), check_runnable_(options.check_runnable), errors_(errors) {}
 
   // Note [Checking functions], 2.
   void WalkGraph() {
@@ -198,6 +199,11 @@ class CallWalker {
     for (const absl::Status& error : AllErrors(CheckControlFlow(body->graph, limits_))) {
       if (!error.ok()) errors_->Add(WithFunction(error, function.name()));
     }
+    if (check_runnable_) {
+      ErrorCollector of_body;
+      errors_->Add(CheckRunnable(body->graph, &of_body));
+      for (const absl::Status& error : AllErrors(of_body.Finish())) errors_->Add(WithFunction(error, function.name()));
+    }
     CallFinder finder(body->graph);
     for (NodeId id : body->graph.Nodes()) {
       if (finder.KindOf(id) == CallKind::kNone) continue;
@@ -212,6 +218,7 @@ class CallWalker {
 
   const Graph& graph_;
   const LoadLimits& limits_;
+  const bool check_runnable_;
   ErrorCollector* const errors_;
   absl::flat_hash_map<std::string, Expansion> expansions_;  // By canonical key.
   absl::flat_hash_set<std::string> called_;                 // Functions by name.
@@ -248,7 +255,7 @@ void CheckGradients(const FunctionLibrary& library, ErrorCollector* errors) {
 
 }  // namespace
 
-absl::Status CheckFunctions(const Graph& graph, const LoadLimits& limits, ErrorCollector* errors) {
+absl::Status CheckFunctions(const Graph& graph, const FunctionCheckOptions& options, ErrorCollector* errors) {
   ErrorCollector own;
   ErrorCollector* const to = errors != nullptr ? errors : &own;
   CheckNames(graph, to);
@@ -256,7 +263,7 @@ absl::Status CheckFunctions(const Graph& graph, const LoadLimits& limits, ErrorC
   ErrorCollector recursion;
   CheckRecursion(graph.library(), &recursion);
   if (recursion.empty()) {
-    CallWalker walker(graph, limits, to);
+    CallWalker walker(graph, options, to);
     walker.WalkGraph();
     walker.CheckUncalled();
   } else {

@@ -1,6 +1,7 @@
 #include "graph/functions/function_body.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -12,6 +13,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/functions/body_values.h"
 #include "graph/ir/node_check.h"
+#include "graph/ir/op_class.h"
 
 namespace sluice {
 namespace {
@@ -23,19 +25,13 @@ struct PendingNode {
   const NodeDefView* def = nullptr;
   const OpSchema* schema = nullptr;
   const Signature* signature = nullptr;
-  std::vector<std::pair<std::string, AttrValue>> attrs;
+  std::vector<std::pair<std::string, AttrValue>> attrs;  // With values of the call in them, or renamed.
+  std::vector<NamedAttr> kept_attrs;                     // As the definition has them: slices of its bytes.
   std::vector<BodyValue> inputs;
   std::vector<BodyValue> controls;
   bool needed = true;
   NodeId id;
 };
-
-// Ops that pruning keeps because values go round or die at them.
-bool IsControlFlowOp(absl::string_view op) {
-  absl::ConsumePrefix(&op, "Ref");
-  return op == "Switch" || op == "Merge" || op == "Enter" || op == "Exit" || op == "NextIteration" ||
-         op == "LoopCond" || op == "ControlTrigger" || op == "_SwitchN";
-}
 
 // Lives for one AddFunctionBody.
 class BodyAdder {
@@ -98,13 +94,19 @@ class BodyAdder {
     }
     node.schema = graph_.FindOp(node.def->op);
     if (node.schema == nullptr) return Error(ErrorCode::kOpUnknown).Text("is not an op known here");
-    node.attrs.reserve(node.def->attrs.size());
     for (const NamedAttr& attr : node.def->attrs) {
+      if (!HasPlaceholder(attr.value)) {
+        node.kept_attrs.push_back(attr);
+        continue;
+      }
       absl::StatusOr<AttrValue> value = SubstitutePlaceholders(attr.value, function_.attrs, &budget_);
       if (!value.ok()) return value.status();
       node.attrs.emplace_back(std::string(attr.name), *std::move(value));
     }
     const auto find = [&](absl::string_view name, AttrView* value) {
+      for (const NamedAttr& attr : node.kept_attrs) {
+        if (attr.name == name) return *value = attr.value, true;
+      }
       for (const auto& attr : node.attrs) {
         if (attr.first == name) return *value = attr.second.view(), true;
       }
@@ -220,7 +222,9 @@ class BodyAdder {
     };
     for (PendingNode& node : nodes_) node.needed = false;
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (nodes_[i].schema->is_stateful || IsControlFlowOp(nodes_[i].def->op)) need(static_cast<int32_t>(i));
+      // Values go round or die at control flow.
+      const OpSchema& op = *nodes_[i].schema;
+      if (op.is_stateful || IsControlFlow(op.op_class)) need(static_cast<int32_t>(i));
     }
     for (const BodyValue& source : results_) need(source.node);
     for (int32_t node : control_results_) need(node);
@@ -232,15 +236,16 @@ class BodyAdder {
     }
   }
 
-  // Names in colocation groups and of frames follow the nodes' new names.
-  AttrValue Renamed(const PendingNode& node, const std::string& attr, AttrValue value) const {
-    if (attr == "frame_name" && (node.def->op == "Enter" || node.def->op == "RefEnter")) {
-      const absl::StatusOr<absl::string_view> frame = value.view().AsString();
-      return frame.ok() && !frame->empty() ? AttrValue(absl::StrCat(options_.prefix, *frame)) : value;
+  // Names in colocation groups and of frames follow the nodes' new names. Nothing where `value` can stay.
+  std::optional<AttrValue> Renamed(const PendingNode& node, absl::string_view attr, AttrView value) const {
+    if (attr == "frame_name" && node.schema->op_class == OpClass::kEnter) {
+      const absl::StatusOr<absl::string_view> frame = value.AsString();
+      if (!frame.ok() || frame->empty()) return std::nullopt;
+      return AttrValue(absl::StrCat(options_.prefix, *frame));
     }
-    if (attr != "_class") return value;
-    const absl::StatusOr<std::vector<absl::string_view>> groups = value.view().AsStringList();
-    if (!groups.ok()) return value;
+    if (attr != "_class") return std::nullopt;
+    const absl::StatusOr<std::vector<absl::string_view>> groups = value.AsStringList();
+    if (!groups.ok()) return std::nullopt;
     std::vector<std::string> renamed;
     for (absl::string_view group : *groups) {
       absl::string_view name = group;
@@ -248,6 +253,22 @@ class BodyAdder {
       renamed.push_back(is_ours ? absl::StrCat(kColocationPrefix, options_.prefix, name) : std::string(group));
     }
     return AttrValue(renamed);
+  }
+
+  // Adds the other attrs of `node` to `spec`, and renames nodes and frames in all of them.
+  void RenameAttrs(const PendingNode& node, NodeSpec* spec) const {
+    for (auto& attr : spec->attrs) {
+      if (std::optional<AttrValue> renamed = Renamed(node, attr.first, attr.second.view())) {
+        attr.second = *std::move(renamed);
+      }
+    }
+    for (const NamedAttr& attr : node.kept_attrs) {
+      if (std::optional<AttrValue> renamed = Renamed(node, attr.name, attr.value)) {
+        spec->attrs.emplace_back(std::string(attr.name), *std::move(renamed));
+      } else {
+        spec->kept_attrs.push_back(attr);
+      }
+    }
   }
 
   // Whether `node` goes where the resource is that it works on: an op without a device of its own that is no call. The
@@ -273,8 +294,10 @@ class BodyAdder {
     spec.source_owner = definition_.owner;
     spec.inputs.resize(node.signature->inputs.size());
     spec.attrs = std::move(node.attrs);
-    if (!options_.prefix.empty()) {
-      for (auto& attr : spec.attrs) attr.second = Renamed(node, attr.first, std::move(attr.second));
+    if (options_.prefix.empty()) {
+      spec.kept_attrs = std::move(node.kept_attrs);
+    } else {
+      RenameAttrs(node, &spec);
     }
     SLUICE_ASSIGN_OR_RETURN(node.id, graph_.AddNode(spec));
     return absl::OkStatus();

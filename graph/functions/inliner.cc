@@ -16,6 +16,7 @@
 #include "graph/functions/call_site.h"
 #include "graph/functions/function_body.h"
 #include "graph/functions/lower_control_flow.h"
+#include "graph/ir/op_class.h"
 
 namespace sluice {
 namespace {
@@ -34,41 +35,50 @@ bool HasBool(const Graph& graph, NodeId id, absl::string_view attr, bool wanted)
   return is_set.ok() && *is_set == wanted;
 }
 
-// Ops behind which values may be dead or belong to a loop.
-bool MakesLiveness(absl::string_view op) {
-  static constexpr absl::string_view kOps[] = {
-      "Switch", "RefSwitch",      "_SwitchN", "Enter",         "RefEnter", "If",    "StatelessIf",
-      "While",  "StatelessWhile", "Case",     "StatelessCase", "Recv",     "_Recv", "_HostRecv"};
-  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+// Whether values after such a node may be dead or belong to a loop.
+bool MakesLiveness(OpClass op_class) {
+  switch (op_class) {
+    case OpClass::kSwitch:
+    case OpClass::kSwitchN:
+    case OpClass::kEnter:
+    case OpClass::kRecv:
+    case OpClass::kHostRecv:
+    case OpClass::kIf:
+    case OpClass::kCase:
+    case OpClass::kWhile:
+      return true;
+    default:
+      return false;
+  }
 }
 
 // Whether in `graph`, or in what its calls may expand to, it matters where a node without inputs stands.
 bool HasLiveness(const Graph& graph) {
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
-    if (graph.Contains(NodeId(i)) && MakesLiveness(graph.op_name(NodeId(i)))) return true;
+    if (graph.Contains(NodeId(i)) && MakesLiveness(graph.op(NodeId(i)).op_class)) return true;
   }
   for (const std::string& name : graph.library().Names()) {
     const std::shared_ptr<const FunctionDefinition> function = graph.library().Find(name);
     for (const NodeDefView& node : function->nodes) {
-      if (MakesLiveness(node.op)) return true;
+      if (MakesLiveness(OpClassOf(node.op))) return true;
     }
   }
   return false;
 }
 
-bool IsEnter(absl::string_view op) { return op == "Enter" || op == "RefEnter"; }
-bool IsExit(absl::string_view op) { return op == "Exit" || op == "RefExit"; }
+bool IsEnter(const Graph& graph, NodeId id) { return graph.op(id).op_class == OpClass::kEnter; }
+bool IsExit(const Graph& graph, NodeId id) { return graph.op(id).op_class == OpClass::kExit; }
 
 // Those of `nodes` (a body, in its call's frame) that stand in loops of its own. Linear.
 absl::flat_hash_set<NodeId> NodesInLoops(const Graph& graph, const std::vector<NodeId>& nodes) {
   absl::flat_hash_set<NodeId> inside;
-  if (std::none_of(nodes.begin(), nodes.end(), [&](NodeId id) { return IsEnter(graph.op_name(id)); })) return inside;
+  if (std::none_of(nodes.begin(), nodes.end(), [&](NodeId id) { return IsEnter(graph, id); })) return inside;
   const absl::flat_hash_set<NodeId> body(nodes.begin(), nodes.end());
   absl::flat_hash_map<NodeId, std::vector<NodeId>> readers;
   absl::flat_hash_map<NodeId, int> depths;
   std::vector<NodeId> reached;
   const auto reach = [&](NodeId id, int depth) {
-    if (!depths.emplace(id, depth + (IsEnter(graph.op_name(id)) ? 1 : 0)).second) return;
+    if (!depths.emplace(id, depth + (IsEnter(graph, id) ? 1 : 0)).second) return;
     reached.push_back(id);
   };
   for (const NodeId id : nodes) {
@@ -80,7 +90,7 @@ absl::flat_hash_set<NodeId> NodesInLoops(const Graph& graph, const std::vector<N
   for (size_t i = 0; i < reached.size(); ++i) {
     const int depth = depths.at(reached[i]);
     if (depth > 0) inside.insert(reached[i]);
-    for (const NodeId reader : readers[reached[i]]) reach(reader, depth - (IsExit(graph.op_name(reached[i])) ? 1 : 0));
+    for (const NodeId reader : readers[reached[i]]) reach(reader, depth - (IsExit(graph, reached[i]) ? 1 : 0));
   }
   return inside;
 }
@@ -109,7 +119,7 @@ class CallInliner {
     SLUICE_RETURN_IF_ERROR(AddInputs(&options.args));
     SLUICE_ASSIGN_OR_RETURN(const BodyNodes body, AddFunctionBody(graph_, function_, options));
     SLUICE_RETURN_IF_ERROR(HoldBack(body));
-    std::vector<CallExpansion::Stand> outputs;
+    std::vector<CallExpansion::Replacement> outputs;
     SLUICE_RETURN_IF_ERROR(AddOutputs(body, &outputs));
     std::vector<NodeId> done = Done(body, outputs);
     SLUICE_RETURN_IF_ERROR(expansion_.Replace(call_, std::move(outputs), std::move(done)));
@@ -159,19 +169,20 @@ class CallInliner {
       SLUICE_ASSIGN_OR_RETURN(hold,
                               expansion_.Add("NoOp", HelperName("inputs_ready", 0), {}, input_nodes_, {}, device_));
     }
-    for (const NodeId id : early) graph_.AddControl(id, hold);
+    for (const NodeId id : early) SLUICE_RETURN_IF_ERROR(graph_.AddControl(id, hold));
     return absl::OkStatus();
   }
 
   // Whether `id` waits for each input of the call as it is.
   bool ReadsAllInputs(NodeId id) const {
     const absl::Span<const Output> inputs = graph_.all_inputs(id);
-    return !input_nodes_.empty() && std::all_of(input_nodes_.begin(), input_nodes_.end(), [&](NodeId input) {
-      return std::any_of(inputs.begin(), inputs.end(), [input](const Output& read) { return read.node == input; });
-    });
+    if (input_nodes_.empty() || inputs.size() < input_nodes_.size()) return false;
+    absl::flat_hash_set<NodeId> read;
+    for (const Output& input : inputs) read.insert(input.node);
+    return std::all_of(input_nodes_.begin(), input_nodes_.end(), [&](NodeId input) { return read.contains(input); });
   }
 
-  absl::Status AddOutputs(const BodyNodes& body, std::vector<CallExpansion::Stand>* outputs) {
+  absl::Status AddOutputs(const BodyNodes& body, std::vector<CallExpansion::Replacement>* outputs) {
     for (size_t i = 0; i < body.results.size(); ++i) {
       const AttrValue type(BaseType(function_.signature.outputs[i]));
       SLUICE_ASSIGN_OR_RETURN(const NodeId id, expansion_.Add("Identity", HelperName("output", i), {body.results[i]},
@@ -182,10 +193,10 @@ class CallInliner {
   }
 
   // What has run when the call has.
-  std::vector<NodeId> Done(const BodyNodes& body, const std::vector<CallExpansion::Stand>& outputs) const {
+  std::vector<NodeId> Done(const BodyNodes& body, const std::vector<CallExpansion::Replacement>& outputs) const {
     std::vector<NodeId> done = body.control_results;
     if (kind_ == CallKind::kCall && !done.empty()) return done;
-    for (const CallExpansion::Stand& output : outputs) done.push_back(output.value.node);
+    for (const CallExpansion::Replacement& output : outputs) done.push_back(output.value.node);
     done.insert(done.end(), body.stateful.begin(), body.stateful.end());
     if (done.empty()) done = input_nodes_;
     if (done.empty() && input_control_.valid()) done.push_back(input_control_);

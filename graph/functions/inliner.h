@@ -41,7 +41,7 @@ struct InlineOptions {
   bool lower_unmarked = false;
   // And those that are marked to stay (_noinline, _lower_using_switch_merge=false): for runs without call kernels.
   bool ignore_marks = false;
-  // Replaced nodes of the graph of which a node with that name must stay, for who fetches or targets it by name: an
+  // Replaced nodes of the graph of which a node with that name must stay, to be fetched or targeted by name: an
   // IdentityN of its outputs, or a NoOp. `keep_all` means all of them; never nodes that came out of bodies.
   std::vector<NodeId> keep;
   bool keep_all = false;

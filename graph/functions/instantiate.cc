@@ -85,7 +85,7 @@ absl::StatusOr<FunctionGraph> InstantiateFunction(const FunctionLibrary& library
                                                   const BoundFunction& function, const InstantiateOptions& options) {
   FunctionGraph made{Graph(std::move(ops)), {}, {}, {}, function.signature};
   made.graph.versions() = options.versions;
-  made.graph.set_source_file(function.definition->file);
+  if (function.definition->file != nullptr) made.graph.AddSourceFiles({function.definition->file});
   if (options.with_library) {
     made.graph.library() = library;
   } else {

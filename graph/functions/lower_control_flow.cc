@@ -78,7 +78,7 @@ class ConditionalLowering : public Lowering {
     SLUICE_ASSIGN_OR_RETURN(const std::vector<Output> inputs, expansion_.Inputs(id_));
     SLUICE_RETURN_IF_ERROR(AddPivots(inputs[0]));
     SLUICE_RETURN_IF_ERROR(AddCalls(absl::MakeConstSpan(inputs).subspan(1), depth));
-    std::vector<CallExpansion::Stand> outputs;
+    std::vector<CallExpansion::Replacement> outputs;
     for (size_t i = 0; i < graph_.signature(id_).outputs.size(); ++i) {
       std::vector<Output> values;
       for (NodeId call : calls_) values.push_back(Output{call, static_cast<int32_t>(i)});
@@ -153,9 +153,11 @@ std::vector<bool> FindConstants(const BoundFunction& body, size_t num_variables)
   if (schema.inputs.size() != num_variables || schema.outputs.size() != num_variables) return constants;
   for (size_t i = 0; i < num_variables; ++i) {
     if (schema.inputs[i].is_list() || schema.outputs[i].is_list()) continue;
-    for (const auto& ret : definition.ret) {
-      if (ret.first == schema.outputs[i].name) constants[i] = ret.second == schema.inputs[i].name;
-    }
+    // In order of the names.
+    const auto ret = std::lower_bound(definition.ret.begin(), definition.ret.end(), schema.outputs[i].name,
+                                      [](const auto& entry, absl::string_view name) { return entry.first < name; });
+    constants[i] =
+        ret != definition.ret.end() && ret->first == schema.outputs[i].name && ret->second == schema.inputs[i].name;
   }
   // A loop needs something that goes round.
   if (std::find(constants.begin(), constants.end(), false) == constants.end()) constants[0] = false;
@@ -173,7 +175,7 @@ class LoopLowering : public Lowering {
     SLUICE_RETURN_IF_ERROR(AddEnters(inputs));
     SLUICE_RETURN_IF_ERROR(AddCondition(depth));
     SLUICE_RETURN_IF_ERROR(AddBody(depth));
-    std::vector<CallExpansion::Stand> outputs;
+    std::vector<CallExpansion::Replacement> outputs;
     std::vector<NodeId> done;
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (constants_[i]) continue;
@@ -183,8 +185,8 @@ class LoopLowering : public Lowering {
     }
     size_t next = 0;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      outputs.push_back(constants_[i] ? CallExpansion::Stand{inputs[i], done[0]}
-                                      : CallExpansion::Stand{Output{done[next++], 0}, NodeId()});
+      outputs.push_back(constants_[i] ? CallExpansion::Replacement{inputs[i], done[0]}
+                                      : CallExpansion::Replacement{Output{done[next++], 0}, NodeId()});
     }
     return expansion_.Replace(id_, std::move(outputs), std::move(done));
   }

@@ -5,14 +5,14 @@
 //
 // Note [Lowered conditionals]
 //   pred ─► Switch ─► pivot of each branch (Identity) ┄► call of the branch's function
-//   x ────► Switch(x, pred) ──────────────────────────► call ─► Merge ─► who used the If
-//   pivots ─► Merge "branch_executed" ◄┄ calls          ┄► who waited for the If
+//   x ────► Switch(x, pred) ──────────────────────────► call ─► Merge ─► users of the If
+//   pivots ─► Merge "branch_executed" ◄┄ calls          ┄► waited for the If
 // The control inputs of the If go to the first Switch; the pivots pass them on. A Merge lives when one of its inputs
 // does, so only the taken branch must have run, and all of its effects have happened when branch_executed fires.
 //
 // Note [Lowered loops]
 //   x ─► Enter ─► Merge ─► call of cond ─► LoopCond
-//                   └────► Switch ─0─► Exit ─► who used the While
+//                   └────► Switch ─0─► Exit ─► users of the While
 //                            └─1─► call of body ─► NextIteration ─► Merge
 // The frame has the name of the While. A variable that the body hands on unchanged enters as a loop constant and needs
 // nothing else; its result is the value that came in, held back until the loop is done. The call of the body has a

@@ -4,7 +4,7 @@
 // Attr values are kept as the bytes of their AttrValue message (Note [Encoded attrs]).
 //
 // Note [Encoded attrs]
-// An attr of a graph is a slice of the file it came from (or of the graph's arena) and is decoded when somebody asks.
+// An attr of a graph is a slice of the file it came from (or of the graph's arena) and is decoded when it is read.
 // A million-node file so costs no attr objects; exporting writes the slice back with whatever it held, unknown fields
 // included; defaults of the op table are slices of the same kind. Asking costs a few nanoseconds: kernels ask once,
 // when they are made.

@@ -32,8 +32,10 @@ absl::Status GraphBuilder::InferAttrs(const OpSchema& schema, absl::Span<const O
   const size_t lists = static_cast<size_t>(
       std::count_if(schema.inputs.begin(), schema.inputs.end(), [](const ArgSpec& arg) { return arg.is_list(); }));
   const auto type_of = [&](size_t i) {
-    return i < inputs.size() && inputs[i].is_set() ? BaseType(graph_.output_type(inputs[i].node, inputs[i].index))
-                                                   : DType::kInvalid;
+    if (i >= inputs.size() || !graph_.Contains(inputs[i].node)) return DType::kInvalid;
+    const std::vector<DType>& outputs = graph_.signature(inputs[i].node).outputs;
+    const size_t index = static_cast<size_t>(inputs[i].index);
+    return index < outputs.size() ? BaseType(outputs[index]) : DType::kInvalid;
   };
   size_t at = 0;
   for (const ArgSpec& arg : schema.inputs) {
@@ -113,11 +115,11 @@ void GraphBuilder::SetInput(Output node, int32_t i, Output source) {
 }
 
 void GraphBuilder::AddControl(Output node, Output predecessor) {
-  if (status_.ok()) graph_.AddControl(node.node, predecessor.node);
+  if (status_.ok()) status_ = graph_.AddControl(node.node, predecessor.node);
 }
 
 void GraphBuilder::SetDevice(Output node, absl::string_view device) {
-  if (status_.ok()) graph_.SetDevice(node.node, device);
+  if (status_.ok() && graph_.Contains(node.node)) graph_.SetDevice(node.node, device);
 }
 
 absl::StatusOr<Graph> GraphBuilder::Build() {

@@ -7,47 +7,16 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/op_class.h"
 #include "graph/ir/topo_order.h"
 
 namespace sluice {
 namespace {
 
-enum class LoopKind : uint8_t { kOther, kEnter, kExit, kNextIteration, kLoopCond, kMerge };
-
-// Tells the ops of loops from others by comparing schema pointers: nodes of one op share one schema.
-class LoopKinds {
- public:
-  explicit LoopKinds(const Graph& graph) {
-    const std::pair<const char*, LoopKind> kinds[] = {{"Enter", LoopKind::kEnter},
-                                                      {"RefEnter", LoopKind::kEnter},
-                                                      {"Exit", LoopKind::kExit},
-                                                      {"RefExit", LoopKind::kExit},
-                                                      {"Merge", LoopKind::kMerge},
-                                                      {"RefMerge", LoopKind::kMerge},
-                                                      {"LoopCond", LoopKind::kLoopCond},
-                                                      {"NextIteration", LoopKind::kNextIteration},
-                                                      {"RefNextIteration", LoopKind::kNextIteration}};
-    for (const auto& kind : kinds) {
-      const OpSchema* const schema = graph.FindOp(kind.first);
-      if (schema != nullptr) kinds_.emplace_back(schema, kind.second);
-    }
-  }
-
-  LoopKind of(const OpSchema& op) const {
-    for (const auto& kind : kinds_) {
-      if (kind.first == &op) return kind.second;
-    }
-    return LoopKind::kOther;
-  }
-
- private:
-  std::vector<std::pair<const OpSchema*, LoopKind>> kinds_;
-};
-
 // One walk over a graph in topological order. Lives for one call of BuildControlFlowInfo.
 class FrameAssigner {
  public:
-  FrameAssigner(const Graph& graph, const LoadLimits& limits) : graph_(graph), limits_(limits), kinds_(graph) {
+  FrameAssigner(const Graph& graph, const LoadLimits& limits) : graph_(graph), limits_(limits) {
     info_.frames.emplace_back();
   }
 
@@ -77,20 +46,27 @@ class FrameAssigner {
     for (int32_t i = 0; i < graph_.id_limit(); ++i) {
       const NodeId id(i);
       if (!graph_.Contains(id)) continue;
-      const LoopKind kind = kinds_.of(graph_.op(id));
-      if (kind != LoopKind::kOther && kind != LoopKind::kMerge) return true;
+      switch (ClassOf(id)) {
+        case OpClass::kEnter:
+        case OpClass::kExit:
+        case OpClass::kNextIteration:
+        case OpClass::kLoopCond:
+          return true;
+        default:
+          break;
+      }
     }
     return false;
   }
 
-  LoopKind KindOf(NodeId id) const { return kinds_.of(graph_.op(id)); }
+  OpClass ClassOf(NodeId id) const { return graph_.op(id).op_class; }
   int32_t& FrameOf(NodeId id) { return info_.frame_of[static_cast<size_t>(id.value())]; }
   StaticFrame& Frame(int32_t index) { return info_.frames[static_cast<size_t>(index)]; }
 
   // The frame in which the outputs of `id` are.
   int32_t OutputFrame(NodeId id) {
     const int32_t frame = FrameOf(id);
-    return KindOf(id) == LoopKind::kExit && frame > 0 ? Frame(frame).parent : frame;
+    return ClassOf(id) == OpClass::kExit && frame > 0 ? Frame(frame).parent : frame;
   }
 
   std::string FrameText(int32_t index) {
@@ -131,10 +107,10 @@ class FrameAssigner {
 
   void Assign(NodeId id) {
     int32_t frame = InputFrame(id);
-    const LoopKind kind = KindOf(id);
-    if (kind == LoopKind::kEnter) {
+    const OpClass kind = ClassOf(id);
+    if (kind == OpClass::kEnter) {
       frame = EnterFrame(id, frame);
-    } else if (kind != LoopKind::kOther && kind != LoopKind::kMerge) {
+    } else if (kind != OpClass::kOther && kind != OpClass::kMerge) {
       CheckPlace(id, kind, frame);
     }
     FrameOf(id) = frame;
@@ -142,8 +118,8 @@ class FrameAssigner {
     ++owner.num_nodes;
     if (frame == 0) return;
     owner.nodes.push_back(id);
-    if (kind == LoopKind::kEnter) owner.enters.push_back(id);
-    if (kind == LoopKind::kExit) owner.exits.push_back(id);
+    if (kind == OpClass::kEnter) owner.enters.push_back(id);
+    if (kind == OpClass::kExit) owner.exits.push_back(id);
   }
 
   // The frame that the Enter `id`, whose input is in `parent`, opens. `parent` itself after an error.
@@ -192,14 +168,14 @@ class FrameAssigner {
   }
 
   // Rules for Exit, NextIteration and LoopCond in `frame`.
-  void CheckPlace(NodeId id, LoopKind kind, int32_t frame) {
+  void CheckPlace(NodeId id, OpClass kind, int32_t frame) {
     if (frame == 0) {
-      Add(id, kind == LoopKind::kLoopCond
+      Add(id, kind == OpClass::kLoopCond
                   ? Error(ErrorCode::kLoopCond).Text("stands outside any frame")
                   : Error(ErrorCode::kFrame).Text("stands outside any frame: no Enter leads here"));
       return;
     }
-    if (kind != LoopKind::kLoopCond) return;
+    if (kind != OpClass::kLoopCond) return;
     NodeId& first = Frame(frame).loop_cond;
     if (first.value() < 0) {
       first = id;
@@ -218,7 +194,7 @@ class FrameAssigner {
   void CheckBackEdges(NodeId id) {
     const absl::Span<const Output> inputs = graph_.inputs(id);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!inputs[i].is_set() || KindOf(inputs[i].node) != LoopKind::kNextIteration) continue;
+      if (!inputs[i].is_set() || ClassOf(inputs[i].node) != OpClass::kNextIteration) continue;
       const int32_t from = FrameOf(inputs[i].node);
       if (!IsBack(id, inputs[i])) {
         Add(inputs[i].node,
@@ -233,7 +209,6 @@ class FrameAssigner {
 
   const Graph& graph_;
   const LoadLimits& limits_;
-  const LoopKinds kinds_;
   ControlFlowInfo info_;
   absl::flat_hash_map<absl::string_view, int32_t> by_name_;  // Frames by name, the root left out.
   ErrorCollector errors_;

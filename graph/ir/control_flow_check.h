@@ -49,7 +49,7 @@ struct ControlFlowInfo {
 // when nodes wait for each other. Linear and not recursive; one look at each node when there are no loops.
 absl::StatusOr<ControlFlowInfo> BuildControlFlowInfo(const Graph& graph, const LoadLimits& limits);
 
-// The same, for who only wants to know whether the graph is sound.
+// The same for callers that only ask whether the graph is sound.
 absl::Status CheckControlFlow(const Graph& graph, const LoadLimits& limits);
 
 }  // namespace sluice

@@ -1,5 +1,7 @@
 #include "graph/ir/extract.h"
 
+#include <utility>
+
 namespace sluice {
 
 // Has access to Graph's records. Lives for one call.
@@ -7,9 +9,10 @@ class GraphExtractor {
  public:
   GraphExtractor(const Graph& from, std::vector<NodeId>& new_ids) : from_(from), to_(from.ops_), new_ids_(new_ids) {}
 
+  // `new_ids` is the table of the constructor: of the size of the graph, and invalid for all of `nodes` and whatever
+  // they must not be connected to.
   Graph Run(absl::Span<const NodeId> nodes) {
     CopyTables();
-    new_ids_.assign(from_.nodes_.size(), NodeId());
     for (size_t i = 0; i < nodes.size(); ++i) {
       new_ids_[static_cast<size_t>(nodes[i].value())] = NodeId(static_cast<int32_t>(i));
     }
@@ -31,7 +34,8 @@ class GraphExtractor {
     to_.device_ids_ = from_.device_ids_;
     to_.arena_ = from_.arena_;
     to_.sources_ = from_.sources_;
-    to_.source_file_ = from_.source_file_;
+    to_.source_files_ = from_.source_files_;
+    to_.owners_ = from_.owners_;
     to_.versions_ = from_.versions_;
     to_.unknown_fields_ = from_.unknown_fields_;
   }
@@ -63,7 +67,21 @@ class GraphExtractor {
 };
 
 Graph ExtractNodes(const Graph& graph, absl::Span<const NodeId> nodes, std::vector<NodeId>* new_ids) {
+  new_ids->assign(static_cast<size_t>(graph.id_limit()), NodeId());
   return GraphExtractor(graph, *new_ids).Run(nodes);
+}
+
+std::vector<Graph> ExtractParts(const Graph& graph, absl::Span<const std::vector<NodeId>> parts,
+                                std::vector<NodeId>* new_ids) {
+  new_ids->assign(static_cast<size_t>(graph.id_limit()), NodeId());
+  std::vector<NodeId> of_part(new_ids->size());
+  std::vector<Graph> graphs;
+  for (const std::vector<NodeId>& nodes : parts) {
+    graphs.push_back(GraphExtractor(graph, of_part).Run(nodes));
+    for (NodeId id : nodes)
+      std::swap((*new_ids)[static_cast<size_t>(id.value())], of_part[static_cast<size_t>(id.value())]);
+  }
+  return graphs;
 }
 
 }  // namespace sluice

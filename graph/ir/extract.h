@@ -16,6 +16,12 @@ namespace sluice {
 // REQUIRES: `nodes` are live and differ.
 Graph ExtractNodes(const Graph& graph, absl::Span<const NodeId> nodes, std::vector<NodeId>* new_ids);
 
+// The same for many disjoint parts of one graph, with the ids of all parts in one table (an id says nothing of the part
+// that it is in). Linear in the graph, however many parts there are, but for the tables that each part gets: library,
+// names of attrs and of devices.
+std::vector<Graph> ExtractParts(const Graph& graph, absl::Span<const std::vector<NodeId>> parts,
+                                std::vector<NodeId>* new_ids);
+
 }  // namespace sluice
 
 #endif  // SLUICE_GRAPH_IR_EXTRACT_H_

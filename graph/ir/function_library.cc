@@ -73,17 +73,40 @@ void KeepLast(std::vector<Entry>& entries, const KeyOf& key_of) {
   entries.resize(kept);
 }
 
+// Arguments look for their attrs by name. No call could give more attrs than a node may have.
+absl::Status CheckAttrCount(WireReader signature, const LoadLimits& limits) {
+  constexpr uint32_t kAttrOfSignature = WireTag(4, WireType::kBytes);
+  int64_t count = 0;
+  while (signature.Next()) count += signature.tag() == kAttrOfSignature ? 1 : 0;
+  if (count <= limits.max_attrs_per_node) return absl::OkStatus();
+  return Error(ErrorCode::kLimitAttrs)
+      .Limit("max_attrs_per_node", limits.max_attrs_per_node)
+      .Text(absl::StrCat("a function declares ", count, " attrs"));
+}
+
+absl::Status ReadSignature(absl::string_view bytes, size_t offset, const LoadLimits& limits,
+                           FunctionDefinition& function) {
+  SLUICE_RETURN_IF_ERROR(CheckAttrCount(WireReader(bytes), limits));
+  absl::StatusOr<OpSchema> schema = ParseOpDef(bytes, offset);
+  if (!schema.ok()) {
+    function.schema.name = SchemaName(bytes);
+    return AsSignatureError(schema.status());
+  }
+  function.schema = *std::move(schema);
+  return absl::OkStatus();
+}
+
 // Reads the fields of the message at `reader` into `function`. `limits` bounds names, counts and nesting.
 absl::Status ReadFields(WireReader& reader, const LoadLimits& limits, FunctionDefinition& function) {
+  int num_signatures = 0;
+  std::string signatures;
   while (reader.Next()) {
     switch (reader.tag()) {
       case kSignature: {
-        absl::StatusOr<OpSchema> schema = ParseOpDef(reader.bytes(), reader.payload_offset());
-        if (!schema.ok()) {
-          function.schema.name = SchemaName(reader.bytes());
-          return AsSignatureError(schema.status());
+        if (++num_signatures == 1) {
+          SLUICE_RETURN_IF_ERROR(ReadSignature(reader.bytes(), reader.payload_offset(), limits, function));
         }
-        function.schema = *std::move(schema);
+        signatures.append(reader.bytes().data(), reader.bytes().size());
         break;
       }
       case kOldBody:
@@ -126,7 +149,9 @@ absl::Status ReadFields(WireReader& reader, const LoadLimits& limits, FunctionDe
         break;
     }
   }
-  return reader.status();
+  SLUICE_RETURN_IF_ERROR(reader.status());
+  // Protobuf merges a message that comes again.
+  return num_signatures < 2 ? absl::OkStatus() : ReadSignature(signatures, 0, limits, function);
 }
 
 // "the name of an output: y, z".
@@ -287,10 +312,15 @@ void FunctionLibrary::RemoveUnless(absl::FunctionRef<bool(absl::string_view name
 
 std::string FunctionLibrary::UniqueName(absl::string_view prefix) const {
   if (!Contains(prefix)) return std::string(prefix);
-  for (int64_t i = 1;; ++i) {
-    std::string name = absl::StrCat(prefix, "_", i);
-    if (!Contains(name)) return name;
+  const auto is_taken = [&](int64_t i) { return Contains(absl::StrCat(prefix, "_", i)); };
+  // Doubling, then halving: thousands of names with one prefix stay cheap.
+  int64_t high = 1, low = 0;
+  while (is_taken(high)) low = std::exchange(high, high * 2);
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    (is_taken(middle) ? low : high) = middle;
   }
+  return absl::StrCat(prefix, "_", high);
 }
 
 absl::string_view FunctionLibrary::FindGradient(absl::string_view name) const {

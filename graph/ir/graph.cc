@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -63,8 +62,11 @@ absl::Status Graph::Locate(NodeId id, const absl::Status& status) const {
   if (status.ok()) return status;
   const absl::Status named = WithNode(status, name(id), op_name(id));
   const Record& record = rec(id);
-  if (source_file_ == nullptr || record.source == nullptr) return named;
-  return source_file_->Locate(named, record.source_index, {record.source, record.source_size});
+  const absl::string_view bytes(record.source, record.source_size);
+  for (const std::shared_ptr<const SourceFile>& file : source_files_) {
+    if (file->Holds(bytes)) return file->Locate(named, record.source_index, bytes);
+  }
+  return named;
 }
 
 size_t Graph::MemoryBytes() const {
@@ -92,6 +94,10 @@ uint32_t Graph::InternSymbol(absl::string_view symbol) {
 }
 
 absl::Status Graph::CheckEdge(NodeId id, int32_t i, Output source) const {
+  return CheckEdgeType(id, i, source, input_type(id, i));
+}
+
+absl::Status Graph::CheckEdgeType(NodeId id, int32_t i, Output source, DType want) const {
   if (!source.is_set()) return absl::OkStatus();
   if (!Contains(source.node) || source.is_control() || source.index >= num_outputs(source.node)) {
     return Locate(id, Error(ErrorCode::kInputSlot)
@@ -99,7 +105,6 @@ absl::Status Graph::CheckEdge(NodeId id, int32_t i, Output source) const {
                           .Text("names an output that is not in the graph"));
   }
   const DType have = output_type(source.node, source.index);
-  const DType want = input_type(id, i);
   if (have == want || (IsRef(have) && BaseType(have) == want)) return absl::OkStatus();
   const bool needs_ref = IsRef(want) && have == BaseType(want);
   return Locate(id, Error(needs_ref ? ErrorCode::kInputRef : ErrorCode::kInputType)
@@ -125,6 +130,7 @@ void Graph::StoreInputs(NodeId id, absl::Span<const Output> inputs, absl::Span<c
   std::copy(all.begin(), all.end(), inputs_.begin() + record.first_input);
   record.num_inputs = static_cast<uint32_t>(inputs.size());
   record.num_controls = static_cast<uint32_t>(all.size() - inputs.size());
+  many_controls_.erase(id.value());
 }
 
 std::string Graph::UniqueName(absl::string_view prefix) const {

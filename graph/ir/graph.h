@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -56,14 +57,16 @@ struct NodeSpec {
   std::vector<NodeId> controls;
   std::vector<std::pair<std::string, AttrValue>> attrs;
   absl::string_view device;
-  // Of a node that stands in a file (in a function's body): its NodeDef there, for Graph::Locate, and what keeps the
-  // bytes alive.
-  absl::string_view source;
-  std::shared_ptr<const void> source_owner;
+  // Of a node that stands in a file (in a function's body): its NodeDef there, for Graph::Locate.
+  absl::string_view source = {};
+  // More attrs, whose bytes are not copied. For constants of function bodies.
+  std::vector<NamedAttr> kept_attrs = {};
+  // Keeps the bytes of `source` and `kept_attrs` alive, and is kept by the graph. Null: they outlive the graph.
+  std::shared_ptr<const void> source_owner = nullptr;
 };
 
 // Nodes, edges and attrs as compact integer-indexed records; names interned; attrs as encoded slices (Note [Encoded
-// attrs]). A node knows its inputs; who uses an output is answered by a Consumers index made when needed (consumers.h).
+// attrs]). A node knows its inputs; the consumers of an output are in a Consumers index, made when needed (consumers.h).
 // Removed nodes leave a hole: ids stay valid, iterate with `Nodes()` or test Contains().
 // Ownership: keeps the bytes it was imported from alive; copies are deep but share that memory.
 // Thread-safety: const methods from any thread; changes need exclusive access.
@@ -89,7 +92,11 @@ class Graph {
 
   absl::string_view name(NodeId id) const { return {rec(id).name, rec(id).name_size}; }
   const OpSchema& op(NodeId id) const { return *rec(id).op; }
-  absl::string_view op_name(NodeId id) const { return rec(id).op->name; }
+  // Empty for a removed node, whose op and types nothing else may ask for.
+  absl::string_view op_name(NodeId id) const {
+    const OpSchema* const schema = rec(id).op;
+    return schema != nullptr ? absl::string_view(schema->name) : absl::string_view();
+  }
   // Types of inputs and outputs under the node's attrs.
   const Signature& signature(NodeId id) const { return *rec(id).signature; }
   DType input_type(NodeId id, int32_t i) const { return signature(id).inputs[static_cast<size_t>(i)]; }
@@ -138,22 +145,32 @@ class Graph {
   absl::StatusOr<PartialShape> GetShape(NodeId id, absl::string_view name) const;
 
   // --- Changes -------------------------------------------------------------------------------------------------
-  // All rules of import are checked: name, op, attrs, arity, types. On error the graph is as before.
+  // On error the graph is as before. A node that is not in the graph (removed, or an id of another graph) is
+  // kNodeMissing, as node to change and as predecessor; but as open inputs may be set later, AddNode and SetInputs take
+  // controls by removed nodes, which rewrites replace at their end.
+
+  // Checks all rules of import: name, op, attrs, arity, types.
   absl::StatusOr<NodeId> AddNode(const NodeSpec& spec);
-  // Unlinks it as a consumer. REQUIRES (not checked): nobody uses its outputs any more when the change is complete.
+  // Unlinks it as a consumer; no-op when it is not there. The change is complete when no input refers to it any more:
+  // what still does then is reported by CheckRunnable (runnable_check.h).
   void RemoveNode(NodeId id);
   // Re-points data input `i`. INVALID_ARGUMENT when types do not fit.
   absl::Status SetInput(NodeId id, int32_t i, Output source);
-  // Adds a control edge unless it is there. Amortised constant time apart from the duplicate check.
-  void AddControl(NodeId id, NodeId predecessor);
+  // Adds a control edge unless it is there. Amortised constant time.
+  absl::Status AddControl(NodeId id, NodeId predecessor);
+  // These two do nothing where there is no such node or edge.
   void RemoveControl(NodeId id, NodeId predecessor);
   void RemoveAllControls(NodeId id);
   // Replaces inputs and controls as a whole (types as in SetInput).
   absl::Status SetInputs(NodeId id, absl::Span<const Output> inputs, absl::Span<const NodeId> controls);
+  // REQUIRES: Contains(id).
   void SetDevice(NodeId id, absl::string_view device);
-  // Sets or replaces an attr. Re-checks the op's rules; types of the node may change with it.
+  // Sets or replaces an attr. Re-checks the op's rules; types of the node may change with it as far as its edges allow:
+  // inputs that are set, and the consumers of its outputs. Linear in the graph where types of outputs change, else in
+  // the node.
   absl::Status SetAttr(NodeId id, absl::string_view name, const AttrValue& value);
-  void RemoveAttr(NodeId id, absl::string_view name);
+  // Removes an attr, so that the op's default holds; the same checks. OK when the node does not state it.
+  absl::Status RemoveAttr(NodeId id, absl::string_view name);
   // ALREADY_EXISTS-like kNodeDuplicate when taken.
   absl::Status Rename(NodeId id, absl::string_view name);
   // `prefix`, or "prefix_1", "prefix_2", ...: a name that no node has.
@@ -179,10 +196,12 @@ class Graph {
   }
   // An error about this node, with op, name and place in the file filled in.
   absl::Status Locate(NodeId id, const absl::Status& status) const;
-  // The file that the graph was read from; null for graphs made here. Set where the graph is made of a part of that
-  // file, such as a function's body.
-  const std::shared_ptr<const SourceFile>& source_file() const { return source_file_; }
-  void set_source_file(std::shared_ptr<const SourceFile> file) { source_file_ = std::move(file); }
+  // The files that nodes and functions of the graph came from, in the order of the imports. Added to where the graph is
+  // made of a part of such a file, as a function's body is.
+  absl::Span<const std::shared_ptr<const SourceFile>> source_files() const { return source_files_; }
+  void AddSourceFiles(absl::Span<const std::shared_ptr<const SourceFile>> files) {
+    source_files_.insert(source_files_.end(), files.begin(), files.end());
+  }
 
   // Bytes held by this graph beside the source it was imported from.
   size_t MemoryBytes() const;
@@ -213,10 +232,21 @@ class Graph {
     uint32_t size;
     const char* data;
   };
+  // From this many control inputs on, a node's are looked up in a set.
+  static constexpr uint32_t kManyControls = 16;
 
   Record& rec(NodeId id) { return nodes_[static_cast<size_t>(id.value())]; }
   const Record& rec(NodeId id) const { return nodes_[static_cast<size_t>(id.value())]; }
   absl::Status CheckEdge(NodeId id, int32_t i, Output source) const;
+  // The same for a node whose input `i` has, or is to have, the type `wanted`.
+  absl::Status CheckEdgeType(NodeId id, int32_t i, Output source, DType wanted) const;
+  absl::Status CheckContains(NodeId id) const;
+  absl::Status CheckControls(absl::Span<const NodeId> controls) const;
+  // Gives `id` the attrs `all` when rules and edges allow them. Their bytes live as long as the graph.
+  absl::Status ReplaceAttrs(NodeId id, absl::Span<const NamedAttr> all);
+  // Whether the edges of `id` allow it the types of `signature`.
+  absl::Status CheckEdgesUnder(NodeId id, const Signature& signature) const;
+  bool HasControl(NodeId id, NodeId predecessor);
   void StoreInputs(NodeId id, absl::Span<const Output> inputs, absl::Span<const NodeId> controls);
   uint32_t InternDevice(absl::string_view device);
   uint32_t InternSymbol(absl::string_view name);
@@ -234,8 +264,11 @@ class Graph {
   std::vector<absl::string_view> devices_;
   absl::flat_hash_map<absl::string_view, uint32_t> device_ids_;
   StringArena arena_;
-  std::vector<std::shared_ptr<const void>> sources_;  // Keeps imported bytes alive.
-  std::shared_ptr<const SourceFile> source_file_;     // Of the first source.
+  std::vector<std::shared_ptr<const void>> sources_;                      // Keeps imported bytes alive.
+  std::vector<std::shared_ptr<const SourceFile>> source_files_;           // What was imported, in order.
+  absl::flat_hash_map<const void*, std::shared_ptr<const void>> owners_;  // NodeSpec::source_owner, by address.
+  // Control predecessors of nodes with many, made by AddControl; dropped when other changes outdate them.
+  absl::flat_hash_map<int32_t, absl::flat_hash_set<int32_t>> many_controls_;
   GraphVersions versions_;
   std::string unknown_fields_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/check.h"
 #include "graph/base/error.h"
 #include "graph/base/limits.h"
 #include "graph/base/status_macros.h"
@@ -42,6 +43,22 @@ absl::Status WrongCount(const NodeSpec& spec, size_t expected) {
 
 }  // namespace
 
+absl::Status Graph::CheckContains(NodeId id) const {
+  if (Contains(id)) return absl::OkStatus();
+  return Error(ErrorCode::kNodeMissing)
+      .Text("a change of the graph names a node that is not in it")
+      .Found(absl::StrCat("id ", id.value()))
+      .Expected(absl::StrCat("the id of a node that was added and not removed, below ", id_limit()));
+}
+
+absl::Status Graph::CheckControls(absl::Span<const NodeId> controls) const {
+  for (NodeId control : controls) {
+    const bool was_added = control.value() >= 0 && control.value() < id_limit();
+    if (!was_added) return CheckContains(control);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<NodeId> Graph::AddNode(const NodeSpec& spec) {
   if (!IsValidNodeName(spec.name, /*internal=*/true)) {
     return Error(ErrorCode::kNodeName).Node(spec.name, spec.op).Text("has a name that no node can have");
@@ -53,10 +70,13 @@ absl::StatusOr<NodeId> Graph::AddNode(const NodeSpec& spec) {
   const OpSchema* const schema = FindOp(spec.op);
   if (schema == nullptr) return Error(ErrorCode::kOpUnknown).Node(spec.name, spec.op).Text("is not an op known here");
   std::vector<NamedAttr> attrs;
+  attrs.reserve(spec.attrs.size() + spec.kept_attrs.size());
   for (const auto& attr : spec.attrs) attrs.push_back({attr.first, attr.second.view()});
+  attrs.insert(attrs.end(), spec.kept_attrs.begin(), spec.kept_attrs.end());
   const absl::StatusOr<const Signature*> signature = CheckNode(*this, *signatures_, *schema, attrs);
   if (!signature.ok()) return WithNode(signature.status(), spec.name, spec.op);
   if (spec.inputs.size() != (*signature)->inputs.size()) return WrongCount(spec, (*signature)->inputs.size());
+  if (const absl::Status found = CheckControls(spec.controls); !found.ok()) return WithNode(found, spec.name, spec.op);
 
   const NodeId id(id_limit());
   Record record;
@@ -77,14 +97,13 @@ absl::StatusOr<NodeId> Graph::AddNode(const NodeSpec& spec) {
     nodes_.pop_back();
     return status;
   }
-  for (const NamedAttr& attr : attrs) {
-    const absl::string_view value = arena_.Store(attr.value.bytes());
-    attrs_.push_back({InternSymbol(attr.name), static_cast<uint32_t>(value.size()), value.data()});
+  for (size_t i = 0; i < attrs.size(); ++i) {
+    const absl::string_view bytes = attrs[i].value.bytes();
+    const absl::string_view value = i < spec.attrs.size() ? arena_.Store(bytes) : bytes;
+    attrs_.push_back({InternSymbol(attrs[i].name), static_cast<uint32_t>(value.size()), value.data()});
   }
   StoreInputs(id, spec.inputs, spec.controls);
-  if (spec.source_owner != nullptr && (sources_.empty() || sources_.back() != spec.source_owner)) {
-    sources_.push_back(spec.source_owner);
-  }
+  if (spec.source_owner != nullptr) owners_.try_emplace(spec.source_owner.get(), spec.source_owner);
   names_.Insert(hash, id.value());
   ++num_live_;
   return id;
@@ -96,10 +115,12 @@ void Graph::RemoveNode(NodeId id) {
   names_.Erase(NameTable::Hash(name(id)), id.value());
   record.op = nullptr;
   record.num_inputs = record.num_controls = record.num_attrs = 0;
+  many_controls_.erase(id.value());
   --num_live_;
 }
 
 absl::Status Graph::SetInput(NodeId id, int32_t i, Output source) {
+  SLUICE_RETURN_IF_ERROR(CheckContains(id));
   Record& record = rec(id);
   if (i < 0 || static_cast<uint32_t>(i) >= record.num_inputs) {
     return Locate(id, Error(ErrorCode::kInputCount).Text(absl::StrCat("has no input ", i)));
@@ -110,6 +131,8 @@ absl::Status Graph::SetInput(NodeId id, int32_t i, Output source) {
 }
 
 absl::Status Graph::SetInputs(NodeId id, absl::Span<const Output> inputs, absl::Span<const NodeId> controls) {
+  SLUICE_RETURN_IF_ERROR(CheckContains(id));
+  SLUICE_RETURN_IF_ERROR(CheckControls(controls));
   if (inputs.size() != signature(id).inputs.size()) {
     return Locate(id, Error(ErrorCode::kInputCount)
                           .Text("has the wrong number of inputs")
@@ -125,10 +148,22 @@ absl::Status Graph::SetInputs(NodeId id, absl::Span<const Output> inputs, absl::
   return absl::OkStatus();
 }
 
-void Graph::AddControl(NodeId id, NodeId predecessor) {
-  const Output edge{predecessor, kControlIndex};
+bool Graph::HasControl(NodeId id, NodeId predecessor) {
   const absl::Span<const Output> present = controls(id);
-  if (std::find(present.begin(), present.end(), edge) != present.end()) return;
+  if (present.size() < kManyControls) {
+    return std::any_of(present.begin(), present.end(), [&](const Output& edge) { return edge.node == predecessor; });
+  }
+  absl::flat_hash_set<int32_t>& seen = many_controls_[id.value()];
+  if (seen.empty()) {
+    for (const Output& edge : present) seen.insert(edge.node.value());
+  }
+  return !seen.insert(predecessor.value()).second;
+}
+
+absl::Status Graph::AddControl(NodeId id, NodeId predecessor) {
+  SLUICE_RETURN_IF_ERROR(CheckContains(id));
+  SLUICE_RETURN_IF_ERROR(CheckContains(predecessor));
+  if (HasControl(id, predecessor)) return absl::OkStatus();
   const uint32_t count = rec(id).num_inputs + rec(id).num_controls;
   if (count == rec(id).input_capacity) {  // Move the list to the end, with room to grow.
     const uint32_t begin = rec(id).first_input;
@@ -137,43 +172,71 @@ void Graph::AddControl(NodeId id, NodeId predecessor) {
     inputs_.resize(inputs_.size() + rec(id).input_capacity);
     std::copy_n(inputs_.begin() + begin, count, inputs_.begin() + rec(id).first_input);
   }
-  inputs_[rec(id).first_input + count] = edge;
+  inputs_[rec(id).first_input + count] = Output{predecessor, kControlIndex};
   ++rec(id).num_controls;
+  return absl::OkStatus();
 }
 
 void Graph::RemoveControl(NodeId id, NodeId predecessor) {
+  if (!Contains(id)) return;
   Record& record = rec(id);
   const auto begin = inputs_.begin() + record.first_input + record.num_inputs;
   const auto end = begin + record.num_controls;
   const auto kept = std::remove(begin, end, Output{predecessor, kControlIndex});
   record.num_controls = static_cast<uint32_t>(kept - begin);
+  many_controls_.erase(id.value());
 }
 
-void Graph::RemoveAllControls(NodeId id) { rec(id).num_controls = 0; }
+void Graph::RemoveAllControls(NodeId id) {
+  if (!Contains(id)) return;
+  rec(id).num_controls = 0;
+  many_controls_.erase(id.value());
+}
 
 void Graph::SetDevice(NodeId id, absl::string_view device) {
+  SLUICE_CHECK(Contains(id)) << "SetDevice of node " << id.value();
   const uint32_t interned = InternDevice(device);
   rec(id).device = interned;
 }
 
 absl::Status Graph::SetAttr(NodeId id, absl::string_view attr_name, const AttrValue& value) {
+  SLUICE_RETURN_IF_ERROR(CheckContains(id));
   std::vector<NamedAttr> all = attrs(id);
-  bool replaced = false;
-  for (NamedAttr& attr : all) {
-    if (attr.name != attr_name) continue;
-    attr.value = value.view();
-    replaced = true;
+  const auto known =
+      std::find_if(all.begin(), all.end(), [&](const NamedAttr& attr) { return attr.name == attr_name; });
+  const NamedAttr set = {attr_name, value.view()};
+  if (known == all.end()) {
+    all.push_back(set);
+  } else {
+    *known = set;
   }
-  if (!replaced) all.push_back({attr_name, value.view()});
+  return ReplaceAttrs(id, all);
+}
+
+absl::Status Graph::RemoveAttr(NodeId id, absl::string_view attr_name) {
+  SLUICE_RETURN_IF_ERROR(CheckContains(id));
+  std::vector<NamedAttr> all = attrs(id);
+  const auto known =
+      std::remove_if(all.begin(), all.end(), [&](const NamedAttr& attr) { return attr.name == attr_name; });
+  if (known == all.end()) return absl::OkStatus();
+  all.erase(known, all.end());
+  return ReplaceAttrs(id, all);
+}
+
+absl::Status Graph::ReplaceAttrs(NodeId id, absl::Span<const NamedAttr> all) {
   const absl::StatusOr<const Signature*> signature = CheckNode(*this, *signatures_, *rec(id).op, all);
   if (!signature.ok()) return Locate(id, signature.status());
-  if ((*signature)->inputs.size() != rec(id).num_inputs) {
-    return Locate(id, Error(ErrorCode::kAttrValue).Attr(attr_name).Text("would change the number of inputs"));
-  }
-  const absl::string_view stored = arena_.Store(value.bytes());
+  SLUICE_RETURN_IF_ERROR(CheckEdgesUnder(id, **signature));
+  const std::vector<NamedAttr> before = attrs(id);
+  const auto is_stored = [&](const NamedAttr& attr) {
+    return std::any_of(before.begin(), before.end(), [&](const NamedAttr& old) {
+      return old.value.bytes().data() == attr.value.bytes().data() && old.name == attr.name;
+    });
+  };
   const uint32_t first = static_cast<uint32_t>(attrs_.size());
   for (const NamedAttr& attr : all) {
-    const absl::string_view bytes = attr.value.bytes().data() == value.bytes().data() ? stored : attr.value.bytes();
+    const absl::string_view given = attr.value.bytes();
+    const absl::string_view bytes = is_stored(attr) ? given : arena_.Store(given);
     attrs_.push_back({InternSymbol(attr.name), static_cast<uint32_t>(bytes.size()), bytes.data()});
   }
   rec(id).first_attr = first;
@@ -182,17 +245,40 @@ absl::Status Graph::SetAttr(NodeId id, absl::string_view attr_name, const AttrVa
   return absl::OkStatus();
 }
 
-void Graph::RemoveAttr(NodeId id, absl::string_view attr_name) {
-  Record& record = rec(id);
-  for (uint32_t i = 0; i < record.num_attrs; ++i) {
-    if (symbols_[attrs_[record.first_attr + i].name] != attr_name) continue;
-    attrs_[record.first_attr + i] = attrs_[record.first_attr + record.num_attrs - 1];
-    --record.num_attrs;
-    return;
+absl::Status Graph::CheckEdgesUnder(NodeId id, const Signature& wanted) const {
+  const Signature& now = signature(id);
+  if (&now == &wanted) return absl::OkStatus();
+  if (wanted.inputs.size() != now.inputs.size()) {
+    return Locate(id, Error(ErrorCode::kAttrValue)
+                          .Text("cannot be given attrs that change the number of its inputs")
+                          .Found(absl::StrCat(wanted.inputs.size(), " inputs"))
+                          .Expected(absl::StrCat(now.inputs.size())));
   }
+  for (size_t i = 0; i < wanted.inputs.size(); ++i) {
+    SLUICE_RETURN_IF_ERROR(CheckEdgeType(id, static_cast<int32_t>(i), inputs(id)[i], wanted.inputs[i]));
+  }
+  if (wanted.outputs == now.outputs) return absl::OkStatus();
+  for (int32_t consumer = 0; consumer < id_limit(); ++consumer) {
+    if (!Contains(NodeId(consumer))) continue;
+    const absl::Span<const Output> read = inputs(NodeId(consumer));
+    for (size_t i = 0; i < read.size(); ++i) {
+      if (read[i].node != id) continue;
+      const DType need = input_type(NodeId(consumer), static_cast<int32_t>(i));
+      const size_t index = static_cast<size_t>(read[i].index);
+      const DType have = index < wanted.outputs.size() ? wanted.outputs[index] : DType::kInvalid;
+      if (have == need || (IsRef(have) && BaseType(have) == need)) continue;
+      return Locate(NodeId(consumer), Error(ErrorCode::kInputType)
+                                          .Input(static_cast<int32_t>(i), OutputName(read[i]))
+                                          .Text("would get another type by the change of attrs of its input")
+                                          .Found(index < wanted.outputs.size() ? DTypeName(have) : "no output")
+                                          .Expected(DTypeName(need)));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Graph::Rename(NodeId id, absl::string_view new_name) {
+  SLUICE_RETURN_IF_ERROR(CheckContains(id));
   if (new_name == name(id)) return absl::OkStatus();
   if (!IsValidNodeName(new_name, /*internal=*/true)) {
     return Locate(id,

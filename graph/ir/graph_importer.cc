@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/as_status.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/topo_order.h"
 #include "graph/wire/packed_fields.h"
@@ -46,7 +47,7 @@ absl::StatusOr<ImportResult> GraphImporter::Run() {
     SLUICE_RETURN_IF_ERROR(CheckAcyclic(graph_));
     return CollectResult(&result);
   };
-  const absl::Status status = import();
+  const absl::Status status = AsStatus(import);
   if (status.ok()) return result;
   Rollback(std::move(mark));
   const absl::Status placed = file_->InFile(status);
@@ -55,8 +56,8 @@ absl::StatusOr<ImportResult> GraphImporter::Run() {
 
 GraphImporter::Mark GraphImporter::MakeMark() const {
   return Mark{graph_.nodes_.size(), graph_.inputs_.size(),  graph_.attrs_.size(),
-              graph_.num_live_,     graph_.sources_.size(), graph_.library_,
-              graph_.versions_,     graph_.unknown_fields_, graph_.source_file_};
+              graph_.num_live_,     graph_.sources_.size(), graph_.source_files_.size(),
+              graph_.library_,      graph_.versions_,       graph_.unknown_fields_};
 }
 
 void GraphImporter::Rollback(Mark mark) {
@@ -72,7 +73,8 @@ void GraphImporter::Rollback(Mark mark) {
   graph_.library_ = std::move(mark.library);
   graph_.versions_ = std::move(mark.versions);
   graph_.unknown_fields_ = std::move(mark.unknown_fields);
-  graph_.source_file_ = std::move(mark.source_file);
+  graph_.source_files_.resize(mark.source_files);
+  graph_.many_controls_.clear();  // Of ids that will be given again.
 }
 
 absl::Status GraphImporter::CheckSize() const {
@@ -177,10 +179,9 @@ absl::Status GraphImporter::ReadLibrary(absl::string_view bytes, size_t offset) 
 
 absl::Status GraphImporter::PrepareOptions() {
   first_new_ = graph_.id_limit();
-  const bool fresh = first_new_ == 0 && graph_.sources_.empty();
+  const bool fresh = first_new_ == 0 && graph_.source_files_.empty();
   if (fresh) {
     graph_.versions_ = versions_;
-    graph_.source_file_ = file_;
   } else {
     GraphVersions& merged = graph_.versions_;
     merged.producer = std::min(merged.producer, versions_.producer);
@@ -191,6 +192,7 @@ absl::Status GraphImporter::PrepareOptions() {
   producer_ = versions_.producer;
   absl::StrAppend(&graph_.unknown_fields_, unknown_fields_);
   if (source_.owner != nullptr) graph_.sources_.push_back(source_.owner);
+  graph_.source_files_.push_back(file_);
   if (!options_.prefix.empty()) {
     std::string prefix = options_.prefix;
     if (prefix.back() == '/') prefix.pop_back();

@@ -52,11 +52,10 @@ class GraphImporter {
   };
   // What to go back to on error.
   struct Mark {
-    size_t nodes, inputs, attrs, live, sources;
+    size_t nodes, inputs, attrs, live, sources, source_files;
     FunctionLibrary library;
     GraphVersions versions;
     std::string unknown_fields;
-    std::shared_ptr<const SourceFile> source_file;
   };
   // Where an endpoint named by the file leads in the graph imported into.
   struct Mapped {
@@ -79,6 +78,9 @@ class GraphImporter {
   absl::StatusOr<absl::string_view> ImportedName();
   bool IsMappedAway(const Signature& signature) const;
   void StoreAttrs(Graph::Record* record);
+  // Gives colocation groups ("_class") of the new nodes the names that the nodes in them got.
+  void RenameColocationGroups();
+  AttrValue RenamedGroups(absl::Span<const absl::string_view> groups) const;
   absl::Status StoreInputTexts(const Signature& signature, Graph::Record* record);
 
   // kOpUnknown for the node being read; near names are looked up once for each op.

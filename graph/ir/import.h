@@ -31,7 +31,7 @@ struct ImportOptions {
   std::shared_ptr<const OpRegistry> ops;  // Null: the caller must go through graph/ops' default, see load.h.
   // Ops that only rewrites may make (_Arg, _Retval, _Send, ...) are accepted.
   bool allow_internal_ops = false;
-  // Names of imported nodes get "prefix/" in front.
+  // Names of imported nodes get "prefix/" in front, in colocation groups too.
   std::string prefix;
   // Endpoints of the file that are replaced by endpoints of the graph imported into ("^a" maps a control input).
   std::vector<std::pair<std::string, std::string>> input_map;

@@ -96,11 +96,14 @@ absl::Status GraphImporter::LinkNode(NodeId id) {
     const int32_t position = static_cast<int32_t>(i - begin);
     const TensorId parsed = ParseTensorId(text);
     const Output source = Resolve(parsed);
+    if (!source.is_set()) {  // An error, perhaps of the node it names. Without an id there is nothing more to look at.
+      if (first_error.ok() && !IsBroken(parsed)) first_error = UnknownInput(position, text);
+      if (i < data_end) graph_.inputs_[next++] = source;
+      continue;
+    }
     graph_.inputs_[next] = source;
     absl::Status status;
-    if (!source.is_set()) {
-      if (!IsBroken(parsed)) status = UnknownInput(position, text);
-    } else if (i < data_end) {
+    if (i < data_end) {
       if (source.index >= graph_.num_outputs(source.node)) {
         status = UnknownSlot(position, text, source);
       } else {
@@ -114,7 +117,7 @@ absl::Status GraphImporter::LinkNode(NodeId id) {
   }
   graph_.rec(id).num_controls = next - data_end;
   if (next == begin && !extra_controls_.empty()) {
-    for (NodeId control : extra_controls_) graph_.AddControl(id, control);
+    for (NodeId control : extra_controls_) SLUICE_RETURN_IF_ERROR(graph_.AddControl(id, control));
   }
   return first_error;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "graph/base/device_name.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -44,6 +45,7 @@ absl::Status GraphImporter::AddNodes() {
     ++index;
     if (errors_.total() >= kMaxCountedErrors) break;
   }
+  if (!prefix_.empty() || !renamed_.empty()) RenameColocationGroups();
   if (graph_.attrs_.capacity() > graph_.attrs_.size() * 5 / 4) graph_.attrs_.shrink_to_fit();
   if (graph_.inputs_.capacity() > graph_.inputs_.size() * 5 / 4) graph_.inputs_.shrink_to_fit();
   return absl::OkStatus();
@@ -77,7 +79,7 @@ absl::Status GraphImporter::AddNode(int32_t index) {
     const bool known = graph_.device_ids_.contains(device);
     if (!known && !IsValidDeviceSpec(device)) {
       return Error(ErrorCode::kDeviceName)
-          .Text(absl::StrCat("asks for the device '", PrintableName(device), "', which is not a device name"));
+          .Text(absl::StrCat("requests the device '", PrintableName(device), "', which is not a device name"));
     }
     last_device_ = graph_.InternDevice(device);
   }
@@ -101,10 +103,13 @@ absl::Status GraphImporter::UnknownOp() {
 }
 
 absl::StatusOr<absl::string_view> GraphImporter::ImportedName() {
-  if (!IsValidNodeName(node_.name, /*internal=*/true)) {
+  if (!IsValidNodeName(node_.name, /*internal=*/options_.allow_internal_ops)) {
+    const bool is_internal = IsValidNodeName(node_.name, /*internal=*/true);
     return Error(ErrorCode::kNodeName)
-        .Text(node_.name.empty() ? "has no name" : "has a name that no node can have")
-        .Expected("a letter, digit or '.', then letters, digits and _ . - / >");
+        .Text(node_.name.empty() ? "has no name"
+              : is_internal      ? "has a name that only nodes made by the runtime can have"
+                                 : "has a name that no node can have")
+        .Expected("a letter, digit or '.', then letters, digits and _ . - / (and > before another such part)");
   }
   absl::string_view name = node_.name;
   if (!prefix_.empty()) name = graph_.arena_.Store(absl::StrCat(prefix_, name));
@@ -155,6 +160,38 @@ void GraphImporter::StoreAttrs(Graph::Record* record) {
     const absl::string_view value = attr.value.bytes();
     graph_.attrs_.push_back({symbol, static_cast<uint32_t>(value.size()), value.data()});
   }
+}
+
+void GraphImporter::RenameColocationGroups() {
+  const uint32_t symbol = graph_.InternSymbol("_class");
+  for (size_t i = static_cast<size_t>(first_new_); i < graph_.nodes_.size(); ++i) {
+    const Graph::Record& record = graph_.nodes_[i];
+    for (uint32_t k = record.first_attr; k < record.first_attr + record.num_attrs; ++k) {
+      Graph::AttrRecord& attr = graph_.attrs_[k];
+      if (attr.name != symbol) continue;
+      const absl::StatusOr<std::vector<absl::string_view>> groups = AttrView({attr.data, attr.size}).AsStringList();
+      if (!groups.ok()) continue;  // Means nothing to placement either.
+      const absl::string_view renamed = graph_.arena_.Store(RenamedGroups(*groups).bytes());
+      attr.data = renamed.data();
+      attr.size = static_cast<uint32_t>(renamed.size());
+    }
+  }
+}
+
+AttrValue GraphImporter::RenamedGroups(absl::Span<const absl::string_view> groups) const {
+  constexpr absl::string_view kLocation = "loc:@";
+  std::vector<std::string> names;
+  for (absl::string_view group : groups) {
+    absl::string_view node = group;
+    if (!absl::ConsumePrefix(&node, kLocation)) {
+      names.emplace_back(group);
+      continue;
+    }
+    const auto renamed = renamed_.find(node);
+    names.push_back(renamed != renamed_.end() ? absl::StrCat(kLocation, renamed->second)
+                                              : absl::StrCat(kLocation, prefix_, node));
+  }
+  return AttrValue(names);
 }
 
 absl::Status GraphImporter::StoreInputTexts(const Signature& signature, Graph::Record* record) {

@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-// An index from names to numbers that does not hold the names: whoever asks says what the name of a number is.
+// An index from names to numbers that does not hold the names: callers say what the name of a number is.
 // Open addressing, 8 bytes a slot, at most 2/3 full: about 16 bytes a node at a million nodes.
 // A value type. Not thread-safe.
 class NameTable {

@@ -17,7 +17,7 @@
 
 namespace sluice {
 
-// Where a registry finds ops that nobody added: the table of graph/ops, or a test's.
+// Where a registry finds ops that were not added to it: the table of graph/ops, or a test's.
 // Thread-safety: const methods from any thread.
 class OpTable {
  public:

@@ -35,7 +35,7 @@ absl::StatusOr<Signature> ComputeSignature(const OpSchema& op, AttrFinder attrs,
 
 // Checks one attr against its spec: kind, minimum, allowed values, valid dtypes, sound shapes and tensors of lists too.
 // kAttrKind / kAttrValue naming the attr; the caller adds node and op.
-// Minima are left to others with `check_minimum` false (see attr_minimums.h).
+// Minima are left to others with `check_minimum` false (see runnable_check.h).
 absl::Status CheckAttr(const AttrSpec& spec, AttrView value, const LoadLimits& limits, bool check_minimum = true);
 
 // Signatures by what determines them: the op's arguments and the encoded attrs these name. Ops with equal arguments

@@ -17,11 +17,14 @@ const LineMark* FindMark(const std::vector<LineMark>& lines, int64_t byte) {
 
 }  // namespace
 
-absl::Status SourceFile::Locate(const absl::Status& status, int64_t node_index, absl::string_view bytes) const {
+bool SourceFile::Holds(absl::string_view bytes) const {
   const std::less_equal<const char*> not_after;  // Defined for pointers into different objects.
-  const bool is_ours = !bytes.empty() && not_after(graph_def.data(), bytes.data()) &&
-                       not_after(bytes.data() + bytes.size(), graph_def.data() + graph_def.size());
-  if (status.ok() || !is_ours) return status;
+  return !bytes.empty() && not_after(graph_def.data(), bytes.data()) &&
+         not_after(bytes.data() + bytes.size(), graph_def.data() + graph_def.size());
+}
+
+absl::Status SourceFile::Locate(const absl::Status& status, int64_t node_index, absl::string_view bytes) const {
+  if (status.ok() || !Holds(bytes)) return status;
   const int64_t begin = bytes.data() - graph_def.data() + std::max<int64_t>(offset, 0);
   const absl::Status placed = InFile(WithPlace(status, node_index, begin, begin + static_cast<int64_t>(bytes.size())));
   return name.empty() ? placed : WithFile(placed, name);

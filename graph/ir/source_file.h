@@ -28,6 +28,9 @@ struct SourceFile {
   int64_t offset = 0;           // Where it begins in the file; kNotInFile when it was made from a text or joined.
   std::vector<LineMark> lines;  // Of a text: ascending, 12 bytes for each node of the graph and of its functions.
 
+  // Whether `bytes` are of this file. False for none.
+  bool Holds(absl::string_view bytes) const;
+
   // `status` with the place of the node at `node_index` (-1: of a function body) whose NodeDef is `bytes`: byte range
   // in the file, or line and column of a text. Adds nothing about bytes that are not of this file.
   absl::Status Locate(const absl::Status& status, int64_t node_index, absl::string_view bytes) const;

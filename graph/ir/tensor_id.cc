@@ -22,16 +22,21 @@ TensorId ParseTensorId(absl::string_view text) {
 }
 
 bool IsValidNodeName(absl::string_view name, bool internal) {
-  if (name.empty()) return false;
-  const auto is_first = [internal](unsigned char c) {
-    return absl::ascii_isalnum(c) || c == '.' || (internal && c == '_');
-  };
-  if (!is_first(static_cast<unsigned char>(name.front()))) return false;
-  for (char c : name.substr(1)) {
+  bool begins_part = true;
+  bool may_be_underscore = internal;
+  for (const char c : name) {
     const unsigned char u = static_cast<unsigned char>(c);
-    if (!absl::ascii_isalnum(u) && c != '_' && c != '.' && c != '-' && c != '/' && c != '>') return false;
+    const bool may_begin = absl::ascii_isalnum(u) || c == '.';
+    if (begins_part) {
+      if (!may_begin && !(may_be_underscore && c == '_')) return false;
+      begins_part = may_be_underscore = false;
+    } else if (c == '>') {
+      begins_part = true;
+    } else if (!may_begin && c != '_' && c != '-' && c != '/') {
+      return false;
+    }
   }
-  return true;
+  return !begins_part;
 }
 
 }  // namespace sluice

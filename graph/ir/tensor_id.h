@@ -21,7 +21,8 @@ inline constexpr int32_t kControlIndex = -1;
 // else belongs to the name ("a:b:1" is slot 1 of "a:b", "a:b" slot 0 of "a:b"). A slot above 2^31-1 stays in the name.
 TensorId ParseTensorId(absl::string_view text);
 
-// Grammar of node names: a letter, digit or '.' (also '_' when `internal`), then letters, digits and "_./->".
+// Grammar of node names: one or more parts joined by '>'. A part is a letter, digit or '.', then letters, digits and
+// "_./-". The first may begin with '_' when `internal`: TensorFlow refuses such names in files and makes them itself.
 bool IsValidNodeName(absl::string_view name, bool internal);
 
 }  // namespace sluice

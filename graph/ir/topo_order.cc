@@ -7,12 +7,10 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/consumers.h"
+#include "graph/ir/op_class.h"
 
 namespace sluice {
 namespace {
-
-bool IsMergeOp(absl::string_view op) { return op == "Merge" || op == "RefMerge"; }
-bool IsNextIterationOp(absl::string_view op) { return op == "NextIteration" || op == "RefNextIteration"; }
 
 size_t At(NodeId id) { return static_cast<size_t>(id.value()); }
 
@@ -57,7 +55,8 @@ absl::Status CycleError(const Graph& graph, const std::vector<int32_t>& waiting)
 }  // namespace
 
 bool IsBackEdge(const Graph& graph, NodeId id, const Output& source) {
-  return !source.is_control() && IsMergeOp(graph.op_name(id)) && IsNextIterationOp(graph.op_name(source.node));
+  return !source.is_control() && graph.op(id).op_class == OpClass::kMerge &&
+         graph.op(source.node).op_class == OpClass::kNextIteration;
 }
 
 absl::StatusOr<std::vector<NodeId>> TopologicalOrder(const Graph& graph) {

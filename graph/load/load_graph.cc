@@ -11,11 +11,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
 #include "graph/functions/check.h"
 #include "graph/ir/import.h"
+#include "graph/ir/runnable_check.h"
 #include "graph/load/model_bytes.h"
 #include "graph/ops/op_table.h"
 #include "graph/placement/placer.h"
@@ -144,7 +146,13 @@ bool LeavesTypesRight(const absl::Status& error) {
 // All that is looked at after import, every error at once. `tolerated` has the errors of the import that it survived.
 absl::Status CheckGraph(const LoadOptions& options, ErrorCollector tolerated, LoadedGraph* model) {
   ErrorCollector& errors = tolerated;
-  if (options.check_functions) errors.Add(CheckFunctions(model->graph, options.limits, &errors));
+  if (options.check_functions) {
+    FunctionCheckOptions functions;
+    functions.limits = options.limits;
+    functions.check_runnable = options.check_runnable;
+    errors.Add(CheckFunctions(model->graph, functions, &errors));
+  }
+  if (options.check_runnable) errors.Add(CheckRunnable(model->graph, &errors));
   if (options.check_control_flow) {
     absl::StatusOr<ControlFlowInfo> info = BuildControlFlowInfo(model->graph, options.limits);
     if (info.ok())
@@ -219,7 +227,7 @@ absl::Status LoadedGraph::Locate(NodeId id, const absl::Status& status) const {
 
 absl::StatusOr<LoadedGraph> LoadGraphBytes(absl::string_view bytes, std::shared_ptr<const void> owner,
                                            const std::string& name, const LoadOptions& options) {
-  absl::StatusOr<LoadedGraph> model = Load(bytes, std::move(owner), name, options);
+  absl::StatusOr<LoadedGraph> model = AsStatus([&] { return Load(bytes, std::move(owner), name, options); });
   if (!model.ok()) return WithFile(ExplainDamage(model.status(), bytes, name), name);
   return model;
 }

@@ -47,12 +47,15 @@ struct LoadOptions {
   bool allow_empty = true;
   // Ops that only rewrites may make are accepted.
   bool allow_internal_ops = false;
-  // What is checked after import. All are on, so that a loaded graph is sound.
+  // What is checked after import. The first three are on, so that a loaded graph is sound.
   bool check_functions = true;
   bool check_control_flow = true;
   bool check_meta_graph = true;
   // False leaves the signatures to callers that use one of them: see CheckSignature. Their names may be wrong then.
   bool check_signatures = true;
+  // Also what TensorFlow only refuses when the node is made to run (CheckRunnable), in the graph and in function bodies
+  // that it calls.
+  bool check_runnable = false;
   // Shapes of all outputs, into LoadedGraph::shapes.
   bool infer_shapes = true;
   // Makes a certain contradiction of shapes an error of the load.

@@ -1,4 +1,4 @@
-"""Writes tensorflow_ops.txt: the facts of every op that the installed TensorFlow registers.
+"""Writes tensorflow_ops.txt: the facts of every op that the installed TensorFlow registers, its tests' ops left out.
 
 Development only: needs a Python with TensorFlow (2.19). Usage: make_op_table.py [--check] [FILE]
 With --check nothing is written: the exit status says whether FILE is what would be written.
@@ -6,6 +6,7 @@ The notation of the lines is described in op_table.h, that of the specs in graph
 """
 
 import os
+import re
 import sys
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
@@ -14,6 +15,7 @@ import numpy as np
 import tensorflow  # noqa: F401  Registers the ops.
 from tensorflow.core.framework import op_def_pb2, types_pb2
 from tensorflow.python.client import pywrap_tf_session
+from tensorflow.python.framework import test_ops
 
 NAMED_SETS = {
     "numbertype": "FLOAT DOUBLE INT32 UINT8 INT16 INT8 COMPLEX64 INT64 QINT8 QUINT8 QINT32 BFLOAT16 QINT16 QUINT16 "
@@ -126,10 +128,18 @@ def op_line(op):
     return "\t".join(parts) + "\n"
 
 
+def is_test_op(name):
+    """Whether TensorFlow has the op for its own tests only: then its Python name is in the module of those ops, as
+    "RefIn", "None_" or "Namespace_TestStringOutput". ("A" or "B" are likelier names of a user's function.)"""
+    wrapper = getattr(test_ops, re.sub(r"\W", "_", name), None)
+    is_import = getattr(wrapper, "__module__", None) == "typing"
+    return (wrapper is not None and not is_import) or name in ("None", "ConstructionFails")
+
+
 def all_ops():
     ops = op_def_pb2.OpList()
     ops.ParseFromString(pywrap_tf_session.TF_GetBuffer(pywrap_tf_session.TF_GetAllOpList()))
-    return sorted(ops.op, key=lambda op: op.name.encode())
+    return sorted((op for op in ops.op if not is_test_op(op.name)), key=lambda op: op.name.encode())
 
 
 def main(args):

@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_OPS_OP_TABLE_H_
 #define SLUICE_GRAPH_OPS_OP_TABLE_H_
 
-// The ops that TensorFlow 2.19 registers, internal ones included, and the few of our own.
+// The ops that TensorFlow 2.19 registers (internal ones included, those of its own tests left out), and our own.
 
 #include <cstddef>
 #include <memory>
@@ -37,7 +37,7 @@ class OpTextTable : public OpTable {
 };
 
 // The ops that exist everywhere: TensorFlow's, and those of this project that TensorFlow does not know (OwnOpsText).
-// One object for the whole process; nobody can add to it.
+// One object for the whole process; nothing can be added to it.
 const OpRegistry& BuiltinOps();
 
 // The project's own ops, as lines of a table:

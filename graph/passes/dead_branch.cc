@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/consumers.h"
+#include "graph/ir/op_class.h"
 #include "graph/ir/topo_order.h"
 #include "graph/passes/output_replacer.h"
 #include "graph/value/tensor_proto.h"
@@ -27,19 +28,28 @@ struct KnownSwitch {
 
 // Whether deadness of `id` shows outside of its cone.
 bool Observes(const Graph& graph, NodeId id) {
-  const absl::string_view op = graph.op_name(id);
-  return op == "_Retval" || op == "_Send" || op == "_HostSend" || op == "Enter" || op == "RefEnter" || op == "Exit" ||
-         op == "RefExit" || op == "NextIteration" || op == "RefNextIteration" || op == "LoopCond";
+  switch (graph.op(id).op_class) {
+    case OpClass::kRetval:
+    case OpClass::kSend:
+    case OpClass::kHostSend:
+    case OpClass::kEnter:
+    case OpClass::kExit:
+    case OpClass::kNextIteration:
+    case OpClass::kLoopCond:
+      return true;
+    default:
+      return false;
+  }
 }
 
-bool IsMerge(const Graph& graph, NodeId id) { return graph.Is(id, "Merge") || graph.Is(id, "RefMerge"); }
+bool IsMerge(const Graph& graph, NodeId id) { return graph.op(id).op_class == OpClass::kMerge; }
 
 // All Switches of values on a constant, but for those in `keep`.
 std::vector<KnownSwitch> FindKnownSwitches(const Graph& graph, const absl::flat_hash_set<NodeId>& keep) {
   std::vector<KnownSwitch> found;
   for (NodeId id : graph.Nodes()) {
-    if (!graph.Is(id, "Switch") || keep.contains(id) || IsRef(graph.input_type(id, 0))) continue;
-    if (!graph.Is(graph.inputs(id)[1].node, "Const")) continue;
+    if (graph.op(id).op_class != OpClass::kSwitch || keep.contains(id) || IsRef(graph.input_type(id, 0))) continue;
+    if (graph.op(graph.inputs(id)[1].node).op_class != OpClass::kConst) continue;
     const absl::StatusOr<AttrView> attr = graph.GetAttr(graph.inputs(id)[1].node, "value");
     if (!attr.ok() || !attr->AsTensorBytes().ok()) continue;
     const absl::StatusOr<Tensor> value = DecodeTensorProto(*attr->AsTensorBytes());
@@ -89,13 +99,14 @@ class DeadCone {
   void Kill(NodeId source, const Use& use) {
     if (dead_.contains(use.node)) return;
     const bool is_control = use.input == kControlIndex;
-    const bool is_sum = graph_.Is(use.node, "GradSum");
-    if (is_control && (is_sum || IsMerge(graph_, use.node) || graph_.Is(use.node, "ControlTrigger"))) {
+    const OpClass of_use = graph_.op(use.node).op_class;
+    const bool is_sum = of_use == OpClass::kGradSum;
+    if (is_control && (is_sum || of_use == OpClass::kMerge || of_use == OpClass::kControlTrigger)) {
       dropped_controls_.emplace_back(use.node, source);  // These three live on.
       return;
     }
     if (is_sum) sound_ = false;  // It adds what else is live.
-    if (IsMerge(graph_, use.node)) return KillMergeInput(use);
+    if (of_use == OpClass::kMerge) return KillMergeInput(use);
     Die(use.node);
   }
 

@@ -11,7 +11,7 @@ namespace sluice {
 
 // Removes the branches that a constant predicate never takes: a Switch on a Const becomes an Identity, what is only
 // reached through its other port goes, and the Merge behind has an input less (with one left, and nothing else to wait
-// for, it becomes an Identity too). Left alone are branches whose deadness somebody can see: a fetch, a Send, a loop, a
+// for, it becomes an Identity too). Left alone are branches whose deadness shows: at a fetch, a Send, a loop, a
 // node in `keep`, or a consumer of a Merge's second output.
 class DeadBranchPass : public Pass {
  public:

@@ -7,6 +7,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ir/extract.h"
+#include "graph/ir/op_class.h"
 #include "graph/ir/topo_order.h"
 #include "graph/passes/endpoint_resolver.h"
 #include "graph/passes/fed_shape.h"
@@ -194,7 +195,7 @@ class FeedFetchRewriter {
     for (const Cut& cut : cuts_) {
       const NodeId feed = feed_nodes_[static_cast<size_t>(cut.feed)];
       if (cut.input == kControlIndex) {
-        graph.AddControl(NewId(cut.node), feed);
+        SLUICE_RETURN_IF_ERROR(graph.AddControl(NewId(cut.node), feed));
       } else {
         SLUICE_RETURN_IF_ERROR(graph.SetInput(NewId(cut.node), cut.input, Output{feed, 0}));
       }
@@ -225,7 +226,7 @@ class FeedFetchRewriter {
   // An Exit's value stands in the parent of its frame.
   static int32_t OutputFrame(const Graph& graph, const ControlFlowInfo& info, NodeId id) {
     const int32_t frame = info.frame(id);
-    const bool exits = graph.Is(id, "Exit") || graph.Is(id, "RefExit");
+    const bool exits = graph.op(id).op_class == OpClass::kExit;
     return exits && frame > 0 ? info.frames[static_cast<size_t>(frame)].parent : frame;
   }
 

@@ -30,7 +30,7 @@ struct FeedFetchSpec {
   std::vector<std::string> feeds;
   std::vector<std::string> fetches;
   std::vector<std::string> targets;  // Names of nodes that run for their effect.
-  // {from, to}: whoever uses `to` uses `from` instead, as if `from` were fed into `to` (TensorConnection).
+  // {from, to}: consumers of `to` read `from` instead, as if `from` were fed into `to` (TensorConnection).
   std::vector<std::pair<std::string, std::string>> connections;
 };
 

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/strip.h"
+#include "graph/ir/op_class.h"
 #include "graph/placement/memory_types.h"
 
 namespace sluice {
@@ -14,7 +15,8 @@ constexpr absl::string_view kLocation = "loc:@";
 
 // Whether resources reach `id` from any device.
 bool TakesForeignResources(const Graph& graph, NodeId id) {
-  return CallsFunctions(graph, id) || graph.Is(id, "_Retval") || graph.Is(id, "_Send") || graph.Is(id, "_HostSend");
+  const OpClass op_class = graph.op(id).op_class;
+  return CallsFunctions(graph, id) || op_class == OpClass::kRetval || IsSend(op_class);
 }
 
 }  // namespace

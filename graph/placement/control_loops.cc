@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/op_class.h"
+#include "graph/ir/op_schema.h"
 #include "graph/ir/topo_order.h"
 
 namespace sluice {
@@ -13,16 +15,19 @@ namespace {
 
 constexpr absl::string_view kPrefix = "_cloop";  // Also known to a second cut.
 
-bool IsSwitch(absl::string_view op) { return op == "Switch" || op == "RefSwitch" || op == "_SwitchN"; }
-bool IsExit(absl::string_view op) { return op == "Exit" || op == "RefExit"; }
-bool IsNextIteration(absl::string_view op) { return op == "NextIteration" || op == "RefNextIteration"; }
+bool IsNextIteration(const OpSchema& op) { return op.op_class == OpClass::kNextIteration; }
 // A RefEnter stays with its variable.
-bool FollowsConsumer(absl::string_view op) { return op == "Enter" || IsNextIteration(op); }
+bool FollowsConsumer(const OpSchema& op) {
+  return IsNextIteration(op) || (op.op_class == OpClass::kEnter && !op.outputs[0].is_ref);
+}
+bool FollowsProducer(const OpSchema& op) {
+  return op.op_class == OpClass::kSwitch || op.op_class == OpClass::kSwitchN || op.op_class == OpClass::kExit;
+}
 
 }  // namespace
 
 bool IsControlLoopMerge(const Graph& graph, NodeId id) {
-  return graph.Is(id, "Merge") && absl::StartsWith(graph.name(id), kPrefix);
+  return graph.op(id).op_class == OpClass::kMerge && absl::StartsWith(graph.name(id), kPrefix);
 }
 
 absl::Status ColocateControlFlow(Graph& graph) {
@@ -38,11 +43,10 @@ absl::Status ColocateControlFlow(Graph& graph) {
   // Consumers before producers, so that an Enter of an Enter ends where the value is used.
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     const NodeId consumer = first_consumer[static_cast<size_t>(it->value())];
-    if (consumer.valid() && FollowsConsumer(graph.op_name(*it))) graph.SetDevice(*it, graph.device(consumer));
+    if (consumer.valid() && FollowsConsumer(graph.op(*it))) graph.SetDevice(*it, graph.device(consumer));
   }
   for (NodeId id : order) {
-    const absl::string_view op = graph.op_name(id);
-    if (!IsSwitch(op) && !IsExit(op)) continue;
+    if (!FollowsProducer(graph.op(id))) continue;
     if (graph.inputs(id)[0].is_set()) graph.SetDevice(id, graph.device(graph.inputs(id)[0].node));
   }
   return absl::OkStatus();
@@ -90,7 +94,7 @@ absl::Status ControlLoops::AddForInvariants(Graph& graph) {
     if (place >= info_->frame_of.size()) continue;  // Added for a receiver.
     Part& part = parts[static_cast<size_t>(info_->frame_of[place])][graph.device(id)];
     if (!part.first.valid()) part.first = id;
-    part.begins_iterations = part.begins_iterations || IsNextIteration(graph.op_name(id));
+    part.begins_iterations = part.begins_iterations || IsNextIteration(graph.op(id));
   }
   for (size_t frame = 1; frame < parts.size(); ++frame) {
     if (!info_->frames[frame].loop_cond.valid()) continue;  // It has one iteration, or no end.

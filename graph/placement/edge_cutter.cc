@@ -51,21 +51,21 @@ absl::Status EdgeCutter::Connect(NodeId consumer) {
     }
     if (!MustCut(edge)) {
       if (!LeavesReference(edge)) others.push_back(Local(edge.source.node));
-      if (!devices_.SameDevice(edge.source.node, consumer)) AddLaterTrigger(edge);
+      if (!devices_.SameDevice(edge.source.node, consumer)) SLUICE_RETURN_IF_ERROR(AddLaterTrigger(edge));
       continue;
     }
     any_cut = true;
     SLUICE_ASSIGN_OR_RETURN(const Receiver receiver, Cut(edge));
     (LeavesReference(edge) ? ref_recvs : others).push_back(receiver.value);
     if (edge.is_control()) {
-      part.AddControl(Local(consumer), receiver.value);
+      SLUICE_RETURN_IF_ERROR(part.AddControl(Local(consumer), receiver.value));
     } else {
       SLUICE_RETURN_IF_ERROR(part.SetInput(Local(consumer), edge.input, Output{receiver.value, 0}));
     }
   }
   if (!any_cut) return absl::OkStatus();
   for (NodeId recv : ref_recvs) {
-    for (NodeId other : others) part.AddControl(recv, other);
+    for (NodeId other : others) SLUICE_RETURN_IF_ERROR(part.AddControl(recv, other));
   }
   return absl::OkStatus();
 }
@@ -80,10 +80,10 @@ NodeId EdgeCutter::Trigger(const Edge& edge) const {
   return NodeId();
 }
 
-void EdgeCutter::AddLaterTrigger(const Edge& edge) {
-  if (!options_.by_task) return;
-  const NodeId trigger = Trigger(edge);
-  if (trigger.valid()) GraphOf(edge.consumer).AddControl(Local(edge.consumer), Local(trigger));
+absl::Status EdgeCutter::AddLaterTrigger(const Edge& edge) {
+  const NodeId trigger = options_.by_task ? Trigger(edge) : NodeId();
+  if (!trigger.valid()) return absl::OkStatus();
+  return GraphOf(edge.consumer).AddControl(Local(edge.consumer), Local(trigger));
 }
 
 absl::StatusOr<EdgeCutter::Receiver> EdgeCutter::Cut(const Edge& edge) {
@@ -99,7 +99,7 @@ absl::StatusOr<EdgeCutter::Receiver> EdgeCutter::Cut(const Edge& edge) {
                      devices_.of(edge.consumer).location, ReceivesOnHost(edge));
   const auto known = shared_.find(key);
   if (known != shared_.end()) {
-    AddLaterTrigger(edge);
+    SLUICE_RETURN_IF_ERROR(AddLaterTrigger(edge));
     return known->second;
   }
   const std::string name = absl::StrCat(options_.edge_prefix, "_", num_cut_++, "_", graph_.name(edge.source.node));
@@ -107,10 +107,10 @@ absl::StatusOr<EdgeCutter::Receiver> EdgeCutter::Cut(const Edge& edge) {
   SLUICE_ASSIGN_OR_RETURN(const Receiver receiver, AddReceiver(edge, name));
   Graph& part = GraphOf(edge.consumer);
   if (&part == &GraphOf(edge.source.node)) {
-    part.AddControl(receiver.recv, send);
+    SLUICE_RETURN_IF_ERROR(part.AddControl(receiver.recv, send));
   } else {
     const NodeId trigger = Trigger(edge);
-    if (trigger.valid()) part.AddControl(receiver.recv, Local(trigger));
+    if (trigger.valid()) SLUICE_RETURN_IF_ERROR(part.AddControl(receiver.recv, Local(trigger)));
   }
   if (!LeavesReference(edge)) shared_.emplace(key, receiver);
   return receiver;

@@ -60,7 +60,7 @@ class EdgeCutter {
   NodeId Trigger(const Edge& edge) const;
   // In a cut by task: makes the consumer of an edge between devices that was not cut wait for the trigger, where the
   // second cut, which does not see the whole graph, will look for it.
-  void AddLaterTrigger(const Edge& edge);
+  absl::Status AddLaterTrigger(const Edge& edge);
 
   absl::StatusOr<Receiver> Cut(const Edge& edge);
   absl::StatusOr<NodeId> AddSend(const Edge& edge, const std::string& tensor_name);

@@ -8,6 +8,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/ir/function_library.h"
 #include "graph/ir/node_def.h"
+#include "graph/ir/op_class.h"
 #include "graph/wire/wire_reader.h"
 #include "graph/wire/wire_writer.h"
 
@@ -19,10 +20,6 @@ constexpr absl::string_view kIncarnation = "send_device_incarnation";
 // Field numbers of FunctionDef, NodeDef and of map entries.
 constexpr uint32_t kFunctionNode = 3, kNodeAttr = 5, kMapKey = 1, kMapValue = 2;
 
-bool IsTransfer(absl::string_view op) {
-  return op == "_Send" || op == "_Recv" || op == "_HostSend" || op == "_HostRecv";
-}
-
 // The incarnation that a node with these attrs lacks, or 0 when it lacks none that is known.
 int64_t Missing(const DeviceList& devices, const AttrView& sender, const AttrView& incarnation) {
   const absl::StatusOr<int64_t> have = incarnation.AsInt();
@@ -33,7 +30,7 @@ int64_t Missing(const DeviceList& devices, const AttrView& sender, const AttrVie
 }
 
 int64_t MissingInBody(const DeviceList& devices, const NodeDefView& node) {
-  if (!IsTransfer(node.op)) return 0;
+  if (!IsTransfer(OpClassOf(node.op))) return 0;
   const NamedAttr* const sender = node.FindAttr("send_device");
   const NamedAttr* const incarnation = node.FindAttr(kIncarnation);
   if (sender == nullptr) return 0;
@@ -97,7 +94,7 @@ absl::Status PatchFunctions(const DeviceList& devices, FunctionLibrary& library)
 
 absl::Status SetIncarnations(const DeviceList& devices, Graph& graph) {
   for (NodeId id : graph.Nodes()) {
-    if (!IsTransfer(graph.op_name(id))) continue;
+    if (!IsTransfer(graph.op(id).op_class)) continue;
     AttrView sender, incarnation;
     if (!graph.FindAttr(id, "send_device", &sender)) continue;
     graph.FindAttr(id, kIncarnation, &incarnation);

@@ -1,15 +1,11 @@
 #include "graph/placement/memory_types.h"
 
 #include <algorithm>
-#include <array>
+
+#include "graph/ir/op_class.h"
 
 namespace sluice {
 namespace {
-
-// In ascending order.
-constexpr std::array<absl::string_view, 10> kCallOps = {
-    "Case",          "If",          "PartitionedCall", "RemoteCall",       "StatefulPartitionedCall",
-    "StatelessCase", "StatelessIf", "StatelessWhile",  "SymbolicGradient", "While"};
 
 bool Lists(const Graph& graph, NodeId id, absl::string_view attr, int32_t i) {
   AttrView value;
@@ -33,9 +29,8 @@ bool HostByRule(const Graph& graph, NodeId id, absl::string_view attr, int32_t i
 }  // namespace
 
 bool CallsFunctions(const Graph& graph, NodeId id) {
-  const absl::string_view op = graph.op_name(id);
-  return std::binary_search(kCallOps.begin(), kCallOps.end(), op) ||
-         (!graph.library().empty() && graph.library().Contains(op));
+  return IsFunctionCaller(graph.op(id).op_class) ||
+         (!graph.library().empty() && graph.library().Contains(graph.op_name(id)));
 }
 
 bool InputOnHost(const Graph& graph, const KernelCatalog& catalog, NodeId id, int32_t i,

@@ -5,6 +5,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ir/extract.h"
+#include "graph/ir/op_class.h"
 #include "graph/placement/control_loops.h"
 #include "graph/placement/edge_cutter.h"
 #include "graph/placement/incarnations.h"
@@ -15,11 +16,14 @@ namespace sluice {
 namespace {
 
 bool HasControlFlow(const Graph& graph) {
-  const OpSchema* const ops[] = {graph.FindOp("Switch"), graph.FindOp("RefSwitch"), graph.FindOp("_SwitchN"),
-                                 graph.FindOp("Enter"), graph.FindOp("RefEnter")};
   for (NodeId id : graph.Nodes()) {
-    for (const OpSchema* op : ops) {
-      if (op == &graph.op(id)) return true;
+    switch (graph.op(id).op_class) {
+      case OpClass::kSwitch:
+      case OpClass::kSwitchN:
+      case OpClass::kEnter:
+        return true;
+      default:
+        break;
     }
   }
   return false;
@@ -29,16 +33,9 @@ bool HasControlFlow(const Graph& graph) {
 std::vector<Partition> Split(const Graph& graph, const PartitionDevices& devices, std::vector<NodeId>* local_ids) {
   std::vector<std::vector<NodeId>> members(devices.locations().size());
   for (NodeId id : graph.Nodes()) members[static_cast<size_t>(devices.of(id).location)].push_back(id);
-  local_ids->assign(static_cast<size_t>(graph.id_limit()), NodeId());
+  std::vector<Graph> graphs = ExtractParts(graph, members, local_ids);
   std::vector<Partition> parts;
-  std::vector<NodeId> new_ids;
-  for (size_t i = 0; i < members.size(); ++i) {
-    parts.push_back(Partition{devices.locations()[i], ExtractNodes(graph, members[i], &new_ids)});
-    for (NodeId id : members[i]) {
-      const size_t at = static_cast<size_t>(id.value());
-      (*local_ids)[at] = new_ids[at];
-    }
-  }
+  for (size_t i = 0; i < graphs.size(); ++i) parts.push_back(Partition{devices.locations()[i], std::move(graphs[i])});
   return parts;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "graph/ir/op_class.h"
 #include "graph/shapes/shape_inference.h"
 
 namespace sluice {
@@ -13,10 +14,17 @@ enum class CallKind { kNone, kCall, kBranches, kLoop };
 CallKind KindOf(const InferenceContext& c) {
   const absl::string_view op = c.op();
   if (c.graph().library().Contains(op)) return CallKind::kCall;
-  if (op == "PartitionedCall" || op == "StatefulPartitionedCall") return CallKind::kCall;
-  if (op == "If" || op == "StatelessIf" || op == "Case" || op == "StatelessCase") return CallKind::kBranches;
-  if (op == "While" || op == "StatelessWhile") return CallKind::kLoop;
-  return CallKind::kNone;
+  switch (c.graph().op(c.node()).op_class) {
+    case OpClass::kCall:
+      return op == "PartitionedCall" || op == "StatefulPartitionedCall" ? CallKind::kCall : CallKind::kNone;
+    case OpClass::kIf:
+    case OpClass::kCase:
+      return CallKind::kBranches;
+    case OpClass::kWhile:
+      return CallKind::kLoop;
+    default:
+      return CallKind::kNone;
+  }
 }
 
 // The function in attr `name`, or nothing.
@@ -88,7 +96,7 @@ std::optional<std::vector<TensorFacts>> WalkBody(const Graph& body, const Infere
   if (!map.ok()) return std::nullopt;
   std::vector<TensorFacts> results;
   for (const NodeId id : body.Nodes()) {
-    if (!body.Is(id, "_Retval") || body.inputs(id).empty()) continue;
+    if (body.op(id).op_class != OpClass::kRetval || body.inputs(id).empty()) continue;
     const absl::StatusOr<int64_t> index = body.GetInt(id, "index");
     if (!index.ok() || *index < 0 || *index > body.id_limit()) return std::nullopt;
     if (results.size() <= static_cast<size_t>(*index)) results.resize(static_cast<size_t>(*index) + 1);

@@ -3,13 +3,14 @@
 #include <string>
 
 #include "graph/base/status_macros.h"
+#include "graph/ir/op_class.h"
 #include "graph/ir/topo_order.h"
 #include "graph/shapes/shape_inference.h"
 
 namespace sluice {
 namespace {
 
-bool IsMerge(absl::string_view op) { return op == "Merge" || op == "RefMerge"; }
+bool IsMerge(const Graph& graph, NodeId id) { return graph.op(id).op_class == OpClass::kMerge; }
 
 }  // namespace
 
@@ -26,7 +27,7 @@ ShapeInference::ShapeInference(const Graph& graph, const InferenceOptions& optio
 absl::StatusOr<ShapeMap> ShapeInference::Run(absl::Span<const TensorFacts> args) {
   SLUICE_ASSIGN_OR_RETURN(const std::vector<NodeId> order, TopologicalOrder(graph_));
   for (const NodeId id : order) {
-    if (!IsMerge(graph_.op_name(id))) continue;
+    if (!IsMerge(graph_, id)) continue;
     for (const Output& source : graph_.inputs(id)) {
       if (!IsBackEdge(graph_, id, source)) continue;
       loop_merges_.push_back(id);
@@ -91,12 +92,11 @@ void ShapeInference::Infer(NodeId id, absl::Span<const TensorFacts> args) {
 
 absl::Status ShapeInference::InferOp(InferenceContext& c, ShapeFunction function, absl::Span<const TensorFacts> args) {
   if (function != nullptr) return function(c);
-  const absl::string_view op = c.op();
-  if (IsMerge(op)) {
+  if (IsMerge(graph_, c.node())) {
     InferMerge(c);
     return absl::OkStatus();
   }
-  if (op == "_Arg" || op == "_DeviceArg") {
+  if (graph_.op(c.node()).op_class == OpClass::kArg || c.op() == "_DeviceArg") {
     const int64_t index = c.Int("index", -1);
     if (index < 0 || index >= static_cast<int64_t>(args.size())) return absl::OkStatus();
     const TensorFacts& facts = args[static_cast<size_t>(index)];

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/check.h"
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -244,7 +243,7 @@ absl::StatusOr<Tensor> ReadNpy(absl::string_view bytes, const ReadNpyOptions& op
 }
 
 absl::StatusOr<std::string> WriteNpy(const Tensor& tensor) {
-  SLUICE_CHECK(tensor.has_value());
+  if (!tensor.has_value()) return Error(ErrorCode::kNumpy).Text("a tensor without a value cannot be written");
   if (tensor.dtype() == DType::kString) return WriteText(tensor);
   const absl::string_view descr = DescrOf(tensor.dtype());
   if (descr.empty()) {

@@ -40,6 +40,13 @@ size_t ElementAlignment(DType dtype) {
   return DTypeSize(dtype);
 }
 
+// Elements that are objects, and elements that this process writes, must be where it can reach them.
+absl::Status NeedsHostMemory(DType dtype, absl::string_view allocator) {
+  return Error(ErrorCode::kWrongUse)
+      .Text(absl::StrCat("a tensor of ", DTypeName(dtype), " cannot be made in the memory of ", allocator))
+      .Expected("an allocator of host memory");
+}
+
 template <typename T>
 void CopyElements(const Tensor& from, Tensor* to) {
   const absl::Span<const T> source = from.flat<T>();
@@ -50,6 +57,7 @@ void CopyElements(const Tensor& from, Tensor* to) {
 
 absl::StatusOr<Tensor> Tensor::Make(DType dtype, const Shape& shape, Allocator& allocator, StreamTag stream) {
   if (!IsSupported(dtype)) return UnsupportedDType(dtype);
+  if (!IsTrivial(dtype) && !allocator.IsHostMemory()) return NeedsHostMemory(dtype, allocator.name());
   size_t bytes;
   if (!CheckedBytes(dtype, shape, &bytes)) return OutOfMemory(dtype, shape, allocator.name());
   Tensor tensor;
@@ -66,7 +74,7 @@ absl::StatusOr<Tensor> Tensor::Make(DType dtype, const Shape& shape, Allocator& 
 }
 
 absl::StatusOr<Tensor> Tensor::MakeZeros(DType dtype, const Shape& shape, Allocator& allocator) {
-  SLUICE_CHECK(allocator.IsHostMemory());
+  if (!allocator.IsHostMemory()) return NeedsHostMemory(dtype, allocator.name());
   absl::StatusOr<Tensor> tensor = Make(dtype, shape, allocator);
   if (tensor.ok() && IsTrivial(dtype)) std::memset(tensor->mutable_raw_data(), 0, tensor->total_bytes());
   return tensor;

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/base/check.h"
+#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/resource_handle.h"
 #include "graph/value/shape_proto.h"
@@ -183,7 +183,9 @@ absl::Status WriteVariants(const Tensor& root, const EncodeTensorOptions& option
 }  // namespace
 
 absl::StatusOr<std::string> EncodeTensorProto(const Tensor& tensor, const EncodeTensorOptions& options) {
-  SLUICE_CHECK(tensor.has_value());
+  if (!tensor.has_value()) {
+    return Error(ErrorCode::kWrongUse).Text("a tensor without a value cannot be written as a TensorProto");
+  }
   std::string out;
   WireWriter writer(&out);
   if (tensor.dtype() == DType::kVariant) {

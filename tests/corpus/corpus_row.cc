@@ -7,9 +7,9 @@
 #include "absl/strings/match.h"
 #include "graph/base/error.h"
 #include "graph/functions/check.h"
-#include "graph/ir/attr_minimums.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ir/import.h"
+#include "graph/ir/runnable_check.h"
 #include "graph/ops/op_table.h"
 #include "graph/value/allocator.h"
 #include "tests/testing/counting_new.h"
@@ -82,9 +82,9 @@ absl::StatusOr<Graph> LoadCorpusGraph(absl::string_view bytes) {
   if (!graph.ok()) return graph;
   const absl::Status frames = CheckControlFlow(*graph, options.limits);
   if (!frames.ok()) return frames;
-  const absl::Status minimums = CheckAttrMinimums(*graph);
+  const absl::Status minimums = CheckRunnable(*graph);
   if (!minimums.ok()) return minimums;
-  const absl::Status functions = CheckFunctions(*graph, options.limits, /*errors=*/nullptr);
+  const absl::Status functions = CheckFunctions(*graph, FunctionCheckOptions(), /*errors=*/nullptr);
   if (!functions.ok()) return functions;
   return graph;
 }

@@ -471,7 +471,7 @@ void RewireAtRandom(uint32_t seed, int count, Graph* graph) {
     const NodeId node = nodes[random() % nodes.size()], other = nodes[random() % nodes.size()];
     if (random() % 3 == 0) {
       if (node == other) continue;
-      changed.AddControl(node, other);
+      if (!changed.AddControl(node, other).ok()) continue;
     } else {
       const size_t num_inputs = changed.inputs(node).size();
       if (num_inputs == 0 || changed.num_outputs(other) == 0) continue;

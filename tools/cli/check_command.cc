@@ -34,8 +34,10 @@ class CheckCommand : public Command {
   // Of a SavedModel directory the variables are opened too: the model cannot run without them.
   absl::StatusOr<LoadedGraph> Load(Console& console) const {
     std::error_code ignored;
-    if (!std::filesystem::is_directory(model_.path(), ignored)) return model_.Load(console, model_.Options());
-    SLUICE_ASSIGN_OR_RETURN(SavedModel model, LoadSavedModel(model_.path(), model_.Options()));
+    LoadOptions options = model_.Options();
+    options.check_runnable = true;
+    if (!std::filesystem::is_directory(model_.path(), ignored)) return model_.Load(console, options);
+    SLUICE_ASSIGN_OR_RETURN(SavedModel model, LoadSavedModel(model_.path(), options));
     return std::move(model.loaded);
   }
 

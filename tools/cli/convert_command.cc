@@ -25,7 +25,7 @@ bool IsTextName(const std::string& path) {
 }
 
 // Takes away attrs that say what the op's default says anyway. How many there were.
-int64_t StripDefaults(Graph* graph) {
+absl::StatusOr<int64_t> StripDefaults(Graph* graph) {
   int64_t stripped = 0;
   for (const NodeId id : graph->Nodes()) {
     std::vector<std::string> superfluous;
@@ -34,7 +34,7 @@ int64_t StripDefaults(Graph* graph) {
       if (spec == nullptr || !spec->has_default) continue;
       if (AttrView::Equal(attr.value, AttrView(spec->default_value))) superfluous.emplace_back(attr.name);
     }
-    for (const std::string& name : superfluous) graph->RemoveAttr(id, name);
+    for (const std::string& name : superfluous) SLUICE_RETURN_IF_ERROR(graph->RemoveAttr(id, name));
     stripped += static_cast<int64_t>(superfluous.size());
   }
   return stripped;
@@ -103,7 +103,10 @@ class ConvertCommand : public Command {
     if (strip_devices_) {
       for (const NodeId id : graph->Nodes()) graph->SetDevice(id, "");
     }
-    if (strip_defaults_) console.Note(absl::StrCat("left out ", CountText(StripDefaults(graph)), " attrs"));
+    if (strip_defaults_) {
+      SLUICE_ASSIGN_OR_RETURN(const int64_t stripped, StripDefaults(graph));
+      console.Note(absl::StrCat("left out ", CountText(stripped), " attrs"));
+    }
     return absl::OkStatus();
   }
 

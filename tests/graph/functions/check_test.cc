@@ -29,9 +29,9 @@ class CheckFunctionsTest : public testing::Test {
   Output Functional(absl::string_view op, std::vector<Output> inputs, FunctionText::Attrs attrs) {
     return b_.Op(op, "call", std::move(inputs), std::move(attrs));
   }
-  absl::Status Check(LoadLimits limits = LoadLimits()) {
+  absl::Status Check(const FunctionCheckOptions& options = FunctionCheckOptions()) {
     EXPECT_THAT(b_.status(), IsOk());
-    return CheckFunctions(graph(), limits, nullptr);
+    return CheckFunctions(graph(), options, nullptr);
   }
 
   GraphBuilder b_{NewOpRegistry()};
@@ -47,6 +47,33 @@ FunctionText Caller(const std::string& name, const std::string& callee) {
 }
 
 AttrValue Floats(size_t count) { return AttrValue(std::vector<DType>(count, DType::kFloat)); }
+
+// --- What only a run needs -----------------------------------------------------------------------------------------
+
+// One node with no inputs: its minimum is the business of callers that want to run it.
+FunctionText EmptySum(AttrValue count) {
+  return FunctionText("EmptySum")
+      .Arg("a: float")
+      .Result("r: float", "n:sum:0")
+      .Attr("num: int=0")
+      .Node("n = AddN()", {{"N", std::move(count)}, {"T", DType::kFloat}});
+}
+
+TEST_F(CheckFunctionsTest, ArityMinimaOfBodiesAreCheckedOnRequest) {
+  FunctionCheckOptions for_runs;
+  for_runs.check_runnable = true;
+  for (const AttrValue& count : {AttrValue(0), AttrValue::Placeholder("num")}) {
+    GraphBuilder b(NewOpRegistry());
+    EmptySum(count).AddTo(b.graph());
+    Call(b, "call", "EmptySum", {b.Placeholder("x", DType::kFloat)}, {DType::kFloat});
+    ASSERT_OK(b.status());
+    EXPECT_OK(CheckFunctions(b.graph(), FunctionCheckOptions(), nullptr));
+    const absl::Status status = CheckFunctions(b.graph(), for_runs, nullptr);
+    EXPECT_THAT(status, IsError(ErrorCode::kAttrValue, "AddN 'n'"));
+    EXPECT_EQ(ErrorInfoOf(status)->function, "EmptySum");
+    EXPECT_EQ(ErrorInfoOf(status)->attr, "N");
+  }
+}
 
 // --- Recursion -----------------------------------------------------------------------------------------------------
 
@@ -292,7 +319,7 @@ TEST_F(CheckFunctionsTest, GradientsMustNameOtherFunctionsOfTheLibrary) {
 TEST_F(CheckFunctionsTest, ErrorsGoToTheCollectorThatIsGiven) {
   CallIt("Nope");
   ErrorCollector errors;
-  EXPECT_THAT(CheckFunctions(graph(), LoadLimits(), &errors), IsOk());
+  EXPECT_THAT(CheckFunctions(graph(), FunctionCheckOptions(), &errors), IsOk());
   EXPECT_EQ(errors.total(), 1u);
 }
 

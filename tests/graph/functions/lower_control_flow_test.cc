@@ -271,5 +271,43 @@ TEST_F(LowerControlFlowTest, LoopWithoutVariablesStays) {
   EXPECT_EQ(Lower().loops, 0);
 }
 
+// The first loop to be replaced is the last of the chain: what it hands on unchanged comes through all the others.
+TEST_F(LowerControlFlowTest, LongChainsOfLoopsInReverseOrderNeedNoStack) {
+  FunctionText body("StepAndKeep");
+  body.Arg("a: float")
+      .Arg("c: float")
+      .Result("r: float", "n:y:0")
+      .Result("s: float", "c")
+      .Node("n = Neg(a)", {{"T", DType::kFloat}});
+  body.AddTo(graph());
+  FunctionText cond("Never");
+  cond.Arg("a: float").Arg("c: float").Result("r: bool", "n:z:0").Node("n = Less(a, c)", {{"T", DType::kFloat}});
+  cond.AddTo(graph());
+  constexpr int kLoops = 30'000;
+  const std::vector<DType> types = {DType::kFloat, DType::kFloat};
+  std::vector<Output> loops;  // The last of the chain first.
+  for (int i = 0; i < kLoops; ++i) {
+    loops.push_back(b_.Op("While", "", {Output(), Output()},
+                          {{"T", types},
+                           {"cond", AttrValue::Func("Never")},
+                           {"body", AttrValue::Func("StepAndKeep")},
+                           {"_lower_using_switch_merge", true}}));
+  }
+  b_.Op("Neg", "end", {GraphBuilder::Nth(loops.front(), 1)});
+  for (int i = 0; i < kLoops; ++i) {
+    const bool is_first = i + 1 == kLoops;
+    b_.SetInput(loops[static_cast<size_t>(i)], 0, x_);
+    b_.SetInput(loops[static_cast<size_t>(i)], 1,
+                is_first ? x_ : GraphBuilder::Nth(loops[static_cast<size_t>(i + 1)], 1));
+  }
+  EXPECT_EQ(Lower().loops, kLoops);
+  // From gate to gate back to where it came from.
+  NodeId at = graph().Find("end");
+  int gates = 0;
+  for (; graph().inputs(at).size() == 1; at = graph().inputs(at)[0].node) ++gates;
+  EXPECT_EQ(at, x_.node);
+  EXPECT_EQ(gates, kLoops + 1);
+}
+
 }  // namespace
 }  // namespace sluice

@@ -57,6 +57,37 @@ TEST(ParseFunctionDefTest, LastOfEqualMapKeysCounts) {
   EXPECT_THAT(function->ret, ElementsAre(testing::Pair("a", "x"), testing::Pair("y", "last:0")));
 }
 
+// As protobuf reads it: the text form of the same file would hold one signature with the arguments of both.
+TEST(ParseFunctionDefTest, SignaturesThatComeTwiceAreMerged) {
+  const std::string once = Sample().Message().str();
+  MessageBytes more_args;
+  more_args.Sub(2, MessageBytes().Bytes(1, "z").Int(3, kFloat));
+  MessageBytes merged;
+  merged.Raw(once).Sub(1, more_args);
+  ASSERT_OK_AND_ASSIGN(const auto function, Parse(merged.str()));
+  ASSERT_EQ(function->schema.inputs.size(), 2u);
+  EXPECT_EQ(function->schema.inputs[1].name, "z");
+  EXPECT_EQ(function->name(), "F");
+  MessageBytes twice;
+  twice.Raw(once).Raw(once);
+  EXPECT_THAT(Parse(twice.str()).status(), IsError(ErrorCode::kFunctionSignature, "declared twice"));
+}
+
+TEST(ParseFunctionDefTest, AttrsOfASignatureAreLimited) {
+  const auto with_attrs = [](int count) {
+    MessageBytes signature;
+    signature.Bytes(1, "F");
+    for (int i = 0; i < count; ++i) {
+      signature.Sub(4, MessageBytes().Bytes(1, "a" + std::to_string(i)).Bytes(2, "int"));
+    }
+    MessageBytes message;
+    return message.Sub(1, signature).str();
+  };
+  const int limit = static_cast<int>(LoadLimits().max_attrs_per_node);
+  EXPECT_OK(Parse(with_attrs(limit)));
+  EXPECT_THAT(Parse(with_attrs(limit + 1)).status(), IsError(ErrorCode::kLimitAttrs, "attrs"));
+}
+
 TEST(ParseFunctionDefTest, TruncationSaysWhere) {
   const std::string bytes = Sample().Message().str();
   const absl::Status status = Parse(bytes.substr(0, bytes.size() - 1)).status();

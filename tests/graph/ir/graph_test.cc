@@ -75,7 +75,9 @@ TEST_F(GraphTest, InputsAndControlsStandApart) {
 TEST_F(GraphTest, ControlsGrowBesideOtherNodes) {
   const NodeId x = Input("x");
   const NodeId a = Add({"a", "NoOp", {}, {}, {}, ""}), b = Unary("b", "Relu", Output{x, 0});
-  for (int i = 0; i < 100; ++i) graph_.AddControl(a, Add({"c" + std::to_string(i), "NoOp", {}, {}, {}, ""}));
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_OK(graph_.AddControl(a, Add({"c" + std::to_string(i), "NoOp", {}, {}, {}, ""})));
+  }
   EXPECT_EQ(graph_.controls(a).size(), 100u);
   EXPECT_EQ(graph_.inputs(b)[0], (Output{x, 0}));
 }
@@ -140,6 +142,116 @@ TEST_F(GraphTest, EndpointsAreFoundByText) {
   EXPECT_EQ(*graph_.FindOutput("^s"), (Output{s, kControlIndex}));
   EXPECT_THAT(graph_.FindOutput("s:2"), IsError(ErrorCode::kInputSlot, "'s'"));
   EXPECT_THAT(graph_.FindOutput("t"), IsError(ErrorCode::kInputUnknown, "'t'"));
+}
+
+// --- Changes that would break the graph ---------------------------------------------------------------------------
+
+TEST_F(GraphTest, SetAttrKeepsTypesOfEdges) {
+  const NodeId x = Input("x");
+  const NodeId y = Unary("y", "Identity", Output{x, 0});
+  Unary("z", "Identity", Output{y, 0});
+  EXPECT_THAT(graph_.SetAttr(y, "T", DType::kInt32), IsError(ErrorCode::kInputType, "'y'"));
+  // The producer's outputs are as much at stake.
+  EXPECT_THAT(graph_.SetAttr(x, "dtype", DType::kInt32), IsError(ErrorCode::kInputType, "'y'"));
+  EXPECT_EQ(graph_.output_type(x, 0), DType::kFloat);
+  EXPECT_EQ(*graph_.GetType(x, "dtype"), DType::kFloat);
+  ASSERT_OK(graph_.SetInput(y, 0, Output()));
+  EXPECT_THAT(graph_.SetAttr(y, "T", DType::kInt32), IsError(ErrorCode::kInputType, "'z'"));
+  ASSERT_OK(graph_.SetAttr(x, "dtype", DType::kInt32));  // Nothing reads it now.
+  EXPECT_EQ(graph_.output_type(x, 0), DType::kInt32);
+}
+
+TEST_F(GraphTest, SetAttrKeepsOutputsThatAreRead) {
+  const NodeId x = Input("x");
+  const NodeId parts = Add(
+      {"parts", "Unpack", {Output{x, 0}}, {}, {{"T", DType::kFloat}, {"num", int64_t{3}}, {"axis", int64_t{0}}}, ""});
+  Unary("y", "Relu", Output{parts, 2});
+  EXPECT_THAT(graph_.SetAttr(parts, "num", int64_t{2}), IsError(ErrorCode::kInputType, "'y'"));
+  EXPECT_OK(graph_.SetAttr(parts, "num", int64_t{4}));
+  EXPECT_EQ(graph_.num_outputs(parts), 4);
+}
+
+TEST_F(GraphTest, RemoveAttrLeavesADefaultOrIsRefused) {
+  const NodeId x = Input("x");
+  const NodeId m = Add({"m", "MatMul", {Output{x, 0}, Output{x, 0}}, {}, {{"T", DType::kFloat}}, ""});
+  ASSERT_OK(graph_.SetAttr(m, "transpose_a", true));
+  ASSERT_OK(graph_.RemoveAttr(m, "transpose_a"));
+  EXPECT_FALSE(*graph_.GetBool(m, "transpose_a"));
+  EXPECT_OK(graph_.RemoveAttr(m, "was never there"));
+  EXPECT_THAT(graph_.RemoveAttr(m, "T"), IsError(ErrorCode::kAttrMissing, "'T'"));
+  EXPECT_EQ(*graph_.GetType(m, "T"), DType::kFloat);
+  // A default of another type than the edges have.
+  const NodeId shape =
+      Add({"shape", "Shape", {Output{x, 0}}, {}, {{"T", DType::kFloat}, {"out_type", DType::kInt64}}, ""});
+  Unary("reader", "Identity", Output{shape, 0}, DType::kInt64);
+  EXPECT_THAT(graph_.RemoveAttr(shape, "out_type"), IsError(ErrorCode::kInputType, "'reader'"));
+}
+
+TEST_F(GraphTest, NodesThatAreNotThereAreErrors) {
+  const NodeId x = Input("x"), y = Unary("y", "Relu", Output{x, 0});
+  const NodeId gone = Add({"gone", "NoOp", {}, {}, {}, ""});
+  graph_.RemoveNode(gone);
+  graph_.RemoveNode(gone);
+  EXPECT_EQ(graph_.op_name(gone), "");
+  for (const NodeId id : {gone, NodeId(-1), NodeId(77)}) {
+    const auto is_missing = IsError(ErrorCode::kNodeMissing, "");
+    EXPECT_THAT(graph_.AddControl(id, x), is_missing);
+    EXPECT_THAT(graph_.AddControl(x, id), is_missing);
+    EXPECT_THAT(graph_.SetInput(id, 0, Output{x, 0}), is_missing);
+    EXPECT_THAT(graph_.SetInputs(id, {}, {}), is_missing);
+    EXPECT_THAT(graph_.SetAttr(id, "T", DType::kFloat), is_missing);
+    EXPECT_THAT(graph_.RemoveAttr(id, "T"), is_missing);
+    EXPECT_THAT(graph_.Rename(id, "other"), is_missing);
+    if (id != gone) {  // Rewrites replace controls by removed nodes later.
+      EXPECT_THAT(graph_.SetInputs(y, {Output{x, 0}}, {id}), is_missing);
+      EXPECT_THAT(graph_.AddNode({"n", "NoOp", {}, {id}, {}, ""}).status(), is_missing);
+    }
+    if (id.valid()) {
+      EXPECT_THAT(graph_.SetInput(y, 0, Output{id, 0}), IsError(ErrorCode::kInputSlot, "'y'"));
+    }
+    graph_.RemoveControl(id, x);
+    graph_.RemoveControl(x, id);
+    graph_.RemoveAllControls(id);
+  }
+  EXPECT_EQ(graph_.num_nodes(), 2u);
+}
+
+TEST_F(GraphTest, ManyControlInputsStayDistinct) {
+  constexpr int kCount = 100'000;  // With a search through the list for each, five thousand million comparisons.
+  const NodeId all = Add({"all", "NoOp", {}, {}, {}, ""});
+  std::vector<NodeId> nodes;
+  for (int i = 0; i < kCount; ++i) nodes.push_back(Add({"c" + std::to_string(i), "NoOp", {}, {}, {}, ""}));
+  for (int round = 0; round < 2; ++round) {
+    for (const NodeId node : nodes) ASSERT_OK(graph_.AddControl(all, node));
+    EXPECT_EQ(graph_.controls(all).size(), static_cast<size_t>(kCount));
+  }
+  graph_.RemoveControl(all, nodes[5]);
+  ASSERT_OK(graph_.AddControl(all, nodes[7]));
+  EXPECT_EQ(graph_.controls(all).size(), static_cast<size_t>(kCount - 1));
+  ASSERT_OK(graph_.AddControl(all, nodes[5]));
+  EXPECT_EQ(graph_.controls(all).size(), static_cast<size_t>(kCount));
+  graph_.RemoveAllControls(all);
+  ASSERT_OK(graph_.AddControl(all, nodes[5]));
+  EXPECT_EQ(graph_.controls(all).size(), 1u);
+}
+
+TEST_F(GraphTest, KeptAttrsAreNotCopied) {
+  const auto owner = std::make_shared<const AttrValue>(std::string(1 << 18, 'x'));
+  const size_t before = graph_.MemoryBytes();
+  NodeSpec spec;
+  spec.op = "NoOp";
+  spec.attrs = {{"_small", true}};
+  spec.kept_attrs = {{"_blob", owner->view()}};
+  spec.source_owner = owner;
+  for (const char* name : {"a", "b", "c"}) {
+    spec.name = name;
+    const NodeId id = Add(spec);
+    EXPECT_EQ(graph_.GetAttr(id, "_blob")->bytes().data(), owner->bytes().data());
+  }
+  EXPECT_LT(graph_.MemoryBytes() - before, size_t{1} << 18);
+  EXPECT_EQ(owner.use_count(), 3);  // This one, the spec's, the graph's.
+  const Graph copy = graph_;
+  EXPECT_EQ(owner.use_count(), 4);
 }
 
 }  // namespace

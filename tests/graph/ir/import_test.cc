@@ -63,6 +63,30 @@ TEST(ImportTest, ErrorsKnowWhereTheNodeStands) {
   EXPECT_EQ(info->input_name, "x:3");
 }
 
+// Each import counts bytes from the start of its own file, after nodes made by hand and other imports too.
+TEST(ImportTest, PlacesOfALaterImportAreThoseOfItsFile) {
+  Graph graph(NewOpRegistry());
+  ASSERT_OK(graph.AddNode({"hand", "NoOp", {}, {}, {}, ""}));
+  const std::string first = GraphDefBytes({PlaceholderNode("x"), UnaryNode("y", "Relu", {"x"})});
+  const std::string second = GraphDefBytes({PlaceholderNode("a"), UnaryNode("b", "Relu", {"a"})});
+  ASSERT_OK(ImportInto(graph, GraphSource::Copy(first), Options()));
+  ASSERT_OK(ImportInto(graph, GraphSource::Copy(second), Options()));
+  const auto place = [&](const char* name) {
+    return *ErrorInfoOf(graph.Locate(graph.Find(name), Error(ErrorCode::kNoKernel)));
+  };
+  EXPECT_EQ(place("hand").byte_begin, -1);
+  for (const char* name : {"x", "a"}) {
+    EXPECT_EQ(place(name).node_index, 0);
+    EXPECT_EQ(place(name).byte_begin, 2);
+  }
+  for (const auto& [name, bytes] : {std::pair("y", &first), std::pair("b", &second)}) {
+    const ErrorInfo at = place(name);
+    EXPECT_EQ(at.node_index, 1);
+    const std::string node = bytes->substr(at.byte_begin, at.byte_end - at.byte_begin);
+    EXPECT_EQ(node, UnaryNode(name, "Relu", {name == std::string("y") ? "x" : "a"}).str());
+  }
+}
+
 TEST(ImportTest, RepeatedControlInputsCountOnce) {
   std::vector<std::string> inputs;
   std::vector<MessageBytes> nodes;
@@ -76,6 +100,27 @@ TEST(ImportTest, RepeatedControlInputsCountOnce) {
   ASSERT_OK_AND_ASSIGN(const Graph graph, Import(GraphDefBytes(nodes)));
   EXPECT_EQ(graph.controls(graph.Find("all")).size(), 100u);
   EXPECT_EQ(graph.controls(graph.Find("two")).size(), 2u);
+}
+
+// From the ninth control input on, marks by node id find repetitions: unresolved names have no id (ASan sees the
+// write).
+TEST(ImportTest, ManyUnknownControlInputsAreErrors) {
+  for (const int num_known : {0, 1, 7, 8, 9, 20}) {
+    for (const int num_unknown : {1, 2, 8, 9, 20}) {
+      std::vector<MessageBytes> nodes;
+      std::vector<std::string> inputs;
+      for (int i = 0; i < num_known; ++i) {
+        nodes.push_back(NodeDefBytes("a" + std::to_string(i), "NoOp"));
+        inputs.push_back("^a" + std::to_string(i));
+      }
+      for (int i = 0; i < num_unknown; ++i) {
+        inputs.insert(inputs.begin() + (i % 2 == 0 ? 0 : static_cast<int>(inputs.size())), "^x" + std::to_string(i));
+      }
+      nodes.push_back(NodeDefBytes("b", "NoOp", inputs));
+      const absl::Status status = Import(GraphDefBytes(nodes)).status();
+      EXPECT_THAT(status, IsError(ErrorCode::kInputUnknown, "'b'")) << num_known << " " << num_unknown;
+    }
+  }
 }
 
 TEST(ImportTest, UnknownAttrsAreCarriedAlong) {
@@ -162,6 +207,36 @@ TEST_F(ImportIntoTest, PrefixGoesInFrontOfNamesAndInputs) {
   options_.prefix = "p";
   ASSERT_OK(Into({PlaceholderNode("x"), UnaryNode("y", "Relu", {"x"})}));
   EXPECT_EQ(InputOf("p/y"), "p/x");
+}
+
+TEST_F(ImportIntoTest, ColocationGroupsFollowTheNames) {
+  using Groups = std::vector<std::string>;
+  const auto node = [](const char* name, const Groups& groups) {
+    MessageBytes list;
+    for (const std::string& group : groups) list.Bytes(2, group);
+    return NodeDefBytes(name, "NoOp", {}, {{"_class", MessageBytes().Sub(1, list)}});
+  };
+  const auto groups_of = [&](const char* name) {
+    Groups groups;
+    const absl::StatusOr<AttrView> value = graph_.GetAttr(graph_.Find(name), "_class");
+    for (const absl::string_view group : *value->AsStringList()) groups.emplace_back(group);
+    return groups;
+  };
+  // `b` refers to `later`, which comes after it.
+  const std::vector<MessageBytes> nodes = {node("a", {"loc:@a"}), node("b", {"loc:@a", "other", "loc:@later"}),
+                                           node("later", {})};
+  ASSERT_OK(Into(nodes));
+  EXPECT_EQ(groups_of("b"), (Groups{"loc:@a", "other", "loc:@later"}));
+  for (const char* prefix : {"p", "q"}) {
+    options_.prefix = prefix;
+    ASSERT_OK(Into(nodes));
+  }
+  EXPECT_EQ(groups_of("p/b"), (Groups{"loc:@p/a", "other", "loc:@p/later"}));
+  EXPECT_EQ(groups_of("q/a"), (Groups{"loc:@q/a"}));
+  options_.prefix = "";
+  options_.uniquify_names = true;
+  ASSERT_OK(Into(nodes));
+  EXPECT_EQ(groups_of("b_1"), (Groups{"loc:@a_1", "other", "loc:@later_1"}));
 }
 
 TEST_F(ImportIntoTest, TakenNamesAreErrorsUnlessUniquified) {

@@ -43,13 +43,17 @@ TEST(TensorIdTest, NamesAreReadFromTheEnd) {
 }
 
 TEST(NodeNameTest, GrammarIsThatOfTheFormat) {
-  for (const char* good : {"a", "9", ".x", "a/b_c.d-e>f", "A0"}) EXPECT_TRUE(IsValidNodeName(good, false)) << good;
-  for (const char* bad : {"", "^a", "a:0", "a b", "-x", "/x", "\xc3\xa4", "a\n", ">x"}) {
+  for (const char* good : {"a", "9", ".x", "a/b_c.d-e>f", "A0", "a/", "a//b", "a_", "a>.b", "a>b>9c"})
+    EXPECT_TRUE(IsValidNodeName(good, false)) << good;
+  for (const char* bad :
+       {"", "^a", "a:0", "a b", "-x", "/x", "\xc3\xa4", "a\n", ">x", "a>", "a>>b", "a>_b", "a>-b", "a>/b", "_>"}) {
     EXPECT_FALSE(IsValidNodeName(bad, true)) << bad;
   }
   EXPECT_FALSE(IsValidNodeName(std::string("a\0c", 3), true));
   EXPECT_FALSE(IsValidNodeName("_x", false));
+  EXPECT_FALSE(IsValidNodeName("_tf.foo", false));
   EXPECT_TRUE(IsValidNodeName("_x", true));
+  EXPECT_TRUE(IsValidNodeName("_", true));
 }
 
 }  // namespace

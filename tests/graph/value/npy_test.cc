@@ -177,6 +177,10 @@ TEST(NpyTest, LargeArraysAreSharedWithTheirOwner) {
   EXPECT_EQ(copied.bytes(), shared.bytes());
 }
 
+TEST(NpyTest, ATensorWithoutAValueIsAnError) {
+  EXPECT_THAT(WriteNpy(Tensor()).status(), IsError(ErrorCode::kNumpy, "without a value"));
+}
+
 TEST(NpyTest, TruncationAndNoiseNeverCrash) {
   std::mt19937 random(5);
   for (const std::string& file : {*WriteNpy(Tensor::Vector<float>({1, 2, 3, 4, 5})), *WriteNpy(Tensor::Strings({"ab"})),

@@ -318,6 +318,10 @@ TEST(TensorProtoTest, MisalignedContentIsCopied) {
   }
 }
 
+TEST(TensorProtoTest, ATensorWithoutAValueIsAnError) {
+  EXPECT_THAT(EncodeTensorProto(Tensor()).status(), IsError(ErrorCode::kWrongUse, "without a value"));
+}
+
 TEST(TensorProtoTest, TruncationAndNoiseNeverCrash) {
   std::mt19937 random(11);
   for (int number = 1; number <= 23; ++number) {

@@ -21,6 +21,24 @@ TEST(TensorTest, ADefaultTensorHasNoValue) {
   EXPECT_EQ(tensor.ToString(), "no value");
 }
 
+// Memory that only a device reaches. Never asked for any here.
+class DeviceMemory : public Allocator {
+ public:
+  absl::string_view name() const override { return "device"; }
+  bool IsHostMemory() const override { return false; }
+  void* Allocate(size_t, StreamTag) override { return nullptr; }
+  void Free(void*, size_t, StreamTag) override {}
+};
+
+TEST(TensorTest, ObjectsAndZerosNeedHostMemory) {
+  DeviceMemory memory;
+  for (const DType dtype : {DType::kString, DType::kResource, DType::kVariant}) {
+    EXPECT_THAT(Tensor::Make(dtype, Shape::Of({2}), memory).status(), IsError(ErrorCode::kWrongUse, "device"));
+  }
+  EXPECT_THAT(Tensor::MakeZeros(DType::kFloat, Shape::Of({2}), memory).status(), IsError(ErrorCode::kWrongUse));
+  EXPECT_THAT(Tensor::Make(DType::kFloat, Shape::Of({100}), memory).status(), IsError(ErrorCode::kOutOfMemory));
+}
+
 TEST(TensorTest, SmallPlainTensorsAllocateNothing) {
   CountingAllocator allocator;
   const int64_t live = HostAllocatorLiveBytes();

@@ -174,7 +174,7 @@ TEST_P(TensorArrayGradTest, BehindTheEndAreZerosWhereTheirShapeIsKnown) {
   const Output read = Read(known, 3);
   EXPECT_EQ(Values(steps_.Run1(read)), (std::vector<float>{0, 0}));
   const Output size = b().Op("TensorArraySizeV3", "size", {known.handle, known.flow});
-  b().graph().AddControl(size.node, read.node);
+  EXPECT_OK(b().graph().AddControl(size.node, read.node));
   EXPECT_EQ(*steps_.Run1(size)->AsScalar<int32_t>(), 4);
   EXPECT_THAT(steps_.Run1(Read(known, -1)), IsError(ErrorCode::kTensorArrayIndex));
   EXPECT_THAT(steps_.Run1(Read(Grad(Make(1), "g"), 3)), IsError(ErrorCode::kTensorArrayIndex));
