@@ -31,11 +31,10 @@ absl::Status CheckNode(const Graph& graph, NodeId id) {
 
 }  // namespace
 
+absl::Status CheckAttrMinimums(const Graph& graph, NodeId id) { return graph.Locate(id, CheckNode(graph, id)); }
+
 absl::Status CheckAttrMinimums(const Graph& graph) {
-  for (NodeId id : graph.Nodes()) {
-    const absl::Status status = CheckNode(graph, id);
-    if (!status.ok()) return graph.Locate(id, status);
-  }
+  for (NodeId id : graph.Nodes()) SLUICE_RETURN_IF_ERROR(CheckAttrMinimums(graph, id));
   return absl::OkStatus();
 }
 

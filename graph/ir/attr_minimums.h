@@ -11,6 +11,8 @@ namespace sluice {
 // outputs is then found out by its fetch first: so import accepts them, and this is called for the nodes of a run.
 // kAttrValue naming the first node at fault; linear.
 absl::Status CheckAttrMinimums(const Graph& graph);
+// The same for one node.
+absl::Status CheckAttrMinimums(const Graph& graph, NodeId id);
 
 }  // namespace sluice
 
