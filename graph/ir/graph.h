@@ -177,6 +177,9 @@ class Graph {
   absl::string_view source_bytes(NodeId id) const {
     return rec(id).source_index < 0 ? absl::string_view() : absl::string_view(rec(id).source, rec(id).source_size);
   }
+  // What keeps `bytes`, part of an imported file (an attr's value), alive. Null: they are of no file, or the caller of
+  // the import keeps the file.
+  std::shared_ptr<const void> SourceOwner(absl::string_view bytes) const;
   // An error about this node, with op, name and place in the file filled in.
   absl::Status Locate(NodeId id, const absl::Status& status) const;
   // The file that the graph was read from; null for graphs made here. Set where the graph is made of a part of that
@@ -208,6 +211,11 @@ class Graph {
     uint32_t num_attrs = 0;
     int32_t source_index = -1;
   };
+  // Imported bytes, and what keeps them alive.
+  struct Source {
+    std::shared_ptr<const void> owner;
+    absl::string_view bytes;
+  };
   struct AttrRecord {
     uint32_t name;  // Index in symbols.
     uint32_t size;
@@ -234,8 +242,8 @@ class Graph {
   std::vector<absl::string_view> devices_;
   absl::flat_hash_map<absl::string_view, uint32_t> device_ids_;
   StringArena arena_;
-  std::vector<std::shared_ptr<const void>> sources_;  // Keeps imported bytes alive.
-  std::shared_ptr<const SourceFile> source_file_;     // Of the first source.
+  std::vector<Source> sources_;
+  std::shared_ptr<const SourceFile> source_file_;  // Of the first source.
   GraphVersions versions_;
   std::string unknown_fields_;
 };

@@ -82,8 +82,8 @@ absl::StatusOr<NodeId> Graph::AddNode(const NodeSpec& spec) {
     attrs_.push_back({InternSymbol(attr.name), static_cast<uint32_t>(value.size()), value.data()});
   }
   StoreInputs(id, spec.inputs, spec.controls);
-  if (spec.source_owner != nullptr && (sources_.empty() || sources_.back() != spec.source_owner)) {
-    sources_.push_back(spec.source_owner);
+  if (spec.source_owner != nullptr && (sources_.empty() || sources_.back().owner != spec.source_owner)) {
+    sources_.push_back({spec.source_owner, absl::string_view()});
   }
   names_.Insert(hash, id.value());
   ++num_live_;
