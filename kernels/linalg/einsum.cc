@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
 #include "kernels/linalg/einsum_equation.h"
 #include "kernels/linalg/float_cast.h"
@@ -96,9 +97,8 @@ class EinsumKernel : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(const AxisSizes sizes, ResolveSizes(inputs));
     std::vector<int64_t> dims;
     for (const int label : output_labels) dims.push_back(sizes.at(label));
-    absl::StatusOr<Shape> shape = Shape::Make(dims);
-    if (!shape.ok()) return Error(ErrorCode::kOpTooLarge).Text(shape.status().message());
-    SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, *shape));
+    SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
+    SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, shape));
     if (output->num_elements() == 0) return absl::OkStatus();
     if (output->dtype() == DType::kHalf || output->dtype() == DType::kBFloat16) {
       return ComputeInFloats(context, std::move(inputs), output_labels, sizes, output);
@@ -142,7 +142,10 @@ class EinsumKernel : public Kernel {
         status = Multiply<T>(context, inputs[0], inputs[1], output_labels, sizes, output);
       }
     });
-    if (!found) return Error(ErrorCode::kOpUnimplemented).Text("no sums of this dtype");
+    if (!found)
+      return Error(ErrorCode::kOpUnimplemented)
+          .Found(DTypeName(output->dtype()))
+          .Text("Einsum has no sums of this dtype");
     return status;
   }
 
@@ -184,7 +187,7 @@ class EinsumKernel : public Kernel {
     }
     std::vector<int64_t> dims;
     for (const int label : result.labels) dims.push_back(sizes.at(label));
-    SLUICE_ASSIGN_OR_RETURN(const Shape result_shape, Shape::Make(dims));
+    SLUICE_ASSIGN_OR_RETURN(const Shape result_shape, MakeShape(dims));
     SLUICE_ASSIGN_OR_RETURN(result.value, context.AllocateTemp(DTypeOf<T>::value, result_shape));
     products.c = result.value.flat<T>().data();
     SLUICE_RETURN_IF_ERROR(Run(context, products));
@@ -211,7 +214,7 @@ class EinsumKernel : public Kernel {
       const auto at = absl::c_find(tensor.labels, label) - tensor.labels.begin();
       dims.push_back(tensor.value.dim(static_cast<int>(at)));
     }
-    SLUICE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+    SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
     LabelledTensor result;
     result.labels = order;
     SLUICE_ASSIGN_OR_RETURN(result.value, context.AllocateTemp(DTypeOf<T>::value, shape));
@@ -225,7 +228,7 @@ class EinsumKernel : public Kernel {
                               tensor.shape().dims().begin() + static_cast<std::ptrdiff_t>(num_batch));
     dims.push_back(rows);
     dims.push_back(cols);
-    return Shape::Make(dims);
+    return MakeShape(dims);
   }
 
   const EinsumEquation equation_;
