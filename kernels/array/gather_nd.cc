@@ -32,15 +32,16 @@ absl::Status ComputeGatherNd(KernelContext& context, BadIndices bad) {
   SLUICE_ASSIGN_OR_RETURN(const SliceIndex index,
                           ReadSliceIndex(context, 1, "indices", params.shape(), VectorIndices::kOneRow, bad));
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, index.shape));
+  if (output->num_elements() == 0) return absl::OkStatus();
   DispatchMoved(params.dtype(), [&](auto type) {
     using T = typename decltype(type)::Type;
     const T* const from = Elements<T>(params);
     T* const to = Elements<T>(*output);
     const int64_t size = index.slice_size;
     const double unit_ns = 2.0 + kMoveNs<T> * static_cast<double>(size);
-    context.ParallelFor(static_cast<int64_t>(index.slices.size()), unit_ns, [&](int64_t begin, int64_t end) {
+    context.ParallelFor(index.num_rows, unit_ns, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t slice = index.slices[static_cast<size_t>(i)];
+        const int64_t slice = index.slice(i);
         if (slice < 0) {
           std::fill_n(to + i * size, size, T{});
         } else {
@@ -101,10 +102,11 @@ T Meet(T old, T update) {
 template <typename T, typename Function>
 void ScatterSlices(const SliceIndex& index, const T* updates, T* to, Function meet) {
   const int64_t size = index.slice_size;
-  for (size_t i = 0; i < index.slices.size(); ++i) {
-    if (index.slices[i] < 0) continue;
-    T* const slice = to + index.slices[i] * size;
-    const T* const update = updates + static_cast<int64_t>(i) * size;
+  if (size == 0) return;
+  for (int64_t i = 0; i < index.num_rows; ++i) {
+    if (index.slice(i) < 0) continue;
+    T* const slice = to + index.slice(i) * size;
+    const T* const update = updates + i * size;
     for (int64_t j = 0; j < size; ++j) slice[j] = meet(slice[j], update[j]);
   }
 }

@@ -35,9 +35,11 @@ absl::StatusOr<SliceIndex> ReadSliceIndex(const KernelContext& context, int indi
   dims.insert(dims.end(), whole.dims().begin() + depth, whole.dims().end());
   SLUICE_ASSIGN_OR_RETURN(index.shape, MakeShape(dims));
   index.slice_size = SizeOfAxes(whole, static_cast<int>(depth), whole.rank());
-  const int64_t rows = SizeOfAxes(indices.shape(), 0, last);
-  index.slices.resize(static_cast<size_t>(rows));
-  for (int64_t row = 0; row < rows; ++row) {
+  index.num_rows = SizeOfAxes(indices.shape(), 0, last);
+  // Without an index, rows take no memory: there may be more of them than any memory holds.
+  if (depth == 0) return index;
+  index.slices.resize(static_cast<size_t>(index.num_rows));
+  for (int64_t row = 0; row < index.num_rows; ++row) {
     int64_t slice = 0;
     bool is_inside = true;
     for (int64_t i = 0; i < depth; ++i) {

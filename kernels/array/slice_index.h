@@ -14,9 +14,13 @@ namespace sluice {
 // The indices of GatherNd, ScatterNd and their relatives: each row of the last dimension names a slice of a tensor by
 // the first few of its coordinates. A value type.
 struct SliceIndex {
-  std::vector<int64_t> slices;  // Number of the slice for each row of indices; -1 for one that is skipped.
+  int64_t num_rows = 0;         // Of indices.
+  std::vector<int64_t> slices;  // One number per row; none where rows have no index: each names the whole tensor.
   int64_t slice_size = 1;       // Elements of one slice.
   Shape shape;                  // Of all slices that are named, together: indices without the last dimension + slice.
+
+  // The number of the slice that `row` names; -1 for one that is skipped.
+  int64_t slice(int64_t row) const { return slices.empty() ? 0 : slices[static_cast<size_t>(row)]; }
 };
 
 // What a vector of indices is: one row of them, or a list of rows of one index each.

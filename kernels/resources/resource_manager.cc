@@ -96,8 +96,4 @@ absl::Status ResourceManager::Missing(absl::string_view container, absl::string_
       .Text(absl::StrCat("no ", type_name, " of this name in container '", ContainerName(container), "'"));
 }
 
-absl::Status NoResourceBehind(const ResourceHandle& handle) {
-  return Error(ErrorCode::kResourceType).Found(handle.DebugString()).Text("the handle leads to nothing");
-}
-
 }  // namespace sluice

@@ -21,7 +21,7 @@ namespace sluice {
 inline constexpr absl::string_view kDefaultContainer = "localhost";
 
 // State that outlives a step, by container, kind and name: variables, tables, queues, stacks. An empty container is
-// the default one. Counted pointers: a resource that is deleted here lives on in whoever uses it.
+// the default one. Counted pointers: a resource that is deleted here lives on with its other holders.
 // Thread-safe; the resources guard themselves.
 class ResourceManager {
  public:
@@ -92,18 +92,6 @@ class ResourceManager {
   mutable Mutex mu_;
   absl::flat_hash_map<std::string, Container> containers_ ABSL_GUARDED_BY(mu_);
 };
-
-// The error for a handle without a resource.
-absl::Status NoResourceBehind(const ResourceHandle& handle);
-
-// The resource that `handle` leads to: the one it holds itself, or that of its container and name in `resources` (may
-// be null). kResourceMissing, or kResourceType when the handle is null or for another kind.
-template <typename T>
-absl::StatusOr<CountedPtr<T>> LookupHandle(const ResourceHandle& handle, ResourceManager* resources) {
-  if (T* held = handle.Get<T>()) return CountedPtr<T>::Share(held);
-  if (!handle.has_value() || resources == nullptr) return NoResourceBehind(handle);
-  return resources->Lookup<T>(handle.data().container, handle.data().name);
-}
 
 }  // namespace sluice
 

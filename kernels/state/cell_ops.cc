@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/state/element_math.h"
 
 namespace sluice {
 namespace {
@@ -43,10 +44,11 @@ absl::StatusOr<Tensor> CountUpAs(Tensor& value, int64_t limit, Readers readers) 
   if (static_cast<int64_t>(before) >= limit) {
     return Error(ErrorCode::kOpRange).Text(absl::StrCat("reached the limit ", limit));
   }
+  const T after = AddElements()(before, T{1});  // Wraps where the limit is beyond the numbers of T.
   if (readers == Readers::kSeeChanges) {
-    value.flat<T>()[0] = static_cast<T>(before + 1);
+    value.flat<T>()[0] = after;
   } else {
-    value = Tensor::Scalar(static_cast<T>(before + 1));
+    value = Tensor::Scalar(after);
   }
   return Tensor::Scalar(before);
 }
@@ -59,6 +61,14 @@ absl::StatusOr<RefCell*> InputCell(const KernelContext& context, int i) {
     return Error(ErrorCode::kRefExpected).Input(i).Text("is no reference to a variable");
   }
   return cell;
+}
+
+absl::Status CheckSameType(const Tensor& value, const Tensor& update) {
+  if (value.dtype() == update.dtype()) return absl::OkStatus();
+  return Error(ErrorCode::kResourceType)
+      .Found(DTypeName(update.dtype()))
+      .Expected(DTypeName(value.dtype()))
+      .Text("the variable holds another dtype");
 }
 
 absl::Status NotInitialized() { return Error(ErrorCode::kUninitialized).Text("the variable has no value yet"); }
@@ -89,6 +99,7 @@ absl::Status UpdateDense(RefCell& cell, DenseUpdate update, Tensor delta, Alloca
   Tensor old;  // Freed outside of the lock.
   MutexLock lock(&cell.mu);
   if (!cell.tensor.has_value()) return NotInitialized();
+  SLUICE_RETURN_IF_ERROR(CheckSameType(cell.tensor, delta));
   if (cell.tensor.shape() != delta.shape()) {
     return ShapesDiffer(delta.shape().ToString(), cell.tensor.shape().ToString());
   }

@@ -33,6 +33,9 @@ enum class Readers {
 // The cell that input `i` refers to. kRefExpected when the input is a value.
 absl::StatusOr<RefCell*> InputCell(const KernelContext& context, int i);
 
+// kResourceType unless `update` can go into the variable's `value`.
+absl::Status CheckSameType(const Tensor& value, const Tensor& update);
+
 // kUninitialized for a variable without a value.
 absl::Status NotInitialized();
 
@@ -42,8 +45,8 @@ absl::Status NotInitialized();
 absl::Status StoreValue(RefCell& cell, Tensor value, bool same_shape, Allocator& allocator, Readers readers)
     ABSL_LOCKS_EXCLUDED(cell.mu);
 
-// value += delta or value -= delta. kUninitialized, or kOpShapes unless the shapes are equal.
-// REQUIRES: dtypes equal, and of kNumberTypes.
+// value += delta or value -= delta. kUninitialized, kResourceType or kOpShapes unless dtypes and shapes are equal.
+// REQUIRES: a dtype of kNumberTypes.
 absl::Status UpdateDense(RefCell& cell, DenseUpdate update, Tensor delta, Allocator& allocator, Readers readers)
     ABSL_LOCKS_EXCLUDED(cell.mu);
 

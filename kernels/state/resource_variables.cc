@@ -110,7 +110,14 @@ class ReadVariablesKernel : public Kernel {
   CostHint cost_hint() const override { return CostHint::kCheap; }
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeReadVariables(const KernelConstruction&) {
+// N says how many handles there are and dtypes how many values: two attrs that need not agree.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeReadVariables(const KernelConstruction& construction) {
+  if (construction.num_inputs() != construction.num_outputs()) {
+    return Error(ErrorCode::kOpAttr)
+        .Attr("dtypes")
+        .Found(absl::StrCat(construction.num_outputs(), " types for ", construction.num_inputs(), " variables"))
+        .Expected("one type per variable");
+  }
   return std::make_unique<ReadVariablesKernel>();
 }
 

@@ -81,6 +81,7 @@ template <typename Op, bool kIsNd>
 absl::Status ScatterInto(const KernelContext& context, BadIndices bad, Tensor& value) {
   const Tensor& indices = context.input(1);
   const Tensor& updates = context.input(2);
+  SLUICE_RETURN_IF_ERROR(CheckSameType(value, updates));
   SLUICE_ASSIGN_OR_RETURN(const ScatterPlan plan,
                           kIsNd ? ScatterPlan::ForUpdates(value, indices) : ScatterPlan::ForRows(value, indices));
   const bool is_single = !kIsNd && updates.shape().IsScalar();
@@ -98,6 +99,8 @@ absl::Status ScatterInto(const KernelContext& context, BadIndices bad, Tensor& v
                             ", variable ", value.shape().ToString()))
         .Expected("all of them with elements, or no updates");
   }
+  // There may be any number of positions without an index, for a variable without elements.
+  if (kIsNd && is_idle) return absl::OkStatus();
   return ApplyUpdates<Op>(plan, value, updates, is_single, bad);
 }
 

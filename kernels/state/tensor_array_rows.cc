@@ -185,8 +185,8 @@ absl::Status ComputeScatter(KernelContext& context) {
           .Expected("as many rows as indices");
     }
   } else {
+    SLUICE_RETURN_IF_ERROR(array->FitSize(value.dim(0)));  // First: it bounds the size.
     indices = Iota(value.dim(0));
-    SLUICE_RETURN_IF_ERROR(array->FitSize(value.dim(0)));
   }
   std::vector<Tensor> rows;
   rows.reserve(indices.size());
