@@ -128,6 +128,7 @@ class BiasAddGradKernel final : public Kernel {
 
 using LossFn = void (*)(const KernelContext& context, const ReducePlan& plan, const Tensor& source, Tensor& output);
 
+// Half the sum of the squares. Thread-safe.
 class L2LossKernel final : public Kernel {
  public:
   explicit L2LossKernel(LossFn sum) : sum_(sum) {}

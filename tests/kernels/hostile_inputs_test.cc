@@ -26,7 +26,7 @@ Tensor Empty(DType dtype, std::initializer_list<int64_t> dims) { return Tensor::
 Tensor Longs(std::vector<int64_t> values) { return Tensor::Vector<int64_t>(values); }
 
 // One call, with 1 MiB of memory.
-absl::Status Run(KernelRunner runner, std::vector<Tensor> inputs) {
+absl::Status RunInOneMiB(KernelRunner runner, std::vector<Tensor> inputs) {
   TrackingAllocator allocator(HostAllocator(), 1 << 20);
   runner.run().allocator = &allocator;
   return runner.Run(std::move(inputs)).status();
@@ -43,61 +43,69 @@ TEST(HostileInputsTest, TensorsWithoutElementsMayHaveAnyNumberOfRows) {
   const Tensor rows = Empty(DType::kFloat, {kHuge, 0});
   const Tensor empty_ints = Empty(DType::kInt32, {kHuge, 0});
   // What is there to answer is answered.
-  EXPECT_OK(Run(KernelRunner("Sum"), {rows, Int(0)}));
-  EXPECT_OK(Run(KernelRunner("Max"), {rows, Int(0)}));
-  EXPECT_OK(Run(KernelRunner("Mean"), {Empty(DType::kFloat, {3, kHuge, 0}), Int(1)}));
-  EXPECT_OK(Run(KernelRunner("Cumsum"), {rows, Int(0)}));
-  EXPECT_OK(Run(KernelRunner("ArgMax"), {rows, Int(0)}));
-  EXPECT_OK(Run(KernelRunner("BiasAddGrad"), {rows}));
-  EXPECT_OK(Run(KernelRunner("L2Loss"), {rows}));
-  EXPECT_OK(Run(KernelRunner("TopKV2"), {rows, Int(0)}));
-  EXPECT_OK(Run(KernelRunner("ScatterNd"), {empty_ints, Empty(DType::kFloat, {kHuge, 0}), Ints({0})}));
-  EXPECT_OK(Run(KernelRunner("TensorScatterAdd"), {Counting({0}), empty_ints, Empty(DType::kFloat, {kHuge, 0})}));
-  EXPECT_OK(Run(KernelRunner("MatrixDiagPart"), {Empty(DType::kFloat, {0, 1 << 20, 1 << 20})}));
-  EXPECT_OK(Run(KernelRunner("UnsortedSegmentSum"), {Empty(DType::kFloat, {2, 0}), Ints({0, 1}), Int(1 << 30)}));
-  EXPECT_OK(Run(KernelRunner("Transpose"), {rows, Ints({1, 0})}));
-  EXPECT_OK(Run(KernelRunner("Softmax"), {rows}));
+  EXPECT_OK(RunInOneMiB(KernelRunner("Sum"), {rows, Int(0)}));
+  EXPECT_OK(RunInOneMiB(KernelRunner("Max"), {rows, Int(0)}));
+  EXPECT_OK(RunInOneMiB(KernelRunner("Mean"), {Empty(DType::kFloat, {3, kHuge, 0}), Int(1)}));
+  EXPECT_OK(RunInOneMiB(KernelRunner("Cumsum"), {rows, Int(0)}));
+  EXPECT_OK(RunInOneMiB(KernelRunner("ArgMax"), {rows, Int(0)}));
+  EXPECT_OK(RunInOneMiB(KernelRunner("BiasAddGrad"), {rows}));
+  EXPECT_OK(RunInOneMiB(KernelRunner("L2Loss"), {rows}));
+  EXPECT_OK(RunInOneMiB(KernelRunner("TopKV2"), {rows, Int(0)}));
+  EXPECT_OK(RunInOneMiB(KernelRunner("ScatterNd"), {empty_ints, Empty(DType::kFloat, {kHuge, 0}), Ints({0})}));
+  EXPECT_OK(
+      RunInOneMiB(KernelRunner("TensorScatterAdd"), {Counting({0}), empty_ints, Empty(DType::kFloat, {kHuge, 0})}));
+  EXPECT_OK(RunInOneMiB(KernelRunner("MatrixDiagPart"), {Empty(DType::kFloat, {0, 1 << 20, 1 << 20})}));
+  EXPECT_OK(
+      RunInOneMiB(KernelRunner("UnsortedSegmentSum"), {Empty(DType::kFloat, {2, 0}), Ints({0, 1}), Int(1 << 30)}));
+  EXPECT_OK(RunInOneMiB(KernelRunner("Transpose"), {rows, Ints({1, 0})}));
+  EXPECT_OK(RunInOneMiB(KernelRunner("Softmax"), {rows}));
   // What would take memory is refused.
   const absl::StatusCode exhausted = absl::StatusCode::kResourceExhausted;
-  EXPECT_THAT(Run(KernelRunner("Sum"), {rows, Int(1)}), StatusIs(exhausted));
-  EXPECT_THAT(Run(KernelRunner("BiasAddGrad"), {Empty(DType::kFloat, {0, kHuge})}), StatusIs(exhausted));
-  EXPECT_THAT(Run(KernelRunner("GatherNd"), {Counting({3}), empty_ints}), StatusIs(exhausted));
-  EXPECT_THAT(Run(KernelRunner("UniqueV2"), {rows, Longs({0})}), StatusIs(exhausted));
-  EXPECT_THAT(Run(KernelRunner("DynamicPartition").Attr("num_partitions", 2), {rows, Empty(DType::kInt32, {kHuge, 0})}),
-              IsOk());
+  EXPECT_THAT(RunInOneMiB(KernelRunner("Sum"), {rows, Int(1)}), StatusIs(exhausted));
+  EXPECT_THAT(RunInOneMiB(KernelRunner("BiasAddGrad"), {Empty(DType::kFloat, {0, kHuge})}), StatusIs(exhausted));
+  EXPECT_THAT(RunInOneMiB(KernelRunner("GatherNd"), {Counting({3}), empty_ints}), StatusIs(exhausted));
+  EXPECT_THAT(RunInOneMiB(KernelRunner("UniqueV2"), {rows, Longs({0})}), StatusIs(exhausted));
+  EXPECT_THAT(
+      RunInOneMiB(KernelRunner("DynamicPartition").Attr("num_partitions", 2), {rows, Empty(DType::kInt32, {kHuge, 0})}),
+      IsOk());
 }
 
 TEST(HostileInputsTest, NumbersAtTheEndsOfTheirRangeAreRefused) {
-  EXPECT_THAT(Run(KernelRunner("SegmentSum"), {Counting({2, 2}), Longs({0, kMax})}), IsError(ErrorCode::kOpValue));
-  EXPECT_FALSE(Run(KernelRunner("SegmentSum"), {Counting({2, 2}), Longs({0, kMax - 1})}).ok());
-  EXPECT_FALSE(Run(KernelRunner("UnsortedSegmentSum"), {Counting({2, 2}), Longs({0, 1}), Tensor::Scalar(kMax)}).ok());
-  EXPECT_FALSE(Run(KernelRunner("Pad"), {Counting({1}), Tensor::Of<int64_t>(Shape::Of({1, 2}), {kMax, kMax})}).ok());
-  EXPECT_FALSE(Run(KernelRunner("Tile"), {Counting({2}), Longs({kMax})}).ok());
-  EXPECT_FALSE(Run(KernelRunner("SpaceToBatchND"),
-                   {Counting({1, 2, 1}), Longs({kMax}), Tensor::Of<int64_t>(Shape::Of({1, 2}), {0, kMax})})
+  EXPECT_THAT(RunInOneMiB(KernelRunner("SegmentSum"), {Counting({2, 2}), Longs({0, kMax})}),
+              IsError(ErrorCode::kOpValue));
+  EXPECT_FALSE(RunInOneMiB(KernelRunner("SegmentSum"), {Counting({2, 2}), Longs({0, kMax - 1})}).ok());
+  EXPECT_FALSE(
+      RunInOneMiB(KernelRunner("UnsortedSegmentSum"), {Counting({2, 2}), Longs({0, 1}), Tensor::Scalar(kMax)}).ok());
+  EXPECT_FALSE(
+      RunInOneMiB(KernelRunner("Pad"), {Counting({1}), Tensor::Of<int64_t>(Shape::Of({1, 2}), {kMax, kMax})}).ok());
+  EXPECT_FALSE(RunInOneMiB(KernelRunner("Tile"), {Counting({2}), Longs({kMax})}).ok());
+  EXPECT_FALSE(RunInOneMiB(KernelRunner("SpaceToBatchND"),
+                           {Counting({1, 2, 1}), Longs({kMax}), Tensor::Of<int64_t>(Shape::Of({1, 2}), {0, kMax})})
                    .ok());
-  EXPECT_FALSE(Run(KernelRunner("Slice"), {Counting({2}), Longs({1}), Longs({kMax})}).ok());
-  EXPECT_OK(Run(KernelRunner("StridedSlice"), {Counting({3}), Longs({-kMax}), Longs({kMax}), Longs({kMax})}));
-  EXPECT_OK(Run(KernelRunner("Roll"), {Counting({3}), Tensor::Scalar(-kMax - 1), Int(0)}));
-  EXPECT_OK(Run(KernelRunner("Range"), {Tensor::Scalar(-kMax - 1), Tensor::Scalar(kMax), Tensor::Scalar(kMax)}));
-  EXPECT_FALSE(Run(KernelRunner("Range"), {Tensor::Scalar(-kMax - 1), Tensor::Scalar(kMax), Longs({1})}).ok());
+  EXPECT_FALSE(RunInOneMiB(KernelRunner("Slice"), {Counting({2}), Longs({1}), Longs({kMax})}).ok());
+  EXPECT_OK(RunInOneMiB(KernelRunner("StridedSlice"), {Counting({3}), Longs({-kMax}), Longs({kMax}), Longs({kMax})}));
+  EXPECT_OK(RunInOneMiB(KernelRunner("Roll"), {Counting({3}), Tensor::Scalar(-kMax - 1), Int(0)}));
+  EXPECT_OK(
+      RunInOneMiB(KernelRunner("Range"), {Tensor::Scalar(-kMax - 1), Tensor::Scalar(kMax), Tensor::Scalar(kMax)}));
+  EXPECT_FALSE(RunInOneMiB(KernelRunner("Range"), {Tensor::Scalar(-kMax - 1), Tensor::Scalar(kMax), Longs({1})}).ok());
 }
 
 TEST(HostileInputsTest, ResultsOfOtherTypesThanTheFunctionsGiveHaveNoKernel) {
   const Tensor parts = Tensor::Make(DType::kDouble, Shape::Of({100})).value();
-  EXPECT_THAT(Run(KernelRunner("Complex").Attr("Tout", DType::kComplex64), {parts, parts}),
+  EXPECT_THAT(RunInOneMiB(KernelRunner("Complex").Attr("Tout", DType::kComplex64), {parts, parts}),
               IsError(ErrorCode::kNoKernel));
   const Tensor numbers = Tensor::Make(DType::kComplex128, Shape::Of({100})).value();
   for (const char* op : {"Real", "Imag", "Angle", "ComplexAbs"}) {
-    EXPECT_THAT(Run(KernelRunner(op).Attr("Tout", DType::kFloat), {numbers}), IsError(ErrorCode::kNoKernel)) << op;
-    EXPECT_OK(Run(KernelRunner(op).Attr("Tout", DType::kDouble), {numbers})) << op;
+    EXPECT_THAT(RunInOneMiB(KernelRunner(op).Attr("Tout", DType::kFloat), {numbers}), IsError(ErrorCode::kNoKernel))
+        << op;
+    EXPECT_OK(RunInOneMiB(KernelRunner(op).Attr("Tout", DType::kDouble), {numbers})) << op;
   }
 }
 
 TEST(HostileInputsTest, ModesThatAreNoneAreRefused) {
   const Tensor paddings = Tensor::Of<int32_t>(Shape::Of({1, 2}), {1, 1});
   for (const char* op : {"MirrorPad", "MirrorPadGrad"}) {
-    EXPECT_FALSE(Run(KernelRunner(op).Attr("mode", "AROUND"), {Counting({4}), paddings}).ok()) << op;
+    EXPECT_FALSE(RunInOneMiB(KernelRunner(op).Attr("mode", "AROUND"), {Counting({4}), paddings}).ok()) << op;
   }
 }
 
@@ -105,17 +113,17 @@ TEST(HostileInputsTest, ModesThatAreNoneAreRefused) {
 TEST(HostileInputsTest, MessagesSayWhatIsWrongOnce) {
   const Tensor cube = Ints({1 << 20, 1 << 20, 1 << 20});
   const std::vector<std::pair<absl::Status, std::string>> errors = {
-      {Run(KernelRunner("Fill"), {cube, Tensor::Scalar(1.0f)}), "[1048576,1048576,1048576]"},
-      {Run(KernelRunner("Fill"), {Longs({kMax, 4}), Tensor::Scalar(1.0f)}), "[9223372036854775807,4]"},
-      {Run(KernelRunner("Fill"), {Ints({-3}), Tensor::Scalar(1.0f)}), "-3"},
-      {Run(KernelRunner("Reshape"), {Counting({4}), Longs({kMax, 4})}), "product"},
-      {Run(KernelRunner("BroadcastTo"), {Counting({1}), Longs({kMax, 2})}), "[9223372036854775807,2]"},
-      {Run(KernelRunner("Tile"), {Counting({2, 2}), Longs({kMax / 2, kMax / 2})}), "[9223372036854775806,"},
-      {Run(KernelRunner("Pad"), {Counting({1}), Tensor::Of<int64_t>(Shape::Of({1, 2}), {int64_t{1} << 60, 0})}),
+      {RunInOneMiB(KernelRunner("Fill"), {cube, Tensor::Scalar(1.0f)}), "[1048576,1048576,1048576]"},
+      {RunInOneMiB(KernelRunner("Fill"), {Longs({kMax, 4}), Tensor::Scalar(1.0f)}), "[9223372036854775807,4]"},
+      {RunInOneMiB(KernelRunner("Fill"), {Ints({-3}), Tensor::Scalar(1.0f)}), "-3"},
+      {RunInOneMiB(KernelRunner("Reshape"), {Counting({4}), Longs({kMax, 4})}), "product"},
+      {RunInOneMiB(KernelRunner("BroadcastTo"), {Counting({1}), Longs({kMax, 2})}), "[9223372036854775807,2]"},
+      {RunInOneMiB(KernelRunner("Tile"), {Counting({2, 2}), Longs({kMax / 2, kMax / 2})}), "[9223372036854775806,"},
+      {RunInOneMiB(KernelRunner("Pad"), {Counting({1}), Tensor::Of<int64_t>(Shape::Of({1, 2}), {int64_t{1} << 60, 0})}),
        "[1152921504606846977]"},
-      {Run(KernelRunner("OneHot"), {Ints({1}), Int(std::numeric_limits<int32_t>::max()), Int(1), Int(0)}), ""},
-      {Run(KernelRunner("Einsum").Attr("equation", "ij,kl->ijkl").Attr("N", 2),
-           {Empty(DType::kFloat, {1 << 30, 0}), Empty(DType::kFloat, {1 << 30, 0})}),
+      {RunInOneMiB(KernelRunner("OneHot"), {Ints({1}), Int(std::numeric_limits<int32_t>::max()), Int(1), Int(0)}), ""},
+      {RunInOneMiB(KernelRunner("Einsum").Attr("equation", "ij,kl->ijkl").Attr("N", 2),
+                   {Empty(DType::kFloat, {1 << 30, 0}), Empty(DType::kFloat, {1 << 30, 0})}),
        ""},
   };
   for (const auto& [status, fact] : errors) {
@@ -123,7 +131,7 @@ TEST(HostileInputsTest, MessagesSayWhatIsWrongOnce) {
     if (status.ok()) continue;
     EXPECT_EQ(Count(text, "SLC"), 1) << text;
     EXPECT_TRUE(absl::StrContains(text, fact)) << text << ", wanted " << fact;
-    if (!fact.empty()) EXPECT_EQ(Count(text, fact), 1) << text;
+    EXPECT_LE(Count(text, fact), fact.empty() ? static_cast<int>(text.size()) + 1 : 1) << text;
     EXPECT_TRUE(absl::StrContains(text, "'op'")) << text;
   }
   EXPECT_FALSE(errors[0].first.ok());

@@ -66,7 +66,9 @@ TEST(SnappyTest, WhatWasCompressedComesBack) {
     for (char& c : text) c = static_cast<char>('a' + random() % letters);
     const std::string packed = SnappyBytes(text);
     ASSERT_EQ(SnappyDecompress(packed, kNoLimit).value(), text);
-    if (letters == 1 && text.size() > 1000) EXPECT_LT(packed.size(), text.size() / 10);
+    if (letters == 1 && text.size() > 1000) {
+      EXPECT_LT(packed.size(), text.size() / 10);
+    }
   }
 }
 
@@ -82,7 +84,9 @@ TEST(SnappyTest, DamagedBytesNeverLeadOut) {
       damaged[random() % damaged.size()] = static_cast<char>(random());
     }
     const absl::StatusOr<std::string> text = SnappyDecompress(damaged, 1 << 20);
-    if (text.ok()) EXPECT_LE(text->size(), 64 * damaged.size());
+    if (text.ok()) {
+      EXPECT_LE(text->size(), 64 * damaged.size());
+    }
   }
 }
 

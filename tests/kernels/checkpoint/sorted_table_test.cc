@@ -52,7 +52,9 @@ TEST(SortedTableTest, CompressedBlocksAreReadAsPlainOnes) {
     const std::string file = TableBytes(Sample(2000), a_block, TableCompression::kSnappy);
     ASSERT_OK_AND_ASSIGN(const Entries entries, Read(file));
     EXPECT_EQ(entries, Sample(2000));
-    if (a_block == 1000) EXPECT_LT(file.size(), TableBytes(Sample(2000), a_block).size() / 2);
+    if (a_block == 1000) {
+      EXPECT_LT(file.size(), TableBytes(Sample(2000), a_block).size() / 2);
+    }
   }
 }
 

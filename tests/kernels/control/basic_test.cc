@@ -70,7 +70,7 @@ class ConstOfAFileTest : public ::testing::Test {
     file_ = std::make_shared<const std::string>(ExportGraph(b.Build().value()));
     ImportOptions options;
     options.ops = NewOpRegistry();
-    graph_ = std::make_unique<Graph>(ImportGraph({*file_, file_, "test.pb", {}}, options).value());
+    graph_ = std::make_unique<Graph>(ImportGraph({*file_, file_, "test.pb", 0, {}}, options).value());
     const KernelConstruction construction(*graph_, graph_->Find(name), nullptr, nullptr);
     kernel_ = BuiltinKernels().Create(construction, DeviceKind::kCpu).value();
   }
