@@ -11,7 +11,7 @@
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/array/strided_copy.h"
-#include "kernels/hand_on.h"
+#include "kernels/forward_or_copy.h"
 
 namespace sluice {
 namespace {
@@ -72,7 +72,7 @@ absl::Status ConcatInputs(KernelContext& context, int first, int axis_input) {
   for (int i = first; i < first + count; ++i) {
     if (context.input(i).num_elements() == 0 || context.input(i).num_elements() != shape.num_elements()) continue;
     if (context.input(i).shape() != shape) continue;
-    return HandOnOwn(context, i);  // All others are empty.
+    return ForwardOrCopy(context, i);  // All others are empty.
   }
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
   if (shape.num_elements() == 0) return absl::OkStatus();

@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/bad_indices.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
+#include "kernels/array/on_bad_index.h"
 #include "kernels/array/slice_index.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/dispatch.h"
@@ -20,7 +20,7 @@ namespace {
 
 // --- GatherNd ----------------------------------------------------------------------------------------------------
 
-absl::Status ComputeGatherNd(KernelContext& context, BadIndices bad) {
+absl::Status ComputeGatherNd(KernelContext& context, OnBadIndex bad) {
   const Tensor& params = context.input(0);
   if (params.rank() == 0) {
     return Error(ErrorCode::kOpShape).Input(0, "params").Found("a scalar").Expected("at least a vector");
@@ -138,7 +138,7 @@ void ScatterReplacing(const SliceIndex& index, const Tensor& updates, Tensor& ou
 
 // The indices of a scatter into shape `whole`, once the updates in input `updates_input` are seen to fit them.
 absl::StatusOr<SliceIndex> ReadScatter(const KernelContext& context, int indices_input, int updates_input,
-                                       const Shape& whole, VectorIndices vector, BadIndices bad) {
+                                       const Shape& whole, VectorIndices vector, OnBadIndex bad) {
   const Tensor& indices = context.input(indices_input);
   const Tensor& updates = context.input(updates_input);
   if (indices.rank() > 1 && indices.dim(indices.rank() - 1) == 0 && whole.num_elements() > 0) {
@@ -174,7 +174,7 @@ absl::StatusOr<SliceIndex> ReadScatter(const KernelContext& context, int indices
   return index;
 }
 
-absl::Status ComputeScatterNd(KernelContext& context, BadIndices bad) {
+absl::Status ComputeScatterNd(KernelContext& context, OnBadIndex bad) {
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 2, "shape"));
   for (int i = 0; i < 2; ++i) {
     if (context.input(i).rank() > 0) continue;
@@ -191,7 +191,7 @@ using ScatterFn = void (*)(const SliceIndex& index, const Tensor& updates, Tenso
 
 // Input 0 changed at indices (input 1) by updates (input 2); in place when nobody else holds it.
 template <ScatterFn kScatter, VectorIndices kVector = VectorIndices::kOneRow>
-absl::Status ComputeTensorScatter(KernelContext& context, BadIndices bad) {
+absl::Status ComputeTensorScatter(KernelContext& context, OnBadIndex bad) {
   const Shape shape = context.input(0).shape();
   if (shape.rank() == 0 || context.input(1).rank() == 0) {
     return Error(ErrorCode::kOpShape).Input(shape.rank() == 0 ? 0 : 1).Found("a scalar").Expected("at least a vector");
@@ -211,18 +211,18 @@ absl::Status ComputeTensorScatter(KernelContext& context, BadIndices bad) {
 }
 
 // A function and the attr that it needs to know.
-template <absl::Status (*kCompute)(KernelContext& context, BadIndices bad)>
+template <absl::Status (*kCompute)(KernelContext& context, OnBadIndex bad)>
 class CoordinateKernel final : public Kernel {
  public:
-  explicit CoordinateKernel(BadIndices bad) : bad_(bad) {}
+  explicit CoordinateKernel(OnBadIndex bad) : bad_(bad) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const BadIndices bad, ReadBadIndices(construction));
+    SLUICE_ASSIGN_OR_RETURN(const OnBadIndex bad, ReadOnBadIndex(construction));
     return std::make_unique<CoordinateKernel>(bad);
   }
   absl::Status Compute(KernelContext& context) const override { return kCompute(context, bad_); }
 
  private:
-  const BadIndices bad_;
+  const OnBadIndex bad_;
 };
 
 constexpr DTypeSet kSummable = kNumberTypes | DTypeSet{DType::kBool};

@@ -19,7 +19,7 @@ std::string RowText(const Tensor& indices, int64_t row, int64_t depth) {
 }  // namespace
 
 absl::StatusOr<SliceIndex> ReadSliceIndex(const KernelContext& context, int indices_input, absl::string_view name,
-                                          const Shape& whole, VectorIndices vector, BadIndices bad) {
+                                          const Shape& whole, VectorIndices vector, OnBadIndex bad) {
   const Tensor& indices = context.input(indices_input);
   const bool is_list = vector == VectorIndices::kRows && indices.rank() == 1;
   const int last = is_list ? 1 : indices.rank() - 1;  // Axes of the indices that are in the result.
@@ -48,7 +48,7 @@ absl::StatusOr<SliceIndex> ReadSliceIndex(const KernelContext& context, int indi
       is_inside &= at >= 0 && at < size;
       slice = is_inside ? slice * size + at : 0;
     }
-    if (!is_inside && bad == BadIndices::kAreErrors) {
+    if (!is_inside && bad == OnBadIndex::kError) {
       return Error(ErrorCode::kOpValue)
           .Input(indices_input, name)
           .Found(absl::StrCat("indices ", RowText(indices, row, depth), " in row ", row))

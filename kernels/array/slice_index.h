@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/value/shape.h"
-#include "kernels/array/bad_indices.h"
+#include "kernels/array/on_bad_index.h"
 #include "kernels/kernel_context.h"
 
 namespace sluice {
@@ -31,7 +31,7 @@ enum class VectorIndices { kOneRow, kRows };
 // skipped.
 absl::StatusOr<SliceIndex> ReadSliceIndex(const KernelContext& context, int indices_input, absl::string_view name,
                                           const Shape& whole, VectorIndices vector = VectorIndices::kOneRow,
-                                          BadIndices bad = BadIndices::kAreErrors);
+                                          OnBadIndex bad = OnBadIndex::kError);
 
 }  // namespace sluice
 

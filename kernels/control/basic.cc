@@ -8,7 +8,7 @@
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
 #include "kernels/dispatch.h"
-#include "kernels/hand_on.h"
+#include "kernels/forward_or_copy.h"
 #include "kernels/step/call_frame.h"
 
 namespace sluice {
@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeIdentity(const KernelConstruction&) 
 // The value of the input now, whatever is written to its memory later.
 class SnapshotKernel : public Kernel {
  public:
-  absl::Status Compute(KernelContext& context) const override { return HandOnOwn(context, 0); }
+  absl::Status Compute(KernelContext& context) const override { return ForwardOrCopy(context, 0); }
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeSnapshot(const KernelConstruction&) {

@@ -48,7 +48,7 @@ class VariableKernel : public Kernel {
     if (shape_.IsFullyDefined() && shape_.ToShape().num_elements() == 0) {
       SLUICE_ASSIGN_OR_RETURN(Tensor empty, Tensor::Make(dtype_, shape_.ToShape(), allocator));
       SLUICE_RETURN_IF_ERROR(
-          StoreValue(variable->cell(), std::move(empty), /*same_shape=*/false, allocator, Readers::kSeeChanges));
+          StoreValue(variable->cell(), std::move(empty), /*same_shape=*/false, allocator, VariableReadMode::kAlias));
     }
     return variable;
   }
@@ -115,7 +115,7 @@ class TemporaryVariableKernel : public Kernel {
     const CountedPtr<RefVariable> variable = MakeCounted<RefVariable>(dtype_, shape_);
     SLUICE_ASSIGN_OR_RETURN(Tensor zeros, Tensor::MakeZeros(dtype_, shape_.ToShape(), context.allocator()));
     SLUICE_RETURN_IF_ERROR(StoreValue(variable->cell(), std::move(zeros), /*same_shape=*/false, context.allocator(),
-                                      Readers::kSeeChanges));
+                                      VariableReadMode::kAlias));
     SLUICE_RETURN_IF_ERROR(step->resources().Create(kTemporary, TemporaryName(context, name_), variable));
     context.SetRefOutput(0, &variable->cell());
     return absl::OkStatus();
@@ -179,7 +179,7 @@ class AssignKernel : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
     SLUICE_RETURN_IF_ERROR(
-        StoreValue(*cell, context.TakeInput(1), same_shape_, context.allocator(), Readers::kSeeChanges));
+        StoreValue(*cell, context.TakeInput(1), same_shape_, context.allocator(), VariableReadMode::kAlias));
     context.SetRefOutput(0, cell);
     return absl::OkStatus();
   }
@@ -201,7 +201,7 @@ class UpdateKernel : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
     SLUICE_RETURN_IF_ERROR(
-        UpdateDense(*cell, kUpdate, context.TakeInput(1), context.allocator(), Readers::kSeeChanges));
+        UpdateDense(*cell, kUpdate, context.TakeInput(1), context.allocator(), VariableReadMode::kAlias));
     context.SetRefOutput(0, cell);
     return absl::OkStatus();
   }
@@ -234,7 +234,7 @@ class CountUpToKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
-    SLUICE_ASSIGN_OR_RETURN(Tensor before, CountUp(*cell, limit_, Readers::kSeeChanges));
+    SLUICE_ASSIGN_OR_RETURN(Tensor before, CountUp(*cell, limit_, VariableReadMode::kAlias));
     context.SetOutput(0, std::move(before));
     return absl::OkStatus();
   }

@@ -130,12 +130,12 @@ class SliceAssignKernel final : public Kernel {
     const auto change = [&](Tensor& value) { return AssignSlice(context, value); };
     if (context.input_type(0) != DType::kResource) {
       SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
-      SLUICE_RETURN_IF_ERROR(ChangeValue(*cell, context.allocator(), Readers::kSeeChanges, change));
+      SLUICE_RETURN_IF_ERROR(ChangeValue(*cell, context.allocator(), VariableReadMode::kAlias, change));
       context.SetRefOutput(0, cell);
       return absl::OkStatus();
     }
     SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, VariableOf(context, context.input_type(4)));
-    return ChangeValue(variable->cell(), context.allocator(), Readers::kKeepTheirs, change);
+    return ChangeValue(variable->cell(), context.allocator(), VariableReadMode::kSnapshot, change);
   }
 
  private:
