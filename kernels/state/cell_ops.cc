@@ -58,7 +58,7 @@ absl::StatusOr<Tensor> CountUpAs(Tensor& value, int64_t limit, VariableReadMode 
 absl::StatusOr<RefCell*> InputCell(const KernelContext& context, int i) {
   RefCell* const cell = context.input_ref(i);
   if (cell == nullptr) {
-    return Error(ErrorCode::kRefExpected).Input(i).Text("is no reference to a variable");
+    return Error(ErrorCode::kRefExpected).Input(i).Text("is not a reference to a variable");
   }
   return cell;
 }
