@@ -22,7 +22,7 @@ namespace {
 using Labels = EinsumEquation::Labels;
 using EinsumTypes = Join<TypeList<float, double>, Join<IntegerCppTypes, ComplexCppTypes>>;
 
-bool Has(const Labels& labels, int label) { return absl::c_linear_search(labels, label); }
+bool HasLabel(const Labels& labels, int label) { return absl::c_linear_search(labels, label); }
 
 Labels Joined(const Labels& a, const Labels& b) {
   Labels all(a);
@@ -41,13 +41,14 @@ struct Roles {
 Roles RolesOf(const LabelledTensor& a, const LabelledTensor& b, const Labels& output) {
   Roles roles;
   for (const int label : output) {
-    if (Has(roles.batch, label) || Has(roles.a_free, label) || Has(roles.b_free, label)) continue;
-    const bool in_a = Has(a.labels, label);
-    const bool in_b = Has(b.labels, label);
+    if (HasLabel(roles.batch, label) || HasLabel(roles.a_free, label) || HasLabel(roles.b_free, label)) continue;
+    const bool in_a = HasLabel(a.labels, label);
+    const bool in_b = HasLabel(b.labels, label);
     (in_a && in_b ? roles.batch : in_a ? roles.a_free : roles.b_free).push_back(label);
   }
   for (const int label : a.labels) {
-    if (Has(b.labels, label) && !Has(output, label) && !Has(roles.contract, label)) roles.contract.push_back(label);
+    if (HasLabel(b.labels, label) && !HasLabel(output, label) && !HasLabel(roles.contract, label))
+      roles.contract.push_back(label);
   }
   return roles;
 }
@@ -110,7 +111,7 @@ class EinsumKernel : public Kernel {
   // How many axes "..." stands for in input `i`.
   absl::StatusOr<int> NumHidden(int i, const Shape& shape) const {
     const Labels& labels = equation_.inputs[static_cast<size_t>(i)];
-    const bool has_hidden = Has(labels, EinsumEquation::kEllipsis);
+    const bool has_hidden = HasLabel(labels, EinsumEquation::kEllipsis);
     const int num_named = static_cast<int>(labels.size()) - (has_hidden ? 1 : 0);
     if (shape.rank() == num_named || (has_hidden && shape.rank() > num_named)) return shape.rank() - num_named;
     return Error(ErrorCode::kOpShape)
