@@ -1,6 +1,7 @@
 #ifndef SLUICE_KERNELS_RESOURCES_RESOURCE_MANAGER_H_
 #define SLUICE_KERNELS_RESOURCES_RESOURCE_MANAGER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -60,6 +61,9 @@ class ResourceManager {
   void ClearContainer(absl::string_view container) ABSL_LOCKS_EXCLUDED(mu_);
   void ClearAll() ABSL_LOCKS_EXCLUDED(mu_);
   size_t size() const ABSL_LOCKS_EXCLUDED(mu_);
+  // A number that no other manager of this process ever has, nor this one after ClearContainer or ClearAll. For callers
+  // that keep what they found: what they found under another number may be gone.
+  uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
   // All resources now, with container and name, in no order. For reports.
   struct Item {
     std::string container, name;
@@ -89,7 +93,10 @@ class ResourceManager {
       ABSL_LOCKS_EXCLUDED(mu_);
   static absl::Status Missing(absl::string_view container, absl::string_view type_name, absl::string_view name);
 
+  static uint64_t NextGeneration();
+
   mutable Mutex mu_;
+  std::atomic<uint64_t> generation_{NextGeneration()};
   absl::flat_hash_map<std::string, Container> containers_ ABSL_GUARDED_BY(mu_);
 };
 
