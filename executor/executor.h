@@ -8,6 +8,8 @@
 #include "graph/value/allocator.h"
 #include "kernels/run_context.h"
 
+struct SluiceGemmPlugin;  // kernels/linalg/gemm_plugin.h
+
 namespace sluice {
 
 class NodeObserver;
@@ -48,9 +50,10 @@ class Executor {
     const Runner* runner = nullptr;
     Allocator* allocator = nullptr;  // For outputs; the device's when null.
     absl::Time deadline = absl::InfiniteFuture();
-    bool sync_on_finish = false;          // Wait for the device's queued work before `done`.
-    bool run_all_kernels_inline = false;  // One thread at a time, never a hand-over.
-    bool deterministic = false;           // The same bits whatever the number of threads.
+    bool sync_on_finish = false;                    // Wait for the device's queued work before `done`.
+    bool run_all_kernels_inline = false;            // One thread at a time, never a hand-over.
+    bool deterministic = false;                     // The same bits whatever the number of threads.
+    const SluiceGemmPlugin* gemm_plugin = nullptr;  // As in RunContext.
   };
 
   virtual ~Executor() = default;

@@ -36,6 +36,7 @@ RunContext MakeRunContext(const ExecutorPlan& plan, const Executor::Args& args) 
   run.session_state = args.session_state;
   run.tensor_store = args.tensor_store;
   run.deterministic = args.deterministic;
+  run.gemm_plugin = args.gemm_plugin;
   return run;
 }
 

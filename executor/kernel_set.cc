@@ -49,13 +49,10 @@ absl::StatusOr<KernelSet> KernelSet::Create(const Graph& graph, const Options& o
   absl::flat_hash_map<std::string, const Kernel*> shared;
   std::string key;
   const DeviceKind device = options.device != nullptr ? options.device->kind() : DeviceKind::kCpu;
-  absl::flat_hash_map<const OpSchema*, bool> needs_none;  // Names are compared once per op.
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
     const NodeId id(i);
     if (!graph.Contains(id)) continue;
-    const auto [known, is_new] = needs_none.try_emplace(&graph.op(id), false);
-    if (is_new) known->second = NeedsNoKernel(graph.op_name(id));
-    if (known->second) continue;
+    if (NeedsNoKernel(graph.op(id).op_class)) continue;
     Device* const other = OtherDevice(graph, id, options);
     MakeShareKey(graph, id, other, &key);
     const bool may_share = key.size() <= kMaxKeyBytes;

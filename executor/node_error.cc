@@ -6,6 +6,7 @@
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/value/ref_cell.h"
+#include "kernels/kernel_context.h"
 
 namespace sluice {
 
@@ -49,6 +50,8 @@ absl::Status DeadlinePassed() { return Error(ErrorCode::kDeadline).Text("the dea
 absl::Status StatusOfException() {
   try {
     throw;
+  } catch (const KernelCancelled&) {
+    return Error(ErrorCode::kRunCancelled).Text("the run was cancelled");
   } catch (const std::bad_alloc&) {
     return Error(ErrorCode::kOutOfMemory).Text("the kernel could not get the memory it needs");
   } catch (...) {

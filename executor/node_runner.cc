@@ -74,7 +74,7 @@ absl::Status NodeRunner::CheckReferences(const NodeItem& item, const EntryTables
     if (!IsRef(type)) continue;
     const Entry& entry = tables.at(item.io.input(i));
     const int32_t input = static_cast<int32_t>(i);
-    if (!entry.is_ref()) return Error(ErrorCode::kRefExpected).Input(input).Text("is no reference to a variable");
+    if (!entry.is_ref()) return Error(ErrorCode::kRefExpected).Input(input).Text("is not a reference to a variable");
     if (entry.ref()->dtype() != BaseType(type)) {
       return Error(ErrorCode::kInputType)
           .Input(input)

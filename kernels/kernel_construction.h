@@ -33,8 +33,9 @@ class KernelConstruction {
   // References as RefType.
   int num_inputs() const { return static_cast<int>(graph_.signature(node_).inputs.size()); }
   int num_outputs() const { return static_cast<int>(graph_.signature(node_).outputs.size()); }
-  DType input_type(int i) const { return graph_.input_type(node_, i); }
-  DType output_type(int i) const { return graph_.output_type(node_, i); }
+  // kInvalid where there is no such input or output: lists may be empty.
+  DType input_type(int i) const { return i < num_inputs() ? graph_.input_type(node_, i) : DType::kInvalid; }
+  DType output_type(int i) const { return i < num_outputs() ? graph_.output_type(node_, i) : DType::kInvalid; }
 
   // Attrs, the op's defaults included; errors name node, op and attr.
   bool HasAttr(absl::string_view name) const { return graph_.HasAttr(node_, name); }
@@ -46,7 +47,10 @@ class KernelConstruction {
   absl::StatusOr<PartialShape> GetShape(absl::string_view name) const { return graph_.GetShape(node_, name); }
   absl::StatusOr<std::vector<int64_t>> GetInts(absl::string_view name) const;
   absl::StatusOr<std::vector<DType>> GetTypes(absl::string_view name) const;
+  // Large values share the memory of the file that the graph was imported from, where their bytes are aligned there.
   absl::StatusOr<Tensor> GetTensor(absl::string_view name) const;
+  absl::StatusOr<std::vector<float>> GetFloats(absl::string_view name) const;
+  absl::StatusOr<std::vector<std::string>> GetStrings(absl::string_view name) const;
 
  private:
   const Graph& graph_;

@@ -1,10 +1,25 @@
 #include "kernels/kernel_context.h"
 
+#include <atomic>
+
 #include "graph/base/cancellation.h"
 #include "kernels/device/shard_plan.h"
 #include "kernels/device/task_runner.h"
 
 namespace sluice {
+namespace {
+
+// Looks at the cancellation are so far apart: a cancelled kernel ends soon, and others do not notice.
+constexpr double kPollNs = 5e6;
+
+// REQUIRES: total > 0.
+int64_t UnitsBetweenPolls(int64_t total, double unit_ns) {
+  const double units = kPollNs / unit_ns;
+  if (!(units < static_cast<double>(total))) return total;
+  return units < 1 ? 1 : static_cast<int64_t>(units);
+}
+
+}  // namespace
 
 absl::StatusOr<Tensor*> KernelContext::AllocateOutput(int i, const Shape& shape) {
   absl::StatusOr<Tensor> made = Tensor::Make(BaseType(output_type(i)), shape, allocator());
@@ -40,14 +55,29 @@ absl::StatusOr<Tensor*> KernelContext::ForwardOrAllocate(int i, const Shape& sha
   return AllocateOutput(i, shape);
 }
 
-void KernelContext::ParallelFor(int64_t total, double unit_ns, absl::FunctionRef<void(int64_t, int64_t)> work) const {
-  if (total <= 0) return;
+void KernelContext::Share(int64_t total, double unit_ns, absl::FunctionRef<void(int64_t, int64_t)> work) const {
   if (run_->task_runner == nullptr) {
     const ShardPlan plan(total, unit_ns, run_->deterministic ? 0 : 1);
     for (int64_t i = 0; i < plan.size(); ++i) work(plan.begin(i), plan.begin(i + 1));
     return;
   }
   run_->task_runner->ParallelFor(total, unit_ns, run_->deterministic, work);
+}
+
+void KernelContext::ParallelFor(int64_t total, double unit_ns, absl::FunctionRef<void(int64_t, int64_t)> work) const {
+  if (total <= 0) return;
+  if (run_->cancellation == nullptr) return Share(total, unit_ns, work);
+  const int64_t step = UnitsBetweenPolls(total, unit_ns);
+  std::atomic<bool> is_cut{false};
+  Share(total, unit_ns, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      if (IsCancelled()) return is_cut.store(true, std::memory_order_relaxed);  // Read after all parts have joined.
+      const int64_t part_end = end - begin > step ? begin + step : end;
+      work(begin, part_end);
+      begin = part_end;
+    }
+  });
+  if (is_cut.load(std::memory_order_relaxed)) throw KernelCancelled();
 }
 
 bool KernelContext::IsCancelled() const { return run_->cancellation != nullptr && run_->cancellation->IsCancelling(); }

@@ -2,6 +2,7 @@
 #define SLUICE_KERNELS_KERNEL_CONTEXT_H_
 
 #include <cstdint>
+#include <exception>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
@@ -17,7 +18,14 @@
 
 namespace sluice {
 
-// One call of a kernel: its inputs, where its outputs go, and what the run offers. Made by whoever runs nodes and
+// Ends a kernel whose run was cancelled: what it has computed so far is of no use. Thrown by ParallelFor and caught
+// where kernels are called, as std::bad_alloc is (StatusOfException in executor/node_error.h).
+class KernelCancelled : public std::exception {
+ public:
+  const char* what() const noexcept override { return "the run was cancelled"; }
+};
+
+// One call of a kernel: its inputs, where its outputs go, and what the run offers. Made by the code that runs nodes and
 // reused from node to node; inputs and outputs are read and written in place (Note [Slots] in graph/value/entry.h).
 // One thread's at a time.
 class KernelContext {
@@ -73,6 +81,7 @@ class KernelContext {
   Allocator& allocator() const { return run_->allocator != nullptr ? *run_->allocator : HostAllocator(); }
   // Calls `work(begin, end)` for parts that make up [0, total), on several threads where that pays: `unit_ns` is the
   // time of one unit. In deterministic runs the parts are the same for any number of threads. Returns when all is done.
+  // Throws KernelCancelled, after all parts that began have ended, where the run was cancelled meanwhile.
   void ParallelFor(int64_t total, double unit_ns, absl::FunctionRef<void(int64_t, int64_t)> work) const;
   bool IsCancelled() const;
   // Id (TensorFlow's hash) and iteration of the frame that the node runs in. 0, 0 outside of loops.
@@ -105,6 +114,9 @@ class KernelContext {
     if (operand.is_last_use()) return true;
     return operand.table() == Operand::Table::kSlots && tables_.at(operand).uses() == 1;
   }
+
+  // ParallelFor without a look at the cancellation.
+  void Share(int64_t total, double unit_ns, absl::FunctionRef<void(int64_t, int64_t)> work) const;
 
   const RunContext* run_;
   EntryTables tables_;

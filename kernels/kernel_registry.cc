@@ -1,23 +1,22 @@
 #include "kernels/kernel_registry.h"
 
-#include <algorithm>
-#include <array>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/ir/runnable_check.h"
 
 namespace sluice {
 namespace {
 
-// In ascending order.
-constexpr std::array<absl::string_view, 15> kNoKernelOps = {
-    "ControlTrigger", "Enter",   "Exit",     "GradSum",          "LoopCond",  "Merge",  "NextIteration", "NoOp",
-    "RefEnter",       "RefExit", "RefMerge", "RefNextIteration", "RefSwitch", "Switch", "_SwitchN"};
-
-bool Fits(const KernelDef& def, const Graph& graph, NodeId id) {
+// Whether the type attrs of the node are among those of the row.
+bool IsFor(const KernelDef& def, const Graph& graph, NodeId id) {
   for (const TypeConstraint& constraint : def.types) {
     if (constraint.attr.empty()) continue;
-    const absl::StatusOr<DType> type = graph.GetType(id, constraint.attr);
+    AttrView value;
+    if (!graph.FindAttr(id, constraint.attr, &value)) return false;
+    const absl::StatusOr<DType> type = value.AsType();
     if (!type.ok() || !constraint.types.Contains(*type)) return false;
   }
   return true;
@@ -46,14 +45,16 @@ absl::Status NoKernel(const KernelConstruction& construction, DeviceKind device)
 
 }  // namespace
 
-bool NeedsNoKernel(absl::string_view op) { return std::binary_search(kNoKernelOps.begin(), kNoKernelOps.end(), op); }
+bool NeedsNoKernel(OpClass op_class) {
+  return op_class == OpClass::kNoOp || op_class == OpClass::kGradSum || IsControlFlow(op_class);
+}
 
 absl::string_view DeviceTypeName(DeviceKind kind) { return kind == DeviceKind::kCpu ? "CPU" : "GPU"; }
 
 void KernelRegistry::AddTable(absl::Span<const KernelDef> defs) {
   MutexLock lock(&mu_);
   tables_.push_back(defs);
-  is_indexed_ = false;
+  index_.store(nullptr, std::memory_order_release);
 }
 
 absl::Status KernelRegistry::AddCustom(absl::string_view op, DeviceKind device, CustomKernel make) {
@@ -66,31 +67,42 @@ absl::Status KernelRegistry::AddCustom(absl::string_view op, DeviceKind device, 
     }
   }
   kernels.push_back(std::make_unique<Custom>(Custom{device, std::move(make)}));
+  has_custom_.store(true, std::memory_order_release);
   return absl::OkStatus();
 }
 
-void KernelRegistry::BuildIndex() const {
-  index_.clear();
+const KernelRegistry::Index& KernelRegistry::MakeIndex() const {
+  MutexLock lock(&mu_);
+  if (const Index* const made = index_.load(std::memory_order_relaxed)) return *made;  // By another thread.
+  auto index = std::make_unique<Index>();
   for (const absl::Span<const KernelDef> table : tables_) {
-    for (const KernelDef& def : table) index_[def.op].push_back(&def);
+    for (const KernelDef& def : table) (*index)[def.op].push_back(&def);
   }
-  is_indexed_ = true;
+  indexes_.push_back(std::move(index));
+  index_.store(indexes_.back().get(), std::memory_order_release);
+  return *indexes_.back();
 }
 
-const KernelDef* KernelRegistry::Find(const Graph& graph, NodeId id, DeviceKind device) const {
-  MutexLock lock(&mu_);
-  if (!is_indexed_) BuildIndex();
-  const auto rows = index_.find(graph.op_name(id));
-  if (rows == index_.end()) return nullptr;
+const KernelDef* KernelRegistry::FindRow(const Graph& graph, NodeId id, DeviceKind device) const {
+  const Index* const made = index_.load(std::memory_order_acquire);
+  const Index& index = made != nullptr ? *made : MakeIndex();
+  const auto rows = index.find(graph.op_name(id));
+  if (rows == index.end()) return nullptr;
   for (const KernelDef* def : rows->second) {
-    if (def->device == device && Fits(*def, graph, id)) return def;
+    if (def->device == device && IsFor(*def, graph, id)) return def;
   }
   return nullptr;
 }
 
+const KernelDef* KernelRegistry::FindRowInUse(const Graph& graph, NodeId id, absl::string_view device_type) const {
+  DeviceKind kind;
+  if (!KindOf(device_type, &kind) || FindCustom(graph.op_name(id), kind) != nullptr) return nullptr;
+  return FindRow(graph, id, kind);
+}
+
 const CustomKernel* KernelRegistry::FindCustom(absl::string_view op, DeviceKind device) const {
+  if (!has_custom_.load(std::memory_order_acquire)) return nullptr;
   MutexLock lock(&mu_);
-  if (custom_.empty()) return nullptr;
   const auto kernels = custom_.find(op);
   if (kernels == custom_.end()) return nullptr;
   for (const std::unique_ptr<Custom>& kernel : kernels->second) {
@@ -103,10 +115,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> KernelRegistry::Create(const KernelConst
                                                                DeviceKind device) const {
   const Graph& graph = construction.graph();
   const NodeId id = construction.node();
+  SLUICE_RETURN_IF_ERROR(CheckAttrMinimums(graph, id));
   absl::StatusOr<std::unique_ptr<Kernel>> made = nullptr;
   if (const CustomKernel* custom = FindCustom(graph.op_name(id), device)) {
     made = (*custom)(construction);
-  } else if (const KernelDef* def = Find(graph, id, device)) {
+  } else if (const KernelDef* def = FindRow(graph, id, device)) {
     made = def->make(construction);
   } else {
     return graph.Locate(id, NoKernel(construction, device));
@@ -117,7 +130,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> KernelRegistry::Create(const KernelConst
 
 bool KernelRegistry::IsShared(const Graph& graph, NodeId id, DeviceKind device) const {
   if (FindCustom(graph.op_name(id), device) != nullptr) return false;
-  const KernelDef* const def = Find(graph, id, device);
+  const KernelDef* const def = FindRow(graph, id, device);
   return def != nullptr && def->is_shared;
 }
 
@@ -129,19 +142,18 @@ std::vector<absl::Span<const KernelDef>> KernelRegistry::Tables() const {
 bool KernelRegistry::HasKernel(const Graph& graph, NodeId id, absl::string_view device_type) const {
   DeviceKind kind;
   if (!KindOf(device_type, &kind)) return false;
-  return NeedsNoKernel(graph.op_name(id)) || FindCustom(graph.op_name(id), kind) != nullptr ||
-         Find(graph, id, kind) != nullptr;
+  return NeedsNoKernel(graph.op(id).op_class) || FindCustom(graph.op_name(id), kind) != nullptr ||
+         FindRow(graph, id, kind) != nullptr;
 }
 
+// A host's kernel says nothing of memory: it takes and gives what is usual on its device.
 bool KernelRegistry::TakesInputOnHost(const Graph& graph, NodeId id, int32_t i, absl::string_view device_type) const {
-  DeviceKind kind;
-  const KernelDef* const def = KindOf(device_type, &kind) ? Find(graph, id, kind) : nullptr;
+  const KernelDef* const def = FindRowInUse(graph, id, device_type);
   return def != nullptr && i < 32 && ((def->host_inputs >> i) & 1) != 0;
 }
 
 bool KernelRegistry::GivesOutputOnHost(const Graph& graph, NodeId id, int32_t i, absl::string_view device_type) const {
-  DeviceKind kind;
-  const KernelDef* const def = KindOf(device_type, &kind) ? Find(graph, id, kind) : nullptr;
+  const KernelDef* const def = FindRowInUse(graph, id, device_type);
   return def != nullptr && i < 32 && ((def->host_outputs >> i) & 1) != 0;
 }
 

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/base/mutex.h"
+#include "graph/ir/op_class.h"
 #include "graph/placement/kernel_catalog.h"
 #include "graph/value/dtype.h"
 #include "kernels/device/device.h"
@@ -110,20 +111,30 @@ class KernelRegistry : public KernelCatalog {
     CustomKernel make;
   };
 
+  // The rows of all tables, by op.
+  using Index = absl::flat_hash_map<absl::string_view, std::vector<const KernelDef*>>;
+
   // The first row that is for this node, or null.
-  const KernelDef* Find(const Graph& graph, NodeId id, DeviceKind device) const ABSL_LOCKS_EXCLUDED(mu_);
+  const KernelDef* FindRow(const Graph& graph, NodeId id, DeviceKind device) const ABSL_LOCKS_EXCLUDED(mu_);
+  // The row that says how Create makes the kernel of this node; null also where a host's own kernel goes before.
+  const KernelDef* FindRowInUse(const Graph& graph, NodeId id, absl::string_view device_type) const;
   const CustomKernel* FindCustom(absl::string_view op, DeviceKind device) const ABSL_LOCKS_EXCLUDED(mu_);
-  void BuildIndex() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  const Index& MakeIndex() const ABSL_LOCKS_EXCLUDED(mu_);
 
   mutable Mutex mu_;
   std::vector<absl::Span<const KernelDef>> tables_ ABSL_GUARDED_BY(mu_);
-  mutable bool is_indexed_ ABSL_GUARDED_BY(mu_) = false;
-  mutable absl::flat_hash_map<absl::string_view, std::vector<const KernelDef*>> index_ ABSL_GUARDED_BY(mu_);
+  // Every index that was in use: threads may still look into an earlier one.
+  mutable std::vector<std::unique_ptr<const Index>> indexes_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, std::vector<std::unique_ptr<Custom>>> custom_ ABSL_GUARDED_BY(mu_);
+  // Null after AddTable. Release and acquire: publishes the index.
+  mutable std::atomic<const Index*> index_{nullptr};
+  // Release and acquire, so that what was added before is found.
+  std::atomic<bool> has_custom_{false};
 };
 
-// Whether the propagators carry `op` out without a kernel: NoOp and control flow.
-bool NeedsNoKernel(absl::string_view op);
+// Whether ops of this class get no kernel from a KernelSet: the propagators carry NoOp and control flow out themselves,
+// and the executor makes those of GradSum.
+bool NeedsNoKernel(OpClass op_class);
 
 }  // namespace sluice
 

@@ -6,6 +6,8 @@
 #include "graph/base/strong_id.h"
 #include "graph/value/allocator.h"
 
+struct SluiceGemmPlugin;  // kernels/linalg/gemm_plugin.h
+
 namespace sluice {
 
 class CallFrame;
@@ -34,7 +36,8 @@ struct RunContext {
   CancellationManager* cancellation = nullptr;
   SessionState* session_state = nullptr;
   TensorStore* tensor_store = nullptr;
-  bool deterministic = false;  // The same bits whatever the number of threads.
+  const SluiceGemmPlugin* gemm_plugin = nullptr;  // For products of floats; our own loops when null.
+  bool deterministic = false;                     // The same bits whatever the number of threads.
 };
 
 }  // namespace sluice

@@ -42,6 +42,10 @@ class Runner {
       while (at != end && Step(*at, &at, begin, &status)) {
       }
       return status.ok() ? status : AtNode(program_.graph(), NodeId(failed_), status);
+    } catch (const KernelCancelled&) {
+      absl::Status status;
+      Stopped(&status);
+      return status;
     } catch (...) {
       return AtNode(program_.graph(), NodeId((at - 1)->io.id), StatusOfException());
     }

@@ -161,6 +161,7 @@ absl::Status Callable::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs
   run.cancellation = &cancellation.manager();
   run.session_state = &core_->state();
   run.deterministic = core_->options().deterministic;
+  run.gemm_plugin = core_->options().gemm_plugin;
   const bool needs_facilities = needs_facilities_ || options.stall_timeout != absl::ZeroDuration();
   const absl::Status status = ABSL_PREDICT_FALSE(needs_facilities)
                                   ? RunWithStepFacilities(inputs, outputs, run, options)

@@ -56,6 +56,7 @@ void PartialRun::Begin(ThreadPool* pool, const CallOptions& options) {
   args.deadline = options.deadline;
   args.observer = options.observer;
   args.deterministic = core_->options().deterministic;
+  args.gemm_plugin = core_->options().gemm_plugin;
   const absl::Duration patience = core_->PatienceOf(options);
   if (patience != absl::InfiniteDuration()) {
     watch_.emplace(

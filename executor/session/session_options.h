@@ -14,6 +14,8 @@
 #include "kernels/device/device.h"
 #include "kernels/kernel_registry.h"
 
+struct SluiceGemmPlugin;  // kernels/linalg/gemm_plugin.h
+
 namespace sluice {
 
 // Which driver runs the steps of a session.
@@ -46,6 +48,8 @@ struct SessionOptions {
   bool cut_by_device = false;
   const KernelRegistry* kernels = nullptr;  // BuiltinKernels().
   Allocator* allocator = nullptr;
+  // What multiplies matrices of floats: see OpenGemmPlugin in kernels/linalg/gemm_library.h. Null: our own loops.
+  const SluiceGemmPlugin* gemm_plugin = nullptr;
   Driver driver = Driver::kAuto;
   // The kind of executor for what is not run as a serial program, by name: see NewExecutor and ExecutorKinds. A kind of
   // the host's runs everything.

@@ -20,6 +20,7 @@ inline Executor::Args StepArgs(const RunContext& run, const CallOptions& options
   args.deadline = options.deadline;
   args.observer = options.observer;
   args.deterministic = run.deterministic;
+  args.gemm_plugin = run.gemm_plugin;
   return args;
 }
 

@@ -1,6 +1,7 @@
 #include "graph/ir/graph.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
@@ -56,6 +57,17 @@ absl::StatusOr<Output> Graph::FindOutput(absl::string_view text) const {
 const OpSchema* Graph::FindOp(absl::string_view op) const {
   const OpSchema* const function = library_.empty() ? nullptr : library_.FindSchema(op);
   return function != nullptr ? function : ops_->Find(op);
+}
+
+std::shared_ptr<const void> Graph::SourceOwner(absl::string_view bytes) const {
+  const std::less_equal<const char*> is_not_after;  // Pointers into different memory have an order, too.
+  for (const Source& source : sources_) {
+    if (is_not_after(source.bytes.data(), bytes.data()) &&
+        is_not_after(bytes.data() + bytes.size(), source.bytes.data() + source.bytes.size())) {
+      return source.owner;
+    }
+  }
+  return nullptr;
 }
 
 absl::Status Graph::Locate(NodeId id, const absl::Status& status) const {

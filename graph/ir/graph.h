@@ -66,10 +66,10 @@ struct NodeSpec {
 };
 
 // Nodes, edges and attrs as compact integer-indexed records; names interned; attrs as encoded slices (Note [Encoded
-// attrs]). A node knows its inputs; the consumers of an output are in a Consumers index, made when needed (consumers.h).
-// Removed nodes leave a hole: ids stay valid, iterate with `Nodes()` or test Contains().
-// Ownership: keeps the bytes it was imported from alive; copies are deep but share that memory.
-// Thread-safety: const methods from any thread; changes need exclusive access.
+// attrs]). A node knows its inputs; the consumers of an output are in a Consumers index, made when needed
+// (consumers.h). Removed nodes leave a hole: ids stay valid, iterate with `Nodes()` or test Contains(). Ownership:
+// keeps the bytes it was imported from alive; copies are deep but share that memory. Thread-safety: const methods from
+// any thread; changes need exclusive access.
 class Graph {
  public:
   // `ops` says which ops exist; functions of library() shadow it.
@@ -194,6 +194,9 @@ class Graph {
   absl::string_view source_bytes(NodeId id) const {
     return rec(id).source_index < 0 ? absl::string_view() : absl::string_view(rec(id).source, rec(id).source_size);
   }
+  // What keeps `bytes`, part of an imported file (an attr's value), alive. Null: they are of no file, or the caller of
+  // the import keeps the file.
+  std::shared_ptr<const void> SourceOwner(absl::string_view bytes) const;
   // An error about this node, with op, name and place in the file filled in.
   absl::Status Locate(NodeId id, const absl::Status& status) const;
   // The files that nodes and functions of the graph came from, in the order of the imports. Added to where the graph is
@@ -226,6 +229,11 @@ class Graph {
     uint32_t first_attr = 0;  // In attrs_.
     uint32_t num_attrs = 0;
     int32_t source_index = -1;
+  };
+  // Imported bytes, and what keeps them alive.
+  struct Source {
+    std::shared_ptr<const void> owner;
+    absl::string_view bytes;
   };
   struct AttrRecord {
     uint32_t name;  // Index in symbols.
@@ -264,7 +272,7 @@ class Graph {
   std::vector<absl::string_view> devices_;
   absl::flat_hash_map<absl::string_view, uint32_t> device_ids_;
   StringArena arena_;
-  std::vector<std::shared_ptr<const void>> sources_;                      // Keeps imported bytes alive.
+  std::vector<Source> sources_;                                           // Keeps imported bytes alive.
   std::vector<std::shared_ptr<const SourceFile>> source_files_;           // What was imported, in order.
   absl::flat_hash_map<const void*, std::shared_ptr<const void>> owners_;  // NodeSpec::source_owner, by address.
   // Control predecessors of nodes with many, made by AddControl; dropped when other changes outdate them.

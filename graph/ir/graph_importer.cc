@@ -191,7 +191,7 @@ absl::Status GraphImporter::PrepareOptions() {
   }
   producer_ = versions_.producer;
   absl::StrAppend(&graph_.unknown_fields_, unknown_fields_);
-  if (source_.owner != nullptr) graph_.sources_.push_back(source_.owner);
+  if (source_.owner != nullptr) graph_.sources_.push_back({source_.owner, source_.bytes});
   graph_.source_files_.push_back(file_);
   if (!options_.prefix.empty()) {
     std::string prefix = options_.prefix;

@@ -45,7 +45,7 @@ void GraphImporter::Report(const absl::Status& status) {
 GraphImporter::OpaqueNodes& GraphImporter::Opaque() {
   if (opaque_ == nullptr) {
     opaque_ = std::make_shared<OpaqueNodes>();
-    graph_.sources_.push_back(opaque_->tables);
+    graph_.sources_.push_back({opaque_->tables, absl::string_view()});
   }
   return *opaque_;
 }

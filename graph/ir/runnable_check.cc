@@ -191,4 +191,14 @@ class RunnableChecker {
 
 absl::Status CheckRunnable(const Graph& graph, ErrorCollector* errors) { return RunnableChecker(graph, errors).Run(); }
 
+absl::Status CheckAttrMinimums(const Graph& graph, NodeId id) {
+  for (const AttrSpec& spec : graph.op(id).attrs) {
+    AttrView value;
+    if (!spec.has_minimum || !graph.FindAttr(id, spec.name, &value)) continue;
+    const absl::Status status = CheckAttr(spec, value, LoadLimits());
+    if (!status.ok()) return graph.Locate(id, WithAttr(status, spec.name));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace sluice

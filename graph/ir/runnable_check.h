@@ -24,6 +24,9 @@ namespace sluice {
 // them go there, and the answer is OK. Linear, not recursive; 1 is done once for each op and signature.
 absl::Status CheckRunnable(const Graph& graph, ErrorCollector* errors = nullptr);
 
+// The minima of rule 1 for one node alone: what a kernel needs that is made without a plan.
+absl::Status CheckAttrMinimums(const Graph& graph, NodeId id);
+
 }  // namespace sluice
 
 #endif  // SLUICE_GRAPH_IR_RUNNABLE_CHECK_H_

@@ -21,9 +21,9 @@ namespace {
 // Space cut into blocks: space position y of an axis is block position (y + shift) / block, at offset
 // (y + shift) % block. Each combination of offsets is a batch of its own.
 struct Blocks {
-  IndexVector block;           // Size of a block, for each axis of space: axes 1 to block.size() of both tensors.
-  IndexVector before, behind;  // What is padded (space to batch) or cropped (batch to space).
-  int64_t volume = 1;          // Elements of a block.
+  IndexVector block;          // Size of a block, for each axis of space: axes 1 to block.size() of both tensors.
+  IndexVector before, after;  // What is padded (space to batch) or cropped (batch to space).
+  int64_t volume = 1;         // Elements of a block.
 };
 
 // Reads the paddings or crops of `input` and completes `blocks`, whose block sizes are set.
@@ -45,19 +45,24 @@ absl::Status ReadMargins(const KernelContext& context, int input, absl::string_v
   for (int64_t i = 0; i < axes; ++i) {
     const int64_t block = blocks->block[static_cast<size_t>(i)];
     const int64_t before = IndexAt(margins, 2 * i);
-    const int64_t behind = IndexAt(margins, 2 * i + 1);
-    if (block < 1) return Error(ErrorCode::kOpValue).Found(absl::StrCat("block size ", block)).Expected("1 or more");
-    if (before < 0 || behind < 0) {
+    const int64_t after = IndexAt(margins, 2 * i + 1);
+    if (block < 1) {
+      return Error(ErrorCode::kOpValue)
+          .Input(1, "block_shape")
+          .Found(absl::StrCat(block))
+          .Expected("sizes of 1 or more");
+    }
+    if (before < 0 || after < 0) {
       return Error(ErrorCode::kOpValue)
           .Input(input, name)
-          .Found(absl::StrCat(before, " and ", behind))
+          .Found(absl::StrCat(before, " and ", after))
           .Expected("0 or more");
     }
     if (!CheckedMul(blocks->volume, block, &blocks->volume)) {
       return Error(ErrorCode::kOpTooLarge).Text("the product of the block sizes overflows");
     }
     blocks->before.push_back(before);
-    blocks->behind.push_back(behind);
+    blocks->after.push_back(after);
   }
   return absl::OkStatus();
 }
@@ -82,8 +87,8 @@ void MoveOffset(const KernelContext& context, const Blocks& blocks, const IndexV
     const int64_t shift = offsets[i] - blocks.before[i];
     const int64_t size = space.dims()[i + 1];
     const int64_t first = shift < 0 ? (-shift + block - 1) / block : 0;
-    const int64_t behind = size > shift ? (size - shift + block - 1) / block : 0;
-    const int64_t last = std::min(behind, batch.dims()[i + 1]);
+    const int64_t end = size > shift ? (size - shift + block - 1) / block : 0;
+    const int64_t last = std::min(end, batch.dims()[i + 1]);
     add(std::max<int64_t>(last - first, 0), block * in_space[i + 1], in_batch[i + 1]);
     space_at += (first * block + shift) * in_space[i + 1];
     batch_at += first * in_batch[i + 1];
@@ -112,8 +117,8 @@ absl::Status ToBatch(KernelContext& context, const Blocks& blocks) {
   bool fits = CheckedMul(dims[0], blocks.volume, &dims[0]);
   for (size_t i = 0; fits && i < blocks.block.size(); ++i) {
     int64_t& size = dims[i + 1];
-    fits = CheckedAdd(size, blocks.before[i], &size) && CheckedAdd(size, blocks.behind[i], &size);
-    if (size % blocks.block[i] != 0) {
+    fits = CheckedAdd(size, blocks.before[i], &size) && CheckedAdd(size, blocks.after[i], &size);
+    if (fits && size % blocks.block[i] != 0) {
       return Error(ErrorCode::kOpShape)
           .Input(0)
           .Found(absl::StrCat("size ", size, " in dimension ", i + 1, " with paddings"))
@@ -142,13 +147,13 @@ absl::Status ToSpace(KernelContext& context, const Blocks& blocks) {
   for (size_t i = 0; i < blocks.block.size(); ++i) {
     int64_t& size = dims[i + 1];
     if (!CheckedMul(size, blocks.block[i], &size)) return Error(ErrorCode::kOpTooLarge).Text("the sizes overflow");
-    if (blocks.before[i] > size || blocks.behind[i] > size - blocks.before[i]) {
+    if (blocks.before[i] > size || blocks.after[i] > size - blocks.before[i]) {
       return Error(ErrorCode::kOpValue)
           .Input(context.num_inputs() - 1, "crops")
-          .Found(absl::StrCat(blocks.before[i], " and ", blocks.behind[i]))
+          .Found(absl::StrCat(blocks.before[i], " and ", blocks.after[i]))
           .Expected(absl::StrCat("at most ", size, " together"));
     }
-    size -= blocks.before[i] + blocks.behind[i];
+    size -= blocks.before[i] + blocks.after[i];
   }
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));

@@ -11,7 +11,7 @@
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/array/strided_copy.h"
-#include "kernels/hand_on.h"
+#include "kernels/forward_or_copy.h"
 
 namespace sluice {
 namespace {
@@ -23,6 +23,11 @@ void CopyPart(const KernelContext& context, int i, int64_t rows, int64_t row, in
   const int64_t size = part.num_elements() / rows;
   const CopyAxis axes[] = {{rows, row, size}, {size, 1, 1}};
   CopyStrided(context, axes, output, offset, part, 0);
+}
+
+// A list of inputs that is too short for its op.
+absl::Status TooFewInputs(int found, int wanted) {
+  return Error(ErrorCode::kOpAttr).Attr("N").Found(absl::StrCat(found)).Expected(absl::StrCat(wanted, " or more"));
 }
 
 // --- Concat, ConcatV2 --------------------------------------------------------------------------------------------
@@ -38,7 +43,8 @@ absl::StatusOr<int> ReadJoinAxis(const KernelContext& context, int input, absl::
 // The shape of inputs [first, first + count) one after the other along `axis`, whose number is input `axis_input`.
 absl::StatusOr<Shape> JoinedShape(const KernelContext& context, int first, int count, int axis_input, int* axis) {
   const Shape& shape = context.input(first).shape();
-  SLUICE_ASSIGN_OR_RETURN(*axis, ReadJoinAxis(context, axis_input, "axis", 1, shape.rank()));
+  SLUICE_ASSIGN_OR_RETURN(*axis,
+                          ReadJoinAxis(context, axis_input, axis_input == 0 ? "concat_dim" : "axis", 1, shape.rank()));
   IndexVector dims(shape.dims().begin(), shape.dims().end());
   int64_t& joined = dims[static_cast<size_t>(*axis)];
   for (int i = first + 1; i < first + count; ++i) {
@@ -60,12 +66,13 @@ absl::StatusOr<Shape> JoinedShape(const KernelContext& context, int first, int c
 
 absl::Status ConcatInputs(KernelContext& context, int first, int axis_input) {
   const int count = context.num_inputs() - 1;
+  if (count < 1) return TooFewInputs(count, 1);
   int axis = 0;
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, JoinedShape(context, first, count, axis_input, &axis));
   for (int i = first; i < first + count; ++i) {
     if (context.input(i).num_elements() == 0 || context.input(i).num_elements() != shape.num_elements()) continue;
     if (context.input(i).shape() != shape) continue;
-    return HandOnOwn(context, i);  // All others are empty.
+    return ForwardOrCopy(context, i);  // All others are empty.
   }
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
   if (shape.num_elements() == 0) return absl::OkStatus();
@@ -87,6 +94,7 @@ absl::Status ComputeConcatV2(KernelContext& context) { return ConcatInputs(conte
 // For each of the shapes that are joined along concat_dim, where its part begins.
 template <typename T>
 absl::Status ComputeConcatOffset(KernelContext& context) {
+  if (context.num_inputs() < 2) return TooFewInputs(context.num_inputs() - 1, 1);
   const Tensor& first = context.input(1);
   if (first.rank() != 1) {
     return Error(ErrorCode::kOpShape).Input(1, "shape").Found(first.shape().ToString()).Expected("a vector");
@@ -141,8 +149,9 @@ class PackKernel final : public Kernel {
   }
 
   absl::Status Compute(KernelContext& context) const override {
-    const Shape& shape = context.input(0).shape();
     const int64_t count = context.num_inputs();
+    if (count < 1) return TooFewInputs(0, 1);
+    const Shape& shape = context.input(0).shape();
     const int rank = shape.rank() + 1;
     if (axis_ < -rank || axis_ >= rank) {
       return Error(ErrorCode::kOpAttr)

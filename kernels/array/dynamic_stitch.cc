@@ -15,7 +15,7 @@
 namespace sluice {
 namespace {
 
-// The dimensions of `data` behind those of `indices`, or nothing when these are not the first ones of `data`.
+// The dimensions of `data` after those of `indices`. kOpShapes when these are not the first ones of `data`.
 absl::StatusOr<IndexVector> RowShape(const Shape& data, const Shape& indices, int input) {
   bool fits = indices.rank() <= data.rank();
   for (int axis = 0; fits && axis < indices.rank(); ++axis) fits = data.dim(axis) == indices.dim(axis);
@@ -94,6 +94,7 @@ absl::StatusOr<int64_t> StitchedRows(const KernelContext& context, int count) {
 // Row j of data[i] becomes row indices[i][j]; of several the last one counts.
 absl::Status ComputeDynamicStitch(KernelContext& context) {
   const int count = context.num_inputs() / 2;
+  if (count < 1) return Error(ErrorCode::kOpAttr).Attr("N").Found("0").Expected("1 or more");
   SLUICE_ASSIGN_OR_RETURN(const int64_t rows, StitchedRows(context, count));
   IndexVector row;
   for (int i = 0; i < count; ++i) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,10 +27,10 @@ struct GatherPlan {
 // The position of the first index that is not in [0, limit), or -1.
 template <typename Index>
 int64_t FirstOutside(absl::Span<const Index> indices, int64_t limit) {
-  using Unsigned = std::make_unsigned_t<Index>;
   bool all_inside = true;
   for (const Index index : indices) {
-    all_inside &= static_cast<uint64_t>(static_cast<Unsigned>(index)) < static_cast<uint64_t>(limit);
+    // Widened with its sign: a negative one is larger than any limit.
+    all_inside &= static_cast<uint64_t>(int64_t{index}) < static_cast<uint64_t>(limit);
   }
   if (all_inside) return -1;
   for (size_t i = 0; i < indices.size(); ++i) {

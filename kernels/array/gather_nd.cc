@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/bad_indices.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
+#include "kernels/array/on_bad_index.h"
 #include "kernels/array/slice_index.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/dispatch.h"
@@ -20,7 +20,7 @@ namespace {
 
 // --- GatherNd ----------------------------------------------------------------------------------------------------
 
-absl::Status ComputeGatherNd(KernelContext& context, BadIndices bad) {
+absl::Status ComputeGatherNd(KernelContext& context, OnBadIndex bad) {
   const Tensor& params = context.input(0);
   if (params.rank() == 0) {
     return Error(ErrorCode::kOpShape).Input(0, "params").Found("a scalar").Expected("at least a vector");
@@ -32,15 +32,16 @@ absl::Status ComputeGatherNd(KernelContext& context, BadIndices bad) {
   SLUICE_ASSIGN_OR_RETURN(const SliceIndex index,
                           ReadSliceIndex(context, 1, "indices", params.shape(), VectorIndices::kOneRow, bad));
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, index.shape));
+  if (output->num_elements() == 0) return absl::OkStatus();
   DispatchMoved(params.dtype(), [&](auto type) {
     using T = typename decltype(type)::Type;
     const T* const from = Elements<T>(params);
     T* const to = Elements<T>(*output);
     const int64_t size = index.slice_size;
     const double unit_ns = 2.0 + kMoveNs<T> * static_cast<double>(size);
-    context.ParallelFor(static_cast<int64_t>(index.slices.size()), unit_ns, [&](int64_t begin, int64_t end) {
+    context.ParallelFor(index.num_rows, unit_ns, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t slice = index.slices[static_cast<size_t>(i)];
+        const int64_t slice = index.slice(i);
         if (slice < 0) {
           std::fill_n(to + i * size, size, T{});
         } else {
@@ -101,10 +102,11 @@ T Meet(T old, T update) {
 template <typename T, typename Function>
 void ScatterSlices(const SliceIndex& index, const T* updates, T* to, Function meet) {
   const int64_t size = index.slice_size;
-  for (size_t i = 0; i < index.slices.size(); ++i) {
-    if (index.slices[i] < 0) continue;
-    T* const slice = to + index.slices[i] * size;
-    const T* const update = updates + static_cast<int64_t>(i) * size;
+  if (size == 0) return;
+  for (int64_t i = 0; i < index.num_rows; ++i) {
+    if (index.slice(i) < 0) continue;
+    T* const slice = to + index.slice(i) * size;
+    const T* const update = updates + i * size;
     for (int64_t j = 0; j < size; ++j) slice[j] = meet(slice[j], update[j]);
   }
 }
@@ -136,7 +138,7 @@ void ScatterReplacing(const SliceIndex& index, const Tensor& updates, Tensor& ou
 
 // The indices of a scatter into shape `whole`, once the updates in input `updates_input` are seen to fit them.
 absl::StatusOr<SliceIndex> ReadScatter(const KernelContext& context, int indices_input, int updates_input,
-                                       const Shape& whole, VectorIndices vector, BadIndices bad) {
+                                       const Shape& whole, VectorIndices vector, OnBadIndex bad) {
   const Tensor& indices = context.input(indices_input);
   const Tensor& updates = context.input(updates_input);
   if (indices.rank() > 1 && indices.dim(indices.rank() - 1) == 0 && whole.num_elements() > 0) {
@@ -172,7 +174,7 @@ absl::StatusOr<SliceIndex> ReadScatter(const KernelContext& context, int indices
   return index;
 }
 
-absl::Status ComputeScatterNd(KernelContext& context, BadIndices bad) {
+absl::Status ComputeScatterNd(KernelContext& context, OnBadIndex bad) {
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 2, "shape"));
   for (int i = 0; i < 2; ++i) {
     if (context.input(i).rank() > 0) continue;
@@ -189,7 +191,7 @@ using ScatterFn = void (*)(const SliceIndex& index, const Tensor& updates, Tenso
 
 // Input 0 changed at indices (input 1) by updates (input 2); in place when nobody else holds it.
 template <ScatterFn kScatter, VectorIndices kVector = VectorIndices::kOneRow>
-absl::Status ComputeTensorScatter(KernelContext& context, BadIndices bad) {
+absl::Status ComputeTensorScatter(KernelContext& context, OnBadIndex bad) {
   const Shape shape = context.input(0).shape();
   if (shape.rank() == 0 || context.input(1).rank() == 0) {
     return Error(ErrorCode::kOpShape).Input(shape.rank() == 0 ? 0 : 1).Found("a scalar").Expected("at least a vector");
@@ -209,18 +211,18 @@ absl::Status ComputeTensorScatter(KernelContext& context, BadIndices bad) {
 }
 
 // A function and the attr that it needs to know.
-template <absl::Status (*kCompute)(KernelContext& context, BadIndices bad)>
+template <absl::Status (*kCompute)(KernelContext& context, OnBadIndex bad)>
 class CoordinateKernel final : public Kernel {
  public:
-  explicit CoordinateKernel(BadIndices bad) : bad_(bad) {}
+  explicit CoordinateKernel(OnBadIndex bad) : bad_(bad) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const BadIndices bad, ReadBadIndices(construction));
+    SLUICE_ASSIGN_OR_RETURN(const OnBadIndex bad, ReadOnBadIndex(construction));
     return std::make_unique<CoordinateKernel>(bad);
   }
   absl::Status Compute(KernelContext& context) const override { return kCompute(context, bad_); }
 
  private:
-  const BadIndices bad_;
+  const OnBadIndex bad_;
 };
 
 constexpr DTypeSet kSummable = kNumberTypes | DTypeSet{DType::kBool};

@@ -3,8 +3,19 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace sluice {
+namespace {
+
+// "[2,3]"; the first few sizes of a long list.
+std::string SizesText(absl::Span<const int64_t> dims) {
+  constexpr size_t kShown = 16;
+  if (dims.size() <= kShown) return absl::StrCat("[", absl::StrJoin(dims, ","), "]");
+  return absl::StrCat("[", absl::StrJoin(dims.first(kShown), ","), ",... ", dims.size(), " in all]");
+}
+
+}  // namespace
 
 absl::StatusOr<IndexVector> ReadIndexVector(const KernelContext& context, int input, absl::string_view name,
                                             ListRank rank) {
@@ -60,9 +71,18 @@ absl::StatusOr<Shape> MakeShape(absl::Span<const int64_t> dims) {
   constexpr int64_t kMaxElements = int64_t{1} << 48;
   absl::StatusOr<Shape> shape = Shape::Make(dims);
   if (shape.ok() && shape->num_elements() <= kMaxElements) return shape;
-  if (shape.ok()) return Error(ErrorCode::kOpTooLarge).Found(shape->ToString()).Text("no memory holds such a tensor");
-  const bool is_negative = std::find_if(dims.begin(), dims.end(), [](int64_t d) { return d < 0; }) != dims.end();
-  return Error(is_negative ? ErrorCode::kOpValue : ErrorCode::kOpTooLarge).Text(shape.status().message());
+  if (dims.size() > kMaxRank) {
+    return Error(ErrorCode::kOpTooLarge)
+        .Found(absl::StrCat(dims.size(), " dimensions"))
+        .Expected(absl::StrCat("at most ", kMaxRank));
+  }
+  const auto negative = std::find_if(dims.begin(), dims.end(), [](int64_t d) { return d < 0; });
+  if (negative != dims.end()) {
+    return Error(ErrorCode::kOpValue)
+        .Found(absl::StrCat("size ", *negative, " in dimension ", negative - dims.begin()))
+        .Expected("sizes of 0 or more");
+  }
+  return Error(ErrorCode::kOpTooLarge).Found(SizesText(dims)).Text("no memory holds a tensor of this shape");
 }
 
 IndexVector RowMajorStrides(const Shape& shape) {

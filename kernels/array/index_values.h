@@ -19,7 +19,7 @@ namespace sluice {
 // One number per dimension: on the stack for the usual ranks.
 using IndexVector = absl::InlinedVector<int64_t, 8>;
 
-// Element `i` of an integer tensor of up to 64 bits, signed or unsigned.
+// Element `i` of a tensor of integers that int64 holds. REQUIRES: such a dtype.
 inline int64_t IndexAt(const Tensor& tensor, int64_t i) {
   switch (tensor.dtype()) {
     case DType::kInt32:
@@ -34,9 +34,11 @@ inline int64_t IndexAt(const Tensor& tensor, int64_t i) {
       return static_cast<const int8_t*>(tensor.raw_data())[i];
     case DType::kUInt8:
       return static_cast<const uint8_t*>(tensor.raw_data())[i];
+    case DType::kUInt32:
+      return static_cast<const uint32_t*>(tensor.raw_data())[i];
     default:
       SLUICE_DCHECK(false);
-      return 0;
+      return -1;  // Nowhere an index or a size.
   }
 }
 

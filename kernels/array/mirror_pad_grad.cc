@@ -2,23 +2,23 @@
 
 #include <complex>
 #include <memory>
-#include <string>
 #include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/array/mirror_mode.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/dispatch.h"
 
 namespace sluice {
 namespace {
 
-// One axis of the padded tensor: `before` images, what they are images of, `behind` images.
+// One axis of the padded tensor: `before` images, what they are images of, `after` images.
 struct FoldedAxis {
   int64_t outer = 1, size = 0, inner = 1;
-  int64_t before = 0, behind = 0;
+  int64_t before = 0, after = 0;
 };
 
 // to += from, for 16-bit floats by way of float; integers wrap.
@@ -38,14 +38,14 @@ void AddRow(int64_t count, const T* from, T* to) {
 // Adds the images along one axis, in place. `skipped`: elements at the edge that have none.
 template <typename T>
 void FoldAxis(const FoldedAxis& axis, int64_t skipped, T* values) {
-  const int64_t end = axis.size - axis.behind;
+  const int64_t end = axis.size - axis.after;
   for (int64_t slab = 0; slab < axis.outer; ++slab) {
     T* const rows = values + slab * axis.size * axis.inner;
     const auto add = [&](int64_t from, int64_t to) {
       AddRow(axis.inner, rows + from * axis.inner, rows + to * axis.inner);
     };
     for (int64_t j = 0; j < axis.before; ++j) add(axis.before - 1 - j, axis.before + skipped + j);
-    for (int64_t j = 0; j < axis.behind; ++j) add(end + j, end - 1 - skipped - j);
+    for (int64_t j = 0; j < axis.after; ++j) add(end + j, end - 1 - skipped - j);
   }
 }
 
@@ -54,8 +54,8 @@ class MirrorPadGradKernel final : public Kernel {
  public:
   explicit MirrorPadGradKernel(int64_t skipped) : skipped_(skipped) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const std::string mode, construction.GetString("mode"));
-    return std::make_unique<MirrorPadGradKernel>(mode == "REFLECT" ? 1 : 0);
+    SLUICE_ASSIGN_OR_RETURN(const int64_t skipped, ReadMirrorMode(construction));
+    return std::make_unique<MirrorPadGradKernel>(skipped);
   }
 
   absl::Status Compute(KernelContext& context) const override {
@@ -94,13 +94,13 @@ class MirrorPadGradKernel final : public Kernel {
   // What is left of `size` elements without the images, which must not be more than there are things to mirror.
   absl::StatusOr<int64_t> InnerSize(const Tensor& paddings, int axis, int64_t size) const {
     const int64_t before = IndexAt(paddings, 2 * axis);
-    const int64_t behind = IndexAt(paddings, 2 * axis + 1);
-    const bool fits = before >= 0 && behind >= 0 && before <= size && behind <= size - before;
-    const int64_t inner = fits ? size - before - behind : 0;
-    if (!fits || before > inner - skipped_ || behind > inner - skipped_) {
+    const int64_t after = IndexAt(paddings, 2 * axis + 1);
+    const bool fits = before >= 0 && after >= 0 && before <= size && after <= size - before;
+    const int64_t inner = fits ? size - before - after : 0;
+    if (!fits || before > inner - skipped_ || after > inner - skipped_) {
       return Error(ErrorCode::kOpValue)
           .Input(1, "paddings")
-          .Found(absl::StrCat(before, " and ", behind, " in dimension ", axis, " of size ", size))
+          .Found(absl::StrCat(before, " and ", after, " in dimension ", axis, " of size ", size))
           .Expected("no more than there is to mirror");
     }
     return inner;

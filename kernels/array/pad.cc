@@ -5,18 +5,20 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
 #include "kernels/array/function_kernel.h"
 #include "kernels/array/index_values.h"
+#include "kernels/array/mirror_mode.h"
 #include "kernels/array/strided_copy.h"
 
 namespace sluice {
 namespace {
 
-// How much comes before and behind each axis, and the shape that makes.
+// How much comes before and after each axis, and the shape that makes.
 struct Padding {
-  IndexVector before, behind;
+  IndexVector before, after;
   Shape shape;
 };
 
@@ -33,24 +35,27 @@ absl::StatusOr<Padding> ReadPadding(const KernelContext& context) {
   IndexVector dims;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const int64_t before = IndexAt(paddings, 2 * axis);
-    const int64_t behind = IndexAt(paddings, 2 * axis + 1);
-    if (before < 0 || behind < 0) {
+    const int64_t after = IndexAt(paddings, 2 * axis + 1);
+    if (before < 0 || after < 0) {
       return Error(ErrorCode::kOpValue)
           .Input(1, "paddings")
-          .Found(absl::StrCat(before, " and ", behind))
+          .Found(absl::StrCat(before, " and ", after))
           .Expected("0 or more");
     }
     int64_t size;
-    if (!CheckedAdd(shape.dim(axis), before, &size) || !CheckedAdd(size, behind, &size)) {
-      return Error(ErrorCode::kOpTooLarge).Input(1, "paddings").Found(absl::StrCat(before, " and ", behind));
+    if (!CheckedAdd(shape.dim(axis), before, &size) || !CheckedAdd(size, after, &size)) {
+      return Error(ErrorCode::kOpTooLarge).Input(1, "paddings").Found(absl::StrCat(before, " and ", after));
     }
     padding.before.push_back(before);
-    padding.behind.push_back(behind);
+    padding.after.push_back(after);
     dims.push_back(size);
   }
   absl::StatusOr<Shape> padded = MakeShape(dims);
   if (!padded.ok()) {  // TensorFlow tries to get the memory.
-    return Error(ErrorCode::kOutOfMemory).Input(1, "paddings").Text(padded.status().message());
+    return Error(ErrorCode::kOutOfMemory)
+        .Input(1, "paddings")
+        .Found(absl::StrCat("[", absl::StrJoin(dims, ","), "]"))
+        .Text("no memory holds a tensor of the padded shape");
   }
   padding.shape = *std::move(padded);
   return padding;
@@ -109,8 +114,8 @@ class MirrorPadKernel final : public Kernel {
  public:
   explicit MirrorPadKernel(int64_t skipped) : skipped_(skipped) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const std::string mode, construction.GetString("mode"));
-    return std::make_unique<MirrorPadKernel>(mode == "REFLECT" ? 1 : 0);
+    SLUICE_ASSIGN_OR_RETURN(const int64_t skipped, ReadMirrorMode(construction));
+    return std::make_unique<MirrorPadKernel>(skipped);
   }
 
   absl::Status Compute(KernelContext& context) const override {
@@ -119,10 +124,10 @@ class MirrorPadKernel final : public Kernel {
     for (int axis = 0; axis < input.rank(); ++axis) {
       const int64_t limit = input.dim(axis) - skipped_;
       const size_t i = static_cast<size_t>(axis);
-      if (padding.before[i] <= limit && padding.behind[i] <= limit) continue;
+      if (padding.before[i] <= limit && padding.after[i] <= limit) continue;
       return Error(ErrorCode::kOpValue)
           .Input(1, "paddings")
-          .Found(absl::StrCat(padding.before[i], " and ", padding.behind[i], " for dimension ", axis))
+          .Found(absl::StrCat(padding.before[i], " and ", padding.after[i], " for dimension ", axis))
           .Expected(absl::StrCat("at most ", limit));
     }
     if (padding.shape == input.shape()) {
@@ -137,7 +142,7 @@ class MirrorPadKernel final : public Kernel {
   }
 
  private:
-  // Fills what is before and behind `axis` from what lies between: axes behind it are whole already, those before it
+  // Fills what is before and after `axis` from what lies between: axes after it are whole already, those before it
   // only inside.
   void MirrorAxis(const KernelContext& context, const Padding& padding, const Shape& inner, int axis,
                   Tensor& output) const {
@@ -155,7 +160,7 @@ class MirrorPadKernel final : public Kernel {
     const int64_t end = begin + inner.dims()[at];
     axes[at] = {begin, -stride, stride};
     CopyStrided(context, axes, output, first + (begin - 1) * stride, output, first + (begin + skipped_) * stride);
-    axes[at] = {padding.behind[at], stride, -stride};
+    axes[at] = {padding.after[at], stride, -stride};
     CopyStrided(context, axes, output, first + end * stride, output, first + (end - 1 - skipped_) * stride);
   }
 

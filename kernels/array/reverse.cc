@@ -9,7 +9,7 @@
 #include "kernels/array/function_kernel.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/strided_copy.h"
-#include "kernels/hand_on.h"
+#include "kernels/forward_or_copy.h"
 
 namespace sluice {
 namespace {
@@ -38,7 +38,7 @@ absl::Status ReverseAxes(KernelContext& context, absl::Span<const bool> backward
     if (turns) first += (size - 1) * strides[axis];
     changes |= turns;
   }
-  if (!changes || input.num_elements() == 0) return HandOnOwn(context, 0);
+  if (!changes || input.num_elements() == 0) return ForwardOrCopy(context, 0);
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, input.shape()));
   CopyStrided(context, axes, *output, 0, input, first);
   return absl::OkStatus();
@@ -173,7 +173,8 @@ absl::StatusOr<IndexVector> ReadShifts(const KernelContext& context) {
 
 absl::Status ComputeRoll(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const IndexVector shifts, ReadShifts(context));
-  if (std::all_of(shifts.begin(), shifts.end(), [](int64_t shift) { return shift == 0; })) return HandOnOwn(context, 0);
+  if (std::all_of(shifts.begin(), shifts.end(), [](int64_t shift) { return shift == 0; }))
+    return ForwardOrCopy(context, 0);
   Tensor rolled = context.TakeInput(0);
   const Shape shape = rolled.shape();
   const IndexVector strides = RowMajorStrides(shape);

@@ -19,7 +19,7 @@ std::string RowText(const Tensor& indices, int64_t row, int64_t depth) {
 }  // namespace
 
 absl::StatusOr<SliceIndex> ReadSliceIndex(const KernelContext& context, int indices_input, absl::string_view name,
-                                          const Shape& whole, VectorIndices vector, BadIndices bad) {
+                                          const Shape& whole, VectorIndices vector, OnBadIndex bad) {
   const Tensor& indices = context.input(indices_input);
   const bool is_list = vector == VectorIndices::kRows && indices.rank() == 1;
   const int last = is_list ? 1 : indices.rank() - 1;  // Axes of the indices that are in the result.
@@ -35,9 +35,11 @@ absl::StatusOr<SliceIndex> ReadSliceIndex(const KernelContext& context, int indi
   dims.insert(dims.end(), whole.dims().begin() + depth, whole.dims().end());
   SLUICE_ASSIGN_OR_RETURN(index.shape, MakeShape(dims));
   index.slice_size = SizeOfAxes(whole, static_cast<int>(depth), whole.rank());
-  const int64_t rows = SizeOfAxes(indices.shape(), 0, last);
-  index.slices.resize(static_cast<size_t>(rows));
-  for (int64_t row = 0; row < rows; ++row) {
+  index.num_rows = SizeOfAxes(indices.shape(), 0, last);
+  // Without an index, rows take no memory: there may be more of them than any memory holds.
+  if (depth == 0) return index;
+  index.slices.resize(static_cast<size_t>(index.num_rows));
+  for (int64_t row = 0; row < index.num_rows; ++row) {
     int64_t slice = 0;
     bool is_inside = true;
     for (int64_t i = 0; i < depth; ++i) {
@@ -46,7 +48,7 @@ absl::StatusOr<SliceIndex> ReadSliceIndex(const KernelContext& context, int indi
       is_inside &= at >= 0 && at < size;
       slice = is_inside ? slice * size + at : 0;
     }
-    if (!is_inside && bad == BadIndices::kAreErrors) {
+    if (!is_inside && bad == OnBadIndex::kError) {
       return Error(ErrorCode::kOpValue)
           .Input(indices_input, name)
           .Found(absl::StrCat("indices ", RowText(indices, row, depth), " in row ", row))

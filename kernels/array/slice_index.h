@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/value/shape.h"
-#include "kernels/array/bad_indices.h"
+#include "kernels/array/on_bad_index.h"
 #include "kernels/kernel_context.h"
 
 namespace sluice {
@@ -14,9 +14,13 @@ namespace sluice {
 // The indices of GatherNd, ScatterNd and their relatives: each row of the last dimension names a slice of a tensor by
 // the first few of its coordinates. A value type.
 struct SliceIndex {
-  std::vector<int64_t> slices;  // Number of the slice for each row of indices; -1 for one that is skipped.
+  int64_t num_rows = 0;         // Of indices.
+  std::vector<int64_t> slices;  // One number per row; none where rows have no index: each names the whole tensor.
   int64_t slice_size = 1;       // Elements of one slice.
   Shape shape;                  // Of all slices that are named, together: indices without the last dimension + slice.
+
+  // The number of the slice that `row` names; -1 for one that is skipped.
+  int64_t slice(int64_t row) const { return slices.empty() ? 0 : slices[static_cast<size_t>(row)]; }
 };
 
 // What a vector of indices is: one row of them, or a list of rows of one index each.
@@ -27,7 +31,7 @@ enum class VectorIndices { kOneRow, kRows };
 // skipped.
 absl::StatusOr<SliceIndex> ReadSliceIndex(const KernelContext& context, int indices_input, absl::string_view name,
                                           const Shape& whole, VectorIndices vector = VectorIndices::kOneRow,
-                                          BadIndices bad = BadIndices::kAreErrors);
+                                          OnBadIndex bad = OnBadIndex::kError);
 
 }  // namespace sluice
 

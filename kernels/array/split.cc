@@ -61,6 +61,7 @@ absl::Status ComputeSplit(KernelContext& context) {
   }
   SLUICE_ASSIGN_OR_RETURN(const int axis, ReadAxis(context, 0, "split_dim", shape.rank()));
   const int64_t count = context.num_outputs();
+  if (count < 1) return Error(ErrorCode::kOpAttr).Attr("num_split").Found("0").Expected("1 or more");
   if (shape.dim(axis) % count != 0) {
     return Error(ErrorCode::kOpShape)
         .Input(1, "value")

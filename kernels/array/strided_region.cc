@@ -12,7 +12,7 @@ namespace {
 // Masks have 32 bits, the highest is a sign.
 constexpr int64_t kMaxSpecs = 31;
 
-bool Has(uint32_t mask, int64_t spec) { return (mask >> spec & 1) != 0; }
+bool HasBit(uint32_t mask, int64_t spec) { return (mask >> spec & 1) != 0; }
 
 // The three inputs, once they are known to be vectors of one size.
 struct Specs {
@@ -54,8 +54,8 @@ absl::StatusOr<SliceRange> RangeOf(const Specs& specs, const SliceMasks& masks, 
   if (stride == 0) {
     return Error(ErrorCode::kOpValue).Input(specs.first + 2, "strides").Found(absl::StrCat("stride ", i, " is 0"));
   }
-  const int64_t begin = Clamp(IndexAt(specs.begin, i), Has(masks.begin, i), false, stride, size);
-  const int64_t end = Clamp(IndexAt(specs.end, i), Has(masks.end, i), true, stride, size);
+  const int64_t begin = Clamp(IndexAt(specs.begin, i), HasBit(masks.begin, i), false, stride, size);
+  const int64_t end = Clamp(IndexAt(specs.end, i), HasBit(masks.end, i), true, stride, size);
   const int64_t length = end - begin;
   if (length == 0 || (length < 0) != (stride < 0)) return SliceRange{0, 1, 0};
   return SliceRange{begin, stride, length / stride + (length % stride != 0 ? 1 : 0)};
@@ -82,7 +82,7 @@ absl::StatusOr<SliceRange> IndexOf(const Specs& specs, int64_t i, int axis, int6
 // The first dimension behind the ellipsis at spec `at`.
 int EllipsisEnd(const Specs& specs, const SliceMasks& masks, int64_t at, int rank) {
   int64_t behind = 0;
-  for (int64_t i = at + 1; i < specs.size; ++i) behind += Has(masks.new_axis, i) ? 0 : 1;
+  for (int64_t i = at + 1; i < specs.size; ++i) behind += HasBit(masks.new_axis, i) ? 0 : 1;
   return static_cast<int>(std::max<int64_t>(rank - behind, 0));
 }
 
@@ -168,9 +168,9 @@ absl::StatusOr<StridedRegion> ReadStridedRegion(const KernelContext& context, in
     }
   };
   for (int64_t i = 0; i < specs.size; ++i) {
-    if (Has(masks.ellipsis, i)) {
+    if (HasBit(masks.ellipsis, i)) {
       take_all_before(EllipsisEnd(specs, masks, i, whole.rank()));
-    } else if (Has(masks.new_axis, i)) {
+    } else if (HasBit(masks.new_axis, i)) {
       dims.push_back(1);
     } else if (axis >= whole.rank()) {
       return Error(ErrorCode::kOpShape)
@@ -178,7 +178,7 @@ absl::StatusOr<StridedRegion> ReadStridedRegion(const KernelContext& context, in
           .Found(absl::StrCat(specs.size, " specs"))
           .Expected(absl::StrCat("no more than shape ", whole.ToString(), " has dimensions"));
     } else {
-      const bool shrinks = Has(masks.shrink, i);
+      const bool shrinks = HasBit(masks.shrink, i);
       SLUICE_ASSIGN_OR_RETURN(const SliceRange range, shrinks ? IndexOf(specs, i, axis, whole.dim(axis))
                                                               : RangeOf(specs, masks, i, whole.dim(axis)));
       region.ranges.push_back(range);

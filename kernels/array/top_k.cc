@@ -1,8 +1,9 @@
 #include "kernels/array/top_k.h"
 
-#include <algorithm>
+#include <limits>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/array/tolerant_sort.h"
 #include "kernels/dispatch.h"
 
 namespace sluice {
@@ -66,24 +68,25 @@ void LargestFirst(const T* row, int64_t columns, int64_t k, bool sorted, std::ve
     const auto y = ValueOf(row[b]);
     return x > y || (!(x < y) && a < b);
   };
-  const auto begin = order->begin();
+  const absl::Span<int32_t> all = absl::MakeSpan(*order);
   if (k == 1) {
-    *begin = Largest(row, columns);
+    all[0] = Largest(row, columns);
   } else if (k == columns) {
-    std::sort(begin, order->end(), goes_before);
+    TolerantSort(all, goes_before);
   } else {
     // Starts with one more than is kept; then the smallest gives way to whatever is larger.
-    const auto spare = begin + k;
-    std::make_heap(begin, spare + 1, goes_before);
-    std::pop_heap(begin, spare + 1, goes_before);
+    const absl::Span<int32_t> kept = all.first(static_cast<size_t>(k));
+    const absl::Span<int32_t> start = all.first(static_cast<size_t>(k) + 1);
+    TolerantMakeHeap(start, goes_before);
+    TolerantPopHeap(start, goes_before);
     for (int64_t i = k + 1; i < columns; ++i) {
       const int32_t next = static_cast<int32_t>(i);
-      if (!goes_before(next, *begin)) continue;
-      std::pop_heap(begin, spare, goes_before);
-      *(spare - 1) = next;
-      std::push_heap(begin, spare, goes_before);
+      if (!goes_before(next, kept.front())) continue;
+      TolerantPopHeap(kept, goes_before);
+      kept.back() = next;
+      TolerantPushHeap(kept, goes_before);
     }
-    if (sorted) std::sort_heap(begin, spare, goes_before);
+    if (sorted) TolerantSortHeap(kept, goes_before);
   }
 }
 
@@ -97,7 +100,7 @@ void StoreIndex(Tensor& indices, int64_t at, int64_t value) {
   }
 }
 
-// The k largest elements of each row and where they stand; k is an input or an attr.
+// The k largest elements of each row and where they are; k is an input or an attr.
 class TopKKernel final : public Kernel {
  public:
   TopKKernel(int64_t k, bool sorted) : k_(k), sorted_(sorted) {}
@@ -121,11 +124,12 @@ class TopKKernel final : public Kernel {
       return Error(ErrorCode::kOpShape).Input(0, "input").Found("a scalar").Expected("at least a vector");
     }
     const Rows rows = RowsOf(input.shape());
-    if (k < 0 || k > rows.columns) {
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "k")
-          .Found(absl::StrCat(k))
-          .Expected(absl::StrCat("0 to ", rows.columns, ", the columns of ", input.shape().ToString()));
+    if (k < 0 || k > rows.columns) return BadK(context, k, rows.columns);
+    if (rows.columns > std::numeric_limits<int32_t>::max()) {
+      return Error(ErrorCode::kOpTooLarge)
+          .Input(0, "input")
+          .Found(input.shape().ToString())
+          .Text("has too many columns");
     }
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, WithColumns(input.shape(), k));
     SLUICE_ASSIGN_OR_RETURN(Tensor * values, context.AllocateOutput(0, shape));
@@ -139,6 +143,14 @@ class TopKKernel final : public Kernel {
   }
 
  private:
+  static absl::Status BadK(const KernelContext& context, int64_t k, int64_t columns) {
+    const bool is_input = context.num_inputs() > 1;
+    const std::string expected = absl::StrCat("0 to ", columns, ", as many as the input has columns");
+    const ErrorBuilder error =
+        is_input ? Error(ErrorCode::kOpValue).Input(1, "k") : Error(ErrorCode::kOpAttr).Attr("k");
+    return ErrorBuilder(error).Found(absl::StrCat(k)).Expected(expected);
+  }
+
   template <typename T>
   void Choose(const KernelContext& context, const Rows& rows, int64_t k, const T* input, T* values,
               Tensor& indices) const {
@@ -198,7 +210,7 @@ class NthElementKernel final : public Kernel {
         std::vector<T> row;
         for (int64_t i = begin; i < end; ++i) {
           row.assign(elements + i * rows.columns, elements + (i + 1) * rows.columns);
-          std::nth_element(row.begin(), row.begin() + n, row.end(), [](T a, T b) { return ValueOf(a) < ValueOf(b); });
+          TolerantSelect(absl::MakeSpan(row), static_cast<size_t>(n), [](T a, T b) { return ValueOf(a) < ValueOf(b); });
           to[i] = row[static_cast<size_t>(n)];
         }
       });

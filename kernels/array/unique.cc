@@ -20,13 +20,14 @@
 namespace sluice {
 namespace {
 
-// Elements that are compared: 16-bit floats by value, as float.
+// What elements are compared by. TensorFlow compares single elements of 16-bit floats by their bits, so that -0 and 0
+// are two, but by value where they are parts of rows.
 template <typename T>
 auto KeyOf(const T& value) {
   if constexpr (std::is_same<T, TString>::value) {
     return value.view();
   } else if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
-    return static_cast<float>(value);
+    return value.bits;
   } else {
     return value;
   }
@@ -34,69 +35,86 @@ auto KeyOf(const T& value) {
 template <typename T>
 using Key = decltype(KeyOf(std::declval<const T&>()));
 
+// A NaN equals nothing, not even itself: it must not become a key.
+template <typename T>
+bool HasEquals(const T& value) {
+  if constexpr (std::is_floating_point<T>::value) {
+    return !(value != value);
+  } else if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
+    return HasEquals(static_cast<float>(value));
+  } else {
+    return true;
+  }
+}
+
 using KeyTypes = Join<RealCppTypes, TypeList<bool, TString>>;
 
 // Which group each row belongs to, and the first row of each group.
-struct Grouping {
-  std::vector<int64_t> group_of_row;
-  std::vector<int64_t> first_row;
-  std::vector<int64_t> count;
+class Grouping {
+ public:
+  // `group_of_row` has a place for each row.
+  explicit Grouping(absl::Span<int64_t> group_of_row) : group_of_row_(group_of_row) {}
 
-  // Notes that the next row belongs to group `group`, which may be the next new one.
-  void Add(int64_t group) {
-    if (group == static_cast<int64_t>(first_row.size())) {
-      first_row.push_back(static_cast<int64_t>(group_of_row.size()));
-      count.push_back(0);
+  // The number that the next new group gets.
+  int64_t next_group() const { return static_cast<int64_t>(first_row_.size()); }
+  // Notes that `row`, the one after those noted before, belongs to `group`: one that there is, or next_group().
+  void Add(int64_t row, int64_t group) {
+    if (group == next_group()) {
+      first_row_.push_back(row);
+      count_.push_back(0);
     }
-    ++count[static_cast<size_t>(group)];
-    group_of_row.push_back(group);
+    ++count_[static_cast<size_t>(group)];
+    group_of_row_[static_cast<size_t>(row)] = group;
   }
+  const std::vector<int64_t>& first_row() const { return first_row_; }
+  const std::vector<int64_t>& count() const { return count_; }
+
+ private:
+  const absl::Span<int64_t> group_of_row_;
+  std::vector<int64_t> first_row_;
+  std::vector<int64_t> count_;
 };
 
-// Rows of one element. -0 equals 0; a NaN equals nothing.
+// Rows of one element.
 template <typename T>
-Grouping GroupElements(const T* elements, int64_t rows) {
-  Grouping grouping;
+void GroupElements(const T* elements, int64_t rows, Grouping* grouping) {
   absl::flat_hash_map<Key<T>, int64_t> groups;
   for (int64_t row = 0; row < rows; ++row) {
-    const int64_t next = static_cast<int64_t>(grouping.first_row.size());
-    grouping.Add(groups.try_emplace(KeyOf(elements[row]), next).first->second);
+    const int64_t next = grouping->next_group();
+    const bool has_equals = HasEquals(elements[row]);
+    grouping->Add(row, has_equals ? groups.try_emplace(KeyOf(elements[row]), next).first->second : next);
   }
-  return grouping;
 }
 
-// Appends bytes that are equal for equal elements. False for an element that equals nothing.
+// Appends bytes that are equal for equal elements, which `element` has (HasEquals).
 template <typename T>
-bool AppendKey(const T& element, std::string* key) {
+void AppendKey(const T& element, std::string* key) {
   if constexpr (std::is_same<T, TString>::value) {
     const uint64_t size = element.size();
     key->append(reinterpret_cast<const char*>(&size), sizeof(size));
     key->append(element.data(), element.size());
-    return true;
+  } else if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
+    AppendKey(static_cast<float>(element), key);
   } else {
-    Key<T> value = KeyOf(element);
-    if (value != value) return false;
-    if (value == Key<T>(0)) value = Key<T>(0);  // Not -0.
+    const T value = element == T(0) ? T(0) : element;  // Not -0.
     key->append(reinterpret_cast<const char*>(&value), sizeof(value));
-    return true;
   }
 }
 
 // Rows of `size` elements.
 template <typename T>
-Grouping GroupRows(const T* elements, int64_t rows, int64_t size) {
-  if (size == 1) return GroupElements(elements, rows);
-  Grouping grouping;
+void GroupRows(const T* elements, int64_t rows, int64_t size, Grouping* grouping) {
+  if (size == 1) return GroupElements(elements, rows, grouping);
   absl::flat_hash_map<std::string, int64_t> groups;
   std::string key;
   for (int64_t row = 0; row < rows; ++row) {
-    const int64_t next = static_cast<int64_t>(grouping.first_row.size());
+    const T* const begin = elements + row * size;
+    const int64_t next = grouping->next_group();
+    const bool has_equals = std::all_of(begin, begin + size, &HasEquals<T>);
     key.clear();
-    bool has_equals = true;
-    for (int64_t i = 0; i < size; ++i) has_equals &= AppendKey(elements[row * size + i], &key);
-    grouping.Add(has_equals ? groups.try_emplace(key, next).first->second : next);
+    for (int64_t i = 0; has_equals && i < size; ++i) AppendKey(begin[i], &key);
+    grouping->Add(row, has_equals ? groups.try_emplace(key, next).first->second : next);
   }
-  return grouping;
 }
 
 // Output `i` becomes the vector `values`, of int32 or int64 as declared.
@@ -125,12 +143,14 @@ absl::Status UniqueRows(KernelContext& context, int axis) {
     const CopyAxis axes[] = {{rows, outer * inner, inner}, {outer, inner, rows * inner}, {inner, 1, 1}};
     CopyStrided(context, axes, ordered, 0, input, 0);
   }
-  Grouping grouping;
+  // From the allocator, which may refuse: rows without elements take no memory of their own.
+  SLUICE_ASSIGN_OR_RETURN(Tensor group_of_row, context.AllocateTemp(DType::kInt64, Shape::Of({rows})));
+  Grouping grouping(group_of_row.flat<int64_t>());
   DispatchDType<KeyTypes>(input.dtype(), [&](auto type) {
     using T = typename decltype(type)::Type;
-    grouping = GroupRows(Elements<T>(std::as_const(ordered)), rows, outer * inner);
+    GroupRows(Elements<T>(std::as_const(ordered)), rows, outer * inner, &grouping);
   });
-  const int64_t groups = static_cast<int64_t>(grouping.first_row.size());
+  const int64_t groups = grouping.next_group();
   IndexVector dims(shape.dims().begin(), shape.dims().end());
   dims[static_cast<size_t>(axis)] = groups;
   SLUICE_ASSIGN_OR_RETURN(const Shape result, MakeShape(dims));
@@ -139,13 +159,13 @@ absl::Status UniqueRows(KernelContext& context, int axis) {
     using T = typename decltype(type)::Type;
     for (int64_t slab = 0; slab < outer; ++slab) {
       for (int64_t group = 0; group < groups; ++group) {
-        const int64_t from = (slab * rows + grouping.first_row[static_cast<size_t>(group)]) * inner;
+        const int64_t from = (slab * rows + grouping.first_row()[static_cast<size_t>(group)]) * inner;
         std::copy_n(Elements<T>(input) + from, inner, Elements<T>(*output) + (slab * groups + group) * inner);
       }
     }
   });
-  SLUICE_RETURN_IF_ERROR(SetIndices(context, 1, grouping.group_of_row));
-  return context.num_outputs() > 2 ? SetIndices(context, 2, grouping.count) : absl::OkStatus();
+  SLUICE_RETURN_IF_ERROR(SetIndices(context, 1, group_of_row.flat<int64_t>()));
+  return context.num_outputs() > 2 ? SetIndices(context, 2, grouping.count()) : absl::OkStatus();
 }
 
 absl::Status ComputeUnique(KernelContext& context) {
@@ -187,10 +207,13 @@ absl::Status ComputeListDiff(KernelContext& context) {
   DispatchDType<KeyTypes>(x.dtype(), [&](auto type) {
     using T = typename decltype(type)::Type;
     absl::flat_hash_set<Key<T>> left_out;
-    for (const T& element : y.flat<T>()) left_out.insert(KeyOf(element));
+    for (const T& element : y.flat<T>()) {
+      if (HasEquals(element)) left_out.insert(KeyOf(element));
+    }
     const absl::Span<const T> elements = x.flat<T>();
     for (size_t i = 0; i < elements.size(); ++i) {
-      if (!left_out.contains(KeyOf(elements[i]))) positions.push_back(static_cast<int64_t>(i));
+      const bool is_left_out = HasEquals(elements[i]) && left_out.contains(KeyOf(elements[i]));
+      if (!is_left_out) positions.push_back(static_cast<int64_t>(i));
     }
   });
   SLUICE_ASSIGN_OR_RETURN(Tensor * output,

@@ -2,18 +2,22 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/checkpoint/crc32c.h"
+#include "kernels/checkpoint/snappy.h"
 
 namespace sluice {
 namespace {
 
 constexpr size_t kFooterBytes = 48;
-constexpr size_t kTrailerBytes = 5;  // Compression type and checksum behind each block.
+constexpr size_t kTrailerBytes = 5;                 // Compression type and checksum after each block.
+constexpr size_t kMaxBlockBytes = size_t{1} << 28;  // Of a block without its compression: writers make 4 to 256 KiB.
+enum : char { kNotCompressed = 0, kSnappy = 1 };
 constexpr uint64_t kMagic = 0xdb4775248b80fb57;
 
 // Where a block stands in the file, its trailer not counted.
@@ -51,24 +55,46 @@ bool TakeHandle(absl::string_view* bytes, BlockHandle* handle) {
   return TakeVarint(bytes, &handle->offset) && TakeVarint(bytes, &handle->size);
 }
 
-// The entries part of the block at `handle`, its checksum verified and its restart array cut off.
-absl::StatusOr<absl::string_view> ReadBlock(absl::string_view file, BlockHandle handle) {
+// The entries of one block, its restart array cut off.
+struct Block {
+  std::string unpacked;  // What a compressed block stands for: `entries` lies in it.
+  absl::string_view entries;
+};
+
+// Sets `entries` from the whole of the block, which came from `offset`.
+absl::Status CutRestarts(absl::string_view data, uint64_t offset, Block* block) {
+  if (data.size() < sizeof(uint32_t)) return Damaged("a block is too short", offset);
+  const uint64_t restarts = Fixed<uint32_t>(data.data() + data.size() - sizeof(uint32_t));
+  if (restarts > (data.size() - sizeof(uint32_t)) / sizeof(uint32_t)) {
+    return Damaged("a block's restart points do not fit in it", offset);
+  }
+  block->entries = data.substr(0, data.size() - sizeof(uint32_t) * (restarts + 1));
+  return absl::OkStatus();
+}
+
+// Reads the block at `handle` into `*block`, its checksum verified. `block` must stay where it is.
+absl::Status ReadBlock(absl::string_view file, BlockHandle handle, Block* block) {
   const uint64_t limit = file.size() - kFooterBytes;
   if (handle.size > limit || handle.offset > limit - handle.size ||
       limit - handle.size - handle.offset < kTrailerBytes) {
     return Damaged(absl::StrCat("a block of ", handle.size, " bytes reaches past the end of the index"), handle.offset);
   }
-  const absl::string_view block = file.substr(handle.offset, handle.size + 1);  // With the compression type.
+  const absl::string_view data = file.substr(handle.offset, handle.size + 1);  // With the compression type.
   const uint32_t stored = Fixed<uint32_t>(file.data() + handle.offset + handle.size + 1);
-  if (Crc32c(block) != UnmaskCrc(stored)) return Damaged("a block has the wrong checksum", handle.offset);
-  if (block.back() != 0) return Damaged("a block is compressed, which checkpoints never are", handle.offset);
-  const absl::string_view data = block.substr(0, handle.size);
-  if (data.size() < sizeof(uint32_t)) return Damaged("a block is too short", handle.offset);
-  const uint64_t restarts = Fixed<uint32_t>(data.data() + data.size() - sizeof(uint32_t));
-  if (restarts > (data.size() - sizeof(uint32_t)) / sizeof(uint32_t)) {
-    return Damaged("a block's restart points do not fit in it", handle.offset);
+  if (Crc32c(data) != UnmaskCrc(stored)) return Damaged("a block has the wrong checksum", handle.offset);
+  switch (data.back()) {
+    case kNotCompressed:
+      return CutRestarts(data.substr(0, handle.size), handle.offset, block);
+    case kSnappy: {
+      absl::StatusOr<std::string> unpacked = SnappyDecompress(data.substr(0, handle.size), kMaxBlockBytes);
+      if (!unpacked.ok()) return unpacked.status();
+      block->unpacked = *std::move(unpacked);
+      return CutRestarts(block->unpacked, handle.offset, block);
+    }
+    default:
+      return Damaged(absl::StrCat("a block has the unknown compression ", static_cast<int>(data.back())),
+                     handle.offset);
   }
-  return data.substr(0, data.size() - sizeof(uint32_t) * (restarts + 1));
 }
 
 // Calls `fn` for each entry of a block; `*last_key` carries the order of keys from block to block.
@@ -108,14 +134,15 @@ absl::Status ForEachTableEntry(absl::string_view file,
   if (!TakeHandle(&footer, &meta) || !TakeHandle(&footer, &index)) {
     return Damaged("the footer is unreadable", file.size() - kFooterBytes);
   }
-  SLUICE_ASSIGN_OR_RETURN(const absl::string_view handles, ReadBlock(file, index));
+  Block handles;
+  SLUICE_RETURN_IF_ERROR(ReadBlock(file, index, &handles));
   std::string last_key;
-  return ForEachInBlock(handles, index.offset, nullptr, [&](absl::string_view, absl::string_view encoded) {
-    BlockHandle block;
-    if (!TakeHandle(&encoded, &block)) return Damaged("a block's place is unreadable", index.offset);
-    const absl::StatusOr<absl::string_view> entries = ReadBlock(file, block);
-    if (!entries.ok()) return entries.status();
-    return ForEachInBlock(*entries, block.offset, &last_key, fn);
+  return ForEachInBlock(handles.entries, index.offset, nullptr, [&](absl::string_view, absl::string_view encoded) {
+    BlockHandle handle;
+    if (!TakeHandle(&encoded, &handle)) return Damaged("a block's place is unreadable", index.offset);
+    Block block;
+    const absl::Status read = ReadBlock(file, handle, &block);
+    return read.ok() ? ForEachInBlock(block.entries, handle.offset, &last_key, fn) : read;
   });
 }
 

@@ -7,10 +7,11 @@
 
 namespace sluice {
 
-// Reads the sorted string table in `file` (LevelDB's table format: blocks of prefix-compressed entries, each with a
-// CRC-32C, an index block, a footer) and calls `fn(key, value)` for every entry in order; `fn` may stop with an error.
-// The views live as long as the call. kCheckpointDamaged (DATA_LOSS) naming the byte offset for anything wrong:
-// nothing is read outside `file`, no size is believed before it is checked, keys must ascend.
+// Reads the sorted string table in `file` (LevelDB's table format: blocks of entries that share prefixes, plain or
+// compressed by Snappy, each with a CRC-32C; an index block; a footer) and calls `fn(key, value)` for every entry in
+// order; `fn` may stop with an error. The views live as long as the call. kCheckpointDamaged (DATA_LOSS) naming the
+// byte offset for anything wrong: nothing is read outside `file`, no size is believed before it is checked, keys must
+// ascend.
 absl::Status ForEachTableEntry(absl::string_view file,
                                absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> fn);
 

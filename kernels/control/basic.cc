@@ -8,7 +8,7 @@
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
 #include "kernels/dispatch.h"
-#include "kernels/hand_on.h"
+#include "kernels/forward_or_copy.h"
 #include "kernels/step/call_frame.h"
 
 namespace sluice {
@@ -45,9 +45,18 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConst(const KernelConstruction& cons
 class IdentityKernel : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override {
+    if (context.num_inputs() != context.num_outputs()) {
+      return Error(ErrorCode::kOpAttr)
+          .Found(absl::StrCat(context.num_inputs(), " inputs, ", context.num_outputs(), " outputs"))
+          .Expected("as many outputs as inputs");
+    }
     for (int i = 0; i < context.num_outputs(); ++i) {
       if (IsRef(context.output_type(i))) {
-        context.SetRefOutput(i, context.input_ref(i));
+        RefCell* const cell = context.input_ref(i);
+        if (cell == nullptr) {
+          return Error(ErrorCode::kRefExpected).Input(i).Text("is not a reference to a variable");
+        }
+        context.SetRefOutput(i, cell);
       } else {
         context.SetOutput(i, context.TakeInput(i));
       }
@@ -64,7 +73,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeIdentity(const KernelConstruction&) 
 // The value of the input now, whatever is written to its memory later.
 class SnapshotKernel : public Kernel {
  public:
-  absl::Status Compute(KernelContext& context) const override { return HandOnOwn(context, 0); }
+  absl::Status Compute(KernelContext& context) const override { return ForwardOrCopy(context, 0); }
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeSnapshot(const KernelConstruction&) {

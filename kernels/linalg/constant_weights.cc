@@ -2,9 +2,10 @@
 
 #include <utility>
 
+#include "graph/ir/op_class.h"
 #include "kernels/linalg/float_cast.h"
 #include "kernels/linalg/gemm.h"
-#include "kernels/linalg/gemm_library.h"
+#include "kernels/linalg/gemm_plugin.h"
 
 namespace sluice {
 namespace {
@@ -25,24 +26,27 @@ Tensor PackMatrix(const T* from, const Shape& shape, bool transposed) {
 
 }  // namespace
 
-PackedMatrix ConstantWeights::Get(const Tensor& b, bool transposed, const GemmSize& size) {
+PackedMatrix ConstantWeights::Get(const Tensor& b, bool transposed, const GemmSize& size,
+                                  const SluiceGemmPlugin* plugin) {
   if (!is_packed_.load(std::memory_order_acquire)) {
     MutexLock lock(&mu_);
-    if (!is_packed_.load(std::memory_order_relaxed)) Pack(b, transposed, size);
+    if (!is_packed_.load(std::memory_order_relaxed)) {
+      plugin_ = plugin;
+      Pack(b, transposed, size);
+    }
   }
-  if (!packed_.has_value() || !Holds(b)) return {};
+  if (!packed_.has_value() || !Holds(b) || (order_ != nullptr && plugin != plugin_)) return {};
   return {packed_.raw_data(), order_};
 }
 
 bool ConstantWeights::PackForPlugin(const Tensor& b, bool transposed, const GemmSize& size) {
-  const SluiceGemmPlugin* const plugin = IsForPlugin(size) ? FindGemmPlugin() : nullptr;
-  if (plugin == nullptr) return false;
+  if (plugin_ == nullptr || !IsForPlugin(size)) return false;
   const SluiceGemmProblem problem = {size.m, size.n, size.k, size.k, b.dim(1), size.n, 0, transposed};
-  const SluiceGemmProduct* const order = plugin->prepare_packed(&problem, nullptr);
+  const SluiceGemmProduct* const order = plugin_->prepare_packed(&problem, nullptr);
   if (order == nullptr) return false;
-  const auto bytes = static_cast<int64_t>(plugin->packed_bytes(order));
+  const auto bytes = static_cast<int64_t>(plugin_->packed_bytes(order));
   absl::StatusOr<Tensor> packed = Tensor::Make(DType::kUInt8, Shape::Of({bytes}));
-  if (!packed.ok() || plugin->pack(order, b.flat<float>().data(), packed->mutable_raw_data()) != 0) return false;
+  if (!packed.ok() || plugin_->pack(order, b.flat<float>().data(), packed->mutable_raw_data()) != 0) return false;
   packed_ = *std::move(packed);
   order_ = order;
   return true;
@@ -63,13 +67,21 @@ void ConstantWeights::Pack(const Tensor& b, bool transposed, const GemmSize& siz
 
 bool IsConstantInput(const KernelConstruction& construction, int i) {
   const Graph& graph = construction.graph();
-  NodeId node = graph.inputs(construction.node())[static_cast<size_t>(i)].node;
-  for (int steps = 0; steps < 8; ++steps) {
-    if (graph.Is(node, "Const") || graph.Is(node, "HostConst")) return true;
-    const bool hands_on = graph.Is(node, "Identity") || graph.Is(node, "Enter") || graph.Is(node, "StopGradient") ||
-                          graph.Is(node, "Snapshot");
-    if (!hands_on) return false;
-    node = graph.inputs(node)[0].node;
+  Output source = graph.inputs(construction.node())[static_cast<size_t>(i)];
+  for (int steps = 0; steps < 8 && graph.Contains(source.node); ++steps) {
+    switch (graph.op(source.node).op_class) {
+      case OpClass::kConst:
+        return true;
+      case OpClass::kForward:
+        source = graph.inputs(source.node)[static_cast<size_t>(source.index)];
+        break;
+      case OpClass::kEnter:
+        source = graph.inputs(source.node)[0];
+        break;
+      default:
+        if (!graph.Is(source.node, "Snapshot")) return false;
+        source = graph.inputs(source.node)[0];
+    }
   }
   return false;
 }

@@ -7,6 +7,7 @@
 #include "graph/base/mutex.h"
 #include "graph/value/tensor.h"
 #include "kernels/kernel_construction.h"
+#include "kernels/linalg/gemm_plugin.h"
 #include "kernels/linalg/products.h"
 
 namespace sluice {
@@ -17,25 +18,28 @@ namespace sluice {
 class ConstantWeights {
  public:
   // The packed elements of `b` (float, double; half and bfloat16 as floats), or none when another value was packed
-  // before or memory is short. Valid as long as this object. `size` is that of the product at hand.
-  PackedMatrix Get(const Tensor& b, bool transposed, const GemmSize& size) ABSL_LOCKS_EXCLUDED(mu_);
+  // before, or for another plug-in, or memory is short. Valid as long as this object. `size` is that of the product at
+  // hand, `plugin` (may be null) the run's.
+  PackedMatrix Get(const Tensor& b, bool transposed, const GemmSize& size, const SluiceGemmPlugin* plugin)
+      ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   bool Holds(const Tensor& b) const { return b.raw_data() == source_.raw_data() && b.shape() == source_.shape(); }
   void Pack(const Tensor& b, bool transposed, const GemmSize& size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // In the order of the plug-in. False: there is none, or it cannot.
+  // In the order of the plug-in. False: there is none, it cannot, or it is not worth it.
   bool PackForPlugin(const Tensor& b, bool transposed, const GemmSize& size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Mutex mu_;
   // Written under mu_ before is_packed_ is set, immutable afterwards.
   Tensor source_;
   Tensor packed_;
+  const SluiceGemmPlugin* plugin_ = nullptr;
   const SluiceGemmProduct* order_ = nullptr;  // The plug-in's; null: our own.
-  std::atomic<bool> is_packed_{false};        // Release and acquire: publishes all three.
+  std::atomic<bool> is_packed_{false};        // Release and acquire: publishes all four.
 };
 
-// Whether input `i` of the node is a Const, perhaps behind Identity nodes and the like. A hint: a feed, or a rewrite
-// of the graph, may still bring another value.
+// Whether input `i` of the node is a Const, perhaps handed on by Identity nodes and the like. A hint: a feed, or a
+// rewrite of the graph, may still bring another value.
 bool IsConstantInput(const KernelConstruction& construction, int i);
 
 }  // namespace sluice

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
 #include "kernels/linalg/einsum_equation.h"
 #include "kernels/linalg/float_cast.h"
@@ -21,7 +22,7 @@ namespace {
 using Labels = EinsumEquation::Labels;
 using EinsumTypes = Join<TypeList<float, double>, Join<IntegerCppTypes, ComplexCppTypes>>;
 
-bool Has(const Labels& labels, int label) { return absl::c_linear_search(labels, label); }
+bool HasLabel(const Labels& labels, int label) { return absl::c_linear_search(labels, label); }
 
 Labels Joined(const Labels& a, const Labels& b) {
   Labels all(a);
@@ -40,13 +41,14 @@ struct Roles {
 Roles RolesOf(const LabelledTensor& a, const LabelledTensor& b, const Labels& output) {
   Roles roles;
   for (const int label : output) {
-    if (Has(roles.batch, label) || Has(roles.a_free, label) || Has(roles.b_free, label)) continue;
-    const bool in_a = Has(a.labels, label);
-    const bool in_b = Has(b.labels, label);
+    if (HasLabel(roles.batch, label) || HasLabel(roles.a_free, label) || HasLabel(roles.b_free, label)) continue;
+    const bool in_a = HasLabel(a.labels, label);
+    const bool in_b = HasLabel(b.labels, label);
     (in_a && in_b ? roles.batch : in_a ? roles.a_free : roles.b_free).push_back(label);
   }
   for (const int label : a.labels) {
-    if (Has(b.labels, label) && !Has(output, label) && !Has(roles.contract, label)) roles.contract.push_back(label);
+    if (HasLabel(b.labels, label) && !HasLabel(output, label) && !HasLabel(roles.contract, label))
+      roles.contract.push_back(label);
   }
   return roles;
 }
@@ -96,9 +98,8 @@ class EinsumKernel : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(const AxisSizes sizes, ResolveSizes(inputs));
     std::vector<int64_t> dims;
     for (const int label : output_labels) dims.push_back(sizes.at(label));
-    absl::StatusOr<Shape> shape = Shape::Make(dims);
-    if (!shape.ok()) return Error(ErrorCode::kOpTooLarge).Text(shape.status().message());
-    SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, *shape));
+    SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
+    SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, shape));
     if (output->num_elements() == 0) return absl::OkStatus();
     if (output->dtype() == DType::kHalf || output->dtype() == DType::kBFloat16) {
       return ComputeInFloats(context, std::move(inputs), output_labels, sizes, output);
@@ -110,7 +111,7 @@ class EinsumKernel : public Kernel {
   // How many axes "..." stands for in input `i`.
   absl::StatusOr<int> NumHidden(int i, const Shape& shape) const {
     const Labels& labels = equation_.inputs[static_cast<size_t>(i)];
-    const bool has_hidden = Has(labels, EinsumEquation::kEllipsis);
+    const bool has_hidden = HasLabel(labels, EinsumEquation::kEllipsis);
     const int num_named = static_cast<int>(labels.size()) - (has_hidden ? 1 : 0);
     if (shape.rank() == num_named || (has_hidden && shape.rank() > num_named)) return shape.rank() - num_named;
     return Error(ErrorCode::kOpShape)
@@ -142,7 +143,10 @@ class EinsumKernel : public Kernel {
         status = Multiply<T>(context, inputs[0], inputs[1], output_labels, sizes, output);
       }
     });
-    if (!found) return Error(ErrorCode::kOpUnimplemented).Text("no sums of this dtype");
+    if (!found)
+      return Error(ErrorCode::kOpUnimplemented)
+          .Found(DTypeName(output->dtype()))
+          .Text("Einsum has no sums of this dtype");
     return status;
   }
 
@@ -184,7 +188,7 @@ class EinsumKernel : public Kernel {
     }
     std::vector<int64_t> dims;
     for (const int label : result.labels) dims.push_back(sizes.at(label));
-    SLUICE_ASSIGN_OR_RETURN(const Shape result_shape, Shape::Make(dims));
+    SLUICE_ASSIGN_OR_RETURN(const Shape result_shape, MakeShape(dims));
     SLUICE_ASSIGN_OR_RETURN(result.value, context.AllocateTemp(DTypeOf<T>::value, result_shape));
     products.c = result.value.flat<T>().data();
     SLUICE_RETURN_IF_ERROR(Run(context, products));
@@ -211,7 +215,7 @@ class EinsumKernel : public Kernel {
       const auto at = absl::c_find(tensor.labels, label) - tensor.labels.begin();
       dims.push_back(tensor.value.dim(static_cast<int>(at)));
     }
-    SLUICE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+    SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
     LabelledTensor result;
     result.labels = order;
     SLUICE_ASSIGN_OR_RETURN(result.value, context.AllocateTemp(DTypeOf<T>::value, shape));
@@ -225,7 +229,7 @@ class EinsumKernel : public Kernel {
                               tensor.shape().dims().begin() + static_cast<std::ptrdiff_t>(num_batch));
     dims.push_back(rows);
     dims.push_back(cols);
-    return Shape::Make(dims);
+    return MakeShape(dims);
   }
 
   const EinsumEquation equation_;

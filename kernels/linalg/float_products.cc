@@ -3,9 +3,10 @@
 #include <type_traits>
 
 #include "graph/base/check.h"
+#include "graph/base/error.h"
 #include "kernels/device/task_runner.h"
 #include "kernels/linalg/gemm.h"
-#include "kernels/linalg/gemm_library.h"
+#include "kernels/linalg/gemm_plugin.h"
 #include "kernels/linalg/products.h"
 
 namespace sluice {
@@ -68,7 +69,7 @@ class CutProduct {
       if (packed_b_.data == nullptr) b_view = b_view.Cols(begin);
       c += begin;
     }
-    if (RunPlugin(size, a_view, b_view, c, ldc)) return absl::OkStatus();
+    if (RunPlugin(context.run().gemm_plugin, size, a_view, b_view, c, ldc)) return absl::OkStatus();
     if (packed_b_.data != nullptr && packed_b_.order == nullptr) {
       const PackedGemm<T> gemm(isa_, size, size_.n);
       const int64_t first_col = by_rows_ ? 0 : begin;
@@ -82,12 +83,12 @@ class CutProduct {
   }
 
  private:
-  // Lets the plug-in do it. False: there is none, it cannot, or it is not worth it.
-  bool RunPlugin(const GemmSize& size, const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t ldc) const {
+  // Lets the plug-in (null: none) do it. False: it cannot, or it is not worth it.
+  bool RunPlugin(const SluiceGemmPlugin* plugin, const GemmSize& size, const MatrixView<T>& a, const MatrixView<T>& b,
+                 T* c, int64_t ldc) const {
     if constexpr (std::is_same_v<T, float>) {
       if (packed_b_.data != nullptr && packed_b_.order == nullptr) return false;
-      const SluiceGemmPlugin* const plugin = IsForPlugin(size) ? FindGemmPlugin() : nullptr;
-      if (plugin == nullptr) return false;
+      if (plugin == nullptr || !IsForPlugin(size)) return false;
       const SluiceGemmProblem problem = {size.m, size.n, size.k, a.ld, b.ld, ldc, a.transposed, b.transposed};
       const SluiceGemmProduct* const product =
           packed_b_.order != nullptr ? plugin->prepare_packed(&problem, packed_b_.order) : plugin->prepare(&problem);
@@ -123,7 +124,8 @@ class CutProduct {
 int64_t NumPieces(const KernelContext& context, double ns) {
   const TaskRunner* const runner = context.run().task_runner;
   const int64_t most = context.run().deterministic ? kMaxFixedPieces : runner == nullptr ? 1 : runner->num_threads();
-  return std::max<int64_t>(1, std::min(most, static_cast<int64_t>(ns / kPieceNs)));
+  const double paying = ns / kPieceNs;
+  return paying < static_cast<double>(most) ? std::max<int64_t>(1, static_cast<int64_t>(paying)) : most;
 }
 
 // One product that takes less time than thinking about it.
@@ -169,7 +171,7 @@ absl::Status MultiplyFloats(KernelContext& context, const Products<T>& products,
     }
   });
   if (!failed.load(std::memory_order_relaxed)) return absl::OkStatus();
-  return absl::ResourceExhaustedError("no memory for parts of the matrices");
+  return Error(ErrorCode::kOutOfMemory).Text("there is no memory for packed parts of the matrices");
 }
 
 bool IsForPlugin(const GemmSize& size) {

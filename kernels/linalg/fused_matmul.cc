@@ -1,7 +1,6 @@
 #include "kernels/linalg/fused_matmul.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,43 +11,68 @@
 #include "graph/value/float16.h"
 #include "kernels/dispatch.h"
 #include "kernels/linalg/matmul_call.h"
+#include "kernels/math/activation_ops.h"
+#include "kernels/math/arithmetic_ops.h"
+#include "kernels/math/float_loops.h"
+#include "kernels/math/float_ops.h"
+#include "kernels/math/loops.h"
 
 namespace sluice {
 namespace {
 
-// What follows the bias. `alpha` is LeakyRelu's slope.
-using Activation = float (*)(float x, float alpha);
-
-float Same(float x, float) { return x; }
-// NaN stays NaN: std::max(x, 0) gives its first argument unless the second is larger.
-float Relu(float x, float) { return std::max(x, 0.0f); }
-float Relu6(float x, float) { return std::min(std::max(x, 0.0f), 6.0f); }
-float Elu(float x, float) { return x < 0 ? std::expm1(x) : x; }
-float LeakyRelu(float x, float alpha) { return x < 0 ? alpha * x : x; }
-float Tanh(float x, float) { return std::tanh(x); }
-float Sigmoid(float x, float) { return 1 / (1 + std::exp(-x)); }
-float GeluExact(float x, float) { return 0.5f * x * (1 + std::erf(x * 0.70710678f)); }
-float GeluApproximate(float x, float) { return 0.5f * x * (1 + std::tanh(0.79788456f * (x + 0.044715f * x * x * x))); }
-
-// One activation by its name in attr 'fused_ops', and its loop over a row.
-struct NamedActivation {
-  absl::string_view name;
-  void (*apply)(float* row, const float* bias, int64_t n, float alpha);
-};
-
-template <Activation kActivation>
-void Apply(float* row, const float* bias, int64_t n, float alpha) {
-  for (int64_t j = 0; j < n; ++j) row[j] = kActivation(row[j] + bias[j], alpha);
-}
-
-constexpr NamedActivation kActivations[] = {
-    {"", &Apply<Same>},           {"Relu", &Apply<Relu>},           {"Relu6", &Apply<Relu6>},
-    {"Elu", &Apply<Elu>},         {"LeakyRelu", &Apply<LeakyRelu>}, {"Tanh", &Apply<Tanh>},
-    {"Sigmoid", &Apply<Sigmoid>}, {"GeluExact", &Apply<GeluExact>}, {"GeluApproximate", &Apply<GeluApproximate>},
-};
-
+// Elements that are worked on at once: they stay in the first-level cache.
+constexpr int64_t kBlock = 512;
 // Nanoseconds an element takes at most, for the cut into shards.
 constexpr double kElementNs = 2;
+
+// What follows the bias, in place on up to kBlock floats. `alpha` is LeakyRelu's slope.
+using ActivationFn = void (*)(float* x, int64_t n, float alpha);
+
+void Same(float*, int64_t, float) {}
+
+template <typename Op>
+void ApplyUnary(float* x, int64_t n, float) {
+  UnaryLoopsFor<Op, float>().loop(x, x, n);
+}
+
+void LeakyRelu(float* x, int64_t n, float alpha) { BinaryLoopsFor<LeakyReluOp, float>().repeat_b(x, &alpha, x, n); }
+
+// x/2 * (1 + function), the function's values at `y`.
+void HalfTimes(float* x, const float* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) x[i] = 0.5f * x[i] * (1.0f + y[i]);
+}
+
+void GeluExact(float* x, int64_t n, float) {
+  float y[kBlock];
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] * 0.70710678f;
+  ApplyUnary<ErfOp>(y, n, 0.0f);
+  HalfTimes(x, y, n);
+}
+
+void GeluApproximate(float* x, int64_t n, float) {
+  float y[kBlock];
+  for (int64_t i = 0; i < n; ++i) y[i] = 0.79788456f * (x[i] + 0.044715f * x[i] * x[i] * x[i]);
+  ApplyUnary<TanhOp>(y, n, 0.0f);
+  HalfTimes(x, y, n);
+}
+
+// One activation by its name in attr 'fused_ops'.
+struct NamedActivation {
+  absl::string_view name;
+  ActivationFn apply;
+};
+
+constexpr NamedActivation kActivations[] = {
+    {"", &Same},
+    {"Relu", &ApplyUnary<ReluOp>},
+    {"Relu6", &ApplyUnary<Relu6Op>},
+    {"Elu", &ApplyUnary<EluOp>},
+    {"LeakyRelu", &LeakyRelu},
+    {"Tanh", &ApplyUnary<TanhOp>},
+    {"Sigmoid", &ApplyUnary<SigmoidOp>},
+    {"GeluExact", &GeluExact},
+    {"GeluApproximate", &GeluApproximate},
+};
 
 // MatMul, BiasAdd, activation.
 class FusedMatMulKernel : public Kernel {
@@ -72,26 +96,30 @@ class FusedMatMulKernel : public Kernel {
 
  private:
   template <typename T>
-  void Finish(KernelContext& context, const Tensor& bias, Tensor* output) const {
+  void Finish(const KernelContext& context, const Tensor& bias, Tensor* output) const {
     const int64_t n = output->dim(1);
-    const absl::Span<const T> bias_values = bias.flat<T>();
-    std::vector<float> bias_floats(static_cast<size_t>(n));
-    for (size_t j = 0; j < bias_floats.size(); ++j) bias_floats[j] = static_cast<float>(bias_values[j]);
+    const T* const bias_values = bias.flat<T>().data();
     T* const all = output->flat<T>().data();
     const double row_ns = kElementNs * static_cast<double>(n);
     context.ParallelFor(output->dim(0), row_ns, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) FinishRow(bias_floats, all + i * n);
+      for (int64_t i = begin; i < end; ++i) {
+        for (int64_t at = 0; at < n; at += kBlock) {
+          FinishBlock(bias_values + at, std::min(kBlock, n - at), all + i * n + at);
+        }
+      }
     });
   }
-  void FinishRow(const std::vector<float>& bias, float* row) const {
-    activation_.apply(row, bias.data(), static_cast<int64_t>(bias.size()), alpha_);
+  void FinishBlock(const float* bias, int64_t n, float* x) const {
+    BinaryLoopsFor<AddOp, float>().both(x, bias, x, n);
+    activation_.apply(x, n, alpha_);
   }
+  // 16-bit floats are computed as floats and rounded once.
   template <typename T>
-  void FinishRow(const std::vector<float>& bias, T* row) const {
-    std::vector<float> floats(bias.size());
-    for (size_t j = 0; j < floats.size(); ++j) floats[j] = static_cast<float>(row[j]);
-    FinishRow(bias, floats.data());
-    for (size_t j = 0; j < floats.size(); ++j) row[j] = T(floats[j]);
+  void FinishBlock(const T* bias, int64_t n, T* x) const {
+    float floats[kBlock];
+    for (int64_t j = 0; j < n; ++j) floats[j] = static_cast<float>(x[j]) + static_cast<float>(bias[j]);
+    activation_.apply(floats, n, alpha_);
+    for (int64_t j = 0; j < n; ++j) x[j] = T(floats[j]);
   }
 
   const MatMulCall call_;
@@ -104,8 +132,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeFusedMatMul(const KernelConstruction
   SLUICE_ASSIGN_OR_RETURN(form.transpose_a, construction.GetBool("transpose_a"));
   SLUICE_ASSIGN_OR_RETURN(form.transpose_b, construction.GetBool("transpose_b"));
   SLUICE_ASSIGN_OR_RETURN(const float alpha, construction.GetFloat("leakyrelu_alpha"));
-  SLUICE_ASSIGN_OR_RETURN(const AttrView attr, construction.graph().GetAttr(construction.node(), "fused_ops"));
-  SLUICE_ASSIGN_OR_RETURN(const auto ops, attr.AsStringList());
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<std::string> ops, construction.GetStrings("fused_ops"));
   const bool has_bias = !ops.empty() && ops[0] == "BiasAdd" && ops.size() <= 2 && construction.num_inputs() == 3;
   const absl::string_view name = ops.size() == 2 ? absl::string_view(ops[1]) : absl::string_view();
   for (const NamedActivation& activation : kActivations) {

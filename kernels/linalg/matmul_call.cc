@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "kernels/dispatch.h"
 #include "kernels/linalg/float_cast.h"
@@ -30,9 +31,9 @@ MatMulCall::MatMulCall(const KernelConstruction& construction, const MatMulForm&
       weights_(HasFloatWeights(construction) && IsConstantInput(construction, 1) ? std::make_unique<ConstantWeights>()
                                                                                  : nullptr) {}
 
-PackedMatrix MatMulCall::PackedWeights(const MatMulShape& shape, const Tensor& b) const {
+PackedMatrix MatMulCall::PackedWeights(const KernelContext& context, const MatMulShape& shape, const Tensor& b) const {
   if (weights_ == nullptr || b.rank() != 2 || !GainsFromPacking(shape, form_.transpose_b)) return {};
-  return weights_->Get(b, form_.transpose_b, shape.size);
+  return weights_->Get(b, form_.transpose_b, shape.size, context.run().gemm_plugin);
 }
 
 template <typename T>
@@ -48,7 +49,7 @@ absl::Status MatMulCall::MultiplyAs(KernelContext& context, const MatMulShape& s
     // Weights are recognised by the input itself, not by a converted copy.
     const Tensor& weights = context.input(1);
     const bool is_converted = b.has_value() && b.dtype() != weights.dtype();
-    return MultiplyFloats(context, products, is_converted ? PackedMatrix() : PackedWeights(shape, weights));
+    return MultiplyFloats(context, products, is_converted ? PackedMatrix() : PackedWeights(context, shape, weights));
   } else {
     return MultiplyPlain(context, products);
   }
@@ -65,11 +66,15 @@ absl::Status MatMulCall::MultiplyConverted(KernelContext& context, const MatMulS
   const bool takes = (IsShortFloat(a.dtype()) || a.dtype() == DType::kFloat) &&
                      (IsShortFloat(b.dtype()) || b.dtype() == DType::kFloat);
   const bool gives = IsShortFloat(output->dtype()) || output->dtype() == DType::kFloat;
-  if (!takes || !gives) return Error(ErrorCode::kOpUnimplemented).Text("no product of these dtypes");
+  if (!takes || !gives) {
+    return Error(ErrorCode::kOpUnimplemented)
+        .Found(absl::StrCat(DTypeName(a.dtype()), " and ", DTypeName(b.dtype()), " to ", DTypeName(output->dtype())))
+        .Text("there is no product of these dtypes");
+  }
   // Sums are made in float and rounded once.
   SLUICE_ASSIGN_OR_RETURN(const Tensor a_floats, ToFloats(a, context.allocator()));
   Tensor b_floats;  // Without a value where the packed weights serve.
-  if (IsShortFloat(b.dtype()) && PackedWeights(shape, b).data == nullptr) {
+  if (IsShortFloat(b.dtype()) && PackedWeights(context, shape, b).data == nullptr) {
     SLUICE_ASSIGN_OR_RETURN(b_floats, ToFloats(b, context.allocator()));
   } else if (!IsShortFloat(b.dtype())) {
     b_floats = b;
@@ -96,7 +101,8 @@ absl::StatusOr<Tensor*> MatMulCall::Compute(KernelContext& context) const {
   absl::Status status;
   const bool found = DispatchDType<ProductTypes>(
       dtype, [&](auto type) { status = MultiplyAs<typename decltype(type)::Type>(context, shape, a, b, output); });
-  if (!found) return Error(ErrorCode::kOpUnimplemented).Text("no product of this dtype");
+  if (!found)
+    return Error(ErrorCode::kOpUnimplemented).Found(DTypeName(dtype)).Text("there is no product of this dtype");
   SLUICE_RETURN_IF_ERROR(status);
   return output;
 }

@@ -26,7 +26,7 @@ class MatMulCall {
   template <typename T>
   absl::Status MultiplyAs(KernelContext& context, const MatMulShape& shape, const Tensor& a, const Tensor& b,
                           Tensor* output) const;
-  PackedMatrix PackedWeights(const MatMulShape& shape, const Tensor& b) const;
+  PackedMatrix PackedWeights(const KernelContext& context, const MatMulShape& shape, const Tensor& b) const;
 
   const MatMulForm form_;
   const bool conjugate_;

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "graph/base/error.h"
 
 namespace sluice {
@@ -32,30 +30,6 @@ Dims StackDims(const Shape& shape, int rank) {
   return dims;
 }
 
-// For each place in a stack of `output` dims, the place in one of `input` dims whose ones are repeated.
-std::vector<int64_t> BroadcastIndex(const Dims& input, const Dims& output, int64_t num_products) {
-  if (input == output) return {};
-  Dims step(input.size(), 0);
-  int64_t size = 1;
-  for (size_t d = input.size(); d-- > 0;) {
-    step[d] = input[d] == 1 ? 0 : size;
-    size *= input[d];
-  }
-  std::vector<int64_t> index(static_cast<size_t>(num_products));
-  Dims at(input.size(), 0);
-  int64_t place = 0;
-  for (int64_t& entry : index) {
-    entry = place;
-    for (size_t d = input.size(); d-- > 0;) {
-      place += step[d];
-      if (++at[d] < output[d]) break;
-      place -= step[d] * output[d];
-      at[d] = 0;
-    }
-  }
-  return index;
-}
-
 absl::Status ResolveStacks(const MatMulForm& form, const Shape& a, const Shape& b, MatMulShape* result) {
   const int rank = std::max(a.rank(), b.rank()) - 2;
   const Dims a_dims = StackDims(a, rank);
@@ -77,14 +51,28 @@ absl::Status ResolveStacks(const MatMulForm& form, const Shape& a, const Shape& 
   absl::StatusOr<Shape> shape = Shape::Make(all);
   if (!shape.ok()) return Error(ErrorCode::kOpTooLarge).Found(absl::StrCat(a.ToString(), " times ", b.ToString()));
   result->output = *std::move(shape);
-  // An empty result needs no index, which could be a long one.
-  if (result->output.num_elements() == 0) return absl::OkStatus();
-  result->a_index = BroadcastIndex(a_dims, output, result->num_products);
-  result->b_index = BroadcastIndex(b_dims, output, result->num_products);
+  result->a_of = StackIndex(a_dims, output);
+  result->b_of = StackIndex(b_dims, output);
   return absl::OkStatus();
 }
 
 }  // namespace
+
+StackIndex::StackIndex(absl::Span<const int64_t> input, absl::Span<const int64_t> output) : is_plain_(input == output) {
+  bool repeats_all = true;
+  for (size_t d = input.size(); !is_plain_ && d-- > 0;) {
+    const int64_t step = input[d] == 1 ? 0 : num_matrices_;
+    num_matrices_ *= input[d];
+    repeats_all = repeats_all && step == 0;
+    if (output[d] == 1) continue;
+    if (!axes_.empty() && step == axes_.back().step * axes_.back().size) {
+      axes_.back().size *= output[d];  // Walked as one with the axis after it.
+    } else {
+      axes_.push_back({output[d], step});
+    }
+  }
+  if (repeats_all) axes_.clear();
+}
 
 absl::Status ResolveMatMul(const MatMulForm& form, const Shape& a, const Shape& b, MatMulShape* result) {
   const int a_rank = a.rank();

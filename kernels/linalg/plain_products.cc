@@ -67,11 +67,6 @@ absl::StatusOr<Tensor> Transposed(KernelContext& context, const T* from, int64_t
   return result;
 }
 
-// Matrices in a stack of which the products use `index`.
-int64_t NumMatrices(const std::vector<int64_t>& index, int64_t num_products) {
-  return index.empty() ? num_products : *std::max_element(index.begin(), index.end()) + 1;
-}
-
 }  // namespace
 
 template <typename T>
@@ -83,12 +78,12 @@ absl::Status MultiplyPlain(KernelContext& context, const Products<T>& products) 
   Tensor a_transposed;
   Tensor b_transposed;
   if (products.form.transpose_a) {
-    const int64_t count = NumMatrices(shape.a_index, shape.num_products);
+    const int64_t count = shape.a_of.num_matrices(shape.num_products);
     SLUICE_ASSIGN_OR_RETURN(a_transposed, Transposed(context, a, count, size.k, size.m, products.conjugate));
     a = a_transposed.flat<T>().data();
   }
   if (products.form.transpose_b) {
-    const int64_t count = NumMatrices(shape.b_index, shape.num_products);
+    const int64_t count = shape.b_of.num_matrices(shape.num_products);
     SLUICE_ASSIGN_OR_RETURN(b_transposed, Transposed(context, b, count, size.n, size.k, products.conjugate));
     b = b_transposed.flat<T>().data();
   }

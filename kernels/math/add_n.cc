@@ -20,6 +20,7 @@ class AddNKernel : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override {
     const int count = context.num_inputs();
+    if (count < 1) return Error(ErrorCode::kOpAttr).Attr("N").Found("0").Expected("1 or more");
     if (count == 1) {
       context.SetOutput(0, context.TakeInput(0));
       return absl::OkStatus();

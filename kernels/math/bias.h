@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-// BiasAdd, BiasAddV1, BiasAddGrad.
+// BiasAdd, BiasAddV1. Their gradient, a sum, is in kernels/reduce.
 absl::Span<const KernelDef> BiasKernels();
 
 }  // namespace sluice

@@ -16,7 +16,7 @@ int64_t SizeFromBack(const Shape& shape, int from_back) {
   return from_back < shape.rank() ? shape.dim(shape.rank() - 1 - from_back) : 1;
 }
 
-absl::Status Misfit(absl::Span<const Shape* const> shapes) {
+absl::Status ShapesDoNotBroadcast(absl::Span<const Shape* const> shapes) {
   std::string found;
   for (const Shape* shape : shapes) absl::StrAppend(&found, found.empty() ? "" : " and ", shape->ToString());
   return Error(ErrorCode::kOpShapes).Found(found).Expected("shapes that broadcast");
@@ -32,7 +32,7 @@ absl::StatusOr<absl::InlinedVector<int64_t, 6>> OutputSizes(absl::Span<const Sha
     for (const Shape* shape : shapes) {
       const int64_t own = SizeFromBack(*shape, k);
       if (own == 1 || own == size) continue;
-      if (size != 1) return Misfit(shapes);
+      if (size != 1) return ShapesDoNotBroadcast(shapes);
       size = own;
     }
   }

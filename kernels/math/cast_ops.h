@@ -15,7 +15,7 @@ namespace cast {
 
 // Whether truncating x gives a number of Int (no more than 64 bits).
 template <typename Int, typename F>
-[[gnu::always_inline]] inline bool Fits(F x) {
+[[gnu::always_inline]] inline bool IsInRangeOf(F x) {
   constexpr F kUpper = static_cast<F>(Int(1) << (std::numeric_limits<Int>::digits - 1)) * F(2);
   return x < kUpper && x >= -kUpper;  // False for NaN.
 }
@@ -26,11 +26,11 @@ template <typename Int, typename F>
 [[gnu::always_inline]] inline Int ToInteger(F x) {
   if constexpr (std::is_same<Int, uint64_t>::value) {
     constexpr uint64_t kTop = uint64_t{1} << 63;
-    if (Fits<int64_t>(x)) return static_cast<uint64_t>(static_cast<int64_t>(x));
+    if (IsInRangeOf<int64_t>(x)) return static_cast<uint64_t>(static_cast<int64_t>(x));
     return kTop | static_cast<uint64_t>(ToInteger<int64_t>(x - static_cast<F>(kTop)));
   } else {
     using Wide = std::conditional_t<(sizeof(Int) > 4 || std::is_same<Int, uint32_t>::value), int64_t, int32_t>;
-    return static_cast<Int>(Fits<Wide>(x) ? static_cast<Wide>(x) : std::numeric_limits<Wide>::min());
+    return static_cast<Int>(IsInRangeOf<Wide>(x) ? static_cast<Wide>(x) : std::numeric_limits<Wide>::min());
   }
 }
 

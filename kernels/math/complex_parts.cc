@@ -47,13 +47,32 @@ struct ComplexAbsOp {
   }
 };
 
+// The attr Tout is the node's to choose: rows are for those results that the functors give.
+constexpr TypeConstraint kToFloat = {"Tout", {DType::kFloat}};
+constexpr TypeConstraint kToDouble = {"Tout", {DType::kDouble}};
+constexpr TypeConstraint kFromComplex64 = {"T", {DType::kComplex64}};
+constexpr TypeConstraint kFromComplex128 = {"T", {DType::kComplex128}};
+
+template <typename Op>
+constexpr KernelDef PartRow(absl::string_view op, TypeConstraint from, TypeConstraint to) {
+  return {op, &MakeUnary<Op, ComplexCppTypes>, {from, to}};
+}
+constexpr KernelDef ComplexRow(DType part, DType whole) {
+  return {"Complex", &MakeBinary<ComplexOp, TypeList<float, double>>, {{"T", {part}}, {"Tout", {whole}}}};
+}
+
 constexpr KernelDef kKernels[] = {
-    BinaryRow<ComplexOp, TypeList<float, double>>("Complex"),
-    UnaryRow<RealOp, ComplexCppTypes>("Real"),
-    UnaryRow<ImagOp, ComplexCppTypes>("Imag"),
+    ComplexRow(DType::kFloat, DType::kComplex64),
+    ComplexRow(DType::kDouble, DType::kComplex128),
+    PartRow<RealOp>("Real", kFromComplex64, kToFloat),
+    PartRow<RealOp>("Real", kFromComplex128, kToDouble),
+    PartRow<ImagOp>("Imag", kFromComplex64, kToFloat),
+    PartRow<ImagOp>("Imag", kFromComplex128, kToDouble),
     UnaryRow<ConjOp, ComplexCppTypes>("Conj"),
-    UnaryRow<AngleOp, ComplexCppTypes>("Angle"),
-    UnaryRow<ComplexAbsOp, ComplexCppTypes>("ComplexAbs"),
+    PartRow<AngleOp>("Angle", kFromComplex64, kToFloat),
+    PartRow<AngleOp>("Angle", kFromComplex128, kToDouble),
+    PartRow<ComplexAbsOp>("ComplexAbs", kFromComplex64, kToFloat),
+    PartRow<ComplexAbsOp>("ComplexAbs", kFromComplex128, kToDouble),
 };
 
 }  // namespace

@@ -95,7 +95,7 @@ absl::Status FailureStatus(Failure failure) {
     case Failure::kInternalDivisionByZero:
       return Error(ErrorCode::kOpBroken).Input(1).Text("integer division by zero");
     case Failure::kNegativePower:
-      return Error(ErrorCode::kOpValue).Input(1).Text("an integer to a negative power is no integer");
+      return Error(ErrorCode::kOpValue).Input(1).Text("an integer to a negative power is not an integer");
     default:
       return Error(ErrorCode::kOpValue).Input(1).Text("integer division by zero");
   }

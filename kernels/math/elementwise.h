@@ -125,16 +125,32 @@ struct Bind {
   using Unary = UnaryKernel<Op, T>;
   template <typename T>
   using Binary = BinaryKernel<Op, T>;
+  // The dtypes of the results.
+  template <typename T>
+  static constexpr DType kOfUnary = DTypeOf<UnaryResult<Op, T>>::value;
+  template <typename T>
+  static constexpr DType kOfBinary = DTypeOf<BinaryResult<Op, T>>::value;
 };
 }  // namespace elementwise_internal
 
+// The loops write elements as large as the functor's results: the node's output must be of their dtype.
 template <typename Op, typename CppTypes>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeUnary(const KernelConstruction& construction) {
-  return MakeByInput0<elementwise_internal::Bind<Op>::template Unary, CppTypes>(construction);
+  using Bind = elementwise_internal::Bind<Op>;
+  DType result = DType::kInvalid;
+  DispatchDType<CppTypes>(construction.input_type(0),
+                          [&](auto type) { result = Bind::template kOfUnary<typename decltype(type)::Type>; });
+  if (result != construction.output_type(0)) return NoSuchType(construction.output_type(0));
+  return MakeByInput0<Bind::template Unary, CppTypes>(construction);
 }
 template <typename Op, typename CppTypes>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBinary(const KernelConstruction& construction) {
-  return MakeByInput0<elementwise_internal::Bind<Op>::template Binary, CppTypes>(construction);
+  using Bind = elementwise_internal::Bind<Op>;
+  DType result = DType::kInvalid;
+  DispatchDType<CppTypes>(construction.input_type(0),
+                          [&](auto type) { result = Bind::template kOfBinary<typename decltype(type)::Type>; });
+  if (result != construction.output_type(0)) return NoSuchType(construction.output_type(0));
+  return MakeByInput0<Bind::template Binary, CppTypes>(construction);
 }
 
 // The dtypes of C++ types.

@@ -13,7 +13,6 @@
 #include "kernels/math/complex_parts.h"
 #include "kernels/math/division.h"
 #include "kernels/math/gradients.h"
-#include "kernels/math/l2_loss.h"
 #include "kernels/math/logic.h"
 #include "kernels/math/power.h"
 #include "kernels/math/select.h"
@@ -39,7 +38,6 @@ void AddMathKernels(KernelRegistry& registry) {
   registry.AddTable(SpecialKernels());
   registry.AddTable(SoftmaxKernels());
   registry.AddTable(PowerKernels());
-  registry.AddTable(L2LossKernels());
   registry.AddTable(ComplexPartsKernels());
   registry.AddTable(CheckNumericsKernels());
   registry.AddTable(BucketizeKernels());

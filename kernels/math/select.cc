@@ -8,7 +8,7 @@
 #include "graph/value/resource_handle.h"
 #include "graph/value/tstring.h"
 #include "graph/value/variant.h"
-#include "kernels/hand_on.h"
+#include "kernels/forward_or_copy.h"
 #include "kernels/math/broadcast.h"
 #include "kernels/math/elementwise.h"
 
@@ -62,7 +62,9 @@ absl::Status ComputeSelect(KernelContext& context, const Shape& condition) {
 }
 
 // One input whole.
-absl::Status Choose(KernelContext& context) { return HandOnOwn(context, LoadScalar<bool>(context.input(0)) ? 1 : 2); }
+absl::Status Choose(KernelContext& context) {
+  return ForwardOrCopy(context, LoadScalar<bool>(context.input(0)) ? 1 : 2);
+}
 
 // Select: the condition is a scalar, of the inputs' shape, or says for each row which input it is from.
 class SelectKernel : public Kernel {

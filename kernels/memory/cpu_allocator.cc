@@ -81,7 +81,8 @@ struct ThreadBlocks {
   bool has_ended = false;  // The thread's last destructors run: nothing is kept any more.
 };
 
-// The one allocator of CpuAllocator(): threads' blocks, stocks and the arena behind them. Thread-safe.
+// The one allocator of CpuAllocator(): threads' blocks, the common stocks, and the arena that they come from.
+// Thread-safe.
 class CachingCpuAllocator final : public Allocator {
  public:
   absl::string_view name() const override { return "cpu"; }
@@ -89,7 +90,7 @@ class CachingCpuAllocator final : public Allocator {
   void* Allocate(size_t bytes, StreamTag) override {
     if (bytes > kMaxSmallBytes) return arena_.Allocate(bytes);
     const int size_class = SizeClassOf(bytes);
-    FreeList& list = Mine().lists[size_class];
+    FreeList& list = BlocksOfThisThread().lists[size_class];
     if (list.head == nullptr) {
       stocks_[size_class].Take(size_class, arena_, list);
       if (list.head == nullptr) return nullptr;
@@ -103,11 +104,11 @@ class CachingCpuAllocator final : public Allocator {
       return;
     }
     const int size_class = SizeClassOf(bytes);
-    ThreadBlocks& mine = Mine();
-    FreeList& list = mine.lists[size_class];
+    ThreadBlocks& blocks = BlocksOfThisThread();
+    FreeList& list = blocks.lists[size_class];
     list.Push(::new (data) FreeBlock);
     const uint32_t batch = BatchOf(size_class);
-    if (mine.has_ended) {
+    if (blocks.has_ended) {
       stocks_[size_class].Give(list, list.count);
     } else if (list.count > 2 * batch) {
       stocks_[size_class].Give(list, batch);
@@ -118,11 +119,11 @@ class CachingCpuAllocator final : public Allocator {
 
  private:
   // Gives a thread's blocks back when it ends.
-  struct Ender {
-    ~Ender();
+  struct ThreadExitHook {
+    ~ThreadExitHook();
   };
 
-  static ThreadBlocks& Mine();
+  static ThreadBlocks& BlocksOfThisThread();
   void GiveAll(ThreadBlocks& blocks) {
     for (int i = 0; i < kNumSizeClasses; ++i) stocks_[i].Give(blocks.lists[i], blocks.lists[i].count);
   }
@@ -141,16 +142,16 @@ CachingCpuAllocator& Instance() {
 thread_local ThreadBlocks t_blocks;  // Constant-initialised and trivially destroyed: costs no guard.
 thread_local bool t_is_known = false;
 
-CachingCpuAllocator::Ender::~Ender() {
+CachingCpuAllocator::ThreadExitHook::~ThreadExitHook() {
   t_blocks.has_ended = true;
   Instance().GiveAll(t_blocks);
 }
 
-ThreadBlocks& CachingCpuAllocator::Mine() {
+ThreadBlocks& CachingCpuAllocator::BlocksOfThisThread() {
   if (!t_is_known) {
     t_is_known = true;
-    thread_local Ender ender;
-    static_cast<void>(ender);
+    thread_local ThreadExitHook hook;
+    static_cast<void>(hook);
   }
   return t_blocks;
 }

@@ -21,6 +21,8 @@ absl::Status ReduceKernel::Compute(KernelContext& context) const {
     return absl::OkStatus();
   }
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, plan.shape));
+  // There may be any number of rows without elements.
+  if (output->num_elements() == 0) return absl::OkStatus();
   if (!plan.is_mixed) {
     reduce_(context, plan, context.input(0), *output);
     return absl::OkStatus();

@@ -6,6 +6,7 @@
 #include "kernels/reduce/scan.h"
 #include "kernels/reduce/segment.h"
 #include "kernels/reduce/sum.h"
+#include "kernels/reduce/wide_sum.h"
 
 namespace sluice {
 
@@ -16,6 +17,7 @@ void AddReduceKernels(KernelRegistry& registry) {
   registry.AddTable(ScanKernels());
   registry.AddTable(SegmentKernels());
   registry.AddTable(SumKernels());
+  registry.AddTable(WideSumKernels());
 }
 
 }  // namespace sluice

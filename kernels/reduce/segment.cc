@@ -5,11 +5,13 @@
 #include <limits>
 #include <memory>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/device/task_runner.h"
 #include "kernels/dispatch.h"
 #include "kernels/reduce/reduce_ops.h"
 
@@ -23,8 +25,8 @@ struct SegmentPlan {
   int64_t width = 1;
 };
 
-// Reduces rows `input` into one row per group at `output`.
-using SegmentFn = void (*)(const SegmentPlan& plan, const void* input, void* output);
+// Reduces rows `input` into one row per group at `output`. REQUIRES: width > 0.
+using SegmentFn = void (*)(const KernelContext& context, const SegmentPlan& plan, const void* input, void* output);
 
 // The end of the finite numbers of T, as bits for 16-bit floats.
 template <typename T>
@@ -100,46 +102,119 @@ struct GroupMin {
   static T Finish(T acc, int64_t) { return acc; }
 };
 
-// What a group without rows becomes: 1 in products, 0 otherwise; but where groups come in any order, Max gives the
-// lowest number and Min the highest.
-template <typename Op, bool kSorted>
+// What a group without rows becomes where groups come in order: 1 in products, 0 otherwise. Groups in any order start
+// at the identity, which is what they are without rows: Max gives the lowest number and Min the highest.
+template <typename Op>
 typename Op::T EmptyGroup() {
   using T = typename Op::T;
-  constexpr bool kIsExtreme = std::is_same<Op, GroupMax<T>>::value || std::is_same<Op, GroupMin<T>>::value;
-  if constexpr (std::is_same<Op, GroupProd<T>>::value || (kIsExtreme && !kSorted)) {
-    return Op::Identity();
-  } else {
-    return GroupSum<T>::Identity();
+  return std::is_same<Op, GroupProd<T>>::value ? Op::Identity() : GroupSum<T>::Identity();
+}
+
+// Into how many pieces to cut work of `ns`: one per thread where that pays. Every element of the result is computed in
+// one piece from its rows in their order, so that the cut does not show in it.
+int64_t NumPieces(const KernelContext& context, double ns) {
+  constexpr double kMinPieceNs = 25e3;
+  const TaskRunner* const runner = context.run().task_runner;
+  const int64_t most = runner == nullptr ? 1 : runner->num_threads();
+  return ns < kMinPieceNs * static_cast<double>(most) ? std::max<int64_t>(1, static_cast<int64_t>(ns / kMinPieceNs))
+                                                      : most;
+}
+
+double EstimateNs(const SegmentPlan& plan) {
+  const double width = static_cast<double>(plan.width);
+  return static_cast<double>(plan.groups.size()) * (2.0 + 0.3 * width) + static_cast<double>(plan.num_groups) * width;
+}
+
+// Where piece `i` of `pieces` begins in [0, total).
+int64_t PieceBegin(int64_t total, int64_t pieces, int64_t i) {
+  return total / pieces * i + std::min(i, total % pieces);
+}
+
+// A part of the result: rows of groups [first, end), elements [left, right) of each.
+struct ResultPart {
+  int64_t first, end;
+  int64_t left, right;
+};
+
+template <typename Op>
+void ReduceUnorderedPart(const SegmentPlan& plan, const ResultPart& part, const typename Op::T* x, typename Op::T* y) {
+  const int64_t count = part.right - part.left;
+  for (int64_t group = part.first; group < part.end; ++group) {
+    std::fill_n(y + group * plan.width + part.left, count, Op::Identity());
+  }
+  for (size_t row = 0; row < plan.groups.size(); ++row) {
+    const int64_t group = plan.groups[row];
+    if (group < part.first || group >= part.end) continue;
+    typename Op::T* const to = y + group * plan.width + part.left;
+    const typename Op::T* const from = x + static_cast<int64_t>(row) * plan.width + part.left;
+    for (int64_t i = 0; i < count; ++i) to[i] = Op::Combine(to[i], from[i]);
   }
 }
 
-// All groups at once. The first row of a sorted group starts it; groups in any order start at the identity.
-template <typename Op, bool kSorted>
-void ReduceGroups(const SegmentPlan& plan, const void* input, void* output) {
+// Groups in any order. Long rows are cut into columns, so that every piece has as much to do; short ones are dealt out
+// by group.
+template <typename Op>
+void ReduceUnordered(const KernelContext& context, const SegmentPlan& plan, const void* input, void* output) {
   using T = typename Op::T;
+  constexpr int64_t kMinColumns = 16;  // A line of memory of floats.
   const T* const x = static_cast<const T*>(input);
   T* const y = static_cast<T*>(output);
+  const double ns = EstimateNs(plan);
+  const int64_t wanted = NumPieces(context, ns);
+  const bool by_columns = plan.width >= kMinColumns * wanted;
+  const int64_t length = by_columns ? plan.width : plan.num_groups;
+  const int64_t pieces = std::max<int64_t>(1, std::min(wanted, length));
+  context.ParallelFor(pieces, ns / static_cast<double>(pieces), [&](int64_t begin, int64_t end) {
+    const int64_t first = PieceBegin(length, pieces, begin);
+    const int64_t last = PieceBegin(length, pieces, end);
+    const ResultPart part =
+        by_columns ? ResultPart{0, plan.num_groups, first, last} : ResultPart{first, last, 0, plan.width};
+    ReduceUnorderedPart<Op>(plan, part, x, y);
+  });
+}
+
+// Rows [row, end), the first of which start groups, into the groups from `group` to before `end_group`.
+template <typename Op>
+void ReduceOrderedPart(const SegmentPlan& plan, size_t row, size_t end, int64_t group, int64_t end_group,
+                       const typename Op::T* x, typename Op::T* y) {
   const int64_t width = plan.width;
-  std::vector<T> carried(static_cast<size_t>(plan.num_groups * width), Op::Identity());
-  std::vector<int64_t> counts(static_cast<size_t>(plan.num_groups), 0);
-  for (size_t row = 0; row < plan.groups.size(); ++row) {
-    const int64_t group = plan.groups[row];
-    if (group < 0) continue;
-    T* const to = carried.data() + group * width;
-    const T* const from = x + static_cast<int64_t>(row) * width;
-    if (kSorted && counts[static_cast<size_t>(group)] == 0) {
-      std::copy_n(from, width, to);
-    } else {
+  for (; group < end_group; ++group) {
+    typename Op::T* const to = y + group * width;
+    if (row == end || plan.groups[row] != group) {
+      std::fill_n(to, width, EmptyGroup<Op>());
+      continue;
+    }
+    std::copy_n(x + static_cast<int64_t>(row) * width, width, to);
+    int64_t count = 1;
+    for (++row; row < end && plan.groups[row] == group; ++row, ++count) {
+      const typename Op::T* const from = x + static_cast<int64_t>(row) * width;
       for (int64_t i = 0; i < width; ++i) to[i] = Op::Combine(to[i], from[i]);
     }
-    ++counts[static_cast<size_t>(group)];
+    for (int64_t i = 0; i < width; ++i) to[i] = Op::Finish(to[i], count);
   }
-  for (int64_t group = 0; group < plan.num_groups; ++group) {
-    const int64_t count = counts[static_cast<size_t>(group)];
-    for (int64_t i = group * width; i < (group + 1) * width; ++i) {
-      y[i] = count == 0 ? EmptyGroup<Op, kSorted>() : Op::Finish(carried[static_cast<size_t>(i)], count);
+}
+
+// Groups in order: the first row of a group starts it. Pieces are cut between groups.
+template <typename Op>
+void ReduceOrdered(const KernelContext& context, const SegmentPlan& plan, const void* input, void* output) {
+  using T = typename Op::T;
+  const double ns = EstimateNs(plan);
+  const int64_t pieces = NumPieces(context, ns);
+  // The first row of the piece that begins near `piece` of `pieces`, and its group.
+  const auto cut = [&plan, pieces](int64_t piece) {
+    const std::vector<int64_t>& groups = plan.groups;
+    size_t row = static_cast<size_t>(PieceBegin(static_cast<int64_t>(groups.size()), pieces, piece));
+    if (row > 0 && row < groups.size()) {
+      row = static_cast<size_t>(std::lower_bound(groups.begin(), groups.end(), groups[row]) - groups.begin());
     }
-  }
+    const int64_t group = row == 0 ? 0 : row == groups.size() ? plan.num_groups : groups[row];
+    return std::make_pair(row, group);
+  };
+  context.ParallelFor(pieces, ns / static_cast<double>(pieces), [&](int64_t begin, int64_t end) {
+    const auto [row, group] = cut(begin);
+    const auto [end_row, end_group] = end == pieces ? std::make_pair(plan.groups.size(), plan.num_groups) : cut(end);
+    ReduceOrderedPart<Op>(plan, row, end_row, group, end_group, static_cast<const T*>(input), static_cast<T*>(output));
+  });
 }
 
 // --- Segment... --------------------------------------------------------------------------------------------------
@@ -161,7 +236,7 @@ class SortedSegmentKernel final : public Kernel {
     SegmentPlan plan;
     for (int64_t i = 0; i < ids.num_elements(); ++i) {
       const int64_t id = IndexAt(ids, i);
-      if (id < 0 || (i > 0 && id < plan.groups.back())) {
+      if (id < 0 || id == std::numeric_limits<int64_t>::max() || (i > 0 && id < plan.groups.back())) {
         return Error(ErrorCode::kOpValue)
             .Input(1, "segment_ids")
             .Found(absl::StrCat(id, " at ", i))
@@ -175,7 +250,8 @@ class SortedSegmentKernel final : public Kernel {
     dims[0] = plan.num_groups;
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
     SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
-    reduce_(plan, data.raw_data(), output->mutable_raw_data());
+    if (shape.num_elements() == 0) return absl::OkStatus();
+    reduce_(context, plan, data.raw_data(), output->mutable_raw_data());
     return absl::OkStatus();
   }
 
@@ -225,13 +301,23 @@ class UnsortedSegmentKernel final : public Kernel {
     dims.insert(dims.begin(), plan.num_groups);
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
     SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
-    reduce_(plan, data.raw_data(), output->mutable_raw_data());
+    if (shape.num_elements() == 0) return absl::OkStatus();
+    reduce_(context, plan, data.raw_data(), output->mutable_raw_data());
     return absl::OkStatus();
   }
 
  private:
   const SegmentFn reduce_;
 };
+
+template <typename Op, bool kSorted>
+SegmentFn SegmentFnOf() {
+  if constexpr (kSorted) {
+    return &ReduceOrdered<Op>;
+  } else {
+    return &ReduceUnordered<Op>;
+  }
+}
 
 // Kernels of K with operation Op, for dtypes `Types`. Sums and products of integers wrap: they are taken as unsigned.
 template <typename K, template <typename> class Op, typename Types, bool kAsUnsigned>
@@ -241,9 +327,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeSegment(const KernelConstruction& co
   DispatchDType<Types>(construction.input_type(0), [&](auto type) {
     using T = typename decltype(type)::Type;
     if constexpr (kAsUnsigned && std::is_integral<T>::value) {
-      found = &ReduceGroups<Op<std::make_unsigned_t<T>>, kSorted>;
+      found = SegmentFnOf<Op<std::make_unsigned_t<T>>, kSorted>();
     } else {
-      found = &ReduceGroups<Op<T>, kSorted>;
+      found = SegmentFnOf<Op<T>, kSorted>();
     }
   });
   if (found == nullptr) return Error(ErrorCode::kOpUnimplemented).Found(DTypeName(construction.input_type(0)));

@@ -12,6 +12,11 @@ absl::string_view ContainerName(absl::string_view container) {
 
 }  // namespace
 
+uint64_t ResourceManager::NextGeneration() {
+  static std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 CountedPtr<Resource> ResourceManager::Find(absl::string_view container, absl::string_view type_name,
                                            absl::string_view name) const {
   MutexLock lock(&mu_);
@@ -65,12 +70,14 @@ void ResourceManager::ClearContainer(absl::string_view container) {
   if (items == containers_.end()) return;
   ended.swap(items->second);
   containers_.erase(items);
+  generation_.store(NextGeneration(), std::memory_order_release);
 }
 
 void ResourceManager::ClearAll() {
   absl::flat_hash_map<std::string, Container> ended;
   MutexLock lock(&mu_);
   ended.swap(containers_);
+  generation_.store(NextGeneration(), std::memory_order_release);
 }
 
 size_t ResourceManager::size() const {
@@ -94,10 +101,6 @@ absl::Status ResourceManager::Missing(absl::string_view container, absl::string_
   return Error(ErrorCode::kResourceMissing)
       .Found(name)
       .Text(absl::StrCat("no ", type_name, " of this name in container '", ContainerName(container), "'"));
-}
-
-absl::Status NoResourceBehind(const ResourceHandle& handle) {
-  return Error(ErrorCode::kResourceType).Found(handle.DebugString()).Text("the handle leads to nothing");
 }
 
 }  // namespace sluice

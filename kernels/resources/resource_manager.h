@@ -1,6 +1,7 @@
 #ifndef SLUICE_KERNELS_RESOURCES_RESOURCE_MANAGER_H_
 #define SLUICE_KERNELS_RESOURCES_RESOURCE_MANAGER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -21,7 +22,7 @@ namespace sluice {
 inline constexpr absl::string_view kDefaultContainer = "localhost";
 
 // State that outlives a step, by container, kind and name: variables, tables, queues, stacks. An empty container is
-// the default one. Counted pointers: a resource that is deleted here lives on in whoever uses it.
+// the default one. Counted pointers: a resource that is deleted here lives on with its other holders.
 // Thread-safe; the resources guard themselves.
 class ResourceManager {
  public:
@@ -60,6 +61,9 @@ class ResourceManager {
   void ClearContainer(absl::string_view container) ABSL_LOCKS_EXCLUDED(mu_);
   void ClearAll() ABSL_LOCKS_EXCLUDED(mu_);
   size_t size() const ABSL_LOCKS_EXCLUDED(mu_);
+  // A number that no other manager of this process ever has, nor this one after ClearContainer or ClearAll. For callers
+  // that keep what they found: what they found under another number may be gone.
+  uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
   // All resources now, with container and name, in no order. For reports.
   struct Item {
     std::string container, name;
@@ -89,21 +93,12 @@ class ResourceManager {
       ABSL_LOCKS_EXCLUDED(mu_);
   static absl::Status Missing(absl::string_view container, absl::string_view type_name, absl::string_view name);
 
+  static uint64_t NextGeneration();
+
   mutable Mutex mu_;
+  std::atomic<uint64_t> generation_{NextGeneration()};
   absl::flat_hash_map<std::string, Container> containers_ ABSL_GUARDED_BY(mu_);
 };
-
-// The error for a handle without a resource.
-absl::Status NoResourceBehind(const ResourceHandle& handle);
-
-// The resource that `handle` leads to: the one it holds itself, or that of its container and name in `resources` (may
-// be null). kResourceMissing, or kResourceType when the handle is null or for another kind.
-template <typename T>
-absl::StatusOr<CountedPtr<T>> LookupHandle(const ResourceHandle& handle, ResourceManager* resources) {
-  if (T* held = handle.Get<T>()) return CountedPtr<T>::Share(held);
-  if (!handle.has_value() || resources == nullptr) return NoResourceBehind(handle);
-  return resources->Lookup<T>(handle.data().container, handle.data().name);
-}
 
 }  // namespace sluice
 

@@ -1,7 +1,8 @@
 #ifndef SLUICE_KERNELS_STATE_CELL_OPS_H_
 #define SLUICE_KERNELS_STATE_CELL_OPS_H_
 
-// What both kinds of variables, those behind references and those behind handles, let kernels do with their value.
+// What kernels do with the values of both kinds of variables: those used through references (Variable, VariableV2) and
+// those used through handles (VarHandleOp).
 //
 // Note [Values of variables]
 // A variable's value is an ordinary tensor: readers get a handle to its buffer, not a copy, and keep what they read
@@ -10,10 +11,10 @@
 // the cell takes the buffer that comes.
 //
 // Note [References alias]
-// That is so for variables behind handles. What is read through a reference, as TensorFlow has it and old graphs count
-// on, is the variable's own memory: it shows every later change, even in a tensor that was read long before (a loop
-// constant, a fetched value until the end of the step). Hence a cell behind references always has a buffer, also for a
-// scalar, and is overwritten in place; only an Assign of another size replaces the buffer.
+// That is so for variables used through handles. What is read through a reference, as TensorFlow has it and old graphs
+// count on, is the variable's own memory: it shows every later change, even in a tensor that was read long before (a
+// loop constant, a fetched value until the end of the step). Hence a cell that references refer to always has a buffer,
+// also for a scalar, and is overwritten in place; only an Assign of another size replaces the buffer.
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -24,14 +25,17 @@
 
 namespace sluice {
 
-// What readers of a cell have in their hands.
-enum class Readers {
-  kKeepTheirs,  // Note [Values of variables].
-  kSeeChanges,  // Note [References alias].
+// What a tensor that was read from a cell shows after the cell's value changes.
+enum class VariableReadMode {
+  kSnapshot,  // The value at the time of the read. See Note [Values of variables].
+  kAlias,     // The new value. See Note [References alias].
 };
 
 // The cell that input `i` refers to. kRefExpected when the input is a value.
 absl::StatusOr<RefCell*> InputCell(const KernelContext& context, int i);
+
+// kResourceType unless `update` can go into the variable's `value`.
+absl::Status CheckSameType(const Tensor& value, const Tensor& update);
 
 // kUninitialized for a variable without a value.
 absl::Status NotInitialized();
@@ -39,21 +43,21 @@ absl::Status NotInitialized();
 // Makes `value` the cell's. Its buffer is shared, unless it is the host program's memory or most of it is something
 // else, which a variable would keep alive: then it is copied. With `same_shape` another shape than that of the value
 // before, or than the declared one before the first value, is kOpShapes.
-absl::Status StoreValue(RefCell& cell, Tensor value, bool same_shape, Allocator& allocator, Readers readers)
+absl::Status StoreValue(RefCell& cell, Tensor value, bool same_shape, Allocator& allocator, VariableReadMode mode)
     ABSL_LOCKS_EXCLUDED(cell.mu);
 
-// value += delta or value -= delta. kUninitialized, or kOpShapes unless the shapes are equal.
-// REQUIRES: dtypes equal, and of kNumberTypes.
-absl::Status UpdateDense(RefCell& cell, DenseUpdate update, Tensor delta, Allocator& allocator, Readers readers)
+// value += delta or value -= delta. kUninitialized, kResourceType or kOpShapes unless dtypes and shapes are equal.
+// REQUIRES: a dtype of kNumberTypes.
+absl::Status UpdateDense(RefCell& cell, DenseUpdate update, Tensor delta, Allocator& allocator, VariableReadMode mode)
     ABSL_LOCKS_EXCLUDED(cell.mu);
 
 // Calls `change` with the value, which it may overwrite, under the cell's lock. kUninitialized, or what `change` says
 // (what it wrote until then stays).
-absl::Status ChangeValue(RefCell& cell, Allocator& allocator, Readers readers,
+absl::Status ChangeValue(RefCell& cell, Allocator& allocator, VariableReadMode mode,
                          absl::FunctionRef<absl::Status(Tensor& value)> change) ABSL_LOCKS_EXCLUDED(cell.mu);
 
 // The value before, which then grows by one. A scalar of int32 or int64, else kOpShape; kOpRange at `limit`.
-absl::StatusOr<Tensor> CountUp(RefCell& cell, int64_t limit, Readers readers) ABSL_LOCKS_EXCLUDED(cell.mu);
+absl::StatusOr<Tensor> CountUp(RefCell& cell, int64_t limit, VariableReadMode mode) ABSL_LOCKS_EXCLUDED(cell.mu);
 
 }  // namespace sluice
 

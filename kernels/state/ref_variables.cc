@@ -17,8 +17,8 @@
 namespace sluice {
 namespace {
 
-// A variable of a container under its shared_name, or else the node's name. It is looked up in the first run and kept:
-// references to it are under way as long as the kernel is used.
+// A variable of a container under its shared_name, or else the node's name. It is looked up in the first run and kept
+// until the resources are cleared; the kernel holds it after that, too, for references that are still under way.
 class VariableKernel : public Kernel {
  public:
   VariableKernel(std::string container, std::string name, DType dtype, PartialShape shape)
@@ -27,7 +27,7 @@ class VariableKernel : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(ResourceManager* const resources, RunResources(context));
     const Bound* bound = last_.load(std::memory_order_acquire);  // Acquire: sees what Bind wrote.
-    if (bound == nullptr || bound->resources != resources) {
+    if (bound == nullptr || bound->generation != resources->generation()) {
       SLUICE_ASSIGN_OR_RETURN(bound, Bind(*resources, context.allocator()));
     }
     context.SetRefOutput(0, &bound->variable->cell());
@@ -36,9 +36,9 @@ class VariableKernel : public Kernel {
   CostHint cost_hint() const override { return CostHint::kCheap; }
 
  private:
-  // The variable in one resource manager. Never changed.
+  // The variable in one resource manager, between two calls of Clear. Never changed.
   struct Bound {
-    const ResourceManager* resources;
+    uint64_t generation;
     CountedPtr<RefVariable> variable;
   };
 
@@ -48,16 +48,17 @@ class VariableKernel : public Kernel {
     if (shape_.IsFullyDefined() && shape_.ToShape().num_elements() == 0) {
       SLUICE_ASSIGN_OR_RETURN(Tensor empty, Tensor::Make(dtype_, shape_.ToShape(), allocator));
       SLUICE_RETURN_IF_ERROR(
-          StoreValue(variable->cell(), std::move(empty), /*same_shape=*/false, allocator, Readers::kSeeChanges));
+          StoreValue(variable->cell(), std::move(empty), /*same_shape=*/false, allocator, VariableReadMode::kAlias));
     }
     return variable;
   }
 
   absl::StatusOr<const Bound*> Bind(ResourceManager& resources, Allocator& allocator) const ABSL_LOCKS_EXCLUDED(mu_) {
+    const uint64_t generation = resources.generation();  // Before the look-up: a Clear in between ends this Bound.
     MutexLock lock(&mu_);
     const Bound* found = nullptr;
     for (const auto& bound : bound_) {
-      if (bound->resources == &resources) found = bound.get();
+      if (bound->generation == generation) found = bound.get();
     }
     if (found == nullptr) {
       SLUICE_ASSIGN_OR_RETURN(CountedPtr<RefVariable> variable,
@@ -69,7 +70,7 @@ class VariableKernel : public Kernel {
             .Expected(DTypeName(dtype_))
             .Text("another node makes a variable of this name with another dtype");
       }
-      bound_.push_back(std::make_unique<const Bound>(Bound{&resources, std::move(variable)}));
+      bound_.push_back(std::make_unique<const Bound>(Bound{generation, std::move(variable)}));
       found = bound_.back().get();
     }
     last_.store(found, std::memory_order_release);  // Release: publishes the Bound.
@@ -115,7 +116,7 @@ class TemporaryVariableKernel : public Kernel {
     const CountedPtr<RefVariable> variable = MakeCounted<RefVariable>(dtype_, shape_);
     SLUICE_ASSIGN_OR_RETURN(Tensor zeros, Tensor::MakeZeros(dtype_, shape_.ToShape(), context.allocator()));
     SLUICE_RETURN_IF_ERROR(StoreValue(variable->cell(), std::move(zeros), /*same_shape=*/false, context.allocator(),
-                                      Readers::kSeeChanges));
+                                      VariableReadMode::kAlias));
     SLUICE_RETURN_IF_ERROR(step->resources().Create(kTemporary, TemporaryName(context, name_), variable));
     context.SetRefOutput(0, &variable->cell());
     return absl::OkStatus();
@@ -179,7 +180,7 @@ class AssignKernel : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
     SLUICE_RETURN_IF_ERROR(
-        StoreValue(*cell, context.TakeInput(1), same_shape_, context.allocator(), Readers::kSeeChanges));
+        StoreValue(*cell, context.TakeInput(1), same_shape_, context.allocator(), VariableReadMode::kAlias));
     context.SetRefOutput(0, cell);
     return absl::OkStatus();
   }
@@ -201,7 +202,7 @@ class UpdateKernel : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
     SLUICE_RETURN_IF_ERROR(
-        UpdateDense(*cell, kUpdate, context.TakeInput(1), context.allocator(), Readers::kSeeChanges));
+        UpdateDense(*cell, kUpdate, context.TakeInput(1), context.allocator(), VariableReadMode::kAlias));
     context.SetRefOutput(0, cell);
     return absl::OkStatus();
   }
@@ -234,7 +235,7 @@ class CountUpToKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
-    SLUICE_ASSIGN_OR_RETURN(Tensor before, CountUp(*cell, limit_, Readers::kSeeChanges));
+    SLUICE_ASSIGN_OR_RETURN(Tensor before, CountUp(*cell, limit_, VariableReadMode::kAlias));
     context.SetOutput(0, std::move(before));
     return absl::OkStatus();
   }

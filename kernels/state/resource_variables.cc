@@ -110,7 +110,14 @@ class ReadVariablesKernel : public Kernel {
   CostHint cost_hint() const override { return CostHint::kCheap; }
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeReadVariables(const KernelConstruction&) {
+// N says how many handles there are and dtypes how many values: two attrs that need not agree.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeReadVariables(const KernelConstruction& construction) {
+  if (construction.num_inputs() != construction.num_outputs()) {
+    return Error(ErrorCode::kOpAttr)
+        .Attr("dtypes")
+        .Found(absl::StrCat(construction.num_outputs(), " types for ", construction.num_inputs(), " variables"))
+        .Expected("one type per variable");
+  }
   return std::make_unique<ReadVariablesKernel>();
 }
 
@@ -121,7 +128,8 @@ class AssignVariableKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, FindOrMake(context));
-    return StoreValue(variable->cell(), context.TakeInput(1), same_shape_, context.allocator(), Readers::kKeepTheirs);
+    return StoreValue(variable->cell(), context.TakeInput(1), same_shape_, context.allocator(),
+                      VariableReadMode::kSnapshot);
   }
   CostHint cost_hint() const override { return CostHint::kCheap; }
 
@@ -157,7 +165,8 @@ class UpdateVariableKernel : public Kernel {
           .Found(variable->DebugString())
           .Expected(absl::StrCat("a variable of ", DTypeName(context.input_type(1))));
     }
-    return UpdateDense(variable->cell(), kUpdate, context.TakeInput(1), context.allocator(), Readers::kKeepTheirs);
+    return UpdateDense(variable->cell(), kUpdate, context.TakeInput(1), context.allocator(),
+                       VariableReadMode::kSnapshot);
   }
 };
 
@@ -219,7 +228,7 @@ class ResourceCountUpToKernel : public Kernel {
     if (variable->dtype() != context.output_type(0)) {
       return Error(ErrorCode::kResourceType).Input(0).Found(variable->DebugString());
     }
-    SLUICE_ASSIGN_OR_RETURN(Tensor before, CountUp(variable->cell(), limit_, Readers::kKeepTheirs));
+    SLUICE_ASSIGN_OR_RETURN(Tensor before, CountUp(variable->cell(), limit_, VariableReadMode::kSnapshot));
     context.SetOutput(0, std::move(before));
     return absl::OkStatus();
   }

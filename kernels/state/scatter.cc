@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/bad_indices.h"
 #include "kernels/array/moved_types.h"
+#include "kernels/array/on_bad_index.h"
 #include "kernels/dispatch.h"
 #include "kernels/resources/variable.h"
 #include "kernels/state/cell_ops.h"
@@ -23,11 +23,11 @@ namespace {
 // of range, unless such are skipped; what was written until then stays, as in TensorFlow. A single update is for all
 // elements.
 template <typename T, typename Op>
-absl::Status Apply(const ScatterPlan& plan, T* value, const T* updates, bool is_single, BadIndices bad, Op op) {
+absl::Status Apply(const ScatterPlan& plan, T* value, const T* updates, bool is_single, OnBadIndex bad, Op op) {
   const int64_t inner = plan.inner();
   for (int64_t i = 0; i < plan.count(); ++i) {
     const int64_t offset = plan.Offset(i);
-    if (offset < 0 && bad == BadIndices::kAreSkipped) continue;
+    if (offset < 0 && bad == OnBadIndex::kSkip) continue;
     if (offset < 0) return plan.OutOfRange(i);
     T* const part = value + offset;
     if (is_single) {
@@ -54,7 +54,7 @@ absl::Status CheckDivisors(const Tensor& updates) {
 
 template <typename Op>
 absl::Status ApplyUpdates(const ScatterPlan& plan, Tensor& value, const Tensor& updates, bool is_single,
-                          BadIndices bad) {
+                          OnBadIndex bad) {
   absl::Status status = Error(ErrorCode::kOpUnimplemented).Found(DTypeName(value.dtype()));
   if constexpr (std::is_same_v<Op, ReplaceElements>) {
     DispatchMoved(value.dtype(), [&](auto type) {
@@ -78,9 +78,10 @@ absl::Status ApplyUpdates(const ScatterPlan& plan, Tensor& value, const Tensor& 
 
 // Changes the parts of `value` that input 1 names by input 2.
 template <typename Op, bool kIsNd>
-absl::Status ScatterInto(const KernelContext& context, BadIndices bad, Tensor& value) {
+absl::Status ScatterInto(const KernelContext& context, OnBadIndex bad, Tensor& value) {
   const Tensor& indices = context.input(1);
   const Tensor& updates = context.input(2);
+  SLUICE_RETURN_IF_ERROR(CheckSameType(value, updates));
   SLUICE_ASSIGN_OR_RETURN(const ScatterPlan plan,
                           kIsNd ? ScatterPlan::ForUpdates(value, indices) : ScatterPlan::ForRows(value, indices));
   const bool is_single = !kIsNd && updates.shape().IsScalar();
@@ -98,15 +99,17 @@ absl::Status ScatterInto(const KernelContext& context, BadIndices bad, Tensor& v
                             ", variable ", value.shape().ToString()))
         .Expected("all of them with elements, or no updates");
   }
+  // There may be any number of positions without an index, for a variable without elements.
+  if (kIsNd && is_idle) return absl::OkStatus();
   return ApplyUpdates<Op>(plan, value, updates, is_single, bad);
 }
 
 // Only the scatters by coordinates have a choice.
 template <typename Made, bool kIsNd>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeScatter(const KernelConstruction& construction) {
-  BadIndices bad = BadIndices::kAreErrors;
+  OnBadIndex bad = OnBadIndex::kError;
   if (kIsNd) {
-    SLUICE_ASSIGN_OR_RETURN(bad, ReadBadIndices(construction));
+    SLUICE_ASSIGN_OR_RETURN(bad, ReadOnBadIndex(construction));
   }
   return std::make_unique<Made>(bad);
 }
@@ -115,27 +118,27 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeScatter(const KernelConstruction& co
 template <typename Op, bool kIsNd>
 class RefScatterKernel final : public Kernel {
  public:
-  explicit RefScatterKernel(BadIndices bad) : bad_(bad) {}
+  explicit RefScatterKernel(OnBadIndex bad) : bad_(bad) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     return MakeScatter<RefScatterKernel, kIsNd>(construction);
   }
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
-    SLUICE_RETURN_IF_ERROR(ChangeValue(*cell, context.allocator(), Readers::kSeeChanges,
+    SLUICE_RETURN_IF_ERROR(ChangeValue(*cell, context.allocator(), VariableReadMode::kAlias,
                                        [&](Tensor& value) { return ScatterInto<Op, kIsNd>(context, bad_, value); }));
     context.SetRefOutput(0, cell);
     return absl::OkStatus();
   }
 
  private:
-  const BadIndices bad_;
+  const OnBadIndex bad_;
 };
 
 // On the variable behind a handle.
 template <typename Op, bool kIsNd>
 class ResourceScatterKernel final : public Kernel {
  public:
-  explicit ResourceScatterKernel(BadIndices bad) : bad_(bad) {}
+  explicit ResourceScatterKernel(OnBadIndex bad) : bad_(bad) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     return MakeScatter<ResourceScatterKernel, kIsNd>(construction);
   }
@@ -147,12 +150,12 @@ class ResourceScatterKernel final : public Kernel {
           .Found(variable->DebugString())
           .Expected(absl::StrCat("a variable of ", DTypeName(context.input_type(2))));
     }
-    return ChangeValue(variable->cell(), context.allocator(), Readers::kKeepTheirs,
+    return ChangeValue(variable->cell(), context.allocator(), VariableReadMode::kSnapshot,
                        [&](Tensor& value) { return ScatterInto<Op, kIsNd>(context, bad_, value); });
   }
 
  private:
-  const BadIndices bad_;
+  const OnBadIndex bad_;
 };
 
 constexpr KernelDef kKernels[] = {

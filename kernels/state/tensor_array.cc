@@ -152,7 +152,7 @@ absl::StatusOr<int64_t> TensorArray::Size() const {
   return static_cast<int64_t>(elements_.size());
 }
 
-absl::Status TensorArray::FitSize(int64_t needed) {
+absl::Status TensorArray::CheckOrGrowSize(int64_t needed) {
   MutexLock lock(&mu_);
   SLUICE_RETURN_IF_ERROR(CheckOpen());
   const int64_t size = static_cast<int64_t>(elements_.size());

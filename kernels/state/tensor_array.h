@@ -48,14 +48,14 @@ class TensorArray final : public StepResource {
   absl::Status Write(absl::Span<const int64_t> indices, absl::Span<Tensor> values, Allocator& allocator)
       ABSL_LOCKS_EXCLUDED(mu_);
   // The elements asked for. One that was never written is zeros where its shape is known; a gradient array has such
-  // ones behind its end, too, and grows there.
+  // ones after its end, too, and grows there.
   absl::StatusOr<std::vector<Tensor>> Read(absl::Span<const int64_t> indices, Allocator& allocator)
       ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<int64_t> Size() const ABSL_LOCKS_EXCLUDED(mu_);
   // The size, after it grew to `needed` where the array may; kTensorArray unless it is `needed` then. Also the size
   // that concatenating the gradient will have.
-  absl::Status FitSize(int64_t needed) ABSL_LOCKS_EXCLUDED(mu_);
-  // How many elements Concat and Pack take: of a gradient, as many as FitSize fitted.
+  absl::Status CheckOrGrowSize(int64_t needed) ABSL_LOCKS_EXCLUDED(mu_);
+  // How many elements Concat and Pack take: of a gradient, as many as the last CheckOrGrowSize asked for.
   absl::StatusOr<int64_t> SizeToConcat() const ABSL_LOCKS_EXCLUDED(mu_);
   // What is known of the elements' shape, `shape` included from now on. kTensorArray when they contradict.
   absl::StatusOr<PartialShape> MergeElementShape(const PartialShape& shape) ABSL_LOCKS_EXCLUDED(mu_);

@@ -185,8 +185,8 @@ absl::Status ComputeScatter(KernelContext& context) {
           .Expected("as many rows as indices");
     }
   } else {
+    SLUICE_RETURN_IF_ERROR(array->CheckOrGrowSize(value.dim(0)));  // First: it bounds the size.
     indices = Iota(value.dim(0));
-    SLUICE_RETURN_IF_ERROR(array->FitSize(value.dim(0)));
   }
   std::vector<Tensor> rows;
   rows.reserve(indices.size());
@@ -224,7 +224,7 @@ absl::Status ComputeSplit(KernelContext& context) {
   SLUICE_RETURN_IF_ERROR(array->CheckDType(value.dtype()));
   SLUICE_ASSIGN_OR_RETURN(const Indices lengths, VectorInput(context, 2, "lengths"));
   SLUICE_RETURN_IF_ERROR(CheckLengths(lengths, value.dim(0)));
-  SLUICE_RETURN_IF_ERROR(array->FitSize(static_cast<int64_t>(lengths.size())));
+  SLUICE_RETURN_IF_ERROR(array->CheckOrGrowSize(static_cast<int64_t>(lengths.size())));
   std::vector<Tensor> parts;
   parts.reserve(lengths.size());
   int64_t begin = 0;

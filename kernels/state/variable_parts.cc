@@ -130,24 +130,26 @@ class SliceAssignKernel final : public Kernel {
     const auto change = [&](Tensor& value) { return AssignSlice(context, value); };
     if (context.input_type(0) != DType::kResource) {
       SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, 0));
-      SLUICE_RETURN_IF_ERROR(ChangeValue(*cell, context.allocator(), Readers::kSeeChanges, change));
+      SLUICE_RETURN_IF_ERROR(ChangeValue(*cell, context.allocator(), VariableReadMode::kAlias, change));
       context.SetRefOutput(0, cell);
       return absl::OkStatus();
     }
     SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, VariableOf(context, context.input_type(4)));
-    return ChangeValue(variable->cell(), context.allocator(), Readers::kKeepTheirs, change);
+    return ChangeValue(variable->cell(), context.allocator(), VariableReadMode::kSnapshot, change);
   }
 
  private:
   absl::Status AssignSlice(const KernelContext& context, Tensor& value) const {
     const Tensor& from = context.input(4);
+    SLUICE_RETURN_IF_ERROR(CheckSameType(value, from));
     SLUICE_ASSIGN_OR_RETURN(const StridedRegion region, ReadStridedRegion(context, 1, masks_, value.shape()));
     SLUICE_ASSIGN_OR_RETURN(const CopyAxes axes, region.AxesOfUpdate(value.shape(), from.shape()));
     if (region.shape.num_elements() == 0) return absl::OkStatus();
-    // On this thread alone: the variable is locked, and whoever helps others while it waits might want it, too.
-    const RunContext alone;
-    const KernelContext serial(alone, EntryTables());
-    CopyStrided(serial, axes, value, region.Offset(value.shape()), from, 0);
+    // Under the variable's lock: threads that help with the copy do nothing else meanwhile (TaskRunner::ParallelFor).
+    // Not to be cut short by a cancellation, which would leave half of the slice written.
+    RunContext run = context.run();
+    run.cancellation = nullptr;
+    CopyStrided(KernelContext(run, EntryTables()), axes, value, region.Offset(value.shape()), from, 0);
     return absl::OkStatus();
   }
 

@@ -14,25 +14,37 @@ std::shared_ptr<Device> KernelRunner::MakeDevice() {
   return std::make_shared<CpuDevice>(absl::StrCat(kLocalTask, "/device:CPU:0"), 1);
 }
 
-absl::StatusOr<std::vector<Tensor>> KernelRunner::Run(std::vector<Tensor> inputs, bool movable) {
+absl::StatusOr<std::unique_ptr<PreparedKernel>> PreparedKernel::Make(const std::string& op, const Attrs& attrs,
+                                                                     absl::Span<const DType> inputs, Device* device) {
   GraphBuilder b(NewOpRegistry());
   std::vector<Output> sources;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    sources.push_back(b.Placeholder(absl::StrCat("input", i), inputs[i].dtype()));
+    const std::string name = absl::StrCat("input", i);
+    const DType dtype = BaseType(inputs[i]);
+    sources.push_back(IsRef(inputs[i]) ? b.Op("VariableV2", name, {}, {{"dtype", dtype}, {"shape", PartialShape()}})
+                                       : b.Placeholder(name, dtype));
   }
-  const NodeId node = b.Op(op_, "op", sources, attrs_).node;
-  SLUICE_ASSIGN_OR_RETURN(const Graph graph, b.Build());
-  const KernelConstruction construction(graph, node, device_.get(), nullptr);
-  SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
-                          BuiltinKernels().Create(construction, DeviceKind::kCpu));
+  const NodeId node = b.Op(op, "op", sources, attrs).node;
+  SLUICE_ASSIGN_OR_RETURN(Graph graph, b.Build());
+  std::unique_ptr<PreparedKernel> prepared(new PreparedKernel(std::move(graph), node));
+  const KernelConstruction construction(prepared->graph_, node, device, nullptr);
+  SLUICE_ASSIGN_OR_RETURN(prepared->kernel_, BuiltinKernels().Create(construction, DeviceKind::kCpu));
+  return prepared;
+}
 
-  const Signature& signature = graph.signature(node);
+absl::StatusOr<std::vector<Tensor>> PreparedKernel::Run(const RunContext& run, std::vector<KernelInput> inputs,
+                                                        bool movable) const {
+  const Signature& signature = graph_.signature(node_);
   const uint32_t num_inputs = static_cast<uint32_t>(inputs.size());
   const uint32_t num_outputs = static_cast<uint32_t>(signature.outputs.size());
   const auto slots = std::make_unique<Entry[]>(num_inputs + num_outputs + 1);
   std::vector<Operand> operands;
   for (uint32_t i = 0; i < num_inputs; ++i) {
-    slots[i].SetValue(movable ? std::move(inputs[i]) : inputs[i]);
+    if (inputs[i].ref != nullptr) {
+      slots[i].SetRef(inputs[i].ref);
+    } else {
+      slots[i].SetValue(movable ? std::move(inputs[i].value) : inputs[i].value);
+    }
     operands.emplace_back(Operand::Table::kSlots, i, movable);
   }
   for (uint32_t i = 0; i < num_outputs; ++i) operands.emplace_back(Operand::Table::kSlots, num_inputs + i);
@@ -42,17 +54,14 @@ absl::StatusOr<std::vector<Tensor>> KernelRunner::Run(std::vector<Tensor> inputs
   io.output_types = signature.outputs.data();
   io.num_inputs = num_inputs;
   io.num_outputs = num_outputs;
-  io.id = node.value();
+  io.id = node_.value();
 
-  RunContext run = run_;
-  if (run.device == nullptr) run.device = device_.get();
-  if (run.resources == nullptr) run.resources = &device_->resources();
   EntryTables tables;
   tables.table[0] = slots.get();
   KernelContext context(run, tables);
   context.SetNode(io);
   absl::Status status;
-  if (const AsyncKernel* async = kernel->AsAsync()) {
+  if (const AsyncKernel* async = kernel_->AsAsync()) {
     Notification done;
     async->ComputeAsync(context, [&](absl::Status result) {
       status = std::move(result);
@@ -60,9 +69,9 @@ absl::StatusOr<std::vector<Tensor>> KernelRunner::Run(std::vector<Tensor> inputs
     });
     done.WaitForNotification();
   } else {
-    status = kernel->Compute(context);
+    status = kernel_->Compute(context);
   }
-  if (!status.ok()) return WithNode(status, "op", op_);
+  if (!status.ok()) return WithNode(status, "op", graph_.op_name(node_));
   std::vector<Tensor> outputs;
   for (uint32_t i = 0; i < num_outputs; ++i) {
     Entry& entry = slots[num_inputs + i];
@@ -73,6 +82,22 @@ absl::StatusOr<std::vector<Tensor>> KernelRunner::Run(std::vector<Tensor> inputs
     }
   }
   return outputs;
+}
+
+absl::StatusOr<std::vector<Tensor>> KernelRunner::Run(std::vector<Tensor> inputs, bool movable) {
+  std::vector<DType> types;
+  std::vector<KernelInput> values;
+  for (Tensor& input : inputs) {
+    types.push_back(input.dtype());
+    values.emplace_back(std::move(input));
+  }
+  inputs.clear();
+  SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<PreparedKernel> kernel,
+                          PreparedKernel::Make(op_, attrs_, types, device_.get()));
+  RunContext run = run_;
+  if (run.device == nullptr) run.device = device_.get();
+  if (run.resources == nullptr) run.resources = &device_->resources();
+  return kernel->Run(run, std::move(values), movable);
 }
 
 absl::StatusOr<Tensor> KernelRunner::Run1(std::vector<Tensor> inputs, bool movable) {

@@ -72,7 +72,7 @@ absl::StatusOr<const Kernel*> StepRunner::KernelOf(NodeId id) {
 
 absl::Status StepRunner::RunNode(NodeId id, Step& step) {
   const Graph& graph = builder_.graph();
-  if (NeedsNoKernel(graph.op_name(id))) return absl::OkStatus();
+  if (NeedsNoKernel(graph.op(id).op_class)) return absl::OkStatus();
   const Signature& signature = graph.signature(id);
   const uint32_t num_inputs = static_cast<uint32_t>(signature.inputs.size());
   const auto inputs = std::make_unique<Entry[]>(num_inputs + 1);

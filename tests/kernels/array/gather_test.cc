@@ -106,5 +106,23 @@ TEST(GatherTest, TheScatterForGradientsTakesAVectorAsRows) {
   EXPECT_THAT(Values<float>(y), ElementsAre(0, 1, 2, 3, 5, 6));
 }
 
+TEST(GatherTest, BatchesMustBeOfEqualSizes) {
+  const Tensor params = Counting({2, 3});
+  const Tensor indices = Tensor::Of<int32_t>(Shape::Of({1, 1}), {2});
+  EXPECT_THAT(KernelRunner("GatherV2").Attr("batch_dims", 1).Run1({params, indices, Int(1)}),
+              IsError(ErrorCode::kOpShapes, "equal sizes in the first 1 dimensions"));
+  const Tensor more = Tensor::Of<int32_t>(Shape::Of({3, 1}), {0, 1, 2});
+  EXPECT_THAT(KernelRunner("GatherV2").Attr("batch_dims", 1).Run1({params, more, Int(1)}),
+              IsError(ErrorCode::kOpShapes));
+}
+
+// -1 as a number without a sign, 65535, would be a row of this tensor.
+TEST(GatherTest, NegativeShortIndicesAreOutOfRangeOfLargeTensors) {
+  const Tensor params = Tensor::MakeZeros(DType::kUInt8, Shape::Of({70000})).value();
+  const Tensor indices = Tensor::Vector<int16_t>({int16_t{5}, int16_t{-1}});
+  EXPECT_THAT(KernelRunner("GatherV2").Run1({params, indices, Int(0)}),
+              IsError(ErrorCode::kOpValue, "index -1 at position 1"));
+}
+
 }  // namespace
 }  // namespace sluice

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "graph/value/shape_proto.h"
 #include "graph/wire/wire_writer.h"
@@ -52,6 +54,19 @@ TEST_F(BundleIndexTest, ListsTensorsByName) {
   ASSERT_EQ(index.entries().size(), 1u);
   EXPECT_EQ(index.entries().at("w").shape, Shape::Of({2, 3}));
   EXPECT_EQ(index.num_shards(), 1);
+}
+
+TEST_F(BundleIndexTest, AnIndexMayBeCompressed) {
+  std::vector<std::pair<std::string, std::string>> entries = {{"", Header(1)}};
+  for (int i = 0; i < 3000; ++i) {
+    entries.emplace_back("layer/" + std::to_string(10000 + i) + "/kernel",
+                         Entry(DType::kFloat, PartialShape::Of({2}), 8 * i, 8));
+  }
+  Write(".index", TableBytes(entries, 200, TableCompression::kSnappy));
+  Write(".data-00000-of-00001", std::string(8 * 3000, 'x'));
+  ASSERT_OK_AND_ASSIGN(const BundleIndex index, BundleIndex::Open(Prefix()));
+  EXPECT_EQ(index.entries().size(), 3000u);
+  EXPECT_EQ(index.entries().at("layer/12999/kernel").offset, 8 * 2999);
 }
 
 TEST_F(BundleIndexTest, MissingFilesAreNamed) {

@@ -47,6 +47,28 @@ TEST(SortedTableTest, EntriesComeBackInOrderWhateverTheBlocks) {
   }
 }
 
+TEST(SortedTableTest, CompressedBlocksAreReadAsPlainOnes) {
+  for (size_t a_block : {1u, 3u, 1000u}) {
+    const std::string file = TableBytes(Sample(2000), a_block, TableCompression::kSnappy);
+    ASSERT_OK_AND_ASSIGN(const Entries entries, Read(file));
+    EXPECT_EQ(entries, Sample(2000));
+    if (a_block == 1000) {
+      EXPECT_LT(file.size(), TableBytes(Sample(2000), a_block).size() / 2);
+    }
+  }
+}
+
+TEST(SortedTableTest, CompressedBlocksThatAreNoneAreDamage) {
+  // Sound checksums: only what is inside is wrong.
+  EXPECT_THAT(Read(TableOfBlock("", 1)), IsError(ErrorCode::kCheckpointDamaged));
+  EXPECT_THAT(Read(TableOfBlock(std::string("\xff\xff\xff\xff\x0f\0a", 7), 1)),
+              IsError(ErrorCode::kCheckpointDamaged, "cannot stand for"));
+  EXPECT_THAT(Read(TableOfBlock(SnappyBytes("abc"), 1)), IsError(ErrorCode::kCheckpointDamaged));
+  EXPECT_THAT(Read(TableOfBlock(SnappyBytes(std::string("\xff\xff\xff\x7f", 4)), 1)),
+              IsError(ErrorCode::kCheckpointDamaged, "restart"));
+  EXPECT_THAT(Read(TableOfBlock("abc", 2)), IsError(ErrorCode::kCheckpointDamaged, "unknown compression 2"));
+}
+
 TEST(SortedTableTest, EmptyTableHasNoEntries) {
   ASSERT_OK_AND_ASSIGN(const Entries entries, Read(TableBytes({}, 1)));
   EXPECT_TRUE(entries.empty());
@@ -57,15 +79,17 @@ TEST(SortedTableTest, KeysOutOfOrderAreDamage) {
   EXPECT_THAT(Read(TableBytes({{"b", ""}, {"a", ""}}, 1)), IsError(ErrorCode::kCheckpointDamaged, "order"));
 }
 
-TEST(SortedTableTest, CutAnywhereIsDamage) {
-  const std::string file = TableBytes(Sample(40), 7);
+class StoredTableTest : public ::testing::TestWithParam<TableCompression> {};
+
+TEST_P(StoredTableTest, CutAnywhereIsDamage) {
+  const std::string file = TableBytes(Sample(40), 7, GetParam());
   for (size_t size = 0; size < file.size(); ++size) {
     EXPECT_THAT(Read(file.substr(0, size)), IsError(ErrorCode::kCheckpointDamaged)) << size;
   }
 }
 
-TEST(SortedTableTest, FlippedBitsNeverPassAsOtherEntries) {
-  const std::string file = TableBytes(Sample(40), 7);
+TEST_P(StoredTableTest, FlippedBitsNeverPassAsOtherEntries) {
+  const std::string file = TableBytes(Sample(40), 7, GetParam());
   std::mt19937 random(7);
   for (int round = 0; round < 5000; ++round) {
     std::string damaged = file;
@@ -78,6 +102,9 @@ TEST(SortedTableTest, FlippedBitsNeverPassAsOtherEntries) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Compressions, StoredTableTest,
+                         ::testing::Values(TableCompression::kNone, TableCompression::kSnappy));
 
 }  // namespace
 }  // namespace sluice

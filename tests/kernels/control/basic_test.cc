@@ -1,8 +1,16 @@
 #include <limits>
+#include <memory>
+#include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "graph/ir/builder.h"
+#include "graph/ir/export.h"
+#include "graph/ir/import.h"
+#include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
+#include "kernels/families/register_all.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
 
@@ -48,6 +56,68 @@ TEST(BasicKernelsTest, NumbersTextsAndListsAreTrueOrFalse) {
     EXPECT_EQ(*y.AsScalar<bool>(), expected) << value.ToString();
   }
   EXPECT_THAT(KernelRunner("ToBool").Run1({Tensor::Scalar(uint16_t{1})}), IsError(ErrorCode::kOpValue));
+}
+
+// A graph of one large Const, imported from bytes that someone keeps alive.
+class ConstOfAFileTest : public ::testing::Test {
+ protected:
+  // `name` moves the elements in the file: where they are aligned they are shared.
+  void Import(const std::string& name) {
+    GraphBuilder b(NewOpRegistry());
+    std::vector<float> values(1 << 14);
+    std::iota(values.begin(), values.end(), 0.5f);
+    b.Const(name, Tensor::Vector<float>(values));
+    file_ = std::make_shared<const std::string>(ExportGraph(b.Build().value()));
+    ImportOptions options;
+    options.ops = NewOpRegistry();
+    graph_ = std::make_unique<Graph>(ImportGraph({*file_, file_, "test.pb", 0, {}}, options).value());
+    const KernelConstruction construction(*graph_, graph_->Find(name), nullptr, nullptr);
+    kernel_ = BuiltinKernels().Create(construction, DeviceKind::kCpu).value();
+  }
+  bool IsInFile(const Tensor& tensor) const {
+    const char* const data = static_cast<const char*>(tensor.raw_data());
+    return data >= file_->data() && data < file_->data() + file_->size();
+  }
+
+  std::shared_ptr<const std::string> file_;
+  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<Kernel> kernel_;
+};
+
+TEST_F(ConstOfAFileTest, SharesTheElementsThatAreAlignedInTheFile) {
+  int shared = 0;
+  for (const char* name : {"c", "cc", "ccc", "cccc", "ccccc"}) {
+    Import(name);
+    const Tensor& value = *kernel_->ConstantValue();
+    EXPECT_EQ(value.flat<float>()[100], 100.5f);
+    if (IsInFile(value)) ++shared;
+    EXPECT_FALSE(IsInFile(value) && value.IsUniquelyOwned());  // Nothing may be written into a file.
+  }
+  EXPECT_GE(shared, 1);
+}
+
+TEST_F(ConstOfAFileTest, TheFileLivesAsLongAsTheValue) {
+  for (const char* name : {"c", "cc", "ccc", "cccc", "ccccc"}) {
+    Import(name);
+    const Tensor value = *kernel_->ConstantValue();
+    const std::weak_ptr<const std::string> file = file_;
+    const bool is_shared = IsInFile(value);
+    kernel_ = nullptr;
+    graph_ = nullptr;
+    file_ = nullptr;
+    EXPECT_EQ(file.expired(), !is_shared);
+    EXPECT_EQ(value.flat<float>()[16383], 16383.5f);
+  }
+}
+
+TEST(BasicKernelsTest, ReadingVariablesTakesOneTypePerVariable) {
+  KernelRunner runner("_ReadVariablesOp");
+  runner.Attr("N", 0).Attr("dtypes", std::vector<DType>{DType::kFloat});
+  EXPECT_THAT(runner.Run({}), IsError(ErrorCode::kAttrValue));
+  KernelRunner more("_ReadVariablesOp");
+  const Tensor handle = Tensor::Make(DType::kResource, Shape()).value();
+  more.Attr("N", 1).Attr("dtypes", std::vector<DType>{DType::kFloat, DType::kInt32});
+  EXPECT_THAT(more.Run({handle}), IsError(ErrorCode::kOpAttr, "2 types for 1 variables"));
 }
 
 }  // namespace

@@ -17,10 +17,11 @@ Tensor Integers(int64_t rows, int64_t cols, int modulus) {
   return Tensor::Of<float>(Shape::Of({rows, cols}), values);
 }
 
-std::vector<float> Multiply(bool transpose_b, TaskRunner* threads) {
+std::vector<float> Multiply(bool transpose_b, const SluiceGemmPlugin* plugin, TaskRunner* threads = nullptr) {
   KernelRunner runner("MatMul");
   runner.Attr("transpose_b", transpose_b);
   runner.run().task_runner = threads;
+  runner.run().gemm_plugin = plugin;
   const absl::StatusOr<Tensor> y =
       runner.Run1({Integers(150, 200, 7), transpose_b ? Integers(130, 200, 11) : Integers(200, 130, 11)});
   EXPECT_OK(y);
@@ -29,32 +30,49 @@ std::vector<float> Multiply(bool transpose_b, TaskRunner* threads) {
   return {flat.begin(), flat.end()};
 }
 
-// In one test, since a plug-in that was opened stays.
 TEST(GemmLibraryTest, WithoutAPluginOwnTilesServeAndWithOneTheResultsAreTheSame) {
-  SetGemmPlugin("");
-  EXPECT_EQ(FindGemmPlugin(), nullptr);
   const std::vector<float> plain = Multiply(false, nullptr);
   const std::vector<float> transposed = Multiply(true, nullptr);
-
-  SetGemmPlugin("/nowhere/lib.so");
-  EXPECT_EQ(FindGemmPlugin(), nullptr);
-  EXPECT_EQ(Multiply(false, nullptr), plain);
-
-  SetGemmPlugin("auto");
-  ASSERT_NE(FindGemmPlugin(), nullptr) << "the plug-in is this test's data and was not found";
-  EXPECT_EQ(Multiply(false, nullptr), plain);
-  EXPECT_EQ(Multiply(true, nullptr), transposed);
+  ASSERT_OK_AND_ASSIGN(const SluiceGemmPlugin* const plugin, OpenBundledGemmPlugin());
+  EXPECT_EQ(Multiply(false, plugin), plain);
+  EXPECT_EQ(Multiply(true, plugin), transposed);
   ThreadPoolOptions options;
   options.num_threads = 2;
   ThreadPool pool(options);
-  EXPECT_EQ(Multiply(false, &pool), plain);
+  EXPECT_EQ(Multiply(false, plugin, &pool), plain);
+}
+
+TEST(GemmLibraryTest, WhatIsNotAPluginIsRefused) {
+  EXPECT_THAT(OpenGemmPlugin("/nowhere/lib.so"), IsError(ErrorCode::kHostKernel, "/nowhere/lib.so"));
+  EXPECT_THAT(OpenGemmPlugin("libc.so.6"), IsError(ErrorCode::kHostKernel, "not a plug-in"));
+}
+
+// Two plug-ins that count their calls and can do nothing: which one a product is offered to.
+int first_calls = 0, second_calls = 0;
+template <int* kCalls>
+constexpr SluiceGemmPlugin kCounting = {SLUICE_GEMM_PLUGIN_VERSION,
+                                        [](const SluiceGemmProblem*) -> const SluiceGemmProduct* {
+                                          ++*kCalls;
+                                          return nullptr;
+                                        },
+                                        nullptr,
+                                        nullptr,
+                                        nullptr,
+                                        nullptr};
+
+TEST(GemmLibraryTest, EachRunHasThePluginThatItNames) {
+  const std::vector<float> plain = Multiply(false, nullptr);
+  EXPECT_EQ(first_calls + second_calls, 0);
+  EXPECT_EQ(Multiply(false, &kCounting<&first_calls>), plain);
+  EXPECT_EQ(first_calls, 1);
+  EXPECT_EQ(Multiply(false, &kCounting<&second_calls>), plain);
+  EXPECT_EQ(first_calls, 1);
+  EXPECT_EQ(second_calls, 1);
 }
 
 // The plug-in's functions by themselves: a packed B serves pieces of any number of rows.
 TEST(GemmLibraryTest, APackedMatrixServesProductsOfOtherSizes) {
-  SetGemmPlugin("auto");
-  const SluiceGemmPlugin* const plugin = FindGemmPlugin();
-  ASSERT_NE(plugin, nullptr) << "the plug-in is this test's data and was not found";
+  ASSERT_OK_AND_ASSIGN(const SluiceGemmPlugin* const plugin, OpenBundledGemmPlugin());
   const Tensor a = Integers(96, 64, 5);
   const Tensor b = Integers(64, 80, 5);
   const SluiceGemmProblem all = {96, 80, 64, 64, 80, 80, 0, 0};

@@ -8,6 +8,8 @@
 #include "executor/thread_pool.h"
 #include "graph/value/float16.h"
 #include "gtest/gtest.h"
+#include "kernels/device/task_runner.h"
+#include "kernels/memory/tracking_allocator.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
 
@@ -189,6 +191,82 @@ TEST(FusedMatMulTest, AddsABiasAndAppliesTheActivation) {
   EXPECT_EQ(run({"BiasAdd"}), (std::vector<float>{-2, 2, 10}));
   EXPECT_EQ(run({"BiasAdd", "Relu"}), (std::vector<float>{0, 2, 10}));
   EXPECT_EQ(run({"BiasAdd", "Relu6"}), (std::vector<float>{0, 2, 6}));
+}
+
+// Into how many units the loops of a kernel are cut; runs them on the calling thread.
+class CountingRunner : public TaskRunner {
+ public:
+  explicit CountingRunner(int num_threads) : num_threads_(num_threads) {}
+  void Schedule(absl::AnyInvocable<void()> task) override { task(); }
+  int num_threads() const override { return num_threads_; }
+  void ParallelFor(int64_t total, double, bool, absl::FunctionRef<void(int64_t, int64_t)> work) override {
+    units_.push_back(total);
+    work(0, total);
+  }
+  const std::vector<int64_t>& units() const { return units_; }
+
+ private:
+  const int num_threads_;
+  std::vector<int64_t> units_;
+};
+
+std::vector<int64_t> UnitsOfProduct(int num_threads, bool deterministic) {
+  CountingRunner threads(num_threads);
+  KernelRunner runner("MatMul");
+  runner.run().task_runner = &threads;
+  runner.run().deterministic = deterministic;
+  EXPECT_OK(runner.Run1({Iota(Shape::Of({512, 256})), Iota(Shape::Of({256, 300}))}));
+  return threads.units();
+}
+
+TEST(MatMulTest, DeterministicProductsAreCutBySizeAlone) {
+  const std::vector<int64_t> cut = UnitsOfProduct(1, /*deterministic=*/true);
+  ASSERT_EQ(cut.size(), 1u);
+  EXPECT_GT(cut[0], 4);
+  EXPECT_EQ(UnitsOfProduct(3, true), cut);
+  EXPECT_EQ(UnitsOfProduct(64, true), cut);
+  // Others are cut by the number of threads.
+  EXPECT_EQ(UnitsOfProduct(1, false), std::vector<int64_t>());
+  EXPECT_EQ(UnitsOfProduct(3, false), std::vector<int64_t>{3});
+}
+
+TEST(MatMulTest, PackedPartsWithoutMemoryAreOutOfMemory) {
+  CountingRunner threads(2);
+  TrackingAllocator allocator(HostAllocator(), 512 * 300 * 4 + 10000);  // Enough for the result.
+  KernelRunner runner("MatMul");
+  runner.run().task_runner = &threads;
+  runner.run().allocator = &allocator;
+  EXPECT_THAT(runner.Run1({Iota(Shape::Of({512, 256})), Iota(Shape::Of({256, 300}))}),
+              IsError(ErrorCode::kOutOfMemory, "packed parts"));
+  EXPECT_EQ(allocator.live_bytes(), 0);
+}
+
+// Stacks of 1 x 4 x 1 and 3 x 1 x 2: twelve and more products, whose matrices are found without a list.
+TEST(MatMulTest, StacksBroadcastAlongAnyAxes) {
+  const Tensor a = Iota(Shape::Of({1, 4, 1, 2, 2}), 11);
+  const Tensor b = Iota(Shape::Of({3, 1, 2, 2, 2}), 13);
+  const std::vector<float> y = Values<float>(KernelRunner("BatchMatMulV2").Run1({a, b}));
+  ASSERT_EQ(y.size(), 3u * 4 * 2 * 4);
+  const absl::Span<const float> x = a.flat<float>(), z = b.flat<float>();
+  for (size_t i = 0; i < 3 * 4 * 2; ++i) {
+    const float* const left = &x[i / 2 % 4 * 4];
+    const float* const right = &z[(i / 8 * 2 + i % 2) * 4];
+    for (size_t r = 0; r < 2; ++r) {
+      for (size_t c = 0; c < 2; ++c) {
+        EXPECT_EQ(y[i * 4 + r * 2 + c], left[r * 2] * right[c] + left[r * 2 + 1] * right[2 + c]) << i;
+      }
+    }
+  }
+}
+
+// 2^40 products of nothing by a single element: refused before anything that grows with their number is made.
+TEST(MatMulTest, HugeStacksAreRefusedWithoutAList) {
+  const Tensor a = Tensor::Make(DType::kFloat, Shape::Of({int64_t{1} << 20, 1, 1, 0})).value();
+  const Tensor b = Tensor::Make(DType::kFloat, Shape::Of({1, int64_t{1} << 20, 0, 1})).value();
+  TrackingAllocator allocator(HostAllocator(), 1 << 20);
+  KernelRunner runner("BatchMatMulV2");
+  runner.run().allocator = &allocator;
+  EXPECT_THAT(runner.Run1({a, b}), StatusIs(absl::StatusCode::kResourceExhausted));
 }
 
 }  // namespace

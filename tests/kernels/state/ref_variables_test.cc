@@ -1,7 +1,9 @@
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/resources/resource_manager.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/step_runner.h"
 
@@ -47,6 +49,22 @@ TEST_F(RefVariablesTest, HasNoValueBeforeTheFirstAssignment) {
   EXPECT_THAT(steps_.Run1(add_, {{x_, Floats({1})}}), IsError(ErrorCode::kUninitialized));
   ASSERT_OK_AND_ASSIGN(const Tensor is_set, steps_.Run1(is_set_));
   EXPECT_FALSE(*is_set.AsScalar<bool>());
+}
+
+TEST_F(RefVariablesTest, AVariableEndsWithItsContainerAndWithItsManager) {
+  std::optional<ResourceManager> resources(std::in_place);
+  steps_.run().resources = &*resources;
+  const auto is_set = [this] { return *steps_.Run1(is_set_).value().AsScalar<bool>(); };
+  ASSERT_OK(steps_.Run1(assign_, {{x_, Floats({1})}}));
+  EXPECT_TRUE(is_set());
+  resources->ClearContainer("other");
+  EXPECT_TRUE(is_set());
+  resources->ClearContainer("");
+  EXPECT_FALSE(is_set());
+  ASSERT_OK(steps_.Run1(assign_, {{x_, Floats({2})}}));
+  EXPECT_TRUE(is_set());
+  resources.emplace();  // Another one at the same address.
+  EXPECT_FALSE(is_set());
 }
 
 TEST_F(RefVariablesTest, WithoutElementsThereIsAlwaysAValue) {

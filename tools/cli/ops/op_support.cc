@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "absl/types/span.h"
+#include "graph/ir/op_class.h"
 
 namespace sluice {
 namespace {
@@ -39,7 +40,7 @@ void ForEachRow(const KernelRegistry& registry, absl::string_view op, Fn fn) {
 }  // namespace
 
 OpSupport SupportOf(const KernelRegistry& registry, absl::string_view op) {
-  if (NeedsNoKernel(op)) return OpSupport::kOrder;
+  if (NeedsNoKernel(OpClassOf(op))) return OpSupport::kOrder;
   if (std::find(std::begin(kExpandedOps), std::end(kExpandedOps), op) != std::end(kExpandedOps)) {
     return OpSupport::kExpanded;
   }

@@ -1,4 +1,4 @@
-#include "kernels/array/bad_indices.h"
+#include "kernels/array/on_bad_index.h"
 
 #include <string>
 
@@ -6,10 +6,10 @@
 
 namespace sluice {
 
-absl::StatusOr<BadIndices> ReadBadIndices(const KernelConstruction& construction) {
+absl::StatusOr<OnBadIndex> ReadOnBadIndex(const KernelConstruction& construction) {
   SLUICE_ASSIGN_OR_RETURN(const std::string policy, construction.GetString("bad_indices_policy"));
-  if (policy == "IGNORE") return BadIndices::kAreSkipped;
-  if (policy.empty() || policy == "DEFAULT" || policy == "ERROR") return BadIndices::kAreErrors;
+  if (policy == "IGNORE") return OnBadIndex::kSkip;
+  if (policy.empty() || policy == "DEFAULT" || policy == "ERROR") return OnBadIndex::kError;
   return Error(ErrorCode::kOpAttr).Attr("bad_indices_policy").Found(policy).Expected("DEFAULT, ERROR or IGNORE");
 }
 

@@ -1,4 +1,4 @@
-#include "kernels/hand_on.h"
+#include "kernels/forward_or_copy.h"
 
 #include <cstring>
 #include <utility>
@@ -12,7 +12,7 @@ constexpr double kNanosecondsPerByte = 0.05;
 
 }  // namespace
 
-absl::Status HandOnOwn(KernelContext& context, int i) {
+absl::Status ForwardOrCopy(KernelContext& context, int i) {
   if (context.input(i).IsInline() || context.InputIsWritable(i)) {
     context.SetOutput(0, context.TakeInput(i));
     return absl::OkStatus();

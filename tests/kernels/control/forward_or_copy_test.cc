@@ -34,7 +34,7 @@ std::vector<Row> Rows() {
   };
 }
 
-TEST(HandOnTest, AnInputThatOthersNeedIsCopied) {
+TEST(ForwardOrCopyTest, AnInputThatOthersNeedIsCopied) {
   for (const Row& row : Rows()) {
     const Tensor x = row.inputs[row.chosen];
     ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner(row.op).Run1(row.inputs));
@@ -43,7 +43,7 @@ TEST(HandOnTest, AnInputThatOthersNeedIsCopied) {
   }
 }
 
-TEST(HandOnTest, AnInputThatNobodyElseNeedsIsTheAnswer) {
+TEST(ForwardOrCopyTest, AnInputThatNobodyElseNeedsIsTheAnswer) {
   for (const Row& row : Rows()) {
     std::vector<Tensor> inputs = row.inputs;
     inputs[row.chosen] = X();
@@ -54,7 +54,7 @@ TEST(HandOnTest, AnInputThatNobodyElseNeedsIsTheAnswer) {
   }
 }
 
-TEST(HandOnTest, IdentitiesHandOnWhatTheyGet) {
+TEST(ForwardOrCopyTest, IdentitiesHandOnWhatTheyGet) {
   for (const std::string op : {"Identity", "StopGradient", "PreventGradient"}) {
     const Tensor x = X();
     ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner(op).Run1({x}));
@@ -62,7 +62,7 @@ TEST(HandOnTest, IdentitiesHandOnWhatTheyGet) {
   }
 }
 
-TEST(HandOnTest, StringsAreCopiedOneByOne) {
+TEST(ForwardOrCopyTest, StringsAreCopiedOneByOne) {
   const std::vector<absl::string_view> texts = {"a", "a text that is too long to lie in its object"};
   const Tensor x = Tensor::Strings(texts);
   ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("Snapshot").Run1({x}));

@@ -1,0 +1,16 @@
+#include "kernels/array/mirror_mode.h"
+
+#include <string>
+
+#include "graph/base/error.h"
+
+namespace sluice {
+
+absl::StatusOr<int64_t> ReadMirrorMode(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(const std::string mode, construction.GetString("mode"));
+  if (mode == "REFLECT") return 1;
+  if (mode == "SYMMETRIC") return 0;
+  return Error(ErrorCode::kOpAttr).Attr("mode").Found(mode).Expected("REFLECT or SYMMETRIC");
+}
+
+}  // namespace sluice

@@ -1,0 +1,17 @@
+#include "kernels/math/channels.h"
+
+#include <string>
+
+#include "graph/base/error.h"
+
+namespace sluice {
+
+absl::StatusOr<bool> ReadChannelsComeSecond(const KernelConstruction& construction) {
+  if (!construction.HasAttr("data_format")) return false;
+  SLUICE_ASSIGN_OR_RETURN(const std::string format, construction.GetString("data_format"));
+  if (format == "NHWC") return false;
+  if (format == "NCHW") return true;
+  return Error(ErrorCode::kOpAttr).Attr("data_format").Found(format).Expected("NHWC or NCHW");
+}
+
+}  // namespace sluice

@@ -1,0 +1,124 @@
+// Every row of the kernel registry, with each dtype: random small inputs, empty ones and scalars among them, and some
+// large ones. Where the kernel answers, all ways to call it give the same bits; where it refuses, the same error.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/ops/op_table.h"
+#include "gtest/gtest.h"
+#include "kernels/control/print_sink.h"
+#include "kernels/device/cpu_device.h"
+#include "kernels/families/register_all.h"
+#include "tests/kernels/row_trial.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+constexpr int kStripes = 8;
+constexpr int kSmallTrials = 250;
+constexpr int kLargeTrials = 3;
+constexpr int kEnough = 40;  // Small trials with an answer.
+
+// Ops whose kernels need more than inputs: a call, a rendezvous, what other kernels of the step have made, a file.
+const std::set<std::string>& NeedMoreThanInputs() {
+  static const std::set<std::string>& ops = *new std::set<std::string>{"Placeholder",
+                                                                       "PlaceholderV2",
+                                                                       "_Arg",
+                                                                       "_DeviceArg",
+                                                                       "_Retval",
+                                                                       "_DeviceRetval",
+                                                                       "_Send",
+                                                                       "_HostSend",
+                                                                       "_Recv",
+                                                                       "_HostRecv",
+                                                                       "GetSessionTensor",
+                                                                       "DeleteSessionTensor",
+                                                                       "StackPush",
+                                                                       "StackPushV2",
+                                                                       "StackPop",
+                                                                       "StackPopV2",
+                                                                       "StackClose",
+                                                                       "StackCloseV2",
+                                                                       "DestroyTemporaryVariable"};
+  return ops;
+}
+
+bool NeedsMoreThanInputs(const std::string& op) {
+  const bool is_on_array =
+      op.rfind("TensorArray", 0) == 0 && op != "TensorArray" && op != "TensorArrayV2" && op != "TensorArrayV3";
+  return is_on_array || NeedMoreThanInputs().count(op) > 0;
+}
+
+class EveryRowTest : public ::testing::TestWithParam<int> {
+ protected:
+  EveryRowTest() {
+    SetPrintSink([](PrintStream, absl::string_view) {});
+  }
+  ~EveryRowTest() override { SetPrintSink(nullptr); }
+
+  // Runs the trials of one case. Whether the kernel has ever answered.
+  bool RunCase(const RowCase& row_case, uint32_t seed) {
+    CpuDevice device("/job:localhost/replica:0/task:0/device:CPU:0", 1);
+    const absl::StatusOr<std::unique_ptr<PreparedKernel>> kernel =
+        PreparedKernel::Make(row_case.op, row_case.attrs, row_case.inputs, &device);
+    if (!kernel.ok()) {
+      why_not_ = kernel.status().ToString();
+      return false;
+    }
+    RowTrial trial(row_case, **kernel, seed);
+    for (int i = 0; i < kSmallTrials + kLargeTrials && trial.counts().ok < kEnough; ++i) {
+      const std::string difference = trial.Run(/*is_large=*/i < kLargeTrials);
+      EXPECT_EQ(difference, "");
+      if (!difference.empty()) break;
+    }
+    total_.ok += trial.counts().ok;
+    total_.failed += trial.counts().failed;
+    total_.in_place += trial.counts().in_place;
+    total_.in_shards += trial.counts().in_shards;
+    return trial.counts().ok > 0;
+  }
+
+  TrialCounts total_;
+  std::string why_not_;
+};
+
+TEST_P(EveryRowTest, AllWaysToCallItAgree) {
+  const std::shared_ptr<const OpRegistry> ops = NewOpRegistry();
+  int index = 0, cases = 0, cases_ok = 0;
+  for (const absl::Span<const KernelDef> table : BuiltinKernels().Tables()) {
+    for (const KernelDef& row : table) {
+      if (index++ % kStripes != GetParam()) continue;
+      const OpSchema* const schema = ops->Find(row.op);
+      ASSERT_NE(schema, nullptr) << row.op;
+      int row_ok = 0;
+      for (const RowCase& row_case : CasesOf(row, *schema)) {
+        SCOPED_TRACE(row_case.Name());
+        const bool has_answered = RunCase(row_case, static_cast<uint32_t>(index));
+        ++cases;
+        row_ok += has_answered ? 1 : 0;
+      }
+      cases_ok += row_ok;
+      EXPECT_EQ(row_ok == 0, NeedsMoreThanInputs(std::string(row.op))) << row.op << " " << why_not_;
+    }
+  }
+  RecordProperty("cases", cases);
+  RecordProperty("cases_ok", cases_ok);
+  RecordProperty("answers", total_.ok);
+  RecordProperty("refusals", total_.failed);
+  RecordProperty("in_place", total_.in_place);
+  RecordProperty("in_shards", total_.in_shards);
+  std::printf("%d cases, %d with answers; %d answers, %d refusals, %d in place, %d in shards\n", cases, cases_ok,
+              total_.ok, total_.failed, total_.in_place, total_.in_shards);
+  // So that the test cannot come to test nothing.
+  EXPECT_GT(cases_ok, cases * 2 / 3);
+  EXPECT_GT(total_.ok, 20 * cases_ok);
+  EXPECT_GT(total_.in_place, 500);
+  EXPECT_GT(total_.in_shards, 500);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stripes, EveryRowTest, ::testing::Range(0, kStripes));
+
+}  // namespace
+}  // namespace sluice

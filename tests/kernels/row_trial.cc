@@ -1,0 +1,250 @@
+#include "tests/kernels/row_trial.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/value/resource_handle.h"
+#include "graph/value/tstring.h"
+#include "kernels/device/cpu_device.h"
+#include "kernels/device/shard_plan.h"
+#include "kernels/device/task_runner.h"
+#include "kernels/dispatch.h"
+#include "kernels/memory/tracking_allocator.h"
+#include "kernels/resources/variable.h"
+#include "kernels/step/session_state.h"
+#include "kernels/step/step_container.h"
+
+namespace sluice {
+namespace {
+
+// Cuts every loop as if it took a thousand times as long, and runs the shards on the calling thread, the last first.
+class BackwardRunner : public TaskRunner {
+ public:
+  explicit BackwardRunner(int num_threads) : num_threads_(num_threads) {}
+  void Schedule(absl::AnyInvocable<void()> task) override { task(); }
+  int num_threads() const override { return num_threads_; }
+  void ParallelFor(int64_t total, double unit_ns, bool deterministic,
+                   absl::FunctionRef<void(int64_t, int64_t)> work) override {
+    const ShardPlan plan(total, unit_ns * 1000, deterministic ? 0 : std::max(num_threads_, 2));
+    for (int64_t i = plan.size(); i-- > 0;) work(plan.begin(i), plan.begin(i + 1));
+    if (plan.size() > 1) ++num_cut_;
+  }
+  int num_cut() const { return num_cut_; }
+
+ private:
+  const int num_threads_;
+  int num_cut_ = 0;
+};
+
+constexpr int64_t kSmallShapes[][4] = {{-1, -1, -1, -1}, {1, -1, -1, -1}, {2, -1, -1, -1}, {4, -1, -1, -1},
+                                       {0, -1, -1, -1},  {2, 2, -1, -1},  {2, 4, -1, -1},  {4, 4, -1, -1},
+                                       {3, 1, -1, -1},   {2, 0, -1, -1},  {0, 3, -1, -1},  {2, 2, 2, -1},
+                                       {1, 3, 2, -1},    {1, 4, 4, 4},    {4, 2, 2, 1},    {4, 4, 4, 4}};
+constexpr int64_t kLargeShapes[][4] = {{400, 400, -1, -1}, {160000, -1, -1, -1}, {2, 80000, -1, -1}};
+
+Shape ShapeOf(const int64_t (&sizes)[4]) {
+  const auto end = std::find(std::begin(sizes), std::end(sizes), -1);
+  return Shape::Make(absl::MakeConstSpan(sizes, static_cast<size_t>(end - sizes))).value();
+}
+
+template <typename T>
+T RandomElement(std::mt19937& random) {
+  const int small = static_cast<int>(random() % 4);
+  if constexpr (std::is_same<T, bool>::value) {
+    return small < 2;
+  } else if constexpr (std::is_integral<T>::value) {
+    const bool is_odd_one = random() % 40 == 0;
+    return is_odd_one ? static_cast<T>(-1) : static_cast<T>(small);
+  } else {
+    const float value = static_cast<float>(static_cast<int>(random() % 33) - 16) / 8.0f;
+    const bool is_odd_one = random() % 200 == 0;
+    return T(is_odd_one ? (small == 0 ? INFINITY : small == 1 ? std::nanf("") : -0.0f) : value);
+  }
+}
+
+using FilledTypes = Join<NumberCppTypes, TypeList<bool>>;
+
+void FillRandomly(std::mt19937& random, Tensor* tensor) {
+  if (tensor->dtype() == DType::kString) {
+    for (TString& text : tensor->flat<TString>())
+      text = std::string(random() % 40, static_cast<char>('a' + random() % 3));
+    return;
+  }
+  const bool is_filled = DispatchDType<FilledTypes>(tensor->dtype(), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    for (T& element : tensor->flat<T>()) element = RandomElement<T>(random);
+  });
+  if (is_filled || !IsTrivial(tensor->dtype())) return;
+  char* const bytes = static_cast<char*>(tensor->mutable_raw_data());
+  for (size_t i = 0; i < tensor->total_bytes(); ++i) bytes[i] = static_cast<char>(random() % 4);
+}
+
+bool SameElements(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.has_value() != b.has_value() || a.shape() != b.shape()) return false;
+  if (!a.has_value() || a.dtype() == DType::kResource || a.dtype() == DType::kVariant) return true;
+  if (a.dtype() == DType::kString) {
+    const absl::Span<const TString> x = a.flat<TString>(), y = b.flat<TString>();
+    return std::equal(x.begin(), x.end(), y.begin(),
+                      [](const TString& s, const TString& t) { return s.view() == t.view(); });
+  }
+  return a.total_bytes() == 0 || std::memcmp(a.raw_data(), b.raw_data(), a.total_bytes()) == 0;
+}
+
+std::string Difference(const absl::Status& a_status, const std::vector<Tensor>& a, const absl::Status& b_status,
+                       const std::vector<Tensor>& b) {
+  if (a_status != b_status) return absl::StrCat(a_status.ToString(), " or ", b_status.ToString());
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!SameElements(a[i], b[i])) return absl::StrCat("value ", i, ": ", a[i].ToString(), " or ", b[i].ToString());
+  }
+  return "";
+}
+
+// The inputs of one call, copied from those of the trial.
+struct GivenInputs {
+  std::vector<KernelInput> inputs;
+  std::vector<CountedPtr<VariableResource>> variables;  // That references and handles among the inputs stand for.
+  std::set<const void*> places;                         // Where the elements of the others are.
+};
+
+GivenInputs Give(const RowCase& row_case, const std::vector<Tensor>& inputs) {
+  GivenInputs given;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Tensor own = inputs[i].DeepCopy().value();
+    const DType type = row_case.inputs[i];
+    if (IsRef(type)) {
+      given.variables.push_back(MakeCounted<RefVariable>(own.dtype()));
+      given.inputs.emplace_back(&given.variables.back()->cell());
+    } else if (type == DType::kResource) {
+      given.variables.push_back(MakeCounted<Variable>(own.dtype()));
+      ResourceHandleData data;
+      data.resource = given.variables.back();
+      given.inputs.emplace_back(Tensor::Of<ResourceHandle>(Shape(), {ResourceHandle::Make(std::move(data))}));
+    } else {
+      if (!own.IsInline() && own.num_elements() > 0) given.places.insert(own.raw_data());
+      given.inputs.emplace_back(std::move(own));
+      continue;
+    }
+    RefCell& cell = given.variables.back()->cell();
+    MutexLock lock(&cell.mu);
+    cell.tensor = std::move(own);
+  }
+  return given;
+}
+
+}  // namespace
+
+Shape RowTrial::RandomShape(const Shape& main) {
+  const absl::Span<const int64_t> dims = main.dims();
+  switch (random_() % 16) {
+    case 0:
+    case 1:
+      return Shape();
+    case 2:
+      return Shape::Of({static_cast<int64_t>(dims.size())});
+    case 3:
+      return Shape::Of({static_cast<int64_t>(dims.size()), 2});
+    case 4:
+      return dims.empty() ? Shape() : Shape::Of({dims.front()});
+    case 5:
+      return dims.empty() ? Shape() : Shape::Of({dims.back()});
+    case 6:
+      return Shape::Of({static_cast<int64_t>(1 + random_() % 3)});
+    case 7:
+      return ShapeOf(kSmallShapes[random_() % std::size(kSmallShapes)]);
+    default:
+      return main;
+  }
+}
+
+Tensor RowTrial::RandomInput(DType dtype, const Shape& main) {
+  Tensor tensor = Tensor::Make(dtype, RandomShape(main)).value();
+  FillRandomly(random_, &tensor);
+  // Axes and permutations.
+  if (dtype == DType::kInt32 && tensor.rank() == 1 && random_() % 3 == 0) {
+    const absl::Span<int32_t> values = tensor.flat<int32_t>();
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int32_t>(i);
+    std::shuffle(values.begin(), values.end(), random_);
+  }
+  return tensor;
+}
+
+RowTrial::Outcome RowTrial::RunOnce(const std::vector<Tensor>& inputs, const Way& way) {
+  CpuDevice device(absl::StrCat(kLocalTask, "/device:CPU:0"), 1);
+  StepContainer step(StepId(1));
+  SessionState session;
+  TensorStore store;
+  TrackingAllocator allocator(HostAllocator(), int64_t{64} << 20);
+  BackwardRunner runner(way.num_threads);
+  RunContext run;
+  run.device = &device;
+  run.resources = &device.resources();
+  run.step_container = &step;
+  run.session_state = &session;
+  run.tensor_store = &store;
+  run.allocator = &allocator;
+  run.deterministic = way.deterministic;
+  if (way.num_threads > 0) run.task_runner = &runner;
+
+  GivenInputs given = Give(case_, inputs);
+  // Inputs that are not handed over must stay as they are: `kept` are second handles to them.
+  const std::vector<KernelInput> kept = way.movable ? std::vector<KernelInput>() : given.inputs;
+  absl::StatusOr<std::vector<Tensor>> outputs = kernel_.Run(run, std::move(given.inputs), way.movable);
+  Outcome outcome{outputs.status(), {}};
+  if (outputs.ok()) outcome.values = *std::move(outputs);
+  counts_.in_shards += runner.num_cut() > 0 ? 1 : 0;
+  bool is_in_place = false;
+  for (const Tensor& value : outcome.values) {
+    is_in_place |= way.movable && given.places.count(value.raw_data()) > 0;
+  }
+  counts_.in_place += is_in_place ? 1 : 0;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i].ref != nullptr || case_.inputs[i] == DType::kResource) continue;
+    if (!SameElements(kept[i].value, inputs[i])) {
+      return {absl::InternalError(absl::StrCat("input ", i, " was overwritten: ", kept[i].value.ToString())), {}};
+    }
+  }
+  for (const auto& variable : given.variables) outcome.values.push_back(variable->cell().Read());
+  // What outputs share with memory of this call must not be looked at after it.
+  for (Tensor& value : outcome.values) {
+    if (value.has_value()) value = value.DeepCopy().value();
+  }
+  return outcome;
+}
+
+std::string RowTrial::Run(bool is_large) {
+  const Shape main = is_large ? ShapeOf(kLargeShapes[random_() % std::size(kLargeShapes)])
+                              : ShapeOf(kSmallShapes[random_() % std::size(kSmallShapes)]);
+  std::vector<Tensor> inputs;
+  for (const DType type : case_.inputs) {
+    const DType dtype = type == DType::kResource ? case_.resource_type : BaseType(type);
+    if (dtype == DType::kResource || dtype == DType::kVariant) return "";
+    inputs.push_back(RandomInput(dtype, main));
+  }
+  constexpr Way kWays[] = {
+      {"copied", false, 0, false},
+      {"handed over", true, 0, false},
+      {"copied, in shards", false, 8, false},
+      {"handed over, in shards", true, 8, false},
+      {"deterministic", false, 0, true},
+      {"deterministic, in shards", true, 8, true},
+      {"deterministic, two threads", true, 2, true},
+  };
+  const Outcome first = RunOnce(inputs, kWays[0]);
+  ++(first.status.ok() ? counts_.ok : counts_.failed);
+  for (const Way& way : absl::MakeConstSpan(kWays).subspan(1)) {
+    const Outcome other = RunOnce(inputs, way);
+    const std::string difference = Difference(first.status, first.values, other.status, other.values);
+    if (difference.empty()) continue;
+    std::string text = absl::StrCat(case_.Name(), ", ", way.name, ": ", difference, "; inputs");
+    for (const Tensor& input : inputs) absl::StrAppend(&text, " ", input.ToString(12));
+    return text;
+  }
+  return "";
+}
+
+}  // namespace sluice

@@ -1,0 +1,78 @@
+#ifndef SLUICE_TESTS_KERNELS_ROW_TRIAL_H_
+#define SLUICE_TESTS_KERNELS_ROW_TRIAL_H_
+
+// Random calls of the kernel of a row of the registry, and whether the ways to make one call agree.
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/op_schema.h"
+#include "graph/value/tensor.h"
+#include "kernels/kernel_registry.h"
+#include "tests/testing/kernel_runner.h"
+
+namespace sluice {
+
+// A row with dtypes chosen for its type attrs, and the other attrs of its op.
+struct RowCase {
+  std::string op;
+  PreparedKernel::Attrs attrs;
+  std::vector<DType> inputs;            // References as RefType.
+  DType resource_type = DType::kFloat;  // Of variables behind handles.
+
+  std::string Name() const;  // "AddV2 float32 float32".
+};
+
+// The cases of a row: each dtype that it takes for its first type attr, the others in turn.
+std::vector<RowCase> CasesOf(const KernelDef& row, const OpSchema& schema);
+
+// What the trials of one case came to.
+struct TrialCounts {
+  int ok = 0;
+  int failed = 0;     // The kernel refused the inputs.
+  int in_place = 0;   // A result lies where an input was.
+  int in_shards = 0;  // The work was cut into several shards.
+};
+
+// Calls the kernel of a case with random inputs, each time in all ways: inputs copied or handed over, one shard or
+// many, deterministic with any number of threads. Not thread-safe.
+class RowTrial {
+ public:
+  // `kernel` is that of `row_case`; both are borrowed.
+  RowTrial(const RowCase& row_case, const PreparedKernel& kernel, uint32_t seed)
+      : case_(row_case), kernel_(kernel), random_(seed) {}
+
+  // One set of inputs, around tensors of many elements where `is_large`. The difference, or nothing where all agree.
+  std::string Run(bool is_large);
+  const TrialCounts& counts() const { return counts_; }
+
+ private:
+  struct Way {
+    const char* name;
+    bool movable;
+    int num_threads;  // 0: without a task runner.
+    bool deterministic;
+  };
+  // What one way came to: a status, or outputs and what variables hold afterwards.
+  struct Outcome {
+    absl::Status status;
+    std::vector<Tensor> values;
+  };
+
+  Tensor RandomInput(DType dtype, const Shape& main);
+  Shape RandomShape(const Shape& main);
+  Outcome RunOnce(const std::vector<Tensor>& inputs, const Way& way);
+
+  const RowCase& case_;
+  const PreparedKernel& kernel_;
+  std::mt19937 random_;
+  TrialCounts counts_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_TESTS_KERNELS_ROW_TRIAL_H_
