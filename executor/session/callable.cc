@@ -243,10 +243,10 @@ absl::Status Callable::RunSerialUntil(absl::Span<Tensor> inputs, absl::Span<Tens
   RunContext timed = run;
   timed.cancellation = &cancellation;
   const absl::Status late = DeadlinePassed();
-  const DeadlineTimer::Id timer = DeadlineTimer::Global().Add(
-      options.deadline, [&] { cancellation.StartCancelWithStatus(late); }, [] {});
-  const absl::Status status = RunProgram(inputs, outputs, timed, options);
-  DeadlineTimer::Global().Remove(options.deadline, timer);
+  const absl::Status status = [&] {
+    const TimedCall at_deadline(options.deadline, [&] { cancellation.StartCancelWithStatus(late); });
+    return RunProgram(inputs, outputs, timed, options);
+  }();
   const bool was_told = status.code() == absl::StatusCode::kCancelled && !cancellation.status().ok();
   return was_told ? cancellation.status() : status;
 }
