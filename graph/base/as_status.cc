@@ -47,7 +47,7 @@ absl::Status OutOfMemoryError() noexcept {
 void LogCaught(const char* where) noexcept {
   const absl::Status status = StatusOfCaught();
   try {
-    SLUICE_LOG(ERROR) << where << " has thrown an exception: " << status;
+    SLUICE_LOG(ERROR) << where << " has thrown an exception: " << status.message();
   } catch (...) {
     // There is no memory for a line in the log.
   }
