@@ -17,6 +17,7 @@
 #include "executor/session/span_call_frame.h"
 #include "executor/session/step_args.h"
 #include "executor/stall_watch.h"
+#include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/op_class.h"
@@ -141,6 +142,11 @@ absl::Status Callable::CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> o
 }
 
 absl::Status Callable::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options) const {
+  return AsStatus([&] { return RunOrThrow(inputs, outputs, options); });
+}
+
+absl::Status Callable::RunOrThrow(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs,
+                                  const CallOptions& options) const {
   SLUICE_RETURN_IF_ERROR(CheckCall(inputs, outputs));
   if (options.cancellation != nullptr && options.cancellation->IsCancelling()) return options.cancellation->status();
   ThreadPool* pool = core_->pool();

@@ -1,5 +1,5 @@
-// What hosts may count on (Note [Threads of a run] in executor.h): where `done` is called, what it may do, who waits for
-// whom.
+// What hosts may count on (Note [Threads of a run] in executor.h): where `done` is called, what it may do, who waits
+// for whom.
 
 #include <atomic>
 #include <functional>
@@ -129,8 +129,8 @@ TEST_F(RunThreadsTest, DoneMayFreeWhatTheRunWasGiven) {
   const std::unique_ptr<Executor> executor = Make();
   for (const bool has_parent : {false, true}) {
     CancellationManager session;
-    auto cancellation = has_parent ? std::make_unique<CancellationManager>(&session)
-                                   : std::make_unique<CancellationManager>();
+    auto cancellation =
+        has_parent ? std::make_unique<CancellationManager>(&session) : std::make_unique<CancellationManager>();
     CountedPtr<LocalRendezvous> rendezvous = MakeCounted<LocalRendezvous>();
     Executor::Args args;
     args.rendezvous = rendezvous.get();

@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "executor/runner_adapter.h"
+#include "executor/executor.h"
 #include "executor/thread_pool.h"
+#include "graph/base/cancellation.h"
 #include "graph/base/error.h"
+#include "graph/base/mutex.h"
 #include "gtest/gtest.h"
 #include "kernels/run_context.h"
-#include "rendezvous/rendezvous.h"
 #include "tests/testing/manual_task_runner.h"
 #include "tests/testing/status_matchers.h"
 
@@ -28,8 +29,8 @@ thread_local int calls_on_stack = 0;
 class ScriptedRun final : public Scheduler::Client {
  public:
   struct Script {
-    int num_calls = 1;          // In all.
-    int first = 1;              // Ready at the start; each call that ends makes `next` more ready.
+    int num_calls = 1;  // In all.
+    int first = 1;      // Ready at the start; each call that ends makes `next` more ready.
     int next = 1;
     uint32_t cost_ns = 10'000;  // Of each call.
     int64_t node_ns = 0;        // Work with the baton for each call that is made ready.
@@ -165,9 +166,9 @@ class SchedulerTest : public testing::TestWithParam<HostCase> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Hosts, SchedulerTest,
-                         testing::Values(HostCase{0, false, false}, HostCase{1, false, false}, HostCase{2, false, false},
-                                         HostCase{8, false, false}, HostCase{0, true, true}, HostCase{4, true, true},
-                                         HostCase{1, true, false}, HostCase{4, true, false}));
+                         testing::Values(HostCase{0, false, false}, HostCase{1, false, false},
+                                         HostCase{2, false, false}, HostCase{8, false, false}, HostCase{0, true, true},
+                                         HostCase{4, true, true}, HostCase{1, true, false}, HostCase{4, true, false}));
 
 TEST_P(SchedulerTest, EveryCallRunsOnceAndThenTheRunIsOver) {
   for (const bool waits : {false, true}) {

@@ -11,7 +11,6 @@
 #include "executor/thread_pool.h"
 #include "graph/base/mutex.h"
 #include "kernels/families/register_all.h"
-#include "rendezvous/local_rendezvous.h"
 #include "tests/executor/session/session_fixture.h"
 #include "tests/testing/executor_harness.h"
 #include "tests/testing/function_kernel.h"
@@ -172,8 +171,7 @@ TEST_F(SessionThreadsTest, ACutStepMayRunInsideOfAKernel) {
       ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> outer, Session::Create(options, outer_builder.graph()));
       CallOptions call_options;
       call_options.deadline = absl::Now() + kLong;
-      ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> values,
-                           outer->Run({{"x", Int(-4)}}, {"n"}, {}, call_options));
+      ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> values, outer->Run({{"x", Int(-4)}}, {"n"}, {}, call_options));
       EXPECT_EQ(*values[0].AsScalar<int32_t>(), 4);
     }
   }
