@@ -200,6 +200,31 @@ TEST_F(SessionThreadsTest, ADeadlineThatPassesInTheLastKernelOfACutStepCounts) {
   }
 }
 
+// One part fails; the other one fails when it hears of that.
+TEST_F(SessionThreadsTest, TheFirstErrorOfACutStepIsItsOutcome) {
+  ASSERT_OK(kernels_.AddCustom("Neg", DeviceKind::kCpu, MakeFunction([](KernelContext&) -> absl::Status {
+                                 return absl::DataLossError("first");
+                               })));
+  ASSERT_OK(kernels_.AddCustom("Abs", DeviceKind::kCpu, MakeFunction([](KernelContext& context) -> absl::Status {
+                                 const absl::Time give_up = absl::Now() + kLong;
+                                 while (!context.IsCancelled() && absl::Now() < give_up) {
+                                 }
+                                 return absl::InternalError("second");
+                               })));
+  const Output x = b_.Placeholder("x", DType::kInt32);
+  b_.SetDevice(b_.Op("Neg", "fails", {x}), "/device:CPU:0");
+  b_.SetDevice(b_.Op("Abs", "follows", {x}), "/device:CPU:1");
+  SessionOptions options = Options();
+  options.num_threads = 3;
+  options.num_cpu_devices = 2;
+  options.cut_by_device = true;
+  Open(options);
+  for (int run = 0; run < 10; ++run) {
+    EXPECT_THAT(session_->Run({{"x", Int(1)}}, {"fails", "follows"}, {}),
+                StatusIs(absl::StatusCode::kDataLoss, "first"));
+  }
+}
+
 // ---- A pool of one ----
 
 // A kernel that leaves its work to the pool, whose caller waits.
