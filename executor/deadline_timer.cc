@@ -1,66 +1,89 @@
 #include "executor/deadline_timer.h"
 
-#include <memory>
+#include <pthread.h>
+
+#include <atomic>
 
 #include "absl/time/clock.h"
-#include "graph/base/check.h"
+#include "executor/per_process.h"
+#include "executor/thread_runs.h"
+#include "graph/base/as_status.h"
 
 namespace sluice {
+namespace {
 
-DeadlineTimer& DeadlineTimer::Global() {
-  static DeadlineTimer& timer = *std::make_unique<DeadlineTimer>().release();
-  return timer;
-}
+// Unique in the process: a forked child may remove from its timer what was added to its parent's.
+std::atomic<DeadlineTimer::Id> next_id{0};
 
-DeadlineTimer::Id DeadlineTimer::Add(absl::Time time, absl::AnyInvocable<void()> call,
-                                     absl::AnyInvocable<void()> afterwards) {
+}  // namespace
+
+DeadlineTimer& DeadlineTimer::Global() { return PerProcess<DeadlineTimer>::Get(); }
+
+DeadlineTimer::Id DeadlineTimer::Add(absl::Time time, absl::AnyInvocable<void()> call) {
+  const Id id = next_id.fetch_add(1, std::memory_order_relaxed);  // Relaxed: unique only.
+  const Key key(time, id);
   MutexLock lock(&mu_);
-  const Id id = next_id_++;
-  entries_.emplace(Key(time, id), Entry{std::move(call), std::move(afterwards)});
   if (!is_started_) {
     pthread_t thread;
-    SLUICE_CHECK_EQ(pthread_create(&thread, nullptr, &ThreadMain, this), 0);
+    if (create_thread_(&thread, nullptr, &ThreadMain, this) != 0) return kNone;
     pthread_detach(thread);
     is_started_ = true;
   }
+  waiting_.try_emplace(key, this, key, std::move(call));
   if (time < wakes_at_) changed_.SignalAll();
   return id;
 }
 
 void DeadlineTimer::Remove(absl::Time time, Id id) {
+  if (id == kNone) return;
+  const Key key(time, id);
+  decltype(waiting_)::node_type removed;  // Goes after the lock.
   MutexLock lock(&mu_);
-  if (entries_.erase(Key(time, id)) > 0) return;
-  while (running_ == id) changed_.Wait(&mu_);
+  removed = waiting_.extract(key);
+  while (running_.count(key) > 0) changed_.Wait(&mu_);
 }
 
-void* DeadlineTimer::ThreadMain(void* timer) { static_cast<DeadlineTimer*>(timer)->Loop(); }
+void* DeadlineTimer::ThreadMain(void* timer) {
+  pthread_setname_np(pthread_self(), "sluice-timer");
+  static_cast<DeadlineTimer*>(timer)->Loop();
+}
 
 void DeadlineTimer::Loop() {
   for (;;) {
-    Entry due;
+    Due* due = nullptr;
     {
       MutexLock lock(&mu_);
-      while (entries_.empty() || entries_.begin()->first.first > absl::Now()) {
-        wakes_at_ = entries_.empty() ? absl::InfiniteFuture() : entries_.begin()->first.first;
-        if (entries_.empty()) {
+      while (waiting_.empty() || waiting_.begin()->first.first > absl::Now()) {
+        wakes_at_ = waiting_.empty() ? absl::InfiniteFuture() : waiting_.begin()->first.first;
+        if (waiting_.empty()) {
           changed_.Wait(&mu_);
         } else {
           changed_.WaitWithDeadline(&mu_, wakes_at_);
         }
       }
       wakes_at_ = absl::InfinitePast();  // It will look again by itself.
-      running_ = entries_.begin()->first.second;
-      due = std::move(entries_.begin()->second);
-      entries_.erase(entries_.begin());
+      due = &running_.insert(waiting_.extract(waiting_.begin())).position->second;
     }
-    due.call();
-    {
-      MutexLock lock(&mu_);
-      running_ = -1;
-      changed_.SignalAll();
-    }
-    due.afterwards();
+    // Without a thread for it, a call that comes here, and makes others late, is better than none.
+    if (!service_threads_.Run(due)) due->RunTask();
   }
+}
+
+void DeadlineTimer::Due::RunTask() noexcept {
+  const ThreadRuns::HandOverScope scope;
+  try {
+    std::move(call_)();
+  } catch (...) {
+    LogCaught("a call at a deadline");
+  }
+  timer_->HasEnded(key_);  // This is gone.
+}
+
+void DeadlineTimer::HasEnded(const Key& key) {
+  decltype(running_)::node_type ended;  // Goes after the lock.
+  MutexLock lock(&mu_);
+  ended = running_.extract(key);
+  changed_.SignalAll();
 }
 
 }  // namespace sluice

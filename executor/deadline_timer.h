@@ -1,8 +1,6 @@
 #ifndef SLUICE_EXECUTOR_DEADLINE_TIMER_H_
 #define SLUICE_EXECUTOR_DEADLINE_TIMER_H_
 
-#include <pthread.h>
-
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -10,46 +8,80 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
+#include "executor/service_threads.h"
 #include "graph/base/mutex.h"
 
 namespace sluice {
 
 // Calls back when a time has come: for runs with a deadline, all of whose threads may be in kernels. One thread for the
-// whole process, which starts with the first use. Adding a time and removing it again does not wake that thread, unless
-// the time is the next of all. Thread-safe.
+// whole process looks at the clock; it starts with the first use. It runs no call itself: each call gets a service
+// thread (service_threads.h), so that one that takes long does not hold up the others. Adding a time and removing it
+// again does not wake the thread, unless the time is the next of all. Thread-safe.
 class DeadlineTimer {
  public:
   using Id = int64_t;
+  static constexpr Id kNone = -1;
 
-  // Lives for ever.
+  // The process's; a forked child has its own. Lives for ever.
   static DeadlineTimer& Global();
 
-  DeadlineTimer() = default;
+  DeadlineTimer() : DeadlineTimer(&pthread_create, ServiceThreads::Global()) {}
+  // `create_thread`: as pthread_create. Both must live as long as this, which is for ever once Add was called.
+  DeadlineTimer(ServiceThreads::CreateThread create_thread, ServiceThreads& service_threads)
+      : create_thread_(create_thread), service_threads_(service_threads) {}
   DeadlineTimer(const DeadlineTimer&) = delete;
   DeadlineTimer& operator=(const DeadlineTimer&) = delete;
 
-  // Has `call` called once at `time` on the timer's thread, and `afterwards` when Remove waits for it no more.
-  Id Add(absl::Time time, absl::AnyInvocable<void()> call, absl::AnyInvocable<void()> afterwards)
-      ABSL_LOCKS_EXCLUDED(mu_);
-  // Afterwards `call` does not run: waits for it when it does. Not to be called from inside `call`.
+  // Has `call` called once at `time`, in a HandOverScope (thread_runs.h): runs that it sets free continue on threads of
+  // their own, or on the call's thread when Remove does not wait for it any more. kNone, and no call, when the system
+  // gives no thread to look at the clock.
+  Id Add(absl::Time time, absl::AnyInvocable<void()> call) ABSL_LOCKS_EXCLUDED(mu_);
+  // Afterwards `call` does not run: waits for it when it does. Not to be called from inside `call`. kNone is none.
   void Remove(absl::Time time, Id id) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   using Key = std::pair<absl::Time, Id>;
-  struct Entry {
-    absl::AnyInvocable<void()> call, afterwards;
+  // A call that was added. In the list of those that wait, then of those that run.
+  class Due final : public ServiceThreads::Task {
+   public:
+    Due(DeadlineTimer* timer, Key key, absl::AnyInvocable<void()> call)
+        : timer_(timer), key_(key), call_(std::move(call)) {}
+    void RunTask() noexcept override;
+
+   private:
+    DeadlineTimer* const timer_;
+    const Key key_;
+    absl::AnyInvocable<void()> call_;
   };
 
   static void* ThreadMain(void* timer);
   [[noreturn]] void Loop() ABSL_LOCKS_EXCLUDED(mu_);
+  void HasEnded(const Key& key) ABSL_LOCKS_EXCLUDED(mu_);
+
+  const ServiceThreads::CreateThread create_thread_;
+  ServiceThreads& service_threads_;
 
   Mutex mu_;
-  CondVar changed_;  // An earlier time has come in, or a call has returned.
-  std::map<Key, Entry> entries_ ABSL_GUARDED_BY(mu_);
-  Id next_id_ ABSL_GUARDED_BY(mu_) = 0;
-  Id running_ ABSL_GUARDED_BY(mu_) = -1;
+  CondVar changed_;  // An earlier time has come in, or a call has ended.
+  std::map<Key, Due> waiting_ ABSL_GUARDED_BY(mu_);
+  std::map<Key, Due> running_ ABSL_GUARDED_BY(mu_);
   absl::Time wakes_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();  // The thread sleeps no longer.
   bool is_started_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+// Has `call` called at `time` if that comes while this lives. The destructor waits for the call; not to be destroyed
+// inside of it. Of one thread.
+class TimedCall {
+ public:
+  TimedCall(absl::Time time, absl::AnyInvocable<void()> call)
+      : time_(time), id_(DeadlineTimer::Global().Add(time, std::move(call))) {}
+  TimedCall(const TimedCall&) = delete;
+  TimedCall& operator=(const TimedCall&) = delete;
+  ~TimedCall() { DeadlineTimer::Global().Remove(time_, id_); }
+
+ private:
+  const absl::Time time_;
+  const DeadlineTimer::Id id_;
 };
 
 }  // namespace sluice

@@ -3,20 +3,51 @@
 #include <optional>
 #include <utility>
 
+#include "graph/base/as_status.h"
 #include "graph/base/check.h"
 #include "graph/base/error.h"
 
 namespace sluice {
 namespace {
 
-// Whether `status` says only that somebody else has failed.
-bool IsConsequence(const absl::Status& status) {
+// Whether `status` says only that something else has failed. Where there is no memory to look: no.
+bool IsConsequence(const absl::Status& status) noexcept {
   if (status.code() == absl::StatusCode::kCancelled || status.code() == absl::StatusCode::kAborted) return true;
-  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
-  return info.has_value() && info->derived;
+  try {
+    const std::optional<ErrorInfo> info = ErrorInfoOf(status);
+    return info.has_value() && info->derived;
+  } catch (...) {
+    return false;
+  }
+}
+
+absl::Status Dropped() noexcept {
+  try {
+    return Error(ErrorCode::kRunCancelled).Text("a part of the step was dropped before it was over");
+  } catch (...) {
+    return StatusOfCaught();
+  }
 }
 
 }  // namespace
+
+// One of the Dones: counts once, when it is called or when it goes uncalled. One thread's at a time. A single pointer,
+// which AnyInvocable holds without an allocation.
+class ExecutorBarrier::Part {
+ public:
+  explicit Part(ExecutorBarrier* barrier) : barrier_(barrier) {}
+  Part(Part&& other) noexcept : barrier_(std::exchange(other.barrier_, nullptr)) {}
+  Part& operator=(Part&&) = delete;
+  ~Part() {
+    if (barrier_ != nullptr) barrier_->OneIsDone(Dropped());
+  }
+  void operator()(const absl::Status& status) {
+    if (barrier_ != nullptr) std::exchange(barrier_, nullptr)->OneIsDone(status);
+  }
+
+ private:
+  ExecutorBarrier* barrier_;  // Null: moved or called.
+};
 
 ExecutorBarrier& ExecutorBarrier::Create(size_t count, Rendezvous* rendezvous, Executor::Done done) {
   SLUICE_CHECK_GT(count, 0u);
@@ -27,18 +58,22 @@ ExecutorBarrier& ExecutorBarrier::Create(size_t count, Rendezvous* rendezvous, E
   return barrier;
 }
 
-Executor::Done ExecutorBarrier::Get() {
-  return [this](const absl::Status& status) { OneIsDone(status); };
-}
+Executor::Done ExecutorBarrier::Get() { return Part(this); }
 
-void ExecutorBarrier::OneIsDone(const absl::Status& status) {
+void ExecutorBarrier::OneIsDone(const absl::Status& status) noexcept {
   bool is_first_error = false;
   {
     MutexLock lock(&mu_);
     is_first_error = status_.ok() && !status.ok();
     if (is_first_error || (!status.ok() && IsConsequence(status_) && !IsConsequence(status))) status_ = status;
   }
-  if (is_first_error && rendezvous_ != nullptr) rendezvous_->StartAbort(status);
+  if (is_first_error && rendezvous_ != nullptr) {
+    try {
+      rendezvous_->StartAbort(status);
+    } catch (...) {
+      LogCaught("the abort of a rendezvous");
+    }
+  }
   Executor::Done done;
   absl::Status outcome;
   {
@@ -48,7 +83,11 @@ void ExecutorBarrier::OneIsDone(const absl::Status& status) {
     outcome = status_;
   }
   { const std::unique_ptr<ExecutorBarrier> self = std::move(self_); }
-  done(outcome);
+  try {
+    done(std::move(outcome));
+  } catch (...) {
+    LogCaught("the `done` of a step");
+  }
 }
 
 }  // namespace sluice

@@ -14,8 +14,9 @@ namespace sluice {
 
 // Joins the executors of one step: each of `count` runs gets a Done from Get(), and when the last of them was called,
 // the barrier's own `done` is, with the first error that was a cause rather than a consequence (CANCELLED, ABORTED
-// and errors marked as derived are the latter), else the first error, else OK. The first error aborts the rendezvous at
-// once, so that no executor waits for one that has stopped.
+// and errors marked as derived are the latter), else the first error, else OK. A Done that goes uncalled counts as one
+// called with kRunCancelled. The first error aborts the rendezvous at once, so that no executor waits for one that has
+// stopped.
 //
 //   ExecutorBarrier& barrier = ExecutorBarrier::Create(2, rendezvous, std::move(done));
 //   for (Executor* executor : executors) executor->RunAsync(args, barrier.Get());
@@ -28,14 +29,16 @@ class ExecutorBarrier {
   ExecutorBarrier(const ExecutorBarrier&) = delete;
   ExecutorBarrier& operator=(const ExecutorBarrier&) = delete;
 
-  // To be called `count` times; each result is called exactly once.
+  // To be called `count` times; each result is called once at most. Does not throw.
   Executor::Done Get();
 
  private:
+  class Part;
+
   ExecutorBarrier(size_t count, Rendezvous* rendezvous, Executor::Done done)
       : rendezvous_(rendezvous), left_(count), done_(std::move(done)) {}
 
-  void OneIsDone(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
+  void OneIsDone(const absl::Status& status) noexcept ABSL_LOCKS_EXCLUDED(mu_);
 
   Rendezvous* const rendezvous_;
   std::unique_ptr<ExecutorBarrier> self_;  // Until the last call.

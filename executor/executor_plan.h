@@ -2,10 +2,10 @@
 #define SLUICE_EXECUTOR_EXECUTOR_PLAN_H_
 
 #include <atomic>
-#include <cstdint>
 #include <memory>
 
 #include "executor/kernel_set.h"
+#include "executor/node_cost.h"
 #include "frames/graph_view.h"
 #include "graph/ir/graph.h"
 #include "kernels/device/device.h"
@@ -18,8 +18,8 @@ struct ExecutorPlan {
   const GraphView* view = nullptr;
   Device* device = nullptr;
   EdgeTable* edges = nullptr;
-  // By item, in ns: what its kernel took lately; 0 before it was measured. Relaxed: a hint.
-  std::unique_ptr<std::atomic<uint32_t>[]> costs;
+  // By item. Relaxed: a hint.
+  std::unique_ptr<std::atomic<NodeCost>[]> costs;
 };
 
 }  // namespace sluice

@@ -5,7 +5,9 @@
 
 #include "absl/base/optimization.h"
 #include "executor/node_error.h"
+#include "executor/processors.h"
 #include "executor/trace/step_stats_collector.h"
+#include "graph/base/as_status.h"
 #include "graph/base/check.h"
 #include "graph/base/error.h"
 
@@ -18,7 +20,19 @@ constexpr uint32_t kMeasureMask = 63;   // One call in 64 of a cheap kernel is t
 constexpr uint32_t kHeavyNs = 100'000;  // What a kernel that calls itself heavy is expected to take at first.
 // Checks are due after this many cheap nodes; others count for several.
 constexpr uint32_t kCheckEvery = 256;
+constexpr int64_t kCheckNs = 25'000;           // What they take, or so.
 constexpr uint32_t kWeights[] = {1, 16, 128};  // By CostHint.
+
+// `args` with the threads that they give: a host that names a runner only has its nodes, and the work inside kernels,
+// run by it, through `adapter`; a run that is to keep to one thread has none.
+Executor::Args WithThreads(Executor::Args args, std::optional<RunnerAdapter>* adapter) {
+  if (args.run_all_kernels_inline) {
+    args.task_runner = nullptr;
+  } else if (args.task_runner == nullptr && args.runner != nullptr) {
+    args.task_runner = &adapter->emplace(*args.runner, NumProcessors());
+  }
+  return args;
+}
 
 RunContext MakeRunContext(const ExecutorPlan& plan, const Executor::Args& args) {
   RunContext run;
@@ -43,11 +57,32 @@ RunContext MakeRunContext(const ExecutorPlan& plan, const Executor::Args& args) 
 // The call whose asynchronous kernel this thread is in; null when its callback has gone there uncalled.
 thread_local const NodeCall* starting_call = nullptr;
 
-absl::Status Dropped() {
-  return Error(ErrorCode::kOutputMissing).Text("the asynchronous kernel has dropped its callback uncalled");
+absl::Status Dropped() noexcept {
+  try {
+    return Error(ErrorCode::kOutputMissing).Text("the asynchronous kernel has dropped its callback uncalled");
+  } catch (...) {
+    return StatusOfCaught();
+  }
 }
 
-// Who is told of kernel calls; may be null.
+void LogLateFailure(const absl::Status& failed) noexcept {
+  try {
+    SLUICE_LOG(ERROR) << "an asynchronous kernel has kept or called its callback and thrown: " << failed;
+  } catch (...) {
+    // There is no memory for a line in the log.
+  }
+}
+
+// `done` is the host's: what it throws has nobody to go to.
+void CallDone(Executor::Done done, const absl::Status& status) noexcept {
+  try {
+    std::move(done)(status);
+  } catch (...) {
+    LogCaught("the `done` of a run");
+  }
+}
+
+// What hears of kernel calls; may be null.
 NodeObserver* ObserverOf(const Executor::Args& args) {
   return args.observer != nullptr ? args.observer : args.stats_collector;
 }
@@ -59,67 +94,103 @@ ExecutorState<P>::ExecutorState(const ExecutorPlan& plan, PropagatorPool<P>& poo
                                 typename PropagatorPool<P>::Kept kept)
     : plan_(plan),
       pool_(pool),
-      sync_on_finish_(args.sync_on_finish),
-      run_(MakeRunContext(plan, args)),
+      args_(WithThreads(args, &adapter_)),
+      run_(MakeRunContext(plan, args_)),
       propagator_(std::move(kept.propagator)),
       calls_(std::move(kept.calls)),
       runner_(*plan.graph, *plan.view, propagator_->activation(), ObserverOf(args)),
-      scheduler_(MakeCounted<Scheduler>(this, args)),
+      scheduler_(MakeCounted<Scheduler>(this, args_)),
       has_helpers_(scheduler_->has_helpers()),
       context_(run_, EntryTables()),
       space_(plan.view->num_scratch()) {}
 
 template <typename P>
 void ExecutorState<P>::RunAsync(const ExecutorPlan& plan, PropagatorPool<P>& pool, const Executor::Args& args,
-                                Executor::Done done) {
-  auto made = std::make_unique<ExecutorState>(plan, pool, args);
+                                Executor::Done done) noexcept {
+  std::unique_ptr<ExecutorState> made;
+  try {
+    made = std::make_unique<ExecutorState>(plan, pool, args);
+  } catch (...) {
+    return CallDone(std::move(done), StatusOfCaught());
+  }
   ExecutorState& state = *made;
   state.done_ = std::move(done);
   state.self_ = std::move(made);
   const CountedPtr<Scheduler> scheduler = state.scheduler_;
-  state.propagator_->Begin();
+  state.Begin();
   scheduler->Start();
 }
 
 template <typename P>
-absl::Status ExecutorState<P>::Run(const ExecutorPlan& plan, PropagatorPool<P>& pool, const Executor::Args& args) {
-  auto made = std::make_unique<ExecutorState>(plan, pool, args);
+absl::Status ExecutorState<P>::Run(const ExecutorPlan& plan, PropagatorPool<P>& pool,
+                                   const Executor::Args& args) noexcept {
+  std::unique_ptr<ExecutorState> made;
+  try {
+    made = std::make_unique<ExecutorState>(plan, pool, args);
+  } catch (...) {
+    return StatusOfCaught();
+  }
   ExecutorState& state = *made;
   state.self_ = std::move(made);
   const CountedPtr<Scheduler> scheduler = state.scheduler_;
-  state.propagator_->Begin();
+  state.Begin();
   scheduler->RunToEnd();
   return scheduler->status().status();
 }
 
 template <typename P>
-bool ExecutorState<P>::Propagate() {
-  for (;;) {
-    DrainInbox();
-    Process();
-    if (!scheduler_->inbox().empty()) continue;
-    if (num_calls_ == 0) return true;
-    // From the release on, another thread may end the run.
-    const CountedPtr<Scheduler> scheduler = scheduler_;
-    if (has_helpers_) scheduler->WakeHelpers(/*is_busy=*/false);
-    if (scheduler->inbox().Release()) return false;
+void ExecutorState<P>::Begin() noexcept {
+  try {
+    propagator_->Begin();
+  } catch (...) {
+    FailBetweenNodes(nullptr);
   }
 }
 
 template <typename P>
-void ExecutorState<P>::DrainInbox() {
+void ExecutorState<P>::FailBetweenNodes(const NodeItem* item) noexcept {
+  is_broken_ = true;
+  scheduler_->status().Record(item != nullptr ? StatusOfException(*plan_.graph, NodeRunner::IdOf(*item))
+                                              : StatusOfCaught());
+  propagator_->ready().Clear();
+}
+
+template <typename P>
+Scheduler::Progress ExecutorState<P>::RunWithBaton() noexcept {
+  for (;;) {
+    DrainInbox();
+    Process();
+    if (ABSL_PREDICT_FALSE(is_turn_over_)) {
+      is_turn_over_ = false;
+      return Scheduler::Progress::kTurnOver;
+    }
+    if (!scheduler_->inbox().empty()) continue;
+    if (num_calls_ == 0) return Scheduler::Progress::kOver;
+    // From the release on, another thread may end the run.
+    const CountedPtr<Scheduler> scheduler = scheduler_;
+    if (has_helpers_) scheduler->WakeHelpers(/*is_busy=*/false);
+    if (scheduler->inbox().Release()) return Scheduler::Progress::kWaiting;
+  }
+}
+
+template <typename P>
+void ExecutorState<P>::DrainInbox() noexcept {
   NodeCall* call = scheduler_->inbox().Drain();
   while (call != nullptr) {
     NodeCall* const next = call->next;
     --num_calls_;
-    if (!call->status.ok() || !scheduler_->status().MustStop()) NodeDone(call->node, call->status, call->all_live);
+    try {
+      if (!call->status.ok() || !scheduler_->status().MustStop()) NodeDone(call->node, call->status, call->all_live);
+    } catch (...) {
+      FailBetweenNodes(&call->node.item());
+    }
     calls_.Put(call);
     call = next;
   }
 }
 
 template <typename P>
-void ExecutorState<P>::Process() {
+void ExecutorState<P>::Process() noexcept {
   TaggedNodeReadyQueue& ready = propagator_->ready();
   RunStatus& status = scheduler_->status();
   try {
@@ -127,11 +198,13 @@ void ExecutorState<P>::Process() {
       if (ABSL_PREDICT_FALSE(status.MustStop())) return ready.Clear();
       current_ = ready.Pop();
       ProcessNode(current_);
-      if (ABSL_PREDICT_FALSE(until_check_ >= kCheckEvery)) CheckNow();
+      if (ABSL_PREDICT_FALSE(until_check_ >= kCheckEvery)) {
+        CheckNow();
+        if (is_turn_over_) return;
+      }
     }
   } catch (...) {
-    NodeDone(current_, runner_.Located(current_.item(), StatusOfException()), false);
-    ready.Clear();
+    FailBetweenNodes(&current_.item());
   }
 }
 
@@ -161,20 +234,27 @@ void ExecutorState<P>::ScheduleReady(const TaggedNode& node) {
   const NodeItem& item = node.item();
   until_check_ += kWeights[item.cost_hint];
   SetPlace(node, context_);
-  if (ABSL_PREDICT_FALSE(item.kind == NodeKind::kAsyncKernel)) return Dispatch(node, 0);
+  if (ABSL_PREDICT_FALSE(item.kind == NodeKind::kAsyncKernel)) return Dispatch(node, 0, 0);
   if (ABSL_PREDICT_TRUE(!has_helpers_ || item.cost_hint == static_cast<uint8_t>(CostHint::kCheap))) {
     return RunInline(node);
   }
-  const uint32_t measured_ns = plan_.costs[plan_.view->index(item)].load(std::memory_order_relaxed);
+  const NodeCost measured = plan_.costs[plan_.view->index(item)].load(std::memory_order_relaxed);
+  const uint32_t input_bytes = InputBytes(item, context_);
   // A look at the clock costs more than a cheap node: those are measured at first and then now and again.
-  if (measured_ns != 0 && measured_ns < kHandOverNs && (++num_cheap_ & kMeasureMask) != 0) return RunInline(node);
-  const uint32_t cost_ns = measured_ns != 0 ? measured_ns : GuessNs(item, context_);
+  if (measured.is_known() && measured.ns < kHandOverNs && !measured.IsOutgrownBy(input_bytes) &&
+      (++num_cheap_ & kMeasureMask) != 0) {
+    return RunInline(node);
+  }
+  const uint32_t cost_ns = ExpectedNs(item, measured, input_bytes);
   const bool is_alone = num_calls_ == 0 && propagator_->ready().empty();
-  if (cost_ns >= kHandOverNs && !is_alone) return Dispatch(node, cost_ns);
-  if (cost_ns >= kHandOverNs) Scheduler::HandOverPutOff();
+  if (cost_ns >= kHandOverNs && !is_alone) return Dispatch(node, cost_ns, input_bytes);
+  if (cost_ns >= kHandOverNs) {
+    spent_ns_ += cost_ns;
+    ThreadRuns::Current().HandOver();
+  }
   const int64_t start = NodeObserver::NowNs();
   RunInline(node);
-  Measured(item, NodeObserver::NowNs() - start);
+  Measured(item, NodeObserver::NowNs() - start, input_bytes);
 }
 
 template <typename P>
@@ -191,31 +271,36 @@ void ExecutorState<P>::NodeDone(const TaggedNode& node, const absl::Status& stat
 }
 
 template <typename P>
-uint32_t ExecutorState<P>::GuessNs(const NodeItem& item, KernelContext& context) const {
-  if (item.cost_hint == static_cast<uint8_t>(CostHint::kHeavy)) return kHeavyNs;
+uint32_t ExecutorState<P>::InputBytes(const NodeItem& item, KernelContext& context) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < item.io.num_inputs; ++i) {
     if (item.io.input(i).table() == Operand::Table::kScratch) continue;
     const Entry& entry = context.tables().at(item.io.input(i));
     if (entry.has_value() && entry.holds_buffer()) bytes += entry.value().total_bytes();
   }
-  return static_cast<uint32_t>(std::min<uint64_t>(bytes / 4, 1'000'000'000));  // 4 bytes a ns.
+  return static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX));
 }
 
 template <typename P>
-void ExecutorState<P>::Measured(const NodeItem& item, int64_t ns) {
-  std::atomic<uint32_t>& cost = plan_.costs[plan_.view->index(item)];
-  const int64_t before = cost.load(std::memory_order_relaxed);
-  const int64_t now = std::min<int64_t>(std::max<int64_t>(ns, 1), 1'000'000'000);
-  cost.store(static_cast<uint32_t>(before == 0 ? now : (7 * before + now) / 8), std::memory_order_relaxed);
+uint32_t ExecutorState<P>::ExpectedNs(const NodeItem& item, const NodeCost& measured, uint32_t input_bytes) {
+  if (measured.is_known()) return measured.Expected(input_bytes);
+  if (item.cost_hint == static_cast<uint8_t>(CostHint::kHeavy)) return kHeavyNs;
+  return input_bytes / 4;  // 4 bytes a ns.
 }
 
 template <typename P>
-void ExecutorState<P>::Dispatch(const TaggedNode& node, uint32_t cost_ns) {
+void ExecutorState<P>::Measured(const NodeItem& item, int64_t ns, uint32_t input_bytes) {
+  std::atomic<NodeCost>& cost = plan_.costs[plan_.view->index(item)];
+  cost.store(cost.load(std::memory_order_relaxed).With(ns, input_bytes), std::memory_order_relaxed);
+}
+
+template <typename P>
+void ExecutorState<P>::Dispatch(const TaggedNode& node, uint32_t cost_ns, uint32_t input_bytes) {
   const NodeItem& item = node.item();
   NodeCall* const call = calls_.Take(run_, plan_.view->num_scratch());
   call->node = node;
   call->cost_ns = cost_ns;
+  call->input_bytes = input_bytes;
   call->is_async = item.kind == NodeKind::kAsyncKernel;
   SetPlace(node, call->context);
   if (call->is_async) {
@@ -223,7 +308,7 @@ void ExecutorState<P>::Dispatch(const TaggedNode& node, uint32_t cost_ns) {
       ++num_calls_;
       return StartAsync(*call);
     }
-    call->cost_ns = std::max(kHandOverNs, GuessNs(item, call->context));
+    call->cost_ns = std::max(kHandOverNs, ExpectedNs(item, NodeCost{}, InputBytes(item, call->context)));
   }
   scheduler_->Queue(call);
   ++num_calls_;  // Not before: what could not be queued does not end.
@@ -257,7 +342,7 @@ class ExecutorState<P>::AsyncEnd {
 };
 
 template <typename P>
-void ExecutorState<P>::StartAsync(NodeCall& call) {
+void ExecutorState<P>::StartAsync(NodeCall& call) noexcept {
   const NodeItem& item = call.node.item();
   const NodeCall* const outer = std::exchange(starting_call, nullptr);
   absl::Status failed;
@@ -267,17 +352,16 @@ void ExecutorState<P>::StartAsync(NodeCall& call) {
       call.start_ns = NodeObserver::Begin(runner_.observer(), NodeRunner::IdOf(item));
       starting_call = &call;
       item.kernel->AsAsync()->ComputeAsync(call.context, AsyncEnd(this, &call));
-      if (ABSL_PREDICT_FALSE(starting_call == nullptr)) failed = runner_.Failed(item, call.start_ns, Dropped());
+      if (ABSL_PREDICT_FALSE(starting_call == nullptr)) failed = Failed(call, Dropped());
     }
   } catch (...) {
     failed = StatusOfException();
-    if (starting_call == nullptr) failed = runner_.Failed(item, call.start_ns, failed);
+    if (starting_call == nullptr) failed = Failed(call, failed);
   }
   // Nothing of this may be touched after the end of the call, which may be the end of the run. Where its callback has
   // gone uncalled, or was never made, it ends here; else it has ended or will.
   if (ABSL_PREDICT_TRUE(std::exchange(starting_call, outer) != nullptr)) {
-    if (!failed.ok())
-      SLUICE_LOG(ERROR) << "an asynchronous kernel has kept or called its callback and thrown: " << failed;
+    if (!failed.ok()) LogLateFailure(failed);
     return;
   }
   call.status = std::move(failed);
@@ -285,21 +369,34 @@ void ExecutorState<P>::StartAsync(NodeCall& call) {
 }
 
 template <typename P>
-void ExecutorState<P>::EndAsync(NodeCall& call, const absl::Status& status) {
+void ExecutorState<P>::EndAsync(NodeCall& call, const absl::Status& status) noexcept {
   const NodeItem& item = call.node.item();
-  if (!status.ok()) {
-    call.status = runner_.Failed(item, call.start_ns, status);
-  } else {
-    if (runner_.observer() != nullptr) {
-      runner_.observer()->OnNode(NodeRunner::IdOf(item), call.start_ns, NodeObserver::NowNs(), call.context);
+  try {
+    if (!status.ok()) {
+      call.status = Failed(call, status);
+    } else {
+      if (runner_.observer() != nullptr) {
+        runner_.observer()->OnNode(NodeRunner::IdOf(item), call.start_ns, NodeObserver::NowNs(), call.context);
+      }
+      call.status = runner_.ProcessOutputs(call.node, call.context, &call.all_live);
     }
-    call.status = runner_.ProcessOutputs(call.node, call.context, &call.all_live);
+  } catch (...) {
+    call.status = StatusOfException(*plan_.graph, NodeRunner::IdOf(item));
   }
   scheduler_->CallEnded(&call);
 }
 
 template <typename P>
-bool ExecutorState<P>::Execute(NodeCall& call) {
+absl::Status ExecutorState<P>::Failed(const NodeCall& call, const absl::Status& status) const noexcept {
+  try {
+    return runner_.Failed(call.node.item(), call.start_ns, status);
+  } catch (...) {
+    return status;
+  }
+}
+
+template <typename P>
+bool ExecutorState<P>::RunCall(NodeCall& call) noexcept {
   if (scheduler_->status().MustStop()) return true;
   if (call.is_async) {
     StartAsync(call);
@@ -309,34 +406,50 @@ bool ExecutorState<P>::Execute(NodeCall& call) {
   try {
     call.status = runner_.Run(call.node, call.context, call.space, &call.all_live);
   } catch (...) {
-    call.status = runner_.Located(call.node.item(), StatusOfException());
+    call.status = StatusOfException(*plan_.graph, NodeRunner::IdOf(call.node.item()));
   }
-  Measured(call.node.item(), NodeObserver::NowNs() - start);
+  Measured(call.node.item(), NodeObserver::NowNs() - start, call.input_bytes);
   return true;
 }
 
 template <typename P>
-void ExecutorState<P>::CheckNow() {
+void ExecutorState<P>::CheckNow() noexcept {
   until_check_ = 0;
+  scheduler_->SpendTurn(kCheckNs + std::exchange(spent_ns_, 0));
+  is_turn_over_ = scheduler_->IsTurnOver();
   scheduler_->status().CheckDeadline();
   if (has_helpers_) scheduler_->WakeHelpers(/*is_busy=*/true);
   if (!scheduler_->inbox().empty()) DrainInbox();
 }
 
 template <typename P>
-void ExecutorState<P>::Finish() {
+void ExecutorState<P>::Finish() noexcept {
   RunStatus& run_status = scheduler_->status();
-  if (sync_on_finish_ && plan_.device != nullptr && run_status.status().ok()) {
-    const absl::Status synced = plan_.device->Sync();
-    if (!synced.ok()) run_status.Record(synced);
+  run_status.CheckDeadline();  // It may have passed in the last kernel.
+  try {
+    if (args_.sync_on_finish && plan_.device != nullptr && run_status.status().ok()) {
+      const absl::Status synced = plan_.device->Sync();
+      if (!synced.ok()) run_status.Record(synced);
+    }
+  } catch (...) {
+    run_status.Record(StatusOfCaught());
   }
   const absl::Status status = run_status.status();
-  propagator_->Reset(!status.ok());
-  if (!status.ok()) calls_ = NodeCalls();  // Some may hold values that nobody took.
-  pool_.Put({std::move(propagator_), std::move(calls_)});
+  if (!is_broken_) KeepMemory(status.ok());
   Executor::Done done = std::move(done_);
   { const std::unique_ptr<ExecutorState> self = std::move(self_); }
-  if (done != nullptr) done(status);
+  if (done != nullptr) CallDone(std::move(done), status);
+}
+
+template <typename P>
+void ExecutorState<P>::KeepMemory(bool is_ok) noexcept {
+  try {
+    propagator_->Reset(!is_ok);
+    if (!is_ok) calls_ = NodeCalls();  // Some may hold values that no node took.
+    pool_.Put({std::move(propagator_), std::move(calls_)});
+  } catch (...) {
+    // The next run makes its own.
+  }
 }
 
 template class ExecutorState<FlatPropagator>;

@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "executor/executor.h"
 #include "executor/executor_plan.h"
 #include "executor/node_calls.h"
+#include "executor/node_cost.h"
 #include "executor/node_runner.h"
 #include "executor/propagator_pool.h"
+#include "executor/runner_adapter.h"
 #include "executor/scheduler.h"
 #include "frames/flat_propagator.h"
 #include "frames/framed_propagator.h"
@@ -20,53 +23,68 @@ namespace sluice {
 // from Execute. The verbs of TensorFlow's executor and where they are:
 //   RunAsync, ScheduleReady, Process, PrepareInputs/ProcessOutputs (NodeRunner), PropagateOutputs, ActivateNodes,
 //   FindOrCreateChildFrame, DeleteFrame, CleanupFramesIterations (the propagators), NodeDone, Finish.
-// Owns itself; its threads are the Scheduler's.
+// Owns itself; its threads are the Scheduler's. No exception passes through it: what a kernel throws becomes an error
+// of its node; what is thrown between nodes (there is no memory) becomes the error of the run, whose propagator is not
+// used again.
 template <typename Propagator>
 class ExecutorState final : public Scheduler::Client {
  public:
   // Runs `plan`; borrows it and what `args` points to until `done` is called.
   static void RunAsync(const ExecutorPlan& plan, PropagatorPool<Propagator>& pool, const Executor::Args& args,
-                       Executor::Done done);
+                       Executor::Done done) noexcept;
   // The same, and returns the outcome.
-  static absl::Status Run(const ExecutorPlan& plan, PropagatorPool<Propagator>& pool, const Executor::Args& args);
+  static absl::Status Run(const ExecutorPlan& plan, PropagatorPool<Propagator>& pool,
+                          const Executor::Args& args) noexcept;
 
   ExecutorState(const ExecutorPlan& plan, PropagatorPool<Propagator>& pool, const Executor::Args& args)
       : ExecutorState(plan, pool, args, pool.Take()) {}
 
-  bool Propagate() override;
-  bool Execute(NodeCall& call) override;
-  void Finish() override;
+  Scheduler::Progress RunWithBaton() noexcept override;
+  bool RunCall(NodeCall& call) noexcept override;
+  void Finish() noexcept override;
 
  private:
   ExecutorState(const ExecutorPlan& plan, PropagatorPool<Propagator>& pool, const Executor::Args& args,
                 typename PropagatorPool<Propagator>::Kept kept);
 
-  // Runs what is ready until nothing is, or the run must stop.
-  void Process();
+  // Puts the first nodes into the ready queue.
+  void Begin() noexcept;
+  // Runs what is ready until nothing is, the run must stop, or the turn of this thread is over.
+  void Process() noexcept;
   void ProcessNode(const TaggedNode& node);
   // Calls that have ended: their outputs are propagated.
-  void DrainInbox();
-  // Runs the kernel of `node`, here or elsewhere.
+  void DrainInbox() noexcept;
+  // The exception being handled, of `item` or of nothing in particular (null), has left the propagator as it may be:
+  // the run ends with it.
+  void FailBetweenNodes(const NodeItem* item) noexcept;
+  // Runs the kernel of `node` here, or queues or starts it.
   void ScheduleReady(const TaggedNode& node);
   void RunInline(const TaggedNode& node);
   // Runs it elsewhere, or asynchronously.
-  void Dispatch(const TaggedNode& node, uint32_t cost_ns);
-  void StartAsync(NodeCall& call);
+  void Dispatch(const TaggedNode& node, uint32_t cost_ns, uint32_t input_bytes);
+  void StartAsync(NodeCall& call) noexcept;
   // The callback of an asynchronous kernel.
   class AsyncEnd;
-  void EndAsync(NodeCall& call, const absl::Status& status);
+  void EndAsync(NodeCall& call, const absl::Status& status) noexcept;
+  // `status` with the node's name; the observer hears that the call has failed.
+  absl::Status Failed(const NodeCall& call, const absl::Status& status) const noexcept;
   // `node` has run with this outcome.
   void NodeDone(const TaggedNode& node, const absl::Status& status, bool all_live);
   // Looks at the clock, at ended calls and at the queue every few hundred cheap nodes.
-  void CheckNow();
-  // How long the kernel of `item`, never measured so far, may take with these inputs.
-  uint32_t GuessNs(const NodeItem& item, KernelContext& context) const;
-  void Measured(const NodeItem& item, int64_t ns);
+  void CheckNow() noexcept;
+  // How many bytes the inputs of `item` hold, as far as they are known before its kernel is called.
+  static uint32_t InputBytes(const NodeItem& item, KernelContext& context);
+  // How long the kernel of `item` may take with inputs of so many bytes.
+  static uint32_t ExpectedNs(const NodeItem& item, const NodeCost& measured, uint32_t input_bytes);
+  void Measured(const NodeItem& item, int64_t ns, uint32_t input_bytes);
   void SetPlace(const TaggedNode& node, KernelContext& context);
+  // Leaves what other runs can use to them.
+  void KeepMemory(bool is_ok) noexcept;
 
   const ExecutorPlan& plan_;
   PropagatorPool<Propagator>& pool_;
-  const bool sync_on_finish_;
+  std::optional<RunnerAdapter> adapter_;  // Of a runner, where the host gives no other threads.
+  const Executor::Args args_;             // With the threads that the run uses.
   RunContext run_;
   std::unique_ptr<Propagator> propagator_;
   NodeCalls calls_;  // The baton holder's.
@@ -75,6 +93,8 @@ class ExecutorState final : public Scheduler::Client {
   Executor::Done done_;                  // Null in Run.
   std::unique_ptr<ExecutorState> self_;  // Until Finish.
   const bool has_helpers_;
+  bool is_broken_ = false;  // An exception has passed through the propagator.
+  bool is_turn_over_ = false;
 
   // The baton holder's.
   KernelContext context_;
@@ -83,6 +103,7 @@ class ExecutorState final : public Scheduler::Client {
   uint32_t num_calls_ = 0;  // Under way: queued, running elsewhere, or asynchronous.
   uint32_t num_cheap_ = 0;
   uint32_t until_check_ = 0;  // In cheap nodes.
+  int64_t spent_ns_ = 0;      // Of this thread's turn, in expensive kernels that were run inline.
 };
 
 extern template class ExecutorState<FlatPropagator>;

@@ -71,7 +71,7 @@ class LocalExecutor final : public Executor {
     plan_.view = &view_;
     plan_.device = params.device;
     plan_.edges = params.edges;
-    plan_.costs = std::make_unique<std::atomic<uint32_t>[]>(view_.num_items());
+    plan_.costs = std::make_unique<std::atomic<NodeCost>[]>(view_.num_items());
   }
 
   void RunAsync(const Args& args, Done done) const override {

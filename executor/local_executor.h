@@ -30,8 +30,9 @@ struct LocalExecutorParams {
 //   absl::Status status = executor->Run(args);
 absl::StatusOr<std::unique_ptr<Executor>> NewLocalExecutor(const LocalExecutorParams& params, Graph graph);
 
-// The same by the kind's name: "" and "DEFAULT" for the one above; "SINGLE_THREADED_EXECUTOR" for one whose runs keep
-// to a thread at a time whatever their Args say. NOT_FOUND for others; ExecutorKinds has those of hosts too.
+// The same by the kind's name: "" and "DEFAULT" for the one above; "SINGLE_THREADED_EXECUTOR" for one whose runs use
+// one thread at a time, also inside kernels, whatever their Args say. NOT_FOUND for others; ExecutorKinds has those of
+// hosts too.
 inline constexpr absl::string_view kDefaultExecutor = "DEFAULT";
 inline constexpr absl::string_view kSingleThreadedExecutor = "SINGLE_THREADED_EXECUTOR";
 absl::StatusOr<std::unique_ptr<Executor>> NewExecutor(absl::string_view kind, const LocalExecutorParams& params,

@@ -31,12 +31,13 @@ struct NodeCall {
   TaggedNode node;
   KernelContext context;
   CallSpace space;
-  uint32_t cost_ns = 0;  // Expected.
+  uint32_t cost_ns = 0;      // Expected.
+  uint32_t input_bytes = 0;  // Of a call that is measured.
   // The outcome.
   absl::Status status;
   bool all_live = false;
   int64_t start_ns = 0;   // Of an asynchronous call that is observed.
-  bool is_async = false;  // Completed by its kernel, not by who executes it.
+  bool is_async = false;  // Completed by its kernel, not by the thread that runs it.
 };
 
 }  // namespace sluice

@@ -45,17 +45,34 @@ absl::Status CheckOutput(uint32_t i, const Entry& output, DType declared, bool i
       .Text(absl::StrCat("output ", i, " has the wrong dtype"));
 }
 
-absl::Status DeadlinePassed() { return Error(ErrorCode::kDeadline).Text("the deadline of the run has passed"); }
-
-absl::Status StatusOfException() {
+absl::Status DeadlinePassed() noexcept {
   try {
-    throw;
-  } catch (const KernelCancelled&) {
-    return Error(ErrorCode::kRunCancelled).Text("the run was cancelled");
-  } catch (const std::bad_alloc&) {
-    return Error(ErrorCode::kOutOfMemory).Text("the kernel could not get the memory it needs");
+    return Error(ErrorCode::kDeadline).Text("the deadline of the run has passed");
+  } catch (...) {
+    return absl::Status(absl::StatusCode::kDeadlineExceeded, "");  // Needs no memory.
+  }
+}
+
+absl::Status StatusOfException() noexcept {
+  try {
+    try {
+      throw;
+    } catch (const KernelCancelled&) {
+      return Error(ErrorCode::kRunCancelled).Text("the run was cancelled");
+    } catch (const std::bad_alloc&) {
+      return Error(ErrorCode::kOutOfMemory).Text("the kernel could not get the memory it needs");
+    }
   } catch (...) {
     return StatusOfCaught(ErrorCode::kKernelException);
+  }
+}
+
+absl::Status StatusOfException(const Graph& graph, NodeId id) noexcept {
+  const absl::Status status = StatusOfException();
+  try {
+    return AtNode(graph, id, status);
+  } catch (...) {
+    return status;
   }
 }
 

@@ -20,10 +20,13 @@ absl::Status UninitializedInput(int32_t input);
 absl::Status CheckOutput(uint32_t i, const Entry& output, DType declared, bool is_read);
 
 // kDeadline: what a run, or a part of it, answers that took longer than it was given.
-absl::Status DeadlinePassed();
+absl::Status DeadlinePassed() noexcept;
 
-// The exception being handled, as a status. REQUIRES: called from a catch block.
-absl::Status StatusOfException();
+// The exception of a kernel that is being handled, as a status: kOutOfMemory or kKernelException (or kInternal, for a
+// failed check). REQUIRES: called from a catch block.
+absl::Status StatusOfException() noexcept;
+// The same, with the node's name as far as there is memory for it.
+absl::Status StatusOfException(const Graph& graph, NodeId id) noexcept;
 
 }  // namespace sluice
 

@@ -8,6 +8,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "executor/flush_denormals.h"
+#include "graph/base/check.h"
 #include "kernels/device/shard_plan.h"
 
 namespace sluice {
@@ -22,6 +23,7 @@ class ParallelJob {
   // for RethrowFailure, and shards that have not begun are left out.
   void Work() noexcept {
     const FlushDenormals flush;
+    const CheckScope checks;
     for (;;) {
       // Relaxed: results are published by the code that counts the threads in and out, not by this.
       const int64_t shard = next_.fetch_add(1, std::memory_order_relaxed);

@@ -1,12 +1,29 @@
 #include "executor/run_status.h"
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "graph/base/error.h"
+#include "executor/node_error.h"
+#include "graph/base/as_status.h"
+#include "graph/base/check.h"
 
 namespace sluice {
+namespace {
 
-void RunStatus::Record(const absl::Status& error) {
+// Calls `act`, and once more where it throws: what it has begun must not be left half done for want of memory.
+template <typename Act>
+void Insist(const Act& act) noexcept {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    try {
+      return act();
+    } catch (...) {
+      LogCaught("the abort of a run");
+    }
+  }
+}
+
+}  // namespace
+
+void RunStatus::Record(const absl::Status& error) noexcept {
+  SLUICE_DCHECK(!error.ok());
   absl::Status cause;
   if (error.code() == absl::StatusCode::kCancelled && cancellation_ != nullptr) cause = cancellation_->status();
   if (cause.ok()) cause = error;
@@ -16,20 +33,12 @@ void RunStatus::Record(const absl::Status& error) {
     status_ = cause;
   }
   must_stop_.store(true, std::memory_order_relaxed);
-  if (rendezvous_ != nullptr) rendezvous_->StartAbort(cause);
-  if (cancellation_ != nullptr) cancellation_->StartCancelWithStatus(cause);
+  if (rendezvous_ != nullptr) Insist([&] { rendezvous_->StartAbort(cause); });
+  if (cancellation_ != nullptr) Insist([&] { cancellation_->StartCancelWithStatus(cause); });
 }
 
-void RunStatus::RecordCancelled() {
-  absl::Status cause = cancellation_->status();
-  if (cause.ok()) cause = Error(ErrorCode::kRunCancelled).Text("the run was cancelled");
-  Record(cause);
-}
-
-void RunStatus::CheckDeadline() {
-  if (has_deadline() && absl::Now() >= deadline_) {
-    Record(Error(ErrorCode::kDeadline).Text("the deadline of the run has passed"));
-  }
+void RunStatus::CheckDeadline() noexcept {
+  if (has_deadline() && absl::Now() >= deadline_) Record(DeadlinePassed());
 }
 
 absl::Status RunStatus::status() const {

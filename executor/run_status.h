@@ -19,28 +19,27 @@ class RunStatus {
   RunStatus(Rendezvous* rendezvous, CancellationManager* cancellation, absl::Time deadline)
       : rendezvous_(rendezvous), cancellation_(cancellation), deadline_(deadline) {}
 
-  // Keeps `error` when it is the first; then aborts the rendezvous and cancels with it, so that nobody waits in vain.
+  // Keeps `error` when it is the first; then aborts the rendezvous and cancels with it, so that nothing waits in vain.
   // A CANCELLED that only says that the run was cancelled gives way to the cause of the cancellation.
-  void Record(const absl::Status& error) ABSL_LOCKS_EXCLUDED(mu_);
+  // REQUIRES: !error.ok().
+  void Record(const absl::Status& error) noexcept ABSL_LOCKS_EXCLUDED(mu_);
 
   // Whether nodes must not be started any more: an error was recorded, or the run was cancelled (which is recorded).
-  bool MustStop() {
+  bool MustStop() noexcept {
     if (ABSL_PREDICT_FALSE(must_stop_.load(std::memory_order_relaxed))) return true;
     if (cancellation_ == nullptr || ABSL_PREDICT_TRUE(!cancellation_->IsCancelling())) return false;
-    RecordCancelled();
+    Record(cancellation_->status());
     return true;
   }
   bool has_deadline() const { return deadline_ != absl::InfiniteFuture(); }
   absl::Time deadline() const { return deadline_; }
-  // Records kDeadline when it has passed. Costs a look at the clock.
-  void CheckDeadline();
+  // Records kDeadline when it has passed. Costs a look at the clock where there is a deadline.
+  void CheckDeadline() noexcept;
 
   // The first error, or OK.
   absl::Status status() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  void RecordCancelled();
-
   Rendezvous* const rendezvous_;
   CancellationManager* const cancellation_;
   const absl::Time deadline_;

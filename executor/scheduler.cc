@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "executor/deadline_timer.h"
 #include "executor/flush_denormals.h"
+#include "executor/spin.h"
+#include "graph/base/as_status.h"
+#include "graph/base/check.h"
 #include "graph/base/error.h"
 #include "kernels/device/task_runner.h"
 
@@ -15,19 +17,98 @@ namespace {
 // Waking a sleeping thread costs about this much: there must be as much work for it.
 constexpr int64_t kWakeNs = 60'000;
 // How long a helper without a call looks for another.
-constexpr absl::Duration kLook = absl::Microseconds(15);
+constexpr int64_t kLookNs = 15'000;
+// Each call counts for this much of a turn at least.
+constexpr int64_t kMinCallNs = 2'000;
+// Runs that a thread begins inside of one another, each from the `done` or a kernel of the one before.
+constexpr int kMaxNested = 16;
+
+absl::Status DroppedError() noexcept {
+  try {
+    return Error(ErrorCode::kRunCancelled).Text("the runner dropped the work of the run instead of doing it");
+  } catch (...) {
+    return StatusOfCaught();
+  }
+}
+
+absl::Status NoTimerError() noexcept {
+  try {
+    return Error(ErrorCode::kOutOfMemory).Text("the system gives no thread that could watch the run's deadline");
+  } catch (...) {
+    return StatusOfCaught();
+  }
+}
 
 }  // namespace
 
-Scheduler::ThreadState& Scheduler::ThisThread() {
-  thread_local ThreadState state;  // Constant-initialised.
-  return state;
-}
+// Work with the baton for another thread. Where it is dropped instead of called, the run ends with kRunCancelled on the
+// thread that drops it: nothing waits for ever. Called or destroyed by one thread. Small enough for AnyInvocable to
+// hold it without an allocation.
+class Scheduler::BatonTask {
+ public:
+  BatonTask(Scheduler* run, bool is_start) : run_(CountedPtr<Scheduler>::Share(run)), is_start_(is_start) {}
+  BatonTask(BatonTask&&) noexcept = default;
+  BatonTask& operator=(BatonTask&&) = delete;
+  ~BatonTask() {
+    if (run_) run_->WasDropped();
+  }
+  void operator()() {
+    const CountedPtr<Scheduler> run = std::move(run_);
+    run->TakeBaton(is_start_);
+  }
 
-template <typename Call>
-absl::AnyInvocable<void()> Scheduler::Holding(Call call) {
-  return [held = CountedPtr<Scheduler>::Share(this), call = std::move(call)]() mutable { call(held.get()); };
-}
+ private:
+  CountedPtr<Scheduler> run_;  // Null when it was moved or called.
+  const bool is_start_;
+};
+
+// A helper's turn. Called or dropped.
+class Scheduler::HelpTask {
+ public:
+  explicit HelpTask(Scheduler* run) : run_(CountedPtr<Scheduler>::Share(run)) {}
+  HelpTask(HelpTask&&) noexcept = default;
+  HelpTask& operator=(HelpTask&&) = delete;
+  ~HelpTask() {
+    if (run_) run_->HelperLeaves();
+  }
+  void operator()() {
+    const CountedPtr<Scheduler> run = std::move(run_);
+    run->Help();
+  }
+
+ private:
+  CountedPtr<Scheduler> run_;
+};
+
+// A HandBaton under way on this thread: if the task is dropped meanwhile, HandBaton sees to it.
+class Scheduler::Handing {
+ public:
+  explicit Handing(Scheduler* run) : run_(run), outer_(std::exchange(Innermost(), this)) {}
+  Handing(const Handing&) = delete;
+  Handing& operator=(const Handing&) = delete;
+  ~Handing() { Innermost() = outer_; }
+
+  // Says that the task of `run` was dropped. False: no HandBaton of that run is under way here.
+  static bool Dropped(const Scheduler* run) {
+    for (Handing* handing = Innermost(); handing != nullptr; handing = handing->outer_) {
+      if (handing->run_ != run) continue;
+      handing->was_dropped_ = true;
+      return true;
+    }
+    return false;
+  }
+  bool was_dropped() const { return was_dropped_; }
+
+ private:
+  static Handing*& Innermost() {
+    thread_local Handing* innermost = nullptr;
+    return innermost;
+  }
+
+  const Scheduler* const run_;
+  Handing* const outer_;
+  bool was_dropped_ = false;
+};
 
 Scheduler::Scheduler(Client* client, const Executor::Args& args)
     : client_(client),
@@ -39,73 +120,86 @@ Scheduler::Scheduler(Client* client, const Executor::Args& args)
   }
 }
 
-void Scheduler::WasDropped() {
-  status_.Record(Error(ErrorCode::kRunCancelled).Text("the runner dropped the work of the run instead of doing it"));
-  if (ThisThread().depth > 0) return PutOff();
-  Work(true);
-}
-
-void Scheduler::StartTimer() {
+void Scheduler::StartTimer() noexcept {
   if (!status_.has_deadline()) return;
   status_.CheckDeadline();
-  timer_ = DeadlineTimer::Global().Add(status_.deadline(), Holding([](Scheduler* self) { self->DeadlinePassed(); }),
-                                       [] { RunPutOff(); });
+  try {
+    timer_ = DeadlineTimer::Global().Add(status_.deadline(),
+                                         [run = CountedPtr<Scheduler>::Share(this)] { run->status_.CheckDeadline(); });
+    // The thread in RunToEnd looks at the clock itself.
+    if (timer_ == DeadlineTimer::kNone && !has_waiter_) status_.Record(NoTimerError());
+  } catch (...) {
+    status_.Record(StatusOfCaught());
+  }
 }
 
-void Scheduler::Start() {
-  StartTimer();
-  if (runner_ != nullptr) return (*runner_)(BatonTask(this));
+void Scheduler::Start() noexcept {
   const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Share(this);
-  Work(true);
+  StartTimer();
+  if (runner_ != nullptr) return HandBaton(/*is_start=*/true);
+  TakeBaton(/*is_start=*/true);
 }
 
-void Scheduler::RunToEnd() {
+void Scheduler::RunToEnd() noexcept {
   has_waiter_ = true;
   const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Share(this);
   StartTimer();
   bool has_baton = runner_ == nullptr;
-  if (runner_ != nullptr) (*runner_)(BatonTask(this));
+  if (runner_ != nullptr) HandBaton(/*is_start=*/true);
   do {
-    if (has_baton || runner_ == nullptr) Work(has_baton);
+    if (has_baton || runner_ == nullptr) Work(has_baton, nullptr);
   } while (WaitForWork(&has_baton));
 }
 
-void Scheduler::Work(bool has_baton) {
-  ThreadState& thread = ThisThread();
-  ++thread.depth;
-  {
-    const FlushDenormals flush;
-    for (;;) {
-      if (has_baton && client_->Propagate()) {
+bool Scheduler::Work(bool has_baton, Turn* turn) noexcept {
+  const ThreadRuns::Scope scope;
+  const FlushDenormals flush;
+  const CheckScope checks;
+  for (;;) {
+    if (has_baton) {
+      holders_turn_ = turn;
+      const Progress progress = client_->RunWithBaton();
+      if (progress == Progress::kOver) {
         End();
-        break;
+        return false;
       }
-      NodeCall* const call = TakeCall();
-      if (call == nullptr) break;
-      HandOverPutOff();
-      has_baton = client_->Execute(*call) && inbox_.Push(call);
+      if (progress == Progress::kTurnOver) {
+        HandBaton(/*is_start=*/false);
+        return false;
+      }
     }
+    NodeCall* const call = TakeCall();
+    if (call == nullptr) return false;
+    bool is_last = false;
+    if (turn != nullptr) {
+      // Now, while the call keeps the run from ending: afterwards its task runner may be gone.
+      turn->left_ns -= std::max<int64_t>(call->cost_ns, kMinCallNs);
+      is_last = turn->left_ns <= 0 && task_runner_->HasWaitingTasks() && ScheduleHelper();
+    }
+    ThreadRuns::Current().HandOver();
+    has_baton = client_->RunCall(*call) && inbox_.Push(call);
+    if (!is_last) continue;
+    if (has_baton) HandBaton(/*is_start=*/false);
+    return true;
   }
-  if (--thread.depth == 0 && !thread.is_draining) RunPutOff();
 }
 
-// On the timer's thread, while the run cannot end: what the abort sets free goes on afterwards.
-void Scheduler::DeadlinePassed() {
-  ++ThisThread().depth;
-  status_.CheckDeadline();
-  --ThisThread().depth;
-}
-
-void Scheduler::End() {
-  if (timer_ >= 0) DeadlineTimer::Global().Remove(status_.deadline(), timer_);
+void Scheduler::End() noexcept {
+  if (timer_ != DeadlineTimer::kNone) DeadlineTimer::Global().Remove(status_.deadline(), timer_);
   client_->Finish();
   MutexLock lock(&mu_);
   is_over_ = true;
   changed_.SignalAll();
 }
 
-bool Scheduler::WaitForWork(bool* has_baton) {
-  RunPutOff();
+bool Scheduler::WaitForWork(bool* has_baton) noexcept {
+  // Nothing that this thread has deferred may wait for this wait, and its own run does not wait at all.
+  ThreadRuns& runs = ThreadRuns::Current();
+  if (runs.TakeBack(this)) {
+    Unref();
+    return *has_baton = true;
+  }
+  runs.GiveAway();
   bool has_timed_out = false;
   for (;;) {
     {
@@ -131,7 +225,7 @@ bool Scheduler::WaitForWork(bool* has_baton) {
   }
 }
 
-bool Scheduler::OfferBaton() {
+bool Scheduler::OfferBaton() noexcept {
   if (!has_waiter_) return false;
   MutexLock lock(&mu_);
   if (!is_waiting_ || runner_ != nullptr) return false;
@@ -140,98 +234,133 @@ bool Scheduler::OfferBaton() {
   return true;
 }
 
-void Scheduler::CallEnded(NodeCall* call) {
-  if (!inbox_.Push(call)) return;
-  if (!OfferBaton()) GoOn();
+void Scheduler::CallEnded(NodeCall* call) noexcept {
+  if (!inbox_.Push(call) || OfferBaton()) return;
+  ThreadRuns& runs = ThreadRuns::Current();
+  if (runs.depth() > 0) {
+    Ref();
+    return runs.Defer(this);
+  }
+  if (runner_ != nullptr || max_helpers_ > 0) return HandBaton(/*is_start=*/false);
+  ContinueHere();
 }
 
-void Scheduler::GoOn() {
-  if (ThisThread().depth > 0) return PutOff();
-  if (runner_ != nullptr) return (*runner_)(BatonTask(this));
-  if (max_helpers_ > 0) return task_runner_->Schedule(BatonTask(this));
+void Scheduler::RunTask() noexcept {
+  const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Adopt(this);
+  Work(true, nullptr);
+}
+
+bool Scheduler::HandOver(To to) noexcept {
+  if (runner_ == nullptr && max_helpers_ == 0 && (to == To::kOwnThreads || task_runner_ == nullptr)) return false;
+  const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Adopt(this);
+  HandBaton(/*is_start=*/false);
+  return true;
+}
+
+void Scheduler::HandBaton(bool is_start) noexcept {
   const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Share(this);
-  Work(true);
-}
-
-void Scheduler::PutOff() {
-  ThreadState& thread = ThisThread();
-  Ref();
-  next_put_off_ = nullptr;
-  if (thread.first_put_off == nullptr) {
-    thread.first_put_off = this;
-  } else {
-    thread.last_put_off->next_put_off_ = this;
-  }
-  thread.last_put_off = this;
-}
-
-void Scheduler::HandOverPutOff() {
-  ThreadState& thread = ThisThread();
-  if (ABSL_PREDICT_TRUE(thread.first_put_off == nullptr)) return;
-  Scheduler* run = std::exchange(thread.first_put_off, nullptr);
-  while (run != nullptr) {
-    const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Adopt(run);
-    run = held->next_put_off_;
-    if (held->max_helpers_ > 0 && held->runner_ == nullptr) {
-      held->task_runner_->Schedule(held->Holding([](Scheduler* self) { self->Work(true); }));
+  const Handing handing(this);
+  absl::Status failed;
+  try {
+    if (runner_ != nullptr) {
+      (*runner_)(BatonTask(this, is_start));
     } else {
-      held->PutOff();
+      task_runner_->Schedule(BatonTask(this, is_start));
     }
+  } catch (...) {
+    failed = StatusOfCaught(ErrorCode::kKernelException);
+  }
+  if (!handing.was_dropped()) return;
+  status_.Record(failed.ok() ? DroppedError() : failed);
+  ContinueHere();
+}
+
+void Scheduler::WasDropped() noexcept {
+  if (Handing::Dropped(this)) return;
+  status_.Record(DroppedError());
+  ContinueHere();
+}
+
+void Scheduler::TakeBaton(bool is_start) noexcept {
+  const int depth = ThreadRuns::Current().depth();
+  if (depth > 0 && (!is_start || depth >= kMaxNested)) return ContinueHere();
+  Turn turn;
+  const bool is_on_pool = runner_ == nullptr && !is_start;
+  Work(true, is_on_pool && task_runner_ != nullptr ? &turn : nullptr);
+}
+
+void Scheduler::ContinueHere() noexcept {
+  ThreadRuns& runs = ThreadRuns::Current();
+  const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Share(this);
+  if (runs.depth() == 0) {
+    Work(true, nullptr);
+  } else {
+    Ref();
+    runs.Keep(this);
   }
 }
 
-void Scheduler::RunPutOff() {
-  ThreadState& thread = ThisThread();
-  if (thread.first_put_off == nullptr) return;
-  const bool was_draining = std::exchange(thread.is_draining, true);
-  const FlushDenormals flush;  // Once for all.
-  while (thread.first_put_off != nullptr) {
-    const CountedPtr<Scheduler> run = CountedPtr<Scheduler>::Adopt(thread.first_put_off);
-    thread.first_put_off = run->next_put_off_;
-    run->Work(true);
-  }
-  thread.is_draining = was_draining;
-}
-
-void Scheduler::Queue(NodeCall* call) {
+void Scheduler::Queue(NodeCall* call) noexcept {
   MutexLock lock(&mu_);
-  queue_.push_back(call);
+  queue_.PushBack(call);
   queued_ns_ += call->cost_ns;
-  num_queued_.store(queue_.size(), std::memory_order_relaxed);  // Relaxed: looked at again under the lock.
+  num_queued_.fetch_add(1, std::memory_order_relaxed);  // Relaxed: looked at again under the lock.
 }
 
-NodeCall* Scheduler::TakeCall() {
+NodeCall* Scheduler::TakeCall() noexcept {
   if (num_queued_.load(std::memory_order_relaxed) == 0) return nullptr;
   MutexLock lock(&mu_);
   if (queue_.empty()) return nullptr;
-  NodeCall* const call = queue_.front();
-  queue_.pop_front();
+  NodeCall* const call = queue_.PopFront();
   queued_ns_ -= call->cost_ns;
-  num_queued_.store(queue_.size(), std::memory_order_relaxed);
+  num_queued_.fetch_sub(1, std::memory_order_relaxed);
   return call;
 }
 
-void Scheduler::WakeHelpers(bool is_busy) {
-  if (num_queued_.load(std::memory_order_relaxed) == 0) return;
+void Scheduler::WakeHelpers(bool is_busy) noexcept {
+  const int64_t num_queued = static_cast<int64_t>(num_queued_.load(std::memory_order_relaxed));
+  if (num_queued == 0) return;
   int wanted = 0;
   {
     MutexLock lock(&mu_);
-    const int64_t spare = static_cast<int64_t>(queue_.size()) - (is_busy ? 0 : 1);
+    const int64_t spare = static_cast<int64_t>(num_queued_.load(std::memory_order_relaxed)) - (is_busy ? 0 : 1);
     if (spare <= 0 || queued_ns_ < kWakeNs) return;
     if (is_waiting_) changed_.SignalAll();
     const int64_t worth = std::min(spare, queued_ns_ / kWakeNs) - (is_waiting_ ? 1 : 0);
     wanted = static_cast<int>(std::max<int64_t>(0, std::min<int64_t>(max_helpers_ - num_helpers_, worth)));
-    num_helpers_ += wanted;
   }
-  for (int i = 0; i < wanted; ++i) task_runner_->Schedule(Holding([](Scheduler* self) { self->Help(); }));
+  for (int i = 0; i < wanted; ++i) ScheduleHelper();
 }
 
-void Scheduler::Help() {
+bool Scheduler::ScheduleHelper() noexcept {
+  {
+    MutexLock lock(&mu_);
+    ++num_helpers_;
+  }
+  try {
+    task_runner_->Schedule(HelpTask(this));
+    return true;
+  } catch (...) {
+    return false;  // The task has gone, and the helper with it: others do the work.
+  }
+}
+
+void Scheduler::HelperLeaves() noexcept {
+  MutexLock lock(&mu_);
+  --num_helpers_;
+}
+
+bool Scheduler::IsTurnOver() const {
+  return holders_turn_ != nullptr && holders_turn_->left_ns <= 0 && task_runner_->HasWaitingTasks();
+}
+
+void Scheduler::Help() noexcept {
+  // A host that runs closures at once has put this inside of the run's own work: it must not put itself there again.
+  Turn turn;
+  Turn* const mine = ThreadRuns::Current().depth() == 0 ? &turn : nullptr;
   for (;;) {
-    Work(false);
-    const absl::Time until = absl::Now() + kLook;
-    while (num_queued_.load(std::memory_order_relaxed) == 0 && absl::Now() < until) {
-    }
+    if (Work(false, mine)) return HelperLeaves();
+    SpinUntil(kLookNs, [this] { return num_queued_.load(std::memory_order_relaxed) > 0; });
     MutexLock lock(&mu_);
     if (!queue_.empty()) continue;
     --num_helpers_;

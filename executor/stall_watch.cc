@@ -103,8 +103,7 @@ void StallWatch::Pause() {
 void StallWatch::LookIn(absl::Duration time) {
   is_timed_ = true;
   time_ = absl::Now() + time;
-  timer_ = DeadlineTimer::Global().Add(
-      time_, [this] { Look(); }, [] {});
+  timer_ = DeadlineTimer::Global().Add(time_, [this] { Look(); });
 }
 
 void StallWatch::Stop() {

@@ -13,6 +13,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
+#include "executor/service_threads.h"
 #include "graph/base/mutex.h"
 #include "kernels/device/task_runner.h"
 
@@ -21,9 +22,9 @@ namespace sluice {
 class ParallelJob;
 
 // Note [Exact size]
-// A pool of n threads has n - 1 of its own: the n-th is the one that calls. It works in ParallelFor, and in HelpUntil
-// while it waits, so that at most n threads of a caller's are busy at once. A pool of one has no thread at all: what is
-// scheduled is run by those who help, one task after the other, on the caller's thread.
+// A pool of n threads has n - 1 of its own: the n-th is the one that calls. It works in ParallelFor, in Executor::Run
+// and in steps over several devices (StepTasks), so that at most n threads are busy for one caller. A pool of one still
+// runs what is scheduled, which nothing else might ever do: it has a thread for that, from the first Schedule on.
 
 struct ThreadPoolOptions {
   // The caller included. 0: as many as there are processors for this process.
@@ -33,10 +34,12 @@ struct ThreadPoolOptions {
   absl::Duration spin = absl::Microseconds(20);
   // Threads are called "<name>/1" to "<name>/<n - 1>", cut to what the system shows (15 bytes).
   std::string name = "sluice";
+  // How threads are made; for tests.
+  ServiceThreads::CreateThread create_thread = &pthread_create;
 };
 
 // Threads for nodes and for work inside kernels. They start with the first work; they spin for a while and sleep then,
-// and are woken only when somebody sleeps and nobody looks for work. Tasks and shards run with denormals flushed.
+// and are woken only when one sleeps and none looks for work. Tasks and shards run with denormals flushed.
 // See Note [Exact size]. Thread-safe. Must outlive all calls; the destructor runs what is still queued and joins.
 class ThreadPool final : public TaskRunner {
  public:
@@ -47,30 +50,18 @@ class ThreadPool final : public TaskRunner {
   ThreadPool& operator=(const ThreadPool&) = delete;
   ~ThreadPool() override;
 
-  // Queues `task`: oldest first. With one thread, somebody has to help. An exception of the task is logged.
+  // Queues `task`: oldest first. An exception of the task is logged. Where the system gives no thread at all, runs it.
   void Schedule(Task task) override ABSL_LOCKS_EXCLUDED(mu_);
   int num_threads() const override { return num_threads_; }
+  bool HasWaitingTasks() const override { return available_.load(std::memory_order_relaxed) > 0; }
   // Shards are those of ShardPlan. Never runs queued tasks. Throws what the first shard to fail has thrown.
   void ParallelFor(int64_t total, double unit_ns, bool deterministic,
                    absl::FunctionRef<void(int64_t, int64_t)> work) override ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Runs one queued task, or helps with a ParallelFor. False when there was nothing to do.
-  bool RunOne() ABSL_LOCKS_EXCLUDED(mu_);
-  // Works, and sleeps where there is no work, until `done()` holds or `deadline` has passed; returns whether it holds.
-  // `done` is called often and under a lock: it reads an atomic, no more. Whoever makes it true then calls
-  // NotifyHelpers. May be called from inside a task; from kMaxHelpDepth levels on, it waits a little before it takes
-  // each further task, so that stacks stay small.
-  bool HelpUntil(absl::FunctionRef<bool()> done, absl::Time deadline = absl::InfiniteFuture()) ABSL_LOCKS_EXCLUDED(mu_);
-  // Wakes the sleeping helpers whose `done` holds now. Costs one atomic where none sleeps. Keep a pointer to the pool
-  // at hand: what `done` reads may be gone as soon as it holds.
-  void NotifyHelpers() ABSL_LOCKS_EXCLUDED(mu_);
-
-  // Threads that were started so far: 0 before the first work, num_threads() - 1 afterwards.
+  // Threads that were started so far: 0 before the first work, num_threads() - 1 afterwards (1 for a pool of one).
   int num_started() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  static constexpr int kMaxHelpDepth = 16;
-
   // A ParallelFor that others may join.
   struct OpenJob {
     ParallelJob* const job;
@@ -78,15 +69,11 @@ class ThreadPool final : public TaskRunner {
     std::atomic<int> active{0};  // Threads that joined and have not left. Changes under mu_, read without.
     OpenJob* older = nullptr;    // In the list of jobs. Guarded by mu_.
   };
-  // A thread that sleeps in HelpUntil; on its stack.
-  struct Sleeper {
-    absl::FunctionRef<bool()> done;
-    bool is_waking = false;  // Guarded by mu_.
-    CondVar cv;
-  };
-
   static void* ThreadMain(void* pool);
   void WorkerLoop() ABSL_LOCKS_EXCLUDED(mu_);
+  // Runs one queued task, or helps with a ParallelFor. False when there was nothing to do.
+  bool RunOne() ABSL_LOCKS_EXCLUDED(mu_);
+  void Run(Task task);
   void StartThreadsLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Wakes sleepers for the work that has just been made available: up to `wanted`, less those who look for work and
   // those who are on their way.
@@ -95,40 +82,32 @@ class ThreadPool final : public TaskRunner {
   void WorkOn(OpenJob* open) ABSL_LOCKS_EXCLUDED(mu_);
   void Publish(OpenJob* open, double work_ns) ABSL_LOCKS_EXCLUDED(mu_);
   void Withdraw(OpenJob* open) ABSL_LOCKS_EXCLUDED(mu_);
-  // Looks for work, without the lock, for the time that options give. True when there is some, or `done` holds.
-  bool Spin(absl::FunctionRef<bool()> done);
+  // Looks for work, without the lock, for the time that options give. True when there is some.
+  bool Spin();
   // Sleeps until woken. False: the pool is being destroyed and nothing is left to do.
   bool SleepUntilWork() ABSL_LOCKS_EXCLUDED(mu_);
-  void HelperSleep(absl::FunctionRef<bool()> done, absl::Time deadline, bool also_for_work) ABSL_LOCKS_EXCLUDED(mu_);
-  // For one who leaves without having looked at the queue: somebody may have counted on it.
-  void PassOn() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Immutable after construction.
   const int num_threads_;
   const int64_t spin_ns_;
   const std::string name_;
+  const ServiceThreads::CreateThread create_thread_;
 
   mutable Mutex mu_;
   CondVar work_cv_;    // Own threads: there is work, or the end has come.
-  CondVar joined_cv_;  // Threads in ParallelFor: somebody has left their job.
+  CondVar joined_cv_;  // Threads in ParallelFor: a thread has left their job.
   std::deque<Task> tasks_ ABSL_GUARDED_BY(mu_);
   OpenJob* newest_job_ ABSL_GUARDED_BY(mu_) = nullptr;  // The list of jobs: the newest is joined first.
   std::vector<pthread_t> threads_ ABSL_GUARDED_BY(mu_);
-  bool is_started_ ABSL_GUARDED_BY(mu_) = false;
   bool is_stopping_ ABSL_GUARDED_BY(mu_) = false;
   int num_sleeping_ ABSL_GUARDED_BY(mu_) = 0;
   int num_waking_ ABSL_GUARDED_BY(mu_) = 0;  // Of the sleeping: signalled, not yet awake.
 
-  std::vector<Sleeper*> sleepers_ ABSL_GUARDED_BY(mu_);  // Helpers. The newest is woken first.
-
   // Queued tasks and open places of jobs. Changes under mu_; those who spin read it without.
   std::atomic<int64_t> available_{0};
-  // Threads in Spin. Acquire and release: who makes work available and then reads the spinner's presence here is seen
-  // by the spinner, which looks at the queue, or passes on, after it has left.
+  // Threads in Spin. Acquire and release: a thread that makes work available and then reads the spinner's presence here
+  // is seen by the spinner, which looks at the queue after it has left.
   std::atomic<int> num_spinning_{0};
-  // sleepers_.size(). Acquire and release, read by writing: either NotifyHelpers sees the sleeper here, or the sleeper
-  // sees what was made true before.
-  std::atomic<int> num_sleepers_{0};
 };
 
 }  // namespace sluice

@@ -4,6 +4,16 @@
 
 namespace sluice {
 
+namespace {
+
+// Room for `count` elements: what ends goes into a list of free ones, which must not fail, without memory least of all.
+template <typename T>
+void MakeRoom(size_t count, std::vector<T>* list) {
+  if (list->capacity() < count) list->reserve(std::max(count, 2 * list->capacity()));
+}
+
+}  // namespace
+
 FramedPropagator::FramedPropagator(const GraphView& view, FrameIdHash hash)
     : activation_(view), hash_(hash), pools_(view.frames().size()) {
   const FrameInfo& info = view.frames()[0];
@@ -115,6 +125,7 @@ FrameState& FramedPropagator::FindOrCreateChildFrame(IterationState& in, int32_t
   FramePool& pool = pools_[static_cast<size_t>(index)];
   const FrameInfo& info = activation_.view().frames()[static_cast<size_t>(index)];
   if (pool.free_frames.empty()) {
+    MakeRoom(pool.frames.size() + 1, &pool.free_frames);
     pool.frames.push_back(std::make_unique<FrameState>(index, info));
     pool.free_frames.push_back(pool.frames.back().get());
   }
@@ -137,6 +148,7 @@ FrameState& FramedPropagator::FindOrCreateChildFrame(IterationState& in, int32_t
 void FramedPropagator::StartIteration(FrameState& frame, int64_t number) {
   FramePool& pool = this->pool(frame);
   if (pool.free_iterations.empty()) {
+    MakeRoom(pool.iterations.size() + 1, &pool.free_iterations);
     pool.iterations.push_back(std::make_unique<IterationState>(frame.info));
     pool.free_iterations.push_back(pool.iterations.back().get());
   }

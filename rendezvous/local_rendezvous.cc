@@ -1,5 +1,6 @@
 #include "rendezvous/local_rendezvous.h"
 
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -9,18 +10,41 @@
 namespace sluice {
 namespace {
 
-absl::Status ReceiveCancelled() {
-  ErrorInfo info;
-  info.code = ErrorCode::kReceiveCancelled;
-  info.text = "a receive was given up because its run was cancelled";
-  info.derived = true;
-  return MakeError(info);
+absl::Status ReceiveCancelled() noexcept {
+  try {
+    ErrorInfo info;
+    info.code = ErrorCode::kReceiveCancelled;
+    info.text = "a receive was given up because its run was cancelled";
+    info.derived = true;
+    return MakeError(info);
+  } catch (...) {
+    return absl::Status(absl::StatusCode::kCancelled, "");  // Needs no memory.
+  }
 }
 
 // Edges are numbered without gaps, so that those of one step lie side by side; iterations and frames move them all.
 size_t PlaceOf(const RendezvousKey& key) {
   const uint64_t turn = static_cast<uint64_t>(key.iteration) * 0x9E3779B97F4A7C15u;
   return static_cast<size_t>(static_cast<uint64_t>(key.edge.value()) + turn + key.frame);
+}
+
+// Frees what lies in `items`: values, and what callbacks hold.
+void DropAll(WaitingTable::Item* items) {
+  for (WaitingTable::Item* item = items; item != nullptr; item = WaitingTable::Next(item)) {
+    item->value = RendezvousValue();
+    item->done = nullptr;
+  }
+}
+
+// Ends the receives of `items` with `status`, and drops values. REQUIRES: no lock is held.
+void Answer(const absl::Status& status, WaitingTable::Item* items) {
+  for (WaitingTable::Item* item = items; item != nullptr; item = WaitingTable::Next(item)) {
+    if (!item->done) continue;
+    RecvDone done = std::move(item->done);
+    item->done = nullptr;
+    std::move(done)(status, RendezvousValue(), TransferArgs(), item->args);
+  }
+  DropAll(items);
 }
 
 }  // namespace
@@ -47,16 +71,15 @@ LocalRendezvous::CancelReceives::~CancelReceives() {
 
 void LocalRendezvous::CancelReceives::operator()() {
   Shard& shard = *shard_;
-  std::vector<Waiting> cancelled;
+  WaitingTable::Item* cancelled = nullptr;
   {
     MutexLock lock(&shard.mu);
     cancelled = shard.waiting.TakeAll(cancellation_);
     shard.Find(cancellation_)->is_called = true;
   }
-  for (Waiting& receiver : cancelled) {
-    std::move(receiver.done)(ReceiveCancelled(), RendezvousValue(), TransferArgs(), receiver.args);
-  }
+  if (cancelled != nullptr) Answer(ReceiveCancelled(), cancelled);
   MutexLock lock(&shard.mu);
+  shard.waiting.Recycle(cancelled);
   *shard.Find(cancellation_) = shard.registrations.back();
   shard.registrations.pop_back();
 }
@@ -94,7 +117,7 @@ void LocalRendezvous::RecvAsync(const RendezvousKey& key, const TransferArgs& re
     failed = shard.aborted;
     if (failed.ok() && first != nullptr && !first->done) {
       sent = shard.waiting.Take(first);
-    } else if (failed.ok() && BeginWait(shard, cancellation)) {
+    } else if (failed.ok() && (shard.waiting.Reserve(), BeginWait(shard, cancellation))) {
       Waiting& waiting = shard.waiting.Add(hash, key);
       waiting.args = receiver;
       waiting.done = std::move(done);
@@ -123,6 +146,7 @@ bool LocalRendezvous::BeginWait(Shard& shard, CancellationManager* cancellation)
     ++known->num_waiting;
     return true;
   }
+  shard.registrations.reserve(shard.registrations.size() + 1);  // What can throw comes before what must be undone.
   const CancellationToken token = cancellation->NewToken();
   // The callback needs the shard's lock, which we hold: it finds the receive or what became of it.
   if (!cancellation->RegisterCallback(token, CancelReceives(&shard, cancellation))) {
@@ -142,28 +166,40 @@ void LocalRendezvous::Shard::EndWait(CancellationManager* cancellation) {
 
 void LocalRendezvous::StartAbort(const absl::Status& status) {
   SLUICE_CHECK(!status.ok());
-  std::vector<Waiting> dropped;  // Values go, and receivers are answered, outside the locks.
-  for (Shard& shard : table_->shards) {
+  const CountedPtr<Table> table = table_;  // A callback may destroy this.
+  const absl::Status cause = status;
+  std::array<WaitingTable::Item*, kShards> dropped;  // Values go, and receivers are answered, outside the locks.
+  for (size_t i = 0; i < kShards; ++i) {
+    Shard& shard = table->shards[i];
     MutexLock lock(&shard.mu);
-    if (shard.aborted.ok()) shard.aborted = status;
-    for (Waiting& waiting : shard.waiting.TakeAll(nullptr)) {
-      shard.EndWait(waiting.cancellation);
-      dropped.push_back(std::move(waiting));
+    if (shard.aborted.ok()) shard.aborted = cause;
+    dropped[i] = shard.waiting.TakeAll(nullptr);
+    for (WaitingTable::Item* item = dropped[i]; item != nullptr; item = WaitingTable::Next(item)) {
+      shard.EndWait(item->cancellation);
     }
   }
-  for (Waiting& waiting : dropped) {
-    if (waiting.done) std::move(waiting.done)(status, RendezvousValue(), TransferArgs(), waiting.args);
+  for (WaitingTable::Item* const items : dropped) Answer(cause, items);
+  for (size_t i = 0; i < kShards; ++i) {
+    if (dropped[i] == nullptr) continue;
+    MutexLock lock(&table->shards[i].mu);
+    table->shards[i].waiting.Recycle(dropped[i]);
   }
 }
 
 bool LocalRendezvous::Clear() {
   bool is_free = true;
   for (Shard& shard : table_->shards) {
-    std::vector<Waiting> dropped;  // Goes after the lock.
+    WaitingTable::Item* dropped = nullptr;
+    {
+      MutexLock lock(&shard.mu);
+      is_free = is_free && shard.registrations.empty();
+      shard.aborted = absl::OkStatus();
+      if (shard.waiting.num_keys() > 0) dropped = shard.waiting.TakeAll(nullptr);
+    }
+    if (dropped == nullptr) continue;
+    DropAll(dropped);
     MutexLock lock(&shard.mu);
-    is_free = is_free && shard.registrations.empty();
-    shard.aborted = absl::OkStatus();
-    if (shard.waiting.num_keys() > 0) dropped = shard.waiting.TakeAll(nullptr);
+    shard.waiting.Recycle(dropped);
   }
   return is_free;
 }

@@ -12,7 +12,7 @@ WaitingTable::Item** WaitingTable::Link(size_t hash, const RendezvousKey& key) {
 }
 
 WaitingTable::Item& WaitingTable::Add(size_t hash, const RendezvousKey& key) {
-  if (free_ == nullptr) AddBlock();
+  Reserve();
   Item* const item = std::exchange(free_, free_->next_same_);
   item->key_ = key;
   item->hash_ = hash;
@@ -42,7 +42,7 @@ void WaitingTable::Unlink(Item** link) {
   *link = next;
 }
 
-Waiting WaitingTable::Recycle(Item* item) {
+Waiting WaitingTable::Free(Item* item) {
   Waiting taken = std::move(*item);
   item->done = nullptr;
   item->cancellation = nullptr;
@@ -54,18 +54,24 @@ Waiting WaitingTable::Take(Item* first) {
   Item** link = &Bucket(first->hash_);
   while (*link != first) link = &(*link)->next_key_;
   Unlink(link);
-  return Recycle(first);
+  return Free(first);
 }
 
-std::vector<Waiting> WaitingTable::TakeAll(const CancellationManager* cancellation) {
-  std::vector<Waiting> taken;
+WaitingTable::Item* WaitingTable::TakeAll(const CancellationManager* cancellation) noexcept {
+  Item* taken = nullptr;
+  Item** end = &taken;
+  const auto take = [&end](Item* item) {
+    item->next_same_ = nullptr;
+    *end = item;
+    end = &item->next_same_;
+  };
   const auto is_wanted = [&](const Item& item) {
     return cancellation == nullptr || (item.done != nullptr && item.cancellation == cancellation);
   };
   for (size_t bucket = 0; bucket < num_buckets_; ++bucket) {
     for (Item** link = &buckets_[bucket]; *link != nullptr;) {
       Item* const first = *link;
-      // Those behind the first, then the first itself.
+      // Those after the first, then the first itself.
       Item* before = first;
       for (Item* item = first->next_same_; item != nullptr; item = before->next_same_) {
         if (!is_wanted(*item)) {
@@ -73,7 +79,7 @@ std::vector<Waiting> WaitingTable::TakeAll(const CancellationManager* cancellati
           continue;
         }
         before->next_same_ = item->next_same_;
-        taken.push_back(Recycle(item));
+        take(item);
       }
       first->last_same_ = before;
       if (!is_wanted(*first)) {
@@ -82,11 +88,19 @@ std::vector<Waiting> WaitingTable::TakeAll(const CancellationManager* cancellati
       }
       const bool is_last = first->next_same_ == nullptr;
       Unlink(link);
-      taken.push_back(Recycle(first));
+      take(first);
       if (!is_last) link = &(*link)->next_key_;  // The one that stepped forward is not wanted.
     }
   }
   return taken;
+}
+
+void WaitingTable::Recycle(Item* taken) noexcept {
+  while (taken != nullptr) {
+    Item* const next = taken->next_same_;
+    Free(taken);
+    taken = next;
+  }
 }
 
 void WaitingTable::AddKeys(size_t max, bool is_receive, std::vector<RendezvousKey>* keys) const {
@@ -107,13 +121,20 @@ void WaitingTable::AddBlock() {
   }
 }
 
-void WaitingTable::Grow() {
-  const std::vector<Item*> old(buckets_, buckets_ + num_buckets_);
-  num_buckets_ *= 2;
-  more_buckets_.assign(num_buckets_, nullptr);
+void WaitingTable::Grow() noexcept {
+  const size_t old_size = num_buckets_;
+  std::vector<Item*> more;
+  try {
+    more.resize(old_size * 2);
+  } catch (...) {
+    return;
+  }
+  Item** const old = buckets_;
+  more_buckets_.swap(more);  // Keeps the old ones, where they were no array of ours, until the end.
   buckets_ = more_buckets_.data();
-  for (Item* item : old) {
-    while (item != nullptr) {
+  num_buckets_ = old_size * 2;
+  for (size_t i = 0; i < old_size; ++i) {
+    for (Item* item = old[i]; item != nullptr;) {
       Item* const next = item->next_key_;
       item->next_key_ = std::exchange(Bucket(item->hash_), item);
       item = next;

@@ -45,12 +45,20 @@ class WaitingTable {
 
   // The oldest item under `key`, or null. Valid until the next change.
   Item* Find(size_t hash, const RendezvousKey& key) { return *Link(hash, key); }
-  // An empty item behind all others under `key`, for the caller to fill in.
+  // Gets the memory for one more item: the next Add does not throw.
+  void Reserve() {
+    if (free_ == nullptr) AddBlock();
+  }
+  // An empty item after all others under `key`, for the caller to fill in.
   Item& Add(size_t hash, const RendezvousKey& key);
   // Takes out `first`, which Find has given.
   Waiting Take(Item* first);
-  // Takes out all receivers with this cancellation; null: everything, values too.
-  std::vector<Waiting> TakeAll(const CancellationManager* cancellation);
+  // Takes out all receivers with this cancellation; null: everything, values too. Null when there is none, else the
+  // first of a list, whose items stay what they are until Recycle. Needs no memory: an abort must not fail.
+  Item* TakeAll(const CancellationManager* cancellation) noexcept;
+  static Item* Next(const Item* taken) { return taken->next_same_; }
+  // Empties items that TakeAll has given, and takes them back. May destroy what their callbacks hold.
+  void Recycle(Item* taken) noexcept;
 
   // Keys under which something waits.
   size_t num_keys() const { return num_keys_; }
@@ -66,9 +74,10 @@ class WaitingTable {
   Item*& Bucket(size_t hash) { return buckets_[hash / kMaxShards & (num_buckets_ - 1)]; }
   // Takes the item at `link` out of its bucket; the next one under its key steps forward.
   void Unlink(Item** link);
-  Waiting Recycle(Item* item);
+  Waiting Free(Item* item);
   void AddBlock();
-  void Grow();
+  // Without memory for it, lists grow instead.
+  void Grow() noexcept;
 
   std::array<Item*, kFirstBuckets> first_buckets_ = {};
   std::vector<Item*> more_buckets_;  // Once there are more keys than the first buckets suit.

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "executor/flush_denormals.h"
 #include "executor/node_error.h"
+#include "executor/thread_runs.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "graph/value/ref_cell.h"
@@ -33,6 +34,7 @@ class Runner {
   }
 
   absl::Status Run() {
+    const ThreadRuns::HandOverScope scope;
     const FlushDenormals flush;
     const SerialInstruction* const begin = program_.instructions().data();
     const SerialInstruction* const end = begin + program_.instructions().size();
@@ -47,7 +49,7 @@ class Runner {
       Stopped(&status);
       return status;
     } catch (...) {
-      return AtNode(program_.graph(), NodeId((at - 1)->io.id), StatusOfException());
+      return StatusOfException(program_.graph(), NodeId((at - 1)->io.id));
     }
   }
 

@@ -17,6 +17,7 @@
 #include "executor/session/span_call_frame.h"
 #include "executor/session/step_args.h"
 #include "executor/stall_watch.h"
+#include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/op_class.h"
@@ -141,6 +142,11 @@ absl::Status Callable::CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> o
 }
 
 absl::Status Callable::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options) const {
+  return AsStatus([&] { return RunOrThrow(inputs, outputs, options); });
+}
+
+absl::Status Callable::RunOrThrow(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs,
+                                  const CallOptions& options) const {
   SLUICE_RETURN_IF_ERROR(CheckCall(inputs, outputs));
   if (options.cancellation != nullptr && options.cancellation->IsCancelling()) return options.cancellation->status();
   ThreadPool* pool = core_->pool();
@@ -244,10 +250,10 @@ absl::Status Callable::RunSerialUntil(absl::Span<Tensor> inputs, absl::Span<Tens
   RunContext timed = run;
   timed.cancellation = &cancellation;
   const absl::Status late = DeadlinePassed();
-  const DeadlineTimer::Id timer = DeadlineTimer::Global().Add(
-      options.deadline, [&] { cancellation.StartCancelWithStatus(late); }, [] {});
-  const absl::Status status = RunProgram(inputs, outputs, timed, options);
-  DeadlineTimer::Global().Remove(options.deadline, timer);
+  const absl::Status status = [&] {
+    const TimedCall at_deadline(options.deadline, [&] { cancellation.StartCancelWithStatus(late); });
+    return RunProgram(inputs, outputs, timed, options);
+  }();
   const bool was_told = status.code() == absl::StatusCode::kCancelled && !cancellation.status().ok();
   return was_told ? cancellation.status() : status;
 }

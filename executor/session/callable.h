@@ -56,6 +56,8 @@ class Callable {
   explicit Callable(std::shared_ptr<SessionCore> core) : core_(std::move(core)) {}
 
   absl::Status Compile();
+  // Run, which turns what it throws into a status.
+  absl::Status RunOrThrow(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options) const;
   absl::Status CompileDataflow() const;
   // The same, once; threads that come meanwhile wait.
   void AskForDataflow() const ABSL_LOCKS_EXCLUDED(dataflow_mu_);

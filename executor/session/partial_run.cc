@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "executor/node_error.h"
 #include "executor/session/fed_value.h"
+#include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/topo_order.h"
@@ -68,7 +69,10 @@ void PartialRun::Begin(ThreadPool* pool, const CallOptions& options) {
 }
 
 PartialRun::~PartialRun() {
-  if (step_ != nullptr) Abort(Error(ErrorCode::kRunCancelled).Text("the partial run was given up")).IgnoreError();
+  if (step_ == nullptr) return;
+  Abort(AsStatus([]() -> absl::Status {
+    return Error(ErrorCode::kRunCancelled).Text("the partial run was given up");
+  })).IgnoreError();
 }
 
 void PartialRun::AddPorts() {
@@ -140,17 +144,19 @@ absl::Status PartialRun::Claim(const std::vector<std::pair<std::string, Tensor>>
   if (has_failed_ || unused_ == 0) return Misuse("the partial run is over");
   // "x" and "x:0" in one call are one too many.
   std::set<std::string> given, taken;
+  std::vector<Port*> used;  // Nothing is marked before all is checked, and marking cannot fail.
   for (const auto& [name, value] : feeds) {
     SLUICE_RETURN_IF_ERROR(CheckFeed(name, value));
     if (!given.insert(EndpointOf(name)).second) return Misuse(absl::StrCat("feed '", name, "' is given twice"));
+    used.push_back(&feeds_.at(EndpointOf(name)));
   }
   for (const std::string& name : fetches) {
     SLUICE_RETURN_IF_ERROR(CheckFetch(name, feeds));
     if (!taken.insert(EndpointOf(name)).second) return Misuse(absl::StrCat("fetch '", name, "' is taken twice"));
+    used.push_back(&fetches_.at(EndpointOf(name)));
   }
-  for (const auto& [name, value] : feeds) feeds_[EndpointOf(name)].is_used = true;
-  for (const std::string& name : fetches) fetches_[EndpointOf(name)].is_used = true;
-  unused_ -= feeds.size() + fetches.size();
+  for (Port* const port : used) port->is_used = true;
+  unused_ -= used.size();
   return absl::OkStatus();
 }
 
@@ -234,14 +240,16 @@ absl::StatusOr<std::vector<Tensor>> PartialRun::Run(const std::vector<std::pair<
   SLUICE_RETURN_IF_ERROR(Claim(feeds, fetches));
   CancellationToken token = -1;
   bool is_registered = false;
-  if (caller != nullptr) {
-    token = caller->NewToken();
-    is_registered = caller->RegisterCallback(token, [this, caller] { StartAbort(caller->status()); });
-    if (!is_registered) StartAbort(caller->status());
-  }
   if (watch_.has_value()) watch_->Resume();
   std::vector<Tensor> values;
-  absl::Status status = RunClaimed(feeds, fetches, options.deadline, &values);
+  absl::Status status = AsStatus([&]() -> absl::Status {
+    if (caller != nullptr) {
+      token = caller->NewToken();
+      is_registered = caller->RegisterCallback(token, [this, caller] { StartAbort(caller->status()); });
+      if (!is_registered) StartAbort(caller->status());
+    }
+    return RunClaimed(feeds, fetches, options.deadline, &values);
+  });
   if (is_registered) caller->DeregisterCallback(token);
   // A node's own error says more than that the rendezvous was aborted with it.
   if (!status.ok()) Abort(status).IgnoreError();

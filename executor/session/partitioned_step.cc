@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "executor/executor_barrier.h"
-#include "executor/node_error.h"
+#include "executor/run_status.h"
 #include "executor/session/span_call_frame.h"
 #include "executor/session/step_args.h"
-#include "executor/session/step_end.h"
-#include "graph/base/error.h"
+#include "executor/session/step_tasks.h"
+#include "graph/base/as_status.h"
 #include "graph/base/status_macros.h"
 #include "graph/placement/partition.h"
 #include "rendezvous/rendezvous.h"
@@ -41,6 +41,46 @@ class PartObserver : public NodeObserver {
 };
 
 }  // namespace
+
+// What lives until all parts of a step have ended.
+struct PartitionedStep::Running {
+  struct Part {
+    void Start() { executor->RunAsync(args, std::move(ended)); }
+
+    const Executor* executor = nullptr;
+    Executor::Args args;
+    Executor::Done ended;
+  };
+
+  explicit Running(size_t count) : parts(count) { observers.reserve(count); }
+
+  std::vector<Part> parts;
+  std::vector<PartObserver> observers;
+  CancellationManager* cancellation = nullptr;
+  Executor::Done done;
+};
+
+// Calls the `done` of a step, with the cause of its first error: the part that failed first has cancelled the others
+// with it, and theirs only follow from it. Where it goes uncalled, it calls `done` with kOutOfMemory. One thread's.
+class PartitionedStep::EndOfParts {
+ public:
+  explicit EndOfParts(std::unique_ptr<Running> running) : running_(std::move(running)) {}
+  EndOfParts(EndOfParts&&) noexcept = default;
+  EndOfParts& operator=(EndOfParts&&) = delete;
+  ~EndOfParts() {
+    if (running_ != nullptr) Call(OutOfMemoryError());
+  }
+  void operator()(absl::Status status) { Call(std::move(status)); }
+
+ private:
+  void Call(absl::Status status) {
+    const std::unique_ptr<Running> running = std::move(running_);
+    if (!status.ok() && !running->cancellation->status().ok()) status = running->cancellation->status();
+    std::move(running->done)(std::move(status));
+  }
+
+  std::unique_ptr<Running> running_;  // Null: moved or called.
+};
 
 absl::Status PartitionedStep::AddPart(Graph graph, Device& device, const Graph& whole) {
   Part part;
@@ -76,33 +116,48 @@ absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(s
 
 void PartitionedStep::Start(const Executor::Args& args, Executor::Done done) const {
   if (parts_.empty()) return done(absl::OkStatus());
-  const size_t count = parts_.size();
-  auto observers = std::make_shared<std::vector<PartObserver>>();
-  observers->reserve(count);
-  // Whoever failed first has cancelled the others with its error; theirs only follow from it.
-  ExecutorBarrier& barrier = ExecutorBarrier::Create(
-      count, args.rendezvous,
-      [observers, cancellation = args.cancellation_manager, done = std::move(done)](absl::Status status) mutable {
-        if (!status.ok() && !cancellation->status().ok()) status = cancellation->status();
-        done(std::move(status));
-      });
+  std::unique_ptr<Running> running;
+  try {
+    running = std::make_unique<Running>(parts_.size());
+  } catch (...) {
+    return done(StatusOfCaught());
+  }
+  running->cancellation = args.cancellation_manager;
+  running->done = std::move(done);
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    Running::Part& part = running->parts[i];
+    part.executor = parts_[i].executor.get();
+    part.args = args;
+    part.args.allocator = nullptr;
+    if (args.observer == nullptr) continue;
+    running->observers.emplace_back(*args.observer, parts_[i].whole_ids);  // Reserved.
+    part.args.observer = &running->observers.back();
+  }
+  StartParts(args, std::move(running));
+}
+
+void PartitionedStep::StartParts(const Executor::Args& args, std::unique_ptr<Running> running) {
   // The parts of a deterministic step take turns on one thread: what comes from another part comes in the same order.
   const bool has_threads = args.task_runner != nullptr && args.task_runner->num_threads() > 1 && !args.deterministic;
-  // Behind the last start the step may be over, and everything gone.
+  std::vector<Running::Part>& parts = running->parts;
+  const size_t count = parts.size();
+  try {
+    ExecutorBarrier& barrier = ExecutorBarrier::Create(count, args.rendezvous, EndOfParts(std::move(running)));
+    for (Running::Part& part : parts) part.ended = barrier.Get();
+  } catch (...) {
+    return;  // EndOfParts goes uncalled, and so calls `done`.
+  }
+  // After the last start the step may be over, and everything gone.
   for (size_t i = 0; i < count; ++i) {
-    Executor::Args of_part = args;
-    of_part.allocator = nullptr;
-    if (args.observer != nullptr) {
-      observers->emplace_back(*args.observer, parts_[i].whole_ids);
-      of_part.observer = &observers->back();
+    Running::Part& part = parts[i];
+    if (!has_threads || i + 1 == count) {
+      part.Start();
+      continue;
     }
-    auto start = [executor = parts_[i].executor.get(), of_part, ended = barrier.Get()]() mutable {
-      executor->RunAsync(of_part, std::move(ended));
-    };
-    if (has_threads && i + 1 < count) {
-      args.task_runner->Schedule(std::move(start));
-    } else {
-      start();
+    try {
+      args.task_runner->Schedule([&part] { part.Start(); });
+    } catch (...) {
+      std::move(part.ended)(StatusOfCaught());
     }
   }
 }
@@ -112,18 +167,17 @@ absl::Status PartitionedStep::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> 
   for (Tensor& output : outputs) output = Tensor();
   SpanCallFrame frame(inputs, outputs);
   CancellationManager cancellation(run.cancellation);
+  StepTasks tasks(run.task_runner);
   Executor::Args args = StepArgs(run, options);
   args.call_frame = &frame;
   args.cancellation_manager = &cancellation;
-  StepEnd end;
-  Start(args, [&end](absl::Status status) { end.Set(std::move(status)); });
-  if (!end.WaitUntil(options.deadline)) {
-    const absl::Status late = DeadlinePassed();
-    run.rendezvous->StartAbort(late);
-    cancellation.StartCancelWithStatus(late);
+  args.task_runner = &tasks;
+  Start(args, [&tasks](absl::Status status) { tasks.End(std::move(status)); });
+  if (!tasks.WorkUntil(options.deadline)) {
+    RunStatus(run.rendezvous, &cancellation, options.deadline).CheckDeadline();
   }
   // The parts use what lies in this function.
-  return end.Wait();
+  return tasks.WorkToEnd();
 }
 
 }  // namespace sluice

@@ -24,13 +24,14 @@ class PartitionedStep {
                                                                        const StepGraph& step);
 
   // Starts all parts on what `args` names: a rendezvous and a cancellation manager of the step's own (required) among
-  // them; its allocator is left to the devices. The caller's thread works until nothing more can be done without
-  // waiting, unless there is a pool. `done` gets the cause of the first error, once, after all parts have stopped.
+  // them; its allocator is left to the devices. The caller's thread works on the last part, and on all of them where
+  // there is no task runner with several threads, until nothing more can be done without waiting. `done` gets the cause
+  // of the first error, once, after all parts have stopped, perhaps before this returns. Throws nothing.
   void Start(const Executor::Args& args, Executor::Done done) const;
 
   // One step by the function convention: takes `inputs` (given up), fills `outputs`, and returns when all work has
-  // stopped. `run` says what the step uses: a rendezvous of the
-  // step's own among it; its cancellation may be null. kDeadline, CANCELLED, and errors of nodes.
+  // stopped; the calling thread works meanwhile. `run` says what the step uses: a rendezvous of the step's own among
+  // it; its cancellation may be null. kDeadline, CANCELLED, and errors of nodes.
   absl::Status Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const RunContext& run,
                    const CallOptions& options) const;
 
@@ -45,7 +46,11 @@ class PartitionedStep {
 
   explicit PartitionedStep(std::shared_ptr<SessionCore> core) : core_(std::move(core)) {}
 
+  struct Running;
+  class EndOfParts;
+
   absl::Status AddPart(Graph graph, Device& device, const Graph& whole);
+  static void StartParts(const Executor::Args& args, std::unique_ptr<Running> running);
 
   const std::shared_ptr<SessionCore> core_;
   std::vector<Part> parts_;  // Immutable after Create.

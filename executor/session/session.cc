@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "executor/session/fed_value.h"
+#include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/memory/cpu_allocator.h"
@@ -29,24 +30,28 @@ absl::Status Finalized() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(const SessionOptions& options, Graph graph) {
-  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<SessionCore> core, SessionCore::Create(options));
-  std::unique_ptr<Session> session(new Session(std::move(core)));
-  MutexLock lock(&session->mu_);
-  session->graph_ = std::make_shared<const Graph>(std::move(graph));
-  return session;
+  return AsStatus([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
+    SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<SessionCore> core, SessionCore::Create(options));
+    std::unique_ptr<Session> session(new Session(std::move(core)));
+    MutexLock lock(&session->mu_);
+    session->graph_ = std::make_shared<const Graph>(std::move(graph));
+    return session;
+  });
 }
 
 Session::~Session() { Close().IgnoreError(); }
 
 absl::Status Session::Extend(Graph graph) {
-  auto next = std::make_shared<const Graph>(std::move(graph));
-  std::list<Prepared> ended;
-  MutexLock lock(&mu_);
-  if (graph_ == nullptr) return Finalized();
-  graph_ = std::move(next);
-  prepared_.clear();
-  ended.swap(recent_);
-  return absl::OkStatus();
+  return AsStatus([&]() -> absl::Status {
+    auto next = std::make_shared<const Graph>(std::move(graph));
+    std::list<Prepared> ended;
+    MutexLock lock(&mu_);
+    if (graph_ == nullptr) return Finalized();
+    graph_ = std::move(next);
+    prepared_.clear();
+    ended.swap(recent_);
+    return absl::OkStatus();
+  });
 }
 
 absl::Status Session::Finalize() {
@@ -74,8 +79,10 @@ size_t Session::num_prepared() const {
 }
 
 absl::StatusOr<std::shared_ptr<const Callable>> Session::Prepare(const FeedFetchSpec& spec) {
-  SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Graph> graph, GraphToPrepare());
-  return Callable::Create(core_, *graph, spec);
+  return AsStatus([&]() -> absl::StatusOr<std::shared_ptr<const Callable>> {
+    SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Graph> graph, GraphToPrepare());
+    return Callable::Create(core_, *graph, spec);
+  });
 }
 
 absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const FeedFetchSpec& spec) {
@@ -114,7 +121,7 @@ absl::Time Session::DeadlineOf(const CallOptions& options) const {
 
 absl::StatusOr<std::vector<Tensor>> Session::Run(const NamedTensors& feeds, const std::vector<std::string>& fetches,
                                                  const std::vector<std::string>& targets, const CallOptions& options) {
-  absl::StatusOr<std::vector<Tensor>> values = RunOnce(feeds, fetches, targets, options);
+  absl::StatusOr<std::vector<Tensor>> values = AsStatus([&] { return RunOnce(feeds, fetches, targets, options); });
   num_runs_.fetch_add(1, std::memory_order_relaxed);
   if (!values.ok()) num_errors_.fetch_add(1, std::memory_order_relaxed);
   return values;
@@ -141,16 +148,24 @@ absl::StatusOr<std::vector<Tensor>> Session::RunOnce(const NamedTensors& feeds, 
 }
 
 absl::StatusOr<std::string> Session::PRunSetup(const FeedFetchSpec& spec, const CallOptions& options) {
-  SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Graph> graph, GraphToPrepare());
-  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<PartialRun> run, PartialRun::Start(core_, *graph, spec, options));
-  MutexLock lock(&mu_);
-  std::string handle = absl::StrCat("partial_run_", next_partial_run_++);
-  partial_runs_.emplace(handle, std::move(run));
-  return handle;
+  return AsStatus([&]() -> absl::StatusOr<std::string> {
+    SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Graph> graph, GraphToPrepare());
+    SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<PartialRun> run, PartialRun::Start(core_, *graph, spec, options));
+    MutexLock lock(&mu_);
+    std::string handle = absl::StrCat("partial_run_", next_partial_run_++);
+    partial_runs_.emplace(handle, std::move(run));
+    return handle;
+  });
 }
 
 absl::StatusOr<std::vector<Tensor>> Session::PRun(const std::string& handle, const NamedTensors& feeds,
                                                   const std::vector<std::string>& fetches, const CallOptions& options) {
+  return AsStatus([&] { return RunPart(handle, feeds, fetches, options); });
+}
+
+absl::StatusOr<std::vector<Tensor>> Session::RunPart(const std::string& handle, const NamedTensors& feeds,
+                                                     const std::vector<std::string>& fetches,
+                                                     const CallOptions& options) {
   std::shared_ptr<PartialRun> run;
   {
     MutexLock lock(&mu_);
@@ -179,7 +194,9 @@ size_t Session::num_partial_runs() const {
 }
 
 absl::Status Session::Close() {
-  core_->cancellation().StartCancelWithStatus(Error(ErrorCode::kSessionClosed).Text("the session is closed"));
+  const absl::Status closed =
+      AsStatus([]() -> absl::Status { return Error(ErrorCode::kSessionClosed).Text("the session is closed"); });
+  core_->cancellation().StartCancelWithStatus(closed);
   core_->ReleaseName();
   absl::flat_hash_map<std::string, std::shared_ptr<PartialRun>> ended;  // Outside of the lock: they are waited for.
   MutexLock lock(&mu_);

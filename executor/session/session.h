@@ -88,6 +88,8 @@ class Session {
 
   absl::StatusOr<std::vector<Tensor>> RunOnce(const NamedTensors& feeds, const std::vector<std::string>& fetches,
                                               const std::vector<std::string>& targets, const CallOptions& options);
+  absl::StatusOr<std::vector<Tensor>> RunPart(const std::string& handle, const NamedTensors& feeds,
+                                              const std::vector<std::string>& fetches, const CallOptions& options);
   // The graph to prepare from, or why there is none: kSessionClosed, or kWrongUse after Finalize.
   absl::StatusOr<std::shared_ptr<const Graph>> GraphToPrepare() const ABSL_LOCKS_EXCLUDED(mu_);
   // When a run with these options has to be over.

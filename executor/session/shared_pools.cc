@@ -1,14 +1,12 @@
 #include "executor/session/shared_pools.h"
 
 #include "absl/strings/str_cat.h"
+#include "executor/per_process.h"
 #include "graph/base/error.h"
 
 namespace sluice {
 
-SharedPools& SharedPools::Global() {
-  static SharedPools& pools = *std::make_unique<SharedPools>().release();
-  return pools;
-}
+SharedPools& SharedPools::Global() { return PerProcess<SharedPools>::Get(); }
 
 absl::StatusOr<std::shared_ptr<ThreadPool>> SharedPools::Find(const std::string& name, int num_threads) {
   MutexLock lock(&mu_);

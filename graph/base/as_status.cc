@@ -36,4 +36,21 @@ absl::Status StatusOfCaught(ErrorCode others) noexcept {
   }
 }
 
+absl::Status OutOfMemoryError() noexcept {
+  try {
+    throw std::bad_alloc();
+  } catch (...) {
+    return StatusOfCaught();
+  }
+}
+
+void LogCaught(const char* where) noexcept {
+  const absl::Status status = StatusOfCaught();
+  try {
+    SLUICE_LOG(ERROR) << where << " has thrown an exception: " << status.message();
+  } catch (...) {
+    // There is no memory for a line in the log.
+  }
+}
+
 }  // namespace sluice

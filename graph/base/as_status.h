@@ -24,6 +24,13 @@ namespace sluice {
 // REQUIRES: called from a catch block.
 absl::Status StatusOfCaught(ErrorCode others = ErrorCode::kInternal) noexcept;
 
+// kOutOfMemory, made without memory where there is none.
+absl::Status OutOfMemoryError() noexcept;
+
+// Logs the exception that is being handled, which `where` has thrown and which ends here. Never throws.
+// REQUIRES: called from a catch block.
+void LogCaught(const char* where) noexcept;
+
 // Calls `work`, which returns an absl::Status or absl::StatusOr, and turns what it throws into a status.
 template <typename Work>
 auto AsStatus(Work&& work) -> decltype(std::forward<Work>(work)()) {

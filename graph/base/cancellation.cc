@@ -1,10 +1,9 @@
 #include "graph/base/cancellation.h"
 
-#include <exception>
 #include <thread>
 #include <utility>
 
-#include "graph/base/check.h"
+#include "graph/base/as_status.h"
 #include "graph/base/error.h"
 
 namespace sluice {
@@ -24,13 +23,9 @@ absl::Status Explained(absl::Status cause) noexcept {
 
 void Call(absl::AnyInvocable<void()> callback) noexcept {
   try {
-    try {
-      std::move(callback)();
-    } catch (const std::exception& e) {
-      SLUICE_LOG(ERROR) << "a cancellation callback has thrown an exception: " << e.what();
-    }
+    std::move(callback)();
   } catch (...) {
-    // Not even a line in the log is possible, or nothing is known of it.
+    LogCaught("a cancellation callback");
   }
 }
 

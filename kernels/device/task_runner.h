@@ -19,6 +19,10 @@ class TaskRunner {
   // How many threads work at once, the one that calls ParallelFor included. At least 1.
   virtual int num_threads() const = 0;
 
+  // Whether tasks wait for a thread: a task that would take long then ends early and schedules the rest of itself. True
+  // where that is not known, as by default. Called often.
+  virtual bool HasWaitingTasks() const { return true; }
+
   // Calls `work(begin, end)` for parts that make up [0, total) and returns when all have returned. The caller works
   // too, and runs nothing but parts of this call meanwhile, so that a lock may be held around it. `unit_ns` is the time
   // one unit takes; what takes less than some 20 us stays on the calling thread. With `deterministic` the parts do not

@@ -50,15 +50,6 @@ void BM_HandOverToSleeper(benchmark::State& state) {
 }
 BENCHMARK(BM_HandOverToSleeper)->UseRealTime()->Iterations(500);
 
-void BM_ScheduleAndRunOne(benchmark::State& state) {
-  ThreadPool pool(OfSize(1));
-  for (auto _ : state) {
-    pool.Schedule([] {});
-    pool.RunOne();
-  }
-}
-BENCHMARK(BM_ScheduleAndRunOne);
-
 // ParallelFor of work that stays on the caller.
 void BM_ParallelForOfLittle(benchmark::State& state) {
   ThreadPool pool(OfSize(2));

@@ -343,34 +343,6 @@ TEST_F(ExecutorThreadsTest, TwoExecutorsOfAStepHandValuesToEachOtherOnOneThread)
   EXPECT_EQ(harness_.rendezvous().num_waiting_keys(), 0u);
 }
 
-TEST(ExecutorBarrierTest, TheCauseWinsOverItsConsequencesAndAborts) {
-  const CountedPtr<LocalRendezvous> rendezvous = MakeCounted<LocalRendezvous>();
-  absl::Status outcome;
-  ExecutorBarrier& barrier = ExecutorBarrier::Create(3, rendezvous.get(), [&](absl::Status s) { outcome = s; });
-  std::vector<Executor::Done> dones;
-  for (int i = 0; i < 3; ++i) dones.push_back(barrier.Get());
-  dones[0](absl::CancelledError("derived"));
-  dones[1](absl::InternalError("cause"));
-  EXPECT_OK(outcome) << "not before the last";
-  dones[2](absl::OkStatus());
-  EXPECT_THAT(outcome, StatusIs(absl::StatusCode::kInternal, "cause"));
-  EXPECT_EQ(rendezvous->Send(RendezvousKey{EdgeNumber(0)}, {}, {}).code(), absl::StatusCode::kCancelled);
-}
-
-TEST(ExecutorBarrierTest, AnErrorMarkedAsDerivedGivesWayWhateverItsCode) {
-  ErrorInfo derived;
-  derived.code = ErrorCode::kOutOfMemory;
-  derived.derived = true;
-  for (const bool derived_is_first : {true, false}) {
-    absl::Status outcome;
-    ExecutorBarrier& barrier = ExecutorBarrier::Create(2, nullptr, [&](absl::Status s) { outcome = s; });
-    Executor::Done first = barrier.Get(), second = barrier.Get();
-    first(derived_is_first ? MakeError(derived) : absl::InternalError("cause"));
-    second(derived_is_first ? absl::InternalError("cause") : MakeError(derived));
-    EXPECT_THAT(outcome, StatusIs(absl::StatusCode::kInternal, "cause"));
-  }
-}
-
 TEST_F(ExecutorThreadsTest, ManyRunsAtOnceWithCancellationsAndDeadlines) {
   UseSlowKernel(absl::Microseconds(30));
   const Output start = Recv("start");

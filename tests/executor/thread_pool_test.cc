@@ -1,6 +1,8 @@
 #include "executor/thread_pool.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -10,6 +12,7 @@
 
 #include "absl/time/clock.h"
 #include "executor/flush_denormals.h"
+#include "graph/base/mutex.h"
 #include "gtest/gtest.h"
 
 namespace sluice {
@@ -21,22 +24,18 @@ ThreadPoolOptions OfSize(int num_threads) {
   return options;
 }
 
-// Counts down; zero wakes the helpers of a pool.
+// Counts down; Wait returns at zero.
 class Countdown {
  public:
-  Countdown(ThreadPool& pool, int count) : pool_(pool), left_(count) {}
+  explicit Countdown(int count) : left_(count) {}
   void Decrement() {
-    ThreadPool& pool = pool_;  // Whoever waits may destroy this object as soon as it is zero.
-    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) pool.NotifyHelpers();
+    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) is_zero_.Notify();
   }
-  bool IsZero() const { return left_.load(std::memory_order_acquire) == 0; }
-  void Wait() {
-    pool_.HelpUntil([this] { return IsZero(); });
-  }
+  void Wait() { is_zero_.WaitForNotification(); }
 
  private:
-  ThreadPool& pool_;
   std::atomic<int> left_;
+  Notification is_zero_;
 };
 
 class ThreadPoolTest : public testing::TestWithParam<int> {
@@ -49,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, ThreadPoolTest, testing::Values(1, 2, 8));
 TEST_P(ThreadPoolTest, EachTaskRunsOnce) {
   constexpr int kTasks = 1000;
   std::vector<std::atomic<int>> runs(kTasks);
-  Countdown left(pool_, kTasks);
+  Countdown left(kTasks);
   for (int i = 0; i < kTasks; ++i) {
     pool_.Schedule([&, i] {
       runs[static_cast<size_t>(i)].fetch_add(1);
@@ -61,7 +60,7 @@ TEST_P(ThreadPoolTest, EachTaskRunsOnce) {
 }
 
 TEST_P(ThreadPoolTest, TasksMayScheduleTasks) {
-  Countdown left(pool_, 127);
+  Countdown left(127);
   std::function<void(int)> grow = [&](int depth) {
     for (int child = 0; depth < 6 && child < 2; ++child) pool_.Schedule([&grow, depth] { grow(depth + 1); });
     left.Decrement();
@@ -73,8 +72,10 @@ TEST_P(ThreadPoolTest, TasksMayScheduleTasks) {
 TEST_P(ThreadPoolTest, ThreadsStartWithTheFirstWorkAndAreExactlyAsManyAsAsked) {
   EXPECT_EQ(pool_.num_threads(), GetParam());
   EXPECT_EQ(pool_.num_started(), 0);
-  pool_.Schedule([] {});
+  pool_.ParallelFor(4, 1e6, false, [](int64_t, int64_t) {});
   EXPECT_EQ(pool_.num_started(), GetParam() - 1);
+  pool_.Schedule([] {});
+  EXPECT_EQ(pool_.num_started(), std::max(1, GetParam() - 1)) << "a pool of one runs what is scheduled";
 }
 
 TEST_P(ThreadPoolTest, NeverMoreThreadsAtOnceThanItsSize) {
@@ -131,7 +132,7 @@ TEST_P(ThreadPoolTest, ManyCallersShareThePool) {
     callers.emplace_back([&] {
       for (int round = 0; round < 50; ++round) {
         pool_.ParallelFor(40, 5e3, false, [&](int64_t b, int64_t e) { sum.fetch_add(e - b); });
-        Countdown left(pool_, 1);
+        Countdown left(1);
         pool_.Schedule([&] { left.Decrement(); });
         left.Wait();
       }
@@ -163,41 +164,60 @@ TEST_P(ThreadPoolTest, NoShardIsShorterThanTwentyMicroseconds) {
   EXPECT_LE(Shards(pool_, 1000, 60, false).size(), 3u);
 }
 
-TEST_P(ThreadPoolTest, HelpUntilGivesUpAtItsDeadline) {
-  EXPECT_FALSE(pool_.HelpUntil([] { return false; }, absl::Now() + absl::Milliseconds(5)));
-  EXPECT_TRUE(pool_.HelpUntil([] { return true; }, absl::InfinitePast()));
+// No thread helps: what is scheduled runs all the same, though its caller waits for it.
+TEST_P(ThreadPoolTest, AWaitingCallerGetsItsTasksDone) {
+  const std::thread::id caller = std::this_thread::get_id();
+  for (int round = 0; round < 20; ++round) {
+    std::thread::id ran_on = caller;
+    Notification ran;
+    pool_.Schedule([&] {
+      ran_on = std::this_thread::get_id();
+      ran.Notify();
+    });
+    ran.WaitForNotification();
+    EXPECT_NE(ran_on, caller);
+  }
 }
 
-TEST_P(ThreadPoolTest, ASleepingHelperIsWokenFromOutside) {
-  std::atomic<bool> done{false};
-  std::thread other([&] {
-    absl::SleepFor(absl::Milliseconds(3));
-    done.store(true, std::memory_order_release);
-    pool_.NotifyHelpers();
-  });
-  EXPECT_TRUE(pool_.HelpUntil([&] { return done.load(std::memory_order_acquire); }));
-  other.join();
+TEST_P(ThreadPoolTest, WaitingTasksAreSeen) {
+  EXPECT_FALSE(pool_.HasWaitingTasks());
+  // One task for each thread holds it until the end.
+  const int threads = std::max(1, GetParam() - 1);
+  Countdown started(threads), ended(threads + 1);
+  Notification go_on;
+  for (int i = 0; i < threads; ++i) {
+    pool_.Schedule([&] {
+      started.Decrement();
+      go_on.WaitForNotification();
+      ended.Decrement();
+    });
+  }
+  started.Wait();
+  EXPECT_FALSE(pool_.HasWaitingTasks());
+  pool_.Schedule([&] { ended.Decrement(); });
+  EXPECT_TRUE(pool_.HasWaitingTasks());
+  go_on.Notify();
+  ended.Wait();
+  EXPECT_FALSE(pool_.HasWaitingTasks());
 }
 
-TEST_P(ThreadPoolTest, WaitingInsideTasksNeitherHangsNorGrowsTheStackWithoutBound) {
-  std::atomic<int> deepest{0};
-  std::atomic<int> depth{0};
-  std::function<void(int)> nest = [&](int level) {
-    const int now = depth.fetch_add(1) + 1;
-    for (int seen = deepest; seen < now && !deepest.compare_exchange_weak(seen, now);) {
-    }
-    if (level < 40) {
-      Countdown inner(pool_, 1);
-      pool_.Schedule([&] {
-        nest(level + 1);
-        inner.Decrement();
-      });
-      inner.Wait();
-    }
-    depth.fetch_sub(1);
+TEST(ThreadPoolStartTest, WithoutAThreadOfTheSystemTasksRunOnTheirCaller) {
+  static bool gives_threads = false;
+  ThreadPoolOptions options = OfSize(4);
+  options.create_thread = [](pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* arg) {
+    return gives_threads ? pthread_create(thread, attributes, start, arg) : EAGAIN;
   };
-  nest(0);
-  EXPECT_EQ(deepest, 41);
+  ThreadPool pool(options);
+  std::thread::id ran_on;
+  pool.Schedule([&] { ran_on = std::this_thread::get_id(); });
+  EXPECT_EQ(ran_on, std::this_thread::get_id());
+  EXPECT_EQ(Shards(pool, 1000, 1e3, false).size(), 32u);
+  EXPECT_EQ(pool.num_started(), 0);
+  gives_threads = true;
+  Notification ran;
+  pool.Schedule([&] { ran.Notify(); });
+  ran.WaitForNotification();
+  EXPECT_EQ(pool.num_started(), 3);
 }
 
 TEST_P(ThreadPoolTest, TheDestructorRunsWhatIsQueued) {
@@ -220,7 +240,7 @@ TEST_P(ThreadPoolTest, DenormalsAreFlushedInsideAndLeftAloneOutside) {
   std::atomic<int> not_flushed{0};
   pool_.ParallelFor(32, 1e5, false, [&](int64_t, int64_t) { not_flushed += HalfOfSmallest() != 0.0f; });
   pool_.ParallelFor(1, 1, false, [&](int64_t, int64_t) { not_flushed += HalfOfSmallest() != 0.0f; });
-  Countdown left(pool_, 1);
+  Countdown left(1);
   pool_.Schedule([&] {
     not_flushed += HalfOfSmallest() != 0.0f;
     left.Decrement();
@@ -241,7 +261,7 @@ TEST(ThreadPoolSleepTest, WorksWithoutSpinning) {
   options.spin = absl::ZeroDuration();
   ThreadPool pool(options);
   for (int round = 0; round < 100; ++round) {
-    Countdown left(pool, 2);
+    Countdown left(2);
     pool.Schedule([&] { left.Decrement(); });
     pool.ParallelFor(4, 1e5, false, [](int64_t, int64_t) {});
     pool.Schedule([&] { left.Decrement(); });

@@ -14,6 +14,12 @@ namespace {
 RendezvousKey Key(int32_t edge) { return {EdgeNumber(edge), 0, 0}; }
 
 // A table of values that are numbers, and of receivers; with the hash that a rendezvous would use, or a bad one.
+size_t CountOf(const WaitingTable::Item* taken) {
+  size_t count = 0;
+  for (; taken != nullptr; taken = WaitingTable::Next(taken)) ++count;
+  return count;
+}
+
 class WaitingTableTest : public ::testing::TestWithParam<bool> {
  protected:
   static size_t Hash(int32_t edge) { return GetParam() ? 0 : absl::HashOf(Key(edge)); }
@@ -65,9 +71,10 @@ TEST_P(WaitingTableTest, OnlyReceiversOfACancellationAreTakenForIt) {
     for (int i = 0; i < 4; ++i) AddReceiver(edge, (edge + i) % 3 == 0 ? &one : &other);
   }
   AddValue(20, 7);
-  const std::vector<Waiting> taken = table_.TakeAll(&one);
-  EXPECT_EQ(taken.size(), 27u);
-  for (const Waiting& waiting : taken) EXPECT_EQ(waiting.cancellation, &one);
+  WaitingTable::Item* const taken = table_.TakeAll(&one);
+  EXPECT_EQ(CountOf(taken), 27u);
+  for (auto* item = taken; item != nullptr; item = WaitingTable::Next(item)) EXPECT_EQ(item->cancellation, &one);
+  table_.Recycle(taken);
   std::vector<RendezvousKey> receivers, senders;
   table_.AddKeys(100, /*is_receive=*/true, &receivers);
   table_.AddKeys(100, /*is_receive=*/false, &senders);
@@ -89,7 +96,13 @@ TEST_P(WaitingTableTest, TakingEverythingLeavesNothing) {
   CancellationManager one;
   for (int32_t edge = 0; edge < 30; ++edge) AddReceiver(edge, edge % 2 == 0 ? &one : nullptr);
   for (int i = 0; i < 3; ++i) AddValue(30, i);
-  EXPECT_EQ(table_.TakeAll(nullptr).size(), 33u);
+  WaitingTable::Item* const taken = table_.TakeAll(nullptr);
+  EXPECT_EQ(CountOf(taken), 33u);
+  AddValue(30, 7);  // Those that were taken are not used meanwhile.
+  EXPECT_EQ(CountOf(taken), 33u);
+  EXPECT_EQ(Take(30), 7);
+  table_.Recycle(taken);
+  EXPECT_EQ(table_.TakeAll(nullptr), nullptr);
   EXPECT_EQ(table_.num_keys(), 0u);
   EXPECT_EQ(Take(30), -1);
 }

@@ -13,6 +13,8 @@ int64_t LiveNewBytes() { return 0; }
 int64_t PeakNewBytes() { return 0; }
 void ResetPeakNewBytes() {}
 int64_t NewCalls() { return 0; }
+void FailNewCall(int64_t, bool) {}
+bool HasFailedNewCall() { return false; }
 }  // namespace sluice
 
 #else
@@ -24,8 +26,24 @@ namespace {
 std::atomic<int64_t> live_bytes{0};
 std::atomic<int64_t> peak_bytes{0};
 std::atomic<int64_t> calls{0};
+// Calls until one fails; 0 or less: none does.
+std::atomic<int64_t> until_failure{0};
+std::atomic<bool> and_later_calls{false};
+std::atomic<bool> has_failed{false};
+
+bool MustFail() {
+  if (until_failure.load(std::memory_order_relaxed) <= 0) return false;
+  if (until_failure.fetch_sub(1, std::memory_order_relaxed) != 1) return false;
+  if (and_later_calls.load(std::memory_order_relaxed)) until_failure.store(1, std::memory_order_relaxed);
+  has_failed.store(true, std::memory_order_relaxed);
+  return true;
+}
 
 void* Count(void* memory) {
+  if (memory != nullptr && MustFail()) {
+    std::free(memory);
+    throw std::bad_alloc();
+  }
   if (memory == nullptr) throw std::bad_alloc();
   calls.fetch_add(1, std::memory_order_relaxed);
   const auto size = static_cast<int64_t>(malloc_usable_size(memory));
@@ -51,6 +69,13 @@ int64_t LiveNewBytes() { return live_bytes.load(std::memory_order_relaxed); }
 int64_t PeakNewBytes() { return peak_bytes.load(std::memory_order_relaxed); }
 void ResetPeakNewBytes() { peak_bytes.store(LiveNewBytes(), std::memory_order_relaxed); }
 int64_t NewCalls() { return calls.load(std::memory_order_relaxed); }
+void FailNewCall(int64_t n, bool and_later) {
+  until_failure.store(0, std::memory_order_relaxed);
+  has_failed.store(false, std::memory_order_relaxed);
+  and_later_calls.store(and_later, std::memory_order_relaxed);
+  until_failure.store(n, std::memory_order_relaxed);
+}
+bool HasFailedNewCall() { return has_failed.load(std::memory_order_relaxed); }
 
 }  // namespace sluice
 

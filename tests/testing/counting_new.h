@@ -26,6 +26,12 @@ void ResetPeakNewBytes();
 // Calls of operator new so far.
 int64_t NewCalls();
 
+// From now on the n-th call of operator new, on whatever thread, throws std::bad_alloc (1: the next one), and with
+// `and_later` all after it, too. 0: none does.
+void FailNewCall(int64_t n, bool and_later = false);
+// Whether one has thrown since FailNewCall was called last.
+bool HasFailedNewCall();
+
 }  // namespace sluice
 
 #endif  // SLUICE_TESTS_TESTING_COUNTING_NEW_H_

@@ -1,0 +1,22 @@
+#include "executor/executor.h"
+
+#include <utility>
+
+#include "executor/thread_runs.h"
+#include "graph/base/mutex.h"
+
+namespace sluice {
+
+absl::Status Executor::Run(const Args& args) const {
+  absl::Status outcome;
+  Notification over;
+  RunAsync(args, [&](absl::Status status) {
+    outcome = std::move(status);
+    over.Notify();
+  });
+  ThreadRuns::Current().GiveAway();  // This thread is going to wait, perhaps inside of a kernel.
+  over.WaitForNotification();
+  return outcome;
+}
+
+}  // namespace sluice

@@ -1,0 +1,55 @@
+#include "executor/thread_runs.h"
+
+namespace sluice {
+
+void ThreadRuns::HandOverAll(DeferredRun::To to) noexcept {
+  List list = deferred_.TakeAll();
+  while (!list.empty()) {
+    DeferredRun* const run = list.PopFront();
+    if (!run->HandOver(to)) Keep(run);
+  }
+}
+
+void ThreadRuns::GiveAway() noexcept {
+  if (ABSL_PREDICT_TRUE(deferred_.empty())) return;
+  // A host whose scheduler runs closures at once brings runs back to this list.
+  HandOverAll(DeferredRun::To::kAnyOwnThread);
+  List list = deferred_.TakeAll();
+  while (!list.empty()) {
+    DeferredRun* const run = list.PopFront();
+    if (!ServiceThreads::Global().Run(run)) Keep(run);
+  }
+}
+
+void ThreadRuns::ContinueDeferred(bool hands_over) noexcept {
+  if (is_continuing_) return;
+  if (is_nested_) return GiveAway();
+  is_continuing_ = true;
+  while (!deferred_.empty()) {
+    DeferredRun* const run = deferred_.PopFront();
+    if (!hands_over || !run->HandOver(DeferredRun::To::kOwnThreads)) run->RunTask();
+  }
+  is_continuing_ = false;
+}
+
+ThreadRuns::WaitScope::WaitScope()
+    : runs_(Current()),
+      depth_(runs_.depth_),
+      hands_over_(runs_.hands_over_),
+      is_continuing_(runs_.is_continuing_),
+      is_nested_(runs_.is_nested_) {
+  runs_.GiveAway();
+  runs_.depth_ = 0;
+  runs_.hands_over_ = false;
+  runs_.is_continuing_ = false;
+  runs_.is_nested_ = is_nested_ || depth_ > 0;
+}
+
+ThreadRuns::WaitScope::~WaitScope() {
+  runs_.depth_ = depth_;
+  runs_.hands_over_ = hands_over_;
+  runs_.is_continuing_ = is_continuing_;
+  runs_.is_nested_ = is_nested_;
+}
+
+}  // namespace sluice

@@ -1,0 +1,128 @@
+#ifndef SLUICE_EXECUTOR_THREAD_RUNS_H_
+#define SLUICE_EXECUTOR_THREAD_RUNS_H_
+
+// Note [Deferred runs]
+// A thread that is in a kernel of one run may set others free: a Send ends another run's Recv, a cancellation ends
+// many. It does not continue those there and then: kernels would run inside kernels, `done` would be called inside a
+// kernel, and the stack would grow with the length of the chain. Such a run is deferred: it waits in a list of the
+// thread's until the thread is in no run any more.
+//
+// Nothing may wait there for a thread that is not coming. So deferred runs are handed over: to their own threads before
+// the thread begins a kernel that takes long, and at once where the thread's run has a single long stretch before it
+// (the serial driver); and to any thread there is, a service thread at worst, before the thread waits.
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/base/optimization.h"
+#include "executor/intrusive_queue.h"
+#include "executor/service_threads.h"
+
+namespace sluice {
+
+// A run that can be continued by a thread that is in no other: RunTask does so. Whatever holds a pointer to one for
+// that purpose owns one reference, which RunTask and a successful HandOver consume.
+class DeferredRun : public ServiceThreads::Task {
+ public:
+  enum class To : uint8_t {
+    kOwnThreads,   // Where the run may use several threads.
+    kAnyOwnThread  // Also where it has one alone, or uses one at a time.
+  };
+  // Has threads of the run's continue it. False, and nothing happens, when it has no such threads.
+  virtual bool HandOver(To to) noexcept = 0;
+
+ protected:
+  ~DeferredRun() = default;
+
+ private:
+  friend class ThreadRuns;
+  DeferredRun* next_deferred_ = nullptr;
+};
+
+// What one thread is doing for runs: how many it is in, one inside the other, and those that it has deferred. See Note
+// [Deferred runs]. Used by the thread itself alone.
+class ThreadRuns {
+ public:
+  static ThreadRuns& Current() {
+    thread_local ThreadRuns runs;  // Constant-initialised.
+    return runs;
+  }
+
+  // While it lives, its thread is in a run (one more). At the end of the outermost, continues what was deferred.
+  class Scope {
+   public:
+    Scope() : runs_(Current()) { ++runs_.depth_; }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope() {
+      if (--runs_.depth_ == 0 && ABSL_PREDICT_FALSE(!runs_.deferred_.empty())) runs_.ContinueDeferred(false);
+    }
+
+   private:
+    ThreadRuns& runs_;
+  };
+  // The same where what is deferred, and has threads, is to be handed over at once.
+  class HandOverScope {
+   public:
+    HandOverScope() : runs_(Current()), outer_(std::exchange(runs_.hands_over_, true)) { ++runs_.depth_; }
+    HandOverScope(const HandOverScope&) = delete;
+    HandOverScope& operator=(const HandOverScope&) = delete;
+    ~HandOverScope() {
+      runs_.hands_over_ = outer_;
+      if (--runs_.depth_ == 0 && ABSL_PREDICT_FALSE(!runs_.deferred_.empty())) runs_.ContinueDeferred(true);
+    }
+
+   private:
+    ThreadRuns& runs_;
+    const bool outer_;
+  };
+  // For a thread that waits, perhaps inside a kernel, and works meanwhile: while it lives, the thread counts as in no
+  // run. What is deferred then, and belongs to others, is not continued inside of that kernel. Begins with GiveAway.
+  class WaitScope {
+   public:
+    WaitScope();
+    WaitScope(const WaitScope&) = delete;
+    WaitScope& operator=(const WaitScope&) = delete;
+    ~WaitScope();
+
+   private:
+    ThreadRuns& runs_;
+    const int depth_;
+    const bool hands_over_, is_continuing_, is_nested_;
+  };
+
+  // Runs that this thread is in.
+  int depth() const { return depth_; }
+
+  // Puts `run` on the list, or hands it over where this thread is in a HandOverScope. REQUIRES: depth() > 0.
+  void Defer(DeferredRun* run) noexcept {
+    if (!hands_over_ || !run->HandOver(DeferredRun::To::kOwnThreads)) Keep(run);
+  }
+  // Puts `run` on the list.
+  void Keep(DeferredRun* run) noexcept { deferred_.PushBack(run); }
+  // Takes `run` off the list. False when it is not there.
+  bool TakeBack(DeferredRun* run) noexcept { return deferred_.Remove(run); }
+
+  // Before something that takes long: hands over the deferred runs that have threads.
+  void HandOver() noexcept {
+    if (ABSL_PREDICT_FALSE(!deferred_.empty())) HandOverAll(DeferredRun::To::kOwnThreads);
+  }
+  // Before a wait: hands over all deferred runs, to service threads where nothing else is there.
+  void GiveAway() noexcept;
+
+ private:
+  using List = IntrusiveQueue<DeferredRun, &DeferredRun::next_deferred_>;
+
+  void HandOverAll(DeferredRun::To to) noexcept;
+  void ContinueDeferred(bool hands_over) noexcept;
+
+  int depth_ = 0;
+  bool hands_over_ = false;     // In a HandOverScope.
+  bool is_continuing_ = false;  // ContinueDeferred is on the stack.
+  bool is_nested_ = false;      // In a WaitScope inside of a run.
+  List deferred_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_THREAD_RUNS_H_

@@ -1,0 +1,370 @@
+// Every allocation of a run fails once, and then from one on all of them: the run ends, with kOutOfMemory or well; the
+// next one is right; nothing is lost. Of runs only: to prepare one takes hash tables of Abseil, which do not survive an
+// allocation that throws.
+//
+// Sanitizers have an operator new of their own: there the steps run, and nothing fails.
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "executor/session/session.h"
+#include "executor/thread_pool.h"
+#include "graph/base/as_status.h"
+#include "graph/base/mutex.h"
+#include "graph/base/status_macros.h"
+#include "graph/ir/builder.h"
+#include "graph/ops/op_table.h"
+#include "graph/value/allocator.h"
+#include "gtest/gtest.h"
+#include "kernels/kernel.h"
+#include "tests/testing/counting_new.h"
+#include "tests/testing/executor_harness.h"
+#include "tests/testing/function_kernel.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+// Ends the program when a test hangs: the run that hangs cannot be given up.
+class Watchdog {
+ public:
+  Watchdog() : thread_([this] { Watch(); }) {}
+  ~Watchdog() {
+    over_.Notify();
+    thread_.join();
+  }
+  void SetFailing(int64_t n, bool and_later) {
+    n_ = n;
+    and_later_ = and_later;
+    ++changes_;
+  }
+
+ private:
+  void Watch() {
+    int64_t seen = -1;
+    while (!over_.WaitForNotificationWithTimeout(absl::Seconds(60))) {
+      if (changes_ == seen) {
+        std::fprintf(stderr, "a run hangs whose allocation %d fails (and all later ones: %d)\n",
+                     static_cast<int>(n_.load()), and_later_.load());
+        std::abort();
+      }
+      seen = changes_;
+    }
+  }
+  std::atomic<int64_t> n_{0}, changes_{0};
+  std::atomic<int> and_later_{0};
+  Notification over_;
+  std::thread thread_;
+};
+
+bool IsShortOfMemory(const absl::Status& status) { return status.code() == absl::StatusCode::kResourceExhausted; }
+
+// `run` answers OK when all that it sees is right.
+using Run = std::function<absl::Status()>;
+
+// Has each allocation of `run` fail, as far as it comes. `prepare` comes before each and may allocate.
+void FailEachAllocation(
+    const Run& run, const Run& prepare = [] { return absl::OkStatus(); }) {
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_OK(prepare());
+    ASSERT_OK(run());
+  }
+#ifdef SLUICE_COUNTS_NEW
+  Watchdog watchdog;
+  for (const bool and_later : {false, true}) {
+    int64_t num_failed = 0;
+    // With several threads, runs differ a little in what they allocate: several in a row must pass.
+    int num_passed = 0;
+    for (int64_t n = 1; num_passed < 5; ++n) {
+      watchdog.SetFailing(n, and_later);
+      ASSERT_OK(prepare());
+      FailNewCall(n, and_later);
+      const absl::Status status = AsStatus(run);
+      const bool has_failed = HasFailedNewCall();
+      FailNewCall(0);
+      ASSERT_TRUE(status.ok() || (has_failed && IsShortOfMemory(status)))
+          << "allocation " << n << (and_later ? " and all later ones" : "") << ": " << status;
+      num_failed += !status.ok();
+      num_passed = has_failed ? 0 : num_passed + 1;
+      ASSERT_OK(prepare());
+      const absl::Status next = run();
+      ASSERT_TRUE(next.ok()) << "after allocation " << n << (and_later ? " and all later ones" : "") << ": " << next;
+    }
+    EXPECT_GT(num_failed, 0);
+  }
+#endif
+}
+
+absl::Status Expect(bool holds, const char* what) { return holds ? absl::OkStatus() : absl::InternalError(what); }
+
+// The outcome of RunAsync; the watchdog sees to runs that hang.
+absl::Status RunToDone(const Executor& executor, const Executor::Args& args) {
+  struct Outcome {
+    Notification over;
+    absl::Status status;
+  } outcome;
+  executor.RunAsync(args, [&outcome](absl::Status status) {
+    outcome.status = std::move(status);
+    outcome.over.Notify();
+  });
+  outcome.over.WaitForNotification();
+  return outcome.status;
+}
+
+// Memory that is live when a test begins is when it ends, but for what is made once in a process. One object lost by
+// each run that fails would be more.
+class LeakCheck {
+ public:
+  ~LeakCheck() { EXPECT_LT(LiveNewBytes() - live_bytes_, 8 << 10); }
+
+ private:
+  static void WarmUp() {
+    GraphBuilder b(NewOpRegistry());
+    b.Op("Neg", "y", {b.Placeholder("x", DType::kFloat)});
+    for (const Driver driver : {Driver::kSerial, Driver::kDataflow}) {
+      SessionOptions options;
+      options.driver = driver;
+      ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, Session::Create(options, b.graph()));
+      CallOptions call;
+      call.deadline = absl::Now() + absl::Hours(1);
+      EXPECT_OK(session->Run({{"x", Tensor::Scalar(1.0f)}}, {"y"}, {}, call));
+    }
+  }
+  static int64_t LiveBytesAfterWarmUp() {
+    static const bool is_warm = (WarmUp(), true);
+    static_cast<void>(is_warm);
+    return LiveNewBytes();
+  }
+
+  const int64_t live_bytes_ = LiveBytesAfterWarmUp();
+};
+
+// ---- The dataflow driver ----
+
+enum class Threads { kNone, kPool, kRunner };
+
+struct ExecutorCase {
+  Threads threads;
+  bool is_async;
+};
+
+class ExecutorAllocationsTest : public testing::TestWithParam<ExecutorCase> {
+ protected:
+  ExecutorAllocationsTest() {
+    // An asynchronous kernel whose callback is called by another thread, or dropped where there is no memory for one.
+    EXPECT_OK(harness_->registry().AddCustom("Sqrt", DeviceKind::kCpu,
+                                             [](const KernelConstruction&) { return std::make_unique<Offloads>(); }));
+    const auto negate = [](KernelContext& context) {
+      context.SetOutput(0, Tensor::Scalar(-context.TakeInput(0).flat<float>()[0]));
+      return absl::OkStatus();
+    };
+    EXPECT_OK(harness_->registry().AddCustom("Neg", DeviceKind::kCpu, MakeFunction(negate, CostHint::kHeavy)));
+    EXPECT_OK(harness_->registry().AddCustom("Abs", DeviceKind::kCpu, MakeFunction(negate, CostHint::kCheap)));
+  }
+  // Negates its input, on a thread of the run's if it has several.
+  class Offloads final : public AsyncKernel {
+   public:
+    void ComputeAsync(KernelContext& context, Done done) const override {
+      auto end = [&context, done = std::move(done)]() mutable {
+        context.SetOutput(0, Tensor::Scalar(-context.TakeInput(0).flat<float>()[0]));
+        done(absl::OkStatus());
+      };
+      if (context.run().task_runner == nullptr) return end();
+      context.run().task_runner->Schedule(std::move(end));
+    }
+    CostHint cost_hint() const override { return CostHint::kHeavy; }
+  };
+
+  // The sum of `count` nodes of `op`, which reads 1.
+  void AddFan(const char* op, int count) {
+    const Output one = b_.Op("Identity", "", {b_.Const("", Tensor::Scalar(1.0f))});
+    std::vector<Output> all;
+    for (int i = 0; i < count; ++i) all.push_back(b_.Op(op, "", {b_.Op(op, "", {b_.Op(op, "", {one})})}));
+    Return(b_.Op("AddN", "", all));
+  }
+  void Return(const Output& value) { b_.Op("_Retval", "", {value}, {{"index", int64_t{0}}}); }
+
+  void ExpectResult(float expected) {
+    const int64_t bytes_before = HostAllocatorLiveBytes();
+    ASSERT_OK(b_.status());
+    ASSERT_OK(harness_->Build(b_.graph()));
+    // Runs of a warm executor allocate little; the first one of each executor, everything.
+    for (const bool is_cold : {false, true}) {
+      const auto prepare = [&] { return is_cold ? harness_->Build(b_.graph()) : absl::OkStatus(); };
+      ThreadPool pool(ThreadPoolOptions{3});
+      const Runner runner = [&pool](absl::AnyInvocable<void()> work) { pool.Schedule(std::move(work)); };
+      FailEachAllocation(
+          [&]() -> absl::Status {
+            harness_->NewRendezvous();
+            VectorCallFrame frame({}, 1);
+            CancellationManager cancellation;
+            Executor::Args args = harness_->args();
+            args.call_frame = &frame;
+            args.cancellation_manager = &cancellation;
+            args.deadline = absl::Now() + absl::Hours(1);
+            if (GetParam().threads == Threads::kPool) args.task_runner = &pool;
+            if (GetParam().threads == Threads::kRunner) args.runner = &runner;
+            const Executor& executor = harness_->executor();
+            SLUICE_RETURN_IF_ERROR(GetParam().is_async ? RunToDone(executor, args) : executor.Run(args));
+            const Tensor& result = frame.results()[0];
+            return Expect(result.has_value() && result.flat<float>()[0] == expected, "wrong result");
+          },
+          prepare);
+    }
+    b_ = GraphBuilder(NewOpRegistry());
+    harness_.reset();
+    EXPECT_EQ(HostAllocatorLiveBytes(), bytes_before);
+  }
+
+  const LeakCheck leak_check_;  // The last to go.
+  GraphBuilder b_{NewOpRegistry()};
+  std::unique_ptr<ExecutorHarness> harness_ = std::make_unique<ExecutorHarness>();
+};
+
+TEST_P(ExecutorAllocationsTest, InlineKernels) {
+  AddFan("Abs", 12);
+  ExpectResult(-12);
+}
+
+TEST_P(ExecutorAllocationsTest, QueuedKernels) {
+  AddFan("Neg", 12);
+  ExpectResult(-12);
+}
+
+TEST_P(ExecutorAllocationsTest, AsynchronousKernels) {
+  AddFan("Sqrt", 12);
+  ExpectResult(-12);
+}
+
+TEST_P(ExecutorAllocationsTest, ALoop) {
+  const auto enter = [&](const Output& value, bool is_constant) {
+    return b_.Op("Enter", "", {value}, {{"frame_name", "loop"}, {"is_constant", is_constant}});
+  };
+  const Output limit = enter(b_.Const("limit", Tensor::Scalar(40.0f)), true);
+  const Output one = enter(b_.Const("one", Tensor::Scalar(1.0f)), true);
+  const Output first = enter(b_.Op("Identity", "", {b_.Const("zero", Tensor::Scalar(0.0f))}), false);
+  const Output merge = b_.Op("Merge", "", {first, first});
+  const Output cond = b_.Op("LoopCond", "", {b_.Op("Less", "", {merge, limit})});
+  const Output ports = b_.Op("Switch", "", {merge, cond});
+  const Output body = b_.Op("Neg", "", {b_.Op("Neg", "", {GraphBuilder::Nth(ports, 1)})});
+  b_.SetInput(merge, 1, b_.Op("NextIteration", "", {b_.Op("Add", "", {body, one})}));
+  Return(b_.Op("Exit", "", {ports}));
+  ExpectResult(40);
+}
+
+TEST_P(ExecutorAllocationsTest, ARendezvous) {
+  std::vector<Output> all;
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = std::to_string(i);
+    GraphBuilder::Attrs attrs = ExecutorHarness::TransferAttrs(name);
+    const Output one = b_.Op("Neg", "", {b_.Const("", Tensor::Scalar(1.0f))});
+    b_.Op("_Send", "send" + name, {one}, attrs);
+    attrs.emplace_back("tensor_type", DType::kFloat);
+    all.push_back(b_.Op("_Recv", "recv" + name, {}, attrs));
+  }
+  Return(b_.Op("AddN", "", all));
+  ExpectResult(-12);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ExecutorAllocationsTest,
+                         testing::Values(ExecutorCase{Threads::kNone, false}, ExecutorCase{Threads::kNone, true},
+                                         ExecutorCase{Threads::kPool, false}, ExecutorCase{Threads::kPool, true},
+                                         ExecutorCase{Threads::kRunner, false}, ExecutorCase{Threads::kRunner, true}));
+
+// ---- Sessions ----
+
+struct SessionCase {
+  Driver driver;
+  int num_threads;
+  bool is_cut;
+};
+
+class SessionAllocationsTest : public testing::TestWithParam<SessionCase> {
+ protected:
+  SessionOptions Options() const {
+    SessionOptions options;
+    options.driver = GetParam().driver;
+    options.num_threads = GetParam().num_threads;
+    options.num_cpu_devices = 2;
+    options.cut_by_device = GetParam().is_cut;
+    return options;
+  }
+  // y = 20 times -x + 1, on two devices in turn.
+  void AddChain() {
+    Output last = b_.Placeholder("x", DType::kFloat, PartialShape::Scalar());
+    const Output one = b_.Const("one", Tensor::Scalar(1.0f));
+    for (int i = 0; i < 20; ++i) {
+      last = b_.Op("Neg", "", {last});
+      b_.SetDevice(last, i % 2 == 0 ? "/device:CPU:0" : "/device:CPU:1");
+      last = b_.Op("AddV2", i == 19 ? "y" : "", {last, one});
+      b_.SetDevice(last, i % 2 == 0 ? "/device:CPU:1" : "/device:CPU:0");
+    }
+  }
+  static absl::Status CheckY(const Tensor& y) {
+    return Expect(y.has_value() && *y.AsScalar<float>() == 3.0f, "wrong result");
+  }
+
+  const LeakCheck leak_check_;  // The last to go.
+  GraphBuilder b_{NewOpRegistry()};
+  const Tensor x_ = Tensor::Scalar(3.0f);
+};
+
+TEST_P(SessionAllocationsTest, Runs) {
+  AddChain();
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, Session::Create(Options(), b_.graph()));
+  FailEachAllocation([&]() -> absl::Status {
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<Tensor> values, session->Run({{"x", x_}}, {"y"}, {}));
+    return CheckY(values[0]);
+  });
+}
+
+TEST_P(SessionAllocationsTest, CallsWithADeadline) {
+  AddChain();
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, Session::Create(Options(), b_.graph()));
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const Callable> callable, session->Prepare({{"x"}, {"y"}, {}, {}}));
+  FailEachAllocation([&]() -> absl::Status {
+    Tensor in[] = {x_}, out[1];
+    CancellationManager cancellation;
+    CallOptions options;
+    options.deadline = absl::Now() + absl::Hours(1);
+    options.cancellation = &cancellation;
+    SLUICE_RETURN_IF_ERROR(callable->Run(absl::MakeSpan(in), absl::MakeSpan(out), options));
+    return CheckY(out[0]);
+  });
+}
+
+TEST_P(SessionAllocationsTest, PartialRuns) {
+  if (GetParam().driver == Driver::kSerial) return;  // A partial run is never serial.
+  AddChain();
+  b_.Op("Neg", "z", {b_.Placeholder("w", DType::kFloat, PartialShape::Scalar())});
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, Session::Create(Options(), b_.graph()));
+  std::string handle;
+  const auto set_up = [&]() -> absl::Status {
+    SLUICE_ASSIGN_OR_RETURN(handle, session->PRunSetup({{"x", "w"}, {"y", "z"}, {}, {}}));
+    return absl::OkStatus();
+  };
+  const auto run = [&]() -> absl::Status {
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<Tensor> y, session->PRun(handle, {{"x", x_}}, {"y"}));
+    SLUICE_RETURN_IF_ERROR(CheckY(y[0]));
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<Tensor> z, session->PRun(handle, {{"w", x_}}, {"z"}));
+    return Expect(*z[0].AsScalar<float>() == -3.0f, "wrong result");
+  };
+  FailEachAllocation(run, set_up);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SessionAllocationsTest,
+                         testing::Values(SessionCase{Driver::kSerial, 1, false},
+                                         SessionCase{Driver::kDataflow, 1, false},
+                                         SessionCase{Driver::kDataflow, 3, false}, SessionCase{Driver::kAuto, 1, true},
+                                         SessionCase{Driver::kAuto, 3, true}));
+
+}  // namespace
+}  // namespace sluice
