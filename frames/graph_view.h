@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "frames/frame_info.h"
+#include "graph/base/stop_poll.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ir/graph.h"
 #include "graph/value/entry.h"
@@ -125,9 +126,10 @@ struct BorderEdge {
 // Immutable; thread-safe.
 class GraphView {
  public:
-  // `facts` by node id. INVALID_ARGUMENT or RESOURCE_EXHAUSTED for graphs that are too large for 32-bit indices.
+  // `facts` by node id; `stop` may be null. INVALID_ARGUMENT or RESOURCE_EXHAUSTED for graphs that are too large for
+  // 32-bit indices.
   static absl::StatusOr<GraphView> Create(const Graph& graph, const ControlFlowInfo& frames,
-                                          absl::Span<const NodeFacts> facts);
+                                          absl::Span<const NodeFacts> facts, StopPoll* stop = nullptr);
   GraphView(GraphView&&) noexcept = default;
   GraphView& operator=(GraphView&&) noexcept = default;
 
