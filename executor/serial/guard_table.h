@@ -60,6 +60,8 @@ class GuardTable {
   // Whether both can never hold together.
   bool Excludes(GuardId a, GuardId b) const;
   bool Contains(GuardId guard, GuardLiteral literal) const;
+  // How many guards there are: ids are below.
+  size_t size() const { return sets_.size(); }
   // In the order in which blocks are opened: a predicate computed in a block comes behind that block's.
   absl::Span<const GuardLiteral> literals(GuardId guard) const { return sets_[static_cast<size_t>(guard.value())]; }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "executor/node_error.h"
 #include "executor/session/fed_value.h"
 #include "graph/base/error.h"
@@ -34,8 +35,11 @@ PartialRun::PartialRun(std::shared_ptr<SessionCore> core, StepGraph graph, const
 absl::StatusOr<std::shared_ptr<PartialRun>> PartialRun::Start(std::shared_ptr<SessionCore> core, const Graph& graph,
                                                               const FeedFetchSpec& spec, const CallOptions& options) {
   SLUICE_ASSIGN_OR_RETURN(ThreadPool* const pool, core->FindPool(options.pool));
-  SLUICE_ASSIGN_OR_RETURN(StepGraph step, MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kRendezvous));
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<const PartitionedStep> executors, PartitionedStep::Create(core, step));
+  const LinkedCancellation cancellation(core->cancellation(), options.cancellation);
+  StopPoll stop(options.deadline, &cancellation.manager());
+  SLUICE_ASSIGN_OR_RETURN(StepGraph step,
+                          MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kRendezvous, &stop));
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<const PartitionedStep> executors, PartitionedStep::Create(core, step, &stop));
   std::shared_ptr<PartialRun> run(new PartialRun(std::move(core), std::move(step), options));
   run->AddPorts();
   run->FindNeeds();
@@ -59,7 +63,7 @@ void PartialRun::Begin(ThreadPool* pool, const CallOptions& options) {
   const absl::Duration patience = core_->PatienceOf(options);
   if (patience != absl::InfiniteDuration()) {
     watch_.emplace(
-        StallWatch::Options{patience, graph_.signature.graph, rendezvous_.get(), &core_->edges(), options.observer},
+        StallWatch::Options{patience, graph_.signature.graph, rendezvous_.get(), graph_.edges.get(), options.observer},
         /*is_idle=*/true);
     args.observer = &*watch_;
   }
@@ -79,7 +83,7 @@ void PartialRun::AddPorts() {
     added.is_needed = port.node.valid();
     const std::string edge =
         EdgeText(client.name, static_cast<uint64_t>(client.incarnation), client.name, port.endpoint);
-    added.key.edge = core_->edges().Number(edge);
+    added.key.edge = graph_.edges->Number(edge);
   };
   const Graph& graph = graph_.signature.graph;
   for (const NodeId id : graph.Nodes()) {
@@ -219,6 +223,8 @@ absl::Status PartialRun::RunClaimed(const std::vector<std::pair<std::string, Ten
                                     std::vector<Tensor>* values) {
   SLUICE_RETURN_IF_ERROR(Send(feeds));
   SLUICE_RETURN_IF_ERROR(Receive(fetches, deadline, values));
+  // What this thread ran for it may have taken too long.
+  if (deadline != absl::InfiniteFuture() && absl::Now() > deadline) return DeadlinePassed();
   // Where everything was used, the rest of the step (targets) is waited for.
   if (!IsOver()) return absl::OkStatus();
   if (end_.WaitUntil(deadline)) return end_.Wait();

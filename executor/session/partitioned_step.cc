@@ -42,24 +42,25 @@ class PartObserver : public NodeObserver {
 
 }  // namespace
 
-absl::Status PartitionedStep::AddPart(Graph graph, Device& device, const Graph& whole) {
+absl::Status PartitionedStep::AddPart(Graph graph, Device& device, const StepGraph& step, StopPoll* stop) {
+  const Graph& whole = step.signature.graph;
   Part part;
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
     const NodeId id(i);
     part.whole_ids.push_back(graph.Contains(id) ? whole.Find(graph.name(id)) : NodeId());
   }
-  SLUICE_ASSIGN_OR_RETURN(part.executor, core_->MakeExecutor(device, std::move(graph)));
+  SLUICE_ASSIGN_OR_RETURN(part.executor, core_->MakeExecutor(device, std::move(graph), *step.edges, stop));
   parts_.push_back(std::move(part));
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(std::shared_ptr<SessionCore> core,
-                                                                               const StepGraph& step) {
+                                                                               const StepGraph& step, StopPoll* stop) {
   const Graph& whole = step.signature.graph;
   std::unique_ptr<PartitionedStep> made(new PartitionedStep(std::move(core)));
   SessionCore& owner = *made->core_;
   if (!step.is_cut) {
-    SLUICE_RETURN_IF_ERROR(made->AddPart(whole, owner.device(0), whole));
+    SLUICE_RETURN_IF_ERROR(made->AddPart(whole, owner.device(0), step, stop));
     return made;
   }
   PartitionOptions options;
@@ -69,7 +70,7 @@ absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(s
   SLUICE_ASSIGN_OR_RETURN(std::vector<Partition> partitions, PartitionGraph(whole, options));
   for (Partition& partition : partitions) {
     SLUICE_ASSIGN_OR_RETURN(Device* const device, owner.FindDevice(partition.location));
-    SLUICE_RETURN_IF_ERROR(made->AddPart(std::move(partition.graph), *device, whole));
+    SLUICE_RETURN_IF_ERROR(made->AddPart(std::move(partition.graph), *device, step, stop));
   }
   return made;
 }
@@ -79,7 +80,7 @@ void PartitionedStep::Start(const Executor::Args& args, Executor::Done done) con
   const size_t count = parts_.size();
   auto observers = std::make_shared<std::vector<PartObserver>>();
   observers->reserve(count);
-  // Whoever failed first has cancelled the others with its error; theirs only follow from it.
+  // The part that failed first has cancelled the others with its error; theirs only follow from it.
   ExecutorBarrier& barrier = ExecutorBarrier::Create(
       count, args.rendezvous,
       [observers, cancellation = args.cancellation_manager, done = std::move(done)](absl::Status status) mutable {
@@ -88,7 +89,7 @@ void PartitionedStep::Start(const Executor::Args& args, Executor::Done done) con
       });
   // The parts of a deterministic step take turns on one thread: what comes from another part comes in the same order.
   const bool has_threads = args.task_runner != nullptr && args.task_runner->num_threads() > 1 && !args.deterministic;
-  // Behind the last start the step may be over, and everything gone.
+  // After the last start the step may be over, and everything gone.
   for (size_t i = 0; i < count; ++i) {
     Executor::Args of_part = args;
     of_part.allocator = nullptr;

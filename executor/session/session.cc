@@ -73,12 +73,14 @@ size_t Session::num_prepared() const {
   return prepared_.size();
 }
 
-absl::StatusOr<std::shared_ptr<const Callable>> Session::Prepare(const FeedFetchSpec& spec) {
+absl::StatusOr<std::shared_ptr<const Callable>> Session::Prepare(const FeedFetchSpec& spec,
+                                                                 const PrepareOptions& options) {
   SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Graph> graph, GraphToPrepare());
-  return Callable::Create(core_, *graph, spec);
+  return Callable::Create(core_, *graph, spec, options);
 }
 
-absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const FeedFetchSpec& spec) {
+absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const FeedFetchSpec& spec,
+                                                                       const PrepareOptions& options) {
   std::string key = SignatureKey(spec);
   std::shared_ptr<const Graph> graph;
   {
@@ -91,7 +93,7 @@ absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const Fee
     graph = graph_;
   }
   if (graph == nullptr) return Finalized();
-  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Callable> callable, Callable::Create(core_, *graph, spec));
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Callable> callable, Callable::Create(core_, *graph, spec, options));
   std::shared_ptr<const Callable> ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
   // Another thread may have been faster, or the graph may be another one by now.
@@ -132,21 +134,33 @@ absl::StatusOr<std::vector<Tensor>> Session::RunOnce(const NamedTensors& feeds, 
   }
   spec.fetches = fetches;
   spec.targets = targets;
-  SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable, FindOrPrepare(spec));
-  std::vector<Tensor> outputs(fetches.size());
   CallOptions call = options;
   call.deadline = DeadlineOf(options);
+  SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable,
+                          FindOrPrepare(spec, {call.deadline, call.cancellation}));
+  std::vector<Tensor> outputs(fetches.size());
   SLUICE_RETURN_IF_ERROR(callable->Run(absl::MakeSpan(inputs), absl::MakeSpan(outputs), call));
   return outputs;
 }
 
 absl::StatusOr<std::string> Session::PRunSetup(const FeedFetchSpec& spec, const CallOptions& options) {
   SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Graph> graph, GraphToPrepare());
+  const size_t limit = core_->options().max_partial_runs;
+  const absl::Status too_many =
+      Error(ErrorCode::kLimitRuns)
+          .Limit("max_partial_runs", static_cast<int64_t>(limit))
+          .Text("the session has too many partial runs that are not over: give and take all that they were set up for");
+  if (num_partial_runs() >= limit) return too_many;
   SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<PartialRun> run, PartialRun::Start(core_, *graph, spec, options));
-  MutexLock lock(&mu_);
-  std::string handle = absl::StrCat("partial_run_", next_partial_run_++);
-  partial_runs_.emplace(handle, std::move(run));
-  return handle;
+  {
+    MutexLock lock(&mu_);
+    if (partial_runs_.size() < limit) {  // Others may have begun meanwhile.
+      std::string handle = absl::StrCat("partial_run_", next_partial_run_++);
+      partial_runs_.emplace(handle, std::move(run));
+      return handle;
+    }
+  }
+  return too_many;  // The run ends outside of the lock.
 }
 
 absl::StatusOr<std::vector<Tensor>> Session::PRun(const std::string& handle, const NamedTensors& feeds,
@@ -181,6 +195,7 @@ size_t Session::num_partial_runs() const {
 absl::Status Session::Close() {
   core_->cancellation().StartCancelWithStatus(Error(ErrorCode::kSessionClosed).Text("the session is closed"));
   core_->ReleaseName();
+  core_->kernel_store().Clear();
   absl::flat_hash_map<std::string, std::shared_ptr<PartialRun>> ended;  // Outside of the lock: they are waited for.
   MutexLock lock(&mu_);
   ended.swap(partial_runs_);
@@ -193,6 +208,7 @@ void Session::Reset(const std::vector<std::string>& containers) {
     for (const std::string& container : containers) core_->device(i).resources().ClearContainer(container);
   }
   // Kernels hold on to variables that they have found.
+  core_->kernel_store().Clear();
   std::list<Prepared> ended;
   {
     MutexLock lock(&mu_);
