@@ -109,7 +109,7 @@ struct NodeExtra {
   uint32_t first_deref = 0, num_derefs = 0;
 };
 
-// An input that is the value behind a reference: copied from `source` to scratch entry `scratch` before the node runs.
+// An input that is the value of a reference: copied from `source` to scratch entry `scratch` before the node runs.
 struct Deref {
   Operand source;
   uint32_t input = 0;

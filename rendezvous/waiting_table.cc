@@ -65,7 +65,7 @@ std::vector<Waiting> WaitingTable::TakeAll(const CancellationManager* cancellati
   for (size_t bucket = 0; bucket < num_buckets_; ++bucket) {
     for (Item** link = &buckets_[bucket]; *link != nullptr;) {
       Item* const first = *link;
-      // Those behind the first, then the first itself.
+      // Those after the first, then the first itself.
       Item* before = first;
       for (Item* item = first->next_same_; item != nullptr; item = before->next_same_) {
         if (!is_wanted(*item)) {

@@ -45,7 +45,7 @@ class WaitingTable {
 
   // The oldest item under `key`, or null. Valid until the next change.
   Item* Find(size_t hash, const RendezvousKey& key) { return *Link(hash, key); }
-  // An empty item behind all others under `key`, for the caller to fill in.
+  // An empty item after all others under `key`, for the caller to fill in.
   Item& Add(size_t hash, const RendezvousKey& key);
   // Takes out `first`, which Find has given.
   Waiting Take(Item* first);

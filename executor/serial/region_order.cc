@@ -39,7 +39,7 @@ class Builder {
     return static_cast<int32_t>(units_.size()) - 1;
   }
 
-  // Nodes that never run are units too: what comes behind them waits for what they wait for.
+  // Nodes that never run are units too: what comes after them waits for what they wait for.
   void MakeUnits() {
     unit_of_.assign(static_cast<size_t>(graph_.id_limit()), kNoUnit);
     loop_unit_.assign(s_.loops().size(), kNoUnit);
@@ -68,7 +68,7 @@ class Builder {
     }
   }
 
-  // The unit in `frame` behind which whoever reads `source` comes, or kNoUnit.
+  // The unit in `frame` after which the readers of `source` come, or kNoUnit.
   int32_t SourceUnit(const Output& source, int32_t frame) const {
     const int32_t at = s_.frame(source.node);
     if (s_.role(source.node) == SerialRole::kEnter) {

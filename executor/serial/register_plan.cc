@@ -81,7 +81,7 @@ bool RegisterPlan::IsLast(int32_t value, Life& life, const SerialStep& step, int
   life.later = life.later == kNoneYet || life.later == step.guard ? step.guard : kSeveral;
   if (is_repeated || !none_later || code_.IsRef(value)) return false;
   if (loop == life.loop) return true;
-  // A loop variable, read in the part of the body behind which it is overwritten.
+  // A loop variable, read in the part of the body after which it is overwritten.
   const int32_t frame =
       static_cast<size_t>(value) < s.values().size() ? s.values()[static_cast<size_t>(value)].carried_by : -1;
   if (frame <= 0 || !life.is_redefined || loops_[static_cast<size_t>(loop)].frame != frame) return false;
@@ -146,7 +146,7 @@ void RegisterPlan::AssignRegisters() {
       free.pop_back();
     }
   };
-  // Values by the step behind which they end.
+  // Values by the step after which they end.
   const absl::Span<const SerialStep> steps = code_.steps();
   std::vector<int32_t> first_ending(steps.size() + 1, -1), next_ending(lives_.size(), -1);
   for (size_t value = 0; value < lives_.size(); ++value) {

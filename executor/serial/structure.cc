@@ -122,7 +122,7 @@ void SerialStructure::NumberOutputs() {
 GuardId SerialStructure::output_guard(const Output& output) const {
   if (!has_control_flow_) return kAlways;
   if (!output.is_control()) return output_guards_[OutputIndex(output)];
-  // Who waits for one of these is in another frame than the node itself.
+  // Nodes that wait for one of these are in another frame than the node itself.
   const SerialRole role = roles_[Index(output.node)];
   const bool changes_frame = role == SerialRole::kEnter || role == SerialRole::kExit;
   return changes_frame ? output_guards_[OutputIndex({output.node, 0})] : guards_of_[Index(output.node)];
@@ -289,7 +289,7 @@ void SerialStructure::VisitMerge(NodeId id, GuardId controls) {
 
 void SerialStructure::VisitLoopMerge(NodeId id, GuardId controls) {
   const absl::Span<const Output> inputs = graph_->inputs(id);
-  if (inputs.size() != 2 || controls != kAlways) return Refuse(id, "is no plain loop variable");
+  if (inputs.size() != 2 || controls != kAlways) return Refuse(id, "is not a plain loop variable");
   LoopVariable variable;
   variable.merge = id;
   for (const Output& source : inputs) {
@@ -302,7 +302,7 @@ void SerialStructure::VisitLoopMerge(NodeId id, GuardId controls) {
       variable.next = graph_->inputs(source.node)[0];
     }
   }
-  if (!variable.enter.valid() || !variable.next_iteration.valid()) return Refuse(id, "is no plain loop variable");
+  if (!variable.enter.valid() || !variable.next_iteration.valid()) return Refuse(id, "is not a plain loop variable");
   SetGuard(id, kAlways);
   variable.value = NewValue(id, IsRef(graph_->output_type(id, 0)));
   values_.back().carried_by = frame(id);

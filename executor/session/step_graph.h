@@ -16,8 +16,8 @@ namespace sluice {
 // their borders only where it has to be: otherwise it stays one graph for one executor, in which the kernels of nodes
 // on other devices find their own device's name and state, and a value that changes device is an edge like others (a
 // transfer through the rendezvous takes some thirty times as long). It is cut
-//   - when the session's options say so, or its kind of executor is the host's, who knows of one device only;
-//   - when a device is no CPU, or has another allocator or a context of its own;
+//   - when the session's options say so, or its kind of executor is the host's, which knows one device only;
+//   - when a device is not a CPU, or has another allocator or a context of its own;
 //   - when a reference to a variable crosses, which a cut makes a value;
 //   - for partial runs.
 
