@@ -150,6 +150,13 @@ TEST(RunTest, ADeadlineEndsALoopThatWouldGoOn) {
   EXPECT_TRUE(StrContains(run.err, "DEADLINE_EXCEEDED")) << run.err;
 }
 
+TEST(RunTest, ADeadlineCoversPreparing) {
+  const RunResult run = RunSluice({"run", "-", "--fetch", "exit", "--deadline", "1ns"}, CountingLoop(3));
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(StrContains(run.err, "DEADLINE_EXCEEDED")) << run.err;
+  EXPECT_TRUE(StrContains(run.err, "while the graph was being prepared")) << run.err;
+}
+
 // Receives what nobody sends.
 std::string BlockedReceive() {
   const std::string device = "/job:localhost/replica:0/task:0/device:CPU:0";
