@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -10,7 +11,6 @@
 #include "executor/session/fed_value.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/ir/topo_order.h"
 
 namespace sluice {
 namespace {
@@ -96,14 +96,26 @@ void PartialRun::AddPorts() {
   unused_ = feeds_.size() + fetches_.size();
 }
 
+// Walks back from each fetch through what it needs alone.
 void PartialRun::FindNeeds() {
+  const Graph& graph = graph_.signature.graph;
+  std::vector<const FeedFetchGraph::Port*> feed_of(static_cast<size_t>(graph.id_limit()));
+  for (const FeedFetchGraph::Port& feed : graph_.signature.feeds) {
+    if (feed.node.valid()) feed_of[static_cast<size_t>(feed.node.value())] = &feed;
+  }
+  std::vector<const FeedFetchGraph::Port*> seen_for(feed_of.size());  // The last fetch that needed the node.
+  std::vector<NodeId> open;
   MutexLock lock(&mu_);
   for (const FeedFetchGraph::Port& fetch : graph_.signature.fetches) {
-    const std::vector<bool> needed = ReverseReachable(graph_.signature.graph, {fetch.node});
-    for (const FeedFetchGraph::Port& feed : graph_.signature.feeds) {
-      if (feed.node.valid() && needed[static_cast<size_t>(feed.node.value())]) {
-        fetches_[fetch.endpoint].needed_feeds.push_back(feed.endpoint);
-      }
+    std::vector<std::string>& needed = fetches_[fetch.endpoint].needed_feeds;
+    open.assign(1, fetch.node);
+    while (!open.empty()) {
+      const NodeId id = open.back();
+      open.pop_back();
+      const size_t index = static_cast<size_t>(id.value());
+      if (std::exchange(seen_for[index], &fetch) == &fetch) continue;
+      if (feed_of[index] != nullptr) needed.push_back(feed_of[index]->endpoint);
+      for (const Output& input : graph.all_inputs(id)) open.push_back(input.node);
     }
   }
 }
