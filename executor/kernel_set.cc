@@ -1,6 +1,6 @@
 #include "executor/kernel_set.h"
 
-#include <cstring>
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -8,78 +8,196 @@
 #include "executor/device_kernel.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/op_class.h"
 #include "graph/ir/runnable_check.h"
 
 namespace sluice {
 namespace {
 
-// What kernels that may be shared are told apart by: op, types, the device where it is another one, and attrs as they
-// are encoded.
-void MakeShareKey(const Graph& graph, NodeId id, const Device* other, std::string* key) {
-  key->clear();
-  const void* const facts[] = {&graph.op(id), &graph.signature(id), other};
-  key->append(reinterpret_cast<const char*>(facts), sizeof(facts));
+constexpr size_t kMaxKeyBytes = 512;  // Nodes with more are not compared: large constants.
+
+bool IsOpAttr(absl::string_view name) {
+  return name.empty() || name[0] != '_';  // Others are not the op's: names of classes, shapes, places.
+}
+
+size_t BytesOfAttrs(const Graph& graph, NodeId id) {
+  size_t bytes = 0;
+  graph.ForEachAttr(id, [&bytes](absl::string_view name, absl::string_view value) {
+    if (IsOpAttr(name)) bytes += name.size() + value.size();
+  });
+  return bytes;
+}
+
+template <typename T>
+void AppendRaw(const T& value, std::string* key) {
+  key->append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+// The attrs as they are encoded.
+void AppendAttrs(const Graph& graph, NodeId id, std::string* key) {
   graph.ForEachAttr(id, [key](absl::string_view name, absl::string_view bytes) {
-    if (!name.empty() && name[0] == '_') return;  // Not the op's: names of classes, shapes, places.
-    const size_t sizes[] = {name.size(), bytes.size()};
-    key->append(reinterpret_cast<const char*>(sizes), sizeof(sizes));
+    if (!IsOpAttr(name)) return;
+    AppendRaw(name.size(), key);
+    AppendRaw(bytes.size(), key);
     key->append(name.data(), name.size());
     key->append(bytes.data(), bytes.size());
   });
 }
 
-constexpr size_t kMaxKeyBytes = 512;  // Large constants are not compared.
+// What kernels of one graph that may be shared are told apart by: op, types, the device where it is another one, attrs.
+void MakeShareKey(const Graph& graph, NodeId id, const Device* other, std::string* key) {
+  key->clear();
+  const void* const facts[] = {&graph.op(id), &graph.signature(id), other};
+  AppendRaw(facts, key);
+  AppendAttrs(graph, id, key);
+}
 
-// The device of a node whose kernel has to be told that it is not the graph's; null for all others.
-Device* OtherDevice(const Graph& graph, NodeId id, const KernelSet::Options& options) {
-  if (options.node_devices.empty()) return nullptr;
-  Device* const device = options.node_devices[static_cast<size_t>(id.value())];
-  if (device == nullptr || device == options.device) return nullptr;
-  // Our own kernels of ops without state do not look.
-  const bool is_ours = options.create == nullptr && options.registry->IsShared(graph, id, device->kind());
-  return is_ours && !graph.op(id).is_stateful ? nullptr : device;
+// The same for kernels that outlive their graph.
+std::string PropertiesOf(const Graph& graph, NodeId id, const Device* device) {
+  std::string properties(graph.op_name(id));
+  AppendRaw(device, &properties);
+  for (const std::vector<DType>* types : {&graph.signature(id).inputs, &graph.signature(id).outputs}) {
+    AppendRaw(types->size(), &properties);
+    for (const DType type : *types) AppendRaw(type, &properties);
+  }
+  AppendAttrs(graph, id, &properties);
+  return properties;
+}
+
+// Whether the node's state is a variable, or a place in a rendezvous: found again by name, and not the kernel's own.
+bool HasStateElsewhere(const Graph& graph, NodeId id) {
+  const std::vector<DType>& outputs = graph.signature(id).outputs;
+  return IsTransfer(graph.op(id).op_class) || std::any_of(outputs.begin(), outputs.end(), IsRef);
+}
+
+// The encoded value of a large constant; empty for other nodes.
+absl::string_view LargeValueOf(const Graph& graph, NodeId id) {
+  absl::string_view found;
+  if (graph.op(id).op_class != OpClass::kConst) return found;
+  graph.ForEachAttr(id, [&found](absl::string_view name, absl::string_view bytes) {
+    if (name == "value" && bytes.size() > kMaxKeyBytes) found = bytes;
+  });
+  return found;
 }
 
 }  // namespace
 
-absl::StatusOr<KernelSet> KernelSet::Create(const Graph& graph, const Options& options) {
-  SLUICE_RETURN_IF_ERROR(CheckRunnable(graph));
-  KernelSet set;
-  set.by_node_.resize(static_cast<size_t>(graph.id_limit()));
-  absl::flat_hash_map<std::string, const Kernel*> shared;
-  std::string key;
-  const DeviceKind device = options.device != nullptr ? options.device->kind() : DeviceKind::kCpu;
-  for (int32_t i = 0; i < graph.id_limit(); ++i) {
-    const NodeId id(i);
-    if (!graph.Contains(id)) continue;
-    if (NeedsNoKernel(graph.op(id).op_class)) continue;
-    Device* const other = OtherDevice(graph, id, options);
-    MakeShareKey(graph, id, other, &key);
-    const bool may_share = key.size() <= kMaxKeyBytes;
-    if (may_share) {
-      const auto found = shared.find(key);
-      if (found != shared.end()) {
-        set.by_node_[static_cast<size_t>(i)] = found->second;
-        continue;
+// Makes the kernels of one graph, node by node. Lives for one call of Create.
+class KernelSetMaker {
+ public:
+  KernelSetMaker(const Graph& graph, const KernelSet::Options& options)
+      : graph_(graph),
+        options_(options),
+        kind_(options.device != nullptr ? options.device->kind() : DeviceKind::kCpu) {}
+
+  absl::StatusOr<KernelSet> Make() {
+    SLUICE_RETURN_IF_ERROR(CheckRunnable(graph_));
+    set_.by_node_.resize(static_cast<size_t>(graph_.id_limit()));
+    for (int32_t i = 0; i < graph_.id_limit(); ++i) {
+      const NodeId id(i);
+      if (!graph_.Contains(id) || NeedsNone(id)) continue;
+      SLUICE_RETURN_IF_ERROR(PollStop(options_.stop));
+      SLUICE_RETURN_IF_ERROR(Add(id));
+    }
+    return std::move(set_);
+  }
+
+ private:
+  // The propagators know GradSum, but its sum is a kernel's work.
+  bool NeedsNone(NodeId id) const {
+    const OpClass op_class = graph_.op(id).op_class;
+    return NeedsNoKernel(op_class) && op_class != OpClass::kGradSum;
+  }
+
+  // The device of a node whose kernel must know that it is not the graph's; null for all others.
+  Device* OtherDevice(NodeId id) const {
+    if (options_.node_devices.empty()) return nullptr;
+    Device* const device = options_.node_devices[static_cast<size_t>(id.value())];
+    if (device == nullptr || device == options_.device) return nullptr;
+    // Our own kernels of ops without state do not look.
+    const bool is_ours = options_.create == nullptr && options_.registry->IsShared(graph_, id, device->kind());
+    return is_ours && !graph_.op(id).is_stateful ? nullptr : device;
+  }
+
+  absl::Status Add(NodeId id) {
+    Device* const other = OtherDevice(id);
+    const Kernel*& of_node = set_.by_node_[static_cast<size_t>(id.value())];
+    const bool is_small = BytesOfAttrs(graph_, id) <= kMaxKeyBytes;
+    if (is_small) {
+      MakeShareKey(graph_, id, other, &key_);
+      const auto found = shared_.find(key_);
+      if (found != shared_.end()) {
+        of_node = found->second;
+        return absl::OkStatus();
       }
     }
-    const KernelConstruction construction(graph, id, other != nullptr ? other : options.device, options.edges);
+    SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, FindOrMake(id, other));
+    of_node = kernel.get();
+    const bool is_shared = is_small && options_.create == nullptr && options_.registry->IsShared(graph_, id, kind_);
+    if (is_shared) shared_.emplace(key_, kernel.get());
+    set_.kernels_.push_back(std::move(kernel));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMake(NodeId id, Device* other) {
+    const auto make = [&] { return MakeKernel(id, other); };
+    KernelStore* const store = options_.create == nullptr ? options_.store : nullptr;
+    if (store == nullptr) return make();
+    const bool is_shared = options_.registry->IsShared(graph_, id, kind_);
+    if (!is_shared && graph_.op(id).is_stateful && !HasStateElsewhere(graph_, id)) {
+      const Device* const device = other != nullptr ? other : options_.device;
+      return store->FindOrMake(graph_.name(id), PropertiesOf(graph_, id, device), make);
+    }
+    const absl::string_view value = is_shared ? LargeValueOf(graph_, id) : absl::string_view();
+    return value.empty() ? make() : store->FindOrMakeConstant(value, make);
+  }
+
+  absl::StatusOr<std::shared_ptr<const Kernel>> MakeKernel(NodeId id, Device* other) const {
+    const KernelConstruction construction(graph_, id, other != nullptr ? other : options_.device, options_.edges);
     std::shared_ptr<const Kernel> kernel;
-    bool is_shared = false;
-    if (options.create != nullptr) {
-      absl::StatusOr<std::shared_ptr<const Kernel>> made = (*options.create)(construction);
-      if (!made.ok()) return graph.Locate(id, made.status());
+    if (options_.create != nullptr) {
+      absl::StatusOr<std::shared_ptr<const Kernel>> made = (*options_.create)(construction);
+      if (!made.ok()) return graph_.Locate(id, made.status());
       kernel = *std::move(made);
     } else {
-      SLUICE_ASSIGN_OR_RETURN(kernel, options.registry->Create(construction, device));
-      is_shared = may_share && options.registry->IsShared(graph, id, device);
+      SLUICE_ASSIGN_OR_RETURN(kernel, options_.registry->Create(construction, kind_));
     }
-    if (other != nullptr) kernel = OnDevice(std::move(kernel), *other);
-    if (is_shared) shared.emplace(key, kernel.get());
-    set.by_node_[static_cast<size_t>(i)] = kernel.get();
-    set.kernels_.push_back(std::move(kernel));
+    SLUICE_RETURN_IF_ERROR(Check(id, kernel.get()));
+    return other != nullptr ? OnDevice(std::move(kernel), *other) : kernel;
   }
-  return set;
+
+  // Factories of hosts may answer anything.
+  absl::Status Check(NodeId id, const Kernel* kernel) const {
+    if (kernel == nullptr) {
+      return graph_.Locate(
+          id, Error(ErrorCode::kHostKernel).Text("the factory for kernels of this op returned OK and no kernel"));
+    }
+    const Tensor* const constant = kernel->ConstantValue();
+    if (constant == nullptr || graph_.num_outputs(id) != 1) return absl::OkStatus();
+    const DType declared = graph_.output_type(id, 0);
+    if (constant->dtype() == declared) return absl::OkStatus();
+    return graph_.Locate(id, Error(ErrorCode::kHostKernel)
+                                 .Found(DTypeName(constant->dtype()))
+                                 .Expected(DTypeName(declared))
+                                 .Text("the kernel's constant value has another dtype than the node's output"));
+  }
+
+  const Graph& graph_;
+  const KernelSet::Options& options_;
+  const DeviceKind kind_;
+  KernelSet set_;
+  absl::flat_hash_map<std::string, const Kernel*> shared_;
+  std::string key_;
+};
+
+absl::StatusOr<KernelSet> KernelSet::Create(const Graph& graph, const Options& options) {
+  return KernelSetMaker(graph, options).Make();
+}
+
+const Tensor* KernelSet::constant(const Graph& graph, NodeId id) const {
+  const Kernel* const of_node = kernel(id);
+  const bool may_be = of_node != nullptr && graph.inputs(id).empty() && graph.num_outputs(id) == 1;
+  return may_be ? of_node->ConstantValue() : nullptr;
 }
 
 }  // namespace sluice

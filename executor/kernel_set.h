@@ -7,6 +7,8 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "executor/kernel_store.h"
+#include "graph/base/stop_poll.h"
 #include "graph/ir/graph.h"
 #include "kernels/kernel_registry.h"
 
@@ -16,8 +18,9 @@ namespace sluice {
 using CreateKernel =
     absl::AnyInvocable<absl::StatusOr<std::shared_ptr<const Kernel>>(const KernelConstruction& construction) const>;
 
-// The kernels of one graph, made once per plan. Equal nodes (same op, types and attrs) share a kernel where its row
-// allows that, so that a graph of a million like nodes has a few kernels.
+// The kernels of one graph, made once per plan, whichever drivers run it. Equal nodes (same op, types and attrs) share
+// a kernel where its row allows that, so that a graph of a million like nodes has a few kernels. Kernels with state and
+// large constants are those of the store, if there is one (Note [Kernel store]).
 // All are for one device, but nodes may be on others of the same kind, memory and threads: their kernels find the
 // device that they are on (Note [Joined devices] in executor/session/step_graph.h).
 // Immutable after Create; thread-safe. The graph must outlive it.
@@ -30,17 +33,23 @@ class KernelSet {
     absl::Span<Device* const> node_devices;
     EdgeTable* edges = nullptr;
     const CreateKernel* create = nullptr;  // Used for all nodes when set.
+    KernelStore* store = nullptr;          // Of the session. Not used with `create`.
+    StopPoll* stop = nullptr;              // Polled; null: never stops.
   };
 
   // Checks `graph` first (CheckRunnable): all that is run comes through here. The first node for which there is no
-  // kernel, or whose kernel cannot be made, ends it: kNoKernel and others.
+  // kernel, or whose kernel cannot be made, ends it: kNoKernel and others. So does a factory that gives no kernel, or
+  // one with a constant value of another dtype than its node's (kHostKernel).
   static absl::StatusOr<KernelSet> Create(const Graph& graph, const Options& options);
 
   // Null for removed nodes and for ops that need no kernel (NeedsNoKernel).
   const Kernel* kernel(NodeId id) const { return by_node_[static_cast<size_t>(id.value())]; }
+  // The value of the only output of a node without inputs whose kernel says that it never changes; null for others.
+  const Tensor* constant(const Graph& graph, NodeId id) const;
   size_t num_kernels() const { return kernels_.size(); }
 
  private:
+  friend class KernelSetMaker;
   KernelSet() = default;
 
   std::vector<const Kernel*> by_node_;

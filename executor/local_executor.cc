@@ -31,43 +31,33 @@ std::vector<NodeFacts> MakeFacts(const Graph& graph, const KernelSet& kernels, b
     NodeFacts& of_node = facts[static_cast<size_t>(i)];
     of_node.kernel = kernels.kernel(id);
     if (of_node.kernel == nullptr) continue;
-    of_node.constant = of_node.kernel->ConstantValue();
+    of_node.constant = kernels.constant(graph, id);
     of_node.is_async = of_node.kernel->AsAsync() != nullptr;
-    of_node.cost_hint = static_cast<uint8_t>(of_node.kernel->cost_hint());
+    // A GradSum runs on the inputs that are live, of any number: not handed over.
+    const bool is_grad_sum = graph.op(id).op_class == OpClass::kGradSum;
+    if (!is_grad_sum) of_node.cost_hint = static_cast<uint8_t>(of_node.kernel->cost_hint());
     of_node.is_forward = may_forward && ForwardsItsInput(graph, id);
   }
   return facts;
 }
 
-// GradSum is no op like others: the propagators know it, and its kernel runs on those inputs that are live. Makes the
-// kernels of such nodes and adds them to `facts`.
-absl::Status AddGradSums(const Graph& graph, const LocalExecutorParams& params, std::vector<NodeFacts>* facts,
-                         std::vector<std::unique_ptr<const Kernel>>* kernels) {
-  if (params.registry == nullptr) return absl::OkStatus();
-  const DeviceKind kind = params.device != nullptr ? params.device->kind() : DeviceKind::kCpu;
-  for (int32_t i = 0; i < graph.id_limit(); ++i) {
-    const NodeId id(i);
-    if (!graph.Contains(id) || graph.op(id).op_class != OpClass::kGradSum) continue;
-    const KernelConstruction construction(graph, id, params.device, params.edges);
-    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, params.registry->Create(construction, kind));
-    (*facts)[static_cast<size_t>(id.value())].kernel = kernel.get();
-    kernels->push_back(std::move(kernel));
-  }
-  return absl::OkStatus();
-}
+// A graph and its kernels, of an executor that has them to itself.
+struct OwnGraph {
+  explicit OwnGraph(Graph of_executor) : graph(std::move(of_executor)) {}
+
+  const Graph graph;
+  std::unique_ptr<const KernelSet> kernels;
+};
 
 // See local_executor.h. `Propagator` as the graph needs.
 template <typename Propagator>
 class LocalExecutor final : public Executor {
  public:
-  LocalExecutor(const LocalExecutorParams& params, std::unique_ptr<const Graph> graph, KernelSet kernels,
-                std::vector<std::unique_ptr<const Kernel>> grad_sums, GraphView view)
-      : graph_(std::move(graph)),
-        kernels_(std::move(kernels)),
-        grad_sums_(std::move(grad_sums)),
-        view_(std::move(view)),
-        pool_(view_, &ChildFrameNumber) {
-    plan_.graph = graph_.get();
+  // `own` is null where graph and kernels are the caller's.
+  LocalExecutor(const LocalExecutorParams& params, std::unique_ptr<const OwnGraph> own, const Graph& graph,
+                GraphView view)
+      : own_(std::move(own)), view_(std::move(view)), pool_(view_, &ChildFrameNumber) {
+    plan_.graph = &graph;
     plan_.view = &view_;
     plan_.device = params.device;
     plan_.edges = params.edges;
@@ -80,9 +70,7 @@ class LocalExecutor final : public Executor {
   absl::Status Run(const Args& args) const override { return ExecutorState<Propagator>::Run(plan_, pool_, args); }
 
  private:
-  const std::unique_ptr<const Graph> graph_;
-  const KernelSet kernels_;
-  const std::vector<std::unique_ptr<const Kernel>> grad_sums_;
+  const std::unique_ptr<const OwnGraph> own_;
   const GraphView view_;
   ExecutorPlan plan_;
   mutable PropagatorPool<Propagator> pool_;  // Memory kept between runs; changes no result.
@@ -104,39 +92,60 @@ class SingleThreadedExecutor final : public Executor {
   const std::unique_ptr<Executor> executor_;
 };
 
+absl::StatusOr<std::unique_ptr<Executor>> Make(const LocalExecutorParams& params, const ControlFlowInfo& frames,
+                                               std::unique_ptr<const OwnGraph> own, const Graph& graph,
+                                               const KernelSet& kernels) {
+  const std::vector<NodeFacts> facts = MakeFacts(graph, kernels, params.create_kernel == nullptr);
+  SLUICE_ASSIGN_OR_RETURN(GraphView view, GraphView::Create(graph, frames, facts, params.stop));
+  if (view.has_frames()) {
+    return std::make_unique<LocalExecutor<FramedPropagator>>(params, std::move(own), graph, std::move(view));
+  }
+  return std::make_unique<LocalExecutor<FlatPropagator>>(params, std::move(own), graph, std::move(view));
+}
+
+absl::Status CheckKind(absl::string_view kind) {
+  if (kind == "" || kind == kDefaultExecutor || kind == kSingleThreadedExecutor) return absl::OkStatus();
+  return Error(ErrorCode::kOpNotFound).Text(absl::StrCat("there is no executor of kind '", kind, "'"));
+}
+
+std::unique_ptr<Executor> OfKind(absl::string_view kind, std::unique_ptr<Executor> executor) {
+  if (kind != kSingleThreadedExecutor) return executor;
+  return std::make_unique<SingleThreadedExecutor>(std::move(executor));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Executor>> NewLocalExecutor(const LocalExecutorParams& params, Graph graph) {
-  auto owned = std::make_unique<const Graph>(std::move(graph));
+  auto own = std::make_unique<OwnGraph>(std::move(graph));
   KernelSet::Options options;
   options.registry = params.registry;
   options.device = params.device;
   options.node_devices = params.node_devices;
   options.edges = params.edges;
   options.create = params.create_kernel;
+  options.store = params.kernel_store;
+  options.stop = params.stop;
   // Checks the graph: what comes after relies on it.
-  SLUICE_ASSIGN_OR_RETURN(KernelSet kernels, KernelSet::Create(*owned, options));
-  SLUICE_ASSIGN_OR_RETURN(const ControlFlowInfo frames, BuildControlFlowInfo(*owned, params.limits));
-  std::vector<NodeFacts> facts = MakeFacts(*owned, kernels, params.create_kernel == nullptr);
-  std::vector<std::unique_ptr<const Kernel>> grad_sums;
-  SLUICE_RETURN_IF_ERROR(AddGradSums(*owned, params, &facts, &grad_sums));
-  SLUICE_ASSIGN_OR_RETURN(GraphView view, GraphView::Create(*owned, frames, facts));
-  if (view.has_frames()) {
-    return std::make_unique<LocalExecutor<FramedPropagator>>(params, std::move(owned), std::move(kernels),
-                                                             std::move(grad_sums), std::move(view));
-  }
-  return std::make_unique<LocalExecutor<FlatPropagator>>(params, std::move(owned), std::move(kernels),
-                                                         std::move(grad_sums), std::move(view));
+  SLUICE_ASSIGN_OR_RETURN(KernelSet kernels, KernelSet::Create(own->graph, options));
+  SLUICE_ASSIGN_OR_RETURN(const ControlFlowInfo frames, BuildControlFlowInfo(own->graph, params.limits));
+  own->kernels = std::make_unique<const KernelSet>(std::move(kernels));
+  const OwnGraph& owned = *own;
+  return Make(params, frames, std::move(own), owned.graph, *owned.kernels);
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> NewExecutor(absl::string_view kind, const LocalExecutorParams& params,
                                                       Graph graph) {
-  if (kind != "" && kind != kDefaultExecutor && kind != kSingleThreadedExecutor) {
-    return Error(ErrorCode::kOpNotFound).Text(absl::StrCat("there is no executor of kind '", kind, "'"));
-  }
+  SLUICE_RETURN_IF_ERROR(CheckKind(kind));
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, NewLocalExecutor(params, std::move(graph)));
-  if (kind != kSingleThreadedExecutor) return executor;
-  return std::make_unique<SingleThreadedExecutor>(std::move(executor));
+  return OfKind(kind, std::move(executor));
+}
+
+absl::StatusOr<std::unique_ptr<Executor>> NewExecutor(absl::string_view kind, const LocalExecutorParams& params,
+                                                      const Graph& graph, const KernelSet& kernels) {
+  SLUICE_RETURN_IF_ERROR(CheckKind(kind));
+  SLUICE_ASSIGN_OR_RETURN(const ControlFlowInfo frames, BuildControlFlowInfo(graph, params.limits));
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, Make(params, frames, nullptr, graph, kernels));
+  return OfKind(kind, std::move(executor));
 }
 
 }  // namespace sluice

@@ -20,7 +20,9 @@ struct LocalExecutorParams {
   const KernelRegistry* registry = nullptr;
   EdgeTable* edges = nullptr;                   // Of the rendezvous that runs will use.
   const CreateKernel* create_kernel = nullptr;  // Instead of the registry, when set.
+  KernelStore* kernel_store = nullptr;          // See KernelSet.
   LoadLimits limits;                            // For frames.
+  StopPoll* stop = nullptr;                     // Polled while the executor is made; null: never stops.
 };
 
 // An executor of `graph` (all of it) on one device. Checks its control flow and makes its kernels; the first node that
@@ -37,6 +39,10 @@ inline constexpr absl::string_view kDefaultExecutor = "DEFAULT";
 inline constexpr absl::string_view kSingleThreadedExecutor = "SINGLE_THREADED_EXECUTOR";
 absl::StatusOr<std::unique_ptr<Executor>> NewExecutor(absl::string_view kind, const LocalExecutorParams& params,
                                                       Graph graph);
+// The same over `kernels`, which were made for this graph. Both must outlive the executor; of `params`, what says how
+// to make kernels is not used.
+absl::StatusOr<std::unique_ptr<Executor>> NewExecutor(absl::string_view kind, const LocalExecutorParams& params,
+                                                      const Graph& graph, const KernelSet& kernels);
 
 }  // namespace sluice
 

@@ -39,16 +39,27 @@ class PropagatorPool {
   // REQUIRES: the propagator was reset, and no call is under way.
   void Put(Kept kept) ABSL_LOCKS_EXCLUDED(mu_) {
     if (!kept.calls.is_small()) kept.calls = NodeCalls();
+    const size_t bytes = kept.propagator->kept_bytes();
     MutexLock lock(&mu_);
-    if (kept_.size() < kMaxKept) kept_.push_back(std::move(kept));
+    if (kept_.size() >= kMaxKept) return;
+    size_t others = 0;
+    for (const Kept& other : kept_) others += other.propagator->kept_bytes();
+    if (kept_.empty() || others + bytes <= kMaxKeptBytes) kept_.push_back(std::move(kept));
+  }
+  // How many wait for a run.
+  size_t num_kept() const ABSL_LOCKS_EXCLUDED(mu_) {
+    MutexLock lock(&mu_);
+    return kept_.size();
   }
 
  private:
+  // The first one is always kept.
   static constexpr size_t kMaxKept = 16;
+  static constexpr size_t kMaxKeptBytes = size_t{256} << 20;
 
   const GraphView& view_;
   const FrameIdHash hash_;
-  Mutex mu_;
+  mutable Mutex mu_;
   std::vector<Kept> kept_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -87,7 +87,7 @@ uint32_t Activation::ActivateBackEdges(const NodeItem& item, IterationState& to,
   return activated;
 }
 
-// An edge of a node that is no Merge has delivered.
+// An edge of a node that is not a Merge has delivered.
 uint32_t Activation::Arrive(const NodeItem& dst, IterationState& to, bool is_dead) {
   if (dst.counter.is_set()) {
     const PendingCounts::Arrival arrival = to.counts.Arrive(dst.counter, is_dead);
@@ -161,7 +161,7 @@ uint32_t Activation::ArriveControlAtMerge(const NodeItem& dst, IterationState& t
   return Push(dst, to, true);
 }
 
-void Activation::TakeUnusual(const NodeItem& item, uint32_t i, Entry& from, Entry& to) {
+void Activation::TakeSharedOrReference(const NodeItem& item, uint32_t i, Entry& from, Entry& to) {
   const Operand operand = item.io.input(i);
   if (ABSL_PREDICT_FALSE(from.is_ref() && !IsRef(item.io.input_types[i]))) {
     to.SetValue(from.ref()->Read());
@@ -210,7 +210,8 @@ uint32_t Activation::CarryOutSwitch(const NodeItem& item, IterationState& in) {
   Tensor read;
   if (selector.is_ref()) read = selector.ref()->Read();
   const Tensor& predicate = selector.is_ref() ? read : selector.value();
-  if (predicate.dtype() != (by_index ? DType::kInt32 : DType::kBool) || predicate.rank() != 0) {
+  const bool is_right = predicate.dtype() == (by_index ? DType::kInt32 : DType::kBool) && predicate.rank() == 0;
+  if (!is_right || item.io.num_outputs == 0) {
     Fault(PropagationFault::Kind::kPredicate, item, 1);
     return 0;
   }

@@ -16,9 +16,9 @@ struct PropagationFault {
   enum class Kind : uint8_t {
     kNone,
     kMergeTwice,     // A second live value came to a Merge that had not run yet.
-    kPredicate,      // A Switch's predicate or index is no scalar of its type.
-    kUninitialized,  // The value behind a reference is needed and there is none.
-    kExitTwice,      // An Exit was live in two iterations: who reads it would run twice.
+    kPredicate,      // A Switch's predicate or index is not a scalar of its type.
+    kUninitialized,  // The value of a reference is needed and there is none.
+    kExitTwice,      // An Exit was live in two iterations: its readers would run twice.
   };
   Kind kind = Kind::kNone;
   const NodeItem* item = nullptr;
@@ -77,7 +77,7 @@ class Activation {
   // Moves or copies input `i` of `item`, which lies in `from`, to `to`: the node has read it then.
   void Take(const NodeItem& item, uint32_t i, Entry& from, Entry& to) {
     if (ABSL_PREDICT_TRUE(item.io.input(i).is_last_use() && !from.is_ref())) return to.MoveFrom(from);
-    TakeUnusual(item, i, from, to);
+    TakeSharedOrReference(item, i, from, to);
   }
   // Prepares output `i`, just written to `entry`, for its readers.
   void SettleUses(const NodeItem& item, uint32_t i, Entry& entry) {
@@ -135,7 +135,7 @@ class Activation {
   uint32_t SettleCone(const NodeItem& leader, uint32_t port, IterationState& to);
   uint32_t CarryOutSwitch(const NodeItem& item, IterationState& in);
   void SettleCounted(const NodeItem& item, uint32_t i, Entry& entry);
-  void TakeUnusual(const NodeItem& item, uint32_t i, Entry& from, Entry& to);
+  void TakeSharedOrReference(const NodeItem& item, uint32_t i, Entry& from, Entry& to);
   Entry& At(Operand operand, IterationState& in) {
     if (ABSL_PREDICT_TRUE(operand.table() == Operand::Table::kSlots)) return in.slots[operand.index()];
     return operand.table() == Operand::Table::kConstants ? view_.constants()[operand.index()]

@@ -97,6 +97,7 @@ DeadConeFinder::Guard DeadConeFinder::JoinOfMerge(uint32_t index) {
       return Guard{kEmpty, loop(view_.extras_[index].frame).is_uniform};
     }
   }
+  if (inputs.empty()) return Guard{kEmpty, false};
   std::vector<Guard> of_inputs;
   bool is_certain = true;
   for (const Output& input : inputs) {

@@ -103,7 +103,7 @@ class DeadConeFinder {
   const std::vector<uint32_t>& item_of_;
   GraphView& view_;
 
-  std::vector<uint32_t> order_;  // Items, each behind what it needs.
+  std::vector<uint32_t> order_;  // Items, each after what it needs.
   std::vector<Guard> guards_;    // By item; of the node itself, in its own frame.
   std::vector<Loop> loops_;      // By frame.
   std::vector<Set> sets_;

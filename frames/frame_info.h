@@ -14,6 +14,8 @@ namespace sluice {
 struct FrameInfo {
   std::string name;
   int32_t parent = -1;               // Index of the frame around it; -1 for the root.
+  uint32_t ordinal = 0;              // Among the frames directly in its parent.
+  uint32_t num_children = 0;         // Frames directly in this one.
   uint32_t parallel_iterations = 1;  // How many iterations may be live at once.
   uint32_t num_enters = 0;           // Values that must come, live or dead, before iteration 0 can end.
   uint32_t num_slots = 0;            // Outputs written in an iteration of this frame.

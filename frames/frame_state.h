@@ -53,8 +53,7 @@ class FrameState {
   const FrameInfo& info;
   FrameState* parent = nullptr;  // Null for the root.
   IterationState* parent_iteration = nullptr;
-  FrameState* next_sibling = nullptr;  // Of the same parent iteration.
-  uint64_t id = 0;                     // By FrameIdHash.
+  uint64_t id = 0;  // By FrameIdHash.
 
   uint32_t num_pending_enters = 0;
   uint32_t num_live_iterations = 0;

@@ -4,23 +4,11 @@
 
 namespace sluice {
 
-namespace {
-
-// Room for `count` elements: what ends goes into a list of free ones, which must not fail, without memory least of all.
-template <typename T>
-void MakeRoom(size_t count, std::vector<T>* list) {
-  if (list->capacity() < count) list->reserve(std::max(count, 2 * list->capacity()));
-}
-
-}  // namespace
-
 FramedPropagator::FramedPropagator(const GraphView& view, FrameIdHash hash)
     : activation_(view), hash_(hash), pools_(view.frames().size()) {
   const FrameInfo& info = view.frames()[0];
-  pools_[0].frames.push_back(std::make_unique<FrameState>(0, info));
-  pools_[0].iterations.push_back(std::make_unique<IterationState>(info));
-  root_ = pools_[0].frames[0].get();
-  root_->iteration(0) = pools_[0].iterations[0].get();
+  root_ = &pools_[0].frames.Take(0, info);
+  root_->iteration(0) = &pools_[0].iterations.Take(info);
   root_->iteration(0)->frame = root_;
   root_->num_live_iterations = 1;
 }
@@ -119,22 +107,13 @@ void FramedPropagator::ProcessNextIteration(const TaggedNode& node) {
 }
 
 FrameState& FramedPropagator::FindOrCreateChildFrame(IterationState& in, int32_t index) {
-  for (FrameState* child = in.first_child; child != nullptr; child = child->next_sibling) {
-    if (child->index == index) return *child;
-  }
-  FramePool& pool = pools_[static_cast<size_t>(index)];
   const FrameInfo& info = activation_.view().frames()[static_cast<size_t>(index)];
-  if (pool.free_frames.empty()) {
-    MakeRoom(pool.frames.size() + 1, &pool.free_frames);
-    pool.frames.push_back(std::make_unique<FrameState>(index, info));
-    pool.free_frames.push_back(pool.frames.back().get());
-  }
-  FrameState& frame = *pool.free_frames.back();
-  pool.free_frames.pop_back();
+  FrameState*& child = in.children[info.ordinal];
+  if (child != nullptr) return *child;
+  FrameState& frame = pools_[static_cast<size_t>(index)].frames.Take(index, info);
+  child = &frame;
   frame.parent = in.frame;
   frame.parent_iteration = &in;
-  frame.next_sibling = in.first_child;
-  in.first_child = &frame;
   ++in.outstanding_frames;
   frame.id = hash_(in.frame->id, in.number, info.name);
   frame.num_pending_enters = info.num_enters;
@@ -146,14 +125,7 @@ FrameState& FramedPropagator::FindOrCreateChildFrame(IterationState& in, int32_t
 }
 
 void FramedPropagator::StartIteration(FrameState& frame, int64_t number) {
-  FramePool& pool = this->pool(frame);
-  if (pool.free_iterations.empty()) {
-    MakeRoom(pool.iterations.size() + 1, &pool.free_iterations);
-    pool.iterations.push_back(std::make_unique<IterationState>(frame.info));
-    pool.free_iterations.push_back(pool.iterations.back().get());
-  }
-  IterationState& it = *pool.free_iterations.back();
-  pool.free_iterations.pop_back();
+  IterationState& it = pool(frame).iterations.Take(frame.info);
   it.counts.ResetTo(frame.info.counts);
   it.frame = &frame;
   it.invariants = frame.invariants.get();
@@ -184,7 +156,7 @@ void FramedPropagator::CleanupFramesIterations(FrameState& start, int64_t number
   for (FrameState* frame = &start;;) {
     while (number <= frame->last_iteration && frame->IsIterationDone(number)) {
       IterationState*& it = frame->iteration(number);
-      pool(*frame).free_iterations.push_back(it);
+      pool(*frame).iterations.Put(it);
       it = nullptr;
       --frame->num_live_iterations;
       --num_live_iterations_;
@@ -209,40 +181,45 @@ void FramedPropagator::DeleteFrame(FrameState& frame) {
   }
   for (uint32_t i = 0; i < frame.info.num_invariants; ++i) frame.invariants[i].Clear();
   frame.arrived_invariants.clear();
-  FrameState** link = &parent.first_child;
-  while (*link != &frame) link = &(*link)->next_sibling;
-  *link = frame.next_sibling;
+  parent.children[frame.info.ordinal] = nullptr;
   --parent.outstanding_frames;
   --num_live_frames_;
-  pool(frame).free_frames.push_back(&frame);
+  pool(frame).frames.Put(&frame);
+}
+
+size_t FramedPropagator::num_kept_iterations() const {
+  size_t count = 0;
+  for (size_t f = 1; f < pools_.size(); ++f) count += pools_[f].iterations.size();
+  return count;
+}
+
+void FramedPropagator::ResetIteration(const FrameInfo& info, IterationState& it, bool clear) {
+  if (clear) it.ClearSlots(info);
+  it.outstanding_ops = it.outstanding_frames = 0;
+  std::fill_n(it.children.get(), info.num_children, nullptr);
+}
+
+void FramedPropagator::ResetFrame(FrameState& frame) {
+  for (uint32_t i = 0; i < frame.info.num_invariants; ++i) frame.invariants[i].Clear();
+  for (uint32_t i = 0; i < frame.info.num_next_iterations; ++i) frame.parked[i].Clear();
+  frame.arrived_invariants.clear();
+  frame.parked_nodes.clear();
+  std::fill(frame.window.begin(), frame.window.end(), nullptr);
+  frame.num_live_iterations = 0;
 }
 
 void FramedPropagator::Reset(bool was_stopped) {
   const std::vector<FrameInfo>& infos = activation_.view().frames();
-  for (size_t f = 0; f < pools_.size(); ++f) {
-    FramePool& pool = pools_[f];
+  IterationState& root = *root_->iteration(0);
+  ResetIteration(infos[0], root, was_stopped || activation_.has_leftovers());
+  root.counts.ResetTo(infos[0].counts);
+  kept_bytes_ = infos[0].num_slots * sizeof(Entry);
+  for (size_t f = 1; f < pools_.size(); ++f) {
     // Slabs of loops are cleared in any case: values may have been left in iterations that ended.
-    const bool clear = f > 0 || was_stopped || activation_.has_leftovers();
-    pool.free_frames.clear();
-    pool.free_iterations.clear();
-    for (const std::unique_ptr<IterationState>& it : pool.iterations) {
-      if (clear) it->ClearSlots(infos[f]);
-      it->outstanding_ops = it->outstanding_frames = 0;
-      it->first_child = nullptr;
-      if (f > 0) pool.free_iterations.push_back(it.get());
-    }
-    for (const std::unique_ptr<FrameState>& frame : pool.frames) {
-      for (uint32_t i = 0; i < infos[f].num_invariants; ++i) frame->invariants[i].Clear();
-      for (uint32_t i = 0; i < infos[f].num_next_iterations; ++i) frame->parked[i].Clear();
-      frame->arrived_invariants.clear();
-      frame->parked_nodes.clear();
-      if (f == 0) continue;
-      std::fill(frame->window.begin(), frame->window.end(), nullptr);
-      frame->num_live_iterations = 0;
-      pool.free_frames.push_back(frame.get());
-    }
+    pools_[f].iterations.PutAll([&](IterationState& it) { ResetIteration(infos[f], it, /*clear=*/true); });
+    pools_[f].frames.PutAll([&](FrameState& frame) { ResetFrame(frame); });
+    kept_bytes_ += pools_[f].iterations.size() * infos[f].num_slots * sizeof(Entry);
   }
-  root_->iteration(0)->counts.ResetTo(infos[0].counts);
   num_live_frames_ = num_live_iterations_ = 0;
   activation_.Reset();
 }

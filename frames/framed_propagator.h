@@ -2,12 +2,12 @@
 #define SLUICE_FRAMES_FRAMED_PROPAGATOR_H_
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "frames/activation.h"
 #include "frames/flat_propagator.h"
 #include "frames/frame_state.h"
+#include "frames/state_pool.h"
 
 namespace sluice {
 
@@ -53,14 +53,16 @@ class FramedPropagator {
 
   int64_t num_live_frames() const { return num_live_frames_; }
   int64_t num_live_iterations() const { return num_live_iterations_; }
+  // Memory that is kept from run to run, nearly. As of the last Reset.
+  size_t kept_bytes() const { return kept_bytes_; }
+  // Iterations of loops that memory is kept for: at most about twice as many as lived at once in the last run.
+  size_t num_kept_iterations() const;
 
  private:
-  // What is kept of one static frame: states that live no more, and all there are.
+  // What is kept of one static frame.
   struct FramePool {
-    std::vector<FrameState*> free_frames;
-    std::vector<IterationState*> free_iterations;
-    std::vector<std::unique_ptr<FrameState>> frames;
-    std::vector<std::unique_ptr<IterationState>> iterations;
+    StatePool<FrameState> frames;
+    StatePool<IterationState> iterations;
   };
 
   // Outputs of `node` went to `activated` nodes of its own iteration.
@@ -82,12 +84,16 @@ class FramedPropagator {
   void CleanupFramesIterations(FrameState& frame, int64_t number);
   // Tells the parent of the dead Exits and frees the frame.
   void DeleteFrame(FrameState& frame);
+  // As they were made. What an iteration's slots hold need not be looked at where they are known to be empty.
+  static void ResetIteration(const FrameInfo& info, IterationState& it, bool clear);
+  static void ResetFrame(FrameState& frame);
   FramePool& pool(const FrameState& frame) { return pools_[static_cast<size_t>(frame.index)]; }
 
   Activation activation_;
   const FrameIdHash hash_;
   std::vector<FramePool> pools_;  // By static frame.
   FrameState* root_ = nullptr;
+  size_t kept_bytes_ = 0;
   int64_t num_live_frames_ = 0;
   int64_t num_live_iterations_ = 0;
 };

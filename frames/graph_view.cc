@@ -5,8 +5,8 @@
 namespace sluice {
 
 absl::StatusOr<GraphView> GraphView::Create(const Graph& graph, const ControlFlowInfo& frames,
-                                            absl::Span<const NodeFacts> facts) {
-  return GraphViewBuilder(graph, frames, facts).Build();
+                                            absl::Span<const NodeFacts> facts, StopPoll* stop) {
+  return GraphViewBuilder(graph, frames, facts, stop).Build();
 }
 
 void GraphView::FreeBlock::operator()(char* block) const {

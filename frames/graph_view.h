@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "frames/frame_info.h"
+#include "graph/base/stop_poll.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ir/graph.h"
 #include "graph/value/entry.h"
@@ -108,7 +109,7 @@ struct NodeExtra {
   uint32_t first_deref = 0, num_derefs = 0;
 };
 
-// An input that is the value behind a reference: copied from `source` to scratch entry `scratch` before the node runs.
+// An input that is the value of a reference: copied from `source` to scratch entry `scratch` before the node runs.
 struct Deref {
   Operand source;
   uint32_t input = 0;
@@ -125,9 +126,10 @@ struct BorderEdge {
 // Immutable; thread-safe.
 class GraphView {
  public:
-  // `facts` by node id. INVALID_ARGUMENT or RESOURCE_EXHAUSTED for graphs that are too large for 32-bit indices.
+  // `facts` by node id; `stop` may be null. INVALID_ARGUMENT or RESOURCE_EXHAUSTED for graphs that are too large for
+  // 32-bit indices.
   static absl::StatusOr<GraphView> Create(const Graph& graph, const ControlFlowInfo& frames,
-                                          absl::Span<const NodeFacts> facts);
+                                          absl::Span<const NodeFacts> facts, StopPoll* stop = nullptr);
   GraphView(GraphView&&) noexcept = default;
   GraphView& operator=(GraphView&&) noexcept = default;
 

@@ -51,7 +51,10 @@ absl::StatusOr<GraphView> GraphViewBuilder::Build() {
   SLUICE_RETURN_IF_ERROR(Allocate());
   MakeFrames();
   if (has_grad_sum_) MarkSlotConsts();
-  for (uint32_t i = 0; i < view_.num_items_; ++i) MakeItem(i);
+  for (uint32_t i = 0; i < view_.num_items_; ++i) {
+    SLUICE_RETURN_IF_ERROR(PollStop(stop_));
+    MakeItem(i);
+  }
   MarkCountedConsts();
   uses_.assign(num_outputs_, 0);
   for (const NodeId id : nodes_) {
@@ -65,7 +68,10 @@ absl::StatusOr<GraphView> GraphViewBuilder::Build() {
   output_seen_by_.assign(num_outputs_, ~uint32_t{0});
   node_seen_by_.assign(view_.num_items_, ~uint32_t{0});
   placed_.reserve(num_inputs_ + num_controls_);
-  for (uint32_t i = 0; i < view_.num_items_; ++i) CollectEdges(i);
+  for (uint32_t i = 0; i < view_.num_items_; ++i) {
+    SLUICE_RETURN_IF_ERROR(PollStop(stop_));
+    CollectEdges(i);
+  }
   SortEdges();
   for (uint32_t i = 0; i < view_.num_items_; ++i) MakeCounter(i);
   for (FrameInfo& frame : view_.frames_) frame.counts = PendingCounts(frame.layout);
@@ -138,6 +144,7 @@ void GraphViewBuilder::MakeFrames() {
     made.name = frame.name;
     made.parent = frame.parent;
     made.parallel_iterations = static_cast<uint32_t>(frame.parallel_iterations);
+    if (frame.parent >= 0) made.ordinal = view_.frames_[static_cast<size_t>(frame.parent)].num_children++;
     view_.frames_.push_back(std::move(made));
   }
 }

@@ -15,8 +15,8 @@ namespace sluice {
 // GraphView::Create and borrows what that was given. Not thread-safe.
 class GraphViewBuilder {
  public:
-  GraphViewBuilder(const Graph& graph, const ControlFlowInfo& frames, absl::Span<const NodeFacts> facts)
-      : graph_(graph), info_(frames), facts_(facts) {}
+  GraphViewBuilder(const Graph& graph, const ControlFlowInfo& frames, absl::Span<const NodeFacts> facts, StopPoll* stop)
+      : graph_(graph), info_(frames), facts_(facts), stop_(stop) {}
 
   absl::StatusOr<GraphView> Build();
 
@@ -58,6 +58,7 @@ class GraphViewBuilder {
   const Graph& graph_;
   const ControlFlowInfo& info_;
   const absl::Span<const NodeFacts> facts_;
+  StopPoll* const stop_;
 
   GraphView view_;
   std::vector<NodeId> nodes_;      // By item.

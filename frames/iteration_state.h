@@ -16,7 +16,9 @@ class FrameState;
 // Owned by a propagator. Not thread-safe, but for the values (see Entry).
 struct IterationState {
   explicit IterationState(const FrameInfo& info)
-      : slots(info.num_slots > 0 ? std::make_unique<Entry[]>(info.num_slots) : nullptr), counts(info.counts) {}
+      : slots(info.num_slots > 0 ? std::make_unique<Entry[]>(info.num_slots) : nullptr),
+        counts(info.counts),
+        children(info.num_children > 0 ? std::make_unique<FrameState*[]>(info.num_children) : nullptr) {}
 
   // Frees what values are left in the slab of an iteration of `info`.
   void ClearSlots(const FrameInfo& info) {
@@ -31,7 +33,7 @@ struct IterationState {
   // Nodes of this iteration that are ready or run, and frames entered from it that live.
   uint32_t outstanding_ops = 0;
   uint32_t outstanding_frames = 0;
-  FrameState* first_child = nullptr;  // Those frames, linked by FrameState::next_sibling.
+  const std::unique_ptr<FrameState*[]> children;  // Those frames, by FrameInfo::ordinal; null: it does not live.
 };
 
 }  // namespace sluice

@@ -36,14 +36,14 @@ absl::StatusOr<WireKey> ParseWireKey(absl::string_view text) {
   key.src_device = std::string(parts[0]);
   key.dst_device = std::string(parts[2]);
   key.edge_name = std::string(parts[3]);
-  if (!ParseDeviceName(parts[0], &key.src) || !key.src.IsFull()) return Malformed(text, "the sender is no device");
-  if (!ParseDeviceName(parts[2], &key.dst) || !key.dst.IsFull()) return Malformed(text, "the receiver is no device");
+  if (!ParseDeviceName(parts[0], &key.src) || !key.src.IsFull()) return Malformed(text, "the sender is not a device");
+  if (!ParseDeviceName(parts[2], &key.dst) || !key.dst.IsFull()) return Malformed(text, "the receiver is not a device");
   if (parts[1].size() > 16 || !absl::SimpleHexAtoi(parts[1], &key.src_incarnation)) {
-    return Malformed(text, "the incarnation is no hexadecimal number");
+    return Malformed(text, "the incarnation is not a hexadecimal number");
   }
   const std::pair<absl::string_view, absl::string_view> tag = absl::StrSplit(parts[4], absl::MaxSplits(':', 1));
   if (!absl::SimpleAtoi(tag.first, &key.frame) || !absl::SimpleAtoi(tag.second, &key.iteration)) {
-    return Malformed(text, "frame and iteration are no numbers");
+    return Malformed(text, "frame and iteration are not numbers");
   }
   return key;
 }
@@ -58,15 +58,22 @@ EdgeNumber EdgeTable::Number(absl::string_view edge_text) {
   return number;
 }
 
+EdgeNumber EdgeTable::Find(absl::string_view edge_text) const {
+  MutexLock lock(&mu_);
+  const auto found = numbers_.find(edge_text);
+  return found != numbers_.end() ? found->second : EdgeNumber();
+}
+
 absl::string_view EdgeTable::Text(EdgeNumber edge) const {
   MutexLock lock(&mu_);
   return *texts_[static_cast<size_t>(edge.value())];
 }
 
-absl::StatusOr<RendezvousKey> EdgeTable::FromWire(absl::string_view text) {
+absl::StatusOr<RendezvousKey> EdgeTable::FromWire(absl::string_view text) const {
   SLUICE_ASSIGN_OR_RETURN(const WireKey key, ParseWireKey(text));
-  const absl::string_view edge_text = text.substr(0, text.rfind(';'));
-  return RendezvousKey{Number(edge_text), key.frame, key.iteration};
+  const EdgeNumber edge = Find(text.substr(0, text.rfind(';')));
+  if (!edge.valid()) return Malformed(text, "names an edge that the graph does not have");
+  return RendezvousKey{edge, key.frame, key.iteration};
 }
 
 }  // namespace sluice

@@ -62,15 +62,18 @@ std::string WireKeyText(absl::string_view edge_text, uint64_t frame, int64_t ite
 // incarnation is hexadecimal and frame and iteration are numbers.
 absl::StatusOr<WireKey> ParseWireKey(absl::string_view text);
 
-// Numbers for edges, from 0, and their texts. Only grows. Thread-safe.
+// Numbers for the edges of one plan, from 0, and their texts: as many as its graph has transfers, whatever steps run
+// and peers ask. Thread-safe.
 class EdgeTable {
  public:
   // The number of `edge_text`, the same for the same text.
   EdgeNumber Number(absl::string_view edge_text) ABSL_LOCKS_EXCLUDED(mu_);
+  // The number that `edge_text` has; not set when it has none.
+  EdgeNumber Find(absl::string_view edge_text) const ABSL_LOCKS_EXCLUDED(mu_);
   // The text of a number given before; lives as long as the table.
   absl::string_view Text(EdgeNumber edge) const ABSL_LOCKS_EXCLUDED(mu_);
-  // The key that `text` stands for; its edge gets a number if it has none.
-  absl::StatusOr<RendezvousKey> FromWire(absl::string_view text) ABSL_LOCKS_EXCLUDED(mu_);
+  // The key that `text` stands for. kKeySyntax also for an edge without a number: no graph of the plan has it.
+  absl::StatusOr<RendezvousKey> FromWire(absl::string_view text) const ABSL_LOCKS_EXCLUDED(mu_);
   std::string ToWire(const RendezvousKey& key) const { return WireKeyText(Text(key.edge), key.frame, key.iteration); }
 
  private:

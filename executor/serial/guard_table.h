@@ -2,7 +2,7 @@
 #define SLUICE_EXECUTOR_SERIAL_GUARD_TABLE_H_
 
 // Note [Guards]
-// A node behind Switches runs only when each of them sent its value there. Its guard is the conjunction of literals
+// A node after Switches runs only when each of them sent its value there. Its guard is the conjunction of literals
 // (predicate, port) that says so: the union of the guards of all its inputs, data and control alike, and for an output
 // of a Switch one literal more. A Merge over one input for every port of a predicate undoes that literal. A guard with
 // two ports of one predicate never holds. Guards count within one frame: a loop as a whole has the guard of its
@@ -60,7 +60,9 @@ class GuardTable {
   // Whether both can never hold together.
   bool Excludes(GuardId a, GuardId b) const;
   bool Contains(GuardId guard, GuardLiteral literal) const;
-  // In the order in which blocks are opened: a predicate computed in a block comes behind that block's.
+  // How many guards there are: ids are below.
+  size_t size() const { return sets_.size(); }
+  // In the order in which blocks are opened: a predicate computed in a block comes after that block's.
   absl::Span<const GuardLiteral> literals(GuardId guard) const { return sets_[static_cast<size_t>(guard.value())]; }
 
  private:

@@ -1,8 +1,7 @@
 #include "executor/serial/region_order.h"
 
+#include <deque>
 #include <utility>
-
-#include "absl/container/flat_hash_map.h"
 
 namespace sluice {
 namespace {
@@ -15,6 +14,7 @@ class Builder {
   bool Build(std::vector<std::vector<RegionUnit>>* orders) {
     MakeUnits();
     MakeEdges();
+    ready_.resize(s_.guards().size());
     const size_t num_frames = s_.loops().size();
     orders->resize(num_frames);
     size_t done = 0;
@@ -27,11 +27,11 @@ class Builder {
 
  private:
   static constexpr int32_t kNoUnit = -1;
+  // What can be done under one guard.
   struct ReadyStack {
     std::vector<int32_t> units;
-    bool is_listed = false;
+    bool is_listed = false;  // In guards_with_units_.
   };
-  using ReadyUnits = absl::flat_hash_map<int32_t, ReadyStack>;
 
   int32_t AddUnit(RegionUnit unit, int32_t frame) {
     units_.push_back(unit);
@@ -39,7 +39,7 @@ class Builder {
     return static_cast<int32_t>(units_.size()) - 1;
   }
 
-  // Nodes that never run are units too: what comes behind them waits for what they wait for.
+  // Nodes that never run are units too: what comes after them waits for what they wait for.
   void MakeUnits() {
     unit_of_.assign(static_cast<size_t>(graph_.id_limit()), kNoUnit);
     loop_unit_.assign(s_.loops().size(), kNoUnit);
@@ -68,7 +68,7 @@ class Builder {
     }
   }
 
-  // The unit in `frame` behind which whoever reads `source` comes, or kNoUnit.
+  // The unit in `frame` after which the readers of `source` come, or kNoUnit.
   int32_t SourceUnit(const Output& source, int32_t frame) const {
     const int32_t at = s_.frame(source.node);
     if (s_.role(source.node) == SerialRole::kEnter) {
@@ -120,48 +120,43 @@ class Builder {
     }
   }
 
+  void PushReady(int32_t unit) {
+    const GuardId guard = units_[static_cast<size_t>(unit)].guard;
+    ReadyStack& stack = ready_[static_cast<size_t>(guard.value())];
+    if (!stack.is_listed) guards_with_units_[s_.guard_length(guard)].push_back(guard);
+    stack.is_listed = true;
+    stack.units.push_back(unit);
+  }
+
   // Shorter guards first, and a block is not left while something in it can be done.
   void OrderFrame(int32_t frame, std::vector<RegionUnit>* order) {
-    ReadyUnits ready;             // By guard.
-    std::vector<int32_t> guards;  // Those with something ready, some empty again; each once.
-    const auto push = [&](int32_t unit) {
-      const int32_t guard = units_[static_cast<size_t>(unit)].guard.value();
-      ReadyStack& stack = ready[guard];
-      if (!stack.is_listed) guards.push_back(guard);
-      stack.is_listed = true;
-      stack.units.push_back(unit);
-    };
-    for (const int32_t unit : roots_[static_cast<size_t>(frame)]) push(unit);
-    int32_t current = kAlways.value();
+    for (const int32_t unit : roots_[static_cast<size_t>(frame)]) PushReady(unit);
+    GuardId current = kAlways;
     while (true) {
-      if (ready[current].units.empty() && !NextGuard(ready, &guards, &current)) return;
-      std::vector<int32_t>& stack = ready[current].units;
+      if (ready_[static_cast<size_t>(current.value())].units.empty() && !NextGuard(&current)) return;
+      std::vector<int32_t>& stack = ready_[static_cast<size_t>(current.value())].units;
       const int32_t unit = stack.back();
       stack.pop_back();
       order->push_back(units_[static_cast<size_t>(unit)]);
       for (uint32_t e = starts_[static_cast<size_t>(unit)]; e < starts_[static_cast<size_t>(unit) + 1]; ++e) {
-        if (--pending_[static_cast<size_t>(targets_[e])] == 0) push(targets_[e]);
+        if (--pending_[static_cast<size_t>(targets_[e])] == 0) PushReady(targets_[e]);
       }
     }
   }
 
-  bool NextGuard(ReadyUnits& ready, std::vector<int32_t>* guards, int32_t* current) const {
-    size_t kept = 0;
-    bool found = false;
-    size_t shortest = 0;
-    for (const int32_t guard : *guards) {
-      ReadyStack& stack = ready[guard];
-      stack.is_listed = !stack.units.empty();
-      if (!stack.is_listed) continue;
-      (*guards)[kept++] = guard;
-      const size_t length = s_.guard_length(GuardId(guard));
-      if (found && length >= shortest) continue;
-      found = true;
-      shortest = length;
-      *current = guard;
+  // A guard of the smallest length with something ready, the first that was listed. Each guard that is passed over
+  // goes from its list. False: nothing is ready.
+  bool NextGuard(GuardId* next) {
+    for (std::deque<GuardId>& guards : guards_with_units_) {
+      while (!guards.empty()) {
+        ReadyStack& stack = ready_[static_cast<size_t>(guards.front().value())];
+        *next = guards.front();
+        if (!stack.units.empty()) return true;
+        stack.is_listed = false;
+        guards.pop_front();
+      }
     }
-    guards->resize(kept);
-    return found;
+    return false;
   }
 
   const SerialStructure& s_;
@@ -174,7 +169,9 @@ class Builder {
   std::vector<uint32_t> starts_;
   std::vector<int32_t> targets_;
   std::vector<int32_t> pending_;
-  std::vector<std::vector<int32_t>> roots_;  // By frame: units that wait for nothing.
+  std::vector<std::vector<int32_t>> roots_;                              // By frame: units that wait for nothing.
+  std::vector<ReadyStack> ready_;                                        // By guard. Empty between frames.
+  std::deque<GuardId> guards_with_units_[GuardTable::kMaxLiterals + 1];  // By length; some may have none any more.
 };
 
 }  // namespace

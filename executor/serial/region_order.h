@@ -19,7 +19,7 @@ struct RegionUnit {
 };
 
 // Puts the units of each frame in an order that respects all edges and keeps units of one guard together, so that a
-// block that is not taken is one jump. See Note [Guards]. Linear but for the number of different guards.
+// block that is not taken is one jump. See Note [Guards]. Linear.
 class RegionOrders {
  public:
   // False when a loop depends on itself from outside, which a program cannot express.

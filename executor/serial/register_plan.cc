@@ -1,6 +1,9 @@
 #include "executor/serial/register_plan.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
 
 namespace sluice {
 namespace {
@@ -78,7 +81,7 @@ bool RegisterPlan::IsLast(int32_t value, Life& life, const SerialStep& step, int
   life.later = life.later == kNoneYet || life.later == step.guard ? step.guard : kSeveral;
   if (is_repeated || !none_later || code_.IsRef(value)) return false;
   if (loop == life.loop) return true;
-  // A loop variable, read in the part of the body behind which it is overwritten.
+  // A loop variable, read in the part of the body after which it is overwritten.
   const int32_t frame =
       static_cast<size_t>(value) < s.values().size() ? s.values()[static_cast<size_t>(value)].carried_by : -1;
   if (frame <= 0 || !life.is_redefined || loops_[static_cast<size_t>(loop)].frame != frame) return false;
@@ -143,7 +146,7 @@ void RegisterPlan::AssignRegisters() {
       free.pop_back();
     }
   };
-  // Values by the step behind which they end.
+  // Values by the step after which they end.
   const absl::Span<const SerialStep> steps = code_.steps();
   std::vector<int32_t> first_ending(steps.size() + 1, -1), next_ending(lives_.size(), -1);
   for (size_t value = 0; value < lives_.size(); ++value) {
@@ -154,8 +157,8 @@ void RegisterPlan::AssignRegisters() {
     next_ending[value] = first;
     first = static_cast<int32_t>(value);
   }
-  // Ended values wait until the text is back at the depth of blocks where they began.
-  std::vector<int32_t> waiting;
+  // Ended values wait until the text is back in the loop and at the depth of blocks where they began.
+  absl::flat_hash_map<std::pair<int32_t, size_t>, std::vector<int32_t>> waiting;
   std::vector<size_t> depths = {0};  // Open blocks, by loop.
   for (size_t position = 0; position < steps.size(); ++position) {
     const SerialStep& step = steps[position];
@@ -166,18 +169,27 @@ void RegisterPlan::AssignRegisters() {
     VisitDefinitions(code_, step, take);
     const auto end = [&](int32_t value) {
       const Life& life = lives_[static_cast<size_t>(value)];
-      if (life.loop != loop_of_[position] || code_.structure().guard_length(life.guard) != depths.back()) return false;
       const int32_t assigned = registers_[static_cast<size_t>(value)];
       if (life.needs_clear && !code_.IsRef(value)) clears_.emplace_back(static_cast<int32_t>(position), assigned);
       free.push_back(assigned);
-      return true;
     };
+    const std::pair<int32_t, size_t> here(loop_of_[position], depths.back());
     // Depths change only where blocks and loops end.
     if (step.op == SerialOp::kClose || step.op == SerialOp::kEnd) {
-      waiting.erase(std::remove_if(waiting.begin(), waiting.end(), end), waiting.end());
+      const auto found = waiting.find(here);
+      if (found != waiting.end()) {
+        for (const int32_t value : found->second) end(value);
+        found->second.clear();
+      }
     }
     for (int32_t v = first_ending[position]; v >= 0; v = next_ending[static_cast<size_t>(v)]) {
-      if (!end(v)) waiting.push_back(v);
+      const Life& life = lives_[static_cast<size_t>(v)];
+      const std::pair<int32_t, size_t> begin(life.loop, code_.structure().guard_length(life.guard));
+      if (begin == here) {
+        end(v);
+      } else {
+        waiting[begin].push_back(v);
+      }
     }
   }
 }

@@ -17,7 +17,7 @@ namespace sluice {
 // two, which stay in the first cache. The last reader may take the buffer over. It is the last when no later step of
 // the text that could run after it reads the value: steps under a guard that excludes its own do not count, and a
 // loop variable is overwritten at the end of the iteration anyway. Where a block may be skipped, and the last reader
-// with it, the register is cleared behind the block.
+// with it, the register is cleared after the block.
 class RegisterPlan {
  public:
   explicit RegisterPlan(const SerialCode& code);
@@ -27,7 +27,7 @@ class RegisterPlan {
   int32_t register_of(int32_t value) const { return registers_[static_cast<size_t>(value)]; }
   // Reads are numbered as VisitReads meets them, all steps in order.
   bool IsLastRead(size_t read) const { return last_reads_[read]; }
-  // {step, register}, ascending: clear the register behind the step.
+  // {step, register}, ascending: clear the register after the step.
   const std::vector<std::pair<int32_t, int32_t>>& clears() const { return clears_; }
 
   // Calls `visit(value)` for each value that `step` reads, in order of the inputs.
@@ -41,7 +41,7 @@ class RegisterPlan {
     int32_t end = -2;
     int32_t loop = 0;         // Innermost loop around `begin`, as an index in loops_.
     GuardId guard = kAlways;  // Of the definition, for cond Merges the joined one.
-    GuardId later{-1};        // Guard of the reads behind the current step; -1 none yet, -2 several.
+    GuardId later{-1};        // Guard of the reads after the current step; -1 none yet, -2 several.
     bool is_touched = false;
     bool is_redefined = false;
     bool needs_clear = true;

@@ -19,13 +19,13 @@ namespace sluice {
 // jump, whatever its size. Any order that respects the edges is one that the propagators might have chosen too.
 enum class SerialOp : uint8_t {
   kCompute,  // The kernel of `node`.
-  kMove,     // a := b; a reference becomes a value where a is no reference.
+  kMove,     // a := b; a reference becomes a value where a is not a reference.
   kIndex,    // a := the int32 scalar b (which input of a Merge was taken).
   kOpen,     // Begins a block: skipped unless predicate a takes port b.
   kClose,    // Ends the innermost open block.
   kLoop,     // Begins loop a.
   kRepeat,   // To the beginning of loop a.
-  kEnd,      // Behind the end of loop a.
+  kEnd,      // After the end of loop a.
   kReturn,   // Result a is value b.
 };
 

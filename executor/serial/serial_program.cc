@@ -194,14 +194,15 @@ class SerialAssembler {
 
 absl::StatusOr<std::unique_ptr<const SerialProgram>> SerialProgram::Compile(const Graph& graph,
                                                                             const KernelSet& kernels,
-                                                                            std::string* why_not) {
-  SLUICE_ASSIGN_OR_RETURN(const SerialStructure structure, SerialStructure::Analyze(graph, kernels));
+                                                                            std::string* why_not, StopPoll* stop) {
+  SLUICE_ASSIGN_OR_RETURN(const SerialStructure structure, SerialStructure::Analyze(graph, kernels, stop));
   SerialCode code;
   std::string reason;
   if (!SerialCode::Write(structure, &code, &reason)) {
     if (why_not != nullptr) *why_not = std::move(reason);
     return nullptr;
   }
+  SLUICE_RETURN_IF_ERROR(PollStop(stop, graph.id_limit()));
   std::unique_ptr<SerialProgram> program(new SerialProgram());
   SerialAssembler(code, program.get()).Assemble();
   return program;

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "executor/kernel_set.h"
+#include "graph/base/stop_poll.h"
 #include "graph/ir/graph.h"
 #include "graph/value/entry.h"
 #include "kernels/kernel.h"
@@ -49,9 +50,10 @@ struct SerialInstruction {
 // Borrows the graph and the kernels, which must outlive it.
 class SerialProgram {
  public:
-  // Nothing when the graph cannot be written as one; `*why_not` (may be null) says why.
+  // Nothing when the graph cannot be written as one; `*why_not` (may be null) says why. `stop` is polled; it may be
+  // null.
   static absl::StatusOr<std::unique_ptr<const SerialProgram>> Compile(const Graph& graph, const KernelSet& kernels,
-                                                                      std::string* why_not);
+                                                                      std::string* why_not, StopPoll* stop = nullptr);
 
   absl::Span<const SerialInstruction> instructions() const { return instructions_; }
   int32_t num_registers() const { return num_registers_; }

@@ -61,7 +61,7 @@ bool IsControlFlowRole(SerialRole role) {
 
 }  // namespace
 
-absl::StatusOr<SerialStructure> SerialStructure::Analyze(const Graph& graph, const KernelSet& kernels) {
+absl::StatusOr<SerialStructure> SerialStructure::Analyze(const Graph& graph, const KernelSet& kernels, StopPoll* stop) {
   SerialStructure structure(graph, kernels);
   structure.FindRoles();
   if (!structure.is_structured()) return structure;
@@ -72,6 +72,7 @@ absl::StatusOr<SerialStructure> SerialStructure::Analyze(const Graph& graph, con
   structure.NumberOutputs();
   structure.loops_.resize(structure.has_control_flow_ ? structure.frames_.frames.size() : 1);
   for (const NodeId id : structure.order_) {
+    SLUICE_RETURN_IF_ERROR(PollStop(stop));
     structure.Visit(id);
     if (!structure.is_structured()) return structure;
   }
@@ -87,8 +88,8 @@ void SerialStructure::FindRoles() {
     const OpClass op_class = graph_->op(id).op_class;
     SerialRole role = RoleOf(op_class);
     const Kernel* const kernel = kernels_->kernel(id);
-    if (role == SerialRole::kConst && (kernel == nullptr || kernel->ConstantValue() == nullptr)) {
-      role = SerialRole::kCompute;
+    if (role == SerialRole::kConst || role == SerialRole::kCompute) {
+      role = kernels_->constant(*graph_, id) != nullptr ? SerialRole::kConst : SerialRole::kCompute;
     }
     if (role == SerialRole::kCompute && (kernel == nullptr || kernel->AsAsync() != nullptr)) {
       role = SerialRole::kUnsupported;
@@ -121,7 +122,7 @@ void SerialStructure::NumberOutputs() {
 GuardId SerialStructure::output_guard(const Output& output) const {
   if (!has_control_flow_) return kAlways;
   if (!output.is_control()) return output_guards_[OutputIndex(output)];
-  // Who waits for one of these is in another frame than the node itself.
+  // Nodes that wait for one of these are in another frame than the node itself.
   const SerialRole role = roles_[Index(output.node)];
   const bool changes_frame = role == SerialRole::kEnter || role == SerialRole::kExit;
   return changes_frame ? output_guards_[OutputIndex({output.node, 0})] : guards_of_[Index(output.node)];
@@ -226,7 +227,7 @@ void SerialStructure::Visit(NodeId id) {
       return AliasOutput(id, 0, 0);
     case SerialRole::kConst: {
       const int32_t constant = NewValue(id, false);
-      values_[static_cast<size_t>(constant)].constant = kernels_->kernel(id)->ConstantValue();
+      values_[static_cast<size_t>(constant)].constant = kernels_->constant(*graph_, id);
       return SetOutput(id, 0, constant, guard(id));
     }
     case SerialRole::kReturn:
@@ -288,7 +289,7 @@ void SerialStructure::VisitMerge(NodeId id, GuardId controls) {
 
 void SerialStructure::VisitLoopMerge(NodeId id, GuardId controls) {
   const absl::Span<const Output> inputs = graph_->inputs(id);
-  if (inputs.size() != 2 || controls != kAlways) return Refuse(id, "is no plain loop variable");
+  if (inputs.size() != 2 || controls != kAlways) return Refuse(id, "is not a plain loop variable");
   LoopVariable variable;
   variable.merge = id;
   for (const Output& source : inputs) {
@@ -301,7 +302,7 @@ void SerialStructure::VisitLoopMerge(NodeId id, GuardId controls) {
       variable.next = graph_->inputs(source.node)[0];
     }
   }
-  if (!variable.enter.valid() || !variable.next_iteration.valid()) return Refuse(id, "is no plain loop variable");
+  if (!variable.enter.valid() || !variable.next_iteration.valid()) return Refuse(id, "is not a plain loop variable");
   SetGuard(id, kAlways);
   variable.value = NewValue(id, IsRef(graph_->output_type(id, 0)));
   values_.back().carried_by = frame(id);

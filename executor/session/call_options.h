@@ -7,6 +7,12 @@
 
 namespace sluice {
 
+// When the preparing of a signature is given up. The pointer may be null and outlives the call.
+struct PrepareOptions {
+  absl::Time deadline = absl::InfiniteFuture();
+  CancellationManager* cancellation = nullptr;
+};
+
 // How one call runs. Pointers may be null and outlive the call.
 struct CallOptions {
   absl::Time deadline = absl::InfiniteFuture();

@@ -47,20 +47,23 @@ absl::Status BetterReason(const Graph& graph, const FeedFetchSpec& spec, const a
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr<SessionCore> core, const Graph& graph,
-                                                                 const FeedFetchSpec& spec) {
+                                                                 const FeedFetchSpec& spec,
+                                                                 const PrepareOptions& options) {
   std::shared_ptr<Callable> callable(new Callable(std::move(core)));
+  const LinkedCancellation cancellation(callable->core_->cancellation(), options.cancellation);
+  StopPoll stop(options.deadline, &cancellation.manager());
   absl::StatusOr<StepGraph> step =
-      MakeStepGraph(graph, spec, *callable->core_, FeedFetchOptions::Convention::kFunction);
+      MakeStepGraph(graph, spec, *callable->core_, FeedFetchOptions::Convention::kFunction, &stop);
   absl::Status status = step.status();
   if (status.ok()) {
     callable->step_ = *std::move(step);
-    status = callable->Compile();
+    status = callable->Compile(&stop);
   }
   if (!status.ok()) return BetterReason(graph, spec, status);
   return callable;
 }
 
-absl::Status Callable::Compile() {
+absl::Status Callable::Compile(StopPoll* stop) {
   const Graph& graph = this->graph();
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
     const NodeId id(i);
@@ -76,48 +79,56 @@ absl::Status Callable::Compile() {
   needs_rendezvous_ = needs_rendezvous_ || step_.is_cut;
   needs_facilities_ = keeps_tensors_ || needs_rendezvous_ || core_->options().stall_timeout != absl::InfiniteDuration();
   if (step_.is_cut) {
-    SLUICE_ASSIGN_OR_RETURN(parts_, PartitionedStep::Create(core_, step_));
+    SLUICE_ASSIGN_OR_RETURN(parts_, PartitionedStep::Create(core_, step_, stop));
     return absl::OkStatus();
   }
   const std::string& executor = core_->options().executor;
   const bool is_builtin = ExecutorKinds::IsBuiltin(executor);
   const Driver driver = is_builtin ? core_->options().driver : Driver::kDataflow;
-  std::string why_not = "the session does not want one";
-  if (driver != Driver::kDataflow) {
-    KernelSet::Options options;
-    options.registry = &core_->kernels();
-    options.device = &core_->device(0);
+  if (is_builtin) {
+    KernelSet::Options options = core_->KernelOptions(core_->device(0), *step_.edges, stop);
     options.node_devices = step_.node_devices;
-    options.edges = &core_->edges();
     SLUICE_ASSIGN_OR_RETURN(KernelSet kernels, KernelSet::Create(graph, options));
     kernels_ = std::make_unique<const KernelSet>(std::move(kernels));
-    SLUICE_ASSIGN_OR_RETURN(program_, SerialProgram::Compile(graph, *kernels_, &why_not));
-    // Those of this build that are synchronous do not ask whether they should stop.
-    const bool has_others = &core_->kernels() != &BuiltinKernels();
-    for (int32_t i = 0; has_others && i < graph.id_limit(); ++i) {
-      const Kernel* const kernel = graph.Contains(NodeId(i)) ? kernels_->kernel(NodeId(i)) : nullptr;
-      may_take_long_ = may_take_long_ || (kernel != nullptr && kernel->cost_hint() != CostHint::kCheap);
-    }
-    if (program_ != nullptr) registers_ = std::make_unique<RegisterPool>(program_->num_registers());
   }
+  std::string why_not = "the session does not want one";
+  if (driver != Driver::kDataflow) SLUICE_RETURN_IF_ERROR(CompileSerial(&why_not, stop));
   if (driver == Driver::kSerial && program_ == nullptr) {
     return Error(ErrorCode::kCannotRun).Text(absl::StrCat("no serial program: ", why_not));
   }
   // Which driver wins is decided by the clock: a run that must repeat itself bit by bit has no choice.
   has_choice_ = driver == Driver::kAuto && executor != kSingleThreadedExecutor && !core_->options().deterministic &&
                 core_->pool() != nullptr && core_->pool()->num_threads() > 1;
-  return program_ != nullptr ? absl::OkStatus() : CompileDataflow();
+  return program_ != nullptr ? absl::OkStatus() : CompileDataflow(stop);
 }
 
-absl::Status Callable::CompileDataflow() const {
-  SLUICE_ASSIGN_OR_RETURN(dataflow_, core_->MakeExecutor(core_->device(0), graph(), step_.node_devices));
+absl::Status Callable::CompileSerial(std::string* why_not, StopPoll* stop) {
+  SLUICE_ASSIGN_OR_RETURN(program_, SerialProgram::Compile(graph(), *kernels_, why_not, stop));
+  if (program_ == nullptr) return absl::OkStatus();
+  registers_ = std::make_unique<RegisterPool>(program_->num_registers());
+  // Those of this build that are synchronous do not ask whether they should stop.
+  const bool has_others = &core_->kernels() != &BuiltinKernels();
+  for (int32_t i = 0; has_others && i < graph().id_limit(); ++i) {
+    const Kernel* const kernel = graph().Contains(NodeId(i)) ? kernels_->kernel(NodeId(i)) : nullptr;
+    may_take_long_ = may_take_long_ || (kernel != nullptr && kernel->cost_hint() != CostHint::kCheap);
+  }
   return absl::OkStatus();
 }
 
-void Callable::AskForDataflow() const {
+absl::Status Callable::CompileDataflow(StopPoll* stop) const {
+  Device& device = core_->device(0);
+  if (kernels_ != nullptr) {
+    SLUICE_ASSIGN_OR_RETURN(dataflow_, core_->MakeExecutor(device, graph(), *kernels_, *step_.edges, stop));
+  } else {
+    SLUICE_ASSIGN_OR_RETURN(dataflow_, core_->MakeExecutor(device, Graph(graph()), *step_.edges, stop));
+  }
+  return absl::OkStatus();
+}
+
+void Callable::CompileDataflowOnce() const {
   MutexLock lock(&dataflow_mu_);
   if (has_asked_dataflow_.load(std::memory_order_relaxed)) return;  // Relaxed: written under the lock.
-  CompileDataflow().IgnoreError();
+  CompileDataflow(nullptr).IgnoreError();
   has_asked_dataflow_.store(true, std::memory_order_release);
 }
 
@@ -163,7 +174,7 @@ absl::Status Callable::RunOrThrow(absl::Span<Tensor> inputs, absl::Span<Tensor> 
   run.task_runner = pool;
   run.resources = &device.resources();
   run.step_container = &container;
-  run.edges = &core_->edges();
+  run.edges = step_.edges.get();
   run.cancellation = &cancellation.manager();
   run.session_state = &core_->state();
   run.deterministic = core_->options().deterministic;
@@ -210,12 +221,12 @@ absl::Status Callable::RunStep(absl::Span<Tensor> inputs, absl::Span<Tensor> out
   if (!has_choice_) return RunSerial(inputs, outputs, run, options);
   const DriverChoice::Decision decision = choice_.Next();
   // Most graphs are too quick for threads and never need this.
-  if (decision.use_dataflow && !has_asked_dataflow_.load(std::memory_order_acquire)) AskForDataflow();
+  if (decision.use_dataflow && !has_asked_dataflow_.load(std::memory_order_acquire)) CompileDataflowOnce();
   const int64_t start = decision.is_timed ? NodeObserver::NowNs() : 0;
   const bool use_dataflow = decision.use_dataflow && dataflow_ != nullptr;
   const absl::Status status =
       use_dataflow ? RunDataflow(inputs, outputs, run, options) : RunSerial(inputs, outputs, run, options);
-  if (decision.is_timed && status.ok()) choice_.Record(decision.use_dataflow, NodeObserver::NowNs() - start);
+  if (decision.is_timed && status.ok()) choice_.Record(decision, NodeObserver::NowNs() - start);
   return status;
 }
 

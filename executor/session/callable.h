@@ -36,7 +36,8 @@ namespace sluice {
 class Callable {
  public:
   static absl::StatusOr<std::shared_ptr<const Callable>> Create(std::shared_ptr<SessionCore> core, const Graph& graph,
-                                                                const FeedFetchSpec& spec);
+                                                                const FeedFetchSpec& spec,
+                                                                const PrepareOptions& options = {});
   Callable(const Callable&) = delete;
   Callable& operator=(const Callable&) = delete;
 
@@ -55,12 +56,13 @@ class Callable {
  private:
   explicit Callable(std::shared_ptr<SessionCore> core) : core_(std::move(core)) {}
 
-  absl::Status Compile();
+  absl::Status Compile(StopPoll* stop);
   // Run, which turns what it throws into a status.
   absl::Status RunOrThrow(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options) const;
-  absl::Status CompileDataflow() const;
+  absl::Status CompileSerial(std::string* why_not, StopPoll* stop);
+  absl::Status CompileDataflow(StopPoll* stop) const;
   // The same, once; threads that come meanwhile wait.
-  void AskForDataflow() const ABSL_LOCKS_EXCLUDED(dataflow_mu_);
+  void CompileDataflowOnce() const ABSL_LOCKS_EXCLUDED(dataflow_mu_);
   // Steps that need more than the others: tensors kept under handles, a rendezvous, a watch.
   absl::Status RunWithStepFacilities(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
                                      const CallOptions& options) const;
@@ -81,7 +83,7 @@ class Callable {
   // Immutable after Create.
   const std::shared_ptr<SessionCore> core_;
   StepGraph step_;
-  std::unique_ptr<const KernelSet> kernels_;
+  std::unique_ptr<const KernelSet> kernels_;  // Of both drivers. Null: each part, or a host's executor, has its own.
   std::unique_ptr<const PartitionedStep> parts_;  // Of a step that is cut; then there is nothing else.
   std::unique_ptr<const SerialProgram> program_;  // Null: the graph is none, or is not to be run as one.
   bool has_choice_ = false;                       // Both drivers may be used.

@@ -26,6 +26,7 @@ class LinkedCancellation {
   }
 
   CancellationManager& manager() { return both_.has_value() ? *both_ : session_; }
+  const CancellationManager& manager() const { return both_.has_value() ? *both_ : session_; }
 
  private:
   CancellationManager& session_;

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "executor/node_error.h"
 #include "executor/session/fed_value.h"
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/ir/topo_order.h"
 
 namespace sluice {
 namespace {
@@ -35,8 +36,11 @@ PartialRun::PartialRun(std::shared_ptr<SessionCore> core, StepGraph graph, const
 absl::StatusOr<std::shared_ptr<PartialRun>> PartialRun::Start(std::shared_ptr<SessionCore> core, const Graph& graph,
                                                               const FeedFetchSpec& spec, const CallOptions& options) {
   SLUICE_ASSIGN_OR_RETURN(ThreadPool* const pool, core->FindPool(options.pool));
-  SLUICE_ASSIGN_OR_RETURN(StepGraph step, MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kRendezvous));
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<const PartitionedStep> executors, PartitionedStep::Create(core, step));
+  const LinkedCancellation cancellation(core->cancellation(), options.cancellation);
+  StopPoll stop(options.deadline, &cancellation.manager());
+  SLUICE_ASSIGN_OR_RETURN(StepGraph step,
+                          MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kRendezvous, &stop));
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<const PartitionedStep> executors, PartitionedStep::Create(core, step, &stop));
   std::shared_ptr<PartialRun> run(new PartialRun(std::move(core), std::move(step), options));
   run->AddPorts();
   run->FindNeeds();
@@ -61,7 +65,7 @@ void PartialRun::Begin(ThreadPool* pool, const CallOptions& options) {
   const absl::Duration patience = core_->PatienceOf(options);
   if (patience != absl::InfiniteDuration()) {
     watch_.emplace(
-        StallWatch::Options{patience, graph_.signature.graph, rendezvous_.get(), &core_->edges(), options.observer},
+        StallWatch::Options{patience, graph_.signature.graph, rendezvous_.get(), graph_.edges.get(), options.observer},
         /*is_idle=*/true);
     args.observer = &*watch_;
   }
@@ -84,7 +88,7 @@ void PartialRun::AddPorts() {
     added.is_needed = port.node.valid();
     const std::string edge =
         EdgeText(client.name, static_cast<uint64_t>(client.incarnation), client.name, port.endpoint);
-    added.key.edge = core_->edges().Number(edge);
+    added.key.edge = graph_.edges->Number(edge);
   };
   const Graph& graph = graph_.signature.graph;
   for (const NodeId id : graph.Nodes()) {
@@ -97,14 +101,26 @@ void PartialRun::AddPorts() {
   unused_ = feeds_.size() + fetches_.size();
 }
 
+// Walks back from each fetch through what it needs alone.
 void PartialRun::FindNeeds() {
+  const Graph& graph = graph_.signature.graph;
+  std::vector<const FeedFetchGraph::Port*> feed_of(static_cast<size_t>(graph.id_limit()));
+  for (const FeedFetchGraph::Port& feed : graph_.signature.feeds) {
+    if (feed.node.valid()) feed_of[static_cast<size_t>(feed.node.value())] = &feed;
+  }
+  std::vector<const FeedFetchGraph::Port*> seen_for(feed_of.size());  // The last fetch that needed the node.
+  std::vector<NodeId> open;
   MutexLock lock(&mu_);
   for (const FeedFetchGraph::Port& fetch : graph_.signature.fetches) {
-    const std::vector<bool> needed = ReverseReachable(graph_.signature.graph, {fetch.node});
-    for (const FeedFetchGraph::Port& feed : graph_.signature.feeds) {
-      if (feed.node.valid() && needed[static_cast<size_t>(feed.node.value())]) {
-        fetches_[fetch.endpoint].needed_feeds.push_back(feed.endpoint);
-      }
+    std::vector<std::string>& needed = fetches_[fetch.endpoint].needed_feeds;
+    open.assign(1, fetch.node);
+    while (!open.empty()) {
+      const NodeId id = open.back();
+      open.pop_back();
+      const size_t index = static_cast<size_t>(id.value());
+      if (std::exchange(seen_for[index], &fetch) == &fetch) continue;
+      if (feed_of[index] != nullptr) needed.push_back(feed_of[index]->endpoint);
+      for (const Output& input : graph.all_inputs(id)) open.push_back(input.node);
     }
   }
 }
@@ -226,6 +242,8 @@ absl::Status PartialRun::RunClaimed(const std::vector<std::pair<std::string, Ten
                                     std::vector<Tensor>* values) {
   SLUICE_RETURN_IF_ERROR(Send(feeds));
   SLUICE_RETURN_IF_ERROR(Receive(fetches, deadline, values));
+  // What this thread ran for it may have taken too long.
+  if (deadline != absl::InfiniteFuture() && absl::Now() > deadline) return DeadlinePassed();
   // Where everything was used, the rest of the step (targets) is waited for.
   if (!IsOver()) return absl::OkStatus();
   if (end_.WaitUntil(deadline)) return end_.Wait();

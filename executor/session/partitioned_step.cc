@@ -82,24 +82,25 @@ class PartitionedStep::EndOfParts {
   std::unique_ptr<Running> running_;  // Null: moved or called.
 };
 
-absl::Status PartitionedStep::AddPart(Graph graph, Device& device, const Graph& whole) {
+absl::Status PartitionedStep::AddPart(Graph graph, Device& device, const StepGraph& step, StopPoll* stop) {
+  const Graph& whole = step.signature.graph;
   Part part;
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
     const NodeId id(i);
     part.whole_ids.push_back(graph.Contains(id) ? whole.Find(graph.name(id)) : NodeId());
   }
-  SLUICE_ASSIGN_OR_RETURN(part.executor, core_->MakeExecutor(device, std::move(graph)));
+  SLUICE_ASSIGN_OR_RETURN(part.executor, core_->MakeExecutor(device, std::move(graph), *step.edges, stop));
   parts_.push_back(std::move(part));
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(std::shared_ptr<SessionCore> core,
-                                                                               const StepGraph& step) {
+                                                                               const StepGraph& step, StopPoll* stop) {
   const Graph& whole = step.signature.graph;
   std::unique_ptr<PartitionedStep> made(new PartitionedStep(std::move(core)));
   SessionCore& owner = *made->core_;
   if (!step.is_cut) {
-    SLUICE_RETURN_IF_ERROR(made->AddPart(whole, owner.device(0), whole));
+    SLUICE_RETURN_IF_ERROR(made->AddPart(whole, owner.device(0), step, stop));
     return made;
   }
   PartitionOptions options;
@@ -109,7 +110,7 @@ absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(s
   SLUICE_ASSIGN_OR_RETURN(std::vector<Partition> partitions, PartitionGraph(whole, options));
   for (Partition& partition : partitions) {
     SLUICE_ASSIGN_OR_RETURN(Device* const device, owner.FindDevice(partition.location));
-    SLUICE_RETURN_IF_ERROR(made->AddPart(std::move(partition.graph), *device, whole));
+    SLUICE_RETURN_IF_ERROR(made->AddPart(std::move(partition.graph), *device, step, stop));
   }
   return made;
 }

@@ -19,9 +19,10 @@ namespace sluice {
 // Immutable; any number of threads may run it at once. Keeps the core alive.
 class PartitionedStep {
  public:
-  // kPartition and what kernels and control flow say.
+  // `step` has the table of edges for its runs, and outlives them. `stop` is polled; it may be null. kPartition and
+  // what kernels and control flow say.
   static absl::StatusOr<std::unique_ptr<const PartitionedStep>> Create(std::shared_ptr<SessionCore> core,
-                                                                       const StepGraph& step);
+                                                                       const StepGraph& step, StopPoll* stop = nullptr);
 
   // Starts all parts on what `args` names: a rendezvous and a cancellation manager of the step's own (required) among
   // them; its allocator is left to the devices. The caller's thread works on the last part, and on all of them where
@@ -49,7 +50,7 @@ class PartitionedStep {
   struct Running;
   class EndOfParts;
 
-  absl::Status AddPart(Graph graph, Device& device, const Graph& whole);
+  absl::Status AddPart(Graph graph, Device& device, const StepGraph& step, StopPoll* stop);
   static void StartParts(const Executor::Args& args, std::unique_ptr<Running> running);
 
   const std::shared_ptr<SessionCore> core_;

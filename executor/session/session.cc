@@ -78,14 +78,16 @@ size_t Session::num_prepared() const {
   return prepared_.size();
 }
 
-absl::StatusOr<std::shared_ptr<const Callable>> Session::Prepare(const FeedFetchSpec& spec) {
+absl::StatusOr<std::shared_ptr<const Callable>> Session::Prepare(const FeedFetchSpec& spec,
+                                                                 const PrepareOptions& options) {
   return AsStatus([&]() -> absl::StatusOr<std::shared_ptr<const Callable>> {
     SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Graph> graph, GraphToPrepare());
-    return Callable::Create(core_, *graph, spec);
+    return Callable::Create(core_, *graph, spec, options);
   });
 }
 
-absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const FeedFetchSpec& spec) {
+absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const FeedFetchSpec& spec,
+                                                                       const PrepareOptions& options) {
   std::string key = SignatureKey(spec);
   std::shared_ptr<const Graph> graph;
   {
@@ -98,7 +100,7 @@ absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const Fee
     graph = graph_;
   }
   if (graph == nullptr) return Finalized();
-  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Callable> callable, Callable::Create(core_, *graph, spec));
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Callable> callable, Callable::Create(core_, *graph, spec, options));
   std::shared_ptr<const Callable> ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
   // Another thread may have been faster, or the graph may be another one by now.
@@ -139,10 +141,11 @@ absl::StatusOr<std::vector<Tensor>> Session::RunOnce(const NamedTensors& feeds, 
   }
   spec.fetches = fetches;
   spec.targets = targets;
-  SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable, FindOrPrepare(spec));
-  std::vector<Tensor> outputs(fetches.size());
   CallOptions call = options;
   call.deadline = DeadlineOf(options);
+  SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable,
+                          FindOrPrepare(spec, {call.deadline, call.cancellation}));
+  std::vector<Tensor> outputs(fetches.size());
   SLUICE_RETURN_IF_ERROR(callable->Run(absl::MakeSpan(inputs), absl::MakeSpan(outputs), call));
   return outputs;
 }
@@ -150,11 +153,23 @@ absl::StatusOr<std::vector<Tensor>> Session::RunOnce(const NamedTensors& feeds, 
 absl::StatusOr<std::string> Session::PRunSetup(const FeedFetchSpec& spec, const CallOptions& options) {
   return AsStatus([&]() -> absl::StatusOr<std::string> {
     SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Graph> graph, GraphToPrepare());
+    const size_t limit = core_->options().max_partial_runs;
+    const absl::Status too_many =
+        Error(ErrorCode::kLimitRuns)
+            .Limit("max_partial_runs", static_cast<int64_t>(limit))
+            .Text(
+                "the session has too many partial runs that are not over: give and take all that they were set up for");
+    if (num_partial_runs() >= limit) return too_many;
     SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<PartialRun> run, PartialRun::Start(core_, *graph, spec, options));
-    MutexLock lock(&mu_);
-    std::string handle = absl::StrCat("partial_run_", next_partial_run_++);
-    partial_runs_.emplace(handle, std::move(run));
-    return handle;
+    {
+      MutexLock lock(&mu_);
+      if (partial_runs_.size() < limit) {  // Others may have begun meanwhile.
+        std::string handle = absl::StrCat("partial_run_", next_partial_run_++);
+        partial_runs_.emplace(handle, std::move(run));
+        return handle;
+      }
+    }
+    return too_many;  // The run ends outside of the lock.
   });
 }
 
@@ -198,6 +213,7 @@ absl::Status Session::Close() {
       AsStatus([]() -> absl::Status { return Error(ErrorCode::kSessionClosed).Text("the session is closed"); });
   core_->cancellation().StartCancelWithStatus(closed);
   core_->ReleaseName();
+  core_->kernel_store().Clear();
   absl::flat_hash_map<std::string, std::shared_ptr<PartialRun>> ended;  // Outside of the lock: they are waited for.
   MutexLock lock(&mu_);
   ended.swap(partial_runs_);
@@ -210,6 +226,7 @@ void Session::Reset(const std::vector<std::string>& containers) {
     for (const std::string& container : containers) core_->device(i).resources().ClearContainer(container);
   }
   // Kernels hold on to variables that they have found.
+  core_->kernel_store().Clear();
   std::list<Prepared> ended;
   {
     MutexLock lock(&mu_);

@@ -35,7 +35,8 @@ class Session {
   static absl::StatusOr<std::unique_ptr<Session>> Create(const SessionOptions& options, Graph graph);
   ~Session();
 
-  // A new version of the graph. Callables prepared before keep the version they were made from; variables survive.
+  // A new version of the graph. Callables prepared before keep the version they were made from; variables survive, and
+  // so does the state of kernels whose nodes are as before.
   absl::Status Extend(Graph graph) ABSL_LOCKS_EXCLUDED(mu_);
 
   // The graph is complete: it is forgotten, and with it the means to prepare more. What was prepared still runs, Run
@@ -48,13 +49,16 @@ class Session {
   absl::StatusOr<std::vector<Tensor>> Run(const NamedTensors& feeds, const std::vector<std::string>& fetches,
                                           const std::vector<std::string>& targets, const CallOptions& options = {});
 
-  // A signature for many calls.
-  absl::StatusOr<std::shared_ptr<const Callable>> Prepare(const FeedFetchSpec& spec) ABSL_LOCKS_EXCLUDED(mu_);
+  // A signature for many calls. With `options`, kDeadline or the cancellation's status where it takes too long; Run
+  // prepares under its own call's deadline and cancellation.
+  absl::StatusOr<std::shared_ptr<const Callable>> Prepare(const FeedFetchSpec& spec, const PrepareOptions& options = {})
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   // Sets up one step that is fed and fetched in several calls; see PartialRun. The handle is for PRun. Every feed and
   // fetch may be used once; the step ends, and its handle with it, when all were, or at the first error of a node.
   // `options` of the setup hold for the whole step, and what they name outlives it; those of PRun for the call, whose
-  // deadline or cancellation ends the step too (its observer, pool and stall_timeout are the setup's).
+  // deadline or cancellation ends the step too (its observer, pool and stall_timeout are the setup's). kLimitRuns when
+  // SessionOptions::max_partial_runs are not over.
   absl::StatusOr<std::string> PRunSetup(const FeedFetchSpec& spec, const CallOptions& options = {})
       ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<std::vector<Tensor>> PRun(const std::string& handle, const NamedTensors& feeds,
@@ -63,8 +67,9 @@ class Session {
 
   // Ends the runs under way (CANCELLED) and refuses new ones. The name is free for other sessions. Idempotent.
   absl::Status Close();
-  // Clears the containers of all devices ("" or none: the default one), and gives memory that is not needed any more
-  // back to the system. Callables from before keep the variables that they have used.
+  // Clears the containers of all devices ("" or none: the default one), forgets the state that kernels keep themselves
+  // (Note [Kernel store]), and gives memory that is not needed any more back to the system. Callables from before keep
+  // the variables and the kernels that they have used.
   void Reset(const std::vector<std::string>& containers) ABSL_LOCKS_EXCLUDED(mu_);
 
   // The graph now. It does not change; Extend replaces it. Null after Finalize.
@@ -94,7 +99,8 @@ class Session {
   absl::StatusOr<std::shared_ptr<const Graph>> GraphToPrepare() const ABSL_LOCKS_EXCLUDED(mu_);
   // When a run with these options has to be over.
   absl::Time DeadlineOf(const CallOptions& options) const;
-  absl::StatusOr<std::shared_ptr<const Callable>> FindOrPrepare(const FeedFetchSpec& spec) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::StatusOr<std::shared_ptr<const Callable>> FindOrPrepare(const FeedFetchSpec& spec,
+                                                                const PrepareOptions& options) ABSL_LOCKS_EXCLUDED(mu_);
 
   const std::shared_ptr<SessionCore> core_;
   std::atomic<int64_t> num_runs_{0};  // Relaxed, like the other: counts only.

@@ -50,6 +50,7 @@ absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOp
   std::vector<std::pair<std::string, int64_t>> names;
   for (const std::unique_ptr<Device>& device : *core->devices_) {
     names.emplace_back(device->name(), device->incarnation());
+    core->devices_by_name_.emplace(device->name(), device.get());
   }
   SLUICE_ASSIGN_OR_RETURN(DeviceList list, DeviceList::CreateWithIncarnations(names));
   core->device_list_ = std::make_unique<DeviceList>(std::move(list));
@@ -94,21 +95,41 @@ absl::StatusOr<ThreadPool*> SessionCore::FindPool(int choice) const {
 }
 
 absl::StatusOr<Device*> SessionCore::FindDevice(absl::string_view name) const {
-  for (const std::unique_ptr<Device>& device : *devices_) {
-    if (device->name() == name) return device.get();
-  }
+  const auto found = devices_by_name_.find(name);
+  if (found != devices_by_name_.end()) return found->second;
   return Error(ErrorCode::kPartition).Text(absl::StrCat("there is no device '", name, "'"));
 }
 
-absl::StatusOr<std::unique_ptr<Executor>> SessionCore::MakeExecutor(Device& device, Graph graph,
-                                                                    absl::Span<Device* const> node_devices) {
+KernelSet::Options SessionCore::KernelOptions(Device& device, EdgeTable& edges, StopPoll* stop) {
+  KernelSet::Options options;
+  options.registry = kernels_;
+  options.device = &device;
+  options.edges = &edges;
+  options.store = &kernel_store_;
+  options.stop = stop;
+  return options;
+}
+
+LocalExecutorParams SessionCore::ExecutorParams(Device& device, EdgeTable& edges, StopPoll* stop) {
   LocalExecutorParams params;
   params.device = &device;
-  params.node_devices = node_devices;
   params.registry = kernels_;
-  params.edges = &edges_;
+  params.edges = &edges;
+  params.kernel_store = &kernel_store_;
   params.limits = options_.limits;
-  return executor_kinds_->Create(options_.executor, params, std::move(graph));
+  params.stop = stop;
+  return params;
+}
+
+absl::StatusOr<std::unique_ptr<Executor>> SessionCore::MakeExecutor(Device& device, Graph graph, EdgeTable& edges,
+                                                                    StopPoll* stop) {
+  return executor_kinds_->Create(options_.executor, ExecutorParams(device, edges, stop), std::move(graph));
+}
+
+absl::StatusOr<std::unique_ptr<Executor>> SessionCore::MakeExecutor(Device& device, const Graph& graph,
+                                                                    const KernelSet& kernels, EdgeTable& edges,
+                                                                    StopPoll* stop) {
+  return NewExecutor(options_.executor, ExecutorParams(device, edges, stop), graph, kernels);
 }
 
 StepId SessionCore::NewStepId() {

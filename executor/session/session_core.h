@@ -4,12 +4,17 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "executor/executor.h"
+#include "executor/kernel_set.h"
+#include "executor/kernel_store.h"
+#include "executor/local_executor.h"
 #include "executor/session/call_options.h"
 #include "executor/session/session_names.h"
 #include "executor/session/session_options.h"
@@ -37,9 +42,14 @@ class SessionCore {
     const bool says = options.stall_timeout != absl::ZeroDuration();
     return says ? options.stall_timeout : options_.stall_timeout;
   }
-  // The executor that the options name.
-  absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor(Device& device, Graph graph,
-                                                         absl::Span<Device* const> node_devices = {});
+  // The executor that the options name. `edges` are those of the rendezvous that runs will use, and outlive it; `stop`
+  // is polled and may be null.
+  absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor(Device& device, Graph graph, EdgeTable& edges, StopPoll* stop);
+  // One of NewExecutor's kinds, over a graph and kernels that outlive it.
+  absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor(Device& device, const Graph& graph, const KernelSet& kernels,
+                                                         EdgeTable& edges, StopPoll* stop);
+  // How the kernels of a graph on `device` are made.
+  KernelSet::Options KernelOptions(Device& device, EdgeTable& edges, StopPoll* stop);
   // The name and version are free for other sessions.
   void ReleaseName() { name_.Release(); }
   Device& device(size_t i) const { return *(*devices_)[i]; }
@@ -48,7 +58,8 @@ class SessionCore {
   size_t num_devices() const { return devices_->size(); }
   const DeviceList& device_list() const { return *device_list_; }
   SessionState& state() { return state_; }
-  EdgeTable& edges() { return edges_; }
+  // Kernels that outlive plans. See Note [Kernel store].
+  KernelStore& kernel_store() { return kernel_store_; }
   // Cancelled when the session is closed.
   CancellationManager& cancellation() { return cancellation_; }
   // A number that no other step of the process has.
@@ -58,6 +69,7 @@ class SessionCore {
   explicit SessionCore(const SessionOptions& options) : options_(options) {}
 
   absl::Status AddPools();
+  LocalExecutorParams ExecutorParams(Device& device, EdgeTable& edges, StopPoll* stop);
 
   SessionOptions options_;
   SessionNameClaim name_;
@@ -67,9 +79,10 @@ class SessionCore {
   ThreadPool* pool_ = nullptr;
   std::vector<std::shared_ptr<ThreadPool>> pools_;  // Of the options; null: one thread, the caller's.
   std::shared_ptr<std::vector<std::unique_ptr<Device>>> devices_;
+  absl::flat_hash_map<std::string, Device*> devices_by_name_;
   std::unique_ptr<DeviceList> device_list_;
   SessionState state_;
-  EdgeTable edges_;
+  KernelStore kernel_store_;
   CancellationManager cancellation_;
 };
 

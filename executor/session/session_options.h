@@ -66,6 +66,8 @@ struct SessionOptions {
   absl::Duration stall_timeout = absl::InfiniteDuration();
   // Prepared signatures that Run keeps; the least recently used go.
   size_t max_prepared = 64;
+  // Partial runs that are not over: each keeps the memory of a step. More are refused (kLimitRuns).
+  size_t max_partial_runs = 1024;
   LoadLimits limits;
   SessionMetadata metadata;
 };

@@ -52,10 +52,11 @@ bool MustCut(const Graph& graph, const std::vector<Device*>& devices, const Sess
 }  // namespace
 
 absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec& spec, const SessionCore& core,
-                                        FeedFetchOptions::Convention convention) {
+                                        FeedFetchOptions::Convention convention, StopPoll* stop) {
   FeedFetchOptions options;
   options.limits = core.options().limits;
   options.convention = convention;
+  options.stop = stop;
   const DeviceEntry& client = core.device_list().client();
   if (core.num_devices() > 1 || convention == FeedFetchOptions::Convention::kRendezvous) {
     options.client_device = client.name;
@@ -68,12 +69,14 @@ absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec&
   inlining.limits = core.options().limits;
   inlining.lower_unmarked = true;
   inlining.ignore_marks = true;
+  inlining.stop = stop;
   SLUICE_RETURN_IF_ERROR(InlineFunctionCalls(needed, inlining).status());
   SLUICE_RETURN_IF_ERROR(CheckRunnable(needed));
   if (core.num_devices() > 1 || AsksForDevices(needed)) {
     PlacementOptions placement;
     placement.allow_soft = core.options().allow_soft_placement;
     placement.default_device = client.name;
+    placement.stop = stop;
     SLUICE_RETURN_IF_ERROR(PlaceGraph(needed, core.device_list(), core.kernels(), placement).status());
     SLUICE_ASSIGN_OR_RETURN(std::vector<Device*> devices, DevicesOf(needed, core));
     const auto is_elsewhere = [&](const Device* device) { return device != nullptr && device != &core.device(0); };

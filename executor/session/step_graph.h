@@ -1,11 +1,13 @@
 #ifndef SLUICE_EXECUTOR_SESSION_STEP_GRAPH_H_
 #define SLUICE_EXECUTOR_SESSION_STEP_GRAPH_H_
 
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "executor/session/session_core.h"
 #include "graph/passes/feed_fetch.h"
+#include "rendezvous/key.h"
 
 namespace sluice {
 
@@ -14,20 +16,22 @@ namespace sluice {
 // their borders only where it has to be: otherwise it stays one graph for one executor, in which the kernels of nodes
 // on other devices find their own device's name and state, and a value that changes device is an edge like others (a
 // transfer through the rendezvous takes some thirty times as long). It is cut
-//   - when the session's options say so, or its kind of executor is the host's, who knows of one device only;
-//   - when a device is no CPU, or has another allocator or a context of its own;
+//   - when the session's options say so, or its kind of executor is the host's, which knows one device only;
+//   - when a device is not a CPU, or has another allocator or a context of its own;
 //   - when a reference to a variable crosses, which a cut makes a value;
 //   - for partial runs.
 
 // From a session's graph and the names of one signature to the graph that its steps run: feeds and fetches applied and
 // the rest pruned, functions inlined, conditionals and loops lowered, attrs checked, every node on a device.
+// `stop` is polled; it may be null.
 struct StepGraph {
   FeedFetchGraph signature = {Graph(nullptr), {}, {}, {}};
   bool is_cut = false;                // To be run in parts, one per device.
   std::vector<Device*> node_devices;  // By id, where nodes are on several devices that are joined; else empty.
+  std::unique_ptr<EdgeTable> edges = std::make_unique<EdgeTable>();  // Of the rendezvous of its steps.
 };
 absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec& spec, const SessionCore& core,
-                                        FeedFetchOptions::Convention convention);
+                                        FeedFetchOptions::Convention convention, StopPoll* stop = nullptr);
 
 }  // namespace sluice
 

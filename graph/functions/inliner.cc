@@ -229,7 +229,9 @@ class Driver {
     }
     CallExpansion::Pending pending;
     while (expansion_.Pop(&pending)) {
+      const int64_t before = expansion_.nodes_added();
       SLUICE_RETURN_IF_ERROR(Expand(pending));
+      SLUICE_RETURN_IF_ERROR(PollStop(options_.stop, 1 + expansion_.nodes_added() - before));
     }
     SLUICE_RETURN_IF_ERROR(expansion_.Finish());
     report_.nodes_added = expansion_.nodes_added();

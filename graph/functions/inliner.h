@@ -27,12 +27,14 @@
 
 #include "absl/status/statusor.h"
 #include "graph/base/limits.h"
+#include "graph/base/stop_poll.h"
 #include "graph/ir/graph.h"
 
 namespace sluice {
 
 struct InlineOptions {
   LoadLimits limits;
+  StopPoll* stop = nullptr;  // Polled; null: never stops.
   // Direct calls, PartitionedCall, StatefulPartitionedCall.
   bool inline_calls = true;
   // If, Case, While and their Stateless forms that have _lower_using_switch_merge=true. See lower_control_flow.h.

@@ -32,9 +32,10 @@ class FeedFetchRewriter {
     for (size_t i = 0; i < spec_.fed.size(); ++i) {
       if (IsPlaceholder(spec_.fed[i].node)) placeholders_.emplace(spec_.fed[i].node, static_cast<int32_t>(i));
     }
-    Mark();
+    SLUICE_RETURN_IF_ERROR(Mark());
     SLUICE_RETURN_IF_ERROR(CheckPlaceholders());
     result_.graph = ExtractNodes(graph_, kept_, &new_ids_);
+    SLUICE_RETURN_IF_ERROR(PollStop(options_.stop, static_cast<int64_t>(kept_.size())));
     SLUICE_RETURN_IF_ERROR(AddFeedNodes());
     SLUICE_RETURN_IF_ERROR(Rewire());
     if (!spec_.sources.empty()) SLUICE_RETURN_IF_ERROR(CheckAcyclic(result_.graph));
@@ -60,17 +61,19 @@ class FeedFetchRewriter {
   NodeId NewId(NodeId old) const { return new_ids_[static_cast<size_t>(old.value())]; }
 
   // Walks back from fetches and targets, stopping at fed outputs; fills kept_ (ascending), needed_ and cuts_.
-  void Mark() {
+  absl::Status Mark() {
     seen_.assign(static_cast<size_t>(graph_.id_limit()), false);
     for (const Output& fetch : spec_.fetches) Visit(fetch.node);
     for (NodeId target : spec_.targets) Visit(target);
     for (size_t next = 0; next < kept_.size(); ++next) {  // kept_ is its own queue.
+      SLUICE_RETURN_IF_ERROR(PollStop(options_.stop));
       const NodeId id = kept_[next];
       const absl::Span<const Output> inputs = graph_.inputs(id);
       for (size_t i = 0; i < inputs.size(); ++i) VisitInput(id, static_cast<int32_t>(i), inputs[i]);
       for (const Output& control : graph_.controls(id)) VisitControl(id, control.node);
     }
     std::sort(kept_.begin(), kept_.end());
+    return absl::OkStatus();
   }
 
   void Visit(NodeId id) {

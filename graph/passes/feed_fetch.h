@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/base/limits.h"
+#include "graph/base/stop_poll.h"
 #include "graph/ir/graph.h"
 #include "graph/value/shape.h"
 
@@ -43,6 +44,7 @@ struct FeedFetchOptions {
   std::string client_device;
   int64_t client_incarnation = 0;
   LoadLimits limits;
+  StopPoll* stop = nullptr;  // Polled; null: never stops.
 };
 
 // The graph of one signature.

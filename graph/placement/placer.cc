@@ -39,9 +39,13 @@ class Placer {
     }
     nodes_ = graph_.Nodes();
     for (NodeId id : nodes_) AddRequest(id);
-    for (NodeId id : nodes_) AddKernels(id);
+    for (NodeId id : nodes_) {
+      SLUICE_RETURN_IF_ERROR(PollStop(options_.stop));
+      AddKernels(id);
+    }
     SLUICE_RETURN_IF_ERROR(errors_.Finish());
     for (NodeId id : nodes_) {
+      SLUICE_RETURN_IF_ERROR(PollStop(options_.stop));
       if (groups_of_.Root(id) == id) Choose(id, by_default);
     }
     SLUICE_RETURN_IF_ERROR(errors_.Finish());

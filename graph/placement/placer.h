@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/base/stop_poll.h"
 #include "graph/ir/graph.h"
 #include "graph/placement/device_list.h"
 #include "graph/placement/kernel_catalog.h"
@@ -27,6 +28,7 @@ struct PlacementOptions {
   bool allow_other_task = false;
   // Where nodes go that ask for nothing, if there is a kernel; a device text, may be partial or empty.
   std::string default_device;
+  StopPoll* stop = nullptr;  // Polled; null: never stops.
 };
 
 // A node that did not get what it asked for.

@@ -239,6 +239,82 @@ TEST_P(FrameTest, TheLastIterationCostsNoWalkThroughItsBody) {
   EXPECT_LT(with_body, 100 + 35);
 }
 
+// One NextIteration for two loop variables: the value is theirs alone, and the last reader may work in its buffer.
+TEST_P(FrameTest, ABackEdgeToTwoMergesLeavesNothingOfTheValueBehind) {
+  Counter("i", Int(0), Int(4));
+  const Output start = Enter("start", Add("sum", Int(2), Int(3)));
+  const Output one = Enter("one2", Int(1), true);
+  const Variable a = Close("a", Merge("a", start), cond_), b = Close("b", Merge("b", start), cond_);
+  const Output first = Add("first", a.body(), one);
+  const Output second = Add("second", b.body(), one);
+  b_.AddControl(second, GraphBuilder::Control(first));
+  const Output next = b_.Op("NextIteration", "both_next", {second});
+  b_.SetInput(a.merge, 1, next);
+  b_.SetInput(b.merge, 1, next);
+  Add("y", a.exit, Int(100));
+  Add("z", b.exit, Int(200));
+  Runner runner(b_);
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    runner.Shuffle(seed);
+    runner.Run();
+    EXPECT_THAT(runner.ran("first"), ElementsAre(Pair(0, 6), Pair(1, 7), Pair(2, 8), Pair(3, 9)));
+    EXPECT_THAT(runner.ran("y"), ElementsAre(Pair(0, 109)));
+    EXPECT_THAT(runner.ran("z"), ElementsAre(Pair(0, 209)));
+    EXPECT_THAT(runner.had_alone("first", 0), ElementsAre(false, false, false, false));
+    EXPECT_THAT(runner.had_alone("second", 0), ElementsAre(true, true, true, true));
+  }
+}
+
+// Values that wait for room in the window are handed on as those that do not.
+TEST_P(FrameTest, AParkedValueIsTheNextIterationsAlone) {
+  Counter("i", Int(0), Int(6));
+  const Variable x = Close("x", Merge("x", Enter("x_in", Add("sum", Int(2), Int(3)))), cond_);
+  const Output one = Enter("one2", Int(1), true);
+  const Output next = Add("x_add", x.body(), one);
+  Next(x, next);
+  Output slow = Add("slow", next, one);  // A second reader in the iteration that parks it.
+  for (int k = 0; k < 6; ++k) slow = Add("slow" + std::to_string(k), slow, one);
+  Add("y", x.exit, Int(100));
+  Runner runner(b_);
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    runner.Shuffle(seed);
+    runner.Run();
+    EXPECT_THAT(runner.ran("y"), ElementsAre(Pair(0, 111)));
+    EXPECT_THAT(runner.had_alone("slow0", 0), testing::Each(true));
+  }
+}
+
+TEST_P(FrameTest, ManyLoopsInOneFrameAreToldApart) {
+  constexpr int kLoops = 40;
+  for (int k = 0; k < kLoops; ++k) {
+    const std::string name = "l" + std::to_string(k);
+    const Variable i = Counter(name, Int(k), Int(k + 2 + k % 3), name);
+    Add("y" + std::to_string(k), i.exit, Int(100));
+  }
+  Runner runner(b_);
+  for (uint32_t seed = 0; seed < 5; ++seed) {
+    runner.Shuffle(seed);
+    runner.Run();
+    for (int k = 0; k < kLoops; ++k) {
+      EXPECT_THAT(runner.ran("y" + std::to_string(k)), ElementsAre(Pair(0, 100 + k + 2 + k % 3)));
+    }
+  }
+}
+
+TEST_P(FrameTest, ARunWithManyIterationsDoesNotBurdenLaterOnes) {
+  // A counter that runs ahead of a slow chain: as many iterations live as the window has room for.
+  const Variable i = Counter("i", Int(0), Add("limit", Int(0), Int(64)));
+  Output x = i.body();
+  const Output one = Enter("one2", Int(1), true);
+  for (int k = 0; k < 8; ++k) x = Add("slow" + std::to_string(k), x, one);
+  Runner runner(b_);
+  runner.Run();
+  EXPECT_GE(runner.propagator().num_kept_iterations(), static_cast<size_t>(GetParam()));
+  runner.Set("limit", 1);
+  runner.Run();
+  EXPECT_LE(runner.propagator().num_kept_iterations(), 20u);
+}
+
 INSTANTIATE_TEST_SUITE_P(ParallelIterations, FrameTest, testing::Values(1, 2, 10, 32));
 
 }  // namespace

@@ -2,6 +2,7 @@
 #define SLUICE_TESTS_FRAMES_GRAPH_RUNNER_H_
 
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "graph/base/check.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
+#include "graph/value/allocator.h"
 #include "gtest/gtest.h"
 
 namespace sluice {
@@ -44,8 +46,45 @@ class GraphRunner {
   // Ready nodes are taken in random order.
   void Shuffle(uint32_t seed) { random_.seed(seed), is_shuffled_ = true; }
 
+  // Twice: with values in the entries themselves, and with values in buffers, which must be gone afterwards.
   void Run() {
+    const std::mt19937 random = random_;
+    RunOnce(/*with_buffers=*/false);
+    const std::map<std::string, Log> plain = ran_;
+    const int64_t bytes = HostAllocatorLiveBytes();
+    random_ = random;
+    RunOnce(/*with_buffers=*/true);
+    EXPECT_EQ(ran_, plain);
+    EXPECT_EQ(HostAllocatorLiveBytes(), bytes) << "values are left in slots";
+  }
+
+  // When and with what `node` ran, as a kernel or in the propagator.
+  Log ran(const std::string& node) const {
+    const auto found = ran_.find(node);
+    return found == ran_.end() ? Log() : found->second;
+  }
+  int times(const std::string& node) const { return static_cast<int>(ran(node).size()); }
+  // Whether `node`, each time that it ran, had the buffer of input `i` to itself, so that a kernel might work in place.
+  std::vector<bool> had_alone(const std::string& node, size_t i) const {
+    std::vector<bool> alone;
+    const auto found = alone_.find(node);
+    if (found == alone_.end()) return alone;
+    for (const std::vector<bool>& inputs : found->second) alone.push_back(inputs[i]);
+    return alone;
+  }
+  // Nodes that the propagator looked at, dead ones too.
+  int num_visited() const { return num_visited_; }
+  int64_t live_frames() const { return live_frames_; }
+  PropagationFault::Kind fault() const { return fault_; }
+  const GraphView& view() const { return *view_; }
+  const Graph& graph() const { return graph_; }
+  const Propagator& propagator() const { return *propagator_; }
+
+ private:
+  void RunOnce(bool with_buffers) {
+    with_buffers_ = with_buffers;
     ran_.clear();
+    alone_.clear();
     num_visited_ = 0;
     propagator_->Begin();
     std::vector<TaggedNode> ready;
@@ -62,24 +101,12 @@ class GraphRunner {
     EXPECT_TRUE(fault_ != PropagationFault::Kind::kNone ||
                 (live_frames_ == 0 && propagator_->num_live_iterations() == 0))
         << "frames and iterations end with the run";
-    propagator_->Reset();
+    propagator_->Reset(/*was_stopped=*/fault_ != PropagationFault::Kind::kNone);
     EXPECT_EQ(propagator_->num_live_frames() + propagator_->num_live_iterations(), 0);
   }
 
-  // When and with what `node` ran, as a kernel or in the propagator.
-  Log ran(const std::string& node) const {
-    const auto found = ran_.find(node);
-    return found == ran_.end() ? Log() : found->second;
-  }
-  int times(const std::string& node) const { return static_cast<int>(ran(node).size()); }
-  // Nodes that the propagator looked at, dead ones too.
-  int num_visited() const { return num_visited_; }
-  int64_t live_frames() const { return live_frames_; }
-  PropagationFault::Kind fault() const { return fault_; }
-  const GraphView& view() const { return *view_; }
-  const Graph& graph() const { return graph_; }
+  static constexpr size_t kBufferElements = 64;
 
- private:
   static Graph Checked(absl::StatusOr<Graph> graph) {
     SLUICE_CHECK_OK(graph);
     return *std::move(graph);
@@ -104,18 +131,24 @@ class GraphRunner {
     propagator_->SetTables(node, &tables);
     const int value = Compute(name, item, tables);
     ran_[name].emplace_back(propagator_->iteration(node), value);
+    for (uint32_t i = 0; i < item.io.num_outputs; ++i) {
+      propagator_->activation().SettleUses(item, i, tables.at(item.io.output(i)));
+    }
     propagator_->activation().DropInputs(item, node.iteration());
     propagator_->PropagateOutputs(node, true);
   }
 
   int Compute(const std::string& name, const NodeItem& item, const EntryTables& tables) {
     std::vector<int> in;
+    std::vector<bool> alone;
     for (uint32_t i = 0; i < item.io.num_inputs; ++i) {
       const Entry& entry = tables.at(item.io.input(i));
+      alone.push_back(entry.has_value() && entry.holds_buffer() && entry.value().IsUniquelyOwned());
       if (entry.is_dead()) continue;
       const Tensor& value = entry.value();
       in.push_back(value.dtype() == DType::kBool ? value.flat<bool>()[0] : value.flat<int32_t>()[0]);
     }
+    alone_[name].push_back(std::move(alone));
     const absl::string_view op = graph_.op_name(NodeId(item.io.id));
     int value = values_.count(name) > 0 ? values_[name] : 7;
     if (op == "Const") value = ConstantOf(NodeId(item.io.id)).template flat<int32_t>()[0];
@@ -130,6 +163,8 @@ class GraphRunner {
     Entry& out = tables.at(item.io.output(0));
     if (item.io.output_types[0] == DType::kBool) {
       out.SetValue(Tensor::Scalar(value != 0));
+    } else if (with_buffers_) {
+      out.SetValue(Tensor::Vector<int32_t>(std::vector<int32_t>(kBufferElements, value)));
     } else {
       out.SetValue(Tensor::Scalar<int32_t>(value));
     }
@@ -142,6 +177,8 @@ class GraphRunner {
   std::unique_ptr<Propagator> propagator_;
   std::map<std::string, int> values_;
   std::map<std::string, Log> ran_;
+  std::map<std::string, std::vector<std::vector<bool>>> alone_;
+  bool with_buffers_ = false;
   std::mt19937 random_;
   bool is_shuffled_ = false;
   int num_visited_ = 0;

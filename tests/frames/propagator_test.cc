@@ -278,5 +278,26 @@ TYPED_TEST(PropagatorTest, NestedDeadBranchesReachTheirMergeOnce) {
   }
 }
 
+// Checks elsewhere refuse such nodes; here they must do no harm.
+TYPED_TEST(PropagatorTest, AMergeOfNothingNeverRunsAndASwitchWithoutPortsIsAFault) {
+  const Output sw = this->Switch("sw", this->Int(5), this->Bool(false));
+  const Output merge = this->b_.Op("Merge", "merge", {}, {{"T", DType::kInt32}, {"N", 0}});
+  this->Add("never", merge, sw);
+  this->Add("y", sw, this->Int(1));
+  if (this->b_.status().ok()) {
+    typename TestFixture::Runner runner(this->b_);
+    runner.Run();
+    EXPECT_THAT(runner.ran("y"), ElementsAre(Pair(0, 6)));
+    EXPECT_THAT(runner.ran("never"), IsEmpty());
+  }
+  this->StartOver();
+  this->b_.Op("_SwitchN", "ports", {this->Int(1), this->Add("index", this->Int(1), this->Int(2))}, {{"num_outs", 0}});
+  if (this->b_.status().ok()) {
+    typename TestFixture::Runner runner(this->b_);
+    runner.Run();
+    EXPECT_EQ(runner.fault(), PropagationFault::Kind::kPredicate);
+  }
+}
+
 }  // namespace
 }  // namespace sluice

@@ -67,6 +67,18 @@ TEST(EdgeTableTest, KeysGoToTheWireAndBack) {
   EXPECT_EQ(back, key);
 }
 
+TEST(EdgeTableTest, WhatAPeerAsksForDoesNotGrowTheTable) {
+  EdgeTable edges;
+  const EdgeNumber known = edges.Number(EdgeText(kSrc, 1, kDst, "e"));
+  EXPECT_EQ(edges.Find(EdgeText(kSrc, 1, kDst, "e")), known);
+  for (int i = 0; i < 100; ++i) {
+    const std::string unknown = EdgeText(kSrc, 1, kDst, "other" + std::to_string(i));
+    EXPECT_FALSE(edges.Find(unknown).valid());
+    EXPECT_THAT(edges.FromWire(WireKeyText(unknown, 0, 0)), IsError(ErrorCode::kKeySyntax, "other"));
+  }
+  EXPECT_EQ(edges.Number("next").value(), known.value() + 1);
+}
+
 // What TensorFlow's StringToHashBucket answers for 2^62 buckets, whose hash it is.
 TEST(ProtocolHashTest, IsTensorFlows) {
   constexpr uint64_t kBuckets = uint64_t{1} << 62;
@@ -76,6 +88,10 @@ TEST(ProtocolHashTest, IsTensorFlows) {
   EXPECT_EQ(ProtocolHash("abcdefgh") % kBuckets, 3429851175771700306u);
   EXPECT_EQ(ProtocolHash("abcdefghi") % kBuckets, 2154505082538699157u);
   EXPECT_EQ(ProtocolHash(std::string(31, 'x')) % kBuckets, 2862751053989150778u);
+}
+
+TEST(ProtocolHashTest, AFrameHasTheSameNumberByNameAndByTheNamesHash) {
+  EXPECT_EQ(ChildFrameNumber(7, 3, "f"), ChildFrameNumber(7, 3, ProtocolHash("f")));
 }
 
 TEST(ProtocolHashTest, FramesDifferByParentIterationAndName) {

@@ -115,12 +115,13 @@ class RunCommand : public Command {
     CancellationManager cancellation;
     const InterruptGuard interrupt(cancellation);
     SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, OpenSession(model, session_options_));
-    SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable, session->Prepare(run.spec));
-    NotePlacement(model, *callable, session->core().device_list(), console);
     CallOptions call;
     call.deadline = absl::Now() + time_limit_;
     call.cancellation = &cancellation;
     call.stall_timeout = patience_;
+    SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable,
+                            session->Prepare(run.spec, {call.deadline, call.cancellation}));
+    NotePlacement(model, *callable, session->core().device_list(), console);
     SLUICE_RETURN_IF_ERROR(InitialiseSession(*session, model, session_options_, call, console));
     std::unique_ptr<StepStatsCollector> collector;
     if (stats_ || !trace_.empty()) {

@@ -236,5 +236,20 @@ TEST_F(PartialRunTest, MayBeAbandoned) {
   EXPECT_THAT(session_->PRunSetup({{"a"}, {"first"}, {}, {}}), IsError(ErrorCode::kSessionClosed));
 }
 
+TEST_F(PartialRunTest, UnfinishedRunsAreLimited) {
+  SessionOptions options;
+  options.max_partial_runs = 3;
+  Open(options);
+  const FeedFetchSpec spec = {{"a", "b"}, {"first"}, {}, {}};
+  std::vector<std::string> handles;
+  for (int i = 0; i < 3; ++i) handles.push_back(Begin(spec));
+  EXPECT_THAT(session_->PRunSetup(spec), IsError(ErrorCode::kLimitRuns, "max_partial_runs"));
+  EXPECT_EQ(session_->num_partial_runs(), 3u);
+  ExpectStep(handles[1], {{"a", Int(1)}, {"b", Int(2)}}, "first", 3);
+  handles.push_back(Begin(spec));
+  EXPECT_THAT(session_->PRunSetup(spec), IsError(ErrorCode::kLimitRuns));
+  ExpectStep(handles[3], {{"a", Int(2)}, {"b", Int(2)}}, "first", 4);
+}
+
 }  // namespace
 }  // namespace sluice

@@ -138,9 +138,11 @@ TEST(RunTest, TracesAreWrittenInBothFormats) {
     EXPECT_TRUE(StrContains(run.err, "wrote " + file));
   }
   const nlohmann::json trace = nlohmann::json::parse(ReadTestFile(json));
-  int adds = 0;
-  for (const nlohmann::json& event : trace["traceEvents"]) adds += event["name"] == "add";
-  EXPECT_EQ(adds, 10);
+  std::vector<int> iterations;
+  for (const nlohmann::json& event : trace["traceEvents"]) {
+    if (event["name"] == "add") iterations.push_back(event["args"]["iteration"].get<int>());
+  }
+  EXPECT_EQ(iterations, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
   EXPECT_TRUE(StrContains(ReadTestFile(proto), "add = AddV2(switch:1, one)"));
 }
 
@@ -148,6 +150,13 @@ TEST(RunTest, ADeadlineEndsALoopThatWouldGoOn) {
   const RunResult run = RunSluice({"run", "-", "--fetch", "exit", "--deadline", "50ms"}, CountingLoop(1e30f));
   EXPECT_EQ(run.status, 1);
   EXPECT_TRUE(StrContains(run.err, "DEADLINE_EXCEEDED")) << run.err;
+}
+
+TEST(RunTest, ADeadlineCoversPreparing) {
+  const RunResult run = RunSluice({"run", "-", "--fetch", "exit", "--deadline", "1ns"}, CountingLoop(3));
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(StrContains(run.err, "DEADLINE_EXCEEDED")) << run.err;
+  EXPECT_TRUE(StrContains(run.err, "while the graph was being prepared")) << run.err;
 }
 
 // Receives what nobody sends.

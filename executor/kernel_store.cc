@@ -1,0 +1,74 @@
+#include "executor/kernel_store.h"
+
+#include <algorithm>
+
+#include "graph/base/status_macros.h"
+
+namespace sluice {
+
+absl::StatusOr<std::shared_ptr<const Kernel>> KernelStore::FindOrMake(absl::string_view node, std::string properties,
+                                                                      Make make) {
+  {
+    MutexLock lock(&mu_);
+    const auto found = by_node_.find(node);
+    if (found != by_node_.end() && found->second.properties == properties) return found->second.kernel;
+  }
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, make());
+  std::shared_ptr<const Kernel> ended;  // Freed outside of the lock.
+  MutexLock lock(&mu_);
+  Stateful& kept = by_node_[node];
+  if (kept.kernel != nullptr && kept.properties == properties) {
+    ended = std::move(kernel);
+    return kept.kernel;
+  }
+  ended = std::move(kept.kernel);
+  kept = {std::move(properties), kernel};
+  return kernel;
+}
+
+absl::StatusOr<std::shared_ptr<const Kernel>> KernelStore::FindOrMakeConstant(absl::string_view bytes, Make make) {
+  const Place place(bytes.data(), bytes.size());
+  {
+    MutexLock lock(&mu_);
+    const auto found = constants_.find(place);
+    std::shared_ptr<const Kernel> kernel = found != constants_.end() ? found->second.lock() : nullptr;
+    if (kernel != nullptr) return kernel;
+  }
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> made, make());
+  MutexLock lock(&mu_);
+  std::weak_ptr<const Kernel>& kept = constants_[place];
+  std::shared_ptr<const Kernel> kernel = kept.lock();
+  if (kernel == nullptr) kept = kernel = std::move(made);
+  DropUnusedConstants();
+  return kernel;
+}
+
+void KernelStore::DropUnusedConstants() {
+  if (constants_.size() < constants_to_check_) return;
+  absl::erase_if(constants_, [](const auto& constant) { return constant.second.expired(); });
+  constants_to_check_ = std::max<size_t>(16, 2 * constants_.size());
+}
+
+void KernelStore::Clear() {
+  absl::flat_hash_map<std::string, Stateful> ended;  // Freed outside of the lock.
+  MutexLock lock(&mu_);
+  ended.swap(by_node_);
+}
+
+size_t KernelStore::num_kernels() const {
+  MutexLock lock(&mu_);
+  return by_node_.size();
+}
+
+size_t KernelStore::num_places() const {
+  MutexLock lock(&mu_);
+  return constants_.size();
+}
+
+size_t KernelStore::num_constants() const {
+  MutexLock lock(&mu_);
+  return static_cast<size_t>(
+      std::count_if(constants_.begin(), constants_.end(), [](const auto& c) { return !c.second.expired(); }));
+}
+
+}  // namespace sluice

@@ -1,0 +1,73 @@
+#ifndef SLUICE_EXECUTOR_KERNEL_STORE_H_
+#define SLUICE_EXECUTOR_KERNEL_STORE_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/base/mutex.h"
+#include "kernels/kernel.h"
+
+namespace sluice {
+
+// Kernels that all plans of one session share.
+//
+// Note [Kernel store]
+//   - A kernel with state (Print counts its calls, a random op the numbers that it has given) is made once per session
+//     and node, whatever signature or driver runs it. The node is known by its name, in an inlined function the call
+//     path included, and by its op, types, attrs and device: where a new version of the graph (Session::Extend) has
+//     another node of that name, it gets a kernel of its own, which takes the place of the old one. The state of nodes
+//     that stay as they are survives. Session::Reset and Close forget all of it: callables from before keep their
+//     kernels, later ones begin with new state.
+//   - The value of a large constant is decoded once, as long as some plan has it.
+// Such kernels may outlive the graph that they were made from. Thread-safe.
+class KernelStore {
+ public:
+  using Make = absl::FunctionRef<absl::StatusOr<std::shared_ptr<const Kernel>>()>;
+
+  KernelStore() = default;
+  KernelStore(const KernelStore&) = delete;
+  KernelStore& operator=(const KernelStore&) = delete;
+
+  // The kernel with state of `node`, made by `make` where there is none yet with these properties. `make` runs without
+  // a lock; of two that run at once for one node, one kernel is kept and both get that.
+  absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMake(absl::string_view node, std::string properties, Make make)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // The kernel of the constant whose encoded value lies at `bytes`, in memory that lives at least as long as the plan
+  // that asks.
+  absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMakeConstant(absl::string_view bytes, Make make)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // Forgets all kernels with state.
+  void Clear() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Kernels with state.
+  size_t num_kernels() const ABSL_LOCKS_EXCLUDED(mu_);
+  // Constants that some plan has.
+  size_t num_constants() const ABSL_LOCKS_EXCLUDED(mu_);
+
+  // The same, with those that none has any more and that still take a place in the table.
+  size_t num_places() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  struct Stateful {
+    std::string properties;
+    std::shared_ptr<const Kernel> kernel;
+  };
+  using Place = std::pair<const void*, size_t>;
+
+  void DropUnusedConstants() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  mutable Mutex mu_;
+  absl::flat_hash_map<std::string, Stateful> by_node_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<Place, std::weak_ptr<const Kernel>> constants_ ABSL_GUARDED_BY(mu_);
+  size_t constants_to_check_ ABSL_GUARDED_BY(mu_) = 16;  // At this size, those that no plan has any more are dropped.
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_KERNEL_STORE_H_

@@ -1,0 +1,50 @@
+#ifndef SLUICE_GRAPH_BASE_STOP_POLL_H_
+#define SLUICE_GRAPH_BASE_STOP_POLL_H_
+
+#include <cstdint>
+
+#include "absl/base/optimization.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace sluice {
+
+class CancellationManager;
+
+// Tells long work that does not wait, such as preparing a graph, when it must stop: at a deadline, or when a manager is
+// cancelled. Passes get a pointer to one (null: they never stop) and poll it for every node:
+//
+//   SLUICE_RETURN_IF_ERROR(PollStop(options.stop));
+//
+// One thread's.
+class StopPoll {
+ public:
+  // `cancellation` may be null; else it outlives this.
+  StopPoll(absl::Time deadline, const CancellationManager* cancellation)
+      : deadline_(deadline), cancellation_(cancellation) {}
+
+  // OK, the manager's status, or kDeadline. Looks once in kEvery calls, or when so many nodes were worked on: `nodes`
+  // since the call before.
+  absl::Status Poll(int64_t nodes = 1) {
+    until_look_ -= nodes;
+    if (ABSL_PREDICT_TRUE(until_look_ > 0)) return absl::OkStatus();
+    return Look();
+  }
+  // The same, and looks now.
+  absl::Status Look();
+
+ private:
+  static constexpr int64_t kEvery = 64;
+
+  const absl::Time deadline_;
+  const CancellationManager* const cancellation_;
+  int64_t until_look_ = 0;
+};
+
+inline absl::Status PollStop(StopPoll* stop, int64_t nodes = 1) {
+  return ABSL_PREDICT_TRUE(stop == nullptr) ? absl::OkStatus() : stop->Poll(nodes);
+}
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_BASE_STOP_POLL_H_

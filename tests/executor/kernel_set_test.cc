@@ -1,0 +1,180 @@
+#include "executor/kernel_set.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/cancellation.h"
+#include "graph/ir/builder.h"
+#include "graph/ops/op_table.h"
+#include "gtest/gtest.h"
+#include "kernels/device/cpu_device.h"
+#include "kernels/families/register_all.h"
+#include "tests/testing/function_kernel.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+// Says that its value never changes.
+class FixedKernel : public Kernel {
+ public:
+  explicit FixedKernel(Tensor value) : value_(std::move(value)) {}
+  absl::Status Compute(KernelContext& context) const override {
+    context.SetOutput(0, value_);
+    return absl::OkStatus();
+  }
+  const Tensor* ConstantValue() const override { return &value_; }
+
+ private:
+  const Tensor value_;
+};
+
+class KernelSetTest : public ::testing::Test {
+ protected:
+  KernelSetTest() : b_(NewOpRegistry()) { RegisterAllKernels(registry_); }
+
+  Output Float(const std::string& name) { return b_.Placeholder(name, DType::kFloat); }
+  void Custom(const std::string& op, CustomKernel make) {
+    ASSERT_OK(registry_.AddCustom(op, DeviceKind::kCpu, std::move(make)));
+  }
+  // Nodes of `op` have kernels that say that they are always `value`.
+  void Fix(const std::string& op, Tensor value) {
+    Custom(op, [value](const KernelConstruction&) { return std::make_unique<FixedKernel>(value); });
+  }
+  absl::StatusOr<KernelSet> Create() {
+    SLUICE_RETURN_IF_ERROR(b_.status());
+    graph_ = b_.graph();
+    KernelSet::Options options;
+    options.registry = &registry_;
+    options.device = &device_;
+    options.store = store_;
+    options.stop = stop_;
+    options.create = create_;
+    return KernelSet::Create(graph_, options);
+  }
+  NodeId Node(absl::string_view name) const { return graph_.Find(name); }
+
+  GraphBuilder b_;
+  Graph graph_{nullptr};
+  KernelRegistry registry_;
+  CpuDevice device_{absl::StrCat(kLocalTask, "/device:CPU:0"), 1};
+  KernelStore* store_ = nullptr;
+  StopPoll* stop_ = nullptr;
+  const CreateKernel* create_ = nullptr;
+};
+
+TEST_F(KernelSetTest, EqualNodesShareAKernelAndOthersDoNot) {
+  const Output x = Float("x"), y = Float("y");
+  b_.Op("Neg", "a", {x});
+  b_.Op("Neg", "b", {y});
+  b_.Op("Neg", "of_int", {b_.Placeholder("i", DType::kInt32)});
+  b_.Op("Sum", "keep", {x, b_.Const("axis", Tensor::Scalar<int32_t>(0))}, {{"keep_dims", true}});
+  b_.Op("Sum", "drop", {x, b_.Const("axis2", Tensor::Scalar<int32_t>(0))}, {{"keep_dims", false}});
+  b_.Op("NoOp", "nothing");
+  ASSERT_OK_AND_ASSIGN(const KernelSet set, Create());
+  EXPECT_EQ(set.kernel(Node("a")), set.kernel(Node("b")));
+  EXPECT_NE(set.kernel(Node("a")), set.kernel(Node("of_int")));
+  EXPECT_NE(set.kernel(Node("keep")), set.kernel(Node("drop")));
+  EXPECT_EQ(set.kernel(Node("axis")), set.kernel(Node("axis2"))) << "equal constants are one";
+  EXPECT_EQ(set.kernel(Node("nothing")), nullptr);
+}
+
+TEST_F(KernelSetTest, KernelsWithStateAreEachNodesOwnAndOfTheStore) {
+  KernelStore store;
+  const Output x = Float("x");
+  b_.Op("Print", "p1", {x, x}, {{"first_n", 1}});
+  b_.Op("Print", "p2", {x, x}, {{"first_n", 1}});
+  ASSERT_OK_AND_ASSIGN(const KernelSet alone, Create());
+  ASSERT_OK_AND_ASSIGN(const KernelSet alone_again, Create());
+  EXPECT_NE(alone.kernel(Node("p1")), alone.kernel(Node("p2")));
+  EXPECT_NE(alone.kernel(Node("p1")), alone_again.kernel(Node("p1")));
+  store_ = &store;
+  ASSERT_OK_AND_ASSIGN(const KernelSet first, Create());
+  ASSERT_OK_AND_ASSIGN(const KernelSet second, Create());
+  EXPECT_NE(first.kernel(Node("p1")), first.kernel(Node("p2")));
+  EXPECT_EQ(first.kernel(Node("p1")), second.kernel(Node("p1")));
+  EXPECT_EQ(first.kernel(Node("p2")), second.kernel(Node("p2")));
+  EXPECT_EQ(store.num_kernels(), 2u);
+}
+
+TEST_F(KernelSetTest, AStoredKernelIsNotUsedForANodeWithOtherAttrsOrTypes) {
+  KernelStore store;
+  store_ = &store;
+  b_.Op("Print", "p", {Float("x"), Float("y")}, {{"message", "one"}});
+  ASSERT_OK_AND_ASSIGN(const KernelSet first, Create());
+  const Kernel* const before = first.kernel(Node("p"));
+  b_ = GraphBuilder(NewOpRegistry());
+  b_.Op("Print", "p", {Float("x"), Float("y")}, {{"message", "two"}});
+  ASSERT_OK_AND_ASSIGN(const KernelSet second, Create());
+  EXPECT_NE(second.kernel(Node("p")), before);
+  b_ = GraphBuilder(NewOpRegistry());
+  b_.Op("Print", "p", {b_.Placeholder("x", DType::kInt32), Float("y")}, {{"message", "two"}});
+  ASSERT_OK_AND_ASSIGN(const KernelSet third, Create());
+  EXPECT_NE(third.kernel(Node("p")), second.kernel(Node("p")));
+  EXPECT_EQ(store.num_kernels(), 1u);
+}
+
+TEST_F(KernelSetTest, VariablesAndTransfersAreFoundAgainByNameAndNotStored) {
+  KernelStore store;
+  store_ = &store;
+  b_.Op("VariableV2", "v", {}, {{"dtype", DType::kFloat}, {"shape", Shape()}});
+  ASSERT_OK(Create());
+  EXPECT_EQ(store.num_kernels(), 0u);
+}
+
+TEST_F(KernelSetTest, AFactoryWithoutAKernelIsAnErrorThatNamesTheNode) {
+  Custom("Neg", [](const KernelConstruction&) { return std::unique_ptr<Kernel>(); });
+  b_.Op("Neg", "n", {Float("x")});
+  EXPECT_THAT(Create(), IsError(ErrorCode::kHostKernel, "Neg 'n'"));
+  const CreateKernel create = [](const KernelConstruction&) { return std::shared_ptr<const Kernel>(); };
+  create_ = &create;
+  EXPECT_THAT(Create(), IsError(ErrorCode::kHostKernel));
+}
+
+TEST_F(KernelSetTest, AGradSumHasAKernelFromTheSameFactory) {
+  int sums = 0;
+  const CreateKernel create =
+      [&sums](const KernelConstruction& construction) -> absl::StatusOr<std::shared_ptr<const Kernel>> {
+    if (construction.op() == "GradSum") ++sums;
+    return std::make_shared<const FunctionKernel>([](KernelContext&) { return absl::OkStatus(); }, CostHint::kCheap);
+  };
+  create_ = &create;
+  const Output x = Float("x");
+  b_.Op("GradSum", "sum", {x, x});
+  ASSERT_OK_AND_ASSIGN(const KernelSet set, Create());
+  EXPECT_EQ(sums, 1);
+  EXPECT_NE(set.kernel(Node("sum")), nullptr);
+}
+
+TEST_F(KernelSetTest, ConstantsAreBelievedOnlyOfNodesWithoutInputsAndOfTheRightType) {
+  Fix("Placeholder", Tensor::Scalar(2.0f));
+  Fix("Neg", Tensor::Scalar(3.0f));
+  const Output x = Float("x");
+  b_.Op("Neg", "n", {x});
+  ASSERT_OK_AND_ASSIGN(const KernelSet set, Create());
+  ASSERT_NE(set.constant(graph_, Node("x")), nullptr);
+  EXPECT_EQ(*set.constant(graph_, Node("x"))->AsScalar<float>(), 2.0f);
+  EXPECT_EQ(set.constant(graph_, Node("n")), nullptr) << "it may be dead with its input";
+  b_.Placeholder("i", DType::kInt32);
+  EXPECT_THAT(Create(), IsError(ErrorCode::kHostKernel, "Placeholder 'i'"));
+}
+
+TEST_F(KernelSetTest, StopsWhenItIsTold) {
+  CancellationManager manager;
+  StopPoll stop(absl::InfiniteFuture(), &manager);
+  stop_ = &stop;
+  int made = 0;
+  Custom("Neg", [&](const KernelConstruction&) {
+    if (++made == 100) manager.StartCancelWithStatus(absl::AbortedError("enough"));
+    return std::make_unique<FunctionKernel>([](KernelContext&) { return absl::OkStatus(); }, CostHint::kCheap);
+  });
+  const Output x = Float("x");
+  for (int i = 0; i < 1000; ++i) b_.Op("Neg", absl::StrCat("n", i), {x});
+  EXPECT_THAT(Create().status(), StatusIs(absl::StatusCode::kAborted, "enough"));
+  EXPECT_LT(made, 300);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,76 @@
+#include "executor/propagator_pool.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "graph/ir/builder.h"
+#include "graph/ir/control_flow_check.h"
+#include "graph/ops/op_table.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+// A propagator that says how much memory it keeps.
+struct FakePropagator {
+  FakePropagator(const GraphView&, FrameIdHash) {}
+  size_t kept_bytes() const { return bytes; }
+  size_t bytes = 0;
+};
+
+class PropagatorPoolTest : public ::testing::Test {
+ protected:
+  using Pool = PropagatorPool<FakePropagator>;
+
+  PropagatorPoolTest() {
+    GraphBuilder b(NewOpRegistry());
+    b.Op("NoOp", "n");
+    graph_ = std::make_unique<Graph>(*b.Build());
+    const ControlFlowInfo frames = *BuildControlFlowInfo(*graph_, LoadLimits());
+    const std::vector<NodeFacts> facts(static_cast<size_t>(graph_->id_limit()));
+    view_ = std::make_unique<GraphView>(*GraphView::Create(*graph_, frames, facts));
+    pool_ = std::make_unique<Pool>(*view_, nullptr);
+  }
+
+  // Puts back `count` that were taken at once, of so many bytes each.
+  void UseAtOnce(int count, size_t bytes) {
+    std::vector<Pool::Kept> taken;
+    for (int i = 0; i < count; ++i) taken.push_back(pool_->Take());
+    for (Pool::Kept& kept : taken) {
+      kept.propagator->bytes = bytes;
+      pool_->Put(std::move(kept));
+    }
+  }
+
+  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<GraphView> view_;
+  std::unique_ptr<Pool> pool_;
+};
+
+TEST_F(PropagatorPoolTest, WhatIsPutBackIsTakenAgain) {
+  Pool::Kept first = pool_->Take();
+  const FakePropagator* const made = first.propagator.get();
+  pool_->Put(std::move(first));
+  EXPECT_EQ(pool_->Take().propagator.get(), made);
+  EXPECT_NE(pool_->Take().propagator, nullptr);
+}
+
+TEST_F(PropagatorPoolTest, KeepsAFewHoweverManyRunAtOnce) {
+  UseAtOnce(100, 1000);
+  EXPECT_EQ(pool_->num_kept(), 16u);
+}
+
+TEST_F(PropagatorPoolTest, KeepsNoMoreMemoryThanItMay) {
+  UseAtOnce(10, size_t{100} << 20);
+  EXPECT_EQ(pool_->num_kept(), 2u);
+}
+
+TEST_F(PropagatorPoolTest, KeepsOneOfAnySize) {
+  UseAtOnce(3, size_t{1} << 34);
+  EXPECT_EQ(pool_->num_kept(), 1u);
+}
+
+}  // namespace
+}  // namespace sluice

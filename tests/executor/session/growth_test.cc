@@ -1,0 +1,141 @@
+// No shape of graph costs more than about n log n to load, to prepare or to run: sizes are doubled and the work
+// counted. The work is basic blocks of our own code, in builds with --config=counted; others only see that the graphs
+// run.
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "executor/session/session.h"
+#include "graph/ir/export.h"
+#include "graph/ir/import.h"
+#include "graph/ops/op_table.h"
+#include "gtest/gtest.h"
+#include "tests/testing/block_count.h"
+#include "tests/testing/graph_shapes.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+// The blocks that each part of using a graph takes.
+struct Work {
+  int64_t load = 0, prepare = 0, run = 0;
+};
+
+template <typename Do>
+int64_t BlocksOf(Do&& work) {
+  const int64_t before = BlocksRun();
+  work();
+  return BlocksRun() - before;
+}
+
+class GrowthTest : public ::testing::TestWithParam<std::tuple<GraphShape, Driver>> {
+ protected:
+  static const GraphShape& shape() { return std::get<0>(GetParam()); }
+
+  static SessionOptions Options(int size) {
+    SessionOptions options;
+    options.num_threads = 1;
+    options.driver = std::get<1>(GetParam());
+    options.num_cpu_devices = shape().num_devices != 0 ? shape().num_devices : size;
+    return options;
+  }
+
+  // Loads, prepares and runs the graph of this size.
+  static Work Measure(int size) {
+    Work work;
+    ShapedGraph made = shape().make(size);
+    const std::string bytes = ExportGraph(made.graph);
+    absl::StatusOr<Graph> graph = Graph(nullptr);
+    work.load = BlocksOf([&] {
+      GraphSource source;
+      source.bytes = bytes;
+      ImportOptions import;
+      import.ops = NewOpRegistry();
+      graph = ImportGraph(std::move(source), import);
+    });
+    EXPECT_OK(graph);
+    if (!graph.ok()) return work;
+    absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(Options(size), *std::move(graph));
+    EXPECT_OK(session);
+    if (!session.ok()) return work;
+    if (!made.init.empty()) {
+      EXPECT_OK((*session)->Run({}, {}, made.init));
+    }
+    absl::StatusOr<std::shared_ptr<const Callable>> callable;
+    work.prepare = BlocksOf([&] { callable = (*session)->Prepare(made.spec); });
+    EXPECT_OK(callable);
+    if (!callable.ok()) return work;
+    // The second run: the first one makes what later ones need again.
+    for (int run = 0; run < 2; ++run) {
+      std::vector<Tensor> inputs = made.feeds, outputs(made.spec.fetches.size());
+      absl::Status status;
+      work.run = BlocksOf([&] { status = (*callable)->Run(absl::MakeSpan(inputs), absl::MakeSpan(outputs)); });
+      EXPECT_OK(status);
+    }
+    return work;
+  }
+
+  // What the second doubling adds must be little more than twice what the first one adds, whatever a part of any size
+  // costs.
+  static void ExpectLinear(const char* what, int64_t once, int64_t twice, int64_t four_times) {
+    const double first = static_cast<double>(twice - once), second = static_cast<double>(four_times - twice);
+    EXPECT_LT(second, 2.4 * first + 1000) << what << ": " << once << ", " << twice << ", " << four_times << " blocks";
+    RecordProperty(what, std::to_string(four_times));
+  }
+};
+
+TEST_P(GrowthTest, DoublingTheGraphDoublesTheWork) {
+  if (!CountsBlocks()) {
+    Measure(64);
+    return;
+  }
+  constexpr int kSize = 500;
+  const Work once = Measure(kSize), twice = Measure(2 * kSize), four_times = Measure(4 * kSize);
+  EXPECT_GT(once.prepare, kSize);
+  ExpectLinear("load", once.load, twice.load, four_times.load);
+  ExpectLinear("prepare", once.prepare, twice.prepare, four_times.prepare);
+  ExpectLinear("run", once.run, twice.run, four_times.run);
+}
+
+std::vector<std::tuple<GraphShape, Driver>> Params() {
+  std::vector<std::tuple<GraphShape, Driver>> params;
+  for (const GraphShape& shape : AllGraphShapes()) {
+    if (!shape.is_dataflow_only) params.emplace_back(shape, Driver::kSerial);
+    params.emplace_back(shape, Driver::kDataflow);
+  }
+  return params;
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, GrowthTest, ::testing::ValuesIn(Params()),
+                         [](const ::testing::TestParamInfo<std::tuple<GraphShape, Driver>>& info) {
+                           const bool is_serial = std::get<1>(info.param) == Driver::kSerial;
+                           return std::string(std::get<0>(info.param).name) + (is_serial ? "Serial" : "Dataflow");
+                         });
+
+// Many signatures of one graph: each costs as much as the first.
+TEST(SignatureGrowthTest, EverySignatureCostsTheSame) {
+  const GraphShape& fan = AllGraphShapes()[1];
+  ShapedGraph made = fan.make(100);
+  SessionOptions options;
+  options.num_threads = 1;
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, Session::Create(options, std::move(made.graph)));
+  std::vector<int64_t> work;
+  for (const int signatures : {50, 100, 200}) {
+    work.push_back(BlocksOf([&] {
+      for (int i = 0; i < signatures; ++i) {
+        std::vector<std::string> fetches(static_cast<size_t>(i % 10) + 1, "sum");
+        EXPECT_OK(session->Run({{"x", made.feeds[0]}}, fetches, {}));
+        EXPECT_OK(session->Prepare({{"x"}, fetches, {}, {}}));
+      }
+    }));
+  }
+  if (!CountsBlocks()) return;
+  EXPECT_LT(static_cast<double>(work[2] - work[1]), 2.4 * static_cast<double>(work[1] - work[0]));
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,179 @@
+// Which kernels and constants the plans of a session have in common. See Note [Kernel store].
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "graph/ir/export.h"
+#include "graph/ir/import.h"
+#include "graph/value/allocator.h"
+#include "kernels/families/register_all.h"
+#include "tests/executor/session/session_fixture.h"
+#include "tests/testing/function_kernel.h"
+
+namespace sluice {
+namespace {
+
+// Prints of which it is known how often they were made, and what each call was for its kernel.
+class SharedKernelsTest : public SessionFixture {
+ protected:
+  SharedKernelsTest() {
+    RegisterAllKernels(registry_);
+    EXPECT_OK(registry_.AddCustom("Print", DeviceKind::kCpu, [this](const KernelConstruction&) {
+      ++num_made_;
+      auto calls = std::make_shared<std::atomic<int32_t>>(0);
+      return std::make_unique<FunctionKernel>(
+          [calls](KernelContext& context) {
+            context.SetScalar(0, ++*calls);  // As a generator of numbers would.
+            return absl::OkStatus();
+          },
+          CostHint::kByBytes);
+    }));
+  }
+
+  Output Counter(const std::string& name, const std::string& message = "") {
+    const Output x = b_.Placeholder(absl::StrCat(name, "_x"), DType::kInt32);
+    return b_.Op("Print", name, {x, x}, {{"message", message}});
+  }
+  void OpenWith(Driver driver) {
+    SessionOptions options;
+    options.driver = driver;
+    options.kernels = &registry_;
+    Open(options);
+  }
+  // What the counter says next.
+  int32_t Next(const std::string& fetch, const std::string& counter = "p") {
+    absl::StatusOr<Tensor> value = Fetch(fetch, {{absl::StrCat(counter, "_x"), Int(0)}});
+    EXPECT_OK(value);
+    return value.ok() ? *value->AsScalar<int32_t>() : -1;
+  }
+
+  KernelRegistry registry_;
+  int num_made_ = 0;
+};
+
+TEST_F(SharedKernelsTest, ANodeKeepsItsStateOverSignatures) {
+  for (const Driver driver : {Driver::kSerial, Driver::kDataflow}) {
+    b_ = GraphBuilder(NewOpRegistry());
+    b_.Op("Neg", "n", {Counter("p")});
+    Counter("q");
+    num_made_ = 0;
+    OpenWith(driver);
+    EXPECT_EQ(Next("p"), 1);
+    EXPECT_EQ(Next("n"), -2);
+    EXPECT_EQ(Next("p"), 3);
+    EXPECT_EQ(Next("q", "q"), 1) << "another node has its own";
+    EXPECT_EQ(num_made_, 2);
+  }
+}
+
+// The driver is chosen by the clock: slow enough that both are tried.
+TEST_F(SharedKernelsTest, ANodeKeepsItsStateOverDrivers) {
+  EXPECT_OK(registry_.AddCustom("Neg", DeviceKind::kCpu, MakeFunction([](KernelContext& context) {
+                                  absl::SleepFor(absl::Microseconds(300));
+                                  context.SetOutput(0, context.TakeInput(0));
+                                  return absl::OkStatus();
+                                })));
+  b_.Op("Neg", "n", {Counter("p")});
+  OpenWith(Driver::kAuto);
+  for (int32_t run = 1; run <= 20; ++run) EXPECT_EQ(Next("n"), run);
+  EXPECT_EQ(num_made_, 1);
+}
+
+TEST_F(SharedKernelsTest, AnExtendedGraphKeepsTheStateOfNodesThatStayAndNoOther) {
+  Counter("p", "same");
+  Counter("q", "one");
+  OpenWith(Driver::kAuto);
+  EXPECT_EQ(Next("p"), 1);
+  EXPECT_EQ(Next("q", "q"), 1);
+  b_ = GraphBuilder(NewOpRegistry());
+  b_.Op("Neg", "n", {Counter("p", "same")});
+  Counter("q", "two");
+  ASSERT_OK_AND_ASSIGN(Graph next, b_.Build());
+  ASSERT_OK(session_->Extend(std::move(next)));
+  EXPECT_EQ(Next("n"), -2);
+  EXPECT_EQ(Next("q", "q"), 1);
+}
+
+TEST_F(SharedKernelsTest, ResetForgetsTheStateAndCallablesFromBeforeKeepTheirs) {
+  Counter("p");
+  OpenWith(Driver::kAuto);
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const Callable> before, session_->Prepare({{"p_x"}, {"p"}, {}, {}}));
+  EXPECT_EQ(Next("p"), 1);
+  session_->Reset({});
+  EXPECT_EQ(Next("p"), 1);
+  Tensor in = Int(0), out;
+  ASSERT_OK(before->Run(absl::MakeSpan(&in, 1), absl::MakeSpan(&out, 1)));
+  EXPECT_EQ(*out.AsScalar<int32_t>(), 2);
+}
+
+TEST_F(SharedKernelsTest, CloseForgetsAllKernels) {
+  Counter("p");
+  OpenWith(Driver::kAuto);
+  EXPECT_EQ(Next("p"), 1);
+  EXPECT_EQ(session_->core().kernel_store().num_kernels(), 1u);
+  ASSERT_OK(session_->Close());
+  EXPECT_EQ(session_->core().kernel_store().num_kernels(), 0u);
+}
+
+// A megabyte of weights, as files hold them.
+class SharedConstantsTest : public SessionFixture {
+ protected:
+  static constexpr int64_t kBytes = int64_t{1} << 20;
+
+  // Sessions over a graph whose constant lies in bytes that all copies of the graph share.
+  void OpenWith(SessionOptions options) {
+    const Output x = b_.Placeholder("x", DType::kFloat);
+    std::vector<float> weights;
+    for (int64_t i = 0; i < kBytes / 4; ++i) weights.push_back(static_cast<float>(i));
+    const Output w = b_.Const("w", Tensor::Vector<float>(weights));
+    b_.Op("AddV2", "y", {x, w});
+    b_.Op("Mul", "z", {x, w});
+    ASSERT_OK_AND_ASSIGN(const Graph built, b_.Build());
+    GraphSource source;
+    auto bytes = std::make_shared<const std::string>(ExportGraph(built));
+    source.bytes = *bytes;
+    source.owner = bytes;
+    ImportOptions import;
+    import.ops = NewOpRegistry();
+    ASSERT_OK_AND_ASSIGN(Graph graph, ImportGraph(std::move(source), import));
+    options.num_threads = 2;
+    options.allocator = &allocator_;
+    ASSERT_OK_AND_ASSIGN(session_, Session::Create(options, std::move(graph)));
+  }
+};
+
+TEST_F(SharedConstantsTest, AConstantIsThereOnceForBothDriversAndAllSignatures) {
+  for (const Driver driver : {Driver::kAuto, Driver::kSerial, Driver::kDataflow}) {
+    b_ = GraphBuilder(NewOpRegistry());
+    SessionOptions options;
+    options.driver = driver;
+    OpenWith(options);
+    const int64_t before = HostAllocatorLiveBytes();
+    std::vector<std::shared_ptr<const Callable>> callables;
+    for (const std::vector<std::string>& fetches :
+         std::vector<std::vector<std::string>>{{"y"}, {"z"}, {"y", "z"}, {"z", "y"}}) {
+      ASSERT_OK_AND_ASSIGN(callables.emplace_back(), session_->Prepare({{"x"}, fetches, {}, {}}));
+    }
+    for (int run = 0; run < 10; ++run) {
+      for (const auto& callable : callables) {
+        Tensor in = Tensor::Scalar(1.0f);
+        std::vector<Tensor> out(callable->fetches().size());
+        ASSERT_OK(callable->Run(absl::MakeSpan(&in, 1), absl::MakeSpan(out)));
+      }
+    }
+    const int64_t grown = HostAllocatorLiveBytes() - before;
+    EXPECT_GE(grown, kBytes);
+    EXPECT_LT(grown, kBytes + kBytes / 2);
+    EXPECT_EQ(session_->core().kernel_store().num_constants(), 1u);
+    callables.clear();
+    EXPECT_LT(HostAllocatorLiveBytes() - before, kBytes / 2) << "with the last plan it goes";
+  }
+}
+
+}  // namespace
+}  // namespace sluice
