@@ -50,6 +50,7 @@ std::vector<NodeId> CallExpansion::Controls(NodeId id) const {
 absl::Status CallExpansion::Replace(NodeId id, std::vector<Stand> outputs, std::vector<NodeId> done) {
   Replaced replaced;
   replaced.name = std::string(graph_.name(id));
+  replaced.made_for = MadeForOf(graph_, id);
   replaced.device = std::string(graph_.device(id));
   replaced.outputs = std::move(outputs);
   replaced.done = std::move(done);
@@ -65,8 +66,9 @@ absl::Status CallExpansion::Replace(NodeId id, std::vector<Stand> outputs, std::
     }
     const std::string name = noted.name;
     const std::string device = noted.device;
-    SLUICE_RETURN_IF_ERROR((types.empty() ? Add("NoOp", name, {}, {id}, {}, device)
-                                          : Add("IdentityN", name, values, {id}, {{"T", types}}, device))
+    const auto mark = MadeForAttr(noted.made_for);
+    SLUICE_RETURN_IF_ERROR((types.empty() ? Add("NoOp", name, {}, {id}, {mark}, device)
+                                          : Add("IdentityN", name, values, {id}, {{"T", types}, mark}, device))
                                .status());
   }
   return absl::OkStatus();
@@ -79,8 +81,9 @@ absl::StatusOr<Output> CallExpansion::Resolve(Output output) {
       SLUICE_ASSIGN_OR_RETURN(const Output value, Resolve(stand.value));
       const AttrValue type(BaseType(graph_.output_type(value.node, value.index)));
       const std::string name = absl::StrCat("Func/", found->second.name, "/unchanged/_", output.index);
+      const auto mark = MadeForAttr(found->second.made_for);
       SLUICE_ASSIGN_OR_RETURN(const NodeId gated,
-                              Add("Identity", name, {value}, {stand.gate}, {{"T", type}}, found->second.device));
+                              Add("Identity", name, {value}, {stand.gate}, {{"T", type}, mark}, found->second.device));
       // Add() does not touch replaced_, so `stand` still stands.
       stand = Stand{Output{gated, 0}, NodeId()};
     }
@@ -96,7 +99,8 @@ absl::StatusOr<NodeId> CallExpansion::ResolveControl(NodeId id) {
     if (replaced.done.size() > 1) {
       // One node to wait for instead of many, however many wait. Its own controls are turned when Finish gets there.
       const std::string name = absl::StrCat("Func/", replaced.name, "/output_control_node/_0");
-      SLUICE_ASSIGN_OR_RETURN(const NodeId group, Add("NoOp", name, {}, replaced.done, {}, replaced.device));
+      SLUICE_ASSIGN_OR_RETURN(const NodeId group,
+                              Add("NoOp", name, {}, replaced.done, {MadeForAttr(replaced.made_for)}, replaced.device));
       replaced.done = {group};
     }
     id = replaced.done.front();

@@ -59,14 +59,6 @@ const OpSchema* Graph::FindOp(absl::string_view op) const {
   return function != nullptr ? function : ops_->Find(op);
 }
 
-absl::Status Graph::Locate(NodeId id, const absl::Status& status) const {
-  if (status.ok()) return status;
-  const absl::Status named = WithNode(status, name(id), op_name(id));
-  const Record& record = rec(id);
-  if (source_file_ == nullptr || record.source == nullptr) return named;
-  return source_file_->Locate(named, record.source_index, {record.source, record.source_size});
-}
-
 size_t Graph::MemoryBytes() const {
   return nodes_.capacity() * sizeof(Record) + inputs_.capacity() * sizeof(Output) +
          attrs_.capacity() * sizeof(AttrRecord) + names_.bytes() + arena_.bytes() +
