@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/missing_kernel.h"
 
 namespace sluice {
 namespace {
@@ -27,21 +28,6 @@ bool KindOf(absl::string_view device_type, DeviceKind* kind) {
   if (device_type != "CPU" && device_type != "GPU") return false;
   *kind = device_type == "CPU" ? DeviceKind::kCpu : DeviceKind::kCuda;
   return true;
-}
-
-absl::Status NoKernel(const KernelConstruction& construction, DeviceKind device) {
-  std::string types;
-  const Graph& graph = construction.graph();
-  const OpSchema& op = graph.op(construction.node());
-  for (const AttrSpec& attr : op.attrs) {
-    if (attr.type != AttrType::kType) continue;
-    const absl::StatusOr<DType> type = graph.GetType(construction.node(), attr.name);
-    if (type.ok()) absl::StrAppend(&types, types.empty() ? "" : ", ", attr.name, "=", DTypeName(*type));
-  }
-  return Error(ErrorCode::kNoKernel)
-      .Node(construction.name(), construction.op())
-      .Found(types)
-      .Text(absl::StrCat("there is no kernel for it on ", DeviceTypeName(device)));
 }
 
 }  // namespace
@@ -109,7 +95,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> KernelRegistry::Create(const KernelConst
   } else if (const KernelDef* def = Find(graph, id, device)) {
     made = def->make(construction);
   } else {
-    return graph.Locate(id, NoKernel(construction, device));
+    return MissingKernel(*this, graph, id, DeviceTypeName(device));
   }
   if (!made.ok()) return graph.Locate(id, made.status());
   return made;
