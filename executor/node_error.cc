@@ -5,6 +5,7 @@
 
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
+#include "graph/ir/made_nodes.h"
 #include "graph/value/ref_cell.h"
 #include "kernels/kernel_context.h"
 
@@ -16,7 +17,7 @@ absl::Status AtNode(const Graph& graph, NodeId id, const absl::Status& status) {
   const absl::Span<const Output> inputs = graph.inputs(id);
   if (info.has_value() && info->input >= 0 && info->input_name.empty() && info->node.empty() &&
       static_cast<size_t>(info->input) < inputs.size()) {
-    info->input_name = graph.OutputName(inputs[static_cast<size_t>(info->input)]);
+    info->input_name = UserOutputName(graph, inputs[static_cast<size_t>(info->input)]);
     return graph.Locate(id, MakeError(*info));
   }
   return graph.Locate(id, status);

@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "graph/base/check.h"
 #include "graph/base/error.h"
+#include "graph/ir/made_nodes.h"
 
 namespace sluice {
 namespace {
@@ -150,8 +151,9 @@ std::string StallWatch::DescribeCalls(int64_t now_ns) const {
   for (const auto& [start_ns, node] : calls_) {
     if (named == kMaxNamed) break;
     const absl::Duration since = absl::Trunc(absl::Nanoseconds(now_ns - start_ns), absl::Milliseconds(1));
-    absl::StrAppend(&text, named++ == 0 ? "" : ", ", options_.graph.op_name(node), " '",
-                    PrintableName(options_.graph.name(node)), "' for ", absl::FormatDuration(since));
+    const MadeFor what = MadeForOf(options_.graph, node);
+    absl::StrAppend(&text, named++ == 0 ? "" : ", ", what.op, " '", PrintableName(what.name), "' for ",
+                    absl::FormatDuration(since));
   }
   AppendMore(calls_.size(), &text);
   return text;

@@ -6,6 +6,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/runnable_check.h"
+#include "kernels/missing_kernel.h"
 
 namespace sluice {
 namespace {
@@ -26,21 +27,6 @@ bool KindOf(absl::string_view device_type, DeviceKind* kind) {
   if (device_type != "CPU" && device_type != "GPU") return false;
   *kind = device_type == "CPU" ? DeviceKind::kCpu : DeviceKind::kCuda;
   return true;
-}
-
-absl::Status NoKernel(const KernelConstruction& construction, DeviceKind device) {
-  std::string types;
-  const Graph& graph = construction.graph();
-  const OpSchema& op = graph.op(construction.node());
-  for (const AttrSpec& attr : op.attrs) {
-    if (attr.type != AttrType::kType) continue;
-    const absl::StatusOr<DType> type = graph.GetType(construction.node(), attr.name);
-    if (type.ok()) absl::StrAppend(&types, types.empty() ? "" : ", ", attr.name, "=", DTypeName(*type));
-  }
-  return Error(ErrorCode::kNoKernel)
-      .Node(construction.name(), construction.op())
-      .Found(types)
-      .Text(absl::StrCat("there is no kernel for it on ", DeviceTypeName(device)));
 }
 
 }  // namespace
@@ -122,7 +108,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> KernelRegistry::Create(const KernelConst
   } else if (const KernelDef* def = FindRow(graph, id, device)) {
     made = def->make(construction);
   } else {
-    return graph.Locate(id, NoKernel(construction, device));
+    return MissingKernel(*this, graph, id, DeviceTypeName(device));
   }
   if (!made.ok()) return graph.Locate(id, made.status());
   return made;

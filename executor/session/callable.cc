@@ -57,7 +57,7 @@ absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr
   absl::Status status = step.status();
   if (status.ok()) {
     callable->step_ = *std::move(step);
-    status = callable->Compile(&stop);
+    status = WithAllMissingKernels(callable->Compile(&stop), callable->graph(), *callable->core_);
   }
   if (!status.ok()) return BetterReason(graph, spec, status);
   return callable;

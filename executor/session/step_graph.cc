@@ -1,13 +1,16 @@
 #include "executor/session/step_graph.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/functions/inliner.h"
 #include "graph/ir/runnable_check.h"
 #include "graph/placement/placer.h"
+#include "kernels/missing_kernel.h"
 
 namespace sluice {
 namespace {
@@ -77,7 +80,8 @@ absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec&
     placement.allow_soft = core.options().allow_soft_placement;
     placement.default_device = client.name;
     placement.stop = stop;
-    SLUICE_RETURN_IF_ERROR(PlaceGraph(needed, core.device_list(), core.kernels(), placement).status());
+    const absl::Status placed = PlaceGraph(needed, core.device_list(), core.kernels(), placement).status();
+    if (!placed.ok()) return WithAllMissingKernels(placed, needed, core);
     SLUICE_ASSIGN_OR_RETURN(std::vector<Device*> devices, DevicesOf(needed, core));
     const auto is_elsewhere = [&](const Device* device) { return device != nullptr && device != &core.device(0); };
     if (std::none_of(devices.begin(), devices.end(), is_elsewhere)) return step;
@@ -85,6 +89,21 @@ absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec&
     if (!step.is_cut) step.node_devices = std::move(devices);
   }
   return step;
+}
+
+absl::Status WithAllMissingKernels(const absl::Status& status, const Graph& graph, const SessionCore& core) {
+  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
+  if (!info.has_value() || info->code != ErrorCode::kNoKernel) return status;
+  ErrorCollector errors;
+  for (const NodeId id : graph.Nodes()) {
+    bool has_kernel = false;
+    for (size_t i = 0; i < core.num_devices() && !has_kernel; ++i) {
+      has_kernel = core.kernels().HasKernel(graph, id, DeviceTypeName(core.device(i).kind()));
+    }
+    if (has_kernel) continue;
+    errors.Add(MissingKernel(core.kernels(), graph, id, DeviceTypeName(core.device(0).kind())));
+  }
+  return errors.empty() ? status : errors.Finish();
 }
 
 }  // namespace sluice

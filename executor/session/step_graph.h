@@ -33,6 +33,9 @@ struct StepGraph {
 absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec& spec, const SessionCore& core,
                                         FeedFetchOptions::Convention convention, StopPoll* stop = nullptr);
 
+// `status`; where it says that the session has no kernel for one node of `graph`, the same for all such nodes.
+absl::Status WithAllMissingKernels(const absl::Status& status, const Graph& graph, const SessionCore& core);
+
 }  // namespace sluice
 
 #endif  // SLUICE_EXECUTOR_SESSION_STEP_GRAPH_H_

@@ -40,7 +40,7 @@ struct NodeRecord {
   int64_t output_bytes() const;
 };
 
-// Remembers every node that runs of one graph ran: who, when, on which thread, with which outputs. What came of it is
+// Records every run of every node of one graph: which node, when, on which thread, with which outputs. The records are
 // read by the renderers beside this: step_stats.h, chrome_trace.h, run_summary.h.
 // Dead nodes and nodes that only transfer tensors (Send, Recv and their kin) are not recorded.
 //
@@ -49,7 +49,7 @@ struct NodeRecord {
 //   options.observer = &collector;
 //
 // Ownership: borrows the graph. Thread-safe: any number of threads and runs at once; each thread has a part of its own,
-// whose lock nobody else asks for while it runs.
+// whose lock no other thread asks for while it runs.
 class StepStatsCollector : public NodeObserver {
  public:
   static constexpr int64_t kMaxNodes = int64_t{1} << 20;
@@ -59,7 +59,7 @@ class StepStatsCollector : public NodeObserver {
   ~StepStatsCollector() override;
 
   void OnNode(NodeId node, int64_t start_ns, int64_t end_ns, const KernelContext& context) override;
-  // The same without a context, for those who know the outputs.
+  // The same without a context, for callers that know the outputs.
   void Add(NodeRecord record);
 
   // What was recorded until now, by start.

@@ -77,8 +77,8 @@ inline constexpr ErrorCodeRow kFileRows[] = {
      "Give the SavedModel directory as a whole, or freeze the variables into constants first."},
     {ErrorCode::kSavedModelSignatureUnknown, absl::StatusCode::kNotFound, "The SavedModel has no such signature.",
      "The signature asked for is not among those of the graph with these tags.",
-     "SLC1034: no signature 'serve': found serving_default and train, expected 'serve'",
-     "Use one of the signatures that the message lists."},
+     "SLC1034: the model has no signature 'serve'",
+     "Use one of the signatures that the help line of the message lists; `sluice show` lists them too."},
 };
 
 }  // namespace sluice

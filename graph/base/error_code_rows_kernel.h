@@ -95,10 +95,10 @@ inline constexpr ErrorCodeRow kStepRows[] = {
 inline constexpr ErrorCodeRow kResourceRows[] = {
     {ErrorCode::kUninitialized, absl::StatusCode::kFailedPrecondition, "A variable is used before it has a value.",
      "Nothing was assigned to it in this session.", "SLC5101: ReadVariableOp 'r': variable 'w' has no value yet",
-     "Run the graph's init op, or restore a checkpoint, first."},
+     "Restore a checkpoint first, or run the graph's init op; of a trained model that gives initial values only."},
     {ErrorCode::kResourceMissing, absl::StatusCode::kNotFound, "There is no such resource.",
      "A variable, table, stack or queue of this name does not exist in the session, or no more.",
-     "SLC5102: AssignAddVariableOp 'a': no variable 'w' in container 'localhost'",
+     "SLC5102: AssignAddVariableOp 'a': there is no Var 'w' in container 'localhost'",
      "Create it first; run the graph's init op."},
     {ErrorCode::kResourceType, absl::StatusCode::kInvalidArgument, "A resource is of another kind, type or shape.",
      "The handle leads to something else than the op works on.",

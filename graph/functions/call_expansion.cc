@@ -50,6 +50,7 @@ std::vector<NodeId> CallExpansion::Controls(NodeId id) const {
 absl::Status CallExpansion::Replace(NodeId id, std::vector<Replacement> outputs, std::vector<NodeId> done) {
   Replaced replaced;
   replaced.name = std::string(graph_.name(id));
+  replaced.made_for = MadeForOf(graph_, id);
   replaced.device = std::string(graph_.device(id));
   replaced.outputs = std::move(outputs);
   replaced.done = std::move(done);
@@ -65,8 +66,9 @@ absl::Status CallExpansion::Replace(NodeId id, std::vector<Replacement> outputs,
     }
     const std::string name = noted.name;
     const std::string device = noted.device;
-    SLUICE_RETURN_IF_ERROR((types.empty() ? Add("NoOp", name, {}, {id}, {}, device)
-                                          : Add("IdentityN", name, values, {id}, {{"T", types}}, device))
+    const auto mark = MadeForAttr(noted.made_for);
+    SLUICE_RETURN_IF_ERROR((types.empty() ? Add("NoOp", name, {}, {id}, {mark}, device)
+                                          : Add("IdentityN", name, values, {id}, {{"T", types}, mark}, device))
                                .status());
   }
   return absl::OkStatus();
@@ -92,8 +94,8 @@ absl::StatusOr<Output> CallExpansion::AddGate(const Output& output, const Output
   const AttrValue type(BaseType(graph_.output_type(value.node, value.index)));
   const std::string name = absl::StrCat("Func/", replaced.name, "/unchanged/_", output.index);
   // Add() does not touch replaced_: the references stay valid.
-  SLUICE_ASSIGN_OR_RETURN(const NodeId gate,
-                          Add("Identity", name, {value}, {replacement.gate}, {{"T", type}}, replaced.device));
+  SLUICE_ASSIGN_OR_RETURN(const NodeId gate, Add("Identity", name, {value}, {replacement.gate},
+                                                 {{"T", type}, MadeForAttr(replaced.made_for)}, replaced.device));
   replacement = Replacement{Output{gate, 0}, NodeId()};
   return replacement.value;
 }
@@ -105,7 +107,8 @@ absl::StatusOr<NodeId> CallExpansion::ResolveControl(NodeId id) {
     if (replaced.done.size() > 1) {
       // One node to wait for instead of many, however many wait. Its own controls are turned when Finish gets there.
       const std::string name = absl::StrCat("Func/", replaced.name, "/output_control_node/_0");
-      SLUICE_ASSIGN_OR_RETURN(const NodeId group, Add("NoOp", name, {}, replaced.done, {}, replaced.device));
+      SLUICE_ASSIGN_OR_RETURN(const NodeId group,
+                              Add("NoOp", name, {}, replaced.done, {MadeForAttr(replaced.made_for)}, replaced.device));
       replaced.done = {group};
     }
     id = replaced.done.front();

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "graph/base/limits.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/made_nodes.h"
 
 namespace sluice {
 
@@ -44,7 +45,8 @@ class CallExpansion {
   Graph& graph() { return graph_; }
   const LoadLimits& limits() const { return limits_; }
 
-  // Adds a helper node called `name`, or "name_1", ... Attrs as given; counts against max_expanded_nodes.
+  // Adds a helper node called `name`, or "name_1", ... Attrs as given, with a mark (Note [Made nodes]) among them;
+  // counts against max_expanded_nodes.
   absl::StatusOr<NodeId> Add(absl::string_view op, absl::string_view name, std::vector<Output> inputs,
                              std::vector<NodeId> controls, std::vector<std::pair<std::string, AttrValue>> attrs,
                              absl::string_view device);
@@ -74,6 +76,7 @@ class CallExpansion {
  private:
   struct Replaced {
     std::string name;
+    MadeFor made_for;  // What the user knows it as.
     std::string device;
     std::vector<Replacement> outputs;
     std::vector<NodeId> done;

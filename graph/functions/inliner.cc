@@ -16,6 +16,7 @@
 #include "graph/functions/call_site.h"
 #include "graph/functions/function_body.h"
 #include "graph/functions/lower_control_flow.h"
+#include "graph/ir/made_nodes.h"
 #include "graph/ir/op_class.h"
 
 namespace sluice {
@@ -107,7 +108,9 @@ class CallInliner {
         kind_(kind),
         has_liveness_(has_liveness),
         name_(graph_.name(call)),
-        device_(graph_.device(call)) {}
+        device_(graph_.device(call)),
+        made_for_(MadeForOf(graph_, call)),
+        mark_(MadeForAttr(made_for_)) {}
 
   // The nodes of the body.
   absl::StatusOr<std::vector<NodeId>> Run() {
@@ -136,13 +139,13 @@ class CallInliner {
     std::vector<NodeId> controls = expansion_.Controls(call_);
     if (!controls.empty()) {
       SLUICE_ASSIGN_OR_RETURN(input_control_, expansion_.Add("NoOp", HelperName("input_control_node", 0), {},
-                                                             std::move(controls), {}, device_));
+                                                             std::move(controls), {mark_}, device_));
       controls = {input_control_};
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
       const AttrValue type(BaseType(function_.signature.inputs[i]));
       SLUICE_ASSIGN_OR_RETURN(const NodeId id, expansion_.Add("Identity", HelperName("input", i), {inputs[i]}, controls,
-                                                              {{"T", type}}, graph_.device(inputs[i].node)));
+                                                              {{"T", type}, mark_}, graph_.device(inputs[i].node)));
       args->push_back(Output{id, 0});
       input_nodes_.push_back(id);
     }
@@ -166,8 +169,8 @@ class CallInliner {
     if (early.empty()) return absl::OkStatus();
     NodeId hold = input_control_;
     if (!input_nodes_.empty()) {
-      SLUICE_ASSIGN_OR_RETURN(hold,
-                              expansion_.Add("NoOp", HelperName("inputs_ready", 0), {}, input_nodes_, {}, device_));
+      SLUICE_ASSIGN_OR_RETURN(
+          hold, expansion_.Add("NoOp", HelperName("inputs_ready", 0), {}, input_nodes_, {mark_}, device_));
     }
     for (const NodeId id : early) SLUICE_RETURN_IF_ERROR(graph_.AddControl(id, hold));
     return absl::OkStatus();
@@ -185,11 +188,18 @@ class CallInliner {
   absl::Status AddOutputs(const BodyNodes& body, std::vector<CallExpansion::Replacement>* outputs) {
     for (size_t i = 0; i < body.results.size(); ++i) {
       const AttrValue type(BaseType(function_.signature.outputs[i]));
-      SLUICE_ASSIGN_OR_RETURN(const NodeId id, expansion_.Add("Identity", HelperName("output", i), {body.results[i]},
-                                                              {}, {{"T", type}}, graph_.device(body.results[i].node)));
+      SLUICE_ASSIGN_OR_RETURN(const NodeId id,
+                              expansion_.Add("Identity", HelperName("output", i), {body.results[i]}, {},
+                                             {{"T", type}, OutputMark(i)}, graph_.device(body.results[i].node)));
       outputs->push_back({Output{id, 0}, NodeId()});
     }
     return absl::OkStatus();
+  }
+
+  // A call that a user wrote is known by its outputs; of one that was made for something else the body's are.
+  std::pair<std::string, AttrValue> OutputMark(size_t i) const {
+    if (made_for_.name != name_) return mark_;
+    return MadeForAttr({made_for_.op, made_for_.name, static_cast<int32_t>(i)});
   }
 
   // What has run when the call has.
@@ -211,6 +221,8 @@ class CallInliner {
   const bool has_liveness_;
   const std::string name_;
   const std::string device_;
+  const MadeFor made_for_;
+  const std::pair<std::string, AttrValue> mark_;  // Of helper nodes that pass something on.
   NodeId input_control_;
   std::vector<NodeId> input_nodes_;
 };

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/made_nodes.h"
 
 namespace sluice {
 namespace {
@@ -17,16 +18,37 @@ using Attrs = std::vector<std::pair<std::string, AttrValue>>;
 class Lowering {
  public:
   Lowering(CallExpansion& expansion, NodeId id)
-      : expansion_(expansion), graph_(expansion.graph()), id_(id), name_(graph_.name(id)), device_(graph_.device(id)) {}
+      : expansion_(expansion),
+        graph_(expansion.graph()),
+        id_(id),
+        name_(graph_.name(id)),
+        device_(graph_.device(id)),
+        made_for_(MadeForOf(graph_, id)) {}
 
  protected:
-  absl::StatusOr<NodeId> Add(absl::string_view op, absl::string_view what, std::vector<Output> inputs,
+  // The last part of a helper node's name. One that ends in a slot gives what the user knows as that output of the node
+  // that is lowered: see Note [Made nodes].
+  struct Part {
+    Part(const char* text) : name(text) {}             // NOLINT(google-explicit-constructor)
+    Part(std::string text) : name(std::move(text)) {}  // NOLINT(google-explicit-constructor)
+    static Part OfOutput(absl::string_view text, size_t slot) {
+      Part part(absl::StrCat(text, "_", slot));
+      part.slot = static_cast<int32_t>(slot);
+      return part;
+    }
+
+    std::string name;
+    int32_t slot = MadeFor::kPassesOn;
+  };
+
+  absl::StatusOr<NodeId> Add(absl::string_view op, const Part& what, std::vector<Output> inputs,
                              std::vector<NodeId> controls, Attrs attrs) {
-    return expansion_.Add(op, absl::StrCat(name_, "/", what), std::move(inputs), std::move(controls), std::move(attrs),
-                          device_);
+    attrs.push_back(MadeForAttr({made_for_.op, made_for_.name, what.slot}));
+    return expansion_.Add(op, absl::StrCat(name_, "/", what.name), std::move(inputs), std::move(controls),
+                          std::move(attrs), device_);
   }
   // Adds a node whose only attr is the type of its first input, and gives its output 0.
-  absl::StatusOr<Output> AddTyped(absl::string_view op, absl::string_view what, std::vector<Output> inputs,
+  absl::StatusOr<Output> AddTyped(absl::string_view op, const Part& what, std::vector<Output> inputs,
                                   std::vector<NodeId> controls = {}, Attrs attrs = {}) {
     const DType type = TypeOf(inputs[0]);
     attrs.emplace_back("T", type);
@@ -36,7 +58,7 @@ class Lowering {
   }
 
   // A call of `function` that the inliner will look at later.
-  absl::StatusOr<NodeId> AddCall(const BoundFunction& function, absl::string_view what, std::vector<Output> inputs,
+  absl::StatusOr<NodeId> AddCall(const BoundFunction& function, const Part& what, std::vector<Output> inputs,
                                  std::vector<NodeId> controls, int depth) {
     Attrs bound(function.attrs.begin(), function.attrs.end());
     Attrs attrs = {{"Tin", function.signature.inputs},
@@ -52,7 +74,7 @@ class Lowering {
   static bool HasEffects(const BoundFunction& function) { return !function.definition->control_ret.empty(); }
 
   // `value` as a bool.
-  absl::StatusOr<Output> AsBool(Output value, absl::string_view what) {
+  absl::StatusOr<Output> AsBool(Output value, const Part& what) {
     if (TypeOf(value) == DType::kBool) return value;
     return AddTyped("ToBool", what, {value});
   }
@@ -64,6 +86,7 @@ class Lowering {
   const NodeId id_;
   const std::string name_;
   const std::string device_;
+  const MadeFor made_for_;
 };
 
 // See Note [Lowered conditionals].
@@ -82,7 +105,7 @@ class ConditionalLowering : public Lowering {
     for (size_t i = 0; i < graph_.signature(id_).outputs.size(); ++i) {
       std::vector<Output> values;
       for (NodeId call : calls_) values.push_back(Output{call, static_cast<int32_t>(i)});
-      SLUICE_ASSIGN_OR_RETURN(const Output merged, Merge(absl::StrCat("merge_", i), std::move(values), {}));
+      SLUICE_ASSIGN_OR_RETURN(const Output merged, Merge(Part::OfOutput("merge", i), std::move(values), {}));
       outputs.push_back({merged, NodeId()});
     }
     SLUICE_ASSIGN_OR_RETURN(const Output executed, Merge("branch_executed", pivots_, calls_));
@@ -96,12 +119,12 @@ class ConditionalLowering : public Lowering {
     return is_if_ ? std::string(what) : absl::StrCat(what, "_", k);
   }
 
-  absl::StatusOr<Output> Merge(absl::string_view what, std::vector<Output> values, std::vector<NodeId> controls) {
+  absl::StatusOr<Output> Merge(const Part& what, std::vector<Output> values, std::vector<NodeId> controls) {
     const int64_t count = static_cast<int64_t>(values.size());
     return AddTyped("Merge", what, std::move(values), std::move(controls), {{"N", count}});
   }
 
-  absl::StatusOr<Output> Switch(absl::string_view what, Output value, std::vector<NodeId> controls) {
+  absl::StatusOr<Output> Switch(const Part& what, Output value, std::vector<NodeId> controls) {
     if (is_if_) return AddTyped("Switch", what, {value, selector_}, std::move(controls));
     const Attrs attrs = {{"num_outs", static_cast<int64_t>(branches_.size())}};
     return AddTyped("_SwitchN", what, {value, selector_}, std::move(controls), attrs);
@@ -180,7 +203,7 @@ class LoopLowering : public Lowering {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (constants_[i]) continue;
       SLUICE_ASSIGN_OR_RETURN(const Output exit,
-                              AddTyped("Exit", absl::StrCat("exit_", i), {Output{switches_[i].node, 0}}));
+                              AddTyped("Exit", Part::OfOutput("exit", i), {Output{switches_[i].node, 0}}));
       done.push_back(exit.node);
     }
     size_t next = 0;
@@ -204,12 +227,12 @@ class LoopLowering : public Lowering {
                            {"is_constant", static_cast<bool>(constants_[i])},
                            {"parallel_iterations", parallel_iterations}};
       SLUICE_ASSIGN_OR_RETURN(const Output enter,
-                              AddTyped("Enter", absl::StrCat("enter_", i), {inputs[i]}, controls, attrs));
+                              AddTyped("Enter", Part::OfOutput("enter", i), {inputs[i]}, controls, attrs));
       values_.push_back(enter);
       if (constants_[i]) continue;
       // The second input is the back edge, which AddBody closes.
-      SLUICE_ASSIGN_OR_RETURN(values_.back(),
-                              AddTyped("Merge", absl::StrCat("merge_", i), {enter, Output()}, {}, {{"N", int64_t{2}}}));
+      SLUICE_ASSIGN_OR_RETURN(
+          values_.back(), AddTyped("Merge", Part::OfOutput("merge", i), {enter, Output()}, {}, {{"N", int64_t{2}}}));
     }
     return absl::OkStatus();
   }
@@ -224,7 +247,7 @@ class LoopLowering : public Lowering {
       switches_.emplace_back();
       if (constants_[i]) continue;
       SLUICE_ASSIGN_OR_RETURN(switches_.back(),
-                              AddTyped("Switch", absl::StrCat("switch_", i), {values_[i], Output{loop_cond, 0}}));
+                              AddTyped("Switch", Part::OfOutput("switch", i), {values_[i], Output{loop_cond, 0}}));
     }
     return absl::OkStatus();
   }
@@ -243,7 +266,7 @@ class LoopLowering : public Lowering {
     if (HasEffects(body_)) effects.push_back(call);
     for (size_t i = 0; i < values_.size(); ++i) {
       if (constants_[i]) continue;
-      SLUICE_ASSIGN_OR_RETURN(const Output next, AddTyped("NextIteration", absl::StrCat("next_", i),
+      SLUICE_ASSIGN_OR_RETURN(const Output next, AddTyped("NextIteration", Part::OfOutput("next", i),
                                                           {Output{call, static_cast<int32_t>(i)}}, effects));
       SLUICE_RETURN_IF_ERROR(graph_.SetInput(values_[i].node, 1, next));
     }

@@ -70,17 +70,6 @@ std::shared_ptr<const void> Graph::SourceOwner(absl::string_view bytes) const {
   return nullptr;
 }
 
-absl::Status Graph::Locate(NodeId id, const absl::Status& status) const {
-  if (status.ok()) return status;
-  const absl::Status named = WithNode(status, name(id), op_name(id));
-  const Record& record = rec(id);
-  const absl::string_view bytes(record.source, record.source_size);
-  for (const std::shared_ptr<const SourceFile>& file : source_files_) {
-    if (file->Holds(bytes)) return file->Locate(named, record.source_index, bytes);
-  }
-  return named;
-}
-
 size_t Graph::MemoryBytes() const {
   return nodes_.capacity() * sizeof(Record) + inputs_.capacity() * sizeof(Output) +
          attrs_.capacity() * sizeof(AttrRecord) + names_.bytes() + arena_.bytes() +

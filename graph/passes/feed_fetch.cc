@@ -7,6 +7,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ir/extract.h"
+#include "graph/ir/made_nodes.h"
 #include "graph/ir/op_class.h"
 #include "graph/ir/topo_order.h"
 #include "graph/passes/endpoint_resolver.h"
@@ -155,13 +156,15 @@ class FeedFetchRewriter {
       node.attrs = TransferAttrs(fed);
       node.attrs.push_back({"tensor_type", dtype});
     }
+    node.attrs.push_back(MadeForAttr({"feed", std::string(graph_.name(fed.node)), fed.index}));
     return AddClientNode(name, &node);
   }
 
   absl::StatusOr<NodeId> AddConnectionNode(const Output& target) {
     NodeSpec node;
     node.op = "Identity";
-    node.attrs = {{"T", BaseType(graph_.output_type(target.node, target.index))}};
+    node.attrs = {{"T", BaseType(graph_.output_type(target.node, target.index))},
+                  MadeForAttr({"connection", std::string(graph_.name(target.node)), target.index})};
     node.inputs = {Output()};
     node.device = graph_.device(target.node);
     const std::string name =
@@ -258,7 +261,8 @@ class FeedFetchRewriter {
     NodeSpec node;
     node.op = "_Retval";
     node.inputs = {Output{NewId(fetch.node), fetch.index}};
-    node.attrs = {{"T", dtype}, {"index", static_cast<int64_t>(index)}};
+    node.attrs = {
+        {"T", dtype}, {"index", static_cast<int64_t>(index)}, MadeForAttr({"fetch", graph_.OutputName(fetch)})};
     return AddClientNode(absl::StrCat("_retval_", graph_.name(fetch.node), "_", fetch.index, "_", index), &node);
   }
 
@@ -268,6 +272,7 @@ class FeedFetchRewriter {
     node.inputs = {Output{NewId(fetch.node), fetch.index}};
     node.attrs = TransferAttrs(fetch);
     node.attrs.push_back({"T", dtype});
+    node.attrs.push_back(MadeForAttr({"fetch", graph_.OutputName(fetch)}));
     return AddClientNode(absl::StrCat("_send_", graph_.name(fetch.node), "_", fetch.index), &node);
   }
 

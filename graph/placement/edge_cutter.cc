@@ -1,8 +1,11 @@
 #include "graph/placement/edge_cutter.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/made_nodes.h"
 #include "graph/placement/memory_types.h"
 
 namespace sluice {
@@ -134,6 +137,8 @@ absl::StatusOr<NodeId> EdgeCutter::AddNode(const Edge& edge, NodeId beside, Node
   const std::string name = part.UniqueName(absl::StrCat(graph_.name(edge.source.node), "/_", num_names_++));
   spec.name = name;
   spec.device = devices_.of(beside).name;
+  spec.attrs.push_back(
+      MadeForAttr({"transfer", UserOutputName(graph_, {edge.source.node, std::max(edge.source.index, 0)}), 0}));
   return part.AddNode(spec);
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/placement/colocation.h"
@@ -105,7 +106,7 @@ class Placer {
 
   absl::Status NoKernel(NodeId id) const {
     ErrorBuilder error = Error(ErrorCode::kNoKernel);
-    error.Text("has no kernel on any of the devices").Expected(absl::StrCat("a kernel on ", devices_.ToString()));
+    error.Text(absl::StrCat("Sluice has no kernel for it on ", absl::StrJoin(devices_.types(), " or ")));
     const absl::StatusOr<DType> type = graph_.GetType(id, "T");
     if (type.ok()) error.Found(absl::StrCat("T=", DTypeName(*type)));
     return error;
@@ -141,7 +142,9 @@ class Placer {
                           .Found(devices_.ToString())
                           .Expected(wanted));
     }
-    Fail(id, Error(ErrorCode::kNoKernel).Text("has no kernel on the device it asks for").Expected(wanted));
+    Fail(id, Error(ErrorCode::kNoKernel)
+                 .Text("Sluice has no kernel for it on the device that it asks for")
+                 .Expected(wanted));
   }
 
   // Whether nothing but its kernels ties `id` to a device.

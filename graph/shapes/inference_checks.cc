@@ -3,12 +3,13 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/made_nodes.h"
 #include "graph/shapes/inference_context.h"
 
 namespace sluice {
 
 std::string InferenceContext::InputName(int i) const {
-  return i >= 0 && i < num_inputs() ? graph_.OutputName(inputs_[static_cast<size_t>(i)]) : "";
+  return i >= 0 && i < num_inputs() ? UserOutputName(graph_, inputs_[static_cast<size_t>(i)]) : "";
 }
 
 absl::Status InferenceContext::RankError(int input_index, absl::string_view expected) const {

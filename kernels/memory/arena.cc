@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kSmallPage = 4096;
 constexpr size_t kMinRest = 4096;  // Less is not worth a block of its own.
 constexpr size_t kMaxBytes = size_t{1} << 46;
 
@@ -121,6 +122,16 @@ void Arena::Free(void* data) {
   }
   block->next()->previous = block;
   AddFree(block);
+}
+
+void Arena::TouchFree() {
+  MutexLock lock(&mu_);
+  if (regions_.empty() && !AddRegion(kMinRest)) return;
+  for (const auto& [bytes, block] : free_) {
+    volatile char* const data = static_cast<char*>(block->data());
+    for (size_t at = 0; at < bytes; at += kSmallPage) data[at] = 0;  // Free: nothing in it is of use.
+    if (bytes > 0) data[bytes - 1] = 0;
+  }
 }
 
 void Arena::Trim() {

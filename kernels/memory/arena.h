@@ -39,6 +39,10 @@ class Arena {
   void* Allocate(size_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
   void Free(void* data) ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Touches every page of the free blocks, and of a first region where there is none, so that the next blocks cost no
+  // page faults: to be called before times are measured. Takes milliseconds per region; the arena is locked meanwhile.
+  void TouchFree() ABSL_LOCKS_EXCLUDED(mu_);
+
   // Gives regions without a live block back until those left hold a quarter more than what was in use at most since the
   // last trim. To be called between steps.
   void Trim() ABSL_LOCKS_EXCLUDED(mu_);

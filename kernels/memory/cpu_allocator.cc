@@ -165,6 +165,8 @@ CpuAllocatorStats GetCpuAllocatorStats() {
   return {stats.reserved_bytes, stats.live_bytes};
 }
 
+void TouchCpuAllocator() { Instance().arena().TouchFree(); }
+
 void TrimCpuAllocator() { Instance().arena().Trim(); }
 
 }  // namespace sluice

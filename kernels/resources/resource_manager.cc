@@ -99,8 +99,8 @@ std::vector<ResourceManager::Item> ResourceManager::Items() const {
 absl::Status ResourceManager::Missing(absl::string_view container, absl::string_view type_name,
                                       absl::string_view name) {
   return Error(ErrorCode::kResourceMissing)
-      .Found(name)
-      .Text(absl::StrCat("no ", type_name, " of this name in container '", ContainerName(container), "'"));
+      .Text(absl::StrCat("there is no ", type_name, " '", PrintableName(name), "' in container '",
+                         ContainerName(container), "'"));
 }
 
 }  // namespace sluice

@@ -76,11 +76,13 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeVarHandle(const KernelConstruction& 
 absl::Status CannotRead(const KernelContext& context, int i, const absl::Status& why) {
   const absl::StatusOr<const ResourceHandle*> handle = InputHandle(context, i);
   if (!handle.ok()) return handle.status();
+  // In the text, which is never shortened: the name is what a reader needs.
+  const std::string name = absl::StrCat("'", PrintableName((*handle)->data().name), "'");
   return Error(ErrorCode::kUninitialized)
       .Input(i)
-      .Found((*handle)->DebugString())
-      .Text(why.code() == absl::StatusCode::kNotFound ? "the variable has no value yet"
-                                                      : "the handle does not lead to a variable");
+      .Text(why.code() == absl::StatusCode::kNotFound
+                ? absl::StrCat("variable ", name, " has no value yet")
+                : absl::StrCat("the handle of ", name, " does not lead to a variable"));
 }
 
 absl::StatusOr<Tensor> ReadInput(const KernelContext& context, int i, DType dtype) {
@@ -93,7 +95,7 @@ absl::StatusOr<Tensor> ReadInput(const KernelContext& context, int i, DType dtyp
         .Expected(absl::StrCat("a variable of ", DTypeName(dtype)));
   }
   Tensor value = (*variable)->cell().Read();
-  if (!value.has_value()) return NotInitialized();
+  if (!value.has_value()) return CannotRead(context, i, absl::NotFoundError(""));
   return value;
 }
 

@@ -14,6 +14,7 @@
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/memory/cpu_allocator.h"
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/model_argument.h"
 #include "tools/cli/run/feed_value.h"
@@ -21,6 +22,7 @@
 #include "tools/cli/run/latency.h"
 #include "tools/cli/run/model_session.h"
 #include "tools/cli/run/option_checks.h"
+#include "tools/cli/run/run_advice.h"
 #include "tools/cli/run/run_request.h"
 #include "tools/cli/run/stats_text.h"
 
@@ -76,7 +78,7 @@ class BenchCommand : public Command {
         ->option_text("N [5]")
         ->group("How long");
     app.add_flag("--profile", profile_, "also a table by op, of some more runs that are watched")->group("Output");
-    app.add_flag("--json", json_, "one JSON document")->group("Output");
+    app.add_flag("--json", json_, "one JSON document with the figures, or with the errors")->group("Output");
     app.description(absl::StrCat(app.get_description(), "\n", kFeedValueForms));
   }
 
@@ -93,9 +95,8 @@ class BenchCommand : public Command {
     if (const absl::Status run = Measure(*model, console, &result, &profile); !run.ok()) {
       console.EndProgress();
       console.Problem(run);
-      for (const std::string& line : WayOutLines(*model, request_, session_options_.init, run)) console.Complain(line);
-      return ErrorInfoOf(run).has_value() && ErrorInfoOf(run)->code == ErrorCode::kValueSyntax ? kExitUsage
-                                                                                               : kExitFailed;
+      for (const std::string& line : AdviceLines(*model, request_, session_options_, run)) console.Complain(line);
+      return ExitStatusOf(run);
     }
     json_ ? WriteJson(result, profile, console) : WriteText(result, profile, console);
     if (!result.is_cut_short) return kExitOk;
@@ -108,6 +109,7 @@ class BenchCommand : public Command {
  private:
   absl::Status Measure(const LoadedGraph& model, Console& console, BenchResult* result, RunSummary* profile) const {
     SLUICE_ASSIGN_OR_RETURN(const ResolvedRun run, ResolveRun(model, request_, model_.Options().limits));
+    SLUICE_RETURN_IF_ERROR(CheckState(model, session_options_, request_.targets, console).status());
     CancellationManager cancellation;
     const InterruptGuard interrupt(cancellation);
     CallOptions call;
@@ -117,7 +119,7 @@ class BenchCommand : public Command {
     SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable, session->Prepare(run.spec));
     result->prepare = NowNs() - start;
     NotePlacement(model, *callable, session->core().device_list(), console);
-    SLUICE_RETURN_IF_ERROR(InitialiseSession(*session, model, session_options_, call, console));
+    SLUICE_RETURN_IF_ERROR(InitialiseSession(*session, model, session_options_, call));
     console.Progress("running …");
     start = NowNs();
     SLUICE_RETURN_IF_ERROR(RunOnce(*callable, run.inputs, call));
@@ -128,6 +130,7 @@ class BenchCommand : public Command {
     result->threads = NumThreads(*session);
     result->nodes = static_cast<int64_t>(model.graph.num_nodes());
     if (profile_ && !result->is_cut_short) {
+      TouchCpuAllocator();  // Of the threads that have not run yet too.
       StepStatsCollector collector(callable->graph(), session->core().device_list().client().name);
       call.observer = &collector;
       for (int64_t i = 0; i < std::min(result->runs.runs, kMaxProfileRuns); ++i) {

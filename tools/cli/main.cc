@@ -2,8 +2,10 @@
 //
 // Nothing is built before it is needed: `--version` and the list of commands are printed from constant text.
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <csignal>
-#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,10 +16,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/nearest_names.h"
 #include "tools/cli/command_table.h"
 #include "tools/cli/console/console.h"
+#include "tools/cli/console/error_json.h"
 #include "tools/cli/version.h"
 
 namespace sluice {
@@ -39,7 +43,8 @@ void WriteHelp(Console& console) {
       "\n", paint.Bold("Options:"), "\n  -h, --help       this text; sluice COMMAND --help for a command's\n",
       "  -V, --version    the version\n\n",
       "MODEL is a .pb or .pbtxt file, a MetaGraphDef, a SavedModel directory, or - for standard input.\n",
-      "Exit status: 0 done, 1 it failed or something is wrong, 2 wrong use.\n"));
+      "Exit status: 0 done, 1 it failed or something is wrong, 2 wrong use.\n",
+      "With --json standard output has one document also where a command fails: the errors.\n"));
 }
 
 int WrongUse(Console& console, const std::string& problem, absl::string_view command) {
@@ -74,22 +79,46 @@ void DeclareCommon(const CommandRow& row, CLI::App& app, CommonOptions* options)
   app.get_formatter()->label("REQUIRED", "(required)");
 }
 
-int RunCommand(Console& console, const CommandRow& row, const std::vector<std::string>& arguments) {
-  const std::unique_ptr<Command> command = row.make();
-  CLI::App app(std::string(row.summary), absl::StrCat("sluice ", row.name));
-  CommonOptions common;
-  command->Declare(app);
-  DeclareCommon(row, app, &common);
+int ParseAndRun(Console& console, const CommandRow& row, const std::vector<std::string>& arguments,
+                const CommonOptions& common, CLI::App& app, Command& command, absl::Status* wrong_use) {
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them from the end.
   } catch (const CLI::CallForHelp&) {
     console.Write(absl::StrReplaceAll(app.help(), {{"\n\n\n", "\n\n"}}));
     return kExitOk;
   } catch (const CLI::ParseError& error) {
-    return WrongUse(console, PrintableName(error.what(), kMaxProblemBytes), row.name);
+    const std::string problem = PrintableName(error.what(), kMaxProblemBytes);
+    *wrong_use = ::sluice::Error(ErrorCode::kWrongUse).Text(problem);
+    return WrongUse(console, problem, row.name);
   }
   console.set_quiet(common.quiet);
-  return command->Run(console);
+  return command.Run(console);
+}
+
+// Runs one command. Whatever goes wrong in it is an error with a code, also what is thrown and a check that fails; with
+// --json standard output has one document also then.
+int RunCommand(Console& console, const CommandRow& row, const std::vector<std::string>& arguments) {
+  const std::unique_ptr<Command> command = row.make();
+  CLI::App app(std::string(row.summary), absl::StrCat("sluice ", row.name));
+  CommonOptions common;
+  command->Declare(app);
+  DeclareCommon(row, app, &common);
+  const bool has_json = app.get_option_no_throw("--json") != nullptr;
+  const bool wants_json = has_json && std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+  int exit_status = kExitFailed;
+  absl::Status wrong_use;
+  const absl::Status ended = AsStatus([&] {
+    exit_status = ParseAndRun(console, row, arguments, common, app, *command, &wrong_use);
+    return absl::OkStatus();
+  });
+  if (!ended.ok()) console.Problem(ended);
+  if (!wants_json || exit_status == kExitOk || console.has_written()) return exit_status;
+  if (wrong_use.ok()) {
+    console.Write(FailureDocument(row.name, console.problems(), console.complaints()));
+  } else {
+    console.Write(FailureDocument(row.name, {wrong_use}, {absl::StrCat("sluice ", row.name, " --help")}));
+  }
+  return exit_status;
 }
 
 int Dispatch(Console& console, const std::vector<std::string>& arguments) {
@@ -114,15 +143,25 @@ int Dispatch(Console& console, const std::vector<std::string>& arguments) {
   return RunCommand(console, *row, std::vector<std::string>(arguments.begin() + 1, arguments.end()));
 }
 
+// The last word where a check fails on a thread that nothing watches, or a library aborts: an error with a code and the
+// exit status of a failure, not a crash.
+void OnAbort(int) {
+  constexpr absl::string_view kText =
+      "SLC9001 INTERNAL: an error inside of Sluice itself ended the program\n  see   sluice explain SLC9001\n";
+  (void)WriteFully(STDERR_FILENO, kText);
+  _exit(kExitFailed);
+}
+
 int Main(int argc, char** argv) {
+  std::signal(SIGABRT, &OnAbort);
   std::signal(SIGPIPE, SIG_IGN);  // A write to a closed pipe then fails with EPIPE, which the console handles.
   Console console;
   int exit_status = kExitFailed;
-  try {
+  const absl::Status ended = AsStatus([&] {
     exit_status = Dispatch(console, std::vector<std::string>(argv + 1, argv + argc));
-  } catch (const std::exception& error) {  // Out of memory, or a library's.
-    console.Problem(::sluice::Error(ErrorCode::kInternal).Text(error.what()));
-  }
+    return absl::OkStatus();
+  });
+  if (!ended.ok()) console.Problem(ended);
   if (const absl::Status flushed = console.Flush(); !flushed.ok()) {
     console.Problem(flushed);
     return kExitFailed;

@@ -45,7 +45,7 @@ LoadOptions ModelArgument::Options(LoadOptions defaults) const {
   if (!tags_.empty()) options.tags = std::vector<std::string>(absl::StrSplit(tags_, ',', absl::SkipEmpty()));
   options.limits.max_file_bytes = max_file_bytes_;
   options.limits.max_nodes = max_nodes_;
-  options.allow_empty = false;  // Nobody means to look at nothing.
+  options.allow_empty = false;  // An empty file is a mistake here.
   return options;
 }
 

@@ -20,7 +20,7 @@ namespace sluice {
 namespace {
 
 constexpr size_t kTextWidth = 100;
-constexpr absl::string_view kIndent = "           ";  // Under the first word behind "  inputs   ".
+constexpr absl::string_view kIndent = "           ";  // Under the first word after "  inputs   ".
 
 void AppendType(std::string* out, DType t) { out->append(DTypeName(t)); }
 

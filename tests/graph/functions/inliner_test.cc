@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/control_flow_check.h"
+#include "graph/ir/made_nodes.h"
 #include "graph/ir/topo_order.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
@@ -32,6 +33,19 @@ class InlinerTest : public testing::Test {
 
   GraphBuilder b_{NewOpRegistry()};
 };
+
+TEST_F(InlinerTest, MessagesNameTheTensorsOfTheCallerAndOfItsCalls) {
+  for (const FunctionText& text : {XTimesTwo(), XTimesFour()}) text.AddTo(graph());
+  const Output four = Call(b_, "four", "XTimesFour", {X()}, {DType::kFloat}, {{"T", DType::kFloat}});
+  b_.Op("Relu", "after", {four});
+  Inline();
+  const auto input_of = [this](absl::string_view node) {
+    return UserOutputName(graph(), graph().inputs(graph().Find(node))[0]);
+  };
+  EXPECT_EQ(input_of("after"), "four");
+  EXPECT_EQ(input_of("four/x2/y"), "x");
+  EXPECT_EQ(input_of("four/y/y"), "four/x2");
+}
 
 TEST_F(InlinerTest, CallBecomesItsBodyBetweenIdentities) {
   SquarePlusOne().AddTo(graph());

@@ -3,9 +3,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "graph/functions/inliner.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/control_flow_check.h"
+#include "graph/ir/made_nodes.h"
 #include "graph/ir/topo_order.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
@@ -117,6 +119,27 @@ TEST_F(LowerControlFlowTest, BranchesAreInlinedWithTheirConstantsInTheBranch) {
   EXPECT_EQ(Lower(/*inline_calls=*/true).calls, 2);
   EXPECT_EQ(Text("if/then/one"), "if/then/one(^Func/if/then/inputs_ready/_0)");
   EXPECT_EQ(Text("if/merge_0"), "if/merge_0(Func/if/else/output/_0, Func/if/then/output/_0)");
+}
+
+TEST_F(LowerControlFlowTest, MessagesNameWhatTheUserWrote) {
+  b_.Op("Relu", "after_if", {If(p_)});
+  b_.Op("Relu", "after_while", {While({x_}, "LessThanTen", "AddOne")});
+  Lower(/*inline_calls=*/true);
+  const auto input_of = [this](absl::string_view node) {
+    return UserOutputName(graph(), graph().inputs(graph().Find(node))[0]);
+  };
+  EXPECT_EQ(input_of("after_if"), "if");
+  EXPECT_EQ(input_of("if/then/sum"), "x");
+  EXPECT_EQ(input_of("if/merge_0"), "if/else/y");
+  EXPECT_EQ(input_of("after_while"), "while");
+  EXPECT_EQ(input_of("while/body/sum"), "while") << "a variable of a loop is known as the loop's output";
+  for (const NodeId id : graph().Nodes()) {
+    const std::string name(graph().name(id));
+    const bool is_written = name == "x" || name == "p" || absl::StartsWith(name, "after") ||
+                            absl::StartsWith(name, "if/then/") || absl::StartsWith(name, "if/else/") ||
+                            absl::StartsWith(name, "while/body/") || absl::StartsWith(name, "while/cond/");
+    EXPECT_EQ(MadeForOf(graph(), id).name == name, is_written) << name;
+  }
 }
 
 TEST_F(LowerControlFlowTest, CaseUsesSwitchN) {

@@ -1,5 +1,7 @@
 #include "kernels/memory/arena.h"
 
+#include <sys/resource.h>
+
 #include <cstring>
 #include <random>
 #include <utility>
@@ -47,6 +49,47 @@ TEST(ArenaTest, TheSmallestHoleThatFitsIsTaken) {
   void* const fit = arena.Allocate(100 * 1024);
   EXPECT_EQ(fit, small);
   for (void* const block : {fit, wall1, wall2}) arena.Free(block);
+}
+
+// Page faults of this thread so far.
+int64_t PageFaults() {
+  rusage usage;
+  return ::getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_minflt + usage.ru_majflt : -1;
+}
+
+// How many page faults it costs to fill a block of 30 MiB, the first one of a new arena.
+int64_t FaultsOfTheFirstBlock(bool touch) {
+  Arena arena(32 * kMiB);
+  if (touch) arena.TouchFree();
+  const int64_t before = PageFaults();
+  void* const block = arena.Allocate(30 * kMiB);
+  std::memset(block, 1, 30 * kMiB);
+  const int64_t faults = PageFaults() - before;
+  arena.Free(block);
+  return faults;
+}
+
+TEST(ArenaTest, TouchedMemoryCostsNoPageFaultsAnyMore) {
+  EXPECT_GE(FaultsOfTheFirstBlock(/*touch=*/false), 14) << "a fault per huge page at least, else this shows nothing";
+  EXPECT_LE(FaultsOfTheFirstBlock(/*touch=*/true), 2);
+}
+
+TEST(ArenaTest, TouchingLeavesLiveBlocksAlone) {
+  Arena arena(2 * kMiB);
+  std::vector<char*> blocks;
+  for (int i = 0; i < 12; ++i) blocks.push_back(static_cast<char*>(arena.Allocate(128 * 1024)));
+  for (size_t i = 0; i < blocks.size(); ++i) std::memset(blocks[i], static_cast<int>(i + 1), 128 * 1024);
+  for (size_t i = 0; i < blocks.size(); i += 2) arena.Free(blocks[i]);
+  arena.TouchFree();
+  for (size_t i = 1; i < blocks.size(); i += 2) {
+    const std::vector<char> wanted(128 * 1024, static_cast<char>(i + 1));
+    EXPECT_EQ(std::memcmp(blocks[i], wanted.data(), wanted.size()), 0) << i;
+    arena.Free(blocks[i]);
+  }
+  EXPECT_EQ(arena.stats().live_bytes, 0u);
+  void* const all = arena.Allocate(2 * kMiB - 1024);
+  EXPECT_EQ(arena.stats().num_regions, 1u) << "the free blocks are as they were";
+  arena.Free(all);
 }
 
 TEST(ArenaTest, TrimKeepsWhatWasNeededLately) {

@@ -159,7 +159,7 @@ TEST(RunTest, ADeadlineCoversPreparing) {
   EXPECT_TRUE(StrContains(run.err, "while the graph was being prepared")) << run.err;
 }
 
-// Receives what nobody sends.
+// Receives what is never sent.
 std::string BlockedReceive() {
   const std::string device = "/job:localhost/replica:0/task:0/device:CPU:0";
   GraphBuilder b(NewOpRegistry());
@@ -191,6 +191,13 @@ TEST(RunTest, CtrlCCancelsTheRun) {
     EXPECT_TRUE(StrContains(run.err, "interrupted")) << run.err;
     EXPECT_EQ(run.out, "");
   }
+}
+
+TEST(RunTest, AnAbortInsideTheProgramIsAnErrorWithACode) {
+  const RunResult run =
+      RunSluiceUntil({"run", "-", "--fetch", "r", "--stall-timeout", "10ms"}, BlockedReceive(), "hangs", SIGABRT);
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(StrContains(run.err, "SLC9001 INTERNAL: ")) << run.err;
 }
 
 TEST(RunTest, VariablesLiveFromInitToTheLastStep) {

@@ -1,7 +1,6 @@
 // RenderCheckText and RenderCheckJson.
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "graph/base/error.h"
 #include "nlohmann/json.hpp"
 #include "tools/cli/check/check_report.h"
+#include "tools/cli/console/error_json.h"
 #include "tools/cli/console/number_text.h"
 
 namespace sluice {
@@ -19,43 +19,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxOpRows = 60;
 constexpr size_t kMaxShapeProblems = 20;
-
-Json StatusJson(const absl::Status& status) {
-  Json out = {{"canonical", absl::StatusCodeToString(status.code())}, {"message", std::string(status.message())}};
-  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
-  if (!info.has_value()) return out;
-  out["code"] = absl::StrFormat("SLC%04d", static_cast<int>(info->code));
-  const auto add_text = [&out](const char* key, const std::string& value) {
-    if (!value.empty()) out[key] = value;
-  };
-  const auto add_number = [&out](const char* key, int64_t value) {
-    if (value >= 0) out[key] = value;
-  };
-  add_text("node", info->node);
-  add_text("op", info->op);
-  add_number("input", info->input);
-  add_text("input_name", info->input_name);
-  add_text("attr", info->attr);
-  add_text("found", info->found);
-  add_text("expected", info->expected);
-  add_text("function", info->function);
-  add_text("file", info->file);
-  add_number("node_index", info->node_index);
-  add_number("byte_begin", info->byte_begin);
-  add_number("byte_end", info->byte_end);
-  add_number("line", info->line);
-  add_number("column", info->column);
-  add_text("limit", info->limit);
-  add_number("limit_value", info->limit_value);
-  add_text("suggestion", info->suggestion);
-  return out;
-}
-
-Json StatusesJson(const std::vector<absl::Status>& statuses) {
-  Json out = Json::array();
-  for (const absl::Status& status : statuses) out.push_back(StatusJson(status));
-  return out;
-}
 
 std::string KernelLine(const CheckReport& report, const Paint& paint) {
   if (!report.graph_ok()) return paint.Dim("not looked at: the graph is not sound");
@@ -138,9 +101,9 @@ std::string RenderCheckJson(const CheckReport& report) {
                     {"graph_ok", report.graph_ok()},
                     {"runnable", report.runnable()},
                     {"num_errors", report.num_errors},
-                    {"errors", StatusesJson(report.errors)},
-                    {"shape_errors", StatusesJson(report.shape_errors)},
-                    {"shape_warnings", StatusesJson(report.shape_warnings)},
+                    {"errors", ErrorsJson(report.errors)},
+                    {"shape_errors", ErrorsJson(report.shape_errors)},
+                    {"shape_warnings", ErrorsJson(report.shape_warnings)},
                     {"missing_kernels", missing},
                     {"warnings", report.warnings}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

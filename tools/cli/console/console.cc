@@ -60,6 +60,7 @@ Console::~Console() {
 
 void Console::Write(absl::string_view text) {
   if (reader_is_gone_ || write_errno_ != 0) return;
+  has_written_ = has_written_ || !text.empty();
   pending_.append(text.data(), text.size());
   if (pending_.size() >= kBufferBytes) Drain();
 }
@@ -84,7 +85,7 @@ absl::Status Console::Flush() {
 void Console::Diagnose(absl::string_view text) {
   const std::string line = absl::StrCat(has_progress_ ? "\r\x1b[K" : "", text);
   has_progress_ = false;
-  (void)WriteFully(STDERR_FILENO, line);  // Nobody is left to tell.
+  (void)WriteFully(STDERR_FILENO, line);  // An error here has nowhere to go.
 }
 
 void Console::Note(absl::string_view text) {
@@ -92,7 +93,11 @@ void Console::Note(absl::string_view text) {
 }
 
 void Console::Warn(absl::string_view text) {
-  if (!quiet_) Diagnose(absl::StrCat(err_paint_.Yellow("warning:"), " ", text, "\n"));
+  if (!quiet_) WarnAlways(text);
+}
+
+void Console::WarnAlways(absl::string_view text) {
+  Diagnose(absl::StrCat(err_paint_.Yellow("warning:"), " ", text, "\n"));
 }
 
 std::string PaintedError(const absl::Status& status, const Paint& paint) {
@@ -111,7 +116,15 @@ std::string PaintedError(const absl::Status& status, const Paint& paint) {
   return out;
 }
 
-void Console::Problem(const absl::Status& status) { Diagnose(PaintedError(status, err_paint_)); }
+void Console::Problem(const absl::Status& status) {
+  problems_.push_back(status);
+  Diagnose(PaintedError(status, err_paint_));
+}
+
+void Console::Complain(absl::string_view text) {
+  complaints_.emplace_back(text);
+  Diagnose(absl::StrCat(text, "\n"));
+}
 
 void Console::Progress(absl::string_view text) {
   if (quiet_ || !err_is_terminal_) return;

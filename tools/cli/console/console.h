@@ -2,6 +2,7 @@
 #define SLUICE_TOOLS_CLI_CONSOLE_CONSOLE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -56,16 +57,23 @@ class Console {
 
   // Appends `text` to standard output.
   void Write(absl::string_view text);
+  // Whether anything was written there.
+  bool has_written() const { return has_written_; }
   // Everything is written, or kFileWrite. True results must be flushed before a command says that it succeeded.
   absl::Status Flush();
 
   // One line on standard error; not when quiet.
   void Note(absl::string_view text);
   void Warn(absl::string_view text);
+  // The same even when quiet: for what makes results something else than they look like.
+  void WarnAlways(absl::string_view text);
   // One line about what went wrong, even when quiet.
-  void Complain(absl::string_view text) { Diagnose(std::string(text) + "\n"); }
+  void Complain(absl::string_view text);
   // An error in the form for people (FormatError), all of them when it stands for several; with colours where they go.
   void Problem(const absl::Status& status);
+  // What Problem() and Complain() have shown, without colours: for output that is read by programs.
+  const std::vector<absl::Status>& problems() const { return problems_; }
+  const std::vector<std::string>& complaints() const { return complaints_; }
   // A line that the next output on standard error overwrites: what is being done. Only on a terminal, not when quiet.
   void Progress(absl::string_view text);
   // Takes that line away.
@@ -83,10 +91,13 @@ class Console {
   bool has_progress_ = false;
   bool reader_is_gone_ = false;
   int write_errno_ = 0;
+  bool has_written_ = false;
   std::string pending_;
+  std::vector<absl::Status> problems_;
+  std::vector<std::string> complaints_;
 };
 
-// FormatError's text of `status`, a line feed behind each line, with colours where they go.
+// FormatError's text of `status`, a line feed after each line, with colours where they go.
 std::string PaintedError(const absl::Status& status, const Paint& paint);
 
 // Writes all of `text` to the file descriptor, however often the system takes only a part. The error number, or 0.

@@ -4,6 +4,8 @@
 
 #include "absl/strings/match.h"
 #include "graph/ir/consumers.h"
+#include "graph/ir/op_class.h"
+#include "tools/cli/report/contained_ops.h"
 
 namespace sluice {
 namespace {
@@ -18,9 +20,8 @@ bool IsForEffect(absl::string_view op) {
                                           "Assert",   "Print",     "Queue",     "Table",   "Iterator",    "Dataset",
                                           "Variable", "VarHandle", "VarIsInit", "Apply",   "ScatterNdU",  "Stack",
                                           "Barrier",  "Writer",    "MakeUnique"};
-  constexpr absl::string_view kNames[] = {
-      "NoOp",      "Const",         "LoopCond",       "ControlTrigger",     "WriteFile",      "Switch",
-      "RefSwitch", "NextIteration", "ReadVariableOp", "MergeV2Checkpoints", "ShardedFilename"};
+  constexpr absl::string_view kNames[] = {"NoOp",   "Const",     "LoopCond",      "ControlTrigger", "WriteFile",
+                                          "Switch", "RefSwitch", "NextIteration", "ReadVariableOp"};
   // Reading a table or a dequeued element is a result.
   if (absl::StrContains(op, "TableFind") || absl::StrContains(op, "Dequeue") || absl::StrContains(op, "TableSize")) {
     return false;
@@ -30,33 +31,116 @@ bool IsForEffect(absl::string_view op) {
          std::find(std::begin(kNames), std::end(kNames), op) != std::end(kNames);
 }
 
-}  // namespace
-
-bool IsIteratorOp(absl::string_view op) {
-  return op == "IteratorGetNext" || op == "IteratorGetNextSync" || op == "IteratorGetNextAsOptional" ||
-         op == "OptionalGetValue" || op == "MultiDeviceIteratorGetNextFromShard";
+// Ops that write or read checkpoints, and make the names of their files.
+bool IsSaverOp(absl::string_view op) {
+  constexpr absl::string_view kNames[] = {
+      "Save",         "SaveSlices",      "SaveV2",          "Restore",           "RestoreV2",
+      "RestoreSlice", "ShardedFilename", "ShardedFilespec", "MergeV2Checkpoints"};
+  return std::find(std::begin(kNames), std::end(kNames), op) != std::end(kNames);
 }
 
-std::vector<Output> GuessInputs(const Graph& graph) {
+bool IsString(const Graph& graph, NodeId id) {
+  return graph.num_outputs(id) > 0 && BaseType(graph.output_type(id, 0)) == DType::kString;
+}
+
+// The nodes that savers consist of: those that write and read checkpoints, what only they use (the name of the file),
+// and what follows them and is no more than that name (save/control_dependency). Lives for one guess.
+class SaverNodes {
+ public:
+  SaverNodes(const Graph& graph, const Consumers& consumers)
+      : graph_(graph),
+        consumers_(consumers),
+        is_after_(static_cast<size_t>(graph.id_limit())),
+        is_for_saver_(static_cast<size_t>(graph.id_limit())) {
+    const ContainedOps saver_ops(graph, IsSaverOp);
+    for (const NodeId id : graph.Nodes()) {
+      if (saver_ops.In(id)) own_.push_back(id);
+    }
+    MarkAfter();
+    MarkBefore();
+  }
+
+  // An output of `id` is a saver's.
+  bool Gives(NodeId id) const {
+    const bool is_own = std::binary_search(own_.begin(), own_.end(), id);
+    return is_own || (is_after_[Index(id)] && IsString(graph_, id));
+  }
+  // What is fed into `id` is the name of a file for savers only.
+  bool Takes(NodeId id) const { return is_for_saver_[Index(id)] && IsString(graph_, id); }
+
+ private:
+  static size_t Index(NodeId id) { return static_cast<size_t>(id.value()); }
+
+  void MarkAfter() {
+    std::vector<NodeId> open = own_;
+    for (const NodeId id : open) is_after_[Index(id)] = true;
+    while (!open.empty()) {
+      const NodeId id = open.back();
+      open.pop_back();
+      for (const Use& use : consumers_.of(id)) {
+        if (is_after_[Index(use.node)]) continue;
+        is_after_[Index(use.node)] = true;
+        open.push_back(use.node);
+      }
+    }
+  }
+
+  // From what is a saver's against the edges, as long as all users of a node are savers'.
+  void MarkBefore() {
+    std::vector<NodeId> open;
+    std::vector<size_t> users(is_after_.size());
+    for (const NodeId id : graph_.Nodes()) {
+      users[Index(id)] = consumers_.of(id).size();
+      is_for_saver_[Index(id)] = is_after_[Index(id)];
+      if (is_after_[Index(id)]) open.push_back(id);
+    }
+    while (!open.empty()) {
+      const NodeId id = open.back();
+      open.pop_back();
+      for (const Output& input : graph_.all_inputs(id)) {
+        if (!input.is_set() || --users[Index(input.node)] > 0 || is_for_saver_[Index(input.node)]) continue;
+        is_for_saver_[Index(input.node)] = true;
+        open.push_back(input.node);
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const Consumers& consumers_;
+  std::vector<NodeId> own_;         // Ascending.
+  std::vector<bool> is_after_;      // By node: one of those, or waits for one.
+  std::vector<bool> is_for_saver_;  // By node: one of those, or used by them only.
+};
+
+// The frame that outputs of `id` are in: those of an Exit are in the parent of its frame.
+int32_t OutputFrame(const Graph& graph, const ControlFlowInfo& info, NodeId id) {
+  const int32_t frame = info.frame(id);
+  const bool is_exit = graph.op(id).op_class == OpClass::kExit;
+  return is_exit && frame > 0 ? info.frames[static_cast<size_t>(frame)].parent : frame;
+}
+
+bool CanBeShown(DType dtype) { return dtype != DType::kResource && dtype != DType::kVariant; }
+
+std::vector<Output> GuessInputs(const Graph& graph, const SaverNodes& savers) {
   std::vector<Output> inputs;
   for (const NodeId id : graph.Nodes()) {
     const absl::string_view op = graph.op_name(id);
-    if (!IsPlaceholder(op) && !IsIteratorOp(op)) continue;
+    if ((!IsPlaceholder(op) && !IsIteratorOp(op)) || savers.Takes(id)) continue;
     for (int32_t i = 0; i < graph.num_outputs(id); ++i) inputs.push_back({id, i});
   }
   return inputs;
 }
 
-std::vector<Output> GuessOutputs(const Graph& graph) {
-  const Consumers consumers(graph);
+std::vector<Output> GuessOutputs(const Graph& graph, const ControlFlowInfo& frames, const Consumers& consumers,
+                                 const SaverNodes& savers) {
   std::vector<Output> outputs;
   for (const NodeId id : graph.Nodes()) {
     const absl::string_view op = graph.op_name(id);
     // A node that only others' control edges use is there for its effect as well; a leaf has no uses at all.
     if (graph.num_outputs(id) == 0 || !consumers.of(id).empty() || graph.inputs(id).empty()) continue;
-    if (IsForEffect(op) || IsPlaceholder(op)) continue;
+    if (IsForEffect(op) || IsPlaceholder(op) || savers.Gives(id) || OutputFrame(graph, frames, id) != 0) continue;
     for (int32_t i = 0; i < graph.num_outputs(id); ++i) {
-      if (BaseType(graph.output_type(id, i)) != DType::kResource) outputs.push_back({id, i});
+      if (CanBeShown(BaseType(graph.output_type(id, i)))) outputs.push_back({id, i});
     }
   }
   // What a person named stands further out than what a library left over.
@@ -67,8 +151,7 @@ std::vector<Output> GuessOutputs(const Graph& graph) {
   return outputs;
 }
 
-std::vector<NodeId> GuessTargets(const Graph& graph) {
-  const Consumers consumers(graph);
+std::vector<NodeId> TargetsOf(const Graph& graph, const Consumers& consumers) {
   std::vector<NodeId> targets;
   for (const NodeId id : graph.Nodes()) {
     const bool is_assert = graph.Is(id, "Assert");
@@ -77,5 +160,20 @@ std::vector<NodeId> GuessTargets(const Graph& graph) {
   }
   return targets;
 }
+
+}  // namespace
+
+bool IsIteratorOp(absl::string_view op) {
+  return op == "IteratorGetNext" || op == "IteratorGetNextSync" || op == "IteratorGetNextAsOptional" ||
+         op == "OptionalGetValue" || op == "MultiDeviceIteratorGetNextFromShard";
+}
+
+GraphEndpoints GuessEndpoints(const Graph& graph, const ControlFlowInfo& frames) {
+  const Consumers consumers(graph);
+  const SaverNodes savers(graph, consumers);
+  return {GuessInputs(graph, savers), GuessOutputs(graph, frames, consumers, savers), TargetsOf(graph, consumers)};
+}
+
+std::vector<NodeId> GuessTargets(const Graph& graph) { return TargetsOf(graph, Consumers(graph)); }
 
 }  // namespace sluice

@@ -3,20 +3,30 @@
 
 #include <vector>
 
+#include "graph/ir/control_flow_check.h"
 #include "graph/ir/graph.h"
 
 namespace sluice {
 
-// What a caller has to feed: outputs of placeholders, and of nodes that get data from outside of the graph (iterators).
-std::vector<Output> GuessInputs(const Graph& graph);
+// What a caller may give to a graph and get from it, where no signature says so. One guess for all commands.
+struct GraphEndpoints {
+  // What a caller has to feed: outputs of placeholders, and of nodes that get data from outside of the graph
+  // (iterators). Not the file name of a saver.
+  std::vector<Output> inputs;
+  // What a caller may want to fetch: outputs that nothing uses, of nodes that are not there for their effect (NoOp,
+  // Assert, assignments, summaries), nor for a saver, and that depend on something (no constants, variables or
+  // placeholders). All of them can be fetched and shown: they are not inside of loops, and not resources or variants.
+  // Outermost name scopes first.
+  std::vector<Output> outputs;
+  // What a caller may want to run for its effect: nodes without outputs that no other node waits for, but that wait for
+  // others ("init", "train").
+  std::vector<NodeId> targets;
+};
 
-// What a caller may want to fetch: outputs that nothing uses, of nodes that are not there for their effect (NoOp,
-// Assert, assignments, savers, summaries) and that depend on something (no constants, variables or placeholders).
-// Outermost name scopes first.
-std::vector<Output> GuessOutputs(const Graph& graph);
+// Linear in the graph and its functions. `frames` is that of the graph.
+GraphEndpoints GuessEndpoints(const Graph& graph, const ControlFlowInfo& frames);
 
-// What a caller may want to run for its effect: nodes without outputs that nobody waits for, but that wait for others
-// ("init", "train").
+// The targets alone.
 std::vector<NodeId> GuessTargets(const Graph& graph);
 
 // Whether `op` hands out elements of a tf.data pipeline ("IteratorGetNext"), which a caller replaces by feeds.

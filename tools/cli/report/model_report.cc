@@ -156,9 +156,10 @@ ModelReport ReportModel(const LoadedGraph& model) {
   report.tag_sets = model.tag_sets;
   report.warnings = model.warnings;
   ReportNodes(model, &report);
-  for (const Output& output : GuessInputs(model.graph)) report.inputs.push_back(ReportTensor(model, output));
-  for (const Output& output : GuessOutputs(model.graph)) report.outputs.push_back(ReportTensor(model, output));
-  for (const NodeId id : GuessTargets(model.graph)) {
+  const GraphEndpoints endpoints = GuessEndpoints(model.graph, model.control_flow);
+  for (const Output& output : endpoints.inputs) report.inputs.push_back(ReportTensor(model, output));
+  for (const Output& output : endpoints.outputs) report.outputs.push_back(ReportTensor(model, output));
+  for (const NodeId id : endpoints.targets) {
     report.targets.push_back(
         {std::string(model.graph.name(id)), static_cast<int64_t>(model.graph.all_inputs(id).size())});
   }

@@ -1,12 +1,13 @@
 #include "tools/cli/run/checkpoint_step.h"
 
-#include <sys/stat.h>
-
-#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/load/format.h"
 #include "kernels/families/register_all.h"
 #include "tools/cli/ops/op_support.h"
 
@@ -17,8 +18,8 @@ bool HasKernelFor(absl::string_view op) { return SupportOf(BuiltinKernels(), op)
 
 absl::Status NoKernels(absl::string_view op, absl::string_view what) {
   return Error(ErrorCode::kCannotRun)
-      .Help("give variables their values with --init, or freeze them into the graph as constants")
-      .Text(absl::StrCat("this build has no checkpoint kernels (", op, "), so it cannot ", what, " variables"));
+      .Help(kFreezeHint)
+      .Text(absl::StrCat(what, ": this build of Sluice has no ", op, " yet"));
 }
 
 // What the model says about its saver, or what tf.train.Saver would have made. Empty names: nothing.
@@ -37,6 +38,13 @@ absl::Status NoSaver() {
       .Text("the model does not say which of its nodes read and write checkpoints (it has no saver)");
 }
 
+// The directory of a SavedModel that may have been named by its saved_model.pb.
+std::filesystem::path SavedModelRoot(const LoadedGraph& model) {
+  std::error_code ignored;
+  const std::filesystem::path source(model.source);
+  return std::filesystem::is_directory(source, ignored) ? source : source.parent_path();
+}
+
 }  // namespace
 
 bool CanRestore() { return HasKernelFor("RestoreV2"); }
@@ -44,7 +52,7 @@ bool CanSave() { return HasKernelFor("SaveV2"); }
 
 absl::Status RestoreVariables(Session& session, const LoadedGraph& model, const std::string& prefix,
                               const CallOptions& options) {
-  if (!CanRestore()) return NoKernels("RestoreV2", "read");
+  SLUICE_RETURN_IF_ERROR(CheckCanRestore("the checkpoint", prefix));
   const SaverInfo saver = SaverOf(model);
   if (saver.restore_op.empty() || saver.filename_tensor.empty()) return NoSaver();
   return session.Run({{saver.filename_tensor, Tensor::String(prefix)}}, {}, {saver.restore_op}, options).status();
@@ -52,23 +60,44 @@ absl::Status RestoreVariables(Session& session, const LoadedGraph& model, const 
 
 absl::Status SaveVariables(Session& session, const LoadedGraph& model, const std::string& prefix,
                            const CallOptions& options) {
-  if (!CanSave()) return NoKernels("SaveV2", "write");
+  SLUICE_RETURN_IF_ERROR(CheckCanSave("the checkpoint", prefix));
   const SaverInfo saver = SaverOf(model);
   if (saver.save_tensor.empty() || saver.filename_tensor.empty()) return NoSaver();
   return session.Run({{saver.filename_tensor, Tensor::String(prefix)}}, {saver.save_tensor}, {}, options).status();
 }
 
-std::string SavedVariablesPrefix(const LoadedGraph& model) {
-  struct stat info;
-  const std::string prefix = absl::StrCat(model.source, "/variables/variables");
-  return ::stat(absl::StrCat(prefix, ".index").c_str(), &info) == 0 ? prefix : "";
+absl::Status CheckCanRestore(absl::string_view option, const std::string& prefix) {
+  if (prefix.empty() || CanRestore()) return absl::OkStatus();
+  return NoKernels("RestoreV2", absl::StrCat(option, " '", PrintableName(prefix), "' cannot be read"));
+}
+
+absl::Status CheckCanSave(absl::string_view option, const std::string& prefix) {
+  if (prefix.empty() || CanSave()) return absl::OkStatus();
+  return NoKernels("SaveV2", absl::StrCat(option, " '", PrintableName(prefix), "' cannot be written"));
+}
+
+bool HasSaver(const LoadedGraph& model) { return !SaverOf(model).restore_op.empty(); }
+
+std::string TrainedValuesPrefix(const LoadedGraph& model) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path source(model.source);
+  if (IsSavedModel(model.format) && model.source != "-") {
+    const fs::path variables = SavedModelRoot(model) / "variables";
+    const bool has_some = fs::is_directory(variables, ignored) && !fs::is_empty(variables, ignored);
+    return has_some ? (variables / "variables").string() : "";
+  }
+  if (source.extension() != ".meta") return "";
+  const std::string prefix = fs::path(source).replace_extension().string();
+  return fs::exists(prefix + ".index", ignored) ? prefix : "";
 }
 
 absl::Status RunModelInit(Session& session, const LoadedGraph& model, const CallOptions& options) {
   if (model.meta.init_ops.empty()) return absl::OkStatus();
   NamedTensors feeds;
   for (const ModelAsset& asset : model.meta.assets) {
-    feeds.emplace_back(asset.tensor, Tensor::String(absl::StrCat(model.source, "/assets/", asset.filename)));
+    const std::filesystem::path file = SavedModelRoot(model) / "assets" / asset.filename;
+    feeds.emplace_back(asset.tensor, Tensor::String(file.string()));
   }
   std::vector<std::string> targets;
   for (const std::string& name : model.meta.init_ops) targets.emplace_back(name, 0, name.find(':'));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "executor/session/session.h"
 #include "graph/load/load_graph.h"
 
@@ -23,8 +24,22 @@ absl::Status RestoreVariables(Session& session, const LoadedGraph& model, const 
 absl::Status SaveVariables(Session& session, const LoadedGraph& model, const std::string& prefix,
                            const CallOptions& options);
 
-// Where a SavedModel directory keeps its variables; empty when `model` is none or has no variables.
-std::string SavedVariablesPrefix(const LoadedGraph& model);
+// The prefix of the checkpoint that holds the trained values of the model's variables: variables/ of a SavedModel, or
+// X.index beside the MetaGraph X.meta. Empty: there is none there.
+std::string TrainedValuesPrefix(const LoadedGraph& model);
+
+// kCannotRun, saying what to do instead, where `prefix` (what `option` says, or the model's own) is not empty and this
+// build has no kernels for it.
+absl::Status CheckCanRestore(absl::string_view option, const std::string& prefix);
+absl::Status CheckCanSave(absl::string_view option, const std::string& prefix);
+
+// Whether the model has nodes that read its variables from a checkpoint.
+bool HasSaver(const LoadedGraph& model);
+
+// How to run a model whose checkpoint this build cannot read.
+inline constexpr absl::string_view kFreezeHint =
+    "freeze the model with TensorFlow (convert_variables_to_constants_v2, or convert_variables_to_constants) and run "
+    "the frozen graph";
 
 // Runs the init op of a SavedModel, which reads the files of its assets, if it has one.
 absl::Status RunModelInit(Session& session, const LoadedGraph& model, const CallOptions& options);

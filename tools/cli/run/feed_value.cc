@@ -32,24 +32,46 @@ struct Fill {
   absl::string_view value;
 };
 
-// Nothing when `text` is no fill.
-std::optional<Fill> ParseFill(absl::string_view text) {
+// Reads the shape and the dtype of a fill; `head` is what stands before '='. Without a dtype ("2x3") it is
+// `by_default`, unless that is kInvalid.
+absl::Status ReadFillHead(absl::string_view head, DType by_default, Fill* fill) {
+  absl::string_view rest = head;
+  while (!rest.empty() && absl::ascii_isdigit(static_cast<unsigned char>(rest[0]))) {
+    const absl::string_view size = rest.substr(0, rest.find('x'));
+    int64_t dim = 0;
+    if (!absl::SimpleAtoi(size, &dim)) break;
+    fill->dims.push_back(dim);
+    fill->dtype = by_default;
+    rest.remove_prefix(size.size());
+    if (rest.empty() && by_default != DType::kInvalid) return absl::OkStatus();
+    absl::ConsumePrefix(&rest, "x");
+  }
+  const absl::StatusOr<DType> stated = ParseDType(rest);
+  if (stated.ok()) {
+    fill->dtype = *stated;
+    return absl::OkStatus();
+  }
+  const bool is_name = !rest.empty() && absl::ascii_isalpha(static_cast<unsigned char>(rest[0]));
+  const std::string part = absl::StrCat("'", PrintableName(is_name ? rest : rest.substr(0, rest.find('x'))), "'");
+  const std::string problem = rest.empty() ? "a size or a dtype is missing at its end"
+                              : is_name    ? absl::StrCat(part, " is not a dtype")
+                                           : absl::StrCat(part, " is not a size (sizes are whole numbers from 0 on)");
+  return Error(ErrorCode::kValueSyntax)
+      .Text(absl::StrCat("'", PrintableName(head), "' is not a shape with a dtype such as 2x3xf32: ", problem));
+}
+
+// The fill that `text` is, for a feed of `dtype`; nothing when it is none. A string may hold '=' too: it is a fill only
+// where it says the dtype.
+absl::StatusOr<std::optional<Fill>> ParseFill(absl::string_view text, DType dtype) {
   const size_t equals = text.find('=');
-  if (equals == absl::string_view::npos) return std::nullopt;
-  absl::string_view head = text.substr(0, equals);
+  if (equals == absl::string_view::npos || text[0] == '"' || text[0] == '[') return std::optional<Fill>();
+  const bool is_text = dtype == DType::kString;
   Fill fill;
   fill.value = text.substr(equals + 1);
-  while (!head.empty() && absl::ascii_isdigit(static_cast<unsigned char>(head[0]))) {
-    const size_t times = head.find('x');
-    int64_t dim = 0;
-    if (times == absl::string_view::npos || !absl::SimpleAtoi(head.substr(0, times), &dim)) return std::nullopt;
-    fill.dims.push_back(dim);
-    head.remove_prefix(times + 1);
-  }
-  const absl::StatusOr<DType> dtype = ParseDType(head);
-  if (!dtype.ok()) return std::nullopt;
-  fill.dtype = *dtype;
-  return fill;
+  const absl::Status head = ReadFillHead(text.substr(0, equals), is_text ? DType::kInvalid : dtype, &fill);
+  if (is_text && (!head.ok() || fill.dtype != DType::kString)) return std::optional<Fill>();
+  if (!head.ok()) return head;
+  return std::optional<Fill>(std::move(fill));
 }
 
 // Numbers for tests: SplitMix64, the same on every machine.
@@ -142,13 +164,14 @@ absl::StatusOr<Tensor> MakeFill(const Fill& fill, const LoadLimits& limits) {
   if (absl::ConsumePrefix(&value, "random:")) {
     uint64_t seed = 0;
     if (!absl::SimpleAtoi(value, &seed)) {
-      return Error(ErrorCode::kValueSyntax).Text(absl::StrCat("'", PrintableName(value), "' is no seed"));
+      return Error(ErrorCode::kValueSyntax)
+          .Text(absl::StrCat("'", PrintableName(value), "' is not a seed: seeds are whole numbers from 0 on"));
     }
     SLUICE_RETURN_IF_ERROR(FillAtRandom(seed, &tensor));
     return tensor;
   }
   SLUICE_ASSIGN_OR_RETURN(const ValueLiteral literal, ParseValueLiteral(value));
-  if (!literal.dims.empty()) return Error(ErrorCode::kValueSyntax).Text("a fill has one value, no list");
+  if (!literal.dims.empty()) return Error(ErrorCode::kValueSyntax).Text("a fill has one value, not a list");
   SLUICE_ASSIGN_OR_RETURN(const Tensor scalar, LiteralToTensor(literal, fill.dtype));
   Repeat(scalar, &tensor);
   return tensor;
@@ -173,7 +196,7 @@ absl::StatusOr<Tensor> ReadValueFile(const std::string& name, const LoadLimits& 
       options.limits = limits;
       return DecodeTensorProto(bytes, options);
     }
-    return Error(ErrorCode::kValueSyntax).Text("a value's file ends in .npy, .npz or .pb");
+    return Error(ErrorCode::kValueSyntax).Text("the file of a value must end in .npy, .npz or .pb");
   };
   absl::StatusOr<Tensor> tensor = read();
   if (!tensor.ok()) return WithFile(tensor.status(), path);
@@ -197,7 +220,8 @@ absl::StatusOr<Tensor> ReadFeedValue(absl::string_view value, DType dtype, const
     const std::string file(value);
     return CheckDType(ReadValueFile(file, limits), dtype, file);
   }
-  if (const std::optional<Fill> fill = ParseFill(value)) return CheckDType(MakeFill(*fill, limits), dtype);
+  SLUICE_ASSIGN_OR_RETURN(const std::optional<Fill> fill, ParseFill(value, dtype));
+  if (fill.has_value()) return CheckDType(MakeFill(*fill, limits), dtype);
   const bool is_bare_text = dtype == DType::kString && !absl::StartsWith(value, "\"") && !absl::StartsWith(value, "[");
   if (is_bare_text) return Tensor::String(value);
   SLUICE_ASSIGN_OR_RETURN(const ValueLiteral literal, ParseValueLiteral(value));

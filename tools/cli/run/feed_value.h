@@ -12,12 +12,18 @@ namespace sluice {
 
 // The forms of VALUE, for help texts.
 inline constexpr absl::string_view kFeedValueForms =
-    "VALUE is 1.5, true, \"text\", a list [1,2,3] or [[1,2],[3,4]], a fill 2x3xf32=0 or 2x3xf32=random:7 (the same\n"
-    "numbers for the same seed: floats in [0,1), integers 0 to 99), or a file: @x.npy, @all.npz:x, @x.pb "
-    "(TensorProto).";
+    "VALUE is 1.5, true, \"text\", a list [1,2,3] or [[1,2],[3,4]], a fill 2x3=0 or 2x3=random:7 (the same numbers\n"
+    "for the same seed: floats in [0,1), integers 0 to 99; 2x3xf32=0 states the dtype too), or a file: @x.npy,\n"
+    "@all.npz:x, @x.pb (TensorProto).";
 
-// The tensor that `value` says, for a feed of `dtype`: numbers and lists become it, files and fills must have it
-// (kFeedType). kValueSyntax for what cannot be read, kLimitTensorBytes for fills beyond `limits`, and errors of files.
+// The same for errors.
+inline constexpr absl::string_view kFeedValueHint =
+    "write 1.5, true, \"text\", a list [1,2,3] or [[1,2],[3,4]], a fill 2x3=0, 2x3xf32=0 or 2x3=random:7, or a file "
+    "@x.npy, @all.npz:x, @x.pb";
+
+// The tensor that `value` says, for a feed of `dtype`: numbers, lists and fills without a dtype become it, files and
+// fills with one must have it (kFeedType). kValueSyntax for what cannot be read, kLimitTensorBytes for fills beyond
+// `limits`, and errors of files.
 absl::StatusOr<Tensor> ReadFeedValue(absl::string_view value, DType dtype, const LoadLimits& limits = LoadLimits());
 
 // A VALUE that a tensor of `dtype` and `shape` takes, as an example: "1x64xf32=random:7", "\"text\"". Unknown sizes

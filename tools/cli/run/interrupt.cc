@@ -16,7 +16,7 @@ InterruptGuard::InterruptGuard(CancellationManager& cancellation) : cancellation
   sigaddset(&signals_, kEnd);
   for (const int signal : {SIGINT, SIGTERM}) {
     struct sigaction action;
-    // What whoever started us has had ignored (nohup, a shell's background jobs) stays so.
+    // A signal that was ignored when the program started (nohup, a shell's background jobs) stays ignored.
     if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) sigaddset(&signals_, signal);
   }
   pthread_sigmask(SIG_BLOCK, &signals_, &before_);

@@ -6,11 +6,36 @@
 #include "graph/base/device_name.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/tensor_id.h"
+#include "graph/passes/endpoint_resolver.h"
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/run/checkpoint_step.h"
+#include "tools/cli/run/initial_values.h"
 #include "tools/cli/run/option_checks.h"
 
 namespace sluice {
+namespace {
+
+// The first init that gives variables which a checkpoint would restore initial values, in words; empty: there is none.
+// What the model itself runs for init comes before its variables are restored in no program: it counts only where they
+// are not.
+std::string InitThatUntrains(const LoadedGraph& model, const ModelSessionOptions& options,
+                             absl::Span<const std::string> targets, bool is_restored) {
+  const InitialValues initial(model);
+  for (const std::string& node : options.init) {
+    if (initial.SetBy(node)) return absl::StrCat("--init '", PrintableName(node), "'");
+  }
+  for (const std::string& node : targets) {
+    if (initial.SetBy(node)) return absl::StrCat("--target '", PrintableName(node), "'");
+  }
+  if (is_restored) return "";
+  for (const std::string& node : model.meta.init_ops) {
+    if (initial.SetBy(node)) return absl::StrCat("the model's own init '", PrintableName(node), "'");
+  }
+  return "";
+}
+
+}  // namespace
 
 void ModelSessionOptions::Declare(CLI::App& app) {
   app.add_option("--init", init, "nodes to run once before the first step, in this order")
@@ -18,15 +43,50 @@ void ModelSessionOptions::Declare(CLI::App& app) {
       ->allow_extra_args(false)
       ->option_text("NAME,...")
       ->group("State");
+  app.add_flag("--untrained", untrained, "run a trained model with the initial values that its init gives")
+      ->group("State");
+  // Understood in every build: the error says that this one cannot do it.
   app.add_option("--restore", restore, "read the variables from this checkpoint before the first step")
       ->check(NotEmpty())
       ->option_text("PREFIX")
-      ->group("State");
+      ->group(CanRestore() ? "State" : "");
   app.add_option("--threads", threads, "threads, this one included; 0: one per processor")
       ->check(CLI::Range(0, 1024))
       ->option_text("N [0]")
       ->group("How to run");
   app.add_flag("--deterministic", deterministic, "the same bits for any number of threads")->group("How to run");
+}
+
+absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOptions& options,
+                                absl::Span<const std::string> targets, Console& console) {
+  SLUICE_RETURN_IF_ERROR(CheckCanRestore("--restore", options.restore));
+  ErrorCollector errors;
+  for (const std::string& node : options.init) {
+    if (model.graph.Contains(model.graph.Find(ParseTensorId(node).node))) continue;
+    errors.Add(UnknownEndpoint(model.graph, ErrorCode::kTargetUnknown, "--init", node));
+  }
+  SLUICE_RETURN_IF_ERROR(errors.Finish());
+  const std::string trained = options.restore.empty() ? TrainedValuesPrefix(model) : options.restore;
+  if (trained.empty() && !HasSaver(model)) return false;
+  const std::string init = InitThatUntrains(model, options, targets, !trained.empty() && CanRestore());
+  if (init.empty()) return false;
+  if (trained.empty()) {
+    console.Warn(absl::StrCat("these are the answers of an untrained model: ", init,
+                              " gives its variables initial values, and no checkpoint was read"));
+    return true;
+  }
+  if (!options.untrained) {
+    return Error(ErrorCode::kCannotRun)
+        .Help(absl::StrCat(kFreezeHint, "; or add --untrained, if initial values are what you want"))
+        .Text(absl::StrCat(init, " gives the model's variables initial values instead of the trained ones in '",
+                           PrintableName(trained), "', which ",
+                           CanRestore() ? "it would replace" : "this build cannot read",
+                           ": the answers would be those of an untrained model"));
+  }
+  console.WarnAlways(absl::StrCat("these are the answers of an untrained model: ", init,
+                                  " gives its variables initial values, and the trained ones in '",
+                                  PrintableName(trained), "' are not used"));
+  return true;
 }
 
 absl::StatusOr<std::unique_ptr<Session>> OpenSession(const LoadedGraph& model, const ModelSessionOptions& options) {
@@ -38,16 +98,9 @@ absl::StatusOr<std::unique_ptr<Session>> OpenSession(const LoadedGraph& model, c
 }
 
 absl::Status InitialiseSession(Session& session, const LoadedGraph& model, const ModelSessionOptions& options,
-                               const CallOptions& call, Console& console) {
-  if (!options.restore.empty()) {
-    SLUICE_RETURN_IF_ERROR(RestoreVariables(session, model, options.restore, call));
-  } else if (const std::string prefix = SavedVariablesPrefix(model); !prefix.empty()) {
-    if (CanRestore()) {
-      SLUICE_RETURN_IF_ERROR(RestoreVariables(session, model, prefix, call));
-    } else {
-      console.Warn("the model's variables have no values: this build has no checkpoint kernels");
-    }
-  }
+                               const CallOptions& call) {
+  const std::string trained = options.restore.empty() ? TrainedValuesPrefix(model) : options.restore;
+  if (!trained.empty() && CanRestore()) SLUICE_RETURN_IF_ERROR(RestoreVariables(session, model, trained, call));
   SLUICE_RETURN_IF_ERROR(RunModelInit(session, model, call));
   for (const std::string& node : options.init) SLUICE_RETURN_IF_ERROR(session.Run({}, {}, {node}, call).status());
   return absl::OkStatus();

@@ -7,6 +7,7 @@
 
 #include "CLI/App.hpp"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "executor/session/session.h"
 #include "graph/load/load_graph.h"
 #include "tools/cli/console/console.h"
@@ -19,18 +20,26 @@ struct ModelSessionOptions {
   bool deterministic = false;
   std::string restore;
   std::vector<std::string> init;
+  bool untrained = false;
 
-  // Declares --threads, --deterministic, --restore and --init.
+  // Declares --threads, --deterministic, --init, --untrained and --restore, the last where this build can do it.
   void Declare(CLI::App& app);
 };
+
+// What the command line and the model alone tell to be wrong: kTargetUnknown for an --init that is not a node;
+// kCannotRun for a checkpoint that cannot be read, and, without --untrained, for an init of --init, of `targets` or of
+// the model that would give a trained model initial values. Whether the answers will be those of an untrained model;
+// then the console has been told.
+absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOptions& options,
+                                absl::Span<const std::string> targets, Console& console);
 
 // A session for `model` on one CPU device, with soft placement. Nothing has run yet.
 absl::StatusOr<std::unique_ptr<Session>> OpenSession(const LoadedGraph& model, const ModelSessionOptions& options);
 
 // Gives variables their values: from --restore, else from the SavedModel; then what a SavedModel has for init, then
-// --init, each node in a run of its own. A SavedModel's variables that this build cannot read are a warning.
+// --init, each node in a run of its own.
 absl::Status InitialiseSession(Session& session, const LoadedGraph& model, const ModelSessionOptions& options,
-                               const CallOptions& call, Console& console);
+                               const CallOptions& call);
 
 // How many threads the session's runs use.
 int NumThreads(Session& session);

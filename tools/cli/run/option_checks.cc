@@ -1,9 +1,8 @@
 #include "tools/cli/run/option_checks.h"
 
-#include <string>
-
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
 
 namespace sluice {
 
@@ -18,6 +17,20 @@ CLI::Validator NumberIn(double least, double most) {
     return absl::StrCat("Value ", text, " not in range ", least, " to ", most);
   };
   return CLI::Validator(check, "");
+}
+
+absl::StatusOr<absl::Duration> ReadTime(absl::string_view option, const std::string& text) {
+  if (text.empty()) return absl::InfiniteDuration();
+  absl::Duration time;
+  const bool is_time = absl::ParseDuration(text, &time);
+  if (is_time && time > absl::ZeroDuration()) return time;
+  double number = 0;
+  const absl::string_view problem = is_time                           ? "is not longer than 0"
+                                    : absl::SimpleAtod(text, &number) ? "has no unit (ns, us, ms, s, m, h)"
+                                                                      : "is not a time";
+  return Error(ErrorCode::kValueSyntax)
+      .Help(absl::StrCat("write ", option, " 500ms, 2s or 1m30s"))
+      .Text(absl::StrCat(option, " '", PrintableName(text), "' ", problem));
 }
 
 }  // namespace sluice

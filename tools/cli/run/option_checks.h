@@ -1,7 +1,12 @@
 #ifndef SLUICE_TOOLS_CLI_RUN_OPTION_CHECKS_H_
 #define SLUICE_TOOLS_CLI_RUN_OPTION_CHECKS_H_
 
+#include <string>
+
 #include "CLI/App.hpp"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace sluice {
 
@@ -10,8 +15,12 @@ namespace sluice {
 // Refuses the empty text that an unset shell variable leaves: "--trace ''" would otherwise be no --trace at all.
 CLI::Validator NotEmpty();
 
-// A number from `least` to `most`; NaN is none.
+// A number from `least` to `most`, and not NaN.
 CLI::Validator NumberIn(double least, double most);
+
+// The time that `text`, the value of `option`, says: "500ms", "2s", "1h30m". Infinite where it is empty. kValueSyntax
+// unless it has a unit and is longer than 0.
+absl::StatusOr<absl::Duration> ReadTime(absl::string_view option, const std::string& text);
 
 }  // namespace sluice
 

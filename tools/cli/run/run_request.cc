@@ -1,132 +1,139 @@
 #include "tools/cli/run/run_request.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/consumers.h"
+#include "graph/passes/fed_shape.h"
 #include "tools/cli/report/endpoint_guess.h"
-#include "tools/cli/report/model_report.h"
 #include "tools/cli/run/feed_value.h"
+#include "tools/cli/run/model_names.h"
 
 namespace sluice {
 namespace {
 
-constexpr absl::string_view kDefaultSignature = "serving_default";
+constexpr size_t kMaxNamed = 5;
 
-// The signature whose keys may stand for tensors; null: there is none.
-absl::StatusOr<const ModelSignature*> FindSignature(const MetaGraphInfo& meta, const std::string& key) {
-  if (key.empty()) return meta.FindSignature(kDefaultSignature);
-  const ModelSignature* const signature = meta.FindSignature(key);
-  if (signature != nullptr) return signature;
-  std::vector<std::string> keys;
-  for (const ModelSignature& candidate : meta.signatures) keys.push_back(candidate.key);
-  return Error(ErrorCode::kSavedModelSignatureUnknown)
-      .Found(keys.empty() ? "none" : absl::StrJoin(keys, " and "))
-      .Expected(absl::StrCat("'", key, "'"))
-      .Text(absl::StrCat("no signature '", key, "'"));
-}
-
-// Turns names of users into endpoints of the graph.
-class Names {
+// Turns a request into names and values for one graph. Lives for one ResolveRun.
+class Resolver {
  public:
-  Names(const LoadedGraph& model, const ModelSignature* signature, bool is_asked_for)
-      : graph_(model.graph), signature_(signature), is_asked_for_(is_asked_for) {}
+  Resolver(const LoadedGraph& model, const ModelNames& names, const LoadLimits& limits)
+      : model_(model), names_(names), limits_(limits) {}
 
-  std::string Input(const std::string& name) const {
-    return signature_ == nullptr ? name : Endpoint(name, signature_->inputs);
-  }
-  std::string Fetch(const std::string& name) const {
-    return signature_ == nullptr ? name : Endpoint(name, signature_->outputs);
+  absl::StatusOr<ResolvedRun> Resolve(const RunRequest& request) {
+    for (const std::string& feed : request.feeds) AddFeed(feed);
+    for (const std::string& fetch : request.fetches) AddFetch(fetch);
+    run_.spec.targets = request.targets;
+    if (request.fetches.empty() && request.targets.empty()) AddModelOutputs();
+    SLUICE_RETURN_IF_ERROR(errors_.Finish());
+    return std::move(run_);
   }
 
  private:
-  std::string Endpoint(const std::string& name, const std::vector<SignatureTensor>& tensors) const {
-    if (!is_asked_for_ && graph_.FindOutput(name).ok()) return name;
-    const auto found =
-        std::find_if(tensors.begin(), tensors.end(), [&](const SignatureTensor& tensor) { return tensor.key == name; });
-    return found == tensors.end() || found->name.empty() ? name : found->name;
+  bool HasNode(const std::string& endpoint) const {
+    return model_.graph.Contains(model_.graph.Find(ParseTensorId(endpoint).node));
   }
 
-  const Graph& graph_;
-  const ModelSignature* const signature_;
-  const bool is_asked_for_;
-};
-
-// The outputs of the model that nobody named: of its signature, or those at the end of the graph.
-void AddModelOutputs(const LoadedGraph& model, const ModelSignature* signature, ResolvedRun* run) {
-  run->is_guess = true;
-  if (signature != nullptr) {
-    for (const SignatureTensor& tensor : signature->outputs) {
-      if (tensor.name.empty()) continue;
-      run->spec.fetches.push_back(tensor.name);
-      run->labels.push_back(tensor.key);
+  void AddFeed(const std::string& feed) {
+    const size_t equals = feed.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return errors_.Add(Error(ErrorCode::kValueSyntax)
+                             .Help("write --feed NAME=VALUE")
+                             .Text(absl::StrCat("feed '", PrintableName(feed), "' is not of the form NAME=VALUE")));
     }
-    return;
+    const std::string name = feed.substr(0, equals);
+    const std::string endpoint = names_.InputEndpoint(name);
+    if (!HasNode(endpoint)) return errors_.Add(names_.Unknown(ErrorCode::kFeedUnknown, "feed", name));
+    run_.spec.feeds.push_back(endpoint);
+    run_.inputs.emplace_back();
+    const absl::StatusOr<Output> output = model_.graph.FindOutput(endpoint);
+    if (!output.ok() || output->is_control()) return;  // Preparing the run will say so; it does not need the value.
+    absl::StatusOr<Tensor> value = ReadValue(name, *output, absl::string_view(feed).substr(equals + 1));
+    if (!value.ok()) return errors_.Add(value.status());
+    run_.inputs.back() = *std::move(value);
   }
-  for (const Output& output : GuessOutputs(model.graph)) {
-    const DType dtype = BaseType(model.graph.output_type(output.node, output.index));
-    if (dtype == DType::kResource || dtype == DType::kVariant) continue;
-    if (model.control_flow.has_frames && model.control_flow.frame(output.node) != 0) continue;
-    run->spec.fetches.push_back(model.graph.OutputName(output));
-    run->labels.push_back(run->spec.fetches.back());
-  }
-}
 
-absl::Status AddFeed(const LoadedGraph& model, const Names& names, const std::string& feed, const LoadLimits& limits,
-                     ResolvedRun* run) {
-  const size_t equals = feed.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    return Error(ErrorCode::kValueSyntax).Text(absl::StrCat("feed '", feed, "' is not of the form NAME=VALUE"));
-  }
-  const std::string name = feed.substr(0, equals);
-  const std::string endpoint = names.Input(name);
-  run->spec.feeds.push_back(endpoint);
-  const absl::StatusOr<Output> output = model.graph.FindOutput(endpoint);
-  if (!output.ok() || output->is_control()) {  // An error to come; it does not need the value.
-    run->inputs.emplace_back();
-    return absl::OkStatus();
-  }
-  const DType dtype = BaseType(model.graph.output_type(output->node, output->index));
-  absl::StatusOr<Tensor> value = ReadFeedValue(absl::string_view(feed).substr(equals + 1), dtype, limits);
-  if (!value.ok()) {
-    std::optional<ErrorInfo> info = ErrorInfoOf(value.status());
-    if (!info.has_value()) return value.status();
-    info->text = absl::StrCat("feed '", name, "': ", info->text);
+  absl::StatusOr<Tensor> ReadValue(const std::string& name, const Output& output, absl::string_view text) const {
+    const DType dtype = BaseType(model_.graph.output_type(output.node, output.index));
+    absl::StatusOr<Tensor> value = ReadFeedValue(text, dtype, limits_);
+    const bool is_read = value.ok();
+    const absl::Status status =
+        is_read ? CheckFedValue(model_.graph, output, value->dtype(), value->shape()) : value.status();
+    std::optional<ErrorInfo> info = ErrorInfoOf(status);
+    if (status.ok() || !info.has_value()) return status.ok() ? std::move(value) : status;
+    absl::string_view problem = info->text;
+    const std::string in_graph = absl::StrCat("feed '", PrintableName(model_.graph.OutputName(output)), "'");
+    if (is_read) absl::ConsumePrefix(&problem, in_graph);
+    info->text = absl::StrCat("feed '", PrintableName(name), is_read ? "'" : "': ", problem);
+    if (info->code == ErrorCode::kValueSyntax && info->suggestion.empty())
+      info->suggestion = std::string(kFeedValueHint);
     return MakeError(*info);
   }
-  run->inputs.push_back(*std::move(value));
-  return absl::OkStatus();
-}
 
-// What a caller of `signature` (may be null) calls output 0 of `node`: the argument's key, or the node's own name.
-std::string ArgumentName(const ModelSignature* signature, const std::string& node) {
-  if (signature == nullptr) return node;
-  for (const SignatureTensor& tensor : signature->inputs) {
-    if (tensor.name == node || tensor.name == absl::StrCat(node, ":0")) return tensor.key;
+  void AddFetch(const std::string& fetch) {
+    const std::string endpoint = names_.OutputEndpoint(fetch);
+    if (!HasNode(endpoint)) return errors_.Add(names_.Unknown(ErrorCode::kFetchUnknown, "fetch", fetch));
+    run_.spec.fetches.push_back(endpoint);
+    run_.labels.push_back(fetch);
   }
-  return node;
-}
 
-// Whether a variable without a value is what `status` is about.
-bool IsWithoutValue(const absl::Status& status) {
-  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
-  return info.has_value() && (info->code == ErrorCode::kUninitialized || info->code == ErrorCode::kResourceMissing);
-}
-
-// The node that gives variables their values, as programs of TensorFlow call it; empty: there is none.
-std::string NameOfInit(const Graph& graph) {
-  for (const NodeId id : GuessTargets(graph)) {
-    const absl::string_view name = graph.name(id);
-    if (absl::StartsWith(name.substr(name.rfind('/') + 1), "init")) return std::string(name);
+  // The outputs of the model that the user did not name: of its signature, or those at the end of the graph.
+  void AddModelOutputs() {
+    run_.is_guess = true;
+    if (names_.signature() != nullptr) {
+      for (const SignatureTensor& tensor : names_.signature()->outputs) {
+        if (tensor.name.empty()) continue;
+        run_.spec.fetches.push_back(tensor.name);
+        run_.labels.push_back(tensor.key);
+      }
+    } else {
+      for (const Output& output : GuessEndpoints(model_.graph, model_.control_flow).outputs) {
+        run_.spec.fetches.push_back(model_.graph.OutputName(output));
+        run_.labels.push_back(run_.spec.fetches.back());
+      }
+    }
+    if (run_.spec.fetches.empty()) errors_.Add(NothingToRun());
   }
-  return "";
-}
+
+  // Says what could be run: nodes that are run for their effect, and tensors that nothing uses.
+  absl::Status NothingToRun() const {
+    std::vector<std::string> tensors, targets;
+    const Consumers consumers(model_.graph);
+    for (const NodeId id : model_.graph.Nodes()) {
+      const bool is_leaf = model_.graph.num_outputs(id) > 0 && consumers.of(id).empty();
+      if (is_leaf && model_.control_flow.frame(id) == 0) tensors.emplace_back(model_.graph.name(id));
+    }
+    for (const NodeId id : GuessTargets(model_.graph)) targets.emplace_back(model_.graph.name(id));
+    if (tensors.size() > kMaxNamed) tensors.resize(kMaxNamed);
+    if (targets.size() > kMaxNamed) targets.resize(kMaxNamed);
+    std::vector<std::string> ways;
+    if (!tensors.empty()) ways.push_back(absl::StrCat("name tensors: --fetch ", absl::StrJoin(tensors, ", --fetch ")));
+    if (!targets.empty()) {
+      ways.push_back(
+          absl::StrCat("name nodes to run for their effect: --target ", absl::StrJoin(targets, ", --target ")));
+    }
+    if (ways.empty()) ways.push_back("`sluice show` lists what is in the model");
+    const bool has_signature = names_.signature() != nullptr;
+    return Error(ErrorCode::kNothingToRun)
+        .Help(absl::StrJoin(ways, "; or "))
+        .Text(absl::StrCat(
+            "there is nothing to run: ",
+            has_signature ? absl::StrCat("the signature '", PrintableName(names_.signature()->key), "' has no outputs")
+                          : "no node of the graph looks like an output"));
+  }
+
+  const LoadedGraph& model_;
+  const ModelNames& names_;
+  const LoadLimits& limits_;
+  ResolvedRun run_;
+  ErrorCollector errors_;
+};
 
 }  // namespace
 
@@ -151,43 +158,8 @@ void RunRequest::Declare(CLI::App& app) {
 }
 
 absl::StatusOr<ResolvedRun> ResolveRun(const LoadedGraph& model, const RunRequest& request, const LoadLimits& limits) {
-  SLUICE_ASSIGN_OR_RETURN(const ModelSignature* const signature, FindSignature(model.meta, request.signature));
-  const Names names(model, signature, !request.signature.empty());
-  ResolvedRun run;
-  for (const std::string& feed : request.feeds) {
-    SLUICE_RETURN_IF_ERROR(AddFeed(model, names, feed, limits, &run));
-  }
-  for (const std::string& fetch : request.fetches) {
-    run.spec.fetches.push_back(names.Fetch(fetch));
-    run.labels.push_back(fetch);
-  }
-  run.spec.targets = request.targets;
-  if (request.fetches.empty() && request.targets.empty()) AddModelOutputs(model, signature, &run);
-  return run;
-}
-
-std::vector<std::string> WayOutLines(const LoadedGraph& model, const RunRequest& request,
-                                     absl::Span<const std::string> init, const absl::Status& status) {
-  if (IsWithoutValue(status)) {
-    const std::string node = init.empty() ? NameOfInit(model.graph) : "";
-    if (node.empty()) return {};
-    return {"give variables their values first, for example:", absl::StrCat("  --init ", node)};
-  }
-  std::vector<std::string> lines;
-  const absl::StatusOr<const ModelSignature*> signature = FindSignature(model.meta, request.signature);
-  for (const absl::Status& error : AllErrors(status)) {
-    const std::optional<ErrorInfo> info = ErrorInfoOf(error);
-    if (!info.has_value() || info->code != ErrorCode::kFeedMissing) continue;
-    const NodeId id = model.graph.Find(info->node);
-    if (!model.graph.Contains(id)) continue;
-    const DType dtype = BaseType(model.graph.output_type(id, 0));
-    const PartialShape shape = OutputShape(model, {id, 0});
-    const std::string name = signature.ok() ? ArgumentName(*signature, info->node) : info->node;
-    if (lines.empty()) lines.push_back("feed it, for example:");
-    lines.push_back(absl::StrCat("  --feed ", name, "=", ExampleFeedValue(dtype, shape), "    (", DTypeName(dtype), " ",
-                                 shape.ToString(), ")"));
-  }
-  return lines;
+  SLUICE_ASSIGN_OR_RETURN(const ModelNames names, ModelNames::Create(model, request.signature));
+  return Resolver(model, names, limits).Resolve(request);
 }
 
 }  // namespace sluice

@@ -6,7 +6,6 @@
 
 #include "CLI/App.hpp"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "graph/load/load_graph.h"
 #include "graph/passes/feed_fetch.h"
 #include "graph/value/tensor.h"
@@ -34,14 +33,9 @@ struct ResolvedRun {
 // Finds the tensors that `request` names and reads the values. Names are those of nodes, or the arguments and results
 // of the signature asked for; without one also those of serving_default where no node is called so. Without fetches and
 // targets: all results of the signature, else the outputs that `sluice show` lists.
-// Names that are not in the graph stay as they are: preparing the run tells what is near them.
-// Errors: kValueSyntax and others of values, naming the feed; kSavedModelSignatureUnknown.
+// Errors, all at once: kValueSyntax and others of values, kFeedUnknown, kFeedType, kFeedShape and kFetchUnknown, in the
+// user's names; kSavedModelSignatureUnknown; kNothingToRun, saying what there is. Preparing the run finds others.
 absl::StatusOr<ResolvedRun> ResolveRun(const LoadedGraph& model, const RunRequest& request, const LoadLimits& limits);
-
-// What the user can add to the command line to get past `status`, as lines to show: feeds for placeholders that have
-// none, and the model's init node where a variable has no value and `init` (--init) is empty. Mostly nothing.
-std::vector<std::string> WayOutLines(const LoadedGraph& model, const RunRequest& request,
-                                     absl::Span<const std::string> init, const absl::Status& status);
 
 }  // namespace sluice
 

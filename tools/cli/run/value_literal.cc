@@ -32,9 +32,9 @@ class LiteralReader {
       if (wants_value) {
         SLUICE_RETURN_IF_ERROR(ReadValue(&wants_value));
       } else if (levels_.empty()) {
-        return Problem("something stands behind the value");
+        return Problem("there is something after the value");
       } else {
-        SLUICE_RETURN_IF_ERROR(ReadBehindValue(&wants_value));
+        SLUICE_RETURN_IF_ERROR(ReadAfterValue(&wants_value));
       }
     }
     if (!levels_.empty()) return Problem("a bracket is missing");
@@ -68,13 +68,13 @@ class LiteralReader {
     }
     if (leaf_depth_ < 0) leaf_depth_ = static_cast<int64_t>(levels_.size());
     if (leaf_depth_ != static_cast<int64_t>(levels_.size()) || literal_.dims.size() != levels_.size()) {
-      return Problem("a number stands where a list should be, or the other way round,");
+      return Problem("a number is where a list should be, or a list where a number should be,");
     }
     *wants_value = false;
     return Here() == '"' ? ReadQuoted() : ReadWord();
   }
 
-  absl::Status ReadBehindValue(bool* wants_value) {
+  absl::Status ReadAfterValue(bool* wants_value) {
     ++levels_.back().count;
     if (Here() == ',') {
       ++at_;
@@ -199,7 +199,7 @@ absl::Status ReadElements(const ValueLiteral& literal, Tensor* tensor) {
     const LiteralElement& element = literal.elements[i];
     if ((element.is_quoted && !wants_text) || !ReadElement(element, &values[i])) {
       return Error(ErrorCode::kValueSyntax)
-          .Text(absl::StrCat("'", PrintableName(element.text), "' is no ", DTypeName(tensor->dtype())));
+          .Text(absl::StrCat("'", PrintableName(element.text), "' is not a value of ", DTypeName(tensor->dtype())));
     }
   }
   return absl::OkStatus();

@@ -24,7 +24,7 @@ struct ValueLiteral {
 };
 
 // Reads nested lists of numbers, words and quoted text ("a\n", with C's escapes). kValueSyntax says at which byte and
-// what is wrong: open brackets, rows of different lengths, something behind the end.
+// what is wrong: open brackets, rows of different lengths, something after the end.
 absl::StatusOr<ValueLiteral> ParseValueLiteral(absl::string_view text);
 
 // The literal as a tensor of `dtype`: integers in range, floats with inf and nan, complex numbers as 1+2j, booleans as

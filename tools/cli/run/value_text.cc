@@ -1,5 +1,6 @@
 #include "tools/cli/run/value_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <complex>
@@ -7,8 +8,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
 #include "graph/value/resource_handle.h"
 #include "graph/value/tstring.h"
 #include "graph/value/variant.h"
@@ -18,6 +21,7 @@ namespace {
 
 constexpr int64_t kMaxShortElements = 60;
 constexpr int64_t kShortEdge = 3;
+constexpr size_t kMaxDebugBytes = 1000;
 
 template <typename F>
 std::string FloatText(F value) {
@@ -28,15 +32,48 @@ std::string FloatText(F value) {
   return std::string(digits, end.ptr);
 }
 
+// The bytes of the UTF-8 character at the start of `text` that a terminal shows as such; 0: there is none, but a
+// control character, an invisible mark, or a byte that is not UTF-8.
+size_t ShownBytes(absl::string_view text) {
+  for (size_t bytes = 1; bytes <= std::min<size_t>(text.size(), 4); ++bytes) {
+    const absl::string_view character = text.substr(0, bytes);
+    if (PrintableName(character) == character) return bytes;
+  }
+  return 0;
+}
+
+// `text` with quotes, backslashes and what a terminal must not get as C's escapes: CUnescape gives the bytes back.
+std::string EscapedText(absl::string_view text) {
+  std::string out;
+  bool after_hex = false;  // Then a digit would belong to the escape before it.
+  while (!text.empty()) {
+    const char c = text[0];
+    const bool is_digit = absl::ascii_isxdigit(static_cast<unsigned char>(c));
+    const size_t shown = after_hex && is_digit ? 0 : ShownBytes(text);
+    const absl::string_view part = text.substr(0, std::max<size_t>(shown, 1));
+    if (shown == 0 && c != '\n' && c != '\r' && c != '\t') {
+      absl::StrAppend(&out, "\\x", absl::BytesToHexString(part));
+      after_hex = true;
+    } else {
+      absl::StrAppend(&out, shown > 1 ? std::string(part) : absl::CEscape(part));
+      after_hex = false;
+    }
+    text.remove_prefix(part.size());
+  }
+  return out;
+}
+
 std::string Text(float value) { return FloatText(value); }
 std::string Text(double value) { return FloatText(value); }
 // Six digits tell all 16-bit floats apart.
 std::string Text(Half value) { return absl::StrCat(static_cast<float>(value)); }
 std::string Text(BFloat16 value) { return absl::StrCat(static_cast<float>(value)); }
 std::string Text(bool value) { return value ? "true" : "false"; }
-std::string Text(const TString& value) { return absl::StrCat("\"", absl::Utf8SafeCHexEscape(value.view()), "\""); }
-std::string Text(const ResourceHandle& value) { return value.DebugString(); }
-std::string Text(const Variant& value) { return value.has_value() ? value.object()->DebugString() : "no variant"; }
+std::string Text(const TString& value) { return absl::StrCat("\"", EscapedText(value.view()), "\""); }
+std::string Text(const ResourceHandle& value) { return PrintableName(value.DebugString(), kMaxDebugBytes); }
+std::string Text(const Variant& value) {
+  return value.has_value() ? PrintableName(value.object()->DebugString(), kMaxDebugBytes) : "an empty variant";
+}
 template <typename F>
 std::string Text(std::complex<F> value) {
   const std::string imaginary = FloatText(value.imag());
@@ -49,20 +86,6 @@ std::string Text(Quantized<Int, kTag> value) {
 template <typename T, typename = std::enable_if_t<std::is_integral<T>::value>>
 std::string Text(T value) {
   return absl::StrCat(+value);
-}
-
-std::string Latin1AsUtf8(absl::string_view bytes) {
-  std::string text;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x80) {
-      text += c;
-    } else {
-      text += static_cast<char>(0xc0 | byte >> 6);
-      text += static_cast<char>(0x80 | (byte & 0x3f));
-    }
-  }
-  return text;
 }
 
 // A number whose shortest text is that of `value`: 0.1f gives 0.1.
@@ -81,8 +104,9 @@ nlohmann::ordered_json Json(bool value) { return value; }
 nlohmann::ordered_json Json(const TString& value) {
   const nlohmann::ordered_json text = std::string(value.view());
   const std::string dumped = text.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::ignore);
-  // What the writer would have to leave out is no UTF-8.
-  return nlohmann::ordered_json::parse(dumped) == text ? text : nlohmann::ordered_json(Latin1AsUtf8(value.view()));
+  // What the writer would have to leave out is not UTF-8.
+  if (nlohmann::ordered_json::parse(dumped) == text) return text;
+  return nlohmann::ordered_json::object({{"b64", absl::Base64Escape(value.view())}});
 }
 nlohmann::ordered_json Json(const ResourceHandle& value) { return Text(value); }
 nlohmann::ordered_json Json(const Variant& value) { return Text(value); }

@@ -58,6 +58,35 @@ TEST(FeedValueTest, FillsHaveAShapeAndADTypeOfTheirOwn) {
   EXPECT_NE(Read("9999999x999999xf32=0", DType::kFloat).find("SLC7009"), std::string::npos);
 }
 
+TEST(FeedValueTest, FillsWithoutADTypeTakeThatOfTheFedTensor) {
+  EXPECT_EQ(Read("2x1=0.5", DType::kFloat), "float32 [2,1] {0.5, 0.5}");
+  EXPECT_EQ(Read("3=7", DType::kInt64), "int64 [3] {7, 7, 7}");
+  EXPECT_EQ(Read("1x2=true", DType::kBool), "bool [1,2] {true, true}");
+  EXPECT_EQ(Read("2=1+2j", DType::kComplex64), "complex64 [2] {(1,2), (1,2)}");
+  EXPECT_EQ(Read("2x3=random:7", DType::kFloat), Read("2x3xf32=random:7", DType::kFloat));
+  EXPECT_EQ(Read("2xcomplex64=1", DType::kComplex64), "complex64 [2] {(1,0), (1,0)}");
+}
+
+TEST(FeedValueTest, AWrongShapeOfAFillIsCalledThat) {
+  for (const char* text : {"-1xf32=1", "2x-1xf32=1", "?x2xf32=1", "1.5x2=1", "99999999999999999999xf32=1"}) {
+    const std::string error = Read(text, DType::kFloat);
+    EXPECT_NE(error.find("is not a shape with a dtype such as 2x3xf32"), std::string::npos) << text << ": " << error;
+    EXPECT_NE(error.find("is not a size"), std::string::npos) << error;
+    EXPECT_NE(error.find("SLC4015"), std::string::npos) << error;
+  }
+  EXPECT_NE(Read("2x=1", DType::kFloat).find("a size or a dtype is missing"), std::string::npos);
+  EXPECT_NE(Read("2x-1xf32=1", DType::kFloat).find("'-1' is not a size"), std::string::npos);
+  EXPECT_NE(Read("NaNx2xf32=1", DType::kFloat).find("'NaNx2xf32' is not a dtype"), std::string::npos);
+  EXPECT_NE(Read("2xf33=1", DType::kInt32).find("'f33' is not a dtype"), std::string::npos);
+}
+
+TEST(FeedValueTest, TextWithAnEqualsSignIsText) {
+  EXPECT_EQ(Read("a=b", DType::kString), "string [] {'a=b'}");
+  EXPECT_EQ(Read("2x3=c", DType::kString), "string [] {'2x3=c'}");
+  EXPECT_EQ(Read("-1xf32=1", DType::kString), "string [] {'-1xf32=1'}");
+  EXPECT_EQ(Read("\"2xstring=a\"", DType::kString), "string [] {'2xstring=a'}");
+}
+
 TEST(FeedValueTest, RandomFillsAreTheSameForTheSameSeedAndWithinTheirRange) {
   ASSERT_OK_AND_ASSIGN(const Tensor a, ReadFeedValue("1000xf32=random:7", DType::kFloat));
   ASSERT_OK_AND_ASSIGN(const Tensor b, ReadFeedValue("1000xf32=random:7", DType::kFloat));
@@ -68,20 +97,20 @@ TEST(FeedValueTest, RandomFillsAreTheSameForTheSameSeedAndWithinTheirRange) {
   ASSERT_OK_AND_ASSIGN(const Tensor ints, ReadFeedValue("1000xi8=random:1", DType::kInt8));
   for (const int8_t value : ints.flat<int8_t>()) EXPECT_TRUE(value >= 0 && value < 100) << int{value};
   EXPECT_NE(Read("2xstring=random:1", DType::kString).find("no random numbers"), std::string::npos);
-  EXPECT_NE(Read("2xf32=random:x", DType::kFloat).find("is no seed"), std::string::npos);
+  EXPECT_NE(Read("2xf32=random:x", DType::kFloat).find("is not a seed"), std::string::npos);
 }
 
 TEST(FeedValueTest, WhatCannotBeReadSaysWhy) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"[1,2", "a bracket is missing"},
-      {"[1,2]]", "something stands behind"},
+      {"[1,2]]", "there is something after the value"},
       {"[[1,2],[3]]", "different lengths"},
       {"[1,[2]]", "a list should be"},
       {"[[1],2]", "a list should be"},
       {"", "there is no value"},
-      {"1.5.2", "'1.5.2' is no float32"},
+      {"1.5.2", "'1.5.2' is not a value of float32"},
       {"[1,]", "a value is missing"},
-      {"\"1\"", "is no float32"},
+      {"\"1\"", "is not a value of float32"},
       {"\"1", "a quote is missing"},
       {"[1 2]", "a comma or a bracket"},
       {"[[1],[]]", "different lengths"},
@@ -92,8 +121,8 @@ TEST(FeedValueTest, WhatCannotBeReadSaysWhy) {
     EXPECT_NE(error.find(why), std::string::npos) << text << ": " << error;
     EXPECT_NE(error.find("SLC4015"), std::string::npos) << error;
   }
-  EXPECT_NE(Read("300", DType::kUInt8).find("'300' is no uint8"), std::string::npos);
-  EXPECT_NE(Read("1.5", DType::kInt32).find("'1.5' is no int32"), std::string::npos);
+  EXPECT_NE(Read("300", DType::kUInt8).find("'300' is not a value of uint8"), std::string::npos);
+  EXPECT_NE(Read("1.5", DType::kInt32).find("'1.5' is not a value of int32"), std::string::npos);
 }
 
 TEST(FeedValueTest, FilesAreReadByTheirEnding) {

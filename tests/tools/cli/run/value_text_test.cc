@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"
 
@@ -46,12 +47,49 @@ TEST(ValueTextTest, TextIsQuotedAndOtherDTypesAreReadable) {
   EXPECT_EQ(ValueText(Tensor::Scalar(int8_t{-5}), false), "-5");
 }
 
+TEST(ValueTextTest, WhatATerminalMustNotGetIsEscaped) {
+  EXPECT_EQ(ValueText(Tensor::String("\x1b[2J\x07"), false), "\"\\x1b[2J\\x07\"");
+  EXPECT_EQ(ValueText(Tensor::String("\xc2\x9b"
+                                     "31m"),
+                      false),
+            "\"\\xc2\\x9b\\x33\\x31m\"")
+      << "a C1 control character";
+  EXPECT_EQ(ValueText(Tensor::String("\xe9"), false), "\"\\xe9\"") << "not UTF-8";
+  EXPECT_EQ(ValueText(Tensor::String("\xe2\x80\xae"), false), "\"\\xe2\\x80\\xae\"") << "turns the direction";
+  EXPECT_EQ(ValueText(Tensor::String("\xc3\xa9\xe2\x82\xac"), false), "\"\xc3\xa9\xe2\x82\xac\"");
+  EXPECT_EQ(ValueText(Tensor::String(std::string("a\0b", 3)), false), "\"a\\x00\\x62\"");
+}
+
+TEST(ValueTextTest, EscapedTextCanBeReadAgain) {
+  std::string all;
+  for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
+  for (const std::string& text : {all,
+                                  std::string("\xff"
+                                              "a9"),
+                                  std::string("\xc2\x9b"
+                                              "f"),
+                                  std::string("\"\\\n")}) {
+    const std::string shown = ValueText(Tensor::String(text), false);
+    std::string read;
+    ASSERT_TRUE(absl::CUnescape(shown.substr(1, shown.size() - 2), &read)) << shown;
+    EXPECT_EQ(read, text);
+  }
+}
+
+TEST(ValueTextTest, JsonTellsAllStringsApart) {
+  EXPECT_EQ(ValueJson(Tensor::String("\xc3\xa9")).dump(), "\"\xc3\xa9\"");
+  EXPECT_EQ(ValueJson(Tensor::String("\xe9")).dump(), R"({"b64":"6Q=="})");
+  EXPECT_EQ(ValueJson(Tensor::String("\xff")).dump(), R"({"b64":"/w=="})");
+  EXPECT_EQ(ValueJson(Tensor::String("")).dump(), R"("")");
+  const Tensor both = Tensor::Of<TString>(Shape::Of({2}), {TString("a"), TString("\x80")});
+  EXPECT_EQ(ValueJson(both).dump(), R"(["a",{"b64":"gA=="}])");
+}
+
 TEST(ValueTextTest, JsonHoldsAllElementsNested) {
   EXPECT_EQ(ValueJson(Counting(Shape::Of({2, 2}))).dump(), "[[0,1],[2,3]]");
   EXPECT_EQ(ValueJson(Counting(Shape::Of({100}))).size(), 100u);
   EXPECT_EQ(ValueJson(Tensor::Scalar(0.1f)).dump(), "0.1");
   EXPECT_EQ(ValueJson(Tensor::Scalar(std::numeric_limits<double>::quiet_NaN())).dump(), "\"nan\"");
-  EXPECT_EQ(ValueJson(Tensor::String("\xff")).dump(), "\"\xc3\xbf\"");
   EXPECT_EQ(ValueJson(Tensor::String("\xc3\xbf")).dump(), "\"\xc3\xbf\"");
   EXPECT_EQ(ValueJson(Tensor::Scalar(std::complex<float>(1, -2))).dump(), "[1.0,-2.0]");
 }

@@ -1,0 +1,18 @@
+#ifndef SLUICE_KERNELS_MISSING_KERNEL_H_
+#define SLUICE_KERNELS_MISSING_KERNEL_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "graph/ir/graph.h"
+#include "kernels/kernel_registry.h"
+
+namespace sluice {
+
+// kNoKernel for a node that `registry` has no kernel for on devices of this type ("CPU"): says whether the op is
+// missing or only these dtypes.
+absl::Status MissingKernel(const KernelRegistry& registry, const Graph& graph, NodeId id,
+                           absl::string_view device_type);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_MISSING_KERNEL_H_

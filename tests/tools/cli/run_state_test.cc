@@ -1,0 +1,164 @@
+// `sluice run` and `bench`: what variables hold. A trained model never answers from initial values unless asked to.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/tools/cli/run_sluice.h"
+#include "tests/tools/cli/trained_models.h"
+
+namespace sluice {
+namespace {
+
+using ::absl::StrContains;
+using Call = std::vector<std::string>;
+
+RunResult RunWith(const std::string& model, const Call& options, const std::string& command = "run") {
+  Call call = {command, model, "--feed", "features=1x2=1"};
+  call.insert(call.end(), options.begin(), options.end());
+  return RunSluice(call);
+}
+
+TEST(RunStateTest, ATrainedModelThatCannotBeRestoredIsNeverToldToRunItsInit) {
+  const std::string model = MakeTrainedModelDirectory("hint");
+  for (const std::string& path : {model, model + "/", model + "/saved_model.pb"}) {
+    const RunResult run = RunWith(path, {});
+    EXPECT_EQ(run.status, 1);
+    EXPECT_EQ(run.out, "");
+    EXPECT_TRUE(StrContains(run.err, "SLC5101")) << run.err;
+    EXPECT_TRUE(StrContains(run.err, "variables/variables', which this build cannot read yet")) << run.err;
+    EXPECT_TRUE(StrContains(run.err, "freeze the model")) << run.err;
+    EXPECT_FALSE(StrContains(run.err, "--init")) << run.err;
+  }
+}
+
+TEST(RunStateTest, AVariableThatNoCheckpointHoldsIsToldItsOwnInit) {
+  const RunResult run = RunWith(MakeTrainedModelDirectory("own_init"), {"--fetch", "counter"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(StrContains(run.err, "no checkpoint holds this variable")) << run.err;
+  EXPECT_TRUE(StrContains(run.err, "--init counter/Assign")) << run.err;
+}
+
+TEST(RunStateTest, AnInitThatUntrainsAModelIsRefused) {
+  const std::string model = MakeTrainedModelDirectory("refuse");
+  const std::vector<Call> calls = {{"--init", "init"},
+                                   {"--init", "local_init,init"},
+                                   {"--init", "dense/kernel/Assign"},
+                                   {"--init", "dense/kernel/Assign:0"},
+                                   {"--target", "init", "--fetch", "y"}};
+  for (const Call& options : calls) {
+    for (const char* command : {"run", "bench"}) {
+      const RunResult run = RunWith(model, options, command);
+      EXPECT_EQ(run.status, 1) << options[1];
+      EXPECT_EQ(run.out, "") << options[1];
+      EXPECT_TRUE(StrContains(run.err, "SLC4014 UNIMPLEMENTED: " + options[0] + " '")) << run.err;
+      EXPECT_TRUE(StrContains(run.err, "the answers would be those of an untrained model")) << run.err;
+      EXPECT_TRUE(StrContains(run.err, "add --untrained")) << run.err;
+    }
+  }
+}
+
+TEST(RunStateTest, AModelsOwnInitThatUntrainsItIsRefusedToo) {
+  const RunResult run = RunWith(MakeTrainedModelDirectory("own", "init"), {});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(StrContains(run.err, "the model's own init 'init'")) << run.err;
+  EXPECT_EQ(RunWith(MakeTrainedModelDirectory("harmless", "local_init"), {"--fetch", "counter"}).status, 0);
+}
+
+TEST(RunStateTest, FunctionsThatAssignAreInitsToo) {
+  const std::string model = MakeTrainedModelOfFunctions("functions");
+  const RunResult run = RunWith(model, {"--init", "setup"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(StrContains(run.err, "untrained model")) << run.err;
+  EXPECT_EQ(RunWith(model, {"--init", "setup", "--untrained"}).out, "scores  float32 [1,2]\n[[0, 0]]\n");
+}
+
+TEST(RunStateTest, UntrainedAnswersAreMarkedAlsoWhenQuiet) {
+  const std::string model = MakeTrainedModelDirectory("marked");
+  const Call options = {"--init", "init,local_init", "--untrained", "-q"};
+  const RunResult run = RunWith(model, options);
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "scores  float32 [1,2]\n[[0, 0]]\n");
+  EXPECT_TRUE(StrContains(run.err, "warning: these are the answers of an untrained model: --init 'init'")) << run.err;
+  Call json = options;
+  json.push_back("--json");
+  EXPECT_EQ(nlohmann::json::parse(RunWith(model, json).out)["untrained"], true);
+}
+
+TEST(RunStateTest, InitsOfWhatNoCheckpointHoldsAreWelcome) {
+  const RunResult run = RunWith(MakeTrainedModelDirectory("local"), {"--init", "local_init", "--fetch", "counter"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "counter  float32 []  0\n");
+  EXPECT_EQ(run.err, "");
+}
+
+TEST(RunStateTest, AMetaGraphBesideItsCheckpointIsATrainedModel) {
+  const std::string meta = MakeTestFile("model.ckpt-7.meta", TrainedMetaGraph());
+  const Call call = {"run", meta, "--feed", "x=1x2=1", "--fetch", "y", "--init", "init,local_init"};
+  const RunResult alone = RunSluice(call);
+  EXPECT_EQ(alone.status, 0) << alone.err;
+  EXPECT_TRUE(StrContains(alone.err, "warning: these are the answers of an untrained model")) << alone.err;
+  EXPECT_TRUE(StrContains(alone.err, "no checkpoint was read")) << alone.err;
+  const std::string index = MakeTestFile("model.ckpt-7.index", "an index");
+  const RunResult beside = RunSluice(call);
+  EXPECT_EQ(beside.status, 1);
+  EXPECT_TRUE(StrContains(beside.err, "instead of the trained ones")) << beside.err;
+  EXPECT_FALSE(StrContains(RunSluice({"run", meta, "--feed", "x=1x2=1", "--fetch", "y"}).err, "--init"));
+  std::filesystem::remove(index);
+}
+
+TEST(RunStateTest, AGraphWithoutASaverIsInitialisedWithoutAWord) {
+  // What is left of the graph when the saver is cut off.
+  const std::string graph = TestFile("without_saver.pb");
+  ASSERT_EQ(RunSluice({"convert", "-", graph, "--fetch", "y,init,local_init"}, TrainedGraph()).status, 0);
+  const RunResult hint = RunSluice({"run", graph, "--feed", "x=1x2=1", "--fetch", "y"});
+  EXPECT_TRUE(StrContains(hint.err, "initial (untrained) values")) << hint.err;
+  EXPECT_TRUE(StrContains(hint.err, "--init init")) << hint.err;
+  const RunResult run = RunSluice({"run", graph, "--feed", "x=1x2=1", "--fetch", "y", "--init", "init,local_init"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+}
+
+TEST(RunStateTest, AnInitThatGivesAnotherVariableItsValueIsToldWhichDoes) {
+  const RunResult run = RunSluice({"run", "-", "--feed", "x=1x2=1", "--fetch", "y", "--init", "init"}, TrainedGraph());
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(StrContains(run.err, "--init counter/Assign")) << run.err;
+  EXPECT_FALSE(StrContains(run.err, "variables have no values")) << run.err;
+}
+
+TEST(RunStateTest, AnInitThatIsNoNodeIsCalledByItsOption) {
+  const RunResult run = RunSluice({"run", "-", "--fetch", "counter", "--init", "int"}, TrainedGraph());
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(StrContains(run.err, "--init 'int': the graph has no node 'int'")) << run.err;
+  EXPECT_TRUE(StrContains(run.err, "did you mean 'init'")) << run.err;
+  EXPECT_FALSE(StrContains(run.err, "target 'int'")) << run.err;
+}
+
+TEST(RunStateTest, CheckpointsAreNotOfferedWhereTheyCannotBeReadOrWritten) {
+  const std::string help = RunSluice({"run", "--help"}).out;
+  for (const std::vector<std::string>& kernel : {Call{"RestoreV2", "--restore"}, Call{"SaveV2", "--checkpoint"}}) {
+    const std::string says = RunSluice({"ops", kernel[0], "--json"}).out;
+    const bool can = nlohmann::json::parse(says)[0]["runs"];
+    EXPECT_EQ(StrContains(help, kernel[1]), can) << kernel[1];
+    if (can) continue;
+    const RunResult run =
+        RunSluice({"run", "-", "--init", "local_init", "--fetch", "counter", kernel[1], "file"}, TrainedGraph());
+    EXPECT_EQ(run.status, 1);
+    EXPECT_EQ(run.out, "") << "refused before anything runs";
+    EXPECT_TRUE(StrContains(run.err, kernel[1] + " 'file' cannot be ")) << run.err;
+    EXPECT_TRUE(StrContains(run.err, "has no " + kernel[0] + " yet")) << run.err;
+    EXPECT_TRUE(StrContains(run.err, "freeze the model")) << run.err;
+  }
+}
+
+TEST(RunStateTest, TheNameOfAVariableWithoutAValueIsNeverShortened) {
+  const std::string model = MakeTrainedModelOfFunctions("long_name");
+  EXPECT_TRUE(StrContains(RunWith(model, {}).err, "variable 'dense/kernel' has no value yet"))
+      << RunWith(model, {}).err;
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,30 @@
+#ifndef SLUICE_TOOLS_CLI_REPORT_CONTAINED_OPS_H_
+#define SLUICE_TOOLS_CLI_REPORT_CONTAINED_OPS_H_
+
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+#include "graph/ir/graph.h"
+
+namespace sluice {
+
+// Which nodes of a graph have an op of some kind, or call functions whose bodies have one, at any depth.
+// Borrows the graph. Making it is linear in the library; asking about a node in its attrs.
+class ContainedOps {
+ public:
+  using IsWanted = bool (*)(absl::string_view op);
+
+  ContainedOps(const Graph& graph, IsWanted is_wanted);
+
+  bool In(NodeId id) const;
+
+ private:
+  const Graph& graph_;
+  const IsWanted is_wanted_;
+  absl::flat_hash_set<std::string> functions_;  // Those that have a wanted op, or call one that has.
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_TOOLS_CLI_REPORT_CONTAINED_OPS_H_

@@ -1,0 +1,114 @@
+#include "tools/cli/run/initial_values.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "graph/ir/op_class.h"
+#include "graph/ir/tensor_id.h"
+
+namespace sluice {
+namespace {
+
+bool IsAssign(absl::string_view op) { return op == "Assign" || op == "AssignVariableOp"; }
+bool IsRestore(absl::string_view op) { return absl::StartsWith(op, "Restore"); }
+bool IsVariable(absl::string_view op) {
+  return op == "VariableV2" || op == "Variable" || op == "VarHandleOp" || op == "AutoReloadVariable";
+}
+
+}  // namespace
+
+InitialValues::InitialValues(const LoadedGraph& model)
+    : graph_(model.graph), assigns_(graph_, IsAssign), restores_(graph_, IsRestore) {
+  restored_ = RestoredVariables();
+}
+
+std::vector<NodeId> InitialValues::Needed(std::vector<NodeId> roots) const {
+  std::vector<bool> seen(static_cast<size_t>(graph_.id_limit()));
+  std::vector<NodeId> needed;
+  const auto add = [&](NodeId id) {
+    if (!graph_.Contains(id) || seen[static_cast<size_t>(id.value())]) return;
+    seen[static_cast<size_t>(id.value())] = true;
+    needed.push_back(id);
+  };
+  for (const NodeId root : roots) add(root);
+  for (size_t next = 0; next < needed.size(); ++next) {
+    for (const Output& input : graph_.all_inputs(needed[next])) add(input.node);
+  }
+  return needed;
+}
+
+NodeId InitialValues::VariableOf(Output reference) const {
+  for (size_t steps = 0; steps <= graph_.num_nodes() && graph_.Contains(reference.node); ++steps) {
+    if (IsVariable(graph_.op_name(reference.node))) return reference.node;
+    const DType type = reference.is_control() ? DType::kInvalid : graph_.output_type(reference.node, reference.index);
+    if ((!IsRef(type) && type != DType::kResource) || graph_.inputs(reference.node).empty()) break;
+    reference = graph_.inputs(reference.node)[0];
+  }
+  return NodeId();
+}
+
+bool InitialValues::IsRestored(NodeId id) const {
+  if (restores_.In(id)) return true;
+  const absl::Span<const Output> inputs = graph_.inputs(id);
+  if (!IsAssign(graph_.op_name(id)) || inputs.size() < 2) return false;
+  Output value = inputs[1];
+  for (size_t steps = 0; steps <= graph_.num_nodes() && graph_.Contains(value.node); ++steps) {
+    if (restores_.In(value.node)) return true;
+    if (graph_.op(value.node).op_class != OpClass::kForward || graph_.inputs(value.node).empty()) return false;
+    value = graph_.inputs(value.node)[0];
+  }
+  return false;
+}
+
+std::vector<NodeId> InitialValues::AssignedBy(NodeId id) const {
+  std::vector<NodeId> variables;
+  if (!assigns_.In(id)) return variables;
+  const absl::Span<const Output> inputs = graph_.inputs(id);
+  const size_t count = IsAssign(graph_.op_name(id)) ? std::min<size_t>(inputs.size(), 1) : inputs.size();
+  for (size_t i = 0; i < count; ++i) {
+    const DType type = graph_.input_type(id, static_cast<int32_t>(i));
+    if (!IsRef(type) && type != DType::kResource) continue;
+    const NodeId variable = VariableOf(inputs[i]);
+    if (variable.valid()) variables.push_back(variable);
+  }
+  return variables;
+}
+
+absl::flat_hash_set<NodeId> InitialValues::RestoredVariables() const {
+  absl::flat_hash_set<NodeId> variables;
+  for (const NodeId id : graph_.Nodes()) {
+    if (!IsRestored(id)) continue;
+    for (const NodeId variable : AssignedBy(id)) variables.insert(variable);
+  }
+  return variables;
+}
+
+bool InitialValues::SetBy(absl::string_view name) const {
+  const std::vector<NodeId> needed = Needed({graph_.Find(ParseTensorId(name).node)});
+  return std::any_of(needed.begin(), needed.end(), [this](NodeId id) {
+    if (!assigns_.In(id) || IsRestored(id)) return false;
+    const std::vector<NodeId> variables = AssignedBy(id);
+    if (restored_.empty() || variables.empty()) return true;
+    return std::any_of(variables.begin(), variables.end(),
+                       [this](NodeId variable) { return restored_.contains(variable); });
+  });
+}
+
+std::string InitialValues::InitOf(absl::string_view reader) const {
+  absl::flat_hash_set<NodeId> read;
+  const NodeId id = graph_.Find(reader);
+  if (!graph_.Contains(id)) return "";
+  if (IsVariable(graph_.op_name(id))) read.insert(id);
+  for (const Output& input : graph_.inputs(id)) {
+    if (const NodeId variable = VariableOf(input); variable.valid()) read.insert(variable);
+  }
+  for (const NodeId candidate : graph_.Nodes()) {
+    if (!IsAssign(graph_.op_name(candidate)) || IsRestored(candidate)) continue;
+    for (const NodeId variable : AssignedBy(candidate)) {
+      if (read.contains(variable)) return std::string(graph_.name(candidate));
+    }
+  }
+  return "";
+}
+
+}  // namespace sluice

@@ -1,0 +1,46 @@
+#ifndef SLUICE_TOOLS_CLI_RUN_INITIAL_VALUES_H_
+#define SLUICE_TOOLS_CLI_RUN_INITIAL_VALUES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+#include "graph/load/load_graph.h"
+#include "tools/cli/report/contained_ops.h"
+
+namespace sluice {
+
+// Which nodes of a model give its variables the values that training starts from: zeros, ones, random numbers. With
+// those a model does not answer as it does after training.
+// Borrows the model. Linear in the graph per question.
+class InitialValues {
+ public:
+  explicit InitialValues(const LoadedGraph& model);
+
+  // Whether running the node or tensor `name` assigns such a value to a variable that the model's saver would restore
+  // (to any variable, where the model does not say which those are).
+  bool SetBy(absl::string_view name) const;
+
+  // A node that gives such a value to the variable that node `reader` reads, or is; empty: there is none.
+  std::string InitOf(absl::string_view reader) const;
+
+ private:
+  absl::flat_hash_set<NodeId> RestoredVariables() const;
+  // The nodes that `roots` need, themselves included.
+  std::vector<NodeId> Needed(std::vector<NodeId> roots) const;
+  // The variables that `id` assigns to: none, one, or those given to a function that assigns.
+  std::vector<NodeId> AssignedBy(NodeId id) const;
+  // Whether the value that `id` assigns comes from a checkpoint.
+  bool IsRestored(NodeId id) const;
+  // The variable that `reference` leads to, through nodes that pass it on.
+  NodeId VariableOf(Output reference) const;
+
+  const Graph& graph_;
+  const ContainedOps assigns_, restores_;
+  absl::flat_hash_set<NodeId> restored_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_TOOLS_CLI_RUN_INITIAL_VALUES_H_

@@ -1,0 +1,25 @@
+#ifndef SLUICE_TOOLS_CLI_RUN_RUN_ADVICE_H_
+#define SLUICE_TOOLS_CLI_RUN_RUN_ADVICE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/load/load_graph.h"
+#include "tools/cli/run/model_session.h"
+#include "tools/cli/run/run_request.h"
+
+namespace sluice {
+
+// What a user can do about `status`, with which a run of `model` failed, as lines to show after it: a feed for each
+// placeholder that has none; the inputs of the model where a feed is wrong, its outputs where a fetch is; how variables
+// get values; what to feed instead of an op that has no kernel. Mostly nothing.
+std::vector<std::string> AdviceLines(const LoadedGraph& model, const RunRequest& request,
+                                     const ModelSessionOptions& options, const absl::Status& status);
+
+// The exit status of a run that failed with `status`: values that cannot be read are wrong use.
+int ExitStatusOf(const absl::Status& status);
+
+}  // namespace sluice
+
+#endif  // SLUICE_TOOLS_CLI_RUN_RUN_ADVICE_H_
