@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+
 namespace sluice {
 
 // Has access to Graph's records. Lives for one call.
@@ -30,8 +32,6 @@ class GraphExtractor {
     to_.signatures_ = from_.signatures_;
     to_.symbols_ = from_.symbols_;
     to_.symbol_ids_ = from_.symbol_ids_;
-    to_.devices_ = from_.devices_;
-    to_.device_ids_ = from_.device_ids_;
     to_.arena_ = from_.arena_;
     to_.sources_ = from_.sources_;
     to_.source_files_ = from_.source_files_;
@@ -42,6 +42,7 @@ class GraphExtractor {
 
   void CopyNode(const Graph::Record& old) {
     Graph::Record record = old;
+    record.device = NewDevice(old.device);
     record.first_input = static_cast<uint32_t>(to_.inputs_.size());
     record.num_controls = 0;
     for (uint32_t i = 0; i < old.num_inputs + old.num_controls; ++i) {
@@ -61,8 +62,16 @@ class GraphExtractor {
     to_.nodes_.push_back(record);
   }
 
+  // Numbers of devices are the graph's own: a part of a graph on many devices gets those of its nodes only.
+  uint32_t NewDevice(uint32_t old) {
+    const auto [known, is_new] = devices_.try_emplace(old, 0);
+    if (is_new) known->second = to_.InternDevice(from_.devices_[old]);
+    return known->second;
+  }
+
   const Graph& from_;
   Graph to_;
+  absl::flat_hash_map<uint32_t, uint32_t> devices_;
   std::vector<NodeId>& new_ids_;
 };
 

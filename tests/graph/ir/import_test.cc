@@ -219,7 +219,8 @@ TEST_F(ImportIntoTest, ColocationGroupsFollowTheNames) {
   const auto groups_of = [&](const char* name) {
     Groups groups;
     const absl::StatusOr<AttrView> value = graph_.GetAttr(graph_.Find(name), "_class");
-    for (const absl::string_view group : *value->AsStringList()) groups.emplace_back(group);
+    const absl::StatusOr<std::vector<absl::string_view>> list = value->AsStringList();
+    for (const absl::string_view group : *list) groups.emplace_back(group);
     return groups;
   };
   // `b` refers to `later`, which comes after it.
