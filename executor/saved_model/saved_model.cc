@@ -10,22 +10,25 @@
 
 namespace sluice {
 
+absl::StatusOr<std::optional<BundleIndex>> OpenVariables(const std::string& directory) {
+  const std::string prefix = (std::filesystem::path(directory) / "variables" / "variables").string();
+  std::error_code ignored;
+  if (!std::filesystem::exists(prefix + ".index", ignored)) return std::optional<BundleIndex>();
+  SLUICE_ASSIGN_OR_RETURN(BundleIndex index, BundleIndex::Open(prefix));
+  return std::optional<BundleIndex>(std::move(index));
+}
+
 absl::StatusOr<SavedModel> LoadSavedModel(const std::string& directory, LoadOptions options) {
   std::error_code ignored;
-  const std::filesystem::path root(directory);
-  if (!std::filesystem::is_directory(root, ignored)) {
+  if (!std::filesystem::is_directory(directory, ignored)) {
     return Error(ErrorCode::kSavedModelMissing)
-        .Text(absl::StrCat("'", directory, "' is no SavedModel: it is not a directory"))
+        .Text(absl::StrCat("'", PrintableName(directory), "' is not a SavedModel: it is not a directory"))
         .Expected("a directory that holds saved_model.pb or saved_model.pbtxt");
   }
   options.accepted = AcceptedKind::kSavedModel;
   SavedModel model;
   SLUICE_ASSIGN_OR_RETURN(model.loaded, LoadGraphFile(directory, options));
-  const std::string prefix = (root / "variables" / "variables").string();
-  const bool has_index = std::filesystem::exists(prefix + ".index", ignored);
-  if (has_index) {
-    SLUICE_ASSIGN_OR_RETURN(model.variables, BundleIndex::Open(prefix));
-  }
+  SLUICE_ASSIGN_OR_RETURN(model.variables, OpenVariables(directory));
   return model;
 }
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
+#include "graph/base/error_groups.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
 #include "graph/functions/check.h"
@@ -143,17 +144,27 @@ bool LeavesTypesRight(const absl::Status& error) {
          info->code == ErrorCode::kSavedModelSignature;
 }
 
-// All that is looked at after import, every error at once. `tolerated` has the errors of the import that it survived.
-absl::Status CheckGraph(const LoadOptions& options, ErrorCollector tolerated, LoadedGraph* model) {
-  ErrorCollector& errors = tolerated;
-  if (options.check_functions) {
+// The same of all errors that `errors` stands for; false where some of them were only counted.
+bool AllLeaveTypesRight(const absl::Status& errors) {
+  const std::vector<absl::Status> all = AllErrors(errors);
+  return CountErrors(errors) == static_cast<int64_t>(all.size()) &&
+         std::all_of(all.begin(), all.end(), LeavesTypesRight);
+}
+
+// All that is looked at after import, every error at once. `of_import` are the errors that the import has survived.
+absl::Status CheckGraph(const LoadOptions& options, const absl::Status& of_import, LoadedGraph* model) {
+  ErrorCollector errors(static_cast<size_t>(std::max<int64_t>(options.limits.max_kept_errors, 1)));
+  errors.Add(of_import);
+  // Checks rely on nodes of known ops having the inputs that their ops say.
+  const bool are_checkable = AllLeaveTypesRight(of_import);
+  if (options.check_functions && are_checkable) {
     FunctionCheckOptions functions;
     functions.limits = options.limits;
     functions.check_runnable = options.check_runnable;
     errors.Add(CheckFunctions(model->graph, functions, &errors));
   }
-  if (options.check_runnable) errors.Add(CheckRunnable(model->graph, &errors));
-  if (options.check_control_flow) {
+  if (options.check_runnable && are_checkable) errors.Add(CheckRunnable(model->graph, &errors));
+  if (options.check_control_flow && are_checkable) {
     absl::StatusOr<ControlFlowInfo> info = BuildControlFlowInfo(model->graph, options.limits);
     if (info.ok())
       model->control_flow = *std::move(info);
@@ -164,8 +175,7 @@ absl::Status CheckGraph(const LoadOptions& options, ErrorCollector tolerated, Lo
   const absl::Status found = errors.Finish();
   if (!options.keep_unsound) SLUICE_RETURN_IF_ERROR(found);
   model->unsound = found;
-  const std::vector<absl::Status> all = AllErrors(found);
-  if (options.infer_shapes && std::all_of(all.begin(), all.end(), LeavesTypesRight)) {
+  if (options.infer_shapes && AllLeaveTypesRight(found)) {
     SLUICE_ASSIGN_OR_RETURN(model->shapes, InferShapes(model->graph));
     if (options.reject_shape_problems) SLUICE_RETURN_IF_ERROR(model->shapes->FirstCertainProblem());
   }
@@ -214,7 +224,7 @@ absl::StatusOr<LoadedGraph> Load(absl::string_view bytes, std::shared_ptr<const 
   model.meta = std::move(found.meta);
   model.tag_sets = std::move(found.tag_sets);
   model.control_flow.frames.resize(1);
-  SLUICE_RETURN_IF_ERROR(CheckGraph(options, std::move(tolerated), &model));
+  SLUICE_RETURN_IF_ERROR(CheckGraph(options, tolerated.Finish(), &model));
   AddWarnings(bytes, &model);
   return model;
 }

@@ -1,11 +1,10 @@
 #include "tools/cli/check_command.h"
 
 #include <filesystem>
+#include <string>
 #include <system_error>
-#include <utility>
 
 #include "executor/saved_model/saved_model.h"
-#include "graph/base/status_macros.h"
 #include "kernels/families/register_all.h"
 #include "tools/cli/check/check_report.h"
 #include "tools/cli/model_argument.h"
@@ -21,29 +20,31 @@ class CheckCommand : public Command {
     app.add_flag("--graph-only", graph_only_, "the exit status says whether the graph is sound, not whether it can run")
         ->group("Output");
     app.add_flag("--json", json_, "one JSON document")->group("Output");
+    app.add_flag("--all", all_, "list each error; without it those of one cause are shown once, with their places")
+        ->group("Output");
   }
 
   int Run(Console& console) override {
-    const absl::StatusOr<LoadedGraph> model = Load(console);
-    const CheckReport report = CheckModel(model_.path(), model, BuiltinKernels());
-    console.Write(json_ ? RenderCheckJson(report) : RenderCheckText(report, console.out()));
+    LoadOptions options = model_.Options();
+    options.check_runnable = true;
+    const absl::StatusOr<LoadedGraph> model = model_.Load(console, options);
+    CheckReport report = CheckModel(model_.path(), model, BuiltinKernels());
+    // The graph is as sound without its variables, but cannot run.
+    if (model.ok() && IsDirectory(model_.path())) report.checkpoint = OpenVariables(model_.path()).status();
+    console.Write(json_ ? RenderCheckJson(report, all_) : RenderCheckText(report, console.out(), all_));
     return (graph_only_ ? report.graph_ok() : report.runnable()) ? kExitOk : kExitFailed;
   }
 
  private:
-  // Of a SavedModel directory the variables are opened too: the model cannot run without them.
-  absl::StatusOr<LoadedGraph> Load(Console& console) const {
+  static bool IsDirectory(const std::string& path) {
     std::error_code ignored;
-    LoadOptions options = model_.Options();
-    options.check_runnable = true;
-    if (!std::filesystem::is_directory(model_.path(), ignored)) return model_.Load(console, options);
-    SLUICE_ASSIGN_OR_RETURN(SavedModel model, LoadSavedModel(model_.path(), options));
-    return std::move(model.loaded);
+    return std::filesystem::is_directory(path, ignored);
   }
 
   ModelArgument model_;
   bool graph_only_ = false;
   bool json_ = false;
+  bool all_ = false;
 };
 
 }  // namespace

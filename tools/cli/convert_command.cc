@@ -4,24 +4,33 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/export.h"
+#include "graph/ir/tensor_id.h"
+#include "graph/load/meta_graph.h"
 #include "graph/load/text_export.h"
 #include "graph/passes/prune.h"
 #include "graph/placement/reachable_functions.h"
 #include "tools/cli/console/number_text.h"
+#include "tools/cli/convert/conversion_loss.h"
+#include "tools/cli/file_ending.h"
 #include "tools/cli/model_argument.h"
+#include "tools/cli/run/model_names.h"
 
 namespace sluice {
 namespace {
 
 bool IsTextName(const std::string& path) {
-  return absl::EndsWith(path, ".pbtxt") || absl::EndsWith(path, ".prototxt") || absl::EndsWith(path, ".txt");
+  const absl::string_view ending = FileEnding(path);
+  return ending == ".pbtxt" || ending == ".prototxt" || ending == ".txt";
+}
+
+bool IsBinaryName(const std::string& path) {
+  const absl::string_view ending = FileEnding(path);
+  return ending.empty() || ending == ".pb" || ending == ".graphdef";
 }
 
 // Takes away attrs that say what the op's default says anyway. How many there were.
@@ -45,13 +54,20 @@ class ConvertCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     model_.Declare(app, "IN");
-    app.add_option("OUT", out_, "binary, or text if it ends in .pbtxt; - for standard output")
+    app.add_option("OUT", out_, "a GraphDef: binary (.pb), or text if it ends in .pbtxt; - for standard output")
         ->required()
         ->option_text("(required)");
     app.add_option("--fetch", fetches_,
-                   "keep only what these nodes or tensors need, and the functions that is left calls")
+                   "keep only what these tensors, nodes or results of a signature need, and the functions they call")
         ->option_text("NAME,...")
         ->delimiter(',')
+        ->group("Graph");
+    app.add_option("--signature", signature_,
+                   "whose results the names of --fetch are [serving_default, if there]; without --fetch: all of them")
+        ->option_text("KEY")
+        ->group("Graph");
+    app.add_flag("--drop-variables", drop_variables_,
+                 "write the graph of a SavedModel even if it cannot run without the values of its variables")
         ->group("Graph");
     app.add_flag("--strip-defaults", strip_defaults_, "leave out attrs that have their default value")->group("Graph");
     app.add_flag("--strip-devices", strip_devices_, "leave out the devices that nodes ask for")->group("Graph");
@@ -60,6 +76,12 @@ class ConvertCommand : public Command {
   }
 
   int Run(Console& console) override {
+    if (!as_text_ && !as_binary_ && out_ != "-" && !IsTextName(out_) && !IsBinaryName(out_)) {
+      console.Complain(absl::StrCat("sluice convert: what is written is a GraphDef, which '", PrintableName(out_),
+                                    "' does not look like: name a .pb (binary) or a .pbtxt (text) file, or say "
+                                    "--binary or --text"));
+      return kExitUsage;
+    }
     const absl::Status status = Convert(console);
     if (!status.ok()) console.Problem(status);
     return status.ok() ? kExitOk : kExitFailed;
@@ -71,7 +93,11 @@ class ConvertCommand : public Command {
     options.infer_shapes = false;
     options.check_meta_graph = false;  // Only the graph is taken.
     SLUICE_ASSIGN_OR_RETURN(LoadedGraph model, model_.Load(console, options));
-    SLUICE_RETURN_IF_ERROR(Rewrite(console, &model.graph));
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<std::string> fetches, Fetches(model));
+    const std::vector<std::string> losses = ConversionLosses(model);
+    SLUICE_RETURN_IF_ERROR(Rewrite(console, fetches, &model.graph));
+    if (!drop_variables_) SLUICE_RETURN_IF_ERROR(CheckRunsWithoutVariables(model));
+    for (const std::string& loss : losses) console.Warn(absl::StrCat("left out: ", loss));
     std::string bytes = ExportGraph(model.graph);
     const bool text = as_text_ || (!as_binary_ && IsTextName(out_));
     if (text) {
@@ -92,10 +118,30 @@ class ConvertCommand : public Command {
     return absl::OkStatus();
   }
 
-  absl::Status Rewrite(Console& console, Graph* graph) const {
-    if (!fetches_.empty()) {
+  // The endpoints that --fetch and --signature mean; none: the whole graph.
+  absl::StatusOr<std::vector<std::string>> Fetches(const LoadedGraph& model) const {
+    SLUICE_ASSIGN_OR_RETURN(const ModelNames names, ModelNames::Create(model, signature_));
+    std::vector<std::string> endpoints;
+    ErrorCollector errors;
+    for (const std::string& fetch : fetches_) {
+      endpoints.push_back(names.OutputEndpoint(fetch));
+      const NodeId node = model.graph.Find(ParseTensorId(endpoints.back()).node);
+      if (!model.graph.Contains(node)) errors.Add(names.Unknown(ErrorCode::kFetchUnknown, "fetch", fetch));
+    }
+    SLUICE_RETURN_IF_ERROR(errors.Finish());
+    if (!fetches_.empty() || signature_.empty()) return endpoints;
+    SLUICE_RETURN_IF_ERROR(CheckSignature(model.graph, *names.signature()));
+    for (const SignatureTensor& result : names.signature()->outputs) {
+      if (!result.name.empty()) endpoints.push_back(result.name);
+      endpoints.insert(endpoints.end(), result.components.begin(), result.components.end());
+    }
+    return endpoints;
+  }
+
+  absl::Status Rewrite(Console& console, const std::vector<std::string>& fetches, Graph* graph) const {
+    if (!fetches.empty()) {
       const auto before = static_cast<int64_t>(graph->num_nodes());
-      SLUICE_ASSIGN_OR_RETURN(*graph, PruneToNames(*graph, fetches_));
+      SLUICE_ASSIGN_OR_RETURN(*graph, PruneToNames(*graph, fetches));
       KeepReachableFunctions(*graph);
       console.Note(absl::StrCat("kept ", CountText(static_cast<int64_t>(graph->num_nodes())), " of ", CountText(before),
                                 " nodes"));
@@ -113,6 +159,8 @@ class ConvertCommand : public Command {
   ModelArgument model_;
   std::string out_;
   std::vector<std::string> fetches_;
+  std::string signature_;
+  bool drop_variables_ = false;
   bool strip_defaults_ = false;
   bool strip_devices_ = false;
   bool as_text_ = false;

@@ -24,7 +24,7 @@ std::string CodeText(const ErrorCodeRow& row) { return absl::StrFormat("SLC%04d"
 
 std::string CanonicalText(const ErrorCodeRow& row) { return absl::StatusCodeToString(row.canonical); }
 
-// `text` in lines of at most kTextWidth characters behind `indent` blanks; the first line without them.
+// `text` in lines of at most kTextWidth characters after `indent` blanks; the first line without them.
 std::string Wrapped(absl::string_view text, size_t indent) {
   std::string out, line;
   for (const absl::string_view word : absl::StrSplit(text, ' ')) {

@@ -12,8 +12,11 @@
 namespace sluice {
 namespace {
 
-// From this size on loading takes long enough to say what is going on.
+// From this size on loading takes long enough to say what is being done.
 constexpr int64_t kLongLoadBytes = int64_t{32} << 20;
+
+// Errors of one load, each with its facts: they are shown by cause, with exact counts up to here.
+constexpr int64_t kMaxKeptErrors = 10'000;
 
 int64_t SizeOf(const std::string& path) {
   struct stat info;
@@ -45,6 +48,7 @@ LoadOptions ModelArgument::Options(LoadOptions defaults) const {
   if (!tags_.empty()) options.tags = std::vector<std::string>(absl::StrSplit(tags_, ',', absl::SkipEmpty()));
   options.limits.max_file_bytes = max_file_bytes_;
   options.limits.max_nodes = max_nodes_;
+  options.limits.max_kept_errors = kMaxKeptErrors;
   options.allow_empty = false;  // An empty file is a mistake here.
   return options;
 }

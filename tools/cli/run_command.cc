@@ -79,7 +79,9 @@ class RunCommand : public Command {
       console.Problem(usage);
       return ExitStatusOf(usage);
     }
-    const absl::StatusOr<LoadedGraph> model = model_.Load(console, model_.Options());
+    LoadOptions load = model_.Options();
+    load.check_signatures = false;  // ResolveRun checks the one that is used.
+    const absl::StatusOr<LoadedGraph> model = model_.Load(console, load);
     if (!model.ok()) {
       console.Problem(model.status());
       return kExitFailed;

@@ -1,13 +1,19 @@
 #include "tools/cli/show_command.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/error_groups.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
+#include "tools/cli/draw/drawing_title.h"
 #include "tools/cli/draw/html_drawing.h"
 #include "tools/cli/draw/svg_drawing.h"
+#include "tools/cli/file_ending.h"
 #include "tools/cli/model_argument.h"
 #include "tools/cli/report/model_report.h"
 #include "tools/cli/report/report_json.h"
@@ -27,8 +33,12 @@ class ShowCommand : public Command {
         ->option_text("N [2]")
         ->group("Output");
     app.add_flag("--all", all_, "list everything instead of the first 20 of each")->group("Output");
-    app.add_option("--svg", svg_, "also draw the graph into an SVG file")->option_text("FILE")->group("Drawing");
+    app.add_option("--svg", svg_, "also draw the graph into an SVG file")
+        ->check(EndsIn({".svg"}, "an SVG drawing"))
+        ->option_text("FILE")
+        ->group("Drawing");
     app.add_option("--html", html_, "also draw it into an HTML page: open and close scopes, search, details")
+        ->check(EndsIn({".html", ".htm"}, "an HTML page"))
         ->option_text("FILE")
         ->group("Drawing");
     app.add_option("--boxes", boxes_, "about how many boxes are seen, for the page at first")
@@ -38,18 +48,21 @@ class ShowCommand : public Command {
   }
 
   int Run(Console& console) override {
-    const absl::StatusOr<LoadedGraph> model = model_.Load(console, model_.Options());
+    LoadOptions load = model_.Options();
+    load.keep_unsound = true;  // What cannot run can be looked at.
+    const absl::StatusOr<LoadedGraph> model = model_.Load(console, load);
     if (!model.ok()) {
       console.Problem(model.status());
       return kExitFailed;
     }
+    if (!model->unsound.ok()) WarnUnsound(console, model->unsound);
     const ModelReport report = ReportModel(*model);
     if (json_) {
       console.Write(RenderReportJson(report));
     } else {
       ReportTextOptions options;
       options.scope_depth = depth_;
-      if (all_) options.max_rows = 1'000'000'000;
+      if (all_) options.max_rows = options.max_line = 1'000'000'000;
       console.Write(RenderReportText(report, options, console.out()));
     }
     if (const absl::Status drawn = Draw(console, *model); !drawn.ok()) {
@@ -60,15 +73,28 @@ class ShowCommand : public Command {
   }
 
  private:
+  // Says why the graph cannot run: the first causes, and where to see all.
+  void WarnUnsound(Console& console, const absl::Status& unsound) const {
+    constexpr size_t kMaxCauses = 8;
+    if (console.quiet()) return;
+    console.Warn("the graph is not sound and cannot run; it is shown as far as it is known:");
+    const std::vector<ErrorGroup> causes = GroupErrors(AllErrors(unsound));
+    for (size_t i = 0; i < std::min(causes.size(), kMaxCauses); ++i) {
+      console.Details(PaintedErrorText(FormatErrorGroup(causes[i]), console.err()));
+    }
+    if (causes.size() <= kMaxCauses) return;
+    console.Note(
+        absl::StrCat("… and ", causes.size() - kMaxCauses, " more; `sluice check ", model_.path(), "` lists them"));
+  }
+
   absl::Status Draw(Console& console, const LoadedGraph& model) const {
     const auto output_text = [&model](NodeId id) -> std::string {
       if (model.graph.num_outputs(id) == 0) return "";
       const PartialShape shape = OutputShape(model, {id, 0});
-      const std::string dtype = DTypeName(model.graph.output_type(id, 0));
+      const std::string dtype = DTypeText(model.graph.output_type(id, 0));
       return shape.has_rank() ? absl::StrCat(dtype, " ", shape.ToString()) : dtype;
     };
-    const size_t slash = model.source.find_last_of('/', model.source.size() - 2);
-    const std::string title = model.source == "-" ? "standard input" : model.source.substr(slash + 1);
+    const std::string title = DrawingTitle(model.source);
     if (!svg_.empty()) {
       console.Progress("drawing …");
       SvgOptions options;

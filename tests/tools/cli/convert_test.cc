@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,58 @@ TEST(ConvertTest, DefaultsAndDevicesCanBeStripped) {
   EXPECT_FALSE(absl::StrContains(run.out, "transpose_a"));
   EXPECT_FALSE(absl::StrContains(run.out, "device:"));
   EXPECT_TRUE(absl::StrContains(run.out, "\"T\""));
+}
+
+TEST(ConvertTest, EndingsThatAreNotMeantAreRefused) {
+  for (const char* name : {"k.onnx", "k.json", "k.dot", "k.tflite"}) {
+    const std::string out = MakeTestFile(name, "old");
+    const RunResult run = RunSluice({"convert", "-", out}, SampleModel());
+    EXPECT_EQ(run.status, 2) << name;
+    EXPECT_TRUE(absl::StrContains(run.err, ".pb (binary) or a .pbtxt (text)")) << run.err;
+    EXPECT_EQ(ReadTestFile(out), "old");
+    EXPECT_EQ(RunSluice({"convert", "-", out, "--binary"}, SampleModel()).status, 0) << "asked for";
+  }
+  EXPECT_EQ(RunSluice({"convert", "-", TestFile("no_ending")}, SampleModel()).status, 0);
+}
+
+TEST(ConvertTest, WhatAGraphDefCannotHoldIsSaid) {
+  const RunResult run = RunSluice({"convert", "-", TestFile("said.pb")}, SavedModelFile());
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_TRUE(absl::StrContains(run.err,
+                                "left out: signature 'serving_default': inputs features = x:0; outputs scores "
+                                "= y:0"))
+      << run.err;
+}
+
+TEST(ConvertTest, AResultThatNeedsTheValuesOfVariablesIsWrittenOnlyWhenAskedFor) {
+  const std::string model = TestFile("with_variables"), out = TestFile("without.pb");
+  std::filesystem::create_directories(model + "/variables");
+  MakeTestFile("with_variables/saved_model.pb", SavedModelFile());
+  MakeTestFile("with_variables/variables/variables.index", "x");
+  for (const std::string& in : {model, model + "/saved_model.pb"}) {
+    const RunResult refused = RunSluice({"convert", in, out, "--tags", "serve"});
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_TRUE(absl::StrContains(refused.err, "SLC1033")) << refused.err;
+    EXPECT_TRUE(absl::StrContains(refused.err, "'v'")) << refused.err;
+    EXPECT_TRUE(absl::StrContains(refused.err, "--drop-variables")) << refused.err;
+    EXPECT_FALSE(std::filesystem::exists(out));
+  }
+  const RunResult asked = RunSluice({"convert", model, out, "--tags", "serve", "--drop-variables"});
+  EXPECT_EQ(asked.status, 0) << asked.err;
+  EXPECT_TRUE(absl::StrContains(asked.err, "left out: the values of 1 variable")) << asked.err;
+  EXPECT_EQ(RunSluice({"convert", model, out, "--tags", "serve", "--fetch", "y"}).status, 0) << "y needs no variable";
+}
+
+TEST(ConvertTest, ResultsOfASignatureCanBeFetched) {
+  const RunResult by_key = RunSluice({"convert", "-", "-", "--fetch", "scores"}, SavedModelFile());
+  EXPECT_EQ(by_key.status, 0) << by_key.err;
+  EXPECT_TRUE(LoadBytes(by_key.out).Find("y").valid());
+  EXPECT_FALSE(LoadBytes(by_key.out).Find("init").valid());
+  const RunResult all = RunSluice({"convert", "-", "-", "--signature", "serving_default"}, SavedModelFile());
+  EXPECT_EQ(all.out, by_key.out);
+  const RunResult unknown = RunSluice({"convert", "-", "-", "--signature", "train"}, SavedModelFile());
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_TRUE(absl::StrContains(unknown.err, "SLC1034")) << unknown.err;
 }
 
 TEST(ConvertTest, BrokenGraphsAreNotWritten) {

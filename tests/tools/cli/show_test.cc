@@ -1,8 +1,11 @@
+#include <filesystem>
 #include <set>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/tools/cli/run_sluice.h"
@@ -110,6 +113,36 @@ TEST(ShowTest, DrawingsAreWrittenBesideTheReport) {
   EXPECT_TRUE(absl::StrContains(ReadTestFile(html), "</html>"));
   EXPECT_EQ(Show(SampleModel(), {"--svg", svg, "--quiet"}).err, "");
   EXPECT_EQ(Show(SampleModel(), {"--svg", "/nowhere/a.svg"}).status, 1);
+}
+
+TEST(ShowTest, DrawingsAreNotWrittenUnderNamesOfOtherFormats) {
+  for (const char* name : {"x.png", "x.dot", "x.html"}) {
+    const std::string out = TestFile(name);
+    const RunResult run = Show(SampleModel(), {"--svg", out});
+    EXPECT_EQ(run.status, 2) << name;
+    EXPECT_TRUE(absl::StrContains(run.err, "does not end in .svg: this is an SVG drawing")) << run.err;
+    EXPECT_FALSE(std::filesystem::exists(out));
+  }
+  EXPECT_EQ(Show(SampleModel(), {"--html", TestFile("x.svg")}).status, 2);
+}
+
+TEST(ShowTest, TheDrawingOfASavedModelIsCalledAsItsDirectory) {
+  std::filesystem::create_directories(TestFile("mobilenet/1"));
+  MakeTestFile("mobilenet/1/saved_model.pb", SavedModelFile());
+  const std::string svg = TestFile("title.svg");
+  EXPECT_EQ(RunSluice({"show", TestFile("mobilenet/1"), "--svg", svg}).status, 0);
+  EXPECT_TRUE(absl::StrContains(ReadTestFile(svg), "_mobilenet/1</text>"));
+  EXPECT_EQ(RunSluice({"show", TestFile("mobilenet/1/saved_model.pb"), "--svg", svg}).status, 0);
+  EXPECT_TRUE(absl::StrContains(ReadTestFile(svg), "_mobilenet/1/saved_model.pb</text>"));
+}
+
+TEST(ShowTest, LongNamesAreCutUnlessAllIsAskedFor) {
+  const std::string name(300, 'n');
+  const std::string text =
+      absl::StrCat("node { name: '", name, "' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }");
+  const RunResult cut = Show(text), all = Show(text, {"--all"});
+  for (const absl::string_view line : absl::StrSplit(cut.out, '\n')) EXPECT_LE(line.size(), 170u) << line;
+  EXPECT_TRUE(absl::StrContains(all.out, name));
 }
 
 }  // namespace

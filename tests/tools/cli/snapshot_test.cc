@@ -123,6 +123,7 @@ Ops without a kernel
   IteratorGetNext         1  next        tf.data does not run here: feed 'next:0' (float32), 'next:1' (int64) instead
   IteratorV2              1  it          tf.data does not run here: feed what its IteratorGetNext gives; then this is not needed
   PyFunc                  1  py          there is no Python here: feed 'py:0' (float32), or export without it
+  see   sluice explain SLC2504
 )");
 }
 

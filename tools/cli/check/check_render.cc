@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/base/error.h"
+#include "graph/base/error_groups.h"
 #include "nlohmann/json.hpp"
 #include "tools/cli/check/check_report.h"
 #include "tools/cli/console/error_json.h"
@@ -20,6 +21,15 @@ using Json = nlohmann::ordered_json;
 constexpr size_t kMaxOpRows = 60;
 constexpr size_t kMaxShapeProblems = 20;
 
+// What the error says that a run would give, to look up with `sluice explain`.
+constexpr absl::string_view kNoKernelCode = "SLC2504";
+static_assert(static_cast<int>(ErrorCode::kNoKernel) == 2504);
+
+// "  graph    sound".
+std::string Line(absl::string_view name, absl::string_view answer) {
+  return absl::StrFormat("  %-7s  %s\n", name, answer);
+}
+
 std::string KernelLine(const CheckReport& report, const Paint& paint) {
   if (!report.graph_ok()) return paint.Dim("not looked at: the graph is not sound");
   if (report.missing_kernels.empty()) return paint.Green("all there");
@@ -29,12 +39,20 @@ std::string KernelLine(const CheckReport& report, const Paint& paint) {
   return paint.Red(absl::StrCat(ops, " without a kernel, ", CountOf(nodes, "node")));
 }
 
-void AppendProblems(absl::string_view title, const std::vector<absl::Status>& problems, size_t max, const Paint& paint,
-                    std::string* out) {
+// Lists `problems`, those of one cause once, or (`all`) each; at most `max` entries.
+void AppendProblems(absl::string_view title, const std::vector<absl::Status>& problems, size_t max, bool all,
+                    const Paint& paint, std::string* out) {
   if (problems.empty()) return;
+  std::vector<std::string> entries;
+  if (all) {
+    for (const absl::Status& problem : problems) entries.push_back(FormatError(problem));
+  } else {
+    for (const ErrorGroup& group : GroupErrors(problems)) entries.push_back(FormatErrorGroup(group));
+  }
   absl::StrAppend(out, "\n", paint.Bold(title), "\n");
-  for (size_t i = 0; i < std::min(problems.size(), max); ++i) absl::StrAppend(out, PaintedError(problems[i], paint));
-  if (problems.size() > max) absl::StrAppend(out, "… and ", problems.size() - max, " more\n");
+  const size_t shown = all ? entries.size() : std::min(entries.size(), max);
+  for (size_t i = 0; i < shown; ++i) absl::StrAppend(out, PaintedErrorText(entries[i], paint));
+  if (shown < entries.size()) absl::StrAppend(out, "… and ", entries.size() - shown, " more (--all)\n");
 }
 
 void AppendMissing(const CheckReport& report, const Paint& paint, std::string* out) {
@@ -58,39 +76,44 @@ void AppendMissing(const CheckReport& report, const Paint& paint, std::string* o
   if (shown < report.missing_kernels.size()) {
     absl::StrAppend(out, "  … and ", report.missing_kernels.size() - shown, " more ops (--json lists all)\n");
   }
+  absl::StrAppend(out, "  ", paint.Cyan("see  "), " sluice explain ", kNoKernelCode, "\n");
 }
 
 }  // namespace
 
-std::string RenderCheckText(const CheckReport& report, const Paint& paint) {
+std::string RenderCheckText(const CheckReport& report, const Paint& paint, bool all) {
   std::string out = paint.Bold(report.source == "-" ? "standard input" : PrintableName(report.source));
   if (!report.format.empty()) absl::StrAppend(&out, "  ", report.format, ", ", CountOf(report.num_nodes, "node"));
-  absl::StrAppend(&out, "\n  graph    ",
-                  report.graph_ok() ? paint.Green("sound") : paint.Red(CountOf(report.num_errors, "error")), "\n");
+  absl::StrAppend(
+      &out, "\n",
+      Line("graph", report.graph_ok() ? paint.Green("sound") : paint.Red(CountOf(report.num_errors, "error"))));
   if (report.graph_ok()) {
     const auto problems = static_cast<int64_t>(report.shape_errors.size());
     const auto doubts = static_cast<int64_t>(report.shape_warnings.size());
-    absl::StrAppend(&out, "  shapes   ",
-                    problems + doubts == 0 ? paint.Green("no contradiction")
-                                           : paint.Yellow(absl::StrCat(CountOf(problems, "node"), " will fail if run, ",
-                                                                       CountText(doubts), " more may")),
-                    "\n");
+    const std::string contradictions =
+        absl::StrCat(CountOf(problems, "node"), " will fail if run, ", CountText(doubts), " more may");
+    out += Line("shapes", problems + doubts == 0 ? paint.Green("no contradiction") : paint.Yellow(contradictions));
   }
-  absl::StrAppend(&out, "  kernels  ", KernelLine(report, paint), "\n");
-  AppendProblems("Errors", report.errors, report.errors.size(), paint, &out);
+  out += Line("kernels", KernelLine(report, paint));
+  if (!report.checkpoint.ok()) out += Line("values", paint.Red("those of the variables cannot be read"));
+  AppendProblems("Errors", report.errors, report.errors.size(), all, paint, &out);
   if (report.num_errors > static_cast<int64_t>(report.errors.size())) {
     absl::StrAppend(&out, "… and ", report.num_errors - static_cast<int64_t>(report.errors.size()), " more\n");
   }
-  AppendProblems("Shapes that contradict", report.shape_errors, kMaxShapeProblems, paint, &out);
-  AppendProblems("Shapes that may contradict", report.shape_warnings, kMaxShapeProblems, paint, &out);
+  AppendProblems("Shapes that contradict", report.shape_errors, kMaxShapeProblems, all, paint, &out);
+  AppendProblems("Shapes that may contradict", report.shape_warnings, kMaxShapeProblems, all, paint, &out);
+  if (!report.checkpoint.ok()) AppendProblems("Variables", {report.checkpoint}, 1, all, paint, &out);
   AppendMissing(report, paint, &out);
   return out;
 }
 
-std::string RenderCheckJson(const CheckReport& report) {
+std::string RenderCheckJson(const CheckReport& report, bool all) {
   Json missing = Json::object();
   for (const MissingKernel& row : report.missing_kernels) {
-    Json entry = {{"count", row.count}, {"in_functions", row.count_in_functions}, {"first_node", row.first_node}};
+    Json entry = {{"code", std::string(kNoKernelCode)},
+                  {"count", row.count},
+                  {"in_functions", row.count_in_functions},
+                  {"first_node", row.first_node}};
     if (!row.way_out.empty()) entry["way_out"] = row.way_out;
     entry["out_of_scope"] = row.out_of_scope;
     missing[row.op] = std::move(entry);
@@ -101,9 +124,10 @@ std::string RenderCheckJson(const CheckReport& report) {
                     {"graph_ok", report.graph_ok()},
                     {"runnable", report.runnable()},
                     {"num_errors", report.num_errors},
-                    {"errors", ErrorsJson(report.errors)},
-                    {"shape_errors", ErrorsJson(report.shape_errors)},
-                    {"shape_warnings", ErrorsJson(report.shape_warnings)},
+                    {"errors", ErrorsJson(report.errors, all)},
+                    {"shape_errors", ErrorsJson(report.shape_errors, all)},
+                    {"shape_warnings", ErrorsJson(report.shape_warnings, all)},
+                    {"checkpoint_error", report.checkpoint.ok() ? Json(nullptr) : ErrorJson(report.checkpoint)},
                     {"missing_kernels", missing},
                     {"warnings", report.warnings}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

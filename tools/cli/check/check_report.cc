@@ -1,27 +1,17 @@
 #include "tools/cli/check/check_report.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "graph/base/error_info_codec.h"
+#include "graph/base/error_groups.h"
 #include "graph/functions/inliner.h"
 #include "tools/cli/check/way_out.h"
 
 namespace sluice {
 namespace {
-
-// How many errors `status` stands for, those not kept included.
-int64_t CountErrors(const absl::Status& status) {
-  if (const auto payload = status.GetPayload(kErrorListUrl)) {
-    const std::optional<ErrorList> list = DecodeErrorList(std::string(*payload));
-    if (list.has_value()) return list->total;
-  }
-  return status.ok() ? 0 : 1;
-}
 
 // Gathers ops without a kernel.
 class MissingTable {

@@ -23,30 +23,33 @@ struct MissingKernel {
   bool out_of_scope = false;       // Will not have a kernel.
 };
 
-// What `sluice check` found. Two questions, answered apart: whether the graph is sound, and whether it can run here.
+// What `sluice check` found. Two questions, answered apart: whether the graph is sound, and whether it can run here,
+// for which kernels and the values of its variables are needed.
 struct CheckReport {
   std::string source;
   std::string format;  // Empty when the file could not be read.
   int64_t num_nodes = 0;
-  std::vector<absl::Status> errors;            // Why the graph is not sound; up to 50.
+  std::vector<absl::Status> errors;            // Why the graph is not sound; as many as the load kept.
   int64_t num_errors = 0;                      // Of all.
+  absl::Status checkpoint;                     // What is wrong with the model's variables; OK too when it has none.
   std::vector<absl::Status> shape_errors;      // Nodes that fail whenever they run unfed.
   std::vector<absl::Status> shape_warnings;    // Nodes that fail if they run with the shapes we assume.
   std::vector<MissingKernel> missing_kernels;  // Most frequent first.
   std::vector<std::string> warnings;
 
   bool graph_ok() const { return num_errors == 0; }
-  bool runnable() const { return graph_ok() && missing_kernels.empty(); }
+  bool runnable() const { return graph_ok() && missing_kernels.empty() && checkpoint.ok(); }
 };
 
 // Judges what loading gave. `catalog` says what can run.
 CheckReport CheckModel(const std::string& source, const absl::StatusOr<LoadedGraph>& model,
                        const KernelCatalog& catalog);
 
-// For people: one line for each question, then the errors in full and a table of ops.
-std::string RenderCheckText(const CheckReport& report, const Paint& paint);
-// One JSON document, ending in a newline.
-std::string RenderCheckJson(const CheckReport& report);
+// For people: one line for each question, then the errors in full and a table of ops. Errors of one cause are shown
+// once with their places, or (`all`) each.
+std::string RenderCheckText(const CheckReport& report, const Paint& paint, bool all);
+// One JSON document, ending in a newline. The same of errors.
+std::string RenderCheckJson(const CheckReport& report, bool all);
 
 }  // namespace sluice
 

@@ -101,8 +101,12 @@ void Console::WarnAlways(absl::string_view text) {
 }
 
 std::string PaintedError(const absl::Status& status, const Paint& paint) {
+  return PaintedErrorText(FormatError(status), paint);
+}
+
+std::string PaintedErrorText(absl::string_view formatted, const Paint& paint) {
   std::string out;
-  for (const absl::string_view line : absl::StrSplit(FormatError(status), '\n')) {
+  for (const absl::string_view line : absl::StrSplit(formatted, '\n')) {
     if (absl::StartsWith(line, "SLC")) {
       const size_t end = line.find(": ");
       absl::StrAppend(&out, paint.Red(line.substr(0, end)), end == line.npos ? "" : line.substr(end));
@@ -124,6 +128,10 @@ void Console::Problem(const absl::Status& status) {
 void Console::Complain(absl::string_view text) {
   complaints_.emplace_back(text);
   Diagnose(absl::StrCat(text, "\n"));
+}
+
+void Console::Details(absl::string_view text) {
+  if (!quiet_) Diagnose(text);
 }
 
 void Console::Progress(absl::string_view text) {

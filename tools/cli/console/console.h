@@ -67,6 +67,8 @@ class Console {
   void Warn(absl::string_view text);
   // The same even when quiet: for what makes results something else than they look like.
   void WarnAlways(absl::string_view text);
+  // Lines that belong to a warning, each with its line feed; not when quiet.
+  void Details(absl::string_view text);
   // One line about what went wrong, even when quiet.
   void Complain(absl::string_view text);
   // An error in the form for people (FormatError), all of them when it stands for several; with colours where they go.
@@ -99,6 +101,8 @@ class Console {
 
 // FormatError's text of `status`, a line feed after each line, with colours where they go.
 std::string PaintedError(const absl::Status& status, const Paint& paint);
+// The same for a text that FormatError or FormatErrorGroup made.
+std::string PaintedErrorText(absl::string_view formatted, const Paint& paint);
 
 // Writes all of `text` to the file descriptor, however often the system takes only a part. The error number, or 0.
 int WriteFully(int fd, absl::string_view text);

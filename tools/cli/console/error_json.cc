@@ -1,15 +1,33 @@
 #include "tools/cli/console/error_json.h"
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 #include "graph/base/error.h"
-#include "graph/base/error_info_codec.h"
+#include "graph/base/error_groups.h"
 
 namespace sluice {
 
 using Json = nlohmann::ordered_json;
+
+namespace {
+
+// The facts by which the errors of a group differ.
+Json PlaceJson(const ErrorInfo& info) {
+  Json out = Json::object();
+  if (!info.node.empty()) out["node"] = info.node;
+  if (!info.op.empty()) out["op"] = info.op;
+  if (!info.function.empty()) out["function"] = info.function;
+  if (info.node_index >= 0) out["node_index"] = info.node_index;
+  if (info.byte_begin >= 0) out["byte_begin"] = info.byte_begin;
+  if (info.line >= 0) out["line"] = info.line;
+  if (info.column >= 0) out["column"] = info.column;
+  return out;
+}
+
+}  // namespace
 
 Json ErrorJson(const absl::Status& status) {
   Json out = {{"canonical", absl::StatusCodeToString(status.code())}, {"message", std::string(status.message())}};
@@ -40,12 +58,27 @@ Json ErrorJson(const absl::Status& status) {
   add_text("limit", info->limit);
   add_number("limit_value", info->limit_value);
   add_text("suggestion", info->suggestion);
+  if (info->derived) out["derived"] = true;
   return out;
 }
 
-Json ErrorsJson(absl::Span<const absl::Status> statuses) {
+Json ErrorsJson(absl::Span<const absl::Status> errors, bool all) {
   Json out = Json::array();
-  for (const absl::Status& status : statuses) out.push_back(ErrorJson(status));
+  if (all) {
+    for (const absl::Status& error : errors) out.push_back(ErrorJson(error));
+    for (Json& entry : out) entry["count"] = 1;
+    return out;
+  }
+  for (const ErrorGroup& group : GroupErrors(errors)) {
+    Json entry = ErrorJson(group.first);
+    entry["count"] = group.count;
+    if (group.count > 1) {
+      entry["ops"] = group.ops;
+      entry["also"] = Json::array();
+      for (const ErrorInfo& other : group.others) entry["also"].push_back(PlaceJson(other));
+    }
+    out.push_back(std::move(entry));
+  }
   return out;
 }
 
@@ -55,10 +88,7 @@ std::string FailureDocument(absl::string_view command, absl::Span<const absl::St
   int64_t count = 0;
   for (const absl::Status& problem : problems) {
     for (absl::Status& error : AllErrors(problem)) errors.push_back(std::move(error));
-    const auto payload = problem.GetPayload(kErrorListUrl);
-    std::optional<ErrorList> list;
-    if (payload.has_value()) list = DecodeErrorList(std::string(*payload));
-    count += list.has_value() ? list->total : 1;
+    count += CountErrors(problem);
   }
   const Json out = {{"command", std::string(command)},
                     {"num_errors", count},

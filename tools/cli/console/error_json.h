@@ -13,8 +13,9 @@ namespace sluice {
 // that are not known are left out; "code" is there for errors of Sluice only.
 nlohmann::ordered_json ErrorJson(const absl::Status& status);
 
-// The facts of each.
-nlohmann::ordered_json ErrorsJson(absl::Span<const absl::Status> statuses);
+// The facts of `errors`, those of one cause once: as ErrorJson of the first, with "count", "ops" and "also", the facts
+// of the next few that differ ([{"node":"b","line":7},...]). With `all` each error is an entry of its own, its count 1.
+nlohmann::ordered_json ErrorsJson(absl::Span<const absl::Status> errors, bool all = false);
 
 // The document that a command with --json writes where it fails before it has results:
 // {"command":"run","num_errors":2,"errors":[...],"hints":["feed it, for example:",...]}, ending in a newline. Each of

@@ -65,7 +65,7 @@ void BoxBuilder::FoldConstants(const std::vector<NameScope>& scopes) {
   }
 }
 
-// Scopes stand behind their parents.
+// Scopes come after their parents.
 void BoxBuilder::CountShown(const std::vector<NameScope>& scopes) {
   shown_.assign(scopes.size(), 0);
   for (size_t s = scopes.size(); s-- > 0;) {
@@ -148,7 +148,7 @@ int32_t BoxBuilder::AddBox(Box::Kind kind, std::string label, int32_t parent) {
   return index;
 }
 
-// Children stand behind their parents.
+// Children come after their parents.
 void BoxBuilder::CountNodes() {
   for (Box& box : boxes_) {
     const int64_t self = box.kind == Box::Kind::kNode ? 1 : 0;

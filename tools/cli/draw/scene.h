@@ -27,7 +27,7 @@ struct SceneEdge {
   int32_t count = 1;  // Edges of the graph that it stands for.
   bool control_only = false;
   bool reversed = false;  // Leads up.
-  bool has_head = true;   // Ends at a box; false at a port on the border, where another part goes on.
+  bool has_head = true;   // Ends at a box; false at a port on the border, where another part continues.
 };
 
 // A drawing with some boxes open, ready to be rendered.

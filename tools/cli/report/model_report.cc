@@ -8,6 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked_math.h"
+#include "graph/base/error.h"
+#include "graph/base/error_groups.h"
 #include "tools/cli/report/endpoint_guess.h"
 
 namespace sluice {
@@ -138,6 +140,8 @@ TensorFact ReportTensor(const LoadedGraph& model, const Output& output) {
 
 }  // namespace
 
+std::string DTypeText(DType dtype) { return dtype == DType::kInvalid ? "?" : DTypeName(dtype); }
+
 PartialShape OutputShape(const LoadedGraph& model, const Output& output) {
   if (model.shapes.has_value()) return model.shapes->shape(output);
   const absl::StatusOr<PartialShape> shape = model.graph.GetShape(output.node, "shape");
@@ -155,6 +159,8 @@ ModelReport ReportModel(const LoadedGraph& model) {
   report.tags = model.meta.tags;
   report.tag_sets = model.tag_sets;
   report.warnings = model.warnings;
+  report.errors = AllErrors(model.unsound);
+  report.num_errors = CountErrors(model.unsound);
   ReportNodes(model, &report);
   const GraphEndpoints endpoints = GuessEndpoints(model.graph, model.control_flow);
   for (const Output& output : endpoints.inputs) report.inputs.push_back(ReportTensor(model, output));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "graph/load/load_graph.h"
 #include "graph/value/dtype.h"
 #include "graph/value/shape.h"
@@ -66,6 +67,8 @@ struct ModelReport {
   std::vector<std::string> tags;
   std::vector<std::vector<std::string>> tag_sets;
   std::vector<std::string> warnings;
+  std::vector<absl::Status> errors;  // Why the graph cannot run; the facts below are then as far as known.
+  int64_t num_errors = 0;            // Of all.
 
   int64_t num_nodes = 0, num_data_edges = 0, num_control_edges = 0;
   std::vector<NamedCount> ops;           // Of the graph, most frequent first.
@@ -90,6 +93,9 @@ struct ModelReport {
 // Gathers the facts. Inputs are placeholders and what hands out data; outputs are guessed: tensors that nobody uses,
 // of nodes that are not there for their effect. Linear in the graph.
 ModelReport ReportModel(const LoadedGraph& model);
+
+// "float32", or "?" for the type of an op that is not known.
+std::string DTypeText(DType dtype);
 
 // The shape of an output, as far as it was inferred, else as the node states it.
 PartialShape OutputShape(const LoadedGraph& model, const Output& output);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "nlohmann/json.hpp"
+#include "tools/cli/console/error_json.h"
 
 namespace sluice {
 namespace {
@@ -30,14 +31,14 @@ Json CountsJson(const std::vector<NamedCount>& counts) {
 
 Json TensorJson(const TensorFact& tensor) {
   return {
-      {"name", tensor.name}, {"op", tensor.op}, {"dtype", DTypeName(tensor.dtype)}, {"shape", ShapeJson(tensor.shape)}};
+      {"name", tensor.name}, {"op", tensor.op}, {"dtype", DTypeText(tensor.dtype)}, {"shape", ShapeJson(tensor.shape)}};
 }
 
 Json SignatureJson(const ModelSignature& signature) {
   const auto tensors = [](const std::vector<SignatureTensor>& list) {
     Json out = Json::object();
     for (const SignatureTensor& tensor : list) {
-      Json entry = {{"name", tensor.name}, {"dtype", DTypeName(tensor.dtype)}, {"shape", ShapeJson(tensor.shape)}};
+      Json entry = {{"name", tensor.name}, {"dtype", DTypeText(tensor.dtype)}, {"shape", ShapeJson(tensor.shape)}};
       if (!tensor.components.empty()) entry["components"] = tensor.components;
       out[tensor.key] = std::move(entry);
     }
@@ -73,14 +74,14 @@ Json FrameJson(const FrameFact& frame) {
 Json VariableJson(const VariableFact& variable) {
   return {{"name", variable.name},
           {"kind", variable.is_resource ? "resource" : "ref"},
-          {"dtype", DTypeName(variable.dtype)},
+          {"dtype", DTypeText(variable.dtype)},
           {"shape", ShapeJson(variable.shape)},
           {"bytes", variable.bytes < 0 ? Json(nullptr) : Json(variable.bytes)}};
 }
 
 Json ConstantJson(const ConstantFact& constant) {
   return {{"name", constant.name},
-          {"dtype", DTypeName(constant.dtype)},
+          {"dtype", DTypeText(constant.dtype)},
           {"shape", ShapeJson(constant.shape)},
           {"bytes", constant.bytes}};
 }
@@ -135,6 +136,8 @@ std::string RenderReportJson(const ModelReport& report) {
   out["scopes"] = ArrayOf(report.scopes, ScopeJson);
   out["devices"] = CountsJson(report.devices);
   out["warnings"] = report.warnings;
+  out["num_errors"] = report.num_errors;
+  out["errors"] = ErrorsJson(report.errors);
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

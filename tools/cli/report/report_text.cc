@@ -15,16 +15,25 @@ namespace {
 
 constexpr size_t kMaxColumn = 56;
 
-// Rows of cells, printed as columns; the last column is as wide as it likes.
+// Rows of cells, printed as columns.
 class Table {
  public:
   void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   // Marks column `i` as numbers: aligned to the right.
   void AlignRight(size_t i) { right_ = i; }
 
-  std::string Render(absl::string_view indent) const {
+  // Lines of about `max_line` characters at most: long cells are cut in the middle.
+  std::string Render(absl::string_view indent, size_t max_line) {
     std::vector<size_t> width;
-    for (const auto& row : rows_) {
+    for (auto& row : rows_) {
+      size_t used = indent.size();
+      for (size_t i = 0; i < row.size(); ++i) {
+        const bool is_last = i + 1 == row.size();
+        const size_t max_cell =
+            is_last ? std::max(kMinLastColumn, max_line - std::min(used, max_line)) : max_line * 2 / 5;
+        if (row[i].size() > max_cell) row[i] = PrintableName(row[i], max_cell);
+        used += row[i].size() + 2;
+      }
       width.resize(std::max(width.size(), row.size()), 0);
       for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], std::min(row[i].size(), kMaxColumn));
     }
@@ -46,12 +55,14 @@ class Table {
   }
 
  private:
+  static constexpr size_t kMinLastColumn = 40;
+
   std::vector<std::vector<std::string>> rows_;
   size_t right_ = static_cast<size_t>(-1);
 };
 
 std::string TensorText(DType dtype, const PartialShape& shape) {
-  return absl::StrCat(DTypeName(dtype), " ", shape.ToString());
+  return absl::StrCat(DTypeText(dtype), " ", shape.ToString());
 }
 
 // Renders one report. Lives for one call of RenderReportText.
@@ -86,6 +97,7 @@ class TextRenderer {
 
   // How many of `size` rows are shown; says so when it is not all. Call after the rows.
   size_t Shown(size_t size) const { return std::min(size, static_cast<size_t>(options_.max_rows)); }
+  size_t MaxLine() const { return static_cast<size_t>(options_.max_line); }
   void More(size_t size) {
     if (size <= Shown(size)) return;
     const std::string text =
@@ -96,6 +108,12 @@ class TextRenderer {
   void Summary() {
     const std::string name = report_.source == "-" ? "standard input" : PrintableName(report_.source);
     absl::StrAppend(&out_, paint_.Bold(name), "  ", report_.format, ", ", BytesText(report_.source_bytes), "\n");
+    if (report_.num_errors > 0) {
+      absl::StrAppend(&out_, "  ",
+                      paint_.Yellow(absl::StrCat("cannot run: ", CountOf(report_.num_errors, "error"),
+                                                 ", shown as far as it is known (see sluice check)")),
+                      "\n");
+    }
     absl::StrAppend(&out_, "  ", CountOf(report_.num_nodes, "node"), ", ", CountOf(report_.num_data_edges, "data edge"),
                     ", ", CountOf(report_.num_control_edges, "control edge"), "\n");
     if (report_.num_constants > 0) {
@@ -126,7 +144,7 @@ class TextRenderer {
     for (size_t i = 0; i < Shown(tensors.size()); ++i) {
       table.Add({tensors[i].name, TensorText(tensors[i].dtype, tensors[i].shape), tensors[i].op});
     }
-    out_ += table.Render("  ");
+    out_ += table.Render("  ", MaxLine());
     More(tensors.size());
   }
 
@@ -137,7 +155,7 @@ class TextRenderer {
     for (size_t i = 0; i < Shown(counts.size()); ++i) {
       table.Add({counts[i].name, absl::StrCat(word, word.empty() ? "" : " ", CountText(counts[i].count))});
     }
-    out_ += table.Render("  ");
+    out_ += table.Render("  ", MaxLine());
     More(counts.size());
   }
 
@@ -155,7 +173,7 @@ class TextRenderer {
       };
       for (const SignatureTensor& tensor : signature.inputs) add("in", tensor);
       for (const SignatureTensor& tensor : signature.outputs) add("out", tensor);
-      out_ += table.Render("    ");
+      out_ += table.Render("    ", MaxLine());
     }
   }
 
@@ -180,7 +198,7 @@ class TextRenderer {
                  absl::StrCat(ArgsText(function.args), " -> ", ArgsText(function.results), gradient)});
     }
     table.AlignRight(1);
-    out_ += table.Render("  ");
+    out_ += table.Render("  ", MaxLine());
     More(report_.functions.size());
   }
 
@@ -195,7 +213,7 @@ class TextRenderer {
                               " constant, ", CountOf(frame.parallel_iterations, "parallel iteration"),
                               frame.parent.empty() ? "" : absl::StrCat(", inside ", frame.parent))});
     }
-    out_ += table.Render("  ");
+    out_ += table.Render("  ", MaxLine());
     More(report_.frames.size());
   }
 
@@ -209,7 +227,7 @@ class TextRenderer {
                  variable.bytes < 0 ? "?" : BytesText(variable.bytes), variable.is_resource ? "resource" : "ref"});
     }
     table.AlignRight(2);
-    out_ += table.Render("  ");
+    out_ += table.Render("  ", MaxLine());
     More(report_.variables.size());
   }
 
@@ -244,7 +262,7 @@ class TextRenderer {
     for (const ConstantFact& constant : report_.largest_constants) {
       table.Add({constant.name, TensorText(constant.dtype, constant.shape), BytesText(constant.bytes)});
     }
-    out_ += table.Render("  ");
+    out_ += table.Render("  ", MaxLine());
   }
 
   void Scopes() {
@@ -269,7 +287,7 @@ class TextRenderer {
         todo.emplace_back(*child, depth + 1);
     }
     table.AlignRight(1);
-    out_ += table.Render("  ");
+    out_ += table.Render("  ", MaxLine());
     More(total);
   }
 
@@ -282,7 +300,7 @@ class TextRenderer {
       const NamedCount& device = report_.devices[i];
       table.Add({device.name.empty() ? "(any)" : PrintableName(device.name), CountOf(device.count, "node")});
     }
-    out_ += table.Render("  ");
+    out_ += table.Render("  ", MaxLine());
     More(report_.devices.size());
   }
 
@@ -294,7 +312,7 @@ class TextRenderer {
       Heading("Assets", static_cast<int64_t>(report_.assets.size()));
       Table table;
       for (const ModelAsset& asset : report_.assets) table.Add({PrintableName(asset.filename), asset.tensor});
-      out_ += table.Render("  ");
+      out_ += table.Render("  ", MaxLine());
     }
     if (!report_.collections.empty()) {
       Heading("Collections", static_cast<int64_t>(report_.collections.size()));
@@ -303,7 +321,7 @@ class TextRenderer {
         table.Add({PrintableName(collection.key), CountText(collection.count)});
       }
       table.AlignRight(1);
-      out_ += table.Render("  ");
+      out_ += table.Render("  ", MaxLine());
     }
   }
 

@@ -11,6 +11,7 @@ namespace sluice {
 struct ReportTextOptions {
   int scope_depth = 2;  // Levels of name scopes.
   int max_rows = 20;    // Of each list; what is left out is counted.
+  int max_line = 160;   // Characters: long names and types are cut in the middle.
 };
 
 // The report for people: sections with aligned columns, empty ones left out.

@@ -159,6 +159,10 @@ void RunRequest::Declare(CLI::App& app) {
 
 absl::StatusOr<ResolvedRun> ResolveRun(const LoadedGraph& model, const RunRequest& request, const LoadLimits& limits) {
   SLUICE_ASSIGN_OR_RETURN(const ModelNames names, ModelNames::Create(model, request.signature));
+  const bool is_used = !request.signature.empty() || (request.fetches.empty() && request.targets.empty());
+  if (names.signature() != nullptr && is_used) {
+    SLUICE_RETURN_IF_ERROR(CheckSignature(model.graph, *names.signature()));
+  }
   return Resolver(model, names, limits).Resolve(request);
 }
 
