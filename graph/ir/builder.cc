@@ -130,6 +130,10 @@ absl::StatusOr<Graph> GraphBuilder::Build() {
       if (!input.is_set()) {
         return graph_.Locate(id, Error(ErrorCode::kInputCount).Text(absl::StrCat("has nothing at input ", i)));
       }
+      if (!graph_.Contains(input.node)) {
+        return graph_.Locate(
+            id, Error(ErrorCode::kInputUnknown).Input(i).Text("comes from a node that was removed from the graph"));
+      }
       ++i;
     }
   }

@@ -18,7 +18,7 @@ size_t At(NodeId id) { return static_cast<size_t>(id.value()); }
 template <typename Fn>
 void ForEachForwardInput(const Graph& graph, NodeId id, Fn fn) {
   for (const Output& input : graph.all_inputs(id)) {
-    if (input.is_set() && !IsBackEdge(graph, id, input)) fn(input.node);
+    if (graph.Contains(input.node) && !IsBackEdge(graph, id, input)) fn(input.node);
   }
 }
 
@@ -55,7 +55,7 @@ absl::Status CycleError(const Graph& graph, const std::vector<int32_t>& waiting)
 }  // namespace
 
 bool IsBackEdge(const Graph& graph, NodeId id, const Output& source) {
-  return !source.is_control() && graph.op(id).op_class == OpClass::kMerge &&
+  return !source.is_control() && graph.op(id).op_class == OpClass::kMerge && graph.Contains(source.node) &&
          graph.op(source.node).op_class == OpClass::kNextIteration;
 }
 
@@ -85,7 +85,7 @@ absl::Status CheckAcyclic(const Graph& graph) {
     if (!graph.Contains(NodeId(i))) continue;
     for (const Output& input : graph.all_inputs(NodeId(i))) {
       if (input.node.value() < i) continue;
-      in_order = input.is_set() && IsBackEdge(graph, NodeId(i), input);
+      in_order = graph.Contains(input.node) && IsBackEdge(graph, NodeId(i), input);
       if (!in_order) break;
     }
   }

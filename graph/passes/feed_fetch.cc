@@ -69,11 +69,24 @@ class FeedFetchRewriter {
     for (size_t next = 0; next < kept_.size(); ++next) {  // kept_ is its own queue.
       SLUICE_RETURN_IF_ERROR(PollStop(options_.stop));
       const NodeId id = kept_[next];
+      SLUICE_RETURN_IF_ERROR(CheckSources(id));
       const absl::Span<const Output> inputs = graph_.inputs(id);
       for (size_t i = 0; i < inputs.size(); ++i) VisitInput(id, static_cast<int32_t>(i), inputs[i]);
       for (const Output& control : graph_.controls(id)) VisitControl(id, control.node);
     }
     std::sort(kept_.begin(), kept_.end());
+    return absl::OkStatus();
+  }
+
+  // A rewrite of a host may have removed a node and left its consumers.
+  absl::Status CheckSources(NodeId id) const {
+    const absl::Span<const Output> sources = graph_.all_inputs(id);
+    for (size_t i = 0; i < sources.size(); ++i) {
+      if (!sources[i].is_set() || graph_.Contains(sources[i].node)) continue;
+      return graph_.Locate(id, Error(ErrorCode::kInputUnknown)
+                                   .Input(static_cast<int32_t>(i))
+                                   .Text("comes from a node that was removed from the graph"));
+    }
     return absl::OkStatus();
   }
 

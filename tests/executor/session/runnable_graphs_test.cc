@@ -97,6 +97,21 @@ TEST_P(RunnableGraphsTest, InAFunctionBody) {
   }
 }
 
+// A host that rewrites a graph may leave consumers of a node that it removed.
+TEST_P(RunnableGraphsTest, AfterANodeWasRemoved) {
+  for (const bool is_control : {false, true}) {
+    GraphBuilder b(NewOpRegistry());
+    const Output one = b.Const("one", Tensor::Scalar(1)), gone = b.Const("gone", Tensor::Scalar(2));
+    const Output merge = b.Op("Merge", "merge", {one, is_control ? one : gone});
+    if (is_control) b.AddControl(merge, gone);
+    b.Op("Neg", "y", {merge});
+    ASSERT_OK(b.status());
+    b.graph().RemoveNode(gone.node);
+    EXPECT_THAT(Prepare(b.graph(), "y"), IsError(ErrorCode::kInputUnknown, "'merge'"));
+    EXPECT_OK(Prepare(b.graph(), "one"));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Drivers, RunnableGraphsTest,
                          ::testing::Values(Driver::kAuto, Driver::kSerial, Driver::kDataflow));
 

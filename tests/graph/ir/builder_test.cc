@@ -64,5 +64,13 @@ TEST(GraphBuilderTest, TheFirstErrorSticks) {
   EXPECT_THAT(b.Build(), IsError(ErrorCode::kOpUnknown, "'bad'"));
 }
 
+TEST(GraphBuilderTest, InputsFromRemovedNodesAreFound) {
+  GraphBuilder b(NewOpRegistry());
+  const Output x = b.Placeholder("x", DType::kFloat);
+  b.Op("Merge", "m", {x, x});
+  b.graph().RemoveNode(x.node);
+  EXPECT_THAT(b.Build(), IsError(ErrorCode::kInputUnknown, "'m'"));
+}
+
 }  // namespace
 }  // namespace sluice

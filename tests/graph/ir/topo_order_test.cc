@@ -68,5 +68,15 @@ TEST(ConsumersTest, ListsDataAndControlUses) {
   EXPECT_TRUE(consumers.of(n.node).empty());
 }
 
+TEST(TopologicalOrderTest, EdgesFromRemovedNodesAreOpen) {
+  GraphBuilder b(NewOpRegistry());
+  const Output x = b.Placeholder("x", DType::kFloat);
+  const Output merge = b.Op("Merge", "merge", {x, x});
+  const Output y = b.Op("Neg", "y", {merge});
+  b.graph().RemoveNode(x.node);
+  ASSERT_OK_AND_ASSIGN(const std::vector<NodeId> order, TopologicalOrder(b.graph()));
+  EXPECT_EQ(order, (std::vector<NodeId>{merge.node, y.node}));
+}
+
 }  // namespace
 }  // namespace sluice
