@@ -84,7 +84,7 @@ class FrameAssigner {
     int32_t first = -1;
     const absl::Span<const Output> inputs = graph_.all_inputs(id);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!inputs[i].is_set() || IsBack(id, inputs[i])) continue;
+      if (!graph_.Contains(inputs[i].node) || IsBack(id, inputs[i])) continue;
       const int32_t from = OutputFrame(inputs[i].node);
       if (first < 0) first = frame = from;
       if (from == first) continue;
@@ -194,7 +194,7 @@ class FrameAssigner {
   void CheckBackEdges(NodeId id) {
     const absl::Span<const Output> inputs = graph_.inputs(id);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!inputs[i].is_set() || ClassOf(inputs[i].node) != OpClass::kNextIteration) continue;
+      if (!graph_.Contains(inputs[i].node) || ClassOf(inputs[i].node) != OpClass::kNextIteration) continue;
       const int32_t from = FrameOf(inputs[i].node);
       if (!IsBack(id, inputs[i])) {
         Add(inputs[i].node,

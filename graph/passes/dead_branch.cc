@@ -49,6 +49,7 @@ std::vector<KnownSwitch> FindKnownSwitches(const Graph& graph, const absl::flat_
   std::vector<KnownSwitch> found;
   for (NodeId id : graph.Nodes()) {
     if (graph.op(id).op_class != OpClass::kSwitch || keep.contains(id) || IsRef(graph.input_type(id, 0))) continue;
+    if (!graph.Contains(graph.inputs(id)[1].node)) continue;
     if (graph.op(graph.inputs(id)[1].node).op_class != OpClass::kConst) continue;
     const absl::StatusOr<AttrView> attr = graph.GetAttr(graph.inputs(id)[1].node, "value");
     if (!attr.ok() || !attr->AsTensorBytes().ok()) continue;

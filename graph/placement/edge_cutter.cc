@@ -49,7 +49,7 @@ absl::Status EdgeCutter::Connect(NodeId consumer) {
   Graph& part = GraphOf(consumer);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Edge edge{inputs[i], consumer, i < num_data ? static_cast<int32_t>(i) : kControlIndex};
-    if (!edge.source.is_set()) {
+    if (!graph_.Contains(edge.source.node)) {
       return graph_.Locate(consumer, Error(ErrorCode::kPartition).Input(edge.input).Text("is not connected"));
     }
     if (!MustCut(edge)) {

@@ -199,5 +199,17 @@ TEST_F(ControlFlowCheckTest, AllErrorsComeAtOnce) {
   EXPECT_EQ(AllErrors(Check()).size(), 3u);
 }
 
+TEST(ControlFlowOfBrokenGraphsTest, EdgesFromRemovedNodesAreOpen) {
+  GraphBuilder b(NewOpRegistry());
+  const Output x = b.Placeholder("x", DType::kFloat);
+  const Output enter = b.Op("Enter", "enter", {x}, {{"frame_name", "f"}});
+  const Output merge = b.Op("Merge", "merge", {enter, enter});
+  b.Op("Exit", "exit", {merge});
+  ASSERT_OK(b.status());
+  const absl::Status before = CheckControlFlow(b.graph(), LoadLimits());
+  b.graph().RemoveNode(x.node);
+  EXPECT_EQ(CheckControlFlow(b.graph(), LoadLimits()).code(), before.code());
+}
+
 }  // namespace
 }  // namespace sluice
