@@ -103,6 +103,14 @@ Output GraphBuilder::Op(absl::string_view op, absl::string_view name, std::vecto
 }
 
 Output GraphBuilder::Const(absl::string_view name, const Tensor& value) {
+  // Variants have no form in a file that every program could read back.
+  if (status_.ok() && (!value.has_value() || value.dtype() == DType::kVariant)) {
+    status_ = Error(ErrorCode::kWrongUse)
+                  .Node(name, "Const")
+                  .Text("cannot hold this value")
+                  .Found(value.has_value() ? "a tensor of variants" : "a tensor without a value");
+  }
+  if (!status_.ok()) return Output{NodeId(-1), 0};
   return Op("Const", name, {}, {{"dtype", value.dtype()}, {"value", value}});
 }
 

@@ -72,5 +72,15 @@ TEST(GraphBuilderTest, InputsFromRemovedNodesAreFound) {
   EXPECT_THAT(b.Build(), IsError(ErrorCode::kInputUnknown, "'m'"));
 }
 
+TEST(GraphBuilderTest, ConstantsThatNoFileCanHoldAreErrors) {
+  GraphBuilder none(NewOpRegistry());
+  none.Const("c", Tensor());
+  EXPECT_THAT(none.Build(), IsError(ErrorCode::kWrongUse, "'c'"));
+  GraphBuilder variants(NewOpRegistry());
+  ASSERT_OK_AND_ASSIGN(const Tensor variant, Tensor::MakeZeros(DType::kVariant, Shape()));
+  variants.Const("v", variant);
+  EXPECT_THAT(variants.Build(), IsError(ErrorCode::kWrongUse, "variants"));
+}
+
 }  // namespace
 }  // namespace sluice
