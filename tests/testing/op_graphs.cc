@@ -117,14 +117,16 @@ class BodyNames {
 // Moves the attrs of `node` to the signature, where the call binds them.
 void BindAttrs(proto::NodeDef& node, proto::OpDef& signature, proto::NameAttrList& call) {
   const OpSchema* const schema = BuiltinOps().Find(node.op());
-  for (auto& [name, value] : *node.mutable_attr()) {
-    const AttrSpec* const spec = schema == nullptr ? nullptr : schema->FindAttr(name);
-    if (spec == nullptr) continue;
+  if (schema == nullptr) return;
+  // In the order of the schema, not in the map's, which differs from run to run.
+  for (const AttrSpec& spec : schema->attrs) {
+    if (node.attr().count(spec.name) == 0) continue;
+    proto::AttrValue& value = (*node.mutable_attr())[spec.name];
     proto::OpDef::AttrDef& declared = *signature.add_attr();
-    declared.set_name(name);
-    declared.set_type(AttrTypeName(spec->type));
-    (*call.mutable_attr())[name] = value;
-    value.set_placeholder(name);
+    declared.set_name(spec.name);
+    declared.set_type(AttrTypeName(spec.type));
+    (*call.mutable_attr())[spec.name] = value;
+    value.set_placeholder(spec.name);
   }
 }
 
