@@ -53,12 +53,12 @@ class Finder:
         """The mutants of a file without those that clang refuses. One at a time: an error brings others with it."""
         with open(os.path.join(self._root, path), "rb") as file:
             source = file.read()
-        known = {str(error.spelling) for error in self._errors(path, source.decode())}
+        known = {message for message, _ in self._errors(path, source.decode())}
         for number, mutant in enumerate(mutants, 1):
             mutant.number = number
         while mutants:
             text = mutated_source.with_prelude(mutated_source.rewrite(source, mutants), path)
-            lines = [error.location.line for error in self._errors(path, text) if error.spelling not in known]
+            lines = [line for message, line in self._errors(path, text) if message not in known]
             if not lines:
                 break
             kept = [m for m in mutants if not m.line <= lines[0] <= m.line + m.original.count("\n")]
@@ -68,9 +68,11 @@ class Finder:
         return mutants
 
     def _errors(self, path, text):
+        """(message, line) of each error. Not the diagnostics: they end with the unit."""
         full = os.path.join(self._root, path)
         unit = self._index.parse(full, self._flags, unsaved_files=[(full, text)])
-        return [diagnostic for diagnostic in unit.diagnostics if diagnostic.severity >= 3]
+        return [(diagnostic.spelling, diagnostic.location.line) for diagnostic in unit.diagnostics
+                if diagnostic.severity >= clang.cindex.Diagnostic.Error]
 
 
 class _FileVisit:
