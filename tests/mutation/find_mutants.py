@@ -111,8 +111,8 @@ class _FileVisit:
             if child.location.file is None or child.location.file.name != self._full or child.kind in _SKIPPED:
                 continue
             inside, returns = in_function, result
-            if cursor.kind == CursorKind.VAR_DECL and child.extent.start.offset < cursor.location.offset:
-                continue  # A part of its type.
+            if cursor.kind == CursorKind.VAR_DECL and self._is_part_of_type(cursor, child):
+                continue
             if child.kind in _FUNCTIONS:
                 if self._is_constant(child):
                     continue
@@ -131,6 +131,12 @@ class _FileVisit:
     def walk_one(self, cursor, in_function, result):
         self._visit(cursor, result)
         self.walk(cursor, in_function, result)
+
+    def _is_part_of_type(self, variable, part):
+        """Whether a part of a variable's declaration stands before its name, or between brackets after it."""
+        name_end = variable.location.offset + len(variable.spelling)
+        between = self._text(name_end, part.extent.start.offset)
+        return part.extent.start.offset < name_end or between.startswith("[") and "]" not in between
 
     def _is_constant(self, cursor):
         """Whether the compiler computes it: constexpr, or a static that must start as a constant."""
