@@ -200,27 +200,51 @@ TEST_F(SessionThreadsTest, ADeadlineThatPassesInTheLastKernelOfACutStepCounts) {
   }
 }
 
-// One part fails; the other one fails when it hears of that.
+// One part fails, but is not over yet when the other one has failed in its turn, since it was told to stop.
 TEST_F(SessionThreadsTest, TheFirstErrorOfACutStepIsItsOutcome) {
-  ASSERT_OK(kernels_.AddCustom("Neg", DeviceKind::kCpu, MakeFunction([](KernelContext&) -> absl::Status {
-                                 return absl::DataLossError("first");
-                               })));
-  ASSERT_OK(kernels_.AddCustom("Abs", DeviceKind::kCpu, MakeFunction([](KernelContext& context) -> absl::Status {
-                                 const absl::Time give_up = absl::Now() + kLong;
-                                 while (!context.IsCancelled() && absl::Now() < give_up) {
-                                 }
-                                 return absl::InternalError("second");
-                               })));
+  Notification* lingers = nullptr;
+  Notification* follows = nullptr;
+  Notification* has_followed = nullptr;
+  const auto wait_for = [](Notification* event) { EXPECT_TRUE(event->WaitForNotificationWithTimeout(kLong)); };
+  ASSERT_OK(kernels_.AddCustom("Neg", DeviceKind::kCpu,
+                               MakeFunction(
+                                   [&](KernelContext&) -> absl::Status {
+                                     wait_for(lingers);
+                                     wait_for(follows);
+                                     return absl::DataLossError("first");
+                                   },
+                                   CostHint::kHeavy)));
+  Replace("Sign", [&](KernelContext&) {
+    lingers->Notify();
+    wait_for(has_followed);
+    absl::SleepFor(absl::Milliseconds(5));  // Until the other part has said so; nothing depends on it.
+  });
+  ASSERT_OK(kernels_.AddCustom("Abs", DeviceKind::kCpu,
+                               MakeFunction(
+                                   [&](KernelContext& context) -> absl::Status {
+                                     follows->Notify();
+                                     const absl::Time give_up = absl::Now() + kLong;
+                                     while (!context.IsCancelled() && absl::Now() < give_up) {
+                                     }
+                                     has_followed->Notify();
+                                     return absl::InternalError("second");
+                                   },
+                                   CostHint::kHeavy)));
   const Output x = b_.Placeholder("x", DType::kInt32);
   b_.SetDevice(b_.Op("Neg", "fails", {x}), "/device:CPU:0");
+  b_.SetDevice(b_.Op("Sign", "lingers", {x}), "/device:CPU:0");
   b_.SetDevice(b_.Op("Abs", "follows", {x}), "/device:CPU:1");
   SessionOptions options = Options();
-  options.num_threads = 3;
+  options.num_threads = 4;
   options.num_cpu_devices = 2;
   options.cut_by_device = true;
   Open(options);
-  for (int run = 0; run < 10; ++run) {
-    EXPECT_THAT(session_->Run({{"x", Int(1)}}, {"fails", "follows"}, {}),
+  for (int run = 0; run < 5; ++run) {
+    Notification lingering, following, followed;
+    lingers = &lingering;
+    follows = &following;
+    has_followed = &followed;
+    EXPECT_THAT(session_->Run({{"x", Int(1)}}, {"fails", "lingers", "follows"}, {}),
                 StatusIs(absl::StatusCode::kDataLoss, "first"));
   }
 }
