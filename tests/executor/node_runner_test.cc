@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "frames/flat_propagator.h"
+#include "graph/base/mutex.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ops/op_table.h"
@@ -146,7 +147,10 @@ TEST_F(NodeRunnerTest, TheLastReaderHasItsInputAloneAndInputsAreGivenUp) {
 }
 
 TEST_F(NodeRunnerTest, AReferenceIsReadWhereAValueIsWantedAndNotKept) {
-  cell_->tensor = Tensor::Vector<int32_t>(std::vector<int32_t>(100, 5));
+  {
+    MutexLock lock(&cell_->mu);
+    cell_->tensor = Tensor::Vector<int32_t>(std::vector<int32_t>(100, 5));
+  }
   int32_t seen = 0;
   Make("Abs", [&seen](KernelContext& context) {
     EXPECT_EQ(context.input_ref(0), nullptr);
@@ -156,6 +160,7 @@ TEST_F(NodeRunnerTest, AReferenceIsReadWhereAValueIsWantedAndNotKept) {
   b_.Op("Abs", "reader", {Variable("v")});
   EXPECT_OK(Run());
   EXPECT_EQ(seen, 5);
+  MutexLock lock(&cell_->mu);
   EXPECT_TRUE(cell_->tensor.IsUniquelyOwned()) << "or it could not be written in place";
 }
 

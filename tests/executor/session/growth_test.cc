@@ -55,6 +55,7 @@ class GrowthTest : public ::testing::TestWithParam<std::tuple<GraphShape, Driver
       source.bytes = bytes;
       ImportOptions import;
       import.ops = NewOpRegistry();
+      import.allow_internal_ops = true;
       graph = ImportGraph(std::move(source), import);
     });
     EXPECT_OK(graph);

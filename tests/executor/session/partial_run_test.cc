@@ -243,7 +243,7 @@ TEST_F(PartialRunTest, UnfinishedRunsAreLimited) {
   const FeedFetchSpec spec = {{"a", "b"}, {"first"}, {}, {}};
   std::vector<std::string> handles;
   for (int i = 0; i < 3; ++i) handles.push_back(Begin(spec));
-  EXPECT_THAT(session_->PRunSetup(spec), IsError(ErrorCode::kLimitRuns, "max_partial_runs"));
+  EXPECT_THAT(session_->PRunSetup(spec), IsError(ErrorCode::kLimitRuns, "too many partial runs"));
   EXPECT_EQ(session_->num_partial_runs(), 3u);
   ExpectStep(handles[1], {{"a", Int(1)}, {"b", Int(2)}}, "first", 3);
   handles.push_back(Begin(spec));
