@@ -42,8 +42,6 @@ bool Observes(const Graph& graph, NodeId id) {
   }
 }
 
-bool IsMerge(const Graph& graph, NodeId id) { return graph.op(id).op_class == OpClass::kMerge; }
-
 // All Switches of values on a constant, but for those in `keep`.
 std::vector<KnownSwitch> FindKnownSwitches(const Graph& graph, const absl::flat_hash_set<NodeId>& keep) {
   std::vector<KnownSwitch> found;
