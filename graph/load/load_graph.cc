@@ -237,7 +237,8 @@ absl::Status LoadedGraph::Locate(NodeId id, const absl::Status& status) const {
 
 absl::StatusOr<LoadedGraph> LoadGraphBytes(absl::string_view bytes, std::shared_ptr<const void> owner,
                                            const std::string& name, const LoadOptions& options) {
-  absl::StatusOr<LoadedGraph> model = AsStatus([&] { return Load(bytes, std::move(owner), name, options); });
+  // `owner` is kept: what is wrong with damaged bytes is looked for once more.
+  absl::StatusOr<LoadedGraph> model = AsStatus([&] { return Load(bytes, owner, name, options); });
   if (!model.ok()) return WithFile(ExplainDamage(model.status(), bytes, name), name);
   return model;
 }

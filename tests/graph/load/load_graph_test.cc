@@ -346,6 +346,15 @@ TEST(LoadGraphFileTest, FilesAreMappedAndOutliveTheCall) {
   EXPECT_EQ(ExportGraph(model.graph), SampleGraphDef());
 }
 
+// What is wrong with the bytes is looked for after the load has given them up.
+TEST(LoadGraphFileTest, DamagedFilesAreStillMappedWhenTheErrorIsMade) {
+  const std::string path = TempFile("cut.pb"), whole = SampleGraphDef();
+  for (const size_t size : {whole.size() - 1, whole.size() / 2, size_t{1}}) {
+    ASSERT_OK(WriteFile(path, whole.substr(0, size)));
+    EXPECT_FALSE(LoadGraphFile(path, {}).ok()) << size;
+  }
+}
+
 TEST(LoadGraphFileTest, ADirectoryStandsForTheSavedModelInIt) {
   const std::string directory = TempFile("saved");
   ASSERT_EQ(std::system(absl::StrCat("mkdir -p ", directory).c_str()), 0);
