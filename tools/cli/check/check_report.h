@@ -47,9 +47,9 @@ CheckReport CheckModel(const std::string& source, const absl::StatusOr<LoadedGra
 
 // For people: one line for each question, then the errors in full and a table of ops. Errors of one cause are shown
 // once with their places, or (`all`) each.
-std::string RenderCheckText(const CheckReport& report, const Paint& paint, bool all);
+std::string RenderCheckText(const CheckReport& report, const Paint& paint, bool all = false);
 // One JSON document, ending in a newline. The same of errors.
-std::string RenderCheckJson(const CheckReport& report, bool all);
+std::string RenderCheckJson(const CheckReport& report, bool all = false);
 
 }  // namespace sluice
 
