@@ -108,10 +108,17 @@ class FrameAssigner {
   void Assign(NodeId id) {
     int32_t frame = InputFrame(id);
     const OpClass kind = ClassOf(id);
-    if (kind == OpClass::kEnter) {
-      frame = EnterFrame(id, frame);
-    } else if (kind != OpClass::kOther && kind != OpClass::kMerge) {
-      CheckPlace(id, kind, frame);
+    switch (kind) {
+      case OpClass::kEnter:
+        frame = EnterFrame(id, frame);
+        break;
+      case OpClass::kExit:
+      case OpClass::kNextIteration:
+      case OpClass::kLoopCond:
+        CheckPlace(id, kind, frame);
+        break;
+      default:
+        break;
     }
     FrameOf(id) = frame;
     StaticFrame& owner = Frame(frame);

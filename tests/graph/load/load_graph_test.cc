@@ -349,10 +349,8 @@ TEST(LoadGraphFileTest, FilesAreMappedAndOutliveTheCall) {
 // What is wrong with the bytes is looked for after the load has given them up.
 TEST(LoadGraphFileTest, DamagedFilesAreStillMappedWhenTheErrorIsMade) {
   const std::string path = TempFile("cut.pb"), whole = SampleGraphDef();
-  for (const size_t size : {whole.size() - 1, whole.size() / 2, size_t{1}}) {
-    ASSERT_OK(WriteFile(path, whole.substr(0, size)));
-    EXPECT_FALSE(LoadGraphFile(path, {}).ok()) << size;
-  }
+  ASSERT_OK(WriteFile(path, whole.substr(0, whole.size() - 1)));
+  EXPECT_THAT(LoadGraphFile(path, {}).status(), IsError(ErrorCode::kFileTruncated));
 }
 
 TEST(LoadGraphFileTest, ADirectoryStandsForTheSavedModelInIt) {
