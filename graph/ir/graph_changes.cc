@@ -91,16 +91,17 @@ absl::StatusOr<NodeId> Graph::AddNode(const NodeSpec& spec) {
   record.first_attr = static_cast<uint32_t>(attrs_.size());
   record.num_attrs = static_cast<uint32_t>(attrs.size());
   nodes_.push_back(record);
-  for (size_t i = 0; i < spec.inputs.size(); ++i) {
-    const absl::Status status = CheckEdge(id, static_cast<int32_t>(i), spec.inputs[i]);
-    if (status.ok()) continue;
-    nodes_.pop_back();
-    return status;
-  }
   for (size_t i = 0; i < attrs.size(); ++i) {
     const absl::string_view bytes = attrs[i].value.bytes();
     const absl::string_view value = i < spec.attrs.size() ? arena_.Store(bytes) : bytes;
     attrs_.push_back({InternSymbol(attrs[i].name), static_cast<uint32_t>(value.size()), value.data()});
+  }
+  for (size_t i = 0; i < spec.inputs.size(); ++i) {
+    const absl::Status status = CheckEdge(id, static_cast<int32_t>(i), spec.inputs[i]);
+    if (status.ok()) continue;
+    nodes_.pop_back();
+    attrs_.resize(record.first_attr);
+    return status;
   }
   StoreInputs(id, spec.inputs, spec.controls);
   if (spec.source_owner != nullptr) owners_.try_emplace(spec.source_owner.get(), spec.source_owner);
