@@ -1,5 +1,6 @@
 #include "kernels/array/top_k.h"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -56,6 +57,19 @@ int32_t Largest(const T* row, int64_t columns) {
   return static_cast<int32_t>(best);
 }
 
+// Sorts all positions by falling values, and those of equal values afterwards, as TensorFlow does: a comparison of the
+// positions in the first step would leave another order around NaN.
+template <typename T>
+void SortByValue(const T* row, absl::Span<int32_t> order) {
+  TolerantSort(order, [row](int32_t a, int32_t b) { return ValueOf(row[a]) > ValueOf(row[b]); });
+  for (auto begin = order.begin(); begin != order.end();) {
+    const auto value = ValueOf(row[*begin]);
+    const auto end = std::find_if(begin + 1, order.end(), [&](int32_t at) { return ValueOf(row[at]) != value; });
+    std::sort(begin, end);
+    begin = end;
+  }
+}
+
 // The positions of the `k` largest elements of `row` come first in `order`; of equals the first. Unless `sorted`, they
 // come as a heap leaves them. The heap is TensorFlow's, to the element, since the order that it leaves and what NaNs do
 // to it can be seen.
@@ -72,7 +86,7 @@ void LargestFirst(const T* row, int64_t columns, int64_t k, bool sorted, std::ve
   if (k == 1) {
     all[0] = Largest(row, columns);
   } else if (k == columns) {
-    TolerantSort(all, goes_before);
+    SortByValue(row, all);
   } else {
     // Starts with one more than is kept; then the smallest gives way to whatever is larger.
     const absl::Span<int32_t> kept = all.first(static_cast<size_t>(k));
