@@ -44,9 +44,9 @@ ensure_packages() {
   log="$(mktemp)"
   apt+=(install --no-install-recommends -y "${missing[@]}")
   # A fresh machine may have no package lists yet, an old one stale lists.
-  if ! "${apt[@]}" </dev/null 2>&1 | tee "$log" | show_install; then
+  if ! show_install_of "$log" "${apt[@]}"; then
     "${as_root[@]}" apt-get -q update </dev/null >&2 || echo "sluice: the package lists cannot be updated" >&2
-    if ! "${apt[@]}" </dev/null 2>&1 | tee "$log" | show_install; then
+    if ! show_install_of "$log" "${apt[@]}"; then
       cat "$log" >&2
       rm "$log"
       echo "sluice: installing the packages failed" >&2
@@ -55,6 +55,12 @@ ensure_packages() {
   fi
   rm "$log"
 }
+
+# Runs the command $2 … with its output in the file $1, says how far it is, and returns its status.
+show_install_of() (
+  set -o pipefail
+  "${@:2}" </dev/null 2>&1 | tee "$1" | show_install
+)
 
 # Reads what apt-get prints while it installs, and says how far it is: a line that is rewritten on a terminal, else one
 # every 15 s.

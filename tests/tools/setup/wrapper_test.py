@@ -122,6 +122,15 @@ class WrapperTest(unittest.TestCase):
         self.assertEqual((result.returncode, self.calls()), (1, ["apt-get"] * 3))  # install, update, install
         self.assertIn("E: no network", result.stderr)
 
+    @unittest.skipUnless(os.geteuid() == 0, "would ask for a password")
+    def test_packages_that_cannot_be_installed_are_seen_by_scripts_without_pipefail(self):
+        self.write("missing", "")
+        self.write("fail", "")
+        script = f"source {self.path('checkout/tools/setup/setup.sh')}; ensure_packages build"
+        result = subprocess.run(["bash", "-c", script], env=self.environment(), stdin=subprocess.DEVNULL, check=False,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.assertEqual((result.returncode, result.stdout), (1, b""))
+
     def test_says_how_long_it_built(self):
         self.assertRegex(self.sluice().stderr, r"^sluice: building\nsluice: building: done, 7 actions, \d+ s\n$")
 
