@@ -3,7 +3,8 @@ dependency of one that is listed, in a section that is installed by then.
 
 Reached are: system headers that are included, libraries that are linked, programs that scripts, build rules and tests
 call, Python modules, directories of Bazel's rules. Each is looked up on this machine, and dpkg names its package; that
-it is installed here proves nothing. Scripts that no target and no script with ensure_packages names (comparisons with
+it is installed here proves nothing. What is not here, where packages of its sections are not either (those of .ci/run,
+on a machine that only runs tools/test), is left to a machine that has them. Scripts that no target and no script with ensure_packages names (comparisons with
 TensorFlow) are left alone: nothing is installed for them.
 """
 
@@ -183,6 +184,10 @@ class Reach:
         return min((sections for sections in users if sections), key=len, default=None)
 
 
+def packages_of(listed, sections):
+    return [package for section in sections for package in listed.get(section, [])]
+
+
 def check(tree):
     if PACKAGES not in tree.files:
         return [f"{PACKAGES}:1: does not exist"]
@@ -192,13 +197,14 @@ def check(tree):
     installed, problems, seen = {}, [], set()
     for path, line, sections, what, found in reach.found:
         if sections not in installed:
-            installed[sections] = packages.with_dependencies(
-                package for section in sections for package in listed.get(section, []))
+            installed[sections] = packages.with_dependencies(packages_of(listed, sections))
         where = " and ".join(f"[{section}]" for section in sections)
         owners = packages.owners(found) if found else set()
         if (path, what) in seen or owners & installed[sections]:
             continue
         seen.add((path, what))
+        if found is None and not all(map(packages.is_installed, packages_of(listed, sections))):
+            continue
         if not owners:
             place = f"{found} belongs to no Debian package" if found else "this machine does not have it"
             problems.append(f"{path}:{line}: reaches {what}, but {place}: install its package, and list it in "

@@ -76,6 +76,9 @@ class Packages:
             for clause in parse_relations(provides):
                 self._providers[clause[0]].add(package)
 
+    def is_installed(self, package):
+        return package in self._depends
+
     def owners(self, path):
         """The packages that brought a file (several may share a directory); empty where none did."""
         self.look_up([path])

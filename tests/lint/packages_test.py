@@ -61,6 +61,13 @@ class PackagesTest(unittest.TestCase):
         self.assert_finds(self.check({"graph/a.cc": "#include <no_such_thing.h>\n"}, "[build]\ng++\n"),
                           "graph/a.cc:1: reaches header no_such_thing.h, but this machine does not have it")
 
+    def test_what_a_section_that_is_not_installed_may_bring_is_left_alone(self):
+        program = {".ci/run": "#!/bin/bash\nensure_packages build ci\nno-such-program\n"}
+        self.assert_finds(self.check(program, "[build]\ng++\n\n[ci]\nzlib1g-dev\n"), ".ci/run:3: reaches program no-such")
+        self.assertEqual(self.check(program, "[build]\ng++\n\n[ci]\nno-such-package\n"), [])
+        header = {"graph/a.cc": "#include <no_such_thing.h>\n"}
+        self.assert_finds(self.check(header, "[build]\ng++\n\n[ci]\nno-such-package\n"), "header no_such_thing.h")
+
     def test_a_section_counts_only_where_it_is_installed(self):
         packages = "[build]\ng++\n\n[test]\nzlib1g-dev\n"
         self.assertEqual(self.check({"tests/t.cc": "#include <zlib.h>\n"}, packages), [])
