@@ -85,8 +85,8 @@ constexpr Ending kEndings[] = {
     {".npy", "a NumPy array"},
     {".npz", "a NumPy archive"},
     {".pkl", "a Python pickle"},
-    {".index", "the index of a checkpoint: it holds variables, not a graph"},
-    {".ckpt", "a checkpoint: it holds variables, not a graph"},
+    {".index", "the index of a checkpoint, the names of variables"},
+    {".ckpt", "a checkpoint, the values of variables"},
 };
 
 // "model.ckpt-1000.data-00000-of-00002".
@@ -127,12 +127,12 @@ bool IsOnnx(absl::string_view bytes) {
 }  // namespace
 
 absl::string_view ForeignFormat(absl::string_view bytes, absl::string_view file_name) {
-  if (IsCheckpointData(file_name)) return "the data of a checkpoint: the values of variables, without a graph";
+  if (IsCheckpointData(file_name)) return "the data of a checkpoint, the values of variables";
   for (const Magic& magic : kMagics) {
     if (bytes.size() >= magic.offset && absl::StartsWith(bytes.substr(magic.offset), magic.bytes)) return magic.what;
   }
   if (bytes.size() >= 48 && absl::EndsWith(bytes, kTableMagic)) {
-    return "the index of a checkpoint: it holds variables, not a graph";
+    return "the index of a checkpoint, the names of variables";
   }
   if (IsJson(bytes)) return "a JSON document";
   if (IsOnnx(bytes)) return "an ONNX model";

@@ -161,7 +161,8 @@ absl::StatusOr<ResolvedRun> ResolveRun(const LoadedGraph& model, const RunReques
   SLUICE_ASSIGN_OR_RETURN(const ModelNames names, ModelNames::Create(model, request.signature));
   const bool is_used = !request.signature.empty() || (request.fetches.empty() && request.targets.empty());
   if (names.signature() != nullptr && is_used) {
-    SLUICE_RETURN_IF_ERROR(CheckSignature(model.graph, *names.signature()));
+    const absl::Status sound = CheckSignature(model.graph, *names.signature());
+    if (!sound.ok()) return WithFile(sound, model.source);
   }
   return Resolver(model, names, limits).Resolve(request);
 }
