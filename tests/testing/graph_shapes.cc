@@ -168,7 +168,7 @@ ShapedGraph CondsInACond(int size) {
 
 ShapedGraph WideSwitch(int size) {
   ShapeMaker m;
-  const Output sw = m.b().Op("_SwitchN", "", {m.x(), m.x()}, {{"num_outs", size}});
+  const Output sw = m.b().Op("_SwitchN", "switch", {m.x(), m.x()}, {{"num_outs", size}});
   std::vector<Output> sides;
   for (int i = 0; i < size; ++i) sides.push_back(m.Neg(GraphBuilder::Nth(sw, i)));
   m.Keep(m.b().Op("Merge", "", sides));

@@ -71,7 +71,8 @@ TEST_F(UserNamesTest, AFetchThatCannotBeGivenIsCalledByItsName) {
   SessionOptions options;
   options.num_cpu_devices = 2;
   b_.SetDevice(b_.Op("Identity", "z", {dims_}), "/device:CPU:1");
-  b_.SetDevice(b_.Op("Fill", "w", {b_.Op("Identity", "moved", {dims_}), b_.Const("two", Tensor::Scalar(2.0f))}),
+  // Its kernel says which input is wrong, and not how the op calls that input.
+  b_.SetDevice(b_.Op("EnsureShape", "w", {b_.Op("Identity", "moved", {dims_})}, {{"shape", PartialShape::Of({7})}}),
                "/device:CPU:1");
   options.cut_by_device = true;
   EXPECT_EQ(Fail("w", {{"dims", bad_}}, options).input_name, "moved") << "it crosses from one device to another";
@@ -113,14 +114,12 @@ TEST_F(UserNamesTest, AVariableOfALoopIsCalledAsTheLoopsOutput) {
       .AddTo(b_.graph());
   FunctionText("Body")
       .Arg("d: int32")
-      .Result("r: int32", "back:y:0")
-      .Node("value = Const()", {{"dtype", DType::kFloat}, {"value", Tensor::Scalar(1.0f)}})
-      .Node("fill = Fill(d, value:output:0)", {{"T", DType::kFloat}})
-      .Node("back = Cast(fill:output:0)", {{"SrcT", DType::kFloat}, {"DstT", DType::kInt32}})
+      .Result("r: int32", "ensure:output:0")
+      .Node("ensure = EnsureShape(d)", {{"shape", PartialShape::Of({7})}, {"T", DType::kInt32}})
       .AddTo(b_.graph());
   b_.Op("While", "repeat", {dims_}, {{"cond", AttrValue::Func("Go")}, {"body", AttrValue::Func("Body")}});
   const ErrorInfo info = Fail("repeat", {{"dims", bad_}});
-  EXPECT_EQ(info.node, "repeat/body/fill");
+  EXPECT_EQ(info.node, "repeat/body/ensure");
   EXPECT_EQ(info.input_name, "repeat");
 }
 
