@@ -196,9 +196,7 @@ class CallWalker {
     int64_t edges = 0;
     for (NodeId id : body->graph.Nodes()) edges += static_cast<int64_t>(body->graph.all_inputs(id).size());
     open->cost.nodes = static_cast<int64_t>(body->graph.num_nodes()) + edges / kEdgesPerNode;
-    for (const absl::Status& error : AllErrors(CheckControlFlow(body->graph, limits_))) {
-      if (!error.ok()) errors_->Add(WithFunction(error, function.name()));
-    }
+    CheckFrames(function, *body);
     if (check_runnable_) {
       ErrorCollector of_body;
       errors_->Add(CheckRunnable(body->graph, &of_body));
@@ -213,6 +211,26 @@ class CallWalker {
         continue;
       }
       std::move(callees->begin(), callees->end(), std::back_inserter(open->callees));
+    }
+  }
+
+  // Loops of a body match, and what it gives lies outside of them: inside, there is a value per iteration.
+  void CheckFrames(const BoundFunction& function, const FunctionGraph& body) {
+    const absl::StatusOr<ControlFlowInfo> info = BuildControlFlowInfo(body.graph, limits_);
+    if (!info.ok()) {
+      for (const absl::Status& error : AllErrors(info.status())) errors_->Add(WithFunction(error, function.name()));
+      return;
+    }
+    for (const NodeId result : body.results) {
+      if (info->frame(result) == 0) continue;
+      const std::string& frame = info->frames[static_cast<size_t>(info->frame(result))].name;
+      const Output value = body.graph.inputs(result)[0];
+      errors_->Add(Error(ErrorCode::kFetchInFrame)
+                       .Node(body.graph.name(value.node), body.graph.op(value.node).name)
+                       .Function(function.name())
+                       .Text(absl::StrCat("cannot be a result of the function: it has one value per iteration of the "
+                                          "loop '",
+                                          PrintableName(frame), "'")));
     }
   }
 

@@ -39,9 +39,16 @@ struct TrialCounts {
 };
 
 // Calls the kernel of a case with random inputs, each time in all ways: inputs copied or handed over, one shard or
-// many, deterministic with any number of threads. Not thread-safe.
+// many, deterministic with any number of threads. Whether inputs are handed over makes no difference to the bits, nor
+// does the number of threads where the run is deterministic. Not thread-safe.
 class RowTrial {
  public:
+  // What one way came to: a status, or outputs and what variables hold afterwards.
+  struct Outcome {
+    absl::Status status;
+    std::vector<Tensor> values;
+  };
+
   // `kernel` is that of `row_case`; both are borrowed.
   RowTrial(const RowCase& row_case, const PreparedKernel& kernel, uint32_t seed)
       : case_(row_case), kernel_(kernel), random_(seed) {}
@@ -53,14 +60,10 @@ class RowTrial {
  private:
   struct Way {
     const char* name;
+    int group;  // Ways of one group give the same bits; those of others come close, and are equal but for roundings.
     bool movable;
     int num_threads;  // 0: without a task runner.
     bool deterministic;
-  };
-  // What one way came to: a status, or outputs and what variables hold afterwards.
-  struct Outcome {
-    absl::Status status;
-    std::vector<Tensor> values;
   };
 
   Tensor RandomInput(DType dtype, const Shape& main);

@@ -1,7 +1,9 @@
+#include <climits>
 #include <map>
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "graph/ops/op_table.h"
@@ -76,6 +78,12 @@ bool IsPlain(DType type, absl::string_view op) {
   return !IsRef(type) && type != DType::kResource && !is_text_handle;
 }
 
+// The output that "node:1" names; none where it is not a small number.
+int SlotOf(const std::vector<std::string>& parts) {
+  int slot = 0;
+  return parts.size() < 2 || (absl::SimpleAtoi(parts[1], &slot) && slot >= 0) ? slot : INT_MAX;
+}
+
 // Input names of a graph as a body has them: arguments alone, others as "node:arg:i".
 class BodyNames {
  public:
@@ -91,14 +99,15 @@ class BodyNames {
     const proto::NodeDef& node = *nodes_.at(parts[0]);
     if (node.op() == "Placeholder") return node.name();
     const absl::StatusOr<Signature> signature = SignatureOf(node);
-    const int index = parts.size() > 1 ? std::stoi(parts[1]) : 0;
+    const int index = SlotOf(parts);
     if (!signature.ok() || index >= static_cast<int>(signature->outputs.size())) return "missing:output:0";
     return BodyValueName(node, *signature, index);
   }
   DType Type(const std::string& fetch) const {
     const std::vector<std::string> parts = absl::StrSplit(fetch, ':');
     const absl::StatusOr<Signature> signature = SignatureOf(*nodes_.at(parts[0]));
-    return signature.ok() ? signature->outputs[static_cast<size_t>(std::stoi(parts[1]))] : DType::kInvalid;
+    const size_t slot = static_cast<size_t>(SlotOf(parts));
+    return signature.ok() && slot < signature->outputs.size() ? signature->outputs[slot] : DType::kInvalid;
   }
 
  private:
@@ -108,14 +117,16 @@ class BodyNames {
 // Moves the attrs of `node` to the signature, where the call binds them.
 void BindAttrs(proto::NodeDef& node, proto::OpDef& signature, proto::NameAttrList& call) {
   const OpSchema* const schema = BuiltinOps().Find(node.op());
-  for (auto& [name, value] : *node.mutable_attr()) {
-    const AttrSpec* const spec = schema == nullptr ? nullptr : schema->FindAttr(name);
-    if (spec == nullptr) continue;
+  if (schema == nullptr) return;
+  // In the order of the schema, not in the map's, which differs from run to run.
+  for (const AttrSpec& spec : schema->attrs) {
+    if (node.attr().count(spec.name) == 0) continue;
+    proto::AttrValue& value = (*node.mutable_attr())[spec.name];
     proto::OpDef::AttrDef& declared = *signature.add_attr();
-    declared.set_name(name);
-    declared.set_type(AttrTypeName(spec->type));
-    (*call.mutable_attr())[name] = value;
-    value.set_placeholder(name);
+    declared.set_name(spec.name);
+    declared.set_type(AttrTypeName(spec.type));
+    (*call.mutable_attr())[spec.name] = value;
+    value.set_placeholder(spec.name);
   }
 }
 

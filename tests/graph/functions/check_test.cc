@@ -284,6 +284,28 @@ TEST_F(CheckFunctionsTest, BadFramesInABodyNameTheFunction) {
   EXPECT_EQ(ErrorInfoOf(status)->function, "F");
 }
 
+TEST_F(CheckFunctionsTest, ResultsInsideOfALoopAreRefused) {
+  FunctionText text("F");
+  Add(text.Arg("a: float")
+          .Result("r: float", "e:output:0")
+          .Node("e = Enter(a)", {{"T", DType::kFloat}, {"frame_name", "loop"}}));
+  CallIt("F");
+  const absl::Status status = Check();
+  EXPECT_THAT(status, IsError(ErrorCode::kFetchInFrame, "Enter 'e'"));
+  EXPECT_THAT(status, IsError(ErrorCode::kFetchInFrame, "one value per iteration of the loop 'loop'"));
+  EXPECT_EQ(ErrorInfoOf(status)->function, "F");
+}
+
+TEST_F(CheckFunctionsTest, ResultsThatLeaveTheirLoopPass) {
+  FunctionText text("F");
+  Add(text.Arg("a: float")
+          .Result("r: float", "x:output:0")
+          .Node("e = Enter(a)", {{"T", DType::kFloat}, {"frame_name", "loop"}})
+          .Node("x = Exit(e:output:0)", {{"T", DType::kFloat}}));
+  CallIt("F");
+  EXPECT_THAT(Check(), IsOk());
+}
+
 // --- Uncalled functions, names, gradients --------------------------------------------------------------------------
 
 TEST_F(CheckFunctionsTest, UnknownOpMattersOnlyWhereItIsCalled) {

@@ -68,12 +68,12 @@ absl::Status SaveVariables(Session& session, const LoadedGraph& model, const std
 
 absl::Status CheckCanRestore(absl::string_view option, const std::string& prefix) {
   if (prefix.empty() || CanRestore()) return absl::OkStatus();
-  return NoKernels("RestoreV2", absl::StrCat(option, " '", PrintableName(prefix), "' cannot be read"));
+  return NoKernels("RestoreV2", absl::StrCat(option, " '", PrintableName(prefix, kMaxPathBytes), "' cannot be read"));
 }
 
 absl::Status CheckCanSave(absl::string_view option, const std::string& prefix) {
   if (prefix.empty() || CanSave()) return absl::OkStatus();
-  return NoKernels("SaveV2", absl::StrCat(option, " '", PrintableName(prefix), "' cannot be written"));
+  return NoKernels("SaveV2", absl::StrCat(option, " '", PrintableName(prefix, kMaxPathBytes), "' cannot be written"));
 }
 
 bool HasSaver(const LoadedGraph& model) { return !SaverOf(model).restore_op.empty(); }

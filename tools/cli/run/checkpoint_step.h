@@ -36,6 +36,9 @@ absl::Status CheckCanSave(absl::string_view option, const std::string& prefix);
 // Whether the model has nodes that read its variables from a checkpoint.
 bool HasSaver(const LoadedGraph& model);
 
+// Paths in messages are not cut before.
+inline constexpr size_t kMaxPathBytes = 1000;
+
 // How to run a model whose checkpoint this build cannot read.
 inline constexpr absl::string_view kFreezeHint =
     "freeze the model with TensorFlow (convert_variables_to_constants_v2, or convert_variables_to_constants) and run "

@@ -79,13 +79,13 @@ absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOpti
     return Error(ErrorCode::kCannotRun)
         .Help(absl::StrCat(kFreezeHint, "; or add --untrained, if initial values are what you want"))
         .Text(absl::StrCat(init, " gives the model's variables initial values instead of the trained ones in '",
-                           PrintableName(trained), "', which ",
+                           PrintableName(trained, kMaxPathBytes), "', which ",
                            CanRestore() ? "it would replace" : "this build cannot read",
                            ": the answers would be those of an untrained model"));
   }
   console.WarnAlways(absl::StrCat("these are the answers of an untrained model: ", init,
                                   " gives its variables initial values, and the trained ones in '",
-                                  PrintableName(trained), "' are not used"));
+                                  PrintableName(trained, kMaxPathBytes), "' are not used"));
   return true;
 }
 

@@ -39,7 +39,8 @@ Lines AboutVariables(const LoadedGraph& model, const ModelSessionOptions& option
     if (!own.empty() && !initial.SetBy(own))
       return {"no checkpoint holds this variable; what gives it its value:", "  --init " + own};
     if (CanRestore()) return {};
-    return {absl::StrCat("the trained values are in '", PrintableName(trained), "', which this build cannot read yet:"),
+    return {absl::StrCat("the trained values are in '", PrintableName(trained, kMaxPathBytes),
+                         "', which this build cannot read yet:"),
             absl::StrCat("  ", kFreezeHint)};
   }
   if (!options.init.empty()) {
