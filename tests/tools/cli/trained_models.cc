@@ -109,7 +109,7 @@ std::string MakeTrainedModelOfFunctions(const std::string& name) {
       .Node("set = AssignVariableOp(v, zeros:output:0)", {{"dtype", DType::kFloat}})
       .ControlResult("set", "set")
       .AddTo(b.graph());
-  FunctionText("Restore")
+  FunctionText("RestoreAll")
       .Arg("file: string")
       .Arg("v: resource")
       .Result("f: string", "file")
@@ -128,7 +128,7 @@ std::string MakeTrainedModelOfFunctions(const std::string& name) {
   b.Op("Mul", "y", {x, b.Op("ReadVariableOp", "read", {v}, {{"dtype", DType::kFloat}})});
   Call(b, "setup", "SetZeros", {v}, {}, {}, "StatefulPartitionedCall");
   const Output file = b.Placeholder("saver_filename", DType::kString, PartialShape::Scalar());
-  Call(b, "restore", "Restore", {file, v}, {DType::kString}, {}, "StatefulPartitionedCall");
+  Call(b, "restore", "RestoreAll", {file, v}, {DType::kString}, {}, "StatefulPartitionedCall");
   EXPECT_OK(b.status());
   MessageBytes meta = MetaGraphBytes(ExportGraph(*b.Build()), SaverBytes("saver_filename:0", "restore:0", "restore"));
   meta.Entry(5, "serving_default", SignatureBytes("x:0", "y:0"));
