@@ -71,11 +71,7 @@ TEST(RunErrorsTest, WrongValuesComeWithTheirForms) {
       {"y_float64_start=abc", "'abc' is not a value of float64"},
       {"num=-1xi32=1", "'-1' is not a size"},
       {"num=NaNx2xi32=1", "is not a dtype"},
-<<<<<<< Updated upstream
       {"num=[1", "a bracket is missing"}};
-=======
-      {"num=[1,2", "a bracket is missing"}};
->>>>>>> Stashed changes
   for (const auto& [feed, why] : values) {
     const RunResult run = RunSluice({"run", "-", "--feed", feed, "--fetch", "lin"}, LinSpaceModel());
     EXPECT_EQ(run.status, 2) << run.err;
