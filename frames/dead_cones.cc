@@ -79,7 +79,8 @@ void DeadConeFinder::ComputeGuard(uint32_t index) {
   }
   // What comes from outside may be dead for reasons that nobody here knows.
   if (item.kind == NodeKind::kAsyncKernel || item.is(NodeItem::kTransfer)) guard.is_certain = false;
-  if (item.kind == NodeKind::kSwitch || item.kind == NodeKind::kSwitchN) TryMember(index);
+  const bool chooses = item.kind == NodeKind::kSwitch || item.kind == NodeKind::kSwitchN;
+  if (chooses && item.io.num_outputs > 0) TryMember(index);  // Without ports it has no literal.
 }
 
 // Dead when one of the inputs is.

@@ -113,7 +113,7 @@ TEST_F(ConstOfAFileTest, TheFileLivesAsLongAsTheValue) {
 TEST(BasicKernelsTest, ReadingVariablesTakesOneTypePerVariable) {
   KernelRunner runner("_ReadVariablesOp");
   runner.Attr("N", 0).Attr("dtypes", std::vector<DType>{DType::kFloat});
-  EXPECT_THAT(runner.Run({}), IsError(ErrorCode::kAttrValue));
+  EXPECT_THAT(runner.Run({}), IsError(ErrorCode::kOpAttr));
   KernelRunner more("_ReadVariablesOp");
   const Tensor handle = Tensor::Make(DType::kResource, Shape()).value();
   more.Attr("N", 1).Attr("dtypes", std::vector<DType>{DType::kFloat, DType::kInt32});
