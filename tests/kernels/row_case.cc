@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/value/dtype.h"
+#include "graph/value/shape.h"
 #include "tests/kernels/row_trial.h"
 
 namespace sluice {
@@ -26,6 +27,7 @@ const Attrs& SpecialAttrs(const std::string& op) {
       {"ReverseSequence", {{"seq_dim", 1}}},
       {"SpaceToBatch", {{"block_size", 2}}},
       {"SpaceToDepth", {{"block_size", 2}}},
+      {"_ReadVariablesOp", {{"N", 2}, {"dtypes", std::vector<DType>{DType::kFloat, DType::kFloat}}}},
       {"_FusedMatMul", {{"fused_ops", std::vector<std::string>{"BiasAdd", "Tanh"}}, {"num_args", 1}}},
   };
   static const Attrs& none = *new Attrs();
@@ -82,15 +84,18 @@ void FillCase(const KernelDef& row, const OpSchema& schema, size_t choice, RowCa
   row_case->attrs = SpecialAttrs(schema.name);
   std::map<std::string, DType> types;
   for (const AttrSpec& attr : schema.attrs) {
-    if (attr.type == AttrType::kType) {
-      const std::vector<DType> allowed = TypesOf(row, attr);
-      if (allowed.empty()) continue;
-      types[attr.name] = allowed[choice % allowed.size()];
-      row_case->attrs.emplace_back(attr.name, types[attr.name]);
-      if (row_case->resource_type == DType::kFloat) row_case->resource_type = types[attr.name];
-    } else if (attr.type == AttrType::kTensor) {
-      row_case->attrs.emplace_back(attr.name, Tensor::Scalar(1.5f));
-    } else if (FindIn(row_case->attrs, attr.name) == nullptr && !attr.has_default) {
+    if (attr.type != AttrType::kType) continue;
+    const std::vector<DType> allowed = TypesOf(row, attr);
+    if (allowed.empty()) continue;
+    types[attr.name] = allowed[choice % allowed.size()];
+    row_case->attrs.emplace_back(attr.name, types[attr.name]);
+    if (row_case->resource_type == DType::kFloat) row_case->resource_type = types[attr.name];
+  }
+  for (const AttrSpec& attr : schema.attrs) {
+    if (attr.type == AttrType::kTensor) {
+      const absl::StatusOr<Tensor> zeros = Tensor::MakeZeros(types["dtype"], Shape::Of({2}));
+      if (zeros.ok()) row_case->attrs.emplace_back(attr.name, *zeros);
+    } else if (attr.type != AttrType::kType && !attr.has_default && FindIn(row_case->attrs, attr.name) == nullptr) {
       row_case->attrs.emplace_back(attr.name, GuessAttr(attr));
     }
   }

@@ -201,8 +201,22 @@ Shape RowTrial::RandomShape(const Shape& main) {
   }
 }
 
-Tensor RowTrial::RandomInput(DType dtype, const Shape& main) {
-  Tensor tensor = Tensor::Make(dtype, RandomShape(main)).value();
+Shape RowTrial::ShapeOfInput(size_t input, const Shape& main, ShapePattern pattern) {
+  const int64_t rank = main.rank();
+  switch (pattern) {
+    case ShapePattern::kScalars:
+      return input == 0 ? main : Shape();
+    case ShapePattern::kVectors:
+      return input == 0 ? main : Shape::Of({rank});
+    case ShapePattern::kBlocks:
+      return input == 0 ? main : input == 1 ? Shape::Of({2}) : Shape::Of({2, 2});
+    default:
+      return RandomShape(main);
+  }
+}
+
+Tensor RowTrial::RandomInput(DType dtype, const Shape& shape) {
+  Tensor tensor = Tensor::Make(dtype, shape).value();
   FillRandomly(random_, &tensor);
   // Axes and permutations.
   if (dtype == DType::kInt32 && tensor.rank() == 1 && random_() % 3 == 0) {
@@ -259,11 +273,12 @@ RowTrial::Outcome RowTrial::RunOnce(const std::vector<Tensor>& inputs, const Way
 std::string RowTrial::Run(bool is_large) {
   const Shape main = is_large ? ShapeOf(kLargeShapes[random_() % std::size(kLargeShapes)])
                               : ShapeOf(kSmallShapes[random_() % std::size(kSmallShapes)]);
+  const ShapePattern pattern = static_cast<ShapePattern>(random_() % 8);
   std::vector<Tensor> inputs;
   for (const DType type : case_.inputs) {
     const DType dtype = type == DType::kResource ? case_.resource_type : BaseType(type);
     if (dtype == DType::kResource || dtype == DType::kVariant) return "";
-    inputs.push_back(RandomInput(dtype, main));
+    inputs.push_back(RandomInput(dtype, ShapeOfInput(inputs.size(), main, pattern)));
   }
   constexpr Way kWays[] = {
       {"copied", 0, false, 0, false},

@@ -66,8 +66,16 @@ class RowTrial {
     bool deterministic;
   };
 
-  Tensor RandomInput(DType dtype, const Shape& main);
+  // How the shapes of a call's inputs belong together; all other numbers: they do not.
+  enum class ShapePattern {
+    kScalars,  // The first is large, the others scalars.
+    kVectors,  // The others have an element for each dimension of the first.
+    kBlocks,   // As SpaceToBatchND takes them for two dimensions.
+  };
+
+  Shape ShapeOfInput(size_t input, const Shape& main, ShapePattern pattern);
   Shape RandomShape(const Shape& main);
+  Tensor RandomInput(DType dtype, const Shape& shape);
   Outcome RunOnce(const std::vector<Tensor>& inputs, const Way& way);
 
   const RowCase& case_;

@@ -77,8 +77,9 @@ absl::StatusOr<std::vector<Tensor>> PreparedKernel::Run(const RunContext& run, s
     Entry& entry = slots[num_inputs + i];
     if (entry.is_dead()) return Error(ErrorCode::kOutputMissing).Text(absl::StrCat("output ", i, " was not set"));
     outputs.push_back(entry.is_ref() ? entry.ref()->Read() : entry.value());
-    if (outputs.back().dtype() != BaseType(signature.outputs[i])) {
-      return Error(ErrorCode::kOutputType).Found(DTypeName(outputs.back().dtype()));
+    const DType found = entry.is_ref() ? entry.ref()->dtype() : outputs.back().dtype();  // A variable may lack a value.
+    if (found != BaseType(signature.outputs[i])) {
+      return Error(ErrorCode::kOutputType).Found(DTypeName(found));
     }
   }
   return outputs;
