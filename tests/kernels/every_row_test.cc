@@ -17,7 +17,7 @@ namespace sluice {
 namespace {
 
 constexpr int kStripes = 8;
-constexpr int kSmallTrials = 250;
+constexpr int kSmallTrials = 300;
 constexpr int kLargeTrials = 3;
 constexpr int kEnough = 40;  // Small trials with an answer.
 

@@ -210,6 +210,12 @@ Shape RowTrial::ShapeOfInput(size_t input, const Shape& main, ShapePattern patte
       return input == 0 ? main : Shape::Of({rank});
     case ShapePattern::kBlocks:
       return input == 0 ? main : input == 1 ? Shape::Of({2}) : Shape::Of({2, 2});
+    case ShapePattern::kPairs:
+      return input == 0 ? main : Shape::Of({2, 2});
+    case ShapePattern::kBias:
+      return input + 1 < case_.inputs.size() || rank == 0 ? main : Shape::Of({main.dims().back()});
+    case ShapePattern::kAxis:
+      return input == 0 ? Shape() : main;
     default:
       return RandomShape(main);
   }
@@ -273,12 +279,13 @@ RowTrial::Outcome RowTrial::RunOnce(const std::vector<Tensor>& inputs, const Way
 std::string RowTrial::Run(bool is_large) {
   const Shape main = is_large ? ShapeOf(kLargeShapes[random_() % std::size(kLargeShapes)])
                               : ShapeOf(kSmallShapes[random_() % std::size(kSmallShapes)]);
-  const ShapePattern pattern = static_cast<ShapePattern>(random_() % 8);
+  const ShapePattern pattern = static_cast<ShapePattern>(random_() % 12);
   std::vector<Tensor> inputs;
   for (const DType type : case_.inputs) {
     const DType dtype = type == DType::kResource ? case_.resource_type : BaseType(type);
     if (dtype == DType::kResource || dtype == DType::kVariant) return "";
-    inputs.push_back(RandomInput(dtype, ShapeOfInput(inputs.size(), main, pattern)));
+    const bool is_repeated = pattern == ShapePattern::kAxis && inputs.size() >= 2 && inputs[1].dtype() == dtype;
+    inputs.push_back(is_repeated ? inputs[1] : RandomInput(dtype, ShapeOfInput(inputs.size(), main, pattern)));
   }
   constexpr Way kWays[] = {
       {"copied", 0, false, 0, false},

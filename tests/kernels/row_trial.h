@@ -71,6 +71,9 @@ class RowTrial {
     kScalars,  // The first is large, the others scalars.
     kVectors,  // The others have an element for each dimension of the first.
     kBlocks,   // As SpaceToBatchND takes them for two dimensions.
+    kPairs,    // The others are matrices of two pairs.
+    kBias,     // All alike, but the last a vector of the last dimension.
+    kAxis,     // The first is a scalar; the others are alike, also in their elements.
   };
 
   Shape ShapeOfInput(size_t input, const Shape& main, ShapePattern pattern);
