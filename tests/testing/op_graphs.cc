@@ -91,12 +91,17 @@ class BodyNames {
     for (const proto::NodeDef& node : graph.node()) nodes_[node.name()] = &node;
   }
 
-  bool IsArgument(const std::string& name) const { return nodes_.at(name)->op() == "Placeholder"; }
+  bool IsArgument(const std::string& name) const {
+    const auto found = nodes_.find(name);
+    return found != nodes_.end() && found->second->op() == "Placeholder";
+  }
   // Controls on arguments have no counterpart: empty.
   std::string Translate(const std::string& input) const {
-    if (input[0] == '^') return IsArgument(input.substr(1)) ? "" : input;
+    if (absl::StartsWith(input, "^")) return IsArgument(input.substr(1)) ? "" : input;
     const std::vector<std::string> parts = absl::StrSplit(input, ':');
-    const proto::NodeDef& node = *nodes_.at(parts[0]);
+    const auto found = nodes_.find(parts[0]);
+    if (found == nodes_.end()) return "missing:output:0";
+    const proto::NodeDef& node = *found->second;
     if (node.op() == "Placeholder") return node.name();
     const absl::StatusOr<Signature> signature = SignatureOf(node);
     const int index = SlotOf(parts);
