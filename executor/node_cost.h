@@ -8,7 +8,8 @@ namespace sluice {
 
 // What calls of a node's kernel took lately, and how many bytes their inputs had. A value type of 8 bytes, read and
 // written as a whole; zero before the first call.
-struct NodeCost {
+// Aligned as its size, so that every compiler loads and stores it whole, without calls into libatomic.
+struct alignas(8) NodeCost {
   static constexpr uint32_t kMaxNs = 1'000'000'000;
 
   uint32_t ns;
