@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "graph/ir/made_nodes.h"
 
 namespace sluice {
 namespace {
@@ -44,9 +46,10 @@ RunSummary Summarize(absl::Span<const StepStatsCollector* const> collectors) {
     summary.dropped += collector->num_dropped();
     for (const NodeRecord& record : collector->Records()) {
       const int64_t bytes = record.output_bytes();
-      SummaryRow& node = RowOf(graph.name(record.node), &node_index, &summary.nodes);
-      node.name = std::string(graph.name(record.node));
-      node.op = std::string(graph.op_name(record.node));
+      MadeFor user = MadeForOf(graph, record.node);
+      SummaryRow& node = RowOf(absl::StrCat(user.op, " ", user.name), &node_index, &summary.nodes);
+      node.name = std::move(user.name);
+      node.op = std::move(user.op);
       node.nodes = 1;
       AddTo(node, record, bytes);
       ++summary.times;

@@ -21,7 +21,8 @@ struct SummaryRow {
   int64_t bytes = 0;  // Of all outputs of all times.
 };
 
-// Times inside kernels, by op and by node. A value type.
+// Times inside kernels, by op and by node, for people: nodes that rewrites have made count as what the user wrote
+// there, "feed 'x'" or "If 'cond'" (Note [Made nodes]). A value type.
 struct RunSummary {
   int64_t times = 0;     // Nodes run.
   int64_t total_ns = 0;  // In kernels, all threads together.
@@ -32,7 +33,7 @@ struct RunSummary {
   std::vector<SummaryRow> nodes;  // Most time first.
 };
 
-// Sums up what the collectors hold; a node of the same name in several of them is one row.
+// Sums up what the collectors hold; a node of the same op and name in several of them is one row.
 RunSummary Summarize(absl::Span<const StepStatsCollector* const> collectors);
 
 }  // namespace sluice

@@ -8,9 +8,11 @@
 #include "executor/trace/run_summary.h"
 #include "executor/trace/step_stats.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/made_nodes.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tests/testing/status_matchers.h"
 
 namespace sluice {
 namespace {
@@ -119,6 +121,32 @@ TEST_F(TraceRenderingTest, SumsAreByOpAndByNodeMostTimeFirst) {
   ASSERT_EQ(summary.nodes.size(), 2u);
   EXPECT_EQ(summary.nodes[1].name, "sum");
   EXPECT_EQ(summary.nodes[1].bytes, 16);
+}
+
+// What was made for the feed of "x" and for the fetch of "y" has names that no user wrote, as in TensorFlow, whose
+// formats keep them.
+TEST(MadeNodesInTracesTest, SumsShowWhatTheUserWroteAndStepStatsTheNodes) {
+  GraphBuilder b(NewOpRegistry());
+  const Output arg =
+      b.Op("_Arg", "_arg_x_1_0", {}, {{"T", DType::kFloat}, {"index", 0}, MadeForAttr({"feed", "x", 1})});
+  const Output y = b.Op("Neg", "y", {arg});
+  b.Op("_Retval", "_retval_y_0_0", {y}, {{"index", 0}, MadeForAttr({"fetch", "y"})});
+  ASSERT_OK_AND_ASSIGN(const Graph graph, b.Build());
+  StepStatsCollector collector(graph);
+  for (const NodeId id : graph.Nodes()) {
+    NodeRecord record;
+    record.node = id;
+    record.start_ns = kStart;
+    record.end_ns = kStart + 300 - 100 * id.value();
+    collector.Add(std::move(record));
+  }
+  const RunSummary summary = Summarize({&collector});
+  std::vector<std::string> rows;
+  for (const SummaryRow& row : summary.nodes) rows.push_back(row.op + " " + row.name);
+  EXPECT_EQ(rows, (std::vector<std::string>{"feed x", "Neg y", "fetch y"}));
+  const proto::StepStats stats = ToStepStats({&collector});
+  ASSERT_EQ(stats.dev_stats_size(), 1);
+  EXPECT_EQ(stats.dev_stats(0).node_stats(0).node_name(), "_arg_x_1_0");
 }
 
 }  // namespace
