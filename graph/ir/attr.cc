@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/check.h"
 #include "graph/base/error.h"
@@ -83,6 +84,18 @@ float FloatOf(uint64_t bits) {
   return value;
 }
 
+// Of attrs of one name the last stays, as in a protobuf map; the order of names stays too.
+void KeepLastOfEachName(std::vector<std::pair<absl::string_view, AttrView>>& attrs) {
+  absl::flat_hash_map<absl::string_view, size_t> places;
+  size_t kept = 0;
+  for (const auto& attr : attrs) {
+    const auto [place, is_new] = places.try_emplace(attr.first, kept);
+    if (is_new) ++kept;
+    attrs[place->second] = attr;
+  }
+  attrs.resize(kept);
+}
+
 absl::StatusOr<FuncView> ParseFunc(absl::string_view bytes) {
   FuncView func;
   WireReader reader(bytes);
@@ -99,6 +112,7 @@ absl::StatusOr<FuncView> ParseFunc(absl::string_view bytes) {
     func.attrs.emplace_back(key, AttrView(value));
   }
   SLUICE_RETURN_IF_ERROR(reader.status());
+  KeepLastOfEachName(func.attrs);
   return func;
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/as_status.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/message_form.h"
 #include "graph/ir/topo_order.h"
 #include "graph/wire/packed_fields.h"
 #include "graph/wire/wire_reader.h"
@@ -39,12 +40,14 @@ absl::StatusOr<ImportResult> GraphImporter::Run() {
   Mark mark = MakeMark();
   ImportResult result;
   const auto import = [&]() -> absl::Status {
+    SLUICE_RETURN_IF_ERROR(TakeForm());
     SLUICE_RETURN_IF_ERROR(Scan());
     SLUICE_RETURN_IF_ERROR(PrepareOptions());
     SLUICE_RETURN_IF_ERROR(AddNodes());
     LinkInputs();
     SLUICE_RETURN_IF_ERROR(errors_.Finish());
     SLUICE_RETURN_IF_ERROR(CheckAcyclic(graph_));
+    SLUICE_RETURN_IF_ERROR(unread_damage_);
     return CollectResult(&result);
   };
   const absl::Status status = AsStatus(import);
@@ -85,6 +88,20 @@ absl::Status GraphImporter::CheckSize() const {
       .Text(absl::StrCat("the graph has ", source_.bytes.size(), " bytes"))
       .Limit("max_file_bytes", limit)
       .Help("keep large constants in a checkpoint beside the graph");
+}
+
+absl::Status GraphImporter::TakeForm() {
+  SLUICE_ASSIGN_OR_RETURN(const MessageFormReport form, CheckGraphDefForm(source_.bytes, base()));
+  unread_damage_ = form.damage;
+  if (!form.has_repeats || !form.damage.ok()) return absl::OkStatus();
+  SLUICE_ASSIGN_OR_RETURN(std::string merged, MergeRepeats(source_.bytes));
+  auto owner = std::make_shared<const std::string>(std::move(merged));
+  source_.bytes = *owner;
+  source_.owner = std::move(owner);
+  source_.offset = SourceFile::kNotInFile;
+  source_.lines.clear();
+  file_ = FileOf(source_);
+  return absl::OkStatus();
 }
 
 absl::Status GraphImporter::Scan() {

@@ -18,7 +18,7 @@
 namespace sluice {
 
 // Note [Import]
-// Four passes over the bytes, none recursive, all linear:
+// A look through all messages (Note [Message form]), then four passes over the bytes, none recursive, all linear:
 //  1. Scan: top-level fields; counts nodes, reads versions, collects functions.
 //  2. Nodes: takes each NodeDef apart, looks up its op, checks attrs, finds its signature, stores name and attr slices.
 //     Inputs are stored as {offset, length} of their text in the file, in the place where the edges will be.
@@ -66,6 +66,8 @@ class GraphImporter {
   Mark MakeMark() const;
   void Rollback(Mark mark);
   absl::Status CheckSize() const;
+  // Refuses text that is not UTF-8 and merges what stands in the file twice.
+  absl::Status TakeForm();
   absl::Status Scan();
   absl::Status ReadVersions(absl::string_view bytes, size_t offset);
   absl::Status CheckVersions(const GraphVersions& versions) const;
@@ -124,6 +126,9 @@ class GraphImporter {
   ErrorCollector errors_;
   GraphOps ops_;
   NodeChecker checker_;
+
+  // Damage somewhere in the file. Returned only where no pass came upon it: those say more.
+  absl::Status unread_damage_;
 
   // Of the scan.
   int64_t num_nodes_ = 0;

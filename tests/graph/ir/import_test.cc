@@ -136,9 +136,9 @@ TEST(ImportTest, UnknownAttrsAreCarriedAlong) {
 TEST(ImportTest, UnknownFieldsSurviveExport) {
   std::string node = NodeDefBytes("x", "NoOp").str();
   MessageBytes debug;
-  debug.Bytes(6, "debug").Int(99, 7);
+  debug.Sub(6, MessageBytes().Bytes(1, "debug")).Int(99, 7);
   MessageBytes graph_bytes;
-  graph_bytes.Bytes(1, node + debug.str()).Bytes(5, "stacks");
+  graph_bytes.Bytes(1, node + debug.str()).Sub(5, MessageBytes().Bytes(1, "stacks"));
   ASSERT_OK_AND_ASSIGN(const Graph graph, Import(graph_bytes.str()));
   const std::string exported = ExportGraph(graph);
   EXPECT_NE(exported.find(debug.str()), std::string::npos);
