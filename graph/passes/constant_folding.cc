@@ -14,6 +14,10 @@
 namespace sluice {
 namespace {
 
+// Control inputs that a new constant takes over from one that it replaces. Of a constant with more it waits for that
+// constant instead: chains and fans of folded nodes would else copy ever longer lists.
+constexpr size_t kMaxTakenControls = 4;
+
 // One run over one graph.
 class Folder {
  public:
@@ -71,13 +75,26 @@ class Folder {
     return bytes <= max_output_bytes_;
   }
 
-  absl::Status Replace(NodeId id, const std::vector<Tensor>& outputs) {
-    std::vector<NodeId> controls;  // Of the node and of the constants that it took.
+  // What the constants that replace `id` wait for, so that they wait for all that the node and its inputs did.
+  std::vector<NodeId> ControlsFor(NodeId id) const {
+    std::vector<NodeId> controls;
     const auto add_controls = [&](NodeId from) {
       for (const Output& control : graph_.controls(from)) controls.push_back(replacer_.Resolve(control).node);
     };
     add_controls(id);
-    for (const Output& input : graph_.inputs(id)) add_controls(replacer_.Resolve(input).node);
+    for (const Output& input : graph_.inputs(id)) {
+      const NodeId constant = replacer_.Resolve(input).node;
+      if (graph_.controls(constant).size() > kMaxTakenControls) {
+        controls.push_back(constant);
+      } else {
+        add_controls(constant);
+      }
+    }
+    return controls;
+  }
+
+  absl::Status Replace(NodeId id, const std::vector<Tensor>& outputs) {
+    std::vector<NodeId> controls = ControlsFor(id);
     const std::string name(graph_.name(id));
     if (outputs.size() == 1) SLUICE_RETURN_IF_ERROR(graph_.Rename(id, graph_.UniqueName(absl::StrCat(name, "/old"))));
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -93,6 +110,7 @@ class Folder {
       values_.emplace(added, outputs[i]);
       replacer_.Replace(Output{id, static_cast<int32_t>(i)}, Output{added, 0});
       if (i == 0) replacer_.Replace(Output{id, kControlIndex}, Output{added, kControlIndex});
+      if (i == 0 && controls.size() > kMaxTakenControls) controls = {added};  // The others wait for the first.
     }
     folded_.push_back(id);
     return absl::OkStatus();

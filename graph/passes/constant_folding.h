@@ -14,7 +14,8 @@ struct ConstantFoldingOptions {
 
 // Replaces pure nodes all of whose data inputs are constants by constants. The new Const of a node with one output has
 // its name and device; of several, "name/folded_K". It waits for all that the node and its constants waited for, so
-// that it is dead, and in a frame, exactly when they were. Constants without consumers stay: prune afterwards.
+// that it is dead, and in a frame, exactly when they were; for the sake of size, long lists of control inputs stay with
+// the constant that had them, which the new one then waits for. Constants without consumers stay: prune afterwards.
 // Borrows the evaluator. Linear but for the evaluations.
 class ConstantFoldingPass : public Pass {
  public:

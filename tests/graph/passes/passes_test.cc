@@ -3,7 +3,10 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ops/op_table.h"
@@ -135,6 +138,44 @@ TEST_F(FoldingTest, AFoldedNodeWaitsForAllThatItWaitedFor) {
   EXPECT_EQ(Fold(), 1);
   EXPECT_EQ(Text("sum"), "sum(^other, ^pivot)");
   EXPECT_EQ(Text("after"), "after(^sum)");
+}
+
+// Each node of a chain waits for a node of its own, and all nodes of a fan for one constant that waits for many.
+TEST_F(FoldingTest, ControlInputsGrowWithTheGraph) {
+  constexpr int kNodes = 500;
+  const auto name = [](const char* prefix, int i) { return absl::StrCat(prefix, i); };
+  Output chain = Value("start"), hub = Value("hub");
+  for (int i = 0; i < kNodes; ++i) {
+    const Output gate = b_.Op("NoOp", name("gate", i));
+    chain = b_.Op("Neg", name("chain", i), {chain});
+    b_.AddControl(chain, gate);
+    b_.AddControl(hub, gate);
+  }
+  for (int i = 0; i < kNodes; ++i) b_.Op("Neg", name("fan", i), {hub});
+  EXPECT_EQ(Fold(), 2 * kNodes);
+  size_t num_controls = 0;
+  for (const NodeId id : b_.graph().Nodes()) num_controls += b_.graph().controls(id).size();
+  EXPECT_LE(num_controls, 8u * kNodes) << "copied lists: " << kNodes * kNodes;
+  // The last of the chain still waits, through others, for the first gate.
+  absl::flat_hash_set<NodeId> seen;
+  std::vector<NodeId> open = {b_.graph().Find(name("chain", kNodes - 1))};
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (!seen.insert(id).second) continue;
+    for (const Output& control : b_.graph().controls(id)) open.push_back(control.node);
+  }
+  for (int i = 0; i < kNodes; ++i) EXPECT_TRUE(seen.contains(b_.graph().Find(name("gate", i)))) << i;
+}
+
+TEST_F(FoldingTest, OutputsShareALongListOfControlInputs) {
+  const Output split = b_.Op("Split", "split", {b_.Const("axis", Tensor::Scalar(int32_t{0})), Value("a", 4)},
+                             {{"num_split", int64_t{2}}});
+  for (int i = 0; i < 5; ++i) b_.AddControl(split, b_.Op("NoOp", absl::StrCat("gate", i)));
+  b_.Op("AddV2", "use", {split, GraphBuilder::Nth(split, 1)});
+  EXPECT_EQ(Fold(), 2);  // With "use".
+  EXPECT_EQ(Text("split/folded_0"), "split/folded_0(^gate0, ^gate1, ^gate2, ^gate3, ^gate4)");
+  EXPECT_EQ(Text("split/folded_1"), "split/folded_1(^split/folded_0)");
 }
 
 TEST_F(FoldingTest, OutputsAreFoldedOneByOne) {
