@@ -4,6 +4,7 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/message.h>
+#include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/text_format.h>
 
 #include <limits>
@@ -148,6 +149,7 @@ absl::StatusOr<TextModel> ParseTextModel(absl::string_view text, GraphFormat for
   google::protobuf::io::ArrayInputStream input(text.data(), static_cast<int>(text.size()));
   if (!parser.Parse(&input, message.get())) return errors.Finish();
   TextModel model;
+  const google::protobuf::LogSilencer silent;  // Of text that is not UTF-8 the import speaks, with its place.
   if (!message->SerializeToString(&model.binary)) {
     return Error(ErrorCode::kLimitFileSize).Limit("max_file_bytes", std::numeric_limits<int>::max());
   }

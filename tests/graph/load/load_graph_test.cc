@@ -82,6 +82,14 @@ TEST(LoadGraphTest, ErrorsInTextNameLineAndColumnOfTheNode) {
   EXPECT_EQ(info->file, "model");
 }
 
+TEST(LoadGraphTest, TextThatIsNotUtf8HasItsLine) {
+  const absl::Status status =
+      Load("node { name: 'a' op: 'NoOp' }\nnode { name: 'b' op: 'NoOp' device: '\\377' }\n").status();
+  ASSERT_THAT(status, IsError(ErrorCode::kFileWire, "NodeDef.device is not UTF-8"));
+  EXPECT_EQ(ErrorInfoOf(status)->node, "b");
+  EXPECT_EQ(ErrorInfoOf(status)->line, 2);
+}
+
 TEST(LoadGraphTest, ErrorsInAMetaGraphCountBytesFromTheStartOfTheFile) {
   const std::string graph = GraphDefBytes({UnaryNode("y", "Relu", {"missing"})});
   const std::string bytes = MessageBytes().Sub(1, MessageBytes().Bytes(4, "serve")).Bytes(2, graph).str();
