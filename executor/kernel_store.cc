@@ -1,6 +1,7 @@
 #include "executor/kernel_store.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "graph/base/status_macros.h"
 
@@ -16,7 +17,7 @@ absl::StatusOr<std::shared_ptr<const Kernel>> KernelStore::FindOrMake(absl::stri
   SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, make());
   std::shared_ptr<const Kernel> ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
-  Stateful& kept = by_node_[node];
+  Stateful& kept = by_node_[std::string(node)];
   if (kept.kernel != nullptr && kept.properties == properties) {
     ended = std::move(kernel);
     return kept.kernel;
@@ -45,12 +46,14 @@ absl::StatusOr<std::shared_ptr<const Kernel>> KernelStore::FindOrMakeConstant(ab
 
 void KernelStore::DropUnusedConstants() {
   if (constants_.size() < constants_to_check_) return;
-  absl::erase_if(constants_, [](const auto& constant) { return constant.second.expired(); });
+  for (auto at = constants_.begin(); at != constants_.end();) {
+    at = at->second.expired() ? constants_.erase(at) : std::next(at);
+  }
   constants_to_check_ = std::max<size_t>(16, 2 * constants_.size());
 }
 
 void KernelStore::Clear() {
-  absl::flat_hash_map<std::string, Stateful> ended;  // Freed outside of the lock.
+  std::map<std::string, Stateful, std::less<>> ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
   ended.swap(by_node_);
 }

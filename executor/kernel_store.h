@@ -1,12 +1,13 @@
 #ifndef SLUICE_EXECUTOR_KERNEL_STORE_H_
 #define SLUICE_EXECUTOR_KERNEL_STORE_H_
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -62,9 +63,10 @@ class KernelStore {
 
   void DropUnusedConstants() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // Not Abseil's tables, which break when there is no memory to grow: these outlive the call that fails then.
   mutable Mutex mu_;
-  absl::flat_hash_map<std::string, Stateful> by_node_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_map<Place, std::weak_ptr<const Kernel>> constants_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, Stateful, std::less<>> by_node_ ABSL_GUARDED_BY(mu_);
+  std::map<Place, std::weak_ptr<const Kernel>> constants_ ABSL_GUARDED_BY(mu_);
   size_t constants_to_check_ ABSL_GUARDED_BY(mu_) = 16;  // At this size, those that no plan has any more are dropped.
 };
 

@@ -104,9 +104,11 @@ absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const Fee
   std::shared_ptr<const Callable> ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
   // Another thread may have been faster, or the graph may be another one by now.
-  if (graph_ != graph || prepared_.contains(key)) return callable;
-  recent_.push_front({std::move(key), callable});
-  prepared_.emplace(recent_.front().key, recent_.begin());
+  if (graph_ != graph || prepared_.count(key) > 0) return callable;
+  std::list<Prepared> added;
+  added.push_front({std::move(key), callable});
+  prepared_.emplace(added.front().key, added.begin());
+  recent_.splice(recent_.begin(), added);  // What can throw came first.
   if (recent_.size() > core_->options().max_prepared) {
     prepared_.erase(recent_.back().key);
     ended = std::move(recent_.back().callable);
@@ -214,7 +216,7 @@ absl::Status Session::Close() {
   core_->cancellation().StartCancelWithStatus(closed);
   core_->ReleaseName();
   core_->kernel_store().Clear();
-  absl::flat_hash_map<std::string, std::shared_ptr<PartialRun>> ended;  // Outside of the lock: they are waited for.
+  std::map<std::string, std::shared_ptr<PartialRun>> ended;  // Outside of the lock: they are waited for.
   MutexLock lock(&mu_);
   ended.swap(partial_runs_);
   return absl::OkStatus();

@@ -4,13 +4,13 @@
 #include <atomic>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "executor/session/callable.h"
 #include "executor/session/partial_run.h"
@@ -105,12 +105,13 @@ class Session {
   const std::shared_ptr<SessionCore> core_;
   std::atomic<int64_t> num_runs_{0};  // Relaxed, like the other: counts only.
   std::atomic<int64_t> num_errors_{0};
+  // Not Abseil's tables, which break when there is no memory to grow: these outlive the call that fails then.
   mutable Mutex mu_;
   std::shared_ptr<const Graph> graph_ ABSL_GUARDED_BY(mu_);
   int64_t next_partial_run_ ABSL_GUARDED_BY(mu_) = 0;
-  absl::flat_hash_map<std::string, std::shared_ptr<PartialRun>> partial_runs_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, std::shared_ptr<PartialRun>> partial_runs_ ABSL_GUARDED_BY(mu_);
   std::list<Prepared> recent_ ABSL_GUARDED_BY(mu_);  // Most recently used first.
-  absl::flat_hash_map<absl::string_view, std::list<Prepared>::iterator> prepared_ ABSL_GUARDED_BY(mu_);
+  std::map<absl::string_view, std::list<Prepared>::iterator> prepared_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace sluice

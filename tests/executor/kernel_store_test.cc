@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "graph/base/as_status.h"
 #include "gtest/gtest.h"
+#include "tests/testing/counting_new.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sluice {
@@ -99,6 +101,34 @@ TEST_F(KernelStoreTest, PlacesOfConstantsThatAreGoneAreGivenUp) {
   }
   EXPECT_EQ(store_.num_constants(), held.size());
   EXPECT_LE(store_.num_places(), 64u);
+}
+
+// The store outlives the call that has no memory: it keeps what it had, and later calls find and add as ever.
+TEST_F(KernelStoreTest, AnAllocationThatFailsLeavesItAsItWas) {
+#ifdef SLUICE_COUNTS_NEW
+  const std::vector<std::string> places(40, "constant");  // Each has an address of its own.
+  std::vector<std::shared_ptr<const Kernel>> kept;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const std::string node = "a node with a name that takes memory of its own " + std::to_string(i);
+    for (int64_t n = 1, has_failed = 1; has_failed != 0; ++n) {
+      FailNewCall(n);
+      const absl::Status status = AsStatus([&]() -> absl::Status {
+        const auto make = [this] { return Make(); };
+        const absl::Status stateful = store_.FindOrMake(node, "properties", make).status();
+        return stateful.ok() ? store_.FindOrMakeConstant(places[i], make).status() : stateful;
+      });
+      has_failed = HasFailedNewCall() ? 1 : 0;
+      FailNewCall(0);
+      ASSERT_EQ(status.ok(), has_failed == 0) << status;
+    }
+    kept.push_back(Find(node, "properties"));
+    kept.push_back(FindConstant(places[i]));
+    ASSERT_EQ(store_.num_kernels(), i + 1);
+  }
+  const int num_made = num_made_;
+  EXPECT_EQ(FindConstant(places[0]), kept[1]);
+  EXPECT_EQ(num_made_, num_made);
+#endif
 }
 
 }  // namespace
