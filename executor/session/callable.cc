@@ -73,6 +73,7 @@ absl::Status Callable::Compile(StopPoll* stop) {
     const std::vector<DType>& types = graph.signature(id).outputs;
     has_references_ = has_references_ || std::any_of(types.begin(), types.end(), IsRef);
   }
+  SLUICE_RETURN_IF_ERROR(PollStop(stop, graph.id_limit()));
   for (const FeedFetchGraph::Port& port : fetches()) {
     fetched_nodes_.emplace_back(port.endpoint, 0, port.endpoint.rfind(':'));
   }
@@ -125,11 +126,19 @@ absl::Status Callable::CompileDataflow(StopPoll* stop) const {
   return absl::OkStatus();
 }
 
-void Callable::CompileDataflowOnce() const {
-  MutexLock lock(&dataflow_mu_);
-  if (has_asked_dataflow_.load(std::memory_order_relaxed)) return;  // Relaxed: written under the lock.
-  CompileDataflow(nullptr).IgnoreError();
-  has_asked_dataflow_.store(true, std::memory_order_release);
+bool Callable::HasDataflow(const RunContext& run, const CallOptions& options) const {
+  if (!has_asked_dataflow_.load(std::memory_order_acquire)) {
+    if (!dataflow_mu_.TryLock()) return false;
+    if (!has_asked_dataflow_.load(std::memory_order_relaxed)) {  // Relaxed: written under the lock.
+      StopPoll stop(options.deadline, run.cancellation);
+      const absl::Status made = AsStatus([&] { return CompileDataflow(&stop); });
+      // What was stopped, a later run tries again.
+      const bool is_final = made.ok() || AsStatus([&] { return stop.Look(); }).ok();
+      has_asked_dataflow_.store(is_final, std::memory_order_release);
+    }
+    dataflow_mu_.Unlock();
+  }
+  return has_asked_dataflow_.load(std::memory_order_acquire) && dataflow_ != nullptr;
 }
 
 absl::Status Callable::CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs) const {
@@ -221,12 +230,12 @@ absl::Status Callable::RunStep(absl::Span<Tensor> inputs, absl::Span<Tensor> out
   if (!has_choice_) return RunSerial(inputs, outputs, run, options);
   const DriverChoice::Decision decision = choice_.Next();
   // Most graphs are too quick for threads and never need this.
-  if (decision.use_dataflow && !has_asked_dataflow_.load(std::memory_order_acquire)) CompileDataflowOnce();
+  const bool use_dataflow = decision.use_dataflow && HasDataflow(run, options);
   const int64_t start = decision.is_timed ? NodeObserver::NowNs() : 0;
-  const bool use_dataflow = decision.use_dataflow && dataflow_ != nullptr;
   const absl::Status status =
       use_dataflow ? RunDataflow(inputs, outputs, run, options) : RunSerial(inputs, outputs, run, options);
-  if (decision.is_timed && status.ok()) choice_.Record(decision, NodeObserver::NowNs() - start);
+  const bool was_tried = use_dataflow == decision.use_dataflow;
+  if (decision.is_timed && was_tried && status.ok()) choice_.Record(decision, NodeObserver::NowNs() - start);
   return status;
 }
 

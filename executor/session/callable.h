@@ -61,8 +61,9 @@ class Callable {
   absl::Status RunOrThrow(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options) const;
   absl::Status CompileSerial(std::string* why_not, StopPoll* stop);
   absl::Status CompileDataflow(StopPoll* stop) const;
-  // The same, once; threads that come meanwhile wait.
-  void CompileDataflowOnce() const ABSL_LOCKS_EXCLUDED(dataflow_mu_);
+  // Whether the other driver's executor is there, which the first run that wants it makes. No run waits for it: false
+  // while another thread makes it, and where the deadline or the cancellation of this run comes first.
+  bool HasDataflow(const RunContext& run, const CallOptions& options) const ABSL_LOCKS_EXCLUDED(dataflow_mu_);
   // Steps that need more than the others: tensors kept under handles, a rendezvous, a watch.
   absl::Status RunWithStepFacilities(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
                                      const CallOptions& options) const;
@@ -98,7 +99,6 @@ class Callable {
   std::unique_ptr<RegisterPool> registers_;
   mutable RendezvousPool rendezvous_;
   mutable DriverChoice choice_;
-  // Not absl::once_flag: ThreadSanitizer does not see who waits there.
   mutable Mutex dataflow_mu_;
   mutable std::atomic<bool> has_asked_dataflow_{false};  // Release: dataflow_ is written before.
   // Made at Create without a program, else when it is first wanted.
