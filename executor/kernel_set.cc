@@ -92,6 +92,7 @@ class KernelSetMaker {
 
   absl::StatusOr<KernelSet> Make() {
     SLUICE_RETURN_IF_ERROR(CheckRunnable(graph_));
+    SLUICE_RETURN_IF_ERROR(PollStop(options_.stop, graph_.id_limit()));
     set_.by_node_.resize(static_cast<size_t>(graph_.id_limit()));
     for (int32_t i = 0; i < graph_.id_limit(); ++i) {
       const NodeId id(i);
@@ -119,10 +120,16 @@ class KernelSetMaker {
     return is_ours && !graph_.op(id).is_stateful ? nullptr : device;
   }
 
+  // No two of these are alike: each has an index of its own. A table of a million would be as large as the graph.
+  bool IsPort(NodeId id) const {
+    const OpClass op_class = graph_.op(id).op_class;
+    return op_class == OpClass::kArg || op_class == OpClass::kRetval;
+  }
+
   absl::Status Add(NodeId id) {
     Device* const other = OtherDevice(id);
     const Kernel*& of_node = set_.by_node_[static_cast<size_t>(id.value())];
-    const bool is_small = BytesOfAttrs(graph_, id) <= kMaxKeyBytes;
+    const bool is_small = !IsPort(id) && BytesOfAttrs(graph_, id) <= kMaxKeyBytes;
     if (is_small) {
       MakeShareKey(graph_, id, other, &key_);
       const auto found = shared_.find(key_);

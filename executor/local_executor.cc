@@ -95,7 +95,9 @@ class SingleThreadedExecutor final : public Executor {
 absl::StatusOr<std::unique_ptr<Executor>> Make(const LocalExecutorParams& params, const ControlFlowInfo& frames,
                                                std::unique_ptr<const OwnGraph> own, const Graph& graph,
                                                const KernelSet& kernels) {
+  SLUICE_RETURN_IF_ERROR(PollStop(params.stop, graph.id_limit()));
   const std::vector<NodeFacts> facts = MakeFacts(graph, kernels, params.create_kernel == nullptr);
+  SLUICE_RETURN_IF_ERROR(PollStop(params.stop, graph.id_limit()));
   SLUICE_ASSIGN_OR_RETURN(GraphView view, GraphView::Create(graph, frames, facts, params.stop));
   if (view.has_frames()) {
     return std::make_unique<LocalExecutor<FramedPropagator>>(params, std::move(own), graph, std::move(view));

@@ -45,38 +45,42 @@ std::optional<NodeKind> ReservedKind(OpClass op_class) {
 
 }  // namespace
 
+template <typename Visit>
+absl::Status GraphViewBuilder::ForEachItem(const Visit& visit) {
+  for (uint32_t i = 0; i < view_.num_items_; ++i) {
+    SLUICE_RETURN_IF_ERROR(PollStop(stop_));
+    visit(i);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<GraphView> GraphViewBuilder::Build() {
   IndexNodes();
   SLUICE_RETURN_IF_ERROR(CheckSizes());
   SLUICE_RETURN_IF_ERROR(Allocate());
   MakeFrames();
   if (has_grad_sum_) MarkSlotConsts();
-  for (uint32_t i = 0; i < view_.num_items_; ++i) {
-    SLUICE_RETURN_IF_ERROR(PollStop(stop_));
-    MakeItem(i);
-  }
+  SLUICE_RETURN_IF_ERROR(ForEachItem([this](uint32_t i) { MakeItem(i); }));
   MarkCountedConsts();
   uses_.assign(num_outputs_, 0);
   for (const NodeId id : nodes_) {
     for (const Output& input : graph_.inputs(id)) ++uses(input);
   }
   std::copy(uses_.begin(), uses_.end(), view_.uses_);
-  for (uint32_t i = 0; i < view_.num_items_; ++i) PlaceOutputs(i);
-  for (uint32_t i = 0; i < view_.num_items_; ++i) PlaceInputs(i);
+  SLUICE_RETURN_IF_ERROR(ForEachItem([this](uint32_t i) { PlaceOutputs(i); }));
+  SLUICE_RETURN_IF_ERROR(ForEachItem([this](uint32_t i) { PlaceInputs(i); }));
   num_in_edges_.assign(view_.num_items_, 0);
   num_controls_in_.assign(view_.num_items_, 0);
   output_seen_by_.assign(num_outputs_, ~uint32_t{0});
   node_seen_by_.assign(view_.num_items_, ~uint32_t{0});
   placed_.reserve(num_inputs_ + num_controls_);
-  for (uint32_t i = 0; i < view_.num_items_; ++i) {
-    SLUICE_RETURN_IF_ERROR(PollStop(stop_));
-    CollectEdges(i);
-  }
+  SLUICE_RETURN_IF_ERROR(ForEachItem([this](uint32_t i) { CollectEdges(i); }));
   SortEdges();
-  for (uint32_t i = 0; i < view_.num_items_; ++i) MakeCounter(i);
+  SLUICE_RETURN_IF_ERROR(ForEachItem([this](uint32_t i) { MakeCounter(i); }));
   for (FrameInfo& frame : view_.frames_) frame.counts = PendingCounts(frame.layout);
-  for (uint32_t i = 0; i < view_.num_items_; ++i) SetFlags(i);
+  SLUICE_RETURN_IF_ERROR(ForEachItem([this](uint32_t i) { SetFlags(i); }));
   SLUICE_RETURN_IF_ERROR(DeadConeFinder(graph_, nodes_, item_of_, &view_).Find());
+  SLUICE_RETURN_IF_ERROR(PollStop(stop_, view_.num_items_));
   return std::move(view_);
 }
 

@@ -38,6 +38,10 @@ class GraphViewBuilder {
     return view_.items_[index].kind == NodeKind::kConst && !is_counted_const_[index];
   }
 
+  // Calls `visit` with every item, and polls.
+  template <typename Visit>
+  absl::Status ForEachItem(const Visit& visit);
+
   // The steps, in this order.
   void IndexNodes();
   absl::Status CheckSizes() const;

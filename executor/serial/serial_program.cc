@@ -204,7 +204,10 @@ absl::StatusOr<std::unique_ptr<const SerialProgram>> SerialProgram::Compile(cons
   }
   SLUICE_RETURN_IF_ERROR(PollStop(stop, graph.id_limit()));
   std::unique_ptr<SerialProgram> program(new SerialProgram());
-  SerialAssembler(code, program.get()).Assemble();
+  SerialAssembler assembler(code, program.get());  // Plans the registers.
+  SLUICE_RETURN_IF_ERROR(PollStop(stop, graph.id_limit()));
+  assembler.Assemble();
+  SLUICE_RETURN_IF_ERROR(PollStop(stop, graph.id_limit()));
   return program;
 }
 

@@ -65,10 +65,13 @@ absl::StatusOr<SerialStructure> SerialStructure::Analyze(const Graph& graph, con
   SerialStructure structure(graph, kernels);
   structure.FindRoles();
   if (!structure.is_structured()) return structure;
+  SLUICE_RETURN_IF_ERROR(PollStop(stop, graph.id_limit()));
   if (structure.has_control_flow_) {
     SLUICE_ASSIGN_OR_RETURN(structure.frames_, BuildControlFlowInfo(graph, LoadLimits()));
+    SLUICE_RETURN_IF_ERROR(PollStop(stop, graph.id_limit()));
   }
   SLUICE_ASSIGN_OR_RETURN(structure.order_, TopologicalOrder(graph));
+  SLUICE_RETURN_IF_ERROR(PollStop(stop, graph.id_limit()));
   structure.NumberOutputs();
   structure.loops_.resize(structure.has_control_flow_ ? structure.frames_.frames.size() : 1);
   for (const NodeId id : structure.order_) {

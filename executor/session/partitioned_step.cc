@@ -86,6 +86,7 @@ absl::Status PartitionedStep::AddPart(Graph graph, Device& device, const StepGra
   const Graph& whole = step.signature.graph;
   Part part;
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
+    SLUICE_RETURN_IF_ERROR(PollStop(stop));
     const NodeId id(i);
     part.whole_ids.push_back(graph.Contains(id) ? whole.Find(graph.name(id)) : NodeId());
   }
@@ -108,6 +109,7 @@ absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(s
   options.devices = &owner.device_list();
   options.limits = owner.options().limits;
   SLUICE_ASSIGN_OR_RETURN(std::vector<Partition> partitions, PartitionGraph(whole, options));
+  SLUICE_RETURN_IF_ERROR(PollStop(stop, whole.id_limit()));
   for (Partition& partition : partitions) {
     SLUICE_ASSIGN_OR_RETURN(Device* const device, owner.FindDevice(partition.location));
     SLUICE_RETURN_IF_ERROR(made->AddPart(std::move(partition.graph), *device, step, stop));

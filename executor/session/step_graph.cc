@@ -73,8 +73,11 @@ absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec&
   inlining.lower_unmarked = true;
   inlining.ignore_marks = true;
   inlining.stop = stop;
+  SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
   SLUICE_RETURN_IF_ERROR(InlineFunctionCalls(needed, inlining).status());
+  SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
   SLUICE_RETURN_IF_ERROR(CheckRunnable(needed));
+  SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
   if (core.num_devices() > 1 || AsksForDevices(needed)) {
     PlacementOptions placement;
     placement.allow_soft = core.options().allow_soft_placement;
