@@ -70,16 +70,17 @@ class CutProduct {
       c += begin;
     }
     if (RunPlugin(context.run().gemm_plugin, size, a_view, b_view, c, ldc)) return absl::OkStatus();
+    const auto stop = [&context] { return context.IsCancelled(); };
     if (packed_b_.data != nullptr && packed_b_.order == nullptr) {
       const PackedGemm<T> gemm(isa_, size, size_.n);
       const int64_t first_col = by_rows_ ? 0 : begin;
       return WithScratch(context, gemm.scratch_elements(), [&](T* scratch) {
-        gemm.Run(a_view, static_cast<const T*>(packed_b_.data), first_col, c, ldc, scratch);
+        gemm.Run(a_view, static_cast<const T*>(packed_b_.data), first_col, c, ldc, scratch, stop);
       });
     }
     const Gemm<T> gemm(isa_, size, a_view, b_view);
     return WithScratch(context, gemm.scratch_elements(),
-                       [&](T* scratch) { gemm.Run(a_view, b_view, c, ldc, scratch); });
+                       [&](T* scratch) { gemm.Run(a_view, b_view, c, ldc, scratch, stop); });
   }
 
  private:
@@ -128,6 +129,12 @@ int64_t NumPieces(const KernelContext& context, double ns) {
   return paying < static_cast<double>(most) ? std::max<int64_t>(1, static_cast<int64_t>(paying)) : most;
 }
 
+// Pieces of a run that was cancelled may have ended early.
+absl::Status CheckComplete(const KernelContext& context) {
+  if (!context.IsCancelled()) return absl::OkStatus();
+  return Error(ErrorCode::kRunCancelled).Text("the run was cancelled");
+}
+
 // One product that takes less time than thinking about it.
 bool IsTiny(const GemmSize& size) { return size.m <= kTinySide && size.n <= kTinySide && size.k <= kTinySide; }
 
@@ -162,7 +169,10 @@ absl::Status MultiplyFloats(KernelContext& context, const Products<T>& products,
                        products.b + shape.b_of(i) * shape.size.k * shape.size.n,
                        products.c + i * shape.size.m * shape.size.n, unit % pieces);
   };
-  if (pieces == 1 && shape.num_products == 1) return run(0);
+  if (pieces == 1 && shape.num_products == 1) {
+    SLUICE_RETURN_IF_ERROR(run(0));
+    return CheckComplete(context);
+  }
   std::atomic<bool> failed{false};
   context.ParallelFor(shape.num_products * pieces, ns / static_cast<double>(pieces), [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
@@ -170,7 +180,7 @@ absl::Status MultiplyFloats(KernelContext& context, const Products<T>& products,
       if (!run(unit).ok()) failed.store(true, std::memory_order_relaxed);
     }
   });
-  if (!failed.load(std::memory_order_relaxed)) return absl::OkStatus();
+  if (!failed.load(std::memory_order_relaxed)) return CheckComplete(context);
   return Error(ErrorCode::kOutOfMemory).Text("there is no memory for packed parts of the matrices");
 }
 

@@ -92,11 +92,11 @@ int64_t PackedAElements(const GemmIsa<T>& isa, const GemmSize& size) {
   return CeilDiv(std::min(size.m, kBlockRows), isa.tile_rows) * isa.tile_rows * DepthOf<T>(size.k);
 }
 
-// The rows of one block of columns: packs A where that pays.
+// The rows of one block of columns: packs A where that pays. Ends early where `stop` says so.
 template <typename T>
 void MultiplyRows(const GemmIsa<T>& isa, const GemmSize& size, const MatrixView<T>& a, const T* packed_b, T* c,
-                  int64_t ldc, bool accumulate, bool packs_a, T* scratch) {
-  for (int64_t i = 0; i < size.m; i += kBlockRows) {
+                  int64_t ldc, bool accumulate, bool packs_a, T* scratch, GemmStop stop) {
+  for (int64_t i = 0; i < size.m && !stop(); i += kBlockRows) {
     const GemmSize block = {std::min(kBlockRows, size.m - i), size.n, size.k};
     const MatrixView<T> rows = a.Rows(i);
     if (packs_a) PackA(isa, rows, block.m, block.k, scratch);
@@ -176,7 +176,7 @@ void Gemm<T>::RunRow(const MatrixView<T>& a, const MatrixView<T>& b, T* c, T* sc
 }
 
 template <typename T>
-void Gemm<T>::Run(const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t ldc, T* scratch) const {
+void Gemm<T>::Run(const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t ldc, T* scratch, GemmStop stop) const {
   switch (way_) {
     case Way::kZero:
       for (int64_t i = 0; i < size_.m; ++i) std::fill(c + i * ldc, c + i * ldc + size_.n, T{0});
@@ -217,8 +217,9 @@ void Gemm<T>::Run(const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t 
   for (int64_t j = 0; j < size_.n; j += BlockCols<T>()) {
     for (int64_t p = 0; p < size_.k; p += depth) {
       const GemmSize block = {size_.m, std::min(BlockCols<T>(), size_.n - j), std::min(depth, size_.k - p)};
+      if (stop()) return;
       PackB(isa_, b.Rows(p).Cols(j), block.k, block.n, packed_b);
-      MultiplyRows(isa_, block, a.Cols(p), packed_b, c + j, ldc, p > 0, packs_a, scratch);
+      MultiplyRows(isa_, block, a.Cols(p), packed_b, c + j, ldc, p > 0, packs_a, scratch, stop);
     }
   }
 }
@@ -241,8 +242,8 @@ int64_t PackedGemm<T>::scratch_elements() const {
 }
 
 template <typename T>
-void PackedGemm<T>::Run(const MatrixView<T>& a, const T* packed, int64_t first_col, T* c, int64_t ldc,
-                        T* scratch) const {
+void PackedGemm<T>::Run(const MatrixView<T>& a, const T* packed, int64_t first_col, T* c, int64_t ldc, T* scratch,
+                        GemmStop stop) const {
   if (size_.k == 0) {
     for (int64_t i = 0; i < size_.m; ++i) std::fill(c + i * ldc, c + i * ldc + size_.n, T{0});
     return;
@@ -253,8 +254,9 @@ void PackedGemm<T>::Run(const MatrixView<T>& a, const T* packed, int64_t first_c
   for (int64_t j = 0; j < size_.n; j += BlockCols<T>()) {
     for (int64_t p = 0; p < size_.k; p += depth) {
       const GemmSize block = {size_.m, std::min(BlockCols<T>(), size_.n - j), std::min(depth, size_.k - p)};
+      if (stop()) return;
       const T* const panels = packed + p * all_cols + (first_col + j) * block.k;
-      MultiplyRows(isa_, block, a.Cols(p), panels, c + j, ldc, p > 0, packs_a, scratch);
+      MultiplyRows(isa_, block, a.Cols(p), panels, c + j, ldc, p > 0, packs_a, scratch, stop);
     }
   }
 }

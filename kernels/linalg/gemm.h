@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "kernels/linalg/gemm_isa.h"
 
 namespace sluice {
@@ -24,6 +25,10 @@ struct MatrixView {
   MatrixView Rows(int64_t count) const { return {data + (transposed ? count : count * ld), ld, transposed}; }
   MatrixView Cols(int64_t count) const { return {data + (transposed ? count * ld : count), ld, transposed}; }
 };
+
+// Asked between the blocks of a large product, about every 10 ms: true ends it, and what C holds then is of no use.
+using GemmStop = absl::FunctionRef<bool()>;
+inline bool NeverStops() { return false; }
 
 // The instruction set of the processor, or less: tests take all that there are.
 enum class IsaLevel { kBaseline, kAvx2, kAvx512 };
@@ -47,7 +52,8 @@ class Gemm {
   // Memory that Run needs for packed parts of A and B.
   int64_t scratch_elements() const { return scratch_; }
   // `a` and `b` are laid out as those of the constructor. C has rows of n elements, `ldc` apart.
-  void Run(const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t ldc, T* scratch) const;
+  void Run(const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t ldc, T* scratch,
+           GemmStop stop = NeverStops) const;
 
  private:
   enum class Way {
@@ -80,7 +86,8 @@ class PackedGemm {
       : isa_(isa), size_(size), total_cols_(total_cols) {}
   int64_t scratch_elements() const;
   // C[m,n] = A*B for the columns of `packed` from `first_col` on (a multiple of the tile's).
-  void Run(const MatrixView<T>& a, const T* packed, int64_t first_col, T* c, int64_t ldc, T* scratch) const;
+  void Run(const MatrixView<T>& a, const T* packed, int64_t first_col, T* c, int64_t ldc, T* scratch,
+           GemmStop stop = NeverStops) const;
 
  private:
   const GemmIsa<T>& isa_;

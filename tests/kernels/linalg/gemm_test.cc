@@ -1,5 +1,8 @@
 #include "kernels/linalg/gemm.h"
 
+#include <algorithm>
+#include <climits>
+#include <functional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -109,6 +112,32 @@ TEST_P(GemmTest, ManyBlocksInEachDirection) {
   Problem<float> problem({205, 1030, 270}, std::get<1>(GetParam()), std::get<2>(GetParam()));
   RunGemm(GemmOf<float>(std::get<0>(GetParam())), problem);
   EXPECT_EQ(problem.c, problem.Truth());
+}
+
+// Both kinds of large products ask between blocks, and do not go on.
+TEST_P(GemmTest, ALargeProductStopsBetweenBlocks) {
+  Problem<float> problem({500, 2100, 1100}, std::get<1>(GetParam()), std::get<2>(GetParam()));
+  const GemmIsa<float>& isa = GemmOf<float>(std::get<0>(GetParam()));
+  const auto calls_until = [](int limit, const std::function<void(GemmStop)>& run) {
+    int calls = 0;
+    run([&] { return ++calls >= limit; });
+    return calls;
+  };
+  const Gemm<float> gemm(isa, problem.size, problem.a, problem.b);
+  const PackedGemm<float> packed_gemm(isa, problem.size, problem.size.n);
+  std::vector<float> scratch(static_cast<size_t>(std::max(gemm.scratch_elements(), packed_gemm.scratch_elements())));
+  std::vector<float> packed(static_cast<size_t>(PackedGemm<float>::PackedElements(isa, 1100, 2100)));
+  PackedGemm<float>::Pack(isa, problem.b, 1100, 2100, packed.data());
+  const auto run = [&](GemmStop stop) {
+    gemm.Run(problem.a, problem.b, problem.c.data(), problem.size.n + 1, scratch.data(), stop);
+  };
+  const auto run_packed = [&](GemmStop stop) {
+    packed_gemm.Run(problem.a, packed.data(), 0, problem.c.data(), problem.size.n + 1, scratch.data(), stop);
+  };
+  for (const std::function<void(GemmStop)>& each : {std::function<void(GemmStop)>(run), {run_packed}}) {
+    EXPECT_GT(calls_until(INT_MAX, each), 20);
+    EXPECT_LE(calls_until(5, each), 7);
+  }
 }
 
 }  // namespace

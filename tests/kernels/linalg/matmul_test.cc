@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "executor/thread_pool.h"
+#include "graph/base/cancellation.h"
 #include "graph/value/float16.h"
 #include "gtest/gtest.h"
 #include "kernels/device/task_runner.h"
@@ -267,6 +268,16 @@ TEST(MatMulTest, HugeStacksAreRefusedWithoutAList) {
   KernelRunner runner("BatchMatMulV2");
   runner.run().allocator = &allocator;
   EXPECT_THAT(runner.Run1({a, b}), StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
+// A product in one piece may have ended early: what it holds is not an answer.
+TEST(MatMulTest, AProductOfACancelledRunIsNoAnswer) {
+  CancellationManager cancellation;
+  cancellation.StartCancel();
+  KernelRunner runner("MatMul");
+  runner.run().cancellation = &cancellation;
+  EXPECT_THAT(runner.Run1({Iota(Shape::Of({64, 256})), Iota(Shape::Of({256, 300}))}),
+              IsError(ErrorCode::kRunCancelled));
 }
 
 }  // namespace
