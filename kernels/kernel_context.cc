@@ -66,7 +66,9 @@ void KernelContext::Share(int64_t total, double unit_ns, absl::FunctionRef<void(
 
 void KernelContext::ParallelFor(int64_t total, double unit_ns, absl::FunctionRef<void(int64_t, int64_t)> work) const {
   if (total <= 0) return;
-  if (run_->cancellation == nullptr) return Share(total, unit_ns, work);
+  // In deterministic runs that cannot be cancelled the work is cut at the same places as in those that can: where a
+  // loop begins may decide which NaN an element gets.
+  if (run_->cancellation == nullptr && !run_->deterministic) return Share(total, unit_ns, work);
   const int64_t step = UnitsBetweenPolls(total, unit_ns);
   std::atomic<bool> is_cut{false};
   Share(total, unit_ns, [&](int64_t begin, int64_t end) {

@@ -170,7 +170,9 @@ struct ExpParts {
   const float a = __builtin_fabsf(x);
   const float tail = ErfcOfPositive(a);
   const float y = x < 0.0f ? 2.0f - tail : tail;
-  return a < 0.5f ? 1.0f - ErfOfSmall(x) : y;
+  const float result = a < 0.5f ? 1.0f - ErfOfSmall(x) : y;
+  // Of two NaNs in one product the compiler chooses, in each loop anew.
+  return x != x ? x : result;
 }
 
 // log(1 + exp(x)).

@@ -3,6 +3,8 @@
 #include <xmmintrin.h>
 
 #include <cmath>
+#include <cstring>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
@@ -113,6 +115,28 @@ TEST_F(FloatLoopsTest, SoftmaxRowsAddUpToOneForEveryLength) {
         EXPECT_NEAR(std::log(y[i]), log_y[i], 1e-5) << table->isa;
       }
       EXPECT_NEAR(sum, 1.0, 1e-5) << table->isa << " " << n;
+    }
+  }
+}
+
+// The vector loop and the scalar one that ends it are compiled apart: they may choose different NaNs.
+TEST_F(FloatLoopsTest, NansAreTheSameInLoopsOfAllLengths) {
+  const auto bits_of = [](float value) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return bits;
+  };
+  for (const FloatLoops* table : Tables()) {
+    for (size_t op = 0; op < std::size(table->unary); ++op) {
+      if (table->unary[op].out_size != sizeof(float)) continue;
+      for (const float nan : {kNan, -kNan, std::nanf("0x123")}) {
+        const std::vector<float> x(67, nan);
+        std::vector<float> y(67);
+        float alone = 0;
+        table->unary[op].loop(&nan, &alone, 1);
+        table->unary[op].loop(x.data(), y.data(), 67);
+        for (const float element : y) ASSERT_EQ(bits_of(element), bits_of(alone)) << table->isa << " op " << op;
+      }
     }
   }
 }
