@@ -53,13 +53,13 @@ absl::Status ComputePush(KernelContext& context) {
 
 absl::Status ComputePop(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Stack> stack, LookupStepInput<Stack>(context, 0));
-  if (stack->dtype() != context.output_type(0)) {
+  SLUICE_ASSIGN_OR_RETURN(Tensor value, stack->Pop());
+  if (value.dtype() != context.output_type(0)) {
     return Error(ErrorCode::kOutputType)
-        .Found(DTypeName(stack->dtype()))
+        .Found(DTypeName(value.dtype()))
         .Expected(DTypeName(context.output_type(0)))
         .Text("the stack holds another dtype");
   }
-  SLUICE_ASSIGN_OR_RETURN(Tensor value, stack->Pop());
   context.SetOutput(0, std::move(value));
   return absl::OkStatus();
 }

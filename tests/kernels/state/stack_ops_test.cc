@@ -55,7 +55,9 @@ TEST_P(StackOpsTest, PoppingAnotherDtypeIsInternal) {
   const Output stack = Stack(-1);
   const Output push = Push(stack, 1);
   const Output pop = Pop(stack, DType::kFloat);
-  EXPECT_THAT(steps_.Run({push, pop}), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(steps_.Run({push, pop}), IsError(ErrorCode::kOutputType, "found int32, expected float32"));
+  // Nothing to pop comes before its dtype, as in TensorFlow.
+  EXPECT_THAT(steps_.Run({pop}), StatusIs(absl::StatusCode::kInvalidArgument, "empty"));
 }
 
 TEST_P(StackOpsTest, NothingGoesInOrOutOnceItIsClosed) {
