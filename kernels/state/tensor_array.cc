@@ -30,11 +30,11 @@ absl::StatusOr<Tensor> Zeros(DType dtype, const Shape& shape, Allocator& allocat
 
 }  // namespace
 
-TensorArray::TensorArray(std::string name, Options options)
+TensorArray::TensorArray(std::string name, Options options, Allocator& allocator)
     : StepResource(kTypeName, std::move(name)),
       options_(std::move(options)),
       element_shape_(options_.element_shape),
-      elements_(static_cast<size_t>(options_.size)),
+      elements_(static_cast<size_t>(options_.size), ContainerAllocator<Element>(allocator)),
       may_grow_(options_.dynamic_size) {}
 
 absl::Status TensorArray::CheckOpen() const {
@@ -201,7 +201,8 @@ absl::StatusOr<CountedPtr<TensorArray>> TensorArray::MakeGradient(const std::str
   if (element_shape_.has_rank()) {
     SLUICE_ASSIGN_OR_RETURN(options.element_shape, PartialShape::Make(prefixed(element_shape_.dims())));
   }
-  CountedPtr<TensorArray> gradient = MakeCounted<TensorArray>(absl::StrCat(name(), "@", source), std::move(options));
+  CountedPtr<TensorArray> gradient = MakeCounted<TensorArray>(absl::StrCat(name(), "@", source), std::move(options),
+                                                              elements_.get_allocator().allocator());
   MutexLock lock(&gradient->mu_);
   gradient->size_to_concat_ = size_to_concat_;
   for (size_t i = 0; i < elements_.size(); ++i) {
@@ -224,7 +225,7 @@ absl::StatusOr<CountedPtr<TensorArray>> TensorArray::Gradient(const std::string&
 }
 
 void TensorArray::Close() {
-  std::vector<Element> ended;  // Freed outside of the lock.
+  Table ended(elements_.get_allocator());  // Freed outside of the lock.
   MutexLock lock(&mu_);
   is_closed_ = true;
   ended.swap(elements_);

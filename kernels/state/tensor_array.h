@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "graph/base/mutex.h"
 #include "graph/value/tensor.h"
+#include "kernels/memory/container_allocator.h"
 #include "kernels/state/step_resource.h"
 
 namespace sluice {
@@ -34,8 +35,10 @@ class TensorArray final : public StepResource {
     bool clear_after_read = true;
     bool is_gradient = false;  // Writes to one element add up.
   };
+  // The table of elements lies in memory of `allocator`, which must outlive the array: it counts against the limit of
+  // the session. Throws std::bad_alloc where the table does not fit, as all methods that make the array grow.
   // REQUIRES: 0 <= options.size <= kMaxSize.
-  TensorArray(std::string name, Options options);
+  TensorArray(std::string name, Options options, Allocator& allocator);
 
   DType dtype() const { return options_.dtype; }
   // kTensorArray when the elements are of another dtype.
@@ -76,6 +79,7 @@ class TensorArray final : public StepResource {
     bool was_read = false;
     bool was_cleared = false;
   };
+  using Table = std::vector<Element, ContainerAllocator<Element>>;
 
   absl::Status CheckOpen() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status WriteOne(int64_t index, Tensor& value, Allocator& allocator, Tensor* old)
@@ -88,7 +92,7 @@ class TensorArray final : public StepResource {
   const Options options_;
   mutable Mutex mu_;  // Lock order: an array before its gradients.
   PartialShape element_shape_ ABSL_GUARDED_BY(mu_);
-  std::vector<Element> elements_ ABSL_GUARDED_BY(mu_);
+  Table elements_ ABSL_GUARDED_BY(mu_);
   int64_t size_to_concat_ ABSL_GUARDED_BY(mu_) = 0;
   bool may_grow_ ABSL_GUARDED_BY(mu_);
   bool is_closed_ ABSL_GUARDED_BY(mu_) = false;

@@ -52,8 +52,8 @@ class TensorArrayKernel : public Kernel {
           .Found(absl::StrCat(options.size))
           .Expected(absl::StrCat("0 to ", TensorArray::kMaxSize));
     }
-    SLUICE_RETURN_IF_ERROR(
-        SetStepHandle(context, 0, MakeCounted<TensorArray>(StepUniqueName(context, name_), std::move(options))));
+    SLUICE_RETURN_IF_ERROR(SetStepHandle(
+        context, 0, MakeCounted<TensorArray>(StepUniqueName(context, name_), std::move(options), context.allocator())));
     if (context.num_outputs() > 1) context.SetScalar(1, 0.0f);
     return absl::OkStatus();
   }

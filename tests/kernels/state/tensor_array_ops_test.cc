@@ -1,9 +1,11 @@
 #include <cstdint>
+#include <new>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "kernels/memory/tracking_allocator.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/step_runner.h"
 
@@ -50,6 +52,7 @@ class TensorArrayOpsTest : public ::testing::TestWithParam<const char*> {
     return b().Op(Op("TensorArrayGather"), "", {array.handle, Ints(indices), array.flow}, {{"dtype", DType::kFloat}});
   }
 
+  TrackingAllocator limited_{HostAllocator(), 1 << 20};  // For runs; outlives what their steps leave.
   StepRunner steps_;
 };
 
@@ -201,6 +204,16 @@ TEST_P(TensorArrayGradTest, GradWithShapePutsDimensionsInFront) {
   const absl::StatusOr<Tensor> zeros = steps_.Run1(Read({grad, GraphBuilder::Nth(grad, 1)}, 0));
   ASSERT_OK(zeros);
   EXPECT_EQ(zeros->shape(), Shape::Of({2, 1}));
+}
+
+// 2^20 elements are a table of more than 100 MB, which the limit of a session must cover.
+TEST_P(TensorArrayGradTest, TheTableCountsAgainstTheLimitOfMemory) {
+  steps_.run().allocator = &limited_;
+  EXPECT_THROW(steps_.Run1(Make(1 << 20).flow).status().IgnoreError(), std::bad_alloc);
+  const Array array = Make(1, {{"dynamic_size", true}});
+  EXPECT_THROW(steps_.Run1(Write(array, 1 << 20, {1}).flow).status().IgnoreError(), std::bad_alloc);
+  EXPECT_OK(steps_.Run1(Write(array, 1000, {1}).flow));
+  EXPECT_GT(limited_.peak_bytes(), 100'000);
 }
 
 INSTANTIATE_TEST_SUITE_P(V3, TensorArrayGradTest, ::testing::Values("V3"));
