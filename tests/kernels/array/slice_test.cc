@@ -1,3 +1,6 @@
+#include <utility>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/array/tensors.h"
@@ -68,6 +71,25 @@ TEST(SliceTest, AnUpdateIsBroadcastToTheSlice) {
   ASSERT_OK_AND_ASSIGN(const Tensor none, update(x, 0, Counting({3})));
   EXPECT_THAT(Values<float>(none), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(update(x, 2, Counting({3})), StatusIs(kInvalid, "broadcasts"));
+}
+
+TEST(SliceTest, AnUpdateWritesOverItsInputOnlyWhereNobodyElseHoldsIt) {
+  const auto update = [](Tensor x, bool movable) {
+    std::vector<Tensor> inputs;
+    inputs.push_back(std::move(x));
+    for (const Tensor& rest : {Ints({0}), Ints({1}), Ints({1}), Tensor::Scalar(9.0f)}) inputs.push_back(rest);
+    return KernelRunner("TensorStridedSliceUpdate").Run1(std::move(inputs), movable);
+  };
+  const Tensor kept = Tensor::Vector<float>(std::vector<float>(100, 1.0f));
+  for (const bool movable : {false, true}) {
+    ASSERT_OK_AND_ASSIGN(const Tensor updated, update(kept, movable));
+    EXPECT_EQ(updated.flat<float>()[0], 9.0f);
+    EXPECT_EQ(kept.flat<float>()[0], 1.0f) << movable;
+  }
+  Tensor given = Tensor::Vector<float>(std::vector<float>(100, 1.0f));
+  const void* const place = given.raw_data();
+  ASSERT_OK_AND_ASSIGN(const Tensor updated, update(std::move(given), true));
+  EXPECT_EQ(updated.raw_data(), place);
 }
 
 }  // namespace
