@@ -42,49 +42,6 @@ class BackwardRunner : public TaskRunner {
   int num_cut_ = 0;
 };
 
-constexpr int64_t kSmallShapes[][4] = {{-1, -1, -1, -1}, {1, -1, -1, -1}, {2, -1, -1, -1}, {4, -1, -1, -1},
-                                       {0, -1, -1, -1},  {2, 2, -1, -1},  {2, 4, -1, -1},  {4, 4, -1, -1},
-                                       {3, 1, -1, -1},   {2, 0, -1, -1},  {0, 3, -1, -1},  {2, 2, 2, -1},
-                                       {1, 3, 2, -1},    {1, 4, 4, 4},    {4, 2, 2, 1},    {4, 4, 4, 4}};
-constexpr int64_t kLargeShapes[][4] = {{140, 140, -1, -1}, {20000, -1, -1, -1}, {2, 10000, -1, -1}};
-
-Shape ShapeOf(const int64_t (&sizes)[4]) {
-  const auto end = std::find(std::begin(sizes), std::end(sizes), -1);
-  return Shape::Make(absl::MakeConstSpan(sizes, static_cast<size_t>(end - sizes))).value();
-}
-
-template <typename T>
-T RandomElement(std::mt19937& random) {
-  const int small = static_cast<int>(random() % 4);
-  if constexpr (std::is_same<T, bool>::value) {
-    return small < 2;
-  } else if constexpr (std::is_integral<T>::value) {
-    const bool is_odd_one = random() % 40 == 0;
-    return is_odd_one ? static_cast<T>(-1) : static_cast<T>(small);
-  } else {
-    const float value = static_cast<float>(static_cast<int>(random() % 33) - 16) / 8.0f;
-    const bool is_odd_one = random() % 200 == 0;
-    return T(is_odd_one ? (small == 0 ? INFINITY : small == 1 ? std::nanf("") : -0.0f) : value);
-  }
-}
-
-using FilledTypes = Join<NumberCppTypes, TypeList<bool>>;
-
-void FillRandomly(std::mt19937& random, Tensor* tensor) {
-  if (tensor->dtype() == DType::kString) {
-    for (TString& text : tensor->flat<TString>())
-      text = std::string(random() % 40, static_cast<char>('a' + random() % 3));
-    return;
-  }
-  const bool is_filled = DispatchDType<FilledTypes>(tensor->dtype(), [&](auto type) {
-    using T = typename decltype(type)::Type;
-    for (T& element : tensor->flat<T>()) element = RandomElement<T>(random);
-  });
-  if (is_filled || !IsTrivial(tensor->dtype())) return;
-  char* const bytes = static_cast<char*>(tensor->mutable_raw_data());
-  for (size_t i = 0; i < tensor->total_bytes(); ++i) bytes[i] = static_cast<char>(random() % 4);
-}
-
 // How far two results agree.
 enum class Agreement {
   kBits,   // All bits, but for those of NaN: which one an addition of two gives is the compiler's choice.
@@ -178,61 +135,6 @@ GivenInputs Give(const RowCase& row_case, const std::vector<Tensor>& inputs) {
 
 }  // namespace
 
-Shape RowTrial::RandomShape(const Shape& main) {
-  const absl::Span<const int64_t> dims = main.dims();
-  switch (random_() % 16) {
-    case 0:
-    case 1:
-      return Shape();
-    case 2:
-      return Shape::Of({static_cast<int64_t>(dims.size())});
-    case 3:
-      return Shape::Of({static_cast<int64_t>(dims.size()), 2});
-    case 4:
-      return dims.empty() ? Shape() : Shape::Of({dims.front()});
-    case 5:
-      return dims.empty() ? Shape() : Shape::Of({dims.back()});
-    case 6:
-      return Shape::Of({static_cast<int64_t>(1 + random_() % 3)});
-    case 7:
-      return ShapeOf(kSmallShapes[random_() % std::size(kSmallShapes)]);
-    default:
-      return main;
-  }
-}
-
-Shape RowTrial::ShapeOfInput(size_t input, const Shape& main, ShapePattern pattern) {
-  const int64_t rank = main.rank();
-  switch (pattern) {
-    case ShapePattern::kScalars:
-      return input == 0 ? main : Shape();
-    case ShapePattern::kVectors:
-      return input == 0 ? main : Shape::Of({rank});
-    case ShapePattern::kBlocks:
-      return input == 0 ? main : input == 1 ? Shape::Of({2}) : Shape::Of({2, 2});
-    case ShapePattern::kPairs:
-      return input == 0 ? main : Shape::Of({2, 2});
-    case ShapePattern::kBias:
-      return input + 1 < case_.inputs.size() || rank == 0 ? main : Shape::Of({main.dims().back()});
-    case ShapePattern::kAxis:
-      return input == 0 ? Shape() : main;
-    default:
-      return RandomShape(main);
-  }
-}
-
-Tensor RowTrial::RandomInput(DType dtype, const Shape& shape) {
-  Tensor tensor = Tensor::Make(dtype, shape).value();
-  FillRandomly(random_, &tensor);
-  // Axes and permutations.
-  if (dtype == DType::kInt32 && tensor.rank() == 1 && random_() % 3 == 0) {
-    const absl::Span<int32_t> values = tensor.flat<int32_t>();
-    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int32_t>(i);
-    std::shuffle(values.begin(), values.end(), random_);
-  }
-  return tensor;
-}
-
 RowTrial::Outcome RowTrial::RunOnce(const std::vector<Tensor>& inputs, const Way& way) {
   CpuDevice device(absl::StrCat(kLocalTask, "/device:CPU:0"), 1);
   StepContainer step(StepId(1));
@@ -277,16 +179,12 @@ RowTrial::Outcome RowTrial::RunOnce(const std::vector<Tensor>& inputs, const Way
 }
 
 std::string RowTrial::Run(bool is_large) {
-  const Shape main = is_large ? ShapeOf(kLargeShapes[random_() % std::size(kLargeShapes)])
-                              : ShapeOf(kSmallShapes[random_() % std::size(kSmallShapes)]);
-  const ShapePattern pattern = static_cast<ShapePattern>(random_() % 12);
-  std::vector<Tensor> inputs;
+  std::vector<DType> dtypes;
   for (const DType type : case_.inputs) {
-    const DType dtype = type == DType::kResource ? case_.resource_type : BaseType(type);
-    if (dtype == DType::kResource || dtype == DType::kVariant) return "";
-    const bool is_repeated = pattern == ShapePattern::kAxis && inputs.size() >= 2 && inputs[1].dtype() == dtype;
-    inputs.push_back(is_repeated ? inputs[1] : RandomInput(dtype, ShapeOfInput(inputs.size(), main, pattern)));
+    dtypes.push_back(type == DType::kResource ? case_.resource_type : BaseType(type));
+    if (dtypes.back() == DType::kResource || dtypes.back() == DType::kVariant) return "";
   }
+  const std::vector<Tensor> inputs = inputs_.Draw(dtypes, is_large);
   constexpr Way kWays[] = {
       {"copied", 0, false, 0, false},
       {"handed over", 0, true, 0, false},

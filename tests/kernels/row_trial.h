@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "graph/value/tensor.h"
 #include "kernels/kernel_registry.h"
 #include "tests/testing/kernel_runner.h"
+#include "tests/testing/plausible_inputs.h"
 
 namespace sluice {
 
@@ -51,7 +51,7 @@ class RowTrial {
 
   // `kernel` is that of `row_case`; both are borrowed.
   RowTrial(const RowCase& row_case, const PreparedKernel& kernel, uint32_t seed)
-      : case_(row_case), kernel_(kernel), random_(seed) {}
+      : case_(row_case), kernel_(kernel), inputs_(seed) {}
 
   // One set of inputs, around tensors of many elements where `is_large`. The difference, or nothing where all agree.
   std::string Run(bool is_large);
@@ -66,24 +66,11 @@ class RowTrial {
     bool deterministic;
   };
 
-  // How the shapes of a call's inputs belong together; all other numbers: they do not.
-  enum class ShapePattern {
-    kScalars,  // The first is large, the others scalars.
-    kVectors,  // The others have an element for each dimension of the first.
-    kBlocks,   // As SpaceToBatchND takes them for two dimensions.
-    kPairs,    // The others are matrices of two pairs.
-    kBias,     // All alike, but the last a vector of the last dimension.
-    kAxis,     // The first is a scalar; the others are alike, also in their elements.
-  };
-
-  Shape ShapeOfInput(size_t input, const Shape& main, ShapePattern pattern);
-  Shape RandomShape(const Shape& main);
-  Tensor RandomInput(DType dtype, const Shape& shape);
   Outcome RunOnce(const std::vector<Tensor>& inputs, const Way& way);
 
   const RowCase& case_;
   const PreparedKernel& kernel_;
-  std::mt19937 random_;
+  PlausibleInputs inputs_;
   TrialCounts counts_;
 };
 
