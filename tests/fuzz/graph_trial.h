@@ -45,14 +45,16 @@ class GraphTrial {
 
  private:
   struct StepResult;
+  using RequestResults = std::vector<StepResult>;  // By round; empty where the request could not be prepared.
 
   void Check(const absl::StatusOr<LoadedGraph>& model);
   void RunSession(const Graph& graph, const SessionOptions& options, const std::vector<TrialRequest>& requests,
-                  std::vector<StepResult>* results);
-  void RunSteps(Session& session, const TrialRequest& request, bool observe, std::vector<StepResult>* results);
+                  std::vector<RequestResults>* results);
+  void RunSteps(Session& session, const TrialRequest& request, bool observe, RequestResults* results);
   void CountError(const absl::Status& status, bool at_run);
-  void CompareDrivers(const Graph& graph, const std::vector<StepResult>& serial,
-                      const std::vector<StepResult>& dataflow);
+  // Whether both drivers end well and give equal values wherever that follows from the feeds.
+  void CompareRequest(const Graph& graph, const FeedFetchSpec& spec, const RequestResults& serial,
+                      const RequestResults& dataflow);
 
   FuzzCounts& counts_;
   ThreadPool pool_;
