@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/as_status.h"
@@ -90,10 +91,26 @@ absl::Status GraphImporter::CheckSize() const {
       .Help("keep large constants in a checkpoint beside the graph");
 }
 
+absl::Status GraphImporter::LocateInNode(const absl::Status& status) const {
+  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
+  WireReader reader(source_.bytes, base());
+  int64_t index = 0;
+  while (info.has_value() && reader.Next()) {
+    if (reader.tag() != WireTag(1, WireType::kBytes)) continue;
+    if (info->byte_begin < static_cast<int64_t>(reader.end_offset())) {
+      const bool is_in_node = info->byte_begin >= static_cast<int64_t>(reader.offset());
+      return is_in_node ? file_->Locate(status, index, reader.bytes()) : status;
+    }
+    ++index;
+  }
+  return status;
+}
+
 absl::Status GraphImporter::TakeForm() {
-  SLUICE_ASSIGN_OR_RETURN(const MessageFormReport form, CheckGraphDefForm(source_.bytes, base()));
-  unread_damage_ = form.damage;
-  if (!form.has_repeats || !form.damage.ok()) return absl::OkStatus();
+  const absl::StatusOr<MessageFormReport> form = CheckGraphDefForm(source_.bytes, base());
+  if (!form.ok()) return LocateInNode(form.status());
+  unread_damage_ = form->damage;
+  if (!form->has_repeats || !form->damage.ok()) return absl::OkStatus();
   SLUICE_ASSIGN_OR_RETURN(std::string merged, MergeRepeats(source_.bytes));
   auto owner = std::make_shared<const std::string>(std::move(merged));
   source_.bytes = *owner;

@@ -33,7 +33,7 @@ struct Form;
 struct FieldForm {
   enum class Kind : uint8_t { kOther, kText, kMessage };
   Kind kind = Kind::kOther;
-  uint64_t once = 0;  // The bit of a field that may stand once. Members of a oneof share theirs.
+  uint64_t once = 0;  // The bit of a message, or member of a oneof (these share theirs), that is to stand once.
   const Form* message = nullptr;
   const FieldDescriptor* descriptor = nullptr;
 };
@@ -65,7 +65,9 @@ class Forms {
       const FieldDescriptor* const field = descriptor->field(i);
       FieldForm added;
       added.descriptor = field;
-      if (!field->is_repeated()) {
+      // Of other values that stand twice the last counts: readers see to that, and places in the file stay known.
+      const bool is_message = field->type() == FieldDescriptor::TYPE_MESSAGE;
+      if (!field->is_repeated() && (is_message || field->containing_oneof() != nullptr)) {
         const google::protobuf::OneofDescriptor* const oneof = field->containing_oneof();
         uint64_t own = 0;
         uint64_t& bit = oneof == nullptr ? own : oneof_bits[static_cast<size_t>(oneof->index())];
@@ -75,7 +77,7 @@ class Forms {
         }
         added.once = bit;
       }
-      if (field->type() == FieldDescriptor::TYPE_MESSAGE) {
+      if (is_message) {
         added.kind = FieldForm::Kind::kMessage;
         added.message = Add(field->message_type());
       } else if (field->type() == FieldDescriptor::TYPE_STRING &&

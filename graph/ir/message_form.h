@@ -5,10 +5,11 @@
 // The readers of this program take messages apart where they need them, field by field. They rely on two things that
 // protobuf sees to when it reads a file as a whole:
 //  - Text (`string` of proto3) is UTF-8. TensorFlow refuses a file where it is not, and such a file has no text form.
-//  - A field that holds one value stands once. On the wire it may stand more often: then protobuf merges messages,
-//    keeps the last of other values, and a member of a oneof empties the members before it.
+//  - A field that holds one message, and a oneof, stand once. On the wire they may stand more often: then protobuf
+//    merges messages, and a member of a oneof empties the members before it.
 // The import looks through all bytes for both, before anything is read. No program writes the second on purpose; such
-// a graph goes through protobuf once, which leaves each field once, and then the readers' way.
+// a graph goes through protobuf once, which leaves each field once, and then the readers' way. Of numbers and text that
+// stand twice the last counts: every reader takes it, and the places in the file stay known.
 
 #include <memory>
 #include <string>
@@ -21,7 +22,9 @@ namespace sluice {
 
 // What CheckGraphDefForm finds.
 struct MessageFormReport {
-  bool has_repeats = false;  // A field that holds one value stands several times.
+  // A field that holds one message, or members of one oneof, stand several times. (Of other values every reader takes
+  // the last.)
+  bool has_repeats = false;
   // Damage in any message, however deep, or messages nested too deeply. Readers describe better what they come upon:
   // this is for what none of them reads.
   absl::Status damage;

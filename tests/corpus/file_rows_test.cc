@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Names, FileRows,
                                            Bad("F07_Escape", WithNodeName("\x1b[2J"), ErrorCode::kNodeName)
                                                .AtNode("\x1b[2J", "Placeholder")
                                                .Says("\\x1b[2J"),
-                                           Bad("F07_InvalidUtf8", WithNodeName("a\xff"), ErrorCode::kNodeName)
+                                           Bad("F07_InvalidUtf8", WithNodeName("a\xff"), ErrorCode::kFileWire)
                                                .AtNode("a\xff", "Placeholder")
                                                .Says("a\\xff"),
                                            Bad("F07_RightToLeft",
