@@ -195,7 +195,7 @@ void GraphTrial::CompareRequest(const Graph& graph, const FeedFetchSpec& spec, c
   const DeterminedValues determined(graph, spec);
   for (size_t i = 0; i < serial.size(); ++i) {
     const absl::Status &a = serial[i].status, &b = dataflow[i].status;
-    // A remark: the serial driver does not look at the predicate of a Switch that only targets hang on.
+    // A remark: the serial driver does not look at the predicate of a Switch whose outputs no kernel takes.
     if (a.ok() != b.ok() && !HangsOnTheRun(a) && !HangsOnTheRun(b) && determined.AreAllDetermined()) {
       remarks_.emplace(
           "one-fails",
