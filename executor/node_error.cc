@@ -2,7 +2,11 @@
 
 #include <new>
 #include <optional>
+#include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/ir/made_nodes.h"
@@ -10,14 +14,29 @@
 #include "kernels/kernel_context.h"
 
 namespace sluice {
+namespace {
+
+// Note [Names of inputs]
+// A kernel does not know which tensor it was given: it says input 1, and may say how its op calls that argument
+// ("dims"). A user looks for the tensor, so `input_name` becomes its name, and the argument follows in the text:
+// "input 1 'net/sizes' (argument 'dims')". A node that a rewrite made is another op than the user's: the names of its
+// arguments say nothing.
+void NameInput(const Graph& graph, NodeId id, const Output& input, ErrorInfo* info) {
+  const std::string argument = std::move(info->input_name);
+  info->input_name = UserOutputName(graph, input);
+  const bool is_made = MadeForOf(graph, id).op != graph.op_name(id);
+  if (argument.empty() || argument == info->input_name || is_made) return;
+  info->text = absl::StrCat("(argument '", PrintableName(argument), "')", info->text.empty() ? "" : " ", info->text);
+}
+
+}  // namespace
 
 absl::Status AtNode(const Graph& graph, NodeId id, const absl::Status& status) {
   if (status.ok() || !graph.Contains(id)) return status;
   std::optional<ErrorInfo> info = ErrorInfoOf(status);
   const absl::Span<const Output> inputs = graph.inputs(id);
-  if (info.has_value() && info->input >= 0 && info->input_name.empty() && info->node.empty() &&
-      static_cast<size_t>(info->input) < inputs.size()) {
-    info->input_name = UserOutputName(graph, inputs[static_cast<size_t>(info->input)]);
+  if (info.has_value() && info->input >= 0 && info->node.empty() && static_cast<size_t>(info->input) < inputs.size()) {
+    NameInput(graph, id, inputs[static_cast<size_t>(info->input)], &*info);
     return graph.Locate(id, MakeError(*info));
   }
   return graph.Locate(id, status);

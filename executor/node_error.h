@@ -9,7 +9,8 @@
 
 namespace sluice {
 
-// What a kernel of node `id` answered, with the node's name, op, place in its file, and the name of the input at fault.
+// What a kernel of node `id` answered, with the node's name, op, place in its file, and the tensor at fault as the user
+// calls it (Note [Names of inputs] in the .cc).
 absl::Status AtNode(const Graph& graph, NodeId id, const absl::Status& status);
 
 // What is wrong with a call that lacks its node's name, for both drivers. AtNode adds the name.

@@ -97,7 +97,8 @@ inline constexpr ErrorCodeRow kStepRows[] = {
 
 inline constexpr ErrorCodeRow kResourceRows[] = {
     {ErrorCode::kUninitialized, absl::StatusCode::kFailedPrecondition, "A variable is used before it has a value.",
-     "Nothing was assigned to it in this session.", "SLC5101: ReadVariableOp 'r': variable 'w' has no value yet",
+     "Nothing was assigned to it in this session.",
+     "SLC5101: ReadVariableOp 'r': input 0 'w' is the handle of variable 'w', which has no value yet",
      "Restore a checkpoint first, or run the graph's init op; of a trained model that gives initial values only."},
     {ErrorCode::kResourceMissing, absl::StatusCode::kNotFound, "The resource does not exist.",
      "A variable, table, stack or queue of this name was not created in this session, or was deleted.",

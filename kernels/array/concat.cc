@@ -124,7 +124,7 @@ absl::Status ComputeConcatOffset(KernelContext& context) {
     std::fill(values.begin(), values.end(), T(0));
     values[static_cast<size_t>(axis)] = static_cast<T>(offset);
     if (!CheckedAdd(offset, size, &offset)) {
-      return Error(ErrorCode::kOpTooLarge).Input(i + 1, "shape").Text("the offsets overflow");
+      return Error(ErrorCode::kOpTooLarge).Input(i + 1, "shape").Text("makes the offsets overflow");
     }
   }
   return absl::OkStatus();

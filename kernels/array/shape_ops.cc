@@ -92,7 +92,7 @@ absl::Status InferSize(const Shape& shape, IndexVector* dims) {
     } else if (size == 0) {
       wants_zero = true;
     } else if (__builtin_mul_overflow(known, size, &known)) {
-      return Error(ErrorCode::kOpTooLarge).Input(1, "shape").Text("the product of the sizes overflows");
+      return Error(ErrorCode::kOpTooLarge).Input(1, "shape").Text("holds sizes whose product overflows");
     }
   }
   if (unknown == nullptr) return absl::OkStatus();

@@ -93,11 +93,11 @@ absl::Status ComputeBinary(KernelContext& context, const BinaryLoops& loops) {
 absl::Status FailureStatus(Failure failure) {
   switch (failure) {
     case Failure::kInternalDivisionByZero:
-      return Error(ErrorCode::kOpBroken).Input(1).Text("integer division by zero");
+      return Error(ErrorCode::kOpBroken).Input(1).Text("makes an integer division by zero");
     case Failure::kNegativePower:
-      return Error(ErrorCode::kOpValue).Input(1).Text("an integer to a negative power is not an integer");
+      return Error(ErrorCode::kOpValue).Input(1).Text("is negative: an integer to a negative power is not an integer");
     default:
-      return Error(ErrorCode::kOpValue).Input(1).Text("integer division by zero");
+      return Error(ErrorCode::kOpValue).Input(1).Text("makes an integer division by zero");
   }
 }
 

@@ -13,7 +13,7 @@ absl::StatusOr<const ResourceHandle*> InputHandle(const KernelContext& context, 
     return Error(ErrorCode::kOpShape).Input(i).Found(input.shape().ToString()).Expected("one handle");
   }
   const ResourceHandle& handle = input.flat<ResourceHandle>()[0];
-  if (!handle.has_value()) return Error(ErrorCode::kResourceType).Input(i).Text("the handle leads to nothing");
+  if (!handle.has_value()) return Error(ErrorCode::kResourceType).Input(i).Text("is a handle that leads to nothing");
   return &handle;
 }
 

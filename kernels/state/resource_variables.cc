@@ -81,8 +81,8 @@ absl::Status CannotRead(const KernelContext& context, int i, const absl::Status&
   return Error(ErrorCode::kUninitialized)
       .Input(i)
       .Text(why.code() == absl::StatusCode::kNotFound
-                ? absl::StrCat("variable ", name, " has no value yet")
-                : absl::StrCat("the handle of ", name, " does not lead to a variable"));
+                ? absl::StrCat("is the handle of variable ", name, ", which has no value yet")
+                : absl::StrCat("is a handle of ", name, " that does not lead to a variable"));
 }
 
 absl::StatusOr<Tensor> ReadInput(const KernelContext& context, int i, DType dtype) {

@@ -20,7 +20,7 @@ class UserNamesTest : public SessionFixture {
  protected:
   // y = x tiled over [num, num]: fails where num is not a scalar, or is negative.
   void AddFill() {
-    dims_ = b_.Placeholder("dims", DType::kInt32);
+    dims_ = b_.Placeholder("wanted", DType::kInt32);
     b_.Op("Fill", "y", {dims_, b_.Const("one", Tensor::Scalar(1.0f))});
   }
   // The function `name` with a Fill in its body.
@@ -61,9 +61,23 @@ class UserNamesTest : public SessionFixture {
 
 TEST_F(UserNamesTest, AFedTensorIsCalledByItsName) {
   AddFill();
-  const ErrorInfo info = Fail("y", {{"dims", bad_}});
+  const ErrorInfo info = Fail("y", {{"wanted", bad_}});
   EXPECT_EQ(info.node, "y");
+  EXPECT_EQ(info.input_name, "wanted");
+}
+
+TEST_F(UserNamesTest, TheArgumentIsNamedBesideTheTensor) {
+  AddFill();
+  const ErrorInfo info = Fail("y", {{"wanted", bad_}});
+  EXPECT_EQ(info.text, "(argument 'dims')");
+  EXPECT_THAT(MakeError(info), IsError(info.code, "Fill 'y': input 0 'wanted' (argument 'dims'): found "));
+}
+
+TEST_F(UserNamesTest, ATensorThatIsCalledAsTheArgumentIsNamedOnce) {
+  b_.Op("Fill", "y", {b_.Placeholder("dims", DType::kInt32), b_.Const("one", Tensor::Scalar(1.0f))});
+  const ErrorInfo info = Fail("y", {{"dims", bad_}});
   EXPECT_EQ(info.input_name, "dims");
+  EXPECT_EQ(info.text, "");
 }
 
 TEST_F(UserNamesTest, AFetchThatCannotBeGivenIsCalledByItsName) {
@@ -71,20 +85,19 @@ TEST_F(UserNamesTest, AFetchThatCannotBeGivenIsCalledByItsName) {
   SessionOptions options;
   options.num_cpu_devices = 2;
   b_.SetDevice(b_.Op("Identity", "z", {dims_}), "/device:CPU:1");
-  // Its kernel says which input is wrong, and not how the op calls that input.
   b_.SetDevice(b_.Op("EnsureShape", "w", {b_.Op("Identity", "moved", {dims_})}, {{"shape", PartialShape::Of({7})}}),
                "/device:CPU:1");
   options.cut_by_device = true;
-  EXPECT_EQ(Fail("w", {{"dims", bad_}}, options).input_name, "moved") << "it crosses from one device to another";
+  EXPECT_EQ(Fail("w", {{"wanted", bad_}}, options).input_name, "moved") << "it crosses from one device to another";
 }
 
 TEST_F(UserNamesTest, AnInlinedCallIsNamedByItsPathAndTheCallersTensor) {
   AddFill();
   AddFillFunction("MakeFill");
   Call(b_, "outer/call", "MakeFill", {dims_}, {DType::kFloat});
-  const ErrorInfo info = Fail("outer/call", {{"dims", bad_}});
+  const ErrorInfo info = Fail("outer/call", {{"wanted", bad_}});
   EXPECT_EQ(info.node, "outer/call/fill");
-  EXPECT_EQ(info.input_name, "dims");
+  EXPECT_EQ(info.input_name, "wanted");
 }
 
 TEST_F(UserNamesTest, AConditionalsArgumentsAreTheCallersTensors) {
@@ -96,11 +109,11 @@ TEST_F(UserNamesTest, AConditionalsArgumentsAreTheCallersTensors) {
         {{"Tout", std::vector<DType>{DType::kFloat}},
          {"then_branch", AttrValue::Func("Then")},
          {"else_branch", AttrValue::Func("Else")}});
-  const ErrorInfo info = Fail("choose", {{"dims", bad_}, {"p", Tensor::Scalar(true)}});
+  const ErrorInfo info = Fail("choose", {{"wanted", bad_}, {"p", Tensor::Scalar(true)}});
   EXPECT_EQ(info.node, "choose/then/fill");
-  EXPECT_EQ(info.input_name, "dims");
+  EXPECT_EQ(info.input_name, "wanted");
   // A predicate that is not a scalar is the conditional's own fault, and not that of a Switch.
-  const ErrorInfo predicate = Fail("choose", {{"dims", bad_}, {"p", Tensor::Vector<bool>({true, false})}});
+  const ErrorInfo predicate = Fail("choose", {{"wanted", bad_}, {"p", Tensor::Vector<bool>({true, false})}});
   EXPECT_EQ(predicate.node, "choose");
   EXPECT_EQ(predicate.op, "If");
 }
@@ -118,7 +131,7 @@ TEST_F(UserNamesTest, AVariableOfALoopIsCalledAsTheLoopsOutput) {
       .Node("ensure = EnsureShape(d)", {{"shape", PartialShape::Of({7})}, {"T", DType::kInt32}})
       .AddTo(b_.graph());
   b_.Op("While", "repeat", {dims_}, {{"cond", AttrValue::Func("Go")}, {"body", AttrValue::Func("Body")}});
-  const ErrorInfo info = Fail("repeat", {{"dims", bad_}});
+  const ErrorInfo info = Fail("repeat", {{"wanted", bad_}});
   EXPECT_EQ(info.node, "repeat/body/ensure");
   EXPECT_EQ(info.input_name, "repeat");
 }
@@ -126,11 +139,11 @@ TEST_F(UserNamesTest, AVariableOfALoopIsCalledAsTheLoopsOutput) {
 TEST_F(UserNamesTest, PartialRunsNameTheirFeedsToo) {
   AddFill();
   Open();
-  ASSERT_OK_AND_ASSIGN(const std::string handle, session_->PRunSetup({{"dims"}, {"y"}, {}, {}}, {}));
-  const absl::Status status = session_->PRun(handle, {{"dims", bad_}}, {"y"}, {}).status();
+  ASSERT_OK_AND_ASSIGN(const std::string handle, session_->PRunSetup({{"wanted"}, {"y"}, {}, {}}, {}));
+  const absl::Status status = session_->PRun(handle, {{"wanted", bad_}}, {"y"}, {}).status();
   ASSERT_TRUE(ErrorInfoOf(status).has_value()) << status;
   EXPECT_EQ(ErrorInfoOf(status)->node, "y");
-  EXPECT_EQ(ErrorInfoOf(status)->input_name, "dims") << status;
+  EXPECT_EQ(ErrorInfoOf(status)->input_name, "wanted") << status;
 }
 
 }  // namespace

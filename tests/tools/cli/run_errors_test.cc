@@ -50,6 +50,19 @@ TEST(RunErrorsTest, AnUnknownFetchComesWithTheOutputsAndTheirKeys) {
   EXPECT_TRUE(StrContains(run.err, "outputs of the model:\n  scores  float32 [?,3]  y:0\n")) << run.err;
 }
 
+TEST(RunErrorsTest, AKernelsErrorNamesTheUsersTensorAndTheArgument) {
+  const RunResult run = RunSluice({"run", "-", "--feed", "y_float64_start=1", "--feed", "num=[1,2]"}, LinSpaceModel());
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(StrContains(run.err, "LinSpace 'lin': input 2 'num'")) << run.err;
+  const std::string fill = [] {
+    GraphBuilder b(NewOpRegistry());
+    b.Op("Fill", "filled", {b.Placeholder("sizes", DType::kInt32), b.Const("one", Tensor::Scalar(1.0f))});
+    return ExportGraph(*b.Build());
+  }();
+  const RunResult filled = RunSluice({"run", "-", "--feed", "sizes=[-1]"}, fill);
+  EXPECT_TRUE(StrContains(filled.err, "Fill 'filled': input 0 'sizes' (argument 'dims'): found -1")) << filled.err;
+}
+
 TEST(RunErrorsTest, WithoutASignaturePlaceholdersAreListed) {
   const RunResult run = RunSluice({"run", "-", "--feed", "nun=1", "--fetch", "lin"}, LinSpaceModel());
   EXPECT_TRUE(StrContains(run.err, "did you mean 'num'?")) << run.err;
