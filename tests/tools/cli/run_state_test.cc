@@ -5,6 +5,10 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/ir/builder.h"
+#include "graph/ir/export.h"
+#include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/tools/cli/run_sluice.h"
@@ -154,9 +158,23 @@ TEST(RunStateTest, CheckpointsAreNotOfferedWhereTheyCannotBeReadOrWritten) {
   }
 }
 
+// A test that runs into its time limit where advice costs a walk of the whole chain for each assignment.
+TEST(RunStateTest, AdviceAboutAVariableIsLinearInChainsOfAssignments) {
+  constexpr int kLength = 100'000;
+  GraphBuilder b(NewOpRegistry());
+  const Output v = b.Op("VariableV2", "v", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Scalar()}});
+  Output value = b.Const("one", Tensor::Scalar(1.0f)), reference = v;
+  for (int i = 0; i < kLength; ++i) value = b.Op("Identity", absl::StrCat("i", i), {value});
+  for (int i = 0; i < kLength; ++i) reference = b.Op("Assign", absl::StrCat("a", i), {reference, value});
+  b.Op("Identity", "y", {v});
+  const RunResult run = RunSluice({"run", "-", "--fetch", "y"}, ExportGraph(*b.Build()));
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(StrContains(run.err, "SLC5101")) << run.err;
+}
+
 TEST(RunStateTest, TheNameOfAVariableWithoutAValueIsNeverShortened) {
   const std::string model = MakeTrainedModelOfFunctions("long_name");
-  EXPECT_TRUE(StrContains(RunWith(model, {}).err, "variable 'dense/kernel' has no value yet"))
+  EXPECT_TRUE(StrContains(RunWith(model, {}).err, "is the handle of variable 'dense/kernel', which has no value yet"))
       << RunWith(model, {}).err;
 }
 

@@ -38,26 +38,54 @@ std::vector<NodeId> InitialValues::Needed(std::vector<NodeId> roots) const {
 }
 
 NodeId InitialValues::VariableOf(Output reference) const {
-  for (size_t steps = 0; steps <= graph_.num_nodes() && graph_.Contains(reference.node); ++steps) {
-    if (IsVariable(graph_.op_name(reference.node))) return reference.node;
-    const DType type = reference.is_control() ? DType::kInvalid : graph_.output_type(reference.node, reference.index);
-    if ((!IsRef(type) && type != DType::kResource) || graph_.inputs(reference.node).empty()) break;
-    reference = graph_.inputs(reference.node)[0];
+  NodeId variable;
+  std::vector<NodeId> way;
+  while (graph_.Contains(reference.node)) {
+    const NodeId id = reference.node;
+    if (IsVariable(graph_.op_name(id))) {
+      variable = id;
+      break;
+    }
+    const DType type = reference.is_control() ? DType::kInvalid : graph_.output_type(id, reference.index);
+    if ((!IsRef(type) && type != DType::kResource) || graph_.inputs(id).empty()) break;
+    const auto [known, is_new] = variable_of_.try_emplace(id);  // No variable so far: also where the way goes round.
+    if (!is_new) {
+      variable = known->second;
+      break;
+    }
+    way.push_back(id);
+    reference = graph_.inputs(id)[0];
   }
-  return NodeId();
+  for (const NodeId id : way) variable_of_[id] = variable;
+  return variable;
+}
+
+bool InitialValues::ComesFromCheckpoint(Output value) const {
+  bool comes_from_checkpoint = false;
+  std::vector<NodeId> way;
+  while (graph_.Contains(value.node)) {
+    const NodeId id = value.node;
+    const auto [known, is_new] = comes_from_checkpoint_.try_emplace(id, false);
+    if (!is_new) {
+      comes_from_checkpoint = known->second;
+      break;
+    }
+    way.push_back(id);
+    if (restores_.In(id)) {
+      comes_from_checkpoint = true;
+      break;
+    }
+    if (graph_.op(id).op_class != OpClass::kForward || graph_.inputs(id).empty()) break;
+    value = graph_.inputs(id)[0];
+  }
+  for (const NodeId id : way) comes_from_checkpoint_[id] = comes_from_checkpoint;
+  return comes_from_checkpoint;
 }
 
 bool InitialValues::IsRestored(NodeId id) const {
   if (restores_.In(id)) return true;
   const absl::Span<const Output> inputs = graph_.inputs(id);
-  if (!IsAssign(graph_.op_name(id)) || inputs.size() < 2) return false;
-  Output value = inputs[1];
-  for (size_t steps = 0; steps <= graph_.num_nodes() && graph_.Contains(value.node); ++steps) {
-    if (restores_.In(value.node)) return true;
-    if (graph_.op(value.node).op_class != OpClass::kForward || graph_.inputs(value.node).empty()) return false;
-    value = graph_.inputs(value.node)[0];
-  }
-  return false;
+  return IsAssign(graph_.op_name(id)) && inputs.size() >= 2 && ComesFromCheckpoint(inputs[1]);
 }
 
 std::vector<NodeId> InitialValues::AssignedBy(NodeId id) const {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "graph/load/load_graph.h"
@@ -13,7 +14,7 @@ namespace sluice {
 
 // Which nodes of a model give its variables the values that training starts from: zeros, ones, random numbers. With
 // those a model does not answer as it does after training.
-// Borrows the model. Linear in the graph per question.
+// Borrows the model. Linear in the graph per question. Not thread-safe.
 class InitialValues {
  public:
   explicit InitialValues(const LoadedGraph& model);
@@ -33,12 +34,17 @@ class InitialValues {
   std::vector<NodeId> AssignedBy(NodeId id) const;
   // Whether the value that `id` assigns comes from a checkpoint.
   bool IsRestored(NodeId id) const;
-  // The variable that `reference` leads to, through nodes that pass it on.
+  // The variable that `reference` leads to, through nodes that pass it on; invalid: none.
   NodeId VariableOf(Output reference) const;
+  // Whether `value` was read from a checkpoint, as far as nodes pass it on unchanged.
+  bool ComesFromCheckpoint(Output value) const;
 
   const Graph& graph_;
   const ContainedOps assigns_, restores_;
   absl::flat_hash_set<NodeId> restored_;
+  // Answers of VariableOf and ComesFromCheckpoint for the nodes that were passed: chained assignments share their ways.
+  mutable absl::flat_hash_map<NodeId, NodeId> variable_of_;
+  mutable absl::flat_hash_map<NodeId, bool> comes_from_checkpoint_;
 };
 
 }  // namespace sluice
