@@ -97,9 +97,8 @@ absl::Status AsMissing(CallKind kind, const absl::Status& status) {
 
 }  // namespace
 
-CallKind CallFinder::Classify(const OpSchema& op) const {
-  if (graph_.library().FindSchema(op.name) == &op) return CallKind::kDirect;
-  switch (op.op_class) {
+CallKind CallKindOf(absl::string_view op) {
+  switch (OpClassOf(op)) {
     case OpClass::kIf:
       return CallKind::kIf;
     case OpClass::kCase:
@@ -107,11 +106,16 @@ CallKind CallFinder::Classify(const OpSchema& op) const {
     case OpClass::kWhile:
       return CallKind::kWhile;
     case OpClass::kCall:
-      if (op.name == "SymbolicGradient") return CallKind::kGradient;
-      return op.name == "RemoteCall" ? CallKind::kOther : CallKind::kCall;
+      if (op == "SymbolicGradient") return CallKind::kGradient;
+      return op == "RemoteCall" ? CallKind::kOther : CallKind::kCall;
     default:
-      break;
+      return CallKind::kNone;
   }
+}
+
+CallKind CallFinder::Classify(const OpSchema& op) const {
+  if (graph_.library().FindSchema(op.name) == &op) return CallKind::kDirect;
+  if (const CallKind kind = CallKindOf(op.name); kind != CallKind::kNone) return kind;
   return std::any_of(op.attrs.begin(), op.attrs.end(), HoldsFunctions) ? CallKind::kOther : CallKind::kNone;
 }
 

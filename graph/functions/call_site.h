@@ -25,6 +25,13 @@ enum class CallKind : uint8_t {
   kOther,     // Any other op with functions among its attrs (MapDataset, ...), called by its kernel.
 };
 
+// How nodes of the op named `op` call, as far as its name alone tells: kNone also for functions of a library and for
+// ops that have functions among their attrs.
+CallKind CallKindOf(absl::string_view op);
+
+// Whether InlineFunctionCalls puts the bodies of what such a node calls in its place.
+constexpr bool IsExpanded(CallKind kind) { return kind >= CallKind::kDirect && kind <= CallKind::kWhile; }
+
 // One function that a node names. Views into the graph.
 struct Callee {
   absl::string_view attr;  // That names it; empty for a direct call.

@@ -32,6 +32,15 @@ TEST(OpsTest, AnOpIsInOneOfTheTwoLists) {
   EXPECT_FALSE(Lists(run, "MapDataset"));
 }
 
+TEST(OpsTest, CallsThatAreReplacedByTheirBodiesRunAndThoseThatNeedAKernelDoNot) {
+  for (const char* op : {"Case", "If", "PartitionedCall", "StatefulPartitionedCall", "StatelessCase", "StatelessIf",
+                         "StatelessWhile", "While"}) {
+    EXPECT_TRUE(absl::StrContains(RunSluice({"ops", op}).out, "replaced by the nodes of its functions")) << op;
+  }
+  const nlohmann::json missing = OpsJson({"--missing"});
+  for (const char* op : {"RemoteCall", "SymbolicGradient"}) EXPECT_TRUE(Lists(missing, op)) << op;
+}
+
 TEST(OpsTest, AnOpIsShownWithItsArgumentsAttrsAndDtypes) {
   const RunResult run = RunSluice({"ops", "MatMul"});
   EXPECT_EQ(run.status, 0);

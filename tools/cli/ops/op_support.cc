@@ -1,18 +1,13 @@
 #include "tools/cli/ops/op_support.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/types/span.h"
+#include "graph/functions/call_site.h"
 #include "graph/ir/op_class.h"
 
 namespace sluice {
 namespace {
-
-// What InlineFunctionCalls replaces, whatever function it names.
-constexpr absl::string_view kExpandedOps[] = {
-    "Case",          "If",          "PartitionedCall", "StatefulPartitionedCall",
-    "StatelessCase", "StatelessIf", "StatelessWhile",  "While"};
 
 // Dtypes of `set` that a tensor can have and that `attr` (null: anything) allows.
 std::vector<DType> TypesIn(const DTypeSet& set, const AttrSpec* attr) {
@@ -41,9 +36,7 @@ void ForEachRow(const KernelRegistry& registry, absl::string_view op, Fn fn) {
 
 OpSupport SupportOf(const KernelRegistry& registry, absl::string_view op) {
   if (NeedsNoKernel(OpClassOf(op))) return OpSupport::kOrder;
-  if (std::find(std::begin(kExpandedOps), std::end(kExpandedOps), op) != std::end(kExpandedOps)) {
-    return OpSupport::kExpanded;
-  }
+  if (IsExpanded(CallKindOf(op))) return OpSupport::kExpanded;
   OpSupport support = OpSupport::kNone;
   ForEachRow(registry, op, [&support](const KernelDef&) {
     support = OpSupport::kKernel;
