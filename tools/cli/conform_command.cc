@@ -27,7 +27,7 @@ class ConformCommand : public Command {
         ->delimiter(',')
         ->option_text("NAME,...")
         ->group("Selection");
-    app.add_option("--jobs", jobs_, "cases at a time")->check(CLI::Range(1, 256))->capture_default_str();
+    app.add_option("--jobs", jobs_, "cases at a time")->check(CLI::Range(1, 256))->option_text("N [1]");
     app.add_option("--json", json_, "write all results to this file, - for standard output")
         ->option_text("FILE")
         ->group("Output");

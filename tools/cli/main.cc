@@ -95,6 +95,17 @@ int ParseAndRun(Console& console, const CommandRow& row, const std::vector<std::
   return command.Run(console);
 }
 
+// Whether standard output is to be one JSON document. Asked of the words themselves: the command line may be wrong.
+bool WantsJson(const CLI::App& app, const std::vector<std::string>& arguments) {
+  const CLI::Option* const option = app.get_option_no_throw("--json");
+  if (option == nullptr) return false;
+  const auto found = std::find(arguments.begin(), arguments.end(), "--json");
+  const bool takes_file = option->get_items_expected_max() > 0;  // Then "-" is standard output.
+  if (!takes_file) return found != arguments.end();
+  const bool is_apart = found != arguments.end() && found + 1 != arguments.end() && *(found + 1) == "-";
+  return is_apart || std::find(arguments.begin(), arguments.end(), "--json=-") != arguments.end();
+}
+
 // Runs one command. Whatever goes wrong in it is an error with a code, also what is thrown and a check that fails; with
 // --json standard output has one document also then.
 int RunCommand(Console& console, const CommandRow& row, const std::vector<std::string>& arguments) {
@@ -103,8 +114,7 @@ int RunCommand(Console& console, const CommandRow& row, const std::vector<std::s
   CommonOptions common;
   command->Declare(app);
   DeclareCommon(row, app, &common);
-  const bool has_json = app.get_option_no_throw("--json") != nullptr;
-  const bool wants_json = has_json && std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+  const bool wants_json = WantsJson(app, arguments);
   int exit_status = kExitFailed;
   absl::Status wrong_use;
   const absl::Status ended = AsStatus([&] {

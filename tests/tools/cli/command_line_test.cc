@@ -75,6 +75,13 @@ TEST(CommandLineTest, WrongUseIsStatusTwoAndTheReasonOnStandardError) {
   }
 }
 
+TEST(CommandLineTest, AJsonFileLeavesStandardOutputToPeople) {
+  const std::string file = TestFile("results.json");
+  EXPECT_EQ(RunSluice({"conform", "--json", file, TestFile("nothing")}).out, "");
+  EXPECT_TRUE(absl::StrContains(RunSluice({"conform", "--json", "-", TestFile("nothing")}).out, "\"errors\""));
+  EXPECT_TRUE(absl::StrContains(RunSluice({"conform", "--json=-", TestFile("nothing")}).out, "\"errors\""));
+}
+
 TEST(CommandLineTest, NothingIsWrongUseAndGivesTheHelp) {
   const RunResult run = RunSluice({});
   EXPECT_EQ(run.status, 2);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -112,6 +113,25 @@ TEST(UnsoundModelsTest, CheckGroupsErrorsInJsonToo) {
   EXPECT_EQ(group["also"][0]["line"], 4);
   const Json all = Json::parse(RunSluice({"check", "-", "--json", "--all"}, FunctionDump(437)).out);
   EXPECT_EQ(all["errors"].size(), 437u);
+}
+
+// How often `part` occurs.
+size_t CountOf(absl::string_view text, absl::string_view part) {
+  const std::vector<absl::string_view> pieces = absl::StrSplit(text, part);
+  return pieces.size() - 1;
+}
+
+TEST(UnsoundModelsTest, OfManyCausesTheFirstAreShown) {
+  std::string model;
+  for (int i = 0; i < 400; ++i) absl::StrAppend(&model, "node { name: 'n", i, "' op: 'MyOp", i, "' }\n");
+  const RunResult run = RunSluice({"run", "-"}, model);
+  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(CountOf(run.err, "SLC2003 NOT_FOUND"), 50u);
+  EXPECT_TRUE(absl::StrContains(run.err, "400 errors; those of the first 50 causes are shown")) << run.err;
+  const RunResult check = RunSluice({"check", "-"}, model);
+  EXPECT_EQ(CountOf(check.out, "SLC2003 NOT_FOUND"), 200u);
+  EXPECT_TRUE(absl::StrContains(check.out, "… and 200 more (--all)\n"));
+  EXPECT_EQ(CountOf(RunSluice({"check", "-", "--all"}, model).out, "SLC2003 NOT_FOUND"), 400u);
 }
 
 TEST(UnsoundModelsTest, ShowGroupsToo) {

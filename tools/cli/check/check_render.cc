@@ -19,6 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxOpRows = 60;
+constexpr size_t kMaxErrorCauses = 200;
 constexpr size_t kMaxShapeProblems = 20;
 
 // What the error says that a run would give, to look up with `sluice explain`.
@@ -52,7 +53,8 @@ void AppendProblems(absl::string_view title, const std::vector<absl::Status>& pr
   absl::StrAppend(out, "\n", paint.Bold(title), "\n");
   const size_t shown = all ? entries.size() : std::min(entries.size(), max);
   for (size_t i = 0; i < shown; ++i) absl::StrAppend(out, PaintedErrorText(entries[i], paint));
-  if (shown < entries.size()) absl::StrAppend(out, "… and ", entries.size() - shown, " more (--all)\n");
+  if (shown < entries.size())
+    absl::StrAppend(out, "… and ", CountText(static_cast<int64_t>(entries.size() - shown)), " more (--all)\n");
 }
 
 void AppendMissing(const CheckReport& report, const Paint& paint, std::string* out) {
@@ -96,9 +98,10 @@ std::string RenderCheckText(const CheckReport& report, const Paint& paint, bool 
   }
   out += Line("kernels", KernelLine(report, paint));
   if (!report.checkpoint.ok()) out += Line("values", paint.Red("those of the variables cannot be read"));
-  AppendProblems("Errors", report.errors, report.errors.size(), all, paint, &out);
+  AppendProblems("Errors", report.errors, kMaxErrorCauses, all, paint, &out);
   if (report.num_errors > static_cast<int64_t>(report.errors.size())) {
-    absl::StrAppend(&out, "… and ", report.num_errors - static_cast<int64_t>(report.errors.size()), " more\n");
+    const int64_t not_kept = report.num_errors - static_cast<int64_t>(report.errors.size());
+    absl::StrAppend(&out, "… and ", CountText(not_kept), " more, which were only counted\n");
   }
   AppendProblems("Shapes that contradict", report.shape_errors, kMaxShapeProblems, all, paint, &out);
   AppendProblems("Shapes that may contradict", report.shape_warnings, kMaxShapeProblems, all, paint, &out);

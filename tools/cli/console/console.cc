@@ -7,11 +7,15 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "graph/base/error.h"
+#include "graph/base/error_groups.h"
+#include "tools/cli/console/number_text.h"
 
 namespace sluice {
 namespace {
@@ -23,6 +27,20 @@ bool ColorIsWanted(bool is_terminal) {
   const char* term = std::getenv("TERM");
   const bool is_dumb = term != nullptr && std::strcmp(term, "dumb") == 0;
   return is_terminal && !is_dumb && (no_color == nullptr || *no_color == '\0');
+}
+
+// FormatError, but of a load that fails for a great many causes only the first ones: the errors of a model whose every
+// node is wrong would scroll all else away.
+std::string ShortText(const absl::Status& status) {
+  constexpr size_t kMaxCauses = 50;
+  const std::vector<absl::Status> errors = AllErrors(status);
+  if (errors.size() <= kMaxCauses) return FormatError(status);
+  const std::vector<ErrorGroup> causes = GroupErrors(errors);
+  if (causes.size() <= kMaxCauses) return FormatError(status);
+  std::string text;
+  for (size_t i = 0; i < kMaxCauses; ++i) absl::StrAppend(&text, FormatErrorGroup(causes[i]), "\n");
+  return absl::StrCat(text, CountText(CountErrors(status)), " errors; those of the first ", kMaxCauses,
+                      " causes are shown (`sluice check --all` lists each)");
 }
 
 }  // namespace
@@ -100,10 +118,6 @@ void Console::WarnAlways(absl::string_view text) {
   Diagnose(absl::StrCat(err_paint_.Yellow("warning:"), " ", text, "\n"));
 }
 
-std::string PaintedError(const absl::Status& status, const Paint& paint) {
-  return PaintedErrorText(FormatError(status), paint);
-}
-
 std::string PaintedErrorText(absl::string_view formatted, const Paint& paint) {
   std::string out;
   for (const absl::string_view line : absl::StrSplit(formatted, '\n')) {
@@ -122,7 +136,7 @@ std::string PaintedErrorText(absl::string_view formatted, const Paint& paint) {
 
 void Console::Problem(const absl::Status& status) {
   problems_.push_back(status);
-  Diagnose(PaintedError(status, err_paint_));
+  Diagnose(PaintedErrorText(ShortText(status), err_paint_));
 }
 
 void Console::Complain(absl::string_view text) {

@@ -71,7 +71,8 @@ class Console {
   void Details(absl::string_view text);
   // One line about what went wrong, even when quiet.
   void Complain(absl::string_view text);
-  // An error in the form for people (FormatError), all of them when it stands for several; with colours where they go.
+  // An error in the form for people (FormatError), those of the first 50 causes when it stands for many; with colours
+  // where they go.
   void Problem(const absl::Status& status);
   // What Problem() and Complain() have shown, without colours: for output that is read by programs.
   const std::vector<absl::Status>& problems() const { return problems_; }
@@ -99,9 +100,7 @@ class Console {
   std::vector<std::string> complaints_;
 };
 
-// FormatError's text of `status`, a line feed after each line, with colours where they go.
-std::string PaintedError(const absl::Status& status, const Paint& paint);
-// The same for a text that FormatError or FormatErrorGroup made.
+// A text that FormatError or FormatErrorGroup made, a line feed after each line, with colours where they go.
 std::string PaintedErrorText(absl::string_view formatted, const Paint& paint);
 
 // Writes all of `text` to the file descriptor, however often the system takes only a part. The error number, or 0.
