@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "executor/trace/run_summary.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
@@ -118,7 +119,8 @@ class BenchCommand : public Command {
     call.cancellation = &cancellation;
     int64_t start = NowNs();
     SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, OpenSession(model, session_options_));
-    SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable, session->Prepare(run.spec));
+    SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable,
+                            session->Prepare(run.spec, {absl::InfiniteFuture(), &cancellation}));
     result->prepare = NowNs() - start;
     NotePlacement(model, *callable, session->core().device_list(), console);
     SLUICE_RETURN_IF_ERROR(InitialiseSession(*session, model, session_options_, call));

@@ -50,7 +50,8 @@ class RunCommand : public Command {
         ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
         ->option_text("N [1]")
         ->group("How to run");
-    app.add_option("--deadline", deadline_, "give up after this time (500ms, 2s, 1m), init and all steps together")
+    app.add_option("--deadline", deadline_,
+                   "give up after this time (500ms, 2s, 1m): preparing, init and all steps together, without loading")
         ->check(NotEmpty())
         ->option_text("TIME")
         ->group("How to run");
@@ -111,13 +112,13 @@ class RunCommand : public Command {
 
   absl::Status RunModel(const LoadedGraph& model, Console& console) {
     const LoadLimits limits = model_.Options().limits;
+    CallOptions call;
+    call.deadline = absl::Now() + time_limit_;
     SLUICE_ASSIGN_OR_RETURN(const ResolvedRun run, ResolveRun(model, request_, limits));
     SLUICE_ASSIGN_OR_RETURN(is_untrained_, CheckState(model, session_options_, request_.targets, console));
     CancellationManager cancellation;
     const InterruptGuard interrupt(cancellation);
     SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, OpenSession(model, session_options_));
-    CallOptions call;
-    call.deadline = absl::Now() + time_limit_;
     call.cancellation = &cancellation;
     call.stall_timeout = patience_;
     SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable,

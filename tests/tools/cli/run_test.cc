@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/export.h"
@@ -127,6 +128,30 @@ TEST(RunTest, LoopsRunAndStatsCountEachIteration) {
   EXPECT_TRUE(StrContains(run.out, "exit  float32 []  10\n")) << run.out;
   EXPECT_TRUE(StrContains(run.out, "kernel calls, ")) << run.out;
   EXPECT_TRUE(StrContains(run.out, "add   AddV2 ")) << run.out;
+}
+
+// Feeds and fetches are nodes of the graph that runs where it is not straight code: here two branches join that nothing
+// says exclude each other.
+TEST(RunTest, StatsNameFeedsAndFetchesAsTheUserDoes) {
+  GraphBuilder b(NewOpRegistry());
+  const Output x = b.Placeholder("x", DType::kFloat, PartialShape::Scalar());
+  const Output k = b.Placeholder("k", DType::kInt32, PartialShape::Scalar());
+  const auto branch = [&](const std::string& name, int32_t value) {
+    const Output is_it = b.Op("Equal", name + "_is", {k, b.Const(name + "_k", Tensor::Scalar(value))});
+    return b.Op("Neg", name, {GraphBuilder::Nth(b.Op("Switch", name + "_switch", {x, is_it}), 1)});
+  };
+  b.Op("Merge", "m", {branch("first", 1), branch("second", 2)});
+  const std::vector<std::string> call = {"run", "-", "--feed", "x=1", "--feed", "k=2", "--fetch", "m", "--stats"};
+  const RunResult run = RunSluice(call, ExportGraph(*b.Build()));
+  ASSERT_EQ(run.status, 0) << run.err;
+  for (const char* made : {"_arg_", "_retval_", "_Arg", "_Retval"}) {
+    EXPECT_FALSE(StrContains(run.out, made)) << run.out;
+  }
+  std::string words = run.out;
+  absl::RemoveExtraAsciiWhitespace(&words);
+  for (const char* part : {" feed 2 ", " fetch 1 ", " x feed 1 ", " k feed 1 ", " m fetch 1 "}) {
+    EXPECT_TRUE(StrContains(words, part)) << part << run.out;
+  }
 }
 
 TEST(RunTest, TracesAreWrittenInBothFormats) {
