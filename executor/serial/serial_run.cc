@@ -56,6 +56,7 @@ class Runner {
  private:
   // Reading the clock takes longer than most nodes.
   static constexpr int64_t kCheckEveryNs = 16'000;
+  static constexpr int64_t kNsOfRepeat = 4;
   // One iteration of one live frame, as kernels see it.
   struct Place {
     uint64_t frame_id;
@@ -111,6 +112,7 @@ class Runner {
       case SerialAction::kRepeat:
         *next = begin + instruction.target;
         context_.SetPlace(context_.frame_id(), context_.iteration() + 1);
+        if (kWatched) until_check_ns_ -= kNsOfRepeat;  // A loop may have no kernel in it.
         if (ABSL_PREDICT_FALSE(MustStop(status))) break;
         return true;
       case SerialAction::kReturn:

@@ -182,6 +182,18 @@ TEST_P(ControlFlowTest, TenThousandIterations) {
   ExpectFetch("n", 10000);
 }
 
+// Nothing in it is called, and nothing takes time: the deadline is seen all the same.
+TEST_P(ControlFlowTest, AnEndlessLoopWithoutKernelsEndsAtTheDeadline) {
+  Loop loop(b_, "f", {C(1)});
+  loop.SetCondition(loop.Constant(b_.Placeholder("goes_on", DType::kBool, PartialShape::Scalar())));
+  Name("end", loop.Close({loop.in_body(0)})[0]);
+  Start();
+  ExpectFetch("end", 1, {{"goes_on", Tensor::Scalar(false)}});
+  CallOptions call;
+  call.deadline = absl::Now() + absl::Milliseconds(20);
+  EXPECT_THAT(Fetch("end", {{"goes_on", Tensor::Scalar(true)}}, call), IsError(ErrorCode::kDeadline));
+}
+
 TEST_P(ControlFlowTest, SeveralVariablesGoRoundTogether) {
   Loop loop(b_, "f", {C(0), C(0), C(0), C(0)}, 20);
   loop.SetCondition(Op("Less", {loop.seen(0), loop.Constant(C(100))}));
