@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <climits>
 #include <map>
 #include <utility>
@@ -37,44 +38,117 @@ DType HeldType(const OpCase& op_case) {
   return DType::kFloat;
 }
 
-// Adds what gives input `i` of the case, a handle or a reference of `type`, and returns its name.
-std::string AddHandle(proto::GraphDef& graph, const OpCase& op_case, DType type, int i) {
-  const std::string name = absl::StrCat("h", i), &op = op_case.node.op();
-  const bool is_v1 = IsRef(type);
-  const DType held = is_v1 && !absl::StartsWith(op, "Stack") && !absl::StartsWith(op, "TensorArray")
-                         ? BaseType(type)
-                         : HeldType(op_case);
-  if (absl::StartsWith(op, "TensorArray")) {
-    const std::string version = is_v1 ? "" : type == DType::kString ? "V2" : "V3";
-    *graph.add_node() = ConstNodeDef(absl::StrCat(name, "/size"), Tensor::Scalar<int32_t>(4));
-    proto::NodeDef* const node =
-        AddNode(graph, name, absl::StrCat("TensorArray", version), {absl::StrCat(name, "/size")});
-    (*node->mutable_attr())["dtype"] = TypeAttrValue(held);
-    return name;
-  }
-  if (absl::StartsWith(op, "Stack")) {
-    proto::NodeDef* const node = AddNode(graph, name, is_v1 ? "Stack" : "StackV2", {});
-    if (!is_v1) {
-      *graph.add_node() = ConstNodeDef(absl::StrCat(name, "/size"), Tensor::Scalar<int32_t>(4));
-      node->add_input(absl::StrCat(name, "/size"));
+// Builds what an op that works on handles or references needs before it, in the graph of a case.
+class Surroundings {
+ public:
+  Surroundings(proto::GraphDef& graph, const OpCase& op_case) : graph_(graph), op_case_(op_case) {}
+
+  // Adds what gives input `i`, a handle or a reference of `type`, and returns its name.
+  std::string AddHandle(DType type, int i) {
+    name_ = absl::StrCat("h", i);
+    init_ = absl::StrCat("init", i);
+    const absl::string_view op = op_case_.node.op();
+    if (absl::StartsWith(op, "TensorArray")) {
+      AddTensorArray(IsRef(type) || op == "TensorArrayGrad" ? "" : type == DType::kString ? "V2" : "V3");
+    } else if (absl::StartsWith(op, "Stack")) {
+      AddStack(IsRef(type) ? "" : "V2");
+    } else if (op == "DestroyTemporaryVariable") {
+      AddTemporary(BaseType(type));
+    } else {
+      AddVariable(IsRef(type), IsRef(type) ? BaseType(type) : HeldType(op_case_));
     }
-    (*node->mutable_attr())["elem_type"] = TypeAttrValue(held);
+    return name_;
+  }
+  // Gives the variable `variable` the value of a Placeholder.
+  void AddAssign(bool is_v1, DType held, const std::string& variable) {
+    AddPlaceholder(graph_, init_, held);
+    proto::NodeDef* const assign =
+        Add("/assign", is_v1 ? "Assign" : "AssignVariableOp", {variable, init_}, is_v1 ? "T" : "dtype", held);
+    if (is_v1) (*assign->mutable_attr())["validate_shape"].set_b(false);
+  }
+  // Nodes that must have run before the op.
+  const std::vector<std::string>& before() const { return before_; }
+
+ private:
+  proto::NodeDef* Add(absl::string_view suffix, const std::string& op, const std::vector<std::string>& inputs,
+                      const char* type_attr, DType type) {
+    proto::NodeDef* const node = AddNode(graph_, absl::StrCat(name_, suffix), op, inputs);
+    (*node->mutable_attr())[type_attr] = TypeAttrValue(type);
+    return node;
+  }
+  std::string AddInt(absl::string_view suffix, int32_t value) {
+    const std::string name = absl::StrCat(name_, suffix);
+    *graph_.add_node() = ConstNodeDef(name, Tensor::Scalar<int32_t>(value));
     return name;
   }
-  proto::NodeDef* const node = AddNode(graph, name, is_v1 ? "VariableV2" : "VarHandleOp", {});
-  (*node->mutable_attr())["dtype"] = TypeAttrValue(held);
-  (*node->mutable_attr())["shape"].mutable_shape()->set_unknown_rank(true);
-  const std::string init = absl::StrCat("init", i);
-  AddPlaceholder(graph, init, held);
-  proto::NodeDef* const assign =
-      AddNode(graph, absl::StrCat(name, "/assign"), is_v1 ? "Assign" : "AssignVariableOp", {name, init});
-  (*assign->mutable_attr())[is_v1 ? "T" : "dtype"] = TypeAttrValue(held);
-  if (is_v1) (*assign->mutable_attr())["validate_shape"].set_b(false);
-  return name;
+
+  // An array of four elements; where the op reads, they have all been written.
+  void AddTensorArray(const std::string& version) {
+    const DType held = HeldType(op_case_);
+    Add("", absl::StrCat("TensorArray", version), {AddInt("/size", 4)}, "dtype", held);
+    const absl::string_view op = op_case_.node.op();
+    const auto has = [op](absl::string_view part) { return absl::StrContains(op, part); };
+    if (!has("Read") && !has("Gather") && !has("Pack") && !has("Concat")) return;
+    AddPlaceholder(graph_, init_, held);
+    const std::string flow = absl::StrCat(name_, "/flow");
+    *graph_.add_node() = ConstNodeDef(flow, Tensor::Scalar(0.0f));
+    for (int32_t element = 0; element < 4; ++element) {
+      const std::string suffix = absl::StrCat("/write", element);
+      Add(suffix, absl::StrCat("TensorArrayWrite", version),
+          {name_, AddInt(absl::StrCat("/index", element), element), init_, flow}, "T", held);
+      before_.push_back(absl::StrCat(name_, suffix));
+    }
+  }
+  // A stack; where the op pops, of one value.
+  void AddStack(const std::string& version) {
+    const DType held = HeldType(op_case_);
+    const std::vector<std::string> size =
+        version.empty() ? std::vector<std::string>() : std::vector<std::string>{AddInt("/size", 4)};
+    Add("", absl::StrCat("Stack", version), size, "elem_type", held);
+    if (!absl::StartsWith(op_case_.node.op(), "StackPop")) return;
+    AddPlaceholder(graph_, init_, held);
+    Add("/push", absl::StrCat("StackPush", version), {name_, init_}, "T", held);
+    before_.push_back(absl::StrCat(name_, "/push"));
+  }
+  void AddTemporary(DType held) {
+    proto::NodeDef* const node = Add("", "TemporaryVariable", {}, "dtype", held);
+    (*node->mutable_attr())["shape"].mutable_shape()->add_dim()->set_size(2);
+    const auto name = op_case_.node.attr().find("var_name");
+    if (name != op_case_.node.attr().end()) (*node->mutable_attr())["var_name"] = name->second;
+  }
+  void AddVariable(bool is_v1, DType held) {
+    proto::NodeDef* const node = Add("", is_v1 ? "VariableV2" : "VarHandleOp", {}, "dtype", held);
+    (*node->mutable_attr())["shape"].mutable_shape()->set_unknown_rank(true);
+    AddAssign(is_v1, held, name_);
+    before_.push_back(absl::StrCat(name_, "/assign"));
+  }
+
+  proto::GraphDef& graph_;
+  const OpCase& op_case_;
+  std::string name_ = "h", init_ = "init";
+  std::vector<std::string> before_;
+};
+
+// Whether the op makes a variable, which cannot be fetched before it has a value.
+bool MakesVariable(const OpCase& op_case) {
+  const std::vector<DType>& outputs = op_case.signature.outputs;
+  return op_case.signature.inputs.empty() && outputs.size() == 1 && IsRef(outputs[0]) &&
+         !absl::StartsWith(op_case.node.op(), "Stack");
+}
+
+// The latest version of a graph that may hold all these nodes.
+int ProducerFor(const proto::GraphDef& graph) {
+  int producer = 1087;
+  for (const proto::NodeDef& node : graph.node()) {
+    const OpSchema* const schema = BuiltinOps().Find(node.op());
+    if (schema != nullptr && schema->deprecated_at > 0) producer = std::min(producer, schema->deprecated_at - 1);
+  }
+  return producer;
 }
 
 bool IsPlain(DType type, absl::string_view op) {
-  const bool is_text_handle = type == DType::kString && absl::StartsWith(op, "TensorArray") && absl::EndsWith(op, "V2");
+  const bool is_text_handle = type == DType::kString && absl::StartsWith(op, "TensorArray") &&
+                              (absl::EndsWith(op, "V2") || op == "TensorArrayGrad");
   return !IsRef(type) && type != DType::kResource && !is_text_handle;
 }
 
@@ -140,6 +214,7 @@ void BindAttrs(proto::NodeDef& node, proto::OpDef& signature, proto::NameAttrLis
 OpGraph MakeOpGraph(const OpCase& op_case, OpPlace place) {
   OpGraph made;
   proto::NodeDef op = op_case.node;
+  Surroundings surroundings(made.graph, op_case);
   for (size_t i = 0; i < op_case.signature.inputs.size(); ++i) {
     const DType type = op_case.signature.inputs[i];
     const std::string name = absl::StrCat("x", i);
@@ -147,18 +222,18 @@ OpGraph MakeOpGraph(const OpCase& op_case, OpPlace place) {
       AddPlaceholder(made.graph, name, type);
       op.add_input(name);
     } else {
-      op.add_input(AddHandle(made.graph, op_case, type, static_cast<int>(i)));
+      op.add_input(surroundings.AddHandle(type, static_cast<int>(i)));
     }
   }
-  const int num_nodes = made.graph.node_size();
-  for (int i = 0; i < num_nodes; ++i) {
-    const std::string& name = made.graph.node(i).name();
-    if (absl::EndsWith(name, "/assign")) op.add_input(absl::StrCat("^", name));
-  }
+  for (const std::string& name : surroundings.before()) op.add_input(absl::StrCat("^", name));
   for (size_t i = 0; i < op_case.signature.outputs.size(); ++i) made.fetches.push_back(absl::StrCat("op:", i));
   *made.graph.add_node() = std::move(op);
-  made.graph.mutable_versions()->set_producer(1087);
   made.target = "op";
+  if (MakesVariable(op_case)) {
+    surroundings.AddAssign(true, BaseType(op_case.signature.outputs[0]), "op");
+    made.fetches = {"h/assign:0"};
+  }
+  made.graph.mutable_versions()->set_producer(ProducerFor(made.graph));
   if (place == OpPlace::kGraph) return made;
   return WrapInFunction(made, place == OpPlace::kBodyPlaceholders ? "op" : "");
 }
