@@ -16,7 +16,8 @@ class Device;
 class EdgeTable;
 
 // What a kernel is made from: a node of a graph, its attrs and types, and the device. Lives during the construction
-// only; the graph lives as long as the kernel, but a kernel that is shared between equal nodes must not name one.
+// only, and so may the graph: kernels with state are kept for later plans of the session. A kernel keeps copies of what
+// it needs, and one that is shared between equal nodes none of their names.
 class KernelConstruction {
  public:
   KernelConstruction(const Graph& graph, NodeId node, Device* device, EdgeTable* edges)
