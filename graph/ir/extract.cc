@@ -1,5 +1,6 @@
 #include "graph/ir/extract.h"
 
+#include <memory>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -13,8 +14,13 @@ class GraphExtractor {
 
   // `new_ids` is the table of the constructor: of the size of the graph, and invalid for all of `nodes` and whatever
   // they must not be connected to.
-  Graph Run(absl::Span<const NodeId> nodes) {
+  //
+  // `library` is that of the new graph; schemas of `kept`, or null, live as long as it does.
+  Graph Run(absl::Span<const NodeId> nodes, const FunctionLibrary& library,
+            std::shared_ptr<const FunctionLibrary> kept) {
     CopyTables();
+    to_.library_ = library;
+    if (kept != nullptr) to_.owners_.emplace(kept.get(), std::move(kept));
     for (size_t i = 0; i < nodes.size(); ++i) {
       new_ids_[static_cast<size_t>(nodes[i].value())] = NodeId(static_cast<int32_t>(i));
     }
@@ -28,7 +34,6 @@ class GraphExtractor {
  private:
   // What nodes refer to by number or by pointer.
   void CopyTables() {
-    to_.library_ = from_.library_;
     to_.signatures_ = from_.signatures_;
     to_.symbols_ = from_.symbols_;
     to_.symbol_ids_ = from_.symbol_ids_;
@@ -77,16 +82,17 @@ class GraphExtractor {
 
 Graph ExtractNodes(const Graph& graph, absl::Span<const NodeId> nodes, std::vector<NodeId>* new_ids) {
   new_ids->assign(static_cast<size_t>(graph.id_limit()), NodeId());
-  return GraphExtractor(graph, *new_ids).Run(nodes);
+  return GraphExtractor(graph, *new_ids).Run(nodes, graph.library(), nullptr);
 }
 
 std::vector<Graph> ExtractParts(const Graph& graph, absl::Span<const std::vector<NodeId>> parts,
                                 std::vector<NodeId>* new_ids) {
   new_ids->assign(static_cast<size_t>(graph.id_limit()), NodeId());
   std::vector<NodeId> of_part(new_ids->size());
+  const auto library = std::make_shared<const FunctionLibrary>(graph.library());
   std::vector<Graph> graphs;
   for (const std::vector<NodeId>& nodes : parts) {
-    graphs.push_back(GraphExtractor(graph, of_part).Run(nodes));
+    graphs.push_back(GraphExtractor(graph, of_part).Run(nodes, FunctionLibrary(), library));
     for (NodeId id : nodes)
       std::swap((*new_ids)[static_cast<size_t>(id.value())], of_part[static_cast<size_t>(id.value())]);
   }

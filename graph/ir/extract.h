@@ -17,8 +17,9 @@ namespace sluice {
 Graph ExtractNodes(const Graph& graph, absl::Span<const NodeId> nodes, std::vector<NodeId>* new_ids);
 
 // The same for many disjoint parts of one graph, with the ids of all parts in one table (an id says nothing of the part
-// that it is in). Linear in the graph, however many parts there are, but for the tables that each part gets: library
-// and names of attrs.
+// that it is in), and libraries that are empty: functions that a part calls are added by ReachableFunctions
+// (graph/placement/reachable_functions.h). Linear in the graph, however many parts there are, but for the names of
+// attrs, which each part gets.
 std::vector<Graph> ExtractParts(const Graph& graph, absl::Span<const std::vector<NodeId>> parts,
                                 std::vector<NodeId>* new_ids);
 

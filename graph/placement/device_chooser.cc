@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace sluice {
 
@@ -15,6 +16,12 @@ DeviceChooser::DeviceChooser(const DeviceList& devices) : devices_(devices), ord
     return (name.type == "CPU" ? 2 : 0) + (local ? 0 : 1);
   };
   std::stable_sort(order_.begin(), order_.end(), [&](int32_t a, int32_t b) { return rank(a) < rank(b); });
+  for (int32_t i : order_) {
+    const DeviceName& name = devices_.devices()[static_cast<size_t>(i)].parsed;
+    for (const std::pair<int32_t, int32_t> numbers : {std::pair(name.task, name.id), {name.task, -1}, {-1, name.id}}) {
+      by_numbers_[numbers].push_back(i);
+    }
+  }
 }
 
 int32_t DeviceChooser::Intern(const DeviceName& name) {
@@ -57,9 +64,15 @@ int32_t DeviceChooser::ChooseSoftly(int32_t pattern, uint32_t types, bool any_ta
   return found >= 0 || !any_task ? found : Choose(kAnyDevice, types);
 }
 
+absl::Span<const int32_t> DeviceChooser::Candidates(const DeviceName& pattern) const {
+  if (pattern.task < 0 && pattern.id < 0) return order_;
+  const auto found = by_numbers_.find({pattern.task, pattern.id});
+  return found == by_numbers_.end() ? absl::Span<const int32_t>() : found->second;
+}
+
 int32_t DeviceChooser::Search(const DeviceName& pattern, uint32_t types) const {
   int32_t answer = kNoDevice;
-  for (int32_t i : order_) {
+  for (int32_t i : Candidates(pattern)) {
     const size_t index = static_cast<size_t>(i);
     if (!MatchesDevice(pattern, devices_.devices()[index].parsed)) continue;
     if (((types >> devices_.type_of(index)) & 1u) != 0) return i;

@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "graph/base/device_name.h"
 #include "graph/placement/device_list.h"
 
@@ -40,9 +41,13 @@ class DeviceChooser {
  private:
   int32_t Intern(const DeviceName& name);
   int32_t Search(const DeviceName& pattern, uint32_t types) const;
+  // The devices that could match, best first: few where the pattern states a task or an id, however many there are.
+  absl::Span<const int32_t> Candidates(const DeviceName& pattern) const;
 
   const DeviceList& devices_;
   std::vector<int32_t> order_;  // Devices, best first.
+  // The same by task and id; and by one of them, with -1 for the other.
+  absl::flat_hash_map<std::pair<int32_t, int32_t>, std::vector<int32_t>> by_numbers_;
   std::vector<DeviceName> patterns_;
   absl::flat_hash_map<std::string, int32_t> by_canonical_;
   absl::flat_hash_map<std::string, int32_t> by_text_;

@@ -46,8 +46,9 @@ absl::StatusOr<std::vector<Partition>> CutUp(const Graph& graph, const ControlLo
   std::vector<Partition> parts = Split(graph, devices, &local_ids);
   EdgeCutter cutter(graph, devices, loops, options, local_ids, parts);
   for (NodeId id : graph.Nodes()) SLUICE_RETURN_IF_ERROR(cutter.Connect(id));
+  const ReachableFunctions functions(graph.library());
   for (Partition& part : parts) {
-    KeepReachableFunctions(part.graph);
+    SLUICE_RETURN_IF_ERROR(functions.AddTo(part.graph));
     if (options.devices != nullptr) SLUICE_RETURN_IF_ERROR(SetIncarnations(*options.devices, part.graph));
   }
   return parts;

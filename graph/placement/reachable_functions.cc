@@ -1,11 +1,12 @@
 #include "graph/placement/reachable_functions.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "graph/ir/function_library.h"
+#include "graph/base/status_macros.h"
 
 namespace sluice {
 namespace {
@@ -38,6 +39,19 @@ class FunctionWalk {
     }
   }
 
+  // Visits all functions that the nodes of `graph` need.
+  void VisitGraph(const Graph& graph) {
+    for (NodeId id : graph.Nodes()) {
+      Visit(graph.op_name(id));
+      for (const NamedAttr& attr : graph.attrs(id)) VisitAttr(attr.value);
+    }
+    Finish();
+  }
+  bool Reached(absl::string_view name) const { return seen_.contains(name); }
+  // Names of all that were reached.
+  const std::vector<std::string>& reached() const { return queue_; }
+
+ private:
   // Follows the bodies of what was visited.
   void Finish() {
     for (size_t next = 0; next < queue_.size(); ++next) {
@@ -50,9 +64,6 @@ class FunctionWalk {
       Visit(library_.FindGradient(name));
     }
   }
-  bool Reached(absl::string_view name) const { return seen_.contains(name); }
-
- private:
   void VisitFunc(const FuncView& function, std::vector<AttrView>* open) {
     Visit(function.name);
     for (const auto& attr : function.attrs) open->push_back(attr.second);
@@ -68,12 +79,33 @@ class FunctionWalk {
 void KeepReachableFunctions(Graph& graph) {
   if (graph.library().empty()) return;
   FunctionWalk walk(graph.library());
-  for (NodeId id : graph.Nodes()) {
-    walk.Visit(graph.op_name(id));
-    for (const NamedAttr& attr : graph.attrs(id)) walk.VisitAttr(attr.value);
-  }
-  walk.Finish();
+  walk.VisitGraph(graph);
   graph.library().RemoveUnless([&](absl::string_view name) { return walk.Reached(name); });
+}
+
+ReachableFunctions::ReachableFunctions(const FunctionLibrary& library) : library_(library) {
+  for (const std::string& name : library.NamesAsAdded()) {
+    functions_.push_back(library.Find(name));
+    positions_.emplace(functions_.back()->name(), static_cast<int32_t>(positions_.size()));
+  }
+}
+
+absl::Status ReachableFunctions::AddTo(Graph& part) const {
+  if (library_.empty()) return absl::OkStatus();
+  FunctionWalk walk(library_);
+  walk.VisitGraph(part);
+  std::vector<int32_t> positions;
+  for (const std::string& name : walk.reached()) positions.push_back(positions_.at(name));
+  std::sort(positions.begin(), positions.end());
+  for (int32_t i : positions) {
+    SLUICE_RETURN_IF_ERROR(part.library().Add(functions_[static_cast<size_t>(i)]));
+  }
+  for (const std::string& name : walk.reached()) {
+    const absl::string_view gradient = library_.FindGradient(name);
+    if (!walk.Reached(gradient)) continue;
+    SLUICE_RETURN_IF_ERROR(part.library().AddGradient(name, gradient));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace sluice

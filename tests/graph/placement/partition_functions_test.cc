@@ -2,8 +2,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "graph/ir/builder.h"
+#include "graph/ir/extract.h"
 #include "graph/ir/function_library.h"
 #include "graph/ops/op_table.h"
 #include "graph/placement/incarnations.h"
@@ -80,8 +82,17 @@ TEST_F(PartitionFunctionsTest, FunctionsAreReachedThroughCallsAttrsListsAndGradi
   b_.Op("Case", "case", {b_.Const("i", Tensor::Scalar(int32_t{0})), x},
         {{"branches", AttrValue::FromBytes(list.str())}, {"Tin", types}, {"Tout", types}});
   ASSERT_OK(b_.status());
+  const Strings needed = {"Bound", "Branch", "Caller", "Leaf", "LeafGrad"};
+  std::vector<NodeId> ids;
+  Graph part = ExtractNodes(b_.graph(), std::vector<NodeId>{b_.graph().Find("call")}, &ids);
+  part.library() = FunctionLibrary();
+  ASSERT_OK(ReachableFunctions(b_.graph().library()).AddTo(part));
+  EXPECT_EQ(part.library().NamesAsAdded(), (Strings{"Leaf", "LeafGrad", "Bound", "Caller"})) << "as in the file";
+  EXPECT_EQ(part.library().FindGradient("Leaf"), "LeafGrad");
+  EXPECT_EQ(part.library().gradients().size(), 1u);
+
   KeepReachableFunctions(b_.graph());
-  EXPECT_EQ(Names(b_.graph()), (Strings{"Bound", "Branch", "Caller", "Leaf", "LeafGrad"}));
+  EXPECT_EQ(Names(b_.graph()), needed);
   EXPECT_EQ(b_.graph().library().gradients().size(), 1u);
 }
 
