@@ -18,9 +18,9 @@ DeviceChooser::DeviceChooser(const DeviceList& devices) : devices_(devices), ord
   std::stable_sort(order_.begin(), order_.end(), [&](int32_t a, int32_t b) { return rank(a) < rank(b); });
   for (int32_t i : order_) {
     const DeviceName& name = devices_.devices()[static_cast<size_t>(i)].parsed;
-    for (const std::pair<int32_t, int32_t> numbers : {std::pair(name.task, name.id), {name.task, -1}, {-1, name.id}}) {
-      by_numbers_[numbers].push_back(i);
-    }
+    by_numbers_[{name.task, name.id}].push_back(i);
+    by_numbers_[{name.task, -1}].push_back(i);
+    by_numbers_[{-1, name.id}].push_back(i);
   }
 }
 
