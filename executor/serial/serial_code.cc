@@ -1,5 +1,8 @@
 #include "executor/serial/serial_code.h"
 
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
 #include "executor/serial/region_order.h"
 
 namespace sluice {
@@ -39,6 +42,9 @@ class SerialCodeWriter {
     int32_t frame;
     size_t next;                     // Unit.
     std::vector<GuardLiteral> open;  // Blocks, outermost first.
+    std::vector<NodeId> switches = {};
+    // The blocks that were ever opened, each with those around it, its port left out.
+    absl::flat_hash_set<std::vector<GuardLiteral>> tried = {};
   };
 
   void Add(SerialOp op, NodeId node, int32_t a = -1, int32_t b = -1, int32_t input = -1) {
@@ -66,10 +72,30 @@ class SerialCodeWriter {
     }
     while (region.open.size() < wanted.size()) {
       const GuardLiteral literal = wanted[region.open.size()];
+      region.tried.insert(BlocksOf(region.open, literal.pred));
       Add(SerialOp::kOpen, s_.switch_of(literal.pred), literal.pred, literal.port);
       region.open.push_back(literal);
     }
     here_ = guard;
+  }
+
+  static std::vector<GuardLiteral> BlocksOf(absl::Span<const GuardLiteral> around, int32_t pred) {
+    std::vector<GuardLiteral> blocks(around.begin(), around.end());
+    blocks.push_back(GuardLiteral{pred, -1});
+    return blocks;
+  }
+
+  // A block reports a predicate that is no scalar. Switches that no block follows, as nothing needs what they send, get
+  // an empty one: the propagators report theirs too.
+  void TrySwitches() {
+    for (const NodeId id : std::exchange(stack_.back().switches, {})) {
+      const int32_t pred = s_.value(graph_.inputs(id)[1]);
+      if (stack_.back().tried.contains(BlocksOf(s_.guards().literals(s_.guard(id)), pred))) continue;
+      GoTo(s_.guard(id));
+      stack_.back().tried.insert(BlocksOf(stack_.back().open, pred));
+      Add(SerialOp::kOpen, id, pred, 0);
+      Add(SerialOp::kClose, NodeId());
+    }
   }
 
   void WriteUnit(const RegionUnit& unit) {
@@ -78,11 +104,15 @@ class SerialCodeWriter {
       BeginLoop(unit.index);
     } else if (unit.kind == RegionUnit::Kind::kMergeMove) {
       WriteMergeMove(unit);
-    } else if (EmitsCode(unit.node)) {
+    } else {
+      if (IsLiveSwitch(unit.node)) stack_.back().switches.push_back(unit.node);
+      if (!EmitsCode(unit.node)) return;
       GoTo(unit.guard);
       WriteNode(unit.node);
     }
   }
+
+  bool IsLiveSwitch(NodeId id) const { return s_.role(id) == SerialRole::kSwitch && s_.guard(id) != kNever; }
 
   // Whether the node needs a block to stand in: most of control flow does not.
   bool EmitsCode(NodeId id) const {
@@ -163,13 +193,17 @@ class SerialCodeWriter {
   void EndRegion() {
     const int32_t frame = stack_.back().frame;
     if (frame == 0) {
+      TrySwitches();
       GoTo(kAlways);
       stack_.pop_back();
       return;
     }
     const SerialLoop& loop = s_.loops()[static_cast<size_t>(frame)];
     // The guard of all NextIterations; see SerialStructure::CheckLoops.
-    GoTo(s_.guard(loop.variables[0].next_iteration));
+    const GuardId goes_on = s_.guard(loop.variables[0].next_iteration);
+    GoTo(goes_on);
+    TrySwitches();
+    GoTo(goes_on);
     MoveToNextIteration(loop, frame);
     Add(SerialOp::kRepeat, loop.variables[0].merge, frame);
     GoTo(kAlways);

@@ -125,6 +125,26 @@ TEST_P(ControlFlowTest, WhatIsBehindTheOtherPortCannotBeFetched) {
   ExpectFetch("live", 7);
 }
 
+// A predicate that is not a scalar is an error, also where nothing reads what its Switch sends, and in each iteration.
+TEST_P(ControlFlowTest, PredicatesOfSwitchesThatNothingReadsAreLookedAt) {
+  const Output pred = b_.Placeholder("pred", DType::kBool);
+  const Output target = b_.Const("target", Int(3));
+  b_.AddControl(target, Op("Switch", {C(1), pred}));
+
+  Loop loop(b_, "loop", {C(0)});
+  loop.SetCondition(Op("Less", {loop.seen(0), loop.Constant(C(2))}));
+  const Output next = Op("AddV2", {loop.in_body(0), loop.Constant(C(1))});
+  b_.AddControl(next, Op("Switch", {loop.in_body(0), loop.Constant(pred)}));
+  Name("rounds", loop.Close({next})[0]);
+
+  Start();
+  const Tensor vector = Tensor::Vector<bool>({true, false});
+  for (const char* name : {"target", "rounds"}) {
+    EXPECT_THAT(Text(name, {{"pred", Tensor::Scalar(true)}}), ::testing::HasSubstr("int32")) << name << ": the value";
+    EXPECT_THAT(Text(name, {{"pred", vector}}), ::testing::HasSubstr("SLC2601")) << name;
+  }
+}
+
 TEST_P(ControlFlowTest, AMergeOfBothPortsIsTheValueWhicheverIsTaken) {
   const Output pred = Op("Less", {b_.Placeholder("a", DType::kInt32), C(1)});
   const Output ports = Op("Switch", {C(42), pred});
