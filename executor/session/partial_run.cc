@@ -1,7 +1,6 @@
 #include "executor/session/partial_run.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -43,7 +42,6 @@ absl::StatusOr<std::shared_ptr<PartialRun>> PartialRun::Start(std::shared_ptr<Se
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<const PartitionedStep> executors, PartitionedStep::Create(core, step, &stop));
   std::shared_ptr<PartialRun> run(new PartialRun(std::move(core), std::move(step), options));
   run->AddPorts();
-  run->FindNeeds();
   run->step_ = std::move(executors);
   run->Begin(pool, options);
   return run;
@@ -83,9 +81,10 @@ void PartialRun::AddPorts() {
   const DeviceEntry& client = core_->device_list().client();
   const auto add = [&](const FeedFetchGraph::Port& port, Ports& ports) {
     Port& added = ports[port.endpoint];
+    added.endpoint = port.endpoint;
     added.dtype = port.dtype;
     added.shape = port.shape;
-    added.is_needed = port.node.valid();
+    added.node = port.node;
     const std::string edge =
         EdgeText(client.name, static_cast<uint64_t>(client.incarnation), client.name, port.endpoint);
     added.key.edge = graph_.edges->Number(edge);
@@ -99,29 +98,10 @@ void PartialRun::AddPorts() {
   for (const FeedFetchGraph::Port& port : graph_.signature.feeds) add(port, feeds_);
   for (const FeedFetchGraph::Port& port : graph_.signature.fetches) add(port, fetches_);
   unused_ = feeds_.size() + fetches_.size();
-}
-
-// Walks back from each fetch through what it needs alone.
-void PartialRun::FindNeeds() {
-  const Graph& graph = graph_.signature.graph;
-  std::vector<const FeedFetchGraph::Port*> feed_of(static_cast<size_t>(graph.id_limit()));
-  for (const FeedFetchGraph::Port& feed : graph_.signature.feeds) {
-    if (feed.node.valid()) feed_of[static_cast<size_t>(feed.node.value())] = &feed;
-  }
-  std::vector<const FeedFetchGraph::Port*> seen_for(feed_of.size());  // The last fetch that needed the node.
-  std::vector<NodeId> open;
-  MutexLock lock(&mu_);
-  for (const FeedFetchGraph::Port& fetch : graph_.signature.fetches) {
-    std::vector<std::string>& needed = fetches_[fetch.endpoint].needed_feeds;
-    open.assign(1, fetch.node);
-    while (!open.empty()) {
-      const NodeId id = open.back();
-      open.pop_back();
-      const size_t index = static_cast<size_t>(id.value());
-      if (std::exchange(seen_for[index], &fetch) == &fetch) continue;
-      if (feed_of[index] != nullptr) needed.push_back(feed_of[index]->endpoint);
-      for (const Output& input : graph.all_inputs(id)) open.push_back(input.node);
-    }
+  feed_of_.resize(static_cast<size_t>(graph.id_limit()));
+  has_feeds_.resize(feed_of_.size());
+  for (const auto& [endpoint, feed] : feeds_) {
+    if (feed.node.valid()) feed_of_[static_cast<size_t>(feed.node.value())] = &feed;
   }
 }
 
@@ -138,18 +118,23 @@ absl::Status PartialRun::CheckFeed(const std::string& name, const Tensor& value)
   return CheckFedValue(name, port.dtype, port.shape, value);
 }
 
-absl::Status PartialRun::CheckFetch(const std::string& name,
-                                    const std::vector<std::pair<std::string, Tensor>>& feeds) const {
+absl::Status PartialRun::CheckFetch(const std::string& name, const Endpoints& now,
+                                    absl::flat_hash_set<NodeId>* looked_at) {
   const auto found = fetches_.find(EndpointOf(name));
   if (found == fetches_.end()) return Misuse(absl::StrCat("fetch '", name, "' was not set up"));
   if (found->second.is_used) return Misuse(absl::StrCat("fetch '", name, "' was taken before"));
-  for (const std::string& needed : found->second.needed_feeds) {
-    if (feeds_.at(needed).is_used) continue;
-    const bool comes_now =
-        std::any_of(feeds.begin(), feeds.end(), [&](const auto& feed) { return EndpointOf(feed.first) == needed; });
-    if (!comes_now) {
-      return Misuse(absl::StrCat("fetch '", name, "' needs feed '", needed, "', which was not given yet"));
+  const Graph& graph = graph_.signature.graph;
+  std::vector<NodeId> open = {found->second.node};
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    const size_t index = static_cast<size_t>(id.value());
+    if (has_feeds_[index] || !looked_at->insert(id).second) continue;
+    const Port* const feed = feed_of_[index];
+    if (feed != nullptr && !feed->is_used && now.count(feed->endpoint) == 0) {
+      return Misuse(absl::StrCat("fetch '", name, "' needs feed '", feed->endpoint, "', which was not given yet"));
     }
+    for (const Output& input : graph.all_inputs(id)) open.push_back(input.node);
   }
   return absl::OkStatus();
 }
@@ -158,21 +143,31 @@ absl::Status PartialRun::Claim(const std::vector<std::pair<std::string, Tensor>>
                                const std::vector<std::string>& fetches) {
   MutexLock lock(&mu_);
   if (has_failed_ || unused_ == 0) return Misuse("the partial run is over");
+  // Nothing is marked before all is checked, and marking cannot fail.
+  std::vector<Port*> used;
+  absl::flat_hash_set<NodeId> looked_at;
+  SLUICE_RETURN_IF_ERROR(CheckCall(feeds, fetches, &used, &looked_at));
+  for (const NodeId id : looked_at) has_feeds_[static_cast<size_t>(id.value())] = true;
+  for (Port* const port : used) port->is_used = true;
+  unused_ -= used.size();
+  return absl::OkStatus();
+}
+
+absl::Status PartialRun::CheckCall(const std::vector<std::pair<std::string, Tensor>>& feeds,
+                                   const std::vector<std::string>& fetches, std::vector<Port*>* used,
+                                   absl::flat_hash_set<NodeId>* looked_at) {
   // "x" and "x:0" in one call are one too many.
-  std::set<std::string> given, taken;
-  std::vector<Port*> used;  // Nothing is marked before all is checked, and marking cannot fail.
+  Endpoints given, taken;
   for (const auto& [name, value] : feeds) {
     SLUICE_RETURN_IF_ERROR(CheckFeed(name, value));
     if (!given.insert(EndpointOf(name)).second) return Misuse(absl::StrCat("feed '", name, "' is given twice"));
-    used.push_back(&feeds_.at(EndpointOf(name)));
+    used->push_back(&feeds_.at(EndpointOf(name)));
   }
   for (const std::string& name : fetches) {
-    SLUICE_RETURN_IF_ERROR(CheckFetch(name, feeds));
+    SLUICE_RETURN_IF_ERROR(CheckFetch(name, given, looked_at));
     if (!taken.insert(EndpointOf(name)).second) return Misuse(absl::StrCat("fetch '", name, "' is taken twice"));
-    used.push_back(&fetches_.at(EndpointOf(name)));
+    used->push_back(&fetches_.at(EndpointOf(name)));
   }
-  for (Port* const port : used) port->is_used = true;
-  unused_ -= used.size();
   return absl::OkStatus();
 }
 
@@ -182,7 +177,7 @@ absl::Status PartialRun::Send(const std::vector<std::pair<std::string, Tensor>>&
     {
       MutexLock lock(&mu_);
       const Port& port = feeds_.at(EndpointOf(name));
-      if (!port.is_needed) continue;
+      if (!port.node.valid()) continue;
       key = port.key;
     }
     SLUICE_RETURN_IF_ERROR(rendezvous_->Send(key, TransferArgs(), {value, false}));

@@ -3,12 +3,14 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "executor/session/call_options.h"
@@ -50,25 +52,31 @@ class PartialRun {
  private:
   // A feed or a fetch.
   struct Port {
+    std::string endpoint;
     DType dtype = DType::kInvalid;
     PartialShape shape;
     RendezvousKey key;
-    bool is_needed = false;                 // A feed that reaches some fetch or target.
-    std::vector<std::string> needed_feeds;  // Of a fetch.
+    NodeId node;  // Of the signature's graph. Of a feed: invalid where it reaches no fetch and no target.
     bool is_used = false;
   };
   using Ports = absl::flat_hash_map<std::string, Port>;
+  using Endpoints = std::set<std::string>;
 
   PartialRun(std::shared_ptr<SessionCore> core, StepGraph graph, const CallOptions& options);
 
   void AddPorts();
-  void FindNeeds();
   void Begin(ThreadPool* pool, const CallOptions& options);
   // Marks what the call uses, or says why it may not.
   absl::Status Claim(const std::vector<std::pair<std::string, Tensor>>& feeds, const std::vector<std::string>& fetches)
       ABSL_LOCKS_EXCLUDED(mu_);
+  // Whether Claim may mark `used`; see CheckFetch.
+  absl::Status CheckCall(const std::vector<std::pair<std::string, Tensor>>& feeds,
+                         const std::vector<std::string>& fetches, std::vector<Port*>* used,
+                         absl::flat_hash_set<NodeId>* looked_at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status CheckFeed(const std::string& name, const Tensor& value) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status CheckFetch(const std::string& name, const std::vector<std::pair<std::string, Tensor>>& feeds) const
+  // Whether `name` may be taken, with what was given before and what comes `now`. Adds to `looked_at` the nodes that it
+  // needs and that were not known to have all their feeds.
+  absl::Status CheckFetch(const std::string& name, const Endpoints& now, absl::flat_hash_set<NodeId>* looked_at)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Send(const std::vector<std::pair<std::string, Tensor>>& feeds);
   absl::Status Receive(const std::vector<std::string>& fetches, absl::Time deadline, std::vector<Tensor>* values);
@@ -93,6 +101,10 @@ class PartialRun {
   mutable Mutex mu_;
   Ports feeds_ ABSL_GUARDED_BY(mu_);    // By endpoint, "node:0".
   Ports fetches_ ABSL_GUARDED_BY(mu_);  // The same.
+  // By node of the signature's graph: the feed that it stands for, and whether all feeds that it needs were given. So
+  // all calls of one run together look at each node once, however many fetches need it.
+  std::vector<const Port*> feed_of_ ABSL_GUARDED_BY(mu_);
+  std::vector<bool> has_feeds_ ABSL_GUARDED_BY(mu_);
   size_t unused_ ABSL_GUARDED_BY(mu_) = 0;
   bool has_failed_ ABSL_GUARDED_BY(mu_) = false;
 };

@@ -47,7 +47,7 @@ absl::Status Session::Extend(Graph graph) {
     std::list<Prepared> ended;
     MutexLock lock(&mu_);
     if (graph_ == nullptr) return Finalized();
-    graph_ = std::move(next);
+    graph_.swap(next);  // The old one is freed outside of the lock, as the signatures are.
     prepared_.clear();
     ended.swap(recent_);
     return absl::OkStatus();

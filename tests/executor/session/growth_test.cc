@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "executor/session/session.h"
+#include "graph/ir/builder.h"
 #include "graph/ir/export.h"
 #include "graph/ir/import.h"
 #include "graph/ops/op_table.h"
@@ -116,6 +118,40 @@ INSTANTIATE_TEST_SUITE_P(Shapes, GrowthTest, ::testing::ValuesIn(Params()),
                            const bool is_serial = std::get<1>(info.param) == Driver::kSerial;
                            return std::string(std::get<0>(info.param).name) + (is_serial ? "Serial" : "Dataflow");
                          });
+
+// A partial run of a chain each node of which is fetched: what the fetches need overlaps.
+TEST(PartialRunGrowthTest, FetchesShareWhatTheyNeed) {
+  const auto measure = [](int size) {
+    GraphBuilder b(NewOpRegistry());
+    FeedFetchSpec spec;
+    spec.feeds = {"x"};
+    Output last = b.Placeholder("x", DType::kInt32);
+    for (int i = 0; i < size; ++i) {
+      spec.fetches.push_back(absl::StrCat("n", i));
+      last = b.Op("Neg", spec.fetches.back(), {last});
+    }
+    SessionOptions options;
+    options.num_threads = 1;
+    const std::unique_ptr<Session> session = *Session::Create(options, *b.Build());
+    int64_t setup = 0, all_at_once = 0, one_by_one = 0;
+    std::string handle;
+    setup = BlocksOf([&] { handle = *session->PRunSetup(spec); });
+    const NamedTensors feeds = {{"x", Tensor::Scalar(int32_t{1})}};
+    all_at_once = BlocksOf([&] { EXPECT_OK(session->PRun(handle, feeds, spec.fetches)); });
+    handle = *session->PRunSetup(spec);
+    one_by_one = BlocksOf([&] {
+      EXPECT_OK(session->PRun(handle, feeds, {}));
+      for (const std::string& fetch : spec.fetches) EXPECT_OK(session->PRun(handle, {}, {fetch}));
+    });
+    return std::vector<int64_t>{setup, all_at_once, one_by_one};
+  };
+  const int size = CountsBlocks() ? 200 : 20;
+  const std::vector<int64_t> once = measure(size), twice = measure(2 * size), four_times = measure(4 * size);
+  for (size_t i = 0; CountsBlocks() && i < once.size(); ++i) {
+    EXPECT_LT(four_times[i] - twice[i], 2.4 * static_cast<double>(twice[i] - once[i]))
+        << i << ": " << once[i] << ", " << twice[i] << ", " << four_times[i] << " blocks";
+  }
+}
 
 // Many signatures of one graph: each costs as much as the first, and asking for one again costs as much in a session of
 // many.

@@ -75,7 +75,9 @@ TEST_F(PartialRunTest, RunsAtTheSameTimeAreApart) {
 
 TEST_F(PartialRunTest, AFetchThatNeedsAnotherFeedIsRefusedAtOnce) {
   const std::string handle = Begin({{"a", "b", "c"}, {"first", "second"}, {}, {}});
-  EXPECT_THAT(session_->PRun(handle, {{"a", Int(1)}}, {"first"}), IsError(ErrorCode::kPartialRun, "b:0"));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(session_->PRun(handle, {{"a", Int(1)}}, {"first"}), IsError(ErrorCode::kPartialRun, "b:0"));
+  }
   // Nothing has happened.
   ExpectStep(handle, {{"a", Int(1)}, {"b", Int(2)}, {"c", Int(3)}}, "second", 9);
   ExpectStep(handle, {}, "first", 3);
