@@ -60,7 +60,7 @@ absl::Status GatherNd(InferenceContext& c) {
 absl::Status ResourceGather(InferenceContext& c) {
   c.MarkAssumed();
   const std::vector<PartialShape>* variable = c.handle(0);
-  if (variable == nullptr || variable->empty()) return absl::OkStatus();
+  if (variable == nullptr || variable->empty() || !c.input(1).has_rank()) return absl::OkStatus();
   int64_t batch = c.Int("batch_dims");
   if (batch < 0) batch += c.rank(1);
   if (batch < 0 || batch > c.rank(1) || batch >= variable->front().rank()) return absl::OkStatus();
