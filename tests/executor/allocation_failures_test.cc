@@ -65,7 +65,9 @@ class Watchdog {
   std::thread thread_;
 };
 
-bool IsShortOfMemory(const absl::Status& status) { return status.code() == absl::StatusCode::kResourceExhausted; }
+[[maybe_unused]] bool IsShortOfMemory(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kResourceExhausted;
+}
 
 // `run` answers OK when all that it sees is right.
 using Run = std::function<absl::Status()>;
