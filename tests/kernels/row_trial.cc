@@ -136,11 +136,11 @@ GivenInputs Give(const RowCase& row_case, const std::vector<Tensor>& inputs) {
 }  // namespace
 
 RowTrial::Outcome RowTrial::RunOnce(const std::vector<Tensor>& inputs, const Way& way) {
+  TrackingAllocator allocator(HostAllocator(), int64_t{64} << 20);  // Outlives what resources keep in it.
   CpuDevice device(absl::StrCat(kLocalTask, "/device:CPU:0"), 1);
   StepContainer step(StepId(1));
   SessionState session;
   TensorStore store;
-  TrackingAllocator allocator(HostAllocator(), int64_t{64} << 20);
   BackwardRunner runner(way.num_threads);
   RunContext run;
   run.device = &device;
