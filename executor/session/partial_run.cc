@@ -99,7 +99,7 @@ void PartialRun::AddPorts() {
   for (const FeedFetchGraph::Port& port : graph_.signature.fetches) add(port, fetches_);
   unused_ = feeds_.size() + fetches_.size();
   feed_of_.resize(static_cast<size_t>(graph.id_limit()));
-  has_feeds_.resize(feed_of_.size());
+  looked_at_by_.resize(feed_of_.size());
   for (const auto& [endpoint, feed] : feeds_) {
     if (feed.node.valid()) feed_of_[static_cast<size_t>(feed.node.value())] = &feed;
   }
@@ -118,8 +118,7 @@ absl::Status PartialRun::CheckFeed(const std::string& name, const Tensor& value)
   return CheckFedValue(name, port.dtype, port.shape, value);
 }
 
-absl::Status PartialRun::CheckFetch(const std::string& name, const Endpoints& now,
-                                    absl::flat_hash_set<NodeId>* looked_at) {
+absl::Status PartialRun::CheckFetch(const std::string& name, const Endpoints& now, std::vector<NodeId>* looked_at) {
   const auto found = fetches_.find(EndpointOf(name));
   if (found == fetches_.end()) return Misuse(absl::StrCat("fetch '", name, "' was not set up"));
   if (found->second.is_used) return Misuse(absl::StrCat("fetch '", name, "' was taken before"));
@@ -129,7 +128,9 @@ absl::Status PartialRun::CheckFetch(const std::string& name, const Endpoints& no
     const NodeId id = open.back();
     open.pop_back();
     const size_t index = static_cast<size_t>(id.value());
-    if (has_feeds_[index] || !looked_at->insert(id).second) continue;
+    if (looked_at_by_[index] == kHasFeeds || looked_at_by_[index] == num_calls_) continue;
+    looked_at->push_back(id);
+    looked_at_by_[index] = num_calls_;
     const Port* const feed = feed_of_[index];
     if (feed != nullptr && !feed->is_used && now.count(feed->endpoint) == 0) {
       return Misuse(absl::StrCat("fetch '", name, "' needs feed '", feed->endpoint, "', which was not given yet"));
@@ -145,9 +146,10 @@ absl::Status PartialRun::Claim(const std::vector<std::pair<std::string, Tensor>>
   if (has_failed_ || unused_ == 0) return Misuse("the partial run is over");
   // Nothing is marked before all is checked, and marking cannot fail.
   std::vector<Port*> used;
-  absl::flat_hash_set<NodeId> looked_at;
+  std::vector<NodeId> looked_at;
+  ++num_calls_;
   SLUICE_RETURN_IF_ERROR(CheckCall(feeds, fetches, &used, &looked_at));
-  for (const NodeId id : looked_at) has_feeds_[static_cast<size_t>(id.value())] = true;
+  for (const NodeId id : looked_at) looked_at_by_[static_cast<size_t>(id.value())] = kHasFeeds;
   for (Port* const port : used) port->is_used = true;
   unused_ -= used.size();
   return absl::OkStatus();
@@ -155,7 +157,7 @@ absl::Status PartialRun::Claim(const std::vector<std::pair<std::string, Tensor>>
 
 absl::Status PartialRun::CheckCall(const std::vector<std::pair<std::string, Tensor>>& feeds,
                                    const std::vector<std::string>& fetches, std::vector<Port*>* used,
-                                   absl::flat_hash_set<NodeId>* looked_at) {
+                                   std::vector<NodeId>* looked_at) {
   // "x" and "x:0" in one call are one too many.
   Endpoints given, taken;
   for (const auto& [name, value] : feeds) {

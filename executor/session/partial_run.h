@@ -10,7 +10,6 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "executor/session/call_options.h"
@@ -72,11 +71,11 @@ class PartialRun {
   // Whether Claim may mark `used`; see CheckFetch.
   absl::Status CheckCall(const std::vector<std::pair<std::string, Tensor>>& feeds,
                          const std::vector<std::string>& fetches, std::vector<Port*>* used,
-                         absl::flat_hash_set<NodeId>* looked_at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+                         std::vector<NodeId>* looked_at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status CheckFeed(const std::string& name, const Tensor& value) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Whether `name` may be taken, with what was given before and what comes `now`. Adds to `looked_at` the nodes that it
   // needs and that were not known to have all their feeds.
-  absl::Status CheckFetch(const std::string& name, const Endpoints& now, absl::flat_hash_set<NodeId>* looked_at)
+  absl::Status CheckFetch(const std::string& name, const Endpoints& now, std::vector<NodeId>* looked_at)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Send(const std::vector<std::pair<std::string, Tensor>>& feeds);
   absl::Status Receive(const std::vector<std::string>& fetches, absl::Time deadline, std::vector<Tensor>* values);
@@ -101,10 +100,13 @@ class PartialRun {
   mutable Mutex mu_;
   Ports feeds_ ABSL_GUARDED_BY(mu_);    // By endpoint, "node:0".
   Ports fetches_ ABSL_GUARDED_BY(mu_);  // The same.
-  // By node of the signature's graph: the feed that it stands for, and whether all feeds that it needs were given. So
-  // all calls of one run together look at each node once, however many fetches need it.
+  // By node of the signature's graph: the feed that it stands for; and the last call that has looked at it, or
+  // kHasFeeds when all feeds that it needs were given. So all calls of one run together look at each node once, however
+  // many fetches need it.
+  static constexpr int64_t kHasFeeds = -1;
   std::vector<const Port*> feed_of_ ABSL_GUARDED_BY(mu_);
-  std::vector<bool> has_feeds_ ABSL_GUARDED_BY(mu_);
+  std::vector<int64_t> looked_at_by_ ABSL_GUARDED_BY(mu_);
+  int64_t num_calls_ ABSL_GUARDED_BY(mu_) = 0;
   size_t unused_ ABSL_GUARDED_BY(mu_) = 0;
   bool has_failed_ ABSL_GUARDED_BY(mu_) = false;
 };
