@@ -1,6 +1,7 @@
 #include "kernels/state/tensor_array.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
@@ -225,10 +226,11 @@ absl::StatusOr<CountedPtr<TensorArray>> TensorArray::Gradient(const std::string&
 }
 
 void TensorArray::Close() {
-  Table ended(elements_.get_allocator());  // Freed outside of the lock.
+  std::optional<Table> ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
   is_closed_ = true;
-  ended.swap(elements_);
+  ended.emplace(std::move(elements_));
+  elements_.clear();
 }
 
 std::string TensorArray::DebugString() const {
