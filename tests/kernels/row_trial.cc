@@ -136,7 +136,8 @@ GivenInputs Give(const RowCase& row_case, const std::vector<Tensor>& inputs) {
 }  // namespace
 
 RowTrial::Outcome RowTrial::RunOnce(const std::vector<Tensor>& inputs, const Way& way) {
-  TrackingAllocator allocator(HostAllocator(), int64_t{64} << 20);  // Outlives what resources keep in it.
+  // Outlives what resources keep in it.
+  const auto allocator = std::make_shared<TrackingAllocator>(HostAllocator(), int64_t{64} << 20);
   CpuDevice device(absl::StrCat(kLocalTask, "/device:CPU:0"), 1);
   StepContainer step(StepId(1));
   SessionState session;
@@ -148,7 +149,7 @@ RowTrial::Outcome RowTrial::RunOnce(const std::vector<Tensor>& inputs, const Way
   run.step_container = &step;
   run.session_state = &session;
   run.tensor_store = &store;
-  run.allocator = &allocator;
+  run.allocator = allocator.get();
   run.deterministic = way.deterministic;
   if (way.num_threads > 0) run.task_runner = &runner;
 
@@ -156,7 +157,7 @@ RowTrial::Outcome RowTrial::RunOnce(const std::vector<Tensor>& inputs, const Way
   // Inputs that are not handed over must stay as they are: `kept` are second handles to them.
   const std::vector<KernelInput> kept = way.movable ? std::vector<KernelInput>() : given.inputs;
   absl::StatusOr<std::vector<Tensor>> outputs = kernel_.Run(run, std::move(given.inputs), way.movable);
-  Outcome outcome{outputs.status(), {}};
+  Outcome outcome{outputs.status(), allocator, {}};
   if (outputs.ok()) outcome.values = *std::move(outputs);
   counts_.in_shards += runner.num_cut() > 0 ? 1 : 0;
   bool is_in_place = false;
@@ -167,7 +168,8 @@ RowTrial::Outcome RowTrial::RunOnce(const std::vector<Tensor>& inputs, const Way
   for (size_t i = 0; i < kept.size(); ++i) {
     if (kept[i].ref != nullptr || case_.inputs[i] == DType::kResource) continue;
     if (!SameElements(kept[i].value, inputs[i])) {
-      return {absl::InternalError(absl::StrCat("input ", i, " was overwritten: ", kept[i].value.ToString())), {}};
+      return {
+          absl::InternalError(absl::StrCat("input ", i, " was overwritten: ", kept[i].value.ToString())), nullptr, {}};
     }
   }
   for (const auto& variable : given.variables) outcome.values.push_back(variable->cell().Read());

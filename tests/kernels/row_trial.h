@@ -12,6 +12,7 @@
 #include "graph/ir/op_schema.h"
 #include "graph/value/tensor.h"
 #include "kernels/kernel_registry.h"
+#include "kernels/memory/tracking_allocator.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/plausible_inputs.h"
 
@@ -46,6 +47,7 @@ class RowTrial {
   // What one way came to: a status, or outputs and what variables hold afterwards.
   struct Outcome {
     absl::Status status;
+    std::shared_ptr<TrackingAllocator> allocator;  // Outlives the values, and what they are handles of.
     std::vector<Tensor> values;
   };
 
