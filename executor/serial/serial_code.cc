@@ -85,8 +85,8 @@ class SerialCodeWriter {
     return blocks;
   }
 
-  // A block reports a predicate that is no scalar. Switches that no block follows, as nothing needs what they send, get
-  // an empty one: the propagators report theirs too.
+  // A block reports a predicate that is not a scalar. A Switch without a block, since nothing needs what it sends, gets
+  // an empty one: the propagators report its predicate too.
   void TrySwitches() {
     for (const NodeId id : std::exchange(stack_.back().switches, {})) {
       const int32_t pred = s_.value(graph_.inputs(id)[1]);
