@@ -28,9 +28,7 @@ std::vector<NodeId> Graph::Nodes() const {
   return ids;
 }
 
-NodeId Graph::Find(absl::string_view wanted) const {
-  return NodeId(names_.Find(wanted, NameTable::Hash(wanted), [this](int32_t i) { return name(NodeId(i)); }));
-}
+NodeId Graph::Find(absl::string_view wanted) const { return FindHashed(wanted, NameTable::Hash(wanted)); }
 
 std::string Graph::OutputName(const Output& output) const {
   if (!output.is_set()) return "(open)";

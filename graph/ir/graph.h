@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graph/base/big_vector.h"
 #include "graph/base/strong_id.h"
 #include "graph/ir/attr.h"
 #include "graph/ir/function_library.h"
@@ -245,6 +246,10 @@ class Graph {
 
   Record& rec(NodeId id) { return nodes_[static_cast<size_t>(id.value())]; }
   const Record& rec(NodeId id) const { return nodes_[static_cast<size_t>(id.value())]; }
+  // Find, given the name's hash.
+  NodeId FindHashed(absl::string_view name, uint32_t hash) const {
+    return NodeId(names_.Find(name, hash, [this](int32_t i) { return this->name(NodeId(i)); }));
+  }
   absl::Status CheckEdge(NodeId id, int32_t i, Output source) const;
   // The same for a node whose input `i` has, or is to have, the type `wanted`.
   absl::Status CheckEdgeType(NodeId id, int32_t i, Output source, DType wanted) const;
@@ -262,10 +267,10 @@ class Graph {
   std::shared_ptr<const OpRegistry> ops_;
   FunctionLibrary library_;
   std::shared_ptr<SignatureCache> signatures_;
-  std::vector<Record> nodes_;
+  BigVector<Record> nodes_;
   size_t num_live_ = 0;
-  std::vector<Output> inputs_;
-  std::vector<AttrRecord> attrs_;
+  BigVector<Output> inputs_;
+  BigVector<AttrRecord> attrs_;
   NameTable names_;
   std::vector<absl::string_view> symbols_;
   absl::flat_hash_map<absl::string_view, uint32_t> symbol_ids_;

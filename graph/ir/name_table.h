@@ -2,9 +2,9 @@
 #define SLUICE_GRAPH_IR_NAME_TABLE_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "absl/strings/string_view.h"
+#include "graph/base/big_vector.h"
 
 namespace sluice {
 
@@ -47,7 +47,7 @@ class NameTable {
   };
   void Rehash(size_t capacity);
 
-  std::vector<Slot> slots_;
+  BigVector<Slot> slots_;
   size_t mask_ = 0;
   size_t used_ = 0;  // Slots that are not empty, erased ones included.
   size_t live_ = 0;
