@@ -88,7 +88,7 @@ absl::Status GraphImporter::AddNode(int32_t index) {
   Graph::Record record;
   record.name = name.text.data();
   record.name_size = static_cast<uint32_t>(name.text.size());
-  record.op = entry->schema;
+  record.op = &NodeChecker::SchemaOf(*entry);
   record.signature = signature;
   record.source = node_.bytes.data();
   record.source_size = static_cast<uint32_t>(node_.bytes.size());
