@@ -30,6 +30,16 @@ class NameTable {
   }
   // Stores `number`. REQUIRES: the name is not there.
   void Insert(uint32_t hash, int32_t number);
+  // Stores the numbers of `from` under the same names, as far as `new_number(number)` is not negative, which they are
+  // stored as. Looks at all names of `from`, but not at the names themselves. REQUIRES: none of the names is there.
+  template <typename NewNumber>
+  void InsertAll(const NameTable& from, const NewNumber& new_number) {
+    for (const Slot& slot : from.slots_) {
+      if (slot.number < 0) continue;
+      const int32_t number = new_number(slot.number);
+      if (number >= 0) Insert(slot.hash, number);
+    }
+  }
   // Forgets `number`, stored under `hash`.
   void Erase(uint32_t hash, int32_t number);
   // Fetches the slot of `hash` into the cache, for a Find soon.
