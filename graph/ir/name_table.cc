@@ -50,10 +50,14 @@ void NameTable::Reserve(size_t count) {
   if (capacity > slots_.size()) Rehash(capacity);
 }
 
-void NameTable::Insert(uint32_t hash, int32_t number) {
+void NameTable::ReserveOne() {
   if ((used_ + 1) * 3 > slots_.size() * 2) Reserve((live_ + 1) * 2);
   // Erased slots may still fill a table of the right size: sweep them out.
   if ((used_ + 1) * 3 > slots_.size() * 2) Rehash(slots_.size());
+}
+
+void NameTable::Insert(uint32_t hash, int32_t number) {
+  ReserveOne();
   size_t i = hash & mask_;
   while (slots_[i].number >= 0) i = (i + 1) & mask_;
   if (slots_[i].number == kEmpty) ++used_;

@@ -28,6 +28,8 @@ class NameTable {
       if (slot.number >= 0 && slot.hash == hash && name_of(slot.number) == name) return slot.number;
     }
   }
+  // Makes room for one more: the next Insert does not throw.
+  void ReserveOne();
   // Stores `number`. REQUIRES: the name is not there.
   void Insert(uint32_t hash, int32_t number);
   // Stores the numbers of `from` under the same names, as far as `new_number(number)` is not negative, which they are
