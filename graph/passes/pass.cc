@@ -1,8 +1,27 @@
 #include "graph/passes/pass.h"
 
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/validate.h"
 
 namespace sluice {
+namespace {
+
+// In builds with assertions: that `pass` left a sound graph.
+absl::Status CheckAfter(const Pass& pass, const Graph& graph) {
+#ifdef NDEBUG
+  (void)pass, (void)graph;
+  return absl::OkStatus();
+#else
+  const absl::Status status = ValidateGraph(graph);
+  if (status.ok()) return status;
+  return Error(ErrorCode::kInternal)
+      .Text(absl::StrCat("pass '", pass.name(), "' leaves a graph that is not sound: ", status.message()));
+#endif
+}
+
+}  // namespace
 
 absl::Status RunPasses(absl::Span<const std::unique_ptr<const Pass>> passes, int max_rounds, Graph& graph,
                        std::vector<PassReport>* reports) {
@@ -13,6 +32,7 @@ absl::Status RunPasses(absl::Span<const std::unique_ptr<const Pass>> passes, int
       report.name = std::string(pass->name());
       report.nodes_before = static_cast<int64_t>(graph.num_nodes());
       SLUICE_ASSIGN_OR_RETURN(report.changes, pass->Run(graph));
+      SLUICE_RETURN_IF_ERROR(CheckAfter(*pass, graph));
       report.nodes_after = static_cast<int64_t>(graph.num_nodes());
       changes += report.changes;
       if (reports != nullptr) reports->push_back(std::move(report));

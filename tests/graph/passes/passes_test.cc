@@ -281,5 +281,26 @@ TEST_F(FoldingTest, PassesRunUntilNothingChanges) {
   EXPECT_EQ(reports.back().changes, 0);
 }
 
+// Leaves a graph in which a node waits for one that is gone.
+class BreakingPass : public Pass {
+ public:
+  absl::string_view name() const override { return "breaking"; }
+  absl::StatusOr<int64_t> Run(Graph& graph) const override {
+    graph.RemoveNode(graph.Find("x"));
+    return 1;
+  }
+};
+
+#ifndef NDEBUG
+TEST(RunPassesTest, APassThatLeavesAnUnsoundGraphIsNamed) {
+  GraphBuilder b(NewOpRegistry());
+  b.Op("Neg", "y", {b.Placeholder("x", DType::kFloat)});
+  Graph graph = *b.Build();
+  std::vector<std::unique_ptr<const Pass>> passes;
+  passes.push_back(std::make_unique<BreakingPass>());
+  EXPECT_THAT(RunPasses(passes, 1, graph, nullptr), IsError(ErrorCode::kInternal, "'breaking'"));
+}
+#endif
+
 }  // namespace
 }  // namespace sluice
