@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/ir/validate.h"
+#include "graph/edit/validate.h"
 
 namespace sluice {
 namespace {

@@ -26,6 +26,7 @@ GRAPH_RANKS = {
     "wire": 1,
     "value": 2,
     "ir": 3,
+    "edit": 4,
     "ops": 4,
     "shapes": 4,
     "functions": 5,

@@ -1,4 +1,4 @@
-#include "graph/ir/validate.h"
+#include "graph/edit/validate.h"
 
 #include "graph/base/error.h"
 #include "graph/base/limits.h"

@@ -1,5 +1,5 @@
-#ifndef SLUICE_GRAPH_IR_GRAPH_EDITOR_H_
-#define SLUICE_GRAPH_IR_GRAPH_EDITOR_H_
+#ifndef SLUICE_GRAPH_EDIT_GRAPH_EDITOR_H_
+#define SLUICE_GRAPH_EDIT_GRAPH_EDITOR_H_
 
 #include <cstdint>
 #include <memory>
@@ -11,9 +11,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graph/edit/live_uses.h"
 #include "graph/ir/consumers.h"
 #include "graph/ir/graph.h"
-#include "graph/ir/live_uses.h"
 #include "graph/ir/type_attrs.h"
 
 namespace sluice {
@@ -128,4 +128,4 @@ class GraphEditor {
 
 }  // namespace sluice
 
-#endif  // SLUICE_GRAPH_IR_GRAPH_EDITOR_H_
+#endif  // SLUICE_GRAPH_EDIT_GRAPH_EDITOR_H_

@@ -1,4 +1,4 @@
-#include "graph/ir/graph_editor.h"
+#include "graph/edit/graph_editor.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "graph/base/check.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/ir/validate.h"
+#include "graph/edit/validate.h"
 
 namespace sluice {
 namespace {

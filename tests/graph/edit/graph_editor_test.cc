@@ -1,6 +1,6 @@
 // Three users of GraphEditor – a rewrite, the gradient of an op, the import of a delta – and what must not break.
 
-#include "graph/ir/graph_editor.h"
+#include "graph/edit/graph_editor.h"
 
 #include <memory>
 #include <string>
@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
+#include "graph/edit/validate.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/import.h"
-#include "graph/ir/validate.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
 #include "tests/testing/graph_bytes.h"

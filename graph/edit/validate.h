@@ -1,5 +1,5 @@
-#ifndef SLUICE_GRAPH_IR_VALIDATE_H_
-#define SLUICE_GRAPH_IR_VALIDATE_H_
+#ifndef SLUICE_GRAPH_EDIT_VALIDATE_H_
+#define SLUICE_GRAPH_EDIT_VALIDATE_H_
 
 #include "absl/status/status.h"
 #include "graph/ir/graph.h"
@@ -13,4 +13,4 @@ absl::Status ValidateGraph(const Graph& graph);
 
 }  // namespace sluice
 
-#endif  // SLUICE_GRAPH_IR_VALIDATE_H_
+#endif  // SLUICE_GRAPH_EDIT_VALIDATE_H_

@@ -1,4 +1,4 @@
-#include "graph/ir/live_uses.h"
+#include "graph/edit/live_uses.h"
 
 #include <algorithm>
 #include <tuple>

@@ -1,5 +1,5 @@
-#ifndef SLUICE_GRAPH_IR_LIVE_USES_H_
-#define SLUICE_GRAPH_IR_LIVE_USES_H_
+#ifndef SLUICE_GRAPH_EDIT_LIVE_USES_H_
+#define SLUICE_GRAPH_EDIT_LIVE_USES_H_
 
 #include <cstdint>
 #include <vector>
@@ -66,4 +66,4 @@ class LiveUses {
 
 }  // namespace sluice
 
-#endif  // SLUICE_GRAPH_IR_LIVE_USES_H_
+#endif  // SLUICE_GRAPH_EDIT_LIVE_USES_H_
