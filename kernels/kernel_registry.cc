@@ -35,8 +35,6 @@ bool NeedsNoKernel(OpClass op_class) {
   return op_class == OpClass::kNoOp || op_class == OpClass::kGradSum || IsControlFlow(op_class);
 }
 
-absl::string_view DeviceTypeName(DeviceKind kind) { return kind == DeviceKind::kCpu ? "CPU" : "GPU"; }
-
 void KernelRegistry::AddTable(absl::Span<const KernelDef> defs) {
   MutexLock lock(&mu_);
   tables_.push_back(defs);

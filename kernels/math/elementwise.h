@@ -23,6 +23,7 @@
 #include "kernels/kernel_registry.h"
 #include "kernels/math/float_loops.h"
 #include "kernels/math/loops.h"
+#include "kernels/new_by_type.h"
 
 namespace sluice {
 
@@ -105,8 +106,6 @@ class BinaryKernel final : public Kernel {
 
 // kOpShapes for inputs that must be of one shape.
 absl::Status NotSameShape(const Shape& a, const Shape& b);
-// That the row's dtypes and its C++ types do not agree: a fault of the table.
-absl::Status NoSuchType(DType dtype);
 
 // Makes `KernelOf<T>` for the C++ type of input 0.
 template <template <typename> class KernelOf, typename CppTypes>

@@ -1,0 +1,59 @@
+#ifndef SLUICE_KERNELS_NEW_KERNEL_H_
+#define SLUICE_KERNELS_NEW_KERNEL_H_
+
+// The factories of rows. What they do not cover is a function of the same form, written out; kernels that are chosen by
+// dtype have theirs in new_by_type.h.
+//
+//   &New<K>            K::Make(construction) where K has that, else K()
+//   &NewWith<K, Read>  K(value) for the value that Read(construction) gives, or its error
+//   &Call<F>           a kernel without attrs: a function
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+
+namespace sluice {
+
+namespace new_kernel_internal {
+template <typename K, typename = void>
+struct HasMake : std::false_type {};
+template <typename K>
+struct HasMake<K, std::void_t<decltype(K::Make(std::declval<const KernelConstruction&>()))>> : std::true_type {};
+}  // namespace new_kernel_internal
+
+template <typename K>
+absl::StatusOr<std::unique_ptr<Kernel>> New(const KernelConstruction& construction) {
+  if constexpr (new_kernel_internal::HasMake<K>::value) {
+    return K::Make(construction);
+  } else {
+    return std::make_unique<K>();
+  }
+}
+
+// `kRead`: a function from a KernelConstruction to a StatusOr.
+template <typename K, auto kRead>
+absl::StatusOr<std::unique_ptr<Kernel>> NewWith(const KernelConstruction& construction) {
+  auto value = kRead(construction);
+  if (!value.ok()) return std::move(value).status();
+  return std::make_unique<K>(*std::move(value));
+}
+
+// A kernel that needs no attr: one function, which keeps nothing, so that it is thread-safe as kernels are.
+template <absl::Status (*kCompute)(KernelContext& context)>
+class FunctionKernel final : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override { return kCompute(context); }
+};
+
+template <absl::Status (*kCompute)(KernelContext& context)>
+absl::StatusOr<std::unique_ptr<Kernel>> Call(const KernelConstruction&) {
+  return std::make_unique<FunctionKernel<kCompute>>();
+}
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_NEW_KERNEL_H_
