@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/graph_node.h"
 #include "graph/ir/runnable_check.h"
 #include "kernels/missing_kernel.h"
 
@@ -12,11 +13,11 @@ namespace sluice {
 namespace {
 
 // Whether the type attrs of the node are among those of the row.
-bool IsFor(const KernelDef& def, const Graph& graph, NodeId id) {
+bool IsFor(const KernelDef& def, const NodeProperties& node) {
   for (const TypeConstraint& constraint : def.types) {
     if (constraint.attr.empty()) continue;
     AttrView value;
-    if (!graph.FindAttr(id, constraint.attr, &value)) return false;
+    if (!node.FindAttr(constraint.attr, &value)) return false;
     const absl::StatusOr<DType> type = value.AsType();
     if (!type.ok() || !constraint.types.Contains(*type)) return false;
   }
@@ -67,13 +68,13 @@ const KernelRegistry::Index& KernelRegistry::MakeIndex() const {
   return *indexes_.back();
 }
 
-const KernelDef* KernelRegistry::FindRow(const Graph& graph, NodeId id, DeviceKind device) const {
+const KernelDef* KernelRegistry::FindRow(const NodeProperties& node, DeviceKind device) const {
   const Index* const made = index_.load(std::memory_order_acquire);
   const Index& index = made != nullptr ? *made : MakeIndex();
-  const auto rows = index.find(graph.op_name(id));
+  const auto rows = index.find(node.op().name);
   if (rows == index.end()) return nullptr;
   for (const KernelDef* def : rows->second) {
-    if (def->device == device && IsFor(*def, graph, id)) return def;
+    if (def->device == device && IsFor(*def, node)) return def;
   }
   return nullptr;
 }
@@ -81,7 +82,7 @@ const KernelDef* KernelRegistry::FindRow(const Graph& graph, NodeId id, DeviceKi
 const KernelDef* KernelRegistry::FindRowInUse(const Graph& graph, NodeId id, absl::string_view device_type) const {
   DeviceKind kind;
   if (!KindOf(device_type, &kind) || FindCustom(graph.op_name(id), kind) != nullptr) return nullptr;
-  return FindRow(graph, id, kind);
+  return FindRow(GraphNode(graph, id), kind);
 }
 
 const CustomKernel* KernelRegistry::FindCustom(absl::string_view op, DeviceKind device) const {
@@ -97,24 +98,23 @@ const CustomKernel* KernelRegistry::FindCustom(absl::string_view op, DeviceKind 
 
 absl::StatusOr<std::unique_ptr<Kernel>> KernelRegistry::Create(const KernelConstruction& construction,
                                                                DeviceKind device) const {
-  const Graph& graph = construction.graph();
-  const NodeId id = construction.node();
-  SLUICE_RETURN_IF_ERROR(CheckAttrMinimums(graph, id));
+  const NodeProperties& node = construction.node();
+  SLUICE_RETURN_IF_ERROR(CheckAttrMinimums(node));
   absl::StatusOr<std::unique_ptr<Kernel>> made = nullptr;
-  if (const CustomKernel* custom = FindCustom(graph.op_name(id), device)) {
+  if (const CustomKernel* custom = FindCustom(node.op().name, device)) {
     made = (*custom)(construction);
-  } else if (const KernelDef* def = FindRow(graph, id, device)) {
+  } else if (const KernelDef* def = FindRow(node, device)) {
     made = def->make(construction);
   } else {
-    return MissingKernel(*this, graph, id, DeviceTypeName(device));
+    return MissingKernel(*this, node, DeviceTypeName(device));
   }
-  if (!made.ok()) return graph.Locate(id, made.status());
+  if (!made.ok()) return node.Locate(made.status());
   return made;
 }
 
-bool KernelRegistry::IsShared(const Graph& graph, NodeId id, DeviceKind device) const {
-  if (FindCustom(graph.op_name(id), device) != nullptr) return false;
-  const KernelDef* const def = FindRow(graph, id, device);
+bool KernelRegistry::IsShared(const NodeProperties& node, DeviceKind device) const {
+  if (FindCustom(node.op().name, device) != nullptr) return false;
+  const KernelDef* const def = FindRow(node, device);
   return def != nullptr && def->is_shared;
 }
 
@@ -127,7 +127,7 @@ bool KernelRegistry::HasKernel(const Graph& graph, NodeId id, absl::string_view 
   DeviceKind kind;
   if (!KindOf(device_type, &kind)) return false;
   return NeedsNoKernel(graph.op(id).op_class) || FindCustom(graph.op_name(id), kind) != nullptr ||
-         FindRow(graph, id, kind) != nullptr;
+         FindRow(GraphNode(graph, id), kind) != nullptr;
 }
 
 // A host's kernel says nothing of memory: it takes and gives what is usual on its device.

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/base/mutex.h"
+#include "graph/ir/node_properties.h"
 #include "graph/ir/op_class.h"
 #include "graph/placement/kernel_catalog.h"
 #include "kernels/device/device.h"
@@ -54,8 +55,8 @@ class KernelRegistry : public KernelCatalog {
 
   // kNoKernel naming op, types and device when there is none; or what the factory says, with node and op.
   absl::StatusOr<std::unique_ptr<Kernel>> Create(const KernelConstruction& construction, DeviceKind device) const;
-  // Whether equal nodes may share the kernel of `id`.
-  bool IsShared(const Graph& graph, NodeId id, DeviceKind device) const;
+  // Whether equal nodes may share the kernel of this one.
+  bool IsShared(const NodeProperties& node, DeviceKind device) const;
   // All tables; for tests and lists of ops.
   std::vector<absl::Span<const KernelDef>> Tables() const ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -74,7 +75,7 @@ class KernelRegistry : public KernelCatalog {
   using Index = absl::flat_hash_map<absl::string_view, std::vector<const KernelDef*>>;
 
   // The first row that is for this node, or null.
-  const KernelDef* FindRow(const Graph& graph, NodeId id, DeviceKind device) const ABSL_LOCKS_EXCLUDED(mu_);
+  const KernelDef* FindRow(const NodeProperties& node, DeviceKind device) const ABSL_LOCKS_EXCLUDED(mu_);
   // The row that says how Create makes the kernel of this node; null also where a host's own kernel goes before.
   const KernelDef* FindRowInUse(const Graph& graph, NodeId id, absl::string_view device_type) const;
   const CustomKernel* FindCustom(absl::string_view op, DeviceKind device) const ABSL_LOCKS_EXCLUDED(mu_);

@@ -175,7 +175,7 @@ class SquareBlockKernel final : public Kernel {
  public:
   explicit SquareBlockKernel(int64_t block) : block_(block) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t block, construction.GetInt("block_size"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t block, construction.Get<int64_t>("block_size"));
     if (block < 2) {
       return Error(ErrorCode::kOpAttr).Attr("block_size").Found(absl::StrCat(block)).Expected("2 or more");
     }
@@ -203,8 +203,8 @@ class DepthKernel final : public Kernel {
  public:
   DepthKernel(int64_t block, bool channels_first) : block_(block), channels_first_(channels_first) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t block, construction.GetInt("block_size"));
-    SLUICE_ASSIGN_OR_RETURN(const std::string format, construction.GetString("data_format"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t block, construction.Get<int64_t>("block_size"));
+    SLUICE_ASSIGN_OR_RETURN(const std::string format, construction.Get<std::string>("data_format"));
     if (format != "NHWC" && format != "NCHW") {
       return Error(ErrorCode::kOpUnimplemented).Attr("data_format").Found(format).Expected("NHWC or NCHW");
     }

@@ -144,7 +144,7 @@ class PackKernel final : public Kernel {
  public:
   explicit PackKernel(int64_t axis) : axis_(axis) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t axis, construction.GetInt("axis"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t axis, construction.Get<int64_t>("axis"));
     return std::make_unique<PackKernel>(axis);
   }
 

@@ -42,7 +42,7 @@ template <typename K>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBandKernel(const KernelConstruction& construction) {
   std::string align = "LEFT_LEFT";
   if (construction.HasAttr("align")) {
-    SLUICE_ASSIGN_OR_RETURN(align, construction.GetString("align"));
+    SLUICE_ASSIGN_OR_RETURN(align, construction.Get<std::string>("align"));
   }
   return std::make_unique<K>(std::move(align));
 }

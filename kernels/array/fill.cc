@@ -76,7 +76,7 @@ class EmptyKernel final : public Kernel {
  public:
   explicit EmptyKernel(bool init) : init_(init) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const bool init, construction.GetBool("init"));
+    SLUICE_ASSIGN_OR_RETURN(const bool init, construction.Get<bool>("init"));
     return std::make_unique<EmptyKernel>(init);
   }
   absl::Status Compute(KernelContext& context) const override {

@@ -126,7 +126,7 @@ class GatherV2Kernel final : public Kernel {
  public:
   explicit GatherV2Kernel(int64_t batch_dims) : batch_dims_(batch_dims) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t batch_dims, construction.GetInt("batch_dims"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t batch_dims, construction.Get<int64_t>("batch_dims"));
     return std::make_unique<GatherV2Kernel>(batch_dims);
   }
 

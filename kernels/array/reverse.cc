@@ -91,8 +91,8 @@ class ReverseSequenceKernel final : public Kernel {
  public:
   ReverseSequenceKernel(int64_t seq_dim, int64_t batch_dim) : seq_dim_(seq_dim), batch_dim_(batch_dim) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t seq_dim, construction.GetInt("seq_dim"));
-    SLUICE_ASSIGN_OR_RETURN(const int64_t batch_dim, construction.GetInt("batch_dim"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t seq_dim, construction.Get<int64_t>("seq_dim"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t batch_dim, construction.Get<int64_t>("batch_dim"));
     return std::make_unique<ReverseSequenceKernel>(seq_dim, batch_dim);
   }
 

@@ -131,7 +131,7 @@ class SqueezeKernel final : public Kernel {
  public:
   explicit SqueezeKernel(std::vector<int64_t> axes) : axes_(std::move(axes)) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(std::vector<int64_t> axes, construction.GetInts("squeeze_dims"));
+    SLUICE_ASSIGN_OR_RETURN(std::vector<int64_t> axes, construction.Get<std::vector<int64_t>>("squeeze_dims"));
     return std::make_unique<SqueezeKernel>(std::move(axes));
   }
 
@@ -171,7 +171,7 @@ class EnsureShapeKernel final : public Kernel {
  public:
   explicit EnsureShapeKernel(PartialShape shape) : shape_(std::move(shape)) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.GetShape("shape"));
+    SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.Get<PartialShape>("shape"));
     return std::make_unique<EnsureShapeKernel>(std::move(shape));
   }
 

@@ -119,9 +119,9 @@ class TopKKernel final : public Kernel {
  public:
   TopKKernel(int64_t k, bool sorted) : k_(k), sorted_(sorted) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const bool sorted, construction.GetBool("sorted"));
+    SLUICE_ASSIGN_OR_RETURN(const bool sorted, construction.Get<bool>("sorted"));
     if (construction.num_inputs() > 1) return std::make_unique<TopKKernel>(-1, sorted);
-    SLUICE_ASSIGN_OR_RETURN(const int64_t k, construction.GetInt("k"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t k, construction.Get<int64_t>("k"));
     return std::make_unique<TopKKernel>(k, sorted);
   }
 
@@ -193,7 +193,7 @@ class NthElementKernel final : public Kernel {
  public:
   explicit NthElementKernel(bool reverse) : reverse_(reverse) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const bool reverse, construction.GetBool("reverse"));
+    SLUICE_ASSIGN_OR_RETURN(const bool reverse, construction.Get<bool>("reverse"));
     return std::make_unique<NthElementKernel>(reverse);
   }
 

@@ -22,7 +22,7 @@ class AssertKernel : public Kernel {
  public:
   explicit AssertKernel(int64_t summarize) : summarize_(summarize) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t summarize, construction.GetInt("summarize"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t summarize, construction.Get<int64_t>("summarize"));
     return std::make_unique<AssertKernel>(summarize);
   }
 
@@ -50,9 +50,9 @@ class PrintKernel : public Kernel {
   PrintKernel(std::string message, int64_t first_n, int64_t summarize)
       : message_(std::move(message)), first_n_(first_n), summarize_(summarize) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(std::string message, construction.GetString("message"));
-    SLUICE_ASSIGN_OR_RETURN(const int64_t first_n, construction.GetInt("first_n"));
-    SLUICE_ASSIGN_OR_RETURN(const int64_t summarize, construction.GetInt("summarize"));
+    SLUICE_ASSIGN_OR_RETURN(std::string message, construction.Get<std::string>("message"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t first_n, construction.Get<int64_t>("first_n"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t summarize, construction.Get<int64_t>("summarize"));
     return std::make_unique<PrintKernel>(std::move(message), first_n, summarize);
   }
 
@@ -92,8 +92,8 @@ class PrintV2Kernel : public Kernel {
   PrintV2Kernel(std::optional<PrintStream> stream, std::string file, std::string end)
       : stream_(stream), file_(std::move(file)), end_(std::move(end)) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const std::string name, construction.GetString("output_stream"));
-    SLUICE_ASSIGN_OR_RETURN(std::string end, construction.GetString("end"));
+    SLUICE_ASSIGN_OR_RETURN(const std::string name, construction.Get<std::string>("output_stream"));
+    SLUICE_ASSIGN_OR_RETURN(std::string end, construction.Get<std::string>("end"));
     const std::optional<PrintStream> stream = StreamOf(name);
     absl::string_view file = name;
     if (!stream.has_value() && !absl::ConsumePrefix(&file, "file://")) {

@@ -30,7 +30,7 @@ class ConstKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConst(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(Tensor value, construction.GetTensor("value"));
+  SLUICE_ASSIGN_OR_RETURN(Tensor value, construction.Get<Tensor>("value"));
   if (value.dtype() != construction.output_type(0)) {
     return Error(ErrorCode::kTensorDType)
         .Attr("value")
@@ -98,7 +98,7 @@ absl::Status NoCallFrame() {
 }
 
 absl::StatusOr<size_t> Index(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const int64_t index, construction.GetInt("index"));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t index, construction.Get<int64_t>("index"));
   if (index < 0) return Error(ErrorCode::kAttrValue).Attr("index").Found(absl::StrCat(index)).Expected("0 or more");
   return static_cast<size_t>(index);
 }

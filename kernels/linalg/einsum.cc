@@ -236,7 +236,7 @@ class EinsumKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeEinsum(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const std::string text, construction.GetString("equation"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string text, construction.Get<std::string>("equation"));
   SLUICE_ASSIGN_OR_RETURN(EinsumEquation equation, EinsumEquation::Parse(text, construction.num_inputs()));
   return std::make_unique<EinsumKernel>(std::move(equation));
 }

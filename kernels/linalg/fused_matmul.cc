@@ -129,10 +129,10 @@ class FusedMatMulKernel : public Kernel {
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeFusedMatMul(const KernelConstruction& construction) {
   MatMulForm form;
-  SLUICE_ASSIGN_OR_RETURN(form.transpose_a, construction.GetBool("transpose_a"));
-  SLUICE_ASSIGN_OR_RETURN(form.transpose_b, construction.GetBool("transpose_b"));
-  SLUICE_ASSIGN_OR_RETURN(const float alpha, construction.GetFloat("leakyrelu_alpha"));
-  SLUICE_ASSIGN_OR_RETURN(const std::vector<std::string> ops, construction.GetStrings("fused_ops"));
+  SLUICE_ASSIGN_OR_RETURN(form.transpose_a, construction.Get<bool>("transpose_a"));
+  SLUICE_ASSIGN_OR_RETURN(form.transpose_b, construction.Get<bool>("transpose_b"));
+  SLUICE_ASSIGN_OR_RETURN(const float alpha, construction.Get<float>("leakyrelu_alpha"));
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<std::string> ops, construction.Get<std::vector<std::string>>("fused_ops"));
   const bool has_bias = !ops.empty() && ops[0] == "BiasAdd" && ops.size() <= 2 && construction.num_inputs() == 3;
   const absl::string_view name = ops.size() == 2 ? absl::string_view(ops[1]) : absl::string_view();
   for (const NamedActivation& activation : kActivations) {

@@ -22,8 +22,8 @@ class MatMulKernel : public Kernel {
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMul(const KernelConstruction& construction) {
   MatMulForm form;
-  SLUICE_ASSIGN_OR_RETURN(form.transpose_a, construction.GetBool("transpose_a"));
-  SLUICE_ASSIGN_OR_RETURN(form.transpose_b, construction.GetBool("transpose_b"));
+  SLUICE_ASSIGN_OR_RETURN(form.transpose_a, construction.Get<bool>("transpose_a"));
+  SLUICE_ASSIGN_OR_RETURN(form.transpose_b, construction.Get<bool>("transpose_b"));
   return std::make_unique<MatMulKernel>(construction, form, /*conjugate=*/false);
 }
 
@@ -31,8 +31,8 @@ template <Stacks kStacks>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchMatMul(const KernelConstruction& construction) {
   MatMulForm form;
   form.stacks = kStacks;
-  SLUICE_ASSIGN_OR_RETURN(form.transpose_a, construction.GetBool("adj_x"));
-  SLUICE_ASSIGN_OR_RETURN(form.transpose_b, construction.GetBool("adj_y"));
+  SLUICE_ASSIGN_OR_RETURN(form.transpose_a, construction.Get<bool>("adj_x"));
+  SLUICE_ASSIGN_OR_RETURN(form.transpose_b, construction.Get<bool>("adj_y"));
   return std::make_unique<MatMulKernel>(construction, form, /*conjugate=*/true);
 }
 

@@ -59,7 +59,7 @@ class LeakyReluGradKernel : public Kernel {
 
 template <template <typename> class KernelOf>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeWithAlpha(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const float alpha, construction.GetFloat("alpha"));
+  SLUICE_ASSIGN_OR_RETURN(const float alpha, construction.Get<float>("alpha"));
   std::unique_ptr<Kernel> made;
   DispatchDType<FloatCppTypes>(construction.input_type(0), [&](auto type) {
     made = std::make_unique<KernelOf<typename decltype(type)::Type>>(alpha);

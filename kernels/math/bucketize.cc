@@ -39,7 +39,7 @@ class BucketizeKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBucketize(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const std::vector<float> boundaries, construction.GetFloats("boundaries"));
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<float> boundaries, construction.Get<std::vector<float>>("boundaries"));
   if (!std::is_sorted(boundaries.begin(), boundaries.end())) {
     return Error(ErrorCode::kOpAttr).Attr("boundaries").Expected("numbers in ascending order");
   }

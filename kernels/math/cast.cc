@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeCast(const KernelConstruction& const
   const DType from = construction.input_type(0);
   const DType to = construction.output_type(0);
   if (from == to) return std::make_unique<SameTypeKernel>();
-  SLUICE_ASSIGN_OR_RETURN(const bool is_truncating, construction.GetBool("Truncate"));
+  SLUICE_ASSIGN_OR_RETURN(const bool is_truncating, construction.Get<bool>("Truncate"));
   std::unique_ptr<Kernel> made;
   DispatchDType<CastTypes>(from, [&](auto from_type) {
     DispatchDType<CastTypes>(to, [&](auto to_type) {

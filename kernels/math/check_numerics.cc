@@ -71,7 +71,7 @@ class CheckNumericsKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeCheckNumerics(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const std::string message, construction.GetString("message"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string message, construction.Get<std::string>("message"));
   std::unique_ptr<Kernel> made;
   DispatchDType<FloatCppTypes>(construction.input_type(0), [&](auto type) {
     using T = typename decltype(type)::Type;

@@ -62,7 +62,7 @@ class LenientEqualKernel : public Kernel {
 // `kAnswer`: for shapes that do not broadcast, where that is no error.
 template <typename Op, typename CppTypes, bool kAnswer>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeEqual(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const bool is_strict, construction.GetBool("incompatible_shape_error"));
+  SLUICE_ASSIGN_OR_RETURN(const bool is_strict, construction.Get<bool>("incompatible_shape_error"));
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> made, (MakeBinary<Op, CppTypes>(construction)));
   if (is_strict) return made;
   return std::make_unique<LenientEqualKernel>(std::move(made), kAnswer);
@@ -95,7 +95,7 @@ class ApproximateEqualKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeApproximateEqual(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const float tolerance, construction.GetFloat("tolerance"));
+  SLUICE_ASSIGN_OR_RETURN(const float tolerance, construction.Get<float>("tolerance"));
   std::unique_ptr<Kernel> made;
   DispatchDType<TypeList<float, double>>(construction.input_type(0), [&](auto type) {
     made = std::make_unique<ApproximateEqualKernel<typename decltype(type)::Type>>(tolerance);

@@ -80,8 +80,8 @@ class ScanKernel final : public Kernel {
  public:
   ScanKernel(ScanFn scan, bool exclusive, bool reverse) : scan_(scan), exclusive_(exclusive), reverse_(reverse) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction, ScanFn scan) {
-    SLUICE_ASSIGN_OR_RETURN(const bool exclusive, construction.GetBool("exclusive"));
-    SLUICE_ASSIGN_OR_RETURN(const bool reverse, construction.GetBool("reverse"));
+    SLUICE_ASSIGN_OR_RETURN(const bool exclusive, construction.Get<bool>("exclusive"));
+    SLUICE_ASSIGN_OR_RETURN(const bool reverse, construction.Get<bool>("reverse"));
     return std::make_unique<ScanKernel>(scan, exclusive, reverse);
   }
 

@@ -88,10 +88,10 @@ class VariableKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeVariable(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(std::string container, construction.GetString("container"));
-  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("shared_name"));
-  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.GetType("dtype"));
-  SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.GetShape("shape"));
+  SLUICE_ASSIGN_OR_RETURN(std::string container, construction.Get<std::string>("container"));
+  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.Get<std::string>("shared_name"));
+  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.Get<DType>("dtype"));
+  SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.Get<PartialShape>("shape"));
   if (name.empty()) name = std::string(construction.name());
   return std::make_unique<VariableKernel>(std::move(container), std::move(name), dtype, std::move(shape));
 }
@@ -129,9 +129,9 @@ class TemporaryVariableKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeTemporaryVariable(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("var_name"));
-  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.GetType("dtype"));
-  SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.GetShape("shape"));
+  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.Get<std::string>("var_name"));
+  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.Get<DType>("dtype"));
+  SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.Get<PartialShape>("shape"));
   if (!shape.IsFullyDefined()) {
     return Error(ErrorCode::kOpAttr).Attr("shape").Found(shape.ToString()).Expected("a fully known shape");
   }
@@ -168,7 +168,7 @@ class DestroyTemporaryVariableKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeDestroyTemporaryVariable(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("var_name"));
+  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.Get<std::string>("var_name"));
   return std::make_unique<DestroyTemporaryVariableKernel>(std::move(name));
 }
 
@@ -191,7 +191,7 @@ class AssignKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeAssign(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const bool same_shape, construction.GetBool("validate_shape"));
+  SLUICE_ASSIGN_OR_RETURN(const bool same_shape, construction.Get<bool>("validate_shape"));
   return std::make_unique<AssignKernel>(same_shape);
 }
 
@@ -246,7 +246,7 @@ class CountUpToKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeCountUpTo(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const int64_t limit, construction.GetInt("limit"));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t limit, construction.Get<int64_t>("limit"));
   return std::make_unique<CountUpToKernel>(limit);
 }
 

@@ -62,10 +62,10 @@ class AnonymousVarHandleKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeVarHandle(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(std::string container, construction.GetString("container"));
-  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("shared_name"));
-  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.GetType("dtype"));
-  SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.GetShape("shape"));
+  SLUICE_ASSIGN_OR_RETURN(std::string container, construction.Get<std::string>("container"));
+  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.Get<std::string>("shared_name"));
+  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.Get<DType>("dtype"));
+  SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.Get<PartialShape>("shape"));
   const bool is_anonymous = name == kAnonymous;
   ResourceHandleData data = HandleData(construction, std::move(container), std::move(name), dtype, std::move(shape));
   if (is_anonymous) return std::make_unique<AnonymousVarHandleKernel>(std::move(data));
@@ -151,7 +151,7 @@ class AssignVariableKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeAssignVariable(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const bool same_shape, construction.GetBool("validate_shape"));
+  SLUICE_ASSIGN_OR_RETURN(const bool same_shape, construction.Get<bool>("validate_shape"));
   return std::make_unique<AssignVariableKernel>(same_shape);
 }
 
@@ -241,7 +241,7 @@ class ResourceCountUpToKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeResourceCountUpTo(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const int64_t limit, construction.GetInt("limit"));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t limit, construction.Get<int64_t>("limit"));
   return std::make_unique<ResourceCountUpToKernel>(limit);
 }
 
@@ -265,7 +265,7 @@ class DestroyResourceKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeDestroyResource(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const bool may_be_missing, construction.GetBool("ignore_lookup_error"));
+  SLUICE_ASSIGN_OR_RETURN(const bool may_be_missing, construction.Get<bool>("ignore_lookup_error"));
   return std::make_unique<DestroyResourceKernel>(may_be_missing);
 }
 

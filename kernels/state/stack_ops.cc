@@ -37,8 +37,8 @@ class StackKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeStack(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("stack_name"));
-  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.GetType("elem_type"));
+  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.Get<std::string>("stack_name"));
+  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.Get<DType>("elem_type"));
   if (name.empty()) name = std::string(construction.name());
   return std::make_unique<StackKernel>(std::move(name), dtype);
 }

@@ -31,14 +31,14 @@ class TensorArrayKernel : public Kernel {
 
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     TensorArray::Options options;
-    SLUICE_ASSIGN_OR_RETURN(options.dtype, construction.GetType("dtype"));
-    SLUICE_ASSIGN_OR_RETURN(options.dynamic_size, construction.GetBool("dynamic_size"));
-    SLUICE_ASSIGN_OR_RETURN(options.clear_after_read, construction.GetBool("clear_after_read"));
-    SLUICE_ASSIGN_OR_RETURN(options.element_shape, construction.GetShape("element_shape"));
+    SLUICE_ASSIGN_OR_RETURN(options.dtype, construction.Get<DType>("dtype"));
+    SLUICE_ASSIGN_OR_RETURN(options.dynamic_size, construction.Get<bool>("dynamic_size"));
+    SLUICE_ASSIGN_OR_RETURN(options.clear_after_read, construction.Get<bool>("clear_after_read"));
+    SLUICE_ASSIGN_OR_RETURN(options.element_shape, construction.Get<PartialShape>("element_shape"));
     if (construction.HasAttr("identical_element_shapes")) {
-      SLUICE_ASSIGN_OR_RETURN(options.identical_element_shapes, construction.GetBool("identical_element_shapes"));
+      SLUICE_ASSIGN_OR_RETURN(options.identical_element_shapes, construction.Get<bool>("identical_element_shapes"));
     }
-    SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("tensor_array_name"));
+    SLUICE_ASSIGN_OR_RETURN(std::string name, construction.Get<std::string>("tensor_array_name"));
     if (name.empty()) name = std::string(construction.name());
     return std::make_unique<TensorArrayKernel>(std::move(name), std::move(options));
   }
@@ -70,7 +70,7 @@ class TensorArrayGradKernel : public Kernel {
   explicit TensorArrayGradKernel(std::string source) : source_(std::move(source)) {}
 
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(std::string source, construction.GetString("source"));
+    SLUICE_ASSIGN_OR_RETURN(std::string source, construction.Get<std::string>("source"));
     if (source.empty()) return Error(ErrorCode::kOpAttr).Attr("source").Expected("a name");
     return std::make_unique<TensorArrayGradKernel>(std::move(source));
   }

@@ -71,7 +71,7 @@ class GatherKernel : public Kernel {
  public:
   explicit GatherKernel(PartialShape element_shape) : element_shape_(std::move(element_shape)) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(PartialShape element_shape, construction.GetShape("element_shape"));
+    SLUICE_ASSIGN_OR_RETURN(PartialShape element_shape, construction.Get<PartialShape>("element_shape"));
     return std::make_unique<GatherKernel>(std::move(element_shape));
   }
 
@@ -119,7 +119,7 @@ class ConcatKernel : public Kernel {
  public:
   explicit ConcatKernel(PartialShape rest) : rest_(std::move(rest)) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(PartialShape rest, construction.GetShape("element_shape_except0"));
+    SLUICE_ASSIGN_OR_RETURN(PartialShape rest, construction.Get<PartialShape>("element_shape_except0"));
     return std::make_unique<ConcatKernel>(std::move(rest));
   }
 

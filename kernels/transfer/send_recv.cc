@@ -17,10 +17,10 @@ namespace {
 class Edge {
  public:
   static absl::StatusOr<Edge> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const std::string name, construction.GetString("tensor_name"));
-    SLUICE_ASSIGN_OR_RETURN(const std::string from, construction.GetString("send_device"));
-    SLUICE_ASSIGN_OR_RETURN(const std::string to, construction.GetString("recv_device"));
-    SLUICE_ASSIGN_OR_RETURN(const int64_t incarnation, construction.GetInt("send_device_incarnation"));
+    SLUICE_ASSIGN_OR_RETURN(const std::string name, construction.Get<std::string>("tensor_name"));
+    SLUICE_ASSIGN_OR_RETURN(const std::string from, construction.Get<std::string>("send_device"));
+    SLUICE_ASSIGN_OR_RETURN(const std::string to, construction.Get<std::string>("recv_device"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t incarnation, construction.Get<int64_t>("send_device_incarnation"));
     Edge edge;
     edge.text_ = EdgeText(from, static_cast<uint64_t>(incarnation), to, name);
     edge.edges_ = construction.edges();

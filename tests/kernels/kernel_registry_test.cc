@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/ir/builder.h"
+#include "graph/ir/graph_node.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
 #include "kernels/families/register_all.h"
@@ -84,7 +85,8 @@ TEST_F(KernelRegistryTest, NodesWithFewerInputsThanTheirOpWantsGetNoKernel) {
     if (op == absl::string_view("AccumulateNV2")) attrs.emplace_back("shape", Shape());
     const NodeId node = b.Op(op, "y", inputs, attrs).node;
     ASSERT_OK(b.status()) << op;
-    const KernelConstruction construction(b.graph(), node, nullptr, nullptr);
+    const GraphNode of_graph(b.graph(), node);
+    const KernelConstruction construction(of_graph);
     EXPECT_THAT(BuiltinKernels().Create(construction, DeviceKind::kCpu), IsError(ErrorCode::kAttrValue, "'y'")) << op;
   }
 }

@@ -97,10 +97,10 @@ absl::Status NoRendezvous() { return Error(ErrorCode::kFacilityMissing).Text("th
 
 // The edge that a Send and its Recv share.
 absl::StatusOr<EdgeNumber> EdgeOf(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const std::string src, construction.GetString("send_device"));
-  SLUICE_ASSIGN_OR_RETURN(const std::string dst, construction.GetString("recv_device"));
-  SLUICE_ASSIGN_OR_RETURN(const std::string name, construction.GetString("tensor_name"));
-  SLUICE_ASSIGN_OR_RETURN(const int64_t incarnation, construction.GetInt("send_device_incarnation"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string src, construction.Get<std::string>("send_device"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string dst, construction.Get<std::string>("recv_device"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string name, construction.Get<std::string>("tensor_name"));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t incarnation, construction.Get<int64_t>("send_device_incarnation"));
   return construction.edges()->Number(EdgeText(src, static_cast<uint64_t>(incarnation), dst, name));
 }
 

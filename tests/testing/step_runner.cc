@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/mutex.h"
+#include "graph/ir/graph_node.h"
 #include "graph/ops/op_table.h"
 #include "kernels/control/basic.h"
 #include "kernels/device/cpu_device.h"
@@ -64,7 +65,8 @@ StepRunner::~StepRunner() = default;
 absl::StatusOr<const Kernel*> StepRunner::KernelOf(NodeId id) {
   std::unique_ptr<Kernel>& kernel = kernels_[id];
   if (kernel == nullptr) {
-    const KernelConstruction construction(builder_.graph(), id, device_.get(), run_.edges);
+    const GraphNode node(builder_.graph(), id);
+    const KernelConstruction construction(node, device_.get(), run_.edges);
     SLUICE_ASSIGN_OR_RETURN(kernel, registry_.Create(construction, DeviceKind::kCpu));
   }
   return kernel.get();
