@@ -118,7 +118,7 @@ class KernelSetMaker {
     if (device == nullptr || device == options_.device) return nullptr;
     // Our own kernels of ops without state do not look.
     const bool is_ours =
-        options_.create == nullptr && options_.registry->IsShared(GraphNode(graph_, id), device->kind());
+        options_.create == nullptr && options_.registry->MayBeShared(GraphNode(graph_, id), device->kind());
     return is_ours && !graph_.op(id).is_stateful ? nullptr : device;
   }
 
@@ -140,10 +140,11 @@ class KernelSetMaker {
         return absl::OkStatus();
       }
     }
+    is_of_one_node_ = false;
     SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, FindOrMake(id, other));
     of_node = kernel.get();
-    const bool is_shared =
-        is_small && options_.create == nullptr && options_.registry->IsShared(GraphNode(graph_, id), kind_);
+    const bool is_shared = is_small && !is_of_one_node_ && options_.create == nullptr &&
+                           options_.registry->MayBeShared(GraphNode(graph_, id), kind_);
     if (is_shared) shared_.emplace(key_, kernel.get());
     set_.kernels_.push_back(std::move(kernel));
     return absl::OkStatus();
@@ -153,7 +154,7 @@ class KernelSetMaker {
     const auto make = [&] { return MakeKernel(id, other); };
     KernelStore* const store = options_.create == nullptr ? options_.store : nullptr;
     if (store == nullptr) return make();
-    const bool is_shared = options_.registry->IsShared(GraphNode(graph_, id), kind_);
+    const bool is_shared = options_.registry->MayBeShared(GraphNode(graph_, id), kind_);
     if (!is_shared && graph_.op(id).is_stateful && !HasStateElsewhere(graph_, id)) {
       const Device* const device = other != nullptr ? other : options_.device;
       return store->FindOrMake(graph_.name(id), PropertiesOf(graph_, id, device), make);
@@ -162,7 +163,7 @@ class KernelSetMaker {
     return value.empty() ? make() : store->FindOrMakeConstant(value, make);
   }
 
-  absl::StatusOr<std::shared_ptr<const Kernel>> MakeKernel(NodeId id, Device* other) const {
+  absl::StatusOr<std::shared_ptr<const Kernel>> MakeKernel(NodeId id, Device* other) {
     const GraphNode node(graph_, id);
     const KernelConstruction construction(node, other != nullptr ? other : options_.device, options_.edges);
     std::shared_ptr<const Kernel> kernel;
@@ -173,6 +174,7 @@ class KernelSetMaker {
     } else {
       SLUICE_ASSIGN_OR_RETURN(kernel, options_.registry->Create(construction, kind_));
     }
+    is_of_one_node_ = construction.is_of_one_node();
     SLUICE_RETURN_IF_ERROR(Check(id, kernel.get()));
     return other != nullptr ? OnDevice(std::move(kernel), *other) : kernel;
   }
@@ -199,6 +201,7 @@ class KernelSetMaker {
   KernelSet set_;
   absl::flat_hash_map<std::string, const Kernel*> shared_;
   std::string key_;
+  bool is_of_one_node_ = false;  // Whether the kernel made last knows its node (KernelConstruction).
 };
 
 absl::StatusOr<KernelSet> KernelSet::Create(const Graph& graph, const Options& options) {

@@ -9,9 +9,9 @@ namespace sluice {
 namespace {
 
 bool HasRows(const KernelRegistry& registry, absl::string_view op) {
-  for (const absl::Span<const KernelDef> table : registry.Tables()) {
-    for (const KernelDef& row : table) {
-      if (row.op == op) return true;
+  for (const absl::Span<const KernelRow> table : registry.Tables()) {
+    for (const KernelRow& row : table) {
+      if (row.op() == op) return true;
     }
   }
   return false;

@@ -4,9 +4,10 @@
 // The factories of rows. What they do not cover is a function of the same form, written out; kernels that are chosen by
 // dtype have theirs in new_by_type.h.
 //
-//   &New<K>            K::Make(construction) where K has that, else K()
-//   &NewWith<K, Read>  K(value) for the value that Read(construction) gives, or its error
-//   &Call<F>           a kernel without attrs: a function
+//   &New<K>                K::Make(construction) where K has that, else K()
+//   &NewWith<K, Read>      K(value) for the value that Read(construction) gives, or its error
+//   FromAttr<K, T>("name") K(value) for the attr of that name and type
+//   &Call<F>               a kernel without attrs: a function
 
 #include <memory>
 #include <type_traits>
@@ -15,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
+#include "kernels/kernel_row.h"
 
 namespace sluice {
 
@@ -23,6 +25,13 @@ template <typename K, typename = void>
 struct HasMake : std::false_type {};
 template <typename K>
 struct HasMake<K, std::void_t<decltype(K::Make(std::declval<const KernelConstruction&>()))>> : std::true_type {};
+
+// A kernel that needs no attr: one function, which keeps nothing, so that it is thread-safe as kernels are.
+template <absl::Status (*kCompute)(KernelContext& context)>
+class FunctionKernel final : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override { return kCompute(context); }
+};
 }  // namespace new_kernel_internal
 
 template <typename K>
@@ -42,16 +51,22 @@ absl::StatusOr<std::unique_ptr<Kernel>> NewWith(const KernelConstruction& constr
   return std::make_unique<K>(*std::move(value));
 }
 
-// A kernel that needs no attr: one function, which keeps nothing, so that it is thread-safe as kernels are.
-template <absl::Status (*kCompute)(KernelContext& context)>
-class FunctionKernel final : public Kernel {
- public:
-  absl::Status Compute(KernelContext& context) const override { return kCompute(context); }
-};
+// For FromAttr; `data` is the attr's name.
+template <typename K, typename T>
+absl::StatusOr<std::unique_ptr<Kernel>> NewFromAttr(const KernelConstruction& construction, const void* data) {
+  absl::StatusOr<T> value = construction.Get<T>(static_cast<const char*>(data));
+  if (!value.ok()) return std::move(value).status();
+  return std::make_unique<K>(*std::move(value));
+}
+
+template <typename K, typename T>
+constexpr KernelFactory FromAttr(const char* attr) {
+  return KernelFactory(&NewFromAttr<K, T>, attr);
+}
 
 template <absl::Status (*kCompute)(KernelContext& context)>
 absl::StatusOr<std::unique_ptr<Kernel>> Call(const KernelConstruction&) {
-  return std::make_unique<FunctionKernel<kCompute>>();
+  return std::make_unique<new_kernel_internal::FunctionKernel<kCompute>>();
 }
 
 }  // namespace sluice

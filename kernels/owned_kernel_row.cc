@@ -25,45 +25,45 @@ absl::string_view OwnedKernelRow::Keep(absl::string_view text) {
   return texts_.back();
 }
 
-OwnedKernelRow& OwnedKernelRow::On(DeviceKind device) {
+OwnedKernelRow& OwnedKernelRow::On(DeviceKind device) & {
   row_.On(device);
   return *this;
 }
 
-OwnedKernelRow& OwnedKernelRow::Types(absl::string_view attr, DTypeSet types) {
+OwnedKernelRow& OwnedKernelRow::Types(absl::string_view attr, DTypeSet types) & {
   types_.push_back({Keep(attr), types});
   row_.AllTypes(types_);
   return *this;
 }
 
-OwnedKernelRow& OwnedKernelRow::HostInput(absl::string_view name) {
+OwnedKernelRow& OwnedKernelRow::HostInput(absl::string_view name) & {
   host_inputs_.push_back(Keep(name));
   row_.HostInputs(host_inputs_);
   return *this;
 }
 
-OwnedKernelRow& OwnedKernelRow::HostOutput(absl::string_view name) {
+OwnedKernelRow& OwnedKernelRow::HostOutput(absl::string_view name) & {
   host_outputs_.push_back(Keep(name));
   row_.HostOutputs(host_outputs_);
   return *this;
 }
 
-OwnedKernelRow& OwnedKernelRow::Cost(CostHint hint) {
+OwnedKernelRow& OwnedKernelRow::Cost(CostHint hint) & {
   row_.Cost(hint);
   return *this;
 }
 
-OwnedKernelRow& OwnedKernelRow::Shared(Sharing sharing) {
+OwnedKernelRow& OwnedKernelRow::Shared(Sharing sharing) & {
   row_.Shared(sharing);
   return *this;
 }
 
-OwnedKernelRow& OwnedKernelRow::Priority(int8_t priority) {
+OwnedKernelRow& OwnedKernelRow::Priority(int8_t priority) & {
   row_.Priority(priority);
   return *this;
 }
 
-OwnedKernelRow& OwnedKernelRow::Label(absl::string_view label) {
+OwnedKernelRow& OwnedKernelRow::Label(absl::string_view label) & {
   row_.Label(Keep(label));
   return *this;
 }

@@ -4,6 +4,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -31,15 +32,24 @@ class OwnedKernelRow {
   OwnedKernelRow(OwnedKernelRow&&) = default;
   OwnedKernelRow& operator=(OwnedKernelRow&&) = default;
 
-  // As in KernelRow; any number of each. Texts are copied.
-  OwnedKernelRow& On(DeviceKind device);
-  OwnedKernelRow& Types(absl::string_view attr, DTypeSet types);
-  OwnedKernelRow& HostInput(absl::string_view name);
-  OwnedKernelRow& HostOutput(absl::string_view name);
-  OwnedKernelRow& Cost(CostHint hint);
-  OwnedKernelRow& Shared(Sharing sharing);
-  OwnedKernelRow& Priority(int8_t priority);
-  OwnedKernelRow& Label(absl::string_view label);
+  // As in KernelRow; any number of each. Texts are copied. Each in two forms: for rows with a name, and for those that
+  // are made where they are added.
+  OwnedKernelRow& On(DeviceKind device) &;
+  OwnedKernelRow& Types(absl::string_view attr, DTypeSet types) &;
+  OwnedKernelRow& HostInput(absl::string_view name) &;
+  OwnedKernelRow& HostOutput(absl::string_view name) &;
+  OwnedKernelRow& Cost(CostHint hint) &;
+  OwnedKernelRow& Shared(Sharing sharing) &;
+  OwnedKernelRow& Priority(int8_t priority) &;
+  OwnedKernelRow& Label(absl::string_view label) &;
+  OwnedKernelRow&& On(DeviceKind device) && { return std::move(On(device)); }
+  OwnedKernelRow&& Types(absl::string_view attr, DTypeSet types) && { return std::move(Types(attr, types)); }
+  OwnedKernelRow&& HostInput(absl::string_view name) && { return std::move(HostInput(name)); }
+  OwnedKernelRow&& HostOutput(absl::string_view name) && { return std::move(HostOutput(name)); }
+  OwnedKernelRow&& Cost(CostHint hint) && { return std::move(Cost(hint)); }
+  OwnedKernelRow&& Shared(Sharing sharing) && { return std::move(Shared(sharing)); }
+  OwnedKernelRow&& Priority(int8_t priority) && { return std::move(Priority(priority)); }
+  OwnedKernelRow&& Label(absl::string_view label) && { return std::move(Label(label)); }
 
   // Valid as long as this object, or the one that it was moved into.
   const KernelRow& row() const { return row_; }

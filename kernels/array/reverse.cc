@@ -1,15 +1,16 @@
-#include "kernels/array/reverse.h"
-
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/forward_or_copy.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -196,15 +197,15 @@ absl::Status ComputeRoll(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelDef kKernels[] = {
-    {"Reverse", &MakeFunctionKernel<ComputeReverse>},
-    {"ReverseV2", &MakeFunctionKernel<ComputeReverseV2>},
-    {"ReverseSequence", &ReverseSequenceKernel::Make},
-    {"Roll", &MakeFunctionKernel<ComputeRoll>},
+constexpr KernelRow kRows[] = {
+    KernelRow("Reverse", &Call<ComputeReverse>),
+    KernelRow("ReverseV2", &Call<ComputeReverseV2>),
+    KernelRow("ReverseSequence", &New<ReverseSequenceKernel>),
+    KernelRow("Roll", &Call<ComputeRoll>),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> ReverseKernels() { return kKernels; }
+absl::Span<const KernelRow> ReverseKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,5 +1,3 @@
-#include "kernels/control/assert_print.h"
-
 #include <atomic>
 #include <cstdio>
 #include <memory>
@@ -11,8 +9,12 @@
 #include "absl/strings/strip.h"
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
+#include "kernels/control/families.h"
 #include "kernels/control/print_sink.h"
 #include "kernels/control/summarize.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -21,11 +23,6 @@ namespace {
 class AssertKernel : public Kernel {
  public:
   explicit AssertKernel(int64_t summarize) : summarize_(summarize) {}
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t summarize, construction.Get<int64_t>("summarize"));
-    return std::make_unique<AssertKernel>(summarize);
-  }
-
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& condition = context.input(0);
     if (!condition.shape().IsScalar()) {
@@ -130,14 +127,14 @@ class PrintV2Kernel : public Kernel {
   const std::string end_;
 };
 
-constexpr KernelDef kKernels[] = {
-    {"Assert", &AssertKernel::Make},
-    {"Print", &PrintKernel::Make, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"PrintV2", &PrintV2Kernel::Make},
+constexpr KernelRow kRows[] = {
+    KernelRow("Assert", FromAttr<AssertKernel, int64_t>("summarize")).Shared(Sharing::kEqualNodes),
+    KernelRow("Print", &New<PrintKernel>),
+    KernelRow("PrintV2", &New<PrintV2Kernel>).Shared(Sharing::kEqualNodes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> AssertPrintKernels() { return kKernels; }
+absl::Span<const KernelRow> AssertPrintKernels() { return kRows; }
 
 }  // namespace sluice

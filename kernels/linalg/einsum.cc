@@ -1,5 +1,3 @@
-#include "kernels/linalg/einsum.h"
-
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -11,7 +9,10 @@
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
 #include "kernels/linalg/einsum_equation.h"
+#include "kernels/linalg/families.h"
 #include "kernels/linalg/float_cast.h"
 #include "kernels/linalg/labelled_tensor.h"
 #include "kernels/linalg/products.h"
@@ -241,12 +242,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeEinsum(const KernelConstruction& con
   return std::make_unique<EinsumKernel>(std::move(equation));
 }
 
-constexpr KernelDef kKernels[] = {
-    {"Einsum", &MakeEinsum, {{"T", kNumberTypes}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("Einsum", &MakeEinsum).Types("T", kNumberTypes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> EinsumKernels() { return kKernels; }
+absl::Span<const KernelRow> EinsumKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,5 +1,3 @@
-#include "kernels/linalg/fused_matmul.h"
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -10,6 +8,9 @@
 #include "graph/base/error.h"
 #include "graph/value/float16.h"
 #include "kernels/dispatch.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/linalg/families.h"
 #include "kernels/linalg/matmul_call.h"
 #include "kernels/math/activation_ops.h"
 #include "kernels/math/arithmetic_ops.h"
@@ -145,16 +146,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeFusedMatMul(const KernelConstruction
       .Expected("BiasAdd, and perhaps an activation, with one argument");
 }
 
-constexpr KernelDef kKernels[] = {
-    {"_FusedMatMul",
-     &MakeFusedMatMul,
-     {{"T", {DType::kFloat, DType::kHalf, DType::kBFloat16}}},
-     DeviceKind::kCpu,
-     /*is_shared=*/false},
+constexpr KernelRow kRows[] = {
+    KernelRow("_FusedMatMul", &MakeFusedMatMul).Types("T", {DType::kFloat, DType::kHalf, DType::kBFloat16}),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> FusedMatMulKernels() { return kKernels; }
+absl::Span<const KernelRow> FusedMatMulKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,7 +1,8 @@
-#include "kernels/linalg/matmul.h"
-
 #include <memory>
 
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/linalg/families.h"
 #include "kernels/linalg/matmul_call.h"
 
 namespace sluice {
@@ -39,26 +40,22 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchMatMul(const KernelConstruction
 constexpr DTypeSet kBytes{DType::kInt8, DType::kUInt8};
 constexpr DTypeSet kShortFloats{DType::kHalf, DType::kBFloat16};
 
-// Not shared: a kernel keeps the packed weights of its node.
-constexpr KernelDef Row(absl::string_view op, MakeKernel make, TypeConstraint first, TypeConstraint second = {},
-                        TypeConstraint third = {}) {
-  return {op, make, {first, second, third}, DeviceKind::kCpu, /*is_shared=*/false};
-}
+constexpr TypeConstraint kFromBytes[] = {{"Ta", kBytes}, {"Tb", kBytes}, {"Tout", {DType::kInt32}}};
+constexpr TypeConstraint kFromShort[] = {{"Ta", kShortFloats}, {"Tb", kShortFloats}, {"Tout", {DType::kFloat}}};
+constexpr TypeConstraint kFromNumbers[] = {{"Ta", kNumberTypes}, {"Tb", kNumberTypes}, {"Tout", kNumberTypes}};
 
-constexpr KernelDef kKernels[] = {
-    Row("MatMul", &MakeMatMul, {"T", kNumberTypes}),
-    Row("BatchMatMul", &MakeBatchMatMul<Stacks::kEqual>, {"T", kNumberTypes}),
-    Row("BatchMatMulV2", &MakeBatchMatMul<Stacks::kBroadcast>, {"T", kNumberTypes}),
-    Row("BatchMatMulV3", &MakeBatchMatMul<Stacks::kBroadcast>, {"Ta", kBytes}, {"Tb", kBytes},
-        {"Tout", {DType::kInt32}}),
-    Row("BatchMatMulV3", &MakeBatchMatMul<Stacks::kBroadcast>, {"Ta", kShortFloats}, {"Tb", kShortFloats},
-        {"Tout", {DType::kFloat}}),
-    Row("BatchMatMulV3", &MakeBatchMatMul<Stacks::kBroadcast>, {"Ta", kNumberTypes}, {"Tb", kNumberTypes},
-        {"Tout", kNumberTypes}),
+constexpr KernelRow kRows[] = {
+    KernelRow("MatMul", &MakeMatMul).Types("T", kNumberTypes),
+    KernelRow("BatchMatMul", &MakeBatchMatMul<Stacks::kEqual>).Types("T", kNumberTypes),
+    KernelRow("BatchMatMulV2", &MakeBatchMatMul<Stacks::kBroadcast>).Types("T", kNumberTypes),
+    // The results that are wider than the inputs, by name: lists of ops show them.
+    KernelRow("BatchMatMulV3", &MakeBatchMatMul<Stacks::kBroadcast>).AllTypes(kFromBytes).Priority(1),
+    KernelRow("BatchMatMulV3", &MakeBatchMatMul<Stacks::kBroadcast>).AllTypes(kFromShort).Priority(1),
+    KernelRow("BatchMatMulV3", &MakeBatchMatMul<Stacks::kBroadcast>).AllTypes(kFromNumbers),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> MatMulKernels() { return kKernels; }
+absl::Span<const KernelRow> MatMulKernels() { return kRows; }
 
 }  // namespace sluice

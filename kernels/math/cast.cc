@@ -1,9 +1,10 @@
-#include "kernels/math/cast.h"
-
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
 #include "kernels/math/cast_ops.h"
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -43,12 +44,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeCast(const KernelConstruction& const
   return made;
 }
 
-constexpr KernelDef kKernels[] = {
-    {"Cast", &MakeCast},
+constexpr KernelRow kRows[] = {
+    KernelRow("Cast", &MakeCast),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> CastKernels() { return kKernels; }
+absl::Span<const KernelRow> CastKernels() { return kRows; }
 
 }  // namespace sluice

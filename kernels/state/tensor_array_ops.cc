@@ -1,5 +1,3 @@
-#include "kernels/state/tensor_array_ops.h"
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -7,8 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
 #include "kernels/array/index_values.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
+#include "kernels/state/families.h"
 #include "kernels/state/tensor_array.h"
 
 namespace sluice {
@@ -123,30 +124,30 @@ absl::Status ComputeClose(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelDef kKernels[] = {
-    {"TensorArray", &TensorArrayKernel::Make, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"TensorArrayV2", &TensorArrayKernel::Make, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"TensorArrayV3", &TensorArrayKernel::Make, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"TensorArrayGrad", &TensorArrayGradKernel::Make},
-    {"TensorArrayGradV2", &TensorArrayGradKernel::Make},
-    {"TensorArrayGradV3", &TensorArrayGradKernel::Make},
-    {"TensorArrayGradWithShape", &TensorArrayGradKernel::Make},
-    {"TensorArrayWrite", &MakeFunctionKernel<ComputeWrite, CostHint::kCheap>},
-    {"TensorArrayWriteV2", &MakeFunctionKernel<ComputeWrite, CostHint::kCheap>},
-    {"TensorArrayWriteV3", &MakeFunctionKernel<ComputeWrite, CostHint::kCheap>},
-    {"TensorArrayRead", &MakeFunctionKernel<ComputeRead, CostHint::kCheap>},
-    {"TensorArrayReadV2", &MakeFunctionKernel<ComputeRead, CostHint::kCheap>},
-    {"TensorArrayReadV3", &MakeFunctionKernel<ComputeRead, CostHint::kCheap>},
-    {"TensorArraySize", &MakeFunctionKernel<ComputeSize, CostHint::kCheap>},
-    {"TensorArraySizeV2", &MakeFunctionKernel<ComputeSize, CostHint::kCheap>},
-    {"TensorArraySizeV3", &MakeFunctionKernel<ComputeSize, CostHint::kCheap>},
-    {"TensorArrayClose", &MakeFunctionKernel<ComputeClose, CostHint::kCheap>},
-    {"TensorArrayCloseV2", &MakeFunctionKernel<ComputeClose, CostHint::kCheap>},
-    {"TensorArrayCloseV3", &MakeFunctionKernel<ComputeClose, CostHint::kCheap>},
+constexpr KernelRow kRows[] = {
+    KernelRow("TensorArray", &New<TensorArrayKernel>),
+    KernelRow("TensorArrayV2", &New<TensorArrayKernel>),
+    KernelRow("TensorArrayV3", &New<TensorArrayKernel>),
+    KernelRow("TensorArrayGrad", &New<TensorArrayGradKernel>).Shared(Sharing::kEqualNodes),
+    KernelRow("TensorArrayGradV2", &New<TensorArrayGradKernel>).Shared(Sharing::kEqualNodes),
+    KernelRow("TensorArrayGradV3", &New<TensorArrayGradKernel>),
+    KernelRow("TensorArrayGradWithShape", &New<TensorArrayGradKernel>),
+    KernelRow("TensorArrayWrite", &Call<ComputeWrite>).Cheap(),
+    KernelRow("TensorArrayWriteV2", &Call<ComputeWrite>).Cheap(),
+    KernelRow("TensorArrayWriteV3", &Call<ComputeWrite>).Cheap(),
+    KernelRow("TensorArrayRead", &Call<ComputeRead>).Cheap(),
+    KernelRow("TensorArrayReadV2", &Call<ComputeRead>).Cheap(),
+    KernelRow("TensorArrayReadV3", &Call<ComputeRead>).Cheap(),
+    KernelRow("TensorArraySize", &Call<ComputeSize>).Cheap(),
+    KernelRow("TensorArraySizeV2", &Call<ComputeSize>).Cheap(),
+    KernelRow("TensorArraySizeV3", &Call<ComputeSize>).Cheap(),
+    KernelRow("TensorArrayClose", &Call<ComputeClose>).Cheap(),
+    KernelRow("TensorArrayCloseV2", &Call<ComputeClose>).Cheap(),
+    KernelRow("TensorArrayCloseV3", &Call<ComputeClose>).Cheap(),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> TensorArrayKernels() { return kKernels; }
+absl::Span<const KernelRow> TensorArrayKernels() { return kRows; }
 
 }  // namespace sluice

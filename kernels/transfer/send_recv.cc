@@ -1,11 +1,13 @@
-#include "kernels/transfer/send_recv.h"
-
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "graph/base/error.h"
 #include "kernels/device/device.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
+#include "kernels/transfer/families.h"
 #include "rendezvous/key.h"
 #include "rendezvous/rendezvous.h"
 
@@ -112,21 +114,15 @@ class RecvKernel : public AsyncKernel {
   const Edge edge_;
 };
 
-template <typename K>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeTransfer(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(Edge edge, Edge::Make(construction));
-  return std::make_unique<K>(std::move(edge));
-}
-
-constexpr KernelDef kKernels[] = {
-    {"_Send", &MakeTransfer<SendKernel>, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"_HostSend", &MakeTransfer<SendKernel>, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"_Recv", &MakeTransfer<RecvKernel>, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"_HostRecv", &MakeTransfer<RecvKernel>, {}, DeviceKind::kCpu, /*is_shared=*/false},
+constexpr KernelRow kRows[] = {
+    KernelRow("_Send", &NewWith<SendKernel, Edge::Make>),
+    KernelRow("_HostSend", &NewWith<SendKernel, Edge::Make>),
+    KernelRow("_Recv", &NewWith<RecvKernel, Edge::Make>),
+    KernelRow("_HostRecv", &NewWith<RecvKernel, Edge::Make>),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> SendRecvKernels() { return kKernels; }
+absl::Span<const KernelRow> SendRecvKernels() { return kRows; }
 
 }  // namespace sluice

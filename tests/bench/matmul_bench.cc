@@ -10,7 +10,8 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/graph_node.h"
 #include "graph/ops/op_table.h"
-#include "kernels/linalg/matmul.h"
+#include "kernels/kernel_registry.h"
+#include "kernels/linalg/families.h"
 
 namespace sluice {
 namespace {

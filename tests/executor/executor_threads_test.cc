@@ -69,9 +69,8 @@ class SlowKernel : public Kernel {
 class ExecutorThreadsTest : public testing::Test {
  protected:
   void UseSlowKernel(absl::Duration time) {
-    ASSERT_OK(harness_.registry().AddCustom("Neg", DeviceKind::kCpu, [this, time](const KernelConstruction&) {
-      return std::make_unique<SlowKernel>(&shared_, time);
-    }));
+    ASSERT_OK(harness_.registry().Add(OwnedKernelRow(
+        "Neg", [this, time](const KernelConstruction&) { return std::make_unique<SlowKernel>(&shared_, time); })));
   }
   Output Slow(Output x) { return b_.Op("Neg", "", {x}); }
   Output One() { return b_.Op("Identity", "", {b_.Const("", Tensor::Scalar(1.0f))}); }

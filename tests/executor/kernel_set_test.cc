@@ -36,8 +36,8 @@ class KernelSetTest : public ::testing::Test {
   KernelSetTest() : b_(NewOpRegistry()) { RegisterAllKernels(registry_); }
 
   Output Float(const std::string& name) { return b_.Placeholder(name, DType::kFloat); }
-  void Custom(const std::string& op, CustomKernel make) {
-    ASSERT_OK(registry_.AddCustom(op, DeviceKind::kCpu, std::move(make)));
+  void Custom(const std::string& op, KernelFunction make) {
+    ASSERT_OK(registry_.Add(OwnedKernelRow(op, std::move(make))));
   }
   // Nodes of `op` have kernels that say that they are always `value`.
   void Fix(const std::string& op, Tensor value) {

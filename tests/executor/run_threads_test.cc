@@ -59,7 +59,7 @@ class RunThreadsTest : public testing::Test {
       context.SetOutput(0, context.TakeInput(0));
       return absl::OkStatus();
     };
-    ASSERT_OK(harness_.registry().AddCustom(op, DeviceKind::kCpu, MakeFunction(kernel, hint)));
+    ASSERT_OK(harness_.registry().Add(OwnedKernelRow(op, MakeFunction(kernel, hint))));
   }
   Output One() { return b_.Op("Identity", "", {b_.Const("", Tensor::Scalar(1.0f))}); }
   Output Recv(const std::string& name) {

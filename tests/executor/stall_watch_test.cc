@@ -57,8 +57,8 @@ class StallWatchTest : public testing::Test {
 
 TEST_F(StallWatchTest, ARunningNodeIsNamedWithItsOpAndHowLong) {
   Notification go;
-  ASSERT_OK(harness_.registry().AddCustom(
-      "Neg", DeviceKind::kCpu, [&](const KernelConstruction&) { return std::make_unique<WaitingKernel>(go); }));
+  ASSERT_OK(harness_.registry().Add(
+      OwnedKernelRow("Neg", [&](const KernelConstruction&) { return std::make_unique<WaitingKernel>(go); })));
   b_.Op("Neg", "slow", {b_.Const("c", Tensor::Scalar(1.0f))});
   Build();
   std::string report;

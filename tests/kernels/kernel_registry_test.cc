@@ -19,9 +19,9 @@ class NoKernelWork : public Kernel {
 };
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction&) { return std::make_unique<NoKernelWork>(); }
 
-constexpr KernelDef kOnGpu[] = {
-    {"Reshape", &Make, {}, DeviceKind::kCuda, /*is_shared=*/true, /*host_inputs=*/2, /*host_outputs=*/1}};
-constexpr KernelDef kOnCpu[] = {{"Reshape", &Make, {{"T", {DType::kFloat}}}}};
+constexpr KernelRow kOnGpu[] = {
+    KernelRow("Reshape", &Make).On(DeviceKind::kCuda).HostInput("shape").HostOutput("output")};
+constexpr KernelRow kOnCpu[] = {KernelRow("Reshape", &Make).Types("T", {DType::kFloat})};
 
 class KernelRegistryTest : public ::testing::Test {
  protected:
@@ -45,7 +45,7 @@ TEST_F(KernelRegistryTest, MemoryKindsAreThoseOfTheRow) {
 
 TEST_F(KernelRegistryTest, AHostKernelDoesNotInheritTheMemoryKindsOfTheRowItReplaces) {
   registry_.AddTable(kOnGpu);
-  ASSERT_OK(registry_.AddCustom("Reshape", DeviceKind::kCuda, &Make));
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Reshape", &Make).On(DeviceKind::kCuda)));
   EXPECT_FALSE(registry_.TakesInputOnHost(graph(), node_, 1, "GPU"));
   EXPECT_FALSE(registry_.GivesOutputOnHost(graph(), node_, 0, "GPU"));
   EXPECT_TRUE(registry_.HasKernel(graph(), node_, "GPU"));

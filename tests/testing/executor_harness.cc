@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
-#include "kernels/state/state_kernels.h"
+#include "kernels/state/families.h"
 #include "tests/testing/plain_kernels.h"
 
 namespace sluice {

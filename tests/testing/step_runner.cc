@@ -8,11 +8,11 @@
 #include "graph/base/mutex.h"
 #include "graph/ir/graph_node.h"
 #include "graph/ops/op_table.h"
-#include "kernels/control/basic.h"
+#include "kernels/control/families.h"
 #include "kernels/device/cpu_device.h"
-#include "kernels/state/state_kernels.h"
+#include "kernels/state/families.h"
 #include "kernels/step/step_container.h"
-#include "kernels/transfer/send_recv.h"
+#include "kernels/transfer/families.h"
 
 namespace sluice {
 namespace {

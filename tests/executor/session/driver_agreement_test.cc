@@ -24,7 +24,7 @@ class DriverAgreementTest : public SessionFixture, public ::testing::WithParamIn
   DriverAgreementTest() { RegisterAllKernels(kernels_); }
 
   void Replace(const char* op, FunctionKernel::Function function) {
-    ASSERT_OK(kernels_.AddCustom(op, DeviceKind::kCpu, MakeFunction(std::move(function))));
+    ASSERT_OK(kernels_.Add(OwnedKernelRow(op, MakeFunction(std::move(function)))));
   }
   void OpenDriver() {
     SessionOptions options;
