@@ -154,6 +154,7 @@ class SerialAssembler {
   void WriteCompute(const SerialStep& step) {
     const Signature& signature = graph_.signature(step.node);
     const size_t first = program_.operands_.size();
+    NodeIo unused;
     bool has_last_uses = false;
     for (int32_t i = 0; i < static_cast<int32_t>(signature.inputs.size()); ++i) {
       program_.operands_.push_back(Read(code_.InputValue(step.node, i)));
@@ -168,12 +169,14 @@ class SerialAssembler {
       program_.operands_.push_back(Destination(value));
       program_.output_is_read_.resize(program_.operands_.size());
       program_.output_is_read_.back() = s_.values()[static_cast<size_t>(value)].is_used;
+      if (!program_.output_is_read_.back()) unused.SetOutputUnused(static_cast<uint32_t>(i));
     }
     program_.output_is_read_.resize(program_.operands_.size());
     SerialInstruction& instruction = Add(SerialAction::kCompute, step.node);
     instruction.has_last_uses = has_last_uses;
     instruction.kernel = s_.kernels().kernel(step.node);
     instruction.cost_hint = instruction.kernel->cost_hint();
+    instruction.io.unused_outputs = unused.unused_outputs;
     instruction.io.input_types = signature.inputs.data();
     instruction.io.output_types = signature.outputs.data();
     instruction.io.num_inputs = static_cast<uint32_t>(signature.inputs.size());
