@@ -28,8 +28,8 @@ class LooseNode final : public NodeProperties {
     std::string op;
     std::vector<std::pair<std::string, AttrValue>> attrs;  // Those that the inputs determine may be left out.
     std::vector<DType> inputs;                             // References as RefType.
-    std::string name;                                      // Empty: the op's.
-    std::string device;
+    std::string name = {};                                 // Empty: the op's.
+    std::string device = {};
   };
 
   // Checks what Graph::AddNode checks of a node alone: kOpUnknown, kAttrMissing, kAttrValue, kInputCount, kInputType
