@@ -60,7 +60,6 @@ class LocalExecutor final : public Executor {
     plan_.graph = &graph;
     plan_.view = &view_;
     plan_.device = params.device;
-    plan_.edges = params.edges;
     plan_.costs = std::make_unique<std::atomic<NodeCost>[]>(view_.num_items());
   }
 

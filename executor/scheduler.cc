@@ -114,7 +114,7 @@ Scheduler::Scheduler(Client* client, const Executor::Args& args)
     : client_(client),
       task_runner_(args.task_runner),
       runner_(args.runner),
-      status_(args.rendezvous, args.cancellation_manager, args.deadline) {
+      status_(args.rendezvous, args.cancellation, args.deadline) {
   if (task_runner_ != nullptr && !args.run_all_kernels_inline && !args.deterministic) {
     max_helpers_ = task_runner_->num_threads() - 1;
   }

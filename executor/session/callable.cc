@@ -57,6 +57,7 @@ absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr
   absl::Status status = step.status();
   if (status.ok()) {
     callable->step_ = *std::move(step);
+    callable->rendezvous_ = std::make_unique<RendezvousPool>(*callable->step_.edges);
     status = WithAllMissingKernels(callable->Compile(&stop), callable->graph(), *callable->core_);
   }
   if (!status.ok()) return BetterReason(graph, spec, status);
@@ -183,7 +184,6 @@ absl::Status Callable::RunOrThrow(absl::Span<Tensor> inputs, absl::Span<Tensor> 
   run.task_runner = pool;
   run.resources = &device.resources();
   run.step_container = &container;
-  run.edges = step_.edges.get();
   run.cancellation = &cancellation.manager();
   run.session_state = &core_->state();
   run.deterministic = core_->options().deterministic;
@@ -202,19 +202,19 @@ absl::Status Callable::RunWithStepFacilities(absl::Span<Tensor> inputs, absl::Sp
   TensorStore store;
   if (keeps_tensors_) run.tensor_store = &store;
   CountedPtr<LocalRendezvous> rendezvous;
-  if (needs_rendezvous_) rendezvous = rendezvous_.Take();
+  if (needs_rendezvous_) rendezvous = rendezvous_->Take();
   run.rendezvous = rendezvous.get();
   CallOptions call = options;
   std::optional<StallWatch> watch;
   const absl::Duration patience = core_->PatienceOf(options);
   if (patience != absl::InfiniteDuration()) {
-    watch.emplace(StallWatch::Options{patience, graph(), rendezvous.get(), run.edges, options.observer});
+    watch.emplace(StallWatch::Options{patience, graph(), rendezvous.get(), options.observer});
     call.observer = &*watch;
   }
   absl::Status status = RunStep(inputs, outputs, run, call);
   if (!status.ok() && watch.has_value()) status = watch->Explain(status);
   watch.reset();
-  if (rendezvous) rendezvous_.Put(std::move(rendezvous));
+  if (rendezvous) rendezvous_->Put(std::move(rendezvous));
   SLUICE_RETURN_IF_ERROR(status);
   if (keeps_tensors_) store.SaveTo(fetched_nodes_, core_->state());
   return absl::OkStatus();
@@ -247,8 +247,7 @@ absl::Status Callable::RunDataflow(absl::Span<Tensor> inputs, absl::Span<Tensor>
   CancellationManager cancellation(run.cancellation);
   Executor::Args args = StepArgs(run, options);
   args.call_frame = &frame;
-  args.cancellation_manager = &cancellation;
-  args.allocator = run.allocator;
+  args.cancellation = &cancellation;
   SLUICE_RETURN_IF_ERROR(dataflow_->Run(args));
   return FinishFetches(outputs);
 }

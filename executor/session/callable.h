@@ -97,7 +97,7 @@ class Callable {
 
   // Side tables that change no result; they guard themselves.
   std::unique_ptr<RegisterPool> registers_;
-  mutable RendezvousPool rendezvous_;
+  std::unique_ptr<RendezvousPool> rendezvous_;
   mutable DriverChoice choice_;
   mutable Mutex dataflow_mu_;
   mutable std::atomic<bool> has_asked_dataflow_{false};  // Release: dataflow_ is written before.

@@ -125,7 +125,7 @@ void PartitionedStep::Start(const Executor::Args& args, Executor::Done done) con
   } catch (...) {
     return done(StatusOfCaught());
   }
-  running->cancellation = args.cancellation_manager;
+  running->cancellation = args.cancellation;
   running->done = std::move(done);
   for (size_t i = 0; i < parts_.size(); ++i) {
     Running::Part& part = running->parts[i];
@@ -173,7 +173,7 @@ absl::Status PartitionedStep::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> 
   StepTasks tasks(run.task_runner);
   Executor::Args args = StepArgs(run, options);
   args.call_frame = &frame;
-  args.cancellation_manager = &cancellation;
+  args.cancellation = &cancellation;
   args.task_runner = &tasks;
   Start(args, [&tasks](absl::Status status) { tasks.End(std::move(status)); });
   if (!tasks.WorkUntil(options.deadline)) {

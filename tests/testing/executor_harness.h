@@ -52,7 +52,7 @@ class ExecutorHarness {
   EdgeTable& edges() { return edges_; }
   LocalRendezvous& rendezvous() { return *rendezvous_; }
   // A new rendezvous for the next run.
-  void NewRendezvous() { rendezvous_ = MakeCounted<LocalRendezvous>(); }
+  void NewRendezvous() { rendezvous_ = MakeCounted<LocalRendezvous>(edges_); }
   // What runs get, unless a test says otherwise.
   Executor::Args args();
 
@@ -72,7 +72,7 @@ class ExecutorHarness {
   KernelRegistry registry_;
   CpuDevice device_;
   EdgeTable edges_;
-  CountedPtr<LocalRendezvous> rendezvous_ = MakeCounted<LocalRendezvous>();
+  CountedPtr<LocalRendezvous> rendezvous_ = MakeCounted<LocalRendezvous>(edges_);
   std::unique_ptr<Executor> executor_;
 };
 

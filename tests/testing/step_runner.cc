@@ -12,6 +12,7 @@
 #include "kernels/state/state_kernels.h"
 #include "kernels/step/step_container.h"
 #include "kernels/transfer/send_recv.h"
+#include "rendezvous/rendezvous.h"
 
 namespace sluice {
 namespace {
@@ -64,7 +65,8 @@ StepRunner::~StepRunner() = default;
 absl::StatusOr<const Kernel*> StepRunner::KernelOf(NodeId id) {
   std::unique_ptr<Kernel>& kernel = kernels_[id];
   if (kernel == nullptr) {
-    const KernelConstruction construction(builder_.graph(), id, device_.get(), run_.edges);
+    EdgeTable* const edges = run_.rendezvous != nullptr ? run_.rendezvous->edges() : nullptr;
+    const KernelConstruction construction(builder_.graph(), id, device_.get(), edges);
     SLUICE_ASSIGN_OR_RETURN(kernel, registry_.Create(construction, DeviceKind::kCpu));
   }
   return kernel.get();
