@@ -4,12 +4,12 @@
 
 #include "executor/executor_barrier.h"
 #include "executor/run_status.h"
-#include "executor/session/span_call_frame.h"
 #include "executor/session/step_args.h"
 #include "executor/session/step_tasks.h"
 #include "graph/base/as_status.h"
 #include "graph/base/status_macros.h"
 #include "graph/placement/partition.h"
+#include "kernels/step/span_call_frame.h"
 #include "rendezvous/rendezvous.h"
 
 namespace sluice {

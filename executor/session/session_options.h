@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "executor/executor_kinds.h"
+#include "executor/compiled/executor_kinds.h"
 #include "executor/session/session_names.h"
 #include "executor/thread_pool.h"
 #include "graph/base/limits.h"

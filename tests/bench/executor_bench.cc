@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "executor/local_executor.h"
+#include "executor/compiled/local_executor.h"
 #include "executor/thread_pool.h"
 #include "graph/base/check.h"
 #include "graph/ir/builder.h"

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "executor/compiled/local_executor.h"
 #include "executor/executor.h"
-#include "executor/local_executor.h"
 #include "graph/base/mutex.h"
 #include "kernels/device/cpu_device.h"
 #include "kernels/kernel_registry.h"

@@ -1,5 +1,5 @@
-#ifndef SLUICE_EXECUTOR_SESSION_SPAN_CALL_FRAME_H_
-#define SLUICE_EXECUTOR_SESSION_SPAN_CALL_FRAME_H_
+#ifndef SLUICE_KERNELS_STEP_SPAN_CALL_FRAME_H_
+#define SLUICE_KERNELS_STEP_SPAN_CALL_FRAME_H_
 
 #include <utility>
 
@@ -39,4 +39,4 @@ class SpanCallFrame final : public CallFrame {
 
 }  // namespace sluice
 
-#endif  // SLUICE_EXECUTOR_SESSION_SPAN_CALL_FRAME_H_
+#endif  // SLUICE_KERNELS_STEP_SPAN_CALL_FRAME_H_

@@ -1,4 +1,4 @@
-#include "executor/local_executor.h"
+#include "executor/compiled/local_executor.h"
 
 #include <utility>
 #include <vector>

@@ -1,5 +1,5 @@
-#ifndef SLUICE_EXECUTOR_LOCAL_EXECUTOR_H_
-#define SLUICE_EXECUTOR_LOCAL_EXECUTOR_H_
+#ifndef SLUICE_EXECUTOR_COMPILED_LOCAL_EXECUTOR_H_
+#define SLUICE_EXECUTOR_COMPILED_LOCAL_EXECUTOR_H_
 
 #include <memory>
 
@@ -46,4 +46,4 @@ absl::StatusOr<std::unique_ptr<Executor>> NewExecutor(absl::string_view kind, co
 
 }  // namespace sluice
 
-#endif  // SLUICE_EXECUTOR_LOCAL_EXECUTOR_H_
+#endif  // SLUICE_EXECUTOR_COMPILED_LOCAL_EXECUTOR_H_
