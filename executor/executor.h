@@ -68,12 +68,16 @@ class Executor {
   virtual ~Executor() = default;
 
   // Runs the graph and calls `done` once with the first error, or OK, after all work of the run has stopped. A graph
-  // without nodes is done at once. Throws nothing: without memory to begin, `done` gets kOutOfMemory.
+  // without nodes is done at once. Throws nothing: without memory to begin, `done` gets kOutOfMemory. `args` itself is
+  // read before this returns; the executor must live until `done` was called.
   virtual void RunAsync(const Args& args, Done done) const = 0;
   // Runs the graph and returns the first error, or OK, after all work of the run has stopped. May be called from inside
   // a kernel. The calling thread of a local executor works meanwhile; by default, it waits for RunAsync.
   virtual absl::Status Run(const Args& args) const;
 };
+
+// For executors: calls `done`, which is the host's. What it throws has nobody to go to, and is logged.
+void CallDone(Executor::Done done, const absl::Status& status) noexcept;
 
 }  // namespace sluice
 

@@ -40,15 +40,6 @@ void LogLateFailure(const absl::Status& failed) noexcept {
   }
 }
 
-// `done` is the host's: what it throws has nobody to go to.
-void CallDone(Executor::Done done, const absl::Status& status) noexcept {
-  try {
-    std::move(done)(status);
-  } catch (...) {
-    LogCaught("the `done` of a run");
-  }
-}
-
 }  // namespace
 
 template <typename P>

@@ -20,8 +20,6 @@ constexpr int64_t kWakeNs = 60'000;
 constexpr int64_t kLookNs = 15'000;
 // Each call counts for this much of a turn at least.
 constexpr int64_t kMinCallNs = 2'000;
-// Runs that a thread begins inside of one another, each from the `done` or a kernel of the one before.
-constexpr int kMaxNested = 16;
 
 absl::Status DroppedError() noexcept {
   try {
@@ -283,7 +281,7 @@ void Scheduler::WasDropped() noexcept {
 
 void Scheduler::TakeBaton(bool is_start) noexcept {
   const int depth = ThreadRuns::Current().depth();
-  if (depth > 0 && (!is_start || depth >= kMaxNested)) return ContinueHere();
+  if (depth > 0 && (!is_start || depth >= ThreadRuns::kMaxNested)) return ContinueHere();
   Turn turn;
   const bool is_on_pool = runner_ == nullptr && !is_start;
   Work(true, is_on_pool && task_runner_ != nullptr ? &turn : nullptr);

@@ -39,7 +39,8 @@ absl::StatusOr<std::shared_ptr<PartialRun>> PartialRun::Start(std::shared_ptr<Se
   StopPoll stop(options.deadline, &cancellation.manager());
   SLUICE_ASSIGN_OR_RETURN(StepGraph step,
                           MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kRendezvous, &stop));
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<const PartitionedStep> executors, PartitionedStep::Create(core, step, &stop));
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<const PartitionedStep> executors,
+                          PartitionedStep::Create(core, step.signature.graph, step.is_cut, *step.edges, &stop));
   std::shared_ptr<PartialRun> run(new PartialRun(std::move(core), std::move(step), options));
   run->AddPorts();
   run->step_ = std::move(executors);
@@ -66,7 +67,7 @@ void PartialRun::Begin(ThreadPool* pool, const CallOptions& options) {
                    /*is_idle=*/true);
     args.observer = &*watch_;
   }
-  step_->Start(args, [end = &end_](absl::Status status) { end->Set(std::move(status)); });
+  step_->RunAsync(args, [end = &end_](absl::Status status) { end->Set(std::move(status)); });
 }
 
 PartialRun::~PartialRun() {

@@ -100,17 +100,7 @@ absl::StatusOr<Device*> SessionCore::FindDevice(absl::string_view name) const {
   return Error(ErrorCode::kPartition).Text(absl::StrCat("there is no device '", name, "'"));
 }
 
-KernelSet::Options SessionCore::KernelOptions(Device& device, EdgeTable& edges, StopPoll* stop) {
-  KernelSet::Options options;
-  options.registry = kernels_;
-  options.device = &device;
-  options.edges = &edges;
-  options.store = &kernel_store_;
-  options.stop = stop;
-  return options;
-}
-
-LocalExecutorParams SessionCore::ExecutorParams(Device& device, EdgeTable& edges, StopPoll* stop) {
+LocalExecutorParams SessionCore::ExecutorParams(Device& device, EdgeTable& edges, StopPoll* stop) const {
   LocalExecutorParams params;
   params.device = &device;
   params.registry = kernels_;
@@ -118,18 +108,17 @@ LocalExecutorParams SessionCore::ExecutorParams(Device& device, EdgeTable& edges
   params.kernel_store = &kernel_store_;
   params.limits = options_.limits;
   params.stop = stop;
+  params.driver = options_.driver;
+  params.kernels_may_poll = kernels_ != &BuiltinKernels();
+  params.observes_ports = false;
   return params;
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> SessionCore::MakeExecutor(Device& device, Graph graph, EdgeTable& edges,
                                                                     StopPoll* stop) {
-  return executor_kinds_->Create(options_.executor, ExecutorParams(device, edges, stop), std::move(graph));
-}
-
-absl::StatusOr<std::unique_ptr<Executor>> SessionCore::MakeExecutor(Device& device, const Graph& graph,
-                                                                    const KernelSet& kernels, EdgeTable& edges,
-                                                                    StopPoll* stop) {
-  return NewExecutor(options_.executor, ExecutorParams(device, edges, stop), graph, kernels);
+  LocalExecutorParams params = ExecutorParams(device, edges, stop);
+  if (params.driver == Driver::kSerial) params.driver = Driver::kAuto;  // Parts wait for each other.
+  return executor_kinds_->Create(options_.executor, params, std::move(graph));
 }
 
 StepId SessionCore::NewStepId() {

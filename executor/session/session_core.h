@@ -13,7 +13,6 @@
 #include "absl/types/span.h"
 #include "executor/compiled/local_executor.h"
 #include "executor/executor.h"
-#include "executor/kernel_set.h"
 #include "executor/kernel_store.h"
 #include "executor/session/call_options.h"
 #include "executor/session/session_names.h"
@@ -42,14 +41,12 @@ class SessionCore {
     const bool says = options.stall_timeout != absl::ZeroDuration();
     return says ? options.stall_timeout : options_.stall_timeout;
   }
-  // The executor that the options name. `edges` are those of the rendezvous that runs will use, and outlive it; `stop`
-  // is polled and may be null.
+  // How a graph on `device` is compiled, and an executor made of it. `edges` number its transfers, and outlive it;
+  // `stop` is polled and may be null.
+  LocalExecutorParams ExecutorParams(Device& device, EdgeTable& edges, StopPoll* stop) const;
+  // The executor of the kind that the options name, for a graph of its own: a part of a step, or all of it for kinds of
+  // hosts.
   absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor(Device& device, Graph graph, EdgeTable& edges, StopPoll* stop);
-  // One of NewExecutor's kinds, over a graph and kernels that outlive it.
-  absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor(Device& device, const Graph& graph, const KernelSet& kernels,
-                                                         EdgeTable& edges, StopPoll* stop);
-  // How the kernels of a graph on `device` are made.
-  KernelSet::Options KernelOptions(Device& device, EdgeTable& edges, StopPoll* stop);
   // The name and version are free for other sessions.
   void ReleaseName() { name_.Release(); }
   Device& device(size_t i) const { return *(*devices_)[i]; }
@@ -64,12 +61,19 @@ class SessionCore {
   CancellationManager& cancellation() { return cancellation_; }
   // A number that no other step of the process has.
   static StepId NewStepId();
+  // Steps run by name so far, those with errors included; and those alone. Here, since a step may end after its
+  // session.
+  void CountRun(bool is_ok) {
+    num_runs_.fetch_add(1, std::memory_order_relaxed);  // Relaxed, like the other: counts only.
+    if (!is_ok) num_errors_.fetch_add(1, std::memory_order_relaxed);
+  }
+  int64_t num_runs() const { return num_runs_.load(std::memory_order_relaxed); }
+  int64_t num_errors() const { return num_errors_.load(std::memory_order_relaxed); }
 
  private:
   explicit SessionCore(const SessionOptions& options) : options_(options) {}
 
   absl::Status AddPools();
-  LocalExecutorParams ExecutorParams(Device& device, EdgeTable& edges, StopPoll* stop);
 
   SessionOptions options_;
   SessionNameClaim name_;
@@ -82,8 +86,10 @@ class SessionCore {
   absl::flat_hash_map<std::string, Device*> devices_by_name_;
   std::unique_ptr<DeviceList> device_list_;
   SessionState state_;
-  KernelStore kernel_store_;
+  mutable KernelStore kernel_store_;  // Guards itself.
   CancellationManager cancellation_;
+  std::atomic<int64_t> num_runs_{0};
+  std::atomic<int64_t> num_errors_{0};
 };
 
 }  // namespace sluice

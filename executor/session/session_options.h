@@ -8,6 +8,7 @@
 
 #include "absl/time/time.h"
 #include "executor/compiled/executor_kinds.h"
+#include "executor/driver.h"
 #include "executor/session/session_names.h"
 #include "executor/thread_pool.h"
 #include "graph/base/limits.h"
@@ -17,13 +18,6 @@
 struct SluiceGemmPlugin;  // kernels/linalg/gemm_plugin.h
 
 namespace sluice {
-
-// Which driver runs the steps of a session.
-enum class Driver : uint8_t {
-  kAuto,    // A serial program where the graph allows one and nothing would be won by threads; else dataflow.
-  kSerial,  // Serial programs only: kCannotRun for graphs that are none.
-  kDataflow,
-};
 
 // A pool beside the session's own that calls may choose: for steps that should not wait for others, or not disturb
 // them.
@@ -50,6 +44,7 @@ struct SessionOptions {
   Allocator* allocator = nullptr;
   // What multiplies matrices of floats: see OpenGemmPlugin in kernels/linalg/gemm_library.h. Null: our own loops.
   const SluiceGemmPlugin* gemm_plugin = nullptr;
+  // What runs steps that are not cut.
   Driver driver = Driver::kAuto;
   // The kind of executor for what is not run as a serial program, by name: see NewExecutor and ExecutorKinds. A kind of
   // the host's runs everything.

@@ -30,6 +30,7 @@ class Bench {
     params.device = &device_;
     AddPlainKernels(registry_);
     params.registry = &registry_;
+    params.driver = Driver::kDataflow;
     absl::StatusOr<std::unique_ptr<Executor>> made = NewLocalExecutor(params, *std::move(graph));
     SLUICE_CHECK_OK(made);
     executor_ = *std::move(made);

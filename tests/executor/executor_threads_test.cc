@@ -329,6 +329,7 @@ TEST_F(ExecutorThreadsTest, TwoExecutorsOfAStepHandValuesToEachOtherOnOneThread)
   params.device = &harness_.device();
   params.registry = &harness_.registry();
   params.edges = &harness_.edges();
+  params.driver = Driver::kDataflow;
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Executor> second, NewLocalExecutor(params, std::move(graph)));
   Notification done;
   absl::Status status;

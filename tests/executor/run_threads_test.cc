@@ -75,6 +75,7 @@ class RunThreadsTest : public testing::Test {
     params.device = &harness_.device();
     params.registry = &harness_.registry();
     params.edges = &harness_.edges();
+    params.driver = Driver::kDataflow;
     absl::StatusOr<std::unique_ptr<Executor>> made = NewLocalExecutor(params, *std::move(graph));
     EXPECT_OK(made);
     return *std::move(made);

@@ -36,7 +36,8 @@ class VectorCallFrame : public CallFrame {
   std::vector<Tensor> results_;
 };
 
-// A device, a registry with plain kernels and those of state, a rendezvous, and the executor of one graph.
+// A device, a registry with plain kernels and those of state, a rendezvous, and the executor of one graph, by the
+// dataflow driver.
 //
 //   ExecutorHarness harness;
 //   ASSERT_OK(harness.Build(b));
