@@ -1,10 +1,12 @@
 #include "executor/session/session_core.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "executor/session/shared_pools.h"
+#include "graph/base/check.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/device/cpu_device.h"
@@ -29,7 +31,7 @@ Allocator& DefaultAllocator() {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOptions& options) {
-  std::shared_ptr<SessionCore> core(new SessionCore(options));
+  std::shared_ptr<SessionCore> core(new SessionCore(options), &SessionCore::Delete);
   core->kernels_ = options.kernels != nullptr ? options.kernels : &BuiltinKernels();
   core->executor_kinds_ = options.executor_kinds != nullptr ? options.executor_kinds : &ExecutorKinds::Builtin();
   if (!core->executor_kinds_->Has(options.executor)) {
@@ -65,6 +67,19 @@ absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOp
   SLUICE_RETURN_IF_ERROR(core->AddPools());
   SLUICE_RETURN_IF_ERROR(core->name_.Claim(options.metadata));
   return core;
+}
+
+void SessionCore::Delete(SessionCore* core) noexcept {
+  if (!core->IsOnOwnThread()) {
+    delete core;
+  } else if (!ServiceThreads::Global().Run(&core->deletion_)) {
+    SLUICE_LOG(ERROR) << "the system gives no thread to end the threads of a session: they stay";
+  }
+}
+
+bool SessionCore::IsOnOwnThread() const {
+  const auto is_own = [](const std::shared_ptr<ThreadPool>& pool) { return pool != nullptr && pool->IsOwnThread(); };
+  return (own_pool_ != nullptr && own_pool_->IsOwnThread()) || std::any_of(pools_.begin(), pools_.end(), is_own);
 }
 
 absl::Status SessionCore::AddPools() {

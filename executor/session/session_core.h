@@ -14,6 +14,7 @@
 #include "executor/compiled/local_executor.h"
 #include "executor/executor.h"
 #include "executor/kernel_store.h"
+#include "executor/service_threads.h"
 #include "executor/session/call_options.h"
 #include "executor/session/session_names.h"
 #include "executor/session/session_options.h"
@@ -71,7 +72,23 @@ class SessionCore {
   int64_t num_errors() const { return num_errors_.load(std::memory_order_relaxed); }
 
  private:
-  explicit SessionCore(const SessionOptions& options) : options_(options) {}
+  // Deletes the core on a thread that is in none of its pools.
+  class Deletion final : public ServiceThreads::Task {
+   public:
+    explicit Deletion(SessionCore* core) : core_(core) {}
+    void RunTask() noexcept override { delete core_; }
+
+   private:
+    SessionCore* const core_;
+  };
+
+  explicit SessionCore(const SessionOptions& options) : options_(options), deletion_(this) {}
+  ~SessionCore() = default;
+
+  // Deletes `core`, which nobody has any more: the last to have it may have been a step that has ended on a thread of a
+  // pool that goes with it.
+  static void Delete(SessionCore* core) noexcept;
+  bool IsOnOwnThread() const;
 
   absl::Status AddPools();
 
@@ -90,6 +107,7 @@ class SessionCore {
   CancellationManager cancellation_;
   std::atomic<int64_t> num_runs_{0};
   std::atomic<int64_t> num_errors_{0};
+  Deletion deletion_;
 };
 
 }  // namespace sluice
