@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "absl/status/status.h"
 #include "executor/executor.h"
 #include "executor/processors.h"
 #include "executor/runner_adapter.h"
@@ -53,6 +54,10 @@ class RunSetup {
   std::optional<CancellationManager> cancellation_;  // See Args::cancel_on_error.
   Executor::Args args_;
 };
+
+// A run that got `args` has failed with `error` outside of an ExecutorState: what they say is aborted and cancelled.
+// Returns what the run answers: `error`, or why it was cancelled where that says no more than that.
+absl::Status FailRun(const Executor::Args& args, const absl::Status& error) noexcept;
 
 }  // namespace sluice
 

@@ -17,8 +17,8 @@ ChoosingExecutor::ChoosingExecutor(std::shared_ptr<const CompiledGraph> compiled
 
 absl::Status ChoosingExecutor::Run(const Args& args) const {
   if (MustBeDataflow(args)) {
-    SLUICE_ASSIGN_OR_RETURN(const Executor* const dataflow, MakeDataflow(args));
-    return dataflow->Run(args);
+    const absl::StatusOr<const Executor*> dataflow = MakeDataflow(args);
+    return dataflow.ok() ? (*dataflow)->Run(args) : FailRun(args, dataflow.status());
   }
   if (!RunSetup::HasSeveralThreads(args)) return serial_.Run(args);
   const DriverChoice::Decision decision = choice_.Next();
@@ -34,7 +34,7 @@ absl::Status ChoosingExecutor::Run(const Args& args) const {
 void ChoosingExecutor::RunAsync(const Args& args, Done done) const {
   if (MustBeDataflow(args)) {
     const absl::StatusOr<const Executor*> dataflow = MakeDataflow(args);
-    if (!dataflow.ok()) return CallDone(std::move(done), dataflow.status());
+    if (!dataflow.ok()) return CallDone(std::move(done), FailRun(args, dataflow.status()));
     return (*dataflow)->RunAsync(args, std::move(done));
   }
   if (!RunSetup::HasSeveralThreads(args)) return serial_.RunAsync(args, std::move(done));

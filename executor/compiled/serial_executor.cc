@@ -9,7 +9,6 @@
 #include "executor/deadline_timer.h"
 #include "executor/node_error.h"
 #include "executor/run_setup.h"
-#include "executor/run_status.h"
 #include "executor/thread_runs.h"
 #include "graph/base/as_status.h"
 #include "graph/base/cancellation.h"
@@ -30,13 +29,6 @@ absl::Status DroppedError() noexcept {
   }
 }
 
-// `status`, or why the run was cancelled where it says no more than that: a kernel that was told to stop does not know.
-absl::Status CauseOf(const absl::Status& status, const CancellationManager* cancellation) {
-  if (ABSL_PREDICT_TRUE(status.code() != absl::StatusCode::kCancelled) || cancellation == nullptr) return status;
-  absl::Status cause = cancellation->status();
-  return cause.ok() ? status : cause;
-}
-
 }  // namespace
 
 // A run that begins later, or on another thread: where the runner takes it, or when its thread has left the runs that
@@ -49,10 +41,11 @@ class SerialExecutor::Start final : public DeferredRun {
   void RunTask() noexcept override {
     const std::unique_ptr<Start> self(this);
     if (ABSL_PREDICT_TRUE(failed_.ok())) return executor_.RunAndTell(args_, std::move(done_));
-    CallDone(std::move(done_), Fail(args_, failed_));
+    CallDone(std::move(done_), FailRun(args_, failed_));
   }
   bool HandOver(To to) noexcept override {
     if (!failed_.ok()) return false;
+    was_handed_over_ = true;
     if (args_.runner == nullptr) {
       if (args_.task_runner == nullptr) return false;
       if (to == To::kOwnThreads && !RunSetup::HasSeveralThreads(args_)) return false;
@@ -93,9 +86,10 @@ class SerialExecutor::Start final : public DeferredRun {
     }
     void operator()() {
       Start* const start = start_.release();
-      // The thread may be inside of other runs.
-      if (ThreadRuns::Current().depth() < ThreadRuns::kMaxNested) return start->RunTask();
-      ThreadRuns::Current().Keep(start);
+      // A runner that calls this at once may be inside of other runs, and of their kernels.
+      ThreadRuns& runs = ThreadRuns::Current();
+      const bool is_deep = runs.depth() > 0 && (start->was_handed_over_ || runs.depth() >= ThreadRuns::kMaxNested);
+      return is_deep ? runs.Keep(start) : start->RunTask();
     }
 
    private:
@@ -130,7 +124,8 @@ class SerialExecutor::Start final : public DeferredRun {
   const SerialExecutor& executor_;
   const Args args_;
   Done done_;
-  absl::Status failed_;  // Instead of running.
+  absl::Status failed_;           // Instead of running.
+  bool was_handed_over_ = false;  // By a thread that had deferred it.
 };
 
 SerialExecutor::SerialExecutor(std::shared_ptr<const CompiledGraph> compiled)
@@ -146,7 +141,8 @@ void SerialExecutor::RunAsync(const Args& args, Done done) const {
   try {
     start = std::make_unique<Start>(*this, args, std::move(done));
   } catch (...) {
-    return CallDone(std::move(done), Fail(args, StatusOfCaught()));  // Not moved from: there was no memory to move to.
+    return CallDone(std::move(done),
+                    FailRun(args, StatusOfCaught()));  // Not moved from: there was no memory to move to.
   }
   if (args.runner != nullptr) return Start::Hand(std::move(start));
   ThreadRuns::Current().Keep(start.release());
@@ -171,7 +167,7 @@ absl::Status SerialExecutor::RunHere(const Args& args) const noexcept {
       RunSetup::AddThreads(&run, &adapter);
       return absl::OkStatus();
     });
-    if (!added.ok()) return Fail(args, added);
+    if (!added.ok()) return FailRun(args, added);
   }
   absl::Status status = AsStatus([&] { return RunWith(run); });
   if (ABSL_PREDICT_TRUE(status.ok()) && ABSL_PREDICT_FALSE(run.sync_on_finish && run.device != nullptr)) {
@@ -179,14 +175,7 @@ absl::Status SerialExecutor::RunHere(const Args& args) const noexcept {
   }
   // The last kernels may have worked beyond it.
   if (run.deadline != absl::InfiniteFuture() && status.ok() && absl::Now() > run.deadline) status = DeadlinePassed();
-  return ABSL_PREDICT_TRUE(status.ok()) ? status : Fail(args, status);
-}
-
-absl::Status SerialExecutor::Fail(const Args& args, const absl::Status& error) noexcept {
-  CancellationManager* const own = args.cancel_on_error ? args.cancellation : nullptr;
-  RunStatus status(args.rendezvous, own, args.deadline);
-  status.Record(CauseOf(error, args.cancellation));
-  return status.status();
+  return ABSL_PREDICT_TRUE(status.ok()) ? status : FailRun(args, status);
 }
 
 absl::Status SerialExecutor::RunWith(RunContext& run) const {
@@ -199,12 +188,14 @@ absl::Status SerialExecutor::RunUntilDeadline(RunContext& run) const {
   CancellationManager cancellation(outer);
   run.cancellation = &cancellation;
   const absl::Status late = DeadlinePassed();
-  absl::Status status = [&] {
+  const absl::Status status = [&] {
     const TimedCall at_deadline(run.deadline, [&] { cancellation.StartCancelWithStatus(late); });
     return RunProgram(run);
   }();
   run.cancellation = outer;
-  return CauseOf(status, &cancellation);
+  // A kernel that was told to stop does not know why.
+  const bool was_told = status.code() == absl::StatusCode::kCancelled && !cancellation.status().ok();
+  return was_told ? cancellation.status() : status;
 }
 
 absl::Status SerialExecutor::RunProgram(const RunContext& run) const {

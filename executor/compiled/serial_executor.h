@@ -34,8 +34,6 @@ class SerialExecutor final : public Executor {
   absl::Status RunUntilDeadline(RunContext& run) const;
   absl::Status RunProgram(const RunContext& run) const;
   absl::Status RunIn(Entry* registers, const RunContext& run) const;
-  // The run ends with `error`: what Args say is aborted and cancelled. Returns what the run answers.
-  static absl::Status Fail(const Args& args, const absl::Status& error) noexcept;
 
   const std::shared_ptr<const CompiledGraph> compiled_;
   const SerialProgram& program_;

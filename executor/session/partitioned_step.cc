@@ -125,7 +125,7 @@ absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(s
 }
 
 void PartitionedStep::RunAsync(const Args& args, Done done) const {
-  if (parts_.empty()) return done(absl::OkStatus());
+  if (parts_.empty()) return CallDone(std::move(done), absl::OkStatus());
   std::unique_ptr<Running> running;
   try {
     running = std::make_unique<Running>(parts_.size());

@@ -161,12 +161,15 @@ struct Session::AsyncRun {
     std::vector<Tensor> outputs = std::move(run->call.outputs);
     RunDone done = std::move(run->done);
     run.reset();
+    if (status.ok()) {
+      Tell(std::move(done), std::move(outputs));
+    } else {
+      Tell(std::move(done), std::move(status));
+    }
+  }
+  static void Tell(RunDone done, absl::StatusOr<std::vector<Tensor>> values) noexcept {
     try {
-      if (status.ok()) {
-        std::move(done)(std::move(outputs));
-      } else {
-        std::move(done)(std::move(status));
-      }
+      std::move(done)(std::move(values));
     } catch (...) {
       LogCaught("the `done` of a step");
     }
@@ -184,7 +187,7 @@ void Session::RunAsync(const NamedTensors& feeds, const std::vector<std::string>
     run = std::make_unique<AsyncRun>();
   } catch (...) {
     core_->CountRun(false);
-    return std::move(done)(StatusOfCaught());
+    return AsyncRun::Tell(std::move(done), StatusOfCaught());
   }
   run->core = core_;
   run->done = std::move(done);

@@ -31,7 +31,7 @@ Allocator& DefaultAllocator() {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOptions& options) {
-  std::shared_ptr<SessionCore> core(new SessionCore(options), &SessionCore::Delete);
+  std::shared_ptr<SessionCore> core(new SessionCore(options));
   core->kernels_ = options.kernels != nullptr ? options.kernels : &BuiltinKernels();
   core->executor_kinds_ = options.executor_kinds != nullptr ? options.executor_kinds : &ExecutorKinds::Builtin();
   if (!core->executor_kinds_->Has(options.executor)) {
@@ -61,25 +61,24 @@ absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOp
   } else if (options.num_threads != 1) {
     ThreadPoolOptions pool;
     pool.num_threads = options.num_threads;
-    core->own_pool_ = std::make_unique<ThreadPool>(pool);
-    core->pool_ = core->own_pool_.get();
+    core->pools_->own = std::make_unique<ThreadPool>(pool);
+    core->pool_ = core->pools_->own.get();
   }
   SLUICE_RETURN_IF_ERROR(core->AddPools());
   SLUICE_RETURN_IF_ERROR(core->name_.Claim(options.metadata));
   return core;
 }
 
-void SessionCore::Delete(SessionCore* core) noexcept {
-  if (!core->IsOnOwnThread()) {
-    delete core;
-  } else if (!ServiceThreads::Global().Run(&core->deletion_)) {
-    SLUICE_LOG(ERROR) << "the system gives no thread to end the threads of a session: they stay";
-  }
+bool SessionCore::Pools::HasThisThread() const {
+  const auto has = [](const std::shared_ptr<ThreadPool>& pool) { return pool != nullptr && pool->IsOwnThread(); };
+  return (own != nullptr && own->IsOwnThread()) || std::any_of(others.begin(), others.end(), has);
 }
 
-bool SessionCore::IsOnOwnThread() const {
-  const auto is_own = [](const std::shared_ptr<ThreadPool>& pool) { return pool != nullptr && pool->IsOwnThread(); };
-  return (own_pool_ != nullptr && own_pool_->IsOwnThread()) || std::any_of(pools_.begin(), pools_.end(), is_own);
+SessionCore::~SessionCore() {
+  if (!pools_->HasThisThread()) return;
+  if (!ServiceThreads::Global().Run(pools_.release())) {
+    SLUICE_LOG(ERROR) << "the system gives no thread to end the threads of a session: they stay";
+  }
 }
 
 absl::Status SessionCore::AddPools() {
@@ -92,7 +91,7 @@ absl::Status SessionCore::AddPools() {
       pool_options.num_threads = wanted.num_threads;
       pool = std::make_shared<ThreadPool>(pool_options);
     }
-    pools_.push_back(std::move(pool));
+    pools_->others.push_back(std::move(pool));
   }
   return absl::OkStatus();
 }
@@ -100,13 +99,13 @@ absl::Status SessionCore::AddPools() {
 absl::StatusOr<ThreadPool*> SessionCore::FindPool(int choice) const {
   if (choice == CallOptions::kSessionPool) return pool_;
   if (choice == CallOptions::kCallerThread) return nullptr;
-  if (choice < 0 || static_cast<size_t>(choice) > pools_.size()) {
+  if (choice < 0 || static_cast<size_t>(choice) > pools_->others.size()) {
     return Error(ErrorCode::kWrongUse)
         .Found(absl::StrCat("pool ", choice))
-        .Expected(absl::StrCat("-1 to ", pools_.size()))
+        .Expected(absl::StrCat("-1 to ", pools_->others.size()))
         .Text("the session has no such pool");
   }
-  return pools_[static_cast<size_t>(choice) - 1].get();
+  return pools_->others[static_cast<size_t>(choice) - 1].get();
 }
 
 absl::StatusOr<Device*> SessionCore::FindDevice(absl::string_view name) const {

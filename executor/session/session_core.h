@@ -30,6 +30,8 @@ namespace sluice {
 class SessionCore {
  public:
   static absl::StatusOr<std::shared_ptr<SessionCore>> Create(const SessionOptions& options);
+  // May run on a thread of the core's own: the last to have it may be a step that nobody waits for.
+  ~SessionCore();
 
   const SessionOptions& options() const { return options_; }
   const KernelRegistry& kernels() const { return *kernels_; }
@@ -72,23 +74,17 @@ class SessionCore {
   int64_t num_errors() const { return num_errors_.load(std::memory_order_relaxed); }
 
  private:
-  // Deletes the core on a thread that is in none of its pools.
-  class Deletion final : public ServiceThreads::Task {
+  // Threads that the core has made, or shares by name. They cannot end on one of them: a service thread ends them then.
+  class Pools final : public ServiceThreads::Task {
    public:
-    explicit Deletion(SessionCore* core) : core_(core) {}
-    void RunTask() noexcept override { delete core_; }
+    void RunTask() noexcept override { delete this; }
+    bool HasThisThread() const;
 
-   private:
-    SessionCore* const core_;
+    std::unique_ptr<ThreadPool> own;
+    std::vector<std::shared_ptr<ThreadPool>> others;  // Of the options; null: one thread, the caller's.
   };
 
-  explicit SessionCore(const SessionOptions& options) : options_(options), deletion_(this) {}
-  ~SessionCore() = default;
-
-  // Deletes `core`, which nobody has any more: the last to have it may have been a step that has ended on a thread of a
-  // pool that goes with it.
-  static void Delete(SessionCore* core) noexcept;
-  bool IsOnOwnThread() const;
+  explicit SessionCore(const SessionOptions& options) : options_(options), pools_(std::make_unique<Pools>()) {}
 
   absl::Status AddPools();
 
@@ -96,9 +92,8 @@ class SessionCore {
   SessionNameClaim name_;
   const KernelRegistry* kernels_ = nullptr;
   const ExecutorKinds* executor_kinds_ = nullptr;
-  std::unique_ptr<ThreadPool> own_pool_;
+  std::unique_ptr<Pools> pools_;
   ThreadPool* pool_ = nullptr;
-  std::vector<std::shared_ptr<ThreadPool>> pools_;  // Of the options; null: one thread, the caller's.
   std::shared_ptr<std::vector<std::unique_ptr<Device>>> devices_;
   absl::flat_hash_map<std::string, Device*> devices_by_name_;
   std::unique_ptr<DeviceList> device_list_;
@@ -107,7 +102,6 @@ class SessionCore {
   CancellationManager cancellation_;
   std::atomic<int64_t> num_runs_{0};
   std::atomic<int64_t> num_errors_{0};
-  Deletion deletion_;
 };
 
 }  // namespace sluice

@@ -26,7 +26,8 @@ struct SessionPool {
   std::string name;     // The process's pool of this name, shared by all sessions that name it. Empty: the session's.
 };
 
-// How a session runs. Pointers are borrowed and outlive the session; null means a default.
+// How a session runs. Pointers are borrowed and outlive the session, its callables, and the steps that nobody waits
+// for; null means a default.
 struct SessionOptions {
   // Threads of the session's own pool, the caller included; 0: as many as processors, 1: the caller's thread only.
   int num_threads = 0;
