@@ -69,8 +69,13 @@ class SerialAssembler {
       if (role != SerialRole::kArg && role != SerialRole::kReturn) continue;
       const size_t index = static_cast<size_t>(graph_.GetInt(id, "index").value_or(0));
       if (role == SerialRole::kArg) {
-        if (program_.arguments_.size() <= index) program_.arguments_.resize(index + 1, -1);
-        if (s_.guard(id) != kNever) program_.arguments_[index] = plan_.register_of(s_.value({id, 0}));
+        if (program_.arguments_.size() <= index) {
+          program_.arguments_.resize(index + 1, -1);
+          program_.argument_nodes_.resize(index + 1);
+        }
+        if (s_.guard(id) == kNever) continue;
+        program_.arguments_[index] = plan_.register_of(s_.value({id, 0}));
+        if (program_.arguments_[index] >= 0) program_.argument_nodes_[index] = id;
       } else {
         if (program_.results_.size() <= index) program_.results_.resize(index + 1);
         program_.results_[index] = id;
@@ -197,8 +202,9 @@ class SerialAssembler {
 
 absl::StatusOr<std::unique_ptr<const SerialProgram>> SerialProgram::Compile(const Graph& graph,
                                                                             const KernelSet& kernels,
-                                                                            std::string* why_not, StopPoll* stop) {
-  SLUICE_ASSIGN_OR_RETURN(const SerialStructure structure, SerialStructure::Analyze(graph, kernels, stop));
+                                                                            std::string* why_not, StopPoll* stop,
+                                                                            const LoadLimits& limits) {
+  SLUICE_ASSIGN_OR_RETURN(const SerialStructure structure, SerialStructure::Analyze(graph, kernels, stop, limits));
   SerialCode code;
   std::string reason;
   if (!SerialCode::Write(structure, &code, &reason)) {

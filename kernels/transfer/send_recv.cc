@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "graph/base/error.h"
 #include "kernels/device/device.h"
 #include "kernels/kernel.h"
@@ -14,8 +15,8 @@
 namespace sluice {
 namespace {
 
-// The pair of nodes that a kernel is one half of. Its number is resolved once, when the kernel is made; a run with
-// another edge table than the plan's asks again. Immutable; thread-safe.
+// The pair of nodes that a kernel is one half of. Its number is resolved once, when the kernel is made; where the
+// rendezvous of a run has another edge table than the plan's, by each call. Immutable; thread-safe.
 class Edge {
  public:
   static absl::StatusOr<Edge> Make(const KernelConstruction& construction) {
@@ -30,17 +31,18 @@ class Edge {
     return edge;
   }
 
-  // The key of the value that belongs to this call. kFacilityMissing when the run has no rendezvous.
+  // The key of the value that belongs to this call. kFacilityMissing when the run has no rendezvous, or one without a
+  // table of edges.
   absl::StatusOr<RendezvousKey> Key(const KernelContext& context) const {
     const RunContext& run = context.run();
     if (run.rendezvous == nullptr) return Error(ErrorCode::kFacilityMissing).Text("the run has no rendezvous");
-    RendezvousKey key{number_, context.frame_id(), context.iteration()};
-    if (run.edges != edges_ && run.edges != nullptr) {
-      key.edge = run.edges->Number(text_);
-    } else if (edges_ == nullptr) {
+    EdgeTable* const edges = run.rendezvous->edges();
+    if (ABSL_PREDICT_FALSE(edges == nullptr)) {
       return Error(ErrorCode::kFacilityMissing).Text("the run has a rendezvous, but no edge table for it");
     }
-    return key;
+    // In another table the plan's number is another edge's.
+    const EdgeNumber number = ABSL_PREDICT_TRUE(edges == edges_) ? number_ : edges->Number(text_);
+    return RendezvousKey{number, context.frame_id(), context.iteration()};
   }
 
  private:

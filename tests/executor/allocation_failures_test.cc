@@ -210,7 +210,7 @@ class ExecutorAllocationsTest : public testing::TestWithParam<ExecutorCase> {
             CancellationManager cancellation;
             Executor::Args args = harness_->args();
             args.call_frame = &frame;
-            args.cancellation_manager = &cancellation;
+            args.cancellation = &cancellation;
             args.deadline = absl::Now() + absl::Hours(1);
             if (GetParam().threads == Threads::kPool) args.task_runner = &pool;
             if (GetParam().threads == Threads::kRunner) args.runner = &runner;

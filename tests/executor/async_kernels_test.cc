@@ -190,7 +190,7 @@ TEST_P(AsyncKernelsTest, NoneBeginsInARunThatWasCancelled) {
   });
   Executor::Args args = harness_->args();
   args.task_runner = pool_.get();
-  args.cancellation_manager = &cancellation;
+  args.cancellation = &cancellation;
   EXPECT_THAT(harness_->executor().Run(args), StatusIs(absl::StatusCode::kCancelled));
   EXPECT_EQ(too_late, 0);
 }

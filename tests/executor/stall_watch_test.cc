@@ -42,7 +42,7 @@ class StallWatchTest : public testing::Test {
     ASSERT_OK_AND_ASSIGN(graph_, b_.Build());
     ASSERT_OK(harness_.Build(graph_));
   }
-  StallWatch::Options Watched() { return {kSoon, graph_, &harness_.rendezvous(), &harness_.edges()}; }
+  StallWatch::Options Watched() { return {kSoon, graph_, &harness_.rendezvous()}; }
   absl::Status Run(StallWatch& watch, absl::Time deadline = absl::InfiniteFuture()) {
     Executor::Args args = harness_.args();
     args.observer = &watch;

@@ -32,6 +32,7 @@ absl::Status ExecutorHarness::Build(Graph graph, absl::string_view kind) {
   params.device = &device_;
   params.registry = &registry_;
   params.edges = &edges_;
+  params.driver = Driver::kDataflow;
   SLUICE_ASSIGN_OR_RETURN(executor_, NewExecutor(kind, params, std::move(graph)));
   return absl::OkStatus();
 }

@@ -13,6 +13,7 @@
 #include "kernels/state/families.h"
 #include "kernels/step/step_container.h"
 #include "kernels/transfer/families.h"
+#include "rendezvous/rendezvous.h"
 
 namespace sluice {
 namespace {
@@ -65,8 +66,9 @@ StepRunner::~StepRunner() = default;
 absl::StatusOr<const Kernel*> StepRunner::KernelOf(NodeId id) {
   std::unique_ptr<Kernel>& kernel = kernels_[id];
   if (kernel == nullptr) {
+    EdgeTable* const edges = run_.rendezvous != nullptr ? run_.rendezvous->edges() : nullptr;
     const GraphNode node(builder_.graph(), id);
-    const KernelConstruction construction(node, device_.get(), run_.edges);
+    const KernelConstruction construction(node, device_.get(), edges);
     SLUICE_ASSIGN_OR_RETURN(kernel, registry_.Create(construction, DeviceKind::kCpu));
   }
   return kernel.get();

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "executor/local_executor.h"
+#include "executor/compiled/local_executor.h"
 #include "executor/thread_pool.h"
 #include "graph/base/mutex.h"
 #include "kernels/families/register_all.h"

@@ -1,5 +1,5 @@
-#ifndef SLUICE_EXECUTOR_EXECUTOR_KINDS_H_
-#define SLUICE_EXECUTOR_EXECUTOR_KINDS_H_
+#ifndef SLUICE_EXECUTOR_COMPILED_EXECUTOR_KINDS_H_
+#define SLUICE_EXECUTOR_COMPILED_EXECUTOR_KINDS_H_
 
 #include <memory>
 #include <string>
@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "executor/compiled/local_executor.h"
 #include "executor/executor.h"
-#include "executor/local_executor.h"
 #include "graph/base/mutex.h"
 #include "graph/ir/graph.h"
 
@@ -55,4 +55,4 @@ class ExecutorKinds {
 
 }  // namespace sluice
 
-#endif  // SLUICE_EXECUTOR_EXECUTOR_KINDS_H_
+#endif  // SLUICE_EXECUTOR_COMPILED_EXECUTOR_KINDS_H_

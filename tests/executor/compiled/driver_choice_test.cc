@@ -1,4 +1,4 @@
-#include "executor/session/driver_choice.h"
+#include "executor/compiled/driver_choice.h"
 
 #include <vector>
 

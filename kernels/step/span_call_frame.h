@@ -1,5 +1,5 @@
-#ifndef SLUICE_EXECUTOR_SESSION_SPAN_CALL_FRAME_H_
-#define SLUICE_EXECUTOR_SESSION_SPAN_CALL_FRAME_H_
+#ifndef SLUICE_KERNELS_STEP_SPAN_CALL_FRAME_H_
+#define SLUICE_KERNELS_STEP_SPAN_CALL_FRAME_H_
 
 #include <utility>
 
@@ -11,7 +11,7 @@
 namespace sluice {
 
 // Arguments and results of one call that lie side by side. Borrows both; arguments are given up when they are asked
-// for. Thread-safe for different indices.
+// for. Results must have no value before. Thread-safe for different indices.
 class SpanCallFrame final : public CallFrame {
  public:
   SpanCallFrame(absl::Span<Tensor> args, absl::Span<Tensor> retvals) : args_(args), retvals_(retvals) {}
@@ -31,6 +31,11 @@ class SpanCallFrame final : public CallFrame {
     retvals_[index] = std::move(value);
     return absl::OkStatus();
   }
+  SpanCallFrame* AsSpans() override { return this; }
+
+  // What was not taken yet has a value; results that were not set have none.
+  absl::Span<Tensor> args() { return args_; }
+  absl::Span<Tensor> retvals() { return retvals_; }
 
  private:
   const absl::Span<Tensor> args_;
@@ -39,4 +44,4 @@ class SpanCallFrame final : public CallFrame {
 
 }  // namespace sluice
 
-#endif  // SLUICE_EXECUTOR_SESSION_SPAN_CALL_FRAME_H_
+#endif  // SLUICE_KERNELS_STEP_SPAN_CALL_FRAME_H_

@@ -1,4 +1,4 @@
-#include "executor/executor_kinds.h"
+#include "executor/compiled/executor_kinds.h"
 
 #include <utility>
 
