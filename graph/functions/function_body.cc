@@ -115,7 +115,8 @@ class BodyAdder {
       *value = AttrView(spec->default_value);
       return true;
     };
-    SLUICE_ASSIGN_OR_RETURN(node.signature, signatures_.Get(*node.schema, find, LoadLimits().max_inputs_per_node));
+    SLUICE_ASSIGN_OR_RETURN(node.signature,
+                            graph_.signature_cache().Get(*node.schema, find, LoadLimits().max_inputs_per_node));
     return absl::OkStatus();
   }
 
@@ -333,7 +334,6 @@ class BodyAdder {
   const FunctionDefinition& definition_;
   const BodyOptions& options_;
   ErrorCollector errors_;
-  SignatureCache signatures_;
   int64_t budget_ = SubstitutionBudget(function_.attrs);
   size_t num_inputs_ = 0;
   std::vector<PendingNode> nodes_;

@@ -239,6 +239,7 @@ absl::StatusOr<FuncView> AttrView::AsFunc() const {
 }
 
 bool AttrView::NestsWithin(int limit) const {
+  if (static_cast<int64_t>(bytes_.size() / 2) < limit) return true;  // A message in a message takes two bytes at least.
   // What a message holds that can nest: AttrValue -> list, func, tensor; list -> func, tensor; func -> map entry ->
   // AttrValue; TensorProto -> VariantTensorDataProto -> TensorProto.
   enum class Message : uint8_t { kAttr, kList, kFunc, kEntry, kTensor, kVariant };

@@ -24,10 +24,10 @@ class GraphExtractor {
     for (size_t i = 0; i < nodes.size(); ++i) {
       new_ids_[static_cast<size_t>(nodes[i].value())] = NodeId(static_cast<int32_t>(i));
     }
-    to_.nodes_.reserve(nodes.size());
-    to_.names_.Reserve(nodes.size());
+    Reserve(nodes);
     for (NodeId id : nodes) CopyNode(from_.rec(id));
     to_.num_live_ = nodes.size();
+    CopyNames(nodes.size());
     return std::move(to_);
   }
 
@@ -43,6 +43,31 @@ class GraphExtractor {
     to_.owners_ = from_.owners_;
     to_.versions_ = from_.versions_;
     to_.unknown_fields_ = from_.unknown_fields_;
+  }
+
+  void Reserve(absl::Span<const NodeId> nodes) {
+    size_t num_inputs = 0, num_attrs = 0;
+    for (NodeId id : nodes) {
+      const Graph::Record& record = from_.rec(id);
+      num_inputs += record.num_inputs + record.num_controls;
+      num_attrs += record.num_attrs;
+    }
+    // Rewrites add some: what is not used is address space only, and growing means a copy of all.
+    const auto with_room = [](size_t count) { return count + count / 32 + 8; };
+    to_.nodes_.reserve(with_room(nodes.size()));
+    to_.inputs_.reserve(with_room(num_inputs));
+    to_.attrs_.reserve(with_room(num_attrs));
+    to_.names_.Reserve(nodes.size());
+  }
+
+  // Hashing a name means a look at its bytes, in the file: of many, the hashes are taken over.
+  void CopyNames(size_t count) {
+    if (count > from_.num_live_ / 16) {
+      const auto new_number = [this](int32_t old) { return new_ids_[static_cast<size_t>(old)].value(); };
+      to_.names_.InsertAll(from_.names_, new_number);
+      return;
+    }
+    for (int32_t i = 0; i < to_.id_limit(); ++i) to_.names_.Insert(NameTable::Hash(to_.name(NodeId(i))), i);
   }
 
   void CopyNode(const Graph::Record& old) {
@@ -63,7 +88,6 @@ class GraphExtractor {
     record.first_attr = static_cast<uint32_t>(to_.attrs_.size());
     const auto attrs = from_.attrs_.begin() + old.first_attr;
     to_.attrs_.insert(to_.attrs_.end(), attrs, attrs + old.num_attrs);
-    to_.names_.Insert(NameTable::Hash({old.name, old.name_size}), static_cast<int32_t>(to_.nodes_.size()));
     to_.nodes_.push_back(record);
   }
 

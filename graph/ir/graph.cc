@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -28,9 +29,7 @@ std::vector<NodeId> Graph::Nodes() const {
   return ids;
 }
 
-NodeId Graph::Find(absl::string_view wanted) const {
-  return NodeId(names_.Find(wanted, NameTable::Hash(wanted), [this](int32_t i) { return name(NodeId(i)); }));
-}
+NodeId Graph::Find(absl::string_view wanted) const { return FindHashed(wanted, NameTable::Hash(wanted)); }
 
 std::string Graph::OutputName(const Output& output) const {
   if (!output.is_set()) return "(open)";
@@ -77,6 +76,8 @@ size_t Graph::MemoryBytes() const {
 }
 
 uint32_t Graph::InternDevice(absl::string_view device) {
+  if (device.empty()) return 0;
+  if (!nodes_.empty() && devices_[nodes_.back().device] == device) return nodes_.back().device;
   const auto found = device_ids_.find(device);
   if (found != device_ids_.end()) return found->second;
   const uint32_t id = static_cast<uint32_t>(devices_.size());
@@ -98,6 +99,13 @@ absl::Status Graph::CheckEdge(NodeId id, int32_t i, Output source) const {
   return CheckEdgeType(id, i, source, input_type(id, i));
 }
 
+bool Graph::IsGoodEdge(const Output& source, DType want) const {
+  if (!source.is_set()) return true;
+  if (!Contains(source.node) || source.is_control() || source.index >= num_outputs(source.node)) return false;
+  const DType have = output_type(source.node, source.index);
+  return have == want || (IsRef(have) && BaseType(have) == want);
+}
+
 absl::Status Graph::CheckEdgeType(NodeId id, int32_t i, Output source, DType want) const {
   if (!source.is_set()) return absl::OkStatus();
   if (!Contains(source.node) || source.is_control() || source.index >= num_outputs(source.node)) {
@@ -115,23 +123,27 @@ absl::Status Graph::CheckEdgeType(NodeId id, int32_t i, Output source, DType wan
                         .Expected(DTypeName(want)));
 }
 
-void Graph::StoreInputs(NodeId id, absl::Span<const Output> inputs, absl::Span<const NodeId> controls) {
-  Record& record = rec(id);
-  const size_t needed = inputs.size() + controls.size();
-  std::vector<Output> all(inputs.begin(), inputs.end());
+void Graph::StoreInputs(absl::Span<const Output> inputs, absl::Span<const NodeId> controls, Record* record) {
+  absl::InlinedVector<Output, 16> all(inputs.begin(), inputs.end());  // The span may point into inputs_.
+  const auto num_inputs = static_cast<std::ptrdiff_t>(inputs.size());
   absl::flat_hash_set<int32_t> seen;
   for (NodeId control : controls) {
-    if (seen.insert(control.value()).second) all.push_back(Output{control, kControlIndex});
+    const Output edge{control, kControlIndex};
+    const bool is_new = controls.size() < kManyControls
+                            ? std::find(all.begin() + num_inputs, all.end(), edge) == all.end()
+                            : seen.insert(control.value()).second;
+    if (is_new) all.push_back(edge);
   }
-  if (needed > record.input_capacity) {
-    record.first_input = static_cast<uint32_t>(inputs_.size());
-    record.input_capacity = static_cast<uint32_t>(needed);
-    inputs_.resize(inputs_.size() + needed);
+  if (all.size() > record->input_capacity) {
+    const size_t first = inputs_.size();
+    inputs_.insert(inputs_.end(), all.begin(), all.end());
+    record->first_input = static_cast<uint32_t>(first);
+    record->input_capacity = static_cast<uint32_t>(all.size());
+  } else {
+    std::copy(all.begin(), all.end(), inputs_.begin() + record->first_input);
   }
-  std::copy(all.begin(), all.end(), inputs_.begin() + record.first_input);
-  record.num_inputs = static_cast<uint32_t>(inputs.size());
-  record.num_controls = static_cast<uint32_t>(all.size() - inputs.size());
-  many_controls_.erase(id.value());
+  record->num_inputs = static_cast<uint32_t>(num_inputs);
+  record->num_controls = static_cast<uint32_t>(static_cast<std::ptrdiff_t>(all.size()) - num_inputs);
 }
 
 std::string Graph::UniqueName(absl::string_view prefix) const {

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graph/base/big_vector.h"
 #include "graph/base/strong_id.h"
 #include "graph/ir/attr.h"
 #include "graph/ir/function_library.h"
@@ -184,6 +185,8 @@ class Graph {
   const std::shared_ptr<const OpRegistry>& ops() const { return ops_; }
   // The schema that `op` has here (function or registry), or null.
   const OpSchema* FindOp(absl::string_view op) const;
+  // The signatures of nodes: for rewrites that need those of nodes that they are about to add. Thread-safe.
+  SignatureCache& signature_cache() const { return *signatures_; }
   // Unknown fields of the GraphDef message, written back on export.
   const std::string& unknown_fields() const { return unknown_fields_; }
 
@@ -230,6 +233,24 @@ class Graph {
     uint32_t num_attrs = 0;
     int32_t source_index = -1;
   };
+  // What checks the nodes that AddNode adds; see graph_changes.cc.
+  class AddedNodeChecker;
+  // A cache that copies of the graph start without.
+  template <typename T>
+  class Uncopied {
+   public:
+    Uncopied() = default;
+    Uncopied(const Uncopied&) {}
+    Uncopied(Uncopied&&) noexcept = default;
+    Uncopied& operator=(const Uncopied&) { return *this = Uncopied(); }
+    Uncopied& operator=(Uncopied&&) noexcept = default;
+    ~Uncopied() = default;
+
+    std::shared_ptr<T>& get() { return kept_; }
+
+   private:
+    std::shared_ptr<T> kept_;  // Shared by nobody; T need not be complete here.
+  };
   // Imported bytes, and what keeps them alive.
   struct Source {
     std::shared_ptr<const void> owner;
@@ -245,9 +266,19 @@ class Graph {
 
   Record& rec(NodeId id) { return nodes_[static_cast<size_t>(id.value())]; }
   const Record& rec(NodeId id) const { return nodes_[static_cast<size_t>(id.value())]; }
+  // Find, given the name's hash.
+  NodeId FindHashed(absl::string_view name, uint32_t hash) const {
+    return NodeId(names_.Find(name, hash, [this](int32_t i) { return this->name(NodeId(i)); }));
+  }
   absl::Status CheckEdge(NodeId id, int32_t i, Output source) const;
   // The same for a node whose input `i` has, or is to have, the type `wanted`.
   absl::Status CheckEdgeType(NodeId id, int32_t i, Output source, DType wanted) const;
+  // Whether CheckEdgeType is OK.
+  bool IsGoodEdge(const Output& source, DType wanted) const;
+  // The schema of `op`, and its signature under `attrs`; errors know neither node nor op.
+  absl::Status CheckAdded(absl::string_view op, absl::Span<const NamedAttr> attrs, Record* record);
+  // The error of the first edge of `spec` that is not good, of a node that would have `record`.
+  absl::Status EdgeErrorOf(const NodeSpec& spec, const Record& record);
   absl::Status CheckContains(NodeId id) const;
   absl::Status CheckControls(absl::Span<const NodeId> controls) const;
   // Gives `id` the attrs `all` when rules and edges allow them. Their bytes live as long as the graph.
@@ -255,17 +286,18 @@ class Graph {
   // Whether the edges of `id` allow it the types of `signature`.
   absl::Status CheckEdgesUnder(NodeId id, const Signature& signature) const;
   bool HasControl(NodeId id, NodeId predecessor);
-  void StoreInputs(NodeId id, absl::Span<const Output> inputs, absl::Span<const NodeId> controls);
+  // Gives `record` these inputs; repeated controls count once.
+  void StoreInputs(absl::Span<const Output> inputs, absl::Span<const NodeId> controls, Record* record);
   uint32_t InternDevice(absl::string_view device);
   uint32_t InternSymbol(absl::string_view name);
 
   std::shared_ptr<const OpRegistry> ops_;
   FunctionLibrary library_;
   std::shared_ptr<SignatureCache> signatures_;
-  std::vector<Record> nodes_;
+  BigVector<Record> nodes_;
   size_t num_live_ = 0;
-  std::vector<Output> inputs_;
-  std::vector<AttrRecord> attrs_;
+  BigVector<Output> inputs_;
+  BigVector<AttrRecord> attrs_;
   NameTable names_;
   std::vector<absl::string_view> symbols_;
   absl::flat_hash_map<absl::string_view, uint32_t> symbol_ids_;
@@ -277,6 +309,7 @@ class Graph {
   absl::flat_hash_map<const void*, std::shared_ptr<const void>> owners_;  // NodeSpec::source_owner, by address.
   // Control predecessors of nodes with many, made by AddControl; dropped when other changes outdate them.
   absl::flat_hash_map<int32_t, absl::flat_hash_set<int32_t>> many_controls_;
+  Uncopied<AddedNodeChecker> added_check_;
   GraphVersions versions_;
   std::string unknown_fields_;
 };

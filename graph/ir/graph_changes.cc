@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/base/optimization.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/check.h"
 #include "graph/base/error.h"
@@ -24,12 +26,22 @@ class OneOp : public NodeChecker::Ops {
   const OpSchema& schema_;
 };
 
+// The ops of a registry.
+class RegistryOps : public NodeChecker::Ops {
+ public:
+  explicit RegistryOps(std::shared_ptr<const OpRegistry> ops) : ops_(std::move(ops)) {}
+  const OpSchema* FindOp(absl::string_view op) const override { return ops_->Find(op); }
+  std::vector<std::string> NearOps(absl::string_view) const override { return {}; }
+
+ private:
+  const std::shared_ptr<const OpRegistry> ops_;
+};
+
 // Runs NodeChecker for one node of `graph`.
 absl::StatusOr<const Signature*> CheckNode(const Graph& graph, SignatureCache& signatures, const OpSchema& schema,
                                            absl::Span<const NamedAttr> attrs) {
   const OneOp ops(schema);
-  const LoadLimits limits;
-  NodeChecker checker(ops, signatures, limits);
+  NodeChecker checker(ops, signatures, LoadLimits());
   return checker.Check(*checker.Find(schema.name), attrs, graph.versions().producer);
 }
 
@@ -42,6 +54,21 @@ absl::Status WrongCount(const NodeSpec& spec, size_t expected) {
 }
 
 }  // namespace
+
+// Remembers what was right of nodes added before. Of ops of the registry only: a function may go, and another one come
+// at the same place.
+class Graph::AddedNodeChecker {
+ public:
+  AddedNodeChecker(std::shared_ptr<const OpRegistry> ops, std::shared_ptr<SignatureCache> signatures)
+      : ops_(std::move(ops)), signatures_(std::move(signatures)), checker_(ops_, *signatures_, LoadLimits()) {}
+
+  NodeChecker& checker() { return checker_; }
+
+ private:
+  const RegistryOps ops_;
+  const std::shared_ptr<SignatureCache> signatures_;
+  NodeChecker checker_;
+};
 
 absl::Status Graph::CheckContains(NodeId id) const {
   if (Contains(id)) return absl::OkStatus();
@@ -59,52 +86,78 @@ absl::Status Graph::CheckControls(absl::Span<const NodeId> controls) const {
   return absl::OkStatus();
 }
 
+absl::Status Graph::CheckAdded(absl::string_view op, absl::Span<const NamedAttr> attrs, Record* record) {
+  if (const OpSchema* const function = library_.empty() ? nullptr : library_.FindSchema(op)) {
+    record->op = function;
+    SLUICE_ASSIGN_OR_RETURN(record->signature, CheckNode(*this, *signatures_, *function, attrs));
+    return absl::OkStatus();
+  }
+  std::shared_ptr<AddedNodeChecker>& check = added_check_.get();
+  if (check == nullptr) check = std::make_shared<AddedNodeChecker>(ops_, signatures_);
+  NodeChecker::OpEntry* const entry = check->checker().Find(op);
+  if (entry == nullptr) return Error(ErrorCode::kOpUnknown).Text("is not an op known here");
+  record->op = &NodeChecker::SchemaOf(*entry);
+  SLUICE_ASSIGN_OR_RETURN(record->signature, check->checker().Check(*entry, attrs, versions_.producer));
+  return absl::OkStatus();
+}
+
+absl::Status Graph::EdgeErrorOf(const NodeSpec& spec, const Record& record) {
+  const NodeId id(id_limit());
+  nodes_.push_back(record);  // For the text of the error.
+  absl::Status status;
+  for (size_t i = 0; i < spec.inputs.size() && status.ok(); ++i) {
+    status = CheckEdge(id, static_cast<int32_t>(i), spec.inputs[i]);
+  }
+  nodes_.pop_back();
+  return status;
+}
+
 absl::StatusOr<NodeId> Graph::AddNode(const NodeSpec& spec) {
   if (!IsValidNodeName(spec.name, /*internal=*/true)) {
     return Error(ErrorCode::kNodeName).Node(spec.name, spec.op).Text("has a name that no node can have");
   }
   const uint32_t hash = NameTable::Hash(spec.name);
-  if (Contains(Find(spec.name))) {
+  if (Contains(FindHashed(spec.name, hash))) {
     return Error(ErrorCode::kNodeDuplicate).Node(spec.name, spec.op).Text("has the name of another node");
   }
-  const OpSchema* const schema = FindOp(spec.op);
-  if (schema == nullptr) return Error(ErrorCode::kOpUnknown).Node(spec.name, spec.op).Text("is not an op known here");
-  std::vector<NamedAttr> attrs;
-  attrs.reserve(spec.attrs.size() + spec.kept_attrs.size());
+  absl::InlinedVector<NamedAttr, 8> attrs;
   for (const auto& attr : spec.attrs) attrs.push_back({attr.first, attr.second.view()});
   attrs.insert(attrs.end(), spec.kept_attrs.begin(), spec.kept_attrs.end());
-  const absl::StatusOr<const Signature*> signature = CheckNode(*this, *signatures_, *schema, attrs);
-  if (!signature.ok()) return WithNode(signature.status(), spec.name, spec.op);
-  if (spec.inputs.size() != (*signature)->inputs.size()) return WrongCount(spec, (*signature)->inputs.size());
+  Record record;
+  if (const absl::Status checked = CheckAdded(spec.op, attrs, &record); !checked.ok()) {
+    return WithNode(checked, spec.name, spec.op);
+  }
+  const std::vector<DType>& types = record.signature->inputs;
+  if (spec.inputs.size() != types.size()) return WrongCount(spec, types.size());
   if (const absl::Status found = CheckControls(spec.controls); !found.ok()) return WithNode(found, spec.name, spec.op);
 
+  // From here on what throws leaves at most bytes that nothing refers to.
+  if (nodes_.size() == nodes_.capacity()) nodes_.reserve(std::max<size_t>(nodes_.size() * 2, 8));
+  names_.ReserveOne();
   const NodeId id(id_limit());
-  Record record;
   const absl::string_view stored = arena_.Store(spec.name);
   record.name = stored.data();
   record.name_size = static_cast<uint32_t>(stored.size());
-  record.op = schema;
-  record.signature = *signature;
   record.device = InternDevice(spec.device);
   record.source = spec.source.data();
   record.source_size = static_cast<uint32_t>(spec.source.size());
   record.first_attr = static_cast<uint32_t>(attrs_.size());
   record.num_attrs = static_cast<uint32_t>(attrs.size());
-  nodes_.push_back(record);
   for (size_t i = 0; i < attrs.size(); ++i) {
     const absl::string_view bytes = attrs[i].value.bytes();
     const absl::string_view value = i < spec.attrs.size() ? arena_.Store(bytes) : bytes;
     attrs_.push_back({InternSymbol(attrs[i].name), static_cast<uint32_t>(value.size()), value.data()});
   }
-  for (size_t i = 0; i < spec.inputs.size(); ++i) {
-    const absl::Status status = CheckEdge(id, static_cast<int32_t>(i), spec.inputs[i]);
-    if (status.ok()) continue;
-    nodes_.pop_back();
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (ABSL_PREDICT_TRUE(IsGoodEdge(spec.inputs[i], types[i]))) continue;
+    const absl::Status status = EdgeErrorOf(spec, record);
+    if (status.ok()) continue;  // An edge to itself.
     attrs_.resize(record.first_attr);
     return status;
   }
-  StoreInputs(id, spec.inputs, spec.controls);
   if (spec.source_owner != nullptr) owners_.try_emplace(spec.source_owner.get(), spec.source_owner);
+  StoreInputs(spec.inputs, spec.controls, &record);
+  nodes_.push_back(record);
   names_.Insert(hash, id.value());
   ++num_live_;
   return id;
@@ -143,9 +196,8 @@ absl::Status Graph::SetInputs(NodeId id, absl::Span<const Output> inputs, absl::
   for (size_t i = 0; i < inputs.size(); ++i) {
     SLUICE_RETURN_IF_ERROR(CheckEdge(id, static_cast<int32_t>(i), inputs[i]));
   }
-  const std::vector<Output> kept(inputs.begin(), inputs.end());  // The spans may point into inputs_.
-  const std::vector<NodeId> kept_controls(controls.begin(), controls.end());
-  StoreInputs(id, kept, kept_controls);
+  StoreInputs(inputs, controls, &rec(id));
+  many_controls_.erase(id.value());
   return absl::OkStatus();
 }
 

@@ -110,6 +110,8 @@ absl::Status GraphImporter::TakeForm() {
   const absl::StatusOr<MessageFormReport> form = CheckGraphDefForm(source_.bytes, base());
   if (!form.ok()) return LocateInNode(form.status());
   unread_damage_ = form->damage;
+  num_inputs_ = form->num_inputs;
+  num_attrs_ = form->num_attrs;
   if (!form->has_repeats || !form->damage.ok()) return absl::OkStatus();
   SLUICE_ASSIGN_OR_RETURN(std::string merged, MergeRepeats(source_.bytes));
   auto owner = std::make_shared<const std::string>(std::move(merged));

@@ -2,6 +2,8 @@
 #define SLUICE_GRAPH_IR_GRAPH_IMPORTER_H_
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,8 +14,11 @@
 #include "absl/status/status.h"
 #include "graph/base/error.h"
 #include "graph/ir/import.h"
+#include "graph/ir/name_table.h"
 #include "graph/ir/node_check.h"
 #include "graph/ir/node_def.h"
+#include "graph/ir/tensor_id.h"
+#include "graph/wire/wire_reader.h"
 
 namespace sluice {
 
@@ -76,10 +81,36 @@ class GraphImporter {
   absl::Status ReadLibrary(absl::string_view bytes, size_t offset);
   absl::Status PrepareOptions();
 
+  // A name of the graph, and its hash.
+  struct HashedName {
+    absl::string_view text;
+    uint32_t hash = 0;
+  };
+  static HashedName Hashed(absl::string_view name) { return {name, NameTable::Hash(name)}; }
+  // A NodeDef taken apart, or why it cannot be.
+  struct ReadNode {
+    NodeDefView def;
+    absl::Status status;
+    uint32_t name_hash = 0;
+  };
+  // An input's text taken apart before its node is linked.
+  struct ReadInput {
+    uint32_t position = std::numeric_limits<uint32_t>::max();  // In the edge array.
+    uint32_t hash = 0;                                         // Of id.node.
+    TensorId id;
+  };
+  // How many inputs ahead of the one that is linked names are hashed: what a load from memory takes.
+  static constexpr uint32_t kInputsAhead = 16;
+
   absl::Status AddNodes();
+  // Makes room for all nodes.
+  void ReserveNodes();
+  // Reads the next node of the file into next_, and fetches its name's place in the name table into the cache.
+  // False at the end.
+  bool ReadNextNode(WireReader* reader);
   absl::Status AddNode(int32_t index);
   // The name that node_ gets in the graph; kNodeName, kNodeDuplicate.
-  absl::StatusOr<absl::string_view> ImportedName();
+  absl::StatusOr<HashedName> ImportedName();
   bool IsMappedAway(const Signature& signature) const;
   void StoreAttrs(Graph::Record* record);
   // Gives colocation groups ("_class") of the new nodes the names that the nodes in them got.
@@ -92,8 +123,13 @@ class GraphImporter {
 
   void LinkInputs();
   absl::Status LinkNode(NodeId id);
-  // Where `text` leads: an unset Output when nowhere.
-  Output Resolve(const TensorId& id);
+  // Takes the text at `position` of the edge array apart and fetches its name's place in the name table.
+  void ReadInputAhead(uint32_t position);
+  // What ReadInputAhead found at `position`; found now where it was not there.
+  const ReadInput& InputAt(uint32_t position);
+  // Where `id` leads: an unset Output when nowhere. `hash` is that of the name in it.
+  Output Resolve(const TensorId& id, uint32_t hash);
+  Output Resolve(const TensorId& id) { return Resolve(id, NameTable::Hash(id.node)); }
   bool IsBroken(const TensorId& id) const { return broken_.contains(id.node); }
   // Whether `control` is new among the control inputs of `id` from `first` to `last` of the edge array.
   bool IsNewControl(NodeId id, NodeId control, uint32_t first, uint32_t last);
@@ -134,14 +170,18 @@ class GraphImporter {
 
   // Of the scan.
   int64_t num_nodes_ = 0;
+  int64_t num_inputs_ = 0;  // Of nodes, those of function bodies among them.
+  int64_t num_attrs_ = 0;   // The same.
   GraphVersions versions_;
   std::vector<std::pair<absl::string_view, size_t>> libraries_;  // Bytes and offset of each library field.
   std::string unknown_fields_;
   int32_t producer_ = 0;
 
   // Of the nodes.
-  int32_t first_new_ = 0;  // Id of the first imported node.
-  NodeDefView node_;       // The one being read; its vectors are used again and again.
+  int32_t first_new_ = 0;   // Id of the first imported node.
+  NodeDefView node_;        // The one being added; its vectors are used again and again.
+  uint32_t name_hash_ = 0;  // Of its name, as written.
+  ReadNode next_;           // The one after it.
   uint32_t last_device_ = 0;
   std::vector<std::pair<absl::string_view, uint32_t>> recent_symbols_;  // Attr names seen last, and their numbers.
   size_t next_symbol_ = 0;
@@ -149,6 +189,8 @@ class GraphImporter {
   absl::flat_hash_map<std::string, std::string> renamed_;  // Names of the file that had to be made unique.
   absl::flat_hash_map<std::pair<std::string, int32_t>, Mapped> input_map_;
   std::vector<NodeId> extra_controls_;
+  std::array<ReadInput, kInputsAhead> ahead_;      // By position, modulo their number.
+  uint32_t texts_end_ = 0;                         // The inputs of the edge array that are texts end here.
   std::vector<int32_t> control_marks_;             // By node: the last consumer that listed it as control input.
   absl::flat_hash_set<absl::string_view> broken_;  // Names (as in the file) of nodes that were not sound.
   absl::flat_hash_map<std::string, absl::Status> unknown_ops_;

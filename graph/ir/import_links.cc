@@ -10,6 +10,9 @@
 namespace sluice {
 
 void GraphImporter::LinkInputs() {
+  texts_end_ = static_cast<uint32_t>(graph_.inputs_.size());
+  const uint32_t begin = first_new_ < graph_.id_limit() ? graph_.rec(NodeId(first_new_)).first_input : texts_end_;
+  for (uint32_t i = begin; i < std::min(begin + kInputsAhead, texts_end_); ++i) ReadInputAhead(i);
   for (int32_t i = first_new_; i < graph_.id_limit() && !errors_.full(); ++i) {
     if (options_.tolerated != nullptr) {
       LinkTolerantly(NodeId(i));
@@ -24,7 +27,21 @@ absl::string_view GraphImporter::Text(Output stored) const {
   return source_.bytes.substr(static_cast<size_t>(stored.node.value()), static_cast<size_t>(stored.index));
 }
 
-Output GraphImporter::Resolve(const TensorId& id) {
+void GraphImporter::ReadInputAhead(uint32_t position) {
+  ReadInput& input = ahead_[position % kInputsAhead];
+  input.position = position;
+  input.id = ParseTensorId(Text(graph_.inputs_[position]));
+  input.hash = NameTable::Hash(input.id.node);
+  graph_.names_.Prefetch(input.hash);
+}
+
+const GraphImporter::ReadInput& GraphImporter::InputAt(uint32_t position) {
+  const ReadInput& input = ahead_[position % kInputsAhead];
+  if (input.position != position) ReadInputAhead(position);
+  return input;
+}
+
+Output GraphImporter::Resolve(const TensorId& id, uint32_t hash) {
   if (!input_map_.empty()) {
     const auto mapped = input_map_.find({std::string(id.node), id.index});
     if (mapped != input_map_.end()) {
@@ -37,7 +54,7 @@ Output GraphImporter::Resolve(const TensorId& id) {
   if (renamed != renamed_.end()) {
     node = graph_.Find(renamed->second);
   } else {
-    node = prefix_.empty() ? graph_.Find(id.node) : graph_.Find(absl::StrCat(prefix_, id.node));
+    node = prefix_.empty() ? graph_.FindHashed(id.node, hash) : graph_.Find(absl::StrCat(prefix_, id.node));
   }
   // Only what came with the file: other nodes of the graph are reached through the map.
   if (!graph_.Contains(node) || node.value() < first_new_) return Output{NodeId(-1), 0};
@@ -94,8 +111,9 @@ absl::Status GraphImporter::LinkNode(NodeId id) {
   for (uint32_t i = begin; i < end; ++i) {
     const absl::string_view text = Text(graph_.inputs_[i]);
     const int32_t position = static_cast<int32_t>(i - begin);
-    const TensorId parsed = ParseTensorId(text);
-    const Output source = Resolve(parsed);
+    const TensorId parsed = InputAt(i).id;
+    const Output source = Resolve(parsed, InputAt(i).hash);
+    if (i + kInputsAhead < texts_end_) ReadInputAhead(i + kInputsAhead);  // In the place of this one.
     if (!source.is_set()) {  // An error, perhaps of the node it names. Without an id there is nothing more to look at.
       if (first_error.ok() && !IsBroken(parsed)) first_error = UnknownInput(position, text);
       if (i < data_end) graph_.inputs_[next++] = source;

@@ -21,29 +21,48 @@ bool IsDamage(const absl::Status& status) {
 
 }  // namespace
 
-absl::Status GraphImporter::AddNodes() {
-  // A node with a name and an op has 8 bytes at least: hollow ones reserve nothing.
-  const size_t count = std::min(static_cast<size_t>(num_nodes_), source_.bytes.size() / 8);
-  if (first_new_ == 0) graph_.nodes_.reserve(count);
+void GraphImporter::ReserveNodes() {
+  // A node with a name and an op has 8 bytes at least, an attr 7, an input 3: hollow ones reserve nothing.
+  const size_t bytes = source_.bytes.size();
+  const size_t count = std::min(static_cast<size_t>(num_nodes_), bytes / 8);
+  if (first_new_ == 0) {
+    graph_.nodes_.reserve(count);
+    graph_.inputs_.reserve(std::min(static_cast<size_t>(num_inputs_), bytes / 3));
+    graph_.attrs_.reserve(std::min(static_cast<size_t>(num_attrs_), bytes / 7));
+  }
   graph_.names_.Reserve(graph_.num_live_ + count);
+}
+
+bool GraphImporter::ReadNextNode(WireReader* reader) {
+  while (reader->Next()) {
+    if (reader->tag() != WireTag(1, WireType::kBytes)) continue;
+    next_.status =
+        ParseNodeDefInto(reader->bytes(), static_cast<int64_t>(reader->payload_offset()), options_.limits, &next_.def);
+    next_.name_hash = NameTable::Hash(next_.def.name);
+    if (prefix_.empty()) graph_.names_.Prefetch(next_.name_hash);
+    return true;
+  }
+  return false;
+}
+
+absl::Status GraphImporter::AddNodes() {
+  ReserveNodes();
   WireReader reader(source_.bytes, base());
   int32_t index = 0;
-  while (reader.Next()) {
-    if (reader.tag() != WireTag(1, WireType::kBytes)) continue;
-    absl::Status status =
-        ParseNodeDefInto(reader.bytes(), static_cast<int64_t>(reader.payload_offset()), options_.limits, &node_);
+  for (bool is_there = ReadNextNode(&reader); is_there && errors_.total() < kMaxCountedErrors; ++index) {
+    std::swap(node_, next_.def);
+    name_hash_ = next_.name_hash;
+    absl::Status status = std::move(next_.status);
+    is_there = ReadNextNode(&reader);
     if (status.ok()) {
       status = AddNode(index);
     } else if (IsDamage(status)) {
-      return file_->Locate(status, index, reader.bytes());
+      return file_->Locate(status, index, node_.bytes);
     }
-    if (!status.ok()) {
-      const bool is_kept = options_.tolerated != nullptr && AddOpaqueNode(index);
-      if (!is_kept) broken_.insert(node_.name);
-      Report(file_->Locate(WithNode(status, node_.name, node_.op), index, reader.bytes()));
-    }
-    ++index;
-    if (errors_.total() >= kMaxCountedErrors) break;
+    if (status.ok()) continue;
+    const bool is_kept = options_.tolerated != nullptr && AddOpaqueNode(index);
+    if (!is_kept) broken_.insert(node_.name);
+    Report(file_->Locate(WithNode(status, node_.name, node_.op), index, node_.bytes));
   }
   if (!prefix_.empty() || !renamed_.empty()) RenameColocationGroups();
   if (graph_.attrs_.capacity() > graph_.attrs_.size() * 5 / 4) graph_.attrs_.shrink_to_fit();
@@ -52,7 +71,7 @@ absl::Status GraphImporter::AddNodes() {
 }
 
 absl::Status GraphImporter::AddNode(int32_t index) {
-  SLUICE_ASSIGN_OR_RETURN(const absl::string_view name, ImportedName());
+  SLUICE_ASSIGN_OR_RETURN(const HashedName name, ImportedName());
   NodeChecker::OpEntry* const entry = checker_.Find(node_.op);
   if (entry == nullptr) return UnknownOp();
   if (!options_.allow_internal_ops && IsCallFrameOp(node_.op)) {
@@ -67,9 +86,9 @@ absl::Status GraphImporter::AddNode(int32_t index) {
   if (IsMappedAway(*signature)) return absl::OkStatus();
 
   Graph::Record record;
-  record.name = name.data();
-  record.name_size = static_cast<uint32_t>(name.size());
-  record.op = entry->schema;
+  record.name = name.text.data();
+  record.name_size = static_cast<uint32_t>(name.text.size());
+  record.op = &NodeChecker::SchemaOf(*entry);
   record.signature = signature;
   record.source = node_.bytes.data();
   record.source_size = static_cast<uint32_t>(node_.bytes.size());
@@ -86,7 +105,7 @@ absl::Status GraphImporter::AddNode(int32_t index) {
   record.device = last_device_;
   SLUICE_RETURN_IF_ERROR(StoreInputTexts(*signature, &record));
   StoreAttrs(&record);
-  graph_.names_.Insert(NameTable::Hash(name), graph_.id_limit());
+  graph_.names_.Insert(name.hash, graph_.id_limit());
   graph_.nodes_.push_back(record);
   ++graph_.num_live_;
   return absl::OkStatus();
@@ -102,7 +121,7 @@ absl::Status GraphImporter::UnknownOp() {
   return known->second;
 }
 
-absl::StatusOr<absl::string_view> GraphImporter::ImportedName() {
+absl::StatusOr<GraphImporter::HashedName> GraphImporter::ImportedName() {
   if (!IsValidNodeName(node_.name, /*internal=*/options_.allow_internal_ops)) {
     const bool is_internal = IsValidNodeName(node_.name, /*internal=*/true);
     return Error(ErrorCode::kNodeName)
@@ -111,9 +130,9 @@ absl::StatusOr<absl::string_view> GraphImporter::ImportedName() {
                                  : "has a name that no node can have")
         .Expected("a letter, digit or '.', then letters, digits and _ . - / (and > before another such part)");
   }
-  absl::string_view name = node_.name;
-  if (!prefix_.empty()) name = graph_.arena_.Store(absl::StrCat(prefix_, name));
-  const NodeId taken = graph_.Find(name);
+  HashedName name = {node_.name, name_hash_};
+  if (!prefix_.empty()) name = Hashed(graph_.arena_.Store(absl::StrCat(prefix_, node_.name)));
+  const NodeId taken = graph_.FindHashed(name.text, name.hash);
   const bool repeated = graph_.Contains(taken) && taken.value() >= first_new_;
   if (repeated || (graph_.Contains(taken) && !options_.uniquify_names)) {
     return Error(ErrorCode::kNodeDuplicate)
@@ -121,8 +140,8 @@ absl::StatusOr<absl::string_view> GraphImporter::ImportedName() {
         .Found(absl::StrCat("node ", graph_.source_index(taken), " (", graph_.op_name(taken), ") of the same name"));
   }
   if (graph_.Contains(taken)) {
-    const std::string unique = graph_.UniqueName(name);
-    name = graph_.arena_.Store(unique);
+    const std::string unique = graph_.UniqueName(name.text);
+    name = Hashed(graph_.arena_.Store(unique));
     renamed_[std::string(node_.name)] = unique;
   }
   return name;

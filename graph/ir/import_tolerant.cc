@@ -63,7 +63,7 @@ void GraphImporter::MakeOpaque(NodeId id, size_t num_inputs, size_t num_outputs)
 }
 
 bool GraphImporter::AddOpaqueNode(int32_t index) {
-  const absl::StatusOr<absl::string_view> name = ImportedName();
+  const absl::StatusOr<HashedName> name = ImportedName();
   if (!name.ok() || node_.op.empty()) return false;
   const auto is_data = [](absl::string_view text) { return !absl::StartsWith(text, "^"); };
   // Data before control, whatever the file says.
@@ -72,15 +72,15 @@ bool GraphImporter::AddOpaqueNode(int32_t index) {
   Signature as_written;
   as_written.inputs.assign(num_data, DType::kInvalid);
   Graph::Record record;
-  record.name = name->data();
-  record.name_size = static_cast<uint32_t>(name->size());
+  record.name = name->text.data();
+  record.name_size = static_cast<uint32_t>(name->text.size());
   record.source = node_.bytes.data();
   record.source_size = static_cast<uint32_t>(node_.bytes.size());
   record.source_index = index;
   record.device = graph_.InternDevice(node_.device);
   if (!StoreInputTexts(as_written, &record).ok()) return false;
   StoreAttrs(&record);
-  graph_.names_.Insert(NameTable::Hash(*name), graph_.id_limit());
+  graph_.names_.Insert(name->hash, graph_.id_limit());
   graph_.nodes_.push_back(record);
   ++graph_.num_live_;
   MakeOpaque(NodeId(graph_.id_limit() - 1), num_data, /*num_outputs=*/1);

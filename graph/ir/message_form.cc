@@ -5,6 +5,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -32,8 +33,10 @@ struct Form;
 
 struct FieldForm {
   enum class Kind : uint8_t { kOther, kText, kMessage };
+  enum Counter : uint8_t { kNone, kInputs, kAttrs, kNumCounters };  // Of the fields of all nodes.
   Kind kind = Kind::kOther;
   uint64_t once = 0;  // The bit of a message, or member of a oneof (these share theirs), that is to stand once.
+  Counter counter = kNone;
   const Form* message = nullptr;
   const FieldDescriptor* descriptor = nullptr;
 };
@@ -41,6 +44,7 @@ struct FieldForm {
 // The fields of one message type, by number.
 struct Form {
   const Descriptor* descriptor = nullptr;
+  bool is_attr = false;  // An entry of NodeDef.attr.
   std::vector<FieldForm> fields;
 };
 
@@ -59,6 +63,7 @@ class Forms {
     entry->second = std::make_unique<Form>();
     Form* const form = entry->second.get();  // `entry` does not outlive the next Add.
     form->descriptor = descriptor;
+    form->is_attr = descriptor->options().map_entry() && descriptor->containing_type() == proto::NodeDef::descriptor();
     int num_singular = 0;
     std::vector<uint64_t> oneof_bits(static_cast<size_t>(descriptor->oneof_decl_count()));
     for (int i = 0; i < descriptor->field_count(); ++i) {
@@ -80,9 +85,12 @@ class Forms {
       if (is_message) {
         added.kind = FieldForm::Kind::kMessage;
         added.message = Add(field->message_type());
+        added.counter = added.message->is_attr ? FieldForm::kAttrs : FieldForm::kNone;
       } else if (field->type() == FieldDescriptor::TYPE_STRING &&
                  field->file()->syntax() == FileDescriptor::SYNTAX_PROTO3) {
         added.kind = FieldForm::Kind::kText;
+        const bool is_input = descriptor == proto::NodeDef::descriptor() && field->is_repeated();
+        added.counter = is_input ? FieldForm::kInputs : FieldForm::kNone;
       }
       const auto number = static_cast<size_t>(field->number());
       if (number >= form->fields.size()) form->fields.resize(number + 1);
@@ -122,6 +130,58 @@ absl::string_view LastBytes(absl::string_view bytes, uint32_t number) {
   return last;
 }
 
+template <typename Word>
+Word Load(const char* p) {
+  Word word;
+  std::memcpy(&word, p, sizeof(word));
+  return word;
+}
+
+// Names, nearly all: in words that overlap, no byte for itself.
+bool IsAscii(absl::string_view text) {
+  const char* const p = text.data();
+  const size_t size = text.size();
+  uint64_t bits = 0;
+  if (size >= 8) {
+    for (size_t i = 0; i + 8 < size; i += 8) bits |= Load<uint64_t>(p + i);
+    bits |= Load<uint64_t>(p + size - 8);
+  } else if (size >= 4) {
+    bits = Load<uint32_t>(p) | Load<uint32_t>(p + size - 4);
+  } else {
+    for (const char c : text) bits |= static_cast<unsigned char>(c);
+  }
+  return (bits & 0x8080808080808080) == 0;
+}
+
+// The bytes of short messages in which nothing was wrong. The attrs of most nodes repeat those of others, byte for
+// byte. Borrows the bytes.
+class KnownEntries {
+ public:
+  // Whether `bytes` were kept. REQUIRES: IsShort(bytes), as for Keep.
+  bool Contains(absl::string_view bytes) const {
+    const absl::string_view known = slots_[SlotOf(bytes)];
+    return known.size() == bytes.size() && std::memcmp(known.data(), bytes.data(), bytes.size()) == 0;
+  }
+  void Keep(absl::string_view bytes) { slots_[SlotOf(bytes)] = bytes; }
+
+  // Too short to nest too deeply, wherever they stand.
+  static bool IsShort(absl::string_view bytes) { return bytes.size() >= 4 && bytes.size() <= kMaxNesting; }
+
+ private:
+  static constexpr size_t kNumSlots = 64;
+
+  static size_t SlotOf(absl::string_view bytes) {
+    const char* const p = bytes.data();
+    const size_t n = bytes.size();
+    // An attr's name begins at its third byte; values differ at their end.
+    const uint64_t parts = n >= 10 ? Load<uint64_t>(p + 2) ^ Load<uint64_t>(p + n - 8) << 1
+                                   : Load<uint32_t>(p) ^ uint64_t { Load<uint32_t>(p + n - 4) } << 32;
+    return static_cast<size_t>(((parts ^ n) * 0x9e3779b97f4a7c15) >> 58);
+  }
+
+  std::array<absl::string_view, kNumSlots> slots_;
+};
+
 // One look through one message and all in it. A stack of its own: files nest as deep as they like.
 class FormCheck {
  public:
@@ -140,9 +200,12 @@ class FormCheck {
           for (; !levels_.empty(); levels_.pop_back()) NameFault(levels_.back());
           return false;
         case Stop::kEnd:
+          KeepIfGood(levels_.back());
           levels_.pop_back();
       }
     }
+    report_.num_inputs = counts_[FieldForm::kInputs];
+    report_.num_attrs = counts_[FieldForm::kAttrs];
     return true;
   }
 
@@ -169,8 +232,11 @@ class FormCheck {
       const FieldForm& field = fields[reader.field()];
       if ((level.seen & field.once) != 0) report_.has_repeats = true;
       level.seen |= field.once;
+      ++counts_[field.counter];
       if (field.kind == FieldForm::Kind::kOther || reader.type() != WireType::kBytes) continue;
       if (field.kind == FieldForm::Kind::kMessage) {
+        const absl::string_view bytes = reader.bytes();
+        if (field.message->is_attr && KnownEntries::IsShort(bytes) && good_attrs_.Contains(bytes)) continue;
         if (!Enter(*field.message, reader)) continue;
         return Stop::kMessage;
       }
@@ -197,6 +263,11 @@ class FormCheck {
     return false;
   }
 
+  void KeepIfGood(const Level& level) {
+    if (!level.form->is_attr || !KnownEntries::IsShort(level.bytes)) return;
+    if (!report_.has_repeats && report_.damage.ok()) good_attrs_.Keep(level.bytes);  // Not even others' faults.
+  }
+
   void NoteDamage(const absl::Status& status) {
     if (report_.damage.ok()) report_.damage = status;
   }
@@ -213,32 +284,11 @@ class FormCheck {
   }
 
   std::vector<Level> levels_;  // The message itself first.
+  KnownEntries good_attrs_;
+  std::array<int64_t, FieldForm::kNumCounters> counts_ = {};
   MessageFormReport report_;
   absl::Status fault_;
 };
-
-template <typename Word>
-Word Load(const char* p) {
-  Word word;
-  std::memcpy(&word, p, sizeof(word));
-  return word;
-}
-
-// Names, nearly all: in words that overlap, no byte for itself.
-bool IsAscii(absl::string_view text) {
-  const char* const p = text.data();
-  const size_t size = text.size();
-  uint64_t bits = 0;
-  if (size >= 8) {
-    for (size_t i = 0; i + 8 < size; i += 8) bits |= Load<uint64_t>(p + i);
-    bits |= Load<uint64_t>(p + size - 8);
-  } else if (size >= 4) {
-    bits = Load<uint32_t>(p) | Load<uint32_t>(p + size - 4);
-  } else {
-    for (const char c : text) bits |= static_cast<unsigned char>(c);
-  }
-  return (bits & 0x8080808080808080) == 0;
-}
 
 // Bytes of the UTF-8 sequence at the start of `text`, which is not ASCII; 0 when it is malformed.
 size_t SequenceLength(absl::string_view text) {

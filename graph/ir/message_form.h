@@ -28,6 +28,9 @@ struct MessageFormReport {
   // Damage in any message, however deep, or messages nested too deeply. Readers describe better what they come upon:
   // this is for what none of them reads.
   absl::Status damage;
+  // Inputs and attrs of all nodes, in function bodies too: how much room they take.
+  int64_t num_inputs = 0;
+  int64_t num_attrs = 0;
 };
 
 // Looks through an encoded GraphDef, functions included. kFileWire, with function and node, for the first text that is

@@ -12,9 +12,18 @@ uint64_t Mix(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-uint64_t Load(const char* p, size_t n) {
+template <typename Word>
+uint64_t Load(const char* p) {
+  Word word;
+  std::memcpy(&word, p, sizeof(word));
+  return word;
+}
+
+// Up to 8 bytes as one number; with their count, no two texts give the same.
+uint64_t LoadShort(const char* p, size_t n) {
+  if (n >= 4) return Load<uint32_t>(p) << 32 | Load<uint32_t>(p + n - 4);
   uint64_t v = 0;
-  std::memcpy(&v, p, n);
+  for (size_t i = 0; i < n; ++i) v = v << 8 | static_cast<unsigned char>(p[i]);
   return v;
 }
 
@@ -23,10 +32,14 @@ uint64_t Load(const char* p, size_t n) {
 uint32_t NameTable::Hash(absl::string_view name) {
   constexpr uint64_t kSeed = 0x9e3779b97f4a7c15, kFactor = 0xd6e8feb86659fd93;
   uint64_t h = kSeed ^ name.size();
-  const char* p = name.data();
-  size_t n = name.size();
-  for (; n >= 8; p += 8, n -= 8) h = Mix(h ^ Load(p, 8), kFactor);
-  if (n > 0) h = Mix(h ^ Load(p, n), kFactor);
+  const char* const p = name.data();
+  const size_t n = name.size();
+  if (n <= 8) {
+    h = Mix(h ^ LoadShort(p, n), kFactor);
+  } else {
+    for (size_t i = 0; i + 8 < n; i += 8) h = Mix(h ^ Load<uint64_t>(p + i), kFactor);
+    h = Mix(h ^ Load<uint64_t>(p + n - 8), kFactor);
+  }
   h = Mix(h, kSeed);
   return static_cast<uint32_t>(h ^ (h >> 32));
 }
@@ -37,10 +50,14 @@ void NameTable::Reserve(size_t count) {
   if (capacity > slots_.size()) Rehash(capacity);
 }
 
-void NameTable::Insert(uint32_t hash, int32_t number) {
+void NameTable::ReserveOne() {
   if ((used_ + 1) * 3 > slots_.size() * 2) Reserve((live_ + 1) * 2);
   // Erased slots may still fill a table of the right size: sweep them out.
   if ((used_ + 1) * 3 > slots_.size() * 2) Rehash(slots_.size());
+}
+
+void NameTable::Insert(uint32_t hash, int32_t number) {
+  ReserveOne();
   size_t i = hash & mask_;
   while (slots_[i].number >= 0) i = (i + 1) & mask_;
   if (slots_[i].number == kEmpty) ++used_;
@@ -59,7 +76,7 @@ void NameTable::Erase(uint32_t hash, int32_t number) {
 }
 
 void NameTable::Rehash(size_t capacity) {
-  std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(capacity));
+  const BigVector<Slot> old = std::exchange(slots_, BigVector<Slot>(capacity));
   mask_ = capacity - 1;
   used_ = live_ = 0;
   for (const Slot& slot : old) {

@@ -2,9 +2,9 @@
 #define SLUICE_GRAPH_IR_NAME_TABLE_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "absl/strings/string_view.h"
+#include "graph/base/big_vector.h"
 
 namespace sluice {
 
@@ -28,8 +28,20 @@ class NameTable {
       if (slot.number >= 0 && slot.hash == hash && name_of(slot.number) == name) return slot.number;
     }
   }
+  // Makes room for one more: the next Insert does not throw.
+  void ReserveOne();
   // Stores `number`. REQUIRES: the name is not there.
   void Insert(uint32_t hash, int32_t number);
+  // Stores the numbers of `from` under the same names, as far as `new_number(number)` is not negative, which they are
+  // stored as. Looks at all names of `from`, but not at the names themselves. REQUIRES: none of the names is there.
+  template <typename NewNumber>
+  void InsertAll(const NameTable& from, const NewNumber& new_number) {
+    for (const Slot& slot : from.slots_) {
+      if (slot.number < 0) continue;
+      const int32_t number = new_number(slot.number);
+      if (number >= 0) Insert(slot.hash, number);
+    }
+  }
   // Forgets `number`, stored under `hash`.
   void Erase(uint32_t hash, int32_t number);
   // Fetches the slot of `hash` into the cache, for a Find soon.
@@ -47,7 +59,7 @@ class NameTable {
   };
   void Rehash(size_t capacity);
 
-  std::vector<Slot> slots_;
+  BigVector<Slot> slots_;
   size_t mask_ = 0;
   size_t used_ = 0;  // Slots that are not empty, erased ones included.
   size_t live_ = 0;

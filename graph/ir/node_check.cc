@@ -1,6 +1,7 @@
 #include "graph/ir/node_check.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -8,11 +9,10 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/tensor_proto.h"
+#include "graph/wire/wire_reader.h"
 
 namespace sluice {
 namespace {
-
-constexpr size_t kMaxMemos = 8;
 
 const NamedAttr* FindIn(absl::Span<const NamedAttr> attrs, absl::string_view name) {
   for (const NamedAttr& attr : attrs) {
@@ -28,43 +28,286 @@ int32_t SpecIndex(const OpSchema& schema, absl::string_view name) {
   return -1;
 }
 
-// Same memory or same bytes; an absent value (null data) equals only another absent one.
-bool SameBytes(absl::string_view a, absl::string_view b) {
-  return (a.data() == nullptr) == (b.data() == nullptr) && a == b;
+// A copy of a short text, or nothing. Lies in one piece with its neighbours: comparing costs no look elsewhere.
+class ShortText {
+ public:
+  ShortText() = default;
+  // Nothing for null data and for long texts.
+  explicit ShortText(absl::string_view text) {
+    if (text.data() == nullptr || text.size() > sizeof(bytes_)) return;
+    size_ = static_cast<int8_t>(text.size());
+    std::copy(text.begin(), text.end(), bytes_);
+  }
+
+  bool is_set() const { return size_ >= 0; }
+  bool Is(absl::string_view text) const {
+    return text.data() != nullptr && static_cast<size_t>(size_) == text.size() &&
+           std::equal(text.begin(), text.end(), bytes_);
+  }
+
+ private:
+  int8_t size_ = -1;
+  char bytes_[31];
+};
+
+// What nodes of one op state: attrs of these names in this order, the required ones among them.
+struct Layout {
+  std::vector<std::string> names;
+  std::vector<int32_t> specs;           // By attr: its spec; -1 for hints and attrs of other versions.
+  std::vector<int32_t> type_positions;  // By attr that decides types: which of the node's it is; -1: the default holds.
+
+  bool Is(absl::Span<const NamedAttr> attrs) const {
+    return std::equal(names.begin(), names.end(), attrs.begin(), attrs.end(),
+                      [](const std::string& name, const NamedAttr& attr) { return attr.name == name; });
+  }
+};
+
+// The latest few of something.
+template <typename T, size_t kCount>
+class Recent {
+ public:
+  template <typename Fits>
+  const T* Find(const Fits& fits) const {
+    const auto found = std::find_if(items_.begin(), items_.end(), fits);
+    return found == items_.end() ? nullptr : &*found;
+  }
+  void Add(T item) {
+    if (items_.size() < kCount) {
+      items_.push_back(std::move(item));
+    } else {
+      items_[next_++ % kCount] = std::move(item);
+    }
+  }
+
+ private:
+  std::vector<T> items_;
+  size_t next_ = 0;
+};
+
+// The dtype that a TensorProto states; its form was checked.
+DType StatedDType(absl::string_view tensor) {
+  uint64_t number = 0;
+  WireReader reader(tensor);
+  while (reader.Next()) {
+    if (reader.tag() == WireTag(1, WireType::kVarint)) number = reader.varint();
+  }
+  return DTypeFromNumber(static_cast<int32_t>(number));
 }
 
-std::unique_ptr<NodeChecker::OpEntry> MakeEntry(const OpSchema& schema) {
-  auto entry = std::make_unique<NodeChecker::OpEntry>();
-  entry->schema = &schema;
-  entry->accepted.resize(schema.attrs.size());
-  entry->is_const = schema.name == "Const";
+}  // namespace
+
+class NodeChecker::OpEntry {
+ public:
+  explicit OpEntry(const OpSchema& schema);
+
+  const OpSchema& schema() const { return schema_; }
+  absl::StatusOr<const Signature*> Check(absl::Span<const NamedAttr> attrs, int32_t producer, const LoadLimits& limits,
+                                         SignatureCache& signatures);
+
+ private:
+  // What is known of one attr of the op.
+  struct AttrFacts {
+    bool decides_types = false;
+    ShortText accepted[2];  // Values that were right, the latest first.
+  };
+  // Values of the attrs that decide types, as far as nodes state them, and what follows from them.
+  struct Memo {
+    std::vector<ShortText> values;
+    const Signature* signature;
+  };
+
+  Layout LayoutOf(absl::Span<const NamedAttr> attrs) const;
+  absl::Status CheckAttrs(const Layout& layout, absl::Span<const NamedAttr> attrs, const LoadLimits& limits);
+  absl::Status CheckRequired(absl::Span<const NamedAttr> attrs) const;
+  absl::Status CheckPresent(int32_t index, absl::Span<const NamedAttr> attrs) const;
+  absl::Status CheckConst(absl::Span<const NamedAttr> attrs, const LoadLimits& limits);
+  absl::StatusOr<const Signature*> FindSignature(const Layout& layout, absl::Span<const NamedAttr> attrs,
+                                                 const LoadLimits& limits, SignatureCache& signatures);
+
+  const OpSchema& schema_;
+  std::vector<AttrFacts> attrs_;     // By spec.
+  std::vector<int32_t> type_attrs_;  // Specs that decide the signature.
+  Recent<Layout, 6> layouts_;
+  Recent<Memo, 8> memos_;
+  const bool is_const_;
+  bool inspects_value_ = false;          // Of a Const: checking its attrs looks through the tensor.
+  ShortText const_value_, const_dtype_;  // That agree.
+};
+
+NodeChecker::OpEntry::OpEntry(const OpSchema& schema)
+    : schema_(schema), attrs_(schema.attrs.size()), is_const_(schema.name == "Const") {
   for (const std::vector<ArgSpec>* args : {&schema.inputs, &schema.outputs}) {
     for (const ArgSpec& arg : *args) {
       for (const std::string* name : {&arg.type_attr, &arg.number_attr, &arg.type_list_attr}) {
         const int32_t index = name->empty() ? -1 : SpecIndex(schema, *name);
-        const auto& known = entry->type_attrs;
-        if (index >= 0 && std::find(known.begin(), known.end(), index) == known.end()) {
-          entry->type_attrs.push_back(index);
-        }
+        if (index < 0 || attrs_[static_cast<size_t>(index)].decides_types) continue;
+        attrs_[static_cast<size_t>(index)].decides_types = true;
+        type_attrs_.push_back(index);
       }
     }
   }
-  return entry;
+  const AttrSpec* const value = schema.FindAttr("value");
+  inspects_value_ = value != nullptr && value->type == AttrType::kTensor;
 }
 
-}  // namespace
+absl::StatusOr<const Signature*> NodeChecker::OpEntry::Check(absl::Span<const NamedAttr> attrs, int32_t producer,
+                                                             const LoadLimits& limits, SignatureCache& signatures) {
+  const Layout* const known = layouts_.Find([&](const Layout& layout) { return layout.Is(attrs); });
+  Layout made;
+  if (known == nullptr) made = LayoutOf(attrs);
+  const Layout& layout = known != nullptr ? *known : made;
+  SLUICE_RETURN_IF_ERROR(CheckAttrs(layout, attrs, limits));
+  if (known == nullptr) SLUICE_RETURN_IF_ERROR(CheckRequired(attrs));
+  SLUICE_ASSIGN_OR_RETURN(const Signature* const signature, FindSignature(layout, attrs, limits, signatures));
+  if (schema_.deprecated_at > 0 && producer >= schema_.deprecated_at) {
+    return Error(ErrorCode::kOpDeprecated)
+        .Text(absl::StrCat("was removed at graph version ", schema_.deprecated_at))
+        .Found(absl::StrCat("version ", producer))
+        .Help(schema_.deprecation_text);
+  }
+  if (is_const_) SLUICE_RETURN_IF_ERROR(CheckConst(attrs, limits));
+  if (known == nullptr) layouts_.Add(std::move(made));
+  return signature;
+}
+
+Layout NodeChecker::OpEntry::LayoutOf(absl::Span<const NamedAttr> attrs) const {
+  Layout layout;
+  for (const NamedAttr& attr : attrs) {
+    layout.names.emplace_back(attr.name);
+    layout.specs.push_back(SpecIndex(schema_, attr.name));
+  }
+  for (const int32_t index : type_attrs_) {
+    const auto stated = std::find(layout.specs.begin(), layout.specs.end(), index);
+    const bool is_stated = stated != layout.specs.end();
+    layout.type_positions.push_back(is_stated ? static_cast<int32_t>(stated - layout.specs.begin()) : -1);
+  }
+  return layout;
+}
+
+absl::Status NodeChecker::OpEntry::CheckAttrs(const Layout& layout, absl::Span<const NamedAttr> attrs,
+                                              const LoadLimits& limits) {
+  for (size_t i = 0; i < attrs.size(); ++i) {
+    const NamedAttr& attr = attrs[i];
+    if (layout.specs[i] < 0) {  // Hints ("_class") and attrs of other versions are carried along.
+      if (attr.value.NestsWithin(limits.max_nesting)) continue;
+      return Error(ErrorCode::kLimitDepth)
+          .Attr(attr.name)
+          .Text("nests messages too deeply")
+          .Limit("max_nesting", limits.max_nesting);
+    }
+    const size_t spec = static_cast<size_t>(layout.specs[i]);
+    AttrFacts& facts = attrs_[spec];
+    const absl::string_view bytes = attr.value.bytes();
+    if (facts.accepted[0].Is(bytes) || facts.accepted[1].Is(bytes)) continue;
+    const absl::Status status = CheckAttr(schema_.attrs[spec], attr.value, limits, !facts.decides_types);
+    if (!status.ok()) return WithAttr(status, attr.name);
+    facts.accepted[1] = std::exchange(facts.accepted[0], ShortText(bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NodeChecker::OpEntry::CheckRequired(absl::Span<const NamedAttr> attrs) const {
+  // Attrs that decide the types are looked at first, as they matter most.
+  for (const int32_t index : type_attrs_) SLUICE_RETURN_IF_ERROR(CheckPresent(index, attrs));
+  for (size_t i = 0; i < attrs_.size(); ++i) {
+    SLUICE_RETURN_IF_ERROR(CheckPresent(static_cast<int32_t>(i), attrs));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NodeChecker::OpEntry::CheckPresent(int32_t index, absl::Span<const NamedAttr> attrs) const {
+  const AttrSpec& spec = schema_.attrs[static_cast<size_t>(index)];
+  if (spec.has_default || FindIn(attrs, spec.name) != nullptr) return absl::OkStatus();
+  const bool decides_types = attrs_[static_cast<size_t>(index)].decides_types;
+  ErrorBuilder error(decides_types || spec.type == AttrType::kFunc ? ErrorCode::kAttrMissing
+                                                                   : ErrorCode::kAttrRequired);
+  error.Attr(spec.name).Text("is missing").Expected(AttrTypeName(spec.type));
+  for (const NamedAttr& attr : attrs) {  // A slip of the pen: "valu" for "value".
+    if (SpecIndex(schema_, attr.name) < 0 &&
+        (absl::StartsWith(spec.name, attr.name) || absl::StartsWith(attr.name, spec.name)) && !attr.name.empty()) {
+      error.Help(absl::StrCat("the node has an attr '", PrintableName(attr.name), "'"));
+    }
+  }
+  return error;
+}
+
+absl::Status NodeChecker::OpEntry::CheckConst(absl::Span<const NamedAttr> attrs, const LoadLimits& limits) {
+  const NamedAttr* const dtype = FindIn(attrs, "dtype");
+  const NamedAttr* const value = FindIn(attrs, "value");
+  if (dtype == nullptr || value == nullptr) return absl::OkStatus();  // CheckRequired has said it.
+  if (const_value_.Is(value->value.bytes()) && const_dtype_.Is(dtype->value.bytes())) return absl::OkStatus();
+  SLUICE_ASSIGN_OR_RETURN(const absl::string_view bytes, value->value.AsTensorBytes());
+  if (!inspects_value_) SLUICE_RETURN_IF_ERROR(InspectTensorProto(bytes, limits).status());
+  SLUICE_ASSIGN_OR_RETURN(const DType declared, dtype->value.AsType());
+  const DType stated = StatedDType(bytes);
+  if (stated != declared) {
+    return Error(ErrorCode::kTensorDType)
+        .Attr("value")
+        .Text("holds a tensor of another type than attr 'dtype' says")
+        .Found(DTypeName(stated))
+        .Expected(DTypeName(declared));
+  }
+  const_value_ = ShortText(value->value.bytes());
+  const_dtype_ = ShortText(dtype->value.bytes());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const Signature*> NodeChecker::OpEntry::FindSignature(const Layout& layout,
+                                                                     absl::Span<const NamedAttr> attrs,
+                                                                     const LoadLimits& limits,
+                                                                     SignatureCache& signatures) {
+  const auto fits = [&](const Memo& memo) {
+    for (size_t i = 0; i < memo.values.size(); ++i) {
+      const int32_t at = layout.type_positions[i];
+      const bool is_same =
+          at < 0 ? !memo.values[i].is_set() : memo.values[i].Is(attrs[static_cast<size_t>(at)].value.bytes());
+      if (!is_same) return false;
+    }
+    return true;
+  };
+  if (const Memo* const memo = memos_.Find(fits)) return memo->signature;
+  const auto find = [&](absl::string_view name, AttrView* value) {
+    if (const NamedAttr* const attr = FindIn(attrs, name)) {
+      *value = attr->value;
+      return true;
+    }
+    const AttrSpec* const spec = schema_.FindAttr(name);
+    if (spec == nullptr || !spec->has_default) return false;
+    *value = AttrView(spec->default_value);
+    return true;
+  };
+  SLUICE_ASSIGN_OR_RETURN(const Signature* const signature, signatures.Get(schema_, find, limits.max_inputs_per_node));
+  Memo memo{{}, signature};
+  for (const int32_t at : layout.type_positions) {
+    memo.values.emplace_back(at < 0 ? absl::string_view() : attrs[static_cast<size_t>(at)].value.bytes());
+    if (at >= 0 && !memo.values.back().is_set()) return signature;  // Too long to be remembered.
+  }
+  memos_.Add(std::move(memo));
+  return signature;
+}
 
 bool IsCallFrameOp(absl::string_view op) {
   return op == "_Arg" || op == "_Retval" || op == "_DeviceArg" || op == "_DeviceRetval";
 }
 
+NodeChecker::NodeChecker(const Ops& ops, SignatureCache& signatures, const LoadLimits& limits)
+    : ops_(ops), signatures_(signatures), limits_(limits) {}
+
+NodeChecker::~NodeChecker() = default;
+
 NodeChecker::OpEntry* NodeChecker::Find(absl::string_view op) {
-  if (last_ != nullptr && last_->schema->name == op) return last_;
-  const auto found = entries_.find(op);
-  if (found != entries_.end()) return last_ = found->second.get();
+  const size_t guess = op.empty() ? 0
+                                  : op.size() * 7 + static_cast<unsigned char>(op[0]) * 3 +
+                                        static_cast<unsigned char>(op[op.size() / 2]);
+  OpEntry*& recent = recent_[guess % recent_.size()];
+  if (recent != nullptr && recent->schema().name == op) return recent;
+  std::string name(op);
+  const auto found = entries_.find(name);
+  if (found != entries_.end()) return recent = found->second.get();
   const OpSchema* const schema = ops_.FindOp(op);
   if (schema == nullptr) return nullptr;
-  return last_ = (entries_[std::string(op)] = MakeEntry(*schema)).get();
+  auto entry = std::make_unique<OpEntry>(*schema);
+  return recent = (entries_[std::move(name)] = std::move(entry)).get();
 }
 
 absl::Status NodeChecker::UnknownOp(absl::string_view node, absl::string_view op) const {
@@ -77,115 +320,9 @@ absl::Status NodeChecker::UnknownOp(absl::string_view node, absl::string_view op
 
 absl::StatusOr<const Signature*> NodeChecker::Check(OpEntry& entry, absl::Span<const NamedAttr> attrs,
                                                     int32_t producer) {
-  SLUICE_RETURN_IF_ERROR(CheckAttrs(entry, attrs));
-  SLUICE_RETURN_IF_ERROR(CheckRequired(entry, attrs));
-  SLUICE_ASSIGN_OR_RETURN(const Signature* const signature, FindSignature(entry, attrs));
-  const OpSchema& schema = *entry.schema;
-  if (schema.deprecated_at > 0 && producer >= schema.deprecated_at) {
-    return Error(ErrorCode::kOpDeprecated)
-        .Text(absl::StrCat("was removed at graph version ", schema.deprecated_at))
-        .Found(absl::StrCat("version ", producer))
-        .Help(schema.deprecation_text);
-  }
-  if (entry.is_const) SLUICE_RETURN_IF_ERROR(CheckConst(attrs));
-  return signature;
+  return entry.Check(attrs, producer, limits_, signatures_);
 }
 
-absl::Status NodeChecker::CheckAttrs(OpEntry& entry, absl::Span<const NamedAttr> attrs) {
-  for (const NamedAttr& attr : attrs) {
-    const int32_t index = SpecIndex(*entry.schema, attr.name);
-    if (index < 0) {  // Hints ("_class") and attrs of other versions are carried along.
-      if (attr.value.NestsWithin(limits_.max_nesting)) continue;
-      return Error(ErrorCode::kLimitDepth)
-          .Attr(attr.name)
-          .Text("nests messages too deeply")
-          .Limit("max_nesting", limits_.max_nesting);
-    }
-    absl::string_view& accepted = entry.accepted[static_cast<size_t>(index)];
-    if (accepted.data() != nullptr && accepted == attr.value.bytes()) continue;
-    const auto& types = entry.type_attrs;
-    const bool decides_arity = std::find(types.begin(), types.end(), index) != types.end();
-    const absl::Status status =
-        CheckAttr(entry.schema->attrs[static_cast<size_t>(index)], attr.value, limits_, !decides_arity);
-    if (!status.ok()) return WithAttr(status, attr.name);
-    accepted = attr.value.bytes();
-  }
-  return absl::OkStatus();
-}
-
-absl::Status NodeChecker::CheckRequired(const OpEntry& entry, absl::Span<const NamedAttr> attrs) const {
-  // Attrs that decide the types are looked at first, as they matter most.
-  for (int32_t index : entry.type_attrs) SLUICE_RETURN_IF_ERROR(CheckPresent(entry, index, attrs));
-  for (size_t i = 0; i < entry.schema->attrs.size(); ++i) {
-    SLUICE_RETURN_IF_ERROR(CheckPresent(entry, static_cast<int32_t>(i), attrs));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status NodeChecker::CheckPresent(const OpEntry& entry, int32_t index, absl::Span<const NamedAttr> attrs) const {
-  const AttrSpec& spec = entry.schema->attrs[static_cast<size_t>(index)];
-  if (spec.has_default || FindIn(attrs, spec.name) != nullptr) return absl::OkStatus();
-  const auto& types = entry.type_attrs;
-  const bool decides_types = std::find(types.begin(), types.end(), index) != types.end();
-  ErrorBuilder error(decides_types || spec.type == AttrType::kFunc ? ErrorCode::kAttrMissing
-                                                                   : ErrorCode::kAttrRequired);
-  error.Attr(spec.name).Text("is missing").Expected(AttrTypeName(spec.type));
-  for (const NamedAttr& attr : attrs) {  // A slip of the pen: "valu" for "value".
-    if (SpecIndex(*entry.schema, attr.name) < 0 &&
-        (absl::StartsWith(spec.name, attr.name) || absl::StartsWith(attr.name, spec.name)) && !attr.name.empty()) {
-      error.Help(absl::StrCat("the node has an attr '", PrintableName(attr.name), "'"));
-    }
-  }
-  return error;
-}
-
-absl::Status NodeChecker::CheckConst(absl::Span<const NamedAttr> attrs) const {
-  const NamedAttr* const dtype = FindIn(attrs, "dtype");
-  const NamedAttr* const value = FindIn(attrs, "value");
-  if (dtype == nullptr || value == nullptr) return absl::OkStatus();  // CheckRequired has said it.
-  SLUICE_ASSIGN_OR_RETURN(const absl::string_view bytes, value->value.AsTensorBytes());
-  SLUICE_ASSIGN_OR_RETURN(const TensorProtoInfo info, InspectTensorProto(bytes, limits_));
-  SLUICE_ASSIGN_OR_RETURN(const DType declared, dtype->value.AsType());
-  if (info.dtype == declared) return absl::OkStatus();
-  return Error(ErrorCode::kTensorDType)
-      .Attr("value")
-      .Text("holds a tensor of another type than attr 'dtype' says")
-      .Found(DTypeName(info.dtype))
-      .Expected(DTypeName(declared));
-}
-
-absl::StatusOr<const Signature*> NodeChecker::FindSignature(OpEntry& entry, absl::Span<const NamedAttr> attrs) {
-  absl::string_view values[8];
-  const size_t count = entry.type_attrs.size();
-  const bool remember = count <= 8;
-  for (size_t i = 0; remember && i < count; ++i) {
-    const AttrSpec& spec = entry.schema->attrs[static_cast<size_t>(entry.type_attrs[i])];
-    const NamedAttr* const attr = FindIn(attrs, spec.name);
-    if (attr != nullptr) values[i] = attr->value.bytes();
-  }
-  for (const OpEntry::Memo& memo : entry.memos) {
-    if (remember && std::equal(memo.values.begin(), memo.values.end(), values, SameBytes)) return memo.signature;
-  }
-  const auto find = [&](absl::string_view name, AttrView* value) {
-    if (const NamedAttr* const attr = FindIn(attrs, name)) {
-      *value = attr->value;
-      return true;
-    }
-    const AttrSpec* const spec = entry.schema->FindAttr(name);
-    if (spec == nullptr || !spec->has_default) return false;
-    *value = AttrView(spec->default_value);
-    return true;
-  };
-  SLUICE_ASSIGN_OR_RETURN(const Signature* const signature,
-                          signatures_.Get(*entry.schema, find, limits_.max_inputs_per_node));
-  if (!remember) return signature;
-  OpEntry::Memo memo{std::vector<absl::string_view>(values, values + count), signature};
-  if (entry.memos.size() < kMaxMemos) {
-    entry.memos.push_back(std::move(memo));
-  } else {
-    entry.memos[entry.next_memo++ % kMaxMemos] = std::move(memo);
-  }
-  return signature;
-}
+const OpSchema& NodeChecker::SchemaOf(const OpEntry& entry) { return entry.schema(); }
 
 }  // namespace sluice

@@ -1,11 +1,13 @@
 #ifndef SLUICE_GRAPH_IR_NODE_CHECK_H_
 #define SLUICE_GRAPH_IR_NODE_CHECK_H_
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -21,10 +23,10 @@ bool IsCallFrameOp(absl::string_view op);
 
 // Checks the attrs of nodes against their ops and finds their signatures, remembering per op what was fine before:
 // of a million nodes of a few kinds each costs a few comparisons.
-// Borrows everything; lives for one load. Not thread-safe.
+// Borrows the ops, their schemas and the signatures; keeps nothing of the attrs it is shown. Not thread-safe.
 class NodeChecker {
  public:
-  // Who knows the ops. Borrowed.
+  // Knows the ops. Borrowed.
   class Ops {
    public:
     virtual ~Ops() = default;
@@ -33,23 +35,14 @@ class NodeChecker {
   };
 
   // What is known of one op.
-  struct OpEntry {
-    const OpSchema* schema = nullptr;
-    std::vector<absl::string_view> accepted;  // By attr: the bytes that were last found right (null data: none).
-    std::vector<int32_t> type_attrs;          // Attrs that the signature hangs on, by index.
-    struct Memo {
-      std::vector<absl::string_view> values;  // Of type_attrs; null data where the default holds.
-      const Signature* signature;
-    };
-    std::vector<Memo> memos;  // The latest few.
-    size_t next_memo = 0;
-    bool is_const = false;
-  };
+  class OpEntry;
 
-  NodeChecker(const Ops& ops, SignatureCache& signatures, const LoadLimits& limits)
-      : ops_(ops), signatures_(signatures), limits_(limits) {}
+  NodeChecker(const Ops& ops, SignatureCache& signatures, const LoadLimits& limits);
+  NodeChecker(const NodeChecker&) = delete;
+  NodeChecker& operator=(const NodeChecker&) = delete;
+  ~NodeChecker();
 
-  // The entry of `op`, or null when there is no such op.
+  // The entry of `op`, or null when there is no such op. Valid as long as the checker.
   OpEntry* Find(absl::string_view op);
   // kOpUnknown with the nearest names.
   absl::Status UnknownOp(absl::string_view node, absl::string_view op) const;
@@ -58,18 +51,15 @@ class NodeChecker {
   // that value and dtype agree; gives the signature. The caller adds node and op to errors.
   absl::StatusOr<const Signature*> Check(OpEntry& entry, absl::Span<const NamedAttr> attrs, int32_t producer);
 
- private:
-  absl::Status CheckAttrs(OpEntry& entry, absl::Span<const NamedAttr> attrs);
-  absl::Status CheckRequired(const OpEntry& entry, absl::Span<const NamedAttr> attrs) const;
-  absl::Status CheckPresent(const OpEntry& entry, int32_t index, absl::Span<const NamedAttr> attrs) const;
-  absl::Status CheckConst(absl::Span<const NamedAttr> attrs) const;
-  absl::StatusOr<const Signature*> FindSignature(OpEntry& entry, absl::Span<const NamedAttr> attrs);
+  static const OpSchema& SchemaOf(const OpEntry& entry);
 
+ private:
   const Ops& ops_;
   SignatureCache& signatures_;
-  const LoadLimits& limits_;
-  absl::flat_hash_map<std::string, std::unique_ptr<OpEntry>> entries_;
-  OpEntry* last_ = nullptr;
+  const LoadLimits limits_;
+  std::unordered_map<std::string, std::unique_ptr<OpEntry>> entries_;
+  // Entries found lately, by a hash of the op's name that is quick and bad.
+  std::array<OpEntry*, 64> recent_ = {};
 };
 
 }  // namespace sluice

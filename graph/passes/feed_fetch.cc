@@ -74,8 +74,17 @@ class FeedFetchRewriter {
       for (size_t i = 0; i < inputs.size(); ++i) VisitInput(id, static_cast<int32_t>(i), inputs[i]);
       for (const Output& control : graph_.controls(id)) VisitControl(id, control.node);
     }
-    std::sort(kept_.begin(), kept_.end());
+    SortKept();
     return absl::OkStatus();
+  }
+
+  // By id. Of many nodes the marks say more quickly which they are.
+  void SortKept() {
+    if (kept_.size() < seen_.size() / 16) return std::sort(kept_.begin(), kept_.end());
+    kept_.clear();
+    for (size_t i = 0; i < seen_.size(); ++i) {
+      if (seen_[i]) kept_.push_back(NodeId(static_cast<int32_t>(i)));
+    }
   }
 
   // A rewrite of a host may have removed a node and left its consumers.

@@ -102,6 +102,25 @@ TEST(ImportTest, RepeatedControlInputsCountOnce) {
   EXPECT_EQ(graph.controls(graph.Find("two")).size(), 2u);
 }
 
+// Names of inputs are looked up ahead of their nodes, over the ends of nodes' lists and of repetitions in them.
+TEST(ImportTest, EveryInputLeadsToTheNodeItNames) {
+  std::vector<MessageBytes> nodes;
+  const auto name_of = [](int i) { return "n" + std::to_string(i); };
+  for (int i = 0; i < 200; ++i) {
+    std::vector<std::string> inputs;
+    for (int k = 0; k < i % 40; ++k) inputs.push_back("^" + name_of(i - 1 - k / 2));
+    nodes.push_back(NodeDefBytes(name_of(i), "NoOp", inputs));
+  }
+  ASSERT_OK_AND_ASSIGN(const Graph graph, Import(GraphDefBytes(nodes)));
+  for (int i = 0; i < 200; ++i) {
+    std::vector<std::string> names;
+    for (const Output& control : graph.controls(graph.Find(name_of(i)))) names.emplace_back(graph.name(control.node));
+    std::vector<std::string> wanted;
+    for (int k = 0; k < i % 40; k += 2) wanted.push_back(name_of(i - 1 - k / 2));
+    EXPECT_EQ(names, wanted) << i;
+  }
+}
+
 // From the ninth control input on, marks by node id find repetitions: unresolved names have no id (ASan sees the
 // write).
 TEST(ImportTest, ManyUnknownControlInputsAreErrors) {

@@ -153,6 +153,23 @@ TEST_P(MergeTest, WhatIsWrittenOnceIsReadAsItStands) {
 INSTANTIATE_TEST_SUITE_P(MessageForm, MergeTest, testing::ValuesIn(kMergeCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
+// Attrs that repeat are looked at once: what differs in one byte is not such an attr.
+TEST(MessageFormTest, AttrsLikeEarlierOnesAreFoundWrong) {
+  const MessageBytes good = NodeDefBytes("a", "NoOp", {}, {{"_x", StringAttr("good")}, {"T", TypeAttr(1)}});
+  const MessageBytes bad = NodeDefBytes("b", "NoOp", {}, {{"_x", StringAttr("good")}, {"\xff", TypeAttr(1)}});
+  const MessageBytes twice = MessageBytes().Raw(TypeAttr(1).str()).Raw(TypeAttr(1).str());
+  const MessageBytes repeats = NodeDefBytes("c", "NoOp", {}, {{"_x", StringAttr("good")}, {"T", twice}});
+  ASSERT_OK_AND_ASSIGN(const MessageFormReport report, CheckGraphDefForm(GraphDefBytes({good, good, good}), 0));
+  EXPECT_FALSE(report.has_repeats);
+  EXPECT_EQ(report.num_attrs, 6);
+  EXPECT_THAT(CheckGraphDefForm(GraphDefBytes({good, good, bad}), 0).status(), IsError(ErrorCode::kFileWire, "'b'"));
+  ASSERT_OK_AND_ASSIGN(const MessageFormReport third, CheckGraphDefForm(GraphDefBytes({good, repeats, good}), 0));
+  EXPECT_TRUE(third.has_repeats);
+  // One that is wrong is not remembered as good.
+  ASSERT_OK_AND_ASSIGN(const MessageFormReport both, CheckGraphDefForm(GraphDefBytes({repeats, repeats}), 0));
+  EXPECT_TRUE(both.has_repeats);
+}
+
 // The readers of values see the merged graph, not only the export.
 TEST(MessageFormTest, KernelsSeeMergedAttrs) {
   const MessageBytes twice = MessageBytes().Raw(IntListAttr({1, 2}).str()).Raw(IntListAttr({3}).str());

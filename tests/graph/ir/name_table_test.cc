@@ -47,6 +47,20 @@ TEST_F(NameTableTest, ComingAndGoingDoesNotGrowIt) {
   EXPECT_EQ(Find(10099), 10099);
 }
 
+TEST_F(NameTableTest, NamesOfAnotherTableGetNewNumbers) {
+  NameTable from;
+  for (int i = 0; i < 1000; ++i) from.Insert(NameTable::Hash(NameOf(i)), i);
+  for (int i = 0; i < 1000; i += 10) from.Erase(NameTable::Hash(NameOf(i)), i);
+  Insert(5000);
+  table_.InsertAll(from, [](int32_t i) { return i % 2 == 0 ? -1 : i + 100; });
+  const auto name_of = [](int32_t i) { return NameOf(i == 5000 ? i : i - 100); };
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = NameOf(i);
+    ASSERT_EQ(table_.Find(name, NameTable::Hash(name), name_of), i % 2 == 0 ? -1 : i + 100);
+  }
+  EXPECT_EQ(table_.Find("n5000", NameTable::Hash("n5000"), name_of), 5000);
+}
+
 TEST_F(NameTableTest, StaysWithin16BytesANameWhenReserved) {
   table_.Reserve(1'000'000);
   EXPECT_LE(table_.bytes(), 17'000'000u);
