@@ -32,8 +32,8 @@ absl::StatusOr<size_t> CountOf(const ArgSpec& arg, const OpSchema& schema, size_
     SLUICE_ASSIGN_OR_RETURN(const int64_t number, given->view().AsInt());
     return static_cast<size_t>(std::max<int64_t>(number, 0));
   }
-  const auto lists = std::count_if(schema.inputs.begin(), schema.inputs.end(),
-                                   [](const ArgSpec& other) { return other.is_list(); });
+  const auto lists =
+      std::count_if(schema.inputs.begin(), schema.inputs.end(), [](const ArgSpec& other) { return other.is_list(); });
   if (lists != 1) return Error(ErrorCode::kAttrMissing).Attr(attr).Text("cannot be told from the inputs");
   const size_t others = schema.inputs.size() - 1;
   return num_inputs > others ? num_inputs - others : 0;
