@@ -21,7 +21,7 @@ class CompiledGraphTest : public ExecutorFixture {
   }
   // A kernel of Neg that counts how many were made.
   void CountNegs() {
-    ASSERT_OK(registry_.AddCustom("Neg", DeviceKind::kCpu, [this](const KernelConstruction&) {
+    ASSERT_OK(registry_.Add(OwnedKernelRow("Neg", [this](const KernelConstruction&) {
       ++num_made_;
       return std::make_unique<FunctionKernel>(
           [](KernelContext& context) {
@@ -29,7 +29,7 @@ class CompiledGraphTest : public ExecutorFixture {
             return absl::OkStatus();
           },
           CostHint::kCheap);
-    }));
+    })));
   }
 
   std::atomic<int> num_made_{0};
@@ -82,10 +82,10 @@ TEST_F(CompiledGraphTest, TheDriverSaysWhichPlansAreMade) {
 }
 
 TEST_F(CompiledGraphTest, WhatWaitsHasNoProgram) {
-  ASSERT_OK(registry_.AddCustom("Neg", DeviceKind::kCpu, MakeAsyncFunction([](KernelContext& context) {
-                                  context.SetOutput(0, context.input(0));
-                                  return absl::OkStatus();
-                                })));
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Neg", MakeAsyncFunction([](KernelContext& context) {
+                                           context.SetOutput(0, context.input(0));
+                                           return absl::OkStatus();
+                                         }))));
   Return(0, b_.Op("Neg", "waits", {Arg(0)}));
   ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const CompiledGraph> compiled, Compile(Params(Driver::kAuto)));
   EXPECT_EQ(compiled->program(), nullptr);

@@ -52,7 +52,7 @@ class ExecutorFixture : public ::testing::Test {
   }
   // Has `function` called for nodes of op Neg, which are not known to be quick.
   void UseKernel(FunctionKernel::Function function) {
-    ASSERT_OK(registry_.AddCustom("Neg", DeviceKind::kCpu, MakeFunction(std::move(function))));
+    ASSERT_OK(registry_.Add(OwnedKernelRow("Neg", MakeFunction(std::move(function)))));
   }
 
   LocalExecutorParams Params(Driver driver) {

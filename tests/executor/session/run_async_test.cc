@@ -87,9 +87,8 @@ class RunAsyncTest : public SessionFixture {
   }
   // "waits" gives x + 1 when the gate opens.
   void AddGate() {
-    ASSERT_OK(registry_.AddCustom("Neg", DeviceKind::kCpu, [this](const KernelConstruction&) {
-      return std::make_unique<Gate::WaitKernel>(gate_);
-    }));
+    ASSERT_OK(registry_.Add(OwnedKernelRow(
+        "Neg", [this](const KernelConstruction&) { return std::make_unique<Gate::WaitKernel>(gate_); })));
     const Output x = b_.Placeholder("x", DType::kInt32, PartialShape::Scalar());
     b_.Op("Neg", "waits", {b_.Op("AddV2", "", {x, b_.Const("one", Int(1))})});
   }
