@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "executor/thread_runs.h"
+#include "graph/base/as_status.h"
 #include "graph/base/mutex.h"
 
 namespace sluice {
@@ -17,6 +18,14 @@ absl::Status Executor::Run(const Args& args) const {
   ThreadRuns::Current().GiveAway();  // This thread is going to wait, perhaps inside of a kernel.
   over.WaitForNotification();
   return outcome;
+}
+
+void CallDone(Executor::Done done, const absl::Status& status) noexcept {
+  try {
+    std::move(done)(status);
+  } catch (...) {
+    LogCaught("the `done` of a run");
+  }
 }
 
 }  // namespace sluice

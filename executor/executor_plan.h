@@ -17,7 +17,6 @@ struct ExecutorPlan {
   const Graph* graph = nullptr;
   const GraphView* view = nullptr;
   Device* device = nullptr;
-  EdgeTable* edges = nullptr;
   // By item. Relaxed: a hint.
   std::unique_ptr<std::atomic<NodeCost>[]> costs;
 };

@@ -5,8 +5,6 @@
 
 #include "absl/base/optimization.h"
 #include "executor/node_error.h"
-#include "executor/processors.h"
-#include "executor/trace/step_stats_collector.h"
 #include "graph/base/as_status.h"
 #include "graph/base/check.h"
 #include "graph/base/error.h"
@@ -22,37 +20,6 @@ constexpr uint32_t kHeavyNs = 100'000;  // What a kernel that calls itself heavy
 constexpr uint32_t kCheckEvery = 256;
 constexpr int64_t kCheckNs = 25'000;           // What they take, or so.
 constexpr uint32_t kWeights[] = {1, 16, 128};  // By CostHint.
-
-// `args` with the threads that they give: a host that names a runner only has its nodes, and the work inside kernels,
-// run by it, through `adapter`; a run that is to keep to one thread has none.
-Executor::Args WithThreads(Executor::Args args, std::optional<RunnerAdapter>* adapter) {
-  if (args.run_all_kernels_inline) {
-    args.task_runner = nullptr;
-  } else if (args.task_runner == nullptr && args.runner != nullptr) {
-    args.task_runner = &adapter->emplace(*args.runner, NumProcessors());
-  }
-  return args;
-}
-
-RunContext MakeRunContext(const ExecutorPlan& plan, const Executor::Args& args) {
-  RunContext run;
-  run.step_id = args.step_id;
-  run.device = plan.device;
-  run.allocator =
-      args.allocator != nullptr ? args.allocator : (plan.device != nullptr ? &plan.device->allocator() : nullptr);
-  run.task_runner = args.task_runner;
-  run.resources = plan.device != nullptr ? &plan.device->resources() : nullptr;
-  run.step_container = args.step_container;
-  run.rendezvous = args.rendezvous;
-  run.edges = plan.edges;
-  run.call_frame = args.call_frame;
-  run.cancellation = args.cancellation_manager;
-  run.session_state = args.session_state;
-  run.tensor_store = args.tensor_store;
-  run.deterministic = args.deterministic;
-  run.gemm_plugin = args.gemm_plugin;
-  return run;
-}
 
 // The call whose asynchronous kernel this thread is in; null when its callback has gone there uncalled.
 thread_local const NodeCall* starting_call = nullptr;
@@ -73,20 +40,6 @@ void LogLateFailure(const absl::Status& failed) noexcept {
   }
 }
 
-// `done` is the host's: what it throws has nobody to go to.
-void CallDone(Executor::Done done, const absl::Status& status) noexcept {
-  try {
-    std::move(done)(status);
-  } catch (...) {
-    LogCaught("the `done` of a run");
-  }
-}
-
-// What hears of kernel calls; may be null.
-NodeObserver* ObserverOf(const Executor::Args& args) {
-  return args.observer != nullptr ? args.observer : args.stats_collector;
-}
-
 }  // namespace
 
 template <typename P>
@@ -94,14 +47,14 @@ ExecutorState<P>::ExecutorState(const ExecutorPlan& plan, PropagatorPool<P>& poo
                                 typename PropagatorPool<P>::Kept kept)
     : plan_(plan),
       pool_(pool),
-      args_(WithThreads(args, &adapter_)),
-      run_(MakeRunContext(plan, args_)),
+      setup_(args, plan.device),
+      args_(setup_.args()),
       propagator_(std::move(kept.propagator)),
       calls_(std::move(kept.calls)),
-      runner_(*plan.graph, *plan.view, propagator_->activation(), ObserverOf(args)),
+      runner_(*plan.graph, *plan.view, propagator_->activation(), args.observer),
       scheduler_(MakeCounted<Scheduler>(this, args_)),
       has_helpers_(scheduler_->has_helpers()),
-      context_(run_, EntryTables()),
+      context_(args_, EntryTables()),
       space_(plan.view->num_scratch()) {}
 
 template <typename P>
@@ -297,7 +250,7 @@ void ExecutorState<P>::Measured(const NodeItem& item, int64_t ns, uint32_t input
 template <typename P>
 void ExecutorState<P>::Dispatch(const TaggedNode& node, uint32_t cost_ns, uint32_t input_bytes) {
   const NodeItem& item = node.item();
-  NodeCall* const call = calls_.Take(run_, plan_.view->num_scratch());
+  NodeCall* const call = calls_.Take(args_, plan_.view->num_scratch());
   call->node = node;
   call->cost_ns = cost_ns;
   call->input_bytes = input_bytes;

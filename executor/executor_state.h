@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "executor/executor.h"
 #include "executor/executor_plan.h"
@@ -11,7 +10,7 @@
 #include "executor/node_cost.h"
 #include "executor/node_runner.h"
 #include "executor/propagator_pool.h"
-#include "executor/runner_adapter.h"
+#include "executor/run_setup.h"
 #include "executor/scheduler.h"
 #include "frames/flat_propagator.h"
 #include "frames/framed_propagator.h"
@@ -83,9 +82,8 @@ class ExecutorState final : public Scheduler::Client {
 
   const ExecutorPlan& plan_;
   PropagatorPool<Propagator>& pool_;
-  std::optional<RunnerAdapter> adapter_;  // Of a runner, where the host gives no other threads.
-  const Executor::Args args_;             // With the threads that the run uses.
-  RunContext run_;
+  RunSetup setup_;
+  const Executor::Args& args_;  // As the run uses them.
   std::unique_ptr<Propagator> propagator_;
   NodeCalls calls_;  // The baton holder's.
   NodeRunner runner_;

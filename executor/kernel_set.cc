@@ -8,6 +8,7 @@
 #include "executor/device_kernel.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/graph_node.h"
 #include "graph/ir/op_class.h"
 #include "graph/ir/runnable_check.h"
 
@@ -116,7 +117,8 @@ class KernelSetMaker {
     Device* const device = options_.node_devices[static_cast<size_t>(id.value())];
     if (device == nullptr || device == options_.device) return nullptr;
     // Our own kernels of ops without state do not look.
-    const bool is_ours = options_.create == nullptr && options_.registry->IsShared(graph_, id, device->kind());
+    const bool is_ours =
+        options_.create == nullptr && options_.registry->MayBeShared(GraphNode(graph_, id), device->kind());
     return is_ours && !graph_.op(id).is_stateful ? nullptr : device;
   }
 
@@ -138,9 +140,11 @@ class KernelSetMaker {
         return absl::OkStatus();
       }
     }
+    is_of_one_node_ = false;
     SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, FindOrMake(id, other));
     of_node = kernel.get();
-    const bool is_shared = is_small && options_.create == nullptr && options_.registry->IsShared(graph_, id, kind_);
+    const bool is_shared = is_small && !is_of_one_node_ && options_.create == nullptr &&
+                           options_.registry->MayBeShared(GraphNode(graph_, id), kind_);
     if (is_shared) shared_.emplace(key_, kernel.get());
     set_.kernels_.push_back(std::move(kernel));
     return absl::OkStatus();
@@ -150,7 +154,7 @@ class KernelSetMaker {
     const auto make = [&] { return MakeKernel(id, other); };
     KernelStore* const store = options_.create == nullptr ? options_.store : nullptr;
     if (store == nullptr) return make();
-    const bool is_shared = options_.registry->IsShared(graph_, id, kind_);
+    const bool is_shared = options_.registry->MayBeShared(GraphNode(graph_, id), kind_);
     if (!is_shared && graph_.op(id).is_stateful && !HasStateElsewhere(graph_, id)) {
       const Device* const device = other != nullptr ? other : options_.device;
       return store->FindOrMake(graph_.name(id), PropertiesOf(graph_, id, device), make);
@@ -159,8 +163,9 @@ class KernelSetMaker {
     return value.empty() ? make() : store->FindOrMakeConstant(value, make);
   }
 
-  absl::StatusOr<std::shared_ptr<const Kernel>> MakeKernel(NodeId id, Device* other) const {
-    const KernelConstruction construction(graph_, id, other != nullptr ? other : options_.device, options_.edges);
+  absl::StatusOr<std::shared_ptr<const Kernel>> MakeKernel(NodeId id, Device* other) {
+    const GraphNode node(graph_, id);
+    const KernelConstruction construction(node, other != nullptr ? other : options_.device, options_.edges);
     std::shared_ptr<const Kernel> kernel;
     if (options_.create != nullptr) {
       absl::StatusOr<std::shared_ptr<const Kernel>> made = (*options_.create)(construction);
@@ -169,6 +174,7 @@ class KernelSetMaker {
     } else {
       SLUICE_ASSIGN_OR_RETURN(kernel, options_.registry->Create(construction, kind_));
     }
+    is_of_one_node_ = construction.is_of_one_node();
     SLUICE_RETURN_IF_ERROR(Check(id, kernel.get()));
     return other != nullptr ? OnDevice(std::move(kernel), *other) : kernel;
   }
@@ -195,6 +201,7 @@ class KernelSetMaker {
   KernelSet set_;
   absl::flat_hash_map<std::string, const Kernel*> shared_;
   std::string key_;
+  bool is_of_one_node_ = false;  // Whether the kernel made last knows its node (KernelConstruction).
 };
 
 absl::StatusOr<KernelSet> KernelSet::Create(const Graph& graph, const Options& options) {

@@ -20,8 +20,6 @@ constexpr int64_t kWakeNs = 60'000;
 constexpr int64_t kLookNs = 15'000;
 // Each call counts for this much of a turn at least.
 constexpr int64_t kMinCallNs = 2'000;
-// Runs that a thread begins inside of one another, each from the `done` or a kernel of the one before.
-constexpr int kMaxNested = 16;
 
 absl::Status DroppedError() noexcept {
   try {
@@ -114,7 +112,7 @@ Scheduler::Scheduler(Client* client, const Executor::Args& args)
     : client_(client),
       task_runner_(args.task_runner),
       runner_(args.runner),
-      status_(args.rendezvous, args.cancellation_manager, args.deadline) {
+      status_(args.rendezvous, args.cancellation, args.deadline) {
   if (task_runner_ != nullptr && !args.run_all_kernels_inline && !args.deterministic) {
     max_helpers_ = task_runner_->num_threads() - 1;
   }
@@ -283,7 +281,7 @@ void Scheduler::WasDropped() noexcept {
 
 void Scheduler::TakeBaton(bool is_start) noexcept {
   const int depth = ThreadRuns::Current().depth();
-  if (depth > 0 && (!is_start || depth >= kMaxNested)) return ContinueHere();
+  if (depth > 0 && (!is_start || depth >= ThreadRuns::kMaxNested)) return ContinueHere();
   Turn turn;
   const bool is_on_pool = runner_ == nullptr && !is_start;
   Work(true, is_on_pool && task_runner_ != nullptr ? &turn : nullptr);

@@ -160,11 +160,11 @@ std::string StallWatch::DescribeCalls(int64_t now_ns) const {
 }
 
 std::string StallWatch::DescribeKeys() const {
-  if (options_.rendezvous == nullptr || options_.edges == nullptr) return "";
-  return absl::StrCat(
-      DescribeSide(options_.rendezvous->WaitingReceives(SIZE_MAX), *options_.edges,
-                   "; receives wait, nothing was sent: "),
-      DescribeSide(options_.rendezvous->WaitingSends(SIZE_MAX), *options_.edges, "; sent, and nobody receives: "));
+  if (options_.rendezvous == nullptr || options_.rendezvous->edges() == nullptr) return "";
+  return absl::StrCat(DescribeSide(options_.rendezvous->WaitingReceives(SIZE_MAX), *options_.rendezvous->edges(),
+                                   "; receives wait, nothing was sent: "),
+                      DescribeSide(options_.rendezvous->WaitingSends(SIZE_MAX), *options_.rendezvous->edges(),
+                                   "; sent, and nobody receives: "));
 }
 
 std::string StallWatch::report() const {

@@ -21,7 +21,7 @@ namespace sluice {
 // nodes that run (with op, and since when) and the keys of the rendezvous at which one side waits for the other. The
 // line comes again after twice the time, and so on, until something moves.
 //
-//   StallWatch watch({absl::Seconds(10), graph, rendezvous.get(), &edges});
+//   StallWatch watch({absl::Seconds(10), graph, rendezvous.get()});
 //   args.observer = &watch;
 //   absl::Status status = watch.Explain(executor->Run(args));
 //
@@ -33,8 +33,7 @@ class StallWatch final : public NodeObserver {
     absl::Duration timeout;  // Without progress. REQUIRES: > 0.
     const Graph& graph;      // Whose nodes are told of.
     const LocalRendezvous* rendezvous = nullptr;
-    const EdgeTable* edges = nullptr;  // Of the rendezvous.
-    NodeObserver* next = nullptr;      // Is told of everything too.
+    NodeObserver* next = nullptr;  // Is told of everything too.
   };
 
   // Borrows what `options` names. Looks from now on, unless it `is_idle`: then from Resume on.

@@ -16,6 +16,9 @@ namespace {
 // Less work than this is not worth waking a thread that sleeps: it would come too late.
 constexpr double kWakeNs = 60e3;
 
+// The pool whose thread this is, or null.
+thread_local ThreadPool* pool_of_thread = nullptr;
+
 }  // namespace
 
 ThreadPool::ThreadPool(const ThreadPoolOptions& options)
@@ -40,8 +43,11 @@ ThreadPool::~ThreadPool() {
   }
 }
 
+bool ThreadPool::IsOwnThread() const { return pool_of_thread == this; }
+
 void* ThreadPool::ThreadMain(void* pool) {
-  static_cast<ThreadPool*>(pool)->WorkerLoop();
+  pool_of_thread = static_cast<ThreadPool*>(pool);
+  pool_of_thread->WorkerLoop();
   return nullptr;
 }
 

@@ -40,7 +40,8 @@ struct ThreadPoolOptions {
 
 // Threads for nodes and for work inside kernels. They start with the first work; they spin for a while and sleep then,
 // and are woken only when one sleeps and none looks for work. Tasks and shards run with denormals flushed.
-// See Note [Exact size]. Thread-safe. Must outlive all calls; the destructor runs what is still queued and joins.
+// See Note [Exact size]. Thread-safe. Must outlive all calls; the destructor runs what is still queued and joins, and
+// so cannot run on a thread of the pool's own.
 class ThreadPool final : public TaskRunner {
  public:
   using Task = absl::AnyInvocable<void()>;
@@ -58,6 +59,8 @@ class ThreadPool final : public TaskRunner {
   void ParallelFor(int64_t total, double unit_ns, bool deterministic,
                    absl::FunctionRef<void(int64_t, int64_t)> work) override ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Whether the calling thread is one of the pool's own.
+  bool IsOwnThread() const;
   // Threads that were started so far: 0 before the first work, num_threads() - 1 afterwards (1 for a pool of one).
   int num_started() const ABSL_LOCKS_EXCLUDED(mu_);
 

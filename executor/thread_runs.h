@@ -43,6 +43,10 @@ class DeferredRun : public ServiceThreads::Task {
 // [Deferred runs]. Used by the thread itself alone.
 class ThreadRuns {
  public:
+  // Runs that a thread begins inside of one another, each from the `done` or a kernel of the one before. More are
+  // deferred.
+  static constexpr int kMaxNested = 16;
+
   static ThreadRuns& Current() {
     thread_local ThreadRuns runs;  // Constant-initialised.
     return runs;

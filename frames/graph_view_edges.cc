@@ -117,6 +117,7 @@ void GraphViewBuilder::SetFlags(uint32_t index) {
   if (plain) item.flags |= NodeItem::kPlainEdges;
   for (uint32_t i = 0; i < item.io.num_outputs; ++i) {
     if (view_.uses(item, i) != 1) item.flags |= NodeItem::kCountsUses;
+    if (view_.uses(item, i) == 0) item.io.SetOutputUnused(i);
     if (IsRef(item.io.output_types[i])) item.flags |= NodeItem::kIsRefMade;
   }
 }

@@ -16,18 +16,12 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "kernels/cost_hint.h"
 #include "kernels/kernel_context.h"
 
 namespace sluice {
 
 class AsyncKernel;
-
-// How long a call takes, as far as the op alone tells: decides nothing but where nodes run before they were measured.
-enum class CostHint : uint8_t {
-  kCheap,    // Never worth a hand-over to another thread: metadata, handles, scalars.
-  kByBytes,  // Grows with the bytes of inputs and outputs (elementwise).
-  kHeavy,    // Always worth it.
-};
 
 // One op with its attrs. See Note [Kernel contract].
 class Kernel {
@@ -44,7 +38,14 @@ class Kernel {
   virtual const AsyncKernel* AsAsync() const { return nullptr; }
   // The value of output 0 when it is the same in every run, or null. Then Compute need not be called.
   virtual const Tensor* ConstantValue() const { return nullptr; }
-  virtual CostHint cost_hint() const { return CostHint::kByBytes; }
+  // What the row says, unless the kernel itself knows better.
+  virtual CostHint cost_hint() const { return row_cost_; }
+
+  // For registries, before anyone else has the kernel.
+  void SetRowCost(CostHint cost) { row_cost_ = cost; }
+
+ private:
+  CostHint row_cost_ = CostHint::kByBytes;
 };
 
 // A kernel that may have to wait: for another node, device or process. Never holds a thread while it does.

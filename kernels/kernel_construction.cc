@@ -2,53 +2,159 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/value/tensor_proto.h"
 
 namespace sluice {
 namespace {
 
-// `value`, or its error with the names of attr and node.
-template <typename T>
-absl::StatusOr<T> Named(const KernelConstruction& construction, absl::string_view attr, absl::StatusOr<T> value) {
-  if (value.ok()) return value;
-  return WithNode(WithAttr(value.status(), attr), construction.name(), construction.op());
+absl::StatusOr<Tensor> ToTensor(const NodeProperties& node, absl::string_view bytes) {
+  DecodeTensorOptions options;
+  options.owner = node.SourceOwner(bytes);
+  return DecodeTensorProto(bytes, options);
+}
+
+FunctionAttr ToFunction(const FuncView& view) {
+  FunctionAttr function;
+  function.name = std::string(view.name);
+  for (const auto& attr : view.attrs) {
+    function.attrs.emplace_back(std::string(attr.first), AttrValue::FromBytes(attr.second.bytes()));
+  }
+  return function;
+}
+
+// Read(node, value, out): the value as each of the types that attrs can have.
+absl::Status Read(const NodeProperties&, AttrView value, int64_t* out) {
+  SLUICE_ASSIGN_OR_RETURN(*out, value.AsInt());
+  return absl::OkStatus();
+}
+absl::Status Read(const NodeProperties&, AttrView value, float* out) {
+  SLUICE_ASSIGN_OR_RETURN(*out, value.AsFloat());
+  return absl::OkStatus();
+}
+absl::Status Read(const NodeProperties&, AttrView value, bool* out) {
+  SLUICE_ASSIGN_OR_RETURN(*out, value.AsBool());
+  return absl::OkStatus();
+}
+absl::Status Read(const NodeProperties&, AttrView value, std::string* out) {
+  SLUICE_ASSIGN_OR_RETURN(const absl::string_view text, value.AsString());
+  *out = std::string(text);
+  return absl::OkStatus();
+}
+absl::Status Read(const NodeProperties&, AttrView value, DType* out) {
+  SLUICE_ASSIGN_OR_RETURN(*out, value.AsType());
+  return absl::OkStatus();
+}
+absl::Status Read(const NodeProperties&, AttrView value, PartialShape* out) {
+  SLUICE_ASSIGN_OR_RETURN(*out, value.AsShape());
+  return absl::OkStatus();
+}
+absl::Status Read(const NodeProperties& node, AttrView value, Tensor* out) {
+  SLUICE_ASSIGN_OR_RETURN(const absl::string_view bytes, value.AsTensorBytes());
+  SLUICE_ASSIGN_OR_RETURN(*out, ToTensor(node, bytes));
+  return absl::OkStatus();
+}
+absl::Status Read(const NodeProperties&, AttrView value, FunctionAttr* out) {
+  SLUICE_ASSIGN_OR_RETURN(const FuncView view, value.AsFunc());
+  *out = ToFunction(view);
+  return absl::OkStatus();
+}
+absl::Status Read(const NodeProperties&, AttrView value, std::vector<int64_t>* out) {
+  SLUICE_ASSIGN_OR_RETURN(*out, value.AsIntList());
+  return absl::OkStatus();
+}
+absl::Status Read(const NodeProperties&, AttrView value, std::vector<float>* out) {
+  SLUICE_ASSIGN_OR_RETURN(*out, value.AsFloatList());
+  return absl::OkStatus();
+}
+absl::Status Read(const NodeProperties&, AttrView value, std::vector<bool>* out) {
+  SLUICE_ASSIGN_OR_RETURN(*out, value.AsBoolList());
+  return absl::OkStatus();
+}
+absl::Status Read(const NodeProperties&, AttrView value, std::vector<std::string>* out) {
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<absl::string_view> texts, value.AsStringList());
+  *out = std::vector<std::string>(texts.begin(), texts.end());
+  return absl::OkStatus();
+}
+absl::Status Read(const NodeProperties&, AttrView value, std::vector<DType>* out) {
+  SLUICE_ASSIGN_OR_RETURN(*out, value.AsTypeList());
+  return absl::OkStatus();
+}
+absl::Status Read(const NodeProperties&, AttrView value, std::vector<PartialShape>* out) {
+  SLUICE_ASSIGN_OR_RETURN(*out, value.AsShapeList());
+  return absl::OkStatus();
+}
+absl::Status Read(const NodeProperties& node, AttrView value, std::vector<Tensor>* out) {
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<absl::string_view> all, value.AsTensorBytesList());
+  for (const absl::string_view bytes : all) {
+    SLUICE_ASSIGN_OR_RETURN(Tensor tensor, ToTensor(node, bytes));
+    out->push_back(std::move(tensor));
+  }
+  return absl::OkStatus();
+}
+absl::Status Read(const NodeProperties&, AttrView value, std::vector<FunctionAttr>* out) {
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<FuncView> views, value.AsFuncList());
+  for (const FuncView& view : views) out->push_back(ToFunction(view));
+  return absl::OkStatus();
+}
+
+// The range of argument `name` of `args`. The text names the node's op, not the node: it is the kernel that is wrong.
+absl::StatusOr<ArgRange> RangeOf(absl::string_view name, const std::vector<ArgSpec>& args,
+                                 const std::vector<int32_t>& starts, absl::string_view kind) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].name == name) return ArgRange{starts[i], starts[i + 1] - starts[i]};
+  }
+  return Error(ErrorCode::kHostKernel)
+      .Text(absl::StrCat("the kernel looks for an ", kind, " that its op does not have"))
+      .Found(name);
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> KernelConstruction::GetString(absl::string_view name) const {
-  SLUICE_ASSIGN_OR_RETURN(const absl::string_view value, graph_.GetString(node_, name));
-  return std::string(value);
+absl::StatusOr<ArgRange> KernelConstruction::InputRange(absl::string_view name) const {
+  return RangeOf(name, node_.op().inputs, node_.signature().input_starts, "input");
 }
 
-absl::StatusOr<std::vector<int64_t>> KernelConstruction::GetInts(absl::string_view name) const {
-  SLUICE_ASSIGN_OR_RETURN(const AttrView value, graph_.GetAttr(node_, name));
-  return Named(*this, name, value.AsIntList());
+absl::StatusOr<ArgRange> KernelConstruction::OutputRange(absl::string_view name) const {
+  return RangeOf(name, node_.op().outputs, node_.signature().output_starts, "output");
 }
 
-absl::StatusOr<std::vector<DType>> KernelConstruction::GetTypes(absl::string_view name) const {
-  SLUICE_ASSIGN_OR_RETURN(const AttrView value, graph_.GetAttr(node_, name));
-  return Named(*this, name, value.AsTypeList());
+bool KernelConstruction::HasAttr(absl::string_view name) const {
+  AttrView value;
+  return node_.FindAttr(name, &value);
 }
 
-absl::StatusOr<std::vector<float>> KernelConstruction::GetFloats(absl::string_view name) const {
-  SLUICE_ASSIGN_OR_RETURN(const AttrView value, graph_.GetAttr(node_, name));
-  return Named(*this, name, value.AsFloatList());
+absl::StatusOr<AttrView> KernelConstruction::Find(absl::string_view name) const {
+  AttrView value;
+  if (node_.FindAttr(name, &value)) return value;
+  return node_.Locate(Error(ErrorCode::kAttrMissing).Attr(name).Text("is missing"));
 }
 
-absl::StatusOr<std::vector<std::string>> KernelConstruction::GetStrings(absl::string_view name) const {
-  SLUICE_ASSIGN_OR_RETURN(const AttrView value, graph_.GetAttr(node_, name));
-  SLUICE_ASSIGN_OR_RETURN(const auto texts, Named(*this, name, value.AsStringList()));
-  return std::vector<std::string>(texts.begin(), texts.end());
+template <typename T>
+absl::StatusOr<T> KernelConstruction::Get(absl::string_view name) const {
+  SLUICE_ASSIGN_OR_RETURN(const AttrView value, Find(name));
+  T read{};
+  const absl::Status status = Read(node_, value, &read);
+  if (!status.ok()) return node_.Locate(WithAttr(status, name));
+  return read;
 }
 
-absl::StatusOr<Tensor> KernelConstruction::GetTensor(absl::string_view name) const {
-  SLUICE_ASSIGN_OR_RETURN(const AttrView value, graph_.GetAttr(node_, name));
-  SLUICE_ASSIGN_OR_RETURN(const absl::string_view bytes, Named(*this, name, value.AsTensorBytes()));
-  DecodeTensorOptions options;
-  options.owner = graph_.SourceOwner(bytes);
-  return Named(*this, name, DecodeTensorProto(bytes, options));
-}
+template absl::StatusOr<int64_t> KernelConstruction::Get(absl::string_view) const;
+template absl::StatusOr<float> KernelConstruction::Get(absl::string_view) const;
+template absl::StatusOr<bool> KernelConstruction::Get(absl::string_view) const;
+template absl::StatusOr<std::string> KernelConstruction::Get(absl::string_view) const;
+template absl::StatusOr<DType> KernelConstruction::Get(absl::string_view) const;
+template absl::StatusOr<PartialShape> KernelConstruction::Get(absl::string_view) const;
+template absl::StatusOr<Tensor> KernelConstruction::Get(absl::string_view) const;
+template absl::StatusOr<FunctionAttr> KernelConstruction::Get(absl::string_view) const;
+template absl::StatusOr<std::vector<int64_t>> KernelConstruction::Get(absl::string_view) const;
+template absl::StatusOr<std::vector<float>> KernelConstruction::Get(absl::string_view) const;
+template absl::StatusOr<std::vector<bool>> KernelConstruction::Get(absl::string_view) const;
+template absl::StatusOr<std::vector<std::string>> KernelConstruction::Get(absl::string_view) const;
+template absl::StatusOr<std::vector<DType>> KernelConstruction::Get(absl::string_view) const;
+template absl::StatusOr<std::vector<PartialShape>> KernelConstruction::Get(absl::string_view) const;
+template absl::StatusOr<std::vector<Tensor>> KernelConstruction::Get(absl::string_view) const;
+template absl::StatusOr<std::vector<FunctionAttr>> KernelConstruction::Get(absl::string_view) const;
 
 }  // namespace sluice

@@ -1,13 +1,15 @@
 #ifndef SLUICE_KERNELS_KERNEL_CONSTRUCTION_H_
 #define SLUICE_KERNELS_KERNEL_CONSTRUCTION_H_
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/base/status_macros.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/node_properties.h"
 #include "graph/value/tensor.h"
 
 namespace sluice {
@@ -15,49 +17,80 @@ namespace sluice {
 class Device;
 class EdgeTable;
 
-// What a kernel is made from: a node of a graph, its attrs and types, and the device. Lives during the construction
-// only, and so may the graph: kernels with state are kept for later plans of the session. A kernel keeps copies of what
-// it needs, and one that is shared between equal nodes none of their names.
+// A function that an attr names, with the attrs bound for it.
+struct FunctionAttr {
+  std::string name;
+  std::vector<std::pair<std::string, AttrValue>> attrs;
+};
+
+// The inputs (outputs) that one argument of the op stands for: [first, first + count).
+struct ArgRange {
+  int first = 0;
+  int count = 0;
+};
+
+// What a kernel is made from: the properties of a node, which need not be in a graph, and the device. Lives during the
+// construction only, and so may the node: kernels with state are kept for later plans of the session. A kernel keeps
+// copies of what it needs. Not thread-safe.
 class KernelConstruction {
  public:
-  KernelConstruction(const Graph& graph, NodeId node, Device* device, EdgeTable* edges)
-      : graph_(graph), node_(node), device_(device), edges_(edges) {}
+  // `device` and `edges` may be null: kernels that are made for a look at a node.
+  explicit KernelConstruction(const NodeProperties& node, Device* device = nullptr, EdgeTable* edges = nullptr)
+      : node_(node), device_(device), edges_(edges) {}
+  KernelConstruction(const KernelConstruction&) = delete;
+  KernelConstruction& operator=(const KernelConstruction&) = delete;
 
-  const Graph& graph() const { return graph_; }
-  NodeId node() const { return node_; }
-  absl::string_view name() const { return graph_.name(node_); }
-  absl::string_view op() const { return graph_.op_name(node_); }
-  // May be null: kernels that are made for a look at a graph.
+  const NodeProperties& node() const { return node_; }
+  absl::string_view op() const { return node_.op().name; }
   Device* device() const { return device_; }
   EdgeTable* edges() const { return edges_; }
 
+  // --- Arguments -------------------------------------------------------------------------------------------------
   // References as RefType.
-  int num_inputs() const { return static_cast<int>(graph_.signature(node_).inputs.size()); }
-  int num_outputs() const { return static_cast<int>(graph_.signature(node_).outputs.size()); }
+  int num_inputs() const { return static_cast<int>(node_.signature().inputs.size()); }
+  int num_outputs() const { return static_cast<int>(node_.signature().outputs.size()); }
   // kInvalid where there is no such input or output: lists may be empty.
-  DType input_type(int i) const { return i < num_inputs() ? graph_.input_type(node_, i) : DType::kInvalid; }
-  DType output_type(int i) const { return i < num_outputs() ? graph_.output_type(node_, i) : DType::kInvalid; }
+  DType input_type(int i) const { return i < num_inputs() ? node_.signature().inputs[Index(i)] : DType::kInvalid; }
+  DType output_type(int i) const { return i < num_outputs() ? node_.signature().outputs[Index(i)] : DType::kInvalid; }
+  // The argument called `name` in the op's schema. kHostKernel when there is none.
+  absl::StatusOr<ArgRange> InputRange(absl::string_view name) const;
+  absl::StatusOr<ArgRange> OutputRange(absl::string_view name) const;
 
-  // Attrs, the op's defaults included; errors name node, op and attr.
-  bool HasAttr(absl::string_view name) const { return graph_.HasAttr(node_, name); }
-  absl::StatusOr<int64_t> GetInt(absl::string_view name) const { return graph_.GetInt(node_, name); }
-  absl::StatusOr<bool> GetBool(absl::string_view name) const { return graph_.GetBool(node_, name); }
-  absl::StatusOr<float> GetFloat(absl::string_view name) const { return graph_.GetFloat(node_, name); }
-  absl::StatusOr<std::string> GetString(absl::string_view name) const;
-  absl::StatusOr<DType> GetType(absl::string_view name) const { return graph_.GetType(node_, name); }
-  absl::StatusOr<PartialShape> GetShape(absl::string_view name) const { return graph_.GetShape(node_, name); }
-  absl::StatusOr<std::vector<int64_t>> GetInts(absl::string_view name) const;
-  absl::StatusOr<std::vector<DType>> GetTypes(absl::string_view name) const;
-  // Large values share the memory of the file that the graph was imported from, where their bytes are aligned there.
-  absl::StatusOr<Tensor> GetTensor(absl::string_view name) const;
-  absl::StatusOr<std::vector<float>> GetFloats(absl::string_view name) const;
-  absl::StatusOr<std::vector<std::string>> GetStrings(absl::string_view name) const;
+  // --- Attrs -----------------------------------------------------------------------------------------------------
+  // The node's value, else the op's default; errors name node, op and attr, kAttrMissing when there is neither.
+  // T: int64_t, float, bool, std::string, DType, PartialShape, Tensor, FunctionAttr, or a std::vector of these.
+  // Large tensors share the memory of the file that the graph was imported from, where their bytes are aligned there.
+  template <typename T>
+  absl::StatusOr<T> Get(absl::string_view name) const;
+  // `missing` when there is neither.
+  template <typename T>
+  absl::StatusOr<T> GetOr(absl::string_view name, T missing) const {
+    return HasAttr(name) ? Get<T>(name) : absl::StatusOr<T>(std::move(missing));
+  }
+  bool HasAttr(absl::string_view name) const;
+
+  // --- What only this node knows ---------------------------------------------------------------------------------
+  // A kernel that asks is not shared with equal nodes.
+  absl::string_view name() const {
+    is_of_one_node_ = true;
+    return node_.name();
+  }
+  // Whether input `i` is constant: a hint, see NodeProperties.
+  bool InputIsConstant(int i) const {
+    is_of_one_node_ = true;
+    return node_.InputIsConstant(i);
+  }
+  // Whether the kernel has asked.
+  bool is_of_one_node() const { return is_of_one_node_; }
 
  private:
-  const Graph& graph_;
-  const NodeId node_;
+  static size_t Index(int i) { return static_cast<size_t>(i); }
+  absl::StatusOr<AttrView> Find(absl::string_view name) const;
+
+  const NodeProperties& node_;
   Device* const device_;
   EdgeTable* const edges_;
+  mutable bool is_of_one_node_ = false;
 };
 
 }  // namespace sluice

@@ -55,6 +55,9 @@ class KernelContext {
   int num_outputs() const { return static_cast<int>(io_->num_outputs); }
   // As declared by the signature; references as RefType.
   DType output_type(int i) const { return io_->output_types[i]; }
+  // Whether anything reads output `i`: a kernel may leave out one that nothing reads, and what it takes to compute it.
+  // Always true where that is not known.
+  bool IsOutputUsed(int i) const { return io_->IsOutputUsed(static_cast<uint32_t>(i)); }
   void SetOutput(int i, Tensor value) { output_entry(i).SetValue(std::move(value)); }
   template <typename T>
   void SetScalar(int i, T value) {

@@ -4,101 +4,41 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
-#include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/base/mutex.h"
+#include "graph/ir/node_properties.h"
 #include "graph/ir/op_class.h"
 #include "graph/placement/kernel_catalog.h"
-#include "graph/value/dtype.h"
-#include "kernels/device/device.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
+#include "kernels/kernel_row.h"
+#include "kernels/owned_kernel_row.h"
 
 namespace sluice {
 
-// A set of dtypes, as a constant: `constexpr DTypeSet kReal = kFloats | DTypeSet{DType::kInt32};`
-class DTypeSet {
- public:
-  constexpr DTypeSet() = default;
-  constexpr DTypeSet(std::initializer_list<DType> types) {
-    for (const DType t : types) bits_ |= Bit(t);
-  }
-  static constexpr DTypeSet All() {
-    DTypeSet all;
-    all.bits_ = ~uint64_t{0};
-    return all;
-  }
-  constexpr bool Contains(DType t) const { return (bits_ & Bit(t)) != 0; }
-  friend constexpr DTypeSet operator|(DTypeSet a, DTypeSet b) {
-    a.bits_ |= b.bits_;
-    return a;
-  }
-
- private:
-  static constexpr uint64_t Bit(DType t) { return uint64_t{1} << (static_cast<uint8_t>(t) & 63); }
-  uint64_t bits_ = 0;
-};
-
-inline constexpr DTypeSet kFloatTypes{DType::kFloat, DType::kDouble, DType::kHalf, DType::kBFloat16};
-inline constexpr DTypeSet kComplexTypes{DType::kComplex64, DType::kComplex128};
-inline constexpr DTypeSet kSignedTypes{DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64};
-inline constexpr DTypeSet kUnsignedTypes{DType::kUInt8, DType::kUInt16, DType::kUInt32, DType::kUInt64};
-inline constexpr DTypeSet kIntegerTypes = kSignedTypes | kUnsignedTypes;
-inline constexpr DTypeSet kQuantizedTypes{DType::kQInt8, DType::kQUInt8, DType::kQInt32, DType::kQInt16,
-                                          DType::kQUInt16};
-inline constexpr DTypeSet kRealTypes = kFloatTypes | kIntegerTypes;
-inline constexpr DTypeSet kNumberTypes = kRealTypes | kComplexTypes;
-inline constexpr DTypeSet kIndexTypes{DType::kInt32, DType::kInt64};
-inline constexpr DTypeSet kAllTypes = DTypeSet::All();
-
-using MakeKernel = absl::StatusOr<std::unique_ptr<Kernel>> (*)(const KernelConstruction& construction);
-
-// One type attr of an op and the dtypes for which there is a kernel.
-struct TypeConstraint {
-  absl::string_view attr;
-  DTypeSet types = kAllTypes;
-};
-
-// One row of a kernel table: static, constant data.
-struct KernelDef {
-  absl::string_view op;
-  MakeKernel make = nullptr;
-  // Attrs that decide whether this row is for a node; those without a name hold for all.
-  TypeConstraint types[3] = {};
-  DeviceKind device = DeviceKind::kCpu;
-  // Equal nodes (op, types, attrs) get one kernel object together. False for kernels that know their node.
-  bool is_shared = true;
-  // Bit i: input (output) i is in host memory, on devices that have another.
-  uint32_t host_inputs = 0;
-  uint32_t host_outputs = 0;
-};
-
-// A kernel factory of a host program.
-using CustomKernel = absl::AnyInvocable<absl::StatusOr<std::unique_ptr<Kernel>>(const KernelConstruction&) const>;
-
-// Which kernels there are. Tables are kept as spans and indexed when the first kernel is asked for.
-// Thread-safe; rows that are added are seen by plans made afterwards.
+// Which kernels there are: see Note [Kernel rows]. Tables are kept as spans and indexed when the first kernel is asked
+// for. Thread-safe; rows that are added are seen by plans made afterwards.
 class KernelRegistry : public KernelCatalog {
  public:
   KernelRegistry() = default;
 
-  // `defs` live as long as the registry.
-  void AddTable(absl::Span<const KernelDef> defs) ABSL_LOCKS_EXCLUDED(mu_);
-  // A host's own kernel for all nodes of `op`; it goes before those of tables. kHostKernel when there is one already.
-  absl::Status AddCustom(absl::string_view op, DeviceKind device, CustomKernel make) ABSL_LOCKS_EXCLUDED(mu_);
+  // `rows` live as long as the registry.
+  void AddTable(absl::Span<const KernelRow> rows) ABSL_LOCKS_EXCLUDED(mu_);
+  // A kernel of the host or of a plug-in; it goes before those of tables. kHostKernel when it and another such row are
+  // for the same nodes.
+  absl::Status Add(OwnedKernelRow row) ABSL_LOCKS_EXCLUDED(mu_);
 
   // kNoKernel naming op, types and device when there is none; or what the factory says, with node and op.
   absl::StatusOr<std::unique_ptr<Kernel>> Create(const KernelConstruction& construction, DeviceKind device) const;
-  // Whether equal nodes may share the kernel of `id`.
-  bool IsShared(const Graph& graph, NodeId id, DeviceKind device) const;
-  // All tables; for tests and lists of ops.
-  std::vector<absl::Span<const KernelDef>> Tables() const ABSL_LOCKS_EXCLUDED(mu_);
+  // Whether equal nodes may share the kernel of this one: as far as its row and its op tell (see Sharing).
+  bool MayBeShared(const NodeProperties& node, DeviceKind device) const;
+  // All tables, without hosts' rows; for tests and lists of ops.
+  std::vector<absl::Span<const KernelRow>> Tables() const ABSL_LOCKS_EXCLUDED(mu_);
 
   // KernelCatalog. Ops that the propagators carry out themselves (control flow, NoOp) count as everywhere.
   bool HasKernel(const Graph& graph, NodeId id, absl::string_view device_type) const override;
@@ -106,30 +46,27 @@ class KernelRegistry : public KernelCatalog {
   bool GivesOutputOnHost(const Graph& graph, NodeId id, int32_t i, absl::string_view device_type) const override;
 
  private:
-  struct Custom {
-    DeviceKind device;
-    CustomKernel make;
+  // A row with its place among those of its op.
+  struct Ranked {
+    const KernelRow* row;
+    bool is_of_host;
   };
+  // All rows by op, and those of one op in the order in which they are considered.
+  using Index = std::vector<Ranked>;
 
-  // The rows of all tables, by op.
-  using Index = absl::flat_hash_map<absl::string_view, std::vector<const KernelDef*>>;
-
-  // The first row that is for this node, or null.
-  const KernelDef* FindRow(const Graph& graph, NodeId id, DeviceKind device) const ABSL_LOCKS_EXCLUDED(mu_);
-  // The row that says how Create makes the kernel of this node; null also where a host's own kernel goes before.
-  const KernelDef* FindRowInUse(const Graph& graph, NodeId id, absl::string_view device_type) const;
-  const CustomKernel* FindCustom(absl::string_view op, DeviceKind device) const ABSL_LOCKS_EXCLUDED(mu_);
+  // The row for this node, or null.
+  const KernelRow* FindRow(const NodeProperties& node, DeviceKind device) const ABSL_LOCKS_EXCLUDED(mu_);
+  // The same for a type of devices by name.
+  const KernelRow* FindRow(const Graph& graph, NodeId id, absl::string_view device_type) const;
   const Index& MakeIndex() const ABSL_LOCKS_EXCLUDED(mu_);
 
   mutable Mutex mu_;
-  std::vector<absl::Span<const KernelDef>> tables_ ABSL_GUARDED_BY(mu_);
+  std::vector<absl::Span<const KernelRow>> tables_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::unique_ptr<const OwnedKernelRow>> owned_ ABSL_GUARDED_BY(mu_);
   // Every index that was in use: threads may still look into an earlier one.
   mutable std::vector<std::unique_ptr<const Index>> indexes_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_map<std::string, std::vector<std::unique_ptr<Custom>>> custom_ ABSL_GUARDED_BY(mu_);
-  // Null after AddTable. Release and acquire: publishes the index.
+  // Null after a row was added. Release and acquire: publishes the index.
   mutable std::atomic<const Index*> index_{nullptr};
-  // Release and acquire, so that what was added before is found.
-  std::atomic<bool> has_custom_{false};
 };
 
 // Whether ops of this class get no kernel from a KernelSet: the propagators carry NoOp and control flow out themselves,

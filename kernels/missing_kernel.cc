@@ -9,20 +9,21 @@ namespace sluice {
 namespace {
 
 bool HasRows(const KernelRegistry& registry, absl::string_view op) {
-  for (const absl::Span<const KernelDef> table : registry.Tables()) {
-    for (const KernelDef& row : table) {
-      if (row.op == op) return true;
+  for (const absl::Span<const KernelRow> table : registry.Tables()) {
+    for (const KernelRow& row : table) {
+      if (row.op() == op) return true;
     }
   }
   return false;
 }
 
 // "T=complex64, Tidx=int32": the dtypes that the node's attrs state.
-std::string TypesOf(const Graph& graph, NodeId id) {
+std::string TypesOf(const NodeProperties& node) {
   std::string types;
-  for (const AttrSpec& attr : graph.op(id).attrs) {
-    if (attr.type != AttrType::kType) continue;
-    const absl::StatusOr<DType> type = graph.GetType(id, attr.name);
+  for (const AttrSpec& attr : node.op().attrs) {
+    AttrView value;
+    if (attr.type != AttrType::kType || !node.FindAttr(attr.name, &value)) continue;
+    const absl::StatusOr<DType> type = value.AsType();
     if (type.ok()) absl::StrAppend(&types, types.empty() ? "" : ", ", attr.name, "=", DTypeName(*type));
   }
   return types;
@@ -30,19 +31,18 @@ std::string TypesOf(const Graph& graph, NodeId id) {
 
 }  // namespace
 
-absl::Status MissingKernel(const KernelRegistry& registry, const Graph& graph, NodeId id,
-                           absl::string_view device_type) {
-  const std::string op = PrintableName(graph.op_name(id));
-  const std::string types = TypesOf(graph, id);
+absl::Status MissingKernel(const KernelRegistry& registry, const NodeProperties& node, absl::string_view device_type) {
+  const std::string op = PrintableName(node.op().name);
+  const std::string types = TypesOf(node);
   ErrorBuilder error = Error(ErrorCode::kNoKernel);
-  error.Node(graph.name(id), graph.op_name(id));
-  if (!HasRows(registry, graph.op_name(id))) {
+  error.Node(node.name(), node.op().name);
+  if (!HasRows(registry, node.op().name)) {
     error.Text(absl::StrCat("Sluice has no ", op, " yet"));
   } else {
     error.Text(absl::StrCat("Sluice has no ", op, types.empty() ? "" : " for ", types, " on ", device_type, " yet"));
     error.Help(absl::StrCat("`sluice ops ", op, "` lists the types that it runs with"));
   }
-  return graph.Locate(id, error);
+  return node.Locate(error);
 }
 
 }  // namespace sluice

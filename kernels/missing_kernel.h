@@ -3,15 +3,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/node_properties.h"
 #include "kernels/kernel_registry.h"
 
 namespace sluice {
 
 // kNoKernel for a node that `registry` has no kernel for on devices of this type ("CPU"): says whether the op is
 // missing or only these dtypes.
-absl::Status MissingKernel(const KernelRegistry& registry, const Graph& graph, NodeId id,
-                           absl::string_view device_type);
+absl::Status MissingKernel(const KernelRegistry& registry, const NodeProperties& node, absl::string_view device_type);
 
 }  // namespace sluice
 

@@ -1,8 +1,7 @@
 #ifndef SLUICE_KERNELS_RUN_CONTEXT_H_
 #define SLUICE_KERNELS_RUN_CONTEXT_H_
 
-#include <cstdint>
-
+#include "absl/time/time.h"
 #include "graph/base/strong_id.h"
 #include "graph/value/allocator.h"
 
@@ -13,7 +12,7 @@ namespace sluice {
 class CallFrame;
 class CancellationManager;
 class Device;
-class EdgeTable;
+class NodeObserver;  // executor/trace/node_observer.h
 class Rendezvous;
 class ResourceManager;
 class SessionState;
@@ -21,23 +20,31 @@ class StepContainer;
 class TaskRunner;
 class TensorStore;
 
-// What the kernels of one run may use. Every pointer may be null; a kernel that needs it then fails with
-// kFacilityMissing. Borrowed: all of it outlives the run.
+// What the kernels of one run may use: the one record of a run. Whoever starts a run fills it in as the base of
+// Executor::Args, the executor adds the device's facts, and kernels, and the runs that they start, read it.
+// Every pointer may be null; a kernel that needs it then fails with kFacilityMissing. Borrowed: all of it outlives the
+// run.
 struct RunContext {
-  StepId step_id;
+  StepId step_id;  // Unique in the process; the same for all executors of one step.
+  // The executor's, whatever its caller writes here: the device and its state.
   Device* device = nullptr;
-  Allocator* allocator = nullptr;     // For outputs; HostAllocator() when null.
-  TaskRunner* task_runner = nullptr;  // For work inside one kernel; the calling thread alone when null.
   ResourceManager* resources = nullptr;
+  // For outputs; null in Executor::Args: the device's, and where there is none, HostAllocator(). What is made in the
+  // run may live on in resources and under handles: it outlives those, and not only the run.
+  Allocator* allocator = nullptr;
+  TaskRunner* task_runner = nullptr;  // For work inside one kernel; the calling thread alone when null.
   StepContainer* step_container = nullptr;
   Rendezvous* rendezvous = nullptr;
-  EdgeTable* edges = nullptr;  // Of the rendezvous.
   CallFrame* call_frame = nullptr;
   CancellationManager* cancellation = nullptr;
   SessionState* session_state = nullptr;
   TensorStore* tensor_store = nullptr;
+  NodeObserver* observer = nullptr;               // Hears of every kernel call.
   const SluiceGemmPlugin* gemm_plugin = nullptr;  // For products of floats; our own loops when null.
-  bool deterministic = false;                     // The same bits whatever the number of threads.
+  // By the wall clock. A run whose deadline has passed before it was over ends with kDeadline, though its last kernel
+  // may have succeeded.
+  absl::Time deadline = absl::InfiniteFuture();
+  bool deterministic = false;  // The same bits whatever the number of threads.
 };
 
 }  // namespace sluice

@@ -49,7 +49,14 @@ void Answer(const absl::Status& status, WaitingTable::Item* items) {
 
 }  // namespace
 
-LocalRendezvous::LocalRendezvous() : table_(MakeCounted<Table>()) {
+LocalRendezvous::LocalRendezvous() : LocalRendezvous(nullptr, std::make_unique<EdgeTable>()) {}
+
+LocalRendezvous::LocalRendezvous(EdgeTable& edges) : LocalRendezvous(&edges, nullptr) {}
+
+LocalRendezvous::LocalRendezvous(EdgeTable* edges, std::unique_ptr<EdgeTable> own_edges)
+    : Rendezvous(own_edges != nullptr ? own_edges.get() : edges),
+      own_edges_(std::move(own_edges)),
+      table_(MakeCounted<Table>()) {
   for (Shard& shard : table_->shards) shard.table = table_.get();
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -21,7 +22,9 @@ namespace sluice {
 // callback, also from one that a cancellation ends.
 class LocalRendezvous : public Rendezvous {
  public:
+  // Over a table of its own; over that of a plan, whose transfers it serves without looking for their edges.
   LocalRendezvous();
+  explicit LocalRendezvous(EdgeTable& edges);
   ~LocalRendezvous() override;
 
   absl::Status Send(const RendezvousKey& key, const TransferArgs& sender, RendezvousValue value) override;
@@ -83,10 +86,13 @@ class LocalRendezvous : public Rendezvous {
     CancellationManager* const cancellation_;
   };
 
+  LocalRendezvous(EdgeTable* edges, std::unique_ptr<EdgeTable> own_edges);
+
   std::vector<RendezvousKey> WaitingKeys(size_t max, bool is_receive) const;
   // Registers with `cancellation`, if need be. False when it is cancelled already.
   bool BeginWait(Shard& shard, CancellationManager* cancellation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mu);
 
+  const std::unique_ptr<EdgeTable> own_edges_;  // Null: they are another's.
   const CountedPtr<Table> table_;
 };
 

@@ -29,10 +29,15 @@ using RecvDone = absl::AnyInvocable<void(absl::Status status, RendezvousValue va
 
 // Where the Send and Recv nodes of one step meet. Sends never wait; several sends of one key queue up and are received
 // in order. After StartAbort everything fails with the first abort's status.
+// The edges of its keys are those of one table, edges(). Transfer kernels that were made with another table look their
+// edge up in this one by its text, at some cost: so all executors of a step mean the same edge by the same number.
 // Counted: the executors of the step and the callbacks under way share it (one of the shared things of STYLE.md
 // rule 17). Thread-safe.
 class Rendezvous : public Counted {
  public:
+  // Null: there are no keys for nodes of graphs, whose transfers fail (kFacilityMissing).
+  EdgeTable* edges() const { return edges_; }
+
   // Hands `value` to the receive that waits for `key` (its `done` runs here, before the return), or keeps it for one.
   // Returns the abort's status after an abort.
   virtual absl::Status Send(const RendezvousKey& key, const TransferArgs& sender, RendezvousValue value) = 0;
@@ -44,6 +49,13 @@ class Rendezvous : public Counted {
 
   // Ends all waits with `status` and drops what was sent. The first call counts. REQUIRES: !status.ok().
   virtual void StartAbort(const absl::Status& status) = 0;
+
+ protected:
+  // `edges` may be null, and outlives all runs that use this.
+  explicit Rendezvous(EdgeTable* edges = nullptr) : edges_(edges) {}
+
+ private:
+  EdgeTable* const edges_;
 };
 
 }  // namespace sluice

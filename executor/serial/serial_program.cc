@@ -69,8 +69,13 @@ class SerialAssembler {
       if (role != SerialRole::kArg && role != SerialRole::kReturn) continue;
       const size_t index = static_cast<size_t>(graph_.GetInt(id, "index").value_or(0));
       if (role == SerialRole::kArg) {
-        if (program_.arguments_.size() <= index) program_.arguments_.resize(index + 1, -1);
-        if (s_.guard(id) != kNever) program_.arguments_[index] = plan_.register_of(s_.value({id, 0}));
+        if (program_.arguments_.size() <= index) {
+          program_.arguments_.resize(index + 1, -1);
+          program_.argument_nodes_.resize(index + 1);
+        }
+        if (s_.guard(id) == kNever) continue;
+        program_.arguments_[index] = plan_.register_of(s_.value({id, 0}));
+        if (program_.arguments_[index] >= 0) program_.argument_nodes_[index] = id;
       } else {
         if (program_.results_.size() <= index) program_.results_.resize(index + 1);
         program_.results_[index] = id;
@@ -154,6 +159,7 @@ class SerialAssembler {
   void WriteCompute(const SerialStep& step) {
     const Signature& signature = graph_.signature(step.node);
     const size_t first = program_.operands_.size();
+    NodeIo unused;
     bool has_last_uses = false;
     for (int32_t i = 0; i < static_cast<int32_t>(signature.inputs.size()); ++i) {
       program_.operands_.push_back(Read(code_.InputValue(step.node, i)));
@@ -168,12 +174,14 @@ class SerialAssembler {
       program_.operands_.push_back(Destination(value));
       program_.output_is_read_.resize(program_.operands_.size());
       program_.output_is_read_.back() = s_.values()[static_cast<size_t>(value)].is_used;
+      if (!program_.output_is_read_.back()) unused.SetOutputUnused(static_cast<uint32_t>(i));
     }
     program_.output_is_read_.resize(program_.operands_.size());
     SerialInstruction& instruction = Add(SerialAction::kCompute, step.node);
     instruction.has_last_uses = has_last_uses;
     instruction.kernel = s_.kernels().kernel(step.node);
     instruction.cost_hint = instruction.kernel->cost_hint();
+    instruction.io.unused_outputs = unused.unused_outputs;
     instruction.io.input_types = signature.inputs.data();
     instruction.io.output_types = signature.outputs.data();
     instruction.io.num_inputs = static_cast<uint32_t>(signature.inputs.size());
@@ -194,8 +202,9 @@ class SerialAssembler {
 
 absl::StatusOr<std::unique_ptr<const SerialProgram>> SerialProgram::Compile(const Graph& graph,
                                                                             const KernelSet& kernels,
-                                                                            std::string* why_not, StopPoll* stop) {
-  SLUICE_ASSIGN_OR_RETURN(const SerialStructure structure, SerialStructure::Analyze(graph, kernels, stop));
+                                                                            std::string* why_not, StopPoll* stop,
+                                                                            const LoadLimits& limits) {
+  SLUICE_ASSIGN_OR_RETURN(const SerialStructure structure, SerialStructure::Analyze(graph, kernels, stop, limits));
   SerialCode code;
   std::string reason;
   if (!SerialCode::Write(structure, &code, &reason)) {

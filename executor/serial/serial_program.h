@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "executor/kernel_set.h"
+#include "graph/base/limits.h"
 #include "graph/base/stop_poll.h"
 #include "graph/ir/graph.h"
 #include "graph/value/entry.h"
@@ -51,14 +52,17 @@ struct SerialInstruction {
 class SerialProgram {
  public:
   // Nothing when the graph cannot be written as one; `*why_not` (may be null) says why. `stop` is polled; it may be
-  // null.
+  // null. Errors as of SerialStructure::Analyze.
   static absl::StatusOr<std::unique_ptr<const SerialProgram>> Compile(const Graph& graph, const KernelSet& kernels,
-                                                                      std::string* why_not, StopPoll* stop = nullptr);
+                                                                      std::string* why_not, StopPoll* stop = nullptr,
+                                                                      const LoadLimits& limits = LoadLimits());
 
   absl::Span<const SerialInstruction> instructions() const { return instructions_; }
   int32_t num_registers() const { return num_registers_; }
   // Registers of the arguments by index; -1 for those that nothing reads.
   absl::Span<const int32_t> arguments() const { return arguments_; }
+  // The nodes that give them; invalid for those.
+  absl::Span<const NodeId> argument_nodes() const { return argument_nodes_; }
   // Nodes of the results by index; invalid where the graph has no result of that index.
   absl::Span<const NodeId> results() const { return results_; }
   // Whether some node reads output `i` of the node that runs with `io`.
@@ -81,6 +85,7 @@ class SerialProgram {
   std::vector<bool> output_is_read_;  // By operand; inputs count as not read.
   std::unique_ptr<Entry[]> constants_;
   std::vector<int32_t> arguments_;
+  std::vector<NodeId> argument_nodes_;
   std::vector<NodeId> results_;
   std::vector<uint64_t> frame_name_hashes_;
   int32_t num_registers_ = 0;

@@ -10,6 +10,7 @@
 #include "executor/flush_denormals.h"
 #include "executor/node_error.h"
 #include "executor/thread_runs.h"
+#include "executor/trace/node_observer.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "graph/value/ref_cell.h"
@@ -22,15 +23,14 @@ namespace {
 template <bool kWatched>
 class Runner {
  public:
-  Runner(const SerialProgram& program, Entry* registers, const RunContext& run, const SerialRunOptions& options,
-         absl::Span<Tensor> results)
+  Runner(const SerialProgram& program, Entry* registers, const RunContext& run, absl::Span<Tensor> results)
       : program_(program),
-        options_(options),
+        run_(run),
         results_(results),
         cancellation_(run.cancellation),
         context_(run, Tables(program, registers)) {
     // The clock is looked at before the first node.
-    if (kWatched && options_.deadline != absl::InfiniteFuture()) until_check_ns_ = 0;
+    if (kWatched && run_.deadline != absl::InfiniteFuture()) until_check_ns_ = 0;
   }
 
   absl::Status Run() {
@@ -137,17 +137,17 @@ class Runner {
     const Operand* const outputs_end = outputs + io.num_outputs;
     for (const Operand* output = outputs; output != outputs_end; ++output) at(*output).MarkEmpty();
     context_.SetNode(io);
-    const int64_t start = kWatched ? NodeObserver::Begin(options_.observer, NodeId(io.id)) : 0;
+    const int64_t start = kWatched ? NodeObserver::Begin(run_.observer, NodeId(io.id)) : 0;
     {
       absl::Status computed = instruction.kernel->Compute(context_);
       if (ABSL_PREDICT_FALSE(!computed.ok())) {
-        if (kWatched) NodeObserver::Fail(options_.observer, NodeId(io.id), start);
+        if (kWatched) NodeObserver::Fail(run_.observer, NodeId(io.id), start);
         *status = std::move(computed);
         return Fail(io.id);
       }
     }
-    if (kWatched && options_.observer != nullptr) {
-      options_.observer->OnNode(NodeId(io.id), start, NodeObserver::NowNs(), context_);
+    if (kWatched && run_.observer != nullptr) {
+      run_.observer->OnNode(NodeId(io.id), start, NodeObserver::NowNs(), context_);
     }
     if (kWatched) until_check_ns_ -= GuessNs(instruction);
     for (const Operand* output = outputs; output != outputs_end; ++output) {
@@ -238,13 +238,13 @@ class Runner {
 
   ABSL_ATTRIBUTE_NOINLINE bool IsLate(absl::Status* status) {
     until_check_ns_ = kCheckEveryNs;
-    if (absl::Now() <= options_.deadline) return false;
+    if (absl::Now() <= run_.deadline) return false;
     *status = DeadlinePassed();
     return true;
   }
 
   const SerialProgram& program_;
-  const SerialRunOptions& options_;
+  const RunContext& run_;
   const absl::Span<Tensor> results_;
   const CancellationManager* const cancellation_;
   KernelContext context_;
@@ -256,10 +256,10 @@ class Runner {
 }  // namespace
 
 absl::Status RunSerialProgram(const SerialProgram& program, Entry* registers, const RunContext& context,
-                              const SerialRunOptions& options, absl::Span<Tensor> results) {
-  const bool is_watched = options.observer != nullptr || options.deadline != absl::InfiniteFuture();
-  if (is_watched) return Runner<true>(program, registers, context, options, results).Run();
-  return Runner<false>(program, registers, context, options, results).Run();
+                              absl::Span<Tensor> results) {
+  const bool is_watched = context.observer != nullptr || context.deadline != absl::InfiniteFuture();
+  if (is_watched) return Runner<true>(program, registers, context, results).Run();
+  return Runner<false>(program, registers, context, results).Run();
 }
 
 std::unique_ptr<Entry[]> RegisterPool::Take() {

@@ -7,26 +7,18 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "executor/serial/serial_program.h"
-#include "executor/trace/node_observer.h"
 #include "graph/base/mutex.h"
 #include "kernels/run_context.h"
 
 namespace sluice {
 
-// What a run may be told beyond its context.
-struct SerialRunOptions {
-  absl::Time deadline = absl::InfiniteFuture();
-  NodeObserver* observer = nullptr;
-};
-
 // Runs `program` on this thread. The arguments lie in `registers` (program.num_registers() of them), which are left to
 // be cleared by the caller. `results` (one per result of the program) get the values; one that was not computed, since
 // it is dead, stays as it is. The first error ends the run: of a node, or kRunCancelled, or kDeadline.
 absl::Status RunSerialProgram(const SerialProgram& program, Entry* registers, const RunContext& context,
-                              const SerialRunOptions& options, absl::Span<Tensor> results);
+                              absl::Span<Tensor> results);
 
 // Registers for runs of one program, kept for the next run. Thread-safe.
 class RegisterPool {

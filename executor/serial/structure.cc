@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/limits.h"
 #include "graph/ir/op_class.h"
 #include "graph/ir/topo_order.h"
 
@@ -61,13 +60,14 @@ bool IsControlFlowRole(SerialRole role) {
 
 }  // namespace
 
-absl::StatusOr<SerialStructure> SerialStructure::Analyze(const Graph& graph, const KernelSet& kernels, StopPoll* stop) {
+absl::StatusOr<SerialStructure> SerialStructure::Analyze(const Graph& graph, const KernelSet& kernels, StopPoll* stop,
+                                                         const LoadLimits& limits) {
   SerialStructure structure(graph, kernels);
   structure.FindRoles();
   if (!structure.is_structured()) return structure;
   SLUICE_RETURN_IF_ERROR(PollStop(stop, graph.id_limit()));
   if (structure.has_control_flow_) {
-    SLUICE_ASSIGN_OR_RETURN(structure.frames_, BuildControlFlowInfo(graph, LoadLimits()));
+    SLUICE_ASSIGN_OR_RETURN(structure.frames_, BuildControlFlowInfo(graph, limits));
     SLUICE_RETURN_IF_ERROR(PollStop(stop, graph.id_limit()));
   }
   SLUICE_ASSIGN_OR_RETURN(structure.order_, TopologicalOrder(graph));

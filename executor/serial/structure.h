@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "executor/kernel_set.h"
 #include "executor/serial/guard_table.h"
+#include "graph/base/limits.h"
 #include "graph/base/stop_poll.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ir/graph.h"
@@ -64,9 +65,9 @@ class SerialStructure {
   static constexpr int32_t kNoValue = -1;
 
   // Whatever the graph, this succeeds; is_structured() tells whether a serial program can be written. An error is a
-  // fault of the graph itself, or what `stop` (may be null) says.
-  static absl::StatusOr<SerialStructure> Analyze(const Graph& graph, const KernelSet& kernels,
-                                                 StopPoll* stop = nullptr);
+  // fault of the graph itself, frames beyond `limits`, or what `stop` (may be null) says.
+  static absl::StatusOr<SerialStructure> Analyze(const Graph& graph, const KernelSet& kernels, StopPoll* stop = nullptr,
+                                                 const LoadLimits& limits = LoadLimits());
 
   bool is_structured() const { return why_not_.empty(); }
   // Why a serial program cannot be written, for people.

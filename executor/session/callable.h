@@ -1,26 +1,19 @@
 #ifndef SLUICE_EXECUTOR_SESSION_CALLABLE_H_
 #define SLUICE_EXECUTOR_SESSION_CALLABLE_H_
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "executor/compiled/compiled_graph.h"
 #include "executor/executor.h"
-#include "executor/kernel_set.h"
-#include "executor/serial/serial_program.h"
-#include "executor/serial/serial_run.h"
 #include "executor/session/call_options.h"
-#include "executor/session/driver_choice.h"
-#include "executor/session/partitioned_step.h"
 #include "executor/session/rendezvous_pool.h"
 #include "executor/session/session_core.h"
 #include "executor/session/step_graph.h"
-#include "graph/base/mutex.h"
+#include "graph/base/stop_poll.h"
 #include "graph/passes/feed_fetch.h"
 
 namespace sluice {
@@ -33,76 +26,67 @@ namespace sluice {
 //
 // Immutable; any number of threads may call it at once. Small graphs run on the calling thread without a lock and
 // without an allocation of ours. Keeps what it needs of its session alive.
-class Callable {
+class Callable : public std::enable_shared_from_this<Callable> {
  public:
+  using Done = Executor::Done;
+
   static absl::StatusOr<std::shared_ptr<const Callable>> Create(std::shared_ptr<SessionCore> core, const Graph& graph,
                                                                 const FeedFetchSpec& spec,
                                                                 const PrepareOptions& options = {});
   Callable(const Callable&) = delete;
   Callable& operator=(const Callable&) = delete;
 
-  absl::Span<const FeedFetchGraph::Port> feeds() const { return step_.signature.feeds; }
-  absl::Span<const FeedFetchGraph::Port> fetches() const { return step_.signature.fetches; }
+  absl::Span<const FeedFetchGraph::Port> feeds() const { return feeds_; }
+  absl::Span<const FeedFetchGraph::Port> fetches() const { return fetches_; }
 
   // One step. `inputs` in the order of feeds() are given up: kernels may overwrite them. `outputs` has one place per
   // fetch. Errors: kFeedType, kFeedShape, kWrongUse (counts), kSessionClosed, kFetchDead, kDeadline, and those of
   // nodes. When it returns, all work of the step has stopped.
   absl::Status Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options = {}) const;
 
+  // The same without waiting: a step whose nodes wait (for a value from elsewhere, say) holds no thread. Works on the
+  // calling thread as Executor::RunAsync does, and calls `done` once, with what Run would return, perhaps before it
+  // returns: see Note [Threads of a run] in executor.h. Throws nothing.
+  // Until `done` is called, the step uses the tensors that `inputs` and `outputs` refer to (not the spans themselves),
+  // and what `options` names; `outputs` have their values when it is called. The callable lives by itself until then,
+  // and so does what it needs of the session, which may go meanwhile: that ends the step. `done` may free all of it.
+  void RunAsync(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options,
+                Done done) const noexcept;
+
   // The graph that runs, for reports; null program: it is not run serially.
-  const Graph& graph() const { return step_.signature.graph; }
-  const SerialProgram* program() const { return program_.get(); }
+  const Graph& graph() const { return *graph_; }
+  const SerialProgram* program() const { return compiled_ != nullptr ? compiled_->program() : nullptr; }
 
  private:
-  explicit Callable(std::shared_ptr<SessionCore> core) : core_(std::move(core)) {}
+  struct Facilities;
+  struct Step;
+  struct AsyncStep;
+  class AsyncEnd;
 
-  absl::Status Compile(StopPoll* stop);
-  // Run, which turns what it throws into a status.
-  absl::Status RunOrThrow(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options) const;
-  absl::Status CompileSerial(std::string* why_not, StopPoll* stop);
-  absl::Status CompileDataflow(StopPoll* stop) const;
-  // Whether the other driver's executor is there, which the first run that wants it makes. No run waits for it: false
-  // while another thread makes it, and where the deadline or the cancellation of this run comes first.
-  bool HasDataflow(const RunContext& run, const CallOptions& options) const ABSL_LOCKS_EXCLUDED(dataflow_mu_);
-  // Steps that need more than the others: tensors kept under handles, a rendezvous, a watch.
-  absl::Status RunWithStepFacilities(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
-                                     const CallOptions& options) const;
-  absl::Status RunStep(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
-                       const CallOptions& options) const;
-  absl::Status RunDataflow(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, RunContext& run,
-                           const CallOptions& options) const;
+  // Takes what it keeps out of `step`.
+  Callable(std::shared_ptr<SessionCore> core, StepGraph* step);
+
+  absl::Status Compile(const StepGraph& step, StopPoll* stop);
+  void FindNeeds();
+  // Whether the call may begin, and on which threads.
+  absl::StatusOr<ThreadPool*> BeginCall(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs,
+                                        const CallOptions& options) const;
   absl::Status CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs) const;
-  absl::Status RunSerial(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const RunContext& run,
-                         const CallOptions& options) const;
-  // With kernels that may ask whether they should stop: at the deadline they are told.
-  absl::Status RunSerialUntil(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const RunContext& run,
-                              const CallOptions& options) const;
-  absl::Status RunProgram(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const RunContext& run,
-                          const CallOptions& options) const;
   absl::Status FinishFetches(absl::Span<Tensor> outputs) const;
 
   // Immutable after Create.
   const std::shared_ptr<SessionCore> core_;
-  StepGraph step_;
-  std::unique_ptr<const KernelSet> kernels_;  // Of both drivers. Null: each part, or a host's executor, has its own.
-  std::unique_ptr<const PartitionedStep> parts_;  // Of a step that is cut; then there is nothing else.
-  std::unique_ptr<const SerialProgram> program_;  // Null: the graph is none, or is not to be run as one.
-  bool has_choice_ = false;                       // Both drivers may be used.
-  bool keeps_tensors_ = false;                    // Some node makes session handles.
-  bool has_references_ = false;                   // Some node refers to a variable.
-  bool needs_rendezvous_ = false;                 // Some node sends or receives.
-  bool may_take_long_ = false;                    // Some kernel of a host's in the program.
-  bool needs_facilities_ = false;                 // See RunWithStepFacilities; a call may ask for it too.
+  const std::vector<FeedFetchGraph::Port> feeds_, fetches_;
+  const std::shared_ptr<const Graph> graph_;
+  const std::unique_ptr<EdgeTable> edges_;         // Of the graph's transfers.
+  std::shared_ptr<const CompiledGraph> compiled_;  // Null: the executor is a host's, or has several.
+  std::unique_ptr<const Executor> executor_;
+  bool keeps_tensors_ = false;     // Some node makes session handles.
+  bool has_references_ = false;    // Some node refers to a variable.
+  bool needs_rendezvous_ = false;  // Some node sends or receives.
   std::vector<std::string> fetched_nodes_;
 
-  // Side tables that change no result; they guard themselves.
-  std::unique_ptr<RegisterPool> registers_;
-  mutable RendezvousPool rendezvous_;
-  mutable DriverChoice choice_;
-  mutable Mutex dataflow_mu_;
-  mutable std::atomic<bool> has_asked_dataflow_{false};  // Release: dataflow_ is written before.
-  // Made at Create without a program, else when it is first wanted.
-  mutable std::unique_ptr<const Executor> dataflow_;
+  mutable RendezvousPool rendezvous_;  // Guards itself.
 };
 
 }  // namespace sluice

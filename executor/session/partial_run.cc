@@ -30,7 +30,7 @@ PartialRun::PartialRun(std::shared_ptr<SessionCore> core, StepGraph graph, const
       container_(SessionCore::NewStepId()),
       linked_(core_->cancellation(), options.cancellation),
       cancellation_(&linked_.manager()),
-      rendezvous_(MakeCounted<LocalRendezvous>()) {}
+      rendezvous_(MakeCounted<LocalRendezvous>(*graph_.edges)) {}
 
 absl::StatusOr<std::shared_ptr<PartialRun>> PartialRun::Start(std::shared_ptr<SessionCore> core, const Graph& graph,
                                                               const FeedFetchSpec& spec, const CallOptions& options) {
@@ -39,7 +39,8 @@ absl::StatusOr<std::shared_ptr<PartialRun>> PartialRun::Start(std::shared_ptr<Se
   StopPoll stop(options.deadline, &cancellation.manager());
   SLUICE_ASSIGN_OR_RETURN(StepGraph step,
                           MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kRendezvous, &stop));
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<const PartitionedStep> executors, PartitionedStep::Create(core, step, &stop));
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<const PartitionedStep> executors,
+                          PartitionedStep::Create(core, step.signature.graph, step.is_cut, *step.edges, &stop));
   std::shared_ptr<PartialRun> run(new PartialRun(std::move(core), std::move(step), options));
   run->AddPorts();
   run->step_ = std::move(executors);
@@ -51,7 +52,7 @@ void PartialRun::Begin(ThreadPool* pool, const CallOptions& options) {
   Executor::Args args;
   args.step_id = container_.step_id();
   args.rendezvous = rendezvous_.get();
-  args.cancellation_manager = &cancellation_;
+  args.cancellation = &cancellation_;
   args.session_state = &core_->state();
   args.tensor_store = &store_;
   args.step_container = &container_;
@@ -62,12 +63,11 @@ void PartialRun::Begin(ThreadPool* pool, const CallOptions& options) {
   args.gemm_plugin = core_->options().gemm_plugin;
   const absl::Duration patience = core_->PatienceOf(options);
   if (patience != absl::InfiniteDuration()) {
-    watch_.emplace(
-        StallWatch::Options{patience, graph_.signature.graph, rendezvous_.get(), graph_.edges.get(), options.observer},
-        /*is_idle=*/true);
+    watch_.emplace(StallWatch::Options{patience, graph_.signature.graph, rendezvous_.get(), options.observer},
+                   /*is_idle=*/true);
     args.observer = &*watch_;
   }
-  step_->Start(args, [end = &end_](absl::Status status) { end->Set(std::move(status)); });
+  step_->RunAsync(args, [end = &end_](absl::Status status) { end->Set(std::move(status)); });
 }
 
 PartialRun::~PartialRun() {

@@ -1,13 +1,14 @@
 #include "executor/session/partitioned_step.h"
 
+#include <optional>
 #include <utility>
 
 #include "executor/executor_barrier.h"
+#include "executor/run_setup.h"
 #include "executor/run_status.h"
-#include "executor/session/span_call_frame.h"
-#include "executor/session/step_args.h"
 #include "executor/session/step_tasks.h"
 #include "graph/base/as_status.h"
+#include "graph/base/cancellation.h"
 #include "graph/base/status_macros.h"
 #include "graph/placement/partition.h"
 #include "rendezvous/rendezvous.h"
@@ -40,6 +41,9 @@ class PartObserver : public NodeObserver {
   const std::vector<NodeId>& whole_ids_;
 };
 
+// Whether a run needs a manager of its own, through which an error of one part ends the others.
+bool NeedsManager(const Executor::Args& args) { return args.cancellation == nullptr || !args.cancel_on_error; }
+
 }  // namespace
 
 // What lives until all parts of a step have ended.
@@ -56,7 +60,8 @@ struct PartitionedStep::Running {
 
   std::vector<Part> parts;
   std::vector<PartObserver> observers;
-  CancellationManager* cancellation = nullptr;
+  std::optional<CancellationManager> own_cancellation;
+  CancellationManager* cancellation = nullptr;  // Cancelled by the first error.
   Executor::Done done;
 };
 
@@ -74,34 +79,36 @@ class PartitionedStep::EndOfParts {
 
  private:
   void Call(absl::Status status) {
-    const std::unique_ptr<Running> running = std::move(running_);
+    std::unique_ptr<Running> running = std::move(running_);
     if (!status.ok() && !running->cancellation->status().ok()) status = running->cancellation->status();
-    std::move(running->done)(std::move(status));
+    Done done = std::move(running->done);
+    running.reset();  // What it borrows may go in `done`.
+    std::move(done)(std::move(status));
   }
 
   std::unique_ptr<Running> running_;  // Null: moved or called.
 };
 
-absl::Status PartitionedStep::AddPart(Graph graph, Device& device, const StepGraph& step, StopPoll* stop) {
-  const Graph& whole = step.signature.graph;
+absl::Status PartitionedStep::AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges,
+                                      StopPoll* stop) {
   Part part;
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
     SLUICE_RETURN_IF_ERROR(PollStop(stop));
     const NodeId id(i);
     part.whole_ids.push_back(graph.Contains(id) ? whole.Find(graph.name(id)) : NodeId());
   }
-  SLUICE_ASSIGN_OR_RETURN(part.executor, core_->MakeExecutor(device, std::move(graph), *step.edges, stop));
+  SLUICE_ASSIGN_OR_RETURN(part.executor, core_->MakeExecutor(device, std::move(graph), edges, stop));
   parts_.push_back(std::move(part));
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(std::shared_ptr<SessionCore> core,
-                                                                               const StepGraph& step, StopPoll* stop) {
-  const Graph& whole = step.signature.graph;
+                                                                               const Graph& whole, bool is_cut,
+                                                                               EdgeTable& edges, StopPoll* stop) {
   std::unique_ptr<PartitionedStep> made(new PartitionedStep(std::move(core)));
   SessionCore& owner = *made->core_;
-  if (!step.is_cut) {
-    SLUICE_RETURN_IF_ERROR(made->AddPart(whole, owner.device(0), step, stop));
+  if (!is_cut) {
+    SLUICE_RETURN_IF_ERROR(made->AddPart(whole, whole, owner.device(0), edges, stop));
     return made;
   }
   PartitionOptions options;
@@ -112,26 +119,29 @@ absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(s
   SLUICE_RETURN_IF_ERROR(PollStop(stop, whole.id_limit()));
   for (Partition& partition : partitions) {
     SLUICE_ASSIGN_OR_RETURN(Device* const device, owner.FindDevice(partition.location));
-    SLUICE_RETURN_IF_ERROR(made->AddPart(std::move(partition.graph), *device, step, stop));
+    SLUICE_RETURN_IF_ERROR(made->AddPart(whole, std::move(partition.graph), *device, edges, stop));
   }
   return made;
 }
 
-void PartitionedStep::Start(const Executor::Args& args, Executor::Done done) const {
-  if (parts_.empty()) return done(absl::OkStatus());
+void PartitionedStep::RunAsync(const Args& args, Done done) const {
+  if (parts_.empty()) return CallDone(std::move(done), absl::OkStatus());
   std::unique_ptr<Running> running;
   try {
     running = std::make_unique<Running>(parts_.size());
+    running->cancellation = args.cancellation;
+    if (NeedsManager(args)) running->cancellation = &running->own_cancellation.emplace(args.cancellation);
   } catch (...) {
-    return done(StatusOfCaught());
+    return CallDone(std::move(done), StatusOfCaught());
   }
-  running->cancellation = args.cancellation_manager;
   running->done = std::move(done);
   for (size_t i = 0; i < parts_.size(); ++i) {
     Running::Part& part = running->parts[i];
     part.executor = parts_[i].executor.get();
     part.args = args;
     part.args.allocator = nullptr;
+    part.args.cancellation = running->cancellation;
+    part.args.cancel_on_error = true;
     if (args.observer == nullptr) continue;
     running->observers.emplace_back(*args.observer, parts_[i].whole_ids);  // Reserved.
     part.args.observer = &running->observers.back();
@@ -139,9 +149,9 @@ void PartitionedStep::Start(const Executor::Args& args, Executor::Done done) con
   StartParts(args, std::move(running));
 }
 
-void PartitionedStep::StartParts(const Executor::Args& args, std::unique_ptr<Running> running) {
+void PartitionedStep::StartParts(const Args& args, std::unique_ptr<Running> running) {
   // The parts of a deterministic step take turns on one thread: what comes from another part comes in the same order.
-  const bool has_threads = args.task_runner != nullptr && args.task_runner->num_threads() > 1 && !args.deterministic;
+  const bool has_threads = args.task_runner != nullptr && RunSetup::HasSeveralThreads(args);
   std::vector<Running::Part>& parts = running->parts;
   const size_t count = parts.size();
   try {
@@ -165,22 +175,20 @@ void PartitionedStep::StartParts(const Executor::Args& args, std::unique_ptr<Run
   }
 }
 
-absl::Status PartitionedStep::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const RunContext& run,
-                                  const CallOptions& options) const {
-  for (Tensor& output : outputs) output = Tensor();
-  SpanCallFrame frame(inputs, outputs);
-  CancellationManager cancellation(run.cancellation);
-  StepTasks tasks(run.task_runner);
-  Executor::Args args = StepArgs(run, options);
-  args.call_frame = &frame;
-  args.cancellation_manager = &cancellation;
-  args.task_runner = &tasks;
-  Start(args, [&tasks](absl::Status status) { tasks.End(std::move(status)); });
-  if (!tasks.WorkUntil(options.deadline)) {
-    RunStatus(run.rendezvous, &cancellation, options.deadline).CheckDeadline();
-  }
-  // The parts use what lies in this function.
-  return tasks.WorkToEnd();
+absl::Status PartitionedStep::Run(const Args& args) const {
+  if (args.runner != nullptr) return Executor::Run(args);
+  return AsStatus([&] {
+    std::optional<CancellationManager> own_cancellation;
+    StepTasks tasks(args.run_all_kernels_inline ? nullptr : args.task_runner);
+    Args run = args;
+    if (NeedsManager(args)) run.cancellation = &own_cancellation.emplace(args.cancellation);
+    run.cancel_on_error = true;
+    run.task_runner = &tasks;
+    RunAsync(run, [&tasks](absl::Status status) { tasks.End(std::move(status)); });
+    if (!tasks.WorkUntil(args.deadline)) RunStatus(run.rendezvous, run.cancellation, args.deadline).CheckDeadline();
+    // The parts use what lies in this function.
+    return tasks.WorkToEnd();
+  });
 }
 
 }  // namespace sluice

@@ -5,36 +5,31 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "executor/executor.h"
-#include "executor/session/call_options.h"
 #include "executor/session/session_core.h"
-#include "executor/session/step_graph.h"
-#include "kernels/run_context.h"
+#include "graph/base/stop_poll.h"
+#include "graph/ir/graph.h"
+#include "rendezvous/key.h"
 
 namespace sluice {
 
-// One signature's graph, cut by devices, with an executor for each part. The parts of a run meet in a rendezvous of the
-// run's own; the first error of any part ends all of them. A graph on one device is one part.
+// One signature's graph, cut by devices, with an executor for each part. The parts of a run meet in the rendezvous of
+// its Args, which is required; the first error of any part ends all of them. A graph on one device is one part.
 // Immutable; any number of threads may run it at once. Keeps the core alive.
-class PartitionedStep {
+class PartitionedStep final : public Executor {
  public:
-  // `step` has the table of edges for its runs, and outlives them. `stop` is polled; it may be null. kPartition and
-  // what kernels and control flow say.
+  // Cuts `whole` where `is_cut`. `edges` number its transfers, and outlive this; `stop` is polled and may be null.
+  // kPartition and what kernels and control flow say.
   static absl::StatusOr<std::unique_ptr<const PartitionedStep>> Create(std::shared_ptr<SessionCore> core,
-                                                                       const StepGraph& step, StopPoll* stop = nullptr);
+                                                                       const Graph& whole, bool is_cut,
+                                                                       EdgeTable& edges, StopPoll* stop = nullptr);
 
-  // Starts all parts on what `args` names: a rendezvous and a cancellation manager of the step's own (required) among
-  // them; its allocator is left to the devices. The caller's thread works on the last part, and on all of them where
-  // there is no task runner with several threads, until nothing more can be done without waiting. `done` gets the cause
-  // of the first error, once, after all parts have stopped, perhaps before this returns. Throws nothing.
-  void Start(const Executor::Args& args, Executor::Done done) const;
-
-  // One step by the function convention: takes `inputs` (given up), fills `outputs`, and returns when all work has
-  // stopped; the calling thread works meanwhile. `run` says what the step uses: a rendezvous of the step's own among
-  // it; its cancellation may be null. kDeadline, CANCELLED, and errors of nodes.
-  absl::Status Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const RunContext& run,
-                   const CallOptions& options) const;
+  // Starts all parts. The allocator of `args` is not used: each device has its own. The caller's thread works on the
+  // last part, and on all of them where there is no task runner with several threads, until nothing more can be done
+  // without waiting. `done` gets the cause of the first error.
+  void RunAsync(const Args& args, Done done) const override;
+  // The calling thread works on all parts meanwhile.
+  absl::Status Run(const Args& args) const override;
 
   size_t num_parts() const { return parts_.size(); }
 
@@ -50,8 +45,8 @@ class PartitionedStep {
   struct Running;
   class EndOfParts;
 
-  absl::Status AddPart(Graph graph, Device& device, const StepGraph& step, StopPoll* stop);
-  static void StartParts(const Executor::Args& args, std::unique_ptr<Running> running);
+  absl::Status AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges, StopPoll* stop);
+  static void StartParts(const Args& args, std::unique_ptr<Running> running);
 
   const std::shared_ptr<SessionCore> core_;
   std::vector<Part> parts_;  // Immutable after Create.

@@ -13,10 +13,13 @@ namespace sluice {
 // The rendezvous of a callable's steps, kept from step to step with their memory. Thread-safe.
 class RendezvousPool {
  public:
+  // `edges` are those of all rendezvous here, and outlive the runs that use them.
+  explicit RendezvousPool(EdgeTable& edges) : edges_(edges) {}
+
   // One that nobody else has and in which nothing waits.
   CountedPtr<LocalRendezvous> Take() ABSL_LOCKS_EXCLUDED(mu_) {
     MutexLock lock(&mu_);
-    if (kept_.empty()) return MakeCounted<LocalRendezvous>();
+    if (kept_.empty()) return MakeCounted<LocalRendezvous>(edges_);
     CountedPtr<LocalRendezvous> rendezvous = std::move(kept_.back());
     kept_.pop_back();
     return rendezvous;
@@ -31,6 +34,7 @@ class RendezvousPool {
  private:
   static constexpr size_t kMaxKept = 16;
 
+  EdgeTable& edges_;
   Mutex mu_;
   std::vector<CountedPtr<LocalRendezvous>> kept_ ABSL_GUARDED_BY(mu_);
 };

@@ -123,33 +123,81 @@ absl::Time Session::DeadlineOf(const CallOptions& options) const {
   return absl::Now() + timeout;
 }
 
-absl::StatusOr<std::vector<Tensor>> Session::Run(const NamedTensors& feeds, const std::vector<std::string>& fetches,
-                                                 const std::vector<std::string>& targets, const CallOptions& options) {
-  absl::StatusOr<std::vector<Tensor>> values = AsStatus([&] { return RunOnce(feeds, fetches, targets, options); });
-  num_runs_.fetch_add(1, std::memory_order_relaxed);
-  if (!values.ok()) num_errors_.fetch_add(1, std::memory_order_relaxed);
-  return values;
-}
-
-absl::StatusOr<std::vector<Tensor>> Session::RunOnce(const NamedTensors& feeds, const std::vector<std::string>& fetches,
-                                                     const std::vector<std::string>& targets,
-                                                     const CallOptions& options) {
+absl::Status Session::PrepareCall(const NamedTensors& feeds, const std::vector<std::string>& fetches,
+                                  const std::vector<std::string>& targets, const CallOptions& options,
+                                  NamedCall* call) {
   if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
   FeedFetchSpec spec;
-  std::vector<Tensor> inputs;
   for (const auto& [name, value] : feeds) {
     spec.feeds.push_back(name);
-    inputs.push_back(value);
+    call->inputs.push_back(value);
   }
   spec.fetches = fetches;
   spec.targets = targets;
-  CallOptions call = options;
-  call.deadline = DeadlineOf(options);
-  SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable,
-                          FindOrPrepare(spec, {call.deadline, call.cancellation}));
-  std::vector<Tensor> outputs(fetches.size());
-  SLUICE_RETURN_IF_ERROR(callable->Run(absl::MakeSpan(inputs), absl::MakeSpan(outputs), call));
-  return outputs;
+  call->options = options;
+  call->options.deadline = DeadlineOf(options);
+  SLUICE_ASSIGN_OR_RETURN(call->callable, FindOrPrepare(spec, {call->options.deadline, options.cancellation}));
+  call->outputs.resize(fetches.size());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Tensor>> Session::Run(const NamedTensors& feeds, const std::vector<std::string>& fetches,
+                                                 const std::vector<std::string>& targets, const CallOptions& options) {
+  absl::StatusOr<std::vector<Tensor>> values = AsStatus([&]() -> absl::StatusOr<std::vector<Tensor>> {
+    NamedCall call;
+    SLUICE_RETURN_IF_ERROR(PrepareCall(feeds, fetches, targets, options, &call));
+    SLUICE_RETURN_IF_ERROR(call.callable->Run(absl::MakeSpan(call.inputs), absl::MakeSpan(call.outputs), call.options));
+    return std::move(call.outputs);
+  });
+  core_->CountRun(values.ok());
+  return values;
+}
+
+// A step by name that nobody waits for.
+struct Session::AsyncRun {
+  // The step has answered `status`. Gone before `done` is called.
+  static void End(std::unique_ptr<AsyncRun> run, absl::Status status) noexcept {
+    run->core->CountRun(status.ok());
+    std::vector<Tensor> outputs = std::move(run->call.outputs);
+    RunDone done = std::move(run->done);
+    run.reset();
+    if (status.ok()) {
+      Tell(std::move(done), std::move(outputs));
+    } else {
+      Tell(std::move(done), std::move(status));
+    }
+  }
+  static void Tell(RunDone done, absl::StatusOr<std::vector<Tensor>> values) noexcept {
+    try {
+      std::move(done)(std::move(values));
+    } catch (...) {
+      LogCaught("the `done` of a step");
+    }
+  }
+
+  std::shared_ptr<SessionCore> core;
+  NamedCall call;
+  RunDone done;
+};
+
+void Session::RunAsync(const NamedTensors& feeds, const std::vector<std::string>& fetches,
+                       const std::vector<std::string>& targets, const CallOptions& options, RunDone done) noexcept {
+  std::unique_ptr<AsyncRun> run;
+  try {
+    run = std::make_unique<AsyncRun>();
+  } catch (...) {
+    core_->CountRun(false);
+    return AsyncRun::Tell(std::move(done), StatusOfCaught());
+  }
+  run->core = core_;
+  run->done = std::move(done);
+  absl::Status begun = AsStatus([&] { return PrepareCall(feeds, fetches, targets, options, &run->call); });
+  if (!begun.ok()) return AsyncRun::End(std::move(run), std::move(begun));
+  NamedCall& call = run->call;
+  // The call lives until its end is told, the callable by itself.
+  call.callable->RunAsync(
+      absl::MakeSpan(call.inputs), absl::MakeSpan(call.outputs), call.options,
+      [run = std::move(run)](absl::Status status) mutable { AsyncRun::End(std::move(run), std::move(status)); });
 }
 
 absl::StatusOr<std::string> Session::PRunSetup(const FeedFetchSpec& spec, const CallOptions& options) {

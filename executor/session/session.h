@@ -1,7 +1,6 @@
 #ifndef SLUICE_EXECUTOR_SESSION_SESSION_H_
 #define SLUICE_EXECUTOR_SESSION_SESSION_H_
 
-#include <atomic>
 #include <cstdint>
 #include <list>
 #include <map>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "executor/session/callable.h"
 #include "executor/session/partial_run.h"
@@ -49,6 +49,13 @@ class Session {
   absl::StatusOr<std::vector<Tensor>> Run(const NamedTensors& feeds, const std::vector<std::string>& fetches,
                                           const std::vector<std::string>& targets, const CallOptions& options = {});
 
+  // The same without waiting: see Callable::RunAsync. The feeds are kept until the step is over, and the signature is
+  // prepared, where it is new, before this returns. `done` gets what Run would return, once, perhaps before this
+  // returns. What `options` names lives until then; the session need not: its end is the step's (CANCELLED).
+  using RunDone = absl::AnyInvocable<void(absl::StatusOr<std::vector<Tensor>>)>;
+  void RunAsync(const NamedTensors& feeds, const std::vector<std::string>& fetches,
+                const std::vector<std::string>& targets, const CallOptions& options, RunDone done) noexcept;
+
   // A signature for many calls. With `options`, kDeadline or the cancellation's status where it takes too long; Run
   // prepares under its own call's deadline and cancellation.
   absl::StatusOr<std::shared_ptr<const Callable>> Prepare(const FeedFetchSpec& spec, const PrepareOptions& options = {})
@@ -75,9 +82,9 @@ class Session {
   // The graph now. It does not change; Extend replaces it. Null after Finalize.
   std::shared_ptr<const Graph> graph() const ABSL_LOCKS_EXCLUDED(mu_);
   SessionCore& core() { return *core_; }
-  // Steps of Run so far, those with errors included; and those alone. Callables do not count.
-  int64_t num_runs() const { return num_runs_.load(std::memory_order_relaxed); }
-  int64_t num_errors() const { return num_errors_.load(std::memory_order_relaxed); }
+  // Steps of Run and RunAsync that are over, those with errors included; and those alone. Callables do not count.
+  int64_t num_runs() const { return core_->num_runs(); }
+  int64_t num_errors() const { return core_->num_errors(); }
   // Partial runs that are not over.
   size_t num_partial_runs() const ABSL_LOCKS_EXCLUDED(mu_);
   // Signatures kept by Run.
@@ -89,10 +96,19 @@ class Session {
     std::shared_ptr<const Callable> callable;
   };
 
+  // One step by name, taken apart: what its callable is called with.
+  struct NamedCall {
+    std::shared_ptr<const Callable> callable;
+    std::vector<Tensor> inputs, outputs;
+    CallOptions options;
+  };
+  struct AsyncRun;
+
   explicit Session(std::shared_ptr<SessionCore> core) : core_(std::move(core)) {}
 
-  absl::StatusOr<std::vector<Tensor>> RunOnce(const NamedTensors& feeds, const std::vector<std::string>& fetches,
-                                              const std::vector<std::string>& targets, const CallOptions& options);
+  // Prepares what is not prepared yet.
+  absl::Status PrepareCall(const NamedTensors& feeds, const std::vector<std::string>& fetches,
+                           const std::vector<std::string>& targets, const CallOptions& options, NamedCall* call);
   absl::StatusOr<std::vector<Tensor>> RunPart(const std::string& handle, const NamedTensors& feeds,
                                               const std::vector<std::string>& fetches, const CallOptions& options);
   // The graph to prepare from, or why there is none: kSessionClosed, or kWrongUse after Finalize.
@@ -103,8 +119,6 @@ class Session {
                                                                 const PrepareOptions& options) ABSL_LOCKS_EXCLUDED(mu_);
 
   const std::shared_ptr<SessionCore> core_;
-  std::atomic<int64_t> num_runs_{0};  // Relaxed, like the other: counts only.
-  std::atomic<int64_t> num_errors_{0};
   // Not Abseil's tables, which break when there is no memory to grow: these outlive the call that fails then.
   mutable Mutex mu_;
   std::shared_ptr<const Graph> graph_ ABSL_GUARDED_BY(mu_);

@@ -1,10 +1,12 @@
 #include "executor/session/session_core.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "executor/session/shared_pools.h"
+#include "graph/base/check.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/device/cpu_device.h"
@@ -59,12 +61,24 @@ absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOp
   } else if (options.num_threads != 1) {
     ThreadPoolOptions pool;
     pool.num_threads = options.num_threads;
-    core->own_pool_ = std::make_unique<ThreadPool>(pool);
-    core->pool_ = core->own_pool_.get();
+    core->pools_->own = std::make_unique<ThreadPool>(pool);
+    core->pool_ = core->pools_->own.get();
   }
   SLUICE_RETURN_IF_ERROR(core->AddPools());
   SLUICE_RETURN_IF_ERROR(core->name_.Claim(options.metadata));
   return core;
+}
+
+bool SessionCore::Pools::HasThisThread() const {
+  const auto has = [](const std::shared_ptr<ThreadPool>& pool) { return pool != nullptr && pool->IsOwnThread(); };
+  return (own != nullptr && own->IsOwnThread()) || std::any_of(others.begin(), others.end(), has);
+}
+
+SessionCore::~SessionCore() {
+  if (!pools_->HasThisThread()) return;
+  if (!ServiceThreads::Global().Run(pools_.release())) {
+    SLUICE_LOG(ERROR) << "the system gives no thread to end the threads of a session: they stay";
+  }
 }
 
 absl::Status SessionCore::AddPools() {
@@ -77,7 +91,7 @@ absl::Status SessionCore::AddPools() {
       pool_options.num_threads = wanted.num_threads;
       pool = std::make_shared<ThreadPool>(pool_options);
     }
-    pools_.push_back(std::move(pool));
+    pools_->others.push_back(std::move(pool));
   }
   return absl::OkStatus();
 }
@@ -85,13 +99,13 @@ absl::Status SessionCore::AddPools() {
 absl::StatusOr<ThreadPool*> SessionCore::FindPool(int choice) const {
   if (choice == CallOptions::kSessionPool) return pool_;
   if (choice == CallOptions::kCallerThread) return nullptr;
-  if (choice < 0 || static_cast<size_t>(choice) > pools_.size()) {
+  if (choice < 0 || static_cast<size_t>(choice) > pools_->others.size()) {
     return Error(ErrorCode::kWrongUse)
         .Found(absl::StrCat("pool ", choice))
-        .Expected(absl::StrCat("-1 to ", pools_.size()))
+        .Expected(absl::StrCat("-1 to ", pools_->others.size()))
         .Text("the session has no such pool");
   }
-  return pools_[static_cast<size_t>(choice) - 1].get();
+  return pools_->others[static_cast<size_t>(choice) - 1].get();
 }
 
 absl::StatusOr<Device*> SessionCore::FindDevice(absl::string_view name) const {
@@ -100,17 +114,7 @@ absl::StatusOr<Device*> SessionCore::FindDevice(absl::string_view name) const {
   return Error(ErrorCode::kPartition).Text(absl::StrCat("there is no device '", name, "'"));
 }
 
-KernelSet::Options SessionCore::KernelOptions(Device& device, EdgeTable& edges, StopPoll* stop) {
-  KernelSet::Options options;
-  options.registry = kernels_;
-  options.device = &device;
-  options.edges = &edges;
-  options.store = &kernel_store_;
-  options.stop = stop;
-  return options;
-}
-
-LocalExecutorParams SessionCore::ExecutorParams(Device& device, EdgeTable& edges, StopPoll* stop) {
+LocalExecutorParams SessionCore::ExecutorParams(Device& device, EdgeTable& edges, StopPoll* stop) const {
   LocalExecutorParams params;
   params.device = &device;
   params.registry = kernels_;
@@ -118,18 +122,17 @@ LocalExecutorParams SessionCore::ExecutorParams(Device& device, EdgeTable& edges
   params.kernel_store = &kernel_store_;
   params.limits = options_.limits;
   params.stop = stop;
+  params.driver = options_.driver;
+  params.kernels_may_poll = kernels_ != &BuiltinKernels();
+  params.observes_ports = false;
   return params;
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> SessionCore::MakeExecutor(Device& device, Graph graph, EdgeTable& edges,
                                                                     StopPoll* stop) {
-  return executor_kinds_->Create(options_.executor, ExecutorParams(device, edges, stop), std::move(graph));
-}
-
-absl::StatusOr<std::unique_ptr<Executor>> SessionCore::MakeExecutor(Device& device, const Graph& graph,
-                                                                    const KernelSet& kernels, EdgeTable& edges,
-                                                                    StopPoll* stop) {
-  return NewExecutor(options_.executor, ExecutorParams(device, edges, stop), graph, kernels);
+  LocalExecutorParams params = ExecutorParams(device, edges, stop);
+  if (params.driver == Driver::kSerial) params.driver = Driver::kAuto;  // Parts wait for each other.
+  return executor_kinds_->Create(options_.executor, params, std::move(graph));
 }
 
 StepId SessionCore::NewStepId() {

@@ -11,10 +11,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "executor/compiled/local_executor.h"
 #include "executor/executor.h"
-#include "executor/kernel_set.h"
 #include "executor/kernel_store.h"
-#include "executor/local_executor.h"
+#include "executor/service_threads.h"
 #include "executor/session/call_options.h"
 #include "executor/session/session_names.h"
 #include "executor/session/session_options.h"
@@ -30,6 +30,8 @@ namespace sluice {
 class SessionCore {
  public:
   static absl::StatusOr<std::shared_ptr<SessionCore>> Create(const SessionOptions& options);
+  // May run on a thread of the core's own: the last to have it may be a step that nobody waits for.
+  ~SessionCore();
 
   const SessionOptions& options() const { return options_; }
   const KernelRegistry& kernels() const { return *kernels_; }
@@ -42,14 +44,12 @@ class SessionCore {
     const bool says = options.stall_timeout != absl::ZeroDuration();
     return says ? options.stall_timeout : options_.stall_timeout;
   }
-  // The executor that the options name. `edges` are those of the rendezvous that runs will use, and outlive it; `stop`
-  // is polled and may be null.
+  // How a graph on `device` is compiled, and an executor made of it. `edges` number its transfers, and outlive it;
+  // `stop` is polled and may be null.
+  LocalExecutorParams ExecutorParams(Device& device, EdgeTable& edges, StopPoll* stop) const;
+  // The executor of the kind that the options name, for a graph of its own: a part of a step, or all of it for kinds of
+  // hosts.
   absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor(Device& device, Graph graph, EdgeTable& edges, StopPoll* stop);
-  // One of NewExecutor's kinds, over a graph and kernels that outlive it.
-  absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor(Device& device, const Graph& graph, const KernelSet& kernels,
-                                                         EdgeTable& edges, StopPoll* stop);
-  // How the kernels of a graph on `device` are made.
-  KernelSet::Options KernelOptions(Device& device, EdgeTable& edges, StopPoll* stop);
   // The name and version are free for other sessions.
   void ReleaseName() { name_.Release(); }
   Device& device(size_t i) const { return *(*devices_)[i]; }
@@ -64,26 +64,44 @@ class SessionCore {
   CancellationManager& cancellation() { return cancellation_; }
   // A number that no other step of the process has.
   static StepId NewStepId();
+  // Steps run by name so far, those with errors included; and those alone. Here, since a step may end after its
+  // session.
+  void CountRun(bool is_ok) {
+    num_runs_.fetch_add(1, std::memory_order_relaxed);  // Relaxed, like the other: counts only.
+    if (!is_ok) num_errors_.fetch_add(1, std::memory_order_relaxed);
+  }
+  int64_t num_runs() const { return num_runs_.load(std::memory_order_relaxed); }
+  int64_t num_errors() const { return num_errors_.load(std::memory_order_relaxed); }
 
  private:
-  explicit SessionCore(const SessionOptions& options) : options_(options) {}
+  // Threads that the core has made, or shares by name. They cannot end on one of them: a service thread ends them then.
+  class Pools final : public ServiceThreads::Task {
+   public:
+    void RunTask() noexcept override { delete this; }
+    bool HasThisThread() const;
+
+    std::unique_ptr<ThreadPool> own;
+    std::vector<std::shared_ptr<ThreadPool>> others;  // Of the options; null: one thread, the caller's.
+  };
+
+  explicit SessionCore(const SessionOptions& options) : options_(options), pools_(std::make_unique<Pools>()) {}
 
   absl::Status AddPools();
-  LocalExecutorParams ExecutorParams(Device& device, EdgeTable& edges, StopPoll* stop);
 
   SessionOptions options_;
   SessionNameClaim name_;
   const KernelRegistry* kernels_ = nullptr;
   const ExecutorKinds* executor_kinds_ = nullptr;
-  std::unique_ptr<ThreadPool> own_pool_;
+  std::unique_ptr<Pools> pools_;
   ThreadPool* pool_ = nullptr;
-  std::vector<std::shared_ptr<ThreadPool>> pools_;  // Of the options; null: one thread, the caller's.
   std::shared_ptr<std::vector<std::unique_ptr<Device>>> devices_;
   absl::flat_hash_map<std::string, Device*> devices_by_name_;
   std::unique_ptr<DeviceList> device_list_;
   SessionState state_;
-  KernelStore kernel_store_;
+  mutable KernelStore kernel_store_;  // Guards itself.
   CancellationManager cancellation_;
+  std::atomic<int64_t> num_runs_{0};
+  std::atomic<int64_t> num_errors_{0};
 };
 
 }  // namespace sluice

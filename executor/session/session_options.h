@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "executor/executor_kinds.h"
+#include "executor/compiled/executor_kinds.h"
+#include "executor/driver.h"
 #include "executor/session/session_names.h"
 #include "executor/thread_pool.h"
 #include "graph/base/limits.h"
@@ -18,13 +19,6 @@ struct SluiceGemmPlugin;  // kernels/linalg/gemm_plugin.h
 
 namespace sluice {
 
-// Which driver runs the steps of a session.
-enum class Driver : uint8_t {
-  kAuto,    // A serial program where the graph allows one and nothing would be won by threads; else dataflow.
-  kSerial,  // Serial programs only: kCannotRun for graphs that are none.
-  kDataflow,
-};
-
 // A pool beside the session's own that calls may choose: for steps that should not wait for others, or not disturb
 // them.
 struct SessionPool {
@@ -32,7 +26,8 @@ struct SessionPool {
   std::string name;     // The process's pool of this name, shared by all sessions that name it. Empty: the session's.
 };
 
-// How a session runs. Pointers are borrowed and outlive the session; null means a default.
+// How a session runs. Pointers are borrowed and outlive the session, its callables, and the steps that nobody waits
+// for; null means a default.
 struct SessionOptions {
   // Threads of the session's own pool, the caller included; 0: as many as processors, 1: the caller's thread only.
   int num_threads = 0;
@@ -50,6 +45,7 @@ struct SessionOptions {
   Allocator* allocator = nullptr;
   // What multiplies matrices of floats: see OpenGemmPlugin in kernels/linalg/gemm_library.h. Null: our own loops.
   const SluiceGemmPlugin* gemm_plugin = nullptr;
+  // What runs steps that are not cut.
   Driver driver = Driver::kAuto;
   // The kind of executor for what is not run as a serial program, by name: see NewExecutor and ExecutorKinds. A kind of
   // the host's runs everything.

@@ -8,6 +8,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/functions/inliner.h"
+#include "graph/ir/graph_node.h"
 #include "graph/ir/runnable_check.h"
 #include "graph/placement/placer.h"
 #include "kernels/missing_kernel.h"
@@ -104,7 +105,7 @@ absl::Status WithAllMissingKernels(const absl::Status& status, const Graph& grap
       has_kernel = core.kernels().HasKernel(graph, id, DeviceTypeName(core.device(i).kind()));
     }
     if (has_kernel) continue;
-    errors.Add(MissingKernel(core.kernels(), graph, id, DeviceTypeName(core.device(0).kind())));
+    errors.Add(MissingKernel(core.kernels(), GraphNode(graph, id), DeviceTypeName(core.device(0).kind())));
   }
   return errors.empty() ? status : errors.Finish();
 }

@@ -191,12 +191,12 @@ class RunnableChecker {
 
 absl::Status CheckRunnable(const Graph& graph, ErrorCollector* errors) { return RunnableChecker(graph, errors).Run(); }
 
-absl::Status CheckAttrMinimums(const Graph& graph, NodeId id) {
-  for (const AttrSpec& spec : graph.op(id).attrs) {
+absl::Status CheckAttrMinimums(const NodeProperties& node) {
+  for (const AttrSpec& spec : node.op().attrs) {
     AttrView value;
-    if (!spec.has_minimum || !graph.FindAttr(id, spec.name, &value)) continue;
+    if (!spec.has_minimum || !node.FindAttr(spec.name, &value)) continue;
     const absl::Status status = CheckAttr(spec, value, LoadLimits());
-    if (!status.ok()) return graph.Locate(id, WithAttr(status, spec.name));
+    if (!status.ok()) return node.Locate(WithAttr(status, spec.name));
   }
   return absl::OkStatus();
 }

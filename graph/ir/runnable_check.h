@@ -4,6 +4,7 @@
 #include "absl/status/status.h"
 #include "graph/base/error.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/node_properties.h"
 
 namespace sluice {
 
@@ -25,7 +26,7 @@ namespace sluice {
 absl::Status CheckRunnable(const Graph& graph, ErrorCollector* errors = nullptr);
 
 // The minima of rule 1 for one node alone: what a kernel needs that is made without a plan.
-absl::Status CheckAttrMinimums(const Graph& graph, NodeId id);
+absl::Status CheckAttrMinimums(const NodeProperties& node);
 
 }  // namespace sluice
 

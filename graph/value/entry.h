@@ -161,9 +161,15 @@ struct NodeIo {
   uint32_t num_inputs = 0;
   uint32_t num_outputs = 0;
   int32_t id = -1;  // The node's id in its graph.
+  // Bit i, for the first 32 outputs: nothing reads output i.
+  uint32_t unused_outputs = 0;
 
   Operand input(uint32_t i) const { return operands[i]; }
   Operand output(uint32_t i) const { return operands[num_inputs + i]; }
+  bool IsOutputUsed(uint32_t i) const { return i >= 32 || ((unused_outputs >> i) & 1) == 0; }
+  void SetOutputUnused(uint32_t i) {
+    if (i < 32) unused_outputs |= uint32_t{1} << i;
+  }
 };
 
 }  // namespace sluice

@@ -1,15 +1,14 @@
-#include "kernels/array/band.h"
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/array/strided_copy.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -102,14 +101,14 @@ absl::Status ComputeMatrixBandPart(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelDef kKernels[] = {
-    {"Diag", &MakeFunctionKernel<ComputeDiag>},
-    {"DiagPart", &MakeFunctionKernel<ComputeDiagPart>},
-    {"MatrixBandPart", &MakeFunctionKernel<ComputeMatrixBandPart>},
+constexpr KernelRow kRows[] = {
+    KernelRow("Diag", &Call<ComputeDiag>),
+    KernelRow("DiagPart", &Call<ComputeDiagPart>),
+    KernelRow("MatrixBandPart", &Call<ComputeMatrixBandPart>),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> BandKernels() { return kKernels; }
+absl::Span<const KernelRow> BandKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,5 +1,3 @@
-#include "kernels/array/blocks.h"
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -9,9 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/strided_copy.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -175,7 +176,7 @@ class SquareBlockKernel final : public Kernel {
  public:
   explicit SquareBlockKernel(int64_t block) : block_(block) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t block, construction.GetInt("block_size"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t block, construction.Get<int64_t>("block_size"));
     if (block < 2) {
       return Error(ErrorCode::kOpAttr).Attr("block_size").Found(absl::StrCat(block)).Expected("2 or more");
     }
@@ -203,8 +204,8 @@ class DepthKernel final : public Kernel {
  public:
   DepthKernel(int64_t block, bool channels_first) : block_(block), channels_first_(channels_first) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t block, construction.GetInt("block_size"));
-    SLUICE_ASSIGN_OR_RETURN(const std::string format, construction.GetString("data_format"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t block, construction.Get<int64_t>("block_size"));
+    SLUICE_ASSIGN_OR_RETURN(const std::string format, construction.Get<std::string>("data_format"));
     if (format != "NHWC" && format != "NCHW") {
       return Error(ErrorCode::kOpUnimplemented).Attr("data_format").Found(format).Expected("NHWC or NCHW");
     }
@@ -267,17 +268,14 @@ class DepthKernel final : public Kernel {
   const bool channels_first_;
 };
 
-constexpr KernelDef kKernels[] = {
-    {"SpaceToBatchND", &MakeFunctionKernel<ComputeNd<true>>},
-    {"BatchToSpaceND", &MakeFunctionKernel<ComputeNd<false>>},
-    {"SpaceToBatch", &SquareBlockKernel<true>::Make},
-    {"BatchToSpace", &SquareBlockKernel<false>::Make},
-    {"SpaceToDepth", &DepthKernel<true>::Make},
-    {"DepthToSpace", &DepthKernel<false>::Make},
+constexpr KernelRow kRows[] = {
+    KernelRow("SpaceToBatchND", &Call<ComputeNd<true>>),      KernelRow("BatchToSpaceND", &Call<ComputeNd<false>>),
+    KernelRow("SpaceToBatch", &New<SquareBlockKernel<true>>), KernelRow("BatchToSpace", &New<SquareBlockKernel<false>>),
+    KernelRow("SpaceToDepth", &New<DepthKernel<true>>),       KernelRow("DepthToSpace", &New<DepthKernel<false>>),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> BlockKernels() { return kKernels; }
+absl::Span<const KernelRow> BlockKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,5 +1,3 @@
-#include "kernels/array/concat.h"
-
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -7,11 +5,14 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/forward_or_copy.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -131,10 +132,8 @@ absl::Status ComputeConcatOffset(KernelContext& context) {
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConcatOffset(const KernelConstruction& construction) {
-  if (construction.output_type(0) == DType::kInt64) {
-    return MakeFunctionKernel<ComputeConcatOffset<int64_t>, CostHint::kCheap>(construction);
-  }
-  return MakeFunctionKernel<ComputeConcatOffset<int32_t>, CostHint::kCheap>(construction);
+  return construction.output_type(0) == DType::kInt64 ? Call<ComputeConcatOffset<int64_t>>(construction)
+                                                      : Call<ComputeConcatOffset<int32_t>>(construction);
 }
 
 // --- Pack --------------------------------------------------------------------------------------------------------
@@ -143,11 +142,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConcatOffset(const KernelConstructio
 class PackKernel final : public Kernel {
  public:
   explicit PackKernel(int64_t axis) : axis_(axis) {}
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t axis, construction.GetInt("axis"));
-    return std::make_unique<PackKernel>(axis);
-  }
-
   absl::Status Compute(KernelContext& context) const override {
     const int64_t count = context.num_inputs();
     if (count < 1) return TooFewInputs(0, 1);
@@ -195,15 +189,15 @@ class PackKernel final : public Kernel {
   const int64_t axis_;
 };
 
-constexpr KernelDef kKernels[] = {
-    {"Concat", &MakeFunctionKernel<ComputeConcat>},
-    {"ConcatV2", &MakeFunctionKernel<ComputeConcatV2>},
-    {"ConcatOffset", &MakeConcatOffset},
-    {"Pack", &PackKernel::Make},
+constexpr KernelRow kRows[] = {
+    KernelRow("Concat", &Call<ComputeConcat>),
+    KernelRow("ConcatV2", &Call<ComputeConcatV2>),
+    KernelRow("ConcatOffset", &MakeConcatOffset).Cheap(),
+    KernelRow("Pack", FromAttr<PackKernel, int64_t>("axis")),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> ConcatKernels() { return kKernels; }
+absl::Span<const KernelRow> ConcatKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,5 +1,3 @@
-#include "kernels/array/diagonal.h"
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -9,9 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "kernels/array/diagonal_band.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/array/strided_copy.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -38,13 +40,8 @@ class BandKernel : public Kernel {
 };
 
 // The third version has attr align, the others keep to the left.
-template <typename K>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeBandKernel(const KernelConstruction& construction) {
-  std::string align = "LEFT_LEFT";
-  if (construction.HasAttr("align")) {
-    SLUICE_ASSIGN_OR_RETURN(align, construction.GetString("align"));
-  }
-  return std::make_unique<K>(std::move(align));
+absl::StatusOr<std::string> ReadAlign(const KernelConstruction& construction) {
+  return construction.GetOr<std::string>("align", "LEFT_LEFT");
 }
 
 absl::Status NeedsRank(const Tensor& tensor, int input, int rank) {
@@ -231,20 +228,20 @@ class MatrixSetDiagKernel final : public BandKernel {
   }
 };
 
-constexpr KernelDef kKernels[] = {
-    {"MatrixDiagPart", &MakeBandKernel<MatrixDiagPartKernel>},
-    {"MatrixDiagPartV2", &MakeBandKernel<MatrixDiagPartKernel>},
-    {"MatrixDiagPartV3", &MakeBandKernel<MatrixDiagPartKernel>},
-    {"MatrixDiag", &MakeBandKernel<MatrixDiagKernel>},
-    {"MatrixDiagV2", &MakeBandKernel<MatrixDiagKernel>},
-    {"MatrixDiagV3", &MakeBandKernel<MatrixDiagKernel>},
-    {"MatrixSetDiag", &MakeBandKernel<MatrixSetDiagKernel>},
-    {"MatrixSetDiagV2", &MakeBandKernel<MatrixSetDiagKernel>},
-    {"MatrixSetDiagV3", &MakeBandKernel<MatrixSetDiagKernel>},
+constexpr KernelRow kRows[] = {
+    KernelRow("MatrixDiagPart", &NewWith<MatrixDiagPartKernel, ReadAlign>),
+    KernelRow("MatrixDiagPartV2", &NewWith<MatrixDiagPartKernel, ReadAlign>),
+    KernelRow("MatrixDiagPartV3", &NewWith<MatrixDiagPartKernel, ReadAlign>),
+    KernelRow("MatrixDiag", &NewWith<MatrixDiagKernel, ReadAlign>),
+    KernelRow("MatrixDiagV2", &NewWith<MatrixDiagKernel, ReadAlign>),
+    KernelRow("MatrixDiagV3", &NewWith<MatrixDiagKernel, ReadAlign>),
+    KernelRow("MatrixSetDiag", &NewWith<MatrixSetDiagKernel, ReadAlign>),
+    KernelRow("MatrixSetDiagV2", &NewWith<MatrixSetDiagKernel, ReadAlign>),
+    KernelRow("MatrixSetDiagV3", &NewWith<MatrixSetDiagKernel, ReadAlign>),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> DiagonalKernels() { return kKernels; }
+absl::Span<const KernelRow> DiagonalKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,5 +1,3 @@
-#include "kernels/array/dynamic_stitch.h"
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -8,9 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -128,14 +127,14 @@ absl::Status ComputeDynamicStitch(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelDef kKernels[] = {
-    {"DynamicPartition", &MakeFunctionKernel<ComputeDynamicPartition>},
-    {"DynamicStitch", &MakeFunctionKernel<ComputeDynamicStitch>},
-    {"ParallelDynamicStitch", &MakeFunctionKernel<ComputeDynamicStitch>},
+constexpr KernelRow kRows[] = {
+    KernelRow("DynamicPartition", &Call<ComputeDynamicPartition>),
+    KernelRow("DynamicStitch", &Call<ComputeDynamicStitch>),
+    KernelRow("ParallelDynamicStitch", &Call<ComputeDynamicStitch>),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> DynamicStitchKernels() { return kKernels; }
+absl::Span<const KernelRow> DynamicStitchKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,5 +1,3 @@
-#include "kernels/array/fill.h"
-
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -7,10 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/dispatch.h"
+#include "kernels/kernel.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -75,10 +75,6 @@ absl::Status ComputeOnesLike(KernelContext& context) {
 class EmptyKernel final : public Kernel {
  public:
   explicit EmptyKernel(bool init) : init_(init) {}
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const bool init, construction.GetBool("init"));
-    return std::make_unique<EmptyKernel>(init);
-  }
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 0, "shape"));
     SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
@@ -162,11 +158,6 @@ absl::Status ComputeRange(KernelContext& context) {
   return absl::OkStatus();
 }
 
-template <typename T>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeRange(const KernelConstruction& construction) {
-  return MakeFunctionKernel<ComputeRange<T>>(construction);
-}
-
 // --- LinSpace ----------------------------------------------------------------------------------------------------
 
 // `num` values from `start` to `stop`, both included.
@@ -192,36 +183,29 @@ absl::Status ComputeLinSpace(KernelContext& context) {
   return absl::OkStatus();
 }
 
-template <typename T>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeLinSpace(const KernelConstruction& construction) {
-  return MakeFunctionKernel<ComputeLinSpace<T>>(construction);
-}
-
 constexpr DTypeSet kCountable = kNumberTypes | DTypeSet{DType::kBool};
 
-constexpr KernelDef kKernels[] = {
-    {"Fill", &MakeFunctionKernel<ComputeFill>},
-    {"ZerosLike",
-     &MakeFunctionKernel<ComputeZerosLike>,
-     {{"T", kCountable | kQuantizedTypes | DTypeSet{DType::kString}}}},
-    {"OnesLike", &MakeFunctionKernel<ComputeOnesLike>, {{"T", kCountable}}},
-    {"Empty", &EmptyKernel::Make},
-    {"Range", &MakeRange<int32_t>, {{"Tidx", {DType::kInt32}}}},
-    {"Range", &MakeRange<int64_t>, {{"Tidx", {DType::kInt64}}}},
-    {"Range", &MakeRange<float>, {{"Tidx", {DType::kFloat}}}},
-    {"Range", &MakeRange<double>, {{"Tidx", {DType::kDouble}}}},
-    {"Range", &MakeRange<Half>, {{"Tidx", {DType::kHalf}}}},
-    {"Range", &MakeRange<BFloat16>, {{"Tidx", {DType::kBFloat16}}}},
-    {"Range", &MakeRange<int8_t>, {{"Tidx", {DType::kInt8}}}},
-    {"Range", &MakeRange<int16_t>, {{"Tidx", {DType::kInt16}}}},
-    {"LinSpace", &MakeLinSpace<float>, {{"T", {DType::kFloat}}}},
-    {"LinSpace", &MakeLinSpace<double>, {{"T", {DType::kDouble}}}},
-    {"LinSpace", &MakeLinSpace<Half>, {{"T", {DType::kHalf}}}},
-    {"LinSpace", &MakeLinSpace<BFloat16>, {{"T", {DType::kBFloat16}}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("Fill", &Call<ComputeFill>),
+    KernelRow("ZerosLike", &Call<ComputeZerosLike>).Types("T", kCountable | kQuantizedTypes | DTypeSet{DType::kString}),
+    KernelRow("OnesLike", &Call<ComputeOnesLike>).Types("T", kCountable),
+    KernelRow("Empty", FromAttr<EmptyKernel, bool>("init")).Shared(Sharing::kEqualNodes),
+    KernelRow("Range", &Call<ComputeRange<int32_t>>).Types("Tidx", {DType::kInt32}),
+    KernelRow("Range", &Call<ComputeRange<int64_t>>).Types("Tidx", {DType::kInt64}),
+    KernelRow("Range", &Call<ComputeRange<float>>).Types("Tidx", {DType::kFloat}),
+    KernelRow("Range", &Call<ComputeRange<double>>).Types("Tidx", {DType::kDouble}),
+    KernelRow("Range", &Call<ComputeRange<Half>>).Types("Tidx", {DType::kHalf}),
+    KernelRow("Range", &Call<ComputeRange<BFloat16>>).Types("Tidx", {DType::kBFloat16}),
+    KernelRow("Range", &Call<ComputeRange<int8_t>>).Types("Tidx", {DType::kInt8}),
+    KernelRow("Range", &Call<ComputeRange<int16_t>>).Types("Tidx", {DType::kInt16}),
+    KernelRow("LinSpace", &Call<ComputeLinSpace<float>>).Types("T", {DType::kFloat}),
+    KernelRow("LinSpace", &Call<ComputeLinSpace<double>>).Types("T", {DType::kDouble}),
+    KernelRow("LinSpace", &Call<ComputeLinSpace<Half>>).Types("T", {DType::kHalf}),
+    KernelRow("LinSpace", &Call<ComputeLinSpace<BFloat16>>).Types("T", {DType::kBFloat16}),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> FillKernels() { return kKernels; }
+absl::Span<const KernelRow> FillKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,16 +1,16 @@
-#include "kernels/array/gather.h"
-
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/array/shared_rows.h"
 #include "kernels/dispatch.h"
+#include "kernels/kernel.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -125,11 +125,6 @@ absl::Status ComputeGather(KernelContext& context) {
 class GatherV2Kernel final : public Kernel {
  public:
   explicit GatherV2Kernel(int64_t batch_dims) : batch_dims_(batch_dims) {}
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t batch_dims, construction.GetInt("batch_dims"));
-    return std::make_unique<GatherV2Kernel>(batch_dims);
-  }
-
   absl::Status Compute(KernelContext& context) const override {
     const Shape& params = context.input(0).shape();
     const Shape& indices = context.input(1).shape();
@@ -165,13 +160,13 @@ class GatherV2Kernel final : public Kernel {
   const int64_t batch_dims_;
 };
 
-constexpr KernelDef kKernels[] = {
-    {"Gather", &MakeFunctionKernel<ComputeGather>},
-    {"GatherV2", &GatherV2Kernel::Make},
+constexpr KernelRow kRows[] = {
+    KernelRow("Gather", &Call<ComputeGather>),
+    KernelRow("GatherV2", FromAttr<GatherV2Kernel, int64_t>("batch_dims")),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> GatherKernels() { return kKernels; }
+absl::Span<const KernelRow> GatherKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,5 +1,3 @@
-#include "kernels/array/gather_nd.h"
-
 #include <algorithm>
 #include <complex>
 #include <cstring>
@@ -8,12 +6,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/array/on_bad_index.h"
 #include "kernels/array/slice_index.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/dispatch.h"
+#include "kernels/kernel.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -210,15 +211,13 @@ absl::Status ComputeTensorScatter(KernelContext& context, OnBadIndex bad) {
   return absl::OkStatus();
 }
 
+using CoordinateFn = absl::Status (*)(KernelContext& context, OnBadIndex bad);
+
 // A function and the attr that it needs to know.
-template <absl::Status (*kCompute)(KernelContext& context, OnBadIndex bad)>
+template <CoordinateFn kCompute>
 class CoordinateKernel final : public Kernel {
  public:
   explicit CoordinateKernel(OnBadIndex bad) : bad_(bad) {}
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const OnBadIndex bad, ReadOnBadIndex(construction));
-    return std::make_unique<CoordinateKernel>(bad);
-  }
   absl::Status Compute(KernelContext& context) const override { return kCompute(context, bad_); }
 
  private:
@@ -227,21 +226,25 @@ class CoordinateKernel final : public Kernel {
 
 constexpr DTypeSet kSummable = kNumberTypes | DTypeSet{DType::kBool};
 
-constexpr KernelDef kKernels[] = {
-    {"GatherNd", &CoordinateKernel<ComputeGatherNd>::Make},
-    {"ScatterNd", &CoordinateKernel<ComputeScatterNd>::Make, {{"T", kSummable | DTypeSet{DType::kString}}}},
-    {"ScatterNdNonAliasingAdd",
-     &CoordinateKernel<ComputeTensorScatter<&ScatterWith<AddTo>, VectorIndices::kRows>>::Make,
-     {{"T", kSummable}}},
-    {"TensorScatterUpdate", &CoordinateKernel<ComputeTensorScatter<&ScatterReplacing>>::Make},
-    {"TensorScatterAdd", &CoordinateKernel<ComputeTensorScatter<&ScatterWith<AddTo>>>::Make, {{"T", kSummable}}},
-    {"TensorScatterSub", &CoordinateKernel<ComputeTensorScatter<&ScatterWith<SubtractFrom>>>::Make, {{"T", kSummable}}},
-    {"TensorScatterMax", &CoordinateKernel<ComputeTensorScatter<&ScatterWith<LargerOf>>>::Make, {{"T", kRealTypes}}},
-    {"TensorScatterMin", &CoordinateKernel<ComputeTensorScatter<&ScatterWith<SmallerOf>>>::Make, {{"T", kRealTypes}}},
+template <CoordinateFn kCompute>
+constexpr KernelRow CoordinateRow(absl::string_view op) {
+  return KernelRow(op, &NewWith<CoordinateKernel<kCompute>, ReadOnBadIndex>);
+}
+
+constexpr KernelRow kRows[] = {
+    CoordinateRow<ComputeGatherNd>("GatherNd"),
+    CoordinateRow<ComputeScatterNd>("ScatterNd").Types("T", kSummable | DTypeSet{DType::kString}),
+    CoordinateRow<ComputeTensorScatter<&ScatterWith<AddTo>, VectorIndices::kRows>>("ScatterNdNonAliasingAdd")
+        .Types("T", kSummable),
+    CoordinateRow<ComputeTensorScatter<&ScatterReplacing>>("TensorScatterUpdate"),
+    CoordinateRow<ComputeTensorScatter<&ScatterWith<AddTo>>>("TensorScatterAdd").Types("T", kSummable),
+    CoordinateRow<ComputeTensorScatter<&ScatterWith<SubtractFrom>>>("TensorScatterSub").Types("T", kSummable),
+    CoordinateRow<ComputeTensorScatter<&ScatterWith<LargerOf>>>("TensorScatterMax").Types("T", kRealTypes),
+    CoordinateRow<ComputeTensorScatter<&ScatterWith<SmallerOf>>>("TensorScatterMin").Types("T", kRealTypes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> GatherNdKernels() { return kKernels; }
+absl::Span<const KernelRow> GatherNdKernels() { return kRows; }
 
 }  // namespace sluice

@@ -7,7 +7,7 @@
 namespace sluice {
 
 absl::StatusOr<int64_t> ReadMirrorMode(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const std::string mode, construction.GetString("mode"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string mode, construction.Get<std::string>("mode"));
   if (mode == "REFLECT") return 1;
   if (mode == "SYMMETRIC") return 0;
   return Error(ErrorCode::kOpAttr).Attr("mode").Found(mode).Expected("REFLECT or SYMMETRIC");

@@ -1,5 +1,3 @@
-#include "kernels/array/mirror_pad_grad.h"
-
 #include <complex>
 #include <memory>
 #include <type_traits>
@@ -7,10 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/mirror_mode.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/dispatch.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -120,12 +122,12 @@ class MirrorPadGradKernel final : public Kernel {
   const int64_t skipped_;
 };
 
-constexpr KernelDef kKernels[] = {
-    {"MirrorPadGrad", &MirrorPadGradKernel::Make, {{"T", kNumberTypes}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("MirrorPadGrad", &New<MirrorPadGradKernel>).Types("T", kNumberTypes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> MirrorPadGradKernels() { return kKernels; }
+absl::Span<const KernelRow> MirrorPadGradKernels() { return kRows; }
 
 }  // namespace sluice

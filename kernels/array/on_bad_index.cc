@@ -7,7 +7,7 @@
 namespace sluice {
 
 absl::StatusOr<OnBadIndex> ReadOnBadIndex(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const std::string policy, construction.GetString("bad_indices_policy"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string policy, construction.Get<std::string>("bad_indices_policy"));
   if (policy == "IGNORE") return OnBadIndex::kSkip;
   if (policy.empty() || policy == "DEFAULT" || policy == "ERROR") return OnBadIndex::kError;
   return Error(ErrorCode::kOpAttr).Attr("bad_indices_policy").Found(policy).Expected("DEFAULT, ERROR or IGNORE");

@@ -1,5 +1,3 @@
-#include "kernels/array/pad.h"
-
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -8,10 +6,13 @@
 #include "absl/strings/str_join.h"
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/mirror_mode.h"
 #include "kernels/array/strided_copy.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -167,14 +168,14 @@ class MirrorPadKernel final : public Kernel {
   const int64_t skipped_;  // Elements at the edge that have no image.
 };
 
-constexpr KernelDef kKernels[] = {
-    {"Pad", &MakeFunctionKernel<ComputePad>},
-    {"PadV2", &MakeFunctionKernel<ComputePadV2>},
-    {"MirrorPad", &MirrorPadKernel::Make},
+constexpr KernelRow kRows[] = {
+    KernelRow("Pad", &Call<ComputePad>),
+    KernelRow("PadV2", &Call<ComputePadV2>),
+    KernelRow("MirrorPad", &New<MirrorPadKernel>),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> PadKernels() { return kKernels; }
+absl::Span<const KernelRow> PadKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,14 +1,13 @@
-#include "kernels/array/repeat.h"
-
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/strided_copy.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -93,13 +92,13 @@ absl::Status ComputeBroadcastTo(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelDef kKernels[] = {
-    {"Tile", &MakeFunctionKernel<ComputeTile>},
-    {"BroadcastTo", &MakeFunctionKernel<ComputeBroadcastTo>},
+constexpr KernelRow kRows[] = {
+    KernelRow("Tile", &Call<ComputeTile>),
+    KernelRow("BroadcastTo", &Call<ComputeBroadcastTo>),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> RepeatKernels() { return kKernels; }
+absl::Span<const KernelRow> RepeatKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,15 +1,16 @@
-#include "kernels/array/reverse.h"
-
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/forward_or_copy.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -91,8 +92,8 @@ class ReverseSequenceKernel final : public Kernel {
  public:
   ReverseSequenceKernel(int64_t seq_dim, int64_t batch_dim) : seq_dim_(seq_dim), batch_dim_(batch_dim) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t seq_dim, construction.GetInt("seq_dim"));
-    SLUICE_ASSIGN_OR_RETURN(const int64_t batch_dim, construction.GetInt("batch_dim"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t seq_dim, construction.Get<int64_t>("seq_dim"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t batch_dim, construction.Get<int64_t>("batch_dim"));
     return std::make_unique<ReverseSequenceKernel>(seq_dim, batch_dim);
   }
 
@@ -196,15 +197,15 @@ absl::Status ComputeRoll(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelDef kKernels[] = {
-    {"Reverse", &MakeFunctionKernel<ComputeReverse>},
-    {"ReverseV2", &MakeFunctionKernel<ComputeReverseV2>},
-    {"ReverseSequence", &ReverseSequenceKernel::Make},
-    {"Roll", &MakeFunctionKernel<ComputeRoll>},
+constexpr KernelRow kRows[] = {
+    KernelRow("Reverse", &Call<ComputeReverse>),
+    KernelRow("ReverseV2", &Call<ComputeReverseV2>),
+    KernelRow("ReverseSequence", &New<ReverseSequenceKernel>),
+    KernelRow("Roll", &Call<ComputeRoll>),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> ReverseKernels() { return kKernels; }
+absl::Span<const KernelRow> ReverseKernels() { return kRows; }
 
 }  // namespace sluice

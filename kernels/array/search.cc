@@ -1,5 +1,3 @@
-#include "kernels/array/search.h"
-
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -8,9 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -122,15 +121,15 @@ absl::Status ComputeUnravelIndex(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelDef kKernels[] = {
-    {"LowerBound", &MakeFunctionKernel<ComputeBound<false>>, {{"T", kRealTypes}}},
-    {"UpperBound", &MakeFunctionKernel<ComputeBound<true>>, {{"T", kRealTypes}}},
-    {"UnravelIndex", &MakeFunctionKernel<ComputeUnravelIndex<int32_t>>, {{"Tidx", {DType::kInt32}}}},
-    {"UnravelIndex", &MakeFunctionKernel<ComputeUnravelIndex<int64_t>>, {{"Tidx", {DType::kInt64}}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("LowerBound", &Call<ComputeBound<false>>).Types("T", kRealTypes),
+    KernelRow("UpperBound", &Call<ComputeBound<true>>).Types("T", kRealTypes),
+    KernelRow("UnravelIndex", &Call<ComputeUnravelIndex<int32_t>>).Types("Tidx", {DType::kInt32}),
+    KernelRow("UnravelIndex", &Call<ComputeUnravelIndex<int64_t>>).Types("Tidx", {DType::kInt64}),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> SearchKernels() { return kKernels; }
+absl::Span<const KernelRow> SearchKernels() { return kRows; }
 
 }  // namespace sluice

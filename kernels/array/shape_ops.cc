@@ -1,5 +1,3 @@
-#include "kernels/array/shape_ops.h"
-
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -8,8 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
+#include "kernels/kernel.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -130,11 +130,6 @@ absl::Status ComputeExpandDims(KernelContext& context) {
 class SqueezeKernel final : public Kernel {
  public:
   explicit SqueezeKernel(std::vector<int64_t> axes) : axes_(std::move(axes)) {}
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(std::vector<int64_t> axes, construction.GetInts("squeeze_dims"));
-    return std::make_unique<SqueezeKernel>(std::move(axes));
-  }
-
   absl::Status Compute(KernelContext& context) const override {
     const Shape& old = context.input(0).shape();
     IndexVector dims(old.dims().begin(), old.dims().end());
@@ -170,11 +165,6 @@ class SqueezeKernel final : public Kernel {
 class EnsureShapeKernel final : public Kernel {
  public:
   explicit EnsureShapeKernel(PartialShape shape) : shape_(std::move(shape)) {}
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.GetShape("shape"));
-    return std::make_unique<EnsureShapeKernel>(std::move(shape));
-  }
-
   absl::Status Compute(KernelContext& context) const override {
     const Shape& shape = context.input(0).shape();
     if (!shape_.IsCompatibleWith(shape)) {
@@ -195,20 +185,20 @@ absl::Status ComputeGuaranteeConst(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelDef kKernels[] = {
-    {"GuaranteeConst", &MakeFunctionKernel<ComputeGuaranteeConst, CostHint::kCheap>},
-    {"Shape", &MakeFunctionKernel<ComputeShape, CostHint::kCheap>},
-    {"ShapeN", &MakeFunctionKernel<ComputeShape, CostHint::kCheap>},
-    {"Size", &MakeFunctionKernel<ComputeSize, CostHint::kCheap>},
-    {"Rank", &MakeFunctionKernel<ComputeRank, CostHint::kCheap>},
-    {"Reshape", &MakeFunctionKernel<ComputeReshape, CostHint::kCheap>},
-    {"ExpandDims", &MakeFunctionKernel<ComputeExpandDims, CostHint::kCheap>},
-    {"Squeeze", &SqueezeKernel::Make},
-    {"EnsureShape", &EnsureShapeKernel::Make},
+constexpr KernelRow kRows[] = {
+    KernelRow("GuaranteeConst", &Call<ComputeGuaranteeConst>).Cheap().Shared(Sharing::kEqualNodes),
+    KernelRow("Shape", &Call<ComputeShape>).Cheap(),
+    KernelRow("ShapeN", &Call<ComputeShape>).Cheap(),
+    KernelRow("Size", &Call<ComputeSize>).Cheap(),
+    KernelRow("Rank", &Call<ComputeRank>).Cheap(),
+    KernelRow("Reshape", &Call<ComputeReshape>).Cheap(),
+    KernelRow("ExpandDims", &Call<ComputeExpandDims>).Cheap(),
+    KernelRow("Squeeze", FromAttr<SqueezeKernel, std::vector<int64_t>>("squeeze_dims")),
+    KernelRow("EnsureShape", FromAttr<EnsureShapeKernel, PartialShape>("shape")),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> ShapeKernels() { return kKernels; }
+absl::Span<const KernelRow> ShapeKernels() { return kRows; }
 
 }  // namespace sluice

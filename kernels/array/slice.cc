@@ -1,16 +1,16 @@
-#include "kernels/array/slice.h"
-
 #include <cstring>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/shared_rows.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/array/strided_region.h"
+#include "kernels/kernel.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -140,21 +140,15 @@ class StridedSliceUpdateKernel : public Kernel {
   const SliceMasks masks_;
 };
 
-template <typename K>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeMasked(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const SliceMasks masks, SliceMasks::Read(construction));
-  return std::make_unique<K>(masks);
-}
-
-constexpr KernelDef kKernels[] = {
-    {"Slice", &MakeFunctionKernel<ComputeSlice>},
-    {"StridedSlice", &MakeMasked<StridedSliceKernel>},
-    {"StridedSliceGrad", &MakeMasked<StridedSliceGradKernel>},
-    {"TensorStridedSliceUpdate", &MakeMasked<StridedSliceUpdateKernel>},
+constexpr KernelRow kRows[] = {
+    KernelRow("Slice", &Call<ComputeSlice>),
+    KernelRow("StridedSlice", &NewWith<StridedSliceKernel, SliceMasks::Read>),
+    KernelRow("StridedSliceGrad", &NewWith<StridedSliceGradKernel, SliceMasks::Read>),
+    KernelRow("TensorStridedSliceUpdate", &NewWith<StridedSliceUpdateKernel, SliceMasks::Read>),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> SliceKernels() { return kKernels; }
+absl::Span<const KernelRow> SliceKernels() { return kRows; }
 
 }  // namespace sluice

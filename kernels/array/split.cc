@@ -1,15 +1,15 @@
-#include "kernels/array/split.h"
-
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/shared_rows.h"
 #include "kernels/array/strided_copy.h"
+#include "kernels/kernel.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -122,11 +122,6 @@ absl::Status ComputeSplitV(KernelContext& context) {
 class UnpackKernel final : public Kernel {
  public:
   explicit UnpackKernel(int64_t axis) : axis_(axis) {}
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t axis, construction.GetInt("axis"));
-    return std::make_unique<UnpackKernel>(axis);
-  }
-
   absl::Status Compute(KernelContext& context) const override {
     const Tensor input = context.input(0);
     const int rank = input.rank();
@@ -156,14 +151,14 @@ class UnpackKernel final : public Kernel {
   const int64_t axis_;
 };
 
-constexpr KernelDef kKernels[] = {
-    {"Split", &MakeFunctionKernel<ComputeSplit>},
-    {"SplitV", &MakeFunctionKernel<ComputeSplitV>},
-    {"Unpack", &UnpackKernel::Make},
+constexpr KernelRow kRows[] = {
+    KernelRow("Split", &Call<ComputeSplit>),
+    KernelRow("SplitV", &Call<ComputeSplitV>),
+    KernelRow("Unpack", FromAttr<UnpackKernel, int64_t>("axis")),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> SplitKernels() { return kKernels; }
+absl::Span<const KernelRow> SplitKernels() { return kRows; }
 
 }  // namespace sluice

@@ -91,7 +91,7 @@ int EllipsisEnd(const Specs& specs, const SliceMasks& masks, int64_t at, int ran
 absl::StatusOr<SliceMasks> SliceMasks::Read(const KernelConstruction& construction) {
   SliceMasks masks;
   const auto read = [&construction](absl::string_view name, uint32_t* mask) -> absl::Status {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t value, construction.GetInt(name));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t value, construction.Get<int64_t>(name));
     *mask = static_cast<uint32_t>(value);
     return absl::OkStatus();
   };

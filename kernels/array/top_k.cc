@@ -1,5 +1,3 @@
-#include "kernels/array/top_k.h"
-
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -11,9 +9,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/tolerant_sort.h"
 #include "kernels/dispatch.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -119,9 +121,9 @@ class TopKKernel final : public Kernel {
  public:
   TopKKernel(int64_t k, bool sorted) : k_(k), sorted_(sorted) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const bool sorted, construction.GetBool("sorted"));
+    SLUICE_ASSIGN_OR_RETURN(const bool sorted, construction.Get<bool>("sorted"));
     if (construction.num_inputs() > 1) return std::make_unique<TopKKernel>(-1, sorted);
-    SLUICE_ASSIGN_OR_RETURN(const int64_t k, construction.GetInt("k"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t k, construction.Get<int64_t>("k"));
     return std::make_unique<TopKKernel>(k, sorted);
   }
 
@@ -192,11 +194,6 @@ class TopKKernel final : public Kernel {
 class NthElementKernel final : public Kernel {
  public:
   explicit NthElementKernel(bool reverse) : reverse_(reverse) {}
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const bool reverse, construction.GetBool("reverse"));
-    return std::make_unique<NthElementKernel>(reverse);
-  }
-
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& input = context.input(0);
     if (context.input(1).rank() != 0) {
@@ -236,14 +233,14 @@ class NthElementKernel final : public Kernel {
   const bool reverse_;
 };
 
-constexpr KernelDef kKernels[] = {
-    {"TopK", &TopKKernel::Make, {{"T", kRealTypes}}},
-    {"TopKV2", &TopKKernel::Make, {{"T", kRealTypes}}},
-    {"NthElement", &NthElementKernel::Make, {{"T", kRealTypes}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("TopK", &New<TopKKernel>).Types("T", kRealTypes),
+    KernelRow("TopKV2", &New<TopKKernel>).Types("T", kRealTypes),
+    KernelRow("NthElement", FromAttr<NthElementKernel, bool>("reverse")).Types("T", kRealTypes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> TopKKernels() { return kKernels; }
+absl::Span<const KernelRow> TopKKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,5 +1,3 @@
-#include "kernels/array/transpose.h"
-
 #include <algorithm>
 #include <complex>
 #include <memory>
@@ -7,10 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/dispatch.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -112,15 +111,15 @@ absl::Status ComputeInvertPermutation(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelDef kKernels[] = {
-    {"Transpose", &MakeFunctionKernel<ComputeTranspose>},
-    {"ConjugateTranspose", &MakeFunctionKernel<ComputeConjugateTranspose>},
-    {"InvertPermutation", &MakeFunctionKernel<ComputeInvertPermutation<int32_t>>, {{"T", {DType::kInt32}}}},
-    {"InvertPermutation", &MakeFunctionKernel<ComputeInvertPermutation<int64_t>>, {{"T", {DType::kInt64}}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("Transpose", &Call<ComputeTranspose>),
+    KernelRow("ConjugateTranspose", &Call<ComputeConjugateTranspose>),
+    KernelRow("InvertPermutation", &Call<ComputeInvertPermutation<int32_t>>).Types("T", {DType::kInt32}),
+    KernelRow("InvertPermutation", &Call<ComputeInvertPermutation<int64_t>>).Types("T", {DType::kInt64}),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> TransposeKernels() { return kKernels; }
+absl::Span<const KernelRow> TransposeKernels() { return kRows; }
 
 }  // namespace sluice

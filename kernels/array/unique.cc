@@ -1,5 +1,3 @@
-#include "kernels/array/unique.h"
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -11,11 +9,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/dispatch.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -228,16 +227,16 @@ absl::Status ComputeListDiff(KernelContext& context) {
 
 constexpr DTypeSet kComparable = kRealTypes | DTypeSet{DType::kBool, DType::kString};
 
-constexpr KernelDef kKernels[] = {
-    {"Unique", &MakeFunctionKernel<ComputeUnique>, {{"T", kComparable}}},
-    {"UniqueV2", &MakeFunctionKernel<ComputeUniqueV2>, {{"T", kComparable}}},
-    {"UniqueWithCounts", &MakeFunctionKernel<ComputeUnique>, {{"T", kComparable}}},
-    {"UniqueWithCountsV2", &MakeFunctionKernel<ComputeUniqueV2>, {{"T", kComparable}}},
-    {"ListDiff", &MakeFunctionKernel<ComputeListDiff>, {{"T", kComparable}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("Unique", &Call<ComputeUnique>).Types("T", kComparable),
+    KernelRow("UniqueV2", &Call<ComputeUniqueV2>).Types("T", kComparable),
+    KernelRow("UniqueWithCounts", &Call<ComputeUnique>).Types("T", kComparable),
+    KernelRow("UniqueWithCountsV2", &Call<ComputeUniqueV2>).Types("T", kComparable),
+    KernelRow("ListDiff", &Call<ComputeListDiff>).Types("T", kComparable),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> UniqueKernels() { return kKernels; }
+absl::Span<const KernelRow> UniqueKernels() { return kRows; }
 
 }  // namespace sluice

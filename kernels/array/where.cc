@@ -1,5 +1,3 @@
-#include "kernels/array/where.h"
-
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -10,11 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/dispatch.h"
+#include "kernels/kernel.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -80,11 +80,6 @@ absl::Status ComputeWhere(KernelContext& context) {
 class OneHotKernel final : public Kernel {
  public:
   explicit OneHotKernel(int64_t axis) : axis_(axis) {}
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t axis, construction.GetInt("axis"));
-    return std::make_unique<OneHotKernel>(axis);
-  }
-
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& indices = context.input(0);
     SLUICE_ASSIGN_OR_RETURN(const int64_t depth, ReadDepth(context));
@@ -133,13 +128,13 @@ class OneHotKernel final : public Kernel {
   const int64_t axis_;
 };
 
-constexpr KernelDef kKernels[] = {
-    {"Where", &MakeFunctionKernel<ComputeWhere>, {{"T", kNumberTypes | DTypeSet{DType::kBool}}}},
-    {"OneHot", &OneHotKernel::Make},
+constexpr KernelRow kRows[] = {
+    KernelRow("Where", &Call<ComputeWhere>).Types("T", kNumberTypes | DTypeSet{DType::kBool}),
+    KernelRow("OneHot", FromAttr<OneHotKernel, int64_t>("axis")),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> WhereKernels() { return kKernels; }
+absl::Span<const KernelRow> WhereKernels() { return kRows; }
 
 }  // namespace sluice

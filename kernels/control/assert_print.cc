@@ -1,5 +1,3 @@
-#include "kernels/control/assert_print.h"
-
 #include <atomic>
 #include <cstdio>
 #include <memory>
@@ -11,8 +9,12 @@
 #include "absl/strings/strip.h"
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
+#include "kernels/control/families.h"
 #include "kernels/control/print_sink.h"
 #include "kernels/control/summarize.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
@@ -21,11 +23,6 @@ namespace {
 class AssertKernel : public Kernel {
  public:
   explicit AssertKernel(int64_t summarize) : summarize_(summarize) {}
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t summarize, construction.GetInt("summarize"));
-    return std::make_unique<AssertKernel>(summarize);
-  }
-
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& condition = context.input(0);
     if (!condition.shape().IsScalar()) {
@@ -50,9 +47,9 @@ class PrintKernel : public Kernel {
   PrintKernel(std::string message, int64_t first_n, int64_t summarize)
       : message_(std::move(message)), first_n_(first_n), summarize_(summarize) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(std::string message, construction.GetString("message"));
-    SLUICE_ASSIGN_OR_RETURN(const int64_t first_n, construction.GetInt("first_n"));
-    SLUICE_ASSIGN_OR_RETURN(const int64_t summarize, construction.GetInt("summarize"));
+    SLUICE_ASSIGN_OR_RETURN(std::string message, construction.Get<std::string>("message"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t first_n, construction.Get<int64_t>("first_n"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t summarize, construction.Get<int64_t>("summarize"));
     return std::make_unique<PrintKernel>(std::move(message), first_n, summarize);
   }
 
@@ -92,8 +89,8 @@ class PrintV2Kernel : public Kernel {
   PrintV2Kernel(std::optional<PrintStream> stream, std::string file, std::string end)
       : stream_(stream), file_(std::move(file)), end_(std::move(end)) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const std::string name, construction.GetString("output_stream"));
-    SLUICE_ASSIGN_OR_RETURN(std::string end, construction.GetString("end"));
+    SLUICE_ASSIGN_OR_RETURN(const std::string name, construction.Get<std::string>("output_stream"));
+    SLUICE_ASSIGN_OR_RETURN(std::string end, construction.Get<std::string>("end"));
     const std::optional<PrintStream> stream = StreamOf(name);
     absl::string_view file = name;
     if (!stream.has_value() && !absl::ConsumePrefix(&file, "file://")) {
@@ -130,14 +127,14 @@ class PrintV2Kernel : public Kernel {
   const std::string end_;
 };
 
-constexpr KernelDef kKernels[] = {
-    {"Assert", &AssertKernel::Make},
-    {"Print", &PrintKernel::Make, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"PrintV2", &PrintV2Kernel::Make},
+constexpr KernelRow kRows[] = {
+    KernelRow("Assert", FromAttr<AssertKernel, int64_t>("summarize")).Shared(Sharing::kEqualNodes),
+    KernelRow("Print", &New<PrintKernel>),
+    KernelRow("PrintV2", &New<PrintV2Kernel>).Shared(Sharing::kEqualNodes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> AssertPrintKernels() { return kKernels; }
+absl::Span<const KernelRow> AssertPrintKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,5 +1,3 @@
-#include "kernels/control/basic.h"
-
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -7,8 +5,12 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
+#include "kernels/control/families.h"
 #include "kernels/dispatch.h"
 #include "kernels/forward_or_copy.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
 #include "kernels/step/call_frame.h"
 
 namespace sluice {
@@ -30,7 +32,7 @@ class ConstKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConst(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(Tensor value, construction.GetTensor("value"));
+  SLUICE_ASSIGN_OR_RETURN(Tensor value, construction.Get<Tensor>("value"));
   if (value.dtype() != construction.output_type(0)) {
     return Error(ErrorCode::kTensorDType)
         .Attr("value")
@@ -66,19 +68,11 @@ class IdentityKernel : public Kernel {
   CostHint cost_hint() const override { return CostHint::kCheap; }
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeIdentity(const KernelConstruction&) {
-  return std::make_unique<IdentityKernel>();
-}
-
 // The value of the input now, whatever is written to its memory later.
 class SnapshotKernel : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override { return ForwardOrCopy(context, 0); }
 };
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeSnapshot(const KernelConstruction&) {
-  return std::make_unique<SnapshotKernel>();
-}
 
 // A value that must come from outside.
 class PlaceholderKernel : public Kernel {
@@ -89,16 +83,12 @@ class PlaceholderKernel : public Kernel {
   CostHint cost_hint() const override { return CostHint::kCheap; }
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakePlaceholder(const KernelConstruction&) {
-  return std::make_unique<PlaceholderKernel>();
-}
-
 absl::Status NoCallFrame() {
   return Error(ErrorCode::kFacilityMissing).Text("the run has no call frame to take values from and leave results in");
 }
 
 absl::StatusOr<size_t> Index(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const int64_t index, construction.GetInt("index"));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t index, construction.Get<int64_t>("index"));
   if (index < 0) return Error(ErrorCode::kAttrValue).Attr("index").Found(absl::StrCat(index)).Expected("0 or more");
   return static_cast<size_t>(index);
 }
@@ -130,11 +120,6 @@ class ArgKernel : public Kernel {
   const size_t index_;
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeArg(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const size_t index, Index(construction));
-  return std::make_unique<ArgKernel>(index);
-}
-
 // A result of the graph.
 class RetvalKernel : public Kernel {
  public:
@@ -153,11 +138,6 @@ class RetvalKernel : public Kernel {
  private:
   const size_t index_;
 };
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeRetval(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const size_t index, Index(construction));
-  return std::make_unique<RetvalKernel>(index);
-}
 
 // What conditionals and loops take for true: a number that is not 0, text that is not empty, a list with elements.
 class ToBoolKernel : public Kernel {
@@ -190,31 +170,27 @@ class ToBoolKernel : public Kernel {
   using ScalarCppTypes = TypeList<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, bool, TString>;
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeToBool(const KernelConstruction&) {
-  return std::make_unique<ToBoolKernel>();
-}
-
-constexpr KernelDef kKernels[] = {
-    {"Const", &MakeConst},
-    {"HostConst", &MakeConst},
-    {"Identity", &MakeIdentity},
-    {"RefIdentity", &MakeIdentity},
-    {"IdentityN", &MakeIdentity},
-    {"Snapshot", &MakeSnapshot},
-    {"StopGradient", &MakeIdentity},
-    {"PreventGradient", &MakeIdentity},
-    {"PlaceholderWithDefault", &MakeIdentity},
-    {"Placeholder", &MakePlaceholder},
-    {"PlaceholderV2", &MakePlaceholder},
-    {"ToBool", &MakeToBool},
-    {"_Arg", &MakeArg},
-    {"_DeviceArg", &MakeArg},
-    {"_Retval", &MakeRetval},
-    {"_DeviceRetval", &MakeRetval},
+constexpr KernelRow kRows[] = {
+    KernelRow("Const", &MakeConst),
+    KernelRow("HostConst", &MakeConst),
+    KernelRow("Identity", &New<IdentityKernel>),
+    KernelRow("RefIdentity", &New<IdentityKernel>),
+    KernelRow("IdentityN", &New<IdentityKernel>),
+    KernelRow("Snapshot", &New<SnapshotKernel>),
+    KernelRow("StopGradient", &New<IdentityKernel>),
+    KernelRow("PreventGradient", &New<IdentityKernel>),
+    KernelRow("PlaceholderWithDefault", &New<IdentityKernel>),
+    KernelRow("Placeholder", &New<PlaceholderKernel>),
+    KernelRow("PlaceholderV2", &New<PlaceholderKernel>),
+    KernelRow("ToBool", &New<ToBoolKernel>),
+    KernelRow("_Arg", &NewWith<ArgKernel, Index>).Shared(Sharing::kEqualNodes),
+    KernelRow("_DeviceArg", &NewWith<ArgKernel, Index>).Shared(Sharing::kEqualNodes),
+    KernelRow("_Retval", &NewWith<RetvalKernel, Index>).Shared(Sharing::kEqualNodes),
+    KernelRow("_DeviceRetval", &NewWith<RetvalKernel, Index>).Shared(Sharing::kEqualNodes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> BasicKernels() { return kKernels; }
+absl::Span<const KernelRow> BasicKernels() { return kRows; }
 
 }  // namespace sluice

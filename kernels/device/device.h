@@ -5,17 +5,12 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "graph/value/allocator.h"
 #include "graph/value/device_context.h"
+#include "kernels/device/device_kind.h"
 #include "kernels/resources/resource_manager.h"
 
 namespace sluice {
-
-enum class DeviceKind : uint8_t { kCpu, kCuda };
-
-// "CPU", "GPU".
-absl::string_view DeviceTypeName(DeviceKind kind);
 
 // Where kernels run: names, memory, and the state that outlives runs. Shared by all sessions that were given it.
 // Thread-safe.

@@ -2,26 +2,24 @@
 
 #include <memory>
 
-#include "kernels/array/array_kernels.h"
-#include "kernels/control/assert_print.h"
-#include "kernels/control/basic.h"
-#include "kernels/linalg/linalg_kernels.h"
-#include "kernels/math/math_kernels.h"
-#include "kernels/reduce/reduce_kernels.h"
-#include "kernels/state/state_kernels.h"
-#include "kernels/transfer/send_recv.h"
+#include "kernels/array/families.h"
+#include "kernels/control/families.h"
+#include "kernels/linalg/families.h"
+#include "kernels/math/families.h"
+#include "kernels/reduce/families.h"
+#include "kernels/state/families.h"
+#include "kernels/transfer/families.h"
 
 namespace sluice {
 
 void RegisterAllKernels(KernelRegistry& registry) {
   AddArrayKernels(registry);
-  registry.AddTable(BasicKernels());
+  AddControlKernels(registry);
   AddLinalgKernels(registry);
   AddMathKernels(registry);
   AddReduceKernels(registry);
   AddStateKernels(registry);
-  registry.AddTable(AssertPrintKernels());
-  registry.AddTable(SendRecvKernels());
+  AddTransferKernels(registry);
 }
 
 const KernelRegistry& BuiltinKernels() {

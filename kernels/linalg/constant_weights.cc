@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "graph/ir/op_class.h"
 #include "kernels/linalg/float_cast.h"
 #include "kernels/linalg/gemm.h"
 #include "kernels/linalg/gemm_plugin.h"
@@ -63,27 +62,6 @@ void ConstantWeights::Pack(const Tensor& b, bool transposed, const GemmSize& siz
     if (floats.ok()) packed_ = PackMatrix(floats->flat<float>().data(), b.shape(), transposed);
   }
   is_packed_.store(true, std::memory_order_release);
-}
-
-bool IsConstantInput(const KernelConstruction& construction, int i) {
-  const Graph& graph = construction.graph();
-  Output source = graph.inputs(construction.node())[static_cast<size_t>(i)];
-  for (int steps = 0; steps < 8 && graph.Contains(source.node); ++steps) {
-    switch (graph.op(source.node).op_class) {
-      case OpClass::kConst:
-        return true;
-      case OpClass::kForward:
-        source = graph.inputs(source.node)[static_cast<size_t>(source.index)];
-        break;
-      case OpClass::kEnter:
-        source = graph.inputs(source.node)[0];
-        break;
-      default:
-        if (!graph.Is(source.node, "Snapshot")) return false;
-        source = graph.inputs(source.node)[0];
-    }
-  }
-  return false;
 }
 
 }  // namespace sluice

@@ -6,7 +6,6 @@
 #include "absl/base/thread_annotations.h"
 #include "graph/base/mutex.h"
 #include "graph/value/tensor.h"
-#include "kernels/kernel_construction.h"
 #include "kernels/linalg/gemm_plugin.h"
 #include "kernels/linalg/products.h"
 
@@ -37,10 +36,6 @@ class ConstantWeights {
   const SluiceGemmProduct* order_ = nullptr;  // The plug-in's; null: our own.
   std::atomic<bool> is_packed_{false};        // Release and acquire: publishes all four.
 };
-
-// Whether input `i` of the node is a Const, perhaps handed on by Identity nodes and the like. A hint: a feed, or a
-// rewrite of the graph, may still bring another value.
-bool IsConstantInput(const KernelConstruction& construction, int i);
 
 }  // namespace sluice
 

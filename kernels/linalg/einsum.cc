@@ -1,5 +1,3 @@
-#include "kernels/linalg/einsum.h"
-
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -11,7 +9,10 @@
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
 #include "kernels/linalg/einsum_equation.h"
+#include "kernels/linalg/families.h"
 #include "kernels/linalg/float_cast.h"
 #include "kernels/linalg/labelled_tensor.h"
 #include "kernels/linalg/products.h"
@@ -236,17 +237,17 @@ class EinsumKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeEinsum(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const std::string text, construction.GetString("equation"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string text, construction.Get<std::string>("equation"));
   SLUICE_ASSIGN_OR_RETURN(EinsumEquation equation, EinsumEquation::Parse(text, construction.num_inputs()));
   return std::make_unique<EinsumKernel>(std::move(equation));
 }
 
-constexpr KernelDef kKernels[] = {
-    {"Einsum", &MakeEinsum, {{"T", kNumberTypes}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("Einsum", &MakeEinsum).Types("T", kNumberTypes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> EinsumKernels() { return kKernels; }
+absl::Span<const KernelRow> EinsumKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,5 +1,3 @@
-#include "kernels/linalg/fused_matmul.h"
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -10,6 +8,9 @@
 #include "graph/base/error.h"
 #include "graph/value/float16.h"
 #include "kernels/dispatch.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/linalg/families.h"
 #include "kernels/linalg/matmul_call.h"
 #include "kernels/math/activation_ops.h"
 #include "kernels/math/arithmetic_ops.h"
@@ -129,10 +130,10 @@ class FusedMatMulKernel : public Kernel {
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeFusedMatMul(const KernelConstruction& construction) {
   MatMulForm form;
-  SLUICE_ASSIGN_OR_RETURN(form.transpose_a, construction.GetBool("transpose_a"));
-  SLUICE_ASSIGN_OR_RETURN(form.transpose_b, construction.GetBool("transpose_b"));
-  SLUICE_ASSIGN_OR_RETURN(const float alpha, construction.GetFloat("leakyrelu_alpha"));
-  SLUICE_ASSIGN_OR_RETURN(const std::vector<std::string> ops, construction.GetStrings("fused_ops"));
+  SLUICE_ASSIGN_OR_RETURN(form.transpose_a, construction.Get<bool>("transpose_a"));
+  SLUICE_ASSIGN_OR_RETURN(form.transpose_b, construction.Get<bool>("transpose_b"));
+  SLUICE_ASSIGN_OR_RETURN(const float alpha, construction.Get<float>("leakyrelu_alpha"));
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<std::string> ops, construction.Get<std::vector<std::string>>("fused_ops"));
   const bool has_bias = !ops.empty() && ops[0] == "BiasAdd" && ops.size() <= 2 && construction.num_inputs() == 3;
   const absl::string_view name = ops.size() == 2 ? absl::string_view(ops[1]) : absl::string_view();
   for (const NamedActivation& activation : kActivations) {
@@ -145,16 +146,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeFusedMatMul(const KernelConstruction
       .Expected("BiasAdd, and perhaps an activation, with one argument");
 }
 
-constexpr KernelDef kKernels[] = {
-    {"_FusedMatMul",
-     &MakeFusedMatMul,
-     {{"T", {DType::kFloat, DType::kHalf, DType::kBFloat16}}},
-     DeviceKind::kCpu,
-     /*is_shared=*/false},
+constexpr KernelRow kRows[] = {
+    KernelRow("_FusedMatMul", &MakeFusedMatMul).Types("T", {DType::kFloat, DType::kHalf, DType::kBFloat16}),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> FusedMatMulKernels() { return kKernels; }
+absl::Span<const KernelRow> FusedMatMulKernels() { return kRows; }
 
 }  // namespace sluice

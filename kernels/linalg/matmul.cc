@@ -1,7 +1,8 @@
-#include "kernels/linalg/matmul.h"
-
 #include <memory>
 
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/linalg/families.h"
 #include "kernels/linalg/matmul_call.h"
 
 namespace sluice {
@@ -22,8 +23,8 @@ class MatMulKernel : public Kernel {
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMul(const KernelConstruction& construction) {
   MatMulForm form;
-  SLUICE_ASSIGN_OR_RETURN(form.transpose_a, construction.GetBool("transpose_a"));
-  SLUICE_ASSIGN_OR_RETURN(form.transpose_b, construction.GetBool("transpose_b"));
+  SLUICE_ASSIGN_OR_RETURN(form.transpose_a, construction.Get<bool>("transpose_a"));
+  SLUICE_ASSIGN_OR_RETURN(form.transpose_b, construction.Get<bool>("transpose_b"));
   return std::make_unique<MatMulKernel>(construction, form, /*conjugate=*/false);
 }
 
@@ -31,34 +32,30 @@ template <Stacks kStacks>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchMatMul(const KernelConstruction& construction) {
   MatMulForm form;
   form.stacks = kStacks;
-  SLUICE_ASSIGN_OR_RETURN(form.transpose_a, construction.GetBool("adj_x"));
-  SLUICE_ASSIGN_OR_RETURN(form.transpose_b, construction.GetBool("adj_y"));
+  SLUICE_ASSIGN_OR_RETURN(form.transpose_a, construction.Get<bool>("adj_x"));
+  SLUICE_ASSIGN_OR_RETURN(form.transpose_b, construction.Get<bool>("adj_y"));
   return std::make_unique<MatMulKernel>(construction, form, /*conjugate=*/true);
 }
 
 constexpr DTypeSet kBytes{DType::kInt8, DType::kUInt8};
 constexpr DTypeSet kShortFloats{DType::kHalf, DType::kBFloat16};
 
-// Not shared: a kernel keeps the packed weights of its node.
-constexpr KernelDef Row(absl::string_view op, MakeKernel make, TypeConstraint first, TypeConstraint second = {},
-                        TypeConstraint third = {}) {
-  return {op, make, {first, second, third}, DeviceKind::kCpu, /*is_shared=*/false};
-}
+constexpr TypeConstraint kFromBytes[] = {{"Ta", kBytes}, {"Tb", kBytes}, {"Tout", {DType::kInt32}}};
+constexpr TypeConstraint kFromShort[] = {{"Ta", kShortFloats}, {"Tb", kShortFloats}, {"Tout", {DType::kFloat}}};
+constexpr TypeConstraint kFromNumbers[] = {{"Ta", kNumberTypes}, {"Tb", kNumberTypes}, {"Tout", kNumberTypes}};
 
-constexpr KernelDef kKernels[] = {
-    Row("MatMul", &MakeMatMul, {"T", kNumberTypes}),
-    Row("BatchMatMul", &MakeBatchMatMul<Stacks::kEqual>, {"T", kNumberTypes}),
-    Row("BatchMatMulV2", &MakeBatchMatMul<Stacks::kBroadcast>, {"T", kNumberTypes}),
-    Row("BatchMatMulV3", &MakeBatchMatMul<Stacks::kBroadcast>, {"Ta", kBytes}, {"Tb", kBytes},
-        {"Tout", {DType::kInt32}}),
-    Row("BatchMatMulV3", &MakeBatchMatMul<Stacks::kBroadcast>, {"Ta", kShortFloats}, {"Tb", kShortFloats},
-        {"Tout", {DType::kFloat}}),
-    Row("BatchMatMulV3", &MakeBatchMatMul<Stacks::kBroadcast>, {"Ta", kNumberTypes}, {"Tb", kNumberTypes},
-        {"Tout", kNumberTypes}),
+constexpr KernelRow kRows[] = {
+    KernelRow("MatMul", &MakeMatMul).Types("T", kNumberTypes),
+    KernelRow("BatchMatMul", &MakeBatchMatMul<Stacks::kEqual>).Types("T", kNumberTypes),
+    KernelRow("BatchMatMulV2", &MakeBatchMatMul<Stacks::kBroadcast>).Types("T", kNumberTypes),
+    // The results that are wider than the inputs, by name: lists of ops show them.
+    KernelRow("BatchMatMulV3", &MakeBatchMatMul<Stacks::kBroadcast>).AllTypes(kFromBytes).Priority(1),
+    KernelRow("BatchMatMulV3", &MakeBatchMatMul<Stacks::kBroadcast>).AllTypes(kFromShort).Priority(1),
+    KernelRow("BatchMatMulV3", &MakeBatchMatMul<Stacks::kBroadcast>).AllTypes(kFromNumbers),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> MatMulKernels() { return kKernels; }
+absl::Span<const KernelRow> MatMulKernels() { return kRows; }
 
 }  // namespace sluice

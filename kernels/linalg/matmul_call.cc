@@ -28,8 +28,8 @@ bool HasFloatWeights(const KernelConstruction& construction) {
 MatMulCall::MatMulCall(const KernelConstruction& construction, const MatMulForm& form, bool conjugate)
     : form_(form),
       conjugate_(conjugate),
-      weights_(HasFloatWeights(construction) && IsConstantInput(construction, 1) ? std::make_unique<ConstantWeights>()
-                                                                                 : nullptr) {}
+      weights_(HasFloatWeights(construction) && construction.InputIsConstant(1) ? std::make_unique<ConstantWeights>()
+                                                                                : nullptr) {}
 
 PackedMatrix MatMulCall::PackedWeights(const KernelContext& context, const MatMulShape& shape, const Tensor& b) const {
   if (weights_ == nullptr || b.rank() != 2 || !GainsFromPacking(shape, form_.transpose_b)) return {};

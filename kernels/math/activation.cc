@@ -1,6 +1,7 @@
-#include "kernels/math/activation.h"
-
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -57,18 +58,9 @@ class LeakyReluGradKernel : public Kernel {
   const ComputeType<T> alpha_;
 };
 
-template <template <typename> class KernelOf>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeWithAlpha(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const float alpha, construction.GetFloat("alpha"));
-  std::unique_ptr<Kernel> made;
-  DispatchDType<FloatCppTypes>(construction.input_type(0), [&](auto type) {
-    made = std::make_unique<KernelOf<typename decltype(type)::Type>>(alpha);
-  });
-  if (made == nullptr) return NoSuchType(construction.input_type(0));
-  return made;
-}
+absl::StatusOr<float> ReadAlpha(const KernelConstruction& construction) { return construction.Get<float>("alpha"); }
 
-constexpr KernelDef kKernels[] = {
+constexpr KernelRow kRows[] = {
     UnaryRow<TanhOp, FloatAndComplex>("Tanh"),
     UnaryRow<SigmoidOp, FloatAndComplex>("Sigmoid"),
     UnaryRow<ReluOp, RealCppTypes>("Relu"),
@@ -77,12 +69,12 @@ constexpr KernelDef kKernels[] = {
     UnaryRow<SeluOp, FloatCppTypes>("Selu"),
     UnaryRow<SoftplusOp, FloatCppTypes>("Softplus"),
     UnaryRow<SoftsignOp, FloatCppTypes>("Softsign"),
-    {"LeakyRelu", &MakeWithAlpha<LeakyReluKernel>, {{"T", kFloatTypes}}},
-    {"LeakyReluGrad", &MakeWithAlpha<LeakyReluGradKernel>, {{"T", kFloatTypes}}},
+    KernelRow("LeakyRelu", &NewByTypeWith<LeakyReluKernel, FloatCppTypes, ReadAlpha>).Types("T", kFloatTypes),
+    KernelRow("LeakyReluGrad", &NewByTypeWith<LeakyReluGradKernel, FloatCppTypes, ReadAlpha>).Types("T", kFloatTypes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> ActivationKernels() { return kKernels; }
+absl::Span<const KernelRow> ActivationKernels() { return kRows; }
 
 }  // namespace sluice

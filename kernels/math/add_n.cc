@@ -1,11 +1,11 @@
-#include "kernels/math/add_n.h"
-
 #include <algorithm>
 
 #include "absl/container/inlined_vector.h"
 #include "graph/base/error.h"
+#include "kernels/kernel.h"
 #include "kernels/math/arithmetic_ops.h"
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -60,14 +60,14 @@ class AddNKernel : public Kernel {
   }
 };
 
-constexpr KernelDef kKernels[] = {
-    {"AddN", &MakeByInput0<AddNKernel, NumberCppTypes>, {{"T", kNumberTypes}}},
-    {"AccumulateNV2", &MakeByInput0<AddNKernel, NumberCppTypes>, {{"T", kNumberTypes}}},
-    {"GradSum", &MakeByInput0<AddNKernel, NumberCppTypes>, {{"T", kNumberTypes}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("AddN", &NewByType<AddNKernel, NumberCppTypes>).Types("T", kNumberTypes),
+    KernelRow("AccumulateNV2", &NewByType<AddNKernel, NumberCppTypes>).Types("T", kNumberTypes),
+    KernelRow("GradSum", &NewByType<AddNKernel, NumberCppTypes>).Types("T", kNumberTypes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> AddNKernels() { return kKernels; }
+absl::Span<const KernelRow> AddNKernels() { return kRows; }
 
 }  // namespace sluice

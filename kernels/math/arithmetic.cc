@@ -1,9 +1,9 @@
-#include "kernels/math/arithmetic.h"
-
 #include "absl/strings/str_cat.h"
 #include "graph/value/tstring.h"
+#include "kernels/kernel_construction.h"
 #include "kernels/math/arithmetic_ops.h"
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -18,10 +18,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConcatenate(const KernelConstruction
   return std::make_unique<BinaryKernel<ConcatenateOp, TString>>();
 }
 
-constexpr KernelDef kKernels[] = {
+constexpr KernelRow kRows[] = {
     BinaryRow<AddOp, NumberCppTypes>("AddV2"),
     BinaryRow<AddOp, NumberCppTypes>("Add"),
-    {"Add", &MakeConcatenate, {{"T", {DType::kString}}}},
+    KernelRow("Add", &MakeConcatenate).Types("T", {DType::kString}),
     BinaryRow<SubOp, NumberCppTypes>("Sub"),
     BinaryRow<MulOp, NumberCppTypes>("Mul"),
     BinaryRow<MulNoNanOp, Join<FloatCppTypes, ComplexCppTypes>>("MulNoNan"),
@@ -32,6 +32,6 @@ constexpr KernelDef kKernels[] = {
 
 }  // namespace
 
-absl::Span<const KernelDef> ArithmeticKernels() { return kKernels; }
+absl::Span<const KernelRow> ArithmeticKernels() { return kRows; }
 
 }  // namespace sluice

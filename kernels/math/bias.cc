@@ -1,13 +1,13 @@
-#include "kernels/math/bias.h"
-
 #include <memory>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/kernel.h"
 #include "kernels/math/arithmetic_ops.h"
 #include "kernels/math/channels.h"
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -41,24 +41,15 @@ class BiasAddKernel : public Kernel {
   const bool channels_come_second_;
 };
 
-template <template <typename> class KernelOf>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeForChannels(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const bool channels_come_second, ReadChannelsComeSecond(construction));
-  std::unique_ptr<Kernel> made;
-  DispatchDType<NumberCppTypes>(construction.input_type(0), [&](auto type) {
-    made = std::make_unique<KernelOf<typename decltype(type)::Type>>(channels_come_second);
-  });
-  if (made == nullptr) return NoSuchType(construction.input_type(0));
-  return made;
-}
-
-constexpr KernelDef kKernels[] = {
-    {"BiasAdd", &MakeForChannels<BiasAddKernel>, {{"T", kNumberTypes}}},
-    {"BiasAddV1", &MakeForChannels<BiasAddKernel>, {{"T", kNumberTypes}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("BiasAdd", &NewByTypeWith<BiasAddKernel, NumberCppTypes, ReadChannelsComeSecond>)
+        .Types("T", kNumberTypes),
+    KernelRow("BiasAddV1", &NewByTypeWith<BiasAddKernel, NumberCppTypes, ReadChannelsComeSecond>)
+        .Types("T", kNumberTypes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> BiasKernels() { return kKernels; }
+absl::Span<const KernelRow> BiasKernels() { return kRows; }
 
 }  // namespace sluice

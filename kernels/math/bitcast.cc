@@ -1,5 +1,3 @@
-#include "kernels/math/bitcast.h"
-
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -8,6 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/value/buffer.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -70,12 +71,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBitcast(const KernelConstruction& co
   return std::make_unique<BitcastKernel>(to);
 }
 
-constexpr KernelDef kKernels[] = {
-    {"Bitcast", &MakeBitcast},
+constexpr KernelRow kRows[] = {
+    KernelRow("Bitcast", &MakeBitcast),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> BitcastKernels() { return kKernels; }
+absl::Span<const KernelRow> BitcastKernels() { return kRows; }
 
 }  // namespace sluice

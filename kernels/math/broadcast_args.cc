@@ -1,11 +1,11 @@
-#include "kernels/math/broadcast_args.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/kernel.h"
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -94,13 +94,13 @@ class BroadcastGradientArgsKernel : public Kernel {
   }
 };
 
-constexpr KernelDef kKernels[] = {
-    {"BroadcastArgs", &MakeByInput0<BroadcastArgsKernel, IndexCppTypes>, {{"T", kIndexTypes}}},
-    {"BroadcastGradientArgs", &MakeByInput0<BroadcastGradientArgsKernel, IndexCppTypes>, {{"T", kIndexTypes}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("BroadcastArgs", &NewByType<BroadcastArgsKernel, IndexCppTypes>).Types("T", kIndexTypes),
+    KernelRow("BroadcastGradientArgs", &NewByType<BroadcastGradientArgsKernel, IndexCppTypes>).Types("T", kIndexTypes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> BroadcastArgsKernels() { return kKernels; }
+absl::Span<const KernelRow> BroadcastArgsKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,5 +1,3 @@
-#include "kernels/math/bucketize.h"
-
 #include <algorithm>
 #include <memory>
 #include <type_traits>
@@ -7,7 +5,10 @@
 #include <vector>
 
 #include "graph/base/error.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -38,25 +39,23 @@ class BucketizeKernel : public Kernel {
   const std::vector<float> boundaries_;
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeBucketize(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const std::vector<float> boundaries, construction.GetFloats("boundaries"));
+using BucketizeTypes = TypeList<float, double, int32_t, int64_t>;
+
+absl::StatusOr<std::vector<float>> ReadBoundaries(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(std::vector<float> boundaries, construction.Get<std::vector<float>>("boundaries"));
   if (!std::is_sorted(boundaries.begin(), boundaries.end())) {
     return Error(ErrorCode::kOpAttr).Attr("boundaries").Expected("numbers in ascending order");
   }
-  std::unique_ptr<Kernel> made;
-  DispatchDType<TypeList<float, double, int32_t, int64_t>>(construction.input_type(0), [&](auto type) {
-    made = std::make_unique<BucketizeKernel<typename decltype(type)::Type>>(boundaries);
-  });
-  if (made == nullptr) return NoSuchType(construction.input_type(0));
-  return made;
+  return boundaries;
 }
 
-constexpr KernelDef kKernels[] = {
-    {"Bucketize", &MakeBucketize, {{"T", {DType::kFloat, DType::kDouble, DType::kInt32, DType::kInt64}}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("Bucketize", &NewByTypeWith<BucketizeKernel, BucketizeTypes, ReadBoundaries>)
+        .Types("T", SetOf(BucketizeTypes())),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> BucketizeKernels() { return kKernels; }
+absl::Span<const KernelRow> BucketizeKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,9 +1,10 @@
-#include "kernels/math/cast.h"
-
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
 #include "kernels/math/cast_ops.h"
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -24,7 +25,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeCast(const KernelConstruction& const
   const DType from = construction.input_type(0);
   const DType to = construction.output_type(0);
   if (from == to) return std::make_unique<SameTypeKernel>();
-  SLUICE_ASSIGN_OR_RETURN(const bool is_truncating, construction.GetBool("Truncate"));
+  SLUICE_ASSIGN_OR_RETURN(const bool is_truncating, construction.Get<bool>("Truncate"));
   std::unique_ptr<Kernel> made;
   DispatchDType<CastTypes>(from, [&](auto from_type) {
     DispatchDType<CastTypes>(to, [&](auto to_type) {
@@ -43,12 +44,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeCast(const KernelConstruction& const
   return made;
 }
 
-constexpr KernelDef kKernels[] = {
-    {"Cast", &MakeCast},
+constexpr KernelRow kRows[] = {
+    KernelRow("Cast", &MakeCast),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> CastKernels() { return kKernels; }
+absl::Span<const KernelRow> CastKernels() { return kRows; }
 
 }  // namespace sluice

@@ -8,7 +8,7 @@ namespace sluice {
 
 absl::StatusOr<bool> ReadChannelsComeSecond(const KernelConstruction& construction) {
   if (!construction.HasAttr("data_format")) return false;
-  SLUICE_ASSIGN_OR_RETURN(const std::string format, construction.GetString("data_format"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string format, construction.Get<std::string>("data_format"));
   if (format == "NHWC") return false;
   if (format == "NCHW") return true;
   return Error(ErrorCode::kOpAttr).Attr("data_format").Found(format).Expected("NHWC or NCHW");

@@ -1,5 +1,3 @@
-#include "kernels/math/check_numerics.h"
-
 #include <atomic>
 #include <cmath>
 #include <memory>
@@ -8,7 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -41,11 +42,17 @@ std::string NameOf(unsigned seen, bool has_signs) {
   return names;
 }
 
+// What errors say.
+struct CheckedText {
+  std::string message;
+  bool has_signs = false;  // +Inf and -Inf are told apart.
+};
+
 // Hands its input on if all elements are finite; else an error with the attr `message`.
 template <typename T>
 class CheckNumericsKernel : public Kernel {
  public:
-  CheckNumericsKernel(std::string message, bool has_signs) : message_(std::move(message)), has_signs_(has_signs) {}
+  explicit CheckNumericsKernel(const CheckedText& text) : text_(text) {}
   absl::Status Compute(KernelContext& context) const override {
     const absl::Span<const T> values = context.input(0).flat<T>();
     std::atomic<unsigned> seen{0};
@@ -57,37 +64,36 @@ class CheckNumericsKernel : public Kernel {
     if (all != 0) {
       return Error(ErrorCode::kOpValue)
           .Input(0)
-          .Found(NameOf(all, has_signs_))
+          .Found(NameOf(all, text_.has_signs))
           .Expected("finite values")
-          .Text(message_);
+          .Text(text_.message);
     }
     context.SetOutput(0, context.TakeInput(0));
     return absl::OkStatus();
   }
 
  private:
-  const std::string message_;
-  const bool has_signs_;
+  const CheckedText text_;
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeCheckNumerics(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const std::string message, construction.GetString("message"));
-  std::unique_ptr<Kernel> made;
-  DispatchDType<FloatCppTypes>(construction.input_type(0), [&](auto type) {
-    using T = typename decltype(type)::Type;
-    made = std::make_unique<CheckNumericsKernel<T>>(message, construction.op() == "CheckNumericsV2");
-  });
-  if (made == nullptr) return NoSuchType(construction.input_type(0));
-  return made;
+absl::StatusOr<CheckedText> ReadText(const KernelConstruction& construction) {
+  CheckedText text;
+  SLUICE_ASSIGN_OR_RETURN(text.message, construction.Get<std::string>("message"));
+  text.has_signs = construction.op() == "CheckNumericsV2";
+  return text;
 }
 
-constexpr KernelDef kKernels[] = {
-    {"CheckNumerics", &MakeCheckNumerics, {{"T", kFloatTypes}}},
-    {"CheckNumericsV2", &MakeCheckNumerics, {{"T", kFloatTypes}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("CheckNumerics", &NewByTypeWith<CheckNumericsKernel, FloatCppTypes, ReadText>)
+        .Types("T", kFloatTypes)
+        .Shared(Sharing::kEqualNodes),
+    KernelRow("CheckNumericsV2", &NewByTypeWith<CheckNumericsKernel, FloatCppTypes, ReadText>)
+        .Types("T", kFloatTypes)
+        .Shared(Sharing::kEqualNodes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> CheckNumericsKernels() { return kKernels; }
+absl::Span<const KernelRow> CheckNumericsKernels() { return kRows; }
 
 }  // namespace sluice

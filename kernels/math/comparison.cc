@@ -1,12 +1,13 @@
-#include "kernels/math/comparison.h"
-
 #include <cmath>
 #include <utility>
 
 #include "graph/value/tstring.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
 #include "kernels/math/arithmetic_ops.h"
 #include "kernels/math/broadcast.h"
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -62,16 +63,18 @@ class LenientEqualKernel : public Kernel {
 // `kAnswer`: for shapes that do not broadcast, where that is no error.
 template <typename Op, typename CppTypes, bool kAnswer>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeEqual(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const bool is_strict, construction.GetBool("incompatible_shape_error"));
+  SLUICE_ASSIGN_OR_RETURN(const bool is_strict, construction.Get<bool>("incompatible_shape_error"));
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> made, (MakeBinary<Op, CppTypes>(construction)));
   if (is_strict) return made;
   return std::make_unique<LenientEqualKernel>(std::move(made), kAnswer);
 }
 
 template <typename Op, typename CppTypes, bool kAnswer>
-constexpr KernelDef EqualRow(absl::string_view op) {
-  return {op, &MakeEqual<Op, CppTypes, kAnswer>, {{"T", SetOf(CppTypes())}}};
+constexpr KernelRow EqualRow(absl::string_view op) {
+  return KernelRow(op, &MakeEqual<Op, CppTypes, kAnswer>).Types("T", SetOf(CppTypes()));
 }
+
+using FloatAndDouble = TypeList<float, double>;
 
 // Whether |a - b| is below the attr `tolerance`.
 template <typename T>
@@ -94,17 +97,11 @@ class ApproximateEqualKernel : public Kernel {
   const T tolerance_;
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeApproximateEqual(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const float tolerance, construction.GetFloat("tolerance"));
-  std::unique_ptr<Kernel> made;
-  DispatchDType<TypeList<float, double>>(construction.input_type(0), [&](auto type) {
-    made = std::make_unique<ApproximateEqualKernel<typename decltype(type)::Type>>(tolerance);
-  });
-  if (made == nullptr) return NoSuchType(construction.input_type(0));
-  return made;
+absl::StatusOr<float> ReadTolerance(const KernelConstruction& construction) {
+  return construction.Get<float>("tolerance");
 }
 
-constexpr KernelDef kKernels[] = {
+constexpr KernelRow kRows[] = {
     BinaryRow<LessOp, RealCppTypes>("Less"),
     BinaryRow<LessEqualOp, RealCppTypes>("LessEqual"),
     BinaryRow<GreaterOp, RealCppTypes>("Greater"),
@@ -115,11 +112,12 @@ constexpr KernelDef kKernels[] = {
     EqualRow<StringNotEqualOp, StringType, true>("NotEqual"),
     EqualRow<QuantizedEqualOp, QuantizedTypes, false>("Equal"),
     EqualRow<QuantizedNotEqualOp, QuantizedTypes, true>("NotEqual"),
-    {"ApproximateEqual", &MakeApproximateEqual, {{"T", {DType::kFloat, DType::kDouble}}}},
+    KernelRow("ApproximateEqual", &NewByTypeWith<ApproximateEqualKernel, FloatAndDouble, ReadTolerance>)
+        .Types("T", SetOf(FloatAndDouble())),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> ComparisonKernels() { return kKernels; }
+absl::Span<const KernelRow> ComparisonKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,9 +1,8 @@
-#include "kernels/math/complex_parts.h"
-
 #include <cmath>
 #include <complex>
 
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -48,20 +47,22 @@ struct ComplexAbsOp {
 };
 
 // The attr Tout is the node's to choose: rows are for those results that the functors give.
-constexpr TypeConstraint kToFloat = {"Tout", {DType::kFloat}};
-constexpr TypeConstraint kToDouble = {"Tout", {DType::kDouble}};
-constexpr TypeConstraint kFromComplex64 = {"T", {DType::kComplex64}};
-constexpr TypeConstraint kFromComplex128 = {"T", {DType::kComplex128}};
+constexpr DTypeSet kToFloat{DType::kFloat};
+constexpr DTypeSet kToDouble{DType::kDouble};
+constexpr DTypeSet kFromComplex64{DType::kComplex64};
+constexpr DTypeSet kFromComplex128{DType::kComplex128};
 
 template <typename Op>
-constexpr KernelDef PartRow(absl::string_view op, TypeConstraint from, TypeConstraint to) {
-  return {op, &MakeUnary<Op, ComplexCppTypes>, {from, to}};
+constexpr KernelRow PartRow(absl::string_view op, DTypeSet from, DTypeSet to) {
+  return KernelRow(op, &MakeUnary<Op, ComplexCppTypes>).Types("T", from).Types("Tout", to);
 }
-constexpr KernelDef ComplexRow(DType part, DType whole) {
-  return {"Complex", &MakeBinary<ComplexOp, TypeList<float, double>>, {{"T", {part}}, {"Tout", {whole}}}};
+constexpr KernelRow ComplexRow(DType part, DType whole) {
+  return KernelRow("Complex", &MakeBinary<ComplexOp, TypeList<float, double>>)
+      .Types("T", {part})
+      .Types("Tout", {whole});
 }
 
-constexpr KernelDef kKernels[] = {
+constexpr KernelRow kRows[] = {
     ComplexRow(DType::kFloat, DType::kComplex64),
     ComplexRow(DType::kDouble, DType::kComplex128),
     PartRow<RealOp>("Real", kFromComplex64, kToFloat),
@@ -77,6 +78,6 @@ constexpr KernelDef kKernels[] = {
 
 }  // namespace
 
-absl::Span<const KernelDef> ComplexPartsKernels() { return kKernels; }
+absl::Span<const KernelRow> ComplexPartsKernels() { return kRows; }
 
 }  // namespace sluice

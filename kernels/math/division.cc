@@ -1,15 +1,14 @@
-#include "kernels/math/division.h"
-
 #include "kernels/math/arithmetic_ops.h"
 #include "kernels/math/division_ops.h"
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
 
 using FloatAndComplex = Join<FloatCppTypes, ComplexCppTypes>;
 
-constexpr KernelDef kKernels[] = {
+constexpr KernelRow kRows[] = {
     BinaryRow<DivOp, FloatAndComplex>("RealDiv"),
     BinaryRow<DivOp, FloatAndComplex>("Div"),
     BinaryRow<IntegerDivOp, IntegerCppTypes>("Div"),
@@ -23,6 +22,6 @@ constexpr KernelDef kKernels[] = {
 
 }  // namespace
 
-absl::Span<const KernelDef> DivisionKernels() { return kKernels; }
+absl::Span<const KernelRow> DivisionKernels() { return kRows; }
 
 }  // namespace sluice

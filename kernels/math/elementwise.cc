@@ -105,8 +105,4 @@ absl::Status NotSameShape(const Shape& a, const Shape& b) {
   return Error(ErrorCode::kOpShapes).Found(absl::StrCat(a.ToString(), " and ", b.ToString())).Expected("equal shapes");
 }
 
-absl::Status NoSuchType(DType dtype) {
-  return Error(ErrorCode::kInternal).Found(DTypeName(dtype)).Text("the kernel's row and its C++ types differ");
-}
-
 }  // namespace sluice

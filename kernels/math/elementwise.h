@@ -8,7 +8,7 @@
 // for scalars, which loads, computes and stores; all other shapes go to ComputeUnary and ComputeBinary, which know
 // elements only by size and are compiled once. A family's rows name a factory with its functor and its C++ types:
 //
-//   constexpr KernelDef kKernels[] = {
+//   constexpr KernelRow kRows[] = {
 //       BinaryRow<AddOp, NumberCppTypes>("AddV2"),
 //   };
 
@@ -20,9 +20,11 @@
 #include "kernels/dispatch.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
-#include "kernels/kernel_registry.h"
+#include "kernels/kernel_row.h"
 #include "kernels/math/float_loops.h"
 #include "kernels/math/loops.h"
+#include "kernels/new_by_type.h"
+#include "kernels/new_kernel.h"
 
 namespace sluice {
 
@@ -105,18 +107,6 @@ class BinaryKernel final : public Kernel {
 
 // kOpShapes for inputs that must be of one shape.
 absl::Status NotSameShape(const Shape& a, const Shape& b);
-// That the row's dtypes and its C++ types do not agree: a fault of the table.
-absl::Status NoSuchType(DType dtype);
-
-// Makes `KernelOf<T>` for the C++ type of input 0.
-template <template <typename> class KernelOf, typename CppTypes>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeByInput0(const KernelConstruction& construction) {
-  std::unique_ptr<Kernel> made;
-  DispatchDType<CppTypes>(construction.input_type(0),
-                          [&](auto type) { made = std::make_unique<KernelOf<typename decltype(type)::Type>>(); });
-  if (made == nullptr) return NoSuchType(construction.input_type(0));
-  return made;
-}
 
 namespace elementwise_internal {
 template <typename Op>
@@ -141,7 +131,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeUnary(const KernelConstruction& cons
   DispatchDType<CppTypes>(construction.input_type(0),
                           [&](auto type) { result = Bind::template kOfUnary<typename decltype(type)::Type>; });
   if (result != construction.output_type(0)) return NoSuchType(construction.output_type(0));
-  return MakeByInput0<Bind::template Unary, CppTypes>(construction);
+  return NewByType<Bind::template Unary, CppTypes>(construction);
 }
 template <typename Op, typename CppTypes>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBinary(const KernelConstruction& construction) {
@@ -150,7 +140,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBinary(const KernelConstruction& con
   DispatchDType<CppTypes>(construction.input_type(0),
                           [&](auto type) { result = Bind::template kOfBinary<typename decltype(type)::Type>; });
   if (result != construction.output_type(0)) return NoSuchType(construction.output_type(0));
-  return MakeByInput0<Bind::template Binary, CppTypes>(construction);
+  return NewByType<Bind::template Binary, CppTypes>(construction);
 }
 
 // The dtypes of C++ types.
@@ -161,12 +151,12 @@ constexpr DTypeSet SetOf(TypeList<Ts...>) {
 
 // Rows for ops whose type attr is T.
 template <typename Op, typename CppTypes>
-constexpr KernelDef UnaryRow(absl::string_view op) {
-  return {op, &MakeUnary<Op, CppTypes>, {{"T", SetOf(CppTypes())}}};
+constexpr KernelRow UnaryRow(absl::string_view op) {
+  return KernelRow(op, &MakeUnary<Op, CppTypes>).Types("T", SetOf(CppTypes()));
 }
 template <typename Op, typename CppTypes>
-constexpr KernelDef BinaryRow(absl::string_view op) {
-  return {op, &MakeBinary<Op, CppTypes>, {{"T", SetOf(CppTypes())}}};
+constexpr KernelRow BinaryRow(absl::string_view op) {
+  return KernelRow(op, &MakeBinary<Op, CppTypes>).Types("T", SetOf(CppTypes()));
 }
 
 }  // namespace sluice

@@ -1,6 +1,6 @@
-#include "kernels/math/gradients.h"
-
+#include "kernels/kernel.h"
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -44,8 +44,8 @@ struct SameSize {
   using Of = SameSizeKernel<Op, T>;
 };
 template <typename Op, typename CppTypes>
-constexpr KernelDef SameSizeRow(absl::string_view op) {
-  return {op, &MakeByInput0<SameSize<Op>::template Of, CppTypes>, {{"T", SetOf(CppTypes())}}};
+constexpr KernelRow SameSizeRow(absl::string_view op) {
+  return KernelRow(op, &NewByType<SameSize<Op>::template Of, CppTypes>).Types("T", SetOf(CppTypes()));
 }
 
 template <typename Op>
@@ -54,11 +54,11 @@ struct SameShape {
   using Of = SameShapeKernel<Op, T>;
 };
 template <typename Op, typename CppTypes>
-constexpr KernelDef SameShapeRow(absl::string_view op) {
-  return {op, &MakeByInput0<SameShape<Op>::template Of, CppTypes>, {{"T", SetOf(CppTypes())}}};
+constexpr KernelRow SameShapeRow(absl::string_view op) {
+  return KernelRow(op, &NewByType<SameShape<Op>::template Of, CppTypes>).Types("T", SetOf(CppTypes()));
 }
 
-constexpr KernelDef kKernels[] = {
+constexpr KernelRow kRows[] = {
     SameShapeRow<ReluGradOp, RealCppTypes>("ReluGrad"),
     SameShapeRow<Relu6GradOp, RealCppTypes>("Relu6Grad"),
     SameShapeRow<EluGradOp, FloatCppTypes>("EluGrad"),
@@ -75,6 +75,6 @@ constexpr KernelDef kKernels[] = {
 
 }  // namespace
 
-absl::Span<const KernelDef> GradientKernels() { return kKernels; }
+absl::Span<const KernelRow> GradientKernels() { return kRows; }
 
 }  // namespace sluice

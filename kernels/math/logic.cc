@@ -1,9 +1,8 @@
-#include "kernels/math/logic.h"
-
 #include <climits>
 #include <type_traits>
 
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -74,10 +73,10 @@ struct PopulationCountOp {
 // LogicalAnd and its kin have no type attr.
 using Bool = TypeList<bool>;
 
-constexpr KernelDef kKernels[] = {
-    {"LogicalAnd", &MakeBinary<LogicalAndOp, Bool>},
-    {"LogicalOr", &MakeBinary<LogicalOrOp, Bool>},
-    {"LogicalNot", &MakeUnary<LogicalNotOp, Bool>},
+constexpr KernelRow kRows[] = {
+    KernelRow("LogicalAnd", &MakeBinary<LogicalAndOp, Bool>),
+    KernelRow("LogicalOr", &MakeBinary<LogicalOrOp, Bool>),
+    KernelRow("LogicalNot", &MakeUnary<LogicalNotOp, Bool>),
     BinaryRow<BitwiseAndOp, IntegerCppTypes>("BitwiseAnd"),
     BinaryRow<BitwiseOrOp, IntegerCppTypes>("BitwiseOr"),
     BinaryRow<BitwiseXorOp, IntegerCppTypes>("BitwiseXor"),
@@ -89,6 +88,6 @@ constexpr KernelDef kKernels[] = {
 
 }  // namespace
 
-absl::Span<const KernelDef> LogicKernels() { return kKernels; }
+absl::Span<const KernelRow> LogicKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,9 +1,8 @@
-#include "kernels/math/power.h"
-
 #include <cmath>
 #include <complex>
 
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -74,7 +73,7 @@ struct Xlog1pyOp {
 
 using FloatAndComplex = Join<FloatCppTypes, ComplexCppTypes>;
 
-constexpr KernelDef kKernels[] = {
+constexpr KernelRow kRows[] = {
     BinaryRow<PowOp, Join<FloatAndComplex, SignedCppTypes>>("Pow"),
     BinaryRow<Atan2Op, FloatCppTypes>("Atan2"),
     BinaryRow<NextAfterOp, TypeList<float, double>>("NextAfter"),
@@ -85,6 +84,6 @@ constexpr KernelDef kKernels[] = {
 
 }  // namespace
 
-absl::Span<const KernelDef> PowerKernels() { return kKernels; }
+absl::Span<const KernelRow> PowerKernels() { return kRows; }
 
 }  // namespace sluice

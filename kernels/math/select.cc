@@ -1,5 +1,3 @@
-#include "kernels/math/select.h"
-
 #include <complex>
 #include <vector>
 
@@ -9,8 +7,10 @@
 #include "graph/value/tstring.h"
 #include "graph/value/variant.h"
 #include "kernels/forward_or_copy.h"
+#include "kernels/kernel.h"
 #include "kernels/math/broadcast.h"
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -99,11 +99,6 @@ class SelectV2Kernel : public Kernel {
   }
 };
 
-template <typename KernelType>
-absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction&) {
-  return std::make_unique<KernelType>();
-}
-
 // Between the smallest and the largest allowed value: the upper bound first, so that it loses where the bounds cross.
 // Complex numbers part by part.
 struct ClipOp {
@@ -156,14 +151,14 @@ class ClipKernel : public Kernel {
   }
 };
 
-constexpr KernelDef kKernels[] = {
-    {"Select", &Make<SelectKernel>},
-    {"SelectV2", &Make<SelectV2Kernel>},
-    {"ClipByValue", &MakeByInput0<ClipKernel, NumberCppTypes>, {{"T", kNumberTypes}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("Select", &New<SelectKernel>),
+    KernelRow("SelectV2", &New<SelectV2Kernel>),
+    KernelRow("ClipByValue", &NewByType<ClipKernel, NumberCppTypes>).Types("T", kNumberTypes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> SelectKernels() { return kKernels; }
+absl::Span<const KernelRow> SelectKernels() { return kRows; }
 
 }  // namespace sluice

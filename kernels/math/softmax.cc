@@ -1,11 +1,11 @@
-#include "kernels/math/softmax.h"
-
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
 
 #include "graph/base/error.h"
+#include "kernels/kernel.h"
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -77,13 +77,13 @@ using Plain = SoftmaxKernel<T, false>;
 template <typename T>
 using Log = SoftmaxKernel<T, true>;
 
-constexpr KernelDef kKernels[] = {
-    {"Softmax", &MakeByInput0<Plain, FloatCppTypes>, {{"T", kFloatTypes}}},
-    {"LogSoftmax", &MakeByInput0<Log, FloatCppTypes>, {{"T", kFloatTypes}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("Softmax", &NewByType<Plain, FloatCppTypes>).Types("T", kFloatTypes),
+    KernelRow("LogSoftmax", &NewByType<Log, FloatCppTypes>).Types("T", kFloatTypes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> SoftmaxKernels() { return kKernels; }
+absl::Span<const KernelRow> SoftmaxKernels() { return kRows; }
 
 }  // namespace sluice

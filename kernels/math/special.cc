@@ -1,6 +1,6 @@
-#include "kernels/math/special.h"
-
+#include "kernels/kernel.h"
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 #include "kernels/math/special_functions.h"
 
 namespace sluice {
@@ -55,7 +55,7 @@ class BetaincKernel : public Kernel {
 
 using FloatAndDouble = TypeList<float, double>;
 
-constexpr KernelDef kKernels[] = {
+constexpr KernelRow kRows[] = {
     UnaryRow<ErfOp, FloatCppTypes>("Erf"),
     UnaryRow<ErfcOp, FloatCppTypes>("Erfc"),
     UnaryRow<SpecialUnaryOp<&special::Erfinv>, FloatAndDouble>("Erfinv"),
@@ -66,11 +66,11 @@ constexpr KernelDef kKernels[] = {
     BinaryRow<SpecialBinaryOp<&special::Igammac>, FloatAndDouble>("Igammac"),
     BinaryRow<SpecialBinaryOp<&special::Zeta>, FloatAndDouble>("Zeta"),
     BinaryRow<SpecialBinaryOp<&special::Polygamma>, FloatAndDouble>("Polygamma"),
-    {"Betainc", &MakeByInput0<BetaincKernel, FloatAndDouble>, {{"T", SetOf(FloatAndDouble())}}},
+    KernelRow("Betainc", &NewByType<BetaincKernel, FloatAndDouble>).Types("T", SetOf(FloatAndDouble())),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> SpecialKernels() { return kKernels; }
+absl::Span<const KernelRow> SpecialKernels() { return kRows; }
 
 }  // namespace sluice

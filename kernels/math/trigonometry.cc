@@ -1,9 +1,8 @@
-#include "kernels/math/trigonometry.h"
-
 #include <cmath>
 #include <complex>
 
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -89,7 +88,7 @@ struct AtanhOp {
 
 using FloatAndComplex = Join<FloatCppTypes, ComplexCppTypes>;
 
-constexpr KernelDef kKernels[] = {
+constexpr KernelRow kRows[] = {
     UnaryRow<SinOp, FloatAndComplex>("Sin"),     UnaryRow<CosOp, FloatAndComplex>("Cos"),
     UnaryRow<TanOp, FloatAndComplex>("Tan"),     UnaryRow<AsinOp, FloatAndComplex>("Asin"),
     UnaryRow<AcosOp, FloatAndComplex>("Acos"),   UnaryRow<AtanOp, FloatAndComplex>("Atan"),
@@ -100,6 +99,6 @@ constexpr KernelDef kKernels[] = {
 
 }  // namespace
 
-absl::Span<const KernelDef> TrigonometryKernels() { return kKernels; }
+absl::Span<const KernelRow> TrigonometryKernels() { return kRows; }
 
 }  // namespace sluice

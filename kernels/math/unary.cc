@@ -1,8 +1,7 @@
-#include "kernels/math/unary.h"
-
 #include <cmath>
 
 #include "kernels/math/elementwise.h"
+#include "kernels/math/families.h"
 
 namespace sluice {
 namespace {
@@ -57,7 +56,7 @@ struct IsFiniteOp {
 using FloatAndComplex = Join<FloatCppTypes, ComplexCppTypes>;
 using SignedNumbers = Join<FloatAndComplex, SignedCppTypes>;
 
-constexpr KernelDef kKernels[] = {
+constexpr KernelRow kRows[] = {
     UnaryRow<AbsOp, Join<FloatCppTypes, SignedCppTypes>>("Abs"),
     UnaryRow<NegOp, NumberCppTypes>("Neg"),
     UnaryRow<SignOp, NumberCppTypes>("Sign"),
@@ -81,6 +80,6 @@ constexpr KernelDef kKernels[] = {
 
 }  // namespace
 
-absl::Span<const KernelDef> UnaryKernels() { return kKernels; }
+absl::Span<const KernelRow> UnaryKernels() { return kRows; }
 
 }  // namespace sluice

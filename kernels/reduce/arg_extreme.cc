@@ -1,5 +1,3 @@
-#include "kernels/reduce/arg_extreme.h"
-
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -7,6 +5,9 @@
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/kernel.h"
+#include "kernels/new_kernel.h"
+#include "kernels/reduce/families.h"
 #include "kernels/reduce/reduce_ops.h"
 
 namespace sluice {
@@ -83,10 +84,6 @@ void Search(const KernelContext& context, const SearchPlan& plan, const T* x, Te
 template <bool kMax>
 class ArgExtremeKernel final : public Kernel {
  public:
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction&) {
-    return std::make_unique<ArgExtremeKernel>();
-  }
-
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& input = context.input(0);
     const Shape& shape = input.shape();
@@ -120,13 +117,13 @@ class ArgExtremeKernel final : public Kernel {
 
 constexpr DTypeSet kOrdered = kRealTypes | DTypeSet{DType::kBool};
 
-constexpr KernelDef kKernels[] = {
-    {"ArgMax", &ArgExtremeKernel<true>::Make, {{"T", kOrdered}}},
-    {"ArgMin", &ArgExtremeKernel<false>::Make, {{"T", kOrdered}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("ArgMax", &New<ArgExtremeKernel<true>>).Types("T", kOrdered),
+    KernelRow("ArgMin", &New<ArgExtremeKernel<false>>).Types("T", kOrdered),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> ArgExtremeKernels() { return kKernels; }
+absl::Span<const KernelRow> ArgExtremeKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,8 +1,7 @@
-#include "kernels/reduce/extreme.h"
-
 #include <memory>
 
 #include "kernels/dispatch.h"
+#include "kernels/reduce/families.h"
 #include "kernels/reduce/reduce_engine.h"
 #include "kernels/reduce/reduce_kernel.h"
 #include "kernels/reduce/reduce_ops.h"
@@ -29,30 +28,28 @@ DType PlainType(DType dtype) {
 }
 
 template <template <typename> class Op>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeExtreme(const KernelConstruction& construction) {
+ReduceFn ExtremeOf(DType dtype) {
   ReduceFn found = nullptr;
-  DispatchDType<RealCppTypes>(PlainType(construction.input_type(0)),
+  DispatchDType<RealCppTypes>(PlainType(dtype),
                               [&](auto type) { found = &ReduceWith<Op<typename decltype(type)::Type>>; });
-  return ReduceKernel::Make(construction, found, /*keeps_single=*/true);
+  return found;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeAll(const KernelConstruction& construction) {
-  return ReduceKernel::Make(construction, &ReduceWith<AllOp>, /*keeps_single=*/true);
+// All and Any: of bools alone.
+template <typename Op>
+ReduceFn TruthOf(DType) {
+  return &ReduceWith<Op>;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeAny(const KernelConstruction& construction) {
-  return ReduceKernel::Make(construction, &ReduceWith<AnyOp>, /*keeps_single=*/true);
-}
-
-constexpr KernelDef kKernels[] = {
-    {"Max", &MakeExtreme<MaxOp>, {{"T", kRealTypes | kQuantizedTypes}}},
-    {"Min", &MakeExtreme<MinOp>, {{"T", kRealTypes | kQuantizedTypes}}},
-    {"All", &MakeAll},
-    {"Any", &MakeAny},
+constexpr KernelRow kRows[] = {
+    KernelRow("Max", &NewReduction<ExtremeOf<MaxOp>>).Types("T", kRealTypes | kQuantizedTypes),
+    KernelRow("Min", &NewReduction<ExtremeOf<MinOp>>).Types("T", kRealTypes | kQuantizedTypes),
+    KernelRow("All", &NewReduction<TruthOf<AllOp>>),
+    KernelRow("Any", &NewReduction<TruthOf<AnyOp>>),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> ExtremeKernels() { return kKernels; }
+absl::Span<const KernelRow> ExtremeKernels() { return kRows; }
 
 }  // namespace sluice

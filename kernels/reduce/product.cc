@@ -1,9 +1,8 @@
-#include "kernels/reduce/product.h"
-
 #include <complex>
 #include <memory>
 
 #include "kernels/dispatch.h"
+#include "kernels/reduce/families.h"
 #include "kernels/reduce/reduce_engine.h"
 #include "kernels/reduce/reduce_kernel.h"
 #include "kernels/reduce/reduce_ops.h"
@@ -30,21 +29,13 @@ ReduceFn NormOf(DType dtype) {
   return found;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeProduct(const KernelConstruction& construction) {
-  return ReduceKernel::Make(construction, ProductOf(construction.input_type(0)), /*keeps_single=*/true);
-}
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeNorm(const KernelConstruction& construction) {
-  return ReduceKernel::Make(construction, NormOf(construction.input_type(0)), /*keeps_single=*/false);
-}
-
-constexpr KernelDef kKernels[] = {
-    {"Prod", &MakeProduct, {{"T", kNumberTypes}}},
-    {"EuclideanNorm", &MakeNorm, {{"T", kNumberTypes}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("Prod", &NewReduction<ProductOf>).Types("T", kNumberTypes),
+    KernelRow("EuclideanNorm", &NewReduction<NormOf, /*kKeepsSingle=*/false>).Types("T", kNumberTypes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> ProductKernels() { return kKernels; }
+absl::Span<const KernelRow> ProductKernels() { return kRows; }
 
 }  // namespace sluice

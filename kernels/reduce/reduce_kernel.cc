@@ -9,7 +9,7 @@ namespace sluice {
 absl::StatusOr<std::unique_ptr<Kernel>> ReduceKernel::Make(const KernelConstruction& construction, ReduceFn reduce,
                                                            bool keeps_single) {
   if (reduce == nullptr) return Error(ErrorCode::kOpUnimplemented).Found(DTypeName(construction.input_type(0)));
-  SLUICE_ASSIGN_OR_RETURN(const bool keep_dims, construction.GetBool("keep_dims"));
+  SLUICE_ASSIGN_OR_RETURN(const bool keep_dims, construction.Get<bool>("keep_dims"));
   return std::make_unique<ReduceKernel>(reduce, keep_dims, keeps_single);
 }
 

@@ -31,6 +31,12 @@ class ReduceKernel final : public Kernel {
   const bool keeps_single_;
 };
 
+// The factory of a row: `kOf` gives the function for the dtype of input 0, or null.
+template <ReduceFn (*kOf)(DType), bool kKeepsSingle = true>
+absl::StatusOr<std::unique_ptr<Kernel>> NewReduction(const KernelConstruction& construction) {
+  return ReduceKernel::Make(construction, kOf(construction.input_type(0)), kKeepsSingle);
+}
+
 }  // namespace sluice
 
 #endif  // SLUICE_KERNELS_REDUCE_REDUCE_KERNEL_H_

@@ -1,5 +1,3 @@
-#include "kernels/reduce/scan.h"
-
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -10,6 +8,9 @@
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/reduce/families.h"
 #include "kernels/reduce/reduce_ops.h"
 
 namespace sluice {
@@ -80,8 +81,8 @@ class ScanKernel final : public Kernel {
  public:
   ScanKernel(ScanFn scan, bool exclusive, bool reverse) : scan_(scan), exclusive_(exclusive), reverse_(reverse) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction, ScanFn scan) {
-    SLUICE_ASSIGN_OR_RETURN(const bool exclusive, construction.GetBool("exclusive"));
-    SLUICE_ASSIGN_OR_RETURN(const bool reverse, construction.GetBool("reverse"));
+    SLUICE_ASSIGN_OR_RETURN(const bool exclusive, construction.Get<bool>("exclusive"));
+    SLUICE_ASSIGN_OR_RETURN(const bool reverse, construction.Get<bool>("reverse"));
     return std::make_unique<ScanKernel>(scan, exclusive, reverse);
   }
 
@@ -122,14 +123,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeScan(const KernelConstruction& const
   return ScanKernel::Make(construction, found);
 }
 
-constexpr KernelDef kKernels[] = {
-    {"Cumsum", &MakeScan<SumOp, NumberCppTypes>, {{"T", kNumberTypes}}},
-    {"Cumprod", &MakeScan<ProdOp, NumberCppTypes>, {{"T", kNumberTypes}}},
-    {"CumulativeLogsumexp", &MakeScan<LogSumExpOp, FloatCppTypes>, {{"T", kFloatTypes}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("Cumsum", &MakeScan<SumOp, NumberCppTypes>).Types("T", kNumberTypes),
+    KernelRow("Cumprod", &MakeScan<ProdOp, NumberCppTypes>).Types("T", kNumberTypes),
+    KernelRow("CumulativeLogsumexp", &MakeScan<LogSumExpOp, FloatCppTypes>).Types("T", kFloatTypes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> ScanKernels() { return kKernels; }
+absl::Span<const KernelRow> ScanKernels() { return kRows; }
 
 }  // namespace sluice

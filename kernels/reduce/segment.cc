@@ -1,5 +1,3 @@
-#include "kernels/reduce/segment.h"
-
 #include <algorithm>
 #include <complex>
 #include <limits>
@@ -13,6 +11,9 @@
 #include "kernels/array/index_values.h"
 #include "kernels/device/task_runner.h"
 #include "kernels/dispatch.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/reduce/families.h"
 #include "kernels/reduce/reduce_ops.h"
 
 namespace sluice {
@@ -336,22 +337,26 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeSegment(const KernelConstruction& co
   return std::make_unique<K>(found);
 }
 
-constexpr KernelDef kKernels[] = {
-    {"SegmentSum", &MakeSegment<SortedSegmentKernel, GroupSum, NumberCppTypes, true>, {{"T", kNumberTypes}}},
-    {"SegmentMean", &MakeSegment<SortedSegmentKernel, GroupMean, NumberCppTypes, false>, {{"T", kNumberTypes}}},
-    {"SegmentProd", &MakeSegment<SortedSegmentKernel, GroupProd, NumberCppTypes, true>, {{"T", kNumberTypes}}},
-    {"SegmentMin", &MakeSegment<SortedSegmentKernel, GroupMin, RealCppTypes, false>, {{"T", kRealTypes}}},
-    {"SegmentMax", &MakeSegment<SortedSegmentKernel, GroupMax, RealCppTypes, false>, {{"T", kRealTypes}}},
-    {"UnsortedSegmentSum", &MakeSegment<UnsortedSegmentKernel, GroupSum, NumberCppTypes, true>, {{"T", kNumberTypes}}},
-    {"UnsortedSegmentProd",
-     &MakeSegment<UnsortedSegmentKernel, GroupProd, NumberCppTypes, true>,
-     {{"T", kNumberTypes}}},
-    {"UnsortedSegmentMin", &MakeSegment<UnsortedSegmentKernel, GroupMin, RealCppTypes, false>, {{"T", kRealTypes}}},
-    {"UnsortedSegmentMax", &MakeSegment<UnsortedSegmentKernel, GroupMax, RealCppTypes, false>, {{"T", kRealTypes}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("SegmentSum", &MakeSegment<SortedSegmentKernel, GroupSum, NumberCppTypes, true>).Types("T", kNumberTypes),
+    KernelRow("SegmentMean", &MakeSegment<SortedSegmentKernel, GroupMean, NumberCppTypes, false>)
+        .Types("T", kNumberTypes),
+    KernelRow("SegmentProd", &MakeSegment<SortedSegmentKernel, GroupProd, NumberCppTypes, true>)
+        .Types("T", kNumberTypes),
+    KernelRow("SegmentMin", &MakeSegment<SortedSegmentKernel, GroupMin, RealCppTypes, false>).Types("T", kRealTypes),
+    KernelRow("SegmentMax", &MakeSegment<SortedSegmentKernel, GroupMax, RealCppTypes, false>).Types("T", kRealTypes),
+    KernelRow("UnsortedSegmentSum", &MakeSegment<UnsortedSegmentKernel, GroupSum, NumberCppTypes, true>)
+        .Types("T", kNumberTypes),
+    KernelRow("UnsortedSegmentProd", &MakeSegment<UnsortedSegmentKernel, GroupProd, NumberCppTypes, true>)
+        .Types("T", kNumberTypes),
+    KernelRow("UnsortedSegmentMin", &MakeSegment<UnsortedSegmentKernel, GroupMin, RealCppTypes, false>)
+        .Types("T", kRealTypes),
+    KernelRow("UnsortedSegmentMax", &MakeSegment<UnsortedSegmentKernel, GroupMax, RealCppTypes, false>)
+        .Types("T", kRealTypes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> SegmentKernels() { return kKernels; }
+absl::Span<const KernelRow> SegmentKernels() { return kRows; }
 
 }  // namespace sluice

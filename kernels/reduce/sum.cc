@@ -1,9 +1,8 @@
-#include "kernels/reduce/sum.h"
-
 #include <complex>
 #include <memory>
 
 #include "kernels/dispatch.h"
+#include "kernels/reduce/families.h"
 #include "kernels/reduce/reduce_engine.h"
 #include "kernels/reduce/reduce_kernel.h"
 #include "kernels/reduce/reduce_ops.h"
@@ -29,21 +28,13 @@ ReduceFn MeanOf(DType dtype) {
   return found;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeSum(const KernelConstruction& construction) {
-  return ReduceKernel::Make(construction, SumOf(construction.input_type(0)), /*keeps_single=*/true);
-}
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeMean(const KernelConstruction& construction) {
-  return ReduceKernel::Make(construction, MeanOf(construction.input_type(0)), /*keeps_single=*/true);
-}
-
-constexpr KernelDef kKernels[] = {
-    {"Sum", &MakeSum, {{"T", kNumberTypes}}},
-    {"Mean", &MakeMean, {{"T", kNumberTypes}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("Sum", &NewReduction<SumOf>).Types("T", kNumberTypes),
+    KernelRow("Mean", &NewReduction<MeanOf>).Types("T", kNumberTypes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> SumKernels() { return kKernels; }
+absl::Span<const KernelRow> SumKernels() { return kRows; }
 
 }  // namespace sluice

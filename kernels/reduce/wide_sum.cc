@@ -1,5 +1,3 @@
-#include "kernels/reduce/wide_sum.h"
-
 #include <complex>
 #include <memory>
 #include <type_traits>
@@ -7,7 +5,11 @@
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
 #include "kernels/math/channels.h"
+#include "kernels/new_kernel.h"
+#include "kernels/reduce/families.h"
 #include "kernels/reduce/reduce_engine.h"
 #include "kernels/reduce/reduce_ops.h"
 
@@ -152,13 +154,13 @@ class L2LossKernel final : public Kernel {
   const LossFn sum_;
 };
 
-constexpr KernelDef kKernels[] = {
-    {"BiasAddGrad", &BiasAddGradKernel::Make, {{"T", kNumberTypes}}},
-    {"L2Loss", &L2LossKernel::Make, {{"T", kFloatTypes}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("BiasAddGrad", &New<BiasAddGradKernel>).Types("T", kNumberTypes),
+    KernelRow("L2Loss", &New<L2LossKernel>).Types("T", kFloatTypes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> WideSumKernels() { return kKernels; }
+absl::Span<const KernelRow> WideSumKernels() { return kRows; }
 
 }  // namespace sluice

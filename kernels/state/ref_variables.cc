@@ -1,5 +1,3 @@
-#include "kernels/state/ref_variables.h"
-
 #include <atomic>
 #include <memory>
 #include <string>
@@ -9,8 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/mutex.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
 #include "kernels/resources/variable.h"
 #include "kernels/state/cell_ops.h"
+#include "kernels/state/families.h"
 #include "kernels/state/handles.h"
 #include "kernels/state/step_resource.h"
 
@@ -88,10 +90,10 @@ class VariableKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeVariable(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(std::string container, construction.GetString("container"));
-  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("shared_name"));
-  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.GetType("dtype"));
-  SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.GetShape("shape"));
+  SLUICE_ASSIGN_OR_RETURN(std::string container, construction.Get<std::string>("container"));
+  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.Get<std::string>("shared_name"));
+  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.Get<DType>("dtype"));
+  SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.Get<PartialShape>("shape"));
   if (name.empty()) name = std::string(construction.name());
   return std::make_unique<VariableKernel>(std::move(container), std::move(name), dtype, std::move(shape));
 }
@@ -129,9 +131,9 @@ class TemporaryVariableKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeTemporaryVariable(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("var_name"));
-  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.GetType("dtype"));
-  SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.GetShape("shape"));
+  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.Get<std::string>("var_name"));
+  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.Get<DType>("dtype"));
+  SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.Get<PartialShape>("shape"));
   if (!shape.IsFullyDefined()) {
     return Error(ErrorCode::kOpAttr).Attr("shape").Found(shape.ToString()).Expected("a fully known shape");
   }
@@ -167,11 +169,6 @@ class DestroyTemporaryVariableKernel : public Kernel {
   const std::string name_;
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeDestroyTemporaryVariable(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("var_name"));
-  return std::make_unique<DestroyTemporaryVariableKernel>(std::move(name));
-}
-
 // The variable takes the value over.
 class AssignKernel : public Kernel {
  public:
@@ -190,11 +187,6 @@ class AssignKernel : public Kernel {
   const bool same_shape_;
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeAssign(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const bool same_shape, construction.GetBool("validate_shape"));
-  return std::make_unique<AssignKernel>(same_shape);
-}
-
 // AssignAdd and AssignSub.
 template <DenseUpdate kUpdate>
 class UpdateKernel : public Kernel {
@@ -208,11 +200,6 @@ class UpdateKernel : public Kernel {
   }
 };
 
-template <DenseUpdate kUpdate>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeUpdate(const KernelConstruction&) {
-  return std::make_unique<UpdateKernel<kUpdate>>();
-}
-
 // Whether anything was assigned yet.
 class IsInitializedKernel : public Kernel {
  public:
@@ -223,10 +210,6 @@ class IsInitializedKernel : public Kernel {
   }
   CostHint cost_hint() const override { return CostHint::kCheap; }
 };
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeIsInitialized(const KernelConstruction&) {
-  return std::make_unique<IsInitializedKernel>();
-}
 
 // Gives the value and counts it up, until the limit.
 class CountUpToKernel : public Kernel {
@@ -244,11 +227,6 @@ class CountUpToKernel : public Kernel {
  private:
   const int64_t limit_;
 };
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeCountUpTo(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const int64_t limit, construction.GetInt("limit"));
-  return std::make_unique<CountUpToKernel>(limit);
-}
 
 // Hands on the reference that its first input chooses.
 class RefSelectKernel : public Kernel {
@@ -273,25 +251,21 @@ class RefSelectKernel : public Kernel {
   CostHint cost_hint() const override { return CostHint::kCheap; }
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeRefSelect(const KernelConstruction&) {
-  return std::make_unique<RefSelectKernel>();
-}
-
-constexpr KernelDef kKernels[] = {
-    {"Variable", &MakeVariable, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"VariableV2", &MakeVariable, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"TemporaryVariable", &MakeTemporaryVariable, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"DestroyTemporaryVariable", &MakeDestroyTemporaryVariable},
-    {"Assign", &MakeAssign},
-    {"AssignAdd", &MakeUpdate<DenseUpdate::kAdd>, {{"T", kNumberTypes}}},
-    {"AssignSub", &MakeUpdate<DenseUpdate::kSubtract>, {{"T", kNumberTypes}}},
-    {"IsVariableInitialized", &MakeIsInitialized},
-    {"CountUpTo", &MakeCountUpTo, {{"T", kIndexTypes}}},
-    {"RefSelect", &MakeRefSelect},
+constexpr KernelRow kRows[] = {
+    KernelRow("Variable", &MakeVariable),
+    KernelRow("VariableV2", &MakeVariable),
+    KernelRow("TemporaryVariable", &MakeTemporaryVariable),
+    KernelRow("DestroyTemporaryVariable", FromAttr<DestroyTemporaryVariableKernel, std::string>("var_name")),
+    KernelRow("Assign", FromAttr<AssignKernel, bool>("validate_shape")),
+    KernelRow("AssignAdd", &New<UpdateKernel<DenseUpdate::kAdd>>).Types("T", kNumberTypes),
+    KernelRow("AssignSub", &New<UpdateKernel<DenseUpdate::kSubtract>>).Types("T", kNumberTypes),
+    KernelRow("IsVariableInitialized", &New<IsInitializedKernel>),
+    KernelRow("CountUpTo", FromAttr<CountUpToKernel, int64_t>("limit")).Types("T", kIndexTypes),
+    KernelRow("RefSelect", &New<RefSelectKernel>),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> RefVariableKernels() { return kKernels; }
+absl::Span<const KernelRow> RefVariableKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,5 +1,3 @@
-#include "kernels/state/resource_variables.h"
-
 #include <limits>
 #include <memory>
 #include <string>
@@ -8,8 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "kernels/device/device.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
 #include "kernels/resources/variable.h"
 #include "kernels/state/cell_ops.h"
+#include "kernels/state/families.h"
 #include "kernels/state/handles.h"
 
 namespace sluice {
@@ -62,10 +64,10 @@ class AnonymousVarHandleKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeVarHandle(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(std::string container, construction.GetString("container"));
-  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("shared_name"));
-  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.GetType("dtype"));
-  SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.GetShape("shape"));
+  SLUICE_ASSIGN_OR_RETURN(std::string container, construction.Get<std::string>("container"));
+  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.Get<std::string>("shared_name"));
+  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.Get<DType>("dtype"));
+  SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.Get<PartialShape>("shape"));
   const bool is_anonymous = name == kAnonymous;
   ResourceHandleData data = HandleData(construction, std::move(container), std::move(name), dtype, std::move(shape));
   if (is_anonymous) return std::make_unique<AnonymousVarHandleKernel>(std::move(data));
@@ -150,11 +152,6 @@ class AssignVariableKernel : public Kernel {
   const bool same_shape_;
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeAssignVariable(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const bool same_shape, construction.GetBool("validate_shape"));
-  return std::make_unique<AssignVariableKernel>(same_shape);
-}
-
 // AssignAddVariableOp and AssignSubVariableOp.
 template <DenseUpdate kUpdate>
 class UpdateVariableKernel : public Kernel {
@@ -172,11 +169,6 @@ class UpdateVariableKernel : public Kernel {
   }
 };
 
-template <DenseUpdate kUpdate>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeUpdateVariable(const KernelConstruction&) {
-  return std::make_unique<UpdateVariableKernel<kUpdate>>();
-}
-
 // Whether the handle leads to a variable with a value.
 class VarIsInitializedKernel : public Kernel {
  public:
@@ -187,10 +179,6 @@ class VarIsInitializedKernel : public Kernel {
   }
   CostHint cost_hint() const override { return CostHint::kCheap; }
 };
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeVarIsInitialized(const KernelConstruction&) {
-  return std::make_unique<VarIsInitializedKernel>();
-}
 
 // The shape that the value has now.
 class VariableShapeKernel : public Kernel {
@@ -216,10 +204,6 @@ class VariableShapeKernel : public Kernel {
   CostHint cost_hint() const override { return CostHint::kCheap; }
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeVariableShape(const KernelConstruction&) {
-  return std::make_unique<VariableShapeKernel>();
-}
-
 // Gives the value and counts it up, until the limit.
 class ResourceCountUpToKernel : public Kernel {
  public:
@@ -240,11 +224,6 @@ class ResourceCountUpToKernel : public Kernel {
   const int64_t limit_;
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeResourceCountUpTo(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const int64_t limit, construction.GetInt("limit"));
-  return std::make_unique<ResourceCountUpToKernel>(limit);
-}
-
 // Takes a resource of any kind out of its container. One that its handle holds goes with the handle.
 class DestroyResourceKernel : public Kernel {
  public:
@@ -264,26 +243,21 @@ class DestroyResourceKernel : public Kernel {
   const bool may_be_missing_;
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeDestroyResource(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const bool may_be_missing, construction.GetBool("ignore_lookup_error"));
-  return std::make_unique<DestroyResourceKernel>(may_be_missing);
-}
-
-constexpr KernelDef kKernels[] = {
-    {"VarHandleOp", &MakeVarHandle, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"ReadVariableOp", &MakeReadVariables},
-    {"_ReadVariablesOp", &MakeReadVariables},
-    {"AssignVariableOp", &MakeAssignVariable},
-    {"AssignAddVariableOp", &MakeUpdateVariable<DenseUpdate::kAdd>, {{"dtype", kNumberTypes}}},
-    {"AssignSubVariableOp", &MakeUpdateVariable<DenseUpdate::kSubtract>, {{"dtype", kNumberTypes}}},
-    {"VarIsInitializedOp", &MakeVarIsInitialized},
-    {"VariableShape", &MakeVariableShape},
-    {"ResourceCountUpTo", &MakeResourceCountUpTo, {{"T", kIndexTypes}}},
-    {"DestroyResourceOp", &MakeDestroyResource},
+constexpr KernelRow kRows[] = {
+    KernelRow("VarHandleOp", &MakeVarHandle),
+    KernelRow("ReadVariableOp", &MakeReadVariables),
+    KernelRow("_ReadVariablesOp", &MakeReadVariables),
+    KernelRow("AssignVariableOp", FromAttr<AssignVariableKernel, bool>("validate_shape")),
+    KernelRow("AssignAddVariableOp", &New<UpdateVariableKernel<DenseUpdate::kAdd>>).Types("dtype", kNumberTypes),
+    KernelRow("AssignSubVariableOp", &New<UpdateVariableKernel<DenseUpdate::kSubtract>>).Types("dtype", kNumberTypes),
+    KernelRow("VarIsInitializedOp", &New<VarIsInitializedKernel>),
+    KernelRow("VariableShape", &New<VariableShapeKernel>),
+    KernelRow("ResourceCountUpTo", FromAttr<ResourceCountUpToKernel, int64_t>("limit")).Types("T", kIndexTypes),
+    KernelRow("DestroyResourceOp", FromAttr<DestroyResourceKernel, bool>("ignore_lookup_error")),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> ResourceVariableKernels() { return kKernels; }
+absl::Span<const KernelRow> ResourceVariableKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,5 +1,3 @@
-#include "kernels/state/scatter.h"
-
 #include <algorithm>
 #include <memory>
 #include <type_traits>
@@ -10,9 +8,13 @@
 #include "kernels/array/moved_types.h"
 #include "kernels/array/on_bad_index.h"
 #include "kernels/dispatch.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
 #include "kernels/resources/variable.h"
 #include "kernels/state/cell_ops.h"
 #include "kernels/state/element_math.h"
+#include "kernels/state/families.h"
 #include "kernels/state/handles.h"
 #include "kernels/state/scatter_plan.h"
 
@@ -158,35 +160,35 @@ class ResourceScatterKernel final : public Kernel {
   const OnBadIndex bad_;
 };
 
-constexpr KernelDef kKernels[] = {
-    {"ScatterUpdate", &RefScatterKernel<ReplaceElements, false>::Make},
-    {"ScatterAdd", &RefScatterKernel<AddElements, false>::Make, {{"T", kNumberTypes}}},
-    {"ScatterSub", &RefScatterKernel<SubtractElements, false>::Make, {{"T", kNumberTypes}}},
-    {"ScatterMul", &RefScatterKernel<MultiplyElements, false>::Make, {{"T", kNumberTypes}}},
-    {"ScatterDiv", &RefScatterKernel<DivideElements, false>::Make, {{"T", kNumberTypes}}},
-    {"ScatterMin", &RefScatterKernel<MinElements, false>::Make, {{"T", kRealTypes}}},
-    {"ScatterMax", &RefScatterKernel<MaxElements, false>::Make, {{"T", kRealTypes}}},
-    {"ScatterNdUpdate", &RefScatterKernel<ReplaceElements, true>::Make},
-    {"ScatterNdAdd", &RefScatterKernel<AddElements, true>::Make, {{"T", kNumberTypes}}},
-    {"ScatterNdSub", &RefScatterKernel<SubtractElements, true>::Make, {{"T", kNumberTypes}}},
-    {"ScatterNdMin", &RefScatterKernel<MinElements, true>::Make, {{"T", kRealTypes}}},
-    {"ScatterNdMax", &RefScatterKernel<MaxElements, true>::Make, {{"T", kRealTypes}}},
-    {"ResourceScatterUpdate", &ResourceScatterKernel<ReplaceElements, false>::Make},
-    {"ResourceScatterAdd", &ResourceScatterKernel<AddElements, false>::Make, {{"dtype", kNumberTypes}}},
-    {"ResourceScatterSub", &ResourceScatterKernel<SubtractElements, false>::Make, {{"dtype", kNumberTypes}}},
-    {"ResourceScatterMul", &ResourceScatterKernel<MultiplyElements, false>::Make, {{"dtype", kNumberTypes}}},
-    {"ResourceScatterDiv", &ResourceScatterKernel<DivideElements, false>::Make, {{"dtype", kNumberTypes}}},
-    {"ResourceScatterMin", &ResourceScatterKernel<MinElements, false>::Make, {{"dtype", kRealTypes}}},
-    {"ResourceScatterMax", &ResourceScatterKernel<MaxElements, false>::Make, {{"dtype", kRealTypes}}},
-    {"ResourceScatterNdUpdate", &ResourceScatterKernel<ReplaceElements, true>::Make},
-    {"ResourceScatterNdAdd", &ResourceScatterKernel<AddElements, true>::Make, {{"T", kNumberTypes}}},
-    {"ResourceScatterNdSub", &ResourceScatterKernel<SubtractElements, true>::Make, {{"T", kNumberTypes}}},
-    {"ResourceScatterNdMin", &ResourceScatterKernel<MinElements, true>::Make, {{"T", kRealTypes}}},
-    {"ResourceScatterNdMax", &ResourceScatterKernel<MaxElements, true>::Make, {{"T", kRealTypes}}},
+constexpr KernelRow kRows[] = {
+    KernelRow("ScatterUpdate", &New<RefScatterKernel<ReplaceElements, false>>),
+    KernelRow("ScatterAdd", &New<RefScatterKernel<AddElements, false>>).Types("T", kNumberTypes),
+    KernelRow("ScatterSub", &New<RefScatterKernel<SubtractElements, false>>).Types("T", kNumberTypes),
+    KernelRow("ScatterMul", &New<RefScatterKernel<MultiplyElements, false>>).Types("T", kNumberTypes),
+    KernelRow("ScatterDiv", &New<RefScatterKernel<DivideElements, false>>).Types("T", kNumberTypes),
+    KernelRow("ScatterMin", &New<RefScatterKernel<MinElements, false>>).Types("T", kRealTypes),
+    KernelRow("ScatterMax", &New<RefScatterKernel<MaxElements, false>>).Types("T", kRealTypes),
+    KernelRow("ScatterNdUpdate", &New<RefScatterKernel<ReplaceElements, true>>),
+    KernelRow("ScatterNdAdd", &New<RefScatterKernel<AddElements, true>>).Types("T", kNumberTypes),
+    KernelRow("ScatterNdSub", &New<RefScatterKernel<SubtractElements, true>>).Types("T", kNumberTypes),
+    KernelRow("ScatterNdMin", &New<RefScatterKernel<MinElements, true>>).Types("T", kRealTypes),
+    KernelRow("ScatterNdMax", &New<RefScatterKernel<MaxElements, true>>).Types("T", kRealTypes),
+    KernelRow("ResourceScatterUpdate", &New<ResourceScatterKernel<ReplaceElements, false>>),
+    KernelRow("ResourceScatterAdd", &New<ResourceScatterKernel<AddElements, false>>).Types("dtype", kNumberTypes),
+    KernelRow("ResourceScatterSub", &New<ResourceScatterKernel<SubtractElements, false>>).Types("dtype", kNumberTypes),
+    KernelRow("ResourceScatterMul", &New<ResourceScatterKernel<MultiplyElements, false>>).Types("dtype", kNumberTypes),
+    KernelRow("ResourceScatterDiv", &New<ResourceScatterKernel<DivideElements, false>>).Types("dtype", kNumberTypes),
+    KernelRow("ResourceScatterMin", &New<ResourceScatterKernel<MinElements, false>>).Types("dtype", kRealTypes),
+    KernelRow("ResourceScatterMax", &New<ResourceScatterKernel<MaxElements, false>>).Types("dtype", kRealTypes),
+    KernelRow("ResourceScatterNdUpdate", &New<ResourceScatterKernel<ReplaceElements, true>>),
+    KernelRow("ResourceScatterNdAdd", &New<ResourceScatterKernel<AddElements, true>>).Types("T", kNumberTypes),
+    KernelRow("ResourceScatterNdSub", &New<ResourceScatterKernel<SubtractElements, true>>).Types("T", kNumberTypes),
+    KernelRow("ResourceScatterNdMin", &New<ResourceScatterKernel<MinElements, true>>).Types("T", kRealTypes),
+    KernelRow("ResourceScatterNdMax", &New<ResourceScatterKernel<MaxElements, true>>).Types("T", kRealTypes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> ScatterKernels() { return kKernels; }
+absl::Span<const KernelRow> ScatterKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,5 +1,3 @@
-#include "kernels/state/session_handles.h"
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -7,8 +5,11 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
-#include "kernels/array/function_kernel.h"
 #include "kernels/device/device.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
+#include "kernels/state/families.h"
 #include "kernels/state/handles.h"
 #include "kernels/step/session_state.h"
 
@@ -83,15 +84,15 @@ absl::Status ComputeDeleteTensor(KernelContext& context) {
   return session->Delete(handle);
 }
 
-constexpr KernelDef kKernels[] = {
-    {"GetSessionHandle", &GetHandleKernel::Make, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"GetSessionHandleV2", &GetHandleKernel::Make, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"GetSessionTensor", &MakeFunctionKernel<ComputeGetTensor, CostHint::kCheap>},
-    {"DeleteSessionTensor", &MakeFunctionKernel<ComputeDeleteTensor, CostHint::kCheap>},
+constexpr KernelRow kRows[] = {
+    KernelRow("GetSessionHandle", &New<GetHandleKernel>),
+    KernelRow("GetSessionHandleV2", &New<GetHandleKernel>),
+    KernelRow("GetSessionTensor", &Call<ComputeGetTensor>).Cheap().Shared(Sharing::kEqualNodes),
+    KernelRow("DeleteSessionTensor", &Call<ComputeDeleteTensor>).Cheap().Shared(Sharing::kEqualNodes),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> SessionHandleKernels() { return kKernels; }
+absl::Span<const KernelRow> SessionHandleKernels() { return kRows; }
 
 }  // namespace sluice

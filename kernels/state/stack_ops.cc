@@ -1,11 +1,12 @@
-#include "kernels/state/stack_ops.h"
-
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
+#include "kernels/state/families.h"
 #include "kernels/state/stack.h"
 
 namespace sluice {
@@ -37,8 +38,8 @@ class StackKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeStack(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("stack_name"));
-  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.GetType("elem_type"));
+  SLUICE_ASSIGN_OR_RETURN(std::string name, construction.Get<std::string>("stack_name"));
+  SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.Get<DType>("elem_type"));
   if (name.empty()) name = std::string(construction.name());
   return std::make_unique<StackKernel>(std::move(name), dtype);
 }
@@ -70,19 +71,19 @@ absl::Status ComputeClose(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelDef kKernels[] = {
-    {"Stack", &MakeStack, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"StackV2", &MakeStack, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"StackPush", &MakeFunctionKernel<ComputePush, CostHint::kCheap>},
-    {"StackPushV2", &MakeFunctionKernel<ComputePush, CostHint::kCheap>},
-    {"StackPop", &MakeFunctionKernel<ComputePop, CostHint::kCheap>},
-    {"StackPopV2", &MakeFunctionKernel<ComputePop, CostHint::kCheap>},
-    {"StackClose", &MakeFunctionKernel<ComputeClose, CostHint::kCheap>},
-    {"StackCloseV2", &MakeFunctionKernel<ComputeClose, CostHint::kCheap>},
+constexpr KernelRow kRows[] = {
+    KernelRow("Stack", &MakeStack),
+    KernelRow("StackV2", &MakeStack),
+    KernelRow("StackPush", &Call<ComputePush>).Cheap(),
+    KernelRow("StackPushV2", &Call<ComputePush>).Cheap(),
+    KernelRow("StackPop", &Call<ComputePop>).Cheap(),
+    KernelRow("StackPopV2", &Call<ComputePop>).Cheap(),
+    KernelRow("StackClose", &Call<ComputeClose>).Cheap(),
+    KernelRow("StackCloseV2", &Call<ComputeClose>).Cheap(),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> StackKernels() { return kKernels; }
+absl::Span<const KernelRow> StackKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,5 +1,3 @@
-#include "kernels/state/tensor_array_ops.h"
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -7,8 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
 #include "kernels/array/index_values.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
+#include "kernels/state/families.h"
 #include "kernels/state/tensor_array.h"
 
 namespace sluice {
@@ -31,14 +32,14 @@ class TensorArrayKernel : public Kernel {
 
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     TensorArray::Options options;
-    SLUICE_ASSIGN_OR_RETURN(options.dtype, construction.GetType("dtype"));
-    SLUICE_ASSIGN_OR_RETURN(options.dynamic_size, construction.GetBool("dynamic_size"));
-    SLUICE_ASSIGN_OR_RETURN(options.clear_after_read, construction.GetBool("clear_after_read"));
-    SLUICE_ASSIGN_OR_RETURN(options.element_shape, construction.GetShape("element_shape"));
+    SLUICE_ASSIGN_OR_RETURN(options.dtype, construction.Get<DType>("dtype"));
+    SLUICE_ASSIGN_OR_RETURN(options.dynamic_size, construction.Get<bool>("dynamic_size"));
+    SLUICE_ASSIGN_OR_RETURN(options.clear_after_read, construction.Get<bool>("clear_after_read"));
+    SLUICE_ASSIGN_OR_RETURN(options.element_shape, construction.Get<PartialShape>("element_shape"));
     if (construction.HasAttr("identical_element_shapes")) {
-      SLUICE_ASSIGN_OR_RETURN(options.identical_element_shapes, construction.GetBool("identical_element_shapes"));
+      SLUICE_ASSIGN_OR_RETURN(options.identical_element_shapes, construction.Get<bool>("identical_element_shapes"));
     }
-    SLUICE_ASSIGN_OR_RETURN(std::string name, construction.GetString("tensor_array_name"));
+    SLUICE_ASSIGN_OR_RETURN(std::string name, construction.Get<std::string>("tensor_array_name"));
     if (name.empty()) name = std::string(construction.name());
     return std::make_unique<TensorArrayKernel>(std::move(name), std::move(options));
   }
@@ -70,7 +71,7 @@ class TensorArrayGradKernel : public Kernel {
   explicit TensorArrayGradKernel(std::string source) : source_(std::move(source)) {}
 
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(std::string source, construction.GetString("source"));
+    SLUICE_ASSIGN_OR_RETURN(std::string source, construction.Get<std::string>("source"));
     if (source.empty()) return Error(ErrorCode::kOpAttr).Attr("source").Expected("a name");
     return std::make_unique<TensorArrayGradKernel>(std::move(source));
   }
@@ -123,30 +124,30 @@ absl::Status ComputeClose(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelDef kKernels[] = {
-    {"TensorArray", &TensorArrayKernel::Make, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"TensorArrayV2", &TensorArrayKernel::Make, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"TensorArrayV3", &TensorArrayKernel::Make, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"TensorArrayGrad", &TensorArrayGradKernel::Make},
-    {"TensorArrayGradV2", &TensorArrayGradKernel::Make},
-    {"TensorArrayGradV3", &TensorArrayGradKernel::Make},
-    {"TensorArrayGradWithShape", &TensorArrayGradKernel::Make},
-    {"TensorArrayWrite", &MakeFunctionKernel<ComputeWrite, CostHint::kCheap>},
-    {"TensorArrayWriteV2", &MakeFunctionKernel<ComputeWrite, CostHint::kCheap>},
-    {"TensorArrayWriteV3", &MakeFunctionKernel<ComputeWrite, CostHint::kCheap>},
-    {"TensorArrayRead", &MakeFunctionKernel<ComputeRead, CostHint::kCheap>},
-    {"TensorArrayReadV2", &MakeFunctionKernel<ComputeRead, CostHint::kCheap>},
-    {"TensorArrayReadV3", &MakeFunctionKernel<ComputeRead, CostHint::kCheap>},
-    {"TensorArraySize", &MakeFunctionKernel<ComputeSize, CostHint::kCheap>},
-    {"TensorArraySizeV2", &MakeFunctionKernel<ComputeSize, CostHint::kCheap>},
-    {"TensorArraySizeV3", &MakeFunctionKernel<ComputeSize, CostHint::kCheap>},
-    {"TensorArrayClose", &MakeFunctionKernel<ComputeClose, CostHint::kCheap>},
-    {"TensorArrayCloseV2", &MakeFunctionKernel<ComputeClose, CostHint::kCheap>},
-    {"TensorArrayCloseV3", &MakeFunctionKernel<ComputeClose, CostHint::kCheap>},
+constexpr KernelRow kRows[] = {
+    KernelRow("TensorArray", &New<TensorArrayKernel>),
+    KernelRow("TensorArrayV2", &New<TensorArrayKernel>),
+    KernelRow("TensorArrayV3", &New<TensorArrayKernel>),
+    KernelRow("TensorArrayGrad", &New<TensorArrayGradKernel>).Shared(Sharing::kEqualNodes),
+    KernelRow("TensorArrayGradV2", &New<TensorArrayGradKernel>).Shared(Sharing::kEqualNodes),
+    KernelRow("TensorArrayGradV3", &New<TensorArrayGradKernel>),
+    KernelRow("TensorArrayGradWithShape", &New<TensorArrayGradKernel>),
+    KernelRow("TensorArrayWrite", &Call<ComputeWrite>).Cheap(),
+    KernelRow("TensorArrayWriteV2", &Call<ComputeWrite>).Cheap(),
+    KernelRow("TensorArrayWriteV3", &Call<ComputeWrite>).Cheap(),
+    KernelRow("TensorArrayRead", &Call<ComputeRead>).Cheap(),
+    KernelRow("TensorArrayReadV2", &Call<ComputeRead>).Cheap(),
+    KernelRow("TensorArrayReadV3", &Call<ComputeRead>).Cheap(),
+    KernelRow("TensorArraySize", &Call<ComputeSize>).Cheap(),
+    KernelRow("TensorArraySizeV2", &Call<ComputeSize>).Cheap(),
+    KernelRow("TensorArraySizeV3", &Call<ComputeSize>).Cheap(),
+    KernelRow("TensorArrayClose", &Call<ComputeClose>).Cheap(),
+    KernelRow("TensorArrayCloseV2", &Call<ComputeClose>).Cheap(),
+    KernelRow("TensorArrayCloseV3", &Call<ComputeClose>).Cheap(),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> TensorArrayKernels() { return kKernels; }
+absl::Span<const KernelRow> TensorArrayKernels() { return kRows; }
 
 }  // namespace sluice

@@ -1,5 +1,3 @@
-#include "kernels/state/tensor_array_rows.h"
-
 #include <memory>
 #include <numeric>
 #include <string>
@@ -9,8 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
 #include "kernels/array/index_values.h"
+#include "kernels/kernel.h"
+#include "kernels/new_kernel.h"
+#include "kernels/state/families.h"
 #include "kernels/state/rows.h"
 #include "kernels/state/tensor_array.h"
 
@@ -70,11 +70,6 @@ absl::Status ShapesDiffer(size_t i, const Tensor& found, const Tensor& first) {
 class GatherKernel : public Kernel {
  public:
   explicit GatherKernel(PartialShape element_shape) : element_shape_(std::move(element_shape)) {}
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(PartialShape element_shape, construction.GetShape("element_shape"));
-    return std::make_unique<GatherKernel>(std::move(element_shape));
-  }
-
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const CountedPtr<TensorArray> array, LookupStepInput<TensorArray>(context, 0));
     SLUICE_RETURN_IF_ERROR(array->CheckDType(context.output_type(0)));
@@ -118,11 +113,6 @@ class GatherKernel : public Kernel {
 class ConcatKernel : public Kernel {
  public:
   explicit ConcatKernel(PartialShape rest) : rest_(std::move(rest)) {}
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(PartialShape rest, construction.GetShape("element_shape_except0"));
-    return std::make_unique<ConcatKernel>(std::move(rest));
-  }
-
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const CountedPtr<TensorArray> array, LookupStepInput<TensorArray>(context, 0));
     SLUICE_RETURN_IF_ERROR(array->CheckDType(context.output_type(0)));
@@ -240,25 +230,25 @@ absl::Status ComputeSplit(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelDef kKernels[] = {
-    {"TensorArrayGather", &GatherKernel::Make},
-    {"TensorArrayGatherV2", &GatherKernel::Make},
-    {"TensorArrayGatherV3", &GatherKernel::Make},
-    {"TensorArrayPack", &GatherKernel::Make},
-    {"TensorArrayConcat", &ConcatKernel::Make},
-    {"TensorArrayConcatV2", &ConcatKernel::Make},
-    {"TensorArrayConcatV3", &ConcatKernel::Make},
-    {"TensorArrayScatter", &MakeFunctionKernel<ComputeScatter>},
-    {"TensorArrayScatterV2", &MakeFunctionKernel<ComputeScatter>},
-    {"TensorArrayScatterV3", &MakeFunctionKernel<ComputeScatter>},
-    {"TensorArrayUnpack", &MakeFunctionKernel<ComputeScatter>},
-    {"TensorArraySplit", &MakeFunctionKernel<ComputeSplit>},
-    {"TensorArraySplitV2", &MakeFunctionKernel<ComputeSplit>},
-    {"TensorArraySplitV3", &MakeFunctionKernel<ComputeSplit>},
+constexpr KernelRow kRows[] = {
+    KernelRow("TensorArrayGather", FromAttr<GatherKernel, PartialShape>("element_shape")),
+    KernelRow("TensorArrayGatherV2", FromAttr<GatherKernel, PartialShape>("element_shape")),
+    KernelRow("TensorArrayGatherV3", FromAttr<GatherKernel, PartialShape>("element_shape")),
+    KernelRow("TensorArrayPack", FromAttr<GatherKernel, PartialShape>("element_shape")),
+    KernelRow("TensorArrayConcat", FromAttr<ConcatKernel, PartialShape>("element_shape_except0")),
+    KernelRow("TensorArrayConcatV2", FromAttr<ConcatKernel, PartialShape>("element_shape_except0")),
+    KernelRow("TensorArrayConcatV3", FromAttr<ConcatKernel, PartialShape>("element_shape_except0")),
+    KernelRow("TensorArrayScatter", &Call<ComputeScatter>),
+    KernelRow("TensorArrayScatterV2", &Call<ComputeScatter>),
+    KernelRow("TensorArrayScatterV3", &Call<ComputeScatter>),
+    KernelRow("TensorArrayUnpack", &Call<ComputeScatter>),
+    KernelRow("TensorArraySplit", &Call<ComputeSplit>),
+    KernelRow("TensorArraySplitV2", &Call<ComputeSplit>),
+    KernelRow("TensorArraySplitV3", &Call<ComputeSplit>),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> TensorArrayRowsKernels() { return kKernels; }
+absl::Span<const KernelRow> TensorArrayRowsKernels() { return kRows; }
 
 }  // namespace sluice

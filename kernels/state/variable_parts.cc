@@ -1,17 +1,18 @@
-#include "kernels/state/variable_parts.h"
-
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/array/function_kernel.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/array/strided_region.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
 #include "kernels/resources/variable.h"
 #include "kernels/state/cell_ops.h"
+#include "kernels/state/families.h"
 #include "kernels/state/handles.h"
 #include "kernels/state/scatter_plan.h"
 
@@ -54,11 +55,6 @@ void CopyParts(const KernelContext& context, const Tensor& from, int64_t count, 
 class ResourceGatherKernel final : public Kernel {
  public:
   explicit ResourceGatherKernel(int64_t batch_dims) : batch_dims_(batch_dims) {}
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t batch_dims, construction.GetInt("batch_dims"));
-    return std::make_unique<ResourceGatherKernel>(batch_dims);
-  }
-
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const Tensor value, ValueOf(context));
     const Tensor& indices = context.input(1);
@@ -156,15 +152,15 @@ class SliceAssignKernel final : public Kernel {
   const SliceMasks masks_;
 };
 
-constexpr KernelDef kKernels[] = {
-    {"ResourceGather", &ResourceGatherKernel::Make},
-    {"ResourceGatherNd", &MakeFunctionKernel<ComputeGatherNd>},
-    {"StridedSliceAssign", &SliceAssignKernel::Make},
-    {"ResourceStridedSliceAssign", &SliceAssignKernel::Make},
+constexpr KernelRow kRows[] = {
+    KernelRow("ResourceGather", FromAttr<ResourceGatherKernel, int64_t>("batch_dims")),
+    KernelRow("ResourceGatherNd", &Call<ComputeGatherNd>),
+    KernelRow("StridedSliceAssign", &New<SliceAssignKernel>),
+    KernelRow("ResourceStridedSliceAssign", &New<SliceAssignKernel>),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> VariablePartsKernels() { return kKernels; }
+absl::Span<const KernelRow> VariablePartsKernels() { return kRows; }
 
 }  // namespace sluice

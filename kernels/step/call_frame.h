@@ -9,6 +9,8 @@
 
 namespace sluice {
 
+class SpanCallFrame;
+
 // What goes into one call of a graph and comes out: _Arg nodes read from it, _Retval nodes write to it.
 // Thread-safe for different indices; each value is read and written once.
 class CallFrame {
@@ -20,6 +22,8 @@ class CallFrame {
   virtual absl::StatusOr<Tensor> GetArg(size_t index) = 0;
   // kInternal when it was set before or is out of range.
   virtual absl::Status SetRetval(size_t index, Tensor value) = 0;
+  // This frame as one whose values lie side by side, for those who move them all at once; or null.
+  virtual SpanCallFrame* AsSpans() { return nullptr; }
 };
 
 }  // namespace sluice

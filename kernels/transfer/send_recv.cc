@@ -1,26 +1,29 @@
-#include "kernels/transfer/send_recv.h"
-
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "graph/base/error.h"
 #include "kernels/device/device.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
+#include "kernels/transfer/families.h"
 #include "rendezvous/key.h"
 #include "rendezvous/rendezvous.h"
 
 namespace sluice {
 namespace {
 
-// The pair of nodes that a kernel is one half of. Its number is resolved once, when the kernel is made; a run with
-// another edge table than the plan's asks again. Immutable; thread-safe.
+// The pair of nodes that a kernel is one half of. Its number is resolved once, when the kernel is made; where the
+// rendezvous of a run has another edge table than the plan's, by each call. Immutable; thread-safe.
 class Edge {
  public:
   static absl::StatusOr<Edge> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const std::string name, construction.GetString("tensor_name"));
-    SLUICE_ASSIGN_OR_RETURN(const std::string from, construction.GetString("send_device"));
-    SLUICE_ASSIGN_OR_RETURN(const std::string to, construction.GetString("recv_device"));
-    SLUICE_ASSIGN_OR_RETURN(const int64_t incarnation, construction.GetInt("send_device_incarnation"));
+    SLUICE_ASSIGN_OR_RETURN(const std::string name, construction.Get<std::string>("tensor_name"));
+    SLUICE_ASSIGN_OR_RETURN(const std::string from, construction.Get<std::string>("send_device"));
+    SLUICE_ASSIGN_OR_RETURN(const std::string to, construction.Get<std::string>("recv_device"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t incarnation, construction.Get<int64_t>("send_device_incarnation"));
     Edge edge;
     edge.text_ = EdgeText(from, static_cast<uint64_t>(incarnation), to, name);
     edge.edges_ = construction.edges();
@@ -28,17 +31,18 @@ class Edge {
     return edge;
   }
 
-  // The key of the value that belongs to this call. kFacilityMissing when the run has no rendezvous.
+  // The key of the value that belongs to this call. kFacilityMissing when the run has no rendezvous, or one without a
+  // table of edges.
   absl::StatusOr<RendezvousKey> Key(const KernelContext& context) const {
     const RunContext& run = context.run();
     if (run.rendezvous == nullptr) return Error(ErrorCode::kFacilityMissing).Text("the run has no rendezvous");
-    RendezvousKey key{number_, context.frame_id(), context.iteration()};
-    if (run.edges != edges_ && run.edges != nullptr) {
-      key.edge = run.edges->Number(text_);
-    } else if (edges_ == nullptr) {
+    EdgeTable* const edges = run.rendezvous->edges();
+    if (ABSL_PREDICT_FALSE(edges == nullptr)) {
       return Error(ErrorCode::kFacilityMissing).Text("the run has a rendezvous, but no edge table for it");
     }
-    return key;
+    // In another table the plan's number is another edge's.
+    const EdgeNumber number = ABSL_PREDICT_TRUE(edges == edges_) ? number_ : edges->Number(text_);
+    return RendezvousKey{number, context.frame_id(), context.iteration()};
   }
 
  private:
@@ -112,21 +116,15 @@ class RecvKernel : public AsyncKernel {
   const Edge edge_;
 };
 
-template <typename K>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeTransfer(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(Edge edge, Edge::Make(construction));
-  return std::make_unique<K>(std::move(edge));
-}
-
-constexpr KernelDef kKernels[] = {
-    {"_Send", &MakeTransfer<SendKernel>, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"_HostSend", &MakeTransfer<SendKernel>, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"_Recv", &MakeTransfer<RecvKernel>, {}, DeviceKind::kCpu, /*is_shared=*/false},
-    {"_HostRecv", &MakeTransfer<RecvKernel>, {}, DeviceKind::kCpu, /*is_shared=*/false},
+constexpr KernelRow kRows[] = {
+    KernelRow("_Send", &NewWith<SendKernel, Edge::Make>),
+    KernelRow("_HostSend", &NewWith<SendKernel, Edge::Make>),
+    KernelRow("_Recv", &NewWith<RecvKernel, Edge::Make>),
+    KernelRow("_HostRecv", &NewWith<RecvKernel, Edge::Make>),
 };
 
 }  // namespace
 
-absl::Span<const KernelDef> SendRecvKernels() { return kKernels; }
+absl::Span<const KernelRow> SendRecvKernels() { return kRows; }
 
 }  // namespace sluice

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "executor/local_executor.h"
+#include "executor/compiled/local_executor.h"
 #include "executor/thread_pool.h"
 #include "graph/base/check.h"
 #include "graph/ir/builder.h"
@@ -30,6 +30,7 @@ class Bench {
     params.device = &device_;
     AddPlainKernels(registry_);
     params.registry = &registry_;
+    params.driver = Driver::kDataflow;
     absl::StatusOr<std::unique_ptr<Executor>> made = NewLocalExecutor(params, *std::move(graph));
     SLUICE_CHECK_OK(made);
     executor_ = *std::move(made);

@@ -8,8 +8,10 @@
 #include "executor/thread_pool.h"
 #include "graph/base/check.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/graph_node.h"
 #include "graph/ops/op_table.h"
-#include "kernels/linalg/matmul.h"
+#include "kernels/kernel_registry.h"
+#include "kernels/linalg/families.h"
 
 namespace sluice {
 namespace {
@@ -31,7 +33,7 @@ class OneMatMul {
     registry_.AddTable(MatMulKernels());
     const NodeId node = graph_.Find("y");
     absl::StatusOr<std::unique_ptr<Kernel>> kernel =
-        registry_.Create(KernelConstruction(graph_, node, nullptr, nullptr), DeviceKind::kCpu);
+        registry_.Create(KernelConstruction(GraphNode(graph_, node)), DeviceKind::kCpu);
     SLUICE_CHECK(kernel.ok());
     kernel_ = *std::move(kernel);
     slots_[0].SetValue(Numbers(dtype, m, k));

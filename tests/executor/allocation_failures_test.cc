@@ -162,14 +162,14 @@ class ExecutorAllocationsTest : public testing::TestWithParam<ExecutorCase> {
  protected:
   ExecutorAllocationsTest() {
     // An asynchronous kernel whose callback is called by another thread, or dropped where there is no memory for one.
-    EXPECT_OK(harness_->registry().AddCustom("Sqrt", DeviceKind::kCpu,
-                                             [](const KernelConstruction&) { return std::make_unique<Offloads>(); }));
+    EXPECT_OK(harness_->registry().Add(
+        OwnedKernelRow("Sqrt", [](const KernelConstruction&) { return std::make_unique<Offloads>(); })));
     const auto negate = [](KernelContext& context) {
       context.SetOutput(0, Tensor::Scalar(-context.TakeInput(0).flat<float>()[0]));
       return absl::OkStatus();
     };
-    EXPECT_OK(harness_->registry().AddCustom("Neg", DeviceKind::kCpu, MakeFunction(negate, CostHint::kHeavy)));
-    EXPECT_OK(harness_->registry().AddCustom("Abs", DeviceKind::kCpu, MakeFunction(negate, CostHint::kCheap)));
+    EXPECT_OK(harness_->registry().Add(OwnedKernelRow("Neg", MakeFunction(negate, CostHint::kHeavy))));
+    EXPECT_OK(harness_->registry().Add(OwnedKernelRow("Abs", MakeFunction(negate, CostHint::kCheap))));
   }
   // Negates its input, on a thread of the run's if it has several.
   class Offloads final : public AsyncKernel {
@@ -210,7 +210,7 @@ class ExecutorAllocationsTest : public testing::TestWithParam<ExecutorCase> {
             CancellationManager cancellation;
             Executor::Args args = harness_->args();
             args.call_frame = &frame;
-            args.cancellation_manager = &cancellation;
+            args.cancellation = &cancellation;
             args.deadline = absl::Now() + absl::Hours(1);
             if (GetParam().threads == Threads::kPool) args.task_runner = &pool;
             if (GetParam().threads == Threads::kRunner) args.runner = &runner;

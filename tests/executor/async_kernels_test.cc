@@ -50,9 +50,9 @@ class AsyncKernelsTest : public testing::TestWithParam<AsyncCase> {
   static constexpr int kCalls = 6, kRuns = 20;
 
   void Build(AsyncFunctionKernel::Function function) {
-    ASSERT_OK(harness_->registry().AddCustom("Neg", DeviceKind::kCpu, [this, function](const KernelConstruction&) {
+    ASSERT_OK(harness_->registry().Add(OwnedKernelRow("Neg", [this, function](const KernelConstruction&) {
       return std::make_unique<AsyncFunctionKernel>(function, hint_);
-    }));
+    })));
     const Output one = b_.Op("Identity", "", {b_.Const("one", Tensor::Scalar(1.0f))});
     Output sum = one;
     for (int i = 0; i < kCalls; ++i) sum = b_.Op("Add", "", {b_.Op("Neg", "", {one}), sum});
@@ -177,7 +177,7 @@ TEST_P(AsyncKernelsTest, NoneBeginsInARunThatWasCancelled) {
     context.SetOutput(0, context.TakeInput(0));
     return absl::OkStatus();
   };
-  ASSERT_OK(harness_->registry().AddCustom("Abs", DeviceKind::kCpu, MakeFunction(cancel, CostHint::kCheap)));
+  ASSERT_OK(harness_->registry().Add(OwnedKernelRow("Abs", MakeFunction(cancel, CostHint::kCheap))));
   Output x = b_.Const("x", Tensor::Scalar(1.0f));
   for (int i = 0; i < 8; ++i) x = b_.Op("Identity", "", {x});
   b_.Op("Abs", "cancels", {x});
@@ -190,7 +190,7 @@ TEST_P(AsyncKernelsTest, NoneBeginsInARunThatWasCancelled) {
   });
   Executor::Args args = harness_->args();
   args.task_runner = pool_.get();
-  args.cancellation_manager = &cancellation;
+  args.cancellation = &cancellation;
   EXPECT_THAT(harness_->executor().Run(args), StatusIs(absl::StatusCode::kCancelled));
   EXPECT_EQ(too_late, 0);
 }

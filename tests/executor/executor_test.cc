@@ -33,8 +33,8 @@ class ExecutorTest : public testing::Test {
     ASSERT_OK_AND_ASSIGN(Graph graph, b_.Build());
     ASSERT_OK(harness_.Build(std::move(graph), kind));
   }
-  void AddKernel(const std::string& op, CustomKernel make) {
-    ASSERT_OK(harness_.registry().AddCustom(op, DeviceKind::kCpu, std::move(make)));
+  void AddKernel(const std::string& op, KernelFunction make) {
+    ASSERT_OK(harness_.registry().Add(OwnedKernelRow(op, std::move(make))));
   }
   float Received(const std::string& name) {
     absl::StatusOr<RendezvousValue> value = harness_.Recv(name);

@@ -69,9 +69,8 @@ class SlowKernel : public Kernel {
 class ExecutorThreadsTest : public testing::Test {
  protected:
   void UseSlowKernel(absl::Duration time) {
-    ASSERT_OK(harness_.registry().AddCustom("Neg", DeviceKind::kCpu, [this, time](const KernelConstruction&) {
-      return std::make_unique<SlowKernel>(&shared_, time);
-    }));
+    ASSERT_OK(harness_.registry().Add(OwnedKernelRow(
+        "Neg", [this, time](const KernelConstruction&) { return std::make_unique<SlowKernel>(&shared_, time); })));
   }
   Output Slow(Output x) { return b_.Op("Neg", "", {x}); }
   Output One() { return b_.Op("Identity", "", {b_.Const("", Tensor::Scalar(1.0f))}); }
@@ -98,7 +97,7 @@ class ExecutorThreadsTest : public testing::Test {
   absl::Status RunAndCancel() {
     CancellationManager cancellation;
     Executor::Args args = harness_.args();
-    args.cancellation_manager = &cancellation;
+    args.cancellation = &cancellation;
     std::thread canceller([&] {
       absl::SleepFor(absl::Milliseconds(5));
       cancellation.StartCancel();
@@ -269,7 +268,7 @@ TEST_F(ExecutorThreadsTest, ARunThatWasCancelledBeforeItBeganRunsNothing) {
   CancellationManager cancellation;
   cancellation.StartCancel();
   Executor::Args args = harness_.args();
-  args.cancellation_manager = &cancellation;
+  args.cancellation = &cancellation;
   EXPECT_THAT(harness_.executor().Run(args), StatusIs(absl::StatusCode::kCancelled));
   EXPECT_EQ(shared_.ran, 0);
 }
@@ -284,7 +283,7 @@ TEST_F(ExecutorThreadsTest, ADeadlineIsAnsweredAfterAllWorkHasStopped) {
   CancellationManager cancellation;
   Executor::Args args = harness_.args();
   args.task_runner = &pool;
-  args.cancellation_manager = &cancellation;
+  args.cancellation = &cancellation;
   args.deadline = absl::Now() + absl::Milliseconds(20);
   std::thread canceller([&] {
     absl::SleepFor(absl::Milliseconds(30));
@@ -329,6 +328,7 @@ TEST_F(ExecutorThreadsTest, TwoExecutorsOfAStepHandValuesToEachOtherOnOneThread)
   params.device = &harness_.device();
   params.registry = &harness_.registry();
   params.edges = &harness_.edges();
+  params.driver = Driver::kDataflow;
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Executor> second, NewLocalExecutor(params, std::move(graph)));
   Notification done;
   absl::Status status;
@@ -370,7 +370,7 @@ TEST_F(ExecutorThreadsTest, ManyRunsAtOnceWithCancellationsAndDeadlines) {
     args.task_runner = &pool;
     args.call_frame = &run.frame;
     args.rendezvous = run.rendezvous.get();
-    args.cancellation_manager = &run.cancellation;
+    args.cancellation = &run.cancellation;
     if (i % 7 == 3) args.deadline = absl::Now() + absl::Milliseconds(1);
     harness_.executor().RunAsync(args, [&, i](const absl::Status& status) {
       const Tensor& result = run.frame.results()[0];

@@ -36,8 +36,8 @@ class KernelSetTest : public ::testing::Test {
   KernelSetTest() : b_(NewOpRegistry()) { RegisterAllKernels(registry_); }
 
   Output Float(const std::string& name) { return b_.Placeholder(name, DType::kFloat); }
-  void Custom(const std::string& op, CustomKernel make) {
-    ASSERT_OK(registry_.AddCustom(op, DeviceKind::kCpu, std::move(make)));
+  void Custom(const std::string& op, KernelFunction make) {
+    ASSERT_OK(registry_.Add(OwnedKernelRow(op, std::move(make))));
   }
   // Nodes of `op` have kernels that say that they are always `value`.
   void Fix(const std::string& op, Tensor value) {
@@ -79,6 +79,30 @@ TEST_F(KernelSetTest, EqualNodesShareAKernelAndOthersDoNot) {
   EXPECT_NE(set.kernel(Node("keep")), set.kernel(Node("drop")));
   EXPECT_EQ(set.kernel(Node("axis")), set.kernel(Node("axis2"))) << "equal constants are one";
   EXPECT_EQ(set.kernel(Node("nothing")), nullptr);
+}
+
+TEST_F(KernelSetTest, KernelsThatAskWhatTheirNodeAloneKnowsAreNotShared) {
+  const Output f = Float("f"), i = b_.Placeholder("i", DType::kInt32);
+  for (const char* const name : {"1", "2"}) {
+    b_.Op("MatMul", absl::StrCat("floats", name), {f, f});  // May keep the packed weights of its node.
+    b_.Op("MatMul", absl::StrCat("ints", name), {i, i});
+    b_.Op("Abs", absl::StrCat("named", name), {f});
+    b_.Op("Neg", absl::StrCat("plain", name), {f});
+  }
+  const auto add = [&](const char* op, bool asks) {
+    const auto make = [asks](const KernelConstruction& construction) {
+      EXPECT_FALSE(asks && construction.name().empty());
+      return std::make_unique<FixedKernel>(Tensor::Scalar(1.0f));
+    };
+    ASSERT_OK(registry_.Add(OwnedKernelRow(op, make).Shared(Sharing::kBySchema)));
+  };
+  add("Abs", true);
+  add("Neg", false);
+  ASSERT_OK_AND_ASSIGN(const KernelSet set, Create());
+  EXPECT_NE(set.kernel(Node("floats1")), set.kernel(Node("floats2")));
+  EXPECT_EQ(set.kernel(Node("ints1")), set.kernel(Node("ints2")));
+  EXPECT_NE(set.kernel(Node("named1")), set.kernel(Node("named2")));
+  EXPECT_EQ(set.kernel(Node("plain1")), set.kernel(Node("plain2")));
 }
 
 TEST_F(KernelSetTest, KernelsWithStateAreEachNodesOwnAndOfTheStore) {

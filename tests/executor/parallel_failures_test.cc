@@ -153,15 +153,15 @@ TEST_P(ParallelFailuresTest, AKernelWhoseShardThrowsFailsItsRunAlone) {
   std::atomic<bool> fails{true};
   KernelRegistry kernels;
   RegisterAllKernels(kernels);
-  ASSERT_OK(kernels.AddCustom("Neg", DeviceKind::kCpu, MakeFunction([&](KernelContext& context) {
-                                std::atomic<int64_t> sum{0};
-                                runner().ParallelFor(kUnits, kUnitNs, false, [&](int64_t begin, int64_t end) {
-                                  if (fails && begin == 0) throw std::runtime_error("boom");
-                                  sum += end - begin;
-                                });
-                                context.SetOutput(0, Tensor::Scalar(static_cast<int32_t>(sum)));
-                                return absl::OkStatus();
-                              })));
+  ASSERT_OK(kernels.Add(OwnedKernelRow("Neg", MakeFunction([&](KernelContext& context) {
+                                         std::atomic<int64_t> sum{0};
+                                         runner().ParallelFor(kUnits, kUnitNs, false, [&](int64_t begin, int64_t end) {
+                                           if (fails && begin == 0) throw std::runtime_error("boom");
+                                           sum += end - begin;
+                                         });
+                                         context.SetOutput(0, Tensor::Scalar(static_cast<int32_t>(sum)));
+                                         return absl::OkStatus();
+                                       }))));
   GraphBuilder b(NewOpRegistry());
   b.Op("Neg", "n", {b.Placeholder("x", DType::kInt32)});
   for (const Driver driver : {Driver::kSerial, Driver::kDataflow}) {

@@ -180,10 +180,10 @@ class RandomGraphTest : public testing::TestWithParam<int> {
     for (const Output& watched : made.watched) expected.push_back(reference.Evaluate(watched));
     counts_.Add(made.graph, expected);
     ExecutorHarness harness;
-    ASSERT_OK(harness.registry().AddCustom("Neg", DeviceKind::kCpu,
-                                           [](const KernelConstruction&) { return std::make_unique<NegKernel>(); }));
-    ASSERT_OK(harness.registry().AddCustom(
-        "Abs", DeviceKind::kCpu, [this](const KernelConstruction&) { return std::make_unique<AbsKernel>(&ender_); }));
+    ASSERT_OK(harness.registry().Add(
+        OwnedKernelRow("Neg", [](const KernelConstruction&) { return std::make_unique<NegKernel>(); })));
+    ASSERT_OK(harness.registry().Add(
+        OwnedKernelRow("Abs", [this](const KernelConstruction&) { return std::make_unique<AbsKernel>(&ender_); })));
     ASSERT_OK(harness.Build(made.graph));
     for (int run = 0; run < 3; ++run) {
       VectorCallFrame frame({}, expected.size());

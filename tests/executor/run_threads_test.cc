@@ -59,7 +59,7 @@ class RunThreadsTest : public testing::Test {
       context.SetOutput(0, context.TakeInput(0));
       return absl::OkStatus();
     };
-    ASSERT_OK(harness_.registry().AddCustom(op, DeviceKind::kCpu, MakeFunction(kernel, hint)));
+    ASSERT_OK(harness_.registry().Add(OwnedKernelRow(op, MakeFunction(kernel, hint))));
   }
   Output One() { return b_.Op("Identity", "", {b_.Const("", Tensor::Scalar(1.0f))}); }
   Output Recv(const std::string& name) {
@@ -75,6 +75,7 @@ class RunThreadsTest : public testing::Test {
     params.device = &harness_.device();
     params.registry = &harness_.registry();
     params.edges = &harness_.edges();
+    params.driver = Driver::kDataflow;
     absl::StatusOr<std::unique_ptr<Executor>> made = NewLocalExecutor(params, *std::move(graph));
     EXPECT_OK(made);
     return *std::move(made);
@@ -131,10 +132,10 @@ TEST_F(RunThreadsTest, DoneMayFreeWhatTheRunWasGiven) {
     CancellationManager session;
     auto cancellation =
         has_parent ? std::make_unique<CancellationManager>(&session) : std::make_unique<CancellationManager>();
-    CountedPtr<LocalRendezvous> rendezvous = MakeCounted<LocalRendezvous>();
+    CountedPtr<LocalRendezvous> rendezvous = MakeCounted<LocalRendezvous>(harness_.edges());
     Executor::Args args;
     args.rendezvous = rendezvous.get();
-    args.cancellation_manager = cancellation.get();
+    args.cancellation = cancellation.get();
     absl::Status outcome;
     executor->RunAsync(args, [&](absl::Status status) {
       outcome = std::move(status);
@@ -151,7 +152,7 @@ TEST_F(RunThreadsTest, AnAbortOfTheHostsMayEndTheRunThatFreesTheRendezvous) {
   Recv("never");
   Recv("again");
   const std::unique_ptr<Executor> executor = Make();
-  CountedPtr<LocalRendezvous> rendezvous = MakeCounted<LocalRendezvous>();
+  CountedPtr<LocalRendezvous> rendezvous = MakeCounted<LocalRendezvous>(harness_.edges());
   Executor::Args args;
   args.rendezvous = rendezvous.get();
   absl::Status outcome;
@@ -218,7 +219,7 @@ TEST_F(RunThreadsTest, DeadlinesAreKeptWhileADoneWaits) {
   for (int i = 0; i <= kRuns; ++i) outcomes.push_back(std::make_unique<Outcome>());
   outcomes[kRuns]->over.Notify();
   for (int i = 0; i < kRuns; ++i) {
-    rendezvous.push_back(MakeCounted<LocalRendezvous>());
+    rendezvous.push_back(MakeCounted<LocalRendezvous>(harness_.edges()));
     Executor::Args args;
     args.rendezvous = rendezvous.back().get();
     args.deadline = absl::Now() + absl::Milliseconds(5 + 5 * i);
@@ -254,7 +255,7 @@ TEST_F(RunThreadsTest, ARunThatALateRunsDoneBeginsHasItsDeadline) {
     of_late.Done()(std::move(status));
     Executor::Args next;
     next.deadline = absl::Now() + absl::Milliseconds(20);
-    next.cancellation_manager = &cancellation;
+    next.cancellation = &cancellation;
     polls->RunAsync(next, of_polls.Done());
   });
   EXPECT_THAT(of_late.Wait(), IsError(ErrorCode::kDeadline));

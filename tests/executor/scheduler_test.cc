@@ -190,7 +190,7 @@ TEST_P(SchedulerTest, ACancellationEndsTheRunInEveryState) {
     for (const bool waits : {false, true}) {
       CancellationManager cancellation;
       Executor::Args args = host_.args();
-      args.cancellation_manager = &cancellation;
+      args.cancellation = &cancellation;
       ScriptedRun::Script script;
       script.num_calls = 1000;
       script.call = [&](int i) {
@@ -208,7 +208,7 @@ TEST_P(SchedulerTest, ACancellationEndsARunThatWaits) {
   for (const bool waits : {false, true}) {
     CancellationManager cancellation;
     Executor::Args args = host_.args();
-    args.cancellation_manager = &cancellation;
+    args.cancellation = &cancellation;
     ScriptedRun* self = nullptr;
     Notification over, has_begun;
     ScriptedRun::Script script;
@@ -241,7 +241,7 @@ TEST_P(SchedulerTest, TheDeadlineEndsARunThatWaits) {
   for (const bool waits : {false, true}) {
     CancellationManager cancellation;
     Executor::Args args = host_.args();
-    args.cancellation_manager = &cancellation;
+    args.cancellation = &cancellation;
     args.deadline = absl::Now() + absl::Milliseconds(20);
     ScriptedRun* self = nullptr;
     ScriptedRun::Script script;

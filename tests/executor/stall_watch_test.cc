@@ -42,7 +42,7 @@ class StallWatchTest : public testing::Test {
     ASSERT_OK_AND_ASSIGN(graph_, b_.Build());
     ASSERT_OK(harness_.Build(graph_));
   }
-  StallWatch::Options Watched() { return {kSoon, graph_, &harness_.rendezvous(), &harness_.edges()}; }
+  StallWatch::Options Watched() { return {kSoon, graph_, &harness_.rendezvous()}; }
   absl::Status Run(StallWatch& watch, absl::Time deadline = absl::InfiniteFuture()) {
     Executor::Args args = harness_.args();
     args.observer = &watch;
@@ -57,8 +57,8 @@ class StallWatchTest : public testing::Test {
 
 TEST_F(StallWatchTest, ARunningNodeIsNamedWithItsOpAndHowLong) {
   Notification go;
-  ASSERT_OK(harness_.registry().AddCustom(
-      "Neg", DeviceKind::kCpu, [&](const KernelConstruction&) { return std::make_unique<WaitingKernel>(go); }));
+  ASSERT_OK(harness_.registry().Add(
+      OwnedKernelRow("Neg", [&](const KernelConstruction&) { return std::make_unique<WaitingKernel>(go); })));
   b_.Op("Neg", "slow", {b_.Const("c", Tensor::Scalar(1.0f))});
   Build();
   std::string report;

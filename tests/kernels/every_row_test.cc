@@ -90,11 +90,11 @@ class EveryRowTest : public ::testing::TestWithParam<int> {
 TEST_P(EveryRowTest, AllWaysToCallItAgree) {
   const std::shared_ptr<const OpRegistry> ops = NewOpRegistry();
   int index = 0, cases = 0, cases_ok = 0;
-  for (const absl::Span<const KernelDef> table : BuiltinKernels().Tables()) {
-    for (const KernelDef& row : table) {
+  for (const absl::Span<const KernelRow> table : BuiltinKernels().Tables()) {
+    for (const KernelRow& row : table) {
       if (index++ % kStripes != GetParam()) continue;
-      const OpSchema* const schema = ops->Find(row.op);
-      ASSERT_NE(schema, nullptr) << row.op;
+      const OpSchema* const schema = ops->Find(row.op());
+      ASSERT_NE(schema, nullptr) << row.op();
       int row_ok = 0;
       why_not_.clear();
       for (const RowCase& row_case : CasesOf(row, *schema)) {
@@ -104,7 +104,7 @@ TEST_P(EveryRowTest, AllWaysToCallItAgree) {
         row_ok += has_answered ? 1 : 0;
       }
       cases_ok += row_ok;
-      EXPECT_EQ(row_ok == 0, NeedsMoreThanInputs(std::string(row.op))) << row.op << " " << why_not_;
+      EXPECT_EQ(row_ok == 0, NeedsMoreThanInputs(std::string(row.op()))) << row.op() << " " << why_not_;
     }
   }
   RecordProperty("cases", cases);

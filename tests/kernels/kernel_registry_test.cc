@@ -1,9 +1,13 @@
 #include "kernels/kernel_registry.h"
 
 #include <memory>
+#include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/graph_node.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
 #include "kernels/families/register_all.h"
@@ -18,9 +22,18 @@ class NoKernelWork : public Kernel {
 };
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction&) { return std::make_unique<NoKernelWork>(); }
 
-constexpr KernelDef kOnGpu[] = {
-    {"Reshape", &Make, {}, DeviceKind::kCuda, /*is_shared=*/true, /*host_inputs=*/2, /*host_outputs=*/1}};
-constexpr KernelDef kOnCpu[] = {{"Reshape", &Make, {{"T", {DType::kFloat}}}}};
+constexpr KernelRow kOnGpu[] = {
+    KernelRow("Reshape", &Make).On(DeviceKind::kCuda).HostInput("shape").HostOutput("output")};
+constexpr KernelRow kOnCpu[] = {KernelRow("Reshape", &Make).Types("T", {DType::kFloat})};
+
+constexpr KernelRow kOfLists[] = {KernelRow("IdentityN", &Make).Types("T", kFloatTypes)};
+constexpr KernelRow kConcat[] = {KernelRow("ConcatV2", &Make).On(DeviceKind::kCuda).HostInput("axis")};
+
+// A factory whose error says which it is.
+template <char kName>
+absl::StatusOr<std::unique_ptr<Kernel>> Fail(const KernelConstruction&) {
+  return absl::UnknownError(std::string(1, kName));
+}
 
 class KernelRegistryTest : public ::testing::Test {
  protected:
@@ -29,6 +42,20 @@ class KernelRegistryTest : public ::testing::Test {
     ints_ = b_.Op("Reshape", "z", {b_.Placeholder("i", DType::kInt32), b_.Placeholder("s", DType::kInt32)}).node;
   }
   const Graph& graph() { return b_.graph(); }
+  // The name of the factory that makes the kernel of an Abs with this label.
+  std::string ChoiceFor(absl::string_view label) {
+    GraphBuilder b(NewOpRegistry());
+    GraphBuilder::Attrs attrs;
+    if (!label.empty()) attrs.emplace_back("_kernel", label);
+    const NodeId node = b.Op("Abs", "abs", {b.Placeholder("x", DType::kFloat)}, attrs).node;
+    EXPECT_OK(b.status());
+    const GraphNode of_graph(b.graph(), node);
+    const std::string error = registry_.Create(KernelConstruction(of_graph), DeviceKind::kCpu).status().ToString();
+    for (const char* const name : {"p", "q", "l", "h"}) {
+      if (absl::StrContains(error, absl::StrCat(": ", name))) return name;
+    }
+    return error;
+  }
 
   GraphBuilder b_;
   NodeId node_, ints_;
@@ -44,11 +71,71 @@ TEST_F(KernelRegistryTest, MemoryKindsAreThoseOfTheRow) {
 
 TEST_F(KernelRegistryTest, AHostKernelDoesNotInheritTheMemoryKindsOfTheRowItReplaces) {
   registry_.AddTable(kOnGpu);
-  ASSERT_OK(registry_.AddCustom("Reshape", DeviceKind::kCuda, &Make));
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Reshape", &Make).On(DeviceKind::kCuda)));
   EXPECT_FALSE(registry_.TakesInputOnHost(graph(), node_, 1, "GPU"));
   EXPECT_FALSE(registry_.GivesOutputOnHost(graph(), node_, 0, "GPU"));
   EXPECT_TRUE(registry_.HasKernel(graph(), node_, "GPU"));
   EXPECT_FALSE(registry_.HasKernel(graph(), node_, "CPU"));
+}
+
+TEST_F(KernelRegistryTest, AHostsRowsMayDivideAnOpBetweenThemButNotOverlap) {
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Reshape", &Make).Types("T", {DType::kFloat})));
+  EXPECT_TRUE(registry_.HasKernel(graph(), node_, "CPU"));
+  EXPECT_FALSE(registry_.HasKernel(graph(), ints_, "CPU"));
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Reshape", &Make).Types("T", {DType::kInt32})));
+  EXPECT_TRUE(registry_.HasKernel(graph(), ints_, "CPU"));
+  EXPECT_THAT(registry_.Add(OwnedKernelRow("Reshape", &Make)),
+              IsError(ErrorCode::kHostKernel, "kernel for 'Reshape': registered twice for CPU"));
+  EXPECT_OK(registry_.Add(OwnedKernelRow("Reshape", &Make).Priority(1)));
+  EXPECT_OK(registry_.Add(OwnedKernelRow("Reshape", &Make).Label("fast")));
+  EXPECT_OK(registry_.Add(OwnedKernelRow("Reshape", &Make).On(DeviceKind::kCuda)));
+}
+
+TEST_F(KernelRegistryTest, TheOrderOfRowsIsHostLabelPriority) {
+  static constexpr KernelRow kChoices[] = {
+      KernelRow("Abs", &Fail<'p'>).Types("T", kFloatTypes),
+      KernelRow("Abs", &Fail<'q'>).Priority(1),
+      KernelRow("Abs", &Fail<'l'>).Label("fast").Priority(-1),
+  };
+  registry_.AddTable(kChoices);
+  EXPECT_EQ(ChoiceFor(""), "q");
+  EXPECT_EQ(ChoiceFor("fast"), "l");
+  EXPECT_EQ(ChoiceFor("unknown"), "q") << "a label that no row has chooses nothing";
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Abs", &Fail<'h'>).Priority(-5)));
+  EXPECT_EQ(ChoiceFor("fast"), "h");
+}
+
+TEST_F(KernelRegistryTest, ListsOfTypesSatisfyARowAsAWhole) {
+  registry_.AddTable(kOfLists);
+  const Output f = b_.Placeholder("f", DType::kFloat), i = b_.Placeholder("int", DType::kInt32);
+  const NodeId floats = b_.Op("IdentityN", "floats", {f, f}).node, mixed = b_.Op("IdentityN", "mixed", {f, i}).node;
+  EXPECT_TRUE(registry_.HasKernel(graph(), floats, "CPU"));
+  EXPECT_FALSE(registry_.HasKernel(graph(), mixed, "CPU"));
+}
+
+TEST_F(KernelRegistryTest, HostMemoryOfAListIsThatOfTheArgument) {
+  registry_.AddTable(kConcat);
+  const Output x = b_.Placeholder("part", DType::kFloat);
+  const NodeId concat = b_.Op("ConcatV2", "concat", {x, x, x, b_.Placeholder("axis", DType::kInt32)}).node;
+  ASSERT_OK(b_.status());
+  for (int32_t i = 0; i < 4; ++i) EXPECT_EQ(registry_.TakesInputOnHost(graph(), concat, i, "GPU"), i == 3) << i;
+  EXPECT_FALSE(registry_.TakesInputOnHost(graph(), concat, 4, "GPU"));
+  EXPECT_FALSE(registry_.GivesOutputOnHost(graph(), concat, 0, "GPU"));
+}
+
+TEST_F(KernelRegistryTest, StateInKernelsIsNotShared) {
+  const auto may_share = [&](const char* op, const std::vector<Output>& inputs, const GraphBuilder::Attrs& attrs) {
+    const NodeId node = b_.Op(op, absl::StrCat("of_", op), inputs, attrs).node;
+    EXPECT_OK(b_.status());
+    return BuiltinKernels().MayBeShared(GraphNode(graph(), node), DeviceKind::kCpu);
+  };
+  const Output x = b_.Placeholder("any", DType::kFloat);
+  EXPECT_TRUE(may_share("Neg", {x}, {}));
+  EXPECT_FALSE(may_share("Print", {x, x}, {})) << "stateful";
+  EXPECT_FALSE(may_share("VarHandleOp", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape()}}));
+  const Output handle = b_.Op("VarHandleOp", "h", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape()}});
+  EXPECT_TRUE(may_share("ReadVariableOp", {handle}, {{"dtype", DType::kFloat}})) << "the state is behind the handle";
+  EXPECT_TRUE(may_share("PrintV2", {b_.Placeholder("text", DType::kString)}, {})) << "its row says so";
 }
 
 TEST_F(KernelRegistryTest, TablesThatAreAddedAfterALookAreFound) {
@@ -84,7 +171,8 @@ TEST_F(KernelRegistryTest, NodesWithFewerInputsThanTheirOpWantsGetNoKernel) {
     if (op == absl::string_view("AccumulateNV2")) attrs.emplace_back("shape", Shape());
     const NodeId node = b.Op(op, "y", inputs, attrs).node;
     ASSERT_OK(b.status()) << op;
-    const KernelConstruction construction(b.graph(), node, nullptr, nullptr);
+    const GraphNode of_graph(b.graph(), node);
+    const KernelConstruction construction(of_graph);
     EXPECT_THAT(BuiltinKernels().Create(construction, DeviceKind::kCpu), IsError(ErrorCode::kAttrValue, "'y'")) << op;
   }
 }

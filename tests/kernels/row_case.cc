@@ -36,11 +36,8 @@ const Attrs& SpecialAttrs(const std::string& op) {
 }
 
 // The dtypes that both the row and the op allow for type attr `attr`.
-std::vector<DType> TypesOf(const KernelDef& row, const AttrSpec& attr) {
-  DTypeSet in_row = kAllTypes;
-  for (const TypeConstraint& constraint : row.types) {
-    if (constraint.attr == attr.name) in_row = constraint.types;
-  }
+std::vector<DType> TypesOf(const KernelRow& row, const AttrSpec& attr) {
+  const DTypeSet in_row = row.TypesOf(attr.name);
   std::vector<DType> types;
   for (int number = 1; IsSupported(static_cast<DType>(number)); ++number) {
     const DType type = static_cast<DType>(number);
@@ -79,7 +76,7 @@ const AttrValue* FindIn(const Attrs& attrs, const std::string& name) {
 }
 
 // Fills `row_case` for the dtypes that are number `choice` of what each type attr may be.
-void FillCase(const KernelDef& row, const OpSchema& schema, size_t choice, RowCase* row_case) {
+void FillCase(const KernelRow& row, const OpSchema& schema, size_t choice, RowCase* row_case) {
   row_case->op = schema.name;
   row_case->attrs = SpecialAttrs(schema.name);
   std::map<std::string, DType> types;
@@ -119,7 +116,7 @@ std::string RowCase::Name() const {
   return name;
 }
 
-std::vector<RowCase> CasesOf(const KernelDef& row, const OpSchema& schema) {
+std::vector<RowCase> CasesOf(const KernelRow& row, const OpSchema& schema) {
   size_t num_choices = 1;
   for (const AttrSpec& attr : schema.attrs) {
     if (attr.type == AttrType::kType) num_choices = std::max(num_choices, TypesOf(row, attr).size());

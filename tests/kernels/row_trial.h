@@ -29,7 +29,7 @@ struct RowCase {
 };
 
 // The cases of a row: each dtype that it takes for its first type attr, the others in turn.
-std::vector<RowCase> CasesOf(const KernelDef& row, const OpSchema& schema);
+std::vector<RowCase> CasesOf(const KernelRow& row, const OpSchema& schema);
 
 // What the trials of one case came to.
 struct TrialCounts {

@@ -16,6 +16,9 @@ _REGISTRY = re.compile("|".join(re.escape(host) for host in [
     "pypi." "org", "files." "pythonhosted.org", "deb." "debian.org", "snapshot." "debian.org", "registry." "npmjs.org",
     "crates" ".io", "proxy." "golang.org", "conda." "anaconda.org", "repo1." "maven.org"]))
 
+# Macros of other directories that a BUILD file uses.
+_LOAD = re.compile(r'^load\("//([^:"]+):([^"]+)"', re.MULTILINE)
+
 # Directories whose folders are data, each described by the README above them.
 _DATA = ("tests/goldens/", "tests/corpus/", "tests/fuzz/")
 
@@ -69,6 +72,8 @@ def check_targets(tree):
             name = f"{parent}/{name}"
         macros = [other for other in tree.select(".bzl", under=folder + "/") if os.path.dirname(other) == folder]
         build = "".join(tree.read(other) for other in [f"{folder}/BUILD.bazel", *macros]) if folder else ""
+        loaded = (f"{package}/{file}" for package, file in _LOAD.findall(build))
+        build += "".join(tree.read(other) for other in loaded if other in tree.files)
         if f'"{name}"' not in build and f'"{os.path.splitext(name)[0]}"' not in build:
             yield f"{path}:1: belongs to no target"
 

@@ -159,6 +159,12 @@ class RepoTest(LintTest):
                           "big.txt:1:")
 
 
+    def test_knows_the_sources_that_a_macro_of_another_directory_names(self):
+        tree = self.tree({**self.GOOD, "graph/a.bzl": 'def family(name):\n    native.cc_library(srcs = ["rows.cc"])\n',
+                          "graph/y/README.md": "y\n", "graph/y/rows.cc": "", "graph/y/other.cc": "",
+                          "graph/y/BUILD.bazel": 'load("//graph:a.bzl", "family")\n\nfamily(name = "y")\n'})
+        self.assert_finds(check_repo.check(tree), "graph/y/other.cc:1: belongs to no target")
+
     def test_finds_targets_of_the_readme_that_programs_cannot_see(self):
         build = 'cc_library(\n    name = "a",\n    visibility = ["//visibility:public"],\n)\n\ncc_library(\n    name = "b",\n)\n'
         tree = self.tree({**self.GOOD, "README.md": "Link `//graph/x:a` and `//graph/x:b`.\n", "graph/x/README.md": "x\n",

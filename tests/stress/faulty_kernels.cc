@@ -65,7 +65,7 @@ void Add(absl::string_view op, FaultPlan* plan, KernelRegistry* registry) {
     SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> inner, BuiltinKernels().Create(construction, DeviceKind::kCpu));
     return std::make_unique<Faulty>(std::move(inner), plan);
   };
-  SLUICE_CHECK_OK(registry->AddCustom(op, DeviceKind::kCpu, make));
+  SLUICE_CHECK_OK(registry->Add(OwnedKernelRow(op, make)));
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ void RunOnce(ExecutorHarness& harness, ThreadPool& pool, const std::vector<Refer
   Executor::Args args = harness.args();
   args.call_frame = &frame;
   args.task_runner = &pool;
-  args.cancellation_manager = &mishap.cancellation();
+  args.cancellation = &mishap.cancellation();
   args.deadline = mishap.deadline();
   const absl::Status status = harness.executor().Run(args);
   mishap.End();

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
-#include "kernels/state/state_kernels.h"
+#include "kernels/state/families.h"
 #include "tests/testing/plain_kernels.h"
 
 namespace sluice {
@@ -32,6 +32,7 @@ absl::Status ExecutorHarness::Build(Graph graph, absl::string_view kind) {
   params.device = &device_;
   params.registry = &registry_;
   params.edges = &edges_;
+  params.driver = Driver::kDataflow;
   SLUICE_ASSIGN_OR_RETURN(executor_, NewExecutor(kind, params, std::move(graph)));
   return absl::OkStatus();
 }

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "executor/compiled/local_executor.h"
 #include "executor/executor.h"
-#include "executor/local_executor.h"
 #include "graph/base/mutex.h"
 #include "kernels/device/cpu_device.h"
 #include "kernels/kernel_registry.h"
@@ -36,7 +36,8 @@ class VectorCallFrame : public CallFrame {
   std::vector<Tensor> results_;
 };
 
-// A device, a registry with plain kernels and those of state, a rendezvous, and the executor of one graph.
+// A device, a registry with plain kernels and those of state, a rendezvous, and the executor of one graph, by the
+// dataflow driver.
 //
 //   ExecutorHarness harness;
 //   ASSERT_OK(harness.Build(b));
@@ -52,7 +53,7 @@ class ExecutorHarness {
   EdgeTable& edges() { return edges_; }
   LocalRendezvous& rendezvous() { return *rendezvous_; }
   // A new rendezvous for the next run.
-  void NewRendezvous() { rendezvous_ = MakeCounted<LocalRendezvous>(); }
+  void NewRendezvous() { rendezvous_ = MakeCounted<LocalRendezvous>(edges_); }
   // What runs get, unless a test says otherwise.
   Executor::Args args();
 
@@ -72,7 +73,7 @@ class ExecutorHarness {
   KernelRegistry registry_;
   CpuDevice device_;
   EdgeTable edges_;
-  CountedPtr<LocalRendezvous> rendezvous_ = MakeCounted<LocalRendezvous>();
+  CountedPtr<LocalRendezvous> rendezvous_ = MakeCounted<LocalRendezvous>(edges_);
   std::unique_ptr<Executor> executor_;
 };
 

@@ -35,13 +35,13 @@ class AsyncFunctionKernel final : public AsyncKernel {
   const FunctionKernel::Function function_;
 };
 
-// For KernelRegistry::AddCustom: each node gets such a kernel.
-inline CustomKernel MakeFunction(FunctionKernel::Function function, CostHint hint = CostHint::kByBytes) {
+// For OwnedKernelRow: each node gets such a kernel.
+inline KernelFunction MakeFunction(FunctionKernel::Function function, CostHint hint = CostHint::kByBytes) {
   return [function = std::move(function), hint](const KernelConstruction&) {
     return std::make_unique<FunctionKernel>(function, hint);
   };
 }
-inline CustomKernel MakeAsyncFunction(FunctionKernel::Function function) {
+inline KernelFunction MakeAsyncFunction(FunctionKernel::Function function) {
   return [function = std::move(function)](const KernelConstruction&) {
     return std::make_unique<AsyncFunctionKernel>(function);
   };

@@ -4,6 +4,7 @@
 #include "graph/base/error.h"
 #include "graph/base/mutex.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/graph_node.h"
 #include "graph/ops/op_table.h"
 #include "kernels/device/cpu_device.h"
 #include "kernels/families/register_all.h"
@@ -27,7 +28,8 @@ absl::StatusOr<std::unique_ptr<PreparedKernel>> PreparedKernel::Make(const std::
   const NodeId node = b.Op(op, "op", sources, attrs).node;
   SLUICE_ASSIGN_OR_RETURN(Graph graph, b.Build());
   std::unique_ptr<PreparedKernel> prepared(new PreparedKernel(std::move(graph), node));
-  const KernelConstruction construction(prepared->graph_, node, device, nullptr);
+  const GraphNode of_graph(prepared->graph_, node);
+  const KernelConstruction construction(of_graph, device);
   SLUICE_ASSIGN_OR_RETURN(prepared->kernel_, BuiltinKernels().Create(construction, DeviceKind::kCpu));
   return prepared;
 }

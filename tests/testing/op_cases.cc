@@ -15,16 +15,13 @@
 namespace sluice {
 namespace {
 
-// Ops that the propagators carry out, as rows of a table.
-constexpr KernelDef kWithoutKernel[] = {{"NoOp"},  {"ControlTrigger"}, {"Switch"},   {"RefSwitch"}, {"Merge"},
-                                        {"Enter"}, {"GradSum"},        {"LoopCond"}, {"RefMerge"}};
+// Ops that the propagators carry out.
+constexpr absl::string_view kWithoutKernel[] = {"NoOp",  "ControlTrigger", "Switch",   "RefSwitch", "Merge",
+                                                "Enter", "GradSum",        "LoopCond", "RefMerge"};
 
 // The types of attr `spec` that have a kernel in `row`, in order of their numbers.
-std::vector<DType> TypesOf(const KernelDef& row, const AttrSpec& spec) {
-  DTypeSet wanted = kAllTypes;
-  for (const TypeConstraint& constraint : row.types) {
-    if (!constraint.attr.empty() && constraint.attr == spec.name) wanted = constraint.types;
-  }
+std::vector<DType> TypesOf(const KernelRow& row, const AttrSpec& spec) {
+  const DTypeSet wanted = row.TypesOf(spec.name);
   std::vector<DType> types;
   for (int number = 1; number <= 23; ++number) {
     const DType type = static_cast<DType>(number);
@@ -83,9 +80,9 @@ proto::AttrValue PlainAttr(const OpSchema& op, const AttrSpec& spec) {
 }
 
 // The cases of one row: each type attr through all its types while the others keep their first.
-void AddCases(const KernelDef& row, std::set<std::string>* seen, std::vector<OpCase>* cases) {
-  const OpSchema* const schema = BuiltinOps().Find(row.op);
-  if (schema == nullptr || absl::StartsWith(row.op, "_")) return;
+void AddCases(const KernelRow& row, std::set<std::string>* seen, std::vector<OpCase>* cases) {
+  const OpSchema* const schema = BuiltinOps().Find(row.op());
+  if (schema == nullptr || absl::StartsWith(row.op(), "_")) return;
   OpCase plain;
   plain.schema = schema;
   plain.node.set_name("op");
@@ -125,13 +122,12 @@ void AddCases(const KernelDef& row, std::set<std::string>* seen, std::vector<OpC
 std::vector<OpCase> AllOpCases() {
   std::vector<OpCase> cases;
   std::set<std::string> seen;
-  std::vector<absl::Span<const KernelDef>> tables = BuiltinKernels().Tables();
-  tables.push_back(kWithoutKernel);
-  for (const absl::Span<const KernelDef> table : tables) {
-    for (const KernelDef& row : table) {
-      if (row.device == DeviceKind::kCpu) AddCases(row, &seen, &cases);
+  for (const absl::Span<const KernelRow> table : BuiltinKernels().Tables()) {
+    for (const KernelRow& row : table) {
+      if (row.device() == DeviceKind::kCpu) AddCases(row, &seen, &cases);
     }
   }
+  for (const absl::string_view op : kWithoutKernel) AddCases(KernelRow(op, KernelFactory()), &seen, &cases);
   return cases;
 }
 

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "graph/base/error.h"
-#include "kernels/control/basic.h"
+#include "kernels/control/families.h"
 #include "kernels/dispatch.h"
+#include "kernels/new_kernel.h"
 #include "rendezvous/rendezvous.h"
 
 namespace sluice {
@@ -97,10 +98,10 @@ absl::Status NoRendezvous() { return Error(ErrorCode::kFacilityMissing).Text("th
 
 // The edge that a Send and its Recv share.
 absl::StatusOr<EdgeNumber> EdgeOf(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const std::string src, construction.GetString("send_device"));
-  SLUICE_ASSIGN_OR_RETURN(const std::string dst, construction.GetString("recv_device"));
-  SLUICE_ASSIGN_OR_RETURN(const std::string name, construction.GetString("tensor_name"));
-  SLUICE_ASSIGN_OR_RETURN(const int64_t incarnation, construction.GetInt("send_device_incarnation"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string src, construction.Get<std::string>("send_device"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string dst, construction.Get<std::string>("recv_device"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string name, construction.Get<std::string>("tensor_name"));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t incarnation, construction.Get<int64_t>("send_device_incarnation"));
   return construction.edges()->Number(EdgeText(src, static_cast<uint64_t>(incarnation), dst, name));
 }
 
@@ -140,36 +141,26 @@ class PlainRecv : public AsyncKernel {
   const EdgeNumber edge_;
 };
 
-template <typename K>
-absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction&) {
-  return std::make_unique<K>();
-}
-template <typename K>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeTransfer(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const EdgeNumber edge, EdgeOf(construction));
-  return std::make_unique<K>(edge);
-}
-
-constexpr KernelDef kKernels[] = {
-    {"Add", &Make<PlainBinary<PlainOp::kAdd>>},
-    {"AddV2", &Make<PlainBinary<PlainOp::kAdd>>},
-    {"Sub", &Make<PlainBinary<PlainOp::kSub>>},
-    {"Mul", &Make<PlainBinary<PlainOp::kMul>>},
-    {"Less", &Make<PlainBinary<PlainOp::kLess>>},
-    {"Greater", &Make<PlainBinary<PlainOp::kGreater>>},
-    {"AddN", &Make<PlainAddN>},
-    {"GradSum", &Make<PlainGradSum>},
-    {"_Send", &MakeTransfer<PlainSend>},
-    {"_HostSend", &MakeTransfer<PlainSend>},
-    {"_Recv", &MakeTransfer<PlainRecv>},
-    {"_HostRecv", &MakeTransfer<PlainRecv>},
+constexpr KernelRow kRows[] = {
+    KernelRow("Add", &New<PlainBinary<PlainOp::kAdd>>),
+    KernelRow("AddV2", &New<PlainBinary<PlainOp::kAdd>>),
+    KernelRow("Sub", &New<PlainBinary<PlainOp::kSub>>),
+    KernelRow("Mul", &New<PlainBinary<PlainOp::kMul>>),
+    KernelRow("Less", &New<PlainBinary<PlainOp::kLess>>),
+    KernelRow("Greater", &New<PlainBinary<PlainOp::kGreater>>),
+    KernelRow("AddN", &New<PlainAddN>),
+    KernelRow("GradSum", &New<PlainGradSum>),
+    KernelRow("_Send", &NewWith<PlainSend, EdgeOf>),
+    KernelRow("_HostSend", &NewWith<PlainSend, EdgeOf>),
+    KernelRow("_Recv", &NewWith<PlainRecv, EdgeOf>),
+    KernelRow("_HostRecv", &NewWith<PlainRecv, EdgeOf>),
 };
 
 }  // namespace
 
 void AddPlainKernels(KernelRegistry& registry) {
   registry.AddTable(BasicKernels());
-  registry.AddTable(kKernels);
+  registry.AddTable(kRows);
 }
 
 }  // namespace sluice

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "executor/kernel_set.h"
 #include "executor/serial/serial_program.h"
 #include "executor/serial/serial_run.h"
@@ -21,6 +22,12 @@
 #include "tests/testing/token_evaluator.h"
 
 namespace sluice {
+
+// What a run of a SerialRunner is told.
+struct SerialRunOptions {
+  absl::Time deadline = absl::InfiniteFuture();
+  NodeObserver* observer = nullptr;  // Null: the runner counts the calls.
+};
 
 // A graph with its kernels on a device of its own, to be run as a serial program or by the rules. Each has its own
 // state. Not thread-safe.
@@ -46,13 +53,15 @@ class SerialRunner {
     StepContainer container(StepId(++steps_));
     RunContext run = NewRun(&container);
     run.cancellation = cancellation;
+    run.deadline = options.deadline;
+    run.observer = options.observer;
     RegisterPool pool(program_->num_registers());
     std::unique_ptr<Entry[]> registers = pool.Take();
     for (size_t i = 0; i < args.size() && i < program_->arguments().size(); ++i) {
       if (program_->arguments()[i] >= 0) registers[program_->arguments()[i]].SetValue(std::move(args[i]));
     }
     std::vector<Tensor> results(program_->results().size());
-    const absl::Status status = RunSerialProgram(*program_, registers.get(), run, options, absl::MakeSpan(results));
+    const absl::Status status = RunSerialProgram(*program_, registers.get(), run, absl::MakeSpan(results));
     pool.Put(std::move(registers));
     times_run_ = std::move(counter.times);
     if (!status.ok()) return status;

@@ -6,12 +6,14 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/mutex.h"
+#include "graph/ir/graph_node.h"
 #include "graph/ops/op_table.h"
-#include "kernels/control/basic.h"
+#include "kernels/control/families.h"
 #include "kernels/device/cpu_device.h"
-#include "kernels/state/state_kernels.h"
+#include "kernels/state/families.h"
 #include "kernels/step/step_container.h"
-#include "kernels/transfer/send_recv.h"
+#include "kernels/transfer/families.h"
+#include "rendezvous/rendezvous.h"
 
 namespace sluice {
 namespace {
@@ -64,7 +66,9 @@ StepRunner::~StepRunner() = default;
 absl::StatusOr<const Kernel*> StepRunner::KernelOf(NodeId id) {
   std::unique_ptr<Kernel>& kernel = kernels_[id];
   if (kernel == nullptr) {
-    const KernelConstruction construction(builder_.graph(), id, device_.get(), run_.edges);
+    EdgeTable* const edges = run_.rendezvous != nullptr ? run_.rendezvous->edges() : nullptr;
+    const GraphNode node(builder_.graph(), id);
+    const KernelConstruction construction(node, device_.get(), edges);
     SLUICE_ASSIGN_OR_RETURN(kernel, registry_.Create(construction, DeviceKind::kCpu));
   }
   return kernel.get();

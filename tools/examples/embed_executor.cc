@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "executor/local_executor.h"
+#include "executor/compiled/local_executor.h"
 #include "graph/base/error.h"
 #include "graph/base/mutex.h"
 #include "graph/ir/builder.h"

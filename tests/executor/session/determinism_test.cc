@@ -37,8 +37,8 @@ class DeterminismTest : public SessionFixture, public ::testing::WithParamInterf
 
   DeterminismTest() {
     RegisterAllKernels(kernels_);
-    EXPECT_OK(kernels_.AddCustom("L2Loss", DeviceKind::kCpu,
-                                 [](const KernelConstruction&) { return std::make_unique<SumOfShardsKernel>(); }));
+    EXPECT_OK(kernels_.Add(
+        OwnedKernelRow("L2Loss", [](const KernelConstruction&) { return std::make_unique<SumOfShardsKernel>(); })));
   }
 
   // Values of many magnitudes, so that each order of adding them rounds differently.

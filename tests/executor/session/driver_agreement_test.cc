@@ -24,7 +24,7 @@ class DriverAgreementTest : public SessionFixture, public ::testing::WithParamIn
   DriverAgreementTest() { RegisterAllKernels(kernels_); }
 
   void Replace(const char* op, FunctionKernel::Function function) {
-    ASSERT_OK(kernels_.AddCustom(op, DeviceKind::kCpu, MakeFunction(std::move(function))));
+    ASSERT_OK(kernels_.Add(OwnedKernelRow(op, MakeFunction(std::move(function)))));
   }
   void OpenDriver() {
     SessionOptions options;
@@ -80,6 +80,26 @@ TEST_P(DriverAgreementTest, OutputsThatNobodyReadsMayBeMissing) {
   EXPECT_OK(session_->Run({{"x", Int(1)}}, {}, {"unread"}));
   EXPECT_THAT(Fetch("reader", {{"x", Int(1)}}), IsError(ErrorCode::kOutputMissing, "Neg 'read'"));
   EXPECT_THAT(Fetch("unread", {{"x", Int(1)}}), IsError(ErrorCode::kOutputMissing, "Neg 'unread'"));
+}
+
+TEST_P(DriverAgreementTest, KernelsSeeWhichOutputsAreRead) {
+  Replace("Unique", [](KernelContext& context) {
+    for (int i = 0; i < 2; ++i) {
+      if (context.IsOutputUsed(1 - i)) context.SetOutput(1 - i, Tensor::Vector<int32_t>({context.IsOutputUsed(i)}));
+    }
+    return absl::OkStatus();
+  });
+  const Output x = b_.Placeholder("x", DType::kInt32);
+  b_.Op("Identity", "alone", {GraphBuilder::Nth(b_.Op("Unique", "u", {x}), 1)});
+  const Output both = b_.Op("Unique", "both", {x});
+  b_.Op("AddV2", "sum", {both, GraphBuilder::Nth(both, 1)});
+  OpenDriver();
+  const absl::StatusOr<Tensor> alone = Fetch("alone", {{"x", Int(1)}});
+  ASSERT_OK(alone.status());
+  EXPECT_EQ(alone->flat<int32_t>()[0], 0) << "the other output is not read";
+  const absl::StatusOr<Tensor> sum = Fetch("sum", {{"x", Int(1)}});
+  ASSERT_OK(sum.status());
+  EXPECT_EQ(sum->flat<int32_t>()[0], 2) << "each of the two sees that the other is read";
 }
 
 TEST_P(DriverAgreementTest, ValuesAndReferencesOfAnotherTypeAreErrors) {

@@ -156,8 +156,8 @@ TEST_P(PartitionedStepTest, KernelsFindTheDeviceOfTheirNode) {
     context.SetOutput(0, Int(*context.input(0).AsScalar<int32_t>() + 1));
     return absl::OkStatus();
   };
-  ASSERT_OK(registry_.AddCustom("Neg", DeviceKind::kCpu, MakeFunction(note, CostHint::kCheap)));
-  ASSERT_OK(registry_.AddCustom("Abs", DeviceKind::kCpu, MakeAsyncFunction(note)));
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Neg", MakeFunction(note, CostHint::kCheap))));
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Abs", MakeAsyncFunction(note))));
   Output last = b_.Placeholder("x", DType::kInt32);
   for (const absl::string_view op : {"Neg", "Abs"}) {
     for (const absl::string_view device : {kFirst, kSecond}) {

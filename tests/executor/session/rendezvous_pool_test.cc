@@ -15,7 +15,8 @@ RendezvousKey Key(int32_t edge) {
 }
 
 TEST(RendezvousPoolTest, WhatIsGivenBackIsTakenAgain) {
-  RendezvousPool pool;
+  EdgeTable edges;
+  RendezvousPool pool(edges);
   CountedPtr<LocalRendezvous> first = pool.Take();
   const LocalRendezvous* const kept = first.get();
   pool.Put(std::move(first));
@@ -25,7 +26,8 @@ TEST(RendezvousPoolTest, WhatIsGivenBackIsTakenAgain) {
 }
 
 TEST(RendezvousPoolTest, ValuesThatNobodyReceivedAreGone) {
-  RendezvousPool pool;
+  EdgeTable edges;
+  RendezvousPool pool(edges);
   CountedPtr<LocalRendezvous> first = pool.Take();
   ASSERT_OK(first->Send(Key(1), TransferArgs(), {Tensor::Scalar(1.0f), false}));
   pool.Put(std::move(first));
@@ -40,7 +42,8 @@ TEST(RendezvousPoolTest, ValuesThatNobodyReceivedAreGone) {
 }
 
 TEST(RendezvousPoolTest, OneThatWasAbortedServesTheNextStep) {
-  RendezvousPool pool;
+  EdgeTable edges;
+  RendezvousPool pool(edges);
   CountedPtr<LocalRendezvous> first = pool.Take();
   first->StartAbort(absl::AbortedError("first step"));
   pool.Put(std::move(first));
@@ -48,7 +51,8 @@ TEST(RendezvousPoolTest, OneThatWasAbortedServesTheNextStep) {
 }
 
 TEST(RendezvousPoolTest, OneThatIsStillHeldIsNotHandedOut) {
-  RendezvousPool pool;
+  EdgeTable edges;
+  RendezvousPool pool(edges);
   CountedPtr<LocalRendezvous> first = pool.Take();
   const CountedPtr<LocalRendezvous> held = first;
   pool.Put(std::move(first));

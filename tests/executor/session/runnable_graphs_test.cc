@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "executor/local_executor.h"
+#include "executor/compiled/local_executor.h"
 #include "executor/session/session.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/builder.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "executor/session/driver_choice.h"
+#include "executor/compiled/driver_choice.h"
 #include "executor/session/session.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"

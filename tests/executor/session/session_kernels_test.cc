@@ -24,7 +24,7 @@ class SessionKernelsTest : public SessionFixture {
   SessionKernelsTest() { RegisterAllKernels(registry_); }
 
   void Make(const std::string& op, FunctionKernel::Function function) {
-    ASSERT_OK(registry_.AddCustom(op, DeviceKind::kCpu, MakeFunction(std::move(function), CostHint::kHeavy)));
+    ASSERT_OK(registry_.Add(OwnedKernelRow(op, MakeFunction(std::move(function), CostHint::kHeavy))));
   }
   SessionOptions Options(Driver driver = Driver::kAuto) const {
     SessionOptions options;

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "absl/time/clock.h"
-#include "executor/executor_kinds.h"
+#include "executor/compiled/executor_kinds.h"
 #include "executor/session/shared_pools.h"
 #include "graph/base/mutex.h"
 #include "tests/executor/session/session_fixture.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "executor/local_executor.h"
+#include "executor/compiled/local_executor.h"
 #include "executor/thread_pool.h"
 #include "graph/base/mutex.h"
 #include "kernels/families/register_all.h"
@@ -34,7 +34,7 @@ class SessionThreadsTest : public SessionFixture {
       context.SetOutput(0, context.TakeInput(0));
       return absl::OkStatus();
     };
-    ASSERT_OK(kernels_.AddCustom(op, DeviceKind::kCpu, MakeFunction(kernel, CostHint::kHeavy)));
+    ASSERT_OK(kernels_.Add(OwnedKernelRow(op, MakeFunction(kernel, CostHint::kHeavy))));
   }
   SessionOptions Options() {
     SessionOptions options;
@@ -161,7 +161,7 @@ TEST_F(SessionThreadsTest, ACutStepMayRunInsideOfAKernel) {
         context.SetOutput(0, std::move(values[0]));
         return absl::OkStatus();
       };
-      ASSERT_OK(kernels.AddCustom("Neg", DeviceKind::kCpu, MakeFunction(call)));
+      ASSERT_OK(kernels.Add(OwnedKernelRow("Neg", MakeFunction(call))));
       GraphBuilder outer_builder(NewOpRegistry());
       outer_builder.Op("Neg", "n", {outer_builder.Placeholder("x", DType::kInt32)});
       SessionOptions options;
@@ -206,30 +206,28 @@ TEST_F(SessionThreadsTest, TheFirstErrorOfACutStepIsItsOutcome) {
   Notification* follows = nullptr;
   Notification* has_followed = nullptr;
   const auto wait_for = [](Notification* event) { EXPECT_TRUE(event->WaitForNotificationWithTimeout(kLong)); };
-  ASSERT_OK(kernels_.AddCustom("Neg", DeviceKind::kCpu,
-                               MakeFunction(
-                                   [&](KernelContext&) -> absl::Status {
-                                     wait_for(lingers);
-                                     wait_for(follows);
-                                     return absl::DataLossError("first");
-                                   },
-                                   CostHint::kHeavy)));
+  ASSERT_OK(kernels_.Add(OwnedKernelRow("Neg", MakeFunction(
+                                                   [&](KernelContext&) -> absl::Status {
+                                                     wait_for(lingers);
+                                                     wait_for(follows);
+                                                     return absl::DataLossError("first");
+                                                   },
+                                                   CostHint::kHeavy))));
   Replace("Sign", [&](KernelContext&) {
     lingers->Notify();
     wait_for(has_followed);
     absl::SleepFor(absl::Milliseconds(5));  // Until the other part has said so; nothing depends on it.
   });
-  ASSERT_OK(kernels_.AddCustom("Abs", DeviceKind::kCpu,
-                               MakeFunction(
-                                   [&](KernelContext& context) -> absl::Status {
-                                     follows->Notify();
-                                     const absl::Time give_up = absl::Now() + kLong;
-                                     while (!context.IsCancelled() && absl::Now() < give_up) {
-                                     }
-                                     has_followed->Notify();
-                                     return absl::InternalError("second");
-                                   },
-                                   CostHint::kHeavy)));
+  ASSERT_OK(kernels_.Add(OwnedKernelRow("Abs", MakeFunction(
+                                                   [&](KernelContext& context) -> absl::Status {
+                                                     follows->Notify();
+                                                     const absl::Time give_up = absl::Now() + kLong;
+                                                     while (!context.IsCancelled() && absl::Now() < give_up) {
+                                                     }
+                                                     has_followed->Notify();
+                                                     return absl::InternalError("second");
+                                                   },
+                                                   CostHint::kHeavy))));
   const Output x = b_.Placeholder("x", DType::kInt32);
   b_.SetDevice(b_.Op("Neg", "fails", {x}), "/device:CPU:0");
   b_.SetDevice(b_.Op("Sign", "lingers", {x}), "/device:CPU:0");
@@ -262,8 +260,8 @@ TEST_F(SessionThreadsTest, WhatAKernelSchedulesOnAPoolOfOneRuns) {
       });
     }
   };
-  ASSERT_OK(kernels_.AddCustom("Neg", DeviceKind::kCpu,
-                               [](const KernelConstruction&) { return std::make_unique<Offloads>(); }));
+  ASSERT_OK(
+      kernels_.Add(OwnedKernelRow("Neg", [](const KernelConstruction&) { return std::make_unique<Offloads>(); })));
   b_.Op("Neg", "n", {b_.Op("Neg", "", {b_.Placeholder("x", DType::kInt32)})});
   SessionOptions options = Options();
   options.pools = {{1, "session_threads_test"}};

@@ -23,7 +23,7 @@ class SharedKernelsTest : public SessionFixture {
  protected:
   SharedKernelsTest() {
     RegisterAllKernels(registry_);
-    EXPECT_OK(registry_.AddCustom("Print", DeviceKind::kCpu, [this](const KernelConstruction&) {
+    EXPECT_OK(registry_.Add(OwnedKernelRow("Print", [this](const KernelConstruction&) {
       ++num_made_;
       auto calls = std::make_shared<std::atomic<int32_t>>(0);
       return std::make_unique<FunctionKernel>(
@@ -32,7 +32,7 @@ class SharedKernelsTest : public SessionFixture {
             return absl::OkStatus();
           },
           CostHint::kByBytes);
-    }));
+    })));
   }
 
   Output Counter(const std::string& name, const std::string& message = "") {
@@ -73,11 +73,11 @@ TEST_F(SharedKernelsTest, ANodeKeepsItsStateOverSignatures) {
 
 // The driver is chosen by the clock: slow enough that both are tried.
 TEST_F(SharedKernelsTest, ANodeKeepsItsStateOverDrivers) {
-  EXPECT_OK(registry_.AddCustom("Neg", DeviceKind::kCpu, MakeFunction([](KernelContext& context) {
-                                  absl::SleepFor(absl::Microseconds(300));
-                                  context.SetOutput(0, context.TakeInput(0));
-                                  return absl::OkStatus();
-                                })));
+  EXPECT_OK(registry_.Add(OwnedKernelRow("Neg", MakeFunction([](KernelContext& context) {
+                                           absl::SleepFor(absl::Microseconds(300));
+                                           context.SetOutput(0, context.TakeInput(0));
+                                           return absl::OkStatus();
+                                         }))));
   b_.Op("Neg", "n", {Counter("p")});
   OpenWith(Driver::kAuto);
   for (int32_t run = 1; run <= 20; ++run) EXPECT_EQ(Next("n"), run);

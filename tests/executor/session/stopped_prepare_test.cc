@@ -22,7 +22,7 @@ class StoppedPrepareTest : public SessionFixture, public ::testing::WithParamInt
 
   // A chain whose kernels are made one by one; `on_kernel` hears of each.
   void OpenChain(std::function<void(int)> on_kernel) {
-    ASSERT_OK(registry_.AddCustom("Neg", DeviceKind::kCpu, [this, on_kernel](const KernelConstruction&) {
+    ASSERT_OK(registry_.Add(OwnedKernelRow("Neg", [this, on_kernel](const KernelConstruction&) {
       on_kernel(++num_kernels_);
       return std::make_unique<FunctionKernel>(
           [](KernelContext& context) {
@@ -30,7 +30,7 @@ class StoppedPrepareTest : public SessionFixture, public ::testing::WithParamInt
             return absl::OkStatus();
           },
           CostHint::kCheap);
-    }));
+    })));
     Output last = b_.Placeholder("x", DType::kInt32);
     for (int i = 0; i < kNodes; ++i) last = b_.Op("Neg", absl::StrCat("n", i), {last});
     b_.Op("Identity", "y", {last});

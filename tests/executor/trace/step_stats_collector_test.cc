@@ -104,7 +104,7 @@ TEST(StepStatsCollectorTest, AnExecutorTellsTheCollectorOfItsArgs) {
   ASSERT_OK(harness.Send("a", Tensor::Scalar(1.0f)));
   StepStatsCollector collector(graph);
   Executor::Args args = harness.args();
-  args.stats_collector = &collector;
+  args.observer = &collector;
   ASSERT_OK(harness.executor().Run(args));
   const std::vector<NodeRecord> records = collector.Records();
   ASSERT_EQ(records.size(), 1u);
@@ -128,7 +128,7 @@ TEST(StepStatsCollectorTest, TheTimesOfARealRunAreInOrderAndItsTransfersLeftOut)
   for (const char* name : {"x", "y"}) ASSERT_OK(harness.Send(name, Tensor::Scalar(1.0f)));
   StepStatsCollector collector(graph, "/device:CPU:0");
   Executor::Args args = harness.args();
-  args.stats_collector = &collector;
+  args.observer = &collector;
   ASSERT_OK(harness.executor().Run(args));
   const proto::StepStats stats = ToStepStats({&collector});
   ASSERT_EQ(stats.dev_stats_size(), 1);

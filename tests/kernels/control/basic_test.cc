@@ -7,6 +7,7 @@
 
 #include "graph/ir/builder.h"
 #include "graph/ir/export.h"
+#include "graph/ir/graph_node.h"
 #include "graph/ir/import.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
@@ -71,7 +72,8 @@ class ConstOfAFileTest : public ::testing::Test {
     ImportOptions options;
     options.ops = NewOpRegistry();
     graph_ = std::make_unique<Graph>(ImportGraph({*file_, file_, "test.pb", 0, {}}, options).value());
-    const KernelConstruction construction(*graph_, graph_->Find(name), nullptr, nullptr);
+    const GraphNode node(*graph_, graph_->Find(name));
+    const KernelConstruction construction(node);
     kernel_ = BuiltinKernels().Create(construction, DeviceKind::kCpu).value();
   }
   bool IsInFile(const Tensor& tensor) const {

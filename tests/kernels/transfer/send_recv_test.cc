@@ -12,10 +12,7 @@ constexpr char kCpu[] = "/job:localhost/replica:0/task:0/device:CPU:0";
 
 class SendRecvTest : public ::testing::Test {
  protected:
-  SendRecvTest() {
-    steps_.run().rendezvous = rendezvous_.get();
-    steps_.run().edges = &edges_;
-  }
+  SendRecvTest() { steps_.run().rendezvous = rendezvous_.get(); }
   static GraphBuilder::Attrs Edge(absl::string_view name) {
     return {{"tensor_name", AttrValue(name)},
             {"send_device", kCpu},
@@ -34,7 +31,7 @@ class SendRecvTest : public ::testing::Test {
   GraphBuilder& b() { return steps_.graph(); }
 
   EdgeTable edges_;
-  CountedPtr<LocalRendezvous> rendezvous_ = MakeCounted<LocalRendezvous>();
+  CountedPtr<LocalRendezvous> rendezvous_ = MakeCounted<LocalRendezvous>(edges_);
   StepRunner steps_;
 };
 
@@ -44,6 +41,22 @@ TEST_F(SendRecvTest, AValueCrosses) {
   ASSERT_OK_AND_ASSIGN(const auto values, steps_.Run({send, recv}));
   EXPECT_EQ(*values[0].AsScalar<float>(), 2.5f);
   EXPECT_EQ(rendezvous_->num_waiting_keys(), 0u);
+}
+
+// Its number 0 is another edge than the kernel's.
+TEST_F(SendRecvTest, ARendezvousOverAnotherTableIsAskedForTheEdge) {
+  const Output recv = Recv("x", DType::kFloat);
+  ASSERT_OK(rendezvous_->Send(Key("x"), {}, {Tensor::Scalar(1.0f), false}));
+  ASSERT_OK_AND_ASSIGN(const auto first, steps_.Run({recv}));
+  EXPECT_EQ(*first[0].AsScalar<float>(), 1.0f);
+  const CountedPtr<LocalRendezvous> other = MakeCounted<LocalRendezvous>();
+  const EdgeNumber wrong = other->edges()->Number("another edge");
+  const EdgeNumber right = other->edges()->Number(EdgeText(kCpu, 1, kCpu, "x"));
+  ASSERT_OK(other->Send({wrong, 0, 0}, {}, {Tensor::Scalar(-1.0f), false}));
+  ASSERT_OK(other->Send({right, 0, 0}, {}, {Tensor::Scalar(2.0f), false}));
+  steps_.run().rendezvous = other.get();
+  ASSERT_OK_AND_ASSIGN(const auto second, steps_.Run({recv}));
+  EXPECT_EQ(*second[0].AsScalar<float>(), 2.0f);
 }
 
 TEST_F(SendRecvTest, ADeadValueLeavesTheOutputDead) {

@@ -25,9 +25,9 @@ std::vector<DType> TypesIn(const DTypeSet& set, const AttrSpec* attr) {
 // `fn(row)` for each row of `op`, until it returns false.
 template <typename Fn>
 void ForEachRow(const KernelRegistry& registry, absl::string_view op, Fn fn) {
-  for (const absl::Span<const KernelDef> table : registry.Tables()) {
-    for (const KernelDef& row : table) {
-      if (row.op == op && !fn(row)) return;
+  for (const absl::Span<const KernelRow> table : registry.Tables()) {
+    for (const KernelRow& row : table) {
+      if (row.op() == op && !fn(row)) return;
     }
   }
 }
@@ -38,7 +38,7 @@ OpSupport SupportOf(const KernelRegistry& registry, absl::string_view op) {
   if (NeedsNoKernel(OpClassOf(op))) return OpSupport::kOrder;
   if (IsExpanded(CallKindOf(op))) return OpSupport::kExpanded;
   OpSupport support = OpSupport::kNone;
-  ForEachRow(registry, op, [&support](const KernelDef&) {
+  ForEachRow(registry, op, [&support](const KernelRow&) {
     support = OpSupport::kKernel;
     return false;
   });
@@ -47,11 +47,10 @@ OpSupport SupportOf(const KernelRegistry& registry, absl::string_view op) {
 
 std::vector<KernelFact> KernelsOf(const KernelRegistry& registry, const OpSchema& op) {
   std::vector<KernelFact> facts;
-  ForEachRow(registry, op.name, [&](const KernelDef& row) {
+  ForEachRow(registry, op.name, [&](const KernelRow& row) {
     KernelFact fact;
-    fact.device = std::string(DeviceTypeName(row.device));
-    for (const TypeConstraint& constraint : row.types) {
-      if (constraint.attr.empty()) continue;
+    fact.device = std::string(DeviceTypeName(row.device()));
+    for (const TypeConstraint& constraint : row.types()) {
       fact.attrs.push_back({std::string(constraint.attr), TypesIn(constraint.types, op.FindAttr(constraint.attr))});
     }
     facts.push_back(std::move(fact));

@@ -1,0 +1,111 @@
+#ifndef SLUICE_EXECUTOR_COMPILED_COMPILED_GRAPH_H_
+#define SLUICE_EXECUTOR_COMPILED_COMPILED_GRAPH_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "executor/driver.h"
+#include "executor/executor_plan.h"
+#include "executor/kernel_set.h"
+#include "executor/serial/serial_program.h"
+#include "graph/base/limits.h"
+#include "graph/base/mutex.h"
+#include "graph/base/stop_poll.h"
+#include "graph/ir/graph.h"
+#include "kernels/kernel_registry.h"
+
+namespace sluice {
+
+// A graph on one device with everything that its runs share: its kernels, made once whichever drivers run it, and the
+// plans of both drivers. A serial program is made at once where the graph can be written as one; the dataflow driver's
+// plan when it is first wanted. Executors share it (NewExecutor in local_executor.h).
+//
+//   CompiledGraph::Options options;
+//   options.device = &device;
+//   options.registry = &BuiltinKernels();
+//   SLUICE_ASSIGN_OR_RETURN(const auto compiled, CompiledGraph::Create(std::move(graph), options));
+//
+// Needs no session, and refers to the stores of one. Immutable, but for the plan that comes later and the measured
+// costs in it, which change no result; thread-safe.
+class CompiledGraph {
+ public:
+  // Borrowed. Device, registry, edges and store outlive what is compiled; the others are used in Create alone, but
+  // `stop`, which is used there and given anew to MakeDataflowPlan.
+  struct Options {
+    Device* device = nullptr;
+    absl::Span<Device* const> node_devices;  // See KernelSet.
+    const KernelRegistry* registry = nullptr;
+    // Where Send and Recv nodes get the numbers of their edges. Runs whose rendezvous is over this table are quick;
+    // with any other, or with null here, each transfer looks for its edge in the rendezvous' table.
+    EdgeTable* edges = nullptr;
+    const CreateKernel* create_kernel = nullptr;  // Instead of the registry, when set: then the driver is dataflow.
+    KernelStore* kernel_store = nullptr;          // See KernelSet.
+    LoadLimits limits;                            // For frames.
+    StopPoll* stop = nullptr;                     // Polled while the graph is compiled; null: never stops.
+    Driver driver = Driver::kAuto;
+    // Some synchronous kernel may ask whether it should stop: it is told at the run's deadline. False for those of this
+    // build.
+    bool kernels_may_poll = true;
+    // Runs with an observer go by the dataflow driver, which calls the kernels of arguments and results, too. Else they
+    // go like others. Only for Driver::kAuto.
+    bool observes_ports = true;
+  };
+
+  // Checks `graph` and makes its kernels (errors as of KernelSet::Create and SerialStructure::Analyze), then the plan
+  // that `options.driver` asks for. kCannotRun where that is a serial program, and there is none.
+  static absl::StatusOr<std::shared_ptr<const CompiledGraph>> Create(std::shared_ptr<const Graph> graph,
+                                                                     const Options& options);
+  static absl::StatusOr<std::shared_ptr<const CompiledGraph>> Create(Graph graph, const Options& options);
+  CompiledGraph(const CompiledGraph&) = delete;
+  CompiledGraph& operator=(const CompiledGraph&) = delete;
+  ~CompiledGraph();
+
+  const Graph& graph() const { return *graph_; }
+  const KernelSet& kernels() const { return *kernels_; }
+  Device* device() const { return device_; }  // May be null.
+  Driver driver() const { return driver_; }
+  // Null: the graph is not run serially, and why_no_program() says why.
+  const SerialProgram* program() const { return program_.get(); }
+  const std::string& why_no_program() const { return why_no_program_; }
+  // The dataflow driver's plan, made by the first call that succeeds; others wait for that meanwhile. Lives as long as
+  // this. `stop` is polled; it may be null.
+  absl::StatusOr<const ExecutorPlan*> MakeDataflowPlan(StopPoll* stop) const ABSL_LOCKS_EXCLUDED(mu_);
+  bool HasDataflowPlan() const ABSL_LOCKS_EXCLUDED(mu_);
+
+  // See Options.
+  bool observes_ports() const { return observes_ports_; }
+  // Whether some kernel of the program may run beyond a deadline and ask whether it should stop.
+  bool may_take_long() const { return may_take_long_; }
+
+ private:
+  struct DataflowPlan;
+
+  CompiledGraph(std::shared_ptr<const Graph> graph, const Options& options);
+
+  absl::Status Compile(const Options& options);
+  absl::Status CompileSerial(const Options& options);
+  // Whether arguments and results are numbered as calls number them, each once.
+  bool HasPlainPorts() const;
+
+  // Immutable after Create.
+  const std::shared_ptr<const Graph> graph_;
+  Device* const device_;
+  const Driver driver_;
+  const LoadLimits limits_;
+  const bool may_forward_;  // Nodes that only hand a value on need no call of their kernel.
+  const bool observes_ports_;
+  bool may_take_long_ = false;
+  std::unique_ptr<const KernelSet> kernels_;
+  std::unique_ptr<const SerialProgram> program_;
+  std::string why_no_program_;
+
+  mutable Mutex mu_;
+  mutable std::unique_ptr<const DataflowPlan> dataflow_ ABSL_GUARDED_BY(mu_);  // Null: not wanted yet.
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_COMPILED_COMPILED_GRAPH_H_

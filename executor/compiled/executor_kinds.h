@@ -1,0 +1,58 @@
+#ifndef SLUICE_EXECUTOR_COMPILED_EXECUTOR_KINDS_H_
+#define SLUICE_EXECUTOR_COMPILED_EXECUTOR_KINDS_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "executor/compiled/local_executor.h"
+#include "executor/executor.h"
+#include "graph/base/mutex.h"
+#include "graph/ir/graph.h"
+
+namespace sluice {
+
+// Makes an executor of one kind. Called from any thread.
+using ExecutorFactory =
+    absl::AnyInvocable<absl::StatusOr<std::unique_ptr<Executor>>(const LocalExecutorParams& params, Graph graph) const>;
+
+// The kinds of executors that can be chosen by name: those of NewExecutor, and what a host adds.
+//
+//   ExecutorKinds kinds;
+//   SLUICE_RETURN_IF_ERROR(kinds.Add("MINE", &NewMyExecutor));
+//   SessionOptions options;
+//   options.executor_kinds = &kinds;
+//   options.executor = "MINE";
+//
+// Only grows. Thread-safe.
+class ExecutorKinds {
+ public:
+  ExecutorKinds() = default;
+  ExecutorKinds(const ExecutorKinds&) = delete;
+  ExecutorKinds& operator=(const ExecutorKinds&) = delete;
+
+  // Those of NewExecutor alone. Lives for ever.
+  static const ExecutorKinds& Builtin();
+  // Whether NewExecutor knows `kind`.
+  static bool IsBuiltin(absl::string_view kind);
+
+  // kWrongUse when there is a kind of that name.
+  absl::Status Add(absl::string_view kind, ExecutorFactory factory) ABSL_LOCKS_EXCLUDED(mu_);
+  bool Has(absl::string_view kind) const ABSL_LOCKS_EXCLUDED(mu_);
+  // NOT_FOUND for unknown kinds; else what the factory says.
+  absl::StatusOr<std::unique_ptr<Executor>> Create(absl::string_view kind, const LocalExecutorParams& params,
+                                                   Graph graph) const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  mutable Mutex mu_;
+  absl::flat_hash_map<std::string, std::unique_ptr<const ExecutorFactory>> factories_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_COMPILED_EXECUTOR_KINDS_H_

@@ -1,0 +1,55 @@
+#include "executor/compiled/port_calls.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "executor/node_error.h"
+#include "graph/base/status_macros.h"
+#include "kernels/kernel_context.h"
+
+namespace sluice {
+
+PortCalls::PortCalls(const SerialProgram& program, const KernelSet& kernels) : program_(program), kernels_(kernels) {
+  for (size_t i = 0; i < program.arguments().size(); ++i) {
+    const NodeId node = program.argument_nodes()[i];
+    if (!node.valid()) continue;
+    const uint32_t place = static_cast<uint32_t>(program.arguments()[i]);
+    arguments_.push_back({node, place, i, program.graph().output_type(node, 0)});
+  }
+}
+
+absl::Status PortCalls::Give(const RunContext& run, absl::Span<Tensor> results) const {
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].has_value()) continue;
+    Entry value;
+    value.SetValue(std::move(results[i]));
+    SLUICE_RETURN_IF_ERROR(Call(program_.results()[i], run, &value, 0));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PortCalls::Call(NodeId node, const RunContext& run, Entry* entries, uint32_t place) const {
+  const Graph& graph = program_.graph();
+  const Signature& signature = graph.signature(node);
+  const Operand operand(Operand::Table::kSlots, place, /*is_last_use=*/true);
+  NodeIo io;
+  io.operands = &operand;
+  io.input_types = signature.inputs.data();
+  io.output_types = signature.outputs.data();
+  io.num_inputs = static_cast<uint32_t>(signature.inputs.size());
+  io.num_outputs = static_cast<uint32_t>(signature.outputs.size());
+  io.id = node.value();
+  EntryTables tables;
+  tables.table[static_cast<size_t>(Operand::Table::kSlots)] = entries;
+  KernelContext context(run, tables);
+  context.SetNode(io);
+  try {
+    SLUICE_RETURN_IF_ERROR(AtNode(graph, node, kernels_.kernel(node)->Compute(context)));
+    if (io.num_outputs == 0) return absl::OkStatus();
+    return AtNode(graph, node, CheckOutput(0, entries[place], signature.outputs[0], /*is_read=*/true));
+  } catch (...) {
+    return StatusOfException(graph, node);
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,224 @@
+#include "executor/compiled/serial_executor.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/base/optimization.h"
+#include "absl/time/clock.h"
+#include "executor/deadline_timer.h"
+#include "executor/node_error.h"
+#include "executor/run_setup.h"
+#include "executor/thread_runs.h"
+#include "graph/base/as_status.h"
+#include "graph/base/cancellation.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+
+namespace sluice {
+namespace {
+
+// Programs with up to this many registers keep them on the stack.
+constexpr int32_t kStackRegisters = 8;
+
+absl::Status DroppedError() noexcept {
+  try {
+    return Error(ErrorCode::kRunCancelled).Text("the runner dropped the work of the run instead of doing it");
+  } catch (...) {
+    return StatusOfCaught();
+  }
+}
+
+}  // namespace
+
+// A run that begins later, or on another thread: where the runner takes it, or when its thread has left the runs that
+// it is in. Owned by whatever is to begin it.
+class SerialExecutor::Start final : public DeferredRun {
+ public:
+  Start(const SerialExecutor& executor, const Args& args, Done&& done)
+      : executor_(executor), args_(args), done_(std::move(done)) {}
+
+  void RunTask() noexcept override {
+    const std::unique_ptr<Start> self(this);
+    if (ABSL_PREDICT_TRUE(failed_.ok())) return executor_.RunAndTell(args_, std::move(done_));
+    CallDone(std::move(done_), FailRun(args_, failed_));
+  }
+  bool HandOver(To to) noexcept override {
+    if (!failed_.ok()) return false;
+    was_handed_over_ = true;
+    if (args_.runner == nullptr) {
+      if (args_.task_runner == nullptr) return false;
+      if (to == To::kOwnThreads && !RunSetup::HasSeveralThreads(args_)) return false;
+    }
+    Hand(std::unique_ptr<Start>(this));
+    return true;
+  }
+  // Has a thread of the run's begin it. Where none takes it, the run ends with that error.
+  static void Hand(std::unique_ptr<Start> start) noexcept {
+    Start* const raw = start.get();
+    const Runner* const runner = raw->args_.runner;
+    TaskRunner* const threads = raw->args_.task_runner;
+    Handing handing{raw, InnermostHanding()};
+    InnermostHanding() = &handing;
+    absl::Status failed;
+    try {
+      if (runner != nullptr) {
+        (*runner)(Task(std::move(start)));
+      } else {
+        threads->Schedule(Task(std::move(start)));
+      }
+    } catch (...) {
+      failed = StatusOfCaught(ErrorCode::kKernelException);
+    }
+    InnermostHanding() = handing.outer;
+    if (ABSL_PREDICT_FALSE(handing.was_dropped)) raw->EndHere(failed.ok() ? DroppedError() : std::move(failed));
+  }
+
+ private:
+  // Called or dropped. One pointer: what AnyInvocable holds without an allocation.
+  class Task {
+   public:
+    explicit Task(std::unique_ptr<Start> start) : start_(std::move(start)) {}
+    Task(Task&&) noexcept = default;
+    Task& operator=(Task&&) = delete;
+    ~Task() {
+      if (start_ != nullptr) WasDropped(start_.release());
+    }
+    void operator()() {
+      Start* const start = start_.release();
+      // A runner that calls this at once may be inside of other runs, and of their kernels.
+      ThreadRuns& runs = ThreadRuns::Current();
+      const bool is_deep = runs.depth() > 0 && (start->was_handed_over_ || runs.depth() >= ThreadRuns::kMaxNested);
+      return is_deep ? runs.Keep(start) : start->RunTask();
+    }
+
+   private:
+    std::unique_ptr<Start> start_;  // Null: moved or called.
+  };
+
+  // A Hand under way on this thread: if the task is dropped meanwhile, Hand sees to it.
+  struct Handing {
+    Start* start;
+    Handing* outer;
+    bool was_dropped = false;
+  };
+  static Handing*& InnermostHanding() {
+    thread_local Handing* innermost = nullptr;
+    return innermost;
+  }
+  static void WasDropped(Start* start) noexcept {
+    for (Handing* handing = InnermostHanding(); handing != nullptr; handing = handing->outer) {
+      if (handing->start != start) continue;
+      handing->was_dropped = true;
+      return;
+    }
+    start->EndHere(DroppedError());
+  }
+
+  void EndHere(absl::Status failed) noexcept {
+    failed_ = std::move(failed);
+    ThreadRuns& runs = ThreadRuns::Current();
+    return runs.depth() == 0 ? RunTask() : runs.Keep(this);
+  }
+
+  const SerialExecutor& executor_;
+  const Args args_;
+  Done done_;
+  absl::Status failed_;           // Instead of running.
+  bool was_handed_over_ = false;  // By a thread that had deferred it.
+};
+
+SerialExecutor::SerialExecutor(std::shared_ptr<const CompiledGraph> compiled)
+    : compiled_(std::move(compiled)),
+      program_(*compiled_->program()),
+      ports_(program_, compiled_->kernels()),
+      registers_(program_.num_registers()) {}
+
+void SerialExecutor::RunAsync(const Args& args, Done done) const {
+  const bool is_deep = ThreadRuns::Current().depth() >= ThreadRuns::kMaxNested;
+  if (ABSL_PREDICT_TRUE(args.runner == nullptr && !is_deep)) return RunAndTell(args, std::move(done));
+  std::unique_ptr<Start> start;
+  try {
+    start = std::make_unique<Start>(*this, args, std::move(done));
+  } catch (...) {
+    return CallDone(std::move(done),
+                    FailRun(args, StatusOfCaught()));  // Not moved from: there was no memory to move to.
+  }
+  if (args.runner != nullptr) return Start::Hand(std::move(start));
+  ThreadRuns::Current().Keep(start.release());
+}
+
+absl::Status SerialExecutor::Run(const Args& args) const {
+  return ABSL_PREDICT_TRUE(args.runner == nullptr) ? RunHere(args) : Executor::Run(args);
+}
+
+void SerialExecutor::RunAndTell(const Args& args, Done done) const noexcept {
+  // `done` may begin further runs, inside of this one.
+  const ThreadRuns::Scope scope;
+  CallDone(std::move(done), RunHere(args));
+}
+
+absl::Status SerialExecutor::RunHere(const Args& args) const noexcept {
+  Args run = args;
+  RunSetup::AddDevice(compiled_->device(), &run);
+  std::optional<RunnerAdapter> adapter;
+  if (ABSL_PREDICT_FALSE(run.runner != nullptr || run.run_all_kernels_inline)) {
+    const absl::Status added = AsStatus([&] {
+      RunSetup::AddThreads(&run, &adapter);
+      return absl::OkStatus();
+    });
+    if (!added.ok()) return FailRun(args, added);
+  }
+  absl::Status status = AsStatus([&] { return RunWith(run); });
+  if (ABSL_PREDICT_TRUE(status.ok()) && ABSL_PREDICT_FALSE(run.sync_on_finish && run.device != nullptr)) {
+    status = AsStatus([&] { return run.device->Sync(); });
+  }
+  // The last kernels may have worked beyond it.
+  if (run.deadline != absl::InfiniteFuture() && status.ok() && absl::Now() > run.deadline) status = DeadlinePassed();
+  return ABSL_PREDICT_TRUE(status.ok()) ? status : FailRun(args, status);
+}
+
+absl::Status SerialExecutor::RunWith(RunContext& run) const {
+  if (run.deadline == absl::InfiniteFuture() || !compiled_->may_take_long()) return RunProgram(run);
+  return RunUntilDeadline(run);
+}
+
+absl::Status SerialExecutor::RunUntilDeadline(RunContext& run) const {
+  CancellationManager* const outer = run.cancellation;
+  CancellationManager cancellation(outer);
+  run.cancellation = &cancellation;
+  const absl::Status late = DeadlinePassed();
+  const absl::Status status = [&] {
+    const TimedCall at_deadline(run.deadline, [&] { cancellation.StartCancelWithStatus(late); });
+    return RunProgram(run);
+  }();
+  run.cancellation = outer;
+  // A kernel that was told to stop does not know why.
+  const bool was_told = status.code() == absl::StatusCode::kCancelled && !cancellation.status().ok();
+  return was_told ? cancellation.status() : status;
+}
+
+absl::Status SerialExecutor::RunProgram(const RunContext& run) const {
+  if (program_.num_registers() <= kStackRegisters) {
+    Entry registers[kStackRegisters];
+    return RunIn(registers, run);
+  }
+  std::unique_ptr<Entry[]> registers = registers_.Take();
+  absl::Status status = RunIn(registers.get(), run);
+  registers_.Put(std::move(registers));
+  return status;
+}
+
+absl::Status SerialExecutor::RunIn(Entry* registers, const RunContext& run) const {
+  SpanCallFrame* const spans = run.call_frame != nullptr ? run.call_frame->AsSpans() : nullptr;
+  SLUICE_RETURN_IF_ERROR(ports_.Take(run, spans, registers));
+  if (ABSL_PREDICT_TRUE(ports_.num_results() == 0 || ports_.FitIn(spans))) {
+    const absl::Span<Tensor> results = ports_.num_results() == 0 ? absl::Span<Tensor>() : spans->retvals();
+    return RunSerialProgram(program_, registers, run, results);
+  }
+  std::vector<Tensor> results(ports_.num_results());
+  SLUICE_RETURN_IF_ERROR(RunSerialProgram(program_, registers, run, absl::MakeSpan(results)));
+  return ports_.Give(run, absl::MakeSpan(results));
+}
+
+}  // namespace sluice

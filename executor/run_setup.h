@@ -1,0 +1,64 @@
+#ifndef SLUICE_EXECUTOR_RUN_SETUP_H_
+#define SLUICE_EXECUTOR_RUN_SETUP_H_
+
+#include <optional>
+
+#include "absl/status/status.h"
+#include "executor/executor.h"
+#include "executor/processors.h"
+#include "executor/runner_adapter.h"
+#include "graph/base/cancellation.h"
+#include "kernels/device/device.h"
+#include "kernels/device/task_runner.h"
+
+namespace sluice {
+
+// The Args of one run, completed by its executor: with its device, with the threads that they come to, and with a
+// manager that the run may cancel. Lives as long as the run. One thread's.
+class RunSetup {
+ public:
+  // `device` may be null.
+  RunSetup(const Executor::Args& args, Device* device) : args_(args) {
+    AddDevice(device, &args_);
+    AddThreads(&args_, &adapter_);
+    if (!args_.cancel_on_error) args_.cancellation = &cancellation_.emplace(args_.cancellation);
+  }
+  RunSetup(const RunSetup&) = delete;
+  RunSetup& operator=(const RunSetup&) = delete;
+
+  const Executor::Args& args() const { return args_; }
+
+  static void AddDevice(Device* device, Executor::Args* args) {
+    args->device = device;
+    args->resources = device != nullptr ? &device->resources() : nullptr;
+    if (args->allocator == nullptr && device != nullptr) args->allocator = &device->allocator();
+  }
+  // A host that names a runner only has its nodes, and the work inside kernels, run by it, through `adapter`; a run
+  // that is to keep to one thread has none.
+  static void AddThreads(Executor::Args* args, std::optional<RunnerAdapter>* adapter) {
+    if (args->run_all_kernels_inline) {
+      args->task_runner = nullptr;
+    } else if (args->task_runner == nullptr && args->runner != nullptr) {
+      args->task_runner = &adapter->emplace(*args->runner, NumProcessors());
+    }
+  }
+  // Whether a run with these may work on several nodes at once.
+  static bool HasSeveralThreads(const Executor::Args& args) {
+    if (args.run_all_kernels_inline || args.deterministic) return false;
+    if (args.task_runner != nullptr) return args.task_runner->num_threads() > 1;
+    return args.runner != nullptr && NumProcessors() > 1;
+  }
+
+ private:
+  std::optional<RunnerAdapter> adapter_;             // Of a runner, where the host gives no other threads.
+  std::optional<CancellationManager> cancellation_;  // See Args::cancel_on_error.
+  Executor::Args args_;
+};
+
+// A run that got `args` has failed with `error` outside of an ExecutorState: what they say is aborted and cancelled.
+// Returns what the run answers: `error`, or why it was cancelled where that says no more than that.
+absl::Status FailRun(const Executor::Args& args, const absl::Status& error) noexcept;
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_RUN_SETUP_H_

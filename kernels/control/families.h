@@ -1,0 +1,23 @@
+#ifndef SLUICE_KERNELS_CONTROL_FAMILIES_H_
+#define SLUICE_KERNELS_CONTROL_FAMILIES_H_
+
+// The tables of this directory, one for each family.
+
+#include "absl/types/span.h"
+#include "kernels/kernel_row.h"
+
+namespace sluice {
+
+class KernelRegistry;
+
+// What a graph says to people: Assert, Print, PrintV2. Text goes through print_sink.h.
+absl::Span<const KernelRow> AssertPrintKernels();
+// Const, Identity and its kin, IdentityN, Placeholder, _Arg, _Retval.
+absl::Span<const KernelRow> BasicKernels();
+
+// Adds all of them.
+void AddControlKernels(KernelRegistry& registry);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_CONTROL_FAMILIES_H_
