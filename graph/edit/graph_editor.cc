@@ -18,6 +18,13 @@ absl::Status Missing(NodeId id) {
       .Found(absl::StrCat("id ", id.value()));
 }
 
+// Whether `source` is an output that is there and has type `wanted`, or is a reference to it.
+bool Gives(const Graph& graph, const Output& source, DType wanted) {
+  if (source.is_control() || source.index >= graph.num_outputs(source.node)) return false;
+  const DType type = graph.output_type(source.node, source.index);
+  return type == wanted || (IsRef(type) && BaseType(type) == wanted);
+}
+
 }  // namespace
 
 GraphEditor::Scope::~Scope() {
@@ -171,7 +178,7 @@ absl::Status GraphEditor::ReplaceUses(const Output& from, const Output& to) {
   uses.erase(std::remove_if(uses.begin(), uses.end(), [&](const Use& use) { return use.node == to.node; }), uses.end());
   for (const Use& use : uses) {
     const bool is_control = use.input == kControlIndex;
-    if (is_control || graph_.IsGoodEdge(to, graph_.input_type(use.node, use.input))) continue;
+    if (is_control || Gives(graph_, to, graph_.input_type(use.node, use.input))) continue;
     return SetInput(use.node, use.input, to);  // Changes nothing and says why.
   }
   for (const Use& use : uses) {

@@ -13,6 +13,10 @@ GraphBuilder::GraphBuilder(std::shared_ptr<const OpRegistry> ops) : graph_(std::
 
 GraphBuilder::GraphBuilder(Graph graph) : graph_(std::move(graph)) {}
 
+absl::Status GraphBuilder::InferAttrs(const OpSchema& schema, absl::Span<const Output> inputs, Attrs& attrs) const {
+  return InferTypeAttrs(graph_, schema, inputs, &attrs);
+}
+
 Output GraphBuilder::Op(absl::string_view op, absl::string_view name, std::vector<Output> inputs, Attrs attrs) {
   if (!status_.ok()) return Output{NodeId(-1), 0};
   NodeSpec spec;
@@ -28,7 +32,7 @@ Output GraphBuilder::Op(absl::string_view op, absl::string_view name, std::vecto
     }
   }
   if (const OpSchema* const schema = graph_.FindOp(op)) {
-    status_ = WithNode(InferTypeAttrs(graph_, *schema, spec.inputs, &attrs), unique, op);
+    status_ = WithNode(InferAttrs(*schema, spec.inputs, attrs), unique, op);
     if (!status_.ok()) return Output{NodeId(-1), 0};
   }
   spec.attrs = std::move(attrs);

@@ -49,6 +49,8 @@ class GraphBuilder {
   absl::StatusOr<Graph> Build();
 
  private:
+  absl::Status InferAttrs(const OpSchema& schema, absl::Span<const Output> inputs, Attrs& attrs) const;
+
   Graph graph_;
   std::string device_;
   absl::Status status_;

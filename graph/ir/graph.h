@@ -114,9 +114,6 @@ class Graph {
   absl::Span<const Output> all_inputs(NodeId id) const {
     return {inputs_.data() + rec(id).first_input, rec(id).num_inputs + rec(id).num_controls};
   }
-  // Whether an input of the type `wanted` may come from `source`: an output that is there and has this type, or is a
-  // reference to it; an unset Output always may.
-  bool IsGoodEdge(const Output& source, DType wanted) const;
   absl::string_view device(NodeId id) const { return devices_[rec(id).device]; }
   bool Is(NodeId id, absl::string_view op) const { return op_name(id) == op; }
 
@@ -276,6 +273,8 @@ class Graph {
   absl::Status CheckEdge(NodeId id, int32_t i, Output source) const;
   // The same for a node whose input `i` has, or is to have, the type `wanted`.
   absl::Status CheckEdgeType(NodeId id, int32_t i, Output source, DType wanted) const;
+  // Whether CheckEdgeType is OK.
+  bool IsGoodEdge(const Output& source, DType wanted) const;
   // The schema of `op`, and its signature under `attrs`; errors know neither node nor op.
   absl::Status CheckAdded(absl::string_view op, absl::Span<const NamedAttr> attrs, Record* record);
   // The error of the first edge of `spec` that is not good, of a node that would have `record`.
