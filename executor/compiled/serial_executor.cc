@@ -1,5 +1,6 @@
 #include "executor/compiled/serial_executor.h"
 
+#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -20,6 +21,26 @@ namespace {
 
 // Programs with up to this many registers keep them on the stack.
 constexpr int32_t kStackRegisters = 8;
+
+// `count` registers and no more: clearing the others would take as long as a small program.
+class StackRegisters {
+ public:
+  // REQUIRES: 0 <= count <= kStackRegisters.
+  explicit StackRegisters(int32_t count) : count_(count) {
+    for (int32_t i = 0; i < count_; ++i) new (get() + i) Entry;
+  }
+  StackRegisters(const StackRegisters&) = delete;
+  StackRegisters& operator=(const StackRegisters&) = delete;
+  ~StackRegisters() {
+    for (int32_t i = 0; i < count_; ++i) get()[i].~Entry();
+  }
+
+  Entry* get() { return std::launder(reinterpret_cast<Entry*>(bytes_)); }
+
+ private:
+  const int32_t count_;
+  alignas(Entry) unsigned char bytes_[kStackRegisters * sizeof(Entry)];
+};
 
 absl::Status DroppedError() noexcept {
   try {
@@ -200,8 +221,8 @@ absl::Status SerialExecutor::RunUntilDeadline(RunContext& run) const {
 
 absl::Status SerialExecutor::RunProgram(const RunContext& run) const {
   if (program_.num_registers() <= kStackRegisters) {
-    Entry registers[kStackRegisters];
-    return RunIn(registers, run);
+    StackRegisters registers(program_.num_registers());
+    return RunIn(registers.get(), run);
   }
   std::unique_ptr<Entry[]> registers = registers_.Take();
   absl::Status status = RunIn(registers.get(), run);
