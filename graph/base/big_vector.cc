@@ -1,7 +1,5 @@
 #include "graph/base/big_vector.h"
 
-#include <sys/mman.h>
-
 namespace sluice {
 namespace {
 
@@ -11,10 +9,9 @@ constexpr size_t kHugePage = size_t{2} << 20;
 
 void* AllocateBig(size_t bytes) {
   if (bytes < kBigBytes) return ::operator new(bytes);
-  void* const memory = ::operator new (bytes, std::align_val_t{kHugePage});
-  // Only whole pages, so that no more becomes resident than is asked for. A wish: all works with small pages, too.
-  madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
-  return memory;
+  // Huge where the system gives such pages unasked. To ask for them (madvise) makes it move other pages out of the way
+  // while we wait: preparing 1M nodes took 1.1 s instead of 0.65 on a machine whose memory was in use.
+  return ::operator new (bytes, std::align_val_t{kHugePage});
 }
 
 void FreeBig(void* memory, size_t bytes) noexcept {
