@@ -1,6 +1,7 @@
 #include "executor/kernel_set.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,14 +18,14 @@ namespace {
 
 constexpr size_t kMaxKeyBytes = 512;  // Nodes with more are not compared: large constants.
 
-bool IsOpAttr(absl::string_view name) {
-  return name.empty() || name[0] != '_';  // Others are not the op's: names of classes, shapes, places.
-}
+// Whether an attr tells kernels apart. Those whose names begin with '_' are not the op's (names of classes, shapes,
+// places), and a kernel that asks for one is its node's own; but "_kernel" chooses the row.
+bool IsOfKernels(absl::string_view name) { return name.empty() || name[0] != '_' || name == "_kernel"; }
 
 size_t BytesOfAttrs(const Graph& graph, NodeId id) {
   size_t bytes = 0;
   graph.ForEachAttr(id, [&bytes](absl::string_view name, absl::string_view value) {
-    if (IsOpAttr(name)) bytes += name.size() + value.size();
+    if (IsOfKernels(name)) bytes += name.size() + value.size();
   });
   return bytes;
 }
@@ -34,10 +35,10 @@ void AppendRaw(const T& value, std::string* key) {
   key->append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// The attrs as they are encoded.
-void AppendAttrs(const Graph& graph, NodeId id, std::string* key) {
-  graph.ForEachAttr(id, [key](absl::string_view name, absl::string_view bytes) {
-    if (!IsOpAttr(name)) return;
+// The attrs as they are encoded: all, or those that tell kernels apart.
+void AppendAttrs(const Graph& graph, NodeId id, bool all, std::string* key) {
+  graph.ForEachAttr(id, [all, key](absl::string_view name, absl::string_view bytes) {
+    if (!all && !IsOfKernels(name)) return;
     AppendRaw(name.size(), key);
     AppendRaw(bytes.size(), key);
     key->append(name.data(), name.size());
@@ -50,18 +51,20 @@ void MakeShareKey(const Graph& graph, NodeId id, const Device* other, std::strin
   key->clear();
   const void* const facts[] = {&graph.op(id), &graph.signature(id), other};
   AppendRaw(facts, key);
-  AppendAttrs(graph, id, key);
+  AppendAttrs(graph, id, /*all=*/false, key);
 }
 
-// The same for kernels that outlive their graph.
-std::string PropertiesOf(const Graph& graph, NodeId id, const Device* device) {
+// The same for kernels that outlive their graph. A row may have been added since the last plan, and a host's kernel may
+// have asked for any attr.
+std::string PropertiesOf(const Graph& graph, NodeId id, const Device* device, const KernelChoice& choice) {
   std::string properties(graph.op_name(id));
   AppendRaw(device, &properties);
+  AppendRaw(choice.row, &properties);
   for (const std::vector<DType>* types : {&graph.signature(id).inputs, &graph.signature(id).outputs}) {
     AppendRaw(types->size(), &properties);
     for (const DType type : *types) AppendRaw(type, &properties);
   }
-  AppendAttrs(graph, id, &properties);
+  AppendAttrs(graph, id, /*all=*/choice.is_of_host, &properties);
   return properties;
 }
 
@@ -111,15 +114,23 @@ class KernelSetMaker {
     return NeedsNoKernel(op_class) && op_class != OpClass::kGradSum;
   }
 
-  // The device of a node whose kernel must know that it is not the graph's; null for all others.
+  // The device of a node, if it is not the graph's; null for all others.
   Device* OtherDevice(NodeId id) const {
     if (options_.node_devices.empty()) return nullptr;
     Device* const device = options_.node_devices[static_cast<size_t>(id.value())];
-    if (device == nullptr || device == options_.device) return nullptr;
-    // Our own kernels of ops without state do not look.
-    const bool is_ours =
-        options_.create == nullptr && options_.registry->MayBeShared(GraphNode(graph_, id), device->kind());
-    return is_ours && !graph_.op(id).is_stateful ? nullptr : device;
+    return device != options_.device ? device : nullptr;
+  }
+
+  // Nothing where Options::create makes the kernels.
+  KernelChoice Choose(NodeId id) const {
+    return options_.create == nullptr ? options_.registry->Choose(GraphNode(graph_, id), kind_) : KernelChoice();
+  }
+  bool MayBeShared(NodeId id, const KernelChoice& choice) const {
+    return KernelRegistry::MayBeShared(graph_.op(id), choice);
+  }
+  // Whether kernels of this row may look at their device. Of our own, those of ops without state do not.
+  bool MayLookAtDevice(NodeId id, const KernelChoice& choice) const {
+    return choice.is_of_host || !MayBeShared(id, choice) || graph_.op(id).is_stateful;
   }
 
   // No two of these are alike: each has an index of its own. A table of a million would be as large as the graph.
@@ -129,7 +140,13 @@ class KernelSetMaker {
   }
 
   absl::Status Add(NodeId id) {
-    Device* const other = OtherDevice(id);
+    // Chosen late where it can be: most nodes of a large graph are like one before.
+    std::optional<KernelChoice> choice;
+    Device* other = OtherDevice(id);
+    if (other != nullptr) {
+      choice = Choose(id);
+      if (!MayLookAtDevice(id, *choice)) other = nullptr;
+    }
     const Kernel*& of_node = set_.by_node_[static_cast<size_t>(id.value())];
     const bool is_small = !IsPort(id) && BytesOfAttrs(graph_, id) <= kMaxKeyBytes;
     if (is_small) {
@@ -140,30 +157,31 @@ class KernelSetMaker {
         return absl::OkStatus();
       }
     }
+    if (!choice.has_value()) choice = Choose(id);
     is_of_one_node_ = false;
-    SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, FindOrMake(id, other));
+    SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, FindOrMake(id, other, *choice));
     of_node = kernel.get();
-    const bool is_shared = is_small && !is_of_one_node_ && options_.create == nullptr &&
-                           options_.registry->MayBeShared(GraphNode(graph_, id), kind_);
-    if (is_shared) shared_.emplace(key_, kernel.get());
+    if (is_small && !is_of_one_node_ && MayBeShared(id, *choice)) shared_.emplace(key_, kernel.get());
     set_.kernels_.push_back(std::move(kernel));
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMake(NodeId id, Device* other) {
-    const auto make = [&] { return MakeKernel(id, other); };
-    KernelStore* const store = options_.create == nullptr ? options_.store : nullptr;
+  absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMake(NodeId id, Device* other, const KernelChoice& choice) {
+    const auto make = [&] { return MakeKernel(id, other, choice); };
+    KernelStore* const store = choice.row != nullptr ? options_.store : nullptr;
     if (store == nullptr) return make();
-    const bool is_shared = options_.registry->MayBeShared(GraphNode(graph_, id), kind_);
+    const bool is_shared = MayBeShared(id, choice);
     if (!is_shared && graph_.op(id).is_stateful && !HasStateElsewhere(graph_, id)) {
       const Device* const device = other != nullptr ? other : options_.device;
-      return store->FindOrMake(graph_.name(id), PropertiesOf(graph_, id, device), make);
+      return store->FindOrMake(graph_.name(id), PropertiesOf(graph_, id, device, choice), make);
     }
-    const absl::string_view value = is_shared ? LargeValueOf(graph_, id) : absl::string_view();
+    // The store knows these by their value alone, which a host's kernel may do anything with.
+    const bool is_plain = is_shared && !choice.is_of_host && choice.row->label().empty();
+    const absl::string_view value = is_plain ? LargeValueOf(graph_, id) : absl::string_view();
     return value.empty() ? make() : store->FindOrMakeConstant(value, make);
   }
 
-  absl::StatusOr<std::shared_ptr<const Kernel>> MakeKernel(NodeId id, Device* other) {
+  absl::StatusOr<std::shared_ptr<const Kernel>> MakeKernel(NodeId id, Device* other, const KernelChoice& choice) {
     const GraphNode node(graph_, id);
     const KernelConstruction construction(node, other != nullptr ? other : options_.device, options_.edges);
     std::shared_ptr<const Kernel> kernel;
@@ -172,7 +190,7 @@ class KernelSetMaker {
       if (!made.ok()) return graph_.Locate(id, made.status());
       kernel = *std::move(made);
     } else {
-      SLUICE_ASSIGN_OR_RETURN(kernel, options_.registry->Create(construction, kind_));
+      SLUICE_ASSIGN_OR_RETURN(kernel, options_.registry->Create(construction, kind_, choice));
     }
     is_of_one_node_ = construction.is_of_one_node();
     SLUICE_RETURN_IF_ERROR(Check(id, kernel.get()));

@@ -21,10 +21,10 @@ namespace sluice {
 // Note [Kernel store]
 //   - A kernel with state (Print counts its calls, a random op the numbers that it has given) is made once per session
 //     and node, whatever signature or driver runs it. The node is known by its name, in an inlined function the call
-//     path included, and by its op, types, attrs and device: where a new version of the graph (Session::Extend) has
-//     another node of that name, it gets a kernel of its own, which takes the place of the old one. The state of nodes
-//     that stay as they are survives. Session::Reset and Close forget all of it: callables from before keep their
-//     kernels, later ones begin with new state.
+//     path included, and by its op, types, attrs, device and row: where a new version of the graph (Session::Extend)
+//     has another node of that name, or a host has added a row for it, it gets a kernel of its own, which takes the
+//     place of the old one. The state of nodes that stay as they are survives. Session::Reset and Close forget all of
+//     it: callables from before keep their kernels, later ones begin with new state.
 //   - The value of a large constant is decoded once, as long as some plan has it.
 // Such kernels may outlive the graph that they were made from. Thread-safe.
 class KernelStore {

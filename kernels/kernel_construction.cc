@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/value/tensor_proto.h"
@@ -120,14 +121,19 @@ absl::StatusOr<ArgRange> KernelConstruction::OutputRange(absl::string_view name)
   return RangeOf(name, node_.op().outputs, node_.signature().output_starts, "output");
 }
 
+bool KernelConstruction::FindAttr(absl::string_view name, AttrView* value) const {
+  if (absl::StartsWith(name, "_")) is_of_one_node_ = true;
+  return node_.FindAttr(name, value);
+}
+
 bool KernelConstruction::HasAttr(absl::string_view name) const {
   AttrView value;
-  return node_.FindAttr(name, &value);
+  return FindAttr(name, &value);
 }
 
 absl::StatusOr<AttrView> KernelConstruction::Find(absl::string_view name) const {
   AttrView value;
-  if (node_.FindAttr(name, &value)) return value;
+  if (FindAttr(name, &value)) return value;
   return node_.Locate(Error(ErrorCode::kAttrMissing).Attr(name).Text("is missing"));
 }
 

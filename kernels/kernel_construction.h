@@ -40,7 +40,6 @@ class KernelConstruction {
   KernelConstruction(const KernelConstruction&) = delete;
   KernelConstruction& operator=(const KernelConstruction&) = delete;
 
-  const NodeProperties& node() const { return node_; }
   absl::string_view op() const { return node_.op().name; }
   Device* device() const { return device_; }
   EdgeTable* edges() const { return edges_; }
@@ -60,6 +59,8 @@ class KernelConstruction {
   // The node's value, else the op's default; errors name node, op and attr, kAttrMissing when there is neither.
   // T: int64_t, float, bool, std::string, DType, PartialShape, Tensor, FunctionAttr, or a std::vector of these.
   // Large tensors share the memory of the file that the graph was imported from, where their bytes are aligned there.
+  // Attrs whose names begin with '_' are not the op's: a kernel that asks for one is not shared with equal nodes, which
+  // may state another value.
   template <typename T>
   absl::StatusOr<T> Get(absl::string_view name) const;
   // `missing` when there is neither.
@@ -71,6 +72,10 @@ class KernelConstruction {
 
   // --- What only this node knows ---------------------------------------------------------------------------------
   // A kernel that asks is not shared with equal nodes.
+  const NodeProperties& node() const {
+    is_of_one_node_ = true;
+    return node_;
+  }
   absl::string_view name() const {
     is_of_one_node_ = true;
     return node_.name();
@@ -84,7 +89,10 @@ class KernelConstruction {
   bool is_of_one_node() const { return is_of_one_node_; }
 
  private:
+  friend class KernelRegistry;  // Looks at the node to choose a row, which makes the kernel nobody's own.
+
   static size_t Index(int i) { return static_cast<size_t>(i); }
+  bool FindAttr(absl::string_view name, AttrView* value) const;
   absl::StatusOr<AttrView> Find(absl::string_view name) const;
 
   const NodeProperties& node_;

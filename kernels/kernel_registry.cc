@@ -24,7 +24,16 @@ bool Satisfies(AttrView value, const TypeConstraint& constraint) {
          std::all_of(types->begin(), types->end(), [&](DType type) { return constraint.types.Contains(type); });
 }
 
-bool IsFor(const KernelRow& row, const NodeProperties& node) {
+// The label that the node chooses a kernel by; empty: none.
+absl::string_view LabelOf(const NodeProperties& node) {
+  AttrView value;
+  if (!node.FindAttr("_kernel", &value)) return {};
+  return value.AsString().value_or(absl::string_view());
+}
+
+// Of a row of the node's op.
+bool IsFor(const KernelRow& row, const NodeProperties& node, DeviceKind device) {
+  if (row.device() != device || !(row.label().empty() || row.label() == LabelOf(node))) return false;
   for (const TypeConstraint& constraint : row.types()) {
     AttrView value;
     if (!node.FindAttr(constraint.attr, &value) || !Satisfies(value, constraint)) return false;
@@ -32,11 +41,10 @@ bool IsFor(const KernelRow& row, const NodeProperties& node) {
   return true;
 }
 
-// The label that the node chooses a kernel by; empty: none.
-absl::string_view LabelOf(const NodeProperties& node) {
-  AttrView value;
-  if (!node.FindAttr("_kernel", &value)) return {};
-  return value.AsString().value_or(absl::string_view());
+// Whether `a` is considered before `b`, a row of the same op.
+bool IsBefore(const KernelRow& a, const KernelRow& b) {
+  if (a.label().empty() != b.label().empty()) return b.label().empty();
+  return a.priority() > b.priority();
 }
 
 bool KindOf(absl::string_view device_type, DeviceKind* kind) {
@@ -60,6 +68,13 @@ bool KeepsStateInKernels(const OpSchema& op) {
                                         [](const ArgSpec& arg) { return arg.is_ref || arg.dtype == DType::kResource; });
 }
 
+// Where the rows of `op` begin in an index.
+std::vector<const KernelRow*>::const_iterator FirstRow(const std::vector<const KernelRow*>& index,
+                                                       absl::string_view op) {
+  return std::lower_bound(index.begin(), index.end(), op,
+                          [](const KernelRow* row, absl::string_view name) { return row->op() < name; });
+}
+
 }  // namespace
 
 bool NeedsNoKernel(OpClass op_class) {
@@ -73,72 +88,91 @@ void KernelRegistry::AddTable(absl::Span<const KernelRow> rows) {
 }
 
 absl::Status KernelRegistry::Add(OwnedKernelRow row) {
+  auto added = std::make_unique<const OwnedKernelRow>(std::move(row));
   MutexLock lock(&mu_);
-  for (const std::unique_ptr<const OwnedKernelRow>& other : owned_) {
-    if (!Overlap(other->row(), row.row())) continue;
+  HostRows& rows = host_rows_[std::string(added->row().op())];
+  for (const std::unique_ptr<const OwnedKernelRow>& other : rows) {
+    if (!Overlap(other->row(), added->row())) continue;
     return Error(ErrorCode::kHostKernel)
-        .Text(absl::StrCat("kernel for '", row.row().op(), "': registered twice for ",
-                           DeviceTypeName(row.row().device())));
+        .Text(absl::StrCat("kernel for '", added->row().op(), "': registered twice for ",
+                           DeviceTypeName(added->row().device())));
   }
-  owned_.push_back(std::make_unique<const OwnedKernelRow>(std::move(row)));
-  index_.store(nullptr, std::memory_order_release);
+  const auto after =
+      std::upper_bound(rows.begin(), rows.end(), added,
+                       [](const std::unique_ptr<const OwnedKernelRow>& a,
+                          const std::unique_ptr<const OwnedKernelRow>& b) { return IsBefore(a->row(), b->row()); });
+  rows.insert(after, std::move(added));
+  has_host_rows_.store(true, std::memory_order_release);
   return absl::OkStatus();
 }
 
-const KernelRegistry::Index& KernelRegistry::MakeIndex() const {
+const KernelRegistry::Index& KernelRegistry::GetIndex() const {
+  if (const Index* const made = index_.load(std::memory_order_acquire)) return *made;
   MutexLock lock(&mu_);
   if (const Index* const made = index_.load(std::memory_order_relaxed)) return *made;  // By another thread.
   auto index = std::make_unique<Index>();
-  for (const std::unique_ptr<const OwnedKernelRow>& owned : owned_) index->push_back({&owned->row(), true});
   for (const absl::Span<const KernelRow> table : tables_) {
-    for (const KernelRow& row : table) index->push_back({&row, false});
+    for (const KernelRow& row : table) index->push_back(&row);
   }
-  std::stable_sort(index->begin(), index->end(), [](const Ranked& a, const Ranked& b) {
-    if (a.row->op() != b.row->op()) return a.row->op() < b.row->op();
-    if (a.is_of_host != b.is_of_host) return a.is_of_host;
-    if (a.row->label().empty() != b.row->label().empty()) return b.row->label().empty();
-    return a.row->priority() > b.row->priority();
+  std::stable_sort(index->begin(), index->end(), [](const KernelRow* a, const KernelRow* b) {
+    return a->op() != b->op() ? a->op() < b->op() : IsBefore(*a, *b);
   });
   indexes_.push_back(std::move(index));
   index_.store(indexes_.back().get(), std::memory_order_release);
   return *indexes_.back();
 }
 
-const KernelRow* KernelRegistry::FindRow(const NodeProperties& node, DeviceKind device) const {
-  const Index* const made = index_.load(std::memory_order_acquire);
-  const Index& index = made != nullptr ? *made : MakeIndex();
+KernelChoice KernelRegistry::Choose(const NodeProperties& node, DeviceKind device) const {
   const absl::string_view op = node.op().name;
-  auto at = std::lower_bound(index.begin(), index.end(), op,
-                             [](const Ranked& ranked, absl::string_view name) { return ranked.row->op() < name; });
-  for (; at != index.end() && at->row->op() == op; ++at) {
-    const KernelRow& row = *at->row;
-    if (row.device() != device || !(row.label().empty() || row.label() == LabelOf(node))) continue;
-    if (IsFor(row, node)) return &row;
+  if (has_host_rows_.load(std::memory_order_acquire)) {
+    MutexLock lock(&mu_);
+    const auto rows = host_rows_.find(op);
+    const size_t count = rows != host_rows_.end() ? rows->second.size() : 0;
+    for (size_t i = 0; i < count; ++i) {
+      const KernelRow& row = rows->second[i]->row();
+      if (IsFor(row, node, device)) return {&row, /*is_of_host=*/true};
+    }
   }
-  return nullptr;
+  const Index& index = GetIndex();
+  for (auto at = FirstRow(index, op); at != index.end() && (*at)->op() == op; ++at) {
+    if (IsFor(**at, node, device)) return {*at, /*is_of_host=*/false};
+  }
+  return {};
+}
+
+bool KernelRegistry::HasRows(absl::string_view op) const {
+  const Index& index = GetIndex();
+  const auto at = FirstRow(index, op);
+  if (at != index.end() && (*at)->op() == op) return true;
+  MutexLock lock(&mu_);
+  const auto rows = host_rows_.find(op);
+  return rows != host_rows_.end() && !rows->second.empty();
 }
 
 const KernelRow* KernelRegistry::FindRow(const Graph& graph, NodeId id, absl::string_view device_type) const {
   DeviceKind kind;
-  return KindOf(device_type, &kind) ? FindRow(GraphNode(graph, id), kind) : nullptr;
+  return KindOf(device_type, &kind) ? Choose(GraphNode(graph, id), kind).row : nullptr;
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> KernelRegistry::Create(const KernelConstruction& construction,
                                                                DeviceKind device) const {
-  const NodeProperties& node = construction.node();
+  return Create(construction, device, Choose(construction.node_, device));
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> KernelRegistry::Create(const KernelConstruction& construction,
+                                                               DeviceKind device, const KernelChoice& choice) const {
+  const NodeProperties& node = construction.node_;
   SLUICE_RETURN_IF_ERROR(CheckAttrMinimums(node));
-  const KernelRow* const row = FindRow(node, device);
-  if (row == nullptr) return MissingKernel(*this, node, DeviceTypeName(device));
-  absl::StatusOr<std::unique_ptr<Kernel>> made = row->factory().Make(construction);
+  if (choice.row == nullptr) return MissingKernel(*this, node, DeviceTypeName(device));
+  absl::StatusOr<std::unique_ptr<Kernel>> made = choice.row->factory().Make(construction);
   if (!made.ok()) return node.Locate(made.status());
-  if (*made != nullptr) (*made)->SetRowCost(row->cost());
+  if (*made != nullptr) (*made)->SetRowCost(choice.row->cost());
   return made;
 }
 
-bool KernelRegistry::MayBeShared(const NodeProperties& node, DeviceKind device) const {
-  const KernelRow* const row = FindRow(node, device);
-  if (row == nullptr || row->sharing() == Sharing::kNone) return false;
-  return row->sharing() == Sharing::kEqualNodes || !KeepsStateInKernels(node.op());
+bool KernelRegistry::MayBeShared(const OpSchema& op, const KernelChoice& choice) {
+  if (choice.row == nullptr || choice.row->sharing() == Sharing::kNone) return false;
+  return choice.row->sharing() == Sharing::kEqualNodes || !KeepsStateInKernels(op);
 }
 
 std::vector<absl::Span<const KernelRow>> KernelRegistry::Tables() const {
@@ -149,7 +183,7 @@ std::vector<absl::Span<const KernelRow>> KernelRegistry::Tables() const {
 bool KernelRegistry::HasKernel(const Graph& graph, NodeId id, absl::string_view device_type) const {
   DeviceKind kind;
   if (!KindOf(device_type, &kind)) return false;
-  return NeedsNoKernel(graph.op(id).op_class) || FindRow(GraphNode(graph, id), kind) != nullptr;
+  return NeedsNoKernel(graph.op(id).op_class) || Choose(GraphNode(graph, id), kind).row != nullptr;
 }
 
 bool KernelRegistry::TakesInputOnHost(const Graph& graph, NodeId id, int32_t i, absl::string_view device_type) const {

@@ -3,7 +3,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -21,6 +24,12 @@
 
 namespace sluice {
 
+// The row that a node's kernel is made from.
+struct KernelChoice {
+  const KernelRow* row = nullptr;  // Null: there is none. Lives as long as the registry.
+  bool is_of_host = false;         // Of KernelRegistry::Add, not of a table.
+};
+
 // Which kernels there are: see Note [Kernel rows]. Tables are kept as spans and indexed when the first kernel is asked
 // for. Thread-safe; rows that are added are seen by plans made afterwards.
 class KernelRegistry : public KernelCatalog {
@@ -33,10 +42,17 @@ class KernelRegistry : public KernelCatalog {
   // for the same nodes.
   absl::Status Add(OwnedKernelRow row) ABSL_LOCKS_EXCLUDED(mu_);
 
+  // The row for this node.
+  KernelChoice Choose(const NodeProperties& node, DeviceKind device) const ABSL_LOCKS_EXCLUDED(mu_);
   // kNoKernel naming op, types and device when there is none; or what the factory says, with node and op.
   absl::StatusOr<std::unique_ptr<Kernel>> Create(const KernelConstruction& construction, DeviceKind device) const;
-  // Whether equal nodes may share the kernel of this one: as far as its row and its op tell (see Sharing).
-  bool MayBeShared(const NodeProperties& node, DeviceKind device) const;
+  // The same for callers that know what Choose said of the node.
+  absl::StatusOr<std::unique_ptr<Kernel>> Create(const KernelConstruction& construction, DeviceKind device,
+                                                 const KernelChoice& choice) const;
+  // Whether equal nodes of `op` may share a kernel: as far as its row and its op tell (see Sharing).
+  static bool MayBeShared(const OpSchema& op, const KernelChoice& choice);
+  // Whether there is a row for some nodes of `op`.
+  bool HasRows(absl::string_view op) const ABSL_LOCKS_EXCLUDED(mu_);
   // All tables, without hosts' rows; for tests and lists of ops.
   std::vector<absl::Span<const KernelRow>> Tables() const ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -46,26 +62,24 @@ class KernelRegistry : public KernelCatalog {
   bool GivesOutputOnHost(const Graph& graph, NodeId id, int32_t i, absl::string_view device_type) const override;
 
  private:
-  // A row with its place among those of its op.
-  struct Ranked {
-    const KernelRow* row;
-    bool is_of_host;
-  };
-  // All rows by op, and those of one op in the order in which they are considered.
-  using Index = std::vector<Ranked>;
+  // The rows of tables by op, and those of one op in the order in which they are considered.
+  using Index = std::vector<const KernelRow*>;
+  using HostRows = std::vector<std::unique_ptr<const OwnedKernelRow>>;
 
-  // The row for this node, or null.
-  const KernelRow* FindRow(const NodeProperties& node, DeviceKind device) const ABSL_LOCKS_EXCLUDED(mu_);
-  // The same for a type of devices by name.
+  // The row for a type of devices by name, or null.
   const KernelRow* FindRow(const Graph& graph, NodeId id, absl::string_view device_type) const;
-  const Index& MakeIndex() const ABSL_LOCKS_EXCLUDED(mu_);
+  const Index& GetIndex() const ABSL_LOCKS_EXCLUDED(mu_);
 
   mutable Mutex mu_;
   std::vector<absl::Span<const KernelRow>> tables_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::unique_ptr<const OwnedKernelRow>> owned_ ABSL_GUARDED_BY(mu_);
+  // Rows that are added, by op, each op's in the order in which they are considered. None ever goes. Not in the index:
+  // a host may add many, one between any two plans.
+  std::map<std::string, HostRows, std::less<>> host_rows_ ABSL_GUARDED_BY(mu_);
+  // Spares registries without such rows the lock. Release and acquire: a thread that sees it finds the row.
+  std::atomic<bool> has_host_rows_{false};
   // Every index that was in use: threads may still look into an earlier one.
   mutable std::vector<std::unique_ptr<const Index>> indexes_ ABSL_GUARDED_BY(mu_);
-  // Null after a row was added. Release and acquire: publishes the index.
+  // Null after a table was added. Release and acquire: publishes the index.
   mutable std::atomic<const Index*> index_{nullptr};
 };
 

@@ -78,7 +78,8 @@ template <typename T, size_t kFew>
 class RowList {
  public:
   constexpr RowList() = default;
-  constexpr void Add(const T& value) { few_.at(count_++) = value; }  // Too many: no constant expression.
+  // Too many, or one more than those of another owner: not a constant expression; throws at run time.
+  constexpr void Add(const T& value) { few_.at(elsewhere_ != nullptr ? kFew : count_++) = value; }
   constexpr void Refer(absl::Span<const T> all) {
     elsewhere_ = all.data();
     count_ = all.size();
@@ -104,7 +105,7 @@ class KernelRow {
     device_ = device;
     return *this;
   }
-  // One more constraint; at most two this way.
+  // One more constraint; at most two this way, and none after AllTypes.
   constexpr KernelRow& Types(absl::string_view attr, DTypeSet types) {
     types_.Add({attr, types});
     return *this;
@@ -125,7 +126,8 @@ class KernelRow {
   }
 
   // --- What is known of its kernels ------------------------------------------------------------------------------
-  // The argument is in host memory, on devices that have another. At most two inputs and one output this way.
+  // The argument is in host memory, on devices that have another. At most two inputs and one output this way, and
+  // none after HostInputs and HostOutputs.
   constexpr KernelRow& HostInput(absl::string_view name) {
     host_inputs_.Add(name);
     return *this;

@@ -8,7 +8,8 @@
 namespace sluice {
 namespace {
 
-bool HasRows(const KernelRegistry& registry, absl::string_view op) {
+// Whether lists of ops, which leave hosts' rows out, say something of `op`.
+bool IsInTables(const KernelRegistry& registry, absl::string_view op) {
   for (const absl::Span<const KernelRow> table : registry.Tables()) {
     for (const KernelRow& row : table) {
       if (row.op() == op) return true;
@@ -36,11 +37,13 @@ absl::Status MissingKernel(const KernelRegistry& registry, const NodeProperties&
   const std::string types = TypesOf(node);
   ErrorBuilder error = Error(ErrorCode::kNoKernel);
   error.Node(node.name(), node.op().name);
-  if (!HasRows(registry, node.op().name)) {
+  if (!registry.HasRows(node.op().name)) {
     error.Text(absl::StrCat("Sluice has no ", op, " yet"));
   } else {
     error.Text(absl::StrCat("Sluice has no ", op, types.empty() ? "" : " for ", types, " on ", device_type, " yet"));
-    error.Help(absl::StrCat("`sluice ops ", op, "` lists the types that it runs with"));
+    if (IsInTables(registry, node.op().name)) {
+      error.Help(absl::StrCat("`sluice ops ", op, "` lists the types that it runs with"));
+    }
   }
   return node.Locate(error);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/base/optimization.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/check.h"
@@ -103,13 +104,12 @@ absl::Status Graph::CheckAdded(absl::string_view op, absl::Span<const NamedAttr>
 
 absl::Status Graph::EdgeErrorOf(const NodeSpec& spec, const Record& record) {
   const NodeId id(id_limit());
-  nodes_.push_back(record);  // For the text of the error.
-  absl::Status status;
-  for (size_t i = 0; i < spec.inputs.size() && status.ok(); ++i) {
-    status = CheckEdge(id, static_cast<int32_t>(i), spec.inputs[i]);
+  nodes_.push_back(record);  // For the text of the error, which may find no memory.
+  const absl::Cleanup remove = [this] { nodes_.pop_back(); };
+  for (size_t i = 0; i < spec.inputs.size(); ++i) {
+    SLUICE_RETURN_IF_ERROR(CheckEdge(id, static_cast<int32_t>(i), spec.inputs[i]));
   }
-  nodes_.pop_back();
-  return status;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<NodeId> Graph::AddNode(const NodeSpec& spec) {
@@ -151,7 +151,7 @@ absl::StatusOr<NodeId> Graph::AddNode(const NodeSpec& spec) {
   for (size_t i = 0; i < types.size(); ++i) {
     if (ABSL_PREDICT_TRUE(IsGoodEdge(spec.inputs[i], types[i]))) continue;
     const absl::Status status = EdgeErrorOf(spec, record);
-    if (status.ok()) continue;  // An edge to itself.
+    if (status.ok()) break;  // This is an edge to the node itself, and all others are good, too.
     attrs_.resize(record.first_attr);
     return status;
   }

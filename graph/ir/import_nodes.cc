@@ -105,8 +105,9 @@ absl::Status GraphImporter::AddNode(int32_t index) {
   record.device = last_device_;
   SLUICE_RETURN_IF_ERROR(StoreInputTexts(*signature, &record));
   StoreAttrs(&record);
-  graph_.names_.Insert(name.hash, graph_.id_limit());
+  // The record first: where there is no memory for one of the two, no name is left that leads to no record.
   graph_.nodes_.push_back(record);
+  graph_.names_.Insert(name.hash, graph_.id_limit() - 1);
   ++graph_.num_live_;
   return absl::OkStatus();
 }

@@ -80,10 +80,11 @@ bool GraphImporter::AddOpaqueNode(int32_t index) {
   record.device = graph_.InternDevice(node_.device);
   if (!StoreInputTexts(as_written, &record).ok()) return false;
   StoreAttrs(&record);
-  graph_.names_.Insert(name->hash, graph_.id_limit());
+  // The name last: Rollback forgets those of records that are whole.
   graph_.nodes_.push_back(record);
-  ++graph_.num_live_;
   MakeOpaque(NodeId(graph_.id_limit() - 1), num_data, /*num_outputs=*/1);
+  graph_.names_.Insert(name->hash, graph_.id_limit() - 1);
+  ++graph_.num_live_;
   return true;
 }
 

@@ -1,7 +1,9 @@
 #include "graph/ir/node_check.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -48,6 +50,23 @@ class ShortText {
  private:
   int8_t size_ = -1;
   char bytes_[31];
+};
+
+// A copy of a text of any length: a short one in place, others elsewhere.
+class KeptText {
+ public:
+  KeptText() = default;
+  explicit KeptText(absl::string_view text) : short_(text) {
+    if (text.data() != nullptr && !short_.is_set()) long_ = std::string(text);
+  }
+
+  // False for the copy of null data.
+  bool is_set() const { return short_.is_set() || !long_.empty(); }
+  bool Is(absl::string_view text) const { return short_.is_set() || long_.empty() ? short_.Is(text) : long_ == text; }
+
+ private:
+  ShortText short_;
+  std::string long_;  // Empty: none.
 };
 
 // What nodes of one op state: attrs of these names in this order, the required ones among them.
@@ -108,11 +127,12 @@ class NodeChecker::OpEntry {
   // What is known of one attr of the op.
   struct AttrFacts {
     bool decides_types = false;
-    ShortText accepted[2];  // Values that were right, the latest first.
+    ShortText accepted[2];      // Values that were right, the latest first.
+    std::string long_accepted;  // The latest one that is longer, if the attr decides types: most nodes are alike then.
   };
   // Values of the attrs that decide types, as far as nodes state them, and what follows from them.
   struct Memo {
-    std::vector<ShortText> values;
+    std::vector<KeptText> values;
     const Signature* signature;
   };
 
@@ -199,9 +219,14 @@ absl::Status NodeChecker::OpEntry::CheckAttrs(const Layout& layout, absl::Span<c
     AttrFacts& facts = attrs_[spec];
     const absl::string_view bytes = attr.value.bytes();
     if (facts.accepted[0].Is(bytes) || facts.accepted[1].Is(bytes)) continue;
+    if (!facts.long_accepted.empty() && facts.long_accepted == bytes) continue;
     const absl::Status status = CheckAttr(schema_.attrs[spec], attr.value, limits, !facts.decides_types);
     if (!status.ok()) return WithAttr(status, attr.name);
-    facts.accepted[1] = std::exchange(facts.accepted[0], ShortText(bytes));
+    if (const ShortText copy(bytes); copy.is_set()) {
+      facts.accepted[1] = std::exchange(facts.accepted[0], copy);
+    } else if (facts.decides_types) {
+      facts.long_accepted = std::string(bytes);
+    }
   }
   return absl::OkStatus();
 }
@@ -280,7 +305,6 @@ absl::StatusOr<const Signature*> NodeChecker::OpEntry::FindSignature(const Layou
   Memo memo{{}, signature};
   for (const int32_t at : layout.type_positions) {
     memo.values.emplace_back(at < 0 ? absl::string_view() : attrs[static_cast<size_t>(at)].value.bytes());
-    if (at >= 0 && !memo.values.back().is_set()) return signature;  // Too long to be remembered.
   }
   memos_.Add(std::move(memo));
   return signature;

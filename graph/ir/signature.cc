@@ -122,17 +122,20 @@ absl::StatusOr<const Signature*> SignatureCache::Get(const OpSchema& op, AttrFin
     const auto found = entries_.find(key);
     if (found != entries_.end()) return found->second.get();
   }
-  SLUICE_ASSIGN_OR_RETURN(Signature signature, ComputeSignature(op, attrs, max_args));
+  SLUICE_ASSIGN_OR_RETURN(Signature computed, ComputeSignature(op, attrs, max_args));
+  const auto num_types = static_cast<int64_t>(computed.inputs.size() + computed.outputs.size());
+  auto signature = std::make_unique<const Signature>(std::move(computed));
   MutexLock lock(&mu_);
-  num_types_ += static_cast<int64_t>(signature.inputs.size() + signature.outputs.size());
-  if (num_types_ > kMaxCachedTypes) {
+  const auto found = entries_.find(key);
+  if (found != entries_.end()) return found->second.get();  // By another thread.
+  if (num_types > kMaxCachedTypes - num_types_) {
     return Error(ErrorCode::kLimitInputs)
         .Text("has inputs and outputs that, with those of all nodes of other types, are too many")
         .Limit("types of arguments", kMaxCachedTypes);
   }
-  std::unique_ptr<const Signature>& entry = entries_[std::move(key)];
-  if (entry == nullptr) entry = std::make_unique<const Signature>(std::move(signature));
-  return entry.get();
+  const Signature* const kept = entries_.emplace(std::move(key), std::move(signature)).first->second.get();
+  num_types_ += num_types;
+  return kept;
 }
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 #include "executor/kernel_set.h"
 
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -103,6 +104,61 @@ TEST_F(KernelSetTest, KernelsThatAskWhatTheirNodeAloneKnowsAreNotShared) {
   EXPECT_EQ(set.kernel(Node("ints1")), set.kernel(Node("ints2")));
   EXPECT_NE(set.kernel(Node("named1")), set.kernel(Node("named2")));
   EXPECT_EQ(set.kernel(Node("plain1")), set.kernel(Node("plain2")));
+}
+
+TEST_F(KernelSetTest, NodesThatChooseAnotherRowGetAnotherKernel) {
+  const auto make = [](const KernelConstruction&) {
+    return std::make_unique<FunctionKernel>([](KernelContext&) { return absl::OkStatus(); }, CostHint::kCheap);
+  };
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Abs", make).Shared(Sharing::kBySchema)));
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Abs", make).Shared(Sharing::kBySchema).Label("fast")));
+  const Output x = Float("x");
+  for (const char* const name : {"1", "2"}) {
+    b_.Op("Abs", absl::StrCat("plain", name), {x}, {{"_of_others", name}});
+    b_.Op("Abs", absl::StrCat("fast", name), {x}, {{"_kernel", "fast"}});
+  }
+  ASSERT_OK_AND_ASSIGN(const KernelSet set, Create());
+  EXPECT_NE(set.kernel(Node("plain1")), set.kernel(Node("fast1")));
+  EXPECT_EQ(set.kernel(Node("plain1")), set.kernel(Node("plain2")));
+  EXPECT_EQ(set.kernel(Node("fast1")), set.kernel(Node("fast2")));
+}
+
+TEST_F(KernelSetTest, KernelsThatAskForAttrsThatAreNotTheirOpsAreNotShared) {
+  std::vector<std::string> seen;
+  const auto make = [&](const KernelConstruction& construction) {
+    seen.push_back(construction.GetOr<std::string>("_mine", "none").value_or("not a text"));
+    return std::make_unique<FunctionKernel>([](KernelContext&) { return absl::OkStatus(); }, CostHint::kCheap);
+  };
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Abs", make).Shared(Sharing::kBySchema)));
+  const Output x = Float("x");
+  b_.Op("Abs", "without", {x});
+  b_.Op("Abs", "with", {x}, {{"_mine", "this"}});
+  ASSERT_OK_AND_ASSIGN(const KernelSet set, Create());
+  EXPECT_NE(set.kernel(Node("without")), set.kernel(Node("with")));
+  EXPECT_EQ(seen, (std::vector<std::string>{"none", "this"}));
+}
+
+TEST_F(KernelSetTest, RowsThatAreAddedAreSeenByLaterPlansOfTheSameStore) {
+  KernelStore store;
+  store_ = &store;
+  const Output x = Float("x");
+  b_.Op("Print", "p", {x, x});
+  std::vector<float> values(1000);
+  std::iota(values.begin(), values.end(), 1.0f);
+  b_.Const("large", Tensor::Vector<float>(values));
+  ASSERT_OK_AND_ASSIGN(const KernelSet first, Create());
+  EXPECT_EQ(first.constant(graph_, Node("large"))->flat<float>()[0], 1.0f);
+  ASSERT_OK_AND_ASSIGN(const KernelSet again, Create());
+  EXPECT_EQ(again.kernel(Node("large")), first.kernel(Node("large")));
+  const Tensor own = Tensor::Vector<float>({2.5f});
+  const auto make = [own](const KernelConstruction&) { return std::make_unique<FixedKernel>(own); };
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Const", make).Shared(Sharing::kBySchema)));
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Print", make).Shared(Sharing::kBySchema)));
+  ASSERT_OK_AND_ASSIGN(const KernelSet second, Create());
+  EXPECT_EQ(second.constant(graph_, Node("large"))->flat<float>()[0], 2.5f);
+  EXPECT_NE(second.kernel(Node("p")), first.kernel(Node("p")));
+  ASSERT_OK_AND_ASSIGN(const KernelSet third, Create());
+  EXPECT_EQ(third.kernel(Node("p")), second.kernel(Node("p")));
 }
 
 TEST_F(KernelSetTest, KernelsWithStateAreEachNodesOwnAndOfTheStore) {

@@ -169,6 +169,15 @@ TEST(KernelConstructionTest, WhatANodeAloneKnowsIsRemembered) {
   EXPECT_TRUE(asked.InputIsConstant(1));
   EXPECT_FALSE(asked.InputIsConstant(2));
   EXPECT_TRUE(asked.is_of_one_node());
+  const KernelConstruction of_node(node);
+  EXPECT_EQ(of_node.node().name(), "sum");
+  EXPECT_TRUE(of_node.is_of_one_node());
+  const KernelConstruction of_op(node);
+  EXPECT_TRUE(of_op.HasAttr("T"));
+  EXPECT_OK(of_op.Get<DType>("T"));
+  EXPECT_FALSE(of_op.is_of_one_node());
+  EXPECT_FALSE(of_op.HasAttr("_mine"));
+  EXPECT_TRUE(of_op.is_of_one_node());
 }
 
 }  // namespace

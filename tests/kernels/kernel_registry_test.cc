@@ -11,6 +11,7 @@
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
 #include "kernels/families/register_all.h"
+#include "tests/testing/counting_new.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sluice {
@@ -91,6 +92,36 @@ TEST_F(KernelRegistryTest, AHostsRowsMayDivideAnOpBetweenThemButNotOverlap) {
   EXPECT_OK(registry_.Add(OwnedKernelRow("Reshape", &Make).On(DeviceKind::kCuda)));
 }
 
+TEST_F(KernelRegistryTest, AnErrorOfAHostsOpSpeaksOfTheTypes) {
+  const auto error = [&] {
+    const GraphNode node(graph(), ints_);
+    return registry_.Create(KernelConstruction(node), DeviceKind::kCpu).status();
+  };
+  EXPECT_FALSE(registry_.HasRows("Reshape"));
+  EXPECT_THAT(error(), IsError(ErrorCode::kNoKernel, "Sluice has no Reshape yet"));
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Reshape", &Make).Types("T", {DType::kFloat})));
+  EXPECT_TRUE(registry_.HasRows("Reshape"));
+  EXPECT_THAT(error(), IsError(ErrorCode::kNoKernel, "Sluice has no Reshape for T=int32"));
+  EXPECT_FALSE(absl::StrContains(error().ToString(), "sluice ops")) << "which does not know the host's rows";
+  registry_.AddTable(kOnCpu);
+  EXPECT_TRUE(registry_.HasRows("Reshape"));
+  EXPECT_TRUE(absl::StrContains(error().ToString(), "sluice ops"));
+}
+
+TEST_F(KernelRegistryTest, ARowThatIsAddedAfterALookTakesItsOwnMemoryOnly) {
+#ifdef SLUICE_COUNTS_NEW
+  RegisterAllKernels(registry_);
+  EXPECT_TRUE(registry_.HasKernel(graph(), node_, "CPU"));
+  constexpr int kRows = 200;
+  const int64_t before = LiveNewBytes();
+  for (int i = 0; i < kRows; ++i) {
+    ASSERT_OK(registry_.Add(OwnedKernelRow(absl::StrCat("Op", i), &Make)));
+    EXPECT_TRUE(registry_.HasKernel(graph(), node_, "CPU"));
+  }
+  EXPECT_LT(LiveNewBytes() - before, kRows * 1500) << "with an index of all rows for each it would be some 8 kB";
+#endif
+}
+
 TEST_F(KernelRegistryTest, TheOrderOfRowsIsHostLabelPriority) {
   static constexpr KernelRow kChoices[] = {
       KernelRow("Abs", &Fail<'p'>).Types("T", kFloatTypes),
@@ -103,6 +134,25 @@ TEST_F(KernelRegistryTest, TheOrderOfRowsIsHostLabelPriority) {
   EXPECT_EQ(ChoiceFor("unknown"), "q") << "a label that no row has chooses nothing";
   ASSERT_OK(registry_.Add(OwnedKernelRow("Abs", &Fail<'h'>).Priority(-5)));
   EXPECT_EQ(ChoiceFor("fast"), "h");
+}
+
+TEST_F(KernelRegistryTest, HostsRowsHaveTheSameOrderWhicheverComesFirst) {
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Abs", &Fail<'p'>, nullptr)));
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Abs", &Fail<'l'>, nullptr).Label("fast").Priority(-1)));
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Abs", &Fail<'q'>, nullptr).Priority(1)));
+  EXPECT_EQ(ChoiceFor(""), "q");
+  EXPECT_EQ(ChoiceFor("fast"), "l");
+}
+
+TEST_F(KernelRegistryTest, AChoiceSaysWhetherTheRowIsAHosts) {
+  registry_.AddTable(kOnCpu);
+  const GraphNode node(graph(), node_), of_int(graph(), ints_);
+  EXPECT_EQ(registry_.Choose(node, DeviceKind::kCpu).row, &kOnCpu[0]);
+  EXPECT_FALSE(registry_.Choose(node, DeviceKind::kCpu).is_of_host);
+  EXPECT_EQ(registry_.Choose(of_int, DeviceKind::kCpu).row, nullptr);
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Reshape", &Make)));
+  EXPECT_TRUE(registry_.Choose(node, DeviceKind::kCpu).is_of_host);
+  EXPECT_TRUE(registry_.Choose(of_int, DeviceKind::kCpu).is_of_host);
 }
 
 TEST_F(KernelRegistryTest, ListsOfTypesSatisfyARowAsAWhole) {
@@ -127,7 +177,8 @@ TEST_F(KernelRegistryTest, StateInKernelsIsNotShared) {
   const auto may_share = [&](const char* op, const std::vector<Output>& inputs, const GraphBuilder::Attrs& attrs) {
     const NodeId node = b_.Op(op, absl::StrCat("of_", op), inputs, attrs).node;
     EXPECT_OK(b_.status());
-    return BuiltinKernels().MayBeShared(GraphNode(graph(), node), DeviceKind::kCpu);
+    const GraphNode of_graph(graph(), node);
+    return KernelRegistry::MayBeShared(of_graph.op(), BuiltinKernels().Choose(of_graph, DeviceKind::kCpu));
   };
   const Output x = b_.Placeholder("any", DType::kFloat);
   EXPECT_TRUE(may_share("Neg", {x}, {}));

@@ -1,6 +1,7 @@
 #include "kernels/kernel_row.h"
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,15 @@ TEST(KernelRowTest, RowsOverlapUnlessAnAttrTellsThemApart) {
   EXPECT_FALSE(Overlap(floats, KernelRow("Op", KernelFactory()).On(DeviceKind::kCuda)));
   EXPECT_FALSE(Overlap(floats, KernelRow("Op", KernelFactory()).Priority(1)));
   EXPECT_FALSE(Overlap(floats, KernelRow("Op", KernelFactory()).Label("fast")));
+}
+
+// One more than the span holds would be read past its end.
+TEST(KernelRowTest, NothingIsAddedToListsOfOthers) {
+  EXPECT_THROW(KernelRow("Op", KernelFactory()).AllTypes(kThree).Types("T", kFloatTypes), std::out_of_range);
+  EXPECT_THROW(KernelRow("Op", KernelFactory()).AllTypes({}).Types("T", kFloatTypes), std::out_of_range);
+  const absl::Span<const absl::string_view> one(kNames, 1);
+  EXPECT_THROW(KernelRow("Op", KernelFactory()).HostInputs(one).HostInput("d"), std::out_of_range);
+  EXPECT_THROW(KernelRow("Op", KernelFactory()).HostOutputs(one).HostOutput("d"), std::out_of_range);
 }
 
 TEST(KernelRowTest, OwnedRowsKeepTheirTextsWhenTheyAreMoved) {

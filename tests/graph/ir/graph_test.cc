@@ -5,6 +5,8 @@
 
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
+#include "tests/testing/counting_new.h"
+#include "tests/testing/instruction_count.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sluice {
@@ -234,6 +236,23 @@ TEST_F(GraphTest, ManyControlInputsStayDistinct) {
   ASSERT_OK(graph_.AddControl(all, nodes[5]));
   EXPECT_EQ(graph_.controls(all).size(), 1u);
 }
+
+#ifdef SLUICE_COUNTS_NEW  // Instructions are not counted under sanitizers, either.
+
+// A node may read its own outputs, as its id is known before: each such edge is looked at a few times, not all of them
+// for each.
+TEST_F(GraphTest, EdgesOfANodeToItselfTakeTimeInProportion) {
+  Add({"like_all", "AddN", {Output{Input("x"), 0}}, {}, {{"T", DType::kFloat}, {"N", 1}}, ""});
+  const auto instructions = [&](size_t count) {
+    NodeSpec spec = {"loop", "AddN", {}, {}, {{"T", DType::kFloat}, {"N", static_cast<int64_t>(count)}}, ""};
+    spec.inputs.assign(count, Output{NodeId(graph_.id_limit()), 0});
+    return CountInstructions([&] { EXPECT_OK(graph_.AddNode(spec)); }).all;
+  };
+  const int64_t once = instructions(50), twice = instructions(100), four_times = instructions(200);
+  EXPECT_LT(four_times - twice, 3 * (twice - once) + 5000) << once << " " << twice << " " << four_times;
+}
+
+#endif  // SLUICE_COUNTS_NEW
 
 TEST_F(GraphTest, KeptAttrsAreNotCopied) {
   const auto owner = std::make_shared<const AttrValue>(std::string(1 << 18, 'x'));
