@@ -57,9 +57,6 @@ class Executor {
     // threads for nodes and for work inside kernels, as a RunnerAdapter (runner_adapter.h) of as many threads as there
     // are processors would; a host that wants another number sets task_runner to an adapter of its own.
     const Runner* runner = nullptr;
-    // False: `cancellation` is not the step's alone, but a session's, say. It ends the run, and errors leave it as it
-    // is; an executor that has to cancel what is left of a run uses a manager of its own below it.
-    bool cancel_on_error = true;
     bool sync_on_finish = false;  // Wait for the device's queued work before `done`.
     // One thread at a time, also inside kernels: task_runner is not used.
     bool run_all_kernels_inline = false;
