@@ -15,7 +15,7 @@ absl::Status Executor::Run(const Args& args) const {
     outcome = std::move(status);
     over.Notify();
   });
-  ThreadRuns::Current().GiveAway();  // This thread is going to wait, perhaps inside of a kernel.
+  BeforeWaiting();  // Perhaps inside of a kernel.
   over.WaitForNotification();
   return outcome;
 }
@@ -29,3 +29,6 @@ void CallDone(Executor::Done done, const absl::Status& status) noexcept {
 }
 
 }  // namespace sluice
+// Not to a pool: this may be its only thread.
+void BeforeWaiting() noexcept { ThreadRuns::Current().GiveAway(DeferredRun::To::kRunner); }
+
