@@ -85,6 +85,9 @@ void BeforeWaiting() noexcept;
 
 // For executors: calls `done`, which is the host's. What it throws has nobody to go to, and is logged.
 void CallDone(Executor::Done done, const absl::Status& status) noexcept;
+// The same for a run that is over before it has begun: now, or, where the thread is in many runs, when it has left
+// those. So chains of such runs do not grow the stack.
+void EndAtOnce(Executor::Done done, absl::Status status) noexcept;
 
 }  // namespace sluice
 

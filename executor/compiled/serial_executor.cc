@@ -45,6 +45,7 @@ class SerialExecutor::Start final : public DeferredRun {
   }
   bool HandOver(To to) noexcept override {
     if (!failed_.ok()) return false;
+    const ThreadRuns::Scope scope;
     was_handed_over_ = true;
     if (args_.runner == nullptr) {
       if (to == To::kRunner || args_.task_runner == nullptr) return false;
@@ -141,8 +142,8 @@ void SerialExecutor::RunAsync(const Args& args, Done done) const {
   try {
     start = std::make_unique<Start>(*this, args, std::move(done));
   } catch (...) {
-    return CallDone(std::move(done),
-                    FailRun(args, StatusOfCaught()));  // Not moved from: there was no memory to move to.
+    // Not moved from: there was no memory to move to.
+    return EndAtOnce(std::move(done), FailRun(args, StatusOfCaught()));
   }
   if (args.runner != nullptr) return Start::Hand(std::move(start));
   ThreadRuns::Current().Keep(start.release());

@@ -245,7 +245,7 @@ void Callable::RunAsync(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, c
     step = std::make_unique<AsyncStep>(shared_from_this(), inputs, outputs, options, pool);
     return absl::OkStatus();
   });
-  if (!begun.ok()) return CallDone(std::move(done), begun);
+  if (!begun.ok()) return EndAtOnce(std::move(done), begun);
   step->done = std::move(done);
   const Executor::Args args = step->step.args;  // The step may end inside of the call.
   executor_->RunAsync(args, AsyncEnd(std::move(step)));

@@ -192,12 +192,13 @@ void Session::RunAsync(const NamedTensors& feeds, const std::vector<std::string>
   run->core = core_;
   run->done = std::move(done);
   absl::Status begun = AsStatus([&] { return PrepareCall(feeds, fetches, targets, options, &run->call); });
-  if (!begun.ok()) return AsyncRun::End(std::move(run), std::move(begun));
   NamedCall& call = run->call;
   // The call lives until its end is told, the callable by itself.
-  call.callable->RunAsync(
-      absl::MakeSpan(call.inputs), absl::MakeSpan(call.outputs), call.options,
-      [run = std::move(run)](absl::Status status) mutable { AsyncRun::End(std::move(run), std::move(status)); });
+  Callable::Done end = [run = std::move(run)](absl::Status status) mutable {
+    AsyncRun::End(std::move(run), std::move(status));
+  };
+  if (!begun.ok()) return EndAtOnce(std::move(end), std::move(begun));
+  call.callable->RunAsync(absl::MakeSpan(call.inputs), absl::MakeSpan(call.outputs), call.options, std::move(end));
 }
 
 absl::StatusOr<std::string> Session::PRunSetup(const FeedFetchSpec& spec, const CallOptions& options) {
