@@ -64,7 +64,7 @@ void ExecutorState<P>::RunAsync(const ExecutorPlan& plan, PropagatorPool<P>& poo
   try {
     made = std::make_unique<ExecutorState>(plan, pool, args);
   } catch (...) {
-    return CallDone(std::move(done), StatusOfCaught());
+    return EndAtOnce(std::move(done), FailRun(args, StatusOfCaught()));
   }
   ExecutorState& state = *made;
   state.done_ = std::move(done);
@@ -81,7 +81,7 @@ absl::Status ExecutorState<P>::Run(const ExecutorPlan& plan, PropagatorPool<P>& 
   try {
     made = std::make_unique<ExecutorState>(plan, pool, args);
   } catch (...) {
-    return StatusOfCaught();
+    return FailRun(args, StatusOfCaught());
   }
   ExecutorState& state = *made;
   state.self_ = std::move(made);

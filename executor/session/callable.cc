@@ -248,7 +248,11 @@ void Callable::RunAsync(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, c
   if (!begun.ok()) return EndAtOnce(std::move(done), begun);
   step->done = std::move(done);
   const Executor::Args args = step->step.args;  // The step may end inside of the call.
-  executor_->RunAsync(args, AsyncEnd(std::move(step)));
+  try {
+    executor_->RunAsync(args, AsyncEnd(std::move(step)));
+  } catch (...) {
+    LogCaught("the RunAsync of an executor");  // Which has dropped the callback, or will call it.
+  }
 }
 
 absl::Status Callable::FinishFetches(absl::Span<Tensor> outputs) const {
