@@ -383,6 +383,7 @@ void ExecutorState<P>::Finish() noexcept {
     if (args_.sync_on_finish && plan_.device != nullptr && run_status.status().ok()) {
       const absl::Status synced = plan_.device->Sync();
       if (!synced.ok()) run_status.Record(synced);
+      run_status.CheckDeadline();  // What it has waited for counts too.
     }
   } catch (...) {
     run_status.Record(StatusOfCaught());
