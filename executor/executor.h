@@ -20,9 +20,14 @@ using Runner = absl::AnyInvocable<void(absl::AnyInvocable<void()>) const>;
 //   cancelled, or, for a run without threads whose deadline has passed, a service thread. Never the one thread that
 //   watches the deadlines of the process.
 // - `done` is not called from inside a kernel of any run, with one exception: where a kernel itself calls RunAsync, the
-//   run that it starts may be over before that call returns. It may block, start runs (chains of them do not grow the
-//   stack), and free the manager, the rendezvous, the call frame and everything else that the run was given, also where
-//   it is called from inside of a StartCancel or StartAbort of the host's. What it throws is logged.
+//   run that it starts may be over before that call returns. It may start runs (chains of them do not grow the stack),
+//   and free the manager, the rendezvous, the call frame and everything else that the run was given, also where it is
+//   called from inside of a StartCancel or StartAbort of the host's. What it throws is logged.
+// - `done` may block. Where it waits for another run, by other means than Executor::Run or the calls of a Session, it
+//   calls BeforeWaiting first: what its own run has set free, and has no threads, waits for this very thread. It must
+//   not wait for a run that needs the pool's thread that it is on, nor, inside of a StartCancel, for one under that
+//   manager: the callback that would end it may come after this one, and the destructor of a manager below waits for
+//   the cancellation to be through.
 // - A thread that sets another run free inside of a kernel continues it when it has left that kernel's run, or hands it
 //   to the other run's threads. A kernel must not wait for another run, but by Executor::Run (or a Session), which
 //   works meanwhile.
@@ -57,9 +62,6 @@ class Executor {
     // threads for nodes and for work inside kernels, as a RunnerAdapter (runner_adapter.h) of as many threads as there
     // are processors would; a host that wants another number sets task_runner to an adapter of its own.
     const Runner* runner = nullptr;
-    // False: `cancellation` is not the step's alone, but a session's, say. It ends the run, and errors leave it as it
-    // is; an executor that has to cancel what is left of a run uses a manager of its own below it.
-    bool cancel_on_error = true;
     bool sync_on_finish = false;  // Wait for the device's queued work before `done`.
     // One thread at a time, also inside kernels: task_runner is not used.
     bool run_all_kernels_inline = false;
@@ -76,8 +78,16 @@ class Executor {
   virtual absl::Status Run(const Args& args) const;
 };
 
+// Before a thread waits for a run that others may have to continue, in a `done`, say: what it has set free or begun,
+// and would itself continue later, goes to other threads, service threads where there is nothing else. Right before the
+// wait; costs nothing where there is nothing to give away.
+void BeforeWaiting() noexcept;
+
 // For executors: calls `done`, which is the host's. What it throws has nobody to go to, and is logged.
 void CallDone(Executor::Done done, const absl::Status& status) noexcept;
+// The same for a run that is over before it has begun: now, or, where the thread is in many runs, when it has left
+// those. So chains of such runs do not grow the stack.
+void EndAtOnce(Executor::Done done, absl::Status status) noexcept;
 
 }  // namespace sluice
 

@@ -64,7 +64,7 @@ void ExecutorState<P>::RunAsync(const ExecutorPlan& plan, PropagatorPool<P>& poo
   try {
     made = std::make_unique<ExecutorState>(plan, pool, args);
   } catch (...) {
-    return CallDone(std::move(done), StatusOfCaught());
+    return EndAtOnce(std::move(done), FailRun(args, StatusOfCaught()));
   }
   ExecutorState& state = *made;
   state.done_ = std::move(done);
@@ -81,7 +81,7 @@ absl::Status ExecutorState<P>::Run(const ExecutorPlan& plan, PropagatorPool<P>& 
   try {
     made = std::make_unique<ExecutorState>(plan, pool, args);
   } catch (...) {
-    return StatusOfCaught();
+    return FailRun(args, StatusOfCaught());
   }
   ExecutorState& state = *made;
   state.self_ = std::move(made);
@@ -383,6 +383,7 @@ void ExecutorState<P>::Finish() noexcept {
     if (args_.sync_on_finish && plan_.device != nullptr && run_status.status().ok()) {
       const absl::Status synced = plan_.device->Sync();
       if (!synced.ok()) run_status.Record(synced);
+      run_status.CheckDeadline();  // What it has waited for counts too.
     }
   } catch (...) {
     run_status.Record(StatusOfCaught());

@@ -249,7 +249,10 @@ void Scheduler::RunTask() noexcept {
 }
 
 bool Scheduler::HandOver(To to) noexcept {
-  if (runner_ == nullptr && max_helpers_ == 0 && (to == To::kOwnThreads || task_runner_ == nullptr)) return false;
+  if (runner_ == nullptr) {
+    if (to == To::kRunner || task_runner_ == nullptr) return false;
+    if (to == To::kOwnThreads && max_helpers_ == 0) return false;
+  }
   const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Adopt(this);
   HandBaton(/*is_start=*/false);
   return true;

@@ -10,10 +10,10 @@ void ThreadRuns::HandOverAll(DeferredRun::To to) noexcept {
   }
 }
 
-void ThreadRuns::GiveAway() noexcept {
+void ThreadRuns::GiveAway(DeferredRun::To to) noexcept {
   if (ABSL_PREDICT_TRUE(deferred_.empty())) return;
   // A host whose scheduler runs closures at once brings runs back to this list.
-  HandOverAll(DeferredRun::To::kAnyOwnThread);
+  HandOverAll(to);
   List list = deferred_.TakeAll();
   while (!list.empty()) {
     DeferredRun* const run = list.PopFront();

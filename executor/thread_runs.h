@@ -25,6 +25,7 @@ namespace sluice {
 class DeferredRun : public ServiceThreads::Task {
  public:
   enum class To : uint8_t {
+    kRunner,       // To a host's Runner alone, which has all of the run.
     kOwnThreads,   // Where the run may use several threads.
     kAnyOwnThread  // Also where it has one alone, or uses one at a time.
   };
@@ -112,7 +113,7 @@ class ThreadRuns {
     if (ABSL_PREDICT_FALSE(!deferred_.empty())) HandOverAll(DeferredRun::To::kOwnThreads);
   }
   // Before a wait: hands over all deferred runs, to service threads where nothing else is there.
-  void GiveAway() noexcept;
+  void GiveAway(DeferredRun::To to = DeferredRun::To::kAnyOwnThread) noexcept;
 
  private:
   using List = IntrusiveQueue<DeferredRun, &DeferredRun::next_deferred_>;

@@ -45,6 +45,10 @@ struct RunContext {
   // may have succeeded.
   absl::Time deadline = absl::InfiniteFuture();
   bool deterministic = false;  // The same bits whatever the number of threads.
+  // False: `cancellation` is not the step's alone, but a session's, say. It ends the run, and errors leave it as it is,
+  // those of runs included that a kernel starts with this record; an executor that has to cancel what is left of a run
+  // uses a manager of its own below it.
+  bool cancel_on_error = true;
 };
 
 }  // namespace sluice

@@ -34,7 +34,7 @@ absl::Status ChoosingExecutor::Run(const Args& args) const {
 void ChoosingExecutor::RunAsync(const Args& args, Done done) const {
   if (MustBeDataflow(args)) {
     const absl::StatusOr<const Executor*> dataflow = MakeDataflow(args);
-    if (!dataflow.ok()) return CallDone(std::move(done), FailRun(args, dataflow.status()));
+    if (!dataflow.ok()) return EndAtOnce(std::move(done), FailRun(args, dataflow.status()));
     return (*dataflow)->RunAsync(args, std::move(done));
   }
   if (!RunSetup::HasSeveralThreads(args)) return serial_.RunAsync(args, std::move(done));

@@ -50,6 +50,10 @@ absl::Status DroppedError() noexcept {
   }
 }
 
+absl::Status CheckDeadline(const RunContext& run) noexcept {
+  return run.deadline == absl::InfiniteFuture() || absl::Now() <= run.deadline ? absl::OkStatus() : DeadlinePassed();
+}
+
 }  // namespace
 
 // A run that begins later, or on another thread: where the runner takes it, or when its thread has left the runs that
@@ -62,13 +66,14 @@ class SerialExecutor::Start final : public DeferredRun {
   void RunTask() noexcept override {
     const std::unique_ptr<Start> self(this);
     if (ABSL_PREDICT_TRUE(failed_.ok())) return executor_.RunAndTell(args_, std::move(done_));
+    const ThreadRuns::Scope scope;
     CallDone(std::move(done_), FailRun(args_, failed_));
   }
   bool HandOver(To to) noexcept override {
     if (!failed_.ok()) return false;
     was_handed_over_ = true;
     if (args_.runner == nullptr) {
-      if (args_.task_runner == nullptr) return false;
+      if (to == To::kRunner || args_.task_runner == nullptr) return false;
       if (to == To::kOwnThreads && !RunSetup::HasSeveralThreads(args_)) return false;
     }
     Hand(std::unique_ptr<Start>(this));
@@ -162,8 +167,8 @@ void SerialExecutor::RunAsync(const Args& args, Done done) const {
   try {
     start = std::make_unique<Start>(*this, args, std::move(done));
   } catch (...) {
-    return CallDone(std::move(done),
-                    FailRun(args, StatusOfCaught()));  // Not moved from: there was no memory to move to.
+    // Not moved from: there was no memory to move to.
+    return EndAtOnce(std::move(done), FailRun(args, StatusOfCaught()));
   }
   if (args.runner != nullptr) return Start::Hand(std::move(start));
   ThreadRuns::Current().Keep(start.release());
@@ -191,11 +196,12 @@ absl::Status SerialExecutor::RunHere(const Args& args) const noexcept {
     if (!added.ok()) return FailRun(args, added);
   }
   absl::Status status = AsStatus([&] { return RunWith(run); });
-  if (ABSL_PREDICT_TRUE(status.ok()) && ABSL_PREDICT_FALSE(run.sync_on_finish && run.device != nullptr)) {
-    status = AsStatus([&] { return run.device->Sync(); });
+  if (ABSL_PREDICT_FALSE(run.sync_on_finish && run.device != nullptr)) {
+    if (status.ok()) status = CheckDeadline(run);
+    if (status.ok()) status = AsStatus([&] { return run.device->Sync(); });
   }
   // The last kernels may have worked beyond it.
-  if (run.deadline != absl::InfiniteFuture() && status.ok() && absl::Now() > run.deadline) status = DeadlinePassed();
+  if (run.deadline != absl::InfiniteFuture() && status.ok()) status = CheckDeadline(run);
   return ABSL_PREDICT_TRUE(status.ok()) ? status : FailRun(args, status);
 }
 
@@ -231,6 +237,10 @@ absl::Status SerialExecutor::RunProgram(const RunContext& run) const {
 }
 
 absl::Status SerialExecutor::RunIn(Entry* registers, const RunContext& run) const {
+  // A program without kernels would not look.
+  if (ABSL_PREDICT_FALSE(run.cancellation != nullptr && run.cancellation->IsCancelling())) {
+    return run.cancellation->status();
+  }
   SpanCallFrame* const spans = run.call_frame != nullptr ? run.call_frame->AsSpans() : nullptr;
   SLUICE_RETURN_IF_ERROR(ports_.Take(run, spans, registers));
   if (ABSL_PREDICT_TRUE(ports_.num_results() == 0 || ports_.FitIn(spans))) {

@@ -7,8 +7,10 @@
 #include "absl/base/optimization.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "executor/compiled/executor_kinds.h"
 #include "executor/compiled/local_executor.h"
+#include "executor/node_error.h"
 #include "executor/session/fed_value.h"
 #include "executor/session/linked_cancellation.h"
 #include "executor/session/partitioned_step.h"
@@ -40,12 +42,16 @@ absl::Status BetterReason(const Graph& graph, const FeedFetchSpec& spec, const a
 
 }  // namespace
 
-// What some steps need beyond others: tensors kept under handles, a rendezvous, a watch.
+// What some steps need beyond others: tensors kept under handles, a rendezvous, a manager, a watch.
 struct Callable::Facilities {
   Facilities(const Callable& callable, const CallOptions& options, Executor::Args* args) {
     if (callable.keeps_tensors_) args->tensor_store = &store;
     if (callable.needs_rendezvous_) rendezvous = callable.rendezvous_.Take();
     args->rendezvous = rendezvous.get();
+    if (callable.is_hosts_) {
+      args->cancellation = &cancellation.emplace(args->cancellation);
+      args->cancel_on_error = true;
+    }
     const absl::Duration patience = callable.core_->PatienceOf(options);
     if (patience == absl::InfiniteDuration()) return;
     watch.emplace(StallWatch::Options{patience, callable.graph(), rendezvous.get(), options.observer});
@@ -54,6 +60,7 @@ struct Callable::Facilities {
 
   TensorStore store;
   CountedPtr<LocalRendezvous> rendezvous;
+  std::optional<CancellationManager> cancellation;  // An executor of a host's may cancel it, whatever it looks at.
   std::optional<StallWatch> watch;
 };
 
@@ -77,7 +84,7 @@ struct Callable::Step {
     args.gemm_plugin = session.gemm_plugin;
     args.deadline = options.deadline;
     args.deterministic = session.deterministic;
-    const bool needs_more = of.keeps_tensors_ || of.needs_rendezvous_ ||
+    const bool needs_more = of.keeps_tensors_ || of.needs_rendezvous_ || of.is_hosts_ ||
                             session.stall_timeout != absl::InfiniteDuration() ||
                             options.stall_timeout != absl::ZeroDuration();
     if (ABSL_PREDICT_FALSE(needs_more)) facilities.emplace(of, options, &args);
@@ -87,6 +94,7 @@ struct Callable::Step {
   // The executor has answered `status`: what the call answers.
   absl::Status End(absl::Status status) {
     if (ABSL_PREDICT_FALSE(facilities.has_value())) {
+      if (status.ok() && IsLate()) status = DeadlinePassed();
       if (!status.ok() && facilities->watch.has_value()) status = facilities->watch->Explain(status);
       facilities->watch.reset();
       if (facilities->rendezvous) callable.rendezvous_.Put(std::move(facilities->rendezvous));
@@ -96,6 +104,11 @@ struct Callable::Step {
       facilities->store.SaveTo(callable.fetched_nodes_, callable.core_->state());
     }
     return status;
+  }
+
+  // Whether the deadline has passed unseen. Executors of ours look themselves.
+  bool IsLate() const {
+    return callable.compiled_ == nullptr && args.deadline != absl::InfiniteFuture() && absl::Now() > args.deadline;
   }
 
   const Callable& callable;
@@ -191,6 +204,7 @@ absl::Status Callable::Compile(const StepGraph& step, StopPoll* stop) {
   Device& device = core_->device(0);
   const std::string& kind = core_->options().executor;
   if (!ExecutorKinds::IsBuiltin(kind)) {
+    is_hosts_ = true;
     SLUICE_ASSIGN_OR_RETURN(executor_, core_->MakeExecutor(device, Graph(graph()), *edges_, stop));
     return absl::OkStatus();
   }
@@ -245,10 +259,14 @@ void Callable::RunAsync(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, c
     step = std::make_unique<AsyncStep>(shared_from_this(), inputs, outputs, options, pool);
     return absl::OkStatus();
   });
-  if (!begun.ok()) return CallDone(std::move(done), begun);
+  if (!begun.ok()) return EndAtOnce(std::move(done), begun);
   step->done = std::move(done);
   const Executor::Args args = step->step.args;  // The step may end inside of the call.
-  executor_->RunAsync(args, AsyncEnd(std::move(step)));
+  try {
+    executor_->RunAsync(args, AsyncEnd(std::move(step)));
+  } catch (...) {
+    LogCaught("the RunAsync of an executor");  // Which has dropped the callback, or will call it.
+  }
 }
 
 absl::Status Callable::FinishFetches(absl::Span<Tensor> outputs) const {

@@ -84,6 +84,7 @@ class Callable : public std::enable_shared_from_this<Callable> {
   bool keeps_tensors_ = false;     // Some node makes session handles.
   bool has_references_ = false;    // Some node refers to a variable.
   bool needs_rendezvous_ = false;  // Some node sends or receives.
+  bool is_hosts_ = false;          // The executor is of a kind of the host's, and runs all of the step.
   std::vector<std::string> fetched_nodes_;
 
   mutable RendezvousPool rendezvous_;  // Guards itself.

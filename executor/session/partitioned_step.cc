@@ -49,7 +49,16 @@ bool NeedsManager(const Executor::Args& args) { return args.cancellation == null
 // What lives until all parts of a step have ended.
 struct PartitionedStep::Running {
   struct Part {
-    void Start() { executor->RunAsync(args, std::move(ended)); }
+    void Start() noexcept {
+      const Executor::Args lent = args;  // The last `ended` frees these, perhaps inside of the call.
+      try {
+        executor->RunAsync(lent, std::move(ended));
+      } catch (...) {
+        LogCaught("the RunAsync of an executor");  // Which has dropped the callback, or will call it.
+      }
+    }
+    // Instead of starting it: the other parts are told.
+    void Fail(const absl::Status& error) noexcept { CallDone(std::move(ended), FailRun(args, error)); }
 
     const Executor* executor = nullptr;
     Executor::Args args;
@@ -73,17 +82,17 @@ class PartitionedStep::EndOfParts {
   EndOfParts(EndOfParts&&) noexcept = default;
   EndOfParts& operator=(EndOfParts&&) = delete;
   ~EndOfParts() {
-    if (running_ != nullptr) Call(OutOfMemoryError());
+    if (running_ != nullptr) Call(FailRun(running_->parts.front().args, OutOfMemoryError()));
   }
   void operator()(absl::Status status) { Call(std::move(status)); }
 
  private:
-  void Call(absl::Status status) {
+  void Call(absl::Status status) noexcept {
     std::unique_ptr<Running> running = std::move(running_);
     if (!status.ok() && !running->cancellation->status().ok()) status = running->cancellation->status();
     Done done = std::move(running->done);
     running.reset();  // What it borrows may go in `done`.
-    std::move(done)(std::move(status));
+    CallDone(std::move(done), status);
   }
 
   std::unique_ptr<Running> running_;  // Null: moved or called.
@@ -125,14 +134,14 @@ absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(s
 }
 
 void PartitionedStep::RunAsync(const Args& args, Done done) const {
-  if (parts_.empty()) return CallDone(std::move(done), absl::OkStatus());
+  if (parts_.empty()) return EndAtOnce(std::move(done), absl::OkStatus());
   std::unique_ptr<Running> running;
   try {
     running = std::make_unique<Running>(parts_.size());
     running->cancellation = args.cancellation;
     if (NeedsManager(args)) running->cancellation = &running->own_cancellation.emplace(args.cancellation);
   } catch (...) {
-    return CallDone(std::move(done), StatusOfCaught());
+    return EndAtOnce(std::move(done), FailRun(args, StatusOfCaught()));
   }
   running->done = std::move(done);
   for (size_t i = 0; i < parts_.size(); ++i) {
@@ -170,7 +179,7 @@ void PartitionedStep::StartParts(const Args& args, std::unique_ptr<Running> runn
     try {
       args.task_runner->Schedule([&part] { part.Start(); });
     } catch (...) {
-      std::move(part.ended)(StatusOfCaught());
+      part.Fail(StatusOfCaught());
     }
   }
 }

@@ -192,12 +192,13 @@ void Session::RunAsync(const NamedTensors& feeds, const std::vector<std::string>
   run->core = core_;
   run->done = std::move(done);
   absl::Status begun = AsStatus([&] { return PrepareCall(feeds, fetches, targets, options, &run->call); });
-  if (!begun.ok()) return AsyncRun::End(std::move(run), std::move(begun));
   NamedCall& call = run->call;
   // The call lives until its end is told, the callable by itself.
-  call.callable->RunAsync(
-      absl::MakeSpan(call.inputs), absl::MakeSpan(call.outputs), call.options,
-      [run = std::move(run)](absl::Status status) mutable { AsyncRun::End(std::move(run), std::move(status)); });
+  Callable::Done end = [run = std::move(run)](absl::Status status) mutable {
+    AsyncRun::End(std::move(run), std::move(status));
+  };
+  if (!begun.ok()) return EndAtOnce(std::move(end), std::move(begun));
+  call.callable->RunAsync(absl::MakeSpan(call.inputs), absl::MakeSpan(call.outputs), call.options, std::move(end));
 }
 
 absl::StatusOr<std::string> Session::PRunSetup(const FeedFetchSpec& spec, const CallOptions& options) {
@@ -213,6 +214,7 @@ absl::StatusOr<std::string> Session::PRunSetup(const FeedFetchSpec& spec, const 
     SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<PartialRun> run, PartialRun::Start(core_, *graph, spec, options));
     {
       MutexLock lock(&mu_);
+      if (is_closed_) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
       if (partial_runs_.size() < limit) {  // Others may have begun meanwhile.
         std::string handle = absl::StrCat("partial_run_", next_partial_run_++);
         partial_runs_.emplace(handle, std::move(run));
@@ -261,12 +263,18 @@ size_t Session::num_partial_runs() const {
 absl::Status Session::Close() {
   const absl::Status closed =
       AsStatus([]() -> absl::Status { return Error(ErrorCode::kSessionClosed).Text("the session is closed"); });
-  core_->cancellation().StartCancelWithStatus(closed);
-  core_->ReleaseName();
-  core_->kernel_store().Clear();
-  std::map<std::string, std::shared_ptr<PartialRun>> ended;  // Outside of the lock: they are waited for.
-  MutexLock lock(&mu_);
-  ended.swap(partial_runs_);
+  // A `done` that the cancellation calls here may free the session.
+  const std::shared_ptr<SessionCore> core = core_;
+  std::map<std::string, std::shared_ptr<PartialRun>> ended;
+  {
+    MutexLock lock(&mu_);
+    is_closed_ = true;
+    ended.swap(partial_runs_);
+  }
+  core->cancellation().StartCancelWithStatus(closed);
+  core->ReleaseName();
+  core->kernel_store().Clear();
+  ended.clear();  // Outside of the lock: they are waited for.
   return absl::OkStatus();
 }
 

@@ -33,6 +33,8 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 class Session {
  public:
   static absl::StatusOr<std::unique_ptr<Session>> Create(const SessionOptions& options, Graph graph);
+  // Closes it. Where nothing else holds on to the session's pools (a step that is under way does), waits for what their
+  // threads do, the `done` of a step included: that must not wait for this thread then.
   ~Session();
 
   // A new version of the graph. Callables prepared before keep the version they were made from; variables survive, and
@@ -72,7 +74,8 @@ class Session {
                                            const std::vector<std::string>& fetches, const CallOptions& options = {})
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Ends the runs under way (CANCELLED) and refuses new ones. The name is free for other sessions. Idempotent.
+  // Ends the runs under way (CANCELLED) and refuses new ones. The name is free for other sessions. Idempotent. A `done`
+  // that is called inside of it may free the session.
   absl::Status Close();
   // Clears the containers of all devices ("" or none: the default one), forgets the state that kernels keep themselves
   // (Note [Kernel store]), and gives memory that is not needed any more back to the system. Callables from before keep
@@ -124,6 +127,7 @@ class Session {
   std::shared_ptr<const Graph> graph_ ABSL_GUARDED_BY(mu_);
   int64_t next_partial_run_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<std::string, std::shared_ptr<PartialRun>> partial_runs_ ABSL_GUARDED_BY(mu_);
+  bool is_closed_ ABSL_GUARDED_BY(mu_) = false;      // No partial run is added any more.
   std::list<Prepared> recent_ ABSL_GUARDED_BY(mu_);  // Most recently used first.
   std::map<absl::string_view, std::list<Prepared>::iterator> prepared_ ABSL_GUARDED_BY(mu_);
 };

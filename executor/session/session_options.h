@@ -47,8 +47,9 @@ struct SessionOptions {
   const SluiceGemmPlugin* gemm_plugin = nullptr;
   // What runs steps that are not cut.
   Driver driver = Driver::kAuto;
-  // The kind of executor for what is not run as a serial program, by name: see NewExecutor and ExecutorKinds. A kind of
-  // the host's runs everything.
+  // The kind of executor that runs steps, and each part of those that are cut, by name: see NewExecutor and
+  // ExecutorKinds. With kSingleThreadedExecutor, a step (a part) uses one thread at a time, also inside kernels,
+  // whichever driver runs it.
   std::string executor;
   const ExecutorKinds* executor_kinds = nullptr;  // ExecutorKinds::Builtin().
   // Where the device that a node asks for does not exist: another one, instead of an error.

@@ -6,12 +6,14 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "executor/executor.h"
 #include "graph/base/mutex.h"
 
 namespace sluice {
 
 // The end of a step that others run: set once, waited for by any number of threads. It may be destroyed as soon as a
 // wait has returned true. Thread-safe.
+// Waits may be inside of a `done`, or of a kernel: what their thread has set free goes to others first.
 class StepEnd {
  public:
   void Set(absl::Status status) ABSL_LOCKS_EXCLUDED(mu_) {
@@ -23,6 +25,7 @@ class StepEnd {
 
   // Whether the step was over by `deadline`.
   bool WaitUntil(absl::Time deadline) ABSL_LOCKS_EXCLUDED(mu_) {
+    BeforeWaiting();
     MutexLock lock(&mu_);
     while (!is_over_) {
       if (changed_.WaitWithDeadline(&mu_, deadline)) break;
@@ -32,6 +35,7 @@ class StepEnd {
 
   // Waits, and returns the outcome.
   absl::Status Wait() ABSL_LOCKS_EXCLUDED(mu_) {
+    BeforeWaiting();
     MutexLock lock(&mu_);
     while (!is_over_) changed_.Wait(&mu_);
     return status_;

@@ -18,13 +18,16 @@
 #include "executor/session/session.h"
 #include "executor/thread_pool.h"
 #include "graph/base/as_status.h"
+#include "graph/base/cancellation.h"
 #include "graph/base/mutex.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
 #include "graph/value/allocator.h"
 #include "gtest/gtest.h"
+#include "kernels/families/register_all.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "tests/testing/counting_new.h"
 #include "tests/testing/executor_harness.h"
 #include "tests/testing/function_kernel.h"
@@ -281,6 +284,31 @@ INSTANTIATE_TEST_SUITE_P(All, ExecutorAllocationsTest,
                                          ExecutorCase{Threads::kPool, false}, ExecutorCase{Threads::kPool, true},
                                          ExecutorCase{Threads::kRunner, false}, ExecutorCase{Threads::kRunner, true}));
 
+// Whatever others wait for hears of a run that could not begin.
+TEST(FailedBeginTest, AbortsAndCancels) {
+  ExecutorHarness harness;
+  GraphBuilder b(NewOpRegistry());
+  b.Op("Identity", "", {b.Const("", Tensor::Scalar(1.0f))});
+  ASSERT_OK_AND_ASSIGN(Graph graph, b.Build());
+  ASSERT_OK(harness.Build(std::move(graph)));
+  for (const bool is_async : {false, true}) {
+    CancellationManager cancellation;
+    Executor::Args args = harness.args();
+    args.cancellation = &cancellation;
+    FailNewCall(1);
+    const absl::Status status = is_async ? RunToDone(harness.executor(), args) : harness.executor().Run(args);
+    const bool has_failed = HasFailedNewCall();
+    FailNewCall(0);
+#ifdef SLUICE_COUNTS_NEW
+    ASSERT_TRUE(has_failed);
+#endif
+    EXPECT_EQ(status.ok(), !has_failed);
+    EXPECT_EQ(IsShortOfMemory(cancellation.status()), has_failed);
+    EXPECT_EQ(harness.Send("x", Tensor::Scalar(1.0f)).ok(), !has_failed);
+    harness.NewRendezvous();
+  }
+}
+
 // ---- Sessions ----
 
 struct SessionCase {
@@ -341,6 +369,103 @@ TEST_P(SessionAllocationsTest, CallsWithADeadline) {
     SLUICE_RETURN_IF_ERROR(callable->Run(absl::MakeSpan(in), absl::MakeSpan(out), options));
     return CheckY(out[0]);
   });
+}
+
+// A node that ends when a node of another part has run, or the step is cancelled: no rendezvous tells it. One run's at
+// a time. Thread-safe.
+class Meeting {
+ public:
+  class Waits final : public AsyncKernel {
+   public:
+    explicit Waits(Meeting& meeting) : meeting_(meeting) {}
+    void ComputeAsync(KernelContext& context, Done done) const override {
+      context.SetOutput(0, context.TakeInput(0));
+      meeting_.Wait(*context.run().cancellation, std::move(done));
+    }
+
+   private:
+    Meeting& meeting_;
+  };
+
+  void Reset() {
+    MutexLock lock(&mu_);
+    is_open_ = false;
+  }
+  void Open() { End(absl::OkStatus()); }
+
+ private:
+  void Wait(CancellationManager& cancellation, AsyncKernel::Done done) {
+    absl::Status outcome;
+    {
+      MutexLock lock(&mu_);
+      if (!is_open_) {
+        // What can throw comes first.
+        if (cancellation.RegisterCallback(cancellation.NewToken(), [this] { End(cancelled_); })) {
+          done_ = std::move(done);
+          return;
+        }
+        outcome = cancelled_;
+      }
+    }
+    done(outcome);
+  }
+  void End(const absl::Status& status) {
+    AsyncKernel::Done done;
+    {
+      MutexLock lock(&mu_);
+      is_open_ = true;
+      if (done_ == nullptr) return;
+      done = std::move(done_);
+      done_ = nullptr;
+    }
+    done(status);
+  }
+
+  const absl::Status cancelled_ = absl::CancelledError("told to stop");
+  Mutex mu_;
+  bool is_open_ ABSL_GUARDED_BY(mu_) = false;
+  AsyncKernel::Done done_ ABSL_GUARDED_BY(mu_);
+};
+
+TEST_P(SessionAllocationsTest, APartThatListensToTheManagerOnly) {
+  if (!GetParam().is_cut) return;
+  Meeting meeting;
+  KernelRegistry kernels;
+  RegisterAllKernels(kernels);
+  ASSERT_OK(kernels.Add(
+      OwnedKernelRow("Neg", [&](const KernelConstruction&) { return std::make_unique<Meeting::Waits>(meeting); })));
+  const auto open = [&](KernelContext& context) {
+    meeting.Open();
+    context.SetOutput(0, context.TakeInput(0));
+    return absl::OkStatus();
+  };
+  ASSERT_OK(kernels.Add(OwnedKernelRow("Abs", MakeFunction(open, CostHint::kHeavy))));
+  const Output x = b_.Placeholder("x", DType::kFloat, PartialShape::Scalar());
+  b_.SetDevice(x, "/device:CPU:1");
+  b_.SetDevice(b_.Op("Neg", "waits", {b_.Const("one", Tensor::Scalar(1.0f))}), "/device:CPU:0");
+  b_.SetDevice(b_.Op("Abs", "opens", {x}), "/device:CPU:1");
+  SessionOptions options = Options();
+  options.kernels = &kernels;
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, Session::Create(options, b_.graph()));
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const Callable> f, session->Prepare({{"x"}, {"waits", "opens"}, {}, {}}));
+  for (const bool is_async : {false, true}) {
+    const auto run = [&]() -> absl::Status {
+      Tensor in[] = {x_}, out[2];
+      if (!is_async) return f->Run(absl::MakeSpan(in), absl::MakeSpan(out));
+      absl::Status outcome;
+      Notification over;
+      f->RunAsync(absl::MakeSpan(in), absl::MakeSpan(out), {}, [&](absl::Status status) {
+        outcome = std::move(status);
+        over.Notify();
+      });
+      over.WaitForNotification();
+      return outcome;
+    };
+    FailEachAllocation(run, [&] {
+      meeting.Reset();
+      return absl::OkStatus();
+    });
+  }
 }
 
 TEST_P(SessionAllocationsTest, PartialRuns) {

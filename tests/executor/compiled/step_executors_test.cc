@@ -281,6 +281,89 @@ TEST_P(StepExecutorsTest, AHundredThousandRunsMayBeginEachInTheDoneOfTheOneBefor
   }
 }
 
+TEST_P(StepExecutorsTest, ChainsOfRunsThatARunnerRefusesDoNotGrowTheStack) {
+  AddPolynomial();
+  const std::unique_ptr<Executor> executor = MakeIt();
+  const Runner drops = [](absl::AnyInvocable<void()>) {};
+  const Runner throws = [](absl::AnyInvocable<void()>) { throw std::runtime_error("no threads left"); };
+  for (const Runner* const runner : {&drops, &throws}) {
+    VectorCallFrame frame({Int(3)}, 1);
+    Executor::Args args;
+    args.call_frame = &frame;
+    args.runner = runner;
+    int left = 20'000;
+    const char* const top = static_cast<const char*>(__builtin_frame_address(0));
+    int64_t deepest = 0;
+    std::function<void()> begin = [&] {
+      deepest = std::max<int64_t>(deepest, top - static_cast<const char*>(__builtin_frame_address(0)));
+      executor->RunAsync(args, [&](const absl::Status& status) {
+        EXPECT_FALSE(status.ok());
+        if (--left > 0) begin();
+      });
+    };
+    begin();
+    EXPECT_EQ(left, 0);
+    EXPECT_LT(deepest, 512 << 10);
+  }
+}
+
+TEST_P(StepExecutorsTest, ARunThatWasCancelledBeforehandAnswersTheCause) {
+  Return(0, Arg(0));
+  const std::unique_ptr<Executor> executor = MakeIt();
+  for (const bool cancel_on_error : {true, false}) {
+    CancellationManager cancellation;
+    cancellation.StartCancelWithStatus(absl::UnavailableError("the host goes home"));
+    VectorCallFrame frame({Int(1)}, 1);
+    Executor::Args args;
+    args.cancellation = &cancellation;
+    args.call_frame = &frame;
+    args.cancel_on_error = cancel_on_error;
+    EXPECT_THAT(executor->Run(args), StatusIs(absl::StatusCode::kUnavailable, "goes home"));
+    EXPECT_THAT(RunAsyncAndWait(*executor, args), StatusIs(absl::StatusCode::kUnavailable, "goes home"));
+  }
+}
+
+// Its queued work takes until the deadline, and then fails.
+class SlowDevice final : public CpuDevice {
+ public:
+  using CpuDevice::CpuDevice;
+  absl::Status Sync() override {
+    ++num_syncs;
+    while (absl::Now() <= until) absl::SleepFor(absl::Milliseconds(1));
+    return outcome;
+  }
+  absl::Time until = absl::InfinitePast();
+  absl::Status outcome;
+  int num_syncs = 0;
+};
+
+TEST_P(StepExecutorsTest, TheDevicesWorkCountsTowardsTheDeadline) {
+  Return(0, Arg(0));
+  SlowDevice device(absl::StrCat(kLocalTask, "/device:CPU:0"), 1);
+  LocalExecutorParams params = Params(GetParam());
+  params.device = &device;
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Executor> executor, NewLocalExecutor(params, b_.graph()));
+  for (const bool is_async : {false, true}) {
+    const auto run = [&](absl::Duration time) {
+      VectorCallFrame frame({Int(1)}, 1);
+      Executor::Args args;
+      args.call_frame = &frame;
+      args.sync_on_finish = true;
+      args.deadline = absl::Now() + time;
+      device.until = time > absl::ZeroDuration() && time < absl::Hours(1) ? args.deadline : absl::InfinitePast();
+      return is_async ? RunAsyncAndWait(*executor, args) : executor->Run(args);
+    };
+    device.outcome = absl::OkStatus();
+    EXPECT_OK(run(absl::Hours(1)));
+    EXPECT_THAT(run(absl::Milliseconds(20)), IsError(ErrorCode::kDeadline));
+    device.outcome = absl::DataLossError("broken");
+    EXPECT_THAT(run(absl::Milliseconds(20)), StatusIs(absl::StatusCode::kDataLoss, "broken"));
+    const int num_syncs = device.num_syncs;
+    EXPECT_THAT(run(absl::Milliseconds(-1)), IsError(ErrorCode::kDeadline));
+    EXPECT_EQ(device.num_syncs, num_syncs) << "what is late is not waited for";
+  }
+}
+
 TEST_P(StepExecutorsTest, TheSingleThreadedKindGivesKernelsNoThreads) {
   std::atomic<int> with_threads{0}, calls{0};
   UseKernel([&](KernelContext& context) {

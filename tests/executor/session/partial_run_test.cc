@@ -1,9 +1,12 @@
 #include "executor/session/partial_run.h"
 
+#include <functional>
 #include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
+#include "executor/thread_pool.h"
+#include "graph/base/mutex.h"
 #include "tests/executor/session/session_fixture.h"
 #include "tests/testing/log_capture.h"
 
@@ -237,6 +240,70 @@ TEST_F(PartialRunTest, MayBeAbandoned) {
   EXPECT_THAT(session_->PRun(handle, {{"c", Int(1)}}, {"second"}), IsError(ErrorCode::kSessionClosed));
   EXPECT_THAT(session_->PRunSetup({{"a"}, {"first"}, {}, {}}), IsError(ErrorCode::kSessionClosed));
 }
+
+// ---- Inside of the `done` of a step ----
+
+constexpr absl::Duration kLong = absl::Minutes(1);
+
+class PartialRunInDoneTest : public PartialRunTest, public testing::WithParamInterface<Driver> {
+ protected:
+  void OpenWith(int num_threads) {
+    SessionOptions options;
+    options.driver = GetParam();
+    options.num_threads = num_threads;
+    Open(options);
+  }
+  // Runs a step on this thread, or on the one thread that a pool of two has, and `act` in its `done`. False: it hangs.
+  bool ActInDone(std::function<void()> act) {
+    absl::StatusOr<std::shared_ptr<const Callable>> f = session_->Prepare({{"a", "b"}, {"first"}, {}, {}});
+    EXPECT_OK(f);
+    Tensor in[] = {Int(1), Int(2)}, out[1];
+    Notification over;
+    const auto begin = [&] {
+      (*f)->RunAsync(absl::MakeSpan(in), absl::MakeSpan(out), {}, [&](const absl::Status& status) {
+        EXPECT_OK(status);
+        act();
+        over.Notify();
+      });
+    };
+    ThreadPool* const pool = session_->core().pool();
+    pool != nullptr ? pool->Schedule(begin) : begin();
+    return over.WaitForNotificationWithTimeout(kLong);
+  }
+};
+
+TEST_P(PartialRunInDoneTest, ItIsFedAndFetched) {
+  for (const int num_threads : {1, 2, 4}) {
+    OpenWith(num_threads);
+    const std::string handle = Begin({{"a", "b", "c"}, {"first", "second"}, {}, {}});
+    ASSERT_TRUE(ActInDone([&] {
+      ExpectStep(handle, {{"a", Int(1)}, {"b", Int(2)}}, "first", 3);
+      ExpectStep(handle, {{"c", Int(5)}}, "second", 15);
+    }));
+    EXPECT_EQ(session_->num_partial_runs(), 0u);
+  }
+}
+
+TEST_P(PartialRunInDoneTest, AnErrorEndsIt) {
+  for (const int num_threads : {1, 2, 4}) {
+    OpenWith(num_threads);
+    const std::string handle = Begin({{"a", "b", "c"}, {"quotient"}, {}, {}});
+    ASSERT_TRUE(ActInDone([&] {
+      EXPECT_THAT(session_->PRun(handle, {{"a", Int(1)}, {"b", Int(2)}, {"c", Int(0)}}, {"quotient"}),
+                  StatusIs(absl::StatusCode::kInvalidArgument, "quotient"));
+    }));
+  }
+}
+
+TEST_P(PartialRunInDoneTest, TheSessionGoesWhileOneIsOpen) {
+  for (const int num_threads : {1, 2, 4}) {
+    OpenWith(num_threads);
+    Begin({{"a", "b", "c"}, {"first", "second"}, {}, {}});
+    ASSERT_TRUE(ActInDone([&] { session_.reset(); }));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, PartialRunInDoneTest, testing::Values(Driver::kSerial, Driver::kDataflow));
 
 TEST_F(PartialRunTest, UnfinishedRunsAreLimited) {
   SessionOptions options;

@@ -264,6 +264,64 @@ TEST_F(RunAsyncTest, ChainsOfCallsDoNotGrowTheStack) {
   EXPECT_LT(deepest, 512 << 10);
 }
 
+// Neither do calls that end before they begin: a client that tries again and again in its `done`.
+TEST_F(RunAsyncTest, ChainsOfCallsThatCannotBeginDoNotGrowTheStack) {
+  AddSimpleGraph();
+  OpenWith(Driver::kAuto, 1);
+  const auto f = Prepare({{"x"}, {"z"}, {}, {}});
+  CallOptions no_pool;
+  no_pool.pool = 7;
+  for (const bool is_closed : {false, true}) {
+    if (is_closed) {
+      ASSERT_OK(session_->Close());
+    }
+    for (const bool by_name : {false, true}) {
+      Tensor in[1], out[1];
+      int left = 50'000;
+      const char* const top = static_cast<const char*>(__builtin_frame_address(0));
+      int64_t deepest = 0;
+      std::function<void()> begin = [&] {
+        deepest = std::max<int64_t>(deepest, top - static_cast<const char*>(__builtin_frame_address(0)));
+        const auto next = [&](const absl::Status& status) {
+          EXPECT_THAT(status, IsError(is_closed ? ErrorCode::kSessionClosed : ErrorCode::kWrongUse));
+          if (--left > 0) begin();
+        };
+        in[0] = Int(1);
+        if (by_name) {
+          session_->RunAsync({{"x", Int(1)}}, {"z"}, {}, no_pool,
+                             [next](const auto& values) { next(values.status()); });
+        } else {
+          f->RunAsync(absl::MakeSpan(in), absl::MakeSpan(out), no_pool, next);
+        }
+      };
+      begin();
+      EXPECT_EQ(left, 0);
+      EXPECT_LT(deepest, 512 << 10);
+    }
+  }
+}
+
+TEST_F(RunAsyncTest, DoneMayFreeTheSessionInsideOfItsClose) {
+  AddRecv();
+  for (const int threads : {1, 2}) {
+    OpenWith(Driver::kAuto, threads);
+    auto f = Prepare({{}, {"never"}, {}, {}});
+    Tensor out[1];
+    absl::Status outcome;
+    Notification over;
+    f->RunAsync({}, absl::MakeSpan(out), {}, [&](absl::Status status) {
+      outcome = std::move(status);
+      session_.reset();
+      over.Notify();
+    });
+    f.reset();  // The step has the last of it.
+    Session* const session = session_.get();
+    ASSERT_OK(session->Close());
+    over.WaitForNotification();
+    EXPECT_THAT(outcome, IsError(ErrorCode::kSessionClosed));
+  }
+}
+
 TEST_F(RunAsyncTest, TenThousandStepsThatWaitHoldNoThread) {
   constexpr size_t kSteps = 10'000;
   AddGate();

@@ -1,14 +1,20 @@
 // How sessions are set up: names, pools, executors by name, what a finalised session still does.
 
 #include <atomic>
+#include <functional>
 #include <set>
+#include <stdexcept>
 #include <thread>
 
 #include "absl/time/clock.h"
 #include "executor/compiled/executor_kinds.h"
+#include "executor/executor.h"
 #include "executor/session/shared_pools.h"
 #include "graph/base/mutex.h"
+#include "kernels/families/register_all.h"
 #include "tests/executor/session/session_fixture.h"
+#include "tests/testing/function_kernel.h"
+#include "tests/testing/log_capture.h"
 
 namespace sluice {
 namespace {
@@ -173,6 +179,153 @@ TEST_F(SessionSetupTest, AHostAddsExecutorsOfItsOwn) {
   Open(options);
   ExpectFetch("z", 16, {{"x", Int(3)}});
   EXPECT_EQ(made, 1);
+}
+
+TEST_F(SessionSetupTest, TheSingleThreadedKindGivesKernelsNoThreadsWhicheverDriverRunsThem) {
+  KernelRegistry kernels;
+  RegisterAllKernels(kernels);
+  std::atomic<int> calls{0}, with_threads{0};
+  const auto look = [&](KernelContext& context) {
+    ++calls;
+    if (context.run().task_runner != nullptr) ++with_threads;
+    context.SetOutput(0, context.TakeInput(0));
+    return absl::OkStatus();
+  };
+  ASSERT_OK(kernels.Add(OwnedKernelRow("Neg", MakeFunction(look, CostHint::kHeavy))));
+  b_.Op("Neg", "y", {b_.Placeholder("x", DType::kInt32)});
+  for (const Driver driver : {Driver::kAuto, Driver::kSerial, Driver::kDataflow}) {
+    SessionOptions options;
+    options.executor = "SINGLE_THREADED_EXECUTOR";
+    options.driver = driver;
+    options.kernels = &kernels;
+    Open(options);
+    ExpectFetch("y", 3, {{"x", Int(3)}});
+  }
+  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(with_threads, 0);
+}
+
+// ---- Executors of a host's that do not keep to all rules ----
+
+// Runs a graph as `function` says.
+class HostExecutor final : public Executor {
+ public:
+  using Function = std::function<void(const Executor& inner, const Args& args, Done done)>;
+  HostExecutor(std::unique_ptr<Executor> inner, const Function& function)
+      : inner_(std::move(inner)), function_(function) {}
+  void RunAsync(const Args& args, Done done) const override { function_(*inner_, args, std::move(done)); }
+
+ private:
+  const std::unique_ptr<Executor> inner_;
+  const Function& function_;
+};
+
+class HostExecutorTest : public SessionSetupTest, public testing::WithParamInterface<bool> {
+ protected:
+  HostExecutorTest() {
+    EXPECT_OK(kinds_.Add(
+        "MINE", [this](const LocalExecutorParams& params, Graph graph) -> absl::StatusOr<std::unique_ptr<Executor>> {
+          SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Executor> inner, NewLocalExecutor(params, std::move(graph)));
+          return std::make_unique<HostExecutor>(std::move(inner), function_);
+        }));
+  }
+  // y = -(-x), on two devices; the parameter says whether the step is cut.
+  void OpenIt() {
+    const Output there = b_.Op("Neg", "there", {b_.Placeholder("x", DType::kInt32)});
+    b_.SetDevice(there, "/device:CPU:1");
+    b_.SetDevice(b_.Op("Neg", "y", {there}), "/device:CPU:0");
+    SessionOptions options;
+    options.executor_kinds = &kinds_;
+    options.executor = "MINE";
+    options.num_cpu_devices = 2;
+    options.cut_by_device = GetParam();
+    Open(options);
+  }
+  absl::Status RunAsync(const CallOptions& call = {}) {
+    absl::Status outcome = absl::UnknownError("hangs");
+    Notification over;
+    session_->RunAsync({{"x", Int(3)}}, {"y"}, {}, call, [&](const absl::StatusOr<std::vector<Tensor>>& values) {
+      outcome = values.status();
+      over.Notify();
+    });
+    over.WaitForNotification();
+    return outcome;
+  }
+
+  HostExecutor::Function function_ = [](const Executor& inner, const Executor::Args& args, Executor::Done done) {
+    inner.RunAsync(args, std::move(done));
+  };
+  ExecutorKinds kinds_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Steps, HostExecutorTest, ::testing::Bool(),
+                         [](const ::testing::TestParamInfo<bool>& info) { return info.param ? "Cut" : "Joined"; });
+
+TEST_P(HostExecutorTest, MayCancelTheManagerThatARunWasGiven) {
+  bool fails = true;
+  function_ = [&](const Executor& inner, const Executor::Args& args, Executor::Done done) {
+    EXPECT_TRUE(args.cancel_on_error);
+    if (!fails) return inner.RunAsync(args, std::move(done));
+    args.cancellation->StartCancelWithStatus(absl::DataLossError("broken"));
+    done(absl::DataLossError("broken"));
+  };
+  OpenIt();
+  for (int i = 0; i < 2; ++i) {
+    fails = true;
+    EXPECT_THAT(Fetch("y", {{"x", Int(3)}}), StatusIs(absl::StatusCode::kDataLoss, "broken"));
+    EXPECT_THAT(RunAsync(), StatusIs(absl::StatusCode::kDataLoss, "broken"));
+    fails = false;
+    ExpectFetch("y", 3, {{"x", Int(3)}});
+    EXPECT_OK(RunAsync());
+  }
+}
+
+TEST_P(HostExecutorTest, ALateOkIsLate) {
+  function_ = [](const Executor& inner, const Executor::Args& args, Executor::Done done) {
+    Executor::Args patient = args;
+    patient.deadline = absl::InfiniteFuture();
+    inner.RunAsync(patient, [deadline = args.deadline, done = std::move(done)](absl::Status status) mutable {
+      while (deadline != absl::InfiniteFuture() && absl::Now() <= deadline) absl::SleepFor(absl::Milliseconds(1));
+      std::move(done)(std::move(status));
+    });
+  };
+  OpenIt();
+  ExpectFetch("y", 3, {{"x", Int(3)}});
+  CallOptions call;
+  call.deadline = absl::Now() + absl::Milliseconds(20);
+  EXPECT_THAT(Fetch("y", {{"x", Int(3)}}, call), IsError(ErrorCode::kDeadline));
+  call.deadline = absl::Now() + absl::Milliseconds(20);
+  EXPECT_THAT(RunAsync(call), IsError(ErrorCode::kDeadline));
+}
+
+TEST_P(HostExecutorTest, MayThrow) {
+  const LogCapture log;
+  bool throws = true;
+  function_ = [&](const Executor& inner, const Executor::Args& args, Executor::Done done) {
+    if (throws) throw std::runtime_error("bad host");
+    inner.RunAsync(args, std::move(done));
+  };
+  OpenIt();
+  EXPECT_FALSE(Fetch("y", {{"x", Int(3)}}).ok());
+  EXPECT_THAT(RunAsync(), IsError(ErrorCode::kRunCancelled));
+  throws = false;
+  ExpectFetch("y", 3, {{"x", Int(3)}});
+  EXPECT_OK(RunAsync());
+}
+
+TEST_P(HostExecutorTest, MayReadItsArgumentsUntilItReturns) {
+  std::atomic<int> wrong{0};
+  function_ = [&](const Executor& inner, const Executor::Args& args, Executor::Done done) {
+    const StepId step = args.step_id;
+    inner.RunAsync(args, std::move(done));
+    if (args.step_id != step) ++wrong;
+  };
+  OpenIt();
+  for (int i = 0; i < 20; ++i) {
+    ExpectFetch("y", 3, {{"x", Int(3)}});
+    EXPECT_OK(RunAsync());
+  }
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace

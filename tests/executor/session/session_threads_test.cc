@@ -6,10 +6,13 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "executor/compiled/local_executor.h"
+#include "executor/executor.h"
 #include "executor/thread_pool.h"
 #include "graph/base/mutex.h"
+#include "kernels/device/cpu_device.h"
 #include "kernels/families/register_all.h"
 #include "tests/executor/session/session_fixture.h"
 #include "tests/testing/executor_harness.h"
@@ -84,6 +87,35 @@ TEST_P(FreedRunTest, ItsDoneIsNotCalledInsideOfTheKernel) {
   }
 }
 
+// A `done` that waits for the run that its own run has set free, which has no threads.
+TEST_P(FreedRunTest, ADoneMayWaitForIt) {
+  ExecutorHarness other;
+  GraphBuilder b(NewOpRegistry());
+  GraphBuilder::Attrs attrs = ExecutorHarness::TransferAttrs("x");
+  attrs.emplace_back("tensor_type", DType::kFloat);
+  b.Op("_Recv", "recv", {}, attrs);
+  ASSERT_OK_AND_ASSIGN(Graph graph, b.Build());
+  ASSERT_OK(other.Build(std::move(graph)));
+  Replace("Neg", [&](KernelContext&) { EXPECT_OK(other.Send("x", Tensor::Scalar(1.0f))); });
+  b_.Op("Abs", "end", {b_.Op("Neg", "sends", {b_.Placeholder("x", DType::kInt32)})});
+  SessionOptions options = Options();
+  options.driver = GetParam().driver;
+  options.num_threads = GetParam().num_threads;
+  Open(options);
+  Notification over, outer_over;
+  other.executor().RunAsync(other.args(), [&](const absl::Status& status) {
+    EXPECT_OK(status);
+    over.Notify();
+  });
+  session_->RunAsync({{"x", Int(-3)}}, {"end"}, {}, {}, [&](const absl::StatusOr<std::vector<Tensor>>& values) {
+    EXPECT_OK(values);
+    BeforeWaiting();
+    EXPECT_TRUE(over.WaitForNotificationWithTimeout(kLong));
+    outer_over.Notify();
+  });
+  EXPECT_TRUE(outer_over.WaitForNotificationWithTimeout(2 * kLong));
+}
+
 INSTANTIATE_TEST_SUITE_P(Outer, FreedRunTest,
                          testing::Values(OuterCase{Driver::kSerial, 1}, OuterCase{Driver::kSerial, 2},
                                          OuterCase{Driver::kDataflow, 1}, OuterCase{Driver::kDataflow, 2}));
@@ -109,6 +141,51 @@ TEST_F(SessionThreadsTest, ARunThatASerialStepSetsFreeGoesOnMeanwhile) {
   args.task_runner = &pool;
   other.executor().RunAsync(args, [&](const absl::Status&) { over.Notify(); });
   ExpectFetch("waits", 7, {{"x", Int(7)}});
+}
+
+// ---- Runs that a kernel starts ----
+
+// With what its own run was given: the manager of the session, perhaps.
+TEST_F(SessionThreadsTest, AnErrorOfARunThatAKernelStartsIsTheKernelsAlone) {
+  ASSERT_OK(kernels_.Add(OwnedKernelRow(
+      "Sign", MakeFunction([](KernelContext&) -> absl::Status { return absl::DataLossError("inner"); }))));
+  GraphBuilder inner_builder(NewOpRegistry());
+  inner_builder.Op("Sign", "", {inner_builder.Const("one", Int(1))});
+  CpuDevice device(absl::StrCat(kLocalTask, "/device:CPU:7"), 1);
+  LocalExecutorParams params;
+  params.device = &device;
+  params.registry = &kernels_;
+  for (const Driver inner_driver : {Driver::kSerial, Driver::kDataflow}) {
+    params.driver = inner_driver;
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Executor> inner, NewLocalExecutor(params, inner_builder.graph()));
+    KernelRegistry kernels;
+    RegisterAllKernels(kernels);
+    absl::Status outcome;
+    bool fails = false;
+    const auto call = [&](KernelContext& context) -> absl::Status {
+      Executor::Args args;
+      static_cast<RunContext&>(args) = context.run();
+      outcome = inner->Run(args);
+      context.SetOutput(0, context.TakeInput(0));
+      return fails ? outcome : absl::OkStatus();
+    };
+    ASSERT_OK(kernels.Add(OwnedKernelRow("Neg", MakeFunction(call, CostHint::kHeavy))));
+    GraphBuilder builder(NewOpRegistry());
+    builder.Op("Abs", "y", {builder.Op("Neg", "", {builder.Placeholder("x", DType::kInt32)})});
+    for (const Driver driver : {Driver::kSerial, Driver::kDataflow}) {
+      SessionOptions options;
+      options.driver = driver;
+      options.kernels = &kernels;
+      options.num_threads = 1;
+      ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, Session::Create(options, builder.graph()));
+      for (const bool is_handled : {true, false, true}) {
+        fails = !is_handled;
+        const absl::StatusOr<std::vector<Tensor>> values = session->Run({{"x", Int(-2)}}, {"y"}, {});
+        EXPECT_THAT(outcome, StatusIs(absl::StatusCode::kDataLoss, "inner"));
+        EXPECT_EQ(values.ok(), is_handled) << values.status();
+      }
+    }
+  }
 }
 
 // ---- Cut steps ----
