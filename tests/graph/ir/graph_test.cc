@@ -248,8 +248,8 @@ TEST_F(GraphTest, EdgesOfANodeToItselfTakeTimeInProportion) {
     spec.inputs.assign(count, Output{NodeId(graph_.id_limit()), 0});
     return CountInstructions([&] { EXPECT_OK(graph_.AddNode(spec)); }).all;
   };
-  const int64_t once = instructions(50), twice = instructions(100), four_times = instructions(200);
-  EXPECT_LT(four_times - twice, 3 * (twice - once) + 5000) << once << " " << twice << " " << four_times;
+  const int64_t once = instructions(16), twice = instructions(32), four_times = instructions(64);
+  EXPECT_LT(four_times - twice, 5 * (twice - once) / 2 + 500) << once << " " << twice << " " << four_times;
 }
 
 #endif  // SLUICE_COUNTS_NEW
