@@ -84,8 +84,7 @@ struct Callable::Step {
     args.gemm_plugin = session.gemm_plugin;
     args.deadline = options.deadline;
     args.deterministic = session.deterministic;
-    const bool needs_more = of.keeps_tensors_ || of.needs_rendezvous_ || of.is_hosts_ ||
-                            session.stall_timeout != absl::InfiniteDuration() ||
+    const bool needs_more = of.needs_facilities_ || session.stall_timeout != absl::InfiniteDuration() ||
                             options.stall_timeout != absl::ZeroDuration();
     if (ABSL_PREDICT_FALSE(needs_more)) facilities.emplace(of, options, &args);
     for (Tensor& output : outputs) output = Tensor();
@@ -167,6 +166,7 @@ absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr
   std::shared_ptr<Callable> callable(new Callable(core, &*step));
   const absl::Status compiled = WithAllMissingKernels(callable->Compile(*step, &stop), callable->graph(), *core);
   if (!compiled.ok()) return BetterReason(graph, spec, compiled);
+  callable->needs_facilities_ = callable->keeps_tensors_ || callable->needs_rendezvous_ || callable->is_hosts_;
   return callable;
 }
 

@@ -85,6 +85,7 @@ class Callable : public std::enable_shared_from_this<Callable> {
   bool has_references_ = false;    // Some node refers to a variable.
   bool needs_rendezvous_ = false;  // Some node sends or receives.
   bool is_hosts_ = false;          // The executor is of a kind of the host's, and runs all of the step.
+  bool needs_facilities_ = false;  // It keeps tensors, needs a rendezvous or is_hosts_.
   std::vector<std::string> fetched_nodes_;
 
   mutable RendezvousPool rendezvous_;  // Guards itself.
