@@ -44,7 +44,8 @@ TEST(KernelRowTest, RowsOverlapUnlessAnAttrTellsThemApart) {
 // One more than the span holds would be read past its end.
 TEST(KernelRowTest, NothingIsAddedToListsOfOthers) {
   EXPECT_THROW(KernelRow("Op", KernelFactory()).AllTypes(kThree).Types("T", kFloatTypes), std::out_of_range);
-  EXPECT_THROW(KernelRow("Op", KernelFactory()).AllTypes({}).Types("T", kFloatTypes), std::out_of_range);
+  // An empty span has no end to read past: nothing is lent.
+  EXPECT_EQ(KernelRow("Op", KernelFactory()).AllTypes({}).Types("T", kFloatTypes).types().size(), 1u);
   const absl::Span<const absl::string_view> one(kNames, 1);
   EXPECT_THROW(KernelRow("Op", KernelFactory()).HostInputs(one).HostInput("d"), std::out_of_range);
   EXPECT_THROW(KernelRow("Op", KernelFactory()).HostOutputs(one).HostOutput("d"), std::out_of_range);
