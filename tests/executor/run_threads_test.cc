@@ -87,32 +87,6 @@ class RunThreadsTest : public testing::Test {
 
 // ---- done ----
 
-TEST_F(RunThreadsTest, AHundredThousandRunsMayBeginEachInTheDoneOfTheOneBefore) {
-  One();
-  const std::unique_ptr<Executor> executor = Make();
-  ThreadPool pool(ThreadPoolOptions{2});
-  const Runner runs_at_once = [](absl::AnyInvocable<void()> work) { work(); };
-  for (const int host : {0, 1, 2}) {
-    Executor::Args args;
-    if (host == 1) args.task_runner = &pool;
-    if (host == 2) args.runner = &runs_at_once;
-    int left = 100'000;
-    const char* const top = static_cast<const char*>(__builtin_frame_address(0));
-    int64_t deepest = 0;
-    Notification over;
-    std::function<void()> begin = [&] {
-      deepest = std::max<int64_t>(deepest, top - static_cast<const char*>(__builtin_frame_address(0)));
-      executor->RunAsync(args, [&](const absl::Status& status) {
-        EXPECT_OK(status);
-        --left > 0 ? begin() : over.Notify();
-      });
-    };
-    begin();
-    ASSERT_TRUE(over.WaitForNotificationWithTimeout(kLong));
-    EXPECT_LT(deepest, 512 << 10) << host;
-  }
-}
-
 TEST_F(RunThreadsTest, ADoneThatThrowsIsLogged) {
   const LogCapture log;
   One();

@@ -55,22 +55,28 @@ struct OuterCase {
   int num_threads;
 };
 
-class FreedRunTest : public SessionThreadsTest, public testing::WithParamInterface<OuterCase> {};
+class FreedRunTest : public SessionThreadsTest, public testing::WithParamInterface<OuterCase> {
+ protected:
+  // Runs of `other` wait for a value, which a kernel of this session's "end" sends.
+  void OpenWith(ExecutorHarness& other) {
+    GraphBuilder b(NewOpRegistry());
+    GraphBuilder::Attrs attrs = ExecutorHarness::TransferAttrs("x");
+    attrs.emplace_back("tensor_type", DType::kFloat);
+    b.Op("_Recv", "recv", {}, attrs);
+    ASSERT_OK_AND_ASSIGN(Graph graph, b.Build());
+    ASSERT_OK(other.Build(std::move(graph)));
+    Replace("Neg", [&](KernelContext&) { EXPECT_OK(other.Send("x", Tensor::Scalar(1.0f))); });
+    b_.Op("Abs", "end", {b_.Op("Neg", "sends", {b_.Placeholder("x", DType::kInt32)})});
+    SessionOptions options = Options();
+    options.driver = GetParam().driver;
+    options.num_threads = GetParam().num_threads;
+    Open(options);
+  }
+};
 
 TEST_P(FreedRunTest, ItsDoneIsNotCalledInsideOfTheKernel) {
   ExecutorHarness other;
-  GraphBuilder b(NewOpRegistry());
-  GraphBuilder::Attrs attrs = ExecutorHarness::TransferAttrs("x");
-  attrs.emplace_back("tensor_type", DType::kFloat);
-  b.Op("_Recv", "recv", {}, attrs);
-  ASSERT_OK_AND_ASSIGN(Graph graph, b.Build());
-  ASSERT_OK(other.Build(std::move(graph)));
-  Replace("Neg", [&](KernelContext&) { EXPECT_OK(other.Send("x", Tensor::Scalar(1.0f))); });
-  b_.Op("Abs", "end", {b_.Op("Neg", "sends", {b_.Placeholder("x", DType::kInt32)})});
-  SessionOptions options = Options();
-  options.driver = GetParam().driver;
-  options.num_threads = GetParam().num_threads;
-  Open(options);
+  ASSERT_NO_FATAL_FAILURE(OpenWith(other));
   ThreadPool pool(ThreadPoolOptions{2});
   for (TaskRunner* const threads : {static_cast<TaskRunner*>(nullptr), static_cast<TaskRunner*>(&pool)}) {
     other.NewRendezvous();
@@ -90,18 +96,7 @@ TEST_P(FreedRunTest, ItsDoneIsNotCalledInsideOfTheKernel) {
 // A `done` that waits for the run that its own run has set free, which has no threads.
 TEST_P(FreedRunTest, ADoneMayWaitForIt) {
   ExecutorHarness other;
-  GraphBuilder b(NewOpRegistry());
-  GraphBuilder::Attrs attrs = ExecutorHarness::TransferAttrs("x");
-  attrs.emplace_back("tensor_type", DType::kFloat);
-  b.Op("_Recv", "recv", {}, attrs);
-  ASSERT_OK_AND_ASSIGN(Graph graph, b.Build());
-  ASSERT_OK(other.Build(std::move(graph)));
-  Replace("Neg", [&](KernelContext&) { EXPECT_OK(other.Send("x", Tensor::Scalar(1.0f))); });
-  b_.Op("Abs", "end", {b_.Op("Neg", "sends", {b_.Placeholder("x", DType::kInt32)})});
-  SessionOptions options = Options();
-  options.driver = GetParam().driver;
-  options.num_threads = GetParam().num_threads;
-  Open(options);
+  ASSERT_NO_FATAL_FAILURE(OpenWith(other));
   Notification over, outer_over;
   other.executor().RunAsync(other.args(), [&](const absl::Status& status) {
     EXPECT_OK(status);
