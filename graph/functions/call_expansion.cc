@@ -142,6 +142,7 @@ bool CallExpansion::Pop(Pending* pending) {
   if (pending_.empty()) return false;
   *pending = pending_.front();
   pending_.pop_front();
+  may_stay_ = pending->may_stay;
   return true;
 }
 

@@ -38,6 +38,7 @@ class CallExpansion {
   struct Pending {
     NodeId call;
     int depth;
+    bool may_stay;  // Its arguments, and those of the calls around it, are neither dead nor late (call_choice.h).
   };
 
   CallExpansion(Graph& graph, const LoadLimits& limits) : graph_(graph), limits_(limits) {}
@@ -67,8 +68,9 @@ class CallExpansion {
   // Turns all edges that point to replaced nodes.
   absl::Status Finish();
 
-  // Calls still to be looked at, oldest first.
-  void Push(NodeId call, int depth) { pending_.push_back({call, depth}); }
+  // Calls still to be looked at, oldest first. Those of what takes the place of a call may stay where it might have.
+  void Push(NodeId call, int depth) { Push(call, depth, may_stay_); }
+  void Push(NodeId call, int depth, bool may_stay) { pending_.push_back({call, depth, may_stay}); }
   bool Pop(Pending* pending);
 
   int64_t nodes_added() const { return nodes_added_; }
@@ -94,6 +96,7 @@ class CallExpansion {
   absl::flat_hash_map<NodeId, Replaced> replaced_;
   absl::flat_hash_set<NodeId> kept_;
   std::deque<Pending> pending_;
+  bool may_stay_ = true;  // Of the call that was popped last.
   int64_t nodes_added_ = 0;
 };
 

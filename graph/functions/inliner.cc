@@ -235,9 +235,12 @@ class Driver {
 
   absl::StatusOr<InlineReport> Run() {
     for (NodeId id : options_.keep) expansion_.Keep(id);
+    const bool calls_some = options_.choice != nullptr && options_.choice->CallsAny();
+    const std::vector<bool> is_late = calls_some ? CallChoice::FindLateNodes(graph_) : std::vector<bool>();
     const int32_t end = graph_.id_limit();
     for (int32_t i = 0; i < end; ++i) {
-      if (graph_.Contains(NodeId(i))) Consider(NodeId(i), 1, options_.keep_all);
+      const bool may_stay = calls_some && !is_late[static_cast<size_t>(i)];
+      if (graph_.Contains(NodeId(i))) Consider(NodeId(i), 1, options_.keep_all, may_stay);
     }
     CallExpansion::Pending pending;
     while (expansion_.Pop(&pending)) {
@@ -257,7 +260,13 @@ class Driver {
     return options_.lower_unmarked && !HasBool(graph_, id, "_lower_using_switch_merge", false);
   }
 
-  void Consider(NodeId id, int depth, bool keep) {
+  // Whether this call of `function` is not to be replaced.
+  bool Stays(const CallExpansion::Pending& pending, const BoundFunction& function) const {
+    if (options_.choice != nullptr) return pending.may_stay && options_.choice->IsCalled(function.name());
+    return !options_.ignore_marks && IsTrue(function.definition->FindAttr("_noinline"));
+  }
+
+  void Consider(NodeId id, int depth, bool keep, bool may_stay) {
     const CallKind kind = finder_.KindOf(id);
     bool expand = false;
     if (kind == CallKind::kDirect || kind == CallKind::kCall) expand = options_.inline_calls;
@@ -265,7 +274,7 @@ class Driver {
     if (kind == CallKind::kWhile) expand = IsToLower(id) && CanLowerLoop(graph_, id);
     if (!expand) return;
     if (keep) expansion_.Keep(id);
-    expansion_.Push(id, depth);
+    expansion_.Push(id, depth, may_stay);
   }
 
   absl::Status Expand(const CallExpansion::Pending& pending) {
@@ -281,12 +290,15 @@ class Driver {
       case CallKind::kDirect:
       case CallKind::kCall: {
         if (!options_.inline_calls) return absl::OkStatus();
-        if (!options_.ignore_marks && IsTrue(callees[0].definition->FindAttr("_noinline"))) return absl::OkStatus();
+        if (Stays(pending, callees[0])) {
+          ++report_.calls_left;
+          return absl::OkStatus();
+        }
         ++report_.calls;
         if (!has_liveness_.has_value()) has_liveness_ = HasLiveness(graph_);
         SLUICE_ASSIGN_OR_RETURN(const std::vector<NodeId> body,
                                 CallInliner(expansion_, id, callees[0], kind, *has_liveness_).Run());
-        for (NodeId node : body) Consider(node, pending.depth + 1, /*keep=*/false);
+        for (NodeId node : body) Consider(node, pending.depth + 1, /*keep=*/false, pending.may_stay);
         return absl::OkStatus();
       }
       case CallKind::kIf:

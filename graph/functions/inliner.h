@@ -20,7 +20,7 @@
 // - Body nodes that nothing needs are left out (unless stateful or control flow). Devices that the body leaves open are
 //   the call's.
 // - Calls in bodies are replaced in turn. Functions marked `_noinline` stay calls, and so do SymbolicGradient and ops
-//   whose kernels call functions.
+//   whose kernels call functions; and what InlineOptions::choice says (Note [Called or inlined]).
 
 #include <cstdint>
 #include <vector>
@@ -28,6 +28,7 @@
 #include "absl/status/statusor.h"
 #include "graph/base/limits.h"
 #include "graph/base/stop_poll.h"
+#include "graph/functions/call_choice.h"
 #include "graph/ir/graph.h"
 
 namespace sluice {
@@ -43,6 +44,8 @@ struct InlineOptions {
   bool lower_unmarked = false;
   // And those that are marked to stay (_noinline, _lower_using_switch_merge=false): for runs without call kernels.
   bool ignore_marks = false;
+  // Which calls stay; null: those that are marked, unless marks are ignored. See Note [Called or inlined].
+  const CallChoice* choice = nullptr;
   // Replaced nodes of the graph of which a node with that name must stay, to be fetched or targeted by name: an
   // IdentityN of its outputs, or a NoOp. `keep_all` means all of them; never nodes that came out of bodies.
   std::vector<NodeId> keep;
@@ -52,6 +55,7 @@ struct InlineOptions {
 // What was done.
 struct InlineReport {
   int64_t calls = 0;
+  int64_t calls_left = 0;  // By InlineOptions::choice.
   int64_t conditionals = 0;
   int64_t loops = 0;
   int64_t nodes_added = 0;

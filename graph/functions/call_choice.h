@@ -1,0 +1,96 @@
+#ifndef SLUICE_GRAPH_FUNCTIONS_CALL_CHOICE_H_
+#define SLUICE_GRAPH_FUNCTIONS_CALL_CHOICE_H_
+
+// Which calls of functions are replaced by bodies, and which stay calls.
+//
+// Note [Called or inlined]
+// An inlined body costs its nodes once more for each call, and runs with the nodes around it, on several threads where
+// there are any. A called body is compiled once, however often it is called, and runs by itself, on one thread. Which
+// of both happens changes no value, no deadness, no order of effects and no progress, so a call may stay one only where
+// nothing of this can differ:
+//   1. The body, with all that it calls, is plain: no control flow but functional (If, Case, While), nothing that
+//      waits (transfers), no references, no device asked for, no function bound at the call, nothing unknown.
+//   2. No argument of the call may be dead or late: it does not come after primitive control flow or a transfer, and
+//      the same holds of the calls around it. An inlined body would begin with the arguments that are there. (Kernels
+//      of hosts that wait are found when they are made: see executor/functions.)
+//   3. A body in which kernels keep state is called if it is marked `_noinline`, and inlined otherwise, whatever it
+//      costs: as in TensorFlow's sessions all calls of such a function share the state, and every inlined body has its
+//      own.
+// Where both are possible, `_noinline` functions are called, and so are those that cost too much: by nodes of the body
+// times calls. The same graph gives the same choice.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+#include "graph/ir/function_library.h"
+#include "graph/ir/graph.h"
+
+namespace sluice {
+
+enum class CallPolicy : uint8_t {
+  kByCost,  // See Note [Called or inlined].
+  kInline,  // No call stays.
+  kCall,    // All stay that can.
+};
+
+// What of a graph's functions is called. Looks at those that the graph reaches, by name. Immutable after construction;
+// keeps the definitions that it has seen. Thread-safe.
+class CallChoice {
+ public:
+  // Bodies with at least this many nodes are called where all of their calls would add more nodes than kMaxInlined.
+  static constexpr double kMinBody = 32;
+  static constexpr double kMaxInlined = 65'536;
+
+  // `keeps_state`: whether kernels of an op keep state from run to run. Used here alone.
+  using KeepsState = absl::FunctionRef<bool(const OpSchema& op)>;
+  CallChoice(const Graph& graph, CallPolicy policy, KeepsState keeps_state);
+  CallChoice(const CallChoice&) = delete;
+  CallChoice& operator=(const CallChoice&) = delete;
+
+  // Whether calls of the function stay, unless their arguments may be dead or late.
+  bool IsCalled(absl::string_view function) const;
+  // The functions that the body of `function` calls, one for each call.
+  std::vector<absl::string_view> CalleesOf(absl::string_view function) const;
+  bool CallsAny() const { return calls_any_; }
+
+  // By id: the nodes of `graph` for which `begins` is true, and all that come after them. Linear.
+  static std::vector<bool> FindNodesAfter(const Graph& graph, absl::FunctionRef<bool(NodeId id)> begins);
+  // Those after primitive control flow or a transfer.
+  static std::vector<bool> FindLateNodes(const Graph& graph);
+
+ private:
+  struct Facts {
+    std::shared_ptr<const FunctionDefinition> definition;
+    std::vector<size_t> callees;  // One for each call.
+    double num_nodes = 0;         // When all is inlined.
+    double num_calls = 0;         // As often as its body would be inlined.
+    bool is_plain = true;
+    bool keeps_state = false;
+    bool is_marked = false;  // _noinline
+    bool is_called = false;
+  };
+
+  class Collector;
+
+  // Whether calls of it may stay, as far as the function itself tells.
+  static bool MayStay(const Facts& facts) { return facts.is_plain && (!facts.keeps_state || facts.is_marked); }
+  // Adds up what the bodies cost and hold, callees first.
+  void SumUp();
+  // Decides, callers first: a call in a body that is called counts once.
+  void Choose(CallPolicy policy);
+
+  std::vector<Facts> functions_;
+  std::vector<size_t> order_;  // Callees before callers.
+  std::vector<size_t> roots_;  // What the graph itself calls, one for each call.
+  absl::flat_hash_map<std::string, size_t> index_;
+  bool calls_any_ = false;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_FUNCTIONS_CALL_CHOICE_H_
