@@ -67,6 +67,12 @@ void StallWatch::OnNode(NodeId node, int64_t start_ns, int64_t end_ns, const Ker
   EndCall(node, start_ns);
 }
 
+void StallWatch::OnCalledNode(const CalledNode& node, int64_t start_ns, int64_t end_ns, const KernelContext& context) {
+  if (options_.next != nullptr) options_.next->OnCalledNode(node, start_ns, end_ns, context);
+  MutexLock lock(&mu_);
+  Moved();
+}
+
 void StallWatch::OnFailure(NodeId node, int64_t start_ns) {
   if (options_.next != nullptr) options_.next->OnFailure(node, start_ns);
   EndCall(node, start_ns);

@@ -45,6 +45,8 @@ class StallWatch final : public NodeObserver {
   void OnStart(NodeId node, int64_t start_ns) override ABSL_LOCKS_EXCLUDED(mu_);
   void OnNode(NodeId node, int64_t start_ns, int64_t end_ns, const KernelContext& context) override
       ABSL_LOCKS_EXCLUDED(mu_);
+  void OnCalledNode(const CalledNode& node, int64_t start_ns, int64_t end_ns, const KernelContext& context) override
+      ABSL_LOCKS_EXCLUDED(mu_);
   void OnFailure(NodeId node, int64_t start_ns) override ABSL_LOCKS_EXCLUDED(mu_);
 
   // Looks while somebody waits for the run: between Resume and Pause, which nest.

@@ -44,12 +44,11 @@ class TraceWriter {
     for (const OutputRecord& output : record.outputs) {
       absl::StrAppend(&outputs, outputs.empty() ? "" : ", ", DTypeName(output.dtype), " ", output.shape.ToString());
     }
-    const Graph& graph = collector.graph();
     std::string event = absl::StrCat(
-        "{\"ph\":\"X\",\"name\":", Quoted(graph.name(record.node)), ",\"cat\":", Quoted(graph.op_name(record.node)),
+        "{\"ph\":\"X\",\"name\":", Quoted(collector.NameOf(record)), ",\"cat\":", Quoted(collector.OpOf(record)),
         ",\"pid\":", pid, ",\"tid\":", record.thread_id, ",\"ts\":", Micros(record.start_ns - origin_ns_),
-        ",\"dur\":", Micros(record.end_ns - record.start_ns), ",\"args\":{\"op\":", Quoted(graph.op_name(record.node)),
-        ",\"call\":", Quoted(collector.TimelineLabel(record.node)), ",\"outputs\":", Quoted(outputs),
+        ",\"dur\":", Micros(record.end_ns - record.start_ns), ",\"args\":{\"op\":", Quoted(collector.OpOf(record)),
+        ",\"call\":", Quoted(collector.TimelineLabel(record)), ",\"outputs\":", Quoted(outputs),
         ",\"bytes\":", record.output_bytes());
     if (record.frame_id != 0) absl::StrAppend(&event, ",\"iteration\":", record.iteration);
     AddEvent(absl::StrCat(event, "}}"));

@@ -2,12 +2,24 @@
 #define SLUICE_EXECUTOR_TRACE_NODE_OBSERVER_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/base/optimization.h"
-#include "graph/base/strong_id.h"
+#include "absl/functional/function_ref.h"
+#include "graph/ir/graph.h"
 #include "kernels/kernel_context.h"
 
 namespace sluice {
+
+// A node in the body of a function that is called. Valid during the call that it is given to.
+struct CalledNode {
+  const Graph& body;
+  NodeId node;  // Of `body`.
+  NodeId call;  // Of the graph that runs: the outermost call.
+  // The names of the nodes in bodies that call one another from there on, each with a '/' at its end: "a/b/". Empty
+  // where `body` is what `call` calls.
+  absl::FunctionRef<std::string()> path;
+};
 
 // Told of every kernel that a run calls: the source of statistics and traces. Costs two clock readings a node, and
 // nothing at all where a run has none.
@@ -22,6 +34,11 @@ class NodeObserver {
   virtual void OnFailure(NodeId /*node*/, int64_t /*start_ns*/) {}
   // The kernel of `node` ran from `start_ns` to `end_ns` (NowNs) on this thread. `context` has its outputs.
   virtual void OnNode(NodeId node, int64_t start_ns, int64_t end_ns, const KernelContext& context) = 0;
+
+  // The same for a node in a body that is called; the call itself is told of, too, as a node that takes as long. Not
+  // told: that it begins, and that it fails.
+  virtual void OnCalledNode(const CalledNode& /*node*/, int64_t /*start_ns*/, int64_t /*end_ns*/,
+                            const KernelContext& /*context*/) {}
 
   // Nanoseconds of the clock that all times here are of.
   static int64_t NowNs();

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "graph/ir/made_nodes.h"
+#include "graph/ir/op_class.h"
 
 namespace sluice {
 namespace {
@@ -28,6 +29,10 @@ void AddTo(SummaryRow& row, const NodeRecord& record, int64_t bytes) {
   row.bytes += bytes;
 }
 
+bool IsCall(const Graph& graph, absl::string_view op) {
+  return OpClassOf(op) == OpClass::kCall || graph.library().Contains(op);
+}
+
 void SortByTime(std::vector<SummaryRow>* rows) {
   std::sort(rows->begin(), rows->end(), [](const SummaryRow& a, const SummaryRow& b) {
     if (a.total_ns != b.total_ns) return a.total_ns > b.total_ns;
@@ -46,14 +51,16 @@ RunSummary Summarize(absl::Span<const StepStatsCollector* const> collectors) {
     summary.dropped += collector->num_dropped();
     for (const NodeRecord& record : collector->Records()) {
       const int64_t bytes = record.output_bytes();
-      MadeFor user = MadeForOf(graph, record.node);
+      MadeFor user =
+          record.called != nullptr ? MadeFor{record.called->op, record.called->name} : MadeForOf(graph, record.node);
       SummaryRow& node = RowOf(absl::StrCat(user.op, " ", user.name), &node_index, &summary.nodes);
       node.name = std::move(user.name);
       node.op = std::move(user.op);
       node.nodes = 1;
       AddTo(node, record, bytes);
       ++summary.times;
-      summary.total_ns += record.end_ns - record.start_ns;
+      // The nodes of its body are told of, too.
+      if (!IsCall(graph, collector->OpOf(record))) summary.total_ns += record.end_ns - record.start_ns;
       summary.bytes += bytes;
       first_ns = std::min(first_ns, record.start_ns);
       last_ns = std::max(last_ns, record.end_ns);

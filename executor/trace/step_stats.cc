@@ -48,8 +48,8 @@ proto::StepStats ToStepStats(absl::Span<const StepStatsCollector* const> collect
         of_device->set_device(device);
       }
       proto::NodeExecStats* const stats = of_device->add_node_stats();
-      stats->set_node_name(std::string(collector->graph().name(record.node)));
-      stats->set_timeline_label(collector->TimelineLabel(record.node));
+      stats->set_node_name(std::string(collector->NameOf(record)));
+      stats->set_timeline_label(collector->TimelineLabel(record));
       stats->set_thread_id(record.thread_id);
       (*of_device->mutable_thread_names())[record.thread_id] = absl::StrCat("thread ", record.thread_id);
       SetTimes(record, stats);

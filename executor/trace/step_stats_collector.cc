@@ -48,7 +48,19 @@ bool StepStatsCollector::IsRecorded(NodeId node) const {
 }
 
 void StepStatsCollector::OnNode(NodeId node, int64_t start_ns, int64_t end_ns, const KernelContext& context) {
-  if (!IsRecorded(node)) return;
+  if (IsRecorded(node)) Add(Record(node, start_ns, end_ns, context));
+}
+
+void StepStatsCollector::OnCalledNode(const CalledNode& node, int64_t start_ns, int64_t end_ns,
+                                      const KernelContext& context) {
+  NodeRecord record = Record(node.call, start_ns, end_ns, context);
+  record.called = std::make_shared<const CalledName>(
+      CalledName{absl::StrCat(graph_.name(node.call), "/", node.path(), node.body.name(node.node)),
+                 std::string(node.body.op_name(node.node))});
+  Add(std::move(record));
+}
+
+NodeRecord StepStatsCollector::Record(NodeId node, int64_t start_ns, int64_t end_ns, const KernelContext& context) {
   NodeRecord record;
   record.node = node;
   record.thread_id = ThisThreadId();
@@ -62,7 +74,7 @@ void StepStatsCollector::OnNode(NodeId node, int64_t start_ns, int64_t end_ns, c
     const Tensor& value = output.value();
     record.outputs.push_back({i, value.dtype(), value.shape(), static_cast<int64_t>(value.total_bytes())});
   }
-  Add(std::move(record));
+  return record;
 }
 
 void StepStatsCollector::Add(NodeRecord record) {
@@ -98,6 +110,11 @@ int64_t StepStatsCollector::num_dropped() const {
 absl::string_view StepStatsCollector::DeviceOf(NodeId node) const {
   const absl::string_view device = graph_.device(node);
   return device.empty() ? absl::string_view(default_device_) : device;
+}
+
+std::string StepStatsCollector::TimelineLabel(const NodeRecord& record) const {
+  return record.called != nullptr ? absl::StrCat(record.called->name, " = ", record.called->op)
+                                  : TimelineLabel(record.node);
 }
 
 std::string StepStatsCollector::TimelineLabel(NodeId node) const {

@@ -26,9 +26,15 @@ struct OutputRecord {
   int64_t bytes = 0;
 };
 
+// What a record says of a node in the body of a function that is called.
+struct CalledName {
+  std::string name;  // "call/node".
+  std::string op;
+};
+
 // One node that ran once. Times are of NodeObserver::NowNs, with scheduled_ns <= start_ns <= end_ns.
 struct NodeRecord {
-  NodeId node;
+  NodeId node;               // In a body: the call of the graph that led there.
   uint32_t thread_id = 0;    // The system's number.
   int64_t scheduled_ns = 0;  // When its thread was free for it: since the node before, or since the collector was made.
   int64_t start_ns = 0;
@@ -36,6 +42,7 @@ struct NodeRecord {
   int64_t iteration = 0;  // Of the loop that it is in.
   uint64_t frame_id = 0;  // 0 outside of loops.
   absl::InlinedVector<OutputRecord, 1> outputs;
+  std::shared_ptr<const CalledName> called;  // Null: a node of the graph itself.
 
   int64_t output_bytes() const;
 };
@@ -59,6 +66,7 @@ class StepStatsCollector : public NodeObserver {
   ~StepStatsCollector() override;
 
   void OnNode(NodeId node, int64_t start_ns, int64_t end_ns, const KernelContext& context) override;
+  void OnCalledNode(const CalledNode& node, int64_t start_ns, int64_t end_ns, const KernelContext& context) override;
   // The same without a context, for callers that know the outputs.
   void Add(NodeRecord record);
 
@@ -69,7 +77,15 @@ class StepStatsCollector : public NodeObserver {
 
   const Graph& graph() const { return graph_; }
   absl::string_view DeviceOf(NodeId node) const;
+  absl::string_view NameOf(const NodeRecord& record) const {
+    return record.called != nullptr ? absl::string_view(record.called->name) : graph_.name(record.node);
+  }
+  absl::string_view OpOf(const NodeRecord& record) const {
+    return record.called != nullptr ? absl::string_view(record.called->op) : graph_.op_name(record.node);
+  }
   // "y = AddV2(x, w)": name, op and where its data comes from, the latter cut after a few.
+  // Of a node in a body: "call/y = AddV2".
+  std::string TimelineLabel(const NodeRecord& record) const;
   std::string TimelineLabel(NodeId node) const;
 
  private:
@@ -82,6 +98,7 @@ class StepStatsCollector : public NodeObserver {
   };
 
   bool IsRecorded(NodeId node) const;
+  static NodeRecord Record(NodeId node, int64_t start_ns, int64_t end_ns, const KernelContext& context);
 
   // Immutable.
   const Graph& graph_;
