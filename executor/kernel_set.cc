@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "executor/device_kernel.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -139,7 +140,18 @@ class KernelSetMaker {
     return op_class == OpClass::kArg || op_class == OpClass::kRetval;
   }
 
+  // Whether the node is a call, whose kernel is the body that it calls.
+  bool AddBody(NodeId id) {
+    if (options_.bodies == nullptr || options_.create != nullptr) return false;
+    const CalledBody* const body = options_.bodies->Find(graph_, id);
+    if (body == nullptr) return false;
+    if (set_.bodies_.empty()) set_.bodies_.resize(set_.by_node_.size());
+    set_.by_node_[static_cast<size_t>(id.value())] = set_.bodies_[static_cast<size_t>(id.value())] = body;
+    return true;
+  }
+
   absl::Status Add(NodeId id) {
+    if (AddBody(id)) return absl::OkStatus();
     // Chosen late where it can be: most nodes of a large graph are like one before.
     std::optional<KernelChoice> choice;
     Device* other = OtherDevice(id);
@@ -173,7 +185,8 @@ class KernelSetMaker {
     const bool is_shared = MayBeShared(id, choice);
     if (!is_shared && graph_.op(id).is_stateful && !HasStateElsewhere(graph_, id)) {
       const Device* const device = other != nullptr ? other : options_.device;
-      return store->FindOrMake(graph_.name(id), PropertiesOf(graph_, id, device, choice), make);
+      const std::string name = absl::StrCat(options_.store_scope, graph_.name(id));
+      return store->FindOrMake(name, PropertiesOf(graph_, id, device, choice), make);
     }
     // The store knows these by their value alone, which a host's kernel may do anything with.
     const bool is_plain = is_shared && !choice.is_of_host && choice.row->label().empty();

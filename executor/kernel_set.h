@@ -6,7 +6,9 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "executor/called_body.h"
 #include "executor/kernel_store.h"
 #include "graph/base/stop_poll.h"
 #include "graph/ir/graph.h"
@@ -34,7 +36,11 @@ class KernelSet {
     EdgeTable* edges = nullptr;
     const CreateKernel* create = nullptr;  // Used for all nodes when set.
     KernelStore* store = nullptr;          // Of the session. Not used with `create`.
-    StopPoll* stop = nullptr;              // Polled; null: never stops.
+    // Of the calls of the graph, which outlive the set; null: it has none. Not used with `create`.
+    const CalledBodies* bodies = nullptr;
+    // Put before the names that the store knows nodes by: those in the body of a function that is called.
+    absl::string_view store_scope;
+    StopPoll* stop = nullptr;  // Polled; null: never stops.
   };
 
   // Checks `graph` first (CheckRunnable): all that is run comes through here. The first node for which there is no
@@ -46,6 +52,11 @@ class KernelSet {
   const Kernel* kernel(NodeId id) const { return by_node_[static_cast<size_t>(id.value())]; }
   // The value of the only output of a node without inputs whose kernel says that it never changes; null for others.
   const Tensor* constant(const Graph& graph, NodeId id) const;
+  // The body that the node calls; null for other nodes. It is the node's kernel, too.
+  const CalledBody* body(NodeId id) const {
+    return bodies_.empty() ? nullptr : bodies_[static_cast<size_t>(id.value())];
+  }
+  bool has_bodies() const { return !bodies_.empty(); }
   size_t num_kernels() const { return kernels_.size(); }
 
  private:
@@ -54,6 +65,7 @@ class KernelSet {
 
   std::vector<const Kernel*> by_node_;
   std::vector<std::shared_ptr<const Kernel>> kernels_;
+  std::vector<const CalledBody*> bodies_;  // By node; empty: there is none.
 };
 
 }  // namespace sluice

@@ -10,6 +10,7 @@
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/ir/made_nodes.h"
+#include "graph/ir/op_class.h"
 #include "graph/value/ref_cell.h"
 #include "kernels/kernel_context.h"
 
@@ -29,17 +30,56 @@ void NameInput(const Graph& graph, NodeId id, const Output& input, ErrorInfo* in
   info->text = absl::StrCat("(argument '", PrintableName(argument), "')", info->text.empty() ? "" : " ", info->text);
 }
 
+bool IsCall(const Graph& graph, NodeId id) {
+  return graph.op(id).op_class == OpClass::kCall || graph.library().Contains(graph.op_name(id));
+}
+
+// An error of a node of the body that `id` calls.
+absl::Status AtCall(const Graph& graph, NodeId id, ErrorInfo info) {
+  std::string input = ArgumentName(graph, id, info.input_name);
+  if (input.empty()) return WithCallPath(MakeError(info), absl::StrCat(graph.name(id), "/"));
+  info.node = absl::StrCat(graph.name(id), "/", info.node);
+  info.input_name = std::move(input);
+  return MakeError(info);
+}
+
 }  // namespace
 
 absl::Status AtNode(const Graph& graph, NodeId id, const absl::Status& status) {
   if (status.ok() || !graph.Contains(id)) return status;
   std::optional<ErrorInfo> info = ErrorInfoOf(status);
+  if (info.has_value() && !info->node.empty() && IsCall(graph, id)) return AtCall(graph, id, *std::move(info));
   const absl::Span<const Output> inputs = graph.inputs(id);
   if (info.has_value() && info->input >= 0 && info->node.empty() && static_cast<size_t>(info->input) < inputs.size()) {
     NameInput(graph, id, inputs[static_cast<size_t>(info->input)], &*info);
     return graph.Locate(id, MakeError(*info));
   }
   return graph.Locate(id, status);
+}
+
+std::string ArgumentName(const Graph& graph, NodeId call, absl::string_view name) {
+  const OpSchema* callee = graph.library().FindSchema(graph.op_name(call));
+  AttrView value;
+  if (callee == nullptr && graph.FindAttr(call, "f", &value)) {
+    const absl::StatusOr<FuncView> function = value.AsFunc();
+    if (function.ok()) callee = graph.library().FindSchema(function->name);
+  }
+  const absl::Span<const Output> inputs = graph.inputs(call);
+  if (name.empty() || callee == nullptr || callee->inputs.size() != inputs.size()) return "";
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ArgSpec& argument = callee->inputs[i];
+    if (!argument.number_attr.empty() || !argument.type_list_attr.empty()) return "";
+    if (argument.name == name) return UserOutputName(graph, inputs[i]);
+  }
+  return "";
+}
+
+absl::Status WithCallPath(const absl::Status& status, absl::string_view path) {
+  std::optional<ErrorInfo> info = ErrorInfoOf(status);
+  if (!info.has_value() || info->node.empty()) return status;
+  info->node = absl::StrCat(path, info->node);
+  if (!info->input_name.empty()) info->input_name = absl::StrCat(path, info->input_name);
+  return MakeError(*info);
 }
 
 absl::Status UninitializedInput(int32_t input) {

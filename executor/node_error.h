@@ -2,8 +2,10 @@
 #define SLUICE_EXECUTOR_NODE_ERROR_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "graph/ir/graph.h"
 #include "graph/value/entry.h"
 
@@ -11,7 +13,16 @@ namespace sluice {
 
 // What a kernel of node `id` answered, with the node's name, op, place in its file, and the tensor at fault as the user
 // calls it (Note [Names of inputs] in the .cc).
+// An error of a body that the node calls is one of the node in the body, with the call's name in front.
 absl::Status AtNode(const Graph& graph, NodeId id, const absl::Status& status);
+
+// An error of a node in a body that is called, as one of the graph that calls: `path`, the names of the calls from
+// there on ("outer/inner/"), is put in front of the names of the node and of its input. Errors that name no node stay
+// as they are.
+absl::Status WithCallPath(const absl::Status& status, absl::string_view path);
+// What the user calls the tensor that `call` gives to the argument `name` of what it calls. Empty: it has no such
+// argument, or arguments that are lists.
+std::string ArgumentName(const Graph& graph, NodeId call, absl::string_view name);
 
 // What is wrong with a call that lacks its node's name, for both drivers. AtNode adds the name.
 // Input `input` is a reference to a variable without a value.

@@ -17,6 +17,7 @@ class SerialAssembler {
 
   void Assemble() {
     program_.graph_ = &graph_;
+    program_.kernels_ = &s_.kernels();
     program_.num_registers_ = plan_.num_registers();
     NumberConstants();
     FindArguments();
@@ -36,7 +37,7 @@ class SerialAssembler {
     }
     // Operands have stopped moving.
     for (SerialInstruction& instruction : program_.instructions_) {
-      if (instruction.action != SerialAction::kCompute) continue;
+      if (instruction.action != SerialAction::kCompute && instruction.action != SerialAction::kCall) continue;
       instruction.io.operands = program_.operands_.data() + instruction.number;
     }
   }
@@ -177,7 +178,8 @@ class SerialAssembler {
       if (!program_.output_is_read_.back()) unused.SetOutputUnused(static_cast<uint32_t>(i));
     }
     program_.output_is_read_.resize(program_.operands_.size());
-    SerialInstruction& instruction = Add(SerialAction::kCompute, step.node);
+    const bool is_call = s_.kernels().body(step.node) != nullptr;
+    SerialInstruction& instruction = Add(is_call ? SerialAction::kCall : SerialAction::kCompute, step.node);
     instruction.has_last_uses = has_last_uses;
     instruction.kernel = s_.kernels().kernel(step.node);
     instruction.cost_hint = instruction.kernel->cost_hint();

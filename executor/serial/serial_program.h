@@ -20,6 +20,7 @@ namespace sluice {
 // What one instruction does. See Note [Serial programs] in serial_code.h.
 enum class SerialAction : uint8_t {
   kCompute,
+  kCall,         // The program of the body that is the kernel (Note [Called bodies]); otherwise like kCompute.
   kMove,         // destination := source, which is given up.
   kCopy,         // destination := source.
   kDereference,  // destination := the value of the variable that source refers to, for input `number` of the node.
@@ -69,6 +70,8 @@ class SerialProgram {
   bool IsRead(const NodeIo& io, uint32_t i) const {
     return output_is_read_[static_cast<size_t>(io.operands - operands_.data()) + io.num_inputs + i];
   }
+  // What a kCall of this program calls.
+  const CalledBody* body(const SerialInstruction& call) const { return kernels_->body(NodeId(call.io.id)); }
   // ProtocolHash of the name of static frame `frame`.
   uint64_t frame_name_hash(int32_t frame) const { return frame_name_hashes_[static_cast<size_t>(frame)]; }
   // Never written.
@@ -80,6 +83,7 @@ class SerialProgram {
   SerialProgram() = default;
 
   const Graph* graph_ = nullptr;
+  const KernelSet* kernels_ = nullptr;
   std::vector<SerialInstruction> instructions_;
   std::vector<Operand> operands_;
   std::vector<bool> output_is_read_;  // By operand; inputs count as not read.

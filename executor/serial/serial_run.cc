@@ -7,8 +7,10 @@
 #include "absl/base/optimization.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/time/clock.h"
+#include "executor/called_body.h"
 #include "executor/flush_denormals.h"
 #include "executor/node_error.h"
+#include "executor/serial/call_stack.h"
 #include "executor/thread_runs.h"
 #include "executor/trace/node_observer.h"
 #include "graph/base/cancellation.h"
@@ -23,33 +25,45 @@ namespace {
 template <bool kWatched>
 class Runner {
  public:
-  Runner(const SerialProgram& program, Entry* registers, const RunContext& run, absl::Span<Tensor> results)
-      : program_(program),
+  // `call`: the node whose kernel this is for, where the program is a body that the dataflow driver calls.
+  Runner(const SerialProgram& program, Entry* registers, const RunContext& run, absl::Span<Tensor> results,
+         const KernelContext* call = nullptr)
+      : program_(&program),
         run_(run),
         results_(results),
         cancellation_(run.cancellation),
         context_(run, Tables(program, registers)) {
     // The clock is looked at before the first node.
     if (kWatched && run_.deadline != absl::InfiniteFuture()) until_check_ns_ = 0;
+    if (call == nullptr) return;
+    outer_call_ = call->io().id;
+    context_.SetPlace(call->frame_id(), call->iteration());
   }
 
   absl::Status Run() {
     const ThreadRuns::HandOverScope scope;
     const FlushDenormals flush;
-    const SerialInstruction* const begin = program_.instructions().data();
-    const SerialInstruction* const end = begin + program_.instructions().size();
+    const SerialInstruction* begin = program_->instructions().data();
+    const SerialInstruction* end = begin + program_->instructions().size();
     const SerialInstruction* at = begin;
     try {
       absl::Status status;
-      while (at != end && Step(*at, &at, begin, &status)) {
+      for (;;) {
+        while (at != end && Step(*at, &at, begin, &status)) {
+        }
+        if (ABSL_PREDICT_TRUE(stack_ == nullptr)) break;
+        at = ChangeProgram(at == end, &status);
+        if (at == nullptr) break;
+        begin = program_->instructions().data();
+        end = begin + program_->instructions().size();
       }
-      return status.ok() ? status : AtNode(program_.graph(), NodeId(failed_), status);
+      return status.ok() ? status : AtCalls(AtNode(program_->graph(), NodeId(failed_), status));
     } catch (const KernelCancelled&) {
       absl::Status status;
       Stopped(&status);
       return status;
     } catch (...) {
-      return StatusOfException(program_.graph(), NodeId((at - 1)->io.id));
+      return AtCalls(StatusOfException(program_->graph(), NodeId(at != nullptr ? (at - 1)->io.id : failed_)));
     }
   }
 
@@ -79,6 +93,9 @@ class Runner {
     switch (instruction.action) {
       case SerialAction::kCompute:
         if (ABSL_PREDICT_TRUE(Compute(instruction, status))) return true;
+        return false;
+      case SerialAction::kCall:
+        AskForCall(instruction, status);
         return false;
       case SerialAction::kMove:
         at(instruction.destination).MoveFrom(at(instruction.source));
@@ -137,25 +154,23 @@ class Runner {
     const Operand* const outputs_end = outputs + io.num_outputs;
     for (const Operand* output = outputs; output != outputs_end; ++output) at(*output).MarkEmpty();
     context_.SetNode(io);
-    const int64_t start = kWatched ? NodeObserver::Begin(run_.observer, NodeId(io.id)) : 0;
+    const int64_t start = kWatched ? Begin(io.id) : 0;
     {
       absl::Status computed = instruction.kernel->Compute(context_);
       if (ABSL_PREDICT_FALSE(!computed.ok())) {
-        if (kWatched) NodeObserver::Fail(run_.observer, NodeId(io.id), start);
+        if (kWatched && !IsInBody()) NodeObserver::Fail(run_.observer, NodeId(io.id), start);
         *status = std::move(computed);
         return Fail(io.id);
       }
     }
-    if (kWatched && run_.observer != nullptr) {
-      run_.observer->OnNode(NodeId(io.id), start, NodeObserver::NowNs(), context_);
-    }
+    if (kWatched && run_.observer != nullptr) Tell(io.id, start);
     if (kWatched) until_check_ns_ -= GuessNs(instruction);
     for (const Operand* output = outputs; output != outputs_end; ++output) {
       const Entry& entry = at(*output);
       const DType declared = io.output_types[output - outputs];
       if (ABSL_PREDICT_TRUE(entry.has_value() && entry.value().dtype() == declared)) continue;
       const uint32_t i = static_cast<uint32_t>(output - outputs);
-      *status = CheckOutput(i, entry, declared, entry.is_dead() && program_.IsRead(io, i));
+      *status = CheckOutput(i, entry, declared, entry.is_dead() && program_->IsRead(io, i));
       if (!status->ok()) return Fail(io.id);
     }
     if (!instruction.has_last_uses) return true;
@@ -170,12 +185,118 @@ class Runner {
     return false;
   }
 
+  // --- Calls (Note [Called bodies]) ------------------------------------------------------------------------------
+
+  bool IsInBody() const { return outer_call_ >= 0 || (stack_ != nullptr && !stack_->calls.empty()); }
+  absl::Status AtCalls(absl::Status status) const noexcept {
+    return stack_ != nullptr ? stack_->AtCalls(status) : status;
+  }
+
+  // For observers: nodes of bodies are told of when they have ended.
+  int64_t Begin(int32_t node) const {
+    if (run_.observer == nullptr) return 0;
+    return IsInBody() ? NodeObserver::NowNs() : NodeObserver::Begin(run_.observer, NodeId(node));
+  }
+  ABSL_ATTRIBUTE_NOINLINE void Tell(int32_t node, int64_t start) const {
+    const int64_t end = NodeObserver::NowNs();
+    if (!IsInBody()) return run_.observer->OnNode(NodeId(node), start, end, context_);
+    const bool is_outer_here = outer_call_ < 0;
+    const auto path = [&] {
+      return stack_ != nullptr ? stack_->Path(is_outer_here ? 1 : 0, stack_->calls.size()) : std::string();
+    };
+    const NodeId outermost(is_outer_here ? stack_->calls.front().call->io.id : outer_call_);
+    run_.observer->OnCalledNode({program_->graph(), NodeId(node), outermost, path}, start, end, context_);
+  }
+
+  // Has ChangeProgram begin the call.
+  ABSL_ATTRIBUTE_NOINLINE void AskForCall(const SerialInstruction& call, absl::Status* status) {
+    failed_ = -1;
+    if (MustStop(status)) return;
+    failed_ = call.io.id;
+    if (stack_ == nullptr) stack_ = std::make_unique<CallStack>();
+    asked_ = &call;
+  }
+
+  // Where to go on after a program has come to its end, or has asked for a call; null: the run is over.
+  ABSL_ATTRIBUTE_NOINLINE const SerialInstruction* ChangeProgram(bool is_at_end, absl::Status* status) {
+    if (asked_ != nullptr) return BeginCall(*std::exchange(asked_, nullptr), status);
+    if (!is_at_end || !status->ok() || stack_->calls.empty()) return nullptr;
+    return EndCall(status);
+  }
+
+  const SerialInstruction* BeginCall(const SerialInstruction& call, absl::Status* status) {
+    const NodeIo& io = call.io;
+    const CalledBody& body = *program_->body(call);
+    if (!body.status().ok()) {
+      *status = body.status();
+      return nullptr;
+    }
+    const SerialProgram& callee = *body.program();
+    SerialCall record;
+    record.caller = program_;
+    record.call = &call;
+    record.registers = context_.tables().table[static_cast<size_t>(Operand::Table::kSlots)];
+    record.results = results_;
+    record.registers_mark = stack_->registers.mark();
+    record.results_mark = stack_->results.mark();
+    if (kWatched) record.start_ns = Begin(io.id);
+    Entry* const registers = stack_->registers.Take(static_cast<size_t>(callee.num_registers()));
+    Tensor* const results = stack_->results.Take(callee.results().size());
+    stack_->calls.push_back(record);
+    // From here on nothing throws.
+    const absl::Span<const int32_t> places = callee.arguments();
+    for (uint32_t i = 0; i < io.num_inputs; ++i) {
+      const Operand input = io.input(i);
+      const int32_t place = i < places.size() ? places[i] : -1;
+      if (input.is_last_use()) {
+        if (place >= 0) registers[place].MoveFrom(at(input));
+        if (at(input).holds_buffer()) at(input).Clear();
+      } else if (place >= 0) {
+        registers[place].CopyFrom(at(input));
+      }
+    }
+    program_ = &callee;
+    results_ = absl::MakeSpan(results, callee.results().size());
+    context_.tables() = Tables(callee, registers);
+    return callee.instructions().data();
+  }
+
+  const SerialInstruction* EndCall(absl::Status* status) {
+    const SerialCall call = stack_->calls.back();
+    const absl::Span<Tensor> results = results_;
+    RegisterPool::Clear(context_.tables().table[static_cast<size_t>(Operand::Table::kSlots)],
+                        static_cast<size_t>(program_->num_registers()));
+    stack_->registers.Return(call.registers_mark);
+    stack_->results.Return(call.results_mark);
+    stack_->calls.pop_back();
+    program_ = call.caller;
+    results_ = call.results;
+    context_.tables() = Tables(*call.caller, call.registers);
+    const NodeIo& io = call.call->io;
+    context_.SetNode(io);
+    for (uint32_t i = 0; i < io.num_outputs; ++i) {
+      Entry& output = at(io.output(i));
+      if (ABSL_PREDICT_TRUE(i < results.size() && results[i].has_value())) {
+        output.SetValue(std::move(results[i]));
+        continue;
+      }
+      output.SetDead();
+      if (status->ok() && program_->IsRead(io, i)) {
+        output.MarkEmpty();
+        *status = CheckOutput(i, output, io.output_types[i], /*is_read=*/true);
+        failed_ = io.id;
+      }
+    }
+    if (kWatched && run_.observer != nullptr) Tell(io.id, call.start_ns);
+    return status->ok() ? call.call + 1 : nullptr;
+  }
+
   // The nodes that follow run in iteration 0 of static frame `frame`.
   void EnterLoop(int32_t frame) {
     const uint64_t around = context_.frame_id();
     const int64_t iteration = context_.iteration();
     around_.push_back({around, iteration});
-    context_.SetPlace(ChildFrameNumber(around, iteration, program_.frame_name_hash(frame)), 0);
+    context_.SetPlace(ChildFrameNumber(around, iteration, program_->frame_name_hash(frame)), 0);
   }
   void LeaveLoop() {
     context_.SetPlace(around_.back().frame_id, around_.back().iteration);
@@ -198,7 +319,7 @@ class Runner {
 
   ABSL_ATTRIBUTE_NOINLINE absl::Status Dereference(const SerialInstruction& instruction) {
     Tensor value = at(instruction.source).ref()->Read();
-    if (!value.has_value() && !program_.graph().op(NodeId(instruction.io.id)).allows_uninitialized_input) {
+    if (!value.has_value() && !program_->graph().op(NodeId(instruction.io.id)).allows_uninitialized_input) {
       return UninitializedInput(instruction.number);
     }
     at(instruction.destination).SetValue(std::move(value));
@@ -243,14 +364,17 @@ class Runner {
     return true;
   }
 
-  const SerialProgram& program_;
+  const SerialProgram* program_;  // The one that runs now.
   const RunContext& run_;
-  const absl::Span<Tensor> results_;
+  absl::Span<Tensor> results_;  // Of program_.
   const CancellationManager* const cancellation_;
   KernelContext context_;
   int32_t failed_ = -1;
   int64_t until_check_ns_ = std::numeric_limits<int64_t>::max();  // By GuessNs; then the clock is looked at.
   absl::InlinedVector<Place, 4> around_;                          // Iterations around the loops under way.
+  int32_t outer_call_ = -1;                                       // Of the dataflow driver's graph; -1: none.
+  std::unique_ptr<CallStack> stack_;                              // Null: no call yet.
+  const SerialInstruction* asked_ = nullptr;                      // The call to begin.
 };
 
 }  // namespace
@@ -260,6 +384,22 @@ absl::Status RunSerialProgram(const SerialProgram& program, Entry* registers, co
   const bool is_watched = context.observer != nullptr || context.deadline != absl::InfiniteFuture();
   if (is_watched) return Runner<true>(program, registers, context, results).Run();
   return Runner<false>(program, registers, context, results).Run();
+}
+
+absl::Status RunSerialCall(const SerialProgram& program, Entry* registers, KernelContext& call) {
+  const absl::Span<const int32_t> places = program.arguments();
+  for (size_t i = 0; i < places.size() && i < static_cast<size_t>(call.num_inputs()); ++i) {
+    if (places[i] >= 0) registers[places[i]].SetValue(call.TakeInput(static_cast<int>(i)));
+  }
+  absl::InlinedVector<Tensor, 4> results(program.results().size());
+  const RunContext& run = call.run();
+  const bool is_watched = run.observer != nullptr || run.deadline != absl::InfiniteFuture();
+  absl::Status status = is_watched ? Runner<true>(program, registers, run, absl::MakeSpan(results), &call).Run()
+                                   : Runner<false>(program, registers, run, absl::MakeSpan(results), &call).Run();
+  for (size_t i = 0; status.ok() && i < results.size(); ++i) {
+    if (results[i].has_value()) call.SetOutput(static_cast<int>(i), std::move(results[i]));
+  }
+  return status;
 }
 
 std::unique_ptr<Entry[]> RegisterPool::Take() {

@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "executor/serial/serial_program.h"
 #include "graph/base/mutex.h"
+#include "kernels/kernel_context.h"
 #include "kernels/run_context.h"
 
 namespace sluice {
@@ -19,6 +20,10 @@ namespace sluice {
 // it is dead, stays as it is. The first error ends the run: of a node, or kRunCancelled, or kDeadline.
 absl::Status RunSerialProgram(const SerialProgram& program, Entry* registers, const RunContext& context,
                               absl::Span<Tensor> results);
+
+// The same for a node that calls `program`, the body of a function: arguments are the inputs of `call`, results its
+// outputs. See Note [Called bodies].
+absl::Status RunSerialCall(const SerialProgram& program, Entry* registers, KernelContext& call);
 
 // Registers for runs of one program, kept for the next run. Thread-safe.
 class RegisterPool {
