@@ -80,6 +80,7 @@ absl::Status CompiledGraph::Compile(const Options& options) {
   of_kernels.edges = options.edges;
   of_kernels.create = options.create_kernel;
   of_kernels.store = options.kernel_store;
+  of_kernels.bodies = options.bodies;
   of_kernels.stop = options.stop;
   // Checks the graph: what comes after relies on it.
   SLUICE_ASSIGN_OR_RETURN(KernelSet kernels, KernelSet::Create(*graph_, of_kernels));

@@ -161,13 +161,35 @@ absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr
                                                                  const PrepareOptions& options) {
   const LinkedCancellation cancellation(core->cancellation(), options.cancellation);
   StopPoll stop(options.deadline, &cancellation.manager());
-  absl::StatusOr<StepGraph> step = MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kFunction, &stop);
-  if (!step.ok()) return BetterReason(graph, spec, step.status());
-  std::shared_ptr<Callable> callable(new Callable(core, &*step));
-  const absl::Status compiled = WithAllMissingKernels(callable->Compile(*step, &stop), callable->graph(), *core);
-  if (!compiled.ok()) return BetterReason(graph, spec, compiled);
+  const CallPolicy policy = CallPolicyOf(*core, FeedFetchOptions::Convention::kFunction);
+  absl::StatusOr<std::shared_ptr<Callable>> made = Make(core, graph, spec, policy, &stop);
+  if (made.ok() && (*made)->HasLateCalls()) made = Make(core, graph, spec, CallPolicy::kInline, &stop);
+  if (!made.ok()) return BetterReason(graph, spec, made.status());
+  const std::shared_ptr<Callable> callable = *std::move(made);
   callable->needs_facilities_ = callable->keeps_tensors_ || callable->needs_rendezvous_ || callable->is_hosts_;
   return callable;
+}
+
+absl::StatusOr<std::shared_ptr<Callable>> Callable::Make(const std::shared_ptr<SessionCore>& core, const Graph& graph,
+                                                         const FeedFetchSpec& spec, CallPolicy policy, StopPoll* stop) {
+  SLUICE_ASSIGN_OR_RETURN(StepGraph step,
+                          MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kFunction, policy, stop));
+  std::shared_ptr<Callable> callable(new Callable(core, &step));
+  SLUICE_RETURN_IF_ERROR(WithAllMissingKernels(callable->Compile(step, stop), callable->graph(), *core));
+  return callable;
+}
+
+bool Callable::HasLateCalls() const {
+  if (calls_.bodies == nullptr || compiled_ == nullptr || compiled_->program() != nullptr) return false;
+  const KernelSet& kernels = compiled_->kernels();
+  const auto waits = [&kernels](NodeId id) {
+    return kernels.kernel(id) != nullptr && kernels.kernel(id)->AsAsync() != nullptr;
+  };
+  const std::vector<bool> is_late = CallChoice::FindNodesAfter(graph(), waits);
+  for (const NodeId id : graph().Nodes()) {
+    if (is_late[static_cast<size_t>(id.value())] && kernels.body(id) != nullptr) return true;
+  }
+  return false;
 }
 
 Callable::Callable(std::shared_ptr<SessionCore> core, StepGraph* step)
@@ -176,6 +198,7 @@ Callable::Callable(std::shared_ptr<SessionCore> core, StepGraph* step)
       fetches_(std::move(step->signature.fetches)),
       graph_(std::make_shared<const Graph>(std::move(step->signature.graph))),
       edges_(std::move(step->edges)),
+      calls_(std::move(step->calls)),
       rendezvous_(*edges_) {}
 
 void Callable::FindNeeds() {
@@ -210,6 +233,7 @@ absl::Status Callable::Compile(const StepGraph& step, StopPoll* stop) {
   }
   LocalExecutorParams params = core_->ExecutorParams(device, *edges_, stop);
   params.node_devices = step.node_devices;
+  params.bodies = calls_.bodies.get();
   SLUICE_ASSIGN_OR_RETURN(compiled_, CompiledGraph::Create(graph_, params));
   SLUICE_ASSIGN_OR_RETURN(executor_, NewExecutor(kind, compiled_, stop));
   return absl::OkStatus();

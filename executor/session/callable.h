@@ -66,7 +66,13 @@ class Callable : public std::enable_shared_from_this<Callable> {
   // Takes what it keeps out of `step`.
   Callable(std::shared_ptr<SessionCore> core, StepGraph* step);
 
+  // Without the better reasons for errors that Create gives.
+  static absl::StatusOr<std::shared_ptr<Callable>> Make(const std::shared_ptr<SessionCore>& core, const Graph& graph,
+                                                        const FeedFetchSpec& spec, CallPolicy policy, StopPoll* stop);
   absl::Status Compile(const StepGraph& step, StopPoll* stop);
+  // Whether some call waits for a kernel that may take its time: an inlined body would begin before (see
+  // Note [Called or inlined]).
+  bool HasLateCalls() const;
   void FindNeeds();
   // Whether the call may begin, and on which threads.
   absl::StatusOr<ThreadPool*> BeginCall(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs,
@@ -79,6 +85,7 @@ class Callable : public std::enable_shared_from_this<Callable> {
   const std::vector<FeedFetchGraph::Port> feeds_, fetches_;
   const std::shared_ptr<const Graph> graph_;
   const std::unique_ptr<EdgeTable> edges_;         // Of the graph's transfers.
+  const BodyStore::Calls calls_;                   // Of the graph's calls.
   std::shared_ptr<const CompiledGraph> compiled_;  // Null: the executor is a host's, or has several.
   std::unique_ptr<const Executor> executor_;
   bool keeps_tensors_ = false;     // Some node makes session handles.

@@ -273,6 +273,7 @@ absl::Status Session::Close() {
   }
   core->cancellation().StartCancelWithStatus(closed);
   core->ReleaseName();
+  core->body_store().Clear();
   core->kernel_store().Clear();
   ended.clear();  // Outside of the lock: they are waited for.
   return absl::OkStatus();
@@ -284,6 +285,7 @@ void Session::Reset(const std::vector<std::string>& containers) {
     for (const std::string& container : containers) core_->device(i).resources().ClearContainer(container);
   }
   // Kernels hold on to variables that they have found.
+  core_->body_store().Clear();
   core_->kernel_store().Clear();
   std::list<Prepared> ended;
   {

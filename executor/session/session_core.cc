@@ -56,6 +56,12 @@ absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOp
   }
   SLUICE_ASSIGN_OR_RETURN(DeviceList list, DeviceList::CreateWithIncarnations(names));
   core->device_list_ = std::make_unique<DeviceList>(std::move(list));
+  BodyStore::Options bodies;
+  bodies.registry = core->kernels_;
+  bodies.device = core->devices_->front().get();
+  bodies.store = &core->kernel_store_;
+  bodies.limits = options.limits;
+  core->body_store_ = std::make_unique<BodyStore>(bodies);
   if (options.pool != nullptr) {
     core->pool_ = options.pool;
   } else if (options.num_threads != 1) {

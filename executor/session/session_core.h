@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "executor/compiled/local_executor.h"
 #include "executor/executor.h"
+#include "executor/functions/body_store.h"
 #include "executor/kernel_store.h"
 #include "executor/service_threads.h"
 #include "executor/session/call_options.h"
@@ -60,6 +61,8 @@ class SessionCore {
   SessionState& state() { return state_; }
   // Kernels that outlive plans. See Note [Kernel store].
   KernelStore& kernel_store() { return kernel_store_; }
+  // Of functions that steps call. They run on the first device.
+  BodyStore& body_store() const { return *body_store_; }
   // Cancelled when the session is closed.
   CancellationManager& cancellation() { return cancellation_; }
   // A number that no other step of the process has.
@@ -99,6 +102,7 @@ class SessionCore {
   std::unique_ptr<DeviceList> device_list_;
   SessionState state_;
   mutable KernelStore kernel_store_;  // Guards itself.
+  std::unique_ptr<BodyStore> body_store_;
   CancellationManager cancellation_;
   std::atomic<int64_t> num_runs_{0};
   std::atomic<int64_t> num_errors_{0};

@@ -12,6 +12,7 @@
 #include "executor/session/session_names.h"
 #include "executor/thread_pool.h"
 #include "graph/base/limits.h"
+#include "graph/functions/call_choice.h"
 #include "kernels/device/device.h"
 #include "kernels/kernel_registry.h"
 
@@ -54,6 +55,9 @@ struct SessionOptions {
   const ExecutorKinds* executor_kinds = nullptr;  // ExecutorKinds::Builtin().
   // Where the device that a node asks for does not exist: another one, instead of an error.
   bool allow_soft_placement = false;
+  // Which calls of functions are replaced by the bodies, and which stay calls: Note [Called or inlined] in
+  // graph/functions/call_choice.h. Steps over several devices, partial runs and executors of hosts inline all.
+  CallPolicy function_calls = CallPolicy::kByCost;
   // The same bits for any number of threads.
   bool deterministic = false;
   // For runs that do not say otherwise.

@@ -7,10 +7,13 @@
 
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/functions/call_choice.h"
+#include "graph/functions/call_site.h"
 #include "graph/functions/inliner.h"
 #include "graph/ir/graph_node.h"
 #include "graph/ir/runnable_check.h"
 #include "graph/placement/placer.h"
+#include "kernels/kernel_row.h"
 #include "kernels/missing_kernel.h"
 
 namespace sluice {
@@ -53,10 +56,67 @@ bool MustCut(const Graph& graph, const std::vector<Device*>& devices, const Sess
   return false;
 }
 
+bool IsCall(const Graph& graph, NodeId id) {
+  return CallKindOf(graph.op_name(id)) == CallKind::kCall || graph.library().Contains(graph.op_name(id));
+}
+
+// A catalogue that knows of calls.
+class WithCalls final : public KernelCatalog {
+ public:
+  explicit WithCalls(const KernelCatalog& kernels) : kernels_(kernels) {}
+
+  bool HasKernel(const Graph& graph, NodeId id, absl::string_view device_type) const override {
+    return kernels_.HasKernel(graph, id, device_type) || (device_type == "CPU" && IsCall(graph, id));
+  }
+  bool TakesInputOnHost(const Graph& graph, NodeId id, int32_t i, absl::string_view device_type) const override {
+    return kernels_.TakesInputOnHost(graph, id, i, device_type);
+  }
+  bool GivesOutputOnHost(const Graph& graph, NodeId id, int32_t i, absl::string_view device_type) const override {
+    return kernels_.GivesOutputOnHost(graph, id, i, device_type);
+  }
+
+ private:
+  const KernelCatalog& kernels_;
+};
+
+// Whether kernels of `op` keep state of their own from run to run. Of an op with several rows, one tells.
+bool KeepsState(const KernelRegistry& kernels, const OpSchema& op) {
+  static constexpr KernelRow kPlain("", KernelFactory());
+  if (KernelRegistry::MayBeShared(op, {&kPlain, /*is_of_host=*/false})) return false;
+  for (const absl::Span<const KernelRow> table : kernels.Tables()) {
+    for (const KernelRow& row : table) {
+      if (row.op() == op.name && KernelRegistry::MayBeShared(op, {&row, /*is_of_host=*/false})) return false;
+    }
+  }
+  return true;
+}
+
+// Replaces calls by bodies, and compiles those bodies that are called. False: one of them cannot be.
+absl::StatusOr<bool> ReplaceCalls(Graph& needed, const SessionCore& core, CallPolicy policy, StopPoll* stop,
+                                  BodyStore::Calls* calls) {
+  const CallChoice choice(needed, policy, [&](const OpSchema& op) { return KeepsState(core.kernels(), op); });
+  InlineOptions inlining;
+  inlining.limits = core.options().limits;
+  inlining.lower_unmarked = true;
+  inlining.ignore_marks = true;
+  inlining.choice = &choice;
+  inlining.stop = stop;
+  SLUICE_ASSIGN_OR_RETURN(const InlineReport report, InlineFunctionCalls(needed, inlining));
+  if (report.calls_left == 0) return true;
+  SLUICE_ASSIGN_OR_RETURN(*calls, core.body_store().Compile(needed, choice, stop));
+  return calls->bodies != nullptr;
+}
+
 }  // namespace
 
+CallPolicy CallPolicyOf(const SessionCore& core, FeedFetchOptions::Convention convention) {
+  const bool may_call = core.num_devices() == 1 && convention == FeedFetchOptions::Convention::kFunction &&
+                        ExecutorKinds::IsBuiltin(core.options().executor) && core.device(0).kind() == DeviceKind::kCpu;
+  return may_call ? core.options().function_calls : CallPolicy::kInline;
+}
+
 absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec& spec, const SessionCore& core,
-                                        FeedFetchOptions::Convention convention, StopPoll* stop) {
+                                        FeedFetchOptions::Convention convention, CallPolicy policy, StopPoll* stop) {
   FeedFetchOptions options;
   options.limits = core.options().limits;
   options.convention = convention;
@@ -69,13 +129,9 @@ absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec&
   StepGraph step;
   SLUICE_ASSIGN_OR_RETURN(step.signature, ApplyFeedsAndFetches(graph, spec, options));
   Graph& needed = step.signature.graph;
-  InlineOptions inlining;
-  inlining.limits = core.options().limits;
-  inlining.lower_unmarked = true;
-  inlining.ignore_marks = true;
-  inlining.stop = stop;
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
-  SLUICE_RETURN_IF_ERROR(InlineFunctionCalls(needed, inlining).status());
+  SLUICE_ASSIGN_OR_RETURN(const bool could_call, ReplaceCalls(needed, core, policy, stop, &step.calls));
+  if (!could_call) return MakeStepGraph(graph, spec, core, convention, CallPolicy::kInline, stop);
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
   SLUICE_RETURN_IF_ERROR(CheckRunnable(needed));
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
@@ -84,7 +140,8 @@ absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec&
     placement.allow_soft = core.options().allow_soft_placement;
     placement.default_device = client.name;
     placement.stop = stop;
-    const absl::Status placed = PlaceGraph(needed, core.device_list(), core.kernels(), placement).status();
+    const WithCalls kernels(core.kernels());
+    const absl::Status placed = PlaceGraph(needed, core.device_list(), kernels, placement).status();
     if (!placed.ok()) return WithAllMissingKernels(placed, needed, core);
     SLUICE_ASSIGN_OR_RETURN(std::vector<Device*> devices, DevicesOf(needed, core));
     const auto is_elsewhere = [&](const Device* device) { return device != nullptr && device != &core.device(0); };
@@ -100,7 +157,7 @@ absl::Status WithAllMissingKernels(const absl::Status& status, const Graph& grap
   if (!info.has_value() || info->code != ErrorCode::kNoKernel) return status;
   ErrorCollector errors;
   for (const NodeId id : graph.Nodes()) {
-    bool has_kernel = false;
+    bool has_kernel = IsCall(graph, id);
     for (size_t i = 0; i < core.num_devices() && !has_kernel; ++i) {
       has_kernel = core.kernels().HasKernel(graph, id, DeviceTypeName(core.device(i).kind()));
     }

@@ -22,16 +22,21 @@ namespace sluice {
 //   - for partial runs.
 
 // From a session's graph and the names of one signature to the graph that its steps run: feeds and fetches applied and
-// the rest pruned, functions inlined, conditionals and loops lowered, attrs checked, every node on a device.
-// `stop` is polled; it may be null.
+// the rest pruned, functions inlined or compiled to be called, conditionals and loops lowered, attrs checked, every
+// node on a device. `stop` is polled; it may be null.
 struct StepGraph {
   FeedFetchGraph signature = {Graph(nullptr), {}, {}, {}};
   bool is_cut = false;                // To be run in parts, one per device.
   std::vector<Device*> node_devices;  // By id, where nodes are on several devices that are joined; else empty.
+  BodyStore::Calls calls;             // That are left in the graph. No bodies: none are.
   std::unique_ptr<EdgeTable> edges = std::make_unique<EdgeTable>();  // Of the rendezvous of its steps.
 };
 absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec& spec, const SessionCore& core,
-                                        FeedFetchOptions::Convention convention, StopPoll* stop = nullptr);
+                                        FeedFetchOptions::Convention convention, CallPolicy policy,
+                                        StopPoll* stop = nullptr);
+
+// The policy of the session's options, where steps of this kind can call functions at all.
+CallPolicy CallPolicyOf(const SessionCore& core, FeedFetchOptions::Convention convention);
 
 // `status`; where it says that the session has no kernel for one node of `graph`, the same for all such nodes.
 absl::Status WithAllMissingKernels(const absl::Status& status, const Graph& graph, const SessionCore& core);

@@ -1,0 +1,258 @@
+#include "executor/functions/body_store.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "executor/kernel_set.h"
+#include "executor/serial/serial_program.h"
+#include "executor/serial/serial_run.h"
+#include "graph/base/as_status.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/functions/attr_binding.h"
+#include "graph/functions/call_site.h"
+#include "graph/functions/inliner.h"
+#include "graph/functions/instantiate.h"
+#include "graph/ir/graph_node.h"
+#include "kernels/missing_kernel.h"
+
+namespace sluice {
+
+// The bodies that one graph calls, by node.
+class BodyStore::BodiesOfGraph final : public CalledBodies {
+ public:
+  const CalledBody* Find(const Graph&, NodeId id) const override {
+    const auto found = by_node_.find(id.value());
+    return found != by_node_.end() ? found->second : nullptr;
+  }
+  void Add(NodeId id, const CalledBody* body) { by_node_.emplace(id.value(), body); }
+  // Of the graph that runs: what keeps its bodies alive.
+  void Keep(std::shared_ptr<const Batch> batch) { batch_ = std::move(batch); }
+
+ private:
+  std::map<int32_t, const CalledBody*> by_node_;
+  std::shared_ptr<const Batch> batch_;
+};
+
+// One function under its attrs, compiled.
+class BodyStore::Body final : public CalledBody {
+ public:
+  Body(std::string body_key, BoundFunction bound) : key(std::move(body_key)), function(std::move(bound)) {}
+
+  const SerialProgram* program() const override { return compiled.get(); }
+  const absl::Status& status() const override { return failed; }
+
+  absl::Status Compute(KernelContext& context) const override {
+    if (!failed.ok()) return failed;
+    std::unique_ptr<Entry[]> taken = registers->Take();
+    absl::Status status = RunSerialCall(*compiled, taken.get(), context);
+    registers->Put(std::move(taken));
+    return status;
+  }
+
+  const std::string key;
+  const BoundFunction function;
+  absl::Status failed;
+  // In this order: each uses those before.
+  std::optional<Graph> graph;
+  BodiesOfGraph calls;
+  std::optional<KernelSet> kernels;
+  std::unique_ptr<const SerialProgram> compiled;
+  std::unique_ptr<RegisterPool> registers;
+};
+
+struct BodyStore::Batch {
+  std::vector<std::unique_ptr<Body>> bodies;
+  // All batches that bodies of this one lead to: ends of long chains are not freed from inside of one another.
+  std::set<std::shared_ptr<const Batch>> used;
+};
+
+namespace {
+
+// Whether `status` says that compiling could not be done now, and not that the body is wrong.
+bool EndsCompiling(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kResourceExhausted:  // Memory and limits.
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kDeadlineExceeded:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+// Compiles what one graph needs. Lives for one call of Compile.
+class BodyStore::Compiler {
+ public:
+  Compiler(BodyStore* owner, const Graph& graph, const CallChoice& choice, StopPoll* stop)
+      : owner_(*owner), library_(graph.library()), graph_(graph), choice_(choice), stop_(stop) {}
+
+  absl::StatusOr<Calls> Compile() {
+    auto calls = std::make_unique<BodiesOfGraph>();
+    SLUICE_RETURN_IF_ERROR(AddCalls(graph_, calls.get()));
+    for (size_t i = 0; i < batch_->bodies.size(); ++i) {
+      SLUICE_RETURN_IF_ERROR(PollStop(stop_));
+      Body& body = *batch_->bodies[i];
+      const absl::Status compiled = AsStatus([&] { return CompileBody(&body); });
+      if (EndsCompiling(compiled)) return compiled;
+      body.failed = compiled;
+      if (!why_not_.empty()) return Calls{nullptr, why_not_};
+    }
+    if (!batch_->bodies.empty()) owner_.Add(batch_);
+    calls->Keep(batch_);
+    return Calls{std::move(calls), ""};
+  }
+
+ private:
+  // Finds what each call that is left in `graph` calls.
+  absl::Status AddCalls(const Graph& graph, BodiesOfGraph* calls) {
+    CallFinder finder(graph);
+    for (int32_t i = 0; i < graph.id_limit(); ++i) {
+      const NodeId id(i);
+      if (!graph.Contains(id)) continue;
+      const CallKind kind = finder.KindOf(id);
+      if (kind != CallKind::kDirect && kind != CallKind::kCall) continue;
+      SLUICE_ASSIGN_OR_RETURN(std::vector<BoundFunction> callees, BindCallees(graph, id, finder, graph.library()));
+      calls->Add(id, FindOrBegin(std::move(callees[0])));
+    }
+    return absl::OkStatus();
+  }
+
+  const Body* FindOrBegin(BoundFunction function) {
+    // A name may stand for another definition in a later version of the graph.
+    std::string key = absl::StrCat(Canonicalize(function.name(), function.attrs), " ",
+                                   reinterpret_cast<uintptr_t>(function.definition.get()));
+    const auto begun = begun_.find(key);
+    if (begun != begun_.end()) return begun->second;
+    const Known known = owner_.Find(key);
+    if (known.body != nullptr) {
+      batch_->used.insert(known.batch);
+      batch_->used.insert(known.batch->used.begin(), known.batch->used.end());
+      return begun_.emplace(std::move(key), known.body).first->second;
+    }
+    batch_->bodies.push_back(std::make_unique<Body>(key, std::move(function)));
+    return begun_.emplace(std::move(key), batch_->bodies.back().get()).first->second;
+  }
+
+  absl::Status CompileBody(Body* body) {
+    SLUICE_RETURN_IF_ERROR(MakeGraph(body));
+    SLUICE_RETURN_IF_ERROR(AddCalls(*body->graph, &body->calls));
+    const std::string scope = absl::StrCat("function ", Canonicalize(body->function.name(), body->function.attrs), "/");
+    KernelSet::Options of_kernels;
+    of_kernels.registry = owner_.options_.registry;
+    of_kernels.device = owner_.options_.device;
+    of_kernels.store = owner_.options_.store;
+    of_kernels.store_scope = scope;
+    of_kernels.bodies = &body->calls;
+    of_kernels.stop = stop_;
+    absl::StatusOr<KernelSet> kernels = KernelSet::Create(*body->graph, of_kernels);
+    if (!kernels.ok()) return WithAllMissingKernels(*body, kernels.status());
+    body->kernels.emplace(*std::move(kernels));
+    std::string why_not;
+    SLUICE_ASSIGN_OR_RETURN(
+        body->compiled, SerialProgram::Compile(*body->graph, *body->kernels, &why_not, stop_, owner_.options_.limits));
+    if (body->compiled == nullptr) {
+      why_not_ = absl::StrCat("the body of '", PrintableName(body->function.name()), "': ", why_not);
+      return absl::OkStatus();
+    }
+    body->registers = std::make_unique<RegisterPool>(body->compiled->num_registers());
+    return absl::OkStatus();
+  }
+
+  // `status`; where it says that there is no kernel for one node of the body, the same for all such nodes.
+  absl::Status WithAllMissingKernels(const Body& body, const absl::Status& status) const {
+    const std::optional<ErrorInfo> info = ErrorInfoOf(status);
+    if (!info.has_value() || info->code != ErrorCode::kNoKernel) return status;
+    const KernelRegistry& kernels = *owner_.options_.registry;
+    const absl::string_view device = DeviceTypeName(owner_.options_.device->kind());
+    ErrorCollector errors;
+    for (const NodeId id : body.graph->Nodes()) {
+      if (body.calls.Find(*body.graph, id) != nullptr || kernels.HasKernel(*body.graph, id, device)) continue;
+      errors.Add(MissingKernel(kernels, GraphNode(*body.graph, id), device));
+    }
+    return errors.empty() ? status : errors.Finish();
+  }
+
+  absl::Status MakeGraph(Body* body) {
+    InstantiateOptions instantiation;
+    instantiation.prune = true;
+    instantiation.with_library = false;  // A copy for each body would be quadratic.
+    instantiation.versions = graph_.versions();
+    SLUICE_ASSIGN_OR_RETURN(FunctionGraph made,
+                            InstantiateFunction(library_, graph_.ops(), body->function, instantiation));
+    SLUICE_RETURN_IF_ERROR(AddToLibrary(*body->function.definition, &made.graph.library()));
+    InlineOptions inlining;
+    inlining.limits = owner_.options_.limits;
+    inlining.lower_unmarked = true;
+    inlining.ignore_marks = true;
+    inlining.choice = &choice_;
+    inlining.stop = stop_;
+    SLUICE_RETURN_IF_ERROR(InlineFunctionCalls(made.graph, inlining).status());
+    // A copy is without what adding nodes has needed, which for a small body is most of it.
+    body->graph.emplace(static_cast<const Graph&>(made.graph));
+    return absl::OkStatus();
+  }
+
+  // Gives `library` what the body of `function` calls, and what the bodies call that will be inlined there.
+  absl::Status AddToLibrary(const FunctionDefinition& function, FunctionLibrary* library) const {
+    std::vector<const FunctionDefinition*> open = {&function};
+    std::set<const FunctionDefinition*> seen = {&function};
+    while (!open.empty()) {
+      const FunctionDefinition& from = *open.back();
+      open.pop_back();
+      for (const absl::string_view name : choice_.CalleesOf(from.name())) {
+        const std::shared_ptr<const FunctionDefinition> callee = library_.Find(name);
+        if (callee == nullptr || !seen.insert(callee.get()).second) continue;
+        SLUICE_RETURN_IF_ERROR(library->Add(callee));
+        if (!choice_.IsCalled(name)) open.push_back(callee.get());
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  BodyStore& owner_;
+  const FunctionLibrary& library_;
+  const Graph& graph_;
+  const CallChoice& choice_;
+  StopPoll* const stop_;
+  const std::shared_ptr<Batch> batch_ = std::make_shared<Batch>();
+  std::map<std::string, const Body*, std::less<>> begun_;
+  std::string why_not_;
+};
+
+absl::StatusOr<BodyStore::Calls> BodyStore::Compile(const Graph& graph, const CallChoice& choice, StopPoll* stop) {
+  return Compiler(this, graph, choice, stop).Compile();
+}
+
+BodyStore::Known BodyStore::Find(const std::string& key) const {
+  MutexLock lock(&mu_);
+  const auto found = known_.find(key);
+  return found != known_.end() ? found->second : Known();
+}
+
+void BodyStore::Add(const std::shared_ptr<const Batch>& batch) {
+  MutexLock lock(&mu_);
+  for (const std::unique_ptr<Body>& body : batch->bodies) {
+    // The host may add what is missing.
+    if (body->failed.ok()) known_.emplace(body->key, Known{body.get(), batch});
+  }
+}
+
+void BodyStore::Clear() {
+  std::map<std::string, Known, std::less<>> ended;  // Freed outside of the lock.
+  MutexLock lock(&mu_);
+  ended.swap(known_);
+}
+
+size_t BodyStore::num_bodies() const {
+  MutexLock lock(&mu_);
+  return known_.size();
+}
+
+}  // namespace sluice

@@ -1,0 +1,84 @@
+#ifndef SLUICE_EXECUTOR_FUNCTIONS_BODY_STORE_H_
+#define SLUICE_EXECUTOR_FUNCTIONS_BODY_STORE_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "executor/called_body.h"
+#include "executor/kernel_store.h"
+#include "graph/base/limits.h"
+#include "graph/base/mutex.h"
+#include "graph/base/stop_poll.h"
+#include "graph/functions/call_choice.h"
+#include "graph/ir/graph.h"
+#include "kernels/device/device.h"
+#include "kernels/kernel_registry.h"
+
+namespace sluice {
+
+// The bodies of functions that the plans of one session call, each compiled once for each binding of its attrs. See
+// Note [Called bodies] in executor/called_body.h.
+//
+//   SLUICE_ASSIGN_OR_RETURN(BodyStore::Calls calls, bodies.Compile(graph, choice, stop));
+//   if (calls.bodies == nullptr) ...  // Inline all: calls.why_not says why.
+//   of_kernels.bodies = calls.bodies.get();
+//
+// Bodies with kernels that keep state have these from the session's KernelStore, under the function's name: all calls
+// of it share them, and plans that come later too. Constants are the store's as well.
+// Thread-safe: of two threads that compile one body at once, each keeps its own, and later plans get the first.
+class BodyStore {
+ public:
+  // Borrowed; all of it outlives this and the plans.
+  struct Options {
+    const KernelRegistry* registry = nullptr;
+    Device* device = nullptr;
+    KernelStore* store = nullptr;  // May be null.
+    LoadLimits limits;
+  };
+
+  // What the calls of one graph need, and what keeps it alive.
+  struct Calls {
+    std::unique_ptr<const CalledBodies> bodies;  // Null: some body cannot be called.
+    std::string why_not;                         // For people.
+  };
+
+  explicit BodyStore(const Options& options) : options_(options) {}
+  BodyStore(const BodyStore&) = delete;
+  BodyStore& operator=(const BodyStore&) = delete;
+
+  // Compiles all that the calls in `graph`, which InlineFunctionCalls has left there by `choice`, lead to, however deep
+  // they are nested. Errors are those of the calls themselves, limits, `stop` (may be null) and memory; what is wrong
+  // with a body is an error where it is called.
+  absl::StatusOr<Calls> Compile(const Graph& graph, const CallChoice& choice, StopPoll* stop) ABSL_LOCKS_EXCLUDED(mu_);
+  // Forgets all bodies. Plans keep what they use.
+  void Clear() ABSL_LOCKS_EXCLUDED(mu_);
+  // How many are known.
+  size_t num_bodies() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  class Body;
+  class BodiesOfGraph;
+  class Compiler;
+  // Bodies that were compiled together, and the others that they call.
+  struct Batch;
+  struct Known {
+    const Body* body = nullptr;
+    std::shared_ptr<const Batch> batch;
+  };
+
+  Known Find(const std::string& key) const ABSL_LOCKS_EXCLUDED(mu_);
+  void Add(const std::shared_ptr<const Batch>& batch) ABSL_LOCKS_EXCLUDED(mu_);
+
+  const Options options_;
+  mutable Mutex mu_;
+  std::map<std::string, Known, std::less<>> known_ ABSL_GUARDED_BY(mu_);  // Survives failing allocations.
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_FUNCTIONS_BODY_STORE_H_

@@ -1,0 +1,92 @@
+#include "executor/functions/body_store.h"
+
+#include <memory>
+#include <utility>
+
+#include "graph/functions/inliner.h"
+#include "graph/ir/builder.h"
+#include "graph/ops/op_table.h"
+#include "gtest/gtest.h"
+#include "kernels/device/cpu_device.h"
+#include "kernels/families/register_all.h"
+#include "tests/testing/function_defs.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+class BodyStoreTest : public ::testing::Test {
+ protected:
+  BodyStoreTest() : b_(NewOpRegistry()), device_("/job:localhost/replica:0/task:0/device:CPU:0", 1) {
+    BodyStore::Options options;
+    options.registry = &BuiltinKernels();
+    options.device = &device_;
+    store_ = std::make_unique<BodyStore>(options);
+  }
+
+  // Compiles what the calls of the graph need, all of which stay calls.
+  absl::StatusOr<BodyStore::Calls> Compile() {
+    const CallChoice choice(b_.graph(), CallPolicy::kCall, [](const OpSchema&) { return false; });
+    return store_->Compile(b_.graph(), choice, nullptr);
+  }
+  Output AddCall(absl::string_view name, absl::string_view function) {
+    return Call(b_, name, function, {x_}, {DType::kFloat});
+  }
+
+  GraphBuilder b_;
+  const Output x_ = b_.Placeholder("x", DType::kFloat);
+  CpuDevice device_;
+  std::unique_ptr<BodyStore> store_;
+};
+
+TEST_F(BodyStoreTest, CallsOfOneFunctionHaveOneBody) {
+  AddOne().AddTo(b_.graph());
+  const Output a = AddCall("a", "AddOne"), b = AddCall("b", "AddOne");
+  ASSERT_OK_AND_ASSIGN(const BodyStore::Calls calls, Compile());
+  ASSERT_NE(calls.bodies, nullptr) << calls.why_not;
+  const CalledBody* const body = calls.bodies->Find(b_.graph(), a.node);
+  ASSERT_NE(body, nullptr);
+  EXPECT_OK(body->status());
+  EXPECT_NE(body->program(), nullptr);
+  EXPECT_EQ(calls.bodies->Find(b_.graph(), b.node), body);
+  EXPECT_EQ(calls.bodies->Find(b_.graph(), x_.node), nullptr) << "not a call";
+}
+
+TEST_F(BodyStoreTest, LaterGraphsGetTheSameBody) {
+  AddOne().AddTo(b_.graph());
+  const Output a = AddCall("a", "AddOne");
+  ASSERT_OK_AND_ASSIGN(const BodyStore::Calls first, Compile());
+  const Output b = AddCall("b", "AddOne");
+  ASSERT_OK_AND_ASSIGN(const BodyStore::Calls second, Compile());
+  EXPECT_EQ(first.bodies->Find(b_.graph(), a.node), second.bodies->Find(b_.graph(), b.node));
+  EXPECT_EQ(store_->num_bodies(), 1u);
+  store_->Clear();
+  ASSERT_OK_AND_ASSIGN(const BodyStore::Calls third, Compile());
+  EXPECT_NE(first.bodies->Find(b_.graph(), a.node), third.bodies->Find(b_.graph(), a.node));
+  EXPECT_OK(first.bodies->Find(b_.graph(), a.node)->status());
+}
+
+TEST_F(BodyStoreTest, ABodyWithoutAKernelIsAnErrorOfItsCallAndNotKept) {
+  FunctionText("Lacks")
+      .Arg("x: float")
+      .Result("y: float", "y:output:0")
+      .Node("y = MatrixInverse(x)", {{"T", DType::kFloat}})
+      .AddTo(b_.graph());
+  const Output call = AddCall("call", "Lacks");
+  ASSERT_OK_AND_ASSIGN(const BodyStore::Calls calls, Compile());
+  ASSERT_NE(calls.bodies, nullptr);
+  EXPECT_THAT(calls.bodies->Find(b_.graph(), call.node)->status(), IsError(ErrorCode::kNoKernel, "MatrixInverse 'y'"));
+  EXPECT_EQ(store_->num_bodies(), 0u);
+}
+
+TEST_F(BodyStoreTest, AStoppedCompilationLeavesNothing) {
+  AddOne().AddTo(b_.graph());
+  AddCall("call", "AddOne");
+  const CallChoice choice(b_.graph(), CallPolicy::kCall, [](const OpSchema&) { return false; });
+  StopPoll stop(absl::InfinitePast(), nullptr);
+  EXPECT_THAT(store_->Compile(b_.graph(), choice, &stop), StatusIs(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_EQ(store_->num_bodies(), 0u);
+}
+
+}  // namespace
+}  // namespace sluice
