@@ -10,10 +10,12 @@
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/mutex.h"
+#include "graph/functions/call_choice.h"
 #include "kernels/families/register_all.h"
 #include "tools/cli/conform/conform_case.h"
 #include "tools/cli/conform/conform_report.h"
 #include "tools/cli/conform/conform_runner.h"
+#include "tools/cli/run/functions_option.h"
 
 namespace sluice {
 namespace {
@@ -28,6 +30,7 @@ class ConformCommand : public Command {
         ->option_text("NAME,...")
         ->group("Selection");
     app.add_option("--jobs", jobs_, "cases at a time")->check(CLI::Range(1, 256))->option_text("N [1]");
+    DeclareFunctions(app, &calls_);
     app.add_option("--json", json_, "write all results to this file, - for standard output")
         ->option_text("FILE")
         ->group("Output");
@@ -73,7 +76,7 @@ class ConformCommand : public Command {
     const auto work = [&] {
       for (size_t i = next.fetch_add(1, std::memory_order_relaxed); i < cases.size();
            i = next.fetch_add(1, std::memory_order_relaxed)) {
-        results[i] = RunConformCase(cases[i], BuiltinKernels());
+        results[i] = RunConformCase(cases[i], BuiltinKernels(), calls_);
         if (i % 16 != 0) continue;
         MutexLock lock(&console_mu);
         console.Progress(absl::StrCat(i, " of ", cases.size(), " cases"));
@@ -112,6 +115,7 @@ class ConformCommand : public Command {
   std::vector<std::string> paths_;
   std::vector<std::string> needs_;
   int jobs_ = 1;
+  CallPolicy calls_ = CallPolicy::kByCost;
   std::string json_;
 };
 

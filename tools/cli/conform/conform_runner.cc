@@ -74,8 +74,8 @@ std::string Endpoint(const std::string& name, const std::vector<SignatureTensor>
 // The session of one case, made when the first step runs, and what its steps share.
 class CaseRun {
  public:
-  CaseRun(const ConformCase& test, const LoadedGraph& loaded, const KernelRegistry& kernels)
-      : test_(test), loaded_(loaded), kernels_(kernels), values_(test.folder) {}
+  CaseRun(const ConformCase& test, const LoadedGraph& loaded, const KernelRegistry& kernels, CallPolicy calls)
+      : test_(test), loaded_(loaded), kernels_(kernels), calls_(calls), values_(test.folder) {}
 
   // Runs the step and compares what it fetched. An error is the step's answer; `*why` says what differs.
   absl::Status Run(const ConformStep& step, std::set<std::string>* unsupported_ops, std::string* why) {
@@ -116,6 +116,7 @@ class CaseRun {
     SessionOptions options;
     options.num_threads = 1;
     options.kernels = &kernels_;
+    options.function_calls = calls_;
     options.allocator = &allocator_;
     SLUICE_ASSIGN_OR_RETURN(session_, Session::Create(options, loaded_.graph));
     return absl::OkStatus();
@@ -151,6 +152,7 @@ class CaseRun {
   const ConformCase& test_;
   const LoadedGraph& loaded_;
   const KernelRegistry& kernels_;
+  const CallPolicy calls_;
   ConformValues values_;
   // What a step may take at a time; outlives the session and all answers.
   TrackingAllocator allocator_{HostAllocator(), int64_t{4} << 30};
@@ -202,7 +204,7 @@ StepResult Judge(const ConformStep& step, const absl::Status& load, const absl::
 
 }  // namespace
 
-CaseResult RunConformCase(const ConformCase& test, const KernelRegistry& kernels) {
+CaseResult RunConformCase(const ConformCase& test, const KernelRegistry& kernels, CallPolicy calls) {
   CaseResult result;
   result.name = test.name;
   result.suite = test.suite;
@@ -217,7 +219,7 @@ CaseResult RunConformCase(const ConformCase& test, const KernelRegistry& kernels
     result.steps.push_back(std::move(inspect));
   }
   std::unique_ptr<CaseRun> run;
-  if (loaded.ok()) run = std::make_unique<CaseRun>(test, *loaded, kernels);
+  if (loaded.ok()) run = std::make_unique<CaseRun>(test, *loaded, kernels, calls);
   for (const ConformStep& step : test.steps) {
     std::string why;
     const absl::Status answer = loaded.ok() ? run->Run(step, &result.unsupported_ops, &why) : absl::OkStatus();

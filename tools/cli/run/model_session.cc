@@ -10,6 +10,7 @@
 #include "graph/passes/endpoint_resolver.h"
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/run/checkpoint_step.h"
+#include "tools/cli/run/functions_option.h"
 #include "tools/cli/run/initial_values.h"
 #include "tools/cli/run/option_checks.h"
 
@@ -55,6 +56,7 @@ void ModelSessionOptions::Declare(CLI::App& app) {
       ->option_text("N [0]")
       ->group("How to run");
   app.add_flag("--deterministic", deterministic, "the same bits for any number of threads")->group("How to run");
+  DeclareFunctions(app, &functions);
 }
 
 absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOptions& options,
@@ -93,6 +95,7 @@ absl::StatusOr<std::unique_ptr<Session>> OpenSession(const LoadedGraph& model, c
   SessionOptions session;
   session.num_threads = options.threads;
   session.deterministic = options.deterministic;
+  session.function_calls = options.functions;
   session.allow_soft_placement = true;
   return Session::Create(session, model.graph);
 }

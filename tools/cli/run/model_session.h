@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "executor/session/session.h"
+#include "graph/functions/call_choice.h"
 #include "graph/load/load_graph.h"
 #include "tools/cli/console/console.h"
 
@@ -18,11 +19,12 @@ namespace sluice {
 struct ModelSessionOptions {
   int threads = 0;
   bool deterministic = false;
+  CallPolicy functions = CallPolicy::kByCost;
   std::string restore;
   std::vector<std::string> init;
   bool untrained = false;
 
-  // Declares --threads, --deterministic, --init, --untrained and --restore, the last where this build can do it.
+  // Declares --threads, --deterministic, --functions, --init, --untrained and --restore, the last where this build can do it.
   void Declare(CLI::App& app);
 };
 
