@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "graph/ir/graph.h"
 #include "graph/ir/made_nodes.h"
 #include "graph/ir/op_class.h"
 
