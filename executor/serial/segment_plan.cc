@@ -22,6 +22,9 @@ class SegmentPlanner {
     before_loop_.assign(s_.loops().size(), kNoStops);
     for (const RegionUnit& unit : units) {
       if (!Visit(unit)) return false;
+      if (plan_.sets_.size() <= SegmentPlan::kMaxSets) continue;
+      why_not_ = "it waits in very many ways";
+      return false;
     }
     MakeSegments(units);
     return true;

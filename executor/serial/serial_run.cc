@@ -129,7 +129,7 @@ class Runner {
         return true;
       case SerialAction::kStart:
         if (ABSL_PREDICT_FALSE(MustStop(status))) return Fail(-1);
-        owner_->StartCall(instruction, context_);
+        owner_->StartCall(instruction);
         return true;
     }
     if (ABSL_PREDICT_TRUE(status->ok())) return true;

@@ -10,7 +10,6 @@
 #include "absl/types/span.h"
 #include "executor/serial/serial_program.h"
 #include "graph/base/mutex.h"
-#include "kernels/kernel_context.h"
 #include "kernels/run_context.h"
 
 namespace sluice {
@@ -25,7 +24,7 @@ absl::Status RunSerialProgram(const SerialProgram& program, Entry* registers, co
 class SegmentOwner {
  public:
   // Begins the call of a kStart, whose inputs are there. May throw: then it has not begun.
-  virtual void StartCall(const SerialInstruction& instruction, const KernelContext& context) = 0;
+  virtual void StartCall(const SerialInstruction& instruction) = 0;
 
  protected:
   ~SegmentOwner() = default;
