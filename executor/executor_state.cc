@@ -107,9 +107,9 @@ Scheduler::Progress ExecutorState<P>::RunWithBaton() noexcept {
 
 template <typename P>
 void ExecutorState<P>::DrainInbox() noexcept {
-  NodeCall* call = scheduler_->inbox().Drain();
+  ItemCall* call = static_cast<ItemCall*>(scheduler_->inbox().Drain());
   while (call != nullptr) {
-    NodeCall* const next = call->next;
+    ItemCall* const next = static_cast<ItemCall*>(call->next);
     --num_calls_;
     try {
       if (!call->status.ok() || !scheduler_->status().MustStop()) NodeDone(call->node, call->status, call->all_live);
@@ -229,7 +229,7 @@ void ExecutorState<P>::Measured(const NodeItem& item, int64_t ns, uint32_t input
 template <typename P>
 void ExecutorState<P>::Dispatch(const TaggedNode& node, uint32_t cost_ns, uint32_t input_bytes) {
   const NodeItem& item = node.item();
-  NodeCall* const call = calls_.Take(args_, plan_.view->num_scratch());
+  ItemCall* const call = calls_.Take(args_, plan_.view->num_scratch());
   call->node = node;
   call->cost_ns = cost_ns;
   call->input_bytes = input_bytes;
@@ -247,7 +247,7 @@ void ExecutorState<P>::Dispatch(const TaggedNode& node, uint32_t cost_ns, uint32
 }
 
 template <typename P>
-void ExecutorState<P>::StartAsync(NodeCall& call) noexcept {
+void ExecutorState<P>::StartAsync(ItemCall& call) noexcept {
   const NodeItem& item = call.node.item();
   absl::Status failed;
   try {
@@ -266,7 +266,8 @@ void ExecutorState<P>::StartAsync(NodeCall& call) noexcept {
 }
 
 template <typename P>
-void ExecutorState<P>::EndAsync(NodeCall& call, const absl::Status& status) noexcept {
+void ExecutorState<P>::EndAsync(NodeCall& ended, const absl::Status& status) noexcept {
+  ItemCall& call = static_cast<ItemCall&>(ended);
   const NodeItem& item = call.node.item();
   try {
     if (!status.ok()) {
@@ -284,7 +285,7 @@ void ExecutorState<P>::EndAsync(NodeCall& call, const absl::Status& status) noex
 }
 
 template <typename P>
-absl::Status ExecutorState<P>::Failed(const NodeCall& call, const absl::Status& status) const noexcept {
+absl::Status ExecutorState<P>::Failed(const ItemCall& call, const absl::Status& status) const noexcept {
   try {
     return runner_.Failed(call.node.item(), call.start_ns, status);
   } catch (...) {
@@ -293,7 +294,8 @@ absl::Status ExecutorState<P>::Failed(const NodeCall& call, const absl::Status& 
 }
 
 template <typename P>
-bool ExecutorState<P>::RunCall(NodeCall& call) noexcept {
+bool ExecutorState<P>::RunCall(NodeCall& queued) noexcept {
+  ItemCall& call = static_cast<ItemCall&>(queued);
   if (scheduler_->status().MustStop()) return true;
   if (call.is_async) {
     StartAsync(call);

@@ -40,7 +40,7 @@ class ExecutorState final : public Scheduler::Client, private AsyncCallOwner {
       : ExecutorState(plan, pool, args, pool.Take()) {}
 
   Scheduler::Progress RunWithBaton() noexcept override;
-  bool RunCall(NodeCall& call) noexcept override;
+  bool RunCall(NodeCall& queued) noexcept override;
   void Finish() noexcept override;
 
  private:
@@ -62,10 +62,10 @@ class ExecutorState final : public Scheduler::Client, private AsyncCallOwner {
   void RunInline(const TaggedNode& node);
   // Runs it elsewhere, or asynchronously.
   void Dispatch(const TaggedNode& node, uint32_t cost_ns, uint32_t input_bytes);
-  void StartAsync(NodeCall& call) noexcept;
-  void EndAsync(NodeCall& call, const absl::Status& status) noexcept override;
+  void StartAsync(ItemCall& call) noexcept;
+  void EndAsync(NodeCall& ended, const absl::Status& status) noexcept override;
   // `status` with the node's name; the observer hears that the call has failed.
-  absl::Status Failed(const NodeCall& call, const absl::Status& status) const noexcept;
+  absl::Status Failed(const ItemCall& call, const absl::Status& status) const noexcept;
   // `node` has run with this outcome.
   void NodeDone(const TaggedNode& node, const absl::Status& status, bool all_live);
   // Looks at the clock, at ended calls and at the queue every few hundred cheap nodes.

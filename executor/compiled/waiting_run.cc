@@ -28,8 +28,8 @@ Executor::Args Metered(Executor::Args args, NodeObserver* meter) {
 }  // namespace
 
 // An asynchronous call of one stop. Reused within the run.
-struct WaitingRun::Call : NodeCall {
-  explicit Call(const RunContext& run) : NodeCall(run, 0) {}
+struct WaitingRun::Call final : NodeCall {
+  explicit Call(const RunContext& run) : NodeCall(run) {}
 
   const SerialInstruction* instruction = nullptr;
 };
