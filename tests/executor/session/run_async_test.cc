@@ -364,13 +364,16 @@ TEST_F(RunAsyncTest, TenThousandReceivesHoldNoThreadAndEndTogether) {
   std::atomic<size_t> ended{0}, others{0};
   Notification all_over;
   const int64_t threads_before = NumThreads();
+  int64_t bytes_before = 0;
   for (size_t i = 0; i < kSteps; ++i) {
+    if (i == 64) bytes_before = LiveNewBytes();
     f->RunAsync({}, absl::MakeSpan(out).subspan(i, 1), {}, [&](const absl::Status& status) {
       if (status.code() != absl::StatusCode::kCancelled) ++others;
       if (++ended == kSteps) all_over.Notify();
     });
   }
   EXPECT_EQ(ended, 0u);
+  std::cout << (LiveNewBytes() - bytes_before) / static_cast<int64_t>(kSteps - 64) << " bytes for each step\n";
   EXPECT_LE(NumThreads(), threads_before + 2);
   ASSERT_OK(session_->Close());
   all_over.WaitForNotification();
