@@ -40,12 +40,12 @@ class SegmentPlanner {
     plan_.stop_of_.assign(static_cast<size_t>(graph_.id_limit()), -1);
     for (const NodeId id : s_.order()) {
       const SerialRole role = s_.role(id);
-      if ((role != SerialRole::kStart && role != SerialRole::kSend) || s_.guard(id) == kNever) continue;
+      if (role != SerialRole::kStart && role != SerialRole::kSend) continue;
       if (s_.frame(id) != 0) return Refuse(id, "waits or sends in a loop");
       if (IsTransfer(graph_.op(id).op_class) && s_.guard(id) != kAlways) {
         return Refuse(id, "transfers under a condition");
       }
-      if (role == SerialRole::kSend) continue;
+      if (role == SerialRole::kSend || s_.guard(id) == kNever) continue;
       if (plan_.stops_.size() == SegmentPlan::kMaxStops) return Refuse(id, "waits, and so do very many");
       plan_.stop_of_[static_cast<size_t>(id.value())] = static_cast<int32_t>(plan_.stops_.size());
       plan_.stops_.push_back(id);
@@ -115,26 +115,65 @@ class SegmentPlanner {
   }
 
   bool VisitLoop(int32_t frame) {
-    const StaticFrame& info = s_.frames().frames[static_cast<size_t>(frame)];
-    StopSetId all = kNoStops;
-    bool is_one = true;
-    for (const NodeId enter : info.enters) {
-      const StopSetId before = After(graph_.all_inputs(enter));
-      is_one = is_one && (enter == info.enters.front() || before == all);
-      all = plan_.sets_.Union(all, before);
+    StopSetId& all = before_loop_[static_cast<size_t>(frame)];
+    for (const NodeId enter : s_.frames().frames[static_cast<size_t>(frame)].enters) {
+      all = plan_.sets_.Union(all, After(graph_.all_inputs(enter)));
     }
-    before_loop_[static_cast<size_t>(frame)] = all;
-    return is_one || CheckEffects(frame);
-  }
-
-  bool CheckEffects(int32_t loop) {
+    if (all == kNoStops) return true;
+    std::vector<NodeId> nodes;
     for (size_t f = 1; f < s_.frames().frames.size(); ++f) {
-      if (OutermostLoop(static_cast<int32_t>(f)) != loop) continue;
-      for (const NodeId id : s_.frames().frames[f].nodes) {
-        if (graph_.op(id).is_stateful) return Refuse(id, "has effects in a loop that could begin before a wait");
+      const std::vector<NodeId>& inner = s_.frames().frames[f].nodes;
+      if (OutermostLoop(static_cast<int32_t>(f)) == frame) nodes.insert(nodes.end(), inner.begin(), inner.end());
+    }
+    FindOwnStops(nodes, all);
+    for (const NodeId id : nodes) {
+      if (before_node_[static_cast<size_t>(id.value())] == all) continue;
+      if (graph_.op(id).is_stateful || IsUsedExit(id, frame)) {
+        return Refuse(id, "does not depend on all that enters its loop, some of which waits");
       }
     }
     return true;
+  }
+
+  // The stops that are before each of the `nodes` of a loop in any run, however often the loop goes around: what the
+  // propagators wait for at least. `all` are those before the loop.
+  void FindOwnStops(absl::Span<const NodeId> nodes, StopSetId all) {
+    for (const NodeId id : nodes) before_node_[static_cast<size_t>(id.value())] = all;
+    for (bool has_changed = true; has_changed;) {
+      has_changed = false;
+      for (const NodeId id : nodes) {
+        const StopSetId own = OwnStops(id);
+        has_changed = own != std::exchange(before_node_[static_cast<size_t>(id.value())], own) || has_changed;
+      }
+    }
+  }
+
+  StopSetId OwnStops(NodeId id) {
+    const auto after = [&](const Output& source) {
+      return s_.frame(source.node) != 0 ? before_node_[static_cast<size_t>(source.node.value())] : After(source);
+    };
+    const bool is_merge = s_.role(id) == SerialRole::kMerge;
+    StopSetId own = kNoStops;
+    for (const Output& source : is_merge ? graph_.controls(id) : graph_.all_inputs(id)) {
+      own = plan_.sets_.Union(own, after(source));
+    }
+    if (!is_merge) return own;
+    // One of its inputs comes.
+    StopSetId common = after(graph_.inputs(id)[0]);
+    for (const Output& source : graph_.inputs(id)) common = plan_.sets_.Intersection(common, after(source));
+    return plan_.sets_.Union(own, common);
+  }
+
+  bool IsUsedExit(NodeId id, int32_t loop) {
+    if (s_.role(id) != SerialRole::kExit || s_.frame(id) != loop) return false;
+    if (is_read_.empty()) {
+      is_read_.resize(before_node_.size());
+      for (const NodeId reader : s_.order()) {
+        for (const Output& source : graph_.all_inputs(reader))
+          is_read_[static_cast<size_t>(source.node.value())] = true;
+      }
+    }
+    return is_read_[static_cast<size_t>(id.value())];
   }
 
   StopSetId Before(const RegionUnit& unit) const {
@@ -170,8 +209,9 @@ class SegmentPlanner {
   SegmentPlan& plan_;
   std::string& why_not_;
   std::vector<RegionUnit> own_units_;   // Of graphs without control flow.
-  std::vector<StopSetId> before_node_;  // By node, of those of the root frame.
+  std::vector<StopSetId> before_node_;  // By node.
   std::vector<StopSetId> before_loop_;  // By frame, of loops of the root frame.
+  std::vector<bool> is_read_;           // By node, once asked for.
 };
 
 bool SegmentPlan::Create(const SerialStructure& structure, const RegionOrders* orders, SegmentPlan* plan,

@@ -17,7 +17,7 @@
 // - a Merge waits for nothing in vain: each stop is before all of its inputs, or can only run with the input it is
 //   before;
 // - stops and sends are in no loop, and transfers under no condition;
-// - a loop with effects gets all that enters it after the same stops;
+// - what leaves a loop, and what has effects in it, depends on all that enters it: it begins when that is there;
 // - no ControlTrigger, which goes on after dead stops, comes after a stop.
 // Others are refused.
 

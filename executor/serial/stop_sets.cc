@@ -1,6 +1,7 @@
 #include "executor/serial/stop_sets.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice {
 
@@ -28,6 +29,13 @@ StopSetId StopSets::Union(StopSetId a, StopSetId b) {
   const StopSetId id = Intern(std::move(both));
   unions_.emplace(pair, id);
   return id;
+}
+
+StopSetId StopSets::Intersection(StopSetId a, StopSetId b) {
+  if (a == b) return a;
+  Words both = words(a);
+  for (size_t w = 0; w < num_words_; ++w) both[w] &= words(b)[w];
+  return Intern(std::move(both));
 }
 
 StopSetId StopSets::With(StopSetId set, int32_t stop) {

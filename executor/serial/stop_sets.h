@@ -25,6 +25,7 @@ class StopSets {
   explicit StopSets(int32_t num_stops);
 
   StopSetId Union(StopSetId a, StopSetId b);
+  StopSetId Intersection(StopSetId a, StopSetId b);
   StopSetId With(StopSetId set, int32_t stop);
   bool Contains(StopSetId set, int32_t stop) const {
     return (words(set)[static_cast<size_t>(stop / kBits)] >> (stop % kBits) & 1) != 0;
