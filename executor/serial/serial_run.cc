@@ -1,6 +1,7 @@
 #include "executor/serial/serial_run.h"
 
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "absl/base/attributes.h"
@@ -19,8 +20,19 @@
 namespace sluice {
 namespace {
 
-// One run. `kWatched` runs look at the clock and have an observer; the others pay for neither.
-template <bool kWatched>
+// Handing what is deferred to another thread takes about this long.
+constexpr int64_t kHandOverNs = 2'000;
+
+// While a program runs, what its thread sets free goes to other threads at once (Note [Deferred runs]).
+using ProgramScope = ThreadRuns::HandOverScope;
+// Segments are short, and what they set free is often what they wait for: it goes elsewhere before a long kernel only.
+struct SegmentScope {
+  SegmentScope() {}
+};
+
+// One run. `kWatched` runs look at the clock and have an observer, `kSegment` ones are a part of a program; the others
+// pay for neither.
+template <bool kWatched, bool kSegment = false>
 class Runner {
  public:
   // `kept` and `owner` are null but for segments.
@@ -37,8 +49,8 @@ class Runner {
   }
 
   // The instructions from `at` on, which leave this stretch only at its end.
-  absl::Status Run(const SerialInstruction* at, const SerialInstruction* const end) {
-    const ThreadRuns::HandOverScope scope;
+  ABSL_ATTRIBUTE_ALWAYS_INLINE absl::Status Run(const SerialInstruction* at, const SerialInstruction* const end) {
+    const std::conditional_t<kSegment, SegmentScope, ProgramScope> scope;
     const FlushDenormals flush;
     const SerialInstruction* const begin = program_.instructions().data();
     try {
@@ -128,6 +140,7 @@ class Runner {
         at(instruction.destination).Clear();
         return true;
       case SerialAction::kStart:
+        if (!kSegment) break;
         if (ABSL_PREDICT_FALSE(MustStop(status))) return Fail(-1);
         owner_->StartCall(instruction);
         return true;
@@ -139,6 +152,9 @@ class Runner {
 
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool Compute(const SerialInstruction& instruction, absl::Status* status) {
     if (ABSL_PREDICT_FALSE(MustStop(status))) return Fail(-1);
+    if (kSegment && ABSL_PREDICT_FALSE(ThreadRuns::Current().has_deferred()) && GuessNs(instruction) >= kHandOverNs) {
+      ThreadRuns::Current().HandOver();
+    }
     const NodeIo& io = instruction.io;
     const Operand* const outputs = io.operands + io.num_inputs;
     const Operand* const outputs_end = outputs + io.num_outputs;
@@ -277,9 +293,9 @@ absl::Status RunSerialSegment(const SerialProgram& program, int32_t segment, Ent
   const SerialInstruction* const begin = program.instructions().data() + program.segments()->begin(segment);
   const SerialInstruction* const end = program.instructions().data() + program.segments()->end(segment);
   if (context.observer != nullptr || context.deadline != absl::InfiniteFuture()) {
-    return Runner<true>(program, registers, context, results, kept, owner).Run(begin, end);
+    return Runner<true, true>(program, registers, context, results, kept, owner).Run(begin, end);
   }
-  return Runner<false>(program, registers, context, results, kept, owner).Run(begin, end);
+  return Runner<false, true>(program, registers, context, results, kept, owner).Run(begin, end);
 }
 
 std::unique_ptr<Entry[]> RegisterPool::Take() {
