@@ -4,7 +4,6 @@
 #include "executor/compiled/waiting_executor.h"
 
 #include <atomic>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <string>
@@ -503,7 +502,6 @@ TEST_P(WaitingExecutorTest, AStepThatWaitsHoldsWhatIsAliveAtTheWait) {
   const int64_t bytes = (LiveNewBytes() - before) / steps, calls = (NewCalls() - calls_before) / steps;
   RecordProperty("bytes", std::to_string(bytes));
   RecordProperty("calls", std::to_string(calls));
-  std::cout << bytes << " bytes in " << calls << " pieces for each step\n";
   EXPECT_LE(bytes, 2048 + 64 * 2);
   EXPECT_LE(calls, 6);
   gate_.EndAll();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "absl/time/clock.h"
@@ -346,7 +347,7 @@ TEST_F(RunAsyncTest, TenThousandStepsThatWaitHoldNoThread) {
   EXPECT_EQ(gate_.num_waiting(), kSteps);
   EXPECT_EQ(ended, 0u);
   const int64_t bytes = (LiveNewBytes() - bytes_before) / static_cast<int64_t>(kSteps - kWarmUp);
-  std::cout << bytes << " bytes for each step\n";
+  RecordProperty("bytes", std::to_string(bytes));
   EXPECT_LE(bytes, 2048 + 2 * 64) << "the input and the output of the call are alive";
   EXPECT_LE(NumThreads(), threads_before + 2) << "the pool's, at most";
   gate_.Open();
@@ -373,7 +374,9 @@ TEST_F(RunAsyncTest, TenThousandReceivesHoldNoThreadAndEndTogether) {
     });
   }
   EXPECT_EQ(ended, 0u);
-  std::cout << (LiveNewBytes() - bytes_before) / static_cast<int64_t>(kSteps - 64) << " bytes for each step\n";
+  const int64_t bytes = (LiveNewBytes() - bytes_before) / static_cast<int64_t>(kSteps - 64);
+  RecordProperty("bytes", std::to_string(bytes));
+  EXPECT_LE(bytes, 5'500) << "with a rendezvous each";
   EXPECT_LE(NumThreads(), threads_before + 2);
   ASSERT_OK(session_->Close());
   all_over.WaitForNotification();
