@@ -254,9 +254,13 @@ struct SluiceApi {
   SluiceStatus* (*set_output)(SluiceCall* call, int32_t i, const SluiceTensor* tensor);
   SluiceStatus* (*pass_input)(SluiceCall* call, int32_t out, int32_t in);
 
-  /* Tensors that are kept: by a kernel, or during a call. Each is freed with delete_tensor, also after the call. */
+  /* Tensors that are kept: by a kernel, or during a call. Each is freed with delete_tensor, also after the call.
+   * allocate_temp: of the device that the call runs on; `call` NULL: in host memory. wrap_memory: over memory of the
+   * plug-in, which is in use until `release` has run, on any thread; it has run as well where there is an error. */
   SluiceStatus* (*allocate_temp)(SluiceCall* call, int32_t dtype, int32_t rank, const int64_t* dims,
                                  SluiceTensor** tensor);
+  SluiceStatus* (*wrap_memory)(int32_t dtype, int32_t rank, const int64_t* dims, void* memory, size_t num_bytes,
+                               void (*release)(void* data), void* data, SluiceTensor** tensor);
   SluiceStatus* (*keep_input)(SluiceCall* call, int32_t i, SluiceTensor** tensor);
   SluiceStatus* (*keep_tensor)(const SluiceTensor* tensor, SluiceTensor** kept);
   /* Elements are writable only in what allocate_temp gave, as long as nothing shares them. */

@@ -112,7 +112,8 @@ SluiceStatus* CallAllocateTemp(SluiceCall* call, int32_t dtype, int32_t rank, co
                                SluiceTensor** tensor) noexcept {
   return Answer([&] {
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, ShapeOfPlugin(rank, dims));
-    SLUICE_ASSIGN_OR_RETURN(Tensor made, call->context.AllocateTemp(DTypeFromNumber(dtype), shape));
+    Allocator& allocator = call != nullptr ? call->context.allocator() : HostAllocator();
+    SLUICE_ASSIGN_OR_RETURN(Tensor made, Tensor::Make(DTypeFromNumber(dtype), shape, allocator));
     *tensor = GiveTensor(std::move(made), /*is_writable=*/true);
     return absl::OkStatus();
   });

@@ -47,6 +47,7 @@ constexpr SluiceApi kFunctions = {
     &CallSetOutput,
     &CallPassInput,
     &CallAllocateTemp,
+    &WrapMemory,
     &CallKeepInput,
     &KeepTensor,
     &ViewTensor,

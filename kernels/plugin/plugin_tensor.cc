@@ -3,7 +3,9 @@
 #include <memory>
 #include <utility>
 
+#include "absl/functional/any_invocable.h"
 #include "graph/base/error.h"
+#include "graph/base/status_macros.h"
 #include "graph/value/tstring.h"
 #include "kernels/plugin/plugin_status.h"
 
@@ -28,6 +30,24 @@ SluiceTensor* GiveTensor(Tensor value, bool is_writable) {
 absl::StatusOr<Shape> ShapeOfPlugin(int32_t rank, const int64_t* dims) {
   if (rank < 0) return Error(ErrorCode::kHostKernel).Text("the kernel asks for a tensor of a negative rank");
   return Shape::Make({dims, static_cast<size_t>(rank)});
+}
+
+SluiceStatus* WrapMemory(int32_t dtype, int32_t rank, const int64_t* dims, void* memory, size_t num_bytes,
+                         void (*release)(void* data), void* data, SluiceTensor** tensor) noexcept {
+  return Answer([&] {
+    absl::AnyInvocable<void()> end = [release, data] {
+      if (release != nullptr) release(data);
+    };
+    const absl::StatusOr<Shape> shape = ShapeOfPlugin(rank, dims);
+    if (!shape.ok()) {
+      end();
+      return shape.status();
+    }
+    SLUICE_ASSIGN_OR_RETURN(Tensor made,
+                            Tensor::Wrap(DTypeFromNumber(dtype), *shape, memory, num_bytes, std::move(end)));
+    *tensor = GiveTensor(std::move(made), /*is_writable=*/true);
+    return absl::OkStatus();
+  });
 }
 
 SluiceStatus* KeepTensor(const SluiceTensor* tensor, SluiceTensor** kept) noexcept {

@@ -17,6 +17,8 @@ struct SluiceTensor {
 
 namespace sluice {
 
+SluiceStatus* WrapMemory(int32_t dtype, int32_t rank, const int64_t* dims, void* memory, size_t num_bytes,
+                         void (*release)(void* data), void* data, SluiceTensor** tensor) noexcept;
 SluiceStatus* KeepTensor(const SluiceTensor* tensor, SluiceTensor** kept) noexcept;
 void ViewTensor(SluiceTensor* tensor, SluiceView* view) noexcept;
 void DeleteTensor(SluiceTensor* tensor) noexcept;
