@@ -232,6 +232,7 @@ class AsyncCall : public Call {
     return api->on_cancel(call_, cancel, data, token) != 0;
   }
   bool OffCancel(int64_t token) const { return api->off_cancel(call_, token) != 0; }
+  SluiceDone done() const { return done_; }
 
  private:
   SluiceDone done_;  // 0: over.
