@@ -47,8 +47,8 @@ class Loads {
     return nullptr;
   }
 
-  // Held while what a plug-in described is checked and registered.
-  Mutex committing;
+  // Held during a load, so that no two threads are in a plug-in's `add`, and what is checked stays true.
+  Mutex loading;
 
  private:
   struct Row {
@@ -174,12 +174,9 @@ absl::StatusOr<PluginInfo> Load(const std::string& path, const std::shared_ptr<O
   absl::Status status = Describe(*plugin, &registration);
   for (const SluiceRegistration::Op& op : registration.ops) info.ops.push_back(op.schema.name);
   info.num_kernels = static_cast<int>(registration.rows.size());
-  if (status.ok()) {
-    MutexLock lock(&Loads::Get().committing);
-    status = Commit(&registration, ops, kernels);
-    if (status.ok()) Loads::Get().Add(ops, std::make_shared<const PluginInfo>(info));
-  }
+  if (status.ok()) status = Commit(&registration, ops, kernels);
   if (!status.ok()) return NotLoaded(info, status);
+  Loads::Get().Add(ops, std::make_shared<const PluginInfo>(info));
   return info;
 }
 
@@ -191,7 +188,10 @@ std::string PluginInfo::Title() const {
 
 absl::StatusOr<PluginInfo> LoadPlugin(const std::string& path, const std::shared_ptr<OpRegistry>& ops,
                                       KernelRegistry& kernels) {
-  return AsStatus([&] { return Load(path, ops, kernels); });
+  return AsStatus([&] {
+    MutexLock lock(&Loads::Get().loading);
+    return Load(path, ops, kernels);
+  });
 }
 
 std::shared_ptr<const PluginInfo> PluginOf(const OpRegistry& ops, absl::string_view op) {

@@ -40,7 +40,7 @@ struct PluginInfo {
 // that is defined already. The same plug-in can be loaded into several pairs of registries, into each of them once.
 //
 // The library stays in the process for ever. Its code runs in it with all rights: load only what you trust.
-// Thread-safe.
+// Thread-safe; one load at a time runs.
 absl::StatusOr<PluginInfo> LoadPlugin(const std::string& path, const std::shared_ptr<OpRegistry>& ops,
                                       KernelRegistry& kernels);
 

@@ -22,7 +22,8 @@
  *  5. Threads: every function of SluiceApi may be called from any thread, but one handle from one thread at a time.
  *     Kernels are called by many threads at once, with one `kernel` pointer.
  *  6. A library stays loaded until the process ends: kernels, sessions and threads may use it as long as they like. Its
- *     `add` is called once for each catalogue (a pair of an OpRegistry and a KernelRegistry) that it is loaded into.
+ *     `add` is called once for each catalogue (a pair of an OpRegistry and a KernelRegistry) that it is loaded into,
+ *     by one thread at a time; each time it gets the same SluiceApi, which lives as long as the process.
  * Authors of C++ plug-ins use plugin_op.h, which is a thin layer over this file. */
 
 #include <stddef.h>

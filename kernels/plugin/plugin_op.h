@@ -192,7 +192,7 @@ constexpr SluicePlugin MakePlugin(const char* name, const char* version) {
           name,
           version,
           [](const SluiceApi* functions, SluiceRegistration* handle) {
-            api = functions;
+            if (api == nullptr) api = functions;  // Threads may be at work with it since an earlier load.
             return Guarded([&] {
               Registration registration(handle);
               kAdd(registration);

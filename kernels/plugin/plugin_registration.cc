@@ -128,7 +128,7 @@ SluiceStatus* RegistrationAddKernel(SluiceRegistration* registration, const Slui
 }
 
 absl::Status Commit(SluiceRegistration* registration, const std::shared_ptr<OpRegistry>& ops, KernelRegistry& kernels) {
-  // Again: another plug-in may have come first.
+  // Again: the host may have added one meanwhile.
   for (const SluiceRegistration::Op& op : registration->ops) {
     SLUICE_RETURN_IF_ERROR(CheckIsNew(*registration, op.schema.name));
   }

@@ -30,7 +30,7 @@ static SluiceStatus* Add(const SluiceApi* functions, SluiceRegistration* registr
   SluiceOpDef op = {0};
   SluiceKernelDef kernel = {0};
   SluiceStatus* status;
-  api = functions;
+  if (api == NULL) api = functions;
   op.struct_size = sizeof(op);
   op.name = "PlainNegate";
   op.inputs = inputs;

@@ -139,7 +139,7 @@ void Destroy(void* kernel) {
 }
 
 SluiceStatus* AddAll(const SluiceApi* functions, SluiceRegistration* where) {
-  api = functions;
+  if (api == nullptr) api = functions;
   registration = where;
   TF_InitKernel();
   registration = nullptr;
