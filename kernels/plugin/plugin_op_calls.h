@@ -77,6 +77,12 @@ class Node {
     Check(api->input_range(node_, name.c_str(), &first, &count));
     return {first, count};
   }
+  std::pair<int, int> OutputRange(const std::string& name) const {
+    int32_t first = 0;
+    int32_t count = 0;
+    Check(api->output_range(node_, name.c_str(), &first, &count));
+    return {first, count};
+  }
   bool HasAttr(const std::string& name) const { return api->has_attr(node_, name.c_str()) != 0; }
   // T: int64_t, float, bool, std::string, Type, Shape, Tensor, or a std::vector of these.
   template <typename T>
@@ -186,6 +192,13 @@ class Call {
   void SetScalar(int i, T value) const {
     Allocate<T>(i, Dims(nullptr, 0))[0] = value;
   }
+  // Memory for the kernel's own use, or for SetOutput.
+  template <typename T>
+  Tensor AllocateTemp(Dims dims) const {
+    SluiceTensor* made = nullptr;
+    Check(api->allocate_temp(call_, kTypeOf<T>, static_cast<int32_t>(dims.rank()), dims.data(), &made));
+    return Tensor(made);
+  }
   void SetOutput(int i, const Tensor& tensor) const { Check(api->set_output(call_, i, tensor.handle())); }
   void PassInput(int out, int in) const { Check(api->pass_input(call_, out, in)); }
 
@@ -199,6 +212,8 @@ class Call {
     Check(api->parallel_for(call_, total, unit_ns, part, const_cast<void*>(static_cast<const void*>(&work))));
   }
   bool IsCancelled() const { return api->is_cancelled(call_) != 0; }
+  int64_t step_id() const { return api->step_id(call_); }
+  int64_t iteration() const { return api->iteration(call_); }
   SluiceCall* handle() const { return call_; }
 
  protected:

@@ -196,6 +196,14 @@ class Tensor {
     api->view_tensor(tensor_.get(), &view);
     return View<const T>(view);
   }
+  // Of what AllocateTemp gave, until something shares it.
+  template <typename T>
+  View<T> mutable_view() const {
+    SluiceView view;
+    api->view_tensor(tensor_.get(), &view);
+    if (view.mutable_data == nullptr && view.num_elements > 0) Fail(SLUICE_INTERNAL, "the tensor is not writable");
+    return View<T>(view);
+  }
   SluiceTensor* handle() const { return tensor_.get(); }
 
  private:

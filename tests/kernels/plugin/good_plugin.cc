@@ -1,6 +1,7 @@
 // A plug-in with one op of each kind, written with plugin_op.h.
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -127,6 +128,11 @@ class AttrsKernel {
     }
     const auto [first, count] = node.InputRange("x");
     text_ += " x " + std::to_string(first) + "+" + std::to_string(count) + (node.HasAttr("none") ? "" : " none");
+    const auto [out, outs] = node.OutputRange("y");
+    text_ += " y " + std::to_string(out) + "+" + std::to_string(outs);
+    for (const int fact : {node.num_inputs(), node.num_outputs(), node.input_type(0), node.output_type(0)}) {
+      text_ += " " + std::to_string(fact);
+    }
   }
   void Compute(Call& call) const { call.AllocateStrings(0, {}).Set(0, text_); }
 
@@ -146,6 +152,41 @@ class FirstKernel {
   mutable sluice_op::Tensor first_;
 };
 
+// The rows backwards, by way of a tensor of the kernel's own; and where the call is.
+struct BackwardsKernel {
+  void Compute(Call& call) const {
+    const auto x = call.input<float>(0);
+    const sluice_op::Tensor made = call.AllocateTemp<float>(x.dims());
+    const auto to = made.mutable_view<float>();
+    for (int64_t i = 0; i < x.size(); ++i) to[i] = x[x.size() - 1 - i];
+    call.SetOutput(0, made);
+    const auto place = call.Allocate<int64_t>(1, {2});
+    place[0] = call.step_id();
+    place[1] = call.iteration();
+  }
+};
+
+// Memory of the plug-in's own, with a count of what is in use.
+struct OwnMemoryKernel {
+  static inline std::atomic<int64_t> live{0};
+
+  void Compute(Call& call) const {
+    constexpr int64_t kDims[] = {64};
+    auto memory = std::make_unique<std::vector<int64_t>>(64, live.fetch_add(1) + 1);
+    void* const data = memory->data();
+    SluiceTensor* made = nullptr;
+    sluice_op::Check(sluice_op::api->wrap_memory(SLUICE_INT64, 1, kDims, data, 64 * sizeof(int64_t), &Release,
+                                                 memory.release(), &made));
+    call.SetOutput(0, sluice_op::Tensor(made));
+  }
+  static void Release(void* memory) {
+    std::unique_ptr<std::vector<int64_t>>(static_cast<std::vector<int64_t>*>(memory)).reset();
+    live.fetch_sub(1);
+  }
+};
+
+void BroadcastShape(Node&, Shapes& shapes) { shapes.SetBroadcast(0, 0, 1); }
+void BothShape(Node&, Shapes& shapes) { shapes.SetSame(0, 0, 1); }
 void SameShape(Node&, Shapes& shapes) { shapes.Pass(0, 0); }
 
 void Add(sluice_op::Registration& r) {
@@ -187,6 +228,17 @@ void Add(sluice_op::Registration& r) {
   r.Add(sluice_op::Kernel<AttrsKernel>("PluginAttrs"));
   r.Add(sluice_op::Op("PluginFirst").Input("x: float").Output("y: float").Stateful());
   r.Add(sluice_op::Kernel<FirstKernel>("PluginFirst"));
+  r.Add(sluice_op::Op("PluginBackwards").Input("x: float").Output("y: float").Output("place: int64"));
+  r.Add(sluice_op::Kernel<BackwardsKernel>("PluginBackwards"));
+  r.Add(sluice_op::Op("PluginOwnMemory").Output("y: int64").Stateful());
+  r.Add(sluice_op::Kernel<OwnMemoryKernel>("PluginOwnMemory"));
+  r.Add(sluice_op::Op("PluginBroadcast")
+            .Input("a: T")
+            .Input("b: T")
+            .Output("y: T")
+            .Attr("T: type")
+            .Shapes<&BroadcastShape>());
+  r.Add(sluice_op::Op("PluginBoth").Input("a: T").Input("b: T").Output("y: T").Attr("T: type").Shapes<&BothShape>());
 }
 
 }  // namespace

@@ -83,11 +83,48 @@ TEST_F(GoodPluginTest, ShapesAreInferredFromShapesValuesAndAttrs) {
   EXPECT_NE(shapes.problems()[0].status.message().find("count is negative"), absl::string_view::npos);
 }
 
+TEST_F(GoodPluginTest, ShapesAreBroadcastAndMerged) {
+  GraphBuilder b(catalogue_.ops);
+  const Output x = b.Placeholder("x", DType::kFloat, PartialShape::Of({4, 1}));
+  const Output y = b.Placeholder("y", DType::kFloat, PartialShape::Of({4, 3}));
+  const Output any = b.Placeholder("any", DType::kFloat, PartialShape::Of({-1, 3}));
+  const Output broadcast = b.Op("PluginBroadcast", "broadcast", {x, y}), both = b.Op("PluginBoth", "both", {y, any});
+  b.Op("PluginBoth", "unlike", {x, y});
+  ASSERT_OK_AND_ASSIGN(const Graph graph, b.Build());
+  ASSERT_OK_AND_ASSIGN(const ShapeMap shapes, InferShapes(graph));
+  EXPECT_EQ(shapes.shape(broadcast), PartialShape::Of({4, 3}));
+  EXPECT_EQ(shapes.shape(both), PartialShape::Of({4, 3}));
+  ASSERT_EQ(shapes.problems().size(), 1u);
+  EXPECT_THAT(shapes.problems()[0].status, IsError(ErrorCode::kShapeMismatch, "'unlike'"));
+}
+
+TEST_F(GoodPluginTest, ATensorOfTheKernelsOwnBecomesAnOutput) {
+  GraphBuilder b(catalogue_.ops);
+  const Output y = b.Op("PluginBackwards", "y", {b.Placeholder("x", DType::kFloat)});
+  b.Op("Identity", "place", {GraphBuilder::Nth(y, 1)});
+  ASSERT_OK_AND_ASSIGN(Graph graph, b.Build());
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, catalogue_.Open(std::move(graph)));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> results,
+                       session->Run({{"x", Tensor::Vector<float>({1, 2, 3, 4, 5})}}, {"y", "place"}, {}));
+  EXPECT_EQ(results[0].flat<float>()[0], 5);
+  EXPECT_EQ(results[0].flat<float>()[4], 1);
+  EXPECT_NE(results[1].flat<int64_t>()[0], 0);
+  EXPECT_EQ(results[1].flat<int64_t>()[1], 0);
+}
+
+TEST_F(GoodPluginTest, MemoryOfThePlugInIsGivenBackWhenNothingUsesIt) {
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_OK_AND_ASSIGN(const Tensor y, catalogue_.Run("PluginOwnMemory", {}));
+    EXPECT_EQ(y.flat<int64_t>()[63], 1);  // The one of the round before is gone.
+  }
+}
+
 TEST_F(GoodPluginTest, EveryKindOfAttrIsRead) {
   const Tensor x = Tensor::Scalar<int32_t>(0);
   ASSERT_OK_AND_ASSIGN(const Tensor y,
                        catalogue_.Run("PluginAttrs", {x, x}, {{"tensor", Tensor::Vector<float>({8, 9})}}));
-  EXPECT_EQ(y.flat<TString>()[0].view(), "PluginAttrs y: 3 1 text 3 2,-1, 8 9 4 5 a b yes no 1 7 x 0+2 none");
+  EXPECT_EQ(y.flat<TString>()[0].view(),
+            "PluginAttrs y: 3 1 text 3 2,-1, 8 9 4 5 a b yes no 1 7 x 0+2 none y 0+1 2 1 3 7");
 }
 
 TEST_F(GoodPluginTest, AStatefulOpKeepsItsKernelAndEachNodeItsOwn) {

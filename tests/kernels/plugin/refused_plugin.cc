@@ -25,6 +25,9 @@ namespace {
   SluiceOpDef op{};
   op.struct_size = sizeof(op);
   op.name = name;
+#ifdef WRONG_SIZE
+  op.struct_size = 8;
+#endif
   return api->add_op(registration, &op);
 }
 
