@@ -98,6 +98,7 @@ class Conv2DCall {
   mutable ScratchKeeper scratch_;
 };
 
+// A convolution of images. See Note [Convolution by products].
 class Conv2DKernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {

@@ -34,6 +34,7 @@ Tensor Iota(const Ints& dims, int modulus) {
   return Tensor::Of<T>(*shape, values);
 }
 
+// The attrs of a convolution.
 struct Form {
   Ints strides = {1, 1, 1, 1};
   Ints dilations = {1, 1, 1, 1};
@@ -48,6 +49,7 @@ KernelRunner Runner(const std::string& op, const Form& form) {
   return runner;
 }
 
+// One convolution and its result.
 struct GoldenCase {
   std::string name;
   Ints image, filter, strides, dilations;
@@ -57,78 +59,75 @@ struct GoldenCase {
 };
 
 // What TensorFlow 2.19 answers for Iota(image, 7) and Iota(filter, 5).
-const std::vector<GoldenCase>& Goldens() {
-  static const auto* const cases = new std::vector<GoldenCase>{
-      {"same, stride 2",
-       {1, 5, 6, 2},
-       {3, 3, 2, 2},
-       {1, 2, 2, 1},
-       {1, 1, 1, 1},
-       "SAME",
-       {},
-       {1, 3, 3, 2},
-       {-3, -7, -9, 3, 8, -7, 1, 9, 8, 1, -16, -9, -6, 10, 0, 10, -1, 0}},
-      {"same, even window",
-       {1, 3, 4, 1},
-       {2, 2, 1, 2},
-       {1, 1, 1, 1},
-       {1, 1, 1, 1},
-       "SAME",
-       {},
-       {1, 3, 4, 2},
-       {6, -1, 5, -3, 11, -5, -6, 6, -5, 5, -6, 3, -7, -6, 8, 1, 4, 1, 2, 1, 0, 1, -2, -1}},
-      {"valid, dilated",
-       {1, 6, 7, 1},
-       {2, 3, 1, 2},
-       {1, 1, 2, 1},
-       {1, 2, 2, 1},
-       "VALID",
-       {},
-       {1, 4, 2, 2},
-       {8, -3, 4, -5, 8, -3, 4, -5, 8, -3, 4, -5, 8, -3, 4, -5}},
-      {"explicit",
-       {2, 2, 3, 1},
-       {2, 2, 1, 1},
-       {1, 1, 1, 1},
-       {1, 1, 1, 1},
-       "EXPLICIT",
-       {0, 0, 1, 0, 2, 1, 0, 0},
-       {2, 2, 5, 1},
-       {0, -3, -2, -1, 0, 0, 3, 9, 7, 2, 0, 3, -3, -2, 0, 0, -4, -3, 9, 4}},
-      {"groups",
-       {1, 3, 3, 4},
-       {2, 2, 2, 4},
-       {1, 1, 1, 1},
-       {1, 1, 1, 1},
-       "VALID",
-       {},
-       {1, 2, 2, 4},
-       {-7, 10, -20, -8, 4, -22, 10, 6, -9, -9, 7, -1, 16, 8, 2, 6}},
-      {"pointwise",
-       {1, 2, 3, 3},
-       {1, 1, 3, 2},
-       {1, 1, 1, 1},
-       {1, 1, 1, 1},
-       "SAME",
-       {},
-       {1, 2, 3, 2},
-       {4, 3, 4, -3, -10, -2, 4, -1, -10, 7, 4, 1}},
-      {"pointwise, strides",
-       {1, 3, 5, 2},
-       {1, 1, 2, 2},
-       {1, 2, 3, 1},
-       {1, 1, 1, 1},
-       "VALID",
-       {},
-       {1, 2, 2, 2},
-       {6, 1, -6, -6, -6, -6, -4, 1}},
-  };
-  return *cases;
-}
+const GoldenCase kGoldens[] = {
+    {"same, stride 2",
+     {1, 5, 6, 2},
+     {3, 3, 2, 2},
+     {1, 2, 2, 1},
+     {1, 1, 1, 1},
+     "SAME",
+     {},
+     {1, 3, 3, 2},
+     {-3, -7, -9, 3, 8, -7, 1, 9, 8, 1, -16, -9, -6, 10, 0, 10, -1, 0}},
+    {"same, even window",
+     {1, 3, 4, 1},
+     {2, 2, 1, 2},
+     {1, 1, 1, 1},
+     {1, 1, 1, 1},
+     "SAME",
+     {},
+     {1, 3, 4, 2},
+     {6, -1, 5, -3, 11, -5, -6, 6, -5, 5, -6, 3, -7, -6, 8, 1, 4, 1, 2, 1, 0, 1, -2, -1}},
+    {"valid, dilated",
+     {1, 6, 7, 1},
+     {2, 3, 1, 2},
+     {1, 1, 2, 1},
+     {1, 2, 2, 1},
+     "VALID",
+     {},
+     {1, 4, 2, 2},
+     {8, -3, 4, -5, 8, -3, 4, -5, 8, -3, 4, -5, 8, -3, 4, -5}},
+    {"explicit",
+     {2, 2, 3, 1},
+     {2, 2, 1, 1},
+     {1, 1, 1, 1},
+     {1, 1, 1, 1},
+     "EXPLICIT",
+     {0, 0, 1, 0, 2, 1, 0, 0},
+     {2, 2, 5, 1},
+     {0, -3, -2, -1, 0, 0, 3, 9, 7, 2, 0, 3, -3, -2, 0, 0, -4, -3, 9, 4}},
+    {"groups",
+     {1, 3, 3, 4},
+     {2, 2, 2, 4},
+     {1, 1, 1, 1},
+     {1, 1, 1, 1},
+     "VALID",
+     {},
+     {1, 2, 2, 4},
+     {-7, 10, -20, -8, 4, -22, 10, 6, -9, -9, 7, -1, 16, 8, 2, 6}},
+    {"pointwise",
+     {1, 2, 3, 3},
+     {1, 1, 3, 2},
+     {1, 1, 1, 1},
+     {1, 1, 1, 1},
+     "SAME",
+     {},
+     {1, 2, 3, 2},
+     {4, 3, 4, -3, -10, -2, 4, -1, -10, 7, 4, 1}},
+    {"pointwise, strides",
+     {1, 3, 5, 2},
+     {1, 1, 2, 2},
+     {1, 2, 3, 1},
+     {1, 1, 1, 1},
+     "VALID",
+     {},
+     {1, 2, 2, 2},
+     {6, 1, -6, -6, -6, -6, -4, 1}},
+};
 
 template <typename T>
 void ExpectGoldens() {
-  for (const GoldenCase& golden : Goldens()) {
+  for (const GoldenCase& golden : kGoldens) {
     KernelRunner runner = Runner("Conv2D", {golden.strides, golden.dilations, golden.padding, golden.paddings});
     ASSERT_OK_AND_ASSIGN(const Tensor y, runner.Run1({Iota<T>(golden.image, 7), Iota<T>(golden.filter, 5)}));
     EXPECT_EQ(y.shape(), *Shape::Make(golden.shape)) << golden.name;
