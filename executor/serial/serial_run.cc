@@ -46,6 +46,7 @@ class Runner {
       return status.ok() ? status : AtNode(program_.graph(), NodeId(failed_), status);
     } catch (const KernelCancelled&) {
       absl::Status status;
+      if (cancellation_ == nullptr || !cancellation_->IsCancelling()) return DeadlinePassed();
       Stopped(&status);
       return status;
     } catch (...) {
