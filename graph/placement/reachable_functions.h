@@ -17,6 +17,12 @@ namespace sluice {
 // these call, and their gradients. Linear in the graph and the bodies reached; not recursive.
 void KeepReachableFunctions(Graph& graph);
 
+// Adds to part.library(), which is empty, those of the functions of `whole` that KeepReachableFunctions would keep
+// there, in no particular order. `part` is of nodes of `whole`, and the cost that of the part and the bodies that it
+// reaches, however many functions there are. False, and nothing is added, where a node is a call of a function that is
+// not in the library any more.
+bool AddReachableFunctions(const Graph& whole, Graph& part);
+
 // The functions of one library, for the many parts of the graph that it belongs to. Borrows the library.
 class ReachableFunctions {
  public:
