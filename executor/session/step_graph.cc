@@ -55,7 +55,7 @@ bool MustCut(const Graph& graph, const std::vector<Device*>& devices, const Sess
 
 }  // namespace
 
-absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec& spec, const SessionCore& core,
+absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFetchSpec& spec, const SessionCore& core,
                                         FeedFetchOptions::Convention convention, StopPoll* stop) {
   FeedFetchOptions options;
   options.limits = core.options().limits;
@@ -67,7 +67,7 @@ absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec&
     options.client_incarnation = client.incarnation;
   }
   StepGraph step;
-  SLUICE_ASSIGN_OR_RETURN(step.signature, ApplyFeedsAndFetches(graph, spec, options));
+  SLUICE_ASSIGN_OR_RETURN(step.signature, graph.Cut(spec, options));
   Graph& needed = step.signature.graph;
   InlineOptions inlining;
   inlining.limits = core.options().limits;

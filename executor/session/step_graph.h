@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/session/session_core.h"
+#include "executor/session/session_graph.h"
 #include "graph/passes/feed_fetch.h"
 #include "rendezvous/key.h"
 
@@ -30,7 +31,7 @@ struct StepGraph {
   std::vector<Device*> node_devices;  // By id, where nodes are on several devices that are joined; else empty.
   std::unique_ptr<EdgeTable> edges = std::make_unique<EdgeTable>();  // Of the rendezvous of its steps.
 };
-absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec& spec, const SessionCore& core,
+absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFetchSpec& spec, const SessionCore& core,
                                         FeedFetchOptions::Convention convention, StopPoll* stop = nullptr);
 
 // `status`; where it says that the session has no kernel for one node of `graph`, the same for all such nodes.

@@ -52,6 +52,18 @@ class FunctionWalk {
     }
     Finish();
   }
+  void VisitAll(absl::Span<const std::string> names) {
+    for (const std::string& name : names) Visit(name);
+    Finish();
+  }
+  // Adds all that were reached to `to`, which has no functions.
+  void CopyTo(FunctionLibrary& to) const {
+    for (const std::string& name : queue_) {
+      to.Add(library_.Find(name)).IgnoreError();  // No other one has the name.
+      const absl::string_view gradient = library_.FindGradient(name);
+      if (Reached(gradient)) to.AddGradient(name, gradient).IgnoreError();
+    }
+  }
   bool Reached(absl::string_view name) const { return seen_.contains(name); }
   // Whose nodes the graph has.
   const absl::flat_hash_set<const OpSchema*>& ops() const { return ops_; }
@@ -92,17 +104,20 @@ void KeepReachableFunctions(Graph& graph) {
 }
 
 bool AddReachableFunctions(const Graph& whole, Graph& part) {
-  const FunctionLibrary& library = whole.library();
-  FunctionWalk walk(library);
+  FunctionWalk walk(whole.library());
   walk.VisitGraph(part);
   const auto is_known = [&](const OpSchema* op) { return whole.FindOp(op->name) == op; };
   if (!std::all_of(walk.ops().begin(), walk.ops().end(), is_known)) return false;
-  for (const std::string& name : walk.reached()) {
-    part.library().Add(library.Find(name)).IgnoreError();  // The library is empty: no other one has the name.
-    const absl::string_view gradient = library.FindGradient(name);
-    if (walk.Reached(gradient)) part.library().AddGradient(name, gradient).IgnoreError();
-  }
+  walk.CopyTo(part.library());
   return true;
+}
+
+FunctionLibrary ReachableFrom(const FunctionLibrary& whole, absl::Span<const std::string> names) {
+  FunctionWalk walk(whole);
+  walk.VisitAll(names);
+  FunctionLibrary reached;
+  walk.CopyTo(reached);
+  return reached;
 }
 
 ReachableFunctions::ReachableFunctions(const FunctionLibrary& library) : library_(library) {

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "graph/ir/function_library.h"
 #include "graph/ir/graph.h"
 
@@ -22,6 +24,9 @@ void KeepReachableFunctions(Graph& graph);
 // reaches, however many functions there are. False, and nothing is added, where a node is a call of a function that is
 // not in the library any more.
 bool AddReachableFunctions(const Graph& whole, Graph& part);
+
+// The functions of `whole` called `names`, those that they call, and their gradients, as a library of its own.
+FunctionLibrary ReachableFrom(const FunctionLibrary& whole, absl::Span<const std::string> names);
 
 // The functions of one library, for the many parts of the graph that it belongs to. Borrows the library.
 class ReachableFunctions {
