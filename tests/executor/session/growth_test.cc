@@ -14,6 +14,7 @@
 #include "graph/ir/export.h"
 #include "graph/ir/import.h"
 #include "graph/ops/op_table.h"
+#include "graph/wire/wire_writer.h"
 #include "gtest/gtest.h"
 #include "tests/testing/block_count.h"
 #include "tests/testing/graph_shapes.h"
@@ -182,6 +183,100 @@ TEST(SignatureGrowthTest, EverySignatureCostsTheSame) {
   };
   expect_linear(&std::pair<int64_t, int64_t>::first);
   expect_linear(&std::pair<int64_t, int64_t>::second);
+}
+
+// The work of adding nodes to a session and of running them is that of these nodes and of what they need, whatever the
+// session holds otherwise.
+TEST(ExtendGrowthTest, WorkIsThatOfWhatIsAddedAndNeeded) {
+  // In a session of `size` nodes of no concern: the work of adding `added` nodes, and of the first run of the last one.
+  const auto measure = [](int size, int added) {
+    GraphBuilder b(NewOpRegistry());
+    const Output x = b.Placeholder("x", DType::kInt32);
+    Output last = x;
+    for (int i = 0; i < size; ++i) last = b.Op("Neg", absl::StrCat("old", i), {last});
+    Graph with = *b.Build();
+    SessionOptions options;
+    options.num_threads = 1;
+    const std::unique_ptr<Session> session = *Session::Create(options, with);
+    const auto add = [&](const std::string& prefix, int count) {
+      const int32_t first = with.id_limit();
+      Output input = x;
+      for (int i = 0; i < count; ++i) {
+        const std::string name = absl::StrCat(prefix, i);
+        NodeSpec node;
+        node.name = name;
+        node.op = "Neg";
+        node.inputs = {input};
+        node.attrs = {{"T", DType::kInt32}};
+        input = Output{*with.AddNode(node), 0};
+      }
+      std::string bytes;
+      for (int32_t i = first; i < with.id_limit(); ++i) {
+        WireWriter(&bytes).Bytes(1, ExportNode(with, NodeId(i)));
+      }
+      return bytes;
+    };
+    const auto extend = [&](const std::string& bytes) {
+      GraphSource source;
+      source.bytes = bytes;
+      EXPECT_OK(session->Extend(std::move(source)));
+    };
+    extend(add("first", 1));  // The graph's tables are full at first, and grow.
+    const std::string bytes = add("new", added);
+    const std::string fetch = absl::StrCat("new", added - 1);
+    const int64_t extending = BlocksOf([&] { extend(bytes); });
+    const int64_t running = BlocksOf([&] {
+      EXPECT_OK(session->Run({{"x", Tensor::Scalar(int32_t{1})}}, {fetch}, {}));
+    });
+    return std::pair<int64_t, int64_t>(extending, running);
+  };
+  const int size = CountsBlocks() ? 1000 : 100;
+  for (const int added : {1, 100}) {
+    const auto [extend, run] = measure(size, added);
+    const auto [extend_large, run_large] = measure(16 * size, added);
+    RecordProperty(absl::StrCat("extend", added), std::to_string(extend_large));
+    RecordProperty(absl::StrCat("run", added), std::to_string(run_large));
+    if (!CountsBlocks()) continue;
+    // Searching an id among more of them takes a few steps more.
+    EXPECT_LT(extend_large, extend + extend / 10 + 100) << added;
+    EXPECT_LT(run_large, run + run / 10 + 100) << added;
+  }
+  if (!CountsBlocks()) return;
+  const auto [extend, run] = measure(size, 200);
+  const auto [extend_twice, run_twice] = measure(size, 400);
+  const auto [extend_four, run_four] = measure(size, 800);
+  EXPECT_LT(extend_four - extend_twice, 2.4 * static_cast<double>(extend_twice - extend));
+  EXPECT_LT(run_four - run_twice, 2.4 * static_cast<double>(run_twice - run));
+}
+
+// The thousandth addition costs as much as the hundredth, and so does a run after it.
+TEST(ExtendGrowthTest, EveryAdditionCostsTheSame) {
+  GraphBuilder b(NewOpRegistry());
+  b.Placeholder("x", DType::kInt32);
+  SessionOptions options;
+  options.num_threads = 1;
+  options.max_prepared = 4;
+  const std::unique_ptr<Session> session = *Session::Create(options, *b.Build());
+  const int rounds = CountsBlocks() ? 400 : 20;
+  const auto add = [&](int i) {
+    GraphBuilder added(NewOpRegistry());
+    const Output y = added.Op("Neg", absl::StrCat("n", i), {added.Placeholder("x", DType::kInt32)},
+                              {{absl::StrCat("_mark", i), int64_t{i}}});
+    std::string bytes;
+    WireWriter(&bytes).Bytes(1, ExportNode(added.graph(), y.node));
+    GraphSource source;
+    source.bytes = bytes;
+    EXPECT_OK(session->Extend(std::move(source)));
+    EXPECT_OK(session->Run({{"x", Tensor::Scalar(int32_t{1})}}, {absl::StrCat("n", i)}, {}));
+  };
+  std::vector<int64_t> work;
+  for (int part = 0; part < 4; ++part) {
+    work.push_back(BlocksOf([&] {
+      for (int i = part * rounds; i < (part + 1) * rounds; ++i) add(i);
+    }));
+  }
+  if (!CountsBlocks()) return;
+  EXPECT_LT(work[3], work[1] + work[1] / 5) << work[0] << ", " << work[1] << ", " << work[2] << ", " << work[3];
 }
 
 }  // namespace
