@@ -23,8 +23,9 @@ namespace sluice {
 //   - for partial runs.
 
 // From a session's graph and the names of one signature to the graph that its steps run: feeds and fetches applied and
-// the rest pruned, functions inlined, conditionals and loops lowered, attrs checked, every node on a device.
-// `stop` is polled; it may be null.
+// the rest pruned, functions inlined, conditionals and loops lowered, attrs checked, every node on a device;
+// simplified, but for partial runs (Note [Simplifying a step] in graph/passes/simplify.h). `stop` is polled; it may be
+// null.
 struct StepGraph {
   FeedFetchGraph signature = {Graph(nullptr), {}, {}, {}};
   bool is_cut = false;                // To be run in parts, one per device.

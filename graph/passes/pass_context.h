@@ -1,0 +1,36 @@
+#ifndef SLUICE_GRAPH_PASSES_PASS_CONTEXT_H_
+#define SLUICE_GRAPH_PASSES_PASS_CONTEXT_H_
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "graph/base/stop_poll.h"
+#include "graph/base/strong_id.h"
+#include "graph/passes/constant_evaluator.h"
+
+namespace sluice {
+
+// What passes know beside the graph. Borrows; lives for one pipeline of passes over one graph.
+class PassContext {
+ public:
+  PassContext() = default;
+  // `keep`: nodes that somebody outside of the graph knows by id or by name. They stay, with both, and give what they
+  // gave; ids that the graph does not have mean nothing.
+  explicit PassContext(std::vector<NodeId> keep) : keep_(std::move(keep)) { std::sort(keep_.begin(), keep_.end()); }
+
+  bool IsKept(NodeId id) const { return std::binary_search(keep_.begin(), keep_.end(), id); }
+  const std::vector<NodeId>& keep() const { return keep_; }  // Ascending.
+
+  // Null: nothing can be computed ahead.
+  const ConstantEvaluator* evaluator = nullptr;
+  // Polled; null: never stops.
+  StopPoll* stop = nullptr;
+
+ private:
+  std::vector<NodeId> keep_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_PASSES_PASS_CONTEXT_H_
