@@ -1,5 +1,6 @@
 #include "executor/session/step_simplifier.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/ir/graph_node.h"
 #include "graph/value/entry.h"
+#include "kernels/families/register_all.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_context.h"
 #include "kernels/kernel_registry.h"
@@ -29,6 +31,13 @@ int64_t BytesOf(absl::Span<const Tensor> tensors) {
   int64_t bytes = 0;
   for (const Tensor& tensor : tensors) bytes += static_cast<int64_t>(tensor.total_bytes());
   return bytes;
+}
+
+// Strings take memory that no allocator of ours bounds.
+bool HasStrings(const Signature& signature) {
+  const auto is_string = [](DType type) { return type == DType::kString; };
+  return std::any_of(signature.inputs.begin(), signature.inputs.end(), is_string) ||
+         std::any_of(signature.outputs.begin(), signature.outputs.end(), is_string);
 }
 
 // Calls `kernel`, that of node `id`, once.
@@ -73,7 +82,7 @@ absl::StatusOr<std::vector<Tensor>> KernelEvaluator::Evaluate(const Graph& graph
   if (!graph.device(id).empty()) {
     SLUICE_ASSIGN_OR_RETURN(device, core_.FindDevice(graph.device(id)));
   }
-  if (device->kind() != DeviceKind::kCpu || device->context()) return NotAhead();
+  if (device->kind() != DeviceKind::kCpu || device->context() || HasStrings(graph.signature(id))) return NotAhead();
   const GraphNode node(graph, id);
   const KernelChoice choice = core_.kernels().Choose(node, device->kind());
   if (choice.row == nullptr || choice.is_of_host) return NotAhead();
@@ -105,6 +114,11 @@ absl::StatusOr<SimplifyReport> SimplifyStep(const SessionCore& core, StopPoll* s
   PassContext context(std::move(keep));
   context.evaluator = &evaluator;
   context.stop = stop;
+  if (&core.kernels() != &BuiltinKernels()) {
+    context.leaves_alone = [&core](const Graph& graph, NodeId id) {
+      return core.kernels().Choose(GraphNode(graph, id), DeviceKind::kCpu).is_of_host;
+    };
+  }
   return SimplifyGraph(signature->graph, context, options);
 }
 

@@ -40,7 +40,7 @@ bool AreIdsInOrder(const Graph& graph) {
 // graph when their hashes are equal.
 class NodeJoiner {
  public:
-  NodeJoiner(Graph& graph, const PassContext& context) : graph_(graph), context_(context), pure_(graph) {}
+  NodeJoiner(Graph& graph, const PassContext& context) : graph_(graph), context_(context), pure_(graph, context) {}
 
   absl::StatusOr<int64_t> Run() {
     size_t capacity = 16;

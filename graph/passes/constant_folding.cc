@@ -27,7 +27,7 @@ constexpr int kMaxHops = 8;
 class Folder {
  public:
   Folder(Graph& graph, const PassContext& context, const ConstantFoldingOptions& options)
-      : graph_(graph), context_(context), options_(options), const_op_(graph.FindOp("Const")), pure_(graph) {}
+      : graph_(graph), context_(context), options_(options), const_op_(graph.FindOp("Const")), pure_(graph, context) {}
 
   absl::StatusOr<int64_t> Run() {
     SLUICE_ASSIGN_OR_RETURN(const bool has_work, HasWork());

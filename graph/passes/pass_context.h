@@ -2,11 +2,12 @@
 #define SLUICE_GRAPH_PASSES_PASS_CONTEXT_H_
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
 #include "graph/base/stop_poll.h"
-#include "graph/base/strong_id.h"
+#include "graph/ir/graph.h"
 #include "graph/passes/constant_evaluator.h"
 
 namespace sluice {
@@ -24,6 +25,9 @@ class PassContext {
 
   // Null: nothing can be computed ahead.
   const ConstantEvaluator* evaluator = nullptr;
+  // Whether to leave a node alone though its op is pure: the kernel of a host may do more than its op says. Asked once
+  // for each op and types. Null: no node.
+  std::function<bool(const Graph& graph, NodeId id)> leaves_alone;
   // Polled; null: never stops.
   StopPoll* stop = nullptr;
 

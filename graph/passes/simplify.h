@@ -6,10 +6,11 @@
 // computed once (folding), and what is computed twice once (joining). Each has a switch. By then the graph is that of
 // one signature: fed values are arguments in it, fetched ones results, functions are inlined, and every node has its
 // place; so nothing that is fed is taken for a constant, and nodes join only on one device. Values are the same bits,
-// computed by the same kernels; a node whose evaluation fails stays, and fails when it is reached, or not; effects,
-// deadness and the names of targets stay. Of nodes alike the first one stays, and what becomes unused goes.
-// Bounds: ConstantFoldingOptions, and graphs above `max_nodes` are left as they are: there a look at each node costs
-// more than what it finds, and preparing a million nodes is a matter of tenths of a second.
+// computed by the same kernels; those of hosts, which may do more than their ops say, are left alone; a node whose
+// evaluation fails stays, and fails when it is reached, or not; effects, deadness and the names of targets stay. Of
+// nodes alike the first one stays, and what becomes unused goes. Bounds: ConstantFoldingOptions, and graphs above
+// `max_nodes` are left as they are: there a look at each node costs more than what it finds, and preparing a million
+// nodes is a matter of tenths of a second.
 
 #include <cstdint>
 

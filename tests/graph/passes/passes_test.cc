@@ -320,6 +320,17 @@ TEST_F(PassesTest, AttrsMayStandInAnyOrderAndLargeOnesAreNotRead) {
   EXPECT_EQ(NodeNames(b_.graph()), "a also c large x");
 }
 
+TEST_F(FoldingTest, WhatTheContextLeavesAloneStays) {
+  const Output x = b_.Placeholder("x", DType::kFloat), c = Value("c", 1);
+  b_.Op("AddN", "y", {b_.Op("Neg", "a", {x}), b_.Op("Neg", "b", {x}), b_.Op("Neg", "n", {c}), b_.Op("Exp", "e", {x})},
+        {{"N", 4}});
+  PassContext context;
+  context.evaluator = &evaluator_;
+  context.leaves_alone = [](const Graph& graph, NodeId id) { return graph.Is(id, "Neg"); };
+  ASSERT_OK_AND_ASSIGN(const SimplifyReport report, SimplifyGraph(b_.graph(), context, SimplifyOptions()));
+  EXPECT_EQ(report.folded + report.joined + report.removed, 0);
+}
+
 TEST_F(PassesTest, NodesInNoOrderJoinAsWell) {
   const Output x = b_.Placeholder("x", DType::kFloat);
   const Output late = b_.Op("Neg", "late", {x});
