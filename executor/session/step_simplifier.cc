@@ -10,6 +10,7 @@
 #include "executor/node_error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/graph_node.h"
+#include "graph/passes/pass_context.h"
 #include "graph/value/entry.h"
 #include "kernels/families/register_all.h"
 #include "kernels/kernel.h"

@@ -185,72 +185,75 @@ TEST(SignatureGrowthTest, EverySignatureCostsTheSame) {
   expect_linear(&std::pair<int64_t, int64_t>::second);
 }
 
-// The work of adding nodes to a session and of running them is that of these nodes and of what they need, whatever the
-// session holds otherwise.
-TEST(ExtendGrowthTest, WorkIsThatOfWhatIsAddedAndNeeded) {
-  // In a session of `size` nodes of no concern: the work of adding `added` nodes, and of the first run of the last one.
-  const auto measure = [](int size, int added) {
+// Chains of nodes added to sessions that hold a chain of `size` nodes of no concern.
+class ExtendGrowthTest : public ::testing::Test {
+ protected:
+  struct Work {
+    int64_t extend = 0, run = 0;
+  };
+
+  // Adds `count` nodes to `graph`, all named after `prefix`, and gives the bytes of a GraphDef of them.
+  static std::string AddChain(const std::string& prefix, int count, Graph* graph) {
+    std::string bytes;
+    Output last{graph->Find("x"), 0};
+    for (int i = 0; i < count; ++i) {
+      const std::string name = absl::StrCat(prefix, i);
+      NodeSpec node;
+      node.name = name;
+      node.op = "Neg";
+      node.inputs = {last};
+      node.attrs = {{"T", DType::kInt32}};
+      last = Output{*graph->AddNode(node), 0};
+      WireWriter(&bytes).Bytes(1, ExportNode(*graph, last.node));
+    }
+    return bytes;
+  }
+  static void Extend(const std::string& bytes, Session* session) {
+    GraphSource source;
+    source.bytes = bytes;
+    EXPECT_OK(session->Extend(std::move(source)));
+  }
+
+  // The work of adding `added` nodes, and of the first run of the last one.
+  static Work Measure(int size, int added) {
     GraphBuilder b(NewOpRegistry());
-    const Output x = b.Placeholder("x", DType::kInt32);
-    Output last = x;
-    for (int i = 0; i < size; ++i) last = b.Op("Neg", absl::StrCat("old", i), {last});
-    Graph with = *b.Build();
+    b.Placeholder("x", DType::kInt32);
+    Graph graph = *b.Build();
+    AddChain("old", size, &graph);
     SessionOptions options;
     options.num_threads = 1;
-    const std::unique_ptr<Session> session = *Session::Create(options, with);
-    const auto add = [&](const std::string& prefix, int count) {
-      const int32_t first = with.id_limit();
-      Output input = x;
-      for (int i = 0; i < count; ++i) {
-        const std::string name = absl::StrCat(prefix, i);
-        NodeSpec node;
-        node.name = name;
-        node.op = "Neg";
-        node.inputs = {input};
-        node.attrs = {{"T", DType::kInt32}};
-        input = Output{*with.AddNode(node), 0};
-      }
-      std::string bytes;
-      for (int32_t i = first; i < with.id_limit(); ++i) {
-        WireWriter(&bytes).Bytes(1, ExportNode(with, NodeId(i)));
-      }
-      return bytes;
-    };
-    const auto extend = [&](const std::string& bytes) {
-      GraphSource source;
-      source.bytes = bytes;
-      EXPECT_OK(session->Extend(std::move(source)));
-    };
-    extend(add("first", 1));  // The graph's tables are full at first, and grow.
-    const std::string bytes = add("new", added);
+    const std::unique_ptr<Session> session = *Session::Create(options, graph);
+    Extend(AddChain("first", 1, &graph), session.get());  // The graph's tables are full at first, and grow.
+    const std::string bytes = AddChain("new", added, &graph);
     const std::string fetch = absl::StrCat("new", added - 1);
-    const int64_t extending = BlocksOf([&] { extend(bytes); });
-    const int64_t running = BlocksOf([&] {
-      EXPECT_OK(session->Run({{"x", Tensor::Scalar(int32_t{1})}}, {fetch}, {}));
-    });
-    return std::pair<int64_t, int64_t>(extending, running);
-  };
+    Work work;
+    work.extend = BlocksOf([&] { Extend(bytes, session.get()); });
+    work.run = BlocksOf([&] { EXPECT_OK(session->Run({{"x", Tensor::Scalar(int32_t{1})}}, {fetch}, {})); });
+    return work;
+  }
+};
+
+// The work of adding nodes to a session and of running them is that of these nodes and of what they need, whatever the
+// session holds otherwise.
+TEST_F(ExtendGrowthTest, WorkIsThatOfWhatIsAddedAndNeeded) {
   const int size = CountsBlocks() ? 1000 : 100;
   for (const int added : {1, 100}) {
-    const auto [extend, run] = measure(size, added);
-    const auto [extend_large, run_large] = measure(16 * size, added);
-    RecordProperty(absl::StrCat("extend", added), std::to_string(extend_large));
-    RecordProperty(absl::StrCat("run", added), std::to_string(run_large));
+    const Work small = Measure(size, added), large = Measure(16 * size, added);
+    RecordProperty(absl::StrCat("extend", added), std::to_string(large.extend));
+    RecordProperty(absl::StrCat("run", added), std::to_string(large.run));
     if (!CountsBlocks()) continue;
     // Searching an id among more of them takes a few steps more.
-    EXPECT_LT(extend_large, extend + extend / 10 + 100) << added;
-    EXPECT_LT(run_large, run + run / 10 + 100) << added;
+    EXPECT_LT(large.extend, small.extend + small.extend / 10 + 100) << added;
+    EXPECT_LT(large.run, small.run + small.run / 10 + 100) << added;
   }
   if (!CountsBlocks()) return;
-  const auto [extend, run] = measure(size, 200);
-  const auto [extend_twice, run_twice] = measure(size, 400);
-  const auto [extend_four, run_four] = measure(size, 800);
-  EXPECT_LT(extend_four - extend_twice, 2.4 * static_cast<double>(extend_twice - extend));
-  EXPECT_LT(run_four - run_twice, 2.4 * static_cast<double>(run_twice - run));
+  const Work once = Measure(size, 200), twice = Measure(size, 400), four_times = Measure(size, 800);
+  EXPECT_LT(four_times.extend - twice.extend, 2.4 * static_cast<double>(twice.extend - once.extend));
+  EXPECT_LT(four_times.run - twice.run, 2.4 * static_cast<double>(twice.run - once.run));
 }
 
 // The thousandth addition costs as much as the hundredth, and so does a run after it.
-TEST(ExtendGrowthTest, EveryAdditionCostsTheSame) {
+TEST_F(ExtendGrowthTest, EveryAdditionCostsTheSame) {
   GraphBuilder b(NewOpRegistry());
   b.Placeholder("x", DType::kInt32);
   SessionOptions options;
@@ -264,9 +267,7 @@ TEST(ExtendGrowthTest, EveryAdditionCostsTheSame) {
                               {{absl::StrCat("_mark", i), int64_t{i}}});
     std::string bytes;
     WireWriter(&bytes).Bytes(1, ExportNode(added.graph(), y.node));
-    GraphSource source;
-    source.bytes = bytes;
-    EXPECT_OK(session->Extend(std::move(source)));
+    Extend(bytes, session.get());
     EXPECT_OK(session->Run({{"x", Tensor::Scalar(int32_t{1})}}, {absl::StrCat("n", i)}, {}));
   };
   std::vector<int64_t> work;

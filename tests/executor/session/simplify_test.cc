@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "graph/value/tensor.h"
 #include "gtest/gtest.h"
 #include "kernels/families/register_all.h"
 #include "tests/executor/session/session_fixture.h"

@@ -5,6 +5,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ops/op_table.h"
+#include "graph/passes/pass_context.h"
 #include "gtest/gtest.h"
 #include "tests/testing/graph_text.h"
 #include "tests/testing/status_matchers.h"

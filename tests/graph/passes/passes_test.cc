@@ -16,6 +16,7 @@
 #include "graph/passes/dead_branch.h"
 #include "graph/passes/node_traits.h"
 #include "graph/passes/pass.h"
+#include "graph/passes/pass_context.h"
 #include "graph/passes/prune.h"
 #include "graph/passes/simplify.h"
 #include "graph/value/tensor_proto.h"
