@@ -347,10 +347,10 @@ TEST_F(PassesTest, NodesInNoOrderJoinAsWell) {
 
 TEST_F(FoldingTest, SimplifyingLeavesNothingUnusedAndWhatIsKept) {
   const Output x = b_.Placeholder("x", DType::kFloat);
-  const Output folded = b_.Op("Neg", "folded", {b_.Op("Neg", "gone", {Value("c", 1)})});
+  const Output folded = b_.Op("Neg", "folded", {b_.Op("AddV2", "gone", {Value("c", 3), Value("e", 4)})});
   const Output a = b_.Op("Mul", "a", {x, folded}), twin = b_.Op("Mul", "twin", {x, folded});
   b_.Op("AddV2", "y", {a, twin});
-  b_.Op("Neg", "target", {Value("d", 1)});
+  b_.Op("Neg", "target", {Value("d", 5)});
   b_.Op("NoOp", "effect");
   PassContext context(Ids({"target"}));
   context.evaluator = &evaluator_;
