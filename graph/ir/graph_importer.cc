@@ -198,10 +198,9 @@ absl::Status GraphImporter::CheckVersions(const GraphVersions& versions) const {
 
 absl::Status GraphImporter::CheckSameVersions() const {
   const GraphVersions& mine = graph_.versions_;
-  const bool is_stated = versions_.producer != 0 || versions_.min_consumer != 0 || !versions_.bad_consumers.empty();
   const bool is_same = versions_.producer == mine.producer && versions_.min_consumer == mine.min_consumer &&
                        versions_.bad_consumers == mine.bad_consumers;
-  if (!is_stated || is_same) return absl::OkStatus();
+  if (!StatesVersions() || is_same) return absl::OkStatus();
   return Error(ErrorCode::kFileVersion)
       .Text("an addition to a graph states other versions than the graph has")
       .Found(absl::StrCat("producer ", versions_.producer, ", min_consumer ", versions_.min_consumer))
@@ -237,11 +236,9 @@ absl::Status GraphImporter::ReadLibrary(absl::string_view bytes, size_t offset) 
 
 void GraphImporter::MergeVersions() {
   GraphVersions& merged = graph_.versions_;
-  if (first_new_ == 0 && graph_.source_files_.empty()) {
-    merged = versions_;
-    return;
-  }
-  if (options_.extends) return;  // They are the same.
+  const bool is_first = first_new_ == 0 && graph_.source_files_.empty();
+  if (options_.extends ? is_first && StatesVersions() : is_first) merged = versions_;
+  if (options_.extends || is_first) return;
   merged.producer = std::min(merged.producer, versions_.producer);
   merged.min_consumer = std::max(merged.min_consumer, versions_.min_consumer);
   merged.bad_consumers.insert(merged.bad_consumers.end(), versions_.bad_consumers.begin(),

@@ -78,6 +78,9 @@ class GraphImporter {
   absl::Status Scan();
   absl::Status ReadVersions(absl::string_view bytes, size_t offset);
   absl::Status CheckVersions(const GraphVersions& versions) const;
+  bool StatesVersions() const {
+    return versions_.producer != 0 || versions_.min_consumer != 0 || !versions_.bad_consumers.empty();
+  }
   // That an addition states the versions of the graph, or none.
   absl::Status CheckSameVersions() const;
   absl::Status ReadLibrary(absl::string_view bytes, size_t offset);

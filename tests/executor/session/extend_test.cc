@@ -124,14 +124,14 @@ TEST_F(ExtendTest, AddedFunctionsAreCalledByAddedNodes) {
   AddSimpleGraph();
   Open();
   const auto call = [](const std::string& name, const std::string& f) { return NodeDefBytes(name, f, {"y"}); };
-  ASSERT_OK(Extend({call("one", "F")}, Unary("F", "Neg")));
-  ExpectFetch("one", -2, {{"x", Int(1)}});
-  ASSERT_OK(Extend({call("two", "F")}, Unary("F", "Neg")));  // The same again.
-  ASSERT_OK(Extend({call("three", "F")}));
-  EXPECT_THAT(Extend({call("four", "F")}, Unary("F", "Abs")), IsError(ErrorCode::kFunctionDuplicate, "'F'"));
-  ASSERT_OK(Extend({call("five", "G")}, Unary("G", "Square")));
-  ExpectFetch("three", -2, {{"x", Int(1)}});
-  ExpectFetch("five", 4, {{"x", Int(1)}});
+  ASSERT_OK(Extend({call("call_one", "F")}, Unary("F", "Neg")));
+  ExpectFetch("call_one", -2, {{"x", Int(1)}});
+  ASSERT_OK(Extend({call("call_two", "F")}, Unary("F", "Neg")));  // The same again.
+  ASSERT_OK(Extend({call("call_three", "F")}));
+  EXPECT_THAT(Extend({call("call_four", "F")}, Unary("F", "Abs")), IsError(ErrorCode::kFunctionDuplicate, "'F'"));
+  ASSERT_OK(Extend({call("call_five", "G")}, Unary("G", "Square")));
+  ExpectFetch("call_three", -2, {{"x", Int(1)}});
+  ExpectFetch("call_five", 4, {{"x", Int(1)}});
   EXPECT_THAT(Extend({}, Unary("H", "H")), IsError(ErrorCode::kFunctionRecursion));
   EXPECT_EQ(session_->CopyGraph()->library().size(), 2u);
 }

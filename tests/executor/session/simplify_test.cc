@@ -106,15 +106,22 @@ TEST_F(SimplifyTest, FoldedNodesOfABranchThatIsNotTakenAreDead) {
 }
 
 TEST_F(SimplifyTest, StatefulNodesStayApart) {
-  const Output shape = b_.Const("shape", Tensor::Of<int32_t>(Shape::Of({1}), {4}));
-  const std::vector<std::pair<std::string, AttrValue>> attrs = {{"dtype", DType::kFloat}};
-  const Output a = b_.Op("RandomUniform", "a", {shape}, attrs), b = b_.Op("RandomUniform", "b", {shape}, attrs);
-  b_.Op("Sub", "difference", {a, b});
+  AddCounter();
+  b_.Op("AssignAdd", "also", {Output{b_.graph().Find("v"), 0}, Output{b_.graph().Find("v1"), 0}});
+  const Output one = b_.Const("shared", Int(1));
+  const std::vector<std::pair<std::string, AttrValue>> attrs = {{"dtype", DType::kInt32}, {"shape", PartialShape()}};
+  const Output handle = b_.Op("VarHandleOp", "handle", {}, attrs);
+  b_.Op("AssignVariableOp", "set", {handle, one});
+  const Output a = b_.Op("AssignAddVariableOp", "a", {handle, one});
+  const Output b = b_.Op("AssignAddVariableOp", "b", {handle, one});
+  const Output value = b_.Op("ReadVariableOp", "value", {handle}, {{"dtype", DType::kInt32}});
+  b_.AddControl(value, a);
+  b_.AddControl(value, b);
   Open();
-  ASSERT_OK_AND_ASSIGN(const Tensor difference, Fetch("difference"));
-  EXPECT_NE(difference.flat<float>()[0], 0);
-  ASSERT_OK_AND_ASSIGN(const Tensor again, Fetch("difference"));
-  EXPECT_NE(difference.flat<float>()[0], again.flat<float>()[0]);
+  ASSERT_OK(session_->Run({}, {}, {"start", "set"}));
+  ASSERT_OK(session_->Run({}, {"count", "also"}, {}));
+  ExpectFetch("count", 3);
+  ExpectFetch("value", 3);
 }
 
 TEST_F(SimplifyTest, KernelsOfTheHostAreNotCalledAhead) {
