@@ -115,6 +115,7 @@ absl::StatusOr<SimplifyReport> SimplifyStep(const SessionCore& core, StopPoll* s
   PassContext context(std::move(keep));
   context.evaluator = &evaluator;
   context.stop = stop;
+  context.validates = options.validates;
   if (&core.kernels() != &BuiltinKernels()) {
     context.leaves_alone = [&core](const Graph& graph, NodeId id) {
       return core.kernels().Choose(GraphNode(graph, id), DeviceKind::kCpu).is_of_host;

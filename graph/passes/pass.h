@@ -37,8 +37,8 @@ class Pass {
 };
 
 // Runs `passes` in order, over and over until a round changes nothing or `max_rounds` are done. Appends a report per
-// run to `*reports` (may be null). Stops at the first error. Builds with assertions validate the graph after each run:
-// kInternal, naming the pass, where it is not sound.
+// run to `*reports` (may be null). Stops at the first error. Where the context asks for it, builds with assertions
+// validate the graph after each run: kInternal, naming the pass, where it is not sound.
 absl::Status RunPasses(absl::Span<const std::unique_ptr<const Pass>> passes, int max_rounds, const PassContext& context,
                        Graph& graph, std::vector<PassReport>* reports);
 

@@ -28,6 +28,9 @@ class PassContext {
   // Whether to leave a node alone though its op is pure: the kernel of a host may do more than its op says. Asked once
   // for each op and types. Null: no node.
   std::function<bool(const Graph& graph, NodeId id)> leaves_alone;
+  // Whether RunPasses looks, in builds with assertions, that each pass left a sound graph. That takes as long as passes
+  // do.
+  bool validates = true;
   // Polled; null: never stops.
   StopPoll* stop = nullptr;
 

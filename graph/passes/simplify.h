@@ -26,6 +26,7 @@ struct SimplifyOptions {
   bool join_equal_nodes = true;
   ConstantFoldingOptions folding;
   int64_t max_nodes = 200'000;
+  bool validates = false;  // For tests: see PassContext.
 };
 
 // What was done, in nodes.

@@ -196,6 +196,7 @@ TEST_F(SimplifyTest, RandomProgramsAnswerTheSame) {
     ASSERT_OK(ArgumentsToPlaceholders(&graph));
     SessionOptions plain = Plain(), simple;
     plain.num_threads = simple.num_threads = 1;
+    simple.simplify.validates = true;
     const std::vector<Answer> expected = AnswersOf(graph, seed, plain), found = AnswersOf(graph, seed, simple);
     ASSERT_EQ(expected.size(), found.size());
     for (size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(expected[i] == found[i]) << seed << ", result " << i;
