@@ -273,8 +273,8 @@ struct SluiceApi {
   SluiceStatus* (*set_string)(void* mutable_data, int64_t element, const char* text, size_t size);
 
   /* Work. Calls `work` for parts of [0, total), on several threads where that pays: `unit_ns` is the time of one unit.
-   * Returns when all parts that began have ended: NULL, the first error of a part, or SLUICE_CANCELLED. After an error
-   * no further part begins. */
+   * Returns when all parts that began have ended: NULL, the first error of a part, or SLUICE_CANCELLED where the run
+   * was cancelled or its deadline has passed. After an error no further part begins. */
   SluiceStatus* (*parallel_for)(SluiceCall* call, int64_t total, double unit_ns,
                                 SluiceStatus* (*work)(void* data, int64_t begin, int64_t end), void* data);
   /* 1 once the run is cancelled: what the kernel computes is of no use any more. */

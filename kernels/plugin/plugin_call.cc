@@ -134,6 +134,7 @@ SluiceStatus* CallParallelFor(SluiceCall* call, int64_t total, double unit_ns,
     try {
       call->context.ParallelFor(total, unit_ns, [&parts](int64_t begin, int64_t end) { parts.Run(begin, end); });
     } catch (const KernelCancelled&) {
+      call->was_cut = true;
       return Error(ErrorCode::kRunCancelled).Text("the run was cancelled");
     }
     return parts.first();

@@ -18,6 +18,8 @@ struct SluiceCall {
   sluice::KernelContext& context;
   // Callbacks that on_cancel registered and off_cancel did not take back.
   std::vector<sluice::CancellationToken> cancel_tokens;
+  // Whether a parallel_for was cut short: the run was cancelled, or is late.
+  bool was_cut = false;
 };
 
 namespace sluice {

@@ -81,7 +81,10 @@ class PluginKernel final : public Kernel {
       throw;
     }
     DropCancelCallbacks(&call);
-    return TakeStatus(status);
+    const absl::Status answer = TakeStatus(status);
+    // Whatever the plug-in made of it: as of any kernel, the executor finds out whether it was cancelled or late.
+    if (call.was_cut) throw KernelCancelled();
+    return answer;
   }
 
  private:

@@ -166,6 +166,21 @@ struct BackwardsKernel {
   }
 };
 
+// Works for ever in small parts, and overlooks that it was told to stop.
+struct EndlessKernel {
+  void Compute(Call& call) const {
+    volatile int64_t sum = 0;
+    const auto part = [](void* data, int64_t begin, int64_t end) -> SluiceStatus* {
+      for (int64_t i = begin; i < end; ++i) *static_cast<volatile int64_t*>(data) = i;
+      return nullptr;
+    };
+    const int64_t total = int64_t{1} << 50;
+    sluice_op::api->delete_status(
+        sluice_op::api->parallel_for(call.handle(), total, 1, part, const_cast<int64_t*>(&sum)));
+    call.SetScalar<int64_t>(0, sum);
+  }
+};
+
 // Memory of the plug-in's own, with a count of what is in use.
 struct OwnMemoryKernel {
   static inline std::atomic<int64_t> live{0};
@@ -231,6 +246,8 @@ void Add(sluice_op::Registration& r) {
   r.Add(sluice_op::Kernel<FirstKernel>("PluginFirst"));
   r.Add(sluice_op::Op("PluginBackwards").Input("x: float").Output("y: float").Output("place: int64"));
   r.Add(sluice_op::Kernel<BackwardsKernel>("PluginBackwards"));
+  r.Add(sluice_op::Op("PluginEndless").Output("y: int64").Stateful());
+  r.Add(sluice_op::Kernel<EndlessKernel>("PluginEndless"));
   r.Add(sluice_op::Op("PluginOwnMemory").Output("y: int64").Stateful());
   r.Add(sluice_op::Kernel<OwnMemoryKernel>("PluginOwnMemory"));
   r.Add(sluice_op::Op("PluginBroadcast")

@@ -3,6 +3,8 @@
 #include <thread>
 
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "executor/session/session.h"
 #include "graph/shapes/inference.h"
 #include "graph/value/tstring.h"
@@ -172,6 +174,18 @@ TEST_F(GoodPluginTest, AnAsynchronousKernelHearsOfTheCancellation) {
   canceller.join();
   // Cancelled before it began.
   EXPECT_EQ(catalogue_.Run("PluginWait", {}, {}, options).status().code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(GoodPluginTest, WorkThatIsCutShortEndsAsThatOfAnyKernel) {
+  CallOptions late;
+  late.deadline = absl::Now() + absl::Milliseconds(50);
+  EXPECT_THAT(catalogue_.Run("PluginEndless", {}, {}, late), IsError(ErrorCode::kDeadline));
+  CancellationManager cancellation;
+  CallOptions options;
+  options.cancellation = &cancellation;
+  std::thread canceller([&cancellation] { cancellation.StartCancel(); });
+  EXPECT_THAT(catalogue_.Run("PluginEndless", {}, {}, options), IsError(ErrorCode::kRunCancelled));
+  canceller.join();
 }
 
 class BadPluginTest : public testing::Test {
