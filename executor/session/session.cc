@@ -30,11 +30,16 @@ absl::Status Finalized() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(const SessionOptions& options, Graph graph) {
+  return AsStatus([&] { return Create(options, std::make_shared<const Graph>(std::move(graph))); });
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Create(const SessionOptions& options,
+                                                         std::shared_ptr<const Graph> graph) {
   return AsStatus([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
     SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<SessionCore> core, SessionCore::Create(options));
     std::unique_ptr<Session> session(new Session(std::move(core)));
     MutexLock lock(&session->mu_);
-    session->graph_ = std::make_shared<const Graph>(std::move(graph));
+    session->graph_ = std::move(graph);
     return session;
   });
 }

@@ -89,12 +89,13 @@ absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOpti
   return true;
 }
 
-absl::StatusOr<std::unique_ptr<Session>> OpenSession(const LoadedGraph& model, const ModelSessionOptions& options) {
+absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const LoadedGraph>& model,
+                                                     const ModelSessionOptions& options) {
   SessionOptions session;
   session.num_threads = options.threads;
   session.deterministic = options.deterministic;
   session.allow_soft_placement = true;
-  return Session::Create(session, model.graph);
+  return Session::Create(session, std::shared_ptr<const Graph>(model, &model->graph));
 }
 
 absl::Status InitialiseSession(Session& session, const LoadedGraph& model, const ModelSessionOptions& options,
