@@ -250,6 +250,11 @@ int64_t PackedGemm<T>::PackedElements(const GemmIsa<T>& isa, int64_t k, int64_t 
 }
 
 template <typename T>
+int64_t PackedGemm<T>::BlockDepth(int64_t k) {
+  return DepthOf<T>(k);
+}
+
+template <typename T>
 void PackedGemm<T>::Pack(const GemmIsa<T>& isa, const MatrixView<T>& b, int64_t k, int64_t n, T* out) {
   const int64_t depth = DepthOf<T>(k);
   const int64_t cols = CeilDiv(n, isa.tile_cols) * isa.tile_cols;
