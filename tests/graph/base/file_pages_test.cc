@@ -1,11 +1,12 @@
 #include "graph/base/file_pages.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <fstream>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "graph/base/file.h"
 #include "gtest/gtest.h"
@@ -20,14 +21,15 @@ size_t PageSize() { return static_cast<size_t>(::sysconf(_SC_PAGESIZE)); }
 
 // How many of the pages of `bytes`, which begin with one, this process holds in memory.
 size_t PagesHeld(absl::string_view bytes) {
-  std::ifstream map("/proc/self/pagemap", std::ios::binary);
-  map.seekg(static_cast<std::streamoff>(reinterpret_cast<uintptr_t>(bytes.data()) / PageSize() * sizeof(uint64_t)));
+  std::vector<uint64_t> entries(bytes.size() / PageSize());
+  const size_t size = entries.size() * sizeof(uint64_t);
+  const uintptr_t first = reinterpret_cast<uintptr_t>(bytes.data()) / PageSize();
+  const int map = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  const ssize_t read = ::pread(map, entries.data(), size, static_cast<off_t>(first * sizeof(uint64_t)));
+  ::close(map);
+  EXPECT_EQ(read, static_cast<ssize_t>(size));
   size_t held = 0;
-  for (size_t i = 0; i < bytes.size() / PageSize(); ++i) {
-    uint64_t entry = 0;
-    map.read(reinterpret_cast<char*>(&entry), sizeof(entry));
-    held += entry >> 63;  // "Present".
-  }
+  for (const uint64_t entry : entries) held += entry >> 63;  // "Present".
   return held;
 }
 
