@@ -14,6 +14,7 @@
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "graph/value/ref_cell.h"
+#include "kernels/kernel_late.h"
 #include "rendezvous/frame_hash.h"
 
 namespace sluice {
@@ -48,6 +49,8 @@ class Runner {
       absl::Status status;
       Stopped(&status);
       return status;
+    } catch (const KernelLate&) {
+      return DeadlinePassed();
     } catch (...) {
       return StatusOfException(program_.graph(), NodeId((at - 1)->io.id));
     }

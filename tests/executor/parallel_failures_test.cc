@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "executor/parallel_job.h"
 #include "executor/runner_adapter.h"
 #include "executor/session/session.h"
@@ -131,6 +133,21 @@ TEST_P(ParallelFailuresTest, TheLastShardThrows) {
   for (int round = 0; round < 100; ++round) {
     ExpectBoom([](int64_t i) { return i == kUnits - 1; });
     ExpectUsable();
+  }
+}
+
+// By order, not by the clock: shard 0 fails last.
+TEST_P(ParallelFailuresTest, TheFirstExceptionByOrderIsTheOneThatCounts) {
+  for (int round = 0; round < 20; ++round) {
+    try {
+      runner().ParallelFor(kUnits, kUnitNs, false, [&](int64_t begin, int64_t) {
+        if (begin == 0) absl::SleepFor(absl::Microseconds(500));
+        throw std::runtime_error(absl::StrCat(begin));
+      });
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::runtime_error& e) {
+      EXPECT_STREQ(e.what(), "0");
+    }
   }
 }
 
