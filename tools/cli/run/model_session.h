@@ -18,11 +18,13 @@ namespace sluice {
 struct ModelSessionOptions {
   int threads = 0;
   bool deterministic = false;
+  bool no_fold = false;  // Constants are computed in every run.
+  bool no_cse = false;   // Equal nodes are computed each.
   std::string restore;
   std::vector<std::string> init;
   bool untrained = false;
 
-  // Declares --threads, --deterministic, --init, --untrained and --restore, the last where this build can do it.
+  // Declares --threads, --deterministic, --no-fold, --no-cse, --init, --untrained and --restore, the last where this build can do it.
   void Declare(CLI::App& app);
 };
 
