@@ -12,7 +12,6 @@
 #include "graph/ir/made_nodes.h"
 #include "graph/value/ref_cell.h"
 #include "kernels/kernel_context.h"
-#include "kernels/kernel_late.h"
 
 namespace sluice {
 namespace {
@@ -80,8 +79,6 @@ absl::Status StatusOfException() noexcept {
       throw;
     } catch (const KernelCancelled&) {
       return Error(ErrorCode::kRunCancelled).Text("the run was cancelled");
-    } catch (const KernelLate&) {
-      return DeadlinePassed();
     } catch (const std::bad_alloc&) {
       return Error(ErrorCode::kOutOfMemory).Text("the kernel could not get the memory it needs");
     }

@@ -55,8 +55,7 @@ class ThreadPool final : public TaskRunner {
   void Schedule(Task task) override ABSL_LOCKS_EXCLUDED(mu_);
   int num_threads() const override { return num_threads_; }
   bool HasWaitingTasks() const override { return available_.load(std::memory_order_relaxed) > 0; }
-  // Shards are those of ShardPlan. Never runs queued tasks. Throws what the first shard, by order, of those that
-  // failed has thrown.
+  // Shards are those of ShardPlan. Never runs queued tasks. Throws what the first shard to fail has thrown.
   void ParallelFor(int64_t total, double unit_ns, bool deterministic,
                    absl::FunctionRef<void(int64_t, int64_t)> work) override ABSL_LOCKS_EXCLUDED(mu_);
 

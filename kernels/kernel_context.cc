@@ -1,12 +1,11 @@
 #include "kernels/kernel_context.h"
 
 #include <atomic>
+#include <chrono>
 
-#include "absl/time/clock.h"
 #include "graph/base/cancellation.h"
 #include "kernels/device/shard_plan.h"
 #include "kernels/device/task_runner.h"
-#include "kernels/kernel_late.h"
 
 namespace sluice {
 namespace {
@@ -20,6 +19,8 @@ int64_t UnitsBetweenPolls(int64_t total, double unit_ns) {
   if (!(units < static_cast<double>(total))) return total;
   return units < 1 ? 1 : static_cast<int64_t>(units);
 }
+
+bool IsPast(absl::Time deadline) { return absl::FromChrono(std::chrono::system_clock::now()) >= deadline; }
 
 }  // namespace
 
@@ -73,20 +74,19 @@ void KernelContext::ParallelFor(int64_t total, double unit_ns, absl::FunctionRef
   const bool has_deadline = run_->deadline != absl::InfiniteFuture();
   if (run_->cancellation == nullptr && !has_deadline && !run_->deterministic) return Share(total, unit_ns, work);
   const int64_t step = UnitsBetweenPolls(total, unit_ns);
-  // Both are read after all parts have joined.
   std::atomic<bool> is_cut{false};
-  std::atomic<bool> is_late{false};
   Share(total, unit_ns, [&](int64_t begin, int64_t end) {
     while (begin < end) {
-      if (IsCancelled()) return is_cut.store(true, std::memory_order_relaxed);
-      if (has_deadline && absl::Now() >= run_->deadline) return is_late.store(true, std::memory_order_relaxed);
+      // Read after all parts have joined. The executor finds out which of the two it was.
+      if (IsCancelled() || (has_deadline && IsPast(run_->deadline))) {
+        return is_cut.store(true, std::memory_order_relaxed);
+      }
       const int64_t part_end = end - begin > step ? begin + step : end;
       work(begin, part_end);
       begin = part_end;
     }
   });
   if (is_cut.load(std::memory_order_relaxed)) throw KernelCancelled();
-  if (is_late.load(std::memory_order_relaxed)) throw KernelLate();
 }
 
 bool KernelContext::IsCancelled() const { return run_->cancellation != nullptr && run_->cancellation->IsCancelling(); }

@@ -7,17 +7,35 @@
 
 namespace sluice {
 
+namespace {
+
+// Whether several kernels take long, one of them certainly.
+bool HasWorkForThreads(const SerialProgram& program) {
+  int num_heavy = 0, num_not_cheap = 0;
+  for (const SerialInstruction& instruction : program.instructions()) {
+    if (instruction.action != SerialAction::kCompute) continue;
+    num_heavy += instruction.cost_hint == CostHint::kHeavy ? 1 : 0;
+    num_not_cheap += instruction.cost_hint != CostHint::kCheap ? 1 : 0;
+  }
+  return num_heavy > 0 && num_not_cheap > 1;
+}
+
+}  // namespace
+
 WaitingExecutor::WaitingExecutor(std::shared_ptr<const CompiledGraph> compiled)
     : compiled_(std::move(compiled)),
       program_(*compiled_->waiting_program()),
       ports_(program_, compiled_->kernels()),
       may_choose_(compiled_->driver() == Driver::kAuto),
+      is_for_threads_(HasWorkForThreads(program_)),
       registers_(program_.num_registers()),
       dataflow_(compiled_) {}
 
 WaitChoice::Decision WaitingExecutor::Decide(const Args& args) const {
-  if (!may_choose_ || !RunSetup::HasSeveralThreads(args) || args.observer != nullptr) return {};
-  return choice_.Next();
+  WaitChoice::Decision decision;
+  if (!may_choose_ || !RunSetup::HasSeveralThreads(args)) return decision;
+  decision.use_dataflow = is_for_threads_;
+  return is_for_threads_ || args.observer != nullptr ? decision : choice_.Next();
 }
 
 void WaitingExecutor::RunAsync(const Args& args, Done done) const {

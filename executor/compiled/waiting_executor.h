@@ -42,6 +42,7 @@ class WaitingExecutor final : public Executor {
   const SerialProgram& program_;
   const PortCalls ports_;
   const bool may_choose_;
+  const bool is_for_threads_;  // Runs with several threads have work for them.
   // These change no result, and guard themselves.
   mutable RegisterPool registers_;
   mutable WaitChoice choice_;

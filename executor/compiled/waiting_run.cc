@@ -202,14 +202,22 @@ absl::Status WaitingRun::SendDead(const SerialInstruction& instruction) {
   return absl::OkStatus();
 }
 
+// Most steps wait for one thing at a time; some begin with a great many calls.
+WaitingRun::Call& WaitingRun::TakeCall() {
+  if (free_calls_ != nullptr) return static_cast<Call&>(*std::exchange(free_calls_, free_calls_->next));
+  if (calls_.empty() || calls_.back().size() == calls_.back().capacity()) {
+    const size_t count = calls_.empty() ? 1 : 2 * calls_.back().capacity();
+    std::vector<Call> more;
+    more.reserve(count);
+    calls_.push_back(std::move(more));
+  }
+  return calls_.back().emplace_back(args_);
+}
+
 void WaitingRun::StartCall(const SerialInstruction& instruction) { Start(instruction, /*is_dead=*/false); }
 
 void WaitingRun::Start(const SerialInstruction& instruction, bool is_dead) {
-  if (free_calls_ == nullptr) {
-    calls_.push_back(std::make_unique<Call>(args_));
-    free_calls_ = calls_.back().get();
-  }
-  Call& call = static_cast<Call&>(*std::exchange(free_calls_, free_calls_->next));
+  Call& call = TakeCall();
   call.instruction = &instruction;
   call.context = KernelContext(args_, Tables());
   call.context.SetNode(instruction.io);

@@ -51,6 +51,7 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
  private:
   struct Call;
 
+  Call& TakeCall();
   // Finds where the results go.
   void Begin() noexcept;
   // Calls that have ended.
@@ -90,8 +91,8 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
   StepRecord record_;
   SpanCallFrame* spans_ = nullptr;  // The call frame, where it is one.
   absl::Span<Tensor> results_;
-  std::vector<Tensor> own_results_;  // Where the call frame has no places for them.
-  std::vector<std::unique_ptr<Call>> calls_;
+  std::vector<Tensor> own_results_;       // Where the call frame has no places for them.
+  std::vector<std::vector<Call>> calls_;  // None of which ever grows: calls stay where they are.
   NodeCall* free_calls_ = nullptr;
   uint32_t num_calls_ = 0;  // Under way.
 };

@@ -14,7 +14,6 @@
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "graph/value/ref_cell.h"
-#include "kernels/kernel_late.h"
 #include "rendezvous/frame_hash.h"
 
 namespace sluice {
@@ -49,10 +48,9 @@ class Runner {
       return status.ok() ? status : AtNode(program_.graph(), NodeId(failed_), status);
     } catch (const KernelCancelled&) {
       absl::Status status;
+      if (cancellation_ == nullptr || !cancellation_->IsCancelling()) return DeadlinePassed();
       Stopped(&status);
       return status;
-    } catch (const KernelLate&) {
-      return DeadlinePassed();
     } catch (...) {
       return StatusOfException(program_.graph(), NodeId((at - 1)->io.id));
     }

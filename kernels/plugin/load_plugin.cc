@@ -66,15 +66,15 @@ absl::Status Refusal(const std::string& path, absl::string_view why) {
 }
 
 absl::Status CheckFile(const std::string& path) {
+  const auto refuse = [&path](ErrorCode code, absl::string_view why) {
+    return Error(code).Text(absl::StrCat("plug-in '", PrintableName(path), "' cannot be opened: ", why)).Build();
+  };
   struct stat info;
   if (::stat(path.c_str(), &info) != 0) {
     const bool is_missing = errno == ENOENT || errno == ENOTDIR;
-    return WithFile(Error(is_missing ? ErrorCode::kFileMissing : ErrorCode::kFileRead)
-                        .Text(absl::StrCat("the plug-in cannot be opened: ", std::strerror(errno))),
-                    path);
+    return refuse(is_missing ? ErrorCode::kFileMissing : ErrorCode::kFileRead, std::strerror(errno));
   }
-  if (S_ISREG(info.st_mode)) return absl::OkStatus();
-  return WithFile(Error(ErrorCode::kFileRead).Text("the plug-in is not a file, but a directory or device"), path);
+  return S_ISREG(info.st_mode) ? absl::OkStatus() : refuse(ErrorCode::kFileRead, "it is a directory or a device");
 }
 
 // What a library exports, not looked at yet. Closes a library that no function was called of.

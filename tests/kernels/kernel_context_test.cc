@@ -9,7 +9,6 @@
 #include "graph/base/cancellation.h"
 #include "gtest/gtest.h"
 #include "kernels/device/task_runner.h"
-#include "kernels/kernel_late.h"
 
 namespace sluice {
 namespace {
@@ -83,7 +82,7 @@ TEST_P(ParallelForTest, LeavesOutWhatComesAfterTheDeadline) {
     ++calls;
     absl::SleepFor(absl::Milliseconds(2));
   };
-  EXPECT_THROW(KernelContext(run_, EntryTables()).ParallelFor(1'000'000, kLongNs, work), KernelLate);
+  EXPECT_THROW(KernelContext(run_, EntryTables()).ParallelFor(1'000'000, kLongNs, work), KernelCancelled);
   EXPECT_LT(calls, 100);
 }
 

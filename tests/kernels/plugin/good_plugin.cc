@@ -213,8 +213,9 @@ void Add(sluice_op::Registration& r) {
   r.Add(sluice_op::Op("PluginWait").Output("y: float"));
   r.Add(sluice_op::Kernel<WaitKernel>("PluginWait"));
   r.Add(sluice_op::Op("PluginAttrs")
-            .Input("x: 2 * int32")
+            .Input("x: N * int32")
             .Output("y: string")
+            .Attr("N: int >= 1")
             .Attr("i: int = 3")
             .Attr("b: bool = true")
             .Attr("s: string = 'text'")
