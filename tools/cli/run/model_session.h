@@ -24,7 +24,8 @@ struct ModelSessionOptions {
   std::vector<std::string> init;
   bool untrained = false;
 
-  // Declares --threads, --deterministic, --no-fold, --no-cse, --init, --untrained and --restore, the last where this build can do it.
+  // Declares --threads, --deterministic, --no-fold, --no-cse, --init, --untrained and --restore, the last where this
+  // build can do it.
   void Declare(CLI::App& app);
 };
 
