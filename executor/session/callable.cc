@@ -49,19 +49,22 @@ struct Callable::Facilities {
     if (callable.needs_rendezvous_) rendezvous = callable.rendezvous_.Take();
     args->rendezvous = rendezvous.get();
     if (callable.is_hosts_) {
-      args->cancellation = &cancellation.emplace(args->cancellation);
+      cancellation = std::make_unique<CancellationManager>(args->cancellation);
+      args->cancellation = cancellation.get();
       args->cancel_on_error = true;
     }
     const absl::Duration patience = callable.core_->PatienceOf(options);
     if (patience == absl::InfiniteDuration()) return;
-    watch.emplace(StallWatch::Options{patience, callable.graph(), rendezvous.get(), options.observer});
-    args->observer = &*watch;
+    watch = std::make_unique<StallWatch>(
+        StallWatch::Options{patience, callable.graph(), rendezvous.get(), options.observer});
+    args->observer = watch.get();
   }
 
   TensorStore store;
   CountedPtr<LocalRendezvous> rendezvous;
-  std::optional<CancellationManager> cancellation;  // An executor of a host's may cancel it, whatever it looks at.
-  std::optional<StallWatch> watch;
+  // Few steps have these, and many may wait.
+  std::unique_ptr<CancellationManager> cancellation;  // An executor of a host's may cancel it, whatever it looks at.
+  std::unique_ptr<StallWatch> watch;
 };
 
 // One call under way: what its executor borrows.
@@ -94,7 +97,7 @@ struct Callable::Step {
   absl::Status End(absl::Status status) {
     if (ABSL_PREDICT_FALSE(facilities.has_value())) {
       if (status.ok() && IsLate()) status = DeadlinePassed();
-      if (!status.ok() && facilities->watch.has_value()) status = facilities->watch->Explain(status);
+      if (!status.ok() && facilities->watch != nullptr) status = facilities->watch->Explain(status);
       facilities->watch.reset();
       if (facilities->rendezvous) callable.rendezvous_.Put(std::move(facilities->rendezvous));
     }

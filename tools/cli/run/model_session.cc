@@ -92,8 +92,10 @@ absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOpti
   return true;
 }
 
-absl::StatusOr<std::unique_ptr<Session>> OpenSession(const LoadedGraph& model, const ModelSessionOptions& options) {
+absl::StatusOr<std::unique_ptr<Session>> OpenSession(const LoadedGraph& model, const ModelSessionOptions& options,
+                                                     const KernelRegistry& kernels) {
   SessionOptions session;
+  session.kernels = &kernels;
   session.num_threads = options.threads;
   session.deterministic = options.deterministic;
   session.allow_soft_placement = true;

@@ -36,8 +36,9 @@ struct ModelSessionOptions {
 absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOptions& options,
                                 absl::Span<const std::string> targets, Console& console);
 
-// A session for `model` on one CPU device, with soft placement. Nothing has run yet.
-absl::StatusOr<std::unique_ptr<Session>> OpenSession(const LoadedGraph& model, const ModelSessionOptions& options);
+// A session for `model` on one CPU device, with soft placement. Nothing has run yet. `kernels` must outlive it.
+absl::StatusOr<std::unique_ptr<Session>> OpenSession(const LoadedGraph& model, const ModelSessionOptions& options,
+                                                     const KernelRegistry& kernels);
 
 // Gives variables their values: from --restore, else from the SavedModel; then what a SavedModel has for init, then
 // --init, each node in a run of its own.
