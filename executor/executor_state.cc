@@ -58,6 +58,15 @@ absl::Status ExecutorState<P>::Run(const ExecutorPlan& plan, PropagatorPool<P>& 
                                    const Executor::Args& args) noexcept {
   std::unique_ptr<ExecutorState> made;
   try {
+    if (!args.cancel_on_error) {
+      // This thread cancels what it finds too late while it waits. Another may end the run meanwhile, and the state
+      // with it: so the run's own manager lives here.
+      CancellationManager own(args.cancellation);
+      Executor::Args with_own = args;
+      with_own.cancellation = &own;
+      with_own.cancel_on_error = true;
+      return Run(plan, pool, with_own);
+    }
     made = std::make_unique<ExecutorState>(plan, pool, args);
   } catch (...) {
     return FailRun(args, StatusOfCaught());

@@ -6,12 +6,16 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "executor/constant_kernel.h"
 #include "executor/device_kernel.h"
+#include "executor/weight_constants.h"
 #include "graph/base/error.h"
+#include "graph/base/file_pages.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/graph_node.h"
 #include "graph/ir/op_class.h"
 #include "graph/ir/runnable_check.h"
+#include "kernels/linalg/weight_inputs.h"
 
 namespace sluice {
 namespace {
@@ -92,7 +96,8 @@ class KernelSetMaker {
   KernelSetMaker(const Graph& graph, const KernelSet::Options& options)
       : graph_(graph),
         options_(options),
-        kind_(options.device != nullptr ? options.device->kind() : DeviceKind::kCpu) {}
+        kind_(options.device != nullptr ? options.device->kind() : DeviceKind::kCpu),
+        weights_(graph) {}
 
   absl::StatusOr<KernelSet> Make() {
     SLUICE_RETURN_IF_ERROR(CheckRunnable(graph_));
@@ -178,7 +183,37 @@ class KernelSetMaker {
     // The store knows these by their value alone, which a host's kernel may do anything with.
     const bool is_plain = is_shared && !choice.is_of_host && choice.row->label().empty();
     const absl::string_view value = is_plain ? LargeValueOf(graph_, id) : absl::string_view();
-    return value.empty() ? make() : store->FindOrMakeConstant(value, make);
+    return value.empty() ? make() : FindOrMakeConstant(id, value, make);
+  }
+
+  absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMakeConstant(NodeId id, absl::string_view encoded,
+                                                                   KernelStore::Make make) {
+    KernelStore& store = *options_.store;
+    if (store.allows_in_file()) {
+      Tensor in_file = weights_.Find(id, encoded, [this](NodeId node, int32_t i) { return TakesInFile(node, i); });
+      if (in_file.has_value()) {
+        return store.FindOrMakeConstant(encoded, KernelStore::ConstantForm::kInFile,
+                                        [&] { return NewConstantKernel(std::move(in_file)); });
+      }
+    }
+    return store.FindOrMakeConstant(encoded, KernelStore::ConstantForm::kInMemory,
+                                    [&]() -> absl::StatusOr<std::shared_ptr<const Kernel>> {
+                                      SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, make());
+                                      ReleaseIfCopied(encoded, kernel->ConstantValue());
+                                      return kernel;
+                                    });
+  }
+
+  bool TakesInFile(NodeId id, int32_t i) const {
+    if (i != 1 || NeedsNone(id)) return false;
+    const KernelChoice choice = Choose(id);
+    return choice.row != nullptr && !choice.is_of_host && TakesTensorInFile(*choice.row, graph_.signature(id), i);
+  }
+
+  // Gives the file's pages back where `value` is a copy of what is encoded there.
+  static void ReleaseIfCopied(absl::string_view encoded, const Tensor* value) {
+    if (value == nullptr || value->buffer() == nullptr || value->buffer()->allocator() == nullptr) return;
+    ReleaseFilePages(encoded);
   }
 
   absl::StatusOr<std::shared_ptr<const Kernel>> MakeKernel(NodeId id, Device* other, const KernelChoice& choice) {
@@ -217,6 +252,7 @@ class KernelSetMaker {
   const KernelSet::Options& options_;
   const DeviceKind kind_;
   KernelSet set_;
+  WeightConstants weights_;
   absl::flat_hash_map<std::string, const Kernel*> shared_;
   std::string key_;
   bool is_of_one_node_ = false;  // Whether the kernel made last knows its node (KernelConstruction).

@@ -69,6 +69,7 @@ class ProgramRunner {
       return status.ok() ? status : AtNode(program_.graph(), NodeId(failed_), status);
     } catch (const KernelCancelled&) {
       absl::Status status;
+      if (cancellation_ == nullptr || !cancellation_->IsCancelling()) return DeadlinePassed();
       Stopped(&status);
       return status;
     } catch (...) {

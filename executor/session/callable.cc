@@ -30,10 +30,10 @@ namespace {
 
 // `status`, unless it says that a kernel is missing and the graph could not run with it either, since its shapes
 // contradict each other: then that.
-absl::Status BetterReason(const Graph& graph, const FeedFetchSpec& spec, const absl::Status& status) {
+absl::Status BetterReason(const SessionGraph& graph, const FeedFetchSpec& spec, const absl::Status& status) {
   const std::optional<ErrorInfo> info = ErrorInfoOf(status);
   if (!info.has_value() || info->code != ErrorCode::kNoKernel) return status;
-  const absl::StatusOr<FeedFetchGraph> needed = ApplyFeedsAndFetches(graph, spec, FeedFetchOptions());
+  const absl::StatusOr<FeedFetchGraph> needed = graph.Cut(spec, FeedFetchOptions());
   if (!needed.ok()) return status;
   const absl::StatusOr<ShapeMap> shapes = InferShapes(needed->graph);
   const absl::Status problem = shapes.ok() ? shapes->FirstCertainProblem() : absl::OkStatus();
@@ -159,8 +159,8 @@ class Callable::AsyncEnd {
   std::unique_ptr<AsyncStep> step_;  // Null: moved or called.
 };
 
-absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr<SessionCore> core, const Graph& graph,
-                                                                 const FeedFetchSpec& spec,
+absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr<SessionCore> core,
+                                                                 const SessionGraph& graph, const FeedFetchSpec& spec,
                                                                  const PrepareOptions& options) {
   const LinkedCancellation cancellation(core->cancellation(), options.cancellation);
   StopPoll stop(options.deadline, &cancellation.manager());
