@@ -215,6 +215,7 @@ class KernelSetMaker {
     SLUICE_ASSIGN_OR_RETURN(const CopyEnds ends, CopyEndsOf(graph_, id));
     SLUICE_ASSIGN_OR_RETURN(StreamDevice* const from, MemoryOf(id, ends.from));
     SLUICE_ASSIGN_OR_RETURN(StreamDevice* const to, MemoryOf(id, ends.to));
+    if (from == to) return graph_.Locate(id, Error(ErrorCode::kPartition).Text("copies from one memory to the same"));
     const bool is_constant = graph_.op(graph_.inputs(id)[0].node).op_class == OpClass::kConst;
     return OffEventThread(NewCopyKernel(from, to, is_constant));
   }

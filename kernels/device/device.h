@@ -31,13 +31,13 @@ class Device {
   ResourceManager& resources() { return resources_; }
 
   virtual Allocator& allocator() = 0;
-  // This device, where it works on its own and has memory of its own (Note [Streams] in stream.h); null where kernels
-  // have done their work when they return.
-  virtual StreamDevice* AsStreamDevice() { return nullptr; }
   // Waits until all work queued on the device is done; its errors, if any. OK at once where work is done immediately.
   virtual absl::Status Sync() = 0;
   // What Send nodes of this device hand on, or null where values need no context.
   virtual CountedPtr<DeviceContext> context() { return {}; }
+  // This device, where it works on its own and has memory of its own (Note [Streams] in stream.h); null where kernels
+  // have done their work when they return.
+  virtual StreamDevice* AsStreamDevice() { return nullptr; }
 
  private:
   const DeviceKind kind_;

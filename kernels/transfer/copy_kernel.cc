@@ -69,6 +69,7 @@ class CopyJob final : private EventWaiter::Task, private Staging::Waiter {
       SLUICE_RETURN_IF_ERROR(out_->After(*writer));
     }
     if (plan_.to == nullptr) return absl::OkStatus();
+    if (!IsTrivial(source_.dtype())) return WrongMemory();
     in_ = plan_.kept != nullptr ? &plan_.to->stream(StreamDevice::Use::kCompute)
                                 : &plan_.to->StreamForCopy(StreamDevice::Use::kToDevice, bytes_);
     mark_ = plan_.to->num_failures();

@@ -71,7 +71,9 @@ absl::Status FakeStream::Launch(Work work) {
   if (IsDue(fake_.faults_.launch)) return Broken("the device takes no kernel");
   fake_.num_launches_.fetch_add(1);
   const bool fails = IsDue(fake_.faults_.work);
-  Queue([work = std::move(work), fails]() mutable { return fails ? Broken("a kernel has failed on the device") : work(); });
+  Queue([work = std::move(work), fails]() mutable {
+    return fails ? Broken("a kernel has failed on the device") : work();
+  });
   return absl::OkStatus();
 }
 
@@ -157,8 +159,8 @@ FakeDevice::FakeDevice(Options options)
       memory_(options_.memory_bytes) {
   free_.push_back({0, options_.memory_bytes, 0, 0});
   for (const Use use : kUses) {
-    streams_[static_cast<size_t>(use)] = std::make_unique<FakeStream>(
-        *this, static_cast<StreamTag>(use) + 1, options_.seed, options_.max_delay);
+    streams_[static_cast<size_t>(use)] =
+        std::make_unique<FakeStream>(*this, static_cast<StreamTag>(use) + 1, options_.seed, options_.max_delay);
   }
   staging_ = std::make_unique<Staging>(HostAllocator(), options_.staging_block_bytes, options_.staging_blocks);
   events_ = std::make_unique<EventWaiter>();

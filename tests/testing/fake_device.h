@@ -101,7 +101,7 @@ class FakeDevice final : public StreamDevice {
     size_t memory_bytes = size_t{16} << 20;
     size_t staging_block_bytes = 4096;
     size_t staging_blocks = 4;
-    size_t small_copy_bytes = 64;             // Copies of fewer go with the kernels.
+    size_t small_copy_bytes = 64;                        // Copies of fewer go with the kernels.
     absl::Duration max_delay = absl::Microseconds(100);  // Of each piece of work, at random.
     uint32_t seed = 1;
   };

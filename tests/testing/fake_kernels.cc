@@ -193,20 +193,19 @@ class FakeMatMul final : public Kernel {
     // In two steps through temporary memory, which goes before the device has used it.
     SLUICE_ASSIGN_OR_RETURN(const Tensor turned, launch.AllocateTemp(DType::kFloat, Shape::Of({n, k})));
     float* const temp = OnDevice<float>(launch, turned);
-    SLUICE_RETURN_IF_ERROR(
-        StreamOf(launch).Launch([temp, in = OnDevice<const float>(launch, context.input(1)), k, n] {
-          for (int64_t i = 0; i < k * n; ++i) temp[i % n * k + i / n] = in[i];
-          return absl::OkStatus();
-        }));
-    return StreamOf(launch).Launch([temp, in = OnDevice<const float>(launch, context.input(0)),
-                                    out = OnDevice<float>(launch, *output), m, k, n] {
-      for (int64_t i = 0; i < m * n; ++i) {
-        float sum = 0;
-        for (int64_t j = 0; j < k; ++j) sum += in[i / n * k + j] * temp[i % n * k + j];
-        out[i] = sum;
-      }
+    SLUICE_RETURN_IF_ERROR(StreamOf(launch).Launch([temp, in = OnDevice<const float>(launch, context.input(1)), k, n] {
+      for (int64_t i = 0; i < k * n; ++i) temp[i % n * k + i / n] = in[i];
       return absl::OkStatus();
-    });
+    }));
+    return StreamOf(launch).Launch(
+        [temp, in = OnDevice<const float>(launch, context.input(0)), out = OnDevice<float>(launch, *output), m, k, n] {
+          for (int64_t i = 0; i < m * n; ++i) {
+            float sum = 0;
+            for (int64_t j = 0; j < k; ++j) sum += in[i / n * k + j] * temp[i % n * k + j];
+            out[i] = sum;
+          }
+          return absl::OkStatus();
+        });
   }
 };
 
@@ -235,7 +234,8 @@ class FakeConcat final : public Kernel {
         if (j != axis && input.dim(j) != first.dim(j)) return Error(ErrorCode::kOpShapes);
       }
       const int64_t size = input.dim(static_cast<int>(axis));
-      if (input.num_elements() > 0) parts.push_back({OnDevice<const char>(launch, input), size * inner, joined * inner});
+      if (input.num_elements() > 0)
+        parts.push_back({OnDevice<const char>(launch, input), size * inner, joined * inner});
       joined += size;
     }
     dims[static_cast<size_t>(axis)] = joined;
@@ -267,9 +267,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeOfCpu(const KernelConstruction& cons
 
 template <typename K>
 OwnedKernelRow Row(absl::string_view op) {
-  OwnedKernelRow row(op, [](const KernelConstruction&) -> absl::StatusOr<std::unique_ptr<Kernel>> {
-    return std::make_unique<K>();
-  });
+  OwnedKernelRow row(
+      op, [](const KernelConstruction&) -> absl::StatusOr<std::unique_ptr<Kernel>> { return std::make_unique<K>(); });
   row.On(DeviceKind::kCuda).Shared(Sharing::kBySchema);
   return row;
 }
