@@ -71,8 +71,11 @@ absl::Status FakeStream::Launch(Work work) {
   if (IsDue(fake_.faults_.launch)) return Broken("the device takes no kernel");
   fake_.num_launches_.fetch_add(1);
   const bool fails = IsDue(fake_.faults_.work);
-  Queue([work = std::move(work), fails]() mutable {
-    return fails ? Broken("a kernel has failed on the device") : work();
+  num_pending_.fetch_add(1);
+  Queue([this, work = std::move(work), fails]() mutable {
+    absl::Status status = fails ? Broken("a kernel has failed on the device") : work();
+    num_pending_.fetch_sub(1);
+    return status;
   });
   return absl::OkStatus();
 }
@@ -123,8 +126,10 @@ absl::Status FakeStream::CopyToHost(void* to, const void* from, size_t bytes) {
 
 absl::Status FakeStream::Copy(void* to, const void* from, size_t bytes) {
   if (IsDue(fake_.faults_.copy)) return Broken("the device takes no copy");
-  Queue([to = fake_.memory().ForDevice(to), from = fake_.memory().ForDevice(from), bytes] {
+  num_pending_.fetch_add(1);
+  Queue([this, to = fake_.memory().ForDevice(to), from = fake_.memory().ForDevice(from), bytes] {
     std::memcpy(to, from, bytes);
+    num_pending_.fetch_sub(1);
     return absl::OkStatus();
   });
   return absl::OkStatus();
@@ -169,6 +174,8 @@ FakeDevice::FakeDevice(Options options)
 FakeDevice::~FakeDevice() {
   events_.reset();
   staging_.reset();
+  // They may wait for each other.
+  for (const Use use : kUses) stream(use).AwaitIdle();
 }
 
 int64_t FakeDevice::live_bytes() const {

@@ -58,6 +58,8 @@ class FakeStream final : public Stream {
   absl::Status Launch(Work work);
   // The same without faults. How much has been queued, this included.
   uint64_t Queue(Work work) ABSL_LOCKS_EXCLUDED(mu_);
+  // Kernels and copies that are not done.
+  int num_pending() const { return num_pending_.load(); }
   uint64_t num_done() const { return num_done_.load(std::memory_order_acquire); }
   // Whether `position` was done within so long.
   bool AwaitPosition(uint64_t position, absl::Duration limit) ABSL_LOCKS_EXCLUDED(mu_);
@@ -88,6 +90,7 @@ class FakeStream final : public Stream {
   std::deque<Work> work_ ABSL_GUARDED_BY(mu_);
   uint64_t num_queued_here_ ABSL_GUARDED_BY(mu_) = 0;
   bool is_over_ ABSL_GUARDED_BY(mu_) = false;
+  std::atomic<int> num_pending_{0};
   std::atomic<uint64_t> num_done_{0};  // Release, acquire: what the work has written is seen.
   std::thread thread_;
 };

@@ -10,7 +10,7 @@
 
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "kernels/device/launch.h"
+#include "kernels/launch.h"
 #include "kernels/families/register_all.h"
 #include "kernels/kernel.h"
 #include "tests/testing/fake_device.h"

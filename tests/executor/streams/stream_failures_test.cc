@@ -28,11 +28,11 @@ class StreamFailuresTest : public StreamsFixture {
     ASSERT_OK_AND_ASSIGN(const Tensor y, Fetch("a15", {{"x", Floats(1000)}}));
     for (size_t i = 0; i < 1000; ++i) ASSERT_EQ(y.flat<float>()[i], static_cast<float>(i) + 16);
   }
-  // Whether all that was queued on the devices is done.
+  // Whether all that was queued on the devices is done, but for what overwrites freed memory.
   bool IsIdle() {
     for (FakeDevice* const fake : devices_->fakes) {
       for (const StreamDevice::Use use : StreamDevice::kUses) {
-        if (fake->stream(use).num_done() < fake->stream(use).num_queued()) return false;
+        if (fake->stream(use).num_pending() > 0) return false;
       }
     }
     return true;

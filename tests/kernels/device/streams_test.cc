@@ -8,7 +8,6 @@
 
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
-#include "kernels/device/launch.h"
 #include "kernels/device/stream.h"
 #include "tests/testing/counting_allocator.h"
 #include "tests/testing/fake_device.h"

@@ -1,5 +1,5 @@
-#ifndef SLUICE_KERNELS_DEVICE_LAUNCH_H_
-#define SLUICE_KERNELS_DEVICE_LAUNCH_H_
+#ifndef SLUICE_KERNELS_LAUNCH_H_
+#define SLUICE_KERNELS_LAUNCH_H_
 
 #include <utility>
 
@@ -56,4 +56,4 @@ class Launch {
 
 }  // namespace sluice
 
-#endif  // SLUICE_KERNELS_DEVICE_LAUNCH_H_
+#endif  // SLUICE_KERNELS_LAUNCH_H_
