@@ -23,7 +23,6 @@ bool IsHosts(OpClass op_class, bool is_input, int32_t i) {
     case OpClass::kMerge:
       return !is_input && i == 1;
     case OpClass::kLoopCond:
-    case OpClass::kConst:
     case OpClass::kArg:
     case OpClass::kRetval:
       return true;

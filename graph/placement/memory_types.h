@@ -14,10 +14,8 @@ namespace sluice {
 // 1. On a CPU everything does.
 // 2. Ports listed in the attr _input_hostmem (_output_hostmem) do.
 // 3. Strings, handles of resources and variants do.
-// 4. What the host itself reads does: the predicate of a Switch, the index of a _SwitchN, that of a Merge, the
-// condition
-//    of a loop. So does all that nodes hand over to or get from the host's code: constants, arguments and results of
-//    the graph, sends and receives.
+// 4. What the host itself reads or writes does: the predicate of a Switch, the index of a _SwitchN, that of a Merge,
+//    the condition of a loop; arguments and results of the graph; what is sent and received.
 // 5. Of control flow, and of nodes that hand a value on (Identity), int32 and bool do: counters and predicates, which
 //    would have to come back. Of the calls of functions, whose bodies are placed on their own, int32 arguments and
 //    results do.

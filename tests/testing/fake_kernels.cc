@@ -10,9 +10,9 @@
 
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "kernels/launch.h"
 #include "kernels/families/register_all.h"
 #include "kernels/kernel.h"
+#include "kernels/launch.h"
 #include "tests/testing/fake_device.h"
 
 namespace sluice {
@@ -304,7 +304,8 @@ absl::Status AddFakeKernels(KernelRegistry& registry) {
                                           .Types("Tidx", DTypeSet{DType::kInt32})
                                           .HostInput("axis")));
   SLUICE_RETURN_IF_ERROR(registry.Add(OwnedKernelRow("Shape", &MakeOfCpu).On(DeviceKind::kCuda).HostOutput("output")));
-  for (const char* const op : {"Const", "Identity", "IdentityN", "StopGradient", "PreventGradient"}) {
+  SLUICE_RETURN_IF_ERROR(registry.Add(OwnedKernelRow("Const", &MakeOfCpu).On(DeviceKind::kCuda).HostOutput("output")));
+  for (const char* const op : {"Identity", "IdentityN", "StopGradient", "PreventGradient"}) {
     SLUICE_RETURN_IF_ERROR(registry.Add(OwnedKernelRow(op, &MakeOfCpu).On(DeviceKind::kCuda)));
   }
   return absl::OkStatus();

@@ -17,14 +17,14 @@ constexpr char kCpu[] = "/job:localhost/replica:0/task:0/device:CPU:0";
 constexpr char kGpu[] = "/job:localhost/replica:0/task:0/device:GPU:0";
 constexpr char kOther[] = "/job:localhost/replica:0/task:0/device:GPU:1";
 
-// ConcatV2 takes its axis, and Shape gives its result, in host memory.
+// ConcatV2 takes its axis, and Shape and Const give their results, in host memory.
 class TestCatalog : public AllowAllCatalog {
  public:
   bool TakesInputOnHost(const Graph& graph, NodeId id, int32_t i, absl::string_view) const override {
     return graph.op_name(id) == "ConcatV2" && i + 1 == static_cast<int32_t>(graph.inputs(id).size());
   }
   bool GivesOutputOnHost(const Graph& graph, NodeId id, int32_t, absl::string_view) const override {
-    return graph.op_name(id) == "Shape";
+    return graph.op_name(id) == "Shape" || graph.op_name(id) == "Const";
   }
 };
 
