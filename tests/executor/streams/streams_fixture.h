@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "executor/session/session.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
