@@ -6,8 +6,6 @@
 #include "absl/base/optimization.h"
 #include "executor/node_error.h"
 #include "graph/base/as_status.h"
-#include "graph/base/check.h"
-#include "graph/base/error.h"
 
 namespace sluice {
 namespace {
@@ -20,25 +18,6 @@ constexpr uint32_t kHeavyNs = 100'000;  // What a kernel that calls itself heavy
 constexpr uint32_t kCheckEvery = 256;
 constexpr int64_t kCheckNs = 25'000;           // What they take, or so.
 constexpr uint32_t kWeights[] = {1, 16, 128};  // By CostHint.
-
-// The call whose asynchronous kernel this thread is in; null when its callback has gone there uncalled.
-thread_local const NodeCall* starting_call = nullptr;
-
-absl::Status Dropped() noexcept {
-  try {
-    return Error(ErrorCode::kOutputMissing).Text("the asynchronous kernel has dropped its callback uncalled");
-  } catch (...) {
-    return StatusOfCaught();
-  }
-}
-
-void LogLateFailure(const absl::Status& failed) noexcept {
-  try {
-    SLUICE_LOG(ERROR) << "an asynchronous kernel has kept or called its callback and thrown: " << failed;
-  } catch (...) {
-    // There is no memory for a line in the log.
-  }
-}
 
 }  // namespace
 
@@ -80,6 +59,15 @@ absl::Status ExecutorState<P>::Run(const ExecutorPlan& plan, PropagatorPool<P>& 
                                    const Executor::Args& args) noexcept {
   std::unique_ptr<ExecutorState> made;
   try {
+    if (!args.cancel_on_error) {
+      // This thread cancels what it finds too late while it waits. Another may end the run meanwhile, and the state
+      // with it: so the run's own manager lives here.
+      CancellationManager own(args.cancellation);
+      Executor::Args with_own = args;
+      with_own.cancellation = &own;
+      with_own.cancel_on_error = true;
+      return Run(plan, pool, with_own);
+    }
     made = std::make_unique<ExecutorState>(plan, pool, args);
   } catch (...) {
     return FailRun(args, StatusOfCaught());
@@ -146,9 +134,9 @@ bool ExecutorState<P>::AwaitStreams() noexcept {
 
 template <typename P>
 void ExecutorState<P>::DrainInbox() noexcept {
-  NodeCall* call = scheduler_->inbox().Drain();
+  ItemCall* call = static_cast<ItemCall*>(scheduler_->inbox().Drain());
   while (call != nullptr) {
-    NodeCall* const next = call->next;
+    ItemCall* const next = static_cast<ItemCall*>(call->next);
     --num_calls_;
     if (ABSL_PREDICT_FALSE(streams_ != nullptr && call == &streams_->call())) {
       call = next;
@@ -272,7 +260,7 @@ void ExecutorState<P>::Measured(const NodeItem& item, int64_t ns, uint32_t input
 template <typename P>
 void ExecutorState<P>::Dispatch(const TaggedNode& node, uint32_t cost_ns, uint32_t input_bytes) {
   const NodeItem& item = node.item();
-  NodeCall* const call = calls_.Take(args_, plan_.view->num_scratch());
+  ItemCall* const call = calls_.Take(args_, plan_.view->num_scratch());
   call->node = node;
   call->cost_ns = cost_ns;
   call->input_bytes = input_bytes;
@@ -289,62 +277,28 @@ void ExecutorState<P>::Dispatch(const TaggedNode& node, uint32_t cost_ns, uint32
   ++num_calls_;  // Not before: what could not be queued does not end.
 }
 
-// Ends its call once: when it is called, or with an error when it goes uncalled, so that no run waits for a kernel that
-// has lost it. One thread's at a time. Two pointers: what AnyInvocable holds without an allocation.
 template <typename P>
-class ExecutorState<P>::AsyncEnd {
- public:
-  AsyncEnd(ExecutorState* state, NodeCall* call) : state_(state), call_(call) {}
-  AsyncEnd(AsyncEnd&& other) noexcept : state_(other.state_), call_(std::exchange(other.call_, nullptr)) {}
-  AsyncEnd& operator=(AsyncEnd&&) = delete;
-  ~AsyncEnd() {
-    if (ABSL_PREDICT_TRUE(call_ == nullptr)) return;
-    if (call_ == starting_call) {
-      starting_call = nullptr;  // StartAsync ends it, and may know more: perhaps an exception passes through here.
-    } else {
-      state_->EndAsync(*call_, Dropped());
-    }
-  }
-  void operator()(const absl::Status& status) {
-    NodeCall* const call = std::exchange(call_, nullptr);
-    if (ABSL_PREDICT_TRUE(call != nullptr)) return state_->EndAsync(*call, status);
-    SLUICE_LOG(ERROR) << "an asynchronous kernel has called its callback twice, the second time with: " << status;
-  }
-
- private:
-  ExecutorState* const state_;
-  NodeCall* call_;  // Null: moved or called.
-};
-
-template <typename P>
-void ExecutorState<P>::StartAsync(NodeCall& call) noexcept {
+void ExecutorState<P>::StartAsync(ItemCall& call) noexcept {
   const NodeItem& item = call.node.item();
-  const NodeCall* const outer = std::exchange(starting_call, nullptr);
   absl::Status failed;
   try {
     failed = runner_.PrepareInputs(call.node, call.context, call.space);
     if (failed.ok()) {
       call.start_ns = NodeObserver::Begin(runner_.observer(), NodeRunner::IdOf(item));
-      starting_call = &call;
-      item.kernel->AsAsync()->ComputeAsync(call.context, AsyncEnd(this, &call));
-      if (ABSL_PREDICT_FALSE(starting_call == nullptr)) failed = Failed(call, Dropped());
+      // Where it has ended, or will, this may be gone.
+      if (ABSL_PREDICT_TRUE(StartAsyncCall(this, &call, *item.kernel->AsAsync(), &failed))) return;
+      failed = Failed(call, failed);
     }
   } catch (...) {
-    failed = StatusOfException();
-    if (starting_call == nullptr) failed = Failed(call, failed);
-  }
-  // Nothing of this may be touched after the end of the call, which may be the end of the run. Where its callback has
-  // gone uncalled, or was never made, it ends here; else it has ended or will.
-  if (ABSL_PREDICT_TRUE(std::exchange(starting_call, outer) != nullptr)) {
-    if (!failed.ok()) LogLateFailure(failed);
-    return;
+    failed = Failed(call, StatusOfException());
   }
   call.status = std::move(failed);
   scheduler_->CallEnded(&call);
 }
 
 template <typename P>
-void ExecutorState<P>::EndAsync(NodeCall& call, const absl::Status& status) noexcept {
+void ExecutorState<P>::EndAsync(NodeCall& ended, const absl::Status& status) noexcept {
+  ItemCall& call = static_cast<ItemCall&>(ended);
   const NodeItem& item = call.node.item();
   try {
     if (!status.ok()) {
@@ -362,7 +316,7 @@ void ExecutorState<P>::EndAsync(NodeCall& call, const absl::Status& status) noex
 }
 
 template <typename P>
-absl::Status ExecutorState<P>::Failed(const NodeCall& call, const absl::Status& status) const noexcept {
+absl::Status ExecutorState<P>::Failed(const ItemCall& call, const absl::Status& status) const noexcept {
   try {
     return runner_.Failed(call.node.item(), call.start_ns, status);
   } catch (...) {
@@ -371,7 +325,8 @@ absl::Status ExecutorState<P>::Failed(const NodeCall& call, const absl::Status& 
 }
 
 template <typename P>
-bool ExecutorState<P>::RunCall(NodeCall& call) noexcept {
+bool ExecutorState<P>::RunCall(NodeCall& queued) noexcept {
+  ItemCall& call = static_cast<ItemCall&>(queued);
   if (scheduler_->status().MustStop()) return true;
   if (call.is_async) {
     StartAsync(call);

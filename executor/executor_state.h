@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "executor/async_call.h"
 #include "executor/executor.h"
 #include "executor/executor_plan.h"
 #include "executor/node_calls.h"
@@ -27,7 +28,7 @@ namespace sluice {
 // of its node; what is thrown between nodes (there is no memory) becomes the error of the run, whose propagator is not
 // used again.
 template <typename Propagator>
-class ExecutorState final : public Scheduler::Client {
+class ExecutorState final : public Scheduler::Client, private AsyncCallOwner {
  public:
   // Runs `plan`; borrows it and what `args` points to until `done` is called.
   static void RunAsync(const ExecutorPlan& plan, PropagatorPool<Propagator>& pool, const Executor::Args& args,
@@ -40,7 +41,7 @@ class ExecutorState final : public Scheduler::Client {
       : ExecutorState(plan, pool, args, pool.Take()) {}
 
   Scheduler::Progress RunWithBaton() noexcept override;
-  bool RunCall(NodeCall& call) noexcept override;
+  bool RunCall(NodeCall& queued) noexcept override;
   void Finish() noexcept override;
 
  private:
@@ -65,12 +66,10 @@ class ExecutorState final : public Scheduler::Client {
   void RunInline(const TaggedNode& node);
   // Runs it elsewhere, or asynchronously.
   void Dispatch(const TaggedNode& node, uint32_t cost_ns, uint32_t input_bytes);
-  void StartAsync(NodeCall& call) noexcept;
-  // The callback of an asynchronous kernel.
-  class AsyncEnd;
-  void EndAsync(NodeCall& call, const absl::Status& status) noexcept;
+  void StartAsync(ItemCall& call) noexcept;
+  void EndAsync(NodeCall& ended, const absl::Status& status) noexcept override;
   // `status` with the node's name; the observer hears that the call has failed.
-  absl::Status Failed(const NodeCall& call, const absl::Status& status) const noexcept;
+  absl::Status Failed(const ItemCall& call, const absl::Status& status) const noexcept;
   // `node` has run with this outcome.
   void NodeDone(const TaggedNode& node, const absl::Status& status, bool all_live);
   // Looks at the clock, at ended calls and at the queue every few hundred cheap nodes.

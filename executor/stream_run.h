@@ -28,7 +28,7 @@ class StreamRun {
   void AwaitAll(absl::AnyInvocable<void()> then) noexcept;
   bool is_awaited() const { return is_awaited_; }
   // A call that stands for the wait.
-  NodeCall& call() { return call_; }
+  ItemCall& call() { return call_; }
 
  private:
   // The wait for one stream.
@@ -46,7 +46,7 @@ class StreamRun {
   const absl::Span<StreamDevice* const> devices_;
   std::vector<uint64_t> marks_;  // Of failures before, by device.
   std::vector<Part> parts_;      // By device and stream.
-  NodeCall call_;
+  ItemCall call_;
   bool is_awaited_ = false;
   std::atomic<size_t> left_{0};  // Of the wait. Acquire-release: the last one sees what the others did.
   absl::AnyInvocable<void()> then_;

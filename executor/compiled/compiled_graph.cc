@@ -115,8 +115,9 @@ absl::Status CompiledGraph::CompileSerial(const Options& options) {
   } else if (!HasPlainPorts()) {
     why_no_program_ = "arguments or results have an index twice, or one that is too large";
   } else {
-    SLUICE_ASSIGN_OR_RETURN(program_,
-                            SerialProgram::Compile(*graph_, *kernels_, &why_no_program_, options.stop, options.limits));
+    SLUICE_ASSIGN_OR_RETURN(program_, SerialProgram::Compile(*graph_, *kernels_, &why_no_program_, options.stop,
+                                                             options.limits, SerialWaits::kAllowed));
+    waits_ = program_ != nullptr && program_->segments() != nullptr;
   }
   if (program_ == nullptr || !options.kernels_may_poll) return absl::OkStatus();
   for (int32_t i = 0; i < graph_->id_limit() && !may_take_long_; ++i) {

@@ -4,7 +4,6 @@
 
 #include "executor/serial/register_plan.h"
 #include "executor/serial/serial_code.h"
-#include "executor/serial/structure.h"
 #include "rendezvous/frame_hash.h"
 
 namespace sluice {
@@ -25,20 +24,23 @@ class SerialAssembler {
     }
     program_.instructions_.reserve(code_.steps().size() + plan_.clears().size());
     int32_t position = 0;
-    size_t clear = 0;
+    size_t clear = 0, kept_clear = 0;
     for (const SerialStep& step : code_.steps()) {
+      BeginSegments(position);
       Write(step);
-      for (; clear < plan_.clears().size() && plan_.clears()[clear].first == position; ++clear) {
-        SerialInstruction& instruction = Add(SerialAction::kClear, step.node);
-        instruction.destination = Operand(Operand::Table::kSlots, static_cast<uint32_t>(plan_.clears()[clear].second));
-      }
+      WriteClears(plan_.clears(), Operand::Table::kSlots, step.node, position, &clear);
+      WriteClears(plan_.kept_clears(), kKeptTable, step.node, position, &kept_clear);
       ++position;
     }
+    BeginSegments(position);
     // Operands have stopped moving.
     for (SerialInstruction& instruction : program_.instructions_) {
-      if (instruction.action != SerialAction::kCompute) continue;
+      if (instruction.action != SerialAction::kCompute && instruction.action != SerialAction::kStart) continue;
       instruction.io.operands = program_.operands_.data() + instruction.number;
     }
+    if (code_.segments() == nullptr) return;
+    program_.segments_ = std::make_unique<const SegmentTable>(*code_.segments(), *plan_.kept(),
+                                                              std::move(segment_begins_), std::move(starts_));
   }
 
  private:
@@ -48,6 +50,21 @@ class SerialAssembler {
     instruction.action = action;
     instruction.io.id = node.value();
     return instruction;
+  }
+
+  void WriteClears(const std::vector<std::pair<int32_t, int32_t>>& clears, Operand::Table table, NodeId node,
+                   int32_t position, size_t* next) {
+    for (; *next < clears.size() && clears[*next].first == position; ++*next) {
+      Add(SerialAction::kClear, node).destination = Operand(table, static_cast<uint32_t>(clears[*next].second));
+    }
+  }
+
+  // Those that begin with the step at `position`: some have no code.
+  void BeginSegments(int32_t position) {
+    const absl::Span<const int32_t> begins = code_.segment_begins();
+    while (segment_begins_.size() < begins.size() && begins[segment_begins_.size()] == position) {
+      segment_begins_.push_back(Here());
+    }
   }
 
   void NumberConstants() {
@@ -74,8 +91,9 @@ class SerialAssembler {
           program_.argument_nodes_.resize(index + 1);
         }
         if (s_.guard(id) == kNever) continue;
-        program_.arguments_[index] = plan_.register_of(s_.value({id, 0}));
-        if (program_.arguments_[index] >= 0) program_.argument_nodes_[index] = id;
+        const int32_t value = s_.value({id, 0}), slot = KeptSlot(value);
+        program_.arguments_[index] = slot >= 0 ? -2 - slot : plan_.register_of(value);
+        if (program_.arguments_[index] != -1) program_.argument_nodes_[index] = id;
       } else {
         if (program_.results_.size() <= index) program_.results_.resize(index + 1);
         program_.results_[index] = id;
@@ -89,17 +107,32 @@ class SerialAssembler {
     if (code_.Constant(value) != nullptr) {
       return Operand(Operand::Table::kConstants, constants_[static_cast<size_t>(value)]);
     }
+    return Place(value, is_last);
+  }
+
+  Operand Destination(int32_t value) const { return Place(value, /*is_last=*/false); }
+
+  Operand Place(int32_t value, bool is_last) const {
+    const int32_t slot = KeptSlot(value);
+    if (slot >= 0) return Operand(kKeptTable, static_cast<uint32_t>(slot), is_last);
     return Operand(Operand::Table::kSlots, static_cast<uint32_t>(plan_.register_of(value)), is_last);
   }
 
-  Operand Destination(int32_t value) const {
-    return Operand(Operand::Table::kSlots, static_cast<uint32_t>(plan_.register_of(value)));
-  }
+  // -1: it is not kept.
+  int32_t KeptSlot(int32_t value) const { return plan_.kept() != nullptr ? plan_.kept()->slot_of(value) : -1; }
 
   void Write(const SerialStep& step) {
     switch (step.op) {
       case SerialOp::kCompute:
-        return WriteCompute(step);
+        WriteCall(step, SerialAction::kCompute);
+        return;
+      case SerialOp::kStart: {
+        const int32_t stop = code_.segments()->stop_of(step.node);
+        WriteCall(step, SerialAction::kStart).target = stop;
+        starts_.resize(code_.segments()->stops().size());
+        starts_[static_cast<size_t>(stop)] = Here() - 1;
+        return;
+      }
       case SerialOp::kMove:
         return WriteMove(step);
       case SerialOp::kIndex: {
@@ -156,7 +189,7 @@ class SerialAssembler {
     instruction.number = step.input;
   }
 
-  void WriteCompute(const SerialStep& step) {
+  SerialInstruction& WriteCall(const SerialStep& step, SerialAction action) {
     const Signature& signature = graph_.signature(step.node);
     const size_t first = program_.operands_.size();
     NodeIo unused;
@@ -177,7 +210,7 @@ class SerialAssembler {
       if (!program_.output_is_read_.back()) unused.SetOutputUnused(static_cast<uint32_t>(i));
     }
     program_.output_is_read_.resize(program_.operands_.size());
-    SerialInstruction& instruction = Add(SerialAction::kCompute, step.node);
+    SerialInstruction& instruction = Add(action, step.node);
     instruction.has_last_uses = has_last_uses;
     instruction.kernel = s_.kernels().kernel(step.node);
     instruction.cost_hint = instruction.kernel->cost_hint();
@@ -187,6 +220,7 @@ class SerialAssembler {
     instruction.io.num_inputs = static_cast<uint32_t>(signature.inputs.size());
     instruction.io.num_outputs = static_cast<uint32_t>(signature.outputs.size());
     instruction.number = static_cast<int32_t>(first);
+    return instruction;
   }
 
   const SerialCode& code_;
@@ -198,13 +232,17 @@ class SerialAssembler {
   std::vector<size_t> open_;         // Branches of the open blocks.
   std::vector<int32_t> loops_;       // Beginnings of the open loops.
   size_t next_read_ = 0;
+  std::vector<int32_t> segment_begins_;
+  std::vector<int32_t> starts_;  // By stop.
 };
 
 absl::StatusOr<std::unique_ptr<const SerialProgram>> SerialProgram::Compile(const Graph& graph,
                                                                             const KernelSet& kernels,
                                                                             std::string* why_not, StopPoll* stop,
-                                                                            const LoadLimits& limits) {
-  SLUICE_ASSIGN_OR_RETURN(const SerialStructure structure, SerialStructure::Analyze(graph, kernels, stop, limits));
+                                                                            const LoadLimits& limits,
+                                                                            SerialWaits waits) {
+  SLUICE_ASSIGN_OR_RETURN(const SerialStructure structure,
+                          SerialStructure::Analyze(graph, kernels, stop, limits, waits));
   SerialCode code;
   std::string reason;
   if (!SerialCode::Write(structure, &code, &reason)) {

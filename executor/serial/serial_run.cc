@@ -23,22 +23,24 @@ namespace {
 template <bool kWatched>
 class Runner {
  public:
-  Runner(const SerialProgram& program, Entry* registers, const RunContext& run, absl::Span<Tensor> results)
+  // `kept` and `owner` are null but for segments.
+  Runner(const SerialProgram& program, Entry* registers, const RunContext& run, absl::Span<Tensor> results,
+         Entry* kept = nullptr, SegmentOwner* owner = nullptr)
       : program_(program),
         run_(run),
         results_(results),
+        owner_(owner),
         cancellation_(run.cancellation),
-        context_(run, Tables(program, registers)) {
+        context_(run, Tables(program, registers, kept)) {
     // The clock is looked at before the first node.
     if (kWatched && run_.deadline != absl::InfiniteFuture()) until_check_ns_ = 0;
   }
 
-  absl::Status Run() {
+  // The instructions from `at` on, which leave this stretch only at its end.
+  absl::Status Run(const SerialInstruction* at, const SerialInstruction* const end) {
     const ThreadRuns::HandOverScope scope;
     const FlushDenormals flush;
     const SerialInstruction* const begin = program_.instructions().data();
-    const SerialInstruction* const end = begin + program_.instructions().size();
-    const SerialInstruction* at = begin;
     try {
       absl::Status status;
       while (at != end && Step(*at, &at, begin, &status)) {
@@ -46,6 +48,7 @@ class Runner {
       return status.ok() ? status : AtNode(program_.graph(), NodeId(failed_), status);
     } catch (const KernelCancelled&) {
       absl::Status status;
+      if (cancellation_ == nullptr || !cancellation_->IsCancelling()) return DeadlinePassed();
       Stopped(&status);
       return status;
     } catch (...) {
@@ -63,8 +66,9 @@ class Runner {
     int64_t iteration;
   };
 
-  static EntryTables Tables(const SerialProgram& program, Entry* registers) {
+  static EntryTables Tables(const SerialProgram& program, Entry* registers, Entry* kept) {
     EntryTables tables;
+    tables.table[static_cast<size_t>(kKeptTable)] = kept;
     tables.table[static_cast<size_t>(Operand::Table::kSlots)] = registers;
     tables.table[static_cast<size_t>(Operand::Table::kConstants)] = program.constants();
     return tables;
@@ -123,6 +127,10 @@ class Runner {
         return true;
       case SerialAction::kClear:
         at(instruction.destination).Clear();
+        return true;
+      case SerialAction::kStart:
+        if (ABSL_PREDICT_FALSE(MustStop(status))) return Fail(-1);
+        owner_->StartCall(instruction);
         return true;
     }
     if (ABSL_PREDICT_TRUE(status->ok())) return true;
@@ -246,6 +254,7 @@ class Runner {
   const SerialProgram& program_;
   const RunContext& run_;
   const absl::Span<Tensor> results_;
+  SegmentOwner* const owner_;
   const CancellationManager* const cancellation_;
   KernelContext context_;
   int32_t failed_ = -1;
@@ -257,9 +266,21 @@ class Runner {
 
 absl::Status RunSerialProgram(const SerialProgram& program, Entry* registers, const RunContext& context,
                               absl::Span<Tensor> results) {
+  const SerialInstruction* const begin = program.instructions().data();
+  const SerialInstruction* const end = begin + program.instructions().size();
   const bool is_watched = context.observer != nullptr || context.deadline != absl::InfiniteFuture();
-  if (is_watched) return Runner<true>(program, registers, context, results).Run();
-  return Runner<false>(program, registers, context, results).Run();
+  if (is_watched) return Runner<true>(program, registers, context, results).Run(begin, end);
+  return Runner<false>(program, registers, context, results).Run(begin, end);
+}
+
+absl::Status RunSerialSegment(const SerialProgram& program, int32_t segment, Entry* registers, Entry* kept,
+                              const RunContext& context, absl::Span<Tensor> results, SegmentOwner* owner) {
+  const SerialInstruction* const begin = program.instructions().data() + program.segments()->begin(segment);
+  const SerialInstruction* const end = program.instructions().data() + program.segments()->end(segment);
+  if (context.observer != nullptr || context.deadline != absl::InfiniteFuture()) {
+    return Runner<true>(program, registers, context, results, kept, owner).Run(begin, end);
+  }
+  return Runner<false>(program, registers, context, results, kept, owner).Run(begin, end);
 }
 
 std::unique_ptr<Entry[]> RegisterPool::Take() {

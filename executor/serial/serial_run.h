@@ -20,6 +20,22 @@ namespace sluice {
 absl::Status RunSerialProgram(const SerialProgram& program, Entry* registers, const RunContext& context,
                               absl::Span<Tensor> results);
 
+// The run that a segment is part of.
+class SegmentOwner {
+ public:
+  // Begins the call of a kStart, whose inputs are there. May throw: then it has not begun.
+  virtual void StartCall(const SerialInstruction& instruction) = 0;
+
+ protected:
+  ~SegmentOwner() = default;
+};
+
+// Runs segment `segment` of a program that has some, like a program: once for each run, after all that precede it.
+// `registers` are empty but for the arguments of segment 0, and hold nothing for others afterwards; `kept` lasts for
+// the run.
+absl::Status RunSerialSegment(const SerialProgram& program, int32_t segment, Entry* registers, Entry* kept,
+                              const RunContext& context, absl::Span<Tensor> results, SegmentOwner* owner);
+
 // Registers for runs of one program, kept for the next run. Thread-safe.
 class RegisterPool {
  public:

@@ -12,6 +12,7 @@
 #include "executor/session/call_options.h"
 #include "executor/session/rendezvous_pool.h"
 #include "executor/session/session_core.h"
+#include "executor/session/session_graph.h"
 #include "executor/session/step_graph.h"
 #include "graph/base/stop_poll.h"
 #include "graph/passes/feed_fetch.h"
@@ -30,8 +31,8 @@ class Callable : public std::enable_shared_from_this<Callable> {
  public:
   using Done = Executor::Done;
 
-  static absl::StatusOr<std::shared_ptr<const Callable>> Create(std::shared_ptr<SessionCore> core, const Graph& graph,
-                                                                const FeedFetchSpec& spec,
+  static absl::StatusOr<std::shared_ptr<const Callable>> Create(std::shared_ptr<SessionCore> core,
+                                                                const SessionGraph& graph, const FeedFetchSpec& spec,
                                                                 const PrepareOptions& options = {});
   Callable(const Callable&) = delete;
   Callable& operator=(const Callable&) = delete;

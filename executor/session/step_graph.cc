@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "executor/session/step_simplifier.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/functions/inliner.h"
@@ -63,7 +64,7 @@ bool MustCut(const Graph& graph, const std::vector<Device*>& devices, const Sess
 
 }  // namespace
 
-absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec& spec, const SessionCore& core,
+absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFetchSpec& spec, const SessionCore& core,
                                         FeedFetchOptions::Convention convention, StopPoll* stop) {
   FeedFetchOptions options;
   options.limits = core.options().limits;
@@ -75,7 +76,7 @@ absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec&
     options.client_incarnation = client.incarnation;
   }
   StepGraph step;
-  SLUICE_ASSIGN_OR_RETURN(step.signature, ApplyFeedsAndFetches(graph, spec, options));
+  SLUICE_ASSIGN_OR_RETURN(step.signature, graph.Cut(spec, options));
   Graph& needed = step.signature.graph;
   InlineOptions inlining;
   inlining.limits = core.options().limits;
@@ -87,13 +88,20 @@ absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec&
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
   SLUICE_RETURN_IF_ERROR(CheckRunnable(needed));
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
-  if (core.num_devices() > 1 || AsksForDevices(needed)) {
+  const bool is_placed = core.num_devices() > 1 || AsksForDevices(needed);
+  if (is_placed) {
     PlacementOptions placement;
     placement.allow_soft = core.options().allow_soft_placement;
     placement.default_device = client.name;
     placement.stop = stop;
     const absl::Status placed = PlaceGraph(needed, core.device_list(), core.kernels(), placement).status();
     if (!placed.ok()) return WithAllMissingKernels(placed, needed, core);
+  }
+  // The parts of a partial run are told apart by what each fetch needs: that stays as the user knows it.
+  if (convention == FeedFetchOptions::Convention::kFunction) {
+    SLUICE_RETURN_IF_ERROR(SimplifyStep(core, stop, &step.signature).status());
+  }
+  if (is_placed) {
     SLUICE_ASSIGN_OR_RETURN(std::vector<Device*> devices, DevicesOf(needed, core));
     const auto is_elsewhere = [&](const Device* device) { return device != nullptr && device != &core.device(0); };
     if (std::none_of(devices.begin(), devices.end(), is_elsewhere)) return step;

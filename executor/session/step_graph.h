@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/session/session_core.h"
+#include "executor/session/session_graph.h"
 #include "graph/passes/feed_fetch.h"
 #include "rendezvous/key.h"
 
@@ -24,15 +25,16 @@ namespace sluice {
 //   - for partial runs.
 
 // From a session's graph and the names of one signature to the graph that its steps run: feeds and fetches applied and
-// the rest pruned, functions inlined, conditionals and loops lowered, attrs checked, every node on a device.
-// `stop` is polled; it may be null.
+// the rest pruned, functions inlined, conditionals and loops lowered, attrs checked, every node on a device;
+// simplified, but for partial runs (Note [Simplifying a step] in graph/passes/simplify.h). `stop` is polled; it may be
+// null.
 struct StepGraph {
   FeedFetchGraph signature = {Graph(nullptr), {}, {}, {}};
   bool is_cut = false;                // To be run in parts, one per device: without copies so far.
   std::vector<Device*> node_devices;  // By id, where nodes are on several devices that are joined; else empty.
   std::unique_ptr<EdgeTable> edges = std::make_unique<EdgeTable>();  // Of the rendezvous of its steps.
 };
-absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec& spec, const SessionCore& core,
+absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFetchSpec& spec, const SessionCore& core,
                                         FeedFetchOptions::Convention convention, StopPoll* stop = nullptr);
 
 // `status`; where it says that the session has no kernel for one node of `graph`, the same for all such nodes.

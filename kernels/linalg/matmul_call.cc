@@ -31,25 +31,27 @@ MatMulCall::MatMulCall(const KernelConstruction& construction, const MatMulForm&
       weights_(HasFloatWeights(construction) && construction.InputIsConstant(1) ? std::make_unique<ConstantWeights>()
                                                                                 : nullptr) {}
 
-PackedMatrix MatMulCall::PackedWeights(const KernelContext& context, const MatMulShape& shape, const Tensor& b) const {
+PackedOperand MatMulCall::PackedWeights(const KernelContext& context, const MatMulShape& shape, const Tensor& b) const {
   if (weights_ == nullptr || b.rank() != 2 || !GainsFromPacking(shape, form_.transpose_b)) return {};
   return weights_->Get(b, form_.transpose_b, shape.size, context.run().gemm_plugin);
 }
 
 template <typename T>
 absl::Status MatMulCall::MultiplyAs(KernelContext& context, const MatMulShape& shape, const Tensor& a, const Tensor& b,
-                                    Tensor* output) const {
-  const Products<T> products = {&shape,
-                                form_,
-                                conjugate_,
-                                a.flat<T>().data(),
-                                b.has_value() ? b.flat<T>().data() : nullptr,
-                                output->flat<T>().data()};
+                                    Tensor* output, const GemmEpilogue<float>* epilogue) const {
+  Products<T> products = {&shape,
+                          form_,
+                          conjugate_,
+                          a.flat<T>().data(),
+                          b.has_value() ? b.flat<T>().data() : nullptr,
+                          output->flat<T>().data(),
+                          nullptr};
+  if constexpr (std::is_same_v<T, float>) products.epilogue = epilogue;
   if constexpr (std::is_floating_point_v<T>) {
     // Weights are recognised by the input itself, not by a converted copy.
     const Tensor& weights = context.input(1);
     const bool is_converted = b.has_value() && b.dtype() != weights.dtype();
-    return MultiplyFloats(context, products, is_converted ? PackedMatrix() : PackedWeights(context, shape, weights));
+    return MultiplyFloats(context, products, is_converted ? PackedOperand() : PackedWeights(context, shape, weights));
   } else {
     return MultiplyPlain(context, products);
   }
@@ -86,7 +88,7 @@ absl::Status MatMulCall::MultiplyConverted(KernelContext& context, const MatMulS
   return absl::OkStatus();
 }
 
-absl::StatusOr<Tensor*> MatMulCall::Compute(KernelContext& context) const {
+absl::StatusOr<Tensor*> MatMulCall::Compute(KernelContext& context, const GemmEpilogue<float>* epilogue) const {
   const Tensor& a = context.input(0);
   const Tensor& b = context.input(1);
   MatMulShape shape;
@@ -99,8 +101,9 @@ absl::StatusOr<Tensor*> MatMulCall::Compute(KernelContext& context) const {
     return output;
   }
   absl::Status status;
-  const bool found = DispatchDType<ProductTypes>(
-      dtype, [&](auto type) { status = MultiplyAs<typename decltype(type)::Type>(context, shape, a, b, output); });
+  const bool found = DispatchDType<ProductTypes>(dtype, [&](auto type) {
+    status = MultiplyAs<typename decltype(type)::Type>(context, shape, a, b, output, epilogue);
+  });
   if (!found)
     return Error(ErrorCode::kOpUnimplemented).Found(DTypeName(dtype)).Text("there is no product of this dtype");
   SLUICE_RETURN_IF_ERROR(status);

@@ -85,6 +85,10 @@ class BenchCommand : public Command {
 
   int Run(Console& console) override {
     const int64_t start = NowNs();
+    if (const absl::Status plugins = model_.LoadPlugins(); !plugins.ok()) {
+      console.Problem(plugins);
+      return kExitFailed;
+    }
     LoadOptions load = model_.Options();
     load.check_signatures = false;  // ResolveRun checks the one that is used.
     const absl::StatusOr<LoadedGraph> model = model_.Load(console, load);
@@ -118,7 +122,8 @@ class BenchCommand : public Command {
     CallOptions call;
     call.cancellation = &cancellation;
     int64_t start = NowNs();
-    SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, OpenSession(model, session_options_));
+    SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                            OpenSession(model, session_options_, model_.kernels()));
     SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable,
                             session->Prepare(run.spec, {absl::InfiniteFuture(), &cancellation}));
     result->prepare = NowNs() - start;

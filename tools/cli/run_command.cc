@@ -80,6 +80,10 @@ class RunCommand : public Command {
       console.Problem(usage);
       return ExitStatusOf(usage);
     }
+    if (const absl::Status plugins = model_.LoadPlugins(); !plugins.ok()) {
+      console.Problem(plugins);
+      return kExitFailed;
+    }
     LoadOptions load = model_.Options();
     load.check_signatures = false;  // ResolveRun checks the one that is used.
     const absl::StatusOr<LoadedGraph> model = model_.Load(console, load);
@@ -118,7 +122,8 @@ class RunCommand : public Command {
     SLUICE_ASSIGN_OR_RETURN(is_untrained_, CheckState(model, session_options_, request_.targets, console));
     CancellationManager cancellation;
     const InterruptGuard interrupt(cancellation);
-    SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, OpenSession(model, session_options_));
+    SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                            OpenSession(model, session_options_, model_.kernels()));
     call.cancellation = &cancellation;
     call.stall_timeout = patience_;
     SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable,

@@ -1,6 +1,9 @@
 #ifndef SLUICE_TOOLS_CLI_CONFORM_CONFORM_RUNNER_H_
 #define SLUICE_TOOLS_CLI_CONFORM_CONFORM_RUNNER_H_
 
+#include <memory>
+
+#include "graph/ir/op_registry.h"
 #include "kernels/kernel_registry.h"
 #include "tools/cli/conform/conform_case.h"
 #include "tools/cli/conform/conform_report.h"
@@ -9,8 +12,9 @@ namespace sluice {
 
 // Runs one case: loads its graph, inspects it, then takes its steps in order in one session and compares what they
 // answer. A step that has no kernel for something it needs has failed, with that as the reason; nothing is skipped.
-// Thread-safe: cases share nothing but `kernels`.
-CaseResult RunConformCase(const ConformCase& test, const KernelRegistry& kernels);
+// `ops` are those that exist; null: TensorFlow's. Thread-safe: cases share nothing but `kernels` and `ops`.
+CaseResult RunConformCase(const ConformCase& test, const KernelRegistry& kernels,
+                          const std::shared_ptr<const OpRegistry>& ops = nullptr);
 
 }  // namespace sluice
 

@@ -18,11 +18,13 @@ namespace sluice {
 struct ModelSessionOptions {
   int threads = 0;
   bool deterministic = false;
+  bool no_fold = false;  // Constants are computed in every run.
+  bool no_cse = false;   // Equal nodes are computed each.
   std::string restore;
   std::vector<std::string> init;
   bool untrained = false;
 
-  // Declares --threads, --deterministic, --init, --untrained and --restore, the last where this build can do it.
+  // Declares --threads, --deterministic, --no-fold, --no-cse, --init, --untrained and --restore, the last where this build can do it.
   void Declare(CLI::App& app);
 };
 
@@ -33,8 +35,9 @@ struct ModelSessionOptions {
 absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOptions& options,
                                 absl::Span<const std::string> targets, Console& console);
 
-// A session for `model` on one CPU device, with soft placement. Nothing has run yet.
-absl::StatusOr<std::unique_ptr<Session>> OpenSession(const LoadedGraph& model, const ModelSessionOptions& options);
+// A session for `model` on one CPU device, with soft placement. Nothing has run yet. `kernels` must outlive it.
+absl::StatusOr<std::unique_ptr<Session>> OpenSession(const LoadedGraph& model, const ModelSessionOptions& options,
+                                                     const KernelRegistry& kernels);
 
 // Gives variables their values: from --restore, else from the SavedModel; then what a SavedModel has for init, then
 // --init, each node in a run of its own.
