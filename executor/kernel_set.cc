@@ -6,15 +6,19 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "executor/constant_kernel.h"
 #include "executor/device_kernel.h"
 #include "executor/stream_kernel.h"
+#include "executor/weight_constants.h"
 #include "graph/base/error.h"
+#include "graph/base/file_pages.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/graph_node.h"
 #include "graph/ir/op_class.h"
 #include "graph/ir/runnable_check.h"
 #include "graph/placement/copy_nodes.h"
 #include "graph/placement/memory_types.h"
+#include "kernels/linalg/weight_inputs.h"
 #include "kernels/transfer/copy_kernel.h"
 
 namespace sluice {
@@ -93,7 +97,8 @@ absl::string_view LargeValueOf(const Graph& graph, NodeId id) {
 // Makes the kernels of one graph, node by node. Lives for one call of Create.
 class KernelSetMaker {
  public:
-  KernelSetMaker(const Graph& graph, const KernelSet::Options& options) : graph_(graph), options_(options) {}
+  KernelSetMaker(const Graph& graph, const KernelSet::Options& options)
+      : graph_(graph), options_(options), weights_(graph) {}
 
   absl::StatusOr<KernelSet> Make() {
     SLUICE_RETURN_IF_ERROR(CheckRunnable(graph_));
@@ -196,7 +201,37 @@ class KernelSetMaker {
     const bool is_plain =
         is_shared && !choice.is_of_host && choice.row->label().empty() && StreamDeviceOf(id) == nullptr;
     const absl::string_view value = is_plain ? LargeValueOf(graph_, id) : absl::string_view();
-    return value.empty() ? make() : store->FindOrMakeConstant(value, make);
+    return value.empty() ? make() : FindOrMakeConstant(id, value, make);
+  }
+
+  absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMakeConstant(NodeId id, absl::string_view encoded,
+                                                                   KernelStore::Make make) {
+    KernelStore& store = *options_.store;
+    if (store.allows_in_file()) {
+      Tensor in_file = weights_.Find(id, encoded, [this](NodeId node, int32_t i) { return TakesInFile(node, i); });
+      if (in_file.has_value()) {
+        return store.FindOrMakeConstant(encoded, KernelStore::ConstantForm::kInFile,
+                                        [&] { return NewConstantKernel(std::move(in_file)); });
+      }
+    }
+    return store.FindOrMakeConstant(encoded, KernelStore::ConstantForm::kInMemory,
+                                    [&]() -> absl::StatusOr<std::shared_ptr<const Kernel>> {
+                                      SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, make());
+                                      ReleaseIfCopied(encoded, kernel->ConstantValue());
+                                      return kernel;
+                                    });
+  }
+
+  bool TakesInFile(NodeId id, int32_t i) const {
+    if (i != 1 || NeedsNone(id)) return false;
+    const KernelChoice choice = Choose(id);
+    return choice.row != nullptr && !choice.is_of_host && TakesTensorInFile(*choice.row, graph_.signature(id), i);
+  }
+
+  // Gives the file's pages back where `value` is a copy of what is encoded there.
+  static void ReleaseIfCopied(absl::string_view encoded, const Tensor* value) {
+    if (value == nullptr || value->buffer() == nullptr || value->buffer()->allocator() == nullptr) return;
+    ReleaseFilePages(encoded);
   }
 
   // The memory that is called `name` beside node `id`; null for the host's.
@@ -273,6 +308,7 @@ class KernelSetMaker {
   const Graph& graph_;
   const KernelSet::Options& options_;
   KernelSet set_;
+  WeightConstants weights_;
   absl::flat_hash_map<std::string, const Kernel*> shared_;
   std::string key_;
   bool is_of_one_node_ = false;  // Whether the kernel made last knows its node (KernelConstruction).

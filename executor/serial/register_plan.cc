@@ -20,6 +20,9 @@ RegisterPlan::RegisterPlan(const SerialCode& code) : code_(code) {
   FindLives();
   FindEnds();
   AssignRegisters();
+  // What was only needed to plan: the program is written while this lives.
+  std::vector<Life>().swap(lives_);
+  std::vector<int32_t>().swap(loop_of_);
 }
 
 GuardId RegisterPlan::GuardOfDefinition(const SerialCode& code, const SerialStep& step) {

@@ -74,8 +74,8 @@ class RegisterPlan {
   const SerialCode& code_;
   std::optional<KeptPlan> kept_;
   std::vector<Loop> loops_;         // 0: no loop.
-  std::vector<int32_t> loop_of_;    // By step.
-  std::vector<Life> lives_;         // By value.
+  std::vector<int32_t> loop_of_;    // By step, while planning.
+  std::vector<Life> lives_;         // By value, while planning.
   std::vector<bool> last_reads_;    // By read.
   std::vector<int32_t> registers_;  // By value.
   std::vector<std::pair<int32_t, int32_t>> clears_, kept_clears_;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "executor/serial/register_plan.h"
 #include "executor/serial/serial_code.h"
 #include "rendezvous/frame_hash.h"
@@ -67,17 +68,20 @@ class SerialAssembler {
     }
   }
 
+  // Equal constants are one kernel's, and one place in the table.
   void NumberConstants() {
     constants_.assign(code_.num_values(), 0);
-    uint32_t count = 0;
-    for (size_t value = 0; value < code_.num_values(); ++value) {
-      if (code_.Constant(static_cast<int32_t>(value)) != nullptr) constants_[value] = count++;
-    }
-    program_.constants_ = std::make_unique<Entry[]>(count);
+    absl::flat_hash_map<const Tensor*, uint32_t> places;
+    std::vector<const Tensor*> tensors;
     for (size_t value = 0; value < code_.num_values(); ++value) {
       const Tensor* const constant = code_.Constant(static_cast<int32_t>(value));
-      if (constant != nullptr) program_.constants_[constants_[value]].SetValue(*constant);
+      if (constant == nullptr) continue;
+      const auto [place, is_new] = places.try_emplace(constant, static_cast<uint32_t>(tensors.size()));
+      if (is_new) tensors.push_back(constant);
+      constants_[value] = place->second;
     }
+    program_.constants_ = std::make_unique<Entry[]>(tensors.size());
+    for (size_t i = 0; i < tensors.size(); ++i) program_.constants_[i].SetValue(*tensors[i]);
   }
 
   void FindArguments() {

@@ -32,6 +32,14 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const SessionOptions& o
   });
 }
 
+absl::StatusOr<std::unique_ptr<Session>> Session::Create(const SessionOptions& options,
+                                                         std::shared_ptr<const Graph> graph) {
+  return AsStatus([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
+    SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<SessionCore> core, SessionCore::Create(options));
+    return std::unique_ptr<Session>(new Session(std::move(core), std::move(graph)));
+  });
+}
+
 Session::~Session() { Close().IgnoreError(); }
 
 absl::Status Session::Extend(GraphSource added) {

@@ -84,25 +84,30 @@ absl::StatusOr<FeedFetchGraph> SessionGraph::Cut(const FeedFetchSpec& spec, cons
 
 absl::Status SessionGraph::Extend(GraphSource added, const LoadLimits& limits) {
   const Writing writing(*this);
-  return graph_ == nullptr ? Forgotten() : extender_.Extend(*graph_, std::move(added), limits);
+  if (graph_ == nullptr) return Forgotten();
+  if (own_ == nullptr) Own(std::make_shared<Graph>(*graph_));
+  return extender_.Extend(*own_, std::move(added), limits);
 }
 
 absl::Status SessionGraph::Replace(Graph graph) {
-  auto next = std::make_unique<Graph>(std::move(graph));  // Holds the old one afterwards, which goes without a lock.
+  auto next = std::make_shared<Graph>(std::move(graph));
+  std::shared_ptr<const Graph> ended;  // Goes without a lock.
   GraphExtender extender;
   Writing writing(*this);
   if (graph_ == nullptr) return Forgotten();
-  graph_.swap(next);
+  ended.swap(graph_);
+  Own(std::move(next));
   std::swap(extender_, extender);
   writing.CountVersion();
   return absl::OkStatus();
 }
 
 void SessionGraph::Forget() {
-  std::unique_ptr<Graph> ended;
+  std::shared_ptr<const Graph> ended;
   GraphExtender extender;
   Writing writing(*this);
   graph_.swap(ended);
+  own_ = nullptr;
   std::swap(extender_, extender);
   writing.CountVersion();
 }

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -28,7 +29,9 @@ namespace sluice {
 // The graph of a session. Thread-safe.
 class SessionGraph {
  public:
-  explicit SessionGraph(Graph graph) : graph_(std::make_unique<Graph>(std::move(graph))) {}
+  explicit SessionGraph(Graph graph) { Own(std::make_shared<Graph>(std::move(graph))); }
+  // One that others read too, and nobody changes: the first addition goes to a copy.
+  explicit SessionGraph(std::shared_ptr<const Graph> graph) : graph_(std::move(graph)) {}
   SessionGraph(const SessionGraph&) = delete;
   SessionGraph& operator=(const SessionGraph&) = delete;
 
@@ -54,6 +57,11 @@ class SessionGraph {
   class Reading;
   class Writing;
 
+  void Own(std::shared_ptr<Graph> graph) {
+    own_ = graph.get();
+    graph_ = std::move(graph);
+  }
+
   mutable Mutex mu_;
   mutable CondVar changed_;  // Of the numbers.
   mutable int32_t num_reading_ ABSL_GUARDED_BY(mu_) = 0;
@@ -61,7 +69,8 @@ class SessionGraph {
   bool is_writing_ ABSL_GUARDED_BY(mu_) = false;
   int64_t version_ ABSL_GUARDED_BY(mu_) = 0;
   // Read by who is Reading, changed by the one that is Writing. Null: forgotten.
-  std::unique_ptr<Graph> graph_;
+  std::shared_ptr<const Graph> graph_;
+  Graph* own_ = nullptr;    // The same, to be changed; null where others read it too.
   GraphExtender extender_;  // The same.
 };
 

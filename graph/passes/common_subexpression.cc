@@ -99,13 +99,14 @@ class NodeJoiner {
     inputs->erase(std::unique(data_end, inputs->end()), inputs->end());
   }
 
+  // Of all that AreAlike compares: else many nodes that differ in one thing would all be compared with each other.
   uint32_t HashOf(NodeId id) const {
     size_t attrs = 0;  // A sum: attrs stand in any order.
     graph_.ForEachAttr(id, [&attrs](absl::string_view name, absl::string_view value) {
-      const bool is_compared = value.size() <= kMaxComparedBytes;
-      attrs += absl::HashOf(name, value.size(), is_compared ? value : absl::string_view());
+      const bool is_large = value.size() > kMaxComparedBytes;
+      attrs += is_large ? absl::HashOf(name, static_cast<const void*>(value.data())) : absl::HashOf(name, value);
     });
-    const size_t hash = absl::HashOf(&graph_.op(id), inputs_, attrs);
+    const size_t hash = absl::HashOf(&graph_.op(id), graph_.device(id), inputs_, attrs);
     return static_cast<uint32_t>(hash ^ (hash >> 32));
   }
 

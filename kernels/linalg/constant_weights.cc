@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "kernels/linalg/gemm_plugin.h"
+#include "kernels/memory/file_tensor.h"
 
 namespace sluice {
+
 PackedOperand ConstantWeights::Get(const Tensor& b, bool transposed, const GemmSize& size,
                                    const SluiceGemmPlugin* plugin) {
   if (!is_packed_.load(std::memory_order_acquire)) {
@@ -12,6 +14,7 @@ PackedOperand ConstantWeights::Get(const Tensor& b, bool transposed, const GemmS
     if (!is_packed_.load(std::memory_order_relaxed)) {
       plugin_ = plugin;
       Pack(b, transposed, size);
+      if (!is_packed_.load(std::memory_order_relaxed)) return {};
     }
   }
   if (!Holds(b)) return {};
@@ -38,7 +41,9 @@ void ConstantWeights::Pack(const Tensor& b, bool transposed, const GemmSize& siz
   if (b.dtype() != DType::kFloat || !PackForPlugin(b, transposed, size)) {
     shared_ = SharedPackedConstant(b, {b.dim(transposed ? 1 : 0), b.dim(transposed ? 0 : 1), transposed});
   }
-  is_packed_.store(true, std::memory_order_release);
+  // A matrix in a file cannot be read unpacked: the next call tries again where memory was short.
+  const bool is_over = shared_ != nullptr || !IsInFile(b);
+  is_packed_.store(is_over, std::memory_order_release);
 }
 
 }  // namespace sluice

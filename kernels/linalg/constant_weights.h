@@ -20,8 +20,9 @@ namespace sluice {
 class ConstantWeights {
  public:
   // The packed elements of `b` (float, double; half and bfloat16 as floats), or none when another value was packed
-  // before, or for another plug-in, or memory is short. Valid as long as this object. `size` is that of the product at
-  // hand, `plugin` (may be null) the run's.
+  // before, or for another plug-in, or memory is short: for good where `b` can be read unpacked, until the next call
+  // where it stands in a file (Note [Tensors in files]; then `plugin` is null). Valid as long as this object. `size` is
+  // that of the product at hand, `plugin` (may be null) the run's.
   PackedOperand Get(const Tensor& b, bool transposed, const GemmSize& size, const SluiceGemmPlugin* plugin)
       ABSL_LOCKS_EXCLUDED(mu_);
 

@@ -64,7 +64,11 @@ void PackA(const GemmIsa<T>& isa, const MatrixView<T>& a, int64_t m, int64_t dep
 template <typename T>
 void MultiplyBlock(const GemmIsa<T>& isa, const GemmSize& size, const MatrixView<T>& a, const T* packed_a,
                    const T* packed_b, T* c, int64_t ldc, bool accumulate) {
-  for (int64_t j = 0; j < size.n; j += isa.tile_cols) {
+  int64_t done = 0;  // Columns of a single row.
+  for (const int64_t wide = isa.row_panels * isa.tile_cols; size.m == 1 && done + wide <= size.n; done += wide) {
+    isa.row(size.k, a.data, a.transposed ? a.ld : 1, packed_b + done * size.k, c + done, accumulate);
+  }
+  for (int64_t j = done; j < size.n; j += isa.tile_cols) {
     const int64_t cols = std::min(isa.tile_cols, size.n - j);
     for (int64_t i = 0; i < size.m; i += isa.tile_rows) {
       const int64_t rows = std::min(isa.tile_rows, size.m - i);
@@ -247,6 +251,11 @@ void Gemm<T>::Run(const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t 
 template <typename T>
 int64_t PackedGemm<T>::PackedElements(const GemmIsa<T>& isa, int64_t k, int64_t n) {
   return CeilDiv(n, isa.tile_cols) * isa.tile_cols * k;
+}
+
+template <typename T>
+int64_t PackedGemm<T>::BlockDepth(int64_t k) {
+  return DepthOf<T>(k);
 }
 
 template <typename T>

@@ -104,6 +104,8 @@ class PackedGemm {
  public:
   // Elements that B takes when packed.
   static int64_t PackedElements(const GemmIsa<T>& isa, int64_t k, int64_t n);
+  // Rows of B that are packed together: each such block of rows, packed alone, is a part of the whole.
+  static int64_t BlockDepth(int64_t k);
   static void Pack(const GemmIsa<T>& isa, const MatrixView<T>& b, int64_t k, int64_t n, T* out);
 
   // For size.n columns of a packed B that has `total_cols`.

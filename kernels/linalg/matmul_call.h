@@ -24,7 +24,8 @@ class MatMulCall {
   absl::StatusOr<Tensor*> Compute(KernelContext& context, const GemmEpilogue<float>* epilogue = nullptr) const;
 
  private:
-  absl::Status MultiplyConverted(KernelContext& context, const MatMulShape& shape, Tensor* output) const;
+  absl::Status MultiplyConverted(KernelContext& context, const MatMulShape& shape, const Tensor& b,
+                                 Tensor* output) const;
   template <typename T>
   absl::Status MultiplyAs(KernelContext& context, const MatMulShape& shape, const Tensor& a, const Tensor& b,
                           Tensor* output, const GemmEpilogue<float>* epilogue = nullptr) const;

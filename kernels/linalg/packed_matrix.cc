@@ -1,6 +1,7 @@
 #include "kernels/linalg/packed_matrix.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <map>
 #include <tuple>
@@ -8,10 +9,12 @@
 
 #include "absl/base/thread_annotations.h"
 #include "graph/base/check.h"
+#include "graph/base/file_pages.h"
 #include "graph/base/mutex.h"
 #include "graph/base/status_macros.h"
 #include "kernels/linalg/float_cast.h"
 #include "kernels/linalg/gemm.h"
+#include "kernels/memory/file_tensor.h"
 
 namespace sluice {
 namespace {
@@ -27,6 +30,49 @@ absl::StatusOr<Tensor> PackAs(const T* from, const PackedLayout& layout, Allocat
   for (int64_t i = 0; i < layout.groups; ++i) {
     PackedGemm<T>::Pack(isa, view.Cols(i * cols), layout.rows, cols, packed.template flat<T>().data() + i * elements);
   }
+  return packed;
+}
+
+// Copies `count` rows of op(source) from row `p` on, `width` columns of them from column `j` on, to `out`, as they lie
+// in the file.
+template <typename T>
+void CopyBlock(const Tensor& source, bool transposed, int64_t p, int64_t count, int64_t j, int64_t width, T* out) {
+  const int64_t ld = source.dim(1);
+  const int64_t lines = transposed ? width : count, length = transposed ? count : width;
+  const int64_t first = transposed ? j * ld + p : p * ld + j;
+  for (int64_t i = 0; i < lines; ++i) {
+    const char* const from = source.bytes().data() + static_cast<size_t>(first + i * ld) * sizeof(T);
+    std::memcpy(out + i * length, from, static_cast<size_t>(length) * sizeof(T));
+  }
+}
+
+// The same for a matrix in a file, a block at a time: only that is in memory twice.
+template <typename T>
+absl::StatusOr<Tensor> PackFromFile(const Tensor& source, bool transposed, Allocator& allocator) {
+  constexpr int64_t kCols = 1024;  // A multiple of all tiles' columns.
+  const int64_t k = source.dim(transposed ? 1 : 0), n = source.dim(transposed ? 0 : 1);
+  const int64_t depth = PackedGemm<T>::BlockDepth(k);
+  const GemmIsa<T>& isa = BestGemm<T>();
+  SLUICE_ASSIGN_OR_RETURN(
+      Tensor packed, Tensor::Make(DTypeOf<T>::value, Shape::Of({PackedGemm<T>::PackedElements(isa, k, n)}), allocator));
+  SLUICE_ASSIGN_OR_RETURN(Tensor block,
+                          Tensor::Make(DTypeOf<T>::value, Shape::Of({depth * std::min(n, kCols)}), allocator));
+  T* const values = block.template flat<T>().data();
+  T* out = packed.template flat<T>().data();
+  for (int64_t p = 0; p < k; p += depth) {
+    const int64_t count = std::min(depth, k - p);
+    for (int64_t j = 0; j < n; j += kCols) {
+      const int64_t width = std::min(kCols, n - j);
+      CopyBlock(source, transposed, p, count, j, width, values);
+      PackedGemm<T>::Pack(isa, {values, transposed ? count : width, transposed}, count, width, out);
+      out += PackedGemm<T>::PackedElements(isa, count, width);
+    }
+    const size_t row_bytes = static_cast<size_t>(source.dim(1)) * sizeof(T);
+    if (!transposed)
+      ReleaseFilePages(
+          source.bytes().substr(static_cast<size_t>(p) * row_bytes, static_cast<size_t>(count) * row_bytes));
+  }
+  ReleaseFilePages(source.bytes());  // All of them, and those at the borders.
   return packed;
 }
 
@@ -85,6 +131,13 @@ PackedTable& Table() {
 absl::StatusOr<PackedMatrix> PackedMatrix::Pack(const Tensor& matrix, const PackedLayout& layout,
                                                 Allocator& allocator) {
   SLUICE_DCHECK(matrix.num_elements() == layout.rows * layout.cols && layout.cols % layout.groups == 0);
+  if (IsInFile(matrix)) {
+    SLUICE_DCHECK(layout.groups == 1 && (matrix.dtype() == DType::kFloat || matrix.dtype() == DType::kDouble));
+    SLUICE_ASSIGN_OR_RETURN(Tensor elements, matrix.dtype() == DType::kDouble
+                                                 ? PackFromFile<double>(matrix, layout.transposed, allocator)
+                                                 : PackFromFile<float>(matrix, layout.transposed, allocator));
+    return PackedMatrix(std::move(elements), layout);
+  }
   if (matrix.dtype() == DType::kDouble) {
     SLUICE_ASSIGN_OR_RETURN(Tensor elements, PackAs(matrix.flat<double>().data(), layout, allocator));
     return PackedMatrix(std::move(elements), layout);

@@ -28,7 +28,9 @@ class PackedMatrix {
  public:
   PackedMatrix() = default;  // None.
   // Packs the elements of `matrix`, whatever its shape: float and double as they are, half and bfloat16 as floats.
-  // kOutOfMemory when there is not enough. REQUIRES: one of these dtypes; rows * cols elements; groups divide cols.
+  // A matrix in a file (Note [Tensors in files]), of floats or doubles and in one group, is packed from there piece by
+  // piece, and gives its pages back. kOutOfMemory when there is not enough. REQUIRES: one of these dtypes; rows * cols
+  // elements; groups divide cols.
   static absl::StatusOr<PackedMatrix> Pack(const Tensor& matrix, const PackedLayout& layout,
                                            Allocator& allocator = HostAllocator());
 

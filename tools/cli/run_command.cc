@@ -86,12 +86,13 @@ class RunCommand : public Command {
     }
     LoadOptions load = model_.Options();
     load.check_signatures = false;  // ResolveRun checks the one that is used.
-    const absl::StatusOr<LoadedGraph> model = model_.Load(console, load);
-    if (!model.ok()) {
-      console.Problem(model.status());
+    absl::StatusOr<LoadedGraph> loaded = model_.Load(console, load);
+    if (!loaded.ok()) {
+      console.Problem(loaded.status());
       return kExitFailed;
     }
-    const absl::Status run = RunModel(*model, console);
+    const auto model = std::make_shared<const LoadedGraph>(*std::move(loaded));
+    const absl::Status run = RunModel(model, console);
     if (run.ok()) return kExitOk;
     console.Problem(run);
     for (const std::string& line : AdviceLines(*model, request_, session_options_, run)) console.Complain(line);
@@ -114,7 +115,8 @@ class RunCommand : public Command {
     return absl::OkStatus();
   }
 
-  absl::Status RunModel(const LoadedGraph& model, Console& console) {
+  absl::Status RunModel(const std::shared_ptr<const LoadedGraph>& shared, Console& console) {
+    const LoadedGraph& model = *shared;
     const LoadLimits limits = model_.Options().limits;
     CallOptions call;
     call.deadline = absl::Now() + time_limit_;
@@ -123,7 +125,7 @@ class RunCommand : public Command {
     CancellationManager cancellation;
     const InterruptGuard interrupt(cancellation);
     SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                            OpenSession(model, session_options_, model_.kernels()));
+                            OpenSession(shared, session_options_, model_.kernels()));
     call.cancellation = &cancellation;
     call.stall_timeout = patience_;
     SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable,

@@ -164,6 +164,18 @@ TEST_P(GemmTest, AnEpilogueFollowsTheLastOfManyBlocks) {
   }
 }
 
+// Panels are read several at once then: whole groups of them, with some left over, and over several blocks of rows.
+TEST_P(GemmTest, APackedRowIsExact) {
+  for (const int64_t cols : {31, 128, 129, 270, 600}) {
+    Problem<float> floats({1, cols, 1030}, std::get<1>(GetParam()), std::get<2>(GetParam()));
+    RunPacked(GemmOf<float>(std::get<0>(GetParam())), floats);
+    EXPECT_EQ(floats.c, floats.Truth()) << cols;
+    Problem<double> doubles({1, cols, 1030}, std::get<1>(GetParam()), std::get<2>(GetParam()));
+    RunPacked(GemmOf<double>(std::get<0>(GetParam())), doubles);
+    EXPECT_EQ(doubles.c, doubles.Truth()) << cols;
+  }
+}
+
 TEST_P(GemmTest, ManyBlocksInEachDirection) {
   Problem<float> problem({205, 1030, 270}, std::get<1>(GetParam()), std::get<2>(GetParam()));
   RunGemm(GemmOf<float>(std::get<0>(GetParam())), problem);

@@ -1,7 +1,9 @@
 #include "kernels/linalg/packed_matrix.h"
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
 #include "kernels/linalg/gemm.h"
+#include "kernels/memory/file_tensor.h"
 #include "kernels/memory/tracking_allocator.h"
 #include "tests/testing/status_matchers.h"
 
@@ -126,6 +129,37 @@ TEST(PackedConstantTest, TheMatMulsOfASessionShareTheFormOfAWeight) {
   EXPECT_EQ(NumPackedConstants(), before + 1);
   ASSERT_OK(session->Run({{"x", rows}}, {"y"}, {}));
   EXPECT_EQ(NumPackedConstants(), before + 1);
+}
+
+// One byte away from where its elements could be read.
+Tensor InFile(const Tensor& matrix) {
+  auto file = std::make_shared<std::string>("x");
+  file->append(matrix.bytes().data(), matrix.bytes().size());
+  const absl::string_view content = absl::string_view(*file).substr(1);
+  absl::StatusOr<Tensor> made = TensorInFile(matrix.dtype(), matrix.shape(), content, file);
+  EXPECT_OK(made);
+  return made.ok() ? *std::move(made) : Tensor();
+}
+
+template <typename T>
+void ExpectFilePacksAlike(int64_t rows, int64_t cols, bool transposed) {
+  const Tensor matrix = Iota<T>(transposed ? Shape::Of({cols, rows}) : Shape::Of({rows, cols}));
+  ASSERT_OK_AND_ASSIGN(const PackedMatrix expected, PackedMatrix::Pack(matrix, {rows, cols, transposed}));
+  ASSERT_OK_AND_ASSIGN(const PackedMatrix found, PackedMatrix::Pack(InFile(matrix), {rows, cols, transposed}));
+  ASSERT_EQ(found.bytes(), expected.bytes());
+  EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.bytes()), 0) << rows << "x" << cols << transposed;
+}
+
+TEST(PackedMatrixTest, WhatStandsInAFileIsPackedLikeACopyOfIt) {
+  // Blocks of rows and of columns that are full, and not; columns that fill their tiles, and do not.
+  for (const int64_t rows : {1, 7, 511, 513, 1100}) {
+    for (const int64_t cols : {1, 31, 64, 130, 1025, 2050}) {
+      for (const bool transposed : {false, true}) {
+        ExpectFilePacksAlike<float>(rows, cols, transposed);
+        ExpectFilePacksAlike<double>(rows, cols, transposed);
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -92,7 +92,8 @@ absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOpti
   return true;
 }
 
-absl::StatusOr<std::unique_ptr<Session>> OpenSession(const LoadedGraph& model, const ModelSessionOptions& options,
+absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const LoadedGraph>& model,
+                                                     const ModelSessionOptions& options,
                                                      const KernelRegistry& kernels) {
   SessionOptions session;
   session.kernels = &kernels;
@@ -101,7 +102,7 @@ absl::StatusOr<std::unique_ptr<Session>> OpenSession(const LoadedGraph& model, c
   session.allow_soft_placement = true;
   session.simplify.fold_constants = !options.no_fold;
   session.simplify.join_equal_nodes = !options.no_cse;
-  return Session::Create(session, model.graph);
+  return Session::Create(session, std::shared_ptr<const Graph>(model, &model->graph));
 }
 
 absl::Status InitialiseSession(Session& session, const LoadedGraph& model, const ModelSessionOptions& options,

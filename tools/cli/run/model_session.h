@@ -24,7 +24,8 @@ struct ModelSessionOptions {
   std::vector<std::string> init;
   bool untrained = false;
 
-  // Declares --threads, --deterministic, --no-fold, --no-cse, --init, --untrained and --restore, the last where this build can do it.
+  // Declares --threads, --deterministic, --no-fold, --no-cse, --init, --untrained and --restore, the last where this
+  // build can do it.
   void Declare(CLI::App& app);
 };
 
@@ -35,9 +36,10 @@ struct ModelSessionOptions {
 absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOptions& options,
                                 absl::Span<const std::string> targets, Console& console);
 
-// A session for `model` on one CPU device, with soft placement. Nothing has run yet. `kernels` must outlive it.
-absl::StatusOr<std::unique_ptr<Session>> OpenSession(const LoadedGraph& model, const ModelSessionOptions& options,
-                                                     const KernelRegistry& kernels);
+// A session for `model`, whose graph it shares, on one CPU device, with soft placement. Nothing has run yet. `kernels`
+// must outlive it.
+absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const LoadedGraph>& model,
+                                                     const ModelSessionOptions& options, const KernelRegistry& kernels);
 
 // Gives variables their values: from --restore, else from the SavedModel; then what a SavedModel has for init, then
 // --init, each node in a run of its own.
