@@ -32,6 +32,7 @@ ExecutorState<P>::ExecutorState(const ExecutorPlan& plan, PropagatorPool<P>& poo
       calls_(std::move(kept.calls)),
       runner_(*plan.graph, *plan.view, propagator_->activation(), args.observer),
       scheduler_(MakeCounted<Scheduler>(this, args_)),
+      streams_(plan.stream_devices.empty() ? nullptr : std::make_unique<StreamRun>(plan.stream_devices, args_)),
       has_helpers_(scheduler_->has_helpers()),
       context_(args_, EntryTables()),
       space_(plan.view->num_scratch()) {}
@@ -106,7 +107,9 @@ Scheduler::Progress ExecutorState<P>::RunWithBaton() noexcept {
       return Scheduler::Progress::kTurnOver;
     }
     if (!scheduler_->inbox().empty()) continue;
-    if (num_calls_ == 0) return Scheduler::Progress::kOver;
+    if (num_calls_ == 0 && (ABSL_PREDICT_TRUE(streams_ == nullptr) || !AwaitStreams())) {
+      return Scheduler::Progress::kOver;
+    }
     // From the release on, another thread may end the run.
     const CountedPtr<Scheduler> scheduler = scheduler_;
     if (has_helpers_) scheduler->WakeHelpers(/*is_busy=*/false);
@@ -115,11 +118,30 @@ Scheduler::Progress ExecutorState<P>::RunWithBaton() noexcept {
 }
 
 template <typename P>
+bool ExecutorState<P>::AwaitStreams() noexcept {
+  RunStatus& status = scheduler_->status();
+  try {
+    const absl::Status failure = streams_->Failure();
+    if (!failure.ok()) status.Record(failure);
+  } catch (...) {
+    status.Record(StatusOfCaught());
+  }
+  if (streams_->is_awaited() || (!args_.sync_on_finish && !status.MustStop())) return false;
+  ++num_calls_;
+  streams_->AwaitAll([this] { scheduler_->CallEnded(&streams_->call()); });
+  return true;
+}
+
+template <typename P>
 void ExecutorState<P>::DrainInbox() noexcept {
   ItemCall* call = static_cast<ItemCall*>(scheduler_->inbox().Drain());
   while (call != nullptr) {
     ItemCall* const next = static_cast<ItemCall*>(call->next);
     --num_calls_;
+    if (ABSL_PREDICT_FALSE(streams_ != nullptr && call == &streams_->call())) {
+      call = next;
+      continue;
+    }
     try {
       if (!call->status.ok() || !scheduler_->status().MustStop()) NodeDone(call->node, call->status, call->all_live);
     } catch (...) {
@@ -335,7 +357,7 @@ void ExecutorState<P>::Finish() noexcept {
   RunStatus& run_status = scheduler_->status();
   run_status.CheckDeadline();  // It may have passed in the last kernel.
   try {
-    if (args_.sync_on_finish && plan_.device != nullptr && run_status.status().ok()) {
+    if (args_.sync_on_finish && plan_.device != nullptr && streams_ == nullptr && run_status.status().ok()) {
       const absl::Status synced = plan_.device->Sync();
       if (!synced.ok()) run_status.Record(synced);
       run_status.CheckDeadline();  // What it has waited for counts too.

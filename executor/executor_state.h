@@ -13,6 +13,7 @@
 #include "executor/propagator_pool.h"
 #include "executor/run_setup.h"
 #include "executor/scheduler.h"
+#include "executor/stream_run.h"
 #include "frames/flat_propagator.h"
 #include "frames/framed_propagator.h"
 
@@ -52,6 +53,9 @@ class ExecutorState final : public Scheduler::Client, private AsyncCallOwner {
   // Runs what is ready until nothing is, the run must stop, or the turn of this thread is over.
   void Process() noexcept;
   void ProcessNode(const TaggedNode& node);
+  // With nothing under way on the host: what the devices have failed at ends the run, and where it has to, it waits for
+  // them, as for a call. True: there is something to wait for.
+  bool AwaitStreams() noexcept;
   // Calls that have ended: their outputs are propagated.
   void DrainInbox() noexcept;
   // The exception being handled, of `item` or of nothing in particular (null), has left the propagator as it may be:
@@ -87,8 +91,9 @@ class ExecutorState final : public Scheduler::Client, private AsyncCallOwner {
   NodeCalls calls_;  // The baton holder's.
   NodeRunner runner_;
   const CountedPtr<Scheduler> scheduler_;
-  Executor::Done done_;                  // Null in Run.
-  std::unique_ptr<ExecutorState> self_;  // Until Finish.
+  Executor::Done done_;                       // Null in Run.
+  std::unique_ptr<ExecutorState> self_;       // Until Finish.
+  const std::unique_ptr<StreamRun> streams_;  // Null: no device works on its own.
   const bool has_helpers_;
   bool is_broken_ = false;  // An exception has passed through the propagator.
   bool is_turn_over_ = false;

@@ -1,5 +1,6 @@
 #include "executor/compiled/compiled_graph.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <utility>
@@ -42,6 +43,18 @@ std::vector<NodeFacts> MakeFacts(const Graph& graph, const KernelSet& kernels, b
   return facts;
 }
 
+// The devices that work on their own, each once.
+std::vector<StreamDevice*> StreamDevicesOf(const CompiledGraph::Options& options) {
+  std::vector<StreamDevice*> found;
+  const auto add = [&found](Device* device) {
+    StreamDevice* const own = device != nullptr ? device->AsStreamDevice() : nullptr;
+    if (own != nullptr && std::find(found.begin(), found.end(), own) == found.end()) found.push_back(own);
+  };
+  add(options.device);
+  for (Device* const device : options.node_devices) add(device);
+  return found;
+}
+
 }  // namespace
 
 struct CompiledGraph::DataflowPlan {
@@ -56,6 +69,7 @@ CompiledGraph::CompiledGraph(std::shared_ptr<const Graph> graph, const Options& 
       device_(options.device),
       driver_(options.driver),
       limits_(options.limits),
+      stream_devices_(StreamDevicesOf(options)),
       may_forward_(options.create_kernel == nullptr),
       observes_ports_(options.observes_ports) {}
 
@@ -94,6 +108,8 @@ absl::Status CompiledGraph::Compile(const Options& options) {
 absl::Status CompiledGraph::CompileSerial(const Options& options) {
   if (driver_ == Driver::kDataflow) {
     why_no_program_ = "the dataflow driver was asked for";
+  } else if (!stream_devices_.empty()) {
+    why_no_program_ = "some nodes are on devices that work on their own";
   } else if (!may_forward_) {
     why_no_program_ = "the host makes the kernels, also those that a serial program does without";
   } else if (!HasPlainPorts()) {
@@ -148,6 +164,7 @@ absl::StatusOr<const ExecutorPlan*> CompiledGraph::MakeDataflowPlan(StopPoll* st
   made->plan.graph = graph_.get();
   made->plan.view = &made->view;
   made->plan.device = device_;
+  made->plan.stream_devices = stream_devices_;
   made->plan.costs = std::make_unique<std::atomic<NodeCost>[]>(made->view.num_items());
   dataflow_ = std::move(made);
   return &dataflow_->plan;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -97,7 +98,8 @@ class CompiledGraph {
   Device* const device_;
   const Driver driver_;
   const LoadLimits limits_;
-  const bool may_forward_;  // Nodes that only hand a value on need no call of their kernel.
+  std::vector<StreamDevice*> stream_devices_;  // Of some node, each once.
+  const bool may_forward_;                     // Nodes that only hand a value on need no call of their kernel.
   const bool observes_ports_;
   bool may_take_long_ = false;
   bool waits_ = false;  // The program has segments.

@@ -11,6 +11,7 @@
 #include "graph/functions/inliner.h"
 #include "graph/ir/graph_node.h"
 #include "graph/ir/runnable_check.h"
+#include "graph/placement/copy_nodes.h"
 #include "graph/placement/placer.h"
 #include "kernels/missing_kernel.h"
 
@@ -36,7 +37,14 @@ absl::StatusOr<std::vector<Device*>> DevicesOf(const Graph& graph, const Session
 }
 
 bool CanJoin(Device& device, Device& first) {
+  if (device.AsStreamDevice() != nullptr) return first.kind() == DeviceKind::kCpu;
   return device.kind() == DeviceKind::kCpu && &device.allocator() == &first.allocator() && !device.context();
+}
+
+// Whether some of them work on their own.
+bool HasStreams(const std::vector<Device*>& devices) {
+  return std::any_of(devices.begin(), devices.end(),
+                     [](Device* device) { return device != nullptr && device->AsStreamDevice() != nullptr; });
 }
 
 // See Note [Joined devices].
@@ -98,7 +106,12 @@ absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFet
     const auto is_elsewhere = [&](const Device* device) { return device != nullptr && device != &core.device(0); };
     if (std::none_of(devices.begin(), devices.end(), is_elsewhere)) return step;
     step.is_cut = convention == FeedFetchOptions::Convention::kRendezvous || MustCut(needed, devices, core);
-    if (!step.is_cut) step.node_devices = std::move(devices);
+    if (step.is_cut) return step;
+    if (HasStreams(devices)) {
+      SLUICE_RETURN_IF_ERROR(InsertCopies(needed, core.kernels()));
+      SLUICE_ASSIGN_OR_RETURN(devices, DevicesOf(needed, core));
+    }
+    step.node_devices = std::move(devices);
   }
   return step;
 }

@@ -16,9 +16,11 @@ namespace sluice {
 // The CPU devices of a session share the host's memory and the session's threads. A step over several of them is cut at
 // their borders only where it has to be: otherwise it stays one graph for one executor, in which the kernels of nodes
 // on other devices find their own device's name and state, and a value that changes device is an edge like others (a
-// transfer through the rendezvous takes some thirty times as long). It is cut
+// transfer through the rendezvous takes some thirty times as long). Accelerators are in the same graph: their kernels
+// launch on a stream and return (Note [Streams] in kernels/device/stream.h), and a value that changes memory does so in
+// an asynchronous node between its ends (Note [Copies] in graph/placement/copy_nodes.h). A step is cut
 //   - when the session's options say so, or its kind of executor is the host's, which knows one device only;
-//   - when a device is not a CPU, or has another allocator or a context of its own;
+//   - when a CPU has another allocator or a context of its own, or the first device is not a CPU;
 //   - when a reference to a variable crosses, which a cut makes a value;
 //   - for partial runs.
 
@@ -28,7 +30,7 @@ namespace sluice {
 // null.
 struct StepGraph {
   FeedFetchGraph signature = {Graph(nullptr), {}, {}, {}};
-  bool is_cut = false;                // To be run in parts, one per device.
+  bool is_cut = false;                // To be run in parts, one per device: without copies so far.
   std::vector<Device*> node_devices;  // By id, where nodes are on several devices that are joined; else empty.
   std::unique_ptr<EdgeTable> edges = std::make_unique<EdgeTable>();  // Of the rendezvous of its steps.
 };
