@@ -18,8 +18,10 @@ class SerialProgram;
 // What the body needs of the run (cancellation, deadline, observer, resources, step) is the caller's, and so are frame
 // and iteration that its nodes see. Arguments that nothing else reads are moved: a body works in place where an inlined
 // one would.
-// A body that cannot be compiled (there is no kernel for one of its nodes, say) is an error where the call is reached,
-// as in TensorFlow.
+// What runs through without a wait can be a body, and can call one: programs with segments (Note [Segments]) do
+// neither. Bodies are not simplified (Note [Simplifying a step]): they are compiled for all signatures. A body that
+// cannot be compiled (there is no kernel for one of its nodes, say) is an error where the call is reached, as in
+// TensorFlow.
 
 // The kernel of nodes that call one function. Immutable once all bodies of its plan are compiled; thread-safe. Owned by
 // the session's BodyStore (executor/functions), which outlive all plans that use it.

@@ -3,7 +3,6 @@
 #include <utility>
 
 namespace sluice {
-namespace {
 
 RunContext RunOn(Device& device, const RunContext& run) {
   RunContext moved = run;
@@ -12,7 +11,6 @@ RunContext RunOn(Device& device, const RunContext& run) {
   return moved;
 }
 
-// The call that `context` is, in another run.
 KernelContext CallIn(const RunContext& run, KernelContext& context) {
   KernelContext moved(run, context.tables());
   moved.SetNode(context.io());
@@ -20,6 +18,8 @@ KernelContext CallIn(const RunContext& run, KernelContext& context) {
   moved.SetInputDead(context.is_input_dead());
   return moved;
 }
+
+namespace {
 
 // See OnDevice. Immutable; thread-safe.
 class DeviceKernel final : public Kernel {

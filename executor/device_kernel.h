@@ -13,6 +13,11 @@ namespace sluice {
 // device.
 std::shared_ptr<const Kernel> OnDevice(std::shared_ptr<const Kernel> kernel, Device& device);
 
+// What such a kernel is called with: the run's record with this device's state, and the call in that run, which must
+// outlive it.
+RunContext RunOn(Device& device, const RunContext& run);
+KernelContext CallIn(const RunContext& run, KernelContext& context);
+
 }  // namespace sluice
 
 #endif  // SLUICE_EXECUTOR_DEVICE_KERNEL_H_

@@ -3,12 +3,14 @@
 
 #include <atomic>
 #include <memory>
+#include <vector>
 
 #include "executor/kernel_set.h"
 #include "executor/node_cost.h"
 #include "frames/graph_view.h"
 #include "graph/ir/graph.h"
 #include "kernels/device/device.h"
+#include "kernels/device/stream.h"
 
 namespace sluice {
 
@@ -17,6 +19,8 @@ struct ExecutorPlan {
   const Graph* graph = nullptr;
   const GraphView* view = nullptr;
   Device* device = nullptr;
+  // Of some node, each once: those that work on their own (Note [Streams] in kernels/device/stream.h).
+  std::vector<StreamDevice*> stream_devices;
   // By item. Relaxed: a hint.
   std::unique_ptr<std::atomic<NodeCost>[]> costs;
 };

@@ -6,8 +6,6 @@
 #include "absl/base/optimization.h"
 #include "executor/node_error.h"
 #include "graph/base/as_status.h"
-#include "graph/base/check.h"
-#include "graph/base/error.h"
 
 namespace sluice {
 namespace {
@@ -20,25 +18,6 @@ constexpr uint32_t kHeavyNs = 100'000;  // What a kernel that calls itself heavy
 constexpr uint32_t kCheckEvery = 256;
 constexpr int64_t kCheckNs = 25'000;           // What they take, or so.
 constexpr uint32_t kWeights[] = {1, 16, 128};  // By CostHint.
-
-// The call whose asynchronous kernel this thread is in; null when its callback has gone there uncalled.
-thread_local const NodeCall* starting_call = nullptr;
-
-absl::Status Dropped() noexcept {
-  try {
-    return Error(ErrorCode::kOutputMissing).Text("the asynchronous kernel has dropped its callback uncalled");
-  } catch (...) {
-    return StatusOfCaught();
-  }
-}
-
-void LogLateFailure(const absl::Status& failed) noexcept {
-  try {
-    SLUICE_LOG(ERROR) << "an asynchronous kernel has kept or called its callback and thrown: " << failed;
-  } catch (...) {
-    // There is no memory for a line in the log.
-  }
-}
 
 }  // namespace
 
@@ -53,6 +32,7 @@ ExecutorState<P>::ExecutorState(const ExecutorPlan& plan, PropagatorPool<P>& poo
       calls_(std::move(kept.calls)),
       runner_(*plan.graph, *plan.view, propagator_->activation(), args.observer),
       scheduler_(MakeCounted<Scheduler>(this, args_)),
+      streams_(plan.stream_devices.empty() ? nullptr : std::make_unique<StreamRun>(plan.stream_devices, args_)),
       has_helpers_(scheduler_->has_helpers()),
       context_(args_, EntryTables()),
       space_(plan.view->num_scratch()) {}
@@ -79,6 +59,15 @@ absl::Status ExecutorState<P>::Run(const ExecutorPlan& plan, PropagatorPool<P>& 
                                    const Executor::Args& args) noexcept {
   std::unique_ptr<ExecutorState> made;
   try {
+    if (!args.cancel_on_error) {
+      // This thread cancels what it finds too late while it waits. Another may end the run meanwhile, and the state
+      // with it: so the run's own manager lives here.
+      CancellationManager own(args.cancellation);
+      Executor::Args with_own = args;
+      with_own.cancellation = &own;
+      with_own.cancel_on_error = true;
+      return Run(plan, pool, with_own);
+    }
     made = std::make_unique<ExecutorState>(plan, pool, args);
   } catch (...) {
     return FailRun(args, StatusOfCaught());
@@ -118,7 +107,9 @@ Scheduler::Progress ExecutorState<P>::RunWithBaton() noexcept {
       return Scheduler::Progress::kTurnOver;
     }
     if (!scheduler_->inbox().empty()) continue;
-    if (num_calls_ == 0) return Scheduler::Progress::kOver;
+    if (num_calls_ == 0 && (ABSL_PREDICT_TRUE(streams_ == nullptr) || !AwaitStreams())) {
+      return Scheduler::Progress::kOver;
+    }
     // From the release on, another thread may end the run.
     const CountedPtr<Scheduler> scheduler = scheduler_;
     if (has_helpers_) scheduler->WakeHelpers(/*is_busy=*/false);
@@ -127,11 +118,30 @@ Scheduler::Progress ExecutorState<P>::RunWithBaton() noexcept {
 }
 
 template <typename P>
+bool ExecutorState<P>::AwaitStreams() noexcept {
+  RunStatus& status = scheduler_->status();
+  try {
+    const absl::Status failure = streams_->Failure();
+    if (!failure.ok()) status.Record(failure);
+  } catch (...) {
+    status.Record(StatusOfCaught());
+  }
+  if (streams_->is_awaited() || (!args_.sync_on_finish && !status.MustStop())) return false;
+  ++num_calls_;
+  streams_->AwaitAll([this] { scheduler_->CallEnded(&streams_->call()); });
+  return true;
+}
+
+template <typename P>
 void ExecutorState<P>::DrainInbox() noexcept {
-  NodeCall* call = scheduler_->inbox().Drain();
+  ItemCall* call = static_cast<ItemCall*>(scheduler_->inbox().Drain());
   while (call != nullptr) {
-    NodeCall* const next = call->next;
+    ItemCall* const next = static_cast<ItemCall*>(call->next);
     --num_calls_;
+    if (ABSL_PREDICT_FALSE(streams_ != nullptr && call == &streams_->call())) {
+      call = next;
+      continue;
+    }
     try {
       if (!call->status.ok() || !scheduler_->status().MustStop()) NodeDone(call->node, call->status, call->all_live);
     } catch (...) {
@@ -250,7 +260,7 @@ void ExecutorState<P>::Measured(const NodeItem& item, int64_t ns, uint32_t input
 template <typename P>
 void ExecutorState<P>::Dispatch(const TaggedNode& node, uint32_t cost_ns, uint32_t input_bytes) {
   const NodeItem& item = node.item();
-  NodeCall* const call = calls_.Take(args_, plan_.view->num_scratch());
+  ItemCall* const call = calls_.Take(args_, plan_.view->num_scratch());
   call->node = node;
   call->cost_ns = cost_ns;
   call->input_bytes = input_bytes;
@@ -267,62 +277,28 @@ void ExecutorState<P>::Dispatch(const TaggedNode& node, uint32_t cost_ns, uint32
   ++num_calls_;  // Not before: what could not be queued does not end.
 }
 
-// Ends its call once: when it is called, or with an error when it goes uncalled, so that no run waits for a kernel that
-// has lost it. One thread's at a time. Two pointers: what AnyInvocable holds without an allocation.
 template <typename P>
-class ExecutorState<P>::AsyncEnd {
- public:
-  AsyncEnd(ExecutorState* state, NodeCall* call) : state_(state), call_(call) {}
-  AsyncEnd(AsyncEnd&& other) noexcept : state_(other.state_), call_(std::exchange(other.call_, nullptr)) {}
-  AsyncEnd& operator=(AsyncEnd&&) = delete;
-  ~AsyncEnd() {
-    if (ABSL_PREDICT_TRUE(call_ == nullptr)) return;
-    if (call_ == starting_call) {
-      starting_call = nullptr;  // StartAsync ends it, and may know more: perhaps an exception passes through here.
-    } else {
-      state_->EndAsync(*call_, Dropped());
-    }
-  }
-  void operator()(const absl::Status& status) {
-    NodeCall* const call = std::exchange(call_, nullptr);
-    if (ABSL_PREDICT_TRUE(call != nullptr)) return state_->EndAsync(*call, status);
-    SLUICE_LOG(ERROR) << "an asynchronous kernel has called its callback twice, the second time with: " << status;
-  }
-
- private:
-  ExecutorState* const state_;
-  NodeCall* call_;  // Null: moved or called.
-};
-
-template <typename P>
-void ExecutorState<P>::StartAsync(NodeCall& call) noexcept {
+void ExecutorState<P>::StartAsync(ItemCall& call) noexcept {
   const NodeItem& item = call.node.item();
-  const NodeCall* const outer = std::exchange(starting_call, nullptr);
   absl::Status failed;
   try {
     failed = runner_.PrepareInputs(call.node, call.context, call.space);
     if (failed.ok()) {
       call.start_ns = NodeObserver::Begin(runner_.observer(), NodeRunner::IdOf(item));
-      starting_call = &call;
-      item.kernel->AsAsync()->ComputeAsync(call.context, AsyncEnd(this, &call));
-      if (ABSL_PREDICT_FALSE(starting_call == nullptr)) failed = Failed(call, Dropped());
+      // Where it has ended, or will, this may be gone.
+      if (ABSL_PREDICT_TRUE(StartAsyncCall(this, &call, *item.kernel->AsAsync(), &failed))) return;
+      failed = Failed(call, failed);
     }
   } catch (...) {
-    failed = StatusOfException();
-    if (starting_call == nullptr) failed = Failed(call, failed);
-  }
-  // Nothing of this may be touched after the end of the call, which may be the end of the run. Where its callback has
-  // gone uncalled, or was never made, it ends here; else it has ended or will.
-  if (ABSL_PREDICT_TRUE(std::exchange(starting_call, outer) != nullptr)) {
-    if (!failed.ok()) LogLateFailure(failed);
-    return;
+    failed = Failed(call, StatusOfException());
   }
   call.status = std::move(failed);
   scheduler_->CallEnded(&call);
 }
 
 template <typename P>
-void ExecutorState<P>::EndAsync(NodeCall& call, const absl::Status& status) noexcept {
+void ExecutorState<P>::EndAsync(NodeCall& ended, const absl::Status& status) noexcept {
+  ItemCall& call = static_cast<ItemCall&>(ended);
   const NodeItem& item = call.node.item();
   try {
     if (!status.ok()) {
@@ -340,7 +316,7 @@ void ExecutorState<P>::EndAsync(NodeCall& call, const absl::Status& status) noex
 }
 
 template <typename P>
-absl::Status ExecutorState<P>::Failed(const NodeCall& call, const absl::Status& status) const noexcept {
+absl::Status ExecutorState<P>::Failed(const ItemCall& call, const absl::Status& status) const noexcept {
   try {
     return runner_.Failed(call.node.item(), call.start_ns, status);
   } catch (...) {
@@ -349,7 +325,8 @@ absl::Status ExecutorState<P>::Failed(const NodeCall& call, const absl::Status& 
 }
 
 template <typename P>
-bool ExecutorState<P>::RunCall(NodeCall& call) noexcept {
+bool ExecutorState<P>::RunCall(NodeCall& queued) noexcept {
+  ItemCall& call = static_cast<ItemCall&>(queued);
   if (scheduler_->status().MustStop()) return true;
   if (call.is_async) {
     StartAsync(call);
@@ -380,7 +357,7 @@ void ExecutorState<P>::Finish() noexcept {
   RunStatus& run_status = scheduler_->status();
   run_status.CheckDeadline();  // It may have passed in the last kernel.
   try {
-    if (args_.sync_on_finish && plan_.device != nullptr && run_status.status().ok()) {
+    if (args_.sync_on_finish && plan_.device != nullptr && streams_ == nullptr && run_status.status().ok()) {
       const absl::Status synced = plan_.device->Sync();
       if (!synced.ok()) run_status.Record(synced);
       run_status.CheckDeadline();  // What it has waited for counts too.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "executor/async_call.h"
 #include "executor/executor.h"
 #include "executor/executor_plan.h"
 #include "executor/node_calls.h"
@@ -12,6 +13,7 @@
 #include "executor/propagator_pool.h"
 #include "executor/run_setup.h"
 #include "executor/scheduler.h"
+#include "executor/stream_run.h"
 #include "frames/flat_propagator.h"
 #include "frames/framed_propagator.h"
 
@@ -26,7 +28,7 @@ namespace sluice {
 // of its node; what is thrown between nodes (there is no memory) becomes the error of the run, whose propagator is not
 // used again.
 template <typename Propagator>
-class ExecutorState final : public Scheduler::Client {
+class ExecutorState final : public Scheduler::Client, private AsyncCallOwner {
  public:
   // Runs `plan`; borrows it and what `args` points to until `done` is called.
   static void RunAsync(const ExecutorPlan& plan, PropagatorPool<Propagator>& pool, const Executor::Args& args,
@@ -39,7 +41,7 @@ class ExecutorState final : public Scheduler::Client {
       : ExecutorState(plan, pool, args, pool.Take()) {}
 
   Scheduler::Progress RunWithBaton() noexcept override;
-  bool RunCall(NodeCall& call) noexcept override;
+  bool RunCall(NodeCall& queued) noexcept override;
   void Finish() noexcept override;
 
  private:
@@ -51,6 +53,9 @@ class ExecutorState final : public Scheduler::Client {
   // Runs what is ready until nothing is, the run must stop, or the turn of this thread is over.
   void Process() noexcept;
   void ProcessNode(const TaggedNode& node);
+  // With nothing under way on the host: what the devices have failed at ends the run, and where it has to, it waits for
+  // them, as for a call. True: there is something to wait for.
+  bool AwaitStreams() noexcept;
   // Calls that have ended: their outputs are propagated.
   void DrainInbox() noexcept;
   // The exception being handled, of `item` or of nothing in particular (null), has left the propagator as it may be:
@@ -61,12 +66,10 @@ class ExecutorState final : public Scheduler::Client {
   void RunInline(const TaggedNode& node);
   // Runs it elsewhere, or asynchronously.
   void Dispatch(const TaggedNode& node, uint32_t cost_ns, uint32_t input_bytes);
-  void StartAsync(NodeCall& call) noexcept;
-  // The callback of an asynchronous kernel.
-  class AsyncEnd;
-  void EndAsync(NodeCall& call, const absl::Status& status) noexcept;
+  void StartAsync(ItemCall& call) noexcept;
+  void EndAsync(NodeCall& ended, const absl::Status& status) noexcept override;
   // `status` with the node's name; the observer hears that the call has failed.
-  absl::Status Failed(const NodeCall& call, const absl::Status& status) const noexcept;
+  absl::Status Failed(const ItemCall& call, const absl::Status& status) const noexcept;
   // `node` has run with this outcome.
   void NodeDone(const TaggedNode& node, const absl::Status& status, bool all_live);
   // Looks at the clock, at ended calls and at the queue every few hundred cheap nodes.
@@ -88,8 +91,9 @@ class ExecutorState final : public Scheduler::Client {
   NodeCalls calls_;  // The baton holder's.
   NodeRunner runner_;
   const CountedPtr<Scheduler> scheduler_;
-  Executor::Done done_;                  // Null in Run.
-  std::unique_ptr<ExecutorState> self_;  // Until Finish.
+  Executor::Done done_;                       // Null in Run.
+  std::unique_ptr<ExecutorState> self_;       // Until Finish.
+  const std::unique_ptr<StreamRun> streams_;  // Null: no device works on its own.
   const bool has_helpers_;
   bool is_broken_ = false;  // An exception has passed through the propagator.
   bool is_turn_over_ = false;

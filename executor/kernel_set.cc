@@ -7,12 +7,20 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "executor/constant_kernel.h"
 #include "executor/device_kernel.h"
+#include "executor/stream_kernel.h"
+#include "executor/weight_constants.h"
 #include "graph/base/error.h"
+#include "graph/base/file_pages.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/graph_node.h"
 #include "graph/ir/op_class.h"
 #include "graph/ir/runnable_check.h"
+#include "graph/placement/copy_nodes.h"
+#include "graph/placement/memory_types.h"
+#include "kernels/linalg/weight_inputs.h"
+#include "kernels/transfer/copy_kernel.h"
 
 namespace sluice {
 namespace {
@@ -91,9 +99,7 @@ absl::string_view LargeValueOf(const Graph& graph, NodeId id) {
 class KernelSetMaker {
  public:
   KernelSetMaker(const Graph& graph, const KernelSet::Options& options)
-      : graph_(graph),
-        options_(options),
-        kind_(options.device != nullptr ? options.device->kind() : DeviceKind::kCpu) {}
+      : graph_(graph), options_(options), weights_(graph) {}
 
   absl::StatusOr<KernelSet> Make() {
     SLUICE_RETURN_IF_ERROR(CheckRunnable(graph_));
@@ -122,9 +128,25 @@ class KernelSetMaker {
     return device != options_.device ? device : nullptr;
   }
 
-  // Nothing where Options::create makes the kernels.
+  // Null where the graph has no device.
+  Device* DeviceOf(NodeId id) const {
+    Device* const other = OtherDevice(id);
+    return other != nullptr ? other : options_.device;
+  }
+  DeviceKind KindOf(NodeId id) const {
+    const Device* const device = DeviceOf(id);
+    return device != nullptr ? device->kind() : DeviceKind::kCpu;
+  }
+  // The device of a node, where it works on its own; else null.
+  StreamDevice* StreamDeviceOf(NodeId id) const {
+    Device* const device = DeviceOf(id);
+    return device != nullptr ? device->AsStreamDevice() : nullptr;
+  }
+
+  // Nothing where Options::create makes the kernels, and for copies.
   KernelChoice Choose(NodeId id) const {
-    return options_.create == nullptr ? options_.registry->Choose(GraphNode(graph_, id), kind_) : KernelChoice();
+    if (options_.create != nullptr || graph_.op_name(id) == kCopyOp) return KernelChoice();
+    return options_.registry->Choose(GraphNode(graph_, id), KindOf(id));
   }
   bool MayBeShared(NodeId id, const KernelChoice& choice) const {
     return KernelRegistry::MayBeShared(graph_.op(id), choice);
@@ -157,7 +179,7 @@ class KernelSetMaker {
     Device* other = OtherDevice(id);
     if (other != nullptr) {
       choice = Choose(id);
-      if (!MayLookAtDevice(id, *choice)) other = nullptr;
+      if (!MayLookAtDevice(id, *choice) && other->AsStreamDevice() == nullptr) other = nullptr;
     }
     const Kernel*& of_node = set_.by_node_[static_cast<size_t>(id.value())];
     const bool is_small = !IsPort(id) && BytesOfAttrs(graph_, id) <= kMaxKeyBytes;
@@ -189,12 +211,81 @@ class KernelSetMaker {
       return store->FindOrMake(name, PropertiesOf(graph_, id, device, choice), make);
     }
     // The store knows these by their value alone, which a host's kernel may do anything with.
-    const bool is_plain = is_shared && !choice.is_of_host && choice.row->label().empty();
+    const bool is_plain =
+        is_shared && !choice.is_of_host && choice.row->label().empty() && StreamDeviceOf(id) == nullptr;
     const absl::string_view value = is_plain ? LargeValueOf(graph_, id) : absl::string_view();
-    return value.empty() ? make() : store->FindOrMakeConstant(value, make);
+    return value.empty() ? make() : FindOrMakeConstant(id, value, make);
+  }
+
+  absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMakeConstant(NodeId id, absl::string_view encoded,
+                                                                   KernelStore::Make make) {
+    KernelStore& store = *options_.store;
+    if (store.allows_in_file()) {
+      Tensor in_file = weights_.Find(id, encoded, [this](NodeId node, int32_t i) { return TakesInFile(node, i); });
+      if (in_file.has_value()) {
+        return store.FindOrMakeConstant(encoded, KernelStore::ConstantForm::kInFile,
+                                        [&] { return NewConstantKernel(std::move(in_file)); });
+      }
+    }
+    return store.FindOrMakeConstant(encoded, KernelStore::ConstantForm::kInMemory,
+                                    [&]() -> absl::StatusOr<std::shared_ptr<const Kernel>> {
+                                      SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, make());
+                                      ReleaseIfCopied(encoded, kernel->ConstantValue());
+                                      return kernel;
+                                    });
+  }
+
+  bool TakesInFile(NodeId id, int32_t i) const {
+    if (i != 1 || NeedsNone(id)) return false;
+    const KernelChoice choice = Choose(id);
+    return choice.row != nullptr && !choice.is_of_host && TakesTensorInFile(*choice.row, graph_.signature(id), i);
+  }
+
+  // Gives the file's pages back where `value` is a copy of what is encoded there.
+  static void ReleaseIfCopied(absl::string_view encoded, const Tensor* value) {
+    if (value == nullptr || value->buffer() == nullptr || value->buffer()->allocator() == nullptr) return;
+    ReleaseFilePages(encoded);
+  }
+
+  // The memory that is called `name` beside node `id`; null for the host's.
+  absl::StatusOr<StreamDevice*> MemoryOf(NodeId id, const std::string& name) const {
+    if (name.empty()) return nullptr;
+    for (const NodeId node : {id, graph_.inputs(id)[0].node}) {
+      StreamDevice* const device = StreamDeviceOf(node);
+      if (device != nullptr && device->name() == name) return device;
+    }
+    return graph_.Locate(id,
+                         Error(ErrorCode::kPartition).Text("copies between devices that are not its own").Found(name));
+  }
+
+  absl::StatusOr<std::shared_ptr<const Kernel>> MakeCopy(NodeId id) {
+    is_of_one_node_ = true;
+    SLUICE_ASSIGN_OR_RETURN(const CopyEnds ends, CopyEndsOf(graph_, id));
+    SLUICE_ASSIGN_OR_RETURN(StreamDevice* const from, MemoryOf(id, ends.from));
+    SLUICE_ASSIGN_OR_RETURN(StreamDevice* const to, MemoryOf(id, ends.to));
+    if (from == to) return graph_.Locate(id, Error(ErrorCode::kPartition).Text("copies from one memory to the same"));
+    const bool is_constant = graph_.op(graph_.inputs(id)[0].node).op_class == OpClass::kConst;
+    return OffEventThread(NewCopyKernel(from, to, is_constant));
+  }
+
+  // Where the inputs and outputs of a node on an accelerator stand.
+  HostPorts PortsOf(NodeId id) const {
+    const AllowAllCatalog all;
+    const KernelCatalog& catalog =
+        options_.registry != nullptr ? static_cast<const KernelCatalog&>(*options_.registry) : all;
+    const absl::string_view type = DeviceTypeName(KindOf(id));
+    HostPorts ports;
+    for (int32_t i = 0; i < static_cast<int32_t>(graph_.inputs(id).size()); ++i) {
+      ports.inputs.push_back(InputOnHost(graph_, catalog, id, i, type));
+    }
+    for (int32_t i = 0; i < graph_.num_outputs(id); ++i) {
+      ports.outputs.push_back(OutputOnHost(graph_, catalog, id, i, type));
+    }
+    return ports;
   }
 
   absl::StatusOr<std::shared_ptr<const Kernel>> MakeKernel(NodeId id, Device* other, const KernelChoice& choice) {
+    if (graph_.op_name(id) == kCopyOp) return MakeCopy(id);
     const GraphNode node(graph_, id);
     const KernelConstruction construction(node, other != nullptr ? other : options_.device, options_.edges);
     std::shared_ptr<const Kernel> kernel;
@@ -203,10 +294,11 @@ class KernelSetMaker {
       if (!made.ok()) return graph_.Locate(id, made.status());
       kernel = *std::move(made);
     } else {
-      SLUICE_ASSIGN_OR_RETURN(kernel, options_.registry->Create(construction, kind_, choice));
+      SLUICE_ASSIGN_OR_RETURN(kernel, options_.registry->Create(construction, KindOf(id), choice));
     }
     is_of_one_node_ = construction.is_of_one_node();
     SLUICE_RETURN_IF_ERROR(Check(id, kernel.get()));
+    if (StreamDevice* const own = StreamDeviceOf(id)) return OnStream(std::move(kernel), *own, PortsOf(id));
     return other != nullptr ? OnDevice(std::move(kernel), *other) : kernel;
   }
 
@@ -228,8 +320,8 @@ class KernelSetMaker {
 
   const Graph& graph_;
   const KernelSet::Options& options_;
-  const DeviceKind kind_;
   KernelSet set_;
+  WeightConstants weights_;
   absl::flat_hash_map<std::string, const Kernel*> shared_;
   std::string key_;
   bool is_of_one_node_ = false;  // Whether the kernel made last knows its node (KernelConstruction).

@@ -23,8 +23,8 @@ using CreateKernel =
 // The kernels of one graph, made once per plan, whichever drivers run it. Equal nodes (same op, types and attrs) share
 // a kernel where its row allows that, so that a graph of a million like nodes has a few kernels. Kernels with state and
 // large constants are those of the store, if there is one (Note [Kernel store]).
-// All are for one device, but nodes may be on others of the same kind, memory and threads: their kernels find the
-// device that they are on (Note [Joined devices] in executor/session/step_graph.h).
+// All are for one device, but nodes may be on others, of the same memory and threads or with their own: their kernels
+// find the device that they are on (Note [Joined devices] in executor/session/step_graph.h).
 // Immutable after Create; thread-safe. The graph must outlive it.
 class KernelSet {
  public:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "graph/base/status_macros.h"
 
@@ -27,8 +28,9 @@ absl::StatusOr<std::shared_ptr<const Kernel>> KernelStore::FindOrMake(absl::stri
   return kernel;
 }
 
-absl::StatusOr<std::shared_ptr<const Kernel>> KernelStore::FindOrMakeConstant(absl::string_view bytes, Make make) {
-  const Place place(bytes.data(), bytes.size());
+absl::StatusOr<std::shared_ptr<const Kernel>> KernelStore::FindOrMakeConstant(absl::string_view bytes,
+                                                                              ConstantForm form, Make make) {
+  const Place place(bytes.data(), bytes.size(), form);
   {
     MutexLock lock(&mu_);
     const auto found = constants_.find(place);

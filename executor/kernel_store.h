@@ -1,11 +1,12 @@
 #ifndef SLUICE_EXECUTOR_KERNEL_STORE_H_
 #define SLUICE_EXECUTOR_KERNEL_STORE_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
@@ -25,13 +26,23 @@ namespace sluice {
 //     has another node of that name, or a host has added a row for it, it gets a kernel of its own, which takes the
 //     place of the old one. The state of nodes that stay as they are survives. Session::Reset and Close forget all of
 //     it: callables from before keep their kernels, later ones begin with new state.
-//   - The value of a large constant is decoded once, as long as some plan has it.
+//   - The value of a large constant is decoded once, as long as some plan has it: by the place of its bytes and by its
+//     form, since where one plan leaves a matrix in its file another may have to read it. The packed forms of matrices
+//     belong to the value itself, in all plans (SharedPackedConstant in kernels/linalg).
 // Such kernels may outlive the graph that they were made from. Thread-safe.
 class KernelStore {
  public:
   using Make = absl::FunctionRef<absl::StatusOr<std::shared_ptr<const Kernel>>()>;
 
-  KernelStore() = default;
+  // How a constant is held.
+  enum class ConstantForm : uint8_t {
+    kInMemory,  // As all kernels read it; well-aligned bytes of a file are used where they stand.
+    kInFile,    // See Note [Tensors in files] in kernels/memory/file_tensor.h.
+  };
+
+  // `allows_in_file`: whether plans may leave matrices in their files. Not where products are left to a plug-in, which
+  // has an order of its own and takes no other.
+  explicit KernelStore(bool allows_in_file = true) : allows_in_file_(allows_in_file) {}
   KernelStore(const KernelStore&) = delete;
   KernelStore& operator=(const KernelStore&) = delete;
 
@@ -41,8 +52,9 @@ class KernelStore {
       ABSL_LOCKS_EXCLUDED(mu_);
   // The kernel of the constant whose encoded value lies at `bytes`, in memory that lives at least as long as the plan
   // that asks.
-  absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMakeConstant(absl::string_view bytes, Make make)
-      ABSL_LOCKS_EXCLUDED(mu_);
+  absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMakeConstant(absl::string_view bytes, ConstantForm form,
+                                                                   Make make) ABSL_LOCKS_EXCLUDED(mu_);
+  bool allows_in_file() const { return allows_in_file_; }
   // Forgets all kernels with state.
   void Clear() ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -59,10 +71,11 @@ class KernelStore {
     std::string properties;
     std::shared_ptr<const Kernel> kernel;
   };
-  using Place = std::pair<const void*, size_t>;
+  using Place = std::tuple<const void*, size_t, ConstantForm>;
 
   void DropUnusedConstants() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  const bool allows_in_file_;
   // Not Abseil's tables, which break when there is no memory to grow: these outlive the call that fails then.
   mutable Mutex mu_;
   std::map<std::string, Stateful, std::less<>> by_node_ ABSL_GUARDED_BY(mu_);

@@ -22,22 +22,28 @@ struct CallSpace {
   std::vector<Operand> operands;
 };
 
-// A kernel call that does not end where it began: asynchronous, or run by another thread.
-// Owned by its ExecutorState, which reuses it; handed from thread to thread through Scheduler.
+// A kernel call that does not end where it began: asynchronous, or run by another thread. Owned by its run, which
+// reuses it; handed from thread to thread through Scheduler.
 struct NodeCall {
-  NodeCall(const RunContext& run, uint32_t num_scratch) : context(run, EntryTables()), space(num_scratch) {}
+  explicit NodeCall(const RunContext& run) : context(run, EntryTables()) {}
 
   NodeCall* next = nullptr;  // In whatever list it is.
-  TaggedNode node;
   KernelContext context;
-  CallSpace space;
-  uint32_t cost_ns = 0;      // Expected.
-  uint32_t input_bytes = 0;  // Of a call that is measured.
   // The outcome.
   absl::Status status;
+  int64_t start_ns = 0;  // Of an asynchronous call that is observed.
+  uint32_t cost_ns = 0;  // Expected.
   bool all_live = false;
-  int64_t start_ns = 0;   // Of an asynchronous call that is observed.
-  bool is_async = false;  // Completed by its kernel, not by the thread that runs it.
+};
+
+// One of the dataflow driver.
+struct ItemCall final : NodeCall {
+  ItemCall(const RunContext& run, uint32_t num_scratch) : NodeCall(run), space(num_scratch) {}
+
+  TaggedNode node;
+  CallSpace space;
+  uint32_t input_bytes = 0;  // Of a call that is measured.
+  bool is_async = false;     // Completed by its kernel, not by the thread that runs it.
 };
 
 }  // namespace sluice

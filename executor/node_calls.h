@@ -13,19 +13,19 @@
 
 namespace sluice {
 
-// The NodeCalls of one run, taken and put back, and their memory, which goes on to the next run of the plan.
+// The ItemCalls of one run, taken and put back, and their memory, which goes on to the next run of the plan.
 // Owned by the run. Not thread-safe: the baton holder's (Note [Baton] in scheduler.h).
 class NodeCalls {
  public:
   // An idle call of a run. Valid as long as this.
-  NodeCall* Take(const RunContext& run, uint32_t num_scratch) {
+  ItemCall* Take(const RunContext& run, uint32_t num_scratch) {
     if (free_ == nullptr) return Make(run, num_scratch);
-    NodeCall* const call = std::exchange(free_, free_->next);
+    ItemCall* const call = std::exchange(free_, static_cast<ItemCall*>(free_->next));
     call->context = KernelContext(run, EntryTables());
     return call;
   }
   // REQUIRES: Take gave it, and its kernel is done.
-  void Put(NodeCall* call) {
+  void Put(ItemCall* call) {
     call->status = absl::OkStatus();
     call->next = std::exchange(free_, call);
   }
@@ -36,9 +36,9 @@ class NodeCalls {
   // A step with one asynchronous node often has many.
   static constexpr size_t kPerBlock = 8;
   static constexpr size_t kMaxKept = 4096;
-  using Block = std::array<std::optional<NodeCall>, kPerBlock>;
+  using Block = std::array<std::optional<ItemCall>, kPerBlock>;
 
-  NodeCall* Make(const RunContext& run, uint32_t num_scratch) {
+  ItemCall* Make(const RunContext& run, uint32_t num_scratch) {
     const size_t place = num_made_++ % kPerBlock;
     if (place == 0) blocks_.push_back(std::make_unique<Block>());
     return &(*blocks_.back())[place].emplace(run, num_scratch);
@@ -46,7 +46,7 @@ class NodeCalls {
 
   std::vector<std::unique_ptr<Block>> blocks_;
   size_t num_made_ = 0;  // In all blocks.
-  NodeCall* free_ = nullptr;
+  ItemCall* free_ = nullptr;
 };
 
 }  // namespace sluice

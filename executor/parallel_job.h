@@ -6,9 +6,11 @@
 #include <exception>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "executor/flush_denormals.h"
 #include "graph/base/check.h"
+#include "graph/base/mutex.h"
 #include "kernels/device/shard_plan.h"
 
 namespace sluice {
@@ -19,8 +21,9 @@ class ParallelJob {
  public:
   ParallelJob(const ShardPlan& plan, absl::FunctionRef<void(int64_t, int64_t)> work) : plan_(plan), work_(work) {}
 
-  // Works until no shard is left; other threads may still be at theirs then. The first exception of any shard is kept
-  // for RethrowFailure, and shards that have not begun are left out.
+  // Works until no shard is left; other threads may still be at theirs then. An exception is kept for RethrowFailure,
+  // and shards that have not begun are left out: all before the one that failed have begun, so that the first failure
+  // by order, which is the one that counts, does not depend on the number of threads.
   void Work() noexcept {
     const FlushDenormals flush;
     const CheckScope checks;
@@ -31,25 +34,38 @@ class ParallelJob {
       try {
         work_(plan_.begin(shard), plan_.begin(shard + 1));
       } catch (...) {
-        if (!has_failed_.exchange(true, std::memory_order_relaxed)) failure_ = std::current_exception();
+        Fail(shard, std::current_exception());
         next_.store(plan_.size(), std::memory_order_relaxed);
       }
     }
   }
   bool IsExhausted() const { return next_.load(std::memory_order_relaxed) >= plan_.size(); }
 
-  // Throws what the first shard that failed has thrown. REQUIRES: every thread has returned from Work, and what they
-  // wrote is visible here.
-  void RethrowFailure() {
-    if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+  // Throws what the first shard, by order, of those that failed has thrown. REQUIRES: every thread has returned from
+  // Work, and what they wrote is visible here.
+  void RethrowFailure() ABSL_LOCKS_EXCLUDED(mu_) {
+    std::exception_ptr failure;
+    {
+      MutexLock lock(&mu_);
+      failure = std::exchange(failure_, nullptr);
+    }
+    if (failure != nullptr) std::rethrow_exception(std::move(failure));
   }
 
  private:
+  void Fail(int64_t shard, std::exception_ptr failure) ABSL_LOCKS_EXCLUDED(mu_) {
+    MutexLock lock(&mu_);
+    if (failure_ != nullptr && failed_ < shard) return;
+    failure_ = std::move(failure);
+    failed_ = shard;
+  }
+
   const ShardPlan plan_;
   const absl::FunctionRef<void(int64_t, int64_t)> work_;
   std::atomic<int64_t> next_{0};
-  std::atomic<bool> has_failed_{false};
-  std::exception_ptr failure_;  // Written by the thread that has set has_failed_.
+  Mutex mu_;
+  std::exception_ptr failure_ ABSL_GUARDED_BY(mu_);
+  int64_t failed_ ABSL_GUARDED_BY(mu_) = 0;  // The shard of failure_.
 };
 
 }  // namespace sluice

@@ -25,7 +25,11 @@ void Insist(const Act& act) noexcept {
 void RunStatus::Record(const absl::Status& error) noexcept {
   SLUICE_DCHECK(!error.ok());
   absl::Status cause;
-  if (error.code() == absl::StatusCode::kCancelled && cancellation_ != nullptr) cause = cancellation_->status();
+  if (error.code() == absl::StatusCode::kCancelled) {
+    if (cancellation_ != nullptr) cause = cancellation_->status();
+    // A kernel that has looked at the deadline ends as one that was cancelled.
+    if (cause.ok() && has_deadline() && absl::Now() >= deadline_) cause = DeadlinePassed();
+  }
   if (cause.ok()) cause = error;
   {
     MutexLock lock(&mu_);

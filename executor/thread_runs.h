@@ -108,6 +108,7 @@ class ThreadRuns {
   // Takes `run` off the list. False when it is not there.
   bool TakeBack(DeferredRun* run) noexcept { return deferred_.Remove(run); }
 
+  bool has_deferred() const { return !deferred_.empty(); }
   // Before something that takes long: hands over the deferred runs that have threads.
   void HandOver() noexcept {
     if (ABSL_PREDICT_FALSE(!deferred_.empty())) HandOverAll(DeferredRun::To::kOwnThreads);

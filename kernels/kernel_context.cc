@@ -1,6 +1,7 @@
 #include "kernels/kernel_context.h"
 
 #include <atomic>
+#include <chrono>
 
 #include "graph/base/cancellation.h"
 #include "kernels/device/shard_plan.h"
@@ -18,6 +19,8 @@ int64_t UnitsBetweenPolls(int64_t total, double unit_ns) {
   if (!(units < static_cast<double>(total))) return total;
   return units < 1 ? 1 : static_cast<int64_t>(units);
 }
+
+bool IsPast(absl::Time deadline) { return absl::FromChrono(std::chrono::system_clock::now()) >= deadline; }
 
 }  // namespace
 
@@ -68,12 +71,16 @@ void KernelContext::ParallelFor(int64_t total, double unit_ns, absl::FunctionRef
   if (total <= 0) return;
   // In deterministic runs that cannot be cancelled the work is cut at the same places as in those that can: where a
   // loop begins may decide which NaN an element gets.
-  if (run_->cancellation == nullptr && !run_->deterministic) return Share(total, unit_ns, work);
+  const bool has_deadline = run_->deadline != absl::InfiniteFuture();
+  if (run_->cancellation == nullptr && !has_deadline && !run_->deterministic) return Share(total, unit_ns, work);
   const int64_t step = UnitsBetweenPolls(total, unit_ns);
   std::atomic<bool> is_cut{false};
   Share(total, unit_ns, [&](int64_t begin, int64_t end) {
     while (begin < end) {
-      if (IsCancelled()) return is_cut.store(true, std::memory_order_relaxed);  // Read after all parts have joined.
+      // Read after all parts have joined. The executor finds out which of the two it was.
+      if (IsCancelled() || (has_deadline && IsPast(run_->deadline))) {
+        return is_cut.store(true, std::memory_order_relaxed);
+      }
       const int64_t part_end = end - begin > step ? begin + step : end;
       work(begin, part_end);
       begin = part_end;

@@ -47,6 +47,12 @@ bool IsBefore(const KernelRow& a, const KernelRow& b) {
   return a.priority() > b.priority();
 }
 
+absl::Status RegisteredTwice(const OwnedKernelRow& first, const OwnedKernelRow& second) {
+  return Error(ErrorCode::kHostKernel)
+      .Text(absl::StrCat("kernel for '", first.row().op(), "': registered twice for ",
+                         DeviceTypeName(first.row().device()), ", by ", first.origin(), " and by ", second.origin()));
+}
+
 bool KindOf(absl::string_view device_type, DeviceKind* kind) {
   if (device_type != "CPU" && device_type != "GPU") return false;
   *kind = device_type == "CPU" ? DeviceKind::kCpu : DeviceKind::kCuda;
@@ -87,16 +93,31 @@ void KernelRegistry::AddTable(absl::Span<const KernelRow> rows) {
   index_.store(nullptr, std::memory_order_release);
 }
 
+absl::Status KernelRegistry::CheckOverlap(const OwnedKernelRow& row) const {
+  const auto rows = host_rows_.find(row.row().op());
+  if (rows == host_rows_.end()) return absl::OkStatus();
+  for (const std::unique_ptr<const OwnedKernelRow>& other : rows->second) {
+    if (Overlap(other->row(), row.row())) return RegisteredTwice(*other, row);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KernelRegistry::CheckAdd(absl::Span<const OwnedKernelRow> rows) const {
+  MutexLock lock(&mu_);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    SLUICE_RETURN_IF_ERROR(CheckOverlap(rows[i]));
+    for (size_t k = 0; k < i; ++k) {
+      if (Overlap(rows[k].row(), rows[i].row())) return RegisteredTwice(rows[k], rows[i]);
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status KernelRegistry::Add(OwnedKernelRow row) {
   auto added = std::make_unique<const OwnedKernelRow>(std::move(row));
   MutexLock lock(&mu_);
+  SLUICE_RETURN_IF_ERROR(CheckOverlap(*added));
   HostRows& rows = host_rows_[std::string(added->row().op())];
-  for (const std::unique_ptr<const OwnedKernelRow>& other : rows) {
-    if (!Overlap(other->row(), added->row())) continue;
-    return Error(ErrorCode::kHostKernel)
-        .Text(absl::StrCat("kernel for '", added->row().op(), "': registered twice for ",
-                           DeviceTypeName(added->row().device())));
-  }
   const auto after =
       std::upper_bound(rows.begin(), rows.end(), added,
                        [](const std::unique_ptr<const OwnedKernelRow>& a,
@@ -178,6 +199,22 @@ bool KernelRegistry::MayBeShared(const OpSchema& op, const KernelChoice& choice)
 std::vector<absl::Span<const KernelRow>> KernelRegistry::Tables() const {
   MutexLock lock(&mu_);
   return tables_;
+}
+
+int64_t KernelRegistry::version() const {
+  MutexLock lock(&mu_);
+  size_t added = tables_.size();
+  for (const auto& [op, rows] : host_rows_) added += rows.size();
+  return static_cast<int64_t>(added);
+}
+
+std::vector<const OwnedKernelRow*> KernelRegistry::HostRowsOf(absl::string_view op) const {
+  std::vector<const OwnedKernelRow*> found;
+  MutexLock lock(&mu_);
+  const auto rows = host_rows_.find(op);
+  if (rows == host_rows_.end()) return found;
+  for (const std::unique_ptr<const OwnedKernelRow>& row : rows->second) found.push_back(row.get());
+  return found;
 }
 
 bool KernelRegistry::HasKernel(const Graph& graph, NodeId id, absl::string_view device_type) const {

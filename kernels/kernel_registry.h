@@ -41,6 +41,8 @@ class KernelRegistry : public KernelCatalog {
   // A kernel of the host or of a plug-in; it goes before those of tables. kHostKernel when it and another such row are
   // for the same nodes.
   absl::Status Add(OwnedKernelRow row) ABSL_LOCKS_EXCLUDED(mu_);
+  // What Add would say of `rows`, one after another. Nothing is added.
+  absl::Status CheckAdd(absl::Span<const OwnedKernelRow> rows) const ABSL_LOCKS_EXCLUDED(mu_);
 
   // The row for this node.
   KernelChoice Choose(const NodeProperties& node, DeviceKind device) const ABSL_LOCKS_EXCLUDED(mu_);
@@ -55,6 +57,11 @@ class KernelRegistry : public KernelCatalog {
   bool HasRows(absl::string_view op) const ABSL_LOCKS_EXCLUDED(mu_);
   // All tables, without hosts' rows; for tests and lists of ops.
   std::vector<absl::Span<const KernelRow>> Tables() const ABSL_LOCKS_EXCLUDED(mu_);
+  // The rows that were added for `op`, in the order in which they are considered. They live as long as the registry.
+  std::vector<const OwnedKernelRow*> HostRowsOf(absl::string_view op) const ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Grows with each table and row that is added: after that, Choose may say something else.
+  int64_t version() const ABSL_LOCKS_EXCLUDED(mu_);
 
   // KernelCatalog. Ops that the propagators carry out themselves (control flow, NoOp) count as everywhere.
   bool HasKernel(const Graph& graph, NodeId id, absl::string_view device_type) const override;
@@ -68,6 +75,8 @@ class KernelRegistry : public KernelCatalog {
 
   // The row for a type of devices by name, or null.
   const KernelRow* FindRow(const Graph& graph, NodeId id, absl::string_view device_type) const;
+  // kHostKernel when a row that was added is for nodes that `row` is for.
+  absl::Status CheckOverlap(const OwnedKernelRow& row) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   const Index& GetIndex() const ABSL_LOCKS_EXCLUDED(mu_);
 
   mutable Mutex mu_;

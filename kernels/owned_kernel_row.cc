@@ -68,4 +68,9 @@ OwnedKernelRow& OwnedKernelRow::Label(absl::string_view label) & {
   return *this;
 }
 
+OwnedKernelRow& OwnedKernelRow::From(absl::string_view origin) & {
+  origin_ = Keep(origin);
+  return *this;
+}
+
 }  // namespace sluice

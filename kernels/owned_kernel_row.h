@@ -42,6 +42,8 @@ class OwnedKernelRow {
   OwnedKernelRow& Shared(Sharing sharing) &;
   OwnedKernelRow& Priority(int8_t priority) &;
   OwnedKernelRow& Label(absl::string_view label) &;
+  // Who has made the row, in words: for messages and lists of ops. "the host program" where it is not said.
+  OwnedKernelRow& From(absl::string_view origin) &;
   OwnedKernelRow&& On(DeviceKind device) && { return std::move(On(device)); }
   OwnedKernelRow&& Types(absl::string_view attr, DTypeSet types) && { return std::move(Types(attr, types)); }
   OwnedKernelRow&& HostInput(absl::string_view name) && { return std::move(HostInput(name)); }
@@ -50,9 +52,11 @@ class OwnedKernelRow {
   OwnedKernelRow&& Shared(Sharing sharing) && { return std::move(Shared(sharing)); }
   OwnedKernelRow&& Priority(int8_t priority) && { return std::move(Priority(priority)); }
   OwnedKernelRow&& Label(absl::string_view label) && { return std::move(Label(label)); }
+  OwnedKernelRow&& From(absl::string_view origin) && { return std::move(From(origin)); }
 
   // Valid as long as this object, or the one that it was moved into.
   const KernelRow& row() const { return row_; }
+  absl::string_view origin() const { return origin_; }
 
  private:
   absl::string_view Keep(absl::string_view text);
@@ -62,6 +66,7 @@ class OwnedKernelRow {
   std::vector<TypeConstraint> types_;
   std::vector<absl::string_view> host_inputs_;
   std::vector<absl::string_view> host_outputs_;
+  absl::string_view origin_ = "the host program";
   KernelRow row_;
 };
 

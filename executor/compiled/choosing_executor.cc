@@ -3,27 +3,23 @@
 #include <utility>
 
 #include "absl/base/optimization.h"
-#include "executor/compiled/dataflow_executor.h"
 #include "executor/run_setup.h"
 #include "executor/trace/node_observer.h"
-#include "graph/base/as_status.h"
-#include "graph/base/status_macros.h"
-#include "graph/base/stop_poll.h"
 
 namespace sluice {
 
 ChoosingExecutor::ChoosingExecutor(std::shared_ptr<const CompiledGraph> compiled)
-    : compiled_(std::move(compiled)), serial_(compiled_) {}
+    : compiled_(std::move(compiled)), serial_(compiled_), dataflow_(compiled_) {}
 
 absl::Status ChoosingExecutor::Run(const Args& args) const {
   if (MustBeDataflow(args)) {
-    const absl::StatusOr<const Executor*> dataflow = MakeDataflow(args);
+    const absl::StatusOr<const Executor*> dataflow = dataflow_.Make(args);
     return dataflow.ok() ? (*dataflow)->Run(args) : FailRun(args, dataflow.status());
   }
   if (!RunSetup::HasSeveralThreads(args)) return serial_.Run(args);
   const DriverChoice::Decision decision = choice_.Next();
   // Most graphs are too quick for threads and never need this.
-  const Executor* const dataflow = decision.use_dataflow ? FindDataflow(args) : nullptr;
+  const Executor* const dataflow = decision.use_dataflow ? dataflow_.Find(args) : nullptr;
   const int64_t start = decision.is_timed ? NodeObserver::NowNs() : 0;
   absl::Status status = dataflow != nullptr ? dataflow->Run(args) : serial_.Run(args);
   const bool was_tried = (dataflow != nullptr) == decision.use_dataflow;
@@ -33,13 +29,13 @@ absl::Status ChoosingExecutor::Run(const Args& args) const {
 
 void ChoosingExecutor::RunAsync(const Args& args, Done done) const {
   if (MustBeDataflow(args)) {
-    const absl::StatusOr<const Executor*> dataflow = MakeDataflow(args);
+    const absl::StatusOr<const Executor*> dataflow = dataflow_.Make(args);
     if (!dataflow.ok()) return EndAtOnce(std::move(done), FailRun(args, dataflow.status()));
     return (*dataflow)->RunAsync(args, std::move(done));
   }
   if (!RunSetup::HasSeveralThreads(args)) return serial_.RunAsync(args, std::move(done));
   const DriverChoice::Decision decision = choice_.Next();
-  const Executor* const dataflow = decision.use_dataflow ? FindDataflow(args) : nullptr;
+  const Executor* const dataflow = decision.use_dataflow ? dataflow_.Find(args) : nullptr;
   const Executor& chosen = dataflow != nullptr ? *dataflow : static_cast<const Executor&>(serial_);
   const bool was_tried = (dataflow != nullptr) == decision.use_dataflow;
   if (!decision.is_timed || !was_tried) return chosen.RunAsync(args, std::move(done));
@@ -55,36 +51,6 @@ void ChoosingExecutor::RunAsync(const Args& args, Done done) const {
     if (status.ok()) choice_.Record(decision, NodeObserver::NowNs() - timed->start_ns);
     std::move(timed->done)(std::move(status));
   });
-}
-
-const Executor* ChoosingExecutor::FindDataflow(const Args& args) const {
-  const Executor* const found = dataflow_.load(std::memory_order_acquire);
-  if (ABSL_PREDICT_TRUE(found != nullptr) || has_given_up_.load(std::memory_order_relaxed)) return found;
-  if (!mu_.TryLock()) return nullptr;
-  StopPoll stop(args.deadline, args.cancellation);
-  const bool is_made = MakeLocked(&stop).ok();
-  // What was stopped, a later run tries again.
-  if (!is_made && AsStatus([&] { return stop.Look(); }).ok()) has_given_up_.store(true, std::memory_order_relaxed);
-  mu_.Unlock();
-  return dataflow_.load(std::memory_order_acquire);
-}
-
-absl::StatusOr<const Executor*> ChoosingExecutor::MakeDataflow(const Args& args) const {
-  const Executor* const found = dataflow_.load(std::memory_order_acquire);
-  if (ABSL_PREDICT_TRUE(found != nullptr)) return found;
-  StopPoll stop(args.deadline, args.cancellation);
-  MutexLock lock(&mu_);
-  SLUICE_RETURN_IF_ERROR(MakeLocked(&stop));
-  return own_dataflow_.get();
-}
-
-absl::Status ChoosingExecutor::MakeLocked(StopPoll* stop) const {
-  if (own_dataflow_ != nullptr) return absl::OkStatus();
-  absl::StatusOr<std::unique_ptr<Executor>> made = AsStatus([&] { return NewDataflowExecutor(compiled_, stop); });
-  if (!made.ok()) return made.status();
-  own_dataflow_ = *std::move(made);
-  dataflow_.store(own_dataflow_.get(), std::memory_order_release);
-  return absl::OkStatus();
 }
 
 }  // namespace sluice

@@ -1,5 +1,6 @@
 #include "executor/compiled/compiled_graph.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <utility>
@@ -42,6 +43,18 @@ std::vector<NodeFacts> MakeFacts(const Graph& graph, const KernelSet& kernels, b
   return facts;
 }
 
+// The devices that work on their own, each once.
+std::vector<StreamDevice*> StreamDevicesOf(const CompiledGraph::Options& options) {
+  std::vector<StreamDevice*> found;
+  const auto add = [&found](Device* device) {
+    StreamDevice* const own = device != nullptr ? device->AsStreamDevice() : nullptr;
+    if (own != nullptr && std::find(found.begin(), found.end(), own) == found.end()) found.push_back(own);
+  };
+  add(options.device);
+  for (Device* const device : options.node_devices) add(device);
+  return found;
+}
+
 }  // namespace
 
 struct CompiledGraph::DataflowPlan {
@@ -56,6 +69,7 @@ CompiledGraph::CompiledGraph(std::shared_ptr<const Graph> graph, const Options& 
       device_(options.device),
       driver_(options.driver),
       limits_(options.limits),
+      stream_devices_(StreamDevicesOf(options)),
       may_forward_(options.create_kernel == nullptr),
       observes_ports_(options.observes_ports) {}
 
@@ -95,13 +109,18 @@ absl::Status CompiledGraph::Compile(const Options& options) {
 absl::Status CompiledGraph::CompileSerial(const Options& options) {
   if (driver_ == Driver::kDataflow) {
     why_no_program_ = "the dataflow driver was asked for";
+  } else if (!stream_devices_.empty()) {
+    why_no_program_ = "some nodes are on devices that work on their own";
   } else if (!may_forward_) {
     why_no_program_ = "the host makes the kernels, also those that a serial program does without";
   } else if (!HasPlainPorts()) {
     why_no_program_ = "arguments or results have an index twice, or one that is too large";
   } else {
-    SLUICE_ASSIGN_OR_RETURN(program_,
-                            SerialProgram::Compile(*graph_, *kernels_, &why_no_program_, options.stop, options.limits));
+    // Segments call no bodies.
+    const SerialWaits waits = kernels_->has_bodies() ? SerialWaits::kRefused : SerialWaits::kAllowed;
+    SLUICE_ASSIGN_OR_RETURN(
+        program_, SerialProgram::Compile(*graph_, *kernels_, &why_no_program_, options.stop, options.limits, waits));
+    waits_ = program_ != nullptr && program_->segments() != nullptr;
   }
   if (program_ == nullptr || !options.kernels_may_poll) return absl::OkStatus();
   for (int32_t i = 0; i < graph_->id_limit() && !may_take_long_; ++i) {
@@ -148,6 +167,7 @@ absl::StatusOr<const ExecutorPlan*> CompiledGraph::MakeDataflowPlan(StopPoll* st
   made->plan.graph = graph_.get();
   made->plan.view = &made->view;
   made->plan.device = device_;
+  made->plan.stream_devices = stream_devices_;
   made->plan.costs = std::make_unique<std::atomic<NodeCost>[]>(made->view.num_items());
   dataflow_ = std::move(made);
   return &dataflow_->plan;

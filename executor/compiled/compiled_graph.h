@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -20,8 +21,8 @@
 namespace sluice {
 
 // A graph on one device with everything that its runs share: its kernels, made once whichever drivers run it, and the
-// plans of both drivers. A serial program is made at once where the graph can be written as one; the dataflow driver's
-// plan when it is first wanted. Executors share it (NewExecutor in local_executor.h).
+// plans of both drivers. A serial program is made at once where the graph can be written as one, with segments where it
+// waits; the dataflow driver's plan when it is first wanted. Executors share it (NewExecutor in local_executor.h).
 //
 //   CompiledGraph::Options options;
 //   options.device = &device;
@@ -68,8 +69,10 @@ class CompiledGraph {
   const KernelSet& kernels() const { return *kernels_; }
   Device* device() const { return device_; }  // May be null.
   Driver driver() const { return driver_; }
-  // Null: the graph is not run serially, and why_no_program() says why.
-  const SerialProgram* program() const { return program_.get(); }
+  // Null: the graph is not run serially, and why_no_program() says why; or it waits.
+  const SerialProgram* program() const { return waits_ ? nullptr : program_.get(); }
+  // The program, with segments (Note [Segments] in executor/serial/segment_plan.h), of a graph that waits; or null.
+  const SerialProgram* waiting_program() const { return waits_ ? program_.get() : nullptr; }
   const std::string& why_no_program() const { return why_no_program_; }
   // The dataflow driver's plan, made by the first call that succeeds; others wait for that meanwhile. Lives as long as
   // this. `stop` is polled; it may be null.
@@ -96,9 +99,11 @@ class CompiledGraph {
   Device* const device_;
   const Driver driver_;
   const LoadLimits limits_;
-  const bool may_forward_;  // Nodes that only hand a value on need no call of their kernel.
+  std::vector<StreamDevice*> stream_devices_;  // Of some node, each once.
+  const bool may_forward_;                     // Nodes that only hand a value on need no call of their kernel.
   const bool observes_ports_;
   bool may_take_long_ = false;
+  bool waits_ = false;  // The program has segments.
   std::unique_ptr<const KernelSet> kernels_;
   std::unique_ptr<const SerialProgram> program_;
   std::string why_no_program_;

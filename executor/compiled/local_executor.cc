@@ -6,6 +6,7 @@
 #include "executor/compiled/choosing_executor.h"
 #include "executor/compiled/dataflow_executor.h"
 #include "executor/compiled/serial_executor.h"
+#include "executor/compiled/waiting_executor.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 
@@ -34,6 +35,7 @@ absl::Status CheckKind(absl::string_view kind) {
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> OverPlans(std::shared_ptr<const CompiledGraph> compiled, StopPoll* stop) {
+  if (compiled->waiting_program() != nullptr) return std::make_unique<WaitingExecutor>(std::move(compiled));
   if (compiled->program() == nullptr) return NewDataflowExecutor(std::move(compiled), stop);
   if (compiled->driver() == Driver::kSerial) return std::make_unique<SerialExecutor>(std::move(compiled));
   return std::make_unique<ChoosingExecutor>(std::move(compiled));

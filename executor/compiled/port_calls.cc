@@ -13,9 +13,23 @@ PortCalls::PortCalls(const SerialProgram& program, const KernelSet& kernels) : p
   for (size_t i = 0; i < program.arguments().size(); ++i) {
     const NodeId node = program.argument_nodes()[i];
     if (!node.valid()) continue;
-    const uint32_t place = static_cast<uint32_t>(program.arguments()[i]);
-    arguments_.push_back({node, place, i, program.graph().output_type(node, 0)});
+    arguments_.push_back({node, program.arguments()[i], i, program.graph().output_type(node, 0)});
   }
+}
+
+absl::Status PortCalls::Take(const RunContext& run, SpanCallFrame* spans, Entry* registers, Entry* kept) const {
+  for (const Argument& argument : arguments_) {
+    const bool is_kept = argument.place < 0;
+    Entry* const table = is_kept ? kept : registers;
+    const uint32_t place = static_cast<uint32_t>(is_kept ? -2 - argument.place : argument.place);
+    if (spans != nullptr && argument.index < spans->args().size() &&
+        spans->args()[argument.index].dtype() == argument.dtype) {
+      table[place].SetValue(std::move(spans->args()[argument.index]));
+    } else {
+      SLUICE_RETURN_IF_ERROR(Call(argument.node, run, table, place));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PortCalls::Give(const RunContext& run, absl::Span<Tensor> results) const {

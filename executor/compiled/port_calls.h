@@ -35,11 +35,13 @@ class PortCalls {
         registers[argument.place].SetValue(std::move(spans->args()[argument.index]));
         continue;
       }
-      absl::Status taken = Call(argument.node, run, registers, argument.place);
+      absl::Status taken = Call(argument.node, run, registers, static_cast<uint32_t>(argument.place));
       if (!taken.ok()) return taken;
     }
     return absl::OkStatus();
   }
+  // The same for a program with segments: some arguments are kept.
+  absl::Status Take(const RunContext& run, SpanCallFrame* spans, Entry* registers, Entry* kept) const;
   // Whether a program may leave its results in the frame's own places.
   bool FitIn(SpanCallFrame* spans) const {
     if (spans == nullptr || spans->retvals().size() < num_results()) return false;
@@ -54,7 +56,7 @@ class PortCalls {
  private:
   struct Argument {
     NodeId node;
-    uint32_t place;  // A register.
+    int32_t place;  // See SerialProgram::arguments.
     size_t index;
     DType dtype;
   };

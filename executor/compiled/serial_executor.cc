@@ -1,12 +1,12 @@
 #include "executor/compiled/serial_executor.h"
 
-#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/base/optimization.h"
 #include "absl/time/clock.h"
+#include "executor/compiled/stack_registers.h"
 #include "executor/deadline_timer.h"
 #include "executor/node_error.h"
 #include "executor/run_setup.h"
@@ -18,29 +18,6 @@
 
 namespace sluice {
 namespace {
-
-// Programs with up to this many registers keep them on the stack.
-constexpr int32_t kStackRegisters = 8;
-
-// `count` registers and no more: clearing the others would take as long as a small program.
-class StackRegisters {
- public:
-  // REQUIRES: 0 <= count <= kStackRegisters.
-  explicit StackRegisters(int32_t count) : count_(count) {
-    for (int32_t i = 0; i < count_; ++i) new (get() + i) Entry;
-  }
-  StackRegisters(const StackRegisters&) = delete;
-  StackRegisters& operator=(const StackRegisters&) = delete;
-  ~StackRegisters() {
-    for (int32_t i = 0; i < count_; ++i) get()[i].~Entry();
-  }
-
-  Entry* get() { return std::launder(reinterpret_cast<Entry*>(bytes_)); }
-
- private:
-  const int32_t count_;
-  alignas(Entry) unsigned char bytes_[kStackRegisters * sizeof(Entry)];
-};
 
 absl::Status DroppedError() noexcept {
   try {

@@ -90,10 +90,16 @@ bool EndsCompiling(const absl::Status& status) {
 // Compiles what one graph needs. Lives for one call of Compile.
 class BodyStore::Compiler {
  public:
-  Compiler(BodyStore* owner, const Graph& graph, const CallChoice& choice, StopPoll* stop)
-      : owner_(*owner), library_(graph.library()), graph_(graph), choice_(choice), stop_(stop) {}
+  Compiler(BodyStore* owner, const Graph& graph, const CallChoice& choice, StopPoll* stop, int64_t version)
+      : owner_(*owner),
+        library_(graph.library()),
+        graph_(graph),
+        choice_(choice),
+        stop_(stop),
+        version_(version, owner->options_.registry->version()) {}
 
   absl::StatusOr<Calls> Compile() {
+    owner_.Begin(version_);
     auto calls = std::make_unique<BodiesOfGraph>();
     SLUICE_RETURN_IF_ERROR(AddCalls(graph_, calls.get()));
     for (size_t i = 0; i < batch_->bodies.size(); ++i) {
@@ -104,7 +110,7 @@ class BodyStore::Compiler {
       body.failed = compiled;
       if (!why_not_.empty()) return Calls{nullptr, why_not_};
     }
-    if (!batch_->bodies.empty()) owner_.Add(batch_);
+    if (!batch_->bodies.empty()) owner_.Add(batch_, version_);
     calls->Keep(batch_);
     return Calls{std::move(calls), ""};
   }
@@ -130,7 +136,7 @@ class BodyStore::Compiler {
                                    reinterpret_cast<uintptr_t>(function.definition.get()));
     const auto begun = begun_.find(key);
     if (begun != begun_.end()) return begun->second;
-    const Known known = owner_.Find(key);
+    const Known known = owner_.Find(key, version_);
     if (known.body != nullptr) {
       batch_->used.insert(known.batch);
       batch_->used.insert(known.batch->used.begin(), known.batch->used.end());
@@ -221,23 +227,35 @@ class BodyStore::Compiler {
   const Graph& graph_;
   const CallChoice& choice_;
   StopPoll* const stop_;
+  const Version version_;
   const std::shared_ptr<Batch> batch_ = std::make_shared<Batch>();
   std::map<std::string, const Body*, std::less<>> begun_;
   std::string why_not_;
 };
 
-absl::StatusOr<BodyStore::Calls> BodyStore::Compile(const Graph& graph, const CallChoice& choice, StopPoll* stop) {
-  return Compiler(this, graph, choice, stop).Compile();
+absl::StatusOr<BodyStore::Calls> BodyStore::Compile(const Graph& graph, const CallChoice& choice, StopPoll* stop,
+                                                    int64_t version) {
+  return Compiler(this, graph, choice, stop, version).Compile();
 }
 
-BodyStore::Known BodyStore::Find(const std::string& key) const {
+void BodyStore::Begin(const Version& version) {
+  std::map<std::string, Known, std::less<>> ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
+  if (version <= version_) return;
+  version_ = version;
+  ended.swap(known_);
+}
+
+BodyStore::Known BodyStore::Find(const std::string& key, const Version& version) const {
+  MutexLock lock(&mu_);
+  if (version != version_) return Known();
   const auto found = known_.find(key);
   return found != known_.end() ? found->second : Known();
 }
 
-void BodyStore::Add(const std::shared_ptr<const Batch>& batch) {
+void BodyStore::Add(const std::shared_ptr<const Batch>& batch, const Version& version) {
   MutexLock lock(&mu_);
+  if (version != version_) return;
   for (const std::unique_ptr<Body>& body : batch->bodies) {
     // The host may add what is missing.
     if (body->failed.ok()) known_.emplace(body->key, Known{body.get(), batch});

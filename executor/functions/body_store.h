@@ -1,10 +1,12 @@
 #ifndef SLUICE_EXECUTOR_FUNCTIONS_BODY_STORE_H_
 #define SLUICE_EXECUTOR_FUNCTIONS_BODY_STORE_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -30,6 +32,7 @@ namespace sluice {
 //
 // Bodies with kernels that keep state have these from the session's KernelStore, under the function's name: all calls
 // of it share them, and plans that come later too. Constants are the store's as well.
+// A body is known as long as what it was compiled from is the same: a graph that only grows, and the registry's rows.
 // Thread-safe: of two threads that compile one body at once, each keeps its own, and later plans get the first.
 class BodyStore {
  public:
@@ -53,8 +56,10 @@ class BodyStore {
 
   // Compiles all that the calls in `graph`, which InlineFunctionCalls has left there by `choice`, lead to, however deep
   // they are nested. Errors are those of the calls themselves, limits, `stop` (may be null) and memory; what is wrong
-  // with a body is an error where it is called.
-  absl::StatusOr<Calls> Compile(const Graph& graph, const CallChoice& choice, StopPoll* stop) ABSL_LOCKS_EXCLUDED(mu_);
+  // with a body is an error where it is called. Graphs of one `version` have the same function under each name that
+  // they both have (SessionGraph::version).
+  absl::StatusOr<Calls> Compile(const Graph& graph, const CallChoice& choice, StopPoll* stop, int64_t version = 0)
+      ABSL_LOCKS_EXCLUDED(mu_);
   // Forgets all bodies. Plans keep what they use.
   void Clear() ABSL_LOCKS_EXCLUDED(mu_);
   // How many are known.
@@ -71,11 +76,18 @@ class BodyStore {
     std::shared_ptr<const Batch> batch;
   };
 
-  Known Find(const std::string& key) const ABSL_LOCKS_EXCLUDED(mu_);
-  void Add(const std::shared_ptr<const Batch>& batch) ABSL_LOCKS_EXCLUDED(mu_);
+  // What bodies are compiled from, as numbers that grow: of the graph, and of the registry.
+  using Version = std::pair<int64_t, int64_t>;
+
+  // Forgets what is known of an earlier version.
+  void Begin(const Version& version) ABSL_LOCKS_EXCLUDED(mu_);
+  // Nothing where `version` is not the one that is known.
+  Known Find(const std::string& key, const Version& version) const ABSL_LOCKS_EXCLUDED(mu_);
+  void Add(const std::shared_ptr<const Batch>& batch, const Version& version) ABSL_LOCKS_EXCLUDED(mu_);
 
   const Options options_;
   mutable Mutex mu_;
+  Version version_ ABSL_GUARDED_BY(mu_) = {0, 0};                         // Of known_.
   std::map<std::string, Known, std::less<>> known_ ABSL_GUARDED_BY(mu_);  // Survives failing allocations.
 };
 

@@ -11,25 +11,25 @@ namespace {
 constexpr GuardId kNoneYet{-1};
 constexpr GuardId kSeveral{-2};
 
-// Calls `visit(value)` for each value that `step` defines.
-template <typename Visit>
-void VisitDefinitions(const SerialCode& code, const SerialStep& step, Visit&& visit) {
-  if (step.op == SerialOp::kMove || step.op == SerialOp::kIndex) {
-    visit(step.a);
-  } else if (step.op == SerialOp::kCompute) {
-    const int32_t count = code.structure().graph().num_outputs(step.node);
-    for (int32_t i = 0; i < count; ++i) visit(code.structure().value({step.node, i}));
-  }
-}
-
 }  // namespace
 
 RegisterPlan::RegisterPlan(const SerialCode& code) : code_(code) {
+  if (code.segments() != nullptr) kept_.emplace(code);
   lives_.resize(code.num_values());
   registers_.assign(code.num_values(), -1);
   FindLives();
   FindEnds();
   AssignRegisters();
+  // What was only needed to plan: the program is written while this lives.
+  std::vector<Life>().swap(lives_);
+  std::vector<int32_t>().swap(loop_of_);
+}
+
+GuardId RegisterPlan::GuardOfDefinition(const SerialCode& code, const SerialStep& step) {
+  const SerialStructure& s = code.structure();
+  const bool calls = step.op == SerialOp::kCompute || step.op == SerialOp::kStart;
+  const bool is_merge = !calls && step.node.valid() && s.role(step.node) == SerialRole::kMerge;
+  return is_merge ? s.output_guard({step.node, 0}) : step.guard;
 }
 
 void RegisterPlan::Define(int32_t value, int32_t step, int32_t loop, GuardId guard) {
@@ -58,8 +58,7 @@ void RegisterPlan::FindLives() {
       current = loops_[static_cast<size_t>(current)].parent;
     }
     loop_of_.push_back(current);
-    const bool is_merge = step.op != SerialOp::kCompute && step.node.valid() && s.role(step.node) == SerialRole::kMerge;
-    const GuardId guard = is_merge ? s.output_guard({step.node, 0}) : step.guard;
+    const GuardId guard = GuardOfDefinition(code_, step);
     VisitDefinitions(code_, step, [&](int32_t value) { Define(value, position, current, guard); });
     ++position;
   }
@@ -80,6 +79,10 @@ bool RegisterPlan::IsLast(int32_t value, Life& life, const SerialStep& step, int
       life.later == kNoneYet || (life.later != kSeveral && s.guards().Excludes(life.later, step.guard));
   life.later = life.later == kNoneYet || life.later == step.guard ? step.guard : kSeveral;
   if (is_repeated || !none_later || code_.IsRef(value)) return false;
+  if (IsKept(value)) {
+    if (step.op == SerialOp::kStart) return kept_->EndsInCall(value);
+    if (!kept_->EndsInSegment(value)) return false;
+  }
   if (loop == life.loop) return true;
   // A loop variable, read in the part of the body after which it is overwritten.
   const int32_t frame =
@@ -126,7 +129,8 @@ void RegisterPlan::FindEnds() {
       reversed.push_back(is_last);
       // Nothing to clear where the last reader always runs; predicates are scalars.
       if (!life.is_touched) {
-        life.needs_clear = !is_predicate && !(is_last && step.guard == life.guard && loop == life.loop);
+        life.needs_clear = !is_predicate && !(is_last && step.guard == life.guard && loop == life.loop) &&
+                           (!IsKept(value) || kept_->EndsInSegment(value));
       }
       life.is_touched = true;
     }
@@ -138,7 +142,7 @@ void RegisterPlan::AssignRegisters() {
   std::vector<int32_t> free;
   const auto take = [&](int32_t value) {
     int32_t& assigned = registers_[static_cast<size_t>(value)];
-    if (assigned >= 0) return;
+    if (assigned >= 0 || IsKept(value)) return;
     if (free.empty()) {
       assigned = num_registers_++;
     } else {
@@ -168,9 +172,14 @@ void RegisterPlan::AssignRegisters() {
     if (step.op == SerialOp::kClose) --depths.back();
     VisitDefinitions(code_, step, take);
     const auto end = [&](int32_t value) {
-      const Life& life = lives_[static_cast<size_t>(value)];
+      const bool needs_clear = lives_[static_cast<size_t>(value)].needs_clear && !code_.IsRef(value);
+      const int32_t after = static_cast<int32_t>(position);
+      if (IsKept(value)) {
+        if (needs_clear && kept_->EndsInSegment(value)) kept_clears_.emplace_back(after, kept_->slot_of(value));
+        return;
+      }
       const int32_t assigned = registers_[static_cast<size_t>(value)];
-      if (life.needs_clear && !code_.IsRef(value)) clears_.emplace_back(static_cast<int32_t>(position), assigned);
+      if (needs_clear) clears_.emplace_back(after, assigned);
       free.push_back(assigned);
     };
     const std::pair<int32_t, size_t> here(loop_of_[position], depths.back());

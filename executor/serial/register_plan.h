@@ -2,9 +2,11 @@
 #define SLUICE_EXECUTOR_SERIAL_REGISTER_PLAN_H_
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "executor/serial/kept_plan.h"
 #include "executor/serial/serial_code.h"
 
 namespace sluice {
@@ -23,16 +25,25 @@ class RegisterPlan {
   explicit RegisterPlan(const SerialCode& code);
 
   int32_t num_registers() const { return num_registers_; }
-  // -1 for constants and for values that nothing defines.
+  // What outlives a segment. Null: the graph does not wait.
+  const KeptPlan* kept() const { return kept_.has_value() ? &*kept_ : nullptr; }
+  // -1 for constants, for values that are kept, and for those that nothing defines.
   int32_t register_of(int32_t value) const { return registers_[static_cast<size_t>(value)]; }
   // Reads are numbered as VisitReads meets them, all steps in order.
   bool IsLastRead(size_t read) const { return last_reads_[read]; }
   // {step, register}, ascending: clear the register after the step.
   const std::vector<std::pair<int32_t, int32_t>>& clears() const { return clears_; }
+  // {step, slot}, ascending: the same for what is kept.
+  const std::vector<std::pair<int32_t, int32_t>>& kept_clears() const { return kept_clears_; }
 
   // Calls `visit(value)` for each value that `step` reads, in order of the inputs.
   template <typename Visit>
   static void VisitReads(const SerialCode& code, const SerialStep& step, Visit&& visit);
+  // Calls `visit(value)` for each value that `step` defines.
+  template <typename Visit>
+  static void VisitDefinitions(const SerialCode& code, const SerialStep& step, Visit&& visit);
+  // The guard under which what `step` defines is there.
+  static GuardId GuardOfDefinition(const SerialCode& code, const SerialStep& step);
 
  private:
   // What is known of one value while planning.
@@ -56,23 +67,26 @@ class RegisterPlan {
   void FindEnds();
   void Touch(Life& life, int32_t step, int32_t loop) const;
   bool IsLast(int32_t value, Life& life, const SerialStep& step, int32_t loop, bool is_repeated) const;
+  bool IsKept(int32_t value) const { return kept_.has_value() && kept_->slot_of(value) >= 0; }
   void AssignRegisters();
   void Define(int32_t value, int32_t step, int32_t loop, GuardId guard);
 
   const SerialCode& code_;
+  std::optional<KeptPlan> kept_;
   std::vector<Loop> loops_;         // 0: no loop.
-  std::vector<int32_t> loop_of_;    // By step.
-  std::vector<Life> lives_;         // By value.
+  std::vector<int32_t> loop_of_;    // By step, while planning.
+  std::vector<Life> lives_;         // By value, while planning.
   std::vector<bool> last_reads_;    // By read.
   std::vector<int32_t> registers_;  // By value.
-  std::vector<std::pair<int32_t, int32_t>> clears_;
+  std::vector<std::pair<int32_t, int32_t>> clears_, kept_clears_;
   int32_t num_registers_ = 0;
 };
 
 template <typename Visit>
 void RegisterPlan::VisitReads(const SerialCode& code, const SerialStep& step, Visit&& visit) {
   switch (step.op) {
-    case SerialOp::kCompute: {
+    case SerialOp::kCompute:
+    case SerialOp::kStart: {
       const size_t count = code.structure().graph().inputs(step.node).size();
       for (size_t i = 0; i < count; ++i) visit(code.InputValue(step.node, static_cast<int32_t>(i)));
       return;
@@ -86,6 +100,16 @@ void RegisterPlan::VisitReads(const SerialCode& code, const SerialStep& step, Vi
       return;
     default:
       return;
+  }
+}
+
+template <typename Visit>
+void RegisterPlan::VisitDefinitions(const SerialCode& code, const SerialStep& step, Visit&& visit) {
+  if (step.op == SerialOp::kMove || step.op == SerialOp::kIndex) {
+    visit(step.a);
+  } else if (step.op == SerialOp::kCompute || step.op == SerialOp::kStart) {
+    const int32_t count = code.structure().graph().num_outputs(step.node);
+    for (int32_t i = 0; i < count; ++i) visit(code.structure().value({step.node, i}));
   }
 }
 

@@ -16,28 +16,52 @@ class SerialCodeWriter {
     code_.num_values_ = structure.values().size();
   }
 
-  bool Write() {
+  bool Write(std::string* why_not) {
+    RegionOrders orders;
+    if (s_.has_control_flow() && !RegionOrders::Create(s_, &orders)) {
+      *why_not = "a loop depends on itself from outside";
+      return false;
+    }
+    if (s_.has_waits()) return WriteSegments(orders, why_not);
     if (!s_.has_control_flow()) {
       for (const NodeId id : s_.order()) WriteNode(id);
-      return true;
+    } else {
+      WriteRegions(orders, orders.of(0));
     }
-    RegionOrders orders;
-    if (!RegionOrders::Create(s_, &orders)) return false;
+    return true;
+  }
+
+ private:
+  bool WriteSegments(const RegionOrders& orders, std::string* why_not) {
+    SegmentPlan& segments = code_.segments_.emplace();
+    if (!SegmentPlan::Create(s_, s_.has_control_flow() ? &orders : nullptr, &segments, why_not)) return false;
+    for (int32_t i = 0; i < segments.num_segments(); ++i) {
+      code_.segment_begins_.push_back(static_cast<int32_t>(code_.steps_.size()));
+      if (s_.has_control_flow()) {
+        WriteRegions(orders, segments.units(i));
+      } else {
+        for (const RegionUnit& unit : segments.units(i)) WriteNode(unit.node);
+      }
+    }
+    code_.segment_begins_.push_back(static_cast<int32_t>(code_.steps_.size()));
+    return true;
+  }
+
+  // `roots` are the units of the root frame, or some of them, which stand by themselves.
+  void WriteRegions(const RegionOrders& orders, absl::Span<const RegionUnit> roots) {
     // Loops within loops, without recursion: what is left to do of each open region.
     stack_.push_back({0, 0, {}});
     while (!stack_.empty()) {
       Region& region = stack_.back();
-      const absl::Span<const RegionUnit> units = orders.of(region.frame);
+      const absl::Span<const RegionUnit> units = region.frame == 0 ? roots : orders.of(region.frame);
       if (region.next == units.size()) {
         EndRegion();
       } else {
         WriteUnit(units[region.next++]);
       }
     }
-    return true;
   }
 
- private:
   struct Region {
     int32_t frame;
     size_t next;                     // Unit.
@@ -118,8 +142,12 @@ class SerialCodeWriter {
   bool EmitsCode(NodeId id) const {
     if (s_.guard(id) == kNever) return false;
     const SerialRole role = s_.role(id);
-    if (role == SerialRole::kCompute || role == SerialRole::kReturn) return true;
+    if (CallsKernel(role) || role == SerialRole::kReturn) return true;
     return DereferencesAny(id);
+  }
+
+  static bool CallsKernel(SerialRole role) {
+    return role == SerialRole::kCompute || role == SerialRole::kStart || role == SerialRole::kSend;
   }
 
   bool DereferencesAny(NodeId id) const {
@@ -136,7 +164,7 @@ class SerialCodeWriter {
   void WriteNode(NodeId id) {
     const absl::Span<const Output> inputs = graph_.inputs(id);
     const SerialRole role = s_.role(id);
-    if (role == SerialRole::kCompute) {
+    if (CallsKernel(role)) {
       for (size_t i = 0; i < inputs.size(); ++i) {
         const int32_t index = static_cast<int32_t>(i);
         if (!s_.Dereferences(id, index)) continue;
@@ -144,7 +172,7 @@ class SerialCodeWriter {
         code_.dereferenced_.emplace(std::make_pair(id.value(), index), copy);
         Add(SerialOp::kMove, id, copy, s_.value(inputs[i]), index);
       }
-      Add(SerialOp::kCompute, id);
+      Add(role == SerialRole::kStart ? SerialOp::kStart : SerialOp::kCompute, id);
     } else if (role == SerialRole::kReturn) {
       const int64_t index = graph_.GetInt(id, "index").value_or(0);
       int32_t value = s_.value(inputs[0]);
@@ -245,9 +273,7 @@ bool SerialCode::Write(const SerialStructure& structure, SerialCode* code, std::
     *why_not = structure.why_not();
     return false;
   }
-  if (SerialCodeWriter(structure, code).Write()) return true;
-  *why_not = "a loop depends on itself from outside";
-  return false;
+  return SerialCodeWriter(structure, code).Write(why_not);
 }
 
 int32_t SerialCode::InputValue(NodeId node, int32_t i) const {

@@ -4,10 +4,12 @@
 // A graph written down as steps over values, before the values have registers.
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "executor/serial/segment_plan.h"
 #include "executor/serial/structure.h"
 
 namespace sluice {
@@ -27,6 +29,7 @@ enum class SerialOp : uint8_t {
   kRepeat,   // To the beginning of loop a.
   kEnd,      // After the end of loop a.
   kReturn,   // Result a is value b.
+  kStart,    // The kernel of `node`, asynchronously.
 };
 
 struct SerialStep {
@@ -45,7 +48,11 @@ class SerialCode {
   static bool Write(const SerialStructure& structure, SerialCode* code, std::string* why_not);
 
   absl::Span<const SerialStep> steps() const { return steps_; }
-  // What input `i` of compute step `node` reads.
+  // The steps of a graph that waits come segment after segment. Null: it does not wait, and there are none.
+  const SegmentPlan* segments() const { return segments_.has_value() ? &*segments_ : nullptr; }
+  // Where each segment begins, and at last where the last one ends.
+  absl::Span<const int32_t> segment_begins() const { return segment_begins_; }
+  // What input `i` of `node`, which computes or starts, reads.
   int32_t InputValue(NodeId node, int32_t i) const;
   // Values: those of the structure, and then some.
   size_t num_values() const { return num_values_; }
@@ -65,6 +72,8 @@ class SerialCode {
 
   const SerialStructure* structure_ = nullptr;
   std::vector<SerialStep> steps_;
+  std::optional<SegmentPlan> segments_;
+  std::vector<int32_t> segment_begins_;
   size_t num_values_ = 0;
   absl::flat_hash_map<std::pair<int32_t, int32_t>, int32_t> dereferenced_;  // {node, input}
 };

@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "executor/serial/register_plan.h"
 #include "executor/serial/serial_code.h"
-#include "executor/serial/structure.h"
 #include "rendezvous/frame_hash.h"
 
 namespace sluice {
@@ -26,20 +26,25 @@ class SerialAssembler {
     }
     program_.instructions_.reserve(code_.steps().size() + plan_.clears().size());
     int32_t position = 0;
-    size_t clear = 0;
+    size_t clear = 0, kept_clear = 0;
     for (const SerialStep& step : code_.steps()) {
+      BeginSegments(position);
       Write(step);
-      for (; clear < plan_.clears().size() && plan_.clears()[clear].first == position; ++clear) {
-        SerialInstruction& instruction = Add(SerialAction::kClear, step.node);
-        instruction.destination = Operand(Operand::Table::kSlots, static_cast<uint32_t>(plan_.clears()[clear].second));
-      }
+      WriteClears(plan_.clears(), Operand::Table::kSlots, step.node, position, &clear);
+      WriteClears(plan_.kept_clears(), kKeptTable, step.node, position, &kept_clear);
       ++position;
     }
+    BeginSegments(position);
     // Operands have stopped moving.
     for (SerialInstruction& instruction : program_.instructions_) {
-      if (instruction.action != SerialAction::kCompute && instruction.action != SerialAction::kCall) continue;
+      const bool has_io = instruction.action == SerialAction::kCompute || instruction.action == SerialAction::kCall ||
+                          instruction.action == SerialAction::kStart;
+      if (!has_io) continue;
       instruction.io.operands = program_.operands_.data() + instruction.number;
     }
+    if (code_.segments() == nullptr) return;
+    program_.segments_ = std::make_unique<const SegmentTable>(*code_.segments(), *plan_.kept(),
+                                                              std::move(segment_begins_), std::move(starts_));
   }
 
  private:
@@ -51,17 +56,35 @@ class SerialAssembler {
     return instruction;
   }
 
+  void WriteClears(const std::vector<std::pair<int32_t, int32_t>>& clears, Operand::Table table, NodeId node,
+                   int32_t position, size_t* next) {
+    for (; *next < clears.size() && clears[*next].first == position; ++*next) {
+      Add(SerialAction::kClear, node).destination = Operand(table, static_cast<uint32_t>(clears[*next].second));
+    }
+  }
+
+  // Those that begin with the step at `position`: some have no code.
+  void BeginSegments(int32_t position) {
+    const absl::Span<const int32_t> begins = code_.segment_begins();
+    while (segment_begins_.size() < begins.size() && begins[segment_begins_.size()] == position) {
+      segment_begins_.push_back(Here());
+    }
+  }
+
+  // Equal constants are one kernel's, and one place in the table.
   void NumberConstants() {
     constants_.assign(code_.num_values(), 0);
-    uint32_t count = 0;
-    for (size_t value = 0; value < code_.num_values(); ++value) {
-      if (code_.Constant(static_cast<int32_t>(value)) != nullptr) constants_[value] = count++;
-    }
-    program_.constants_ = std::make_unique<Entry[]>(count);
+    absl::flat_hash_map<const Tensor*, uint32_t> places;
+    std::vector<const Tensor*> tensors;
     for (size_t value = 0; value < code_.num_values(); ++value) {
       const Tensor* const constant = code_.Constant(static_cast<int32_t>(value));
-      if (constant != nullptr) program_.constants_[constants_[value]].SetValue(*constant);
+      if (constant == nullptr) continue;
+      const auto [place, is_new] = places.try_emplace(constant, static_cast<uint32_t>(tensors.size()));
+      if (is_new) tensors.push_back(constant);
+      constants_[value] = place->second;
     }
+    program_.constants_ = std::make_unique<Entry[]>(tensors.size());
+    for (size_t i = 0; i < tensors.size(); ++i) program_.constants_[i].SetValue(*tensors[i]);
   }
 
   void FindArguments() {
@@ -75,8 +98,9 @@ class SerialAssembler {
           program_.argument_nodes_.resize(index + 1);
         }
         if (s_.guard(id) == kNever) continue;
-        program_.arguments_[index] = plan_.register_of(s_.value({id, 0}));
-        if (program_.arguments_[index] >= 0) program_.argument_nodes_[index] = id;
+        const int32_t value = s_.value({id, 0}), slot = KeptSlot(value);
+        program_.arguments_[index] = slot >= 0 ? -2 - slot : plan_.register_of(value);
+        if (program_.arguments_[index] != -1) program_.argument_nodes_[index] = id;
       } else {
         if (program_.results_.size() <= index) program_.results_.resize(index + 1);
         program_.results_[index] = id;
@@ -90,17 +114,34 @@ class SerialAssembler {
     if (code_.Constant(value) != nullptr) {
       return Operand(Operand::Table::kConstants, constants_[static_cast<size_t>(value)]);
     }
+    return Place(value, is_last);
+  }
+
+  Operand Destination(int32_t value) const { return Place(value, /*is_last=*/false); }
+
+  Operand Place(int32_t value, bool is_last) const {
+    const int32_t slot = KeptSlot(value);
+    if (slot >= 0) return Operand(kKeptTable, static_cast<uint32_t>(slot), is_last);
     return Operand(Operand::Table::kSlots, static_cast<uint32_t>(plan_.register_of(value)), is_last);
   }
 
-  Operand Destination(int32_t value) const {
-    return Operand(Operand::Table::kSlots, static_cast<uint32_t>(plan_.register_of(value)));
-  }
+  // -1: it is not kept.
+  int32_t KeptSlot(int32_t value) const { return plan_.kept() != nullptr ? plan_.kept()->slot_of(value) : -1; }
 
   void Write(const SerialStep& step) {
     switch (step.op) {
-      case SerialOp::kCompute:
-        return WriteCompute(step);
+      case SerialOp::kCompute: {
+        const bool is_call = s_.kernels().body(step.node) != nullptr;
+        WriteCall(step, is_call ? SerialAction::kCall : SerialAction::kCompute);
+        return;
+      }
+      case SerialOp::kStart: {
+        const int32_t stop = code_.segments()->stop_of(step.node);
+        WriteCall(step, SerialAction::kStart).target = stop;
+        starts_.resize(code_.segments()->stops().size());
+        starts_[static_cast<size_t>(stop)] = Here() - 1;
+        return;
+      }
       case SerialOp::kMove:
         return WriteMove(step);
       case SerialOp::kIndex: {
@@ -157,7 +198,7 @@ class SerialAssembler {
     instruction.number = step.input;
   }
 
-  void WriteCompute(const SerialStep& step) {
+  SerialInstruction& WriteCall(const SerialStep& step, SerialAction action) {
     const Signature& signature = graph_.signature(step.node);
     const size_t first = program_.operands_.size();
     NodeIo unused;
@@ -178,8 +219,7 @@ class SerialAssembler {
       if (!program_.output_is_read_.back()) unused.SetOutputUnused(static_cast<uint32_t>(i));
     }
     program_.output_is_read_.resize(program_.operands_.size());
-    const bool is_call = s_.kernels().body(step.node) != nullptr;
-    SerialInstruction& instruction = Add(is_call ? SerialAction::kCall : SerialAction::kCompute, step.node);
+    SerialInstruction& instruction = Add(action, step.node);
     instruction.has_last_uses = has_last_uses;
     instruction.kernel = s_.kernels().kernel(step.node);
     instruction.cost_hint = instruction.kernel->cost_hint();
@@ -189,6 +229,7 @@ class SerialAssembler {
     instruction.io.num_inputs = static_cast<uint32_t>(signature.inputs.size());
     instruction.io.num_outputs = static_cast<uint32_t>(signature.outputs.size());
     instruction.number = static_cast<int32_t>(first);
+    return instruction;
   }
 
   const SerialCode& code_;
@@ -200,13 +241,17 @@ class SerialAssembler {
   std::vector<size_t> open_;         // Branches of the open blocks.
   std::vector<int32_t> loops_;       // Beginnings of the open loops.
   size_t next_read_ = 0;
+  std::vector<int32_t> segment_begins_;
+  std::vector<int32_t> starts_;  // By stop.
 };
 
 absl::StatusOr<std::unique_ptr<const SerialProgram>> SerialProgram::Compile(const Graph& graph,
                                                                             const KernelSet& kernels,
                                                                             std::string* why_not, StopPoll* stop,
-                                                                            const LoadLimits& limits) {
-  SLUICE_ASSIGN_OR_RETURN(const SerialStructure structure, SerialStructure::Analyze(graph, kernels, stop, limits));
+                                                                            const LoadLimits& limits,
+                                                                            SerialWaits waits) {
+  SLUICE_ASSIGN_OR_RETURN(const SerialStructure structure,
+                          SerialStructure::Analyze(graph, kernels, stop, limits, waits));
   SerialCode code;
   std::string reason;
   if (!SerialCode::Write(structure, &code, &reason)) {

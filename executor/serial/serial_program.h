@@ -9,6 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "executor/kernel_set.h"
+#include "executor/serial/segment_table.h"
+#include "executor/serial/structure.h"
 #include "graph/base/limits.h"
 #include "graph/base/stop_poll.h"
 #include "graph/ir/graph.h"
@@ -33,19 +35,20 @@ enum class SerialAction : uint8_t {
   kReturn,       // Result `number` := source.
   kReturnMove,   // The same, source is given up.
   kClear,        // destination is given up.
+  kStart,        // Starts the asynchronous kernel; of a program that waits.
 };
 
 // One step of a program: plain data.
 struct SerialInstruction {
   SerialAction action = SerialAction::kCompute;
-  bool has_last_uses = false;  // Of kCompute: some input is read for the last time.
+  bool has_last_uses = false;  // Of kCompute and kStart: some input is read for the last time.
   CostHint cost_hint = CostHint::kCheap;
   const Kernel* kernel = nullptr;
   NodeIo io;
   Operand source, destination;
   int32_t number = 0;
   int32_t num_ports = 2;
-  int32_t target = 0;
+  int32_t target = 0;  // Of kStart: the number of the stop.
 };
 
 // A graph as straight code for one thread. Immutable; any number of threads may run it at once (serial_run.h).
@@ -53,14 +56,19 @@ struct SerialInstruction {
 class SerialProgram {
  public:
   // Nothing when the graph cannot be written as one; `*why_not` (may be null) says why. `stop` is polled; it may be
-  // null. Errors as of SerialStructure::Analyze.
+  // null. Errors as of SerialStructure::Analyze. A graph with asynchronous kernels or transfers becomes a program with
+  // segments where `waits` allows it.
   static absl::StatusOr<std::unique_ptr<const SerialProgram>> Compile(const Graph& graph, const KernelSet& kernels,
                                                                       std::string* why_not, StopPoll* stop = nullptr,
-                                                                      const LoadLimits& limits = LoadLimits());
+                                                                      const LoadLimits& limits = LoadLimits(),
+                                                                      SerialWaits waits = SerialWaits::kRefused);
 
   absl::Span<const SerialInstruction> instructions() const { return instructions_; }
   int32_t num_registers() const { return num_registers_; }
-  // Registers of the arguments by index; -1 for those that nothing reads.
+  // Null: the program runs through without a wait.
+  const SegmentTable* segments() const { return segments_.get(); }
+  // Registers of the arguments by index; -1 for those that nothing reads. Of a program with segments, -2 - i for those
+  // that are kept, in slot i.
   absl::Span<const int32_t> arguments() const { return arguments_; }
   // The nodes that give them; invalid for those.
   absl::Span<const NodeId> argument_nodes() const { return argument_nodes_; }
@@ -93,6 +101,7 @@ class SerialProgram {
   std::vector<NodeId> results_;
   std::vector<uint64_t> frame_name_hashes_;
   int32_t num_registers_ = 0;
+  std::unique_ptr<const SegmentTable> segments_;
 };
 
 }  // namespace sluice

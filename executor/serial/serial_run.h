@@ -24,6 +24,21 @@ absl::Status RunSerialProgram(const SerialProgram& program, Entry* registers, co
 // The same for a node that calls `program`, the body of a function: arguments are the inputs of `call`, results its
 // outputs. See Note [Called bodies].
 absl::Status RunSerialCall(const SerialProgram& program, Entry* registers, KernelContext& call);
+// The run that a segment is part of.
+class SegmentOwner {
+ public:
+  // Begins the call of a kStart, whose inputs are there. May throw: then it has not begun.
+  virtual void StartCall(const SerialInstruction& instruction) = 0;
+
+ protected:
+  ~SegmentOwner() = default;
+};
+
+// Runs segment `segment` of a program that has some, like a program: once for each run, after all that precede it.
+// `registers` are empty but for the arguments of segment 0, and hold nothing for others afterwards; `kept` lasts for
+// the run.
+absl::Status RunSerialSegment(const SerialProgram& program, int32_t segment, Entry* registers, Entry* kept,
+                              const RunContext& context, absl::Span<Tensor> results, SegmentOwner* owner);
 
 // Registers for runs of one program, kept for the next run. Thread-safe.
 class RegisterPool {

@@ -12,7 +12,7 @@ namespace sluice {
 namespace {
 
 // What a node of this class becomes, as far as the class alone tells.
-SerialRole RoleOf(OpClass op_class) {
+SerialRole RoleOfClass(OpClass op_class) {
   switch (op_class) {
     case OpClass::kConst:
       return SerialRole::kConst;
@@ -38,11 +38,13 @@ SerialRole RoleOf(OpClass op_class) {
       return SerialRole::kArg;
     case OpClass::kRetval:
       return SerialRole::kReturn;
-    case OpClass::kGradSum:
     case OpClass::kSend:
-    case OpClass::kRecv:
     case OpClass::kHostSend:
+      return SerialRole::kSend;
+    case OpClass::kRecv:
     case OpClass::kHostRecv:
+      return SerialRole::kStart;
+    case OpClass::kGradSum:
       return SerialRole::kUnsupported;
     case OpClass::kOther:
     case OpClass::kIf:
@@ -61,8 +63,8 @@ bool IsControlFlowRole(SerialRole role) {
 }  // namespace
 
 absl::StatusOr<SerialStructure> SerialStructure::Analyze(const Graph& graph, const KernelSet& kernels, StopPoll* stop,
-                                                         const LoadLimits& limits) {
-  SerialStructure structure(graph, kernels);
+                                                         const LoadLimits& limits, SerialWaits waits) {
+  SerialStructure structure(graph, kernels, waits);
   structure.FindRoles();
   if (!structure.is_structured()) return structure;
   SLUICE_RETURN_IF_ERROR(PollStop(stop, graph.id_limit()));
@@ -83,23 +85,34 @@ absl::StatusOr<SerialStructure> SerialStructure::Analyze(const Graph& graph, con
   return structure;
 }
 
+SerialRole SerialStructure::RoleOf(NodeId id) const {
+  const OpClass op_class = graph_->op(id).op_class;
+  const SerialRole role = RoleOfClass(op_class);
+  const Kernel* const kernel = kernels_->kernel(id);
+  if (role == SerialRole::kConst || role == SerialRole::kCompute) {
+    if (kernels_->constant(*graph_, id) != nullptr) return SerialRole::kConst;
+    if (kernel == nullptr) return SerialRole::kUnsupported;
+    return kernel->AsAsync() != nullptr ? SerialRole::kStart : SerialRole::kCompute;
+  }
+  // A host's kernels may be of another kind than the op's own.
+  if (role == SerialRole::kSend && (kernel == nullptr || kernel->AsAsync() != nullptr)) return SerialRole::kUnsupported;
+  if (role == SerialRole::kStart && (kernel == nullptr || kernel->AsAsync() == nullptr))
+    return SerialRole::kUnsupported;
+  return role;
+}
+
 void SerialStructure::FindRoles() {
   roles_.assign(static_cast<size_t>(graph_->id_limit()), SerialRole::kNothing);
   for (int32_t i = 0; i < graph_->id_limit(); ++i) {
     const NodeId id(i);
     if (!graph_->Contains(id)) continue;
-    const OpClass op_class = graph_->op(id).op_class;
-    SerialRole role = RoleOf(op_class);
-    const Kernel* const kernel = kernels_->kernel(id);
-    if (role == SerialRole::kConst || role == SerialRole::kCompute) {
-      role = kernels_->constant(*graph_, id) != nullptr ? SerialRole::kConst : SerialRole::kCompute;
+    const SerialRole role = RoleOf(id);
+    const bool waits = role == SerialRole::kStart || role == SerialRole::kSend;
+    if (role == SerialRole::kUnsupported || (waits && waits_ == SerialWaits::kRefused)) {
+      const bool is_grad_sum = graph_->op(id).op_class == OpClass::kGradSum;
+      return Refuse(id, is_grad_sum ? "joins live and dead values" : "completes elsewhere");
     }
-    if (role == SerialRole::kCompute && (kernel == nullptr || kernel->AsAsync() != nullptr)) {
-      role = SerialRole::kUnsupported;
-    }
-    if (role == SerialRole::kUnsupported) {
-      return Refuse(id, op_class == OpClass::kGradSum ? "joins live and dead values" : "completes elsewhere");
-    }
+    has_waits_ = has_waits_ || waits;
     has_control_flow_ = has_control_flow_ || IsControlFlowRole(role);
     roles_[Index(id)] = role;
   }

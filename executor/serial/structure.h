@@ -31,8 +31,13 @@ enum class SerialRole : uint8_t {
   kNextIteration,  // A move at the end of the iteration.
   kArg,
   kReturn,
-  kUnsupported,  // Asynchronous kernels, transfers: for the propagators.
+  kStart,        // The beginning of an asynchronous call, which ends elsewhere (Note [Segments] in segment_plan.h).
+  kSend,         // A call of its kernel, also where its input is dead.
+  kUnsupported,  // For the propagators.
 };
+
+// Whether a graph may have asynchronous kernels and transfers.
+enum class SerialWaits : uint8_t { kRefused, kAllowed };
 
 // A value that lies in a register, or in the constant table.
 struct SerialValue {
@@ -67,7 +72,8 @@ class SerialStructure {
   // Whatever the graph, this succeeds; is_structured() tells whether a serial program can be written. An error is a
   // fault of the graph itself, frames beyond `limits`, or what `stop` (may be null) says.
   static absl::StatusOr<SerialStructure> Analyze(const Graph& graph, const KernelSet& kernels, StopPoll* stop = nullptr,
-                                                 const LoadLimits& limits = LoadLimits());
+                                                 const LoadLimits& limits = LoadLimits(),
+                                                 SerialWaits waits = SerialWaits::kRefused);
 
   bool is_structured() const { return why_not_.empty(); }
   // Why a serial program cannot be written, for people.
@@ -79,6 +85,8 @@ class SerialStructure {
   // Topological, back edges aside.
   const std::vector<NodeId>& order() const { return order_; }
   bool has_control_flow() const { return has_control_flow_; }
+  // Whether some node is of role kStart or kSend.
+  bool has_waits() const { return has_waits_; }
   SerialRole role(NodeId id) const { return roles_[Index(id)]; }
   // In the node's own frame; of an Enter in the parent frame.
   GuardId guard(NodeId id) const { return has_control_flow_ ? guards_of_[Index(id)] : kAlways; }
@@ -98,13 +106,15 @@ class SerialStructure {
   bool Dereferences(NodeId id, int32_t input) const;
 
  private:
-  SerialStructure(const Graph& graph, const KernelSet& kernels) : graph_(&graph), kernels_(&kernels) {}
+  SerialStructure(const Graph& graph, const KernelSet& kernels, SerialWaits waits)
+      : graph_(&graph), kernels_(&kernels), waits_(waits) {}
 
   static size_t Index(NodeId id) { return static_cast<size_t>(id.value()); }
   size_t OutputIndex(const Output& output) const {
     return first_output_[Index(output.node)] + static_cast<size_t>(output.index);
   }
   void FindRoles();
+  SerialRole RoleOf(NodeId id) const;
   void NumberOutputs();
   void Visit(NodeId id);
   void VisitMerge(NodeId id, GuardId controls);
@@ -127,10 +137,12 @@ class SerialStructure {
 
   const Graph* graph_;
   const KernelSet* kernels_;
+  SerialWaits waits_;
   ControlFlowInfo frames_;
   std::vector<NodeId> order_;
   std::vector<SerialRole> roles_;
   bool has_control_flow_ = false;
+  bool has_waits_ = false;
   std::vector<uint32_t> first_output_;
   std::vector<int32_t> value_of_;       // By output.
   std::vector<GuardId> guards_of_;      // By node; empty without control flow.

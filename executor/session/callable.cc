@@ -30,10 +30,10 @@ namespace {
 
 // `status`, unless it says that a kernel is missing and the graph could not run with it either, since its shapes
 // contradict each other: then that.
-absl::Status BetterReason(const Graph& graph, const FeedFetchSpec& spec, const absl::Status& status) {
+absl::Status BetterReason(const SessionGraph& graph, const FeedFetchSpec& spec, const absl::Status& status) {
   const std::optional<ErrorInfo> info = ErrorInfoOf(status);
   if (!info.has_value() || info->code != ErrorCode::kNoKernel) return status;
-  const absl::StatusOr<FeedFetchGraph> needed = ApplyFeedsAndFetches(graph, spec, FeedFetchOptions());
+  const absl::StatusOr<FeedFetchGraph> needed = graph.Cut(spec, FeedFetchOptions());
   if (!needed.ok()) return status;
   const absl::StatusOr<ShapeMap> shapes = InferShapes(needed->graph);
   const absl::Status problem = shapes.ok() ? shapes->FirstCertainProblem() : absl::OkStatus();
@@ -49,19 +49,22 @@ struct Callable::Facilities {
     if (callable.needs_rendezvous_) rendezvous = callable.rendezvous_.Take();
     args->rendezvous = rendezvous.get();
     if (callable.is_hosts_) {
-      args->cancellation = &cancellation.emplace(args->cancellation);
+      cancellation = std::make_unique<CancellationManager>(args->cancellation);
+      args->cancellation = cancellation.get();
       args->cancel_on_error = true;
     }
     const absl::Duration patience = callable.core_->PatienceOf(options);
     if (patience == absl::InfiniteDuration()) return;
-    watch.emplace(StallWatch::Options{patience, callable.graph(), rendezvous.get(), options.observer});
-    args->observer = &*watch;
+    watch = std::make_unique<StallWatch>(
+        StallWatch::Options{patience, callable.graph(), rendezvous.get(), options.observer});
+    args->observer = watch.get();
   }
 
   TensorStore store;
   CountedPtr<LocalRendezvous> rendezvous;
-  std::optional<CancellationManager> cancellation;  // An executor of a host's may cancel it, whatever it looks at.
-  std::optional<StallWatch> watch;
+  // Few steps have these, and many may wait.
+  std::unique_ptr<CancellationManager> cancellation;  // An executor of a host's may cancel it, whatever it looks at.
+  std::unique_ptr<StallWatch> watch;
 };
 
 // One call under way: what its executor borrows.
@@ -94,7 +97,7 @@ struct Callable::Step {
   absl::Status End(absl::Status status) {
     if (ABSL_PREDICT_FALSE(facilities.has_value())) {
       if (status.ok() && IsLate()) status = DeadlinePassed();
-      if (!status.ok() && facilities->watch.has_value()) status = facilities->watch->Explain(status);
+      if (!status.ok() && facilities->watch != nullptr) status = facilities->watch->Explain(status);
       facilities->watch.reset();
       if (facilities->rendezvous) callable.rendezvous_.Put(std::move(facilities->rendezvous));
     }
@@ -156,27 +159,34 @@ class Callable::AsyncEnd {
   std::unique_ptr<AsyncStep> step_;  // Null: moved or called.
 };
 
-absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr<SessionCore> core, const Graph& graph,
-                                                                 const FeedFetchSpec& spec,
+absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr<SessionCore> core,
+                                                                 const SessionGraph& graph, const FeedFetchSpec& spec,
                                                                  const PrepareOptions& options) {
   const LinkedCancellation cancellation(core->cancellation(), options.cancellation);
   StopPoll stop(options.deadline, &cancellation.manager());
   const CallPolicy policy = CallPolicyOf(*core, FeedFetchOptions::Convention::kFunction);
   absl::StatusOr<std::shared_ptr<Callable>> made = Make(core, graph, spec, policy, &stop);
-  if (made.ok() && (*made)->HasLateCalls()) made = Make(core, graph, spec, CallPolicy::kInline, &stop);
+  if (policy != CallPolicy::kInline && MustInline(made)) made = Make(core, graph, spec, CallPolicy::kInline, &stop);
   if (!made.ok()) return BetterReason(graph, spec, made.status());
   const std::shared_ptr<Callable> callable = *std::move(made);
   callable->needs_facilities_ = callable->keeps_tensors_ || callable->needs_rendezvous_ || callable->is_hosts_;
   return callable;
 }
 
-absl::StatusOr<std::shared_ptr<Callable>> Callable::Make(const std::shared_ptr<SessionCore>& core, const Graph& graph,
-                                                         const FeedFetchSpec& spec, CallPolicy policy, StopPoll* stop) {
+absl::StatusOr<std::shared_ptr<Callable>> Callable::Make(const std::shared_ptr<SessionCore>& core,
+                                                         const SessionGraph& graph, const FeedFetchSpec& spec,
+                                                         CallPolicy policy, StopPoll* stop) {
   SLUICE_ASSIGN_OR_RETURN(StepGraph step,
                           MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kFunction, policy, stop));
   std::shared_ptr<Callable> callable(new Callable(core, &step));
   SLUICE_RETURN_IF_ERROR(WithAllMissingKernels(callable->Compile(step, stop), callable->graph(), *core));
   return callable;
+}
+
+bool Callable::MustInline(const absl::StatusOr<std::shared_ptr<Callable>>& made) {
+  if (made.ok()) return (*made)->HasLateCalls();
+  const std::optional<ErrorInfo> info = ErrorInfoOf(made.status());
+  return info.has_value() && info->code == ErrorCode::kCannotRun;
 }
 
 bool Callable::HasLateCalls() const {

@@ -12,6 +12,7 @@
 #include "executor/session/call_options.h"
 #include "executor/session/rendezvous_pool.h"
 #include "executor/session/session_core.h"
+#include "executor/session/session_graph.h"
 #include "executor/session/step_graph.h"
 #include "graph/base/stop_poll.h"
 #include "graph/passes/feed_fetch.h"
@@ -30,8 +31,8 @@ class Callable : public std::enable_shared_from_this<Callable> {
  public:
   using Done = Executor::Done;
 
-  static absl::StatusOr<std::shared_ptr<const Callable>> Create(std::shared_ptr<SessionCore> core, const Graph& graph,
-                                                                const FeedFetchSpec& spec,
+  static absl::StatusOr<std::shared_ptr<const Callable>> Create(std::shared_ptr<SessionCore> core,
+                                                                const SessionGraph& graph, const FeedFetchSpec& spec,
                                                                 const PrepareOptions& options = {});
   Callable(const Callable&) = delete;
   Callable& operator=(const Callable&) = delete;
@@ -67,8 +68,12 @@ class Callable : public std::enable_shared_from_this<Callable> {
   Callable(std::shared_ptr<SessionCore> core, StepGraph* step);
 
   // Without the better reasons for errors that Create gives.
-  static absl::StatusOr<std::shared_ptr<Callable>> Make(const std::shared_ptr<SessionCore>& core, const Graph& graph,
-                                                        const FeedFetchSpec& spec, CallPolicy policy, StopPoll* stop);
+  static absl::StatusOr<std::shared_ptr<Callable>> Make(const std::shared_ptr<SessionCore>& core,
+                                                        const SessionGraph& graph, const FeedFetchSpec& spec,
+                                                        CallPolicy policy, StopPoll* stop);
+  // Whether what was made with calls is to be made without: calls are late, or segments would do what no serial program
+  // with calls can.
+  static bool MustInline(const absl::StatusOr<std::shared_ptr<Callable>>& made);
   absl::Status Compile(const StepGraph& step, StopPoll* stop);
   // Whether some call waits for a kernel that may take its time: an inlined body would begin before (see
   // Note [Called or inlined]).

@@ -32,8 +32,9 @@ PartialRun::PartialRun(std::shared_ptr<SessionCore> core, StepGraph graph, const
       cancellation_(&linked_.manager()),
       rendezvous_(MakeCounted<LocalRendezvous>(*graph_.edges)) {}
 
-absl::StatusOr<std::shared_ptr<PartialRun>> PartialRun::Start(std::shared_ptr<SessionCore> core, const Graph& graph,
-                                                              const FeedFetchSpec& spec, const CallOptions& options) {
+absl::StatusOr<std::shared_ptr<PartialRun>> PartialRun::Start(std::shared_ptr<SessionCore> core,
+                                                              const SessionGraph& graph, const FeedFetchSpec& spec,
+                                                              const CallOptions& options) {
   SLUICE_ASSIGN_OR_RETURN(ThreadPool* const pool, core->FindPool(options.pool));
   const LinkedCancellation cancellation(core->cancellation(), options.cancellation);
   StopPoll stop(options.deadline, &cancellation.manager());

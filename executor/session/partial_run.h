@@ -35,7 +35,7 @@ class PartialRun {
  public:
   // Starts the step. `options` hold for all of it, and what they name outlives it. Errors as of ApplyFeedsAndFetches
   // and of making executors, and kWrongUse for a pool that is none.
-  static absl::StatusOr<std::shared_ptr<PartialRun>> Start(std::shared_ptr<SessionCore> core, const Graph& graph,
+  static absl::StatusOr<std::shared_ptr<PartialRun>> Start(std::shared_ptr<SessionCore> core, const SessionGraph& graph,
                                                            const FeedFetchSpec& spec, const CallOptions& options);
   ~PartialRun();
 

@@ -10,6 +10,7 @@
 #include "graph/base/as_status.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/status_macros.h"
+#include "graph/placement/copy_nodes.h"
 #include "graph/placement/partition.h"
 #include "rendezvous/rendezvous.h"
 
@@ -100,6 +101,7 @@ class PartitionedStep::EndOfParts {
 
 absl::Status PartitionedStep::AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges,
                                       StopPoll* stop) {
+  if (device.AsStreamDevice() != nullptr) SLUICE_RETURN_IF_ERROR(InsertCopies(graph, core_->kernels()));
   Part part;
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
     SLUICE_RETURN_IF_ERROR(PollStop(stop));

@@ -23,31 +23,37 @@ std::string SignatureKey(const FeedFetchSpec& spec) {
   return key;
 }
 
-absl::Status Finalized() {
-  return Error(ErrorCode::kWrongUse).Text("the session is finalised: it runs what was prepared before");
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(const SessionOptions& options, Graph graph) {
   return AsStatus([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
     SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<SessionCore> core, SessionCore::Create(options));
-    std::unique_ptr<Session> session(new Session(std::move(core)));
-    MutexLock lock(&session->mu_);
-    session->graph_ = std::make_shared<const Graph>(std::move(graph));
-    return session;
+    return std::unique_ptr<Session>(new Session(std::move(core), std::move(graph)));
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Create(const SessionOptions& options,
+                                                         std::shared_ptr<const Graph> graph) {
+  return AsStatus([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
+    SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<SessionCore> core, SessionCore::Create(options));
+    return std::unique_ptr<Session>(new Session(std::move(core), std::move(graph)));
   });
 }
 
 Session::~Session() { Close().IgnoreError(); }
 
-absl::Status Session::Extend(Graph graph) {
+absl::Status Session::Extend(GraphSource added) {
   return AsStatus([&]() -> absl::Status {
-    auto next = std::make_shared<const Graph>(std::move(graph));
-    std::list<Prepared> ended;
+    if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
+    return graph_.Extend(std::move(added), core_->options().limits);
+  });
+}
+
+absl::Status Session::Replace(Graph graph) {
+  return AsStatus([&]() -> absl::Status {
+    SLUICE_RETURN_IF_ERROR(graph_.Replace(std::move(graph)));
+    std::list<Prepared> ended;  // Freed outside of the lock.
     MutexLock lock(&mu_);
-    if (graph_ == nullptr) return Finalized();
-    graph_.swap(next);  // The old one is freed outside of the lock, as the signatures are.
     prepared_.clear();
     ended.swap(recent_);
     return absl::OkStatus();
@@ -55,22 +61,13 @@ absl::Status Session::Extend(Graph graph) {
 }
 
 absl::Status Session::Finalize() {
-  std::shared_ptr<const Graph> ended;  // Freed outside of the lock.
-  MutexLock lock(&mu_);
-  ended.swap(graph_);
+  graph_.Forget();
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<const Graph>> Session::GraphToPrepare() const {
+absl::Status Session::CheckCanPrepare() const {
   if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
-  std::shared_ptr<const Graph> now = graph();
-  if (now == nullptr) return Finalized();
-  return now;
-}
-
-std::shared_ptr<const Graph> Session::graph() const {
-  MutexLock lock(&mu_);
-  return graph_;
+  return graph_.CheckIsThere();
 }
 
 size_t Session::num_prepared() const {
@@ -81,15 +78,14 @@ size_t Session::num_prepared() const {
 absl::StatusOr<std::shared_ptr<const Callable>> Session::Prepare(const FeedFetchSpec& spec,
                                                                  const PrepareOptions& options) {
   return AsStatus([&]() -> absl::StatusOr<std::shared_ptr<const Callable>> {
-    SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Graph> graph, GraphToPrepare());
-    return Callable::Create(core_, *graph, spec, options);
+    SLUICE_RETURN_IF_ERROR(CheckCanPrepare());
+    return Callable::Create(core_, graph_, spec, options);
   });
 }
 
 absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const FeedFetchSpec& spec,
                                                                        const PrepareOptions& options) {
   std::string key = SignatureKey(spec);
-  std::shared_ptr<const Graph> graph;
   {
     MutexLock lock(&mu_);
     const auto found = prepared_.find(key);
@@ -97,14 +93,13 @@ absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const Fee
       recent_.splice(recent_.begin(), recent_, found->second);
       return found->second->callable;
     }
-    graph = graph_;
   }
-  if (graph == nullptr) return Finalized();
-  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Callable> callable, Callable::Create(core_, *graph, spec, options));
+  const int64_t version = graph_.version();
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Callable> callable, Callable::Create(core_, graph_, spec, options));
   std::shared_ptr<const Callable> ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
   // Another thread may have been faster, or the graph may be another one by now.
-  if (graph_ != graph || prepared_.count(key) > 0) return callable;
+  if (graph_.version() != version || prepared_.count(key) > 0) return callable;
   std::list<Prepared> added;
   added.push_front({std::move(key), callable});
   prepared_.emplace(added.front().key, added.begin());
@@ -203,7 +198,7 @@ void Session::RunAsync(const NamedTensors& feeds, const std::vector<std::string>
 
 absl::StatusOr<std::string> Session::PRunSetup(const FeedFetchSpec& spec, const CallOptions& options) {
   return AsStatus([&]() -> absl::StatusOr<std::string> {
-    SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Graph> graph, GraphToPrepare());
+    SLUICE_RETURN_IF_ERROR(CheckCanPrepare());
     const size_t limit = core_->options().max_partial_runs;
     const absl::Status too_many =
         Error(ErrorCode::kLimitRuns)
@@ -211,7 +206,7 @@ absl::StatusOr<std::string> Session::PRunSetup(const FeedFetchSpec& spec, const 
             .Text(
                 "the session has too many partial runs that are not over: give and take all that they were set up for");
     if (num_partial_runs() >= limit) return too_many;
-    SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<PartialRun> run, PartialRun::Start(core_, *graph, spec, options));
+    SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<PartialRun> run, PartialRun::Start(core_, graph_, spec, options));
     {
       MutexLock lock(&mu_);
       if (is_closed_) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
@@ -288,13 +283,10 @@ void Session::Reset(const std::vector<std::string>& containers) {
   core_->body_store().Clear();
   core_->kernel_store().Clear();
   std::list<Prepared> ended;
-  {
+  if (graph_.CheckIsThere().ok()) {  // A finalised session could not prepare them again.
     MutexLock lock(&mu_);
-    // A finalised session could not prepare them again.
-    if (graph_ != nullptr) {
-      prepared_.clear();
-      ended.swap(recent_);
-    }
+    prepared_.clear();
+    ended.swap(recent_);
   }
   ended.clear();
   TrimCpuAllocator();

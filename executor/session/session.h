@@ -15,8 +15,10 @@
 #include "executor/session/callable.h"
 #include "executor/session/partial_run.h"
 #include "executor/session/session_core.h"
+#include "executor/session/session_graph.h"
 #include "graph/base/mutex.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/import.h"
 
 namespace sluice {
 
@@ -33,17 +35,25 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 class Session {
  public:
   static absl::StatusOr<std::unique_ptr<Session>> Create(const SessionOptions& options, Graph graph);
+  // The same over a graph that others read too: a copy of a million nodes takes 120 MB. Extend makes one.
+  static absl::StatusOr<std::unique_ptr<Session>> Create(const SessionOptions& options,
+                                                         std::shared_ptr<const Graph> graph);
   // Closes it. Where nothing else holds on to the session's pools (a step that is under way does), waits for what their
   // threads do, the `done` of a step included: that must not wait for this thread then.
   ~Session();
 
-  // A new version of the graph. Callables prepared before keep the version they were made from; variables survive, and
-  // so does the state of kernels whose nodes are as before.
-  absl::Status Extend(Graph graph) ABSL_LOCKS_EXCLUDED(mu_);
+  // Adds the nodes and functions of a GraphDef, which may use those that are there; see Note [Extending a session] and
+  // GraphExtender. Costs what is added, and a run of what was added costs what its fetches need, whatever the size of
+  // the graph; what was prepared stays so. On error (kSessionClosed, kWrongUse after Finalize, those of the import) the
+  // session is as it was.
+  absl::Status Extend(GraphSource added);
+  // Another version of the graph, which may differ in anything. Callables prepared before keep the version they were
+  // made from; variables survive, and so does the state of kernels whose nodes are as before.
+  absl::Status Replace(Graph graph) ABSL_LOCKS_EXCLUDED(mu_);
 
   // The graph is complete: it is forgotten, and with it the means to prepare more. What was prepared still runs, Run
-  // with the signatures kept included (SessionOptions::max_prepared); Extend, Prepare of anything and new signatures
-  // are refused (kWrongUse).
+  // with the signatures kept included (SessionOptions::max_prepared); Extend, Replace, Prepare of anything and new
+  // signatures are refused (kWrongUse).
   absl::Status Finalize() ABSL_LOCKS_EXCLUDED(mu_);
 
   // One step: feeds by name, the fetched values in order, targets run for their effect. What was prepared for a
@@ -82,8 +92,8 @@ class Session {
   // the variables and the kernels that they have used.
   void Reset(const std::vector<std::string>& containers) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // The graph now. It does not change; Extend replaces it. Null after Finalize.
-  std::shared_ptr<const Graph> graph() const ABSL_LOCKS_EXCLUDED(mu_);
+  // A copy of the graph as it is now, at the cost of all of it. Null after Finalize.
+  std::shared_ptr<const Graph> CopyGraph() const { return graph_.Copy(); }
   SessionCore& core() { return *core_; }
   // Steps of Run and RunAsync that are over, those with errors included; and those alone. Callables do not count.
   int64_t num_runs() const { return core_->num_runs(); }
@@ -107,24 +117,26 @@ class Session {
   };
   struct AsyncRun;
 
-  explicit Session(std::shared_ptr<SessionCore> core) : core_(std::move(core)) {}
+  Session(std::shared_ptr<SessionCore> core, Graph graph) : core_(std::move(core)), graph_(std::move(graph)) {}
+  Session(std::shared_ptr<SessionCore> core, std::shared_ptr<const Graph> graph)
+      : core_(std::move(core)), graph_(std::move(graph)) {}
 
   // Prepares what is not prepared yet.
   absl::Status PrepareCall(const NamedTensors& feeds, const std::vector<std::string>& fetches,
                            const std::vector<std::string>& targets, const CallOptions& options, NamedCall* call);
   absl::StatusOr<std::vector<Tensor>> RunPart(const std::string& handle, const NamedTensors& feeds,
                                               const std::vector<std::string>& fetches, const CallOptions& options);
-  // The graph to prepare from, or why there is none: kSessionClosed, or kWrongUse after Finalize.
-  absl::StatusOr<std::shared_ptr<const Graph>> GraphToPrepare() const ABSL_LOCKS_EXCLUDED(mu_);
+  // Whether there is a graph to prepare from: kSessionClosed, or kWrongUse after Finalize.
+  absl::Status CheckCanPrepare() const;
   // When a run with these options has to be over.
   absl::Time DeadlineOf(const CallOptions& options) const;
   absl::StatusOr<std::shared_ptr<const Callable>> FindOrPrepare(const FeedFetchSpec& spec,
                                                                 const PrepareOptions& options) ABSL_LOCKS_EXCLUDED(mu_);
 
   const std::shared_ptr<SessionCore> core_;
+  SessionGraph graph_;  // Guards itself.
   // Not Abseil's tables, which break when there is no memory to grow: these outlive the call that fails then.
   mutable Mutex mu_;
-  std::shared_ptr<const Graph> graph_ ABSL_GUARDED_BY(mu_);
   int64_t next_partial_run_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<std::string, std::shared_ptr<PartialRun>> partial_runs_ ABSL_GUARDED_BY(mu_);
   bool is_closed_ ABSL_GUARDED_BY(mu_) = false;      // No partial run is added any more.

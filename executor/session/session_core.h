@@ -87,7 +87,10 @@ class SessionCore {
     std::vector<std::shared_ptr<ThreadPool>> others;  // Of the options; null: one thread, the caller's.
   };
 
-  explicit SessionCore(const SessionOptions& options) : options_(options), pools_(std::make_unique<Pools>()) {}
+  explicit SessionCore(const SessionOptions& options)
+      : options_(options),
+        pools_(std::make_unique<Pools>()),
+        kernel_store_(/*allows_in_file=*/options.gemm_plugin == nullptr) {}
 
   absl::Status AddPools();
 

@@ -13,6 +13,7 @@
 #include "executor/thread_pool.h"
 #include "graph/base/limits.h"
 #include "graph/functions/call_choice.h"
+#include "graph/passes/simplify.h"
 #include "kernels/device/device.h"
 #include "kernels/kernel_registry.h"
 
@@ -70,6 +71,8 @@ struct SessionOptions {
   // Partial runs that are not over: each keeps the memory of a step. More are refused (kLimitRuns).
   size_t max_partial_runs = 1024;
   LoadLimits limits;
+  // Folding of constants and joining of equal nodes, when a signature is prepared: see Note [Simplifying a step].
+  SimplifyOptions simplify;
   SessionMetadata metadata;
 };
 

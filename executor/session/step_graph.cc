@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "executor/session/step_simplifier.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/functions/call_choice.h"
@@ -12,6 +13,7 @@
 #include "graph/functions/inliner.h"
 #include "graph/ir/graph_node.h"
 #include "graph/ir/runnable_check.h"
+#include "graph/placement/copy_nodes.h"
 #include "graph/placement/placer.h"
 #include "kernels/kernel_row.h"
 #include "kernels/missing_kernel.h"
@@ -38,7 +40,14 @@ absl::StatusOr<std::vector<Device*>> DevicesOf(const Graph& graph, const Session
 }
 
 bool CanJoin(Device& device, Device& first) {
+  if (device.AsStreamDevice() != nullptr) return first.kind() == DeviceKind::kCpu;
   return device.kind() == DeviceKind::kCpu && &device.allocator() == &first.allocator() && !device.context();
+}
+
+// Whether some of them work on their own.
+bool HasStreams(const std::vector<Device*>& devices) {
+  return std::any_of(devices.begin(), devices.end(),
+                     [](Device* device) { return device != nullptr && device->AsStreamDevice() != nullptr; });
 }
 
 // See Note [Joined devices].
@@ -79,8 +88,12 @@ class WithCalls final : public KernelCatalog {
   const KernelCatalog& kernels_;
 };
 
-// Whether kernels of `op` keep state of their own from run to run. Of an op with several rows, one tells.
+// Whether kernels of `op` keep state of their own from run to run. Of an op with several rows, one tells; but each of a
+// host's may.
 bool KeepsState(const KernelRegistry& kernels, const OpSchema& op) {
+  for (const OwnedKernelRow* const added : kernels.HostRowsOf(op.name)) {
+    if (!KernelRegistry::MayBeShared(op, {&added->row(), /*is_of_host=*/true})) return true;
+  }
   static constexpr KernelRow kPlain("", KernelFactory());
   if (KernelRegistry::MayBeShared(op, {&kPlain, /*is_of_host=*/false})) return false;
   for (const absl::Span<const KernelRow> table : kernels.Tables()) {
@@ -91,9 +104,10 @@ bool KeepsState(const KernelRegistry& kernels, const OpSchema& op) {
   return true;
 }
 
-// Replaces calls by bodies, and compiles those bodies that are called. False: one of them cannot be.
-absl::StatusOr<bool> ReplaceCalls(Graph& needed, const SessionCore& core, CallPolicy policy, StopPoll* stop,
-                                  BodyStore::Calls* calls) {
+// Replaces calls by bodies, and compiles those bodies that are called, of this version of the session's graph. False:
+// one of them cannot be.
+absl::StatusOr<bool> ReplaceCalls(Graph& needed, const SessionCore& core, CallPolicy policy, int64_t version,
+                                  StopPoll* stop, BodyStore::Calls* calls) {
   const CallChoice choice(needed, policy, [&](const OpSchema& op) { return KeepsState(core.kernels(), op); });
   InlineOptions inlining;
   inlining.limits = core.options().limits;
@@ -103,7 +117,7 @@ absl::StatusOr<bool> ReplaceCalls(Graph& needed, const SessionCore& core, CallPo
   inlining.stop = stop;
   SLUICE_ASSIGN_OR_RETURN(const InlineReport report, InlineFunctionCalls(needed, inlining));
   if (report.calls_left == 0) return true;
-  SLUICE_ASSIGN_OR_RETURN(*calls, core.body_store().Compile(needed, choice, stop));
+  SLUICE_ASSIGN_OR_RETURN(*calls, core.body_store().Compile(needed, choice, stop, version));
   return calls->bodies != nullptr;
 }
 
@@ -111,11 +125,12 @@ absl::StatusOr<bool> ReplaceCalls(Graph& needed, const SessionCore& core, CallPo
 
 CallPolicy CallPolicyOf(const SessionCore& core, FeedFetchOptions::Convention convention) {
   const bool may_call = core.num_devices() == 1 && convention == FeedFetchOptions::Convention::kFunction &&
-                        ExecutorKinds::IsBuiltin(core.options().executor) && core.device(0).kind() == DeviceKind::kCpu;
+                        ExecutorKinds::IsBuiltin(core.options().executor) &&
+                        core.device(0).kind() == DeviceKind::kCpu && core.device(0).AsStreamDevice() == nullptr;
   return may_call ? core.options().function_calls : CallPolicy::kInline;
 }
 
-absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec& spec, const SessionCore& core,
+absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFetchSpec& spec, const SessionCore& core,
                                         FeedFetchOptions::Convention convention, CallPolicy policy, StopPoll* stop) {
   FeedFetchOptions options;
   options.limits = core.options().limits;
@@ -127,15 +142,19 @@ absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec&
     options.client_incarnation = client.incarnation;
   }
   StepGraph step;
-  SLUICE_ASSIGN_OR_RETURN(step.signature, ApplyFeedsAndFetches(graph, spec, options));
+  const int64_t version = graph.version();
+  SLUICE_ASSIGN_OR_RETURN(step.signature, graph.Cut(spec, options));
+  // Bodies are kept for one version of the graph: it must be told of which this is.
+  if (graph.version() != version) policy = CallPolicy::kInline;
   Graph& needed = step.signature.graph;
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
-  SLUICE_ASSIGN_OR_RETURN(const bool could_call, ReplaceCalls(needed, core, policy, stop, &step.calls));
+  SLUICE_ASSIGN_OR_RETURN(const bool could_call, ReplaceCalls(needed, core, policy, version, stop, &step.calls));
   if (!could_call) return MakeStepGraph(graph, spec, core, convention, CallPolicy::kInline, stop);
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
   SLUICE_RETURN_IF_ERROR(CheckRunnable(needed));
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
-  if (core.num_devices() > 1 || AsksForDevices(needed)) {
+  const bool is_placed = core.num_devices() > 1 || AsksForDevices(needed);
+  if (is_placed) {
     PlacementOptions placement;
     placement.allow_soft = core.options().allow_soft_placement;
     placement.default_device = client.name;
@@ -143,11 +162,22 @@ absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec&
     const WithCalls kernels(core.kernels());
     const absl::Status placed = PlaceGraph(needed, core.device_list(), kernels, placement).status();
     if (!placed.ok()) return WithAllMissingKernels(placed, needed, core);
+  }
+  // The parts of a partial run are told apart by what each fetch needs: that stays as the user knows it.
+  if (convention == FeedFetchOptions::Convention::kFunction) {
+    SLUICE_RETURN_IF_ERROR(SimplifyStep(core, stop, &step.signature).status());
+  }
+  if (is_placed) {
     SLUICE_ASSIGN_OR_RETURN(std::vector<Device*> devices, DevicesOf(needed, core));
     const auto is_elsewhere = [&](const Device* device) { return device != nullptr && device != &core.device(0); };
     if (std::none_of(devices.begin(), devices.end(), is_elsewhere)) return step;
     step.is_cut = convention == FeedFetchOptions::Convention::kRendezvous || MustCut(needed, devices, core);
-    if (!step.is_cut) step.node_devices = std::move(devices);
+    if (step.is_cut) return step;
+    if (HasStreams(devices)) {
+      SLUICE_RETURN_IF_ERROR(InsertCopies(needed, core.kernels()));
+      SLUICE_ASSIGN_OR_RETURN(devices, DevicesOf(needed, core));
+    }
+    step.node_devices = std::move(devices);
   }
   return step;
 }

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/session/session_core.h"
+#include "executor/session/session_graph.h"
 #include "graph/passes/feed_fetch.h"
 #include "rendezvous/key.h"
 
@@ -15,23 +16,26 @@ namespace sluice {
 // The CPU devices of a session share the host's memory and the session's threads. A step over several of them is cut at
 // their borders only where it has to be: otherwise it stays one graph for one executor, in which the kernels of nodes
 // on other devices find their own device's name and state, and a value that changes device is an edge like others (a
-// transfer through the rendezvous takes some thirty times as long). It is cut
+// transfer through the rendezvous takes some thirty times as long). Accelerators are in the same graph: their kernels
+// launch on a stream and return (Note [Streams] in kernels/device/stream.h), and a value that changes memory does so in
+// an asynchronous node between its ends (Note [Copies] in graph/placement/copy_nodes.h). A step is cut
 //   - when the session's options say so, or its kind of executor is the host's, which knows one device only;
-//   - when a device is not a CPU, or has another allocator or a context of its own;
+//   - when a CPU has another allocator or a context of its own, or the first device is not a CPU;
 //   - when a reference to a variable crosses, which a cut makes a value;
 //   - for partial runs.
 
 // From a session's graph and the names of one signature to the graph that its steps run: feeds and fetches applied and
 // the rest pruned, functions inlined or compiled to be called, conditionals and loops lowered, attrs checked, every
-// node on a device. `stop` is polled; it may be null.
+// node on a device; simplified, but for partial runs (Note [Simplifying a step] in graph/passes/simplify.h). `stop` is
+// polled; it may be null.
 struct StepGraph {
   FeedFetchGraph signature = {Graph(nullptr), {}, {}, {}};
-  bool is_cut = false;                // To be run in parts, one per device.
+  bool is_cut = false;                // To be run in parts, one per device: without copies so far.
   std::vector<Device*> node_devices;  // By id, where nodes are on several devices that are joined; else empty.
   BodyStore::Calls calls;             // That are left in the graph. No bodies: none are.
   std::unique_ptr<EdgeTable> edges = std::make_unique<EdgeTable>();  // Of the rendezvous of its steps.
 };
-absl::StatusOr<StepGraph> MakeStepGraph(const Graph& graph, const FeedFetchSpec& spec, const SessionCore& core,
+absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFetchSpec& spec, const SessionCore& core,
                                         FeedFetchOptions::Convention convention, CallPolicy policy,
                                         StopPoll* stop = nullptr);
 

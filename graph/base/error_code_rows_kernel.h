@@ -90,9 +90,13 @@ inline constexpr ErrorCodeRow kStepRows[] = {
     {ErrorCode::kStalled, absl::StatusCode::kDeadlineExceeded, "The step makes no progress.",
      "No node can run, and what the step waits for (a value, a lock, a peer) does not come.",
      "SLC4215: no progress for 10s; waiting: _Recv 'r'", "Look at the keys and nodes that the message lists."},
-    {ErrorCode::kHostKernel, absl::StatusCode::kInvalidArgument, "A kernel was registered wrongly.",
-     "Two kernels for one op, type and device, or one for an op that does not exist.",
-     "SLC4216: kernel for 'MyOp': registered twice for CPU", "Register each kernel once, after its op."},
+    {ErrorCode::kHostKernel, absl::StatusCode::kInvalidArgument, "A kernel or a plug-in cannot be registered.",
+     "Two kernels for one op, type and device, or one for an op that does not exist; or a plug-in's library that "
+     "cannot "
+     "be opened, is not a plug-in, was built for another version of the interface, or has failed.",
+     "SLC4216: plug-in 'libmine.so' was built for another version of the interface: found 2.0, expected 1.0 to 1.0",
+     "Register each kernel once, after its op; build a plug-in again with the kernels/plugin/plugin_api.h of this "
+     "version."},
 };
 
 inline constexpr ErrorCodeRow kResourceRows[] = {

@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/file_pages.h"
 #include "graph/base/status_macros.h"
 
 namespace sluice {
@@ -214,6 +215,7 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::st
     if (memory != MAP_FAILED) {
       file->bytes_ = absl::string_view(static_cast<const char*>(memory), size);
       file->is_mapped_ = true;
+      AddMappedBytes(file->bytes_);
       return file;
     }
   }
@@ -223,7 +225,9 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::st
 }
 
 MappedFile::~MappedFile() {
-  if (is_mapped_) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
+  if (!is_mapped_) return;
+  RemoveMappedBytes(bytes_);
+  ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
 }
 
 }  // namespace sluice

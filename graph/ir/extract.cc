@@ -1,30 +1,58 @@
 #include "graph/ir/extract.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 
 namespace sluice {
+namespace {
+
+// From a node in this many on, a table of all ids costs little beside the nodes.
+constexpr size_t kIdsPerNode = 256;
+
+}  // namespace
+
+MovedNodes::MovedNodes(std::vector<NodeId> ascending, int32_t id_limit) {
+  const size_t limit = static_cast<size_t>(id_limit);
+  if (ascending.size() < limit / kIdsPerNode) {
+    ascending_ = std::move(ascending);
+    return;
+  }
+  table_.resize(limit);
+  for (size_t i = 0; i < ascending.size(); ++i) {
+    table_[static_cast<size_t>(ascending[i].value())] = NodeId(static_cast<int32_t>(i));
+  }
+}
+
+NodeId MovedNodes::Search(NodeId old) const {
+  const auto found = std::lower_bound(ascending_.begin(), ascending_.end(), old);
+  if (found == ascending_.end() || *found != old) return NodeId();
+  return NodeId(static_cast<int32_t>(found - ascending_.begin()));
+}
 
 // Has access to Graph's records. Lives for one call.
 class GraphExtractor {
  public:
-  GraphExtractor(const Graph& from, std::vector<NodeId>& new_ids) : from_(from), to_(from.ops_), new_ids_(new_ids) {}
+  // `new_ids` is of the size of the graph, and invalid for all nodes to extract and whatever they must not be
+  // connected to.
+  GraphExtractor(const Graph& from, std::vector<NodeId>& new_ids) : from_(from), to_(from.ops_), new_ids_(&new_ids) {}
+  // `moved` knows the nodes to extract.
+  GraphExtractor(const Graph& from, const MovedNodes& moved) : from_(from), to_(from.ops_), moved_(&moved) {}
 
-  // `new_ids` is the table of the constructor: of the size of the graph, and invalid for all of `nodes` and whatever
-  // they must not be connected to.
-  //
   // `library` is that of the new graph; schemas of `kept`, or null, live as long as it does.
   Graph Run(absl::Span<const NodeId> nodes, const FunctionLibrary& library,
             std::shared_ptr<const FunctionLibrary> kept) {
     CopyTables();
     to_.library_ = library;
     if (kept != nullptr) to_.owners_.emplace(kept.get(), std::move(kept));
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      new_ids_[static_cast<size_t>(nodes[i].value())] = NodeId(static_cast<int32_t>(i));
+    for (size_t i = 0; i < nodes.size() && new_ids_ != nullptr; ++i) {
+      (*new_ids_)[static_cast<size_t>(nodes[i].value())] = NodeId(static_cast<int32_t>(i));
     }
     Reserve(nodes);
+    interns_symbols_ = to_.attrs_.capacity() < from_.symbols_.size();
+    if (!interns_symbols_) CopySymbols();
     for (NodeId id : nodes) CopyNode(from_.rec(id));
     to_.num_live_ = nodes.size();
     CopyNames(nodes.size());
@@ -35,14 +63,21 @@ class GraphExtractor {
   // What nodes refer to by number or by pointer.
   void CopyTables() {
     to_.signatures_ = from_.signatures_;
-    to_.symbols_ = from_.symbols_;
-    to_.symbol_ids_ = from_.symbol_ids_;
     to_.arena_ = from_.arena_;
     to_.sources_ = from_.sources_;
     to_.source_files_ = from_.source_files_;
     to_.owners_ = from_.owners_;
     to_.versions_ = from_.versions_;
     to_.unknown_fields_ = from_.unknown_fields_;
+  }
+
+  void CopySymbols() {
+    to_.symbols_ = from_.symbols_;
+    to_.symbol_ids_ = from_.symbol_ids_;
+  }
+
+  NodeId NewId(NodeId old) const {
+    return new_ids_ != nullptr ? (*new_ids_)[static_cast<size_t>(old.value())] : moved_->Of(old);
   }
 
   void Reserve(absl::Span<const NodeId> nodes) {
@@ -63,7 +98,7 @@ class GraphExtractor {
   // Hashing a name means a look at its bytes, in the file: of many, the hashes are taken over.
   void CopyNames(size_t count) {
     if (count > from_.num_live_ / 16) {
-      const auto new_number = [this](int32_t old) { return new_ids_[static_cast<size_t>(old)].value(); };
+      const auto new_number = [this](int32_t old) { return NewId(NodeId(old)).value(); };
       to_.names_.InsertAll(from_.names_, new_number);
       return;
     }
@@ -77,7 +112,7 @@ class GraphExtractor {
     record.num_controls = 0;
     for (uint32_t i = 0; i < old.num_inputs + old.num_controls; ++i) {
       Output input = from_.inputs_[old.first_input + i];
-      input.node = input.is_set() ? new_ids_[static_cast<size_t>(input.node.value())] : NodeId();
+      input.node = input.is_set() ? NewId(input.node) : NodeId();
       if (i >= old.num_inputs) {
         if (!input.is_set()) continue;
         ++record.num_controls;
@@ -88,6 +123,11 @@ class GraphExtractor {
     record.first_attr = static_cast<uint32_t>(to_.attrs_.size());
     const auto attrs = from_.attrs_.begin() + old.first_attr;
     to_.attrs_.insert(to_.attrs_.end(), attrs, attrs + old.num_attrs);
+    if (interns_symbols_) {
+      for (auto attr = to_.attrs_.begin() + record.first_attr; attr != to_.attrs_.end(); ++attr) {
+        attr->name = to_.InternSymbol(from_.symbols_[attr->name]);
+      }
+    }
     to_.nodes_.push_back(record);
   }
 
@@ -101,12 +141,22 @@ class GraphExtractor {
   const Graph& from_;
   Graph to_;
   absl::flat_hash_map<uint32_t, uint32_t> devices_;
-  std::vector<NodeId>& new_ids_;
+  bool interns_symbols_ = false;  // The graph has more names of attrs than the nodes have attrs.
+  // One of the two says where nodes go.
+  std::vector<NodeId>* const new_ids_ = nullptr;
+  const MovedNodes* const moved_ = nullptr;
 };
 
 Graph ExtractNodes(const Graph& graph, absl::Span<const NodeId> nodes, std::vector<NodeId>* new_ids) {
   new_ids->assign(static_cast<size_t>(graph.id_limit()), NodeId());
   return GraphExtractor(graph, *new_ids).Run(nodes, graph.library(), nullptr);
+}
+
+Graph ExtractNodes(const Graph& graph, const std::vector<NodeId>& ascending, ExtractedLibrary library,
+                   MovedNodes* moved) {
+  *moved = MovedNodes(ascending, graph.id_limit());
+  const bool is_empty = library == ExtractedLibrary::kNone;
+  return GraphExtractor(graph, *moved).Run(ascending, is_empty ? FunctionLibrary() : graph.library(), nullptr);
 }
 
 std::vector<Graph> ExtractParts(const Graph& graph, absl::Span<const std::vector<NodeId>> parts,

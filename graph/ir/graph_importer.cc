@@ -47,8 +47,9 @@ absl::StatusOr<ImportResult> GraphImporter::Run() {
     SLUICE_RETURN_IF_ERROR(AddNodes());
     LinkInputs();
     SLUICE_RETURN_IF_ERROR(errors_.Finish());
-    SLUICE_RETURN_IF_ERROR(CheckAcyclic(graph_));
+    SLUICE_RETURN_IF_ERROR(CheckAcyclic(graph_, first_new_));
     SLUICE_RETURN_IF_ERROR(unread_damage_);
+    if (options_.accept != nullptr) SLUICE_RETURN_IF_ERROR(options_.accept(graph_, first_new_));
     return CollectResult(&result);
   };
   const absl::Status status = AsStatus(import);
@@ -59,9 +60,15 @@ absl::StatusOr<ImportResult> GraphImporter::Run() {
 }
 
 GraphImporter::Mark GraphImporter::MakeMark() const {
-  return Mark{graph_.nodes_.size(), graph_.inputs_.size(),  graph_.attrs_.size(),
-              graph_.num_live_,     graph_.sources_.size(), graph_.source_files_.size(),
-              graph_.library_,      graph_.versions_,       graph_.unknown_fields_};
+  return Mark{graph_.nodes_.size(),
+              graph_.inputs_.size(),
+              graph_.attrs_.size(),
+              graph_.num_live_,
+              graph_.sources_.size(),
+              graph_.source_files_.size(),
+              graph_.unknown_fields_.size(),
+              graph_.sources_.empty() ? absl::string_view() : graph_.sources_.back().bytes,
+              graph_.versions_};
 }
 
 void GraphImporter::Rollback(Mark mark) {
@@ -73,10 +80,11 @@ void GraphImporter::Rollback(Mark mark) {
   graph_.inputs_.resize(mark.inputs);
   graph_.attrs_.resize(mark.attrs);
   graph_.sources_.resize(mark.sources);
+  if (mark.sources > 0) graph_.sources_.back().bytes = mark.last_source;
   graph_.num_live_ = mark.live;
-  graph_.library_ = std::move(mark.library);
+  if (library_before_.has_value()) graph_.library_ = *std::move(library_before_);
   graph_.versions_ = std::move(mark.versions);
-  graph_.unknown_fields_ = std::move(mark.unknown_fields);
+  graph_.unknown_fields_.resize(mark.unknown_fields);
   graph_.source_files_.resize(mark.source_files);
   graph_.many_controls_.clear();  // Of ids that will be given again.
 }
@@ -139,17 +147,19 @@ absl::Status GraphImporter::Scan() {
         SLUICE_RETURN_IF_ERROR(ReadVersions(reader.bytes(), reader.payload_offset()));
         break;
       default:
-        absl::StrAppend(&unknown_fields_, reader.raw());
+        if (!options_.extends) absl::StrAppend(&unknown_fields_, reader.raw());
         break;
     }
   }
   if (!reader.ok()) return reader.status();
-  SLUICE_RETURN_IF_ERROR(CheckVersions(versions_));
+  const bool is_addition = options_.extends && graph_.id_limit() > 0;
+  SLUICE_RETURN_IF_ERROR(is_addition ? CheckSameVersions() : CheckVersions(versions_));
   if (num_nodes_ + graph_.id_limit() > std::min<int64_t>(options_.limits.max_nodes, (int64_t{1} << 31) - 2)) {
     return Error(ErrorCode::kLimitNodes)
         .Text(absl::StrCat("the graph has ", num_nodes_, " nodes"))
         .Limit("max_nodes", options_.limits.max_nodes);
   }
+  if (!libraries_.empty()) library_before_ = graph_.library_;
   for (const auto& library : libraries_) SLUICE_RETURN_IF_ERROR(ReadLibrary(library.first, library.second));
   return absl::OkStatus();
 }
@@ -186,6 +196,17 @@ absl::Status GraphImporter::CheckVersions(const GraphVersions& versions) const {
   return absl::OkStatus();
 }
 
+absl::Status GraphImporter::CheckSameVersions() const {
+  const GraphVersions& mine = graph_.versions_;
+  const bool is_same = versions_.producer == mine.producer && versions_.min_consumer == mine.min_consumer &&
+                       versions_.bad_consumers == mine.bad_consumers;
+  if (!StatesVersions() || is_same) return absl::OkStatus();
+  return Error(ErrorCode::kFileVersion)
+      .Text("an addition to a graph states other versions than the graph has")
+      .Found(absl::StrCat("producer ", versions_.producer, ", min_consumer ", versions_.min_consumer))
+      .Expected(absl::StrCat("producer ", mine.producer, ", min_consumer ", mine.min_consumer, ", or none"));
+}
+
 absl::Status GraphImporter::ReadLibrary(absl::string_view bytes, size_t offset) {
   std::shared_ptr<const void> owner = source_.owner;
   WireReader reader(bytes, offset);
@@ -213,22 +234,37 @@ absl::Status GraphImporter::ReadLibrary(absl::string_view bytes, size_t offset) 
   return reader.status();
 }
 
+void GraphImporter::MergeVersions() {
+  GraphVersions& merged = graph_.versions_;
+  const bool is_first = first_new_ == 0 && graph_.source_files_.empty();
+  if (options_.extends ? is_first && StatesVersions() : is_first) merged = versions_;
+  if (options_.extends || is_first) return;
+  merged.producer = std::min(merged.producer, versions_.producer);
+  merged.min_consumer = std::max(merged.min_consumer, versions_.min_consumer);
+  merged.bad_consumers.insert(merged.bad_consumers.end(), versions_.bad_consumers.begin(),
+                              versions_.bad_consumers.end());
+}
+
+void GraphImporter::KeepSource() {
+  if (source_.owner == nullptr) return;
+  if (!graph_.sources_.empty()) {
+    // Bytes that follow on those of the import before, in one piece of memory, are one source with them.
+    Graph::Source& last = graph_.sources_.back();
+    if (last.owner == source_.owner && last.bytes.data() + last.bytes.size() == source_.bytes.data()) {
+      last.bytes = absl::string_view(last.bytes.data(), last.bytes.size() + source_.bytes.size());
+      return;
+    }
+  }
+  graph_.sources_.push_back({source_.owner, source_.bytes});
+}
+
 absl::Status GraphImporter::PrepareOptions() {
   first_new_ = graph_.id_limit();
-  const bool fresh = first_new_ == 0 && graph_.source_files_.empty();
-  if (fresh) {
-    graph_.versions_ = versions_;
-  } else {
-    GraphVersions& merged = graph_.versions_;
-    merged.producer = std::min(merged.producer, versions_.producer);
-    merged.min_consumer = std::max(merged.min_consumer, versions_.min_consumer);
-    merged.bad_consumers.insert(merged.bad_consumers.end(), versions_.bad_consumers.begin(),
-                                versions_.bad_consumers.end());
-  }
-  producer_ = versions_.producer;
+  MergeVersions();
+  producer_ = options_.extends ? graph_.versions_.producer : versions_.producer;  // An addition may state none.
   absl::StrAppend(&graph_.unknown_fields_, unknown_fields_);
-  if (source_.owner != nullptr) graph_.sources_.push_back({source_.owner, source_.bytes});
-  graph_.source_files_.push_back(file_);
+  KeepSource();
+  if (!options_.extends) graph_.source_files_.push_back(file_);
   if (!options_.prefix.empty()) {
     std::string prefix = options_.prefix;
     if (prefix.back() == '/') prefix.pop_back();

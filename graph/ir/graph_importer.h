@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,10 +58,9 @@ class GraphImporter {
   };
   // What to go back to on error.
   struct Mark {
-    size_t nodes, inputs, attrs, live, sources, source_files;
-    FunctionLibrary library;
+    size_t nodes, inputs, attrs, live, sources, source_files, unknown_fields;
+    absl::string_view last_source;  // Bytes of it; it may grow.
     GraphVersions versions;
-    std::string unknown_fields;
   };
   // Where an endpoint named by the file leads in the graph imported into.
   struct Mapped {
@@ -78,8 +78,17 @@ class GraphImporter {
   absl::Status Scan();
   absl::Status ReadVersions(absl::string_view bytes, size_t offset);
   absl::Status CheckVersions(const GraphVersions& versions) const;
+  bool StatesVersions() const {
+    return versions_.producer != 0 || versions_.min_consumer != 0 || !versions_.bad_consumers.empty();
+  }
+  // That an addition states the versions of the graph, or none.
+  absl::Status CheckSameVersions() const;
   absl::Status ReadLibrary(absl::string_view bytes, size_t offset);
   absl::Status PrepareOptions();
+  void MergeVersions();
+  // Lets the graph keep the bytes alive.
+  void KeepSource();
+  int32_t& ControlMark(NodeId control);
 
   // A name of the graph, and its hash.
   struct HashedName {
@@ -168,6 +177,8 @@ class GraphImporter {
   // Damage somewhere in the file. Returned only where no pass came upon it: those say more.
   absl::Status unread_damage_;
 
+  std::optional<FunctionLibrary> library_before_;  // Where functions are added: what to go back to.
+
   // Of the scan.
   int64_t num_nodes_ = 0;
   int64_t num_inputs_ = 0;  // Of nodes, those of function bodies among them.
@@ -189,9 +200,11 @@ class GraphImporter {
   absl::flat_hash_map<std::string, std::string> renamed_;  // Names of the file that had to be made unique.
   absl::flat_hash_map<std::pair<std::string, int32_t>, Mapped> input_map_;
   std::vector<NodeId> extra_controls_;
-  std::array<ReadInput, kInputsAhead> ahead_;      // By position, modulo their number.
-  uint32_t texts_end_ = 0;                         // The inputs of the edge array that are texts end here.
-  std::vector<int32_t> control_marks_;             // By node: the last consumer that listed it as control input.
+  std::array<ReadInput, kInputsAhead> ahead_;  // By position, modulo their number.
+  uint32_t texts_end_ = 0;                     // The inputs of the edge array that are texts end here.
+  // By node: the last consumer that listed it as control input. Those that were there before are few, or none.
+  std::vector<int32_t> control_marks_;  // Of new nodes, from first_new_ on.
+  absl::flat_hash_map<int32_t, int32_t> old_control_marks_;
   absl::flat_hash_set<absl::string_view> broken_;  // Names (as in the file) of nodes that were not sound.
   absl::flat_hash_map<std::string, absl::Status> unknown_ops_;
   std::shared_ptr<OpaqueNodes> opaque_;  // Null while there are none.

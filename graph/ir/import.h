@@ -1,6 +1,8 @@
 #ifndef SLUICE_GRAPH_IR_IMPORT_H_
 #define SLUICE_GRAPH_IR_IMPORT_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -41,6 +43,12 @@ struct ImportOptions {
   std::vector<std::string> control_dependencies;          // Nodes of the graph that imported roots wait for.
   std::vector<std::string> return_tensors, return_nodes;  // Endpoints and nodes wanted in ImportResult.
   std::string default_device;                             // For nodes without one.
+  // The bytes are an addition to the graph imported into, as a session's Extend takes it, and cost what they have, not
+  // what the graph has: inputs may name its nodes, too. They state its versions, or none (kFileVersion); fields of a
+  // GraphDef that are not known are dropped, and the graph's nodes know no places in them.
+  bool extends = false;
+  // Looks at the graph with all that was added, from the node of id `first` on; its error fails the import.
+  std::function<absl::Status(const Graph& graph, int32_t first)> accept;
   // With it, what is wrong with nodes and functions is added here and does not fail the import: such nodes are kept as
   // opaque ones (no types, no attrs known, as many outputs as are used), edges that lead nowhere and functions that
   // cannot be read are left out. For looking at graphs, never for running them.
@@ -57,7 +65,8 @@ struct ImportResult {
 // linear in time and memory, never recursive. See Note [Import].
 absl::StatusOr<Graph> ImportGraph(GraphSource source, const ImportOptions& options);
 
-// Adds the nodes and functions of a GraphDef to `graph`. On error `graph` is as before.
+// Adds the nodes and functions of a GraphDef to `graph`. On error `graph` is as before. Linear in what is added, but
+// for a pointer per function of the graph where functions are added; tables grow as vectors do.
 absl::StatusOr<ImportResult> ImportInto(Graph& graph, GraphSource source, const ImportOptions& options);
 
 }  // namespace sluice

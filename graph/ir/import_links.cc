@@ -56,9 +56,16 @@ Output GraphImporter::Resolve(const TensorId& id, uint32_t hash) {
   } else {
     node = prefix_.empty() ? graph_.FindHashed(id.node, hash) : graph_.Find(absl::StrCat(prefix_, id.node));
   }
-  // Only what came with the file: other nodes of the graph are reached through the map.
-  if (!graph_.Contains(node) || node.value() < first_new_) return Output{NodeId(-1), 0};
+  // Only what came with the file: other nodes of the graph are reached through the map, or by what extends it.
+  const bool is_known = graph_.Contains(node) && (options_.extends || node.value() >= first_new_);
+  if (!is_known) return Output{NodeId(-1), 0};
   return Output{node, id.index};
+}
+
+int32_t& GraphImporter::ControlMark(NodeId control) {
+  if (control.value() < first_new_) return old_control_marks_.try_emplace(control.value(), -1).first->second;
+  if (control_marks_.empty()) control_marks_.assign(static_cast<size_t>(graph_.id_limit() - first_new_), -1);
+  return control_marks_[static_cast<size_t>(control.value() - first_new_)];
 }
 
 bool GraphImporter::IsNewControl(NodeId id, NodeId control, uint32_t first, uint32_t last) {
@@ -69,13 +76,10 @@ bool GraphImporter::IsNewControl(NodeId id, NodeId control, uint32_t first, uint
     }
     return true;
   }
-  if (control_marks_.empty()) control_marks_.assign(static_cast<size_t>(graph_.id_limit()), -1);
   if (last - first == kFew) {  // From now on marks answer: mark what is there.
-    for (uint32_t i = first; i < last; ++i) {
-      control_marks_[static_cast<size_t>(graph_.inputs_[i].node.value())] = id.value();
-    }
+    for (uint32_t i = first; i < last; ++i) ControlMark(graph_.inputs_[i].node) = id.value();
   }
-  int32_t& mark = control_marks_[static_cast<size_t>(control.value())];
+  int32_t& mark = ControlMark(control);
   if (mark == id.value()) return false;
   mark = id.value();
   return true;

@@ -65,6 +65,7 @@ absl::Status GraphImporter::AddNodes() {
     Report(file_->Locate(WithNode(status, node_.name, node_.op), index, node_.bytes));
   }
   if (!prefix_.empty() || !renamed_.empty()) RenameColocationGroups();
+  if (first_new_ > 0) return absl::OkStatus();  // Room for more is what makes additions cheap.
   if (graph_.attrs_.capacity() > graph_.attrs_.size() * 5 / 4) graph_.attrs_.shrink_to_fit();
   if (graph_.inputs_.capacity() > graph_.inputs_.size() * 5 / 4) graph_.inputs_.shrink_to_fit();
   return absl::OkStatus();

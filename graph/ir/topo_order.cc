@@ -52,6 +52,35 @@ absl::Status CycleError(const Graph& graph, const std::vector<int32_t>& waiting)
                                         .Expected("cycles only through NextIteration into Merge"));
 }
 
+// Whether the nodes from id `first` on have an order, given that no other node waits for them. Walks inputs in depth,
+// with a list instead of calls.
+bool HasOrderFrom(const Graph& graph, int32_t first) {
+  enum class State : char { kUnseen, kOpen, kDone };
+  std::vector<State> states(static_cast<size_t>(graph.id_limit() - first), State::kUnseen);
+  std::vector<NodeId> open;
+  bool has_cycle = false;
+  for (int32_t i = first; i < graph.id_limit() && !has_cycle; ++i) {
+    if (graph.Contains(NodeId(i))) open.push_back(NodeId(i));
+    while (!open.empty() && !has_cycle) {
+      const NodeId id = open.back();
+      State& state = states[At(id) - static_cast<size_t>(first)];
+      if (state != State::kUnseen) {  // Seen from elsewhere meanwhile, or all that it waits for is done.
+        state = State::kDone;
+        open.pop_back();
+        continue;
+      }
+      state = State::kOpen;
+      ForEachForwardInput(graph, id, [&](NodeId input) {
+        if (input.value() < first) return;
+        const State of_input = states[At(input) - static_cast<size_t>(first)];
+        has_cycle = has_cycle || of_input == State::kOpen;
+        if (of_input == State::kUnseen) open.push_back(input);
+      });
+    }
+  }
+  return !has_cycle;
+}
+
 }  // namespace
 
 bool IsBackEdge(const Graph& graph, NodeId id, const Output& source) {
@@ -79,9 +108,9 @@ absl::StatusOr<std::vector<NodeId>> TopologicalOrder(const Graph& graph) {
   return order;
 }
 
-absl::Status CheckAcyclic(const Graph& graph) {
+absl::Status CheckAcyclic(const Graph& graph, int32_t first) {
   bool in_order = true;
-  for (int32_t i = 0; i < graph.id_limit() && in_order; ++i) {
+  for (int32_t i = first; i < graph.id_limit() && in_order; ++i) {
     if (!graph.Contains(NodeId(i))) continue;
     for (const Output& input : graph.all_inputs(NodeId(i))) {
       if (input.node.value() < i) continue;
@@ -89,7 +118,8 @@ absl::Status CheckAcyclic(const Graph& graph) {
       if (!in_order) break;
     }
   }
-  return in_order ? absl::OkStatus() : TopologicalOrder(graph).status();
+  const bool is_right = in_order || (first > 0 && HasOrderFrom(graph, first));
+  return is_right ? absl::OkStatus() : TopologicalOrder(graph).status();
 }
 
 std::vector<bool> ReverseReachable(const Graph& graph, absl::Span<const NodeId> roots) {

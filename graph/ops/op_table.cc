@@ -15,7 +15,9 @@ namespace sluice {
 namespace {
 
 // Lines in ascending byte order, as in tensorflow_ops.txt.
-constexpr absl::string_view kOwnOps = "GradSum\t<inputs:N*T\t>sum:T\t@N:int>=1\t@T:numbertype\n";
+constexpr absl::string_view kOwnOps =
+    "GradSum\t<inputs:N*T\t>sum:T\t@N:int>=1\t@T:numbertype\n"
+    "_DeviceCopy\t<input:T\t>output:T\t@T:type\n";
 
 // The own ops and TensorFlow's, looked up in this order. Thread-safe, immutable.
 class AllOpsTable : public OpTable {

@@ -5,7 +5,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/op_class.h"
 #include "graph/ir/topo_order.h"
 #include "graph/passes/node_traits.h"
 #include "graph/passes/output_replacer.h"
@@ -18,61 +20,133 @@ namespace {
 // constant instead: chains and fans of folded nodes would else copy ever longer lists.
 constexpr size_t kMaxTakenControls = 4;
 
+// A constant that is found through a longer chain of nodes that hand it on is not seen at the first look.
+constexpr int kMaxHops = 8;
+
 // One run over one graph.
 class Folder {
  public:
-  Folder(Graph& graph, const ConstantEvaluator& evaluator, size_t max_output_bytes)
-      : graph_(graph), evaluator_(evaluator), max_output_bytes_(max_output_bytes), const_op_(graph.FindOp("Const")) {}
+  Folder(Graph& graph, const PassContext& context, const ConstantFoldingOptions& options)
+      : graph_(graph), context_(context), options_(options), const_op_(graph.FindOp("Const")), pure_(graph, context) {}
 
   absl::StatusOr<int64_t> Run() {
+    SLUICE_ASSIGN_OR_RETURN(const bool has_work, HasWork());
+    if (!has_work) return 0;
+    const absl::Time end = absl::Now() + options_.max_time;
     SLUICE_ASSIGN_OR_RETURN(const std::vector<NodeId> order, TopologicalOrder(graph_));
-    for (NodeId id : order) SLUICE_RETURN_IF_ERROR(Visit(id));
+    for (NodeId id : order) {
+      SLUICE_RETURN_IF_ERROR(PollStop(context_.stop));
+      const int64_t evaluated = num_evaluated_;
+      SLUICE_RETURN_IF_ERROR(Visit(id));
+      if (num_evaluated_ != evaluated && absl::Now() > end) break;
+    }
     SLUICE_RETURN_IF_ERROR(replacer_.Apply(graph_));
     for (NodeId id : folded_) graph_.RemoveNode(id);
     return static_cast<int64_t>(folded_.size());
   }
 
  private:
+  // A node that gives the value of a Const: itself, or what hands it on.
+  struct Known {
+    NodeId constant;
+    bool waits = false;  // For something, on the way from the Const here.
+  };
+
   bool IsConst(NodeId id) const { return &graph_.op(id) == const_op_; }
+  // Whether the node hands its only input on, and does nothing else.
+  bool HandsOn(NodeId id) {
+    return graph_.op(id).op_class == OpClass::kForward && graph_.inputs(id).size() == 1 && pure_.Contain(id);
+  }
+  // Whether the node may be replaced, whatever its inputs.
+  bool MayFold(NodeId id) {
+    return !graph_.inputs(id).empty() && graph_.num_outputs(id) > 0 && graph_.op(id).op_class != OpClass::kForward &&
+           pure_.Contain(id) && !context_.IsKept(id);
+  }
+
+  // Whether any node has constants for all its inputs.
+  absl::StatusOr<bool> HasWork() {
+    const auto is_constant = [this](const Output& input) {
+      NodeId id = input.node;
+      for (int hops = 0; graph_.Contains(id); ++hops) {
+        if (IsConst(id)) return true;
+        if (hops == kMaxHops || !HandsOn(id)) return false;
+        id = graph_.inputs(id)[0].node;
+      }
+      return false;
+    };
+    for (int32_t i = 0; i < graph_.id_limit(); ++i) {
+      SLUICE_RETURN_IF_ERROR(PollStop(context_.stop));
+      const NodeId id(i);
+      if (!graph_.Contains(id)) continue;
+      const absl::Span<const Output> inputs = graph_.inputs(id);
+      if (inputs.empty() || !is_constant(inputs[0]) || !MayFold(id)) continue;
+      if (std::all_of(inputs.begin(), inputs.end(), is_constant)) return true;
+    }
+    return false;
+  }
+
+  // What is known of an input, given what was replaced so far.
+  const Known* Find(const Output& input) const {
+    if (!input.is_set()) return nullptr;
+    const auto found = known_.find(replacer_.Resolve(input).node);
+    return found == known_.end() ? nullptr : &found->second;
+  }
 
   absl::Status Visit(NodeId id) {
     const absl::Span<const Output> inputs = graph_.inputs(id);
-    if (inputs.empty() || graph_.num_outputs(id) == 0 || !IsPure(graph_, id)) return absl::OkStatus();
-    const bool constant = std::all_of(inputs.begin(), inputs.end(), [&](const Output& input) {
-      return input.is_set() && IsConst(replacer_.Resolve(input).node);
-    });
-    if (!constant) return absl::OkStatus();
+    if (IsConst(id)) {
+      known_[id] = {id, false};
+      return absl::OkStatus();
+    }
+    if (inputs.empty() || Find(inputs[0]) == nullptr) return absl::OkStatus();
+    if (HandsOn(id)) {
+      const Known of = *Find(inputs[0]);
+      known_[id] = {of.constant, of.waits || !graph_.controls(id).empty() || !graph_.controls(of.constant).empty()};
+      return absl::OkStatus();
+    }
+    const auto is_known = [this](const Output& input) { return Find(input) != nullptr; };
+    if (!MayFold(id) || !std::all_of(inputs.begin(), inputs.end(), is_known)) return absl::OkStatus();
     std::vector<Tensor> values;
+    int64_t bytes = 0;
     for (const Output& input : inputs) {
-      const absl::StatusOr<Tensor> value = ValueOf(replacer_.Resolve(input).node);
+      const absl::StatusOr<Tensor> value = ValueOf(Find(input)->constant);
       if (!value.ok()) return absl::OkStatus();
+      bytes += static_cast<int64_t>(value->total_bytes());
       values.push_back(*value);
     }
-    const absl::StatusOr<std::vector<Tensor>> outputs = evaluator_.Evaluate(graph_, id, values);
+    if (bytes > options_.max_input_bytes) return absl::OkStatus();
+    ++num_evaluated_;
+    const absl::StatusOr<std::vector<Tensor>> outputs = context_.evaluator->Evaluate(graph_, id, values);
     return outputs.ok() && Fits(id, *outputs) ? Replace(id, *outputs) : absl::OkStatus();
   }
 
-  // The value of a Const, decoded once.
+  // The value of a Const, decoded once. An error where it is too large.
   absl::StatusOr<Tensor> ValueOf(NodeId id) {
     const auto known = values_.find(id);
     if (known != values_.end()) return known->second;
     SLUICE_ASSIGN_OR_RETURN(const AttrView attr, graph_.GetAttr(id, "value"));
     SLUICE_ASSIGN_OR_RETURN(const absl::string_view bytes, attr.AsTensorBytes());
-    SLUICE_ASSIGN_OR_RETURN(Tensor value, DecodeTensorProto(bytes));
+    SLUICE_ASSIGN_OR_RETURN(const TensorProtoInfo info, InspectTensorProto(bytes));
+    if (info.memory_bytes > options_.max_input_bytes) return absl::ResourceExhaustedError("too large");
+    DecodeTensorOptions decoding;
+    decoding.owner = graph_.SourceOwner(bytes);
+    SLUICE_ASSIGN_OR_RETURN(Tensor value, DecodeTensorProto(bytes, decoding));
     values_.emplace(id, value);
     return value;
   }
 
   // Whether the evaluator gave what the node declares, of bearable size and storable.
-  bool Fits(NodeId id, const std::vector<Tensor>& outputs) const {
-    size_t bytes = 0;
+  bool Fits(NodeId id, const std::vector<Tensor>& outputs) {
+    int64_t bytes = 0;
     if (outputs.size() != static_cast<size_t>(graph_.num_outputs(id))) return false;
     for (size_t i = 0; i < outputs.size(); ++i) {
       const DType type = outputs[i].dtype();
       if (type != graph_.output_type(id, static_cast<int32_t>(i)) || type == DType::kVariant) return false;
-      bytes += outputs[i].total_bytes();
+      bytes += static_cast<int64_t>(outputs[i].total_bytes());
     }
-    return bytes <= max_output_bytes_;
+    if (bytes > options_.max_output_bytes || total_bytes_ + bytes > options_.max_total_bytes) return false;
+    total_bytes_ += bytes;
+    return true;
   }
 
   // What the constants that replace `id` wait for, so that they wait for all that the node and its inputs did.
@@ -83,11 +157,13 @@ class Folder {
     };
     add_controls(id);
     for (const Output& input : graph_.inputs(id)) {
-      const NodeId constant = replacer_.Resolve(input).node;
-      if (graph_.controls(constant).size() > kMaxTakenControls) {
-        controls.push_back(constant);
-      } else {
-        add_controls(constant);
+      const NodeId source = replacer_.Resolve(input).node;
+      const Known& known = known_.at(source);
+      const bool is_constant = known.constant == source;
+      if (is_constant ? graph_.controls(source).size() > kMaxTakenControls : known.waits) {
+        controls.push_back(source);
+      } else if (is_constant) {
+        add_controls(source);
       }
     }
     return controls;
@@ -108,6 +184,7 @@ class Folder {
       spec.device = device;
       SLUICE_ASSIGN_OR_RETURN(const NodeId added, graph_.AddNode(spec));
       values_.emplace(added, outputs[i]);
+      known_[added] = {added, false};
       replacer_.Replace(Output{id, static_cast<int32_t>(i)}, Output{added, 0});
       if (i == 0) replacer_.Replace(Output{id, kControlIndex}, Output{added, kControlIndex});
       if (i == 0 && controls.size() > kMaxTakenControls) controls = {added};  // The others wait for the first.
@@ -117,18 +194,22 @@ class Folder {
   }
 
   Graph& graph_;
-  const ConstantEvaluator& evaluator_;
-  const size_t max_output_bytes_;
+  const PassContext& context_;
+  const ConstantFoldingOptions& options_;
   const OpSchema* const const_op_;
+  PureNodes pure_;
   OutputReplacer replacer_;
-  absl::flat_hash_map<NodeId, Tensor> values_;
+  absl::flat_hash_map<NodeId, Known> known_;
+  absl::flat_hash_map<NodeId, Tensor> values_;  // Of Consts.
+  int64_t num_evaluated_ = 0;
+  int64_t total_bytes_ = 0;  // Of new constants.
   std::vector<NodeId> folded_;
 };
 
 }  // namespace
 
-absl::StatusOr<int64_t> ConstantFoldingPass::Run(Graph& graph) const {
-  return Folder(graph, evaluator_, options_.max_output_bytes).Run();
+absl::StatusOr<int64_t> ConstantFoldingPass::Run(Graph& graph, const PassContext& context) const {
+  return context.evaluator == nullptr ? 0 : Folder(graph, context, options_).Run();
 }
 
 }  // namespace sluice

@@ -1,32 +1,35 @@
 #ifndef SLUICE_GRAPH_PASSES_CONSTANT_FOLDING_H_
 #define SLUICE_GRAPH_PASSES_CONSTANT_FOLDING_H_
 
-#include <cstddef>
+#include <cstdint>
 
-#include "graph/passes/constant_evaluator.h"
+#include "absl/time/time.h"
 #include "graph/passes/pass.h"
 
 namespace sluice {
 
+// What is larger stays computed in every run: it would bloat the graph, and make it slow to prepare.
 struct ConstantFoldingOptions {
-  size_t max_output_bytes = 10 << 20;  // Larger results stay computed: they would bloat the graph.
+  int64_t max_output_bytes = 10 << 20;          // Of the results of one node; as TensorFlow's.
+  int64_t max_input_bytes = 10 << 20;           // Of the inputs of one node.
+  int64_t max_total_bytes = int64_t{64} << 20;  // Of all results.
+  absl::Duration max_time = absl::Seconds(1);   // After which no further node is computed.
 };
 
 // Replaces pure nodes all of whose data inputs are constants by constants. The new Const of a node with one output has
 // its name and device; of several, "name/folded_K". It waits for all that the node and its constants waited for, so
 // that it is dead, and in a frame, exactly when they were; for the sake of size, long lists of control inputs stay with
-// the constant that had them, which the new one then waits for. Constants without consumers stay: prune afterwards.
-// Borrows the evaluator. Linear but for the evaluations.
+// the constant that had them, which the new one then waits for. Nodes that only hand a constant on stay, and count as
+// constants. So do constants without consumers stay: prune afterwards. Kept nodes are not replaced, and nothing is
+// without an evaluator. Linear but for the evaluations; one look at each node where there is nothing to fold.
 class ConstantFoldingPass : public Pass {
  public:
-  explicit ConstantFoldingPass(const ConstantEvaluator& evaluator, ConstantFoldingOptions options = {})
-      : evaluator_(evaluator), options_(options) {}
+  explicit ConstantFoldingPass(ConstantFoldingOptions options = {}) : options_(options) {}
 
   absl::string_view name() const override { return "constant_folding"; }
-  absl::StatusOr<int64_t> Run(Graph& graph) const override;
+  absl::StatusOr<int64_t> Run(Graph& graph, const PassContext& context) const override;
 
  private:
-  const ConstantEvaluator& evaluator_;
   const ConstantFoldingOptions options_;
 };
 

@@ -42,11 +42,11 @@ bool Observes(const Graph& graph, NodeId id) {
   }
 }
 
-// All Switches of values on a constant, but for those in `keep`.
-std::vector<KnownSwitch> FindKnownSwitches(const Graph& graph, const absl::flat_hash_set<NodeId>& keep) {
+// All Switches of values on a constant, but for kept ones.
+std::vector<KnownSwitch> FindKnownSwitches(const Graph& graph, const PassContext& context) {
   std::vector<KnownSwitch> found;
   for (NodeId id : graph.Nodes()) {
-    if (graph.op(id).op_class != OpClass::kSwitch || keep.contains(id) || IsRef(graph.input_type(id, 0))) continue;
+    if (graph.op(id).op_class != OpClass::kSwitch || context.IsKept(id) || IsRef(graph.input_type(id, 0))) continue;
     if (!graph.Contains(graph.inputs(id)[1].node)) continue;
     if (graph.op(graph.inputs(id)[1].node).op_class != OpClass::kConst) continue;
     const absl::StatusOr<AttrView> attr = graph.GetAttr(graph.inputs(id)[1].node, "value");
@@ -61,7 +61,7 @@ std::vector<KnownSwitch> FindKnownSwitches(const Graph& graph, const absl::flat_
 // What dies when some Switches always take one port. Found without changing the graph, then applied.
 class DeadCone {
  public:
-  DeadCone(Graph& graph, const absl::flat_hash_set<NodeId>& keep) : graph_(graph), keep_(keep), consumers_(graph) {}
+  DeadCone(Graph& graph, const PassContext& context) : graph_(graph), context_(context), consumers_(graph) {}
 
   // Whether the branches that `switches` never take can go.
   bool Find(absl::Span<const KnownSwitch> switches) {
@@ -113,7 +113,7 @@ class DeadCone {
     const absl::Span<const Output> inputs = graph_.inputs(use.node);
     const bool in_loop = std::any_of(inputs.begin(), inputs.end(),
                                      [&](const Output& input) { return IsBackEdge(graph_, use.node, input); });
-    if (in_loop || keep_.contains(use.node) || IsRef(graph_.input_type(use.node, 0))) sound_ = false;
+    if (in_loop || context_.IsKept(use.node) || IsRef(graph_.input_type(use.node, 0))) sound_ = false;
     for (const Use& index_use : consumers_.of(use.node)) sound_ &= index_use.slot != 1;
     absl::flat_hash_set<int32_t>& dead_inputs = merges_[use.node];
     dead_inputs.insert(use.input);
@@ -121,7 +121,7 @@ class DeadCone {
   }
 
   void Die(NodeId id) {
-    if (Observes(graph_, id) || keep_.contains(id)) sound_ = false;
+    if (Observes(graph_, id) || context_.IsKept(id)) sound_ = false;
     dead_.insert(id);
     queue_.push_back(id);
   }
@@ -173,7 +173,7 @@ class DeadCone {
   }
 
   Graph& graph_;
-  const absl::flat_hash_set<NodeId>& keep_;
+  const PassContext& context_;
   const Consumers consumers_;
   bool sound_ = true;
   absl::flat_hash_set<NodeId> dead_;
@@ -185,12 +185,10 @@ class DeadCone {
 
 }  // namespace
 
-absl::StatusOr<int64_t> DeadBranchPass::Run(Graph& graph) const {
-  absl::flat_hash_set<NodeId> keep;
-  for (const std::string& name : keep_) keep.insert(graph.Find(name));
-  const std::vector<KnownSwitch> switches = FindKnownSwitches(graph, keep);
+absl::StatusOr<int64_t> DeadBranchPass::Run(Graph& graph, const PassContext& context) const {
+  const std::vector<KnownSwitch> switches = FindKnownSwitches(graph, context);
   if (switches.empty()) return 0;
-  DeadCone all(graph, keep);
+  DeadCone all(graph, context);
   if (all.Find(switches)) {
     SLUICE_RETURN_IF_ERROR(all.Apply(switches));
     return static_cast<int64_t>(switches.size());
@@ -198,7 +196,7 @@ absl::StatusOr<int64_t> DeadBranchPass::Run(Graph& graph) const {
   int64_t removed = 0;
   for (size_t i = 0; i < std::min(switches.size(), kMaxSingleTries); ++i) {
     if (!graph.Contains(switches[i].id)) continue;
-    DeadCone one(graph, keep);
+    DeadCone one(graph, context);
     const absl::Span<const KnownSwitch> single = absl::MakeConstSpan(&switches[i], 1);
     if (!one.Find(single)) continue;
     SLUICE_RETURN_IF_ERROR(one.Apply(single));

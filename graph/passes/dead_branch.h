@@ -1,10 +1,6 @@
 #ifndef SLUICE_GRAPH_PASSES_DEAD_BRANCH_H_
 #define SLUICE_GRAPH_PASSES_DEAD_BRANCH_H_
 
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "graph/passes/pass.h"
 
 namespace sluice {
@@ -12,17 +8,12 @@ namespace sluice {
 // Removes the branches that a constant predicate never takes: a Switch on a Const becomes an Identity, what is only
 // reached through its other port goes, and the Merge behind has an input less (with one left, and nothing else to wait
 // for, it becomes an Identity too). Left alone are branches whose deadness shows: at a fetch, a Send, a loop, a
-// node in `keep`, or a consumer of a Merge's second output.
+// kept node, or a consumer of a Merge's second output.
 class DeadBranchPass : public Pass {
  public:
-  explicit DeadBranchPass(std::vector<std::string> keep = {}) : keep_(std::move(keep)) {}
-
   absl::string_view name() const override { return "dead_branch"; }
   // Counts the Switches removed.
-  absl::StatusOr<int64_t> Run(Graph& graph) const override;
-
- private:
-  const std::vector<std::string> keep_;
+  absl::StatusOr<int64_t> Run(Graph& graph, const PassContext& context) const override;
 };
 
 }  // namespace sluice

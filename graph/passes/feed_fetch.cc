@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -12,9 +13,51 @@
 #include "graph/ir/topo_order.h"
 #include "graph/passes/endpoint_resolver.h"
 #include "graph/passes/fed_shape.h"
+#include "graph/placement/reachable_functions.h"
 
 namespace sluice {
 namespace {
+
+// The nodes seen by a walk: a bit for each node of the graph when many were seen, else a set.
+class NodeMarks {
+ public:
+  explicit NodeMarks(int32_t id_limit) : id_limit_(static_cast<size_t>(id_limit)) {
+    if (id_limit_ < kBitsPerNode * 16) bits_.assign(id_limit_, false);
+  }
+
+  // Whether it was not seen before.
+  bool Insert(NodeId id) {
+    if (bits_.empty()) {
+      if (!few_.insert(id.value()).second) return false;
+      if (few_.size() > id_limit_ / kBitsPerNode) UseBits();
+      return true;
+    }
+    const size_t i = static_cast<size_t>(id.value());
+    if (bits_[i]) return false;
+    bits_[i] = true;
+    return true;
+  }
+  // `seen`, all that were, by id.
+  void Sort(std::vector<NodeId>* seen) const {
+    if (seen->size() < bits_.size() / 16 || bits_.empty()) return std::sort(seen->begin(), seen->end());
+    seen->clear();  // Of many nodes the bits say more quickly which they are.
+    for (size_t i = 0; i < bits_.size(); ++i) {
+      if (bits_[i]) seen->push_back(NodeId(static_cast<int32_t>(i)));
+    }
+  }
+
+ private:
+  static constexpr size_t kBitsPerNode = 1024;  // Clearing them costs less than looking at the node.
+
+  void UseBits() {
+    bits_.assign(id_limit_, false);
+    for (const int32_t i : few_) bits_[static_cast<size_t>(i)] = true;
+  }
+
+  const size_t id_limit_;
+  absl::flat_hash_set<int32_t> few_;
+  std::vector<bool> bits_;  // Empty: they are in few_.
+};
 
 // Builds one FeedFetchGraph. Lives for one call.
 class FeedFetchRewriter {
@@ -25,6 +68,7 @@ class FeedFetchRewriter {
         spec_(std::move(spec)),
         placeholder_(graph.FindOp("Placeholder")),
         placeholder_v2_(graph.FindOp("PlaceholderV2")),
+        seen_(graph.id_limit()),
         needed_(spec_.fed.size(), false),
         feed_nodes_(spec_.fed.size()),
         result_{Graph(graph.ops()), {}, {}, {}} {}
@@ -35,7 +79,7 @@ class FeedFetchRewriter {
     }
     SLUICE_RETURN_IF_ERROR(Mark());
     SLUICE_RETURN_IF_ERROR(CheckPlaceholders());
-    result_.graph = ExtractNodes(graph_, kept_, &new_ids_);
+    Extract();
     SLUICE_RETURN_IF_ERROR(PollStop(options_.stop, static_cast<int64_t>(kept_.size())));
     SLUICE_RETURN_IF_ERROR(AddFeedNodes());
     SLUICE_RETURN_IF_ERROR(Rewire());
@@ -59,11 +103,19 @@ class FeedFetchRewriter {
     const OpSchema* const op = &graph_.op(id);
     return op == placeholder_ || op == placeholder_v2_;
   }
-  NodeId NewId(NodeId old) const { return new_ids_[static_cast<size_t>(old.value())]; }
+  NodeId NewId(NodeId old) const { return moved_.Of(old); }
+
+  // What is kept, with the functions that it needs: all of few, which is quicker.
+  void Extract() {
+    if (graph_.library().size() > kept_.size()) {
+      result_.graph = ExtractNodes(graph_, kept_, ExtractedLibrary::kNone, &moved_);
+      if (AddReachableFunctions(graph_, result_.graph)) return;
+    }
+    result_.graph = ExtractNodes(graph_, kept_, ExtractedLibrary::kAll, &moved_);
+  }
 
   // Walks back from fetches and targets, stopping at fed outputs; fills kept_ (ascending), needed_ and cuts_.
   absl::Status Mark() {
-    seen_.assign(static_cast<size_t>(graph_.id_limit()), false);
     for (const Output& fetch : spec_.fetches) Visit(fetch.node);
     for (NodeId target : spec_.targets) Visit(target);
     for (size_t next = 0; next < kept_.size(); ++next) {  // kept_ is its own queue.
@@ -74,17 +126,8 @@ class FeedFetchRewriter {
       for (size_t i = 0; i < inputs.size(); ++i) VisitInput(id, static_cast<int32_t>(i), inputs[i]);
       for (const Output& control : graph_.controls(id)) VisitControl(id, control.node);
     }
-    SortKept();
+    seen_.Sort(&kept_);
     return absl::OkStatus();
-  }
-
-  // By id. Of many nodes the marks say more quickly which they are.
-  void SortKept() {
-    if (kept_.size() < seen_.size() / 16) return std::sort(kept_.begin(), kept_.end());
-    kept_.clear();
-    for (size_t i = 0; i < seen_.size(); ++i) {
-      if (seen_[i]) kept_.push_back(NodeId(static_cast<int32_t>(i)));
-    }
   }
 
   // A rewrite of a host may have removed a node and left its consumers.
@@ -100,9 +143,7 @@ class FeedFetchRewriter {
   }
 
   void Visit(NodeId id) {
-    if (seen_[static_cast<size_t>(id.value())]) return;
-    seen_[static_cast<size_t>(id.value())] = true;
-    kept_.push_back(id);
+    if (seen_.Insert(id)) kept_.push_back(id);
   }
 
   void VisitInput(NodeId id, int32_t i, const Output& source) {
@@ -304,12 +345,12 @@ class FeedFetchRewriter {
   const OpSchema* const placeholder_;
   const OpSchema* const placeholder_v2_;
   absl::flat_hash_map<NodeId, int32_t> placeholders_;  // Fed ones, and their feed.
-  std::vector<bool> seen_;                             // By old id.
+  NodeMarks seen_;
   std::vector<NodeId> kept_;
   std::vector<bool> needed_;        // By feed.
   std::vector<NodeId> feed_nodes_;  // By feed, in the new graph.
   std::vector<Cut> cuts_;
-  std::vector<NodeId> new_ids_;  // By old id.
+  MovedNodes moved_;
   FeedFetchGraph result_;
 };
 

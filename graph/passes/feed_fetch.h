@@ -9,8 +9,8 @@
 // so do its control edges, so that a fed op may still run; but the control edges of a Placeholder move to the feed
 // node, because a Placeholder can do nothing but fail. `x` and `x:0` are one endpoint. A feed that nothing needs is
 // accepted and has no node. A fetch node ends the graph at each fetched output; the same output may be fetched twice.
-// Then everything goes from which no fetch and no target can be reached. Cost: linear in what stays, plus one bit and
-// one word per node of the whole graph.
+// Then everything goes from which no fetch and no target can be reached. Cost: that of what stays, however large the
+// graph and its library are: those are not even looked at as a whole.
 
 #include <cstdint>
 #include <string>

@@ -27,7 +27,10 @@ bool IsControlFlow(const Graph& graph, NodeId id) {
 bool IsPure(const Graph& graph, NodeId id) {
   const OpSchema& op = graph.op(id);
   if (op.is_stateful || op.is_distributed_communication) return false;
-  if (IsControlFlow(graph, id) || std::binary_search(kImpure.begin(), kImpure.end(), op.name)) return false;
+  // A GradSum takes dead inputs.
+  if (IsControlFlow(graph, id) || op.op_class == OpClass::kGradSum ||
+      std::binary_search(kImpure.begin(), kImpure.end(), op.name))
+    return false;
   if (std::any_of(op.attrs.begin(), op.attrs.end(), NamesFunctions)) return false;
   const Signature& signature = graph.signature(id);
   return std::none_of(signature.inputs.begin(), signature.inputs.end(), IsBound) &&

@@ -23,16 +23,16 @@ absl::Status CheckAfter(const Pass& pass, const Graph& graph) {
 
 }  // namespace
 
-absl::Status RunPasses(absl::Span<const std::unique_ptr<const Pass>> passes, int max_rounds, Graph& graph,
-                       std::vector<PassReport>* reports) {
+absl::Status RunPasses(absl::Span<const std::unique_ptr<const Pass>> passes, int max_rounds, const PassContext& context,
+                       Graph& graph, std::vector<PassReport>* reports) {
   for (int round = 0; round < max_rounds; ++round) {
     int64_t changes = 0;
     for (const std::unique_ptr<const Pass>& pass : passes) {
       PassReport report;
       report.name = std::string(pass->name());
       report.nodes_before = static_cast<int64_t>(graph.num_nodes());
-      SLUICE_ASSIGN_OR_RETURN(report.changes, pass->Run(graph));
-      SLUICE_RETURN_IF_ERROR(CheckAfter(*pass, graph));
+      SLUICE_ASSIGN_OR_RETURN(report.changes, pass->Run(graph, context));
+      if (context.validates) SLUICE_RETURN_IF_ERROR(CheckAfter(*pass, graph));
       report.nodes_after = static_cast<int64_t>(graph.num_nodes());
       changes += report.changes;
       if (reports != nullptr) reports->push_back(std::move(report));

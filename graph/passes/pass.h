@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/ir/graph.h"
+#include "graph/passes/pass_context.h"
 
 namespace sluice {
 
@@ -22,7 +23,7 @@ struct PassReport {
   int64_t changes = 0;  // Nodes added, removed or rewired, as the pass counts them; 0 means an unchanged graph.
 };
 
-// One rewrite of a graph that keeps what it computes: the value of every node that the pass must keep, the effects of
+// One rewrite of a graph that keeps what it computes: the values of the nodes that the context says, the effects of
 // stateful nodes, and which values are dead.
 // Thread-safety: Run may be called for different graphs at once unless a pass says otherwise.
 class Pass {
@@ -30,16 +31,16 @@ class Pass {
   virtual ~Pass() = default;
 
   virtual absl::string_view name() const = 0;
-  // Rewrites `graph`, which is sound before and after, and returns the number of changes. After an error the graph
-  // is sound, and may be changed in part.
-  virtual absl::StatusOr<int64_t> Run(Graph& graph) const = 0;
+  // Rewrites `graph`, which is sound before and after, and returns the number of changes. After an error, the context's
+  // status when it stops among them, the graph is sound, and may be changed in part.
+  virtual absl::StatusOr<int64_t> Run(Graph& graph, const PassContext& context) const = 0;
 };
 
 // Runs `passes` in order, over and over until a round changes nothing or `max_rounds` are done. Appends a report per
-// run to `*reports` (may be null). Stops at the first error. Builds with assertions validate the graph after each run:
-// kInternal, naming the pass, where it is not sound.
-absl::Status RunPasses(absl::Span<const std::unique_ptr<const Pass>> passes, int max_rounds, Graph& graph,
-                       std::vector<PassReport>* reports);
+// run to `*reports` (may be null). Stops at the first error. Where the context asks for it, builds with assertions
+// validate the graph after each run: kInternal, naming the pass, where it is not sound.
+absl::Status RunPasses(absl::Span<const std::unique_ptr<const Pass>> passes, int max_rounds, const PassContext& context,
+                       Graph& graph, std::vector<PassReport>* reports);
 
 }  // namespace sluice
 

@@ -43,11 +43,12 @@ absl::StatusOr<Graph> PruneToNames(const Graph& graph, absl::Span<const std::str
   return PruneTo(graph, roots, nullptr);
 }
 
-absl::StatusOr<int64_t> PrunePass::Run(Graph& graph) const {
+absl::StatusOr<int64_t> PrunePass::Run(Graph& graph, const PassContext& context) const {
   std::vector<NodeId> roots;
-  for (const std::string& name : root_names_) {
-    const NodeId id = graph.Find(name);
-    if (graph.Contains(id)) roots.push_back(id);
+  for (const std::vector<NodeId>* some : {&roots_, &context.keep()}) {
+    for (const NodeId id : *some) {
+      if (graph.Contains(id)) roots.push_back(id);
+    }
   }
   if (roots.empty()) return 0;
   const std::vector<bool> needed = ReverseReachable(graph, roots);

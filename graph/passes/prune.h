@@ -2,6 +2,7 @@
 #define SLUICE_GRAPH_PASSES_PRUNE_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -18,17 +19,17 @@ Graph PruneTo(const Graph& graph, absl::Span<const NodeId> roots, std::vector<No
 // The same by name: nodes or endpoints ("node:1" stands for its node). kFetchUnknown with near names.
 absl::StatusOr<Graph> PruneToNames(const Graph& graph, absl::Span<const std::string> names);
 
-// Removes, in place, every node that the roots do not need; ids of the others stay. Roots that the graph does not have
-// are ignored; without any root nothing is removed.
+// Removes, in place, every node that the roots and the kept nodes do not need; ids of the others stay. Roots that the
+// graph does not have are ignored; without any root nothing is removed.
 class PrunePass : public Pass {
  public:
-  explicit PrunePass(std::vector<std::string> root_names) : root_names_(std::move(root_names)) {}
+  explicit PrunePass(std::vector<NodeId> roots) : roots_(std::move(roots)) {}
 
   absl::string_view name() const override { return "prune"; }
-  absl::StatusOr<int64_t> Run(Graph& graph) const override;
+  absl::StatusOr<int64_t> Run(Graph& graph, const PassContext& context) const override;
 
  private:
-  const std::vector<std::string> root_names_;
+  const std::vector<NodeId> roots_;
 };
 
 }  // namespace sluice

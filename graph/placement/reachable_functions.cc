@@ -41,13 +41,32 @@ class FunctionWalk {
 
   // Visits all functions that the nodes of `graph` need.
   void VisitGraph(const Graph& graph) {
-    for (NodeId id : graph.Nodes()) {
-      Visit(graph.op_name(id));
-      for (const NamedAttr& attr : graph.attrs(id)) VisitAttr(attr.value);
+    for (int32_t i = 0; i < graph.id_limit(); ++i) {
+      const NodeId id(i);
+      if (!graph.Contains(id)) continue;
+      if (ops_.insert(&graph.op(id)).second) Visit(graph.op_name(id));
+      graph.ForEachAttr(id, [this](absl::string_view, absl::string_view value) {
+        const AttrView attr(value);
+        if (attr.kind() == AttrKind::kFunc || attr.kind() == AttrKind::kList) VisitAttr(attr);
+      });
     }
     Finish();
   }
+  void VisitAll(absl::Span<const std::string> names) {
+    for (const std::string& name : names) Visit(name);
+    Finish();
+  }
+  // Adds all that were reached to `to`, which has no functions.
+  void CopyTo(FunctionLibrary& to) const {
+    for (const std::string& name : queue_) {
+      to.Add(library_.Find(name)).IgnoreError();  // No other one has the name.
+      const absl::string_view gradient = library_.FindGradient(name);
+      if (Reached(gradient)) to.AddGradient(name, gradient).IgnoreError();
+    }
+  }
   bool Reached(absl::string_view name) const { return seen_.contains(name); }
+  // Whose nodes the graph has.
+  const absl::flat_hash_set<const OpSchema*>& ops() const { return ops_; }
   // Names of all that were reached.
   const std::vector<std::string>& reached() const { return queue_; }
 
@@ -70,6 +89,7 @@ class FunctionWalk {
   }
 
   const FunctionLibrary& library_;
+  absl::flat_hash_set<const OpSchema*> ops_;
   absl::flat_hash_set<std::string> seen_;
   std::vector<std::string> queue_;
 };
@@ -81,6 +101,23 @@ void KeepReachableFunctions(Graph& graph) {
   FunctionWalk walk(graph.library());
   walk.VisitGraph(graph);
   graph.library().RemoveUnless([&](absl::string_view name) { return walk.Reached(name); });
+}
+
+bool AddReachableFunctions(const Graph& whole, Graph& part) {
+  FunctionWalk walk(whole.library());
+  walk.VisitGraph(part);
+  const auto is_known = [&](const OpSchema* op) { return whole.FindOp(op->name) == op; };
+  if (!std::all_of(walk.ops().begin(), walk.ops().end(), is_known)) return false;
+  walk.CopyTo(part.library());
+  return true;
+}
+
+FunctionLibrary ReachableFrom(const FunctionLibrary& whole, absl::Span<const std::string> names) {
+  FunctionWalk walk(whole);
+  walk.VisitAll(names);
+  FunctionLibrary reached;
+  walk.CopyTo(reached);
+  return reached;
 }
 
 ReachableFunctions::ReachableFunctions(const FunctionLibrary& library) : library_(library) {

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "graph/ir/function_library.h"
 #include "graph/ir/graph.h"
 
@@ -16,6 +18,15 @@ namespace sluice {
 // Removes from graph.library() what nothing needs: kept are the functions that nodes call or name in attrs, those that
 // these call, and their gradients. Linear in the graph and the bodies reached; not recursive.
 void KeepReachableFunctions(Graph& graph);
+
+// Adds to part.library(), which is empty, those of the functions of `whole` that KeepReachableFunctions would keep
+// there, in no particular order. `part` is of nodes of `whole`, and the cost that of the part and the bodies that it
+// reaches, however many functions there are. False, and nothing is added, where a node is a call of a function that is
+// not in the library any more.
+bool AddReachableFunctions(const Graph& whole, Graph& part);
+
+// The functions of `whole` called `names`, those that they call, and their gradients, as a library of its own.
+FunctionLibrary ReachableFrom(const FunctionLibrary& whole, absl::Span<const std::string> names);
 
 // The functions of one library, for the many parts of the graph that it belongs to. Borrows the library.
 class ReachableFunctions {

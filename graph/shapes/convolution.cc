@@ -131,6 +131,7 @@ constexpr ShapeRow kRows[] = {
     {"Dilation2DBackpropFilter", &SameAsInput1},
     {"Dilation2DBackpropInput", &SameAsInput0},
     {"QuantizedConv2D", &QuantizedConv2D},
+    {"_FusedConv2D", &Conv2D},
 };
 static_assert(RowsAscend(kRows), "rows are sorted by op");
 

@@ -69,7 +69,8 @@ const ShapeInference::OpFunctions& ShapeInference::FunctionsOf(NodeId id) {
   // A function of the library may have the name of an op.
   OpFunctions& functions = functions_[op];
   if (graph_.library().FindSchema(op->name) != op) {
-    functions = {FindShapeFunction(op->name), FindValueFunction(op->name)};
+    functions = {FindShapeFunction(op->name), FindValueFunction(op->name), nullptr};
+    if (functions.shapes == nullptr) functions.added = FindAddedShapeFunction(graph_.ops().get(), op->name);
   }
   return functions;
 }
@@ -78,8 +79,8 @@ void ShapeInference::Infer(NodeId id, absl::Span<const TensorFacts> args) {
   InferenceContext c(graph_, map_, id);
   InheritMarks(id);
   c.SetAll(PartialShape());
-  const OpFunctions functions = FunctionsOf(id);
-  const absl::Status status = InferOp(c, functions.shapes, args);
+  const OpFunctions& functions = FunctionsOf(id);
+  const absl::Status status = InferOp(c, functions, args);
   if (status.ok()) {
     if (functions.values != nullptr) functions.values(c);
   } else {
@@ -90,8 +91,10 @@ void ShapeInference::Infer(NodeId id, absl::Span<const TensorFacts> args) {
   ApplyFeeds(id);
 }
 
-absl::Status ShapeInference::InferOp(InferenceContext& c, ShapeFunction function, absl::Span<const TensorFacts> args) {
-  if (function != nullptr) return function(c);
+absl::Status ShapeInference::InferOp(InferenceContext& c, const OpFunctions& functions,
+                                     absl::Span<const TensorFacts> args) {
+  if (functions.shapes != nullptr) return functions.shapes(c);
+  if (functions.added != nullptr) return (*functions.added)(c);
   if (IsMerge(graph_, c.node())) {
     InferMerge(c);
     return absl::OkStatus();

@@ -3,6 +3,7 @@
 
 // The machinery behind InferShapes. Only inference.cc and calls.cc include this.
 
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "graph/shapes/added_shape_functions.h"
 #include "graph/shapes/inference.h"
 #include "graph/shapes/inference_context.h"
 #include "graph/shapes/shape_functions.h"
@@ -49,13 +51,15 @@ class ShapeInference {
   struct OpFunctions {
     ShapeFunction shapes = nullptr;  // Null: none.
     ValueFunction values = nullptr;  // Null: none.
+    // Of a host or a plug-in; null: none. Never beside `shapes`.
+    std::shared_ptr<const AddedShapeFunction> added;
   };
   const OpFunctions& FunctionsOf(NodeId id);
 
   void Round(absl::Span<const NodeId> order, absl::Span<const TensorFacts> args);
   void Infer(NodeId id, absl::Span<const TensorFacts> args);
   // Shapes by a function, a call, or hints.
-  absl::Status InferOp(InferenceContext& c, ShapeFunction function, absl::Span<const TensorFacts> args);
+  absl::Status InferOp(InferenceContext& c, const OpFunctions& functions, absl::Span<const TensorFacts> args);
   void InferMerge(InferenceContext& c);
   // Whether all loops give back what entered; widens those that do not.
   bool LoopsAreStable(int round);

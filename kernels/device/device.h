@@ -12,6 +12,8 @@
 
 namespace sluice {
 
+class StreamDevice;
+
 // Where kernels run: names, memory, and the state that outlives runs. Shared by all sessions that were given it.
 // Thread-safe.
 class Device {
@@ -33,6 +35,9 @@ class Device {
   virtual absl::Status Sync() = 0;
   // What Send nodes of this device hand on, or null where values need no context.
   virtual CountedPtr<DeviceContext> context() { return {}; }
+  // This device, where it works on its own and has memory of its own (Note [Streams] in stream.h); null where kernels
+  // have done their work when they return.
+  virtual StreamDevice* AsStreamDevice() { return nullptr; }
 
  private:
   const DeviceKind kind_;

@@ -6,6 +6,8 @@
 #include "kernels/control/families.h"
 #include "kernels/linalg/families.h"
 #include "kernels/math/families.h"
+#include "kernels/nn/families.h"
+#include "kernels/random/families.h"
 #include "kernels/reduce/families.h"
 #include "kernels/state/families.h"
 #include "kernels/transfer/families.h"
@@ -17,6 +19,8 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddControlKernels(registry);
   AddLinalgKernels(registry);
   AddMathKernels(registry);
+  AddNnKernels(registry);
+  AddRandomKernels(registry);
   AddReduceKernels(registry);
   AddStateKernels(registry);
   AddTransferKernels(registry);

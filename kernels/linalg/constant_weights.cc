@@ -2,40 +2,25 @@
 
 #include <utility>
 
-#include "kernels/linalg/float_cast.h"
-#include "kernels/linalg/gemm.h"
 #include "kernels/linalg/gemm_plugin.h"
+#include "kernels/memory/file_tensor.h"
 
 namespace sluice {
-namespace {
 
-// PackedGemm's form of the elements at `from`; without a value when memory is short.
-template <typename T>
-Tensor PackMatrix(const T* from, const Shape& shape, bool transposed) {
-  const int64_t k = shape.dim(transposed ? 1 : 0);
-  const int64_t n = shape.dim(transposed ? 0 : 1);
-  const GemmIsa<T>& isa = BestGemm<T>();
-  const int64_t elements = PackedGemm<T>::PackedElements(isa, k, n);
-  absl::StatusOr<Tensor> packed = Tensor::Make(DTypeOf<T>::value, Shape::Of({elements}));
-  if (!packed.ok()) return Tensor();
-  const MatrixView<T> view = {from, shape.dim(1), transposed};
-  PackedGemm<T>::Pack(isa, view, k, n, packed->template flat<T>().data());
-  return *std::move(packed);
-}
-
-}  // namespace
-
-PackedMatrix ConstantWeights::Get(const Tensor& b, bool transposed, const GemmSize& size,
-                                  const SluiceGemmPlugin* plugin) {
+PackedOperand ConstantWeights::Get(const Tensor& b, bool transposed, const GemmSize& size,
+                                   const SluiceGemmPlugin* plugin) {
   if (!is_packed_.load(std::memory_order_acquire)) {
     MutexLock lock(&mu_);
     if (!is_packed_.load(std::memory_order_relaxed)) {
       plugin_ = plugin;
       Pack(b, transposed, size);
+      if (!is_packed_.load(std::memory_order_relaxed)) return {};
     }
   }
-  if (!packed_.has_value() || !Holds(b) || (order_ != nullptr && plugin != plugin_)) return {};
-  return {packed_.raw_data(), order_};
+  if (!Holds(b)) return {};
+  if (shared_ != nullptr) return {shared_->packed.data(), nullptr};
+  if (order_ == nullptr || plugin != plugin_) return {};
+  return {of_plugin_.raw_data(), order_};
 }
 
 bool ConstantWeights::PackForPlugin(const Tensor& b, bool transposed, const GemmSize& size) {
@@ -46,22 +31,19 @@ bool ConstantWeights::PackForPlugin(const Tensor& b, bool transposed, const Gemm
   const auto bytes = static_cast<int64_t>(plugin_->packed_bytes(order));
   absl::StatusOr<Tensor> packed = Tensor::Make(DType::kUInt8, Shape::Of({bytes}));
   if (!packed.ok() || plugin_->pack(order, b.flat<float>().data(), packed->mutable_raw_data()) != 0) return false;
-  packed_ = *std::move(packed);
+  of_plugin_ = *std::move(packed);
   order_ = order;
   return true;
 }
 
 void ConstantWeights::Pack(const Tensor& b, bool transposed, const GemmSize& size) {
   source_ = b;
-  if (b.dtype() == DType::kDouble) {
-    packed_ = PackMatrix(b.flat<double>().data(), b.shape(), transposed);
-  } else if (b.dtype() == DType::kFloat) {
-    if (!PackForPlugin(b, transposed, size)) packed_ = PackMatrix(b.flat<float>().data(), b.shape(), transposed);
-  } else {
-    const absl::StatusOr<Tensor> floats = ToFloats(b, HostAllocator());
-    if (floats.ok()) packed_ = PackMatrix(floats->flat<float>().data(), b.shape(), transposed);
+  if (b.dtype() != DType::kFloat || !PackForPlugin(b, transposed, size)) {
+    shared_ = SharedPackedConstant(b, {b.dim(transposed ? 1 : 0), b.dim(transposed ? 0 : 1), transposed});
   }
-  is_packed_.store(true, std::memory_order_release);
+  // A matrix in a file cannot be read unpacked: the next call tries again where memory was short.
+  const bool is_over = shared_ != nullptr || !IsInFile(b);
+  is_packed_.store(is_over, std::memory_order_release);
 }
 
 }  // namespace sluice

@@ -2,24 +2,28 @@
 #define SLUICE_KERNELS_LINALG_CONSTANT_WEIGHTS_H_
 
 #include <atomic>
+#include <memory>
 
 #include "absl/base/thread_annotations.h"
 #include "graph/base/mutex.h"
 #include "graph/value/tensor.h"
 #include "kernels/linalg/gemm_plugin.h"
+#include "kernels/linalg/packed_matrix.h"
 #include "kernels/linalg/products.h"
 
 namespace sluice {
 
-// The packed form of a B that is the same in every run, kept by the kernel that uses it. Made at the first call; a
-// value is recognised by the address and the shape of its elements, and a reference on them is held, so that nothing
-// else can ever stand at that address: another value is simply not found. Thread-safe.
+// The packed form of a B that is the same in every run, kept by the kernel that uses it, and shared with other kernels
+// that read it the same way. Made at the first call; a value is recognised by the address and the shape of its
+// elements, and a reference on them is held, so that nothing else can ever stand at that address: another value is
+// simply not found. Thread-safe.
 class ConstantWeights {
  public:
   // The packed elements of `b` (float, double; half and bfloat16 as floats), or none when another value was packed
-  // before, or for another plug-in, or memory is short. Valid as long as this object. `size` is that of the product at
-  // hand, `plugin` (may be null) the run's.
-  PackedMatrix Get(const Tensor& b, bool transposed, const GemmSize& size, const SluiceGemmPlugin* plugin)
+  // before, or for another plug-in, or memory is short: for good where `b` can be read unpacked, until the next call
+  // where it stands in a file (Note [Tensors in files]; then `plugin` is null). Valid as long as this object. `size` is
+  // that of the product at hand, `plugin` (may be null) the run's.
+  PackedOperand Get(const Tensor& b, bool transposed, const GemmSize& size, const SluiceGemmPlugin* plugin)
       ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -31,10 +35,11 @@ class ConstantWeights {
   Mutex mu_;
   // Written under mu_ before is_packed_ is set, immutable afterwards.
   Tensor source_;
-  Tensor packed_;
+  std::shared_ptr<const PackedConstant> shared_;  // In our own order.
+  Tensor of_plugin_;                              // In that of plugin_.
   const SluiceGemmPlugin* plugin_ = nullptr;
   const SluiceGemmProduct* order_ = nullptr;  // The plug-in's; null: our own.
-  std::atomic<bool> is_packed_{false};        // Release and acquire: publishes all four.
+  std::atomic<bool> is_packed_{false};        // Release and acquire: publishes all five.
 };
 
 }  // namespace sluice

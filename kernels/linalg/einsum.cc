@@ -200,7 +200,7 @@ class EinsumKernel : public Kernel {
   template <typename T>
   static absl::Status Run(KernelContext& context, const Products<T>& products) {
     if constexpr (std::is_floating_point_v<T>) {
-      return MultiplyFloats(context, products, PackedMatrix());
+      return MultiplyFloats(context, products, PackedOperand());
     } else {
       return MultiplyPlain(context, products);
     }

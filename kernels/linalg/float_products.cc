@@ -37,9 +37,10 @@ double EstimateNs(const GemmSize& s) {
 template <typename T>
 class CutProduct {
  public:
-  CutProduct(const Products<T>& products, const PackedMatrix& packed_b, int64_t num_pieces)
+  CutProduct(const Products<T>& products, const PackedOperand& packed_b, int64_t num_pieces)
       : size_(products.shape->size),
         form_(products.form),
+        epilogue_(products.epilogue),
         packed_b_(packed_b),
         isa_(BestGemm<T>()),
         by_rows_(size_.m >= size_.n || packed_b.order != nullptr) {
@@ -60,6 +61,7 @@ class CutProduct {
     MatrixView<T> b_view = {b, form_.transpose_b ? size.k : size.n, form_.transpose_b};
     const int64_t ldc = size.n;
     const int64_t begin = i * step_;
+    const GemmFinish<T> finish = {epilogue_, by_rows_ ? 0 : begin};
     if (by_rows_) {
       size.m = std::min(step_, size.m - begin);
       a_view = a_view.Rows(begin);
@@ -69,18 +71,21 @@ class CutProduct {
       if (packed_b_.data == nullptr) b_view = b_view.Cols(begin);
       c += begin;
     }
-    if (RunPlugin(context.run().gemm_plugin, size, a_view, b_view, c, ldc)) return absl::OkStatus();
+    if (RunPlugin(context.run().gemm_plugin, size, a_view, b_view, c, ldc)) {
+      finish(c, ldc, size.m, 0, size.n);
+      return absl::OkStatus();
+    }
     const auto stop = [&context] { return context.IsCancelled(); };
     if (packed_b_.data != nullptr && packed_b_.order == nullptr) {
       const PackedGemm<T> gemm(isa_, size, size_.n);
       const int64_t first_col = by_rows_ ? 0 : begin;
       return WithScratch(context, gemm.scratch_elements(), [&](T* scratch) {
-        gemm.Run(a_view, static_cast<const T*>(packed_b_.data), first_col, c, ldc, scratch, stop);
+        gemm.Run(a_view, static_cast<const T*>(packed_b_.data), first_col, c, ldc, scratch, stop, finish);
       });
     }
     const Gemm<T> gemm(isa_, size, a_view, b_view);
     return WithScratch(context, gemm.scratch_elements(),
-                       [&](T* scratch) { gemm.Run(a_view, b_view, c, ldc, scratch, stop); });
+                       [&](T* scratch) { gemm.Run(a_view, b_view, c, ldc, scratch, stop, finish); });
   }
 
  private:
@@ -114,7 +119,8 @@ class CutProduct {
 
   const GemmSize size_;
   const MatMulForm form_;
-  const PackedMatrix packed_b_;
+  const GemmEpilogue<T>* const epilogue_;
+  const PackedOperand packed_b_;
   const GemmIsa<T>& isa_;
   const bool by_rows_;
   int64_t num_pieces_ = 1;
@@ -148,14 +154,14 @@ absl::Status MultiplyTiny(const Products<T>& products) {
   // Packed parts of a product of this size fit the stack.
   alignas(64) T scratch[kTinyScratch];
   SLUICE_DCHECK(gemm.scratch_elements() <= kTinyScratch);
-  gemm.Run(a, b, products.c, size.n, scratch);
+  gemm.Run(a, b, products.c, size.n, scratch, NeverStops, {products.epilogue, 0});
   return absl::OkStatus();
 }
 
 }  // namespace
 
 template <typename T>
-absl::Status MultiplyFloats(KernelContext& context, const Products<T>& products, const PackedMatrix& packed_b) {
+absl::Status MultiplyFloats(KernelContext& context, const Products<T>& products, const PackedOperand& packed_b) {
   const MatMulShape& shape = *products.shape;
   if (shape.num_products == 1 && packed_b.data == nullptr && IsTiny(shape.size)) return MultiplyTiny(products);
   const double ns = EstimateNs<T>(shape.size);
@@ -194,7 +200,7 @@ bool GainsFromPacking(const MatMulShape& shape, bool transpose_b) {
          (transpose_b || shape.size.k * shape.size.n > 8192);
 }
 
-template absl::Status MultiplyFloats(KernelContext&, const Products<float>&, const PackedMatrix&);
-template absl::Status MultiplyFloats(KernelContext&, const Products<double>&, const PackedMatrix&);
+template absl::Status MultiplyFloats(KernelContext&, const Products<float>&, const PackedOperand&);
+template absl::Status MultiplyFloats(KernelContext&, const Products<double>&, const PackedOperand&);
 
 }  // namespace sluice

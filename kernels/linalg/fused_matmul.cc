@@ -10,92 +10,45 @@
 #include "kernels/dispatch.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
+#include "kernels/linalg/bias_activation.h"
 #include "kernels/linalg/families.h"
 #include "kernels/linalg/matmul_call.h"
-#include "kernels/math/activation_ops.h"
-#include "kernels/math/arithmetic_ops.h"
-#include "kernels/math/float_loops.h"
-#include "kernels/math/float_ops.h"
-#include "kernels/math/loops.h"
+#include "kernels/linalg/matmul_shape.h"
 
 namespace sluice {
 namespace {
 
-// Elements that are worked on at once: they stay in the first-level cache.
-constexpr int64_t kBlock = 512;
 // Nanoseconds an element takes at most, for the cut into shards.
 constexpr double kElementNs = 2;
-
-// What follows the bias, in place on up to kBlock floats. `alpha` is LeakyRelu's slope.
-using ActivationFn = void (*)(float* x, int64_t n, float alpha);
-
-void Same(float*, int64_t, float) {}
-
-template <typename Op>
-void ApplyUnary(float* x, int64_t n, float) {
-  UnaryLoopsFor<Op, float>().loop(x, x, n);
-}
-
-void LeakyRelu(float* x, int64_t n, float alpha) { BinaryLoopsFor<LeakyReluOp, float>().repeat_b(x, &alpha, x, n); }
-
-// x/2 * (1 + function), the function's values at `y`.
-void HalfTimes(float* x, const float* y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) x[i] = 0.5f * x[i] * (1.0f + y[i]);
-}
-
-void GeluExact(float* x, int64_t n, float) {
-  float y[kBlock];
-  for (int64_t i = 0; i < n; ++i) y[i] = x[i] * 0.70710678f;
-  ApplyUnary<ErfOp>(y, n, 0.0f);
-  HalfTimes(x, y, n);
-}
-
-void GeluApproximate(float* x, int64_t n, float) {
-  float y[kBlock];
-  for (int64_t i = 0; i < n; ++i) y[i] = 0.79788456f * (x[i] + 0.044715f * x[i] * x[i] * x[i]);
-  ApplyUnary<TanhOp>(y, n, 0.0f);
-  HalfTimes(x, y, n);
-}
-
-// One activation by its name in attr 'fused_ops'.
-struct NamedActivation {
-  absl::string_view name;
-  ActivationFn apply;
-};
-
-constexpr NamedActivation kActivations[] = {
-    {"", &Same},
-    {"Relu", &ApplyUnary<ReluOp>},
-    {"Relu6", &ApplyUnary<Relu6Op>},
-    {"Elu", &ApplyUnary<EluOp>},
-    {"LeakyRelu", &LeakyRelu},
-    {"Tanh", &ApplyUnary<TanhOp>},
-    {"Sigmoid", &ApplyUnary<SigmoidOp>},
-    {"GeluExact", &GeluExact},
-    {"GeluApproximate", &GeluApproximate},
-};
 
 // MatMul, BiasAdd, activation.
 class FusedMatMulKernel : public Kernel {
  public:
-  FusedMatMulKernel(const KernelConstruction& construction, const MatMulForm& form, const NamedActivation& activation,
+  FusedMatMulKernel(const KernelConstruction& construction, const MatMulForm& form, const FusedActivation& activation,
                     float alpha)
-      : call_(construction, form, /*conjugate=*/false), activation_(activation), alpha_(alpha) {}
+      : form_(form), call_(construction, form, /*conjugate=*/false), activation_(activation), alpha_(alpha) {}
 
   absl::Status Compute(KernelContext& context) const override {
+    MatMulShape shape;
+    SLUICE_RETURN_IF_ERROR(ResolveMatMul(form_, context.input(0).shape(), context.input(1).shape(), &shape));
     const Tensor& bias = context.input(2);
-    SLUICE_ASSIGN_OR_RETURN(Tensor* const output, call_.Compute(context));
-    const int64_t n = output->dim(1);
+    const int64_t n = shape.size.n;
     if (bias.rank() != 1 || bias.dim(0) != n) {
       return Error(ErrorCode::kOpShape).Input(2).Found(bias.shape().ToString()).Expected(absl::StrCat("[", n, "]"));
     }
+    if (bias.dtype() == DType::kFloat) {
+      const BiasActivation epilogue(bias.flat<float>().data(), activation_, alpha_);
+      return call_.Compute(context, &epilogue).status();
+    }
+    SLUICE_ASSIGN_OR_RETURN(Tensor* const output, call_.Compute(context));
     if (output->num_elements() == 0) return absl::OkStatus();
-    DispatchDType<TypeList<float, Half, BFloat16>>(
+    DispatchDType<TypeList<Half, BFloat16>>(
         output->dtype(), [&](auto type) { Finish<typename decltype(type)::Type>(context, bias, output); });
     return absl::OkStatus();
   }
 
  private:
+  // 16-bit floats are finished as floats and rounded once more.
   template <typename T>
   void Finish(const KernelContext& context, const Tensor& bias, Tensor* output) const {
     const int64_t n = output->dim(1);
@@ -104,27 +57,23 @@ class FusedMatMulKernel : public Kernel {
     const double row_ns = kElementNs * static_cast<double>(n);
     context.ParallelFor(output->dim(0), row_ns, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        for (int64_t at = 0; at < n; at += kBlock) {
-          FinishBlock(bias_values + at, std::min(kBlock, n - at), all + i * n + at);
+        for (int64_t at = 0; at < n; at += FusedActivation::kBlock) {
+          FinishBlock(bias_values + at, std::min(FusedActivation::kBlock, n - at), all + i * n + at);
         }
       }
     });
   }
-  void FinishBlock(const float* bias, int64_t n, float* x) const {
-    BinaryLoopsFor<AddOp, float>().both(x, bias, x, n);
-    activation_.apply(x, n, alpha_);
-  }
-  // 16-bit floats are computed as floats and rounded once.
   template <typename T>
   void FinishBlock(const T* bias, int64_t n, T* x) const {
-    float floats[kBlock];
+    float floats[FusedActivation::kBlock];
     for (int64_t j = 0; j < n; ++j) floats[j] = static_cast<float>(x[j]) + static_cast<float>(bias[j]);
     activation_.apply(floats, n, alpha_);
     for (int64_t j = 0; j < n; ++j) x[j] = T(floats[j]);
   }
 
+  const MatMulForm form_;
   const MatMulCall call_;
-  const NamedActivation& activation_;
+  const FusedActivation& activation_;
   const float alpha_;
 };
 
@@ -136,10 +85,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeFusedMatMul(const KernelConstruction
   SLUICE_ASSIGN_OR_RETURN(const std::vector<std::string> ops, construction.Get<std::vector<std::string>>("fused_ops"));
   const bool has_bias = !ops.empty() && ops[0] == "BiasAdd" && ops.size() <= 2 && construction.num_inputs() == 3;
   const absl::string_view name = ops.size() == 2 ? absl::string_view(ops[1]) : absl::string_view();
-  for (const NamedActivation& activation : kActivations) {
-    if (!has_bias || activation.name != name) continue;
-    return std::make_unique<FusedMatMulKernel>(construction, form, activation, alpha);
-  }
+  const FusedActivation* const activation = has_bias ? FindFusedActivation(name) : nullptr;
+  if (activation != nullptr) return std::make_unique<FusedMatMulKernel>(construction, form, *activation, alpha);
   return Error(ErrorCode::kOpAttr)
       .Attr("fused_ops")
       .Found(absl::StrCat("[", absl::StrJoin(ops, ", "), "] with ", construction.num_inputs() - 2, " arguments"))

@@ -64,7 +64,11 @@ void PackA(const GemmIsa<T>& isa, const MatrixView<T>& a, int64_t m, int64_t dep
 template <typename T>
 void MultiplyBlock(const GemmIsa<T>& isa, const GemmSize& size, const MatrixView<T>& a, const T* packed_a,
                    const T* packed_b, T* c, int64_t ldc, bool accumulate) {
-  for (int64_t j = 0; j < size.n; j += isa.tile_cols) {
+  int64_t done = 0;  // Columns of a single row.
+  for (const int64_t wide = isa.row_panels * isa.tile_cols; size.m == 1 && done + wide <= size.n; done += wide) {
+    isa.row(size.k, a.data, a.transposed ? a.ld : 1, packed_b + done * size.k, c + done, accumulate);
+  }
+  for (int64_t j = done; j < size.n; j += isa.tile_cols) {
     const int64_t cols = std::min(isa.tile_cols, size.n - j);
     for (int64_t i = 0; i < size.m; i += isa.tile_rows) {
       const int64_t rows = std::min(isa.tile_rows, size.m - i);
@@ -92,15 +96,25 @@ int64_t PackedAElements(const GemmIsa<T>& isa, const GemmSize& size) {
   return CeilDiv(std::min(size.m, kBlockRows), isa.tile_rows) * isa.tile_rows * DepthOf<T>(size.k);
 }
 
+// Where in the sums a block stands, and what follows the last one.
+template <typename T>
+struct BlockPlace {
+  bool is_first;
+  bool is_last;
+  int64_t col;
+  const GemmFinish<T>& finish;
+};
+
 // The rows of one block of columns: packs A where that pays. Ends early where `stop` says so.
 template <typename T>
 void MultiplyRows(const GemmIsa<T>& isa, const GemmSize& size, const MatrixView<T>& a, const T* packed_b, T* c,
-                  int64_t ldc, bool accumulate, bool packs_a, T* scratch, GemmStop stop) {
+                  int64_t ldc, const BlockPlace<T>& place, bool packs_a, T* scratch, GemmStop stop) {
   for (int64_t i = 0; i < size.m && !stop(); i += kBlockRows) {
     const GemmSize block = {std::min(kBlockRows, size.m - i), size.n, size.k};
     const MatrixView<T> rows = a.Rows(i);
     if (packs_a) PackA(isa, rows, block.m, block.k, scratch);
-    MultiplyBlock(isa, block, rows, packs_a ? scratch : nullptr, packed_b, c + i * ldc, ldc, accumulate);
+    MultiplyBlock(isa, block, rows, packs_a ? scratch : nullptr, packed_b, c + i * ldc, ldc, !place.is_first);
+    if (place.is_last) place.finish(c + i * ldc, ldc, block.m, place.col, block.n);
   }
 }
 
@@ -176,7 +190,7 @@ void Gemm<T>::RunRow(const MatrixView<T>& a, const MatrixView<T>& b, T* c, T* sc
 }
 
 template <typename T>
-void Gemm<T>::Run(const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t ldc, T* scratch, GemmStop stop) const {
+void Gemm<T>::RunUnblocked(const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t ldc, T* scratch) const {
   switch (way_) {
     case Way::kZero:
       for (int64_t i = 0; i < size_.m; ++i) std::fill(c + i * ldc, c + i * ldc + size_.n, T{0});
@@ -209,7 +223,16 @@ void Gemm<T>::Run(const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t 
       }
       return;
     case Way::kBlocked:
-      break;
+      return;
+  }
+}
+
+template <typename T>
+void Gemm<T>::Run(const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t ldc, T* scratch, GemmStop stop,
+                  const GemmFinish<T>& finish) const {
+  if (way_ != Way::kBlocked) {
+    RunUnblocked(a, b, c, ldc, scratch);
+    return finish(c, ldc, size_.m, 0, size_.n);
   }
   const bool packs_a = PacksA(isa_, size_);
   T* const packed_b = scratch + PackedAElements(isa_, size_);
@@ -219,7 +242,8 @@ void Gemm<T>::Run(const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t 
       const GemmSize block = {size_.m, std::min(BlockCols<T>(), size_.n - j), std::min(depth, size_.k - p)};
       if (stop()) return;
       PackB(isa_, b.Rows(p).Cols(j), block.k, block.n, packed_b);
-      MultiplyRows(isa_, block, a.Cols(p), packed_b, c + j, ldc, p > 0, packs_a, scratch, stop);
+      const BlockPlace<T> place = {p == 0, p + block.k == size_.k, j, finish};
+      MultiplyRows(isa_, block, a.Cols(p), packed_b, c + j, ldc, place, packs_a, scratch, stop);
     }
   }
 }
@@ -227,6 +251,11 @@ void Gemm<T>::Run(const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t 
 template <typename T>
 int64_t PackedGemm<T>::PackedElements(const GemmIsa<T>& isa, int64_t k, int64_t n) {
   return CeilDiv(n, isa.tile_cols) * isa.tile_cols * k;
+}
+
+template <typename T>
+int64_t PackedGemm<T>::BlockDepth(int64_t k) {
+  return DepthOf<T>(k);
 }
 
 template <typename T>
@@ -243,10 +272,10 @@ int64_t PackedGemm<T>::scratch_elements() const {
 
 template <typename T>
 void PackedGemm<T>::Run(const MatrixView<T>& a, const T* packed, int64_t first_col, T* c, int64_t ldc, T* scratch,
-                        GemmStop stop) const {
+                        GemmStop stop, const GemmFinish<T>& finish) const {
   if (size_.k == 0) {
     for (int64_t i = 0; i < size_.m; ++i) std::fill(c + i * ldc, c + i * ldc + size_.n, T{0});
-    return;
+    return finish(c, ldc, size_.m, 0, size_.n);
   }
   const bool packs_a = PacksA(isa_, size_);
   const int64_t depth = DepthOf<T>(size_.k);
@@ -256,7 +285,8 @@ void PackedGemm<T>::Run(const MatrixView<T>& a, const T* packed, int64_t first_c
       const GemmSize block = {size_.m, std::min(BlockCols<T>(), size_.n - j), std::min(depth, size_.k - p)};
       if (stop()) return;
       const T* const panels = packed + p * all_cols + (first_col + j) * block.k;
-      MultiplyRows(isa_, block, a.Cols(p), panels, c + j, ldc, p > 0, packs_a, scratch, stop);
+      const BlockPlace<T> place = {p == 0, p + block.k == size_.k, j, finish};
+      MultiplyRows(isa_, block, a.Cols(p), panels, c + j, ldc, place, packs_a, scratch, stop);
     }
   }
 }

@@ -30,6 +30,29 @@ struct MatrixView {
 using GemmStop = absl::FunctionRef<bool()>;
 inline bool NeverStops() { return false; }
 
+// What follows a product, element by element: a bias for each column, an activation. Called once for each part of C,
+// as soon as its sums are complete and while they are in the cache. Thread-safe.
+template <typename T>
+class GemmEpilogue {
+ public:
+  // `rows` rows of `cols` elements, `ldc` apart, the first of them C's column `first_col`.
+  virtual void Finish(T* c, int64_t ldc, int64_t rows, int64_t first_col, int64_t cols) const = 0;
+
+ protected:
+  ~GemmEpilogue() = default;
+};
+
+// An epilogue for the columns of a larger C from `first_col` on. A small value; borrows the epilogue. Null: none.
+template <typename T>
+struct GemmFinish {
+  const GemmEpilogue<T>* epilogue = nullptr;
+  int64_t first_col = 0;
+
+  void operator()(T* c, int64_t ldc, int64_t rows, int64_t col, int64_t cols) const {
+    if (epilogue != nullptr) epilogue->Finish(c, ldc, rows, first_col + col, cols);
+  }
+};
+
 // The instruction set of the processor, or less: tests take all that there are.
 enum class IsaLevel { kBaseline, kAvx2, kAvx512 };
 IsaLevel BestIsaLevel();
@@ -52,8 +75,8 @@ class Gemm {
   // Memory that Run needs for packed parts of A and B.
   int64_t scratch_elements() const { return scratch_; }
   // `a` and `b` are laid out as those of the constructor. C has rows of n elements, `ldc` apart.
-  void Run(const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t ldc, T* scratch,
-           GemmStop stop = NeverStops) const;
+  void Run(const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t ldc, T* scratch, GemmStop stop = NeverStops,
+           const GemmFinish<T>& finish = {}) const;
 
  private:
   enum class Way {
@@ -65,6 +88,8 @@ class Gemm {
     kBlocked,  // Large: parts are copied in the order in which tiles read them.
   };
   Way Choose(const MatrixView<T>& a, const MatrixView<T>& b) const;
+  // All ways but kBlocked, without an epilogue.
+  void RunUnblocked(const MatrixView<T>& a, const MatrixView<T>& b, T* c, int64_t ldc, T* scratch) const;
   void RunRow(const MatrixView<T>& a, const MatrixView<T>& b, T* c, T* scratch) const;
 
   const GemmIsa<T>& isa_;
@@ -79,6 +104,8 @@ class PackedGemm {
  public:
   // Elements that B takes when packed.
   static int64_t PackedElements(const GemmIsa<T>& isa, int64_t k, int64_t n);
+  // Rows of B that are packed together: each such block of rows, packed alone, is a part of the whole.
+  static int64_t BlockDepth(int64_t k);
   static void Pack(const GemmIsa<T>& isa, const MatrixView<T>& b, int64_t k, int64_t n, T* out);
 
   // For size.n columns of a packed B that has `total_cols`.
@@ -87,7 +114,7 @@ class PackedGemm {
   int64_t scratch_elements() const;
   // C[m,n] = A*B for the columns of `packed` from `first_col` on (a multiple of the tile's).
   void Run(const MatrixView<T>& a, const T* packed, int64_t first_col, T* c, int64_t ldc, T* scratch,
-           GemmStop stop = NeverStops) const;
+           GemmStop stop = NeverStops, const GemmFinish<T>& finish = {}) const;
 
  private:
   const GemmIsa<T>& isa_;

@@ -23,6 +23,11 @@ struct GemmIsa {
   // A(i, p) is at a[i*lda + p], or at a[i + p*lda] with `a_by_columns`. B(p, j) is at b[p*ldb + j].
   void (*tile)(int64_t rows, int64_t cols, int64_t k, const T* a, int64_t lda, bool a_by_columns, const T* b,
                int64_t ldb, T* c, int64_t ldc, bool accumulate);
+  // One row of C, or += with `accumulate`: row_panels tiles' columns, each from a panel of B (see Tile: ldb is
+  // tile_cols); the panels stand one after the other. x(p) at x[p*step]. The bits that as many calls of tile would
+  // give.
+  int64_t row_panels;
+  void (*row)(int64_t k, const T* x, int64_t step, const T* panels, T* c, bool accumulate);
   // C[rows, n] = A[rows, k]*B[k, n] for few rows: reads B once, in the order of memory. A(i, p) at a[i*lda + p*step].
   void (*skinny)(int64_t rows, int64_t n, int64_t k, const T* a, int64_t lda, int64_t step, const T* b, int64_t ldb,
                  T* c, int64_t ldc);

@@ -97,6 +97,35 @@ void AnyTile(int64_t rows, int64_t cols, int64_t k, const typename V::T* a, int6
   }
 }
 
+// Panels that Row reads at once: as many streams of memory, and sums enough to hide what one multiply-add takes.
+constexpr int kRowPanels = 4;
+
+template <typename V>
+void Row(int64_t k, const typename V::T* x, int64_t step, const typename V::T* panels, typename V::T* c,
+         bool accumulate) {
+  constexpr int64_t kWidth = 2 * V::kLanes;
+  typename V::Reg sums[kRowPanels][2];
+#pragma GCC unroll 16
+  for (int i = 0; i < kRowPanels; ++i) sums[i][0] = sums[i][1] = V::Zero();
+  const int64_t panel = k * kWidth;
+  for (int64_t p = 0; p < k; ++p) {
+    const typename V::Reg xp = V::Set(x[p * step]);
+    const typename V::T* const b = panels + p * kWidth;
+#pragma GCC unroll 16
+    for (int i = 0; i < kRowPanels; ++i) {
+      sums[i][0] = V::Fma(xp, V::Load(b + i * panel), sums[i][0]);
+      sums[i][1] = V::Fma(xp, V::Load(b + i * panel + V::kLanes), sums[i][1]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kRowPanels; ++i) {
+    for (int v = 0; v < 2; ++v) {
+      typename V::T* const to = c + i * kWidth + v * V::kLanes;
+      V::Store(to, accumulate ? V::Add(sums[i][v], V::Load(to)) : sums[i][v]);
+    }
+  }
+}
+
 // c[0, n) (+)= sum over kDepth rows p of x[p*step] * b[p*ldb + j].
 template <typename V, int kDepth>
 void AddRows(int64_t n, const typename V::T* x, int64_t step, const typename V::T* b, int64_t ldb, typename V::T* c,
@@ -219,8 +248,9 @@ void PackCols(int64_t cols, int64_t k, const typename V::T* from, int64_t ld, ty
 }
 
 template <typename V>
-constexpr GemmIsa<typename V::T> kGemmIsa = {
-    V::kTileRows, 2 * V::kLanes, &AnyTile<V>, &Skinny<V>, &Dots<V>, &PackRows<typename V::T>, &PackCols<V>};
+constexpr GemmIsa<typename V::T> kGemmIsa = {V::kTileRows, 2 * V::kLanes, &AnyTile<V>, kRowPanels,
+                                             &Row<V>,      &Skinny<V>,    &Dots<V>,    &PackRows<typename V::T>,
+                                             &PackCols<V>};
 
 }  // namespace
 }  // namespace sluice

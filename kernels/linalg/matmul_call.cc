@@ -7,6 +7,7 @@
 #include "kernels/dispatch.h"
 #include "kernels/linalg/float_cast.h"
 #include "kernels/linalg/products.h"
+#include "kernels/memory/file_tensor.h"
 
 namespace sluice {
 namespace {
@@ -31,33 +32,38 @@ MatMulCall::MatMulCall(const KernelConstruction& construction, const MatMulForm&
       weights_(HasFloatWeights(construction) && construction.InputIsConstant(1) ? std::make_unique<ConstantWeights>()
                                                                                 : nullptr) {}
 
-PackedMatrix MatMulCall::PackedWeights(const KernelContext& context, const MatMulShape& shape, const Tensor& b) const {
-  if (weights_ == nullptr || b.rank() != 2 || !GainsFromPacking(shape, form_.transpose_b)) return {};
+PackedOperand MatMulCall::PackedWeights(const KernelContext& context, const MatMulShape& shape, const Tensor& b) const {
+  if (weights_ == nullptr || b.rank() != 2) return {};
+  // What stands in a file is packed for all products alike, with one row too: so their bits depend on no other call.
+  if (IsInFile(b)) return weights_->Get(b, form_.transpose_b, shape.size, nullptr);
+  if (!GainsFromPacking(shape, form_.transpose_b)) return {};
   return weights_->Get(b, form_.transpose_b, shape.size, context.run().gemm_plugin);
 }
 
 template <typename T>
 absl::Status MatMulCall::MultiplyAs(KernelContext& context, const MatMulShape& shape, const Tensor& a, const Tensor& b,
-                                    Tensor* output) const {
-  const Products<T> products = {&shape,
-                                form_,
-                                conjugate_,
-                                a.flat<T>().data(),
-                                b.has_value() ? b.flat<T>().data() : nullptr,
-                                output->flat<T>().data()};
+                                    Tensor* output, const GemmEpilogue<float>* epilogue) const {
+  Products<T> products = {&shape,
+                          form_,
+                          conjugate_,
+                          a.flat<T>().data(),
+                          b.has_value() ? b.flat<T>().data() : nullptr,
+                          output->flat<T>().data(),
+                          nullptr};
+  if constexpr (std::is_same_v<T, float>) products.epilogue = epilogue;
   if constexpr (std::is_floating_point_v<T>) {
     // Weights are recognised by the input itself, not by a converted copy.
     const Tensor& weights = context.input(1);
     const bool is_converted = b.has_value() && b.dtype() != weights.dtype();
-    return MultiplyFloats(context, products, is_converted ? PackedMatrix() : PackedWeights(context, shape, weights));
+    return MultiplyFloats(context, products, is_converted ? PackedOperand() : PackedWeights(context, shape, weights));
   } else {
     return MultiplyPlain(context, products);
   }
 }
 
-absl::Status MatMulCall::MultiplyConverted(KernelContext& context, const MatMulShape& shape, Tensor* output) const {
+absl::Status MatMulCall::MultiplyConverted(KernelContext& context, const MatMulShape& shape, const Tensor& b,
+                                           Tensor* output) const {
   const Tensor& a = context.input(0);
-  const Tensor& b = context.input(1);
   if (output->dtype() == DType::kInt32 && IsByte(a.dtype()) && IsByte(b.dtype())) {
     SLUICE_ASSIGN_OR_RETURN(const Tensor a_ints, ToInts(a, context.allocator()));
     SLUICE_ASSIGN_OR_RETURN(const Tensor b_ints, ToInts(b, context.allocator()));
@@ -86,21 +92,28 @@ absl::Status MatMulCall::MultiplyConverted(KernelContext& context, const MatMulS
   return absl::OkStatus();
 }
 
-absl::StatusOr<Tensor*> MatMulCall::Compute(KernelContext& context) const {
+absl::StatusOr<Tensor*> MatMulCall::Compute(KernelContext& context, const GemmEpilogue<float>* epilogue) const {
   const Tensor& a = context.input(0);
-  const Tensor& b = context.input(1);
+  const Tensor& weights = context.input(1);
   MatMulShape shape;
-  SLUICE_RETURN_IF_ERROR(ResolveMatMul(form_, a.shape(), b.shape(), &shape));
+  SLUICE_RETURN_IF_ERROR(ResolveMatMul(form_, a.shape(), weights.shape(), &shape));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, shape.output));
   if (output->num_elements() == 0) return output;
   const DType dtype = output->dtype();
-  if (a.dtype() != dtype || b.dtype() != dtype || IsShortFloat(dtype)) {
-    SLUICE_RETURN_IF_ERROR(MultiplyConverted(context, shape, output));
+  const bool converts = a.dtype() != dtype || weights.dtype() != dtype || IsShortFloat(dtype);
+  Tensor copy;
+  if (IsInFile(weights) && (converts || PackedWeights(context, shape, weights).data == nullptr)) {
+    SLUICE_ASSIGN_OR_RETURN(copy, CopyFromFile(weights));
+  }
+  const Tensor& b = copy.has_value() ? copy : weights;
+  if (converts) {
+    SLUICE_RETURN_IF_ERROR(MultiplyConverted(context, shape, b, output));
     return output;
   }
   absl::Status status;
-  const bool found = DispatchDType<ProductTypes>(
-      dtype, [&](auto type) { status = MultiplyAs<typename decltype(type)::Type>(context, shape, a, b, output); });
+  const bool found = DispatchDType<ProductTypes>(dtype, [&](auto type) {
+    status = MultiplyAs<typename decltype(type)::Type>(context, shape, a, b, output, epilogue);
+  });
   if (!found)
     return Error(ErrorCode::kOpUnimplemented).Found(DTypeName(dtype)).Text("there is no product of this dtype");
   SLUICE_RETURN_IF_ERROR(status);

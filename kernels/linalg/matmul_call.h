@@ -7,6 +7,7 @@
 #include "kernels/kernel_construction.h"
 #include "kernels/kernel_context.h"
 #include "kernels/linalg/constant_weights.h"
+#include "kernels/linalg/gemm.h"
 #include "kernels/linalg/matmul_shape.h"
 
 namespace sluice {
@@ -18,15 +19,17 @@ class MatMulCall {
   // `conjugate`: transposes of complex matrices are conjugated (adj_x), not plain (transpose_a).
   MatMulCall(const KernelConstruction& construction, const MatMulForm& form, bool conjugate);
 
-  // Output 0, with its elements. Inputs of two dtypes, or of another than the output, are converted first.
-  absl::StatusOr<Tensor*> Compute(KernelContext& context) const;
+  // Output 0, with its elements. Inputs of two dtypes, or of another than the output, are converted first. `epilogue`
+  // (null: none) follows products of floats. REQUIRES: none where the output is not float.
+  absl::StatusOr<Tensor*> Compute(KernelContext& context, const GemmEpilogue<float>* epilogue = nullptr) const;
 
  private:
-  absl::Status MultiplyConverted(KernelContext& context, const MatMulShape& shape, Tensor* output) const;
+  absl::Status MultiplyConverted(KernelContext& context, const MatMulShape& shape, const Tensor& b,
+                                 Tensor* output) const;
   template <typename T>
   absl::Status MultiplyAs(KernelContext& context, const MatMulShape& shape, const Tensor& a, const Tensor& b,
-                          Tensor* output) const;
-  PackedMatrix PackedWeights(const KernelContext& context, const MatMulShape& shape, const Tensor& b) const;
+                          Tensor* output, const GemmEpilogue<float>* epilogue = nullptr) const;
+  PackedOperand PackedWeights(const KernelContext& context, const MatMulShape& shape, const Tensor& b) const;
 
   const MatMulForm form_;
   const bool conjugate_;

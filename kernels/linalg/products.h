@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/kernel_context.h"
+#include "kernels/linalg/gemm.h"
 #include "kernels/linalg/gemm_plugin.h"
 #include "kernels/linalg/matmul_shape.h"
 
@@ -20,10 +21,11 @@ struct Products {
   const T* a = nullptr;
   const T* b = nullptr;
   T* c = nullptr;
+  const GemmEpilogue<T>* epilogue = nullptr;  // Of each product; MultiplyFloats only.
 };
 
 // The only B of some products, in another order. Borrowed.
-struct PackedMatrix {
+struct PackedOperand {
   const void* data = nullptr;                // Null: none.
   const SluiceGemmProduct* order = nullptr;  // The plug-in's; null: PackedGemm's.
 };
@@ -32,7 +34,7 @@ struct PackedMatrix {
 // float and double: own tiles (gemm.h), or the plug-in's for floats. products.b may be null where there is a packed_b
 // in PackedGemm's order.
 template <typename T>
-absl::Status MultiplyFloats(KernelContext& context, const Products<T>& products, const PackedMatrix& packed_b);
+absl::Status MultiplyFloats(KernelContext& context, const Products<T>& products, const PackedOperand& packed_b);
 
 // Integers, which wrap around, and complex numbers: plain loops.
 template <typename T>

@@ -121,6 +121,11 @@ constexpr KernelRow kRows[] = {
     KernelRow("_HostSend", &NewWith<SendKernel, Edge::Make>),
     KernelRow("_Recv", &NewWith<RecvKernel, Edge::Make>),
     KernelRow("_HostRecv", &NewWith<RecvKernel, Edge::Make>),
+    // The same on accelerators: all values of these ops stand in host memory (graph/placement/memory_types.h).
+    KernelRow("_Send", &NewWith<SendKernel, Edge::Make>).On(DeviceKind::kCuda),
+    KernelRow("_HostSend", &NewWith<SendKernel, Edge::Make>).On(DeviceKind::kCuda),
+    KernelRow("_Recv", &NewWith<RecvKernel, Edge::Make>).On(DeviceKind::kCuda),
+    KernelRow("_HostRecv", &NewWith<RecvKernel, Edge::Make>).On(DeviceKind::kCuda),
 };
 
 }  // namespace

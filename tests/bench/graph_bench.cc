@@ -1,7 +1,7 @@
 // Times steps of one graph: graph_bench GRAPH.pb SIDE [--threads N] [--batches N] [--batch-ms MS] [--driver
-// auto|serial|dataflow]. SIDE is the text file that tools/bench/graphs.py writes beside each graph: feeds, fetches,
-// units, callers, devices. Prints one line of JSON: nanoseconds per unit of each batch, for callers the processor time
-// of each, too, and the times up to the first result.
+// auto|serial|dataflow] [--simplify on|off]. SIDE is the text file that tools/bench/graphs.py writes beside each graph:
+// feeds, fetches, units, callers, devices. Prints one line of JSON: nanoseconds per unit of each batch, for callers the
+// processor time of each, too, and the times up to the first result.
 
 #include <algorithm>
 #include <cstdlib>
@@ -48,6 +48,8 @@ struct Flags {
 Flags ReadFlags(int argc, char** argv, const SideFile& side) {
   Flags flags;
   flags.session.num_threads = 1;
+  // What is measured is the cost of nodes: they stay.
+  flags.session.simplify.fold_constants = flags.session.simplify.join_equal_nodes = false;
   flags.session.num_cpu_devices = side.devices;
   flags.session.cut_by_device = side.cut;
   for (int i = 3; i + 1 < argc; i += 2) {
@@ -55,6 +57,7 @@ Flags ReadFlags(int argc, char** argv, const SideFile& side) {
     if (flag == "--threads") flags.session.num_threads = std::atoi(value.c_str());
     if (flag == "--batches") flags.batches = std::atoi(value.c_str());
     if (flag == "--batch-ms") flags.batch_ms = std::atof(value.c_str());
+    if (flag == "--simplify" && value == "on") flags.session.simplify = SimplifyOptions();
     if (flag == "--driver" && value == "serial") flags.session.driver = Driver::kSerial;
     if (flag == "--driver" && value == "dataflow") flags.session.driver = Driver::kDataflow;
   }

@@ -159,6 +159,7 @@ enum class Threads { kNone, kPool, kRunner };
 struct ExecutorCase {
   Threads threads;
   bool is_async;
+  Driver driver = Driver::kDataflow;
 };
 
 class ExecutorAllocationsTest : public testing::TestWithParam<ExecutorCase> {
@@ -200,10 +201,12 @@ class ExecutorAllocationsTest : public testing::TestWithParam<ExecutorCase> {
   void ExpectResult(float expected) {
     const int64_t bytes_before = HostAllocatorLiveBytes();
     ASSERT_OK(b_.status());
-    ASSERT_OK(harness_->Build(b_.graph()));
+    ASSERT_OK(harness_->Build(b_.graph(), "", GetParam().driver));
     // Runs of a warm executor allocate little; the first one of each executor, everything.
     for (const bool is_cold : {false, true}) {
-      const auto prepare = [&] { return is_cold ? harness_->Build(b_.graph()) : absl::OkStatus(); };
+      const auto prepare = [&] {
+        return is_cold ? harness_->Build(b_.graph(), "", GetParam().driver) : absl::OkStatus();
+      };
       ThreadPool pool(ThreadPoolOptions{3});
       const Runner runner = [&pool](absl::AnyInvocable<void()> work) { pool.Schedule(std::move(work)); };
       FailEachAllocation(
@@ -249,6 +252,18 @@ TEST_P(ExecutorAllocationsTest, AsynchronousKernels) {
   ExpectResult(-12);
 }
 
+// In a chain, beside work of their own, and behind a condition.
+TEST_P(ExecutorAllocationsTest, WaitsAfterOneAnother) {
+  const Output one = b_.Op("Identity", "", {b_.Const("", Tensor::Scalar(1.0f))});
+  Output x = one;
+  for (int i = 0; i < 6; ++i) x = b_.Op("Add", "", {b_.Op("Sqrt", "", {b_.Op("Abs", "", {x})}), one});
+  const Output ports = b_.Op("Switch", "", {x, b_.Op("Less", "", {x, one})});
+  const Output merged =
+      b_.Op("Merge", "", {b_.Op("Sqrt", "", {ports}), b_.Op("Abs", "", {GraphBuilder::Nth(ports, 1)})});
+  Return(b_.Op("Add", "", {merged, x}));
+  ExpectResult(0);
+}
+
 TEST_P(ExecutorAllocationsTest, ALoop) {
   const auto enter = [&](const Output& value, bool is_constant) {
     return b_.Op("Enter", "", {value}, {{"frame_name", "loop"}, {"is_constant", is_constant}});
@@ -282,7 +297,13 @@ TEST_P(ExecutorAllocationsTest, ARendezvous) {
 INSTANTIATE_TEST_SUITE_P(All, ExecutorAllocationsTest,
                          testing::Values(ExecutorCase{Threads::kNone, false}, ExecutorCase{Threads::kNone, true},
                                          ExecutorCase{Threads::kPool, false}, ExecutorCase{Threads::kPool, true},
-                                         ExecutorCase{Threads::kRunner, false}, ExecutorCase{Threads::kRunner, true}));
+                                         ExecutorCase{Threads::kRunner, false}, ExecutorCase{Threads::kRunner, true},
+                                         ExecutorCase{Threads::kNone, false, Driver::kSerial},
+                                         ExecutorCase{Threads::kNone, true, Driver::kSerial},
+                                         ExecutorCase{Threads::kPool, false, Driver::kSerial},
+                                         ExecutorCase{Threads::kPool, true, Driver::kSerial},
+                                         ExecutorCase{Threads::kRunner, false, Driver::kSerial},
+                                         ExecutorCase{Threads::kRunner, true, Driver::kSerial}));
 
 // Whatever others wait for hears of a run that could not begin.
 TEST(FailedBeginTest, AbortsAndCancels) {

@@ -42,6 +42,7 @@ class AsyncFunctionKernel final : public AsyncKernel {
 struct AsyncCase {
   int num_threads;
   CostHint hint;  // Cheap ones begin under the baton, others on any thread.
+  Driver driver = Driver::kDataflow;
 };
 
 // Some calls of a kernel side by side, the sum of which is sent.
@@ -58,7 +59,7 @@ class AsyncKernelsTest : public testing::TestWithParam<AsyncCase> {
     for (int i = 0; i < kCalls; ++i) sum = b_.Op("Add", "", {b_.Op("Neg", "", {one}), sum});
     b_.Op("_Send", "send", {sum}, ExecutorHarness::TransferAttrs("sum"));
     ASSERT_OK_AND_ASSIGN(Graph graph, b_.Build());
-    ASSERT_OK(harness_->Build(std::move(graph)));
+    ASSERT_OK(harness_->Build(std::move(graph), "", GetParam().driver));
   }
   // One run, after which it may only be over once.
   absl::Status Run() {
@@ -197,7 +198,9 @@ TEST_P(AsyncKernelsTest, NoneBeginsInARunThatWasCancelled) {
 
 INSTANTIATE_TEST_SUITE_P(All, AsyncKernelsTest,
                          testing::Values(AsyncCase{1, CostHint::kCheap}, AsyncCase{2, CostHint::kCheap},
-                                         AsyncCase{2, CostHint::kHeavy}, AsyncCase{8, CostHint::kHeavy}));
+                                         AsyncCase{2, CostHint::kHeavy}, AsyncCase{8, CostHint::kHeavy},
+                                         AsyncCase{1, CostHint::kCheap, Driver::kSerial},
+                                         AsyncCase{8, CostHint::kHeavy, Driver::kSerial}));
 
 }  // namespace
 }  // namespace sluice

@@ -14,7 +14,7 @@ namespace {
 class CallInboxTest : public ::testing::Test {
  protected:
   NodeCall* NewCall() {
-    calls_.push_back(std::make_unique<NodeCall>(run_, 0));
+    calls_.push_back(std::make_unique<NodeCall>(run_));
     return calls_.back().get();
   }
   // What is in the inbox, as indices of calls.
@@ -69,7 +69,7 @@ TEST_F(CallInboxTest, ManyThreadsHandTheBatonOn) {
   constexpr int kThreads = 4, kCalls = 2000;
   std::vector<std::vector<std::unique_ptr<NodeCall>>> calls(kThreads);
   for (auto& of_thread : calls) {
-    for (int i = 0; i < kCalls; ++i) of_thread.push_back(std::make_unique<NodeCall>(run_, 0));
+    for (int i = 0; i < kCalls; ++i) of_thread.push_back(std::make_unique<NodeCall>(run_));
   }
   int num_drained = 0;  // The holder's: no atomic.
   std::atomic<int> holders{0}, too_many{0};

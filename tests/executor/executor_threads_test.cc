@@ -16,6 +16,7 @@
 #include "graph/ops/op_table.h"
 #include "graph/value/allocator.h"
 #include "gtest/gtest.h"
+#include "rendezvous/local_rendezvous.h"
 #include "tests/testing/executor_harness.h"
 #include "tests/testing/status_matchers.h"
 
@@ -242,6 +243,35 @@ TEST_F(ExecutorThreadsTest, ADeadlineEndsABusyLoopAndABlockedRecv) {
     Recv("never");
     Build();
     harness_.NewRendezvous();
+  }
+}
+
+// Takes its time over an abort, after the receives have got it: the run may be over before StartAbort returns.
+class SlowAbort : public LocalRendezvous {
+ public:
+  using LocalRendezvous::LocalRendezvous;
+  void StartAbort(const absl::Status& status) override {
+    LocalRendezvous::StartAbort(status);
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+};
+
+// The waiting thread finds the deadline passed and stops the run, which a thread of the pool ends meanwhile.
+TEST_F(ExecutorThreadsTest, ARunMayEndWhileItsWaitingThreadStopsIt) {
+  Recv("never");
+  Build();
+  ThreadPool pool(Threads(2));
+  for (const bool cancel_on_error : {true, false}) {
+    CancellationManager cancellation;
+    const auto rendezvous = MakeCounted<SlowAbort>(harness_.edges());
+    Executor::Args args = harness_.args();
+    args.task_runner = &pool;
+    args.cancellation = &cancellation;
+    args.cancel_on_error = cancel_on_error;
+    args.rendezvous = rendezvous.get();
+    args.deadline = absl::Now() + absl::Milliseconds(5);
+    EXPECT_THAT(harness_.executor().Run(args), IsError(ErrorCode::kDeadline));
+    EXPECT_EQ(cancellation.IsCancelled(), cancel_on_error);
   }
 }
 

@@ -19,14 +19,17 @@ class NoKernel : public Kernel {
 
 class KernelStoreTest : public ::testing::Test {
  protected:
+  using Form = KernelStore::ConstantForm;
+
   std::shared_ptr<const Kernel> Find(absl::string_view node, std::string properties) {
     absl::StatusOr<std::shared_ptr<const Kernel>> found =
         store_.FindOrMake(node, std::move(properties), [this] { return Make(); });
     EXPECT_OK(found);
     return found.ok() ? *std::move(found) : nullptr;
   }
-  std::shared_ptr<const Kernel> FindConstant(absl::string_view bytes) {
-    absl::StatusOr<std::shared_ptr<const Kernel>> found = store_.FindOrMakeConstant(bytes, [this] { return Make(); });
+  std::shared_ptr<const Kernel> FindConstant(absl::string_view bytes, Form form = Form::kInMemory) {
+    absl::StatusOr<std::shared_ptr<const Kernel>> found =
+        store_.FindOrMakeConstant(bytes, form, [this] { return Make(); });
     EXPECT_OK(found);
     return found.ok() ? *std::move(found) : nullptr;
   }
@@ -92,6 +95,15 @@ TEST_F(KernelStoreTest, AConstantIsKeptAsLongAsSomebodyHasIt) {
   EXPECT_EQ(num_made_, 4);
 }
 
+TEST_F(KernelStoreTest, EachFormOfAConstantIsKeptByItself) {
+  const std::string bytes(1000, 'x');
+  const auto in_memory = FindConstant(bytes), in_file = FindConstant(bytes, Form::kInFile);
+  EXPECT_NE(in_memory, in_file);
+  EXPECT_EQ(FindConstant(bytes), in_memory);
+  EXPECT_EQ(FindConstant(bytes, Form::kInFile), in_file);
+  EXPECT_EQ(store_.num_constants(), 2u);
+}
+
 TEST_F(KernelStoreTest, PlacesOfConstantsThatAreGoneAreGivenUp) {
   const std::string bytes(10'000, 'x');
   std::vector<std::shared_ptr<const Kernel>> held;
@@ -115,7 +127,7 @@ TEST_F(KernelStoreTest, AnAllocationThatFailsLeavesItAsItWas) {
       const absl::Status status = AsStatus([&]() -> absl::Status {
         const auto make = [this] { return Make(); };
         const absl::Status stateful = store_.FindOrMake(node, "properties", make).status();
-        return stateful.ok() ? store_.FindOrMakeConstant(places[i], make).status() : stateful;
+        return stateful.ok() ? store_.FindOrMakeConstant(places[i], Form::kInMemory, make).status() : stateful;
       });
       has_failed = HasFailedNewCall() ? 1 : 0;
       FailNewCall(0);

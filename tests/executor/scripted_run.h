@@ -35,7 +35,7 @@ class ScriptedRun final : public Scheduler::Client {
 
   ScriptedRun(Script script, const Executor::Args& args)
       : script_(std::move(script)), scheduler_(MakeCounted<Scheduler>(this, args)), ready_(script_.first) {
-    for (int i = 0; i < script_.num_calls; ++i) calls_.push_back(std::make_unique<NodeCall>(run_, 0));
+    for (int i = 0; i < script_.num_calls; ++i) calls_.push_back(std::make_unique<NodeCall>(run_));
   }
 
   Scheduler& scheduler() { return *scheduler_; }

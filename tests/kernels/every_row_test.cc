@@ -54,6 +54,9 @@ bool NeedsMoreThanInputs(const std::string& op) {
   return is_on_array || NeedMoreThanInputs().count(op) > 0;
 }
 
+// Ops that answer otherwise each time they are called.
+bool KeepsStateInItsKernel(const std::string& op) { return op == "RandomUniform"; }
+
 class EveryRowTest : public ::testing::TestWithParam<int> {
  protected:
   EveryRowTest() {
@@ -92,7 +95,7 @@ TEST_P(EveryRowTest, AllWaysToCallItAgree) {
   int index = 0, cases = 0, cases_ok = 0;
   for (const absl::Span<const KernelRow> table : BuiltinKernels().Tables()) {
     for (const KernelRow& row : table) {
-      if (index++ % kStripes != GetParam()) continue;
+      if (index++ % kStripes != GetParam() || KeepsStateInItsKernel(std::string(row.op()))) continue;
       const OpSchema* const schema = ops->Find(row.op());
       ASSERT_NE(schema, nullptr) << row.op();
       int row_ok = 0;

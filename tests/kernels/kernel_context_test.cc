@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "graph/base/cancellation.h"
 #include "gtest/gtest.h"
 #include "kernels/device/task_runner.h"
@@ -72,6 +73,17 @@ TEST_P(ParallelForTest, BeginsNothingInARunThatWasCancelled) {
   const auto work = [&calls](int64_t, int64_t) { ++calls; };
   EXPECT_THROW(KernelContext(run_, EntryTables()).ParallelFor(10, 1.0, work), KernelCancelled);
   EXPECT_EQ(calls, 0);
+}
+
+TEST_P(ParallelForTest, LeavesOutWhatComesAfterTheDeadline) {
+  run_.deadline = absl::Now() + absl::Milliseconds(5);
+  int calls = 0;
+  const auto work = [&](int64_t, int64_t) {
+    ++calls;
+    absl::SleepFor(absl::Milliseconds(2));
+  };
+  EXPECT_THROW(KernelContext(run_, EntryTables()).ParallelFor(1'000'000, kLongNs, work), KernelCancelled);
+  EXPECT_LT(calls, 100);
 }
 
 // Which of two NaNs a loop gives may depend on where it begins.

@@ -16,6 +16,7 @@ using Attrs = PreparedKernel::Attrs;
 const Attrs& SpecialAttrs(const std::string& op) {
   static const std::map<std::string, Attrs>& all = *new std::map<std::string, Attrs>{
       {"BatchToSpace", {{"block_size", 2}}},
+      {"Conv2D", {{"strides", std::vector<int64_t>{1, 1, 1, 1}}}},
       {"Bucketize", {{"boundaries", std::vector<float>{-1.0f, 0.0f, 1.5f}}}},
       {"CountUpTo", {{"limit", 5}}},
       {"DepthToSpace", {{"block_size", 2}}},
@@ -28,6 +29,12 @@ const Attrs& SpecialAttrs(const std::string& op) {
       {"SpaceToBatch", {{"block_size", 2}}},
       {"SpaceToDepth", {{"block_size", 2}}},
       {"_ReadVariablesOp", {{"N", 2}, {"dtypes", std::vector<DType>{DType::kFloat, DType::kFloat}}}},
+      {"_FusedConv2D",
+       {{"fused_ops", std::vector<std::string>{"BiasAdd", "Tanh"}},
+        {"num_args", 1},
+        {"num_host_args", 0},
+        {"TArgs", std::vector<DType>{DType::kFloat}},
+        {"strides", std::vector<int64_t>{1, 1, 1, 1}}}},
       {"_FusedMatMul", {{"fused_ops", std::vector<std::string>{"BiasAdd", "Tanh"}}, {"num_args", 1}}},
   };
   static const Attrs& none = *new Attrs();
@@ -98,7 +105,9 @@ void FillCase(const KernelRow& row, const OpSchema& schema, size_t choice, RowCa
   }
   for (const ArgSpec& arg : schema.inputs) {
     if (!arg.type_list_attr.empty()) {
-      row_case->inputs.insert(row_case->inputs.end(), {DType::kFloat, DType::kInt32});
+      const AttrValue* const list = FindIn(row_case->attrs, arg.type_list_attr);
+      const std::vector<DType> listed = list != nullptr ? list->view().AsTypeList().value() : std::vector<DType>();
+      row_case->inputs.insert(row_case->inputs.end(), listed.begin(), listed.end());
       continue;
     }
     const AttrValue* const number = FindIn(row_case->attrs, arg.number_attr);

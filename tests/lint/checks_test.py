@@ -6,6 +6,7 @@ import tempfile
 import unittest
 
 import check_budget
+import check_code_size
 import check_comments
 import check_headers
 import check_layers
@@ -187,6 +188,50 @@ class StaticInitTest(LintTest):
         archive = os.path.join(self.root, "lib.a")
         subprocess.run(["ar", "rcs", archive, bad, good, streams], check=True)
         self.assert_finds(check_static_init.check([archive, exempt]), "lib.a(bad.o): runs code before main, which touches")
+
+class CodeSizeTest(LintTest):
+    TABLE = """constexpr KernelRow kRows[] = {
+    KernelRow("Add", &New<AddKernel>).Types("T", kNumbers).HostInput("Axis"),
+    EqualRow("Equal"),
+    Row<kMin>(
+        "_Minimum", 1),
+};
+"""
+
+    def test_ops_are_the_first_arguments_of_rows(self):
+        self.assertEqual(check_code_size.ops_of(self.TABLE + 'Error("Other");'), {"Add", "Equal", "_Minimum"})
+
+    def test_counts_the_instructions_of_families(self):
+        self.tree({"kernels/math/sum.cc": self.TABLE.replace("constexpr", "// ") + "int f(int x) { return x; }\n",
+                   "kernels/math/helper.cc": "int g() { return 1; }\n"})
+        objects = []
+        for name, code in [("sum", "int f(int x) { return x; }"), ("helper", "int g() { return 1; }")]:
+            folder = os.path.join(self.root, "kernels/math/_objs", name)
+            os.makedirs(folder)
+            objects.append(os.path.join(folder, name + ".pic.o"))
+            subprocess.run(["g++", "-O2", "-ffunction-sections", "-c", "-x", "c++", "-", "-o", objects[-1]], check=True,
+                           input=code.encode())
+        families = check_code_size.families_of(objects, self.root)
+        self.assertEqual(list(families), ["kernels/math/sum"])
+        ops, size = families["kernels/math/sum"]
+        self.assertEqual(ops, 3)
+        self.assertTrue(1 <= size <= 64, size)
+
+    def test_finds_families_that_have_grown_and_large_new_ones(self):
+        listed = {"kernels/a/old": (2, 100_000), "kernels/a/grown": (2, 100_000), "kernels/a/more_ops": (2, 100_000)}
+        families = {"kernels/a/old": (2, 110_000), "kernels/a/grown": (2, 130_000), "kernels/a/more_ops": (4, 200_000),
+                    "kernels/a/new": (1, 9_000), "kernels/a/large": (1, 90_000)}
+        problems = check_code_size.check(families, listed)
+        self.assertEqual(len(problems), 2, problems)
+        self.assertIn("kernels/a/grown.cc: 65,000 bytes of code for each of 2 ops, at most 59,096", "\n".join(problems))
+        self.assertIn("kernels/a/large.cc", "\n".join(problems))
+
+    def test_reads_what_it_has_written(self):
+        path = os.path.join(self.root, "code_size.txt")
+        families = {"kernels/a/x": (2, 100), "kernels/a/y": (1, 5)}
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(check_code_size.format_list(families))
+        self.assertEqual(check_code_size.read_listed(path), families)
 
 
 if __name__ == "__main__":

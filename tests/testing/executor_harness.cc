@@ -27,12 +27,12 @@ Executor::Args ExecutorHarness::args() {
   return args;
 }
 
-absl::Status ExecutorHarness::Build(Graph graph, absl::string_view kind) {
+absl::Status ExecutorHarness::Build(Graph graph, absl::string_view kind, Driver driver) {
   LocalExecutorParams params;
   params.device = &device_;
   params.registry = &registry_;
   params.edges = &edges_;
-  params.driver = Driver::kDataflow;
+  params.driver = driver;
   SLUICE_ASSIGN_OR_RETURN(executor_, NewExecutor(kind, params, std::move(graph)));
   return absl::OkStatus();
 }

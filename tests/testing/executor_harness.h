@@ -37,7 +37,7 @@ class VectorCallFrame : public CallFrame {
 };
 
 // A device, a registry with plain kernels and those of state, a rendezvous, and the executor of one graph, by the
-// dataflow driver.
+// dataflow driver unless a test says otherwise.
 //
 //   ExecutorHarness harness;
 //   ASSERT_OK(harness.Build(b));
@@ -57,7 +57,7 @@ class ExecutorHarness {
   // What runs get, unless a test says otherwise.
   Executor::Args args();
 
-  absl::Status Build(Graph graph, absl::string_view kind = "");
+  absl::Status Build(Graph graph, absl::string_view kind = "", Driver driver = Driver::kDataflow);
   const Executor& executor() const { return *executor_; }
   absl::Status Run() { return executor_->Run(args()); }
 

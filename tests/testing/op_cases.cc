@@ -58,7 +58,7 @@ proto::AttrValue PlainAttr(const OpSchema& op, const AttrSpec& spec) {
       *value.mutable_tensor() = ConstNodeDef("c", Tensor::Scalar(1.0f)).attr().at("value").tensor();
       break;
     case AttrType::kListInt:
-      for (int64_t i = 0; i < count; ++i) value.mutable_list()->add_i(1);
+      for (int64_t i = 0; i < (spec.name == "strides" ? 4 : count); ++i) value.mutable_list()->add_i(1);
       break;
     case AttrType::kListFloat:
       for (int64_t i = 0; i < count; ++i) value.mutable_list()->add_f(static_cast<float>(i));

@@ -57,6 +57,12 @@ std::vector<std::string> ResultsOf(const Graph& graph) {
 }
 
 void SpreadOverDevices(uint32_t seed, int count, Graph* graph) {
+  std::vector<std::string> devices;
+  for (int i = 0; i < count; ++i) devices.push_back(absl::StrCat("/device:CPU:", i));
+  SpreadOverDevices(seed, devices, graph);
+}
+
+void SpreadOverDevices(uint32_t seed, const std::vector<std::string>& devices, Graph* graph) {
   std::mt19937 random(seed);
   for (const NodeId id : graph->Nodes()) {
     bool has_state = false;
@@ -67,7 +73,7 @@ void SpreadOverDevices(uint32_t seed, int count, Graph* graph) {
     for (const DType type : graph->signature(id).outputs) {
       has_state = has_state || IsRef(type) || type == DType::kResource;
     }
-    if (!has_state) graph->SetDevice(id, absl::StrCat("/device:CPU:", random() % static_cast<uint32_t>(count)));
+    if (!has_state) graph->SetDevice(id, devices[random() % devices.size()]);
   }
 }
 

@@ -24,6 +24,8 @@ std::vector<std::string> ResultsOf(const Graph& graph);
 // One of `count` CPU devices for each node that shares no variable with others: those are kept together by the placer,
 // and when a value is read that crosses from a reference, control edges do not say.
 void SpreadOverDevices(uint32_t seed, int count, Graph* graph);
+// The same over devices with these names.
+void SpreadOverDevices(uint32_t seed, const std::vector<std::string>& devices, Graph* graph);
 
 // What a step answered: the value, or the error, whose code counts.
 struct Answer {

@@ -85,17 +85,22 @@ class BenchCommand : public Command {
 
   int Run(Console& console) override {
     const int64_t start = NowNs();
-    LoadOptions load = model_.Options();
-    load.check_signatures = false;  // ResolveRun checks the one that is used.
-    const absl::StatusOr<LoadedGraph> model = model_.Load(console, load);
-    if (!model.ok()) {
-      console.Problem(model.status());
+    if (const absl::Status plugins = model_.LoadPlugins(); !plugins.ok()) {
+      console.Problem(plugins);
       return kExitFailed;
     }
+    LoadOptions load = model_.Options();
+    load.check_signatures = false;  // ResolveRun checks the one that is used.
+    absl::StatusOr<LoadedGraph> loaded = model_.Load(console, load);
+    if (!loaded.ok()) {
+      console.Problem(loaded.status());
+      return kExitFailed;
+    }
+    const auto model = std::make_shared<const LoadedGraph>(*std::move(loaded));
     BenchResult result;
     result.load = NowNs() - start;
     RunSummary profile;
-    if (const absl::Status run = Measure(*model, console, &result, &profile); !run.ok()) {
+    if (const absl::Status run = Measure(model, console, &result, &profile); !run.ok()) {
       console.EndProgress();
       console.Problem(run);
       for (const std::string& line : AdviceLines(*model, request_, session_options_, run)) console.Complain(line);
@@ -110,7 +115,9 @@ class BenchCommand : public Command {
   }
 
  private:
-  absl::Status Measure(const LoadedGraph& model, Console& console, BenchResult* result, RunSummary* profile) const {
+  absl::Status Measure(const std::shared_ptr<const LoadedGraph>& shared, Console& console, BenchResult* result,
+                       RunSummary* profile) const {
+    const LoadedGraph& model = *shared;
     SLUICE_ASSIGN_OR_RETURN(const ResolvedRun run, ResolveRun(model, request_, model_.Options().limits));
     SLUICE_RETURN_IF_ERROR(CheckState(model, session_options_, request_.targets, console).status());
     CancellationManager cancellation;
@@ -118,7 +125,8 @@ class BenchCommand : public Command {
     CallOptions call;
     call.cancellation = &cancellation;
     int64_t start = NowNs();
-    SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, OpenSession(model, session_options_));
+    SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                            OpenSession(shared, session_options_, model_.kernels()));
     SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable,
                             session->Prepare(run.spec, {absl::InfiniteFuture(), &cancellation}));
     result->prepare = NowNs() - start;

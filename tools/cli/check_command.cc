@@ -5,7 +5,6 @@
 #include <system_error>
 
 #include "executor/saved_model/saved_model.h"
-#include "kernels/families/register_all.h"
 #include "tools/cli/check/check_report.h"
 #include "tools/cli/model_argument.h"
 
@@ -25,10 +24,14 @@ class CheckCommand : public Command {
   }
 
   int Run(Console& console) override {
+    if (const absl::Status plugins = model_.LoadPlugins(); !plugins.ok()) {
+      console.Problem(plugins);
+      return kExitFailed;
+    }
     LoadOptions options = model_.Options();
     options.check_runnable = true;
     const absl::StatusOr<LoadedGraph> model = model_.Load(console, options);
-    CheckReport report = CheckModel(model_.path(), model, BuiltinKernels());
+    CheckReport report = CheckModel(model_.path(), model, model_.kernels());
     // The graph is as sound without its variables, but cannot run.
     if (model.ok() && IsDirectory(model_.path())) report.checkpoint = OpenVariables(model_.path()).status();
     console.Write(json_ ? RenderCheckJson(report, all_) : RenderCheckText(report, console.out(), all_));

@@ -11,10 +11,10 @@
 #include "graph/base/file.h"
 #include "graph/base/mutex.h"
 #include "graph/functions/call_choice.h"
-#include "kernels/families/register_all.h"
 #include "tools/cli/conform/conform_case.h"
 #include "tools/cli/conform/conform_report.h"
 #include "tools/cli/conform/conform_runner.h"
+#include "tools/cli/plugin_option.h"
 #include "tools/cli/run/functions_option.h"
 
 namespace sluice {
@@ -29,6 +29,7 @@ class ConformCommand : public Command {
         ->delimiter(',')
         ->option_text("NAME,...")
         ->group("Selection");
+    plugins_.Declare(app, "Selection");
     app.add_option("--jobs", jobs_, "cases at a time")->check(CLI::Range(1, 256))->option_text("N [1]");
     DeclareFunctions(app, &calls_);
     app.add_option("--json", json_, "write all results to this file, - for standard output")
@@ -37,6 +38,10 @@ class ConformCommand : public Command {
   }
 
   int Run(Console& console) override {
+    if (const absl::Status plugins = plugins_.Load(); !plugins.ok()) {
+      console.Problem(plugins);
+      return kExitFailed;
+    }
     std::vector<ConformCase> cases;
     if (!ReadCases(console, &cases)) return kExitFailed;
     const std::vector<CaseResult> results = RunAll(console, cases);
@@ -76,7 +81,7 @@ class ConformCommand : public Command {
     const auto work = [&] {
       for (size_t i = next.fetch_add(1, std::memory_order_relaxed); i < cases.size();
            i = next.fetch_add(1, std::memory_order_relaxed)) {
-        results[i] = RunConformCase(cases[i], BuiltinKernels(), calls_);
+        results[i] = RunConformCase(cases[i], plugins_.kernels(), plugins_.added_ops(), calls_);
         if (i % 16 != 0) continue;
         MutexLock lock(&console_mu);
         console.Progress(absl::StrCat(i, " of ", cases.size(), " cases"));
@@ -114,6 +119,7 @@ class ConformCommand : public Command {
 
   std::vector<std::string> paths_;
   std::vector<std::string> needs_;
+  PluginOption plugins_;
   int jobs_ = 1;
   CallPolicy calls_ = CallPolicy::kByCost;
   std::string json_;

@@ -89,6 +89,7 @@ class ConvertCommand : public Command {
 
  private:
   absl::Status Convert(Console& console) {
+    SLUICE_RETURN_IF_ERROR(model_.LoadPlugins());
     LoadOptions options = model_.Options();
     options.infer_shapes = false;
     options.check_meta_graph = false;  // Only the graph is taken.

@@ -33,6 +33,7 @@ void ModelArgument::Declare(CLI::App& app, const std::string& name) {
   app.add_option("--tags", tags_, "which graph of a SavedModel, as a,b; without: the only one, or the one tagged serve")
       ->option_text("TAGS")
       ->group("Model");
+  plugins_.Declare(app, "Model");
   app.add_option("--max-file-bytes", max_file_bytes_, "refuse larger files before reading them")
       ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
       ->option_text(absl::StrCat("N [", max_file_bytes_, "]"))
@@ -45,6 +46,7 @@ void ModelArgument::Declare(CLI::App& app, const std::string& name) {
 
 LoadOptions ModelArgument::Options(LoadOptions defaults) const {
   LoadOptions options = std::move(defaults);
+  options.ops = plugins_.added_ops();
   if (!tags_.empty()) options.tags = std::vector<std::string>(absl::StrSplit(tags_, ',', absl::SkipEmpty()));
   options.limits.max_file_bytes = max_file_bytes_;
   options.limits.max_nodes = max_nodes_;

@@ -4,28 +4,35 @@
 #include <string>
 
 #include "CLI/App.hpp"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/load/load_graph.h"
 #include "tools/cli/console/console.h"
+#include "tools/cli/plugin_option.h"
 
 namespace sluice {
 
 // The MODEL argument of a command and the options that say how to load it. Lives in its command.
 class ModelArgument {
  public:
-  // Declares the argument `name` ("MODEL", "IN") and --tags, --max-file-bytes and the like.
+  // Declares the argument `name` ("MODEL", "IN") and --tags, --plugin, --max-file-bytes and the like.
   void Declare(CLI::App& app, const std::string& name = "MODEL");
 
   const std::string& path() const { return path_; }
-  // What the user asked for, over `defaults`.
+  // What the user asked for, over `defaults`; the plug-ins' ops once they are loaded.
   LoadOptions Options(LoadOptions defaults = LoadOptions()) const;
 
+  // Loads the plug-ins of the command line. Call before Options; an error is not about the model.
+  absl::Status LoadPlugins() { return plugins_.Load(); }
+  // The kernels that the model can run with. They live as long as this.
+  const KernelRegistry& kernels() const { return plugins_.kernels(); }
   // Loads the model; progress and warnings go to the console, errors to the caller.
   absl::StatusOr<LoadedGraph> Load(Console& console, const LoadOptions& options) const;
 
  private:
   std::string path_;
   std::string tags_;
+  PluginOption plugins_;
   int64_t max_file_bytes_ = LoadLimits().max_file_bytes;
   int64_t max_nodes_ = LoadLimits().max_nodes;
 };

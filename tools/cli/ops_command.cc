@@ -1,6 +1,7 @@
 #include "tools/cli/ops_command.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,10 +12,10 @@
 #include "absl/strings/str_join.h"
 #include "graph/ir/attr.h"
 #include "graph/ir/op_registry.h"
-#include "graph/ops/op_table.h"
-#include "kernels/families/register_all.h"
+#include "kernels/plugin/load_plugin.h"
 #include "nlohmann/json.hpp"
 #include "tools/cli/ops/op_support.h"
+#include "tools/cli/plugin_option.h"
 
 namespace sluice {
 namespace {
@@ -60,6 +61,7 @@ std::string KernelText(const KernelFact& fact) {
   for (const KernelFact::Attr& attr : fact.attrs) {
     parts.push_back(absl::StrCat(attr.name, " in {", absl::StrJoin(attr.types, ", ", &AppendType), "}"));
   }
+  if (!fact.origin.empty()) parts.push_back(absl::StrCat("from ", fact.origin));
   return absl::StrJoin(parts, ", ");
 }
 
@@ -104,16 +106,21 @@ class OpsCommand : public Command {
   void Declare(CLI::App& app) override {
     app.add_option("NAME", names_, "an op, or a part of the names of several; without it all that run are listed")
         ->option_text("...");
+    plugins_.Declare(app, "Ops");
     app.add_flag("--missing", missing_, "those without a kernel instead");
     app.add_flag("--json", json_, "one JSON document")->group("Output");
   }
 
   int Run(Console& console) override {
-    const KernelRegistry& kernels = BuiltinKernels();
+    if (const absl::Status plugins = plugins_.Load(); !plugins.ok()) {
+      console.Problem(plugins);
+      return kExitFailed;
+    }
+    const KernelRegistry& kernels = plugins_.kernels();
     if (!names_.empty() && !missing_) return ShowNamed(kernels, console);
     std::vector<std::string> listed;
     size_t total = 0;
-    BuiltinOps().ForEachName([&](absl::string_view name) {
+    plugins_.ops().ForEachName([&](absl::string_view name) {
       ++total;
       const bool runs = SupportOf(kernels, name) != OpSupport::kNone;
       if (runs != missing_ && IsAskedFor(name)) listed.emplace_back(name);
@@ -134,10 +141,10 @@ class OpsCommand : public Command {
   }
 
   // The ops that `asked` means: the one of that name, else all that hold it.
-  static std::vector<std::string> Meant(const std::string& asked) {
-    if (BuiltinOps().Find(asked) != nullptr) return {asked};
+  std::vector<std::string> Meant(const std::string& asked) const {
+    if (plugins_.ops().Find(asked) != nullptr) return {asked};
     std::vector<std::string> found;
-    BuiltinOps().ForEachName([&](absl::string_view name) {
+    plugins_.ops().ForEachName([&](absl::string_view name) {
       if (Holds(name, asked)) found.emplace_back(name);
     });
     return found;
@@ -150,7 +157,7 @@ class OpsCommand : public Command {
       const std::vector<std::string> meant = Meant(asked);
       if (meant.empty()) return Unknown(asked, console);
       for (const std::string& name : meant) {
-        const OpSchema& op = *BuiltinOps().Find(name);
+        const OpSchema& op = *plugins_.ops().Find(name);
         const OpSupport support = SupportOf(kernels, name);
         if (json_) {
           document.push_back(JsonOf(op, support, KernelsOf(kernels, op)));
@@ -164,41 +171,53 @@ class OpsCommand : public Command {
     return kExitOk;
   }
 
-  static int Unknown(const std::string& asked, Console& console) {
-    const std::vector<std::string> near = BuiltinOps().Nearest(asked, 3);
+  int Unknown(const std::string& asked, Console& console) const {
+    const std::vector<std::string> near = plugins_.ops().Nearest(asked, 3);
     console.Complain(absl::StrCat("sluice ops: there is no op '", PrintableName(asked), "'",
                                   near.empty() ? "" : absl::StrCat("; did you mean ", absl::StrJoin(near, ", "), "?")));
     return kExitUsage;
   }
 
-  static std::string TextOf(const OpSchema& op, OpSupport support, const std::vector<KernelFact>& facts) {
+  // Who defines the op, where that is a plug-in; else empty.
+  std::string OriginOf(const OpSchema& op) const {
+    const std::shared_ptr<const PluginInfo> plugin = PluginOf(plugins_.ops(), op.name);
+    return plugin != nullptr ? plugin->Title() : "";
+  }
+
+  std::string TextOf(const OpSchema& op, OpSupport support, const std::vector<KernelFact>& facts) const {
     std::vector<std::string> runs = TextsOf(facts, &KernelText);
     if (runs.empty()) runs = {SupportText(support)};
     std::string text = Rows("inputs", TextsOf(op.inputs, &ArgText)) + Rows("outputs", TextsOf(op.outputs, &ArgText)) +
                        Rows("attrs", TextsOf(op.attrs, &AttrSpecText)) + Rows("runs", runs);
+    if (const std::string origin = OriginOf(op); !origin.empty()) text += Rows("from", {origin});
     if (op.deprecated_at > 0) {
       absl::StrAppend(&text, Rows("old", {absl::StrCat("from version ", op.deprecated_at, ": ", op.deprecation_text)}));
     }
     return text;
   }
 
-  static nlohmann::ordered_json JsonOf(const OpSchema& op, OpSupport support, const std::vector<KernelFact>& facts) {
+  nlohmann::ordered_json JsonOf(const OpSchema& op, OpSupport support, const std::vector<KernelFact>& facts) const {
     nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
     for (const KernelFact& fact : facts) {
       nlohmann::ordered_json types = nlohmann::ordered_json::object();
       for (const KernelFact::Attr& attr : fact.attrs) types[attr.name] = TextsOf(attr.types, &DTypeName);
-      kernels.push_back({{"device", fact.device}, {"types", types}});
+      nlohmann::ordered_json kernel = {{"device", fact.device}, {"types", types}};
+      if (!fact.origin.empty()) kernel["from"] = fact.origin;
+      kernels.push_back(std::move(kernel));
     }
-    return {{"op", op.name},
-            {"runs", support != OpSupport::kNone},
-            {"how", SupportText(support)},
-            {"inputs", TextsOf(op.inputs, &ArgText)},
-            {"outputs", TextsOf(op.outputs, &ArgText)},
-            {"attrs", TextsOf(op.attrs, &AttrSpecText)},
-            {"kernels", kernels}};
+    nlohmann::ordered_json document = {{"op", op.name},
+                                       {"runs", support != OpSupport::kNone},
+                                       {"how", SupportText(support)},
+                                       {"inputs", TextsOf(op.inputs, &ArgText)},
+                                       {"outputs", TextsOf(op.outputs, &ArgText)},
+                                       {"attrs", TextsOf(op.attrs, &AttrSpecText)},
+                                       {"kernels", kernels}};
+    if (const std::string origin = OriginOf(op); !origin.empty()) document["from"] = origin;
+    return document;
   }
 
   std::vector<std::string> names_;
+  PluginOption plugins_;
   bool missing_ = false;
   bool json_ = false;
 };

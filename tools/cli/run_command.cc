@@ -80,14 +80,19 @@ class RunCommand : public Command {
       console.Problem(usage);
       return ExitStatusOf(usage);
     }
-    LoadOptions load = model_.Options();
-    load.check_signatures = false;  // ResolveRun checks the one that is used.
-    const absl::StatusOr<LoadedGraph> model = model_.Load(console, load);
-    if (!model.ok()) {
-      console.Problem(model.status());
+    if (const absl::Status plugins = model_.LoadPlugins(); !plugins.ok()) {
+      console.Problem(plugins);
       return kExitFailed;
     }
-    const absl::Status run = RunModel(*model, console);
+    LoadOptions load = model_.Options();
+    load.check_signatures = false;  // ResolveRun checks the one that is used.
+    absl::StatusOr<LoadedGraph> loaded = model_.Load(console, load);
+    if (!loaded.ok()) {
+      console.Problem(loaded.status());
+      return kExitFailed;
+    }
+    const auto model = std::make_shared<const LoadedGraph>(*std::move(loaded));
+    const absl::Status run = RunModel(model, console);
     if (run.ok()) return kExitOk;
     console.Problem(run);
     for (const std::string& line : AdviceLines(*model, request_, session_options_, run)) console.Complain(line);
@@ -110,7 +115,8 @@ class RunCommand : public Command {
     return absl::OkStatus();
   }
 
-  absl::Status RunModel(const LoadedGraph& model, Console& console) {
+  absl::Status RunModel(const std::shared_ptr<const LoadedGraph>& shared, Console& console) {
+    const LoadedGraph& model = *shared;
     const LoadLimits limits = model_.Options().limits;
     CallOptions call;
     call.deadline = absl::Now() + time_limit_;
@@ -118,7 +124,8 @@ class RunCommand : public Command {
     SLUICE_ASSIGN_OR_RETURN(is_untrained_, CheckState(model, session_options_, request_.targets, console));
     CancellationManager cancellation;
     const InterruptGuard interrupt(cancellation);
-    SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, OpenSession(model, session_options_));
+    SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                            OpenSession(shared, session_options_, model_.kernels()));
     call.cancellation = &cancellation;
     call.stall_timeout = patience_;
     SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable,

@@ -48,6 +48,10 @@ class ShowCommand : public Command {
   }
 
   int Run(Console& console) override {
+    if (const absl::Status plugins = model_.LoadPlugins(); !plugins.ok()) {
+      console.Problem(plugins);
+      return kExitFailed;
+    }
     LoadOptions load = model_.Options();
     load.keep_unsound = true;  // What cannot run can be looked at.
     const absl::StatusOr<LoadedGraph> model = model_.Load(console, load);

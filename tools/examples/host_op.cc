@@ -1,4 +1,4 @@
-// An op of a host's own: schema, kernel, row, and a graph that tests it.
+// An op of a host's own: schema, shape function, kernel, row, and a graph that tests it.
 
 #include <cstdio>
 
@@ -8,6 +8,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/op_schema_builder.h"
 #include "graph/ops/op_table.h"
+#include "graph/shapes/added_shape_functions.h"
 #include "kernels/families/register_all.h"
 #include "kernels/new_kernel.h"
 
@@ -30,6 +31,11 @@ class ScaleKernel : public sluice::Kernel {
   const float scale_;
 };
 
+absl::Status ScaleShape(sluice::InferenceContext& c) {
+  c.Pass(0, 0);
+  return absl::OkStatus();
+}
+
 constexpr sluice::KernelRow kRows[] = {sluice::KernelRow("Scale", sluice::FromAttr<ScaleKernel, float>("scale"))};
 
 absl::Status RunMain() {
@@ -38,6 +44,7 @@ absl::Status RunMain() {
       const sluice::OpSchema schema,
       sluice::OpSchemaBuilder("Scale").Input("x: float").Output("y: float").Attr("scale: float").Build());
   SLUICE_RETURN_IF_ERROR(ops->Add(schema));
+  SLUICE_RETURN_IF_ERROR(sluice::AddShapeFunction(ops, "Scale", &ScaleShape));
   sluice::KernelRegistry kernels;
   sluice::RegisterAllKernels(kernels);
   kernels.AddTable(kRows);

@@ -81,15 +81,24 @@ TEST_F(CompiledGraphTest, TheDriverSaysWhichPlansAreMade) {
   EXPECT_TRUE(dataflow->HasDataflowPlan());
 }
 
-TEST_F(CompiledGraphTest, WhatWaitsHasNoProgram) {
+TEST_F(CompiledGraphTest, WhatWaitsHasAProgramWithSegments) {
   ASSERT_OK(registry_.Add(OwnedKernelRow("Neg", MakeAsyncFunction([](KernelContext& context) {
                                            context.SetOutput(0, context.input(0));
                                            return absl::OkStatus();
                                          }))));
-  Return(0, b_.Op("Neg", "waits", {Arg(0)}));
+  const Output waits = b_.Op("Neg", "waits", {Arg(0)});
+  Return(0, waits);
+  for (const Driver driver : {Driver::kAuto, Driver::kSerial}) {
+    ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const CompiledGraph> compiled, Compile(Params(driver)));
+    EXPECT_EQ(compiled->program(), nullptr);
+    ASSERT_NE(compiled->waiting_program(), nullptr) << compiled->why_no_program();
+    EXPECT_EQ(compiled->waiting_program()->segments()->num_segments(), 2);
+    EXPECT_FALSE(compiled->HasDataflowPlan());
+  }
+  b_.AddControl(b_.Op("ControlTrigger", "trigger", {}), waits);
   ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const CompiledGraph> compiled, Compile(Params(Driver::kAuto)));
-  EXPECT_EQ(compiled->program(), nullptr);
-  EXPECT_TRUE(absl::StrContains(compiled->why_no_program(), "waits")) << compiled->why_no_program();
+  EXPECT_EQ(compiled->waiting_program(), nullptr);
+  EXPECT_TRUE(absl::StrContains(compiled->why_no_program(), "'trigger'")) << compiled->why_no_program();
   EXPECT_TRUE(compiled->HasDataflowPlan());
   EXPECT_THAT(Compile(Params(Driver::kSerial)).status(), IsError(ErrorCode::kCannotRun, "no serial program"));
 }

@@ -25,9 +25,9 @@ class BodyStoreTest : public ::testing::Test {
   }
 
   // Compiles what the calls of the graph need, all of which stay calls.
-  absl::StatusOr<BodyStore::Calls> Compile() {
+  absl::StatusOr<BodyStore::Calls> Compile(int64_t version = 0) {
     const CallChoice choice(b_.graph(), CallPolicy::kCall, [](const OpSchema&) { return false; });
-    return store_->Compile(b_.graph(), choice, nullptr);
+    return store_->Compile(b_.graph(), choice, nullptr, version);
   }
   Output AddCall(absl::string_view name, absl::string_view function) {
     return Call(b_, name, function, {x_}, {DType::kFloat});
@@ -64,6 +64,19 @@ TEST_F(BodyStoreTest, LaterGraphsGetTheSameBody) {
   ASSERT_OK_AND_ASSIGN(const BodyStore::Calls third, Compile());
   EXPECT_NE(first.bodies->Find(b_.graph(), a.node), third.bodies->Find(b_.graph(), a.node));
   EXPECT_OK(first.bodies->Find(b_.graph(), a.node)->status());
+}
+
+TEST_F(BodyStoreTest, AnotherVersionOfTheGraphHasBodiesOfItsOwn) {
+  AddOne().AddTo(b_.graph());
+  const Output a = AddCall("a", "AddOne");
+  ASSERT_OK_AND_ASSIGN(const BodyStore::Calls first, Compile(1));
+  ASSERT_OK_AND_ASSIGN(const BodyStore::Calls second, Compile(2));
+  EXPECT_NE(first.bodies->Find(b_.graph(), a.node), second.bodies->Find(b_.graph(), a.node));
+  ASSERT_OK_AND_ASSIGN(const BodyStore::Calls late, Compile(1));
+  ASSERT_OK_AND_ASSIGN(const BodyStore::Calls third, Compile(2));
+  EXPECT_NE(late.bodies->Find(b_.graph(), a.node), second.bodies->Find(b_.graph(), a.node));
+  EXPECT_EQ(third.bodies->Find(b_.graph(), a.node), second.bodies->Find(b_.graph(), a.node));
+  EXPECT_EQ(store_->num_bodies(), 1u);
 }
 
 TEST_F(BodyStoreTest, ABodyWithoutAKernelIsAnErrorOfItsCallAndNotKept) {

@@ -170,15 +170,24 @@ TEST_F(CalledRunsTest, ACallAfterAKernelThatWaitsIsInlined) {
   SquarePlusOne().AddTo(b_.graph());
   Unary("Waits", "Neg").AddTo(b_.graph());
   const Output x = PlaceholderX();
-  Call(b_, "late", "SquarePlusOne", {b_.Op("Neg", "neg", {x})}, {DType::kFloat});
-  Call(b_, "early", "SquarePlusOne", {x}, {DType::kFloat});
+  const Output neg = b_.Op("Neg", "neg", {x});
+  Call(b_, "late", "SquarePlusOne", {neg}, {DType::kFloat});
+  const Output early = Call(b_, "early", "SquarePlusOne", {x}, {DType::kFloat});
+  b_.Op("AddV2", "both", {early, neg});
   Call(b_, "waits", "Waits", {x}, {DType::kFloat});
   OpenWith(CallPolicy::kCall, Driver::kAuto);
   EXPECT_EQ(CallsLeft({{"x"}, {"late"}, {}, {}}), 0);
   EXPECT_EQ(CallsLeft({{"x"}, {"early"}, {}, {}}), 1);
   EXPECT_EQ(CallsLeft({{"x"}, {"waits"}, {}, {}}), 0);
+  EXPECT_EQ(CallsLeft({{"x"}, {"both"}, {}, {}}), 1);
   ASSERT_OK_AND_ASSIGN(const Tensor value, Fetch("late", {{"x", Float(2)}}));
   EXPECT_EQ(*value.AsScalar<float>(), 5);
+  ASSERT_OK_AND_ASSIGN(const Tensor both, Fetch("both", {{"x", Float(2)}}));
+  EXPECT_EQ(*both.AsScalar<float>(), 7);
+  OpenWith(CallPolicy::kCall, Driver::kSerial);
+  EXPECT_EQ(CallsLeft({{"x"}, {"both"}, {}, {}}), 0) << "segments call nothing";
+  ASSERT_OK_AND_ASSIGN(const Tensor serial, Fetch("both", {{"x", Float(2)}}));
+  EXPECT_EQ(*serial.AsScalar<float>(), 7);
 }
 
 TEST_F(CalledRunsTest, NodesOfBodiesAreToldOfByTheirCallPath) {

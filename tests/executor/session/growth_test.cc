@@ -14,6 +14,7 @@
 #include "graph/ir/export.h"
 #include "graph/ir/import.h"
 #include "graph/ops/op_table.h"
+#include "graph/wire/wire_writer.h"
 #include "gtest/gtest.h"
 #include "tests/testing/block_count.h"
 #include "tests/testing/graph_shapes.h"
@@ -182,6 +183,101 @@ TEST(SignatureGrowthTest, EverySignatureCostsTheSame) {
   };
   expect_linear(&std::pair<int64_t, int64_t>::first);
   expect_linear(&std::pair<int64_t, int64_t>::second);
+}
+
+// Chains of nodes added to sessions that hold a chain of `size` nodes of no concern.
+class ExtendGrowthTest : public ::testing::Test {
+ protected:
+  struct Work {
+    int64_t extend = 0, run = 0;
+  };
+
+  // Adds `count` nodes to `graph`, all named after `prefix`, and gives the bytes of a GraphDef of them.
+  static std::string AddChain(const std::string& prefix, int count, Graph* graph) {
+    std::string bytes;
+    Output last{graph->Find("x"), 0};
+    for (int i = 0; i < count; ++i) {
+      const std::string name = absl::StrCat(prefix, i);
+      NodeSpec node;
+      node.name = name;
+      node.op = "Neg";
+      node.inputs = {last};
+      node.attrs = {{"T", DType::kInt32}};
+      last = Output{*graph->AddNode(node), 0};
+      WireWriter(&bytes).Bytes(1, ExportNode(*graph, last.node));
+    }
+    return bytes;
+  }
+  static void Extend(const std::string& bytes, Session* session) {
+    GraphSource source;
+    source.bytes = bytes;
+    EXPECT_OK(session->Extend(std::move(source)));
+  }
+
+  // The work of adding `added` nodes, and of the first run of the last one.
+  static Work Measure(int size, int added) {
+    GraphBuilder b(NewOpRegistry());
+    b.Placeholder("x", DType::kInt32);
+    Graph graph = *b.Build();
+    AddChain("old", size, &graph);
+    SessionOptions options;
+    options.num_threads = 1;
+    const std::unique_ptr<Session> session = *Session::Create(options, graph);
+    Extend(AddChain("first", 1, &graph), session.get());  // The graph's tables are full at first, and grow.
+    const std::string bytes = AddChain("new", added, &graph);
+    const std::string fetch = absl::StrCat("new", added - 1);
+    Work work;
+    work.extend = BlocksOf([&] { Extend(bytes, session.get()); });
+    work.run = BlocksOf([&] { EXPECT_OK(session->Run({{"x", Tensor::Scalar(int32_t{1})}}, {fetch}, {})); });
+    return work;
+  }
+};
+
+// The work of adding nodes to a session and of running them is that of these nodes and of what they need, whatever the
+// session holds otherwise.
+TEST_F(ExtendGrowthTest, WorkIsThatOfWhatIsAddedAndNeeded) {
+  const int size = CountsBlocks() ? 1000 : 100;
+  for (const int added : {1, 100}) {
+    const Work small = Measure(size, added), large = Measure(16 * size, added);
+    RecordProperty(absl::StrCat("extend", added), std::to_string(large.extend));
+    RecordProperty(absl::StrCat("run", added), std::to_string(large.run));
+    if (!CountsBlocks()) continue;
+    // Searching an id among more of them takes a few steps more.
+    EXPECT_LT(large.extend, small.extend + small.extend / 10 + 100) << added;
+    EXPECT_LT(large.run, small.run + small.run / 10 + 100) << added;
+  }
+  if (!CountsBlocks()) return;
+  const Work once = Measure(size, 200), twice = Measure(size, 400), four_times = Measure(size, 800);
+  EXPECT_LT(four_times.extend - twice.extend, 2.4 * static_cast<double>(twice.extend - once.extend));
+  EXPECT_LT(four_times.run - twice.run, 2.4 * static_cast<double>(twice.run - once.run));
+}
+
+// The thousandth addition costs as much as the hundredth, and so does a run after it.
+TEST_F(ExtendGrowthTest, EveryAdditionCostsTheSame) {
+  GraphBuilder b(NewOpRegistry());
+  b.Placeholder("x", DType::kInt32);
+  SessionOptions options;
+  options.num_threads = 1;
+  options.max_prepared = 4;
+  const std::unique_ptr<Session> session = *Session::Create(options, *b.Build());
+  const int rounds = CountsBlocks() ? 400 : 20;
+  const auto add = [&](int i) {
+    GraphBuilder added(NewOpRegistry());
+    const Output y = added.Op("Neg", absl::StrCat("n", i), {added.Placeholder("x", DType::kInt32)},
+                              {{absl::StrCat("_mark", i), int64_t{i}}});
+    std::string bytes;
+    WireWriter(&bytes).Bytes(1, ExportNode(added.graph(), y.node));
+    Extend(bytes, session.get());
+    EXPECT_OK(session->Run({{"x", Tensor::Scalar(int32_t{1})}}, {absl::StrCat("n", i)}, {}));
+  };
+  std::vector<int64_t> work;
+  for (int part = 0; part < 4; ++part) {
+    work.push_back(BlocksOf([&] {
+      for (int i = part * rounds; i < (part + 1) * rounds; ++i) add(i);
+    }));
+  }
+  if (!CountsBlocks()) return;
+  EXPECT_LT(work[3], work[1] + work[1] / 5) << work[0] << ", " << work[1] << ", " << work[2] << ", " << work[3];
 }
 
 }  // namespace

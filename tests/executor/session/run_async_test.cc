@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "absl/time/clock.h"
@@ -11,6 +12,7 @@
 #include "kernels/families/register_all.h"
 #include "kernels/kernel.h"
 #include "tests/executor/session/session_fixture.h"
+#include "tests/testing/counting_new.h"
 
 namespace sluice {
 namespace {
@@ -323,7 +325,7 @@ TEST_F(RunAsyncTest, DoneMayFreeTheSessionInsideOfItsClose) {
 }
 
 TEST_F(RunAsyncTest, TenThousandStepsThatWaitHoldNoThread) {
-  constexpr size_t kSteps = 10'000;
+  constexpr size_t kSteps = 10'000, kWarmUp = 64;
   AddGate();
   OpenWith(Driver::kAuto, 2);
   const auto f = Prepare({{"x"}, {"waits"}, {}, {}});
@@ -332,7 +334,9 @@ TEST_F(RunAsyncTest, TenThousandStepsThatWaitHoldNoThread) {
   std::atomic<size_t> ended{0}, failed{0};
   Notification all_over;
   const int64_t threads_before = NumThreads();
+  int64_t bytes_before = 0;
   for (size_t i = 0; i < kSteps; ++i) {
+    if (i == kWarmUp) bytes_before = LiveNewBytes();
     in[i] = Int(static_cast<int32_t>(i));
     f->RunAsync(absl::MakeSpan(in).subspan(i, 1), absl::MakeSpan(out).subspan(i, 1), {}, [&](const absl::Status& s) {
       if (!s.ok()) ++failed;
@@ -342,6 +346,9 @@ TEST_F(RunAsyncTest, TenThousandStepsThatWaitHoldNoThread) {
   for (int i = 0; i < 10'000 && gate_.num_waiting() < kSteps; ++i) absl::SleepFor(absl::Milliseconds(1));
   EXPECT_EQ(gate_.num_waiting(), kSteps);
   EXPECT_EQ(ended, 0u);
+  const int64_t bytes = (LiveNewBytes() - bytes_before) / static_cast<int64_t>(kSteps - kWarmUp);
+  RecordProperty("bytes", std::to_string(bytes));
+  EXPECT_LE(bytes, 2048 + 2 * 64) << "the input and the output of the call are alive";
   EXPECT_LE(NumThreads(), threads_before + 2) << "the pool's, at most";
   gate_.Open();
   all_over.WaitForNotification();
@@ -358,13 +365,18 @@ TEST_F(RunAsyncTest, TenThousandReceivesHoldNoThreadAndEndTogether) {
   std::atomic<size_t> ended{0}, others{0};
   Notification all_over;
   const int64_t threads_before = NumThreads();
+  int64_t bytes_before = 0;
   for (size_t i = 0; i < kSteps; ++i) {
+    if (i == 64) bytes_before = LiveNewBytes();
     f->RunAsync({}, absl::MakeSpan(out).subspan(i, 1), {}, [&](const absl::Status& status) {
       if (status.code() != absl::StatusCode::kCancelled) ++others;
       if (++ended == kSteps) all_over.Notify();
     });
   }
   EXPECT_EQ(ended, 0u);
+  const int64_t bytes = (LiveNewBytes() - bytes_before) / static_cast<int64_t>(kSteps - 64);
+  RecordProperty("bytes", std::to_string(bytes));
+  EXPECT_LE(bytes, 5'500) << "with a rendezvous each";
   EXPECT_LE(NumThreads(), threads_before + 2);
   ASSERT_OK(session_->Close());
   all_over.WaitForNotification();

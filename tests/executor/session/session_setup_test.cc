@@ -89,11 +89,11 @@ TEST_F(SessionSetupTest, AFinalisedSessionPreparesNothingNew) {
   AddSimpleGraph();
   Open();
   ASSERT_OK(session_->Finalize());
-  EXPECT_EQ(session_->graph(), nullptr);
+  EXPECT_EQ(session_->CopyGraph(), nullptr);
   EXPECT_THAT(Fetch("z", {{"x", Int(3)}}), IsError(ErrorCode::kWrongUse, "finalised"));
   EXPECT_THAT(session_->Prepare({{"x"}, {"z"}, {}, {}}).status(), IsError(ErrorCode::kWrongUse));
   EXPECT_THAT(session_->PRunSetup({{"x"}, {"z"}, {}, {}}).status(), IsError(ErrorCode::kWrongUse));
-  EXPECT_THAT(session_->Extend(b_.graph()), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(session_->Replace(b_.graph()), StatusIs(absl::StatusCode::kFailedPrecondition));
   ASSERT_OK(session_->Close());
   EXPECT_THAT(Fetch("z", {{"x", Int(3)}}), IsError(ErrorCode::kSessionClosed));
 }

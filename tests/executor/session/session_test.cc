@@ -96,7 +96,7 @@ TEST_F(SessionTest, AFetchedVariableDoesNotChangeLater) {
   EXPECT_EQ(second.flat<int32_t>()[50], 3);
 }
 
-TEST_F(SessionTest, ExtendKeepsOldCallablesAndVariables) {
+TEST_F(SessionTest, ReplaceKeepsOldCallablesAndVariables) {
   AddSimpleGraph();
   AddCounter();
   Open();
@@ -105,7 +105,7 @@ TEST_F(SessionTest, ExtendKeepsOldCallablesAndVariables) {
   ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const Callable> old, session_->Prepare({{"x"}, {"z"}, {}, {}}));
   b_.Op("Neg", "w", {Output{b_.graph().Find("z"), 0}});
   EXPECT_THAT(Fetch("w", {{"x", Int(1)}}), IsError(ErrorCode::kFetchUnknown));
-  ASSERT_OK(session_->Extend(b_.graph()));
+  ASSERT_OK(session_->Replace(b_.graph()));
   ExpectFetch("w", -4, {{"x", Int(1)}});
   ExpectFetch("count", 2);
   Tensor in[] = {Int(2)}, out[1];

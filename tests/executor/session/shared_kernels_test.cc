@@ -84,7 +84,7 @@ TEST_F(SharedKernelsTest, ANodeKeepsItsStateOverDrivers) {
   EXPECT_EQ(num_made_, 1);
 }
 
-TEST_F(SharedKernelsTest, AnExtendedGraphKeepsTheStateOfNodesThatStayAndNoOther) {
+TEST_F(SharedKernelsTest, AReplacedGraphKeepsTheStateOfNodesThatStayAndNoOther) {
   Counter("p", "same");
   Counter("q", "one");
   OpenWith(Driver::kAuto);
@@ -94,7 +94,7 @@ TEST_F(SharedKernelsTest, AnExtendedGraphKeepsTheStateOfNodesThatStayAndNoOther)
   b_.Op("Neg", "n", {Counter("p", "same")});
   Counter("q", "two");
   ASSERT_OK_AND_ASSIGN(Graph next, b_.Build());
-  ASSERT_OK(session_->Extend(std::move(next)));
+  ASSERT_OK(session_->Replace(std::move(next)));
   EXPECT_EQ(Next("n"), -2);
   EXPECT_EQ(Next("q", "q"), 1);
 }

@@ -5,6 +5,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ops/op_table.h"
+#include "graph/passes/pass_context.h"
 #include "gtest/gtest.h"
 #include "tests/testing/graph_text.h"
 #include "tests/testing/status_matchers.h"
@@ -26,9 +27,11 @@ class DeadBranchTest : public testing::Test {
     return b_.Op("_Retval", "ret", {merge_}, {{"index", int64_t{0}}});
   }
   Output Known(bool value) { return b_.Const("pred", Tensor::Scalar(value)); }
-  int64_t Run(std::vector<std::string> keep = {}) {
+  int64_t Run(const std::vector<std::string>& keep = {}) {
     EXPECT_OK(b_.status());
-    const absl::StatusOr<int64_t> removed = DeadBranchPass(std::move(keep)).Run(b_.graph());
+    std::vector<NodeId> ids;
+    for (const std::string& name : keep) ids.push_back(b_.graph().Find(name));
+    const absl::StatusOr<int64_t> removed = DeadBranchPass().Run(b_.graph(), PassContext(std::move(ids)));
     EXPECT_OK(removed);
     EXPECT_OK(CheckControlFlow(b_.graph(), LoadLimits()));
     return removed.value_or(-1);

@@ -4,8 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/op_schema_builder.h"
+#include "graph/ir/runnable_check.h"
 #include "graph/ops/op_table.h"
 #include "graph/passes/fed_shape.h"
 #include "gtest/gtest.h"
@@ -58,6 +60,27 @@ class FeedFetchTest : public testing::Test {
   GraphBuilder b_;
   FeedFetchOptions options_;
 };
+
+// Few nodes of many are found and numbered by other means than many are.
+TEST_F(FeedFetchTest, FewOfManyNodes) {
+  constexpr int kNodes = 20'000;
+  const auto name = [](int i) { return absl::StrCat("n", i); };
+  Output last = b_.Placeholder("x", DType::kFloat);
+  for (int i = 0; i < kNodes; ++i) last = b_.Op("Relu", name(i), {last});
+  for (const int depth : {1, 2, 15, 50, 100, 3000, kNodes - 1}) {
+    // The other end of the chain, whose ids are high.
+    const int from = kNodes - 1 - depth;
+    ASSERT_OK_AND_ASSIGN(const FeedFetchGraph made, Apply({name(from)}, {name(kNodes - 1)}, {"nothing"}));
+    EXPECT_EQ(made.graph.num_nodes(), static_cast<size_t>(depth) + 3) << depth;
+    EXPECT_EQ(NodeText(made.graph, name(from + 1)), absl::StrCat(name(from + 1), "(_arg_", name(from), "_0_0)"));
+    EXPECT_OK(CheckRunnable(made.graph));
+    for (int i = from + 2; i < kNodes; i += 7) {
+      EXPECT_EQ(NodeText(made.graph, name(i)), absl::StrCat(name(i), "(", name(i - 1), ")"));
+      EXPECT_EQ(*made.graph.GetType(made.graph.Find(name(i)), "T"), DType::kFloat);
+    }
+    EXPECT_EQ(made.graph.name(made.targets[0]), "nothing");
+  }
+}
 
 TEST_F(FeedFetchTest, ATargetKeepsWhatItNeeds) { EXPECT_EQ(Names({}, {}, {"t1"}), "source t1 w1"); }
 

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ops/op_table.h"
@@ -15,7 +16,9 @@
 #include "graph/passes/dead_branch.h"
 #include "graph/passes/node_traits.h"
 #include "graph/passes/pass.h"
+#include "graph/passes/pass_context.h"
 #include "graph/passes/prune.h"
+#include "graph/passes/simplify.h"
 #include "graph/value/tensor_proto.h"
 #include "gtest/gtest.h"
 #include "tests/testing/graph_text.h"
@@ -29,9 +32,13 @@ class PassesTest : public testing::Test {
   PassesTest() : b_(NewOpRegistry()) {}
 
   Output Value(absl::string_view name, float value = 1) { return b_.Const(name, Tensor::Scalar(value)); }
-  int64_t Run(const Pass& pass) {
+  // With nodes by name that are kept, if any.
+  int64_t Run(const Pass& pass, const std::vector<std::string>& keep = {},
+              const ConstantEvaluator* evaluator = nullptr) {
     EXPECT_OK(b_.status());
-    const absl::StatusOr<int64_t> changes = pass.Run(b_.graph());
+    PassContext context(Ids(keep));
+    context.evaluator = evaluator;
+    const absl::StatusOr<int64_t> changes = pass.Run(b_.graph(), context);
     EXPECT_OK(changes);
     for (NodeId id : b_.graph().Nodes()) {
       for (const Output& input : b_.graph().all_inputs(id)) {
@@ -39,6 +46,11 @@ class PassesTest : public testing::Test {
       }
     }
     return changes.value_or(-1);
+  }
+  std::vector<NodeId> Ids(const std::vector<std::string>& names) {
+    std::vector<NodeId> ids;
+    for (const std::string& name : names) ids.push_back(b_.graph().Find(name));
+    return ids;
   }
   std::string Text(absl::string_view name) { return NodeText(b_.graph(), name); }
 
@@ -56,9 +68,9 @@ TEST_F(PassesTest, PruningKeepsWhatTheRootsNeed) {
   ASSERT_OK_AND_ASSIGN(const Graph pruned, PruneToNames(b_.graph(), wanted));
   EXPECT_EQ(NodeNames(pruned), "first x y");
   EXPECT_EQ(NodeText(pruned, "y"), "y(x, ^first)");
-  EXPECT_EQ(Run(PrunePass({"y"})), 1);
+  EXPECT_EQ(Run(PrunePass(Ids({"y"}))), 1);
   EXPECT_EQ(NodeNames(b_.graph()), "first x y");
-  EXPECT_EQ(Run(PrunePass({"unknown"})), 0) << "without roots nothing goes";
+  EXPECT_EQ(Run(PrunePass(Ids({"unknown"}))), 0) << "without roots nothing goes";
 }
 
 TEST_F(PassesTest, PruningToUnknownNamesSaysWhatIsNear) {
@@ -108,7 +120,7 @@ class ToyEvaluator : public ConstantEvaluator {
 
 class FoldingTest : public PassesTest {
  protected:
-  int64_t Fold(ConstantFoldingOptions options = {}) { return Run(ConstantFoldingPass(evaluator_, options)); }
+  int64_t Fold(ConstantFoldingOptions options = {}) { return Run(ConstantFoldingPass(options), {}, &evaluator_); }
   float ValueOf(absl::string_view name) {
     const absl::StatusOr<AttrView> attr = b_.graph().GetAttr(b_.graph().Find(name), "value");
     return attr.ok() ? *DecodeTensorProto(*attr->AsTensorBytes())->AsScalar<float>() : -99;
@@ -197,8 +209,40 @@ TEST_F(FoldingTest, WhatCannotBeEvaluatedStays) {
 
 TEST_F(FoldingTest, LargeResultsStayComputed) {
   b_.Op("Neg", "neg", {Value("a")});
-  EXPECT_EQ(Fold({/*max_output_bytes=*/3}), 0);
+  EXPECT_EQ(Fold({/*max_output_bytes=*/3, 100, 100, absl::Seconds(10)}), 0);
   EXPECT_EQ(Text("neg"), "neg(a)");
+}
+
+TEST_F(FoldingTest, BoundsHoldForInputsAndForAllResultsTogether) {
+  b_.Op("Neg", "n1", {Value("a")});
+  b_.Op("Neg", "n2", {Value("b")});
+  EXPECT_EQ(Fold({100, /*max_input_bytes=*/3, 100, absl::Seconds(10)}), 0);
+  EXPECT_EQ(evaluator_.asked, 0);
+  EXPECT_EQ(Fold({100, 100, /*max_total_bytes=*/7, absl::Seconds(10)}), 1);
+  EXPECT_EQ(Fold({100, 100, 100, /*max_time=*/absl::ZeroDuration()}), 1);
+}
+
+TEST_F(FoldingTest, KeptNodesAreNotReplaced) {
+  b_.Op("Neg", "after", {b_.Op("Neg", "kept", {Value("a", 2)})});
+  EXPECT_EQ(Run(ConstantFoldingPass(), {"kept"}, &evaluator_), 0);
+  EXPECT_EQ(Run(ConstantFoldingPass()), 0) << "nothing computes";
+}
+
+TEST_F(FoldingTest, ConstantsAreSeenThroughNodesThatHandThemOn) {
+  const Output a = Value("a", 2), read = b_.Op("Identity", "read", {b_.Op("Identity", "inner", {a})});
+  b_.Op("Neg", "neg", {read});
+  EXPECT_EQ(Fold(), 1);
+  EXPECT_EQ(ValueOf("neg"), -2);
+  EXPECT_EQ(Text("neg"), "neg()");
+  EXPECT_EQ(Text("read"), "read(inner)") << "no copy of the value";
+}
+
+TEST_F(FoldingTest, WhatWaitsOnTheWayIsWaitedFor) {
+  const Output read = b_.Op("Identity", "read", {Value("a", 2)});
+  b_.AddControl(read, b_.Op("NoOp", "gate"));
+  b_.Op("Neg", "neg", {read});
+  EXPECT_EQ(Fold(), 1);
+  EXPECT_EQ(Text("neg"), "neg(^read)");
 }
 
 TEST_F(FoldingTest, StatefulNodesAndPlaceholdersAreNotAsked) {
@@ -256,9 +300,91 @@ TEST_F(PassesTest, KeptNodesStayButAreNotUsedTwice) {
   const Output x = b_.Placeholder("x", DType::kFloat);
   b_.Op("Neg", "a", {x});
   b_.Op("Exp", "y", {b_.Op("Neg", "b", {x})});
-  EXPECT_EQ(Run(CommonSubexpressionPass({"b"})), 0);
+  EXPECT_EQ(Run(CommonSubexpressionPass(), {"b"}), 0);
   EXPECT_EQ(NodeNames(b_.graph()), "a b x y");
   EXPECT_EQ(Text("y"), "y(a)");
+}
+
+TEST_F(PassesTest, AttrsMayStandInAnyOrderAndLargeOnesAreNotRead) {
+  const Output x = b_.Placeholder("x", DType::kFloat);
+  b_.Op("MatMul", "a", {x, x}, {{"transpose_a", true}, {"transpose_b", false}});
+  b_.Op("MatMul", "b", {x, x}, {{"transpose_b", false}, {"transpose_a", true}});
+  b_.Op("MatMul", "c", {x, x}, {{"transpose_b", true}, {"transpose_a", false}});
+  const Tensor large = Tensor::Vector<int32_t>([] {
+    std::vector<int32_t> values(5000);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int32_t>(i);
+    return values;
+  }());
+  b_.Const("large", large);
+  b_.Const("also", large);
+  EXPECT_EQ(Run(CommonSubexpressionPass()), 1);
+  EXPECT_EQ(NodeNames(b_.graph()), "a also c large x");
+}
+
+TEST_F(FoldingTest, WhatTheContextLeavesAloneStays) {
+  const Output x = b_.Placeholder("x", DType::kFloat), c = Value("c", 1);
+  b_.Op("AddN", "y", {b_.Op("Neg", "a", {x}), b_.Op("Neg", "b", {x}), b_.Op("Neg", "n", {c}), b_.Op("Exp", "e", {x})},
+        {{"N", 4}});
+  PassContext context;
+  context.evaluator = &evaluator_;
+  context.leaves_alone = [](const Graph& graph, NodeId id) { return graph.Is(id, "Neg"); };
+  ASSERT_OK_AND_ASSIGN(const SimplifyReport report, SimplifyGraph(b_.graph(), context, SimplifyOptions()));
+  EXPECT_EQ(report.folded + report.joined + report.removed, 0);
+}
+
+TEST_F(PassesTest, NodesInNoOrderJoinAsWell) {
+  const Output x = b_.Placeholder("x", DType::kFloat);
+  const Output late = b_.Op("Neg", "late", {x});
+  const Output a = b_.Op("Exp", "a", {late}), b = b_.Op("Exp", "b", {x});
+  b_.SetInput(b, 0, b_.Op("Neg", "later", {x}));
+  b_.Op("Mul", "y", {a, b});
+  EXPECT_EQ(Run(CommonSubexpressionPass()), 2);
+  EXPECT_EQ(Text("y"), "y(a, a)");
+}
+
+// --- Simplifying
+// ----------------------------------------------------------------------------------------------------------
+
+TEST_F(FoldingTest, SimplifyingLeavesNothingUnusedAndWhatIsKept) {
+  const Output x = b_.Placeholder("x", DType::kFloat);
+  const Output folded = b_.Op("Neg", "folded", {b_.Op("AddV2", "gone", {Value("c", 3), Value("e", 4)})});
+  const Output a = b_.Op("Mul", "a", {x, folded}), twin = b_.Op("Mul", "twin", {x, folded});
+  b_.Op("AddV2", "y", {a, twin});
+  b_.Op("Neg", "target", {Value("d", 5)});
+  b_.Op("NoOp", "effect");
+  PassContext context(Ids({"target"}));
+  context.evaluator = &evaluator_;
+  SimplifyOptions options;
+  options.max_nodes = 3;
+  ASSERT_OK_AND_ASSIGN(SimplifyReport report, SimplifyGraph(b_.graph(), context, options));
+  EXPECT_EQ(report.folded + report.joined + report.removed, 0);
+  options.max_nodes = 100;
+  ASSERT_OK_AND_ASSIGN(report, SimplifyGraph(b_.graph(), context, options));
+  EXPECT_EQ(report.folded, 2);
+  EXPECT_EQ(NodeNames(b_.graph()), "a d effect folded target x y");
+  EXPECT_EQ(Text("y"), "y(a, a)");
+  EXPECT_EQ(Text("target"), "target(d)");
+}
+
+TEST_F(FoldingTest, EachSwitchIsItsOwn) {
+  const Output x = b_.Placeholder("x", DType::kFloat), n = b_.Op("Neg", "n", {Value("c", 1)});
+  b_.Op("AddV2", "y", {b_.Op("Mul", "a", {x, n}), b_.Op("Mul", "b", {x, n})});
+  PassContext context;
+  context.evaluator = &evaluator_;
+  SimplifyOptions options;
+  options.fold_constants = options.join_equal_nodes = false;
+  ASSERT_OK_AND_ASSIGN(SimplifyReport report, SimplifyGraph(b_.graph(), context, options));
+  EXPECT_EQ(report.folded + report.joined + report.removed, 0);
+  options.join_equal_nodes = true;
+  ASSERT_OK_AND_ASSIGN(report, SimplifyGraph(b_.graph(), context, options));
+  EXPECT_EQ(report.folded, 0);
+  EXPECT_EQ(report.joined, 1);
+  options = SimplifyOptions();
+  options.join_equal_nodes = false;
+  ASSERT_OK_AND_ASSIGN(report, SimplifyGraph(b_.graph(), context, options));
+  EXPECT_EQ(report.folded, 1);
+  EXPECT_EQ(report.joined, 0);
+  EXPECT_EQ(report.removed, 1) << "c";
 }
 
 // --- Running several
@@ -269,11 +395,13 @@ TEST_F(FoldingTest, PassesRunUntilNothingChanges) {
   const Output one = b_.Op("Neg", "one", {b_.Op("Neg", "n1", {Value("c", 1)})}), also = Value("also", 1);
   b_.Op("Mul", "y", {b_.Op("AddV2", "s1", {x, one}), b_.Op("AddV2", "s2", {x, also})});
   std::vector<std::unique_ptr<const Pass>> passes;
-  passes.push_back(std::make_unique<ConstantFoldingPass>(evaluator_));
+  passes.push_back(std::make_unique<ConstantFoldingPass>());
   passes.push_back(std::make_unique<CommonSubexpressionPass>());
-  passes.push_back(std::make_unique<PrunePass>(std::vector<std::string>{"y"}));
+  passes.push_back(std::make_unique<PrunePass>(Ids({"y"})));
   std::vector<PassReport> reports;
-  ASSERT_OK(RunPasses(passes, 10, b_.graph(), &reports));
+  PassContext context;
+  context.evaluator = &evaluator_;
+  ASSERT_OK(RunPasses(passes, 10, context, b_.graph(), &reports));
   EXPECT_EQ(b_.graph().num_nodes(), 4u) << NodeNames(b_.graph());
   EXPECT_EQ(reports.size(), 6u) << "one round that changes something, one that does not";
   EXPECT_EQ(reports[0].name, "constant_folding");
@@ -285,7 +413,7 @@ TEST_F(FoldingTest, PassesRunUntilNothingChanges) {
 class BreakingPass : public Pass {
  public:
   absl::string_view name() const override { return "breaking"; }
-  absl::StatusOr<int64_t> Run(Graph& graph) const override {
+  absl::StatusOr<int64_t> Run(Graph& graph, const PassContext&) const override {
     graph.RemoveNode(graph.Find("x"));
     return 1;
   }
@@ -298,7 +426,7 @@ TEST(RunPassesTest, APassThatLeavesAnUnsoundGraphIsNamed) {
   Graph graph = *b.Build();
   std::vector<std::unique_ptr<const Pass>> passes;
   passes.push_back(std::make_unique<BreakingPass>());
-  EXPECT_THAT(RunPasses(passes, 1, graph, nullptr), IsError(ErrorCode::kInternal, "'breaking'"));
+  EXPECT_THAT(RunPasses(passes, 1, PassContext(), graph, nullptr), IsError(ErrorCode::kInternal, "'breaking'"));
 }
 #endif
 

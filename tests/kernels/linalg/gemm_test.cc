@@ -108,6 +108,74 @@ void RunPacked(const GemmIsa<T>& isa, Problem<T>& p) {
 TEST_P(GemmTest, PackedFloatsAreExact) { Sweep<float>(&RunPacked<float>); }
 TEST_P(GemmTest, PackedDoublesAreExact) { Sweep<double>(&RunPacked<double>); }
 
+// Adds to each element a number of its column, so that one that is finished twice, or not at all, is wrong.
+template <typename T>
+class AddColumn final : public GemmEpilogue<T> {
+ public:
+  void Finish(T* c, int64_t ldc, int64_t rows, int64_t first_col, int64_t cols) const override {
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < cols; ++j) c[i * ldc + j] += static_cast<T>(first_col + j + 1);
+    }
+  }
+};
+
+// Takes away what AddColumn has added, column `first` being its `as`.
+template <typename T>
+void TakeColumns(Problem<T>& p, int64_t first, int64_t as) {
+  for (int64_t i = 0; i < p.size.m; ++i) {
+    for (int64_t j = first; j < p.size.n; ++j) {
+      p.c[static_cast<size_t>(i * (p.size.n + 1) + j)] -= static_cast<T>(j - first + as + 1);
+    }
+  }
+}
+
+template <typename T>
+void RunWithEpilogue(const GemmIsa<T>& isa, Problem<T>& p) {
+  const Gemm<T> gemm(isa, p.size, p.a, p.b);
+  std::vector<T> scratch(static_cast<size_t>(gemm.scratch_elements()));
+  const AddColumn<T> epilogue;
+  gemm.Run(p.a, p.b, p.c.data(), p.size.n + 1, scratch.data(), NeverStops, {&epilogue, 100});
+  TakeColumns(p, 0, 100);
+}
+
+template <typename T>
+void RunPackedWithEpilogue(const GemmIsa<T>& isa, Problem<T>& p) {
+  std::vector<T> packed(static_cast<size_t>(PackedGemm<T>::PackedElements(isa, p.size.k, p.size.n)));
+  PackedGemm<T>::Pack(isa, p.b, p.size.k, p.size.n, packed.data());
+  const PackedGemm<T> gemm(isa, p.size, p.size.n);
+  std::vector<T> scratch(static_cast<size_t>(gemm.scratch_elements()));
+  const AddColumn<T> epilogue;
+  gemm.Run(p.a, packed.data(), 0, p.c.data(), p.size.n + 1, scratch.data(), NeverStops, {&epilogue, 0});
+  TakeColumns(p, 0, 0);
+}
+
+TEST_P(GemmTest, AnEpilogueFinishesEachElementOnce) {
+  Sweep<float>(&RunWithEpilogue<float>);
+  Sweep<double>(&RunWithEpilogue<double>);
+  Sweep<float>(&RunPackedWithEpilogue<float>);
+  Sweep<double>(&RunPackedWithEpilogue<double>);
+}
+
+TEST_P(GemmTest, AnEpilogueFollowsTheLastOfManyBlocks) {
+  for (auto* const run : {&RunWithEpilogue<float>, &RunPackedWithEpilogue<float>}) {
+    Problem<float> problem({20, 1030, 600}, std::get<1>(GetParam()), std::get<2>(GetParam()));
+    run(GemmOf<float>(std::get<0>(GetParam())), problem);
+    EXPECT_EQ(problem.c, problem.Truth());
+  }
+}
+
+// Panels are read several at once then: whole groups of them, with some left over, and over several blocks of rows.
+TEST_P(GemmTest, APackedRowIsExact) {
+  for (const int64_t cols : {31, 128, 129, 270, 600}) {
+    Problem<float> floats({1, cols, 1030}, std::get<1>(GetParam()), std::get<2>(GetParam()));
+    RunPacked(GemmOf<float>(std::get<0>(GetParam())), floats);
+    EXPECT_EQ(floats.c, floats.Truth()) << cols;
+    Problem<double> doubles({1, cols, 1030}, std::get<1>(GetParam()), std::get<2>(GetParam()));
+    RunPacked(GemmOf<double>(std::get<0>(GetParam())), doubles);
+    EXPECT_EQ(doubles.c, doubles.Truth()) << cols;
+  }
+}
+
 TEST_P(GemmTest, ManyBlocksInEachDirection) {
   Problem<float> problem({205, 1030, 270}, std::get<1>(GetParam()), std::get<2>(GetParam()));
   RunGemm(GemmOf<float>(std::get<0>(GetParam())), problem);

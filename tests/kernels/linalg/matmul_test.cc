@@ -194,6 +194,47 @@ TEST(FusedMatMulTest, AddsABiasAndAppliesTheActivation) {
   EXPECT_EQ(run({"BiasAdd", "Relu6"}), (std::vector<float>{0, 2, 6}));
 }
 
+// The epilogue gives the bits of the ops one by one, however the product is cut.
+TEST(FusedMatMulTest, TheEpilogueIsTheSameAsTheOpsOneByOne) {
+  Tensor a = Iota(Shape::Of({150, 700}), 1013);
+  for (float& value : a.flat<float>()) value *= 1e-4f;
+  const Tensor b = Iota(Shape::Of({700, 260}), 13);
+  const Tensor bias = Iota(Shape::Of({260}), 5);
+  ThreadPoolOptions options;
+  options.num_threads = 4;
+  ThreadPool pool(options);
+  for (const std::string activation : {"Relu", "Relu6", "Elu", "Tanh", "Sigmoid"}) {
+    for (const bool deterministic : {false, true}) {
+      const auto prepare = [&](KernelRunner runner) {
+        runner.run().task_runner = &pool;
+        runner.run().deterministic = deterministic;
+        return runner;
+      };
+      ASSERT_OK_AND_ASSIGN(const Tensor product, prepare(KernelRunner("MatMul")).Run1({a, b}));
+      ASSERT_OK_AND_ASSIGN(const Tensor sums, prepare(KernelRunner("BiasAdd")).Run1({product, bias}));
+      KernelRunner fused = prepare(KernelRunner("_FusedMatMul"));
+      fused.Attr("fused_ops", AttrValue(std::vector<std::string>{"BiasAdd", activation})).Attr("num_args", int64_t{1});
+      EXPECT_EQ(Values<float>(fused.Run1({a, b, bias})), Values<float>(KernelRunner(activation).Run1({sums})))
+          << activation;
+    }
+  }
+}
+
+TEST(FusedMatMulTest, TheBiasFollowsSumsOverNothing) {
+  KernelRunner fused("_FusedMatMul");
+  fused.Attr("fused_ops", AttrValue(std::vector<std::string>{"BiasAdd"})).Attr("num_args", int64_t{1});
+  EXPECT_EQ(
+      Values<float>(fused.Run1({Iota(Shape::Of({2, 0})), Iota(Shape::Of({0, 2})), Of<float>(Shape::Of({2}), {3, 4})})),
+      (std::vector<float>{3, 4, 3, 4}));
+}
+
+TEST(FusedMatMulTest, RefusesABiasOfAnotherSize) {
+  KernelRunner fused("_FusedMatMul");
+  fused.Attr("fused_ops", AttrValue(std::vector<std::string>{"BiasAdd"})).Attr("num_args", int64_t{1});
+  EXPECT_EQ(fused.Run1({Iota(Shape::Of({2, 2})), Iota(Shape::Of({2, 2})), Iota(Shape::Of({3}))}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 // Into how many units the loops of a kernel are cut; runs them on the calling thread.
 class CountingRunner : public TaskRunner {
  public:

@@ -130,6 +130,28 @@ TEST(RunTest, LoopsRunAndStatsCountEachIteration) {
   EXPECT_TRUE(StrContains(run.out, "add   AddV2 ")) << run.out;
 }
 
+TEST(RunTest, ConstantsAndEqualNodesAreComputedOnceUnlessToldOtherwise) {
+  GraphBuilder b(NewOpRegistry());
+  const Output x = b.Placeholder("x", DType::kFloat, PartialShape::Scalar());
+  const Output c = b.Op("Exp", "folded", {b.Const("c", Tensor::Scalar(0.0f))});
+  b.Op("Sub", "y", {b.Op("Mul", "first", {x, c}), b.Op("Mul", "second", {x, c})});
+  const std::string model = ExportGraph(*b.Build());
+  const auto stats = [&](std::vector<std::string> more) {
+    std::vector<std::string> call = {"run", "-", "--feed", "x=3", "--fetch", "y", "--stats"};
+    call.insert(call.end(), more.begin(), more.end());
+    const RunResult run = RunSluice(call, model);
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_TRUE(StrContains(run.out, "y  float32 []  0\n")) << run.out;
+    return run.out;
+  };
+  const std::string both = stats({}), unfolded = stats({"--no-fold"}), apart = stats({"--no-cse"});
+  EXPECT_FALSE(StrContains(both, "Exp") || StrContains(both, "second")) << both;
+  EXPECT_TRUE(StrContains(unfolded, "Exp")) << unfolded;
+  EXPECT_FALSE(StrContains(unfolded, "second")) << unfolded;
+  EXPECT_TRUE(StrContains(apart, "second")) << apart;
+  EXPECT_FALSE(StrContains(apart, "Exp")) << apart;
+}
+
 // Feeds and fetches are nodes of the graph that runs where it is not straight code: here two branches join that nothing
 // says exclude each other.
 TEST(RunTest, StatsNameFeedsAndFetchesAsTheUserDoes) {

@@ -23,8 +23,9 @@
 namespace sluice {
 namespace {
 
-absl::StatusOr<LoadedGraph> LoadCase(const ConformCase& test) {
+absl::StatusOr<LoadedGraph> LoadCase(const ConformCase& test, const std::shared_ptr<const OpRegistry>& ops) {
   LoadOptions options;
+  options.ops = ops;
   options.place_on_one_cpu = true;
   options.infer_shapes = false;  // Only what a step needs must make sense: see PrepareStep.
   const std::filesystem::path folder(test.folder);
@@ -204,11 +205,12 @@ StepResult Judge(const ConformStep& step, const absl::Status& load, const absl::
 
 }  // namespace
 
-CaseResult RunConformCase(const ConformCase& test, const KernelRegistry& kernels, CallPolicy calls) {
+CaseResult RunConformCase(const ConformCase& test, const KernelRegistry& kernels,
+                          const std::shared_ptr<const OpRegistry>& ops, CallPolicy calls) {
   CaseResult result;
   result.name = test.name;
   result.suite = test.suite;
-  const absl::StatusOr<LoadedGraph> loaded = LoadCase(test);
+  const absl::StatusOr<LoadedGraph> loaded = LoadCase(test, ops);
   if (!test.inspect.is_null() || test.steps.empty()) {
     StepResult inspect;
     inspect.step = "inspect";

@@ -1,7 +1,10 @@
 #ifndef SLUICE_TOOLS_CLI_CONFORM_CONFORM_RUNNER_H_
 #define SLUICE_TOOLS_CLI_CONFORM_CONFORM_RUNNER_H_
 
+#include <memory>
+
 #include "graph/functions/call_choice.h"
+#include "graph/ir/op_registry.h"
 #include "kernels/kernel_registry.h"
 #include "tools/cli/conform/conform_case.h"
 #include "tools/cli/conform/conform_report.h"
@@ -10,8 +13,10 @@ namespace sluice {
 
 // Runs one case: loads its graph, inspects it, then takes its steps in order in one session and compares what they
 // answer. A step that has no kernel for something it needs has failed, with that as the reason; nothing is skipped.
-// Answers do not depend on `calls`. Thread-safe: cases share nothing but `kernels`.
+// `ops` are those that exist; null: TensorFlow's. Answers do not depend on `calls`. Thread-safe: cases share nothing
+// but `kernels` and `ops`.
 CaseResult RunConformCase(const ConformCase& test, const KernelRegistry& kernels,
+                          const std::shared_ptr<const OpRegistry>& ops = nullptr,
                           CallPolicy calls = CallPolicy::kByCost);
 
 }  // namespace sluice

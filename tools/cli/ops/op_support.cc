@@ -22,14 +22,14 @@ std::vector<DType> TypesIn(const DTypeSet& set, const AttrSpec* attr) {
   return types;
 }
 
-// `fn(row)` for each row of `op`, until it returns false.
-template <typename Fn>
-void ForEachRow(const KernelRegistry& registry, absl::string_view op, Fn fn) {
-  for (const absl::Span<const KernelRow> table : registry.Tables()) {
-    for (const KernelRow& row : table) {
-      if (row.op() == op && !fn(row)) return;
-    }
+KernelFact FactOf(const KernelRow& row, absl::string_view origin, const OpSchema& op) {
+  KernelFact fact;
+  fact.device = std::string(DeviceTypeName(row.device()));
+  fact.origin = std::string(origin);
+  for (const TypeConstraint& constraint : row.types()) {
+    fact.attrs.push_back({std::string(constraint.attr), TypesIn(constraint.types, op.FindAttr(constraint.attr))});
   }
+  return fact;
 }
 
 }  // namespace
@@ -37,25 +37,19 @@ void ForEachRow(const KernelRegistry& registry, absl::string_view op, Fn fn) {
 OpSupport SupportOf(const KernelRegistry& registry, absl::string_view op) {
   if (NeedsNoKernel(OpClassOf(op))) return OpSupport::kOrder;
   if (IsExpanded(CallKindOf(op))) return OpSupport::kExpanded;
-  OpSupport support = OpSupport::kNone;
-  ForEachRow(registry, op, [&support](const KernelRow&) {
-    support = OpSupport::kKernel;
-    return false;
-  });
-  return support;
+  return registry.HasRows(op) ? OpSupport::kKernel : OpSupport::kNone;
 }
 
 std::vector<KernelFact> KernelsOf(const KernelRegistry& registry, const OpSchema& op) {
   std::vector<KernelFact> facts;
-  ForEachRow(registry, op.name, [&](const KernelRow& row) {
-    KernelFact fact;
-    fact.device = std::string(DeviceTypeName(row.device()));
-    for (const TypeConstraint& constraint : row.types()) {
-      fact.attrs.push_back({std::string(constraint.attr), TypesIn(constraint.types, op.FindAttr(constraint.attr))});
+  for (const OwnedKernelRow* const row : registry.HostRowsOf(op.name)) {
+    facts.push_back(FactOf(row->row(), row->origin(), op));
+  }
+  for (const absl::Span<const KernelRow> table : registry.Tables()) {
+    for (const KernelRow& row : table) {
+      if (row.op() == op.name) facts.push_back(FactOf(row, "", op));
     }
-    facts.push_back(std::move(fact));
-    return true;
-  });
+  }
   return facts;
 }
 

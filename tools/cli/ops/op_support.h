@@ -21,9 +21,10 @@ enum class OpSupport : uint8_t {
 
 OpSupport SupportOf(const KernelRegistry& registry, absl::string_view op);
 
-// One row of a kernel table, as far as people ask for it.
+// One row of a kernel table, or one that was added, as far as people ask for it.
 struct KernelFact {
   std::string device;
+  std::string origin;  // Who has added it; empty for Sluice's own.
   // Type attrs that decide, with the dtypes that there are kernels for, of those that the op allows.
   struct Attr {
     std::string name;
@@ -32,7 +33,8 @@ struct KernelFact {
   std::vector<Attr> attrs;
 };
 
-// All rows of the op, in their order. Empty where SupportOf is not kKernel.
+// All rows of the op: those that were added, then those of the tables, each in their order. Empty where SupportOf is
+// not kKernel.
 std::vector<KernelFact> KernelsOf(const KernelRegistry& registry, const OpSchema& op);
 
 }  // namespace sluice

@@ -57,6 +57,9 @@ void ModelSessionOptions::Declare(CLI::App& app) {
       ->group("How to run");
   app.add_flag("--deterministic", deterministic, "the same bits for any number of threads")->group("How to run");
   DeclareFunctions(app, &functions);
+  app.add_flag("--no-fold", no_fold, "compute what depends on constants alone in every run, not once ahead")
+      ->group("How to run");
+  app.add_flag("--no-cse", no_cse, "compute equal nodes each, not once for all")->group("How to run");
 }
 
 absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOptions& options,
@@ -91,13 +94,18 @@ absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOpti
   return true;
 }
 
-absl::StatusOr<std::unique_ptr<Session>> OpenSession(const LoadedGraph& model, const ModelSessionOptions& options) {
+absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const LoadedGraph>& model,
+                                                     const ModelSessionOptions& options,
+                                                     const KernelRegistry& kernels) {
   SessionOptions session;
+  session.kernels = &kernels;
   session.num_threads = options.threads;
   session.deterministic = options.deterministic;
   session.function_calls = options.functions;
   session.allow_soft_placement = true;
-  return Session::Create(session, model.graph);
+  session.simplify.fold_constants = !options.no_fold;
+  session.simplify.join_equal_nodes = !options.no_cse;
+  return Session::Create(session, std::shared_ptr<const Graph>(model, &model->graph));
 }
 
 absl::Status InitialiseSession(Session& session, const LoadedGraph& model, const ModelSessionOptions& options,

@@ -20,12 +20,14 @@ struct ModelSessionOptions {
   int threads = 0;
   bool deterministic = false;
   CallPolicy functions = CallPolicy::kByCost;
+  bool no_fold = false;  // Constants are computed in every run.
+  bool no_cse = false;   // Equal nodes are computed each.
   std::string restore;
   std::vector<std::string> init;
   bool untrained = false;
 
-  // Declares --threads, --deterministic, --functions, --init, --untrained and --restore, the last where this build can
-  // do it.
+  // Declares --threads, --deterministic, --functions, --no-fold, --no-cse, --init, --untrained and --restore, the last
+  // where this build can do it.
   void Declare(CLI::App& app);
 };
 
@@ -36,8 +38,10 @@ struct ModelSessionOptions {
 absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOptions& options,
                                 absl::Span<const std::string> targets, Console& console);
 
-// A session for `model` on one CPU device, with soft placement. Nothing has run yet.
-absl::StatusOr<std::unique_ptr<Session>> OpenSession(const LoadedGraph& model, const ModelSessionOptions& options);
+// A session for `model`, whose graph it shares, on one CPU device, with soft placement. Nothing has run yet. `kernels`
+// must outlive it.
+absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const LoadedGraph>& model,
+                                                     const ModelSessionOptions& options, const KernelRegistry& kernels);
 
 // Gives variables their values: from --restore, else from the SavedModel; then what a SavedModel has for init, then
 // --init, each node in a run of its own.

@@ -1,0 +1,102 @@
+#ifndef SLUICE_EXECUTOR_COMPILED_WAITING_RUN_H_
+#define SLUICE_EXECUTOR_COMPILED_WAITING_RUN_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "executor/async_call.h"
+#include "executor/compiled/port_calls.h"
+#include "executor/compiled/step_record.h"
+#include "executor/compiled/wait_choice.h"
+#include "executor/executor.h"
+#include "executor/run_setup.h"
+#include "executor/scheduler.h"
+#include "executor/serial/serial_program.h"
+#include "executor/serial/serial_run.h"
+#include "graph/value/counted.h"
+#include "kernels/device/device.h"
+
+namespace sluice {
+
+// What the runs of one program with segments share. Borrowed.
+struct WaitingPlan {
+  const SerialProgram& program;
+  const PortCalls& ports;
+  RegisterPool& registers;
+  Device* device;  // May be null.
+};
+
+// One run of a program with segments (Note [Segments]): runs those that are ready, one after the other, under the baton
+// (Note [Baton] in scheduler.h); asynchronous calls end on any thread and make others ready. Made for a run and gone
+// with it, before Done is called. Owns itself; its threads are the Scheduler's. No exception passes through it.
+class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, private SegmentOwner {
+ public:
+  // A run that is measured tells `choice`, which is null for others.
+  static void RunAsync(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
+                       const WaitChoice::Decision& decision, Executor::Done done) noexcept;
+  // The same, and returns the outcome.
+  static absl::Status Run(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
+                          const WaitChoice::Decision& decision) noexcept;
+
+  WaitingRun(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
+             const WaitChoice::Decision& decision);
+
+  Scheduler::Progress RunWithBaton() noexcept override;
+  bool RunCall(NodeCall& call) noexcept override;
+  void Finish() noexcept override;
+
+ private:
+  struct Call;
+
+  Call& TakeCall();
+  // Finds where the results go.
+  void Begin() noexcept;
+  // Calls that have ended.
+  void DrainInbox() noexcept;
+  void EndCall(const Call& call);
+  // Runs what is ready until nothing is, the run must stop, or the turn of this thread is over.
+  void RunReady() noexcept;
+  void RunReadyIn(Entry* registers);
+  absl::Status RunSegment(int32_t segment, Entry* registers);
+  // Of a dead segment, only the transfers are done: they tell others.
+  absl::Status RunDeadSegment(int32_t segment);
+  absl::Status SendDead(const SerialInstruction& instruction);
+  void StartCall(const SerialInstruction& instruction) override;
+  void Start(const SerialInstruction& instruction, bool is_dead);
+  void EndAsync(NodeCall& ended, const absl::Status& status) noexcept override;
+  absl::Status CheckOutputs(Call& call);
+  // `status` with the node's name; the observer hears that the call has failed.
+  absl::Status Failed(const Call& call, const absl::Status& status) const noexcept;
+  // Gives up the inputs that `instruction` is the last to read.
+  void ClearLastUses(const SerialInstruction& instruction);
+  EntryTables Tables();
+  absl::Status GiveResults();
+
+  const WaitingPlan plan_;
+  const SegmentTable& table_;
+  WaitChoice* const choice_;  // Null: the run is not measured.
+  const WaitChoice::Decision decision_;
+  WaitChoice::Meter meter_;
+  NodeObserver* const observer_;  // The host's: of asynchronous calls, which a meter does not see.
+  RunSetup setup_;
+  const Executor::Args& args_;  // As the run uses them.
+  const CountedPtr<Scheduler> scheduler_;
+  Executor::Done done_;               // Null in Run.
+  std::unique_ptr<WaitingRun> self_;  // Until Finish.
+
+  // The baton holder's.
+  StepRecord record_;
+  SpanCallFrame* spans_ = nullptr;  // The call frame, where it is one.
+  absl::Span<Tensor> results_;
+  std::vector<Tensor> own_results_;       // Where the call frame has no places for them.
+  std::vector<std::vector<Call>> calls_;  // None of which ever grows: calls stay where they are.
+  NodeCall* free_calls_ = nullptr;
+  uint32_t num_calls_ = 0;  // Under way.
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_COMPILED_WAITING_RUN_H_

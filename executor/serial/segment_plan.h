@@ -1,0 +1,79 @@
+#ifndef SLUICE_EXECUTOR_SERIAL_SEGMENT_PLAN_H_
+#define SLUICE_EXECUTOR_SERIAL_SEGMENT_PLAN_H_
+
+// Note [Segments]
+// An asynchronous node is a stop: what needs its outcome waits. The stops before a node are all that it depends on,
+// through data and control edges, over any number of nodes. Nodes with the same stops before them make a segment, and a
+// loop belongs to one as a whole: as soon as those stops have ended, all of the segment can run, without a wait, as
+// straight code (Note [Serial programs]). Nothing in it could have begun earlier, so no effect and no start of an
+// asynchronous call is held up by a wait that it does not depend on. Between its segments a step needs no registers:
+// only what is alive there is kept (Note [Kept values] in kept_plan.h).
+//
+// A stop under a condition that does not hold is passed: it counts as ended once its own segment has run. A stop may
+// also leave its outputs dead, as a Recv of a dead value does. Everything that has it before it is dead then, so whole
+// segments are, and none of their code runs but their transfers.
+//
+// The picture holds for structured graphs (Note [Guards]) where, in addition,
+// - a Merge waits for nothing in vain: each stop is before all of its inputs, or can only run with the input it is
+//   before;
+// - stops and sends are in no loop, and transfers under no condition;
+// - what leaves a loop, and what has effects in it, depends on all that enters it: it begins when that is there;
+// - no ControlTrigger, which goes on after dead stops, comes after a stop.
+// Others are refused, and so are graphs with calls of functions (Note [Called bodies]).
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "executor/serial/region_order.h"
+#include "executor/serial/stop_sets.h"
+#include "executor/serial/structure.h"
+
+namespace sluice {
+
+// The stops and segments of one graph. See Note [Segments]. Segments are numbered so that each comes after all those
+// with fewer stops before them; segment 0 has none. Immutable once made.
+class SegmentPlan {
+ public:
+  // Keep the sets small.
+  static constexpr int32_t kMaxStops = 1024;
+  static constexpr size_t kMaxSets = 1 << 16;
+
+  // False, and `*why_not`, where the graph does not fit the picture. `orders` is null for graphs without control flow.
+  static bool Create(const SerialStructure& structure, const RegionOrders* orders, SegmentPlan* plan,
+                     std::string* why_not);
+
+  int32_t num_segments() const { return static_cast<int32_t>(segments_.size()); }
+  // The units of a segment, in order. Every node of the root frame is in one, and so is every loop of it.
+  absl::Span<const RegionUnit> units(int32_t segment) const { return units_[static_cast<size_t>(segment)]; }
+  // The nodes that are stops, by number.
+  absl::Span<const NodeId> stops() const { return stops_; }
+  // -1: it is none.
+  int32_t stop_of(NodeId id) const { return stop_of_[static_cast<size_t>(id.value())]; }
+  // The segment in which stop `stop` starts.
+  int32_t starts_in(int32_t stop) const { return starts_in_[static_cast<size_t>(stop)]; }
+
+  const StopSets& sets() const { return sets_; }
+  StopSetId stops_before(int32_t segment) const { return segments_[static_cast<size_t>(segment)]; }
+  bool IsBefore(int32_t stop, int32_t segment) const { return sets_.Contains(stops_before(segment), stop); }
+  // Whether segment `a` has always run before `b` begins.
+  bool Precedes(int32_t a, int32_t b) const { return a < b && sets_.IsSubset(stops_before(a), stops_before(b)); }
+  // The stops before `segment` that come before none of the others: it can begin when the last of them has ended.
+  std::vector<int32_t> LastStops(int32_t segment) const;
+
+ private:
+  friend class SegmentPlanner;
+
+  StopSets sets_{0};
+  std::vector<StopSetId> segments_;
+  std::vector<std::vector<RegionUnit>> units_;  // By segment.
+  std::vector<NodeId> stops_;
+  std::vector<int32_t> stop_of_;    // By node.
+  std::vector<int32_t> starts_in_;  // By stop.
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_SERIAL_SEGMENT_PLAN_H_

@@ -1,0 +1,78 @@
+#ifndef SLUICE_EXECUTOR_SERIAL_SEGMENT_TABLE_H_
+#define SLUICE_EXECUTOR_SERIAL_SEGMENT_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "executor/serial/kept_plan.h"
+#include "executor/serial/segment_plan.h"
+#include "graph/value/entry.h"
+
+namespace sluice {
+
+// The table of kept values (Note [Kept values]) among those of operands: serial programs have no invariants of frames.
+inline constexpr Operand::Table kKeptTable = Operand::Table::kInvariants;
+
+// What a run of a program that waits must know of its segments and stops (Note [Segments]), as flat tables. Immutable.
+class SegmentTable {
+ public:
+  using Drop = KeptPlan::Drop;
+
+  // `begins`: where each segment begins among the instructions, and where the last ends; `starts`: the instruction that
+  // starts each stop.
+  SegmentTable(const SegmentPlan& plan, const KeptPlan& kept, std::vector<int32_t> begins, std::vector<int32_t> starts);
+
+  int32_t num_segments() const { return static_cast<int32_t>(begins_.size()) - 1; }
+  int32_t num_stops() const { return static_cast<int32_t>(start_of_.size()); }
+  int32_t begin(int32_t segment) const { return begins_[static_cast<size_t>(segment)]; }
+  int32_t end(int32_t segment) const { return begins_[static_cast<size_t>(segment) + 1]; }
+  // Bits of the stops before `segment`, stop_words() of them.
+  const uint64_t* stops_before(int32_t segment) const {
+    return stops_before_.data() + static_cast<size_t>(segment) * stop_words_;
+  }
+  size_t stop_words() const { return stop_words_; }
+  // The stops that start in `segment`.
+  absl::Span<const int32_t> started_in(int32_t segment) const { return started_in_.of(segment); }
+  // The segments that may begin when `stop` has ended, where all others before them have.
+  absl::Span<const int32_t> woken_by(int32_t stop) const { return woken_by_.of(stop); }
+  absl::Span<const Drop> drops_of_segment(int32_t segment) const { return of_segments_.of(segment); }
+  absl::Span<const Drop> drops_of_stop(int32_t stop) const { return of_stops_.of(stop); }
+  // The instruction that starts `stop`.
+  int32_t start_of(int32_t stop) const { return start_of_[static_cast<size_t>(stop)]; }
+
+  int32_t num_kept() const { return num_kept_; }
+  absl::Span<const int32_t> counters() const { return counters_; }
+
+ private:
+  // Lists side by side.
+  template <typename T>
+  class Lists {
+   public:
+    absl::Span<const T> of(int32_t i) const {
+      const int32_t begin = begins_[static_cast<size_t>(i)], end = begins_[static_cast<size_t>(i) + 1];
+      return absl::MakeConstSpan(items_.data() + begin, static_cast<size_t>(end - begin));
+    }
+    void Add(absl::Span<const T> list) {
+      items_.insert(items_.end(), list.begin(), list.end());
+      begins_.push_back(static_cast<int32_t>(items_.size()));
+    }
+
+   private:
+    std::vector<int32_t> begins_ = {0};
+    std::vector<T> items_;
+  };
+
+  const std::vector<int32_t> begins_, start_of_;
+  const size_t stop_words_;
+  std::vector<uint64_t> stops_before_;  // By segment.
+  Lists<int32_t> started_in_, woken_by_;
+  Lists<Drop> of_segments_, of_stops_;
+  const int32_t num_kept_;
+  const std::vector<int32_t> counters_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_SERIAL_SEGMENT_TABLE_H_

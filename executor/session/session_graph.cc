@@ -1,0 +1,132 @@
+#include "executor/session/session_graph.h"
+
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+
+namespace sluice {
+namespace {
+
+// How often a reader that waits for an addition looks whether it should stop.
+constexpr absl::Duration kLook = absl::Milliseconds(5);
+
+absl::Status Forgotten() {
+  return Error(ErrorCode::kWrongUse).Text("the session is finalised: it runs what was prepared before");
+}
+
+}  // namespace
+
+// While it lives, after a good Begin, nobody changes the graph. One thread's, on the stack, and not inside of another.
+class SessionGraph::Reading {
+ public:
+  explicit Reading(const SessionGraph& of) : of_(of) {}
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+  ~Reading() {
+    if (!is_reading_) return;
+    MutexLock lock(&of_.mu_);
+    --of_.num_reading_;
+    if (of_.num_reading_ == 0 && of_.num_writing_ > 0) of_.changed_.SignalAll();
+  }
+
+  absl::Status Begin(StopPoll* stop) {
+    MutexLock lock(&of_.mu_);
+    while (of_.num_writing_ > 0) {
+      if (stop != nullptr) SLUICE_RETURN_IF_ERROR(stop->Look());
+      of_.changed_.WaitWithDeadline(&of_.mu_, stop == nullptr ? absl::InfiniteFuture() : absl::Now() + kLook);
+    }
+    is_reading_ = true;
+    ++of_.num_reading_;
+    return absl::OkStatus();
+  }
+
+ private:
+  const SessionGraph& of_;
+  bool is_reading_ = false;
+};
+
+// While it lives, the graph is this thread's alone. On the stack.
+class SessionGraph::Writing {
+ public:
+  explicit Writing(SessionGraph& of) : of_(of) {
+    MutexLock lock(&of_.mu_);
+    ++of_.num_writing_;
+    while (of_.num_reading_ > 0 || of_.is_writing_) of_.changed_.Wait(&of_.mu_);
+    of_.is_writing_ = true;
+  }
+  Writing(const Writing&) = delete;
+  Writing& operator=(const Writing&) = delete;
+  ~Writing() {
+    MutexLock lock(&of_.mu_);
+    of_.is_writing_ = false;
+    --of_.num_writing_;
+    of_.changed_.SignalAll();
+  }
+
+  void CountVersion() {
+    MutexLock lock(&of_.mu_);
+    ++of_.version_;
+  }
+
+ private:
+  SessionGraph& of_;
+};
+
+absl::StatusOr<FeedFetchGraph> SessionGraph::Cut(const FeedFetchSpec& spec, const FeedFetchOptions& options) const {
+  Reading reading(*this);
+  SLUICE_RETURN_IF_ERROR(reading.Begin(options.stop));
+  if (graph_ == nullptr) return Forgotten();
+  return ApplyFeedsAndFetches(*graph_, spec, options);
+}
+
+absl::Status SessionGraph::Extend(GraphSource added, const LoadLimits& limits) {
+  const Writing writing(*this);
+  if (graph_ == nullptr) return Forgotten();
+  if (own_ == nullptr) Own(std::make_shared<Graph>(*graph_));
+  return extender_.Extend(*own_, std::move(added), limits);
+}
+
+absl::Status SessionGraph::Replace(Graph graph) {
+  auto next = std::make_shared<Graph>(std::move(graph));
+  std::shared_ptr<const Graph> ended;  // Goes without a lock.
+  GraphExtender extender;
+  Writing writing(*this);
+  if (graph_ == nullptr) return Forgotten();
+  ended.swap(graph_);
+  Own(std::move(next));
+  std::swap(extender_, extender);
+  writing.CountVersion();
+  return absl::OkStatus();
+}
+
+void SessionGraph::Forget() {
+  std::shared_ptr<const Graph> ended;
+  GraphExtender extender;
+  Writing writing(*this);
+  graph_.swap(ended);
+  own_ = nullptr;
+  std::swap(extender_, extender);
+  writing.CountVersion();
+}
+
+std::shared_ptr<const Graph> SessionGraph::Copy() const {
+  Reading reading(*this);
+  reading.Begin(nullptr).IgnoreError();  // It cannot fail without anything that stops it.
+  return graph_ == nullptr ? nullptr : std::make_shared<const Graph>(*graph_);
+}
+
+absl::Status SessionGraph::CheckIsThere() const {
+  Reading reading(*this);
+  reading.Begin(nullptr).IgnoreError();
+  return graph_ == nullptr ? Forgotten() : absl::OkStatus();
+}
+
+int64_t SessionGraph::version() const {
+  MutexLock lock(&mu_);
+  return version_;
+}
+
+}  // namespace sluice

@@ -1,0 +1,79 @@
+#ifndef SLUICE_EXECUTOR_SESSION_SESSION_GRAPH_H_
+#define SLUICE_EXECUTOR_SESSION_SESSION_GRAPH_H_
+
+// Note [Extending a session]
+// A session has one graph, which grows in place: Extend adds nodes and functions and changes none that are there, as
+// TensorFlow's does. So what a signature needs stays as it was, and what was prepared stays prepared. Nobody refers to
+// the graph: what a signature needs is cut out of it, and prepared without it. Cutting out costs what is cut out
+// (Note [Feeds and fetches]), adding costs what is added; that the graph's tables move when they are full, as vectors
+// do, is paid for by the additions before. Many threads cut at once, and an addition waits for them, as they wait for
+// it: for no longer than cutting and adding take.
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/base/limits.h"
+#include "graph/base/mutex.h"
+#include "graph/base/stop_poll.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/import.h"
+#include "graph/load/graph_extender.h"
+#include "graph/passes/feed_fetch.h"
+
+namespace sluice {
+
+// The graph of a session. Thread-safe.
+class SessionGraph {
+ public:
+  explicit SessionGraph(Graph graph) { Own(std::make_shared<Graph>(std::move(graph))); }
+  // One that others read too, and nobody changes: the first addition goes to a copy.
+  explicit SessionGraph(std::shared_ptr<const Graph> graph) : graph_(std::move(graph)) {}
+  SessionGraph(const SessionGraph&) = delete;
+  SessionGraph& operator=(const SessionGraph&) = delete;
+
+  // What `spec` needs: see ApplyFeedsAndFetches. kWrongUse after Forget; the status of options.stop where an addition
+  // takes too long.
+  absl::StatusOr<FeedFetchGraph> Cut(const FeedFetchSpec& spec, const FeedFetchOptions& options) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // See GraphExtender. kWrongUse after Forget.
+  absl::Status Extend(GraphSource added, const LoadLimits& limits) ABSL_LOCKS_EXCLUDED(mu_);
+  // Another graph from now on. kWrongUse after Forget.
+  absl::Status Replace(Graph graph) ABSL_LOCKS_EXCLUDED(mu_);
+  // There is no graph from now on.
+  void Forget() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // A copy of the graph as it is now, at the cost of all of it; null after Forget.
+  std::shared_ptr<const Graph> Copy() const ABSL_LOCKS_EXCLUDED(mu_);
+  // OK, or kWrongUse after Forget.
+  absl::Status CheckIsThere() const ABSL_LOCKS_EXCLUDED(mu_);
+  // Changes with Replace and Forget: signatures of another version are not this graph's.
+  int64_t version() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  class Reading;
+  class Writing;
+
+  void Own(std::shared_ptr<Graph> graph) {
+    own_ = graph.get();
+    graph_ = std::move(graph);
+  }
+
+  mutable Mutex mu_;
+  mutable CondVar changed_;  // Of the numbers.
+  mutable int32_t num_reading_ ABSL_GUARDED_BY(mu_) = 0;
+  int32_t num_writing_ ABSL_GUARDED_BY(mu_) = 0;  // Those that wait included: they come before new readers.
+  bool is_writing_ ABSL_GUARDED_BY(mu_) = false;
+  int64_t version_ ABSL_GUARDED_BY(mu_) = 0;
+  // Read by who is Reading, changed by the one that is Writing. Null: forgotten.
+  std::shared_ptr<const Graph> graph_;
+  Graph* own_ = nullptr;    // The same, to be changed; null where others read it too.
+  GraphExtender extender_;  // The same.
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_SESSION_SESSION_GRAPH_H_

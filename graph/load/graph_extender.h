@@ -1,0 +1,37 @@
+#ifndef SLUICE_GRAPH_LOAD_GRAPH_EXTENDER_H_
+#define SLUICE_GRAPH_LOAD_GRAPH_EXTENDER_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "graph/base/limits.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/import.h"
+
+namespace sluice {
+
+// Adds nodes and functions to one graph, over and over, at the cost of what is added. Small additions are copied into
+// pieces of memory that grow with what was added so far, so that a graph that came node by node refers to a few
+// sources, not to one per addition. Not thread-safe.
+class GraphExtender {
+ public:
+  // Adds what `added` holds, a GraphDef whose nodes may use those of `graph`: see ImportOptions::extends. A name that
+  // is taken is kNodeDuplicate, another function of a known name kFunctionDuplicate; the same function again is fine.
+  // Functions are checked (graph/functions/check.h) by themselves, and their calls when they are prepared to run.
+  // On error `graph` is as before.
+  absl::Status Extend(Graph& graph, GraphSource added, const LoadLimits& limits);
+
+ private:
+  // `added` in memory that the graph can keep: its owner's, where it is a large part of what there is, or a piece.
+  GraphSource Keep(GraphSource added);
+
+  std::shared_ptr<char[]> piece_;
+  size_t piece_bytes_ = 0;
+  size_t used_ = 0;   // Of the piece.
+  size_t total_ = 0;  // Bytes of all additions.
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_LOAD_GRAPH_EXTENDER_H_

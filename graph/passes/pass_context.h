@@ -1,0 +1,43 @@
+#ifndef SLUICE_GRAPH_PASSES_PASS_CONTEXT_H_
+#define SLUICE_GRAPH_PASSES_PASS_CONTEXT_H_
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "graph/base/stop_poll.h"
+#include "graph/ir/graph.h"
+#include "graph/passes/constant_evaluator.h"
+
+namespace sluice {
+
+// What passes know beside the graph. Borrows; lives for one pipeline of passes over one graph.
+class PassContext {
+ public:
+  PassContext() = default;
+  // `keep`: nodes that somebody outside of the graph knows by id or by name. They stay, with both, and give what they
+  // gave; ids that the graph does not have mean nothing.
+  explicit PassContext(std::vector<NodeId> keep) : keep_(std::move(keep)) { std::sort(keep_.begin(), keep_.end()); }
+
+  bool IsKept(NodeId id) const { return std::binary_search(keep_.begin(), keep_.end(), id); }
+  const std::vector<NodeId>& keep() const { return keep_; }  // Ascending.
+
+  // Null: nothing can be computed ahead.
+  const ConstantEvaluator* evaluator = nullptr;
+  // Whether to leave a node alone though its op is pure: the kernel of a host may do more than its op says. Asked once
+  // for each op and types. Null: no node.
+  std::function<bool(const Graph& graph, NodeId id)> leaves_alone;
+  // Whether RunPasses looks, in builds with assertions, that each pass left a sound graph. That takes as long as passes
+  // do.
+  bool validates = true;
+  // Polled; null: never stops.
+  StopPoll* stop = nullptr;
+
+ private:
+  std::vector<NodeId> keep_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_PASSES_PASS_CONTEXT_H_

@@ -1,0 +1,54 @@
+#include "graph/passes/simplify.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "graph/base/status_macros.h"
+#include "graph/passes/common_subexpression.h"
+#include "graph/passes/pass.h"
+#include "graph/passes/prune.h"
+
+namespace sluice {
+namespace {
+
+// The nodes that no other one uses: all else is there for them.
+std::vector<NodeId> UnusedNodes(const Graph& graph) {
+  std::vector<bool> used(static_cast<size_t>(graph.id_limit()), false);
+  for (int32_t i = 0; i < graph.id_limit(); ++i) {
+    if (!graph.Contains(NodeId(i))) continue;
+    for (const Output& input : graph.all_inputs(NodeId(i))) {
+      if (input.is_set() && input.node.value() != i) used[static_cast<size_t>(input.node.value())] = true;
+    }
+  }
+  std::vector<NodeId> unused;
+  for (int32_t i = 0; i < graph.id_limit(); ++i) {
+    if (graph.Contains(NodeId(i)) && !used[static_cast<size_t>(i)]) unused.push_back(NodeId(i));
+  }
+  return unused;
+}
+
+}  // namespace
+
+absl::StatusOr<SimplifyReport> SimplifyGraph(Graph& graph, const PassContext& context, const SimplifyOptions& options) {
+  SimplifyReport report;
+  std::vector<std::unique_ptr<const Pass>> passes;
+  if (options.fold_constants) passes.push_back(std::make_unique<ConstantFoldingPass>(options.folding));
+  if (options.join_equal_nodes) passes.push_back(std::make_unique<CommonSubexpressionPass>());
+  if (passes.empty() || static_cast<int64_t>(graph.num_nodes()) > options.max_nodes) return report;
+  std::vector<NodeId> roots = UnusedNodes(graph);
+  if (roots.empty()) return report;  // A ring: nothing could be told to be unused afterwards.
+  std::vector<PassReport> reports;
+  SLUICE_RETURN_IF_ERROR(RunPasses(passes, /*max_rounds=*/1, context, graph, &reports));
+  for (const PassReport& pass : reports)
+    (pass.name == "constant_folding" ? report.folded : report.joined) = pass.changes;
+  if (report.folded + report.joined == 0) return report;
+  passes.clear();
+  passes.push_back(std::make_unique<PrunePass>(std::move(roots)));
+  reports.clear();
+  SLUICE_RETURN_IF_ERROR(RunPasses(passes, /*max_rounds=*/1, context, graph, &reports));
+  report.removed = reports[0].changes;
+  return report;
+}
+
+}  // namespace sluice

@@ -1,0 +1,35 @@
+#ifndef SLUICE_GRAPH_SHAPES_ADDED_SHAPE_FUNCTIONS_H_
+#define SLUICE_GRAPH_SHAPES_ADDED_SHAPE_FUNCTIONS_H_
+
+// Shape functions of ops that host programs and plug-ins add to their registries. They stand beside the registries and
+// not in them: graph/ir knows nothing of inference.
+
+#include <memory>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "graph/ir/op_registry.h"
+#include "graph/shapes/inference_context.h"
+
+namespace sluice {
+
+// Called from any thread. As in ShapeFunction, an error is for what every run of the node refuses.
+using AddedShapeFunction = absl::AnyInvocable<absl::Status(InferenceContext&) const>;
+
+// Infers the shapes of `op` in graphs over `ops` with `function`, from the next inference on:
+//
+//   SLUICE_RETURN_IF_ERROR(AddShapeFunction(ops, "Twice", [](InferenceContext& c) { return c.Pass(0, 0), OkStatus();
+//   }));
+//
+// The function is kept as long as `ops` lives, or longer. kOpSchema when `ops` has no such op, or when it has a shape
+// function already: of TensorFlow's table, or added. Thread-safe.
+absl::Status AddShapeFunction(const std::shared_ptr<const OpRegistry>& ops, absl::string_view op,
+                              AddedShapeFunction function);
+
+// The function added for `op`, or null. Thread-safe; costs a load where none was ever added.
+std::shared_ptr<const AddedShapeFunction> FindAddedShapeFunction(const OpRegistry* ops, absl::string_view op);
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_SHAPES_ADDED_SHAPE_FUNCTIONS_H_

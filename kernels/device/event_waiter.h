@@ -1,0 +1,68 @@
+#ifndef SLUICE_KERNELS_DEVICE_EVENT_WAITER_H_
+#define SLUICE_KERNELS_DEVICE_EVENT_WAITER_H_
+
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/time/time.h"
+#include "graph/base/mutex.h"
+#include "graph/value/counted.h"
+
+namespace sluice {
+
+// A place in the work of a stream, which comes when all that was queued before it is done (a cudaEvent_t, say).
+// Thread-safe.
+class Event : public Counted {
+ public:
+  // Never waits. Acquire: what the device wrote before is seen.
+  virtual bool HasCome() const = 0;
+  // Waits for so long at most. Whether it has come.
+  virtual bool AwaitFor(absl::Duration limit) const = 0;
+};
+
+// The thread of a device that waits for events, and does what is to be done when they come. It starts with the first of
+// them, and waits for nothing else: what it calls must not wait, nor run kernels. Thread-safe.
+class EventWaiter {
+ public:
+  // What to do. Borrowed from Add until EventHasCome is called, which may free it.
+  class Task {
+   public:
+    virtual void EventHasCome() noexcept = 0;
+
+   protected:
+    ~Task() = default;
+
+   private:
+    friend class EventWaiter;
+    Task* next_ = nullptr;
+    CountedPtr<Event> event_;
+  };
+
+  EventWaiter() = default;
+  EventWaiter(const EventWaiter&) = delete;
+  EventWaiter& operator=(const EventWaiter&) = delete;
+  // Waits for all events.
+  ~EventWaiter();
+
+  // Calls `task` on the thread after `event` has come. Where the system gives no thread, waits here. REQUIRES: event.
+  void Add(CountedPtr<Event> event, Task* task) noexcept ABSL_LOCKS_EXCLUDED(mu_);
+  // Waits until nothing is to be done any more. Not from a task.
+  void Drain() noexcept ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  void Loop() noexcept ABSL_LOCKS_EXCLUDED(mu_);
+  // Starts the thread where there is none. False: the system gives none.
+  bool HasThread() noexcept ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  Mutex mu_;
+  CondVar changed_;
+  Task* first_ ABSL_GUARDED_BY(mu_) = nullptr;  // Those that the thread has not taken yet; newest first.
+  bool is_busy_ ABSL_GUARDED_BY(mu_) = false;   // The thread has others.
+  bool is_over_ ABSL_GUARDED_BY(mu_) = false;
+  bool has_thread_ ABSL_GUARDED_BY(mu_) = false;
+  std::thread thread_;  // Set with has_thread_, once.
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_DEVICE_EVENT_WAITER_H_

@@ -1,0 +1,9 @@
+#include "kernels/nn/families.h"
+
+#include "kernels/kernel_registry.h"
+
+namespace sluice {
+
+void AddNnKernels(KernelRegistry& registry) { registry.AddTable(Conv2DKernels()); }
+
+}  // namespace sluice

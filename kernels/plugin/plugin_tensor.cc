@@ -1,0 +1,78 @@
+#include "kernels/plugin/plugin_tensor.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/functional/any_invocable.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/value/tstring.h"
+#include "kernels/plugin/plugin_status.h"
+
+namespace sluice {
+
+SluiceView ViewOf(const Tensor& tensor, bool is_writable) {
+  // Of string elements nothing but the address is handed out: set_string writes them.
+  void* const data = const_cast<void*>(tensor.raw_data());
+  return {static_cast<int32_t>(tensor.dtype()),
+          tensor.rank(),
+          tensor.shape().dims().data(),
+          tensor.num_elements(),
+          tensor.total_bytes(),
+          data,
+          is_writable ? data : nullptr};
+}
+
+SluiceTensor* GiveTensor(Tensor value, bool is_writable) {
+  return std::make_unique<SluiceTensor>(SluiceTensor{std::move(value), is_writable}).release();
+}
+
+absl::StatusOr<Shape> ShapeOfPlugin(int32_t rank, const int64_t* dims) {
+  if (rank < 0) return Error(ErrorCode::kHostKernel).Text("the kernel asks for a tensor of a negative rank");
+  return Shape::Make({dims, static_cast<size_t>(rank)});
+}
+
+SluiceStatus* WrapMemory(int32_t dtype, int32_t rank, const int64_t* dims, void* memory, size_t num_bytes,
+                         void (*release)(void* data), void* data, SluiceTensor** tensor) noexcept {
+  return Answer([&] {
+    absl::AnyInvocable<void()> end = [release, data] {
+      if (release != nullptr) release(data);
+    };
+    const absl::StatusOr<Shape> shape = ShapeOfPlugin(rank, dims);
+    if (!shape.ok()) {
+      end();
+      return shape.status();
+    }
+    SLUICE_ASSIGN_OR_RETURN(Tensor made,
+                            Tensor::Wrap(DTypeFromNumber(dtype), *shape, memory, num_bytes, std::move(end)));
+    *tensor = GiveTensor(std::move(made), /*is_writable=*/true);
+    return absl::OkStatus();
+  });
+}
+
+SluiceStatus* KeepTensor(const SluiceTensor* tensor, SluiceTensor** kept) noexcept {
+  return Answer([&] {
+    *kept = GiveTensor(tensor->value, /*is_writable=*/false);
+    return absl::OkStatus();
+  });
+}
+
+void ViewTensor(SluiceTensor* tensor, SluiceView* view) noexcept {
+  *view = ViewOf(tensor->value, tensor->is_writable && tensor->value.IsUniquelyOwned());
+}
+
+void DeleteTensor(SluiceTensor* tensor) noexcept { std::unique_ptr<SluiceTensor>{tensor}.reset(); }
+
+SluiceString StringAt(const void* data, int64_t element) noexcept {
+  const TString& text = static_cast<const TString*>(data)[element];
+  return {text.data(), text.size()};
+}
+
+SluiceStatus* SetString(void* mutable_data, int64_t element, const char* text, size_t size) noexcept {
+  return Answer([&] {
+    static_cast<TString*>(mutable_data)[element].assign({text, size});
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace sluice

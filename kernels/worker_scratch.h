@@ -1,0 +1,73 @@
+#ifndef SLUICE_KERNELS_WORKER_SCRATCH_H_
+#define SLUICE_KERNELS_WORKER_SCRATCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "graph/base/mutex.h"
+#include "graph/value/tensor.h"
+#include "kernels/workers.h"
+
+namespace sluice {
+
+// Scratch memory that a kernel keeps from one call to the next: a member of the kernel. Two calls at the same time
+// never have the same memory: one of them gets its own. Keeps one piece, of kMaxKeptBytes at most, and only memory of
+// the host's or the device's own allocator, which outlives kernels; that of a run's own may not. Thread-safe.
+class ScratchKeeper {
+ public:
+  static constexpr size_t kMaxKeptBytes = size_t{4} << 20;
+
+  ScratchKeeper() = default;
+  ScratchKeeper(const ScratchKeeper&) = delete;
+  ScratchKeeper& operator=(const ScratchKeeper&) = delete;
+
+  // Bytes that are kept now. For tests.
+  size_t kept_bytes() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  friend class WorkerScratch;
+  // What is kept, if it comes from `allocator` and has as many bytes; else without a value.
+  Tensor Take(const Allocator& allocator, size_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
+  // Keeps `memory`, or frees it, whichever of the two at hand is smaller.
+  void Give(Tensor memory, const Allocator& allocator) ABSL_LOCKS_EXCLUDED(mu_);
+
+  mutable Mutex mu_;
+  Tensor kept_ ABSL_GUARDED_BY(mu_);
+  const Allocator* allocator_ ABSL_GUARDED_BY(mu_) = nullptr;  // Of kept_.
+};
+
+// Memory for each worker of one call, aligned for the widest vectors, not initialised. See Note [Workers].
+// One thread makes and destroys it, outside of the shards; of(i) is worker i's.
+class WorkerScratch {
+ public:
+  // For min(workers.count(), num_shards) workers, from the run's allocator. `keeper` (may be null) must outlive this.
+  // kOutOfMemory when there is not as much, or it cannot even be counted. REQUIRES: bytes_per_worker >= 0.
+  static absl::StatusOr<WorkerScratch> Make(const Workers& workers, int64_t num_shards, int64_t bytes_per_worker,
+                                            ScratchKeeper* keeper);
+  WorkerScratch(WorkerScratch&& other) noexcept
+      : memory_(std::move(other.memory_)),
+        stride_(other.stride_),
+        keeper_(std::exchange(other.keeper_, nullptr)),
+        allocator_(other.allocator_) {}
+  WorkerScratch& operator=(WorkerScratch&&) = delete;
+  ~WorkerScratch();
+
+  void* of(int worker) const { return static_cast<char*>(data_of(memory_)) + static_cast<size_t>(worker) * stride_; }
+
+ private:
+  WorkerScratch(Tensor memory, size_t stride, ScratchKeeper* keeper, const Allocator* allocator)
+      : memory_(std::move(memory)), stride_(stride), keeper_(keeper), allocator_(allocator) {}
+  static void* data_of(const Tensor& memory) { return const_cast<void*>(memory.raw_data()); }
+
+  Tensor memory_;
+  size_t stride_;  // Bytes from one worker's part to the next.
+  ScratchKeeper* keeper_;
+  const Allocator* allocator_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_WORKER_SCRATCH_H_

@@ -1,0 +1,216 @@
+// What sessions do to the graph of a signature before it is compiled, and what they must not: Note [Simplifying a
+// step].
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gtest/gtest.h"
+#include "kernels/families/register_all.h"
+#include "tests/executor/session/session_fixture.h"
+#include "tests/testing/function_kernel.h"
+#include "tests/testing/random_program.h"
+#include "tests/testing/session_program.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+SessionOptions Plain() {
+  SessionOptions options;
+  options.simplify.fold_constants = options.simplify.join_equal_nodes = false;
+  return options;
+}
+
+class SimplifyTest : public SessionFixture {
+ protected:
+  // The graph that a signature runs.
+  const Graph& GraphOf(const FeedFetchSpec& spec) {
+    absl::StatusOr<std::shared_ptr<const Callable>> made = session_->Prepare(spec);
+    EXPECT_OK(made);
+    prepared_ = *std::move(made);
+    return prepared_->graph();
+  }
+  static bool Has(const Graph& graph, absl::string_view name) { return graph.Contains(graph.Find(name)); }
+  static bool IsConst(const Graph& graph, absl::string_view name) { return graph.Is(graph.Find(name), "Const"); }
+
+  std::shared_ptr<const Callable> prepared_;
+};
+
+TEST_F(SimplifyTest, ConstantsAreComputedOnceAndEqualNodesJoin) {
+  const Output x = b_.Placeholder("x", DType::kInt32);
+  const Output two = b_.Op("AddV2", "two", {b_.Const("one", Int(1)), b_.Const("uno", Int(1))});
+  b_.Op("AddV2", "y", {b_.Op("Mul", "a", {x, two}), b_.Op("Mul", "b", {two, x})});
+  Open();
+  const Graph& graph = GraphOf({{"x"}, {"y"}, {}, {}});
+  EXPECT_TRUE(IsConst(graph, "two"));
+  EXPECT_FALSE(Has(graph, "one") || Has(graph, "uno") || Has(graph, "b"));
+  ExpectFetch("y", 12, {{"x", Int(3)}});
+  ExpectFetch("b", 6, {{"x", Int(3)}});
+  Open(Plain());
+  EXPECT_TRUE(Has(GraphOf({{"x"}, {"y"}, {}, {}}), "b"));
+  EXPECT_FALSE(IsConst(prepared_->graph(), "two"));
+  ExpectFetch("y", 12, {{"x", Int(3)}});
+}
+
+TEST_F(SimplifyTest, WhatIsFedIsNoConstant) {
+  b_.Op("Neg", "y", {b_.Op("AddV2", "sum", {b_.Const("one", Int(1)), b_.Const("two", Int(2))})});
+  Open();
+  ExpectFetch("y", -3);
+  ExpectFetch("y", -12, {{"one", Int(10)}});
+  ExpectFetch("y", -7, {{"sum", Int(7)}});
+}
+
+TEST_F(SimplifyTest, FetchesAndTargetsOfWhatIsFoldedGiveTheirValues) {
+  const Output sum = b_.Op("AddV2", "sum", {b_.Const("one", Int(1)), b_.Const("two", Int(2))});
+  b_.Op("Neg", "neg", {sum});
+  Open();
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> values,
+                       session_->Run({}, {"neg", "sum", "one", "neg:0", "sum"}, {"neg", "two"}));
+  const std::vector<int32_t> expected = {-3, 3, 1, -3, 3};
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(*values[i].AsScalar<int32_t>(), expected[i]) << i;
+}
+
+TEST_F(SimplifyTest, ANodeThatFailsFailsWhenItIsReached) {
+  const Output x = b_.Placeholder("x", DType::kBool, PartialShape::Scalar());
+  const Output zero = b_.Const("zero", Int(0)), one = b_.Const("one", Int(1));
+  const Output ports = b_.Op("Switch", "switch", {one, x});
+  const Output gate = b_.Op("Identity", "gate", {GraphBuilder::Nth(ports, 1)});
+  const Output bad = b_.Op("FloorDiv", "bad", {one, zero});
+  b_.AddControl(bad, gate);
+  const Output good = b_.Op("Neg", "good", {ports});
+  b_.Op("Merge", "y", {bad, good});
+  Open();
+  ExpectFetch("y", -1, {{"x", Tensor::Scalar(false)}});
+  const absl::Status failed = Fetch("y", {{"x", Tensor::Scalar(true)}}).status();
+  EXPECT_FALSE(failed.ok());
+  ASSERT_TRUE(ErrorInfoOf(failed).has_value());
+  EXPECT_EQ(ErrorInfoOf(failed)->node, "bad");
+}
+
+// What is folded in a branch is as dead as it was.
+TEST_F(SimplifyTest, FoldedNodesOfABranchThatIsNotTakenAreDead) {
+  const Output x = b_.Placeholder("x", DType::kBool, PartialShape::Scalar());
+  const Output ports = b_.Op("Switch", "switch", {b_.Const("one", Int(1)), x});
+  const Output gate = b_.Op("Identity", "gate", {GraphBuilder::Nth(ports, 1)});
+  const Output inside = b_.Const("inside", Int(5));
+  b_.AddControl(inside, gate);
+  b_.Op("Merge", "y", {b_.Op("Square", "square", {inside}), b_.Op("Neg", "good", {ports})});
+  Open();
+  EXPECT_TRUE(IsConst(GraphOf({{"x"}, {"y"}, {}, {}}), "square"));
+  ExpectFetch("y", -1, {{"x", Tensor::Scalar(false)}});
+  ExpectFetch("y", 25, {{"x", Tensor::Scalar(true)}});
+}
+
+TEST_F(SimplifyTest, StatefulNodesStayApart) {
+  AddCounter();
+  b_.Op("AssignAdd", "also", {Output{b_.graph().Find("v"), 0}, Output{b_.graph().Find("v1"), 0}});
+  const Output one = b_.Const("shared", Int(1));
+  const std::vector<std::pair<std::string, AttrValue>> attrs = {{"dtype", DType::kInt32}, {"shape", PartialShape()}};
+  const Output handle = b_.Op("VarHandleOp", "handle", {}, attrs);
+  b_.Op("AssignVariableOp", "set", {handle, one});
+  const Output a = b_.Op("AssignAddVariableOp", "a", {handle, one});
+  const Output b = b_.Op("AssignAddVariableOp", "b", {handle, one});
+  const Output value = b_.Op("ReadVariableOp", "value", {handle}, {{"dtype", DType::kInt32}});
+  b_.AddControl(value, a);
+  b_.AddControl(value, b);
+  Open();
+  ASSERT_OK(session_->Run({}, {}, {"start", "set"}));
+  ASSERT_OK(session_->Run({}, {"count", "also"}, {}));
+  ExpectFetch("count", 3);
+  ExpectFetch("value", 3);
+}
+
+TEST_F(SimplifyTest, KernelsOfTheHostAreNotCalledAhead) {
+  std::atomic<int> calls{0};
+  KernelRegistry kernels;
+  RegisterAllKernels(kernels);
+  EXPECT_OK(kernels.Add(OwnedKernelRow("Neg", MakeFunction([&](KernelContext& context) {
+                                         ++calls;
+                                         context.SetOutput(0, context.TakeInput(0));
+                                         return absl::OkStatus();
+                                       }))));
+  b_.Op("Neg", "y", {b_.Const("one", Int(1))});
+  SessionOptions options;
+  options.kernels = &kernels;
+  Open(options);
+  GraphOf({{}, {"y"}, {}, {}});
+  EXPECT_EQ(calls, 0);
+  ExpectFetch("y", 1);
+  EXPECT_EQ(calls, 1);
+  prepared_.reset();
+  session_.reset();  // Before the kernels go.
+}
+
+TEST_F(SimplifyTest, LargeResultsAreComputedInEveryRun) {
+  const auto fill = [&](const std::string& name, int32_t count) {
+    b_.Op("Fill", name,
+          {b_.Const(name + "_dims", Tensor::Of<int32_t>(Shape::Of({1}), {count})), b_.Const(name + "_v", Int(7))});
+  };
+  fill("small", 1000);
+  fill("large", 4'000'000);
+  fill("huge", 2'000'000'000);
+  Open();
+  EXPECT_TRUE(IsConst(GraphOf({{}, {"small"}, {}, {}}), "small"));
+  EXPECT_TRUE(GraphOf({{}, {"large"}, {}, {}}).Is(prepared_->graph().Find("large"), "Fill"));
+  EXPECT_TRUE(GraphOf({{}, {"huge"}, {}, {}}).Is(prepared_->graph().Find("huge"), "Fill"));
+  SessionOptions options;
+  options.simplify.folding.max_output_bytes = 1000;
+  Open(options);
+  EXPECT_FALSE(IsConst(GraphOf({{}, {"small"}, {}, {}}), "small"));
+}
+
+TEST_F(SimplifyTest, PreparingStopsAtItsDeadline) {
+  Output last = b_.Const("start", Int(1));
+  for (int i = 0; i < 3000; ++i) last = b_.Op("Neg", absl::StrCat("n", i), {last});
+  Open();
+  PrepareOptions options;
+  options.deadline = absl::Now() - absl::Seconds(1);
+  EXPECT_THAT(session_->Prepare({{}, {"n2999"}, {}, {}}, options).status(), IsError(ErrorCode::kDeadline));
+  ExpectFetch("n2999", 1);
+}
+
+TEST_F(SimplifyTest, NodesOfDifferentDevicesStayApart) {
+  const Output x = b_.Placeholder("x", DType::kInt32);
+  const Output a = b_.Op("Neg", "a", {x}), b = b_.Op("Neg", "b", {x}), c = b_.Op("Neg", "c", {x});
+  b_.SetDevice(b, "/cpu:1");
+  b_.SetDevice(c, "/cpu:1");
+  b_.Op("AddN", "y", {a, b, c});
+  SessionOptions options;
+  options.num_cpu_devices = 2;
+  Open(options);
+  const Graph& graph = GraphOf({{"x"}, {"y"}, {}, {}});
+  EXPECT_TRUE(Has(graph, "a") && Has(graph, "b"));
+  EXPECT_FALSE(Has(graph, "c"));
+  ExpectFetch("y", -6, {{"x", Int(2)}});
+}
+
+// The same bits with and without, of conditionals and loops with constants and equal nodes in them.
+TEST_F(SimplifyTest, RandomProgramsAnswerTheSame) {
+  int64_t before = 0, after = 0;
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    ASSERT_OK_AND_ASSIGN(Graph graph, RandomStructuredProgram(seed));
+    ASSERT_OK(ArgumentsToPlaceholders(&graph));
+    SessionOptions plain = Plain(), simple;
+    plain.num_threads = simple.num_threads = 1;
+    simple.simplify.validates = true;
+    const std::vector<Answer> expected = AnswersOf(graph, seed, plain), found = AnswersOf(graph, seed, simple);
+    ASSERT_EQ(expected.size(), found.size());
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(expected[i] == found[i]) << seed << ", result " << i;
+    for (const bool is_simple : {false, true}) {
+      ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, Session::Create(is_simple ? simple : plain, graph));
+      FeedFetchSpec spec;
+      for (const auto& value : PlaceholderValues(graph, seed)) spec.feeds.push_back(value.first);
+      spec.fetches = ResultsOf(graph);
+      const absl::StatusOr<std::shared_ptr<const Callable>> callable = session->Prepare(spec);
+      if (callable.ok()) (is_simple ? after : before) += static_cast<int64_t>((*callable)->graph().num_nodes());
+    }
+  }
+  EXPECT_LT(after, before) << "nothing was simplified";
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,148 @@
+// Runs on devices that work on their own, and that fail, are cancelled or are late: nothing of them works on when they
+// end, nothing stays, and the session goes on.
+
+#include "absl/time/clock.h"
+#include "graph/base/cancellation.h"
+#include "tests/executor/streams/streams_fixture.h"
+
+namespace sluice {
+namespace {
+
+class StreamFailuresTest : public StreamsFixture {
+ protected:
+  // A chain over both devices and the host, with copies of every kind.
+  void OpenChain(FakeDevice::Options options = {}) {
+    options.staging_block_bytes = 1024;
+    MakeDevices(options);
+    Output y = b_.Placeholder("x", DType::kFloat);
+    const char* const devices[] = {kGpu, kGpu, kOther, kCpu};
+    for (int i = 0; i < 16; ++i) {
+      b_.WithDevice(devices[i % 4]);
+      y = b_.Op("AddV2", absl::StrCat("a", i), {y, b_.Const(absl::StrCat("c", i), Tensor::Scalar(1.0f))});
+    }
+    SessionOptions session;
+    session.stall_timeout = absl::Seconds(20);
+    Open(session);
+  }
+  void ExpectRight() {
+    ASSERT_OK_AND_ASSIGN(const Tensor y, Fetch("a15", {{"x", Floats(1000)}}));
+    for (size_t i = 0; i < 1000; ++i) ASSERT_EQ(y.flat<float>()[i], static_cast<float>(i) + 16);
+  }
+  // Whether all that was queued on the devices is done, but for what overwrites freed memory.
+  bool IsIdle() {
+    for (FakeDevice* const fake : devices_->fakes) {
+      for (const StreamDevice::Use use : StreamDevice::kUses) {
+        if (fake->stream(use).num_pending() > 0) return false;
+      }
+    }
+    return true;
+  }
+};
+
+// Each call of its kind fails once. A fault that comes after all calls leaves the run right.
+TEST_F(StreamFailuresTest, WhateverFailsEndsTheRunAndNothingElse) {
+  OpenChain();
+  ExpectRight();  // Constants are there from now on.
+  struct Kind {
+    const char* name;
+    std::atomic<int> FakeFaults::*fault;
+    bool is_error;  // Events that cannot be recorded are waited for.
+  };
+  for (const Kind& kind : {Kind{"launch", &FakeFaults::launch, true}, Kind{"work", &FakeFaults::work, true},
+                           Kind{"copy", &FakeFaults::copy, true}, Kind{"allocate", &FakeFaults::allocate, true},
+                           Kind{"record", &FakeFaults::record, false}}) {
+    int num_failed = 0;
+    for (FakeDevice* const fake : devices_->fakes) {
+      for (int call = 1; call <= 24; ++call) {
+        SCOPED_TRACE(absl::StrCat(kind.name, " ", call, " of ", fake->name()));
+        std::atomic<int>& fault = fake->faults().*kind.fault;
+        fault = call;
+        const absl::StatusOr<Tensor> y = Fetch("a15", {{"x", Floats(1000)}});
+        const bool is_hit = fault.exchange(-1) <= 0;
+        if (kind.is_error) {
+          EXPECT_EQ(y.ok(), !is_hit) << y.status();
+        }
+        if (!y.ok()) ++num_failed;
+        if (y.ok()) {
+          EXPECT_EQ(y->flat<float>()[999], 1015);
+        }
+      }
+    }
+    if (kind.is_error) {
+      EXPECT_GT(num_failed, 8) << kind.name;
+    }
+    ExpectRight();
+  }
+}
+
+TEST_F(StreamFailuresTest, AnErrorOfTheDeviceNamesWhatFailed) {
+  OpenChain();
+  gpu().faults().work = 1;
+  EXPECT_THAT(Fetch("a15", {{"x", Floats(10)}}), IsError(ErrorCode::kOpBroken, "a kernel has failed on the device"));
+  gpu().faults().launch = 1;
+  EXPECT_THAT(Fetch("a15", {{"x", Floats(10)}}), IsError(ErrorCode::kOpBroken, "the device takes no kernel"));
+  gpu().faults().allocate = 1;
+  EXPECT_THAT(Fetch("a15", {{"x", Floats(10)}}).status(), StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
+// The kernel on the host fails while the device is at work.
+TEST_F(StreamFailuresTest, AFailedRunEndsWhenTheDeviceIsDone) {
+  FakeDevice::Options options;
+  options.max_delay = absl::Milliseconds(2);
+  MakeDevices(options);
+  const Output x = b_.Placeholder("x", DType::kFloat);
+  b_.WithDevice(kGpu);
+  Output y = x;
+  for (int i = 0; i < 50; ++i) y = b_.Op("AddV2", absl::StrCat("a", i), {y, x});
+  b_.WithDevice(kCpu);
+  const Output wrong = b_.Op("MatMul", "wrong", {x, x});
+  b_.Op("AddV2", "sum", {y, wrong});
+  Open();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_THAT(Fetch("sum", {{"x", Floats(10)}}).status(), StatusIs(absl::StatusCode::kInvalidArgument));
+    EXPECT_TRUE(IsIdle());
+  }
+}
+
+TEST_F(StreamFailuresTest, CancelledAndLateRunsEndWhenTheDeviceIsDone) {
+  FakeDevice::Options options;
+  options.max_delay = absl::Milliseconds(1);
+  OpenChain(options);
+  int num_stopped = 0;
+  for (int i = 0; i < 30; ++i) {
+    CancellationManager cancellation;
+    CallOptions call;
+    std::thread stopper;
+    if (i % 2 == 0) {
+      call.cancellation = &cancellation;
+      stopper = std::thread([&cancellation, i] {
+        absl::SleepFor(absl::Microseconds(200 * i));
+        cancellation.StartCancel();
+      });
+    } else {
+      call.deadline = absl::Now() + absl::Microseconds(300 * i);
+    }
+    const absl::StatusOr<Tensor> y = Fetch("a15", {{"x", Floats(1000)}}, call);
+    if (!y.ok()) {
+      EXPECT_TRUE(IsIdle());
+      ++num_stopped;
+    }
+    if (stopper.joinable()) stopper.join();
+  }
+  EXPECT_GT(num_stopped, 3);
+  ExpectRight();
+}
+
+TEST_F(StreamFailuresTest, MemoryRunsOut) {
+  FakeDevice::Options options;
+  options.memory_bytes = size_t{64} << 10;
+  MakeDevices(options);
+  AddScaled(b_.Placeholder("x", DType::kFloat));
+  Open();
+  EXPECT_THAT(Fetch("y", {{"x", Floats(20'000)}}).status(), StatusIs(absl::StatusCode::kResourceExhausted));
+  ASSERT_OK_AND_ASSIGN(const Tensor y, Fetch("y", {{"x", Floats(1000)}}));
+  EXPECT_EQ(y.flat<float>()[999], 1999);
+}
+
+}  // namespace
+}  // namespace sluice

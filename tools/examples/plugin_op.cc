@@ -1,0 +1,44 @@
+// A plug-in: a shared library with an op of its own - schema, shape function, kernel. Needs two headers of Sluice and
+// no library:
+//
+//   g++ -std=c++17 -O2 -shared -fPIC -fvisibility=hidden -I. tools/examples/plugin_op.cc -o libplugin_op.so
+//   tools/sluice run graph.pbtxt --plugin libplugin_op.so --feed x=1,2,3 --fetch y
+
+#include "kernels/plugin/plugin_op.h"
+
+#include <cmath>
+
+namespace {
+
+using sluice_op::Call;
+using sluice_op::Node;
+using sluice_op::Shapes;
+
+// y = x * sigmoid(slope * x), in the memory of x where nothing else needs that.
+class Swish {
+ public:
+  explicit Swish(Node& node) : slope_(node.Attr<float>("slope")) {}
+
+  void Compute(Call& call) const {
+    const auto x = call.input<float>(0);
+    const auto y = call.Forward<float>(0, x.dims(), {0});
+    call.ParallelFor(x.size(), /*unit_ns=*/10, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) y[i] = x[i] / (1 + std::exp(-slope_ * x[i]));
+    });
+  }
+
+ private:
+  const float slope_;
+};
+
+void SwishShape(Node&, Shapes& shapes) { shapes.Pass(0, 0); }
+
+void Add(sluice_op::Registration& registration) {
+  registration.Add(
+      sluice_op::Op("Swish").Input("x: float").Output("y: float").Attr("slope: float = 1").Shapes<&SwishShape>());
+  registration.Add(sluice_op::Kernel<Swish>("Swish"));
+}
+
+}  // namespace
+
+SLUICE_PLUGIN("swish", "1.0", Add)
