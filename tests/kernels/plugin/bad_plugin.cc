@@ -63,6 +63,10 @@ struct ThrowsLater {
   void ComputeAsync(AsyncCall) const { throw std::runtime_error("later never comes"); }
 };
 
+struct FailsLater {
+  void ComputeAsync(AsyncCall) const { sluice_op::Fail(SLUICE_OUT_OF_RANGE, "there is no row 7"); }
+};
+
 struct FailsToBeMade {
   explicit FailsToBeMade(sluice_op::Node& node) { node.Attr<int64_t>("no_such_attr"); }
   void Compute(Call&) const {}
@@ -93,6 +97,7 @@ void Add(sluice_op::Registration& r) {
   AddOp<FinishesTwice>(r, "FinishesTwice");
   AddOp<Drops>(r, "Drops");
   AddOp<ThrowsLater>(r, "ThrowsLater");
+  AddOp<FailsLater>(r, "FailsLater");
   AddOp<FailsToBeMade>(r, "FailsToBeMade");
   r.Add(sluice_op::Op("BadShape").Input("x: float").Output("y: float").Shapes<&BadShape>());
   r.Add(sluice_op::Op("Throws").Input("x: float").Output("y: float"));

@@ -224,7 +224,15 @@ TEST_F(BadPluginTest, ACallThatIsFinishedTwiceIsAnsweredOnceAndLogged) {
 
 TEST_F(BadPluginTest, ACallThatIsDroppedIsAnError) {
   EXPECT_THAT(Run("Drops"), IsError(ErrorCode::kForeign, "dropped the call without an answer"));
-  EXPECT_EQ(Run("ThrowsLater").code(), absl::StatusCode::kInternal);
+}
+
+TEST_F(BadPluginTest, WhatAnAsynchronousKernelThrowsIsItsError) {
+  const absl::Status thrown = Run("ThrowsLater");
+  EXPECT_EQ(thrown.code(), absl::StatusCode::kInternal);
+  EXPECT_NE(thrown.message().find("later never comes"), absl::string_view::npos) << thrown;
+  const absl::Status failed = Run("FailsLater");
+  EXPECT_EQ(failed.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_NE(failed.message().find("there is no row 7"), absl::string_view::npos) << failed;
 }
 
 TEST_F(BadPluginTest, ExceptionsThatCrossTheBorderAreErrors) {
