@@ -166,6 +166,21 @@ struct BackwardsKernel {
   }
 };
 
+// Two outputs, each in the memory of whichever input is left.
+struct SumAndDifferenceKernel {
+  void Compute(Call& call) const {
+    const auto a = call.input<float>(0);
+    const auto b = call.input<float>(1);
+    const auto sum = call.Forward<float>(0, a.dims(), {0, 1});
+    const auto difference = call.Forward<float>(1, a.dims(), {0, 1});
+    for (int64_t i = 0; i < a.size(); ++i) {
+      const float x = a[i], y = b[i];
+      sum[i] = x + y;
+      difference[i] = x - y;
+    }
+  }
+};
+
 // Works for ever in small parts, and overlooks that it was told to stop.
 struct EndlessKernel {
   void Compute(Call& call) const {
@@ -246,6 +261,12 @@ void Add(sluice_op::Registration& r) {
   r.Add(sluice_op::Kernel<FirstKernel>("PluginFirst"));
   r.Add(sluice_op::Op("PluginBackwards").Input("x: float").Output("y: float").Output("place: int64"));
   r.Add(sluice_op::Kernel<BackwardsKernel>("PluginBackwards"));
+  r.Add(sluice_op::Op("PluginSumAndDifference")
+            .Input("a: float")
+            .Input("b: float")
+            .Output("sum: float")
+            .Output("difference: float"));
+  r.Add(sluice_op::Kernel<SumAndDifferenceKernel>("PluginSumAndDifference"));
   r.Add(sluice_op::Op("PluginEndless").Output("y: int64").Stateful());
   r.Add(sluice_op::Kernel<EndlessKernel>("PluginEndless"));
   r.Add(sluice_op::Op("PluginOwnMemory").Output("y: int64").Stateful());

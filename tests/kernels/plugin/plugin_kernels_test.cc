@@ -50,6 +50,19 @@ TEST_F(GoodPluginTest, ItWorksInTheMemoryOfAnInputThatNothingElseNeeds) {
   EXPECT_EQ(input.flat<float>()[999], 1);
 }
 
+TEST_F(GoodPluginTest, SeveralOutputsMayNameTheSameInputs) {
+  GraphBuilder b(catalogue_.ops);
+  const Output x = b.Placeholder("x", DType::kFloat), z = b.Placeholder("z", DType::kFloat);
+  const Output y = b.Op("PluginSumAndDifference", "y", {b.Op("Neg", "n", {x}), b.Op("Neg", "m", {z})});
+  b.Op("Neg", "difference", {GraphBuilder::Nth(y, 1)});
+  ASSERT_OK_AND_ASSIGN(Graph graph, b.Build());
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, catalogue_.Open(std::move(graph)));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> results,
+                       session->Run({{"x", Floats(1000, 3)}, {"z", Floats(1000, 1)}}, {"y", "difference"}, {}));
+  EXPECT_EQ(results[0].flat<float>()[999], -4);
+  EXPECT_EQ(results[1].flat<float>()[999], 2);
+}
+
 TEST_F(GoodPluginTest, StringsAreReadAndWritten) {
   const std::string large(100, 'z');
   ASSERT_OK_AND_ASSIGN(const Tensor y, catalogue_.Run("PluginJoin", {Tensor::String("a"), Tensor::String(large)}));
