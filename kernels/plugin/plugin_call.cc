@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/plugin/plugin_status.h"
@@ -12,6 +13,9 @@
 
 namespace sluice {
 namespace {
+
+// Of a shape whose sizes lie in it.
+constexpr int kInlineRank = 4;
 
 absl::Status CheckIndex(int32_t i, int count, absl::string_view kind) {
   if (i >= 0 && i < count) return absl::OkStatus();
@@ -68,7 +72,13 @@ int32_t CallNumOutputs(const SluiceCall* call) noexcept { return call->context.n
 SluiceStatus* CallInput(SluiceCall* call, int32_t i, SluiceView* view) noexcept {
   return Answer([&] {
     SLUICE_RETURN_IF_ERROR(CheckInput(call, i));
-    *view = ViewOf(call->context.input(i), /*is_writable=*/false);
+    const Tensor& tensor = call->context.input(i);
+    SluiceView made = ViewOf(tensor, /*is_writable=*/false);
+    if (made.rank > kInlineRank) {
+      const absl::Span<const int64_t> dims = tensor.shape().dims();
+      made.dims = call->dims.try_emplace(i, dims.begin(), dims.end()).first->second.data();
+    }
+    *view = made;
     return absl::OkStatus();
   });
 }

@@ -181,6 +181,15 @@ struct SumAndDifferenceKernel {
   }
 };
 
+// The sizes of x, in the memory of x as a vector.
+struct SizesKernel {
+  void Compute(Call& call) const {
+    const auto x = call.input<float>(0);
+    const auto y = call.Forward<float>(0, {x.size()}, {0});
+    for (int64_t i = 0; i < x.rank(); ++i) y[i] = static_cast<float>(x.dims()[static_cast<size_t>(i)]);
+  }
+};
+
 // Works for ever in small parts, and overlooks that it was told to stop.
 struct EndlessKernel {
   void Compute(Call& call) const {
@@ -267,6 +276,8 @@ void Add(sluice_op::Registration& r) {
             .Output("sum: float")
             .Output("difference: float"));
   r.Add(sluice_op::Kernel<SumAndDifferenceKernel>("PluginSumAndDifference"));
+  r.Add(sluice_op::Op("PluginSizes").Input("x: float").Output("y: float"));
+  r.Add(sluice_op::Kernel<SizesKernel>("PluginSizes"));
   r.Add(sluice_op::Op("PluginEndless").Output("y: int64").Stateful());
   r.Add(sluice_op::Kernel<EndlessKernel>("PluginEndless"));
   r.Add(sluice_op::Op("PluginOwnMemory").Output("y: int64").Stateful());

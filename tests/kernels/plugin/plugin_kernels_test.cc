@@ -63,6 +63,20 @@ TEST_F(GoodPluginTest, SeveralOutputsMayNameTheSameInputs) {
   EXPECT_EQ(results[1].flat<float>()[999], 2);
 }
 
+TEST_F(GoodPluginTest, AViewOfAnInputKeepsItsSizesWhenTheMemoryIsForwarded) {
+  GraphBuilder b(catalogue_.ops);
+  b.Op("PluginSizes", "y", {b.Op("Neg", "n", {b.Placeholder("x", DType::kFloat)})});
+  ASSERT_OK_AND_ASSIGN(Graph graph, b.Build());
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, catalogue_.Open(std::move(graph)));
+  for (const Shape& shape : {Shape::Of({20, 50}), Shape::Of({5, 2, 3, 4, 7, 2})}) {
+    ASSERT_OK_AND_ASSIGN(const Tensor x, Tensor::MakeZeros(DType::kFloat, shape));
+    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> y, session->Run({{"x", x}}, {"y"}, {}));
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      EXPECT_EQ(y[0].flat<float>()[static_cast<size_t>(axis)], static_cast<float>(shape.dim(axis))) << axis;
+    }
+  }
+}
+
 TEST_F(GoodPluginTest, StringsAreReadAndWritten) {
   const std::string large(100, 'z');
   ASSERT_OK_AND_ASSIGN(const Tensor y, catalogue_.Run("PluginJoin", {Tensor::String("a"), Tensor::String(large)}));
