@@ -257,7 +257,8 @@ struct SluiceApi {
 
   /* Tensors that are kept: by a kernel, or during a call. Each is freed with delete_tensor, also after the call.
    * allocate_temp: of the device that the call runs on; `call` NULL: in host memory. wrap_memory: over memory of the
-   * plug-in, which is in use until `release` has run, on any thread; it has run as well where there is an error. */
+   * plug-in, which is in use, and never written, until `release` (which may be NULL) has run, on any thread; it has run
+   * as well where there is an error. */
   SluiceStatus* (*allocate_temp)(SluiceCall* call, int32_t dtype, int32_t rank, const int64_t* dims,
                                  SluiceTensor** tensor);
   SluiceStatus* (*wrap_memory)(int32_t dtype, int32_t rank, const int64_t* dims, void* memory, size_t num_bytes,

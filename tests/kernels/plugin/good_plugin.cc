@@ -1,6 +1,8 @@
 // A plug-in with one op of each kind, written with plugin_op.h.
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -224,6 +226,23 @@ struct OwnMemoryKernel {
   }
 };
 
+// A table of the plug-in's, the same memory in each call.
+struct TableKernel {
+  static inline float table[64];
+
+  void Compute(Call& call) const {
+    constexpr int64_t kDims[] = {64};
+    SluiceTensor* made = nullptr;
+    sluice_op::Check(
+        sluice_op::api->wrap_memory(SLUICE_FLOAT, 1, kDims, table, sizeof(table), nullptr, nullptr, &made));
+    SluiceView view;
+    sluice_op::api->view_tensor(made, &view);
+    sluice_op::Tensor kept(made);
+    if (view.mutable_data != nullptr) sluice_op::Fail(SLUICE_INTERNAL, "the table may be written");
+    call.SetOutput(0, kept);
+  }
+};
+
 void BroadcastShape(Node&, Shapes& shapes) { shapes.SetBroadcast(0, 0, 1); }
 void BothShape(Node&, Shapes& shapes) { shapes.SetSame(0, 0, 1); }
 void SameShape(Node&, Shapes& shapes) { shapes.Pass(0, 0); }
@@ -282,6 +301,9 @@ void Add(sluice_op::Registration& r) {
   r.Add(sluice_op::Kernel<EndlessKernel>("PluginEndless"));
   r.Add(sluice_op::Op("PluginOwnMemory").Output("y: int64").Stateful());
   r.Add(sluice_op::Kernel<OwnMemoryKernel>("PluginOwnMemory"));
+  std::fill(std::begin(TableKernel::table), std::end(TableKernel::table), 5.0f);
+  r.Add(sluice_op::Op("PluginTable").Output("y: float").Stateful());
+  r.Add(sluice_op::Kernel<TableKernel>("PluginTable"));
   r.Add(sluice_op::Op("PluginBroadcast")
             .Input("a: T")
             .Input("b: T")

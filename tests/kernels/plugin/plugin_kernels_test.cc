@@ -148,6 +148,17 @@ TEST_F(GoodPluginTest, MemoryOfThePlugInIsGivenBackWhenNothingUsesIt) {
   }
 }
 
+TEST_F(GoodPluginTest, MemoryOfThePlugInIsNotWorkedInByOtherOps) {
+  GraphBuilder b(catalogue_.ops);
+  b.Op("Neg", "z", {b.Op("PluginTable", "y", {})});
+  ASSERT_OK_AND_ASSIGN(Graph graph, b.Build());
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, catalogue_.Open(std::move(graph)));
+  for (int step = 0; step < 2; ++step) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> z, session->Run({}, {"z"}, {}));
+    EXPECT_EQ(z[0].flat<float>()[63], -5);
+  }
+}
+
 TEST_F(GoodPluginTest, EveryKindOfAttrIsRead) {
   const Tensor x = Tensor::Scalar<int32_t>(0);
   ASSERT_OK_AND_ASSIGN(const Tensor y,
