@@ -38,6 +38,16 @@ struct AllocatesNonsense {
   void Compute(Call& call) const { call.Allocate<float>(0, {-5}); }
 };
 
+// An error that was used up for another call.
+struct FailsWithAnOldError {
+  void Compute(Call& call) const {
+    call.PassInput(0, 0);
+    const sluice_op::Failure failure(SLUICE_OUT_OF_RANGE, "there is no row 7");
+    sluice_op::api->delete_status(sluice_op::Failure(failure).Take());
+    throw failure;
+  }
+};
+
 struct FailsInPart {
   void Compute(Call& call) const {
     call.ParallelFor(100000, 1000, [](int64_t begin, int64_t end) {
@@ -93,6 +103,7 @@ void Add(sluice_op::Registration& r) {
   AddOp<ReadsTooMany>(r, "ReadsTooMany");
   AddOp<WritesTooMany>(r, "WritesTooMany");
   AddOp<AllocatesNonsense>(r, "AllocatesNonsense");
+  AddOp<FailsWithAnOldError>(r, "FailsWithAnOldError");
   AddOp<FailsInPart>(r, "FailsInPart");
   AddOp<FinishesTwice>(r, "FinishesTwice");
   AddOp<Drops>(r, "Drops");

@@ -247,6 +247,10 @@ TEST_F(BadPluginTest, WhatIsOutOfRangeIsAnError) {
   EXPECT_THAT(Run("FailsToBeMade"), IsError(ErrorCode::kAttrMissing, "no_such_attr"));
 }
 
+TEST_F(BadPluginTest, AnErrorThatWasHandedOverBeforeIsStillAnError) {
+  EXPECT_THAT(Run("FailsWithAnOldError"), IsError(ErrorCode::kForeign, "was handed over before"));
+}
+
 TEST_F(BadPluginTest, AnErrorInAPartEndsTheKernel) {
   const absl::Status status = Run("FailsInPart");
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
