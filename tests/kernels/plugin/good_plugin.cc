@@ -193,17 +193,27 @@ struct SizesKernel {
 };
 
 // Works for ever in small parts, and overlooks that it was told to stop.
+void WorkForEver(const Call& call) {
+  const auto part = [](void*, int64_t begin, int64_t end) -> SluiceStatus* {
+    for (volatile int64_t i = begin; i < end;) i = i + 1;
+    return nullptr;
+  };
+  sluice_op::api->delete_status(
+      sluice_op::api->parallel_for(call.handle(), int64_t{1} << 50, /*unit_ns=*/1, part, nullptr));
+}
+
 struct EndlessKernel {
   void Compute(Call& call) const {
-    volatile int64_t sum = 0;
-    const auto part = [](void* data, int64_t begin, int64_t end) -> SluiceStatus* {
-      for (int64_t i = begin; i < end; ++i) *static_cast<volatile int64_t*>(data) = i;
-      return nullptr;
-    };
-    const int64_t total = int64_t{1} << 50;
-    sluice_op::api->delete_status(
-        sluice_op::api->parallel_for(call.handle(), total, 1, part, const_cast<int64_t*>(&sum)));
-    call.SetScalar<int64_t>(0, sum);
+    WorkForEver(call);
+    call.SetScalar<int64_t>(0, 7);
+  }
+};
+
+// The same, with an error of its own.
+struct EndlessLaterKernel {
+  void ComputeAsync(AsyncCall call) const {
+    WorkForEver(call);
+    call.FinishWith(sluice_op::Failure(SLUICE_INTERNAL, "there is no result"));
   }
 };
 
@@ -299,6 +309,8 @@ void Add(sluice_op::Registration& r) {
   r.Add(sluice_op::Kernel<SizesKernel>("PluginSizes"));
   r.Add(sluice_op::Op("PluginEndless").Output("y: int64").Stateful());
   r.Add(sluice_op::Kernel<EndlessKernel>("PluginEndless"));
+  r.Add(sluice_op::Op("PluginEndlessLater").Output("y: int64").Stateful());
+  r.Add(sluice_op::Kernel<EndlessLaterKernel>("PluginEndlessLater"));
   r.Add(sluice_op::Op("PluginOwnMemory").Output("y: int64").Stateful());
   r.Add(sluice_op::Kernel<OwnMemoryKernel>("PluginOwnMemory"));
   std::fill(std::begin(TableKernel::table), std::end(TableKernel::table), 5.0f);

@@ -215,15 +215,17 @@ TEST_F(GoodPluginTest, AnAsynchronousKernelHearsOfTheCancellation) {
 }
 
 TEST_F(GoodPluginTest, WorkThatIsCutShortEndsAsThatOfAnyKernel) {
-  CallOptions late;
-  late.deadline = absl::Now() + absl::Milliseconds(50);
-  EXPECT_THAT(catalogue_.Run("PluginEndless", {}, {}, late), IsError(ErrorCode::kDeadline));
-  CancellationManager cancellation;
-  CallOptions options;
-  options.cancellation = &cancellation;
-  std::thread canceller([&cancellation] { cancellation.StartCancel(); });
-  EXPECT_THAT(catalogue_.Run("PluginEndless", {}, {}, options), IsError(ErrorCode::kRunCancelled));
-  canceller.join();
+  for (const std::string op : {"PluginEndless", "PluginEndlessLater"}) {
+    CallOptions late;
+    late.deadline = absl::Now() + absl::Milliseconds(50);
+    EXPECT_THAT(catalogue_.Run(op, {}, {}, late), IsError(ErrorCode::kDeadline)) << op;
+    CancellationManager cancellation;
+    CallOptions options;
+    options.cancellation = &cancellation;
+    std::thread canceller([&cancellation] { cancellation.StartCancel(); });
+    EXPECT_THAT(catalogue_.Run(op, {}, {}, options), IsError(ErrorCode::kRunCancelled)) << op;
+    canceller.join();
+  }
 }
 
 class BadPluginTest : public testing::Test {
