@@ -108,6 +108,15 @@ TEST(LoadPluginTest, ANameThatIsTakenIsRefusedWithItsOwner) {
   ExpectUntouched(catalogue);
 }
 
+TEST(LoadPluginTest, AShapeFunctionForANameOfTensorFlowsIsRefusedBeforeAnythingIsRegistered) {
+  const auto empty = std::make_shared<OpRegistry>();  // It does not know MatMul, the table of shape functions does.
+  KernelRegistry kernels;
+  EXPECT_THAT(LoadPlugin(PluginFile("libtakes_a_known_shape_function.so"), empty, kernels),
+              IsError(ErrorCode::kOpSchema, "op 'MatMul' cannot have a shape function"));
+  EXPECT_EQ(empty->Find("MatMul"), nullptr);
+  EXPECT_EQ(empty->Find("HalfDone"), nullptr);
+}
+
 TEST(LoadPluginTest, AKernelOfAKnownOpGoesBeforeOursAndConflictsOnlyWithOtherAddedOnes) {
   PluginCatalogue catalogue;
   ASSERT_OK_AND_ASSIGN(const PluginInfo info, catalogue.Load("libkernel_of_known_op.so"));
