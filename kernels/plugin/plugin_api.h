@@ -265,7 +265,7 @@ struct SluiceApi {
                                void (*release)(void* data), void* data, SluiceTensor** tensor);
   SluiceStatus* (*keep_input)(SluiceCall* call, int32_t i, SluiceTensor** tensor);
   SluiceStatus* (*keep_tensor)(const SluiceTensor* tensor, SluiceTensor** kept);
-  /* Elements are writable only in what allocate_temp gave, as long as nothing shares them. */
+  /* Elements are writable only in what allocate_temp gave, as long as nothing shares them. NULL: a view of dtype 0. */
   void (*view_tensor)(SluiceTensor* tensor, SluiceView* view);
   void (*delete_tensor)(SluiceTensor* tensor);
 

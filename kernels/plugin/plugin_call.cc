@@ -110,6 +110,7 @@ SluiceStatus* CallForwardOrAllocate(SluiceCall* call, int32_t i, int32_t rank, c
 SluiceStatus* CallSetOutput(SluiceCall* call, int32_t i, const SluiceTensor* tensor) noexcept {
   return Answer([&] {
     SLUICE_RETURN_IF_ERROR(CheckOutputIndex(call, i));
+    SLUICE_RETURN_IF_ERROR(CheckIsTensor(tensor));
     call->context.SetOutput(i, tensor->value);
     return absl::OkStatus();
   });

@@ -58,6 +58,11 @@ absl::StatusOr<Shape> ShapeOfPlugin(int32_t rank, const int64_t* dims) {
   return Shape::Make({dims, static_cast<size_t>(rank)});
 }
 
+absl::Status CheckIsTensor(const SluiceTensor* tensor) {
+  return tensor != nullptr ? absl::OkStatus()
+                           : Error(ErrorCode::kHostKernel).Text("the kernel gives NULL for a tensor");
+}
+
 SluiceStatus* WrapMemory(int32_t dtype, int32_t rank, const int64_t* dims, void* memory, size_t num_bytes,
                          void (*release)(void* data), void* data, SluiceTensor** tensor) noexcept {
   return Answer([&] {
@@ -73,12 +78,17 @@ SluiceStatus* WrapMemory(int32_t dtype, int32_t rank, const int64_t* dims, void*
 
 SluiceStatus* KeepTensor(const SluiceTensor* tensor, SluiceTensor** kept) noexcept {
   return Answer([&] {
+    SLUICE_RETURN_IF_ERROR(CheckIsTensor(tensor));
     *kept = GiveTensor(tensor->value, /*is_writable=*/false);
     return absl::OkStatus();
   });
 }
 
 void ViewTensor(SluiceTensor* tensor, SluiceView* view) noexcept {
+  if (tensor == nullptr) {
+    *view = SluiceView{};
+    return;
+  }
   *view = ViewOf(tensor->value, tensor->is_writable && tensor->value.IsUniquelyOwned());
 }
 
@@ -90,7 +100,9 @@ SluiceString StringAt(const void* data, int64_t element) noexcept {
 }
 
 SluiceStatus* SetString(void* mutable_data, int64_t element, const char* text, size_t size) noexcept {
-  return Answer([&] {
+  return Answer([&]() -> absl::Status {
+    if (mutable_data == nullptr)
+      return Error(ErrorCode::kHostKernel).Text("the kernel writes strings that are not its own");
     static_cast<TString*>(mutable_data)[element].assign({text, size});
     return absl::OkStatus();
   });

@@ -22,6 +22,19 @@ struct SetsWrongType {
   }
 };
 
+struct SetsNoTensor {
+  void Compute(Call& call) const { call.SetOutput(0, sluice_op::Tensor()); }
+};
+
+struct ReadsNoTensor {
+  void Compute(Call& call) const { call.SetScalar<float>(0, sluice_op::Tensor().view<float>()[0]); }
+};
+
+// Input 0 is no output.
+struct WritesAnInput {
+  void Compute(Call& call) const { call.strings(0).Set(0, "mine"); }
+};
+
 struct ReadsWrongType {
   void Compute(Call& call) const { call.SetScalar<float>(0, static_cast<float>(call.input<double>(0)[0])); }
 };
@@ -99,6 +112,10 @@ void AddOp(sluice_op::Registration& r, const char* name) {
 void Add(sluice_op::Registration& r) {
   AddOp<SetsNothing>(r, "SetsNothing");
   AddOp<SetsWrongType>(r, "SetsWrongType");
+  AddOp<SetsNoTensor>(r, "SetsNoTensor");
+  AddOp<ReadsNoTensor>(r, "ReadsNoTensor");
+  r.Add(sluice_op::Op("WritesAnInput").Input("x: string").Output("y: string"));
+  r.Add(sluice_op::Kernel<WritesAnInput>("WritesAnInput"));
   AddOp<ReadsWrongType>(r, "ReadsWrongType");
   AddOp<ReadsTooMany>(r, "ReadsTooMany");
   AddOp<WritesTooMany>(r, "WritesTooMany");

@@ -249,6 +249,13 @@ TEST_F(BadPluginTest, WhatIsOutOfRangeIsAnError) {
   EXPECT_THAT(Run("FailsToBeMade"), IsError(ErrorCode::kAttrMissing, "no_such_attr"));
 }
 
+TEST_F(BadPluginTest, WhatIsNoTensorOrNotTheKernelsIsAnError) {
+  EXPECT_THAT(Run("SetsNoTensor"), IsError(ErrorCode::kHostKernel, "NULL for a tensor"));
+  EXPECT_EQ(Run("ReadsNoTensor").code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(catalogue_.Run("WritesAnInput", {Tensor::String("theirs")}),
+              IsError(ErrorCode::kHostKernel, "strings that are not its own"));
+}
+
 TEST_F(BadPluginTest, AnErrorThatWasHandedOverBeforeIsStillAnError) {
   EXPECT_THAT(Run("FailsWithAnOldError"), IsError(ErrorCode::kForeign, "was handed over before"));
 }
