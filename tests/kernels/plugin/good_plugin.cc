@@ -257,6 +257,38 @@ void BroadcastShape(Node&, Shapes& shapes) { shapes.SetBroadcast(0, 0, 1); }
 void BothShape(Node&, Shapes& shapes) { shapes.SetSame(0, 0, 1); }
 void SameShape(Node&, Shapes& shapes) { shapes.Pass(0, 0); }
 
+// Those that keep tensors, lend memory or never end.
+void AddOthers(sluice_op::Registration& r) {
+  r.Add(sluice_op::Op("PluginFirst").Input("x: float").Output("y: float").Stateful());
+  r.Add(sluice_op::Kernel<FirstKernel>("PluginFirst"));
+  r.Add(sluice_op::Op("PluginBackwards").Input("x: float").Output("y: float").Output("place: int64"));
+  r.Add(sluice_op::Kernel<BackwardsKernel>("PluginBackwards"));
+  r.Add(sluice_op::Op("PluginSumAndDifference")
+            .Input("a: float")
+            .Input("b: float")
+            .Output("sum: float")
+            .Output("difference: float"));
+  r.Add(sluice_op::Kernel<SumAndDifferenceKernel>("PluginSumAndDifference"));
+  r.Add(sluice_op::Op("PluginSizes").Input("x: float").Output("y: float"));
+  r.Add(sluice_op::Kernel<SizesKernel>("PluginSizes"));
+  r.Add(sluice_op::Op("PluginEndless").Output("y: int64").Stateful());
+  r.Add(sluice_op::Kernel<EndlessKernel>("PluginEndless"));
+  r.Add(sluice_op::Op("PluginEndlessLater").Output("y: int64").Stateful());
+  r.Add(sluice_op::Kernel<EndlessLaterKernel>("PluginEndlessLater"));
+  r.Add(sluice_op::Op("PluginOwnMemory").Output("y: int64").Stateful());
+  r.Add(sluice_op::Kernel<OwnMemoryKernel>("PluginOwnMemory"));
+  std::fill(std::begin(TableKernel::table), std::end(TableKernel::table), 5.0f);
+  r.Add(sluice_op::Op("PluginTable").Output("y: float").Stateful());
+  r.Add(sluice_op::Kernel<TableKernel>("PluginTable"));
+  r.Add(sluice_op::Op("PluginBroadcast")
+            .Input("a: T")
+            .Input("b: T")
+            .Output("y: T")
+            .Attr("T: type")
+            .Shapes<&BroadcastShape>());
+  r.Add(sluice_op::Op("PluginBoth").Input("a: T").Input("b: T").Output("y: T").Attr("T: type").Shapes<&BothShape>());
+}
+
 void Add(sluice_op::Registration& r) {
   r.Add(sluice_op::Op("PluginScale")
             .Input("x: T")
@@ -295,34 +327,7 @@ void Add(sluice_op::Registration& r) {
             .Attr("bools: list(bool) = [true, false]")
             .Attr("types: list(type) = [DT_FLOAT, DT_STRING]"));
   r.Add(sluice_op::Kernel<AttrsKernel>("PluginAttrs"));
-  r.Add(sluice_op::Op("PluginFirst").Input("x: float").Output("y: float").Stateful());
-  r.Add(sluice_op::Kernel<FirstKernel>("PluginFirst"));
-  r.Add(sluice_op::Op("PluginBackwards").Input("x: float").Output("y: float").Output("place: int64"));
-  r.Add(sluice_op::Kernel<BackwardsKernel>("PluginBackwards"));
-  r.Add(sluice_op::Op("PluginSumAndDifference")
-            .Input("a: float")
-            .Input("b: float")
-            .Output("sum: float")
-            .Output("difference: float"));
-  r.Add(sluice_op::Kernel<SumAndDifferenceKernel>("PluginSumAndDifference"));
-  r.Add(sluice_op::Op("PluginSizes").Input("x: float").Output("y: float"));
-  r.Add(sluice_op::Kernel<SizesKernel>("PluginSizes"));
-  r.Add(sluice_op::Op("PluginEndless").Output("y: int64").Stateful());
-  r.Add(sluice_op::Kernel<EndlessKernel>("PluginEndless"));
-  r.Add(sluice_op::Op("PluginEndlessLater").Output("y: int64").Stateful());
-  r.Add(sluice_op::Kernel<EndlessLaterKernel>("PluginEndlessLater"));
-  r.Add(sluice_op::Op("PluginOwnMemory").Output("y: int64").Stateful());
-  r.Add(sluice_op::Kernel<OwnMemoryKernel>("PluginOwnMemory"));
-  std::fill(std::begin(TableKernel::table), std::end(TableKernel::table), 5.0f);
-  r.Add(sluice_op::Op("PluginTable").Output("y: float").Stateful());
-  r.Add(sluice_op::Kernel<TableKernel>("PluginTable"));
-  r.Add(sluice_op::Op("PluginBroadcast")
-            .Input("a: T")
-            .Input("b: T")
-            .Output("y: T")
-            .Attr("T: type")
-            .Shapes<&BroadcastShape>());
-  r.Add(sluice_op::Op("PluginBoth").Input("a: T").Input("b: T").Output("y: T").Attr("T: type").Shapes<&BothShape>());
+  AddOthers(r);
 }
 
 }  // namespace
