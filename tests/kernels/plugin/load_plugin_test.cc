@@ -4,6 +4,8 @@
 #include <fstream>
 #include <thread>
 
+#include "graph/ir/export.h"
+#include "graph/ir/import.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/plugin/plugin_catalogue.h"
 #include "tests/testing/status_matchers.h"
@@ -139,7 +141,7 @@ TEST(LoadPluginTest, SessionsThatAreOpenUseItInTheirNextSignature) {
   GraphBuilder more(catalogue.ops);
   more.Op("PlainNegate", "z", {more.Const("one", Tensor::Scalar(1.0f))});
   ASSERT_OK_AND_ASSIGN(const Graph added, more.Build());
-  ASSERT_OK(session->Extend(added));
+  ASSERT_OK(session->Extend(GraphSource::Copy(ExportGraph(added))));
   ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> z, session->Run({}, {"z"}, {}));
   EXPECT_EQ(*z[0].AsScalar<float>(), -1);
 }
