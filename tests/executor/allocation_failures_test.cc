@@ -116,10 +116,14 @@ absl::Status RunToDone(const Executor& executor, const Executor::Args& args) {
     Notification over;
     absl::Status status;
   } outcome;
-  executor.RunAsync(args, [&outcome](absl::Status status) {
-    outcome.status = std::move(status);
-    outcome.over.Notify();
-  });
+  try {
+    executor.RunAsync(args, [&outcome](absl::Status status) {
+      outcome.status = std::move(status);
+      outcome.over.Notify();
+    });
+  } catch (...) {
+    return absl::InternalError("RunAsync has thrown");
+  }
   outcome.over.WaitForNotification();
   return outcome.status;
 }
@@ -302,6 +306,7 @@ INSTANTIATE_TEST_SUITE_P(All, ExecutorAllocationsTest,
                                          ExecutorCase{Threads::kNone, true, Driver::kSerial},
                                          ExecutorCase{Threads::kPool, false, Driver::kSerial},
                                          ExecutorCase{Threads::kPool, true, Driver::kSerial},
+                                         ExecutorCase{Threads::kPool, true, Driver::kAuto},
                                          ExecutorCase{Threads::kRunner, false, Driver::kSerial},
                                          ExecutorCase{Threads::kRunner, true, Driver::kSerial}));
 
