@@ -6,6 +6,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
@@ -468,6 +469,80 @@ TEST_P(WaitingExecutorTest, AnObserverHearsOfEveryKernel) {
     if (is_dataflow()) continue;
     EXPECT_EQ(recorder.text, fails ? "before !w " : "before w after ");
   }
+}
+
+// Has no memory for what it would note of one node.
+class Thrower final : public NodeObserver {
+ public:
+  Thrower(const Graph& graph, std::string name) : graph_(graph), name_(std::move(name)) {}
+  void OnStart(NodeId node, int64_t) override {
+    if (graph_.name(node) == name_) throw std::bad_alloc();
+  }
+  void OnNode(NodeId, int64_t, int64_t, const KernelContext&) override {}
+
+ private:
+  const Graph& graph_;
+  const std::string name_;
+};
+
+TEST_P(WaitingExecutorTest, AnObserverThatThrowsEndsTheStepAtItsNode) {
+  const Output got = Recv("in");
+  Send("out", got);
+  const Output again = Recv("again");
+  b_.AddControl(again, got);
+  Return(0, Wait("w", again));
+  LocalExecutorParams params = Params(GetParam());
+  params.edges = &edges_;
+  params.observes_ports = false;
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const CompiledGraph> compiled, CompiledGraph::Create(b_.graph(), params));
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Executor> executor, NewExecutor("", compiled));
+  for (const bool is_dead : {false, true}) {
+    for (const char* node : {"recv_in", "send_out", "recv_again", "w"}) {
+      if (is_dead && node == std::string("w")) continue;  // Is not called.
+      SCOPED_TRACE(testing::Message() << node << " " << is_dead);
+      Thrower thrower(compiled->graph(), node);
+      const auto rendezvous = MakeCounted<LocalRendezvous>(edges_);
+      ASSERT_OK(rendezvous->Send(Key("in"), {}, {is_dead ? Tensor() : Int(1), is_dead}));
+      ASSERT_OK(rendezvous->Send(Key("again"), {}, {Int(1), false}));
+      Executor::Args args;
+      args.rendezvous = rendezvous.get();
+      args.observer = &thrower;
+      Step step({});
+      Begin(*executor, step, args);
+      ASSERT_EQ(step.num_ends, 1);
+      EXPECT_THAT(step.status, IsError(ErrorCode::kOutOfMemory, absl::StrCat("'", node, "'")));
+    }
+  }
+}
+
+// The wait fails while the loop, which does not depend on it, is under way.
+TEST_P(WaitingExecutorTest, AnErrorOfACallEndsALoopThatIsUnderWay) {
+  constexpr int32_t kIterations = 100'000;
+  Return(0, Wait("w", Arg(0)));
+  int num_calls = 0;
+  UseKernel([&](KernelContext& context) {
+    if (++num_calls == 1) EXPECT_TRUE(gate_.EndOne(absl::DataLossError("lost")));
+    context.SetOutput(0, context.input(0));
+    return absl::OkStatus();
+  });
+  const auto enter = [&](int32_t value, bool is_constant) {
+    return b_.Op("Enter", "", {b_.Const("", Int(value))}, {{"frame_name", "f"}, {"is_constant", is_constant}});
+  };
+  const Output limit = enter(kIterations, true), one = enter(1, true), first = enter(0, false);
+  const Output merge = b_.Op("Merge", "", {first, first});
+  const Output ports = b_.Op("Switch", "", {merge, b_.Op("LoopCond", "", {b_.Op("Less", "", {merge, limit})})});
+  const Output next = Add(b_.Op("Neg", "", {GraphBuilder::Nth(ports, 1)}), one);
+  b_.SetInput(merge, 1, b_.Op("NextIteration", "", {next}));
+  Return(1, b_.Op("Exit", "", {ports}));
+  const std::unique_ptr<Executor> executor = MakeIt();
+  CancellationManager cancellation;
+  Executor::Args args;
+  args.cancellation = &cancellation;
+  Step step({Int(1)}, 2);
+  Begin(*executor, step, args);
+  ASSERT_EQ(step.num_ends, 1);
+  EXPECT_THAT(step.status, StatusIs(absl::StatusCode::kDataLoss, "lost"));
+  EXPECT_LT(num_calls, kIterations);
 }
 
 // 10,000 nodes, one value alive at the wait.
