@@ -150,10 +150,7 @@ class ProgramRunner {
         at(instruction.destination).Clear();
         return true;
       case SerialAction::kStart:
-        if (!kSegment) break;
-        if (ABSL_PREDICT_FALSE(MustStop(status))) return Fail(-1);
-        owner_->StartCall(instruction);
-        return true;
+        return !kSegment || Start(instruction, status);
     }
     if (ABSL_PREDICT_TRUE(status->ok())) return true;
     failed_ = instruction.io.id;
@@ -195,6 +192,12 @@ class ProgramRunner {
     for (const Operand* operand = io.operands; operand != outputs; ++operand) {
       if (operand->is_last_use() && ABSL_PREDICT_FALSE(at(*operand).holds_buffer())) at(*operand).Clear();
     }
+    return true;
+  }
+
+  bool Start(const SerialInstruction& instruction, absl::Status* status) {
+    if (ABSL_PREDICT_FALSE(MustStop(status))) return Fail(-1);
+    owner_->StartCall(instruction);
     return true;
   }
 
