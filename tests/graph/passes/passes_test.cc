@@ -366,6 +366,20 @@ TEST_F(FoldingTest, SimplifyingLeavesNothingUnusedAndWhatIsKept) {
   EXPECT_EQ(Text("target"), "target(d)");
 }
 
+// A loop that nothing leaves, as a function's body may have it for its effects.
+TEST_F(FoldingTest, SimplifyingLeavesLoopsThatNothingWaitsFor) {
+  const Output x = b_.Placeholder("x", DType::kFloat);
+  b_.Op("AddV2", "y", {b_.Op("Neg", "a", {x}), b_.Op("Neg", "b", {x})});
+  const Output enter = b_.Op("Enter", "enter", {x}, {{"frame_name", "f"}});
+  const Output merge = b_.Op("Merge", "merge", {enter, Output()}, {{"T", DType::kFloat}, {"N", 2}});
+  const Output ports =
+      b_.Op("Switch", "switch", {merge, b_.Op("LoopCond", "cond", {b_.Op("Less", "less", {merge, merge})})});
+  b_.SetInput(merge, 1, b_.Op("NextIteration", "next", {GraphBuilder::Nth(ports, 1)}));
+  ASSERT_OK_AND_ASSIGN(const SimplifyReport report, SimplifyGraph(b_.graph(), PassContext(), SimplifyOptions()));
+  EXPECT_EQ(report.joined, 1);
+  EXPECT_EQ(NodeNames(b_.graph()), "a cond enter less merge next switch x y");
+}
+
 TEST_F(FoldingTest, EachSwitchIsItsOwn) {
   const Output x = b_.Placeholder("x", DType::kFloat), n = b_.Op("Neg", "n", {Value("c", 1)});
   b_.Op("AddV2", "y", {b_.Op("Mul", "a", {x, n}), b_.Op("Mul", "b", {x, n})});
