@@ -274,13 +274,24 @@ TEST_F(PassesTest, EqualConstantsBecomeOne) {
 }
 
 TEST_F(PassesTest, InputsOfCommutativeOpsComeInAnyOrder) {
-  const Output x = b_.Placeholder("x", DType::kFloat), y = b_.Placeholder("y", DType::kFloat);
+  const Output x = b_.Placeholder("x", DType::kInt32), y = b_.Placeholder("y", DType::kInt32);
   b_.Op("AddV2", "a", {x, y});
   b_.Op("AddV2", "b", {y, x});
   b_.Op("Sub", "c", {x, y});
   b_.Op("Sub", "d", {y, x});
   EXPECT_EQ(Run(CommonSubexpressionPass()), 1);
   EXPECT_EQ(NodeNames(b_.graph()), "a c d x y");
+}
+
+// Which of two NaNs a sum of floats gives depends on their order.
+TEST_F(PassesTest, OrdersOfFloatsStayApartUnlessTheyAreCompared) {
+  const Output x = b_.Placeholder("x", DType::kFloat), y = b_.Placeholder("y", DType::kFloat);
+  b_.Op("AddV2", "a", {x, y});
+  b_.Op("AddV2", "b", {y, x});
+  b_.Op("Equal", "c", {x, y});
+  b_.Op("Equal", "d", {y, x});
+  EXPECT_EQ(Run(CommonSubexpressionPass()), 1);
+  EXPECT_EQ(NodeNames(b_.graph()), "a b c x y");
 }
 
 TEST_F(PassesTest, NodesThatDifferInAnythingStayApart) {
