@@ -318,4 +318,4 @@ typedef struct SluicePlugin {
 } /* extern "C" */
 #endif
 
-#endif /* SLUICE_KERNELS_PLUGIN_PLUGIN_API_H_ */
+#endif  // SLUICE_KERNELS_PLUGIN_PLUGIN_API_H_
