@@ -29,6 +29,7 @@ class ChoosingExecutor final : public Executor {
   // A run under way whose time will be recorded.
   struct Timed {
     Done done;
+    DriverChoice::Decision decision;
     int64_t start_ns = 0;
   };
 

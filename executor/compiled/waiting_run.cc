@@ -7,6 +7,7 @@
 #include "executor/node_error.h"
 #include "executor/trace/node_observer.h"
 #include "graph/base/as_status.h"
+#include "graph/base/cancellation.h"
 #include "graph/base/check.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/op_class.h"
@@ -66,6 +67,14 @@ absl::Status WaitingRun::Run(const WaitingPlan& plan, const Executor::Args& args
                              const WaitChoice::Decision& decision) noexcept {
   std::unique_ptr<WaitingRun> made;
   try {
+    if (!args.cancel_on_error) {
+      // As in ExecutorState::Run: this thread may cancel after others, or itself in an abort, have ended the run.
+      CancellationManager own(args.cancellation);
+      Executor::Args with_own = args;
+      with_own.cancellation = &own;
+      with_own.cancel_on_error = true;
+      return Run(plan, with_own, choice, decision);
+    }
     made = std::make_unique<WaitingRun>(plan, args, choice, decision);
   } catch (...) {
     return FailRun(args, StatusOfCaught());
@@ -168,11 +177,8 @@ absl::Status WaitingRun::RunDeadSegment(int32_t segment) {
     const SerialInstruction& instruction = plan_.program.instructions()[static_cast<size_t>(at)];
     const bool calls = instruction.action == SerialAction::kCompute || instruction.action == SerialAction::kStart;
     const bool is_transfer = calls && IsTransfer(graph.op(NodeId(instruction.io.id)).op_class);
-    if (is_transfer && instruction.action == SerialAction::kStart) {
-      Start(instruction, /*is_dead=*/true);
-      continue;
-    }
-    if (is_transfer) SLUICE_RETURN_IF_ERROR(SendDead(instruction));
+    if (is_transfer) SLUICE_RETURN_IF_ERROR(TransferDead(instruction));
+    if (is_transfer && instruction.action == SerialAction::kStart) continue;
     if (calls) {
       ClearLastUses(instruction);
     } else if (instruction.action == SerialAction::kClear) {
@@ -184,6 +190,17 @@ absl::Status WaitingRun::RunDeadSegment(int32_t segment) {
   return absl::OkStatus();
 }
 
+absl::Status WaitingRun::TransferDead(const SerialInstruction& instruction) {
+  const NodeId id(instruction.io.id);
+  try {
+    if (instruction.action != SerialAction::kStart) return SendDead(instruction);
+    Start(instruction, /*is_dead=*/true);
+    return absl::OkStatus();
+  } catch (...) {
+    return StatusOfException(plan_.program.graph(), id);
+  }
+}
+
 // Its inputs are as they may be, and are not looked at.
 absl::Status WaitingRun::SendDead(const SerialInstruction& instruction) {
   const NodeId id(instruction.io.id);
@@ -191,13 +208,9 @@ absl::Status WaitingRun::SendDead(const SerialInstruction& instruction) {
   context.SetNode(instruction.io);
   context.SetInputDead(true);
   const int64_t start = NodeObserver::Begin(args_.observer, id);
-  try {
-    const absl::Status sent = instruction.kernel->Compute(context);
-    if (!sent.ok()) NodeObserver::Fail(args_.observer, id, start);
-    SLUICE_RETURN_IF_ERROR(AtNode(plan_.program.graph(), id, sent));
-  } catch (...) {
-    return StatusOfException(plan_.program.graph(), id);
-  }
+  const absl::Status sent = instruction.kernel->Compute(context);
+  if (!sent.ok()) NodeObserver::Fail(args_.observer, id, start);
+  SLUICE_RETURN_IF_ERROR(AtNode(plan_.program.graph(), id, sent));
   if (args_.observer != nullptr) args_.observer->OnNode(id, start, NodeObserver::NowNs(), context);
   return absl::OkStatus();
 }
@@ -225,9 +238,10 @@ void WaitingRun::Start(const SerialInstruction& instruction, bool is_dead) {
   for (uint32_t i = 0; i < instruction.io.num_outputs; ++i) {
     record_.kept()[instruction.io.output(i).index()].MarkEmpty();
   }
+  // What throws has not begun: the run would wait for it.
+  call.start_ns = NodeObserver::Begin(observer_, NodeId(instruction.io.id));
   record_.SetBegun(instruction.target);
   ++num_calls_;
-  call.start_ns = NodeObserver::Begin(observer_, NodeId(instruction.io.id));
   absl::Status failed;
   // Where it has ended, or will, it is in the inbox, or will be.
   if (ABSL_PREDICT_TRUE(StartAsyncCall(this, &call, *instruction.kernel->AsAsync(), &failed))) return;
@@ -248,6 +262,8 @@ void WaitingRun::EndAsync(NodeCall& ended, const absl::Status& status) noexcept 
   } catch (...) {
     call.status = StatusOfException(plan_.program.graph(), id);
   }
+  // Now: the holder of the baton may be in a segment that takes long, and looks at the manager only.
+  if (ABSL_PREDICT_FALSE(!call.status.ok())) scheduler_->status().Record(call.status);
   scheduler_->CallEnded(&call);
 }
 

@@ -63,6 +63,7 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
   absl::Status RunSegment(int32_t segment, Entry* registers);
   // Of a dead segment, only the transfers are done: they tell others.
   absl::Status RunDeadSegment(int32_t segment);
+  absl::Status TransferDead(const SerialInstruction& instruction);
   absl::Status SendDead(const SerialInstruction& instruction);
   void StartCall(const SerialInstruction& instruction) override;
   void Start(const SerialInstruction& instruction, bool is_dead);

@@ -77,13 +77,15 @@ void KeptPlan::FindReads() {
     RegisterPlan::VisitReads(code_, step, [&](int32_t value) {
       const int32_t index = index_of_[static_cast<size_t>(value)];
       if (index < 0) return;
-      for (Read& read : values_[static_cast<size_t>(index)].reads) {
-        if (read.segment != segment || read.stop != stop) continue;
-        read.is_twice = read.position == position;
-        read.position = position;
+      // Those of this segment came last: others may be a great many.
+      std::vector<Read>& reads = values_[static_cast<size_t>(index)].reads;
+      for (size_t i = reads.size(); i-- > 0 && reads[i].segment == segment;) {
+        if (reads[i].stop != stop) continue;
+        reads[i].is_twice = reads[i].position == position;
+        reads[i].position = position;
         return;
       }
-      values_[static_cast<size_t>(index)].reads.push_back({segment, stop, position, false});
+      reads.push_back({segment, stop, position, false});
     });
   });
 }
@@ -131,7 +133,8 @@ void KeptPlan::FindEnd(Value& value) {
 bool KeptPlan::HasEndedBefore(const Value& value, int32_t segment) const {
   if (value.segment == segment || (value.stop >= 0 && !segments_.IsBefore(value.stop, segment))) return false;
   if (!segments_.Precedes(value.segment, segment)) return false;
-  return std::all_of(value.reads.begin(), value.reads.end(), [&](const Read& read) {
+  // The last first, which is the least likely to have ended.
+  return std::all_of(value.reads.rbegin(), value.reads.rend(), [&](const Read& read) {
     if (read.stop >= 0) return segments_.IsBefore(read.stop, segment);
     return segments_.Precedes(read.segment, segment);
   });

@@ -166,8 +166,7 @@ class ProgramRunner {
         at(instruction.destination).Clear();
         return true;
       case SerialAction::kStart:
-        if (kSegment) return Start(instruction, status);
-        break;
+        return !kSegment || Start(instruction, status);
     }
     if (ABSL_PREDICT_TRUE(status->ok())) return true;
     failed_ = instruction.io.id;

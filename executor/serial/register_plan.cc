@@ -138,8 +138,19 @@ void RegisterPlan::FindEnds() {
   last_reads_.assign(reversed.rbegin(), reversed.rend());
 }
 
+void RegisterPlan::End(int32_t value, int32_t after, std::vector<int32_t>* free) {
+  const bool needs_clear = lives_[static_cast<size_t>(value)].needs_clear && !code_.IsRef(value);
+  if (IsKept(value)) {
+    if (needs_clear && kept_->EndsInSegment(value)) kept_clears_.emplace_back(after, kept_->slot_of(value));
+    return;
+  }
+  const int32_t assigned = registers_[static_cast<size_t>(value)];
+  if (needs_clear) clears_.emplace_back(after, assigned);
+  free->push_back(assigned);
+}
+
 void RegisterPlan::AssignRegisters() {
-  std::vector<int32_t> free;
+  std::vector<int32_t> free;  // Registers.
   const auto take = [&](int32_t value) {
     int32_t& assigned = registers_[static_cast<size_t>(value)];
     if (assigned >= 0 || IsKept(value)) return;
@@ -171,17 +182,7 @@ void RegisterPlan::AssignRegisters() {
     if (step.op == SerialOp::kOpen) ++depths.back();
     if (step.op == SerialOp::kClose) --depths.back();
     VisitDefinitions(code_, step, take);
-    const auto end = [&](int32_t value) {
-      const bool needs_clear = lives_[static_cast<size_t>(value)].needs_clear && !code_.IsRef(value);
-      const int32_t after = static_cast<int32_t>(position);
-      if (IsKept(value)) {
-        if (needs_clear && kept_->EndsInSegment(value)) kept_clears_.emplace_back(after, kept_->slot_of(value));
-        return;
-      }
-      const int32_t assigned = registers_[static_cast<size_t>(value)];
-      if (needs_clear) clears_.emplace_back(after, assigned);
-      free.push_back(assigned);
-    };
+    const auto end = [&](int32_t value) { End(value, static_cast<int32_t>(position), &free); };
     const std::pair<int32_t, size_t> here(loop_of_[position], depths.back());
     // Depths change only where blocks and loops end.
     if (step.op == SerialOp::kClose || step.op == SerialOp::kEnd) {

@@ -69,6 +69,8 @@ class RegisterPlan {
   bool IsLast(int32_t value, Life& life, const SerialStep& step, int32_t loop, bool is_repeated) const;
   bool IsKept(int32_t value) const { return kept_.has_value() && kept_->slot_of(value) >= 0; }
   void AssignRegisters();
+  // The life of `value` ends after that step: what it lay in is cleared where nobody took it, and free.
+  void End(int32_t value, int32_t after, std::vector<int32_t>* free);
   void Define(int32_t value, int32_t step, int32_t loop, GuardId guard);
 
   const SerialCode& code_;

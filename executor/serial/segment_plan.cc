@@ -20,6 +20,7 @@ class SegmentPlanner {
     const absl::Span<const RegionUnit> units = orders != nullptr ? orders->of(0) : absl::MakeConstSpan(own_units_);
     before_node_.assign(static_cast<size_t>(graph_.id_limit()), kNoStops);
     before_loop_.assign(s_.loops().size(), kNoStops);
+    SortNodesOfLoops();
     for (const RegionUnit& unit : units) {
       if (!Visit(unit)) return false;
       if (plan_.sets_.size() <= SegmentPlan::kMaxSets) continue;
@@ -61,14 +62,23 @@ class SegmentPlanner {
     }
   }
 
-  // The loop of the root frame that static frame `frame` is in.
-  int32_t OutermostLoop(int32_t frame) const {
-    for (;;) {
-      const int32_t parent = s_.frames().frames[static_cast<size_t>(frame)].parent;
-      if (parent == 0) return frame;
-      frame = parent;
+  // The nodes of all loops of the root frame, each with those of the loops in it, in order.
+  void SortNodesOfLoops() {
+    const size_t num_frames = s_.loops().size();
+    outermost_.assign(num_frames, 0);
+    for (size_t f = 1; f < num_frames; ++f) {  // Parents come before children.
+      const int32_t parent = s_.frames().frames[f].parent;
+      outermost_[f] = parent == 0 ? static_cast<int32_t>(f) : outermost_[static_cast<size_t>(parent)];
+    }
+    nodes_of_loop_.resize(num_frames);
+    if (num_frames <= 1) return;
+    for (const NodeId id : s_.order()) {
+      if (s_.frame(id) != 0) nodes_of_loop_[static_cast<size_t>(OutermostLoop(s_.frame(id)))].push_back(id);
     }
   }
+
+  // The loop of the root frame that static frame `frame` is in.
+  int32_t OutermostLoop(int32_t frame) const { return outermost_[static_cast<size_t>(frame)]; }
 
   // The stops before what reads `source` in the root frame.
   StopSetId After(const Output& source) {
@@ -120,12 +130,9 @@ class SegmentPlanner {
       all = plan_.sets_.Union(all, After(graph_.all_inputs(enter)));
     }
     if (all == kNoStops) return true;
-    std::vector<NodeId> nodes;
-    for (size_t f = 1; f < s_.frames().frames.size(); ++f) {
-      const std::vector<NodeId>& inner = s_.frames().frames[f].nodes;
-      if (OutermostLoop(static_cast<int32_t>(f)) == frame) nodes.insert(nodes.end(), inner.begin(), inner.end());
-    }
-    FindOwnStops(nodes, all);
+    const std::vector<NodeId>& nodes = nodes_of_loop_[static_cast<size_t>(frame)];
+    if (!FindOwnStops(nodes, all))
+      return Refuse(nodes[0], "enters a loop in which waits matter only after many rounds");
     for (const NodeId id : nodes) {
       if (before_node_[static_cast<size_t>(id.value())] == all) continue;
       if (graph_.op(id).is_stateful || IsUsedExit(id, frame)) {
@@ -136,16 +143,18 @@ class SegmentPlanner {
   }
 
   // The stops that are before each of the `nodes` of a loop in any run, however often the loop goes around: what the
-  // propagators wait for at least. `all` are those before the loop.
-  void FindOwnStops(absl::Span<const NodeId> nodes, StopSetId all) {
+  // propagators wait for at least. `all` are those before the loop. False: it would take too long.
+  bool FindOwnStops(absl::Span<const NodeId> nodes, StopSetId all) {
     for (const NodeId id : nodes) before_node_[static_cast<size_t>(id.value())] = all;
-    for (bool has_changed = true; has_changed;) {
-      has_changed = false;
+    for (int round = 0; round < SegmentPlan::kMaxRounds; ++round) {
+      bool has_changed = false;
       for (const NodeId id : nodes) {
         const StopSetId own = OwnStops(id);
         has_changed = own != std::exchange(before_node_[static_cast<size_t>(id.value())], own) || has_changed;
       }
+      if (!has_changed) return true;
     }
+    return false;
   }
 
   StopSetId OwnStops(NodeId id) {
@@ -208,10 +217,12 @@ class SegmentPlanner {
   const Graph& graph_;
   SegmentPlan& plan_;
   std::string& why_not_;
-  std::vector<RegionUnit> own_units_;   // Of graphs without control flow.
-  std::vector<StopSetId> before_node_;  // By node.
-  std::vector<StopSetId> before_loop_;  // By frame, of loops of the root frame.
-  std::vector<bool> is_read_;           // By node, once asked for.
+  std::vector<RegionUnit> own_units_;               // Of graphs without control flow.
+  std::vector<StopSetId> before_node_;              // By node.
+  std::vector<StopSetId> before_loop_;              // By frame, of loops of the root frame.
+  std::vector<int32_t> outermost_;                  // By frame.
+  std::vector<std::vector<NodeId>> nodes_of_loop_;  // By frame, of loops of the root frame.
+  std::vector<bool> is_read_;                       // By node, once asked for.
 };
 
 bool SegmentPlan::Create(const SerialStructure& structure, const RegionOrders* orders, SegmentPlan* plan,

@@ -37,9 +37,11 @@ namespace sluice {
 // with fewer stops before them; segment 0 has none. Immutable once made.
 class SegmentPlan {
  public:
-  // Keep the sets small.
+  // These keep the sets small.
   static constexpr int32_t kMaxStops = 1024;
   static constexpr size_t kMaxSets = 1 << 16;
+  // Over the nodes of a loop: keeps the planning linear.
+  static constexpr int kMaxRounds = 64;
 
   // False, and `*why_not`, where the graph does not fit the picture. `orders` is null for graphs without control flow.
   static bool Create(const SerialStructure& structure, const RegionOrders* orders, SegmentPlan* plan,

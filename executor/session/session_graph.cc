@@ -69,6 +69,7 @@ class SessionGraph::Writing {
   void CountVersion() {
     MutexLock lock(&of_.mu_);
     ++of_.version_;
+    of_.is_forgotten_ = of_.graph_ == nullptr;
   }
 
  private:
@@ -119,9 +120,8 @@ std::shared_ptr<const Graph> SessionGraph::Copy() const {
 }
 
 absl::Status SessionGraph::CheckIsThere() const {
-  Reading reading(*this);
-  reading.Begin(nullptr).IgnoreError();
-  return graph_ == nullptr ? Forgotten() : absl::OkStatus();
+  MutexLock lock(&mu_);
+  return is_forgotten_ ? Forgotten() : absl::OkStatus();
 }
 
 int64_t SessionGraph::version() const {

@@ -48,7 +48,7 @@ class SessionGraph {
 
   // A copy of the graph as it is now, at the cost of all of it; null after Forget.
   std::shared_ptr<const Graph> Copy() const ABSL_LOCKS_EXCLUDED(mu_);
-  // OK, or kWrongUse after Forget.
+  // OK, or kWrongUse after Forget. Does not wait for an addition: callers may have a deadline.
   absl::Status CheckIsThere() const ABSL_LOCKS_EXCLUDED(mu_);
   // Changes with Replace and Forget: signatures of another version are not this graph's.
   int64_t version() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -68,6 +68,7 @@ class SessionGraph {
   int32_t num_writing_ ABSL_GUARDED_BY(mu_) = 0;  // Those that wait included: they come before new readers.
   bool is_writing_ ABSL_GUARDED_BY(mu_) = false;
   int64_t version_ ABSL_GUARDED_BY(mu_) = 0;
+  bool is_forgotten_ ABSL_GUARDED_BY(mu_) = false;
   // Read by who is Reading, changed by the one that is Writing. Null: forgotten.
   std::shared_ptr<const Graph> graph_;
   Graph* own_ = nullptr;    // The same, to be changed; null where others read it too.

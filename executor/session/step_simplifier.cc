@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -25,6 +26,7 @@ namespace {
 constexpr int64_t kMaxHeavyBytes = 256 << 10;
 // Kernels may use memory beside their outputs.
 constexpr int64_t kMemoryPerOutput = 4;
+constexpr int64_t kMaxMemory = std::numeric_limits<int64_t>::max();
 
 absl::Status NotAhead() { return absl::UnimplementedError("is not computed ahead"); }
 
@@ -111,14 +113,17 @@ absl::StatusOr<SimplifyReport> SimplifyStep(const SessionCore& core, StopPoll* s
   for (const auto* ports : {&signature->feeds, &signature->fetches}) {
     for (const FeedFetchGraph::Port& port : *ports) keep.push_back(port.node);
   }
-  const KernelEvaluator evaluator(core, options.folding.max_output_bytes * kMemoryPerOutput);
+  const int64_t max_bytes = std::min(options.folding.max_output_bytes, kMaxMemory / kMemoryPerOutput);
+  const KernelEvaluator evaluator(core, max_bytes * kMemoryPerOutput);
   PassContext context(std::move(keep));
   context.evaluator = &evaluator;
   context.stop = stop;
   context.validates = options.validates;
   if (&core.kernels() != &BuiltinKernels()) {
+    // All nodes of an op that the host has any row for: which row is for a node may depend on its label and device, and
+    // on attrs beside its types.
     context.leaves_alone = [&core](const Graph& graph, NodeId id) {
-      return core.kernels().Choose(GraphNode(graph, id), DeviceKind::kCpu).is_of_host;
+      return !core.kernels().HostRowsOf(graph.op_name(id)).empty();
     };
   }
   return SimplifyGraph(signature->graph, context, options);

@@ -11,12 +11,21 @@
 #include "graph/ir/topo_order.h"
 #include "graph/passes/node_traits.h"
 #include "graph/passes/output_replacer.h"
+#include "graph/value/dtype.h"
 
 namespace sluice {
 namespace {
 
 // Larger values of attrs are compared by where they are.
 constexpr size_t kMaxComparedBytes = 4096;
+
+// Whether results of a commutative op are the same bits whatever the order of its inputs. Of two NaNs, an addition of
+// floats gives that of the first.
+bool IsOrderFree(const Graph& graph, NodeId id) {
+  if (!graph.op(id).is_commutative || graph.inputs(id).size() != 2) return false;
+  const DType type = graph.output_type(id, 0);
+  return IsInteger(type) || type == DType::kBool;
+}
 
 bool Before(const Output& a, const Output& b) { return a.node != b.node ? a.node < b.node : a.index < b.index; }
 
@@ -94,7 +103,7 @@ class NodeJoiner {
     inputs->clear();
     for (const Output& input : graph_.all_inputs(id)) inputs->push_back(replacer_.Resolve(input));
     const auto data_end = inputs->begin() + static_cast<std::ptrdiff_t>(graph_.inputs(id).size());
-    if (graph_.op(id).is_commutative && graph_.inputs(id).size() == 2) std::sort(inputs->begin(), data_end, Before);
+    if (IsOrderFree(graph_, id)) std::sort(inputs->begin(), data_end, Before);
     std::sort(data_end, inputs->end(), Before);
     inputs->erase(std::unique(data_end, inputs->end()), inputs->end());
   }

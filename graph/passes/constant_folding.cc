@@ -20,6 +20,9 @@ namespace {
 // constant instead: chains and fans of folded nodes would else copy ever longer lists.
 constexpr size_t kMaxTakenControls = 4;
 
+// An attr has less than 4 GiB, and a file less than two.
+constexpr int64_t kMaxAttrBytes = int64_t{1} << 30;
+
 // A constant that is found through a longer chain of nodes that hand it on is not seen at the first look.
 constexpr int kMaxHops = 8;
 
@@ -52,7 +55,7 @@ class Folder {
     bool waits = false;  // For something, on the way from the Const here.
   };
 
-  bool IsConst(NodeId id) const { return &graph_.op(id) == const_op_; }
+  bool IsConst(NodeId id) { return &graph_.op(id) == const_op_ && pure_.Contain(id); }
   // Whether the node hands its only input on, and does nothing else.
   bool HandsOn(NodeId id) {
     return graph_.op(id).op_class == OpClass::kForward && graph_.inputs(id).size() == 1 && pure_.Contain(id);
@@ -144,7 +147,8 @@ class Folder {
       if (type != graph_.output_type(id, static_cast<int32_t>(i)) || type == DType::kVariant) return false;
       bytes += static_cast<int64_t>(outputs[i].total_bytes());
     }
-    if (bytes > options_.max_output_bytes || total_bytes_ + bytes > options_.max_total_bytes) return false;
+    if (bytes > std::min(options_.max_output_bytes, kMaxAttrBytes) || total_bytes_ + bytes > options_.max_total_bytes)
+      return false;
     total_bytes_ += bytes;
     return true;
   }

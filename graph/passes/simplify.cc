@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "graph/base/status_macros.h"
+#include "graph/ir/op_class.h"
+#include "graph/ir/topo_order.h"
 #include "graph/passes/common_subexpression.h"
 #include "graph/passes/pass.h"
 #include "graph/passes/prune.h"
@@ -12,20 +14,27 @@
 namespace sluice {
 namespace {
 
-// The nodes that no other one uses: all else is there for them.
-std::vector<NodeId> UnusedNodes(const Graph& graph) {
+// The nodes that all else is there for: those that no other one uses, and those from which none of these is reached,
+// for a loop that nothing leaves has its effects, too.
+std::vector<NodeId> RootsOf(const Graph& graph) {
   std::vector<bool> used(static_cast<size_t>(graph.id_limit()), false);
+  bool has_loops = false;
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
     if (!graph.Contains(NodeId(i))) continue;
+    has_loops = has_loops || graph.op(NodeId(i)).op_class == OpClass::kNextIteration;
     for (const Output& input : graph.all_inputs(NodeId(i))) {
       if (input.is_set() && input.node.value() != i) used[static_cast<size_t>(input.node.value())] = true;
     }
   }
-  std::vector<NodeId> unused;
-  for (int32_t i = 0; i < graph.id_limit(); ++i) {
-    if (graph.Contains(NodeId(i)) && !used[static_cast<size_t>(i)]) unused.push_back(NodeId(i));
-  }
-  return unused;
+  std::vector<NodeId> roots;
+  const auto add_unless = [&](const std::vector<bool>& marked) {
+    for (int32_t i = 0; i < graph.id_limit(); ++i) {
+      if (graph.Contains(NodeId(i)) && !marked[static_cast<size_t>(i)]) roots.push_back(NodeId(i));
+    }
+  };
+  add_unless(used);
+  if (has_loops) add_unless(ReverseReachable(graph, roots));
+  return roots;
 }
 
 }  // namespace
@@ -36,8 +45,7 @@ absl::StatusOr<SimplifyReport> SimplifyGraph(Graph& graph, const PassContext& co
   if (options.fold_constants) passes.push_back(std::make_unique<ConstantFoldingPass>(options.folding));
   if (options.join_equal_nodes) passes.push_back(std::make_unique<CommonSubexpressionPass>());
   if (passes.empty() || static_cast<int64_t>(graph.num_nodes()) > options.max_nodes) return report;
-  std::vector<NodeId> roots = UnusedNodes(graph);
-  if (roots.empty()) return report;  // A ring: nothing could be told to be unused afterwards.
+  std::vector<NodeId> roots = RootsOf(graph);
   std::vector<PassReport> reports;
   SLUICE_RETURN_IF_ERROR(RunPasses(passes, /*max_rounds=*/1, context, graph, &reports));
   for (const PassReport& pass : reports)

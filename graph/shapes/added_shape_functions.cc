@@ -79,6 +79,10 @@ absl::Status AddShapeFunction(const std::shared_ptr<const OpRegistry>& ops, absl
   return absl::OkStatus();
 }
 
+bool HasShapeFunction(const OpRegistry* ops, absl::string_view op) {
+  return FindShapeFunction(op) != nullptr || FindAddedShapeFunction(ops, op) != nullptr;
+}
+
 std::shared_ptr<const AddedShapeFunction> FindAddedShapeFunction(const OpRegistry* ops, absl::string_view op) {
   return AddedFunctions::Get().Find(ops, op);
 }

@@ -27,6 +27,9 @@ using AddedShapeFunction = absl::AnyInvocable<absl::Status(InferenceContext&) co
 absl::Status AddShapeFunction(const std::shared_ptr<const OpRegistry>& ops, absl::string_view op,
                               AddedShapeFunction function);
 
+// Whether `op` has a function: in TensorFlow's table, which goes by name alone, or one added. Thread-safe.
+bool HasShapeFunction(const OpRegistry* ops, absl::string_view op);
+
 // The function added for `op`, or null. Thread-safe; costs a load where none was ever added.
 std::shared_ptr<const AddedShapeFunction> FindAddedShapeFunction(const OpRegistry* ops, absl::string_view op);
 

@@ -257,14 +257,15 @@ struct SluiceApi {
 
   /* Tensors that are kept: by a kernel, or during a call. Each is freed with delete_tensor, also after the call.
    * allocate_temp: of the device that the call runs on; `call` NULL: in host memory. wrap_memory: over memory of the
-   * plug-in, which is in use until `release` has run, on any thread; it has run as well where there is an error. */
+   * plug-in, which is in use, and never written, until `release` (which may be NULL) has run, on any thread; it has run
+   * as well where there is an error. */
   SluiceStatus* (*allocate_temp)(SluiceCall* call, int32_t dtype, int32_t rank, const int64_t* dims,
                                  SluiceTensor** tensor);
   SluiceStatus* (*wrap_memory)(int32_t dtype, int32_t rank, const int64_t* dims, void* memory, size_t num_bytes,
                                void (*release)(void* data), void* data, SluiceTensor** tensor);
   SluiceStatus* (*keep_input)(SluiceCall* call, int32_t i, SluiceTensor** tensor);
   SluiceStatus* (*keep_tensor)(const SluiceTensor* tensor, SluiceTensor** kept);
-  /* Elements are writable only in what allocate_temp gave, as long as nothing shares them. */
+  /* Elements are writable only in what allocate_temp gave, as long as nothing shares them. NULL: a view of dtype 0. */
   void (*view_tensor)(SluiceTensor* tensor, SluiceView* view);
   void (*delete_tensor)(SluiceTensor* tensor);
 
@@ -317,4 +318,4 @@ typedef struct SluicePlugin {
 } /* extern "C" */
 #endif
 
-#endif /* SLUICE_KERNELS_PLUGIN_PLUGIN_API_H_ */
+#endif  // SLUICE_KERNELS_PLUGIN_PLUGIN_API_H_

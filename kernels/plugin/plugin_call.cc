@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/plugin/plugin_status.h"
@@ -12,6 +13,9 @@
 
 namespace sluice {
 namespace {
+
+// Of a shape whose sizes lie in it.
+constexpr int kInlineRank = 4;
 
 absl::Status CheckIndex(int32_t i, int count, absl::string_view kind) {
   if (i >= 0 && i < count) return absl::OkStatus();
@@ -22,12 +26,16 @@ absl::Status CheckOutputIndex(const SluiceCall* call, int32_t i) {
   return CheckIndex(i, call->context.num_outputs(), "output");
 }
 
+// OK when input `i` is a value, though perhaps one that was forwarded.
+absl::Status CheckCandidate(const SluiceCall* call, int32_t i) {
+  SLUICE_RETURN_IF_ERROR(CheckIndex(i, call->context.num_inputs(), "input"));
+  if (call->context.input_ref(i) == nullptr) return absl::OkStatus();
+  return Error(ErrorCode::kOpUnimplemented).Input(i).Text("is a reference: plug-ins take values");
+}
+
 // OK when input `i` is a value that can be looked at.
 absl::Status CheckInput(const SluiceCall* call, int32_t i) {
-  SLUICE_RETURN_IF_ERROR(CheckIndex(i, call->context.num_inputs(), "input"));
-  if (call->context.input_ref(i) != nullptr) {
-    return Error(ErrorCode::kOpUnimplemented).Input(i).Text("is a reference: plug-ins take values");
-  }
+  SLUICE_RETURN_IF_ERROR(CheckCandidate(call, i));
   if (call->context.has_input(i)) return absl::OkStatus();
   return Error(ErrorCode::kHostKernel).Input(i).Text("is gone: the kernel has handed its memory on to an output");
 }
@@ -64,7 +72,13 @@ int32_t CallNumOutputs(const SluiceCall* call) noexcept { return call->context.n
 SluiceStatus* CallInput(SluiceCall* call, int32_t i, SluiceView* view) noexcept {
   return Answer([&] {
     SLUICE_RETURN_IF_ERROR(CheckInput(call, i));
-    *view = ViewOf(call->context.input(i), /*is_writable=*/false);
+    const Tensor& tensor = call->context.input(i);
+    SluiceView made = ViewOf(tensor, /*is_writable=*/false);
+    if (made.rank > kInlineRank) {
+      const absl::Span<const int64_t> dims = tensor.shape().dims();
+      made.dims = call->dims.try_emplace(i, dims.begin(), dims.end()).first->second.data();
+    }
+    *view = made;
     return absl::OkStatus();
   });
 }
@@ -80,9 +94,11 @@ SluiceStatus* CallAllocateOutput(SluiceCall* call, int32_t i, int32_t rank, cons
 
 SluiceStatus* CallForwardOrAllocate(SluiceCall* call, int32_t i, int32_t rank, const int64_t* dims,
                                     const int32_t* candidates, int32_t num_candidates, SluiceView* view) noexcept {
-  return Answer([&] {
+  return Answer([&]() -> absl::Status {
     SLUICE_RETURN_IF_ERROR(CheckOutputIndex(call, i));
-    for (int32_t k = 0; k < num_candidates; ++k) SLUICE_RETURN_IF_ERROR(CheckInput(call, candidates[k]));
+    if (num_candidates < 0) return Error(ErrorCode::kHostKernel).Text("the kernel forwards a negative count of inputs");
+    // One that went to an earlier output is passed over: whether it did depends on who else reads it.
+    for (int32_t k = 0; k < num_candidates; ++k) SLUICE_RETURN_IF_ERROR(CheckCandidate(call, candidates[k]));
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, ShapeOfPlugin(rank, dims));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const output, call->context.ForwardOrAllocate(
                                                       i, shape, {candidates, static_cast<size_t>(num_candidates)}));
@@ -94,6 +110,7 @@ SluiceStatus* CallForwardOrAllocate(SluiceCall* call, int32_t i, int32_t rank, c
 SluiceStatus* CallSetOutput(SluiceCall* call, int32_t i, const SluiceTensor* tensor) noexcept {
   return Answer([&] {
     SLUICE_RETURN_IF_ERROR(CheckOutputIndex(call, i));
+    SLUICE_RETURN_IF_ERROR(CheckIsTensor(tensor));
     call->context.SetOutput(i, tensor->value);
     return absl::OkStatus();
   });

@@ -4,6 +4,7 @@
 // What a plug-in's kernel sees of one call: the functions of SluiceApi over a SluiceCall.
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "graph/base/cancellation.h"
@@ -16,6 +17,9 @@ struct SluiceCall {
   explicit SluiceCall(sluice::KernelContext& of_kernel) : context(of_kernel) {}
 
   sluice::KernelContext& context;
+  // The sizes in views of inputs of more than four dimensions: those of the tensor itself are freed when its memory is
+  // forwarded under another shape, and views stay valid. Those of others are in the input's place.
+  std::map<int32_t, std::vector<int64_t>> dims;
   // Callbacks that on_cancel registered and off_cancel did not take back.
   std::vector<sluice::CancellationToken> cancel_tokens;
   // Whether a parallel_for was cut short: the run was cancelled, or is late.

@@ -54,6 +54,15 @@ class PendingCalls {
   std::unordered_map<SluiceDone, std::unique_ptr<PendingCall>> calls_ ABSL_GUARDED_BY(mu_);
 };
 
+// As of any kernel, whatever the plug-in made of it: the executor finds out whether the run was cancelled or is late.
+absl::Status CutShort() noexcept {
+  try {
+    return Error(ErrorCode::kRunCancelled).Text("the run was cancelled");
+  } catch (...) {
+    return absl::Status(absl::StatusCode::kCancelled, "");  // Needs no memory.
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<BegunCall> BeginCall(KernelContext& context, AsyncKernel::Done* done) {
@@ -76,6 +85,7 @@ SluiceStatus* FinishCall(SluiceDone done, SluiceStatus* status) noexcept {
     });
   }
   DropCancelCallbacks(&pending->call);
+  if (pending->call.was_cut) answer = CutShort();
   AsyncKernel::Done ended = std::move(pending->done);
   return Answer([&] {
     std::move(ended)(std::move(answer));

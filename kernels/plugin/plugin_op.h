@@ -151,10 +151,14 @@ class Kernel {
       });
     };
   }
-  // What the kernel throws has already ended the call: it destroyed the AsyncCall.
+  // What the kernel throws before it has handed the call on is the call's error.
   static void SetCompute(SluiceKernelDef* def, std::true_type) {
     def->compute_async = [](void* kernel, SluiceCall* handle, SluiceDone done) {
-      api->delete_status(Guarded([&] { static_cast<const K*>(kernel)->ComputeAsync(AsyncCall(handle, done)); }));
+      SluiceDone dropped = 0;
+      SluiceStatus* const thrown =
+          Guarded([&] { static_cast<const K*>(kernel)->ComputeAsync(AsyncCall(handle, done, &dropped)); });
+      if (dropped == 0) return api->delete_status(thrown);  // The call has ended, or ends where it was handed on to.
+      api->delete_status(api->finish(dropped, thrown != nullptr ? thrown : AsyncCall::NoAnswer()));
     };
   }
 

@@ -231,10 +231,18 @@ class Call {
 class AsyncCall : public Call {
  public:
   AsyncCall(SluiceCall* call, SluiceDone done) : Call(call), done_(done) {}
+  // For Kernel: an object that does not end the call when it is destroyed, but leaves its number in `*dropped`. What it
+  // is moved into ends the call as any other.
+  AsyncCall(SluiceCall* call, SluiceDone done, SluiceDone* dropped) : Call(call), done_(done), dropped_(dropped) {}
   AsyncCall(AsyncCall&& other) noexcept : Call(other.call_), done_(std::exchange(other.done_, 0)) {}
   AsyncCall& operator=(AsyncCall&&) = delete;
   ~AsyncCall() {
-    if (done_ != 0) Finish(api->new_status(SLUICE_INTERNAL, "the kernel has dropped the call without an answer"));
+    if (done_ == 0) return;
+    if (dropped_ != nullptr) {
+      *dropped_ = done_;
+    } else {
+      Finish(NoAnswer());
+    }
   }
 
   void Finish(SluiceStatus* status = nullptr) {
@@ -249,8 +257,14 @@ class AsyncCall : public Call {
   bool OffCancel(int64_t token) const { return api->off_cancel(call_, token) != 0; }
   SluiceDone done() const { return done_; }
 
+  // The error of a call that is dropped.
+  static SluiceStatus* NoAnswer() {
+    return api->new_status(SLUICE_INTERNAL, "the kernel has dropped the call without an answer");
+  }
+
  private:
-  SluiceDone done_;  // 0: over.
+  SluiceDone done_;                // 0: over.
+  SluiceDone* dropped_ = nullptr;  // Never moved.
 };
 
 }  // namespace sluice_op

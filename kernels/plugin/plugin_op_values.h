@@ -31,8 +31,11 @@ class Failure : public std::exception {
   explicit Failure(SluiceStatus* status) : held_(std::make_shared<Held>(status)) {}
   Failure(int32_t code, const std::string& text) : Failure(api->new_status(code, text.c_str())) {}
   const char* what() const noexcept override { return api->status_text(held_->status); }
-  // Hands the error over; once.
-  SluiceStatus* Take() { return std::exchange(held_->status, nullptr); }
+  // Hands the error over; once for all copies. Later calls give another error, never NULL.
+  SluiceStatus* Take() {
+    SluiceStatus* const taken = std::exchange(held_->status, nullptr);
+    return taken != nullptr ? taken : api->new_status(SLUICE_UNKNOWN, "an error that was handed over before");
+  }
 
  private:
   struct Held {

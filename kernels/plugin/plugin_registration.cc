@@ -131,6 +131,12 @@ absl::Status Commit(SluiceRegistration* registration, const std::shared_ptr<OpRe
   // Again: the host may have added one meanwhile.
   for (const SluiceRegistration::Op& op : registration->ops) {
     SLUICE_RETURN_IF_ERROR(CheckIsNew(*registration, op.schema.name));
+    // Where the registry is without TensorFlow's ops.
+    if (op.def.shapes != nullptr && HasShapeFunction(ops.get(), op.schema.name)) {
+      return Error(ErrorCode::kOpSchema)
+          .Text(absl::StrCat("op '", PrintableName(op.schema.name),
+                             "' cannot have a shape function: TensorFlow's op of this name has one"));
+    }
   }
   SLUICE_RETURN_IF_ERROR(kernels.CheckAdd(registration->rows));
   for (SluiceRegistration::Op& op : registration->ops) {

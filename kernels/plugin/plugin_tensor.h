@@ -29,6 +29,8 @@ SluiceStatus* SetString(void* mutable_data, int64_t element, const char* text, s
 SluiceView ViewOf(const Tensor& tensor, bool is_writable);
 // For the plug-in to free.
 SluiceTensor* GiveTensor(Tensor value, bool is_writable);
+// kHostKernel for NULL.
+absl::Status CheckIsTensor(const SluiceTensor* tensor);
 // INVALID_ARGUMENT for what makes no shape.
 absl::StatusOr<Shape> ShapeOfPlugin(int32_t rank, const int64_t* dims);
 

@@ -259,13 +259,16 @@ class SlowAbort : public LocalRendezvous {
 // The waiting thread finds the deadline passed and stops the run, which a thread of the pool ends meanwhile.
 TEST_F(ExecutorThreadsTest, ARunMayEndWhileItsWaitingThreadStopsIt) {
   Recv("never");
-  Build();
+  ASSERT_OK(b_.status());
+  const Graph graph = b_.graph();
   ThreadPool pool(Threads(2));
-  for (const bool cancel_on_error : {true, false}) {
+  for (int i = 0; i < 8; ++i) {
+    const bool cancel_on_error = (i & 1) != 0, has_pool = (i & 2) != 0;
+    ASSERT_OK(harness_.Build(graph, "", (i & 4) != 0 ? Driver::kSerial : Driver::kDataflow));
     CancellationManager cancellation;
     const auto rendezvous = MakeCounted<SlowAbort>(harness_.edges());
     Executor::Args args = harness_.args();
-    args.task_runner = &pool;
+    if (has_pool) args.task_runner = &pool;
     args.cancellation = &cancellation;
     args.cancel_on_error = cancel_on_error;
     args.rendezvous = rendezvous.get();

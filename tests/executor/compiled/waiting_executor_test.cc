@@ -1,110 +1,30 @@
-// Steps of graphs that wait, segment by segment: what runs before a wait and after it, what a waiting step holds, and
-// how it ends. Each case runs by the dataflow driver too, where it does not measure.
+// Steps of graphs that wait, segment by segment: what runs before a wait and after it, and what a waiting step holds.
+// Each case runs by the dataflow driver too, where it does not measure.
 
 #include "executor/compiled/waiting_executor.h"
 
 #include <atomic>
-#include <map>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "executor/compiled/compiled_graph.h"
 #include "executor/thread_pool.h"
-#include "executor/trace/node_observer.h"
-#include "graph/base/cancellation.h"
-#include "graph/base/error.h"
 #include "gtest/gtest.h"
 #include "rendezvous/local_rendezvous.h"
-#include "tests/executor/compiled/executor_fixture.h"
+#include "tests/executor/compiled/waiting_fixture.h"
 #include "tests/testing/counting_new.h"
 #include "tests/testing/executor_harness.h"
-#include "tests/testing/gate.h"
 
 namespace sluice {
 namespace {
 
-// Nodes of op Abs wait at a gate; those of Square count their calls.
-class WaitingExecutorTest : public ExecutorFixture, public testing::WithParamInterface<Driver> {
- protected:
-  // One step under way.
-  struct Step {
-    explicit Step(std::vector<Tensor> args, size_t num_results = 1) : frame(std::move(args), num_results) {}
-    VectorCallFrame frame;
-    std::atomic<int> num_ends{0};
-    absl::Status status;
-    bool is_over() const { return num_ends > 0; }
-    int32_t result(size_t i = 0) const { return *frame.results()[i].AsScalar<int32_t>(); }
-  };
+class WaitingExecutorTest : public WaitingFixture {};
 
-  WaitingExecutorTest() {
-    EXPECT_OK(registry_.Add(OwnedKernelRow(
-        "Abs", [this](const KernelConstruction&) { return std::make_unique<CallGate::WaitKernel>(gate_); })));
-    EXPECT_OK(registry_.Add(OwnedKernelRow("Square", MakeFunction([this](KernelContext& context) {
-                                             ++num_effects_;
-                                             const int32_t x = *context.input(0).AsScalar<int32_t>();
-                                             context.SetOutput(0, Int(x * x));
-                                             return absl::OkStatus();
-                                           }))));
-  }
-
-  Output Arg(int64_t index) {
-    const auto found = args_.find(index);
-    return found != args_.end() ? found->second : args_[index] = ExecutorFixture::Arg(index);
-  }
-  Output Wait(const std::string& name, Output x) { return b_.Op("Abs", name, {x}); }
-  Output Effect(const std::string& name, Output x) { return b_.Op("Square", name, {x}); }
-  Output Add(Output a, Output b) { return b_.Op("AddV2", "", {a, b}); }
-  static std::vector<std::pair<std::string, AttrValue>> Transfer(const std::string& name) {
-    return ExecutorHarness::TransferAttrs(name);
-  }
-  Output Recv(const std::string& name) {
-    auto attrs = Transfer(name);
-    attrs.emplace_back("tensor_type", DType::kInt32);
-    return b_.Op("_Recv", absl::StrCat("recv_", name), {}, attrs);
-  }
-  void Send(const std::string& name, Output value) {
-    b_.Op("_Send", absl::StrCat("send_", name), {value}, Transfer(name));
-  }
-  RendezvousKey Key(const std::string& name) {
-    const std::string device = absl::StrCat(kLocalTask, "/device:CPU:0");
-    return RendezvousKey{edges_.Number(EdgeText(device, 1, device, name)), 0, 0};
-  }
-  std::unique_ptr<Executor> MakeIt(absl::string_view kind = kDefaultExecutor) {
-    LocalExecutorParams params = Params(GetParam());
-    params.edges = &edges_;
-    EXPECT_OK(b_.status());
-    absl::StatusOr<std::unique_ptr<Executor>> made = NewExecutor(kind, params, b_.graph());
-    EXPECT_OK(made);
-    return made.ok() ? *std::move(made) : nullptr;
-  }
-  static void Begin(const Executor& executor, Step& step, Executor::Args args = {}) {
-    args.call_frame = &step.frame;
-    executor.RunAsync(args, [&step](absl::Status status) {
-      step.status = std::move(status);
-      ++step.num_ends;
-    });
-  }
-  bool is_dataflow() const { return GetParam() == Driver::kDataflow; }
-
-  CallGate gate_;
-  std::atomic<int> num_effects_{0};
-  std::map<int64_t, Output> args_;
-  EdgeTable edges_;
-};
-
-INSTANTIATE_TEST_SUITE_P(Drivers, WaitingExecutorTest,
-                         ::testing::Values(Driver::kAuto, Driver::kSerial, Driver::kDataflow),
-                         [](const ::testing::TestParamInfo<Driver>& info) {
-                           return info.param == Driver::kAuto     ? "Auto"
-                                  : info.param == Driver::kSerial ? "Serial"
-                                                                  : "Dataflow";
-                         });
+INSTANTIATE_TEST_SUITE_P(Drivers, WaitingExecutorTest, WaitingDrivers(), NameOfDriver);
 
 TEST_P(WaitingExecutorTest, AStepGoesOnWhereItsWaitEnds) {
   const Output x = Add(Arg(0), Arg(1));
@@ -237,61 +157,6 @@ TEST_P(WaitingExecutorTest, AWaitInABranchThatIsNotTakenIsPassed) {
     EXPECT_EQ(step.result(), is_taken ? 16 : 9);
     EXPECT_EQ(step.frame.results()[1].has_value(), is_taken);
   }
-}
-
-TEST_P(WaitingExecutorTest, TheFirstErrorEndsTheStepWhenItsCallsHaveEnded) {
-  Return(0, Add(Wait("w", Arg(0)), Arg(1)));
-  Return(1, b_.Op("FloorDiv", "quotient", {Wait("v", Arg(0)), b_.Const("zero", Int(0))}));
-  const std::unique_ptr<Executor> executor = MakeIt();
-  CancellationManager cancellation;
-  Executor::Args args;
-  args.cancellation = &cancellation;
-  Step step({Int(1), Int(2)}, 2);
-  Begin(*executor, step, args);
-  ASSERT_EQ(gate_.num_waiting(), 2u);
-  EXPECT_TRUE(gate_.EndOne());
-  EXPECT_TRUE(gate_.EndOne());
-  ASSERT_EQ(step.num_ends, 1);
-  EXPECT_THAT(step.status, StatusIs(absl::StatusCode::kInvalidArgument, "'quotient'"));
-  EXPECT_TRUE(cancellation.IsCancelled());
-
-  Step failing({Int(1), Int(2)}, 2);
-  Begin(*executor, failing);
-  EXPECT_TRUE(gate_.EndOne(absl::UnavailableError("the queue is closed")));
-  EXPECT_FALSE(failing.is_over()) << "a call is under way";
-  EXPECT_TRUE(gate_.EndOne(absl::DataLossError("later")));
-  ASSERT_EQ(failing.num_ends, 1);
-  EXPECT_THAT(failing.status, StatusIs(absl::StatusCode::kUnavailable, "the queue is closed"));
-  EXPECT_TRUE(absl::StrContains(failing.status.message(), "'w'") || absl::StrContains(failing.status.message(), "'v'"))
-      << failing.status;
-}
-
-TEST_P(WaitingExecutorTest, ACancellationAndADeadlineEndAWait) {
-  Return(0, Add(Recv("never"), Arg(0)));
-  const std::unique_ptr<Executor> executor = MakeIt();
-  for (const bool cancel_on_error : {true, false}) {
-    const auto rendezvous = MakeCounted<LocalRendezvous>(edges_);
-    CancellationManager cancellation;
-    Executor::Args args;
-    args.rendezvous = rendezvous.get();
-    args.cancellation = &cancellation;
-    args.cancel_on_error = cancel_on_error;
-    Step step({Int(1)});
-    Begin(*executor, step, args);
-    EXPECT_FALSE(step.is_over());
-    cancellation.StartCancelWithStatus(absl::UnavailableError("the host goes home"));
-    ASSERT_EQ(step.num_ends, 1);
-    EXPECT_THAT(step.status, StatusIs(absl::StatusCode::kUnavailable, "goes home"));
-  }
-  const auto rendezvous = MakeCounted<LocalRendezvous>(edges_);
-  VectorCallFrame frame({Int(1)}, 1);
-  Executor::Args args;
-  args.rendezvous = rendezvous.get();
-  args.call_frame = &frame;
-  args.deadline = absl::Now() + absl::Milliseconds(20);
-  EXPECT_THAT(RunAsyncAndWait(*executor, args), IsError(ErrorCode::kDeadline));
-  args.deadline = absl::Now() + absl::Milliseconds(20);
-  EXPECT_THAT(executor->Run(args), IsError(ErrorCode::kDeadline));
 }
 
 TEST_P(WaitingExecutorTest, RunWaitsAndGivesTheOutcome) {
@@ -434,40 +299,6 @@ TEST_P(WaitingExecutorTest, DoneIsNotCalledInsideOfAKernelOfAnotherRun) {
   ASSERT_EQ(step.num_ends, 1);
   EXPECT_FALSE(was_in_kernel);
   EXPECT_EQ(step.result(), 8);
-}
-
-class Recorder final : public NodeObserver {
- public:
-  explicit Recorder(const Graph& graph) : graph_(graph) {}
-  void OnNode(NodeId node, int64_t start_ns, int64_t end_ns, const KernelContext&) override {
-    EXPECT_GT(start_ns, 0);
-    EXPECT_LE(start_ns, end_ns);
-    absl::StrAppend(&text, graph_.name(node), " ");
-  }
-  void OnFailure(NodeId node, int64_t) override { absl::StrAppend(&text, "!", graph_.name(node), " "); }
-  std::string text;
-
- private:
-  const Graph& graph_;
-};
-
-TEST_P(WaitingExecutorTest, AnObserverHearsOfEveryKernel) {
-  Return(0, b_.Op("Mul", "after", {Wait("w", b_.Op("AddV2", "before", {Arg(0), Arg(0)})), Arg(0)}));
-  LocalExecutorParams params = Params(GetParam());
-  params.observes_ports = false;
-  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const CompiledGraph> compiled, CompiledGraph::Create(b_.graph(), params));
-  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Executor> executor, NewExecutor("", compiled));
-  for (const bool fails : {false, true}) {
-    Recorder recorder(compiled->graph());
-    Executor::Args args;
-    args.observer = &recorder;
-    Step step({Int(3)});
-    Begin(*executor, step, args);
-    gate_.EndOne(fails ? absl::InternalError("lost") : absl::OkStatus());
-    ASSERT_EQ(step.num_ends, 1);
-    if (is_dataflow()) continue;
-    EXPECT_EQ(recorder.text, fails ? "before !w " : "before w after ");
-  }
 }
 
 // 10,000 nodes, one value alive at the wait.

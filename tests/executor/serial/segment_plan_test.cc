@@ -218,6 +218,31 @@ TEST_F(SegmentPlanTest, AWholeLoopStandsInOneSegment) {
   EXPECT_EQ(Segments(), "w | [w] less more sum ret0");
 }
 
+// Each goes around before the next is known not to need the wait: one round of planning a variable, or it is refused.
+TEST_F(SegmentPlanTest, ALoopWhoseVariablesPassOnTheirWaitsIsPlannedInBoundedTime) {
+  const auto plan = [&](int num_variables) {
+    b_ = GraphBuilder(NewOpRegistry());
+    args_.clear();
+    code_ = SerialCode();
+    const Output w = Wait("w", Arg(1));
+    std::vector<Output> merges, ports;
+    for (int i = 0; i < num_variables; ++i) {
+      const Output first = b_.Op("Enter", "", {i == 0 ? Arg(0) : w}, {{"frame_name", "f"}});
+      merges.push_back(b_.Op("Merge", "", {first, first}));
+    }
+    const Output limit = b_.Op("Enter", "", {Arg(0)}, {{"frame_name", "f"}, {"is_constant", true}});
+    const Output go = b_.Op("LoopCond", "", {b_.Op("Less", "", {merges[0], limit})});
+    for (const Output& merge : merges) ports.push_back(b_.Op("Switch", "", {merge, go}));
+    for (int i = 0; i < num_variables; ++i) {
+      const Output source = GraphBuilder::Nth(ports[static_cast<size_t>(i > 0 ? i - 1 : 0)], 1);
+      b_.SetInput(merges[static_cast<size_t>(i)], 1, b_.Op("NextIteration", "", {source}));
+    }
+    return Plan();
+  };
+  EXPECT_EQ(plan(8), "");
+  EXPECT_THAT(plan(4 * SegmentPlan::kMaxRounds), HasSubstr("only after many rounds"));
+}
+
 TEST_F(SegmentPlanTest, OnlyWhatCrossesAWaitIsKept) {
   Output x = Arg(0);
   for (int i = 0; i < 1000; ++i) x = b_.Op("Neg", absl::StrCat("before", i), {x});

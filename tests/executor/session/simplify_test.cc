@@ -2,6 +2,7 @@
 // step].
 
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -143,6 +144,37 @@ TEST_F(SimplifyTest, KernelsOfTheHostAreNotCalledAhead) {
   EXPECT_EQ(calls, 1);
   prepared_.reset();
   session_.reset();  // Before the kernels go.
+}
+
+// A row with a label is for those nodes only that ask for it, which their types do not tell.
+TEST_F(SimplifyTest, KernelsOfTheHostWithALabelAreCalledForEachNode) {
+  std::atomic<int> calls{0};
+  KernelRegistry kernels;
+  RegisterAllKernels(kernels);
+  EXPECT_OK(kernels.Add(OwnedKernelRow("Neg", MakeFunction([&](KernelContext& context) {
+                                         ++calls;
+                                         context.SetOutput(0, context.TakeInput(0));
+                                         return absl::OkStatus();
+                                       }))
+                            .Label("mine")));
+  const Output x = b_.Placeholder("x", DType::kInt32);
+  b_.Op("AddN", "y",
+        {b_.Op("Neg", "plain", {x}), b_.Op("Neg", "a", {x}, {{"_kernel", "mine"}}),
+         b_.Op("Neg", "b", {x}, {{"_kernel", "mine"}})});
+  SessionOptions options;
+  options.kernels = &kernels;
+  Open(options);
+  ExpectFetch("y", 3, {{"x", Int(3)}});
+  EXPECT_EQ(calls, 2);
+  session_.reset();  // Before the kernels go.
+}
+
+TEST_F(SimplifyTest, NoLimitOnResultsIsNoLimit) {
+  b_.Op("Neg", "y", {b_.Const("one", Int(1))});
+  SessionOptions options;
+  options.simplify.folding.max_output_bytes = std::numeric_limits<int64_t>::max();
+  Open(options);
+  EXPECT_TRUE(IsConst(GraphOf({{}, {"y"}, {}, {}}), "y"));
 }
 
 TEST_F(SimplifyTest, LargeResultsAreComputedInEveryRun) {

@@ -274,13 +274,24 @@ TEST_F(PassesTest, EqualConstantsBecomeOne) {
 }
 
 TEST_F(PassesTest, InputsOfCommutativeOpsComeInAnyOrder) {
-  const Output x = b_.Placeholder("x", DType::kFloat), y = b_.Placeholder("y", DType::kFloat);
+  const Output x = b_.Placeholder("x", DType::kInt32), y = b_.Placeholder("y", DType::kInt32);
   b_.Op("AddV2", "a", {x, y});
   b_.Op("AddV2", "b", {y, x});
   b_.Op("Sub", "c", {x, y});
   b_.Op("Sub", "d", {y, x});
   EXPECT_EQ(Run(CommonSubexpressionPass()), 1);
   EXPECT_EQ(NodeNames(b_.graph()), "a c d x y");
+}
+
+// Which of two NaNs a sum of floats gives depends on their order.
+TEST_F(PassesTest, OrdersOfFloatsStayApartUnlessTheyAreCompared) {
+  const Output x = b_.Placeholder("x", DType::kFloat), y = b_.Placeholder("y", DType::kFloat);
+  b_.Op("AddV2", "a", {x, y});
+  b_.Op("AddV2", "b", {y, x});
+  b_.Op("Equal", "c", {x, y});
+  b_.Op("Equal", "d", {y, x});
+  EXPECT_EQ(Run(CommonSubexpressionPass()), 1);
+  EXPECT_EQ(NodeNames(b_.graph()), "a b c x y");
 }
 
 TEST_F(PassesTest, NodesThatDifferInAnythingStayApart) {
@@ -364,6 +375,20 @@ TEST_F(FoldingTest, SimplifyingLeavesNothingUnusedAndWhatIsKept) {
   EXPECT_EQ(NodeNames(b_.graph()), "a d effect folded target x y");
   EXPECT_EQ(Text("y"), "y(a, a)");
   EXPECT_EQ(Text("target"), "target(d)");
+}
+
+// A loop that nothing leaves, as a function's body may have it for its effects.
+TEST_F(FoldingTest, SimplifyingLeavesLoopsThatNothingWaitsFor) {
+  const Output x = b_.Placeholder("x", DType::kFloat);
+  b_.Op("AddV2", "y", {b_.Op("Neg", "a", {x}), b_.Op("Neg", "b", {x})});
+  const Output enter = b_.Op("Enter", "enter", {x}, {{"frame_name", "f"}});
+  const Output merge = b_.Op("Merge", "merge", {enter, Output()}, {{"T", DType::kFloat}, {"N", 2}});
+  const Output ports =
+      b_.Op("Switch", "switch", {merge, b_.Op("LoopCond", "cond", {b_.Op("Less", "less", {merge, merge})})});
+  b_.SetInput(merge, 1, b_.Op("NextIteration", "next", {GraphBuilder::Nth(ports, 1)}));
+  ASSERT_OK_AND_ASSIGN(const SimplifyReport report, SimplifyGraph(b_.graph(), PassContext(), SimplifyOptions()));
+  EXPECT_EQ(report.joined, 1);
+  EXPECT_EQ(NodeNames(b_.graph()), "a cond enter less merge next switch x y");
 }
 
 TEST_F(FoldingTest, EachSwitchIsItsOwn) {

@@ -38,6 +38,9 @@ TEST(AddedShapeFunctionsTest, ItIsForTheOpOfItsRegistryAlone) {
   EXPECT_EQ(ShapeOfTwice(ops), PartialShape::Of({2, 3}));
   EXPECT_EQ(ShapeOfTwice(others), PartialShape());
   EXPECT_NE(FindAddedShapeFunction(ops.get(), "Twice"), nullptr);
+  EXPECT_TRUE(HasShapeFunction(ops.get(), "Twice"));
+  EXPECT_FALSE(HasShapeFunction(others.get(), "Twice"));
+  EXPECT_TRUE(HasShapeFunction(others.get(), "MatMul"));
   EXPECT_EQ(FindAddedShapeFunction(others.get(), "Twice"), nullptr);
 }
 

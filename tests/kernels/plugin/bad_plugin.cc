@@ -22,6 +22,19 @@ struct SetsWrongType {
   }
 };
 
+struct SetsNoTensor {
+  void Compute(Call& call) const { call.SetOutput(0, sluice_op::Tensor()); }
+};
+
+struct ReadsNoTensor {
+  void Compute(Call& call) const { call.SetScalar<float>(0, sluice_op::Tensor().view<float>()[0]); }
+};
+
+// Input 0 is no output.
+struct WritesAnInput {
+  void Compute(Call& call) const { call.strings(0).Set(0, "mine"); }
+};
+
 struct ReadsWrongType {
   void Compute(Call& call) const { call.SetScalar<float>(0, static_cast<float>(call.input<double>(0)[0])); }
 };
@@ -36,6 +49,16 @@ struct WritesTooMany {
 
 struct AllocatesNonsense {
   void Compute(Call& call) const { call.Allocate<float>(0, {-5}); }
+};
+
+// An error that was used up for another call.
+struct FailsWithAnOldError {
+  void Compute(Call& call) const {
+    call.PassInput(0, 0);
+    const sluice_op::Failure failure(SLUICE_OUT_OF_RANGE, "there is no row 7");
+    sluice_op::api->delete_status(sluice_op::Failure(failure).Take());
+    throw failure;
+  }
 };
 
 struct FailsInPart {
@@ -63,6 +86,10 @@ struct ThrowsLater {
   void ComputeAsync(AsyncCall) const { throw std::runtime_error("later never comes"); }
 };
 
+struct FailsLater {
+  void ComputeAsync(AsyncCall) const { sluice_op::Fail(SLUICE_OUT_OF_RANGE, "there is no row 7"); }
+};
+
 struct FailsToBeMade {
   explicit FailsToBeMade(sluice_op::Node& node) { node.Attr<int64_t>("no_such_attr"); }
   void Compute(Call&) const {}
@@ -85,14 +112,20 @@ void AddOp(sluice_op::Registration& r, const char* name) {
 void Add(sluice_op::Registration& r) {
   AddOp<SetsNothing>(r, "SetsNothing");
   AddOp<SetsWrongType>(r, "SetsWrongType");
+  AddOp<SetsNoTensor>(r, "SetsNoTensor");
+  AddOp<ReadsNoTensor>(r, "ReadsNoTensor");
+  r.Add(sluice_op::Op("WritesAnInput").Input("x: string").Output("y: string"));
+  r.Add(sluice_op::Kernel<WritesAnInput>("WritesAnInput"));
   AddOp<ReadsWrongType>(r, "ReadsWrongType");
   AddOp<ReadsTooMany>(r, "ReadsTooMany");
   AddOp<WritesTooMany>(r, "WritesTooMany");
   AddOp<AllocatesNonsense>(r, "AllocatesNonsense");
+  AddOp<FailsWithAnOldError>(r, "FailsWithAnOldError");
   AddOp<FailsInPart>(r, "FailsInPart");
   AddOp<FinishesTwice>(r, "FinishesTwice");
   AddOp<Drops>(r, "Drops");
   AddOp<ThrowsLater>(r, "ThrowsLater");
+  AddOp<FailsLater>(r, "FailsLater");
   AddOp<FailsToBeMade>(r, "FailsToBeMade");
   r.Add(sluice_op::Op("BadShape").Input("x: float").Output("y: float").Shapes<&BadShape>());
   r.Add(sluice_op::Op("Throws").Input("x: float").Output("y: float"));

@@ -1,6 +1,8 @@
 // A plug-in with one op of each kind, written with plugin_op.h.
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -166,18 +168,52 @@ struct BackwardsKernel {
   }
 };
 
+// Two outputs, each in the memory of whichever input is left.
+struct SumAndDifferenceKernel {
+  void Compute(Call& call) const {
+    const auto a = call.input<float>(0);
+    const auto b = call.input<float>(1);
+    const auto sum = call.Forward<float>(0, a.dims(), {0, 1});
+    const auto difference = call.Forward<float>(1, a.dims(), {0, 1});
+    for (int64_t i = 0; i < a.size(); ++i) {
+      const float x = a[i], y = b[i];
+      sum[i] = x + y;
+      difference[i] = x - y;
+    }
+  }
+};
+
+// The sizes of x, in the memory of x as a vector.
+struct SizesKernel {
+  void Compute(Call& call) const {
+    const auto x = call.input<float>(0);
+    const auto y = call.Forward<float>(0, {x.size()}, {0});
+    for (int64_t i = 0; i < x.rank(); ++i) y[i] = static_cast<float>(x.dims()[static_cast<size_t>(i)]);
+  }
+};
+
 // Works for ever in small parts, and overlooks that it was told to stop.
+void WorkForEver(const Call& call) {
+  const auto part = [](void*, int64_t begin, int64_t end) -> SluiceStatus* {
+    for (volatile int64_t i = begin; i < end;) i = i + 1;
+    return nullptr;
+  };
+  sluice_op::api->delete_status(
+      sluice_op::api->parallel_for(call.handle(), int64_t{1} << 50, /*unit_ns=*/1, part, nullptr));
+}
+
 struct EndlessKernel {
   void Compute(Call& call) const {
-    volatile int64_t sum = 0;
-    const auto part = [](void* data, int64_t begin, int64_t end) -> SluiceStatus* {
-      for (int64_t i = begin; i < end; ++i) *static_cast<volatile int64_t*>(data) = i;
-      return nullptr;
-    };
-    const int64_t total = int64_t{1} << 50;
-    sluice_op::api->delete_status(
-        sluice_op::api->parallel_for(call.handle(), total, 1, part, const_cast<int64_t*>(&sum)));
-    call.SetScalar<int64_t>(0, sum);
+    WorkForEver(call);
+    call.SetScalar<int64_t>(0, 7);
+  }
+};
+
+// The same, with an error of its own.
+struct EndlessLaterKernel {
+  void ComputeAsync(AsyncCall call) const {
+    WorkForEver(call);
+    call.FinishWith(sluice_op::Failure(SLUICE_INTERNAL, "there is no result"));
   }
 };
 
@@ -200,9 +236,58 @@ struct OwnMemoryKernel {
   }
 };
 
+// A table of the plug-in's, the same memory in each call.
+struct TableKernel {
+  static inline float table[64];
+
+  void Compute(Call& call) const {
+    constexpr int64_t kDims[] = {64};
+    SluiceTensor* made = nullptr;
+    sluice_op::Check(
+        sluice_op::api->wrap_memory(SLUICE_FLOAT, 1, kDims, table, sizeof(table), nullptr, nullptr, &made));
+    SluiceView view;
+    sluice_op::api->view_tensor(made, &view);
+    sluice_op::Tensor kept(made);
+    if (view.mutable_data != nullptr) sluice_op::Fail(SLUICE_INTERNAL, "the table may be written");
+    call.SetOutput(0, kept);
+  }
+};
+
 void BroadcastShape(Node&, Shapes& shapes) { shapes.SetBroadcast(0, 0, 1); }
 void BothShape(Node&, Shapes& shapes) { shapes.SetSame(0, 0, 1); }
 void SameShape(Node&, Shapes& shapes) { shapes.Pass(0, 0); }
+
+// Those that keep tensors, lend memory or never end.
+void AddOthers(sluice_op::Registration& r) {
+  r.Add(sluice_op::Op("PluginFirst").Input("x: float").Output("y: float").Stateful());
+  r.Add(sluice_op::Kernel<FirstKernel>("PluginFirst"));
+  r.Add(sluice_op::Op("PluginBackwards").Input("x: float").Output("y: float").Output("place: int64"));
+  r.Add(sluice_op::Kernel<BackwardsKernel>("PluginBackwards"));
+  r.Add(sluice_op::Op("PluginSumAndDifference")
+            .Input("a: float")
+            .Input("b: float")
+            .Output("sum: float")
+            .Output("difference: float"));
+  r.Add(sluice_op::Kernel<SumAndDifferenceKernel>("PluginSumAndDifference"));
+  r.Add(sluice_op::Op("PluginSizes").Input("x: float").Output("y: float"));
+  r.Add(sluice_op::Kernel<SizesKernel>("PluginSizes"));
+  r.Add(sluice_op::Op("PluginEndless").Output("y: int64").Stateful());
+  r.Add(sluice_op::Kernel<EndlessKernel>("PluginEndless"));
+  r.Add(sluice_op::Op("PluginEndlessLater").Output("y: int64").Stateful());
+  r.Add(sluice_op::Kernel<EndlessLaterKernel>("PluginEndlessLater"));
+  r.Add(sluice_op::Op("PluginOwnMemory").Output("y: int64").Stateful());
+  r.Add(sluice_op::Kernel<OwnMemoryKernel>("PluginOwnMemory"));
+  std::fill(std::begin(TableKernel::table), std::end(TableKernel::table), 5.0f);
+  r.Add(sluice_op::Op("PluginTable").Output("y: float").Stateful());
+  r.Add(sluice_op::Kernel<TableKernel>("PluginTable"));
+  r.Add(sluice_op::Op("PluginBroadcast")
+            .Input("a: T")
+            .Input("b: T")
+            .Output("y: T")
+            .Attr("T: type")
+            .Shapes<&BroadcastShape>());
+  r.Add(sluice_op::Op("PluginBoth").Input("a: T").Input("b: T").Output("y: T").Attr("T: type").Shapes<&BothShape>());
+}
 
 void Add(sluice_op::Registration& r) {
   r.Add(sluice_op::Op("PluginScale")
@@ -242,21 +327,7 @@ void Add(sluice_op::Registration& r) {
             .Attr("bools: list(bool) = [true, false]")
             .Attr("types: list(type) = [DT_FLOAT, DT_STRING]"));
   r.Add(sluice_op::Kernel<AttrsKernel>("PluginAttrs"));
-  r.Add(sluice_op::Op("PluginFirst").Input("x: float").Output("y: float").Stateful());
-  r.Add(sluice_op::Kernel<FirstKernel>("PluginFirst"));
-  r.Add(sluice_op::Op("PluginBackwards").Input("x: float").Output("y: float").Output("place: int64"));
-  r.Add(sluice_op::Kernel<BackwardsKernel>("PluginBackwards"));
-  r.Add(sluice_op::Op("PluginEndless").Output("y: int64").Stateful());
-  r.Add(sluice_op::Kernel<EndlessKernel>("PluginEndless"));
-  r.Add(sluice_op::Op("PluginOwnMemory").Output("y: int64").Stateful());
-  r.Add(sluice_op::Kernel<OwnMemoryKernel>("PluginOwnMemory"));
-  r.Add(sluice_op::Op("PluginBroadcast")
-            .Input("a: T")
-            .Input("b: T")
-            .Output("y: T")
-            .Attr("T: type")
-            .Shapes<&BroadcastShape>());
-  r.Add(sluice_op::Op("PluginBoth").Input("a: T").Input("b: T").Output("y: T").Attr("T: type").Shapes<&BothShape>());
+  AddOthers(r);
 }
 
 }  // namespace

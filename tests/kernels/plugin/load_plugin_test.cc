@@ -4,6 +4,8 @@
 #include <fstream>
 #include <thread>
 
+#include "graph/ir/export.h"
+#include "graph/ir/import.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/plugin/plugin_catalogue.h"
 #include "tests/testing/status_matchers.h"
@@ -108,6 +110,15 @@ TEST(LoadPluginTest, ANameThatIsTakenIsRefusedWithItsOwner) {
   ExpectUntouched(catalogue);
 }
 
+TEST(LoadPluginTest, AShapeFunctionForANameOfTensorFlowsIsRefusedBeforeAnythingIsRegistered) {
+  const auto empty = std::make_shared<OpRegistry>();  // It does not know MatMul, the table of shape functions does.
+  KernelRegistry kernels;
+  EXPECT_THAT(LoadPlugin(PluginFile("libtakes_a_known_shape_function.so"), empty, kernels),
+              IsError(ErrorCode::kOpSchema, "op 'MatMul' cannot have a shape function"));
+  EXPECT_EQ(empty->Find("MatMul"), nullptr);
+  EXPECT_EQ(empty->Find("HalfDone"), nullptr);
+}
+
 TEST(LoadPluginTest, AKernelOfAKnownOpGoesBeforeOursAndConflictsOnlyWithOtherAddedOnes) {
   PluginCatalogue catalogue;
   ASSERT_OK_AND_ASSIGN(const PluginInfo info, catalogue.Load("libkernel_of_known_op.so"));
@@ -130,7 +141,7 @@ TEST(LoadPluginTest, SessionsThatAreOpenUseItInTheirNextSignature) {
   GraphBuilder more(catalogue.ops);
   more.Op("PlainNegate", "z", {more.Const("one", Tensor::Scalar(1.0f))});
   ASSERT_OK_AND_ASSIGN(const Graph added, more.Build());
-  ASSERT_OK(session->Extend(added));
+  ASSERT_OK(session->Extend(GraphSource::Copy(ExportGraph(added))));
   ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> z, session->Run({}, {"z"}, {}));
   EXPECT_EQ(*z[0].AsScalar<float>(), -1);
 }

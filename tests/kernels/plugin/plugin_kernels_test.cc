@@ -50,6 +50,33 @@ TEST_F(GoodPluginTest, ItWorksInTheMemoryOfAnInputThatNothingElseNeeds) {
   EXPECT_EQ(input.flat<float>()[999], 1);
 }
 
+TEST_F(GoodPluginTest, SeveralOutputsMayNameTheSameInputs) {
+  GraphBuilder b(catalogue_.ops);
+  const Output x = b.Placeholder("x", DType::kFloat), z = b.Placeholder("z", DType::kFloat);
+  const Output y = b.Op("PluginSumAndDifference", "y", {b.Op("Neg", "n", {x}), b.Op("Neg", "m", {z})});
+  b.Op("Neg", "difference", {GraphBuilder::Nth(y, 1)});
+  ASSERT_OK_AND_ASSIGN(Graph graph, b.Build());
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, catalogue_.Open(std::move(graph)));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> results,
+                       session->Run({{"x", Floats(1000, 3)}, {"z", Floats(1000, 1)}}, {"y", "difference"}, {}));
+  EXPECT_EQ(results[0].flat<float>()[999], -4);
+  EXPECT_EQ(results[1].flat<float>()[999], 2);
+}
+
+TEST_F(GoodPluginTest, AViewOfAnInputKeepsItsSizesWhenTheMemoryIsForwarded) {
+  GraphBuilder b(catalogue_.ops);
+  b.Op("PluginSizes", "y", {b.Op("Neg", "n", {b.Placeholder("x", DType::kFloat)})});
+  ASSERT_OK_AND_ASSIGN(Graph graph, b.Build());
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, catalogue_.Open(std::move(graph)));
+  for (const Shape& shape : {Shape::Of({20, 50}), Shape::Of({5, 2, 3, 4, 7, 2})}) {
+    ASSERT_OK_AND_ASSIGN(const Tensor x, Tensor::MakeZeros(DType::kFloat, shape));
+    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> y, session->Run({{"x", x}}, {"y"}, {}));
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      EXPECT_EQ(y[0].flat<float>()[static_cast<size_t>(axis)], static_cast<float>(shape.dim(axis))) << axis;
+    }
+  }
+}
+
 TEST_F(GoodPluginTest, StringsAreReadAndWritten) {
   const std::string large(100, 'z');
   ASSERT_OK_AND_ASSIGN(const Tensor y, catalogue_.Run("PluginJoin", {Tensor::String("a"), Tensor::String(large)}));
@@ -121,6 +148,17 @@ TEST_F(GoodPluginTest, MemoryOfThePlugInIsGivenBackWhenNothingUsesIt) {
   }
 }
 
+TEST_F(GoodPluginTest, MemoryOfThePlugInIsNotWorkedInByOtherOps) {
+  GraphBuilder b(catalogue_.ops);
+  b.Op("Neg", "z", {b.Op("PluginTable", "y", {})});
+  ASSERT_OK_AND_ASSIGN(Graph graph, b.Build());
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, catalogue_.Open(std::move(graph)));
+  for (int step = 0; step < 2; ++step) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> z, session->Run({}, {"z"}, {}));
+    EXPECT_EQ(z[0].flat<float>()[63], -5);
+  }
+}
+
 TEST_F(GoodPluginTest, EveryKindOfAttrIsRead) {
   const Tensor x = Tensor::Scalar<int32_t>(0);
   ASSERT_OK_AND_ASSIGN(const Tensor y,
@@ -177,15 +215,17 @@ TEST_F(GoodPluginTest, AnAsynchronousKernelHearsOfTheCancellation) {
 }
 
 TEST_F(GoodPluginTest, WorkThatIsCutShortEndsAsThatOfAnyKernel) {
-  CallOptions late;
-  late.deadline = absl::Now() + absl::Milliseconds(50);
-  EXPECT_THAT(catalogue_.Run("PluginEndless", {}, {}, late), IsError(ErrorCode::kDeadline));
-  CancellationManager cancellation;
-  CallOptions options;
-  options.cancellation = &cancellation;
-  std::thread canceller([&cancellation] { cancellation.StartCancel(); });
-  EXPECT_THAT(catalogue_.Run("PluginEndless", {}, {}, options), IsError(ErrorCode::kRunCancelled));
-  canceller.join();
+  for (const std::string op : {"PluginEndless", "PluginEndlessLater"}) {
+    CallOptions late;
+    late.deadline = absl::Now() + absl::Milliseconds(50);
+    EXPECT_THAT(catalogue_.Run(op, {}, {}, late), IsError(ErrorCode::kDeadline)) << op;
+    CancellationManager cancellation;
+    CallOptions options;
+    options.cancellation = &cancellation;
+    std::thread canceller([&cancellation] { cancellation.StartCancel(); });
+    EXPECT_THAT(catalogue_.Run(op, {}, {}, options), IsError(ErrorCode::kRunCancelled)) << op;
+    canceller.join();
+  }
 }
 
 class BadPluginTest : public testing::Test {
@@ -209,6 +249,17 @@ TEST_F(BadPluginTest, WhatIsOutOfRangeIsAnError) {
   EXPECT_THAT(Run("FailsToBeMade"), IsError(ErrorCode::kAttrMissing, "no_such_attr"));
 }
 
+TEST_F(BadPluginTest, WhatIsNoTensorOrNotTheKernelsIsAnError) {
+  EXPECT_THAT(Run("SetsNoTensor"), IsError(ErrorCode::kHostKernel, "NULL for a tensor"));
+  EXPECT_EQ(Run("ReadsNoTensor").code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(catalogue_.Run("WritesAnInput", {Tensor::String("theirs")}),
+              IsError(ErrorCode::kHostKernel, "strings that are not its own"));
+}
+
+TEST_F(BadPluginTest, AnErrorThatWasHandedOverBeforeIsStillAnError) {
+  EXPECT_THAT(Run("FailsWithAnOldError"), IsError(ErrorCode::kForeign, "was handed over before"));
+}
+
 TEST_F(BadPluginTest, AnErrorInAPartEndsTheKernel) {
   const absl::Status status = Run("FailsInPart");
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -224,7 +275,15 @@ TEST_F(BadPluginTest, ACallThatIsFinishedTwiceIsAnsweredOnceAndLogged) {
 
 TEST_F(BadPluginTest, ACallThatIsDroppedIsAnError) {
   EXPECT_THAT(Run("Drops"), IsError(ErrorCode::kForeign, "dropped the call without an answer"));
-  EXPECT_EQ(Run("ThrowsLater").code(), absl::StatusCode::kInternal);
+}
+
+TEST_F(BadPluginTest, WhatAnAsynchronousKernelThrowsIsItsError) {
+  const absl::Status thrown = Run("ThrowsLater");
+  EXPECT_EQ(thrown.code(), absl::StatusCode::kInternal);
+  EXPECT_NE(thrown.message().find("later never comes"), absl::string_view::npos) << thrown;
+  const absl::Status failed = Run("FailsLater");
+  EXPECT_EQ(failed.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_NE(failed.message().find("there is no row 7"), absl::string_view::npos) << failed;
 }
 
 TEST_F(BadPluginTest, ExceptionsThatCrossTheBorderAreErrors) {
