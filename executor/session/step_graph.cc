@@ -17,6 +17,7 @@
 #include "graph/placement/placer.h"
 #include "kernels/kernel_row.h"
 #include "kernels/missing_kernel.h"
+#include "kernels/owned_kernel_row.h"
 
 namespace sluice {
 namespace {

@@ -199,6 +199,16 @@ TEST_F(KernelRegistryTest, TablesThatAreAddedAfterALookAreFound) {
   EXPECT_TRUE(registry_.HasKernel(graph(), node_, "GPU"));
 }
 
+TEST_F(KernelRegistryTest, TheVersionGrowsWithWhatIsAdded) {
+  const int64_t empty = registry_.version();
+  registry_.AddTable(kOnCpu);
+  const int64_t with_table = registry_.version();
+  EXPECT_GT(with_table, empty);
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Reshape", &Make)));
+  EXPECT_GT(registry_.version(), with_table);
+  EXPECT_EQ(registry_.version(), registry_.version()) << "looking adds nothing";
+}
+
 TEST_F(KernelRegistryTest, PropagatorsNeedNoKernel) {
   EXPECT_TRUE(NeedsNoKernel(OpClassOf("NoOp")));
   EXPECT_TRUE(NeedsNoKernel(OpClassOf("RefNextIteration")));
