@@ -137,6 +137,7 @@ Positionals:
 
 Model:
   --tags TAGS                 which graph of a SavedModel, as a,b; without: the only one, or the one tagged serve
+  --plugin FILE               also use the ops and kernels of this shared library, whose code runs in this program; once for each
   --max-file-bytes N [2147483647]
                               refuse larger files before reading them
   --max-nodes N [16000000]    refuse graphs with more nodes
