@@ -1,11 +1,13 @@
 #include "executor/executor_state.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/base/optimization.h"
 #include "executor/node_error.h"
 #include "graph/base/as_status.h"
+#include "graph/base/cancellation.h"
 
 namespace sluice {
 namespace {
@@ -23,10 +25,10 @@ constexpr uint32_t kWeights[] = {1, 16, 128};  // By CostHint.
 
 template <typename P>
 ExecutorState<P>::ExecutorState(const ExecutorPlan& plan, PropagatorPool<P>& pool, const Executor::Args& args,
-                                typename PropagatorPool<P>::Kept kept)
+                                CancellationManager* own, typename PropagatorPool<P>::Kept kept)
     : plan_(plan),
       pool_(pool),
-      setup_(args, plan.device),
+      setup_(args, plan.device, own),
       args_(setup_.args()),
       propagator_(std::move(kept.propagator)),
       calls_(std::move(kept.calls)),
@@ -42,7 +44,7 @@ void ExecutorState<P>::RunAsync(const ExecutorPlan& plan, PropagatorPool<P>& poo
                                 Executor::Done done) noexcept {
   std::unique_ptr<ExecutorState> made;
   try {
-    made = std::make_unique<ExecutorState>(plan, pool, args);
+    made = std::make_unique<ExecutorState>(plan, pool, args, nullptr);
   } catch (...) {
     return EndAtOnce(std::move(done), FailRun(args, StatusOfCaught()));
   }
@@ -57,18 +59,10 @@ void ExecutorState<P>::RunAsync(const ExecutorPlan& plan, PropagatorPool<P>& poo
 template <typename P>
 absl::Status ExecutorState<P>::Run(const ExecutorPlan& plan, PropagatorPool<P>& pool,
                                    const Executor::Args& args) noexcept {
+  std::optional<CancellationManager> cancellation;
   std::unique_ptr<ExecutorState> made;
   try {
-    if (!args.cancel_on_error) {
-      // This thread cancels what it finds too late while it waits. Another may end the run meanwhile, and the state
-      // with it: so the run's own manager lives here.
-      CancellationManager own(args.cancellation);
-      Executor::Args with_own = args;
-      with_own.cancellation = &own;
-      with_own.cancel_on_error = true;
-      return Run(plan, pool, with_own);
-    }
-    made = std::make_unique<ExecutorState>(plan, pool, args);
+    made = std::make_unique<ExecutorState>(plan, pool, args, RunSetup::KeepManager(args, &cancellation));
   } catch (...) {
     return FailRun(args, StatusOfCaught());
   }

@@ -37,8 +37,10 @@ class ExecutorState final : public Scheduler::Client, private AsyncCallOwner {
   static absl::Status Run(const ExecutorPlan& plan, PropagatorPool<Propagator>& pool,
                           const Executor::Args& args) noexcept;
 
-  ExecutorState(const ExecutorPlan& plan, PropagatorPool<Propagator>& pool, const Executor::Args& args)
-      : ExecutorState(plan, pool, args, pool.Take()) {}
+  // `own`: see RunSetup.
+  ExecutorState(const ExecutorPlan& plan, PropagatorPool<Propagator>& pool, const Executor::Args& args,
+                CancellationManager* own)
+      : ExecutorState(plan, pool, args, own, pool.Take()) {}
 
   Scheduler::Progress RunWithBaton() noexcept override;
   bool RunCall(NodeCall& queued) noexcept override;
@@ -46,7 +48,7 @@ class ExecutorState final : public Scheduler::Client, private AsyncCallOwner {
 
  private:
   ExecutorState(const ExecutorPlan& plan, PropagatorPool<Propagator>& pool, const Executor::Args& args,
-                typename PropagatorPool<Propagator>::Kept kept);
+                CancellationManager* own, typename PropagatorPool<Propagator>::Kept kept);
 
   // Puts the first nodes into the ready queue.
   void Begin() noexcept;

@@ -17,16 +17,24 @@ namespace sluice {
 // manager that the run may cancel. Lives as long as the run. One thread's.
 class RunSetup {
  public:
-  // `device` may be null.
-  RunSetup(const Executor::Args& args, Device* device) : args_(args) {
+  // `device` may be null. `own` is the manager of a run whose starter keeps it; null: this makes one where it is
+  // needed.
+  RunSetup(const Executor::Args& args, Device* device, CancellationManager* own = nullptr) : args_(args) {
     AddDevice(device, &args_);
     AddThreads(&args_, &adapter_);
-    if (!args_.cancel_on_error) args_.cancellation = &cancellation_.emplace(args_.cancellation);
+    if (args_.cancel_on_error) return;
+    args_.cancellation = own != nullptr ? own : &cancellation_.emplace(args_.cancellation);
   }
   RunSetup(const RunSetup&) = delete;
   RunSetup& operator=(const RunSetup&) = delete;
 
   const Executor::Args& args() const { return args_; }
+
+  // For Run: its thread cancels what it finds too late while it waits, when others may have ended the run and freed all
+  // that is its own. So the manager that such a run gets is Run's. `kept` outlives the run.
+  static CancellationManager* KeepManager(const Executor::Args& args, std::optional<CancellationManager>* kept) {
+    return args.cancel_on_error ? nullptr : &kept->emplace(args.cancellation);
+  }
 
   static void AddDevice(Device* device, Executor::Args* args) {
     args->device = device;

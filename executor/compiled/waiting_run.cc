@@ -1,5 +1,6 @@
 #include "executor/compiled/waiting_run.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/base/optimization.h"
@@ -36,13 +37,13 @@ struct WaitingRun::Call final : NodeCall {
 };
 
 WaitingRun::WaitingRun(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
-                       const WaitChoice::Decision& decision)
+                       const WaitChoice::Decision& decision, CancellationManager* own)
     : plan_(plan),
       table_(*plan.program.segments()),
       choice_(choice),
       decision_(decision),
       observer_(args.observer),
-      setup_(choice != nullptr ? Metered(args, &meter_) : args, plan.device),
+      setup_(choice != nullptr ? Metered(args, &meter_) : args, plan.device, own),
       args_(setup_.args()),
       scheduler_(MakeCounted<Scheduler>(this, args_)),
       record_(table_) {}
@@ -51,7 +52,7 @@ void WaitingRun::RunAsync(const WaitingPlan& plan, const Executor::Args& args, W
                           const WaitChoice::Decision& decision, Executor::Done done) noexcept {
   std::unique_ptr<WaitingRun> made;
   try {
-    made = std::make_unique<WaitingRun>(plan, args, choice, decision);
+    made = std::make_unique<WaitingRun>(plan, args, choice, decision, nullptr);
   } catch (...) {
     return EndAtOnce(std::move(done), FailRun(args, StatusOfCaught()));
   }
@@ -65,17 +66,10 @@ void WaitingRun::RunAsync(const WaitingPlan& plan, const Executor::Args& args, W
 
 absl::Status WaitingRun::Run(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
                              const WaitChoice::Decision& decision) noexcept {
+  std::optional<CancellationManager> cancellation;
   std::unique_ptr<WaitingRun> made;
   try {
-    if (!args.cancel_on_error) {
-      // As in ExecutorState::Run: this thread may cancel after others, or itself in an abort, have ended the run.
-      CancellationManager own(args.cancellation);
-      Executor::Args with_own = args;
-      with_own.cancellation = &own;
-      with_own.cancel_on_error = true;
-      return Run(plan, with_own, choice, decision);
-    }
-    made = std::make_unique<WaitingRun>(plan, args, choice, decision);
+    made = std::make_unique<WaitingRun>(plan, args, choice, decision, RunSetup::KeepManager(args, &cancellation));
   } catch (...) {
     return FailRun(args, StatusOfCaught());
   }

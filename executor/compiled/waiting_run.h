@@ -41,8 +41,9 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
   static absl::Status Run(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
                           const WaitChoice::Decision& decision) noexcept;
 
+  // `own`: see RunSetup.
   WaitingRun(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
-             const WaitChoice::Decision& decision);
+             const WaitChoice::Decision& decision, CancellationManager* own);
 
   Scheduler::Progress RunWithBaton() noexcept override;
   bool RunCall(NodeCall& call) noexcept override;
