@@ -236,9 +236,13 @@ class KernelSetMaker {
   }
 
   bool TakesInFile(NodeId id, int32_t i) const {
-    if (i != 1 || NeedsNone(id)) return false;
+    const bool hands_on = WeightConstants::HandsOn(graph_, id);
+    if (NeedsNone(id)) return hands_on;
+    // A product whose kernel does not see that its input is constant would copy the matrix in every run.
+    if (!hands_on && (i != 1 || !GraphNode(graph_, id).InputIsConstant(i))) return false;
     const KernelChoice choice = Choose(id);
-    return choice.row != nullptr && !choice.is_of_host && TakesTensorInFile(*choice.row, graph_.signature(id), i);
+    if (choice.row == nullptr || choice.is_of_host) return false;  // A host's kernel looks at all that it is given.
+    return hands_on || TakesTensorInFile(*choice.row, graph_.signature(id), i);
   }
 
   // Gives the file's pages back where `value` is a copy of what is encoded there.

@@ -16,7 +16,8 @@ namespace sluice {
 // change meanwhile; for one thread.
 class WeightConstants {
  public:
-  // Whether the kernel of `node` takes a tensor in a file as input `i`.
+  // Whether the kernel of `node` takes a tensor in a file as input `i`; for a node that HandsOn, whether its kernel
+  // gives input 0 on without a look at the elements. Asked about inputs from constants and from nodes that hand on.
   using Takes = absl::FunctionRef<bool(NodeId node, int32_t i)>;
 
   explicit WeightConstants(const Graph& graph) : graph_(graph) {}
@@ -26,9 +27,14 @@ class WeightConstants {
   // without a value, as for a value that is not sound. `encoded` is the attr "value".
   Tensor Find(NodeId id, absl::string_view encoded, Takes takes);
 
+  // Whether a node of this op gives its only input unchanged.
+  static bool HandsOn(const Graph& graph, NodeId id);
+
  private:
   // Below this a second copy costs less than what it saves is worth: products of one row are quicker from the first.
   static constexpr size_t kMinBytes = 256 << 10;
+  // A narrower one grows when it is packed, for its columns are filled up to those of a tile: a vector to 32 of it.
+  static constexpr int64_t kMinSide = 64;
 
   void MarkRead(Takes takes);
 

@@ -35,6 +35,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const SessionOptions& o
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(const SessionOptions& options,
                                                          std::shared_ptr<const Graph> graph) {
   return AsStatus([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
+    if (graph == nullptr) return Error(ErrorCode::kWrongUse).Text("there is no graph to make a session of");
     SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<SessionCore> core, SessionCore::Create(options));
     return std::unique_ptr<Session>(new Session(std::move(core), std::move(graph)));
   });

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 
 #include "absl/base/thread_annotations.h"
 #include "graph/base/mutex.h"
@@ -16,10 +15,16 @@ namespace {
 // The mapped files of the process. Thread-safe.
 class MappedRanges {
  public:
-  // Lives for ever: graphs that are static may outlive it otherwise.
-  static MappedRanges& Global() {
-    static MappedRanges& ranges = *std::make_unique<MappedRanges>().release();
-    return ranges;
+  // Lives for ever: graphs that are static may outlive it otherwise. Takes no memory to make, since what asks first
+  // may be a destructor.
+  static MappedRanges& Global() noexcept {
+    union Undying {
+      Undying() : ranges() {}
+      ~Undying() {}  // NOLINT(modernize-use-equals-default): what is in it is not destroyed.
+      MappedRanges ranges;
+    };
+    static Undying undying;
+    return undying.ranges;
   }
 
   void Add(uintptr_t begin, size_t size) {

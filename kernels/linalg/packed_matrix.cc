@@ -68,9 +68,10 @@ absl::StatusOr<Tensor> PackFromFile(const Tensor& source, bool transposed, Alloc
       out += PackedGemm<T>::PackedElements(isa, count, width);
     }
     const size_t row_bytes = static_cast<size_t>(source.dim(1)) * sizeof(T);
-    if (!transposed)
+    if (!transposed) {
       ReleaseFilePages(
           source.bytes().substr(static_cast<size_t>(p) * row_bytes, static_cast<size_t>(count) * row_bytes));
+    }
   }
   ReleaseFilePages(source.bytes());  // All of them, and those at the borders.
   return packed;

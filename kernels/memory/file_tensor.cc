@@ -9,7 +9,8 @@
 namespace sluice {
 namespace {
 
-constexpr absl::string_view kName = "file";
+// An array, whose address is its own: a linker may merge literals, and a device's memory may have this name.
+constexpr char kName[] = "file";
 
 // The memory of one tensor: gives out the bytes it was made for, once, and ends with them.
 class FileBytes final : public Allocator {
@@ -44,7 +45,7 @@ absl::StatusOr<Tensor> TensorInFile(DType dtype, const Shape& shape, absl::strin
 bool IsInFile(const Tensor& tensor) {
   const Buffer* const buffer = tensor.buffer();
   if (buffer == nullptr || buffer->allocator() == nullptr || buffer->allocator()->IsHostMemory()) return false;
-  return buffer->allocator()->name().data() == kName.data();
+  return buffer->allocator()->name().data() == kName;
 }
 
 absl::StatusOr<Tensor> CopyFromFile(const Tensor& tensor) {

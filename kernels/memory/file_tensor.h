@@ -8,7 +8,8 @@
 // the host's, as a device's would be. Whoever gets one must ask IsInFile, and may read bytes() then, but not flat<T>().
 // Which constants these are is found out when a graph's kernels are made (executor/weight_constants.h): those of
 // 256 KiB and more that no other kernel sees, in sessions whose products are not left to a plug-in. So the way of a
-// product, and with it its bits, follows from the graph alone, and not from what ran before.
+// product, and with it its bits, follows from the graph alone, and not from what ran before. An observer of a run's
+// kernels (executor/trace/node_observer.h) sees their outputs, and so these tensors too.
 
 #include <memory>
 

@@ -90,8 +90,8 @@ absl::Status Main(const std::vector<std::string>& args) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
-  const bool is_right =
-      !args.empty() && args.size() == (args[0] == "write" ? 4u : 3u) && std::atoi(args[2].c_str()) > 1;
+  const bool is_right = !args.empty() && (args[0] == "write" || args[0] == "run") &&
+                        args.size() == (args[0] == "write" ? 4u : 3u) && std::atoi(args[2].c_str()) > 1;
   if (!is_right) return std::fputs("usage: weights_once write MODEL.pb LAYERS SIDE | run MODEL.pb LAYERS\n", stderr), 2;
   const absl::Status status = sluice::Main(args);
   if (!status.ok()) return std::fputs(sluice::FormatError(status).c_str(), stderr), 1;

@@ -8,10 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/cancellation.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/export.h"
+#include "graph/ir/import.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
 #include "kernels/device/cpu_device.h"
 #include "kernels/families/register_all.h"
+#include "kernels/memory/file_tensor.h"
 #include "tests/testing/function_kernel.h"
 #include "tests/testing/status_matchers.h"
 
@@ -239,6 +242,48 @@ TEST_F(KernelSetTest, ConstantsAreBelievedOnlyOfNodesWithoutInputsAndOfTheRightT
   EXPECT_EQ(set.constant(graph_, Node("n")), nullptr) << "it may be dead with its input";
   b_.Placeholder("i", DType::kInt32);
   EXPECT_THAT(Create(), IsError(ErrorCode::kHostKernel, "Placeholder 'i'"));
+}
+
+// Of a product by `w`, a large matrix, that one node after the other of `names` hands on.
+class HandedOnTest : public KernelSetTest {
+ protected:
+  // Whether `w` stays in the memory that it was imported from.
+  bool IsInFileThrough(const std::vector<std::string>& names) {
+    std::vector<float> values(256 * 256, 1.0f);
+    values[0] = 2.0f;
+    Output at = b_.Const("w", Tensor::Of<float>(Shape::Of({256, 256}), values));
+    for (const std::string& name : names) at = b_.Op("Identity", name, {at});
+    b_.Op("MatMul", "y", {Float("x"), at});
+    ImportOptions imported;
+    imported.ops = NewOpRegistry();
+    absl::StatusOr<Graph> graph = ImportGraph(GraphSource::Copy(ExportGraph(b_.graph())), imported);
+    EXPECT_OK(graph);
+    if (!graph.ok()) return false;
+    graph_ = *std::move(graph);
+    KernelStore store;
+    KernelSet::Options options;
+    options.registry = &registry_;
+    options.device = &device_;
+    options.store = &store;
+    const absl::StatusOr<KernelSet> set = KernelSet::Create(graph_, options);
+    EXPECT_OK(set);
+    const Tensor* const constant = set.ok() ? set->constant(graph_, Node("w")) : nullptr;
+    EXPECT_NE(constant, nullptr);
+    return constant != nullptr && IsInFile(*constant);
+  }
+};
+
+TEST_F(HandedOnTest, AMatrixIsLeftInItsFile) { EXPECT_TRUE(IsInFileThrough({"a", "b"})); }
+
+TEST_F(HandedOnTest, KernelsOfHostsReadIt) {
+  Custom("Identity", [](const KernelConstruction&) {
+    return std::make_unique<FunctionKernel>([](KernelContext&) { return absl::OkStatus(); }, CostHint::kCheap);
+  });
+  EXPECT_FALSE(IsInFileThrough({"a"}));
+}
+
+TEST_F(HandedOnTest, AProductThatDoesNotSeeThatItIsConstantReadsIt) {
+  EXPECT_FALSE(IsInFileThrough({"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}));
 }
 
 TEST_F(KernelSetTest, StopsWhenItIsTold) {

@@ -26,7 +26,8 @@ Tensor Values(const Shape& shape) {
 }
 Tensor Matrix() { return Values<float>(Shape::Of({kSide, kSide})); }
 
-// Asks for constants of a graph that was imported. Whatever is named "takes..." takes tensors in files as input 1.
+// Asks for constants of a graph that was imported. Whatever is named "takes..." takes tensors in files as input 1, and
+// all nodes that hand on do so without a look, but those named "looks...".
 class WeightConstantsTest : public ::testing::Test {
  protected:
   WeightConstantsTest() : x_(b_.Placeholder("x", DType::kFloat)) {}
@@ -47,7 +48,8 @@ class WeightConstantsTest : public ::testing::Test {
     AttrView value;
     EXPECT_TRUE(graph_.FindAttr(id, "value", &value));
     const Tensor found = weights.Find(id, value.bytes(), [this](NodeId node, int32_t i) {
-      return i == 1 && graph_.name(node).substr(0, 5) == "takes";
+      const absl::string_view begin = graph_.name(node).substr(0, 5);
+      return WeightConstants::HandsOn(graph_, node) ? begin != "looks" : i == 1 && begin == "takes";
     });
     if (!found.has_value()) return false;
     EXPECT_TRUE(IsInFile(found));
@@ -103,6 +105,44 @@ TEST_F(WeightConstantsTest, NodesThatHandOnAreLookedThrough) {
   EXPECT_TRUE(IsFound("w"));
   EXPECT_FALSE(IsFound("v"));
   EXPECT_TRUE(IsFound("u"));
+}
+
+TEST_F(WeightConstantsTest, NodesThatLookAtWhatTheyHandOnReadIt) {
+  const Output w = b_.Op("Identity", "looks", {b_.Op("Identity", "a", {b_.Const("w", Matrix())})});
+  b_.Op("MatMul", "takes_w", {x_, w});
+  Import();
+  EXPECT_FALSE(IsFound("w"));
+}
+
+TEST_F(WeightConstantsTest, NarrowMatricesWouldGrowWhenTheyArePacked) {
+  const auto constant = [this](const std::string& name, int64_t rows, int64_t cols) {
+    b_.Op("MatMul", "takes_" + name, {x_, b_.Const(name, Values<float>(Shape::Of({rows, cols})))});
+  };
+  constant("column", kSide * kSide, 1);
+  constant("row", 1, kSide * kSide);
+  constant("tall", 16 * kSide, 63);
+  constant("enough", 16 * kSide, 64);
+  Import();
+  EXPECT_FALSE(IsFound("column"));
+  EXPECT_FALSE(IsFound("row"));
+  EXPECT_FALSE(IsFound("tall"));
+  EXPECT_TRUE(IsFound("enough"));
+}
+
+TEST_F(WeightConstantsTest, OnlyWhatMayComeFromAConstantIsAskedAbout) {
+  const Output sum = b_.Op("AddV2", "sum", {x_, x_});
+  b_.Op("MatMul", "takes_sum", {sum, sum});
+  b_.Op("MatMul", "takes_w", {sum, b_.Const("w", Matrix())});
+  Import();
+  std::vector<std::string> asked;
+  WeightConstants weights(graph_);
+  AttrView value;
+  ASSERT_TRUE(graph_.FindAttr(graph_.Find("w"), "value", &value));
+  weights.Find(graph_.Find("w"), value.bytes(), [&](NodeId node, int32_t) {
+    asked.emplace_back(graph_.name(node));
+    return true;
+  });
+  EXPECT_EQ(asked, std::vector<std::string>{"takes_w"});
 }
 
 TEST_F(WeightConstantsTest, OnlyLargeMatricesOfFloatsWhoseBytesAreKept) {

@@ -52,6 +52,11 @@ TEST_F(SharedGraphTest, SessionsReadOneGraphAndKeepIt) {
   ExpectFetch(*second, "y", 5);
 }
 
+TEST_F(SharedGraphTest, NoGraphIsRefused) {
+  const auto made = Session::Create(SessionOptions(), std::shared_ptr<const Graph>());
+  EXPECT_THAT(made.status(), IsError(ErrorCode::kWrongUse, "there is no graph"));
+}
+
 TEST_F(SharedGraphTest, AnAdditionGoesToACopy) {
   const auto session = Open(), other = Open();
   GraphBuilder b{Graph(*graph_)};

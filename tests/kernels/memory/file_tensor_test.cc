@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/value/allocator.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
 
@@ -60,6 +61,21 @@ TEST_F(FileTensorTest, OtherTensorsAreInNoFile) {
   ASSERT_OK_AND_ASSIGN(const Tensor wrapped,
                        Tensor::Wrap(DType::kFloat, Shape::Of({64}), outside, sizeof(outside), [] {}));
   EXPECT_FALSE(IsInFile(wrapped));
+}
+
+// A device's memory that happens to be called as files are.
+class MemoryOfThisName final : public Allocator {
+ public:
+  absl::string_view name() const override { return "file"; }
+  bool IsHostMemory() const override { return false; }
+  void* Allocate(size_t bytes, StreamTag stream) override { return HostAllocator().Allocate(bytes, stream); }
+  void Free(void* data, size_t bytes, StreamTag stream) override { HostAllocator().Free(data, bytes, stream); }
+};
+
+TEST_F(FileTensorTest, ANameMakesNoFile) {
+  MemoryOfThisName memory;
+  ASSERT_OK_AND_ASSIGN(const Tensor tensor, Tensor::Make(DType::kFloat, Shape::Of({64}), memory));
+  EXPECT_FALSE(IsInFile(tensor));
 }
 
 }  // namespace
