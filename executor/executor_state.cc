@@ -114,6 +114,7 @@ Scheduler::Progress ExecutorState<P>::RunWithBaton() noexcept {
 template <typename P>
 bool ExecutorState<P>::AwaitStreams() noexcept {
   RunStatus& status = scheduler_->status();
+  status.CheckDeadline();  // While it costs no thread to wait.
   try {
     const absl::Status failure = streams_->Failure();
     if (!failure.ok()) status.Record(failure);
@@ -360,6 +361,8 @@ void ExecutorState<P>::Finish() noexcept {
     run_status.Record(StatusOfCaught());
   }
   const absl::Status status = run_status.status();
+  // The deadline has passed, or another thread has ended the run, since AwaitStreams found no error.
+  if (ABSL_PREDICT_FALSE(streams_ != nullptr) && !status.ok() && !streams_->is_awaited()) streams_->AwaitHere();
   if (!is_broken_) KeepMemory(status.ok());
   Executor::Done done = std::move(done_);
   { const std::unique_ptr<ExecutorState> self = std::move(self_); }

@@ -28,8 +28,11 @@ namespace {
 constexpr size_t kMaxKeyBytes = 512;  // Nodes with more are not compared: large constants.
 
 // Whether an attr tells kernels apart. Those whose names begin with '_' are not the op's (names of classes, shapes,
-// places), and a kernel that asks for one is its node's own; but "_kernel" chooses the row.
-bool IsOfKernels(absl::string_view name) { return name.empty() || name[0] != '_' || name == "_kernel"; }
+// places), and a kernel that asks for one is its node's own; but "_kernel" chooses the row, and on an accelerator two
+// others say where values stand (graph/placement/memory_types.h).
+bool IsOfKernels(absl::string_view name) {
+  return name.empty() || name[0] != '_' || name == "_kernel" || name == "_input_hostmem" || name == "_output_hostmem";
+}
 
 size_t BytesOfAttrs(const Graph& graph, NodeId id) {
   size_t bytes = 0;

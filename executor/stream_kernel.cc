@@ -1,11 +1,13 @@
 #include "executor/stream_kernel.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "executor/device_kernel.h"
 #include "executor/off_event_thread.h"
+#include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 
@@ -46,44 +48,100 @@ class Foreign {
   KeptTensors tensors_;
 };
 
+// Where the values of a node stand, and on which device. Immutable; thread-safe.
+struct Place {
+  Place(StreamDevice& of_node, HostPorts of_values)
+      : device(of_node),
+        ports(std::move(of_values)),
+        is_all_on_host(std::find(ports.outputs.begin(), ports.outputs.end(), false) == ports.outputs.end()) {}
+
+  Stream& stream() const { return device.stream(StreamDevice::Use::kCompute); }
+  // The run as its kernel finds it.
+  RunContext RunOf(const RunContext& run) const {
+    RunContext moved = RunOn(device, run);
+    if (!is_all_on_host) moved.allocator = &stream().memory();
+    return moved;
+  }
+  // Before the kernel: what it launches comes after what writes its inputs.
+  absl::Status TakeInputs(const KernelContext& context, Foreign& foreign) const {
+    for (int i = 0; i < context.num_inputs(); ++i) {
+      if (!context.has_input(i)) continue;
+      const bool is_host = ports.inputs[static_cast<size_t>(i)];
+      const Tensor& input = context.input(i);
+      if (!IsInPlace(input, is_host)) return WrongMemory("input", i, is_host);
+      if (!is_host && input.num_elements() > 0) SLUICE_RETURN_IF_ERROR(foreign.Add(input));
+    }
+    return absl::OkStatus();
+  }
+  // After it.
+  absl::Status CheckOutputs(KernelContext& context) const {
+    for (int i = 0; i < context.num_outputs(); ++i) {
+      const Entry& output = context.output_entry(i);
+      const bool is_host = ports.outputs[static_cast<size_t>(i)];
+      if (output.has_value() && !IsInPlace(output.value(), is_host)) return WrongMemory("output", i, is_host);
+    }
+    return absl::OkStatus();
+  }
+
+  StreamDevice& device;
+  const HostPorts ports;
+  const bool is_all_on_host;
+};
+
 // See OnStream. Immutable; thread-safe.
 class StreamKernel final : public Kernel {
  public:
   StreamKernel(std::shared_ptr<const Kernel> kernel, StreamDevice& device, HostPorts ports)
-      : kernel_(std::move(kernel)),
-        device_(device),
-        ports_(std::move(ports)),
-        is_all_on_host_(std::find(ports_.outputs.begin(), ports_.outputs.end(), false) == ports_.outputs.end()) {}
+      : kernel_(std::move(kernel)), place_(device, std::move(ports)) {}
 
   absl::Status Compute(KernelContext& context) const override {
-    Stream& stream = device_.stream(StreamDevice::Use::kCompute);
-    RunContext run = RunOn(device_, context.run());
-    if (!is_all_on_host_) run.allocator = &stream.memory();
+    const RunContext run = place_.RunOf(context.run());
     KernelContext moved = CallIn(run, context);
-    Foreign foreign(stream);
-    for (int i = 0; i < moved.num_inputs(); ++i) {
-      if (!moved.has_input(i)) continue;
-      const bool is_host = ports_.inputs[static_cast<size_t>(i)];
-      const Tensor& input = moved.input(i);
-      if (!IsInPlace(input, is_host)) return WrongMemory("input", i, is_host);
-      if (!is_host && input.num_elements() > 0) SLUICE_RETURN_IF_ERROR(foreign.Add(input));
-    }
+    Foreign foreign(place_.stream());
+    SLUICE_RETURN_IF_ERROR(place_.TakeInputs(moved, foreign));
     SLUICE_RETURN_IF_ERROR(kernel_->Compute(moved));
-    for (int i = 0; i < moved.num_outputs(); ++i) {
-      const Entry& output = moved.output_entry(i);
-      const bool is_host = ports_.outputs[static_cast<size_t>(i)];
-      if (output.has_value() && !IsInPlace(output.value(), is_host)) return WrongMemory("output", i, is_host);
-    }
-    return absl::OkStatus();
+    return place_.CheckOutputs(moved);
   }
   const Tensor* ConstantValue() const override { return kernel_->ConstantValue(); }
   CostHint cost_hint() const override { return CostHint::kCheap; }
 
  private:
   const std::shared_ptr<const Kernel> kernel_;
-  StreamDevice& device_;
-  const HostPorts ports_;
-  const bool is_all_on_host_;
+  const Place place_;
+};
+
+// See OnStream. Its callback may be called on a thread that waits for events. Immutable; thread-safe.
+class AsyncStreamKernel final : public AsyncKernel {
+ public:
+  AsyncStreamKernel(std::shared_ptr<const Kernel> kernel, StreamDevice& device, HostPorts ports)
+      : kernel_(std::move(kernel)), place_(device, std::move(ports)) {}
+
+  void ComputeAsync(KernelContext& context, Done done) const override {
+    auto call = std::make_unique<Call>(place_, context);
+    absl::Status taken = place_.TakeInputs(call->context, call->foreign);
+    if (!taken.ok()) return done(std::move(taken));
+    KernelContext& moved = call->context;
+    kernel_->AsAsync()->ComputeAsync(
+        moved, [this, call = std::move(call), done = std::move(done)](absl::Status status) mutable {
+          if (status.ok()) status = AsStatus([&] { return place_.CheckOutputs(call->context); });
+          call.reset();  // After `done` the device may be gone.
+          CallOffEventThread([&] { done(std::move(status)); });
+        });
+  }
+  CostHint cost_hint() const override { return kernel_->cost_hint(); }
+
+ private:
+  // What the kernel may use until it is done.
+  struct Call {
+    Call(const Place& place, KernelContext& of_run)
+        : run(place.RunOf(of_run.run())), context(CallIn(run, of_run)), foreign(place.stream()) {}
+    const RunContext run;
+    KernelContext context;
+    Foreign foreign;
+  };
+
+  const std::shared_ptr<const Kernel> kernel_;
+  const Place place_;
 };
 
 // See OffEventThread. Immutable; thread-safe.
@@ -105,7 +163,9 @@ class OffEventThreadKernel final : public AsyncKernel {
 }  // namespace
 
 std::shared_ptr<const Kernel> OnStream(std::shared_ptr<const Kernel> kernel, StreamDevice& device, HostPorts ports) {
-  if (kernel->AsAsync() != nullptr) return OnDevice(std::move(kernel), device);
+  if (kernel->AsAsync() != nullptr) {
+    return std::make_shared<const AsyncStreamKernel>(std::move(kernel), device, std::move(ports));
+  }
   return std::make_shared<const StreamKernel>(std::move(kernel), device, std::move(ports));
 }
 

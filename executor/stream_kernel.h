@@ -18,7 +18,7 @@ struct HostPorts {
 // `kernel` as `device` runs it: it finds this device's name, state and memory in its run, what it launches waits for
 // inputs that other streams write, and such inputs live until it is done (Note [Streams] in kernels/device/stream.h).
 // Values that stand in the wrong memory are an error of the node. Cheap, since it only launches; asynchronous when
-// `kernel` is. Borrows the device.
+// `kernel` is, and then its callback may be called on threads that wait for events. Borrows the device.
 std::shared_ptr<const Kernel> OnStream(std::shared_ptr<const Kernel> kernel, StreamDevice& device, HostPorts ports);
 
 // `kernel`, which is asynchronous and whose callback is called on threads that wait for events: the run goes on

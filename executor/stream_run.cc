@@ -41,6 +41,13 @@ void StreamRun::AwaitAll(absl::AnyInvocable<void()> then) noexcept {
   OneIsDone();
 }
 
+void StreamRun::AwaitHere() noexcept {
+  is_awaited_ = true;
+  for (StreamDevice* const device : devices_) {
+    for (const StreamDevice::Use use : StreamDevice::kUses) device->stream(use).AwaitIdle();
+  }
+}
+
 void StreamRun::OneIsDone() noexcept {
   if (left_.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
   absl::AnyInvocable<void()> then = std::move(then_);

@@ -26,6 +26,8 @@ class StreamRun {
   // Calls `then` when all is done that has been queued so far, perhaps before this returns. Once only. This may go when
   // `then` is called.
   void AwaitAll(absl::AnyInvocable<void()> then) noexcept;
+  // The same on this thread, where nothing can be left for later.
+  void AwaitHere() noexcept;
   bool is_awaited() const { return is_awaited_; }
   // A call that stands for the wait.
   ItemCall& call() { return call_; }

@@ -1,8 +1,12 @@
 // Runs on devices that work on their own, and that fail, are cancelled or are late: nothing of them works on when they
 // end, nothing stays, and the session goes on.
 
+#include <memory>
+
 #include "absl/time/clock.h"
 #include "graph/base/cancellation.h"
+#include "kernels/kernel.h"
+#include "kernels/owned_kernel_row.h"
 #include "tests/executor/streams/streams_fixture.h"
 
 namespace sluice {
@@ -131,6 +135,46 @@ TEST_F(StreamFailuresTest, CancelledAndLateRunsEndWhenTheDeviceIsDone) {
   }
   EXPECT_GT(num_stopped, 3);
   ExpectRight();
+}
+
+// Works until a moment.
+class WorkUntil final : public Kernel {
+ public:
+  explicit WorkUntil(const absl::Time* end) : end_(end) {}
+  absl::Status Compute(KernelContext& context) const override {
+    while (absl::Now() < *end_) {
+    }
+    context.SetOutput(0, context.input(0));
+    return absl::OkStatus();
+  }
+
+ private:
+  const absl::Time* const end_;
+};
+
+// The last kernel ends when the deadline has just passed, and nothing has been told of that yet.
+TEST_F(StreamFailuresTest, ARunThatIsLateAtItsVeryEndEndsWhenTheDeviceIsDone) {
+  absl::Time end = absl::InfinitePast();
+  ASSERT_OK(registry_.Add(
+      OwnedKernelRow("Square", [&end](const KernelConstruction&) { return std::make_unique<WorkUntil>(&end); })));
+  FakeDevice::Options options;
+  options.max_delay = absl::Milliseconds(20);
+  MakeDevices(options);
+  const Output x = b_.Placeholder("x", DType::kFloat);
+  b_.WithDevice(kGpu);
+  Output y = x;
+  for (int i = 0; i < 50; ++i) y = b_.Op("AddV2", absl::StrCat("a", i), {y, x});
+  b_.WithDevice(kCpu);
+  const Output late = b_.Op("Square", "late", {x});
+  b_.AddControl(late, y);
+  Open();
+  ASSERT_OK(Fetch("late", {{"x", Floats(10)}}));
+  for (int i = 0; i < 5; ++i) {
+    CallOptions call;
+    call.deadline = end = absl::Now() + absl::Milliseconds(30);
+    EXPECT_THAT(Fetch("late", {{"x", Floats(10)}}, call).status(), StatusIs(absl::StatusCode::kDeadlineExceeded));
+    EXPECT_TRUE(IsIdle());
+  }
 }
 
 TEST_F(StreamFailuresTest, MemoryRunsOut) {
