@@ -99,7 +99,7 @@ class BodyStore::Compiler {
         version_(version, owner->options_.registry->version()) {}
 
   absl::StatusOr<Calls> Compile() {
-    owner_.Begin(version_);
+    const int64_t num_cleared = owner_.Begin(version_);
     auto calls = std::make_unique<BodiesOfGraph>();
     SLUICE_RETURN_IF_ERROR(AddCalls(graph_, calls.get()));
     for (size_t i = 0; i < batch_->bodies.size(); ++i) {
@@ -110,7 +110,7 @@ class BodyStore::Compiler {
       body.failed = compiled;
       if (!why_not_.empty()) return Calls{nullptr, why_not_};
     }
-    if (!batch_->bodies.empty()) owner_.Add(batch_, version_);
+    if (!batch_->bodies.empty()) owner_.Add(batch_, version_, num_cleared);
     calls->Keep(batch_);
     return Calls{std::move(calls), ""};
   }
@@ -238,12 +238,14 @@ absl::StatusOr<BodyStore::Calls> BodyStore::Compile(const Graph& graph, const Ca
   return Compiler(this, graph, choice, stop, version).Compile();
 }
 
-void BodyStore::Begin(const Version& version) {
+int64_t BodyStore::Begin(const Version& version) {
   std::map<std::string, Known, std::less<>> ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
-  if (version <= version_) return;
-  version_ = version;
-  ended.swap(known_);
+  if (version > version_) {
+    version_ = version;
+    ended.swap(known_);
+  }
+  return num_cleared_;
 }
 
 BodyStore::Known BodyStore::Find(const std::string& key, const Version& version) const {
@@ -253,9 +255,9 @@ BodyStore::Known BodyStore::Find(const std::string& key, const Version& version)
   return found != known_.end() ? found->second : Known();
 }
 
-void BodyStore::Add(const std::shared_ptr<const Batch>& batch, const Version& version) {
+void BodyStore::Add(const std::shared_ptr<const Batch>& batch, const Version& version, int64_t num_cleared) {
   MutexLock lock(&mu_);
-  if (version != version_) return;
+  if (version != version_ || num_cleared != num_cleared_) return;
   for (const std::unique_ptr<Body>& body : batch->bodies) {
     // The host may add what is missing.
     if (body->failed.ok()) known_.emplace(body->key, Known{body.get(), batch});
@@ -265,6 +267,7 @@ void BodyStore::Add(const std::shared_ptr<const Batch>& batch, const Version& ve
 void BodyStore::Clear() {
   std::map<std::string, Known, std::less<>> ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
+  ++num_cleared_;
   ended.swap(known_);
 }
 

@@ -60,7 +60,7 @@ class BodyStore {
   // they both have (SessionGraph::version).
   absl::StatusOr<Calls> Compile(const Graph& graph, const CallChoice& choice, StopPoll* stop, int64_t version = 0)
       ABSL_LOCKS_EXCLUDED(mu_);
-  // Forgets all bodies. Plans keep what they use.
+  // Forgets all bodies, those too that are being compiled. Plans keep what they use.
   void Clear() ABSL_LOCKS_EXCLUDED(mu_);
   // How many are known.
   size_t num_bodies() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -79,15 +79,18 @@ class BodyStore {
   // What bodies are compiled from, as numbers that grow: of the graph, and of the registry.
   using Version = std::pair<int64_t, int64_t>;
 
-  // Forgets what is known of an earlier version.
-  void Begin(const Version& version) ABSL_LOCKS_EXCLUDED(mu_);
+  // Forgets what is known of an earlier version. How often Clear was called.
+  int64_t Begin(const Version& version) ABSL_LOCKS_EXCLUDED(mu_);
   // Nothing where `version` is not the one that is known.
   Known Find(const std::string& key, const Version& version) const ABSL_LOCKS_EXCLUDED(mu_);
-  void Add(const std::shared_ptr<const Batch>& batch, const Version& version) ABSL_LOCKS_EXCLUDED(mu_);
+  // Nothing where Clear was called since Begin, which answered `num_cleared`: kernels may be those from before.
+  void Add(const std::shared_ptr<const Batch>& batch, const Version& version, int64_t num_cleared)
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   const Options options_;
   mutable Mutex mu_;
-  Version version_ ABSL_GUARDED_BY(mu_) = {0, 0};                         // Of known_.
+  Version version_ ABSL_GUARDED_BY(mu_) = {0, 0};  // Of known_.
+  int64_t num_cleared_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<std::string, Known, std::less<>> known_ ABSL_GUARDED_BY(mu_);  // Survives failing allocations.
 };
 

@@ -82,7 +82,7 @@ class ProgramRunner {
         begin = program_->instructions().data();
         end = begin + program_->instructions().size();
       }
-      return status.ok() ? status : AtCalls(AtNode(program_->graph(), NodeId(failed_), status));
+      return ABSL_PREDICT_TRUE(status.ok()) ? status : Failed(status);
     } catch (const KernelCancelled&) {
       absl::Status status;
       if (cancellation_ == nullptr || !cancellation_->IsCancelling()) return DeadlinePassed();
@@ -97,6 +97,7 @@ class ProgramRunner {
   // Reading the clock takes longer than most nodes.
   static constexpr int64_t kCheckEveryNs = 16'000;
   static constexpr int64_t kNsOfRepeat = 4;
+  static constexpr int64_t kNsOfCall = 32;
   // One iteration of one live frame, as kernels see it.
   struct Place {
     uint64_t frame_id;
@@ -227,6 +228,15 @@ class ProgramRunner {
     return stack_ != nullptr ? stack_->AtCalls(status) : status;
   }
 
+  // `status` of node failed_, as the run answers it. Observers know of the outermost call under way.
+  ABSL_ATTRIBUTE_NOINLINE absl::Status Failed(const absl::Status& status) const {
+    if (kWatched && outer_call_ < 0 && stack_ != nullptr && !stack_->calls.empty()) {
+      const SerialCall& outermost = stack_->calls.front();
+      NodeObserver::Fail(run_.observer, NodeId(outermost.call->io.id), outermost.start_ns);
+    }
+    return AtCalls(AtNode(program_->graph(), NodeId(failed_), status));
+  }
+
   // For observers: nodes of bodies are told of when they have ended.
   int64_t Begin(int32_t node) const {
     if (run_.observer == nullptr) return 0;
@@ -245,6 +255,7 @@ class ProgramRunner {
 
   // Has ChangeProgram begin the call: false, as at an error.
   ABSL_ATTRIBUTE_NOINLINE bool AskForCall(const SerialInstruction& call, absl::Status* status) {
+    if (kWatched) until_check_ns_ -= kNsOfCall;  // A body may have no kernel in it.
     if (MustStop(status)) return Fail(-1);
     failed_ = call.io.id;
     if (stack_ == nullptr) stack_ = std::make_unique<CallStack>();
@@ -254,9 +265,14 @@ class ProgramRunner {
 
   // Where to go on after a program has come to its end, or has asked for a call; null: the run is over.
   ABSL_ATTRIBUTE_NOINLINE const SerialInstruction* ChangeProgram(bool is_at_end, absl::Status* status) {
-    if (asked_ != nullptr) return BeginCall(*std::exchange(asked_, nullptr), status);
-    if (!is_at_end || !status->ok() || stack_->calls.empty()) return nullptr;
-    return EndCall(status);
+    try {
+      if (asked_ != nullptr) return BeginCall(*std::exchange(asked_, nullptr), status);
+      if (!is_at_end || !status->ok() || stack_->calls.empty()) return nullptr;
+      return EndCall(status);
+    } catch (...) {
+      *status = StatusOfException();  // Of the call, failed_: program_ may have changed already.
+      return nullptr;
+    }
   }
 
   const SerialInstruction* BeginCall(const SerialInstruction& call, absl::Status* status) {
@@ -308,6 +324,7 @@ class ProgramRunner {
     results_ = call.results;
     context_.tables() = Tables(*call.caller, call.registers, /*kept=*/nullptr);
     const NodeIo& io = call.call->io;
+    failed_ = io.id;
     context_.SetNode(io);
     for (uint32_t i = 0; i < io.num_outputs; ++i) {
       Entry& output = at(io.output(i));
@@ -319,7 +336,6 @@ class ProgramRunner {
       if (status->ok() && program_->IsRead(io, i)) {
         output.MarkEmpty();
         *status = CheckOutput(i, output, io.output_types[i], /*is_read=*/true);
-        failed_ = io.id;
       }
     }
     if (kWatched && run_.observer != nullptr) Tell(io.id, call.start_ns);

@@ -280,9 +280,9 @@ void Session::Reset(const std::vector<std::string>& containers) {
     if (containers.empty()) core_->device(i).resources().ClearContainer("");
     for (const std::string& container : containers) core_->device(i).resources().ClearContainer(container);
   }
-  // Kernels hold on to variables that they have found.
-  core_->body_store().Clear();
+  // Kernels hold on to variables that they have found. Bodies last: what is compiled after that finds none of these.
   core_->kernel_store().Clear();
+  core_->body_store().Clear();
   std::list<Prepared> ended;
   if (graph_.CheckIsThere().ok()) {  // A finalised session could not prepare them again.
     MutexLock lock(&mu_);

@@ -17,7 +17,7 @@ bool IsTrue(const NamedAttr* attr) {
 }
 
 // Whether values after such a node may be dead, or come when another run or process sends them.
-bool MakesLate(OpClass op_class) {
+bool IsLateOp(OpClass op_class) {
   return (IsControlFlow(op_class) && op_class != OpClass::kLoopCond) || op_class == OpClass::kGradSum ||
          IsTransfer(op_class);
 }
@@ -26,7 +26,7 @@ bool HoldsFunctions(const AttrSpec& spec) { return ElementType(spec.type) == Att
 
 // Whether a body may hold nodes of the op and be called all the same. Ops that call are looked at by their callees.
 bool IsPlainOp(const OpSchema& op) {
-  if (MakesLate(op.op_class) || op.op_class == OpClass::kArg || op.op_class == OpClass::kRetval) return false;
+  if (IsLateOp(op.op_class) || op.op_class == OpClass::kArg || op.op_class == OpClass::kRetval) return false;
   // Makes handles of the step's fetches.
   if (absl::StartsWith(op.name, "GetSessionHandle")) return false;
   const auto is_ref = [](const ArgSpec& arg) { return arg.is_ref; };
@@ -144,7 +144,10 @@ class CallChoice::Collector {
       names.push_back(node.op);
     } else {
       const OpSchema* const op = graph_.ops()->Find(node.op);
-      if (op == nullptr || !IsPlainOp(*op) || !FindCallees(*op, node, &names)) {
+      const bool is_known = op != nullptr && FindCallees(*op, node, &names);
+      const bool calls_any_function = !is_known && (op == nullptr || IsExpanded(CallKindOf(op->name)));
+      facts->makes_late = facts->makes_late || calls_any_function || IsLateOp(op->op_class);
+      if (!is_known || !IsPlainOp(*op)) {
         facts->is_plain = false;
       } else if (names.empty()) {
         facts->keeps_state = facts->keeps_state || keeps_state_(*op);
@@ -179,6 +182,7 @@ void CallChoice::SumUp() {
     for (const size_t callee : facts.callees) {
       facts.num_nodes += functions_[callee].num_nodes;
       facts.is_plain = facts.is_plain && functions_[callee].is_plain;
+      facts.makes_late = facts.makes_late || functions_[callee].makes_late;
       facts.keeps_state = facts.keeps_state || functions_[callee].keeps_state;
     }
   }
@@ -212,8 +216,20 @@ std::vector<absl::string_view> CallChoice::CalleesOf(absl::string_view function)
   return names;
 }
 
-std::vector<bool> CallChoice::FindLateNodes(const Graph& graph) {
-  return FindNodesAfter(graph, [&graph](NodeId id) { return MakesLate(graph.op(id).op_class); });
+bool CallChoice::MakesLate(absl::string_view function) const {
+  const auto found = index_.find(function);
+  return found == index_.end() || functions_[found->second].makes_late;
+}
+
+std::vector<bool> CallChoice::FindLateNodes(const Graph& graph) const {
+  CallFinder finder(graph);
+  return FindNodesAfter(graph, [&](NodeId id) {
+    if (IsLateOp(graph.op(id).op_class)) return true;
+    if (!IsExpanded(finder.KindOf(id))) return false;
+    const absl::StatusOr<std::vector<Callee>> callees = finder.Callees(id);
+    const auto makes_late = [this](const Callee& callee) { return MakesLate(callee.name); };
+    return !callees.ok() || std::any_of(callees->begin(), callees->end(), makes_late);
+  });
 }
 
 std::vector<bool> CallChoice::FindNodesAfter(const Graph& graph, absl::FunctionRef<bool(NodeId id)> begins) {

@@ -10,9 +10,9 @@
 // nothing of this can differ:
 //   1. The body, with all that it calls, is plain: no control flow but functional (If, Case, While), nothing that
 //      waits (transfers), no references, no device asked for, no function bound at the call, nothing unknown.
-//   2. No argument of the call may be dead or late: it does not come after primitive control flow or a transfer, and
-//      the same holds of the calls around it. An inlined body would begin with the arguments that are there. (Kernels
-//      of hosts that wait are found when they are made: see executor/functions.)
+//   2. No argument of the call may be dead or late: it does not come after primitive control flow or a transfer, nor
+//      after or in a body that has some, and the same holds of the calls around it. An inlined body would begin with
+//      the arguments that are there. (Kernels of hosts that wait are found when they are made: see executor/functions.)
 //   3. A body in which kernels keep state is called if it is marked `_noinline`, and inlined otherwise, whatever it
 //      costs: as in TensorFlow's sessions all calls of such a function share the state, and every inlined body has its
 //      own.
@@ -60,8 +60,11 @@ class CallChoice {
 
   // By id: the nodes of `graph` for which `begins` is true, and all that come after them. Linear.
   static std::vector<bool> FindNodesAfter(const Graph& graph, absl::FunctionRef<bool(NodeId id)> begins);
-  // Those after primitive control flow or a transfer.
-  static std::vector<bool> FindLateNodes(const Graph& graph);
+  // Those after primitive control flow or a transfer, which may stand in the bodies that `graph` calls.
+  std::vector<bool> FindLateNodes(const Graph& graph) const;
+  // Whether the body of `function`, with all that it calls, has some, as far as can be told. True for functions that
+  // were not looked at.
+  bool MakesLate(absl::string_view function) const;
 
  private:
   struct Facts {
@@ -70,6 +73,7 @@ class CallChoice {
     double num_nodes = 0;         // When all is inlined.
     double num_calls = 0;         // As often as its body would be inlined.
     bool is_plain = true;
+    bool makes_late = false;
     bool keeps_state = false;
     bool is_marked = false;  // _noinline
     bool is_called = false;

@@ -72,6 +72,8 @@ class CallExpansion {
   void Push(NodeId call, int depth) { Push(call, depth, may_stay_); }
   void Push(NodeId call, int depth, bool may_stay) { pending_.push_back({call, depth, may_stay}); }
   bool Pop(Pending* pending);
+  // What takes the place of the call that was popped last does not stay.
+  void NoneMayStay() { may_stay_ = false; }
 
   int64_t nodes_added() const { return nodes_added_; }
 

@@ -236,7 +236,7 @@ class Driver {
   absl::StatusOr<InlineReport> Run() {
     for (NodeId id : options_.keep) expansion_.Keep(id);
     const bool calls_some = options_.choice != nullptr && options_.choice->CallsAny();
-    const std::vector<bool> is_late = calls_some ? CallChoice::FindLateNodes(graph_) : std::vector<bool>();
+    const std::vector<bool> is_late = calls_some ? options_.choice->FindLateNodes(graph_) : std::vector<bool>();
     const int32_t end = graph_.id_limit();
     for (int32_t i = 0; i < end; ++i) {
       const bool may_stay = calls_some && !is_late[static_cast<size_t>(i)];
@@ -264,6 +264,11 @@ class Driver {
   bool Stays(const CallExpansion::Pending& pending, const BoundFunction& function) const {
     if (options_.choice != nullptr) return pending.may_stay && options_.choice->IsCalled(function.name());
     return !options_.ignore_marks && IsTrue(function.definition->FindAttr("_noinline"));
+  }
+
+  // Whether calls in the body of `function`, or in the next iteration of a loop of it, have live arguments in time.
+  bool KeepsTime(const BoundFunction& function) const {
+    return options_.choice == nullptr || !options_.choice->MakesLate(function.name());
   }
 
   void Consider(NodeId id, int depth, bool keep, bool may_stay) {
@@ -298,7 +303,8 @@ class Driver {
         if (!has_liveness_.has_value()) has_liveness_ = HasLiveness(graph_);
         SLUICE_ASSIGN_OR_RETURN(const std::vector<NodeId> body,
                                 CallInliner(expansion_, id, callees[0], kind, *has_liveness_).Run());
-        for (NodeId node : body) Consider(node, pending.depth + 1, /*keep=*/false, pending.may_stay);
+        const bool may_stay = pending.may_stay && KeepsTime(callees[0]);
+        for (NodeId node : body) Consider(node, pending.depth + 1, /*keep=*/false, may_stay);
         return absl::OkStatus();
       }
       case CallKind::kIf:
@@ -307,6 +313,7 @@ class Driver {
         return LowerConditional(expansion_, id, kind, callees, pending.depth);
       case CallKind::kWhile:
         ++report_.loops;
+        if (!KeepsTime(callees[0]) || !KeepsTime(callees[1])) expansion_.NoneMayStay();
         return LowerLoop(expansion_, id, callees[0], callees[1], pending.depth);
       default:
         return absl::OkStatus();

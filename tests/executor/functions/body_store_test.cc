@@ -9,7 +9,10 @@
 #include "gtest/gtest.h"
 #include "kernels/device/cpu_device.h"
 #include "kernels/families/register_all.h"
+#include "kernels/kernel_registry.h"
+#include "kernels/owned_kernel_row.h"
 #include "tests/testing/function_defs.h"
+#include "tests/testing/function_kernel.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sluice {
@@ -98,6 +101,26 @@ TEST_F(BodyStoreTest, AStoppedCompilationLeavesNothing) {
   const CallChoice choice(b_.graph(), CallPolicy::kCall, [](const OpSchema&) { return false; });
   StopPoll stop(absl::InfinitePast(), nullptr);
   EXPECT_THAT(store_->Compile(b_.graph(), choice, &stop), StatusIs(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_EQ(store_->num_bodies(), 0u);
+}
+
+// Kernels of such a body may be those from before.
+TEST_F(BodyStoreTest, WhatWasBegunBeforeClearIsNotKept) {
+  AddOne().AddTo(b_.graph());
+  const Output call = AddCall("call", "AddOne");
+  KernelRegistry registry;
+  RegisterAllKernels(registry);
+  ASSERT_OK(registry.Add(OwnedKernelRow("AddV2", [this](const KernelConstruction&) {
+    store_->Clear();
+    return std::make_unique<FunctionKernel>([](KernelContext&) { return absl::OkStatus(); }, CostHint::kByBytes);
+  })));
+  BodyStore::Options options;
+  options.registry = &registry;
+  options.device = &device_;
+  store_ = std::make_unique<BodyStore>(options);
+  ASSERT_OK_AND_ASSIGN(const BodyStore::Calls calls, Compile());
+  ASSERT_NE(calls.bodies, nullptr) << calls.why_not;
+  EXPECT_OK(calls.bodies->Find(b_.graph(), call.node)->status());
   EXPECT_EQ(store_->num_bodies(), 0u);
 }
 

@@ -102,6 +102,40 @@ TEST_F(CalledFunctionsTest, ACallWhoseArgumentsMayBeDeadIsInlined) {
   ExpectEqualAnswers("merged", {{"x", Float(2)}}, 2, 0);
 }
 
+// The same within a body, and after one that gives a dead value back.
+TEST_F(CalledFunctionsTest, ACallInOrAfterABodyWithASwitchIsInlined) {
+  FunctionText("Both")
+      .Arg("a: float")
+      .Arg("b: float")
+      .Result("first: float", "first:z:0")
+      .Node("first = AddV2(a, a)", {{"T", DType::kFloat}})
+      .Node("second = AddV2(b, b)", {{"T", DType::kFloat}})
+      .AddTo(b_.graph());
+  FunctionText("Switches")
+      .Arg("x: float")
+      .Result("inner: float", "both:first:0")
+      .Result("dead: float", "ports:output_false:0")
+      .Node("yes = Const()", {{"dtype", DType::kBool}, {"value", Tensor::Scalar(true)}})
+      .Node("ports = Switch(x, yes:output:0)", {{"T", DType::kFloat}})
+      .Node("both = Both(x, ports:output_false:0)")
+      .AddTo(b_.graph());
+  const Output x = PlaceholderX();
+  const Output in = Call(b_, "in", "Switches", {x}, {DType::kFloat, DType::kFloat});
+  Call(b_, "after", "Both", {x, GraphBuilder::Nth(in, 1)}, {DType::kFloat});
+  ExpectEqualAnswers("in", {{"x", Float(2)}}, 4, 0);
+  ExpectEqualAnswers("after", {{"x", Float(2)}}, 4, 0);
+}
+
+// A body without an instruction is over at once, and its caller goes on.
+TEST_F(CalledFunctionsTest, ABodyThatDoesNothing) {
+  FunctionText("Nothing").Arg("x: float").FunctionAttr("_noinline", true).AddTo(b_.graph());
+  const Output x = PlaceholderX();
+  const Output nothing = Call(b_, "nothing", "Nothing", {x}, {}, {}, "StatefulPartitionedCall");
+  const Output y = b_.Op("Neg", "y", {x});
+  b_.AddControl(y, nothing);
+  ExpectEqualAnswers("y", {{"x", Float(2)}}, -2, 1);
+}
+
 TEST_F(CalledFunctionsTest, FunctionsThatAreMarkedAreCalledByDefault) {
   Unary("Marked", "Neg", true).AddTo(b_.graph());
   Unary("Plain", "Neg").AddTo(b_.graph());

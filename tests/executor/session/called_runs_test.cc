@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "executor/trace/node_observer.h"
 #include "executor/trace/step_stats_collector.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
@@ -57,6 +59,71 @@ TEST_F(CalledRunsTest, ADeadlineEndsALoopInABody) {
     options.deadline = absl::Now() + absl::Milliseconds(50);
     EXPECT_THAT(Fetch("y", {{"x", Float(1)}}, options), IsError(ErrorCode::kDeadline));
   }
+}
+
+// 2^28 calls take seconds, and no kernel runs in any of them.
+TEST_F(CalledRunsTest, ADeadlineEndsCallsWithoutKernels) {
+  FunctionText("f0").Arg("x: float").Result("y: float", "x").AddTo(b_.graph());
+  for (int i = 1; i <= 28; ++i) {
+    const std::string callee = absl::StrCat("f", i - 1);
+    FunctionText(absl::StrCat("f", i))
+        .Arg("x: float")
+        .Result("y: float", "b:y:0")
+        .Node(absl::StrCat("a = ", callee, "(x)"))
+        .Node(absl::StrCat("b = ", callee, "(a:y:0)"))
+        .AddTo(b_.graph());
+  }
+  Call(b_, "y", "f28", {PlaceholderX()}, {DType::kFloat});
+  for (const Driver driver : kDrivers) {
+    OpenWith(CallPolicy::kCall, driver);
+    ASSERT_EQ(CallsLeft({{"x"}, {"y"}, {}, {}}), 1);
+    CallOptions options;
+    options.deadline = absl::Now() + absl::Milliseconds(50);
+    EXPECT_THAT(Fetch("y", {{"x", Float(1)}}, options), IsError(ErrorCode::kDeadline));
+  }
+}
+
+// Counts calls of kernels that have begun and not ended; throws where it is told of a call of `throws_at`.
+class OpenCalls final : public NodeObserver {
+ public:
+  void OnStart(NodeId, int64_t) override { ++open; }
+  void OnFailure(NodeId, int64_t) override { --open; }
+  void OnNode(NodeId node, int64_t, int64_t, const KernelContext&) override {
+    --open;
+    if (node == throws_at) throw std::bad_alloc();
+  }
+
+  std::atomic<int> open{0};
+  NodeId throws_at;
+};
+
+TEST_F(CalledRunsTest, ObserversAreToldOfCallsThatFail) {
+  AddHostKernel("Neg", [](KernelContext&) { return absl::InvalidArgumentError("no"); });
+  Unary("Inner", "Neg").AddTo(b_.graph());
+  FunctionText("Outer").Arg("x: float").Result("y: float", "in:y:0").Node("in = Inner(x)").AddTo(b_.graph());
+  Call(b_, "y", "Outer", {PlaceholderX()}, {DType::kFloat});
+  for (const Driver driver : kDrivers) {
+    OpenWith(CallPolicy::kCall, driver);
+    OpenCalls observer;
+    CallOptions options;
+    options.observer = &observer;
+    EXPECT_FALSE(Fetch("y", {{"x", Float(1)}}, options).ok());
+    EXPECT_EQ(observer.open, 0);
+  }
+}
+
+TEST_F(CalledRunsTest, WhatAnObserverThrowsAtTheEndOfACallIsAnErrorOfTheCall) {
+  SquarePlusOne().AddTo(b_.graph());
+  const Output call = Call(b_, "call", "SquarePlusOne", {PlaceholderX()}, {DType::kFloat});
+  b_.Op("Neg", "y", {call});
+  OpenWith(CallPolicy::kCall, Driver::kSerial);
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const Callable> callable, session_->Prepare({{"x"}, {"y"}, {}, {}}));
+  OpenCalls observer;
+  observer.throws_at = callable->graph().Find("call");
+  CallOptions options;
+  options.observer = &observer;
+  Tensor input[] = {Float(3)}, output[1];
+  EXPECT_THAT(callable->Run(input, absl::MakeSpan(output), options), IsError(ErrorCode::kOutOfMemory, "'call'"));
 }
 
 TEST_F(CalledRunsTest, ACancellationEndsABody) {

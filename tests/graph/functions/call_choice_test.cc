@@ -124,10 +124,32 @@ TEST_F(CallChoiceTest, WhatComesAfterASwitchIsLate) {
   const Output beside = b_.Op("Neg", "beside", {x});
   const Output waits = b_.Op("Neg", "waits", {x});
   b_.AddControl(waits, after);
-  const std::vector<bool> is_late = CallChoice::FindLateNodes(b_.graph());
+  const CallChoice choice(b_.graph(), CallPolicy::kCall, [](const OpSchema&) { return false; });
+  const std::vector<bool> is_late = choice.FindLateNodes(b_.graph());
   const auto late = [&](const Output& output) { return is_late[static_cast<size_t>(output.node.value())]; };
   EXPECT_TRUE(late(ports) && late(after) && late(waits));
   EXPECT_FALSE(late(x) || late(beside));
+}
+
+TEST_F(CallChoiceTest, WhatComesAfterABodyWithASwitchIsLate) {
+  FunctionText("Switches")
+      .Arg("x: float")
+      .Result("y: float", "s:output_false:0")
+      .Node("c = Const()", {{"dtype", DType::kBool}, {"value", Tensor::Scalar(true)}})
+      .Node("s = Switch(x, c:output:0)", {{"T", DType::kFloat}})
+      .AddTo(b_.graph());
+  Chain("OverSwitches", 1, "Switches").AddTo(b_.graph());
+  Chain("Plain", 1).AddTo(b_.graph());
+  const Output x = b_.Placeholder("x", DType::kFloat);
+  const Output over = Call(b_, "over", "OverSwitches", {x}, {DType::kFloat});
+  const Output after = Call(b_, "after", "Plain", {over}, {DType::kFloat});
+  const Output beside = Call(b_, "beside", "Plain", {x}, {DType::kFloat});
+  const CallChoice choice(b_.graph(), CallPolicy::kCall, [](const OpSchema&) { return false; });
+  EXPECT_TRUE(choice.MakesLate("Switches") && choice.MakesLate("OverSwitches"));
+  EXPECT_FALSE(choice.MakesLate("Plain"));
+  const std::vector<bool> is_late = choice.FindLateNodes(b_.graph());
+  EXPECT_TRUE(is_late[static_cast<size_t>(after.node.value())]);
+  EXPECT_FALSE(is_late[static_cast<size_t>(beside.node.value())]);
 }
 
 }  // namespace
