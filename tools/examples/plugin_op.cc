@@ -2,7 +2,7 @@
 // no library:
 //
 //   g++ -std=c++17 -O2 -shared -fPIC -fvisibility=hidden -I. tools/examples/plugin_op.cc -o libplugin_op.so
-//   tools/sluice run graph.pbtxt --plugin libplugin_op.so --feed x=1,2,3 --fetch y
+//   tools/sluice run graph.pbtxt --plugin libplugin_op.so --feed "x=[1,2,3]" --fetch y
 
 #include "kernels/plugin/plugin_op.h"
 

@@ -11,5 +11,5 @@ node { name: "y" op: "Swish" input: "x" attr { key: "slope" value { f: 2 } } }
 GRAPH
 sluice check graph.pbtxt --plugin libplugin_op.so
 sluice ops Swish --plugin libplugin_op.so
-sluice run graph.pbtxt --plugin libplugin_op.so --feed x=-1,0,1 --fetch y | tee answer.txt
+sluice run graph.pbtxt --plugin libplugin_op.so --feed "x=[-1,0,1]" --fetch y | tee answer.txt
 grep -q '^y  float32 \[3\]' answer.txt
