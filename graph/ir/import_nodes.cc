@@ -96,7 +96,7 @@ absl::Status GraphImporter::AddNode(int32_t index) {
   record.source_index = index;
   const absl::string_view device = node_.device.empty() ? options_.default_device : node_.device;
   if (graph_.devices_[last_device_] != device) {
-    const bool known = graph_.device_ids_.contains(device);
+    const bool known = graph_.FindDevice(device, NameTable::Hash(device)) >= 0;
     if (!known && !IsValidDeviceSpec(device)) {
       return Error(ErrorCode::kDeviceName)
           .Text(absl::StrCat("requests the device '", PrintableName(device), "', which is not a device name"));
