@@ -115,7 +115,7 @@ absl::Status GraphImporter::AddNode(int32_t index) {
 
 absl::Status GraphImporter::UnknownOp() {
   constexpr size_t kMaxSearches = 50;  // For near names, each among all ops.
-  const auto [known, is_new] = unknown_ops_.try_emplace(node_.op);
+  const auto [known, is_new] = unknown_ops_.try_emplace(std::string(node_.op));
   if (is_new && unknown_ops_.size() <= kMaxSearches) known->second = checker_.UnknownOp("", node_.op);
   if (is_new && unknown_ops_.size() > kMaxSearches) {
     known->second = Error(ErrorCode::kOpUnknown).Text("is not an op that is known here");
