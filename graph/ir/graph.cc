@@ -17,7 +17,7 @@ constexpr absl::string_view kNoName = "";
 
 Graph::Graph(std::shared_ptr<const OpRegistry> ops)
     : ops_(std::move(ops)), signatures_(std::make_shared<SignatureCache>()), devices_{kNoName} {
-  device_ids_[kNoName] = 0;
+  device_ids_.Insert(NameTable::Hash(kNoName), 0);
 }
 
 std::vector<NodeId> Graph::Nodes() const {
@@ -78,20 +78,24 @@ size_t Graph::MemoryBytes() const {
 uint32_t Graph::InternDevice(absl::string_view device) {
   if (device.empty()) return 0;
   if (!nodes_.empty() && devices_[nodes_.back().device] == device) return nodes_.back().device;
-  const auto found = device_ids_.find(device);
-  if (found != device_ids_.end()) return found->second;
+  const uint32_t hash = NameTable::Hash(device);
+  const int32_t known = FindDevice(device, hash);
+  if (known >= 0) return static_cast<uint32_t>(known);
+  device_ids_.ReserveOne();  // What can throw comes first.
   const uint32_t id = static_cast<uint32_t>(devices_.size());
   devices_.push_back(arena_.Store(device));
-  device_ids_[devices_.back()] = id;
+  device_ids_.Insert(hash, static_cast<int32_t>(id));
   return id;
 }
 
 uint32_t Graph::InternSymbol(absl::string_view symbol) {
-  const auto found = symbol_ids_.find(symbol);
-  if (found != symbol_ids_.end()) return found->second;
+  const uint32_t hash = NameTable::Hash(symbol);
+  const int32_t known = symbol_ids_.Find(symbol, hash, [this](int32_t i) { return symbols_[static_cast<size_t>(i)]; });
+  if (known >= 0) return static_cast<uint32_t>(known);
+  symbol_ids_.ReserveOne();  // What can throw comes first.
   const uint32_t id = static_cast<uint32_t>(symbols_.size());
   symbols_.push_back(arena_.Store(symbol));
-  symbol_ids_[symbols_.back()] = id;
+  symbol_ids_.Insert(hash, static_cast<int32_t>(id));
   return id;
 }
 

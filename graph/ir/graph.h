@@ -288,6 +288,10 @@ class Graph {
   bool HasControl(NodeId id, NodeId predecessor);
   // Gives `record` these inputs; repeated controls count once.
   void StoreInputs(absl::Span<const Output> inputs, absl::Span<const NodeId> controls, Record* record);
+  // The number of `device` among those of the graph, or -1.
+  int32_t FindDevice(absl::string_view device, uint32_t hash) const {
+    return device_ids_.Find(device, hash, [this](int32_t i) { return devices_[static_cast<size_t>(i)]; });
+  }
   uint32_t InternDevice(absl::string_view device);
   uint32_t InternSymbol(absl::string_view name);
 
@@ -300,9 +304,9 @@ class Graph {
   BigVector<AttrRecord> attrs_;
   NameTable names_;
   std::vector<absl::string_view> symbols_;
-  absl::flat_hash_map<absl::string_view, uint32_t> symbol_ids_;
+  NameTable symbol_ids_;  // Not Abseil's, which breaks when there is no memory to grow: this outlives such a change.
   std::vector<absl::string_view> devices_;
-  absl::flat_hash_map<absl::string_view, uint32_t> device_ids_;
+  NameTable device_ids_;  // The same.
   StringArena arena_;
   std::vector<Source> sources_;                                           // Keeps imported bytes alive.
   std::vector<std::shared_ptr<const SourceFile>> source_files_;           // What was imported, in order.

@@ -4,14 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "graph/base/error.h"
 #include "graph/ir/import.h"
@@ -139,7 +140,7 @@ class GraphImporter {
   // Where `id` leads: an unset Output when nowhere. `hash` is that of the name in it.
   Output Resolve(const TensorId& id, uint32_t hash);
   Output Resolve(const TensorId& id) { return Resolve(id, NameTable::Hash(id.node)); }
-  bool IsBroken(const TensorId& id) const { return broken_.contains(id.node); }
+  bool IsBroken(const TensorId& id) const { return broken_.count(id.node) > 0; }
   // Whether `control` is new among the control inputs of `id` from `first` to `last` of the edge array.
   bool IsNewControl(NodeId id, NodeId control, uint32_t first, uint32_t last);
   absl::Status UnknownInput(int32_t position, absl::string_view text) const;
@@ -204,9 +205,10 @@ class GraphImporter {
   uint32_t texts_end_ = 0;                     // The inputs of the edge array that are texts end here.
   // By node: the last consumer that listed it as control input. Those that were there before are few, or none.
   std::vector<int32_t> control_marks_;  // Of new nodes, from first_new_ on.
-  absl::flat_hash_map<int32_t, int32_t> old_control_marks_;
-  absl::flat_hash_set<absl::string_view> broken_;  // Names (as in the file) of nodes that were not sound.
-  absl::flat_hash_map<std::string, absl::Status> unknown_ops_;
+  // Not Abseil's tables, which cannot even be destroyed after there was no memory to grow.
+  std::map<int32_t, int32_t> old_control_marks_;
+  std::set<absl::string_view> broken_;  // Names (as in the file) of nodes that were not sound.
+  std::map<std::string, absl::Status> unknown_ops_;
   std::shared_ptr<OpaqueNodes> opaque_;  // Null while there are none.
 };
 

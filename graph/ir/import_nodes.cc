@@ -96,7 +96,7 @@ absl::Status GraphImporter::AddNode(int32_t index) {
   record.source_index = index;
   const absl::string_view device = node_.device.empty() ? options_.default_device : node_.device;
   if (graph_.devices_[last_device_] != device) {
-    const bool known = graph_.device_ids_.contains(device);
+    const bool known = graph_.FindDevice(device, NameTable::Hash(device)) >= 0;
     if (!known && !IsValidDeviceSpec(device)) {
       return Error(ErrorCode::kDeviceName)
           .Text(absl::StrCat("requests the device '", PrintableName(device), "', which is not a device name"));
@@ -115,7 +115,7 @@ absl::Status GraphImporter::AddNode(int32_t index) {
 
 absl::Status GraphImporter::UnknownOp() {
   constexpr size_t kMaxSearches = 50;  // For near names, each among all ops.
-  const auto [known, is_new] = unknown_ops_.try_emplace(node_.op);
+  const auto [known, is_new] = unknown_ops_.try_emplace(std::string(node_.op));
   if (is_new && unknown_ops_.size() <= kMaxSearches) known->second = checker_.UnknownOp("", node_.op);
   if (is_new && unknown_ops_.size() > kMaxSearches) {
     known->second = Error(ErrorCode::kOpUnknown).Text("is not an op that is known here");

@@ -2,12 +2,12 @@
 #define SLUICE_GRAPH_IR_OP_REGISTRY_H_
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -66,8 +66,8 @@ class OpRegistry {
   const OpTable* table_ = nullptr;
   const OpRegistry* base_ = nullptr;
   mutable Mutex mu_;
-  // Keys view the schemas' own names.
-  mutable absl::flat_hash_map<absl::string_view, std::unique_ptr<const OpSchema>> kept_ ABSL_GUARDED_BY(mu_);
+  // Keys view the schemas' own names. Not Abseil's table, which breaks when there is no memory to grow.
+  mutable std::map<absl::string_view, std::unique_ptr<const OpSchema>> kept_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace sluice

@@ -1,13 +1,13 @@
 #ifndef SLUICE_GRAPH_IR_SIGNATURE_H_
 #define SLUICE_GRAPH_IR_SIGNATURE_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "graph/base/limits.h"
@@ -49,7 +49,8 @@ class SignatureCache {
  private:
   Mutex mu_;
   int64_t num_types_ ABSL_GUARDED_BY(mu_) = 0;
-  absl::flat_hash_map<std::string, std::unique_ptr<const Signature>> entries_ ABSL_GUARDED_BY(mu_);
+  // Not Abseil's table, which breaks when there is no memory to grow.
+  std::map<std::string, std::unique_ptr<const Signature>> entries_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace sluice

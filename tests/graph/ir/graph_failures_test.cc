@@ -1,5 +1,4 @@
-// A change of a graph for which there is no memory leaves the graph as it was: every allocation of it fails once. The
-// graphs know all names of attrs beforehand: their tables are Abseil's, which do not survive an allocation that throws.
+// A change of a graph for which there is no memory leaves the graph as it was: every allocation of it fails once.
 //
 // Sanitizers have an operator new of their own: there the changes are made, and nothing fails.
 
@@ -7,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "graph/base/as_status.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/import.h"
@@ -76,6 +76,33 @@ TEST_F(GraphFailuresTest, AnImportIntoAGraphLeavesNoNames) {
     }
     ASSERT_OK(Import(graph, nodes));
     EXPECT_EQ(graph.OutputName(graph.inputs(graph.Find("c"))[0]), "b");
+  });
+}
+
+// The tables of names of attrs, of devices, of ops and of signatures grow, and are good after they could not.
+TEST_F(GraphFailuresTest, AnImportOfMuchThatIsNewLeavesSoundTables) {
+  constexpr int kNodes = 40;
+  std::vector<MessageBytes> nodes;
+  for (int i = 0; i < kNodes; ++i) {
+    const std::string name = absl::StrCat("n", i);
+    nodes.push_back(NodeDefBytes(name, "Split", {"x", "x"},
+                                 {{"T", TypeAttr(3)}, {"num_split", IntAttr(i + 1)}, {"_" + name, IntAttr(i)}},
+                                 absl::StrCat("/cpu:", i)));
+  }
+  Graph before(graph_.ops());
+  options_.extends = true;
+  ASSERT_OK(Import(before, {PlaceholderNode("x", 3)}));
+  const auto import = [&](Graph& graph) { return Import(graph, nodes); };
+  FailEachAllocation(before, import, [&](Graph& graph) {
+    ASSERT_OK(Import(graph, nodes));
+    for (int i = 0; i < kNodes; ++i) {
+      const std::string name = absl::StrCat("n", i);
+      const NodeId id = graph.Find(name);
+      EXPECT_EQ(graph.device(id), absl::StrCat("/cpu:", i));
+      EXPECT_EQ(graph.num_outputs(id), i + 1);
+      EXPECT_TRUE(graph.HasAttr(id, "_" + name));
+      EXPECT_FALSE(graph.HasAttr(id, absl::StrCat("_n", i + 1)));
+    }
   });
 }
 
