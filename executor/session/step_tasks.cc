@@ -5,6 +5,7 @@
 #include "absl/time/clock.h"
 #include "executor/thread_runs.h"
 #include "graph/base/as_status.h"
+#include "kernels/device/shard_plan.h"
 
 namespace sluice {
 
@@ -79,7 +80,9 @@ void StepTasks::Schedule(absl::AnyInvocable<void()> task) {
 void StepTasks::ParallelFor(int64_t total, double unit_ns, bool deterministic,
                             absl::FunctionRef<void(int64_t, int64_t)> work) {
   if (threads_ != nullptr) return threads_->ParallelFor(total, unit_ns, deterministic, work);
-  if (total > 0) work(0, total);
+  if (total <= 0) return;
+  const ShardPlan plan(total, unit_ns, deterministic ? 0 : 1);
+  for (int64_t i = 0; i < plan.size(); ++i) work(plan.begin(i), plan.begin(i + 1));
 }
 
 void StepTasks::End(absl::Status status) noexcept {

@@ -1,11 +1,13 @@
 #include "executor/session/partitioned_step.h"
 
+#include <atomic>
 #include <map>
 #include <thread>
 
 #include "absl/time/clock.h"
 #include "graph/base/mutex.h"
 #include "kernels/device/device.h"
+#include "kernels/device/shard_plan.h"
 #include "kernels/families/register_all.h"
 #include "tests/executor/session/session_fixture.h"
 #include "tests/testing/function_kernel.h"
@@ -175,6 +177,32 @@ TEST_P(PartitionedStepTest, KernelsFindTheDeviceOfTheirNode) {
   const std::map<std::string, std::string> expected = {{"0", first},  {"1", second}, {"2", first},
                                                        {"3", second}, {"4", first},  {"5", second}};
   EXPECT_EQ(devices, expected);
+}
+
+// Where a loop begins may decide which NaN an element gets.
+TEST_P(PartitionedStepTest, DeterministicLoopsAreCutAlikeWithAndWithoutThreads) {
+  std::atomic<int> parts{0};
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Neg", MakeFunction([&parts](KernelContext& context) {
+                                           context.ParallelFor(1003, 1e5, [&parts](int64_t, int64_t) { ++parts; });
+                                           context.SetOutput(0, context.input(0));
+                                           return absl::OkStatus();
+                                         }))));
+  b_.WithDevice(kSecond);
+  const Output y = b_.Op("Neg", "y", {b_.Placeholder("x", DType::kInt32)});
+  b_.WithDevice(kFirst);
+  b_.Op("Identity", "z", {y});
+  for (const int threads : {1, 2, 4}) {
+    SessionOptions options;
+    options.num_cpu_devices = 2;
+    options.num_threads = threads;
+    options.deterministic = true;
+    options.cut_by_device = GetParam();
+    options.kernels = &registry_;
+    Open(options);
+    parts = 0;
+    ExpectFetch("z", 5, {{"x", Int(5)}});
+    EXPECT_EQ(parts, ShardPlan(1003, 1e5, 0).size()) << threads;
+  }
 }
 
 TEST_P(PartitionedStepTest, AReferenceCrossesAsAValue) {
