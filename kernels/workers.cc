@@ -13,6 +13,7 @@
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "graph/base/mutex.h"
+#include "kernels/device/shard_plan.h"
 #include "kernels/device/task_runner.h"
 
 namespace sluice {
@@ -39,6 +40,10 @@ int64_t CountIn(double ns, double each_ns, int64_t limit) {
   const double count = ns / each_ns;
   if (!(count < static_cast<double>(limit))) return std::max<int64_t>(1, limit);  // So for NaN, too.
   return count < 1 ? 1 : static_cast<int64_t>(count);
+}
+
+int CountOf(const TaskRunner* runner) {
+  return runner == nullptr ? 1 : std::clamp(runner->num_threads(), 1, Workers::kMaxCount);
 }
 
 // Which worker indices are in use in one call. Thread-safe, without locks: a claim is one exchange.
@@ -110,7 +115,7 @@ class Workers::Call {
     MutexLock lock(&mu_);
     if (exception_ != nullptr) std::rethrow_exception(std::exchange(exception_, nullptr));
     if (!status_.ok() || !stopped_.load(std::memory_order_relaxed)) return std::move(status_);
-    return workers_.Poll();
+    return workers_.WhyStopped();
   }
 
  private:
@@ -132,7 +137,16 @@ class Workers::Call {
   std::exception_ptr exception_ ABSL_GUARDED_BY(mu_);
 };
 
-int Workers::count() const { return runner_ == nullptr ? 1 : std::clamp(runner_->num_threads(), 1, kMaxCount); }
+Workers::Workers(const RunContext& run)
+    : runner_(run.task_runner),
+      count_(CountOf(run.task_runner)),
+      cancellation_(run.cancellation),
+      allocator_(run.allocator),
+      device_(run.device),
+      deadline_(run.deadline),
+      deterministic_(run.deterministic) {}
+
+Workers::Workers(TaskRunner* runner) : runner_(runner), count_(CountOf(runner)) {}
 
 bool Workers::IsInShard() { return shards_of_thread > 0; }
 
@@ -141,12 +155,12 @@ bool Workers::MustStop() const {
   return deadline_ != absl::InfiniteFuture() && absl::Now() >= deadline_;
 }
 
-absl::Status Workers::Poll() const {
+absl::Status Workers::Poll() const { return MustStop() ? WhyStopped() : absl::OkStatus(); }
+
+absl::Status Workers::WhyStopped() const {
   if (cancellation_ != nullptr && cancellation_->IsCancelling()) {
-    const absl::Status cause = cancellation_->status();
-    return cause.ok() ? Error(ErrorCode::kRunCancelled).Text("the run was cancelled") : cause;
+    return Error(ErrorCode::kRunCancelled).Text("the run was cancelled");
   }
-  if (deadline_ == absl::InfiniteFuture() || absl::Now() < deadline_) return absl::OkStatus();
   return Error(ErrorCode::kDeadline).Text("the deadline of the run has passed");
 }
 
@@ -190,7 +204,8 @@ absl::Status Workers::ForEachPart(int64_t total, double unit_ns,
   if (runner_ != nullptr) {
     runner_->ParallelFor(total, unit_ns, deterministic_, range);
   } else {
-    range(0, total);
+    const ShardPlan plan(total, unit_ns, deterministic_ ? 0 : 1);
+    for (int64_t i = 0; i < plan.size(); ++i) range(plan.begin(i), plan.begin(i + 1));
   }
   return call.End();
 }

@@ -29,11 +29,10 @@ class TaskRunner;
 //      number of threads.
 //   2. An exception is a failure like a status. It is rethrown on the calling thread, and what has become of it is the
 //      node's status then, as for any exception of a kernel.
-//   3. The run's cancellation and deadline are looked at between shards (about every 20 us at most, and never less
-//      often than once a shard): the call ends soon, with kRunCancelled or kDeadline. A failure comes before these.
+//   3. The run's cancellation and deadline are looked at between shards (short ones: every 20 us or so, others: before
+//      each): the call ends soon, with kRunCancelled or kDeadline. A failure comes before these.
 //   4. All that was begun has ended when the call returns. A thread inside a shard runs nothing but shards of calls
-//   that
-//      it makes there itself, so that a lock may be held around a call.
+//      that it makes there itself, so that a lock may be held around a call.
 //   5. Worker indices are small and dense: at most min(count(), shards) of them are in use at a time, each by one
 //      thread, and what one shard wrote under an index is seen by the next shard under that index. Results must not
 //      depend on the index: which worker gets which shard differs from run to run.
@@ -51,18 +50,13 @@ class Workers {
   static constexpr int kMaxCount = 1024;
 
   // Those of a run.
-  explicit Workers(const RunContext& run)
-      : runner_(run.task_runner),
-        cancellation_(run.cancellation),
-        allocator_(run.allocator),
-        device_(run.device),
-        deadline_(run.deadline),
-        deterministic_(run.deterministic) {}
+  explicit Workers(const RunContext& run);
   // Those of `runner`, which nothing stops. Null: the calling thread alone.
-  explicit Workers(TaskRunner* runner) : runner_(runner) {}
+  explicit Workers(TaskRunner* runner);
 
-  // How many threads work at once, the calling one included; worker indices are below. At least 1.
-  int count() const;
+  // How many threads work at once, the calling one included; worker indices are below. At least 1. Asked of the runner
+  // once: memory is made for so many, and a host's runner may have more threads by the time that the shards begin.
+  int count() const { return count_; }
   // Whether equal work must be cut equally whatever count() is.
   bool deterministic() const { return deterministic_; }
   // For memory of the caller's own.
@@ -80,11 +74,13 @@ class Workers {
   absl::Status ForEachPart(int64_t total, double unit_ns,
                            absl::FunctionRef<absl::Status(int64_t begin, int64_t end)> work) const;
 
-  // OK, or why the run must stop: kRunCancelled (the cause, if the run states one) or kDeadline. For loops that last
-  // longer than a shard should.
+  // OK, or why the run must stop: kRunCancelled or kDeadline. For loops that last longer than a shard should. What the
+  // run was cancelled for is no error of the node's that polls: the executor puts it in the place of kRunCancelled.
   absl::Status Poll() const;
   // The same, as an answer that costs no memory.
   bool MustStop() const;
+  // What Poll says where MustStop() was true: never OK, though the clock may have been put back meanwhile.
+  absl::Status WhyStopped() const;
 
   // Whether the calling thread is in a shard or part of some Workers.
   static bool IsInShard();
@@ -93,6 +89,7 @@ class Workers {
   class Call;
 
   TaskRunner* runner_;
+  int count_;
   CancellationManager* cancellation_ = nullptr;
   Allocator* allocator_ = nullptr;
   Device* device_ = nullptr;

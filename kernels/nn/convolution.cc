@@ -99,9 +99,10 @@ absl::Status Convolution<T>::Run(const Workers& workers, ScratchKeeper* keeper) 
   const double shard_ns = EstimateNs(geometry_, shard_pixels, kFlopsPerNs * 4 / sizeof(T));
   return workers.ForEachShard(shards, shard_ns, [&](int64_t shard, int worker) {
     const int64_t first = shard * shard_pixels;
-    const auto stop = [&workers] { return workers.MustStop(); };
+    bool was_stopped = false;  // Products of a run that must stop end early.
+    const auto stop = [&] { return was_stopped = was_stopped || workers.MustStop(); };
     RunPixels(first, std::min(shard_pixels, pixels - first), static_cast<T*>(scratch.of(worker)), stop);
-    return workers.Poll();  // Products of a run that must stop end early.
+    return was_stopped ? workers.WhyStopped() : absl::OkStatus();
   });
 }
 

@@ -11,6 +11,7 @@
 #include "executor/thread_pool.h"
 #include "graph/base/cancellation.h"
 #include "gtest/gtest.h"
+#include "kernels/device/shard_plan.h"
 #include "kernels/device/task_runner.h"
 
 namespace sluice {
@@ -65,6 +66,22 @@ TEST_P(WorkersTest, PartsCoverEachUnitOnce) {
   for (const std::atomic<int>& n : runs) ASSERT_EQ(n, 1);
 }
 
+// With and without threads: where a loop begins may decide which NaN an element gets.
+TEST_P(WorkersTest, DeterministicPartsAreCutAtTheSamePlaces) {
+  run_.deterministic = true;
+  const ShardPlan plan(1003, 1e5, 0);
+  std::vector<std::atomic<int>> begins(1003);
+  const absl::Status status = Workers(run_).ForEachPart(1003, 1e5, [&](int64_t begin, int64_t) {
+    begins[static_cast<size_t>(begin)].fetch_add(1);
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  int64_t parts = 0;
+  for (const std::atomic<int>& n : begins) parts += n;
+  EXPECT_EQ(parts, plan.size());
+  for (int64_t i = 0; i < plan.size(); ++i) EXPECT_EQ(begins[static_cast<size_t>(plan.begin(i))], 1) << i;
+}
+
 TEST_P(WorkersTest, TheFirstFailureByOrderCountsNotByTheClock) {
   for (int round = 0; round < 20; ++round) {
     const absl::Status status = ForEachShard(64, [&](int64_t shard, int) {
@@ -113,13 +130,23 @@ TEST_P(WorkersTest, ACancelledRunStopsBetweenShards) {
   run_.cancellation = &cancellation;
   std::atomic<int> runs{0};
   const absl::Status status = ForEachShard(1'000'000, [&](int64_t, int) {
-    if (runs.fetch_add(1) == 5) cancellation.StartCancelWithStatus(absl::CancelledError("a cause"));
+    // Each thread that comes so far cancels: none runs on while another one is about to.
+    if (runs.fetch_add(1) >= 5) cancellation.StartCancelWithStatus(absl::CancelledError("a cause"));
     return absl::OkStatus();
   });
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
   EXPECT_LE(runs, 6 + 8);
   EXPECT_EQ(ForEachShard(4, [](int64_t shard, int) { return Failure(shard); }).code(), absl::StatusCode::kCancelled)
       << "begins nothing";
+}
+
+// The executor knows it, and does not take it for an error of the node's.
+TEST_P(WorkersTest, TheCauseOfACancellationIsNotTheKernelsError) {
+  CancellationManager cancellation;
+  run_.cancellation = &cancellation;
+  cancellation.StartCancelWithStatus(absl::UnavailableError("the peer is gone"));
+  EXPECT_EQ(Workers(run_).Poll().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(ForEachShard(4, [](int64_t, int) { return absl::OkStatus(); }).code(), absl::StatusCode::kCancelled);
 }
 
 TEST_P(WorkersTest, AFailureComesBeforeTheCancellation) {
@@ -210,6 +237,35 @@ TEST_P(WorkersTest, ThreadsBeyondTheCountWaitForAnIndex) {
   });
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_EQ(sum, 64 * 63 / 2);
+}
+
+// A host's pool that has one thread more each time it is asked.
+class GrowingRunner : public TaskRunner {
+ public:
+  explicit GrowingRunner(TaskRunner& threads) : threads_(threads) {}
+  void Schedule(absl::AnyInvocable<void()> task) override { threads_.Schedule(std::move(task)); }
+  int num_threads() const override { return num_threads_.fetch_add(1); }
+  void ParallelFor(int64_t total, double unit_ns, bool deterministic,
+                   absl::FunctionRef<void(int64_t, int64_t)> work) override {
+    threads_.ParallelFor(total, unit_ns, deterministic, work);
+  }
+
+ private:
+  TaskRunner& threads_;
+  mutable std::atomic<int> num_threads_{1};
+};
+
+// Scratch memory was made for the count that was given first.
+TEST_P(WorkersTest, TheCountStaysThoughTheRunnerGrows) {
+  GrowingRunner runner(pool_);
+  const Workers workers(&runner);
+  const int count = workers.count();
+  const absl::Status status = workers.ForEachShard(64, Workers::kUnknownNs, [&](int64_t shard, int worker) {
+    absl::SleepFor(absl::Microseconds(100));
+    return worker < count ? absl::OkStatus() : Failure(shard);
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(workers.count(), count);
 }
 
 // What an engine asks of its host: oneDNN's threadpool_iface in shape. Exceptions must not pass through the engine.
