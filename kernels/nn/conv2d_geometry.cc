@@ -12,8 +12,8 @@
 namespace sluice {
 namespace {
 
-constexpr size_t kRank =
-    4;  // Batch, rows, columns, channels; of filters: rows, columns, channels taken, channels made.
+// Batch, rows, columns, channels; of filters: rows, columns, channels taken, channels made.
+constexpr size_t kRank = 4;
 
 // List attr `name`, for each dimension one number, at least `least`. Strides and dilations of batch and channels are 1.
 absl::StatusOr<std::vector<int64_t>> ReadPerDimension(const KernelConstruction& construction, absl::string_view name) {
@@ -116,13 +116,14 @@ absl::Status ResolveChannels(const Shape& image, const Shape& filter, Conv2DGeom
 
 absl::StatusOr<Conv2DForm> Conv2DForm::Read(const KernelConstruction& construction) {
   Conv2DForm form;
-  SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> strides, ReadPerDimension(construction, "strides"));
-  SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> dilations, ReadPerDimension(construction, "dilations"));
+  // First: which entries of the lists mean what depends on it.
   SLUICE_ASSIGN_OR_RETURN(const std::string format, construction.Get<std::string>("data_format"));
-  SLUICE_ASSIGN_OR_RETURN(const std::string padding, construction.Get<std::string>("padding"));
   if (format != "NHWC") {
     return Error(ErrorCode::kOpUnimplemented).Attr("data_format").Found(format).Expected("NHWC on a CPU");
   }
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> strides, ReadPerDimension(construction, "strides"));
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> dilations, ReadPerDimension(construction, "dilations"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string padding, construction.Get<std::string>("padding"));
   for (size_t i = 0; i < 2; ++i) {
     form.axes[i].padding = padding == "SAME"    ? WindowAxis::Padding::kSame
                            : padding == "VALID" ? WindowAxis::Padding::kValid

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "executor/thread_pool.h"
 #include "graph/base/cancellation.h"
 #include "graph/value/float16.h"
@@ -204,6 +205,16 @@ TEST(Conv2DTest, RefusesWhatIsNoConvolution) {
   EXPECT_EQ(code({1, 3, 3, 1}, {2, 2, 1, 1}, {{1, 1, 1, 1}, {1, huge, 1, 1}}), kInvalid);
   EXPECT_EQ(code({1, 3, 3, 1}, {2, 2, 1, 1}, {{1, 1, 1, 1}, {1, 1, 1, 1}, "EXPLICIT", {0, 0, huge, 9, 0, 0, 0, 0}}),
             kInvalid);
+}
+
+// Not its strides, which are in another order.
+TEST(Conv2DTest, AnotherDataFormatIsNamedAsWhatIsMissing) {
+  KernelRunner runner = Runner("Conv2D", {{1, 1, 2, 2}});
+  runner.Attr("data_format", std::string("NCHW"));
+  const absl::Status status = runner.Run1({Iota<float>({1, 1, 5, 5}, 7), Iota<float>({2, 2, 1, 1}, 5)}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_TRUE(absl::StrContains(status.message(), "data_format")) << status;
+  EXPECT_FALSE(absl::StrContains(status.message(), "strides")) << status;
 }
 
 TEST(Conv2DTest, AnyMissingMemoryIsAnError) {
