@@ -1,8 +1,8 @@
 #include "kernels/kernel_context.h"
 
 #include <atomic>
-#include <chrono>
 
+#include "absl/time/clock.h"
 #include "graph/base/cancellation.h"
 #include "kernels/device/shard_plan.h"
 #include "kernels/device/task_runner.h"
@@ -19,8 +19,6 @@ int64_t UnitsBetweenPolls(int64_t total, double unit_ns) {
   if (!(units < static_cast<double>(total))) return total;
   return units < 1 ? 1 : static_cast<int64_t>(units);
 }
-
-bool IsPast(absl::Time deadline) { return absl::FromChrono(std::chrono::system_clock::now()) >= deadline; }
 
 }  // namespace
 
@@ -77,8 +75,9 @@ void KernelContext::ParallelFor(int64_t total, double unit_ns, absl::FunctionRef
   std::atomic<bool> is_cut{false};
   Share(total, unit_ns, [&](int64_t begin, int64_t end) {
     while (begin < end) {
-      // Read after all parts have joined. The executor finds out which of the two it was.
-      if (IsCancelled() || (has_deadline && IsPast(run_->deadline))) {
+      // Read after all parts have joined. The executor finds out which of the two it was, by the same clock: the
+      // system's runs ahead of Abseil's for seconds when it is put forward.
+      if (IsCancelled() || (has_deadline && absl::Now() >= run_->deadline)) {
         return is_cut.store(true, std::memory_order_relaxed);
       }
       const int64_t part_end = end - begin > step ? begin + step : end;
