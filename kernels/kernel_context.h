@@ -18,8 +18,8 @@
 
 namespace sluice {
 
-// Ends a kernel whose run was cancelled: what it has computed so far is of no use. Thrown by ParallelFor and caught
-// where kernels are called, as std::bad_alloc is (StatusOfException in executor/node_error.h).
+// Ends a kernel whose run was cancelled or is too late: what it has computed so far is of no use. Thrown by ParallelFor
+// and caught where kernels are called, as std::bad_alloc is (StatusOfException in executor/node_error.h).
 class KernelCancelled : public std::exception {
  public:
   const char* what() const noexcept override { return "the run was cancelled"; }
@@ -84,7 +84,8 @@ class KernelContext {
   Allocator& allocator() const { return run_->allocator != nullptr ? *run_->allocator : HostAllocator(); }
   // Calls `work(begin, end)` for parts that make up [0, total), on several threads where that pays: `unit_ns` is the
   // time of one unit. In deterministic runs the parts are the same for any number of threads. Returns when all is done.
-  // Throws KernelCancelled, after all parts that began have ended, where the run was cancelled meanwhile.
+  // Throws KernelCancelled, after all parts that began have ended, where the run was cancelled meanwhile or its
+  // deadline has passed.
   void ParallelFor(int64_t total, double unit_ns, absl::FunctionRef<void(int64_t, int64_t)> work) const;
   bool IsCancelled() const;
   // Id (TensorFlow's hash) and iteration of the frame that the node runs in. 0, 0 outside of loops.
