@@ -11,11 +11,11 @@ namespace sluice {
 // One atomic word: free, held, or held with a list of calls. Thread-safe.
 class CallInbox {
  public:
-  // Held by whoever makes it.
+  // Held at first, by the thread that makes it.
   CallInbox() = default;
 
   // Hands an ended call over. True: the baton was free and is the caller's now, with `call` in the inbox. False:
-  // whoever holds it will see the call; the run may be over and gone before this returns.
+  // its holder will see the call; the run may be over and gone before this returns.
   bool Push(NodeCall* call) {
     NodeCall* head = head_.load(std::memory_order_relaxed);
     for (;;) {

@@ -15,7 +15,8 @@ namespace sluice {
 
 // Calls back when a time has come: for runs with a deadline, all of whose threads may be in kernels. One thread for the
 // whole process looks at the clock; it starts with the first use. It runs no call itself: each call gets a service
-// thread (service_threads.h), so that one that takes long does not hold up the others. Adding a time and removing it
+// thread (service_threads.h), so that one that takes long does not hold up the others; only where the system gives no
+// thread, calls are made one after the other. Adding a time and removing it
 // again does not wake the thread, unless the time is the next of all. Thread-safe.
 class DeadlineTimer {
  public:

@@ -8,7 +8,7 @@ namespace sluice {
 // Which driver runs a graph.
 enum class Driver : uint8_t {
   kAuto,    // A serial program where the graph allows one and nothing would be won by threads; else dataflow.
-  kSerial,  // Serial programs only, with segments for graphs that wait: kCannotRun for graphs that are none.
+  kSerial,  // Serial programs only, with segments for graphs that wait: kCannotRun for other graphs.
   kDataflow,
 };
 

@@ -17,8 +17,9 @@ using Runner = absl::AnyInvocable<void(absl::AnyInvocable<void()>) const>;
 //   before it returns. With a `runner` it works there instead.
 // - `done` is called on the thread that has done the last piece of work: the caller of RunAsync, a thread of
 //   `task_runner` or `runner`, one that ended an asynchronous kernel (by a Send into the rendezvous, say), one that
-//   cancelled, or, for a run without threads whose deadline has passed, a service thread. Never the one thread that
-//   watches the deadlines of the process.
+//   cancelled, or a service thread: for a run without threads whose deadline has passed, or whose thread was about to
+//   wait for something else. Never the one thread that watches the deadlines of the process, unless the system gives
+//   no other.
 // - `done` is not called from inside a kernel of any run, with one exception: where a kernel itself calls RunAsync, the
 //   run that it starts may be over before that call returns. It may start runs (chains of them do not grow the stack),
 //   and free the manager, the rendezvous, the call frame and everything else that the run was given, also where it is
@@ -54,9 +55,11 @@ class Executor {
   // Of the base,
   // - `device` and `resources` are the executor's, whatever stands here, and so is `allocator` where it is null;
   // - the first error of the run aborts `rendezvous` and cancels `cancellation` with it, so that nothing waits in vain:
-  //   the executors of one step share them, steps do not (but see cancel_on_error);
+  //   the executors of one step share them, steps do not (but see cancel_on_error). Without them, a run that has failed
+  //   is over when its asynchronous kernels have ended by themselves;
   // - `task_runner` gives threads for nodes and for work inside kernels. Null, and no runner: everything runs on the
-  //   thread that calls RunAsync, and on those that complete asynchronous kernels.
+  //   thread that calls RunAsync, and on those that complete asynchronous kernels (on service threads where these are
+  //   about to wait: Note [Deferred runs] in thread_runs.h).
   struct Args : RunContext {
     // Where the run begins and continues instead of on the calling thread, when it is set. Alone, it also gives the
     // threads for nodes and for work inside kernels, as a RunnerAdapter (runner_adapter.h) of as many threads as there
@@ -83,7 +86,7 @@ class Executor {
 // wait; costs nothing where there is nothing to give away.
 void BeforeWaiting() noexcept;
 
-// For executors: calls `done`, which is the host's. What it throws has nobody to go to, and is logged.
+// For executors: calls `done`, which is the host's. What it throws is logged.
 void CallDone(Executor::Done done, const absl::Status& status) noexcept;
 // The same for a run that is over before it has begun: now, or, where the thread is in many runs, when it has left
 // those. So chains of such runs do not grow the stack.

@@ -21,7 +21,7 @@ namespace sluice {
 
 // One run of a graph: takes nodes that are ready, runs them or has others run them, and propagates what they made.
 // Made for a run and gone with it, before Done is called. Works under the baton (Note [Baton] in scheduler.h), apart
-// from Execute. The verbs of TensorFlow's executor and where they are:
+// from RunCall and EndAsync. The verbs of TensorFlow's executor and where they are:
 //   RunAsync, ScheduleReady, Process, PrepareInputs/ProcessOutputs (NodeRunner), PropagateOutputs, ActivateNodes,
 //   FindOrCreateChildFrame, DeleteFrame, CleanupFramesIterations (the propagators), NodeDone, Finish.
 // Owns itself; its threads are the Scheduler's. No exception passes through it: what a kernel throws becomes an error

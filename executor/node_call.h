@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-// What a call of a kernel needs beside the values in their slots: copies of values behind references, and a list of
+// What a call of a kernel needs beside the values in their slots: copies of the values of variables, and a list of
 // operands of its own where the plan's does not fit. Reused from call to call; one thread's at a time.
 struct CallSpace {
   explicit CallSpace(uint32_t num_scratch) : scratch(num_scratch + 1), empty(num_scratch) {}

@@ -26,14 +26,14 @@ namespace sluice {
 //   absl::Status status = watch.Explain(executor->Run(args));
 //
 // It is an observer: a run without it pays nothing; one with it pays a lock and the clock twice per kernel. It looks on
-// the thread of DeadlineTimer. Lives longer than the run. Thread-safe.
+// a service thread, as a call of DeadlineTimer. Lives longer than the run. Thread-safe.
 class StallWatch final : public NodeObserver {
  public:
   struct Options {
     absl::Duration timeout;  // Without progress. REQUIRES: > 0.
-    const Graph& graph;      // Whose nodes are told of.
+    const Graph& graph;      // The graph that runs.
     const LocalRendezvous* rendezvous = nullptr;
-    NodeObserver* next = nullptr;  // Is told of everything too.
+    NodeObserver* next = nullptr;  // Receives all calls too.
   };
 
   // Borrows what `options` names. Looks from now on, unless it `is_idle`: then from Resume on.

@@ -29,6 +29,15 @@ using ExecutorFactory =
 //   options.executor_kinds = &kinds;
 //   options.executor = "MINE";
 //
+// What a session gives to executors of a host's kind, and expects of them:
+// - A graph in which all calls of functions are inlined: the whole step, or one device's part of it where a step is on
+//   several. How long what `params` names lives is said in CompiledGraph::Options.
+// - Several runs at once, each with Args of its own, to be honoured as executor.h says. Their manager is the step's,
+//   and the first error should cancel it; else other parts of the step go on until they meet the rendezvous, which the
+//   step aborts when `done` gets the error.
+// - `done` once, when all work of the run has stopped. Where it goes uncalled, the step ends with kRunCancelled; what
+//   RunAsync throws is logged; a deadline that the executor has not looked at counts when `done` is called.
+//
 // Only grows. Thread-safe.
 class ExecutorKinds {
  public:

@@ -24,6 +24,7 @@ absl::Status RunSerialProgram(const SerialProgram& program, Entry* registers, co
 // The same for a node that calls `program`, the body of a function: arguments are the inputs of `call`, results its
 // outputs. See Note [Called bodies].
 absl::Status RunSerialCall(const SerialProgram& program, Entry* registers, KernelContext& call);
+
 // The run that a segment is part of.
 class SegmentOwner {
  public:

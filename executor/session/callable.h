@@ -41,8 +41,9 @@ class Callable : public std::enable_shared_from_this<Callable> {
   absl::Span<const FeedFetchGraph::Port> fetches() const { return fetches_; }
 
   // One step. `inputs` in the order of feeds() are given up: kernels may overwrite them. `outputs` has one place per
-  // fetch. Errors: kFeedType, kFeedShape, kWrongUse (counts), kSessionClosed, kFetchDead, kDeadline, and those of
-  // nodes. When it returns, all work of the step has stopped.
+  // fetch. Errors: kFeedType, kFeedShape, kTensorHandle, kWrongUse (counts, options.pool), kSessionClosed, kFetchDead,
+  // kDeadline, kStalled, the status of options.cancellation, and those of nodes. When it returns, all work of the step
+  // has stopped.
   absl::Status Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options = {}) const;
 
   // The same without waiting: a step whose nodes wait (for a value from elsewhere, say) holds no thread. Works on the

@@ -8,7 +8,7 @@
 namespace sluice {
 
 // What ends one call: the closing of its session, and the caller's own manager, if there is one. Lives for the call,
-// costs nothing without a caller's manager.
+// costs nothing without a caller's manager. One thread's; manager() is thread-safe.
 class LinkedCancellation {
  public:
   // Both must outlive this; `caller` may be null.

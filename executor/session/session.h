@@ -74,7 +74,8 @@ class Session {
       ABSL_LOCKS_EXCLUDED(mu_);
 
   // Sets up one step that is fed and fetched in several calls; see PartialRun. The handle is for PRun. Every feed and
-  // fetch may be used once; the step ends, and its handle with it, when all were, or at the first error of a node.
+  // fetch may be used once; the step ends when all were, or at the first error of a node, and its handle with the call
+  // of PRun that finds that out.
   // `options` of the setup hold for the whole step, and what they name outlives it; those of PRun for the call, whose
   // deadline or cancellation ends the step too (its observer, pool and stall_timeout are the setup's). kLimitRuns when
   // SessionOptions::max_partial_runs are not over.
@@ -84,8 +85,8 @@ class Session {
                                            const std::vector<std::string>& fetches, const CallOptions& options = {})
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Ends the runs under way (CANCELLED) and refuses new ones. The name is free for other sessions. Idempotent. A `done`
-  // that is called inside of it may free the session.
+  // Cancels the runs under way (kSessionClosed, a CANCELLED) and refuses new ones. Waits for partial runs, and for no
+  // others. The name is free for other sessions. Idempotent. A `done` that is called inside of it may free the session.
   absl::Status Close();
   // Clears the containers of all devices ("" or none: the default one), forgets the state that kernels keep themselves
   // (Note [Kernel store]), and gives memory that is not needed any more back to the system. Callables from before keep

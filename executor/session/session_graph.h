@@ -3,7 +3,7 @@
 
 // Note [Extending a session]
 // A session has one graph, which grows in place: Extend adds nodes and functions and changes none that are there, as
-// TensorFlow's does. So what a signature needs stays as it was, and what was prepared stays prepared. Nobody refers to
+// TensorFlow's does. So what a signature needs stays as it was, and what was prepared stays prepared. Nothing refers to
 // the graph: what a signature needs is cut out of it, and prepared without it. Cutting out costs what is cut out
 // (Note [Feeds and fetches]), adding costs what is added; that the graph's tables move when they are full, as vectors
 // do, is paid for by the additions before. Many threads cut at once, and an addition waits for them, as they wait for
@@ -69,7 +69,7 @@ class SessionGraph {
   bool is_writing_ ABSL_GUARDED_BY(mu_) = false;
   int64_t version_ ABSL_GUARDED_BY(mu_) = 0;
   bool is_forgotten_ ABSL_GUARDED_BY(mu_) = false;
-  // Read by who is Reading, changed by the one that is Writing. Null: forgotten.
+  // Read while a Reading lives, changed while a Writing does. Null: forgotten.
   std::shared_ptr<const Graph> graph_;
   Graph* own_ = nullptr;    // The same, to be changed; null where others read it too.
   GraphExtender extender_;  // The same.

@@ -57,11 +57,12 @@ struct SessionOptions {
   // Where the device that a node asks for does not exist: another one, instead of an error.
   bool allow_soft_placement = false;
   // Which calls of functions are replaced by the bodies, and which stay calls: Note [Called or inlined] in
-  // graph/functions/call_choice.h. Steps over several devices, partial runs and executors of hosts inline all.
+  // graph/functions/call_choice.h. All are inlined in sessions with several devices or one that is not a CPU, in
+  // partial runs, and for executors of hosts.
   CallPolicy function_calls = CallPolicy::kByCost;
   // The same bits for any number of threads.
   bool deterministic = false;
-  // For runs that do not say otherwise.
+  // For calls of Session::Run, RunAsync and PRun that have no deadline. Not for callables, nor for PRunSetup.
   absl::Duration operation_timeout = absl::InfiniteDuration();
   // For runs that do not say otherwise: when to report that one hangs; see CallOptions. Every kernel call of a watched
   // run costs some 100 ns more.
