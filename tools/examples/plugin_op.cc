@@ -1,5 +1,5 @@
-// A plug-in: a shared library with an op of its own - schema, shape function, kernel. Needs two headers of Sluice and
-// no library:
+// A plug-in: a shared library with an op of its own - schema, shape function, kernel. Needs four headers of Sluice
+// (plugin_op.h includes the others) and no library:
 //
 //   g++ -std=c++17 -O2 -shared -fPIC -fvisibility=hidden -I. tools/examples/plugin_op.cc -o libplugin_op.so
 //   tools/sluice run graph.pbtxt --plugin libplugin_op.so --feed "x=[1,2,3]" --fetch y
