@@ -78,7 +78,8 @@ class EmptyKernel final : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 0, "shape"));
     SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
-    if (init_) ZeroBytes(context, *output);
+    // Not every byte is a bool: what reads one that is neither 0 nor 1 has no meaning in C++.
+    if (init_ || output->dtype() == DType::kBool) ZeroBytes(context, *output);
     return absl::OkStatus();
   }
 

@@ -1,8 +1,12 @@
+#include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "gmock/gmock.h"
+#include "graph/value/allocator.h"
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"
+#include "kernels/device/cpu_device.h"
 #include "tests/kernels/array/tensors.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
@@ -48,6 +52,28 @@ TEST(FillTest, RangeFromTheLowestToTheHighestIntegerDoesNotOverflow) {
   const int32_t low = std::numeric_limits<int32_t>::min(), high = std::numeric_limits<int32_t>::max();
   ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("Range").Run1({Int(low), Int(high), Int(1 << 30)}));
   EXPECT_THAT(Values<int32_t>(y), ElementsAre(low, -(1 << 30), 0, 1 << 30));
+}
+
+// Memory that others have used before.
+class UsedMemory final : public Allocator {
+ public:
+  absl::string_view name() const override { return "used"; }
+  void* Allocate(size_t bytes, StreamTag stream) override {
+    void* const data = HostAllocator().Allocate(bytes, stream);
+    if (data != nullptr) std::memset(data, 0xbe, bytes);
+    return data;
+  }
+  void Free(void* data, size_t bytes, StreamTag stream) override { HostAllocator().Free(data, bytes, stream); }
+};
+
+TEST(FillTest, EmptyHoldsNoByteThatIsNotABool) {
+  UsedMemory memory;
+  CpuDevice device("/job:localhost/replica:0/task:0/device:CPU:0", 1, &memory);
+  KernelRunner runner("Empty");
+  runner.Attr("dtype", DType::kBool).run().device = &device;
+  ASSERT_OK_AND_ASSIGN(const Tensor y, runner.Run1({Ints({1000})}));
+  const uint8_t* const bytes = static_cast<const uint8_t*>(y.raw_data());
+  EXPECT_EQ(std::count(bytes, bytes + 1000, 0), 1000);
 }
 
 TEST(FillTest, ZerosLikeWorksInPlaceWhenItMay) {
