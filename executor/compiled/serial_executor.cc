@@ -1,6 +1,6 @@
 #include "executor/compiled/serial_executor.h"
 
-#include <optional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -164,7 +164,7 @@ void SerialExecutor::RunAndTell(const Args& args, Done done) const noexcept {
 absl::Status SerialExecutor::RunHere(const Args& args) const noexcept {
   Args run = args;
   RunSetup::AddDevice(compiled_->device(), &run);
-  std::optional<RunnerAdapter> adapter;
+  std::unique_ptr<RunnerAdapter> adapter;
   if (ABSL_PREDICT_FALSE(run.runner != nullptr || run.run_all_kernels_inline)) {
     const absl::Status added = AsStatus([&] {
       RunSetup::AddThreads(&run, &adapter);
