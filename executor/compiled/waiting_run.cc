@@ -22,31 +22,24 @@ namespace {
 // What a segment counts towards its thread's turn, for each of its instructions.
 constexpr int64_t kNsPerInstruction = 100;
 
-Executor::Args Metered(Executor::Args args, NodeObserver* meter) {
-  args.observer = meter;
+Executor::Args ObservedBy(NodeObserver* observer, Executor::Args args) {
+  args.observer = observer;
   return args;
 }
 
 }  // namespace
 
-// An asynchronous call of one stop. Reused within the run.
-struct WaitingRun::Call final : NodeCall {
-  explicit Call(const RunContext& run) : NodeCall(run) {}
-
-  const SerialInstruction* instruction = nullptr;
-};
-
 WaitingRun::WaitingRun(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
                        const WaitChoice::Decision& decision, CancellationManager* own)
     : plan_(plan),
       table_(*plan.program.segments()),
-      choice_(choice),
-      decision_(decision),
+      measured_(choice != nullptr ? std::make_unique<Measured>(*choice, decision) : nullptr),
       observer_(args.observer),
-      setup_(choice != nullptr ? Metered(args, &meter_) : args, plan.device, own),
+      setup_(measured_ != nullptr ? ObservedBy(&measured_->meter, args) : args, plan.device, own),
       args_(setup_.args()),
       scheduler_(MakeCounted<Scheduler>(this, args_)),
-      record_(table_) {}
+      record_(table_),
+      first_call_(args_) {}
 
 void WaitingRun::RunAsync(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
                           const WaitChoice::Decision& decision, Executor::Done done) noexcept {
@@ -209,11 +202,11 @@ absl::Status WaitingRun::SendDead(const SerialInstruction& instruction) {
   return absl::OkStatus();
 }
 
-// Most steps wait for one thing at a time; some begin with a great many calls.
+// Some steps begin with a great many calls.
 WaitingRun::Call& WaitingRun::TakeCall() {
   if (free_calls_ != nullptr) return static_cast<Call&>(*std::exchange(free_calls_, free_calls_->next));
   if (calls_.empty() || calls_.back().size() == calls_.back().capacity()) {
-    const size_t count = calls_.empty() ? 1 : 2 * calls_.back().capacity();
+    const size_t count = calls_.empty() ? 2 : 2 * calls_.back().capacity();
     std::vector<Call> more;
     more.reserve(count);
     calls_.push_back(std::move(more));
@@ -331,7 +324,7 @@ void WaitingRun::Finish() noexcept {
     run_status.CheckDeadline();  // What it has waited for counts too.
   }
   const absl::Status status = run_status.status();
-  if (choice_ != nullptr && status.ok()) choice_->Record(decision_, meter_.shared_ns());
+  if (measured_ != nullptr && status.ok()) measured_->choice.Record(measured_->decision, measured_->meter.shared_ns());
   Executor::Done done = std::move(done_);
   { const std::unique_ptr<WaitingRun> self = std::move(self_); }
   if (done != nullptr) CallDone(std::move(done), status);
