@@ -137,9 +137,12 @@ SerialExecutor::SerialExecutor(std::shared_ptr<const CompiledGraph> compiled)
       ports_(program_, compiled_->kernels()),
       registers_(program_.num_registers()) {}
 
+bool SerialExecutor::RunsAtOnce(const Args& args) const {
+  return args.runner == nullptr && ThreadRuns::Current().depth() < ThreadRuns::kMaxNested;
+}
+
 void SerialExecutor::RunAsync(const Args& args, Done done) const {
-  const bool is_deep = ThreadRuns::Current().depth() >= ThreadRuns::kMaxNested;
-  if (ABSL_PREDICT_TRUE(args.runner == nullptr && !is_deep)) return RunAndTell(args, std::move(done));
+  if (ABSL_PREDICT_TRUE(RunsAtOnce(args))) return RunAndTell(args, std::move(done));
   std::unique_ptr<Start> start;
   try {
     start = std::make_unique<Start>(*this, args, std::move(done));
