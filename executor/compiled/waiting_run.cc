@@ -82,8 +82,8 @@ void WaitingRun::Begin() noexcept {
     return;
   }
   try {
-    own_results_.resize(plan_.ports.num_results());
-    results_ = absl::MakeSpan(own_results_);
+    own_results_ = std::make_unique<Tensor[]>(plan_.ports.num_results());
+    results_ = absl::MakeSpan(own_results_.get(), plan_.ports.num_results());
   } catch (...) {
     scheduler_->status().Record(StatusOfCaught());
   }
@@ -205,13 +205,13 @@ absl::Status WaitingRun::SendDead(const SerialInstruction& instruction) {
 // Some steps begin with a great many calls.
 WaitingRun::Call& WaitingRun::TakeCall() {
   if (free_calls_ != nullptr) return static_cast<Call&>(*std::exchange(free_calls_, free_calls_->next));
-  if (calls_.empty() || calls_.back().size() == calls_.back().capacity()) {
-    const size_t count = calls_.empty() ? 2 : 2 * calls_.back().capacity();
+  if (calls_.empty() || calls_.front().size() == calls_.front().capacity()) {
+    const size_t count = calls_.empty() ? 2 : 2 * calls_.front().capacity();
     std::vector<Call> more;
     more.reserve(count);
-    calls_.push_back(std::move(more));
+    calls_.push_front(std::move(more));
   }
-  return calls_.back().emplace_back(args_);
+  return calls_.front().emplace_back(args_);
 }
 
 void WaitingRun::StartCall(const SerialInstruction& instruction) { Start(instruction, /*is_dead=*/false); }
@@ -309,7 +309,7 @@ void WaitingRun::EndCall(const Call& call) {
 
 absl::Status WaitingRun::GiveResults() {
   SLUICE_DCHECK(record_.num_ended() == table_.num_segments());
-  if (!own_results_.empty()) SLUICE_RETURN_IF_ERROR(plan_.ports.Give(args_, results_));
+  if (own_results_ != nullptr) SLUICE_RETURN_IF_ERROR(plan_.ports.Give(args_, results_));
   if (!args_.sync_on_finish || plan_.device == nullptr) return absl::OkStatus();
   scheduler_->status().CheckDeadline();  // What is late is not waited for.
   return scheduler_->status().status().ok() ? plan_.device->Sync() : absl::OkStatus();

@@ -2,6 +2,7 @@
 #define SLUICE_EXECUTOR_COMPILED_WAITING_RUN_H_
 
 #include <cstdint>
+#include <forward_list>
 #include <memory>
 #include <vector>
 
@@ -104,9 +105,9 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
   StepRecord record_;
   SpanCallFrame* spans_ = nullptr;  // The call frame, where it is one.
   absl::Span<Tensor> results_;
-  std::vector<Tensor> own_results_;       // Where the call frame has no places for them.
-  Call first_call_;                       // Most steps have one at a time.
-  std::vector<std::vector<Call>> calls_;  // More, none of which ever grows: calls stay where they are.
+  std::unique_ptr<Tensor[]> own_results_;       // Where the call frame has no places for them.
+  Call first_call_;                             // Most steps have one at a time.
+  std::forward_list<std::vector<Call>> calls_;  // More, none of which ever grows: calls stay where they are.
   NodeCall* free_calls_ = &first_call_;
   uint32_t num_calls_ = 0;  // Under way.
 };
