@@ -55,10 +55,14 @@ struct Callable::Facilities {
       args->cancellation = cancellation.get();
       args->cancel_on_error = true;
     }
+    if (options.node_outputs != nullptr) {
+      outputs = std::make_unique<NodeOutputsObserver>(callable.graph(), *options.node_outputs, options.observer);
+      args->observer = outputs.get();
+    }
     const absl::Duration patience = callable.core_->PatienceOf(options);
     if (patience == absl::InfiniteDuration()) return;
-    watch = std::make_unique<StallWatch>(
-        StallWatch::Options{patience, callable.graph(), rendezvous.get(), options.observer});
+    watch =
+        std::make_unique<StallWatch>(StallWatch::Options{patience, callable.graph(), rendezvous.get(), args->observer});
     args->observer = watch.get();
   }
 
@@ -72,6 +76,7 @@ struct Callable::Facilities {
   // Few steps have these, and many may wait.
   std::unique_ptr<TensorStore> store;
   std::unique_ptr<CancellationManager> cancellation;  // An executor of a host's may cancel it, whatever it looks at.
+  std::unique_ptr<NodeOutputsObserver> outputs;
   std::unique_ptr<StallWatch> watch;
 };
 
@@ -91,7 +96,8 @@ struct Callable::Step {
     args->call_frame = &frame;
     args->cancellation = &cancellation.manager();
     args->cancel_on_error = false;  // It may be the session's.
-    const bool needs_more = callable.needs_facilities_ || options.stall_timeout != absl::ZeroDuration() ||
+    const bool needs_more = callable.needs_facilities_ || options.node_outputs != nullptr ||
+                            options.stall_timeout != absl::ZeroDuration() ||
                             callable.core_->options().stall_timeout != absl::InfiniteDuration();
     if (ABSL_PREDICT_FALSE(needs_more)) facilities.emplace(callable, options, args);
     for (Tensor& output : frame.retvals()) output = Tensor();
