@@ -322,7 +322,10 @@ void Callable::RunAsync(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, c
     step->step.Begin(options, &args);
     return absl::OkStatus();
   });
-  if (!begun.ok()) return EndAtOnce(std::move(done), begun);
+  if (!begun.ok()) {
+    step.reset();  // What it borrows may go in `done`.
+    return EndAtOnce(std::move(done), begun);
+  }
   if (ABSL_PREDICT_TRUE(runs_at_once)) {
     std::shared_ptr<const Callable> held = shared_from_this();  // A kernel may have the last of its other holders.
     const ThreadRuns::Scope scope;                              // `done` may begin further runs, inside of this one.
