@@ -79,6 +79,10 @@ class Executor {
   // Runs the graph and returns the first error, or OK, after all work of the run has stopped. May be called from inside
   // a kernel. The calling thread of a local executor works meanwhile; by default, it waits for RunAsync.
   virtual absl::Status Run(const Args& args) const;
+  // Whether RunAsync would, for all that is known, do the whole run on this thread before it returns. Then Run does no
+  // less, and its caller keeps on the stack what a run that outlives its call needs on the heap. Looks at the threads,
+  // the observer and the options of `args` alone, and at the runs that the calling thread is in.
+  virtual bool RunsAtOnce(const Args& /*args*/) const { return false; }
 };
 
 // Before a thread waits for a run that others may have to continue, in a `done`, say: what it has set free or begun,

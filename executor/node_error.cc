@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "executor/trace/node_observer.h"
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/ir/made_nodes.h"
@@ -119,6 +120,8 @@ absl::Status StatusOfException() noexcept {
       throw;
     } catch (const KernelCancelled&) {
       return Error(ErrorCode::kRunCancelled).Text("the run was cancelled");
+    } catch (const ObserverFailure& failure) {
+      return failure.status();
     } catch (const std::bad_alloc&) {
       return Error(ErrorCode::kOutOfMemory).Text("the kernel could not get the memory it needs");
     }

@@ -1,6 +1,7 @@
 #ifndef SLUICE_EXECUTOR_RUN_SETUP_H_
 #define SLUICE_EXECUTOR_RUN_SETUP_H_
 
+#include <memory>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -43,11 +44,12 @@ class RunSetup {
   }
   // A host that names a runner only has its nodes, and the work inside kernels, run by it, through `adapter`; a run
   // that is to keep to one thread has none.
-  static void AddThreads(Executor::Args* args, std::optional<RunnerAdapter>* adapter) {
+  static void AddThreads(Executor::Args* args, std::unique_ptr<RunnerAdapter>* adapter) {
     if (args->run_all_kernels_inline) {
       args->task_runner = nullptr;
     } else if (args->task_runner == nullptr && args->runner != nullptr) {
-      args->task_runner = &adapter->emplace(*args->runner, NumProcessors());
+      *adapter = std::make_unique<RunnerAdapter>(*args->runner, NumProcessors());
+      args->task_runner = adapter->get();
     }
   }
   // Whether a run with these may work on several nodes at once.
@@ -58,7 +60,7 @@ class RunSetup {
   }
 
  private:
-  std::optional<RunnerAdapter> adapter_;             // Of a runner, where the host gives no other threads.
+  std::unique_ptr<RunnerAdapter> adapter_;           // Of a runner, where the host gives no other threads.
   std::optional<CancellationManager> cancellation_;  // See Args::cancel_on_error.
   Executor::Args args_;
 };

@@ -187,7 +187,7 @@ void Scheduler::End() noexcept {
   client_->Finish();
   MutexLock lock(&mu_);
   is_over_ = true;
-  changed_.SignalAll();
+  if (waiter_ != nullptr) waiter_->SignalAll();
 }
 
 bool Scheduler::WaitForWork(bool* has_baton) noexcept {
@@ -198,20 +198,21 @@ bool Scheduler::WaitForWork(bool* has_baton) noexcept {
     return *has_baton = true;
   }
   runs.GiveAway();
+  CondVar changed;
   bool has_timed_out = false;
   for (;;) {
     {
       MutexLock lock(&mu_);
-      is_waiting_ = true;
+      waiter_ = &changed;
       bool passed = false;
       while (!is_over_ && !is_offered_ && (runner_ != nullptr || queue_.empty()) && !passed) {
         if (status_.has_deadline() && !has_timed_out) {
-          passed = changed_.WaitWithDeadline(&mu_, status_.deadline());
+          passed = changed.WaitWithDeadline(&mu_, status_.deadline());
         } else {
-          changed_.Wait(&mu_);
+          changed.Wait(&mu_);
         }
       }
-      is_waiting_ = false;
+      waiter_ = nullptr;
       if (is_over_) return false;
       if (!passed || is_offered_ || (runner_ == nullptr && !queue_.empty())) {
         *has_baton = std::exchange(is_offered_, false);
@@ -226,9 +227,9 @@ bool Scheduler::WaitForWork(bool* has_baton) noexcept {
 bool Scheduler::OfferBaton() noexcept {
   if (!has_waiter_) return false;
   MutexLock lock(&mu_);
-  if (!is_waiting_ || runner_ != nullptr) return false;
+  if (waiter_ == nullptr || runner_ != nullptr) return false;
   is_offered_ = true;
-  changed_.SignalAll();
+  waiter_->SignalAll();
   return true;
 }
 
@@ -326,8 +327,8 @@ void Scheduler::WakeHelpers(bool is_busy) noexcept {
     MutexLock lock(&mu_);
     const int64_t spare = static_cast<int64_t>(num_queued_.load(std::memory_order_relaxed)) - (is_busy ? 0 : 1);
     if (spare <= 0 || queued_ns_ < kWakeNs) return;
-    if (is_waiting_) changed_.SignalAll();
-    const int64_t worth = std::min(spare, queued_ns_ / kWakeNs) - (is_waiting_ ? 1 : 0);
+    if (waiter_ != nullptr) waiter_->SignalAll();
+    const int64_t worth = std::min(spare, queued_ns_ / kWakeNs) - (waiter_ != nullptr ? 1 : 0);
     wanted = static_cast<int>(std::max<int64_t>(0, std::min<int64_t>(max_helpers_ - num_helpers_, worth)));
   }
   for (int i = 0; i < wanted; ++i) ScheduleHelper();

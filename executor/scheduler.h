@@ -146,12 +146,11 @@ class Scheduler final : public Counted, public DeferredRun {
   Turn* holders_turn_ = nullptr;       // The baton holder's.
 
   Mutex mu_;
-  CondVar changed_;
   IntrusiveQueue<NodeCall, &NodeCall::next> queue_ ABSL_GUARDED_BY(mu_);
   int64_t queued_ns_ ABSL_GUARDED_BY(mu_) = 0;
   int num_helpers_ ABSL_GUARDED_BY(mu_) = 0;
-  bool is_waiting_ ABSL_GUARDED_BY(mu_) = false;  // The thread in RunToEnd sleeps.
-  bool is_offered_ ABSL_GUARDED_BY(mu_) = false;  // It gets the baton.
+  CondVar* waiter_ ABSL_GUARDED_BY(mu_) = nullptr;  // What the thread in RunToEnd sleeps on; null: it does not sleep.
+  bool is_offered_ ABSL_GUARDED_BY(mu_) = false;    // It gets the baton.
   bool is_over_ ABSL_GUARDED_BY(mu_) = false;
 };
 

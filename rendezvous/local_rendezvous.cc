@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/optimization.h"
 #include "graph/base/check.h"
 #include "graph/base/error.h"
 
@@ -47,6 +48,25 @@ void Answer(const absl::Status& status, WaitingTable::Item* items) {
   DropAll(items);
 }
 
+// Holds the lock of a first shard, and knows whether it had to wait for it. One thread's, on the stack.
+class ABSL_SCOPED_LOCKABLE FirstLock {
+ public:
+  explicit FirstLock(Mutex* mu) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu) ABSL_NO_THREAD_SAFETY_ANALYSIS : mu_(mu) {
+    if (ABSL_PREDICT_TRUE(mu_->TryLock())) return;
+    mu_->Lock();
+    has_waited_ = true;
+  }
+  FirstLock(const FirstLock&) = delete;
+  FirstLock& operator=(const FirstLock&) = delete;
+  ~FirstLock() ABSL_UNLOCK_FUNCTION() { mu_->Unlock(); }
+
+  bool has_waited() const { return has_waited_; }
+
+ private:
+  Mutex* const mu_;
+  bool has_waited_ = false;
+};
+
 }  // namespace
 
 LocalRendezvous::LocalRendezvous() : LocalRendezvous(nullptr, std::make_unique<EdgeTable>()) {}
@@ -56,9 +76,7 @@ LocalRendezvous::LocalRendezvous(EdgeTable& edges) : LocalRendezvous(&edges, nul
 LocalRendezvous::LocalRendezvous(EdgeTable* edges, std::unique_ptr<EdgeTable> own_edges)
     : Rendezvous(own_edges != nullptr ? own_edges.get() : edges),
       own_edges_(std::move(own_edges)),
-      table_(MakeCounted<Table>()) {
-  for (Shard& shard : table_->shards) shard.table = table_.get();
-}
+      table_(MakeCounted<Table>()) {}
 
 LocalRendezvous::~LocalRendezvous() {
   if (num_waiting_keys() > 0) StartAbort(absl::CancelledError("the rendezvous was destroyed"));
@@ -91,49 +109,100 @@ void LocalRendezvous::CancelReceives::operator()() {
   shard.registrations.pop_back();
 }
 
+void LocalRendezvous::Table::TrySpread() noexcept {
+  if (!first.aborted.ok() || spread.load(std::memory_order_relaxed) != nullptr) return;
+  try {
+    auto made = std::make_unique<Spread>(this);
+    made->left.store(first.waiting.KeyBits(), std::memory_order_relaxed);  // Relaxed: published by what follows.
+    spread.store(made.release(), std::memory_order_release);
+  } catch (...) {
+    // There is no memory for it. The next who needs it tries again.
+  }
+}
+
+template <typename Act>
+void LocalRendezvous::VisitShards(size_t hash, const Act& act) {
+  Table& table = *table_;
+  Spread* spread = table.spread.load(std::memory_order_acquire);  // Acquire: what TrySpread made.
+  // Relaxed: what the first shard does not have it will not have; too old a look takes the lock in vain.
+  if (spread == nullptr || (spread->left.load(std::memory_order_relaxed) & WaitingTable::KeyBit(hash)) != 0) {
+    FirstLock lock(&table.first.mu);
+    if (ABSL_PREDICT_FALSE(lock.has_waited()) && ++table.num_contended >= kContended) table.TrySpread();
+    spread = table.spread.load(std::memory_order_relaxed);  // Relaxed: set under this lock.
+    if (spread == nullptr && table.HasRoom()) {
+      act(table.first, /*may_add=*/true);
+      return;
+    }
+    if (act(table.first, /*may_add=*/false)) {
+      if (spread != nullptr && table.first.waiting.num_keys() == 0) spread->left.store(0, std::memory_order_relaxed);
+      return;
+    }
+    table.TrySpread();
+    spread = table.spread.load(std::memory_order_relaxed);
+    if (spread == nullptr) {
+      act(table.first, /*may_add=*/true);
+      return;
+    }
+    if (table.first.waiting.num_keys() == 0) spread->left.store(0, std::memory_order_relaxed);
+  }
+  Shard& shard = spread->lines[hash % kShards];
+  MutexLock lock(&shard.mu);
+  act(shard, /*may_add=*/true);
+}
+
 absl::Status LocalRendezvous::Send(const RendezvousKey& key, const TransferArgs& sender, RendezvousValue value) {
   const size_t hash = PlaceOf(key);
-  Shard& shard = table_->shards[hash % kShards];
+  absl::Status aborted;
   Waiting receiver;
-  {
-    MutexLock lock(&shard.mu);
-    if (!shard.aborted.ok()) return shard.aborted;
+  VisitShards(hash, [&](Shard& shard, bool may_add) {
+    shard.mu.AssertHeld();
+    aborted = shard.aborted;
+    if (!aborted.ok()) return true;
     WaitingTable::Item* const first = shard.waiting.Find(hash, key);
-    if (first == nullptr || !first->done) {
-      Waiting& sent = shard.waiting.Add(hash, key);
-      sent.value = std::move(value);
-      sent.args = sender;
-      return absl::OkStatus();
+    if (first != nullptr && first->done) {
+      receiver = shard.waiting.Take(first);
+      shard.EndWait(receiver.cancellation);
+      return true;
     }
-    receiver = shard.waiting.Take(first);
-    shard.EndWait(receiver.cancellation);
-  }
-  std::move(receiver.done)(absl::OkStatus(), std::move(value), sender, receiver.args);
-  return absl::OkStatus();
+    if (!may_add) return false;
+    Waiting& sent = shard.waiting.Add(hash, key);
+    sent.value = std::move(value);
+    sent.args = sender;
+    return true;
+  });
+  if (receiver.done) std::move(receiver.done)(absl::OkStatus(), std::move(value), sender, receiver.args);
+  return aborted;
 }
 
 void LocalRendezvous::RecvAsync(const RendezvousKey& key, const TransferArgs& receiver,
                                 CancellationManager* cancellation, RecvDone done) {
   const size_t hash = PlaceOf(key);
-  Shard& shard = table_->shards[hash % kShards];
   absl::Status failed;
   Waiting sent;
-  {
-    MutexLock lock(&shard.mu);
-    WaitingTable::Item* const first = shard.waiting.Find(hash, key);
+  bool waits = false;
+  VisitShards(hash, [&](Shard& shard, bool may_add) {
+    shard.mu.AssertHeld();
     failed = shard.aborted;
-    if (failed.ok() && first != nullptr && !first->done) {
+    if (!failed.ok()) return true;
+    WaitingTable::Item* const first = shard.waiting.Find(hash, key);
+    if (first != nullptr && !first->done) {
       sent = shard.waiting.Take(first);
-    } else if (failed.ok() && (shard.waiting.Reserve(), BeginWait(shard, cancellation))) {
-      Waiting& waiting = shard.waiting.Add(hash, key);
-      waiting.args = receiver;
-      waiting.done = std::move(done);
-      waiting.cancellation = cancellation;
-      return;  // From here on another thread may end the transfer, the step and us.
-    } else if (failed.ok()) {
-      failed = ReceiveCancelled();
+      return true;
     }
-  }
+    if (!may_add) return false;
+    shard.waiting.Reserve();
+    if (!BeginWait(shard, cancellation)) {
+      failed = ReceiveCancelled();
+      return true;
+    }
+    Waiting& waiting = shard.waiting.Add(hash, key);
+    waiting.args = receiver;
+    waiting.done = std::move(done);
+    waiting.cancellation = cancellation;
+    waits = true;
+    return true;
+  });
+  if (waits) return;  // Another thread may have ended the transfer, the step and us.
   if (!failed.ok()) return std::move(done)(failed, RendezvousValue(), TransferArgs(), receiver);
   std::move(done)(absl::OkStatus(), std::move(sent.value), sent.args, receiver);
 }
@@ -175,9 +244,10 @@ void LocalRendezvous::StartAbort(const absl::Status& status) {
   SLUICE_CHECK(!status.ok());
   const CountedPtr<Table> table = table_;  // A callback may destroy this.
   const absl::Status cause = status;
-  std::array<WaitingTable::Item*, kShards> dropped;  // Values go, and receivers are answered, outside the locks.
-  for (size_t i = 0; i < kShards; ++i) {
-    Shard& shard = table->shards[i];
+  // Values go, and receivers are answered, outside the locks.
+  std::array<WaitingTable::Item*, 1 + kShards> dropped = {};
+  for (size_t i = 0; i < table->num_shards(); ++i) {  // The first ends all spreading.
+    Shard& shard = table->shard(i);
     MutexLock lock(&shard.mu);
     if (shard.aborted.ok()) shard.aborted = cause;
     dropped[i] = shard.waiting.TakeAll(nullptr);
@@ -186,16 +256,18 @@ void LocalRendezvous::StartAbort(const absl::Status& status) {
     }
   }
   for (WaitingTable::Item* const items : dropped) Answer(cause, items);
-  for (size_t i = 0; i < kShards; ++i) {
+  for (size_t i = 0; i < dropped.size(); ++i) {
     if (dropped[i] == nullptr) continue;
-    MutexLock lock(&table->shards[i].mu);
-    table->shards[i].waiting.Recycle(dropped[i]);
+    Shard& shard = table->shard(i);
+    MutexLock lock(&shard.mu);
+    shard.waiting.Recycle(dropped[i]);
   }
 }
 
 bool LocalRendezvous::Clear() {
   bool is_free = true;
-  for (Shard& shard : table_->shards) {
+  for (size_t i = 0; i < table_->num_shards(); ++i) {
+    Shard& shard = table_->shard(i);
     WaitingTable::Item* dropped = nullptr;
     {
       MutexLock lock(&shard.mu);
@@ -208,12 +280,16 @@ bool LocalRendezvous::Clear() {
     MutexLock lock(&shard.mu);
     shard.waiting.Recycle(dropped);
   }
+  // Relaxed: nobody else uses it.
+  Spread* const spread = table_->spread.load(std::memory_order_relaxed);
+  if (spread != nullptr) spread->left.store(0, std::memory_order_relaxed);
   return is_free;
 }
 
 size_t LocalRendezvous::num_waiting_keys() const {
   size_t count = 0;
-  for (const Shard& shard : table_->shards) {
+  for (size_t i = 0; i < table_->num_shards(); ++i) {
+    const Shard& shard = table_->shard(i);
     MutexLock lock(&shard.mu);
     count += shard.waiting.num_keys();
   }
@@ -222,7 +298,8 @@ size_t LocalRendezvous::num_waiting_keys() const {
 
 std::vector<RendezvousKey> LocalRendezvous::WaitingKeys(size_t max, bool is_receive) const {
   std::vector<RendezvousKey> keys;
-  for (const Shard& shard : table_->shards) {
+  for (size_t i = 0; i < table_->num_shards(); ++i) {
+    const Shard& shard = table_->shard(i);
     MutexLock lock(&shard.mu);
     shard.waiting.AddKeys(max, is_receive, &keys);
   }

@@ -2,6 +2,7 @@
 #define SLUICE_RENDEZVOUS_LOCAL_RENDEZVOUS_H_
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,8 +17,21 @@
 
 namespace sluice {
 
-// The rendezvous of one process: a table of values without a receiver and receivers without a value, in shards with a
-// lock each. Callbacks run with no lock held.
+// Note [Shards of a rendezvous]
+// Most steps that wait do so for one thing or two, and there may be ten thousand of them: so a rendezvous has one
+// shard, which holds a few keys in a list and the first item in itself (some 450 bytes in all). Where more keys wait at
+// a time, or threads find its lock held again and again, it spreads: from then on everything that is added goes to one
+// of eight shards, by the key's hash, and nothing to the first shard any more. What is there stays, and is looked for
+// first:
+// - it is older than what waits elsewhere under its key, so that the order under each key is kept;
+// - receives under a key are elsewhere only where no value is there, and values only where no receive is: nothing is
+//   added to the first shard, so what was not found there a moment ago will not be;
+// - a mask says which keys may be there, so that the others do not take its lock.
+// There is no way back: what was busy once, and is kept for the next step, will be busy again. Without memory for the
+// shards, the one there is goes on.
+
+// The rendezvous of one process: a table of values without a receiver and receivers without a value, in one shard or
+// more (see Note [Shards of a rendezvous]) with a lock each. Callbacks run with no lock held.
 // Destruction without an abort ends remaining waits with CANCELLED. It waits for nobody: it may come from inside a
 // callback, also from one that a cancellation ends.
 class LocalRendezvous : public Rendezvous {
@@ -37,6 +51,8 @@ class LocalRendezvous : public Rendezvous {
   // REQUIRES: nobody else uses it, and no receive waits.
   [[nodiscard]] bool Clear();
 
+  // Whether it has several shards.
+  bool has_spread() const { return table_->spread.load(std::memory_order_acquire) != nullptr; }
   // Keys under which something waits: values nobody has asked for, or receives. For leak tests and the watchdog.
   size_t num_waiting_keys() const;
   // Up to `max` of the keys for which a receive waits; of those under which something lies that nobody asked for.
@@ -52,7 +68,7 @@ class LocalRendezvous : public Rendezvous {
     bool is_called = false;  // The callback has looked for receives, and will not look again.
   };
   struct Table;
-  struct alignas(64) Shard {  // A cache line each: senders of different edges do not disturb one another.
+  struct Shard {
     mutable Mutex mu;
     Table* table = nullptr;  // That it is part of. Immutable.
     WaitingTable waiting ABSL_GUARDED_BY(mu);
@@ -67,9 +83,37 @@ class LocalRendezvous : public Rendezvous {
   };
   static constexpr size_t kShards = 8;
   static_assert(kShards <= WaitingTable::kMaxShards);
+  // So many keys wait in the first shard, or so often was its lock held by others, before there are more shards.
+  static constexpr size_t kFewKeys = WaitingTable::kMaxListed;
+  static constexpr int kContended = 4;
+  // Those that there are when it has spread.
+  struct Spread {
+    struct alignas(64) Line : Shard {};  // A cache line each: senders of different edges do not disturb one another.
+
+    explicit Spread(Table* table) {
+      for (Line& line : lines) line.table = table;
+    }
+
+    std::array<Line, kShards> lines;
+    // Of what is left in the first shard (WaitingTable::KeyBit). Falls only.
+    std::atomic<uint64_t> left{0};
+  };
   // Outlives the rendezvous as long as a cancellation is under way in it. Thread-safe: each shard guards itself.
-  struct Table : public Counted {
-    std::array<Shard, kShards> shards;
+  struct Table final : public Counted {
+    Table() { first.table = this; }
+    ~Table() override { const std::unique_ptr<Spread> ended(spread.load(std::memory_order_relaxed)); }
+
+    // How many there are now. Asked after the first was locked, it counts all to which anything had been added then.
+    size_t num_shards() const { return spread.load(std::memory_order_acquire) != nullptr ? 1 + kShards : 1; }
+    // In the order in which a key is looked for. REQUIRES: i < num_shards().
+    Shard& shard(size_t i) { return i == 0 ? first : spread.load(std::memory_order_acquire)->lines[i - 1]; }
+    bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(first.mu) { return first.waiting.num_keys() < kFewKeys; }
+    // Adds the other shards, if there is memory for them and no abort.
+    void TrySpread() noexcept ABSL_EXCLUSIVE_LOCKS_REQUIRED(first.mu);
+
+    Shard first;
+    int num_contended ABSL_GUARDED_BY(first.mu) = 0;
+    std::atomic<Spread*> spread{nullptr};  // Owned. Set once, with the lock of the first.
   };
   // What a cancellation calls: a shard, whose table it keeps. One thread's at a time. Two pointers, which AnyInvocable
   // holds without an allocation.
@@ -88,6 +132,11 @@ class LocalRendezvous : public Rendezvous {
 
   LocalRendezvous(EdgeTable* edges, std::unique_ptr<EdgeTable> own_edges);
 
+  // Calls `act(shard, may_add)` with each shard in which something may wait under a key with that hash, the oldest
+  // first, under its lock, until it answers true, as it must where it may add. Touches nothing afterwards: this may be
+  // gone.
+  template <typename Act>
+  void VisitShards(size_t hash, const Act& act);
   std::vector<RendezvousKey> WaitingKeys(size_t max, bool is_receive) const;
   // Registers with `cancellation`, if need be. False when it is cancelled already.
   bool BeginWait(Shard& shard, CancellationManager* cancellation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mu);

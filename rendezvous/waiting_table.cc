@@ -25,7 +25,7 @@ WaitingTable::Item& WaitingTable::Add(size_t hash, const RendezvousKey& key) {
     return *item;
   }
   *link = item;
-  if (++num_keys_ > num_buckets_) Grow();
+  if (++num_keys_ > std::max(num_buckets_, kMaxListed)) Grow();
   return *item;
 }
 
@@ -111,6 +111,14 @@ void WaitingTable::AddKeys(size_t max, bool is_receive, std::vector<RendezvousKe
   }
 }
 
+uint64_t WaitingTable::KeyBits() const {
+  uint64_t bits = 0;
+  for (size_t bucket = 0; bucket < num_buckets_; ++bucket) {
+    for (const Item* item = buckets_[bucket]; item != nullptr; item = item->next_key_) bits |= KeyBit(item->hash_);
+  }
+  return bits;
+}
+
 void WaitingTable::AddBlock() {
   const size_t size = std::max(kFirstBlock, num_items_);
   blocks_.push_back(std::make_unique<Item[]>(size));
@@ -122,17 +130,17 @@ void WaitingTable::AddBlock() {
 }
 
 void WaitingTable::Grow() noexcept {
-  const size_t old_size = num_buckets_;
-  std::vector<Item*> more;
+  const size_t old_size = num_buckets_, size = std::max(kFirstBuckets, old_size * 2);
+  std::unique_ptr<Item*[]> more;
   try {
-    more.resize(old_size * 2);
+    more = std::make_unique<Item*[]>(size);  // All null.
   } catch (...) {
     return;
   }
   Item** const old = buckets_;
-  more_buckets_.swap(more);  // Keeps the old ones, where they were no array of ours, until the end.
-  buckets_ = more_buckets_.data();
-  num_buckets_ = old_size * 2;
+  more_buckets_.swap(more);  // The old ones are kept until the end.
+  buckets_ = more_buckets_.get();
+  num_buckets_ = size;
   for (size_t i = 0; i < old_size; ++i) {
     for (Item* item = old[i]; item != nullptr;) {
       Item* const next = item->next_key_;

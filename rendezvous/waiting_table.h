@@ -1,8 +1,8 @@
 #ifndef SLUICE_RENDEZVOUS_WAITING_TABLE_H_
 #define SLUICE_RENDEZVOUS_WAITING_TABLE_H_
 
-#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -20,10 +20,11 @@ struct Waiting {
   CancellationManager* cancellation = nullptr;  // Of a receiver, if it has one.
 };
 
-// What waits in one shard of a rendezvous, by key, oldest first under each: all values or all receivers. Items come
-// from blocks that are kept until the end, so that a transfer costs no allocation of its own once there have been as
-// many at a time. Callers give the key's hash, of which they use the low bits themselves. Owned by its shard. Not
-// thread-safe: the shard's lock guards it.
+// What waits in one shard of a rendezvous, by key, oldest first under each: all values or all receivers. A few keys are
+// a list, more of them a hash table; the first item needs no memory, and the others come from blocks that are kept
+// until the end, so that a transfer costs no allocation of its own once there have been as many at a time. Callers give
+// the key's hash, of which they use the low bits themselves. Owned by its shard. Not thread-safe: the shard's lock
+// guards it.
 class WaitingTable {
  public:
   // The low bits of a hash choose the shard: all keys here have them in common.
@@ -39,7 +40,10 @@ class WaitingTable {
     Item* last_same_ = nullptr;  // The last one under this key; only of the first.
   };
 
-  WaitingTable() = default;
+  // Keys that are looked through one after the other.
+  static constexpr size_t kMaxListed = 4;
+
+  WaitingTable() : free_(&first_item_) {}
   WaitingTable(const WaitingTable&) = delete;
   WaitingTable& operator=(const WaitingTable&) = delete;
 
@@ -62,12 +66,15 @@ class WaitingTable {
 
   // Keys under which something waits.
   size_t num_keys() const { return num_keys_; }
+  // One of 64 bits for the keys with that hash, and those of all keys here: what has another bit is not here.
+  static uint64_t KeyBit(size_t hash) { return uint64_t{1} << (hash * 0x9E3779B97F4A7C15u >> 58); }
+  uint64_t KeyBits() const;
   // Adds keys under which receivers (or else values) wait to `keys`, up to `max` in all.
   void AddKeys(size_t max, bool is_receive, std::vector<RendezvousKey>* keys) const;
 
  private:
-  static constexpr size_t kFirstBuckets = 8;
-  static constexpr size_t kFirstBlock = 4;
+  static constexpr size_t kFirstBuckets = 8;  // When there are more keys than are listed.
+  static constexpr size_t kFirstBlock = 4;    // After the first item.
 
   // Where the first item under `key` hangs, or would.
   Item** Link(size_t hash, const RendezvousKey& key);
@@ -79,13 +86,14 @@ class WaitingTable {
   // Without memory for it, lists grow instead.
   void Grow() noexcept;
 
-  std::array<Item*, kFirstBuckets> first_buckets_ = {};
-  std::vector<Item*> more_buckets_;  // Once there are more keys than the first buckets suit.
-  Item** buckets_ = first_buckets_.data();
-  size_t num_buckets_ = kFirstBuckets;  // A power of two.
+  Item first_item_;
+  Item* listed_ = nullptr;                 // The first bucket.
+  std::unique_ptr<Item*[]> more_buckets_;  // Once there are more keys than are listed.
+  Item** buckets_ = &listed_;
+  size_t num_buckets_ = 1;  // A power of two.
   size_t num_keys_ = 0;
-  Item* free_ = nullptr;
-  size_t num_items_ = 0;  // In all blocks.
+  Item* free_;
+  size_t num_items_ = 1;  // In all.
   std::vector<std::unique_ptr<Item[]>> blocks_;
 };
 

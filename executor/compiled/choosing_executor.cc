@@ -27,6 +27,11 @@ absl::Status ChoosingExecutor::Run(const Args& args) const {
   return status;
 }
 
+bool ChoosingExecutor::RunsAtOnce(const Args& args) const {
+  if (MustBeDataflow(args) || !serial_.RunsAtOnce(args)) return false;
+  return !RunSetup::HasSeveralThreads(args) || choice_.IsSerialNow();
+}
+
 void ChoosingExecutor::RunAsync(const Args& args, Done done) const {
   if (MustBeDataflow(args)) {
     const absl::StatusOr<const Executor*> dataflow = dataflow_.Make(args);

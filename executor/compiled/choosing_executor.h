@@ -24,6 +24,7 @@ class ChoosingExecutor final : public Executor {
 
   void RunAsync(const Args& args, Done done) const override;
   absl::Status Run(const Args& args) const override;
+  bool RunsAtOnce(const Args& args) const override;
 
  private:
   // A run under way whose time will be recorded.

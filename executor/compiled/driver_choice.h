@@ -33,9 +33,12 @@ class DriverChoice {
   Decision Next() {
     const int64_t run = runs_.fetch_add(1, std::memory_order_relaxed);
     const int64_t look = run / kRunsPerLook;
-    const bool is_timed = run % kRunsPerLook < kRunsToTime && settled_.load(std::memory_order_relaxed) < look;
-    if (ABSL_PREDICT_TRUE(!is_timed)) return {uses_dataflow_.load(std::memory_order_relaxed), false, look};
+    if (ABSL_PREDICT_TRUE(!IsToTime(run))) return {uses_dataflow_.load(std::memory_order_relaxed), false, look};
     return NextToTime(look);
+  }
+  // Whether Next would say now: serially, and without timing it. Other runs may come first.
+  bool IsSerialNow() const {
+    return !uses_dataflow_.load(std::memory_order_relaxed) && !IsToTime(runs_.load(std::memory_order_relaxed));
   }
 
   // The run that `decision` is for took `ns`. Counts only within its look.
@@ -58,6 +61,9 @@ class DriverChoice {
     int64_t best_ns = std::numeric_limits<int64_t>::max();
   };
 
+  bool IsToTime(int64_t run) const {
+    return run % kRunsPerLook < kRunsToTime && settled_.load(std::memory_order_relaxed) < run / kRunsPerLook;
+  }
   Decision NextToTime(int64_t look) ABSL_LOCKS_EXCLUDED(mu_) {
     MutexLock lock(&mu_);
     if (look > look_) {

@@ -20,6 +20,7 @@ class SingleThreadedExecutor final : public Executor {
 
   void RunAsync(const Args& args, Done done) const override { executor_->RunAsync(Inline(args), std::move(done)); }
   absl::Status Run(const Args& args) const override { return executor_->Run(Inline(args)); }
+  bool RunsAtOnce(const Args& args) const override { return executor_->RunsAtOnce(Inline(args)); }
 
  private:
   static Args Inline(Args args) {

@@ -1,6 +1,6 @@
 #include "executor/compiled/serial_executor.h"
 
-#include <optional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -137,9 +137,12 @@ SerialExecutor::SerialExecutor(std::shared_ptr<const CompiledGraph> compiled)
       ports_(program_, compiled_->kernels()),
       registers_(program_.num_registers()) {}
 
+bool SerialExecutor::RunsAtOnce(const Args& args) const {
+  return args.runner == nullptr && ThreadRuns::Current().depth() < ThreadRuns::kMaxNested;
+}
+
 void SerialExecutor::RunAsync(const Args& args, Done done) const {
-  const bool is_deep = ThreadRuns::Current().depth() >= ThreadRuns::kMaxNested;
-  if (ABSL_PREDICT_TRUE(args.runner == nullptr && !is_deep)) return RunAndTell(args, std::move(done));
+  if (ABSL_PREDICT_TRUE(RunsAtOnce(args))) return RunAndTell(args, std::move(done));
   std::unique_ptr<Start> start;
   try {
     start = std::make_unique<Start>(*this, args, std::move(done));
@@ -164,7 +167,7 @@ void SerialExecutor::RunAndTell(const Args& args, Done done) const noexcept {
 absl::Status SerialExecutor::RunHere(const Args& args) const noexcept {
   Args run = args;
   RunSetup::AddDevice(compiled_->device(), &run);
-  std::optional<RunnerAdapter> adapter;
+  std::unique_ptr<RunnerAdapter> adapter;
   if (ABSL_PREDICT_FALSE(run.runner != nullptr || run.run_all_kernels_inline)) {
     const absl::Status added = AsStatus([&] {
       RunSetup::AddThreads(&run, &adapter);

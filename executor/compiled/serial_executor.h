@@ -22,6 +22,7 @@ class SerialExecutor final : public Executor {
 
   void RunAsync(const Args& args, Done done) const override;
   absl::Status Run(const Args& args) const override;
+  bool RunsAtOnce(const Args& args) const override;
 
  private:
   class Start;

@@ -19,9 +19,6 @@ StepRecord::StepRecord(const SegmentTable& table) : table_(table) {
   for (size_t i = 0; i < num_kept; ++i) new (kept() + i) Entry;
   uint64_t* const words = reinterpret_cast<uint64_t*>(memory_.get() + num_kept * sizeof(Entry));
   begun_ = words;
-  ended_ = begun_ + stop_words;
-  dead_ = ended_ + stop_words;
-  ready_ = dead_ + stop_words;
   std::fill(words, words + num_words, 0);
   counters_ = reinterpret_cast<int32_t*>(words + num_words);
   std::copy(table.counters().begin(), table.counters().end(), counters_);
@@ -33,17 +30,18 @@ StepRecord::~StepRecord() {
 }
 
 void StepRecord::SetReady(int32_t segment) {
-  Set(ready_, segment);
+  Set(ready(), segment);
   ++num_ready_;
 }
 
 int32_t StepRecord::PopReady() {
-  uint64_t* word = ready_;
+  uint64_t* const first = ready();
+  uint64_t* word = first;
   while (*word == 0) ++word;
   const int32_t bit = __builtin_ctzll(*word);
   *word &= *word - 1;
   --num_ready_;
-  return static_cast<int32_t>(word - ready_) * 64 + bit;
+  return static_cast<int32_t>(word - first) * 64 + bit;
 }
 
 void StepRecord::ClearReady() {
@@ -57,21 +55,23 @@ void StepRecord::Drop(absl::Span<const SegmentTable::Drop> drops) {
 }
 
 void StepRecord::EndStop(int32_t stop, bool is_dead) {
-  Set(ended_, stop);
-  if (is_dead) Set(dead_, stop);
+  Set(ended(), stop);
+  if (is_dead) Set(dead(), stop);
   Drop(table_.drops_of_stop(stop));
+  const uint64_t* const ended_stops = ended();
   for (const int32_t segment : table_.woken_by(stop)) {
     const uint64_t* const before = table_.stops_before(segment);
     bool is_ready = true;
-    for (size_t w = 0; w < table_.stop_words(); ++w) is_ready = is_ready && (before[w] & ~ended_[w]) == 0;
+    for (size_t w = 0; w < table_.stop_words(); ++w) is_ready = is_ready && (before[w] & ~ended_stops[w]) == 0;
     if (is_ready) SetReady(segment);
   }
 }
 
 bool StepRecord::IsDead(int32_t segment) const {
   const uint64_t* const before = table_.stops_before(segment);
+  const uint64_t* const dead_stops = dead();
   for (size_t w = 0; w < table_.stop_words(); ++w) {
-    if ((before[w] & dead_[w]) != 0) return true;
+    if ((before[w] & dead_stops[w]) != 0) return true;
   }
   return false;
 }

@@ -41,6 +41,10 @@ class StepRecord {
   int32_t num_ended() const { return num_ended_; }
 
  private:
+  // After one another: three bits by stop, one by segment.
+  uint64_t* ended() const { return begun_ + table_.stop_words(); }
+  uint64_t* dead() const { return begun_ + 2 * table_.stop_words(); }
+  uint64_t* ready() const { return begun_ + 3 * table_.stop_words(); }
   static bool Get(const uint64_t* bits, int32_t i) { return (bits[i / 64] >> (i % 64) & 1) != 0; }
   static void Set(uint64_t* bits, int32_t i) { bits[i / 64] |= uint64_t{1} << (i % 64); }
   void SetReady(int32_t segment);
@@ -48,8 +52,7 @@ class StepRecord {
 
   const SegmentTable& table_;
   std::unique_ptr<unsigned char[]> memory_;  // Entries, bits, counts.
-  uint64_t *begun_, *ended_, *dead_;         // By stop.
-  uint64_t* ready_;                          // By segment.
+  uint64_t* begun_;
   int32_t* counters_;
   int32_t num_ready_ = 0;
   int32_t num_ended_ = 0;

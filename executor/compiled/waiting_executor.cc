@@ -29,6 +29,7 @@ WaitingExecutor::WaitingExecutor(std::shared_ptr<const CompiledGraph> compiled)
       may_choose_(compiled_->driver() == Driver::kAuto),
       is_for_threads_(HasWorkForThreads(program_)),
       registers_(program_.num_registers()),
+      plan_{program_, ports_, registers_, compiled_->device()},
       dataflow_(compiled_) {}
 
 WaitChoice::Decision WaitingExecutor::Decide(const Args& args) const {
@@ -47,7 +48,7 @@ void WaitingExecutor::RunAsync(const Args& args, Done done) const {
   const WaitChoice::Decision decision = Decide(args);
   const Executor* const dataflow = Dataflow(decision, args);
   if (dataflow != nullptr) return dataflow->RunAsync(args, std::move(done));
-  WaitingRun::RunAsync(plan(), args, decision.is_measured ? &choice_ : nullptr, decision, std::move(done));
+  WaitingRun::RunAsync(plan_, args, decision.is_measured ? &choice_ : nullptr, decision, std::move(done));
 }
 
 absl::Status WaitingExecutor::Run(const Args& args) const {
@@ -58,7 +59,7 @@ absl::Status WaitingExecutor::Run(const Args& args) const {
   const WaitChoice::Decision decision = Decide(args);
   const Executor* const dataflow = Dataflow(decision, args);
   if (dataflow != nullptr) return dataflow->Run(args);
-  return WaitingRun::Run(plan(), args, decision.is_measured ? &choice_ : nullptr, decision);
+  return WaitingRun::Run(plan_, args, decision.is_measured ? &choice_ : nullptr, decision);
 }
 
 }  // namespace sluice

@@ -37,8 +37,6 @@ class WaitingExecutor final : public Executor {
   const Executor* Dataflow(const WaitChoice::Decision& decision, const Args& args) const {
     return decision.use_dataflow ? dataflow_.Find(args) : nullptr;
   }
-  WaitingPlan plan() const { return {program_, ports_, registers_, compiled_->device()}; }
-
   const std::shared_ptr<const CompiledGraph> compiled_;
   const SerialProgram& program_;
   const PortCalls ports_;
@@ -46,6 +44,7 @@ class WaitingExecutor final : public Executor {
   const bool is_for_threads_;  // Runs with several threads have work for them.
   // These change no result, and guard themselves.
   mutable RegisterPool registers_;
+  const WaitingPlan plan_;  // Of all that.
   mutable WaitChoice choice_;
   mutable LazyDataflow dataflow_;
 };

@@ -22,31 +22,24 @@ namespace {
 // What a segment counts towards its thread's turn, for each of its instructions.
 constexpr int64_t kNsPerInstruction = 100;
 
-Executor::Args Metered(Executor::Args args, NodeObserver* meter) {
-  args.observer = meter;
+Executor::Args ObservedBy(NodeObserver* observer, Executor::Args args) {
+  args.observer = observer;
   return args;
 }
 
 }  // namespace
 
-// An asynchronous call of one stop. Reused within the run.
-struct WaitingRun::Call final : NodeCall {
-  explicit Call(const RunContext& run) : NodeCall(run) {}
-
-  const SerialInstruction* instruction = nullptr;
-};
-
 WaitingRun::WaitingRun(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
                        const WaitChoice::Decision& decision, CancellationManager* own)
     : plan_(plan),
       table_(*plan.program.segments()),
-      choice_(choice),
-      decision_(decision),
+      measured_(choice != nullptr ? std::make_unique<Measured>(*choice, decision) : nullptr),
       observer_(args.observer),
-      setup_(choice != nullptr ? Metered(args, &meter_) : args, plan.device, own),
+      setup_(measured_ != nullptr ? ObservedBy(&measured_->meter, args) : args, plan.device, own),
       args_(setup_.args()),
       scheduler_(MakeCounted<Scheduler>(this, args_)),
-      record_(table_) {}
+      record_(table_),
+      first_call_(args_) {}
 
 void WaitingRun::RunAsync(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
                           const WaitChoice::Decision& decision, Executor::Done done) noexcept {
@@ -89,8 +82,8 @@ void WaitingRun::Begin() noexcept {
     return;
   }
   try {
-    own_results_.resize(plan_.ports.num_results());
-    results_ = absl::MakeSpan(own_results_);
+    own_results_ = std::make_unique<Tensor[]>(plan_.ports.num_results());
+    results_ = absl::MakeSpan(own_results_.get(), plan_.ports.num_results());
   } catch (...) {
     scheduler_->status().Record(StatusOfCaught());
   }
@@ -209,16 +202,16 @@ absl::Status WaitingRun::SendDead(const SerialInstruction& instruction) {
   return absl::OkStatus();
 }
 
-// Most steps wait for one thing at a time; some begin with a great many calls.
+// Some steps begin with a great many calls.
 WaitingRun::Call& WaitingRun::TakeCall() {
   if (free_calls_ != nullptr) return static_cast<Call&>(*std::exchange(free_calls_, free_calls_->next));
-  if (calls_.empty() || calls_.back().size() == calls_.back().capacity()) {
-    const size_t count = calls_.empty() ? 1 : 2 * calls_.back().capacity();
+  if (calls_.empty() || calls_.front().size() == calls_.front().capacity()) {
+    const size_t count = calls_.empty() ? 2 : 2 * calls_.front().capacity();
     std::vector<Call> more;
     more.reserve(count);
-    calls_.push_back(std::move(more));
+    calls_.push_front(std::move(more));
   }
-  return calls_.back().emplace_back(args_);
+  return calls_.front().emplace_back(args_);
 }
 
 void WaitingRun::StartCall(const SerialInstruction& instruction) { Start(instruction, /*is_dead=*/false); }
@@ -316,7 +309,7 @@ void WaitingRun::EndCall(const Call& call) {
 
 absl::Status WaitingRun::GiveResults() {
   SLUICE_DCHECK(record_.num_ended() == table_.num_segments());
-  if (!own_results_.empty()) SLUICE_RETURN_IF_ERROR(plan_.ports.Give(args_, results_));
+  if (own_results_ != nullptr) SLUICE_RETURN_IF_ERROR(plan_.ports.Give(args_, results_));
   if (!args_.sync_on_finish || plan_.device == nullptr) return absl::OkStatus();
   scheduler_->status().CheckDeadline();  // What is late is not waited for.
   return scheduler_->status().status().ok() ? plan_.device->Sync() : absl::OkStatus();
@@ -331,7 +324,7 @@ void WaitingRun::Finish() noexcept {
     run_status.CheckDeadline();  // What it has waited for counts too.
   }
   const absl::Status status = run_status.status();
-  if (choice_ != nullptr && status.ok()) choice_->Record(decision_, meter_.shared_ns());
+  if (measured_ != nullptr && status.ok()) measured_->choice.Record(measured_->decision, measured_->meter.shared_ns());
   Executor::Done done = std::move(done_);
   { const std::unique_ptr<WaitingRun> self = std::move(self_); }
   if (done != nullptr) CallDone(std::move(done), status);

@@ -2,6 +2,7 @@
 #define SLUICE_EXECUTOR_COMPILED_WAITING_RUN_H_
 
 #include <cstdint>
+#include <forward_list>
 #include <memory>
 #include <vector>
 
@@ -21,7 +22,7 @@
 
 namespace sluice {
 
-// What the runs of one program with segments share. Borrowed.
+// What the runs of one program with segments share: their executor's, which has it as long as a run lives.
 struct WaitingPlan {
   const SerialProgram& program;
   const PortCalls& ports;
@@ -50,7 +51,20 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
   void Finish() noexcept override;
 
  private:
-  struct Call;
+  // An asynchronous call of one stop. Reused within the run.
+  struct Call final : NodeCall {
+    explicit Call(const RunContext& run) : NodeCall(run) {}
+
+    const SerialInstruction* instruction = nullptr;
+  };
+  // What few runs have: whom a run tells what it has measured.
+  struct Measured {
+    Measured(WaitChoice& of, const WaitChoice::Decision& run) : choice(of), decision(run) {}
+
+    WaitChoice& choice;
+    const WaitChoice::Decision decision;
+    WaitChoice::Meter meter;
+  };
 
   Call& TakeCall();
   // Finds where the results go.
@@ -77,12 +91,10 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
   EntryTables Tables();
   absl::Status GiveResults();
 
-  const WaitingPlan plan_;
+  const WaitingPlan& plan_;
   const SegmentTable& table_;
-  WaitChoice* const choice_;  // Null: the run is not measured.
-  const WaitChoice::Decision decision_;
-  WaitChoice::Meter meter_;
-  NodeObserver* const observer_;  // The host's: of asynchronous calls, which a meter does not see.
+  const std::unique_ptr<Measured> measured_;  // Null: the run is not measured.
+  NodeObserver* const observer_;              // The host's: of asynchronous calls, which a meter does not see.
   RunSetup setup_;
   const Executor::Args& args_;  // As the run uses them.
   const CountedPtr<Scheduler> scheduler_;
@@ -93,9 +105,10 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
   StepRecord record_;
   SpanCallFrame* spans_ = nullptr;  // The call frame, where it is one.
   absl::Span<Tensor> results_;
-  std::vector<Tensor> own_results_;       // Where the call frame has no places for them.
-  std::vector<std::vector<Call>> calls_;  // None of which ever grows: calls stay where they are.
-  NodeCall* free_calls_ = nullptr;
+  std::unique_ptr<Tensor[]> own_results_;       // Where the call frame has no places for them.
+  Call first_call_;                             // Most steps have one at a time.
+  std::forward_list<std::vector<Call>> calls_;  // More, none of which ever grows: calls stay where they are.
+  NodeCall* free_calls_ = &first_call_;
   uint32_t num_calls_ = 0;  // Under way.
 };
 

@@ -3,6 +3,7 @@
 
 #include "absl/time/time.h"
 #include "executor/trace/node_observer.h"
+#include "executor/trace/node_outputs.h"
 #include "graph/base/cancellation.h"
 
 namespace sluice {
@@ -18,6 +19,7 @@ struct CallOptions {
   absl::Time deadline = absl::InfiniteFuture();
   CancellationManager* cancellation = nullptr;  // Ends the call when it is cancelled.
   NodeObserver* observer = nullptr;
+  const NodeOutputsCallback* node_outputs = nullptr;  // Is called with what each node gives; `observer` is told before.
   // Whose threads work: the session's own pool, the n-th of SessionOptions::pools, or only the calling thread (and
   // those that complete asynchronous kernels).
   static constexpr int kSessionPool = 0, kCallerThread = -1;

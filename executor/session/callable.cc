@@ -15,6 +15,7 @@
 #include "executor/session/linked_cancellation.h"
 #include "executor/session/partitioned_step.h"
 #include "executor/stall_watch.h"
+#include "executor/thread_runs.h"
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -44,8 +45,9 @@ absl::Status BetterReason(const SessionGraph& graph, const FeedFetchSpec& spec, 
 
 // What some steps need beyond others: tensors kept under handles, a rendezvous, a manager, a watch.
 struct Callable::Facilities {
-  Facilities(const Callable& callable, const CallOptions& options, Executor::Args* args) {
-    if (callable.keeps_tensors_) args->tensor_store = &store;
+  Facilities(const Callable& callable, const CallOptions& options, Executor::Args* args) : deadline(options.deadline) {
+    if (callable.keeps_tensors_) store = std::make_unique<TensorStore>();
+    args->tensor_store = store.get();
     if (callable.needs_rendezvous_) rendezvous = callable.rendezvous_.Take();
     args->rendezvous = rendezvous.get();
     if (callable.is_hosts_) {
@@ -53,79 +55,81 @@ struct Callable::Facilities {
       args->cancellation = cancellation.get();
       args->cancel_on_error = true;
     }
+    if (options.node_outputs != nullptr) {
+      outputs = std::make_unique<NodeOutputsObserver>(callable.graph(), *options.node_outputs, options.observer);
+      args->observer = outputs.get();
+    }
     const absl::Duration patience = callable.core_->PatienceOf(options);
     if (patience == absl::InfiniteDuration()) return;
-    watch = std::make_unique<StallWatch>(
-        StallWatch::Options{patience, callable.graph(), rendezvous.get(), options.observer});
+    watch =
+        std::make_unique<StallWatch>(StallWatch::Options{patience, callable.graph(), rendezvous.get(), args->observer});
     args->observer = watch.get();
   }
 
-  TensorStore store;
+  // Whether the deadline of the step, of `callable`, has passed unseen. Executors of ours look themselves.
+  bool IsLate(const Callable& callable) const {
+    return callable.compiled_ == nullptr && deadline != absl::InfiniteFuture() && absl::Now() > deadline;
+  }
+
+  const absl::Time deadline;
   CountedPtr<LocalRendezvous> rendezvous;
   // Few steps have these, and many may wait.
+  std::unique_ptr<TensorStore> store;
   std::unique_ptr<CancellationManager> cancellation;  // An executor of a host's may cancel it, whatever it looks at.
+  std::unique_ptr<NodeOutputsObserver> outputs;
   std::unique_ptr<StallWatch> watch;
 };
 
-// One call under way: what its executor borrows.
+// One call under way: what its executor borrows. Stays where it is made. Many may wait: what the executor reads once,
+// its Args, is not kept.
 struct Callable::Step {
-  Step(const Callable& of, absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options,
-       ThreadPool* pool)
+  Step(const Callable& of, absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options)
       : callable(of),
         container(SessionCore::NewStepId()),
         cancellation(of.core_->cancellation(), options.cancellation),
-        frame(inputs, outputs) {
-    const SessionOptions& session = of.core_->options();
-    args.step_id = container.step_id();
-    args.task_runner = pool;
-    args.step_container = &container;
-    args.call_frame = &frame;
-    args.cancellation = &cancellation.manager();
-    args.cancel_on_error = false;  // It may be the session's.
-    args.session_state = &of.core_->state();
-    args.observer = options.observer;
-    args.gemm_plugin = session.gemm_plugin;
-    args.deadline = options.deadline;
-    args.deterministic = session.deterministic;
-    const bool needs_more = of.needs_facilities_ || session.stall_timeout != absl::InfiniteDuration() ||
-                            options.stall_timeout != absl::ZeroDuration();
-    if (ABSL_PREDICT_FALSE(needs_more)) facilities.emplace(of, options, &args);
-    for (Tensor& output : outputs) output = Tensor();
+        frame(inputs, outputs) {}
+
+  // Adds to ArgsOf's what is the step's own. Called once.
+  void Begin(const CallOptions& options, Executor::Args* args) {
+    args->step_id = container.step_id();
+    args->step_container = &container;
+    args->call_frame = &frame;
+    args->cancellation = &cancellation.manager();
+    args->cancel_on_error = false;  // It may be the session's.
+    const bool needs_more = callable.needs_facilities_ || options.node_outputs != nullptr ||
+                            options.stall_timeout != absl::ZeroDuration() ||
+                            callable.core_->options().stall_timeout != absl::InfiniteDuration();
+    if (ABSL_PREDICT_FALSE(needs_more)) facilities.emplace(callable, options, args);
+    for (Tensor& output : frame.retvals()) output = Tensor();
   }
 
   // The executor has answered `status`: what the call answers.
   absl::Status End(absl::Status status) {
     if (ABSL_PREDICT_FALSE(facilities.has_value())) {
-      if (status.ok() && IsLate()) status = DeadlinePassed();
+      if (status.ok() && facilities->IsLate(callable)) status = DeadlinePassed();
       if (!status.ok() && facilities->watch != nullptr) status = facilities->watch->Explain(status);
       facilities->watch.reset();
       if (facilities->rendezvous) callable.rendezvous_.Put(std::move(facilities->rendezvous));
     }
     if (status.ok()) status = callable.FinishFetches(frame.retvals());
     if (ABSL_PREDICT_FALSE(callable.keeps_tensors_) && status.ok()) {
-      facilities->store.SaveTo(callable.fetched_nodes_, callable.core_->state());
+      facilities->store->SaveTo(callable.fetched_nodes_, callable.core_->state());
     }
     return status;
-  }
-
-  // Whether the deadline has passed unseen. Executors of ours look themselves.
-  bool IsLate() const {
-    return callable.compiled_ == nullptr && args.deadline != absl::InfiniteFuture() && absl::Now() > args.deadline;
   }
 
   const Callable& callable;
   StepContainer container;
   LinkedCancellation cancellation;
   SpanCallFrame frame;
-  Executor::Args args;
   std::optional<Facilities> facilities;
 };
 
 // A call that nobody waits for.
 struct Callable::AsyncStep {
   AsyncStep(std::shared_ptr<const Callable> of, absl::Span<Tensor> inputs, absl::Span<Tensor> outputs,
-            const CallOptions& options, ThreadPool* pool)
-      : callable(std::move(of)), step(*callable, inputs, outputs, options, pool) {}
+            const CallOptions& options)
+      : callable(std::move(of)), step(*callable, inputs, outputs, options) {}
 
   const std::shared_ptr<const Callable> callable;
   Step step;
@@ -280,22 +284,56 @@ absl::StatusOr<ThreadPool*> Callable::BeginCall(absl::Span<Tensor> inputs, absl:
 absl::Status Callable::Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options) const {
   return AsStatus([&]() -> absl::Status {
     SLUICE_ASSIGN_OR_RETURN(ThreadPool* const pool, BeginCall(inputs, outputs, options));
-    Step step(*this, inputs, outputs, options, pool);
-    return step.End(executor_->Run(step.args));
+    Executor::Args args = ArgsOf(options, pool);
+    return RunHere(inputs, outputs, options, &args);
   });
+}
+
+Executor::Args Callable::ArgsOf(const CallOptions& options, ThreadPool* pool) const {
+  const SessionOptions& session = core_->options();
+  Executor::Args args;
+  args.task_runner = pool;
+  args.session_state = &core_->state();
+  args.observer = options.observer;
+  args.gemm_plugin = session.gemm_plugin;
+  args.deadline = options.deadline;
+  args.deterministic = session.deterministic;
+  return args;
+}
+
+absl::Status Callable::RunHere(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options,
+                               Executor::Args* args) const {
+  Step step(*this, inputs, outputs, options);
+  step.Begin(options, args);
+  return step.End(executor_->Run(*args));
 }
 
 void Callable::RunAsync(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options,
                         Done done) const noexcept {
+  Executor::Args args;
   std::unique_ptr<AsyncStep> step;
+  bool runs_at_once = false;
   const absl::Status begun = AsStatus([&]() -> absl::Status {
     SLUICE_ASSIGN_OR_RETURN(ThreadPool* const pool, BeginCall(inputs, outputs, options));
-    step = std::make_unique<AsyncStep>(shared_from_this(), inputs, outputs, options, pool);
+    args = ArgsOf(options, pool);
+    runs_at_once = executor_->RunsAtOnce(args);
+    if (runs_at_once) return absl::OkStatus();
+    step = std::make_unique<AsyncStep>(shared_from_this(), inputs, outputs, options);
+    step->step.Begin(options, &args);
     return absl::OkStatus();
   });
-  if (!begun.ok()) return EndAtOnce(std::move(done), begun);
+  if (!begun.ok()) {
+    step.reset();  // What it borrows may go in `done`.
+    return EndAtOnce(std::move(done), begun);
+  }
+  if (ABSL_PREDICT_TRUE(runs_at_once)) {
+    std::shared_ptr<const Callable> held = shared_from_this();  // A kernel may have the last of its other holders.
+    const ThreadRuns::Scope scope;                              // `done` may begin further runs, inside of this one.
+    const absl::Status outcome = AsStatus([&] { return RunHere(inputs, outputs, options, &args); });
+    held.reset();  // What it keeps may go in `done`.
+    return CallDone(std::move(done), outcome);
+  }
   step->done = std::move(done);
-  const Executor::Args args = step->step.args;  // The step may end inside of the call.
   try {
     executor_->RunAsync(args, AsyncEnd(std::move(step)));
   } catch (...) {

@@ -84,6 +84,11 @@ class Callable : public std::enable_shared_from_this<Callable> {
   absl::StatusOr<ThreadPool*> BeginCall(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs,
                                         const CallOptions& options) const;
   absl::Status CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs) const;
+  // What the executor is called with, but for what a step has of its own.
+  Executor::Args ArgsOf(const CallOptions& options, ThreadPool* pool) const;
+  // One step on this thread, with ArgsOf's `args`.
+  absl::Status RunHere(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options,
+                       Executor::Args* args) const;
   absl::Status FinishFetches(absl::Span<Tensor> outputs) const;
 
   // Immutable after Create.

@@ -60,11 +60,15 @@ void PartialRun::Begin(ThreadPool* pool, const CallOptions& options) {
   args.task_runner = pool;
   args.deadline = options.deadline;
   args.observer = options.observer;
+  if (options.node_outputs != nullptr) {
+    outputs_.emplace(graph_.signature.graph, *options.node_outputs, options.observer);
+    args.observer = &*outputs_;
+  }
   args.deterministic = core_->options().deterministic;
   args.gemm_plugin = core_->options().gemm_plugin;
   const absl::Duration patience = core_->PatienceOf(options);
   if (patience != absl::InfiniteDuration()) {
-    watch_.emplace(StallWatch::Options{patience, graph_.signature.graph, rendezvous_.get(), options.observer},
+    watch_.emplace(StallWatch::Options{patience, graph_.signature.graph, rendezvous_.get(), args.observer},
                    /*is_idle=*/true);
     args.observer = &*watch_;
   }

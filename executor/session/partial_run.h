@@ -92,6 +92,7 @@ class PartialRun {
   LinkedCancellation linked_;
   CancellationManager cancellation_;
   const CountedPtr<LocalRendezvous> rendezvous_;
+  std::optional<NodeOutputsObserver> outputs_;
   std::optional<StallWatch> watch_;  // Looks during calls: between them nobody waits for the step.
   StepEnd end_;
   std::unique_ptr<const PartitionedStep> step_;  // Ends before what it uses.

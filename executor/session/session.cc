@@ -120,8 +120,7 @@ absl::Time Session::DeadlineOf(const CallOptions& options) const {
 }
 
 absl::Status Session::PrepareCall(const NamedTensors& feeds, const std::vector<std::string>& fetches,
-                                  const std::vector<std::string>& targets, const CallOptions& options,
-                                  NamedCall* call) {
+                                  const std::vector<std::string>& targets, CallOptions* options, NamedCall* call) {
   if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
   FeedFetchSpec spec;
   for (const auto& [name, value] : feeds) {
@@ -130,9 +129,8 @@ absl::Status Session::PrepareCall(const NamedTensors& feeds, const std::vector<s
   }
   spec.fetches = fetches;
   spec.targets = targets;
-  call->options = options;
-  call->options.deadline = DeadlineOf(options);
-  SLUICE_ASSIGN_OR_RETURN(call->callable, FindOrPrepare(spec, {call->options.deadline, options.cancellation}));
+  options->deadline = DeadlineOf(*options);
+  SLUICE_ASSIGN_OR_RETURN(call->callable, FindOrPrepare(spec, {options->deadline, options->cancellation}));
   call->outputs.resize(fetches.size());
   return absl::OkStatus();
 }
@@ -141,8 +139,9 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(const NamedTensors& feeds, cons
                                                  const std::vector<std::string>& targets, const CallOptions& options) {
   absl::StatusOr<std::vector<Tensor>> values = AsStatus([&]() -> absl::StatusOr<std::vector<Tensor>> {
     NamedCall call;
-    SLUICE_RETURN_IF_ERROR(PrepareCall(feeds, fetches, targets, options, &call));
-    SLUICE_RETURN_IF_ERROR(call.callable->Run(absl::MakeSpan(call.inputs), absl::MakeSpan(call.outputs), call.options));
+    CallOptions with_timeout = options;
+    SLUICE_RETURN_IF_ERROR(PrepareCall(feeds, fetches, targets, &with_timeout, &call));
+    SLUICE_RETURN_IF_ERROR(call.callable->Run(absl::MakeSpan(call.inputs), absl::MakeSpan(call.outputs), with_timeout));
     return std::move(call.outputs);
   });
   core_->CountRun(values.ok());
@@ -187,14 +186,15 @@ void Session::RunAsync(const NamedTensors& feeds, const std::vector<std::string>
   }
   run->core = core_;
   run->done = std::move(done);
-  absl::Status begun = AsStatus([&] { return PrepareCall(feeds, fetches, targets, options, &run->call); });
+  CallOptions with_timeout = options;
+  absl::Status begun = AsStatus([&] { return PrepareCall(feeds, fetches, targets, &with_timeout, &run->call); });
   NamedCall& call = run->call;
   // The call lives until its end is told, the callable by itself.
   Callable::Done end = [run = std::move(run)](absl::Status status) mutable {
     AsyncRun::End(std::move(run), std::move(status));
   };
   if (!begun.ok()) return EndAtOnce(std::move(end), std::move(begun));
-  call.callable->RunAsync(absl::MakeSpan(call.inputs), absl::MakeSpan(call.outputs), call.options, std::move(end));
+  call.callable->RunAsync(absl::MakeSpan(call.inputs), absl::MakeSpan(call.outputs), with_timeout, std::move(end));
 }
 
 absl::StatusOr<std::string> Session::PRunSetup(const FeedFetchSpec& spec, const CallOptions& options) {

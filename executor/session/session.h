@@ -114,7 +114,6 @@ class Session {
   struct NamedCall {
     std::shared_ptr<const Callable> callable;
     std::vector<Tensor> inputs, outputs;
-    CallOptions options;
   };
   struct AsyncRun;
 
@@ -122,9 +121,9 @@ class Session {
   Session(std::shared_ptr<SessionCore> core, std::shared_ptr<const Graph> graph)
       : core_(std::move(core)), graph_(std::move(graph)) {}
 
-  // Prepares what is not prepared yet.
+  // Prepares what is not prepared yet. Gives `options` the session's timeout where they have no deadline.
   absl::Status PrepareCall(const NamedTensors& feeds, const std::vector<std::string>& fetches,
-                           const std::vector<std::string>& targets, const CallOptions& options, NamedCall* call);
+                           const std::vector<std::string>& targets, CallOptions* options, NamedCall* call);
   absl::StatusOr<std::vector<Tensor>> RunPart(const std::string& handle, const NamedTensors& feeds,
                                               const std::vector<std::string>& fetches, const CallOptions& options);
   // Whether there is a graph to prepare from: kSessionClosed, or kWrongUse after Finalize.

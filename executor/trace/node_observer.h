@@ -2,10 +2,13 @@
 #define SLUICE_EXECUTOR_TRACE_NODE_OBSERVER_H_
 
 #include <cstdint>
+#include <exception>
 #include <string>
+#include <utility>
 
 #include "absl/base/optimization.h"
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "graph/ir/graph.h"
 #include "kernels/kernel_context.h"
 
@@ -21,8 +24,23 @@ struct CalledNode {
   absl::FunctionRef<std::string()> path;
 };
 
+// Ends a run whose observer wants no more of it: thrown by OnNode and OnCalledNode, and caught where kernels are
+// called, as what a kernel throws is. The node that was told of has failed with `status`, as if its kernel had answered
+// that.
+class ObserverFailure : public std::exception {
+ public:
+  // REQUIRES: !status.ok().
+  explicit ObserverFailure(absl::Status status) : status_(std::move(status)) {}
+
+  const absl::Status& status() const { return status_; }
+  const char* what() const noexcept override { return "an observer has ended the run"; }
+
+ private:
+  absl::Status status_;
+};
+
 // Told of every kernel that a run calls: the source of statistics and traces. Costs two clock readings a node, and
-// nothing at all where a run has none.
+// nothing at all where a run has none. What it throws ends the run (see ObserverFailure).
 // Thread-safe: called from all threads of the run.
 class NodeObserver {
  public:

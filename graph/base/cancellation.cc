@@ -34,6 +34,10 @@ void Call(absl::AnyInvocable<void()> callback) noexcept {
 class CancellationManager::Canceller {
  public:
   bool IsThisThread() const { return std::this_thread::get_id() == thread_; }
+  // Waits a while for the callbacks to be through. The caller holds `mu`, and looks then whether they are.
+  void Wait(Mutex* mu) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) { callbacks_done_.Wait(mu); }
+  // They are. With the manager's lock: whoever waits for this has been woken before it goes.
+  void WakeAll() { callbacks_done_.SignalAll(); }
   // A callback has destroyed the manager. Only this thread asks.
   bool is_manager_gone() const { return is_manager_gone_; }
   void ManagerGoes(Callbacks* callbacks) {
@@ -46,6 +50,7 @@ class CancellationManager::Canceller {
 
  private:
   const std::thread::id thread_ = std::this_thread::get_id();
+  CondVar callbacks_done_;
   bool is_manager_gone_ = false;
   Callbacks left_;  // Of a manager that is gone.
 };
@@ -69,7 +74,7 @@ CancellationManager::~CancellationManager() {
       canceller_->ManagerGoes(&callbacks_);
       return;
     }
-    while (canceller_ != nullptr) callbacks_done_.Wait(&mu_);
+    while (canceller_ != nullptr) canceller_->Wait(&mu_);
     if (callbacks_.empty()) return;
   }
   StartCancel();
@@ -97,7 +102,7 @@ bool CancellationManager::DeregisterCallback(CancellationToken token) {
   MutexLock lock(&mu_);
   if (Take(token, &callback)) return true;
   if (IsCallback()) return false;
-  while (canceller_ != nullptr) callbacks_done_.Wait(&mu_);
+  while (canceller_ != nullptr) canceller_->Wait(&mu_);
   return false;
 }
 
@@ -125,7 +130,7 @@ void CancellationManager::StartCancelWithStatus(absl::Status cause) {
       if (callbacks_.empty()) {
         canceller_ = nullptr;
         is_cancelled_.store(true, std::memory_order_release);
-        callbacks_done_.SignalAll();
+        self.WakeAll();
         return;
       }
       Take(callbacks_.begin()->first, &callback);

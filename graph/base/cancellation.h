@@ -69,7 +69,8 @@ class CancellationManager {
 
  private:
   using Callbacks = absl::btree_map<CancellationToken, absl::AnyInvocable<void()>>;
-  // A StartCancelWithStatus under way, on the stack of its thread.
+  // A StartCancelWithStatus under way, on the stack of its thread; threads that wait for its end do so there, since
+  // many managers are never waited for.
   class Canceller;
 
   // Takes a callback that has not run out of the table, so that it can be destroyed without the lock.
@@ -84,7 +85,6 @@ class CancellationManager {
   std::atomic<bool> is_cancelled_{false};
 
   mutable Mutex mu_;
-  CondVar callbacks_done_;
   absl::Status cause_ ABSL_GUARDED_BY(mu_);
   Callbacks callbacks_ ABSL_GUARDED_BY(mu_);             // Those that have not been called.
   Canceller* canceller_ ABSL_GUARDED_BY(mu_) = nullptr;  // While callbacks run.

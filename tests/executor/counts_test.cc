@@ -99,6 +99,14 @@ class CountedGraph {
     SLUICE_CHECK(callable_->Run(absl::MakeSpan(in_), absl::MakeSpan(out_)).ok() && out_[0].has_value());
   }
 
+  void CallAsync() {
+    in_[0] = Tensor::Scalar(1.0f);
+    bool is_over = false;
+    callable_->RunAsync(absl::MakeSpan(in_), absl::MakeSpan(out_), {},
+                        [&is_over](const absl::Status& status) { is_over = status.ok(); });
+    SLUICE_CHECK(is_over && out_[0].has_value());
+  }
+
   const Tensor& result() const { return out_[0]; }
   int64_t NewCallsOfOneCall() {
     const int64_t before = NewCalls();
@@ -199,6 +207,24 @@ TEST(CallCountsTest, ACallOfOneNodeTakesFewInstructionsAndAtomics) {
   EXPECT_GT(count.all, 0);
   EXPECT_LE(count.all, 1400);
   EXPECT_LE(count.atomic, 4);
+}
+
+// RunAsync beside Run: the same whatever the graph, since a call that does not wait is Run's, and `done` after it. What
+// is added: a reference to the callable taken and given back, a look at what the executor does, and the callback.
+TEST(CallCountsTest, ACallThatNobodyWaitsForTakesFewInstructionsMoreAndNoMemory) {
+  for (const int nodes : {1, 1000}) {
+    CountedGraph graph(&AddChain, nodes, Driver::kAuto);
+    graph.CallAsync();
+    const InstructionCount waited = CountInstructions([&graph] { graph.Call(); });
+    const InstructionCount count = CountInstructions([&graph] { graph.CallAsync(); }) - waited;
+    RecordProperty("instructions_" + std::to_string(nodes), std::to_string(count.all));
+    RecordProperty("atomics_" + std::to_string(nodes), std::to_string(count.atomic));
+    EXPECT_LE(count.all, 400) << nodes;
+    EXPECT_LE(count.atomic, 4) << nodes;
+    const int64_t before = NewCalls();
+    graph.CallAsync();
+    EXPECT_EQ(NewCalls() - before, 0) << nodes;
+  }
 }
 
 TEST(CallCountsTest, AChangeOfDeviceTakesNoInstructionsWhereDevicesAreJoined) {

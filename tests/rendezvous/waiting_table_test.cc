@@ -107,6 +107,23 @@ TEST_P(WaitingTableTest, TakingEverythingLeavesNothing) {
   EXPECT_EQ(Take(30), -1);
 }
 
+TEST_P(WaitingTableTest, KeyBitsAreThoseOfTheKeysThatWait) {
+  uint64_t expected = 0;
+  EXPECT_EQ(table_.KeyBits(), 0u);
+  for (int32_t edge = 0; edge < 20; ++edge) {
+    AddValue(edge, edge);
+    AddValue(edge, -edge);
+    expected |= WaitingTable::KeyBit(Hash(edge));
+    ASSERT_EQ(table_.KeyBits(), expected);
+  }
+  for (int32_t edge = 0; edge < 20; ++edge) {
+    Take(edge);
+    ASSERT_EQ(table_.KeyBits(), expected) << "another value waits under each key";
+  }
+  for (int32_t edge = 0; edge < 20; ++edge) Take(edge);
+  EXPECT_EQ(table_.KeyBits(), 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Hashes, WaitingTableTest, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "AllTheSame" : "Good"; });
 

@@ -329,7 +329,6 @@ TEST_F(RunAsyncTest, TenThousandStepsThatWaitHoldNoThread) {
   AddGate();
   OpenWith(Driver::kAuto, 2);
   const auto f = Prepare({{"x"}, {"waits"}, {}, {}});
-  ASSERT_OK(f->graph().id_limit() > 0 ? absl::OkStatus() : absl::InternalError("no graph"));
   std::vector<Tensor> in(kSteps), out(kSteps);
   std::atomic<size_t> ended{0}, failed{0};
   Notification all_over;
@@ -376,11 +375,86 @@ TEST_F(RunAsyncTest, TenThousandReceivesHoldNoThreadAndEndTogether) {
   EXPECT_EQ(ended, 0u);
   const int64_t bytes = (LiveNewBytes() - bytes_before) / static_cast<int64_t>(kSteps - 64);
   RecordProperty("bytes", std::to_string(bytes));
-  EXPECT_LE(bytes, 5'500) << "with a rendezvous each";
+  // 1,931 by the sizes of what such a step holds, in blocks of malloc's: AsyncStep 232, its `done` 24, WaitingRun 616,
+  // Scheduler 296, StepRecord's memory 104 (with the place of the value), LocalRendezvous 40 and its table 408, the
+  // receive's callback 56, what is registered with two managers 64 and 72, and 19 that all steps share.
+  EXPECT_LE(bytes, 2048);
   EXPECT_LE(NumThreads(), threads_before + 2);
   ASSERT_OK(session_->Close());
   all_over.WaitForNotification();
   EXPECT_EQ(others, 0u);
+}
+
+TEST_F(RunAsyncTest, StepsByNameThatWaitHoldLittleMore) {
+  constexpr size_t kSteps = 2'000;
+  AddRecv();
+  OpenWith(Driver::kAuto, 2);
+  std::atomic<size_t> ended{0}, others{0};
+  Notification all_over;
+  int64_t bytes_before = 0;
+  for (size_t i = 0; i < kSteps; ++i) {
+    if (i == 64) bytes_before = LiveNewBytes();
+    session_->RunAsync({}, {"never"}, {}, {}, [&](const absl::StatusOr<std::vector<Tensor>>& values) {
+      if (values.status().code() != absl::StatusCode::kCancelled) ++others;
+      if (++ended == kSteps) all_over.Notify();
+    });
+  }
+  const int64_t bytes = (LiveNewBytes() - bytes_before) / static_cast<int64_t>(kSteps - 64);
+  RecordProperty("bytes", std::to_string(bytes));
+  EXPECT_LE(bytes, 2048 + 2 * 64) << "the value has a place in the step, and one among the results";
+  EXPECT_EQ(ended, 0u);
+  ASSERT_OK(session_->Close());
+  all_over.WaitForNotification();
+  EXPECT_EQ(others, 0u);
+}
+
+// What is over when the call returns needs no memory beyond what Run needs, also where threads are there.
+TEST_F(RunAsyncTest, ACallThatDoesNotWaitAllocatesNothing) {
+  AddSimpleGraph();
+  for (const int threads : {1, 2}) {
+    OpenWith(Driver::kAuto, threads);
+    const auto f = Prepare({{"x"}, {"z"}, {}, {}});
+    Tensor in[1], out[1];
+    const std::thread::id here = std::this_thread::get_id();
+    // The first runs of a graph are timed where there are threads.
+    for (int i = 0; i < 20; ++i) {
+      in[0] = Int(i);
+      ASSERT_OK(f->Run(absl::MakeSpan(in), absl::MakeSpan(out)));
+    }
+    for (int32_t i = 0; i < 20; ++i) {
+      in[0] = Int(i);
+      bool is_over = false;
+      std::thread::id there;
+      const int64_t before = NewCalls();
+      f->RunAsync(absl::MakeSpan(in), absl::MakeSpan(out), {}, [&](const absl::Status& status) {
+        is_over = status.ok();
+        there = std::this_thread::get_id();
+      });
+      EXPECT_LE(NewCalls() - before, 1) << "the closure of this test";
+      ASSERT_TRUE(is_over);
+      EXPECT_EQ(there, here);
+      EXPECT_EQ(*out[0].AsScalar<int32_t>(), (i + 1) * (i + 1));
+    }
+  }
+}
+
+// The last reference to the callable goes inside of its own call.
+TEST_F(RunAsyncTest, ACallableMayGoInsideOfItsOnlyCall) {
+  AddSimpleGraph();
+  OpenWith(Driver::kAuto, 1);
+  auto f = Prepare({{"x"}, {"z"}, {}, {}});
+  const std::weak_ptr<const Callable> alive = f;
+  Tensor in[1] = {Int(4)}, out[1];
+  absl::Status outcome = absl::UnknownError("not over");
+  const Callable& callable = *f;
+  callable.RunAsync(absl::MakeSpan(in), absl::MakeSpan(out), {}, [&](absl::Status status) {
+    outcome = std::move(status);
+    f.reset();
+    session_.reset();
+    EXPECT_TRUE(alive.expired()) << "nothing of the call keeps it";
+  });
+  ASSERT_OK(outcome);
+  EXPECT_EQ(*out[0].AsScalar<int32_t>(), 25);
 }
 
 TEST_F(RunAsyncTest, SessionsRunByName) {

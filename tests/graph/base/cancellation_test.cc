@@ -200,6 +200,36 @@ TEST(CancellationManagerTest, DestructionWaitsForACancellationOnAnotherThread) {
   }
 }
 
+TEST(CancellationManagerTest, AllThreadsThatWaitForACallbackGoOnWhenItIsThrough) {
+  for (int round = 0; round < 20; ++round) {
+    CancellationManager manager;
+    Notification started;
+    std::atomic<bool> may_return{false};
+    const CancellationToken token = manager.NewToken();
+    ASSERT_TRUE(manager.RegisterCallback(token, [&] {
+      started.Notify();
+      while (!may_return) std::this_thread::yield();
+    }));
+    std::thread canceller([&] { manager.StartCancel(); });
+    started.WaitForNotification();
+    std::atomic<int> num_back{0};
+    std::vector<std::thread> waiters;
+    for (int i = 0; i < 4; ++i) {
+      waiters.emplace_back([&] {
+        EXPECT_FALSE(manager.DeregisterCallback(token));
+        EXPECT_TRUE(may_return);
+        num_back.fetch_add(1);
+      });
+    }
+    for (int i = 0; i < 100; ++i) std::this_thread::yield();
+    EXPECT_EQ(num_back.load(), 0);
+    may_return = true;
+    for (std::thread& waiter : waiters) waiter.join();
+    canceller.join();
+    EXPECT_TRUE(manager.IsCancelled());
+  }
+}
+
 TEST(CancellationManagerTest, CallbacksAreDestroyedWithoutALock) {
   // Asks the manager when it goes.
   struct Asks {
