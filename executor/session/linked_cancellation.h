@@ -8,7 +8,8 @@
 namespace sluice {
 
 // What ends one call: the closing of its session, and the caller's own manager, if there is one. Lives for the call,
-// costs nothing without a caller's manager, and little room: many calls may wait. One thread's; manager() is thread-safe.
+// costs nothing without a caller's manager, and takes little room: many calls may wait. One thread's; manager() is
+// thread-safe.
 class LinkedCancellation {
  public:
   // Both must outlive this; `caller` may be null.
