@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/functions/call_states.h"
 #include "graph/value/tensor_proto.h"
 
 namespace sluice {
@@ -119,6 +120,16 @@ absl::StatusOr<ArgRange> KernelConstruction::InputRange(absl::string_view name) 
 
 absl::StatusOr<ArgRange> KernelConstruction::OutputRange(absl::string_view name) const {
   return RangeOf(name, node_.op().outputs, node_.signature().output_starts, "output");
+}
+
+absl::string_view KernelConstruction::name() const {
+  is_of_one_node_ = true;
+  AttrView value;
+  if (node_.FindAttr(CallStates::kNodeAttr, &value)) {
+    const absl::StatusOr<absl::string_view> key = value.AsString();
+    if (key.ok()) return CallStates::NameIn(*key);
+  }
+  return node_.name();
 }
 
 bool KernelConstruction::FindAttr(absl::string_view name, AttrView* value) const {

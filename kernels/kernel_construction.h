@@ -76,10 +76,9 @@ class KernelConstruction {
     is_of_one_node_ = true;
     return node_;
   }
-  absl::string_view name() const {
-    is_of_one_node_ = true;
-    return node_.name();
-  }
+  // In an inlined function whose calls share their state, the name that the node has in the function (Note [State of
+  // calls] in graph/functions/call_states.h).
+  absl::string_view name() const;
   // Whether input `i` is constant: a hint, see NodeProperties.
   bool InputIsConstant(int i) const {
     is_of_one_node_ = true;

@@ -44,6 +44,7 @@ class CompiledGraph {
     EdgeTable* edges = nullptr;
     const CreateKernel* create_kernel = nullptr;  // Instead of the registry, when set: then the driver is dataflow.
     KernelStore* kernel_store = nullptr;          // See KernelSet.
+    KernelStore* call_store = nullptr;            // See KernelSet. Used in Create alone.
     const CalledBodies* bodies = nullptr;         // See KernelSet. They outlive what is compiled.
     LoadLimits limits;                            // For frames.
     StopPoll* stop = nullptr;                     // Polled while the graph is compiled; null: never stops.

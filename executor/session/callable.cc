@@ -231,19 +231,21 @@ absl::Status Callable::Compile(const StepGraph& step, StopPoll* stop) {
   needs_rendezvous_ = needs_rendezvous_ || step.is_cut;
   SLUICE_RETURN_IF_ERROR(PollStop(stop, graph().id_limit()));
   if (step.is_cut) {
-    SLUICE_ASSIGN_OR_RETURN(executor_, PartitionedStep::Create(core_, graph(), /*is_cut=*/true, *edges_, stop));
+    SLUICE_ASSIGN_OR_RETURN(executor_,
+                            PartitionedStep::Create(core_, graph(), /*is_cut=*/true, *edges_, *step.call_store, stop));
     return absl::OkStatus();
   }
   Device& device = core_->device(0);
   const std::string& kind = core_->options().executor;
   if (!ExecutorKinds::IsBuiltin(kind)) {
     is_hosts_ = true;
-    SLUICE_ASSIGN_OR_RETURN(executor_, core_->MakeExecutor(device, Graph(graph()), *edges_, stop));
+    SLUICE_ASSIGN_OR_RETURN(executor_, core_->MakeExecutor(device, Graph(graph()), *edges_, *step.call_store, stop));
     return absl::OkStatus();
   }
   LocalExecutorParams params = core_->ExecutorParams(device, *edges_, stop);
   params.node_devices = step.node_devices;
   params.bodies = calls_.bodies.get();
+  params.call_store = step.call_store.get();
   SLUICE_ASSIGN_OR_RETURN(compiled_, CompiledGraph::Create(graph_, params));
   SLUICE_ASSIGN_OR_RETURN(executor_, NewExecutor(kind, compiled_, stop));
   return absl::OkStatus();

@@ -135,8 +135,9 @@ LocalExecutorParams SessionCore::ExecutorParams(Device& device, EdgeTable& edges
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> SessionCore::MakeExecutor(Device& device, Graph graph, EdgeTable& edges,
-                                                                    StopPoll* stop) {
+                                                                    KernelStore& call_store, StopPoll* stop) {
   LocalExecutorParams params = ExecutorParams(device, edges, stop);
+  params.call_store = &call_store;
   if (params.driver == Driver::kSerial) params.driver = Driver::kAuto;  // Parts wait for each other.
   return executor_kinds_->Create(options_.executor, params, std::move(graph));
 }

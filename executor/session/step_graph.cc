@@ -10,6 +10,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/functions/call_choice.h"
 #include "graph/functions/call_site.h"
+#include "graph/functions/call_states.h"
 #include "graph/functions/inliner.h"
 #include "graph/ir/graph_node.h"
 #include "graph/ir/runnable_check.h"
@@ -107,19 +108,26 @@ bool KeepsState(const KernelRegistry& kernels, const OpSchema& op) {
 
 // Replaces calls by bodies, and compiles those bodies that are called, of this version of the session's graph. False:
 // one of them cannot be.
-absl::StatusOr<bool> ReplaceCalls(Graph& needed, const SessionCore& core, CallPolicy policy, int64_t version,
-                                  StopPoll* stop, BodyStore::Calls* calls) {
+absl::StatusOr<bool> ReplaceCalls(const SessionCore& core, CallPolicy policy, int64_t version, StopPoll* stop,
+                                  StepGraph* step) {
+  Graph& needed = step->signature.graph;
   const CallChoice choice(needed, policy, [&](const OpSchema& op) { return KeepsState(core.kernels(), op); });
   InlineOptions inlining;
   inlining.limits = core.options().limits;
   inlining.lower_unmarked = true;
   inlining.ignore_marks = true;
+  CallStates states;
   inlining.choice = &choice;
+  inlining.states = &states;
   inlining.stop = stop;
   SLUICE_ASSIGN_OR_RETURN(const InlineReport report, InlineFunctionCalls(needed, inlining));
   if (report.calls_left == 0) return true;
-  SLUICE_ASSIGN_OR_RETURN(*calls, core.body_store().Compile(needed, choice, stop, version));
-  return calls->bodies != nullptr;
+  BodyStore::Plan plan;
+  plan.states = &states;
+  plan.call_store = step->call_store.get();
+  plan.version = version;
+  SLUICE_ASSIGN_OR_RETURN(step->calls, core.body_store().Compile(needed, choice, stop, plan));
+  return step->calls.bodies != nullptr;
 }
 
 }  // namespace
@@ -149,7 +157,7 @@ absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFet
   if (graph.version() != version) policy = CallPolicy::kInline;
   Graph& needed = step.signature.graph;
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
-  SLUICE_ASSIGN_OR_RETURN(const bool could_call, ReplaceCalls(needed, core, policy, version, stop, &step.calls));
+  SLUICE_ASSIGN_OR_RETURN(const bool could_call, ReplaceCalls(core, policy, version, stop, &step));
   if (!could_call) return MakeStepGraph(graph, spec, core, convention, CallPolicy::kInline, stop);
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
   SLUICE_RETURN_IF_ERROR(CheckRunnable(needed));
