@@ -310,7 +310,8 @@ class KernelSetMaker {
   absl::StatusOr<std::shared_ptr<const Kernel>> MakeKernel(NodeId id, Device* other, const KernelChoice& choice) {
     if (graph_.op_name(id) == kCopyOp) return MakeCopy(id);
     const GraphNode node(graph_, id);
-    const KernelConstruction construction(node, other != nullptr ? other : options_.device, options_.edges);
+    const KernelConstruction construction(node, other != nullptr ? other : options_.device, options_.edges,
+                                          options_.functions);
     std::shared_ptr<const Kernel> kernel;
     if (options_.create != nullptr) {
       absl::StatusOr<std::shared_ptr<const Kernel>> made = (*options_.create)(construction);

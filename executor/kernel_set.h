@@ -36,6 +36,8 @@ class KernelSet {
     EdgeTable* edges = nullptr;
     const CreateKernel* create = nullptr;  // Used for all nodes when set.
     KernelStore* store = nullptr;          // Of the session. Not used with `create`.
+    // For kernels that call functions, used in Create alone; null: they cannot.
+    FunctionRunner* functions = nullptr;
     // Of the calls of the graph, which outlive the set; null: it has none. Not used with `create`.
     const CalledBodies* bodies = nullptr;
     // Of the plan, used in Create alone: for kernels with state in functions whose calls share it (Note [State of

@@ -122,6 +122,21 @@ absl::StatusOr<ArgRange> KernelConstruction::OutputRange(absl::string_view name)
   return RangeOf(name, node_.op().outputs, node_.signature().output_starts, "output");
 }
 
+absl::StatusOr<std::shared_ptr<const CallableFunction>> KernelConstruction::Function(absl::string_view attr) const {
+  SLUICE_ASSIGN_OR_RETURN(const FunctionAttr function, Get<FunctionAttr>(attr));
+  return FindFunction(function);
+}
+
+absl::StatusOr<std::shared_ptr<const CallableFunction>> KernelConstruction::FindFunction(
+    const FunctionAttr& function) const {
+  if (functions_ == nullptr) {
+    return Error(ErrorCode::kFacilityMissing)
+        .Found(function.name)
+        .Text("calls a function, which kernels that are made without a session's graph cannot do");
+  }
+  return functions_->Find(function);
+}
+
 absl::string_view KernelConstruction::name() const {
   is_of_one_node_ = true;
   AttrView value;

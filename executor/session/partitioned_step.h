@@ -19,12 +19,13 @@ namespace sluice {
 // Immutable; any number of threads may run it at once. Keeps the core alive.
 class PartitionedStep final : public Executor {
  public:
-  // Cuts `whole` where `is_cut`. `edges` number its transfers, and outlive this; `call_store` (see KernelSet) is used
-  // here alone; `stop` is polled and may be null.
-  // kPartition and what kernels and control flow say.
+  // Cuts `whole` where `is_cut`. `edges` number its transfers, and outlive this; `call_store` and `functions`, which
+  // may be null (see KernelSet), are used here alone; `stop` is polled and may be null. kPartition and what kernels and
+  // control flow say.
   static absl::StatusOr<std::unique_ptr<const PartitionedStep>> Create(std::shared_ptr<SessionCore> core,
                                                                        const Graph& whole, bool is_cut,
                                                                        EdgeTable& edges, KernelStore& call_store,
+                                                                       FunctionRunner* functions,
                                                                        StopPoll* stop = nullptr);
 
   // Starts all parts. The allocator of `args` is not used: each device has its own. The caller's thread works on the
@@ -49,7 +50,7 @@ class PartitionedStep final : public Executor {
   class EndOfParts;
 
   absl::Status AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges, KernelStore& call_store,
-                       StopPoll* stop);
+                       FunctionRunner* functions, StopPoll* stop);
   static void StartParts(const Args& args, std::unique_ptr<Running> running);
 
   const std::shared_ptr<SessionCore> core_;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "executor/functions/kernel_state.h"
 #include "executor/session/step_simplifier.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -16,9 +17,7 @@
 #include "graph/ir/runnable_check.h"
 #include "graph/placement/copy_nodes.h"
 #include "graph/placement/placer.h"
-#include "kernels/kernel_row.h"
 #include "kernels/missing_kernel.h"
-#include "kernels/owned_kernel_row.h"
 
 namespace sluice {
 namespace {
@@ -90,22 +89,6 @@ class WithCalls final : public KernelCatalog {
   const KernelCatalog& kernels_;
 };
 
-// Whether kernels of `op` keep state of their own from run to run. Of an op with several rows, one tells; but each of a
-// host's may.
-bool KeepsState(const KernelRegistry& kernels, const OpSchema& op) {
-  for (const OwnedKernelRow* const added : kernels.HostRowsOf(op.name)) {
-    if (!KernelRegistry::MayBeShared(op, {&added->row(), /*is_of_host=*/true})) return true;
-  }
-  static constexpr KernelRow kPlain("", KernelFactory());
-  if (KernelRegistry::MayBeShared(op, {&kPlain, /*is_of_host=*/false})) return false;
-  for (const absl::Span<const KernelRow> table : kernels.Tables()) {
-    for (const KernelRow& row : table) {
-      if (row.op() == op.name && KernelRegistry::MayBeShared(op, {&row, /*is_of_host=*/false})) return false;
-    }
-  }
-  return true;
-}
-
 // Replaces calls by bodies, and compiles those bodies that are called, of this version of the session's graph. False:
 // one of them cannot be.
 absl::StatusOr<bool> ReplaceCalls(const SessionCore& core, CallPolicy policy, int64_t version, StopPoll* stop,
@@ -159,6 +142,9 @@ absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFet
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
   SLUICE_ASSIGN_OR_RETURN(const bool could_call, ReplaceCalls(core, policy, version, stop, &step));
   if (!could_call) return MakeStepGraph(graph, spec, core, convention, CallPolicy::kInline, stop);
+  if (KernelFunctions::AreCalledIn(needed)) {
+    step.functions = std::make_unique<KernelFunctions>(needed, core.ExecutorParams(core.device(0), *step.edges, stop));
+  }
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
   SLUICE_RETURN_IF_ERROR(CheckRunnable(needed));
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "executor/functions/kernel_functions.h"
 #include "executor/kernel_store.h"
 #include "executor/session/session_core.h"
 #include "executor/session/session_graph.h"
@@ -36,6 +37,7 @@ struct StepGraph {
   BodyStore::Calls calls;             // That are left in the graph. No bodies: none are.
   // State that calls of functions share, until the step is compiled. See KernelSet.
   std::unique_ptr<KernelStore> call_store = std::make_unique<KernelStore>();
+  std::unique_ptr<KernelFunctions> functions;                        // That its kernels call; null: none do.
   std::unique_ptr<EdgeTable> edges = std::make_unique<EdgeTable>();  // Of the rendezvous of its steps.
 };
 absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFetchSpec& spec, const SessionCore& core,
