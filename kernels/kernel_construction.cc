@@ -132,7 +132,7 @@ absl::StatusOr<std::shared_ptr<const CallableFunction>> KernelConstruction::Find
   if (functions_ == nullptr) {
     return Error(ErrorCode::kFacilityMissing)
         .Found(function.name)
-        .Text("calls a function, which kernels that are made without a session's graph cannot do");
+        .Text("calls a function, and there are none: its graph has no functions, or it has no graph");
   }
   return functions_->Find(function);
 }
