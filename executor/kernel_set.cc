@@ -14,6 +14,7 @@
 #include "graph/base/error.h"
 #include "graph/base/file_pages.h"
 #include "graph/base/status_macros.h"
+#include "graph/functions/call_states.h"
 #include "graph/ir/graph_node.h"
 #include "graph/ir/op_class.h"
 #include "graph/ir/runnable_check.h"
@@ -47,10 +48,10 @@ void AppendRaw(const T& value, std::string* key) {
   key->append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// The attrs as they are encoded: all, or those that tell kernels apart.
+// The attrs as they are encoded: all but what says where an inlined node is from, or those that tell kernels apart.
 void AppendAttrs(const Graph& graph, NodeId id, bool all, std::string* key) {
   graph.ForEachAttr(id, [all, key](absl::string_view name, absl::string_view bytes) {
-    if (!all && !IsOfKernels(name)) return;
+    if (all ? name == CallStates::kNodeAttr : !IsOfKernels(name)) return;
     AppendRaw(name.size(), key);
     AppendRaw(bytes.size(), key);
     key->append(name.data(), name.size());
@@ -210,14 +211,29 @@ class KernelSetMaker {
     const bool is_shared = MayBeShared(id, choice);
     if (!is_shared && graph_.op(id).is_stateful && !HasStateElsewhere(graph_, id)) {
       const Device* const device = other != nullptr ? other : options_.device;
-      const std::string name = absl::StrCat(options_.store_scope, graph_.name(id));
-      return store->FindOrMake(name, PropertiesOf(graph_, id, device, choice), make);
+      const std::string key = CallKeyOf(id);
+      std::string properties = PropertiesOf(graph_, id, device, choice);
+      if (key.empty()) return store->FindOrMake(graph_.name(id), std::move(properties), make);
+      KernelStore& of_calls = options_.call_store != nullptr ? *options_.call_store : *store;
+      return of_calls.FindOrMake(key, std::move(properties), make);
     }
     // The store knows these by their value alone, which a host's kernel may do anything with.
     const bool is_plain =
         is_shared && !choice.is_of_host && choice.row->label().empty() && StreamDeviceOf(id) == nullptr;
     const absl::string_view value = is_plain ? LargeValueOf(graph_, id) : absl::string_view();
     return value.empty() ? make() : FindOrMakeConstant(id, value, make);
+  }
+
+  // What a node is known by whose state belongs to the calls of a function; empty for others. See Note [State of
+  // calls].
+  std::string CallKeyOf(NodeId id) const {
+    AttrView value;
+    if (graph_.FindAttr(id, CallStates::kNodeAttr, &value)) {
+      const absl::StatusOr<absl::string_view> key = value.AsString();
+      if (key.ok()) return std::string(*key);
+    }
+    if (options_.store_scope.empty()) return "";
+    return absl::StrCat(options_.store_scope, graph_.name(id));
   }
 
   absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMakeConstant(NodeId id, absl::string_view encoded,
@@ -294,7 +310,8 @@ class KernelSetMaker {
   absl::StatusOr<std::shared_ptr<const Kernel>> MakeKernel(NodeId id, Device* other, const KernelChoice& choice) {
     if (graph_.op_name(id) == kCopyOp) return MakeCopy(id);
     const GraphNode node(graph_, id);
-    const KernelConstruction construction(node, other != nullptr ? other : options_.device, options_.edges);
+    const KernelConstruction construction(node, other != nullptr ? other : options_.device, options_.edges,
+                                          options_.functions);
     std::shared_ptr<const Kernel> kernel;
     if (options_.create != nullptr) {
       absl::StatusOr<std::shared_ptr<const Kernel>> made = (*options_.create)(construction);

@@ -36,9 +36,14 @@ class KernelSet {
     EdgeTable* edges = nullptr;
     const CreateKernel* create = nullptr;  // Used for all nodes when set.
     KernelStore* store = nullptr;          // Of the session. Not used with `create`.
+    // For kernels that call functions, used in Create alone; null: they cannot.
+    FunctionRunner* functions = nullptr;
     // Of the calls of the graph, which outlive the set; null: it has none. Not used with `create`.
     const CalledBodies* bodies = nullptr;
-    // Put before the names that the store knows nodes by: those in the body of a function that is called.
+    // Of the plan, used in Create alone: for kernels with state in functions whose calls share it (Note [State of
+    // calls] in graph/functions/call_states.h). Null: `store`. Not used without that.
+    KernelStore* call_store = nullptr;
+    // Of the body of such a function that is called: put before the names that call_store knows its nodes by.
     absl::string_view store_scope;
     StopPoll* stop = nullptr;  // Polled; null: never stops.
   };

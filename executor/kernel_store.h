@@ -25,7 +25,8 @@ namespace sluice {
 //     path included, and by its op, types, attrs, device and row: where a new version of the graph (Session::Extend)
 //     has another node of that name, or a host has added a row for it, it gets a kernel of its own, which takes the
 //     place of the old one. The state of nodes that stay as they are survives. Session::Reset and Close forget all of
-//     it: callables from before keep their kernels, later ones begin with new state.
+//     it: callables from before keep their kernels, later ones begin with new state. State that the calls of a function
+//     share is the signature's, and in a store of its plan: see Note [State of calls] in graph/functions/call_states.h.
 //   - The value of a large constant is decoded once, as long as some plan has it: by the place of its bytes and by its
 //     form, since where one plan leaves a matrix in its file another may have to read it. The packed forms of matrices
 //     belong to the value itself, in all plans (SharedPackedConstant in kernels/linalg).

@@ -1,5 +1,6 @@
 #include "executor/node_error.h"
 
+#include <algorithm>
 #include <new>
 #include <optional>
 #include <string>
@@ -31,8 +32,12 @@ void NameInput(const Graph& graph, NodeId id, const Output& input, ErrorInfo* in
   info->text = absl::StrCat("(argument '", PrintableName(argument), "')", info->text.empty() ? "" : " ", info->text);
 }
 
+// Whether the node calls functions, itself or by its kernel.
 bool IsCall(const Graph& graph, NodeId id) {
-  return graph.op(id).op_class == OpClass::kCall || graph.library().Contains(graph.op_name(id));
+  const OpSchema& op = graph.op(id);
+  const auto names_functions = [](const AttrSpec& attr) { return ElementType(attr.type) == AttrType::kFunc; };
+  return op.op_class == OpClass::kCall || graph.library().Contains(op.name) ||
+         std::any_of(op.attrs.begin(), op.attrs.end(), names_functions);
 }
 
 // An error of a node of the body that `id` calls.

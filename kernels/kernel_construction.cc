@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/functions/call_states.h"
 #include "graph/value/tensor_proto.h"
 
 namespace sluice {
@@ -119,6 +120,31 @@ absl::StatusOr<ArgRange> KernelConstruction::InputRange(absl::string_view name) 
 
 absl::StatusOr<ArgRange> KernelConstruction::OutputRange(absl::string_view name) const {
   return RangeOf(name, node_.op().outputs, node_.signature().output_starts, "output");
+}
+
+absl::StatusOr<std::shared_ptr<const CallableFunction>> KernelConstruction::Function(absl::string_view attr) const {
+  SLUICE_ASSIGN_OR_RETURN(const FunctionAttr function, Get<FunctionAttr>(attr));
+  return FindFunction(function);
+}
+
+absl::StatusOr<std::shared_ptr<const CallableFunction>> KernelConstruction::FindFunction(
+    const FunctionAttr& function) const {
+  if (functions_ == nullptr) {
+    return Error(ErrorCode::kFacilityMissing)
+        .Found(function.name)
+        .Text("calls a function, and there are none: its graph has no functions, or it has no graph");
+  }
+  return functions_->Find(function);
+}
+
+absl::string_view KernelConstruction::name() const {
+  is_of_one_node_ = true;
+  AttrView value;
+  if (node_.FindAttr(CallStates::kNodeAttr, &value)) {
+    const absl::StatusOr<absl::string_view> key = value.AsString();
+    if (key.ok()) return CallStates::NameIn(*key);
+  }
+  return node_.name();
 }
 
 bool KernelConstruction::FindAttr(absl::string_view name, AttrView* value) const {

@@ -2,6 +2,7 @@
 #define SLUICE_KERNELS_KERNEL_CONSTRUCTION_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,17 +12,12 @@
 #include "graph/base/status_macros.h"
 #include "graph/ir/node_properties.h"
 #include "graph/value/tensor.h"
+#include "kernels/function_runner.h"
 
 namespace sluice {
 
 class Device;
 class EdgeTable;
-
-// A function that an attr names, with the attrs bound for it.
-struct FunctionAttr {
-  std::string name;
-  std::vector<std::pair<std::string, AttrValue>> attrs;
-};
 
 // The inputs (outputs) that one argument of the op stands for: [first, first + count).
 struct ArgRange {
@@ -34,9 +30,10 @@ struct ArgRange {
 // copies of what it needs. Not thread-safe.
 class KernelConstruction {
  public:
-  // `device` and `edges` may be null: kernels that are made for a look at a node.
-  explicit KernelConstruction(const NodeProperties& node, Device* device = nullptr, EdgeTable* edges = nullptr)
-      : node_(node), device_(device), edges_(edges) {}
+  // `device`, `edges` and `functions` may be null: kernels that are made for a look at a node.
+  explicit KernelConstruction(const NodeProperties& node, Device* device = nullptr, EdgeTable* edges = nullptr,
+                              FunctionRunner* functions = nullptr)
+      : node_(node), device_(device), edges_(edges), functions_(functions) {}
   KernelConstruction(const KernelConstruction&) = delete;
   KernelConstruction& operator=(const KernelConstruction&) = delete;
 
@@ -70,16 +67,22 @@ class KernelConstruction {
   }
   bool HasAttr(absl::string_view name) const;
 
+  // --- Functions -------------------------------------------------------------------------------------------------
+  // The function that the attr names, to be called by the kernel as long as that lives: see Note [Functions of kernels]
+  // in function_runner.h. kFacilityMissing where there are none.
+  absl::StatusOr<std::shared_ptr<const CallableFunction>> Function(absl::string_view attr) const;
+  // The same for functions whose names the kernel has from elsewhere.
+  absl::StatusOr<std::shared_ptr<const CallableFunction>> FindFunction(const FunctionAttr& function) const;
+
   // --- What only this node knows ---------------------------------------------------------------------------------
   // A kernel that asks is not shared with equal nodes.
   const NodeProperties& node() const {
     is_of_one_node_ = true;
     return node_;
   }
-  absl::string_view name() const {
-    is_of_one_node_ = true;
-    return node_.name();
-  }
+  // In an inlined function whose calls share their state, the name that the node has in the function (Note [State of
+  // calls] in graph/functions/call_states.h).
+  absl::string_view name() const;
   // Whether input `i` is constant: a hint, see NodeProperties.
   bool InputIsConstant(int i) const {
     is_of_one_node_ = true;
@@ -98,6 +101,7 @@ class KernelConstruction {
   const NodeProperties& node_;
   Device* const device_;
   EdgeTable* const edges_;
+  FunctionRunner* const functions_;
   mutable bool is_of_one_node_ = false;
 };
 

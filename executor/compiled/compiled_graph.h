@@ -7,6 +7,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "executor/driver.h"
 #include "executor/executor_plan.h"
@@ -44,6 +45,9 @@ class CompiledGraph {
     EdgeTable* edges = nullptr;
     const CreateKernel* create_kernel = nullptr;  // Instead of the registry, when set: then the driver is dataflow.
     KernelStore* kernel_store = nullptr;          // See KernelSet.
+    KernelStore* call_store = nullptr;            // See KernelSet. Used in Create alone, like the next two.
+    absl::string_view store_scope;                // See KernelSet.
+    FunctionRunner* functions = nullptr;          // See KernelSet.
     const CalledBodies* bodies = nullptr;         // See KernelSet. They outlive what is compiled.
     LoadLimits limits;                            // For frames.
     StopPoll* stop = nullptr;                     // Polled while the graph is compiled; null: never stops.

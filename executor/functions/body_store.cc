@@ -41,7 +41,8 @@ class BodyStore::BodiesOfGraph final : public CalledBodies {
 // One function under its attrs, compiled.
 class BodyStore::Body final : public CalledBody {
  public:
-  Body(std::string body_key, BoundFunction bound) : key(std::move(body_key)), function(std::move(bound)) {}
+  Body(std::string body_key, BoundFunction bound, CallStates::Scope of)
+      : key(std::move(body_key)), function(std::move(bound)), scope(of) {}
 
   const SerialProgram* program() const override { return compiled.get(); }
   const absl::Status& status() const override { return failed; }
@@ -56,6 +57,7 @@ class BodyStore::Body final : public CalledBody {
 
   const std::string key;
   const BoundFunction function;
+  const CallStates::Scope scope;  // Of an instance (Note [State of calls]): then the body is one plan's alone.
   absl::Status failed;
   // In this order: each uses those before.
   std::optional<Graph> graph;
@@ -90,13 +92,14 @@ bool EndsCompiling(const absl::Status& status) {
 // Compiles what one graph needs. Lives for one call of Compile.
 class BodyStore::Compiler {
  public:
-  Compiler(BodyStore* owner, const Graph& graph, const CallChoice& choice, StopPoll* stop, int64_t version)
+  Compiler(BodyStore* owner, const Graph& graph, const CallChoice& choice, StopPoll* stop, const Plan& plan)
       : owner_(*owner),
         library_(graph.library()),
         graph_(graph),
         choice_(choice),
         stop_(stop),
-        version_(version, owner->options_.registry->version()) {}
+        plan_(plan),
+        version_(plan.version, owner->options_.registry->version()) {}
 
   absl::StatusOr<Calls> Compile() {
     const int64_t num_cleared = owner_.Begin(version_);
@@ -125,35 +128,56 @@ class BodyStore::Compiler {
       const CallKind kind = finder.KindOf(id);
       if (kind != CallKind::kDirect && kind != CallKind::kCall) continue;
       SLUICE_ASSIGN_OR_RETURN(std::vector<BoundFunction> callees, BindCallees(graph, id, finder, graph.library()));
-      calls->Add(id, FindOrBegin(std::move(callees[0])));
+      SLUICE_ASSIGN_OR_RETURN(const Body* const body, FindOrBegin(std::move(callees[0]), ScopeOfCallee(graph, id)));
+      calls->Add(id, body);
     }
     return absl::OkStatus();
   }
 
-  const Body* FindOrBegin(BoundFunction function) {
+  CallStates::Scope ScopeOfCallee(const Graph& graph, NodeId id) const {
+    if (plan_.states == nullptr || !graph.HasAttr(id, CallStates::kCallAttr)) return CallStates::Scope();
+    return plan_.states->ScopeOf(graph.GetInt(id, CallStates::kCallAttr).value_or(0));
+  }
+
+  absl::StatusOr<const Body*> FindOrBegin(BoundFunction function, const CallStates::Scope& scope) {
     // A name may stand for another definition in a later version of the graph.
     std::string key = absl::StrCat(Canonicalize(function.name(), function.attrs), " ",
-                                   reinterpret_cast<uintptr_t>(function.definition.get()));
+                                   reinterpret_cast<uintptr_t>(function.definition.get()), " ", scope.instance);
     const auto begun = begun_.find(key);
     if (begun != begun_.end()) return begun->second;
-    const Known known = owner_.Find(key, version_);
+    if (scope.instance > 0) SLUICE_RETURN_IF_ERROR(CountInstance(function));
+    const Known known = scope.instance == 0 ? owner_.Find(key, version_) : Known();
     if (known.body != nullptr) {
       batch_->used.insert(known.batch);
       batch_->used.insert(known.batch->used.begin(), known.batch->used.end());
       return begun_.emplace(std::move(key), known.body).first->second;
     }
-    batch_->bodies.push_back(std::make_unique<Body>(key, std::move(function)));
+    batch_->bodies.push_back(std::make_unique<Body>(key, std::move(function), scope));
     return begun_.emplace(std::move(key), batch_->bodies.back().get()).first->second;
+  }
+
+  absl::Status CountInstance(const BoundFunction& function) {
+    const int64_t limit = owner_.options_.limits.max_expanded_nodes;
+    instance_nodes_ += static_cast<int64_t>(function.definition->nodes.size());
+    if (instance_nodes_ <= limit) return absl::OkStatus();
+    return Error(ErrorCode::kLimitNodes)
+        .Limit("max_expanded_nodes", limit)
+        .Text(absl::StrCat("the instances of '", PrintableName(function.name()),
+                           "' and of other functions that keep state have too many nodes"));
   }
 
   absl::Status CompileBody(Body* body) {
     SLUICE_RETURN_IF_ERROR(MakeGraph(body));
     SLUICE_RETURN_IF_ERROR(AddCalls(*body->graph, &body->calls));
-    const std::string scope = absl::StrCat("function ", Canonicalize(body->function.name(), body->function.attrs), "/");
+    const int32_t instance = body->scope.instance;
+    const std::string scope =
+        instance > 0 ? CallStates::KeyOf(instance)
+                     : absl::StrCat("function ", Canonicalize(body->function.name(), body->function.attrs), "/");
     KernelSet::Options of_kernels;
     of_kernels.registry = owner_.options_.registry;
     of_kernels.device = owner_.options_.device;
     of_kernels.store = owner_.options_.store;
+    of_kernels.call_store = plan_.call_store;
     of_kernels.store_scope = scope;
     of_kernels.bodies = &body->calls;
     of_kernels.stop = stop_;
@@ -198,6 +222,8 @@ class BodyStore::Compiler {
     inlining.lower_unmarked = true;
     inlining.ignore_marks = true;
     inlining.choice = &choice_;
+    inlining.states = plan_.states;
+    inlining.scope = body->scope;
     inlining.stop = stop_;
     SLUICE_RETURN_IF_ERROR(InlineFunctionCalls(made.graph, inlining).status());
     // A copy is without what adding nodes has needed, which for a small body is most of it.
@@ -227,15 +253,17 @@ class BodyStore::Compiler {
   const Graph& graph_;
   const CallChoice& choice_;
   StopPoll* const stop_;
+  const Plan& plan_;
   const Version version_;
   const std::shared_ptr<Batch> batch_ = std::make_shared<Batch>();
   std::map<std::string, const Body*, std::less<>> begun_;
+  int64_t instance_nodes_ = 0;
   std::string why_not_;
 };
 
 absl::StatusOr<BodyStore::Calls> BodyStore::Compile(const Graph& graph, const CallChoice& choice, StopPoll* stop,
-                                                    int64_t version) {
-  return Compiler(this, graph, choice, stop, version).Compile();
+                                                    const Plan& plan) {
+  return Compiler(this, graph, choice, stop, plan).Compile();
 }
 
 int64_t BodyStore::Begin(const Version& version) {
@@ -260,7 +288,7 @@ void BodyStore::Add(const std::shared_ptr<const Batch>& batch, const Version& ve
   if (version != version_ || num_cleared != num_cleared_) return;
   for (const std::unique_ptr<Body>& body : batch->bodies) {
     // The host may add what is missing.
-    if (body->failed.ok()) known_.emplace(body->key, Known{body.get(), batch});
+    if (body->failed.ok() && body->scope.instance == 0) known_.emplace(body->key, Known{body.get(), batch});
   }
 }
 

@@ -17,6 +17,7 @@
 #include "graph/base/mutex.h"
 #include "graph/base/stop_poll.h"
 #include "graph/functions/call_choice.h"
+#include "graph/functions/call_states.h"
 #include "graph/ir/graph.h"
 #include "kernels/device/device.h"
 #include "kernels/kernel_registry.h"
@@ -30,10 +31,10 @@ namespace sluice {
 //   if (calls.bodies == nullptr) ...  // Inline all: calls.why_not says why.
 //   of_kernels.bodies = calls.bodies.get();
 //
-// Bodies with kernels that keep state have these from the session's KernelStore, under the function's name: all calls
-// of it share them, and plans that come later too. Constants are the store's as well.
-// A body is known as long as what it was compiled from is the same: a graph that only grows, and the registry's rows.
-// Thread-safe: of two threads that compile one body at once, each keeps its own, and later plans get the first.
+// Bodies with kernels that keep state are one plan's alone, one for each instance of the function (Note [State of
+// calls] in graph/functions/call_states.h). Large constants are the session's. A body is known as long as what it was
+// compiled from is the same: a graph that only grows, and the registry's rows. Thread-safe: of two threads that compile
+// one body at once, each keeps its own, and later plans get the first.
 class BodyStore {
  public:
   // Borrowed; all of it outlives this and the plans.
@@ -54,11 +55,19 @@ class BodyStore {
   BodyStore(const BodyStore&) = delete;
   BodyStore& operator=(const BodyStore&) = delete;
 
+  // What one plan shares while it is made.
+  struct Plan {
+    CallStates* states = nullptr;       // That the calls of the graph were left there with; null: without.
+    KernelStore* call_store = nullptr;  // See KernelSet.
+    // Graphs of one version have the same function under each name that they both have (SessionGraph::version).
+    int64_t version = 0;
+  };
+
   // Compiles all that the calls in `graph`, which InlineFunctionCalls has left there by `choice`, lead to, however deep
   // they are nested. Errors are those of the calls themselves, limits, `stop` (may be null) and memory; what is wrong
-  // with a body is an error where it is called. Graphs of one `version` have the same function under each name that
-  // they both have (SessionGraph::version).
-  absl::StatusOr<Calls> Compile(const Graph& graph, const CallChoice& choice, StopPoll* stop, int64_t version = 0)
+  // with a body is an error where it is called. kLimitNodes where instances would have more than
+  // LoadLimits::max_expanded_nodes nodes together: there may be as many as inlining makes.
+  absl::StatusOr<Calls> Compile(const Graph& graph, const CallChoice& choice, StopPoll* stop, const Plan& plan)
       ABSL_LOCKS_EXCLUDED(mu_);
   // Forgets all bodies, those too that are being compiled. Plans keep what they use.
   void Clear() ABSL_LOCKS_EXCLUDED(mu_);

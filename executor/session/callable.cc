@@ -184,6 +184,7 @@ absl::StatusOr<std::shared_ptr<Callable>> Callable::Make(const std::shared_ptr<S
                           MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kFunction, policy, stop));
   std::shared_ptr<Callable> callable(new Callable(core, &step));
   SLUICE_RETURN_IF_ERROR(WithAllMissingKernels(callable->Compile(step, stop), callable->graph(), *core));
+  if (step.functions != nullptr && step.functions->HasTransfers()) callable->needs_rendezvous_ = true;
   return callable;
 }
 
@@ -235,19 +236,23 @@ absl::Status Callable::Compile(const StepGraph& step, StopPoll* stop) {
   needs_rendezvous_ = needs_rendezvous_ || step.is_cut;
   SLUICE_RETURN_IF_ERROR(PollStop(stop, graph().id_limit()));
   if (step.is_cut) {
-    SLUICE_ASSIGN_OR_RETURN(executor_, PartitionedStep::Create(core_, graph(), /*is_cut=*/true, *edges_, stop));
+    SLUICE_ASSIGN_OR_RETURN(executor_, PartitionedStep::Create(core_, graph(), /*is_cut=*/true, *edges_,
+                                                               *step.call_store, step.functions.get(), stop));
     return absl::OkStatus();
   }
   Device& device = core_->device(0);
   const std::string& kind = core_->options().executor;
   if (!ExecutorKinds::IsBuiltin(kind)) {
     is_hosts_ = true;
-    SLUICE_ASSIGN_OR_RETURN(executor_, core_->MakeExecutor(device, Graph(graph()), *edges_, stop));
+    SLUICE_ASSIGN_OR_RETURN(
+        executor_, core_->MakeExecutor(device, Graph(graph()), *edges_, *step.call_store, step.functions.get(), stop));
     return absl::OkStatus();
   }
   LocalExecutorParams params = core_->ExecutorParams(device, *edges_, stop);
   params.node_devices = step.node_devices;
   params.bodies = calls_.bodies.get();
+  params.call_store = step.call_store.get();
+  params.functions = step.functions.get();
   SLUICE_ASSIGN_OR_RETURN(compiled_, CompiledGraph::Create(graph_, params));
   SLUICE_ASSIGN_OR_RETURN(executor_, NewExecutor(kind, compiled_, stop));
   return absl::OkStatus();

@@ -41,7 +41,8 @@ absl::StatusOr<std::shared_ptr<PartialRun>> PartialRun::Start(std::shared_ptr<Se
   SLUICE_ASSIGN_OR_RETURN(StepGraph step, MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kRendezvous,
                                                         CallPolicy::kInline, &stop));
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<const PartitionedStep> executors,
-                          PartitionedStep::Create(core, step.signature.graph, step.is_cut, *step.edges, &stop));
+                          PartitionedStep::Create(core, step.signature.graph, step.is_cut, *step.edges,
+                                                  *step.call_store, step.functions.get(), &stop));
   std::shared_ptr<PartialRun> run(new PartialRun(std::move(core), std::move(step), options));
   run->AddPorts();
   run->step_ = std::move(executors);

@@ -100,7 +100,7 @@ class PartitionedStep::EndOfParts {
 };
 
 absl::Status PartitionedStep::AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges,
-                                      StopPoll* stop) {
+                                      KernelStore& call_store, FunctionRunner* functions, StopPoll* stop) {
   if (device.AsStreamDevice() != nullptr) SLUICE_RETURN_IF_ERROR(InsertCopies(graph, core_->kernels()));
   Part part;
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
@@ -108,18 +108,19 @@ absl::Status PartitionedStep::AddPart(const Graph& whole, Graph graph, Device& d
     const NodeId id(i);
     part.whole_ids.push_back(graph.Contains(id) ? whole.Find(graph.name(id)) : NodeId());
   }
-  SLUICE_ASSIGN_OR_RETURN(part.executor, core_->MakeExecutor(device, std::move(graph), edges, stop));
+  SLUICE_ASSIGN_OR_RETURN(part.executor,
+                          core_->MakeExecutor(device, std::move(graph), edges, call_store, functions, stop));
   parts_.push_back(std::move(part));
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(std::shared_ptr<SessionCore> core,
-                                                                               const Graph& whole, bool is_cut,
-                                                                               EdgeTable& edges, StopPoll* stop) {
+absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(
+    std::shared_ptr<SessionCore> core, const Graph& whole, bool is_cut, EdgeTable& edges, KernelStore& call_store,
+    FunctionRunner* functions, StopPoll* stop) {
   std::unique_ptr<PartitionedStep> made(new PartitionedStep(std::move(core)));
   SessionCore& owner = *made->core_;
   if (!is_cut) {
-    SLUICE_RETURN_IF_ERROR(made->AddPart(whole, whole, owner.device(0), edges, stop));
+    SLUICE_RETURN_IF_ERROR(made->AddPart(whole, whole, owner.device(0), edges, call_store, functions, stop));
     return made;
   }
   PartitionOptions options;
@@ -130,7 +131,8 @@ absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(s
   SLUICE_RETURN_IF_ERROR(PollStop(stop, whole.id_limit()));
   for (Partition& partition : partitions) {
     SLUICE_ASSIGN_OR_RETURN(Device* const device, owner.FindDevice(partition.location));
-    SLUICE_RETURN_IF_ERROR(made->AddPart(whole, std::move(partition.graph), *device, edges, stop));
+    SLUICE_RETURN_IF_ERROR(
+        made->AddPart(whole, std::move(partition.graph), *device, edges, call_store, functions, stop));
   }
   return made;
 }

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/executor.h"
+#include "executor/kernel_store.h"
 #include "executor/session/session_core.h"
 #include "graph/base/stop_poll.h"
 #include "graph/ir/graph.h"
@@ -18,11 +19,14 @@ namespace sluice {
 // Immutable; any number of threads may run it at once. Keeps the core alive.
 class PartitionedStep final : public Executor {
  public:
-  // Cuts `whole` where `is_cut`. `edges` number its transfers, and outlive this; `stop` is polled and may be null.
-  // kPartition and what kernels and control flow say.
+  // Cuts `whole` where `is_cut`. `edges` number its transfers, and outlive this; `call_store` and `functions`, which
+  // may be null (see KernelSet), are used here alone; `stop` is polled and may be null. kPartition and what kernels and
+  // control flow say.
   static absl::StatusOr<std::unique_ptr<const PartitionedStep>> Create(std::shared_ptr<SessionCore> core,
                                                                        const Graph& whole, bool is_cut,
-                                                                       EdgeTable& edges, StopPoll* stop = nullptr);
+                                                                       EdgeTable& edges, KernelStore& call_store,
+                                                                       FunctionRunner* functions,
+                                                                       StopPoll* stop = nullptr);
 
   // Starts all parts. The allocator of `args` is not used: each device has its own. The caller's thread works on the
   // last part, and on all of them where there is no task runner with several threads, until nothing more can be done
@@ -45,7 +49,8 @@ class PartitionedStep final : public Executor {
   struct Running;
   class EndOfParts;
 
-  absl::Status AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges, StopPoll* stop);
+  absl::Status AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges, KernelStore& call_store,
+                       FunctionRunner* functions, StopPoll* stop);
   static void StartParts(const Args& args, std::unique_ptr<Running> running);
 
   const std::shared_ptr<SessionCore> core_;

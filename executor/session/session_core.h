@@ -49,8 +49,10 @@ class SessionCore {
   // `stop` is polled and may be null.
   LocalExecutorParams ExecutorParams(Device& device, EdgeTable& edges, StopPoll* stop) const;
   // The executor of the kind that the options name, for a graph of its own: a part of a step, or all of it for kinds of
-  // hosts.
-  absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor(Device& device, Graph graph, EdgeTable& edges, StopPoll* stop);
+  // hosts. `call_store` and `functions`, which may be null: see KernelSet.
+  absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor(Device& device, Graph graph, EdgeTable& edges,
+                                                         KernelStore& call_store, FunctionRunner* functions,
+                                                         StopPoll* stop);
   // The name and version are free for other sessions.
   void ReleaseName() { name_.Release(); }
   Device& device(size_t i) const { return *(*devices_)[i]; }

@@ -5,19 +5,19 @@
 #include <string>
 #include <utility>
 
+#include "executor/functions/kernel_state.h"
 #include "executor/session/step_simplifier.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/functions/call_choice.h"
 #include "graph/functions/call_site.h"
+#include "graph/functions/call_states.h"
 #include "graph/functions/inliner.h"
 #include "graph/ir/graph_node.h"
 #include "graph/ir/runnable_check.h"
 #include "graph/placement/copy_nodes.h"
 #include "graph/placement/placer.h"
-#include "kernels/kernel_row.h"
 #include "kernels/missing_kernel.h"
-#include "kernels/owned_kernel_row.h"
 
 namespace sluice {
 namespace {
@@ -89,37 +89,28 @@ class WithCalls final : public KernelCatalog {
   const KernelCatalog& kernels_;
 };
 
-// Whether kernels of `op` keep state of their own from run to run. Of an op with several rows, one tells; but each of a
-// host's may.
-bool KeepsState(const KernelRegistry& kernels, const OpSchema& op) {
-  for (const OwnedKernelRow* const added : kernels.HostRowsOf(op.name)) {
-    if (!KernelRegistry::MayBeShared(op, {&added->row(), /*is_of_host=*/true})) return true;
-  }
-  static constexpr KernelRow kPlain("", KernelFactory());
-  if (KernelRegistry::MayBeShared(op, {&kPlain, /*is_of_host=*/false})) return false;
-  for (const absl::Span<const KernelRow> table : kernels.Tables()) {
-    for (const KernelRow& row : table) {
-      if (row.op() == op.name && KernelRegistry::MayBeShared(op, {&row, /*is_of_host=*/false})) return false;
-    }
-  }
-  return true;
-}
-
 // Replaces calls by bodies, and compiles those bodies that are called, of this version of the session's graph. False:
 // one of them cannot be.
-absl::StatusOr<bool> ReplaceCalls(Graph& needed, const SessionCore& core, CallPolicy policy, int64_t version,
-                                  StopPoll* stop, BodyStore::Calls* calls) {
+absl::StatusOr<bool> ReplaceCalls(const SessionCore& core, CallPolicy policy, int64_t version, StopPoll* stop,
+                                  StepGraph* step) {
+  Graph& needed = step->signature.graph;
   const CallChoice choice(needed, policy, [&](const OpSchema& op) { return KeepsState(core.kernels(), op); });
   InlineOptions inlining;
   inlining.limits = core.options().limits;
   inlining.lower_unmarked = true;
   inlining.ignore_marks = true;
+  CallStates states;
   inlining.choice = &choice;
+  inlining.states = &states;
   inlining.stop = stop;
   SLUICE_ASSIGN_OR_RETURN(const InlineReport report, InlineFunctionCalls(needed, inlining));
   if (report.calls_left == 0) return true;
-  SLUICE_ASSIGN_OR_RETURN(*calls, core.body_store().Compile(needed, choice, stop, version));
-  return calls->bodies != nullptr;
+  BodyStore::Plan plan;
+  plan.states = &states;
+  plan.call_store = step->call_store.get();
+  plan.version = version;
+  SLUICE_ASSIGN_OR_RETURN(step->calls, core.body_store().Compile(needed, choice, stop, plan));
+  return step->calls.bodies != nullptr;
 }
 
 }  // namespace
@@ -149,8 +140,11 @@ absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFet
   if (graph.version() != version) policy = CallPolicy::kInline;
   Graph& needed = step.signature.graph;
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
-  SLUICE_ASSIGN_OR_RETURN(const bool could_call, ReplaceCalls(needed, core, policy, version, stop, &step.calls));
+  SLUICE_ASSIGN_OR_RETURN(const bool could_call, ReplaceCalls(core, policy, version, stop, &step));
   if (!could_call) return MakeStepGraph(graph, spec, core, convention, CallPolicy::kInline, stop);
+  if (KernelFunctions::AreCalledIn(needed)) {
+    step.functions = std::make_unique<KernelFunctions>(needed, core.ExecutorParams(core.device(0), *step.edges, stop));
+  }
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
   SLUICE_RETURN_IF_ERROR(CheckRunnable(needed));
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));

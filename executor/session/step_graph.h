@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "executor/functions/kernel_functions.h"
+#include "executor/kernel_store.h"
 #include "executor/session/session_core.h"
 #include "executor/session/session_graph.h"
 #include "graph/passes/feed_fetch.h"
@@ -33,6 +35,9 @@ struct StepGraph {
   bool is_cut = false;                // To be run in parts, one per device: without copies so far.
   std::vector<Device*> node_devices;  // By id, where nodes are on several devices that are joined; else empty.
   BodyStore::Calls calls;             // That are left in the graph. No bodies: none are.
+  // State that calls of functions share, until the step is compiled. See KernelSet.
+  std::unique_ptr<KernelStore> call_store = std::make_unique<KernelStore>();
+  std::unique_ptr<KernelFunctions> functions;                        // That its kernels call; null: none do.
   std::unique_ptr<EdgeTable> edges = std::make_unique<EdgeTable>();  // Of the rendezvous of its steps.
 };
 absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFetchSpec& spec, const SessionCore& core,

@@ -147,11 +147,8 @@ class CallChoice::Collector {
       const bool is_known = op != nullptr && FindCallees(*op, node, &names);
       const bool calls_any_function = !is_known && (op == nullptr || IsExpanded(CallKindOf(op->name)));
       facts->makes_late = facts->makes_late || calls_any_function || IsLateOp(op->op_class);
-      if (!is_known || !IsPlainOp(*op)) {
-        facts->is_plain = false;
-      } else if (names.empty()) {
-        facts->keeps_state = facts->keeps_state || keeps_state_(*op);
-      }
+      if (!is_known || !IsPlainOp(*op)) facts->is_plain = false;
+      if (op != nullptr && names.empty() && !facts->keeps_state) facts->keeps_state = keeps_state_(*op);
     }
     for (const absl::string_view name : names) {
       size_t callee = 0;
@@ -170,10 +167,10 @@ class CallChoice::Collector {
 };
 
 CallChoice::CallChoice(const Graph& graph, CallPolicy policy, KeepsState keeps_state) {
-  if (policy == CallPolicy::kInline || graph.library().empty()) return;
+  if (graph.library().empty()) return;
   Collector(this, graph, keeps_state).Collect();
   SumUp();
-  Choose(policy);
+  if (policy != CallPolicy::kInline) Choose(policy);
 }
 
 void CallChoice::SumUp() {
@@ -204,6 +201,11 @@ void CallChoice::Choose(CallPolicy policy) {
 bool CallChoice::IsCalled(absl::string_view function) const {
   const auto found = index_.find(function);
   return found != index_.end() && functions_[found->second].is_called;
+}
+
+bool CallChoice::MayKeepState(absl::string_view function) const {
+  const auto found = index_.find(function);
+  return found != index_.end() && functions_[found->second].keeps_state;
 }
 
 std::vector<absl::string_view> CallChoice::CalleesOf(absl::string_view function) const {

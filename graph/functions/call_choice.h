@@ -14,8 +14,7 @@
 //      after or in a body that has some, and the same holds of the calls around it. An inlined body would begin with
 //      the arguments that are there. (Kernels of hosts that wait are found when they are made: see executor/functions.)
 //   3. A body in which kernels keep state is called if it is marked `_noinline`, and inlined otherwise, whatever it
-//      costs: as in TensorFlow's sessions all calls of such a function share the state, and every inlined body has its
-//      own.
+//      costs. Who shares that state does not depend on it: see Note [State of calls] in call_states.h.
 // Where both are possible, `_noinline` functions are called, and so are those that cost too much: by nodes of the body
 // times calls. The same graph gives the same choice.
 
@@ -46,7 +45,8 @@ class CallChoice {
   static constexpr double kMinBody = 32;
   static constexpr double kMaxInlined = 65'536;
 
-  // `keeps_state`: whether kernels of an op keep state from run to run. Used here alone.
+  // `keeps_state`: whether kernels of an op keep state from run to run, of their own or under the names of their nodes.
+  // Used here alone.
   using KeepsState = absl::FunctionRef<bool(const OpSchema& op)>;
   CallChoice(const Graph& graph, CallPolicy policy, KeepsState keeps_state);
   CallChoice(const CallChoice&) = delete;
@@ -54,6 +54,8 @@ class CallChoice {
 
   // Whether calls of the function stay, unless their arguments may be dead or late.
   bool IsCalled(absl::string_view function) const;
+  // Whether kernels keep state in the body of `function`, or in what it calls, as far as can be told.
+  bool MayKeepState(absl::string_view function) const;
   // The functions that the body of `function` calls, one for each call.
   std::vector<absl::string_view> CalleesOf(absl::string_view function) const;
   bool CallsAny() const { return calls_any_; }

@@ -143,6 +143,8 @@ bool CallExpansion::Pop(Pending* pending) {
   *pending = pending_.front();
   pending_.pop_front();
   may_stay_ = pending->may_stay;
+  scope_ = pending->scope;
+  is_functional_ = false;
   return true;
 }
 

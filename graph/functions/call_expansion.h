@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/base/limits.h"
+#include "graph/functions/call_states.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/made_nodes.h"
 
@@ -39,6 +40,8 @@ class CallExpansion {
     NodeId call;
     int depth;
     bool may_stay;  // Its arguments, and those of the calls around it, are neither dead nor late (call_choice.h).
+    CallStates::Scope scope;
+    bool is_of_functional = false;  // The call is that of an If, a Case or a While which TensorFlow does not lower.
   };
 
   CallExpansion(Graph& graph, const LoadLimits& limits) : graph_(graph), limits_(limits) {}
@@ -68,12 +71,17 @@ class CallExpansion {
   // Turns all edges that point to replaced nodes.
   absl::Status Finish();
 
-  // Calls still to be looked at, oldest first. Those of what takes the place of a call may stay where it might have.
-  void Push(NodeId call, int depth) { Push(call, depth, may_stay_); }
-  void Push(NodeId call, int depth, bool may_stay) { pending_.push_back({call, depth, may_stay}); }
+  // Calls still to be looked at, oldest first. Those of what takes the place of a call may stay where it might have,
+  // and are in the same scope.
+  void Push(NodeId call, int depth) { pending_.push_back({call, depth, may_stay_, scope_, is_functional_}); }
+  void Push(NodeId call, int depth, bool may_stay, const CallStates::Scope& scope) {
+    pending_.push_back({call, depth, may_stay, scope});
+  }
   bool Pop(Pending* pending);
   // What takes the place of the call that was popped last does not stay.
   void NoneMayStay() { may_stay_ = false; }
+  // It is an If, a Case or a While which TensorFlow does not lower.
+  void IsFunctional() { is_functional_ = true; }
 
   int64_t nodes_added() const { return nodes_added_; }
 
@@ -98,7 +106,10 @@ class CallExpansion {
   absl::flat_hash_map<NodeId, Replaced> replaced_;
   absl::flat_hash_set<NodeId> kept_;
   std::deque<Pending> pending_;
-  bool may_stay_ = true;  // Of the call that was popped last.
+  // Of the call that was popped last.
+  bool may_stay_ = true;
+  CallStates::Scope scope_;
+  bool is_functional_ = false;
   int64_t nodes_added_ = 0;
 };
 

@@ -112,21 +112,21 @@ class CallInliner {
         made_for_(MadeForOf(graph_, call)),
         mark_(MadeForAttr(made_for_)) {}
 
-  // The nodes of the body.
-  absl::StatusOr<std::vector<NodeId>> Run() {
+  // What has come into the graph. Results and control results may have been replaced in turn, later.
+  absl::StatusOr<BodyNodes> Run() {
     SLUICE_RETURN_IF_ERROR(expansion_.Count(call_, function_.definition->nodes.size()));
     BodyOptions options;
     options.prefix = absl::StrCat(name_, "/");
     options.prune = true;
     options.device = device_;
     SLUICE_RETURN_IF_ERROR(AddInputs(&options.args));
-    SLUICE_ASSIGN_OR_RETURN(const BodyNodes body, AddFunctionBody(graph_, function_, options));
+    SLUICE_ASSIGN_OR_RETURN(BodyNodes body, AddFunctionBody(graph_, function_, options));
     SLUICE_RETURN_IF_ERROR(HoldBack(body));
     std::vector<CallExpansion::Replacement> outputs;
     SLUICE_RETURN_IF_ERROR(AddOutputs(body, &outputs));
     std::vector<NodeId> done = Done(body, outputs);
     SLUICE_RETURN_IF_ERROR(expansion_.Replace(call_, std::move(outputs), std::move(done)));
-    return body.nodes;
+    return body;
   }
 
  private:
@@ -240,7 +240,7 @@ class Driver {
     const int32_t end = graph_.id_limit();
     for (int32_t i = 0; i < end; ++i) {
       const bool may_stay = calls_some && !is_late[static_cast<size_t>(i)];
-      if (graph_.Contains(NodeId(i))) Consider(NodeId(i), 1, options_.keep_all, may_stay);
+      if (graph_.Contains(NodeId(i))) Consider(NodeId(i), 1, options_.keep_all, may_stay, options_.scope);
     }
     CallExpansion::Pending pending;
     while (expansion_.Pop(&pending)) {
@@ -271,7 +271,25 @@ class Driver {
     return options_.choice == nullptr || !options_.choice->MakesLate(function.name());
   }
 
-  void Consider(NodeId id, int depth, bool keep, bool may_stay) {
+  // Whether all calls of `function` from this one's scope share the state in its body: see Note [State of calls].
+  bool SharesState(const CallExpansion::Pending& pending, const BoundFunction& function) const {
+    if (options_.states == nullptr || options_.choice == nullptr) return false;
+    if (!options_.choice->MayKeepState(function.name())) return false;
+    return pending.is_of_functional || IsTrue(function.definition->FindAttr("_noinline"));
+  }
+
+  // Tells `nodes` of ops with state, which have come into the graph in `scope`, what they share it with.
+  absl::Status TellState(const std::vector<NodeId>& nodes, const CallStates::Scope& scope) {
+    if (scope.instance == options_.scope.instance) return absl::OkStatus();
+    for (const NodeId id : nodes) {
+      if (IsExpanded(finder_.KindOf(id))) continue;
+      const std::string key = CallStates::NodeKey(scope, graph_.name(id));
+      SLUICE_RETURN_IF_ERROR(graph_.SetAttr(id, CallStates::kNodeAttr, AttrValue(key)));
+    }
+    return absl::OkStatus();
+  }
+
+  void Consider(NodeId id, int depth, bool keep, bool may_stay, const CallStates::Scope& scope) {
     const CallKind kind = finder_.KindOf(id);
     bool expand = false;
     if (kind == CallKind::kDirect || kind == CallKind::kCall) expand = options_.inline_calls;
@@ -279,7 +297,7 @@ class Driver {
     if (kind == CallKind::kWhile) expand = IsToLower(id) && CanLowerLoop(graph_, id);
     if (!expand) return;
     if (keep) expansion_.Keep(id);
-    expansion_.Push(id, depth, may_stay);
+    expansion_.Push(id, depth, may_stay, scope);
   }
 
   absl::Status Expand(const CallExpansion::Pending& pending) {
@@ -293,31 +311,43 @@ class Driver {
                             BindCallees(graph_, id, finder_, graph_.library()));
     switch (const CallKind kind = finder_.KindOf(id)) {
       case CallKind::kDirect:
-      case CallKind::kCall: {
-        if (!options_.inline_calls) return absl::OkStatus();
-        if (Stays(pending, callees[0])) {
-          ++report_.calls_left;
-          return absl::OkStatus();
-        }
-        ++report_.calls;
-        if (!has_liveness_.has_value()) has_liveness_ = HasLiveness(graph_);
-        SLUICE_ASSIGN_OR_RETURN(const std::vector<NodeId> body,
-                                CallInliner(expansion_, id, callees[0], kind, *has_liveness_).Run());
-        const bool may_stay = pending.may_stay && KeepsTime(callees[0]);
-        for (NodeId node : body) Consider(node, pending.depth + 1, /*keep=*/false, may_stay);
-        return absl::OkStatus();
-      }
+      case CallKind::kCall:
+        return options_.inline_calls ? ExpandCall(pending, kind, callees[0]) : absl::OkStatus();
       case CallKind::kIf:
       case CallKind::kCase:
         ++report_.conditionals;
+        if (!HasBool(graph_, id, "_lower_using_switch_merge", true)) expansion_.IsFunctional();
         return LowerConditional(expansion_, id, kind, callees, pending.depth);
       case CallKind::kWhile:
         ++report_.loops;
         if (!KeepsTime(callees[0]) || !KeepsTime(callees[1])) expansion_.NoneMayStay();
+        if (!HasBool(graph_, id, "_lower_using_switch_merge", true)) expansion_.IsFunctional();
         return LowerLoop(expansion_, id, callees[0], callees[1], pending.depth);
       default:
         return absl::OkStatus();
     }
+  }
+
+  absl::Status ExpandCall(const CallExpansion::Pending& pending, CallKind kind, const BoundFunction& function) {
+    const NodeId id = pending.call;
+    const bool shares_state = SharesState(pending, function);
+    CallStates::Scope scope = pending.scope;
+    if (shares_state) {
+      scope = options_.states->Enter(scope, kind == CallKind::kCall && !pending.is_of_functional, function);
+      scope.prefix = graph_.name(id).size() + 1;
+    }
+    if (Stays(pending, function)) {
+      ++report_.calls_left;
+      return shares_state ? graph_.SetAttr(id, CallStates::kCallAttr, AttrValue(int64_t{scope.instance}))
+                          : absl::OkStatus();
+    }
+    ++report_.calls;
+    if (!has_liveness_.has_value()) has_liveness_ = HasLiveness(graph_);
+    SLUICE_ASSIGN_OR_RETURN(const BodyNodes body, CallInliner(expansion_, id, function, kind, *has_liveness_).Run());
+    SLUICE_RETURN_IF_ERROR(TellState(body.stateful, scope));
+    const bool may_stay = pending.may_stay && KeepsTime(function);
+    for (NodeId node : body.nodes) Consider(node, pending.depth + 1, /*keep=*/false, may_stay, scope);
+    return absl::OkStatus();
   }
 
   Graph& graph_;

@@ -29,6 +29,7 @@
 #include "graph/base/limits.h"
 #include "graph/base/stop_poll.h"
 #include "graph/functions/call_choice.h"
+#include "graph/functions/call_states.h"
 #include "graph/ir/graph.h"
 
 namespace sluice {
@@ -46,6 +47,9 @@ struct InlineOptions {
   bool ignore_marks = false;
   // Which calls stay; null: those that are marked, unless marks are ignored. See Note [Called or inlined].
   const CallChoice* choice = nullptr;
+  // With `choice`: nodes and calls are told which state they share. Null: none share any. See Note [State of calls].
+  CallStates* states = nullptr;
+  CallStates::Scope scope;  // Of the graph itself: an instance where it is the body of a function.
   // Replaced nodes of the graph of which a node with that name must stay, to be fetched or targeted by name: an
   // IdentityN of its outputs, or a NoOp. `keep_all` means all of them; never nodes that came out of bodies.
   std::vector<NodeId> keep;

@@ -1,6 +1,6 @@
 """Makes every case of tests/goldens with real TensorFlow 2.19 (CPU). Development only.
 
-Usage: make_goldens.py [MODULE ...]   modules: errors graphs models (all when none is named)
+Usage: make_goldens.py [MODULE ...]   modules: errors graphs models calls (all when none is named)
 Exits with 1, and says why, when TensorFlow does not answer as a case says.
 """
 
@@ -23,6 +23,7 @@ MODULES = {
     "errors": ["errors"],
     "graphs": ["ops", "control_flow", "functions", "state", "gradients"],
     "models": ["formats", "inspect", "saved_model"],
+    "calls": ["call_state"],
 }
 
 

@@ -228,11 +228,11 @@ def cases_below(folder):
     return found
 
 
-def conform(checkout, folders):
+def conform(checkout, folders, options=()):
     """Runs the conformance runner. Returns ({case that failed: why}, None), or (None, why there is no answer)."""
     with tempfile.TemporaryDirectory() as scratch:
         answer = os.path.join(scratch, "conform.json")
-        command = [os.path.join(checkout.root, "tools", "sluice"), "conform", *folders, "--json", answer]
+        command = [os.path.join(checkout.root, "tools", "sluice"), "conform", *folders, *options, "--json", answer]
         result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                 text=True, errors="replace")
         try:
@@ -271,6 +271,14 @@ def run_goldens(checkout, tally, arguments):
         tally.add("goldens", trouble)
         return
     waiting = set(read_patterns(os.path.join(checkout.root, "tests", "goldens", "waiting.txt")))
+    for how in ("inline", "call"):  # Calling changes no answer.
+        failed_so, trouble = conform(checkout, [folder], ["--functions", how])
+        if trouble:
+            tally.add(f"goldens --functions {how}", trouble)
+            continue
+        for case in chosen:
+            if (case in failed_so) != (case in failed):
+                tally.add(f"goldens/{case} --functions {how}", failed_so.get(case, "passes, but not by default"))
     for case in chosen:
         if case not in waiting:
             tally.add(f"goldens/{case}", failed.get(case))

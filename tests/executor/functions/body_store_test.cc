@@ -30,7 +30,9 @@ class BodyStoreTest : public ::testing::Test {
   // Compiles what the calls of the graph need, all of which stay calls.
   absl::StatusOr<BodyStore::Calls> Compile(int64_t version = 0) {
     const CallChoice choice(b_.graph(), CallPolicy::kCall, [](const OpSchema&) { return false; });
-    return store_->Compile(b_.graph(), choice, nullptr, version);
+    BodyStore::Plan plan;
+    plan.version = version;
+    return store_->Compile(b_.graph(), choice, nullptr, plan);
   }
   Output AddCall(absl::string_view name, absl::string_view function) {
     return Call(b_, name, function, {x_}, {DType::kFloat});
@@ -100,7 +102,8 @@ TEST_F(BodyStoreTest, AStoppedCompilationLeavesNothing) {
   AddCall("call", "AddOne");
   const CallChoice choice(b_.graph(), CallPolicy::kCall, [](const OpSchema&) { return false; });
   StopPoll stop(absl::InfinitePast(), nullptr);
-  EXPECT_THAT(store_->Compile(b_.graph(), choice, &stop), StatusIs(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_THAT(store_->Compile(b_.graph(), choice, &stop, BodyStore::Plan()),
+              StatusIs(absl::StatusCode::kDeadlineExceeded));
   EXPECT_EQ(store_->num_bodies(), 0u);
 }
 

@@ -1,4 +1,4 @@
-// What runs with called functions do: time limits, effects, state, observers, memory.
+// What runs with called functions do: time limits, effects, observers, memory.
 
 #include <atomic>
 #include <memory>
@@ -183,48 +183,6 @@ TEST_F(CalledRunsTest, EffectsHappenInTheirOrder) {
       ASSERT_EQ(seen.size(), 20u);
       for (size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], static_cast<float>(i));
     }
-  }
-}
-
-// As TensorFlow's session has it: a function that is not inlined has one set of kernels, each inlined body its own.
-TEST_F(CalledRunsTest, CallsOfAMarkedFunctionShareTheStateOfItsKernels) {
-  ASSERT_OK(registry_.Add(OwnedKernelRow("Print", [](const KernelConstruction&) {
-    auto calls = std::make_shared<std::atomic<int32_t>>(0);
-    return std::make_unique<FunctionKernel>(
-        [calls](KernelContext& context) {
-          context.SetScalar(0, static_cast<float>(++*calls));
-          return absl::OkStatus();
-        },
-        CostHint::kByBytes);
-  })));
-  for (const bool is_marked : {true, false}) {
-    FunctionText text(is_marked ? "Shares" : "Owns");
-    text.Arg("x: float")
-        .Result("n: float", "p:output:0")
-        .Stateful()
-        .Node("p = Print(x, x)", {{"T", DType::kFloat}, {"U", std::vector<DType>{DType::kFloat}}});
-    if (is_marked) text.FunctionAttr("_noinline", true);
-    text.AddTo(b_.graph());
-  }
-  const Output x = PlaceholderX();
-  for (const char* const name : {"Shares", "Owns"}) {
-    for (const char* const call : {"_a", "_b"}) {
-      Call(b_, absl::StrCat(name, call), name, {x}, {DType::kFloat}, {}, "StatefulPartitionedCall");
-    }
-  }
-  for (const CallPolicy policy : {CallPolicy::kByCost, CallPolicy::kCall}) {
-    OpenWith(policy, Driver::kAuto);
-    const auto next = [this](const std::string& name) {
-      absl::StatusOr<Tensor> value = Fetch(name, {{"x", Float(0)}});
-      EXPECT_OK(value);
-      return value.ok() ? *value->AsScalar<float>() : -1;
-    };
-    EXPECT_EQ(next("Shares_a"), 1);
-    EXPECT_EQ(next("Shares_b"), 2);
-    EXPECT_EQ(next("Shares_a"), 3);
-    EXPECT_EQ(next("Owns_a"), 1);
-    EXPECT_EQ(next("Owns_b"), 1);
-    EXPECT_EQ(next("Owns_a"), 2);
   }
 }
 
