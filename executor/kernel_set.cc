@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "executor/constant_kernel.h"
 #include "executor/device_kernel.h"
@@ -13,6 +12,7 @@
 #include "executor/weight_constants.h"
 #include "graph/base/error.h"
 #include "graph/base/file_pages.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/graph_node.h"
 #include "graph/ir/op_class.h"
@@ -329,7 +329,7 @@ class KernelSetMaker {
   const KernelSet::Options& options_;
   KernelSet set_;
   WeightConstants weights_;
-  absl::flat_hash_map<std::string, const Kernel*> shared_;
+  HashMap<std::string, const Kernel*> shared_;
   std::string key_;
   bool is_of_one_node_ = false;  // Whether the kernel made last knows its node (KernelConstruction).
 };
