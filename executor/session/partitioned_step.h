@@ -44,6 +44,7 @@ class PartitionedStep final : public Executor {
 
   struct Running;
   class EndOfParts;
+  class StartOfPart;
 
   absl::Status AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges, StopPoll* stop);
   static void StartParts(const Args& args, std::unique_ptr<Running> running);
