@@ -131,7 +131,7 @@ class GraphImporter {
   // kOpUnknown for the node being read; near names are looked up once for each op.
   absl::Status UnknownOp();
 
-  void LinkInputs();
+  absl::Status LinkInputs();
   absl::Status LinkNode(NodeId id);
   // Takes the text at `position` of the edge array apart and fetches its name's place in the name table.
   void ReadInputAhead(uint32_t position);
