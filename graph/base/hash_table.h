@@ -144,6 +144,7 @@ class HashTable {
   size_t room_ = 0;
 };
 
+// A table of values by key, as absl::flat_hash_map. See Note [Hash tables]. Owns its elements; as thread-safe as std's.
 template <typename Key, typename Value, typename Hash = typename absl::flat_hash_map<Key, Value>::hasher,
           typename Equal = typename absl::flat_hash_map<Key, Value, Hash>::key_equal>
 class HashMap : public HashTable<absl::flat_hash_map<Key, Value, Hash, Equal>> {
@@ -206,6 +207,7 @@ class HashMap : public HashTable<absl::flat_hash_map<Key, Value, Hash, Equal>> {
   }
 };
 
+// A set, as absl::flat_hash_set. See Note [Hash tables]. Owns its elements; as thread-safe as std's.
 template <typename Key, typename Hash = typename absl::flat_hash_set<Key>::hasher,
           typename Equal = typename absl::flat_hash_set<Key, Hash>::key_equal>
 class HashSet : public HashTable<absl::flat_hash_set<Key, Hash, Equal>> {
