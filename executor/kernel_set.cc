@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "executor/constant_kernel.h"
 #include "executor/device_kernel.h"
 #include "executor/stream_kernel.h"
 #include "executor/weight_constants.h"
@@ -19,6 +18,7 @@
 #include "graph/ir/runnable_check.h"
 #include "graph/placement/copy_nodes.h"
 #include "graph/placement/memory_types.h"
+#include "kernels/control/constant_kernel.h"
 #include "kernels/linalg/weight_inputs.h"
 #include "kernels/transfer/copy_kernel.h"
 
@@ -227,7 +227,7 @@ class KernelSetMaker {
       Tensor in_file = weights_.Find(id, encoded, [this](NodeId node, int32_t i) { return TakesInFile(node, i); });
       if (in_file.has_value()) {
         return store.FindOrMakeConstant(encoded, KernelStore::ConstantForm::kInFile,
-                                        [&] { return NewConstantKernel(std::move(in_file)); });
+                                        [&] { return std::make_shared<const ConstantKernel>(std::move(in_file)); });
       }
     }
     return store.FindOrMakeConstant(encoded, KernelStore::ConstantForm::kInMemory,
