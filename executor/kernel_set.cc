@@ -5,14 +5,13 @@
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "executor/constant_kernel.h"
 #include "executor/device_kernel.h"
 #include "executor/stream_kernel.h"
 #include "executor/weight_constants.h"
 #include "graph/base/error.h"
 #include "graph/base/file_pages.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
 #include "graph/functions/call_states.h"
 #include "graph/ir/graph_node.h"
@@ -20,6 +19,7 @@
 #include "graph/ir/runnable_check.h"
 #include "graph/placement/copy_nodes.h"
 #include "graph/placement/memory_types.h"
+#include "kernels/control/constant_kernel.h"
 #include "kernels/linalg/weight_inputs.h"
 #include "kernels/transfer/copy_kernel.h"
 
@@ -243,7 +243,7 @@ class KernelSetMaker {
       Tensor in_file = weights_.Find(id, encoded, [this](NodeId node, int32_t i) { return TakesInFile(node, i); });
       if (in_file.has_value()) {
         return store.FindOrMakeConstant(encoded, KernelStore::ConstantForm::kInFile,
-                                        [&] { return NewConstantKernel(std::move(in_file)); });
+                                        [&] { return std::make_shared<const ConstantKernel>(std::move(in_file)); });
       }
     }
     return store.FindOrMakeConstant(encoded, KernelStore::ConstantForm::kInMemory,
@@ -346,7 +346,7 @@ class KernelSetMaker {
   const KernelSet::Options& options_;
   KernelSet set_;
   WeightConstants weights_;
-  absl::flat_hash_map<std::string, const Kernel*> shared_;
+  HashMap<std::string, const Kernel*> shared_;
   std::string key_;
   bool is_of_one_node_ = false;  // Whether the kernel made last knows its node (KernelConstruction).
 };

@@ -21,9 +21,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "frames/graph_view.h"
+#include "graph/base/hash_table.h"
 #include "graph/ir/graph.h"
 
 namespace sluice {
@@ -108,11 +108,11 @@ class DeadConeFinder {
   std::vector<Loop> loops_;      // By frame.
   std::vector<Set> sets_;
   std::map<Set, int32_t> set_ids_;
-  absl::flat_hash_map<std::pair<int32_t, int32_t>, Guard> united_;
+  HashMap<std::pair<int32_t, int32_t>, Guard> united_;
   std::vector<Literal> literals_;
-  absl::flat_hash_map<std::pair<int32_t, int32_t>, int32_t> first_literals_;  // By predicate: node and output.
-  std::vector<int32_t> first_literal_;  // By item: of the Switches that are members; else -1.
-  std::vector<uint8_t> inner_;          // By item: bit i for literal i of its guard.
+  HashMap<std::pair<int32_t, int32_t>, int32_t> first_literals_;  // By predicate: node and output.
+  std::vector<int32_t> first_literal_;                            // By item: of the Switches that are members; else -1.
+  std::vector<uint8_t> inner_;                                    // By item: bit i for literal i of its guard.
 };
 
 }  // namespace sluice

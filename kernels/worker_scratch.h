@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "graph/base/mutex.h"
 #include "graph/value/tensor.h"
 #include "kernels/workers.h"
 
@@ -16,27 +14,40 @@ namespace sluice {
 // Scratch memory that a kernel keeps from one call to the next: a member of the kernel. Two calls at the same time
 // never have the same memory: one of them gets its own. Keeps one piece, of kMaxKeptBytes at most, and only memory of
 // the host's or the device's own allocator, which outlives kernels; that of a run's own may not. Thread-safe.
+//
+// Kernels that are called one after the other need one piece, not one each: where a keeper has none that is large
+// enough, it takes one from another keeper with the same allocator, which loses it. All keepers of the process together
+// hold at most kMaxPieces pieces of kMaxBytesInAll; the oldest go first.
 class ScratchKeeper {
  public:
   static constexpr size_t kMaxKeptBytes = size_t{4} << 20;
+  static constexpr size_t kMaxBytesInAll = size_t{32} << 20;
+  static constexpr size_t kMaxPieces = 64;
 
   ScratchKeeper() = default;
   ScratchKeeper(const ScratchKeeper&) = delete;
   ScratchKeeper& operator=(const ScratchKeeper&) = delete;
+  ~ScratchKeeper();
 
   // Bytes that are kept now. For tests.
-  size_t kept_bytes() const ABSL_LOCKS_EXCLUDED(mu_);
+  size_t kept_bytes() const;
 
  private:
   friend class WorkerScratch;
-  // What is kept, if it comes from `allocator` and has as many bytes; else without a value.
-  Tensor Take(const Allocator& allocator, size_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
-  // Keeps `memory`, or frees it, whichever of the two at hand is smaller.
-  void Give(Tensor memory, const Allocator& allocator) ABSL_LOCKS_EXCLUDED(mu_);
+  // All that keep something.
+  class Keepers;
 
-  mutable Mutex mu_;
-  Tensor kept_ ABSL_GUARDED_BY(mu_);
-  const Allocator* allocator_ ABSL_GUARDED_BY(mu_) = nullptr;  // Of kept_.
+  // What is kept here or by another keeper, if it comes from `allocator` and has as many bytes; else without a value.
+  Tensor Take(const Allocator& allocator, size_t bytes);
+  // Keeps `memory`, or frees it, whichever of the two at hand is smaller.
+  void Give(Tensor memory, const Allocator& allocator) noexcept;
+
+  // All guarded by the lock of Keepers.
+  Tensor kept_;
+  const Allocator* allocator_ = nullptr;  // Of kept_.
+  // While something is kept: the keepers that got theirs just before and after this one.
+  ScratchKeeper* older_ = nullptr;
+  ScratchKeeper* newer_ = nullptr;
 };
 
 // Memory for each worker of one call, aligned for the widest vectors, not initialised. See Note [Workers].

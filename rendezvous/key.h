@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/base/device_name.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/mutex.h"
 #include "graph/base/strong_id.h"
 
@@ -79,7 +79,7 @@ class EdgeTable {
  private:
   mutable Mutex mu_;
   std::vector<std::unique_ptr<const std::string>> texts_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_map<absl::string_view, EdgeNumber> numbers_ ABSL_GUARDED_BY(mu_);
+  HashMap<absl::string_view, EdgeNumber> numbers_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace sluice

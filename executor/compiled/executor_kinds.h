@@ -5,13 +5,13 @@
 #include <string>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "executor/compiled/local_executor.h"
 #include "executor/executor.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/mutex.h"
 #include "graph/ir/graph.h"
 
@@ -60,7 +60,7 @@ class ExecutorKinds {
 
  private:
   mutable Mutex mu_;
-  absl::flat_hash_map<std::string, std::unique_ptr<const ExecutorFactory>> factories_ ABSL_GUARDED_BY(mu_);
+  HashMap<std::string, std::unique_ptr<const ExecutorFactory>> factories_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace sluice

@@ -25,7 +25,7 @@ class StepRecord {
   bool HasBegun(int32_t stop) const { return Get(begun_, stop); }
   void SetBegun(int32_t stop) { Set(begun_, stop); }
   // Marks `stop` as ended, drops what it has read, and marks as ready the segments that nothing keeps from beginning
-  // any more. `is_dead`: what it has made is dead, and so is all that comes after it.
+  // any more; or an outcome, in the same way. `is_dead`: all that comes after it is dead.
   void EndStop(int32_t stop, bool is_dead);
 
   // --- Segments ---------------------------------------------------------------------------------------------------

@@ -227,7 +227,7 @@ void WaitingRun::Start(const SerialInstruction& instruction, bool is_dead) {
   }
   // What throws has not begun: the run would wait for it.
   call.start_ns = NodeObserver::Begin(observer_, NodeId(instruction.io.id));
-  record_.SetBegun(instruction.target);
+  SetBegun(instruction);
   ++num_calls_;
   absl::Status failed;
   // Where it has ended, or will, it is in the inbox, or will be.
@@ -254,17 +254,11 @@ void WaitingRun::EndAsync(NodeCall& ended, const absl::Status& status) noexcept 
   scheduler_->CallEnded(&call);
 }
 
-// Either all of them are dead, or none.
 absl::Status WaitingRun::CheckOutputs(Call& call) {
   const NodeIo& io = call.instruction->io;
-  uint32_t num_dead = 0;
-  for (uint32_t i = 0; i < io.num_outputs; ++i) {
-    num_dead += call.context.output_entry(static_cast<int>(i)).state() == Entry::State::kDead ? 1 : 0;
-  }
-  call.all_live = num_dead == 0 || num_dead < io.num_outputs;
-  if (!call.all_live) return absl::OkStatus();
   for (uint32_t i = 0; i < io.num_outputs; ++i) {
     const Entry& output = call.context.output_entry(static_cast<int>(i));
+    if (output.state() == Entry::State::kDead) continue;  // As a received value may be.
     SLUICE_RETURN_IF_ERROR(CheckOutput(i, output, io.output_types[i], plan_.program.IsRead(io, i)));
   }
   return absl::OkStatus();
@@ -301,10 +295,21 @@ void WaitingRun::EndCall(const Call& call) {
   const SerialInstruction& instruction = *call.instruction;
   const NodeIo& io = instruction.io;
   if (instruction.has_last_uses) ClearLastUses(instruction);
+  const int32_t stop = instruction.target, first = table_.first_outcome(stop);
+  if (first != stop) record_.EndStop(stop, /*is_dead=*/false);
   for (uint32_t i = 0; i < io.num_outputs; ++i) {
-    if (!plan_.program.IsRead(io, i)) record_.kept()[io.output(i).index()].Clear();
+    Entry& output = record_.kept()[io.output(i).index()];
+    if (first >= 0) record_.EndStop(first + static_cast<int32_t>(i), output.state() == Entry::State::kDead);
+    if (!plan_.program.IsRead(io, i)) output.Clear();
   }
-  record_.EndStop(instruction.target, /*is_dead=*/!call.all_live);
+}
+
+// The call's outcomes end with it, and not with the segment.
+void WaitingRun::SetBegun(const SerialInstruction& instruction) {
+  const int32_t stop = instruction.target, first = table_.first_outcome(stop);
+  record_.SetBegun(stop);
+  if (first <= stop) return;
+  for (uint32_t i = 0; i < instruction.io.num_outputs; ++i) record_.SetBegun(first + static_cast<int32_t>(i));
 }
 
 absl::Status WaitingRun::GiveResults() {

@@ -83,6 +83,7 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
   void StartCall(const SerialInstruction& instruction) override;
   void Start(const SerialInstruction& instruction, bool is_dead);
   void EndAsync(NodeCall& ended, const absl::Status& status) noexcept override;
+  void SetBegun(const SerialInstruction& instruction);
   absl::Status CheckOutputs(Call& call);
   // `status` with the node's name; the observer hears that the call has failed.
   absl::Status Failed(const Call& call, const absl::Status& status) const noexcept;

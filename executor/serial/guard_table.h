@@ -13,8 +13,8 @@
 #include <optional>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/strong_id.h"
 
 namespace sluice {
@@ -75,10 +75,10 @@ class GuardTable {
   bool Before(GuardLiteral a, GuardLiteral b) const;
   GuardId Intern(Set set);
 
-  absl::flat_hash_map<int32_t, Predicate> predicates_;
+  HashMap<int32_t, Predicate> predicates_;
   std::vector<Set> sets_;
-  absl::flat_hash_map<Set, GuardId> ids_;
-  absl::flat_hash_map<std::pair<int32_t, int32_t>, GuardId> ands_;
+  HashMap<Set, GuardId> ids_;
+  HashMap<std::pair<int32_t, int32_t>, GuardId> ands_;
 };
 
 }  // namespace sluice

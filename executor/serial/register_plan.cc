@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "graph/base/hash_table.h"
 
 namespace sluice {
 namespace {
@@ -173,7 +173,7 @@ void RegisterPlan::AssignRegisters() {
     first = static_cast<int32_t>(value);
   }
   // Ended values wait until the text is back in the loop and at the depth of blocks where they began.
-  absl::flat_hash_map<std::pair<int32_t, size_t>, std::vector<int32_t>> waiting;
+  HashMap<std::pair<int32_t, size_t>, std::vector<int32_t>> waiting;
   std::vector<size_t> depths = {0};  // Open blocks, by loop.
   for (size_t position = 0; position < steps.size(); ++position) {
     const SerialStep& step = steps[position];

@@ -51,7 +51,40 @@ class SegmentPlanner {
       plan_.stop_of_[static_cast<size_t>(id.value())] = static_cast<int32_t>(plan_.stops_.size());
       plan_.stops_.push_back(id);
     }
+    if (!NumberOutcomes()) return false;
     plan_.sets_ = StopSets(static_cast<int32_t>(plan_.stops_.size()));
+    return true;
+  }
+
+  // Gives the outputs of stops numbers of their own where one may be dead and another edge not, see Note [Segments].
+  bool NumberOutcomes() {
+    struct Readers {
+      bool has_data = false, has_control = false;
+    };
+    const size_t num_stops = plan_.stops_.size();
+    std::vector<Readers> readers(num_stops);
+    for (const NodeId id : s_.order()) {
+      for (const Output& source : graph_.all_inputs(id)) {
+        const int32_t stop = plan_.stop_of(source.node);
+        if (stop < 0) continue;
+        Readers& of = readers[static_cast<size_t>(stop)];
+        (source.is_control() ? of.has_control : of.has_data) = true;
+      }
+    }
+    plan_.first_outcome_.assign(num_stops, -1);
+    for (size_t stop = 0; stop < num_stops; ++stop) {
+      if (!readers[stop].has_data) continue;
+      const NodeId id = plan_.stops_[stop];
+      const size_t num_outputs = static_cast<size_t>(graph_.num_outputs(id)), all = plan_.stops_.size();
+      const bool is_its_own = num_outputs == 1 && !readers[stop].has_control;
+      plan_.first_outcome_[stop] = static_cast<int32_t>(is_its_own ? stop : all);
+      if (is_its_own) continue;
+      if (all + num_outputs > static_cast<size_t>(SegmentPlan::kMaxStops)) {
+        return Refuse(id, "waits for many outputs, and so do very many");
+      }
+      plan_.stops_.insert(plan_.stops_.end(), num_outputs, id);
+    }
+    plan_.first_outcome_.resize(plan_.stops_.size(), -1);
     return true;
   }
 
@@ -86,7 +119,10 @@ class SegmentPlanner {
     if (frame != 0) return before_loop_[static_cast<size_t>(OutermostLoop(frame))];
     const StopSetId before = before_node_[static_cast<size_t>(source.node.value())];
     const int32_t stop = plan_.stop_of(source.node);
-    return stop < 0 ? before : plan_.sets_.With(before, stop);
+    if (stop < 0) return before;
+    const StopSetId ended = plan_.sets_.With(before, stop);
+    const int32_t first = plan_.first_outcome(stop);
+    return source.is_control() || first < 0 ? ended : plan_.sets_.With(ended, first + source.index);
   }
   StopSetId After(absl::Span<const Output> sources) {
     StopSetId all = kNoStops;

@@ -10,8 +10,11 @@
 // only what is alive there is kept (Note [Kept values] in kept_plan.h).
 //
 // A stop under a condition that does not hold is passed: it counts as ended once its own segment has run. A stop may
-// also leave its outputs dead, as a Recv of a dead value does. Everything that has it before it is dead then, so whole
-// segments are, and none of their code runs but their transfers.
+// also leave outputs dead, as a Recv of a dead value does, all of them or some. What reads such an output is dead, and
+// what comes after that; what a control edge of the stop leads to is not. So each output has a number among the stops,
+// too, the number of its outcome, which ends together with its stop and may be dead. (A stop with a single output and
+// no control edges is its own outcome.) Everything that has a dead outcome before it is dead, so whole segments are,
+// and none of their code runs but their transfers.
 //
 // The picture holds for structured graphs (Note [Guards]) where, in addition,
 // - a Merge waits for nothing in vain: each stop is before all of its inputs, or can only run with the input it is
@@ -37,7 +40,7 @@ namespace sluice {
 // with fewer stops before them; segment 0 has none. Immutable once made.
 class SegmentPlan {
  public:
-  // These keep the sets small.
+  // These keep the sets small. Outcomes with numbers of their own count as stops.
   static constexpr int32_t kMaxStops = 1024;
   static constexpr size_t kMaxSets = 1 << 16;
   // Over the nodes of a loop: keeps the planning linear.
@@ -50,11 +53,14 @@ class SegmentPlan {
   int32_t num_segments() const { return static_cast<int32_t>(segments_.size()); }
   // The units of a segment, in order. Every node of the root frame is in one, and so is every loop of it.
   absl::Span<const RegionUnit> units(int32_t segment) const { return units_[static_cast<size_t>(segment)]; }
-  // The nodes that are stops, by number.
+  // The nodes that are stops, by number, and then those of the outcomes that have numbers of their own.
   absl::Span<const NodeId> stops() const { return stops_; }
+  // The number of the outcome of output 0 of stop `stop`; those of its other outputs follow. `stop` itself where that
+  // is its own outcome; -1: no output is read.
+  int32_t first_outcome(int32_t stop) const { return first_outcome_[static_cast<size_t>(stop)]; }
   // -1: it is none.
   int32_t stop_of(NodeId id) const { return stop_of_[static_cast<size_t>(id.value())]; }
-  // The segment in which stop `stop` starts.
+  // The segment in which stop `stop`, or that of an outcome, starts.
   int32_t starts_in(int32_t stop) const { return starts_in_[static_cast<size_t>(stop)]; }
 
   const StopSets& sets() const { return sets_; }
@@ -72,8 +78,8 @@ class SegmentPlan {
   std::vector<StopSetId> segments_;
   std::vector<std::vector<RegionUnit>> units_;  // By segment.
   std::vector<NodeId> stops_;
-  std::vector<int32_t> stop_of_;    // By node.
-  std::vector<int32_t> starts_in_;  // By stop.
+  std::vector<int32_t> stop_of_;                    // By node.
+  std::vector<int32_t> starts_in_, first_outcome_;  // By stop.
 };
 
 }  // namespace sluice

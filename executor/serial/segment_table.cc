@@ -24,6 +24,7 @@ SegmentTable::SegmentTable(const SegmentPlan& plan, const KeptPlan& kept, std::v
     of_segments_.Add(kept.drops_of_segment(segment));
   }
   for (size_t stop = 0; stop < num_stops; ++stop) {
+    first_outcome_.push_back(plan.first_outcome(static_cast<int32_t>(stop)));
     woken_by_.Add(woken[stop]);
     of_stops_.Add(kept.drops_of_stop(static_cast<int32_t>(stop)));
   }

@@ -33,7 +33,9 @@ class SegmentTable {
     return stops_before_.data() + static_cast<size_t>(segment) * stop_words_;
   }
   size_t stop_words() const { return stop_words_; }
-  // The stops that start in `segment`.
+  // See SegmentPlan::first_outcome.
+  int32_t first_outcome(int32_t stop) const { return first_outcome_[static_cast<size_t>(stop)]; }
+  // The stops that start in `segment`, and their outcomes.
   absl::Span<const int32_t> started_in(int32_t segment) const { return started_in_.of(segment); }
   // The segments that may begin when `stop` has ended, where all others before them have.
   absl::Span<const int32_t> woken_by(int32_t stop) const { return woken_by_.of(stop); }
@@ -65,6 +67,7 @@ class SegmentTable {
   };
 
   const std::vector<int32_t> begins_, start_of_;
+  std::vector<int32_t> first_outcome_;  // By stop.
   const size_t stop_words_;
   std::vector<uint64_t> stops_before_;  // By segment.
   Lists<int32_t> started_in_, woken_by_;

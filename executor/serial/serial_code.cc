@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "executor/serial/region_order.h"
+#include "graph/base/hash_table.h"
 
 namespace sluice {
 
@@ -68,7 +68,7 @@ class SerialCodeWriter {
     std::vector<GuardLiteral> open;  // Blocks, outermost first.
     std::vector<NodeId> switches = {};
     // The blocks that were ever opened, each with those around it, its port left out.
-    absl::flat_hash_set<std::vector<GuardLiteral>> tried = {};
+    HashSet<std::vector<GuardLiteral>> tried = {};
   };
 
   void Add(SerialOp op, NodeId node, int32_t a = -1, int32_t b = -1, int32_t input = -1) {

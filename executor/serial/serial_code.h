@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "executor/serial/segment_plan.h"
 #include "executor/serial/structure.h"
+#include "graph/base/hash_table.h"
 
 namespace sluice {
 
@@ -75,7 +75,7 @@ class SerialCode {
   std::optional<SegmentPlan> segments_;
   std::vector<int32_t> segment_begins_;
   size_t num_values_ = 0;
-  absl::flat_hash_map<std::pair<int32_t, int32_t>, int32_t> dereferenced_;  // {node, input}
+  HashMap<std::pair<int32_t, int32_t>, int32_t> dereferenced_;  // {node, input}
 };
 
 }  // namespace sluice

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "executor/serial/register_plan.h"
 #include "executor/serial/serial_code.h"
+#include "graph/base/hash_table.h"
 #include "rendezvous/frame_hash.h"
 
 namespace sluice {
@@ -75,7 +75,7 @@ class SerialAssembler {
   // Equal constants are one kernel's, and one place in the table.
   void NumberConstants() {
     constants_.assign(code_.num_values(), 0);
-    absl::flat_hash_map<const Tensor*, uint32_t> places;
+    HashMap<const Tensor*, uint32_t> places;
     std::vector<const Tensor*> tensors;
     for (size_t value = 0; value < code_.num_values(); ++value) {
       const Tensor* const constant = code_.Constant(static_cast<int32_t>(value));

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/strong_id.h"
 
 namespace sluice {
@@ -44,9 +44,9 @@ class StopSets {
 
   size_t num_words_;
   std::vector<Words> sets_;
-  absl::flat_hash_map<Words, StopSetId> ids_;
-  absl::flat_hash_map<std::pair<int32_t, int32_t>, StopSetId> unions_;
-  absl::flat_hash_map<std::pair<int32_t, int32_t>, StopSetId> withs_;
+  HashMap<Words, StopSetId> ids_;
+  HashMap<std::pair<int32_t, int32_t>, StopSetId> unions_;
+  HashMap<std::pair<int32_t, int32_t>, StopSetId> withs_;
 };
 
 }  // namespace sluice

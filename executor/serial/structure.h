@@ -149,7 +149,7 @@ class SerialStructure {
   std::vector<GuardId> output_guards_;  // By output; empty without control flow.
   std::vector<SerialValue> values_;
   std::vector<SerialLoop> loops_;
-  absl::flat_hash_map<int32_t, NodeId> switch_of_;
+  HashMap<int32_t, NodeId> switch_of_;
   GuardTable guards_;
   std::string why_not_;
 };

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "executor/session/call_options.h"
@@ -20,6 +19,7 @@
 #include "executor/session/step_graph.h"
 #include "executor/stall_watch.h"
 #include "graph/base/cancellation.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/mutex.h"
 #include "graph/passes/feed_fetch.h"
 #include "graph/value/tensor.h"
@@ -58,7 +58,7 @@ class PartialRun {
     NodeId node;  // Of the signature's graph. Of a feed: invalid where it reaches no fetch and no target.
     bool is_used = false;
   };
-  using Ports = absl::flat_hash_map<std::string, Port>;
+  using Ports = HashMap<std::string, Port>;
   using Endpoints = std::set<std::string>;
 
   PartialRun(std::shared_ptr<SessionCore> core, StepGraph graph, const CallOptions& options);

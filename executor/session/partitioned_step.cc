@@ -1,5 +1,6 @@
 #include "executor/session/partitioned_step.h"
 
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "executor/session/step_tasks.h"
 #include "graph/base/as_status.h"
 #include "graph/base/cancellation.h"
+#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/placement/copy_nodes.h"
 #include "graph/placement/partition.h"
@@ -99,6 +101,31 @@ class PartitionedStep::EndOfParts {
   std::unique_ptr<Running> running_;  // Null: moved or called.
 };
 
+// The task that starts a part. Where a runner drops it instead, the part fails, and nothing waits for it. Called or
+// destroyed by one thread. Small enough for AnyInvocable to hold without memory.
+class PartitionedStep::StartOfPart {
+ public:
+  explicit StartOfPart(Running::Part* part) : part_(part) {}
+  StartOfPart(StartOfPart&& other) noexcept : part_(std::exchange(other.part_, nullptr)) {}
+  StartOfPart& operator=(StartOfPart&&) = delete;
+  ~StartOfPart() {
+    if (part_ != nullptr) part_->Fail(Dropped());
+  }
+  void operator()() { std::exchange(part_, nullptr)->Start(); }
+
+ private:
+  static absl::Status Dropped() noexcept {
+    if (std::uncaught_exceptions() > 0) return OutOfMemoryError();  // Schedule throws: it has no room for the task.
+    try {
+      return Error(ErrorCode::kRunCancelled).Text("the task runner dropped a part of the step instead of running it");
+    } catch (...) {
+      return StatusOfCaught();
+    }
+  }
+
+  Running::Part* part_;  // Null: moved or called.
+};
+
 absl::Status PartitionedStep::AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges,
                                       KernelStore& call_store, FunctionRunner* functions, StopPoll* stop) {
   if (device.AsStreamDevice() != nullptr) SLUICE_RETURN_IF_ERROR(InsertCopies(graph, core_->kernels()));
@@ -181,9 +208,9 @@ void PartitionedStep::StartParts(const Args& args, std::unique_ptr<Running> runn
       continue;
     }
     try {
-      args.task_runner->Schedule([&part] { part.Start(); });
+      args.task_runner->Schedule(StartOfPart(&part));
     } catch (...) {
-      part.Fail(StatusOfCaught());
+      // The task is gone, and the part has failed with it.
     }
   }
 }

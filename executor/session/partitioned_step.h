@@ -48,6 +48,7 @@ class PartitionedStep final : public Executor {
 
   struct Running;
   class EndOfParts;
+  class StartOfPart;
 
   absl::Status AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges, KernelStore& call_store,
                        FunctionRunner* functions, StopPoll* stop);

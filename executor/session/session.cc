@@ -87,8 +87,10 @@ absl::StatusOr<std::shared_ptr<const Callable>> Session::Prepare(const FeedFetch
 absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const FeedFetchSpec& spec,
                                                                        const PrepareOptions& options) {
   std::string key = SignatureKey(spec);
+  int64_t num_resets;
   {
     MutexLock lock(&mu_);
+    num_resets = num_resets_;
     const auto found = prepared_.find(key);
     if (found != prepared_.end()) {
       recent_.splice(recent_.begin(), recent_, found->second);
@@ -99,8 +101,9 @@ absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const Fee
   SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Callable> callable, Callable::Create(core_, graph_, spec, options));
   std::shared_ptr<const Callable> ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
-  // Another thread may have been faster, or the graph may be another one by now.
-  if (graph_.version() != version || prepared_.count(key) > 0) return callable;
+  // Another thread may have been faster, the graph may be another one by now, or the kernels forgotten.
+  const bool is_old = graph_.version() != version || num_resets_ != num_resets;
+  if (is_old || prepared_.count(key) > 0) return callable;
   std::list<Prepared> added;
   added.push_front({std::move(key), callable});
   prepared_.emplace(added.front().key, added.begin());
@@ -284,10 +287,12 @@ void Session::Reset(const std::vector<std::string>& containers) {
   core_->kernel_store().Clear();
   core_->body_store().Clear();
   std::list<Prepared> ended;
-  if (graph_.CheckIsThere().ok()) {  // A finalised session could not prepare them again.
+  {
+    const bool can_prepare = graph_.CheckIsThere().ok();  // A finalised session could not prepare them again.
     MutexLock lock(&mu_);
-    prepared_.clear();
-    ended.swap(recent_);
+    ++num_resets_;
+    if (can_prepare) prepared_.clear();
+    if (can_prepare) ended.swap(recent_);
   }
   ended.clear();
   TrimCpuAllocator();

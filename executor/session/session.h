@@ -140,6 +140,7 @@ class Session {
   int64_t next_partial_run_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<std::string, std::shared_ptr<PartialRun>> partial_runs_ ABSL_GUARDED_BY(mu_);
   bool is_closed_ ABSL_GUARDED_BY(mu_) = false;      // No partial run is added any more.
+  int64_t num_resets_ ABSL_GUARDED_BY(mu_) = 0;      // What is prepared across one is not kept: it has old kernels.
   std::list<Prepared> recent_ ABSL_GUARDED_BY(mu_);  // Most recently used first.
   std::map<absl::string_view, std::list<Prepared>::iterator> prepared_ ABSL_GUARDED_BY(mu_);
 };

@@ -49,6 +49,12 @@ absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOp
     core->devices_ = std::make_shared<std::vector<std::unique_ptr<Device>>>(
         MakeCpuDevices(options.num_cpu_devices, kLocalTask, allocator));
   }
+  if (!core->devices_->empty() && core->devices_->front()->AsStreamDevice() != nullptr) {
+    return Error(ErrorCode::kWrongUse)
+        .Found(core->devices_->front()->name())
+        .Expected("a device whose memory the host can read, such as a CPU, first among the devices")
+        .Text("a session feeds and fetches on its first device, which has memory of its own");
+  }
   std::vector<std::pair<std::string, int64_t>> names;
   for (const std::unique_ptr<Device>& device : *core->devices_) {
     names.emplace_back(device->name(), device->incarnation());

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -20,6 +19,7 @@
 #include "executor/session/session_names.h"
 #include "executor/session/session_options.h"
 #include "graph/base/cancellation.h"
+#include "graph/base/hash_table.h"
 #include "graph/placement/device_list.h"
 #include "kernels/step/session_state.h"
 #include "rendezvous/key.h"
@@ -103,7 +103,7 @@ class SessionCore {
   std::unique_ptr<Pools> pools_;
   ThreadPool* pool_ = nullptr;
   std::shared_ptr<std::vector<std::unique_ptr<Device>>> devices_;
-  absl::flat_hash_map<std::string, Device*> devices_by_name_;
+  HashMap<std::string, Device*> devices_by_name_;
   std::unique_ptr<DeviceList> device_list_;
   SessionState state_;
   mutable KernelStore kernel_store_;  // Guards itself.

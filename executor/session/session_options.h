@@ -38,7 +38,8 @@ struct SessionOptions {
   // For CallOptions::pool.
   std::vector<SessionPool> pools;
   int num_cpu_devices = 1;
-  // The devices to use instead, with their state (variables): shared by sessions.
+  // The devices to use instead, with their state (variables): shared by sessions. Feeds and fetches are the first
+  // one's, so that must be one whose memory the host can read.
   std::shared_ptr<std::vector<std::unique_ptr<Device>>> devices;
   // Cut steps over several devices at their borders even where devices share memory and threads: each device runs its
   // part by itself, and values cross through the step's rendezvous. See Note [Joined devices] in step_graph.h.

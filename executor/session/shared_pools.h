@@ -5,9 +5,9 @@
 #include <string>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "executor/thread_pool.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/mutex.h"
 
 namespace sluice {
@@ -32,7 +32,7 @@ class SharedPools {
     std::weak_ptr<ThreadPool> pool;
   };
   Mutex mu_;
-  absl::flat_hash_map<std::string, Pool> pools_ ABSL_GUARDED_BY(mu_);
+  HashMap<std::string, Pool> pools_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace sluice

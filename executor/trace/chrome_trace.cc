@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "graph/base/hash_table.h"
 
 namespace sluice {
 namespace {
@@ -80,8 +80,8 @@ class TraceWriter {
 
   const int64_t origin_ns_;
   std::string events_;
-  absl::flat_hash_map<std::string, int> processes_;  // By device.
-  std::set<std::pair<int, uint32_t>> threads_;       // Those that have a name.
+  HashMap<std::string, int> processes_;         // By device.
+  std::set<std::pair<int, uint32_t>> threads_;  // Those that have a name.
 };
 
 }  // namespace

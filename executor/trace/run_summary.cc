@@ -4,9 +4,9 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "graph/base/hash_table.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/made_nodes.h"
 #include "graph/ir/op_class.h"
@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-using RowIndex = absl::flat_hash_map<std::string, size_t>;
+using RowIndex = HashMap<std::string, size_t>;
 
 SummaryRow& RowOf(absl::string_view key, RowIndex* index, std::vector<SummaryRow>* rows) {
   const auto [found, is_new] = index->try_emplace(std::string(key), rows->size());

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/hash_table.h"
 
 namespace sluice {
 namespace {
@@ -38,7 +38,7 @@ void AddOutput(const OutputRecord& output, proto::NodeExecStats* stats) {
 
 proto::StepStats ToStepStats(absl::Span<const StepStatsCollector* const> collectors) {
   proto::StepStats step;
-  absl::flat_hash_map<std::string, proto::DeviceStepStats*> devices;
+  HashMap<std::string, proto::DeviceStepStats*> devices;
   for (const StepStatsCollector* const collector : collectors) {
     for (const NodeRecord& record : collector->Records()) {
       const std::string device(collector->DeviceOf(record.node));

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/hash_table.h"
 #include "graph/ir/op_class.h"
 #include "kernels/kernel_context.h"
 
@@ -94,7 +94,7 @@ std::vector<NodeRecord> StepStatsCollector::Records() const {
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const NodeRecord& a, const NodeRecord& b) { return a.start_ns < b.start_ns; });
-  absl::flat_hash_map<uint32_t, int64_t> free_since;
+  HashMap<uint32_t, int64_t> free_since;
   for (NodeRecord& record : all) {
     int64_t& since = free_since.try_emplace(record.thread_id, created_ns_).first->second;
     record.scheduled_ns = std::min(since, record.start_ns);

@@ -3,9 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/btree_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "graph/base/mutex.h"
@@ -68,7 +68,7 @@ class CancellationManager {
   absl::Status status() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  using Callbacks = absl::btree_map<CancellationToken, absl::AnyInvocable<void()>>;
+  using Callbacks = std::map<CancellationToken, absl::AnyInvocable<void()>>;
   // A StartCancelWithStatus under way, on the stack of its thread; threads that wait for its end do so there, since
   // many managers are never waited for.
   class Canceller;

@@ -3,10 +3,11 @@
 
 // A function and the values its attrs have at one call.
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
-#include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -17,7 +18,7 @@
 namespace sluice {
 
 // Values of attrs by name. Iterates in order of name.
-using BoundAttrs = absl::btree_map<std::string, AttrValue>;
+using BoundAttrs = std::map<std::string, AttrValue, std::less<>>;
 
 // A function with all its attrs known: what "f[T=float32]" means. A value type; shares the definition.
 struct BoundFunction {

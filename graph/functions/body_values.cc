@@ -83,7 +83,7 @@ int32_t BodyValues::FindOutput(const OpSchema& schema, absl::string_view name) c
     return found == outputs.end() ? -1 : static_cast<int32_t>(found - outputs.begin());
   }
   const auto [known, is_new] = output_names_.try_emplace(&schema);
-  absl::flat_hash_map<absl::string_view, int32_t>& names = known->second;
+  HashMap<absl::string_view, int32_t>& names = known->second;
   for (size_t i = 0; is_new && i < outputs.size(); ++i) names.emplace(outputs[i].name, static_cast<int32_t>(i));
   const auto found = names.find(name);
   return found == names.end() ? -1 : found->second;

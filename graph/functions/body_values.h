@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "graph/base/hash_table.h"
 #include "graph/functions/attr_binding.h"
 #include "graph/ir/graph.h"
 
@@ -53,11 +53,11 @@ class BodyValues {
   int32_t FindOutput(const OpSchema& schema, absl::string_view name) const;
 
   const BoundFunction& function_;
-  absl::flat_hash_map<absl::string_view, size_t> args_;  // Arguments of the schema by name.
-  absl::flat_hash_map<absl::string_view, int32_t> nodes_;
+  HashMap<absl::string_view, size_t> args_;  // Arguments of the schema by name.
+  HashMap<absl::string_view, int32_t> nodes_;
   std::vector<Outputs> outputs_;  // By node.
   // Output arguments by name, of schemas with many (functions).
-  mutable absl::flat_hash_map<const OpSchema*, absl::flat_hash_map<absl::string_view, int32_t>> output_names_;
+  mutable HashMap<const OpSchema*, HashMap<absl::string_view, int32_t>> output_names_;
 };
 
 }  // namespace sluice

@@ -23,9 +23,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "graph/base/hash_table.h"
 #include "graph/ir/function_library.h"
 #include "graph/ir/graph.h"
 
@@ -93,7 +93,7 @@ class CallChoice {
   std::vector<Facts> functions_;
   std::vector<size_t> order_;  // Callees before callers.
   std::vector<size_t> roots_;  // What the graph itself calls, one for each call.
-  absl::flat_hash_map<std::string, size_t> index_;
+  HashMap<std::string, size_t> index_;
   bool calls_any_ = false;
 };
 

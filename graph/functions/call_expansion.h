@@ -7,11 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/limits.h"
 #include "graph/functions/call_states.h"
 #include "graph/ir/graph.h"
@@ -103,8 +102,8 @@ class CallExpansion {
 
   Graph& graph_;
   const LoadLimits limits_;
-  absl::flat_hash_map<NodeId, Replaced> replaced_;
-  absl::flat_hash_set<NodeId> kept_;
+  HashMap<NodeId, Replaced> replaced_;
+  HashSet<NodeId> kept_;
   std::deque<Pending> pending_;
   // Of the call that was popped last.
   bool may_stay_ = true;

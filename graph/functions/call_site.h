@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graph/base/hash_table.h"
 #include "graph/functions/attr_binding.h"
 #include "graph/ir/graph.h"
 
@@ -52,7 +52,7 @@ class CallFinder {
   CallKind Classify(const OpSchema& op) const;
 
   const Graph& graph_;
-  absl::flat_hash_map<const OpSchema*, CallKind> kinds_;
+  HashMap<const OpSchema*, CallKind> kinds_;
   const OpSchema* last_op_ = nullptr;
   CallKind last_kind_ = CallKind::kNone;
 };

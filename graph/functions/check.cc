@@ -6,9 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/hash_table.h"
 #include "graph/functions/attr_binding.h"
 #include "graph/functions/call_site.h"
 #include "graph/functions/instantiate.h"
@@ -238,9 +237,9 @@ class CallWalker {
   const LoadLimits& limits_;
   const bool check_runnable_;
   ErrorCollector* const errors_;
-  absl::flat_hash_map<std::string, Expansion> expansions_;  // By canonical key.
-  absl::flat_hash_set<std::string> called_;                 // Functions by name.
-  int64_t checked_nodes_ = 0;                               // In bodies instantiated so far.
+  HashMap<std::string, Expansion> expansions_;  // By canonical key.
+  HashSet<std::string> called_;                 // Functions by name.
+  int64_t checked_nodes_ = 0;                   // In bodies instantiated so far.
   bool too_deep_ = false;
 };
 

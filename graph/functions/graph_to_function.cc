@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
 #include "graph/functions/function_def_builder.h"
 
@@ -31,7 +30,7 @@ class ArgNames {
   }
 
  private:
-  absl::flat_hash_set<std::string> taken_;
+  HashSet<std::string> taken_;
 };
 
 // Lives for one GraphToFunction.
@@ -129,8 +128,8 @@ class FunctionWriter {
 
   const Graph& graph_;
   const FunctionSpec& spec_;
-  absl::flat_hash_set<NodeId> arg_nodes_;
-  absl::flat_hash_map<Output, std::string> arg_names_;
+  HashSet<NodeId> arg_nodes_;
+  HashMap<Output, std::string> arg_names_;
   std::vector<std::string> result_names_;
 };
 

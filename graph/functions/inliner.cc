@@ -7,10 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
 #include "graph/functions/call_expansion.h"
 #include "graph/functions/call_site.h"
@@ -71,12 +70,12 @@ bool IsEnter(const Graph& graph, NodeId id) { return graph.op(id).op_class == Op
 bool IsExit(const Graph& graph, NodeId id) { return graph.op(id).op_class == OpClass::kExit; }
 
 // Those of `nodes` (a body, in its call's frame) that stand in loops of its own. Linear.
-absl::flat_hash_set<NodeId> NodesInLoops(const Graph& graph, const std::vector<NodeId>& nodes) {
-  absl::flat_hash_set<NodeId> inside;
+HashSet<NodeId> NodesInLoops(const Graph& graph, const std::vector<NodeId>& nodes) {
+  HashSet<NodeId> inside;
   if (std::none_of(nodes.begin(), nodes.end(), [&](NodeId id) { return IsEnter(graph, id); })) return inside;
-  const absl::flat_hash_set<NodeId> body(nodes.begin(), nodes.end());
-  absl::flat_hash_map<NodeId, std::vector<NodeId>> readers;
-  absl::flat_hash_map<NodeId, int> depths;
+  const HashSet<NodeId> body(nodes.begin(), nodes.end());
+  HashMap<NodeId, std::vector<NodeId>> readers;
+  HashMap<NodeId, int> depths;
   std::vector<NodeId> reached;
   const auto reach = [&](NodeId id, int depth) {
     if (!depths.emplace(id, depth + (IsEnter(graph, id) ? 1 : 0)).second) return;
@@ -157,7 +156,7 @@ class CallInliner {
   absl::Status HoldBack(const BodyNodes& body) {
     if (input_nodes_.empty() && !input_control_.valid()) return absl::OkStatus();
     std::vector<NodeId> early;
-    const absl::flat_hash_set<NodeId> in_loops = NodesInLoops(graph_, body.nodes);
+    const HashSet<NodeId> in_loops = NodesInLoops(graph_, body.nodes);
     for (const NodeId id : body.stateful) {
       if (!in_loops.contains(id) && !ReadsAllInputs(id)) early.push_back(id);
     }
@@ -180,7 +179,7 @@ class CallInliner {
   bool ReadsAllInputs(NodeId id) const {
     const absl::Span<const Output> inputs = graph_.all_inputs(id);
     if (input_nodes_.empty() || inputs.size() < input_nodes_.size()) return false;
-    absl::flat_hash_set<NodeId> read;
+    HashSet<NodeId> read;
     for (const Output& input : inputs) read.insert(input.node);
     return std::all_of(input_nodes_.begin(), input_nodes_.end(), [&](NodeId input) { return read.contains(input); });
   }

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/base/hash_table.h"
 
 namespace sluice {
 namespace {
@@ -72,7 +72,7 @@ class CallGraph {
 
   const FunctionLibrary& library_;
   const std::vector<std::string> names_;
-  absl::flat_hash_map<absl::string_view, int32_t> index_;
+  HashMap<absl::string_view, int32_t> index_;
   std::vector<std::vector<Reference>> references_;
 };
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/limits.h"
 #include "graph/ir/graph.h"
 #include "graph/shapes/function_bodies.h"
@@ -31,7 +31,7 @@ class ShapeBodies : public FunctionBodies {
  private:
   const Graph& graph_;
   int64_t nodes_left_;
-  absl::flat_hash_map<std::string, std::unique_ptr<const Graph>> bodies_;  // By canonical name; null: has none.
+  HashMap<std::string, std::unique_ptr<const Graph>> bodies_;  // By canonical name; null: has none.
 };
 
 }  // namespace sluice

@@ -2,10 +2,10 @@
 
 #include <cstring>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/check.h"
 #include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/shape_proto.h"
 #include "graph/value/tensor_proto.h"
@@ -86,7 +86,7 @@ float FloatOf(uint64_t bits) {
 
 // Of attrs of one name the last stays, as in a protobuf map; the order of names stays too.
 void KeepLastOfEachName(std::vector<std::pair<absl::string_view, AttrView>>& attrs) {
-  absl::flat_hash_map<absl::string_view, size_t> places;
+  HashMap<absl::string_view, size_t> places;
   size_t kept = 0;
   for (const auto& attr : attrs) {
     const auto [place, is_new] = places.try_emplace(attr.first, kept);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/op_class.h"
 #include "graph/ir/topo_order.h"
@@ -217,7 +217,7 @@ class FrameAssigner {
   const Graph& graph_;
   const LoadLimits& limits_;
   ControlFlowInfo info_;
-  absl::flat_hash_map<absl::string_view, int32_t> by_name_;  // Frames by name, the root left out.
+  HashMap<absl::string_view, int32_t> by_name_;  // Frames by name, the root left out.
   ErrorCollector errors_;
 };
 

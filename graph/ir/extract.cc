@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "graph/base/hash_table.h"
 
 namespace sluice {
 namespace {
@@ -140,7 +140,7 @@ class GraphExtractor {
 
   const Graph& from_;
   Graph to_;
-  absl::flat_hash_map<uint32_t, uint32_t> devices_;
+  HashMap<uint32_t, uint32_t> devices_;
   bool interns_symbols_ = false;  // The graph has more names of attrs than the nodes have attrs.
   // One of the two says where nodes go.
   std::vector<NodeId>* const new_ids_ = nullptr;

@@ -4,12 +4,11 @@
 #include <optional>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
 #include "graph/wire/wire_reader.h"
 
@@ -198,7 +197,7 @@ std::string SignatureBytes(const FunctionDefinition& function) {
 
 bool AttrsEqual(const std::vector<NamedAttr>& a, const std::vector<NamedAttr>& b) {
   if (a.size() != b.size()) return false;
-  absl::flat_hash_map<absl::string_view, AttrView> by_name;
+  HashMap<absl::string_view, AttrView> by_name;
   for (const NamedAttr& attr : a) by_name[attr.name] = attr.value;
   return std::all_of(b.begin(), b.end(), [&](const NamedAttr& attr) {
     const auto found = by_name.find(attr.name);
@@ -216,7 +215,7 @@ bool SameFunction(const FunctionDefinition& a, const FunctionDefinition& b) {
   if (a.bytes == b.bytes) return true;
   if (a.nodes.size() != b.nodes.size() || a.ret != b.ret || a.control_ret != b.control_ret) return false;
   if (!AttrsEqual(a.attrs, b.attrs) || SignatureBytes(a) != SignatureBytes(b)) return false;
-  absl::flat_hash_map<absl::string_view, const NodeDefView*> by_name;
+  HashMap<absl::string_view, const NodeDefView*> by_name;
   for (const NodeDefView& node : a.nodes) by_name[node.name] = &node;
   return std::all_of(b.nodes.begin(), b.nodes.end(), [&](const NodeDefView& node) {
     const auto found = by_name.find(node.name);

@@ -1,12 +1,13 @@
 #ifndef SLUICE_GRAPH_IR_FUNCTION_LIBRARY_H_
 #define SLUICE_GRAPH_IR_FUNCTION_LIBRARY_H_
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/container/btree_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -66,13 +67,13 @@ class FunctionLibrary {
   // The gradient function stated for `name`, or empty.
   absl::string_view FindGradient(absl::string_view name) const;
   absl::Status AddGradient(absl::string_view function, absl::string_view gradient);
-  const absl::btree_map<std::string, std::string>& gradients() const { return gradients_; }
+  const std::map<std::string, std::string, std::less<>>& gradients() const { return gradients_; }
 
  private:
-  absl::btree_map<std::string, std::shared_ptr<const FunctionDefinition>> functions_;
+  std::map<std::string, std::shared_ptr<const FunctionDefinition>, std::less<>> functions_;
   // All that were ever added, in order: keeps the schemas of removed ones, which nodes may still point to.
   std::vector<std::shared_ptr<const FunctionDefinition>> added_;
-  absl::btree_map<std::string, std::string> gradients_;
+  std::map<std::string, std::string, std::less<>> gradients_;
 };
 
 }  // namespace sluice

@@ -130,7 +130,7 @@ absl::Status Graph::CheckEdgeType(NodeId id, int32_t i, Output source, DType wan
 void Graph::StoreInputs(absl::Span<const Output> inputs, absl::Span<const NodeId> controls, Record* record) {
   absl::InlinedVector<Output, 16> all(inputs.begin(), inputs.end());  // The span may point into inputs_.
   const auto num_inputs = static_cast<std::ptrdiff_t>(inputs.size());
-  absl::flat_hash_set<int32_t> seen;
+  HashSet<int32_t> seen;
   for (NodeId control : controls) {
     const Output edge{control, kControlIndex};
     const bool is_new = controls.size() < kManyControls

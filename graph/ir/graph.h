@@ -7,12 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/base/big_vector.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/strong_id.h"
 #include "graph/ir/attr.h"
 #include "graph/ir/function_library.h"
@@ -308,11 +307,11 @@ class Graph {
   std::vector<absl::string_view> devices_;
   NameTable device_ids_;  // The same.
   StringArena arena_;
-  std::vector<Source> sources_;                                           // Keeps imported bytes alive.
-  std::vector<std::shared_ptr<const SourceFile>> source_files_;           // What was imported, in order.
-  absl::flat_hash_map<const void*, std::shared_ptr<const void>> owners_;  // NodeSpec::source_owner, by address.
+  std::vector<Source> sources_;                                  // Keeps imported bytes alive.
+  std::vector<std::shared_ptr<const SourceFile>> source_files_;  // What was imported, in order.
+  HashMap<const void*, std::shared_ptr<const void>> owners_;     // NodeSpec::source_owner, by address.
   // Control predecessors of nodes with many, made by AddControl; dropped when other changes outdate them.
-  absl::flat_hash_map<int32_t, absl::flat_hash_set<int32_t>> many_controls_;
+  HashMap<int32_t, HashSet<int32_t>> many_controls_;
   Uncopied<AddedNodeChecker> added_check_;
   GraphVersions versions_;
   std::string unknown_fields_;

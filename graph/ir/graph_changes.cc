@@ -206,7 +206,7 @@ bool Graph::HasControl(NodeId id, NodeId predecessor) {
   if (present.size() < kManyControls) {
     return std::any_of(present.begin(), present.end(), [&](const Output& edge) { return edge.node == predecessor; });
   }
-  absl::flat_hash_set<int32_t>& seen = many_controls_[id.value()];
+  HashSet<int32_t>& seen = many_controls_[id.value()];
   if (seen.empty()) {
     for (const Output& edge : present) seen.insert(edge.node.value());
   }

@@ -45,7 +45,7 @@ absl::StatusOr<ImportResult> GraphImporter::Run() {
     SLUICE_RETURN_IF_ERROR(Scan());
     SLUICE_RETURN_IF_ERROR(PrepareOptions());
     SLUICE_RETURN_IF_ERROR(AddNodes());
-    LinkInputs();
+    SLUICE_RETURN_IF_ERROR(LinkInputs());
     SLUICE_RETURN_IF_ERROR(errors_.Finish());
     SLUICE_RETURN_IF_ERROR(CheckAcyclic(graph_, first_new_));
     SLUICE_RETURN_IF_ERROR(unread_damage_);

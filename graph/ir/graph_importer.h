@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 #include "graph/ir/import.h"
 #include "graph/ir/name_table.h"
 #include "graph/ir/node_check.h"
@@ -131,7 +131,7 @@ class GraphImporter {
   // kOpUnknown for the node being read; near names are looked up once for each op.
   absl::Status UnknownOp();
 
-  void LinkInputs();
+  absl::Status LinkInputs();
   absl::Status LinkNode(NodeId id);
   // Takes the text at `position` of the edge array apart and fetches its name's place in the name table.
   void ReadInputAhead(uint32_t position);
@@ -197,9 +197,9 @@ class GraphImporter {
   uint32_t last_device_ = 0;
   std::vector<std::pair<absl::string_view, uint32_t>> recent_symbols_;  // Attr names seen last, and their numbers.
   size_t next_symbol_ = 0;
-  std::string prefix_;                                     // With its '/'.
-  absl::flat_hash_map<std::string, std::string> renamed_;  // Names of the file that had to be made unique.
-  absl::flat_hash_map<std::pair<std::string, int32_t>, Mapped> input_map_;
+  std::string prefix_;                         // With its '/'.
+  HashMap<std::string, std::string> renamed_;  // Names of the file that had to be made unique.
+  HashMap<std::pair<std::string, int32_t>, Mapped> input_map_;
   std::vector<NodeId> extra_controls_;
   std::array<ReadInput, kInputsAhead> ahead_;  // By position, modulo their number.
   uint32_t texts_end_ = 0;                     // The inputs of the edge array that are texts end here.

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "graph/base/error.h"
 #include "graph/base/limits.h"
+#include "graph/base/stop_poll.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/source_file.h"
 
@@ -53,6 +54,8 @@ struct ImportOptions {
   // opaque ones (no types, no attrs known, as many outputs as are used), edges that lead nowhere and functions that
   // cannot be read are left out. For looking at graphs, never for running them.
   ErrorCollector* tolerated = nullptr;
+  // Polled for every node; null: nothing stops the import. What it says fails it.
+  StopPoll* stop = nullptr;
 };
 
 struct ImportResult {

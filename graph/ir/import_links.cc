@@ -5,15 +5,17 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/base/stop_poll.h"
 #include "graph/ir/graph_importer.h"
 
 namespace sluice {
 
-void GraphImporter::LinkInputs() {
+absl::Status GraphImporter::LinkInputs() {
   texts_end_ = static_cast<uint32_t>(graph_.inputs_.size());
   const uint32_t begin = first_new_ < graph_.id_limit() ? graph_.rec(NodeId(first_new_)).first_input : texts_end_;
   for (uint32_t i = begin; i < std::min(begin + kInputsAhead, texts_end_); ++i) ReadInputAhead(i);
   for (int32_t i = first_new_; i < graph_.id_limit() && !errors_.full(); ++i) {
+    SLUICE_RETURN_IF_ERROR(PollStop(options_.stop));
     if (options_.tolerated != nullptr) {
       LinkTolerantly(NodeId(i));
       continue;
@@ -21,6 +23,7 @@ void GraphImporter::LinkInputs() {
     const absl::Status status = LinkNode(NodeId(i));
     if (!status.ok()) errors_.Add(PlaceOf(NodeId(i), status));
   }
+  return absl::OkStatus();
 }
 
 absl::string_view GraphImporter::Text(Output stored) const {

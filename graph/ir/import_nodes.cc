@@ -7,6 +7,7 @@
 #include "graph/base/device_name.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/base/stop_poll.h"
 #include "graph/ir/graph_importer.h"
 #include "graph/wire/wire_reader.h"
 
@@ -50,6 +51,7 @@ absl::Status GraphImporter::AddNodes() {
   WireReader reader(source_.bytes, base());
   int32_t index = 0;
   for (bool is_there = ReadNextNode(&reader); is_there && errors_.total() < kMaxCountedErrors; ++index) {
+    SLUICE_RETURN_IF_ERROR(PollStop(options_.stop));
     std::swap(node_, next_.def);
     name_hash_ = next_.name_hash;
     absl::Status status = std::move(next_.status);

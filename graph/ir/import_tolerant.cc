@@ -23,8 +23,8 @@ struct OpaqueTables {
 
 struct GraphImporter::OpaqueNodes {
   std::shared_ptr<OpaqueTables> tables = std::make_shared<OpaqueTables>();
-  absl::flat_hash_map<std::string, const OpSchema*> schema_of;  // By op.
-  absl::flat_hash_map<int32_t, Signature*> signature_of;        // By node.
+  HashMap<std::string, const OpSchema*> schema_of;  // By op.
+  HashMap<int32_t, Signature*> signature_of;        // By node.
 
   const OpSchema* SchemaOf(absl::string_view op) {
     const OpSchema*& schema = schema_of[op];

@@ -11,11 +11,11 @@
 #include <limits>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "graph/base/check.h"
 #include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 #include "graph/proto/graph.pb.h"
 #include "graph/wire/wire_reader.h"
 
@@ -99,7 +99,7 @@ class Forms {
     return form;
   }
 
-  absl::flat_hash_map<const Descriptor*, std::unique_ptr<Form>> by_descriptor_;
+  HashMap<const Descriptor*, std::unique_ptr<Form>> by_descriptor_;
   const Form* const root_;
 };
 

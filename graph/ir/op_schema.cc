@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
 #include "graph/wire/wire_reader.h"
 
@@ -66,7 +66,7 @@ bool DefaultHasType(AttrType type, absl::string_view bytes) {
 }
 
 absl::Status ValidateAttrs(const OpSchema& schema) {
-  absl::flat_hash_set<absl::string_view> names;
+  HashSet<absl::string_view> names;
   for (const AttrSpec& attr : schema.attrs) {
     if (attr.name.empty()) return SchemaError(schema, "an attr has no name");
     const std::string shown = absl::StrCat("attr '", PrintableName(attr.name), "' ");
@@ -94,7 +94,7 @@ absl::Status CheckReference(const OpSchema& schema, const std::string& shown, co
 }
 
 absl::Status ValidateArgs(const OpSchema& schema, const std::vector<ArgSpec>& args, absl::string_view kind) {
-  absl::flat_hash_set<absl::string_view> names;
+  HashSet<absl::string_view> names;
   for (const ArgSpec& arg : args) {
     if (arg.name.empty()) return SchemaError(schema, absl::StrCat("an ", kind, " has no name"));
     const std::string shown = absl::StrCat(kind, " '", PrintableName(arg.name), "' ");
@@ -140,7 +140,7 @@ absl::Status ValidateOpSchema(const OpSchema& schema) {
   SLUICE_RETURN_IF_ERROR(ValidateAttrs(schema));
   SLUICE_RETURN_IF_ERROR(ValidateArgs(schema, schema.inputs, "input"));
   SLUICE_RETURN_IF_ERROR(ValidateArgs(schema, schema.outputs, "output"));
-  absl::flat_hash_set<absl::string_view> names;
+  HashSet<absl::string_view> names;
   for (const std::string& name : schema.control_outputs) {
     if (name.empty() || !names.insert(name).second) {
       return SchemaError(schema, absl::StrCat("control output '", PrintableName(name), "' is empty or stands twice"));

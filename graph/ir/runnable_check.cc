@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/base/optimization.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/limits.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/attr_agreement.h"
@@ -182,7 +182,7 @@ class RunnableChecker {
 
   const Graph& graph_;
   ErrorCollector* const errors_;
-  absl::flat_hash_map<Kind, std::unique_ptr<absl::Status>> verdicts_;
+  HashMap<Kind, std::unique_ptr<absl::Status>> verdicts_;
   Kind last_kind_;
   const absl::Status* last_verdict_ = nullptr;
 };

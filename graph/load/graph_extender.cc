@@ -49,20 +49,20 @@ GraphSource GraphExtender::Keep(GraphSource added) {
 }
 
 absl::Status GraphExtender::Extend(Graph& graph, GraphSource added, const LoadLimits& limits) {
-  ImportOptions import;
-  import.limits = limits;
-  import.extends = true;
+  ImportOptions import_options;
+  import_options.limits = limits;
+  import_options.extends = true;
   const size_t known = graph.library().size();
-  import.accept = [ known, &limits ](const Graph& extended, int32_t) {
+  import_options.accept = [known, &limits](const Graph& extended, int32_t) {
     return CheckAddedFunctions(extended, known, limits);
-};
-const size_t size = added.bytes.size();
-GraphSource kept = Keep(std::move(added));
-const bool is_in_piece = kept.owner == piece_ && piece_ != nullptr;
-SLUICE_RETURN_IF_ERROR(ImportInto(graph, std::move(kept), import).status());
-if (is_in_piece) used_ += size;  // Only now: what failed is overwritten.
-total_ += size;
-return absl::OkStatus();
-}  // namespace sluice
+  };
+  const size_t size = added.bytes.size();
+  GraphSource kept = Keep(std::move(added));
+  const bool is_in_piece = kept.owner == piece_ && piece_ != nullptr;
+  SLUICE_RETURN_IF_ERROR(ImportInto(graph, std::move(kept), import_options).status());
+  if (is_in_piece) used_ += size;  // Only now: what failed is overwritten.
+  total_ += size;
+  return absl::OkStatus();
+}
 
 }  // namespace sluice

@@ -157,12 +157,15 @@ absl::Status CheckGraph(const LoadOptions& options, const absl::Status& of_impor
   errors.Add(of_import);
   // Checks rely on nodes of known ops having the inputs that their ops say.
   const bool are_checkable = AllLeaveTypesRight(of_import);
+  const auto look = [&] { return options.stop != nullptr ? options.stop->Look() : absl::OkStatus(); };
+  SLUICE_RETURN_IF_ERROR(look());
   if (options.check_functions && are_checkable) {
     FunctionCheckOptions functions;
     functions.limits = options.limits;
     functions.check_runnable = options.check_runnable;
     errors.Add(CheckFunctions(model->graph, functions, &errors));
   }
+  SLUICE_RETURN_IF_ERROR(look());
   if (options.check_runnable && are_checkable) errors.Add(CheckRunnable(model->graph, &errors));
   if (options.check_control_flow && are_checkable) {
     absl::StatusOr<ControlFlowInfo> info = BuildControlFlowInfo(model->graph, options.limits);
@@ -175,10 +178,12 @@ absl::Status CheckGraph(const LoadOptions& options, const absl::Status& of_impor
   const absl::Status found = errors.Finish();
   if (!options.keep_unsound) SLUICE_RETURN_IF_ERROR(found);
   model->unsound = found;
+  SLUICE_RETURN_IF_ERROR(look());
   if (options.infer_shapes && AllLeaveTypesRight(found)) {
     SLUICE_ASSIGN_OR_RETURN(model->shapes, InferShapes(model->graph));
     if (options.reject_shape_problems) SLUICE_RETURN_IF_ERROR(model->shapes->FirstCertainProblem());
   }
+  SLUICE_RETURN_IF_ERROR(look());
   if (options.place_on_one_cpu) {
     const std::vector<std::string> names = {std::string(kOneCpu)};
     SLUICE_ASSIGN_OR_RETURN(const DeviceList devices, DeviceList::Create(names));
@@ -210,14 +215,15 @@ absl::StatusOr<LoadedGraph> Load(absl::string_view bytes, std::shared_ptr<const 
   source.name = name;
   source.offset = found.offset;
   source.lines = std::move(found.lines);
-  ImportOptions import;
-  import.limits = options.limits;
-  import.ops = options.ops != nullptr ? options.ops : NewOpRegistry();
-  import.allow_internal_ops = options.allow_internal_ops;
+  ImportOptions import_options;
+  import_options.limits = options.limits;
+  import_options.ops = options.ops != nullptr ? options.ops : NewOpRegistry();
+  import_options.allow_internal_ops = options.allow_internal_ops;
+  import_options.stop = options.stop;
   ErrorCollector tolerated(static_cast<size_t>(std::max<int64_t>(options.limits.max_kept_errors, 1)));
-  if (options.keep_unsound) import.tolerated = &tolerated;
+  if (options.keep_unsound) import_options.tolerated = &tolerated;
   LoadedGraph model;
-  SLUICE_ASSIGN_OR_RETURN(model.graph, ImportGraph(std::move(source), import));
+  SLUICE_ASSIGN_OR_RETURN(model.graph, ImportGraph(std::move(source), import_options));
   model.format = format;
   model.source = name;
   model.source_bytes = static_cast<int64_t>(bytes.size());

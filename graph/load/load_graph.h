@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/base/limits.h"
+#include "graph/base/stop_poll.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ir/graph.h"
 #include "graph/load/format.h"
@@ -64,6 +65,9 @@ struct LoadOptions {
   // graph is then as far as it is known (see ImportOptions::tolerated) and must not be run; LoadedGraph::unsound says
   // why.
   bool keep_unsound = false;
+  // Polled for every node that is imported, and between checks; null: nothing stops the load. What it says fails it:
+  // kDeadline, or the status of a manager that was cancelled.
+  StopPoll* stop = nullptr;
   // Puts all nodes on one CPU device, as a process without accelerators would: kDeviceUnknown for nodes that ask for
   // another device, kColocation.
   bool place_on_one_cpu = false;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/op_class.h"
 #include "graph/ir/topo_order.h"
@@ -203,8 +203,8 @@ class Folder {
   const OpSchema* const const_op_;
   PureNodes pure_;
   OutputReplacer replacer_;
-  absl::flat_hash_map<NodeId, Known> known_;
-  absl::flat_hash_map<NodeId, Tensor> values_;  // Of Consts.
+  HashMap<NodeId, Known> known_;
+  HashMap<NodeId, Tensor> values_;  // Of Consts.
   int64_t num_evaluated_ = 0;
   int64_t total_bytes_ = 0;  // Of new constants.
   std::vector<NodeId> folded_;

@@ -1,12 +1,11 @@
 #include "graph/passes/dead_branch.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 
-#include "absl/container/btree_map.h"
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/consumers.h"
 #include "graph/ir/op_class.h"
@@ -115,7 +114,7 @@ class DeadCone {
                                      [&](const Output& input) { return IsBackEdge(graph_, use.node, input); });
     if (in_loop || context_.IsKept(use.node) || IsRef(graph_.input_type(use.node, 0))) sound_ = false;
     for (const Use& index_use : consumers_.of(use.node)) sound_ &= index_use.slot != 1;
-    absl::flat_hash_set<int32_t>& dead_inputs = merges_[use.node];
+    HashSet<int32_t>& dead_inputs = merges_[use.node];
     dead_inputs.insert(use.input);
     if (dead_inputs.size() == inputs.size()) Die(use.node);
   }
@@ -138,7 +137,7 @@ class DeadCone {
     return absl::OkStatus();
   }
 
-  absl::Status ShrinkMerge(NodeId merge, const absl::flat_hash_set<int32_t>& dead_inputs, OutputReplacer& replacer) {
+  absl::Status ShrinkMerge(NodeId merge, const HashSet<int32_t>& dead_inputs, OutputReplacer& replacer) {
     std::vector<Output> inputs;
     for (size_t i = 0; i < graph_.inputs(merge).size(); ++i) {
       if (!dead_inputs.contains(static_cast<int32_t>(i))) inputs.push_back(graph_.inputs(merge)[i]);
@@ -176,9 +175,9 @@ class DeadCone {
   const PassContext& context_;
   const Consumers consumers_;
   bool sound_ = true;
-  absl::flat_hash_set<NodeId> dead_;
+  HashSet<NodeId> dead_;
   std::vector<NodeId> queue_;
-  absl::btree_map<NodeId, absl::flat_hash_set<int32_t>> merges_;  // Dead inputs of each Merge reached.
+  std::map<NodeId, HashSet<int32_t>> merges_;  // Dead inputs of each Merge reached.
   std::vector<std::pair<NodeId, NodeId>> dropped_controls_;
   std::vector<NodeId> gone_;
 };

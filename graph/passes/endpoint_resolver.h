@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 #include "graph/ir/graph.h"
 #include "graph/passes/feed_fetch.h"
 
@@ -20,7 +20,7 @@ struct ResolvedSpec {
   std::vector<Output> sources;  // Of connections.
   std::vector<Output> fetches;
   std::vector<NodeId> targets;
-  absl::flat_hash_map<Output, int32_t> fed_index;
+  HashMap<Output, int32_t> fed_index;
 
   // Index in `fed` of what replaces `output`, or -1.
   int32_t FedBy(const Output& output) const {

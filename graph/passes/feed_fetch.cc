@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ir/extract.h"
@@ -55,7 +55,7 @@ class NodeMarks {
   }
 
   const size_t id_limit_;
-  absl::flat_hash_set<int32_t> few_;
+  HashSet<int32_t> few_;
   std::vector<bool> bits_;  // Empty: they are in few_.
 };
 
@@ -300,7 +300,7 @@ class FeedFetchRewriter {
   }
 
   absl::Status AddFetchNodes() {
-    absl::flat_hash_map<Output, NodeId> sends;
+    HashMap<Output, NodeId> sends;
     for (size_t i = 0; i < spec_.fetches.size(); ++i) {
       const Output& fetch = spec_.fetches[i];
       FeedFetchGraph::Port port;
@@ -344,7 +344,7 @@ class FeedFetchRewriter {
   const ResolvedSpec spec_;
   const OpSchema* const placeholder_;
   const OpSchema* const placeholder_v2_;
-  absl::flat_hash_map<NodeId, int32_t> placeholders_;  // Fed ones, and their feed.
+  HashMap<NodeId, int32_t> placeholders_;  // Fed ones, and their feed.
   NodeMarks seen_;
   std::vector<NodeId> kept_;
   std::vector<bool> needed_;        // By feed.

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "graph/base/hash_table.h"
 #include "graph/ir/graph.h"
 #include "graph/passes/pass_context.h"
 
@@ -40,7 +40,7 @@ class PureNodes {
 
   const Graph& graph_;
   const PassContext& context_;
-  absl::flat_hash_map<Kind, bool> kinds_;
+  HashMap<Kind, bool> kinds_;
   Kind last_;
   bool is_last_pure_ = false;
 };

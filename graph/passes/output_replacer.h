@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "graph/base/hash_table.h"
 #include "graph/ir/graph.h"
 
 namespace sluice {
@@ -23,7 +23,7 @@ class OutputReplacer {
   absl::Status Apply(Graph& graph) const;
 
  private:
-  absl::flat_hash_map<Output, Output> replaced_;
+  HashMap<Output, Output> replaced_;
 };
 
 }  // namespace sluice

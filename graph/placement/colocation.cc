@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/strip.h"
+#include "graph/base/hash_table.h"
 #include "graph/ir/op_class.h"
 #include "graph/placement/memory_types.h"
 
@@ -45,7 +45,7 @@ void ColocationGroups::Join(NodeId a, NodeId b) {
 }
 
 void ColocationGroups::JoinByClass(const Graph& graph) {
-  absl::flat_hash_map<absl::string_view, NodeId> dangling;  // First node tied to a name that no node has.
+  HashMap<absl::string_view, NodeId> dangling;  // First node tied to a name that no node has.
   for (NodeId id : graph.Nodes()) {
     AttrView value;
     if (!graph.FindAttr(id, "_class", &value)) continue;

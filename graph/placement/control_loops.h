@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graph/base/hash_table.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ir/graph.h"
 
@@ -70,7 +70,7 @@ class ControlLoops {
 
   const ControlFlowInfo* info_ = nullptr;  // During Add only.
   std::vector<int32_t> value_frames_;      // By id, new nodes included; empty where there are no frames.
-  absl::flat_hash_map<std::pair<int32_t, absl::string_view>, NodeId> merges_;  // By frame and device.
+  HashMap<std::pair<int32_t, absl::string_view>, NodeId> merges_;  // By frame and device.
 };
 
 }  // namespace sluice

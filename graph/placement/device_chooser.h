@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/base/device_name.h"
+#include "graph/base/hash_table.h"
 #include "graph/placement/device_list.h"
 
 namespace sluice {
@@ -47,12 +47,12 @@ class DeviceChooser {
   const DeviceList& devices_;
   std::vector<int32_t> order_;  // Devices, best first.
   // The same by task and id; and by one of them, with -1 for the other.
-  absl::flat_hash_map<std::pair<int32_t, int32_t>, std::vector<int32_t>> by_numbers_;
+  HashMap<std::pair<int32_t, int32_t>, std::vector<int32_t>> by_numbers_;
   std::vector<DeviceName> patterns_;
-  absl::flat_hash_map<std::string, int32_t> by_canonical_;
-  absl::flat_hash_map<std::string, int32_t> by_text_;
-  absl::flat_hash_map<std::pair<int32_t, int32_t>, int32_t> merged_;
-  absl::flat_hash_map<std::pair<int32_t, uint32_t>, int32_t> chosen_;
+  HashMap<std::string, int32_t> by_canonical_;
+  HashMap<std::string, int32_t> by_text_;
+  HashMap<std::pair<int32_t, int32_t>, int32_t> merged_;
+  HashMap<std::pair<int32_t, uint32_t>, int32_t> chosen_;
 };
 
 }  // namespace sluice

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/base/device_name.h"
+#include "graph/base/hash_table.h"
 
 namespace sluice {
 
@@ -50,7 +50,7 @@ class DeviceList {
   std::vector<DeviceEntry> devices_;
   std::vector<std::string> types_;
   std::vector<int32_t> type_of_;
-  absl::flat_hash_map<std::string, int32_t> by_name_;
+  HashMap<std::string, int32_t> by_name_;
 };
 
 }  // namespace sluice

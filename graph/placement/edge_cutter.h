@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "graph/base/hash_table.h"
 #include "graph/ir/graph.h"
 #include "graph/placement/control_loops.h"
 #include "graph/placement/kernel_catalog.h"
@@ -76,7 +76,7 @@ class EdgeCutter {
   const std::vector<NodeId>& local_ids_;
   std::vector<Partition>& parts_;
   const AllowAllCatalog allow_all_;
-  absl::flat_hash_map<ShareKey, Receiver> shared_;
+  HashMap<ShareKey, Receiver> shared_;
   int64_t num_cut_ = 0;
   int64_t num_names_ = 0;
 };

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
 #include "graph/base/device_name.h"
 #include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 
 namespace sluice {
 
 absl::StatusOr<PartitionDevices> PartitionDevices::Find(const Graph& graph, const PartitionOptions& options) {
   PartitionDevices found;
   found.device_of_.assign(static_cast<size_t>(graph.id_limit()), -1);
-  absl::flat_hash_map<absl::string_view, int32_t> known;
+  HashMap<absl::string_view, int32_t> known;
   std::vector<std::string> location_of;  // By device.
   for (NodeId id : graph.Nodes()) {
     const auto inserted = known.emplace(graph.device(id), static_cast<int32_t>(found.devices_.size()));

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
 
 namespace sluice {
@@ -66,7 +66,7 @@ class FunctionWalk {
   }
   bool Reached(absl::string_view name) const { return seen_.contains(name); }
   // Whose nodes the graph has.
-  const absl::flat_hash_set<const OpSchema*>& ops() const { return ops_; }
+  const HashSet<const OpSchema*>& ops() const { return ops_; }
   // Names of all that were reached.
   const std::vector<std::string>& reached() const { return queue_; }
 
@@ -89,8 +89,8 @@ class FunctionWalk {
   }
 
   const FunctionLibrary& library_;
-  absl::flat_hash_set<const OpSchema*> ops_;
-  absl::flat_hash_set<std::string> seen_;
+  HashSet<const OpSchema*> ops_;
+  HashSet<std::string> seen_;
   std::vector<std::string> queue_;
 };
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graph/base/hash_table.h"
 #include "graph/ir/function_library.h"
 #include "graph/ir/graph.h"
 
@@ -40,7 +40,7 @@ class ReachableFunctions {
  private:
   const FunctionLibrary& library_;
   std::vector<std::shared_ptr<const FunctionDefinition>> functions_;  // As added.
-  absl::flat_hash_map<absl::string_view, int32_t> positions_;         // In functions_, by name.
+  HashMap<absl::string_view, int32_t> positions_;                     // In functions_, by name.
 };
 
 }  // namespace sluice

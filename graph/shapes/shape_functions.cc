@@ -1,15 +1,15 @@
 #include "graph/shapes/shape_functions.h"
 
-#include "absl/container/flat_hash_map.h"
+#include "graph/base/hash_table.h"
 #include "graph/shapes/families.h"
 
 namespace sluice {
 namespace {
 
 // Rows by op. Made on first use: programs that infer no shapes pay nothing.
-const absl::flat_hash_map<absl::string_view, ShapeFunction>& Index() {
+const HashMap<absl::string_view, ShapeFunction>& Index() {
   static const auto index = [] {
-    absl::flat_hash_map<absl::string_view, ShapeFunction> rows;
+    HashMap<absl::string_view, ShapeFunction> rows;
     for (const absl::Span<const ShapeRow> family : ShapeFamilies()) {
       for (const ShapeRow& row : family) rows.emplace(row.op, row.function);
     }

@@ -8,9 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "graph/base/hash_table.h"
 #include "graph/shapes/added_shape_functions.h"
 #include "graph/shapes/inference.h"
 #include "graph/shapes/inference_context.h"
@@ -31,7 +30,7 @@ struct TensorFacts {
 struct CallBudget {
   static constexpr int kMaxDepth = 16;
   static constexpr int kMaxWalks = 16;
-  absl::flat_hash_map<const Graph*, int> walks;
+  HashMap<const Graph*, int> walks;
   int depth = 0;
 };
 
@@ -72,12 +71,12 @@ class ShapeInference {
   const InferenceOptions& options_;
   CallBudget& budget_;
   ShapeMap map_;
-  absl::flat_hash_map<const OpSchema*, OpFunctions> functions_;
-  absl::flat_hash_map<Output, PartialShape> fed_;
+  HashMap<const OpSchema*, OpFunctions> functions_;
+  HashMap<Output, PartialShape> fed_;
   std::vector<bool> fed_nodes_;  // By node id: whether fed_ holds an output of it.
   std::vector<NodeId> loop_merges_;
-  absl::flat_hash_map<NodeId, PartialShape> merge_shapes_;  // What loop Merges are taken for; absent: what enters.
-  absl::flat_hash_set<NodeId> changing_handles_;            // Loop Merges that do not keep what a handle refers to.
+  HashMap<NodeId, PartialShape> merge_shapes_;  // What loop Merges are taken for; absent: what enters.
+  HashSet<NodeId> changing_handles_;            // Loop Merges that do not keep what a handle refers to.
 };
 
 // Shapes of a node that calls functions, from their bodies or from its attr output_shapes. False when it is no call,

@@ -2,9 +2,10 @@
 #define SLUICE_GRAPH_SHAPES_SHAPE_MAP_H_
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
-#include "absl/container/node_hash_map.h"
+#include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "graph/ir/graph.h"
@@ -63,9 +64,10 @@ class ShapeMap {
 
   std::vector<uint32_t> first_;  // By node id: where its outputs stand in shapes_; one more at the end.
   std::vector<PartialShape> shapes_;
-  std::vector<bool> assumed_, conditional_;         // By node id.
-  absl::node_hash_map<Output, ShapeValue> values_;  // Pointers to values stay valid while others are added.
-  absl::node_hash_map<Output, std::vector<PartialShape>> handles_;
+  std::vector<bool> assumed_, conditional_;  // By node id.
+  std::unordered_map<Output, ShapeValue, absl::Hash<Output>>
+      values_;  // Pointers to values stay valid while others are added.
+  std::unordered_map<Output, std::vector<PartialShape>, absl::Hash<Output>> handles_;
   std::vector<ShapeProblem> problems_;
   int64_t value_budget_ = 0;   // Elements that values_ may still take.
   int64_t dim_budget_ = 0;     // Dimensions that shapes of high rank may still take.

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "graph/base/checked_math.h"
+#include "graph/base/hash_table.h"
 #include "graph/shapes/strided_slice.h"
 
 namespace sluice {
@@ -251,7 +251,7 @@ constexpr ValueRow kRows[] = {
 
 ValueFunction FindValueFunction(absl::string_view op) {
   static const auto index = [] {
-    absl::flat_hash_map<absl::string_view, ValueFunction> rows;
+    HashMap<absl::string_view, ValueFunction> rows;
     for (const ValueRow& row : kRows) rows.emplace(row.op, row.function);
     return rows;
   }();

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/npy.h"
 
@@ -86,7 +86,7 @@ absl::StatusOr<std::vector<NamedTensor>> ReadNpz(absl::string_view bytes, const 
 
 absl::StatusOr<std::string> WriteNpz(absl::Span<const NamedTensor> tensors) {
   ZipWriter writer;
-  absl::flat_hash_set<absl::string_view> names;
+  HashSet<absl::string_view> names;
   for (const auto& [name, tensor] : tensors) {
     if (!names.insert(name).second || name.size() > 60000) {
       return Error(ErrorCode::kNumpy)

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/limits.h"
 
 namespace sluice {
@@ -47,7 +47,7 @@ class ZipReader {
   ZipReader() = default;
 
   std::vector<Member> members_;
-  absl::flat_hash_map<absl::string_view, size_t> index_;
+  HashMap<absl::string_view, size_t> index_;
 };
 
 // Makes an archive of members stored as they are, the data of each aligned to 64 bytes, so that a mapped archive can be

@@ -5,10 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
@@ -77,7 +76,7 @@ class Grouping {
 // Rows of one element.
 template <typename T>
 void GroupElements(const T* elements, int64_t rows, Grouping* grouping) {
-  absl::flat_hash_map<Key<T>, int64_t> groups;
+  HashMap<Key<T>, int64_t> groups;
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t next = grouping->next_group();
     const bool has_equals = HasEquals(elements[row]);
@@ -104,7 +103,7 @@ void AppendKey(const T& element, std::string* key) {
 template <typename T>
 void GroupRows(const T* elements, int64_t rows, int64_t size, Grouping* grouping) {
   if (size == 1) return GroupElements(elements, rows, grouping);
-  absl::flat_hash_map<std::string, int64_t> groups;
+  HashMap<std::string, int64_t> groups;
   std::string key;
   for (int64_t row = 0; row < rows; ++row) {
     const T* const begin = elements + row * size;
@@ -205,7 +204,7 @@ absl::Status ComputeListDiff(KernelContext& context) {
   std::vector<int64_t> positions;
   DispatchDType<KeyTypes>(x.dtype(), [&](auto type) {
     using T = typename decltype(type)::Type;
-    absl::flat_hash_set<Key<T>> left_out;
+    HashSet<Key<T>> left_out;
     for (const T& element : y.flat<T>()) {
       if (HasEquals(element)) left_out.insert(KeyOf(element));
     }

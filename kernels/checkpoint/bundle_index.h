@@ -2,10 +2,11 @@
 #define SLUICE_KERNELS_CHECKPOINT_BUNDLE_INDEX_H_
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/value/dtype.h"
@@ -39,7 +40,7 @@ class BundleIndex {
   // The shard's file: "<prefix>.data-00003-of-00010".
   std::string ShardFile(int32_t shard) const;
   // By name; pieces of sliced tensors are not listed.
-  const absl::btree_map<std::string, BundleEntry>& entries() const { return entries_; }
+  const std::map<std::string, BundleEntry, std::less<>>& entries() const { return entries_; }
 
  private:
   absl::Status ReadHeader(absl::string_view bytes);
@@ -50,7 +51,7 @@ class BundleIndex {
   std::string prefix_;
   int32_t num_shards_ = 0;
   bool big_endian_ = false;
-  absl::btree_map<std::string, BundleEntry> entries_;
+  std::map<std::string, BundleEntry, std::less<>> entries_;
   std::vector<BundleEntry> slices_;  // Pieces of sliced tensors: checked, not named.
 };
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
+#include "kernels/control/constant_kernel.h"
 #include "kernels/control/families.h"
 #include "kernels/dispatch.h"
 #include "kernels/forward_or_copy.h"
@@ -16,21 +17,6 @@
 namespace sluice {
 namespace {
 
-// The same value in every run.
-class ConstKernel : public Kernel {
- public:
-  explicit ConstKernel(Tensor value) : value_(std::move(value)) {}
-  absl::Status Compute(KernelContext& context) const override {
-    context.SetOutput(0, value_);
-    return absl::OkStatus();
-  }
-  const Tensor* ConstantValue() const override { return &value_; }
-  CostHint cost_hint() const override { return CostHint::kCheap; }
-
- private:
-  const Tensor value_;
-};
-
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConst(const KernelConstruction& construction) {
   SLUICE_ASSIGN_OR_RETURN(Tensor value, construction.Get<Tensor>("value"));
   if (value.dtype() != construction.output_type(0)) {
@@ -40,7 +26,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConst(const KernelConstruction& cons
         .Expected(DTypeName(construction.output_type(0)))
         .Text("differs from attr 'dtype'");
   }
-  return std::make_unique<ConstKernel>(std::move(value));
+  return std::make_unique<ConstantKernel>(std::move(value));
 }
 
 // Hands every input on: Identity, IdentityN, Snapshot, StopGradient, PreventGradient, ...

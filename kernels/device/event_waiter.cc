@@ -21,7 +21,7 @@ EventWaiter::~EventWaiter() {
 }
 
 bool EventWaiter::HasThread() noexcept {
-  if (has_thread_) return true;
+  if (has_thread_ || !may_have_thread_) return has_thread_;
   try {
     thread_ = std::thread([this] { Loop(); });
     return has_thread_ = true;
@@ -31,17 +31,21 @@ bool EventWaiter::HasThread() noexcept {
 }
 
 void EventWaiter::Add(CountedPtr<Event> event, Task* task) noexcept {
+  if (!AddOrWait(std::move(event), task)) task->EventHasCome();
+}
+
+bool EventWaiter::AddOrWait(CountedPtr<Event> event, Task* task) noexcept {
   {
     MutexLock lock(&mu_);
     if (HasThread()) {
       task->event_ = std::move(event);
       task->next_ = std::exchange(first_, task);
       changed_.SignalAll();
-      return;
+      return true;
     }
   }
   event->AwaitFor(absl::InfiniteDuration());
-  task->EventHasCome();
+  return false;
 }
 
 void EventWaiter::Drain() noexcept {

@@ -38,7 +38,8 @@ class EventWaiter {
     CountedPtr<Event> event_;
   };
 
-  EventWaiter() = default;
+  // `may_have_thread`: false as if the system gave none. For tests.
+  explicit EventWaiter(bool may_have_thread = true) : may_have_thread_(may_have_thread) {}
   EventWaiter(const EventWaiter&) = delete;
   EventWaiter& operator=(const EventWaiter&) = delete;
   // Waits for all events.
@@ -46,6 +47,9 @@ class EventWaiter {
 
   // Calls `task` on the thread after `event` has come. Where the system gives no thread, waits here. REQUIRES: event.
   void Add(CountedPtr<Event> event, Task* task) noexcept ABSL_LOCKS_EXCLUDED(mu_);
+  // The same for tasks that add another event when theirs has come, and so on. False: the system gives no thread, the
+  // event has been waited for, and the caller goes on by itself; called by Add, tasks would do so inside of each other.
+  bool AddOrWait(CountedPtr<Event> event, Task* task) noexcept ABSL_LOCKS_EXCLUDED(mu_);
   // Waits until nothing is to be done any more. Not from a task.
   void Drain() noexcept ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -54,6 +58,7 @@ class EventWaiter {
   // Starts the thread where there is none. False: the system gives none.
   bool HasThread() noexcept ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  const bool may_have_thread_;
   Mutex mu_;
   CondVar changed_;
   Task* first_ ABSL_GUARDED_BY(mu_) = nullptr;  // Those that the thread has not taken yet; newest first.

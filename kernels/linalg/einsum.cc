@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
 #include "kernels/kernel.h"

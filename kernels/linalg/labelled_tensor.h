@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "graph/base/hash_table.h"
 #include "graph/value/tensor.h"
 
 namespace sluice {
 
 // Sizes by label.
-using AxisSizes = absl::flat_hash_map<int, int64_t>;
+using AxisSizes = HashMap<int, int64_t>;
 
 // A tensor with a label for each axis. Equal labels mean the diagonal.
 struct LabelledTensor {

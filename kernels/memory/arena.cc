@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <memory>
 #include <new>
 
 #include "graph/base/check.h"
@@ -38,6 +39,8 @@ struct alignas(64) Arena::Header {
   size_t bytes;      // Of the block, this header not counted; 0 at the end of a region.
   Header* previous;  // The block before in the same region, or null.
   bool is_free;
+  // While the block is in use: what will be its entry among the free ones, so that freeing needs no memory.
+  FreeBlocks::node_type entry;
 
   void* data() { return this + 1; }
   Header* next() { return reinterpret_cast<Header*>(reinterpret_cast<char*>(this + 1) + bytes); }
@@ -53,22 +56,45 @@ Arena::~Arena() {
 
 bool Arena::IsEmpty(const Region& region) { return region.first->is_free && region.first->next()->bytes == 0; }
 
+Arena::FreeBlocks::node_type Arena::NewEntry() {
+  try {
+    FreeBlocks one;
+    one.emplace(size_t{0}, nullptr);
+    return one.extract(one.begin());
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
 void Arena::AddFree(Header* block) {
   block->is_free = true;
-  free_.emplace(block->bytes, block);
+  block->entry.value() = {block->bytes, block};
+  free_.insert(std::move(block->entry));
 }
 
 void Arena::RemoveFree(Header* block) {
   block->is_free = false;
-  free_.erase({block->bytes, block});
+  block->entry = free_.extract({block->bytes, block});
+}
+
+bool Arena::HasRoomForRegion() {
+  if (regions_.size() < regions_.capacity()) return true;
+  try {
+    regions_.reserve(2 * regions_.size() + 8);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 bool Arena::AddRegion(size_t needed) {
+  FreeBlocks::node_type entry = NewEntry();
+  if (entry.empty() || !HasRoomForRegion()) return false;
   const size_t bytes = RoundUp(std::max(next_region_bytes_, needed + 2 * sizeof(Header)), kHugePage);
   void* const pages = MapPages(bytes);
   if (pages == nullptr) return false;
-  Header* const first = ::new (pages) Header{bytes - 2 * sizeof(Header), nullptr, false};
-  ::new (first->next()) Header{0, first, false};
+  Header* const first = ::new (pages) Header{bytes - 2 * sizeof(Header), nullptr, false, std::move(entry)};
+  ::new (first->next()) Header{0, first, false, {}};
   AddFree(first);
   regions_.push_back({first, bytes});
   stats_.reserved_bytes += bytes;
@@ -79,10 +105,12 @@ bool Arena::AddRegion(size_t needed) {
 
 void Arena::Split(Header* block, size_t bytes) {
   if (block->bytes - bytes < kMinRest + sizeof(Header)) return;
+  FreeBlocks::node_type entry = NewEntry();
+  if (entry.empty()) return;  // The block is larger than it need be.
   Header* const after = block->next();
   const size_t rest = block->bytes - bytes - sizeof(Header);
   block->bytes = bytes;
-  Header* const cut = ::new (block->next()) Header{rest, block, false};
+  Header* const cut = ::new (block->next()) Header{rest, block, false, std::move(entry)};
   after->previous = cut;
   AddFree(cut);
 }
@@ -113,11 +141,13 @@ void Arena::Free(void* data) {
   if (after->is_free) {
     RemoveFree(after);
     block->bytes += after->bytes + sizeof(Header);
+    std::destroy_at(after);
   }
   if (block->previous != nullptr && block->previous->is_free) {
     Header* const before = block->previous;
     RemoveFree(before);
     before->bytes += block->bytes + sizeof(Header);
+    std::destroy_at(block);
     block = before;
   }
   block->next()->previous = block;
@@ -138,11 +168,13 @@ void Arena::Trim() {
   std::vector<Region> ended;
   {
     MutexLock lock(&mu_);
+    ended.reserve(regions_.size());
     const size_t keep = stats_.high_water_bytes + stats_.high_water_bytes / 4;
     for (size_t i = regions_.size(); i-- > 0;) {
       const Region region = regions_[i];
       if (!IsEmpty(region) || stats_.reserved_bytes - region.bytes < keep) continue;
       RemoveFree(region.first);
+      std::destroy_at(region.first);
       ended.push_back(region);
       stats_.reserved_bytes -= region.bytes;
       regions_.erase(regions_.begin() + static_cast<std::ptrdiff_t>(i));

@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/btree_set.h"
 #include "graph/base/mutex.h"
 
 namespace sluice {
@@ -37,6 +37,7 @@ class Arena {
 
   // At least `bytes` bytes aligned to 64, or null when the system has no more.
   void* Allocate(size_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
+  // Needs no memory, so that it can be called where there is none left.
   void Free(void* data) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Touches every page of the free blocks, and of a first region where there is none, so that the next blocks cost no
@@ -55,8 +56,11 @@ class Arena {
     size_t bytes;
   };
   // Smallest first, then lowest address: best fit packs towards the front.
-  using FreeBlocks = absl::btree_set<std::pair<size_t, Header*>>;
+  using FreeBlocks = std::set<std::pair<size_t, Header*>>;
 
+  // An entry for a block that is not known yet; empty where there is no memory.
+  static FreeBlocks::node_type NewEntry();
+  bool HasRoomForRegion() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool AddRegion(size_t needed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Cuts what is beyond `bytes` off the end of `block`, which is not in the set of free blocks.
   void Split(Header* block, size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -1,3 +1,4 @@
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -69,6 +70,10 @@ class Conv2DCall {
     const Tensor& image = context.input(0);
     SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, geometry.output));
     if (output->num_elements() == 0) return absl::OkStatus();
+    if (image.num_elements() == 0) {
+      FillWithoutImage(geometry, output, epilogue);
+      return absl::OkStatus();
+    }
     if (image.dtype() == DType::kInt32) {
       return ConvolveInts(geometry, image.flat<int32_t>().data(), context.input(1).flat<int32_t>().data(),
                           output->flat<int32_t>().data(), Workers(context.run()), &scratch_);
@@ -86,6 +91,14 @@ class Conv2DCall {
   }
 
  private:
+  // All windows are in the padding. As in TensorFlow the sums are zero then, even where the filter has a NaN.
+  static void FillWithoutImage(const Conv2DGeometry& geometry, Tensor* output, const GemmEpilogue<float>* epilogue) {
+    std::memset(output->mutable_raw_data(), 0, output->total_bytes());
+    if (epilogue == nullptr) return;
+    const int64_t channels = geometry.out_channels;
+    epilogue->Finish(output->flat<float>().data(), channels, geometry.pixels(), 0, channels);
+  }
+
   template <typename T>
   absl::Status Run(const KernelContext& context, const Conv2DGeometry& geometry, const Tensor& image,
                    const PackedMatrix& filter, Tensor* output, const GemmEpilogue<T>* epilogue) const {

@@ -180,7 +180,7 @@ enum {
 typedef struct SluiceKernelDef {
   size_t struct_size;
   const char* op;
-  const char* device; /* "CPU" or "GPU"; NULL: "CPU". */
+  const char* device; /* "CPU", or NULL, which is the same. Others are refused: a GPU's kernels need its streams. */
   const SluiceTypes* types;
   const char* const* host_args; /* Inputs and outputs that are in host memory on devices with memory of their own. */
   int32_t num_types, num_host_args;

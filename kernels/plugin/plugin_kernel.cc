@@ -128,7 +128,9 @@ const char* ProblemOf(const SluiceKernelDef& def) {
   if (def.cost < SLUICE_COST_BY_BYTES || def.cost > SLUICE_COST_HEAVY) return "has an unknown cost";
   if (def.sharing < SLUICE_SHARE_BY_SCHEMA || def.sharing > SLUICE_SHARE_NEVER) return "has an unknown sharing";
   const absl::string_view device = def.device != nullptr ? def.device : "CPU";
-  if (device != "CPU" && device != "GPU") return "is for a device that is neither \"CPU\" nor \"GPU\"";
+  // It would get pointers into the device's memory, and no stream to queue its work on.
+  if (device == "GPU") return "is for a \"GPU\", for which this version of the interface has no streams";
+  if (device != "CPU") return "is for a device other than \"CPU\"";
   return nullptr;
 }
 
@@ -156,7 +158,6 @@ absl::StatusOr<OwnedKernelRow> MakePluginRow(const SluiceKernelDef& def, const s
   const auto functions = std::make_shared<const PluginFunctions>(def);
   OwnedKernelRow row(def.op, KernelFactory(&MakeKernel, functions.get()), functions);
   row.From(origin).Cost(kCosts[def.cost]).Shared(kSharings[def.sharing]).Priority(static_cast<int8_t>(def.priority));
-  if (def.device != nullptr && absl::string_view(def.device) == "GPU") row.On(DeviceKind::kCuda);
   if (def.label != nullptr) row.Label(def.label);
   for (int32_t i = 0; i < def.num_types; ++i) {
     SLUICE_ASSIGN_OR_RETURN(const DTypeSet types, TypesOf(def.types[i]));

@@ -74,7 +74,7 @@ void ResourceManager::ClearContainer(absl::string_view container) {
 }
 
 void ResourceManager::ClearAll() {
-  absl::flat_hash_map<std::string, Container> ended;
+  HashMap<std::string, Container> ended;
   MutexLock lock(&mu_);
   ended.swap(containers_);
   generation_.store(NextGeneration(), std::memory_order_release);

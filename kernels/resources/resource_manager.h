@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/hash/hash.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/mutex.h"
 #include "graph/value/counted.h"
 #include "graph/value/resource_handle.h"
@@ -83,7 +83,7 @@ class ResourceManager {
     using is_transparent = void;
     bool operator()(const KeyView& a, const KeyView& b) const { return a == b; }
   };
-  using Container = absl::flat_hash_map<Key, CountedPtr<Resource>, KeyHash, KeyEq>;
+  using Container = HashMap<Key, CountedPtr<Resource>, KeyHash, KeyEq>;
 
   CountedPtr<Resource> Find(absl::string_view container, absl::string_view type_name, absl::string_view name) const
       ABSL_LOCKS_EXCLUDED(mu_);
@@ -97,7 +97,7 @@ class ResourceManager {
 
   mutable Mutex mu_;
   std::atomic<uint64_t> generation_{NextGeneration()};
-  absl::flat_hash_map<std::string, Container> containers_ ABSL_GUARDED_BY(mu_);
+  HashMap<std::string, Container> containers_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace sluice

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/mutex.h"
 #include "graph/value/tensor.h"
 #include "kernels/memory/container_allocator.h"
@@ -96,7 +96,7 @@ class TensorArray final : public StepResource {
   int64_t size_to_concat_ ABSL_GUARDED_BY(mu_) = 0;
   bool may_grow_ ABSL_GUARDED_BY(mu_);
   bool is_closed_ ABSL_GUARDED_BY(mu_) = false;
-  absl::flat_hash_map<std::string, CountedPtr<TensorArray>> gradients_ ABSL_GUARDED_BY(mu_);
+  HashMap<std::string, CountedPtr<TensorArray>> gradients_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace sluice

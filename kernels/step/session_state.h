@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/mutex.h"
 #include "graph/value/tensor.h"
 
@@ -29,7 +29,7 @@ class SessionState {
 
  private:
   mutable Mutex mu_;
-  absl::flat_hash_map<std::string, Tensor> tensors_ ABSL_GUARDED_BY(mu_);
+  HashMap<std::string, Tensor> tensors_ ABSL_GUARDED_BY(mu_);
   std::atomic<int64_t> next_id_{0};
 };
 
@@ -48,7 +48,7 @@ class TensorStore {
     Tensor tensor;
   };
   Mutex mu_;
-  absl::flat_hash_map<std::string, Item> items_ ABSL_GUARDED_BY(mu_);
+  HashMap<std::string, Item> items_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace sluice

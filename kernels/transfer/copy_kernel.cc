@@ -106,10 +106,7 @@ class CopyJob final : private EventWaiter::Task, private Staging::Waiter {
         SLUICE_RETURN_IF_ERROR(out_->CopyToHost(block_->data(), source, size_));
         has_filled_ = true;
         CountedPtr<Event> event = out_->RecordOrWait();
-        if (event) {
-          plan_.from->events().Add(std::move(event), this);
-          return Progress::kWaiting;  // The same.
-        }
+        if (event && plan_.from->events().AddOrWait(std::move(event), this)) return Progress::kWaiting;  // The same.
       }
       SLUICE_RETURN_IF_ERROR(EmptyBlock());
     }
@@ -117,10 +114,7 @@ class CopyJob final : private EventWaiter::Task, private Staging::Waiter {
       // Later calls rely on what is there.
       has_settled_ = true;
       CountedPtr<Event> event = in_->RecordOrWait();
-      if (event) {
-        plan_.to->events().Add(std::move(event), this);
-        return Progress::kWaiting;
-      }
+      if (event && plan_.to->events().AddOrWait(std::move(event), this)) return Progress::kWaiting;
     }
     return Progress::kOver;
   }

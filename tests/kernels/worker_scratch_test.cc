@@ -1,8 +1,13 @@
 #include "kernels/worker_scratch.h"
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "executor/thread_pool.h"
 #include "gtest/gtest.h"
@@ -83,6 +88,71 @@ TEST_F(WorkerScratchTest, TwoCallsAtOnceNeverShareAndTheLargerIsKept) {
   const int64_t kept = memory_.live_bytes();
   { ASSERT_OK_AND_ASSIGN(const WorkerScratch three, Make(4, 1 << 12, &keeper)); }
   EXPECT_EQ(memory_.live_bytes(), kept);
+}
+
+// A model of 200 convolutions keeps as much as its largest one needs, not 200 times as much.
+TEST_F(WorkerScratchTest, KernelsThatFollowEachOtherShareOnePiece) {
+  std::vector<std::unique_ptr<ScratchKeeper>> keepers;
+  for (int i = 0; i < 200; ++i) keepers.push_back(std::make_unique<ScratchKeeper>());
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& keeper : keepers) {
+      ASSERT_OK_AND_ASSIGN(const WorkerScratch scratch, Make(4, 1 << 20, keeper.get()));
+      std::memset(scratch.of(3), round, 1 << 20);
+    }
+  }
+  EXPECT_EQ(keepers.back()->kept_bytes(), ScratchKeeper::kMaxKeptBytes);
+  EXPECT_EQ(keepers.front()->kept_bytes(), 0u);
+  EXPECT_LT(memory_.live_bytes(), 5 << 20);
+  keepers.pop_back();
+  EXPECT_EQ(memory_.live_bytes(), 0);
+}
+
+TEST_F(WorkerScratchTest, KernelsThatRunAtOnceKeepABoundedNumberOfPieces) {
+  const auto kept_after = [&](int count, int64_t bytes) {
+    std::vector<std::unique_ptr<ScratchKeeper>> keepers;
+    {
+      std::vector<WorkerScratch> calls;
+      for (int i = 0; i < count; ++i) {
+        keepers.push_back(std::make_unique<ScratchKeeper>());
+        absl::StatusOr<WorkerScratch> made = Make(1, bytes, keepers.back().get());
+        EXPECT_OK(made);
+        if (made.ok()) calls.push_back(*std::move(made));
+      }
+    }
+    std::pair<size_t, size_t> kept;  // Bytes, pieces.
+    for (const auto& keeper : keepers) {
+      kept.first += keeper->kept_bytes();
+      if (keeper->kept_bytes() > 0) ++kept.second;
+    }
+    EXPECT_EQ(keepers.back()->kept_bytes(), static_cast<size_t>(bytes)) << "the oldest go first";
+    return kept;
+  };
+  EXPECT_EQ(kept_after(40, 2 << 20), std::make_pair(ScratchKeeper::kMaxBytesInAll, size_t{16}));
+  EXPECT_EQ(kept_after(100, 64), std::make_pair(size_t{64 * 64}, ScratchKeeper::kMaxPieces));
+  EXPECT_EQ(memory_.live_bytes(), 0);
+}
+
+TEST_F(WorkerScratchTest, KeepersOfManyThreadsNeverHandOutOnePieceTwice) {
+  std::vector<std::unique_ptr<ScratchKeeper>> keepers;
+  for (int i = 0; i < 6; ++i) keepers.push_back(std::make_unique<ScratchKeeper>());
+  std::atomic<int> num_wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 500; ++i) {
+        absl::StatusOr<WorkerScratch> scratch = Make(1, 256 + 64 * (i % 5), keepers[(t + i) % 6].get());
+        if (!scratch.ok()) continue;
+        auto* const mine = static_cast<volatile int*>(scratch->of(0));
+        *mine = t * 1000 + i;
+        std::this_thread::yield();
+        if (*mine != t * 1000 + i) ++num_wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(num_wrong.load(), 0);
+  keepers.clear();
+  EXPECT_EQ(memory_.live_bytes(), 0);
 }
 
 TEST_F(WorkerScratchTest, MuchIsNotKept) {

@@ -56,6 +56,10 @@ ONLY_IN = {
     "condition_variable": "graph/base/mutex.h",
 }
 
+# Abseil's tables and trees break where growing them throws, see Note [Hash tables]. Tools may use them: they end there.
+UNSAFE_CONTAINER = re.compile(r"\babsl(::|/container/)((flat|node)_hash|btree)_(map|set)\b")
+HASH_TABLE = "graph/base/hash_table.h"
+
 
 def layer_of(path):
     """"graph", "tests/frames", ...; None for what no rule binds."""
@@ -97,6 +101,14 @@ def check_foreign(path, included):
     return None
 
 
+def check_containers(tree, path):
+    """Problems for containers that do not survive std::bad_alloc."""
+    if path == HASH_TABLE or is_below(path, ["tests", "tools"]):
+        return []
+    return [f"{path}:{number}: '{found.group()}' does not survive std::bad_alloc: use {HASH_TABLE}, std::map or std::set"
+            for number, line in tree.lines(path) for found in UNSAFE_CONTAINER.finditer(line)]
+
+
 def reachable(edges, start):
     seen, pending = set(), list(edges.get(start, ()))
     while pending:
@@ -124,6 +136,7 @@ def check(tree):
         layer, folder = layer_of(path), path.rsplit("/", 1)[0]
         if layer is None:
             continue
+        problems += check_containers(tree, path)
         for line, included, angled in tree.includes(path):
             ours = not angled and included.split("/")[0] in source_tree.LAYERS + ["tests"]
             problem = check_own(path, included) if ours else check_foreign(path, included)

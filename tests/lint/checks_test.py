@@ -64,6 +64,15 @@ class LayersTest(LintTest):
         self.assert_finds(self.check_one("graph/ir/a.cc", '"gtest/gtest.h"'), "tests only")
         self.assert_finds(self.check_one("graph/ir/a.cc", '"absl/strings/str_cat.h"'))
 
+    def test_finds_containers_that_memory_breaks(self):
+        self.assert_finds(self.check_one("graph/ir/a.h", '"absl/container/flat_hash_map.h"'), "std::bad_alloc")
+        self.assert_finds(self.check_one("graph/base/hash_table.h", '"absl/container/flat_hash_map.h"'))
+        self.assert_finds(self.check_one("tools/cli/a.cc", '"absl/container/btree_map.h"'))
+        self.assert_finds(self.check_one("kernels/a.cc", '"absl/container/inlined_vector.h"'))
+        self.start_afresh()
+        text = "absl::flat_hash_set<int> a;\nHashSet<int> b;\nabsl::btree_map<int, int> c;\n"
+        self.assert_finds(check_layers.check(self.tree({"executor/a.cc": text})), "executor/a.cc:1", "executor/a.cc:3")
+
     def test_finds_circles_of_directories(self):
         tree = self.tree({"kernels/a/x.h": '#include "kernels/b/y.h"\n', "kernels/b/y.h": '#include "kernels/c/z.h"\n',
                           "kernels/c/z.h": '#include "kernels/a/x.h"\n', "kernels/d/w.h": '#include "kernels/a/x.h"\n'})

@@ -168,7 +168,7 @@ FakeDevice::FakeDevice(Options options)
         std::make_unique<FakeStream>(*this, static_cast<StreamTag>(use) + 1, options_.seed, options_.max_delay);
   }
   staging_ = std::make_unique<Staging>(HostAllocator(), options_.staging_block_bytes, options_.staging_blocks);
-  events_ = std::make_unique<EventWaiter>();
+  events_ = std::make_unique<EventWaiter>(options_.has_event_thread);
 }
 
 FakeDevice::~FakeDevice() {

@@ -107,6 +107,7 @@ class FakeDevice final : public StreamDevice {
     size_t small_copy_bytes = 64;                        // Copies of fewer go with the kernels.
     absl::Duration max_delay = absl::Microseconds(100);  // Of each piece of work, at random.
     uint32_t seed = 1;
+    bool has_event_thread = true;  // False: as if the system had no thread left.
   };
 
   explicit FakeDevice(Options options);

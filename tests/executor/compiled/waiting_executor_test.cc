@@ -141,6 +141,69 @@ TEST_P(WaitingExecutorTest, WhatComesAfterADeadValueIsDeadAndSaysSo) {
   }
 }
 
+// A host's kernel may answer like a Switch that waits.
+TEST_P(WaitingExecutorTest, AWaitMayLeaveSomeOfItsOutputsDead) {
+  EXPECT_OK(registry_.Add(OwnedKernelRow("Unpack", MakeAsyncFunction([](KernelContext& context) {
+                                           const int32_t dead = *context.input(0).AsScalar<int32_t>();
+                                           for (int i = 0; i < 2; ++i) {
+                                             if ((dead >> i & 1) == 0) {
+                                               context.SetOutput(i, Int(2 + i));
+                                             } else {
+                                               context.SetDeadOutput(i);
+                                             }
+                                           }
+                                           return absl::OkStatus();
+                                         }))));
+  const Output u = b_.Op("Unpack", "", {Arg(0)}, {{"num", 2}}), v = GraphBuilder::Nth(u, 1);
+  Return(0, Effect("first", u));
+  Return(1, Add(Wait("w", v), Arg(1)));
+  Return(2, Add(u, v));
+  const Output after = Add(Arg(1), Arg(1));
+  b_.AddControl(after, u);
+  Return(3, after);
+  const std::unique_ptr<Executor> executor = MakeIt();
+  for (const int32_t dead : {0, 1, 2, 3, 0}) {
+    SCOPED_TRACE(dead);
+    num_effects_ = 0;
+    Step step({Int(dead), Int(5)}, 4);
+    Begin(*executor, step);
+    EXPECT_EQ(gate_.num_waiting(), dead < 2 ? 1u : 0u);
+    gate_.EndAll();
+    ASSERT_EQ(step.num_ends, 1);
+    EXPECT_OK(step.status);
+    EXPECT_EQ(num_effects_, dead % 2 == 0 ? 1 : 0);
+    for (size_t i = 0; i < 3; ++i) {
+      const bool is_dead = i == 2 ? dead != 0 : (dead >> i & 1) != 0;
+      EXPECT_EQ(step.frame.results()[i].has_value(), !is_dead) << i;
+    }
+    if (dead == 0) {
+      EXPECT_EQ(step.result(2), 5);
+    }
+    EXPECT_EQ(step.result(3), 10) << "a control edge is not dead";
+  }
+}
+
+TEST_P(WaitingExecutorTest, AControlEdgeOfADeadReceiveIsNotDead) {
+  const Output got = Recv("in");
+  Return(0, Add(got, Arg(0)));
+  const Output after = Add(Arg(0), Arg(0));
+  b_.AddControl(after, got);
+  Return(1, after);
+  const std::unique_ptr<Executor> executor = MakeIt();
+  for (const bool is_dead : {true, false}) {
+    const auto rendezvous = MakeCounted<LocalRendezvous>(edges_);
+    Executor::Args args;
+    args.rendezvous = rendezvous.get();
+    Step step({Int(5)}, 2);
+    Begin(*executor, step, args);
+    EXPECT_OK(rendezvous->Send(Key("in"), {}, {is_dead ? Tensor() : Int(1), is_dead}));
+    ASSERT_EQ(step.num_ends, 1);
+    EXPECT_OK(step.status);
+    EXPECT_EQ(step.frame.results()[0].has_value(), !is_dead);
+    EXPECT_EQ(step.result(1), 10);
+  }
+}
+
 TEST_P(WaitingExecutorTest, AWaitInABranchThatIsNotTakenIsPassed) {
   const Output ports = b_.Op("Switch", "", {Arg(0), b_.Op("Less", "", {Arg(1), Arg(2)})});
   const Output waits = Add(Wait("w", GraphBuilder::Nth(ports, 1)), Arg(1));

@@ -30,15 +30,17 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Graphs in which nodes of op Abs are asynchronous.
+// Graphs in which nodes of ops Abs and Unpack are asynchronous.
 class SegmentPlanTest : public ::testing::Test {
  protected:
   SegmentPlanTest() : b_(NewOpRegistry()) {
     RegisterAllKernels(registry_);
-    EXPECT_OK(registry_.Add(OwnedKernelRow("Abs", MakeAsyncFunction([](KernelContext& context) {
-                                             context.SetOutput(0, context.input(0));
-                                             return absl::OkStatus();
-                                           }))));
+    for (const char* const op : {"Abs", "Unpack"}) {
+      EXPECT_OK(registry_.Add(OwnedKernelRow(op, MakeAsyncFunction([](KernelContext& context) {
+                                               context.SetOutput(0, context.input(0));
+                                               return absl::OkStatus();
+                                             }))));
+    }
   }
 
   Output Arg(int index) {
@@ -89,6 +91,7 @@ class SegmentPlanTest : public ::testing::Test {
         stops.emplace_back(graph_->name(plan.stops()[static_cast<size_t>(stop)]));
       }
       std::sort(stops.begin(), stops.end());
+      stops.erase(std::unique(stops.begin(), stops.end()), stops.end());  // Their outcomes have their names.
       if (i > 0) nodes.push_back(absl::StrCat("[", absl::StrJoin(stops, " "), "]"));
       const int32_t begin = code_.segment_begins()[static_cast<size_t>(i)];
       const int32_t end = code_.segment_begins()[static_cast<size_t>(i) + 1];
@@ -149,6 +152,44 @@ TEST_F(SegmentPlanTest, ControlEdgesCount) {
   Return(0, a);
   ASSERT_EQ(Plan(), "");
   EXPECT_EQ(Segments(), "w | [w] a ret0");
+}
+
+// Each output may be dead by itself, and a control edge is not dead with them.
+TEST_F(SegmentPlanTest, WhatReadsDifferentOutputsOfOneWaitStandsApart) {
+  const Output u = b_.Op("Unpack", "u", {Arg(0)}, {{"num", 2}});
+  Return(0, Add("first", u, Arg(1)));
+  Return(1, Add("second", GraphBuilder::Nth(u, 1), Arg(1)));
+  Return(2, Add("both", u, GraphBuilder::Nth(u, 1)));
+  const Output after = Add("after", Arg(1), Arg(1));
+  b_.AddControl(after, u);
+  Return(3, after);
+  ASSERT_EQ(Plan(), "");
+  EXPECT_EQ(Segments(), "u | [u] after ret3 | [u] first ret0 | [u] second ret1 | [u] both ret2");
+  const SegmentPlan& plan = *code_.segments();
+  EXPECT_EQ(plan.stops().size(), 3u);
+  EXPECT_EQ(plan.first_outcome(0), 1);
+  EXPECT_TRUE(plan.IsBefore(1, 2));
+  EXPECT_FALSE(plan.IsBefore(2, 2));
+  EXPECT_TRUE(plan.IsBefore(0, 3));
+}
+
+TEST_F(SegmentPlanTest, AWaitWithOneReadOutputIsItsOwnOutcome) {
+  Return(0, Wait("w", Arg(0)));
+  const Output v = Wait("v", Arg(1));
+  Return(1, v);
+  b_.AddControl(Add("after_v", Arg(1), Arg(1)), v);
+  ASSERT_EQ(Plan(), "");
+  const SegmentPlan& plan = *code_.segments();
+  ASSERT_EQ(plan.stops().size(), 3u);
+  const int32_t w = plan.stop_of(graph_->Find("w")), two = plan.stop_of(graph_->Find("v"));
+  EXPECT_EQ(plan.first_outcome(w), w);
+  EXPECT_EQ(plan.first_outcome(two), 2);
+}
+
+TEST_F(SegmentPlanTest, AMergeOfTwoOutputsOfOneWaitIsRefused) {
+  const Output u = b_.Op("Unpack", "u", {Arg(0)}, {{"num", 2}});
+  Return(0, b_.Op("Merge", "merge", {u, GraphBuilder::Nth(u, 1)}));
+  EXPECT_THAT(Plan(), HasSubstr("'merge' may go on before a wait"));
 }
 
 TEST_F(SegmentPlanTest, AWaitInABranchDoesNotHoldUpTheOther) {

@@ -2,13 +2,18 @@
 
 #include <atomic>
 #include <map>
+#include <memory>
+#include <new>
 #include <thread>
+#include <utility>
 
 #include "absl/time/clock.h"
 #include "graph/base/mutex.h"
 #include "kernels/device/device.h"
 #include "kernels/device/shard_plan.h"
+#include "kernels/device/task_runner.h"
 #include "kernels/families/register_all.h"
+#include "rendezvous/local_rendezvous.h"
 #include "tests/executor/session/session_fixture.h"
 #include "tests/testing/function_kernel.h"
 
@@ -215,6 +220,56 @@ TEST_P(PartitionedStepTest, AReferenceCrossesAsAValue) {
   EXPECT_THAT(Fetch("y"), StatusIs(absl::StatusCode::kFailedPrecondition));
   ASSERT_OK(session_->Run({}, {}, {"set"}));
   ExpectFetch("y", -7);
+}
+
+// A host's runner that is shut down.
+class DroppingRunner final : public TaskRunner {
+ public:
+  explicit DroppingRunner(bool throws) : throws_(throws) {}
+  void Schedule(absl::AnyInvocable<void()>) override {
+    if (throws_) throw std::bad_alloc();
+  }
+  int num_threads() const override { return 2; }
+  void ParallelFor(int64_t total, double, bool, absl::FunctionRef<void(int64_t, int64_t)> work) override {
+    if (total > 0) work(0, total);
+  }
+
+ private:
+  const bool throws_;
+};
+
+TEST_F(SessionFixture, AStepEndsWhereTheTaskRunnerDropsAPartOfIt) {
+  b_.WithDevice(kFirst);
+  const Output x = b_.Const("x", Int(1));
+  b_.WithDevice(kSecond);
+  const Output y = b_.Op("Neg", "y", {x});
+  b_.WithDevice(kFirst);
+  b_.Op("Neg", "z", {y});
+  ASSERT_OK(b_.status());
+  SessionOptions options;
+  options.num_cpu_devices = 2;
+  options.num_threads = 1;
+  options.allocator = &allocator_;
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<SessionCore> core, SessionCore::Create(options));
+  EdgeTable edges;
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<const PartitionedStep> step,
+                       PartitionedStep::Create(core, b_.graph(), /*is_cut=*/true, edges));
+  ASSERT_EQ(step->num_parts(), 2u);
+  for (const bool throws : {false, true}) {
+    DroppingRunner runner(throws);
+    const auto rendezvous = MakeCounted<LocalRendezvous>(edges);
+    Executor::Args args;
+    args.rendezvous = rendezvous.get();
+    args.task_runner = &runner;
+    int num_ends = 0;
+    absl::Status status;
+    step->RunAsync(args, [&](absl::Status answer) {
+      status = std::move(answer);
+      ++num_ends;
+    });
+    ASSERT_EQ(num_ends, 1);
+    EXPECT_THAT(status, IsError(throws ? ErrorCode::kOutOfMemory : ErrorCode::kRunCancelled));
+  }
 }
 
 }  // namespace

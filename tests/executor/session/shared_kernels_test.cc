@@ -111,6 +111,32 @@ TEST_F(SharedKernelsTest, ResetForgetsTheStateAndCallablesFromBeforeKeepTheirs) 
   EXPECT_EQ(*out.AsScalar<int32_t>(), 2);
 }
 
+// Another thread may reset the session while this one prepares; here a kernel does, when the counter's has been made.
+TEST_F(SharedKernelsTest, WhatWasPreparedAcrossAResetIsNotKept) {
+  bool has_reset = false;
+  EXPECT_OK(registry_.Add(OwnedKernelRow("Neg", [&](const KernelConstruction&) {
+    // Whatever order kernels are made in: the counter's has its state by then.
+    EXPECT_OK(session_->Prepare({{"p_x"}, {"p"}, {}, {}}));
+    if (!std::exchange(has_reset, true)) session_->Reset({});
+    return std::make_unique<FunctionKernel>(
+        [](KernelContext& context) {
+          context.SetOutput(0, context.TakeInput(0));
+          return absl::OkStatus();
+        },
+        CostHint::kByBytes);
+  })));
+  b_.Op("Neg", "n", {Counter("p")});
+  OpenWith(Driver::kSerial);
+  EXPECT_EQ(Next("n"), 1);
+  EXPECT_TRUE(has_reset);
+  EXPECT_EQ(session_->num_prepared(), 0u) << "its counter may be the old one";
+  // From here on there is one counter, whatever signature asks.
+  const int32_t first = Next("n");
+  EXPECT_EQ(Next("p"), first + 1);
+  EXPECT_EQ(Next("n"), first + 2);
+  EXPECT_EQ(session_->num_prepared(), 2u);
+}
+
 TEST_F(SharedKernelsTest, CloseForgetsAllKernels) {
   Counter("p");
   OpenWith(Driver::kAuto);

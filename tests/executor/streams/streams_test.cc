@@ -38,12 +38,45 @@ TEST_P(StreamsTest, AValueGoesToADeviceAndComesBack) {
   EXPECT_EQ(gpu().num_launches(), 10);
 }
 
+// The copies go on where they wait, block after block: not one inside of another.
+TEST_P(StreamsTest, WithoutAThreadForEventsALongCopyNeedsNoLongStack) {
+  FakeDevice::Options options;
+  options.has_event_thread = false;
+  options.staging_block_bytes = 64;
+  options.max_delay = absl::ZeroDuration();
+  MakeDevices(options);
+  AddScaled(b_.Placeholder("x", DType::kFloat));
+  OpenAsParam();
+  const Tensor x = Floats(30'000 * 16);
+  ASSERT_OK_AND_ASSIGN(const Tensor y, Fetch("y", {{"x", x}}));
+  ASSERT_EQ(y.num_elements(), x.num_elements());
+  for (size_t i = 0; i < static_cast<size_t>(x.num_elements()); i += 997) {
+    ASSERT_EQ(y.flat<float>()[i], 2 * x.flat<float>()[i] + 1) << i;
+  }
+}
+
 TEST_P(StreamsTest, WhatHasNoElementsNeedsNoMemory) {
   AddScaled(b_.Placeholder("x", DType::kFloat));
   OpenAsParam();
   ASSERT_OK_AND_ASSIGN(const Tensor y, Fetch("y", {{"x", *Tensor::Make(DType::kFloat, Shape::Of({0, 3}))}}));
   EXPECT_EQ(y.shape(), Shape::Of({0, 3}));
   EXPECT_EQ(gpu().num_launches(), 0);
+}
+
+// Feeds and fetches are in host memory.
+TEST_F(StreamsFixture, ASessionNeedsAHostDeviceFirst) {
+  MakeDevices();
+  auto only = std::make_shared<std::vector<std::unique_ptr<Device>>>();
+  only->push_back(std::make_unique<FakeDevice>(FakeDevice::Options()));
+  SessionOptions options;
+  options.devices = only;
+  options.kernels = &registry_;
+  EXPECT_THAT(Session::Create(options, b_.graph()).status(), IsError(ErrorCode::kWrongUse, "device:GPU:0"));
+  std::swap(devices_->all->front(), devices_->all->back());
+  options.devices = devices_->all;
+  EXPECT_THAT(Session::Create(options, b_.graph()).status(), IsError(ErrorCode::kWrongUse, "device:GPU:1"));
+  std::swap(devices_->all->front(), devices_->all->back());
+  EXPECT_OK(Session::Create(options, b_.graph()));
 }
 
 // The axis is read when the kernel launches, and may itself come from the device.

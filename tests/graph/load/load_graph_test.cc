@@ -11,12 +11,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
+#include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "graph/base/file.h"
+#include "graph/base/stop_poll.h"
 #include "graph/functions/inliner.h"
 #include "graph/functions/instantiate.h"
 #include "graph/ir/export.h"
+#include "graph/ir/import.h"
 #include "graph/load/text_export.h"
 #include "gtest/gtest.h"
 #include "tests/testing/graph_bytes.h"
@@ -59,6 +64,37 @@ TEST(LoadGraphTest, BinaryGraphDef) {
   EXPECT_EQ(model.graph.num_nodes(), 2u);
   EXPECT_EQ(model.source_bytes, static_cast<int64_t>(bytes.size()));
   ASSERT_TRUE(model.shapes.has_value());
+}
+
+TEST(LoadGraphTest, StopsAtADeadlineAndWhenItIsCancelled) {
+  CancellationManager manager;
+  StopPoll none(absl::InfiniteFuture(), &manager);
+  LoadOptions options;
+  options.stop = &none;
+  EXPECT_OK(Load(SampleGraphDef(), options));
+  StopPoll late(absl::Now() - absl::Seconds(1), nullptr);
+  options.stop = &late;
+  EXPECT_THAT(Load(SampleGraphDef(), options), IsError(ErrorCode::kDeadline));
+  manager.StartCancelWithStatus(absl::CancelledError("no longer wanted"));
+  StopPoll cancelled(absl::InfiniteFuture(), &manager);
+  options.stop = &cancelled;
+  EXPECT_EQ(Load(SampleGraphDef(), options).status().code(), absl::StatusCode::kCancelled);
+}
+
+// The import itself, not only what follows it; and the graph is as before.
+TEST(LoadGraphTest, AnImportThatIsStoppedLeavesTheGraph) {
+  ASSERT_OK_AND_ASSIGN(LoadedGraph model, Load(SampleGraphDef()));
+  StopPoll late(absl::Now() - absl::Seconds(1), nullptr);
+  ImportOptions options;
+  options.ops = model.graph.ops();
+  options.prefix = "more";
+  options.stop = &late;
+  const std::string more = GraphDefBytes({PlaceholderNode("a"), UnaryNode("b", "Relu", {"a"})});
+  EXPECT_THAT(ImportInto(model.graph, GraphSource::Copy(more), options).status(), IsError(ErrorCode::kDeadline));
+  EXPECT_EQ(model.graph.num_nodes(), 2u);
+  options.stop = nullptr;
+  EXPECT_OK(ImportInto(model.graph, GraphSource::Copy(more), options));
+  EXPECT_EQ(model.graph.num_nodes(), 4u);
 }
 
 TEST(LoadGraphTest, TextGivesTheSameGraphAsBinary) {

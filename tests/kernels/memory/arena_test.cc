@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/testing/counting_new.h"
 
 namespace sluice {
 namespace {
@@ -109,6 +110,40 @@ TEST(ArenaTest, TrimKeepsWhatWasNeededLately) {
 TEST(ArenaTest, WhatNoSystemHasIsNull) {
   Arena arena(2 * kMiB);
   EXPECT_EQ(arena.Allocate(size_t{1} << 47), nullptr);
+}
+
+// Blocks are freed by destructors, also where the run fails because there is no memory.
+TEST(ArenaTest, FreeingNeedsNoMemory) {
+  Arena arena(2 * kMiB);
+  std::vector<void*> blocks;
+  for (int i = 0; i < 15; ++i) blocks.push_back(arena.Allocate(128 * 1024));
+  FailNewCall(1, /*and_later=*/true);
+  for (size_t i = 0; i < blocks.size(); i += 2) arena.Free(blocks[i]);  // Each is an entry of its own.
+  for (size_t i = 1; i < blocks.size(); i += 2) arena.Free(blocks[i]);  // Joins its neighbours.
+  const bool has_asked = HasFailedNewCall();
+  FailNewCall(0);
+  EXPECT_FALSE(has_asked);
+  EXPECT_EQ(arena.stats().live_bytes, 0u);
+  void* const all = arena.Allocate(2 * kMiB - 1024);
+  EXPECT_EQ(arena.stats().num_regions, 1u);
+  arena.Free(all);
+}
+
+TEST(ArenaTest, WithoutMemoryForItsBooksABlockIsLargerOrNull) {
+  Arena arena(2 * kMiB);
+  FailNewCall(1, /*and_later=*/true);
+  void* const none = arena.Allocate(128 * 1024);
+  const bool has_failed = HasFailedNewCall();
+  FailNewCall(0);
+  EXPECT_EQ(none == nullptr, has_failed);  // Sanitizers have an operator new of their own.
+  arena.Free(arena.Allocate(128 * 1024));  // There is a region now.
+  FailNewCall(1, /*and_later=*/true);
+  void* const block = arena.Allocate(128 * 1024);
+  FailNewCall(0);
+  ASSERT_NE(block, nullptr);
+  arena.Free(block);
+  if (none != nullptr) arena.Free(none);
+  EXPECT_EQ(arena.stats().live_bytes, 0u);
 }
 
 // Every byte of a block is its seed, until the block is freed: blocks never overlap.

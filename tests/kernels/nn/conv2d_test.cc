@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -186,6 +187,38 @@ TEST(Conv2DTest, NoPixelsAreAResult) {
             Shape::Of({0, 2, 2, 4}));
 }
 
+// As TensorFlow 2.19.1's session, but for floats where oneDNN is on, which then gives [1, 2, 2, 1] with elements that
+// nobody has written.
+TEST(Conv2DTest, AWindowThatIsSomewhatTooLargeGivesNoPixels) {
+  const auto shape = [](const auto& zero, const Ints& image, const Ints& filter, int64_t stride) {
+    using T = std::decay_t<decltype(zero)>;
+    absl::StatusOr<Tensor> made =
+        Runner("Conv2D", {{1, stride, stride, 1}}).Run1({Iota<T>(image, 7), Iota<T>(filter, 5)});
+    EXPECT_OK(made);
+    return made.ok() ? made->shape() : Shape();
+  };
+  EXPECT_EQ(shape(0.0f, {1, 2, 2, 1}, {3, 3, 1, 1}, 2), Shape::Of({1, 0, 0, 1}));
+  EXPECT_EQ(shape(0.0, {1, 2, 2, 1}, {3, 3, 1, 1}, 1), Shape::Of({1, 0, 0, 1}));
+  EXPECT_EQ(shape(int32_t{0}, {1, 2, 3, 1}, {3, 3, 1, 1}, 2), Shape::Of({1, 0, 1, 1}));
+  EXPECT_EQ(shape(0.0f, {1, 3, 3, 1}, {5, 5, 1, 1}, 4), Shape::Of({1, 0, 0, 1}));
+}
+
+// So does TensorFlow 2.19.1's session: where the image has no elements, the filter is not looked at.
+TEST(Conv2DTest, WindowsInThePaddingOfAnEmptyImageAreZero) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Form form = {{1, 1, 1, 1}, {1, 1, 1, 1}, "EXPLICIT", {0, 0, 2, 2, 2, 2, 0, 0}};
+  const Tensor filter = Tensor::Of<float>(Shape::Of({3, 3, 1, 1}), std::vector<float>(9, nan));
+  ASSERT_OK_AND_ASSIGN(const Tensor none, Runner("Conv2D", form).Run1({Iota<float>({1, 0, 4, 1}, 7), filter}));
+  EXPECT_EQ(none.shape(), Shape::Of({1, 2, 6, 1}));
+  for (const float value : none.flat<float>()) EXPECT_EQ(value, 0.0f);
+  ASSERT_OK_AND_ASSIGN(const Tensor some, Runner("Conv2D", form).Run1({Iota<float>({1, 1, 1, 1}, 7), filter}));
+  for (const float value : some.flat<float>()) EXPECT_TRUE(std::isnan(value));
+  ASSERT_OK_AND_ASSIGN(const Tensor ints,
+                       Runner("Conv2D", form).Run1({Iota<int32_t>({1, 0, 0, 1}, 7), Iota<int32_t>({3, 3, 1, 2}, 5)}));
+  EXPECT_EQ(ints.shape(), Shape::Of({1, 2, 2, 2}));
+  for (const int32_t value : ints.flat<int32_t>()) EXPECT_EQ(value, 0);
+}
+
 TEST(Conv2DTest, RefusesWhatIsNoConvolution) {
   const auto code = [](const Ints& image, const Ints& filter, const Form& form = {}) {
     return Runner("Conv2D", form).Run1({Iota<float>(image, 7), Iota<float>(filter, 5)}).status().code();
@@ -242,9 +275,9 @@ TEST(Conv2DTest, EndsWhereTheRunIsCancelled) {
             absl::StatusCode::kCancelled);
 }
 
-std::vector<float> RunFused(const Tensor& image, const Tensor& filter, const Tensor& bias,
-                            std::vector<std::string> ops) {
-  KernelRunner runner = Runner("_FusedConv2D", {});
+std::vector<float> RunFused(const Tensor& image, const Tensor& filter, const Tensor& bias, std::vector<std::string> ops,
+                            const Form& form = {}) {
+  KernelRunner runner = Runner("_FusedConv2D", form);
   runner.Attr("fused_ops", AttrValue(std::move(ops))).Attr("num_args", int64_t{1});
   runner.Attr("num_host_args", int64_t{0});
   runner.Attr("TArgs", AttrValue(std::vector<DType>{DType::kFloat}));
@@ -263,6 +296,13 @@ TEST(FusedConv2DTest, TheEpilogueIsTheSameAsTheOpsOneByOne) {
     EXPECT_EQ(RunFused(image, filter, bias, {"BiasAdd", activation}), Values(KernelRunner(activation).Run1({biased})))
         << activation;
   }
+}
+
+TEST(FusedConv2DTest, WindowsInThePaddingOfAnEmptyImageAreTheBias) {
+  const Form form = {{1, 1, 1, 1}, {1, 1, 1, 1}, "EXPLICIT", {0, 0, 2, 2, 2, 2, 0, 0}};
+  const Tensor bias = Tensor::Of<float>(Shape::Of({2}), {-3, 4});
+  EXPECT_EQ(RunFused(Iota<float>({1, 0, 0, 1}, 7), Iota<float>({3, 3, 1, 2}, 5), bias, {"BiasAdd", "Relu"}, form),
+            (std::vector<float>{0, 4, 0, 4, 0, 4, 0, 4}));
 }
 
 }  // namespace

@@ -96,6 +96,7 @@ TEST(LoadPluginTest, APlugInThatFailsInTheMiddleRegistersNothing) {
   EXPECT_THAT(catalogue.Load("libthrows.so"), IsError(ErrorCode::kHostKernel, "no reason"));
   EXPECT_THAT(catalogue.Load("libkernel_twice.so"), IsError(ErrorCode::kHostKernel, "registered twice for CPU"));
   EXPECT_THAT(catalogue.Load("libbad_kernels.so"), IsError(ErrorCode::kHostKernel, "op that does not exist"));
+  EXPECT_THAT(catalogue.Load("libkernel_for_a_gpu.so"), IsError(ErrorCode::kHostKernel, "has no streams"));
   EXPECT_THAT(catalogue.Load("libwrong_size.so"), IsError(ErrorCode::kHostKernel, "struct_size is not its size"));
   ExpectUntouched(catalogue);
 }

@@ -78,6 +78,11 @@ SluiceStatus* Add(const SluiceApi* api, SluiceRegistration* registration) {
   kernel.compute = nullptr;
   api->delete_status(api->add_kernel(registration, &kernel));
   return nullptr;
+#elif defined(KERNEL_FOR_A_GPU)
+  SluiceKernelDef kernel = KernelFor("HalfDone");
+  kernel.device = "GPU";
+  api->delete_status(AddOp(api, registration, "HalfDone"));
+  return api->add_kernel(registration, &kernel);
 #elif defined(KERNEL_OF_KNOWN_OP)
   const SluiceKernelDef kernel = KernelFor("Neg");
   return api->add_kernel(registration, &kernel);

@@ -1,11 +1,15 @@
-#include "executor/constant_kernel.h"
+#ifndef SLUICE_KERNELS_CONTROL_CONSTANT_KERNEL_H_
+#define SLUICE_KERNELS_CONTROL_CONSTANT_KERNEL_H_
 
 #include <utility>
 
-namespace sluice {
-namespace {
+#include "absl/status/status.h"
+#include "graph/value/tensor.h"
+#include "kernels/kernel.h"
 
-// See NewConstantKernel. Immutable; thread-safe.
+namespace sluice {
+
+// The kernel of a constant: the same value in every run. Immutable; thread-safe.
 class ConstantKernel final : public Kernel {
  public:
   explicit ConstantKernel(Tensor value) : value_(std::move(value)) {}
@@ -21,10 +25,6 @@ class ConstantKernel final : public Kernel {
   const Tensor value_;
 };
 
-}  // namespace
-
-std::shared_ptr<const Kernel> NewConstantKernel(Tensor value) {
-  return std::make_shared<const ConstantKernel>(std::move(value));
-}
-
 }  // namespace sluice
+
+#endif  // SLUICE_KERNELS_CONTROL_CONSTANT_KERNEL_H_
