@@ -31,7 +31,8 @@ namespace sluice {
 // graph that has a cycle for the moment. Results are those of InferShapes, but for three limits there that depend on
 // the way to the result: of rounds in loops (here it may know more), of memory for contents, and of walks of bodies.
 //
-// Nothing is inferred before the first Update. Borrows the graph, and what the options borrow. Not thread-safe.
+// Functions of ops that hosts add are looked up when their op is first met. Nothing is inferred before the first
+// Update. Borrows the graph, and what the options borrow. Not thread-safe.
 class LiveShapes {
  public:
   explicit LiveShapes(const Graph& graph, InferenceOptions options = {});
@@ -39,7 +40,9 @@ class LiveShapes {
   // States that edges or attrs of `id` are about to change, or that it is about to be removed. Nodes that are added
   // need not be stated. A change that is stated and not made costs some time, and nothing else.
   void WillChange(NodeId id) {
-    if (is_made_) changed_.push_back(id);
+    if (!is_made_) return;
+    is_made_ = changed_.size() <= labels_.size() + static_cast<size_t>(kPatience);  // Else it is cheaper to infer all.
+    is_made_ ? changed_.push_back(id) : changed_.clear();
   }
   // Of the graph as it is now; valid until the next change. `uses` are those of the graph. Fails (kCycle) where the
   // graph has no order. After an error, or where memory runs out, the next call infers all.

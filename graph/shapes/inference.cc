@@ -49,11 +49,12 @@ void ShapeInference::Settle(absl::Span<const NodeId> order, absl::Span<const Ten
   for (const NodeId id : order) {
     if (IsLoopMerge(id)) loop_merges.push_back(id);
   }
+  const bool is_whole = order.size() == graph_.num_nodes();
   id_rounds_ = 0;
   for (int round = 1;;) {
-    const bool is_first_of_all = map_.values_.empty() && map_.handles_.empty() && map_.problems_.empty();
+    if (is_whole) map_.ClearAllButShapes(graph_);
     for (const NodeId id : order) {
-      if (!is_first_of_all) Forget(id);
+      if (!is_whole) Forget(id);
       Infer(id, args);
     }
     if (LoopsAreStable(loop_merges, &round)) return;
@@ -76,12 +77,15 @@ std::vector<NodeId> ShapeInference::WidenedMerges() const {
 
 void ShapeInference::Forget(NodeId id) {
   const size_t node = static_cast<size_t>(id.value());
-  const int32_t num_outputs = static_cast<int32_t>(map_.first_[node + 1] - map_.first_[node]);
-  for (int32_t i = 0; i < std::max(num_outputs, int32_t{1}); ++i) {  // One without room may have contents.
+  map_.EraseProblemOf(id);
+  if (map_.values_.empty() && map_.handles_.empty()) return;
+  // Those that got no room may have contents.
+  int32_t num_outputs = static_cast<int32_t>(map_.first_[node + 1] - map_.first_[node]);
+  if (graph_.Contains(id)) num_outputs = std::max(num_outputs, graph_.num_outputs(id));
+  for (int32_t i = 0; i < num_outputs; ++i) {
     map_.EraseValue({id, i});
     map_.EraseHandle({id, i});
   }
-  map_.EraseProblemOf(id);
 }
 
 std::vector<TensorFacts> ShapeInference::FactsOf(NodeId id) const {
@@ -95,9 +99,16 @@ std::vector<TensorFacts> ShapeInference::FactsOf(NodeId id) const {
   return facts;
 }
 
+void ShapeInference::StartLoopAnew(NodeId id) {
+  merge_shapes_.erase(id);
+  changing_handles_.erase(id);
+  changing_ids_.erase(id);
+}
+
 bool ShapeInference::InferAgain(NodeId id) {
   const std::vector<TensorFacts> before = FactsOf(id);
   const bool was_assumed = map_.IsAssumed(id), was_conditional = map_.IsConditional(id);
+  StartLoopAnew(id);  // It may have been the Merge of one.
   Forget(id);
   Infer(id, {});
   // Users may have read a constant's elements without leaving a trace.
@@ -109,11 +120,7 @@ bool ShapeInference::InferAgain(NodeId id) {
 }
 
 void ShapeInference::InferAgain(absl::Span<const NodeId> order) {
-  for (const NodeId id : order) {
-    merge_shapes_.erase(id);
-    changing_handles_.erase(id);
-    changing_ids_.erase(id);
-  }
+  for (const NodeId id : order) StartLoopAnew(id);
   Settle(order, {});
 }
 

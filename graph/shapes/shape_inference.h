@@ -89,6 +89,8 @@ class ShapeInference {
 
   // Rounds over `order` until its loops give what they take.
   void Settle(absl::Span<const NodeId> order, absl::Span<const TensorFacts> args);
+  // Takes a Merge again for what enters the loop.
+  void StartLoopAnew(NodeId id);
   // What is known of the outputs of a node.
   std::vector<TensorFacts> FactsOf(NodeId id) const;
   void Infer(NodeId id, absl::Span<const TensorFacts> args);

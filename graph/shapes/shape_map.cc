@@ -41,6 +41,10 @@ void ShapeMap::Grow(const Graph& graph) {
     }
     first_.push_back(static_cast<uint32_t>(total));
   }
+  const int64_t budget = 8 * (static_cast<int64_t>(limit) - static_cast<int64_t>(assumed_.size()));
+  value_budget_ += budget;
+  dim_budget_ += budget;
+  handle_budget_ += budget;
   shapes_.resize(total);
   assumed_.resize(limit);
   conditional_.resize(limit);
@@ -89,6 +93,14 @@ void ShapeMap::EraseValue(const Output& output) {
   if (it == values_.end()) return;
   value_budget_ += it->second.cost;
   values_.erase(it);
+}
+
+void ShapeMap::ClearAllButShapes(const Graph& graph) {
+  values_.clear();
+  handles_.clear();
+  problems_.clear();
+  problem_at_.clear();
+  value_budget_ = handle_budget_ = ValueBudget(graph);
 }
 
 void ShapeMap::AddProblem(ShapeProblem problem) {

@@ -49,7 +49,7 @@ class ShapeMap {
   // Whether a run that needs the node may still not run it: it stands behind a Switch.
   bool IsConditional(NodeId id) const { return conditional_[static_cast<size_t>(id.value())]; }
 
-  // In the order in which the nodes were last inferred.
+  // In the order of the nodes; in the map of LiveShapes, which replaces them one by one, in any order.
   const std::vector<ShapeProblem>& problems() const { return problems_; }
   // The first certain problem, or OK.
   absl::Status FirstCertainProblem() const;
@@ -79,6 +79,8 @@ class ShapeMap {
   // Takes back what is known of an output, but for its shape.
   void EraseValue(const Output& output);
   void EraseHandle(const Output& output);
+  // The same for all outputs; problems, too.
+  void ClearAllButShapes(const Graph& graph);
   void AddProblem(ShapeProblem problem);
   void EraseProblemOf(NodeId id);
   // Where shapes_ keeps this output, or null for a node that got no room.

@@ -202,6 +202,29 @@ TEST_F(LiveShapesTest, ALoopThatWasWidenedIsFoundNarrowAgain) {
   ExpectAsInferredAnew(edit_);
 }
 
+TEST_F(LiveShapesTest, AMergeThatEndsNoLoopIsOneOfBranches) {
+  const Output x = Placeholder("x", PartialShape::Of({2})), y = Placeholder("y", PartialShape::Of({3}));
+  const Output merge = edit_.Add("Merge", "merge", {edit_.Add("Enter", "enter", {x}, {{"frame_name", "f"}}), Output{}},
+                                 {{"T", DType::kFloat}});
+  const Output next = edit_.Add("NextIteration", "next", {edit_.Add("Enter", "other", {y}, {{"frame_name", "f"}})});
+  ASSERT_OK(edit_.SetInput(merge.node, 1, next));
+  ASSERT_OK(edit_.status());
+  EXPECT_EQ(ShapeOf(merge), "[?]");
+  ASSERT_OK(edit_.SetInput(merge.node, 1, Output(edit_.graph().inputs(merge.node)[0])));
+  EXPECT_EQ(ShapeOf(merge), "[2]");
+  ExpectAsInferredAnew(edit_);
+}
+
+TEST_F(LiveShapesTest, ManyChangesAreOneInference) {
+  const Output x = Placeholder("x", PartialShape::Of({2})), y = Placeholder("y", PartialShape::Of({3}));
+  const Output end = Chain(x, 3);
+  EXPECT_EQ(Inferred(), 5);
+  const NodeId first = edit_.UsesOf(x)[0].node;
+  for (int i = 0; i < 1001; ++i) ASSERT_OK(edit_.SetInput(first, 0, i % 2 == 0 ? y : x));
+  EXPECT_EQ(Inferred(), 5) << "of so many changes no list is kept";
+  EXPECT_EQ(ShapeOf(end), "[3]");
+}
+
 TEST_F(LiveShapesTest, ACycleIsAnErrorUntilItIsGone) {
   const Output x = Placeholder("x", PartialShape::Of({2}));
   const Output a = edit_.Add("Relu", "a", {x});
