@@ -8,7 +8,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "graph/base/status_macros.h"
 #include "graph/edit/graph_editor.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/control_flow_check.h"
@@ -21,7 +20,6 @@
 #include "graph/passes/pass_context.h"
 #include "graph/passes/prune.h"
 #include "graph/passes/simplify.h"
-#include "graph/shapes/shape_map.h"
 #include "graph/value/tensor_proto.h"
 #include "gtest/gtest.h"
 #include "tests/testing/graph_text.h"
@@ -436,92 +434,6 @@ TEST_F(FoldingTest, PassesRunUntilNothingChanges) {
   EXPECT_EQ(reports[0].name, "constant_folding");
   EXPECT_EQ(reports[0].changes, 2);
   EXPECT_EQ(reports.back().changes, 0);
-}
-
-// Leaves a graph in which a node waits for itself.
-class BreakingPass : public Pass {
- public:
-  absl::string_view name() const override { return "breaking"; }
-  absl::StatusOr<int64_t> Run(GraphEditor& edit, const PassContext&) const override {
-    const NodeId y = edit.graph().Find("y");
-    EXPECT_OK(edit.SetInput(y, 0, edit.Add("Neg", "after", {Output{y, 0}})));
-    return 1;
-  }
-};
-
-#ifndef NDEBUG
-TEST(RunPassesTest, APassThatLeavesAnUnsoundGraphIsNamed) {
-  GraphBuilder b(NewOpRegistry());
-  b.Op("Neg", "y", {b.Placeholder("x", DType::kFloat)});
-  Graph graph = *b.Build();
-  std::vector<std::unique_ptr<const Pass>> passes;
-  passes.push_back(std::make_unique<BreakingPass>());
-  EXPECT_THAT(RunPasses(passes, 1, PassContext(), graph, nullptr), IsError(ErrorCode::kInternal, "'breaking'"));
-}
-#endif
-
-// Drops Identity nodes whose shape is known, and counts what used them.
-class ShapeAwarePass : public Pass {
- public:
-  absl::string_view name() const override { return "shape_aware"; }
-  absl::StatusOr<int64_t> Run(GraphEditor& edit, const PassContext& context) const override {
-    int64_t changes = 0;
-    for (const NodeId id : edit.graph().Nodes()) {
-      if (!edit.graph().Is(id, "Identity") || context.IsKept(id)) continue;
-      SLUICE_ASSIGN_OR_RETURN(const ShapeMap* const shapes, edit.Shapes());
-      const Output source = edit.graph().inputs(id)[0];
-      if (!shapes->HaveSameShape(source, Output{id, 0})) continue;
-      num_uses += static_cast<int>(edit.UsesOf(id).size());
-      SLUICE_RETURN_IF_ERROR(edit.ReplaceUses(Output{id, 0}, source));
-      SLUICE_RETURN_IF_ERROR(edit.Remove(id));
-      ++changes;
-    }
-    return changes;
-  }
-  mutable int num_uses = 0;
-};
-
-TEST_F(PassesTest, PassesShareUsesAndShapes) {
-  const Output fed = b_.Placeholder("fed", DType::kFloat), x = b_.Placeholder("x", DType::kFloat);
-  b_.Op("AddN", "y",
-        {b_.Op("Identity", "a", {fed}), b_.Op("Identity", "b", {x}), b_.Op("Identity", "kept", {fed}), fed},
-        {{"N", 4}});
-  ASSERT_OK(b_.status());
-  std::vector<std::unique_ptr<const Pass>> passes;
-  auto pass = std::make_unique<ShapeAwarePass>();
-  const ShapeAwarePass& aware = *pass;
-  passes.push_back(std::move(pass));
-  passes.push_back(std::make_unique<CommonSubexpressionPass>());
-  PassContext context(Ids({"kept"}));
-  context.inference.fed = {{fed, PartialShape::Of({-1, 3})}};
-  GraphEditor edit(b_.graph());
-  edit.SetInference(context.inference);
-  std::vector<PassReport> reports;
-  ASSERT_OK(RunPasses(passes, 3, context, edit, &reports));
-  EXPECT_EQ(Text("y"), "y(fed, b, kept, fed)") << "the shape of x is not known";
-  EXPECT_EQ(aware.num_uses, 1);
-  EXPECT_EQ(reports[0].changes, 1);
-  EXPECT_EQ(reports.back().changes, 0);
-  EXPECT_EQ(edit.num_inferred(), 7) << "all six once, and what used the node that went";
-  EXPECT_OK(edit.Validate());
-}
-
-TEST_F(PassesTest, WhatStaysUsedIsNotRemovedWithTheRest) {
-  const Output x = Value("x"), a = b_.Op("Neg", "a", {x}), c = b_.Op("Neg", "c", {a});
-  b_.Op("Neg", "user", {a});
-  ASSERT_OK(b_.status());
-  for (const bool with_uses : {false, true}) {
-    GraphEditor edit(b_.graph());
-    EXPECT_TRUE(!with_uses || edit.IsUsed(x.node));
-    EXPECT_THAT(edit.RemoveAll({a.node, c.node}), IsError(ErrorCode::kWrongUse, "'user'"));
-    EXPECT_EQ(NodeNames(b_.graph()), "a c user x");
-    EXPECT_OK(edit.Validate());
-  }
-  GraphEditor edit(b_.graph());
-  ASSERT_OK(edit.RemoveAll({a.node, c.node, b_.graph().Find("user"), NodeId(1000), a.node}));
-  EXPECT_EQ(NodeNames(b_.graph()), "x");
-  EXPECT_FALSE(edit.IsUsed(x.node));
-  EXPECT_OK(edit.Validate());
 }
 
 }  // namespace
