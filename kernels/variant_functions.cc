@@ -47,7 +47,7 @@ std::string TypeText(const Variant& value) {
 }
 
 absl::Status NoFunction(const Variant& value, absl::string_view what) {
-  return Error(ErrorCode::kUnsupported).Found(TypeText(value)).Expected(absl::StrCat("a type that ", what));
+  return Error(ErrorCode::kOpBroken).Found(TypeText(value)).Expected(absl::StrCat("a type that ", what));
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ absl::Status AddVariantFunctions(VariantFunctions functions) {
 
 absl::StatusOr<Variant> AddVariants(const KernelContext& context, const Variant& a, const Variant& b) {
   if (!a.has_value() || !b.has_value() || a.type_name() != b.type_name()) {
-    return Error(ErrorCode::kOpValue)
+    return Error(ErrorCode::kOpBroken)
         .Found(absl::StrCat(TypeText(a), " and ", TypeText(b)))
         .Expected("two variants of one type");
   }
@@ -72,7 +72,7 @@ absl::StatusOr<Variant> AddVariants(const KernelContext& context, const Variant&
 }
 
 absl::StatusOr<Variant> ZerosLikeVariant(const KernelContext& context, const Variant& value) {
-  if (!value.has_value()) return Error(ErrorCode::kOpValue).Found(TypeText(value)).Expected("a variant with a value");
+  if (!value.has_value()) return Error(ErrorCode::kOpBroken).Found(TypeText(value)).Expected("a variant with a value");
   const VariantFunctions* const functions = FunctionTable::Get().Find(value.type_name());
   if (functions == nullptr || !functions->zeros_like) return NoFunction(value, "has zeros");
   return functions->zeros_like(context, *value.object());

@@ -29,7 +29,8 @@ struct VariantFunctions {
 // has some already, or no name. They are kept for ever. Thread-safe.
 absl::Status AddVariantFunctions(VariantFunctions functions);
 
-// a + b. kOpValue for no value at all, and for values of two types; kUnsupported for a type that cannot be added.
+// a + b. kOpBroken (INTERNAL, as TensorFlow says it) for no value at all, for values of two types, and for a type that
+// cannot be added.
 absl::StatusOr<Variant> AddVariants(const KernelContext& context, const Variant& a, const Variant& b);
 // The same for a zero of the kind of `value`.
 absl::StatusOr<Variant> ZerosLikeVariant(const KernelContext& context, const Variant& value);
