@@ -117,6 +117,7 @@ absl::StatusOr<SimplifyReport> SimplifyStep(const SessionCore& core, StopPoll* s
   const KernelEvaluator evaluator(core, max_bytes * kMemoryPerOutput);
   PassContext context(std::move(keep));
   context.evaluator = &evaluator;
+  context.catalog = &core.kernels();
   context.stop = stop;
   context.validates = options.validates;
   if (&core.kernels() != &BuiltinKernels()) {

@@ -133,6 +133,7 @@ LiveUses& GraphEditor::Uses() {
 
 template <typename Change>
 auto GraphEditor::WithUses(NodeId id, const Change& change) {
+  WillChange(id);
   std::unique_ptr<LiveUses> uses = std::move(uses_);  // Gone where something throws: then they are made anew.
   if (uses != nullptr && graph_.Contains(id)) uses->Unlink(id);
   auto result = change();
@@ -161,10 +162,14 @@ void GraphEditor::RemoveControl(NodeId id, NodeId predecessor) {
 }
 
 absl::Status GraphEditor::SetAttr(NodeId id, absl::string_view name, const AttrValue& value) {
+  WillChange(id);
   return graph_.SetAttr(id, name, value);
 }
 
-absl::Status GraphEditor::RemoveAttr(NodeId id, absl::string_view name) { return graph_.RemoveAttr(id, name); }
+absl::Status GraphEditor::RemoveAttr(NodeId id, absl::string_view name) {
+  WillChange(id);
+  return graph_.RemoveAttr(id, name);
+}
 
 absl::Status GraphEditor::ReplaceUses(const Output& from, const Output& to) {
   if (!graph_.Contains(to.node)) return Missing(to.node);
@@ -192,17 +197,63 @@ absl::Status GraphEditor::ReplaceUses(const Output& from, const Output& to) {
   return absl::OkStatus();
 }
 
+absl::Status GraphEditor::UsedBy(NodeId id, NodeId user) const {
+  return graph_.Locate(
+      id, Error(ErrorCode::kWrongUse)
+              .Text(absl::StrCat("cannot be removed while '", PrintableName(graph_.name(user)), "' uses it")));
+}
+
 absl::Status GraphEditor::Remove(NodeId id) {
   if (!graph_.Contains(id)) return absl::OkStatus();
   for (const Use& use : UsesOf(id)) {
-    if (use.node == id) continue;
-    return graph_.Locate(
-        id, Error(ErrorCode::kWrongUse)
-                .Text(absl::StrCat("cannot be removed while '", PrintableName(graph_.name(use.node)), "' uses it")));
+    if (use.node != id) return UsedBy(id, use.node);
   }
-  Uses().Unlink(id);
-  graph_.RemoveNode(id);
+  WithUses(id, [&] {
+    graph_.RemoveNode(id);
+    return true;
+  });
   return absl::OkStatus();
+}
+
+absl::Status GraphEditor::RemoveAll(absl::Span<const NodeId> ids) {
+  std::vector<bool> goes(static_cast<size_t>(graph_.id_limit()), false);
+  const auto goes_too = [&](NodeId id) { return goes[static_cast<size_t>(id.value())]; };
+  for (const NodeId id : ids) {
+    if (graph_.Contains(id)) goes[static_cast<size_t>(id.value())] = true;
+  }
+  if (uses_ != nullptr) {
+    for (const NodeId id : ids) {
+      for (const Use& use : UsesOf(id)) {
+        if (!goes_too(use.node)) return UsedBy(id, use.node);
+      }
+    }
+  } else {
+    for (int32_t i = 0; i < graph_.id_limit(); ++i) {
+      if (!graph_.Contains(NodeId(i)) || goes_too(NodeId(i))) continue;
+      for (const Output& input : graph_.all_inputs(NodeId(i))) {
+        if (graph_.Contains(input.node) && goes_too(input.node)) return UsedBy(input.node, NodeId(i));
+      }
+    }
+  }
+  for (const NodeId id : ids) {
+    if (!graph_.Contains(id)) continue;
+    WithUses(id, [&] {
+      graph_.RemoveNode(id);
+      return true;
+    });
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const ShapeMap*> GraphEditor::Shapes() {
+  const LiveUses& uses = Uses();
+  if (shapes_ == nullptr) shapes_ = std::make_unique<LiveShapes>(graph_, inference_);
+  return shapes_->Update(uses);
+}
+
+void GraphEditor::SetInference(InferenceOptions options) {
+  shapes_ = nullptr;
+  inference_ = std::move(options);
 }
 
 absl::Status GraphEditor::Validate() const {

@@ -11,15 +11,18 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graph/edit/live_shapes.h"
 #include "graph/edit/live_uses.h"
 #include "graph/ir/consumers.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/type_attrs.h"
+#include "graph/shapes/inference.h"
+#include "graph/shapes/shape_map.h"
 
 namespace sluice {
 
 // Changes a graph for rewrites: nodes are added under scopes, the uses of outputs follow every change, and no change
-// leaves a type or an edge wrong (what Graph checks, and that nothing that is read is removed).
+// leaves a type or an edge wrong (what Graph checks, and that nothing that is read is removed). Shapes follow, too.
 //
 //   GraphEditor edit(graph);
 //   const GraphEditor::Scope names = edit.InName("gradients");
@@ -79,8 +82,7 @@ class GraphEditor {
   // They have changed no others.
   void TakeInAdded();
 
-  // --- Changing: as the functions of Graph
-  // -----------------------------------------------------------------------------
+  // --- Changing: as the functions of Graph ---------------------------------------------------------------------------
   absl::Status SetInput(NodeId id, int32_t i, Output source);
   absl::Status SetInputs(NodeId id, absl::Span<const Output> inputs, absl::Span<const NodeId> controls);
   absl::Status AddControl(NodeId id, NodeId predecessor);
@@ -92,12 +94,26 @@ class GraphEditor {
   absl::Status ReplaceUses(const Output& from, const Output& to);
   // kWrongUse while another node uses it.
   absl::Status Remove(NodeId id);
+  // Removes nodes that only each other use; kWrongUse, and nothing is removed, where a node that stays uses one. Those
+  // that the graph does not have mean nothing. One look at the edges of the graph, or of `ids` where uses are kept.
+  absl::Status RemoveAll(absl::Span<const NodeId> ids);
+  // As Graph::Rename and Graph::UniqueName.
+  absl::Status Rename(NodeId id, absl::string_view name) { return graph_.Rename(id, name); }
+  std::string UniqueName(absl::string_view prefix) const { return graph_.UniqueName(prefix); }
 
-  // --- Uses: as LiveUses, built when first asked for
-  // -------------------------------------------------------------------
+  // --- Uses: as LiveUses, built when first asked for -----------------------------------------------------------------
   std::vector<Use> UsesOf(NodeId id) { return Uses().Of(id); }
   std::vector<Use> UsesOf(const Output& output) { return Uses().Of(output); }
   bool IsUsed(NodeId id) { return Uses().IsUsed(id); }
+
+  // --- Shapes: as InferShapes, of the graph as it is now -------------------------------------------------------------
+  // Inferred when first asked for; then only what changes have touched is inferred again (Note [Shapes that follow]).
+  // Valid until the next change. Fails (kCycle) where the graph has no order.
+  absl::StatusOr<const ShapeMap*> Shapes();
+  // What Shapes goes by, from now on: feeds, bodies of functions (borrowed), hints.
+  void SetInference(InferenceOptions options);
+  // How many times a node was inferred. For tests.
+  int64_t num_inferred() const { return shapes_ != nullptr ? shapes_->num_inferred() : 0; }
 
   // The first error of Add, or what ValidateGraph finds, or that uses are not those of the graph, which others changed.
   absl::Status Validate() const;
@@ -111,8 +127,13 @@ class GraphEditor {
   };
 
   LiveUses& Uses();
+  // Before a change of `id`.
+  void WillChange(NodeId id) {
+    if (shapes_ != nullptr) shapes_->WillChange(id);
+  }
   Surroundings& Enter();
   std::string FreeName(const std::string& wanted);
+  absl::Status UsedBy(NodeId id, NodeId user) const;
   // Runs `change`, which changes inputs of `id` and nothing else, and lets the uses follow.
   template <typename Change>
   auto WithUses(NodeId id, const Change& change);
@@ -121,6 +142,8 @@ class GraphEditor {
   std::vector<Surroundings> scopes_;  // The innermost last; the first one is empty.
   std::unique_ptr<LiveUses> uses_;    // Null: not asked for, or lost when memory ran out.
   int32_t known_ = 0;                 // Nodes below this id are in uses_.
+  InferenceOptions inference_;
+  std::unique_ptr<LiveShapes> shapes_;  // Null: not asked for.
   // How often a name was asked for: where the search for a free number begins.
   std::unordered_map<std::string, int64_t> asked_;
   absl::Status status_;

@@ -49,7 +49,8 @@ bool AreIdsInOrder(const Graph& graph) {
 // graph when their hashes are equal.
 class NodeJoiner {
  public:
-  NodeJoiner(Graph& graph, const PassContext& context) : graph_(graph), context_(context), pure_(graph, context) {}
+  NodeJoiner(GraphEditor& edit, const PassContext& context)
+      : edit_(edit), graph_(edit.graph()), context_(context), pure_(graph_, context) {}
 
   absl::StatusOr<int64_t> Run() {
     size_t capacity = 16;
@@ -63,8 +64,8 @@ class NodeJoiner {
       SLUICE_ASSIGN_OR_RETURN(const std::vector<NodeId> order, TopologicalOrder(graph_));
       for (NodeId id : order) SLUICE_RETURN_IF_ERROR(Visit(id));
     }
-    SLUICE_RETURN_IF_ERROR(replacer_.Apply(graph_));
-    for (NodeId id : redundant_) graph_.RemoveNode(id);
+    SLUICE_RETURN_IF_ERROR(replacer_.Apply(edit_));
+    SLUICE_RETURN_IF_ERROR(edit_.RemoveAll(redundant_));
     return static_cast<int64_t>(redundant_.size());
   }
 
@@ -141,7 +142,8 @@ class NodeJoiner {
     return is_same && num_a == num_b;
   }
 
-  Graph& graph_;
+  GraphEditor& edit_;
+  const Graph& graph_;
   const PassContext& context_;
   PureNodes pure_;
   BigVector<Slot> slots_;  // A power of two of them, at most half full.
@@ -152,8 +154,8 @@ class NodeJoiner {
 
 }  // namespace
 
-absl::StatusOr<int64_t> CommonSubexpressionPass::Run(Graph& graph, const PassContext& context) const {
-  return NodeJoiner(graph, context).Run();
+absl::StatusOr<int64_t> CommonSubexpressionPass::Run(GraphEditor& edit, const PassContext& context) const {
+  return NodeJoiner(edit, context).Run();
 }
 
 }  // namespace sluice

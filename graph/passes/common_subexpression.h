@@ -13,7 +13,7 @@ namespace sluice {
 class CommonSubexpressionPass : public Pass {
  public:
   absl::string_view name() const override { return "common_subexpression"; }
-  absl::StatusOr<int64_t> Run(Graph& graph, const PassContext& context) const override;
+  absl::StatusOr<int64_t> Run(GraphEditor& edit, const PassContext& context) const override;
 };
 
 }  // namespace sluice

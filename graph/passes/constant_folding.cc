@@ -29,8 +29,13 @@ constexpr int kMaxHops = 8;
 // One run over one graph.
 class Folder {
  public:
-  Folder(Graph& graph, const PassContext& context, const ConstantFoldingOptions& options)
-      : graph_(graph), context_(context), options_(options), const_op_(graph.FindOp("Const")), pure_(graph, context) {}
+  Folder(GraphEditor& edit, const PassContext& context, const ConstantFoldingOptions& options)
+      : edit_(edit),
+        graph_(edit.graph()),
+        context_(context),
+        options_(options),
+        const_op_(graph_.FindOp("Const")),
+        pure_(graph_, context) {}
 
   absl::StatusOr<int64_t> Run() {
     SLUICE_ASSIGN_OR_RETURN(const bool has_work, HasWork());
@@ -43,8 +48,8 @@ class Folder {
       SLUICE_RETURN_IF_ERROR(Visit(id));
       if (num_evaluated_ != evaluated && absl::Now() > end) break;
     }
-    SLUICE_RETURN_IF_ERROR(replacer_.Apply(graph_));
-    for (NodeId id : folded_) graph_.RemoveNode(id);
+    SLUICE_RETURN_IF_ERROR(replacer_.Apply(edit_));
+    SLUICE_RETURN_IF_ERROR(edit_.RemoveAll(folded_));
     return static_cast<int64_t>(folded_.size());
   }
 
@@ -176,9 +181,9 @@ class Folder {
   absl::Status Replace(NodeId id, const std::vector<Tensor>& outputs) {
     std::vector<NodeId> controls = ControlsFor(id);
     const std::string name(graph_.name(id));
-    if (outputs.size() == 1) SLUICE_RETURN_IF_ERROR(graph_.Rename(id, graph_.UniqueName(absl::StrCat(name, "/old"))));
+    if (outputs.size() == 1) SLUICE_RETURN_IF_ERROR(edit_.Rename(id, edit_.UniqueName(absl::StrCat(name, "/old"))));
     for (size_t i = 0; i < outputs.size(); ++i) {
-      const std::string own = outputs.size() == 1 ? name : graph_.UniqueName(absl::StrCat(name, "/folded_", i));
+      const std::string own = outputs.size() == 1 ? name : edit_.UniqueName(absl::StrCat(name, "/folded_", i));
       NodeSpec spec;
       spec.name = own;
       spec.op = "Const";
@@ -186,7 +191,7 @@ class Folder {
       spec.attrs = {{"dtype", outputs[i].dtype()}, {"value", outputs[i]}};
       const std::string device(graph_.device(id));
       spec.device = device;
-      SLUICE_ASSIGN_OR_RETURN(const NodeId added, graph_.AddNode(spec));
+      SLUICE_ASSIGN_OR_RETURN(const NodeId added, edit_.AddNode(spec));
       values_.emplace(added, outputs[i]);
       known_[added] = {added, false};
       replacer_.Replace(Output{id, static_cast<int32_t>(i)}, Output{added, 0});
@@ -197,7 +202,8 @@ class Folder {
     return absl::OkStatus();
   }
 
-  Graph& graph_;
+  GraphEditor& edit_;
+  const Graph& graph_;
   const PassContext& context_;
   const ConstantFoldingOptions& options_;
   const OpSchema* const const_op_;
@@ -212,8 +218,8 @@ class Folder {
 
 }  // namespace
 
-absl::StatusOr<int64_t> ConstantFoldingPass::Run(Graph& graph, const PassContext& context) const {
-  return context.evaluator == nullptr ? 0 : Folder(graph, context, options_).Run();
+absl::StatusOr<int64_t> ConstantFoldingPass::Run(GraphEditor& edit, const PassContext& context) const {
+  return context.evaluator == nullptr ? 0 : Folder(edit, context, options_).Run();
 }
 
 }  // namespace sluice

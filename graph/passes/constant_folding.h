@@ -27,7 +27,7 @@ class ConstantFoldingPass : public Pass {
   explicit ConstantFoldingPass(ConstantFoldingOptions options = {}) : options_(options) {}
 
   absl::string_view name() const override { return "constant_folding"; }
-  absl::StatusOr<int64_t> Run(Graph& graph, const PassContext& context) const override;
+  absl::StatusOr<int64_t> Run(GraphEditor& edit, const PassContext& context) const override;
 
  private:
   const ConstantFoldingOptions options_;

@@ -60,19 +60,19 @@ std::vector<KnownSwitch> FindKnownSwitches(const Graph& graph, const PassContext
 // What dies when some Switches always take one port. Found without changing the graph, then applied.
 class DeadCone {
  public:
-  DeadCone(Graph& graph, const PassContext& context) : graph_(graph), context_(context), consumers_(graph) {}
+  DeadCone(GraphEditor& edit, const PassContext& context) : edit_(edit), graph_(edit.graph()), context_(context) {}
 
   // Whether the branches that `switches` never take can go.
   bool Find(absl::Span<const KnownSwitch> switches) {
     for (const KnownSwitch& known : switches) {
-      for (const Use& use : consumers_.of(known.id)) {
+      for (const Use& use : edit_.UsesOf(known.id)) {
         if (use.slot == 1 - known.taken) Kill(known.id, use);
       }
     }
     while (sound_ && !queue_.empty()) {
       const NodeId id = queue_.back();
       queue_.pop_back();
-      for (const Use& use : consumers_.of(id)) Kill(id, use);
+      for (const Use& use : edit_.UsesOf(id)) Kill(id, use);
     }
     return sound_;
   }
@@ -85,11 +85,10 @@ class DeadCone {
     for (const auto& [merge, dead_inputs] : merges_) {
       if (!dead_.contains(merge)) SLUICE_RETURN_IF_ERROR(ShrinkMerge(merge, dead_inputs, replacer));
     }
-    for (const auto& [id, predecessor] : dropped_controls_) graph_.RemoveControl(id, predecessor);
-    SLUICE_RETURN_IF_ERROR(replacer.Apply(graph_));
-    for (NodeId id : gone_) graph_.RemoveNode(id);
-    for (NodeId id : dead_) graph_.RemoveNode(id);
-    return absl::OkStatus();
+    for (const auto& [id, predecessor] : dropped_controls_) edit_.RemoveControl(id, predecessor);
+    SLUICE_RETURN_IF_ERROR(replacer.Apply(edit_));
+    gone_.insert(gone_.end(), dead_.begin(), dead_.end());
+    return edit_.RemoveAll(gone_);
   }
 
  private:
@@ -113,7 +112,7 @@ class DeadCone {
     const bool in_loop = std::any_of(inputs.begin(), inputs.end(),
                                      [&](const Output& input) { return IsBackEdge(graph_, use.node, input); });
     if (in_loop || context_.IsKept(use.node) || IsRef(graph_.input_type(use.node, 0))) sound_ = false;
-    for (const Use& index_use : consumers_.of(use.node)) sound_ &= index_use.slot != 1;
+    for (const Use& index_use : edit_.UsesOf(use.node)) sound_ &= index_use.slot != 1;
     HashSet<int32_t>& dead_inputs = merges_[use.node];
     dead_inputs.insert(use.input);
     if (dead_inputs.size() == inputs.size()) Die(use.node);
@@ -159,7 +158,7 @@ class DeadCone {
   absl::StatusOr<NodeId> AddBeside(NodeId old, absl::string_view op, std::vector<Output> inputs,
                                    const std::vector<NodeId>& controls) {
     const std::string name(graph_.name(old)), device(graph_.device(old));
-    SLUICE_RETURN_IF_ERROR(graph_.Rename(old, graph_.UniqueName(absl::StrCat(name, "/old"))));
+    SLUICE_RETURN_IF_ERROR(edit_.Rename(old, edit_.UniqueName(absl::StrCat(name, "/old"))));
     NodeSpec spec;
     spec.name = name;
     spec.op = op;
@@ -168,12 +167,12 @@ class DeadCone {
     if (op == "Merge") spec.attrs.emplace_back("N", static_cast<int64_t>(inputs.size()));
     spec.inputs = std::move(inputs);
     spec.controls = controls;
-    return graph_.AddNode(spec);
+    return edit_.AddNode(spec);
   }
 
-  Graph& graph_;
+  GraphEditor& edit_;
+  const Graph& graph_;
   const PassContext& context_;
-  const Consumers consumers_;
   bool sound_ = true;
   HashSet<NodeId> dead_;
   std::vector<NodeId> queue_;
@@ -184,10 +183,11 @@ class DeadCone {
 
 }  // namespace
 
-absl::StatusOr<int64_t> DeadBranchPass::Run(Graph& graph, const PassContext& context) const {
+absl::StatusOr<int64_t> DeadBranchPass::Run(GraphEditor& edit, const PassContext& context) const {
+  const Graph& graph = edit.graph();
   const std::vector<KnownSwitch> switches = FindKnownSwitches(graph, context);
   if (switches.empty()) return 0;
-  DeadCone all(graph, context);
+  DeadCone all(edit, context);
   if (all.Find(switches)) {
     SLUICE_RETURN_IF_ERROR(all.Apply(switches));
     return static_cast<int64_t>(switches.size());
@@ -195,7 +195,7 @@ absl::StatusOr<int64_t> DeadBranchPass::Run(Graph& graph, const PassContext& con
   int64_t removed = 0;
   for (size_t i = 0; i < std::min(switches.size(), kMaxSingleTries); ++i) {
     if (!graph.Contains(switches[i].id)) continue;
-    DeadCone one(graph, context);
+    DeadCone one(edit, context);
     const absl::Span<const KnownSwitch> single = absl::MakeConstSpan(&switches[i], 1);
     if (!one.Find(single)) continue;
     SLUICE_RETURN_IF_ERROR(one.Apply(single));

@@ -13,7 +13,7 @@ class DeadBranchPass : public Pass {
  public:
   absl::string_view name() const override { return "dead_branch"; }
   // Counts the Switches removed.
-  absl::StatusOr<int64_t> Run(Graph& graph, const PassContext& context) const override;
+  absl::StatusOr<int64_t> Run(GraphEditor& edit, const PassContext& context) const override;
 };
 
 }  // namespace sluice

@@ -13,8 +13,9 @@ Output OutputReplacer::Resolve(Output output) const {
   return output;
 }
 
-absl::Status OutputReplacer::Apply(Graph& graph) const {
+absl::Status OutputReplacer::Apply(GraphEditor& edit) const {
   if (empty()) return absl::OkStatus();
+  const Graph& graph = edit.graph();
   std::vector<Output> inputs;
   std::vector<NodeId> controls;
   for (NodeId id : graph.Nodes()) {
@@ -29,7 +30,7 @@ absl::Status OutputReplacer::Apply(Graph& graph) const {
       controls.push_back(Resolve(control).node);
       changed |= controls.back() != control.node;
     }
-    if (changed) SLUICE_RETURN_IF_ERROR(graph.SetInputs(id, inputs, controls));
+    if (changed) SLUICE_RETURN_IF_ERROR(edit.SetInputs(id, inputs, controls));
   }
   return absl::OkStatus();
 }

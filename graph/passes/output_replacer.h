@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "graph/base/hash_table.h"
+#include "graph/edit/graph_editor.h"
 #include "graph/ir/graph.h"
 
 namespace sluice {
@@ -19,8 +20,8 @@ class OutputReplacer {
   Output Resolve(Output output) const;
   bool empty() const { return replaced_.empty(); }
 
-  // Rewires every input of `graph` that was replaced.
-  absl::Status Apply(Graph& graph) const;
+  // Rewires every input of the graph that was replaced.
+  absl::Status Apply(GraphEditor& edit) const;
 
  private:
   HashMap<Output, Output> replaced_;

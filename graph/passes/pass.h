@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graph/edit/graph_editor.h"
 #include "graph/ir/graph.h"
 #include "graph/passes/pass_context.h"
 
@@ -31,14 +32,19 @@ class Pass {
   virtual ~Pass() = default;
 
   virtual absl::string_view name() const = 0;
-  // Rewrites `graph`, which is sound before and after, and returns the number of changes. After an error, the context's
-  // status when it stops among them, the graph is sound, and may be changed in part.
-  virtual absl::StatusOr<int64_t> Run(Graph& graph, const PassContext& context) const = 0;
+  // Rewrites the graph of `edit`, which is sound before and after, and returns the number of changes. After an error,
+  // the context's status when it stops among them, the graph is sound, and may be changed in part. Uses and shapes that
+  // a pass asks `edit` for are kept for the passes after it.
+  virtual absl::StatusOr<int64_t> Run(GraphEditor& edit, const PassContext& context) const = 0;
 };
 
 // Runs `passes` in order, over and over until a round changes nothing or `max_rounds` are done. Appends a report per
 // run to `*reports` (may be null). Stops at the first error. Where the context asks for it, builds with assertions
-// validate the graph after each run: kInternal, naming the pass, where it is not sound.
+// validate the graph, and what `edit` keeps of its uses, after each run: kInternal, naming the pass, where it is not
+// sound.
+absl::Status RunPasses(absl::Span<const std::unique_ptr<const Pass>> passes, int max_rounds, const PassContext& context,
+                       GraphEditor& edit, std::vector<PassReport>* reports);
+// The same over an editor of its own, which infers shapes by the context's options.
 absl::Status RunPasses(absl::Span<const std::unique_ptr<const Pass>> passes, int max_rounds, const PassContext& context,
                        Graph& graph, std::vector<PassReport>* reports);
 

@@ -9,10 +9,13 @@
 #include "graph/base/stop_poll.h"
 #include "graph/ir/graph.h"
 #include "graph/passes/constant_evaluator.h"
+#include "graph/placement/kernel_catalog.h"
+#include "graph/shapes/inference.h"
 
 namespace sluice {
 
-// What passes know beside the graph. Borrows; lives for one pipeline of passes over one graph.
+// What passes know beside the graph, its uses and its shapes, which their GraphEditor has. Borrows; lives for one
+// pipeline of passes over one graph.
 class PassContext {
  public:
   PassContext() = default;
@@ -25,6 +28,11 @@ class PassContext {
 
   // Null: nothing can be computed ahead.
   const ConstantEvaluator* evaluator = nullptr;
+  // Which devices have kernels for which nodes, for passes that put other ops in place of some. Null: nothing is known
+  // of kernels, and such passes change nothing.
+  const KernelCatalog* catalog = nullptr;
+  // By which shapes are inferred where a pass asks for them: feeds, bodies of functions.
+  InferenceOptions inference;
   // Whether to leave a node alone though its op is pure: the kernel of a host may do more than its op says. Asked once
   // for each op and types. Null: no node.
   std::function<bool(const Graph& graph, NodeId id)> leaves_alone;

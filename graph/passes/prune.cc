@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/base/error.h"
+#include "graph/base/status_macros.h"
 #include "graph/ir/extract.h"
 #include "graph/ir/tensor_id.h"
 #include "graph/ir/topo_order.h"
@@ -43,7 +44,8 @@ absl::StatusOr<Graph> PruneToNames(const Graph& graph, absl::Span<const std::str
   return PruneTo(graph, roots, nullptr);
 }
 
-absl::StatusOr<int64_t> PrunePass::Run(Graph& graph, const PassContext& context) const {
+absl::StatusOr<int64_t> PrunePass::Run(GraphEditor& edit, const PassContext& context) const {
+  const Graph& graph = edit.graph();
   std::vector<NodeId> roots;
   for (const std::vector<NodeId>* some : {&roots_, &context.keep()}) {
     for (const NodeId id : *some) {
@@ -52,13 +54,12 @@ absl::StatusOr<int64_t> PrunePass::Run(Graph& graph, const PassContext& context)
   }
   if (roots.empty()) return 0;
   const std::vector<bool> needed = ReverseReachable(graph, roots);
-  int64_t removed = 0;
+  std::vector<NodeId> unused;
   for (NodeId id : graph.Nodes()) {
-    if (needed[static_cast<size_t>(id.value())]) continue;
-    graph.RemoveNode(id);
-    ++removed;
+    if (!needed[static_cast<size_t>(id.value())]) unused.push_back(id);
   }
-  return removed;
+  SLUICE_RETURN_IF_ERROR(edit.RemoveAll(unused));
+  return static_cast<int64_t>(unused.size());
 }
 
 }  // namespace sluice

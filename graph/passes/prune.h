@@ -26,7 +26,7 @@ class PrunePass : public Pass {
   explicit PrunePass(std::vector<NodeId> roots) : roots_(std::move(roots)) {}
 
   absl::string_view name() const override { return "prune"; }
-  absl::StatusOr<int64_t> Run(Graph& graph, const PassContext& context) const override;
+  absl::StatusOr<int64_t> Run(GraphEditor& edit, const PassContext& context) const override;
 
  private:
   const std::vector<NodeId> roots_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/base/status_macros.h"
+#include "graph/edit/graph_editor.h"
 #include "graph/ir/op_class.h"
 #include "graph/ir/topo_order.h"
 #include "graph/passes/common_subexpression.h"
@@ -47,14 +48,16 @@ absl::StatusOr<SimplifyReport> SimplifyGraph(Graph& graph, const PassContext& co
   if (passes.empty() || static_cast<int64_t>(graph.num_nodes()) > options.max_nodes) return report;
   std::vector<NodeId> roots = RootsOf(graph);
   std::vector<PassReport> reports;
-  SLUICE_RETURN_IF_ERROR(RunPasses(passes, /*max_rounds=*/1, context, graph, &reports));
+  GraphEditor edit(graph);
+  edit.SetInference(context.inference);
+  SLUICE_RETURN_IF_ERROR(RunPasses(passes, /*max_rounds=*/1, context, edit, &reports));
   for (const PassReport& pass : reports)
     (pass.name == "constant_folding" ? report.folded : report.joined) = pass.changes;
   if (report.folded + report.joined == 0) return report;
   passes.clear();
   passes.push_back(std::make_unique<PrunePass>(std::move(roots)));
   reports.clear();
-  SLUICE_RETURN_IF_ERROR(RunPasses(passes, /*max_rounds=*/1, context, graph, &reports));
+  SLUICE_RETURN_IF_ERROR(RunPasses(passes, /*max_rounds=*/1, context, edit, &reports));
   report.removed = reports[0].changes;
   return report;
 }

@@ -45,12 +45,17 @@ struct Blocks {
   std::vector<int64_t> borders;  // Two per dimension; empty when unknown.
 };
 
+// What both ends of dimension `i` take.
+int64_t BorderOf(const Blocks& blocks, size_t i) {
+  return AddDims(DimOrUnknown(blocks.borders[2 * i]), DimOrUnknown(blocks.borders[2 * i + 1]));
+}
+
 absl::Status ToBatch(InferenceContext& c, const Blocks& blocks) {
   if (!c.input(0).has_rank() || c.rank(0) <= static_cast<int>(blocks.sizes.size())) return absl::OkStatus();
   Dims dims = DimsOf(c.input(0));
   for (size_t i = 0; i < blocks.sizes.size(); ++i) {
     const bool known = blocks.borders.size() == 2 * blocks.sizes.size();
-    const int64_t border = known ? AddDims(blocks.borders[2 * i], blocks.borders[2 * i + 1]) : kUnknownDim;
+    const int64_t border = known ? BorderOf(blocks, i) : kUnknownDim;
     dims[i + 1] = DivDims(AddDims(dims[i + 1], border), blocks.sizes[i]);
     dims[0] = blocks.sizes[i] > 0 ? MulDims(dims[0], blocks.sizes[i]) : kUnknownDim;
   }
@@ -63,7 +68,7 @@ absl::Status FromBatch(InferenceContext& c, const Blocks& blocks) {
   Dims dims = DimsOf(c.input(0));
   for (size_t i = 0; i < blocks.sizes.size(); ++i) {
     const bool known = blocks.borders.size() == 2 * blocks.sizes.size();
-    const int64_t border = known ? AddDims(blocks.borders[2 * i], blocks.borders[2 * i + 1]) : kUnknownDim;
+    const int64_t border = known ? BorderOf(blocks, i) : kUnknownDim;
     dims[i + 1] = blocks.sizes[i] > 0 ? SubDims(MulDims(dims[i + 1], blocks.sizes[i]), border) : kUnknownDim;
     dims[0] = DivDims(dims[0], blocks.sizes[i]);
   }

@@ -1,8 +1,10 @@
 // Shapes of nodes that call functions.
 
 #include <string>
+#include <unordered_map>
 
 #include "graph/ir/op_class.h"
+#include "graph/shapes/dims.h"
 #include "graph/shapes/shape_inference.h"
 
 namespace sluice {
@@ -78,43 +80,72 @@ TensorFacts Join(const TensorFacts& a, const TensorFacts& b) {
 
 bool SameShapes(const std::vector<TensorFacts>& a, const std::vector<TensorFacts>& b) {
   for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i].shape != b[i].shape || a[i].handle != b[i].handle) return false;
+    if (!a[i].shape.IsIdenticalTo(b[i].shape) || a[i].handle != b[i].handle) return false;
   }
   return true;
 }
 
+// Gives ids that were made inside of a body those of the results' places: the first place where each stands. Others,
+// which come from the arguments, stay.
+void TranslateIds(const CallIds& ids, std::vector<TensorFacts>* results) {
+  std::unordered_map<int64_t, int64_t> translated;
+  const auto is_inner = [&](int64_t size) { return IsDimId(size) && size <= kFirstDimId - ids.inner_dim_id; };
+  for (size_t i = 0; i < results->size(); ++i) {
+    PartialShape& shape = (*results)[i].shape;
+    if (!shape.has_rank()) continue;
+    Dims dims = DimsOf(shape);
+    for (size_t axis = 0; axis < dims.size(); ++axis) {
+      if (!is_inner(dims[axis])) continue;
+      const int64_t own = ids.dim_id(static_cast<int>(i), static_cast<int>(axis));
+      dims[axis] = translated.emplace(dims[axis], own != 0 ? own : kUnknownDim).first->second;
+    }
+    shape = ShapeOf(dims);
+  }
+  for (TensorFacts& facts : *results) {
+    if (!facts.value.has_value()) continue;
+    for (int64_t& id : facts.value->ids) {
+      const auto known = translated.find(id);
+      if (is_inner(id)) id = known != translated.end() ? known->second : kUnknownDim;
+    }
+  }
+}
+
 // What `body` returns for `args`; nothing when it cannot be walked.
 std::optional<std::vector<TensorFacts>> WalkBody(const Graph& body, const InferenceOptions& options, CallBudget& budget,
-                                                 const std::vector<TensorFacts>& args) {
+                                                 const CallIds& ids, const std::vector<TensorFacts>& args) {
   if (budget.depth >= CallBudget::kMaxDepth || ++budget.walks[&body] > CallBudget::kMaxWalks) return std::nullopt;
   InferenceOptions inner;
   inner.bodies = options.bodies;
   inner.use_hints = options.use_hints;
   ++budget.depth;
-  absl::StatusOr<ShapeMap> map = ShapeInference(body, inner, budget).Run(args);
+  ShapeInference inference(body, inner, budget, ids.inner_dim_id);
+  const absl::Status status = inference.Run(args);
   --budget.depth;
-  if (!map.ok()) return std::nullopt;
+  if (!status.ok()) return std::nullopt;
+  ShapeMap map = inference.TakeMap();
   std::vector<TensorFacts> results;
   for (const NodeId id : body.Nodes()) {
     if (body.op(id).op_class != OpClass::kRetval || body.inputs(id).empty()) continue;
     const absl::StatusOr<int64_t> index = body.GetInt(id, "index");
     if (!index.ok() || *index < 0 || *index > body.id_limit()) return std::nullopt;
     if (results.size() <= static_cast<size_t>(*index)) results.resize(static_cast<size_t>(*index) + 1);
-    InferenceContext c(body, *map, id);
+    InferenceContext c(body, map, id);
     results[static_cast<size_t>(*index)] = FactsOf(c, 0);
   }
+  TranslateIds(ids, &results);
   return results;
 }
 
 // What any of `functions` returns for the inputs from `first_arg` on.
 std::optional<std::vector<TensorFacts>> CallAll(const InferenceContext& c, const InferenceOptions& options,
-                                                CallBudget& budget, const std::vector<FuncView>& functions,
+                                                CallBudget& budget, const CallIds& ids,
+                                                const std::vector<FuncView>& functions,
                                                 const std::vector<TensorFacts>& args) {
   std::optional<std::vector<TensorFacts>> all;
   for (const FuncView& function : functions) {
     const Graph* body = options.bodies->Find(c.graph(), function);
     if (body == nullptr) return std::nullopt;
-    std::optional<std::vector<TensorFacts>> results = WalkBody(*body, options, budget, args);
+    std::optional<std::vector<TensorFacts>> results = WalkBody(*body, options, budget, ids, args);
     if (!results.has_value() || static_cast<int>(results->size()) != c.num_outputs()) return std::nullopt;
     if (!all.has_value()) {
       all = std::move(results);
@@ -127,13 +158,14 @@ std::optional<std::vector<TensorFacts>> CallAll(const InferenceContext& c, const
 
 // What is true of the loop's variables before and after each iteration: as in Note [Shapes in loops].
 std::optional<std::vector<TensorFacts>> LoopInvariant(const InferenceContext& c, const InferenceOptions& options,
-                                                      CallBudget& budget, const std::vector<FuncView>& functions,
+                                                      CallBudget& budget, const CallIds& ids,
+                                                      const std::vector<FuncView>& functions,
                                                       std::vector<TensorFacts> state) {
   constexpr int kRounds = 4;
   if (static_cast<int>(state.size()) != c.num_outputs()) return std::nullopt;
   for (TensorFacts& facts : state) facts.value.reset();
   for (int round = 0; round < kRounds; ++round) {
-    const std::optional<std::vector<TensorFacts>> next = CallAll(c, options, budget, functions, state);
+    const std::optional<std::vector<TensorFacts>> next = CallAll(c, options, budget, ids, functions, state);
     if (!next.has_value()) return std::nullopt;
     std::vector<TensorFacts> joined;
     for (size_t i = 0; i < state.size(); ++i) joined.push_back(Join(state[i], (*next)[i]));
@@ -153,7 +185,7 @@ bool UseOutputShapes(InferenceContext& c) {
 
 }  // namespace
 
-bool InferCall(InferenceContext& c, const InferenceOptions& options, CallBudget& budget) {
+bool InferCall(InferenceContext& c, const InferenceOptions& options, CallBudget& budget, const CallIds& ids) {
   const CallKind kind = KindOf(c);
   if (kind == CallKind::kNone) return false;
   c.MarkAssumed();
@@ -162,8 +194,8 @@ bool InferCall(InferenceContext& c, const InferenceOptions& options, CallBudget&
     std::vector<TensorFacts> args;
     for (int i = kind == CallKind::kBranches ? 1 : 0; i < c.num_inputs(); ++i) args.push_back(FactsOf(c, i));
     const std::vector<FuncView> functions = CalledFunctions(c, kind);
-    results = kind == CallKind::kLoop ? LoopInvariant(c, options, budget, functions, std::move(args))
-                                      : CallAll(c, options, budget, functions, args);
+    results = kind == CallKind::kLoop ? LoopInvariant(c, options, budget, ids, functions, std::move(args))
+                                      : CallAll(c, options, budget, ids, functions, args);
   }
   if (!results.has_value()) return UseOutputShapes(c);
   for (int i = 0; i < c.num_outputs(); ++i) {

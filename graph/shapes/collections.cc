@@ -1,5 +1,6 @@
 // Shapes of queues, stacks, tensor arrays, tensor lists, tables and datasets.
 
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -19,62 +20,56 @@ absl::Status Queue(InferenceContext& c) {
   if (!c.graph().FindAttr(c.node(), "component_types", &types)) return absl::OkStatus();
   const std::vector<PartialShape> shapes = c.Shapes("shapes");
   const absl::StatusOr<std::vector<DType>> list = types.AsTypeList();
-  if (!list.ok() || shapes.empty()) return absl::OkStatus();
-  if (list->size() != shapes.size()) {
+  if (!list.ok()) return absl::OkStatus();
+  if (!shapes.empty() && list->size() != shapes.size()) {
     return c.AttrError("shapes", absl::StrCat("found ", shapes.size(), " shapes for ", list->size(), " components"));
   }
-  c.SetHandle(0, shapes);
+  HandleData components;
+  for (size_t i = 0; i < list->size(); ++i) {
+    components.push_back({(*list)[i], shapes.empty() ? PartialShape() : shapes[i]});
+  }
+  c.SetHandle(0, std::move(components));
   return absl::OkStatus();
 }
 
 // Elements of the queue in input 0, with `prefix` in front of their shapes.
-void SetComponents(InferenceContext& c, const PartialShape& prefix) {
+absl::Status SetComponents(InferenceContext& c, const PartialShape& prefix) {
   c.MarkAssumed();
-  const std::vector<PartialShape>* shapes = c.handle(0);
-  if (shapes == nullptr || static_cast<int>(shapes->size()) != c.num_outputs()) return;
-  for (int i = 0; i < c.num_outputs(); ++i) c.Set(i, ConcatShapes(prefix, (*shapes)[static_cast<size_t>(i)]));
-}
-
-absl::Status QueueDequeue(InferenceContext& c) {
-  SetComponents(c, PartialShape::Scalar());
+  const HandleData* components = c.handle(0);
+  if (components == nullptr || static_cast<int>(components->size()) != c.num_outputs()) return absl::OkStatus();
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    const size_t part = static_cast<size_t>(i);
+    SLUICE_RETURN_IF_ERROR(c.RequireHandleType(0, part, c.graph().output_type(c.node(), i), "component_types"));
+    c.Set(i, ConcatShapes(prefix, (*components)[part].shape));
+  }
   return absl::OkStatus();
 }
 
-absl::Status QueueDequeueMany(InferenceContext& c) {
-  SetComponents(c, ShapeOf({DimOrUnknown(c.scalar(1))}));
-  return absl::OkStatus();
-}
+absl::Status QueueDequeue(InferenceContext& c) { return SetComponents(c, PartialShape::Scalar()); }
 
-absl::Status QueueDequeueUpTo(InferenceContext& c) {
-  SetComponents(c, PartialShape::OfRank(1));
-  return absl::OkStatus();
-}
+absl::Status QueueDequeueMany(InferenceContext& c) { return SetComponents(c, ShapeOf({c.scalar_size(1)})); }
 
-// What the handle in input `i` says of an element; unknown when it says nothing.
-PartialShape ElementOf(const InferenceContext& c, int i) {
-  const std::vector<PartialShape>* shapes = c.handle(i);
-  return shapes != nullptr && !shapes->empty() ? shapes->front() : PartialShape();
-}
+absl::Status QueueDequeueUpTo(InferenceContext& c) { return SetComponents(c, PartialShape::OfRank(1)); }
 
 // Handle and flow. The handle's own shape differs between the versions of the op and is of no use.
 absl::Status TensorArray(InferenceContext& c) {
   c.SetScalar(1);
-  if (c.Bool("identical_element_shapes") || c.ShapeAttr("element_shape").IsFullyDefined()) {
-    c.SetHandle(0, {c.ShapeAttr("element_shape")});
-  }
+  const bool is_stated = c.Bool("identical_element_shapes") || c.ShapeAttr("element_shape").IsFullyDefined();
+  c.SetHandle(0, {{c.Type("dtype"), is_stated ? c.ShapeAttr("element_shape") : PartialShape()}});
   return absl::OkStatus();
 }
 
 absl::Status TensorArrayGrad(InferenceContext& c) {
   c.SetScalar(1);
-  const std::vector<PartialShape>* shapes = c.handle(0);
-  if (shapes != nullptr && c.op() == "TensorArrayGradV3") c.SetHandle(0, std::vector<PartialShape>(*shapes));
+  const HandleData* elements = c.handle(0);
+  if (elements != nullptr && c.op() == "TensorArrayGradV3") c.SetHandle(0, HandleData(*elements));
   return absl::OkStatus();
 }
 
 absl::Status TensorArrayRead(InferenceContext& c) {
   c.MarkAssumed();
-  c.Set(0, ElementOf(c, 0));
+  SLUICE_RETURN_IF_ERROR(c.RequireHandleType(0, 0, c.Type("dtype"), "dtype"));
+  c.Set(0, c.handle_shape(0));
   return absl::OkStatus();
 }
 
@@ -85,7 +80,7 @@ PartialShape MergeOrFirst(const PartialShape& a, const PartialShape& b) {
 
 absl::Status TensorArrayGather(InferenceContext& c) {
   c.MarkAssumed();
-  c.Set(0, ConcatShapes(ShapeOf({c.dim(1, 0)}), MergeOrFirst(c.ShapeAttr("element_shape"), ElementOf(c, 0))));
+  c.Set(0, ConcatShapes(ShapeOf({c.dim(1, 0)}), MergeOrFirst(c.ShapeAttr("element_shape"), c.handle_shape(0))));
   return absl::OkStatus();
 }
 
@@ -106,14 +101,14 @@ PartialShape StatedElement(const InferenceContext& c, int i) {
 
 absl::Status TensorListNew(InferenceContext& c) {
   c.SetScalar(0);
-  c.SetHandle(0, {StatedElement(c, 0)});
+  c.SetHandle(0, {{c.Type("element_dtype"), StatedElement(c, 0)}});
   return absl::OkStatus();
 }
 
 absl::Status TensorListFromRows(InferenceContext& c) {
   SLUICE_RETURN_IF_ERROR(c.RequireRankAtLeast(0, 1));
   c.SetScalar(0);
-  c.SetHandle(0, {SubShape(c.input(0), 1)});
+  c.SetHandle(0, {{c.Type("element_dtype"), SubShape(c.input(0), 1)}});
   return absl::OkStatus();
 }
 
@@ -125,35 +120,44 @@ absl::Status TensorListChange(InferenceContext& c) {
   return absl::OkStatus();
 }
 
+absl::Status RequireElementType(const InferenceContext& c) {
+  return c.RequireHandleType(0, 0, c.Type("element_dtype"), "element_dtype");
+}
+
 absl::Status TensorListGetItem(InferenceContext& c) {
   c.MarkAssumed();
-  c.Set(0, MergeOrFirst(StatedElement(c, 2), ElementOf(c, 0)));
+  SLUICE_RETURN_IF_ERROR(RequireElementType(c));
+  c.Set(0, MergeOrFirst(StatedElement(c, 2), c.handle_shape(0)));
   return absl::OkStatus();
 }
 
 absl::Status TensorListPopBack(InferenceContext& c) {
   c.MarkAssumed();
+  SLUICE_RETURN_IF_ERROR(RequireElementType(c));
   SLUICE_RETURN_IF_ERROR(TensorListChange(c));
-  c.Set(1, MergeOrFirst(StatedElement(c, 1), ElementOf(c, 0)));
+  c.Set(1, MergeOrFirst(StatedElement(c, 1), c.handle_shape(0)));
   return absl::OkStatus();
 }
 
 absl::Status TensorListStack(InferenceContext& c) {
   c.MarkAssumed();
-  const PartialShape element = MergeOrFirst(StatedElement(c, 1), ElementOf(c, 0));
+  SLUICE_RETURN_IF_ERROR(RequireElementType(c));
+  const PartialShape element = MergeOrFirst(StatedElement(c, 1), c.handle_shape(0));
   c.Set(0, ConcatShapes(ShapeOf({DimOrUnknown(c.Int("num_elements", -1))}), element));
   return absl::OkStatus();
 }
 
 absl::Status TensorListGather(InferenceContext& c) {
   c.MarkAssumed();
-  c.Set(0, ConcatShapes(ShapeOf({c.dim(1, 0)}), MergeOrFirst(StatedElement(c, 2), ElementOf(c, 0))));
+  SLUICE_RETURN_IF_ERROR(RequireElementType(c));
+  c.Set(0, ConcatShapes(ShapeOf({c.dim(1, 0)}), MergeOrFirst(StatedElement(c, 2), c.handle_shape(0))));
   return absl::OkStatus();
 }
 
 absl::Status TensorListConcat(InferenceContext& c) {
   c.MarkAssumed();
-  const PartialShape element = MergeOrFirst(StatedElement(c, 1), ElementOf(c, 0));
+  SLUICE_RETURN_IF_ERROR(RequireElementType(c));
+  const PartialShape element = MergeOrFirst(StatedElement(c, 1), c.handle_shape(0));
   if (element.rank() >= 1) c.Set(0, ConcatShapes(PartialShape::OfRank(1), SubShape(element, 1)));
   c.SetVector(1, kUnknownDim);
   return absl::OkStatus();

@@ -43,7 +43,7 @@ absl::Status Fill(InferenceContext& c) {
   const int64_t element = c.scalar(1);
   const int64_t count = made.num_elements();
   if (made.rank() <= 1 && count >= 0 && count <= static_cast<int64_t>(kMaxValueElements) && element != kUnknownValue) {
-    c.SetValue(0, ShapeValue{made.rank() == 0, std::vector<int64_t>(static_cast<size_t>(count), element)});
+    c.SetValue(0, ShapeValue{made.rank() == 0, std::vector<int64_t>(static_cast<size_t>(count), element), {}});
   }
   return absl::OkStatus();
 }
@@ -71,6 +71,7 @@ absl::Status Range(InferenceContext& c) {
   const DType type = c.input_type(0);
   if (type == DType::kInt32 || type == DType::kInt64) {
     const int64_t start = c.scalar(0), limit = c.scalar(1), delta = c.scalar(2);
+    if (start == 0 && limit == kUnknownValue && delta == 1) c.SetVector(0, c.scalar_size(1));
     if (start == kUnknownValue || limit == kUnknownValue) return absl::OkStatus();
     const int64_t size = IntegerRangeSize(start, limit, delta);
     c.SetVector(0, size);
@@ -88,7 +89,7 @@ absl::Status Range(InferenceContext& c) {
 }
 
 absl::Status LinSpace(InferenceContext& c) {
-  c.SetVector(0, DimOrUnknown(c.scalar(2)));
+  c.SetVector(0, c.scalar_size(2));
   return absl::OkStatus();
 }
 

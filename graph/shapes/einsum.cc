@@ -80,13 +80,16 @@ absl::Status NoteOperand(const InferenceContext& c, int i, const Labels& labels,
       continue;
     }
     const int64_t size = shape.dim(axis++);
-    int64_t& noted = sizes->labels.emplace(label, kUnknownDim).first->second;
+    const auto [found, is_new] = sizes->labels.emplace(label, size);
+    if (is_new) continue;
+    int64_t& noted = found->second;
     if (noted > 0 && size > 0 && noted != size) {
       return c.MismatchError(i,
                              absl::StrCat("label ", absl::string_view(&label, 1), " stands for ", noted, " and ", size),
                              shape, PartialShape());
     }
-    noted = EitherDim(noted, size);
+    // Of two unknown sizes one may be 0, and then they need not be equal.
+    noted = noted < 0 && size < 0 && noted != size ? kUnknownDim : EitherDim(noted, size);
   }
   return absl::OkStatus();
 }

@@ -71,6 +71,13 @@ absl::Status AddN(InferenceContext& c) {
   return absl::OkStatus();
 }
 
+// A zero of a list is a list of as many zeros.
+absl::Status ZerosLike(InferenceContext& c) {
+  if (c.input_type(0) != DType::kVariant) return SameAsInput0(c);
+  c.Pass(0, 0);
+  return absl::OkStatus();
+}
+
 absl::Status AccumulateN(InferenceContext& c) {
   absl::StatusOr<PartialShape> merged = c.input(0).MergeWith(c.ShapeAttr("shape"));
   c.Set(0, merged.ok() ? *merged : c.input(0));
@@ -292,7 +299,7 @@ constexpr ShapeRow kRows[] = {
     {"Xdivy", &BroadcastInputs01},
     {"Xlog1py", &BroadcastInputs01},
     {"Xlogy", &BroadcastInputs01},
-    {"ZerosLike", &SameAsInput0},
+    {"ZerosLike", &ZerosLike},
     {"Zeta", &BroadcastInputs01},
 };
 static_assert(RowsAscend(kRows), "rows are sorted by op");

@@ -59,22 +59,22 @@ absl::Status GatherNd(InferenceContext& c) {
 // The variable may by then have another shape than its handle states.
 absl::Status ResourceGather(InferenceContext& c) {
   c.MarkAssumed();
-  const std::vector<PartialShape>* variable = c.handle(0);
-  if (variable == nullptr || variable->empty() || !c.input(1).has_rank()) return absl::OkStatus();
+  SLUICE_RETURN_IF_ERROR(c.RequireHandleType(0, 0, c.Type("dtype"), "dtype"));
+  const PartialShape variable = c.handle_shape(0);
+  if (!variable.has_rank() || !c.input(1).has_rank()) return absl::OkStatus();
   int64_t batch = c.Int("batch_dims");
   if (batch < 0) batch += c.rank(1);
-  if (batch < 0 || batch > c.rank(1) || batch >= variable->front().rank()) return absl::OkStatus();
-  const PartialShape rows = ConcatShapes(SubShape(variable->front(), 0, static_cast<int>(batch)),
-                                         SubShape(c.input(1), static_cast<int>(batch)));
-  c.Set(0, ConcatShapes(rows, SubShape(variable->front(), static_cast<int>(batch) + 1)));
+  if (batch < 0 || batch > c.rank(1) || batch >= variable.rank()) return absl::OkStatus();
+  const PartialShape rows =
+      ConcatShapes(SubShape(variable, 0, static_cast<int>(batch)), SubShape(c.input(1), static_cast<int>(batch)));
+  c.Set(0, ConcatShapes(rows, SubShape(variable, static_cast<int>(batch) + 1)));
   return absl::OkStatus();
 }
 
 absl::Status ResourceGatherNd(InferenceContext& c) {
   c.MarkAssumed();
-  const std::vector<PartialShape>* variable = c.handle(0);
-  if (variable == nullptr || variable->empty()) return absl::OkStatus();
-  return PickByCoordinates(c, variable->front(), c.input(1));
+  SLUICE_RETURN_IF_ERROR(c.RequireHandleType(0, 0, c.Type("dtype"), "dtype"));
+  return PickByCoordinates(c, c.handle_shape(0), c.input(1));
 }
 
 absl::Status ScatterNd(InferenceContext& c) {
@@ -92,7 +92,7 @@ absl::Status OneHot(InferenceContext& c) {
   int axis;
   SLUICE_RETURN_IF_ERROR(c.NormalizeAxis(stated, c.rank(0) + 1, -1, &axis));
   Dims dims = DimsOf(c.input(0));
-  dims.insert(dims.begin() + axis, DimOrUnknown(depth));
+  dims.insert(dims.begin() + axis, c.scalar_size(1));
   c.Set(0, dims);
   return absl::OkStatus();
 }
@@ -167,13 +167,13 @@ absl::Status TopElements(InferenceContext& c, int64_t k) {
                            PartialShape());
   }
   if (c.input(0).has_rank()) {
-    c.SetAll(ConcatShapes(SubShape(c.input(0), 0, c.rank(0) - 1), ShapeOf({DimOrUnknown(k)})));
+    c.SetAll(ConcatShapes(SubShape(c.input(0), 0, c.rank(0) - 1), ShapeOf({k})));
   }
   return absl::OkStatus();
 }
 
-absl::Status TopK(InferenceContext& c) { return TopElements(c, c.Int("k")); }
-absl::Status TopKV2(InferenceContext& c) { return TopElements(c, DimOrUnknown(c.scalar(1))); }
+absl::Status TopK(InferenceContext& c) { return TopElements(c, DimOrUnknown(c.Int("k"))); }
+absl::Status TopKV2(InferenceContext& c) { return TopElements(c, c.scalar_size(1)); }
 
 absl::Status NthElement(InferenceContext& c) {
   SLUICE_RETURN_IF_ERROR(c.RequireRankAtLeast(0, 1));
@@ -192,20 +192,20 @@ absl::Status InTopK(InferenceContext& c) {
 }
 
 absl::Status Bincount(InferenceContext& c) {
-  c.SetVector(0, DimOrUnknown(c.scalar(1)));
+  c.SetVector(0, c.scalar_size(1));
   return absl::OkStatus();
 }
 
 // A vector is counted as one, a matrix row by row.
 absl::Status DenseBincount(InferenceContext& c) {
-  const int64_t size = DimOrUnknown(c.scalar(1));
+  const int64_t size = c.scalar_size(1);
   if (c.rank(0) == 1) c.SetVector(0, size);
   if (c.rank(0) == 2) c.Set(0, Dims{c.dim(0, 0), size});
   return absl::OkStatus();
 }
 
 absl::Status HistogramFixedWidth(InferenceContext& c) {
-  c.SetVector(0, DimOrUnknown(c.scalar(2)));
+  c.SetVector(0, c.scalar_size(2));
   return absl::OkStatus();
 }
 

@@ -18,7 +18,7 @@ absl::Status Resize(InferenceContext& c) {
   SLUICE_RETURN_IF_ERROR(c.RequireRank(0, 4));
   Dims dims = {c.dim(0, 0), kUnknownDim, kUnknownDim, c.dim(0, 3)};
   const ShapeValue* size = c.value(1);
-  for (size_t i = 0; size != nullptr && size->size() == 2 && i < 2; ++i) dims[i + 1] = DimOrUnknown((*size)[i]);
+  for (size_t i = 0; size != nullptr && size->size() == 2 && i < 2; ++i) dims[i + 1] = size->SizeAt(i);
   c.Set(0, dims);
   return absl::OkStatus();
 }
@@ -33,7 +33,7 @@ absl::Status CropAndResize(InferenceContext& c) {
   SLUICE_RETURN_IF_ERROR(c.RequireRank(0, 4));
   Dims dims = {EitherDim(c.dim(1, 0), c.dim(2, 0)), kUnknownDim, kUnknownDim, c.dim(0, 3)};
   const ShapeValue* size = c.value(3);
-  for (size_t i = 0; size != nullptr && size->size() == 2 && i < 2; ++i) dims[i + 1] = DimOrUnknown((*size)[i]);
+  for (size_t i = 0; size != nullptr && size->size() == 2 && i < 2; ++i) dims[i + 1] = size->SizeAt(i);
   c.Set(0, dims);
   return absl::OkStatus();
 }
@@ -69,7 +69,7 @@ absl::Status EncodePng(InferenceContext& c) {
 
 // Indices of the boxes that are kept; V4 and V5 fill up to the number asked for if told so, and count.
 absl::Status NonMaxSuppression(InferenceContext& c) {
-  const int64_t kept = c.Bool("pad_to_max_output_size") ? DimOrUnknown(c.scalar(2)) : kUnknownDim;
+  const int64_t kept = c.Bool("pad_to_max_output_size") ? c.scalar_size(2) : kUnknownDim;
   for (int i = 0; i < c.num_outputs(); ++i) c.SetVector(i, kept);
   if (c.num_outputs() > 1) c.SetScalar(c.num_outputs() - 1);
   return absl::OkStatus();

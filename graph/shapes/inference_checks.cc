@@ -76,6 +76,18 @@ absl::Status InferenceContext::RequireSameDim(int a, int axis_a, int b, int axis
   return absl::OkStatus();
 }
 
+absl::Status InferenceContext::RequireHandleType(int i, size_t part, DType wanted, absl::string_view attr) const {
+  const HandleData* const parts = handle(i);
+  const DType found = parts != nullptr && part < parts->size() ? (*parts)[part].dtype : DType::kInvalid;
+  if (found == DType::kInvalid || wanted == DType::kInvalid || found == wanted) return absl::OkStatus();
+  return Error(ErrorCode::kAttrValue)
+      .Attr(attr)
+      .Input(i, InputName(i))
+      .Text("is not the type of what the handle refers to")
+      .Found(DTypeName(wanted))
+      .Expected(DTypeName(found));
+}
+
 absl::Status InferenceContext::NormalizeAxis(int64_t axis, int rank, int input_index, int* out) const {
   if (axis < -rank || axis >= rank) {
     auto error = Error(ErrorCode::kShapeValue);

@@ -53,7 +53,7 @@ const ShapeValue* InferenceContext::value(int i) const {
     AttrView attr;
     std::optional<ShapeValue> value;
     if (graph_.FindAttr(source.node, "value", &attr)) value = ConstIntegers(attr);
-    map_.values_[source] = value.has_value() ? *std::move(value) : ShapeValue{true, {}};
+    map_.values_[source].value = value.has_value() ? *std::move(value) : ShapeValue{true, {}, {}};
   }
   return map_.value(source);
 }
@@ -61,6 +61,11 @@ const ShapeValue* InferenceContext::value(int i) const {
 int64_t InferenceContext::scalar(int i) const {
   const ShapeValue* found = value(i);
   return found != nullptr && found->size() == 1 ? (*found)[0] : kUnknownValue;
+}
+
+int64_t InferenceContext::scalar_size(int i) const {
+  const ShapeValue* found = value(i);
+  return found != nullptr && found->size() == 1 ? found->SizeAt(0) : kUnknownDim;
 }
 
 bool InferenceContext::FindConst(int i, AttrView* attr) const {
@@ -79,8 +84,13 @@ std::vector<int64_t> InferenceContext::const_matrix(int i) const {
   return FindConst(i, &attr) ? ConstMatrix(attr) : std::vector<int64_t>();
 }
 
-const std::vector<PartialShape>* InferenceContext::handle(int i) const {
+const HandleData* InferenceContext::handle(int i) const {
   return i >= 0 && i < num_inputs() ? map_.handle(inputs_[static_cast<size_t>(i)]) : nullptr;
+}
+
+PartialShape InferenceContext::handle_shape(int i) const {
+  const HandleData* const parts = handle(i);
+  return parts != nullptr && !parts->empty() ? parts->front().shape : PartialShape();
 }
 
 absl::Status InferenceContext::ShapeFromValue(int i, bool minus_one_is_unknown, PartialShape* out) const {
@@ -91,10 +101,11 @@ absl::Status InferenceContext::ShapeFromValue(int i, bool minus_one_is_unknown, 
     return absl::OkStatus();
   }
   Dims dims;
-  for (const int64_t size : sizes->elements) {
+  for (size_t k = 0; k < sizes->size(); ++k) {
+    const int64_t size = (*sizes)[k];
     const bool unknown = size == kUnknownValue || (minus_one_is_unknown && size == -1);
     if (!unknown && size < 0) return ValueError(i, absl::StrCat("the size ", size, " is negative"));
-    dims.push_back(unknown ? kUnknownDim : size);
+    dims.push_back(sizes->SizeAt(k));
   }
   *out = ShapeOf(dims);
   return absl::OkStatus();
@@ -129,8 +140,8 @@ void InferenceContext::Pass(int in, int out) {
     const ShapeValue* known = value(in);
     if (known != nullptr) SetValue(out, ShapeValue(*known));
   } else if (type == DType::kResource || type == DType::kVariant || type == DType::kString) {
-    const std::vector<PartialShape>* referred = handle(in);
-    if (referred != nullptr) SetHandle(out, std::vector<PartialShape>(*referred));
+    const HandleData* referred = handle(in);
+    if (referred != nullptr) SetHandle(out, HandleData(*referred));
   }
 }
 

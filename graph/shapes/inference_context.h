@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "graph/ir/graph.h"
 #include "graph/shapes/dims.h"
+#include "graph/shapes/handle_data.h"
 #include "graph/shapes/shape_map.h"
 #include "graph/shapes/shape_value.h"
 #include "graph/value/shape.h"
@@ -36,18 +37,25 @@ class InferenceContext {
   DType input_type(int i) const;
   // -1 when unknown.
   int rank(int i) const { return input(i).rank(); }
-  // The size of a dimension, counted from the end when `axis` is negative; kUnknownDim when there is none.
+  // The size of a dimension, counted from the end when `axis` is negative; kUnknownDim when there is none. An unknown
+  // one may be an id (Note [Ids of sizes]): functions test for a negative size.
   int64_t dim(int i, int axis) const;
   // Contents of input `i`, an int32 or int64 scalar or vector; null when nothing is known of them.
   const ShapeValue* value(int i) const;
   // The only element of input `i`, or kUnknownValue.
   int64_t scalar(int i) const;
+  // The same as the size of a dimension: known, an id, or kUnknownDim.
+  int64_t scalar_size(int i) const;
   // The only element of input `i` when that is a Const of a real or integer type.
   std::optional<double> const_number(int i) const;
   // The elements of input `i`, row by row, when that is a small int32 or int64 Const of any shape; else empty.
   std::vector<int64_t> const_matrix(int i) const;
   // What input `i` refers to; null when unknown.
-  const std::vector<PartialShape>* handle(int i) const;
+  const HandleData* handle(int i) const;
+  // The shape of the first (often the only) thing that input `i` refers to; of unknown rank when unknown.
+  PartialShape handle_shape(int i) const;
+  // That what input `i` refers to, its part `part`, may be of type `wanted`. kAttrValue, of the attr that states it.
+  absl::Status RequireHandleType(int i, size_t part, DType wanted, absl::string_view attr) const;
   // The shape that integer vector `i` states, such as the first input of Fill: of unknown rank, or with unknown
   // dimensions, where its elements are not known. -1 is unknown if `minus_one_is_unknown`, else an error, like
   // everything below.
@@ -63,7 +71,8 @@ class InferenceContext {
   void SetAll(const PartialShape& shape);
   // States contents. Left out for types other than int32 and int64; elements that the type cannot hold are unknown.
   void SetValue(int i, ShapeValue value);
-  void SetHandle(int i, std::vector<PartialShape> shapes) { map_.SetHandle({node_, i}, std::move(shapes)); }
+  // What output `i` refers to. A copy of handle() may be handed over, not a reference to it.
+  void SetHandle(int i, HandleData parts) { map_.SetHandle({node_, i}, std::move(parts)); }
   // Output `out` is input `in`: shape, contents and what it refers to.
   void Pass(int in, int out);
   const PartialShape& output(int i) const { return map_.shape({node_, i}); }

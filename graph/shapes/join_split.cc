@@ -122,7 +122,7 @@ absl::Status SplitV(InferenceContext& c) {
     if ((*sizes)[i] == -1 && inferred < 0) {
       inferred = static_cast<int>(i);
     } else {
-      sum = AddDims(sum, DimOrUnknown((*sizes)[i]));
+      sum = AddDims(sum, sizes->SizeAt(i));
     }
   }
   if (inferred < 0 && DimsDiffer(sum, total)) {
@@ -130,8 +130,7 @@ absl::Status SplitV(InferenceContext& c) {
   }
   for (int i = 0; i < c.num_outputs(); ++i) {
     Dims dims = DimsOf(c.input(0));
-    const int64_t size = (*sizes)[static_cast<size_t>(i)];
-    dims[static_cast<size_t>(axis)] = i == inferred ? SubDims(total, sum) : DimOrUnknown(size);
+    dims[static_cast<size_t>(axis)] = i == inferred ? SubDims(total, sum) : sizes->SizeAt(static_cast<size_t>(i));
     c.Set(i, dims);
   }
   return absl::OkStatus();
@@ -151,7 +150,7 @@ absl::Status Tile(InferenceContext& c) {
     if (multiple < 0 && multiple != kUnknownValue) {
       return c.ValueError(1, absl::StrCat("the multiple ", multiple, " is negative"));
     }
-    dims[i] = MulDims(c.dim(0, static_cast<int>(i)), DimOrUnknown(multiple));
+    dims[i] = MulDims(c.dim(0, static_cast<int>(i)), multiples->SizeAt(i));
   }
   c.Set(0, dims);
   return absl::OkStatus();

@@ -141,7 +141,7 @@ absl::Status MatrixDiagV2(InferenceContext& c) {
     rows = rows == -1 ? min_rows : rows;
     columns = columns == -1 ? min_columns : columns;
   }
-  c.Set(0, ConcatShapes(BatchOf(c, 0, diagonal_rank), ShapeOf({rows, columns})));
+  c.Set(0, ConcatShapes(BatchOf(c, 0, diagonal_rank), ShapeOf({DimOrUnknown(rows), DimOrUnknown(columns)})));
   return absl::OkStatus();
 }
 
@@ -166,7 +166,7 @@ absl::Status RealTransform(InferenceContext& c, int dimensions, bool forward) {
   const size_t first = dims.size() - static_cast<size_t>(dimensions);
   const bool usable = lengths != nullptr && static_cast<int>(lengths->size()) == dimensions;
   for (size_t i = 0; i < static_cast<size_t>(dimensions); ++i) {
-    const int64_t length = usable ? DimOrUnknown((*lengths)[i]) : kUnknownDim;
+    const int64_t length = usable ? lengths->SizeAt(i) : kUnknownDim;
     const bool halved = forward && first + i + 1 == dims.size() && length > 0;
     dims[first + i] = halved ? length / 2 + 1 : length;
   }

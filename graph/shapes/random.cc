@@ -27,7 +27,7 @@ absl::Status ShapeInInput2(InferenceContext& c) {
 // Samples per row of logits.
 absl::Status Multinomial(InferenceContext& c) {
   SLUICE_RETURN_IF_ERROR(c.RequireRank(0, 2));
-  c.Set(0, Dims{c.dim(0, 0), DimOrUnknown(c.scalar(1))});
+  c.Set(0, Dims{c.dim(0, 0), c.scalar_size(1)});
   return absl::OkStatus();
 }
 

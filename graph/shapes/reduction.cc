@@ -91,7 +91,7 @@ absl::Status UnsortedSegment(InferenceContext& c) {
   if (!c.input(1).has_rank() || !c.input(0).has_rank()) return absl::OkStatus();
   const bool fits = c.rank(1) <= c.rank(0) && SubShape(c.input(0), 0, c.rank(1)).IsCompatibleWith(c.input(1));
   if (!fits) return c.MismatchError(1, "the data does not begin with the shape of the ids", c.input(1), c.input(0));
-  c.Set(0, ConcatShapes(ShapeOf({DimOrUnknown(c.scalar(2))}), SubShape(c.input(0), c.rank(1))));
+  c.Set(0, ConcatShapes(ShapeOf({c.scalar_size(2)}), SubShape(c.input(0), c.rank(1))));
   return absl::OkStatus();
 }
 
@@ -105,12 +105,12 @@ absl::Status SparseSegment(InferenceContext& c) {
 
 // The number of rows is in input 3: num_segments, or the rows of the operand whose gradient this is.
 absl::Status SparseSegmentRows(InferenceContext& c) {
-  SetRows(c, DimOrUnknown(c.scalar(3)));
+  SetRows(c, c.scalar_size(3));
   return absl::OkStatus();
 }
 
 absl::Status SegmentV2(InferenceContext& c) {
-  SetRows(c, DimOrUnknown(c.scalar(2)));
+  SetRows(c, c.scalar_size(2));
   return absl::OkStatus();
 }
 

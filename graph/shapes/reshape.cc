@@ -35,7 +35,7 @@ absl::Status ReadTarget(InferenceContext& c, const ShapeValue& sizes, Target* ta
     } else {
       target->product = MulDims(target->product, size);
     }
-    target->dims.push_back(DimOrUnknown(size));
+    target->dims.push_back(sizes.SizeAt(i));
   }
   return absl::OkStatus();
 }
@@ -49,6 +49,35 @@ int64_t CountElements(const PartialShape& shape, bool skip_zeros) {
     if (size > 0 || !skip_zeros) count = MulDims(count, size);
   }
   return count;
+}
+
+// The size behind the -1 where the input has unknown sizes: those that the target states too, by id, cancel out. At
+// most one may be left over, and then the target states known sizes only: [x,4,5] to [-1,20] gives x, but [x,y] to
+// [-1,y] gives 1 where both are 0.
+int64_t InferById(const PartialShape& input, const Target& target) {
+  if (!input.has_rank() || target.has_zero) return kUnknownDim;
+  Dims left;
+  int64_t given = 1, wanted = 1;
+  for (const int64_t size : input.dims()) {
+    if (size < 0) left.push_back(size);
+    given = size < 0 ? given : MulDims(given, size);
+  }
+  bool is_cancelled = false;
+  for (size_t i = 0; i < target.dims.size(); ++i) {
+    const int64_t size = target.dims[i];
+    if (static_cast<int>(i) == target.inferred) continue;
+    if (size >= 0) {
+      wanted = MulDims(wanted, size);
+      continue;
+    }
+    const auto same = IsDimId(size) ? std::find(left.begin(), left.end(), size) : left.end();
+    if (same == left.end()) return kUnknownDim;
+    left.erase(same);
+    is_cancelled = true;
+  }
+  if (given <= 0 || wanted <= 0) return kUnknownDim;
+  if (left.empty()) return DivDims(given, wanted);
+  return left.size() == 1 && !is_cancelled && given == wanted ? UnknownOrId(left[0]) : kUnknownDim;
 }
 
 absl::Status Reshape(InferenceContext& c) {
@@ -70,6 +99,8 @@ absl::Status Reshape(InferenceContext& c) {
     if (count >= 0 && target.product > 0) {
       if (count % target.product != 0) return mismatch();
       target.dims[static_cast<size_t>(target.inferred)] = count / target.product;
+    } else {
+      target.dims[static_cast<size_t>(target.inferred)] = InferById(c.input(0), target);
     }
   }
   const int64_t wanted = CountElements(ShapeOf(target.dims), false);
@@ -172,9 +203,7 @@ absl::Status Shape(InferenceContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) {
     c.SetVector(i, c.rank(i));
     if (!c.input(i).has_rank()) continue;
-    std::vector<int64_t> sizes;
-    for (const int64_t size : c.input(i).dims()) sizes.push_back(size < 0 ? kUnknownValue : size);
-    c.SetValue(i, ShapeValue::Vector(std::move(sizes)));
+    c.SetValue(i, ShapeValue::OfSizes(false, DimsOf(c.input(i))));
   }
   return absl::OkStatus();
 }
@@ -189,6 +218,7 @@ absl::Status Size(InferenceContext& c) {
   c.SetScalar(0);
   const int64_t count = CountElements(c.input(0), false);
   if (count >= 0) c.SetValue(0, ShapeValue::Scalar(count));
+  if (c.rank(0) == 1) c.SetValue(0, ShapeValue::OfSizes(true, {c.dim(0, 0)}));
   return absl::OkStatus();
 }
 

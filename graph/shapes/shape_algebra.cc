@@ -5,20 +5,6 @@
 #include "graph/shapes/inference_context.h"
 
 namespace sluice {
-namespace {
-
-// The size that two dimensions broadcast to. A known size other than 1 decides, whatever the other turns out to be.
-int64_t BroadcastDim(int64_t a, int64_t b, bool* differ) {
-  if (a == 1) return b;
-  if (b == 1 || a == b) return a;
-  if (a < 0) return b;
-  if (b < 0) return a;
-  *differ = true;
-  return kUnknownDim;
-}
-
-}  // namespace
-
 PartialShape BroadcastShapes(const PartialShape& a, const PartialShape& b, bool* differ) {
   if (!a.has_rank() || !b.has_rank()) return PartialShape();
   const PartialShape& longer = a.rank() >= b.rank() ? a : b;
@@ -57,7 +43,7 @@ PartialShape JoinShapes(const PartialShape& a, const PartialShape& b) {
 }
 
 PartialShape ShapeOf(const Dims& dims) {
-  absl::StatusOr<PartialShape> shape = PartialShape::Make(dims);
+  absl::StatusOr<PartialShape> shape = PartialShape::MakeWithIds(dims);
   if (shape.ok()) return *std::move(shape);
   return dims.size() <= static_cast<size_t>(kMaxRank) ? PartialShape::OfRank(static_cast<int>(dims.size()))
                                                       : PartialShape();

@@ -1,16 +1,20 @@
 #ifndef SLUICE_GRAPH_SHAPES_SHAPE_INFERENCE_H_
 #define SLUICE_GRAPH_SHAPES_SHAPE_INFERENCE_H_
 
-// The machinery behind InferShapes. Only inference.cc and calls.cc include this.
+// The machinery of InferShapes, and of shapes that follow the changes of a graph (graph/edit/live_shapes.h).
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "graph/base/hash_table.h"
 #include "graph/shapes/added_shape_functions.h"
+#include "graph/shapes/handle_data.h"
 #include "graph/shapes/inference.h"
 #include "graph/shapes/inference_context.h"
 #include "graph/shapes/shape_functions.h"
@@ -22,8 +26,11 @@ namespace sluice {
 struct TensorFacts {
   PartialShape shape;
   std::optional<ShapeValue> value;
-  std::optional<std::vector<PartialShape>> handle;
+  std::optional<HandleData> handle;
 };
+
+// Whether both say the same, ids included.
+bool AreIdentical(const TensorFacts& a, const TensorFacts& b);
 
 // How much of the bodies has been walked in one InferShapes, all depths together. A body called from many places is
 // walked a few times with different arguments, then its results count as unknown: the work stays linear.
@@ -34,17 +41,41 @@ struct CallBudget {
   int depth = 0;
 };
 
-// One inference over one graph. Not thread-safe.
+// One inference over one graph: of all of it once, or of all of it and then, again and again, of what has changed.
+// After a call that threw it is good for nothing but to be destroyed. Borrows what it is given. Not thread-safe.
 class ShapeInference {
  public:
-  ShapeInference(const Graph& graph, const InferenceOptions& options, CallBudget& budget);
+  // Ids of sizes are counted from `first_dim_id` on.
+  ShapeInference(const Graph& graph, const InferenceOptions& options, CallBudget& budget, int64_t first_dim_id = 0);
 
-  // `args` are what `_Arg` nodes give, by their index.
-  absl::StatusOr<ShapeMap> Run(absl::Span<const TensorFacts> args);
+  // Infers all nodes. `args` are what `_Arg` nodes give, by their index. Fails (kCycle) where the graph has no order.
+  absl::Status Run(absl::Span<const TensorFacts> args);
+  const ShapeMap& map() const { return map_; }
+  ShapeMap TakeMap() { return std::move(map_); }
+
+  // --- After changes of the graph ------------------------------------------------------------------------------------
+  // Makes room for nodes that were added.
+  void TakeInAdded();
+  // False when `id`, which is in the graph, has another number of outputs than before: then all has to begin anew.
+  bool HasRoomFor(NodeId id) const { return map_.HasRoomFor(graph_, id); }
+  // Whether the node is a Merge that begins an iteration: what it gives is found in rounds only.
+  bool IsLoopMerge(NodeId id) const;
+  // Those of them of which less is known than of what enters the loop.
+  std::vector<NodeId> WidenedMerges() const;
+  // Infers one node, not such a Merge, of which other facts of the inputs are known or whose edges or attrs are others.
+  // Returns whether its users have to be inferred, too.
+  bool InferAgain(NodeId id);
+  // Infers `order`: nodes with all that use them, in an order in which what is used comes first, back edges of loops
+  // apart. Loops in it begin anew.
+  void InferAgain(absl::Span<const NodeId> order);
+  // Takes back what is known of a node that was removed.
+  void Forget(NodeId id);
 
  private:
   // Rounds before a Merge that still changes is given up. See Note [Shapes in loops].
   static constexpr int kPatience = 3;
+  // Rounds in which only ids change that are not counted, before no loop keeps any.
+  static constexpr int kPatienceWithIds = 1;
 
   // What is looked up once per op.
   struct OpFunctions {
@@ -55,13 +86,20 @@ class ShapeInference {
   };
   const OpFunctions& FunctionsOf(NodeId id);
 
-  void Round(absl::Span<const NodeId> order, absl::Span<const TensorFacts> args);
+  // Rounds over `order` until its loops give what they take.
+  void Settle(absl::Span<const NodeId> order, absl::Span<const TensorFacts> args);
+  // Takes a Merge again for what enters the loop.
+  void StartLoopAnew(NodeId id);
+  // What is known of the outputs of a node.
+  std::vector<TensorFacts> FactsOf(NodeId id) const;
   void Infer(NodeId id, absl::Span<const TensorFacts> args);
   // Shapes by a function, a call, or hints.
   absl::Status InferOp(InferenceContext& c, const OpFunctions& functions, absl::Span<const TensorFacts> args);
   void InferMerge(InferenceContext& c);
   // Whether all loops give back what entered; widens those that do not.
-  bool LoopsAreStable(int round);
+  bool LoopsAreStable(absl::Span<const NodeId> loop_merges, int* round);
+  // Gives the unknown sizes of a node's outputs ids, and takes them from where there are none. See Note [Ids of sizes].
+  void SetIds(NodeId id);
   void UseHints(InferenceContext& c);
   // Hands on what the sources of a node's inputs are marked with.
   void InheritMarks(NodeId id);
@@ -74,14 +112,21 @@ class ShapeInference {
   HashMap<const OpSchema*, OpFunctions> functions_;
   HashMap<Output, PartialShape> fed_;
   std::vector<bool> fed_nodes_;  // By node id: whether fed_ holds an output of it.
-  std::vector<NodeId> loop_merges_;
+  const int64_t first_dim_id_;
   HashMap<NodeId, PartialShape> merge_shapes_;  // What loop Merges are taken for; absent: what enters.
   HashSet<NodeId> changing_handles_;            // Loop Merges that do not keep what a handle refers to.
+  HashSet<NodeId> changing_ids_;                // Loop Merges that do not keep ids of sizes.
+  int id_rounds_ = 0;                           // In which only ids changed.
 };
 
 // Shapes of a node that calls functions, from their bodies or from its attr output_shapes. False when it is no call,
-// or nothing can be said.
-bool InferCall(InferenceContext& c, const InferenceOptions& options, CallBudget& budget);
+// or nothing can be said. Sizes inside of bodies have ids from `inner_dim_id` on, and those of results that do not come
+// from the arguments have ids by where they stand among the results: `dim_id` gives them.
+struct CallIds {
+  int64_t inner_dim_id = 0;
+  std::function<int64_t(int output, int axis)> dim_id;
+};
+bool InferCall(InferenceContext& c, const InferenceOptions& options, CallBudget& budget, const CallIds& ids);
 
 }  // namespace sluice
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/shapes/dims.h"
+
 namespace sluice {
 
 namespace {
@@ -13,23 +15,50 @@ size_t MaxOutputs(size_t nodes) { return (size_t{1} << 22) + 8 * nodes; }
 // The mark of a constant that was looked at and is of no use: a scalar without an element.
 bool IsUseless(const ShapeValue& value) { return value.is_scalar && value.elements.empty(); }
 
+// What a handle takes of the budget for these.
+int64_t CostOf(const HandleData& parts) {
+  int64_t cost = 1;
+  for (const HandlePart& part : parts) cost += 2 + std::max(part.shape.rank(), 0);
+  return cost;
+}
+
 }  // namespace
 
 ShapeMap::ShapeMap(const Graph& graph) {
+  first_.reserve(static_cast<size_t>(graph.id_limit()) + 1);
+  Grow(graph);
+  value_budget_ = dim_budget_ = handle_budget_ = ValueBudget(graph);
+}
+
+void ShapeMap::Grow(const Graph& graph) {
   const size_t limit = static_cast<size_t>(graph.id_limit());
-  first_.reserve(limit + 1);
-  size_t total = 0;
-  for (int32_t i = 0; i < graph.id_limit(); ++i) {
+  size_t total = first_.back();
+  while (first_.size() <= limit) {
+    const NodeId id(static_cast<int32_t>(first_.size()) - 1);
+    if (graph.Contains(id)) {
+      const size_t outputs = static_cast<size_t>(graph.num_outputs(id));
+      if (total + outputs <= MaxOutputs(limit)) total += outputs;
+    }
     first_.push_back(static_cast<uint32_t>(total));
-    if (!graph.Contains(NodeId(i))) continue;
-    const size_t outputs = static_cast<size_t>(graph.num_outputs(NodeId(i)));
-    if (total + outputs <= MaxOutputs(limit)) total += outputs;
   }
-  first_.push_back(static_cast<uint32_t>(total));
+  const int64_t budget = 8 * (static_cast<int64_t>(limit) - static_cast<int64_t>(assumed_.size()));
+  value_budget_ += budget;
+  dim_budget_ += budget;
+  handle_budget_ += budget;
   shapes_.resize(total);
   assumed_.resize(limit);
   conditional_.resize(limit);
-  value_budget_ = dim_budget_ = handle_budget_ = ValueBudget(graph);
+}
+
+bool ShapeMap::HasRoomFor(const Graph& graph, NodeId id) const {
+  const size_t i = static_cast<size_t>(id.value());
+  return first_[i] + static_cast<size_t>(graph.num_outputs(id)) == first_[i + 1];
+}
+
+int64_t ShapeMap::DimIdOf(const Output& output, int axis, int64_t base) const {
+  const size_t node = static_cast<size_t>(output.node.value());
+  const size_t i = first_[node] + static_cast<size_t>(output.index);
+  return i < first_[node + 1] ? kFirstDimId - base - static_cast<int64_t>(i) * kIdsPerOutput - axis : 0;
 }
 
 int64_t ShapeMap::ValueBudget(const Graph& graph) { return (int64_t{1} << 22) + 8 * int64_t{graph.id_limit()}; }
@@ -48,14 +77,62 @@ const PartialShape& ShapeMap::shape(const Output& output) const {
 
 const ShapeValue* ShapeMap::value(const Output& output) const {
   const auto it = values_.find(output);
-  return it == values_.end() || IsUseless(it->second) ? nullptr : &it->second;
+  return it == values_.end() || IsUseless(it->second.value) ? nullptr : &it->second.value;
 }
 
 void ShapeMap::SetValue(const Output& output, ShapeValue value) {
   const int64_t cost = static_cast<int64_t>(value.size()) + 1;
   if (value.size() > kMaxValueElements || value_budget_ < cost) return;
+  EraseValue(output);
   value_budget_ -= cost;
-  values_[output] = std::move(value);
+  values_[output] = {std::move(value), cost};
+}
+
+void ShapeMap::EraseValue(const Output& output) {
+  const auto it = values_.find(output);
+  if (it == values_.end()) return;
+  value_budget_ += it->second.cost;
+  values_.erase(it);
+}
+
+void ShapeMap::ClearAllButShapes(const Graph& graph) {
+  values_.clear();
+  handles_.clear();
+  problems_.clear();
+  problem_at_.clear();
+  value_budget_ = handle_budget_ = ValueBudget(graph);
+}
+
+void ShapeMap::AddProblem(ShapeProblem problem) {
+  EraseProblemOf(problem.node);
+  problem_at_[problem.node] = problems_.size();
+  problems_.push_back(std::move(problem));
+}
+
+void ShapeMap::EraseProblemOf(NodeId id) {
+  const auto it = problem_at_.find(id);
+  if (it == problem_at_.end()) return;
+  const size_t at = it->second;
+  problem_at_.erase(it);
+  if (at + 1 != problems_.size()) {
+    problems_[at] = std::move(problems_.back());
+    problem_at_[problems_[at].node] = at;
+  }
+  problems_.pop_back();
+}
+
+bool ShapeMap::HaveSameSize(const Output& a, int axis_a, const Output& b, int axis_b) const {
+  const PartialShape& of_a = shape(a);
+  const PartialShape& of_b = shape(b);
+  if (axis_a < 0 || axis_b < 0 || axis_a >= of_a.rank() || axis_b >= of_b.rank()) return false;
+  return IsSameDim(of_a.dim(axis_a), of_b.dim(axis_b));
+}
+
+bool ShapeMap::HaveSameShape(const Output& a, const Output& b) const {
+  const PartialShape& of_a = shape(a);
+  const PartialShape& of_b = shape(b);
+  return of_a.has_rank() && of_b.has_rank() &&
+         std::equal(of_a.dims().begin(), of_a.dims().end(), of_b.dims().begin(), of_b.dims().end(), IsSameDim);
 }
 
 void ShapeMap::SetShape(const Output& output, const PartialShape& shape) {
@@ -72,18 +149,23 @@ void ShapeMap::SetShape(const Output& output, const PartialShape& shape) {
   *slot = shape;
 }
 
-void ShapeMap::SetHandle(const Output& output, std::vector<PartialShape> shapes) {
-  int64_t cost = 1;
-  for (const PartialShape& shape : shapes) cost += 2 + std::max(shape.rank(), 0);
-  if (cost > handle_budget_) {
-    handles_.erase(output);
-    return;
-  }
+void ShapeMap::SetHandle(const Output& output, HandleData parts) {
+  EraseHandle(output);
+  const int64_t cost = CostOf(parts);
+  if (cost > handle_budget_) return;
   handle_budget_ -= cost;
-  handles_[output] = std::move(shapes);
+  for (HandlePart& part : parts) part.shape = part.shape.WithoutIds();
+  handles_[output] = std::move(parts);
 }
 
-const std::vector<PartialShape>* ShapeMap::handle(const Output& output) const {
+void ShapeMap::EraseHandle(const Output& output) {
+  const auto it = handles_.find(output);
+  if (it == handles_.end()) return;
+  handle_budget_ += CostOf(it->second);
+  handles_.erase(it);
+}
+
+const HandleData* ShapeMap::handle(const Output& output) const {
   const auto it = handles_.find(output);
   return it == handles_.end() ? nullptr : &it->second;
 }

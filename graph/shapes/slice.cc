@@ -50,7 +50,10 @@ absl::Status Slice(InferenceContext& c) {
   for (size_t i = 0; sizes != nullptr && sizes->size() == dims.size() && i < dims.size(); ++i) {
     const int64_t begin = begins != nullptr && begins->size() == dims.size() ? (*begins)[i] : kUnknownValue;
     const int64_t size = (*sizes)[i], whole = c.dim(0, static_cast<int>(i));
-    if (size == kUnknownValue) continue;
+    if (size == kUnknownValue) {
+      dims[i] = sizes->SizeAt(i);
+      continue;
+    }
     dims[i] = size == -1 ? SubDims(whole, begin) : DimOrUnknown(size);
     if (begin == kUnknownValue || whole < 0) continue;
     if (begin < 0 || begin > whole || size < -1 || (size >= 0 && size > whole - begin)) {

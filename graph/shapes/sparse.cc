@@ -21,8 +21,8 @@ absl::Status SparseDenseMatMul(InferenceContext& c) {
   const ShapeValue* shape = c.value(2);
   int64_t rows = kUnknownDim, inner = kUnknownDim;
   if (shape != nullptr && shape->size() == 2) {
-    rows = DimOrUnknown((*shape)[c.Bool("adjoint_a") ? 1 : 0]);
-    inner = DimOrUnknown((*shape)[c.Bool("adjoint_a") ? 0 : 1]);
+    rows = shape->SizeAt(c.Bool("adjoint_a") ? 1 : 0);
+    inner = shape->SizeAt(c.Bool("adjoint_a") ? 0 : 1);
   }
   SLUICE_RETURN_IF_ERROR(c.RequireRank(3, 2));
   if (DimsDiffer(inner, c.dim(3, c.Bool("adjoint_b") ? 1 : 0))) {
@@ -77,7 +77,7 @@ absl::Status SparseFillEmptyRows(InferenceContext& c) {
   const ShapeValue* shape = c.value(2);
   c.Set(0, Dims{kUnknownDim, EitherDim(c.dim(0, 1), c.dim(2, 0))});
   c.SetVector(1, kUnknownDim);
-  c.SetVector(2, shape != nullptr && shape->size() > 0 ? DimOrUnknown((*shape)[0]) : kUnknownDim);
+  c.SetVector(2, shape != nullptr && shape->size() > 0 ? shape->SizeAt(0) : kUnknownDim);
   c.SetVector(3, EitherDim(c.dim(0, 0), c.dim(1, 0)));
   return absl::OkStatus();
 }

@@ -1,8 +1,7 @@
 // Shapes of variables, reference and resource alike. What a variable holds may by then have another shape than it was
 // declared with (validate_shape=false): such shapes are assumed.
 
-#include <vector>
-
+#include "graph/base/status_macros.h"
 #include "graph/shapes/families.h"
 #include "graph/shapes/shape_rules.h"
 
@@ -46,24 +45,26 @@ absl::Status AssignUpdate(InferenceContext& c) {
 
 absl::Status VarHandle(InferenceContext& c) {
   c.SetScalar(0);
-  c.SetHandle(0, {c.ShapeAttr("shape")});
+  c.SetHandle(0, {{c.Type("dtype"), c.ShapeAttr("shape")}});
   return absl::OkStatus();
-}
-
-PartialShape HandleShape(const InferenceContext& c, int i) {
-  const std::vector<PartialShape>* held = c.handle(i);
-  return held != nullptr && !held->empty() ? held->front() : PartialShape();
 }
 
 absl::Status ReadVariable(InferenceContext& c) {
   c.MarkAssumed();
-  c.Set(0, HandleShape(c, 0));
+  SLUICE_RETURN_IF_ERROR(c.RequireHandleType(0, 0, c.Type("dtype"), "dtype"));
+  c.Set(0, c.handle_shape(0));
   return absl::OkStatus();
+}
+
+// What is assigned is of the variable's type; its shape may be another than that which the handle states.
+absl::Status AssignVariable(InferenceContext& c) {
+  c.MarkAssumed();
+  return c.RequireHandleType(0, 0, c.Type("dtype"), "dtype");
 }
 
 absl::Status VariableShape(InferenceContext& c) {
   c.MarkAssumed();
-  const PartialShape shape = HandleShape(c, 0);
+  const PartialShape shape = c.handle_shape(0);
   c.SetVector(0, shape.rank());
   if (!shape.IsFullyDefined()) return absl::OkStatus();
   c.SetValue(0, ShapeValue::Vector(DimsOf(shape)));
@@ -89,7 +90,10 @@ constexpr ShapeRow kRows[] = {
     {"ApplyRMSProp", &SameAsInput0},
     {"Assign", &Assign},
     {"AssignAdd", &AssignUpdate},
+    {"AssignAddVariableOp", &AssignVariable},
     {"AssignSub", &AssignUpdate},
+    {"AssignSubVariableOp", &AssignVariable},
+    {"AssignVariableOp", &AssignVariable},
     {"CountUpTo", &ScalarOutputs},
     {"DestroyTemporaryVariable", &SameAsInput0},
     {"IsVariableInitialized", &ScalarOutputs},

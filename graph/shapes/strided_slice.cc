@@ -58,9 +58,11 @@ absl::Status ResolveRange(const InferenceContext& c, const Spec& spec, int i, in
   const int64_t stride = Spec::At(spec.strides, i);
   if (stride == 0) return c.ValueError(first + 2, absl::StrCat("stride ", i, " is 0"));
   out->stride = stride;
-  if (size < 0 || stride == kUnknownValue) return absl::OkStatus();
   const bool from_start = Spec::Has(spec.begin_mask, i), to_end = Spec::Has(spec.end_mask, i);
   const int64_t begin = Spec::At(spec.begin, i), end = Spec::At(spec.end, i);
+  // All of it, whatever it is.
+  if (size < 0 && stride == 1 && (from_start || begin == 0) && to_end) out->size = size;
+  if (size < 0 || stride == kUnknownValue) return absl::OkStatus();
   if (begin != kUnknownValue || from_start) out->begin = Clamp(begin, from_start, false, stride, size);
   if (out->begin == kUnknownValue || (end == kUnknownValue && !to_end)) return absl::OkStatus();
   const int64_t length = Clamp(end, to_end, true, stride, size) - out->begin;

@@ -87,7 +87,7 @@ absl::Status DecodeRaw(InferenceContext& c) {
 // Rows have a stated number of bytes.
 absl::Status DecodePaddedRaw(InferenceContext& c) {
   const int64_t width = static_cast<int64_t>(DTypeSize(c.Type("out_type")));
-  c.Set(0, ConcatShapes(c.input(0), ShapeOf({DivDims(DimOrUnknown(c.scalar(1)), width)})));
+  c.Set(0, ConcatShapes(c.input(0), ShapeOf({DivDims(c.scalar_size(1), width)})));
   return absl::OkStatus();
 }
 

@@ -51,6 +51,16 @@ int64_t Min(int64_t a, int64_t b) { return std::min(a, b); }
 
 using Arithmetic = int64_t (*)(int64_t a, int64_t b);
 
+// The size with an id that a function of sizes gives, or -1: x + 0, x - 0, x * 1, x / 1, and the larger or smaller of x
+// and x.
+int64_t IdOf(Arithmetic f, int64_t a, int64_t b) {
+  if (f == &Add && a == 0) return UnknownOrId(b);
+  if (f == &Mul && a == 1) return UnknownOrId(b);
+  if ((f == &Add || f == &Sub) && b == 0) return UnknownOrId(a);
+  if ((f == &Mul || f == &Div || f == &FloorDiv) && b == 1) return UnknownOrId(a);
+  return (f == &Max || f == &Min) && a == b ? UnknownOrId(a) : kUnknownDim;
+}
+
 int64_t Apply(Arithmetic f, int64_t a, int64_t b) {
   return a == kUnknownValue || b == kUnknownValue ? kUnknownValue : f(a, b);
 }
@@ -62,17 +72,25 @@ void Elementwise(InferenceContext& c) {
   if (a == nullptr || b == nullptr) return;
   if (a->size() != b->size() && a->size() != 1 && b->size() != 1) return;
   const size_t size = a->size() == 1 ? b->size() : a->size();
-  std::vector<int64_t> results;
+  ShapeValue results;
+  results.is_scalar = a->is_scalar && b->is_scalar;
   for (size_t i = 0; i < size; ++i) {
-    results.push_back(Apply(kFunction, (*a)[a->size() == 1 ? 0 : i], (*b)[b->size() == 1 ? 0 : i]));
+    const size_t at_a = a->size() == 1 ? 0 : i, at_b = b->size() == 1 ? 0 : i;
+    const int64_t result = Apply(kFunction, (*a)[at_a], (*b)[at_b]);
+    if (result == kUnknownValue) {
+      results.AppendSize(IdOf(kFunction, a->SizeAt(at_a), b->SizeAt(at_b)));
+    } else {
+      results.elements.push_back(result);
+      if (!results.ids.empty()) results.ids.push_back(-1);
+    }
   }
-  c.SetValue(0, ShapeValue{a->is_scalar && b->is_scalar, std::move(results)});
+  c.SetValue(0, std::move(results));
 }
 
 void Neg(InferenceContext& c) {
   const ShapeValue* a = c.value(0);
   if (a == nullptr) return;
-  ShapeValue result = *a;
+  ShapeValue result{a->is_scalar, a->elements, {}};
   for (int64_t& element : result.elements) element = Apply(&Sub, 0, element);
   c.SetValue(0, std::move(result));
 }
@@ -84,6 +102,7 @@ void ReduceVector(InferenceContext& c) {
   if (a == nullptr || c.output(0).rank() != 0) return;
   if (a->size() == 0 && (kFunction == &Max || kFunction == &Min)) return;
   int64_t result = kStart;
+  if (a->size() == 1) return c.SetValue(0, ShapeValue{true, a->elements, a->ids});
   for (size_t i = 0; i < a->size(); ++i) {
     const bool first = i == 0 && (kFunction == &Max || kFunction == &Min);
     result = first ? (*a)[i] : Apply(kFunction, result, (*a)[i]);
@@ -96,33 +115,45 @@ void ReduceVector(InferenceContext& c) {
 // Scalars side by side.
 void Pack(InferenceContext& c) {
   if (c.output(0).rank() != 1 || c.num_inputs() > static_cast<int>(kMaxValueElements)) return;
-  std::vector<int64_t> elements;
+  ShapeValue elements;
   bool any = false;
   for (int i = 0; i < c.num_inputs(); ++i) {
-    elements.push_back(c.scalar(i));
-    any = any || elements.back() != kUnknownValue;
+    const ShapeValue* const element = c.value(i);
+    if (element != nullptr && element->size() == 1) {
+      elements.Append(*element, 0);
+      any = any || (*element)[0] != kUnknownValue || element->SizeAt(0) != kUnknownDim;
+    } else {
+      elements.AppendSize(kUnknownDim);
+    }
   }
-  if (any) c.SetValue(0, ShapeValue::Vector(std::move(elements)));
+  if (any) c.SetValue(0, std::move(elements));
 }
 
 // Vectors end to end. Those of which only the length is known leave unknown elements.
 void ConcatRange(InferenceContext& c, int begin, int end) {
-  std::vector<int64_t> elements;
+  ShapeValue elements;
   if (c.output(0).rank() != 1) return;
   for (int i = begin; i < end; ++i) {
     const ShapeValue* part = c.value(i);
     const int64_t size = part != nullptr ? static_cast<int64_t>(part->size()) : c.dim(i, 0);
     if (size < 0 || size > static_cast<int64_t>(kMaxValueElements)) return;
-    for (int64_t k = 0; k < size; ++k) {
-      elements.push_back(part != nullptr ? (*part)[static_cast<size_t>(k)] : kUnknownValue);
+    for (size_t k = 0; k < static_cast<size_t>(size); ++k) {
+      part != nullptr ? elements.Append(*part, k) : elements.AppendSize(kUnknownDim);
     }
     if (elements.size() > kMaxValueElements) return;
   }
-  c.SetValue(0, ShapeValue::Vector(std::move(elements)));
+  c.SetValue(0, std::move(elements));
 }
 
 void ConcatV2(InferenceContext& c) { ConcatRange(c, 0, c.num_inputs() - 1); }
 void Concat(InferenceContext& c) { ConcatRange(c, 1, c.num_inputs()); }
+
+// Elements [begin, begin + size) of a vector.
+ShapeValue PartOf(const ShapeValue& whole, int64_t begin, int64_t size) {
+  ShapeValue part;
+  for (int64_t i = begin; i < begin + size; ++i) part.Append(whole, static_cast<size_t>(i));
+  return part;
+}
 
 void StridedSlice(InferenceContext& c) {
   const ShapeValue* whole = c.value(0);
@@ -132,13 +163,14 @@ void StridedSlice(InferenceContext& c) {
   if (!known || axes.size() != 1 || axes[0].axis != 0) return;
   const SliceAxis& axis = axes[0];
   if (axis.begin == kUnknownValue || axis.stride == kUnknownValue || axis.size < 0) return;
-  std::vector<int64_t> elements;
+  ShapeValue elements;
+  elements.is_scalar = axis.shrunk;
   for (int64_t i = 0; i < axis.size; ++i) {
     const int64_t at = axis.begin + i * axis.stride;
     if (at < 0 || at >= static_cast<int64_t>(whole->size())) return;
-    elements.push_back((*whole)[static_cast<size_t>(at)]);
+    elements.Append(*whole, static_cast<size_t>(at));
   }
-  c.SetValue(0, ShapeValue{axis.shrunk, std::move(elements)});
+  c.SetValue(0, std::move(elements));
 }
 
 void Slice(InferenceContext& c) {
@@ -146,8 +178,7 @@ void Slice(InferenceContext& c) {
   const int64_t begin = c.scalar(1), size = c.output(0).rank() == 1 ? c.output(0).dim(0) : -1;
   if (whole == nullptr || whole->is_scalar || begin < 0 || size < 0) return;
   if (begin + size > static_cast<int64_t>(whole->size())) return;
-  const auto first = whole->elements.begin() + begin;
-  c.SetValue(0, ShapeValue::Vector(std::vector<int64_t>(first, first + size)));
+  c.SetValue(0, PartOf(*whole, begin, size));
 }
 
 // Elements of a vector by index; the axis can only be 0.
@@ -155,12 +186,13 @@ void Gather(InferenceContext& c) {
   const ShapeValue* whole = c.value(0);
   const ShapeValue* indices = c.value(1);
   if (whole == nullptr || whole->is_scalar || indices == nullptr) return;
-  std::vector<int64_t> elements;
+  ShapeValue elements;
+  elements.is_scalar = indices->is_scalar;
   for (const int64_t index : indices->elements) {
     const bool inside = index >= 0 && index < static_cast<int64_t>(whole->size());
-    elements.push_back(inside ? (*whole)[static_cast<size_t>(index)] : kUnknownValue);
+    inside ? elements.Append(*whole, static_cast<size_t>(index)) : elements.AppendSize(kUnknownDim);
   }
-  c.SetValue(0, ShapeValue{indices->is_scalar, std::move(elements)});
+  c.SetValue(0, std::move(elements));
 }
 
 // The same elements as a scalar or a vector, whichever the output is.
@@ -168,14 +200,19 @@ void SameElements(InferenceContext& c) {
   const ShapeValue* elements = c.value(0);
   if (elements == nullptr || c.output(0).rank() < 0 || c.output(0).rank() > 1) return;
   const bool scalar = c.output(0).rank() == 0;
-  if (!scalar || elements->size() == 1) c.SetValue(0, ShapeValue{scalar, elements->elements});
+  if (!scalar || elements->size() == 1) c.SetValue(0, ShapeValue{scalar, elements->elements, elements->ids});
 }
 
 // One scalar per element of a vector.
 void Unpack(InferenceContext& c) {
   const ShapeValue* whole = c.value(0);
   if (whole == nullptr || whole->is_scalar || static_cast<int>(whole->size()) != c.num_outputs()) return;
-  for (int i = 0; i < c.num_outputs(); ++i) c.SetValue(i, ShapeValue::Scalar((*whole)[static_cast<size_t>(i)]));
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    ShapeValue element;
+    element.is_scalar = true;
+    element.Append(*whole, static_cast<size_t>(i));
+    c.SetValue(i, std::move(element));
+  }
 }
 
 // Equal parts of a vector.
@@ -184,10 +221,7 @@ void Split(InferenceContext& c) {
   const size_t parts = static_cast<size_t>(c.num_outputs());
   if (whole == nullptr || whole->is_scalar || parts == 0 || whole->size() % parts != 0) return;
   const int64_t size = static_cast<int64_t>(whole->size() / parts);
-  for (int i = 0; i < c.num_outputs(); ++i) {
-    const auto first = whole->elements.begin() + i * size;
-    c.SetValue(i, ShapeValue::Vector(std::vector<int64_t>(first, first + size)));
-  }
+  for (int i = 0; i < c.num_outputs(); ++i) c.SetValue(i, PartOf(*whole, i * size, size));
 }
 
 // What two shape vectors broadcast to.
@@ -196,19 +230,15 @@ void BroadcastArgs(InferenceContext& c) {
   const ShapeValue* b = c.value(1);
   if (a == nullptr || b == nullptr) return;
   const size_t rank = std::max(a->size(), b->size());
-  std::vector<int64_t> sizes(rank, 1);
-  const auto mix = [&](const ShapeValue& side) {
-    for (size_t i = 0; i < side.size(); ++i) {
-      int64_t& size = sizes[rank - side.size() + i];
-      if (size == 1)
-        size = side[i];
-      else if (side[i] != 1 && size != side[i])
-        size = size == kUnknownValue ? side[i] : size;
+  Dims sizes(rank, 1);
+  bool differ = false;
+  for (const ShapeValue* const side : {a, b}) {
+    for (size_t i = 0; i < side->size(); ++i) {
+      int64_t& size = sizes[rank - side->size() + i];
+      size = BroadcastDim(size, side->SizeAt(i), &differ);
     }
-  };
-  mix(*a);
-  mix(*b);
-  c.SetValue(0, ShapeValue::Vector(std::move(sizes)));
+  }
+  if (!differ) c.SetValue(0, ShapeValue::OfSizes(false, sizes));
 }
 
 struct ValueRow {

@@ -82,6 +82,12 @@ Buffer* Buffer::Wrap(void* data, size_t bytes, absl::AnyInvocable<void()> releas
   return buffer;
 }
 
+Buffer* Buffer::WrapStrings(void* data, size_t bytes, absl::AnyInvocable<void()> release) {
+  Buffer* const buffer = Wrap(data, bytes, std::move(release));
+  if (buffer != nullptr) buffer->dtype_ = DType::kString;
+  return buffer;
+}
+
 void Buffer::Destroy() {
   if (dtype_ != DType::kInvalid) DestroyElements(dtype_, data_, bytes_);
   Allocator* const allocator = allocator_;

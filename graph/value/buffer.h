@@ -27,6 +27,8 @@ class alignas(kTensorAlignment) Buffer {
   static Buffer* New(DType dtype, int64_t count, Allocator& allocator, StreamTag stream = kHostStream);
   // Memory of the caller, in use until `release` has run. Null only when memory is short (then `release` has run).
   static Buffer* Wrap(void* data, size_t bytes, absl::AnyInvocable<void()> release);
+  // The same for an array of TStrings, which are ended before `release` runs.
+  static Buffer* WrapStrings(void* data, size_t bytes, absl::AnyInvocable<void()> release);
 
   void Ref() { refs_.fetch_add(1, std::memory_order_relaxed); }  // Relaxed: the caller holds a reference already.
   void Unref() {

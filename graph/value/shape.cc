@@ -95,11 +95,18 @@ PartialShape PartialShape::From(const Shape& shape) {
 }
 
 absl::StatusOr<PartialShape> PartialShape::Make(absl::Span<const int64_t> dims) {
+  for (size_t axis = 0; axis < std::min(dims.size(), size_t{kMaxRank}); ++axis) {
+    if (IsDimId(dims[axis])) return SizeError(dims, dims[axis], axis);
+  }
+  return MakeWithIds(dims);
+}
+
+absl::StatusOr<PartialShape> PartialShape::MakeWithIds(absl::Span<const int64_t> dims) {
   if (dims.size() > kMaxRank) return RankError(dims.size());
   std::vector<int64_t> known;
   known.reserve(dims.size());
   for (size_t axis = 0; axis < dims.size(); ++axis) {
-    if (dims[axis] < -1) return SizeError(dims, dims[axis], axis);
+    if (dims[axis] < -1 && !IsDimId(dims[axis])) return SizeError(dims, dims[axis], axis);
     if (dims[axis] >= 0) known.push_back(dims[axis]);
   }
   int64_t product;
@@ -108,7 +115,7 @@ absl::StatusOr<PartialShape> PartialShape::Make(absl::Span<const int64_t> dims) 
 }
 
 bool PartialShape::IsFullyDefined() const {
-  return has_rank_ && std::find(dims_.begin(), dims_.end(), -1) == dims_.end();
+  return has_rank_ && std::none_of(dims_.begin(), dims_.end(), [](int64_t size) { return size < 0; });
 }
 
 int64_t PartialShape::num_elements() const {
@@ -119,14 +126,14 @@ int64_t PartialShape::num_elements() const {
 bool PartialShape::IsCompatibleWith(const PartialShape& other) const {
   if (!has_rank_ || !other.has_rank_) return true;
   return std::equal(dims_.begin(), dims_.end(), other.dims_.begin(), other.dims_.end(),
-                    [](int64_t a, int64_t b) { return a == b || a == -1 || b == -1; });
+                    [](int64_t a, int64_t b) { return a == b || a < 0 || b < 0; });
 }
 
 bool PartialShape::IsCompatibleWith(const Shape& shape) const {
   if (!has_rank_) return true;
   const absl::Span<const int64_t> sizes = shape.dims();
   return std::equal(dims_.begin(), dims_.end(), sizes.begin(), sizes.end(),
-                    [](int64_t a, int64_t b) { return a == b || a == -1; });
+                    [](int64_t a, int64_t b) { return a == b || a < 0; });
 }
 
 absl::StatusOr<PartialShape> PartialShape::MergeWith(const PartialShape& other) const {
@@ -139,8 +146,18 @@ absl::StatusOr<PartialShape> PartialShape::MergeWith(const PartialShape& other) 
         .Text(absl::StrCat("shapes ", ToString(), " and ", other.ToString(), " do not fit together"));
   }
   std::vector<int64_t> merged = dims_;
-  for (size_t axis = 0; axis < merged.size(); ++axis) merged[axis] = std::max(merged[axis], other.dims_[axis]);
-  return Make(merged);
+  for (size_t axis = 0; axis < merged.size(); ++axis) {
+    // What is known of both: a size, else an id.
+    const int64_t theirs = other.dims_[axis];
+    if (theirs >= 0 || merged[axis] == -1) merged[axis] = theirs;
+  }
+  return MakeWithIds(merged);
+}
+
+PartialShape PartialShape::WithoutIds() const {
+  PartialShape result = *this;
+  for (int64_t& size : result.dims_) size = std::max(size, int64_t{-1});
+  return result;
 }
 
 Shape PartialShape::ToShape() const {

@@ -3,6 +3,7 @@
 
 // Shape: the fully known shape of a tensor. PartialShape: what is known of it before a run.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
@@ -98,7 +99,14 @@ class Shape {
   uint32_t lent_uses_ = 0;
 };
 
-// A shape with unknown parts: -1 for a dimension of unknown size, or an unknown rank. A value type.
+// Sizes from kLastDimId to kFirstDimId are unknown and have an id: equal ones are the same size. Only shape inference
+// makes them (Note [Ids of sizes] in graph/shapes/dims.h); files and callers state -1.
+inline constexpr int64_t kFirstDimId = -(int64_t{1} << 61);
+inline constexpr int64_t kLastDimId = -(int64_t{1} << 62);
+inline bool IsDimId(int64_t size) { return size <= kFirstDimId && size >= kLastDimId; }
+
+// A shape with unknown parts: a negative number for a dimension of unknown size (-1, or an id), or an unknown rank. A
+// value type. Equality looks at what is known, and not at ids.
 class PartialShape {
  public:
   PartialShape() = default;  // Unknown rank.
@@ -109,6 +117,8 @@ class PartialShape {
   static PartialShape OfRank(int rank) { return PartialShape(std::vector<int64_t>(static_cast<size_t>(rank), -1)); }
   // INVALID_ARGUMENT for sizes below -1, more than 254 dimensions or overflow.
   static absl::StatusOr<PartialShape> Make(absl::Span<const int64_t> dims);
+  // The same, with ids among the sizes.
+  static absl::StatusOr<PartialShape> MakeWithIds(absl::Span<const int64_t> dims);
 
   bool has_rank() const { return has_rank_; }
   // -1 when unknown.
@@ -126,11 +136,16 @@ class PartialShape {
   absl::StatusOr<PartialShape> MergeWith(const PartialShape& other) const;
   // REQUIRES: IsFullyDefined().
   Shape ToShape() const;
+  // The same with -1 for every unknown size: for what is written down.
+  PartialShape WithoutIds() const;
+  // Whether both are equal, and so are the ids of unknown sizes.
+  bool IsIdenticalTo(const PartialShape& other) const { return has_rank_ == other.has_rank_ && dims_ == other.dims_; }
 
   // "[2,?]", "[]", "?" for an unknown rank.
   std::string ToString() const;
   friend bool operator==(const PartialShape& a, const PartialShape& b) {
-    return a.has_rank_ == b.has_rank_ && a.dims_ == b.dims_;
+    return a.has_rank_ == b.has_rank_ && std::equal(a.dims_.begin(), a.dims_.end(), b.dims_.begin(), b.dims_.end(),
+                                                    [](int64_t x, int64_t y) { return x == y || (x < 0 && y < 0); });
   }
   friend bool operator!=(const PartialShape& a, const PartialShape& b) { return !(a == b); }
 

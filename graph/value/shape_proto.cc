@@ -1,5 +1,7 @@
 #include "graph/value/shape_proto.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -56,7 +58,7 @@ std::string EncodeShapeProto(const PartialShape& shape) {
   std::string out;
   WireWriter writer(&out);
   if (!shape.has_rank()) writer.Bool(kUnknownRankField, true);
-  for (const int64_t size : shape.dims()) WriteDim(size, &writer);
+  for (const int64_t size : shape.dims()) WriteDim(std::max(size, int64_t{-1}), &writer);
   return out;
 }
 

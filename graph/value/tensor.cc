@@ -1,6 +1,7 @@
 #include "graph/value/tensor.h"
 
 #include <new>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked_math.h"
@@ -53,6 +54,37 @@ void CopyElements(const Tensor& from, Tensor* to) {
   std::copy(source.begin(), source.end(), to->flat<T>().begin());
 }
 
+// Strings that look at text of somebody else, and what tells the owner that they no longer do: at the end of this
+// object, whether or not it was called, and once.
+class StringViews {
+ public:
+  StringViews(absl::Span<const absl::string_view> texts, absl::AnyInvocable<void()> release)
+      : bytes_(texts.size() * sizeof(TString)), release_(std::move(release)) {
+    data_ = static_cast<TString*>(HostAllocator().Allocate(bytes_, kHostStream));
+    for (size_t i = 0; data_ != nullptr && i < texts.size(); ++i) ::new (data_ + i) TString(TString::ViewOf(texts[i]));
+  }
+  StringViews(StringViews&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        bytes_(other.bytes_),
+        release_(std::exchange(other.release_, nullptr)) {}
+  StringViews& operator=(StringViews&&) = delete;
+  // Views and strings in place own nothing: the bytes are all there is to free.
+  ~StringViews() { (*this)(); }
+
+  TString* data() const { return data_; }
+  void operator()() {
+    if (data_ != nullptr) HostAllocator().Free(data_, bytes_, kHostStream);
+    data_ = nullptr;
+    absl::AnyInvocable<void()> release = std::exchange(release_, nullptr);
+    if (release) release();
+  }
+
+ private:
+  TString* data_ = nullptr;
+  size_t bytes_;
+  absl::AnyInvocable<void()> release_;
+};
+
 }  // namespace
 
 absl::StatusOr<Tensor> Tensor::Make(DType dtype, const Shape& shape, Allocator& allocator, StreamTag stream) {
@@ -103,6 +135,33 @@ absl::StatusOr<Tensor> Tensor::Wrap(DType dtype, const Shape& shape, void* data,
   if (buffer == nullptr) return OutOfMemory(dtype, shape, HostAllocator().name());
   if (read_only) buffer->MarkReadOnly();
   return FromBuffer(dtype, shape, buffer, 0);
+}
+
+absl::StatusOr<Tensor> Tensor::WrapStrings(const Shape& shape, absl::Span<const absl::string_view> elements,
+                                           absl::AnyInvocable<void()> release) {
+  if (shape.num_elements() != static_cast<int64_t>(elements.size())) {
+    if (release) release();
+    return Error(ErrorCode::kTensorContent)
+        .Found(absl::StrCat(elements.size(), " strings"))
+        .Expected(absl::StrCat(shape.num_elements(), " for ", TypeText(DType::kString, shape)))
+        .Text("the strings given do not fit the shape");
+  }
+  if (elements.empty()) {
+    if (release) release();
+    return Make(DType::kString, shape);
+  }
+  // The strings end with the buffer, and what they look at after them.
+  StringViews views(elements, std::move(release));
+  if (views.data() == nullptr) return OutOfMemory(DType::kString, shape, HostAllocator().name());
+  void* const data = views.data();
+  try {
+    Buffer* const buffer = Buffer::WrapStrings(data, elements.size() * sizeof(TString), std::move(views));
+    if (buffer == nullptr) return OutOfMemory(DType::kString, shape, HostAllocator().name());
+    buffer->MarkReadOnly();
+    return FromBuffer(DType::kString, shape, buffer, 0);
+  } catch (const std::bad_alloc&) {  // Nothing has been moved out of `views`, which ends here.
+    return OutOfMemory(DType::kString, shape, HostAllocator().name());
+  }
 }
 
 absl::StatusOr<Tensor> Tensor::FromBuffer(DType dtype, const Shape& shape, Buffer* buffer, size_t offset) {

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -54,6 +55,12 @@ class Tensor {
   // INVALID_ARGUMENT when `bytes` is not what dtype and shape need or dtype is not plain (then `release` has run).
   static absl::StatusOr<Tensor> Wrap(DType dtype, const Shape& shape, void* data, size_t bytes,
                                      absl::AnyInvocable<void()> release, bool read_only = false);
+  // Strings in memory of the caller, not copied (but for those of up to 22 bytes), in use until `release` has run,
+  // which it does once, on any thread: when the last tensor that shares them goes, or here on failure. They are never
+  // written in place; copies of elements own their text. INVALID_ARGUMENT when `elements`, which are read here only,
+  // are not as many as the shape has. One allocation of 24 bytes an element, and a small one.
+  static absl::StatusOr<Tensor> WrapStrings(const Shape& shape, absl::Span<const absl::string_view> elements,
+                                            absl::AnyInvocable<void()> release);
   // A part of `buffer` from byte `offset` on; takes over one reference of `buffer`, also when it fails.
   // INVALID_ARGUMENT when the part leads out of the buffer, is misaligned, or holds elements of another kind.
   static absl::StatusOr<Tensor> FromBuffer(DType dtype, const Shape& shape, Buffer* buffer, size_t offset);

@@ -18,8 +18,8 @@ namespace sluice {
 //   2 offset  u32 size << 2 | 2; u32 distance from this object to the characters; u32 count: not owned
 //   3 view    u64 size << 2 | 3; const char*: not owned
 //
-// All zero bytes are the empty string. We make small and large ones only; offset and view ones, left by a C client, are
-// read, and become small or large when they are copied or written to.
+// All zero bytes are the empty string. We make small and large ones, and views only where asked to (ViewOf); views and
+// offset ones, left by a C client, are read, and become small or large when they are copied or written to.
 // Ownership: owns what it makes. Throws std::bad_alloc when memory is short, as standard containers do (kernels'
 // callers turn that into a status). Thread-safety: like std::string.
 class TString {
@@ -28,6 +28,18 @@ class TString {
 
   TString() { std::memset(&rep_, 0, sizeof(rep_)); }
   explicit TString(absl::string_view text) : TString() { assign(text); }
+  // Text of the caller, which outlives this string and those that it is moved to: a view of it, but of up to 22
+  // characters a copy in place. Copies own theirs. Does not throw. REQUIRES: fewer than 2^60 characters.
+  static TString ViewOf(absl::string_view text) {
+    TString made;
+    if (text.size() <= kSmallCapacity) {
+      made.assign(text);
+    } else {
+      made.rep_.view.size = static_cast<uint64_t>(text.size()) << 2 | static_cast<uint64_t>(Kind::kView);
+      made.rep_.view.text = text.data();
+    }
+    return made;
+  }
   TString(const TString& other) : TString() { assign(other.view()); }
   TString(TString&& other) noexcept : TString() { Take(other); }
   TString& operator=(const TString& other) {

@@ -2,15 +2,18 @@
 #include <cstring>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/value/variant.h"
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/dispatch.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
+#include "kernels/variant_functions.h"
 
 namespace sluice {
 namespace {
@@ -47,6 +50,18 @@ absl::Status ComputeZerosLike(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, in_place ? context.ForwardOrAllocate(0, shape, {&candidate, 1})
                                                     : context.AllocateOutput(0, shape));
   ZeroBytes(context, *output);
+  return absl::OkStatus();
+}
+
+// The zero that the variant's type has. As TensorFlow's: of scalars only.
+absl::Status ComputeZerosLikeVariant(KernelContext& context) {
+  const Tensor& value = context.input(0);
+  if (value.rank() != 0) {
+    return Error(ErrorCode::kOpShape).Input(0).Found(value.shape().ToString()).Expected("a scalar variant");
+  }
+  SLUICE_ASSIGN_OR_RETURN(Variant zero, ZerosLikeVariant(context, value.flat<Variant>()[0]));
+  SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, Shape()));
+  output->flat<Variant>()[0] = std::move(zero);
   return absl::OkStatus();
 }
 
@@ -189,6 +204,7 @@ constexpr DTypeSet kCountable = kNumberTypes | DTypeSet{DType::kBool};
 constexpr KernelRow kRows[] = {
     KernelRow("Fill", &Call<ComputeFill>),
     KernelRow("ZerosLike", &Call<ComputeZerosLike>).Types("T", kCountable | kQuantizedTypes | DTypeSet{DType::kString}),
+    KernelRow("ZerosLike", &Call<ComputeZerosLikeVariant>).Types("T", {DType::kVariant}),
     KernelRow("OnesLike", &Call<ComputeOnesLike>).Types("T", kCountable),
     KernelRow("Empty", FromAttr<EmptyKernel, bool>("init")).Shared(Sharing::kEqualNodes),
     KernelRow("Range", &Call<ComputeRange<int32_t>>).Types("Tidx", {DType::kInt32}),

@@ -1,11 +1,15 @@
 #include <algorithm>
+#include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "graph/base/error.h"
+#include "graph/value/variant.h"
 #include "kernels/kernel.h"
 #include "kernels/math/arithmetic_ops.h"
 #include "kernels/math/elementwise.h"
 #include "kernels/math/families.h"
+#include "kernels/new_kernel.h"
+#include "kernels/variant_functions.h"
 
 namespace sluice {
 namespace {
@@ -60,8 +64,30 @@ class AddNKernel : public Kernel {
   }
 };
 
+// The sum of variants, from first to last, by the function of their type. As TensorFlow's: of scalars only.
+absl::Status ComputeAddVariants(KernelContext& context) {
+  const int count = context.num_inputs();
+  if (count < 1) return Error(ErrorCode::kOpAttr).Attr("N").Found("0").Expected("1 or more");
+  if (count == 1) {
+    context.SetOutput(0, context.TakeInput(0));
+    return absl::OkStatus();
+  }
+  for (int i = 0; i < count; ++i) {
+    if (context.input(i).rank() == 0) continue;
+    return Error(ErrorCode::kOpShape).Input(i).Found(context.input(i).shape().ToString()).Expected("a scalar variant");
+  }
+  Variant sum = context.input(0).flat<Variant>()[0];
+  for (int i = 1; i < count; ++i) {
+    SLUICE_ASSIGN_OR_RETURN(sum, AddVariants(context, sum, context.input(i).flat<Variant>()[0]));
+  }
+  SLUICE_ASSIGN_OR_RETURN(Tensor* const y, context.AllocateOutput(0, Shape()));
+  y->flat<Variant>()[0] = std::move(sum);
+  return absl::OkStatus();
+}
+
 constexpr KernelRow kRows[] = {
     KernelRow("AddN", &NewByType<AddNKernel, NumberCppTypes>).Types("T", kNumberTypes),
+    KernelRow("AddN", &Call<ComputeAddVariants>).Types("T", {DType::kVariant}),
     KernelRow("AccumulateNV2", &NewByType<AddNKernel, NumberCppTypes>).Types("T", kNumberTypes),
     KernelRow("GradSum", &NewByType<AddNKernel, NumberCppTypes>).Types("T", kNumberTypes),
 };

@@ -35,7 +35,8 @@ absl::Status CheckAll(const SluiceShapes* shapes, int32_t out, int32_t a, int32_
 SluiceStatus* ShapesInput(SluiceShapes* shapes, int32_t i, SluiceShape* shape) noexcept {
   return Answer([&] {
     SLUICE_RETURN_IF_ERROR(CheckInput(shapes, i));
-    *shape = ShapeForPlugin(shapes->context.input(i));
+    const PartialShape& input = shapes->context.input(i);
+    *shape = ShapeForPlugin(input.IsFullyDefined() ? input : shapes->without_ids.emplace_back(input.WithoutIds()));
     return absl::OkStatus();
   });
 }

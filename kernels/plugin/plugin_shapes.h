@@ -4,14 +4,17 @@
 // What a plug-in's shape function sees: the functions of SluiceApi over a SluiceShapes.
 
 #include <cstdint>
+#include <deque>
 
 #include "absl/status/status.h"
 #include "graph/shapes/inference_context.h"
+#include "graph/value/shape.h"
 #include "kernels/plugin/plugin_api.h"
 
 // The shapes around one node. Lives for one call of a shape function, on one thread.
 struct SluiceShapes {
   sluice::InferenceContext& context;
+  std::deque<sluice::PartialShape> without_ids = {};  // Shapes that were handed over, with -1 for unknown sizes.
 };
 
 namespace sluice {

@@ -26,14 +26,14 @@ GRAPH_RANKS = {
     "wire": 1,
     "value": 2,
     "ir": 3,
-    "edit": 4,
     "ops": 4,
     "shapes": 4,
-    "functions": 5,
-    "placement": 5,
-    "gradients": 6,
-    "passes": 6,
-    "load": 7,
+    "edit": 5,
+    "functions": 6,
+    "placement": 6,
+    "gradients": 7,
+    "passes": 7,
+    "load": 8,
 }
 
 # Where headers of others may be included; "tests" may include all of these.

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "graph/edit/graph_editor.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ops/op_table.h"
@@ -31,7 +32,8 @@ class DeadBranchTest : public testing::Test {
     EXPECT_OK(b_.status());
     std::vector<NodeId> ids;
     for (const std::string& name : keep) ids.push_back(b_.graph().Find(name));
-    const absl::StatusOr<int64_t> removed = DeadBranchPass().Run(b_.graph(), PassContext(std::move(ids)));
+    GraphEditor edit(b_.graph());
+    const absl::StatusOr<int64_t> removed = DeadBranchPass().Run(edit, PassContext(std::move(ids)));
     EXPECT_OK(removed);
     EXPECT_OK(CheckControlFlow(b_.graph(), LoadLimits()));
     return removed.value_or(-1);

@@ -186,10 +186,10 @@ class HostileNode {
   Graph graph_;
 };
 
-// Sizes are -1 or more, at most 254 of them, and their product fits.
+// Sizes are -1 or more or ids, at most 254 of them, and their product fits.
 void ExpectSound(const PartialShape& shape) {
   if (!shape.has_rank()) return;
-  const absl::StatusOr<PartialShape> again = PartialShape::Make(shape.dims());
+  const absl::StatusOr<PartialShape> again = PartialShape::MakeWithIds(shape.dims());
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(*again, shape);
   if (shape.IsFullyDefined()) {
@@ -201,9 +201,12 @@ void ExpectSound(const Graph& graph, const ShapeMap& shapes) {
   for (const NodeId id : graph.Nodes()) {
     for (int32_t i = 0; i < graph.num_outputs(id); ++i) {
       ExpectSound(shapes.shape(Output{id, i}));
-      const std::vector<PartialShape>* handle = shapes.handle(Output{id, i});
+      const HandleData* handle = shapes.handle(Output{id, i});
       if (handle == nullptr) continue;
-      for (const PartialShape& shape : *handle) ExpectSound(shape);
+      for (const HandlePart& part : *handle) {
+        ExpectSound(part.shape);
+        EXPECT_TRUE(part.shape.IsIdenticalTo(part.shape.WithoutIds()));
+      }
     }
   }
   for (const ShapeProblem& problem : shapes.problems()) {

@@ -121,6 +121,36 @@ TEST_F(InferenceTest, QueuesAndListsGiveTheirElements) {
   EXPECT_EQ(map.shape(item).ToString(), "[3,?]");
 }
 
+TEST_F(InferenceTest, HandlesKnowTheTypesOfWhatTheyReferTo) {
+  const Output variable = Op("VarHandleOp", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Of({2})}});
+  const Output both = Op("Switch", {Op("Identity", {variable}), In("b[]")});
+  Op("ReadVariableOp", {both}, {{"dtype", DType::kFloat}});
+  const Output wrong = Op("ReadVariableOp", {both}, {{"dtype", DType::kDouble}});
+  const std::vector<DType> types = {DType::kFloat, DType::kInt32};
+  const Output queue = Op("FIFOQueueV2", {}, {{"component_types", types}});
+  Op("QueueDequeueV2", {queue}, {{"component_types", types}});
+  Op("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{DType::kFloat, DType::kFloat}}});
+  const Output list = Op("TensorListReserve", {In("i={3}"), In("i=4")}, {{"element_dtype", DType::kFloat}});
+  const Output zero = Op("ZerosLike", {list});
+  Op("TensorListGetItem", {zero, In("i=0"), In("i=-1")}, {{"element_dtype", DType::kInt32}});
+  const ShapeMap map = Infer();
+  ASSERT_NE(map.handle(both), nullptr);
+  EXPECT_EQ((*map.handle(both))[0].dtype, DType::kFloat);
+  EXPECT_EQ((*map.handle(both))[0].shape.ToString(), "[2]");
+  ASSERT_NE(map.handle(queue), nullptr);
+  ASSERT_EQ(map.handle(queue)->size(), 2u);
+  EXPECT_EQ((*map.handle(queue))[1].dtype, DType::kInt32);
+  EXPECT_EQ((*map.handle(queue))[1].shape.ToString(), "?");
+  ASSERT_NE(map.handle(zero), nullptr);
+  EXPECT_EQ((*map.handle(zero))[0].dtype, DType::kFloat);
+  ASSERT_EQ(map.problems().size(), 3u);
+  for (const ShapeProblem& problem : map.problems()) {
+    EXPECT_THAT(problem.status, IsError(ErrorCode::kAttrValue));
+    EXPECT_FALSE(problem.certain) << "a resource may be another's by then";
+  }
+  EXPECT_EQ(map.shape(wrong).ToString(), "?");
+}
+
 TEST_F(InferenceTest, FeedsTakeTheShapeThatIsFed) {
   const Output wrong = Op("MatMul", {In("[2,3]"), In("[4,5]")});
   const Output sum = Op("AddV2", {wrong, In("[7]")});

@@ -39,5 +39,10 @@ TEST(ShapeProtoTest, ImpossibleShapesAreRefused) {
   EXPECT_THAT(DecodeShapeProto(long_shape), IsError(ErrorCode::kTensorShape, "254"));
 }
 
+TEST(ShapeProtoTest, IdsOfSizesAreNotWritten) {
+  ASSERT_OK_AND_ASSIGN(const PartialShape shape, PartialShape::MakeWithIds({kFirstDimId - 3, 2}));
+  EXPECT_EQ(EncodeShapeProto(shape), EncodeShapeProto(PartialShape::Of({-1, 2})));
+}
+
 }  // namespace
 }  // namespace sluice

@@ -73,6 +73,32 @@ TEST(PartialShapeTest, IsCompatibleWithTheShapesThatFit) {
   EXPECT_FALSE(PartialShape::Of({-1}).IsCompatibleWith(Shape()));
 }
 
+TEST(PartialShapeTest, IdsTellUnknownSizesApart) {
+  const int64_t x = kFirstDimId, y = kFirstDimId - 1;
+  EXPECT_THAT(PartialShape::Make({x}), IsError(ErrorCode::kShapeValue)) << "files have none";
+  EXPECT_THAT(PartialShape::MakeWithIds({kLastDimId - 1}), IsError(ErrorCode::kShapeValue));
+  EXPECT_THAT(PartialShape::MakeWithIds({kFirstDimId + 1}), IsError(ErrorCode::kShapeValue));
+  ASSERT_OK_AND_ASSIGN(const PartialShape a, PartialShape::MakeWithIds({x, 2}));
+  ASSERT_OK_AND_ASSIGN(const PartialShape b, PartialShape::MakeWithIds({y, 2}));
+  EXPECT_EQ(a.ToString(), "[?,2]");
+  EXPECT_EQ(a, b);
+  EXPECT_EQ(a, PartialShape::Of({-1, 2}));
+  EXPECT_NE(a, PartialShape::Of({-1, 3}));
+  EXPECT_NE(a, PartialShape::Of({-1}));
+  EXPECT_FALSE(a.IsIdenticalTo(b));
+  EXPECT_TRUE(a.WithoutIds().IsIdenticalTo(PartialShape::Of({-1, 2})));
+  EXPECT_FALSE(a.IsFullyDefined());
+  EXPECT_EQ(a.num_elements(), -1);
+  EXPECT_TRUE(a.IsCompatibleWith(b));
+  EXPECT_TRUE(a.IsCompatibleWith(Shape::Of({5, 2})));
+  ASSERT_OK_AND_ASSIGN(const PartialShape with_unknown, PartialShape::OfRank(2).MergeWith(a));
+  EXPECT_TRUE(with_unknown.IsIdenticalTo(a));
+  ASSERT_OK_AND_ASSIGN(const PartialShape with_known, a.MergeWith(PartialShape::Of({7, -1})));
+  EXPECT_TRUE(with_known.IsIdenticalTo(PartialShape::Of({7, 2})));
+  ASSERT_OK_AND_ASSIGN(const PartialShape first, a.MergeWith(b));
+  EXPECT_TRUE(first.IsIdenticalTo(a));
+}
+
 TEST(PartialShapeTest, RefusesImpossibleSizes) {
   EXPECT_THAT(PartialShape::Make({-2}), IsError(ErrorCode::kShapeValue));
   EXPECT_THAT(PartialShape::Make({-1, int64_t{1} << 62, 4}), IsError(ErrorCode::kShapeValue));

@@ -211,5 +211,71 @@ TEST(TensorTest, EveryDTypeIsMadeZeroedCopiedAndShown) {
   EXPECT_EQ(Tensor::Scalar(BFloat16(1.5f)).ToString(), "bfloat16 [] {1.5}");
 }
 
+// --- Strings in memory of the caller
+// ----------------------------------------------------------------------------------
+
+TEST(WrapStringsTest, LooksAtTheCallersTextUntilTheLastTensorIsGone) {
+  const std::string text(100, 'a'), other(50, 'b');
+  int released = 0;
+  Tensor element;
+  std::string copied;
+  {
+    ASSERT_OK_AND_ASSIGN(Tensor strings,
+                         Tensor::WrapStrings(Shape::Of({2, 2}), {text, "short", "", other}, [&] { ++released; }));
+    EXPECT_EQ(strings.ToString().substr(0, 12), "string [2,2]");
+    const absl::Span<const TString> elements = absl::Span<const TString>(strings.flat<TString>());
+    EXPECT_EQ(elements[0].data(), text.data()) << "not copied";
+    EXPECT_EQ(elements[1].view(), "short");
+    EXPECT_EQ(elements[2].view(), "");
+    EXPECT_EQ(elements[3].data(), other.data());
+    EXPECT_FALSE(strings.IsUniquelyOwned()) << "nothing is written in place";
+    element = strings.SliceRows(1, 2);
+    const TString copy = elements[0];
+    EXPECT_NE(copy.data(), text.data());
+    copied = std::string(copy.view());
+  }
+  EXPECT_EQ(released, 0) << "a part of it is alive";
+  EXPECT_EQ(element.flat<TString>()[1].view(), other);
+  ASSERT_OK_AND_ASSIGN(const Tensor own, element.DeepCopy());
+  element = Tensor();
+  EXPECT_EQ(released, 1);
+  EXPECT_EQ(own.flat<TString>()[1].view(), other);
+  EXPECT_NE(own.flat<TString>()[1].data(), other.data());
+  EXPECT_EQ(copied, text);
+}
+
+TEST(WrapStringsTest, ReleasesOnceHoweverItEnds) {
+  int released = 0;
+  const auto release = [&] { ++released; };
+  EXPECT_THAT(Tensor::WrapStrings(Shape::Of({3}), {"a", "b"}, release), IsError(ErrorCode::kTensorContent, "3"));
+  EXPECT_EQ(released, 1);
+  ASSERT_OK_AND_ASSIGN(const Tensor none, Tensor::WrapStrings(Shape::Of({0, 5}), {}, release));
+  EXPECT_EQ(none.shape(), Shape::Of({0, 5}));
+  EXPECT_EQ(released, 2) << "there is nothing to look at";
+  {
+    ASSERT_OK_AND_ASSIGN(const Tensor scalar, Tensor::WrapStrings(Shape(), {"short"}, release));
+    const Tensor shared = scalar;
+    EXPECT_EQ(released, 2);
+  }
+  EXPECT_EQ(released, 3);
+  EXPECT_OK(Tensor::WrapStrings(Shape(), {"no release"}, nullptr));
+}
+
+TEST(WrapStringsTest, ElementsThatAreWrittenOwnTheirText) {
+  std::string text(100, 'a');
+  TString view = TString::ViewOf(text);
+  EXPECT_EQ(view.data(), text.data());
+  EXPECT_EQ(view.size(), 100u);
+  EXPECT_EQ(view.capacity(), 0u);
+  view.append("b");
+  EXPECT_NE(view.data(), text.data());
+  EXPECT_EQ(view.view(), text + "b");
+  view = TString::ViewOf(text);
+  view.mutable_data()[0] = 'c';
+  EXPECT_EQ(text[0], 'a');
+  TString small = TString::ViewOf("at most 22 characters!");
+  EXPECT_EQ(small.capacity(), TString::kSmallCapacity);
+}
+
 }  // namespace
 }  // namespace sluice
