@@ -6,6 +6,7 @@
 #include "executor/thread_runs.h"
 #include "graph/base/as_status.h"
 #include "graph/base/mutex.h"
+#include "graph/base/strong_id.h"
 
 namespace sluice {
 namespace {
@@ -13,7 +14,8 @@ namespace {
 // A run of which nothing is left but to call its `done`, on any thread. Owned by whatever is to do so.
 class EndedRun final : public DeferredRun {
  public:
-  EndedRun(Executor::Done&& done, absl::Status&& status) : done_(std::move(done)), status_(std::move(status)) {}
+  EndedRun(Executor::Done&& done, absl::Status&& status)
+      : DeferredRun(StepId()), done_(std::move(done)), status_(std::move(status)) {}
 
   void RunTask() noexcept override {
     const std::unique_ptr<EndedRun> self(this);

@@ -109,7 +109,8 @@ class Scheduler::Handing {
 };
 
 Scheduler::Scheduler(Client* client, const Executor::Args& args)
-    : client_(client),
+    : DeferredRun(args.step_id),
+      client_(client),
       task_runner_(args.task_runner),
       runner_(args.runner),
       status_(args.rendezvous, args.cancellation, args.deadline) {
@@ -141,6 +142,7 @@ void Scheduler::Start() noexcept {
 void Scheduler::RunToEnd() noexcept {
   has_waiter_ = true;
   const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Share(this);
+  const ThreadRuns::AwaitScope awaited(*this);
   StartTimer();
   bool has_baton = runner_ == nullptr;
   if (runner_ != nullptr) HandBaton(/*is_start=*/true);

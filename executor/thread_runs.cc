@@ -27,22 +27,25 @@ void ThreadRuns::ContinueDeferred(bool hands_over) noexcept {
   is_continuing_ = true;
   while (!deferred_.empty()) {
     DeferredRun* const run = deferred_.PopFront();
-    if (!hands_over || !run->HandOver(DeferredRun::To::kOwnThreads)) run->RunTask();
+    const bool may_stay = awaited_.is_awaited ? awaited_.Has(*run) : !hands_over;
+    if (may_stay || !run->HandOver(DeferredRun::To::kOwnThreads)) run->RunTask();
   }
   is_continuing_ = false;
 }
 
-ThreadRuns::WaitScope::WaitScope()
+ThreadRuns::WaitScope::WaitScope(StepId awaited)
     : runs_(Current()),
       depth_(runs_.depth_),
       hands_over_(runs_.hands_over_),
       is_continuing_(runs_.is_continuing_),
-      is_nested_(runs_.is_nested_) {
+      is_nested_(runs_.is_nested_),
+      awaited_(runs_.awaited_) {
   runs_.GiveAway();
   runs_.depth_ = 0;
   runs_.hands_over_ = false;
   runs_.is_continuing_ = false;
   runs_.is_nested_ = is_nested_ || depth_ > 0;
+  runs_.awaited_ = Awaited{true, nullptr, awaited};
 }
 
 ThreadRuns::WaitScope::~WaitScope() {
@@ -50,6 +53,7 @@ ThreadRuns::WaitScope::~WaitScope() {
   runs_.hands_over_ = hands_over_;
   runs_.is_continuing_ = is_continuing_;
   runs_.is_nested_ = is_nested_;
+  runs_.awaited_ = awaited_;
 }
 
 }  // namespace sluice

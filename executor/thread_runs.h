@@ -10,6 +10,10 @@
 // Nothing may wait there for a thread that is not coming. So deferred runs are handed over: to their own threads before
 // the thread begins a kernel that takes long, and at once where the thread's run has a single long stretch before it
 // (the serial driver); and to any thread there is, a service thread at worst, before the thread waits.
+//
+// A thread whose caller waits for one run, or for one step, does not work for others that have threads: at the end of
+// the outermost run they are handed over, so that the caller does not wait for what they do. Those without threads are
+// continued there: nothing else would continue them.
 
 #include <cstdint>
 #include <utility>
@@ -17,6 +21,7 @@
 #include "absl/base/optimization.h"
 #include "executor/intrusive_queue.h"
 #include "executor/service_threads.h"
+#include "graph/base/strong_id.h"
 
 namespace sluice {
 
@@ -32,17 +37,34 @@ class DeferredRun : public ServiceThreads::Task {
   // Has threads of the run's continue it. False, and nothing happens, when it has no such threads.
   virtual bool HandOver(To to) noexcept = 0;
 
+  // The step that it is a part of; invalid: it is not known to be part of one.
+  StepId step_id() const { return step_id_; }
+
  protected:
+  explicit DeferredRun(StepId step_id) : step_id_(step_id) {}
   ~DeferredRun() = default;
 
  private:
   friend class ThreadRuns;
+  const StepId step_id_;
   DeferredRun* next_deferred_ = nullptr;
 };
 
 // What one thread is doing for runs: how many it is in, one inside the other, and those that it has deferred. See Note
 // [Deferred runs]. Used by the thread itself alone.
 class ThreadRuns {
+ private:
+  // What the caller of this thread waits for, if it does.
+  struct Awaited {
+    bool Has(const DeferredRun& other) const {
+      return &other == run || (step_id.valid() && other.step_id() == step_id);
+    }
+
+    bool is_awaited = false;
+    const DeferredRun* run = nullptr;
+    StepId step_id;
+  };
+
  public:
   // Runs that a thread begins inside of one another, each from the `done` or a kernel of the one before. More are
   // deferred.
@@ -81,11 +103,26 @@ class ThreadRuns {
     ThreadRuns& runs_;
     const bool outer_;
   };
-  // For a thread that waits, perhaps inside a kernel, and works meanwhile: while it lives, the thread counts as in no
-  // run. What is deferred then, and belongs to others, is not continued inside of that kernel. Begins with GiveAway.
+  // While it lives, the caller of this thread waits for `run` and the other parts of its step, and for nothing else:
+  // what is continued at the end of the outermost run. `run` outlives this.
+  class AwaitScope {
+   public:
+    explicit AwaitScope(const DeferredRun& run)
+        : runs_(Current()), outer_(std::exchange(runs_.awaited_, Awaited{true, &run, run.step_id()})) {}
+    AwaitScope(const AwaitScope&) = delete;
+    AwaitScope& operator=(const AwaitScope&) = delete;
+    ~AwaitScope() { runs_.awaited_ = outer_; }
+
+   private:
+    ThreadRuns& runs_;
+    const Awaited outer_;
+  };
+  // For a thread that waits for a step, perhaps inside a kernel, and works meanwhile: while it lives, the thread counts
+  // as in no run. What is deferred then, and belongs to others, is not continued inside of that kernel. Begins with
+  // GiveAway.
   class WaitScope {
    public:
-    WaitScope();
+    explicit WaitScope(StepId awaited = StepId());
     WaitScope(const WaitScope&) = delete;
     WaitScope& operator=(const WaitScope&) = delete;
     ~WaitScope();
@@ -94,6 +131,7 @@ class ThreadRuns {
     ThreadRuns& runs_;
     const int depth_;
     const bool hands_over_, is_continuing_, is_nested_;
+    const Awaited awaited_;
   };
 
   // Runs that this thread is in.
@@ -126,6 +164,7 @@ class ThreadRuns {
   bool hands_over_ = false;     // In a HandOverScope.
   bool is_continuing_ = false;  // ContinueDeferred is on the stack.
   bool is_nested_ = false;      // In a WaitScope inside of a run.
+  Awaited awaited_;
   List deferred_;
 };
 

@@ -38,7 +38,7 @@ absl::Status CheckDeadline(const RunContext& run) noexcept {
 class SerialExecutor::Start final : public DeferredRun {
  public:
   Start(const SerialExecutor& executor, const Args& args, Done&& done)
-      : executor_(executor), args_(args), done_(std::move(done)) {}
+      : DeferredRun(args.step_id), executor_(executor), args_(args), done_(std::move(done)) {}
 
   void RunTask() noexcept override {
     const std::unique_ptr<Start> self(this);

@@ -219,7 +219,7 @@ absl::Status PartitionedStep::Run(const Args& args) const {
   if (args.runner != nullptr) return Executor::Run(args);
   return AsStatus([&] {
     std::optional<CancellationManager> own_cancellation;
-    StepTasks tasks(args.run_all_kernels_inline ? nullptr : args.task_runner);
+    StepTasks tasks(args.run_all_kernels_inline ? nullptr : args.task_runner, args.step_id);
     Args run = args;
     if (NeedsManager(args)) run.cancellation = &own_cancellation.emplace(args.cancellation);
     run.cancel_on_error = true;

@@ -91,7 +91,7 @@ void StepTasks::End(absl::Status status) noexcept {
 }
 
 bool StepTasks::WorkUntil(absl::Time deadline) noexcept {
-  const ThreadRuns::WaitScope scope;
+  const ThreadRuns::WaitScope scope(step_id_);
   return queue_->WorkUntil(deadline);
 }
 

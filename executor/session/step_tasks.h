@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "graph/base/mutex.h"
+#include "graph/base/strong_id.h"
 #include "graph/value/counted.h"
 #include "kernels/device/task_runner.h"
 
@@ -19,7 +20,7 @@ namespace sluice {
 // nothing else than this step. So a pool of n threads gives a step n, and a step that is over does not wait for what
 // others have put into the pool.
 //
-//   StepTasks tasks(pool);
+//   StepTasks tasks(pool, args.step_id);
 //   StartParts(&tasks, [&tasks](absl::Status status) { tasks.End(std::move(status)); });
 //   if (!tasks.WorkUntil(deadline)) ...
 //   return tasks.WorkToEnd();
@@ -29,7 +30,7 @@ namespace sluice {
 class StepTasks final : public TaskRunner {
  public:
   // `threads` may be null: then the waiting thread does everything.
-  explicit StepTasks(TaskRunner* threads) : threads_(threads), queue_(MakeCounted<Queue>()) {}
+  StepTasks(TaskRunner* threads, StepId step_id) : threads_(threads), step_id_(step_id), queue_(MakeCounted<Queue>()) {}
   StepTasks(const StepTasks&) = delete;
   StepTasks& operator=(const StepTasks&) = delete;
 
@@ -70,6 +71,7 @@ class StepTasks final : public TaskRunner {
   };
 
   TaskRunner* const threads_;
+  const StepId step_id_;
   const CountedPtr<Queue> queue_;
 };
 

@@ -16,6 +16,7 @@
 #include "executor/service_threads.h"
 #include "executor/thread_runs.h"
 #include "graph/base/mutex.h"
+#include "graph/base/strong_id.h"
 #include "gtest/gtest.h"
 #include "tests/testing/log_capture.h"
 
@@ -244,8 +245,8 @@ TEST(ServiceThreadsTest, SaysThatTheSystemGivesNoThread) {
 // A run that notes where it continued.
 class NotedRun final : public DeferredRun {
  public:
-  NotedRun(std::string name, std::vector<std::string>* log, bool has_threads = false)
-      : name_(std::move(name)), log_(log), has_threads_(has_threads) {}
+  NotedRun(std::string name, std::vector<std::string>* log, bool has_threads = false, StepId step_id = StepId())
+      : DeferredRun(step_id), name_(std::move(name)), log_(log), has_threads_(has_threads) {}
   void RunTask() noexcept override {
     EXPECT_EQ(ThreadRuns::Current().depth(), 0);
     const ThreadRuns::Scope scope;
@@ -313,6 +314,35 @@ TEST(ThreadRunsTest, ARunWithoutThreadsGoesToAServiceThreadBeforeAWait) {
   EXPECT_EQ(ThreadRuns::Current().depth(), 0);
   EXPECT_TRUE(ran.WaitForNotificationWithTimeout(kLong));
   EXPECT_EQ(log, std::vector<std::string>{"a here"});
+}
+
+TEST(ThreadRunsTest, AThreadWhoseCallerWaitsContinuesItsRunAndItsStepAndWhatHasNoThreads) {
+  std::vector<std::string> log;
+  NotedRun own("own", &log, true), other("other", &log, true), unknown("unknown", &log, true);
+  NotedRun part("part", &log, true, StepId(1)), next("next", &log, true, StepId(2)), bare("bare", &log);
+  const auto free_all = [&] {
+    ThreadRuns& runs = ThreadRuns::Current();
+    const ThreadRuns::Scope scope;
+    for (NotedRun* const run : {&other, &part, &next, &unknown, &bare, &own}) runs.Defer(run);
+  };
+  {
+    const ThreadRuns::AwaitScope awaited(own);  // Its step is not known, as that of `other`.
+    free_all();
+  }
+  EXPECT_EQ(log, (std::vector<std::string>{"other elsewhere", "part elsewhere", "next elsewhere", "unknown elsewhere",
+                                           "bare here", "own here"}));
+  log.clear();
+  {
+    const ThreadRuns::WaitScope awaited(StepId(1));
+    free_all();
+  }
+  EXPECT_EQ(log, (std::vector<std::string>{"other elsewhere", "part here", "next elsewhere", "unknown elsewhere",
+                                           "bare here", "own elsewhere"}));
+  log.clear();
+  free_all();
+  EXPECT_EQ(log,
+            (std::vector<std::string>{"other here", "part here", "next here", "unknown here", "bare here", "own here"}))
+      << "where nothing waits, all of it is continued";
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "executor/thread_pool.h"
 #include "graph/base/error.h"
 #include "graph/base/mutex.h"
+#include "graph/base/strong_id.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
@@ -260,6 +261,36 @@ TEST_F(RunThreadsTest, ADeadlineThatPassesInTheLastKernelCounts) {
 }
 
 // ---- Threads ----
+
+// Run's caller waits for its own run: another that it has set free, and that has threads, does not hold it up. The
+// other parts of its step may stay on this thread.
+TEST_F(RunThreadsTest, ARunReturnsThoughWhatItHasSetFreeBlocks) {
+  Notification returned;
+  bool blocks = true;
+  std::thread::id ran_on;
+  Replace("Neg", [&](KernelContext&) {
+    ran_on = std::this_thread::get_id();
+    EXPECT_TRUE(!blocks || returned.WaitForNotificationWithTimeout(kLong)) << "Run waits for what it has set free";
+  });
+  b_.Op("Neg", "", {Recv("a")});
+  const std::unique_ptr<Executor> other = Make();
+  b_.Op("_Send", "send", {One()}, ExecutorHarness::TransferAttrs("a"));
+  const std::unique_ptr<Executor> own = Make();
+  ThreadPool pool(ThreadPoolOptions{2});
+  for (const bool is_part : {false, true}) {
+    Outcome outcome;
+    Executor::Args args = harness_.args();
+    args.task_runner = &pool;
+    other->RunAsync(args, outcome.Done());
+    args.step_id = StepId(args.step_id.value() + (is_part ? 0 : 1));
+    blocks = !is_part;
+    EXPECT_OK(own->Run(args));
+    if (!is_part) returned.Notify();
+    EXPECT_OK(outcome.Wait());
+    EXPECT_EQ(ran_on == std::this_thread::get_id(), is_part);
+    harness_.NewRendezvous();
+  }
+}
 
 // Two kernels each of which ends when the other has begun.
 class MeetingTest : public RunThreadsTest {
