@@ -49,7 +49,8 @@ class StallWatch final : public NodeObserver {
       ABSL_LOCKS_EXCLUDED(mu_);
   void OnFailure(NodeId node, int64_t start_ns) override ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Looks while somebody waits for the run: between Resume and Pause, which nest.
+  // Looks while somebody waits for the run: between Resume and Pause, which nest. What Resume throws for want of memory
+  // leaves the watch as it was.
   void Resume() ABSL_LOCKS_EXCLUDED(mu_);
   void Pause() ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -62,12 +63,15 @@ class StallWatch final : public NodeObserver {
   // A kernel call under way: since when, of which node. The same twice: two calls.
   using Calls = std::multiset<std::pair<int64_t, NodeId>>;
 
-  void Look() ABSL_LOCKS_EXCLUDED(mu_);
-  // Has Look called in `time`.
+  void Look() noexcept ABSL_LOCKS_EXCLUDED(mu_);
+  // What the run hangs on, when it is time to say so; else "".
+  std::string Report() ABSL_LOCKS_EXCLUDED(mu_);
+  // Has Look called in `time`. The second keeps what is thrown to itself: a later call tries again.
   void LookIn(absl::Duration time) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void LookAgainIn(absl::Duration time) noexcept ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Stop() ABSL_LOCKS_EXCLUDED(mu_);
   void EndCall(NodeId node, int64_t start_ns) ABSL_LOCKS_EXCLUDED(mu_);
-  void Moved() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Moved() noexcept ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::string DescribeCalls(int64_t now_ns) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::string DescribeKeys() const;
 
