@@ -85,10 +85,9 @@ struct Callable::Step {
     args.session_state = &of.core_->state();
     args.observer = options.observer;
     args.gemm_plugin = session.gemm_plugin;
-    args.deadline = options.deadline;
+    args.deadline = of.core_->DeadlineOf(options);
     args.deterministic = session.deterministic;
-    const bool needs_more = of.needs_facilities_ || session.stall_timeout != absl::InfiniteDuration() ||
-                            options.stall_timeout != absl::ZeroDuration();
+    const bool needs_more = of.needs_facilities_ || options.stall_timeout != absl::ZeroDuration();
     if (ABSL_PREDICT_FALSE(needs_more)) facilities.emplace(of, options, &args);
     for (Tensor& output : outputs) output = Tensor();
   }
@@ -169,7 +168,8 @@ absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr
   if (policy != CallPolicy::kInline && MustInline(made)) made = Make(core, graph, spec, CallPolicy::kInline, &stop);
   if (!made.ok()) return BetterReason(graph, spec, made.status());
   const std::shared_ptr<Callable> callable = *std::move(made);
-  callable->needs_facilities_ = callable->keeps_tensors_ || callable->needs_rendezvous_ || callable->is_hosts_;
+  callable->needs_facilities_ = callable->keeps_tensors_ || callable->needs_rendezvous_ || callable->is_hosts_ ||
+                                core->options().stall_timeout != absl::InfiniteDuration();
   return callable;
 }
 
@@ -273,7 +273,8 @@ absl::StatusOr<ThreadPool*> Callable::BeginCall(absl::Span<Tensor> inputs, absl:
                                                 const CallOptions& options) const {
   SLUICE_RETURN_IF_ERROR(CheckCall(inputs, outputs));
   if (options.cancellation != nullptr && options.cancellation->IsCancelling()) return options.cancellation->status();
-  if (ABSL_PREDICT_FALSE(options.pool != CallOptions::kSessionPool)) return core_->FindPool(options.pool);
+  const bool is_usual = options.pool == CallOptions::kSessionPool && options.stall_timeout == absl::ZeroDuration();
+  if (ABSL_PREDICT_FALSE(!is_usual)) return core_->CheckOptions(options);
   return core_->pool();
 }
 

@@ -394,6 +394,27 @@ TEST_P(SessionAllocationsTest, PartialRuns) {
   FailEachAllocation(run, set_up);
 }
 
+// It has done nothing, and may be repeated, or it has ended the step: what it claims is not lost to a step that waits.
+TEST_P(SessionAllocationsTest, ACallOfAPartialRunThatFailsDoesNothingOrEndsIt) {
+  if (GetParam().driver == Driver::kSerial) return;  // A partial run is never serial.
+  AddChain();
+  SessionOptions options = Options();
+  options.stall_timeout = absl::Hours(1);
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, Session::Create(options, b_.graph()));
+  std::string handle;
+  const auto run = [&]() -> absl::Status {
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<Tensor> y, session->PRun(handle, {{"x", x_}}, {"y"}));
+    return CheckY(y[0]);
+  };
+  const auto set_up = [&]() -> absl::Status {
+    if (session->num_partial_runs() > 0) SLUICE_RETURN_IF_ERROR(run());
+    SLUICE_RETURN_IF_ERROR(Expect(session->num_partial_runs() == 0, "a step that is over has a handle"));
+    SLUICE_ASSIGN_OR_RETURN(handle, session->PRunSetup({{"x"}, {"y"}, {}, {}}));
+    return absl::OkStatus();
+  };
+  FailEachAllocation(run, set_up);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, SessionAllocationsTest,
                          testing::Values(SessionCase{Driver::kSerial, 1, false},
                                          SessionCase{Driver::kDataflow, 1, false},

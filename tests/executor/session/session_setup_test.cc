@@ -98,6 +98,15 @@ TEST_F(SessionSetupTest, AFinalisedSessionPreparesNothingNew) {
   EXPECT_THAT(Fetch("z", {{"x", Int(3)}}), IsError(ErrorCode::kSessionClosed));
 }
 
+TEST_F(SessionSetupTest, AClosedSessionGetsNoOtherGraph) {
+  AddSimpleGraph();
+  Open();
+  ASSERT_OK(session_->Close());
+  EXPECT_THAT(session_->Replace(b_.graph()), IsError(ErrorCode::kSessionClosed));
+  ASSERT_OK(session_->Finalize());
+  EXPECT_THAT(session_->Replace(b_.graph()), IsError(ErrorCode::kSessionClosed));
+}
+
 TEST_F(SessionSetupTest, PoolsAreSharedByName) {
   SharedPools pools;
   ASSERT_OK_AND_ASSIGN(std::shared_ptr<ThreadPool> one, pools.Find("large", 4));
