@@ -22,7 +22,8 @@ namespace {
 // What a segment counts towards its thread's turn, for each of its instructions.
 constexpr int64_t kNsPerInstruction = 100;
 
-Executor::Args Metered(Executor::Args args, NodeObserver* meter) {
+Executor::Args Metered(Executor::Args args, WaitChoice::Meter* meter) {
+  meter->SendTo(args.observer);
   args.observer = meter;
   return args;
 }
