@@ -29,13 +29,18 @@ namespace sluice {
 namespace {
 
 // `status`, unless it says that a kernel is missing and the graph could not run with it either, since its shapes
-// contradict each other: then that.
-absl::Status BetterReason(const SessionGraph& graph, const FeedFetchSpec& spec, const absl::Status& status) {
+// contradict each other: then that. Where `stop` says so, looks no further.
+absl::Status BetterReason(const SessionGraph& graph, const FeedFetchSpec& spec, const absl::Status& status,
+                          StopPoll* stop) {
   const std::optional<ErrorInfo> info = ErrorInfoOf(status);
   if (!info.has_value() || info->code != ErrorCode::kNoKernel) return status;
-  const absl::StatusOr<FeedFetchGraph> needed = graph.Cut(spec, FeedFetchOptions());
+  FeedFetchOptions cutting;
+  cutting.stop = stop;
+  const absl::StatusOr<FeedFetchGraph> needed = graph.Cut(spec, cutting);
   if (!needed.ok()) return status;
-  const absl::StatusOr<ShapeMap> shapes = InferShapes(needed->graph);
+  InferenceOptions inferring;
+  inferring.stop = stop;
+  const absl::StatusOr<ShapeMap> shapes = InferShapes(needed->graph, inferring);
   const absl::Status problem = shapes.ok() ? shapes->FirstCertainProblem() : absl::OkStatus();
   return problem.ok() ? status : problem;
 }
@@ -166,7 +171,7 @@ absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr
   const CallPolicy policy = CallPolicyOf(*core, FeedFetchOptions::Convention::kFunction);
   absl::StatusOr<std::shared_ptr<Callable>> made = Make(core, graph, spec, policy, &stop);
   if (policy != CallPolicy::kInline && MustInline(made)) made = Make(core, graph, spec, CallPolicy::kInline, &stop);
-  if (!made.ok()) return BetterReason(graph, spec, made.status());
+  if (!made.ok()) return BetterReason(graph, spec, made.status(), &stop);
   const std::shared_ptr<Callable> callable = *std::move(made);
   callable->needs_facilities_ = callable->keeps_tensors_ || callable->needs_rendezvous_ || callable->is_hosts_ ||
                                 core->options().stall_timeout != absl::InfiniteDuration();
@@ -179,7 +184,7 @@ absl::StatusOr<std::shared_ptr<Callable>> Callable::Make(const std::shared_ptr<S
   SLUICE_ASSIGN_OR_RETURN(StepGraph step,
                           MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kFunction, policy, stop));
   std::shared_ptr<Callable> callable(new Callable(core, &step));
-  SLUICE_RETURN_IF_ERROR(WithAllMissingKernels(callable->Compile(step, stop), callable->graph(), *core));
+  SLUICE_RETURN_IF_ERROR(WithAllMissingKernels(callable->Compile(step, stop), callable->graph(), *core, stop));
   return callable;
 }
 

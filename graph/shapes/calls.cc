@@ -90,6 +90,7 @@ std::optional<std::vector<TensorFacts>> WalkBody(const Graph& body, const Infere
   InferenceOptions inner;
   inner.bodies = options.bodies;
   inner.use_hints = options.use_hints;
+  inner.stop = options.stop;
   ++budget.depth;
   absl::StatusOr<ShapeMap> map = ShapeInference(body, inner, budget).Run(args);
   --budget.depth;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "graph/base/status_macros.h"
+#include "graph/base/stop_poll.h"
 #include "graph/ir/op_class.h"
 #include "graph/ir/topo_order.h"
 #include "graph/shapes/shape_inference.h"
@@ -35,18 +36,22 @@ absl::StatusOr<ShapeMap> ShapeInference::Run(absl::Span<const TensorFacts> args)
     }
   }
   for (int round = 1;; ++round) {
-    Round(order, args);
+    SLUICE_RETURN_IF_ERROR(Round(order, args));
     if (LoopsAreStable(round)) break;
   }
   return std::move(map_);
 }
 
-void ShapeInference::Round(absl::Span<const NodeId> order, absl::Span<const TensorFacts> args) {
+absl::Status ShapeInference::Round(absl::Span<const NodeId> order, absl::Span<const TensorFacts> args) {
   map_.values_.clear();
   map_.handles_.clear();
   map_.problems_.clear();
   map_.value_budget_ = map_.handle_budget_ = ShapeMap::ValueBudget(graph_);
-  for (const NodeId id : order) Infer(id, args);
+  for (const NodeId id : order) {
+    SLUICE_RETURN_IF_ERROR(PollStop(options_.stop));
+    Infer(id, args);
+  }
+  return absl::OkStatus();
 }
 
 void ShapeInference::InheritMarks(NodeId id) {

@@ -56,7 +56,8 @@ class ShapeInference {
   };
   const OpFunctions& FunctionsOf(NodeId id);
 
-  void Round(absl::Span<const NodeId> order, absl::Span<const TensorFacts> args);
+  // Fails only where it is to stop.
+  absl::Status Round(absl::Span<const NodeId> order, absl::Span<const TensorFacts> args);
   void Infer(NodeId id, absl::Span<const TensorFacts> args);
   // Shapes by a function, a call, or hints.
   absl::Status InferOp(InferenceContext& c, const OpFunctions& functions, absl::Span<const TensorFacts> args);
