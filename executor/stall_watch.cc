@@ -195,11 +195,15 @@ std::string StallWatch::report() const {
   return report_;
 }
 
-absl::Status StallWatch::Explain(const absl::Status& status) const {
-  const std::string last = report();
-  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
-  if (last.empty() || !info.has_value() || info->code != ErrorCode::kDeadline) return status;
-  return Error(ErrorCode::kStalled).Text(absl::StrCat(info->text, "; ", last));
+absl::Status StallWatch::Explain(const absl::Status& status) const noexcept {
+  try {
+    const std::string last = report();
+    const std::optional<ErrorInfo> info = ErrorInfoOf(status);
+    if (last.empty() || !info.has_value() || info->code != ErrorCode::kDeadline) return status;
+    return Error(ErrorCode::kStalled).Text(absl::StrCat(info->text, "; ", last));
+  } catch (...) {
+    return status;
+  }
 }
 
 }  // namespace sluice

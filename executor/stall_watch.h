@@ -54,8 +54,9 @@ class StallWatch final : public NodeObserver {
   void Resume() ABSL_LOCKS_EXCLUDED(mu_);
   void Pause() ABSL_LOCKS_EXCLUDED(mu_);
 
-  // What the run answers: `status`, but kStalled with the last report where the deadline ended a run that hung.
-  absl::Status Explain(const absl::Status& status) const ABSL_LOCKS_EXCLUDED(mu_);
+  // What the run answers: `status`, but kStalled with the last report where the deadline ended a run that hung, and
+  // there is memory to say so.
+  absl::Status Explain(const absl::Status& status) const noexcept ABSL_LOCKS_EXCLUDED(mu_);
   // What was last said of the run; empty: a kernel has begun since, or nothing was said.
   std::string report() const ABSL_LOCKS_EXCLUDED(mu_);
 

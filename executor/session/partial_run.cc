@@ -277,7 +277,7 @@ absl::StatusOr<std::vector<Tensor>> PartialRun::Run(const std::vector<std::pair<
   if (!status.ok()) Abort(status).IgnoreError();
   if (is_watched) {
     watch_->Pause();
-    status = AsStatus([&] { return watch_->Explain(status); });
+    status = watch_->Explain(status);
   }
   if (!status.ok()) return status;
   return values;

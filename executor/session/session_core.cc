@@ -59,6 +59,7 @@ absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOp
   }
   std::vector<std::pair<std::string, int64_t>> names;
   for (const std::unique_ptr<Device>& device : *core->devices_) {
+    if (device == nullptr) return Error(ErrorCode::kWrongUse).Text("one of the devices for a session is null");
     names.emplace_back(device->name(), device->incarnation());
     core->devices_by_name_.emplace(device->name(), device.get());
   }

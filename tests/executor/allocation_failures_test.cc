@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "executor/session/rendezvous_pool.h"
 #include "executor/session/session.h"
 #include "executor/thread_pool.h"
 #include "graph/base/as_status.h"
@@ -28,6 +29,8 @@
 #include "kernels/families/register_all.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_registry.h"
+#include "rendezvous/key.h"
+#include "rendezvous/local_rendezvous.h"
 #include "tests/executor/failing_allocations.h"
 #include "tests/testing/counting_new.h"
 #include "tests/testing/executor_harness.h"
@@ -393,6 +396,20 @@ TEST_P(SessionAllocationsTest, PartialRuns) {
   };
   FailEachAllocation(run, set_up);
 }
+
+#ifdef SLUICE_COUNTS_NEW
+TEST(FailedKeepTest, ARendezvousThatCannotBeKeptGoes) {
+  EdgeTable edges;
+  RendezvousPool pool(edges);
+  CountedPtr<LocalRendezvous> first = pool.Take();
+  FailNewCall(1);
+  pool.Put(std::move(first));
+  const bool has_failed = HasFailedNewCall();
+  FailNewCall(0);
+  EXPECT_TRUE(has_failed);
+  pool.Put(pool.Take());
+}
+#endif
 
 // It has done nothing, and may be repeated, or it has ended the step: what it claims is not lost to a step that waits.
 TEST_P(SessionAllocationsTest, ACallOfAPartialRunThatFailsDoesNothingOrEndsIt) {

@@ -189,6 +189,24 @@ TEST_F(StallWatchTest, AResumeWithoutMemoryChangesNothing) {
   EXPECT_TRUE(reported.WaitForNotificationWithTimeout(absl::Minutes(1)));
 }
 
+TEST_F(StallWatchTest, AnErrorStandsWhereThereIsNoMemoryToExplainIt) {
+  b_.Const("c", Tensor::Scalar(1.0f));
+  Build();
+  Notification reported;
+  const LogCapture log([&](const std::string&) {
+    if (!reported.HasBeenNotified()) reported.Notify();
+  });
+  StallWatch watch(Watched());
+  reported.WaitForNotification();
+  watch.Pause();
+  const absl::Status late = Error(ErrorCode::kDeadline).Text("too late");
+  FailNewCall(1, /*and_later=*/true);
+  const absl::Status explained = watch.Explain(late);
+  FailNewCall(0);
+  EXPECT_THAT(explained, IsError(ErrorCode::kDeadline, "too late"));
+  EXPECT_THAT(watch.Explain(late), IsError(ErrorCode::kStalled));
+}
+
 TEST_F(StallWatchTest, ALookWithoutMemoryIsNotTheLast) {
   b_.Const("c", Tensor::Scalar(1.0f));
   Build();

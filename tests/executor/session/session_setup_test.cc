@@ -70,6 +70,13 @@ TEST_F(SessionSetupTest, TooFewOrTooManyDevicesAreRefused) {
   }
 }
 
+TEST_F(SessionSetupTest, ANullDeviceIsRefused) {
+  AddSimpleGraph();
+  SessionOptions options;
+  options.devices = std::make_shared<std::vector<std::unique_ptr<Device>>>(1);
+  EXPECT_THAT(Make(options).status(), IsError(ErrorCode::kWrongUse, "null"));
+}
+
 TEST_F(SessionSetupTest, AFinalisedSessionRunsWhatWasPrepared) {
   AddSimpleGraph();
   Open();
