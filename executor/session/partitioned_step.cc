@@ -38,6 +38,10 @@ class PartObserver : public NodeObserver {
     const NodeId whole = whole_ids_[static_cast<size_t>(node.value())];
     if (whole.valid()) observer_.OnNode(whole, start_ns, end_ns, context);
   }
+  void OnCalledNode(const CalledNode& node, int64_t start_ns, int64_t end_ns, const KernelContext& context) override {
+    const NodeId whole = whole_ids_[static_cast<size_t>(node.call.value())];
+    if (whole.valid()) observer_.OnCalledNode({node.body, node.node, whole, node.path}, start_ns, end_ns, context);
+  }
 
  private:
   NodeObserver& observer_;

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "executor/kernel_store.h"
+#include "executor/trace/step_stats_collector.h"
 #include "graph/base/mutex.h"
 #include "kernels/device/device.h"
 #include "kernels/device/shard_plan.h"
@@ -15,6 +17,7 @@
 #include "kernels/families/register_all.h"
 #include "rendezvous/local_rendezvous.h"
 #include "tests/executor/session/session_fixture.h"
+#include "tests/testing/function_defs.h"
 #include "tests/testing/function_kernel.h"
 
 namespace sluice {
@@ -252,8 +255,9 @@ TEST_F(SessionFixture, AStepEndsWhereTheTaskRunnerDropsAPartOfIt) {
   options.allocator = &allocator_;
   ASSERT_OK_AND_ASSIGN(const std::shared_ptr<SessionCore> core, SessionCore::Create(options));
   EdgeTable edges;
+  KernelStore call_store;
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<const PartitionedStep> step,
-                       PartitionedStep::Create(core, b_.graph(), /*is_cut=*/true, edges));
+                       PartitionedStep::Create(core, b_.graph(), /*is_cut=*/true, edges, call_store, nullptr));
   ASSERT_EQ(step->num_parts(), 2u);
   for (const bool throws : {false, true}) {
     DroppingRunner runner(throws);
@@ -270,6 +274,56 @@ TEST_F(SessionFixture, AStepEndsWhereTheTaskRunnerDropsAPartOfIt) {
     ASSERT_EQ(num_ends, 1);
     EXPECT_THAT(status, IsError(throws ? ErrorCode::kOutOfMemory : ErrorCode::kRunCancelled));
   }
+}
+
+// A kernel that calls the function of its attr "f" once.
+class CallsOnce final : public Kernel {
+ public:
+  explicit CallsOnce(std::shared_ptr<const CallableFunction> function) : function_(std::move(function)) {}
+
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
+    SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const CallableFunction> function, construction.Function("f"));
+    return std::make_unique<CallsOnce>(std::move(function));
+  }
+  absl::Status Compute(KernelContext& context) const override {
+    Tensor arguments[] = {context.input(0)}, results[1];
+    SLUICE_RETURN_IF_ERROR(function_->Run(context, absl::MakeSpan(arguments), absl::MakeSpan(results)));
+    context.SetOutput(0, std::move(results[0]));
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::shared_ptr<const CallableFunction> function_;
+};
+
+TEST_P(PartitionedStepTest, ObserversAreToldOfNodesInFunctionsThatKernelsCall) {
+  ASSERT_OK(registry_.Add(OwnedKernelRow("MapDefun", KernelFunction(&CallsOnce::Make))));
+  FunctionText("Minus")
+      .Arg("x: float")
+      .Result("y: float", "n:y:0")
+      .Node("n = Neg(x)", {{"T", DType::kFloat}})
+      .AddTo(b_.graph());
+  const Output x = b_.Placeholder("x", DType::kFloat);
+  b_.WithDevice(kSecond);
+  const Output sum = b_.Op("AddV2", "sum", {x, x});
+  b_.WithDevice(kFirst);
+  b_.Op("MapDefun", "map", {sum},
+        {{"Targuments", std::vector<DType>{DType::kFloat}},
+         {"Tcaptured", std::vector<DType>()},
+         {"output_types", std::vector<DType>{DType::kFloat}},
+         {"output_shapes", std::vector<PartialShape>{PartialShape()}},
+         {"f", AttrValue::Func("Minus", {})}});
+  OpenOnTwo();
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const Callable> callable, session_->Prepare({{"x"}, {"map"}, {}, {}}));
+  StepStatsCollector collector(callable->graph(), "d");
+  CallOptions options;
+  options.observer = &collector;
+  Tensor input[] = {Tensor::Vector<float>({7})}, output[1];
+  ASSERT_OK(callable->Run(input, absl::MakeSpan(output), options));
+  EXPECT_EQ(output[0].flat<float>()[0], -14);
+  int num_told = 0;
+  for (const NodeRecord& record : collector.Records()) num_told += collector.NameOf(record) == "map/n" ? 1 : 0;
+  EXPECT_EQ(num_told, 1);
 }
 
 }  // namespace
