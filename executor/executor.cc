@@ -5,6 +5,7 @@
 
 #include "executor/thread_runs.h"
 #include "graph/base/as_status.h"
+#include "graph/base/error.h"
 #include "graph/base/mutex.h"
 
 namespace sluice {
@@ -27,18 +28,61 @@ class EndedRun final : public DeferredRun {
   absl::Status status_;
 };
 
+// A run that a thread waits for, on that thread's stack.
+struct WaitedRun {
+  absl::Status outcome;
+  bool was_dropped = false;  // `done` went uncalled.
+  Notification is_over;
+};
+
+absl::Status Dropped() noexcept {
+  return AsStatus([]() -> absl::Status {
+    return Error(ErrorCode::kRunCancelled).Text("the executor has dropped the callback of the run uncalled");
+  });
+}
+
+// The `done` of a run that is waited for: the wait ends when it is called, or when it goes uncalled. One thread's at a
+// time. One pointer: what AnyInvocable holds without an allocation.
+class EndOfWait {
+ public:
+  explicit EndOfWait(WaitedRun* run) : run_(run) {}
+  EndOfWait(EndOfWait&& other) noexcept : run_(std::exchange(other.run_, nullptr)) {}
+  EndOfWait& operator=(EndOfWait&&) = delete;
+  ~EndOfWait() {
+    if (run_ == nullptr) return;
+    run_->was_dropped = true;
+    End(Dropped());
+  }
+  void operator()(absl::Status status) {
+    if (run_ != nullptr) End(std::move(status));
+  }
+
+ private:
+  // The run is gone after that.
+  void End(absl::Status status) noexcept {
+    WaitedRun* const run = std::exchange(run_, nullptr);
+    run->outcome = std::move(status);
+    run->is_over.Notify();
+  }
+
+  WaitedRun* run_;  // Null: moved or called.
+};
+
 }  // namespace
 
 absl::Status Executor::Run(const Args& args) const {
-  absl::Status outcome;
-  Notification over;
-  RunAsync(args, [&](absl::Status status) {
-    outcome = std::move(status);
-    over.Notify();
-  });
+  WaitedRun run;
+  absl::Status thrown;
+  try {
+    RunAsync(args, EndOfWait(&run));
+  } catch (...) {
+    // It has dropped the callback, or will call it: until then the run may use what it was given.
+    thrown = StatusOfCaught();
+    LogCaught("the RunAsync of an executor");
+  }
   BeforeWaiting();  // Perhaps inside of a kernel.
-  over.WaitForNotification();
-  return outcome;
+  run.is_over.WaitForNotification();
+  return run.was_dropped && !thrown.ok() ? thrown : run.outcome;
 }
 
 // Not to a pool: this may be its only thread.

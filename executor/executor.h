@@ -77,7 +77,8 @@ class Executor {
   // read before this returns; the executor must live until `done` was called.
   virtual void RunAsync(const Args& args, Done done) const = 0;
   // Runs the graph and returns the first error, or OK, after all work of the run has stopped. May be called from inside
-  // a kernel. The calling thread of a local executor works meanwhile; by default, it waits for RunAsync.
+  // a kernel. The calling thread of a local executor works meanwhile; by default, it waits until RunAsync has called
+  // `done`, or has dropped it: kRunCancelled, or what RunAsync has thrown.
   virtual absl::Status Run(const Args& args) const;
   // Whether RunAsync would, for all that is known, do the whole run on this thread before it returns. Then Run does no
   // less, and its caller keeps on the stack what a run that outlives its call needs on the heap. Looks at the threads,

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "graph/base/as_status.h"
 #include "graph/base/check.h"
 #include "graph/base/error.h"
 #include "graph/ir/made_nodes.h"
@@ -86,17 +87,20 @@ void StallWatch::EndCall(NodeId node, int64_t start_ns) {
   Moved();
 }
 
-void StallWatch::Moved() {
+void StallWatch::Moved() noexcept {
   moved_ns_ = NowNs();
   patience_ = options_.timeout;
+  if (!is_timed_ && num_waiting_ > 0) LookAgainIn(patience_);
 }
 
 void StallWatch::Resume() {
   MutexLock lock(&mu_);
-  if (num_waiting_++ > 0) return;
-  report_.clear();
-  Moved();
+  if (num_waiting_ == 0) {
+    report_.clear();
+    Moved();
+  }
   if (!is_timed_) LookIn(patience_);
+  ++num_waiting_;  // What can throw came first.
 }
 
 void StallWatch::Pause() {
@@ -108,9 +112,18 @@ void StallWatch::Pause() {
 }
 
 void StallWatch::LookIn(absl::Duration time) {
-  is_timed_ = true;
-  time_ = absl::Now() + time;
-  timer_ = DeadlineTimer::Global().Add(time_, [this] { Look(); });
+  const absl::Time at = absl::Now() + time;
+  timer_ = DeadlineTimer::Global().Add(at, [this] { Look(); });
+  time_ = at;
+  is_timed_ = true;  // Not before: what throws adds no look.
+}
+
+void StallWatch::LookAgainIn(absl::Duration time) noexcept {
+  try {
+    LookIn(time);
+  } catch (...) {
+    // There was no memory: the next kernel that begins or ends, or the next Resume, tries again.
+  }
 }
 
 void StallWatch::Stop() {
@@ -127,27 +140,31 @@ void StallWatch::Stop() {
   MutexLock lock(&mu_);
   if (timer_ != timer) return;
   is_timed_ = false;
-  if (num_waiting_ > 0) LookIn(patience_);  // Somebody came meanwhile.
+  if (num_waiting_ > 0) LookAgainIn(patience_);  // Somebody came meanwhile.
 }
 
-void StallWatch::Look() {
-  std::string report;
-  {
-    MutexLock lock(&mu_);
-    const int64_t now_ns = NowNs();
-    const absl::Duration quiet = absl::Nanoseconds(now_ns - moved_ns_);
-    if (num_waiting_ > 0 && quiet >= patience_) {
-      report = report_ =
-          absl::StrCat("no progress for ", absl::FormatDuration(absl::Trunc(quiet, absl::Milliseconds(1))), ": ",
-                       DescribeCalls(now_ns), DescribeKeys());
-      patience_ = 2 * quiet;
-    }
+std::string StallWatch::Report() {
+  MutexLock lock(&mu_);
+  const int64_t now_ns = NowNs();
+  const absl::Duration quiet = absl::Nanoseconds(now_ns - moved_ns_);
+  if (num_waiting_ == 0 || quiet < patience_) return "";
+  patience_ = 2 * quiet;  // Also where there is no memory to say it.
+  report_ = absl::StrCat("no progress for ", absl::FormatDuration(absl::Trunc(quiet, absl::Milliseconds(1))), ": ",
+                         DescribeCalls(now_ns), DescribeKeys());
+  return report_;
+}
+
+void StallWatch::Look() noexcept {
+  try {
+    // Without the lock, and before the next look: the thread that ends the watch waits for it.
+    const std::string report = Report();
+    if (!report.empty()) SLUICE_LOG(WARNING) << "a run hangs: " << report;
+  } catch (...) {
+    LogCaught("the report of a run that hangs");
   }
-  // Without the lock, and before the next look: whoever ends the watch waits for it.
-  if (!report.empty()) SLUICE_LOG(WARNING) << "a run hangs: " << report;
   MutexLock lock(&mu_);
   is_timed_ = false;
-  if (num_waiting_ > 0) LookIn(patience_ - absl::Nanoseconds(NowNs() - moved_ns_));
+  if (num_waiting_ > 0) LookAgainIn(patience_ - absl::Nanoseconds(NowNs() - moved_ns_));
 }
 
 std::string StallWatch::DescribeCalls(int64_t now_ns) const {
@@ -178,11 +195,15 @@ std::string StallWatch::report() const {
   return report_;
 }
 
-absl::Status StallWatch::Explain(const absl::Status& status) const {
-  const std::string last = report();
-  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
-  if (last.empty() || !info.has_value() || info->code != ErrorCode::kDeadline) return status;
-  return Error(ErrorCode::kStalled).Text(absl::StrCat(info->text, "; ", last));
+absl::Status StallWatch::Explain(const absl::Status& status) const noexcept {
+  try {
+    const std::string last = report();
+    const std::optional<ErrorInfo> info = ErrorInfoOf(status);
+    if (last.empty() || !info.has_value() || info->code != ErrorCode::kDeadline) return status;
+    return Error(ErrorCode::kStalled).Text(absl::StrCat(info->text, "; ", last));
+  } catch (...) {
+    return status;
+  }
 }
 
 }  // namespace sluice

@@ -49,12 +49,14 @@ class StallWatch final : public NodeObserver {
       ABSL_LOCKS_EXCLUDED(mu_);
   void OnFailure(NodeId node, int64_t start_ns) override ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Looks while somebody waits for the run: between Resume and Pause, which nest.
+  // Looks while somebody waits for the run: between Resume and Pause, which nest. What Resume throws for want of memory
+  // leaves the watch as it was.
   void Resume() ABSL_LOCKS_EXCLUDED(mu_);
   void Pause() ABSL_LOCKS_EXCLUDED(mu_);
 
-  // What the run answers: `status`, but kStalled with the last report where the deadline ended a run that hung.
-  absl::Status Explain(const absl::Status& status) const ABSL_LOCKS_EXCLUDED(mu_);
+  // What the run answers: `status`, but kStalled with the last report where the deadline ended a run that hung, and
+  // there is memory to say so.
+  absl::Status Explain(const absl::Status& status) const noexcept ABSL_LOCKS_EXCLUDED(mu_);
   // What was last said of the run; empty: a kernel has begun since, or nothing was said.
   std::string report() const ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -62,12 +64,15 @@ class StallWatch final : public NodeObserver {
   // A kernel call under way: since when, of which node. The same twice: two calls.
   using Calls = std::multiset<std::pair<int64_t, NodeId>>;
 
-  void Look() ABSL_LOCKS_EXCLUDED(mu_);
-  // Has Look called in `time`.
+  void Look() noexcept ABSL_LOCKS_EXCLUDED(mu_);
+  // What the run hangs on, when it is time to say so; else "".
+  std::string Report() ABSL_LOCKS_EXCLUDED(mu_);
+  // Has Look called in `time`. The second keeps what is thrown to itself: a later call tries again.
   void LookIn(absl::Duration time) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void LookAgainIn(absl::Duration time) noexcept ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Stop() ABSL_LOCKS_EXCLUDED(mu_);
   void EndCall(NodeId node, int64_t start_ns) ABSL_LOCKS_EXCLUDED(mu_);
-  void Moved() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Moved() noexcept ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::string DescribeCalls(int64_t now_ns) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::string DescribeKeys() const;
 

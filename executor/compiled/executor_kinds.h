@@ -35,9 +35,9 @@ using ExecutorFactory =
 // - Several runs at once, each with Args of its own, to be honoured as executor.h says. Their manager is the step's,
 //   and the first error should cancel it; else other parts of the step go on until they meet the rendezvous, which the
 //   step aborts when `done` gets the error.
-// - `done` once, when all work of the run has stopped. Where it goes uncalled, Callable::RunAsync and steps in parts
-//   end with kRunCancelled, but the Run that Executor has by default waits for ever. What RunAsync throws there is
-//   logged. A deadline that the executor has not looked at counts when `done` is called.
+// - `done` once, when all work of the run has stopped. Where it is destroyed uncalled, the run ends with kRunCancelled;
+//   one that is kept and never called is waited for. What RunAsync throws is logged, and the run goes on until `done`
+//   is called or destroyed. A deadline that the executor has not looked at counts when `done` is called.
 //
 // Only grows. Thread-safe.
 class ExecutorKinds {

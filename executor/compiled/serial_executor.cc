@@ -50,7 +50,7 @@ class SerialExecutor::Start final : public DeferredRun {
     if (!failed_.ok()) return false;
     was_handed_over_ = true;
     if (args_.runner == nullptr) {
-      if (to == To::kRunner || args_.task_runner == nullptr) return false;
+      if (to == To::kRunner || args_.task_runner == nullptr || args_.run_all_kernels_inline) return false;
       if (to == To::kOwnThreads && !RunSetup::HasSeveralThreads(args_)) return false;
     }
     Hand(std::unique_ptr<Start>(this));

@@ -33,7 +33,20 @@ class WaitChoice {
   // thread or other has to run. Relaxed throughout: read after the run.
   class Meter final : public NodeObserver {
    public:
-    void OnNode(NodeId, int64_t start_ns, int64_t end_ns, const KernelContext&) override {
+    // The run's own observer, which may be null, receives all calls too. Before the run.
+    void SendTo(NodeObserver* next) { next_ = next; }
+
+    void OnStart(NodeId node, int64_t start_ns) override {
+      if (next_ != nullptr) next_->OnStart(node, start_ns);
+    }
+    void OnFailure(NodeId node, int64_t start_ns) override {
+      if (next_ != nullptr) next_->OnFailure(node, start_ns);
+    }
+    void OnCalledNode(const CalledNode& node, int64_t start_ns, int64_t end_ns, const KernelContext& context) override {
+      if (next_ != nullptr) next_->OnCalledNode(node, start_ns, end_ns, context);
+    }
+    void OnNode(NodeId node, int64_t start_ns, int64_t end_ns, const KernelContext& context) override {
+      if (next_ != nullptr) next_->OnNode(node, start_ns, end_ns, context);
       const int64_t ns = end_ns - start_ns;
       if (ns < kLongCallNs) return;
       all_ns_.fetch_add(ns, std::memory_order_relaxed);
@@ -46,6 +59,7 @@ class WaitChoice {
     }
 
    private:
+    NodeObserver* next_ = nullptr;
     std::atomic<int64_t> all_ns_{0}, longest_ns_{0};
   };
 

@@ -36,7 +36,7 @@ WaitChoice::Decision WaitingExecutor::Decide(const Args& args) const {
   WaitChoice::Decision decision;
   if (!may_choose_ || !RunSetup::HasSeveralThreads(args)) return decision;
   decision.use_dataflow = is_for_threads_;
-  return is_for_threads_ || args.observer != nullptr ? decision : choice_.Next();
+  return is_for_threads_ ? decision : choice_.Next();
 }
 
 void WaitingExecutor::RunAsync(const Args& args, Done done) const {

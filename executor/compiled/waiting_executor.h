@@ -16,10 +16,10 @@ namespace sluice {
 
 // Runs a graph that waits segment by segment (Note [Segments] in executor/serial/segment_plan.h), on one thread at a
 // time. A step that waits holds no thread, and what it keeps is as large as what is alive at its waits, not as its
-// graph. Where Driver::kAuto lets it choose, runs with an observer go by the dataflow driver as those of
-// ChoosingExecutor do, and runs with several threads where they would gain: several kernels take long by their own
-// hints, or by what WaitChoice measures. Immutable, but for what it has measured, memory kept between runs and that
-// executor; thread-safe.
+// graph. Where Driver::kAuto lets it choose, runs whose observer is to hear of ports go by the dataflow driver as those
+// of ChoosingExecutor do, and runs with several threads where they would gain: several kernels take long by their own
+// hints, or by what WaitChoice measures, observed or not. Immutable, but for what it has measured, memory kept between
+// runs and that executor; thread-safe.
 class WaitingExecutor final : public Executor {
  public:
   // REQUIRES: compiled->waiting_program() != nullptr.

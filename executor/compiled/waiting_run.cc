@@ -22,8 +22,9 @@ namespace {
 // What a segment counts towards its thread's turn, for each of its instructions.
 constexpr int64_t kNsPerInstruction = 100;
 
-Executor::Args ObservedBy(NodeObserver* observer, Executor::Args args) {
-  args.observer = observer;
+Executor::Args Metered(Executor::Args args, WaitChoice::Meter* meter) {
+  meter->SendTo(args.observer);
+  args.observer = meter;
   return args;
 }
 
@@ -35,7 +36,7 @@ WaitingRun::WaitingRun(const WaitingPlan& plan, const Executor::Args& args, Wait
       table_(*plan.program.segments()),
       measured_(choice != nullptr ? std::make_unique<Measured>(*choice, decision) : nullptr),
       observer_(args.observer),
-      setup_(measured_ != nullptr ? ObservedBy(&measured_->meter, args) : args, plan.device, own),
+      setup_(measured_ != nullptr ? Metered(args, &measured_->meter) : args, plan.device, own),
       args_(setup_.args()),
       scheduler_(MakeCounted<Scheduler>(this, args_)),
       record_(table_),

@@ -25,7 +25,7 @@ struct CallOptions {
   static constexpr int kSessionPool = 0, kCallerThread = -1;
   int pool = kSessionPool;
   // After so long without progress the log says what the run hangs on (StallWatch), and where the deadline ends it
-  // then, so does its error. Zero: the session's stall_timeout.
+  // then, so does its error. Zero: the session's stall_timeout. Less is refused (kWrongUse).
   absl::Duration stall_timeout = absl::ZeroDuration();
 };
 

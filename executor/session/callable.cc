@@ -30,13 +30,18 @@ namespace sluice {
 namespace {
 
 // `status`, unless it says that a kernel is missing and the graph could not run with it either, since its shapes
-// contradict each other: then that.
-absl::Status BetterReason(const SessionGraph& graph, const FeedFetchSpec& spec, const absl::Status& status) {
+// contradict each other: then that. Where `stop` says so, looks no further.
+absl::Status BetterReason(const SessionGraph& graph, const FeedFetchSpec& spec, const absl::Status& status,
+                          StopPoll* stop) {
   const std::optional<ErrorInfo> info = ErrorInfoOf(status);
   if (!info.has_value() || info->code != ErrorCode::kNoKernel) return status;
-  const absl::StatusOr<FeedFetchGraph> needed = graph.Cut(spec, FeedFetchOptions());
+  FeedFetchOptions cutting;
+  cutting.stop = stop;
+  const absl::StatusOr<FeedFetchGraph> needed = graph.Cut(spec, cutting);
   if (!needed.ok()) return status;
-  const absl::StatusOr<ShapeMap> shapes = InferShapes(needed->graph);
+  InferenceOptions inferring;
+  inferring.stop = stop;
+  const absl::StatusOr<ShapeMap> shapes = InferShapes(needed->graph, inferring);
   const absl::Status problem = shapes.ok() ? shapes->FirstCertainProblem() : absl::OkStatus();
   return problem.ok() ? status : problem;
 }
@@ -45,7 +50,7 @@ absl::Status BetterReason(const SessionGraph& graph, const FeedFetchSpec& spec, 
 
 // What some steps need beyond others: tensors kept under handles, a rendezvous, a manager, a watch.
 struct Callable::Facilities {
-  Facilities(const Callable& callable, const CallOptions& options, Executor::Args* args) : deadline(options.deadline) {
+  Facilities(const Callable& callable, const CallOptions& options, Executor::Args* args) : deadline(args->deadline) {
     if (callable.keeps_tensors_) store = std::make_unique<TensorStore>();
     args->tensor_store = store.get();
     if (callable.needs_rendezvous_) rendezvous = callable.rendezvous_.Take();
@@ -96,9 +101,8 @@ struct Callable::Step {
     args->call_frame = &frame;
     args->cancellation = &cancellation.manager();
     args->cancel_on_error = false;  // It may be the session's.
-    const bool needs_more = callable.needs_facilities_ || options.node_outputs != nullptr ||
-                            options.stall_timeout != absl::ZeroDuration() ||
-                            callable.core_->options().stall_timeout != absl::InfiniteDuration();
+    const bool needs_more =
+        callable.needs_facilities_ || options.node_outputs != nullptr || options.stall_timeout != absl::ZeroDuration();
     if (ABSL_PREDICT_FALSE(needs_more)) facilities.emplace(callable, options, args);
     for (Tensor& output : frame.retvals()) output = Tensor();
   }
@@ -171,9 +175,10 @@ absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr
   const CallPolicy policy = CallPolicyOf(*core, FeedFetchOptions::Convention::kFunction);
   absl::StatusOr<std::shared_ptr<Callable>> made = Make(core, graph, spec, policy, &stop);
   if (policy != CallPolicy::kInline && MustInline(made)) made = Make(core, graph, spec, CallPolicy::kInline, &stop);
-  if (!made.ok()) return BetterReason(graph, spec, made.status());
+  if (!made.ok()) return BetterReason(graph, spec, made.status(), &stop);
   const std::shared_ptr<Callable> callable = *std::move(made);
-  callable->needs_facilities_ = callable->keeps_tensors_ || callable->needs_rendezvous_ || callable->is_hosts_;
+  callable->needs_facilities_ = callable->keeps_tensors_ || callable->needs_rendezvous_ || callable->is_hosts_ ||
+                                core->options().stall_timeout != absl::InfiniteDuration();
   return callable;
 }
 
@@ -183,7 +188,7 @@ absl::StatusOr<std::shared_ptr<Callable>> Callable::Make(const std::shared_ptr<S
   SLUICE_ASSIGN_OR_RETURN(StepGraph step,
                           MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kFunction, policy, stop));
   std::shared_ptr<Callable> callable(new Callable(core, &step));
-  SLUICE_RETURN_IF_ERROR(WithAllMissingKernels(callable->Compile(step, stop), callable->graph(), *core));
+  SLUICE_RETURN_IF_ERROR(WithAllMissingKernels(callable->Compile(step, stop), callable->graph(), *core, stop));
   if (step.functions != nullptr && step.functions->HasTransfers()) callable->needs_rendezvous_ = true;
   return callable;
 }
@@ -282,7 +287,8 @@ absl::StatusOr<ThreadPool*> Callable::BeginCall(absl::Span<Tensor> inputs, absl:
                                                 const CallOptions& options) const {
   SLUICE_RETURN_IF_ERROR(CheckCall(inputs, outputs));
   if (options.cancellation != nullptr && options.cancellation->IsCancelling()) return options.cancellation->status();
-  if (ABSL_PREDICT_FALSE(options.pool != CallOptions::kSessionPool)) return core_->FindPool(options.pool);
+  const bool is_usual = options.pool == CallOptions::kSessionPool && options.stall_timeout == absl::ZeroDuration();
+  if (ABSL_PREDICT_FALSE(!is_usual)) return core_->CheckOptions(options);
   return core_->pool();
 }
 
@@ -301,7 +307,7 @@ Executor::Args Callable::ArgsOf(const CallOptions& options, ThreadPool* pool) co
   args.session_state = &core_->state();
   args.observer = options.observer;
   args.gemm_plugin = session.gemm_plugin;
-  args.deadline = options.deadline;
+  args.deadline = core_->DeadlineOf(options);
   args.deterministic = session.deterministic;
   return args;
 }

@@ -41,7 +41,8 @@ class Callable : public std::enable_shared_from_this<Callable> {
   absl::Span<const FeedFetchGraph::Port> fetches() const { return fetches_; }
 
   // One step. `inputs` in the order of feeds() are given up: kernels may overwrite them. `outputs` has one place per
-  // fetch. Errors: kFeedType, kFeedShape, kTensorHandle, kWrongUse (counts, options.pool), kSessionClosed, kFetchDead,
+  // fetch. A call without a deadline gets the session's operation_timeout.
+  // Errors: kFeedType, kFeedShape, kTensorHandle, kWrongUse (counts, options), kSessionClosed, kFetchDead,
   // kDeadline, kStalled, the status of options.cancellation, and those of nodes. When it returns, all work of the step
   // has stopped.
   absl::Status Run(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options = {}) const;
@@ -103,7 +104,7 @@ class Callable : public std::enable_shared_from_this<Callable> {
   bool has_references_ = false;    // Some node refers to a variable.
   bool needs_rendezvous_ = false;  // Some node sends or receives.
   bool is_hosts_ = false;          // The executor is of a kind of the host's, and runs all of the step.
-  bool needs_facilities_ = false;  // It keeps tensors, needs a rendezvous or is_hosts_.
+  bool needs_facilities_ = false;  // It keeps tensors, needs a rendezvous, is_hosts_, or its session watches all runs.
   std::vector<std::string> fetched_nodes_;
 
   mutable RendezvousPool rendezvous_;  // Guards itself.

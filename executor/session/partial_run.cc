@@ -35,7 +35,7 @@ PartialRun::PartialRun(std::shared_ptr<SessionCore> core, StepGraph graph, const
 absl::StatusOr<std::shared_ptr<PartialRun>> PartialRun::Start(std::shared_ptr<SessionCore> core,
                                                               const SessionGraph& graph, const FeedFetchSpec& spec,
                                                               const CallOptions& options) {
-  SLUICE_ASSIGN_OR_RETURN(ThreadPool* const pool, core->FindPool(options.pool));
+  SLUICE_ASSIGN_OR_RETURN(ThreadPool* const pool, core->CheckOptions(options));
   const LinkedCancellation cancellation(core->cancellation(), options.cancellation);
   StopPoll stop(options.deadline, &cancellation.manager());
   SLUICE_ASSIGN_OR_RETURN(StepGraph step, MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kRendezvous,
@@ -73,11 +73,12 @@ void PartialRun::Begin(ThreadPool* pool, const CallOptions& options) {
                    /*is_idle=*/true);
     args.observer = &*watch_;
   }
+  has_begun_ = true;
   step_->RunAsync(args, [end = &end_](absl::Status status) { end->Set(std::move(status)); });
 }
 
 PartialRun::~PartialRun() {
-  if (step_ == nullptr) return;
+  if (!has_begun_) return;
   Abort(AsStatus([]() -> absl::Status {
     return Error(ErrorCode::kRunCancelled).Text("the partial run was given up");
   })).IgnoreError();
@@ -259,11 +260,15 @@ absl::StatusOr<std::vector<Tensor>> PartialRun::Run(const std::vector<std::pair<
   CancellationManager* const caller = options.cancellation;
   if (caller != nullptr && caller->IsCancelling()) return caller->status();
   SLUICE_RETURN_IF_ERROR(Claim(feeds, fetches));
+  // What is claimed cannot be used again: from here on every error, and what is thrown, ends the step.
   CancellationToken token = -1;
-  bool is_registered = false;
-  if (watch_.has_value()) watch_->Resume();
+  bool is_registered = false, is_watched = false;
   std::vector<Tensor> values;
   absl::Status status = AsStatus([&]() -> absl::Status {
+    if (watch_.has_value()) {
+      watch_->Resume();
+      is_watched = true;
+    }
     if (caller != nullptr) {
       token = caller->NewToken();
       is_registered = caller->RegisterCallback(token, [this, caller] { StartAbort(caller->status()); });
@@ -272,17 +277,22 @@ absl::StatusOr<std::vector<Tensor>> PartialRun::Run(const std::vector<std::pair<
     return RunClaimed(feeds, fetches, options.deadline, &values);
   });
   if (is_registered) caller->DeregisterCallback(token);
+  if (status.ok()) status = AsStatus([&] { return SaveTensors(fetches); });
   // A node's own error says more than that the rendezvous was aborted with it.
   if (!status.ok()) Abort(status).IgnoreError();
-  if (watch_.has_value()) {
+  if (is_watched) {
     watch_->Pause();
     status = watch_->Explain(status);
   }
   if (!status.ok()) return status;
+  return values;
+}
+
+absl::Status PartialRun::SaveTensors(const std::vector<std::string>& fetches) {
   std::vector<std::string> nodes;
   for (const std::string& name : fetches) nodes.push_back(name.substr(0, name.rfind(':')));
   store_.SaveTo(nodes, core_->state());
-  return values;
+  return absl::OkStatus();
 }
 
 }  // namespace sluice

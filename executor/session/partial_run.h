@@ -47,6 +47,8 @@ class PartialRun {
                                           const std::vector<std::string>& fetches, const CallOptions& options);
   // Whether nothing is left to do: everything was given and taken, or there was an error.
   bool IsOver() const ABSL_LOCKS_EXCLUDED(mu_);
+  // Whether its step has ended with an error, perhaps between calls: the next call can only say so.
+  bool HasFailed() const { return end_.HasFailed(); }
 
  private:
   // A feed or a fetch.
@@ -81,6 +83,8 @@ class PartialRun {
   absl::Status Receive(const std::vector<std::string>& fetches, absl::Time deadline, std::vector<Tensor>* values);
   absl::Status RunClaimed(const std::vector<std::pair<std::string, Tensor>>& feeds,
                           const std::vector<std::string>& fetches, absl::Time deadline, std::vector<Tensor>* values);
+  // Has what nodes of `fetches` keep outlive the step.
+  absl::Status SaveTensors(const std::vector<std::string>& fetches);
   // Ends the step with `error`; the second waits until its work has stopped, and returns why it ended.
   void StartAbort(const absl::Status& error);
   absl::Status Abort(const absl::Status& error);
@@ -97,6 +101,7 @@ class PartialRun {
   StepEnd end_;
   std::unique_ptr<const PartitionedStep> step_;  // Ends before what it uses.
   bool has_references_ = false;                  // Some node refers to a variable. Set before the step starts.
+  bool has_begun_ = false;                       // The step was started, and will end. Set by Start.
 
   mutable Mutex mu_;
   Ports feeds_ ABSL_GUARDED_BY(mu_);    // By endpoint, "node:0".

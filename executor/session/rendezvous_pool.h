@@ -24,11 +24,16 @@ class RendezvousPool {
     kept_.pop_back();
     return rendezvous;
   }
-  // Its step is over. One that somebody has held on to, such as a host's kernel, is theirs.
-  void Put(CountedPtr<LocalRendezvous> rendezvous) ABSL_LOCKS_EXCLUDED(mu_) {
-    if (!rendezvous->RefCountIsOne() || !rendezvous->Clear()) return;
-    MutexLock lock(&mu_);
-    if (kept_.size() < kMaxKept) kept_.push_back(std::move(rendezvous));
+  // Its step is over. One that somebody has held on to, such as a host's kernel, is theirs. One that there is no memory
+  // to keep goes: the step's outcome stands.
+  void Put(CountedPtr<LocalRendezvous> rendezvous) noexcept ABSL_LOCKS_EXCLUDED(mu_) {
+    try {
+      if (!rendezvous->RefCountIsOne() || !rendezvous->Clear()) return;
+      MutexLock lock(&mu_);
+      if (kept_.size() < kMaxKept) kept_.push_back(std::move(rendezvous));
+    } catch (...) {
+      return;
+    }
   }
 
  private:

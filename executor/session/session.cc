@@ -52,6 +52,7 @@ absl::Status Session::Extend(GraphSource added) {
 
 absl::Status Session::Replace(Graph graph) {
   return AsStatus([&]() -> absl::Status {
+    if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
     SLUICE_RETURN_IF_ERROR(graph_.Replace(std::move(graph)));
     std::list<Prepared> ended;  // Freed outside of the lock.
     MutexLock lock(&mu_);
@@ -116,12 +117,6 @@ absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const Fee
   return callable;
 }
 
-absl::Time Session::DeadlineOf(const CallOptions& options) const {
-  const absl::Duration timeout = core_->options().operation_timeout;
-  if (options.deadline != absl::InfiniteFuture() || timeout == absl::InfiniteDuration()) return options.deadline;
-  return absl::Now() + timeout;
-}
-
 absl::Status Session::PrepareCall(const NamedTensors& feeds, const std::vector<std::string>& fetches,
                                   const std::vector<std::string>& targets, CallOptions* options, NamedCall* call) {
   if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
@@ -132,7 +127,7 @@ absl::Status Session::PrepareCall(const NamedTensors& feeds, const std::vector<s
   }
   spec.fetches = fetches;
   spec.targets = targets;
-  options->deadline = DeadlineOf(*options);
+  options->deadline = core_->DeadlineOf(*options);
   SLUICE_ASSIGN_OR_RETURN(call->callable, FindOrPrepare(spec, {options->deadline, options->cancellation}));
   call->outputs.resize(fetches.size());
   return absl::OkStatus();
@@ -209,6 +204,7 @@ absl::StatusOr<std::string> Session::PRunSetup(const FeedFetchSpec& spec, const 
             .Limit("max_partial_runs", static_cast<int64_t>(limit))
             .Text(
                 "the session has too many partial runs that are not over: give and take all that they were set up for");
+    if (num_partial_runs() >= limit) ForgetFailedPartialRuns();
     if (num_partial_runs() >= limit) return too_many;
     SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<PartialRun> run, PartialRun::Start(core_, graph_, spec, options));
     {
@@ -243,7 +239,7 @@ absl::StatusOr<std::vector<Tensor>> Session::RunPart(const std::string& handle, 
     return Error(ErrorCode::kPartialRun).Text(absl::StrCat("there is no partial run '", handle, "', or it is over"));
   }
   CallOptions call = options;
-  call.deadline = DeadlineOf(options);
+  call.deadline = core_->DeadlineOf(options);
   NamedTensors fed = feeds;
   for (auto& feed : fed) SLUICE_RETURN_IF_ERROR(TakeKeptTensor(core_->state(), &feed.second));
   absl::StatusOr<std::vector<Tensor>> values = run->Run(fed, fetches, call);
@@ -252,6 +248,15 @@ absl::StatusOr<std::vector<Tensor>> Session::RunPart(const std::string& handle, 
     partial_runs_.erase(handle);
   }
   return values;
+}
+
+void Session::ForgetFailedPartialRuns() {
+  std::map<std::string, std::shared_ptr<PartialRun>> ended;  // Go outside of the lock.
+  MutexLock lock(&mu_);
+  for (auto it = partial_runs_.begin(); it != partial_runs_.end();) {
+    const auto run = it++;
+    if (run->second->HasFailed()) ended.insert(partial_runs_.extract(run));
+  }
 }
 
 size_t Session::num_partial_runs() const {

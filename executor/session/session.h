@@ -48,7 +48,8 @@ class Session {
   // session is as it was.
   absl::Status Extend(GraphSource added);
   // Another version of the graph, which may differ in anything. Callables prepared before keep the version they were
-  // made from; variables survive, and so does the state of kernels whose nodes are as before.
+  // made from; variables survive, and so does the state of kernels whose nodes are as before. kSessionClosed, and
+  // kWrongUse after Finalize.
   absl::Status Replace(Graph graph) ABSL_LOCKS_EXCLUDED(mu_);
 
   // The graph is complete: it is forgotten, and with it the means to prepare more. What was prepared still runs, Run
@@ -75,7 +76,7 @@ class Session {
 
   // Sets up one step that is fed and fetched in several calls; see PartialRun. The handle is for PRun. Every feed and
   // fetch may be used once; the step ends when all were, or at the first error of a node, and its handle with the call
-  // of PRun that finds that out.
+  // of PRun that finds that out, or where as many are open as may be, with the next PRunSetup.
   // `options` of the setup hold for the whole step, and what they name outlives it; those of PRun for the call, whose
   // deadline or cancellation ends the step too (its observer, pool and stall_timeout are the setup's). kLimitRuns when
   // SessionOptions::max_partial_runs are not over.
@@ -99,7 +100,7 @@ class Session {
   // Steps of Run and RunAsync that are over, those with errors included; and those alone. Callables do not count.
   int64_t num_runs() const { return core_->num_runs(); }
   int64_t num_errors() const { return core_->num_errors(); }
-  // Partial runs that are not over.
+  // Partial runs that have a handle.
   size_t num_partial_runs() const ABSL_LOCKS_EXCLUDED(mu_);
   // Signatures kept by Run.
   size_t num_prepared() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -126,10 +127,10 @@ class Session {
                            const std::vector<std::string>& targets, CallOptions* options, NamedCall* call);
   absl::StatusOr<std::vector<Tensor>> RunPart(const std::string& handle, const NamedTensors& feeds,
                                               const std::vector<std::string>& fetches, const CallOptions& options);
+  // Handles of steps that have failed between calls of PRun go: nobody may come for them.
+  void ForgetFailedPartialRuns() ABSL_LOCKS_EXCLUDED(mu_);
   // Whether there is a graph to prepare from: kSessionClosed, or kWrongUse after Finalize.
   absl::Status CheckCanPrepare() const;
-  // When a run with these options has to be over.
-  absl::Time DeadlineOf(const CallOptions& options) const;
   absl::StatusOr<std::shared_ptr<const Callable>> FindOrPrepare(const FeedFetchSpec& spec,
                                                                 const PrepareOptions& options) ABSL_LOCKS_EXCLUDED(mu_);
 

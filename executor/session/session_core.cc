@@ -28,6 +28,13 @@ Allocator& DefaultAllocator() {
 #endif
 }
 
+absl::Status BadStallTimeout(absl::Duration found, const char* expected) {
+  return Error(ErrorCode::kWrongUse)
+      .Found(absl::FormatDuration(found))
+      .Expected(expected)
+      .Text("a stall_timeout is the time without progress after which a run is reported");
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOptions& options) {
@@ -37,6 +44,7 @@ absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOp
   if (!core->executor_kinds_->Has(options.executor)) {
     return Error(ErrorCode::kOpNotFound).Text(absl::StrCat("there is no executor of kind '", options.executor, "'"));
   }
+  if (options.stall_timeout <= absl::ZeroDuration()) return BadStallTimeout(options.stall_timeout, "more than zero");
   core->devices_ = options.devices;
   if (core->devices_ == nullptr) {
     if (options.num_cpu_devices > kMaxCpuDevices) {
@@ -57,6 +65,7 @@ absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOp
   }
   std::vector<std::pair<std::string, int64_t>> names;
   for (const std::unique_ptr<Device>& device : *core->devices_) {
+    if (device == nullptr) return Error(ErrorCode::kWrongUse).Text("one of the devices for a session is null");
     names.emplace_back(device->name(), device->incarnation());
     core->devices_by_name_.emplace(device->name(), device.get());
   }
@@ -118,6 +127,11 @@ absl::StatusOr<ThreadPool*> SessionCore::FindPool(int choice) const {
         .Text("the session has no such pool");
   }
   return pools_->others[static_cast<size_t>(choice) - 1].get();
+}
+
+absl::StatusOr<ThreadPool*> SessionCore::CheckOptions(const CallOptions& options) const {
+  if (options.stall_timeout < absl::ZeroDuration()) return BadStallTimeout(options.stall_timeout, "at least zero");
+  return FindPool(options.pool);
 }
 
 absl::StatusOr<Device*> SessionCore::FindDevice(absl::string_view name) const {

@@ -9,6 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "executor/compiled/local_executor.h"
 #include "executor/executor.h"
@@ -40,6 +42,15 @@ class SessionCore {
   ThreadPool* pool() const { return pool_; }
   // What CallOptions::pool means. kWrongUse for numbers that no pool has.
   absl::StatusOr<ThreadPool*> FindPool(int choice) const;
+  // Whether a run may have these options, and the pool that it gets (null: the caller's thread only): kWrongUse for
+  // pools that are none, and for a stall_timeout below zero.
+  absl::StatusOr<ThreadPool*> CheckOptions(const CallOptions& options) const;
+  // When a run with these options has to be over.
+  absl::Time DeadlineOf(const CallOptions& options) const {
+    const absl::Duration timeout = options_.operation_timeout;
+    if (timeout == absl::InfiniteDuration() || options.deadline != absl::InfiniteFuture()) return options.deadline;
+    return absl::Now() + timeout;
+  }
   // How long a run with these options may stand still before it is reported; infinite: it is not watched.
   absl::Duration PatienceOf(const CallOptions& options) const {
     const bool says = options.stall_timeout != absl::ZeroDuration();

@@ -63,14 +63,16 @@ struct SessionOptions {
   CallPolicy function_calls = CallPolicy::kByCost;
   // The same bits for any number of threads.
   bool deterministic = false;
-  // For calls of Session::Run, RunAsync and PRun that have no deadline. Not for callables, nor for PRunSetup.
+  // For calls of Session::Run, RunAsync and PRun, and of callables, that have no deadline. Not for Prepare, nor for
+  // PRunSetup, whose step may wait for the next PRun as long as it likes.
   absl::Duration operation_timeout = absl::InfiniteDuration();
-  // For runs that do not say otherwise: when to report that one hangs; see CallOptions. Every kernel call of a watched
-  // run costs some 100 ns more.
+  // For runs that do not say otherwise: when to report that one hangs; see CallOptions. Above zero. Every kernel call
+  // of a watched run costs some 100 ns more.
   absl::Duration stall_timeout = absl::InfiniteDuration();
   // Prepared signatures that Run keeps; the least recently used go.
   size_t max_prepared = 64;
-  // Partial runs that are not over: each keeps the memory of a step. More are refused (kLimitRuns).
+  // Partial runs that are not over: each keeps the memory of a step. More are refused (kLimitRuns); those that have
+  // failed do not count.
   size_t max_partial_runs = 1024;
   LoadLimits limits;
   // Folding of constants and joining of equal nodes, when a signature is prepared: see Note [Simplifying a step].

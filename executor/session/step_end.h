@@ -33,6 +33,12 @@ class StepEnd {
     return is_over_;
   }
 
+  // Whether the step is over, and not well.
+  bool HasFailed() const ABSL_LOCKS_EXCLUDED(mu_) {
+    MutexLock lock(&mu_);
+    return is_over_ && !status_.ok();
+  }
+
   // Waits, and returns the outcome.
   absl::Status Wait() ABSL_LOCKS_EXCLUDED(mu_) {
     BeforeWaiting();
@@ -42,7 +48,7 @@ class StepEnd {
   }
 
  private:
-  Mutex mu_;
+  mutable Mutex mu_;
   CondVar changed_;
   bool is_over_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status status_ ABSL_GUARDED_BY(mu_);

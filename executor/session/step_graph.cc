@@ -156,7 +156,7 @@ absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFet
     placement.stop = stop;
     const WithCalls kernels(core.kernels());
     const absl::Status placed = PlaceGraph(needed, core.device_list(), kernels, placement).status();
-    if (!placed.ok()) return WithAllMissingKernels(placed, needed, core);
+    if (!placed.ok()) return WithAllMissingKernels(placed, needed, core, stop);
   }
   // The parts of a partial run are told apart by what each fetch needs: that stays as the user knows it.
   if (convention == FeedFetchOptions::Convention::kFunction) {
@@ -177,11 +177,13 @@ absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFet
   return step;
 }
 
-absl::Status WithAllMissingKernels(const absl::Status& status, const Graph& graph, const SessionCore& core) {
+absl::Status WithAllMissingKernels(const absl::Status& status, const Graph& graph, const SessionCore& core,
+                                   StopPoll* stop) {
   const std::optional<ErrorInfo> info = ErrorInfoOf(status);
   if (!info.has_value() || info->code != ErrorCode::kNoKernel) return status;
   ErrorCollector errors;
   for (const NodeId id : graph.Nodes()) {
+    if (!PollStop(stop).ok()) break;
     bool has_kernel = IsCall(graph, id);
     for (size_t i = 0; i < core.num_devices() && !has_kernel; ++i) {
       has_kernel = core.kernels().HasKernel(graph, id, DeviceTypeName(core.device(i).kind()));

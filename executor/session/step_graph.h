@@ -47,8 +47,10 @@ absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFet
 // The policy of the session's options, where steps of this kind can call functions at all.
 CallPolicy CallPolicyOf(const SessionCore& core, FeedFetchOptions::Convention convention);
 
-// `status`; where it says that the session has no kernel for one node of `graph`, the same for all such nodes.
-absl::Status WithAllMissingKernels(const absl::Status& status, const Graph& graph, const SessionCore& core);
+// `status`; where it says that the session has no kernel for one node of `graph`, the same for all such nodes, or for
+// those found before `stop`, which may be null, says to stop.
+absl::Status WithAllMissingKernels(const absl::Status& status, const Graph& graph, const SessionCore& core,
+                                   StopPoll* stop);
 
 }  // namespace sluice
 

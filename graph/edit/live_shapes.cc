@@ -124,8 +124,7 @@ bool LiveShapes::InferLoops(const LiveUses& uses, const std::vector<NodeId>& mer
   }
   if (order.size() != found.size()) return false;
   num_inferred_ += static_cast<int64_t>(order.size());
-  inference_->InferAgain(absl::MakeConstSpan(order));
-  return true;
+  return inference_->InferAgain(absl::MakeConstSpan(order)).ok();  // Where it is to stop, InferAll says so.
 }
 
 }  // namespace sluice

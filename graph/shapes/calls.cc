@@ -117,6 +117,7 @@ std::optional<std::vector<TensorFacts>> WalkBody(const Graph& body, const Infere
   InferenceOptions inner;
   inner.bodies = options.bodies;
   inner.use_hints = options.use_hints;
+  inner.stop = options.stop;
   ++budget.depth;
   ShapeInference inference(body, inner, budget, ids.inner_dim_id);
   const absl::Status status = inference.Run(args);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "graph/base/status_macros.h"
+#include "graph/base/stop_poll.h"
 #include "graph/ir/op_class.h"
 #include "graph/ir/topo_order.h"
 #include "graph/shapes/dims.h"
@@ -33,8 +34,7 @@ ShapeInference::ShapeInference(const Graph& graph, const InferenceOptions& optio
 
 absl::Status ShapeInference::Run(absl::Span<const TensorFacts> args) {
   SLUICE_ASSIGN_OR_RETURN(const std::vector<NodeId> order, TopologicalOrder(graph_));
-  Settle(order, args);
-  return absl::OkStatus();
+  return Settle(order, args);
 }
 
 bool ShapeInference::IsLoopMerge(NodeId id) const {
@@ -44,7 +44,7 @@ bool ShapeInference::IsLoopMerge(NodeId id) const {
                      [&](const Output& source) { return IsBackEdge(graph_, id, source); });
 }
 
-void ShapeInference::Settle(absl::Span<const NodeId> order, absl::Span<const TensorFacts> args) {
+absl::Status ShapeInference::Settle(absl::Span<const NodeId> order, absl::Span<const TensorFacts> args) {
   std::vector<NodeId> loop_merges;
   for (const NodeId id : order) {
     if (IsLoopMerge(id)) loop_merges.push_back(id);
@@ -54,10 +54,11 @@ void ShapeInference::Settle(absl::Span<const NodeId> order, absl::Span<const Ten
   for (int round = 1;;) {
     if (is_whole) map_.ClearAllButShapes(graph_);
     for (const NodeId id : order) {
+      SLUICE_RETURN_IF_ERROR(PollStop(options_.stop));
       if (!is_whole) Forget(id);
       Infer(id, args);
     }
-    if (LoopsAreStable(loop_merges, &round)) return;
+    if (LoopsAreStable(loop_merges, &round)) return absl::OkStatus();
   }
 }
 
@@ -119,9 +120,9 @@ bool ShapeInference::InferAgain(NodeId id) {
   return !std::equal(before.begin(), before.end(), after.begin(), after.end(), AreIdentical);
 }
 
-void ShapeInference::InferAgain(absl::Span<const NodeId> order) {
+absl::Status ShapeInference::InferAgain(absl::Span<const NodeId> order) {
   for (const NodeId id : order) StartLoopAnew(id);
-  Settle(order, {});
+  return Settle(order, {});
 }
 
 void ShapeInference::InheritMarks(NodeId id) {

@@ -29,6 +29,8 @@
 
 namespace sluice {
 
+class StopPoll;
+
 struct InferenceOptions {
   // Outputs whose value comes from outside, with what is known of it. Their nodes' own shapes do not count.
   std::vector<std::pair<Output, PartialShape>> fed;
@@ -37,10 +39,13 @@ struct InferenceOptions {
   // Attr `_output_shapes` says what the inference does not know. A hint: what rests on it is assumed, and a wrong one
   // is no error.
   bool use_hints = true;
+  // Polled for every node, those of bodies included; may be null.
+  StopPoll* stop = nullptr;
 };
 
-// Infers all shapes of `graph`. Fails (kCycle) only where the graph has no order; contradictions are in
-// ShapeMap::problems(). Linear in the graph; not recursive in the data but for calls, up to a fixed depth.
+// Infers all shapes of `graph`. Fails only where the graph has no order (kCycle), and with the status of options.stop;
+// contradictions are in ShapeMap::problems(). Linear in the graph; not recursive in the data but for calls, up to a
+// fixed depth.
 absl::StatusOr<ShapeMap> InferShapes(const Graph& graph, const InferenceOptions& options = {});
 
 }  // namespace sluice

@@ -66,8 +66,8 @@ class ShapeInference {
   // Returns whether its users have to be inferred, too.
   bool InferAgain(NodeId id);
   // Infers `order`: nodes with all that use them, in an order in which what is used comes first, back edges of loops
-  // apart. Loops in it begin anew.
-  void InferAgain(absl::Span<const NodeId> order);
+  // apart. Loops in it begin anew. Fails only where it is to stop.
+  absl::Status InferAgain(absl::Span<const NodeId> order);
   // Takes back what is known of a node that was removed.
   void Forget(NodeId id);
 
@@ -86,8 +86,8 @@ class ShapeInference {
   };
   const OpFunctions& FunctionsOf(NodeId id);
 
-  // Rounds over `order` until its loops give what they take.
-  void Settle(absl::Span<const NodeId> order, absl::Span<const TensorFacts> args);
+  // Rounds over `order` until its loops give what they take. Fails only where it is to stop.
+  absl::Status Settle(absl::Span<const NodeId> order, absl::Span<const TensorFacts> args);
   // Takes a Merge again for what enters the loop.
   void StartLoopAnew(NodeId id);
   // What is known of the outputs of a node.

@@ -98,10 +98,10 @@ class ShapeMap {
       values_;  // Pointers to values stay valid while others are added.
   std::unordered_map<Output, HandleData, absl::Hash<Output>> handles_;
   std::vector<ShapeProblem> problems_;
-  std::unordered_map<NodeId, size_t> problem_at_;  // Where in problems_ that of a node is.
-  int64_t value_budget_ = 0;                       // Elements that values_ may still take.
-  int64_t dim_budget_ = 0;                         // Dimensions that shapes of high rank may still take.
-  int64_t handle_budget_ = 0;                      // Shapes and dimensions that handles_ may still take.
+  std::unordered_map<NodeId, size_t, absl::Hash<NodeId>> problem_at_;  // Where in problems_ that of a node is.
+  int64_t value_budget_ = 0;                                           // Elements that values_ may still take.
+  int64_t dim_budget_ = 0;     // Dimensions that shapes of high rank may still take.
+  int64_t handle_budget_ = 0;  // Shapes and dimensions that handles_ may still take.
 };
 
 }  // namespace sluice

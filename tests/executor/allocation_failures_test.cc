@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "executor/session/rendezvous_pool.h"
 #include "executor/session/session.h"
 #include "executor/thread_pool.h"
 #include "graph/base/as_status.h"
@@ -28,6 +29,8 @@
 #include "kernels/families/register_all.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_registry.h"
+#include "rendezvous/key.h"
+#include "rendezvous/local_rendezvous.h"
 #include "tests/executor/failing_allocations.h"
 #include "tests/testing/counting_new.h"
 #include "tests/testing/executor_harness.h"
@@ -390,6 +393,41 @@ TEST_P(SessionAllocationsTest, PartialRuns) {
     SLUICE_RETURN_IF_ERROR(CheckY(y[0]));
     SLUICE_ASSIGN_OR_RETURN(const std::vector<Tensor> z, session->PRun(handle, {{"w", x_}}, {"z"}));
     return Expect(*z[0].AsScalar<float>() == -3.0f, "wrong result");
+  };
+  FailEachAllocation(run, set_up);
+}
+
+#ifdef SLUICE_COUNTS_NEW
+TEST(FailedKeepTest, ARendezvousThatCannotBeKeptGoes) {
+  EdgeTable edges;
+  RendezvousPool pool(edges);
+  CountedPtr<LocalRendezvous> first = pool.Take();
+  FailNewCall(1);
+  pool.Put(std::move(first));
+  const bool has_failed = HasFailedNewCall();
+  FailNewCall(0);
+  EXPECT_TRUE(has_failed);
+  pool.Put(pool.Take());
+}
+#endif
+
+// It has done nothing, and may be repeated, or it has ended the step: what it claims is not lost to a step that waits.
+TEST_P(SessionAllocationsTest, ACallOfAPartialRunThatFailsDoesNothingOrEndsIt) {
+  if (GetParam().driver == Driver::kSerial) return;  // A partial run is never serial.
+  AddChain();
+  SessionOptions options = Options();
+  options.stall_timeout = absl::Hours(1);
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, Session::Create(options, b_.graph()));
+  std::string handle;
+  const auto run = [&]() -> absl::Status {
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<Tensor> y, session->PRun(handle, {{"x", x_}}, {"y"}));
+    return CheckY(y[0]);
+  };
+  const auto set_up = [&]() -> absl::Status {
+    if (session->num_partial_runs() > 0) SLUICE_RETURN_IF_ERROR(run());
+    SLUICE_RETURN_IF_ERROR(Expect(session->num_partial_runs() == 0, "a step that is over has a handle"));
+    SLUICE_ASSIGN_OR_RETURN(handle, session->PRunSetup({{"x"}, {"y"}, {}, {}}));
+    return absl::OkStatus();
   };
   FailEachAllocation(run, set_up);
 }

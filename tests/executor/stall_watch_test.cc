@@ -1,11 +1,15 @@
 #include "executor/stall_watch.h"
 
+#include <new>
+#include <string>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
+#include "tests/testing/counting_new.h"
 #include "tests/testing/executor_harness.h"
 #include "tests/testing/log_capture.h"
 #include "tests/testing/status_matchers.h"
@@ -162,6 +166,64 @@ TEST_F(StallWatchTest, AnIdleWatchSaysNothing) {
   reported.WaitForNotification();
   EXPECT_FALSE(log.lines().empty());
 }
+
+#ifdef SLUICE_COUNTS_NEW
+TEST_F(StallWatchTest, AResumeWithoutMemoryChangesNothing) {
+  b_.Const("c", Tensor::Scalar(1.0f));
+  Build();
+  Notification reported;
+  const LogCapture log([&](const std::string& line) {
+    if (StrContains(line, "no progress") && !reported.HasBeenNotified()) reported.Notify();
+  });
+  StallWatch watch(Watched(), /*is_idle=*/true);
+  bool has_thrown = false;
+  FailNewCall(1);
+  try {
+    watch.Resume();
+  } catch (const std::bad_alloc&) {
+    has_thrown = true;
+  }
+  FailNewCall(0);
+  EXPECT_TRUE(has_thrown);
+  watch.Resume();
+  EXPECT_TRUE(reported.WaitForNotificationWithTimeout(absl::Minutes(1)));
+}
+
+TEST_F(StallWatchTest, AnErrorStandsWhereThereIsNoMemoryToExplainIt) {
+  b_.Const("c", Tensor::Scalar(1.0f));
+  Build();
+  Notification reported;
+  const LogCapture log([&](const std::string&) {
+    if (!reported.HasBeenNotified()) reported.Notify();
+  });
+  StallWatch watch(Watched());
+  reported.WaitForNotification();
+  watch.Pause();
+  const absl::Status late = Error(ErrorCode::kDeadline).Text("too late");
+  FailNewCall(1, /*and_later=*/true);
+  const absl::Status explained = watch.Explain(late);
+  FailNewCall(0);
+  EXPECT_THAT(explained, IsError(ErrorCode::kDeadline, "too late"));
+  EXPECT_THAT(watch.Explain(late), IsError(ErrorCode::kStalled));
+}
+
+TEST_F(StallWatchTest, ALookWithoutMemoryIsNotTheLast) {
+  b_.Const("c", Tensor::Scalar(1.0f));
+  Build();
+  Notification reported;
+  const LogCapture log([&](const std::string& line) {
+    if (StrContains(line, "no progress") && !reported.HasBeenNotified()) reported.Notify();
+  });
+  StallWatch watch(Watched(), /*is_idle=*/true);
+  watch.Resume();
+  FailNewCall(1, /*and_later=*/true);
+  while (!HasFailedNewCall()) absl::SleepFor(absl::Milliseconds(1));
+  absl::SleepFor(kSoon);
+  FailNewCall(0);
+  watch.OnFailure(NodeId(0), 1);
+  EXPECT_TRUE(reported.WaitForNotificationWithTimeout(absl::Minutes(1)));
+}
+#endif
 
 TEST_F(StallWatchTest, AnotherObserverHearsEverything) {
   Recv("x");

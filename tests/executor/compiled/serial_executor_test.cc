@@ -158,6 +158,36 @@ TEST_F(SerialExecutorTest, ADeferredRunGoesToThreadsOfItsOwn) {
   over.WaitForNotification();
 }
 
+// It has no thread but the one that waits: a service thread begins it then.
+TEST_F(SerialExecutorTest, ADeferredRunThatKeepsToOneThreadDoesNotUseTheTaskRunner) {
+  AddPolynomial();
+  const std::unique_ptr<SerialExecutor> executor = MakeSerial();
+  ThreadPool pool(ThreadPoolOptions{2});
+  for (const bool is_inline : {false, true}) {
+    VectorCallFrame frame({Int(3)}, 1);
+    Executor::Args args;
+    args.call_frame = &frame;
+    args.task_runner = &pool;
+    args.run_all_kernels_inline = is_inline;
+    Notification over;
+    bool was_in_pool = false;
+    std::vector<std::unique_ptr<ThreadRuns::Scope>> runs;  // As many as a thread may be in.
+    while (ThreadRuns::Current().depth() < ThreadRuns::kMaxNested) {
+      runs.push_back(std::make_unique<ThreadRuns::Scope>());
+    }
+    executor->RunAsync(args, [&](const absl::Status& status) {
+      EXPECT_OK(status);
+      was_in_pool = pool.IsOwnThread();
+      over.Notify();
+    });
+    EXPECT_FALSE(over.HasBeenNotified());
+    ThreadRuns::Current().GiveAway();
+    over.WaitForNotification();
+    EXPECT_EQ(was_in_pool, !is_inline);
+    EXPECT_EQ(*frame.results()[0].AsScalar<int32_t>(), 12);
+  }
+}
+
 TEST_F(SerialExecutorTest, ManyThreadsRunItAtOnce) {
   AddPolynomial();
   const std::unique_ptr<SerialExecutor> executor = MakeSerial();

@@ -62,5 +62,26 @@ TEST(WaitChoiceMeterTest, CountsLongCallsButForTheLongest) {
   EXPECT_EQ(meter.shared_ns(), 80'000);
 }
 
+TEST(WaitChoiceMeterTest, TheRunsOwnObserverHearsAll) {
+  struct Counts final : public NodeObserver {
+    void OnStart(NodeId, int64_t) override { ++started; }
+    void OnFailure(NodeId, int64_t) override { ++failed; }
+    void OnNode(NodeId, int64_t, int64_t, const KernelContext&) override { ++ended; }
+    int started = 0, failed = 0, ended = 0;
+  } counts;
+  WaitChoice::Meter meter;
+  meter.SendTo(&counts);
+  const RunContext run;
+  const KernelContext context(run, EntryTables());
+  for (int i = 0; i < 3; ++i) meter.OnStart(NodeId(i), 100);
+  meter.OnNode(NodeId(0), 100, 50'100, context);
+  meter.OnNode(NodeId(1), 100, 50'100, context);
+  meter.OnFailure(NodeId(2), 100);
+  EXPECT_EQ(counts.started, 3);
+  EXPECT_EQ(counts.ended, 2);
+  EXPECT_EQ(counts.failed, 1);
+  EXPECT_EQ(meter.shared_ns(), 50'000);
+}
+
 }  // namespace
 }  // namespace sluice

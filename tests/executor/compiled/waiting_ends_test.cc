@@ -1,6 +1,7 @@
 // How steps that wait end early, by each driver: errors of calls, cancellation, deadlines, and what observers hear of
 // it.
 
+#include <atomic>
 #include <memory>
 #include <new>
 #include <string>
@@ -12,7 +13,9 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "executor/compiled/compiled_graph.h"
+#include "executor/compiled/wait_choice.h"
 #include "executor/compiled/waiting_executor.h"
+#include "executor/thread_pool.h"
 #include "executor/trace/node_observer.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
@@ -115,6 +118,52 @@ TEST_P(WaitingEndsTest, AnObserverHearsOfEveryKernel) {
     // Arguments and results are nodes with kernels in the dataflow driver.
     const std::string heard = fails ? "before !w " : "before w after ";
     EXPECT_EQ(recorder.text, is_dataflow() ? "arg0 " + heard + (fails ? "" : "result0 ") : heard);
+  }
+}
+
+// Counts the calls of some nodes.
+class SomeCalls final : public NodeObserver {
+ public:
+  explicit SomeCalls(const Graph& graph) : graph_(graph) {}
+  void OnNode(NodeId node, int64_t, int64_t, const KernelContext&) override {
+    if (graph_.name(node) == "left" || graph_.name(node) == "right") ++num_sides;
+    if (graph_.name(node) == "arg0") ++num_args;
+  }
+  std::atomic<int> num_sides{0}, num_args{0};
+
+ private:
+  const Graph& graph_;
+};
+
+// Whether several threads pay off is found out where every run is observed, too, as with a stall_timeout.
+TEST_P(WaitingEndsTest, ObservedRunsGetThreadsWhereThesePayOff) {
+  UseKernel([](KernelContext& context) {
+    absl::SleepFor(absl::Milliseconds(1));
+    context.SetOutput(0, context.input(0));
+    return absl::OkStatus();
+  });
+  const Output w = Wait("w", Arg(0));
+  Return(0, Add(b_.Op("Neg", "left", {w}), b_.Op("Neg", "right", {w})));
+  LocalExecutorParams params = Params(GetParam());
+  params.observes_ports = false;
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const CompiledGraph> compiled, CompiledGraph::Create(b_.graph(), params));
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Executor> executor, NewExecutor("", compiled));
+  ThreadPool pool(ThreadPoolOptions{2});
+  for (int64_t run = 0; run <= WaitChoice::kMeasuredRuns; ++run) {
+    SomeCalls calls(compiled->graph());
+    Executor::Args args;
+    args.observer = &calls;
+    args.task_runner = &pool;
+    Step step({Int(3)});
+    Begin(*executor, step, args);
+    while (!gate_.EndOne()) absl::SleepFor(absl::Microseconds(50));
+    while (!step.is_over()) absl::SleepFor(absl::Microseconds(50));
+    ASSERT_OK(step.status);
+    EXPECT_EQ(step.result(), 6);
+    EXPECT_EQ(calls.num_sides, 2) << "every kernel is heard of, whatever the driver";
+    // Arguments are nodes with kernels in the dataflow driver alone.
+    const bool gets_threads = GetParam() == Driver::kAuto && run == WaitChoice::kMeasuredRuns;
+    EXPECT_EQ(calls.num_args, is_dataflow() || gets_threads ? 1 : 0) << "run " << run;
   }
 }
 

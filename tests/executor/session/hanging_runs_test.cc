@@ -2,6 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
+#include "graph/base/mutex.h"
 #include "tests/executor/session/session_fixture.h"
 #include "tests/testing/log_capture.h"
 
@@ -55,6 +56,51 @@ TEST_F(HangingRunsTest, ABlockedReceiveEndsWithTheDeadlineOfTheCallOrTheSession)
   Open(options);
   EXPECT_THAT(Fetch("recv_edge"), IsError(ErrorCode::kDeadline));
   EXPECT_THAT(Fetch("recv_edge", {}, Until(absl::Milliseconds(10))), IsError(ErrorCode::kDeadline));
+}
+
+TEST_F(HangingRunsTest, CallablesHaveTheSessionsTimeoutAndStepsThatAreSetUpHaveNot) {
+  Recv("edge");
+  b_.Op("Neg", "y", {b_.Placeholder("x", DType::kInt32)});
+  SessionOptions options;
+  options.operation_timeout = absl::Milliseconds(20);
+  Open(options);
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const Callable> f, session_->Prepare({{}, {"recv_edge"}, {}, {}}));
+  Tensor out[1];
+  EXPECT_THAT(f->Run({}, absl::MakeSpan(out)), IsError(ErrorCode::kDeadline));
+  absl::Status outcome;
+  Notification over;
+  f->RunAsync({}, absl::MakeSpan(out), {}, [&](absl::Status status) {
+    outcome = std::move(status);
+    over.Notify();
+  });
+  over.WaitForNotification();
+  EXPECT_THAT(outcome, IsError(ErrorCode::kDeadline));
+  ASSERT_OK_AND_ASSIGN(const std::string handle, session_->PRunSetup({{"x"}, {"y"}, {}, {}}));
+  absl::SleepFor(2 * options.operation_timeout);
+  CallOptions call = Until(absl::Minutes(1));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> y, session_->PRun(handle, {{"x", Int(3)}}, {"y"}, call));
+  EXPECT_EQ(*y[0].AsScalar<int32_t>(), -3);
+}
+
+TEST_F(HangingRunsTest, AStallTimeoutBelowZeroIsRefused) {
+  AddSimpleGraph();
+  Open();
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const Callable> f, session_->Prepare({{"x"}, {"z"}, {}, {}}));
+  for (const absl::Duration timeout : {-absl::Nanoseconds(1), -absl::InfiniteDuration()}) {
+    CallOptions call;
+    call.stall_timeout = timeout;
+    EXPECT_THAT(Fetch("z", {{"x", Int(3)}}, call), IsError(ErrorCode::kWrongUse, "stall_timeout"));
+    Tensor in[] = {Int(3)}, out[1];
+    EXPECT_THAT(f->Run(in, absl::MakeSpan(out), call), IsError(ErrorCode::kWrongUse, "stall_timeout"));
+    EXPECT_THAT(session_->PRunSetup({{"x"}, {"z"}, {}, {}}, call), IsError(ErrorCode::kWrongUse, "stall_timeout"));
+    SessionOptions options;
+    options.stall_timeout = timeout;
+    EXPECT_THAT(Session::Create(options, b_.graph()), IsError(ErrorCode::kWrongUse, "stall_timeout"));
+  }
+  SessionOptions options;
+  options.stall_timeout = absl::ZeroDuration();
+  EXPECT_THAT(Session::Create(options, b_.graph()), IsError(ErrorCode::kWrongUse, "more than zero"));
+  ExpectFetch("z", 16, {{"x", Int(3)}});
 }
 
 TEST_F(HangingRunsTest, AReceiveWithoutASendIsNamedWhenTheDeadlineComes) {

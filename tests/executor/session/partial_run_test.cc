@@ -204,6 +204,29 @@ TEST_F(WaitingPartialRunTest, ClosingTheSessionEndsIt) {
   EXPECT_THAT(status, IsError(ErrorCode::kSessionClosed));
 }
 
+TEST_F(WaitingPartialRunTest, OnesThatHaveFailedBetweenCallsDoNotCountAgainstTheLimit) {
+  SessionOptions options;
+  options.max_partial_runs = 2;
+  Open(options);
+  const FeedFetchSpec spec = {{"x"}, {"waits"}, {}, {}};
+  CancellationManager cancellation;
+  CallOptions setup;
+  setup.cancellation = &cancellation;
+  ASSERT_OK(session_->PRunSetup(spec));
+  ASSERT_OK_AND_ASSIGN(handle_, session_->PRunSetup(spec, setup));
+  EXPECT_THAT(session_->PRunSetup(spec), IsError(ErrorCode::kLimitRuns));
+  EXPECT_EQ(session_->num_partial_runs(), 2u);
+  cancellation.StartCancel();
+  // Its work may stop a little later.
+  absl::StatusOr<std::string> next = session_->PRunSetup(spec);
+  const absl::Time end = absl::Now() + absl::Minutes(1);
+  while (!next.ok() && absl::Now() < end) next = session_->PRunSetup(spec);
+  ASSERT_OK(next);
+  EXPECT_EQ(session_->num_partial_runs(), 2u);
+  EXPECT_THAT(Run({}), IsError(ErrorCode::kPartialRun, "or it is over"));
+  EXPECT_THAT(session_->PRunSetup(spec), IsError(ErrorCode::kLimitRuns));
+}
+
 TEST_F(PartialRunTest, TensorsAreKeptUnderHandles) {
   b_.Op("GetSessionHandle", "keep", {Output{b_.graph().Find("first"), 0}}, {{"T", DType::kInt32}});
   b_.Op("GetSessionTensor", "kept", {b_.Placeholder("handle", DType::kString)}, {{"dtype", DType::kInt32}});

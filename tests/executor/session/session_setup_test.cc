@@ -70,6 +70,13 @@ TEST_F(SessionSetupTest, TooFewOrTooManyDevicesAreRefused) {
   }
 }
 
+TEST_F(SessionSetupTest, ANullDeviceIsRefused) {
+  AddSimpleGraph();
+  SessionOptions options;
+  options.devices = std::make_shared<std::vector<std::unique_ptr<Device>>>(1);
+  EXPECT_THAT(Make(options).status(), IsError(ErrorCode::kWrongUse, "null"));
+}
+
 TEST_F(SessionSetupTest, AFinalisedSessionRunsWhatWasPrepared) {
   AddSimpleGraph();
   Open();
@@ -96,6 +103,15 @@ TEST_F(SessionSetupTest, AFinalisedSessionPreparesNothingNew) {
   EXPECT_THAT(session_->Replace(b_.graph()), StatusIs(absl::StatusCode::kFailedPrecondition));
   ASSERT_OK(session_->Close());
   EXPECT_THAT(Fetch("z", {{"x", Int(3)}}), IsError(ErrorCode::kSessionClosed));
+}
+
+TEST_F(SessionSetupTest, AClosedSessionGetsNoOtherGraph) {
+  AddSimpleGraph();
+  Open();
+  ASSERT_OK(session_->Close());
+  EXPECT_THAT(session_->Replace(b_.graph()), IsError(ErrorCode::kSessionClosed));
+  ASSERT_OK(session_->Finalize());
+  EXPECT_THAT(session_->Replace(b_.graph()), IsError(ErrorCode::kSessionClosed));
 }
 
 TEST_F(SessionSetupTest, PoolsAreSharedByName) {
@@ -229,18 +245,19 @@ class HostExecutorTest : public SessionSetupTest, public testing::WithParamInter
           return std::make_unique<HostExecutor>(std::move(inner), function_);
         }));
   }
-  // y = -(-x), on two devices; the parameter says whether the step is cut.
+  // y = -(-x), on two devices or on one, as the parameter says. Steps on two are cut: an executor runs each part. Else
+  // one executor runs all of the step, without a PartitionedStep around it.
   void OpenIt() {
     const Output there = b_.Op("Neg", "there", {b_.Placeholder("x", DType::kInt32)});
-    b_.SetDevice(there, "/device:CPU:1");
+    if (is_cut()) b_.SetDevice(there, "/device:CPU:1");
     b_.SetDevice(b_.Op("Neg", "y", {there}), "/device:CPU:0");
     SessionOptions options;
     options.executor_kinds = &kinds_;
     options.executor = "MINE";
-    options.num_cpu_devices = 2;
-    options.cut_by_device = GetParam();
+    options.num_cpu_devices = is_cut() ? 2 : 1;
     Open(options);
   }
+  static bool is_cut() { return GetParam(); }
   absl::Status RunAsync(const CallOptions& call = {}) {
     absl::Status outcome = absl::UnknownError("hangs");
     Notification over;
@@ -259,7 +276,20 @@ class HostExecutorTest : public SessionSetupTest, public testing::WithParamInter
 };
 
 INSTANTIATE_TEST_SUITE_P(Steps, HostExecutorTest, ::testing::Bool(),
-                         [](const ::testing::TestParamInfo<bool>& info) { return info.param ? "Cut" : "Joined"; });
+                         [](const ::testing::TestParamInfo<bool>& info) { return info.param ? "Cut" : "Whole"; });
+
+TEST_P(HostExecutorTest, RunsAllOfAStepOrAPartOfIt) {
+  std::atomic<int> num_runs{0};
+  function_ = [&](const Executor& inner, const Executor::Args& args, Executor::Done done) {
+    ++num_runs;
+    inner.RunAsync(args, std::move(done));
+  };
+  OpenIt();
+  ExpectFetch("y", 3, {{"x", Int(3)}});
+  EXPECT_EQ(num_runs, is_cut() ? 2 : 1);
+  EXPECT_OK(RunAsync());
+  EXPECT_EQ(num_runs, is_cut() ? 4 : 2);
+}
 
 TEST_P(HostExecutorTest, MayCancelTheManagerThatARunWasGiven) {
   bool fails = true;
@@ -311,6 +341,41 @@ TEST_P(HostExecutorTest, MayThrow) {
   throws = false;
   ExpectFetch("y", 3, {{"x", Int(3)}});
   EXPECT_OK(RunAsync());
+}
+
+TEST_P(HostExecutorTest, MayDropItsCallback) {
+  bool drops = true;
+  function_ = [&](const Executor& inner, const Executor::Args& args, Executor::Done done) {
+    if (!drops) inner.RunAsync(args, std::move(done));
+  };
+  OpenIt();
+  EXPECT_THAT(Fetch("y", {{"x", Int(3)}}), IsError(ErrorCode::kRunCancelled, "dropped"));
+  EXPECT_THAT(RunAsync(), IsError(ErrorCode::kRunCancelled, "dropped"));
+  drops = false;
+  ExpectFetch("y", 3, {{"x", Int(3)}});
+  EXPECT_OK(RunAsync());
+}
+
+// The run goes on although RunAsync has thrown: its end is that of the callback.
+TEST_P(HostExecutorTest, MayThrowAndCallBackLater) {
+  const LogCapture log;
+  Mutex mu;
+  std::vector<std::thread> threads;
+  function_ = [&](const Executor&, const Executor::Args&, Executor::Done done) {
+    {
+      MutexLock lock(&mu);
+      threads.emplace_back([done = std::move(done)]() mutable {
+        absl::SleepFor(absl::Milliseconds(5));
+        std::move(done)(absl::DataLossError("broken"));
+      });
+    }
+    throw std::runtime_error("bad host");
+  };
+  OpenIt();
+  EXPECT_THAT(Fetch("y", {{"x", Int(3)}}), StatusIs(absl::StatusCode::kDataLoss, "broken"));
+  EXPECT_THAT(RunAsync(), StatusIs(absl::StatusCode::kDataLoss, "broken"));
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(log.lines().empty());
 }
 
 TEST_P(HostExecutorTest, MayReadItsArgumentsUntilItReturns) {

@@ -123,6 +123,32 @@ TEST_P(StoppedPrepareTest, EveryPassIsPolled) {
   EXPECT_GT(ended, 0);
 }
 
+// That a kernel is missing is known then; whether shapes contradict each other, too, is not found out any more.
+TEST_P(StoppedPrepareTest, ABetterReasonForAnErrorIsNotLookedForTooLate) {
+  CancellationManager manager;
+  bool cancels = false;
+  ASSERT_OK(
+      registry_.Add(OwnedKernelRow("Neg", [&](const KernelConstruction&) -> absl::StatusOr<std::unique_ptr<Kernel>> {
+        if (cancels) manager.StartCancel();
+        return Error(ErrorCode::kNoKernel).Text("not on this machine");
+      })));
+  const Output a = b_.Const("a", Tensor::Of<float>(Shape::Of({2, 3}), std::vector<float>(6, 1.0f)));
+  const Output b = b_.Const("b", Tensor::Of<float>(Shape::Of({4, 5}), std::vector<float>(20, 1.0f)));
+  Output last = b_.Op("MatMul", "product", {a, b});
+  for (int i = 0; i < kNodes; ++i) last = b_.Op("Identity", absl::StrCat("n", i), {last});
+  b_.Op("Neg", "y", {last});
+  SessionOptions options;
+  options.driver = GetParam();
+  options.kernels = &registry_;
+  Open(options);
+  const FeedFetchSpec spec = {{}, {"y"}, {}, {}};
+  EXPECT_THAT(session_->Prepare(spec), IsError(ErrorCode::kShapeMismatch, "'product'"));
+  cancels = true;
+  PrepareOptions prepare;
+  prepare.cancellation = &manager;
+  EXPECT_THAT(session_->Prepare(spec, prepare), IsError(ErrorCode::kNoKernel, "not on this machine"));
+}
+
 INSTANTIATE_TEST_SUITE_P(Drivers, StoppedPrepareTest, testing::Values(Driver::kSerial, Driver::kDataflow));
 
 }  // namespace

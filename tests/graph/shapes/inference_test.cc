@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
+#include "graph/base/cancellation.h"
+#include "graph/base/stop_poll.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
 #include "tests/graph/shapes/shape_case.h"
@@ -95,6 +98,18 @@ TEST_F(InferenceTest, AContradictionElsewhereIsCertainAndNamesTheNode) {
   const ShapeMap map = Infer();
   EXPECT_THAT(map.FirstCertainProblem(), IsError(ErrorCode::kShapeMismatch));
   EXPECT_THAT(map.FirstCertainProblem(), StatusIs(absl::StatusCode::kInvalidArgument, "MatMul 'net/out'"));
+}
+
+TEST_F(InferenceTest, StopsWhenItIsTold) {
+  Output last = In("[2]");
+  for (int i = 0; i < 1000; ++i) last = Op("Neg", {last});
+  CancellationManager manager;
+  StopPoll stop(absl::InfiniteFuture(), &manager);
+  InferenceOptions options;
+  options.stop = &stop;
+  EXPECT_EQ(Infer(options).shape(last).ToString(), "[2]");
+  manager.StartCancelWithStatus(absl::AbortedError("enough"));
+  EXPECT_THAT(InferShapes(builder_.graph(), options), StatusIs(absl::StatusCode::kAborted, "enough"));
 }
 
 TEST_F(InferenceTest, VariablesGiveTheirDeclaredShapeAsAnAssumption) {
