@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "executor/kernel_store.h"
 #include "executor/trace/step_stats_collector.h"
 #include "graph/base/mutex.h"
 #include "kernels/device/device.h"
@@ -255,9 +254,9 @@ TEST_F(SessionFixture, AStepEndsWhereTheTaskRunnerDropsAPartOfIt) {
   options.allocator = &allocator_;
   ASSERT_OK_AND_ASSIGN(const std::shared_ptr<SessionCore> core, SessionCore::Create(options));
   EdgeTable edges;
-  KernelStore call_store;
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<const PartitionedStep> step,
-                       PartitionedStep::Create(core, b_.graph(), /*is_cut=*/true, edges, call_store, nullptr));
+                       PartitionedStep::Create(core, b_.graph(), /*is_cut=*/true, edges, core->kernel_store(),
+                                               /*functions=*/nullptr));
   ASSERT_EQ(step->num_parts(), 2u);
   for (const bool throws : {false, true}) {
     DroppingRunner runner(throws);
