@@ -72,7 +72,13 @@ CheckScope::~CheckScope() { --t_check_scopes; }
 
 namespace check_internal {
 
-LogLine::~LogLine() { WriteLine(level_, file_, line_, text_.str()); }
+LogLine::~LogLine() {
+  try {
+    WriteLine(level_, file_, line_, text_.str());
+  } catch (...) {
+    // There is no memory for the line, or the host's sink throws: a line is less than the program.
+  }
+}
 
 FailedCheck::~FailedCheck() noexcept(false) {
   // A second exception while one unwinds the stack would end the program without the text.

@@ -206,11 +206,13 @@ bool Graph::HasControl(NodeId id, NodeId predecessor) {
   if (present.size() < kManyControls) {
     return std::any_of(present.begin(), present.end(), [&](const Output& edge) { return edge.node == predecessor; });
   }
-  HashSet<int32_t>& seen = many_controls_[id.value()];
-  if (seen.empty()) {
+  auto known = many_controls_.find(id.value());
+  if (known == many_controls_.end()) {
+    HashSet<int32_t> seen;  // Kept only where there is memory for all of it.
     for (const Output& edge : present) seen.insert(edge.node.value());
+    known = many_controls_.try_emplace(id.value(), std::move(seen)).first;
   }
-  return !seen.insert(predecessor.value()).second;
+  return known->second.contains(predecessor.value());
 }
 
 absl::Status Graph::AddControl(NodeId id, NodeId predecessor) {
@@ -218,13 +220,16 @@ absl::Status Graph::AddControl(NodeId id, NodeId predecessor) {
   SLUICE_RETURN_IF_ERROR(CheckContains(predecessor));
   if (HasControl(id, predecessor)) return absl::OkStatus();
   const uint32_t count = rec(id).num_inputs + rec(id).num_controls;
+  // What throws changes no edge.
   if (count == rec(id).input_capacity) {  // Move the list to the end, with room to grow.
-    const uint32_t begin = rec(id).first_input;
-    rec(id).first_input = static_cast<uint32_t>(inputs_.size());
-    rec(id).input_capacity = count * 2 + 2;
-    inputs_.resize(inputs_.size() + rec(id).input_capacity);
-    std::copy_n(inputs_.begin() + begin, count, inputs_.begin() + rec(id).first_input);
+    const uint32_t begin = static_cast<uint32_t>(inputs_.size()), capacity = count * 2 + 2;
+    inputs_.resize(inputs_.size() + capacity);
+    std::copy_n(inputs_.begin() + rec(id).first_input, count, inputs_.begin() + begin);
+    rec(id).first_input = begin;
+    rec(id).input_capacity = capacity;
   }
+  const auto many = many_controls_.find(id.value());
+  if (many != many_controls_.end()) many->second.insert(predecessor.value());
   inputs_[rec(id).first_input + count] = Output{predecessor, kControlIndex};
   ++rec(id).num_controls;
   return absl::OkStatus();

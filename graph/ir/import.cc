@@ -1,5 +1,6 @@
 #include "graph/ir/import.h"
 
+#include "graph/base/as_status.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/graph_importer.h"
 #include "graph/ir/topo_order.h"
@@ -16,13 +17,15 @@ GraphSource GraphSource::Copy(absl::string_view bytes, std::string name) {
 }
 
 absl::StatusOr<ImportResult> ImportInto(Graph& graph, GraphSource source, const ImportOptions& options) {
-  return GraphImporter(graph, std::move(source), options).Run();
+  return AsStatus([&] { return GraphImporter(graph, std::move(source), options).Run(); });
 }
 
 absl::StatusOr<Graph> ImportGraph(GraphSource source, const ImportOptions& options) {
-  Graph graph(options.ops);
-  SLUICE_RETURN_IF_ERROR(ImportInto(graph, std::move(source), options).status());
-  return graph;
+  return AsStatus([&]() -> absl::StatusOr<Graph> {
+    Graph graph(options.ops);
+    SLUICE_RETURN_IF_ERROR(ImportInto(graph, std::move(source), options).status());
+    return graph;
+  });
 }
 
 }  // namespace sluice

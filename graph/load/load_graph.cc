@@ -235,21 +235,7 @@ absl::StatusOr<LoadedGraph> Load(absl::string_view bytes, std::shared_ptr<const 
   return model;
 }
 
-}  // namespace
-
-absl::Status LoadedGraph::Locate(NodeId id, const absl::Status& status) const {
-  return WithFile(graph.Locate(id, status), source);
-}
-
-absl::StatusOr<LoadedGraph> LoadGraphBytes(absl::string_view bytes, std::shared_ptr<const void> owner,
-                                           const std::string& name, const LoadOptions& options) {
-  // `owner` is kept: what is wrong with damaged bytes is looked for once more.
-  absl::StatusOr<LoadedGraph> model = AsStatus([&] { return Load(bytes, owner, name, options); });
-  if (!model.ok()) return WithFile(ExplainDamage(model.status(), bytes, name), name);
-  return model;
-}
-
-absl::StatusOr<LoadedGraph> LoadGraphFile(const std::string& path, const LoadOptions& options) {
+absl::StatusOr<LoadedGraph> LoadFile(const std::string& path, const LoadOptions& options) {
   std::string file = path;
   if (path != "-" && IsDirectory(path)) {
     SLUICE_ASSIGN_OR_RETURN(file, SavedModelFile(path));
@@ -277,6 +263,24 @@ absl::StatusOr<LoadedGraph> LoadGraphFile(const std::string& path, const LoadOpt
                           LoadGraphBytes(bytes, std::move(owner), path == "-" ? "standard input" : file, options));
   model.source = path;
   return model;
+}
+
+}  // namespace
+
+absl::Status LoadedGraph::Locate(NodeId id, const absl::Status& status) const {
+  return WithFile(graph.Locate(id, status), source);
+}
+
+absl::StatusOr<LoadedGraph> LoadGraphBytes(absl::string_view bytes, std::shared_ptr<const void> owner,
+                                           const std::string& name, const LoadOptions& options) {
+  // `owner` is kept: what is wrong with damaged bytes is looked for once more.
+  absl::StatusOr<LoadedGraph> model = AsStatus([&] { return Load(bytes, owner, name, options); });
+  if (model.ok()) return model;
+  return AsStatus([&] { return WithFile(ExplainDamage(model.status(), bytes, name), name); });
+}
+
+absl::StatusOr<LoadedGraph> LoadGraphFile(const std::string& path, const LoadOptions& options) {
+  return AsStatus([&] { return LoadFile(path, options); });
 }
 
 }  // namespace sluice

@@ -23,6 +23,9 @@ std::optional<ShapeValue> ConstIntegers(AttrView attr);
 // The elements of an int32 or int64 tensor of any shape, of at most kMaxValueElements elements; empty otherwise.
 std::vector<int64_t> ConstMatrix(AttrView attr);
 
+// What a ShapeMap has in place of the contents of a constant that is fed: of no use, and its attr is not to be read.
+inline ShapeValue FedConstant() { return ShapeValue{true, {}, {-1}}; }
+
 // The value of a tensor with one element of type int32, int64, float or double; nothing otherwise.
 std::optional<double> ConstNumber(AttrView attr);
 

@@ -7,6 +7,7 @@
 #include "graph/base/stop_poll.h"
 #include "graph/ir/op_class.h"
 #include "graph/ir/topo_order.h"
+#include "graph/shapes/const_value.h"
 #include "graph/shapes/dims.h"
 #include "graph/shapes/shape_inference.h"
 
@@ -283,6 +284,7 @@ void ShapeInference::ApplyFeeds(NodeId id) {
     if (slot != nullptr) *slot = it->second;
     map_.EraseValue(output);
     map_.EraseHandle(output);
+    if (graph_.Is(id, "Const")) map_.values_[output].value = FedConstant();
   }
 }
 

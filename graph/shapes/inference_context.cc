@@ -71,7 +71,10 @@ int64_t InferenceContext::scalar_size(int i) const {
 bool InferenceContext::FindConst(int i, AttrView* attr) const {
   if (i < 0 || i >= num_inputs()) return false;
   const Output& source = inputs_[static_cast<size_t>(i)];
-  return source.is_set() && graph_.Is(source.node, "Const") && graph_.FindAttr(source.node, "value", attr);
+  if (!source.is_set() || !graph_.Is(source.node, "Const")) return false;
+  const auto known = map_.values_.find(source);
+  const bool is_fed = known != map_.values_.end() && known->second.value == FedConstant();
+  return !is_fed && graph_.FindAttr(source.node, "value", attr);
 }
 
 std::optional<double> InferenceContext::const_number(int i) const {

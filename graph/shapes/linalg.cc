@@ -167,8 +167,8 @@ absl::Status RealTransform(InferenceContext& c, int dimensions, bool forward) {
   const bool usable = lengths != nullptr && static_cast<int>(lengths->size()) == dimensions;
   for (size_t i = 0; i < static_cast<size_t>(dimensions); ++i) {
     const int64_t length = usable ? lengths->SizeAt(i) : kUnknownDim;
-    const bool halved = forward && first + i + 1 == dims.size() && length > 0;
-    dims[first + i] = halved ? length / 2 + 1 : length;
+    const bool halved = forward && first + i + 1 == dims.size() && length != 0;
+    dims[first + i] = halved ? AddDims(length < 0 ? kUnknownDim : length / 2, 1) : length;
   }
   c.Set(0, dims);
   return absl::OkStatus();

@@ -1,6 +1,5 @@
 // Every allocation of a run fails once, and then from one on all of them: the run ends, with kOutOfMemory or well; the
-// next one is right; nothing is lost. Of runs only: to prepare one takes hash tables of Abseil, which do not survive an
-// allocation that throws.
+// next one is right; nothing is lost. Of runs only: model_failures_test loads and prepares.
 //
 // Sanitizers have an operator new of their own: there the steps run, and nothing fails.
 

@@ -253,7 +253,8 @@ TEST_F(SessionFixture, AStepEndsWhereTheTaskRunnerDropsAPartOfIt) {
   ASSERT_OK_AND_ASSIGN(const std::shared_ptr<SessionCore> core, SessionCore::Create(options));
   EdgeTable edges;
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<const PartitionedStep> step,
-                       PartitionedStep::Create(core, b_.graph(), /*is_cut=*/true, edges));
+                       PartitionedStep::Create(core, b_.graph(), /*is_cut=*/true, edges, core->kernel_store(),
+                                               /*functions=*/nullptr));
   ASSERT_EQ(step->num_parts(), 2u);
   for (const bool throws : {false, true}) {
     DroppingRunner runner(throws);

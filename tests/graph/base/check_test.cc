@@ -1,11 +1,13 @@
 #include "graph/base/check.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/counting_new.h"
 
 namespace sluice {
 namespace {
@@ -82,6 +84,27 @@ TEST(LogTest, GoesToStandardErrorWithoutASink) {
   ::testing::internal::CaptureStderr();
   SLUICE_LOG(ERROR) << "to the terminal";
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::StartsWith("sluice: error: to the terminal ("));
+}
+
+// LogCaught (as_status.h) says what ends, where memory may have run out.
+TEST(LogTest, ALineWithoutMemoryEndsNothing) {
+  class LastLine : public LogSink {
+   public:
+    void Write(LogLevel, const char*, int, absl::string_view text) override { line = std::string(text); }
+    std::string line;
+  };
+  const std::string text(1000, 'x');  // Not kept in the strings themselves.
+  LastLine sink;
+  LogSink* const before = SetLogSink(&sink);
+  bool has_failed = true;
+  for (int64_t n = 1; has_failed; ++n) {
+    FailNewCall(n);
+    SLUICE_LOG(ERROR) << text;
+    has_failed = HasFailedNewCall();
+    FailNewCall(0);
+  }
+  SetLogSink(before);
+  EXPECT_EQ(sink.line, text);
 }
 
 }  // namespace

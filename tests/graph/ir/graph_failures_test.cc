@@ -122,5 +122,32 @@ TEST_F(GraphFailuresTest, ANodeWithAWrongEdgeIsNotThere) {
   });
 }
 
+// At the sizes at which the list of edges moves, or the set of them is made (16).
+TEST_F(GraphFailuresTest, AControlEdgeWithoutMemoryIsNotThere) {
+  std::vector<NodeId> sources;
+  ASSERT_OK_AND_ASSIGN(const NodeId reader, graph_.AddNode({"reader", "NoOp", {}, {}, {}, ""}));
+  for (int count = 0; count <= 30; ++count) {
+    ASSERT_OK_AND_ASSIGN(const NodeId source, graph_.AddNode({absl::StrCat("s", count), "NoOp", {}, {}, {}, ""}));
+    sources.push_back(source);
+    const auto add = [&](Graph& graph) { return graph.AddControl(reader, source); };
+    const auto expect_edges = [&](const Graph& graph, int expected) {
+      ASSERT_EQ(graph.controls(reader).size(), static_cast<size_t>(expected));
+      for (size_t i = 0; i < static_cast<size_t>(expected); ++i) {
+        EXPECT_EQ(graph.controls(reader)[i].node, sources[i]);
+      }
+    };
+    if (count == 2 || count == 6 || count == 14 || count == 16 || count == 30) {
+      SCOPED_TRACE(count);
+      FailEachAllocation(graph_, add, [&](Graph& graph) {
+        expect_edges(graph, count);
+        ASSERT_OK(add(graph));
+        ASSERT_OK(add(graph));
+        expect_edges(graph, count + 1);
+      });
+    }
+    ASSERT_OK(add(graph_));
+  }
+}
+
 }  // namespace
 }  // namespace sluice

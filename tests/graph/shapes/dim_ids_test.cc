@@ -141,6 +141,14 @@ TEST_F(DimIdsTest, ShapesComeBackFromTensors) {
   EXPECT_EQ(SameSizes(x, Op("OneHot", {In("i[3]"), Element(shape, 1), In("=1"), In("=0")})), "1=1 ");
 }
 
+TEST_F(DimIdsTest, WhatIsHalvedIsAnotherSize) {
+  const Output x = In("[?,?]");
+  const Output length = Op("Pack", {Element(Op("Shape", {x}), 1)});
+  EXPECT_EQ(SameSizes(x, Op("RFFT", {x, length})), "0=0 ") << "half of the second size, and one";
+  const Output back = Op("IRFFT", {Op("Cast", {x}, {{"DstT", DType::kComplex64}}), length});
+  EXPECT_EQ(SameSizes(x, back), "0=0 1=1 ");
+}
+
 TEST_F(DimIdsTest, ReshapesFindWhatIsLeftOver) {
   const Output x = In("[?,4,5]");
   const Output flat = Op("Reshape", {x, In("i={-1,20}")});

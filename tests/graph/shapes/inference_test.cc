@@ -176,6 +176,20 @@ TEST_F(InferenceTest, FeedsTakeTheShapeThatIsFed) {
   EXPECT_THAT(map.FirstCertainProblem(), IsOk());
 }
 
+TEST_F(InferenceTest, AConstantThatIsFedIsNotWhatItsAttrSays) {
+  const Output wanted = In("i={7,1}"), paddings = In("i={{1,1}}");
+  const Output turned = Op("Reshape", {In("[2,3]"), wanted});
+  const Output padded = Op("Pad", {In("[4]"), paddings});
+  EXPECT_EQ(Infer().problems().size(), 1u);
+  InferenceOptions options;
+  options.fed = {{wanted, PartialShape::Of({2})}, {paddings, PartialShape::Of({1, 2})}};
+  const ShapeMap map = Infer(options);
+  EXPECT_TRUE(map.problems().empty());
+  EXPECT_EQ(map.shape(turned).ToString(), "[?,?]");
+  EXPECT_EQ(map.shape(padded).ToString(), "[?]");
+  EXPECT_EQ(map.value(wanted), nullptr);
+}
+
 TEST_F(InferenceTest, HintsFillWhatIsUnknownAndAreNeverAnError) {
   const std::vector<PartialShape> hint = {PartialShape::Of({4})};
   const Output parsed = Op("DecodeProtoV2", {In("s[2]")},
