@@ -239,5 +239,39 @@ TEST_F(CalledStateTest, InstancesWithTooManyNodesAreRefused) {
   }
 }
 
+// The functions of a kernel with state are those of its graph, also where another graph comes with the same node.
+TEST_F(CalledStateTest, AKernelIsAnotherWhereItsFunctionsAre) {
+  ASSERT_OK(registry_.Add(OwnedKernelRow(
+      "RemoteCall", [](const KernelConstruction& construction) -> absl::StatusOr<std::unique_ptr<Kernel>> {
+        absl::StatusOr<std::shared_ptr<const CallableFunction>> body = construction.Function("f");
+        if (!body.ok()) return body.status();
+        return std::make_unique<FunctionKernel>(
+            [body = *body](KernelContext& context) -> absl::Status {
+              Tensor arguments[] = {context.input(1)}, results[1];
+              const absl::Status status = body->Run(context, arguments, absl::MakeSpan(results));
+              if (status.ok()) context.SetOutput(0, std::move(results[0]));
+              return status;
+            },
+            CostHint::kByBytes);
+      })));
+  SessionOptions options;
+  options.kernels = &registry_;
+  OpenWith(CallPolicy::kByCost, Driver::kAuto, options);
+  for (const char* const op : {"Neg", "Square"}) {
+    GraphBuilder graph(NewOpRegistry());
+    Unary("Inner", op).AddTo(graph.graph());
+    FunctionText("F").Arg("x: float").Result("y: float", "in:y:0").Node("in = Inner(x)").AddTo(graph.graph());
+    const Output x = graph.Placeholder("x", DType::kFloat);
+    graph.Op("RemoteCall", "call", {graph.Const("target", Tensor::Strings({"here"})), x},
+             {{"Tin", std::vector<DType>{DType::kFloat}},
+              {"Tout", std::vector<DType>{DType::kFloat}},
+              {"f", AttrValue::Func("F", {})}});
+    ASSERT_OK(graph.status());
+    ASSERT_OK(session_->Replace(graph.graph()));
+    ASSERT_OK_AND_ASSIGN(const Tensor value, Fetch("call", {{"x", Float(3)}}));
+    EXPECT_EQ(*value.AsScalar<float>(), std::string(op) == "Neg" ? -3 : 9);
+  }
+}
+
 }  // namespace
 }  // namespace sluice
