@@ -1,9 +1,12 @@
 #include "executor/kernel_set.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "executor/device_kernel.h"
@@ -13,12 +16,14 @@
 #include "graph/base/file_pages.h"
 #include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
+#include "graph/functions/call_site.h"
 #include "graph/functions/call_states.h"
 #include "graph/ir/graph_node.h"
 #include "graph/ir/op_class.h"
 #include "graph/ir/runnable_check.h"
 #include "graph/placement/copy_nodes.h"
 #include "graph/placement/memory_types.h"
+#include "graph/placement/reachable_functions.h"
 #include "kernels/control/constant_kernel.h"
 #include "kernels/linalg/weight_inputs.h"
 #include "kernels/transfer/copy_kernel.h"
@@ -67,8 +72,27 @@ void MakeShareKey(const Graph& graph, NodeId id, const Device* other, std::strin
   AppendAttrs(graph, id, /*all=*/false, key);
 }
 
-// The same for kernels that outlive their graph. A row may have been added since the last plan, and a host's kernel may
-// have asked for any attr.
+// The functions that the node's attrs name and that its kernel may call, with all that these lead to.
+void AppendFunctions(const Graph& graph, NodeId id, std::string* key) {
+  const std::vector<AttrSpec>& attrs = graph.op(id).attrs;
+  const auto holds_functions = [](const AttrSpec& attr) { return ElementType(attr.type) == AttrType::kFunc; };
+  if (graph.library().empty() || std::none_of(attrs.begin(), attrs.end(), holds_functions)) return;
+  const absl::StatusOr<std::vector<Callee>> callees = CallFinder(graph).Callees(id);
+  if (!callees.ok()) return;  // Its kernel says what is wrong.
+  std::vector<std::string> names;
+  for (const Callee& callee : *callees) names.emplace_back(callee.name);
+  const FunctionLibrary reached = ReachableFrom(graph.library(), names);
+  for (const std::string& name : reached.Names()) {
+    const absl::string_view bytes = reached.Find(name)->bytes;
+    AppendRaw(name.size(), key);
+    key->append(name);
+    AppendRaw(bytes.size(), key);
+    AppendRaw(std::hash<std::string_view>()(std::string_view(bytes.data(), bytes.size())), key);
+  }
+}
+
+// The same for kernels that outlive their graph. Another graph may have other functions of the same names, a row may
+// have been added since the last plan, and a host's kernel may have asked for any attr.
 std::string PropertiesOf(const Graph& graph, NodeId id, const Device* device, const KernelChoice& choice) {
   std::string properties(graph.op_name(id));
   AppendRaw(device, &properties);
@@ -78,6 +102,7 @@ std::string PropertiesOf(const Graph& graph, NodeId id, const Device* device, co
     for (const DType type : *types) AppendRaw(type, &properties);
   }
   AppendAttrs(graph, id, /*all=*/choice.is_of_host, &properties);
+  AppendFunctions(graph, id, &properties);
   return properties;
 }
 

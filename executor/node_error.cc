@@ -66,7 +66,8 @@ absl::Status AtNode(const Graph& graph, NodeId id, const absl::Status& status) {
 std::string ArgumentName(const Graph& graph, NodeId call, absl::string_view name) {
   const OpSchema* callee = graph.library().FindSchema(graph.op_name(call));
   AttrView value;
-  if (callee == nullptr && graph.FindAttr(call, "f", &value)) {
+  // A kernel that calls a function may give it anything: not its node's inputs, or in another order.
+  if (callee == nullptr && graph.op(call).op_class == OpClass::kCall && graph.FindAttr(call, "f", &value)) {
     const absl::StatusOr<FuncView> function = value.AsFunc();
     if (function.ok()) callee = graph.library().FindSchema(function->name);
   }

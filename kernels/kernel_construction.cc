@@ -132,7 +132,9 @@ absl::StatusOr<std::shared_ptr<const CallableFunction>> KernelConstruction::Find
   if (functions_ == nullptr) {
     return Error(ErrorCode::kFacilityMissing)
         .Found(function.name)
-        .Text("calls a function, and there are none: its graph has no functions, or it has no graph");
+        .Text(
+            "calls a function, and there are none: no op of its graph has an attr for one, the graph has no functions, "
+            "or there is no graph");
   }
   return functions_->Find(function);
 }

@@ -145,7 +145,9 @@ class BodyStore::Compiler {
                                    reinterpret_cast<uintptr_t>(function.definition.get()), " ", scope.instance);
     const auto begun = begun_.find(key);
     if (begun != begun_.end()) return begun->second;
-    if (scope.instance > 0) SLUICE_RETURN_IF_ERROR(CountInstance(function));
+    if (scope.instance > 0) {
+      SLUICE_RETURN_IF_ERROR(CountInstance(function, static_cast<int64_t>(function.definition->nodes.size())));
+    }
     const Known known = scope.instance == 0 ? owner_.Find(key, version_) : Known();
     if (known.body != nullptr) {
       batch_->used.insert(known.batch);
@@ -156,9 +158,10 @@ class BodyStore::Compiler {
     return begun_.emplace(std::move(key), batch_->bodies.back().get()).first->second;
   }
 
-  absl::Status CountInstance(const BoundFunction& function) {
+  // Counts nodes of one instance: of its definition, and what is inlined there.
+  absl::Status CountInstance(const BoundFunction& function, int64_t nodes) {
     const int64_t limit = owner_.options_.limits.max_expanded_nodes;
-    instance_nodes_ += static_cast<int64_t>(function.definition->nodes.size());
+    instance_nodes_ += nodes;
     if (instance_nodes_ <= limit) return absl::OkStatus();
     return Error(ErrorCode::kLimitNodes)
         .Limit("max_expanded_nodes", limit)
@@ -225,7 +228,8 @@ class BodyStore::Compiler {
     inlining.states = plan_.states;
     inlining.scope = body->scope;
     inlining.stop = stop_;
-    SLUICE_RETURN_IF_ERROR(InlineFunctionCalls(made.graph, inlining).status());
+    SLUICE_ASSIGN_OR_RETURN(const InlineReport report, InlineFunctionCalls(made.graph, inlining));
+    if (body->scope.instance > 0) SLUICE_RETURN_IF_ERROR(CountInstance(body->function, report.nodes_added));
     // A copy is without what adding nodes has needed, which for a small body is most of it.
     body->graph.emplace(static_cast<const Graph&>(made.graph));
     return absl::OkStatus();

@@ -1,6 +1,7 @@
 #include "executor/functions/kernel_functions.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -49,14 +50,17 @@ class BodyObserver final : public NodeObserver {
 
 // One call under way: what its run borrows.
 struct FunctionCall {
-  FunctionCall(const KernelContext& caller, const Graph& body, bool has_transfers, absl::Span<Tensor> arguments,
+  FunctionCall(const KernelContext& caller, const CompiledGraph& body, bool has_transfers, absl::Span<Tensor> arguments,
                absl::Span<Tensor> results)
       : frame(arguments, results) {
     static_cast<RunContext&>(args) = caller.run();
+    if (args.device != body.device()) args.allocator = nullptr;  // It may be for memory that the host cannot reach.
     args.call_frame = &frame;
     args.cancel_on_error = false;  // The manager is that of the kernel's run.
     if (!has_transfers) args.rendezvous = nullptr;
-    if (args.observer != nullptr) args.observer = &observer.emplace(args.observer, body, NodeId(caller.io().id));
+    if (args.observer != nullptr) {
+      args.observer = &observer.emplace(args.observer, body.graph(), NodeId(caller.io().id));
+    }
     for (Tensor& result : results) result = Tensor();
   }
 
@@ -136,22 +140,26 @@ absl::Status InFunction(const absl::Status& status, const std::string& name) {
 // A compiled function.
 class KernelFunctions::Function final : public CallableFunction {
  public:
+  // `has_transfers`, `depth`: of functions that kernels in it call, too; `depth` counts those that kernels call out of
+  // one another, this included.
   Function(std::string name, Signature signature, std::shared_ptr<const CompiledGraph> compiled,
-           std::unique_ptr<const Executor> executor, bool has_transfers)
+           std::unique_ptr<const Executor> executor, bool has_transfers, int depth)
       : name_(std::move(name)),
         signature_(std::move(signature)),
         compiled_(std::move(compiled)),
         executor_(std::move(executor)),
-        has_transfers_(has_transfers) {}
+        has_transfers_(has_transfers),
+        depth_(depth) {}
 
   const Signature& signature() const override { return signature_; }
+  int depth() const { return depth_; }
   bool has_transfers() const { return has_transfers_; }
 
   absl::Status Run(const KernelContext& caller, absl::Span<Tensor> arguments,
                    absl::Span<Tensor> results) const override {
     return AsStatus([&]() -> absl::Status {
       SLUICE_RETURN_IF_ERROR(Check(arguments, results));
-      FunctionCall call(caller, compiled_->graph(), has_transfers_, arguments, results);
+      FunctionCall call(caller, *compiled_, has_transfers_, arguments, results);
       return call.End(executor_->Run(call.args));
     });
   }
@@ -161,7 +169,7 @@ class KernelFunctions::Function final : public CallableFunction {
     std::unique_ptr<FunctionCall> call;
     const absl::Status begun = AsStatus([&]() -> absl::Status {
       SLUICE_RETURN_IF_ERROR(Check(arguments, results));
-      call = std::make_unique<FunctionCall>(caller, compiled_->graph(), has_transfers_, arguments, results);
+      call = std::make_unique<FunctionCall>(caller, *compiled_, has_transfers_, arguments, results);
       return absl::OkStatus();
     });
     if (!begun.ok()) return CallDone(std::move(done), begun);
@@ -199,12 +207,13 @@ class KernelFunctions::Function final : public CallableFunction {
   const std::shared_ptr<const CompiledGraph> compiled_;
   const std::unique_ptr<const Executor> executor_;
   const bool has_transfers_;
+  const int depth_;
 };
 
 // What the kernels of a function that is being compiled find functions with. Lives as long as that takes.
 class KernelFunctions::Within final : public FunctionRunner {
  public:
-  Within(KernelFunctions* owner, const std::string& name, const std::string& key, const Within* outer)
+  Within(KernelFunctions* owner, const std::string& name, const std::string& key, Within* outer)
       : owner_(*owner), name_(name), key_(key), outer_(outer), depth_(outer != nullptr ? outer->depth() + 1 : 1) {}
 
   absl::StatusOr<std::shared_ptr<const CallableFunction>> Find(const FunctionAttr& function) override {
@@ -214,6 +223,15 @@ class KernelFunctions::Within final : public FunctionRunner {
   const std::string& key() const { return key_; }
   const Within* outer() const { return outer_; }
   int depth() const { return depth_; }
+  // Of the functions found so far, the greatest depth, and whether one of them has transfers.
+  int found_depth() const { return found_depth_.load(); }
+  bool found_transfers() const { return found_transfers_.load(); }
+  void HasFound(const Function& function) {
+    int known = found_depth();
+    while (known < function.depth() && !found_depth_.compare_exchange_weak(known, function.depth())) {
+    }
+    if (function.has_transfers()) found_transfers_.store(true);
+  }
 
  private:
   KernelFunctions& owner_;
@@ -221,6 +239,8 @@ class KernelFunctions::Within final : public FunctionRunner {
   const std::string& key_;
   const Within* const outer_;
   const int depth_;
+  std::atomic<int> found_depth_{0};
+  std::atomic<bool> found_transfers_{false};
 };
 
 KernelFunctions::KernelFunctions(const Graph& graph, const CompiledGraph::Options& options)
@@ -238,8 +258,13 @@ bool KernelFunctions::AreCalledIn(const Graph& graph) {
 }
 
 bool KernelFunctions::HasTransfers() const {
-  MutexLock lock(&mu_);
-  return has_transfers_;
+  for (const std::string& name : library_.Names()) {
+    const std::shared_ptr<const FunctionDefinition> function = library_.Find(name);
+    for (const NodeDefView& node : function->nodes) {
+      if (IsTransfer(OpClassOf(node.op))) return true;
+    }
+  }
+  return false;
 }
 
 absl::StatusOr<std::shared_ptr<const CallableFunction>> KernelFunctions::Find(const FunctionAttr& function) {
@@ -247,23 +272,31 @@ absl::StatusOr<std::shared_ptr<const CallableFunction>> KernelFunctions::Find(co
 }
 
 absl::StatusOr<std::shared_ptr<const CallableFunction>> KernelFunctions::FindWithin(const FunctionAttr& function,
-                                                                                    const Within* within) {
+                                                                                    Within* within) {
   std::vector<NamedAttr> given;
   for (const auto& attr : function.attrs) given.push_back({attr.first, attr.second.view()});
   SLUICE_ASSIGN_OR_RETURN(const BoundFunction bound, BindFunction(library_, function.name, given));
   const std::string key = Canonicalize(bound.name(), bound.attrs);
-  {
+  std::shared_ptr<const Function> found = FindKnown(key);
+  if (found == nullptr) {
+    SLUICE_RETURN_IF_ERROR(CheckChain(bound, key, within));
+    absl::StatusOr<std::shared_ptr<const Function>> made = Compile(bound, key, within);
+    if (!made.ok()) return InFunction(made.status(), bound.name());
     MutexLock lock(&mu_);
-    const auto found = known_.find(key);
-    if (found != known_.end()) return found->second;
+    // Of two that were compiled at once, the first is for all.
+    found = known_.emplace(key, *std::move(made)).first->second;
   }
-  SLUICE_RETURN_IF_ERROR(CheckChain(bound, key, within));
-  absl::StatusOr<std::shared_ptr<const Function>> made = Compile(bound, key, within);
-  if (!made.ok()) return InFunction(made.status(), bound.name());
+  if (within != nullptr) {
+    SLUICE_RETURN_IF_ERROR(CheckDepth(bound, within->depth() + found->depth()));
+    within->HasFound(*found);
+  }
+  return found;
+}
+
+std::shared_ptr<const KernelFunctions::Function> KernelFunctions::FindKnown(const std::string& key) const {
   MutexLock lock(&mu_);
-  has_transfers_ = has_transfers_ || (*made)->has_transfers();
-  // Of two that were compiled at once, the first is for all.
-  return known_.emplace(key, *std::move(made)).first->second;
+  const auto found = known_.find(key);
+  return found != known_.end() ? found->second : nullptr;
 }
 
 absl::Status KernelFunctions::CheckChain(const BoundFunction& function, const std::string& key,
@@ -277,7 +310,11 @@ absl::Status KernelFunctions::CheckChain(const BoundFunction& function, const st
         .Function(function.name())
         .Text(absl::StrCat("calls itself: ", absl::StrJoin(chain, " -> ")));
   }
-  if (within == nullptr || within->depth() < options_.limits.max_call_depth) return absl::OkStatus();
+  return CheckDepth(function, within != nullptr ? within->depth() + 1 : 1);
+}
+
+absl::Status KernelFunctions::CheckDepth(const BoundFunction& function, int depth) const {
+  if (depth <= options_.limits.max_call_depth) return absl::OkStatus();
   return Error(ErrorCode::kLimitCallDepth)
       .Function(function.name())
       .Limit("max_call_depth", options_.limits.max_call_depth)
@@ -307,7 +344,7 @@ absl::StatusOr<Graph> KernelFunctions::MakeGraph(const BoundFunction& function) 
 
 absl::StatusOr<std::shared_ptr<const KernelFunctions::Function>> KernelFunctions::Compile(const BoundFunction& function,
                                                                                           const std::string& key,
-                                                                                          const Within* within) {
+                                                                                          Within* within) {
   SLUICE_ASSIGN_OR_RETURN(Graph graph, MakeGraph(function));
   bool has_transfers = false;
   for (int32_t i = 0; i < graph.id_limit() && !has_transfers; ++i) {
@@ -331,7 +368,7 @@ absl::StatusOr<std::shared_ptr<const KernelFunctions::Function>> KernelFunctions
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<const Executor> executor,
                           NewExecutor(kDefaultExecutor, compiled, options_.stop));
   return std::make_shared<const Function>(function.name(), function.signature, std::move(compiled), std::move(executor),
-                                          has_transfers);
+                                          has_transfers || inner.found_transfers(), 1 + inner.found_depth());
 }
 
 }  // namespace sluice

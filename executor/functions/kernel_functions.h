@@ -30,8 +30,9 @@ class KernelFunctions final : public FunctionRunner {
 
   absl::StatusOr<std::shared_ptr<const CallableFunction>> Find(const FunctionAttr& function) override
       ABSL_LOCKS_EXCLUDED(mu_);
-  // Whether some function found so far sends or receives: then runs of the plan need a rendezvous.
-  bool HasTransfers() const ABSL_LOCKS_EXCLUDED(mu_);
+  // Whether some function of the graph sends or receives: then runs of the plan need a rendezvous. Not only those that
+  // were found: a kernel with state may be of an earlier plan, with the functions that it has found there.
+  bool HasTransfers() const;
 
   // Whether some kernel of `graph` may call functions, as far as its ops tell.
   static bool AreCalledIn(const Graph& graph);
@@ -41,11 +42,15 @@ class KernelFunctions final : public FunctionRunner {
   class Within;
 
   // `within`: the functions that are being compiled, since kernels of one another call them; null: none are.
-  absl::StatusOr<std::shared_ptr<const CallableFunction>> FindWithin(const FunctionAttr& function, const Within* within)
+  absl::StatusOr<std::shared_ptr<const CallableFunction>> FindWithin(const FunctionAttr& function, Within* within)
       ABSL_LOCKS_EXCLUDED(mu_);
+  // Null: it is not compiled yet.
+  std::shared_ptr<const Function> FindKnown(const std::string& key) const ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status CheckChain(const BoundFunction& function, const std::string& key, const Within* within) const;
+  // `depth`: functions that kernels call out of one another.
+  absl::Status CheckDepth(const BoundFunction& function, int depth) const;
   absl::StatusOr<std::shared_ptr<const Function>> Compile(const BoundFunction& function, const std::string& key,
-                                                          const Within* within);
+                                                          Within* within);
   absl::StatusOr<Graph> MakeGraph(const BoundFunction& function) const;
 
   const FunctionLibrary library_;
@@ -56,7 +61,6 @@ class KernelFunctions final : public FunctionRunner {
   mutable Mutex mu_;
   // Survives failing allocations.
   std::map<std::string, std::shared_ptr<const Function>> known_ ABSL_GUARDED_BY(mu_);
-  bool has_transfers_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace sluice

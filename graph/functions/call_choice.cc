@@ -148,7 +148,7 @@ class CallChoice::Collector {
       const bool calls_any_function = !is_known && (op == nullptr || IsExpanded(CallKindOf(op->name)));
       facts->makes_late = facts->makes_late || calls_any_function || IsLateOp(op->op_class);
       if (!is_known || !IsPlainOp(*op)) facts->is_plain = false;
-      if (op != nullptr && names.empty() && !facts->keeps_state) facts->keeps_state = keeps_state_(*op);
+      if (op != nullptr && names.empty() && !facts->keeps_state) facts->keeps_state = KeepsStateOf(*op);
     }
     for (const absl::string_view name : names) {
       size_t callee = 0;
@@ -160,10 +160,18 @@ class CallChoice::Collector {
     }
   }
 
+  // Asks once for each op: kernels are looked for in many rows.
+  bool KeepsStateOf(const OpSchema& op) {
+    const auto [found, is_new] = ops_with_state_.emplace(&op, false);
+    if (is_new) found->second = keeps_state_(op);
+    return found->second;
+  }
+
   CallChoice& choice_;
   const Graph& graph_;
   const KeepsState keeps_state_;
-  std::vector<bool> is_open_, is_new_;  // By function.
+  HashMap<const OpSchema*, bool> ops_with_state_;  // Whether they are.
+  std::vector<bool> is_open_, is_new_;             // By function.
 };
 
 CallChoice::CallChoice(const Graph& graph, CallPolicy policy, KeepsState keeps_state) {

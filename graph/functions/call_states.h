@@ -5,7 +5,7 @@
 //
 // Note [State of calls]
 // Kernels may keep state from run to run: the numbers that a random generator has given, the lines that Print has
-// written. What such a kernel in a function is shared by is what TensorFlow's session does (tests/goldens/state),
+// written. What such a kernel in a function is shared by is what TensorFlow's session does (tests/goldens/call_state),
 // whether the call stays or is inlined:
 //   - The body of a plain function stands in the place of each call, with state of its own, which the session keeps
 //     under the names of the nodes, call path included.

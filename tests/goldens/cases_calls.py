@@ -91,8 +91,9 @@ def loop_functions():
     body = (scalar("one", "DT_INT32", "int_val: 1", of="node_def") +
             inner("next", "AddV2", ["i", "one:output:0"], attr("T", "type: DT_INT32")) +
             inner("zero", "ZerosLike", ["v"], FLOAT) + call("in", "Draw", ["zero:y:0"], make=inner))
+    results = [("j", "DT_INT32", "next:z:0"), ("w", "DT_FLOAT", "in:output:0")]
     return (function("Less3", [("c", "DT_BOOL", "less:z:0")], [], less, args=args) +
-            function("Body", [("j", "DT_INT32", "next:z:0"), ("w", "DT_FLOAT", "in:output:0")], ["in"], body, args=args))
+            function("Body", results, ["in"], body, args=args))
 
 
 def graph(nodes, library, results=("c1:0", "c2:0")):
@@ -130,7 +131,8 @@ def main():
             library = draw(marked=marked) + caller("First", "Draw", outer) + caller("Second", "Draw", outer)
             case(kind, "called by two functions, one of them twice, and by the graph",
                  call("c1", "First") + call("c2", "First", after="c1") + call("c3", "Second", after="c2") +
-                 call("c4", "Draw", after="c3"), library, ["c1:0", "c2:0", "c3:0", "c4:0"], alone=["y1", "y2"] if outer else [])
+                 call("c4", "Draw", after="c3"), library, ["c1:0", "c2:0", "c3:0", "c4:0"],
+                 alone=["y1", "y2"] if outer else [])
     for lowered in (False, True):
         for marked in (False, True):
             kind = "%s_in_%s_loops" % (("plain", "noinline")[marked], ("kept", "lowered")[lowered])

@@ -68,6 +68,23 @@ class CalledStateTest : public CalledFunctionsTest {
                 {"else_branch", branch},
                 {"_lower_using_switch_merge", is_lowered}}));
   }
+  // Functions A1 to A<depth>, and B: each calls A and B of the depth below.
+  void AddTree(int depth) {
+    for (int i = 1; i <= depth; ++i) {
+      for (const char* const letter : {"A", "B"}) {
+        FunctionText text(absl::StrCat(letter, i));
+        text.Arg("x: float").Result("n: float", "b:output:0").ControlResult("b", "b").Stateful();
+        for (const char* const callee : {"A", "B"}) {
+          const std::string line =
+              callee[0] == 'A' ? "a = StatefulPartitionedCall(x)" : "b = StatefulPartitionedCall(a:output:0)";
+          text.Node(line, {{"f", AttrValue::Func(absl::StrCat(callee, i - 1), {})},
+                           {"Tin", std::vector<DType>{DType::kFloat}},
+                           {"Tout", std::vector<DType>{DType::kFloat}}});
+        }
+        text.FunctionAttr("_noinline", true).AddTo(b_.graph());
+      }
+    }
+  }
   void Then(const Output& node) {
     if (num_ > 1) b_.AddControl(node, last_);
     last_ = node;
@@ -185,20 +202,7 @@ TEST_F(CalledStateTest, InlinedAndCalledOnesShareIt) {
 TEST_F(CalledStateTest, TooManyInstancesAreRefused) {
   Count("A0", true).AddTo(b_.graph());
   Count("B0", true).AddTo(b_.graph());
-  for (int i = 1; i <= 40; ++i) {
-    for (const char* const letter : {"A", "B"}) {
-      FunctionText text(absl::StrCat(letter, i));
-      text.Arg("x: float").Result("n: float", "b:output:0").ControlResult("b", "b").Stateful();
-      for (const char* const callee : {"A", "B"}) {
-        const std::string line =
-            callee[0] == 'A' ? "a = StatefulPartitionedCall(x)" : "b = StatefulPartitionedCall(a:output:0)";
-        text.Node(line, {{"f", AttrValue::Func(absl::StrCat(callee, i - 1), {})},
-                         {"Tin", std::vector<DType>{DType::kFloat}},
-                         {"Tout", std::vector<DType>{DType::kFloat}}});
-      }
-      text.FunctionAttr("_noinline", true).AddTo(b_.graph());
-    }
-  }
+  AddTree(40);
   AddCall("A40");
   SessionOptions options;
   options.kernels = &registry_;
@@ -206,6 +210,66 @@ TEST_F(CalledStateTest, TooManyInstancesAreRefused) {
   for (const CallPolicy policy : kPolicies) {
     OpenWith(policy, Driver::kAuto, options);
     EXPECT_THAT(session_->Run({{"x", Float(0)}}, {"c1"}, {}), IsError(ErrorCode::kLimitNodes, "max_expanded_nodes"));
+  }
+}
+
+// The same where it is not the functions that share state that have the nodes, but what is inlined there.
+TEST_F(CalledStateTest, InstancesWithTooManyNodesAreRefused) {
+  FunctionText large("Large");
+  large.Arg("x: float").Result("n: float", "n299:y:0").Stateful().ControlResult("p", "p");
+  large.Node("p = Print(x, x)", {{"T", DType::kFloat}, {"U", std::vector<DType>{DType::kFloat}}});
+  for (int i = 0; i < 300; ++i) {
+    const std::string from = i == 0 ? "p:output:0" : absl::StrCat("n", i - 1, ":y:0");
+    large.Node(absl::StrCat("n", i, " = Neg(", from, ")"), {{"T", DType::kFloat}});
+  }
+  large.AddTo(b_.graph());
+  Over("A0", "Large", true).AddTo(b_.graph());
+  Over("B0", "Large", true).AddTo(b_.graph());
+  AddTree(6);
+  AddCall("A6");
+  SessionOptions options;
+  options.kernels = &registry_;
+  for (const CallPolicy policy : kPolicies) {
+    options.limits.max_expanded_nodes = 10'000;
+    OpenWith(policy, Driver::kAuto, options);
+    EXPECT_THAT(session_->Run({{"x", Float(0)}}, {"c1"}, {}), IsError(ErrorCode::kLimitNodes, "max_expanded_nodes"));
+    options.limits.max_expanded_nodes = 100'000;
+    OpenWith(policy, Driver::kAuto, options);
+    EXPECT_OK(session_->Run({{"x", Float(0)}}, {"c1"}, {}));
+  }
+}
+
+// The functions of a kernel with state are those of its graph, also where another graph comes with the same node.
+TEST_F(CalledStateTest, AKernelIsAnotherWhereItsFunctionsAre) {
+  ASSERT_OK(registry_.Add(OwnedKernelRow(
+      "RemoteCall", [](const KernelConstruction& construction) -> absl::StatusOr<std::unique_ptr<Kernel>> {
+        absl::StatusOr<std::shared_ptr<const CallableFunction>> body = construction.Function("f");
+        if (!body.ok()) return body.status();
+        return std::make_unique<FunctionKernel>(
+            [body = *body](KernelContext& context) -> absl::Status {
+              Tensor arguments[] = {context.input(1)}, results[1];
+              const absl::Status status = body->Run(context, arguments, absl::MakeSpan(results));
+              if (status.ok()) context.SetOutput(0, std::move(results[0]));
+              return status;
+            },
+            CostHint::kByBytes);
+      })));
+  SessionOptions options;
+  options.kernels = &registry_;
+  OpenWith(CallPolicy::kByCost, Driver::kAuto, options);
+  for (const char* const op : {"Neg", "Square"}) {
+    GraphBuilder graph(NewOpRegistry());
+    Unary("Inner", op).AddTo(graph.graph());
+    FunctionText("F").Arg("x: float").Result("y: float", "in:y:0").Node("in = Inner(x)").AddTo(graph.graph());
+    const Output x = graph.Placeholder("x", DType::kFloat);
+    graph.Op("RemoteCall", "call", {graph.Const("target", Tensor::Strings({"here"})), x},
+             {{"Tin", std::vector<DType>{DType::kFloat}},
+              {"Tout", std::vector<DType>{DType::kFloat}},
+              {"f", AttrValue::Func("F", {})}});
+    ASSERT_OK(graph.status());
+    ASSERT_OK(session_->Replace(graph.graph()));
+    ASSERT_OK_AND_ASSIGN(const Tensor value, Fetch("call", {{"x", Float(3)}}));
+    EXPECT_EQ(*value.AsScalar<float>(), std::string(op) == "Neg" ? -3 : 9);
   }
 }
 

@@ -119,6 +119,7 @@ class KernelFunctionsTest : public CalledFunctionsTest {
     }
     SessionOptions options;
     options.kernels = registry;
+    options.limits = limits_;
     OpenWith(policy, driver, options);
   }
   // Runs `check` in sessions of all kinds.
@@ -146,6 +147,35 @@ class KernelFunctionsTest : public CalledFunctionsTest {
   Output AddMap(absl::string_view name, absl::string_view function, const Output& rows) {
     return b_.Op("MapDefun", name, {rows}, MapAttrs(function));
   }
+  // A function over one number whose kernel calls `function`.
+  void AddMapOne(absl::string_view name, absl::string_view function) {
+    FunctionText(name)
+        .Arg("x: float")
+        .Result("y: float", "map:output:0")
+        .Node("shape = Const()", {{"dtype", DType::kInt32}, {"value", Tensor::Vector<int32_t>({1})}})
+        .Node("row = Reshape(x, shape:output:0)", {{"T", DType::kFloat}, {"Tshape", DType::kInt32}})
+        .Node("map = MapDefun(row:output:0)", MapAttrs(function))
+        .AddTo(b_.graph());
+  }
+  // A function that sends its argument and gives what it receives.
+  void AddThroughRendezvous(absl::string_view name) {
+    const std::string device = "/job:localhost/replica:0/task:0/device:CPU:0";
+    const FunctionDefBuilder::Attrs edge = {{"tensor_name", std::string("edge")},
+                                            {"send_device", device},
+                                            {"send_device_incarnation", int64_t{1}},
+                                            {"recv_device", device}};
+    FunctionDefBuilder::Attrs sent = edge, received = edge;
+    sent.emplace_back("T", DType::kFloat);
+    received.emplace_back("tensor_type", DType::kFloat);
+    FunctionText(name)
+        .Arg("x: float")
+        .Result("y: float", "r:tensor:0")
+        .ControlResult("s", "s")
+        .Stateful()
+        .Node("s = _Send(x)", sent)
+        .Node("r = _Recv()", received)
+        .AddTo(b_.graph());
+  }
   static Tensor Rows() { return Tensor::Vector<float>({1, 2, 3}); }
   void ExpectMapped(const std::string& name, const std::vector<float>& expected) {
     ASSERT_OK_AND_ASSIGN(const Tensor mapped, Fetch(name, {{"x", Rows()}}));
@@ -154,6 +184,7 @@ class KernelFunctionsTest : public CalledFunctionsTest {
 
   std::vector<std::unique_ptr<KernelRegistry>> registries_;  // Outlive the sessions.
   std::vector<std::pair<std::string, std::shared_ptr<const KernelFunction>>> host_;
+  LoadLimits limits_;
   const Output x_ = b_.Placeholder("x", DType::kFloat);
 };
 
@@ -173,13 +204,7 @@ TEST_F(KernelFunctionsTest, BodiesCallFunctionsLoopAndMap) {
                                 {"cond", AttrValue::Func("LessThanTen", {})},
                                 {"body", AttrValue::Func("AddOne", {})}})
       .AddTo(b_.graph());
-  FunctionText("MapOne")
-      .Arg("x: float")
-      .Result("y: float", "map:output:0")
-      .Node("shape = Const()", {{"dtype", DType::kInt32}, {"value", Tensor::Vector<int32_t>({1})}})
-      .Node("row = Reshape(x, shape:output:0)", {{"T", DType::kFloat}, {"Tshape", DType::kInt32}})
-      .Node("map = MapDefun(row:output:0)", MapAttrs("CountToTen"))
-      .AddTo(b_.graph());
+  AddMapOne("MapOne", "CountToTen");
   AddMap("map", "MapOne", x_);
   InAllSessions([&] { ExpectMapped("map", {10, 10, 10}); });
 }
@@ -193,6 +218,18 @@ TEST_F(KernelFunctionsTest, ErrorsNameTheCallPath) {
     EXPECT_THAT(Fetch("map", {{"x", Rows()}}), IsError(ErrorCode::kOpValue, "'map/in/y'"));
     EXPECT_THAT(Fetch("map", {{"x", Rows()}}), IsError(ErrorCode::kOpValue, "'map/in/y'")) << "again";
   });
+}
+
+// A kernel may give any tensor as an argument: none of its node's inputs is named.
+TEST_F(KernelFunctionsTest, ErrorsNameArgumentsAsTheFunctionDoes) {
+  AddHost("Neg", MakeFunction([](KernelContext&) -> absl::Status { return Error(ErrorCode::kOpValue).Input(0); }));
+  FunctionText("Minus")
+      .Arg("a: float")
+      .Result("y: float", "n:y:0")
+      .Node("n = Neg(a)", {{"T", DType::kFloat}})
+      .AddTo(b_.graph());
+  AddMap("map", "Minus", x_);
+  InAllSessions([&] { EXPECT_THAT(Fetch("map", {{"x", Rows()}}), IsError(ErrorCode::kOpValue, "'map/a'")); });
 }
 
 TEST_F(KernelFunctionsTest, WrongArgumentsAreErrorsOfTheCaller) {
@@ -228,6 +265,55 @@ TEST_F(KernelFunctionsTest, WhatLeadsBackToItselfIsRefused) {
   absl::Status status = made.status();
   if (made.ok()) status = (*made)->Run({{"x", Rows()}}, {"map"}, {}).status();
   EXPECT_THAT(status, IsError(ErrorCode::kFunctionRecursion, "Itself -> Itself"));
+}
+
+// Also where the inner functions were compiled for a kernel that may call them.
+TEST_F(KernelFunctionsTest, CallsOfKernelsAreNestedAsDeepAsIsAllowed) {
+  AddOne().AddTo(b_.graph());
+  AddMapOne("Map1", "AddOne");
+  for (int i = 2; i <= 6; ++i) AddMapOne(absl::StrCat("Map", i), absl::StrCat("Map", i - 1));
+  AddMap("second", "Map6", AddMap("first", "Map3", x_));
+  limits_.max_call_depth = 4;
+  InAllSessions([&] {
+    ExpectMapped("first", {2, 3, 4});
+    EXPECT_THAT(Fetch("second", {{"x", Rows()}}), IsError(ErrorCode::kLimitCallDepth, "max_call_depth"));
+  });
+}
+
+TEST_F(KernelFunctionsTest, FunctionsOfFunctionsFindTheRendezvousOfTheStep) {
+  AddThroughRendezvous("Through");
+  AddMapOne("MapOne", "Through");
+  AddMap("map", "MapOne", x_);
+  for (const Driver driver : kDrivers) {
+    OpenMapping(/*is_async=*/false, driver);
+    ExpectMapped("map", {1, 2, 3});
+  }
+}
+
+// A kernel with state is the session's: a later plan gets it with the functions that it has.
+TEST_F(KernelFunctionsTest, AKernelOfAnEarlierPlanFindsTheRendezvousOfTheStep) {
+  AddHost("RemoteCall", [](const KernelConstruction& construction) -> absl::StatusOr<std::unique_ptr<Kernel>> {
+    SLUICE_ASSIGN_OR_RETURN(const FunctionPtr body, construction.Function("f"));
+    return std::make_unique<FunctionKernel>(
+        [body](KernelContext& context) -> absl::Status {
+          Tensor arguments[] = {context.input(1)}, results[1];
+          SLUICE_RETURN_IF_ERROR(body->Run(context, arguments, absl::MakeSpan(results)));
+          context.SetOutput(0, std::move(results[0]));
+          return absl::OkStatus();
+        },
+        CostHint::kByBytes);
+  });
+  AddThroughRendezvous("Through");
+  const Output call = b_.Op("RemoteCall", "call", {b_.Const("target", Tensor::Strings({"here"})), x_},
+                            {{"Tin", std::vector<DType>{DType::kFloat}},
+                             {"Tout", std::vector<DType>{DType::kFloat}},
+                             {"f", AttrValue::Func("Through", {})}});
+  b_.Op("Square", "square", {call});
+  for (const Driver driver : kDrivers) {
+    OpenMapping(/*is_async=*/false, driver);
+    ExpectMapped("call", {1, 2, 3});
+    ExpectMapped("square", {1, 4, 9});
+  }
 }
 
 TEST_F(KernelFunctionsTest, AFunctionIsCompiledOncePerPlan) {

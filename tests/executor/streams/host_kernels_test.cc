@@ -6,10 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "graph/base/status_macros.h"
+#include "kernels/function_runner.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
 #include "kernels/launch.h"
 #include "kernels/owned_kernel_row.h"
 #include "tests/executor/streams/streams_fixture.h"
+#include "tests/testing/function_defs.h"
 
 namespace sluice {
 namespace {
@@ -73,6 +77,24 @@ class NoteThread final : public Kernel {
   std::thread::id* const thread_;
 };
 
+// Calls a function with two numbers of its own, and hands its input on.
+class CallOfHost final : public Kernel {
+ public:
+  CallOfHost(std::shared_ptr<const CallableFunction> body, std::vector<float>* result)
+      : body_(std::move(body)), result_(*result) {}
+  absl::Status Compute(KernelContext& context) const override {
+    Tensor arguments[] = {Tensor::Vector<float>({1, 2})}, results[1];
+    SLUICE_RETURN_IF_ERROR(body_->Run(context, arguments, absl::MakeSpan(results)));
+    for (const float value : results[0].flat<float>()) result_.push_back(value);
+    context.SetOutput(0, context.input(0));
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::shared_ptr<const CallableFunction> body_;
+  std::vector<float>& result_;
+};
+
 class CountElements final : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override {
@@ -128,6 +150,35 @@ TEST_F(StreamsFixture, EqualNodesWithTheirInputsInOtherMemory) {
                        session_->Run({{"x", Floats(300)}}, {"of_device", "of_host"}, {}));
   EXPECT_EQ(*sizes[0].AsScalar<int32_t>(), 300);
   EXPECT_EQ(*sizes[1].AsScalar<int32_t>(), 300);
+}
+
+// Functions that kernels of a device call run on the host: in its memory, not in that of the kernel's outputs.
+TEST_F(StreamsFixture, AFunctionThatAKernelCallsHasTheHostsMemory) {
+  std::vector<float> result;
+  ASSERT_OK(registry_.Add(
+      OwnedKernelRow("MapDefun",
+                     [&](const KernelConstruction& construction) -> absl::StatusOr<std::unique_ptr<Kernel>> {
+                       SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const CallableFunction> body,
+                                               construction.Function("f"));
+                       return std::make_unique<CallOfHost>(std::move(body), &result);
+                     })
+          .On(DeviceKind::kCuda)));
+  FunctionText("Twice")
+      .Arg("x: float")
+      .Result("y: float", "y:output:0")
+      .Node("y = Pack(x, x)", {{"N", int64_t{2}}, {"T", DType::kFloat}})
+      .AddTo(b_.graph());
+  const Output x = b_.Placeholder("x", DType::kFloat);
+  b_.WithDevice(kGpu);
+  b_.Op("MapDefun", "map", {x},
+        {{"Targuments", std::vector<DType>{DType::kFloat}},
+         {"Tcaptured", std::vector<DType>()},
+         {"output_types", std::vector<DType>{DType::kFloat}},
+         {"output_shapes", std::vector<PartialShape>{PartialShape()}},
+         {"f", AttrValue::Func("Twice", {})}});
+  Open();
+  ASSERT_OK(Fetch("map", {{"x", Floats(300)}}));
+  EXPECT_EQ(result, (std::vector<float>{1, 2, 1, 2}));
 }
 
 }  // namespace

@@ -68,6 +68,20 @@ TEST_F(CallChoiceTest, CallsInABodyThatIsCalledCountOnce) {
   EXPECT_FALSE(IsCalled("Inner")) << "it is in one body only";
 }
 
+TEST_F(CallChoiceTest, OpsAreLookedAtOnce) {
+  Chain("First", 100).AddTo(b_.graph());
+  Chain("Second", 100).AddTo(b_.graph());
+  AddCalls("First", 2);
+  AddCalls("Second", 2);
+  ASSERT_OK(b_.status());
+  for (const CallPolicy policy : {CallPolicy::kByCost, CallPolicy::kInline, CallPolicy::kCall}) {
+    int asked = 0;
+    const CallChoice choice(b_.graph(), policy, [&asked](const OpSchema&) { return ++asked > 1; });
+    EXPECT_EQ(asked, 1) << "there are Negs alone";
+    EXPECT_FALSE(choice.MayKeepState("Second"));
+  }
+}
+
 TEST_F(CallChoiceTest, MarkedFunctionsAreCalled) {
   Chain("Marked", 1).FunctionAttr("_noinline", true).AddTo(b_.graph());
   AddCalls("Marked", 1);
