@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <thread>
@@ -20,12 +21,8 @@ namespace {
 constexpr absl::string_view kDevice = "/job:localhost/replica:0/task:0/device:CPU:0";
 
 int64_t NumThreads() {
-  int64_t count = 0;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
-    (void)thread;
-    ++count;
-  }
-  return count;
+  using Entries = std::filesystem::directory_iterator;
+  return std::distance(Entries("/proc/self/task"), Entries());
 }
 
 // Keeps the calls of its kernels until a test lets them go on. Thread-safe.
