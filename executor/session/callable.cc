@@ -327,7 +327,9 @@ void Callable::RunAsync(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, c
   const absl::Status begun = AsStatus([&]() -> absl::Status {
     SLUICE_ASSIGN_OR_RETURN(ThreadPool* const pool, BeginCall(inputs, outputs, options));
     args = ArgsOf(options, pool);
-    runs_at_once = executor_->RunsAtOnce(args);
+    // Begin would have these observe the run: after the question, and its answer may be another for observed runs.
+    const bool is_watched = options.node_outputs != nullptr || core_->PatienceOf(options) != absl::InfiniteDuration();
+    runs_at_once = !is_watched && executor_->RunsAtOnce(args);
     if (runs_at_once) return absl::OkStatus();
     step = std::make_unique<AsyncStep>(shared_from_this(), inputs, outputs, options);
     step->step.Begin(options, &args);

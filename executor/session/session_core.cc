@@ -57,6 +57,9 @@ absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOp
     core->devices_ = std::make_shared<std::vector<std::unique_ptr<Device>>>(
         MakeCpuDevices(options.num_cpu_devices, kLocalTask, allocator));
   }
+  for (const std::unique_ptr<Device>& device : *core->devices_) {
+    if (device == nullptr) return Error(ErrorCode::kWrongUse).Text("one of the devices for a session is null");
+  }
   if (!core->devices_->empty() && core->devices_->front()->AsStreamDevice() != nullptr) {
     return Error(ErrorCode::kWrongUse)
         .Found(core->devices_->front()->name())
@@ -65,7 +68,6 @@ absl::StatusOr<std::shared_ptr<SessionCore>> SessionCore::Create(const SessionOp
   }
   std::vector<std::pair<std::string, int64_t>> names;
   for (const std::unique_ptr<Device>& device : *core->devices_) {
-    if (device == nullptr) return Error(ErrorCode::kWrongUse).Text("one of the devices for a session is null");
     names.emplace_back(device->name(), device->incarnation());
     core->devices_by_name_.emplace(device->name(), device.get());
   }

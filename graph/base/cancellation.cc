@@ -36,7 +36,7 @@ class CancellationManager::Canceller {
   bool IsThisThread() const { return std::this_thread::get_id() == thread_; }
   // Waits a while for the callbacks to be through. The caller holds `mu`, and looks then whether they are.
   void Wait(Mutex* mu) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) { callbacks_done_.Wait(mu); }
-  // They are. With the manager's lock: whoever waits for this has been woken before it goes.
+  // They are. With the manager's lock: threads that wait for this are woken before it goes.
   void WakeAll() { callbacks_done_.SignalAll(); }
   // A callback has destroyed the manager. Only this thread asks.
   bool is_manager_gone() const { return is_manager_gone_; }

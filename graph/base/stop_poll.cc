@@ -7,13 +7,16 @@
 namespace sluice {
 
 absl::Status StopPoll::Look() {
-  until_look_ = kEvery;
+  until_look_ = 0;  // The poll after one that says stop looks, too: it may be of a caller who goes on without a part.
   if (cancellation_ != nullptr && cancellation_->IsCancelling()) {
     const absl::Status status = cancellation_->status();
     return status.ok() ? Error(ErrorCode::kRunCancelled).Text("the run was cancelled") : status;
   }
-  if (deadline_ == absl::InfiniteFuture() || absl::Now() <= deadline_) return absl::OkStatus();
-  return Error(ErrorCode::kDeadline).Text("the deadline passed while the graph was being prepared");
+  if (deadline_ != absl::InfiniteFuture() && absl::Now() > deadline_) {
+    return Error(ErrorCode::kDeadline).Text("the deadline passed while the graph was being prepared");
+  }
+  until_look_ = kEvery;
+  return absl::OkStatus();
 }
 
 }  // namespace sluice

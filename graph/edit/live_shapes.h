@@ -45,7 +45,8 @@ class LiveShapes {
     is_made_ ? changed_.push_back(id) : changed_.clear();
   }
   // Of the graph as it is now; valid until the next change. `uses` are those of the graph. Fails (kCycle) where the
-  // graph has no order. After an error, or where memory runs out, the next call infers all.
+  // graph has no order, and with the status of options.stop. After an error, or where memory runs out, the next call
+  // infers all.
   absl::StatusOr<const ShapeMap*> Update(const LiveUses& uses);
 
   // How many times a node was inferred so far; the rounds of loops count once. For tests.

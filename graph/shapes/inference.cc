@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "graph/base/status_macros.h"
 #include "graph/base/stop_poll.h"
@@ -59,7 +60,7 @@ absl::Status ShapeInference::Settle(absl::Span<const NodeId> order, absl::Span<c
       if (!is_whole) Forget(id);
       Infer(id, args);
     }
-    if (LoopsAreStable(loop_merges, &round)) return absl::OkStatus();
+    if (LoopsAreStable(loop_merges, &round)) return PollStop(options_.stop, 0);  // A body may have heard of it last.
   }
 }
 
@@ -143,13 +144,13 @@ const ShapeInference::OpFunctions& ShapeInference::FunctionsOf(NodeId id) {
   const OpSchema* op = &graph_.op(id);
   const auto it = functions_.find(op);
   if (it != functions_.end()) return it->second;
+  OpFunctions functions;
   // A function of the library may have the name of an op.
-  OpFunctions& functions = functions_[op];
   if (graph_.library().FindSchema(op->name) != op) {
     functions = {FindShapeFunction(op->name), FindValueFunction(op->name), nullptr};
     if (functions.shapes == nullptr) functions.added = FindAddedShapeFunction(graph_.ops().get(), op->name);
   }
-  return functions;
+  return functions_.try_emplace(op, std::move(functions)).first->second;  // Not before: what throws leaves no row.
 }
 
 void ShapeInference::Infer(NodeId id, absl::Span<const TensorFacts> args) {

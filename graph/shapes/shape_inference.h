@@ -48,7 +48,8 @@ class ShapeInference {
   // Ids of sizes are counted from `first_dim_id` on.
   ShapeInference(const Graph& graph, const InferenceOptions& options, CallBudget& budget, int64_t first_dim_id = 0);
 
-  // Infers all nodes. `args` are what `_Arg` nodes give, by their index. Fails (kCycle) where the graph has no order.
+  // Infers all nodes. `args` are what `_Arg` nodes give, by their index. Fails (kCycle) where the graph has no order,
+  // and where it is to stop.
   absl::Status Run(absl::Span<const TensorFacts> args);
   const ShapeMap& map() const { return map_; }
   ShapeMap TakeMap() { return std::move(map_); }

@@ -209,7 +209,7 @@ TEST_F(CalledStateTest, TooManyInstancesAreRefused) {
   options.limits.max_expanded_nodes = 10'000;
   for (const CallPolicy policy : kPolicies) {
     OpenWith(policy, Driver::kAuto, options);
-    EXPECT_THAT(session_->Run({{"x", Float(0)}}, {"c1"}, {}), IsError(ErrorCode::kLimitNodes, "max_expanded_nodes"));
+    EXPECT_THAT(session_->Run({{"x", Float(0)}}, {"c1"}, {}), IsError(ErrorCode::kLimitNodes, "too many nodes"));
   }
 }
 
@@ -232,7 +232,7 @@ TEST_F(CalledStateTest, InstancesWithTooManyNodesAreRefused) {
   for (const CallPolicy policy : kPolicies) {
     options.limits.max_expanded_nodes = 10'000;
     OpenWith(policy, Driver::kAuto, options);
-    EXPECT_THAT(session_->Run({{"x", Float(0)}}, {"c1"}, {}), IsError(ErrorCode::kLimitNodes, "max_expanded_nodes"));
+    EXPECT_THAT(session_->Run({{"x", Float(0)}}, {"c1"}, {}), IsError(ErrorCode::kLimitNodes, "too many nodes"));
     options.limits.max_expanded_nodes = 100'000;
     OpenWith(policy, Driver::kAuto, options);
     EXPECT_OK(session_->Run({{"x", Float(0)}}, {"c1"}, {}));

@@ -276,7 +276,7 @@ TEST_F(KernelFunctionsTest, CallsOfKernelsAreNestedAsDeepAsIsAllowed) {
   limits_.max_call_depth = 4;
   InAllSessions([&] {
     ExpectMapped("first", {2, 3, 4});
-    EXPECT_THAT(Fetch("second", {{"x", Rows()}}), IsError(ErrorCode::kLimitCallDepth, "nested in too many calls of kernels"));
+    EXPECT_THAT(Fetch("second", {{"x", Rows()}}), IsError(ErrorCode::kLimitCallDepth, "nested in too many calls"));
   });
 }
 

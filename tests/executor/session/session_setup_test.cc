@@ -10,6 +10,7 @@
 #include "executor/compiled/executor_kinds.h"
 #include "executor/executor.h"
 #include "executor/session/shared_pools.h"
+#include "executor/trace/node_outputs.h"
 #include "graph/base/mutex.h"
 #include "kernels/families/register_all.h"
 #include "tests/executor/session/session_fixture.h"
@@ -391,6 +392,70 @@ TEST_P(HostExecutorTest, MayReadItsArgumentsUntilItReturns) {
     EXPECT_OK(RunAsync());
   }
   EXPECT_EQ(wrong, 0);
+}
+
+// Says that it does all of a run in the call, unless the run is observed.
+class UnobservedAtOnce final : public Executor {
+ public:
+  struct Calls {
+    int runs = 0, async_runs = 0;
+  };
+  UnobservedAtOnce(std::unique_ptr<Executor> inner, Calls& calls) : inner_(std::move(inner)), calls_(calls) {}
+
+  void RunAsync(const Args& args, Done done) const override {
+    ++calls_.async_runs;
+    inner_->RunAsync(args, std::move(done));
+  }
+  absl::Status Run(const Args& args) const override {
+    ++calls_.runs;
+    return inner_->Run(args);
+  }
+  bool RunsAtOnce(const Args& args) const override { return args.observer == nullptr; }
+
+ private:
+  const std::unique_ptr<Executor> inner_;
+  Calls& calls_;
+};
+
+// Run might wait for what RunAsync only begins: so it is not used for a run that an observer of the session's is for.
+TEST_F(SessionSetupTest, AnExecutorIsAskedWhetherItRunsAtOnceWithAllObservers) {
+  UnobservedAtOnce::Calls calls;
+  ExecutorKinds kinds;
+  ASSERT_OK(kinds.Add(
+      "MINE", [&calls](const LocalExecutorParams& params, Graph graph) -> absl::StatusOr<std::unique_ptr<Executor>> {
+        SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Executor> inner, NewLocalExecutor(params, std::move(graph)));
+        return std::make_unique<UnobservedAtOnce>(std::move(inner), calls);
+      }));
+  AddSimpleGraph();
+  SessionOptions options;
+  options.executor_kinds = &kinds;
+  options.executor = "MINE";
+  Open(options);
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const Callable> f, session_->Prepare({{"x"}, {"z"}, {}, {}}));
+  const auto expect_at_once = [&](const CallOptions& call, bool at_once) {
+    calls = UnobservedAtOnce::Calls();
+    Tensor in[1] = {Int(3)}, out[1];
+    absl::Status outcome;
+    Notification over;
+    f->RunAsync(absl::MakeSpan(in), absl::MakeSpan(out), call, [&](absl::Status status) {
+      outcome = std::move(status);
+      over.Notify();
+    });
+    over.WaitForNotification();
+    ASSERT_OK(outcome);
+    EXPECT_EQ(*out[0].AsScalar<int32_t>(), 16);
+    EXPECT_EQ(calls.runs, at_once ? 1 : 0);
+    EXPECT_EQ(calls.async_runs, at_once ? 0 : 1);
+  };
+  expect_at_once({}, true);
+  CallOptions watched, told;
+  watched.stall_timeout = absl::Hours(1);
+  expect_at_once(watched, false);
+  const NodeOutputsCallback hears = [](absl::string_view, int, const Tensor*, bool, const KernelContext&) {
+    return absl::OkStatus();
+  };
+  told.node_outputs = &hears;
+  expect_at_once(told, false);
 }
 
 }  // namespace

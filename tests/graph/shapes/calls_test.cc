@@ -3,12 +3,18 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
+#include "graph/base/cancellation.h"
+#include "graph/base/stop_poll.h"
 #include "graph/ops/op_table.h"
+#include "graph/shapes/added_shape_functions.h"
 #include "graph/shapes/inference.h"
 #include "gtest/gtest.h"
 #include "tests/graph/shapes/shape_case.h"
+#include "tests/testing/status_matchers.h"
 
 namespace sluice {
 namespace {
@@ -118,6 +124,30 @@ TEST_F(CallsTest, RecursionAndManyCallsEnd) {
   }
   EXPECT_EQ(ShapeOf(builder_.Op("PartitionedCall", "", {In("[2]")}, CallAttrs("twice0"))), "?");
   EXPECT_LT(bodies_.lookups, 2000);
+}
+
+// A body that was not walked to its end gives nothing, and the answer is not what all bodies say: an error.
+TEST_F(CallsTest, WhatStopsInABodyStopsTheInference) {
+  const std::shared_ptr<OpRegistry> ops = NewOpRegistry();
+  CancellationManager manager;
+  ASSERT_OK(AddShapeFunction(ops, "Fact", [&manager](InferenceContext&) {
+    manager.StartCancelWithStatus(absl::AbortedError("enough"));
+    return absl::OkStatus();
+  }));
+  GraphBuilder body(ops);
+  Output x = body.Op("_Arg", "x", {}, {{"T", DType::kFloat}, {"index", 0}});
+  const Output fact = body.Op("Fact", "fact", {});
+  for (int i = 0; i < 200; ++i) {
+    x = body.Op("Relu", "", {x});
+    if (i == 0) body.AddControl(x, fact);
+  }
+  body.Op("_Retval", "r", {x}, {{"T", DType::kFloat}, {"index", 0}});
+  ASSERT_OK_AND_ASSIGN(Graph graph, body.Build());
+  bodies_.bodies.emplace("f", std::move(graph));
+  StopPoll stop(absl::InfiniteFuture(), &manager);
+  options_.stop = &stop;
+  builder_.Op("PartitionedCall", "", {In("[2]")}, CallAttrs("f"));
+  EXPECT_THAT(InferShapes(builder_.graph(), options_), StatusIs(absl::StatusCode::kAborted, "enough"));
 }
 
 }  // namespace
