@@ -19,7 +19,8 @@ namespace {
 constexpr int kStripes = 8;
 constexpr int kSmallTrials = 300;
 constexpr int kLargeTrials = 3;
-constexpr int kEnough = 40;  // Small trials with an answer.
+constexpr int kEnough = 40;      // Small trials with an answer.
+constexpr int kPatience = 3000;  // Trials before a kernel that never answers is given up.
 
 // Ops whose kernels need more than inputs: a call, a rendezvous, what other kernels of the step have made, a graph of
 // the time before the op was removed.
@@ -54,6 +55,11 @@ bool NeedsMoreThanInputs(const std::string& op) {
   return is_on_array || NeedMoreThanInputs().count(op) > 0;
 }
 
+// Kernels for variants of types that a host has given functions (variant_functions.h); those of trials have none.
+bool NeedsFunctionsOfItsType(const RowCase& row_case) {
+  return (row_case.op == "AddN" || row_case.op == "ZerosLike") && row_case.inputs[0] == DType::kVariant;
+}
+
 // Ops that answer otherwise each time they are called.
 bool KeepsStateInItsKernel(const std::string& op) { return op == "RandomUniform"; }
 
@@ -74,7 +80,8 @@ class EveryRowTest : public ::testing::TestWithParam<int> {
       return false;
     }
     RowTrial trial(row_case, **kernel, seed);
-    for (int i = 0; i < kSmallTrials + kLargeTrials && trial.counts().ok < kEnough; ++i) {
+    for (int i = 0; i < kPatience && trial.counts().ok < kEnough; ++i) {
+      if (i >= kSmallTrials + kLargeTrials && trial.counts().ok > 0) break;
       const std::string difference = trial.Run(/*is_large=*/i < kLargeTrials);
       EXPECT_EQ(difference, "");
       if (!difference.empty()) break;
@@ -99,15 +106,17 @@ TEST_P(EveryRowTest, AllWaysToCallItAgree) {
       const OpSchema* const schema = ops->Find(row.op());
       ASSERT_NE(schema, nullptr) << row.op();
       int row_ok = 0;
+      bool needs_more = NeedsMoreThanInputs(std::string(row.op()));
       why_not_.clear();
       for (const RowCase& row_case : CasesOf(row, *schema)) {
         SCOPED_TRACE(row_case.Name());
         const bool has_answered = RunCase(row_case, static_cast<uint32_t>(index));
         ++cases;
         row_ok += has_answered ? 1 : 0;
+        needs_more = needs_more || NeedsFunctionsOfItsType(row_case);
       }
       cases_ok += row_ok;
-      EXPECT_EQ(row_ok == 0, NeedsMoreThanInputs(std::string(row.op()))) << row.op() << " " << why_not_;
+      EXPECT_EQ(row_ok == 0, needs_more) << row.op() << " " << why_not_;
     }
   }
   RecordProperty("cases", cases);
