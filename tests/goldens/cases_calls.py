@@ -2,6 +2,7 @@
 graph/functions/call_states.h. The functions name their effects as control results, as TensorFlow's own tracing does:
 without that, what its optimiser inlines depends on details."""
 
+import numpy as np
 import tensorflow as tf
 from google.protobuf import text_format
 
@@ -112,7 +113,7 @@ def case(name, about, nodes, library, results=("c1:0", "c2:0"), alone=("y1",)):
     names = ["y%d" % (i + 1) for i in range(len(results))]
     for fetches in (names, names, list(alone), names):
         if fetches:
-            of_case.run(fetches, {"x": 0.0})
+            of_case.run(fetches, {"x": np.float32(0)})
     of_case.write()
 
 
