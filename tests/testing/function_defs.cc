@@ -109,6 +109,12 @@ FunctionText LessThanTen() {
   return text.Node("less = Less(x, ten:output:0)", {{"T", DType::kFloat}});
 }
 
+FunctionText Forever() {
+  FunctionText text("Forever");
+  text.Arg("x: float").Result("r: bool", "r:output:0");
+  return text.Node("r = Const()", {{"dtype", DType::kBool}, {"value", Tensor::Scalar(true)}});
+}
+
 FunctionText AddOne() {
   FunctionText text("AddOne");
   text.Arg("x: float").Result("y: float", "sum:z:0");
@@ -119,6 +125,14 @@ FunctionText AddOne() {
 FunctionText Negate() {
   FunctionText text("Negate");
   return text.Arg("x: float").Result("y: float", "neg:y:0").Node("neg = Neg(x)", {{"T", DType::kFloat}});
+}
+
+FunctionText Loop(absl::string_view name, const std::string& cond, const std::string& body) {
+  FunctionText text(name);
+  text.Arg("x: float").Result("y: float", "loop:output:0");
+  return text.Node("loop = While(x)", {{"T", std::vector<DType>{DType::kFloat}},
+                                       {"cond", AttrValue::Func(cond, {})},
+                                       {"body", AttrValue::Func(body, {})}});
 }
 
 FunctionText Bump() {

@@ -65,8 +65,11 @@ FunctionText XTimesFour();
 // y = x * x + 1 in float, and the effect-free helpers of conditionals and loops over one float:
 FunctionText SquarePlusOne();
 FunctionText LessThanTen();  // r: bool
+FunctionText Forever();      // r: bool, always true
 FunctionText AddOne();
 FunctionText Negate();
+// y = While(x) in float, over functions by name such as the above.
+FunctionText Loop(absl::string_view name, const std::string& cond, const std::string& body);
 // Adds 1 to the float variable behind `h`; result r = 7; control result "done". Stateful.
 FunctionText Bump();
 

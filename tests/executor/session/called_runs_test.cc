@@ -33,32 +33,26 @@ class CalledRunsTest : public CalledFunctionsTest {
   void AddHostKernel(absl::string_view op, FunctionKernel::Function function) {
     ASSERT_OK(registry_.Add(OwnedKernelRow(op, MakeFunction(std::move(function)))));
   }
+  // "y" calls a body that takes for ever, or nearly.
+  void ExpectThatADeadlineEndsY() {
+    for (const Driver driver : kDrivers) {
+      OpenWith(CallPolicy::kCall, driver);
+      ASSERT_EQ(CallsLeft({{"x"}, {"y"}, {}, {}}), 1);
+      CallOptions options;
+      options.deadline = absl::Now() + absl::Milliseconds(50);
+      EXPECT_THAT(Fetch("y", {{"x", Float(1)}}, options), IsError(ErrorCode::kDeadline));
+    }
+  }
 
   KernelRegistry registry_;
 };
 
 TEST_F(CalledRunsTest, ADeadlineEndsALoopInABody) {
-  FunctionText("Forever")
-      .Arg("x: float")
-      .Result("r: bool", "r:output:0")
-      .Node("r = Const()", {{"dtype", DType::kBool}, {"value", Tensor::Scalar(true)}})
-      .AddTo(b_.graph());
+  Forever().AddTo(b_.graph());
   AddOne().AddTo(b_.graph());
-  FunctionText("Loops")
-      .Arg("x: float")
-      .Result("y: float", "loop:output:0")
-      .Node("loop = While(x)", {{"T", std::vector<DType>{DType::kFloat}},
-                                {"cond", AttrValue::Func("Forever", {})},
-                                {"body", AttrValue::Func("AddOne", {})}})
-      .AddTo(b_.graph());
+  Loop("Loops", "Forever", "AddOne").AddTo(b_.graph());
   Call(b_, "y", "Loops", {PlaceholderX()}, {DType::kFloat});
-  for (const Driver driver : kDrivers) {
-    OpenWith(CallPolicy::kCall, driver);
-    ASSERT_EQ(CallsLeft({{"x"}, {"y"}, {}, {}}), 1);
-    CallOptions options;
-    options.deadline = absl::Now() + absl::Milliseconds(50);
-    EXPECT_THAT(Fetch("y", {{"x", Float(1)}}, options), IsError(ErrorCode::kDeadline));
-  }
+  ExpectThatADeadlineEndsY();
 }
 
 // 2^28 calls take seconds, and no kernel runs in any of them.
@@ -74,13 +68,7 @@ TEST_F(CalledRunsTest, ADeadlineEndsCallsWithoutKernels) {
         .AddTo(b_.graph());
   }
   Call(b_, "y", "f28", {PlaceholderX()}, {DType::kFloat});
-  for (const Driver driver : kDrivers) {
-    OpenWith(CallPolicy::kCall, driver);
-    ASSERT_EQ(CallsLeft({{"x"}, {"y"}, {}, {}}), 1);
-    CallOptions options;
-    options.deadline = absl::Now() + absl::Milliseconds(50);
-    EXPECT_THAT(Fetch("y", {{"x", Float(1)}}, options), IsError(ErrorCode::kDeadline));
-  }
+  ExpectThatADeadlineEndsY();
 }
 
 // Counts calls of kernels that have begun and not ended; throws where it is told of a call of `throws_at`.

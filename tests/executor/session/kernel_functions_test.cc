@@ -197,13 +197,7 @@ TEST_F(KernelFunctionsTest, ABodyIsCalledForEachRow) {
 TEST_F(KernelFunctionsTest, BodiesCallFunctionsLoopAndMap) {
   AddOne().AddTo(b_.graph());
   LessThanTen().AddTo(b_.graph());
-  FunctionText("CountToTen")
-      .Arg("x: float")
-      .Result("y: float", "loop:output:0")
-      .Node("loop = While(x)", {{"T", std::vector<DType>{DType::kFloat}},
-                                {"cond", AttrValue::Func("LessThanTen", {})},
-                                {"body", AttrValue::Func("AddOne", {})}})
-      .AddTo(b_.graph());
+  Loop("CountToTen", "LessThanTen", "AddOne").AddTo(b_.graph());
   AddMapOne("MapOne", "CountToTen");
   AddMap("map", "MapOne", x_);
   InAllSessions([&] { ExpectMapped("map", {10, 10, 10}); });
@@ -365,11 +359,7 @@ TEST_F(KernelFunctionsTest, CallsShareState) {
 }
 
 TEST_F(KernelFunctionsTest, ADeadlineAndACancellationEndACall) {
-  FunctionText("Forever")
-      .Arg("x: float")
-      .Result("r: bool", "r:output:0")
-      .Node("r = Const()", {{"dtype", DType::kBool}, {"value", Tensor::Scalar(true)}})
-      .AddTo(b_.graph());
+  Forever().AddTo(b_.graph());
   AddOne().AddTo(b_.graph());
   CancellationManager* cancelled = nullptr;
   AddHost("Neg", MakeFunction([&cancelled](KernelContext& context) {
