@@ -2,6 +2,7 @@
 
 #include <new>
 #include <string>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -33,6 +34,22 @@ class WaitingKernel final : public Kernel {
 
  private:
   Notification& go_;
+};
+
+// Keeps the log, and waits for its first line with a text.
+class AwaitedLine {
+ public:
+  explicit AwaitedLine(std::string text = "") : text_(std::move(text)) {}
+
+  bool Wait() { return seen_.WaitForNotificationWithTimeout(absl::Minutes(1)); }
+  const LogCapture& log() const { return log_; }
+
+ private:
+  const std::string text_;
+  Notification seen_;
+  const LogCapture log_{[this](const std::string& line) {
+    if (StrContains(line, text_) && !seen_.HasBeenNotified()) seen_.Notify();
+  }};
 };
 
 class StallWatchTest : public testing::Test {
@@ -126,13 +143,10 @@ TEST_F(StallWatchTest, ManyNodesAreCounted) {
 TEST_F(StallWatchTest, WhatMovesAgainDoesNotHang) {
   b_.Const("c", Tensor::Scalar(1.0f));
   Build();
-  Notification reported;
-  const LogCapture log([&](const std::string&) {
-    if (!reported.HasBeenNotified()) reported.Notify();
-  });
+  AwaitedLine report;
   StallWatch::Options options = Watched();
   StallWatch watch(options);
-  reported.WaitForNotification();
+  ASSERT_TRUE(report.Wait());
   watch.Pause();
   EXPECT_TRUE(StrContains(watch.report(), "no node runs")) << watch.report();
   const absl::Status late = Error(ErrorCode::kDeadline).Text("too late");
@@ -149,13 +163,10 @@ TEST_F(StallWatchTest, WhatMovesAgainDoesNotHang) {
 TEST_F(StallWatchTest, AnIdleWatchSaysNothing) {
   b_.Const("c", Tensor::Scalar(1.0f));
   Build();
-  Notification reported;
-  const LogCapture log([&](const std::string&) {
-    if (!reported.HasBeenNotified()) reported.Notify();
-  });
+  AwaitedLine report;
   StallWatch watch(Watched(), /*is_idle=*/true);
   absl::SleepFor(5 * kSoon);
-  EXPECT_TRUE(log.lines().empty());
+  EXPECT_TRUE(report.log().lines().empty());
   for (int i = 0; i < 50; ++i) {
     watch.Resume();
     watch.Resume();
@@ -163,18 +174,15 @@ TEST_F(StallWatchTest, AnIdleWatchSaysNothing) {
     watch.Pause();
   }
   watch.Resume();
-  reported.WaitForNotification();
-  EXPECT_FALSE(log.lines().empty());
+  ASSERT_TRUE(report.Wait());
+  EXPECT_FALSE(report.log().lines().empty());
 }
 
 #ifdef SLUICE_COUNTS_NEW
 TEST_F(StallWatchTest, AResumeWithoutMemoryChangesNothing) {
   b_.Const("c", Tensor::Scalar(1.0f));
   Build();
-  Notification reported;
-  const LogCapture log([&](const std::string& line) {
-    if (StrContains(line, "no progress") && !reported.HasBeenNotified()) reported.Notify();
-  });
+  AwaitedLine report("no progress");
   StallWatch watch(Watched(), /*is_idle=*/true);
   bool has_thrown = false;
   FailNewCall(1);
@@ -186,18 +194,15 @@ TEST_F(StallWatchTest, AResumeWithoutMemoryChangesNothing) {
   FailNewCall(0);
   EXPECT_TRUE(has_thrown);
   watch.Resume();
-  EXPECT_TRUE(reported.WaitForNotificationWithTimeout(absl::Minutes(1)));
+  EXPECT_TRUE(report.Wait());
 }
 
 TEST_F(StallWatchTest, AnErrorStandsWhereThereIsNoMemoryToExplainIt) {
   b_.Const("c", Tensor::Scalar(1.0f));
   Build();
-  Notification reported;
-  const LogCapture log([&](const std::string&) {
-    if (!reported.HasBeenNotified()) reported.Notify();
-  });
+  AwaitedLine report;
   StallWatch watch(Watched());
-  reported.WaitForNotification();
+  ASSERT_TRUE(report.Wait());
   watch.Pause();
   const absl::Status late = Error(ErrorCode::kDeadline).Text("too late");
   FailNewCall(1, /*and_later=*/true);
@@ -210,10 +215,7 @@ TEST_F(StallWatchTest, AnErrorStandsWhereThereIsNoMemoryToExplainIt) {
 TEST_F(StallWatchTest, ALookWithoutMemoryIsNotTheLast) {
   b_.Const("c", Tensor::Scalar(1.0f));
   Build();
-  Notification reported;
-  const LogCapture log([&](const std::string& line) {
-    if (StrContains(line, "no progress") && !reported.HasBeenNotified()) reported.Notify();
-  });
+  AwaitedLine report("no progress");
   StallWatch watch(Watched(), /*is_idle=*/true);
   watch.Resume();
   FailNewCall(1, /*and_later=*/true);
@@ -221,7 +223,7 @@ TEST_F(StallWatchTest, ALookWithoutMemoryIsNotTheLast) {
   absl::SleepFor(kSoon);
   FailNewCall(0);
   watch.OnFailure(NodeId(0), 1);
-  EXPECT_TRUE(reported.WaitForNotificationWithTimeout(absl::Minutes(1)));
+  EXPECT_TRUE(report.Wait());
 }
 #endif
 

@@ -28,6 +28,14 @@ class StreamFailuresTest : public StreamsFixture {
     session.stall_timeout = absl::Seconds(20);
     Open(session);
   }
+  // Many kernels on the device, one after the other. What follows is on the CPU.
+  Output AddWork(const Output& x) {
+    b_.WithDevice(kGpu);
+    Output y = x;
+    for (int i = 0; i < 50; ++i) y = b_.Op("AddV2", absl::StrCat("a", i), {y, x});
+    b_.WithDevice(kCpu);
+    return y;
+  }
   void ExpectRight() {
     ASSERT_OK_AND_ASSIGN(const Tensor y, Fetch("a15", {{"x", Floats(1000)}}));
     for (size_t i = 0; i < 1000; ++i) ASSERT_EQ(y.flat<float>()[i], static_cast<float>(i) + 16);
@@ -95,10 +103,7 @@ TEST_F(StreamFailuresTest, AFailedRunEndsWhenTheDeviceIsDone) {
   options.max_delay = absl::Milliseconds(2);
   MakeDevices(options);
   const Output x = b_.Placeholder("x", DType::kFloat);
-  b_.WithDevice(kGpu);
-  Output y = x;
-  for (int i = 0; i < 50; ++i) y = b_.Op("AddV2", absl::StrCat("a", i), {y, x});
-  b_.WithDevice(kCpu);
+  const Output y = AddWork(x);
   const Output wrong = b_.Op("MatMul", "wrong", {x, x});
   b_.Op("AddV2", "sum", {y, wrong});
   Open();
@@ -161,10 +166,7 @@ TEST_F(StreamFailuresTest, ARunThatIsLateAtItsVeryEndEndsWhenTheDeviceIsDone) {
   options.max_delay = absl::Milliseconds(20);
   MakeDevices(options);
   const Output x = b_.Placeholder("x", DType::kFloat);
-  b_.WithDevice(kGpu);
-  Output y = x;
-  for (int i = 0; i < 50; ++i) y = b_.Op("AddV2", absl::StrCat("a", i), {y, x});
-  b_.WithDevice(kCpu);
+  const Output y = AddWork(x);
   const Output late = b_.Op("Square", "late", {x});
   b_.AddControl(late, y);
   Open();
