@@ -1,6 +1,9 @@
 #include "kernels/memory/arena.h"
 
 #include <sys/mman.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
 
 #include <algorithm>
 #include <memory>
@@ -19,7 +22,22 @@ constexpr size_t kMaxBytes = size_t{1} << 46;
 
 constexpr size_t RoundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-// Zeroed pages that begin at a huge page's address, or null.
+// Blocks hold pointers to the heap: entries of free blocks, strings. The leak checker looks for them in memory that it
+// was told of.
+void TellLeakChecker([[maybe_unused]] const void* pages, [[maybe_unused]] size_t bytes) {
+#ifdef __SANITIZE_ADDRESS__
+  __lsan_register_root_region(pages, bytes);
+#endif
+}
+
+void Unmap(void* pages, size_t bytes) {
+#ifdef __SANITIZE_ADDRESS__
+  __lsan_unregister_root_region(pages, bytes);
+#endif
+  munmap(pages, bytes);
+}
+
+// Zeroed pages that begin at a huge page's address, or null. They end with Unmap.
 void* MapPages(size_t bytes) {
   const size_t mapped = bytes + kHugePage;
   void* const start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -29,6 +47,7 @@ void* MapPages(size_t bytes) {
   if (head > 0) munmap(begin, head);
   munmap(begin + head + bytes, mapped - head - bytes);
   madvise(begin + head, bytes, MADV_HUGEPAGE);  // A wish: where it is not granted, all works with small pages.
+  TellLeakChecker(begin + head, bytes);
   return begin + head;
 }
 
@@ -50,7 +69,7 @@ struct alignas(64) Arena::Header {
 Arena::~Arena() {
   for (const Region& region : regions_) {
     SLUICE_DCHECK(IsEmpty(region));
-    munmap(region.first, region.bytes);
+    Unmap(region.first, region.bytes);
   }
 }
 
@@ -182,7 +201,7 @@ void Arena::Trim() {
     stats_.num_regions = regions_.size();
     stats_.high_water_bytes = stats_.live_bytes;
   }
-  for (const Region& region : ended) munmap(region.first, region.bytes);
+  for (const Region& region : ended) Unmap(region.first, region.bytes);
 }
 
 Arena::Stats Arena::stats() const {
