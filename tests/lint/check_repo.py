@@ -30,10 +30,11 @@ def check_top_level(tree):
 
 
 def check_readmes(tree):
-    """Every directory with code of ours has a short README; below tests/ the ones that mirror the tree need none."""
-    folders = {os.path.dirname(path) for path in tree.files if path.startswith(tuple(source_tree.LAYERS))}
+    """Every directory with code of ours has a short README, and so has a directory of data."""
+    folders = {os.path.dirname(path) for path in tree.files if path.startswith((*source_tree.LAYERS, "tests/"))}
+    folders = {folder for folder in folders if not (folder + "/").startswith(_DATA)}
     folders |= {parent for folder in folders for parent in [folder.split("/")[0]]}
-    folders |= {"tests", "tests/lint", "tests/testing", *(d.rstrip("/") for d in _DATA)}
+    folders |= {d.rstrip("/") for d in _DATA}
     for folder in sorted(folders):
         inhabited = any(path.startswith(folder + "/") for path in tree.files)
         if inhabited and f"{folder}/README.md" not in tree.files and not folder.startswith("tools/bazel/"):

@@ -158,16 +158,17 @@ class RepoTest(LintTest):
             **self.GOOD,
             "notes/x.txt": "",
             "frames/BUILD.bazel": "",
+            "tests/README.md": "# tests\n",
+            "tests/frames/BUILD.bazel": "",
             "graph/b.cc": "",
             "graph/README.md": "\n" * 61,
             "graph/path.txt": "see /wo" + "rk/main\n",
             "graph/host.txt": "from pypi." + "org\n",
             "graph/big.txt": "x" * ((1 << 20) + 1),
         })
-        self.assert_finds(check_repo.check(tree), "notes:1:", "frames:1: has no README", "b.cc:1: belongs to no target",
-                          "graph/README.md:1: 61 lines", "path.txt:1: names a path", "host.txt:1: names a package",
-                          "big.txt:1:")
-
+        self.assert_finds(check_repo.check(tree), "notes:1:", "frames:1: has no README",
+                          "tests/frames:1: has no README", "b.cc:1: belongs to no target", "graph/README.md:1: 61 lines",
+                          "path.txt:1: names a path", "host.txt:1: names a package", "big.txt:1:")
 
     def test_knows_the_sources_that_a_macro_of_another_directory_names(self):
         tree = self.tree({**self.GOOD, "graph/a.bzl": 'def family(name):\n    native.cc_library(srcs = ["rows.cc"])\n',
