@@ -193,20 +193,25 @@ class Tensor {
  public:
   Tensor() = default;
   explicit Tensor(SluiceTensor* tensor) : tensor_(tensor, [](SluiceTensor* t) { api->delete_tensor(t); }) {}
+  // Views are good as long as the tensor, or a copy of it: a tensor that ends with the line has none.
   template <typename T>
-  View<const T> view() const {
+  View<const T> view() const& {
     SluiceView view;
     api->view_tensor(tensor_.get(), &view);
     return View<const T>(view);
   }
+  template <typename T>
+  View<const T> view() const&& = delete;
   // Of what AllocateTemp gave, until something shares it.
   template <typename T>
-  View<T> mutable_view() const {
+  View<T> mutable_view() const& {
     SluiceView view;
     api->view_tensor(tensor_.get(), &view);
     if (view.mutable_data == nullptr && view.num_elements > 0) Fail(SLUICE_INTERNAL, "the tensor is not writable");
     return View<T>(view);
   }
+  template <typename T>
+  View<T> mutable_view() const&& = delete;
   SluiceTensor* handle() const { return tensor_.get(); }
 
  private:

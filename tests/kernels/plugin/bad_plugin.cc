@@ -27,7 +27,10 @@ struct SetsNoTensor {
 };
 
 struct ReadsNoTensor {
-  void Compute(Call& call) const { call.SetScalar<float>(0, sluice_op::Tensor().view<float>()[0]); }
+  void Compute(Call& call) const {
+    const sluice_op::Tensor none;
+    call.SetScalar<float>(0, none.view<float>()[0]);
+  }
 };
 
 // Input 0 is no output.

@@ -119,7 +119,8 @@ class AttrsKernel {
             std::to_string(node.Attr<bool>("b")) + " " + node.Attr<std::string>("s") + " " +
             std::to_string(static_cast<int>(node.Attr<sluice_op::Type>("t"))) + " ";
     for (const int64_t dim : node.Attr<Shape>("shape").dims) text_ += std::to_string(dim) + ",";
-    for (const float value : node.Attr<sluice_op::Tensor>("tensor").view<float>()) {
+    const auto tensor = node.Attr<sluice_op::Tensor>("tensor");
+    for (const float value : tensor.view<float>()) {
       text_ += " " + std::to_string(static_cast<int>(value));
     }
     for (const int64_t value : node.Attr<std::vector<int64_t>>("ints")) text_ += " " + std::to_string(value);
