@@ -6,7 +6,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "graph/base/error_code.h"
 #include "graph/value/shape.h"
 #include "kernels/kernel_construction.h"

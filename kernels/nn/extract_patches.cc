@@ -69,6 +69,17 @@ absl::StatusOr<PatchForm> ReadForm(const KernelConstruction& construction) {
   return form;
 }
 
+// TensorFlow's kernel for volumes, alone among those of windows, lets the windows of SAME begin inside of an axis that
+// they do not cover: as many elements are left out before them as after them.
+void CentreVolumeWindows(const PatchForm& form, ConvGeometry* geometry) {
+  for (size_t i = 0; i < 3; ++i) {
+    if (form.conv.axes[i].padding != WindowAxis::Padding::kSame || geometry->axes[i].out == 0) continue;
+    SlidingAxis& axis = geometry->axes[i];
+    axis.before = ((axis.out - 1) * axis.stride + axis.window - axis.in) / 2;
+  }
+}
+
+// Copies windows, one after the other: the rows that a convolution multiplies.
 class ExtractPatchesKernel : public Kernel {
  public:
   explicit ExtractPatchesKernel(PatchForm form) : form_(std::move(form)) {}
@@ -86,6 +97,7 @@ class ExtractPatchesKernel : public Kernel {
       return Error(ErrorCode::kOpTooLarge).Attr("ksizes").Found(absl::StrCat("[", absl::StrJoin(form_.window, ","), "]"));
     }
     SLUICE_RETURN_IF_ERROR(geometry.SlideOver(form_.conv, image.shape(), *filter));
+    if (form_.conv.spaces == 3) CentreVolumeWindows(form_, &geometry);
     SLUICE_ASSIGN_OR_RETURN(Tensor* const patches, context.AllocateOutput(0, geometry.output));
     if (patches->num_elements() == 0) return absl::OkStatus();
     const size_t element = image.total_bytes() / static_cast<size_t>(image.num_elements());  // No patch without pixels.
