@@ -132,6 +132,7 @@ constexpr ShapeRow kRows[] = {
     {"Dilation2DBackpropInput", &SameAsInput0},
     {"QuantizedConv2D", &QuantizedConv2D},
     {"_FusedConv2D", &Conv2D},
+    {"_FusedDepthwiseConv2dNative", &DepthwiseConv2d},
 };
 static_assert(RowsAscend(kRows), "rows are sorted by op");
 

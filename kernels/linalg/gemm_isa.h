@@ -11,6 +11,24 @@
 
 namespace sluice {
 
+// Products channel by channel, for convolutions of each channel alone: for i < pixels and c < channels,
+//   out[i*out_pixel + c] = sum over r < rows, q < cols of a[i*a_pixel + r*a_row + q*a_col + c] * b[r*b_row + q*b_col + c]
+// or +=. The bits of a result do not depend on the others that are made with it.
+template <typename T>
+struct ChannelProducts {
+  int64_t channels = 0;
+  int64_t pixels = 1;
+  int64_t rows = 1;
+  int64_t cols = 1;
+  const T* a = nullptr;
+  int64_t a_pixel = 0, a_row = 0, a_col = 0;
+  const T* b = nullptr;
+  int64_t b_row = 0, b_col = 0;
+  T* out = nullptr;
+  int64_t out_pixel = 0;
+  bool accumulate = false;
+};
+
 // The inner loops for one element type on one instruction set. Constant data. Matrices are row-major with a leading
 // dimension; sizes are positive.
 template <typename T>
@@ -37,6 +55,7 @@ struct GemmIsa {
   void (*pack_rows)(int64_t rows, int64_t k, const T* from, int64_t ld, T* out, int64_t width);
   // out[p*width + r] = from[p*ld + r], for r < cols, zero for cols <= r < width; p < k.
   void (*pack_cols)(int64_t cols, int64_t k, const T* from, int64_t ld, T* out, int64_t width);
+  void (*channels)(const ChannelProducts<T>& products);
 };
 
 const GemmIsa<float>& BaselineGemmFloat();

@@ -7,6 +7,7 @@
 //   LoadPart(p, n), StorePart(p, v, n): the first n lanes, others zero or untouched; n may be 0 or all.
 // Included by the files of the instruction sets only.
 
+#include "kernels/linalg/channel_tile.h"
 #include "kernels/linalg/gemm_isa.h"
 
 namespace sluice {
@@ -250,7 +251,7 @@ void PackCols(int64_t cols, int64_t k, const typename V::T* from, int64_t ld, ty
 template <typename V>
 constexpr GemmIsa<typename V::T> kGemmIsa = {V::kTileRows, 2 * V::kLanes, &AnyTile<V>, kRowPanels,
                                              &Row<V>,      &Skinny<V>,    &Dots<V>,    &PackRows<typename V::T>,
-                                             &PackCols<V>};
+                                             &PackCols<V>, &Channels<V>};
 
 }  // namespace
 }  // namespace sluice

@@ -4,6 +4,13 @@
 
 namespace sluice {
 
-void AddNnKernels(KernelRegistry& registry) { registry.AddTable(Conv2DKernels()); }
+void AddNnKernels(KernelRegistry& registry) {
+  registry.AddTable(Conv2DKernels());
+  registry.AddTable(ConvGradientKernels());
+  registry.AddTable(DepthwiseConv2DKernels());
+  registry.AddTable(Dilation2DKernels());
+  registry.AddTable(ExtractPatchesKernels());
+  registry.AddTable(FusedConv2DKernels());
+}
 
 }  // namespace sluice

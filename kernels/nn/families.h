@@ -10,8 +10,23 @@ namespace sluice {
 
 class KernelRegistry;
 
-// Conv2D, and _FusedConv2D: a convolution of images, a bias for each channel, and an activation.
+// Conv2D, Conv3D: convolutions of images and volumes.
 absl::Span<const KernelRow> Conv2DKernels();
+
+// Their gradients: Conv2DBackpropInput (transposed convolutions), Conv2DBackpropFilter, those of volumes.
+absl::Span<const KernelRow> ConvGradientKernels();
+
+// DepthwiseConv2dNative and its gradients; _FusedDepthwiseConv2dNative.
+absl::Span<const KernelRow> DepthwiseConv2DKernels();
+
+// Dilation2D: greyscale dilation, and its gradients.
+absl::Span<const KernelRow> Dilation2DKernels();
+
+// ExtractImagePatches, ExtractVolumePatches.
+absl::Span<const KernelRow> ExtractPatchesKernels();
+
+// _FusedConv2D: a convolution of images, then a bias or a normalisation of each channel, and an activation.
+absl::Span<const KernelRow> FusedConv2DKernels();
 
 // Adds all of them.
 void AddNnKernels(KernelRegistry& registry);

@@ -17,14 +17,20 @@ struct Source {
   size_t depth;       // Bytes of a pixel that belong to the group.
 };
 
-// Copies one line of a window, which begins at column `left`. Where the next line goes.
-char* GatherLine(const SlidingAxis& cols, const Source& source, const char* line, int64_t left, char* row) {
-  if (cols.dilation == 1 && source.depth == source.pixel && left >= 0 && left + cols.window <= cols.in) {
-    const size_t bytes = static_cast<size_t>(cols.window) * source.pixel;  // In one piece.
-    std::memcpy(row, line + static_cast<size_t>(left) * source.pixel, bytes);
+// A pixel of the result.
+struct Place {
+  int64_t plane = 0, row = 0, col = 0;
+};
+
+// Copies taps [first, end) of one line of a window, which begins at column `left`. Where the next line goes.
+char* GatherLine(const SlidingAxis& cols, const Source& source, const char* line, int64_t left, int64_t first,
+                 int64_t end, char* row) {
+  if (cols.dilation == 1 && source.depth == source.pixel && left + first >= 0 && left + end <= cols.in) {
+    const size_t bytes = static_cast<size_t>(end - first) * source.pixel;  // In one piece.
+    std::memcpy(row, line + static_cast<size_t>(left + first) * source.pixel, bytes);
     return row + bytes;
   }
-  for (int64_t k = 0; k < cols.window; ++k) {
+  for (int64_t k = first; k < end; ++k) {
     const int64_t x = left + k * cols.dilation;
     if (x >= 0 && x < cols.in) {
       std::memcpy(row, line + static_cast<size_t>(x) * source.pixel, source.depth);
@@ -36,44 +42,64 @@ char* GatherLine(const SlidingAxis& cols, const Source& source, const char* line
   return row;
 }
 
-// Copies the window of the result's pixel (y, x).
-char* GatherWindow(const Conv2DGeometry& geometry, const Source& source, int64_t y, int64_t x, char* row) {
-  const SlidingAxis& rows = geometry.axes[0];
-  const SlidingAxis& cols = geometry.axes[1];
-  const size_t line_bytes = static_cast<size_t>(cols.window) * source.depth;
-  for (int64_t k = 0; k < rows.window; ++k) {
-    const int64_t from = y * rows.stride - rows.before + k * rows.dilation;
-    if (from < 0 || from >= rows.in) {
-      std::memset(row, 0, line_bytes);
-      row += line_bytes;
-      continue;
+// Copies the taps of the range of the window of the result's pixel `place`.
+char* GatherWindow(const ConvGeometry& geometry, const WindowRange& range, const Source& source, const Place& place,
+                   char* row) {
+  const SlidingAxis& planes = geometry.axes[0];
+  const SlidingAxis& rows = geometry.axes[1];
+  const SlidingAxis& cols = geometry.axes[2];
+  const int64_t left = place.col * cols.stride - cols.before;
+  int64_t tap = 0;  // Of the line's first.
+  for (int64_t i = 0; i < planes.window; ++i) {
+    const int64_t z = place.plane * planes.stride - planes.before + i * planes.dilation;
+    for (int64_t k = 0; k < rows.window; ++k, tap += cols.window) {
+      if (tap + cols.window <= range.first_tap) continue;
+      if (tap >= range.end_tap) return row;
+      const int64_t first = std::max<int64_t>(range.first_tap - tap, 0);
+      const int64_t end = std::min(range.end_tap - tap, cols.window);
+      const int64_t y = place.row * rows.stride - rows.before + k * rows.dilation;
+      if (z < 0 || z >= planes.in || y < 0 || y >= rows.in) {
+        const size_t bytes = static_cast<size_t>(end - first) * source.depth;
+        std::memset(row, 0, bytes);
+        row += bytes;
+        continue;
+      }
+      const char* const line = source.image + static_cast<size_t>((z * rows.in + y) * cols.in) * source.pixel;
+      row = GatherLine(cols, source, line, left, first, end, row);
     }
-    const char* const line = source.image + static_cast<size_t>(from * cols.in) * source.pixel;
-    row = GatherLine(cols, source, line, x * cols.stride - cols.before, row);
   }
   return row;
 }
 
 }  // namespace
 
-void GatherWindows(const Conv2DGeometry& geometry, const WindowRange& range, size_t element_bytes, const void* image,
+void GatherWindows(const ConvGeometry& geometry, const WindowRange& range, size_t element_bytes, const void* image,
                    void* rows) {
-  const int64_t width = geometry.axes[1].out;
-  const int64_t height = geometry.axes[0].out;
+  const SlidingAxis& cols = geometry.axes[2];
+  const int64_t height = geometry.axes[1].out, depth = geometry.axes[0].out;
   const size_t pixel = static_cast<size_t>(geometry.channels) * element_bytes;
-  const size_t depth = static_cast<size_t>(geometry.group_channels) * element_bytes;
-  const size_t image_bytes = static_cast<size_t>(geometry.axes[0].in * geometry.axes[1].in) * pixel;
+  const size_t group_bytes = static_cast<size_t>(geometry.group_channels) * element_bytes;
+  const size_t image_bytes = static_cast<size_t>(geometry.axes[0].in * geometry.axes[1].in * cols.in) * pixel;
   char* row = static_cast<char*>(rows);
-  for (int64_t i = range.first; i < range.first + range.count; ++i) {
-    const int64_t line = i / width;
-    const char* const from = static_cast<const char*>(image) + static_cast<size_t>(line / height) * image_bytes;
-    const Source source = {from + static_cast<size_t>(range.group) * depth, pixel, depth};
-    row = GatherWindow(geometry, source, line % height, i % width, row);
+  int64_t line = range.first / cols.out;
+  Place place = {line / height % depth, line % height, range.first % cols.out};
+  int64_t item = line / height / depth;
+  for (int64_t i = 0; i < range.count; ++i) {
+    const char* const from = static_cast<const char*>(image) + static_cast<size_t>(item) * image_bytes;
+    const Source source = {from + static_cast<size_t>(range.group) * group_bytes, pixel, group_bytes};
+    row = GatherWindow(geometry, range, source, place, row);
+    if (++place.col < cols.out) continue;
+    place.col = 0;
+    if (++place.row < height) continue;
+    place.row = 0;
+    if (++place.plane < depth) continue;
+    place.plane = 0;
+    ++item;
   }
 }
 
-int64_t WindowsAtATime(const Conv2DGeometry& geometry, size_t element_bytes, int64_t tile) {
-  const int64_t fitting = kGatheredBytes / static_cast<int64_t>(element_bytes) / geometry.window_elements();
+int64_t WindowsAtATime(int64_t elements, size_t element_bytes, int64_t tile) {
+  const int64_t fitting = kGatheredBytes / static_cast<int64_t>(element_bytes) / elements;
   return std::max<int64_t>(1, std::min(fitting, kMaxWindows) / tile) * tile;
 }
 
