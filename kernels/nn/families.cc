@@ -4,6 +4,10 @@
 
 namespace sluice {
 
-void AddNnKernels(KernelRegistry& registry) { registry.AddTable(Conv2DKernels()); }
+void AddNnKernels(KernelRegistry& registry) {
+  registry.AddTable(Conv2DKernels());
+  registry.AddTable(CrossEntropyKernels());
+  registry.AddTable(InTopKKernels());
+}
 
 }  // namespace sluice

@@ -12,6 +12,9 @@ class KernelRegistry;
 
 // Conv2D, and _FusedConv2D: a convolution of images, a bias for each channel, and an activation.
 absl::Span<const KernelRow> Conv2DKernels();
+absl::Span<const KernelRow>
+CrossEntropyKernels();                        // SoftmaxCrossEntropyWithLogits, SparseSoftmaxCrossEntropyWithLogits.
+absl::Span<const KernelRow> InTopKKernels();  // InTopK, InTopKV2.
 
 // Adds all of them.
 void AddNnKernels(KernelRegistry& registry);
