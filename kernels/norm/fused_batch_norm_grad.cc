@@ -75,15 +75,19 @@ class FusedBatchNormGradKernel : public Kernel {
         scale_gradient[c] = static_cast<float>(products.dy_x * inverse);
         offset_gradient[c] = static_cast<float>(products.dy);
         numbers.of(1)[c] = static_cast<float>(static_cast<double>(scale[c]) * inverse);
-        // Mean and variance depend on x only where they are those of the batch.
-        if (!form_.is_training) continue;
-        numbers.of(2)[c] = static_cast<float>(products.dy / count);
-        numbers.of(3)[c] = static_cast<float>(products.dy_x / count / spread);
+        if (form_.is_training) {
+          numbers.of(2)[c] = static_cast<float>(products.dy / count);
+          numbers.of(3)[c] = static_cast<float>(products.dy_x / count / spread);
+        } else {
+          numbers.of(0)[c] = 0;
+        }
       }
     });
     numbers.Finish();
     SLUICE_ASSIGN_OR_RETURN(Tensor* const dx, context.ForwardOrAllocate(kDx, shape, {kDy, kX}));
-    return passes.Gradient(dy, x, numbers, dx);
+    // Mean and variance depend on x only where they are those of the batch. Elsewhere no x is looked at: it may be
+    // infinite.
+    return form_.is_training ? passes.Gradient(dy, x, numbers, dx) : passes.Normalize(dy, numbers, {}, dx);
   }
 
   const NormForm form_;

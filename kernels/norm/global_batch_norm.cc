@@ -113,12 +113,12 @@ class GlobalBatchNormGradKernel : public Kernel {
   template <typename W>
   absl::Status Run(KernelContext& context, const Shape& shape, Tensor* const* outputs) const {
     const ChannelPlanes planes = ChannelPlanes::Of(shape, false);
-    SLUICE_ASSIGN_OR_RETURN(ChannelNumbers<W> numbers, ChannelNumbers<W>::Make(context, planes, 4));
+    SLUICE_ASSIGN_OR_RETURN(ChannelNumbers<W> numbers, ChannelNumbers<W>::Make(context, planes, 3));
     SLUICE_ASSIGN_OR_RETURN(ChannelNumbers<W> vectors, ChannelNumbers<W>::Make(context, planes, 6));
     CopyVector(context, 1, numbers.of(0));
     CopyVector(context, 2, vectors.of(4));
     if (form_.scales) CopyVector(context, 3, vectors.of(5));
-    for (int k = 1; k < 4; ++k) std::fill_n(numbers.of(k), planes.channels, W{0});
+    for (int k = 1; k < 3; ++k) std::fill_n(numbers.of(k), planes.channels, W{0});
     numbers.Finish();
     const WideReader<W> x(context.input(0), WideUse::kSum);
     const WideReader<W> dy(context.input(4), WideUse::kSum);
@@ -133,6 +133,7 @@ class GlobalBatchNormGradKernel : public Kernel {
       const double spread = static_cast<double>(vectors.of(4)[c]) + static_cast<double>(form_.epsilon);
       const double inverse = 1 / std::sqrt(spread);
       const double factor = inverse * (form_.scales ? static_cast<double>(vectors.of(5)[c]) : 1);
+      numbers.of(0)[c] = 0;
       numbers.of(1)[c] = static_cast<W>(factor);
       vectors.of(0)[c] = static_cast<W>(-products.dy * factor);
       vectors.of(1)[c] = static_cast<W>(-0.5 * products.dy_x * factor / spread);
@@ -143,7 +144,7 @@ class GlobalBatchNormGradKernel : public Kernel {
     for (int i = 0; i < 4; ++i) StoreVector(vectors.of(i), outputs[i]);
     SLUICE_ASSIGN_OR_RETURN(Tensor* const dx, context.ForwardOrAllocate(0, shape, {0, 4}));
     if (shape.num_elements() == 0) return absl::OkStatus();
-    return passes.Gradient(dy, x, numbers, dx);
+    return passes.Normalize(dy, numbers, {}, dx);  // By number 1 alone: the others are zero.
   }
 
   template <typename W>

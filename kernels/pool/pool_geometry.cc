@@ -100,11 +100,11 @@ absl::StatusOr<bool> ChannelsComeSecond(const KernelConstruction& construction, 
 
 // Sizes and padding of one axis. False when the window is larger than what it slides over. Division is towards zero:
 // a window that is somewhat too large gives 0.
-bool Slide(PoolForm::Padding padding, int64_t after, PoolAxis* axis) {
-  if (padding == PoolForm::Padding::kSame) {
+bool Slide(const PoolForm& form, int64_t after, PoolAxis* axis) {
+  if (form.padding == PoolForm::Padding::kSame) {
     axis->out = axis->in / axis->stride + (axis->in % axis->stride != 0 ? 1 : 0);
     const int64_t needed = std::max<int64_t>(axis->out - 1, 0) * axis->stride + axis->window;
-    axis->before = std::max<int64_t>(needed - axis->in, 0) / 2;
+    axis->before = std::max(needed - axis->in, form.skips_at_beginning ? needed - axis->in : 0) / 2;
     return true;
   }
   axis->out = (axis->in + axis->before + after + axis->stride - axis->window) / axis->stride;
@@ -116,6 +116,7 @@ bool Slide(PoolForm::Padding padding, int64_t after, PoolAxis* axis) {
 absl::StatusOr<PoolForm> PoolForm::Read(const KernelConstruction& construction) {
   PoolForm form;
   form.num_axes = construction.op().find("3D") != absl::string_view::npos ? 3 : 2;
+  form.skips_at_beginning = construction.op() == "AvgPool3D" || construction.op() == "MaxPool3D";
   SLUICE_ASSIGN_OR_RETURN(form.channels_second, ChannelsComeSecond(construction, form.num_axes));
   SLUICE_ASSIGN_OR_RETURN(const std::string padding, construction.Get<std::string>("padding"));
   form.padding = padding == "SAME" ? Padding::kSame : padding == "VALID" ? Padding::kValid : Padding::kExplicit;
@@ -173,7 +174,7 @@ absl::StatusOr<PoolGeometry> PoolGeometry::Resolve(const PoolForm& form, const S
     axis.window = form.window[at];
     axis.stride = form.stride[at];
     axis.before = form.before[at];
-    if (!Slide(form.padding, form.after[at], &axis)) {
+    if (!Slide(form, form.after[at], &axis)) {
       return Error(ErrorCode::kOpShape)
           .Input(input)
           .Found(image.ToString())

@@ -22,6 +22,9 @@ struct PoolForm {
 
   int num_axes = 2;
   bool channels_second = false;
+  // As in TensorFlow's forward kernels for volumes: where strides under SAME leave elements out, half of them are left
+  // out at the beginning (elsewhere all at the end).
+  bool skips_at_beginning = false;
   Padding padding = Padding::kValid;
   std::array<int64_t, 5> window{};
   std::array<int64_t, 5> stride{};
@@ -56,7 +59,7 @@ struct PoolAxis {
   int64_t out = 1;
   int64_t window = 1;
   int64_t stride = 1;
-  int64_t before = 0;  // Padding before the image.
+  int64_t before = 0;  // Padding before the image; negative where elements are left out there.
   // Fractional pooling: where windows begin, out + 1 places that ascend, in place of the stride. Each window ends
   // `overlap` elements after the next one begins.
   const int64_t* bounds = nullptr;
