@@ -7,6 +7,8 @@
 #include "kernels/linalg/families.h"
 #include "kernels/math/families.h"
 #include "kernels/nn/families.h"
+#include "kernels/norm/families.h"
+#include "kernels/pool/families.h"
 #include "kernels/random/families.h"
 #include "kernels/reduce/families.h"
 #include "kernels/state/families.h"
@@ -20,6 +22,8 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddLinalgKernels(registry);
   AddMathKernels(registry);
   AddNnKernels(registry);
+  AddNormKernels(registry);
+  AddPoolKernels(registry);
   AddRandomKernels(registry);
   AddReduceKernels(registry);
   AddStateKernels(registry);

@@ -11,6 +11,8 @@ void AddNnKernels(KernelRegistry& registry) {
   registry.AddTable(Dilation2DKernels());
   registry.AddTable(ExtractPatchesKernels());
   registry.AddTable(FusedConv2DKernels());
+  registry.AddTable(CrossEntropyKernels());
+  registry.AddTable(InTopKKernels());
 }
 
 }  // namespace sluice

@@ -12,6 +12,9 @@ class KernelRegistry;
 
 // Conv2D, Conv3D: convolutions of images and volumes.
 absl::Span<const KernelRow> Conv2DKernels();
+absl::Span<const KernelRow>
+CrossEntropyKernels();                        // SoftmaxCrossEntropyWithLogits, SparseSoftmaxCrossEntropyWithLogits.
+absl::Span<const KernelRow> InTopKKernels();  // InTopK, InTopKV2.
 
 // Their gradients: Conv2DBackpropInput (transposed convolutions), Conv2DBackpropFilter, those of volumes.
 absl::Span<const KernelRow> ConvGradientKernels();

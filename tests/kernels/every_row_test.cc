@@ -46,7 +46,9 @@ const std::set<std::string>& NeedMoreThanInputs() {
                                                                        "DestroyTemporaryVariable",
                                                                        "TensorArray",
                                                                        "TensorArrayV2",
-                                                                       "TopK"};
+                                                                       "TopK",
+                                                                       "BatchNormWithGlobalNormalization",
+                                                                       "BatchNormWithGlobalNormalizationGrad"};
   return ops;
 }
 

@@ -12,6 +12,20 @@ namespace {
 
 using Attrs = PreparedKernel::Attrs;
 
+// Windows that overlap. Padding is what GuessAttr gives: SAME.
+const Attrs& PoolAttrs() {
+  static const Attrs& attrs =
+      *new Attrs{{"ksize", std::vector<int64_t>{1, 2, 2, 1}}, {"strides", std::vector<int64_t>{1, 1, 1, 1}}};
+  return attrs;
+}
+const Attrs& PoolAttrs3D() {
+  static const Attrs& attrs =
+      *new Attrs{{"ksize", std::vector<int64_t>{1, 2, 2, 2, 1}}, {"strides", std::vector<int64_t>{1, 1, 1, 1, 1}}};
+  return attrs;
+}
+// Windows and strides are inputs.
+bool IsPoolV2(const std::string& op) { return op.compare(op.size() - 2, 2, "V2") == 0; }
+
 // Attrs without which no inputs would do.
 const Attrs& SpecialAttrs(const std::string& op) {
   static const std::map<std::string, Attrs>& all = *new std::map<std::string, Attrs>{
@@ -25,6 +39,10 @@ const Attrs& SpecialAttrs(const std::string& op) {
       {"Empty", {{"init", true}}},  // What nobody has set differs each time.
       {"EnsureShape", {{"shape", PartialShape()}}},
       {"ResourceCountUpTo", {{"limit", 5}}},
+      {"FractionalAvgPool",
+       {{"pooling_ratio", std::vector<float>{1, 1.5f, 1.5f, 1}}, {"deterministic", true}, {"seed", 1}, {"seed2", 2}}},
+      {"FractionalMaxPool",
+       {{"pooling_ratio", std::vector<float>{1, 1.5f, 1.5f, 1}}, {"deterministic", true}, {"seed", 1}, {"seed2", 2}}},
       {"ReverseSequence", {{"seq_dim", 1}}},
       {"SpaceToBatch", {{"block_size", 2}}},
       {"SpaceToDepth", {{"block_size", 2}}},
@@ -38,6 +56,9 @@ const Attrs& SpecialAttrs(const std::string& op) {
       {"_FusedMatMul", {{"fused_ops", std::vector<std::string>{"BiasAdd", "Tanh"}}, {"num_args", 1}}},
   };
   static const Attrs& none = *new Attrs();
+  if (op.find("Pool") != std::string::npos && op.find("Fractional") == std::string::npos && !IsPoolV2(op)) {
+    return op.find("3D") != std::string::npos ? PoolAttrs3D() : PoolAttrs();
+  }
   const auto found = all.find(op);
   return found == all.end() ? none : found->second;
 }

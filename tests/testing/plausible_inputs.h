@@ -18,6 +18,8 @@ namespace sluice {
 class PlausibleInputs {
  public:
   explicit PlausibleInputs(uint32_t seed) : random_(seed) {}
+  // A tensor of given shape.
+  Tensor DrawOne(DType dtype, const Shape& shape) { return RandomInput(dtype, shape); }
 
   // One tensor for each dtype, around one of many elements where `is_large`. REQUIRES: neither resources nor variants.
   std::vector<Tensor> Draw(absl::Span<const DType> dtypes, bool is_large);

@@ -1,0 +1,77 @@
+#ifndef SLUICE_KERNELS_POOL_WIDE_VALUES_H_
+#define SLUICE_KERNELS_POOL_WIDE_VALUES_H_
+
+// Pooling computes in four types. Elements of other dtypes are read as those of a wider one, row by row, and rounded
+// or cut off when they are written: half and bfloat16 as floats, small integers as int32, unsigned ones of 32 and 64
+// bits as int64.
+
+#include <cstdint>
+#include <type_traits>
+
+#include "absl/status/statusor.h"
+#include "graph/value/allocator.h"
+#include "graph/value/dtype.h"
+#include "graph/value/tensor.h"
+#include "kernels/dispatch.h"
+#include "kernels/dtype_set.h"
+
+namespace sluice {
+
+using WideCppTypes = TypeList<float, double, int32_t, int64_t>;
+
+// The dtype of WideCppTypes that elements of `dtype` are computed in. REQUIRES: a real dtype.
+DType WideTypeOf(DType dtype);
+
+// Sums of integers wrap around.
+template <typename W>
+W PoolAdd(W a, W b) {
+  if constexpr (std::is_integral<W>::value) {
+    using Unsigned = std::make_unsigned_t<W>;
+    return static_cast<W>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
+  } else {
+    return a + b;
+  }
+}
+
+// What is kept of uint64: its order, for comparisons, or its value modulo 2^64, for sums.
+enum class WideUse { kOrder, kSum };
+
+// Converts `n` elements. `from` and `to` may not overlap.
+using ConvertValues = void (*)(const void* from, void* to, int64_t n);
+// To the wide type of `dtype`, and back. Null where that is `dtype` itself.
+ConvertValues WidenFrom(DType dtype, WideUse use);
+ConvertValues NarrowTo(DType dtype, WideUse use);
+
+// Reads the elements of a tensor as W, its wide type. Borrows the tensor. A small value.
+template <typename W>
+class WideReader {
+ public:
+  WideReader(const Tensor& tensor, WideUse use)
+      : data_(static_cast<const char*>(tensor.raw_data())),
+        element_size_(static_cast<int64_t>(DTypeSize(tensor.dtype()))),
+        widen_(WidenFrom(tensor.dtype(), use)) {}
+
+  // Whether elements must be converted.
+  bool NeedsCopy() const { return widen_ != nullptr; }
+  // Elements [at, at + n): where they lie, or converted in `copy`.
+  const W* Read(int64_t at, int64_t n, W* copy) const {
+    const char* const from = data_ + at * element_size_;
+    if (widen_ == nullptr) return reinterpret_cast<const W*>(from);
+    widen_(from, copy, n);
+    return copy;
+  }
+
+ private:
+  const char* data_;
+  int64_t element_size_;
+  ConvertValues widen_;
+};
+
+// `tensor` itself, or its elements in its wide type.
+absl::StatusOr<Tensor> Widened(const Tensor& tensor, WideUse use, Allocator& allocator);
+// The elements of `from` into `to`, whose wide type is that of `from`. REQUIRES: as many elements, another dtype.
+void NarrowInto(const Tensor& from, WideUse use, Tensor* to);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_POOL_WIDE_VALUES_H_
