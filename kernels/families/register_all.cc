@@ -10,6 +10,7 @@
 #include "kernels/nn/families.h"
 #include "kernels/random/families.h"
 #include "kernels/reduce/families.h"
+#include "kernels/rnn/families.h"
 #include "kernels/state/families.h"
 #include "kernels/transfer/families.h"
 
@@ -24,6 +25,7 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddNnKernels(registry);
   AddRandomKernels(registry);
   AddReduceKernels(registry);
+  AddRnnKernels(registry);
   AddStateKernels(registry);
   AddTransferKernels(registry);
 }

@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
-#include "graph/base/checked_math.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 
 namespace sluice {

@@ -78,7 +78,7 @@ int64_t ResizeAxis::Nearest(int64_t i, bool align_corners) const {
 
 ResizeAxis MakeResizeAxis(const ResizeForm& form, int64_t original, int64_t resized) {
   ResizeAxis axis{original, resized, 1, form.half_pixel_centers};
-  const bool between_corners = form.align_corners && resized > 1;
+  const bool between_corners = form.align_corners && original > 1 && resized > 1;
   axis.scale = between_corners ? static_cast<float>(original - 1) / static_cast<float>(resized - 1)
                                : static_cast<float>(original) / static_cast<float>(resized);
   return axis;

@@ -294,8 +294,10 @@ class SampleBoxKernel final : public Kernel {
 };
 
 constexpr KernelRow kRows[] = {
-    KernelRow("SampleDistortedBoundingBox", &NewWith<SampleBoxKernel, &SampleForm::Read>).Types("T", kIntegerTypes),
-    KernelRow("SampleDistortedBoundingBoxV2", &NewWith<SampleBoxKernel, &SampleForm::Read>).Types("T", kIntegerTypes),
+    KernelRow("SampleDistortedBoundingBox", &NewWith<SampleBoxKernel, &SampleForm::Read>)
+        .Types("T", kSignedTypes | DTypeSet{DType::kUInt8}),
+    KernelRow("SampleDistortedBoundingBoxV2", &NewWith<SampleBoxKernel, &SampleForm::Read>)
+        .Types("T", kSignedTypes | DTypeSet{DType::kUInt8}),
 };
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "kernels/array/index_values.h"
 #include "kernels/image/axis_taps.h"
 #include "kernels/image/families.h"
 #include "kernels/image/float_rows.h"
