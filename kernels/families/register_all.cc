@@ -4,6 +4,7 @@
 
 #include "kernels/array/families.h"
 #include "kernels/control/families.h"
+#include "kernels/fft/families.h"
 #include "kernels/image/families.h"
 #include "kernels/linalg/families.h"
 #include "kernels/math/families.h"
@@ -19,6 +20,7 @@ namespace sluice {
 void RegisterAllKernels(KernelRegistry& registry) {
   AddArrayKernels(registry);
   AddControlKernels(registry);
+  AddFftKernels(registry);
   AddImageKernels(registry);
   AddLinalgKernels(registry);
   AddMathKernels(registry);
