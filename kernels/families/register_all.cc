@@ -4,6 +4,8 @@
 
 #include "kernels/array/families.h"
 #include "kernels/control/families.h"
+#include "kernels/fft/families.h"
+#include "kernels/image/families.h"
 #include "kernels/linalg/families.h"
 #include "kernels/math/families.h"
 #include "kernels/nn/families.h"
@@ -11,6 +13,7 @@
 #include "kernels/pool/families.h"
 #include "kernels/random/families.h"
 #include "kernels/reduce/families.h"
+#include "kernels/rnn/families.h"
 #include "kernels/state/families.h"
 #include "kernels/transfer/families.h"
 
@@ -19,6 +22,8 @@ namespace sluice {
 void RegisterAllKernels(KernelRegistry& registry) {
   AddArrayKernels(registry);
   AddControlKernels(registry);
+  AddFftKernels(registry);
+  AddImageKernels(registry);
   AddLinalgKernels(registry);
   AddMathKernels(registry);
   AddNnKernels(registry);
@@ -26,6 +31,7 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddPoolKernels(registry);
   AddRandomKernels(registry);
   AddReduceKernels(registry);
+  AddRnnKernels(registry);
   AddStateKernels(registry);
   AddTransferKernels(registry);
 }

@@ -1,0 +1,21 @@
+#ifndef SLUICE_KERNELS_FFT_FAMILIES_H_
+#define SLUICE_KERNELS_FFT_FAMILIES_H_
+
+// The tables of this directory, one for each family.
+
+#include "absl/types/span.h"
+#include "kernels/kernel_row.h"
+
+namespace sluice {
+
+class KernelRegistry;
+
+// FFT, IFFT, RFFT, IRFFT over one, two and three dimensions.
+absl::Span<const KernelRow> FftKernels();
+
+// Adds all of them.
+void AddFftKernels(KernelRegistry& registry);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_FFT_FAMILIES_H_

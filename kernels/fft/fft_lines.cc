@@ -1,0 +1,111 @@
+#include "kernels/fft/fft_lines.h"
+
+#include <algorithm>
+
+#include "kernels/image/row_work.h"
+
+namespace sluice {
+namespace {
+
+constexpr int64_t kLanes = FourierPlan::kLanes;
+// Nanoseconds for a multiplication or so of a plan's cost, and for an element that is moved.
+constexpr double kCostNs = 0.5;
+constexpr double kMoveNs = 1;
+
+// Element numbers are those of complex or real elements; a complex one is two Ts.
+template <typename T, bool kReal>
+void LoadLine(const T* from, int64_t step, int64_t count, double* re, double* im) {
+  for (int64_t i = 0; i < count; ++i) {
+    if constexpr (kReal) {
+      re[i * kLanes] = static_cast<double>(from[i * step]);
+      im[i * kLanes] = 0;
+    } else {
+      re[i * kLanes] = static_cast<double>(from[2 * i * step]);
+      im[i * kLanes] = static_cast<double>(from[2 * i * step + 1]);
+    }
+  }
+}
+
+// Makes the other half of a line of `length` elements. What is real for a line of reals has no imaginary part.
+void CompleteLine(int64_t length, double* re, double* im) {
+  im[0] = 0;
+  if (length % 2 == 0) im[length / 2 * kLanes] = 0;
+  for (int64_t i = length / 2 + 1; i < length; ++i) {
+    re[i * kLanes] = re[(length - i) * kLanes];
+    im[i * kLanes] = -im[(length - i) * kLanes];
+  }
+}
+
+template <typename T, bool kReal>
+void StoreLine(const double* re, const double* im, double scale, int64_t count, int64_t step, T* to) {
+  for (int64_t i = 0; i < count; ++i) {
+    if constexpr (kReal) {
+      to[i * step] = static_cast<T>(re[i * kLanes] * scale);
+    } else {
+      to[2 * i * step] = static_cast<T>(re[i * kLanes] * scale);
+      to[2 * i * step + 1] = static_cast<T>(im[i * kLanes] * scale);
+    }
+  }
+}
+
+}  // namespace
+
+int64_t FftLines::count() const {
+  int64_t count = 1;
+  for (const int64_t size : sizes) count *= size;
+  return count;
+}
+
+int64_t FftLines::base(int64_t line) const {
+  int64_t base = 0;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    base += line % sizes[i] * strides[i];
+    line /= sizes[i];
+  }
+  return base;
+}
+
+template <typename T, bool kRealIn, bool kRealOut>
+absl::Status RunFftPass(const KernelContext& context, const FftPass& pass, const T* from, T* to,
+                        ScratchKeeper* keeper) {
+  const FourierPlan& plan = *pass.plan;
+  const int64_t length = plan.length(), lines = pass.from.count();
+  const double group_ns = kLanes * (kCostNs * plan.cost() + kMoveNs * static_cast<double>(length));
+  const int64_t floats = plan.scratch_doubles() * static_cast<int64_t>(sizeof(double) / sizeof(float));
+  const double scale = pass.inverse ? 1.0 / static_cast<double>(length) : 1.0;
+  const int64_t loaded = pass.is_half ? length / 2 + 1 : length;
+  const RowWork work{(lines + kLanes - 1) / kLanes, group_ns, floats};
+  return ForEachRowRange(context, work, keeper, [&](int64_t begin, int64_t end, float* memory) {
+    double* const scratch = reinterpret_cast<double*>(memory);
+    double *const re = scratch, *const im = scratch + length * kLanes;
+    for (int64_t group = begin; group < end; ++group) {
+      const int64_t first = group * kLanes, count = std::min(kLanes, lines - first);
+      if (count < kLanes) std::fill_n(scratch, 2 * length * kLanes, 0.0);
+      for (int64_t lane = 0; lane < count; ++lane) {
+        const T* const line = from + pass.from.base(first + lane) * (kRealIn ? 1 : 2);
+        LoadLine<T, kRealIn>(line, pass.from.step, loaded, re + lane, im + lane);
+        if (pass.is_half) CompleteLine(length, re + lane, im + lane);
+      }
+      const LaneBuffer result = plan.Run(scratch, pass.inverse);
+      for (int64_t lane = 0; lane < count; ++lane) {
+        T* const line = to + pass.to.base(first + lane) * (kRealOut ? 1 : 2);
+        StoreLine<T, kRealOut>(result.re + lane, result.im + lane, scale, pass.kept, pass.to.step, line);
+      }
+    }
+  });
+}
+
+template absl::Status RunFftPass<float, false, false>(const KernelContext&, const FftPass&, const float*, float*,
+                                                      ScratchKeeper*);
+template absl::Status RunFftPass<float, true, false>(const KernelContext&, const FftPass&, const float*, float*,
+                                                     ScratchKeeper*);
+template absl::Status RunFftPass<float, false, true>(const KernelContext&, const FftPass&, const float*, float*,
+                                                     ScratchKeeper*);
+template absl::Status RunFftPass<double, false, false>(const KernelContext&, const FftPass&, const double*, double*,
+                                                       ScratchKeeper*);
+template absl::Status RunFftPass<double, true, false>(const KernelContext&, const FftPass&, const double*, double*,
+                                                      ScratchKeeper*);
+template absl::Status RunFftPass<double, false, true>(const KernelContext&, const FftPass&, const double*, double*,
+                                                      ScratchKeeper*);
+
+}  // namespace sluice

@@ -1,0 +1,307 @@
+// SampleDistortedBoundingBox, both versions: a random part of an image that covers enough of one of its boxes. The same
+// numbers as TensorFlow's for the same seeds.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "kernels/dispatch.h"
+#include "kernels/image/families.h"
+#include "kernels/image/temp_array.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
+#include "kernels/random/philox.h"
+#include "kernels/random/seeded_generator.h"
+
+namespace sluice {
+namespace {
+
+// Blocks of the sequence that a call takes for each attempt, as in TensorFlow: what comes next depends on it.
+constexpr uint64_t kBlocksPerAttempt = 4 * 256;
+
+// One number after the other from a generator.
+class Numbers {
+ public:
+  explicit Numbers(const Philox& generator) : generator_(generator) {}
+
+  uint32_t Next() {
+    if (used_ == 4) {
+      block_ = generator_.Next();
+      used_ = 0;
+    }
+    return block_[used_++];
+  }
+  // Of [0, 1).
+  float NextFloat() {
+    const uint32_t bits = (Next() & 0x7fffffu) | (127u << 23);
+    float value;
+    static_assert(sizeof(value) == sizeof(bits), "of one size");
+    __builtin_memcpy(&value, &bits, sizeof(value));
+    return value - 1.0f;
+  }
+  // Of [0, n), each with equal chance: numbers of an incomplete last round are drawn again. REQUIRES: n > 0.
+  uint32_t Below(uint32_t n) {
+    if ((n & (n - 1)) == 0) return Next() & (n - 1);
+    const uint32_t rest = (std::numeric_limits<uint32_t>::max() % n) + 1;
+    uint32_t number = Next();
+    while (number < rest) number = Next();
+    return number % n;
+  }
+
+ private:
+  Philox generator_;
+  Philox::Block block_{};
+  size_t used_ = 4;
+};
+
+// Pixels [x1, x2) of columns and [y1, y2) of rows.
+struct Rectangle {
+  int64_t x1, y1, x2, y2;
+
+  float Area() const { return x1 > x2 || y1 > y2 ? 0.0f : static_cast<float>((x2 - x1) * (y2 - y1)); }
+};
+
+Rectangle Shared(const Rectangle& a, const Rectangle& b) {
+  const Rectangle shared{std::max(a.x1, b.x1), std::max(a.y1, b.y1), std::min(a.x2, b.x2), std::min(a.y2, b.y2)};
+  return shared.x1 > shared.x2 || shared.y1 > shared.y2 ? Rectangle{0, 0, 0, 0} : shared;
+}
+
+struct Range {
+  float low = 0;
+  float high = 0;
+};
+
+// Attrs. A value type.
+struct SampleForm {
+  SeededGenerator::Seeds seeds;
+  float min_object_covered = 0;  // Version 2 has it as an input.
+  Range aspect_ratio;
+  Range area;
+  int64_t max_attempts = 0;
+  bool use_image_without_boxes = false;
+
+  static absl::StatusOr<SampleForm> Read(const KernelConstruction& construction);
+};
+
+absl::StatusOr<Range> ReadRange(const KernelConstruction& construction, const char* attr, float high) {
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<float> values, construction.Get<std::vector<float>>(attr));
+  if (values.size() == 2 && values[0] > 0 && values[1] > 0 && values[0] <= high && values[1] <= high) {
+    return Range{values[0], values[1]};
+  }
+  return Error(ErrorCode::kOpAttr).Attr(attr).Expected("two numbers above 0, parts of an image at most 1");
+}
+
+absl::StatusOr<SampleForm> SampleForm::Read(const KernelConstruction& construction) {
+  SampleForm form;
+  SLUICE_ASSIGN_OR_RETURN(form.seeds, SeededGenerator::ReadSeeds(construction));
+  SLUICE_ASSIGN_OR_RETURN(form.min_object_covered, construction.GetOr<float>("min_object_covered", 0.0f));
+  constexpr float kAny = std::numeric_limits<float>::infinity();
+  SLUICE_ASSIGN_OR_RETURN(form.aspect_ratio, ReadRange(construction, "aspect_ratio_range", kAny));
+  SLUICE_ASSIGN_OR_RETURN(form.area, ReadRange(construction, "area_range", 1.0f));
+  SLUICE_ASSIGN_OR_RETURN(form.max_attempts, construction.Get<int64_t>("max_attempts"));
+  SLUICE_ASSIGN_OR_RETURN(form.use_image_without_boxes, construction.Get<bool>("use_image_if_no_bounding_boxes"));
+  if (!(form.min_object_covered >= 0)) {
+    return Error(ErrorCode::kOpAttr).Attr("min_object_covered").Expected("0 or more");
+  }
+  if (form.max_attempts <= 0 || form.max_attempts > std::numeric_limits<int32_t>::max()) {
+    return Error(ErrorCode::kOpAttr)
+        .Attr("max_attempts")
+        .Found(absl::StrCat(form.max_attempts))
+        .Expected("1 or more, as an int32");
+  }
+  return form;
+}
+
+// A rounded number, or one that no image has.
+int64_t Rounded(float value) {
+  constexpr float kLarge = 0x1p40f;
+  return std::lrint(std::min(std::max(value, -kLarge), kLarge));  // NaN becomes -kLarge.
+}
+
+// One attempt: a part of the image with that aspect ratio. False: none was found.
+bool DrawPart(int64_t image_width, int64_t image_height, const Range& area_range, float aspect_ratio, Numbers* numbers,
+              Rectangle* part) {
+  if (image_width <= 0 || image_height <= 0 || !(area_range.low <= area_range.high)) return false;
+  const float image_area = 1.0f * static_cast<float>(image_width) * static_cast<float>(image_height);
+  const float min_area = area_range.low * static_cast<float>(image_width) * static_cast<float>(image_height);
+  const float max_area = area_range.high * static_cast<float>(image_width) * static_cast<float>(image_height);
+  if (!(image_area > 0) || !(aspect_ratio > 0)) return false;
+  int64_t height = Rounded(std::sqrt(min_area / aspect_ratio));
+  int64_t max_height = Rounded(std::sqrt(max_area / aspect_ratio));
+  if (Rounded(static_cast<float>(max_height) * aspect_ratio) > image_width) {
+    constexpr float kEpsilon = 0.0000001f;
+    const double most = static_cast<double>(image_width) + 0.5 - static_cast<double>(kEpsilon);
+    max_height = static_cast<int64_t>(std::min(most / static_cast<double>(aspect_ratio), 0x1p40));
+  }
+  max_height = std::min(max_height, image_height);
+  height = std::min(height, max_height);
+  if (height < max_height) height += numbers->Below(static_cast<uint32_t>(max_height - height + 1));
+  int64_t width = Rounded(static_cast<float>(height) * aspect_ratio);
+  const auto area = [&] { return static_cast<float>(width * height); };
+  // What rounding has made a little too small or too large is mended once.
+  if (area() < min_area) width = Rounded(static_cast<float>(++height) * aspect_ratio);
+  if (area() > max_area) width = Rounded(static_cast<float>(--height) * aspect_ratio);
+  const bool fits = area() >= min_area && area() <= max_area && width <= image_width && height <= image_height &&
+                    width > 0 && height > 0;
+  if (!fits) return false;
+  int64_t y = 0, x = 0;
+  if (height < image_height) y = numbers->Below(static_cast<uint32_t>(image_height - height));
+  if (width < image_width) x = numbers->Below(static_cast<uint32_t>(image_width - width));
+  *part = {x, y, x + width, y + height};
+  return true;
+}
+
+bool CoversEnough(const Rectangle& part, float min_covered, const TempArray<Rectangle>& boxes) {
+  constexpr float kMinArea = 1;
+  if (part.Area() < kMinArea) return false;
+  for (int64_t i = 0; i < boxes.size(); ++i) {
+    const float area = boxes[i].Area();
+    if (area >= kMinArea && Shared(part, boxes[i]).Area() / area >= min_covered) return true;
+  }
+  return false;
+}
+
+// --- Inputs and outputs --------------------------------------------------------------------------------------------
+
+struct ImageSize {
+  int64_t height = 0;
+  int64_t width = 0;
+};
+
+absl::StatusOr<ImageSize> ReadImageSize(const Tensor& tensor) {
+  if (tensor.rank() != 1 || tensor.dim(0) != 3) {
+    return Error(ErrorCode::kOpShape).Input(0, "image_size").Found(tensor.shape().ToString()).Expected("[3]");
+  }
+  uint64_t sizes[2] = {};
+  DispatchDType<IntegerCppTypes>(tensor.dtype(), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    for (size_t i = 0; i < 2; ++i) sizes[i] = static_cast<uint64_t>(tensor.flat<T>()[i]);
+  });
+  constexpr uint64_t kMax = std::numeric_limits<int32_t>::max();
+  if (sizes[0] < kMax && sizes[1] < kMax) {
+    return ImageSize{static_cast<int64_t>(sizes[0]), static_cast<int64_t>(sizes[1])};
+  }
+  return Error(ErrorCode::kOpValue)
+      .Input(0, "image_size")
+      .Found(tensor.ToString())
+      .Expected(absl::StrCat("sizes of 0 or more, below ", kMax));
+}
+
+// The boxes in input 1, in pixels; the whole image where there are none, if that is allowed.
+absl::StatusOr<TempArray<Rectangle>> ReadBoxes(KernelContext& context, const ImageSize& size, bool use_image) {
+  const Tensor& tensor = context.input(1);
+  if (tensor.rank() != 3 || tensor.dim(2) != 4) {
+    return Error(ErrorCode::kOpShape)
+        .Input(1, "bounding_boxes")
+        .Found(tensor.shape().ToString())
+        .Expected("[batch, boxes, 4]");
+  }
+  const absl::Span<const float> corners = tensor.flat<float>();
+  for (const float corner : corners) {
+    if (corner >= 0 && corner <= 1) continue;
+    return Error(ErrorCode::kOpValue)
+        .Input(1, "bounding_boxes")
+        .Found(absl::StrCat(corner))
+        .Expected("coordinates of 0 to 1");
+  }
+  if (corners.empty() && !use_image) {
+    return Error(ErrorCode::kOpValue)
+        .Input(1, "bounding_boxes")
+        .Text("has no boxes, and use_image_if_no_bounding_boxes is false");
+  }
+  const int64_t count = std::max<int64_t>(1, tensor.num_elements() / 4);
+  SLUICE_ASSIGN_OR_RETURN(TempArray<Rectangle> boxes, TempArray<Rectangle>::Make(context, count));
+  boxes[0] = {0, 0, size.width, size.height};
+  const float width = static_cast<float>(size.width), height = static_cast<float>(size.height);
+  for (size_t i = 0; i + 3 < corners.size(); i += 4) {
+    const auto pixel = [](float part, float whole) { return static_cast<int64_t>(part * whole); };
+    boxes[static_cast<int64_t>(i / 4)] = {pixel(corners[i + 1], width), pixel(corners[i], height),
+                                          pixel(corners[i + 3], width), pixel(corners[i + 2], height)};
+  }
+  return boxes;
+}
+
+absl::Status SetOutputs(KernelContext& context, const ImageSize& size, const Rectangle& part) {
+  SLUICE_ASSIGN_OR_RETURN(Tensor* const begin, context.AllocateOutput(0, Shape::Of({3})));
+  SLUICE_ASSIGN_OR_RETURN(Tensor* const extent, context.AllocateOutput(1, Shape::Of({3})));
+  SLUICE_ASSIGN_OR_RETURN(Tensor* const box, context.AllocateOutput(2, Shape::Of({1, 1, 4})));
+  DispatchDType<IntegerCppTypes>(begin->dtype(), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    T* const first = begin->flat<T>().data();
+    T* const count = extent->flat<T>().data();
+    first[0] = static_cast<T>(part.y1);
+    first[1] = static_cast<T>(part.x1);
+    first[2] = 0;
+    count[0] = static_cast<T>(part.y2 - part.y1);
+    count[1] = static_cast<T>(part.x2 - part.x1);
+    count[2] = static_cast<T>(-1);  // All channels.
+  });
+  const float width = static_cast<float>(size.width), height = static_cast<float>(size.height);
+  float* const corners = box->flat<float>().data();
+  corners[0] = static_cast<float>(part.y1) / height;
+  corners[1] = static_cast<float>(part.x1) / width;
+  corners[2] = static_cast<float>(part.y2) / height;
+  corners[3] = static_cast<float>(part.x2) / width;
+  return absl::OkStatus();
+}
+
+class SampleBoxKernel final : public Kernel {
+ public:
+  explicit SampleBoxKernel(const SampleForm& form) : form_(form), generator_(form.seeds) {}
+
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(const ImageSize size, ReadImageSize(context.input(0)));
+    SLUICE_ASSIGN_OR_RETURN(const float min_covered, ReadMinCovered(context));
+    SLUICE_ASSIGN_OR_RETURN(const TempArray<Rectangle> boxes, ReadBoxes(context, size, form_.use_image_without_boxes));
+    Numbers numbers(generator_.Reserve(static_cast<uint64_t>(form_.max_attempts) * kBlocksPerAttempt));
+    Rectangle part{0, 0, size.width, size.height};
+    for (int64_t attempt = 0; attempt < form_.max_attempts; ++attempt) {
+      if (attempt % 1024 == 1023 && context.IsCancelled()) break;
+      const Range& ratios = form_.aspect_ratio;
+      const float ratio = numbers.NextFloat() * (ratios.high - ratios.low) + ratios.low;
+      Rectangle drawn;
+      if (!DrawPart(size.width, size.height, form_.area, ratio, &numbers, &drawn)) continue;
+      if (!CoversEnough(drawn, min_covered, boxes)) continue;
+      part = drawn;
+      break;
+    }
+    return SetOutputs(context, size, part);
+  }
+
+ private:
+  absl::StatusOr<float> ReadMinCovered(const KernelContext& context) const {
+    if (context.num_inputs() < 3) return form_.min_object_covered;
+    const Tensor& tensor = context.input(2);
+    if (tensor.rank() != 0) {
+      return Error(ErrorCode::kOpShape)
+          .Input(2, "min_object_covered")
+          .Found(tensor.shape().ToString())
+          .Expected("a scalar");
+    }
+    const float value = tensor.flat<float>()[0];
+    if (value >= 0) return value;
+    return Error(ErrorCode::kOpValue).Input(2, "min_object_covered").Found(absl::StrCat(value)).Expected("0 or more");
+  }
+
+  const SampleForm form_;
+  mutable SeededGenerator generator_;
+};
+
+constexpr KernelRow kRows[] = {
+    KernelRow("SampleDistortedBoundingBox", &NewWith<SampleBoxKernel, &SampleForm::Read>)
+        .Types("T", kSignedTypes | DTypeSet{DType::kUInt8}),
+    KernelRow("SampleDistortedBoundingBoxV2", &NewWith<SampleBoxKernel, &SampleForm::Read>)
+        .Types("T", kSignedTypes | DTypeSet{DType::kUInt8}),
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> SampleBoxKernels() { return kRows; }
+
+}  // namespace sluice

@@ -1,0 +1,25 @@
+#ifndef SLUICE_KERNELS_RNN_FAMILIES_H_
+#define SLUICE_KERNELS_RNN_FAMILIES_H_
+
+// The tables of this directory, one for each family.
+
+#include "absl/types/span.h"
+#include "kernels/kernel_row.h"
+
+namespace sluice {
+
+class KernelRegistry;
+
+// LSTMBlockCell, BlockLSTM, BlockLSTMV2.
+absl::Span<const KernelRow> LstmKernels();
+// Their gradients.
+absl::Span<const KernelRow> LstmGradKernels();
+// GRUBlockCell and its gradient.
+absl::Span<const KernelRow> GruKernels();
+
+// Adds all of them.
+void AddRnnKernels(KernelRegistry& registry);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_RNN_FAMILIES_H_
