@@ -5,6 +5,7 @@
 #include "kernels/array/families.h"
 #include "kernels/control/families.h"
 #include "kernels/linalg/families.h"
+#include "kernels/lists/families.h"
 #include "kernels/math/families.h"
 #include "kernels/nn/families.h"
 #include "kernels/random/families.h"
@@ -18,6 +19,7 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddArrayKernels(registry);
   AddControlKernels(registry);
   AddLinalgKernels(registry);
+  AddListsKernels(registry);
   AddMathKernels(registry);
   AddNnKernels(registry);
   AddRandomKernels(registry);
