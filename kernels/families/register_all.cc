@@ -11,6 +11,7 @@
 #include "kernels/random/families.h"
 #include "kernels/reduce/families.h"
 #include "kernels/state/families.h"
+#include "kernels/tables/families.h"
 #include "kernels/transfer/families.h"
 
 namespace sluice {
@@ -25,6 +26,7 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddRandomKernels(registry);
   AddReduceKernels(registry);
   AddStateKernels(registry);
+  AddTablesKernels(registry);
   AddTransferKernels(registry);
 }
 
