@@ -10,6 +10,7 @@
 #include "kernels/nn/families.h"
 #include "kernels/random/families.h"
 #include "kernels/reduce/families.h"
+#include "kernels/sparse/families.h"
 #include "kernels/state/families.h"
 #include "kernels/tables/families.h"
 #include "kernels/transfer/families.h"
@@ -25,6 +26,7 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddNnKernels(registry);
   AddRandomKernels(registry);
   AddReduceKernels(registry);
+  AddSparseKernels(registry);
   AddStateKernels(registry);
   AddTablesKernels(registry);
   AddTransferKernels(registry);
