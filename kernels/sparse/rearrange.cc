@@ -25,27 +25,36 @@ Numbers Iota(int64_t count) {
   return numbers;
 }
 
-// The numbers of positions in ascending order of these; equal ones stay as they are.
-Numbers OrderOf(absl::Span<const int64_t> positions) {
-  Numbers order = Iota(static_cast<int64_t>(positions.size()));
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return positions[static_cast<size_t>(a)] < positions[static_cast<size_t>(b)];
-  });
+// The numbers of the entries in the order of their indices, which need not be inside of the shape; equal ones stay as
+// they are.
+absl::StatusOr<Numbers> OrderOf(KernelContext& context, const SparseInput& sparse) {
+  Numbers order = Iota(sparse.entries);
+  if (CheckIndices(sparse, IndexRule::kInside).ok()) {
+    SLUICE_ASSIGN_OR_RETURN(const Tensor positions, DensePositions(context, sparse));
+    const int64_t* const keys = positions.flat<int64_t>().data();
+    std::stable_sort(order.begin(), order.end(), [keys](int64_t a, int64_t b) { return keys[a] < keys[b]; });
+  } else {
+    std::stable_sort(order.begin(), order.end(), [&sparse](int64_t a, int64_t b) {
+      return CompareIndices(sparse.at(a), sparse.at(b), sparse.rank) < 0;
+    });
+  }
   return order;
 }
 
 // --- SparseReorder ------------------------------------------------------------------------------------------------
 
 absl::Status ComputeReorder(KernelContext& context) {
-  SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kInside));
-  SLUICE_ASSIGN_OR_RETURN(const Tensor positions, DensePositions(context, sparse));
-  const absl::Span<const int64_t> keys = positions.flat<int64_t>();
-  if (std::is_sorted(keys.begin(), keys.end())) {
+  SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kAny));
+  bool is_ordered = true;
+  for (int64_t i = 1; is_ordered && i < sparse.entries; ++i) {
+    is_ordered = CompareIndices(sparse.at(i - 1), sparse.at(i), sparse.rank) <= 0;
+  }
+  if (is_ordered) {
     context.SetOutput(0, context.TakeInput(0));
     context.SetOutput(1, context.TakeInput(1));
     return absl::OkStatus();
   }
-  const Numbers order = OrderOf(keys);
+  SLUICE_ASSIGN_OR_RETURN(const Numbers order, OrderOf(context, sparse));
   SLUICE_RETURN_IF_ERROR(GiveIndices(context, 0, sparse, order));
   return GiveElements(context, 1, *sparse.values, order);
 }
@@ -121,7 +130,7 @@ class ConcatKernel : public Kernel {
     std::vector<SparseInput> parts(static_cast<size_t>(count));
     for (int i = 0; i < count; ++i) {
       SLUICE_ASSIGN_OR_RETURN(parts[static_cast<size_t>(i)],
-                              ReadSparseParts(context, i, count + i, 2 * count + i, IndexRule::kInside));
+                              ReadSparseParts(context, i, count + i, 2 * count + i, IndexRule::kAny));
     }
     const int rank = parts[0].rank;
     if (axis_ < -rank || axis_ >= rank) {
@@ -172,7 +181,8 @@ class ConcatKernel : public Kernel {
     for (size_t p = 0; p < parts.size(); ++p) {
       for (int64_t i = 0; i < parts[p].entries; ++i, at += rank) {
         std::copy_n(parts[p].at(i), rank, at);
-        at[axis] += begins[p];
+        // Wraps: indices are any numbers.
+        at[axis] = static_cast<int64_t>(static_cast<uint64_t>(at[axis]) + static_cast<uint64_t>(begins[p]));
         sources.push_back(static_cast<int64_t>(p));
         sources.push_back(i);
       }
@@ -183,8 +193,7 @@ class ConcatKernel : public Kernel {
     sparse.entries = total;
     sparse.shape = shape;
     sparse.rank = rank;
-    SLUICE_ASSIGN_OR_RETURN(const Tensor positions, DensePositions(context, sparse));
-    const Numbers order = OrderOf(positions.flat<int64_t>());
+    SLUICE_ASSIGN_OR_RETURN(const Numbers order, OrderOf(context, sparse));
     SLUICE_RETURN_IF_ERROR(sluice::GiveIndices(context, 0, sparse, order));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const values, context.AllocateOutput(1, Shape::Of({total})));
     DispatchMoved(values->dtype(), [&](auto type) {
@@ -203,9 +212,10 @@ class ConcatKernel : public Kernel {
 
 // --- SparseSplit, SparseSlice -------------------------------------------------------------------------------------
 
-// The entries that stand in [begin, begin + size) on every axis, with indices from there, in their order.
+// The entries that stand in [begin, begin + size) on every axis, with indices from there, in their order, as a tensor
+// of shape `shape`.
 absl::Status GiveRegion(KernelContext& context, const SparseInput& sparse, const IndexVector& begin,
-                        const IndexVector& size, int first_output, int stride) {
+                        const IndexVector& size, const IndexVector& shape, int first_output, int stride) {
   Numbers inside;
   for (int64_t i = 0; i < sparse.entries; ++i) {
     bool is_inside = true;
@@ -220,7 +230,7 @@ absl::Status GiveRegion(KernelContext& context, const SparseInput& sparse, const
   const absl::Span<int64_t> indices = context.output_entry(first_output).value().flat<int64_t>();
   for (size_t i = 0; i < indices.size(); ++i) indices[i] -= begin[i % begin.size()];
   SLUICE_RETURN_IF_ERROR(GiveElements(context, first_output + stride, *sparse.values, inside));
-  return GiveVector(context, first_output + 2 * stride, size);
+  return GiveVector(context, first_output + 2 * stride, shape);
 }
 
 // Parts along an axis: as equal as can be, the first ones longer.
@@ -232,15 +242,9 @@ absl::Status ComputeSplit(KernelContext& context) {
         .Expected("a scalar");
   }
   SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 1, IndexRule::kInside));
-  const int64_t axis = IndexAt(context.input(0), 0);
-  if (axis < 0 || axis >= sparse.rank) {
-    return Error(ErrorCode::kOpValue)
-        .Input(0, "split_dim")
-        .Found(absl::StrCat(axis))
-        .Expected(absl::StrCat("0 to ", sparse.rank - 1));
-  }
+  SLUICE_ASSIGN_OR_RETURN(const int axis, ResolveAxis(IndexAt(context.input(0), 0), sparse.rank, 0, "split_dim"));
   const int parts = context.num_outputs() / 3;
-  const int64_t along = sparse.shape.dim(static_cast<int>(axis));
+  const int64_t along = sparse.shape.dim(axis);
   if (parts > along) {
     return Error(ErrorCode::kOpAttr)
         .Attr("num_split")
@@ -253,7 +257,7 @@ absl::Status ComputeSplit(KernelContext& context) {
   int64_t& length = size[static_cast<size_t>(axis)];
   for (int i = 0; i < parts; ++i) {
     length = along / parts + (i < along % parts ? 1 : 0);
-    SLUICE_RETURN_IF_ERROR(GiveRegion(context, sparse, begin, size, i, parts));
+    SLUICE_RETURN_IF_ERROR(GiveRegion(context, sparse, begin, size, size, i, parts));
     start += length;
   }
   return absl::OkStatus();
@@ -261,14 +265,15 @@ absl::Status ComputeSplit(KernelContext& context) {
 
 absl::Status ComputeSlice(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kAny));
-  SLUICE_ASSIGN_OR_RETURN(IndexVector begin, ReadIndexVector(context, 3, "start"));
-  SLUICE_ASSIGN_OR_RETURN(IndexVector size, ReadIndexVector(context, 4, "size"));
+  SLUICE_ASSIGN_OR_RETURN(const IndexVector begin, ReadIndexVector(context, 3, "start"));
+  SLUICE_ASSIGN_OR_RETURN(const IndexVector size, ReadIndexVector(context, 4, "size"));
   const size_t rank = static_cast<size_t>(sparse.rank);
   if (begin.size() != rank || size.size() != rank) {
     return Error(ErrorCode::kOpShapes)
         .Found(absl::StrCat(begin.size(), " starts, ", size.size(), " sizes"))
         .Expected(absl::StrCat(rank, ", the rank of the tensor"));
   }
+  IndexVector shape = size;
   for (size_t d = 0; d < rank; ++d) {
     const int input = begin[d] < 0 ? 3 : 4;
     if (begin[d] < 0 || size[d] < 0) {
@@ -278,9 +283,9 @@ absl::Status ComputeSlice(KernelContext& context) {
           .Expected("0 or more");
     }
     const int64_t left = sparse.shape.dim(static_cast<int>(d)) - begin[d];
-    size[d] = std::min(size[d], std::max<int64_t>(left, 0));
+    shape[d] = std::min(size[d], std::max<int64_t>(left, 0));
   }
-  return GiveRegion(context, sparse, begin, size, 0, 1);
+  return GiveRegion(context, sparse, begin, size, shape, 0, 1);
 }
 
 // The gradient of the values before the slice: that of each entry which is in it, zero for the others.
@@ -313,7 +318,7 @@ absl::Status ComputeSliceGrad(KernelContext& context) {
     if (is_next) source[static_cast<size_t>(i)] = next++;
   }
   if (next < grad.dim(0)) {
-    return Error(ErrorCode::kOpValue)
+    return Error(ErrorCode::kOpBroken)
         .Input(3, "output_indices")
         .Found(absl::StrCat("entry ", next, ", which is none of the inputs"))
         .Expected("entries of the input, in its order");

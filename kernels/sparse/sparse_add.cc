@@ -27,7 +27,7 @@ namespace {
 // Combines the values of two entries into `to`; null: there is no entry in that tensor. Whether the result is one.
 using Combine = bool (*)(const void* a, const void* b, const void* threshold, void* to);
 
-// The sum, where it is at least as large as the threshold.
+// The sum; of two entries only where it is at least as large as the threshold.
 template <typename T>
 bool AddValues(const void* a, const void* b, const void* threshold, void* to) {
   using Real = typename std::conditional_t<
@@ -38,6 +38,7 @@ bool AddValues(const void* a, const void* b, const void* threshold, void* to) {
   if (b != nullptr) sum = static_cast<Wide<T>>(sum + static_cast<Wide<T>>(*static_cast<const T*>(b)));
   const T value = static_cast<T>(sum);
   *static_cast<T*>(to) = value;
+  if (a == nullptr || b == nullptr) return true;
   const Real limit = *static_cast<const Real*>(threshold);
   if constexpr (std::is_integral<T>::value) {
     return limit <= (value < 0 ? -static_cast<int64_t>(value + (value == std::numeric_limits<T>::min())) : value);

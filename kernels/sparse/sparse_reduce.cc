@@ -53,13 +53,21 @@ absl::StatusOr<ReducePlan> PlanReduce(const KernelContext& context, const Sparse
   return plan;
 }
 
-// The number of each entry's group, counted over the kept axes.
-std::vector<int64_t> GroupsOf(const SparseInput& sparse, const ReducePlan& plan) {
+// The number of each entry's group, counted over the kept axes. kOpBroken for an index outside; on reduced axes indices
+// mean nothing.
+absl::StatusOr<std::vector<int64_t>> GroupsOf(const SparseInput& sparse, const ReducePlan& plan) {
   std::vector<int64_t> groups(static_cast<size_t>(sparse.entries), 0);
   for (size_t i = 0; i < groups.size(); ++i) {
     int64_t group = 0;
     for (size_t k = 0; k < plan.kept.size(); ++k) {
-      group = group * plan.group_dims[k] + sparse.at(static_cast<int64_t>(i))[plan.kept[k]];
+      const int64_t at = sparse.at(static_cast<int64_t>(i))[plan.kept[k]];
+      if (at < 0 || at >= plan.group_dims[k]) {
+        return Error(ErrorCode::kOpBroken)
+            .Input(0, "input_indices")
+            .Found(absl::StrCat(at, " on axis ", plan.kept[k], " in entry ", i))
+            .Expected(absl::StrCat("0 to ", plan.group_dims[k] - 1));
+      }
+      group = group * plan.group_dims[k] + at;
     }
     groups[i] = group;
   }
@@ -102,11 +110,12 @@ class DenseReduceKernel : public Kernel {
   explicit DenseReduceKernel(bool keep_dims) : keep_dims_(keep_dims) {}
 
   absl::Status Compute(KernelContext& context) const override {
-    SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kInside));
+    SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kAny));
     SLUICE_ASSIGN_OR_RETURN(const ReducePlan plan, PlanReduce(context, sparse, keep_dims_));
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> groups, GroupsOf(sparse, plan));
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(plan.out_dims));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
-    ReduceAny<kMax>(sparse, GroupsOf(sparse, plan), *out);
+    ReduceAny<kMax>(sparse, groups, *out);
     return absl::OkStatus();
   }
 
@@ -121,9 +130,9 @@ class SparseReduceKernel : public Kernel {
   explicit SparseReduceKernel(bool keep_dims) : keep_dims_(keep_dims) {}
 
   absl::Status Compute(KernelContext& context) const override {
-    SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kInside));
+    SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kAny));
     SLUICE_ASSIGN_OR_RETURN(const ReducePlan plan, PlanReduce(context, sparse, keep_dims_));
-    std::vector<int64_t> groups = GroupsOf(sparse, plan);
+    SLUICE_ASSIGN_OR_RETURN(std::vector<int64_t> groups, GroupsOf(sparse, plan));
     std::vector<int64_t> present = groups;
     std::sort(present.begin(), present.end());
     present.erase(std::unique(present.begin(), present.end()), present.end());
