@@ -295,13 +295,14 @@ absl::Status ComputeSliceGrad(KernelContext& context) {
   const Tensor& start = context.input(2);
   const Tensor& sliced = context.input(3);
   const bool fits = grad.rank() == 1 && indices.rank() == 2 && sliced.rank() == 2 && start.rank() == 1 &&
-                    indices.dim(1) == sliced.dim(1) && indices.dim(1) == start.dim(0) && sliced.dim(0) == grad.dim(0);
+                    indices.dim(1) == sliced.dim(1) && indices.dim(1) == start.dim(0) && sliced.dim(0) == grad.dim(0) &&
+                    grad.dim(0) <= indices.dim(0);
   if (!fits) {
     return Error(ErrorCode::kOpShapes)
         .Found(absl::StrCat("backprop_val_grad ", grad.shape().ToString(), ", input_indices ",
                             indices.shape().ToString(), ", input_start ", start.shape().ToString(), ", output_indices ",
                             sliced.shape().ToString()))
-        .Expected("[outputs], [inputs, rank], [rank] and [outputs, rank]");
+        .Expected("[outputs], [inputs, rank], [rank] and [outputs, rank], not more outputs than inputs");
   }
   const int64_t rank = indices.dim(1);
   const int64_t* const in = indices.flat<int64_t>().data();

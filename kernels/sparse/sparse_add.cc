@@ -76,11 +76,12 @@ std::vector<Pair> PairsOf(const SparseInput& a, const SparseInput& b) {
 
 class MergeKernel : public Kernel {
  public:
-  explicit MergeKernel(Combine combine) : combine_(combine) {}
+  // As in TensorFlow, SparseAdd takes indices as they come.
+  MergeKernel(Combine combine, IndexRule rule) : combine_(combine), rule_(rule) {}
 
   absl::Status Compute(KernelContext& context) const override {
-    SLUICE_ASSIGN_OR_RETURN(const SparseInput a, ReadSparse(context, 0, IndexRule::kAny));
-    SLUICE_ASSIGN_OR_RETURN(const SparseInput b, ReadSparse(context, 3, IndexRule::kAny));
+    SLUICE_ASSIGN_OR_RETURN(const SparseInput a, ReadSparse(context, 0, rule_));
+    SLUICE_ASSIGN_OR_RETURN(const SparseInput b, ReadSparse(context, 3, rule_));
     if (a.shape != b.shape) {
       return Error(ErrorCode::kOpShapes)
           .Found(absl::StrCat(a.shape.ToString(), " and ", b.shape.ToString()))
@@ -128,6 +129,7 @@ class MergeKernel : public Kernel {
   }
 
   const Combine combine_;
+  const IndexRule rule_;
 };
 
 using AddedTypes =
@@ -139,7 +141,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeAdd(const KernelConstruction& constr
   DispatchDType<AddedTypes>(construction.input_type(1),
                             [&](auto type) { combine = &AddValues<typename decltype(type)::Type>; });
   if (combine == nullptr) return NoSuchType(construction.input_type(1));
-  return std::make_unique<MergeKernel>(combine);
+  return std::make_unique<MergeKernel>(combine, IndexRule::kAny);
 }
 
 template <bool kLarger>
@@ -148,7 +150,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeChoice(const KernelConstruction& con
   DispatchDType<RealCppTypes>(construction.input_type(1),
                               [&](auto type) { combine = &ChooseValue<typename decltype(type)::Type, kLarger>; });
   if (combine == nullptr) return NoSuchType(construction.input_type(1));
-  return std::make_unique<MergeKernel>(combine);
+  return std::make_unique<MergeKernel>(combine, IndexRule::kOrdered);
 }
 
 // --- SparseAddGrad ------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@
 #include "kernels/resources/variable.h"
 #include "kernels/step/session_state.h"
 #include "kernels/step/step_container.h"
+#include "tests/kernels/sparse_inputs.h"
 
 namespace sluice {
 namespace {
@@ -186,7 +187,9 @@ std::string RowTrial::Run(bool is_large) {
     dtypes.push_back(type == DType::kResource ? case_.resource_type : BaseType(type));
     if (dtypes.back() == DType::kResource || dtypes.back() == DType::kVariant) return "";
   }
-  const std::vector<Tensor> inputs = inputs_.Draw(dtypes, is_large);
+  std::vector<Tensor> inputs;
+  if (!random_.OneIn(4)) inputs = DrawSparseInputs(case_.op, dtypes, is_large, random_);
+  if (inputs.empty()) inputs = inputs_.Draw(dtypes, is_large);
   constexpr Way kWays[] = {
       {"copied", 0, false, 0, false},
       {"handed over", 0, true, 0, false},

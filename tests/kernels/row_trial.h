@@ -13,6 +13,7 @@
 #include "graph/value/tensor.h"
 #include "kernels/kernel_registry.h"
 #include "kernels/memory/tracking_allocator.h"
+#include "tests/testing/hostile_values.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/plausible_inputs.h"
 
@@ -53,7 +54,7 @@ class RowTrial {
 
   // `kernel` is that of `row_case`; both are borrowed.
   RowTrial(const RowCase& row_case, const PreparedKernel& kernel, uint32_t seed)
-      : case_(row_case), kernel_(kernel), inputs_(seed) {}
+      : case_(row_case), kernel_(kernel), inputs_(seed), random_(seed) {}
 
   // One set of inputs, around tensors of many elements where `is_large`. The difference, or nothing where all agree.
   std::string Run(bool is_large);
@@ -73,6 +74,7 @@ class RowTrial {
   const RowCase& case_;
   const PreparedKernel& kernel_;
   PlausibleInputs inputs_;
+  FuzzRandom random_;
   TrialCounts counts_;
 };
 
