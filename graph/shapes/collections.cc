@@ -112,6 +112,14 @@ absl::Status TensorListFromRows(InferenceContext& c) {
   return absl::OkStatus();
 }
 
+// Elements are parts of input 0.
+absl::Status TensorListSplit(InferenceContext& c) {
+  SLUICE_RETURN_IF_ERROR(c.RequireRankAtLeast(0, 1));
+  c.SetScalar(0);
+  c.SetHandle(0, {{c.Type("element_dtype"), StatedElement(c, 1)}});
+  return absl::OkStatus();
+}
+
 // The list in input 0, changed; what is known of its elements stays.
 absl::Status TensorListChange(InferenceContext& c) {
   c.SetScalar(0);
@@ -203,6 +211,7 @@ constexpr ShapeRow kRows[] = {
     {"MutableHashTableV2", &ScalarOutputs},
     {"OneShotIterator", &ScalarOutputs},
     {"OptionalFromValue", &ScalarOutputs},
+    {"OptionalGetValue", &IteratorNext},
     {"OptionalHasValue", &ScalarOutputs},
     {"OptionalNone", &ScalarOutputs},
     {"OptionsDataset", &ScalarOutputs},
@@ -254,6 +263,7 @@ constexpr ShapeRow kRows[] = {
     {"TensorArrayWriteV3", &ScalarOutputs},
     {"TensorDataset", &ScalarOutputs},
     {"TensorListConcat", &TensorListConcat},
+    {"TensorListConcatLists", &SameAsInput0},
     {"TensorListConcatV2", &TensorListConcat},
     {"TensorListFromTensor", &TensorListFromRows},
     {"TensorListGather", &TensorListGather},
@@ -261,10 +271,14 @@ constexpr ShapeRow kRows[] = {
     {"TensorListLength", &ScalarOutputs},
     {"TensorListPopBack", &TensorListPopBack},
     {"TensorListPushBack", &TensorListChange},
+    {"TensorListPushBackBatch", &SameAsInput0},
     {"TensorListReserve", &TensorListNew},
     {"TensorListResize", &TensorListChange},
+    {"TensorListScatter", &TensorListFromRows},
     {"TensorListScatterIntoExistingList", &TensorListChange},
+    {"TensorListScatterV2", &TensorListFromRows},
     {"TensorListSetItem", &TensorListChange},
+    {"TensorListSplit", &TensorListSplit},
     {"TensorListStack", &TensorListStack},
     {"TensorSliceDataset", &ScalarOutputs},
     {"ZipDataset", &ScalarOutputs},

@@ -7,6 +7,7 @@
 #include "kernels/fft/families.h"
 #include "kernels/image/families.h"
 #include "kernels/linalg/families.h"
+#include "kernels/lists/families.h"
 #include "kernels/math/families.h"
 #include "kernels/nn/families.h"
 #include "kernels/norm/families.h"
@@ -14,7 +15,9 @@
 #include "kernels/random/families.h"
 #include "kernels/reduce/families.h"
 #include "kernels/rnn/families.h"
+#include "kernels/sparse/families.h"
 #include "kernels/state/families.h"
+#include "kernels/tables/families.h"
 #include "kernels/transfer/families.h"
 
 namespace sluice {
@@ -25,6 +28,7 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddFftKernels(registry);
   AddImageKernels(registry);
   AddLinalgKernels(registry);
+  AddListsKernels(registry);
   AddMathKernels(registry);
   AddNnKernels(registry);
   AddNormKernels(registry);
@@ -32,7 +36,9 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddRandomKernels(registry);
   AddReduceKernels(registry);
   AddRnnKernels(registry);
+  AddSparseKernels(registry);
   AddStateKernels(registry);
+  AddTablesKernels(registry);
   AddTransferKernels(registry);
 }
 

@@ -52,9 +52,20 @@ const std::set<std::string>& NeedMoreThanInputs() {
   return ops;
 }
 
+// Kernels for lists, optionals and tables, which other kernels make.
+bool NeedsMadeByOthers(const std::string& op) {
+  static const std::set<std::string>& makers = *new std::set<std::string>{
+      "TensorListReserve", "TensorListFromTensor", "TensorListScatter", "TensorListScatterV2",
+      "TensorListSplit",   "OptionalNone",         "OptionalFromValue"};
+  for (const char* const prefix : {"TensorList", "Optional", "LookupTable", "InitializeTable"}) {
+    if (op.rfind(prefix, 0) == 0) return makers.count(op) == 0;
+  }
+  return false;
+}
+
 bool NeedsMoreThanInputs(const std::string& op) {
   const bool is_on_array = op.rfind("TensorArray", 0) == 0 && op != "TensorArrayV3";
-  return is_on_array || NeedMoreThanInputs().count(op) > 0;
+  return is_on_array || NeedsMadeByOthers(op) || NeedMoreThanInputs().count(op) > 0;
 }
 
 // Kernels for variants of types that a host has given functions (variant_functions.h); those of trials have none.

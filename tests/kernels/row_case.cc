@@ -29,15 +29,22 @@ bool IsPoolV2(const std::string& op) { return op.compare(op.size() - 2, 2, "V2")
 // Attrs without which no inputs would do.
 const Attrs& SpecialAttrs(const std::string& op) {
   static const std::map<std::string, Attrs>& all = *new std::map<std::string, Attrs>{
+      {"AnonymousMutableDenseHashTable", {{"initial_num_buckets", 8}}},
+      {"AnonymousMutableHashTableOfTensors", {{"value_shape", PartialShape::Of({2})}}},
       {"BatchToSpace", {{"block_size", 2}}},
       {"Conv2D", {{"strides", std::vector<int64_t>{1, 1, 1, 1}}}},
       {"Bucketize", {{"boundaries", std::vector<float>{-1.0f, 0.0f, 1.5f}}}},
       {"CountUpTo", {{"limit", 5}}},
       {"DepthToSpace", {{"block_size", 2}}},
+      {"DenseToDenseSetOperation", {{"set_operation", "union"}}},
+      {"DenseToSparseSetOperation", {{"set_operation", "a-b"}}},
       {"DynamicPartition", {{"num_partitions", 3}}},
       {"Einsum", {{"equation", "ij,jk->ik"}, {"N", 2}}},
       {"Empty", {{"init", true}}},  // What nobody has set differs each time.
       {"EnsureShape", {{"shape", PartialShape()}}},
+      {"MutableDenseHashTableV2", {{"initial_num_buckets", 8}}},
+      {"MutableHashTableOfTensors", {{"value_shape", PartialShape::Of({2})}}},
+      {"MutableHashTableOfTensorsV2", {{"value_shape", PartialShape::Of({2})}}},
       {"ResourceCountUpTo", {{"limit", 5}}},
       {"FractionalAvgPool",
        {{"pooling_ratio", std::vector<float>{1, 1.5f, 1.5f, 1}}, {"deterministic", true}, {"seed", 1}, {"seed2", 2}}},
@@ -46,6 +53,8 @@ const Attrs& SpecialAttrs(const std::string& op) {
       {"ReverseSequence", {{"seq_dim", 1}}},
       {"SpaceToBatch", {{"block_size", 2}}},
       {"SpaceToDepth", {{"block_size", 2}}},
+      {"SparseConcat", {{"concat_dim", 0}, {"N", 2}}},
+      {"SparseToSparseSetOperation", {{"set_operation", "intersection"}}},
       {"_ReadVariablesOp", {{"N", 2}, {"dtypes", std::vector<DType>{DType::kFloat, DType::kFloat}}}},
       {"_FusedConv2D",
        {{"fused_ops", std::vector<std::string>{"BiasAdd", "Tanh"}},

@@ -19,6 +19,7 @@
 #include "kernels/resources/variable.h"
 #include "kernels/step/session_state.h"
 #include "kernels/step/step_container.h"
+#include "tests/kernels/sparse_inputs.h"
 
 namespace sluice {
 namespace {
@@ -187,6 +188,7 @@ std::string RowTrial::Run(bool is_large) {
     if (dtypes.back() == DType::kResource || dtypes.back() == DType::kVariant) return "";
   }
   std::vector<Tensor> inputs = images_.Draw(case_.op, dtypes, is_large, &inputs_);
+  if (inputs.empty() && !random_.OneIn(4)) inputs = DrawSparseInputs(case_.op, dtypes, is_large, random_);
   if (inputs.empty()) inputs = inputs_.Draw(dtypes, is_large);
   constexpr Way kWays[] = {
       {"copied", 0, false, 0, false},

@@ -13,6 +13,7 @@
 #include "graph/value/tensor.h"
 #include "kernels/kernel_registry.h"
 #include "kernels/memory/tracking_allocator.h"
+#include "tests/testing/hostile_values.h"
 #include "tests/testing/image_inputs.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/plausible_inputs.h"
@@ -54,7 +55,7 @@ class RowTrial {
 
   // `kernel` is that of `row_case`; both are borrowed.
   RowTrial(const RowCase& row_case, const PreparedKernel& kernel, uint32_t seed)
-      : case_(row_case), kernel_(kernel), inputs_(seed), images_(seed) {}
+      : case_(row_case), kernel_(kernel), inputs_(seed), images_(seed), random_(seed) {}
 
   // One set of inputs, around tensors of many elements where `is_large`. The difference, or nothing where all agree.
   std::string Run(bool is_large);
@@ -75,6 +76,7 @@ class RowTrial {
   const PreparedKernel& kernel_;
   PlausibleInputs inputs_;
   ImageInputs images_;
+  FuzzRandom random_;
   TrialCounts counts_;
 };
 

@@ -1,0 +1,29 @@
+#ifndef SLUICE_KERNELS_LISTS_FAMILIES_H_
+#define SLUICE_KERNELS_LISTS_FAMILIES_H_
+
+// The tables of this directory, one for each family.
+
+#include "absl/types/span.h"
+#include "kernels/kernel_row.h"
+
+namespace sluice {
+
+class KernelRegistry;
+
+// One element of a list at a time: EmptyTensorList, TensorListReserve, ...PushBack, ...PopBack, ...GetItem, ...SetItem,
+// ...Length, ...Resize, ...ElementShape. Gives lists the functions by which AddN and ZerosLike work on them.
+absl::Span<const KernelRow> ListKernels();
+// Elements as rows of a tensor: TensorListStack, ...Gather, ...FromTensor, ...Scatter, ...ScatterV2,
+// ...ScatterIntoExistingList, ...Split.
+absl::Span<const KernelRow> ListRowsKernels();
+// TensorListConcat, ...ConcatV2, and tensors of lists: ...ConcatLists, ...PushBackBatch.
+absl::Span<const KernelRow> ListConcatKernels();
+// OptionalNone, OptionalFromValue, OptionalHasValue, OptionalGetValue. Gives optionals such functions, too.
+absl::Span<const KernelRow> OptionalKernels();
+
+// Adds all of them.
+void AddListsKernels(KernelRegistry& registry);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_LISTS_FAMILIES_H_

@@ -1,0 +1,118 @@
+#include "kernels/lists/list_inputs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "kernels/array/index_values.h"
+
+namespace sluice {
+
+absl::StatusOr<Tensor> VariantTensor(Variant value, Allocator& allocator) {
+  SLUICE_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(DType::kVariant, Shape(), allocator));
+  tensor.flat<Variant>()[0] = std::move(value);
+  return tensor;
+}
+
+absl::StatusOr<const TensorList*> ListInput(const KernelContext& context, int i) {
+  const Tensor& input = context.input(i);
+  if (input.dtype() != DType::kVariant || input.rank() != 0) {
+    return Error(ErrorCode::kOpShape).Input(i).Found(input.shape().ToString()).Expected("a scalar variant");
+  }
+  const Variant& value = input.flat<Variant>()[0];
+  if (const TensorList* const list = value.Get<TensorList>()) return list;
+  return Error(ErrorCode::kOpValue)
+      .Input(i)
+      .Found(value.has_value() ? PrintableName(value.type_name()) : "a variant without a value")
+      .Expected("a TensorList");
+}
+
+absl::StatusOr<const TensorList*> ListInput(const KernelContext& context, int i, DType dtype) {
+  SLUICE_ASSIGN_OR_RETURN(const TensorList* const list, ListInput(context, i));
+  if (list->dtype() == dtype) return list;
+  return Error(ErrorCode::kOpValue)
+      .Input(i)
+      .Found(absl::StrCat("a list of ", DTypeName(list->dtype())))
+      .Expected(absl::StrCat("a list of ", DTypeName(dtype)));
+}
+
+absl::StatusOr<OwnList> TakeList(KernelContext& context, int i) {
+  OwnList own;
+  own.handle = context.TakeInput(i);
+  if (own.handle.IsUniquelyOwned()) {
+    own.list = own.handle.flat<Variant>()[0].GetMutable<TensorList>();
+    if (own.list != nullptr) return own;
+  }
+  CountedPtr<TensorList> copy =
+      std::as_const(own.handle).flat<Variant>()[0].Get<TensorList>()->Copy(context.allocator());
+  own.list = copy.get();
+  SLUICE_ASSIGN_OR_RETURN(own.handle, VariantTensor(Variant(std::move(copy)), context.allocator()));
+  return own;
+}
+
+absl::StatusOr<OwnList> NewList(TensorList::Kind kind, const KernelContext& context) {
+  OwnList own;
+  CountedPtr<TensorList> list = MakeCounted<TensorList>(std::move(kind), context.allocator());
+  own.list = list.get();
+  SLUICE_ASSIGN_OR_RETURN(own.handle, VariantTensor(Variant(std::move(list)), context.allocator()));
+  return own;
+}
+
+absl::StatusOr<PartialShape> ElementShapeInput(const KernelContext& context, int i, absl::string_view name) {
+  const Tensor& input = context.input(i);
+  const auto wrong = [&](absl::string_view found, absl::string_view expected) {
+    return Error(ErrorCode::kOpValue).Input(i, name).Found(found).Expected(expected);
+  };
+  if (input.rank() == 0) {
+    if (IndexAt(input, 0) == -1) return PartialShape();
+    return wrong(absl::StrCat("the scalar ", IndexAt(input, 0)), "a vector of sizes, or -1 for an unknown rank");
+  }
+  if (input.rank() != 1 || input.num_elements() > kMaxRank) {
+    return Error(ErrorCode::kOpShape)
+        .Input(i, name)
+        .Found(input.shape().ToString())
+        .Expected(absl::StrCat("a vector of at most ", kMaxRank, " sizes, or a scalar"));
+  }
+  IndexVector sizes;
+  for (int64_t k = 0; k < input.num_elements(); ++k) {
+    sizes.push_back(IndexAt(input, k));
+    if (sizes.back() < -1) return wrong(absl::StrCat(sizes.back()), "sizes of 0 or more, or -1");
+  }
+  const absl::StatusOr<PartialShape> shape = PartialShape::Make(sizes);
+  if (!shape.ok()) return wrong("sizes whose product is too large", "a shape of a tensor");
+  return *shape;
+}
+
+absl::StatusOr<PartialShape> MergeShapes(const PartialShape& a, const PartialShape& b, absl::string_view what) {
+  absl::StatusOr<PartialShape> merged = a.MergeWith(b);
+  if (merged.ok()) return merged;
+  return Error(ErrorCode::kOpShapes)
+      .Found(absl::StrCat(what, " ", a.ToString()))
+      .Expected(absl::StrCat("a shape that fits ", b.ToString()));
+}
+
+absl::Status CheckElementShape(const TensorList& list, const Shape& shape) {
+  if (list.element_shape().IsCompatibleWith(shape)) return absl::OkStatus();
+  return Error(ErrorCode::kOpShapes)
+      .Found(absl::StrCat("an element ", shape.ToString()))
+      .Expected(absl::StrCat("the shape that the list declares, ", list.element_shape().ToString()));
+}
+
+absl::Status CheckRoom(const TensorList& list) {
+  const int64_t stated = list.kind().max_size;
+  const int64_t most = stated < 0 ? TensorList::kMaxSize : std::min(stated, TensorList::kMaxSize);
+  if (list.size() < most) return absl::OkStatus();
+  return Error(ErrorCode::kOpValue)
+      .Found(absl::StrCat("a full list of ", list.size(), " elements"))
+      .Expected(absl::StrCat("fewer than ", most));
+}
+
+absl::Status CheckIndex(const TensorList& list, int64_t index) {
+  if (index >= 0 && index < list.size()) return absl::OkStatus();
+  return Error(ErrorCode::kOpValue)
+      .Found(absl::StrCat("element ", index))
+      .Expected(absl::StrCat("one of the ", list.size(), " of the list"));
+}
+
+}  // namespace sluice

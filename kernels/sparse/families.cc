@@ -1,0 +1,18 @@
+#include "kernels/sparse/families.h"
+
+#include "kernels/kernel_registry.h"
+
+namespace sluice {
+
+void AddSparseKernels(KernelRegistry& registry) {
+  registry.AddTable(BincountKernels());
+  registry.AddTable(SetKernels());
+  registry.AddTable(SparseAddKernels());
+  registry.AddTable(SparseDenseKernels());
+  registry.AddTable(SparseRearrangeKernels());
+  registry.AddTable(SparseReduceKernels());
+  registry.AddTable(SparseSegmentKernels());
+  registry.AddTable(SparseToDenseKernels());
+}
+
+}  // namespace sluice

@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "kernels/array/moved_types.h"
+#include "kernels/dispatch.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_by_type.h"
+#include "kernels/new_kernel.h"
+#include "kernels/sparse/families.h"
+#include "kernels/sparse/sparse_input.h"
+#include "kernels/sparse/wide_type.h"
+
+namespace sluice {
+namespace {
+
+// --- Two sparse tensors become one --------------------------------------------------------------------------------
+
+// Combines the values of two entries into `to`; null: there is no entry in that tensor. Whether the result is one.
+using Combine = bool (*)(const void* a, const void* b, const void* threshold, void* to);
+
+// The sum; of two entries only where it is at least as large as the threshold.
+template <typename T>
+bool AddValues(const void* a, const void* b, const void* threshold, void* to) {
+  using Real = typename std::conditional_t<
+      std::is_same<T, std::complex<float>>::value, TypeTag<float>,
+      std::conditional_t<std::is_same<T, std::complex<double>>::value, TypeTag<double>, TypeTag<T>>>::Type;
+  Wide<T> sum(0);
+  if (a != nullptr) sum = static_cast<Wide<T>>(*static_cast<const T*>(a));
+  if (b != nullptr) sum = static_cast<Wide<T>>(sum + static_cast<Wide<T>>(*static_cast<const T*>(b)));
+  const T value = static_cast<T>(sum);
+  *static_cast<T*>(to) = value;
+  if (a == nullptr || b == nullptr) return true;
+  const Real limit = *static_cast<const Real*>(threshold);
+  if constexpr (std::is_integral<T>::value) {
+    return limit <= (value < 0 ? -static_cast<int64_t>(value + (value == std::numeric_limits<T>::min())) : value);
+  } else {
+    return limit <= std::abs(value);
+  }
+}
+
+// The larger or the smaller value; what is not there is 0.
+template <typename T, bool kLarger>
+bool ChooseValue(const void* a, const void* b, const void*, void* to) {
+  using Compared = std::conditional_t<std::is_integral<T>::value, T, Wide<T>>;
+  const T x = a != nullptr ? *static_cast<const T*>(a) : T(Compared(0));
+  const T y = b != nullptr ? *static_cast<const T*>(b) : T(Compared(0));
+  const bool is_smaller = static_cast<Compared>(x) < static_cast<Compared>(y);
+  *static_cast<T*>(to) = is_smaller == kLarger ? y : x;
+  return true;
+}
+
+// One entry of the result: an entry of `a`, or of `b`, or both; -1: none.
+struct Pair {
+  int64_t a, b;
+};
+
+std::vector<Pair> PairsOf(const SparseInput& a, const SparseInput& b) {
+  std::vector<Pair> pairs;
+  pairs.reserve(static_cast<size_t>(a.entries + b.entries));
+  int64_t i = 0, j = 0;
+  while (i < a.entries || j < b.entries) {
+    const int order = i == a.entries ? 1 : j == b.entries ? -1 : CompareIndices(a.at(i), b.at(j), a.rank);
+    pairs.push_back({order <= 0 ? i++ : -1, order >= 0 ? j++ : -1});
+  }
+  return pairs;
+}
+
+class MergeKernel : public Kernel {
+ public:
+  // As in TensorFlow, SparseAdd takes indices as they come.
+  MergeKernel(Combine combine, IndexRule rule) : combine_(combine), rule_(rule) {}
+
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(const SparseInput a, ReadSparse(context, 0, rule_));
+    SLUICE_ASSIGN_OR_RETURN(const SparseInput b, ReadSparse(context, 3, rule_));
+    if (a.shape != b.shape) {
+      return Error(ErrorCode::kOpShapes)
+          .Found(absl::StrCat(a.shape.ToString(), " and ", b.shape.ToString()))
+          .Expected("equal shapes");
+    }
+    const void* threshold = nullptr;
+    if (context.num_inputs() > 6) {
+      if (context.input(6).rank() != 0) {
+        return Error(ErrorCode::kOpShape)
+            .Input(6, "thresh")
+            .Found(context.input(6).shape().ToString())
+            .Expected("a scalar");
+      }
+      threshold = context.input(6).raw_data();
+    }
+    std::vector<Pair> pairs = PairsOf(a, b);
+    const size_t size = DTypeSize(a.values->dtype());
+    std::vector<char> values(pairs.size() * size);
+    size_t kept = 0;
+    for (const Pair& pair : pairs) {
+      const void* const x = pair.a < 0 ? nullptr : Element(a, pair.a, size);
+      const void* const y = pair.b < 0 ? nullptr : Element(b, pair.b, size);
+      if (combine_(x, y, threshold, values.data() + kept * size)) pairs[kept++] = pair;
+    }
+    pairs.resize(kept);
+    return Give(context, a, b, pairs, values.data());
+  }
+
+ private:
+  static const void* Element(const SparseInput& sparse, int64_t i, size_t size) {
+    return static_cast<const char*>(sparse.values->raw_data()) + static_cast<size_t>(i) * size;
+  }
+
+  static absl::Status Give(KernelContext& context, const SparseInput& a, const SparseInput& b,
+                           const std::vector<Pair>& pairs, const char* combined) {
+    const int64_t count = static_cast<int64_t>(pairs.size());
+    SLUICE_ASSIGN_OR_RETURN(Tensor* const indices, context.AllocateOutput(0, Shape::Of({count, a.rank})));
+    int64_t* at = indices->flat<int64_t>().data();
+    for (const Pair& pair : pairs) {
+      at = std::copy_n(pair.a >= 0 ? a.at(pair.a) : b.at(pair.b), a.rank, at);
+    }
+    SLUICE_ASSIGN_OR_RETURN(Tensor* const values, context.AllocateOutput(1, Shape::Of({count})));
+    std::copy_n(combined, values->total_bytes(), static_cast<char*>(values->mutable_raw_data()));
+    return context.num_outputs() > 2 ? GiveVector(context, 2, a.shape.dims()) : absl::OkStatus();
+  }
+
+  const Combine combine_;
+  const IndexRule rule_;
+};
+
+using AddedTypes =
+    TypeList<float, double, int8_t, int16_t, int32_t, int64_t, std::complex<float>, std::complex<double>>;
+constexpr DTypeSet kAddedTypes = DTypeSet{DType::kFloat, DType::kDouble} | kSignedTypes | kComplexTypes;
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeAdd(const KernelConstruction& construction) {
+  Combine combine = nullptr;
+  DispatchDType<AddedTypes>(construction.input_type(1),
+                            [&](auto type) { combine = &AddValues<typename decltype(type)::Type>; });
+  if (combine == nullptr) return NoSuchType(construction.input_type(1));
+  return std::make_unique<MergeKernel>(combine, IndexRule::kAny);
+}
+
+template <bool kLarger>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeChoice(const KernelConstruction& construction) {
+  Combine combine = nullptr;
+  DispatchDType<RealCppTypes>(construction.input_type(1),
+                              [&](auto type) { combine = &ChooseValue<typename decltype(type)::Type, kLarger>; });
+  if (combine == nullptr) return NoSuchType(construction.input_type(1));
+  return std::make_unique<MergeKernel>(combine, IndexRule::kOrdered);
+}
+
+// --- SparseAddGrad ------------------------------------------------------------------------------------------------
+
+// The gradient of one operand: that of the sum's entry with the same indices, or zero where the sum has none.
+absl::Status GiveOperandGrad(KernelContext& context, int output, const Tensor& indices, const Tensor& sum) {
+  const Tensor& grad = context.input(0);
+  const int rank = static_cast<int>(indices.dim(1));
+  SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(output, Shape::Of({indices.dim(0)})));
+  const int64_t* const mine = indices.flat<int64_t>().data();
+  const int64_t* const summed = sum.flat<int64_t>().data();
+  DispatchMoved(grad.dtype(), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    int64_t k = 0;
+    for (int64_t i = 0; i < indices.dim(0); ++i) {
+      while (k < sum.dim(0) && CompareIndices(summed + k * rank, mine + i * rank, rank) < 0) ++k;
+      const bool is_there = k < sum.dim(0) && CompareIndices(summed + k * rank, mine + i * rank, rank) == 0;
+      Elements<T>(*out)[i] = is_there ? Elements<T>(grad)[k] : T();
+    }
+  });
+  return absl::OkStatus();
+}
+
+absl::Status ComputeAddGrad(KernelContext& context) {
+  const Tensor& grad = context.input(0);
+  const Tensor& a = context.input(1);
+  const Tensor& b = context.input(2);
+  const Tensor& sum = context.input(3);
+  const bool fits = grad.rank() == 1 && a.rank() == 2 && b.rank() == 2 && sum.rank() == 2 && a.dim(1) == b.dim(1) &&
+                    a.dim(1) == sum.dim(1) && grad.dim(0) == sum.dim(0) && a.dim(1) <= kMaxRank;
+  if (!fits) {
+    return Error(ErrorCode::kOpShapes)
+        .Found(absl::StrCat("backprop_val_grad ", grad.shape().ToString(), ", indices ", a.shape().ToString(), ", ",
+                            b.shape().ToString(), " and ", sum.shape().ToString()))
+        .Expected("a vector, and matrices of equal width, the last with a row for each gradient");
+  }
+  SLUICE_RETURN_IF_ERROR(GiveOperandGrad(context, 0, a, sum));
+  return GiveOperandGrad(context, 1, b, sum);
+}
+
+constexpr KernelRow kRows[] = {
+    KernelRow("SparseAdd", &MakeAdd).Types("T", kAddedTypes),
+    KernelRow("SparseAddGrad", &Call<ComputeAddGrad>).Types("T", kAddedTypes),
+    KernelRow("SparseSparseMaximum", &MakeChoice<true>).Types("T", kRealTypes),
+    KernelRow("SparseSparseMinimum", &MakeChoice<false>).Types("T", kRealTypes),
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> SparseAddKernels() { return kRows; }
+
+}  // namespace sluice

@@ -1,0 +1,211 @@
+#include "kernels/tables/dense_table.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "kernels/tables/key_hash.h"
+
+namespace sluice {
+
+absl::StatusOr<CountedPtr<DenseTable>> DenseTable::Make(const Options& options, Allocator& allocator) {
+  if (!(options.max_load > 0 && options.max_load < 1)) {
+    return Error(ErrorCode::kOpAttr)
+        .Attr("max_load_factor")
+        .Found(absl::StrCat(options.max_load))
+        .Expected("between 0 and 1");
+  }
+  const int64_t count = options.num_buckets;
+  if (count < 4 || (count & (count - 1)) != 0) {
+    return Error(ErrorCode::kOpAttr)
+        .Attr("initial_num_buckets")
+        .Found(absl::StrCat(count))
+        .Expected("a power of two of at least 4");
+  }
+  if (options.empty_key.shape() != options.deleted_key.shape()) {
+    return Error(ErrorCode::kOpShapes)
+        .Found(absl::StrCat("empty_key ", options.empty_key.shape().ToString(), ", deleted_key ",
+                            options.deleted_key.shape().ToString()))
+        .Expected("equal shapes");
+  }
+  CountedPtr<DenseTable> table = MakeCounted<DenseTable>(options, allocator);
+  if (table->IsDeleted(options.empty_key, 0)) {
+    return Error(ErrorCode::kOpValue).Found("an empty_key that is the deleted_key, too").Expected("two keys");
+  }
+  SLUICE_ASSIGN_OR_RETURN(Buckets buckets, table->MakeBuckets(count));
+  DenseTable* const made = table.get();
+  MutexLock lock(&made->mu_);
+  made->buckets_ = std::move(buckets);
+  return table;
+}
+
+DenseTable::DenseTable(const Options& options, Allocator& allocator)
+    : LookupTable(options.empty_key.dtype(), options.value_dtype, options.empty_key.shape(), options.value_shape),
+      options_(options),
+      allocator_(allocator),
+      buckets_{ValueRows(options.empty_key.dtype(), options.empty_key.num_elements(), allocator),
+               ValueRows(options.value_dtype, options.value_shape.num_elements(), allocator)} {}
+
+absl::StatusOr<DenseTable::Buckets> DenseTable::MakeBuckets(int64_t count) const {
+  if (count > kMaxBuckets) {
+    return Error(ErrorCode::kOutOfMemory)
+        .Found(absl::StrCat(count, " buckets"))
+        .Expected(absl::StrCat("at most ", kMaxBuckets));
+  }
+  Buckets buckets{ValueRows(key_dtype(), key_shape().num_elements(), allocator_),
+                  ValueRows(value_dtype(), value_shape().num_elements(), allocator_)};
+  SLUICE_RETURN_IF_ERROR(buckets.keys.Reserve(count));
+  SLUICE_RETURN_IF_ERROR(buckets.values.Reserve(count));
+  buckets.count = count;
+  for (int64_t i = 0; i < count; ++i) buckets.keys.Set(i, options_.empty_key, 0);
+  buckets.values.Clear();
+  return buckets;
+}
+
+bool DenseTable::IsEmpty(const Tensor& keys, int64_t row) const {
+  return SameRow(options_.empty_key, 0, keys, row, key_shape().num_elements());
+}
+
+bool DenseTable::IsDeleted(const Tensor& keys, int64_t row) const {
+  return SameRow(options_.deleted_key, 0, keys, row, key_shape().num_elements());
+}
+
+int64_t DenseTable::BucketOf(const Buckets& buckets, const Tensor& keys, int64_t row) const {
+  const uint64_t mask = static_cast<uint64_t>(buckets.count) - 1;
+  uint64_t bucket = HashKey(keys, row, key_shape().num_elements()) & mask;
+  for (uint64_t step = 1;; ++step) {
+    const int64_t at = static_cast<int64_t>(bucket);
+    if (buckets.keys.Equals(at, keys, row) || IsEmpty(buckets.keys.rows(), at)) return at;
+    bucket = (bucket + step) & mask;
+  }
+}
+
+void DenseTable::InsertOne(Buckets& buckets, const Tensor& keys, const Tensor& values, int64_t row) const {
+  const int64_t bucket = BucketOf(buckets, keys, row);
+  buckets.values.Set(bucket, values, row);  // First: a key is never without its value.
+  if (!IsEmpty(buckets.keys.rows(), bucket)) return;
+  buckets.keys.Set(bucket, keys, row);
+  ++buckets.live;
+  ++buckets.used;
+}
+
+absl::Status DenseTable::MakeRoom(Buckets& buckets, int64_t more) const {
+  const auto fits = [this](int64_t keys, int64_t count) {
+    return static_cast<double>(keys) <= static_cast<double>(count) * options_.max_load;
+  };
+  if (fits(buckets.used + more, buckets.count)) return absl::OkStatus();
+  int64_t count = buckets.count;
+  while (!fits(buckets.live + more, count) && count <= kMaxBuckets) count *= 2;
+  SLUICE_ASSIGN_OR_RETURN(Buckets roomy, MakeBuckets(count));
+  const Tensor& keys = buckets.keys.rows();
+  for (int64_t i = 0; i < buckets.count; ++i) {
+    if (!IsEmpty(keys, i) && !IsDeleted(keys, i)) InsertOne(roomy, keys, buckets.values.rows(), i);
+  }
+  buckets = std::move(roomy);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> DenseTable::CheckKeys(const Tensor& keys) const {
+  if (keys.rank() > key_shape().rank() + 1) {
+    return Error(ErrorCode::kOpShapes)
+        .Found(absl::StrCat("keys ", keys.shape().ToString()))
+        .Expected(absl::StrCat("a list of keys of shape ", key_shape().ToString()));
+  }
+  SLUICE_RETURN_IF_ERROR(ShapeOfValues(keys.shape()).status());
+  const int64_t count = keys.rank() > key_shape().rank() ? keys.dim(0) : 1;
+  for (int64_t i = 0; i < count; ++i) {
+    if (!IsEmpty(keys, i) && !IsDeleted(keys, i)) continue;
+    return Error(ErrorCode::kOpValue)
+        .Found(absl::StrCat("the table's ", IsEmpty(keys, i) ? "empty_key" : "deleted_key", " at ", i))
+        .Expected("other keys");
+  }
+  return count;
+}
+
+int64_t DenseTable::size() const {
+  MutexLock lock(&mu_);
+  return buckets_.live;
+}
+
+int64_t DenseTable::MemoryUsed() const {
+  MutexLock lock(&mu_);
+  return buckets_.keys.MemoryUsed() + buckets_.values.MemoryUsed();
+}
+
+// As in TensorFlow, the first of several missing values is that of all keys.
+absl::StatusOr<Tensor> DenseTable::Find(const KernelContext& context, const Tensor& keys, const Tensor& missing) const {
+  SLUICE_ASSIGN_OR_RETURN(const int64_t count, CheckKeys(keys));
+  SLUICE_ASSIGN_OR_RETURN(const Shape shape, ShapeOfValues(keys.shape()));
+  SLUICE_RETURN_IF_ERROR(IsOneMissing(missing, shape).status());
+  SLUICE_ASSIGN_OR_RETURN(Tensor values, Tensor::Make(value_dtype(), shape, context.allocator()));
+  SLUICE_ASSIGN_OR_RETURN(Tensor rows, Tensor::Make(DType::kInt64, Shape::Of({count}), context.allocator()));
+  const absl::Span<int64_t> numbers = rows.flat<int64_t>();
+  MutexLock lock(&mu_);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t bucket = BucketOf(buckets_, keys, i);
+    numbers[static_cast<size_t>(i)] = IsEmpty(buckets_.keys.rows(), bucket) ? -1 : bucket;
+  }
+  buckets_.values.Gather(context, numbers, missing, /*one_missing=*/true, values);
+  return values;
+}
+
+absl::Status DenseTable::Insert(const KernelContext&, const Tensor& keys, const Tensor& values) {
+  SLUICE_ASSIGN_OR_RETURN(const int64_t count, CheckKeys(keys));
+  SLUICE_RETURN_IF_ERROR(CheckValues(keys.shape(), values.shape()));
+  MutexLock lock(&mu_);
+  SLUICE_RETURN_IF_ERROR(MakeRoom(buckets_, count));
+  for (int64_t i = 0; i < count; ++i) InsertOne(buckets_, keys, values, i);
+  return absl::OkStatus();
+}
+
+absl::Status DenseTable::Remove(const KernelContext&, const Tensor& keys) {
+  SLUICE_ASSIGN_OR_RETURN(const int64_t count, CheckKeys(keys));
+  MutexLock lock(&mu_);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t bucket = BucketOf(buckets_, keys, i);
+    if (IsEmpty(buckets_.keys.rows(), bucket)) continue;
+    buckets_.keys.Set(bucket, options_.deleted_key, 0);
+    --buckets_.live;
+  }
+  return absl::OkStatus();
+}
+
+// What Export gives: buckets, empty ones and removed keys included.
+absl::Status DenseTable::Import(const KernelContext&, const Tensor& keys, const Tensor& values) {
+  const int64_t count = keys.rank() == 0 ? 0 : keys.dim(0);
+  const auto is_list = [count](const Tensor& tensor, const Shape& element) {
+    return tensor.rank() > 0 && tensor.dim(0) == count && tensor.num_elements() == count * element.num_elements();
+  };
+  if (count >= kMaxBuckets || !is_list(keys, key_shape()) || !is_list(values, value_shape())) {
+    return Error(ErrorCode::kOpShapes)
+        .Found(absl::StrCat("keys ", keys.shape().ToString(), ", values ", values.shape().ToString()))
+        .Expected("as many keys as values");
+  }
+  int64_t num_buckets = 4;
+  while (num_buckets < count) num_buckets *= 2;
+  SLUICE_ASSIGN_OR_RETURN(Buckets imported, MakeBuckets(num_buckets));
+  for (int64_t i = 0; i < count; ++i) {
+    if (IsEmpty(keys, i) || IsDeleted(keys, i)) continue;
+    SLUICE_RETURN_IF_ERROR(MakeRoom(imported, 1));
+    InsertOne(imported, keys, values, i);
+  }
+  MutexLock lock(&mu_);
+  std::swap(buckets_, imported);  // What was there ends after the lock.
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TableItems> DenseTable::Export(const KernelContext& context) const {
+  MutexLock lock(&mu_);
+  SLUICE_ASSIGN_OR_RETURN(const Shape keys, Shape::Make({buckets_.count, key_shape().num_elements()}));
+  SLUICE_ASSIGN_OR_RETURN(const Shape values, Shape::Make({buckets_.count, value_shape().num_elements()}));
+  TableItems items;
+  SLUICE_ASSIGN_OR_RETURN(items.keys, Tensor::Make(key_dtype(), keys, context.allocator()));
+  SLUICE_ASSIGN_OR_RETURN(items.values, Tensor::Make(value_dtype(), values, context.allocator()));
+  buckets_.keys.CopyTo(buckets_.count, items.keys);
+  buckets_.values.CopyTo(buckets_.count, items.values);
+  return items;
+}
+
+}  // namespace sluice

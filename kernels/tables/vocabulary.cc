@@ -1,0 +1,195 @@
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/file.h"
+#include "graph/value/tstring.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
+#include "kernels/tables/families.h"
+#include "kernels/tables/table_inputs.h"
+
+namespace sluice {
+namespace {
+
+// Which part of a line is a key, or a value.
+constexpr int64_t kWholeLine = -2, kLineNumber = -1;  // Else a column, from 0.
+
+// The lines of a file, without their ends; the last one may lack it.
+class Lines {
+ public:
+  explicit Lines(absl::string_view text) : text_(text) {}
+
+  bool Next(absl::string_view* line) {
+    if (text_.empty()) return false;
+    const size_t end = text_.find('\n');
+    *line = text_.substr(0, end);
+    text_.remove_prefix(end == absl::string_view::npos ? text_.size() : end + 1);
+    if (!line->empty() && line->back() == '\r') line->remove_suffix(1);
+    return true;
+  }
+
+ private:
+  absl::string_view text_;
+};
+
+absl::Status BadLine(int64_t number, absl::string_view found, absl::string_view expected) {
+  return Error(ErrorCode::kOpValue)
+      .Input(1, "filename")
+      .Found(absl::StrCat(PrintableName(found), " in line ", number + 1, " of the file"))
+      .Expected(expected);
+}
+
+template <typename T>
+bool ParseNumber(absl::string_view text, T* value) {
+  if constexpr (std::is_same<T, float>::value) {
+    return absl::SimpleAtof(text, value);
+  } else if constexpr (std::is_same<T, double>::value) {
+    return absl::SimpleAtod(text, value);
+  } else {
+    return absl::SimpleAtoi(text, value);
+  }
+}
+
+// Element `i` of `to` as `text` says.
+template <typename T>
+absl::Status PutNumber(absl::string_view text, int64_t i, Tensor& to) {
+  if (ParseNumber(text, &to.flat<T>()[static_cast<size_t>(i)])) return absl::OkStatus();
+  return BadLine(i, absl::StrCat("'", text, "'"), absl::StrCat("a number of ", DTypeName(to.dtype())));
+}
+
+absl::Status PutText(absl::string_view text, int64_t i, Tensor& to) {
+  switch (to.dtype()) {
+    case DType::kString:
+      to.flat<TString>()[static_cast<size_t>(i)] = text;
+      return absl::OkStatus();
+    case DType::kInt32:
+      return PutNumber<int32_t>(text, i, to);
+    case DType::kInt64:
+      return PutNumber<int64_t>(text, i, to);
+    case DType::kFloat:
+      return PutNumber<float>(text, i, to);
+    case DType::kDouble:
+      return PutNumber<double>(text, i, to);
+    default:
+      return Error(ErrorCode::kOpValue).Found(DTypeName(to.dtype())).Expected("a dtype that text can state");
+  }
+}
+
+// InitializeTableFromTextFile: keys and values are parts of the lines of a file, or the lines' numbers.
+class InitializeFromFileKernel : public Kernel {
+ public:
+  struct Spec {
+    int64_t key_index = 0, value_index = 0;
+    int64_t vocab_size = -1;  // Lines to read; -1: all.
+    int64_t offset = 0;       // What is added to lines' numbers.
+    char delimiter = '\t';
+  };
+  explicit InitializeFromFileKernel(Spec spec) : spec_(spec) {}
+
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
+    Spec spec;
+    SLUICE_ASSIGN_OR_RETURN(spec.key_index, construction.Get<int64_t>("key_index"));
+    SLUICE_ASSIGN_OR_RETURN(spec.value_index, construction.Get<int64_t>("value_index"));
+    SLUICE_ASSIGN_OR_RETURN(spec.vocab_size, construction.Get<int64_t>("vocab_size"));
+    SLUICE_ASSIGN_OR_RETURN(spec.offset, construction.Get<int64_t>("offset"));
+    SLUICE_ASSIGN_OR_RETURN(const std::string delimiter, construction.Get<std::string>("delimiter"));
+    if (delimiter.size() != 1) {
+      return Error(ErrorCode::kOpAttr).Attr("delimiter").Found(PrintableName(delimiter)).Expected("one character");
+    }
+    spec.delimiter = delimiter[0];
+    return std::make_unique<InitializeFromFileKernel>(spec);
+  }
+
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<LookupTable> table, TableInput(context));
+    const Tensor& name = context.input(1);
+    if (name.rank() != 0) {
+      return Error(ErrorCode::kOpShape).Input(1, "filename").Found(name.shape().ToString()).Expected("a scalar");
+    }
+    SLUICE_RETURN_IF_ERROR(CheckLineNumbers(spec_.key_index, table->key_dtype(), "key"));
+    SLUICE_RETURN_IF_ERROR(CheckLineNumbers(spec_.value_index, table->value_dtype(), "value"));
+    const std::string path(name.flat<TString>()[0].view());
+    SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file,
+                            MappedFile::Open(path, std::numeric_limits<int64_t>::max()));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t count, CountLines(file->bytes()));
+    const Shape shape = Shape::Of({count});
+    SLUICE_ASSIGN_OR_RETURN(Tensor keys, context.AllocateTemp(table->key_dtype(), shape));
+    SLUICE_ASSIGN_OR_RETURN(Tensor values, context.AllocateTemp(table->value_dtype(), shape));
+    Lines lines(file->bytes());
+    absl::string_view line;
+    for (int64_t i = 0; i < count && lines.Next(&line); ++i) {
+      if (line.empty()) return BadLine(i, "nothing", "keys and values");
+      SLUICE_RETURN_IF_ERROR(Put(line, spec_.key_index, i, keys));
+      SLUICE_RETURN_IF_ERROR(Put(line, spec_.value_index, i, values));
+    }
+    const bool was_initialized = table->is_initialized();
+    const absl::Status done = table->Initialize(context, keys, values);
+    // As in TensorFlow, a table that was filled from something else keeps it.
+    const bool is_kept = was_initialized && absl::IsFailedPrecondition(done);
+    return is_kept ? absl::OkStatus() : done;
+  }
+
+ private:
+  static absl::Status CheckLineNumbers(int64_t index, DType dtype, absl::string_view what) {
+    if (index != kLineNumber || dtype == DType::kInt64) return absl::OkStatus();
+    return Error(ErrorCode::kResourceType)
+        .Found(absl::StrCat("a table whose ", what, " is ", DTypeName(dtype)))
+        .Expected("int64, for numbers of lines");
+  }
+
+  // How many lines to read.
+  absl::StatusOr<int64_t> CountLines(absl::string_view text) const {
+    int64_t count = std::count(text.begin(), text.end(), '\n');
+    if (!text.empty() && text.back() != '\n') ++count;
+    if (count == 0 || spec_.vocab_size == 0) {
+      return Error(ErrorCode::kOpRange).Input(1, "filename").Found("no line to read").Expected("lines");
+    }
+    if (spec_.vocab_size > count) {
+      return Error(ErrorCode::kOpValue)
+          .Input(1, "filename")
+          .Found(absl::StrCat("a file of ", count, " lines"))
+          .Expected(absl::StrCat("vocab_size of them, ", spec_.vocab_size));
+    }
+    return spec_.vocab_size > 0 ? spec_.vocab_size : count;
+  }
+
+  // Element `i` of `to`: the part `index` of `line`.
+  absl::Status Put(absl::string_view line, int64_t index, int64_t i, Tensor& to) const {
+    if (index == kWholeLine) return PutText(line, i, to);
+    if (index == kLineNumber) {
+      // Wraps: an offset is any number.
+      const uint64_t number = static_cast<uint64_t>(i) + static_cast<uint64_t>(spec_.offset);
+      to.flat<int64_t>()[static_cast<size_t>(i)] = static_cast<int64_t>(number);
+      return absl::OkStatus();
+    }
+    absl::string_view rest = line;
+    for (int64_t column = 0;; ++column) {
+      const size_t end = rest.find(spec_.delimiter);
+      if (column == index) return PutText(rest.substr(0, end), i, to);
+      if (end == absl::string_view::npos) {
+        return BadLine(i, absl::StrCat(column + 1, " columns"), absl::StrCat("at least ", index + 1));
+      }
+      rest.remove_prefix(end + 1);
+    }
+  }
+
+  const Spec spec_;
+};
+
+constexpr KernelRow kRows[] = {
+    KernelRow("InitializeTableFromTextFile", &New<InitializeFromFileKernel>),
+    KernelRow("InitializeTableFromTextFileV2", &New<InitializeFromFileKernel>),
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> VocabularyKernels() { return kRows; }
+
+}  // namespace sluice
