@@ -26,6 +26,22 @@ class AdagradUpdate {
   const bool update_slots_;
 };
 
+// Rows of one element.
+template <typename N>
+class SingleAdagradUpdate {
+ public:
+  static constexpr int kSlots = 2;
+  SingleAdagradUpdate(const UpdateScalars<N>& s, bool update_slots) : lr_(s[0]), update_slots_(update_slots) {}
+  [[gnu::always_inline]] void operator()(N& var, N& accum, const N& grad) const {
+    accum = update_slots_ ? accum + Square(grad) : accum;
+    var = var - lr_ * grad / Sqrt(accum);
+  }
+
+ private:
+  const N lr_;
+  const bool update_slots_;
+};
+
 // lr, epsilon; the flag: update_slots
 template <typename N>
 class AdagradV2Update {
@@ -95,7 +111,8 @@ class AdadeltaUpdate {
   const N lr_, rho_, epsilon_, rest_;
 };
 
-constexpr UpdateSpec kAdagrad = {2, {{"lr"}}, kAllUpdateLoops<AdagradUpdate>, 1.5f, "update_slots", "grad", true};
+constexpr UpdateSpec kAdagrad = {2,    {{"lr"}}, kAllUpdateLoops<AdagradUpdate>,           1.5f, "update_slots", "grad",
+                                 true, false,    &LoopUpdate<SingleAdagradUpdate, Rounded>};
 constexpr UpdateSpec kAdagradV2 = {
     2, {{"lr"}, {"epsilon"}}, kAllUpdateLoops<AdagradV2Update>, 1.5f, "update_slots", "grad", true};
 constexpr UpdateSpec kAdagradDualAveraging = {3,

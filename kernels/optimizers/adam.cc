@@ -152,12 +152,17 @@ constexpr UpdateSpec kAmsgrad = {4,
 constexpr UpdateSpec kAdaMax = {
     3, {{"beta1_power"}, {"lr"}, {"beta1"}, {"beta2"}, {"epsilon"}}, kFloatUpdateLoops<AdaMaxUpdate>, 1.5f};
 constexpr UpdateSpec kRmsProp = {3, {{"lr"}, {"rho"}, {"momentum"}, {"epsilon"}}, kAllUpdateLoops<RmsPropUpdate>, 2};
-constexpr UpdateSpec kSparseRmsProp = {
-    3, {{"lr"}, {"rho"}, {"momentum"}, {"epsilon"}}, kAllUpdateLoops<SparseRmsPropUpdate>, 2};
+constexpr UpdateSpec kSparseRmsProp = {3,
+                                       {{"lr"}, {"rho"}, {"momentum"}, {"epsilon"}},
+                                       WithRounded<SparseRmsPropUpdate>(kAllUpdateLoops<RmsPropUpdate>),
+                                       2};
 constexpr UpdateSpec kCenteredRmsProp = {
     4, {{"lr"}, {"rho"}, {"momentum"}, {"epsilon"}}, kAllUpdateLoops<CenteredRmsPropUpdate>, 2};
 constexpr UpdateSpec kSparseCenteredRmsProp = {
-    4, {{"lr"}, {"rho"}, {"momentum"}, {"epsilon"}}, kAllUpdateLoops<SparseCenteredRmsPropUpdate>, 2};
+    4,
+    {{"lr"}, {"rho"}, {"momentum"}, {"epsilon"}},
+    WithRounded<SparseCenteredRmsPropUpdate>(kAllUpdateLoops<CenteredRmsPropUpdate>),
+    2};
 
 constexpr KernelRow kRows[] = {
     KernelRow("ApplyAdam", DenseUpdate(kAdam)).Types("T", kFloatsAndComplex),

@@ -38,21 +38,27 @@ class ProximalDescentUpdate {
   const N alpha_, l1_, l2_;
 };
 
-// lr, momentum; the flag: use_nesterov
-template <typename N>
-class MomentumUpdate {
+// lr, momentum; the flag: use_nesterov. TensorFlow multiplies in another order where the update is sparse.
+template <typename N, bool kIsSparse>
+class AnyMomentumUpdate {
  public:
   static constexpr int kSlots = 2;
-  MomentumUpdate(const UpdateScalars<N>& s, bool nesterov) : lr_(s[0]), momentum_(s[1]), nesterov_(nesterov) {}
+  AnyMomentumUpdate(const UpdateScalars<N>& s, bool nesterov)
+      : lr_(s[0]), momentum_(s[1]), both_(s[0] * s[1]), nesterov_(nesterov) {}
   [[gnu::always_inline]] void operator()(N& var, N& accum, const N& grad) const {
     accum = accum * momentum_ + grad;
-    var = var - (nesterov_ ? grad * lr_ + accum * momentum_ * lr_ : accum * lr_);
+    const N ahead = kIsSparse ? both_ * accum : accum * momentum_ * lr_;
+    var = var - (nesterov_ ? grad * lr_ + ahead : accum * lr_);
   }
 
  private:
-  const N lr_, momentum_;
+  const N lr_, momentum_, both_;
   const bool nesterov_;
 };
+template <typename N>
+using MomentumUpdate = AnyMomentumUpdate<N, false>;
+template <typename N>
+using SparseMomentumUpdate = AnyMomentumUpdate<N, true>;
 
 // lr, momentum; the flag: use_nesterov
 template <typename N>
@@ -107,8 +113,15 @@ constexpr UpdateSpec kProximalDescent = {
     1, {{"alpha"}, {"l1"}, {"l2"}}, kRealUpdateLoops<ProximalDescentUpdate>, 1, "", "delta"};
 constexpr UpdateSpec kSparseProximalDescent = {
     1, {{"alpha"}, {"l1"}, {"l2"}}, kRealUpdateLoops<ProximalDescentUpdate>, 1, "", "grad", true, true};
-constexpr UpdateSpec kMomentum = {
-    2, {{"lr"}, {"momentum"}}, kAllUpdateLoops<MomentumUpdate>, 0.5f, "use_nesterov", "grad", false, true};
+constexpr UpdateSpec kMomentum = {2, {{"lr"}, {"momentum"}}, kAllUpdateLoops<MomentumUpdate>, 0.5f, "use_nesterov"};
+constexpr UpdateSpec kSparseMomentum = {2,
+                                        {{"lr"}, {"momentum"}},
+                                        WithRounded<SparseMomentumUpdate>(kAllUpdateLoops<MomentumUpdate>),
+                                        0.5f,
+                                        "use_nesterov",
+                                        "grad",
+                                        false,
+                                        true};
 constexpr UpdateSpec kKerasMomentum = {
     2, {{"lr"}, {"momentum"}}, kAllUpdateLoops<KerasMomentumUpdate>, 0.5f, "use_nesterov", "grad", false, true};
 constexpr UpdateSpec kAddSign = {
@@ -125,8 +138,8 @@ constexpr KernelRow kRows[] = {
     KernelRow("ResourceSparseApplyProximalGradientDescent", SparseUpdate(kSparseProximalDescent)).Types("T", kDecimals),
     KernelRow("ApplyMomentum", DenseUpdate(kMomentum)).Types("T", kFloatsAndComplex),
     KernelRow("ResourceApplyMomentum", DenseUpdate(kMomentum)).Types("T", kFloatsAndComplex),
-    KernelRow("SparseApplyMomentum", SparseUpdate(kMomentum)).Types("T", kFloatsAndComplex),
-    KernelRow("ResourceSparseApplyMomentum", SparseUpdate(kMomentum)).Types("T", kFloatsAndComplex),
+    KernelRow("SparseApplyMomentum", SparseUpdate(kSparseMomentum)).Types("T", kFloatsAndComplex),
+    KernelRow("ResourceSparseApplyMomentum", SparseUpdate(kSparseMomentum)).Types("T", kFloatsAndComplex),
     KernelRow("ResourceApplyKerasMomentum", DenseUpdate(kKerasMomentum)).Types("T", kFloatsAndComplex),
     KernelRow("ResourceSparseApplyKerasMomentum", SparseUpdate(kKerasMomentum)).Types("T", kFloatsAndComplex),
     KernelRow("ApplyAddSign", DenseUpdate(kAddSign)).Types("T", kFloatTypes),

@@ -22,8 +22,8 @@ struct PowerOfSum {
 };
 
 // lr, l1, l2, lr_power, l2_shrinkage; the flag: multiply_linear_by_lr, by which all terms of the equation that `linear`
-// stands in are multiplied by lr instead of divided.
-template <typename N, typename Power>
+// stands in are multiplied by lr instead of divided. TensorFlow adds in another order where a row has one element.
+template <typename N, typename Power, bool kIsSingle>
 class FtrlUpdate {
  public:
   static constexpr int kSlots = 3;
@@ -39,7 +39,9 @@ class FtrlUpdate {
     const N new_accum = accum + Square(grad);
     const N power = Power::Of(new_accum, lr_power_);
     const N growth = power - Power::Of(accum, lr_power_);
-    linear = linear + (multiply_ ? shrunk * lr_ - growth * var : shrunk - growth / lr_ * var);
+    const N gain = multiply_ ? shrunk * lr_ : shrunk;
+    const N loss = (multiply_ ? growth : growth / lr_) * var;
+    linear = kIsSingle ? linear + gain - loss : linear + (gain - loss);
     const N quadratic = (multiply_ ? power : power / lr_) + l2_;
     var = (Larger(Smaller(linear, l1_), -l1_) - linear) / quadratic;
     accum = new_accum;
@@ -50,18 +52,23 @@ class FtrlUpdate {
   const bool multiply_;
 };
 
-template <typename N>
-using FtrlRootUpdate = FtrlUpdate<N, RootOfSum>;
-template <typename N>
-using FtrlPowerUpdate = FtrlUpdate<N, PowerOfSum>;
+template <bool kIsSingle>
+struct FtrlUpdates {
+  template <typename N>
+  using OfRoot = FtrlUpdate<N, RootOfSum, kIsSingle>;
+  template <typename N>
+  using OfPower = FtrlUpdate<N, PowerOfSum, kIsSingle>;
+};
 
-template <typename N>
+template <typename N, bool kIsSingle>
 void FtrlLoop(const UpdateSpan& span, const UpdateSetting& setting) {
+  using Updates = FtrlUpdates<kIsSingle>;
   const bool is_root = setting.scalars[3].real() == -0.5;
-  (is_root ? &LoopUpdate<FtrlRootUpdate, N> : &LoopUpdate<FtrlPowerUpdate, N>)(span, setting);
+  (is_root ? &LoopUpdate<Updates::template OfRoot, N> : &LoopUpdate<Updates::template OfPower, N>)(span, setting);
 }
 
-constexpr UpdateLoops kFtrlLoops = {&FtrlLoop<float>, &FtrlLoop<double>, &FtrlLoop<Rounded>, nullptr};
+constexpr UpdateLoops kFtrlLoops = {&FtrlLoop<float, false>, &FtrlLoop<double, false>, &FtrlLoop<Rounded, false>,
+                                    nullptr};
 
 constexpr UpdateSpec kFtrl = {3, {{"lr"}, {"l1"}, {"l2"}, {"lr_power"}}, kFtrlLoops, 3, "multiply_linear_by_lr"};
 constexpr UpdateSpec kFtrlV2 = {
@@ -76,7 +83,8 @@ constexpr UpdateSpec kSparseFtrl = {3,
                                     "multiply_linear_by_lr",
                                     "grad",
                                     true,
-                                    true};
+                                    true,
+                                    &FtrlLoop<Rounded, true>};
 constexpr UpdateSpec kSparseFtrlV2 = {3,
                                       {{"lr", ScalarRule::kPositiveOrFlag},
                                        {"l1", ScalarRule::kNotNegative},
@@ -88,7 +96,8 @@ constexpr UpdateSpec kSparseFtrlV2 = {3,
                                       "multiply_linear_by_lr",
                                       "grad",
                                       true,
-                                      true};
+                                      true,
+                                      &FtrlLoop<Rounded, true>};
 
 constexpr KernelRow kRows[] = {
     KernelRow("ApplyFtrl", DenseUpdate(kFtrl)).Types("T", kFloatTypes),

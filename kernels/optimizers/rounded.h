@@ -13,7 +13,11 @@ struct Rounding {
   int32_t dropped_bits;    // Of a float's mantissa.
   int32_t normal_begin;    // Bits of the smallest magnitude that the type holds with all its own mantissa.
   int32_t infinity_begin;  // Bits of the smallest magnitude that becomes infinite.
+  // Whether the root within 1/sqrt(x) is rounded, too. TensorFlow's library does that for elements after the last
+  // multiple of kVectorSize, which it computes one by one.
+  bool rounds_inner_root = false;
 };
+inline constexpr int64_t kVectorSize = 8;
 inline constexpr Rounding kHalfRounding{13, 0x38800000, 0x477ff000};
 inline constexpr Rounding kBFloat16Rounding{16, 0, 0x7f800000};
 
@@ -43,6 +47,11 @@ class Rounded {
   [[gnu::always_inline]] float value() const { return value_; }
   // The result of an operation on this and others.
   [[gnu::always_inline]] Rounded Result(float value) const { return {RoundTo(value, rounding_), rounding_}; }
+
+  [[gnu::always_inline]] Rounded ReciprocalRoot() const {
+    const float root = std::sqrt(value_);
+    return Result(1.0f / (rounding_.rounds_inner_root ? RoundTo(root, rounding_) : root));
+  }
 
   [[gnu::always_inline]] friend Rounded operator+(Rounded a, Rounded b) { return a.Result(a.value_ + b.value_); }
   [[gnu::always_inline]] friend Rounded operator-(Rounded a, Rounded b) { return a.Result(a.value_ - b.value_); }

@@ -26,18 +26,10 @@ double UnitNs(const UpdateSpec& spec, DType dtype) {
 // The threads of the run, but not its cancellation: a variable is updated whole, or not at all.
 Workers WorkersOf(const KernelContext& context) { return Workers(context.run().task_runner); }
 
-// A part of `span` from element `begin` on.
-UpdateSpan PartOf(const UpdateSpan& span, int num_slots, size_t element_size, int64_t begin, int64_t grad_begin,
-                  int64_t size) {
-  UpdateSpan part;
-  const size_t offset = static_cast<size_t>(begin) * element_size;
-  for (int slot = 0; slot < num_slots; ++slot) {
-    part.from[slot] = static_cast<const char*>(span.from[slot]) + offset;
-    part.to[slot] = static_cast<char*>(span.to[slot]) + offset;
-  }
-  part.grad = static_cast<const char*>(span.grad) + static_cast<size_t>(grad_begin) * element_size;
-  part.size = size;
-  return part;
+// Begin of part `i` of `count` parts that make up [0, size), at multiples of kVectorSize.
+int64_t PartBegin(int64_t size, int64_t count, int64_t i) {
+  const int64_t vectors = (size + kVectorSize - 1) / kVectorSize;
+  return std::min(size, (vectors / count * i + std::min(i, vectors % count)) * kVectorSize);
 }
 
 // What dense and sparse updates have in common.
@@ -61,8 +53,8 @@ class UpdateKernel : public Kernel {
  protected:
   virtual absl::Status Update(const KernelContext& context, const UpdateSetting& setting, SlotCells& cells) const = 0;
 
-  void Run(DType dtype, const UpdateSpan& span, const UpdateSetting& setting) const {
-    RunUpdate(spec_.loops, spec_.num_slots, dtype, span, setting);
+  void Run(const UpdateLoops& loops, DType dtype, const UpdateSpan& span, const UpdateSetting& setting) const {
+    RunUpdate(loops, spec_.num_slots, dtype, span, setting);
   }
 
   const UpdateSpec& spec_;
@@ -87,10 +79,15 @@ class DenseUpdateKernel final : public UpdateKernel {
     SLUICE_RETURN_IF_ERROR(cells.WriteAll(&span));
     span.grad = grad.raw_data();
     const DType dtype = grad.dtype();
-    return WorkersOf(context).ForEachPart(grad.num_elements(), UnitNs(spec_, dtype), [&](int64_t begin, int64_t end) {
-      Run(dtype, PartOf(span, spec_.num_slots, DTypeSize(dtype), begin, begin, end - begin), setting);
+    const int64_t size = grad.num_elements();
+    const int64_t vectors = (size + kVectorSize - 1) / kVectorSize;
+    const auto update = [&](int64_t begin, int64_t end) {
+      Run(spec_.loops, dtype,
+          PartOf(span, spec_.num_slots, DTypeSize(dtype), begin * kVectorSize, std::min(end * kVectorSize, size)),
+          setting);
       return absl::OkStatus();
-    });
+    };
+    return WorkersOf(context).ForEachPart(vectors, kVectorSize * UnitNs(spec_, dtype), update);
   }
 };
 
@@ -187,20 +184,23 @@ void SparseUpdateKernel::UpdateRows(const KernelContext& context, const UpdateSe
   const Workers workers = WorkersOf(context);
   const double row_ns = kRowNs + static_cast<double>(rows.inner) * UnitNs(spec_, dtype);
   const double total_ns = static_cast<double>(rows.count) * row_ns;
+  UpdateLoops loops = spec_.loops;
+  if (rows.inner == 1 && spec_.of_single_row != nullptr) loops.of_rounded = spec_.of_single_row;
   const bool by_columns = rows.inner / kMinColumns >= workers.count();
-  const int64_t num_parts = by_columns ? rows.inner : rows.limit;
   const double wanted = std::min<double>(total_ns / kMinShardNs, workers.count());
-  const int64_t num_shards = std::max<int64_t>(1, std::min(static_cast<int64_t>(wanted), num_parts));
+  const int64_t num_shards = std::max<int64_t>(1, std::min(static_cast<int64_t>(wanted), rows.limit));
   const auto update = [&](int64_t shard, int) {
-    const int64_t begin = num_parts / num_shards * shard + std::min(shard, num_parts % num_shards);
-    const int64_t end = num_parts / num_shards * (shard + 1) + std::min(shard + 1, num_parts % num_shards);
+    const int64_t first_row = by_columns ? 0 : PartBegin(rows.limit, num_shards, shard);
+    const int64_t end_row = by_columns ? rows.limit : PartBegin(rows.limit, num_shards, shard + 1);
+    const int64_t begin = by_columns ? PartBegin(rows.inner, num_shards, shard) : 0;
+    const int64_t end = by_columns ? PartBegin(rows.inner, num_shards, shard + 1) : rows.inner;
     for (int64_t i = 0; i < rows.count; ++i) {
       const int64_t row = IndexAt(indices, i);
-      if (!by_columns && (row < begin || row >= end)) continue;
-      const int64_t column = by_columns ? begin : 0;
-      const int64_t size = by_columns ? end - begin : rows.inner;
-      Run(dtype, PartOf(span, spec_.num_slots, element_size, row * rows.inner + column, i * rows.inner + column, size),
-          setting);
+      if (row < first_row || row >= end_row) continue;
+      const int64_t at = row * rows.inner;
+      UpdateSpan part = PartOf(span, spec_.num_slots, element_size, at + begin, at + end);
+      part.grad = static_cast<const char*>(span.grad) + static_cast<size_t>(i * rows.inner + begin) * element_size;
+      Run(loops, dtype, part, setting);
     }
     return absl::OkStatus();
   };

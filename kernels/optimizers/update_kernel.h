@@ -41,8 +41,9 @@ struct UpdateSpec {
   absl::string_view flag = {};  // The attr behind UpdateSetting::flag, or empty.
   absl::string_view grad = "grad";
   // Sparse updates, as TensorFlow has them:
-  bool refuses_empty_rows = false;  // A row must have elements.
-  bool keeps_before_error = false;  // What stands before an index that is out of range has been done by then.
+  bool refuses_empty_rows = false;     // A row must have elements.
+  bool keeps_before_error = false;     // What stands before an index that is out of range has been done by then.
+  UpdateLoop of_single_row = nullptr;  // Instead of loops.of_rounded for rows of one element; null: the same.
 };
 
 // `spec`: an UpdateSpec.

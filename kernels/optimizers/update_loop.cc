@@ -42,11 +42,28 @@ void RunInBlocks(UpdateLoop loop, int num_slots, const UpdateSpan& span, const U
 template <typename Stored>
 void RunRounded(const UpdateLoops& loops, int num_slots, const UpdateSpan& span, UpdateSetting setting,
                 Rounding rounding) {
+  UpdateSpan vectors = span;
+  vectors.size = span.size / kVectorSize * kVectorSize;
   setting.rounding = rounding;
-  RunInBlocks<Stored, float>(loops.of_rounded, num_slots, span, setting);
+  RunInBlocks<Stored, float>(loops.of_rounded, num_slots, vectors, setting);
+  setting.rounding.rounds_inner_root = true;
+  RunInBlocks<Stored, float>(loops.of_rounded, num_slots,
+                             PartOf(span, num_slots, sizeof(Stored), vectors.size, span.size), setting);
 }
 
 }  // namespace
+
+UpdateSpan PartOf(const UpdateSpan& span, int num_slots, size_t element_size, int64_t begin, int64_t end) {
+  const size_t offset = static_cast<size_t>(begin) * element_size;
+  UpdateSpan part;
+  for (int slot = 0; slot < num_slots; ++slot) {
+    part.from[slot] = static_cast<const char*>(span.from[slot]) + offset;
+    part.to[slot] = static_cast<char*>(span.to[slot]) + offset;
+  }
+  part.grad = static_cast<const char*>(span.grad) + offset;
+  part.size = end - begin;
+  return part;
+}
 
 void RunUpdate(const UpdateLoops& loops, int num_slots, DType dtype, const UpdateSpan& span,
                const UpdateSetting& setting) {

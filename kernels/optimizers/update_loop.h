@@ -127,7 +127,19 @@ inline constexpr UpdateLoops kAllUpdateLoops = {&LoopUpdate<Update, float>, &Loo
                                                 &LoopUpdate<Update, Rounded>,
                                                 &LoopUpdate<Update, std::complex<double>>};
 
-// Updates a stretch of `num_slots` arrays of elements of `dtype`. REQUIRES: the update has a loop for it.
+// `loops` with another loop for half and bfloat16, where TensorFlow rounds in another order. All other dtypes have bits
+// enough that one order will do.
+template <template <typename> class Update>
+constexpr UpdateLoops WithRounded(UpdateLoops loops) {
+  loops.of_rounded = &LoopUpdate<Update, Rounded>;
+  return loops;
+}
+
+// Elements [begin, end) of a stretch.
+UpdateSpan PartOf(const UpdateSpan& span, int num_slots, size_t element_size, int64_t begin, int64_t end);
+
+// Updates a stretch of `num_slots` arrays of elements of `dtype`, which ends at a multiple of kVectorSize or where
+// TensorFlow's arrays end. REQUIRES: the update has a loop for it.
 void RunUpdate(const UpdateLoops& loops, int num_slots, DType dtype, const UpdateSpan& span,
                const UpdateSetting& setting);
 

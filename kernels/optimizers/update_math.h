@@ -47,7 +47,7 @@ template <typename N>
 template <typename N>
 [[gnu::always_inline]] inline N Rsqrt(const N& x) {
   if constexpr (std::is_same_v<N, Rounded>) {
-    return x.Result(1.0f / std::sqrt(x.value()));
+    return x.ReciprocalRoot();
   } else {
     return N(1) / std::sqrt(x);
   }

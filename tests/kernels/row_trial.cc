@@ -186,7 +186,8 @@ std::string RowTrial::Run(bool is_large) {
     dtypes.push_back(type == DType::kResource ? case_.resource_type : BaseType(type));
     if (dtypes.back() == DType::kResource || dtypes.back() == DType::kVariant) return "";
   }
-  const std::vector<Tensor> inputs = inputs_.Draw(dtypes, is_large);
+  const std::vector<Tensor> inputs =
+      case_.roles.empty() ? inputs_.Draw(dtypes, is_large) : inputs_.DrawUpdate(dtypes, case_.roles, is_large);
   constexpr Way kWays[] = {
       {"copied", 0, false, 0, false},
       {"handed over", 0, true, 0, false},
