@@ -8,6 +8,7 @@
 #include "kernels/math/families.h"
 #include "kernels/nn/families.h"
 #include "kernels/optimizers/families.h"
+#include "kernels/queues/families.h"
 #include "kernels/random/families.h"
 #include "kernels/reduce/families.h"
 #include "kernels/state/families.h"
@@ -22,6 +23,7 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddMathKernels(registry);
   AddNnKernels(registry);
   AddOptimizerKernels(registry);
+  AddQueueKernels(registry);
   AddRandomKernels(registry);
   AddReduceKernels(registry);
   AddStateKernels(registry);

@@ -1,0 +1,9 @@
+#include "kernels/queues/families.h"
+
+#include "kernels/kernel_registry.h"
+
+namespace sluice {
+
+void AddQueueKernels(KernelRegistry& registry) { registry.AddTable(QueueKernels()); }
+
+}  // namespace sluice
