@@ -4,6 +4,9 @@
 
 namespace sluice {
 
-void AddQueueKernels(KernelRegistry& registry) { registry.AddTable(QueueKernels()); }
+void AddQueueKernels(KernelRegistry& registry) {
+  registry.AddTable(QueueKernels());
+  registry.AddTable(AccumulatorKernels());
+}
 
 }  // namespace sluice

@@ -14,6 +14,10 @@ class KernelRegistry;
 // Queue{Enqueue,EnqueueMany,Dequeue,DequeueMany,DequeueUpTo,Close,Size,IsClosed}, all of them with V2 forms.
 absl::Span<const KernelRow> QueueKernels();
 
+// [Resource,Sparse]ConditionalAccumulator and
+// [Resource,Sparse]Accumulator{ApplyGradient,TakeGradient,SetGlobalStep,NumAccumulated}.
+absl::Span<const KernelRow> AccumulatorKernels();
+
 // Adds all of them.
 void AddQueueKernels(KernelRegistry& registry);
 
