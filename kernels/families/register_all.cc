@@ -12,6 +12,8 @@
 #include "kernels/nn/families.h"
 #include "kernels/norm/families.h"
 #include "kernels/pool/families.h"
+#include "kernels/optimizers/families.h"
+#include "kernels/queues/families.h"
 #include "kernels/random/families.h"
 #include "kernels/reduce/families.h"
 #include "kernels/rnn/families.h"
@@ -33,6 +35,8 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddNnKernels(registry);
   AddNormKernels(registry);
   AddPoolKernels(registry);
+  AddOptimizerKernels(registry);
+  AddQueueKernels(registry);
   AddRandomKernels(registry);
   AddReduceKernels(registry);
   AddRnnKernels(registry);

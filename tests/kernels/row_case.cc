@@ -112,10 +112,28 @@ const AttrValue* FindIn(const Attrs& attrs, const std::string& name) {
   return nullptr;
 }
 
+// The roles of the inputs of [Resource][Sparse]Apply... ops.
+std::vector<InputRole> RolesIn(const OpSchema& schema) {
+  const auto has = [&schema](const char* part) { return schema.name.find(part) != std::string::npos; };
+  if (!has("Apply") || has("Accumulator")) return {};
+  std::vector<InputRole> roles;
+  for (const ArgSpec& arg : schema.inputs) {
+    if (arg.is_ref || arg.dtype == DType::kResource) {
+      roles.push_back(InputRole::kSlot);
+    } else if (arg.name == "grad" || arg.name == "delta") {
+      roles.push_back(has("SparseApply") ? InputRole::kGradientRows : InputRole::kGradient);
+    } else {
+      roles.push_back(arg.name == "indices" ? InputRole::kIndices : InputRole::kScalar);
+    }
+  }
+  return roles;
+}
+
 // Fills `row_case` for the dtypes that are number `choice` of what each type attr may be.
 void FillCase(const KernelRow& row, const OpSchema& schema, size_t choice, RowCase* row_case) {
   row_case->op = schema.name;
   row_case->attrs = SpecialAttrs(schema.name);
+  row_case->roles = RolesIn(schema);
   std::map<std::string, DType> types;
   for (const AttrSpec& attr : schema.attrs) {
     if (attr.type != AttrType::kType) continue;

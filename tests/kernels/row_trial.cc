@@ -189,7 +189,9 @@ std::string RowTrial::Run(bool is_large) {
   }
   std::vector<Tensor> inputs = images_.Draw(case_.op, dtypes, is_large, &inputs_);
   if (inputs.empty() && !random_.OneIn(4)) inputs = DrawSparseInputs(case_.op, dtypes, is_large, random_);
-  if (inputs.empty()) inputs = inputs_.Draw(dtypes, is_large);
+  if (inputs.empty()) {
+    inputs = case_.roles.empty() ? inputs_.Draw(dtypes, is_large) : inputs_.DrawUpdate(dtypes, case_.roles, is_large);
+  }
   constexpr Way kWays[] = {
       {"copied", 0, false, 0, false},
       {"handed over", 0, true, 0, false},

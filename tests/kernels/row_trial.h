@@ -26,6 +26,7 @@ struct RowCase {
   PreparedKernel::Attrs attrs;
   std::vector<DType> inputs;            // References as RefType.
   DType resource_type = DType::kFloat;  // Of variables behind handles.
+  std::vector<InputRole> roles;         // Of ops that update a variable; else empty.
 
   std::string Name() const;  // "AddV2 float32 float32".
 };

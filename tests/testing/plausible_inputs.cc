@@ -125,4 +125,23 @@ std::vector<Tensor> PlausibleInputs::Draw(absl::Span<const DType> dtypes, bool i
   return inputs;
 }
 
+std::vector<Tensor> PlausibleInputs::DrawUpdate(absl::Span<const DType> dtypes, absl::Span<const InputRole> roles,
+                                                bool is_large) {
+  if (random_() % 4 == 0) return Draw(dtypes, is_large);
+  const Shape main = is_large ? ShapeOf(kLargeShapes[random_() % std::size(kLargeShapes)])
+                              : ShapeOf(kSmallShapes[random_() % std::size(kSmallShapes)]);
+  std::vector<int64_t> rows(main.dims().begin(), main.dims().end());
+  if (rows.empty()) rows.push_back(1);
+  rows[0] = static_cast<int64_t>(random_() % 5);
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < dtypes.size(); ++i) {
+    Shape shape = main;
+    if (roles[i] == InputRole::kScalar) shape = Shape();
+    if (roles[i] == InputRole::kGradientRows) shape = Shape::Make(rows).value();
+    if (roles[i] == InputRole::kIndices) shape = Shape::Of({rows[0]});
+    inputs.push_back(RandomInput(dtypes[i], shape));
+  }
+  return inputs;
+}
+
 }  // namespace sluice

@@ -13,6 +13,15 @@
 
 namespace sluice {
 
+// What an input is to an op that updates a variable.
+enum class InputRole {
+  kSlot,  // The variable, or one of its shape.
+  kScalar,
+  kGradient,      // Of the variable's shape.
+  kGradientRows,  // A row for each index.
+  kIndices,
+};
+
 // Draws inputs whose shapes and elements belong together often enough that nearly every op soon gets some that it
 // accepts: axes and permutations among them, sizes, pairs, biases. The same for the same seed. Not thread-safe.
 class PlausibleInputs {
@@ -23,6 +32,8 @@ class PlausibleInputs {
 
   // One tensor for each dtype, around one of many elements where `is_large`. REQUIRES: neither resources nor variants.
   std::vector<Tensor> Draw(absl::Span<const DType> dtypes, bool is_large);
+  // The same for an op that updates a variable: a role for each dtype.
+  std::vector<Tensor> DrawUpdate(absl::Span<const DType> dtypes, absl::Span<const InputRole> roles, bool is_large);
 
  private:
   // How the shapes of a call's inputs belong together; all other numbers: they do not.

@@ -1,0 +1,12 @@
+#include "kernels/queues/families.h"
+
+#include "kernels/kernel_registry.h"
+
+namespace sluice {
+
+void AddQueueKernels(KernelRegistry& registry) {
+  registry.AddTable(QueueKernels());
+  registry.AddTable(AccumulatorKernels());
+}
+
+}  // namespace sluice

@@ -1,0 +1,62 @@
+#include "kernels/queues/named_resource.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/value/tstring.h"
+#include "kernels/device/device.h"
+
+namespace sluice {
+namespace {
+
+bool IsContainerName(absl::string_view name) {
+  if (name.empty()) return true;
+  const auto may_begin = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.'; };
+  return may_begin(name[0]) && std::all_of(name.begin(), name.end(),
+                                           [&](char c) { return may_begin(c) || c == '-' || c == '_' || c == '/'; });
+}
+
+}  // namespace
+
+absl::StatusOr<ResourceName> ResourceName::Make(const KernelConstruction& construction, absl::string_view type_name) {
+  ResourceName made;
+  SLUICE_ASSIGN_OR_RETURN(made.container_, construction.Get<std::string>("container"));
+  SLUICE_ASSIGN_OR_RETURN(made.name_, construction.Get<std::string>("shared_name"));
+  if (!IsContainerName(made.container_)) {
+    return Error(ErrorCode::kOpAttr)
+        .Attr("container")
+        .Found(made.container_)
+        .Expected("letters, digits and any of ._-/ after the first");
+  }
+  if (!made.name_.empty() && made.name_[0] == '_') {
+    return Error(ErrorCode::kOpAttr).Attr("shared_name").Found(made.name_).Expected("a name that begins without '_'");
+  }
+  if (made.container_.empty()) made.container_ = std::string(kDefaultContainer);
+  // No shared_name is equal.
+  if (made.name_.empty()) made.name_ = absl::StrCat("_", construction.name());
+  if (construction.output_type(0) == DType::kResource) {
+    ResourceHandleData data;
+    if (construction.device() != nullptr) data.device = construction.device()->name();
+    data.container = made.container_;
+    data.name = made.name_;
+    data.maybe_type_name = std::string(type_name);
+    made.handle_ = HandleTensor(std::move(data));
+  } else {
+    made.names_ = MakeCounted<RefCell>(DType::kString);
+    MutexLock lock(&made.names_->mu);
+    made.names_->tensor = Tensor::Strings({made.container_, made.name_});
+  }
+  return made;
+}
+
+void ResourceName::SetHandle(KernelContext& context) const {
+  if (names_) {
+    context.SetRefOutput(0, names_.get());
+  } else {
+    context.SetOutput(0, handle_);
+  }
+}
+
+}  // namespace sluice
