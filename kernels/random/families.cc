@@ -4,6 +4,10 @@
 
 namespace sluice {
 
-void AddRandomKernels(KernelRegistry& registry) { registry.AddTable(RandomUniformKernels()); }
+void AddRandomKernels(KernelRegistry& registry) {
+  registry.AddTable(SeededNumbersKernels());
+  registry.AddTable(StatelessNumbersKernels());
+  registry.AddTable(StatefulNumbersKernels());
+}
 
 }  // namespace sluice

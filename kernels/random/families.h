@@ -10,8 +10,14 @@ namespace sluice {
 
 class KernelRegistry;
 
-// RandomUniform.
-absl::Span<const KernelRow> RandomUniformKernels();
+// RandomUniform, RandomStandardNormal, TruncatedNormal, RandomUniformInt.
+absl::Span<const KernelRow> SeededNumbersKernels();
+// StatelessRandomUniform, -Normal, StatelessTruncatedNormal, -UniformInt, -UniformFullInt and their V2;
+// StatelessRandomGetKeyCounter, -GetKeyCounterAlg, -GetAlg.
+absl::Span<const KernelRow> StatelessNumbersKernels();
+// StatefulUniform, -StandardNormalV2, -TruncatedNormal, -UniformInt, -UniformFullInt; RngSkip, RngReadAndSkip;
+// NonDeterministicInts.
+absl::Span<const KernelRow> StatefulNumbersKernels();
 
 // Adds all of them.
 void AddRandomKernels(KernelRegistry& registry);
