@@ -8,6 +8,13 @@ void AddRandomKernels(KernelRegistry& registry) {
   registry.AddTable(SeededNumbersKernels());
   registry.AddTable(StatelessNumbersKernels());
   registry.AddTable(StatefulNumbersKernels());
+  registry.AddTable(MultinomialKernels());
+  registry.AddTable(GammaKernels());
+  registry.AddTable(PoissonKernels());
+  registry.AddTable(BinomialKernels());
+  registry.AddTable(ParameterizedNormalKernels());
+  registry.AddTable(ShuffleKernels());
+  registry.AddTable(IndexShuffleKernels());
 }
 
 }  // namespace sluice

@@ -18,6 +18,20 @@ absl::Span<const KernelRow> StatelessNumbersKernels();
 // StatefulUniform, -StandardNormalV2, -TruncatedNormal, -UniformInt, -UniformFullInt; RngSkip, RngReadAndSkip;
 // NonDeterministicInts.
 absl::Span<const KernelRow> StatefulNumbersKernels();
+// Multinomial, StatelessMultinomial.
+absl::Span<const KernelRow> MultinomialKernels();
+// RandomGamma, StatelessRandomGammaV2 and V3.
+absl::Span<const KernelRow> GammaKernels();
+// RandomPoisson, RandomPoissonV2, StatelessRandomPoisson.
+absl::Span<const KernelRow> PoissonKernels();
+// StatelessRandomBinomial, StatefulRandomBinomial.
+absl::Span<const KernelRow> BinomialKernels();
+// ParameterizedTruncatedNormal, StatelessParameterizedTruncatedNormal.
+absl::Span<const KernelRow> ParameterizedNormalKernels();
+// RandomShuffle, StatelessShuffle.
+absl::Span<const KernelRow> ShuffleKernels();
+// RandomIndexShuffle.
+absl::Span<const KernelRow> IndexShuffleKernels();
 
 // Adds all of them.
 void AddRandomKernels(KernelRegistry& registry);
