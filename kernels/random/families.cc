@@ -15,6 +15,8 @@ void AddRandomKernels(KernelRegistry& registry) {
   registry.AddTable(ParameterizedNormalKernels());
   registry.AddTable(ShuffleKernels());
   registry.AddTable(IndexShuffleKernels());
+  registry.AddTable(CandidateSamplerKernels());
+  registry.AddTable(AccidentalHitsKernels());
 }
 
 }  // namespace sluice

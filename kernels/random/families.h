@@ -32,6 +32,10 @@ absl::Span<const KernelRow> ParameterizedNormalKernels();
 absl::Span<const KernelRow> ShuffleKernels();
 // RandomIndexShuffle.
 absl::Span<const KernelRow> IndexShuffleKernels();
+// UniformCandidateSampler, LogUniform-, LearnedUnigram-, ThreadUnsafeUnigram-, FixedUnigram-, AllCandidateSampler.
+absl::Span<const KernelRow> CandidateSamplerKernels();
+// ComputeAccidentalHits.
+absl::Span<const KernelRow> AccidentalHitsKernels();
 
 // Adds all of them.
 void AddRandomKernels(KernelRegistry& registry);
