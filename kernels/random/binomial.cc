@@ -24,6 +24,8 @@ namespace sluice {
 namespace {
 
 constexpr double kSampleNs = 150;
+// From one number of a call to the next.
+constexpr uint64_t kBlocks = 42;
 // Fewer expected successes are counted one by one.
 constexpr double kCountedSuccesses = 10.0;
 
@@ -118,11 +120,11 @@ bool DrawBatch(double count, double prob, DType dtype, const Philox& first, int6
   const bool is_likely = prob > 0.5;  // Then failures are counted.
   const double p = is_likely ? Complement(prob, dtype) : prob;
   if (!(count * p >= kCountedSuccesses)) {
-    for (double& sample : samples) sample = CountSuccesses(count, p, GeneratorOfNumber(first, number++));
+    for (double& sample : samples) sample = CountSuccesses(count, p, GeneratorOfNumber(first, number++, kBlocks));
   } else {
     const RejectionSampler sampler(count, p);
     for (double& sample : samples) {
-      const std::optional<double> drawn = sampler.Draw(GeneratorOfNumber(first, number++));
+      const std::optional<double> drawn = sampler.Draw(GeneratorOfNumber(first, number++, kBlocks));
       if (!drawn.has_value()) return false;
       sample = *drawn;
     }
@@ -175,7 +177,7 @@ absl::Status StatelessBinomial(KernelContext& context) {
 }
 
 absl::Status StatefulBinomial(KernelContext& context) {
-  SLUICE_RETURN_IF_ERROR(CheckAlgorithm(context, 1, "algorithm"));
+  SLUICE_RETURN_IF_ERROR(CheckPhilox(context, 1, "algorithm"));
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 2, "shape"));
   SLUICE_ASSIGN_OR_RETURN(const BatchParameters batches, ReadParameters(context, 3));
   SLUICE_RETURN_IF_ERROR(CheckEndsWith(shape, batches.shape()));

@@ -83,7 +83,7 @@ absl::StatusOr<std::vector<float>> ReadClassWeights(const KernelConstruction& co
   }
   std::vector<float> weights(static_cast<size_t>(own_reserved), 0.0f);
   for (size_t i = 0; i < listed.size(); ++i) {
-    const int64_t word = reserved % shards.count + static_cast<int64_t>(i);
+    const int64_t word = own_reserved + static_cast<int64_t>(i);  // TensorFlow counts on from its own ones, too.
     if (word % shards.count == shards.shard) weights.push_back(std::pow(listed[i], distortion));
   }
   if (static_cast<int64_t>(weights.size()) != range) {

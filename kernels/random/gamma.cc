@@ -86,7 +86,7 @@ absl::Status DrawGamma(const KernelContext& context, const Philox& first, int al
       return Error(ErrorCode::kOpValue).Input(alpha_input, "alpha").Found(absl::StrCat(alpha)).Expected("0 or more");
     }
     const GammaSampler sampler(alpha);
-    for (double& sample : samples) sample = sampler.Draw(GeneratorOfNumber(first, number++));
+    for (double& sample : samples) sample = sampler.Draw(GeneratorOfNumber(first, number++, kBlocksPerNumber));
     return absl::OkStatus();
   };
   return FillSamples(Workers(context.run()), alphas.num_elements(), kSampleNs, draw, out);

@@ -21,14 +21,26 @@ absl::Status CheckState(const Tensor& state) {
       .Expected("the state of a generator: a vector of three or more int64");
 }
 
-}  // namespace
-
-absl::Status CheckAlgorithm(const KernelContext& context, int input, absl::string_view name) {
+absl::StatusOr<RandomAlgorithm> ReadAlgorithm(const KernelContext& context, int input, absl::string_view name) {
   const Tensor& number = context.input(input);
   if (number.rank() != 0) {
     return Error(ErrorCode::kOpShape).Input(input, name).Found(number.shape().ToString()).Expected("a scalar");
   }
-  switch (static_cast<RandomAlgorithm>(IndexAt(number, 0))) {
+  return static_cast<RandomAlgorithm>(IndexAt(number, 0));
+}
+
+absl::Status BadAlgorithm(int input, absl::string_view name, RandomAlgorithm found, absl::string_view expected) {
+  return Error(ErrorCode::kOpValue)
+      .Input(input, name)
+      .Found(absl::StrCat("algorithm ", static_cast<int64_t>(found)))
+      .Expected(expected);
+}
+
+}  // namespace
+
+absl::Status CheckAlgorithm(const KernelContext& context, int input, absl::string_view name) {
+  SLUICE_ASSIGN_OR_RETURN(const RandomAlgorithm algorithm, ReadAlgorithm(context, input, name));
+  switch (algorithm) {
     case RandomAlgorithm::kPhilox:
     case RandomAlgorithm::kAutoSelect:
       return absl::OkStatus();
@@ -38,10 +50,13 @@ absl::Status CheckAlgorithm(const KernelContext& context, int input, absl::strin
           .Found("2 (ThreeFry)")
           .Expected("1 (Philox), or 3 (chosen by the device)");
   }
-  return Error(ErrorCode::kOpValue)
-      .Input(input, name)
-      .Found(absl::StrCat("algorithm ", IndexAt(number, 0)))
-      .Expected("1 (Philox), or 3 (chosen by the device)");
+  return BadAlgorithm(input, name, algorithm, "1 (Philox), or 3 (chosen by the device)");
+}
+
+absl::Status CheckPhilox(const KernelContext& context, int input, absl::string_view name) {
+  SLUICE_ASSIGN_OR_RETURN(const RandomAlgorithm algorithm, ReadAlgorithm(context, input, name));
+  if (algorithm == RandomAlgorithm::kPhilox) return absl::OkStatus();
+  return BadAlgorithm(input, name, algorithm, "1 (Philox)");
 }
 
 absl::StatusOr<Philox> TakeFromVariable(const KernelContext& context, uint64_t blocks) {

@@ -19,6 +19,8 @@ constexpr int64_t kGeneratorState = 3;
 // kOpShape unless input `input`, called `name`, is a scalar; kOpValue or kOpUnimplemented unless the number in it is
 // that of an algorithm that runs here.
 absl::Status CheckAlgorithm(const KernelContext& context, int input, absl::string_view name);
+// The same where only Philox's own number will do.
+absl::Status CheckPhilox(const KernelContext& context, int input, absl::string_view name);
 
 // The generator in the variable behind input 0, as it is before the next `blocks` blocks become the caller's.
 absl::StatusOr<Philox> TakeFromVariable(const KernelContext& context, uint64_t blocks);

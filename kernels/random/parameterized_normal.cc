@@ -50,11 +50,11 @@ class ParameterizedNormalKernel final : public Kernel {
 
  private:
   static absl::StatusOr<BoundedNormalBatches> CutBatches(const BoundedNormalInputs& inputs, const Tensor& out) {
-    bool is_one = true;  // All batches have the same parameters: then they are cut anew.
+    bool is_one = true;  // All parameters are scalars: then batches are cut anew.
     for (int i = 0; i < 4; ++i) {
       const Tensor& parameter = *inputs.tensors[i];
       const bool fits = parameter.rank() <= 1 && (parameter.num_elements() == 1 || parameter.dim(0) == out.dim(0));
-      is_one = is_one && parameter.num_elements() == 1;
+      is_one = is_one && parameter.rank() == 0;
       if (fits) continue;
       return Error(ErrorCode::kOpShapes)
           .Input(inputs.first_input + i, kParameterNames[i])

@@ -96,7 +96,7 @@ absl::Status DrawPoisson(const KernelContext& context, const Philox& first, int 
     const double rate = NumberAt(rates, parameter);
     if (std::isnan(rate)) return BadRate(rate_input, rate, "a number");
     if (rate < kCountedRate) {
-      for (double& sample : samples) sample = CountEvents(rate, GeneratorOfNumber(first, number++));
+      for (double& sample : samples) sample = CountEvents(rate, GeneratorOfNumber(first, number++, kBlocksPerNumber));
       return absl::OkStatus();
     }
     if (std::isinf(rate)) {  // Integers have no infinity; TensorFlow's answer is 0.
@@ -105,7 +105,7 @@ absl::Status DrawPoisson(const KernelContext& context, const Philox& first, int 
     }
     const RejectionSampler sampler(rate);
     for (double& sample : samples) {
-      const std::optional<double> count = sampler.Draw(largest, GeneratorOfNumber(first, number++));
+      const std::optional<double> count = sampler.Draw(largest, GeneratorOfNumber(first, number++, kBlocksPerNumber));
       if (!count.has_value()) return BadRate(rate_input, rate, absl::StrCat("counts that fit ", DTypeName(dtype)));
       sample = *count;
     }

@@ -7,7 +7,6 @@
 #include "graph/base/check.h"
 #include "graph/base/status_macros.h"
 #include "kernels/dispatch.h"
-#include "kernels/random/fill_random.h"
 
 namespace sluice {
 namespace {
@@ -28,9 +27,9 @@ void Store(absl::Span<const double> samples, int64_t stride, T* out) {
 
 }  // namespace
 
-Philox GeneratorOfNumber(const Philox& first, int64_t number) {
+Philox GeneratorOfNumber(const Philox& first, int64_t number, uint64_t blocks) {
   Philox generator = first;
-  generator.Skip(kBlocksPerNumber * static_cast<uint64_t>(number));
+  generator.Skip(blocks * static_cast<uint64_t>(number));
   return generator;
 }
 

@@ -4,9 +4,9 @@
 // Gamma, Poisson and binomial numbers: many samples for each of several parameters.
 //
 // Note [Rejection samplers]
-// Sample s of parameter p is number p * samples + s of the call, whatever thread draws it: its generator begins 256
-// blocks per number further, so that it does not matter how many tries other numbers take. It lies at s * parameters + p
-// of the output: samples are the outer axes. A sampler that has rejected kMaxTries numbers in a row gives up: only
+// Sample s of parameter p is number p * samples + s of the call, whatever thread draws it: its generator begins so many
+// blocks per number further (256; TensorFlow has 42 for binomial ones) that it does not matter how many tries other
+// numbers take. It lies at s * parameters + p of the output: samples are the outer axes. A sampler that has rejected kMaxTries numbers in a row gives up: only
 // parameters that leave nothing to accept (a rate of 1e30 where int32 is wanted) come to that. TensorFlow never returns
 // for those.
 
@@ -24,7 +24,7 @@ namespace sluice {
 constexpr int kMaxTries = 20'000;
 
 // Where the generator stands for a number of a call whose first one begins at `first`.
-Philox GeneratorOfNumber(const Philox& first, int64_t number);
+Philox GeneratorOfNumber(const Philox& first, int64_t number, uint64_t blocks);
 
 // Draws samples of one parameter: `numbers` says which numbers of the call (its first one) they are.
 using DrawSamples = absl::FunctionRef<absl::Status(int64_t parameter, int64_t number, absl::Span<double> samples)>;
