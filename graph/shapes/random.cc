@@ -40,6 +40,25 @@ absl::Status CandidateSampler(InferenceContext& c) {
   return absl::OkStatus();
 }
 
+// Hits: a row, a place and a weight each; how many is not known.
+absl::Status AccidentalHits(InferenceContext& c) {
+  SLUICE_RETURN_IF_ERROR(c.RequireRank(0, 2));
+  SLUICE_RETURN_IF_ERROR(c.RequireRank(1, 1));
+  for (int i = 0; i < 3; ++i) c.SetVector(i, kUnknownDim);
+  return absl::OkStatus();
+}
+
+// A scalar of scalars and one seed, else a vector of as many as the first list has.
+absl::Status IndexShuffle(InferenceContext& c) {
+  if (c.rank(0) < 0 || c.rank(1) < 0 || c.rank(2) < 0) return absl::OkStatus();
+  if (c.rank(0) == 0 && c.rank(1) == 1 && c.rank(2) == 0) {
+    c.SetScalar(0);
+  } else {
+    c.SetVector(0, kUnknownDim);
+  }
+  return absl::OkStatus();
+}
+
 // The key and counter of a generator; one element and two.
 absl::Status KeyCounter(InferenceContext& c) {
   c.SetVector(0, 1);
@@ -50,6 +69,7 @@ absl::Status KeyCounter(InferenceContext& c) {
 
 constexpr ShapeRow kRows[] = {
     {"AllCandidateSampler", &CandidateSampler},
+    {"ComputeAccidentalHits", &AccidentalHits},
     {"FixedUnigramCandidateSampler", &CandidateSampler},
     {"LearnedUnigramCandidateSampler", &CandidateSampler},
     {"LogUniformCandidateSampler", &CandidateSampler},
@@ -57,6 +77,7 @@ constexpr ShapeRow kRows[] = {
     {"NonDeterministicInts", &ShapeInInput0},
     {"ParameterizedTruncatedNormal", &ShapeInInput0},
     {"RandomGamma", &SamplesPerInput1},
+    {"RandomIndexShuffle", &IndexShuffle},
     {"RandomPoisson", &SamplesPerInput1},
     {"RandomPoissonV2", &SamplesPerInput1},
     {"RandomShuffle", &SameAsInput0},
@@ -64,6 +85,7 @@ constexpr ShapeRow kRows[] = {
     {"RandomUniform", &ShapeInInput0},
     {"RandomUniformInt", &ShapeInInput0},
     {"RngReadAndSkip", &VectorOutputs},
+    {"StatefulRandomBinomial", &ShapeInInput2},
     {"StatefulStandardNormalV2", &ShapeInInput2},
     {"StatefulTruncatedNormal", &ShapeInInput2},
     {"StatefulUniform", &ShapeInInput2},
@@ -86,6 +108,7 @@ constexpr ShapeRow kRows[] = {
     {"StatelessRandomUniformInt", &ShapeInInput0},
     {"StatelessRandomUniformIntV2", &ShapeInInput0},
     {"StatelessRandomUniformV2", &ShapeInInput0},
+    {"StatelessShuffle", &SameAsInput0},
     {"StatelessTruncatedNormal", &ShapeInInput0},
     {"StatelessTruncatedNormalV2", &ShapeInInput0},
     {"ThreadUnsafeUnigramCandidateSampler", &CandidateSampler},

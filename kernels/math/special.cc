@@ -1,6 +1,7 @@
 #include "kernels/kernel.h"
 #include "kernels/math/elementwise.h"
 #include "kernels/math/families.h"
+#include "kernels/math/gamma_derivatives.h"
 #include "kernels/math/special_functions.h"
 
 namespace sluice {
@@ -64,6 +65,8 @@ constexpr KernelRow kRows[] = {
     UnaryRow<SpecialUnaryOp<&special::Digamma>, FloatCppTypes>("Digamma"),
     BinaryRow<SpecialBinaryOp<&special::Igamma>, FloatAndDouble>("Igamma"),
     BinaryRow<SpecialBinaryOp<&special::Igammac>, FloatAndDouble>("Igammac"),
+    BinaryRow<SpecialBinaryOp<&special::IgammaGradA>, FloatAndDouble>("IgammaGradA"),
+    BinaryRow<SpecialBinaryOp<&special::GammaSampleGrad>, FloatAndDouble>("RandomGammaGrad"),
     BinaryRow<SpecialBinaryOp<&special::Zeta>, FloatAndDouble>("Zeta"),
     BinaryRow<SpecialBinaryOp<&special::Polygamma>, FloatAndDouble>("Polygamma"),
     KernelRow("Betainc", &NewByType<BetaincKernel, FloatAndDouble>).Types("T", SetOf(FloatAndDouble())),

@@ -14,6 +14,13 @@ class Philox {
   using Block = std::array<uint32_t, 4>;
 
   Philox(uint64_t seed, uint64_t seed2) : key_(seed), high_(seed2) {}
+  // At the counter of which these are the halves.
+  Philox(uint64_t key, uint64_t low, uint64_t high) : key_(key), low_(low), high_(high) {}
+
+  uint64_t key() const { return key_; }
+  // The counter: which block is next.
+  uint64_t low() const { return low_; }
+  uint64_t high() const { return high_; }
 
   // Leaves out `blocks` blocks.
   void Skip(uint64_t blocks) {

@@ -21,6 +21,8 @@ class SeededGenerator {
   };
   // Attrs seed and seed2. Where both are 0, seeds that nobody can know: from the system.
   static absl::StatusOr<Seeds> ReadSeeds(const KernelConstruction& construction);
+  // Such seeds.
+  static Seeds SystemSeeds();
 
   explicit SeededGenerator(const Seeds& seeds)
       : next_(static_cast<uint64_t>(seeds.seed), static_cast<uint64_t>(seeds.seed2)) {}
