@@ -4,12 +4,14 @@
 
 #include "kernels/array/families.h"
 #include "kernels/control/families.h"
+#include "kernels/io/families.h"
 #include "kernels/linalg/families.h"
 #include "kernels/math/families.h"
 #include "kernels/nn/families.h"
 #include "kernels/random/families.h"
 #include "kernels/reduce/families.h"
 #include "kernels/state/families.h"
+#include "kernels/strings/families.h"
 #include "kernels/transfer/families.h"
 
 namespace sluice {
@@ -17,12 +19,14 @@ namespace sluice {
 void RegisterAllKernels(KernelRegistry& registry) {
   AddArrayKernels(registry);
   AddControlKernels(registry);
+  AddIoKernels(registry);
   AddLinalgKernels(registry);
   AddMathKernels(registry);
   AddNnKernels(registry);
   AddRandomKernels(registry);
   AddReduceKernels(registry);
   AddStateKernels(registry);
+  AddStringsKernels(registry);
   AddTransferKernels(registry);
 }
 
