@@ -118,7 +118,7 @@ absl::Status BundleIndex::CheckExtent(absl::string_view name, const BundleEntry&
   if (entry.shard < 0 || entry.shard >= num_shards()) {
     return BadBundleEntry(name, absl::StrCat("lies in shard ", entry.shard, " of ", num_shards()));
   }
-  int64_t end = 0, needed = 0;
+  int64_t end = 0;
   if (entry.offset < 0 || entry.size < 0 || !CheckedAdd(entry.offset, entry.size, &end)) {
     return BadBundleEntry(name, "has an impossible place");
   }
@@ -128,6 +128,10 @@ absl::Status BundleIndex::CheckExtent(absl::string_view name, const BundleEntry&
         .Found(absl::StrCat(shard_bytes, " bytes"))
         .Expected(absl::StrCat("at least ", end));
   }
+  return CheckSize(name, entry);
+}
+
+absl::Status BundleIndex::CheckSize(absl::string_view name, const BundleEntry& entry) {
   if (!IsTrivial(entry.dtype)) {
     // Each element takes a byte at least.
     if (entry.shape.num_elements() <= entry.size) return absl::OkStatus();
@@ -135,6 +139,7 @@ absl::Status BundleIndex::CheckExtent(absl::string_view name, const BundleEntry&
                                              entry.shape.ToString()));
   }
   const int64_t element = static_cast<int64_t>(DTypeSize(entry.dtype));
+  int64_t needed = 0;
   if (!CheckedMul(entry.shape.num_elements(), element, &needed) || needed != entry.size) {
     return BadBundleEntry(name, absl::StrCat("has ", entry.size, " bytes, but ", DTypeName(entry.dtype),
                                              entry.shape.ToString(), " needs ", needed));

@@ -53,6 +53,8 @@ class BundleIndex {
   // OK, or what is wrong with one of the entries that OpenIndexOnly has kept for those who ask.
   absl::Status FirstBadEntry() const { return bad_.empty() ? absl::OkStatus() : bad_.begin()->second; }
 
+  // Whether the entry, which is not sliced, has the bytes that its dtype and shape need.
+  static absl::Status CheckSize(absl::string_view name, const BundleEntry& entry);
   // Whether the entry can be what it says, in a shard of `shard_bytes`: see Open.
   absl::Status CheckExtent(absl::string_view name, const BundleEntry& entry, int64_t shard_bytes) const;
 

@@ -92,26 +92,33 @@ class BundleReader::Shard {
   std::string path_;
 };
 
-absl::Status BundleReader::AddWhole(absl::string_view name, const BundleEntry& entry, Tensor* to) {
+absl::Status BundleReader::AddWhole(absl::string_view name, const BundleEntry& entry, Allocate allocate) {
   if (entry.is_sliced) {
     SLUICE_ASSIGN_OR_RETURN(const SliceBox whole, BoxOf(WholeSlice(entry.shape.rank()), entry.shape));
-    return AddPart(name, entry, whole, to);
+    return AddPart(name, entry, whole, allocate);
   }
+  SLUICE_RETURN_IF_ERROR(BundleIndex::CheckSize(name, entry));
+  if (!IsTrivial(entry.dtype) && entry.dtype != DType::kString) {
+    return BadBundleEntry(name, "is of a type that cannot be read from a checkpoint");
+  }
+  SLUICE_ASSIGN_OR_RETURN(Tensor* const to, allocate(entry.shape));
   if (IsTrivial(entry.dtype)) {
     pieces_.push_back({std::string(name), &entry, static_cast<char*>(to->mutable_raw_data())});
     return absl::OkStatus();
   }
-  if (entry.dtype != DType::kString) return BadBundleEntry(name, "is of a type that cannot be read from a checkpoint");
   texts_.push_back({std::string(name), &entry, to});
   return absl::OkStatus();
 }
 
-absl::Status BundleReader::AddPart(absl::string_view name, const BundleEntry& entry, const SliceBox& box, Tensor* to) {
+absl::Status BundleReader::AddPart(absl::string_view name, const BundleEntry& entry, const SliceBox& box,
+                                   Allocate allocate) {
   if (!IsTrivial(entry.dtype)) {
     return BadBundleEntry(name, absl::StrCat("is of ", DTypeName(entry.dtype), ", of which no part can be read"));
   }
   if (!entry.is_sliced) {
+    SLUICE_RETURN_IF_ERROR(BundleIndex::CheckSize(name, entry));
     SLUICE_ASSIGN_OR_RETURN(SliceBox whole, BoxOf(WholeSlice(entry.shape.rank()), entry.shape));
+    SLUICE_ASSIGN_OR_RETURN(Tensor* const to, allocate(box.shape));
     AddStored(name, entry, std::move(whole), box, to);
     return absl::OkStatus();
   }
@@ -120,6 +127,7 @@ absl::Status BundleReader::AddPart(absl::string_view name, const BundleEntry& en
   for (const TensorSlice& slice : entry.slices) {
     SLUICE_ASSIGN_OR_RETURN(SliceBox one, BoxOf(slice, entry.shape));
     SLUICE_ASSIGN_OR_RETURN(const BundleEntry* const piece, index_.FindSlice(name, slice));
+    SLUICE_RETURN_IF_ERROR(BundleIndex::CheckSize(name, *piece));
     if (piece->dtype != entry.dtype || piece->shape != one.shape || piece->is_sliced) {
       return BadBundleEntry(name, absl::StrCat("has a slice '", SliceText(slice), "' of another type or shape"));
     }
@@ -127,6 +135,7 @@ absl::Status BundleReader::AddPart(absl::string_view name, const BundleEntry& en
     stored.push_back(piece);
   }
   SLUICE_RETURN_IF_ERROR(CheckCover(boxes, box));
+  SLUICE_ASSIGN_OR_RETURN(Tensor* const to, allocate(box.shape));
   for (size_t i = 0; i < boxes.size(); ++i) {
     if (Intersect(boxes[i], box, nullptr)) AddStored(name, *stored[i], std::move(boxes[i]), box, to);
   }

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/value/tensor.h"
@@ -22,11 +24,14 @@ class BundleReader {
  public:
   BundleReader(const BundleIndex& index, const Workers& workers) : index_(index), workers_(workers) {}
 
-  // Asks for all of tensor `name`, whose entry this is, or for the part `box` of it. `*to` has the entry's dtype and the
-  // shape of what is asked for, and stays where it is until Run. Errors: of entries and slices that contradict each
-  // other, and kCheckpointEntry for a part of a tensor of strings, as in TensorFlow.
-  absl::Status AddWhole(absl::string_view name, const BundleEntry& entry, Tensor* to);
-  absl::Status AddPart(absl::string_view name, const BundleEntry& entry, const SliceBox& box, Tensor* to);
+  // Gives a tensor of a shape and the entry's dtype, which stays where it is until Run.
+  using Allocate = absl::FunctionRef<absl::StatusOr<Tensor*>(const Shape& shape)>;
+
+  // Asks for all of tensor `name`, whose entry this is, or for the part `box` of it. No memory is taken before the
+  // index has been found to be right about it. Errors: of `allocate`, of entries and slices that contradict each other,
+  // and kCheckpointEntry for a part of a tensor of strings, as in TensorFlow.
+  absl::Status AddWhole(absl::string_view name, const BundleEntry& entry, Allocate allocate);
+  absl::Status AddPart(absl::string_view name, const BundleEntry& entry, const SliceBox& box, Allocate allocate);
 
   // Reads all that was asked for. kCheckpointMissing, kCheckpointShort, kCheckpointDamaged (a checksum, or strings whose
   // lengths make no sense), RESOURCE_EXHAUSTED.

@@ -31,10 +31,8 @@ absl::Status OtherType(absl::string_view name, const BundleEntry& entry, DType w
 
 absl::Status AddOutput(KernelContext& context, int i, absl::string_view name, absl::string_view spec,
                        const BundleEntry& entry, BundleReader* reader) {
-  if (spec.empty()) {
-    SLUICE_ASSIGN_OR_RETURN(Tensor* const to, context.AllocateOutput(i, entry.shape));
-    return reader->AddWhole(name, entry, to);
-  }
+  const auto allocate = [&context, i](const Shape& shape) { return context.AllocateOutput(i, shape); };
+  if (spec.empty()) return reader->AddWhole(name, entry, allocate);
   SLUICE_ASSIGN_OR_RETURN(const SliceSpec slice, ParseSliceSpec(spec));
   if (slice.box.full_shape != entry.shape) {
     return Error(ErrorCode::kCheckpointSlice)
@@ -42,9 +40,7 @@ absl::Status AddOutput(KernelContext& context, int i, absl::string_view name, ab
         .Found(entry.shape.ToString())
         .Expected(slice.box.full_shape.ToString());
   }
-  SLUICE_ASSIGN_OR_RETURN(Tensor* const to, context.AllocateOutput(i, slice.box.shape));
-  return slice.box.IsWhole() && !IsTrivial(entry.dtype) ? reader->AddWhole(name, entry, to)
-                                                        : reader->AddPart(name, entry, slice.box, to);
+  return reader->AddPart(name, entry, slice.box, allocate);
 }
 
 absl::Status Restore(KernelContext& context) {

@@ -15,7 +15,7 @@
 #include "gtest/gtest.h"
 #include "kernels/checkpoint/byte_order.h"
 #include "kernels/checkpoint/crc32c.h"
-#include "tests/kernels/checkpoint/bundle_values.h"
+#include "tests/testing/bundle_values.h"
 #include "tests/kernels/checkpoint/table_bytes.h"
 #include "tests/testing/hostile_values.h"
 #include "tests/testing/status_matchers.h"
@@ -217,7 +217,7 @@ TEST_F(BundleWriterTest, DamagedFilesGiveAnErrorOrTheRightAnswer) {
       WriteBytes(file, whole);
     }
   }
-  EXPECT_GT(bad, 1000);
+  EXPECT_GT(bad, 500);
   EXPECT_GT(good, 0);
 }
 

@@ -1,4 +1,4 @@
-#include "tests/kernels/checkpoint/bundle_values.h"
+#include "tests/testing/bundle_values.h"
 
 #include <algorithm>
 #include <memory>
@@ -24,8 +24,12 @@ absl::StatusOr<BundleValues> ReadBundle(const std::string& prefix) {
   BundleReader reader(index, workers);
   BundleValues values;
   for (const auto& [name, entry] : index.entries()) {
-    SLUICE_ASSIGN_OR_RETURN(values[name], Tensor::Make(entry.dtype, entry.shape));
-    SLUICE_RETURN_IF_ERROR(reader.AddWhole(name, entry, &values[name]));
+    Tensor& value = values[name];
+    const auto allocate = [&value, dtype = entry.dtype](const Shape& shape) -> absl::StatusOr<Tensor*> {
+      SLUICE_ASSIGN_OR_RETURN(value, Tensor::Make(dtype, shape));
+      return &value;
+    };
+    SLUICE_RETURN_IF_ERROR(reader.AddWhole(name, entry, allocate));
   }
   SLUICE_RETURN_IF_ERROR(reader.Run());
   return values;
