@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-// A SavedModel directory, opened: its graph, what the file says about it, and the index of its variables.
+// A SavedModel directory, its files opened: its graph, what the file says about it, and the index of its variables.
 struct SavedModel {
   LoadedGraph loaded;
   std::optional<BundleIndex> variables;  // Absent when the model has none.

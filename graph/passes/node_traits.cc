@@ -10,9 +10,10 @@ namespace sluice {
 namespace {
 
 // Ops without the stateful flag whose value comes from elsewhere, or that exist for what they do. In ascending order.
-constexpr std::array<absl::string_view, 9> kImpure = {
-    "Abort",         "CheckNumerics",          "ImmutableConst",  "NoOp",        "Placeholder",
-    "PlaceholderV2", "PlaceholderWithDefault", "PreventGradient", "StopGradient"};
+constexpr std::array<absl::string_view, 11> kImpure = {
+    "Abort",       "CheckNumerics", "ImmutableConst",         "MatchingFiles",   "NoOp",
+    "Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "PreventGradient", "ReadFile",
+    "StopGradient"};
 
 bool NamesFunctions(const AttrSpec& attr) { return ElementType(attr.type) == AttrType::kFunc; }
 

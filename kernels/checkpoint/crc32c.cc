@@ -44,6 +44,16 @@ __attribute__((target("sse4.2"))) uint32_t ByInstruction(const char* p, size_t n
 }
 #endif
 
+// The product of two polynomials modulo the CRC's, bits reversed as in all CRCs here: bit 31 is the constant term.
+uint32_t MultiplyPolynomials(uint32_t a, uint32_t b) {
+  uint32_t product = 0;
+  for (uint32_t bit = uint32_t{1} << 31; bit != 0; bit >>= 1) {
+    if ((a & bit) != 0) product ^= b;
+    b = (b >> 1) ^ ((b & 1) != 0 ? kPolynomial : 0);
+  }
+  return product;
+}
+
 }  // namespace
 
 uint32_t Crc32c(absl::string_view bytes, uint32_t crc) {
@@ -51,6 +61,17 @@ uint32_t Crc32c(absl::string_view bytes, uint32_t crc) {
   if (__builtin_cpu_supports("sse4.2")) return ~ByInstruction(bytes.data(), bytes.size(), ~crc);
 #endif
   return ~ByTable(bytes.data(), bytes.size(), ~crc);
+}
+
+// Zeros behind a text multiply its CRC by a power of x.
+uint32_t JoinCrc32c(uint32_t first, uint32_t second, uint64_t second_bytes) {
+  uint32_t power = uint32_t{1} << 31;      // x^0.
+  uint32_t square = uint32_t{1} << 23;     // x^8: one byte.
+  for (; second_bytes != 0; second_bytes >>= 1) {
+    if ((second_bytes & 1) != 0) power = MultiplyPolynomials(power, square);
+    square = MultiplyPolynomials(square, square);
+  }
+  return MultiplyPolynomials(power, first) ^ second;
 }
 
 uint32_t MaskCrc(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + kMaskDelta; }

@@ -11,6 +11,9 @@ namespace sluice {
 // one: about 10 GB/s, else a table.
 uint32_t Crc32c(absl::string_view bytes, uint32_t crc = 0);
 
+// The CRC-32C of two texts one after the other, from that of each and the size of the second.
+uint32_t JoinCrc32c(uint32_t first, uint32_t second, uint64_t second_bytes);
+
 // How checkpoints store a checksum: rotated and shifted, so that checksums of data that holds checksums stay sound.
 uint32_t MaskCrc(uint32_t crc);
 uint32_t UnmaskCrc(uint32_t masked);

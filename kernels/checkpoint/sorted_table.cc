@@ -121,21 +121,30 @@ absl::Status ForEachInBlock(absl::string_view entries, uint64_t offset, std::str
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status ForEachTableEntry(absl::string_view file,
-                               absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> fn) {
+// Reads the index block: the place of each block, under a key that is not below the block's last one.
+absl::Status ReadIndexBlock(absl::string_view file, BlockHandle* index, Block* handles) {
   if (file.size() < kFooterBytes) return Damaged("the index is too short for its footer", file.size());
   absl::string_view footer = file.substr(file.size() - kFooterBytes);
   if (Fixed<uint64_t>(footer.data() + kFooterBytes - sizeof(uint64_t)) != kMagic) {
     return Damaged("the index does not end in its magic number", file.size() - sizeof(uint64_t));
   }
-  BlockHandle meta, index;
-  if (!TakeHandle(&footer, &meta) || !TakeHandle(&footer, &index)) {
+  BlockHandle meta;
+  if (!TakeHandle(&footer, &meta) || !TakeHandle(&footer, index)) {
     return Damaged("the footer is unreadable", file.size() - kFooterBytes);
   }
+  return ReadBlock(file, *index, handles);
+}
+
+// What ends a walk early.
+absl::Status Enough() { return absl::CancelledError(""); }
+
+}  // namespace
+
+absl::Status ForEachTableEntry(absl::string_view file,
+                               absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> fn) {
+  BlockHandle index;
   Block handles;
-  SLUICE_RETURN_IF_ERROR(ReadBlock(file, index, &handles));
+  SLUICE_RETURN_IF_ERROR(ReadIndexBlock(file, &index, &handles));
   std::string last_key;
   return ForEachInBlock(handles.entries, index.offset, nullptr, [&](absl::string_view, absl::string_view encoded) {
     BlockHandle handle;
@@ -144,6 +153,34 @@ absl::Status ForEachTableEntry(absl::string_view file,
     const absl::Status read = ReadBlock(file, handle, &block);
     return read.ok() ? ForEachInBlock(block.entries, handle.offset, &last_key, fn) : read;
   });
+}
+
+absl::Status FindTableEntry(absl::string_view file, absl::string_view key,
+                            absl::FunctionRef<absl::Status(absl::string_view value)> fn) {
+  BlockHandle index, place;
+  Block handles, block;
+  SLUICE_RETURN_IF_ERROR(ReadIndexBlock(file, &index, &handles));
+  bool is_found = false;
+  const auto look = [&](absl::string_view last, absl::string_view encoded) {
+    if (last < key) return absl::OkStatus();
+    if (!TakeHandle(&encoded, &place)) return Damaged("a block's place is unreadable", index.offset);
+    is_found = true;
+    return Enough();
+  };
+  const absl::Status looked = ForEachInBlock(handles.entries, index.offset, nullptr, look);
+  if (!looked.ok() && !is_found) return looked;
+  absl::Status answer = Error(ErrorCode::kCheckpointName).Text("the table has no such key");
+  if (!is_found) return answer;
+  SLUICE_RETURN_IF_ERROR(ReadBlock(file, place, &block));
+  is_found = false;
+  const auto take = [&](absl::string_view candidate, absl::string_view value) {
+    if (candidate != key) return absl::OkStatus();
+    is_found = true;
+    answer = fn(value);
+    return Enough();
+  };
+  const absl::Status walked = ForEachInBlock(block.entries, place.offset, nullptr, take);
+  return is_found || walked.ok() ? answer : walked;
 }
 
 }  // namespace sluice

@@ -15,6 +15,11 @@ namespace sluice {
 absl::Status ForEachTableEntry(absl::string_view file,
                                absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> fn);
 
+// Calls `fn` with the value of `key`, where the table has that, and returns what it says; NOT_FOUND (kCheckpointName)
+// otherwise. Reads the index block and one other. Errors as above, of these two.
+absl::Status FindTableEntry(absl::string_view file, absl::string_view key,
+                            absl::FunctionRef<absl::Status(absl::string_view value)> fn);
+
 }  // namespace sluice
 
 #endif  // SLUICE_KERNELS_CHECKPOINT_SORTED_TABLE_H_

@@ -6,6 +6,7 @@
 #include "kernels/control/families.h"
 #include "kernels/fft/families.h"
 #include "kernels/image/families.h"
+#include "kernels/io/families.h"
 #include "kernels/linalg/families.h"
 #include "kernels/lists/families.h"
 #include "kernels/math/families.h"
@@ -20,6 +21,7 @@
 #include "kernels/sparse/families.h"
 #include "kernels/state/families.h"
 #include "kernels/tables/families.h"
+#include "kernels/strings/families.h"
 #include "kernels/transfer/families.h"
 
 namespace sluice {
@@ -29,6 +31,7 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddControlKernels(registry);
   AddFftKernels(registry);
   AddImageKernels(registry);
+  AddIoKernels(registry);
   AddLinalgKernels(registry);
   AddListsKernels(registry);
   AddMathKernels(registry);
@@ -43,6 +46,7 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddSparseKernels(registry);
   AddStateKernels(registry);
   AddTablesKernels(registry);
+  AddStringsKernels(registry);
   AddTransferKernels(registry);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "executor/saved_model/freeze.h"
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
@@ -66,6 +67,9 @@ class ConvertCommand : public Command {
                    "whose results the names of --fetch are [serving_default, if there]; without --fetch: all of them")
         ->option_text("KEY")
         ->group("Graph");
+    app.add_flag("--freeze", freeze_,
+                 "put the values of variables into the graph, as constants; without --fetch: all results of the signature")
+        ->group("Graph");
     app.add_flag("--drop-variables", drop_variables_,
                  "write the graph of a SavedModel even if it cannot run without the values of its variables")
         ->group("Graph");
@@ -96,6 +100,7 @@ class ConvertCommand : public Command {
     SLUICE_ASSIGN_OR_RETURN(LoadedGraph model, model_.Load(console, options));
     SLUICE_ASSIGN_OR_RETURN(const std::vector<std::string> fetches, Fetches(model));
     const std::vector<std::string> losses = ConversionLosses(model);
+    if (freeze_) SLUICE_RETURN_IF_ERROR(Freeze(console, fetches, &model));
     SLUICE_RETURN_IF_ERROR(Rewrite(console, fetches, &model.graph));
     if (!drop_variables_) SLUICE_RETURN_IF_ERROR(CheckRunsWithoutVariables(model));
     for (const std::string& loss : losses) console.Warn(absl::StrCat("left out: ", loss));
@@ -130,13 +135,29 @@ class ConvertCommand : public Command {
       if (!model.graph.Contains(node)) errors.Add(names.Unknown(ErrorCode::kFetchUnknown, "fetch", fetch));
     }
     SLUICE_RETURN_IF_ERROR(errors.Finish());
-    if (!fetches_.empty() || signature_.empty()) return endpoints;
+    const bool all = !signature_.empty() || (freeze_ && names.signature() != nullptr);
+    if (!fetches_.empty() || !all) return endpoints;
     SLUICE_RETURN_IF_ERROR(CheckSignature(model.graph, *names.signature()));
     for (const SignatureTensor& result : names.signature()->outputs) {
       if (!result.name.empty()) endpoints.push_back(result.name);
       endpoints.insert(endpoints.end(), result.components.begin(), result.components.end());
     }
     return endpoints;
+  }
+
+  absl::Status Freeze(Console& console, const std::vector<std::string>& fetches, LoadedGraph* model) const {
+    if (fetches.empty()) {
+      return Error(ErrorCode::kCannotRun)
+          .Text("--freeze needs to know what the graph is to compute, and the model has no signature that says it")
+          .Help("name it with --fetch or --signature");
+    }
+    SessionOptions session;
+    session.kernels = &model_.kernels();
+    session.allow_soft_placement = true;
+    SLUICE_ASSIGN_OR_RETURN(FrozenGraph frozen, FreezeModel(*model, fetches, session));
+    model->graph = std::move(frozen.graph);
+    console.Note(absl::StrCat("froze ", CountOf(frozen.variables, "variable"), ": ", BytesText(frozen.bytes)));
+    return absl::OkStatus();
   }
 
   absl::Status Rewrite(Console& console, const std::vector<std::string>& fetches, Graph* graph) const {
@@ -161,6 +182,7 @@ class ConvertCommand : public Command {
   std::string out_;
   std::vector<std::string> fetches_;
   std::string signature_;
+  bool freeze_ = false;
   bool drop_variables_ = false;
   bool strip_defaults_ = false;
   bool strip_devices_ = false;

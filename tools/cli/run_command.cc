@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "executor/saved_model/model_state.h"
 #include "executor/trace/chrome_trace.h"
 #include "executor/trace/run_summary.h"
 #include "executor/trace/step_stats.h"
@@ -18,7 +19,6 @@
 #include "graph/base/status_macros.h"
 #include "kernels/memory/cpu_allocator.h"
 #include "tools/cli/model_argument.h"
-#include "tools/cli/run/checkpoint_step.h"
 #include "tools/cli/run/feed_value.h"
 #include "tools/cli/run/interrupt.h"
 #include "tools/cli/run/model_session.h"
@@ -41,11 +41,10 @@ class RunCommand : public Command {
     model_.Declare(app);
     request_.Declare(app);
     session_options_.Declare(app);
-    // Understood in every build: the error says that this one cannot do it.
     app.add_option("--checkpoint", checkpoint_, "write the variables to this checkpoint after the last step")
         ->check(NotEmpty())
         ->option_text("PREFIX")
-        ->group(CanSave() ? "State" : "");
+        ->group("State");
     app.add_option("--steps", steps_, "run this often; the results are those of the last step")
         ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
         ->option_text("N [1]")
@@ -104,7 +103,6 @@ class RunCommand : public Command {
   absl::Status ReadOptions() {
     SLUICE_ASSIGN_OR_RETURN(time_limit_, ReadTime("--deadline", deadline_));
     SLUICE_ASSIGN_OR_RETURN(patience_, ReadTime("--stall-timeout", stall_timeout_));
-    SLUICE_RETURN_IF_ERROR(CheckCanSave("--checkpoint", checkpoint_));
     for (const std::string& save : saves_) {
       SLUICE_ASSIGN_OR_RETURN(SaveOrder order, ParseSaveOrder(save));
       const std::vector<std::string>& fetches = request_.fetches;

@@ -26,17 +26,46 @@ RunResult RunWith(const std::string& model, const Call& options, const std::stri
   return RunSluice(call);
 }
 
-TEST(RunStateTest, ATrainedModelThatCannotBeRestoredIsNeverToldToRunItsInit) {
-  const std::string model = MakeTrainedModelDirectory("hint");
+TEST(RunStateTest, ATrainedModelAnswersWithItsTrainedValues) {
+  const std::string model = MakeTrainedModelDirectory("trained");
   for (const std::string& path : {model, model + "/", model + "/saved_model.pb"}) {
-    const RunResult run = RunWith(path, {});
-    EXPECT_EQ(run.status, 1);
-    EXPECT_EQ(run.out, "");
-    EXPECT_TRUE(StrContains(run.err, "SLC5101")) << run.err;
-    EXPECT_TRUE(StrContains(run.err, "variables/variables', which this build cannot read yet")) << run.err;
-    EXPECT_TRUE(StrContains(run.err, "freeze the model")) << run.err;
-    EXPECT_FALSE(StrContains(run.err, "--init")) << run.err;
+    const RunResult run = RunWith(path, {"--init", "local_init"});
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(run.out, "scores  float32 [1,2]\n[[2, 3]]\n");
+    EXPECT_EQ(run.err, "");
   }
+  EXPECT_EQ(RunWith(MakeTrainedModelOfFunctions("trained_functions"), {}).out, "scores  float32 [1,2]\n[[2, 3]]\n");
+}
+
+TEST(RunStateTest, ADamagedCheckpointIsNeverAnUntrainedModel) {
+  const std::string model = MakeTrainedModelDirectory("damaged");
+  std::filesystem::remove(model + "/variables/variables.data-00000-of-00001");
+  const RunResult run = RunWith(model, {"--init", "local_init"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(run.out, "");
+  EXPECT_TRUE(StrContains(run.err, "SLC5001 NOT_FOUND")) << run.err;
+  EXPECT_TRUE(StrContains(run.err, "variables.data-00000-of-00001' is missing")) << run.err;
+}
+
+TEST(RunStateTest, CheckpointsAreWrittenAndRead) {
+  const std::string meta = MakeTestFile("graph.meta", TrainedMetaGraph());
+  const std::string directory = TestFile("checkpoints");
+  std::filesystem::create_directories(directory);
+  const Call write = {"run", meta, "--fetch", "counter", "--init", "init,local_init", "--checkpoint"};
+  for (const char* name : {"/a", "/b"}) {
+    Call call = write;
+    call.push_back(directory + name);
+    const RunResult run = RunSluice(call);
+    EXPECT_EQ(run.status, 0) << run.err;
+  }
+  for (const std::string& prefix : {directory + "/a", directory}) {  // A directory stands for its newest checkpoint.
+    const RunResult run = RunSluice(
+        {"run", meta, "--feed", "x=1x2=1", "--fetch", "y", "--restore", prefix, "--init", "local_init"});
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(run.out, "y  float32 [1,2]\n[[0, 0]]\n");
+  }
+  const RunResult none = RunSluice({"run", meta, "--fetch", "counter", "--restore", directory + "/c"});
+  EXPECT_TRUE(StrContains(none.err, "SLC5001 NOT_FOUND")) << none.err;
 }
 
 TEST(RunStateTest, AVariableThatNoCheckpointHoldsIsToldItsOwnInit) {
@@ -65,10 +94,10 @@ TEST(RunStateTest, AnInitThatUntrainsAModelIsRefused) {
   }
 }
 
-TEST(RunStateTest, AModelsOwnInitThatUntrainsItIsRefusedToo) {
-  const RunResult run = RunWith(MakeTrainedModelDirectory("own", "init"), {});
-  EXPECT_EQ(run.status, 1);
-  EXPECT_TRUE(StrContains(run.err, "the model's own init 'init'")) << run.err;
+TEST(RunStateTest, AModelsOwnInitRunsAfterItsVariablesAreRestored) {
+  // As in TensorFlow, also where it takes their values away.
+  const RunResult run = RunWith(MakeTrainedModelDirectory("own", "init"), {"--init", "local_init"});
+  EXPECT_EQ(run.out, "scores  float32 [1,2]\n[[0, 0]]\n") << run.err;
   EXPECT_EQ(RunWith(MakeTrainedModelDirectory("harmless", "local_init"), {"--fetch", "counter"}).status, 0);
 }
 
@@ -141,23 +170,6 @@ TEST(RunStateTest, AnInitThatIsNoNodeIsCalledByItsOption) {
   EXPECT_FALSE(StrContains(run.err, "target 'int'")) << run.err;
 }
 
-TEST(RunStateTest, CheckpointsAreNotOfferedWhereTheyCannotBeReadOrWritten) {
-  const std::string help = RunSluice({"run", "--help"}).out;
-  for (const std::vector<std::string>& kernel : {Call{"RestoreV2", "--restore"}, Call{"SaveV2", "--checkpoint"}}) {
-    const std::string says = RunSluice({"ops", kernel[0], "--json"}).out;
-    const bool can = nlohmann::json::parse(says)[0]["runs"];
-    EXPECT_EQ(StrContains(help, kernel[1]), can) << kernel[1];
-    if (can) continue;
-    const RunResult run =
-        RunSluice({"run", "-", "--init", "local_init", "--fetch", "counter", kernel[1], "file"}, TrainedGraph());
-    EXPECT_EQ(run.status, 1);
-    EXPECT_EQ(run.out, "") << "refused before anything runs";
-    EXPECT_TRUE(StrContains(run.err, kernel[1] + " 'file' cannot be ")) << run.err;
-    EXPECT_TRUE(StrContains(run.err, "has no " + kernel[0] + " yet")) << run.err;
-    EXPECT_TRUE(StrContains(run.err, "freeze the model")) << run.err;
-  }
-}
-
 // A test that runs into its time limit where advice costs a walk of the whole chain for each assignment.
 TEST(RunStateTest, AdviceAboutAVariableIsLinearInChainsOfAssignments) {
   constexpr int kLength = 100'000;
@@ -174,8 +186,8 @@ TEST(RunStateTest, AdviceAboutAVariableIsLinearInChainsOfAssignments) {
 
 TEST(RunStateTest, TheNameOfAVariableWithoutAValueIsNeverShortened) {
   const std::string model = MakeTrainedModelOfFunctions("long_name");
-  EXPECT_TRUE(StrContains(RunWith(model, {}).err, "is the handle of variable 'dense/kernel', which has no value yet"))
-      << RunWith(model, {}).err;
+  const RunResult run = RunWith(model, {"--untrained"});
+  EXPECT_TRUE(StrContains(run.err, "is the handle of variable 'dense/kernel', which has no value yet")) << run.err;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "graph/ops/op_table.h"
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"
+#include "tests/testing/bundle_values.h"
 #include "tests/testing/function_defs.h"
 #include "tests/testing/graph_bytes.h"
 #include "tests/testing/status_matchers.h"
@@ -46,11 +47,12 @@ MessageBytes TrainedMeta() {
   return MetaGraphBytes(TrainedGraph(), SaverBytes("save/Const:0", "save/control_dependency:0", "save/restore_all"));
 }
 
-std::string MakeDirectory(const std::string& name, const std::string& model) {
+// `variable`: the name under which the checkpoint holds the trained values.
+std::string MakeDirectory(const std::string& name, const std::string& model, const std::string& variable) {
   const std::string directory = TestFile(name);
   std::filesystem::create_directories(directory + "/variables");
   EXPECT_OK(WriteFile(directory + "/saved_model.pb", model));
-  EXPECT_OK(WriteFile(directory + "/variables/variables.index", "an index"));
+  EXPECT_OK(WriteBundle(directory + "/variables/variables", {{variable, Tensor::Vector<float>({2, 3})}}));
   return directory;
 }
 
@@ -97,7 +99,7 @@ std::string TrainedSavedModelFile(absl::string_view init_op) {
 }
 
 std::string MakeTrainedModelDirectory(const std::string& name, absl::string_view init_op) {
-  return MakeDirectory(name, TrainedSavedModelFile(init_op));
+  return MakeDirectory(name, TrainedSavedModelFile(init_op), "dense/kernel");
 }
 
 std::string MakeTrainedModelOfFunctions(const std::string& name) {
@@ -132,7 +134,7 @@ std::string MakeTrainedModelOfFunctions(const std::string& name) {
   EXPECT_OK(b.status());
   MessageBytes meta = MetaGraphBytes(ExportGraph(*b.Build()), SaverBytes("saver_filename:0", "restore:0", "restore"));
   meta.Entry(5, "serving_default", SignatureBytes("x:0", "y:0"));
-  return MakeDirectory(name, FileOf(meta));
+  return MakeDirectory(name, FileOf(meta), "v");
 }
 
 }  // namespace sluice

@@ -19,7 +19,7 @@ std::string TrainedSavedModelFile(absl::string_view init_op = "");
 // The same as a MetaGraphDef, without a signature.
 std::string TrainedMetaGraph();
 
-// Writes a SavedModel directory with something in variables/; its path.
+// Writes a SavedModel directory whose checkpoint holds 2, 3 for v; its path.
 std::string MakeTrainedModelDirectory(const std::string& name, absl::string_view init_op = "");
 
 // The same for a model of TensorFlow 2: 'setup' calls a function that assigns zeros to the variable, and the saver is a

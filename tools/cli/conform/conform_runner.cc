@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "executor/saved_model/model_state.h"
 #include "executor/saved_model/saved_model.h"
 #include "executor/session/session.h"
 #include "graph/base/error.h"
@@ -120,7 +121,7 @@ class CaseRun {
     options.function_calls = calls_;
     options.allocator = &allocator_;
     SLUICE_ASSIGN_OR_RETURN(session_, Session::Create(options, loaded_.graph));
-    return absl::OkStatus();
+    return test_.saved_model.empty() ? absl::OkStatus() : InitialiseModel(*session_, loaded_);
   }
 
   std::string Difference(const ConformFetch& fetch, const Tensor& answer) {

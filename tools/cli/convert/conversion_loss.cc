@@ -79,8 +79,7 @@ absl::Status CheckRunsWithoutVariables(const LoadedGraph& model) {
                          PrintableName(variables[0]), "'", variables.size() > 1 ? ", …" : "",
                          "), which are in variables/ and have no place in a GraphDef"))
       .Help(
-          "use the SavedModel itself; --drop-variables writes the graph without the values (to freeze them into "
-          "constants is not possible here yet)");
+          "add --freeze to put them into the graph as constants; --drop-variables writes the graph without the values");
 }
 
 }  // namespace sluice

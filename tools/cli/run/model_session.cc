@@ -3,19 +3,22 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "executor/saved_model/model_state.h"
 #include "graph/base/device_name.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/tensor_id.h"
 #include "graph/passes/endpoint_resolver.h"
 #include "tools/cli/console/number_text.h"
-#include "tools/cli/run/checkpoint_step.h"
 #include "tools/cli/run/functions_option.h"
 #include "tools/cli/run/initial_values.h"
 #include "tools/cli/run/option_checks.h"
 
 namespace sluice {
 namespace {
+
+// Paths in messages are not cut before.
+constexpr size_t kMaxPathBytes = 1000;
 
 // The first init that gives variables which a checkpoint would restore initial values, in words; empty: there is none.
 // What the model itself runs for init comes before its variables are restored in no program: it counts only where they
@@ -46,11 +49,11 @@ void ModelSessionOptions::Declare(CLI::App& app) {
       ->group("State");
   app.add_flag("--untrained", untrained, "run a trained model with the initial values that its init gives")
       ->group("State");
-  // Understood in every build: the error says that this one cannot do it.
-  app.add_option("--restore", restore, "read the variables from this checkpoint before the first step")
+  app.add_option("--restore", restore,
+                 "read the variables from this checkpoint, or from the newest of a directory, before the first step")
       ->check(NotEmpty())
       ->option_text("PREFIX")
-      ->group(CanRestore() ? "State" : "");
+      ->group("State");
   app.add_option("--threads", threads, "threads, this one included; 0: one per processor")
       ->check(CLI::Range(0, 1024))
       ->option_text("N [0]")
@@ -64,7 +67,6 @@ void ModelSessionOptions::Declare(CLI::App& app) {
 
 absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOptions& options,
                                 absl::Span<const std::string> targets, Console& console) {
-  SLUICE_RETURN_IF_ERROR(CheckCanRestore("--restore", options.restore));
   ErrorCollector errors;
   for (const std::string& node : options.init) {
     if (model.graph.Contains(model.graph.Find(ParseTensorId(node).node))) continue;
@@ -73,7 +75,7 @@ absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOpti
   SLUICE_RETURN_IF_ERROR(errors.Finish());
   const std::string trained = options.restore.empty() ? TrainedValuesPrefix(model) : options.restore;
   if (trained.empty() && !HasSaver(model)) return false;
-  const std::string init = InitThatUntrains(model, options, targets, !trained.empty() && CanRestore());
+  const std::string init = InitThatUntrains(model, options, targets, !trained.empty());
   if (init.empty()) return false;
   if (trained.empty()) {
     console.Warn(absl::StrCat("these are the answers of an untrained model: ", init,
@@ -82,11 +84,11 @@ absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOpti
   }
   if (!options.untrained) {
     return Error(ErrorCode::kCannotRun)
-        .Help(absl::StrCat(kFreezeHint, "; or add --untrained, if initial values are what you want"))
+        .Help("leave it out: the trained values are read without it; or add --untrained, if initial values are what you "
+              "want")
         .Text(absl::StrCat(init, " gives the model's variables initial values instead of the trained ones in '",
-                           PrintableName(trained, kMaxPathBytes), "', which ",
-                           CanRestore() ? "it would replace" : "this build cannot read",
-                           ": the answers would be those of an untrained model"));
+                           PrintableName(trained, kMaxPathBytes),
+                           "', which it would replace: the answers would be those of an untrained model"));
   }
   console.WarnAlways(absl::StrCat("these are the answers of an untrained model: ", init,
                                   " gives its variables initial values, and the trained ones in '",
@@ -110,8 +112,9 @@ absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const
 
 absl::Status InitialiseSession(Session& session, const LoadedGraph& model, const ModelSessionOptions& options,
                                const CallOptions& call) {
-  const std::string trained = options.restore.empty() ? TrainedValuesPrefix(model) : options.restore;
-  if (!trained.empty() && CanRestore()) SLUICE_RETURN_IF_ERROR(RestoreVariables(session, model, trained, call));
+  const std::string own = options.untrained ? "" : TrainedValuesPrefix(model);
+  const std::string trained = options.restore.empty() ? own : options.restore;
+  if (!trained.empty()) SLUICE_RETURN_IF_ERROR(RestoreVariables(session, model, trained, call));
   SLUICE_RETURN_IF_ERROR(RunModelInit(session, model, call));
   for (const std::string& node : options.init) SLUICE_RETURN_IF_ERROR(session.Run({}, {}, {node}, call).status());
   return absl::OkStatus();

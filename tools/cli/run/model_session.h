@@ -26,14 +26,13 @@ struct ModelSessionOptions {
   std::vector<std::string> init;
   bool untrained = false;
 
-  // Declares --threads, --deterministic, --functions, --no-fold, --no-cse, --init, --untrained and --restore, the last
-  // where this build can do it.
+  // Declares --threads, --deterministic, --functions, --no-fold, --no-cse, --init, --untrained and --restore.
   void Declare(CLI::App& app);
 };
 
 // What the command line and the model alone tell to be wrong: kTargetUnknown for an --init that is not a node;
-// kCannotRun for a checkpoint that cannot be read, and, without --untrained, for an init of --init, of `targets` or of
-// the model that would give a trained model initial values. Whether the answers will be those of an untrained model;
+// kCannotRun, without --untrained, for an init of --init, of `targets` or of the model that would give a trained model
+// initial values. Whether the answers will be those of an untrained model;
 // then the console has been told.
 absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOptions& options,
                                 absl::Span<const std::string> targets, Console& console);
@@ -43,7 +42,7 @@ absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOpti
 absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const LoadedGraph>& model,
                                                      const ModelSessionOptions& options, const KernelRegistry& kernels);
 
-// Gives variables their values: from --restore, else from the SavedModel; then what a SavedModel has for init, then
+// Gives variables their values: from --restore, else, without --untrained, from the SavedModel; then what a SavedModel has for init, then
 // --init, each node in a run of its own.
 absl::Status InitialiseSession(Session& session, const LoadedGraph& model, const ModelSessionOptions& options,
                                const CallOptions& call);

@@ -6,12 +6,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "executor/saved_model/model_state.h"
 #include "graph/base/error.h"
 #include "tools/cli/check/way_out.h"
 #include "tools/cli/console/console.h"
 #include "tools/cli/report/endpoint_guess.h"
 #include "tools/cli/report/model_report.h"
-#include "tools/cli/run/checkpoint_step.h"
 #include "tools/cli/run/feed_value.h"
 #include "tools/cli/run/initial_values.h"
 #include "tools/cli/run/model_names.h"
@@ -35,13 +35,9 @@ std::string NameOfInit(const Graph& graph) {
 Lines AboutVariables(const LoadedGraph& model, const ModelSessionOptions& options, const std::string& reader) {
   const InitialValues initial(model);
   const std::string own = initial.InitOf(reader);
-  if (const std::string trained = TrainedValuesPrefix(model); !trained.empty()) {
-    if (!own.empty() && !initial.SetBy(own))
-      return {"no checkpoint holds this variable; what gives it its value:", "  --init " + own};
-    if (CanRestore()) return {};
-    return {absl::StrCat("the trained values are in '", PrintableName(trained, kMaxPathBytes),
-                         "', which this build cannot read yet:"),
-            absl::StrCat("  ", kFreezeHint)};
+  if (!TrainedValuesPrefix(model).empty()) {
+    if (own.empty() || initial.SetBy(own)) return {};
+    return {"no checkpoint holds this variable; what gives it its value:", "  --init " + own};
   }
   if (!options.init.empty()) {
     return own.empty() ? Lines() : Lines{"what --init ran gives this variable no value; this does:", "  --init " + own};

@@ -1,0 +1,109 @@
+#include "executor/saved_model/model_state.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/load/format.h"
+#include "kernels/checkpoint/checkpoint_state.h"
+
+namespace sluice {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What the model says about its saver, or what tf.train.Saver would have made. Empty names: nothing.
+SaverInfo SaverOf(const LoadedGraph& model) {
+  if (model.meta.saver.has_value()) return *model.meta.saver;
+  SaverInfo saver;
+  if (!model.graph.Contains(model.graph.Find("save/restore_all"))) return saver;
+  saver.filename_tensor = "save/Const:0";
+  saver.restore_op = "save/restore_all";
+  saver.save_tensor = "save/control_dependency:0";
+  return saver;
+}
+
+absl::Status NoSaver() {
+  return Error(ErrorCode::kCannotRun)
+      .Text("the model does not say which of its nodes read and write checkpoints (it has no saver)");
+}
+
+// The directory of a SavedModel that may have been named by its saved_model.pb.
+fs::path SavedModelRoot(const LoadedGraph& model) {
+  std::error_code ignored;
+  const fs::path source(model.source);
+  return fs::is_directory(source, ignored) ? source : source.parent_path();
+}
+
+absl::StatusOr<std::string> AssetPath(const LoadedGraph& model, const ModelAsset& asset) {
+  const fs::path name(asset.filename);
+  bool is_below = !name.empty() && !name.is_absolute();
+  for (const fs::path& part : name) is_below = is_below && part != "..";
+  if (is_below) return (SavedModelRoot(model) / "assets" / name).string();
+  return Error(ErrorCode::kPathEscape).Text(absl::StrCat("asset '", PrintableName(asset.filename), "'"));
+}
+
+}  // namespace
+
+bool HasSaver(const LoadedGraph& model) { return !SaverOf(model).restore_op.empty(); }
+
+std::string TrainedValuesPrefix(const LoadedGraph& model) {
+  std::error_code ignored;
+  const fs::path source(model.source);
+  if (IsSavedModel(model.format) && model.source != "-") {
+    const fs::path variables = SavedModelRoot(model) / "variables";
+    const bool has_some = fs::is_directory(variables, ignored) && !fs::is_empty(variables, ignored);
+    return has_some ? (variables / "variables").string() : "";
+  }
+  if (source.extension() != ".meta") return "";
+  const std::string prefix = fs::path(source).replace_extension().string();
+  return fs::exists(prefix + ".index", ignored) ? prefix : "";
+}
+
+absl::StatusOr<std::string> CheckpointPrefix(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return path;
+  SLUICE_ASSIGN_OR_RETURN(const CheckpointState state, ReadCheckpointState(path));
+  return state.newest;
+}
+
+absl::Status RestoreVariables(Session& session, const LoadedGraph& model, const std::string& prefix,
+                              const CallOptions& options) {
+  const SaverInfo saver = SaverOf(model);
+  if (saver.restore_op.empty() || saver.filename_tensor.empty()) return NoSaver();
+  SLUICE_ASSIGN_OR_RETURN(const std::string found, CheckpointPrefix(prefix));
+  return session.Run({{saver.filename_tensor, Tensor::String(found)}}, {}, {saver.restore_op}, options).status();
+}
+
+absl::Status SaveVariables(Session& session, const LoadedGraph& model, const std::string& prefix,
+                           const CallOptions& options) {
+  const SaverInfo saver = SaverOf(model);
+  if (saver.save_tensor.empty() || saver.filename_tensor.empty()) return NoSaver();
+  SLUICE_RETURN_IF_ERROR(
+      session.Run({{saver.filename_tensor, Tensor::String(prefix)}}, {saver.save_tensor}, {}, options).status());
+  return AddToCheckpointState(prefix);
+}
+
+absl::Status RunModelInit(Session& session, const LoadedGraph& model, const CallOptions& options) {
+  if (model.meta.init_ops.empty()) return absl::OkStatus();
+  NamedTensors feeds;
+  for (const ModelAsset& asset : model.meta.assets) {
+    SLUICE_ASSIGN_OR_RETURN(const std::string path, AssetPath(model, asset));
+    feeds.emplace_back(asset.tensor, Tensor::String(path));
+  }
+  std::vector<std::string> targets;
+  for (const std::string& name : model.meta.init_ops) targets.emplace_back(name, 0, name.find(':'));
+  return session.Run(feeds, {}, targets, options).status();
+}
+
+absl::Status InitialiseModel(Session& session, const LoadedGraph& model, const CallOptions& options) {
+  const std::string trained = TrainedValuesPrefix(model);
+  if (!trained.empty()) SLUICE_RETURN_IF_ERROR(RestoreVariables(session, model, trained, options));
+  return RunModelInit(session, model, options);
+}
+
+}  // namespace sluice

@@ -1,0 +1,44 @@
+#ifndef SLUICE_EXECUTOR_SAVED_MODEL_MODEL_STATE_H_
+#define SLUICE_EXECUTOR_SAVED_MODEL_MODEL_STATE_H_
+
+// The state of a model from its files: the values of its variables, and what its init op reads.
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "executor/session/session.h"
+#include "graph/load/load_graph.h"
+
+namespace sluice {
+
+// Whether the model has nodes that read its variables from a checkpoint: those that its file names as saver, else those
+// that tf.train.Saver makes (save/restore_all).
+bool HasSaver(const LoadedGraph& model);
+
+// The prefix of the checkpoint that holds the trained values of the model's variables: variables/ of a SavedModel, or
+// X.index beside the MetaGraph X.meta. Empty: there is none there.
+std::string TrainedValuesPrefix(const LoadedGraph& model);
+
+// The prefix that `path` means: of a directory the newest checkpoint that its file `checkpoint` names, else itself.
+absl::StatusOr<std::string> CheckpointPrefix(const std::string& path);
+
+// Runs the nodes of the model that read its variables from the checkpoint at `prefix`. kCannotRun where it has none; the
+// errors of the run.
+absl::Status RestoreVariables(Session& session, const LoadedGraph& model, const std::string& prefix,
+                              const CallOptions& options);
+
+// The same for writing; the file `checkpoint` beside it names it as the newest then.
+absl::Status SaveVariables(Session& session, const LoadedGraph& model, const std::string& prefix,
+                           const CallOptions& options);
+
+// Runs the init op of a SavedModel, which reads the files of its assets, if it has one. kPathEscape for an asset that
+// is named by a path out of the model's directory.
+absl::Status RunModelInit(Session& session, const LoadedGraph& model, const CallOptions& options);
+
+// All that makes a loaded SavedModel ready: its trained values, then its init op.
+absl::Status InitialiseModel(Session& session, const LoadedGraph& model, const CallOptions& options = {});
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_SAVED_MODEL_MODEL_STATE_H_

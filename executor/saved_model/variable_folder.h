@@ -1,0 +1,48 @@
+#ifndef SLUICE_EXECUTOR_SAVED_MODEL_VARIABLE_FOLDER_H_
+#define SLUICE_EXECUTOR_SAVED_MODEL_VARIABLE_FOLDER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "graph/base/hash_table.h"
+#include "graph/edit/graph_editor.h"
+#include "graph/ir/graph.h"
+#include "graph/value/tensor.h"
+
+namespace sluice {
+
+// Whether nodes of this op are variables: what they give is a handle or a reference.
+bool IsVariableOp(absl::string_view op);
+
+// Replaces one variable by a constant, and with it all nodes that pass its handle or reference on (through branches and
+// into loops) and all that read it. What is replaced stays in the graph, unused, under other names: to be pruned.
+// Borrows the graph. Not thread-safe.
+class VariableFolder {
+ public:
+  explicit VariableFolder(Graph& graph) : graph_(graph), edit_(graph) {}
+
+  // kCannotRun for uses that change the variable, or that this does not know.
+  absl::Status Fold(NodeId variable, const Tensor& value);
+
+ private:
+  // The nodes that pass the handle on, those of loops once, the variable first.
+  absl::StatusOr<std::vector<NodeId>> Forwarders(NodeId variable);
+  // Adds a node that passes the value on where `id` passes the handle on, its inputs open.
+  absl::Status AddTwin(NodeId id, DType dtype);
+  absl::Status ConnectTwin(NodeId id);
+  // Lets input `i` of `id`, which gets the handle, do with the value.
+  absl::Status FoldUse(NodeId id, int32_t i, Output value, const Tensor& constant);
+  // Adds a node in the place of `id`, with its name and control inputs, whose output 0 (as that of `id`) is used.
+  absl::Status Replace(NodeId id, absl::string_view op, std::vector<Output> inputs,
+                       std::vector<std::pair<std::string, AttrValue>> attrs);
+
+  Graph& graph_;
+  GraphEditor edit_;
+  HashMap<NodeId, NodeId> twins_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_SAVED_MODEL_VARIABLE_FOLDER_H_

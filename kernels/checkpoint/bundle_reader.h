@@ -1,0 +1,79 @@
+#ifndef SLUICE_KERNELS_CHECKPOINT_BUNDLE_READER_H_
+#define SLUICE_KERNELS_CHECKPOINT_BUNDLE_READER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/value/tensor.h"
+#include "kernels/checkpoint/bundle_index.h"
+#include "kernels/checkpoint/tensor_slice.h"
+#include "kernels/workers.h"
+
+namespace sluice {
+
+// Reads the data of a checkpoint, on several threads: what is asked for goes from the file right to where it is wanted,
+// in pieces of a few MiB whose checksums are taken while they are in the processor's cache. Borrows index and workers.
+// Not thread-safe.
+class BundleReader {
+ public:
+  BundleReader(const BundleIndex& index, const Workers& workers) : index_(index), workers_(workers) {}
+
+  // Gives a tensor of a shape and the entry's dtype, which stays where it is until Run.
+  using Allocate = absl::FunctionRef<absl::StatusOr<Tensor*>(const Shape& shape)>;
+
+  // Asks for all of tensor `name`, whose entry this is, or for the part `box` of it. No memory is taken before the
+  // index has been found to be right about it. Errors: of `allocate`, of entries and slices that contradict each other,
+  // and kCheckpointEntry for a part of a tensor of strings, as in TensorFlow.
+  absl::Status AddWhole(absl::string_view name, const BundleEntry& entry, Allocate allocate);
+  absl::Status AddPart(absl::string_view name, const BundleEntry& entry, const SliceBox& box, Allocate allocate);
+
+  // Reads all that was asked for. kCheckpointMissing, kCheckpointShort, kCheckpointDamaged (a checksum, or strings whose
+  // lengths make no sense), RESOURCE_EXHAUSTED.
+  absl::Status Run();
+
+ private:
+  // Plain elements of one entry, which go to `to`.
+  struct Piece {
+    std::string name;
+    const BundleEntry* entry = nullptr;
+    char* to = nullptr;
+  };
+  // A stored slice of which only a part is wanted, or whose elements are not wanted one after the other.
+  struct Cut {
+    std::string name;
+    const BundleEntry* entry = nullptr;
+    SliceBox stored, wanted;
+    Tensor* to = nullptr;
+  };
+  // A tensor of strings.
+  struct Text {
+    std::string name;
+    const BundleEntry* entry = nullptr;
+    Tensor* to = nullptr;
+  };
+  class Shard;
+
+  // Adds one stored piece of what is wanted.
+  void AddStored(absl::string_view name, const BundleEntry& entry, SliceBox stored, const SliceBox& wanted, Tensor* to);
+  // Opens the shard of `entry` and checks that the entry lies in it.
+  absl::Status Open(absl::string_view name, const BundleEntry& entry, Shard* shard) const;
+  absl::Status ReadPieces(const Shard& shard, absl::Span<const Piece> pieces) const;
+  absl::Status ReadCut(const Cut& cut, Shard* shard) const;
+  absl::Status ReadText(const Text& text, Shard* shard) const;
+
+  const BundleIndex& index_;
+  const Workers& workers_;
+  std::vector<Piece> pieces_;
+  std::vector<Cut> cuts_;
+  std::vector<Text> texts_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_CHECKPOINT_BUNDLE_READER_H_

@@ -1,0 +1,27 @@
+#ifndef SLUICE_KERNELS_CHECKPOINT_BUNDLE_REPLACEMENT_H_
+#define SLUICE_KERNELS_CHECKPOINT_BUNDLE_REPLACEMENT_H_
+
+// Note [Checkpoints are replaced as a whole] (bundle_writer.h) in practice.
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "kernels/checkpoint/bundle_index.h"
+
+namespace sluice {
+
+// How many shards a checkpoint at `prefix` has to have that has `wanted` of its own, so that none of its files has the
+// name of one that the checkpoint there needs now: `wanted`, or one more.
+int32_t ShardsBeside(const std::string& prefix, int32_t wanted);
+
+// Puts an empty file in the place of each shard from `first` on.
+absl::Status WriteEmptyShards(const std::string& prefix, int32_t first, int32_t num_shards);
+
+// Writes the index of the checkpoint at `prefix`, all shards of which are there, and takes away the shards of the
+// checkpoint that was there before.
+absl::Status ReplaceIndex(const std::string& prefix, const BundleHeader& header, const BundleIndex::Entries& entries);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_CHECKPOINT_BUNDLE_REPLACEMENT_H_

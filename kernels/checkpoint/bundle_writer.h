@@ -1,0 +1,57 @@
+#ifndef SLUICE_KERNELS_CHECKPOINT_BUNDLE_WRITER_H_
+#define SLUICE_KERNELS_CHECKPOINT_BUNDLE_WRITER_H_
+
+// Note [Checkpoints are replaced as a whole]
+// A checkpoint is several files, and a file system replaces one at a time. What a reader sees is what the index says,
+// so the index is written last, and the data that an old index needs is never touched before: shards are named after
+// how many there are, and a checkpoint that replaces one of as many shards gets one more, an empty one. So at any
+// moment the old or the new checkpoint is there, whole, for readers of TensorFlow too. A process that is killed may
+// leave files behind that no index names; they are overwritten when their names come up again.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/value/tensor.h"
+#include "kernels/checkpoint/bundle_index.h"
+#include "kernels/checkpoint/new_file.h"
+#include "kernels/checkpoint/tensor_slice.h"
+
+namespace sluice {
+
+// Writes a checkpoint of one shard, tensor by tensor, nothing of which is kept in memory. Without Finish nothing has
+// changed. One thread's at a time.
+class BundleWriter {
+ public:
+  // FileError where nothing can be written there.
+  static absl::StatusOr<std::unique_ptr<BundleWriter>> Create(const std::string& prefix);
+
+  // kCheckpointEntry for a name that is there already, an empty one, and for resources and variants.
+  absl::Status Add(absl::string_view name, const Tensor& value);
+  // The part `slice` of a tensor of shape `full`. kCheckpointEntry also where another part had another type or shape.
+  // REQUIRES: the tensor has the shape of that part.
+  absl::Status AddSlice(absl::string_view name, const Shape& full, const TensorSlice& slice, const Tensor& value);
+  // The checkpoint is there, on the disk, in the place of an older one.
+  absl::Status Finish();
+
+ private:
+  BundleWriter(std::string prefix, int32_t num_shards, std::unique_ptr<NewFile> data);
+  absl::Status WriteValue(absl::string_view name, const Tensor& value, BundleEntry* entry);
+
+  const std::string prefix_;
+  const int32_t num_shards_;
+  std::unique_ptr<NewFile> data_;
+  BundleIndex::Entries entries_;  // Of tensors and of slices, by key.
+};
+
+// Joins the checkpoints at `prefixes` into one at `destination`, whose shards are theirs. They are gone afterwards;
+// where it fails, they and what was at `destination` are as they were. `allow_missing`: those without an index are left out, but for the last one.
+// INVALID_ARGUMENT, as in TensorFlow, where one is missing, or two hold the same tensor.
+absl::Status MergeBundles(const std::vector<std::string>& prefixes, const std::string& destination, bool allow_missing);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_CHECKPOINT_BUNDLE_WRITER_H_

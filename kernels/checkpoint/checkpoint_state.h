@@ -1,0 +1,27 @@
+#ifndef SLUICE_KERNELS_CHECKPOINT_CHECKPOINT_STATE_H_
+#define SLUICE_KERNELS_CHECKPOINT_CHECKPOINT_STATE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace sluice {
+
+// What the file `checkpoint` of a directory says, a CheckpointState in text form: which checkpoints are there, oldest
+// first. Prefixes as paths that can be opened.
+struct CheckpointState {
+  std::string newest;
+  std::vector<std::string> all;
+};
+
+// kCheckpointMissing where the directory has no such file or the file names no checkpoint, kFileText.
+absl::StatusOr<CheckpointState> ReadCheckpointState(const std::string& directory);
+
+// Makes the checkpoint at `prefix` the newest of its directory; the file is replaced as a whole. Five are listed.
+absl::Status AddToCheckpointState(const std::string& prefix);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_CHECKPOINT_CHECKPOINT_STATE_H_

@@ -1,0 +1,55 @@
+#ifndef SLUICE_KERNELS_CHECKPOINT_NEW_FILE_H_
+#define SLUICE_KERNELS_CHECKPOINT_NEW_FILE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace sluice {
+
+// The status for an `errno` of a call about the file at `path`: NOT_FOUND, PERMISSION_DENIED, RESOURCE_EXHAUSTED (the
+// disk is full), FAILED_PRECONDITION for the rest.
+absl::Status FileError(int error, absl::string_view what, absl::string_view path);
+
+// A file that is being written, beside the place where it will be: nobody sees it before it is whole. Without Commit it
+// is gone with this object (a process that is killed leaves a file ".tmp" behind). One thread's at a time.
+class NewFile {
+ public:
+  // What is at `path` stays as it is until Commit.
+  static absl::StatusOr<std::unique_ptr<NewFile>> Create(const std::string& path);
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  ~NewFile();
+
+  // After a failure only the destructor may be called.
+  absl::Status Append(absl::string_view bytes);
+  // Bytes appended so far.
+  uint64_t size() const { return size_; }
+  // All bytes are on the disk, and in the place of what was at `path`.
+  absl::Status Commit();
+
+ private:
+  NewFile(std::string path, std::string temporary, int descriptor);
+  absl::Status Write(absl::string_view bytes);
+  absl::Status Flush();
+
+  const std::string path_, temporary_;
+  int descriptor_;
+  uint64_t size_ = 0;
+  std::string waiting_;  // Small pieces, written together.
+};
+
+// Gives the file at `from` the name `to` as well, in the place of what was there: shared where the file system can, else
+// copied. `from` stays.
+absl::Status LinkOrCopyFile(const std::string& from, const std::string& to);
+
+// Makes names that were added to or taken from the directory of `path` survive a power cut, where the file system can.
+void SyncDirectoryOf(const std::string& path);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_CHECKPOINT_NEW_FILE_H_

@@ -1,0 +1,27 @@
+#ifndef SLUICE_KERNELS_IO_FAMILIES_H_
+#define SLUICE_KERNELS_IO_FAMILIES_H_
+
+// The tables of this directory, one for each family.
+
+#include "absl/types/span.h"
+#include "kernels/kernel_row.h"
+
+namespace sluice {
+
+class KernelRegistry;
+
+// Whole files and their names: ReadFile, WriteFile, MatchingFiles, ShardedFilename, ShardedFilespec.
+absl::Span<const KernelRow> FileKernels();
+// RestoreV2, from checkpoints of both forms.
+absl::Span<const KernelRow> RestoreV2Kernels();
+// Checkpoints of the first form: Save, SaveSlices, Restore, RestoreSlice.
+absl::Span<const KernelRow> SaveV1Kernels();
+// SaveV2, MergeV2Checkpoints.
+absl::Span<const KernelRow> SaveV2Kernels();
+
+// Adds all of them.
+void AddIoKernels(KernelRegistry& registry);
+
+}  // namespace sluice
+
+#endif  // SLUICE_KERNELS_IO_FAMILIES_H_
