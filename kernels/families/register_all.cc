@@ -10,6 +10,7 @@
 #include "kernels/random/families.h"
 #include "kernels/reduce/families.h"
 #include "kernels/state/families.h"
+#include "kernels/strings/families.h"
 #include "kernels/transfer/families.h"
 
 namespace sluice {
@@ -23,6 +24,7 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddRandomKernels(registry);
   AddReduceKernels(registry);
   AddStateKernels(registry);
+  AddStringsKernels(registry);
   AddTransferKernels(registry);
 }
 
