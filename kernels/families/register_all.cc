@@ -7,6 +7,7 @@
 #include "kernels/linalg/families.h"
 #include "kernels/math/families.h"
 #include "kernels/nn/families.h"
+#include "kernels/parsing/families.h"
 #include "kernels/random/families.h"
 #include "kernels/reduce/families.h"
 #include "kernels/state/families.h"
@@ -21,6 +22,7 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddLinalgKernels(registry);
   AddMathKernels(registry);
   AddNnKernels(registry);
+  AddParsingKernels(registry);
   AddRandomKernels(registry);
   AddReduceKernels(registry);
   AddStateKernels(registry);
