@@ -8,6 +8,7 @@
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
 #include "kernels/parsing/feature.h"
+#include "kernels/parsing/list_outputs.h"
 #include "kernels/workers.h"
 
 namespace sluice {
@@ -194,75 +195,32 @@ absl::Status BatchParser::ParsePart(size_t begin, size_t end, PartValues* part) 
   return absl::OkStatus();
 }
 
-// Totals over the parts of a feature.
-struct ListTotal {
-  size_t count = 0;
-  size_t longest = 0;
-};
-
-template <typename Of>
-ListTotal Total(const std::vector<PartValues>& parts, Of of) {
-  ListTotal total;
-  for (const PartValues& part : parts) {
-    size_t before = 0;
-    for (const size_t end : of(part).ends) {
-      total.longest = std::max(total.longest, end - before);
-      before = end;
-    }
-    total.count += before;
-  }
-  return total;
-}
-
 absl::Status BatchParser::SetSparse(size_t d) {
-  const auto of = [d](const PartValues& part) -> const FeatureValues& { return part.sparse[d]; };
-  const ListTotal total = Total(parts_, of);
-  const int64_t count = static_cast<int64_t>(total.count);
-  const int64_t rank = has_batch() ? 2 : 1;
+  std::vector<const FeatureValues*> lists;
+  for (const PartValues& part : parts_) lists.push_back(&part.sparse[d]);
   const int at = static_cast<int>(d);
-  SLUICE_ASSIGN_OR_RETURN(Tensor* const indices,
-                          context_.AllocateOutput(outputs_.sparse_indices + at, Shape::Of({count, rank})));
-  SLUICE_ASSIGN_OR_RETURN(Tensor* const values,
-                          context_.AllocateOutput(outputs_.sparse_values + at, Shape::Of({count})));
-  SLUICE_ASSIGN_OR_RETURN(Tensor* const shape,
-                          context_.AllocateOutput(outputs_.sparse_shapes + at, Shape::Of({rank})));
-  int64_t* index = indices->flat<int64_t>().data();
-  size_t written = 0, example = 0;
-  for (const PartValues& part : parts_) {
-    CopyValues(of(part), values, written);
-    size_t before = 0;
-    for (const size_t end : of(part).ends) {
-      for (size_t i = 0; i < end - before; ++i) {
-        if (has_batch()) *index++ = static_cast<int64_t>(example);
-        *index++ = static_cast<int64_t>(i);
-      }
-      before = end;
-      ++example;
-    }
-    written += before;
-  }
-  if (has_batch()) shape->flat<int64_t>()[0] = static_cast<int64_t>(num_examples());
-  shape->flat<int64_t>().back() = static_cast<int64_t>(total.longest);
-  return absl::OkStatus();
+  return SetSparseOutputs(context_, lists, has_batch(),
+                          {outputs_.sparse_indices + at, outputs_.sparse_values + at, outputs_.sparse_shapes + at});
 }
 
 absl::Status BatchParser::SetVariableDense(size_t d) {
   const DenseFeature& feature = spec_.dense[d];
-  const auto of = [d](const PartValues& part) -> const FeatureValues& { return part.dense[d]; };
-  const ListTotal total = Total(parts_, of);
+  std::vector<const FeatureValues*> lists;
+  for (const PartValues& part : parts_) lists.push_back(&part.dense[d]);
+  const size_t longest = TotalOf(lists).longest;
   std::vector<int64_t> dims(feature.shape.dims().begin(), feature.shape.dims().end());
-  dims.insert(dims.begin(), static_cast<int64_t>(total.longest / feature.elements));
+  dims.insert(dims.begin(), static_cast<int64_t>(longest / feature.elements));
   if (has_batch()) dims.insert(dims.begin(), static_cast<int64_t>(num_examples()));
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context_.AllocateOutput(outputs_.dense + static_cast<int>(d), shape));
   size_t row = 0;
-  for (const PartValues& part : parts_) {
+  for (const FeatureValues* const list : lists) {
     size_t before = 0;
-    for (const size_t end : of(part).ends) {
+    for (const size_t end : list->ends) {
       const size_t count = end - before;
-      CopySomeValues(of(part), before, count, output, row);
-      FillElements(*names_.defaults[d], 0, output, row + count, total.longest - count);
-      row += total.longest;
+      CopySomeValues(*list, before, count, output, row);
+      FillElements(*names_.defaults[d], 0, output, row + count, longest - count);
+      row += longest;
       before = end;
     }
   }
@@ -270,35 +228,13 @@ absl::Status BatchParser::SetVariableDense(size_t d) {
 }
 
 absl::Status BatchParser::SetRagged(size_t d) {
-  const auto of = [d](const PartValues& part) -> const FeatureValues& { return part.ragged[d]; };
-  const ListTotal total = Total(parts_, of);
+  std::vector<const FeatureValues*> lists;
+  for (const PartValues& part : parts_) lists.push_back(&part.ragged[d]);
   const int at = static_cast<int>(d);
-  SLUICE_ASSIGN_OR_RETURN(Tensor* const values, context_.AllocateOutput(outputs_.ragged_values + at,
-                                                                        Shape::Of({static_cast<int64_t>(total.count)})));
+  SLUICE_RETURN_IF_ERROR(SetValuesOutput(context_, lists, outputs_.ragged_values + at));
   // One example alone has no rows.
-  const int64_t num_splits = has_batch() ? static_cast<int64_t>(num_examples()) + 1 : 0;
-  SLUICE_ASSIGN_OR_RETURN(Tensor* const splits,
-                          context_.AllocateOutput(outputs_.ragged_splits + at, Shape::Of({num_splits})));
-  const bool is_int32 = spec_.ragged_splits[d] == DType::kInt32;
-  if (is_int32 && total.count > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
-    return Error(ErrorCode::kOpValue).Found(absl::StrCat(total.count, " values")).Expected("as many as int32 counts");
-  }
-  size_t written = 0, row = 0;
-  const auto set_split = [&](size_t value) {
-    if (num_splits == 0) return;
-    if (is_int32) {
-      splits->flat<int32_t>()[row++] = static_cast<int32_t>(value);
-    } else {
-      splits->flat<int64_t>()[row++] = static_cast<int64_t>(value);
-    }
-  };
-  set_split(0);
-  for (const PartValues& part : parts_) {
-    CopyValues(of(part), values, written);
-    for (const size_t end : of(part).ends) set_split(written + end);
-    written += of(part).ends.empty() ? 0 : of(part).ends.back();
-  }
-  return absl::OkStatus();
+  if (!has_batch()) return context_.AllocateOutput(outputs_.ragged_splits + at, Shape::Of({0})).status();
+  return SetSplitsOutput(context_, lists, outputs_.ragged_splits + at);
 }
 
 absl::Status BatchParser::Run() {

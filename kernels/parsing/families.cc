@@ -8,6 +8,7 @@ void AddParsingKernels(KernelRegistry& registry) {
   registry.AddTable(DecodeBytesKernels());
   registry.AddTable(DecodeCsvKernels());
   registry.AddTable(ParseExampleKernels());
+  registry.AddTable(ParseSequenceExampleKernels());
 }
 
 }  // namespace sluice

@@ -16,6 +16,8 @@ absl::Span<const KernelRow> DecodeCsvKernels();
 absl::Span<const KernelRow> DecodeBytesKernels();
 // ParseExample, ParseExampleV2, ParseSingleExample.
 absl::Span<const KernelRow> ParseExampleKernels();
+// ParseSequenceExample, ParseSequenceExampleV2, ParseSingleSequenceExample.
+absl::Span<const KernelRow> ParseSequenceExampleKernels();
 
 // Adds all of them.
 void AddParsingKernels(KernelRegistry& registry);

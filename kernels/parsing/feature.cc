@@ -214,6 +214,12 @@ void FillElements(const Tensor& from, size_t i, Tensor* to, size_t begin, size_t
   }
 }
 
+void ClearElements(Tensor* to, size_t begin, size_t count) {
+  if (to->dtype() == DType::kString || count == 0) return;  // New strings are empty.
+  const size_t size = DTypeSize(to->dtype());
+  std::memset(static_cast<char*>(to->mutable_raw_data()) + begin * size, 0, count * size);
+}
+
 void CopyElements(const Tensor& from, Tensor* to, size_t begin) {
   const auto copy = [&](auto source, auto out) { std::copy(source.begin(), source.end(), out.begin() + begin); };
   switch (to->dtype()) {

@@ -60,6 +60,8 @@ void CopyValues(const FeatureValues& values, Tensor* to, size_t begin);
 void CopySomeValues(const FeatureValues& values, size_t first, size_t count, Tensor* to, size_t begin);
 // Writes element `i` of `from` to all of [begin, begin + count) of `to`.
 void FillElements(const Tensor& from, size_t i, Tensor* to, size_t begin, size_t count);
+// Writes zeros or empty strings to [begin, begin + count) of `to`.
+void ClearElements(Tensor* to, size_t begin, size_t count);
 // Writes all elements of `from` to `to` from `begin` on.
 void CopyElements(const Tensor& from, Tensor* to, size_t begin);
 
