@@ -41,12 +41,16 @@ std::string TextAt(const Tensor& tensor, int64_t i) {
   const size_t at = static_cast<size_t>(i);
   if (tensor.dtype() == DType::kString) return absl::CEscape(tensor.flat<TString>()[at].view());
   std::string text = "?";  // Of types that nobody reads as text.
+  DispatchDType<TypeList<QInt8, QUInt8, QInt32, QInt16, QUInt16>>(
+      tensor.dtype(), [&](auto type) { text = ElementText(tensor.flat<typename decltype(type)::Type>()[at].value); });
   DispatchDType<Join<RealCppTypes, TypeList<bool>>>(
       tensor.dtype(), [&](auto type) { text = ElementText(tensor.flat<typename decltype(type)::Type>()[at]); });
   return text;
 }
 
 }  // namespace
+
+void AppendElement(const Tensor& tensor, int64_t i, std::string* text) { text->append(TextAt(tensor, i)); }
 
 std::string SummarizeElements(const Tensor& tensor, int64_t max_elements) {
   const int64_t count = tensor.num_elements();

@@ -12,16 +12,17 @@
 #include "kernels/math/families.h"
 #include "kernels/nn/families.h"
 #include "kernels/norm/families.h"
-#include "kernels/pool/families.h"
 #include "kernels/optimizers/families.h"
+#include "kernels/parsing/families.h"
+#include "kernels/pool/families.h"
 #include "kernels/queues/families.h"
 #include "kernels/random/families.h"
 #include "kernels/reduce/families.h"
 #include "kernels/rnn/families.h"
 #include "kernels/sparse/families.h"
 #include "kernels/state/families.h"
-#include "kernels/tables/families.h"
 #include "kernels/strings/families.h"
+#include "kernels/tables/families.h"
 #include "kernels/transfer/families.h"
 
 namespace sluice {
@@ -37,16 +38,17 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddMathKernels(registry);
   AddNnKernels(registry);
   AddNormKernels(registry);
-  AddPoolKernels(registry);
   AddOptimizerKernels(registry);
+  AddParsingKernels(registry);
+  AddPoolKernels(registry);
   AddQueueKernels(registry);
   AddRandomKernels(registry);
   AddReduceKernels(registry);
   AddRnnKernels(registry);
   AddSparseKernels(registry);
   AddStateKernels(registry);
-  AddTablesKernels(registry);
   AddStringsKernels(registry);
+  AddTablesKernels(registry);
   AddTransferKernels(registry);
 }
 

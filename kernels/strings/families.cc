@@ -5,8 +5,19 @@
 namespace sluice {
 
 void AddStringsKernels(KernelRegistry& registry) {
-  registry.AddTable(StaticMatchKernels());
   registry.AddTable(StringJoinKernels());
+  registry.AddTable(Base64Kernels());
+  registry.AddTable(FingerprintKernels());
+  registry.AddTable(RegexKernels());
+  registry.AddTable(StringChangeKernels());
+  registry.AddTable(StringFormatKernels());
+  registry.AddTable(StringNGramsKernels());
+  registry.AddTable(StringReduceKernels());
+  registry.AddTable(StringSplitKernels());
+  registry.AddTable(StringToNumberKernels());
+  registry.AddTable(SubstrKernels());
+  registry.AddTable(SummaryKernels());
+  registry.AddTable(UnicodeKernels());
 }
 
 }  // namespace sluice

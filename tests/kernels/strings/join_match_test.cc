@@ -6,7 +6,6 @@
 
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"
-#include "kernels/strings/utf8.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
 
@@ -55,20 +54,6 @@ TEST(StaticRegexFullMatchTest, PatternsOfSaversAreMatched) {
   EXPECT_TRUE(match("a\\.b", "a.b")->flat<bool>()[0]);
   EXPECT_FALSE(match("a\\.b", "a.bc")->flat<bool>()[0]);
   EXPECT_TRUE(match("^plain$", "plain")->flat<bool>()[0]);
-  for (const char* pattern : {"a|b", "a*", "\\d", "(a)", "[ab]", "a.b", ".*a", "a+", "a{2}", "\\"}) {
-    EXPECT_THAT(match(pattern, "a"), StatusIs(absl::StatusCode::kUnimplemented)) << pattern;
-  }
-}
-
-TEST(Utf8Test, WellFormedTextIsKnown) {
-  for (const char* good : {"", "a", "\xc2\x80", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xef\xbf\xbf", "\xf0\x90\x80\x80",
-                           "\xf4\x8f\xbf\xbf"}) {
-    EXPECT_TRUE(IsUtf8(good)) << good;
-  }
-  for (const char* bad : {"\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
-                          "\xf5\x80\x80\x80", "\xc3", "\xe2\x82", "\xc3(", "a\xff"}) {
-    EXPECT_FALSE(IsUtf8(bad)) << bad;
-  }
 }
 
 }  // namespace
