@@ -5,11 +5,11 @@
 #include <iterator>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "kernels/plugin/plugin_op.h"
+#include "tests/kernels/plugin/plugin_threads.h"
 
 namespace {
 
@@ -82,15 +82,17 @@ class CountKernel {
   mutable std::atomic<int64_t> calls_;
 };
 
+PluginThreads threads;
+
 // Asynchronous: the answer comes from a thread of the plug-in's own.
 struct LaterKernel {
   void ComputeAsync(AsyncCall call) const {
-    std::thread([call = std::move(call)]() mutable {
+    threads.Start([call = std::move(call)]() mutable {
       const auto x = call.input<float>(0);
       const auto y = call.Allocate<float>(0, x.dims());
       for (int64_t i = 0; i < x.size(); ++i) y[i] = x[i] + 1;
       call.Finish();
-    }).detach();
+    });
   }
 };
 

@@ -1,9 +1,9 @@
 // Two kernels as they are written for TensorFlow's C interface: a polynomial, and the same asynchronously.
 
 #include <memory>
-#include <thread>
 #include <vector>
 
+#include "tests/kernels/plugin/plugin_threads.h"
 #include "tests/kernels/plugin/tf_api.h"
 
 namespace {
@@ -60,11 +60,13 @@ void Compute(void* kernel, TF_OpKernelContext* ctx) {
   TF_DeleteStatus(status);
 }
 
+PluginThreads threads;
+
 void ComputeAsync(void* kernel, TF_OpKernelContext* ctx, TF_AsyncOpKernelDoneCallback* done) {
-  std::thread([=] {
+  threads.Start([=] {
     Compute(kernel, ctx);
     TF_RunAsyncOpKernelDoneCallback(done);
-  }).detach();
+  });
 }
 
 void SameShape(TF_ShapeInferenceContext* ctx, TF_Status* status) {
