@@ -74,7 +74,7 @@ class Dilation2DKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const ConvGeometry geometry, Resolve(context));
-    const Shape& shape = way_ == Way::kForward  ? geometry.output
+    const Shape& shape = way_ == Way::kForward ? geometry.output
                          : way_ == Way::kImage ? context.input(0).shape()
                                                : context.input(1).shape();
     SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, shape));

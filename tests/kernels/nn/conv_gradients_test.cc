@@ -13,7 +13,7 @@
 #include "gtest/gtest.h"
 #include "kernels/memory/tracking_allocator.h"
 #include "kernels/nn/image_gradient.h"
-#include "tests/testing/conv_reference.h"
+#include "tests/kernels/nn/conv_reference.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
 
@@ -57,16 +57,16 @@ const std::vector<ConvCase>& VolumeCases() {
 constexpr DType kFloats[] = {DType::kFloat, DType::kDouble, DType::kHalf, DType::kBFloat16};
 
 void ExpectImageGradient(const ConvCase& conv, const std::string& op, DType dtype, const Tensor& image) {
-  ASSERT_OK_AND_ASSIGN(const Tensor made, conv.Runner(op).Run1({image, Counted(dtype, conv.filter, 5),
-                                                                Counted(dtype, conv.result(), 9)}));
+  ASSERT_OK_AND_ASSIGN(const Tensor made,
+                       conv.Runner(op).Run1({image, Counted(dtype, conv.filter, 5), Counted(dtype, conv.result(), 9)}));
   EXPECT_EQ(made.shape(), *Shape::Make(conv.image)) << conv.name;
   EXPECT_EQ(AsDoubles(made), AsDoubles(Rounded(dtype, conv.image, ReferenceImageGradient(conv))))
       << op << " " << conv.name << " " << DTypeName(dtype);
 }
 
 void ExpectFilterGradient(const ConvCase& conv, const std::string& op, DType dtype, const Tensor& filter) {
-  ASSERT_OK_AND_ASSIGN(const Tensor made, conv.Runner(op).Run1({Counted(dtype, conv.image, 7), filter,
-                                                                Counted(dtype, conv.result(), 9)}));
+  ASSERT_OK_AND_ASSIGN(const Tensor made,
+                       conv.Runner(op).Run1({Counted(dtype, conv.image, 7), filter, Counted(dtype, conv.result(), 9)}));
   EXPECT_EQ(made.shape(), *Shape::Make(conv.filter)) << conv.name;
   EXPECT_EQ(AsDoubles(made), AsDoubles(Rounded(dtype, conv.filter, ReferenceFilterGradient(conv))))
       << op << " " << conv.name << " " << DTypeName(dtype);
@@ -92,7 +92,8 @@ TEST(ConvGradientsTest, OfVolumes) {
   }
 }
 
-// The first forms of these ops, which graphs of version 10 and later do not have, take an image (a filter) for its shape.
+// The first forms of these ops, which graphs of version 10 and later do not have, take an image (a filter) for its
+// shape.
 TEST(ConvGradientsTest, OfVolumesByTheirShapes) {
   for (const ConvCase& conv : VolumeCases()) {
     GraphBuilder b(NewOpRegistry());
@@ -242,8 +243,7 @@ TEST(ConvGradientsTest, RefuseWhatTensorFlowRefuses) {
   EXPECT_EQ(code(filter, image, Sizes({3, 3, 4, 6}), result, {{"strides", Ints{2, 1, 1, 1}}}), kInvalid);
   const Tensor cube = floats({1, 3, 3, 3, 2}), cube_sizes = Sizes({1, 3, 3, 3, 2});
   EXPECT_EQ(code("Conv3DBackpropInputV2", cube_sizes, cube, {1, 3, 3, 3, 2}), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(code("Conv3DBackpropInputV2", cube_sizes, floats({2, 2, 2, 2, 2}), {1, 3, 3, 3, 2}),
-            absl::StatusCode::kOk);
+  EXPECT_EQ(code("Conv3DBackpropInputV2", cube_sizes, floats({2, 2, 2, 2, 2}), {1, 3, 3, 3, 2}), absl::StatusCode::kOk);
   EXPECT_EQ(code("Conv3DBackpropInputV2", cube_sizes, floats({2, 2, 2, 2, 2}), {1, 3, 3, 3, 2},
                  {{"dilations", Ints{1, 2, 1, 1, 1}}}),
             kInvalid);
@@ -300,9 +300,9 @@ TEST(ConvGradientsTest, ConstantFilters) {
     ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, Session::Create({}, b.graph()));
     for (const int64_t size : {8, 9, 1, 8}) {
       const ConvCase conv = {"", {1, size, size, 3}, {3, 3, 3, 20}, {2, 2}};
-      ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> made,
-                           session->Run({{"sizes", Sizes(conv.image)}, {"result", Counted(dtype, conv.result(), 9)}},
-                                        {"y"}, {}));
+      ASSERT_OK_AND_ASSIGN(
+          const std::vector<Tensor> made,
+          session->Run({{"sizes", Sizes(conv.image)}, {"result", Counted(dtype, conv.result(), 9)}}, {"y"}, {}));
       EXPECT_EQ(AsDoubles(made[0]), AsDoubles(Rounded(dtype, conv.image, ReferenceImageGradient(conv)))) << size;
     }
   }

@@ -7,7 +7,7 @@
 #include "executor/thread_pool.h"
 #include "graph/value/float16.h"
 #include "gtest/gtest.h"
-#include "tests/testing/conv_reference.h"
+#include "tests/kernels/nn/conv_reference.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
 
@@ -44,8 +44,7 @@ const Ints kFilter = {2, 2, 2};
 // What TensorFlow 2.19.1 answers.
 TEST(Dilation2DTest, GivesWhatTensorFlowGives) {
   const std::vector<double> sums = {0, 1, 2, 3, 4, 1, 1, -4, 1, 2, 3, 4, 5, 2, 0, -3, 1, 3, 3, 1, 1, 0, -4, -2};
-  const std::vector<double> image = {0,  0,  0, -3, 0, 0, 2, 3, -4, 0, -2, -4,
-                                     0, -2, 0, 2,  4, 0, 0, 1, -7, 0, 1,  0};
+  const std::vector<double> image = {0, 0, 0, -3, 0, 0, 2, 3, -4, 0, -2, -4, 0, -2, 0, 2, 4, 0, 0, 1, -7, 0, 1, 0};
   const std::vector<double> filter = {0, 4, -1, -7, -5, 0, 0, 0};
   for (const DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kBFloat16, DType::kInt8, DType::kInt16,
                             DType::kInt32, DType::kInt64}) {
@@ -62,12 +61,12 @@ TEST(Dilation2DTest, SmallIntegersWrapAround) {
   EXPECT_EQ(Values(Runner(kForward, {1, 1, 1, 1}, {1, 1, 2, 1}, "VALID"), {x, f}),
             (std::vector<double>{240, 180, 240, 240, 240, 240, 180, 240}));
   EXPECT_EQ(Values(Runner(kForward, {1, 2, 1, 1}),
-                {Scaled(DType::kInt8, kImage, 7, 40), Scaled(DType::kInt8, kFilter, 5, 40)}),
+                   {Scaled(DType::kInt8, kImage, 7, 40), Scaled(DType::kInt8, kFilter, 5, 40)}),
             (std::vector<double>{56, 40, 80, 120, 120, 40, 40, 96, 40, 120, 120, 40, 40, 96, 96, -80}));
   const Tensor y = Scaled(DType::kUInt8, kImage, 9, 60);
   EXPECT_EQ(Values(Runner(kOfImage), {x, f, y}),
-            (std::vector<double>{0,  180, 120, 0, 0,   60,  120, 240, 224, 240, 0,   0,
-                                 60, 120, 0, 120, 180, 0, 240, 240, 180, 240, 180, 60}));
+            (std::vector<double>{0,  180, 120, 0,   0,   60, 120, 240, 224, 240, 0,   0,
+                                 60, 120, 0,   120, 180, 0,  240, 240, 180, 240, 180, 60}));
   EXPECT_EQ(Values(Runner(kOfFilter), {x, f, y}), (std::vector<double>{192, 72, 120, 148, 44, 0, 180, 0}));
   const uint64_t top = uint64_t{1} << 63;
   const Tensor large = Tensor::Of<uint64_t>(Shape::Of({1, 1, 3, 1}), {~uint64_t{0} - 2, 5, top});
@@ -78,8 +77,8 @@ TEST(Dilation2DTest, SmallIntegersWrapAround) {
   const Tensor small = Tensor::Of<uint32_t>(Shape::Of({1, 1, 2, 1}), {0xFFFFFFFFu, 0x80000000u});
   EXPECT_EQ(Values(Runner(kForward), {small, Tensor::Of<uint32_t>(Shape::Of({1, 1, 1}), {2})}),
             (std::vector<double>{1, 2147483650.0}));
-  EXPECT_EQ(Values(Runner(kForward), {Scaled(DType::kUInt16, {1, 1, 2, 1}, 2, 1),
-                                   Tensor::Of<uint16_t>(Shape::Of({1, 1, 1}), {3})}),
+  EXPECT_EQ(Values(Runner(kForward),
+                   {Scaled(DType::kUInt16, {1, 1, 2, 1}, 2, 1), Tensor::Of<uint16_t>(Shape::Of({1, 1, 1}), {3})}),
             (std::vector<double>{2, 3}));
 }
 
@@ -142,10 +141,10 @@ TEST(Dilation2DTest, WithoutElements) {
             std::vector<double>(4, 0));
   // One row more than the image has: no result, and in the gradient of an empty filter no pixel to go to.
   EXPECT_EQ(Values(Runner(kOfImage, {1, 1, 1, 1}, {1, 1, 1, 1}, "VALID"),
-                {floats({1, 2, 2, 1}), floats({3, 1, 1}), floats({1, 0, 2, 1})}),
+                   {floats({1, 2, 2, 1}), floats({3, 1, 1}), floats({1, 0, 2, 1})}),
             std::vector<double>(4, 0));
   EXPECT_EQ(Values(Runner(kOfImage, {1, 1, 1, 1}, {1, 1, 1, 1}, "VALID"),
-                {floats({1, 1, 1, 1}), floats({0, 1, 1}), Tensor::Of<float>(Shape::Of({1, 2, 1, 1}), {3, 5})}),
+                   {floats({1, 1, 1, 1}), floats({0, 1, 1}), Tensor::Of<float>(Shape::Of({1, 2, 1, 1}), {3, 5})}),
             std::vector<double>{3});
 }
 
@@ -165,8 +164,9 @@ TEST(Dilation2DTest, RefusesWhatTensorFlowRefuses) {
   EXPECT_EQ(code(Runner(kForward), {x, floats({2, 2})}), kInvalid);
   EXPECT_EQ(code(Runner(kForward), {x, floats({2, 2, 3})}), kInvalid);
   EXPECT_EQ(code(Runner(kForward, {1, 1, 1, 1}, {1, 1, 1, 1}, "VALID"), {x, floats({5, 2, 2})}), kInvalid);
-  EXPECT_EQ(code(Runner(kForward, {1, 1, 1, 1}, {1, std::numeric_limits<int64_t>::max(), 1, 1}), {x, floats({3, 2, 2})}),
-            kInvalid);
+  EXPECT_EQ(
+      code(Runner(kForward, {1, 1, 1, 1}, {1, std::numeric_limits<int64_t>::max(), 1, 1}), {x, floats({3, 2, 2})}),
+      kInvalid);
   for (const std::string& op : {kOfImage, kOfFilter}) {
     EXPECT_EQ(code(Runner(op), {x, f, floats({1, 3, 3, 2})}), kInvalid);
     EXPECT_EQ(code(Runner(op), {x, f, floats({3, 4, 2})}), kInvalid);

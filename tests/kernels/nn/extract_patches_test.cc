@@ -5,7 +5,7 @@
 
 #include "executor/thread_pool.h"
 #include "gtest/gtest.h"
-#include "tests/testing/conv_reference.h"
+#include "tests/kernels/nn/conv_reference.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
 
@@ -65,8 +65,7 @@ TEST(ExtractPatchesTest, GivesWhatTensorFlowGives) {
 TEST(ExtractPatchesTest, OfComplexNumbers) {
   using Complex = std::complex<double>;
   const Tensor image = Tensor::Of<Complex>(Shape::Of({1, 1, 2, 1}), {Complex(1, 2), Complex(3, 4)});
-  ASSERT_OK_AND_ASSIGN(const Tensor made,
-                       Runner({{1, 1, 2, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}, "SAME"}).Run1({image}));
+  ASSERT_OK_AND_ASSIGN(const Tensor made, Runner({{1, 1, 2, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}, "SAME"}).Run1({image}));
   EXPECT_EQ(std::vector<Complex>(made.flat<Complex>().begin(), made.flat<Complex>().end()),
             (std::vector<Complex>{{1, 2}, {3, 4}, {3, 4}, {0, 0}}));
 }
