@@ -60,7 +60,8 @@ template <typename V, int kPixels>
 void ChannelsOfPixels(const ChannelProducts<typename V::T>& products, int64_t pixel) {
   constexpr int64_t kBlock = 4 * V::kLanes;
   int64_t c = 0;
-  for (; c + kBlock <= products.channels; c += kBlock) ChannelBlock<V, kPixels, 4, false>(products, pixel, c, V::kLanes);
+  for (; c + kBlock <= products.channels; c += kBlock)
+    ChannelBlock<V, kPixels, 4, false>(products, pixel, c, V::kLanes);
   for (; c + V::kLanes <= products.channels; c += V::kLanes) {
     ChannelBlock<V, kPixels, 1, false>(products, pixel, c, V::kLanes);
   }

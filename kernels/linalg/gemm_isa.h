@@ -12,7 +12,8 @@
 namespace sluice {
 
 // Products channel by channel, for convolutions of each channel alone: for i < pixels and c < channels,
-//   out[i*out_pixel + c] = sum over r < rows, q < cols of a[i*a_pixel + r*a_row + q*a_col + c] * b[r*b_row + q*b_col + c]
+//   out[i*out_pixel + c] = sum over r < rows, q < cols of a[i*a_pixel + r*a_row + q*a_col + c] * b[r*b_row + q*b_col +
+//   c]
 // or +=. The bits of a result do not depend on the others that are made with it.
 template <typename T>
 struct ChannelProducts {

@@ -12,7 +12,8 @@
 namespace sluice {
 namespace {
 
-// List attr `name`, for each of `rank` dimensions one number, at least 1. Those of batch and channels are 1: else `code`.
+// List attr `name`, for each of `rank` dimensions one number, at least 1. Those of batch and channels are 1: else
+// `code`.
 absl::StatusOr<std::vector<int64_t>> ReadPerDimension(const KernelConstruction& construction, absl::string_view name,
                                                       size_t rank, ErrorCode code) {
   SLUICE_ASSIGN_OR_RETURN(std::vector<int64_t> values, construction.Get<std::vector<int64_t>>(name));

@@ -86,6 +86,43 @@ void WidenPart(const T* pixel, int64_t first, int64_t count, int64_t multiplier,
   }
 }
 
+// The result's pixels whose tap is in the image lie side by side: [first, end).
+struct PixelRange {
+  int64_t first = 0, end = 0;
+};
+
+PixelRange PixelsOfTap(const SlidingAxis& axis, int64_t tap) {
+  const int64_t outside = axis.before - tap;  // How far outside the first pixel's tap is.
+  const int64_t first = outside <= 0 ? 0 : (outside - 1) / axis.stride + 1;
+  const int64_t end = outside + axis.in <= 0 ? 0 : std::min((outside + axis.in - 1) / axis.stride + 1, axis.out);
+  return {first, std::max(first, end)};
+}
+
+// Adds to the taps of one row of a filter's gradient what one row of the image and of the result's gradient give.
+// `row`: from a the first pixel of the image, a_pixel its step; from b that of the result; out the first tap.
+template <typename T>
+void AddRow(const SlidingAxis& cols, const ChannelProducts<T>& row) {
+  const auto add = [&cols, &row](int64_t tap, int64_t taps, int64_t first, int64_t end) {
+    if (first >= end) return;
+    ChannelProducts<T> products = row;
+    products.pixels = taps;
+    products.cols = end - first;
+    products.a = row.a + (first * cols.stride - cols.before + tap) * row.a_pixel;
+    products.a_col = products.cols < 2 ? 0 : cols.stride * row.a_pixel;  // Strides may be of any size.
+    products.b = row.b + first * row.b_col;
+    products.out = row.out + tap * row.out_pixel;
+    BestGemm<T>().channels(products);
+  };
+  // What all taps meet is read once for all of them: the later a tap, the earlier its pixels.
+  const int64_t first = PixelsOfTap(cols, 0).first, end = PixelsOfTap(cols, cols.window - 1).end;
+  if (first < end) add(0, cols.window, first, end);
+  for (int64_t tap = 0; tap < cols.window; ++tap) {
+    const PixelRange all = PixelsOfTap(cols, tap);
+    add(tap, 1, all.first, first < end ? std::min(first, all.end) : all.end);
+    if (first < end) add(tap, 1, std::max(end, all.first), all.end);
+  }
+}
+
 // Each sum of `multiplier` elements.
 template <typename T>
 void SumEach(const T* from, int64_t count, int64_t multiplier, T* to) {
@@ -208,49 +245,37 @@ template <typename T>
 absl::Status Depthwise<T>::FilterGradient(const T* image, const T* result, T* filter) const {
   const SlidingAxis& rows = g_.axes[1];
   const SlidingAxis& cols = g_.axes[2];
-  const int64_t made = g_.out_channels, taps = g_.taps(), times = multiplier();
+  const int64_t made = g_.out_channels, times = multiplier();
   const int64_t blocks = (made + kShardChannels - 1) / kShardChannels;
-  std::fill_n(filter, taps * made, T{0});
-  // The result's pixels whose tap is in the image lie side by side: [first, end).
-  const auto pixels_of = [](const SlidingAxis& axis, int64_t tap, int64_t* first, int64_t* end) {
-    const int64_t outside = axis.before - tap;  // How far outside the first pixel's tap is.
-    *first = outside <= 0 ? 0 : (outside - 1) / axis.stride + 1;
-    *end = outside + axis.in <= 0 ? 0 : std::min((outside + axis.in - 1) / axis.stride + 1, axis.out);
-  };
-  SLUICE_ASSIGN_OR_RETURN(const WorkerScratch scratch, Scratch(taps * blocks, cols.in, kShardChannels));
-  const double shard_ns = LineNs(g_.pixels()) / static_cast<double>(std::max<int64_t>(1, taps * blocks));
-  return workers_.ForEachShard(taps * blocks, shard_ns, [&](int64_t shard, int worker) -> absl::Status {
-    const int64_t channel = shard % blocks * kShardChannels, tap = shard / blocks;
-    const int64_t row_tap = tap / cols.window, col_tap = tap % cols.window;
-    int64_t first_row = 0, end_row = 0, first_col = 0, end_col = 0;
-    pixels_of(rows, row_tap, &first_row, &end_row);
-    pixels_of(cols, col_tap, &first_col, &end_col);
-    if (first_col >= end_col) return absl::OkStatus();
+  const int64_t shards = rows.window * blocks;
+  std::fill_n(filter, g_.taps() * made, T{0});
+  SLUICE_ASSIGN_OR_RETURN(const WorkerScratch scratch, Scratch(shards, cols.in, kShardChannels));
+  const double shard_ns = LineNs(g_.pixels()) / static_cast<double>(std::max<int64_t>(1, shards));
+  return workers_.ForEachShard(shards, shard_ns, [&](int64_t shard, int worker) -> absl::Status {
+    const int64_t channel = shard % blocks * kShardChannels, row_tap = shard / blocks;
+    const PixelRange down = PixelsOfTap(rows, row_tap);
+    T* const wide = static_cast<T*>(scratch.of(worker));
     ChannelProducts<T> products;
     products.channels = std::min(kShardChannels, made - channel);
-    products.cols = end_col - first_col;
-    products.b_col = made;
-    products.out = filter + tap * made + channel;
+    products.b_col = products.out_pixel = made;
+    products.out = filter + row_tap * cols.window * made + channel;
     products.accumulate = true;
-    const int64_t left = first_col * cols.stride - cols.before + col_tap;  // The image's first column.
-    T* const wide = static_cast<T*>(scratch.of(worker));
     for (int64_t i = 0; i < g_.batch; ++i) {
       if (workers_.MustStop()) return workers_.WhyStopped();
-      for (int64_t y = first_row; y < end_row; ++y) {
+      for (int64_t y = down.first; y < down.end; ++y) {
         const int64_t line = i * rows.in + y * rows.stride - rows.before + row_tap;
-        const T* const from = image + (line * cols.in + left) * g_.channels;
-        products.a = from + channel;
-        products.a_col = products.cols < 2 ? 0 : cols.stride * made;
+        products.a = image + line * cols.in * g_.channels + channel;
+        products.a_pixel = made;
         if (times != 1) {
-          products.a = wide;
-          products.a_col = products.channels;
-          for (int64_t x = 0; x < products.cols; ++x) {
-            const T* const pixel = from + (x == 0 ? 0 : x * cols.stride * g_.channels);
-            WidenPart(pixel, channel, products.channels, times, wide + x * products.channels);
+          const T* const from = image + line * cols.in * g_.channels;
+          for (int64_t x = 0; x < cols.in; ++x) {
+            WidenPart(from + x * g_.channels, channel, products.channels, times, wide + x * products.channels);
           }
+          products.a = wide;
+          products.a_pixel = products.channels;
         }
-        products.b = result + ((i * rows.out + y) * cols.out + first_col) * made + channel;
-        BestGemm<T>().channels(products);
+        products.b = result + (i * rows.out + y) * cols.out * made + channel;
+        AddRow(cols, products);
       }
     }
     return absl::OkStatus();

@@ -28,7 +28,7 @@ constexpr ErrorCode kUnimplemented = ErrorCode::kOpUnimplemented;
 constexpr double kElementNs = 2;
 
 // TensorFlow's gradients leave dilations unread; they are refused here as those of the convolution are.
-constexpr ConvRules kRules = {2,     kUnimplemented,          ErrorCode::kOpAttr, kUnimplemented, kUnimplemented,
+constexpr ConvRules kRules = {2,     kUnimplemented,         ErrorCode::kOpAttr, kUnimplemented, kUnimplemented,
                               false, /*equal_strides=*/true, /*groups=*/false};
 
 absl::StatusOr<ConvForm> ReadForm(const KernelConstruction& construction) {
@@ -146,8 +146,7 @@ class DepthwiseGradientKernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     SLUICE_ASSIGN_OR_RETURN(const ConvForm form, ReadForm(construction));
-    return std::make_unique<DepthwiseGradientKernel>(form,
-                                                     construction.op() == "DepthwiseConv2dNativeBackpropFilter");
+    return std::make_unique<DepthwiseGradientKernel>(form, construction.op() == "DepthwiseConv2dNativeBackpropFilter");
   }
   DepthwiseGradientKernel(const ConvForm& form, bool of_filter) : form_(form), of_filter_(of_filter) {}
 
@@ -157,9 +156,8 @@ class DepthwiseGradientKernel : public Kernel {
                             ReadShapeInput(context, sizes, of_filter_ ? "filter_sizes" : "input_sizes"));
     const Tensor& other = context.input(1 - sizes);
     const Tensor& result = context.input(2);
-    SLUICE_ASSIGN_OR_RETURN(const ConvGeometry geometry,
-                            ResolveDepthwise(form_, of_filter_ ? other.shape() : shape,
-                                             of_filter_ ? shape : other.shape()));
+    SLUICE_ASSIGN_OR_RETURN(const ConvGeometry geometry, ResolveDepthwise(form_, of_filter_ ? other.shape() : shape,
+                                                                          of_filter_ ? shape : other.shape()));
     SLUICE_RETURN_IF_ERROR(CheckResult(geometry, result.shape()));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, shape));
     if (output->num_elements() == 0) return absl::OkStatus();

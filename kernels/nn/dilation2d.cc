@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/value/float16.h"
 #include "kernels/dispatch.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
@@ -74,7 +73,7 @@ class Dilation2DKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const ConvGeometry geometry, Resolve(context));
-    const Shape& shape = way_ == Way::kForward  ? geometry.output
+    const Shape& shape = way_ == Way::kForward ? geometry.output
                          : way_ == Way::kImage ? context.input(0).shape()
                                                : context.input(1).shape();
     SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, shape));

@@ -94,7 +94,9 @@ class ExtractPatchesKernel : public Kernel {
     ConvGeometry geometry;
     geometry.channels = geometry.group_channels = image.dim(form_.conv.rank() - 1);
     if (!filter.ok() || !CheckedMul(filter->num_elements(), geometry.channels, &geometry.out_channels)) {
-      return Error(ErrorCode::kOpTooLarge).Attr("ksizes").Found(absl::StrCat("[", absl::StrJoin(form_.window, ","), "]"));
+      return Error(ErrorCode::kOpTooLarge)
+          .Attr("ksizes")
+          .Found(absl::StrCat("[", absl::StrJoin(form_.window, ","), "]"));
     }
     SLUICE_RETURN_IF_ERROR(geometry.SlideOver(form_.conv, image.shape(), *filter));
     if (form_.conv.spaces == 3) CentreVolumeWindows(form_, &geometry);
@@ -105,7 +107,8 @@ class ExtractPatchesKernel : public Kernel {
     char* const to = static_cast<char*>(patches->mutable_raw_data());
     const double row_ns = static_cast<double>(row) / kBytesPerNs;
     context.ParallelFor(geometry.pixels(), row_ns, [&](int64_t begin, int64_t end) {
-      GatherWindows(geometry, {begin, end - begin, 0}, element, image.raw_data(), to + static_cast<size_t>(begin) * row);
+      GatherWindows(geometry, {begin, end - begin, 0}, element, image.raw_data(),
+                    to + static_cast<size_t>(begin) * row);
     });
     return absl::OkStatus();
   }

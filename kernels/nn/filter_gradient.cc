@@ -147,9 +147,8 @@ absl::Status FilterGradient(const ConvGeometry& geometry, const T* image, const 
   if (!Call<T>::ScratchElements(geometry, cut, &bytes) || !CheckedMul(bytes, sizeof(T), &bytes)) {
     return Error(ErrorCode::kOutOfMemory).Text("windows of more bytes than can be counted");
   }
-  SLUICE_ASSIGN_OR_RETURN(
-      Tensor chunks,
-      Tensor::Make(DTypeOf<T>::value, Shape::Of({cut.chunks - 1, elements}), workers.allocator()));
+  SLUICE_ASSIGN_OR_RETURN(Tensor chunks,
+                          Tensor::Make(DTypeOf<T>::value, Shape::Of({cut.chunks - 1, elements}), workers.allocator()));
   T* const sums = chunks.flat<T>().data();
   SLUICE_ASSIGN_OR_RETURN(const WorkerScratch scratch, WorkerScratch::Make(workers, cut.shards(), bytes, keeper));
   const Call<T> call(geometry, cut, image, result, filter, sums);

@@ -34,7 +34,9 @@ struct DoubleActivation {
 constexpr DoubleActivation kDoubleActivations[] = {
     {"", [](double x, double) { return x; }},
     {"Relu", [](double x, double) { return x < 0 ? 0 : x; }},
-    {"Relu6", [](double x, double) { return x < 0 ? 0 : x > 6 ? 6 : x; }},
+    {"Relu6", [](double x, double) { return x < 0   ? 0
+                                            : x > 6 ? 6
+                                                    : x; }},
     {"Elu", [](double x, double) { return x < 0 ? std::expm1(x) : x; }},
     {"LeakyRelu", [](double x, double alpha) { return x < 0 ? alpha * x : x; }},
 };
@@ -207,8 +209,7 @@ class FusedConv2DKernel : public Kernel {
       return Finish(context, geometry, epilogue, output);
     }
     // Scale, offset, mean, variance.
-    SLUICE_ASSIGN_OR_RETURN(Tensor factors,
-                            Tensor::Make(DTypeOf<T>::value, args[0].shape(), context.allocator()));
+    SLUICE_ASSIGN_OR_RETURN(Tensor factors, Tensor::Make(DTypeOf<T>::value, args[0].shape(), context.allocator()));
     T* const factor = factors.flat<T>().data();
     for (int64_t i = 0; i < geometry.out_channels; ++i) {
       factor[i] = values(0)[i] / std::sqrt(values(3)[i] + static_cast<T>(fused_.epsilon));

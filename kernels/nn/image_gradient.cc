@@ -16,6 +16,8 @@ namespace {
 
 // What it takes to bring an element of the filter into another order.
 constexpr double kPackNs = 0.5;
+// Rows of a panel that are turned at a time: what they take stays in the first-level cache.
+constexpr int64_t kPackRows = 64;
 
 // One phase of a convolution: of each axis one.
 struct Phase {
@@ -83,7 +85,7 @@ void PackColumns(const ConvGeometry& forward, const Phase& phase, const T* filte
     const int64_t rows = std::min(block, depth - first);
     T* const panel = out + first * all_cols + col * rows;
     for (int64_t row = first, count = 0; row < first + rows; row += count) {
-      count = std::min(made - row % made, first + rows - row);
+      count = std::min({made - row % made, first + rows - row, kPackRows});
       const T* const from = filter + (phase.TapOf(forward, row / made) * taken + col) * made + row % made;
       isa.pack_rows(std::min(width, taken - col), count, from, made, panel + (row - first) * width, width);
     }

@@ -28,9 +28,9 @@ namespace sluice {
 
 // One axis of a phase.
 struct AxisPhase {
-  SlidingAxis slide;       // Over the gradient of the result. No pixels (`out` 0) where the image is too small.
-  int64_t first = 0;       // The image's first pixel of the phase; the next ones are a stride of the convolution apart.
-  int64_t last_tap = 0;    // The convolution's tap for the first of the phase; the next ones are `tap_step` before it.
+  SlidingAxis slide;     // Over the gradient of the result. No pixels (`out` 0) where the image is too small.
+  int64_t first = 0;     // The image's first pixel of the phase; the next ones are a stride of the convolution apart.
+  int64_t last_tap = 0;  // The convolution's tap for the first of the phase; the next ones are `tap_step` before it.
   int64_t tap_step = 1;
 };
 

@@ -182,8 +182,7 @@ void Dilation<T>::AddTo(const KernelContext& context, bool to_image, const T* gr
   const int64_t blocks = (channels + kBlock - 1) / kBlock;
   const int64_t batches = to_image ? g_.batch : 1;
   const int64_t pixels = g_.pixels() / batches;
-  const double shard_ns =
-      (PixelNs(kBlock) + kPlaceNs * static_cast<double>(kBlock)) * static_cast<double>(pixels);
+  const double shard_ns = (PixelNs(kBlock) + kPlaceNs * static_cast<double>(kBlock)) * static_cast<double>(pixels);
   context.ParallelFor(batches * blocks, shard_ns, [&](int64_t begin, int64_t end) {
     Places places;
     for (int64_t shard = begin; shard < end; ++shard) {

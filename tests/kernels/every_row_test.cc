@@ -63,9 +63,29 @@ bool NeedsMadeByOthers(const std::string& op) {
   return false;
 }
 
+// Ops whose inputs have five dimensions, ranks that differ by one, or the sizes of another input among them, of which
+// none are drawn. Their own tests call them in the same ways (tests/kernels/nn).
+bool NeedsRelatedShapes(const std::string& op) {
+  static const std::set<std::string>& ops = *new std::set<std::string>{"Conv2DBackpropFilter",
+                                                                       "Conv2DBackpropInput",
+                                                                       "Conv3D",
+                                                                       "Conv3DBackpropFilter",
+                                                                       "Conv3DBackpropFilterV2",
+                                                                       "Conv3DBackpropInput",
+                                                                       "Conv3DBackpropInputV2",
+                                                                       "DepthwiseConv2dNativeBackpropFilter",
+                                                                       "DepthwiseConv2dNativeBackpropInput",
+                                                                       "Dilation2D",
+                                                                       "Dilation2DBackpropFilter",
+                                                                       "Dilation2DBackpropInput",
+                                                                       "ExtractVolumePatches",
+                                                                       "_FusedDepthwiseConv2dNative"};
+  return ops.count(op) > 0;
+}
+
 bool NeedsMoreThanInputs(const std::string& op) {
   const bool is_on_array = op.rfind("TensorArray", 0) == 0 && op != "TensorArrayV3";
-  return is_on_array || NeedsMadeByOthers(op) || NeedMoreThanInputs().count(op) > 0;
+  return is_on_array || NeedsMadeByOthers(op) || NeedMoreThanInputs().count(op) > 0 || NeedsRelatedShapes(op);
 }
 
 // Kernels for variants of types that a host has given functions (variant_functions.h); those of trials have none.

@@ -3,7 +3,7 @@
 
 #include "executor/thread_pool.h"
 #include "gtest/gtest.h"
-#include "tests/testing/conv_reference.h"
+#include "tests/kernels/nn/conv_reference.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
 
@@ -26,8 +26,8 @@ const std::vector<ConvCase>& Cases() {
 TEST(Conv3DTest, IsTheSumOfProducts) {
   for (const ConvCase& conv : Cases()) {
     for (const DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kBFloat16}) {
-      ASSERT_OK_AND_ASSIGN(const Tensor y, conv.Runner("Conv3D").Run1({Counted(dtype, conv.image, 7),
-                                                                       Counted(dtype, conv.filter, 5)}));
+      ASSERT_OK_AND_ASSIGN(const Tensor y,
+                           conv.Runner("Conv3D").Run1({Counted(dtype, conv.image, 7), Counted(dtype, conv.filter, 5)}));
       EXPECT_EQ(y.shape(), *Shape::Make(conv.result())) << conv.name;
       EXPECT_EQ(AsDoubles(y), AsDoubles(Rounded(dtype, conv.result(), ReferenceResult(conv)))) << conv.name;
     }

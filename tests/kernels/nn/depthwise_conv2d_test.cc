@@ -1,13 +1,14 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "executor/thread_pool.h"
 #include "gtest/gtest.h"
 #include "kernels/linalg/gemm.h"
 #include "kernels/memory/tracking_allocator.h"
-#include "tests/testing/conv_reference.h"
+#include "tests/kernels/nn/conv_reference.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
 
@@ -16,8 +17,8 @@ namespace {
 
 ConvCase Depthwise(std::string name, Ints image, Ints filter, int64_t stride, std::string padding = "SAME",
                    Ints paddings = {}) {
-  return {std::move(name), std::move(image), std::move(filter),     {stride, stride},
-          std::move(padding), std::move(paddings), /*dilations=*/{}, /*is_depthwise=*/true};
+  return {std::move(name),    std::move(image),    std::move(filter), {stride, stride},
+          std::move(padding), std::move(paddings), /*dilations=*/{},  /*is_depthwise=*/true};
 }
 
 const std::vector<ConvCase>& Cases() {
@@ -110,8 +111,8 @@ TEST(DepthwiseTest, ThreadsChangeNoBit) {
     const std::vector<Tensor> forward = {Fractions(conv.image), Fractions(conv.filter)};
     const std::vector<Tensor> of_image = {Sizes(conv.image), Fractions(conv.filter), Fractions(conv.result())};
     const std::vector<Tensor> of_filter = {Fractions(conv.image), Sizes(conv.filter), Fractions(conv.result())};
-    for (const auto& [op, inputs] : {std::pair(kForward, forward), std::pair(kOfImage, of_image),
-                                     std::pair(kOfFilter, of_filter)}) {
+    for (const auto& [op, inputs] :
+         {std::pair(kForward, forward), std::pair(kOfImage, of_image), std::pair(kOfFilter, of_filter)}) {
       ASSERT_OK_AND_ASSIGN(const Tensor alone, conv.Runner(op).Run1(inputs));
       for (const int num_threads : {2, 8}) {
         ThreadPoolOptions options;
@@ -192,8 +193,8 @@ TEST(DepthwiseTest, RefusesWhatTensorFlowRefuses) {
 TEST(DepthwiseTest, StridesAndPaddingsOfAnySize) {
   const int64_t huge = std::numeric_limits<int64_t>::max() / 8;
   const ConvCase stride = Depthwise("", {1, 3, 3, 2}, {2, 2, 2, 1}, huge, "VALID");
-  const ConvCase padding = Depthwise("", {1, 3, 3, 2}, {2, 2, 2, 1}, huge, "EXPLICIT",
-                                     {0, 0, huge + 1, huge, huge, huge / 2, 0, 0});
+  const ConvCase padding =
+      Depthwise("", {1, 3, 3, 2}, {2, 2, 2, 1}, huge, "EXPLICIT", {0, 0, huge + 1, huge, huge, huge / 2, 0, 0});
   for (const ConvCase& conv : {stride, padding}) {
     const Tensor image = Counted(DType::kFloat, conv.image, 7), filter = Counted(DType::kFloat, conv.filter, 5);
     const Tensor result = Counted(DType::kFloat, conv.result(), 9);
