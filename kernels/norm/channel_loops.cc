@@ -1,6 +1,7 @@
 #include "kernels/norm/channel_loops.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/math/loops.h"
 
@@ -52,8 +53,10 @@ void ChannelLoops<W>::Moments(const W* x, int64_t rows, int64_t channels, W* scr
   Fold(squares, width, channels, sums + 1);
   const double count = static_cast<double>(rows);
   for (int64_t c = 0; c < channels; ++c) {
+    const double about = static_cast<double>(mean[c]);
     sums[2 * c + 1] -= sums[2 * c] * sums[2 * c] / count;
-    sums[2 * c] += count * static_cast<double>(mean[c]);
+    // An infinite mean stays what it is, though distances from it are not numbers.
+    sums[2 * c] = std::isfinite(about) ? sums[2 * c] + count * about : about;
   }
 }
 

@@ -66,6 +66,7 @@ struct GradientCall {
   }
 };
 
+// The gradient of the input: of images and volumes, window and strides in attrs or inputs.
 class MaxPoolGradKernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {

@@ -181,6 +181,18 @@ TEST(BatchNormTest, SmallVarianceAroundALargeMean) {
   ExpectNear(found[4], Doubles(3, 0.03125 * 0.03125), 1e-6);
 }
 
+// As TensorFlow 2.19.1.
+TEST(BatchNormTest, AnInfinityIsTheMeanOfItsChannel) {
+  const NormCase c{{1, 2, 2, 2}};
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> found,
+                       Runner("FusedBatchNormV3", c, true)
+                           .Run({NumberTensor(DType::kFloat, c.image, {1, 2, -INFINITY, 3, 4, 5, 6, 6}), Vector({1, 1}),
+                                 Vector({0, 0}), Vector({}), Vector({})}));
+  EXPECT_EQ(NumbersOf(found[1]), (Doubles{-INFINITY, 4}));
+  EXPECT_TRUE(std::isnan(found[2].flat<float>()[0]));
+  EXPECT_FALSE(std::isnan(found[2].flat<float>()[1]));
+}
+
 TEST(BatchNormTest, SideInputAndActivation) {
   for (const NormCase& c : {NormCase{{2, 3, 3, 2}}, NormCase{{2, 3, 4, 5}, "NCHW"}}) {
     const std::vector<Tensor> inputs = {NumberTensor(DType::kFloat, c.image, ImageOf(c)),
