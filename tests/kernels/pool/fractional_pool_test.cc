@@ -195,7 +195,11 @@ TEST(FractionalPoolTest, GradientsRefuseCutsThatAreNone) {
   };
   EXPECT_OK(max(good, good));
   EXPECT_OK(mean(good, good));
-  EXPECT_OK(max({0, 2, huge}, good));  // What is beyond the image is cut off.
+  // What is beyond the image is cut off.
+  EXPECT_OK(max({0, 2, huge}, good));
+  KernelRunner overlapping("FractionalAvgPoolGrad");
+  overlapping.Attr("overlapping", true);
+  EXPECT_OK(overlapping.Run1({Longs({1, 4, 4, 1}), y, Longs({0, 2, huge}), Longs(good)}).status());
   for (const Sizes& bad : std::vector<Sizes>{
            {}, {0}, {0, 2}, {0, 1, 2, 4}, {-1, 2, 4}, {0, -2, 4}, {0, 3, 2}, {0, 0, 4}, {0, 20, 40}, {0, huge, huge}}) {
     for (const absl::Status& status : {max(bad, good), max(good, bad), mean(bad, good), mean(good, bad)}) {

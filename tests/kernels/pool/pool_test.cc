@@ -130,6 +130,13 @@ TEST(PoolTest, WindowsInThePaddingOfAnEmptyImageAreTheLowestNumber) {
   EXPECT_EQ(pool(DType::kInt8), Doubles(2, -128));
   EXPECT_EQ(pool(DType::kUInt16), Doubles(2, 0));
   EXPECT_EQ(pool(DType::kInt32), Doubles(2, std::numeric_limits<int32_t>::lowest()));
+  // Columns without number, in strides that leave out all but a few: no memory is asked for them.
+  TrackingAllocator memory(HostAllocator(), 1 << 20);
+  const int64_t columns = int64_t{1} << 40;
+  c = {"", {1, 0, columns, 1}, {1, 2, 1, 1}, {1, 1, columns >> 10, 1}, "EXPLICIT", {0, 0, 1, 1, 0, 0, 0, 0}};
+  KernelRunner runner = c.Runner("MaxPool");
+  runner.run().allocator = &memory;
+  EXPECT_EQ(runner.Run1({NumberTensor(DType::kFloat, c.image, {})})->shape(), Shape::Of({1, 1, 1024, 1}));
 }
 
 TEST(PoolTest, GroupsOfChannels) {
