@@ -63,6 +63,7 @@ absl::Status ComputeTopK(KernelContext& context, int64_t k) {
   return absl::OkStatus();
 }
 
+// k is an attr.
 class InTopKKernel : public Kernel {
  public:
   explicit InTopKKernel(int64_t k) : k_(k) {}

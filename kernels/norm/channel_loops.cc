@@ -1,6 +1,7 @@
 #include "kernels/norm/channel_loops.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/math/loops.h"
 
@@ -31,21 +32,32 @@ void ChannelLoops<W>::Moments(const W* x, int64_t rows, int64_t channels, W* scr
   const int64_t size = rows * channels;
   W* const total = scratch;
   W* const squares = scratch + width;
-  W* const mean = scratch + 2 * width;
-  std::fill_n(scratch, 2 * width, W{0});
+  W* const rest = scratch + 2 * width;
+  W* const mean = scratch + 3 * width;
+  std::fill_n(scratch, 3 * width, W{0});
   ForVectors(size, width, [=](int64_t at, int64_t n) {
     for (int64_t i = 0; i < n; ++i) total[i] += x[at + i];
   });
   Fold(total, width, channels, sums);
   for (int64_t c = 0; c < channels; ++c) mean[c] = static_cast<W>(sums[2 * c] / static_cast<double>(rows));
   RepeatChannels(mean, channels);
+  // Around what is about the mean, sums are exact enough to correct it.
   ForVectors(size, width, [=](int64_t at, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
       const W distance = x[at + i] - mean[i];
+      rest[i] += distance;
       squares[i] += distance * distance;
     }
   });
+  Fold(rest, width, channels, sums);
   Fold(squares, width, channels, sums + 1);
+  const double count = static_cast<double>(rows);
+  for (int64_t c = 0; c < channels; ++c) {
+    const double about = static_cast<double>(mean[c]);
+    sums[2 * c + 1] -= sums[2 * c] * sums[2 * c] / count;
+    // An infinite mean stays what it is, though distances from it are not numbers.
+    sums[2 * c] = std::isfinite(about) ? sums[2 * c] + count * about : about;
+  }
 }
 
 template <typename W>

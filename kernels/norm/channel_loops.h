@@ -13,7 +13,7 @@ namespace sluice {
 template <typename W>
 struct ChannelLoops {
   // For each of `channels` channels of a row: sums[2c] is the sum of its elements, sums[2c+1] that of the squares of
-  // their distance from the block's mean. `scratch`: 3 * SumWidth(channels) elements.
+  // their distance from the block's mean. `scratch`: 4 * SumWidth(channels) elements.
   static void Moments(const W* x, int64_t rows, int64_t channels, W* scratch, double* sums);
   // sums[2c]: the sum of dy, sums[2c+1]: the sum of dy * (x - mean). `scratch`: 2 * SumWidth(channels) elements.
   static void Products(const W* dy, const W* x, const W* mean, int64_t rows, int64_t channels, W* scratch,

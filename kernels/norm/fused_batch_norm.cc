@@ -29,6 +29,7 @@ enum Output { kY, kBatchMean, kBatchVariance, kSavedMean, kSavedVariance, kReser
 // Nanoseconds to add up a block for one channel.
 constexpr double kCombineNs = 3;
 
+// FusedBatchNorm in all versions, and with what is done after it.
 class FusedBatchNormKernel : public Kernel {
  public:
   explicit FusedBatchNormKernel(const NormForm& form) : form_(form) {}

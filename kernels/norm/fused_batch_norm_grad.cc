@@ -24,6 +24,7 @@ enum Output { kDx, kScaleGradient, kOffsetGradient, kReserve4, kReserve5 };
 
 constexpr double kCombineNs = 3;
 
+// The gradients of x, scale and offset.
 class FusedBatchNormGradKernel : public Kernel {
  public:
   explicit FusedBatchNormGradKernel(const NormForm& form) : form_(form) {}

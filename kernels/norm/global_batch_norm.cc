@@ -56,6 +56,7 @@ void CopyVector(const KernelContext& context, int input, W* to) {
   if (from != to) std::copy_n(from, vector.num_elements(), to);
 }
 
+// (t - mean) / sqrt(variance + epsilon) [* gamma] + beta.
 class GlobalBatchNormKernel : public Kernel {
  public:
   explicit GlobalBatchNormKernel(const GlobalNormForm& form) : form_(form) {}
@@ -91,6 +92,7 @@ class GlobalBatchNormKernel : public Kernel {
   mutable ScratchKeeper scratch_;
 };
 
+// The gradients of all five inputs.
 class GlobalBatchNormGradKernel : public Kernel {
  public:
   explicit GlobalBatchNormGradKernel(const GlobalNormForm& form) : form_(form) {}

@@ -142,6 +142,7 @@ void StoreRow(const float* from, int64_t at, int64_t n, Tensor* to) {
   }
 }
 
+// x / (bias + alpha * sum of squares) ^ beta.
 class LrnKernel : public Kernel {
  public:
   explicit LrnKernel(const LrnForm& form) : form_(form) {}
@@ -174,6 +175,7 @@ class LrnKernel : public Kernel {
   mutable ScratchKeeper scratch_;
 };
 
+// The gradient of the image, from that of the result, the image and the result.
 class LrnGradKernel : public Kernel {
  public:
   explicit LrnGradKernel(const LrnForm& form) : form_(form) {}

@@ -82,10 +82,10 @@ absl::StatusOr<Tensor> NormPasses<W>::Moments(const WideReader<W>& x) const {
   double* const to = sums.flat<double>().data();
   const int64_t channels = planes_.row_channels;
   SLUICE_RETURN_IF_ERROR(
-      ForEachBlock(Workers(context_.run()), planes_, 2 * kElementNs, ScratchBytes(3, x.NeedsCopy() ? 1 : 0), keeper_,
+      ForEachBlock(Workers(context_.run()), planes_, 2 * kElementNs, ScratchBytes(4, x.NeedsCopy() ? 1 : 0), keeper_,
                    [&](const ChannelBlockOfRows& block, void* memory) {
                      W* const scratch = static_cast<W*>(memory);
-                     const W* const from = x.Read(block.first_element, block.rows * channels, scratch + 3 * width());
+                     const W* const from = x.Read(block.first_element, block.rows * channels, scratch + 4 * width());
                      ChannelLoops<W>::Moments(from, block.rows, channels, scratch, to + 2 * block.index * channels);
                    }));
   return sums;

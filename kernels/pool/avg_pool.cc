@@ -22,6 +22,7 @@ namespace {
 
 using WideFloatTypes = TypeList<float, double>;
 
+// The mean of each window. See Note [Rows of windows].
 class AvgPoolKernel : public Kernel {
  public:
   explicit AvgPoolKernel(const PoolForm& form) : form_(form) {}
@@ -62,6 +63,7 @@ void SpreadBlock(const PoolGeometry& g, const W* dy, const ChannelBlock& block, 
   });
 }
 
+// The gradient of the input, whose sizes are an input. See Note [Channel blocks].
 class AvgPoolGradKernel : public Kernel {
  public:
   explicit AvgPoolGradKernel(const PoolForm& form) : form_(form) {}

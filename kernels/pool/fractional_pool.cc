@@ -83,6 +83,7 @@ struct FractionalForm {
   }
 };
 
+// The maximum or the mean of each window, and the cuts.
 class FractionalPoolKernel : public Kernel {
  public:
   explicit FractionalPoolKernel(const FractionalForm& form) : form_(form) {}

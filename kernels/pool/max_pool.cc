@@ -49,6 +49,7 @@ W MinusInfinity() {
   return std::numeric_limits<W>::has_infinity ? -std::numeric_limits<W>::infinity() : std::numeric_limits<W>::lowest();
 }
 
+// The maximum of each window. See Note [Rows of windows].
 class MaxPoolKernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {

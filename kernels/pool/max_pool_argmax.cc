@@ -62,6 +62,7 @@ void FindMaxima(const ArgmaxForm& form, const PoolGeometry& g, const W* x, const
   });
 }
 
+// The maximum of each window and its place.
 class MaxPoolWithArgmaxKernel : public Kernel {
  public:
   explicit MaxPoolWithArgmaxKernel(const ArgmaxForm& form) : form_(form) {}

@@ -1,6 +1,8 @@
 // Gradients of maxima over windows with respect to the input.
 
+#include <cmath>
 #include <memory>
+#include <type_traits>
 
 #include "graph/base/status_macros.h"
 #include "kernels/kernel.h"
@@ -46,8 +48,10 @@ struct GradientCall {
     });
   }
 
-  // The gradient of each window goes to all elements that are equal to its maximum, as it was given.
+  // The gradient of each window goes to all elements that are its maximum, as it was given, or as close to that as
+  // TensorFlow asks for. An infinite maximum is close to none.
   void ToAll(const ChannelBlock& block) const {
+    constexpr W kClose = static_cast<W>(1e-5);
     ForEachWindow(g, [&](const PoolWindow& window) {
       const int64_t at = OutputAt(block, window);
       const W* const from = dy + at;
@@ -55,13 +59,14 @@ struct GradientCall {
       ForEachPixel(g, window, [&](int64_t pixel) {
         const int64_t in = InputAt(block) + pixel * g.channels;
         for (int64_t c = 0; c < block.size; ++c) {
-          dx[in + c] = PoolAdd(dx[in + c], x[in + c] == largest[c] ? from[c] : W{0});
+          dx[in + c] += std::abs(x[in + c] - largest[c]) < kClose ? from[c] : W{0};
         }
       });
     });
   }
 };
 
+// The gradient of the input: of images and volumes, window and strides in attrs or inputs.
 class MaxPoolGradKernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
@@ -99,11 +104,13 @@ class MaxPoolGradKernel : public Kernel {
       status =
           ForEachChannelBlock(Workers(context.run()), geometry, PixelsRead(geometry), [&](const ChannelBlock& block) {
             ZeroBlock(geometry, block, geometry.image_pixels(), call.dx);
-            if (to_all) {
-              call.ToAll(block);
-            } else {
-              call.ToFirst(block);
+            if constexpr (std::is_same<W, float>::value) {  // All rows for volumes are computed in float.
+              if (to_all) {
+                call.ToAll(block);
+                return absl::OkStatus();
+              }
             }
+            call.ToFirst(block);
             return absl::OkStatus();
           });
     });

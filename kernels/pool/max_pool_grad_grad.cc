@@ -45,6 +45,7 @@ struct SecondGradientCall {
   }
 };
 
+// The gradient of the gradient: of images and volumes, window and strides in attrs or inputs.
 class MaxPoolGradGradKernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {

@@ -67,7 +67,7 @@ struct PoolAxis {
 
   // The part of window `o` that is in the image. Never empty unless the image is.
   PoolSpan SpanOf(int64_t o) const {
-    if (bounds != nullptr) return {bounds[o], std::min(bounds[o + 1] + overlap, in)};
+    if (bounds != nullptr) return {bounds[o], std::min(bounds[o + 1], in - overlap) + overlap};
     const int64_t begin = o * stride - before;
     return {std::max<int64_t>(begin, 0), std::min(begin + window, in)};
   }

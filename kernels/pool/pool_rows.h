@@ -46,7 +46,7 @@ class PoolRows {
         output_(static_cast<char*>(output->mutable_raw_data())),
         element_size_(static_cast<int64_t>(DTypeSize(output->dtype()))),
         start_(start),
-        width_(geometry.axes[2].in * geometry.channels),
+        width_(geometry.image_pixels() == 0 ? 0 : geometry.axes[2].in * geometry.channels),
         out_width_(geometry.axes[2].out * geometry.channels) {}
 
   // REQUIRES: the output has elements.
@@ -99,7 +99,7 @@ class PoolRows {
     const int64_t channels = g_.channels;
     for (int64_t o = 0; o < g_.axes[2].out; ++o, out += channels) {
       const PoolSpan span = g_.axes[2].SpanOf(o);
-      if (span.begin >= span.end) {
+      if (width_ == 0 || span.begin >= span.end) {
         std::fill_n(out, channels, start_);
         continue;
       }
@@ -121,7 +121,7 @@ class PoolRows {
   char* const output_;
   const int64_t element_size_;
   const W start_;
-  const int64_t width_;
+  const int64_t width_;  // Of a row of the image; 0 where the image has no pixel.
   const int64_t out_width_;
 };
 

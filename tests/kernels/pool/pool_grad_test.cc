@@ -191,6 +191,19 @@ TEST(PoolGradTest, ANaNThatComesFirstIsTheMaximum) {
   EXPECT_EQ(NumbersOf(found[1]), (Doubles{0, 2}));
 }
 
+// As TensorFlow 2.19.1: closer than 1e-5, whatever the maximum is.
+TEST(PoolGradTest, OfVolumesWhatIsCloseToTheMaximumCounts) {
+  const PoolCase c{"", {1, 1, 1, 4, 1}, {1, 1, 1, 4, 1}, {1, 1, 1, 1, 1}};
+  const auto gradient = [&](const Doubles& volume, double maximum) {
+    const Tensor output = NumberTensor(DType::kFloat, {1, 1, 1, 1, 1}, {maximum});
+    const Tensor dy = NumberTensor(DType::kFloat, {1, 1, 1, 1, 1}, {3});
+    return NumbersOf(
+        c.Runner("MaxPool3DGrad").Run1({NumberTensor(DType::kFloat, c.image, volume), output, dy}).value());
+  };
+  EXPECT_EQ(gradient({0, 9e-6, -9e-6, 2e-5}, 0), (Doubles{3, 3, 3, 0}));
+  EXPECT_EQ(gradient({INFINITY, 1, -INFINITY, 2}, INFINITY), Doubles(4, 0.0));
+}
+
 TEST(PoolGradTest, SumsOfIntegersWrapAround) {
   const PoolCase c{"", {1, 1, 3, 1}, {1, 1, 2, 1}, {1, 1, 1, 1}};
   const Tensor image = NumberTensor(DType::kInt32, c.image, {0, 9, 0});
