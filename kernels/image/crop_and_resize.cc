@@ -142,9 +142,12 @@ class CropAndResizeKernel final : public Kernel {
   mutable ScratchKeeper scratch_;
 };
 
+constexpr DTypeSet kCropTypes =
+    kSignedTypes | DTypeSet{DType::kFloat, DType::kDouble, DType::kHalf, DType::kUInt8, DType::kUInt16};
+
 constexpr KernelRow kRows[] = {
     KernelRow("CropAndResize", &NewWith<CropAndResizeKernel, &CropForm::Read>)
-        .Types("T", kRealTypes)
+        .Types("T", kCropTypes)
         .HostInput("crop_size"),
 };
 

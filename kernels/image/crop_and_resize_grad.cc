@@ -257,11 +257,14 @@ class CropAndResizeGradBoxesKernel final : public Kernel {
   mutable ScratchKeeper scratch_;
 };
 
+constexpr DTypeSet kCropTypes =
+    kSignedTypes | DTypeSet{DType::kFloat, DType::kDouble, DType::kHalf, DType::kUInt8, DType::kUInt16};
+
 constexpr KernelRow kRows[] = {
     KernelRow("CropAndResizeGradImage", &NewWith<CropAndResizeGradImageKernel, &ReadIsBilinear>)
         .Types("T", {DType::kFloat, DType::kDouble, DType::kHalf})
         .HostInput("image_size"),
-    KernelRow("CropAndResizeGradBoxes", &New<CropAndResizeGradBoxesKernel>).Types("T", kRealTypes),
+    KernelRow("CropAndResizeGradBoxes", &New<CropAndResizeGradBoxesKernel>).Types("T", kCropTypes),
 };
 
 }  // namespace

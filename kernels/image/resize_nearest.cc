@@ -158,19 +158,8 @@ void AddRowsOf(const NearestGradCall& call, int64_t begin, int64_t end, float* s
     if (dtype == DType::kDouble) return AddRows<double>(call, begin, end);
     return AddShortRows(call, begin, end, scratch);
   }
-  DispatchDType<UnsignedCppTypes>(dtype, [&](auto type) { AddRows<typename decltype(type)::Type>(call, begin, end); });
-  switch (dtype) {
-    case DType::kInt8:
-      return AddRows<uint8_t>(call, begin, end);
-    case DType::kInt16:
-      return AddRows<uint16_t>(call, begin, end);
-    case DType::kInt32:
-      return AddRows<uint32_t>(call, begin, end);
-    case DType::kInt64:
-      return AddRows<uint64_t>(call, begin, end);
-    default:
-      return;
-  }
+  if (dtype == DType::kInt32) return AddRows<uint32_t>(call, begin, end);
+  AddRows<uint8_t>(call, begin, end);
 }
 
 class ResizeNearestNeighborGradKernel final : public Kernel {
@@ -215,10 +204,10 @@ class ResizeNearestNeighborGradKernel final : public Kernel {
 
 constexpr KernelRow kRows[] = {
     KernelRow("ResizeNearestNeighbor", &NewWith<ResizeNearestNeighborKernel, &ResizeForm::Read>)
-        .Types("T", kRealTypes)
+        .Types("T", kPixelTypes)
         .HostInput("size"),
     KernelRow("ResizeNearestNeighborGrad", &NewWith<ResizeNearestNeighborGradKernel, &ResizeForm::Read>)
-        .Types("T", kRealTypes)
+        .Types("T", kFloatTypes | DTypeSet{DType::kInt8, DType::kUInt8, DType::kInt32})
         .HostInput("size"),
 };
 

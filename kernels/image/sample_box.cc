@@ -23,7 +23,7 @@ namespace sluice {
 namespace {
 
 // Blocks of the sequence that a call takes for each attempt, as in TensorFlow: what comes next depends on it.
-constexpr uint64_t kBlocksPerAttempt = 4 * 256;
+constexpr uint64_t kBlocksPerAttempt = 1;
 
 // One number after the other from a generator.
 class Numbers {

@@ -282,7 +282,7 @@ class ScaleAndTranslateGradKernel final : public Kernel {
 
 constexpr KernelRow kRows[] = {
     KernelRow("ScaleAndTranslate", &NewWith<ScaleAndTranslateKernel, &SamplingForm::Read>)
-        .Types("T", kRealTypes)
+        .Types("T", kPixelTypes)
         .HostInput("size"),
     KernelRow("ScaleAndTranslateGrad", &NewWith<ScaleAndTranslateGradKernel, &SamplingForm::Read>)
         .Types("T", {DType::kFloat}),

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/ir/op_schema.h"
+#include "graph/value/shape.h"
 #include "graph/value/tensor.h"
 #include "kernels/kernel_registry.h"
 #include "kernels/memory/tracking_allocator.h"
@@ -24,6 +25,7 @@ struct RowCase {
   PreparedKernel::Attrs attrs;
   std::vector<DType> inputs;            // References as RefType.
   DType resource_type = DType::kFloat;  // Of variables behind handles.
+  std::vector<Shape> shapes;            // Of inputs that would hardly ever meet by chance. Empty: none.
 
   std::string Name() const;  // "AddV2 float32 float32".
 };
@@ -74,6 +76,7 @@ class RowTrial {
   const PreparedKernel& kernel_;
   PlausibleInputs inputs_;
   TrialCounts counts_;
+  int num_runs_ = 0;
 };
 
 }  // namespace sluice

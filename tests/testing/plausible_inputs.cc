@@ -125,4 +125,10 @@ std::vector<Tensor> PlausibleInputs::Draw(absl::Span<const DType> dtypes, bool i
   return inputs;
 }
 
+std::vector<Tensor> PlausibleInputs::DrawShaped(absl::Span<const DType> dtypes, absl::Span<const Shape> shapes) {
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < dtypes.size(); ++i) inputs.push_back(RandomInput(dtypes[i], shapes[i]));
+  return inputs;
+}
+
 }  // namespace sluice

@@ -21,6 +21,8 @@ class PlausibleInputs {
 
   // One tensor for each dtype, around one of many elements where `is_large`. REQUIRES: neither resources nor variants.
   std::vector<Tensor> Draw(absl::Span<const DType> dtypes, bool is_large);
+  // The same with the shapes of all. REQUIRES: as many of them.
+  std::vector<Tensor> DrawShaped(absl::Span<const DType> dtypes, absl::Span<const Shape> shapes);
 
  private:
   // How the shapes of a call's inputs belong together; all other numbers: they do not.
