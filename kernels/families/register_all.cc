@@ -12,6 +12,7 @@
 #include "kernels/random/families.h"
 #include "kernels/reduce/families.h"
 #include "kernels/rnn/families.h"
+#include "kernels/sequence/families.h"
 #include "kernels/state/families.h"
 #include "kernels/transfer/families.h"
 
@@ -28,6 +29,7 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddRandomKernels(registry);
   AddReduceKernels(registry);
   AddRnnKernels(registry);
+  AddSequenceKernels(registry);
   AddStateKernels(registry);
   AddTransferKernels(registry);
 }

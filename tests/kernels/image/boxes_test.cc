@@ -33,9 +33,8 @@ Tensor CropBoxes() { return FloatsOf({3, 4}, {0, 0, 1, 1, 0.2, 0.9, 0.7, 0.1, -0
 TEST(CropAndResizeTest, GivesWhatTensorFlowGives) {
   const std::vector<double> bilinear = {0, 5, 10, 1, 6, 0, 7.22, 5.2, 3.18, 4.2, 5.7, 4.12, -1, -1, -1, 4.8, 8.65, -1};
   const std::vector<double> nearest = {0, 3, 10, 1, 4, 0, 10, 7, 0, 5, 2, 6, -1, -1, -1, 6, 9, -1};
-  for (const DType dtype :
-       {DType::kFloat, DType::kDouble, DType::kHalf, DType::kBFloat16, DType::kInt8, DType::kUInt8, DType::kInt16,
-        DType::kUInt16, DType::kInt32, DType::kUInt32, DType::kInt64, DType::kUInt64}) {
+  for (const DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kInt8, DType::kUInt8, DType::kInt16,
+                            DType::kUInt16, DType::kInt32, DType::kInt64}) {
     for (const bool is_bilinear : {true, false}) {
       KernelRunner runner("CropAndResize");
       runner.Attr("method", is_bilinear ? "bilinear" : "nearest").Attr("extrapolation_value", -1.0f);
@@ -51,8 +50,7 @@ TEST(CropAndResizeTest, GradientsAreThoseOfTensorFlow) {
   const Tensor grads = FloatsOf({3, 2, 3, 1}, {0, 5, 3, 1, 6, 4, 2, 0, 5, 3, 1, 6, 4, 2, 0, 5, 3, 1});
   const std::vector<double> bilinear = {2.1, 3.4, 2.86, 3.84, 7.42, 3.63, 3.93, 1.82, 2.68, 3.92, 3.56, 4.84};
   const std::vector<double> nearest = {5, 0, 5, 5, 11, 1, 3, 3, 1, 0, 6, 4};
-  for (const DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kInt8, DType::kUInt8, DType::kInt16,
-                            DType::kUInt16, DType::kInt32, DType::kInt64}) {
+  for (const DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf}) {
     for (const bool is_bilinear : {true, false}) {
       KernelRunner runner("CropAndResizeGradImage");
       runner.Attr("method", is_bilinear ? "bilinear" : "nearest").Attr("T", dtype);
