@@ -47,6 +47,7 @@ struct CtcForm {
 struct Labels {
   TempArray<int32_t> classes;
   TempArray<int64_t> begins;
+  TempArray<uint8_t> ignored;  // 1: there is no time for all labels, as they were given.
 
   int64_t size(int64_t b) const { return begins[b + 1] - begins[b]; }
 };
@@ -121,6 +122,7 @@ absl::StatusOr<Labels> ReadLabels(KernelContext& context, const CtcForm& form, c
   SLUICE_ASSIGN_OR_RETURN(labels.begins, TempArray<int64_t>::Make(context, inputs.batch + 1));
   const int64_t* const all = indices.flat<int64_t>().data();
   int64_t next = 0;
+  SLUICE_ASSIGN_OR_RETURN(labels.ignored, TempArray<uint8_t>::Make(context, inputs.batch));
   labels.begins[0] = 0;
   for (int64_t b = 0; b < inputs.batch; ++b) {
     const int64_t first = next;
@@ -132,6 +134,7 @@ absl::StatusOr<Labels> ReadLabels(KernelContext& context, const CtcForm& form, c
                                                           inputs.classes, &labels.classes[labels.begins[b]]));
     labels.begins[b + 1] = labels.begins[b] + size;
     const int32_t length = inputs.lengths[static_cast<size_t>(b)];
+    labels.ignored[b] = length == 0 || (form.ignores_long && next - first > length) ? 1 : 0;
     if (!form.ignores_long && size / 2 > length) {
       return Error(ErrorCode::kOpValue)
           .Input(3, "sequence_length")
@@ -203,12 +206,6 @@ struct LossCall {
   T* loss;
   T* grad;
 
-  // Whether there is no time for all labels: then there is no loss.
-  bool is_ignored(int64_t b) const {
-    const int64_t steps = inputs.lengths[static_cast<size_t>(b)];
-    return steps == 0 || labels.size(b) / 2 > steps;
-  }
-
   // Probabilities of the classes, into the gradient.
   void Softmax(int64_t b, int64_t steps) const {
     for (int64_t t = 0; t < inputs.time; ++t) {
@@ -229,8 +226,8 @@ struct LossCall {
   void Run(int64_t b, T* scratch) const {
     const int64_t size = labels.size(b), steps = inputs.lengths[static_cast<size_t>(b)];
     loss[b] = 0;
-    Softmax(b, is_ignored(b) ? 0 : steps);
-    if (is_ignored(b)) return;
+    Softmax(b, labels.ignored[b] != 0 ? 0 : steps);
+    if (labels.ignored[b] != 0) return;
     const int64_t table_size = size * steps;
     const Sequence<T> sequence{form,
                                labels.classes.data() + labels.begins[b],
@@ -297,7 +294,7 @@ class CtcLossKernel final : public Kernel {
     int64_t largest = 0;
     for (int64_t b = 0; b < inputs.batch; ++b) {
       int64_t table = 0;
-      if (call.is_ignored(b)) continue;
+      if (labels.ignored[b] != 0) continue;
       if (!CheckedMul(labels.size(b), inputs.lengths[static_cast<size_t>(b)], &table) || table > kMaxTable) {
         return Error(ErrorCode::kOpTooLarge).Input(2, "labels_values");
       }
