@@ -93,6 +93,7 @@ void CropRow(const CropCall& call, int64_t row, float* scratch, float* out) {
   }
 }
 
+// Crops of the images in input 0, of the boxes in input 1.
 class CropAndResizeKernel final : public Kernel {
  public:
   explicit CropAndResizeKernel(const CropForm& form) : form_(form) {}

@@ -112,6 +112,7 @@ void AddBox(const CropGrads& call, bool is_bilinear, int64_t box, T* image) {
   }
 }
 
+// The gradient of the images.
 class CropAndResizeGradImageKernel final : public Kernel {
  public:
   explicit CropAndResizeGradImageKernel(bool is_bilinear) : is_bilinear_(is_bilinear) {}
@@ -222,6 +223,7 @@ void GradOfBox(const CropGrads& call, const FloatRows& images, int64_t box, floa
   }
 }
 
+// The gradient of the boxes' corners.
 class CropAndResizeGradBoxesKernel final : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override {

@@ -58,6 +58,7 @@ PixelCopy CopyFor(size_t bytes) {
   }
 }
 
+// Copies pixels: elements are moved, whatever they are.
 class ResizeNearestNeighborKernel final : public Kernel {
  public:
   explicit ResizeNearestNeighborKernel(const ResizeForm& form) : form_(form) {}
@@ -162,6 +163,7 @@ void AddRowsOf(const NearestGradCall& call, int64_t begin, int64_t end, float* s
   AddRows<uint8_t>(call, begin, end);
 }
 
+// Adds up the gradients of the pixels that one pixel became.
 class ResizeNearestNeighborGradKernel final : public Kernel {
  public:
   explicit ResizeNearestNeighborGradKernel(const ResizeForm& form) : form_(form) {}

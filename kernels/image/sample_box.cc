@@ -251,6 +251,7 @@ absl::Status SetOutputs(KernelContext& context, const ImageSize& size, const Rec
   return absl::OkStatus();
 }
 
+// Draws a part of an image; which numbers it has drawn is its state.
 class SampleBoxKernel final : public Kernel {
  public:
   explicit SampleBoxKernel(const SampleForm& form) : form_(form), generator_(form.seeds) {}

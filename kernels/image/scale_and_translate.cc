@@ -218,6 +218,7 @@ absl::Status Mix(const KernelContext& context, const MixCall& call, ScratchKeepe
   });
 }
 
+// Samples the images in input 0.
 class ScaleAndTranslateKernel final : public Kernel {
  public:
   explicit ScaleAndTranslateKernel(const SamplingForm& form) : form_(form) {}
@@ -244,6 +245,7 @@ class ScaleAndTranslateKernel final : public Kernel {
   mutable ScratchKeeper scratch_;
 };
 
+// The gradient of the images.
 class ScaleAndTranslateGradKernel final : public Kernel {
  public:
   explicit ScaleAndTranslateGradKernel(const SamplingForm& form) : form_(form) {}

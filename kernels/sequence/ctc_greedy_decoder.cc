@@ -22,6 +22,7 @@ struct Decoded {
   TempArray<int64_t> counts;
 };
 
+// Decodes all sequences into a sparse matrix of labels.
 class CtcGreedyDecoderKernel final : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {

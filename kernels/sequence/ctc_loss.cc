@@ -268,6 +268,7 @@ struct LossCall {
   }
 };
 
+// Losses of all sequences, and their gradients.
 class CtcLossKernel final : public Kernel {
  public:
   explicit CtcLossKernel(const CtcForm& form) : form_(form) {}

@@ -104,6 +104,7 @@ int Compare(const Sparse& a, int64_t i, const Sparse& b, int64_t k) {
   return 0;
 }
 
+// Distances of all pairs of sequences.
 class EditDistanceKernel final : public Kernel {
  public:
   explicit EditDistanceKernel(bool normalizes) : normalizes_(normalizes) {}

@@ -204,6 +204,18 @@ TEST(NonMaxSuppressionTest, SoftSuppressionLowersScoresAsInTensorFlow) {
   EXPECT_EQ(soft[2].flat<int32_t>()[0], 6);
 }
 
+// An overlap that is NaN takes the score: the box is lost, or keeps 0 where that is enough.
+TEST(NonMaxSuppressionTest, BoxesThatAreNowhereSuppressAsInTensorFlow) {
+  const Tensor boxes = Tensor::Of<float>(Shape::Of({3, 4}), {5, kNan, 7, 6, 8, 5, 12, 8, 6, 4, 8, 5});
+  const Tensor scores = FloatsOf({3}, {0.9, 0.5, 0.7});
+  ASSERT_OK_AND_ASSIGN(const Tensor above_zero,
+                       KernelRunner("NonMaxSuppressionV3").Run1({boxes, scores, Int(5), Float(0.5f), Float(0)}));
+  EXPECT_EQ(IntsOf(above_zero), std::vector<int32_t>{0});
+  ASSERT_OK_AND_ASSIGN(const Tensor all,
+                       KernelRunner("NonMaxSuppressionV2").Run1({boxes, scores, Int(5), Float(0.5f)}));
+  EXPECT_EQ(IntsOf(all), (std::vector<int32_t>{0, 1, 2}));
+}
+
 // 100,000 boxes of which few are kept: the candidates are a heap.
 TEST(NonMaxSuppressionTest, TakesManyBoxes) {
   const Scene scene = RandomScene(100000, 1);
