@@ -20,6 +20,7 @@
 #include "kernels/reduce/families.h"
 #include "kernels/rnn/families.h"
 #include "kernels/sparse/families.h"
+#include "kernels/sequence/families.h"
 #include "kernels/state/families.h"
 #include "kernels/strings/families.h"
 #include "kernels/tables/families.h"
@@ -46,6 +47,7 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddReduceKernels(registry);
   AddRnnKernels(registry);
   AddSparseKernels(registry);
+  AddSequenceKernels(registry);
   AddStateKernels(registry);
   AddStringsKernels(registry);
   AddTablesKernels(registry);

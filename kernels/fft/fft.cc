@@ -86,6 +86,7 @@ T* Numbers(Tensor& tensor) {
 
 // --- Complex -------------------------------------------------------------------------------------------------------
 
+// FFT or IFFT over the last dimensions.
 class FftKernel final : public Kernel {
  public:
   FftKernel(int dims, bool inverse) : dims_(dims), inverse_(inverse) {}
@@ -125,6 +126,7 @@ struct RealSizes {
   Shape output;
 };
 
+// RFFT or IRFFT over the last dimensions, of the lengths in input 1.
 class RealFftKernel final : public Kernel {
  public:
   RealFftKernel(int dims, bool inverse) : dims_(dims), inverse_(inverse) {}

@@ -1,5 +1,7 @@
 #include "kernels/image/box_suppressor.h"
 
+#include <cmath>
+
 namespace sluice {
 
 void KeptBoxes::Add(const OrderedBox& box) {
@@ -8,6 +10,7 @@ void KeptBoxes::Add(const OrderedBox& box) {
   column(2)[size_] = box.y2;
   column(3)[size_] = box.x2;
   column(4)[size_] = box.area;
+  all_finite_ = all_finite_ && std::isfinite(box.area);
   ++size_;
 }
 

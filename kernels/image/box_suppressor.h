@@ -45,6 +45,8 @@ class KeptBoxes {
   // Whether `box` overlaps one of those from number `begin` on by more than `threshold`.
   bool AnyOverlaps(const OrderedBox& box, float threshold, int64_t begin) const;
   OrderedBox Get(int64_t i) const;
+  // Whether all have areas that are numbers: overlaps with them are numbers then, too.
+  bool all_finite() const { return all_finite_; }
 
  private:
   float* column(int i) const { return memory_ + i * capacity_; }  // y1 of all, x1 of all, ..., area of all.
@@ -52,6 +54,7 @@ class KeptBoxes {
   float* memory_;
   int64_t capacity_;
   int64_t size_ = 0;
+  bool all_finite_ = true;
 };
 
 }  // namespace sluice

@@ -155,6 +155,7 @@ absl::StatusOr<int64_t> ReadPositive(const KernelContext& context, int input, ab
   return Error(ErrorCode::kOpValue).Input(input, name).Found(absl::StrCat(value)).Expected("1 or more");
 }
 
+// Reads one call and writes its four outputs.
 class CombinedNonMaxSuppressionKernel final : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {

@@ -93,6 +93,7 @@ void CropRow(const CropCall& call, int64_t row, float* scratch, float* out) {
   }
 }
 
+// Crops of the images in input 0, of the boxes in input 1.
 class CropAndResizeKernel final : public Kernel {
  public:
   explicit CropAndResizeKernel(const CropForm& form) : form_(form) {}
@@ -142,9 +143,12 @@ class CropAndResizeKernel final : public Kernel {
   mutable ScratchKeeper scratch_;
 };
 
+constexpr DTypeSet kCropTypes =
+    kSignedTypes | DTypeSet{DType::kFloat, DType::kDouble, DType::kHalf, DType::kUInt8, DType::kUInt16};
+
 constexpr KernelRow kRows[] = {
     KernelRow("CropAndResize", &NewWith<CropAndResizeKernel, &CropForm::Read>)
-        .Types("T", kRealTypes)
+        .Types("T", kCropTypes)
         .HostInput("crop_size"),
 };
 

@@ -112,6 +112,7 @@ void AddBox(const CropGrads& call, bool is_bilinear, int64_t box, T* image) {
   }
 }
 
+// The gradient of the images.
 class CropAndResizeGradImageKernel final : public Kernel {
  public:
   explicit CropAndResizeGradImageKernel(bool is_bilinear) : is_bilinear_(is_bilinear) {}
@@ -222,6 +223,7 @@ void GradOfBox(const CropGrads& call, const FloatRows& images, int64_t box, floa
   }
 }
 
+// The gradient of the boxes' corners.
 class CropAndResizeGradBoxesKernel final : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override {
@@ -257,11 +259,14 @@ class CropAndResizeGradBoxesKernel final : public Kernel {
   mutable ScratchKeeper scratch_;
 };
 
+constexpr DTypeSet kCropTypes =
+    kSignedTypes | DTypeSet{DType::kFloat, DType::kDouble, DType::kHalf, DType::kUInt8, DType::kUInt16};
+
 constexpr KernelRow kRows[] = {
     KernelRow("CropAndResizeGradImage", &NewWith<CropAndResizeGradImageKernel, &ReadIsBilinear>)
         .Types("T", {DType::kFloat, DType::kDouble, DType::kHalf})
         .HostInput("image_size"),
-    KernelRow("CropAndResizeGradBoxes", &New<CropAndResizeGradBoxesKernel>).Types("T", kRealTypes),
+    KernelRow("CropAndResizeGradBoxes", &New<CropAndResizeGradBoxesKernel>).Types("T", kCropTypes),
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ void Convert(const void* from, int64_t count, float* to) {
 FloatRows::FloatRows(const Tensor& tensor)
     : data_(static_cast<const char*>(tensor.raw_data())), element_size_(DTypeSize(tensor.dtype())) {
   if (tensor.dtype() == DType::kFloat) return;
-  const bool is_real = DispatchDType<RealCppTypes>(
+  const bool is_real = DispatchDType<Join<Join<FloatCppTypes, SignedCppTypes>, TypeList<uint8_t, uint16_t>>>(
       tensor.dtype(), [this](auto type) { convert_ = &Convert<typename decltype(type)::Type>; });
   SLUICE_CHECK(is_real);
 }

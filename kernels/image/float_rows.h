@@ -5,14 +5,18 @@
 #include <cstdint>
 
 #include "graph/value/tensor.h"
+#include "kernels/dtype_set.h"
 
 namespace sluice {
 
-// Reads pixels of any real dtype as floats, a run of elements at a time, so that the arithmetic of resizing exists
+// Dtypes of images, as far as ops take them.
+inline constexpr DTypeSet kPixelTypes = kFloatTypes | kSignedTypes | DTypeSet{DType::kUInt8, DType::kUInt16};
+
+// Reads pixels of any such dtype as floats, a run of elements at a time, so that the arithmetic of resizing exists
 // once. Borrows the tensor's elements. Thread-safe.
 class FloatRows {
  public:
-  // REQUIRES: a dtype of kRealTypes.
+  // REQUIRES: a dtype of kPixelTypes.
   explicit FloatRows(const Tensor& tensor);
 
   // Whether the elements are floats already: Get needs no scratch.

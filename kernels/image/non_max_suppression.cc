@@ -133,7 +133,7 @@ absl::StatusOr<Kept> KeepBestBoxes(KernelContext& context, const Suppression& ca
   const auto compare = [&](Candidate* candidate, int64_t num_kept) {
     const OrderedBox box = OrderedBox::Of(boxes + 4 * candidate->box);
     // A score that no overlap changes: what is asked is only whether there is one.
-    const bool is_plain = call.sigma <= 0 && std::isfinite(box.area);
+    const bool is_plain = call.sigma <= 0 && kept.all_finite() && std::isfinite(box.area);
     if (is_plain) return kept.AnyOverlaps(box, call.overlap_threshold, candidate->compared);
     const auto overlap = [&](int64_t i) { return Overlap(box, kept.Get(i)); };
     return Suppress(call, overlap, num_kept, candidate);

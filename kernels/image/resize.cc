@@ -202,7 +202,7 @@ class ResizeKernel final : public Kernel {
 
 template <absl::Status (*kResize)(const ResizeCall& call)>
 constexpr KernelRow Row(absl::string_view op) {
-  return KernelRow(op, &NewWith<ResizeKernel<kResize>, &ResizeForm::Read>).Types("T", kRealTypes).HostInput("size");
+  return KernelRow(op, &NewWith<ResizeKernel<kResize>, &ResizeForm::Read>).Types("T", kPixelTypes).HostInput("size");
 }
 
 constexpr KernelRow kRows[] = {

@@ -29,6 +29,7 @@ absl::StatusOr<AxisTaps> TapsBack(KernelContext& context, MakeTaps make, const R
   return taps.Transposed(context, axis.original);
 }
 
+// The gradient of a resizing by the tables of `kMakeTaps`.
 template <MakeTaps kMakeTaps>
 class ResizeGradKernel final : public Kernel {
  public:

@@ -58,6 +58,7 @@ PixelCopy CopyFor(size_t bytes) {
   }
 }
 
+// Copies pixels: elements are moved, whatever they are.
 class ResizeNearestNeighborKernel final : public Kernel {
  public:
   explicit ResizeNearestNeighborKernel(const ResizeForm& form) : form_(form) {}
@@ -158,21 +159,11 @@ void AddRowsOf(const NearestGradCall& call, int64_t begin, int64_t end, float* s
     if (dtype == DType::kDouble) return AddRows<double>(call, begin, end);
     return AddShortRows(call, begin, end, scratch);
   }
-  DispatchDType<UnsignedCppTypes>(dtype, [&](auto type) { AddRows<typename decltype(type)::Type>(call, begin, end); });
-  switch (dtype) {
-    case DType::kInt8:
-      return AddRows<uint8_t>(call, begin, end);
-    case DType::kInt16:
-      return AddRows<uint16_t>(call, begin, end);
-    case DType::kInt32:
-      return AddRows<uint32_t>(call, begin, end);
-    case DType::kInt64:
-      return AddRows<uint64_t>(call, begin, end);
-    default:
-      return;
-  }
+  if (dtype == DType::kInt32) return AddRows<uint32_t>(call, begin, end);
+  AddRows<uint8_t>(call, begin, end);
 }
 
+// Adds up the gradients of the pixels that one pixel became.
 class ResizeNearestNeighborGradKernel final : public Kernel {
  public:
   explicit ResizeNearestNeighborGradKernel(const ResizeForm& form) : form_(form) {}
@@ -215,10 +206,10 @@ class ResizeNearestNeighborGradKernel final : public Kernel {
 
 constexpr KernelRow kRows[] = {
     KernelRow("ResizeNearestNeighbor", &NewWith<ResizeNearestNeighborKernel, &ResizeForm::Read>)
-        .Types("T", kRealTypes)
+        .Types("T", kPixelTypes)
         .HostInput("size"),
     KernelRow("ResizeNearestNeighborGrad", &NewWith<ResizeNearestNeighborGradKernel, &ResizeForm::Read>)
-        .Types("T", kRealTypes)
+        .Types("T", kFloatTypes | DTypeSet{DType::kInt8, DType::kUInt8, DType::kInt32})
         .HostInput("size"),
 };
 

@@ -23,7 +23,7 @@ namespace sluice {
 namespace {
 
 // Blocks of the sequence that a call takes for each attempt, as in TensorFlow: what comes next depends on it.
-constexpr uint64_t kBlocksPerAttempt = 4 * 256;
+constexpr uint64_t kBlocksPerAttempt = 1;
 
 // One number after the other from a generator.
 class Numbers {
@@ -251,6 +251,7 @@ absl::Status SetOutputs(KernelContext& context, const ImageSize& size, const Rec
   return absl::OkStatus();
 }
 
+// Draws a part of an image; which numbers it has drawn is its state.
 class SampleBoxKernel final : public Kernel {
  public:
   explicit SampleBoxKernel(const SampleForm& form) : form_(form), generator_(form.seeds) {}

@@ -218,6 +218,7 @@ absl::Status Mix(const KernelContext& context, const MixCall& call, ScratchKeepe
   });
 }
 
+// Samples the images in input 0.
 class ScaleAndTranslateKernel final : public Kernel {
  public:
   explicit ScaleAndTranslateKernel(const SamplingForm& form) : form_(form) {}
@@ -244,6 +245,7 @@ class ScaleAndTranslateKernel final : public Kernel {
   mutable ScratchKeeper scratch_;
 };
 
+// The gradient of the images.
 class ScaleAndTranslateGradKernel final : public Kernel {
  public:
   explicit ScaleAndTranslateGradKernel(const SamplingForm& form) : form_(form) {}
@@ -282,7 +284,7 @@ class ScaleAndTranslateGradKernel final : public Kernel {
 
 constexpr KernelRow kRows[] = {
     KernelRow("ScaleAndTranslate", &NewWith<ScaleAndTranslateKernel, &SamplingForm::Read>)
-        .Types("T", kRealTypes)
+        .Types("T", kPixelTypes)
         .HostInput("size"),
     KernelRow("ScaleAndTranslateGrad", &NewWith<ScaleAndTranslateGradKernel, &SamplingForm::Read>)
         .Types("T", {DType::kFloat}),

@@ -25,6 +25,8 @@ void AddMathKernels(KernelRegistry& registry) {
   registry.AddTable(BroadcastArgsKernels());
   registry.AddTable(BitcastKernels());
   registry.AddTable(BiasKernels());
+  registry.AddTable(CrossKernels());
+  registry.AddTable(HistogramKernels());
 }
 
 }  // namespace sluice

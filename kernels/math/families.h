@@ -50,6 +50,10 @@ absl::Span<const KernelRow> SpecialKernels();
 absl::Span<const KernelRow> TrigonometryKernels();
 // Ops of one input whose result has its dtype: Abs, Neg, Square, Sqrt, Exp, Log, Floor, Round, ...
 absl::Span<const KernelRow> UnaryKernels();
+// Cross.
+absl::Span<const KernelRow> CrossKernels();
+// HistogramFixedWidth.
+absl::Span<const KernelRow> HistogramKernels();
 
 // Adds all of them.
 void AddMathKernels(KernelRegistry& registry);

@@ -23,6 +23,7 @@ constexpr double kCellNs = 15;
 // Floats of the gates of many steps: they stay in the cache.
 constexpr int64_t kGateFloats = int64_t{1} << 19;
 
+// A sequence, or a cell, which is one of one step.
 class LstmKernel final : public Kernel {
  public:
   LstmKernel(const LstmForm& form, bool is_sequence) : form_(form), is_sequence_(is_sequence) {}

@@ -28,6 +28,7 @@ constexpr int64_t kGateFloats = int64_t{1} << 20;
 enum CellGradInput { kI = 8, kCs, kF, kO, kCi, kCo, kCsGrad, kHGrad };
 constexpr const char* kCellGradNames[] = {"i", "cs", "f", "o", "ci", "co", "cs_grad", "h_grad"};
 
+// The gradients of the gates and of the state before a step.
 class LstmCellGradKernel final : public Kernel {
  public:
   explicit LstmCellGradKernel(const LstmForm& form) : form_(form) {}
@@ -200,6 +201,7 @@ class BackCall {
   float *x_grad_, *cs_grad_, *h_grad_, *w_grad_, *wci_grad_, *wcf_grad_, *wco_grad_, *b_grad_;
 };
 
+// The gradients of all inputs of a sequence.
 class BlockLstmGradKernel final : public Kernel {
  public:
   explicit BlockLstmGradKernel(const LstmForm& form) : form_(form) {}

@@ -94,7 +94,9 @@ bool NeedsFunctionsOfItsType(const RowCase& row_case) {
 }
 
 // Ops that answer otherwise each time they are called.
-bool KeepsStateInItsKernel(const std::string& op) { return op == "RandomUniform"; }
+bool KeepsStateInItsKernel(const std::string& op) {
+  return op == "RandomUniform" || op.rfind("SampleDistortedBoundingBox", 0) == 0;
+}
 
 // Ops that work on files, which no random text names: tests/kernels/io.
 bool WorksOnFiles(const std::string& op) {

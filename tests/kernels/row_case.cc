@@ -95,6 +95,57 @@ const Attrs& SpecialAttrs(const std::string& op) {
   return found == all.end() ? none : found->second;
 }
 
+// Shapes of inputs that belong together in a way of the op's own.
+const std::vector<Shape>& SpecialShapes(const std::string& op) {
+  using Shapes = std::vector<Shape>;
+  const auto shape = [](std::initializer_list<int64_t> dims) { return Shape::Of(dims); };
+  const auto join = [](Shapes first, const Shapes& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+  };
+  static const std::map<std::string, Shapes>& all = *new std::map<std::string, Shapes>([&] {
+    const Shape scalar, two = shape({2}), square = shape({2, 2}), images = shape({2, 4, 4, 1}), boxes = shape({2, 4});
+    const Shape steps = shape({3, 2, 2});
+    const Shapes lstm = {square, square, square, shape({4, 8}), two, two, two, shape({8})};
+    Shapes block = join({scalar, steps}, Shapes(lstm.begin() + 1, lstm.end()));
+    const Shapes gru = {square, square, shape({4, 4}), shape({4, 2}), shape({4}), two};
+    const Shapes scored = {shape({4, 4}), shape({4}), scalar, scalar};
+    std::map<std::string, Shapes> made = {
+        {"AdjustHue", {shape({2, 4, 3}), scalar}},
+        {"BlockLSTM", block},
+        {"BlockLSTMGrad", join(block, Shapes(9, steps))},
+        {"CombinedNonMaxSuppression", {shape({1, 4, 1, 4}), shape({1, 4, 2}), scalar, scalar, scalar, scalar}},
+        {"CropAndResize", {images, boxes, two, two}},
+        {"CropAndResizeGradBoxes", {shape({2, 2, 2, 1}), images, boxes, two}},
+        {"CropAndResizeGradImage", {shape({2, 2, 2, 1}), boxes, two, shape({4})}},
+        {"CTCGreedyDecoder", {steps, two}},
+        {"CTCLoss", {shape({3, 1, 2}), shape({1, 2}), shape({1}), shape({1})}},
+        {"Cross", {shape({2, 3}), shape({2, 3})}},
+        {"EditDistance", {square, two, two, square, two, two}},
+        {"DrawBoundingBoxes", {shape({2, 4, 4, 3}), shape({2, 2, 4})}},
+        {"DrawBoundingBoxesV2", {shape({2, 4, 4, 3}), shape({2, 2, 4}), boxes}},
+        {"GRUBlockCell", gru},
+        {"GRUBlockCellGrad", join(gru, Shapes(4, square))},
+        {"LSTMBlockCell", lstm},
+        {"LSTMBlockCellGrad", join(lstm, Shapes(8, square))},
+        {"NonMaxSuppression", {shape({4, 4}), shape({4}), scalar}},
+        {"NonMaxSuppressionV2", scored},
+        {"NonMaxSuppressionV3", join(scored, {scalar})},
+        {"NonMaxSuppressionV5", join(scored, {scalar, scalar})},
+        {"ScaleAndTranslate", {images, two, two, two}},
+        {"ScaleAndTranslateGrad", {images, images, two, two}},
+    };
+    made["AdjustSaturation"] = made["AdjustHue"];
+    made["BlockLSTMV2"] = block;
+    made["BlockLSTMGradV2"] = made["BlockLSTMGrad"];
+    made["NonMaxSuppressionV4"] = made["NonMaxSuppressionWithOverlaps"] = made["NonMaxSuppressionV3"];
+    return made;
+  }());
+  static const Shapes& none = *new Shapes();
+  const auto found = all.find(op);
+  return found == all.end() ? none : found->second;
+}
+
 // The dtypes that both the row and the op allow for type attr `attr`.
 std::vector<DType> TypesOf(const KernelRow& row, const AttrSpec& attr) {
   const DTypeSet in_row = row.TypesOf(attr.name);
@@ -157,6 +208,7 @@ void FillCase(const KernelRow& row, const OpSchema& schema, size_t choice, RowCa
   row_case->op = schema.name;
   row_case->attrs = SpecialAttrs(schema.name);
   row_case->roles = RolesIn(schema);
+  row_case->shapes = SpecialShapes(schema.name);
   std::map<std::string, DType> types;
   for (const AttrSpec& attr : schema.attrs) {
     if (attr.type != AttrType::kType) continue;

@@ -189,6 +189,8 @@ std::string RowTrial::Run(bool is_large) {
   }
   std::vector<Tensor> inputs = images_.Draw(case_.op, dtypes, is_large, &inputs_);
   if (inputs.empty() && !random_.OneIn(4)) inputs = DrawSparseInputs(case_.op, dtypes, is_large, random_);
+  const bool is_shaped = !case_.shapes.empty() && ++num_runs_ % 4 != 0;
+  if (inputs.empty() && is_shaped) inputs = inputs_.DrawShaped(dtypes, case_.shapes);
   if (inputs.empty()) {
     inputs = case_.roles.empty() ? inputs_.Draw(dtypes, is_large) : inputs_.DrawUpdate(dtypes, case_.roles, is_large);
   }

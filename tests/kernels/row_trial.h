@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/ir/op_schema.h"
+#include "graph/value/shape.h"
 #include "graph/value/tensor.h"
 #include "kernels/kernel_registry.h"
 #include "kernels/memory/tracking_allocator.h"
@@ -27,6 +28,7 @@ struct RowCase {
   std::vector<DType> inputs;            // References as RefType.
   DType resource_type = DType::kFloat;  // Of variables behind handles.
   std::vector<InputRole> roles;         // Of ops that update a variable; else empty.
+  std::vector<Shape> shapes;            // Of inputs that would hardly ever meet by chance. Empty: none.
 
   std::string Name() const;  // "AddV2 float32 float32".
 };
@@ -79,6 +81,7 @@ class RowTrial {
   ImageInputs images_;
   FuzzRandom random_;
   TrialCounts counts_;
+  int num_runs_ = 0;
 };
 
 }  // namespace sluice

@@ -144,4 +144,10 @@ std::vector<Tensor> PlausibleInputs::DrawUpdate(absl::Span<const DType> dtypes, 
   return inputs;
 }
 
+std::vector<Tensor> PlausibleInputs::DrawShaped(absl::Span<const DType> dtypes, absl::Span<const Shape> shapes) {
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < dtypes.size(); ++i) inputs.push_back(RandomInput(dtypes[i], shapes[i]));
+  return inputs;
+}
+
 }  // namespace sluice

@@ -34,6 +34,8 @@ class PlausibleInputs {
   std::vector<Tensor> Draw(absl::Span<const DType> dtypes, bool is_large);
   // The same for an op that updates a variable: a role for each dtype.
   std::vector<Tensor> DrawUpdate(absl::Span<const DType> dtypes, absl::Span<const InputRole> roles, bool is_large);
+  // The same with the shapes of all. REQUIRES: as many of them.
+  std::vector<Tensor> DrawShaped(absl::Span<const DType> dtypes, absl::Span<const Shape> shapes);
 
  private:
   // How the shapes of a call's inputs belong together; all other numbers: they do not.

@@ -1,0 +1,13 @@
+#include "kernels/sequence/families.h"
+
+#include "kernels/kernel_registry.h"
+
+namespace sluice {
+
+void AddSequenceKernels(KernelRegistry& registry) {
+  registry.AddTable(CtcLossKernels());
+  registry.AddTable(CtcGreedyDecoderKernels());
+  registry.AddTable(EditDistanceKernels());
+}
+
+}  // namespace sluice
