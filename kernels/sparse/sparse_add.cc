@@ -150,7 +150,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeChoice(const KernelConstruction& con
   DispatchDType<RealCppTypes>(construction.input_type(1),
                               [&](auto type) { combine = &ChooseValue<typename decltype(type)::Type, kLarger>; });
   if (combine == nullptr) return NoSuchType(construction.input_type(1));
-  return std::make_unique<MergeKernel>(combine, IndexRule::kOrdered);
+  return std::make_unique<MergeKernel>(combine, IndexRule::kInside);
 }
 
 // --- SparseAddGrad ------------------------------------------------------------------------------------------------
