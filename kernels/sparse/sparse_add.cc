@@ -74,6 +74,7 @@ std::vector<Pair> PairsOf(const SparseInput& a, const SparseInput& b) {
   return pairs;
 }
 
+// The entries of both operands, those of equal indices combined. Thread-safe.
 class MergeKernel : public Kernel {
  public:
   // As in TensorFlow, SparseAdd takes indices as they come.
