@@ -106,7 +106,7 @@ class EditDistanceKernel : public Kernel {
       for (int d = 0; d < shape.rank(); ++d) {
         const int64_t at = sparse.at(i)[d];
         if (at >= 0 && at < shape.dim(d)) continue;
-        return Error(ErrorCode::kOpValue)
+        return Error(ErrorCode::kOpBroken)
             .Input(sparse.first_input)
             .Found(absl::StrCat(at, " on axis ", d, " in entry ", i))
             .Expected(absl::StrCat("0 to ", shape.dim(d) - 1));
