@@ -73,10 +73,10 @@ class EditDistanceKernel : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const SparseInput guess, ReadSparse(context, 0, IndexRule::kAny));
     SLUICE_ASSIGN_OR_RETURN(const SparseInput truth, ReadSparse(context, 3, IndexRule::kAny));
-    if (guess.rank != truth.rank || guess.rank < 1) {
+    if (guess.rank != truth.rank || guess.rank < 2) {
       return Error(ErrorCode::kOpShapes)
           .Found(absl::StrCat("hypothesis ", guess.shape.ToString(), ", truth ", truth.shape.ToString()))
-          .Expected("equal ranks of 1 or more");
+          .Expected("equal ranks of 2 or more");
     }
     IndexVector dims;
     for (int d = 0; d + 1 < guess.rank; ++d) dims.push_back(std::max(guess.shape.dim(d), truth.shape.dim(d)));
