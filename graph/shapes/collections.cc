@@ -192,6 +192,7 @@ constexpr ShapeRow kRows[] = {
     {"BatchDataset", &ScalarOutputs},
     {"BatchDatasetV2", &ScalarOutputs},
     {"EmptyTensorList", &TensorListNew},
+    {"EmptyTensorMap", &ScalarOutputs},
     {"FIFOQueue", &Queue},
     {"FIFOQueueV2", &Queue},
     {"FilterDataset", &ScalarOutputs},
@@ -280,6 +281,10 @@ constexpr ShapeRow kRows[] = {
     {"TensorListSetItem", &TensorListChange},
     {"TensorListSplit", &TensorListSplit},
     {"TensorListStack", &TensorListStack},
+    {"TensorMapErase", &ScalarOutputs},
+    {"TensorMapHasKey", &ScalarOutputs},
+    {"TensorMapInsert", &ScalarOutputs},
+    {"TensorMapSize", &ScalarOutputs},
     {"TensorSliceDataset", &ScalarOutputs},
     {"ZipDataset", &ScalarOutputs},
 };

@@ -8,7 +8,9 @@ void AddListsKernels(KernelRegistry& registry) {
   registry.AddTable(ListKernels());
   registry.AddTable(ListRowsKernels());
   registry.AddTable(ListConcatKernels());
+  registry.AddTable(MapKernels());
   registry.AddTable(OptionalKernels());
+  registry.AddTable(VariantConstKernels());
 }
 
 }  // namespace sluice

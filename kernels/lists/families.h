@@ -18,8 +18,14 @@ absl::Span<const KernelRow> ListKernels();
 absl::Span<const KernelRow> ListRowsKernels();
 // TensorListConcat, ...ConcatV2, and tensors of lists: ...ConcatLists, ...PushBackBatch.
 absl::Span<const KernelRow> ListConcatKernels();
+// EmptyTensorMap, TensorMapSize, ...HasKey, ...Lookup, ...Insert, ...Erase, ...StackKeys. Gives maps such functions,
+// too.
+absl::Span<const KernelRow> MapKernels();
 // OptionalNone, OptionalFromValue, OptionalHasValue, OptionalGetValue. Gives optionals such functions, too.
 absl::Span<const KernelRow> OptionalKernels();
+
+// Const of values of these types.
+absl::Span<const KernelRow> VariantConstKernels();
 
 // Adds all of them.
 void AddListsKernels(KernelRegistry& registry);

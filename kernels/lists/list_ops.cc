@@ -150,6 +150,7 @@ absl::Status ComputeGetItem(KernelContext& context) {
   return absl::OkStatus();
 }
 
+// Replaces an element, or, where the list may grow, adds it and those before it. Thread-safe.
 class SetItemKernel : public Kernel {
  public:
   explicit SetItemKernel(bool may_grow) : may_grow_(may_grow) {}

@@ -100,6 +100,7 @@ absl::Status GiveRows(KernelContext& context, const Chosen& chosen, int shape_in
   return absl::OkStatus();
 }
 
+// All elements as rows, as many as the attr says where it says it. Thread-safe.
 class StackKernel : public Kernel {
  public:
   explicit StackKernel(int64_t num_elements) : num_elements_(num_elements) {}

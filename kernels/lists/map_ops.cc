@@ -85,7 +85,8 @@ absl::Status ComputeInsert(KernelContext& context) {
   SLUICE_RETURN_IF_ERROR(MapInput(context).status());
   SLUICE_ASSIGN_OR_RETURN(std::string key, TensorMap::KeyOf(context.input(1)));
   TensorMap::Item item{context.input(1), context.input(2)};
-  return GiveChanged(context, [&](TensorMap::Items& items) { items.insert_or_assign(std::move(key), std::move(item)); });
+  return GiveChanged(context,
+                     [&](TensorMap::Items& items) { items.insert_or_assign(std::move(key), std::move(item)); });
 }
 
 absl::Status ComputeErase(KernelContext& context) {

@@ -101,19 +101,19 @@ class DenseKernel : public Kernel {
   const bool is_binary_, by_rows_;
 };
 
-// SparseBincount: of all values of a sparse vector, or of each row of a sparse matrix.
+// SparseBincount: of all values of a sparse vector, or of each row of a tensor of more axes.
 class SparseKernel : public Kernel {
  public:
   explicit SparseKernel(bool is_binary) : is_binary_(is_binary) {}
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kInside));
-    if (sparse.rank < 1 || sparse.rank > 2) {
-      return Error(ErrorCode::kOpShape).Input(2, "dense_shape").Found(sparse.shape.ToString()).Expected("rank 1 or 2");
+    if (sparse.rank < 1) {
+      return Error(ErrorCode::kOpShape).Input(2, "dense_shape").Found("a scalar").Expected("rank 1 or more");
     }
     const BinInputs in{context.input(1), context.input(3), context.input(4), 1};
     SLUICE_ASSIGN_OR_RETURN(const int64_t bins, ReadBins(in));
-    const bool has_rows = sparse.rank == 2;
+    const bool has_rows = sparse.rank > 1;
     const IndexVector dims = has_rows ? IndexVector{sparse.shape.dim(0), bins} : IndexVector{bins};
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));

@@ -73,10 +73,10 @@ class EditDistanceKernel : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const SparseInput guess, ReadSparse(context, 0, IndexRule::kAny));
     SLUICE_ASSIGN_OR_RETURN(const SparseInput truth, ReadSparse(context, 3, IndexRule::kAny));
-    if (guess.rank != truth.rank || guess.rank < 1) {
+    if (guess.rank != truth.rank || guess.rank < 2) {
       return Error(ErrorCode::kOpShapes)
           .Found(absl::StrCat("hypothesis ", guess.shape.ToString(), ", truth ", truth.shape.ToString()))
-          .Expected("equal ranks of 1 or more");
+          .Expected("equal ranks of 2 or more");
     }
     IndexVector dims;
     for (int d = 0; d + 1 < guess.rank; ++d) dims.push_back(std::max(guess.shape.dim(d), truth.shape.dim(d)));
@@ -106,7 +106,7 @@ class EditDistanceKernel : public Kernel {
       for (int d = 0; d < shape.rank(); ++d) {
         const int64_t at = sparse.at(i)[d];
         if (at >= 0 && at < shape.dim(d)) continue;
-        return Error(ErrorCode::kOpValue)
+        return Error(ErrorCode::kOpBroken)
             .Input(sparse.first_input)
             .Found(absl::StrCat(at, " on axis ", d, " in entry ", i))
             .Expected(absl::StrCat("0 to ", shape.dim(d) - 1));

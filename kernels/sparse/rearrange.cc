@@ -121,6 +121,7 @@ absl::Status ComputeReshape(KernelContext& context) {
 
 // --- SparseConcat -------------------------------------------------------------------------------------------------
 
+// Sparse tensors end to end along an axis, entries in order. Thread-safe.
 class ConcatKernel : public Kernel {
  public:
   explicit ConcatKernel(int64_t axis) : axis_(axis) {}

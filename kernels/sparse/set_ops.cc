@@ -59,8 +59,8 @@ IndexVector AllButLast(const Shape& shape) { return {shape.dims().begin(), shape
 
 absl::StatusOr<Sets> DenseSets(const KernelContext& context, int i) {
   const Tensor& tensor = context.input(i);
-  if (tensor.rank() < 1) {
-    return Error(ErrorCode::kOpShape).Input(i).Found("a scalar").Expected("a last axis");
+  if (tensor.rank() < 2) {
+    return Error(ErrorCode::kOpShape).Input(i).Found(tensor.shape().ToString()).Expected("rank 2 or more");
   }
   Sets sets;
   sets.values = &tensor;
@@ -69,12 +69,12 @@ absl::StatusOr<Sets> DenseSets(const KernelContext& context, int i) {
   return sets;
 }
 
-// Fewest axes: 2, but for SetSize... as TensorFlow has it.
+// That of inputs [first, first + 3).
 absl::StatusOr<Sets> SparseSets(const KernelContext& context, int first, IndexRule rule) {
   SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, first, IndexRule::kInside));
   if (rule != IndexRule::kInside) SLUICE_RETURN_IF_ERROR(CheckIndices(sparse, rule));
-  if (sparse.rank < 1) {
-    return Error(ErrorCode::kOpShape).Input(first + 2).Found("a scalar").Expected("a last axis");
+  if (sparse.rank < 2) {
+    return Error(ErrorCode::kOpShape).Input(first + 2).Found(sparse.shape.ToString()).Expected("rank 2 or more");
   }
   Sets sets;
   sets.is_sparse = true;
@@ -147,7 +147,7 @@ void PutElement(absl::string_view value, Tensor& to, int64_t i) { to.flat<TStrin
 // Groups that have elements in either operand, in order.
 std::vector<int64_t> GroupsToVisit(const Sets& a, const Sets& b, int64_t num_groups) {
   std::vector<int64_t> groups;
-  if (!a.is_sparse || !b.is_sparse) {
+  if (a.width > 0 || b.width > 0) {  // A dense tensor with elements: no more groups than these.
     for (int64_t g = 0; g < num_groups; ++g) groups.push_back(g);
     return groups;
   }

@@ -74,6 +74,7 @@ std::vector<Pair> PairsOf(const SparseInput& a, const SparseInput& b) {
   return pairs;
 }
 
+// The entries of both operands, those of equal indices combined. Thread-safe.
 class MergeKernel : public Kernel {
  public:
   // As in TensorFlow, SparseAdd takes indices as they come.
@@ -150,7 +151,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeChoice(const KernelConstruction& con
   DispatchDType<RealCppTypes>(construction.input_type(1),
                               [&](auto type) { combine = &ChooseValue<typename decltype(type)::Type, kLarger>; });
   if (combine == nullptr) return NoSuchType(construction.input_type(1));
-  return std::make_unique<MergeKernel>(combine, IndexRule::kOrdered);
+  return std::make_unique<MergeKernel>(combine, IndexRule::kInside);
 }
 
 // --- SparseAddGrad ------------------------------------------------------------------------------------------------

@@ -74,11 +74,10 @@ absl::StatusOr<std::vector<int64_t>> GroupsOf(const SparseInput& sparse, const R
   return groups;
 }
 
-// Adds up, or takes the largest of, the values of each group, into `out`. 16-bit floats are added as float.
-template <typename T, bool kMax>
-void ReduceInto(const SparseInput& sparse, absl::Span<const int64_t> groups, T* out, size_t num_groups) {
-  using U = std::conditional_t<kMax && std::is_integral<T>::value, T, Wide<T>>;
-  std::vector<U> results(num_groups, U(0));
+// Adds up, or takes the largest of, the values of each group, into `results`.
+template <typename T, typename U, bool kMax>
+void ReduceInto(const SparseInput& sparse, absl::Span<const int64_t> groups, U* results, size_t num_groups) {
+  std::fill_n(results, num_groups, U(0));
   std::vector<bool> is_there(kMax ? num_groups : 0, false);
   const T* const values = Elements<T>(*sparse.values);
   for (size_t i = 0; i < groups.size(); ++i) {
@@ -91,16 +90,28 @@ void ReduceInto(const SparseInput& sparse, absl::Span<const int64_t> groups, T* 
       results[group] = static_cast<U>(results[group] + value);
     }
   }
-  for (size_t group = 0; group < num_groups; ++group) out[group] = T(results[group]);
 }
 
+// The same for any dtype; 16-bit floats are added as float.
 template <bool kMax>
-void ReduceAny(const SparseInput& sparse, absl::Span<const int64_t> groups, Tensor& out) {
+absl::Status ReduceAny(KernelContext& context, const SparseInput& sparse, absl::Span<const int64_t> groups,
+                       Tensor& out) {
   const DType dtype = kMax ? out.dtype() : AsUnsigned(out.dtype());
+  const size_t num_groups = static_cast<size_t>(out.num_elements());
+  absl::StatusOr<Tensor> wide = Tensor();
   DispatchDType<std::conditional_t<kMax, RealCppTypes, SumCppTypes>>(dtype, [&](auto type) {
     using T = typename decltype(type)::Type;
-    ReduceInto<T, kMax>(sparse, groups, Elements<T>(out), static_cast<size_t>(out.num_elements()));
+    using U = std::conditional_t<std::is_integral<T>::value, T, Wide<T>>;
+    if constexpr (std::is_same<T, U>::value) {
+      ReduceInto<T, U, kMax>(sparse, groups, Elements<T>(out), num_groups);
+    } else {
+      wide = context.AllocateTemp(DTypeOf<U>::value, out.shape());
+      if (!wide.ok()) return;
+      ReduceInto<T, U, kMax>(sparse, groups, Elements<U>(*wide), num_groups);
+      for (size_t i = 0; i < num_groups; ++i) Elements<T>(out)[i] = T(Elements<U>(*wide)[i]);
+    }
   });
+  return wide.status();
 }
 
 // SparseReduceSum and SparseReduceMax: a dense result, zero where there is no entry.
@@ -115,8 +126,7 @@ class DenseReduceKernel : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> groups, GroupsOf(sparse, plan));
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(plan.out_dims));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
-    ReduceAny<kMax>(sparse, groups, *out);
-    return absl::OkStatus();
+    return ReduceAny<kMax>(context, sparse, groups, *out);
   }
 
  private:
@@ -139,7 +149,7 @@ class SparseReduceKernel : public Kernel {
     for (int64_t& group : groups) group = std::lower_bound(present.begin(), present.end(), group) - present.begin();
     const int64_t count = static_cast<int64_t>(present.size());
     SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(1, Shape::Of({count})));
-    ReduceAny<kMax>(sparse, groups, *out);
+    SLUICE_RETURN_IF_ERROR(ReduceAny<kMax>(context, sparse, groups, *out));
     SLUICE_RETURN_IF_ERROR(GiveGroupIndices(context, plan, present));
     return GiveVector(context, 2, plan.out_dims);
   }
@@ -176,9 +186,9 @@ void Softmax(const T* values, int64_t begin, int64_t end, T* out) {
   for (int64_t i = begin; i < end; ++i) out[i] = T(std::exp(static_cast<U>(values[i]) - highest) / sum);
 }
 
-// Over the entries that differ in the last index only.
+// Over entries that follow each other and differ in the last index only.
 absl::Status ComputeSoftmax(KernelContext& context) {
-  SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kOrdered));
+  SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kAny));
   if (sparse.rank < 2) {
     return Error(ErrorCode::kOpShape).Input(2, "sp_shape").Found(sparse.shape.ToString()).Expected("rank 2 or more");
   }

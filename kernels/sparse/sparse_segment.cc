@@ -138,6 +138,7 @@ void SumSegments(const SegmentEntries& entries, absl::Span<const int64_t> begins
   }
 }
 
+// Sums, or means, of the rows that each segment names. Thread-safe.
 class SparseSegmentKernel : public Kernel {
  public:
   explicit SparseSegmentKernel(SegmentScale scale) : scale_(scale) {}

@@ -34,6 +34,7 @@ struct StringKeys {
   static void Put(const TString& key, Tensor& keys, int64_t i) { keys.flat<TString>()[static_cast<size_t>(i)] = key; }
 };
 
+// The store for one kind of keys. Owns them and the rows; as thread-safe as RowStore.
 template <typename Keys>
 class KeyedRows final : public RowStore {
  public:

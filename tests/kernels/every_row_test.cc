@@ -57,7 +57,7 @@ bool NeedsMadeByOthers(const std::string& op) {
   static const std::set<std::string>& makers = *new std::set<std::string>{
       "TensorListReserve", "TensorListFromTensor", "TensorListScatter", "TensorListScatterV2",
       "TensorListSplit",   "OptionalNone",         "OptionalFromValue"};
-  for (const char* const prefix : {"TensorList", "Optional", "LookupTable", "InitializeTable"}) {
+  for (const char* const prefix : {"TensorList", "TensorMap", "Optional", "LookupTable", "InitializeTable"}) {
     if (op.rfind(prefix, 0) == 0) return makers.count(op) == 0;
   }
   return false;

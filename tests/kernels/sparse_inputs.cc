@@ -21,6 +21,7 @@ const std::string& PatternOf(const std::string& op) {
       {"DenseBincount", "x5v"},
       {"DenseToDenseSetOperation", "dd"},
       {"DenseToSparseSetOperation", "divh"},
+      {"EditDistance", "ivhivh"},
       {"RaggedBincount", "px5v"},
       {"SetSize", "ivh"},
       {"SparseAdd", "ivhivh."},

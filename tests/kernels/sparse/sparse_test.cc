@@ -423,12 +423,35 @@ TEST(SetOpsTest, AreThoseOfTheStandardLibrary) {
       const Tensor sizes,
       KernelRunner("SetSize").Run1({Indices(2, {0, 0, 0, 1, 2, 0}), Tensor::Strings({"a", "a", "b"}), Longs({3, 2})}));
   EXPECT_THAT(Values<int32_t>(sizes), ElementsAre(1, 0, 1));
-  EXPECT_THAT(KernelRunner("DenseToDenseSetOperation").Attr("set_operation", "xor").Run({Longs({1}), Longs({1})}),
+  const Tensor row = Tensor::Of<int64_t>(Shape::Of({1, 1}), {1});
+  EXPECT_THAT(KernelRunner("DenseToDenseSetOperation").Attr("set_operation", "xor").Run({row, row}),
               StatusIs(kInvalid));
-  EXPECT_THAT(KernelRunner("DenseToDenseSetOperation")
-                  .Attr("set_operation", "a-b")
-                  .Run({Longs({1}), Tensor::Scalar<int64_t>(1)}),
+  EXPECT_THAT(KernelRunner("DenseToDenseSetOperation").Attr("set_operation", "a-b").Run({row, Longs({1})}),
               StatusIs(kInvalid));
+}
+
+TEST(EditDistanceTest, CountsChanges) {
+  const auto distance = [](std::vector<absl::string_view> guess, std::vector<absl::string_view> truth, bool normalize) {
+    const auto sparse = [](const std::vector<absl::string_view>& texts) {
+      std::vector<int64_t> at;
+      for (size_t i = 0; i < texts.size(); ++i) at.insert(at.end(), {1, static_cast<int64_t>(i)});
+      return std::vector<Tensor>{Indices(2, at), Tensor::Strings(texts), Longs({2, 9})};
+    };
+    std::vector<Tensor> inputs = sparse(guess);
+    for (const Tensor& input : sparse(truth)) inputs.push_back(input);
+    return Values<float>(KernelRunner("EditDistance").Attr("normalize", normalize).Run1(inputs).value());
+  };
+  EXPECT_THAT(distance({"a", "b", "c"}, {"a", "c"}, false), ElementsAre(0, 1));
+  EXPECT_THAT(distance({"k", "i", "t"}, {"s", "i", "t", "x"}, true), ElementsAre(0, 0.5f));
+  EXPECT_THAT(distance({"a"}, {}, true), ElementsAre(0, std::numeric_limits<float>::infinity()));
+  EXPECT_THAT(distance({}, {"a", "b"}, false), ElementsAre(0, 2));
+  EXPECT_THAT(distance({}, {}, true), ElementsAre(0, 0));
+  EXPECT_THAT(KernelRunner("EditDistance")
+                  .Run({Indices(1, {0}), Longs({1}), Longs({1}), Indices(2, {5, 0}), Longs({1}), Longs({1, 1})}),
+              StatusIs(kInvalid));
+  EXPECT_THAT(KernelRunner("EditDistance")
+                  .Run({Indices(2, {0, 0}), Longs({1}), Longs({1, 1}), Indices(2, {5, 0}), Longs({1}), Longs({1, 1})}),
+              StatusIs(absl::StatusCode::kInternal));
 }
 
 }  // namespace

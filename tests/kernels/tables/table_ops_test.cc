@@ -282,12 +282,12 @@ TEST_F(TableOpsTest, AVocabularyIsTheLinesOfAFile) {
   const auto kOk = absl::StatusCode::kOk;
   const auto kRange = absl::StatusCode::kOutOfRange;
   for (const Case& c :
-       std::vector<Case>{{"a\nb\nc\n", kText, kLong, -2, -1, -1, 0, "\t", kOk, "{a, b, c}", "{0, 1, 2}"},
-                         {"a\nb\nc", kText, kLong, -2, -1, 2, 10, "\t", kOk, "{a, b}", "{10, 11}"},
-                         {"a\nb\n", kLong, kText, -1, -2, -1, 5, "\t", kOk, "{5, 6}", "{a, b}"},
-                         {"a\r\nb\r\n", kText, kLong, -2, -1, -1, 0, "\t", kOk, "{a, b}", "{0, 1}"},
-                         {"a\tx\t5\nb\ty\t6", kText, DType::kInt32, 1, 2, -1, 0, "\t", kOk, "{x, y}", "{5, 6}"},
-                         {"1.5,a\n", kText, DType::kFloat, 1, 0, -1, 0, ",", kOk, "{a}", "{1.5}"},
+       std::vector<Case>{{"a\nb\nc\n", kText, kLong, -2, -1, -1, 0, "\t", kOk, "{'a', 'b', 'c'}", "{0, 1, 2}"},
+                         {"a\nb\nc", kText, kLong, -2, -1, 2, 10, "\t", kOk, "{'a', 'b'}", "{10, 11}"},
+                         {"a\nb\n", kLong, kText, -1, -2, -1, 5, "\t", kOk, "{5, 6}", "{'a', 'b'}"},
+                         {"a\r\nb\r\n", kText, kLong, -2, -1, -1, 0, "\t", kOk, "{'a', 'b'}", "{0, 1}"},
+                         {"a\tx\t5\nb\ty\t6", kText, DType::kInt32, 1, 2, -1, 0, "\t", kOk, "{'x', 'y'}", "{5, 6}"},
+                         {"1.5,a\n", kText, DType::kFloat, 1, 0, -1, 0, ",", kOk, "{'a'}", "{1.5}"},
                          {"a\nb\n", kText, kLong, -2, -1, 3, 0, "\t", kInvalid, "", ""},
                          {"a\nb\n", kText, kLong, -2, -1, 0, 0, "\t", kRange, "", ""},
                          {"", kText, kLong, -2, -1, -1, 0, "\t", kRange, "", ""},
