@@ -18,6 +18,9 @@ absl::Span<const KernelRow> QueueKernels();
 // [Resource,Sparse]Accumulator{ApplyGradient,TakeGradient,SetGlobalStep,NumAccumulated}.
 absl::Span<const KernelRow> AccumulatorKernels();
 
+// Stage, Unstage, StagePeek, StageSize, StageClear.
+absl::Span<const KernelRow> StagingKernels();
+
 // Adds all of them.
 void AddQueueKernels(KernelRegistry& registry);
 
