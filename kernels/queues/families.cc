@@ -7,6 +7,7 @@ namespace sluice {
 void AddQueueKernels(KernelRegistry& registry) {
   registry.AddTable(QueueKernels());
   registry.AddTable(AccumulatorKernels());
+  registry.AddTable(BarrierKernels());
   registry.AddTable(StagingKernels());
 }
 

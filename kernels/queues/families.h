@@ -21,6 +21,9 @@ absl::Span<const KernelRow> AccumulatorKernels();
 // Stage, Unstage, StagePeek, StageSize, StageClear.
 absl::Span<const KernelRow> StagingKernels();
 
+// Barrier, BarrierInsertMany, BarrierTakeMany, BarrierClose, BarrierReadySize, BarrierIncompleteSize.
+absl::Span<const KernelRow> BarrierKernels();
+
 // Adds all of them.
 void AddQueueKernels(KernelRegistry& registry);
 

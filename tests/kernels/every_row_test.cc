@@ -55,7 +55,7 @@ bool BeginsWith(const std::string& op, const char* part) { return op.rfind(part,
 bool NeedsMoreThanInputs(const std::string& op) {
   const bool is_on_array = BeginsWith(op, "TensorArray") && op != "TensorArrayV3";
   // What another node has made.
-  const bool is_on_queue = BeginsWith(op, "Queue");
+  const bool is_on_queue = BeginsWith(op, "Queue") || (BeginsWith(op, "Barrier") && op != "Barrier");
   const bool is_on_accumulator =
       BeginsWith(op, "Accumulator") || BeginsWith(op, "ResourceAccumulator") || BeginsWith(op, "SparseAccumulator");
   return is_on_array || is_on_queue || is_on_accumulator || NeedMoreThanInputs().count(op) > 0;

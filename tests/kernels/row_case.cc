@@ -12,6 +12,12 @@ namespace {
 
 using Attrs = PreparedKernel::Attrs;
 
+// Of queues that must know the shapes of their components.
+Attrs QueueAttrs() {
+  return {{"component_types", std::vector<DType>{DType::kFloat}},
+          {"shapes", std::vector<PartialShape>{PartialShape::Scalar()}}};
+}
+
 // Attrs without which no inputs would do.
 const Attrs& SpecialAttrs(const std::string& op) {
   static const std::map<std::string, Attrs>& all = *new std::map<std::string, Attrs>{
@@ -24,6 +30,10 @@ const Attrs& SpecialAttrs(const std::string& op) {
       {"Einsum", {{"equation", "ij,jk->ik"}, {"N", 2}}},
       {"Empty", {{"init", true}}},  // What nobody has set differs each time.
       {"EnsureShape", {{"shape", PartialShape()}}},
+      {"PaddingFIFOQueue", QueueAttrs()},
+      {"PaddingFIFOQueueV2", QueueAttrs()},
+      {"PriorityQueue", QueueAttrs()},
+      {"PriorityQueueV2", QueueAttrs()},
       {"ResourceCountUpTo", {{"limit", 5}}},
       {"ReverseSequence", {{"seq_dim", 1}}},
       {"SpaceToBatch", {{"block_size", 2}}},
