@@ -18,6 +18,7 @@
 namespace sluice {
 namespace {
 
+// One component for each of some keys.
 class BarrierInsertKernel final : public Kernel {
  public:
   explicit BarrierInsertKernel(int64_t component) : component_(component) {}
@@ -57,6 +58,7 @@ class BarrierInsertKernel final : public Kernel {
   const int64_t component_;
 };
 
+// Elements that are complete.
 class BarrierTakeKernel final : public AsyncKernel {
  public:
   explicit BarrierTakeKernel(const Barrier::TakeOptions& options) : options_(options) {}
@@ -112,6 +114,7 @@ class BarrierTakeKernel final : public AsyncKernel {
   const Barrier::TakeOptions options_;
 };
 
+// Ends the barrier for new keys.
 class BarrierCloseKernel final : public Kernel {
  public:
   explicit BarrierCloseKernel(bool cancel_pending) : cancel_pending_(cancel_pending) {}

@@ -33,6 +33,7 @@ struct AreaOfNode {
   }
 };
 
+// Puts its inputs as one element.
 class StageKernel final : public AsyncKernel {
  public:
   explicit StageKernel(AreaOfNode area) : area_(std::move(area)) {}
@@ -95,6 +96,7 @@ class UnstageKernel final : public AsyncKernel {
   const AreaOfNode area_;
 };
 
+// How many elements there are.
 class StageSizeKernel final : public Kernel {
  public:
   explicit StageSizeKernel(AreaOfNode area) : area_(std::move(area)) {}
@@ -111,6 +113,7 @@ class StageSizeKernel final : public Kernel {
   const AreaOfNode area_;
 };
 
+// Drops all elements.
 class StageClearKernel final : public Kernel {
  public:
   explicit StageClearKernel(AreaOfNode area) : area_(std::move(area)) {}
