@@ -111,6 +111,12 @@ TEST_F(QueueOpsTest, ElementsAreCheckedAndPadded) {
   EXPECT_EQ(none->at(0).shape(), Shape::Of({0, 0, 2}));
 }
 
+TEST_F(QueueOpsTest, RowsWithoutElementsAreNotWithoutNumber) {
+  const Tensor q = Run("FIFOQueueV2", {}, {{"component_types", Types{DType::kFloat}}})->at(0);
+  const Tensor rows = Tensor::Make(DType::kFloat, Shape::Of({int64_t{1} << 45, 0})).value();
+  EXPECT_THAT(Run("QueueEnqueueManyV2", {q, rows}).status(), IsError(ErrorCode::kOpTooLarge));
+}
+
 TEST_F(QueueOpsTest, StringsGoThroughQueuesOfTheFirstForm) {
   const Types types = {DType::kString};
   const absl::StatusOr<std::vector<Tensor>> made = Run("FIFOQueue", {}, {{"component_types", types}});
