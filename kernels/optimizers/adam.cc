@@ -123,6 +123,7 @@ class CenteredRmsPropUpdate {
   const N lr_, rest_, momentum_, epsilon_;
 };
 
+// The sparse form.
 template <typename N>
 class SparseCenteredRmsPropUpdate {
  public:

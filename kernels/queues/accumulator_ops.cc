@@ -78,6 +78,7 @@ absl::Status CheckRows(const KernelContext& context, const PartialShape& shape, 
   return absl::OkStatus();
 }
 
+// Rows with their indices.
 class SparseApplyGradientKernel final : public Kernel {
  public:
   explicit SparseApplyGradientKernel(bool has_known_shape) : has_known_shape_(has_known_shape) {}
@@ -106,6 +107,7 @@ absl::Status SetWholeShape(KernelContext& context, const PartialShape& shape, co
   return absl::OkStatus();
 }
 
+// The mean or the sum of the gradients, once they are enough.
 template <bool kIsSparse>
 class TakeGradientKernel final : public AsyncKernel {
  public:

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
@@ -44,6 +45,13 @@ absl::StatusOr<Tensor> ToKeep(Tensor value, Allocator& allocator) {
 }
 
 absl::StatusOr<std::vector<QueueElement>> ElementsOf(std::vector<Tensor> components, Allocator& allocator) {
+  // Rows without elements take no memory in a tensor, but some in a queue.
+  constexpr int64_t kMaxEmptyRows = int64_t{1} << 20;
+  const bool is_empty = std::all_of(components.begin(), components.end(),
+                                    [](const Tensor& component) { return component.num_elements() == 0; });
+  if (is_empty && components[0].dim(0) > kMaxEmptyRows) {
+    return Error(ErrorCode::kOpTooLarge).Input(1).Found(components[0].shape().ToString()).Expected("fewer rows");
+  }
   const size_t num_rows = static_cast<size_t>(components[0].dim(0));
   std::vector<Shape> shapes;
   for (Tensor& component : components) {

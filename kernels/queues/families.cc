@@ -7,6 +7,8 @@ namespace sluice {
 void AddQueueKernels(KernelRegistry& registry) {
   registry.AddTable(QueueKernels());
   registry.AddTable(AccumulatorKernels());
+  registry.AddTable(BarrierKernels());
+  registry.AddTable(StagingKernels());
 }
 
 }  // namespace sluice

@@ -18,6 +18,12 @@ absl::Span<const KernelRow> QueueKernels();
 // [Resource,Sparse]Accumulator{ApplyGradient,TakeGradient,SetGlobalStep,NumAccumulated}.
 absl::Span<const KernelRow> AccumulatorKernels();
 
+// Stage, Unstage, StagePeek, StageSize, StageClear.
+absl::Span<const KernelRow> StagingKernels();
+
+// Barrier, BarrierInsertMany, BarrierTakeMany, BarrierClose, BarrierReadySize, BarrierIncompleteSize.
+absl::Span<const KernelRow> BarrierKernels();
+
 // Adds all of them.
 void AddQueueKernels(KernelRegistry& registry);
 

@@ -43,7 +43,7 @@ absl::StatusOr<ResourceName> ResourceName::Make(const KernelConstruction& constr
     data.name = made.name_;
     data.maybe_type_name = std::string(type_name);
     made.handle_ = HandleTensor(std::move(data));
-  } else {
+  } else if (IsRef(construction.output_type(0))) {
     made.names_ = MakeCounted<RefCell>(DType::kString);
     MutexLock lock(&made.names_->mu);
     made.names_->tensor = Tensor::Strings({made.container_, made.name_});

@@ -26,9 +26,15 @@ class ResourceName {
   // TensorFlow refuses. `type_name` lives for ever.
   static absl::StatusOr<ResourceName> Make(const KernelConstruction& construction, absl::string_view type_name);
 
-  const std::string& container() const { return container_; }
-  const std::string& name() const { return name_; }
+  // Sets output 0. REQUIRES: the node has an output for a handle.
   void SetHandle(KernelContext& context) const;
+  // The R of this name, made from `spec` when there is none.
+  template <typename R, typename Spec>
+  absl::StatusOr<CountedPtr<R>> LookupOrCreate(const KernelContext& context, const Spec& spec) const {
+    SLUICE_ASSIGN_OR_RETURN(ResourceManager* const resources, RunResources(context));
+    return resources->LookupOrCreate<R>(container_, name_,
+                                        [&spec]() -> absl::StatusOr<CountedPtr<R>> { return MakeCounted<R>(spec); });
+  }
 
  private:
   ResourceName() = default;
@@ -52,11 +58,7 @@ class NamedResourceKernel final : public Kernel {
   }
 
   absl::Status Compute(KernelContext& context) const override {
-    SLUICE_ASSIGN_OR_RETURN(ResourceManager* const resources, RunResources(context));
-    SLUICE_ASSIGN_OR_RETURN(
-        const CountedPtr<R> resource,
-        resources->LookupOrCreate<R>(name_.container(), name_.name(),
-                                     [this]() -> absl::StatusOr<CountedPtr<R>> { return MakeCounted<R>(spec_); }));
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<R> resource, name_.LookupOrCreate<R>(context, spec_));
     SLUICE_RETURN_IF_ERROR(resource->spec().CheckSame(spec_));
     name_.SetHandle(context);
     return absl::OkStatus();

@@ -144,6 +144,7 @@ class DequeueManyKernel final : public AsyncKernel {
   }
 };
 
+// Ends the queue for what would be put.
 class QueueCloseKernel final : public AsyncKernel {
  public:
   explicit QueueCloseKernel(bool cancel_pending) : cancel_pending_(cancel_pending) {}

@@ -21,7 +21,7 @@ absl::StatusOr<PartialShape> RowOf(const Shape& shape) { return PartialShape::Ma
 
 // Shapes are as many as components, or none where the kind of queue allows it.
 absl::Status CheckShapeAttr(const QueueSpec& spec) {
-  const bool may_be_missing = spec.kind == "FIFOQueue" || spec.kind == "RandomShuffleQueue";
+  const bool may_be_missing = spec.kind != "PaddingFIFOQueue" && spec.kind != "PriorityQueue";
   bool is_right = spec.shapes.size() == spec.types.size() || (may_be_missing && spec.shapes.empty());
   for (const PartialShape& shape : spec.shapes) is_right &= spec.pads() ? shape.has_rank() : shape.IsFullyDefined();
   if (is_right) return absl::OkStatus();
@@ -37,6 +37,9 @@ absl::StatusOr<QueueSpec> QueueSpec::Make(const KernelConstruction& construction
   QueueSpec spec;
   spec.kind = std::string(absl::StripSuffix(construction.op(), "V2"));
   SLUICE_ASSIGN_OR_RETURN(spec.capacity, construction.Get<int64_t>("capacity"));
+  if (spec.kind == "Barrier" && spec.capacity != -1) {
+    return Error(ErrorCode::kOpAttr).Attr("capacity").Found(absl::StrCat(spec.capacity)).Expected("-1: no limit");
+  }
   if (spec.capacity < 0 || spec.capacity > kUnlimited) spec.capacity = kUnlimited;
   SLUICE_ASSIGN_OR_RETURN(spec.types, construction.Get<std::vector<DType>>("component_types"));
   SLUICE_ASSIGN_OR_RETURN(spec.shapes, construction.Get<std::vector<PartialShape>>("shapes"));

@@ -9,6 +9,7 @@
 namespace sluice {
 namespace {
 
+// In the order in which they came.
 class FifoStore final : public QueueStore {
  public:
   int64_t size() const override { return static_cast<int64_t>(elements_.size()); }

@@ -25,6 +25,11 @@ const Attrs& PoolAttrs3D() {
 }
 // Windows and strides are inputs.
 bool IsPoolV2(const std::string& op) { return op.compare(op.size() - 2, 2, "V2") == 0; }
+// Of queues that must know the shapes of their components.
+Attrs QueueAttrs() {
+  return {{"component_types", std::vector<DType>{DType::kFloat}},
+          {"shapes", std::vector<PartialShape>{PartialShape::Scalar()}}};
+}
 
 // Attrs without which no inputs would do.
 const Attrs& SpecialAttrs(const std::string& op) {
@@ -58,6 +63,10 @@ const Attrs& SpecialAttrs(const std::string& op) {
       {"MutableDenseHashTableV2", {{"initial_num_buckets", 8}}},
       {"MutableHashTableOfTensors", {{"value_shape", PartialShape::Of({2})}}},
       {"MutableHashTableOfTensorsV2", {{"value_shape", PartialShape::Of({2})}}},
+      {"PaddingFIFOQueue", QueueAttrs()},
+      {"PaddingFIFOQueueV2", QueueAttrs()},
+      {"PriorityQueue", QueueAttrs()},
+      {"PriorityQueueV2", QueueAttrs()},
       {"ResourceCountUpTo", {{"limit", 5}}},
       {"FractionalAvgPool",
        {{"pooling_ratio", std::vector<float>{1, 1.5f, 1.5f, 1}}, {"deterministic", true}, {"seed", 1}, {"seed2", 2}}},

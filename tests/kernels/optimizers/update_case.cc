@@ -19,6 +19,7 @@ Number Shrunk(Number x, double by) { return SignOf(x) * std::max(std::abs(x.real
 
 // Plain formulas, one by one as the papers have them.
 std::vector<OptimizerCase> DescentCases() {
+  // Kept whole: a table.
   return {
       {"GradientDescent",
        {},
@@ -96,6 +97,7 @@ std::vector<OptimizerCase> DescentCases() {
 }
 
 std::vector<OptimizerCase> AdagradCases() {
+  // Kept whole: a table.
   return {
       {"Adagrad",
        {"accum"},
@@ -170,6 +172,7 @@ std::vector<OptimizerCase> AdagradCases() {
 }
 
 std::vector<OptimizerCase> AdamCases() {
+  // Kept whole: a table.
   const std::vector<std::pair<std::string, double>> adam = {
       {"beta1_power", 0.8}, {"beta2_power", 0.9}, {"lr", 0.3}, {"beta1", 0.8}, {"beta2", 0.9}, {"epsilon", 0.01}};
   const std::vector<std::pair<std::string, double>> rms = {
