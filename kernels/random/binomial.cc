@@ -24,8 +24,8 @@ namespace sluice {
 namespace {
 
 constexpr double kSampleNs = 150;
-// From one number of a call to the next.
-constexpr uint64_t kBlocks = 42;
+// Blocks from one number of a call to the next, where successes are counted.
+constexpr uint64_t kBlocksPerCount = 42;
 // Fewer expected successes are counted one by one.
 constexpr double kCountedSuccesses = 10.0;
 
@@ -120,11 +120,13 @@ bool DrawBatch(double count, double prob, DType dtype, const Philox& first, int6
   const bool is_likely = prob > 0.5;  // Then failures are counted.
   const double p = is_likely ? Complement(prob, dtype) : prob;
   if (!(count * p >= kCountedSuccesses)) {
-    for (double& sample : samples) sample = CountSuccesses(count, p, GeneratorOfNumber(first, number++, kBlocks));
+    for (double& sample : samples) {
+      sample = CountSuccesses(count, p, GeneratorOfNumber(first, number++, kBlocksPerCount));
+    }
   } else {
     const RejectionSampler sampler(count, p);
     for (double& sample : samples) {
-      const std::optional<double> drawn = sampler.Draw(GeneratorOfNumber(first, number++, kBlocks));
+      const std::optional<double> drawn = sampler.Draw(GeneratorOfNumber(first, number++, kBlocksPerNumber));
       if (!drawn.has_value()) return false;
       sample = *drawn;
     }

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/hash_table.h"
 #include "graph/base/mutex.h"

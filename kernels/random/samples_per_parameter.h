@@ -5,7 +5,7 @@
 //
 // Note [Rejection samplers]
 // Sample s of parameter p is number p * samples + s of the call, whatever thread draws it: its generator begins so many
-// blocks per number further (256; TensorFlow has 42 for binomial ones) that it does not matter how many tries other
+// blocks per number further (256, as in TensorFlow, which has 42 for one sampler) that it does not matter how many tries other
 // numbers take. It lies at s * parameters + p of the output: samples are the outer axes. A sampler that has rejected kMaxTries numbers in a row gives up: only
 // parameters that leave nothing to accept (a rate of 1e30 where int32 is wanted) come to that. TensorFlow never returns
 // for those.

@@ -22,8 +22,8 @@ constexpr int kLargeTrials = 3;
 constexpr int kEnough = 40;      // Small trials with an answer.
 constexpr int kPatience = 3000;  // Trials before a kernel that never answers is given up.
 
-// Ops whose kernels need more than inputs: a call, a rendezvous, what other kernels of the step have made, a graph of
-// the time before the op was removed.
+// Ops whose kernels need more than inputs: a call, a rendezvous, what other kernels of the step have made, a variable
+// with the state of a generator, a graph of the time before the op was removed.
 const std::set<std::string>& NeedMoreThanInputs() {
   static const std::set<std::string>& ops = *new std::set<std::string>{"Placeholder",
                                                                        "PlaceholderV2",
@@ -35,6 +35,14 @@ const std::set<std::string>& NeedMoreThanInputs() {
                                                                        "_HostSend",
                                                                        "_Recv",
                                                                        "_HostRecv",
+                                                                       "RngReadAndSkip",
+                                                                       "RngSkip",
+                                                                       "StatefulRandomBinomial",
+                                                                       "StatefulStandardNormalV2",
+                                                                       "StatefulTruncatedNormal",
+                                                                       "StatefulUniform",
+                                                                       "StatefulUniformFullInt",
+                                                                       "StatefulUniformInt",
                                                                        "GetSessionTensor",
                                                                        "DeleteSessionTensor",
                                                                        "StackPush",
@@ -61,7 +69,25 @@ bool NeedsFunctionsOfItsType(const RowCase& row_case) {
 }
 
 // Ops that answer otherwise each time they are called.
-bool KeepsStateInItsKernel(const std::string& op) { return op == "RandomUniform"; }
+bool KeepsStateInItsKernel(const std::string& op) {
+  static const std::set<std::string>& ops = *new std::set<std::string>{"FixedUnigramCandidateSampler",
+                                                                       "LearnedUnigramCandidateSampler",
+                                                                       "LogUniformCandidateSampler",
+                                                                       "Multinomial",
+                                                                       "NonDeterministicInts",
+                                                                       "ParameterizedTruncatedNormal",
+                                                                       "RandomGamma",
+                                                                       "RandomPoisson",
+                                                                       "RandomPoissonV2",
+                                                                       "RandomShuffle",
+                                                                       "RandomStandardNormal",
+                                                                       "RandomUniform",
+                                                                       "RandomUniformInt",
+                                                                       "ThreadUnsafeUnigramCandidateSampler",
+                                                                       "TruncatedNormal",
+                                                                       "UniformCandidateSampler"};
+  return ops.count(op) > 0;
+}
 
 class EveryRowTest : public ::testing::TestWithParam<int> {
  protected:
