@@ -157,8 +157,8 @@ template <std::unique_ptr<RangeSampler> (*kNew)(int64_t range)>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeRangeSampler(const KernelConstruction& construction) {
   SLUICE_ASSIGN_OR_RETURN(const SamplerAttrs attrs, ReadAttrs(construction));
   SLUICE_ASSIGN_OR_RETURN(const int64_t range, construction.Get<int64_t>("range_max"));
-  const int64_t largest = kNew == &NewLearningSampler ? std::numeric_limits<int32_t>::max() - 1
-                                                      : std::numeric_limits<int64_t>::max();
+  const int64_t largest =
+      kNew == &NewLearningSampler ? std::numeric_limits<int32_t>::max() - 1 : std::numeric_limits<int64_t>::max();
   if (range < 1 || range > largest) {
     return Error(ErrorCode::kOpAttr)
         .Attr("range_max")

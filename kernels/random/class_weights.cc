@@ -75,8 +75,7 @@ absl::StatusOr<std::vector<float>> ReadClassWeights(const KernelConstruction& co
     SLUICE_ASSIGN_OR_RETURN(listed, ReadVocabulary(file));
   }
   // Before a list as long as a wrong attr says is made.
-  const int64_t own_reserved =
-      reserved <= shards.shard ? 0 : (reserved - shards.shard - 1) / shards.count + 1;
+  const int64_t own_reserved = reserved <= shards.shard ? 0 : (reserved - shards.shard - 1) / shards.count + 1;
   if (reserved < 0 || own_reserved > range) {
     return BadAttr("num_reserved_ids", absl::StrCat(reserved), absl::StrCat("0 to range_max, ", range));
   }

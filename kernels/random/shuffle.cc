@@ -55,6 +55,7 @@ bool HasOneOrder(const Tensor& value) {
          value.dim(0) > int64_t{std::numeric_limits<uint32_t>::max()};
 }
 
+// An order by the numbers of a sequence that belongs to the node.
 class RandomShuffleKernel final : public Kernel {
  public:
   explicit RandomShuffleKernel(const SeededGenerator::Seeds& seeds) : generator_(seeds) {}
@@ -78,8 +79,7 @@ absl::Status StatelessShuffle(KernelContext& context) {
   return MoveRows(context, order);
 }
 
-constexpr DTypeSet kTypes =
-    kNumberTypes | DTypeSet{DType::kBool, DType::kString, DType::kResource, DType::kVariant};
+constexpr DTypeSet kTypes = kNumberTypes | DTypeSet{DType::kBool, DType::kString, DType::kResource, DType::kVariant};
 
 constexpr KernelRow kRows[] = {
     KernelRow("RandomShuffle", &NewWith<RandomShuffleKernel, &SeededGenerator::ReadSeeds>).Types("T", kTypes),

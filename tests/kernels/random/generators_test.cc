@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -31,10 +32,8 @@ class GeneratorVariable {
   Tensor Handle() const {
     ResourceHandleData data;
     data.maybe_type_name = std::string(Variable::kTypeName);
-    data.resource = variable_;
-    Tensor tensor = *Tensor::Make(DType::kResource, Shape());
-    tensor.flat<ResourceHandle>()[0] = ResourceHandle(std::move(data));
-    return tensor;
+    data.resource = CountedPtr<Resource>::Share(variable_.get());
+    return Tensor::Of<ResourceHandle>(Shape(), {ResourceHandle::Make(std::move(data))});
   }
   std::vector<int64_t> State() const {
     const Tensor state = variable_->cell().Read();

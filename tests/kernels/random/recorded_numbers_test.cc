@@ -86,8 +86,8 @@ PreparedKernel::Attrs AttrsOf(const RecordedNumbers& row) {
 }
 
 void ExpectRecorded(const RecordedNumbers& row, const std::vector<Tensor>& inputs) {
-  SCOPED_TRACE(std::string(row.op) + " " + std::string(DTypeName(row.dtype)) + " of " +
-               std::string(DTypeName(row.of)) + " " + std::to_string(row.size));
+  SCOPED_TRACE(std::string(row.op) + " " + std::string(DTypeName(row.dtype)) + " of " + std::string(DTypeName(row.of)) +
+               " " + std::to_string(row.size));
   RandomNode alone(row.op, AttrsOf(row), inputs);
   RandomNode shared(row.op, AttrsOf(row), inputs);
   for (const uint64_t hash : row.hashes) {

@@ -48,7 +48,11 @@ TEST(SamplersTest, CandidatesAreTensorFlowsRunAfterRun) {
       {"UniformCandidateSampler", false, range, {{5, 9, 9, 9, 9}, {0, 2, 1, 0, 6}, {1, 7, 4, 9, 3}}, 0.5f},
       {"LogUniformCandidateSampler", true, range, {{4, 2, 5, 6, 0}, {1, 8, 4, 0, 3}, {8, 5, 6, 2, 1}}, 1.445324182f},
       {"LearnedUnigramCandidateSampler", true, range, {{3, 7, 1, 2, 9}, {2, 5, 0, 7, 4}, {1, 5, 0, 8, 7}}, 0.71229982f},
-      {"ThreadUnsafeUnigramCandidateSampler", false, range, {{3, 7, 1, 3, 1}, {2, 5, 0, 0, 7}, {1, 1, 5, 0, 8}}, .9375f},
+      {"ThreadUnsafeUnigramCandidateSampler",
+       false,
+       range,
+       {{3, 7, 1, 3, 1}, {2, 5, 0, 0, 7}, {1, 1, 5, 0, 8}},
+       .9375f},
       {"FixedUnigramCandidateSampler", true, fixed, {{2, 3, 0, 1, 4}, {2, 4, 1, 3, 0}, {4, 2, 1, 0, 3}}, 0.48252138f},
       {"FixedUnigramCandidateSampler", false, fixed, {{2, 3, 3, 2, 0}, {2, 4, 1, 1, 2}, {4, 2, 2, 2, 1}}, 0.44909793f},
       {"AllCandidateSampler", true, {}, {{0, 1, 2, 3, 4}, {0, 1, 2, 3, 4}}, 1.0f}};
@@ -119,8 +123,8 @@ TEST(SamplersTest, ShufflesMoveWholeRowsOfAnyType) {
     for (size_t row = 0; row < 5; ++row) {
       const int64_t first = list.flat<int64_t>()[row];
       seen.insert(first);
-      ASSERT_OK_AND_ASSIGN(const Tensor part, RandomNode("Slice", {}, {out, Ints({static_cast<int32_t>(row), 0}),
-                                                                       Ints({1, 2})}).Run());
+      ASSERT_OK_AND_ASSIGN(const Tensor part,
+                           RandomNode("Slice", {}, {out, Ints({static_cast<int32_t>(row), 0}), Ints({1, 2})}).Run());
       EXPECT_EQ(HashOf(part), HashOf(NumbersAs(dtype, {static_cast<double>(first), static_cast<double>(first + 1)})));
     }
     EXPECT_EQ(seen.size(), 5u);
@@ -137,14 +141,13 @@ TEST(SamplersTest, ShufflesMoveWholeRowsOfAnyType) {
 
 TEST(SamplersTest, IndicesAreShuffledOneByOne) {
   const auto shuffled = [](int64_t index, int64_t max_index, int64_t rounds) {
-    const absl::StatusOr<Tensor> out =
-        RandomNode("RandomIndexShuffle", {{"rounds", rounds}},
-                   {Tensor::Scalar(index), Longs({5, 6, 7}), Tensor::Scalar(max_index)})
-            .Run();
+    const absl::StatusOr<Tensor> out = RandomNode("RandomIndexShuffle", {{"rounds", rounds}},
+                                                  {Tensor::Scalar(index), Longs({5, 6, 7}), Tensor::Scalar(max_index)})
+                                           .Run();
     return out.ok() ? out->flat<int64_t>()[0] : -static_cast<int64_t>(out.status().code());
   };
   EXPECT_EQ(shuffled(0, 5, 4), 1);
-  EXPECT_EQ(shuffled(1, 100, 6), 41 - 16);
+  EXPECT_EQ(shuffled(1, 100, 6), 25);
   EXPECT_EQ(shuffled(2, 200000, 6), 49418);
   EXPECT_EQ(shuffled(1, 65537, 8), 5354);
   EXPECT_EQ(shuffled(2, int64_t{1} << 40, 10), 664393315868);
@@ -188,9 +191,9 @@ TEST(SamplersTest, ParametersThatLeaveNothingToDrawAreRefused) {
   EXPECT_EQ(binomial(kInf, 0.5f, DType::kInt64), StatusCode::kInvalidArgument);
   EXPECT_EQ(binomial(-3.0f, 0.5f, DType::kInt64), StatusCode::kOk);
   const auto normal = [](float deviation, float low, float high) {
-    return RandomNode("ParameterizedTruncatedNormal", {{"seed", 1}},
-                      {Ints({3}), Tensor::Scalar(0.0f), Tensor::Scalar(deviation), Tensor::Scalar(low),
-                       Tensor::Scalar(high)})
+    return RandomNode(
+               "ParameterizedTruncatedNormal", {{"seed", 1}},
+               {Ints({3}), Tensor::Scalar(0.0f), Tensor::Scalar(deviation), Tensor::Scalar(low), Tensor::Scalar(high)})
         .Code();
   };
   EXPECT_EQ(normal(1.0f, 0.0f, kInf), StatusCode::kOk);
@@ -207,9 +210,9 @@ TEST(SamplersTest, ShapesOfParametersAreChecked) {
   EXPECT_EQ(RandomNode("StatelessRandomGammaV2", {}, {Ints({3}), seeds, two}).Code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(RandomNode("StatelessRandomPoisson", dtype, {Ints({2, 3}), seeds, two}).Code(),
             StatusCode::kInvalidArgument);
-  EXPECT_EQ(RandomNode("StatelessRandomBinomial", dtype, {Ints({3}), seeds, two, NumbersAs(DType::kFloat, {1, 1, 1})})
-                .Code(),
-            StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      RandomNode("StatelessRandomBinomial", dtype, {Ints({3}), seeds, two, NumbersAs(DType::kFloat, {1, 1, 1})}).Code(),
+      StatusCode::kInvalidArgument);
   EXPECT_EQ(RandomNode("ParameterizedTruncatedNormal", {}, {Ints({3}), two, two, two, two}).Code(),
             StatusCode::kInvalidArgument);
   EXPECT_EQ(RandomNode("Multinomial", {}, {two, Tensor::Scalar<int32_t>(1)}).Code(), StatusCode::kInvalidArgument);
