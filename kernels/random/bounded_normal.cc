@@ -175,7 +175,7 @@ absl::Status FillAs(const Workers& workers, Philox generator, const BoundedNorma
   In* const numbers = out->flat<In>().data();
   const int64_t size = out->num_elements();
   for (int64_t batch = 0; batch < batches.count; ++batch) {
-    if (workers.MustStop()) return workers.WhyStopped();
+    if (batch % 64 == 0 && workers.MustStop()) return workers.WhyStopped();
     T p[4];
     for (size_t i = 0; i < 4; ++i) p[i] = T(inputs.tensors[i]->flat<In>()[static_cast<size_t>(index(i, batch))]);
     if (!(p[1] > T(0.0f) && p[2] < p[3] && (isfinite(p[2]) || isfinite(p[3])))) {

@@ -11,6 +11,7 @@
 #include "graph/base/hash_table.h"
 #include "graph/base/mutex.h"
 #include "graph/base/status_macros.h"
+#include "kernels/array/index_values.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -67,7 +68,7 @@ struct Outputs {
 absl::StatusOr<Outputs> AllocateOutputs(KernelContext& context, int64_t num_sampled) {
   Outputs outputs;
   SLUICE_ASSIGN_OR_RETURN(outputs.true_counts, context.AllocateOutput(1, context.input(0).shape()));
-  SLUICE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make({num_sampled}));
+  SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({num_sampled}));
   SLUICE_ASSIGN_OR_RETURN(outputs.sampled, context.AllocateOutput(0, shape));
   SLUICE_ASSIGN_OR_RETURN(outputs.sampled_counts, context.AllocateOutput(2, shape));
   return outputs;

@@ -29,7 +29,8 @@ class LogUniformSampler final : public RangeSampler {
   explicit LogUniformSampler(int64_t range) : RangeSampler(range), log_range_(std::log1p(static_cast<double>(range))) {}
   // The logarithm of class + 1 is uniform. Roundings may go beyond the range, and beyond int64.
   int64_t Sample(PhiloxWords& words) const override {
-    const double value = std::min(std::exp(words.NextDouble() * log_range_), 9.2e18);
+    constexpr double kLargest = 9223372036854774784.0;  // Below 2^63.
+    const double value = std::min(std::exp(words.NextDouble() * log_range_), kLargest);
     return (static_cast<int64_t>(value) - 1) % range();
   }
   float Probability(int64_t value) const override {
