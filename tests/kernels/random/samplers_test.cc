@@ -106,7 +106,7 @@ TEST(SamplersTest, AccidentalHitsAreWhereTrueClassesWereSampled) {
   RandomNode node("ComputeAccidentalHits", {{"num_true", 2}}, {classes, Longs({3, 2, 1, 7, 3})});
   ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> out, node.RunAll());
   EXPECT_EQ(out[0].flat<int32_t>(), absl::MakeConstSpan({0, 0, 1, 1}));
-  EXPECT_EQ(out[1].flat<int64_t>(), (absl::MakeConstSpan<int64_t>({2, 1, 4, 4})));
+  EXPECT_EQ(Classes(out[1].flat<int64_t>().begin(), out[1].flat<int64_t>().end()), (Classes{2, 1, 4, 4}));
   EXPECT_EQ(out[2].flat<float>()[3], std::numeric_limits<float>::lowest());
   EXPECT_EQ(RandomNode("ComputeAccidentalHits", {{"num_true", 1}}, {classes, Longs({3})}).Code(),
             StatusCode::kInvalidArgument);
@@ -134,7 +134,8 @@ TEST(SamplersTest, ShufflesMoveWholeRowsOfAnyType) {
                        {Longs({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}), Tensor::Vector<uint64_t>({0xb9f4bbecb565c296}),
                         counter, Tensor::Scalar<int32_t>(1)});
   ASSERT_OK_AND_ASSIGN(const Tensor order, stateless.Run());
-  EXPECT_EQ(order.flat<int64_t>(), (absl::MakeConstSpan<int64_t>({5, 3, 0, 7, 8, 4, 9, 6, 1, 2, 10})));
+  EXPECT_EQ(Classes(order.flat<int64_t>().begin(), order.flat<int64_t>().end()),
+            (Classes{5, 3, 0, 7, 8, 4, 9, 6, 1, 2, 10}));
   ASSERT_OK_AND_ASSIGN(const Tensor one, RandomNode("RandomShuffle", {}, {Longs({7})}).Run());
   EXPECT_EQ(one.flat<int64_t>()[0], 7);
 }
