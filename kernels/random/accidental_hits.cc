@@ -35,6 +35,7 @@ std::vector<Hit> FindHits(const Tensor& true_classes, absl::Span<const int64_t> 
   return hits;
 }
 
+// Rows, places and weights of all hits, row by row.
 class AccidentalHitsKernel final : public Kernel {
  public:
   explicit AccidentalHitsKernel(int64_t num_true) : num_true_(num_true) {}

@@ -30,7 +30,7 @@ absl::StatusOr<BatchParameters> BatchParameters::Make(absl::Span<const Shape* co
       }
       to.size = size;
       to.strides[tensor] = stride;
-      stride *= size;
+      if (shape.num_elements() > 0) stride *= size;  // Else nothing is looked up, and sizes may be of any size.
     }
   }
   IndexVector dims;

@@ -24,8 +24,8 @@ namespace sluice {
 namespace {
 
 constexpr double kSampleNs = 150;
-// From one number of a call to the next.
-constexpr uint64_t kBlocks = 42;
+// Blocks from one number of a call to the next, where successes are counted.
+constexpr uint64_t kBlocksPerCount = 42;
 // Fewer expected successes are counted one by one.
 constexpr double kCountedSuccesses = 10.0;
 
@@ -44,8 +44,8 @@ double CountSuccesses(double count, double prob, Philox generator) {
 
 // log(k!) less Stirling's approximation of it.
 double StirlingTail(double k) {
-  constexpr double kTails[] = {0.0810614667953272,  0.0413406959554092,  0.0276779256849983,  0.02079067210376509,
-                               0.0166446911898211,  0.0138761288230707,  0.0118967099458917,  0.0104112652619720,
+  constexpr double kTails[] = {0.0810614667953272,  0.0413406959554092, 0.0276779256849983, 0.02079067210376509,
+                               0.0166446911898211,  0.0138761288230707, 0.0118967099458917, 0.0104112652619720,
                                0.00925546218271273, 0.00833056343336287};
   if (k <= 9.0) return kTails[static_cast<size_t>(k)];
   const double square = (k + 1.0) * (k + 1.0);
@@ -120,11 +120,13 @@ bool DrawBatch(double count, double prob, DType dtype, const Philox& first, int6
   const bool is_likely = prob > 0.5;  // Then failures are counted.
   const double p = is_likely ? Complement(prob, dtype) : prob;
   if (!(count * p >= kCountedSuccesses)) {
-    for (double& sample : samples) sample = CountSuccesses(count, p, GeneratorOfNumber(first, number++, kBlocks));
+    for (double& sample : samples) {
+      sample = CountSuccesses(count, p, GeneratorOfNumber(first, number++, kBlocksPerCount));
+    }
   } else {
     const RejectionSampler sampler(count, p);
     for (double& sample : samples) {
-      const std::optional<double> drawn = sampler.Draw(GeneratorOfNumber(first, number++, kBlocks));
+      const std::optional<double> drawn = sampler.Draw(GeneratorOfNumber(first, number++, kBlocksPerNumber));
       if (!drawn.has_value()) return false;
       sample = *drawn;
     }

@@ -157,7 +157,7 @@ class BatchSampler {
 
   T mean_;
   T deviation_;
-  T low_;   // Of standard normal numbers.
+  T low_;  // Of standard normal numbers.
   T high_;
 };
 
@@ -175,7 +175,7 @@ absl::Status FillAs(const Workers& workers, Philox generator, const BoundedNorma
   In* const numbers = out->flat<In>().data();
   const int64_t size = out->num_elements();
   for (int64_t batch = 0; batch < batches.count; ++batch) {
-    if (workers.MustStop()) return workers.WhyStopped();
+    if (batch % 64 == 0 && workers.MustStop()) return workers.WhyStopped();
     T p[4];
     for (size_t i = 0; i < 4; ++i) p[i] = T(inputs.tensors[i]->flat<In>()[static_cast<size_t>(index(i, batch))]);
     if (!(p[1] > T(0.0f) && p[2] < p[3] && (isfinite(p[2]) || isfinite(p[3])))) {
@@ -190,7 +190,8 @@ absl::Status FillAs(const Workers& workers, Philox generator, const BoundedNorma
       return BadParameters(inputs.first_input, found);
     }
     const BatchSampler<T> sampler(p[0], p[1], p[2], p[3]);
-    const int64_t count = batches.is_inner ? batches.samples : std::min(batches.samples, size - batch * batches.samples);
+    const int64_t count =
+        batches.is_inner ? batches.samples : std::min(batches.samples, size - batch * batches.samples);
     In* const first = numbers + (batches.is_inner ? batch : batch * batches.samples);
     if (!sampler.Draw(generator, count, batches.is_inner ? batches.count : 1, first)) {
       return Error(ErrorCode::kOpBroken).Text("found no normal number between the bounds");

@@ -24,7 +24,7 @@ struct BoundedNormalInputs {
 // The batches of a call, and where they lie in the output.
 struct BoundedNormalBatches {
   int64_t count = 0;
-  int64_t samples = 0;   // In each; in the last one as far as the output goes.
+  int64_t samples = 0;    // In each; in the last one as far as the output goes.
   bool is_inner = false;  // Sample s of batch b is element s * count + b; else b * samples + s.
 };
 

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/hash_table.h"
 #include "graph/base/mutex.h"
 #include "graph/base/status_macros.h"
+#include "kernels/array/index_values.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -68,7 +68,7 @@ struct Outputs {
 absl::StatusOr<Outputs> AllocateOutputs(KernelContext& context, int64_t num_sampled) {
   Outputs outputs;
   SLUICE_ASSIGN_OR_RETURN(outputs.true_counts, context.AllocateOutput(1, context.input(0).shape()));
-  SLUICE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make({num_sampled}));
+  SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({num_sampled}));
   SLUICE_ASSIGN_OR_RETURN(outputs.sampled, context.AllocateOutput(0, shape));
   SLUICE_ASSIGN_OR_RETURN(outputs.sampled_counts, context.AllocateOutput(2, shape));
   return outputs;
@@ -158,8 +158,8 @@ template <std::unique_ptr<RangeSampler> (*kNew)(int64_t range)>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeRangeSampler(const KernelConstruction& construction) {
   SLUICE_ASSIGN_OR_RETURN(const SamplerAttrs attrs, ReadAttrs(construction));
   SLUICE_ASSIGN_OR_RETURN(const int64_t range, construction.Get<int64_t>("range_max"));
-  const int64_t largest = kNew == &NewLearningSampler ? std::numeric_limits<int32_t>::max() - 1
-                                                      : std::numeric_limits<int64_t>::max();
+  const int64_t largest =
+      kNew == &NewLearningSampler ? std::numeric_limits<int32_t>::max() - 1 : std::numeric_limits<int64_t>::max();
   if (range < 1 || range > largest) {
     return Error(ErrorCode::kOpAttr)
         .Attr("range_max")

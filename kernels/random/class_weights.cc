@@ -1,12 +1,12 @@
 #include "kernels/random/class_weights.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
@@ -15,6 +15,8 @@ namespace sluice {
 namespace {
 
 constexpr int64_t kMaxFileBytes = int64_t{1} << 31;
+// Reserved classes take memory though nothing lists them.
+constexpr int64_t kMaxReserved = int64_t{1} << 24;
 
 absl::StatusOr<std::vector<float>> ReadVocabulary(const std::string& path) {
   SLUICE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxFileBytes));
@@ -76,10 +78,9 @@ absl::StatusOr<std::vector<float>> ReadClassWeights(const KernelConstruction& co
     SLUICE_ASSIGN_OR_RETURN(listed, ReadVocabulary(file));
   }
   // Before a list as long as a wrong attr says is made.
-  const int64_t own_reserved =
-      reserved <= shards.shard ? 0 : (reserved - shards.shard - 1) / shards.count + 1;
-  if (reserved < 0 || own_reserved > range) {
-    return BadAttr("num_reserved_ids", absl::StrCat(reserved), absl::StrCat("0 to range_max, ", range));
+  const int64_t own_reserved = reserved <= shards.shard ? 0 : (reserved - shards.shard - 1) / shards.count + 1;
+  if (reserved < 0 || own_reserved > std::min(range, kMaxReserved)) {
+    return BadAttr("num_reserved_ids", absl::StrCat(reserved), absl::StrCat("0 to ", std::min(range, kMaxReserved)));
   }
   std::vector<float> weights(static_cast<size_t>(own_reserved), 0.0f);
   for (size_t i = 0; i < listed.size(); ++i) {

@@ -81,8 +81,8 @@ void BitsGroup(Philox& generator, T* numbers) {
   }
 }
 
-// Gives the T* for `size` numbers what group(generator, T*) makes, a group at a time; group i begins `blocks` * i blocks
-// after `first`. See Note [Blocks of samples].
+// Gives the T* for `size` numbers what group(generator, T*) makes, a group at a time; group i begins `blocks` * i
+// blocks after `first`. See Note [Blocks of samples].
 template <typename T, typename Group>
 absl::Status FillGroups(const Workers& workers, const Philox& first, uint64_t blocks, double group_ns, T* numbers,
                         int64_t size, const Group& group) {

@@ -64,8 +64,8 @@ class GammaSampler {
       const double v = root * root * root;
       const double u = uniforms.Next();
       // The first bound lies within the second, and saves its logarithms.
-      const bool accepts = u < 1.0 - 0.0331 * (x * x) * (x * x) ||
-                           std::log(u) < 0.5 * x * x + d_ * (1.0 - v + std::log(v));
+      const bool accepts =
+          u < 1.0 - 0.0331 * (x * x) * (x * x) || std::log(u) < 0.5 * x * x + d_ * (1.0 - v + std::log(v));
       if (!accepts) continue;
       // Below 1 the number is that of alpha + 1, made smaller.
       return alpha_ < 1.0 ? d_ * v * std::pow(uniforms.Next(), 1.0 / alpha_) : d_ * v;

@@ -72,8 +72,7 @@ absl::StatusOr<Philox> TakeFromVariable(const KernelContext& context, uint64_t b
     words[1] = static_cast<int64_t>(next.high());
     return absl::OkStatus();
   };
-  SLUICE_RETURN_IF_ERROR(
-      ChangeValue(variable->cell(), context.allocator(), VariableReadMode::kSnapshot, advance));
+  SLUICE_RETURN_IF_ERROR(ChangeValue(variable->cell(), context.allocator(), VariableReadMode::kSnapshot, advance));
   return taken;
 }
 

@@ -85,6 +85,7 @@ absl::StatusOr<int64_t> CountOf(const KernelContext& context, int input, absl::s
   return Error(ErrorCode::kOpShape).Input(input, name).Found(shape.ToString()).Expected(expected);
 }
 
+// One index for each of several shuffles, or several indices of one.
 class RandomIndexShuffleKernel final : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
@@ -112,8 +113,7 @@ class RandomIndexShuffleKernel final : public Kernel {
           .Found(absl::StrCat(found, " for ", count, " shuffles"))
           .Expected("1, or as many as there are others");
     }
-    const bool is_scalar =
-        context.input(0).rank() == 0 && context.input(1).rank() == 1 && context.input(2).rank() == 0;
+    const bool is_scalar = context.input(0).rank() == 0 && context.input(1).rank() == 1 && context.input(2).rank() == 0;
     SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, is_scalar ? Shape() : Shape::Of({count})));
     return Shuffle(context, {indices != 1, seeds != 1, maxima != 1}, count, out);
   }

@@ -95,8 +95,9 @@ template <typename T>
 absl::Status DrawRows(const Workers& workers, const Philox& first, const Draws& draws, const Tensor& logits,
                       Tensor* out) {
   const T* const from = logits.flat<T>().data();
-  const double row_ns = 6.0 * static_cast<double>(draws.classes) +
-                        static_cast<double>(draws.samples) * (10.0 + 2.0 * std::log2(static_cast<double>(draws.classes)));
+  const double row_ns =
+      6.0 * static_cast<double>(draws.classes) +
+      static_cast<double>(draws.samples) * (10.0 + 2.0 * std::log2(static_cast<double>(draws.classes)));
   return workers.ForEachPart(draws.rows, row_ns, [&, from](int64_t begin, int64_t end) -> absl::Status {
     SLUICE_ASSIGN_OR_RETURN(Tensor scratch,
                             Tensor::Make(DType::kDouble, Shape::Of({draws.classes}), workers.allocator()));
@@ -131,6 +132,7 @@ absl::StatusOr<Tensor*> AllocateClasses(KernelContext& context, const Draws& dra
   return context.AllocateOutput(0, shape);
 }
 
+// Samples by the numbers of a sequence that belongs to the node.
 class MultinomialKernel final : public Kernel {
  public:
   explicit MultinomialKernel(const SeededGenerator::Seeds& seeds) : generator_(seeds) {}

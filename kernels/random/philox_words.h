@@ -34,8 +34,12 @@ class PhiloxWords {
   }
   // A number of [0, n), each as likely as the others: numbers of the short rest of the range are thrown away.
   // REQUIRES: n > 0.
-  uint32_t Below32(uint32_t n) { return Below(n, [this] { return Next32(); }); }
-  uint64_t Below64(uint64_t n) { return Below(n, [this] { return Next64(); }); }
+  uint32_t Below32(uint32_t n) {
+    return Below(n, [this] { return Next32(); });
+  }
+  uint64_t Below64(uint64_t n) {
+    return Below(n, [this] { return Next64(); });
+  }
 
  private:
   template <typename Word, typename Draw>

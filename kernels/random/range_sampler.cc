@@ -9,6 +9,7 @@
 namespace sluice {
 namespace {
 
+// See NewUniformSampler.
 class UniformSampler final : public RangeSampler {
  public:
   explicit UniformSampler(int64_t range) : RangeSampler(range), probability_(static_cast<float>(1.0 / Double(range))) {}
@@ -22,13 +23,14 @@ class UniformSampler final : public RangeSampler {
   const float probability_;
 };
 
+// See NewLogUniformSampler.
 class LogUniformSampler final : public RangeSampler {
  public:
-  explicit LogUniformSampler(int64_t range)
-      : RangeSampler(range), log_range_(std::log1p(static_cast<double>(range))) {}
+  explicit LogUniformSampler(int64_t range) : RangeSampler(range), log_range_(std::log1p(static_cast<double>(range))) {}
   // The logarithm of class + 1 is uniform. Roundings may go beyond the range, and beyond int64.
   int64_t Sample(PhiloxWords& words) const override {
-    const double value = std::min(std::exp(words.NextDouble() * log_range_), 9.2e18);
+    constexpr double kLargest = 9223372036854774784.0;  // Below 2^63.
+    const double value = std::min(std::exp(words.NextDouble() * log_range_), kLargest);
     return (static_cast<int64_t>(value) - 1) % range();
   }
   float Probability(int64_t value) const override {

@@ -5,10 +5,10 @@
 //
 // Note [Rejection samplers]
 // Sample s of parameter p is number p * samples + s of the call, whatever thread draws it: its generator begins so many
-// blocks per number further (256; TensorFlow has 42 for binomial ones) that it does not matter how many tries other
-// numbers take. It lies at s * parameters + p of the output: samples are the outer axes. A sampler that has rejected kMaxTries numbers in a row gives up: only
-// parameters that leave nothing to accept (a rate of 1e30 where int32 is wanted) come to that. TensorFlow never returns
-// for those.
+// blocks per number further (256, as in TensorFlow, which has 42 for one sampler) that it does not matter how many
+// tries other numbers take. It lies at s * parameters + p of the output: samples are the outer axes. A sampler that has
+// rejected kMaxTries numbers in a row gives up: only parameters that leave nothing to accept (a rate of 1e30 where
+// int32 is wanted) come to that. TensorFlow never returns for those.
 
 #include <cstdint>
 
@@ -29,9 +29,9 @@ Philox GeneratorOfNumber(const Philox& first, int64_t number, uint64_t blocks);
 // Draws samples of one parameter: `numbers` says which numbers of the call (its first one) they are.
 using DrawSamples = absl::FunctionRef<absl::Status(int64_t parameter, int64_t number, absl::Span<double> samples)>;
 
-// Fills `out`, of half, bfloat16, float, double, int32 or int64, with what `draw` gives, rounded to its dtype. `draw_ns`
-// is the time of one sample. The error of the first parameter that `draw` refuses. REQUIRES: samples that the dtype
-// holds; a number of elements that is a multiple of `parameters`, which is not 0 unless `out` is empty.
+// Fills `out`, of half, bfloat16, float, double, int32 or int64, with what `draw` gives, rounded to its dtype.
+// `draw_ns` is the time of one sample. The error of the first parameter that `draw` refuses. REQUIRES: samples that the
+// dtype holds; a number of elements that is a multiple of `parameters`, which is not 0 unless `out` is empty.
 absl::Status FillSamples(const Workers& workers, int64_t parameters, double draw_ns, DrawSamples draw, Tensor* out);
 
 // Whether elements of `dtype` are integers.

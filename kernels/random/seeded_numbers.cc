@@ -63,7 +63,9 @@ constexpr absl::string_view kIntInputs[] = {"shape", "minval", "maxval"};
 
 constexpr KernelRow kRows[] = {
     KernelRow("RandomUniform", &MakeSeeded<Distribution::kUniform>).Types("dtype", kFloatTypes).HostInput("shape"),
-    KernelRow("RandomStandardNormal", &MakeSeeded<Distribution::kNormal>).Types("dtype", kFloatTypes).HostInput("shape"),
+    KernelRow("RandomStandardNormal", &MakeSeeded<Distribution::kNormal>)
+        .Types("dtype", kFloatTypes)
+        .HostInput("shape"),
     KernelRow("TruncatedNormal", &MakeSeeded<Distribution::kTruncatedNormal>)
         .Types("dtype", kFloatTypes)
         .HostInput("shape"),

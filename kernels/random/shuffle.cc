@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/forward_or_copy.h"
@@ -22,6 +24,12 @@ namespace {
 
 // Row i of the result is row order[i] of the input.
 absl::StatusOr<Tensor> RandomOrder(KernelContext& context, const Philox& first, int64_t rows) {
+  if (rows > int64_t{std::numeric_limits<uint32_t>::max()}) {
+    return Error(ErrorCode::kOpTooLarge)
+        .Input(0, "value")
+        .Found(absl::StrCat(rows, " rows"))
+        .Expected("fewer than 2^32");
+  }
   SLUICE_ASSIGN_OR_RETURN(Tensor order, context.AllocateTemp(DType::kInt64, Shape::Of({rows})));
   int64_t* const places = order.flat<int64_t>().data();
   for (int64_t i = 0; i < rows; ++i) places[i] = i;
@@ -50,11 +58,9 @@ absl::Status MoveRows(KernelContext& context, const Tensor& order) {
 }
 
 // Whether there is one order only.
-bool HasOneOrder(const Tensor& value) {
-  return value.rank() == 0 || value.dim(0) <= 1 || value.num_elements() <= 1 ||
-         value.dim(0) > int64_t{std::numeric_limits<uint32_t>::max()};
-}
+bool HasOneOrder(const Tensor& value) { return value.rank() == 0 || value.dim(0) <= 1 || value.num_elements() <= 1; }
 
+// An order by the numbers of a sequence that belongs to the node.
 class RandomShuffleKernel final : public Kernel {
  public:
   explicit RandomShuffleKernel(const SeededGenerator::Seeds& seeds) : generator_(seeds) {}
@@ -78,8 +84,7 @@ absl::Status StatelessShuffle(KernelContext& context) {
   return MoveRows(context, order);
 }
 
-constexpr DTypeSet kTypes =
-    kNumberTypes | DTypeSet{DType::kBool, DType::kString, DType::kResource, DType::kVariant};
+constexpr DTypeSet kTypes = kNumberTypes | DTypeSet{DType::kBool, DType::kString, DType::kResource, DType::kVariant};
 
 constexpr KernelRow kRows[] = {
     KernelRow("RandomShuffle", &NewWith<RandomShuffleKernel, &SeededGenerator::ReadSeeds>).Types("T", kTypes),

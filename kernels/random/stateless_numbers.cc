@@ -82,9 +82,7 @@ constexpr KernelRow kRows[] = {
     SeedRow<Distribution::kNormal>("StatelessRandomNormal", kFloatTypes),
     SeedRow<Distribution::kTruncatedNormal>("StatelessTruncatedNormal", kFloatTypes),
     SeedRow<Distribution::kBits>("StatelessRandomUniformFullInt", kWords),
-    KernelRow("StatelessRandomUniformInt", &Call<&Ints<Version::kSeed>>)
-        .Types("dtype", kIndexTypes)
-        .HostInputs(kInts1),
+    KernelRow("StatelessRandomUniformInt", &Call<&Ints<Version::kSeed>>).Types("dtype", kIndexTypes).HostInputs(kInts1),
     KeyRow<Distribution::kUniform>("StatelessRandomUniformV2", kFloatTypes),
     KeyRow<Distribution::kNormal>("StatelessRandomNormalV2", kFloatTypes),
     KeyRow<Distribution::kTruncatedNormal>("StatelessTruncatedNormalV2", kFloatTypes),

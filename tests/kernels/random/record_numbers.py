@@ -34,7 +34,7 @@ def row(op, dtype, of, size, build):
     print('    {"%s", DType::%s, DType::%s, %d, {0x%x, 0x%x}},' % (op, NAMES[dtype], NAMES[of], size, *hashes))
 
 
-def seeded(op, size, dtype, **inputs):
+def seeded(op, size, **inputs):
     return lambda: getattr(ops, op)(shape=[size], seed=SEED, seed2=SEED2, **inputs)
 
 
@@ -50,7 +50,7 @@ def numbers():
     for op in ("RandomUniform", "RandomStandardNormal", "TruncatedNormal"):
         for dtype in FLOATS:
             for size in SIZES:
-                row(op, dtype, dtype, size, seeded(op, size, dtype, dtype=dtype))
+                row(op, dtype, dtype, size, seeded(op, size, dtype=dtype))
     for dtype in INTS:
         for size in SIZES:
             row("RandomUniformInt", dtype, dtype, size, lambda: ops.RandomUniformInt(
