@@ -5,7 +5,10 @@
 namespace sluice {
 
 void AddStringsKernels(KernelRegistry& registry) {
+  registry.AddTable(AsStringKernels());
+  registry.AddTable(HashBucketKernels());
   registry.AddTable(StaticMatchKernels());
+  registry.AddTable(StringBytesKernels());
   registry.AddTable(StringJoinKernels());
 }
 

@@ -10,8 +10,14 @@ namespace sluice {
 
 class KernelRegistry;
 
+// AsString.
+absl::Span<const KernelRow> AsStringKernels();
+// StringToHashBucket, StringToHashBucketFast, StringToHashBucketStrong.
+absl::Span<const KernelRow> HashBucketKernels();
 // StaticRegexFullMatch, of the patterns that savers write.
 absl::Span<const KernelRow> StaticMatchKernels();
+// DecodeRaw, ParseTensor, SerializeTensor, StringLength.
+absl::Span<const KernelRow> StringBytesKernels();
 // StringJoin.
 absl::Span<const KernelRow> StringJoinKernels();
 
