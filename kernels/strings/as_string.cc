@@ -50,6 +50,7 @@ struct IsComplexNumber : std::false_type {};
 template <typename T>
 struct IsComplexNumber<std::complex<T>> : std::true_type {};
 
+// Writes each element as printf would; strings as they are, and booleans in words.
 class AsStringKernel : public Kernel {
  public:
   // `format`: of one real number, for printf.

@@ -37,6 +37,7 @@ absl::Status PutInBuckets(KernelContext& context, uint64_t num_buckets,
   return absl::OkStatus();
 }
 
+// The remainder of a hash that has no key.
 template <uint64_t (*kHash)(absl::string_view text)>
 class HashBucketKernel : public Kernel {
  public:
@@ -47,6 +48,7 @@ class HashBucketKernel : public Kernel {
   const uint64_t num_buckets_;
 };
 
+// The remainder of a hash that cannot be foreseen by those who do not know the key.
 class StrongHashBucketKernel : public Kernel {
  public:
   StrongHashBucketKernel(uint64_t num_buckets, uint64_t key0, uint64_t key1)
@@ -63,8 +65,7 @@ class StrongHashBucketKernel : public Kernel {
   }
 
   absl::Status Compute(KernelContext& context) const override {
-    return PutInBuckets(context, num_buckets_,
-                        [this](absl::string_view text) { return SipHash(text, key0_, key1_); });
+    return PutInBuckets(context, num_buckets_, [this](absl::string_view text) { return SipHash(text, key0_, key1_); });
   }
 
  private:

@@ -61,6 +61,7 @@ absl::StatusOr<SimplePattern> ParsePattern(absl::string_view pattern) {
       .Expected("plain text, and .* behind it: other regular expressions are not matched yet");
 }
 
+// Whether each element as a whole matches the pattern.
 class StaticRegexFullMatchKernel : public Kernel {
  public:
   explicit StaticRegexFullMatchKernel(SimplePattern pattern) : pattern_(std::move(pattern)) {}

@@ -25,8 +25,8 @@ namespace sluice {
 namespace {
 
 constexpr DTypeSet kPlainTypes = kNumberTypes | kQuantizedTypes | DTypeSet{DType::kBool};
-constexpr DTypeSet kRawTypes = kFloatTypes | kComplexTypes | kSignedTypes |
-                               DTypeSet{DType::kUInt8, DType::kUInt16, DType::kBool};
+constexpr DTypeSet kRawTypes =
+    kFloatTypes | kComplexTypes | kSignedTypes | DTypeSet{DType::kUInt8, DType::kUInt16, DType::kBool};
 
 // The numbers whose bytes the strings are, along a new last axis.
 class DecodeRawKernel : public Kernel {

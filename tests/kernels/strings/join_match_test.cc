@@ -45,9 +45,9 @@ TEST(StaticRegexFullMatchTest, PatternsOfSaversAreMatched) {
   const auto match = [](const std::string& pattern, const std::string& text) {
     return KernelRunner("StaticRegexFullMatch").Attr("pattern", pattern).Run1({Tensor::String(text)});
   };
-  const std::vector<std::pair<std::string, bool>> cases = {{"s3://a", true},   {"s3://", true},     {"s3:/a", false},
-                                                           {"as3://x", false}, {"s3://\n", false},  {"s3://\xff", false},
-                                                           {"s3://\xc3\xa4", true}};
+  const std::vector<std::pair<std::string, bool>> cases = {
+      {"s3://a", true},   {"s3://", true},      {"s3:/a", false},       {"as3://x", false},
+      {"s3://\n", false}, {"s3://\xff", false}, {"s3://\xc3\xa4", true}};
   for (const auto& [text, answer] : cases) {
     ASSERT_OK_AND_ASSIGN(const Tensor matched, match("^s3://.*", text));
     EXPECT_EQ(matched.flat<bool>()[0], answer) << text;
@@ -61,8 +61,8 @@ TEST(StaticRegexFullMatchTest, PatternsOfSaversAreMatched) {
 }
 
 TEST(Utf8Test, WellFormedTextIsKnown) {
-  for (const char* good : {"", "a", "\xc2\x80", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xef\xbf\xbf", "\xf0\x90\x80\x80",
-                           "\xf4\x8f\xbf\xbf"}) {
+  for (const char* good :
+       {"", "a", "\xc2\x80", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
     EXPECT_TRUE(IsUtf8(good)) << good;
   }
   for (const char* bad : {"\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",

@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "tools/cli/console/number_text.h"
-#include "tools/cli/run/feed_value.h"
+#include "tools/cli/report/example_value.h"
 
 namespace sluice {
 namespace {
@@ -187,7 +187,8 @@ class TextRenderer {
     if (signature.key != "serving_default") absl::StrAppend(&call, " --signature ", PrintableName(signature.key));
     for (const SignatureTensor& tensor : signature.inputs) {
       if (tensor.name.empty()) return "";
-      absl::StrAppend(&call, " --feed ", PrintableName(tensor.key), "=", ExampleFeedValue(tensor.dtype, ShapeOf(tensor)));
+      absl::StrAppend(&call, " --feed ", PrintableName(tensor.key), "=",
+                      ExampleFeedValue(tensor.dtype, ShapeOf(tensor)));
     }
     return call;
   }
