@@ -56,8 +56,7 @@ absl::StatusOr<OpenModel> OpenSavedModel(const std::string& directory, const Ope
   OpenModel open;
   open.loaded = std::make_shared<const LoadedGraph>(std::move(model.loaded));
   SLUICE_ASSIGN_OR_RETURN(
-      open.session,
-      Session::Create(options.session, std::shared_ptr<const Graph>(open.loaded, &open.loaded->graph)));
+      open.session, Session::Create(options.session, std::shared_ptr<const Graph>(open.loaded, &open.loaded->graph)));
   SLUICE_RETURN_IF_ERROR(InitialiseModel(*open.session, *open.loaded, options.call));
   return open;
 }

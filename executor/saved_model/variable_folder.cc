@@ -37,8 +37,8 @@ absl::StatusOr<std::vector<NodeId>> VariableFolder::Forwarders(NodeId variable) 
   seen[variable] = true;
   for (size_t at = 0; at < found.size(); ++at) {
     for (const Use& use : edit_.UsesOf(found[at])) {
-      if (use.input < 0 || !IsHandle(graph_.input_type(use.node, use.input)) ||
-          !PassesOn(graph_.op_name(use.node)) || std::exchange(seen[use.node], true)) {
+      if (use.input < 0 || !IsHandle(graph_.input_type(use.node, use.input)) || !PassesOn(graph_.op_name(use.node)) ||
+          std::exchange(seen[use.node], true)) {
         continue;
       }
       if (twins_.find(use.node) != twins_.end()) {

@@ -11,9 +11,8 @@ namespace {
 
 // Ops without the stateful flag whose value comes from elsewhere, or that exist for what they do. In ascending order.
 constexpr std::array<absl::string_view, 11> kImpure = {
-    "Abort",       "CheckNumerics", "ImmutableConst",         "MatchingFiles",   "NoOp",
-    "Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "PreventGradient", "ReadFile",
-    "StopGradient"};
+    "Abort",         "CheckNumerics",          "ImmutableConst",  "MatchingFiles", "NoOp",        "Placeholder",
+    "PlaceholderV2", "PlaceholderWithDefault", "PreventGradient", "ReadFile",      "StopGradient"};
 
 bool NamesFunctions(const AttrSpec& attr) { return ElementType(attr.type) == AttrType::kFunc; }
 

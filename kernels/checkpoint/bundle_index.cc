@@ -135,8 +135,8 @@ absl::Status BundleIndex::CheckSize(absl::string_view name, const BundleEntry& e
   if (!IsTrivial(entry.dtype)) {
     // Each element takes a byte at least.
     if (entry.shape.num_elements() <= entry.size) return absl::OkStatus();
-    return BadBundleEntry(name, absl::StrCat("has ", entry.size, " bytes for ", DTypeName(entry.dtype),
-                                             entry.shape.ToString()));
+    return BadBundleEntry(
+        name, absl::StrCat("has ", entry.size, " bytes for ", DTypeName(entry.dtype), entry.shape.ToString()));
   }
   const int64_t element = static_cast<int64_t>(DTypeSize(entry.dtype));
   int64_t needed = 0;

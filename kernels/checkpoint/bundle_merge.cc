@@ -48,7 +48,8 @@ absl::Status AddEntries(const BundleIndex& index, int32_t first_shard, BundleInd
       const bool is_same = before.dtype == entry.dtype && before.shape == entry.shape;
       if (!before.is_sliced || !entry.is_sliced || !is_same) {
         return Error(ErrorCode::kOpValue)
-            .Text(absl::StrCat("tensor '", PrintableName(key), "' is in several of the checkpoints to be merged; one is '",
+            .Text(absl::StrCat("tensor '", PrintableName(key),
+                               "' is in several of the checkpoints to be merged; one is '",
                                PrintableName(index.prefix(), 1000), "'"));
       }
       before.slices.insert(before.slices.end(), entry.slices.begin(), entry.slices.end());
@@ -72,7 +73,8 @@ absl::Status MergeBundles(const std::vector<std::string>& prefixes, const std::s
     }
     SLUICE_RETURN_IF_ERROR(AddEntries(index, static_cast<int32_t>(shards), &entries));
     shards += index.num_shards();
-    if (shards > kMaxShards) return Error(ErrorCode::kOpValue).Text("the checkpoints to be merged have too many shards");
+    if (shards > kMaxShards)
+      return Error(ErrorCode::kOpValue).Text("the checkpoints to be merged have too many shards");
   }
   header.num_shards = ShardsBeside(destination, static_cast<int32_t>(shards));
   int32_t shard = 0;

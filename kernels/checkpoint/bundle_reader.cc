@@ -70,7 +70,8 @@ class BundleReader::Shard {
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return FileError(errno, "cannot read", path_);
       if (count == 0) {
-        return Error(ErrorCode::kCheckpointShort).Text(absl::StrCat("'", path_, "' has become shorter while it is read"));
+        return Error(ErrorCode::kCheckpointShort)
+            .Text(absl::StrCat("'", path_, "' has become shorter while it is read"));
       }
       to += count;
       offset += count;
@@ -237,8 +238,8 @@ absl::Status BundleReader::ReadText(const Text& text, Shard* shard) const {
   const absl::Status read = ReadStringForm(bytes.bytes(), index_.is_big_endian(), text.to->flat<TString>(), &crc);
   if (!read.ok()) {
     return Error(ErrorCode::kCheckpointDamaged)
-        .Text(absl::StrCat("the data of tensor '", PrintableName(text.name), "' is damaged: ",
-                           ErrorInfoOf(read).value_or(ErrorInfo()).text));
+        .Text(absl::StrCat("the data of tensor '", PrintableName(text.name),
+                           "' is damaged: ", ErrorInfoOf(read).value_or(ErrorInfo()).text));
   }
   const uint32_t expected = UnmaskCrc(text.entry->masked_crc);
   return crc == expected ? absl::OkStatus() : WrongChecksum(text.name, crc, expected);

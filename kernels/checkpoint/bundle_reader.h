@@ -33,8 +33,8 @@ class BundleReader {
   absl::Status AddWhole(absl::string_view name, const BundleEntry& entry, Allocate allocate);
   absl::Status AddPart(absl::string_view name, const BundleEntry& entry, const SliceBox& box, Allocate allocate);
 
-  // Reads all that was asked for. kCheckpointMissing, kCheckpointShort, kCheckpointDamaged (a checksum, or strings whose
-  // lengths make no sense), RESOURCE_EXHAUSTED.
+  // Reads all that was asked for. kCheckpointMissing, kCheckpointShort, kCheckpointDamaged (a checksum, or strings
+  // whose lengths make no sense), RESOURCE_EXHAUSTED.
   absl::Status Run();
 
  private:

@@ -77,7 +77,8 @@ absl::Status BundleWriter::WriteValue(absl::string_view name, const Tensor& valu
       SLUICE_RETURN_IF_ERROR(data_->Append(text.view()));
     }
   } else if (IsTrivial(value.dtype())) {
-    for (absl::string_view rest = value.bytes(); !rest.empty(); rest.remove_prefix(std::min(kChunkBytes, rest.size()))) {
+    for (absl::string_view rest = value.bytes(); !rest.empty();
+         rest.remove_prefix(std::min(kChunkBytes, rest.size()))) {
       crc = Crc32c(rest.substr(0, kChunkBytes), crc);
       SLUICE_RETURN_IF_ERROR(data_->Append(rest.substr(0, kChunkBytes)));
     }

@@ -48,8 +48,8 @@ class BundleWriter {
 };
 
 // Joins the checkpoints at `prefixes` into one at `destination`, whose shards are theirs. They are gone afterwards;
-// where it fails, they and what was at `destination` are as they were. `allow_missing`: those without an index are left out, but for the last one.
-// INVALID_ARGUMENT, as in TensorFlow, where one is missing, or two hold the same tensor.
+// where it fails, they and what was at `destination` are as they were. `allow_missing`: those without an index are left
+// out, but for the last one. INVALID_ARGUMENT, as in TensorFlow, where one is missing, or two hold the same tensor.
 absl::Status MergeBundles(const std::vector<std::string>& prefixes, const std::string& destination, bool allow_missing);
 
 }  // namespace sluice

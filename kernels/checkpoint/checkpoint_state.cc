@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/ascii.h"
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"

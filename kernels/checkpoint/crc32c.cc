@@ -65,8 +65,8 @@ uint32_t Crc32c(absl::string_view bytes, uint32_t crc) {
 
 // Zeros behind a text multiply its CRC by a power of x.
 uint32_t JoinCrc32c(uint32_t first, uint32_t second, uint64_t second_bytes) {
-  uint32_t power = uint32_t{1} << 31;      // x^0.
-  uint32_t square = uint32_t{1} << 23;     // x^8: one byte.
+  uint32_t power = uint32_t{1} << 31;   // x^0.
+  uint32_t square = uint32_t{1} << 23;  // x^8: one byte.
   for (; second_bytes != 0; second_bytes >>= 1) {
     if ((second_bytes & 1) != 0) power = MultiplyPolynomials(power, square);
     square = MultiplyPolynomials(square, square);

@@ -43,8 +43,8 @@ class NewFile {
   std::string waiting_;  // Small pieces, written together.
 };
 
-// Gives the file at `from` the name `to` as well, in the place of what was there: shared where the file system can, else
-// copied. `from` stays.
+// Gives the file at `from` the name `to` as well, in the place of what was there: shared where the file system can,
+// else copied. `from` stays.
 absl::Status LinkOrCopyFile(const std::string& from, const std::string& to);
 
 // Makes names that were added to or taken from the directory of `path` survive a power cut, where the file system can.

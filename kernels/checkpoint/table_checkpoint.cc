@@ -142,8 +142,8 @@ absl::StatusOr<Tensor> TableCheckpoint::ReadPart(absl::string_view name, const T
   if (found.ok() && value.ok()) return value;
   const absl::Status why = found.ok() ? value.status() : found;
   if (why.code() == absl::StatusCode::kResourceExhausted) return why;
-  return WithFile(Damaged(absl::StrCat("the data of tensor '", PrintableName(name), "' is damaged: ",
-                                       ErrorInfoOf(why).value_or(ErrorInfo()).text)),
+  return WithFile(Damaged(absl::StrCat("the data of tensor '", PrintableName(name),
+                                       "' is damaged: ", ErrorInfoOf(why).value_or(ErrorInfo()).text)),
                   paths_[part.file]);
 }
 

@@ -145,8 +145,8 @@ absl::Status WriteTableCheckpoint(const std::string& path, const std::vector<Tab
   std::map<std::string, const TableSource*> by_key;
   for (const TableSource& source : sources) {
     std::vector<const TableSource*>& parts = tensors[source.name];
-    if (!parts.empty() && (parts.front()->full_shape != source.full_shape ||
-                           parts.front()->value->dtype() != source.value->dtype())) {
+    if (!parts.empty() &&
+        (parts.front()->full_shape != source.full_shape || parts.front()->value->dtype() != source.value->dtype())) {
       return Error(ErrorCode::kOpBroken)
           .Text(absl::StrCat("the parts of tensor '", PrintableName(source.name), "' differ in type or full shape"));
     }

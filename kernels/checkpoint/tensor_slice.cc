@@ -59,9 +59,8 @@ absl::Status CheckApart(absl::Span<const SliceBox> boxes) {
   for (const SliceBox& box : boxes) {
     if (box.shape.num_elements() > 0) sorted.push_back(&box);
   }
-  std::sort(sorted.begin(), sorted.end(), [axis](const SliceBox* a, const SliceBox* b) {
-    return a->extents[axis].start < b->extents[axis].start;
-  });
+  std::sort(sorted.begin(), sorted.end(),
+            [axis](const SliceBox* a, const SliceBox* b) { return a->extents[axis].start < b->extents[axis].start; });
   for (size_t i = 0; i < sorted.size(); ++i) {
     const int64_t end = sorted[i]->extents[axis].start + sorted[i]->extents[axis].length;
     for (size_t j = i + 1; j < sorted.size() && sorted[j]->extents[axis].start < end; ++j) {

@@ -19,8 +19,8 @@
 #include "kernels/random/families.h"
 #include "kernels/reduce/families.h"
 #include "kernels/rnn/families.h"
-#include "kernels/sparse/families.h"
 #include "kernels/sequence/families.h"
+#include "kernels/sparse/families.h"
 #include "kernels/state/families.h"
 #include "kernels/strings/families.h"
 #include "kernels/tables/families.h"
@@ -46,8 +46,8 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddRandomKernels(registry);
   AddReduceKernels(registry);
   AddRnnKernels(registry);
-  AddSparseKernels(registry);
   AddSequenceKernels(registry);
+  AddSparseKernels(registry);
   AddStateKernels(registry);
   AddStringsKernels(registry);
   AddTablesKernels(registry);

@@ -38,7 +38,9 @@ absl::Status Descend(const std::vector<std::string>& directories, const std::str
       const absl::string_view name = entry->d_name;
       if (name == "." || name == ".." || ::fnmatch(pattern.c_str(), entry->d_name, FNM_PATHNAME) != 0) continue;
       if (found->size() == kMaxPaths) {
-        return Error(ErrorCode::kOutOfMemory).Text("too many files match").Expected(absl::StrCat("at most ", kMaxPaths));
+        return Error(ErrorCode::kOutOfMemory)
+            .Text("too many files match")
+            .Expected(absl::StrCat("at most ", kMaxPaths));
       }
       found->push_back(absl::StrCat(directory, name));
     }

@@ -9,9 +9,9 @@
 
 namespace sluice {
 
-// The files and directories whose paths match `pattern` (*, ?, [...] and \ within one name), in order. A pattern without
-// any of these is a path, there or not. As in TensorFlow, those that begin with a wildcard are answered with "./" in
-// front, and names that begin with a dot match. RESOURCE_EXHAUSTED beyond a million.
+// The files and directories whose paths match `pattern` (*, ?, [...] and \ within one name), in order. A pattern
+// without any of these is a path, there or not. As in TensorFlow, those that begin with a wildcard are answered with
+// "./" in front, and names that begin with a dot match. RESOURCE_EXHAUSTED beyond a million.
 absl::StatusOr<std::vector<std::string>> FilesMatching(absl::string_view pattern);
 
 // The path that a name of TensorFlow's stands for: "file:///tmp/x" is /tmp/x. UNIMPLEMENTED for names of file systems

@@ -51,8 +51,7 @@ absl::Status RestoreFromTables(KernelContext& context, const std::string& patter
   SLUICE_ASSIGN_OR_RETURN(const TableCheckpoint checkpoint, OpenTables(pattern));
   for (int i = 0; i < context.num_outputs(); ++i) {
     const size_t at = static_cast<size_t>(i);
-    SLUICE_RETURN_IF_ERROR(
-        RestoreOutput(context, checkpoint, i, wanted.names[at].view(), wanted.slices[at].view()));
+    SLUICE_RETURN_IF_ERROR(RestoreOutput(context, checkpoint, i, wanted.names[at].view(), wanted.slices[at].view()));
   }
   return absl::OkStatus();
 }

@@ -5,12 +5,15 @@
 namespace sluice {
 
 void AddStringsKernels(KernelRegistry& registry) {
-  registry.AddTable(StringJoinKernels());
+  registry.AddTable(AsStringKernels());
   registry.AddTable(Base64Kernels());
   registry.AddTable(FingerprintKernels());
+  registry.AddTable(HashBucketKernels());
   registry.AddTable(RegexKernels());
+  registry.AddTable(StringBytesKernels());
   registry.AddTable(StringChangeKernels());
   registry.AddTable(StringFormatKernels());
+  registry.AddTable(StringJoinKernels());
   registry.AddTable(StringNGramsKernels());
   registry.AddTable(StringReduceKernels());
   registry.AddTable(StringSplitKernels());

@@ -10,6 +10,12 @@ namespace sluice {
 
 class KernelRegistry;
 
+// AsString.
+absl::Span<const KernelRow> AsStringKernels();
+// StringToHashBucket, StringToHashBucketFast, StringToHashBucketStrong.
+absl::Span<const KernelRow> HashBucketKernels();
+// DecodeRaw, ParseTensor, SerializeTensor, StringLength.
+absl::Span<const KernelRow> StringBytesKernels();
 // StringJoin.
 absl::Span<const KernelRow> StringJoinKernels();
 // EncodeBase64, DecodeBase64.

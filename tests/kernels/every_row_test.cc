@@ -106,8 +106,8 @@ bool NeedsFunctionsOfItsType(const RowCase& row_case) {
 // Ops that work on files, which no random text names: tests/kernels/io.
 bool WorksOnFiles(const std::string& op) {
   static const std::set<std::string>& ops = *new std::set<std::string>{
-      "MatchingFiles", "MergeV2Checkpoints", "ReadFile", "Restore",    "RestoreSlice",
-      "RestoreV2",     "Save",               "SaveV2",   "SaveSlices", "WriteFile"};
+      "MatchingFiles", "MergeV2Checkpoints", "ReadFile", "Restore", "RestoreSlice", "RestoreV2", "Save",
+      "SaveV2",        "SaveSlices",         "WriteFile"};
   return ops.count(op) > 0;
 }
 

@@ -67,8 +67,9 @@ class ConvertCommand : public Command {
                    "whose results the names of --fetch are [serving_default, if there]; without --fetch: all of them")
         ->option_text("KEY")
         ->group("Graph");
-    app.add_flag("--freeze", freeze_,
-                 "put the values of variables into the graph, as constants; without --fetch: all results of the signature")
+    app.add_flag(
+           "--freeze", freeze_,
+           "put the values of variables into the graph, as constants; without --fetch: all results of the signature")
         ->group("Graph");
     app.add_flag("--drop-variables", drop_variables_,
                  "write the graph of a SavedModel even if it cannot run without the values of its variables")

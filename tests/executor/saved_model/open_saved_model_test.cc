@@ -12,7 +12,7 @@
 #include "graph/ops/op_table.h"
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"
-#include "tests/testing/bundle_values.h"
+#include "tests/kernels/checkpoint/bundle_values.h"
 #include "tests/testing/graph_bytes.h"
 #include "tests/testing/status_matchers.h"
 

@@ -15,8 +15,8 @@
 #include "gtest/gtest.h"
 #include "kernels/checkpoint/byte_order.h"
 #include "kernels/checkpoint/crc32c.h"
-#include "tests/testing/bundle_values.h"
 #include "tests/kernels/checkpoint/table_bytes.h"
+#include "tests/kernels/checkpoint/bundle_values.h"
 #include "tests/testing/hostile_values.h"
 #include "tests/testing/status_matchers.h"
 
@@ -127,7 +127,8 @@ TEST_F(BundleWriterTest, WhatCannotBeWrittenIsRefused) {
   ASSERT_OK(writer->AddSlice("s", full, {{0, 1}}, Floats({1})));
   EXPECT_THAT(writer->AddSlice("s", full, {{0, 1}}, Floats({1})), IsError(ErrorCode::kCheckpointEntry, "twice"));
   EXPECT_THAT(writer->AddSlice("s", Shape::Of({5}), {{1, 1}}, Floats({1})), IsError(ErrorCode::kCheckpointEntry));
-  EXPECT_THAT(writer->AddSlice("s", full, {{1, 1}}, Tensor::Vector<int32_t>({1})), IsError(ErrorCode::kCheckpointEntry));
+  EXPECT_THAT(writer->AddSlice("s", full, {{1, 1}}, Tensor::Vector<int32_t>({1})),
+              IsError(ErrorCode::kCheckpointEntry));
 }
 
 TEST_F(BundleWriterTest, CheckpointsAreMerged) {

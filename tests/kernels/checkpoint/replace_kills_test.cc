@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "kernels/checkpoint/bundle_writer.h"
-#include "tests/testing/bundle_values.h"
+#include "tests/kernels/checkpoint/bundle_values.h"
 #include "tests/testing/hostile_values.h"
 #include "tests/testing/status_matchers.h"
 

@@ -9,8 +9,8 @@
 
 #include "gtest/gtest.h"
 #include "kernels/checkpoint/sorted_table.h"
-#include "tests/testing/bundle_values.h"
 #include "tests/kernels/checkpoint/table_bytes.h"
+#include "tests/kernels/checkpoint/bundle_values.h"
 #include "tests/testing/hostile_values.h"
 #include "tests/testing/status_matchers.h"
 
@@ -40,10 +40,9 @@ absl::StatusOr<Tensor> ReadWhole(const std::vector<std::string>& files, const st
 TEST(TableCheckpointTest, WhatIsWrittenIsRead) {
   FuzzRandom random(3);
   std::vector<Tensor> values;
-  for (const DType dtype :
-       {DType::kFloat, DType::kDouble, DType::kHalf, DType::kInt8, DType::kUInt8, DType::kInt16, DType::kUInt16,
-        DType::kInt32, DType::kInt64, DType::kBool, DType::kComplex64, DType::kComplex128, DType::kQInt8,
-        DType::kQUInt8, DType::kQInt32, DType::kString}) {
+  for (const DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kInt8, DType::kUInt8, DType::kInt16,
+                            DType::kUInt16, DType::kInt32, DType::kInt64, DType::kBool, DType::kComplex64,
+                            DType::kComplex128, DType::kQInt8, DType::kQUInt8, DType::kQInt32, DType::kString}) {
     for (const ElementKind kind : kElementKinds) {
       for (const Shape& shape : {Shape(), Shape::Of({0, 3}), Shape::Of({5}), Shape::Of({200, 7})}) {
         values.push_back(HostileTensor(dtype, shape, kind, random));

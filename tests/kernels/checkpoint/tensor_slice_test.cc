@@ -16,9 +16,9 @@ TEST(TensorSliceTest, SpecsAreReadAsTensorFlowReadsThem) {
   for (const char* spec : {"3 4 -:-", "3 4 -:-:", "3 4 ::-:-", "3 4 +1,1:-", "3 4 0,3:1,2"}) {
     EXPECT_OK(ParseSliceSpec(spec)) << spec;
   }
-  for (const char* spec : {"3 4", " 3 4 -:-", "3  4 -:-", "3 4 1:-", "3 4 0,2,3:-", "3 4 0x1,1:-", "3 4 -,-:-",
-                           "3 4 -1,1:-", "3 4 1,-1:-", "3 4 -:0,0", "3,4 -:-", "-", "",
-                           "3 4 99999999999999999999,1:-", "300000000000 300000000000 -:-", "-3 4 -:-"}) {
+  for (const char* spec :
+       {"3 4", " 3 4 -:-", "3  4 -:-", "3 4 1:-", "3 4 0,2,3:-", "3 4 0x1,1:-", "3 4 -,-:-", "3 4 -1,1:-", "3 4 1,-1:-",
+        "3 4 -:0,0", "3,4 -:-", "-", "", "3 4 99999999999999999999,1:-", "300000000000 300000000000 -:-", "-3 4 -:-"}) {
     EXPECT_THAT(ParseSliceSpec(spec), StatusIs(absl::StatusCode::kInvalidArgument)) << spec;
   }
   for (const char* spec : {"3 4 ", "3 4 -", "3 4 :", "3 4 0,3:0,5", "3 4 4,1:-", "3 4 3,1:-",
@@ -37,8 +37,8 @@ TEST(TensorSliceTest, KeysAreThoseOfTheFormat) {
 }
 
 TEST(TensorSliceTest, KeysAscendWithTheirNumbers) {
-  const std::vector<int64_t> starts = {0, 1, 63, 64, 8191, 8192, 1 << 20, int64_t{1} << 34, int64_t{1} << 55,
-                                       int64_t{1} << 61, INT64_MAX};
+  const std::vector<int64_t> starts = {
+      0, 1, 63, 64, 8191, 8192, 1 << 20, int64_t{1} << 34, int64_t{1} << 55, int64_t{1} << 61, INT64_MAX};
   std::string last;
   for (const int64_t start : starts) {
     const std::string key = SliceKey("x", {{start, 1}});

@@ -32,8 +32,8 @@ std::vector<std::string> Texts(const Tensor& tensor) {
 class FilesTest : public ::testing::Test {
  protected:
   FilesTest() : before_(fs::current_path()) {
-    const fs::path directory = fs::path(::testing::TempDir()) /
-                               ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    const fs::path directory =
+        fs::path(::testing::TempDir()) / ::testing::UnitTest::GetInstance()->current_test_info()->name();
     fs::remove_all(directory);
     fs::create_directories(directory / "d" / "e");
     fs::current_path(directory);
@@ -75,7 +75,8 @@ TEST_F(FilesTest, PatternsMatchAsInTensorFlow) {
     EXPECT_EQ(Texts(found), files) << pattern;
     EXPECT_EQ(found.rank(), 1);
   }
-  ASSERT_OK_AND_ASSIGN(const Tensor several, KernelRunner("MatchingFiles").Run1({Tensor::Strings({"d/*", "f*", "f1"})}));
+  ASSERT_OK_AND_ASSIGN(const Tensor several,
+                       KernelRunner("MatchingFiles").Run1({Tensor::Strings({"d/*", "f*", "f1"})}));
   EXPECT_EQ(Texts(several), (Names{"./f1", "./f[1]", "d/e", "d/f3", "f1"}));
   const Tensor matrix = Tensor::Make(DType::kString, Shape::Of({1, 1})).value();
   EXPECT_THAT(KernelRunner("MatchingFiles").Run1({matrix}), StatusIs(Code::kInvalidArgument));
@@ -88,7 +89,8 @@ TEST_F(FilesTest, FilesAreReadAndWritten) {
   };
   ASSERT_OK(write(Tensor::String("n1/n2/f"), Tensor::String(bytes)));
   EXPECT_EQ(Text(KernelRunner("ReadFile").Run1({Tensor::String("n1/n2/f")})), bytes);
-  EXPECT_EQ(Text(KernelRunner("ReadFile").Run1({Tensor::String("file://" + fs::current_path().string() + "/f1")})), "f1");
+  EXPECT_EQ(Text(KernelRunner("ReadFile").Run1({Tensor::String("file://" + fs::current_path().string() + "/f1")})),
+            "f1");
   ASSERT_OK(write(Tensor::String("f1"), Tensor::String("")));
   EXPECT_EQ(Text(KernelRunner("ReadFile").Run1({Tensor::String("f1")})), "");
   const auto code = [](const Tensor& name) { return KernelRunner("ReadFile").Run1({name}).status().code(); };

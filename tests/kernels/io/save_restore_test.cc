@@ -9,7 +9,7 @@
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"
 #include "kernels/memory/tracking_allocator.h"
-#include "tests/testing/bundle_values.h"
+#include "tests/kernels/checkpoint/bundle_values.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
 
@@ -78,8 +78,7 @@ TEST(SaveRestoreTest, PartsOfTensorsAreSavedAndRestored) {
     EXPECT_THAT(RestoreV2(path, {"w"}, {"3 9 -:-"}, {DType::kFloat}), StatusIs(Code::kInvalidArgument));
     EXPECT_THAT(RestoreV2(path, {"w"}, {"3 8 -:8,1"}, {DType::kFloat}), StatusIs(Code::kInternal));
   }
-  ASSERT_OK_AND_ASSIGN(const Tensor part,
-                       RestoreV1(TestPath("SaveSl*"), "w", "3 8 2,1:-", DType::kFloat));
+  ASSERT_OK_AND_ASSIGN(const Tensor part, RestoreV1(TestPath("SaveSl*"), "w", "3 8 2,1:-", DType::kFloat));
   EXPECT_TRUE(AreEqual(part, Tensor::Of<float>(Shape::Of({1, 8}), {8, 9, 10, 11, 8, 9, 10, 11})));
   EXPECT_THAT(RestoreV1(TestPath("none*"), "w", "", DType::kFloat), StatusIs(Code::kNotFound));
   EXPECT_THAT(KernelRunner("Restore")

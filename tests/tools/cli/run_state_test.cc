@@ -59,8 +59,8 @@ TEST(RunStateTest, CheckpointsAreWrittenAndRead) {
     EXPECT_EQ(run.status, 0) << run.err;
   }
   for (const std::string& prefix : {directory + "/a", directory}) {  // A directory stands for its newest checkpoint.
-    const RunResult run = RunSluice(
-        {"run", meta, "--feed", "x=1x2=1", "--fetch", "y", "--restore", prefix, "--init", "local_init"});
+    const RunResult run =
+        RunSluice({"run", meta, "--feed", "x=1x2=1", "--fetch", "y", "--restore", prefix, "--init", "local_init"});
     EXPECT_EQ(run.status, 0) << run.err;
     EXPECT_EQ(run.out, "y  float32 [1,2]\n[[0, 0]]\n");
   }

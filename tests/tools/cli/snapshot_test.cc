@@ -66,6 +66,12 @@ TEST(SnapshotTest, ShowOfASavedModelAndItsSignature) {
   written by graph version 1087 (TensorFlow 2.19.1), for readers from 0
   tags serve; the file has 2 graphs: {serve}, {train}
 
+Signatures (1)
+  serving_default  tensorflow/serving/predict
+    in   features  float32 ?  x:0
+    out  scores    float32 ?  y:0
+    run  sluice run - --feed features=1x2xfloat32=random:7
+
 Inputs (1)
   x  float32 [?,2]  Placeholder
 
@@ -74,11 +80,6 @@ Outputs (1)
 
 Targets (1)
   init  waits for 1
-
-Signatures (1)
-  serving_default  tensorflow/serving/predict
-    in   features  float32 ?  x:0
-    out  scores    float32 ?  y:0
 
 Variables (1)
   v  float32 []  4 B  ref

@@ -5,10 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "tools/cli/console/number_text.h"
+#include "tools/cli/report/example_value.h"
 
 namespace sluice {
 namespace {
@@ -73,10 +75,10 @@ class TextRenderer {
 
   std::string Render() {
     Summary();
+    Signatures();
     Tensors("Inputs", report_.inputs);
     Tensors("Outputs", report_.outputs);
     Counts("Targets", report_.targets, "waits for");
-    Signatures();
     Functions();
     Frames();
     Variables();
@@ -174,7 +176,30 @@ class TextRenderer {
       for (const SignatureTensor& tensor : signature.inputs) add("in", tensor);
       for (const SignatureTensor& tensor : signature.outputs) add("out", tensor);
       out_ += table.Render("    ", MaxLine());
+      if (const std::string call = CallOf(signature); !call.empty()) absl::StrAppend(&out_, "    run  ", call, "\n");
     }
+  }
+
+  // The command line that runs the signature on made-up values; empty: it is not for callers, or cannot be fed there.
+  std::string CallOf(const ModelSignature& signature) const {
+    if (absl::StartsWith(signature.key, "__saved_model_") || report_.num_errors > 0) return "";
+    std::string call = absl::StrCat("sluice run ", PrintableName(report_.source, 1000));
+    if (signature.key != "serving_default") absl::StrAppend(&call, " --signature ", PrintableName(signature.key));
+    for (const SignatureTensor& tensor : signature.inputs) {
+      if (tensor.name.empty()) return "";
+      absl::StrAppend(&call, " --feed ", PrintableName(tensor.key), "=",
+                      ExampleFeedValue(tensor.dtype, ShapeOf(tensor)));
+    }
+    return call;
+  }
+
+  // What the signature says of the shape, else what the graph does.
+  PartialShape ShapeOf(const SignatureTensor& tensor) const {
+    if (tensor.shape.has_rank()) return tensor.shape;
+    for (const TensorFact& input : report_.inputs) {
+      if (absl::StrCat(input.name, ":0") == tensor.name) return input.shape;
+    }
+    return tensor.shape;
   }
 
   static std::string ArgsText(const std::vector<std::pair<std::string, std::string>>& args) {

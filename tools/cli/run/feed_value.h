@@ -26,10 +26,6 @@ inline constexpr absl::string_view kFeedValueHint =
 // `limits`, and errors of files.
 absl::StatusOr<Tensor> ReadFeedValue(absl::string_view value, DType dtype, const LoadLimits& limits = LoadLimits());
 
-// A VALUE that a tensor of `dtype` and `shape` takes, as an example: "1x64xf32=random:7", "\"text\"". Unknown sizes
-// are 1.
-std::string ExampleFeedValue(DType dtype, const PartialShape& shape);
-
 }  // namespace sluice
 
 #endif  // SLUICE_TOOLS_CLI_RUN_FEED_VALUE_H_

@@ -84,8 +84,9 @@ absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOpti
   }
   if (!options.untrained) {
     return Error(ErrorCode::kCannotRun)
-        .Help("leave it out: the trained values are read without it; or add --untrained, if initial values are what you "
-              "want")
+        .Help(
+            "leave it out: the trained values are read without it; or add --untrained, if initial values are what you "
+            "want")
         .Text(absl::StrCat(init, " gives the model's variables initial values instead of the trained ones in '",
                            PrintableName(trained, kMaxPathBytes),
                            "', which it would replace: the answers would be those of an untrained model"));

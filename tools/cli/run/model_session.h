@@ -42,7 +42,8 @@ absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOpti
 absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const LoadedGraph>& model,
                                                      const ModelSessionOptions& options, const KernelRegistry& kernels);
 
-// Gives variables their values: from --restore, else, without --untrained, from the SavedModel; then what a SavedModel has for init, then
+// Gives variables their values: from --restore, else, without --untrained, from the SavedModel; then what a SavedModel
+// has for init, then
 // --init, each node in a run of its own.
 absl::Status InitialiseSession(Session& session, const LoadedGraph& model, const ModelSessionOptions& options,
                                const CallOptions& call);

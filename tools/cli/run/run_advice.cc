@@ -11,8 +11,8 @@
 #include "tools/cli/check/way_out.h"
 #include "tools/cli/console/console.h"
 #include "tools/cli/report/endpoint_guess.h"
+#include "tools/cli/report/example_value.h"
 #include "tools/cli/report/model_report.h"
-#include "tools/cli/run/feed_value.h"
 #include "tools/cli/run/initial_values.h"
 #include "tools/cli/run/model_names.h"
 

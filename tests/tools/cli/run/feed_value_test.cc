@@ -11,6 +11,7 @@
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
+#include "tools/cli/report/example_value.h"
 
 namespace sluice {
 namespace {

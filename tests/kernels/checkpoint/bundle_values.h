@@ -1,5 +1,5 @@
-#ifndef SLUICE_TESTS_TESTING_BUNDLE_VALUES_H_
-#define SLUICE_TESTS_TESTING_BUNDLE_VALUES_H_
+#ifndef SLUICE_TESTS_KERNELS_CHECKPOINT_BUNDLE_VALUES_H_
+#define SLUICE_TESTS_KERNELS_CHECKPOINT_BUNDLE_VALUES_H_
 
 // Checkpoints as maps of names to values, for tests.
 
@@ -24,4 +24,4 @@ bool AreEqual(const Tensor& a, const Tensor& b);
 
 }  // namespace sluice
 
-#endif  // SLUICE_TESTS_TESTING_BUNDLE_VALUES_H_
+#endif  // SLUICE_TESTS_KERNELS_CHECKPOINT_BUNDLE_VALUES_H_

@@ -1,4 +1,4 @@
-#include "tests/testing/bundle_values.h"
+#include "tests/kernels/checkpoint/bundle_values.h"
 
 #include <algorithm>
 #include <memory>
