@@ -108,7 +108,8 @@ absl::Status StringNGramsKernel::CheckSplits(const KernelContext& context) const
         .Found(absl::StrCat(split, " as element ", i))
         .Expected(absl::StrCat("numbers from 0 to the ", size, " strings of data, ascending"));
   }
-  if (options_.widths.empty() && options_.preserve_short && options_.pad_width < 0) {
+  const bool has_sequences = size > 0 && splits.num_elements() > 0;
+  if (has_sequences && options_.widths.empty() && options_.preserve_short && options_.pad_width < 0) {
     return Error(ErrorCode::kOpAttr)
         .Attr("pad_width")
         .Found(absl::StrCat(options_.pad_width))

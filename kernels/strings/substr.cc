@@ -2,6 +2,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/checked_math.h"
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
 #include "kernels/array/index_values.h"
@@ -50,15 +51,20 @@ bool PartOfBytes(absl::string_view text, int64_t position, int64_t length, absl:
 
 // The same in characters of UTF-8; nothing where `length` is negative.
 bool PartOfRunes(absl::string_view text, int64_t position, int64_t length, absl::string_view* part) {
-  size_t begin = position < 0 ? text.size() : 0;
+  size_t begin = 0, end = text.size();
   if (position < 0) {
-    const bool fits = position >= -static_cast<int64_t>(text.size());
-    if (!fits || !Backward(text, -position, &begin)) return false;
-  } else if (!Forward(text, position, &begin)) {
-    return false;
+    // Back over what follows the part, which must be there, and then over the part.
+    int64_t after = 0;
+    if (position < -static_cast<int64_t>(text.size()) || !CheckedSub(-position, length, &after)) return false;
+    after = std::max<int64_t>(after, 0);
+    if (!Backward(text, after, &end)) return false;
+    begin = end;
+    if (!Backward(text, -position - after, &begin)) return false;
+  } else {
+    if (!Forward(text, position, &begin)) return false;
+    end = begin;
+    Forward(text, length, &end);
   }
-  size_t end = begin;
-  Forward(text, length, &end);
   *part = text.substr(begin, end - begin);
   return true;
 }

@@ -229,11 +229,15 @@ class UnicodeEncodeKernel : public Kernel {
     const double unit_ns = StringNs(rows, static_cast<int64_t>(runes.size()), kByteNs);
     return ForStrings(context, rows, unit_ns, [&](int64_t begin, int64_t end) -> absl::Status {
       std::string text;
+      std::vector<uint32_t> written;
       for (int64_t row = begin; row < end; ++row) {
         text.clear();
+        written.clear();
         for (int64_t i = IndexAt(splits, row); i < IndexAt(splits, row + 1); ++i) {
-          SLUICE_RETURN_IF_ERROR(Append(runes[static_cast<size_t>(i)], i, &text));
+          SLUICE_ASSIGN_OR_RETURN(const int64_t rune, RuneOf(runes[static_cast<size_t>(i)], i));
+          if (rune >= 0) written.push_back(static_cast<uint32_t>(rune));
         }
+        AppendAll(written, &text);
         texts[static_cast<size_t>(row)].assign(text);
       }
       return absl::OkStatus();
@@ -241,19 +245,30 @@ class UnicodeEncodeKernel : public Kernel {
   }
 
  private:
-  absl::Status Append(int32_t rune, int64_t i, std::string* text) const {
-    int64_t written = rune;
-    if (!IsCharacter(rune)) {
-      if (on_bad_.way == OnBadText::Way::kFail) {
-        return Error(ErrorCode::kOpValue)
-            .Input(0, "input_values")
-            .Found(absl::StrCat(rune, " as element ", i))
-            .Expected("a code point of Unicode that is a character");
-      }
-      written = on_bad_.way == OnBadText::Way::kIgnore ? -1 : on_bad_.replacement;
+  // The code point that element `i` becomes; -1 for none. What is ignored is written nevertheless as far as it can be,
+  // as in TensorFlow.
+  absl::StatusOr<int64_t> RuneOf(int32_t rune, int64_t i) const {
+    if (IsCharacter(rune)) return rune;
+    if (on_bad_.way == OnBadText::Way::kFail) {
+      return Error(ErrorCode::kOpValue)
+          .Input(0, "input_values")
+          .Found(absl::StrCat(rune, " as element ", i))
+          .Expected("a code point of Unicode that is a character");
     }
-    if (IsCharacter(written)) AppendRune(encoding_, static_cast<uint32_t>(written), text);
-    return absl::OkStatus();
+    if (on_bad_.way == OnBadText::Way::kReplace) return on_bad_.replacement;
+    return rune >= 0 && rune <= static_cast<int64_t>(kMaxRune) ? rune : -1;
+  }
+  // Adds `runes`, in which two surrogates next to each other are one code point.
+  void AppendAll(absl::Span<const uint32_t> runes, std::string* text) const {
+    for (size_t i = 0; i < runes.size(); ++i) {
+      uint32_t rune = runes[i];
+      const bool is_lead = rune >= 0xD800 && rune < 0xDC00;
+      if (is_lead && i + 1 < runes.size() && runes[i + 1] >= 0xDC00 && runes[i + 1] < 0xE000) {
+        rune = 0x10000 + ((rune & 0x3FF) << 10 | (runes[++i] & 0x3FF));
+      }
+      const bool is_surrogate = rune >= 0xD800 && rune < 0xE000;
+      AppendRune(encoding_, is_surrogate && encoding_ == TextEncoding::kUtf8 ? kReplacementRune : rune, text);
+    }
   }
 
   const TextEncoding encoding_;

@@ -23,7 +23,7 @@ constexpr int kEnough = 40;      // Small trials with an answer.
 constexpr int kPatience = 3000;  // Trials before a kernel that never answers is given up.
 
 // Ops whose kernels need more than inputs: a call, a rendezvous, what other kernels of the step have made, a graph of
-// the time before the op was removed.
+// the time before the op was removed, text of a certain form.
 const std::set<std::string>& NeedMoreThanInputs() {
   static const std::set<std::string>& ops = *new std::set<std::string>{"Placeholder",
                                                                        "PlaceholderV2",
@@ -46,6 +46,13 @@ const std::set<std::string>& NeedMoreThanInputs() {
                                                                        "DestroyTemporaryVariable",
                                                                        "TensorArray",
                                                                        "TensorArrayV2",
+                                                                       "Fingerprint",
+                                                                       "ParseExample",
+                                                                       "ParseExampleV2",
+                                                                       "ParseSequenceExample",
+                                                                       "ParseSequenceExampleV2",
+                                                                       "ParseSingleExample",
+                                                                       "ParseSingleSequenceExample",
                                                                        "TopK"};
   return ops;
 }
