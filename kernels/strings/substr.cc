@@ -2,7 +2,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/checked_math.h"
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
 #include "kernels/array/index_values.h"
@@ -49,14 +48,14 @@ bool PartOfBytes(absl::string_view text, int64_t position, int64_t length, absl:
   return true;
 }
 
-// The same in characters of UTF-8; nothing where `length` is negative.
+// The same in characters of UTF-8. As in TensorFlow, a negative `length` gives nothing where the position counts from
+// the front, and is outside where it counts from the end.
 bool PartOfRunes(absl::string_view text, int64_t position, int64_t length, absl::string_view* part) {
   size_t begin = 0, end = text.size();
   if (position < 0) {
-    // Back over what follows the part, which must be there, and then over the part.
-    int64_t after = 0;
-    if (position < -static_cast<int64_t>(text.size()) || !CheckedSub(-position, length, &after)) return false;
-    after = std::max<int64_t>(after, 0);
+    // Back over what follows the part, and then over the part.
+    if (position < -static_cast<int64_t>(text.size()) || length < 0) return false;
+    const int64_t after = std::max<int64_t>(-position - length, 0);
     if (!Backward(text, after, &end)) return false;
     begin = end;
     if (!Backward(text, -position - after, &begin)) return false;
