@@ -47,9 +47,9 @@ absl::Status ComputeFingerprint(KernelContext& context) {
   return ForStrings(context, rows, unit_ns, [&](int64_t begin, int64_t end) {
     std::string scratch;
     for (size_t row = static_cast<size_t>(begin); row < static_cast<size_t>(end); ++row) {
-      const uint64_t hash =
-          is_string ? HashStrings(data.flat<TString>().subspan(row * width, width), &scratch)
-                    : FarmHash64({static_cast<const char*>(data.raw_data()) + row * row_bytes, row_bytes});
+      const uint64_t hash = is_string
+                                ? HashStrings(data.flat<TString>().subspan(row * width, width), &scratch)
+                                : FarmHash64({static_cast<const char*>(data.raw_data()) + row * row_bytes, row_bytes});
       std::memcpy(hashes + row * sizeof(hash), &hash, sizeof(hash));
     }
     return absl::OkStatus();

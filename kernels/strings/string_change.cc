@@ -77,6 +77,7 @@ absl::Status ComputeStrip(KernelContext& context) {
 
 // --- StringLength ------------------------------------------------------------------------------------------------
 
+// Counts bytes or characters.
 class StringLengthKernel : public Kernel {
  public:
   explicit StringLengthKernel(const std::string& unit) : counts_bytes_(unit != "UTF8_CHAR") {}

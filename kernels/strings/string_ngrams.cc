@@ -42,7 +42,8 @@ absl::StatusOr<NGramOptions> ReadOptions(const KernelConstruction& construction)
   return options;
 }
 
-// N-grams of one sequence: `count` of them, each of `width` tokens, the first of which begins `pad` before the sequence.
+// N-grams of one sequence: `count` of them, each of `width` tokens, the first of which begins `pad` before the
+// sequence.
 struct NGrams {
   int64_t count = 0;
   int64_t width = 0;
@@ -72,12 +73,13 @@ void PlanSequence(const NGramOptions& options, int64_t length, std::vector<NGram
 // Bytes of the n-grams, and whether they can be counted.
 bool CountBytes(const NGramOptions& options, const NGrams& grams, int64_t longest_token, int64_t* bytes) {
   int64_t token = 0, all = 0;
-  const int64_t longest =
-      std::max({longest_token, static_cast<int64_t>(options.left_pad.size()), static_cast<int64_t>(options.right_pad.size())});
+  const int64_t longest = std::max(
+      {longest_token, static_cast<int64_t>(options.left_pad.size()), static_cast<int64_t>(options.right_pad.size())});
   return CheckedAdd(longest, static_cast<int64_t>(options.separator.size()), &token) &&
          CheckedMul(token, grams.width, &all) && CheckedMul(all, grams.count, &all) && CheckedAdd(*bytes, all, bytes);
 }
 
+// Makes the n-grams of sequences of tokens, which splits tell apart.
 class StringNGramsKernel : public Kernel {
  public:
   explicit StringNGramsKernel(NGramOptions options) : options_(std::move(options)) {}
@@ -183,7 +185,8 @@ absl::Status StringNGramsKernel::Compute(KernelContext& context) const {
   SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, Shape::Of({ends.back()})));
   const absl::Span<TString> to = output->flat<TString>();
   const int64_t sequences = static_cast<int64_t>(num_splits) - 1;
-  const double unit_ns = 60.0 * static_cast<double>(ends.back() + 1) / static_cast<double>(std::max<int64_t>(sequences, 1));
+  const double unit_ns =
+      60.0 * static_cast<double>(ends.back() + 1) / static_cast<double>(std::max<int64_t>(sequences, 1));
   return ForStrings(context, sequences, unit_ns, [&](int64_t begin, int64_t end) {
     std::vector<NGrams> plan;
     std::string text;

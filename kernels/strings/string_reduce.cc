@@ -89,6 +89,7 @@ absl::StatusOr<JoinPlan> PlanJoin(const Shape& shape, const std::vector<int>& ax
   return plan;
 }
 
+// Joins the strings along some axes.
 class ReduceJoinKernel : public Kernel {
  public:
   ReduceJoinKernel(std::string separator, bool keep_dims) : separator_(std::move(separator)), keep_dims_(keep_dims) {}
@@ -213,6 +214,7 @@ absl::StatusOr<SegmentJoin> PlanSegments(const KernelContext& context) {
   return plan;
 }
 
+// Joins the rows of each segment.
 class UnsortedSegmentJoinKernel : public Kernel {
  public:
   explicit UnsortedSegmentJoinKernel(std::string separator) : separator_(std::move(separator)) {}

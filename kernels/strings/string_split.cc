@@ -67,6 +67,7 @@ void SplitAtBytes(absl::string_view text, absl::string_view delimiters, bool ski
   }
 }
 
+// The delimiters are bytes.
 class StringSplitKernel : public Kernel {
  public:
   explicit StringSplitKernel(bool skip_empty) : skip_empty_(skip_empty) {}
@@ -119,6 +120,7 @@ void SplitAtText(absl::string_view text, absl::string_view separator, int64_t ma
   parts->push_back(text);
 }
 
+// The separator is a text.
 class StringSplitV2Kernel : public Kernel {
  public:
   explicit StringSplitV2Kernel(int64_t max) : max_(max) {}

@@ -30,7 +30,7 @@ bool Forward(absl::string_view text, int64_t count, size_t* at) {
 // Moves `at` back over `count` characters. Whether there were as many.
 bool Backward(absl::string_view text, int64_t count, size_t* at) {
   int64_t passed = 0;
-  for (; passed < count && *at > 0; ++passed) {
+  for (; passed<count&& * at> 0; ++passed) {
     do {
       --*at;
     } while (*at > 0 && IsTrailByte(text[*at]));
@@ -122,6 +122,7 @@ absl::StatusOr<Places> FindPlaces(const Shape& strings, const Shape& numbers) {
   return places;
 }
 
+// Takes a part of each string.
 class SubstrKernel : public Kernel {
  public:
   explicit SubstrKernel(const std::string& unit) : part_of_(unit == "UTF8_CHAR" ? &PartOfRunes : &PartOfBytes) {}

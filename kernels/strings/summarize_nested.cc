@@ -48,7 +48,8 @@ class Summary {
   }
   void AddElement(int64_t i) {
     if (tensor_.dtype() == DType::kString) {
-      absl::StrAppend(&text_, "\"", absl::Utf8SafeCEscape(tensor_.flat<TString>()[static_cast<size_t>(i)].view()), "\"");
+      absl::StrAppend(&text_, "\"", absl::Utf8SafeCEscape(tensor_.flat<TString>()[static_cast<size_t>(i)].view()),
+                      "\"");
     } else {
       AppendElement(tensor_, i, &text_);
     }

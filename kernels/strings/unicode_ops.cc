@@ -74,6 +74,7 @@ struct Decoded {
   std::vector<int64_t> offsets;
 };
 
+// Turns texts into code points, perhaps with the bytes where they begin.
 class UnicodeDecodeKernel : public Kernel {
  public:
   UnicodeDecodeKernel(TextEncoding encoding, const OnBadText& on_bad, bool has_offsets)
@@ -131,6 +132,7 @@ class UnicodeDecodeKernel : public Kernel {
 
 // --- UnicodeTranscode --------------------------------------------------------------------------------------------
 
+// Writes texts in another encoding.
 class UnicodeTranscodeKernel : public Kernel {
  public:
   UnicodeTranscodeKernel(TextEncoding from, TextEncoding to, const OnBadText& on_bad)
@@ -209,6 +211,7 @@ absl::Status CheckSplits(const KernelContext& context) {
       .Expected(absl::StrCat("numbers that end with ", size, ", as many as there are input_values"));
 }
 
+// Turns rows of code points into texts.
 class UnicodeEncodeKernel : public Kernel {
  public:
   UnicodeEncodeKernel(TextEncoding encoding, const OnBadText& on_bad) : encoding_(encoding), on_bad_(on_bad) {}

@@ -113,8 +113,7 @@ int32_t Compiler::CompileSequences(absl::Span<const ByteSequence> sequences, int
       ++end;
     }
     const bool is_last = first.size == depth + 1;
-    const int32_t out =
-        is_last ? next : CompileSequences(sequences.subspan(begin, end - begin), depth + 1, next);
+    const int32_t out = is_last ? next : CompileSequences(sequences.subspan(begin, end - begin), depth + 1, next);
     if (!ranges.empty() && ranges.back().out == out && ranges.back().last + 1 == first.first[depth]) {
       ranges.back().last = first.last[depth];
     } else {

@@ -5,10 +5,7 @@
 namespace sluice {
 
 RegexDfa::RegexDfa(const RegexProgram& program, Goal goal)
-    : program_(program),
-      goal_(goal),
-      num_classes_(program.class_bytes.size() + 1),
-      marks_(program.insts.size(), 0) {}
+    : program_(program), goal_(goal), num_classes_(program.class_bytes.size() + 1), marks_(program.insts.size(), 0) {}
 
 void RegexDfa::Forget() {
   states_.clear();

@@ -17,10 +17,10 @@ constexpr int kMaxCopies = 1 << 20;  // Beyond it, exactly how many does not mat
 
 // What (?i) and its like switch.
 struct Flags {
-  bool fold = false;       // i
-  bool multi_line = false; // m
-  bool dot_all = false;    // s
-  bool lazy = false;       // U
+  bool fold = false;        // i
+  bool multi_line = false;  // m
+  bool dot_all = false;     // s
+  bool lazy = false;        // U
 };
 
 // {n}, {n,} or {n,m}.
@@ -191,12 +191,10 @@ absl::Status Parser::ParseRepeat(Count count, absl::string_view before, const Fl
   const absl::string_view written = before.substr(0, before.size() - text_.size());
   if (!last_repeat_.empty()) {
     const char* const begin = last_repeat_.data();
-    return RegexError("bad repetition operator",
-                      absl::string_view(begin, static_cast<size_t>(text_.data() - begin)));
+    return RegexError("bad repetition operator", absl::string_view(begin, static_cast<size_t>(text_.data() - begin)));
   }
   const bool is_counted = before.front() == '{';
-  if (is_counted &&
-      (count.min > kMaxRepeat || count.max > kMaxRepeat || (count.max >= 0 && count.max < count.min))) {
+  if (is_counted && (count.min > kMaxRepeat || count.max > kMaxRepeat || (count.max >= 0 && count.max < count.min))) {
     return RegexError("invalid repetition size", written);
   }
   if (items->empty()) return RegexError("no argument for repetition operator", written);

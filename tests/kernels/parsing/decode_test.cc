@@ -49,7 +49,8 @@ TEST(DecodeCsvTest, SplitsRecords) {
     EXPECT_EQ(TextsOf((*columns)[1])[0], row.second) << row.record;
   }
   EXPECT_THAT(TextsOf(Csv("\"a,b\"", false).value()[0]), ElementsAre("\"a"));
-  for (const absl::string_view bad : {"", "a", "a,b,c", "a\"b,c", "\"a,b", "\"a\"b,c", " \"a\",b", "a,\"", "a\n,b", "\"\"a,b"}) {
+  for (const absl::string_view bad :
+       {"", "a", "a,b,c", "a\"b,c", "\"a,b", "\"a\"b,c", " \"a\",b", "a,\"", "a\n,b", "\"\"a,b"}) {
     EXPECT_THAT(Csv(bad), IsError(ErrorCode::kOpValue)) << bad;
   }
 }

@@ -55,10 +55,9 @@ std::string Mixed(std::vector<float> f, std::vector<int64_t> v, std::vector<std:
 
 // Outputs: indices, values and shape of t; f; v; values and splits of r.
 TEST(ParseExampleTest, ParsesABatch) {
-  ASSERT_OK_AND_ASSIGN(
-      const auto outputs,
-      RunMixed(Strings({Mixed({1, 2}, {1, 2, 3}, {"x", "y"}, {7}), Example({{"f", FloatFeature({3, -4})}}),
-                        Mixed({5, 6}, {9}, {"z"}, {8, 9})})));
+  ASSERT_OK_AND_ASSIGN(const auto outputs,
+                       RunMixed(Strings({Mixed({1, 2}, {1, 2, 3}, {"x", "y"}, {7}),
+                                         Example({{"f", FloatFeature({3, -4})}}), Mixed({5, 6}, {9}, {"z"}, {8, 9})})));
   EXPECT_THAT(Values<int64_t>(outputs[0]), ElementsAre(0, 0, 0, 1, 2, 0));
   EXPECT_THAT(TextsOf(outputs[1]), ElementsAre("x", "y", "z"));
   EXPECT_THAT(Values<int64_t>(outputs[2]), ElementsAre(3, 2));
@@ -107,7 +106,8 @@ TEST(ParseExampleTest, SaysWhichExampleAndFeatureIsWrong) {
 TEST(ParseExampleTest, ChecksNamesDefaultsAndShapes) {
   const Tensor serialized = Strings({Mixed({1, 2}, {}, {}, {})});
   const auto run = [&](Tensor sparse, Tensor dense, Tensor f, Tensor v) {
-    return MixedRunner().Run({serialized, Strings({}), std::move(sparse), std::move(dense), Strings({"r"}), std::move(f), std::move(v)});
+    return MixedRunner().Run(
+        {serialized, Strings({}), std::move(sparse), std::move(dense), Strings({"r"}), std::move(f), std::move(v)});
   };
   EXPECT_THAT(run(Strings({}), Strings({"f", "v"}), Floats({}), Longs({0})), IsError(ErrorCode::kOpShape));
   EXPECT_THAT(run(Strings({"t"}), Strings({"f"}), Floats({}), Longs({0})), IsError(ErrorCode::kOpShape));
@@ -116,7 +116,9 @@ TEST(ParseExampleTest, ChecksNamesDefaultsAndShapes) {
   EXPECT_THAT(run(Strings({"t"}), Strings({"f", "v"}), Floats({}), Longs({1, 2})), IsError(ErrorCode::kOpShape));
   for (const PartialShape& shape : {PartialShape(), PartialShape::Of({-1, -1}), PartialShape::Of({-1, 0})}) {
     KernelRunner runner("ParseSingleExample");
-    runner.Attr("Tdense", std::vector<DType>{DType::kInt64}).Attr("num_sparse", 0).Attr("sparse_types", std::vector<DType>());
+    runner.Attr("Tdense", std::vector<DType>{DType::kInt64})
+        .Attr("num_sparse", 0)
+        .Attr("sparse_types", std::vector<DType>());
     runner.Attr("sparse_keys", std::vector<std::string>()).Attr("dense_keys", std::vector<std::string>{"v"});
     runner.Attr("dense_shapes", std::vector<PartialShape>{shape});
     EXPECT_FALSE(runner.Run({Tensor::String(""), Longs({0})}).ok()) << shape.ToString();
@@ -255,8 +257,9 @@ TEST(ParseSequenceExampleTest, SingleExamplesTakeTheirNamesAsScalars) {
   runner.Attr("Ncontext_sparse", 1).Attr("context_sparse_types", type).Attr("Nfeature_list_dense", 1);
   runner.Attr("feature_list_dense_types", type);
   runner.Attr("feature_list_dense_shapes", std::vector<PartialShape>{PartialShape::Of({2})});
-  ASSERT_OK_AND_ASSIGN(const auto outputs, runner.Run({Tensor::String(Sequence(false)), Strings({"l"}), Tensor::String("c"),
-                                                       Tensor::String("l"), Tensor::String("debug")}));
+  ASSERT_OK_AND_ASSIGN(const auto outputs,
+                       runner.Run({Tensor::String(Sequence(false)), Strings({"l"}), Tensor::String("c"),
+                                   Tensor::String("l"), Tensor::String("debug")}));
   EXPECT_THAT(Values<int64_t>(outputs[1]), ElementsAre(5, 6));
   EXPECT_THAT(Dims(outputs[3]), ElementsAre(0, 2));
 }

@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kNoLimit = size_t{1} << 30;
 
-// A pattern, a text, and what TensorFlow 2.19 says: whether all of the text matches, all matches replaced by "<\\0>", and
-// the first one by "<\\1>" (which leaves the text alone where there is no group).
+// A pattern, a text, and what TensorFlow 2.19 says: whether all of the text matches, all matches replaced by "<\\0>",
+// and the first one by "<\\1>" (which leaves the text alone where there is no group).
 struct MatchRow {
   absl::string_view pattern, text;
   bool matches_all;
@@ -92,7 +92,8 @@ constexpr MatchRow kMatchRows[] = {
     {"[^]a]", "b]", false, "<b>]", "b]"},
     {"[a-]+", "a-", true, "<a->", "a-"},
     {"[-a]+", "a-", true, "<a->", "a-"},
-    {"\346\227\245\346\234\254?", "\346\227\245\346\234\254\346\227\245", false, "<\346\227\245\346\234\254><\346\227\245>", "\346\227\245\346\234\254\346\227\245"},
+    {"\346\227\245\346\234\254?", "\346\227\245\346\234\254\346\227\245", false,
+     "<\346\227\245\346\234\254><\346\227\245>", "\346\227\245\346\234\254\346\227\245"},
     {"[\346\227\245-\346\234\254]", "\346\227\245", true, "<\346\227\245>", "\346\227\245"},
     {"[^\346\227\245]", "\346\227\245\346\234\254", false, "\346\227\245<\346\234\254>", "\346\227\245\346\234\254"},
     {".", "\360\237\230\200", true, "<\360\237\230\200>", "\360\237\230\200"},
@@ -118,7 +119,8 @@ constexpr MatchRow kMatchRows[] = {
     {"(?s)a.*?b", "a\nb b", true, "<a\nb> b", "a\nb b"},
     {"\\pZ", "a\302\240b", false, "a<\302\240>b", "a\302\240b"},
     {"[[:punct:]]+", "a!?b", false, "a<!?>b", "a!?b"},
-    {"[\303\244-\303\266]+", "a\303\244\303\266\303\274", false, "a<\303\244\303\266>\303\274", "a\303\244\303\266\303\274"},
+    {"[\303\244-\303\266]+", "a\303\244\303\266\303\274", false, "a<\303\244\303\266>\303\274",
+     "a\303\244\303\266\303\274"},
     {".*", "\377", false, "<>\377<>", "\377"},
     {"\\C*", "\377\376", true, "<\377\376>", "\377\376"},
     {"x*", "\355\240\200", false, "<>\355\240\200<>", "\355\240\200"},

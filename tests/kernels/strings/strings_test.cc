@@ -110,11 +110,21 @@ struct PartRow {
 TEST(StringsTest, SubstrTakesParts) {
   constexpr int64_t kMin = std::numeric_limits<int64_t>::min(), kMax = std::numeric_limits<int64_t>::max();
   const PartRow rows[] = {
-      {"hello", 1, 3, "ell", "ell"},      {"hello", 5, 2, "", ""},           {"hello", 6, 0, "!", "!"},
-      {"hello", -2, 1, "l", "l"},         {"hello", -5, 9, "hello", "hello"}, {"hello", -6, 1, "!", "!"},
-      {"hello", 0, kMax, "hello", "hello"}, {"hello", 1, -1, "ello", ""},     {"hello", -2, -4, "lo", "!"},
-      {"hello", kMin, kMin, "!", "!"},    {"hello", -1, kMin, "o", "!"},      {"hello", kMax, kMax, "!", "!"},
-      {"日本", 1, 1, "\x97", "本"},       {"日本", -1, 1, "\xac", "本"},      {"", 0, 1, "", ""},
+      {"hello", 1, 3, "ell", "ell"},
+      {"hello", 5, 2, "", ""},
+      {"hello", 6, 0, "!", "!"},
+      {"hello", -2, 1, "l", "l"},
+      {"hello", -5, 9, "hello", "hello"},
+      {"hello", -6, 1, "!", "!"},
+      {"hello", 0, kMax, "hello", "hello"},
+      {"hello", 1, -1, "ello", ""},
+      {"hello", -2, -4, "lo", "!"},
+      {"hello", kMin, kMin, "!", "!"},
+      {"hello", -1, kMin, "o", "!"},
+      {"hello", kMax, kMax, "!", "!"},
+      {"日本", 1, 1, "\x97", "本"},
+      {"日本", -1, 1, "\xac", "本"},
+      {"", 0, 1, "", ""},
   };
   for (const PartRow& row : rows) {
     for (const bool of_bytes : {true, false}) {
@@ -135,8 +145,9 @@ TEST(StringsTest, SubstrTakesParts) {
 }
 
 TEST(StringsTest, SubstrBroadcastsUpToMatrices) {
-  ASSERT_OK_AND_ASSIGN(const Tensor parts, KernelRunner("Substr").Run1({Matrix({3, 1}, {"thirteen", "fourteen", "fifteen!"}),
-                                                                        Ints({0, 2, 4}), Ints({2, 3, 1})}));
+  ASSERT_OK_AND_ASSIGN(const Tensor parts,
+                       KernelRunner("Substr").Run1(
+                           {Matrix({3, 1}, {"thirteen", "fourteen", "fifteen!"}), Ints({0, 2, 4}), Ints({2, 3, 1})}));
   EXPECT_THAT(TextsOf(parts), ElementsAre("th", "irt", "t", "fo", "urt", "t", "fi", "fte", "e"));
   EXPECT_THAT(KernelRunner("Substr").Run({Matrix({1, 1, 1}, {"a"}), Ints({0}), Ints({1})}),
               IsError(ErrorCode::kOpUnimplemented));
@@ -168,21 +179,26 @@ TEST(StringsTest, TextThatWouldBeTooLongIsRefused) {
 }
 
 TEST(StringsTest, SplitsGiveSparseMatrices) {
-  ASSERT_OK_AND_ASSIGN(const auto words, KernelRunner("StringSplitV2").Run({Strings({"a b", "", " c  d "}), Tensor::String("")}));
+  ASSERT_OK_AND_ASSIGN(const auto words,
+                       KernelRunner("StringSplitV2").Run({Strings({"a b", "", " c  d "}), Tensor::String("")}));
   EXPECT_THAT(Values<int64_t>(words[0]), ElementsAre(0, 0, 0, 1, 2, 0, 2, 1));
   EXPECT_THAT(TextsOf(words[1]), ElementsAre("a", "b", "c", "d"));
   EXPECT_THAT(Values<int64_t>(words[2]), ElementsAre(3, 2));
-  ASSERT_OK_AND_ASSIGN(const auto some, KernelRunner("StringSplitV2").Attr("maxsplit", 1).Run(
-                                            {Strings({"1<>2<><>3", "<>4"}), Tensor::String("<>")}));
+  ASSERT_OK_AND_ASSIGN(
+      const auto some,
+      KernelRunner("StringSplitV2").Attr("maxsplit", 1).Run({Strings({"1<>2<><>3", "<>4"}), Tensor::String("<>")}));
   EXPECT_THAT(TextsOf(some[1]), ElementsAre("1", "2<><>3", "", "4"));
-  ASSERT_OK_AND_ASSIGN(const auto rest,
-                       KernelRunner("StringSplitV2").Attr("maxsplit", 1).Run({Strings({"a ", " "}), Tensor::String("")}));
+  ASSERT_OK_AND_ASSIGN(
+      const auto rest,
+      KernelRunner("StringSplitV2").Attr("maxsplit", 1).Run({Strings({"a ", " "}), Tensor::String("")}));
   EXPECT_THAT(TextsOf(rest[1]), ElementsAre("a", ""));
-  ASSERT_OK_AND_ASSIGN(const auto bytes, KernelRunner("StringSplit").Run({Strings({"a,b;c", ",;"}), Tensor::String(",;")}));
+  ASSERT_OK_AND_ASSIGN(const auto bytes,
+                       KernelRunner("StringSplit").Run({Strings({"a,b;c", ",;"}), Tensor::String(",;")}));
   EXPECT_THAT(TextsOf(bytes[1]), ElementsAre("a", "b", "c"));
   ASSERT_OK_AND_ASSIGN(const auto none, KernelRunner("StringSplit").Run({Strings({}), Tensor::String(",")}));
   EXPECT_THAT(Values<int64_t>(none[2]), ElementsAre(0, 0));
-  EXPECT_THAT(KernelRunner("StringSplit").Run({Tensor::String("a"), Tensor::String(",")}), IsError(ErrorCode::kOpShape));
+  EXPECT_THAT(KernelRunner("StringSplit").Run({Tensor::String("a"), Tensor::String(",")}),
+              IsError(ErrorCode::kOpShape));
   EXPECT_THAT(KernelRunner("StringSplitV2").Run({Strings({"a"}), Strings({",", ";"})}), IsError(ErrorCode::kOpShape));
 }
 
@@ -203,11 +219,15 @@ TEST(StringsTest, ReduceJoinGoesThroughTheFirstAxisFastest) {
 
 TEST(StringsTest, UnsortedSegmentJoinSkipsSeparatorsAtTheFront) {
   const auto join = [](Tensor input, Tensor ids, int32_t segments) {
-    return KernelRunner("UnsortedSegmentJoin").Attr("separator", ":").Run1({std::move(input), std::move(ids), Int(segments)});
+    return KernelRunner("UnsortedSegmentJoin")
+        .Attr("separator", ":")
+        .Run1({std::move(input), std::move(ids), Int(segments)});
   };
-  EXPECT_THAT(TextsOf(join(Strings({"a", "b", "c", "d"}), Ints({0, 2, 0, 2}), 3).value()), ElementsAre("a:c", "", "b:d"));
+  EXPECT_THAT(TextsOf(join(Strings({"a", "b", "c", "d"}), Ints({0, 2, 0, 2}), 3).value()),
+              ElementsAre("a:c", "", "b:d"));
   EXPECT_THAT(TextsOf(join(Strings({"", "a", "", "b"}), Ints({0, 0, 0, 0}), 1).value()), ElementsAre("a::b"));
-  EXPECT_THAT(TextsOf(join(Matrix({2, 2}, {"a", "b", "c", "d"}), Ints({1, 1}), 2).value()), ElementsAre("", "", "a:c", "b:d"));
+  EXPECT_THAT(TextsOf(join(Matrix({2, 2}, {"a", "b", "c", "d"}), Ints({1, 1}), 2).value()),
+              ElementsAre("", "", "a:c", "b:d"));
   EXPECT_THAT(join(Strings({"a"}), Ints({1}), 1), IsError(ErrorCode::kOpValue));
   EXPECT_THAT(join(Strings({"a"}), Ints({-1}), 1), IsError(ErrorCode::kOpValue));
   EXPECT_THAT(join(Strings({"a"}), Ints({0}), -1), IsError(ErrorCode::kOpValue));

@@ -36,10 +36,21 @@ absl::StatusOr<T> Parse(absl::string_view text, DType dtype) {
 }
 
 TEST(StringToNumberTest, ReadsFloats) {
-  const std::vector<std::pair<absl::string_view, float>> rows = {
-      {"1", 1.0f},           {" -2.5\t", -2.5f}, {"1e3", 1000.0f}, {"0x10", 16.0f},     {"-0X1F", -31.0f},
-      {"0x1.8p3", 12.0f},    {".5", 0.5f},       {"+4.", 4.0f},    {"1e-50", 0.0f},     {"inf", INFINITY},
-      {"-Infinity", -INFINITY}, {"1e39", INFINITY}, {"-1e400", -INFINITY}, {"3.4028236e38", INFINITY}, {"0.1", 0.1f}};
+  const std::vector<std::pair<absl::string_view, float>> rows = {{"1", 1.0f},
+                                                                 {" -2.5\t", -2.5f},
+                                                                 {"1e3", 1000.0f},
+                                                                 {"0x10", 16.0f},
+                                                                 {"-0X1F", -31.0f},
+                                                                 {"0x1.8p3", 12.0f},
+                                                                 {".5", 0.5f},
+                                                                 {"+4.", 4.0f},
+                                                                 {"1e-50", 0.0f},
+                                                                 {"inf", INFINITY},
+                                                                 {"-Infinity", -INFINITY},
+                                                                 {"1e39", INFINITY},
+                                                                 {"-1e400", -INFINITY},
+                                                                 {"3.4028236e38", INFINITY},
+                                                                 {"0.1", 0.1f}};
   for (const auto& [text, want] : rows) {
     const absl::StatusOr<float> value = Parse<float>(text, DType::kFloat);
     ASSERT_OK(value) << text;
@@ -47,7 +58,8 @@ TEST(StringToNumberTest, ReadsFloats) {
   }
   EXPECT_TRUE(std::isnan(Parse<float>("nan(abc)", DType::kFloat).value()));
   EXPECT_EQ(Parse<double>("5e-324", DType::kDouble).value(), 5e-324);
-  for (const absl::string_view text : {"", " ", "abc", "1.5x", "--1", "+-1", "1e", "0x", "0xg", "0xinf", "1 2", "7\0x", "1_0"}) {
+  for (const absl::string_view text :
+       {"", " ", "abc", "1.5x", "--1", "+-1", "1e", "0x", "0xg", "0xinf", "1 2", "7\0x", "1_0"}) {
     EXPECT_THAT(Parse<float>(text, DType::kFloat), IsError(ErrorCode::kOpValue)) << text;
     EXPECT_THAT(Parse<double>(text, DType::kDouble), IsError(ErrorCode::kOpValue)) << text;
   }
@@ -59,7 +71,8 @@ TEST(StringToNumberTest, ReadsIntegersUpToTheirEnds) {
   EXPECT_EQ(Parse<int64_t>("-9223372036854775808", DType::kInt64).value(), std::numeric_limits<int64_t>::min());
   EXPECT_EQ(Parse<uint32_t>("+4294967295", DType::kUInt32).value(), 4294967295u);
   EXPECT_EQ(Parse<uint64_t>("018446744073709551615", DType::kUInt64).value(), 18446744073709551615u);
-  for (const absl::string_view text : {"2147483648", "-2147483649", "1.0", "", "- 5", "+", "5 5", "99999999999999999999"}) {
+  for (const absl::string_view text :
+       {"2147483648", "-2147483649", "1.0", "", "- 5", "+", "5 5", "99999999999999999999"}) {
     EXPECT_THAT(Parse<int32_t>(text, DType::kInt32), IsError(ErrorCode::kOpValue)) << text;
   }
   EXPECT_THAT(Parse<int64_t>("9223372036854775808", DType::kInt64), IsError(ErrorCode::kOpValue));
@@ -94,7 +107,8 @@ TEST(StringNGramsTest, MakesNGramsOfEachSequence) {
 
 TEST(StringNGramsTest, ChecksSplitsAndWidths) {
   const Texts data = {"a", "b", "c"};
-  for (const std::vector<int64_t>& splits : std::vector<std::vector<int64_t>>{{0, 4}, {1, 3}, {-1, 3}, {0, 2}, {0, 2, 1, 3}, {0}}) {
+  for (const std::vector<int64_t>& splits :
+       std::vector<std::vector<int64_t>>{{0, 4}, {1, 3}, {-1, 3}, {0, 2}, {0, 2, 1, 3}, {0}}) {
     EXPECT_THAT(NGrams({2}, 0, false, data, splits), IsError(ErrorCode::kOpValue));
   }
   EXPECT_THAT(NGrams({0}, 0, false, data, {0, 3}), IsError(ErrorCode::kOpAttr));
@@ -158,7 +172,8 @@ TEST(UnicodeTest, DecodesWithOffsetsAndReplacesWhatIsMalformed) {
 }
 
 TEST(UnicodeTest, EncodesCodePointsAndChecksSplits) {
-  const auto encode = [](const char* encoding, const char* errors, std::vector<int32_t> runes, std::vector<int64_t> splits) {
+  const auto encode = [](const char* encoding, const char* errors, std::vector<int32_t> runes,
+                         std::vector<int64_t> splits) {
     return KernelRunner("UnicodeEncode")
         .Attr("output_encoding", encoding)
         .Attr("errors", errors)
@@ -168,9 +183,11 @@ TEST(UnicodeTest, EncodesCodePointsAndChecksSplits) {
               ElementsAre("Hä", "", "\U0001F600\xef\xbf\xbd"));
   EXPECT_THAT(TextsOf(encode("UTF-16-BE", "ignore", {0x1f600, 0x110000}, {0, 2}).value()),
               ElementsAre(std::string("\xd8\x3d\xde\x00", 4)));
-  EXPECT_THAT(TextsOf(encode("UTF-32-BE", "replace", {0x1f600}, {0, 1}).value()), ElementsAre(std::string("\0\x01\xf6\0", 4)));
+  EXPECT_THAT(TextsOf(encode("UTF-32-BE", "replace", {0x1f600}, {0, 1}).value()),
+              ElementsAre(std::string("\0\x01\xf6\0", 4)));
   EXPECT_THAT(encode("UTF-8", "strict", {0xffff}, {0, 1}), IsError(ErrorCode::kOpValue));
-  for (const std::vector<int64_t>& splits : std::vector<std::vector<int64_t>>{{0, 3}, {}, {1, 2}, {0, 2, 1, 2}, {0, 1}, {0, -1, 2}}) {
+  for (const std::vector<int64_t>& splits :
+       std::vector<std::vector<int64_t>>{{0, 3}, {}, {1, 2}, {0, 2, 1, 2}, {0, 1}, {0, -1, 2}}) {
     EXPECT_THAT(encode("UTF-8", "replace", {65, 66}, splits), IsError(ErrorCode::kOpValue));
   }
 }
@@ -182,8 +199,9 @@ TEST(UnicodeTest, ScriptsHaveTheirNumbers) {
 }
 
 TEST(SummaryTest, WritesTheMessagesOfTensorFlow) {
-  ASSERT_OK_AND_ASSIGN(const Tensor scalars,
-                       KernelRunner("ScalarSummary").Run1({Strings({"a", "b"}), Tensor::Vector<float>(std::vector<float>{1, 2})}));
+  ASSERT_OK_AND_ASSIGN(
+      const Tensor scalars,
+      KernelRunner("ScalarSummary").Run1({Strings({"a", "b"}), Tensor::Vector<float>(std::vector<float>{1, 2})}));
   EXPECT_EQ(TextsOf(scalars)[0], std::string("\n\x08\n\x01"
                                              "a\x15\0\0\x80?\n\x08\n\x01"
                                              "b\x15\0\0\0@",
@@ -192,18 +210,21 @@ TEST(SummaryTest, WritesTheMessagesOfTensorFlow) {
   const std::string one = TextsOf(scalars)[0];
   EXPECT_THAT(KernelRunner("MergeSummary").Attr("N", 2).Run({Tensor::String(one), Tensor::String(one)}),
               IsError(ErrorCode::kOpValue, "twice"));
-  EXPECT_THAT(TextsOf(KernelRunner("MergeSummary").Attr("N", 2).Run1({Tensor::String(one), Tensor::String("")}).value()),
-              ElementsAre(one));
+  EXPECT_THAT(
+      TextsOf(KernelRunner("MergeSummary").Attr("N", 2).Run1({Tensor::String(one), Tensor::String("")}).value()),
+      ElementsAre(one));
   EXPECT_THAT(KernelRunner("MergeSummary").Attr("N", 1).Run({Tensor::String("zz")}), IsError(ErrorCode::kOpValue));
   for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     EXPECT_THAT(KernelRunner("HistogramSummary").Run({Tensor::String("h"), Tensor::Scalar(bad)}),
                 IsError(ErrorCode::kOpValue));
   }
-  ASSERT_OK_AND_ASSIGN(const Tensor histogram, KernelRunner("HistogramSummary").Run1({Tensor::String("h"), Tensor::Scalar(0.0f)}));
+  ASSERT_OK_AND_ASSIGN(const Tensor histogram,
+                       KernelRunner("HistogramSummary").Run1({Tensor::String("h"), Tensor::Scalar(0.0f)}));
   EXPECT_EQ(TextsOf(histogram)[0],
-            std::string("\nB\n\x01h*=\x19\0\0\0\0\0\0\xf0?2\x18\0\0\0\0\0\0\0\0\x11\xea-\x81\x99\x97q=\xff\xff\xff\xff\xff\xff"
-                        "\xef\x7f:\x18\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xf0?\0\0\0\0\0\0\0\0",
-                        68));
+            std::string(
+                "\nB\n\x01h*=\x19\0\0\0\0\0\0\xf0?2\x18\0\0\0\0\0\0\0\0\x11\xea-\x81\x99\x97q=\xff\xff\xff\xff\xff\xff"
+                "\xef\x7f:\x18\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xf0?\0\0\0\0\0\0\0\0",
+                68));
 }
 
 }  // namespace
