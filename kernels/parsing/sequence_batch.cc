@@ -158,7 +158,8 @@ absl::Status SequenceParser::ParseList(size_t example, absl::string_view name, a
   absl::string_view entry;
   size_t rows = values->rows.ends.empty() ? 0 : values->rows.ends.back();
   while (!cursor.AtEnd()) {
-    if (!cursor.TakeTag(ProtoCursor::BytesTag(1)) || !cursor.TakeBytes(&entry)) return Bad(example, name, "malformed");
+    if (!cursor.TakeTag(ProtoCursor::BytesTag(1)) || !cursor.TakeMessage(&entry))
+      return Bad(example, name, "malformed");
     const size_t before = values->values.size(dtype);
     if (!entry.empty()) {
       SLUICE_ASSIGN_OR_RETURN(const DType type, FeatureType(entry));
