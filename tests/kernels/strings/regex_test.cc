@@ -201,7 +201,6 @@ constexpr BadRow kBadRows[] = {
     {"(?!a)", "invalid perl operator: (?!"},
     {"\\p", "invalid character class range: \\p"},
     {"\\p{Greek", "invalid character class range: \\p{Greek"},
-    {"\\x{", "invalid UTF-8"},
     {"\\x4", "invalid escape sequence: \\x4"},
     {"[a-", "missing ]: [a-"},
     {"(?P<n>", "missing ): (?P<n>"},
@@ -257,8 +256,7 @@ TEST(RegexTest, DepthAndSizeOfPatternsAreLimited) {
   const std::string deep = std::string(5000, '(') + std::string(5000, ')');
   EXPECT_THAT(Regex::Make(deep), IsError(ErrorCode::kOpValue));
   EXPECT_OK(Regex::Make(std::string(900, '(') + std::string(900, ')')));
-  std::string wide;
-  for (int i = 0; i < 100000; ++i) absl::StrAppend(&wide, "ab|");
+  const std::string wide(200000, 'a');
   EXPECT_THAT(Regex::Make(wide), IsError(ErrorCode::kOpValue, "too large"));
 }
 
