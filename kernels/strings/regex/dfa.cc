@@ -110,10 +110,6 @@ int32_t RegexDfa::Step(int32_t from, size_t byte_class) {
 
 int64_t RegexDfa::Run(absl::string_view text, size_t begin) {
   int64_t end = -1;
-  if (mark_ > 0x7FFFFFFF) {  // Marks must not come round to old ones.
-    marks_.assign(marks_.size(), 0);
-    mark_ = 0;
-  }
   int32_t state = StartState(text, begin);
   for (size_t at = begin; at <= text.size(); ++at) {
     const size_t byte_class =
