@@ -10,6 +10,7 @@
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
+#include "kernels/parsing/example_spec.h"
 #include "kernels/parsing/families.h"
 #include "kernels/parsing/sequence_batch.h"
 

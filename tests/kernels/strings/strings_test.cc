@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/types/span.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"
