@@ -56,10 +56,11 @@ void PlanSequence(const NGramOptions& options, int64_t length, std::vector<NGram
   bool has_any = false;
   for (const int64_t width : options.widths) {
     const int64_t pad = options.pad_width < 0 ? width - 1 : std::min(options.pad_width, width - 1);
-    // Pads and widths are attrs of any size; `pad` is below `width`.
-    int64_t padded = 0;
-    const bool fits = CheckedAdd(length, pad, &padded) && CheckedAdd(padded, pad, &padded);
-    const int64_t count = fits ? std::max<int64_t>(0, padded - width + 1) : 0;
+    // Pads and widths are attrs of any size; `pad` is below `width`, so only the last addition can overflow. What
+    // cannot be counted is refused when all are counted.
+    int64_t count = 0;
+    if (!CheckedAdd(length + (pad - width) + 1, pad, &count)) count = std::numeric_limits<int64_t>::max();
+    count = std::max<int64_t>(count, 0);
     has_any |= count > 0;
     plan->push_back({count, width, pad});
   }
@@ -67,7 +68,8 @@ void PlanSequence(const NGramOptions& options, int64_t length, std::vector<NGram
   // The sequence as a whole, with as many pads as the attr says.
   const int64_t pad = std::max<int64_t>(options.pad_width, 0);
   int64_t width = 0;
-  if (CheckedAdd(length, pad, &width) && CheckedAdd(width, pad, &width)) plan->push_back({1, width, pad});
+  const bool fits = CheckedAdd(length, pad, &width) && CheckedAdd(width, pad, &width);
+  plan->push_back({1, fits ? width : std::numeric_limits<int64_t>::max(), pad});
 }
 
 // How many tokens all n-grams of a call may have together: beyond it, widths or pads are not meant so.

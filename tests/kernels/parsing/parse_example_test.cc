@@ -254,7 +254,7 @@ TEST(ParseSequenceExampleTest, DamagedExamplesAreRefusedOrParsed) {
 TEST(ParseSequenceExampleTest, SingleExamplesTakeTheirNamesAsScalars) {
   const std::vector<DType> type = {DType::kInt64};
   KernelRunner runner("ParseSingleSequenceExample");
-  runner.Attr("Ncontext_dense", 0).Attr("Nfeature_list_sparse", 0);
+  runner.Attr("Tcontext_dense", std::vector<DType>()).Attr("Ncontext_dense", 0).Attr("Nfeature_list_sparse", 0);
   runner.Attr("Ncontext_sparse", 1).Attr("context_sparse_types", type).Attr("Nfeature_list_dense", 1);
   runner.Attr("feature_list_dense_types", type);
   runner.Attr("feature_list_dense_shapes", std::vector<PartialShape>{PartialShape::Of({2})});
