@@ -49,8 +49,6 @@ const std::set<std::string>& NeedMoreThanInputs() {
                                                                        "Fingerprint",
                                                                        "ParseExample",
                                                                        "ParseExampleV2",
-                                                                       "ParseSequenceExample",
-                                                                       "ParseSequenceExampleV2",
                                                                        "ParseSingleExample",
                                                                        "ParseSingleSequenceExample",
                                                                        "TopK"};
