@@ -20,6 +20,7 @@ namespace {
 
 // --- DecodeCompressed --------------------------------------------------------------------------------------------
 
+// Unpacks strings, or hands them on where they are not compressed.
 class DecodeCompressedKernel : public Kernel {
  public:
   DecodeCompressedKernel(bool is_plain, Compression compression) : is_plain_(is_plain), compression_(compression) {}
@@ -70,6 +71,7 @@ class DecodeCompressedKernel : public Kernel {
 
 // --- DecodePaddedRaw ---------------------------------------------------------------------------------------------
 
+// Reads strings as numbers in rows of one length.
 class DecodePaddedRawKernel : public Kernel {
  public:
   explicit DecodePaddedRawKernel(bool is_little_endian) : is_little_endian_(is_little_endian) {}
@@ -83,8 +85,8 @@ class DecodePaddedRawKernel : public Kernel {
       return Error(ErrorCode::kOpValue)
           .Input(1, "fixed_length")
           .Found(absl::StrCat(length))
-          .Expected(absl::StrCat("a multiple of ", width, ", the size of ", DTypeName(context.output_type(0)),
-                                 ", above 0"));
+          .Expected(
+              absl::StrCat("a multiple of ", width, ", the size of ", DTypeName(context.output_type(0)), ", above 0"));
     }
     IndexVector dims(input.shape().dims().begin(), input.shape().dims().end());
     dims.push_back(length / static_cast<int64_t>(width));

@@ -44,6 +44,7 @@ void CopyDefault(const Tensor& value, Tensor* column, size_t i) {
   });
 }
 
+// Reads records into one tensor for each column.
 class DecodeCsvKernel : public Kernel {
  public:
   DecodeCsvKernel(CsvFormat format, std::string missing) : format_(std::move(format)), missing_(std::move(missing)) {}
@@ -78,8 +79,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> DecodeCsvKernel::Make(const KernelConstr
   int64_t before = -1;
   for (const int64_t column : format.columns) {
     if (column <= before) {
-      return Error(ErrorCode::kOpAttr).Attr("select_cols").Found(absl::StrCat(column)).Expected(
-          "indices from 0 on, ascending");
+      return Error(ErrorCode::kOpAttr)
+          .Attr("select_cols")
+          .Found(absl::StrCat(column))
+          .Expected("indices from 0 on, ascending");
     }
     before = column;
   }

@@ -82,8 +82,9 @@ absl::Status BatchParser::BadFeature(size_t example, absl::string_view feature, 
 }
 
 absl::Status BatchParser::WrongType(size_t example, absl::string_view feature, DType found, DType wanted) const {
-  return BadFeature(example, feature,
-                    absl::StrCat("data types do not match: found ", DTypeName(found), ", expected ", DTypeName(wanted)));
+  return BadFeature(
+      example, feature,
+      absl::StrCat("data types do not match: found ", DTypeName(found), ", expected ", DTypeName(wanted)));
 }
 
 absl::Status BatchParser::AllocateDense() {
@@ -109,9 +110,9 @@ absl::Status BatchParser::ParseDense(size_t example, size_t d, const NamedFeatur
       return BadFeature(example, feature.name, "malformed");
     }
     if (count == wanted.elements) return absl::OkStatus();
-    return BadFeature(example, feature.name,
-                      absl::StrCat(count, " values, expected ", wanted.elements, " as the shape ",
-                                   wanted.stated.ToString(), " has"));
+    return BadFeature(
+        example, feature.name,
+        absl::StrCat(count, " values, expected ", wanted.elements, " as the shape ", wanted.stated.ToString(), " has"));
   }
   FeatureValues& values = part->dense[d];
   const size_t before = values.size(wanted.dtype);
@@ -242,7 +243,8 @@ absl::Status BatchParser::Run() {
   int64_t bytes = 0;
   for (const TString& example : serialized_.flat<TString>()) bytes += static_cast<int64_t>(example.size());
   const int64_t count = static_cast<int64_t>(num_examples());
-  const int64_t num_parts = std::clamp<int64_t>(bytes / kShardBytes, 1, std::min(kMaxShards, std::max<int64_t>(count, 1)));
+  const int64_t num_parts =
+      std::clamp<int64_t>(bytes / kShardBytes, 1, std::min(kMaxShards, std::max<int64_t>(count, 1)));
   parts_.resize(static_cast<size_t>(num_parts));
   const double part_ns = kByteNs * static_cast<double>(bytes) / static_cast<double>(num_parts);
   const Workers workers(context_.run());

@@ -15,7 +15,7 @@ constexpr uint8_t kFixed32Tag = 1 << 3 | 5;
 bool OpenList(absl::string_view feature, absl::string_view* list) {
   if (feature.empty()) return false;
   feature.remove_prefix(1);
-  return ProtoCursor(feature).TakeBytes(list);
+  return ProtoCursor(feature).TakeMessage(list);
 }
 
 // Each gives the values of a list to `sink`, in packed or plain form.
@@ -26,7 +26,7 @@ bool ReadInts(absl::string_view list, Sink& sink) {
   uint64_t value = 0;
   if (cursor.StandsAt(kPackedTag)) {
     absl::string_view packed;
-    if (!cursor.TakeTag(kPackedTag) || !cursor.TakeBytes(&packed)) return false;
+    if (!cursor.TakeTag(kPackedTag) || !cursor.TakeMessage(&packed)) return false;
     ProtoCursor values(packed);
     while (!values.AtEnd()) {
       if (!values.TakeVarint(&value)) return false;
@@ -123,7 +123,7 @@ struct WriteSink {
 
 bool TakeMapEntry(ProtoCursor* cursor, absl::string_view* key, absl::string_view* value) {
   absl::string_view entry;
-  if (!cursor->TakeBytes(&entry)) return false;
+  if (!cursor->TakeMessage(&entry)) return false;
   ProtoCursor fields(entry);
   // Both fields stand there, in any order, and nothing else.
   for (int i = 0; i < 2; ++i) {
@@ -152,7 +152,7 @@ bool ReadExample(absl::string_view example, std::vector<NamedFeature>* features)
       continue;
     }
     absl::string_view message;
-    if (!cursor.TakeTag(ProtoCursor::BytesTag(1)) || !cursor.TakeBytes(&message)) return false;
+    if (!cursor.TakeTag(ProtoCursor::BytesTag(1)) || !cursor.TakeMessage(&message)) return false;
     if (!ReadFeatures(message, features)) return false;
   }
   return true;

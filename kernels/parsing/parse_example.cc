@@ -51,6 +51,7 @@ absl::StatusOr<ExampleSpec> ReadSpec(const KernelConstruction& construction, abs
 
 // --- ParseExample ------------------------------------------------------------------------------------------------
 
+// Names of features come as scalars.
 class ParseExampleKernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
@@ -97,6 +98,7 @@ class ParseExampleKernel : public Kernel {
 
 // --- ParseExampleV2 ----------------------------------------------------------------------------------------------
 
+// Names of features come as vectors; some features are ragged.
 class ParseExampleV2Kernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
@@ -148,6 +150,7 @@ class ParseExampleV2Kernel : public Kernel {
 
 // --- ParseSingleExample ------------------------------------------------------------------------------------------
 
+// One example; names of features are attrs.
 class ParseSingleExampleKernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {

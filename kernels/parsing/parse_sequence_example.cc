@@ -10,6 +10,7 @@
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
+#include "kernels/parsing/example_spec.h"
 #include "kernels/parsing/families.h"
 #include "kernels/parsing/sequence_batch.h"
 
@@ -61,15 +62,19 @@ absl::StatusOr<SequenceSpec> ReadSpec(const KernelConstruction& construction, Fo
   const auto check = [&construction](absl::string_view attr, size_t count) -> absl::Status {
     SLUICE_ASSIGN_OR_RETURN(const int64_t stated, construction.Get<int64_t>(attr));
     if (stated == static_cast<int64_t>(count)) return absl::OkStatus();
-    return Error(ErrorCode::kOpAttr).Attr(attr).Found(absl::StrCat(stated)).Expected(
-        absl::StrCat(count, ", as many as there are types"));
+    return Error(ErrorCode::kOpAttr)
+        .Attr(attr)
+        .Found(absl::StrCat(stated))
+        .Expected(absl::StrCat(count, ", as many as there are types"));
   };
   SLUICE_RETURN_IF_ERROR(check("Ncontext_sparse", spec.context.sparse.size()));
   SLUICE_RETURN_IF_ERROR(check("Nfeature_list_sparse", spec.lists.sparse.size()));
   SLUICE_RETURN_IF_ERROR(check("Nfeature_list_dense", spec.lists.dense.size()));
   if (spec.context.ragged.size() != spec.context.ragged_splits.size() ||
       spec.lists.ragged.size() != spec.lists.ragged_splits.size()) {
-    return Error(ErrorCode::kOpAttr).Attr("feature_list_ragged_split_types").Expected("one for each of the value types");
+    return Error(ErrorCode::kOpAttr)
+        .Attr("feature_list_ragged_split_types")
+        .Expected("one for each of the value types");
   }
   return spec;
 }
@@ -110,10 +115,10 @@ absl::StatusOr<SequenceOutputs> FindOutputs(const KernelConstruction& constructi
 
 // The names of one kind of features, wherever they come from.
 struct NameSource {
-  absl::string_view argument;           // Of the op: an attr or an input.
-  size_t count = 0;                     // How many there must be.
-  std::vector<std::string> from_attr;   // kAttrs.
-  ArgRange inputs;                      // The others.
+  absl::string_view argument;          // Of the op: an attr or an input.
+  size_t count = 0;                    // How many there must be.
+  std::vector<std::string> from_attr;  // kAttrs.
+  ArgRange inputs;                     // The others.
 };
 
 absl::Status FindNames(const KernelConstruction& construction, Form form, NameSource* source) {
@@ -139,6 +144,7 @@ absl::Status CollectNames(const KernelContext& context, Form form, const NameSou
   return ReadNames(context, source.inputs.first, source.argument, source.count, names);
 }
 
+// All three forms of the op.
 class ParseSequenceKernel : public Kernel {
  public:
   explicit ParseSequenceKernel(Form form) : form_(form) {}

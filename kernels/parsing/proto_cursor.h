@@ -52,6 +52,14 @@ class ProtoCursor {
     at_ += length;
     return true;
   }
+  // The same for a message; one that claims to be longer than what is left is what is left, as in TensorFlow.
+  bool TakeMessage(absl::string_view* bytes) {
+    uint32_t length = 0;
+    if (!TakeVarint32(&length)) return false;
+    *bytes = absl::string_view(at_, length < size() ? length : size());
+    at_ += bytes->size();
+    return true;
+  }
   template <typename T>
   bool TakeFixed(T* value) {
     if (size() < sizeof(T)) return false;

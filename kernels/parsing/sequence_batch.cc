@@ -31,6 +31,8 @@ struct PartValues {
   std::vector<ListValues> list_dense, list_sparse, list_ragged;
 };
 
+// What a call is made of, and the parsing of one example. Borrows all of it; lives for the call. Parts of the batch are
+// parsed by several threads, each into its own PartValues.
 class SequenceParser {
  public:
   SequenceParser(KernelContext& context, const SequenceSpec& spec, const SequenceNames& names, const Tensor& serialized,
@@ -156,7 +158,8 @@ absl::Status SequenceParser::ParseList(size_t example, absl::string_view name, a
   absl::string_view entry;
   size_t rows = values->rows.ends.empty() ? 0 : values->rows.ends.back();
   while (!cursor.AtEnd()) {
-    if (!cursor.TakeTag(ProtoCursor::BytesTag(1)) || !cursor.TakeBytes(&entry)) return Bad(example, name, "malformed");
+    if (!cursor.TakeTag(ProtoCursor::BytesTag(1)) || !cursor.TakeMessage(&entry))
+      return Bad(example, name, "malformed");
     const size_t before = values->values.size(dtype);
     if (!entry.empty()) {
       SLUICE_ASSIGN_OR_RETURN(const DType type, FeatureType(entry));
@@ -265,7 +268,8 @@ absl::Status SequenceParser::SetListDense(size_t d) {
 }
 
 absl::Status SequenceParser::SetListSparse(size_t d) {
-  const auto values = Collect([d](const PartValues& part) -> const FeatureValues& { return part.list_sparse[d].values; });
+  const auto values =
+      Collect([d](const PartValues& part) -> const FeatureValues& { return part.list_sparse[d].values; });
   const auto rows = Collect([d](const PartValues& part) -> const FeatureValues& { return part.list_sparse[d].rows; });
   const ListTotal total = TotalOf(values);
   const int64_t rank = has_batch() ? 3 : 2;
@@ -302,7 +306,8 @@ absl::Status SequenceParser::SetListSparse(size_t d) {
 }
 
 absl::Status SequenceParser::SetListRagged(size_t d) {
-  const auto values = Collect([d](const PartValues& part) -> const FeatureValues& { return part.list_ragged[d].values; });
+  const auto values =
+      Collect([d](const PartValues& part) -> const FeatureValues& { return part.list_ragged[d].values; });
   const auto rows = Collect([d](const PartValues& part) -> const FeatureValues& { return part.list_ragged[d].rows; });
   const int at = static_cast<int>(d);
   SLUICE_RETURN_IF_ERROR(SetValuesOutput(context_, values, outputs_.lists.ragged_values + at));
@@ -314,14 +319,17 @@ absl::Status SequenceParser::Run() {
   // As in TensorFlow: a batch without examples has no values for a dense feature of the context that needs some.
   for (const DenseFeature& feature : spec_.context.dense) {
     if (num_examples() > 0 || feature.elements == 0) continue;
-    return Error(ErrorCode::kOpValue).Input(0, "serialized").Found("no examples").Expected(
-        "one or more where the context has dense features");
+    return Error(ErrorCode::kOpValue)
+        .Input(0, "serialized")
+        .Found("no examples")
+        .Expected("one or more where the context has dense features");
   }
   SLUICE_RETURN_IF_ERROR(AllocateContextDense());
   int64_t bytes = 0;
   for (const TString& example : serialized_.flat<TString>()) bytes += static_cast<int64_t>(example.size());
   const int64_t count = num_examples();
-  const int64_t num_parts = std::clamp<int64_t>(bytes / kShardBytes, 1, std::min(kMaxShards, std::max<int64_t>(count, 1)));
+  const int64_t num_parts =
+      std::clamp<int64_t>(bytes / kShardBytes, 1, std::min(kMaxShards, std::max<int64_t>(count, 1)));
   parts_.resize(static_cast<size_t>(num_parts));
   const double part_ns = kByteNs * static_cast<double>(bytes) / static_cast<double>(num_parts);
   const Workers workers(context_.run());

@@ -18,8 +18,8 @@ struct SequenceSpec {
 };
 
 struct SequenceNames {
-  ExampleNames context;                  // `places` is not used.
-  ExampleNames lists;                    // Neither are `defaults` here:
+  ExampleNames context;                    // `places` is not used.
+  ExampleNames lists;                      // Neither are `defaults` here:
   std::vector<bool> may_lists_be_missing;  // Whether a dense list that is missing counts as empty.
 };
 

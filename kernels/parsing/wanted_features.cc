@@ -46,10 +46,11 @@ bool FindSequenceFeatures(absl::string_view example, WantedFeatures* context, Wa
       continue;
     }
     absl::string_view message, entry, name, value;
-    if (!cursor.TakeTag(ProtoCursor::BytesTag(wanted == context ? 1 : 2)) || !cursor.TakeBytes(&message)) return false;
+    if (!cursor.TakeTag(ProtoCursor::BytesTag(wanted == context ? 1 : 2)) || !cursor.TakeMessage(&message))
+      return false;
     ProtoCursor entries(message);
     while (!entries.AtEnd()) {
-      if (!entries.TakeTag(ProtoCursor::BytesTag(1)) || !entries.TakeBytes(&entry)) return false;
+      if (!entries.TakeTag(ProtoCursor::BytesTag(1)) || !entries.TakeMessage(&entry)) return false;
       ProtoCursor fields(entry);  // Key and value, in this order.
       if (!fields.TakeTag(ProtoCursor::BytesTag(1)) || !fields.TakeBytes(&name)) return false;
       if (!fields.TakeTag(ProtoCursor::BytesTag(2)) || !fields.TakeBytes(&value) || !fields.AtEnd()) return false;

@@ -39,6 +39,7 @@ void Encode(absl::string_view text, bool pad, TString* to) {
   for (size_t i = 0; i < tail; ++i) out[i] = i <= rest ? kDigits[bits >> (18 - 6 * i) & 63] : '=';
 }
 
+// Writes bytes in digits, with padding or without.
 class EncodeBase64Kernel : public Kernel {
  public:
   explicit EncodeBase64Kernel(bool pad) : pad_(pad) {}
@@ -52,7 +53,8 @@ class EncodeBase64Kernel : public Kernel {
     const absl::Span<TString> to = output->flat<TString>();
     const double unit_ns = StringNs(input.num_elements(), bytes, 1);
     return ForStrings(context, input.num_elements(), unit_ns, [&](int64_t begin, int64_t end) {
-      for (size_t i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) Encode(from[i].view(), pad_, &to[i]);
+      for (size_t i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+        Encode(from[i].view(), pad_, &to[i]);
       return absl::OkStatus();
     });
   }

@@ -14,9 +14,9 @@ namespace {
 
 constexpr int64_t kHashBytes = 8;
 
-// The fingerprint of a row of strings: of the string, or of the fingerprints of several.
-uint64_t HashStrings(absl::Span<const TString> row, bool is_vector, std::string* hashes) {
-  if (is_vector) return FarmHash64(row[0].view());
+// The fingerprint of a row of strings: of the only one, or of the fingerprints of several.
+uint64_t HashStrings(absl::Span<const TString> row, std::string* hashes) {
+  if (row.size() == 1) return FarmHash64(row[0].view());
   hashes->clear();
   for (const TString& text : row) {
     const uint64_t hash = FarmHash64(text.view());
@@ -47,9 +47,9 @@ absl::Status ComputeFingerprint(KernelContext& context) {
   return ForStrings(context, rows, unit_ns, [&](int64_t begin, int64_t end) {
     std::string scratch;
     for (size_t row = static_cast<size_t>(begin); row < static_cast<size_t>(end); ++row) {
-      const uint64_t hash =
-          is_string ? HashStrings(data.flat<TString>().subspan(row * width, width), data.rank() == 1, &scratch)
-                    : FarmHash64({static_cast<const char*>(data.raw_data()) + row * row_bytes, row_bytes});
+      const uint64_t hash = is_string
+                                ? HashStrings(data.flat<TString>().subspan(row * width, width), &scratch)
+                                : FarmHash64({static_cast<const char*>(data.raw_data()) + row * row_bytes, row_bytes});
       std::memcpy(hashes + row * sizeof(hash), &hash, sizeof(hash));
     }
     return absl::OkStatus();

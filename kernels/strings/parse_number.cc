@@ -19,7 +19,7 @@ bool ParseFloat(absl::string_view text, Float* value) {
   if (text.empty() || IsSign(text.front())) return false;
   const bool is_hex = text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
   if (is_hex) text.remove_prefix(2);
-  if (IsSign(text.front())) return false;
+  if (is_hex && !absl::ascii_isxdigit(static_cast<unsigned char>(text.front())) && text.front() != '.') return false;
   const absl::from_chars_result result = absl::from_chars(
       text.data(), text.data() + text.size(), *value, is_hex ? absl::chars_format::hex : absl::chars_format::general);
   if (result.ec == std::errc::invalid_argument || result.ptr != text.data() + text.size()) return false;

@@ -73,6 +73,7 @@ absl::Status ComputeFullMatch(KernelContext& context) {
   return MatchAll(context, regex);
 }
 
+// Pattern and rewrite are inputs.
 class ReplaceKernel : public Kernel {
  public:
   explicit ReplaceKernel(bool all) : all_(all) {}
@@ -102,6 +103,7 @@ class StaticMatchKernel : public Kernel {
   const absl::StatusOr<Regex> regex_;
 };
 
+// The same with pattern and rewrite from attrs.
 class StaticReplaceKernel : public Kernel {
  public:
   StaticReplaceKernel(const std::string& pattern, std::string rewrite, bool all)

@@ -56,7 +56,8 @@ class CaseKernel : public Kernel {
       if (!is_utf8_) return ChangeAscii(kChange, from, to);
       std::string changed;
       changed.reserve(from.size());
-      kChange.append(from.view(), &changed);
+      // As in TensorFlow, where the text ends at the first zero byte.
+      kChange.append(from.view().substr(0, from.view().find('\0')), &changed);
       to.assign(changed);
     });
   }
@@ -76,6 +77,7 @@ absl::Status ComputeStrip(KernelContext& context) {
 
 // --- StringLength ------------------------------------------------------------------------------------------------
 
+// Counts bytes or characters.
 class StringLengthKernel : public Kernel {
  public:
   explicit StringLengthKernel(const std::string& unit) : counts_bytes_(unit != "UTF8_CHAR") {}

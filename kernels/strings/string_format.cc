@@ -16,6 +16,7 @@
 namespace sluice {
 namespace {
 
+// Puts texts of the inputs in the places of a template.
 class StringFormatKernel : public Kernel {
  public:
   StringFormatKernel(std::string text, std::string placeholder, int64_t summarize)
@@ -56,7 +57,8 @@ class StringFormatKernel : public Kernel {
   static int CountPlaces(const std::string& text, const std::string& placeholder) {
     if (placeholder.empty()) return text.empty() ? 0 : static_cast<int>(text.size()) - 1;
     int count = 0;
-    for (size_t at = text.find(placeholder); at != std::string::npos; at = text.find(placeholder, at + placeholder.size())) {
+    for (size_t at = text.find(placeholder); at != std::string::npos;
+         at = text.find(placeholder, at + placeholder.size())) {
       ++count;
     }
     return count;

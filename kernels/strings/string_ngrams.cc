@@ -42,7 +42,8 @@ absl::StatusOr<NGramOptions> ReadOptions(const KernelConstruction& construction)
   return options;
 }
 
-// N-grams of one sequence: `count` of them, each of `width` tokens, the first of which begins `pad` before the sequence.
+// N-grams of one sequence: `count` of them, each of `width` tokens, the first of which begins `pad` before the
+// sequence.
 struct NGrams {
   int64_t count = 0;
   int64_t width = 0;
@@ -55,10 +56,11 @@ void PlanSequence(const NGramOptions& options, int64_t length, std::vector<NGram
   bool has_any = false;
   for (const int64_t width : options.widths) {
     const int64_t pad = options.pad_width < 0 ? width - 1 : std::min(options.pad_width, width - 1);
-    // Pads and widths are attrs of any size; `pad` is below `width`.
-    int64_t padded = 0;
-    const bool fits = CheckedAdd(length, pad, &padded) && CheckedAdd(padded, pad, &padded);
-    const int64_t count = fits ? std::max<int64_t>(0, padded - width + 1) : 0;
+    // Pads and widths are attrs of any size; `pad` is below `width`, so only the last addition can overflow. What
+    // cannot be counted is refused when all are counted.
+    int64_t count = 0;
+    if (!CheckedAdd(length + (pad - width) + 1, pad, &count)) count = std::numeric_limits<int64_t>::max();
+    count = std::max<int64_t>(count, 0);
     has_any |= count > 0;
     plan->push_back({count, width, pad});
   }
@@ -66,18 +68,33 @@ void PlanSequence(const NGramOptions& options, int64_t length, std::vector<NGram
   // The sequence as a whole, with as many pads as the attr says.
   const int64_t pad = std::max<int64_t>(options.pad_width, 0);
   int64_t width = 0;
-  if (CheckedAdd(length, pad, &width) && CheckedAdd(width, pad, &width)) plan->push_back({1, width, pad});
+  const bool fits = CheckedAdd(length, pad, &width) && CheckedAdd(width, pad, &width);
+  plan->push_back({1, fits ? width : std::numeric_limits<int64_t>::max(), pad});
 }
 
-// Bytes of the n-grams, and whether they can be counted.
-bool CountBytes(const NGramOptions& options, const NGrams& grams, int64_t longest_token, int64_t* bytes) {
-  int64_t token = 0, all = 0;
-  const int64_t longest =
-      std::max({longest_token, static_cast<int64_t>(options.left_pad.size()), static_cast<int64_t>(options.right_pad.size())});
-  return CheckedAdd(longest, static_cast<int64_t>(options.separator.size()), &token) &&
-         CheckedMul(token, grams.width, &all) && CheckedMul(all, grams.count, &all) && CheckedAdd(*bytes, all, bytes);
+// How many tokens all n-grams of a call may have together: beyond it, widths or pads are not meant so.
+constexpr int64_t kMaxTokens = int64_t{1} << 32;
+
+// What the n-grams of a call come to.
+struct NGramTotal {
+  int64_t grams = 0;
+  int64_t tokens = 0;
+  int64_t bytes = 0;
+};
+
+// Bytes of n-gram `index` of a sequence; `sizes` are the bytes before each of its tokens, and after the last.
+int64_t BytesOf(const NGramOptions& options, const NGrams& grams, int64_t index, absl::Span<const int64_t> sizes) {
+  const int64_t length = static_cast<int64_t>(sizes.size()) - 1;
+  const int64_t begin = std::clamp<int64_t>(index - grams.pad, 0, length);
+  const int64_t end = std::clamp<int64_t>(index - grams.pad + grams.width, 0, length);
+  const int64_t left = std::clamp<int64_t>(grams.pad - index, 0, grams.width);
+  const int64_t right = grams.width - left - (end - begin);
+  const auto size = [](const std::string& text) { return static_cast<int64_t>(text.size()); };
+  return sizes[static_cast<size_t>(end)] - sizes[static_cast<size_t>(begin)] + left * size(options.left_pad) +
+         right * size(options.right_pad) + (grams.width - 1) * size(options.separator);
 }
 
+// Makes the n-grams of sequences of tokens, which splits tell apart.
 class StringNGramsKernel : public Kernel {
  public:
   explicit StringNGramsKernel(NGramOptions options) : options_(std::move(options)) {}
@@ -108,7 +125,8 @@ absl::Status StringNGramsKernel::CheckSplits(const KernelContext& context) const
         .Found(absl::StrCat(split, " as element ", i))
         .Expected(absl::StrCat("numbers from 0 to the ", size, " strings of data, ascending"));
   }
-  if (options_.widths.empty() && options_.preserve_short && options_.pad_width < 0) {
+  const bool has_sequences = size > 0 && splits.num_elements() > 0;
+  if (has_sequences && options_.widths.empty() && options_.preserve_short && options_.pad_width < 0) {
     return Error(ErrorCode::kOpAttr)
         .Attr("pad_width")
         .Found(absl::StrCat(options_.pad_width))
@@ -119,26 +137,38 @@ absl::Status StringNGramsKernel::CheckSplits(const KernelContext& context) const
 
 absl::Status StringNGramsKernel::Count(const KernelContext& context, std::vector<int64_t>* ends) const {
   const Tensor& splits = context.input(1);
-  int64_t total = 0, bytes = 0, longest = 0;
+  std::vector<int64_t> sizes = {0};
   for (const TString& token : context.input(0).flat<TString>()) {
-    longest = std::max(longest, static_cast<int64_t>(token.size()));
+    sizes.push_back(sizes.back() + static_cast<int64_t>(token.size()));
   }
+  NGramTotal total;
   std::vector<NGrams> plan;
   ends->push_back(0);
   for (int64_t i = 1; i < splits.num_elements(); ++i) {
-    PlanSequence(options_, IndexAt(splits, i) - IndexAt(splits, i - 1), &plan);
+    const int64_t first = IndexAt(splits, i - 1), length = IndexAt(splits, i) - first;
+    const auto own = absl::MakeConstSpan(sizes).subspan(static_cast<size_t>(first), static_cast<size_t>(length) + 1);
+    PlanSequence(options_, length, &plan);
     for (const NGrams& grams : plan) {
-      if (!CheckedAdd(total, grams.count, &total) || !CountBytes(options_, grams, longest, &bytes)) {
-        return CheckTextMemory(context, std::numeric_limits<int64_t>::max());
+      int64_t tokens = 0;
+      if (!CheckedMul(grams.count, grams.width, &tokens) || tokens > kMaxTokens - total.tokens) {
+        return Error(ErrorCode::kOutOfMemory)
+            .Found(absl::StrCat(grams.count, " n-grams of ", grams.width, " tokens, of a sequence of ", length))
+            .Expected(absl::StrCat("at most ", kMaxTokens, " tokens in all"));
+      }
+      total.tokens += tokens;
+      total.grams += grams.count;
+      for (int64_t index = 0; index < grams.count && total.bytes <= kMaxTextBytes; ++index) {
+        total.bytes += BytesOf(options_, grams, index, own);
       }
     }
-    ends->push_back(total);
+    ends->push_back(total.grams);
   }
-  const bool is_int32 = splits.dtype() == DType::kInt32;
-  if (is_int32 && total > std::numeric_limits<int32_t>::max()) {
-    return Error(ErrorCode::kOpValue).Found(absl::StrCat(total, " n-grams")).Expected("as many as an int32 can count");
+  if (splits.dtype() == DType::kInt32 && total.grams > std::numeric_limits<int32_t>::max()) {
+    return Error(ErrorCode::kOpValue)
+        .Found(absl::StrCat(total.grams, " n-grams"))
+        .Expected("as many as an int32 can count");
   }
-  return CheckTextMemory(context, bytes);
+  return CheckTextMemory(context, total.bytes);
 }
 
 void StringNGramsKernel::Make(absl::Span<const TString> tokens, const NGrams& grams, int64_t index,
@@ -179,10 +209,12 @@ absl::Status StringNGramsKernel::Compute(KernelContext& context) const {
   std::vector<int64_t> ends;
   SLUICE_RETURN_IF_ERROR(Count(context, &ends));
   for (size_t i = 0; i < num_splits; ++i) set_split(i, ends[i]);
-  SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, Shape::Of({ends.back()})));
+  SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({ends.back()}));
+  SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, shape));
   const absl::Span<TString> to = output->flat<TString>();
   const int64_t sequences = static_cast<int64_t>(num_splits) - 1;
-  const double unit_ns = 60.0 * static_cast<double>(ends.back() + 1) / static_cast<double>(std::max<int64_t>(sequences, 1));
+  const double unit_ns =
+      60.0 * static_cast<double>(ends.back() + 1) / static_cast<double>(std::max<int64_t>(sequences, 1));
   return ForStrings(context, sequences, unit_ns, [&](int64_t begin, int64_t end) {
     std::vector<NGrams> plan;
     std::string text;

@@ -26,7 +26,8 @@ class JoinWriter {
   JoinWriter() = default;
   JoinWriter(TString* to, size_t bytes) : at_(to->ResizeUninitialized(bytes)) {}
   void Append(absl::string_view text) {
-    if (!text.empty()) std::memcpy(at_, text.data(), text.size());
+    if (text.empty()) return;
+    std::memcpy(at_, text.data(), text.size());
     at_ += text.size();
   }
 
@@ -88,6 +89,7 @@ absl::StatusOr<JoinPlan> PlanJoin(const Shape& shape, const std::vector<int>& ax
   return plan;
 }
 
+// Joins the strings along some axes.
 class ReduceJoinKernel : public Kernel {
  public:
   ReduceJoinKernel(std::string separator, bool keep_dims) : separator_(std::move(separator)), keep_dims_(keep_dims) {}
@@ -212,6 +214,7 @@ absl::StatusOr<SegmentJoin> PlanSegments(const KernelContext& context) {
   return plan;
 }
 
+// Joins the rows of each segment.
 class UnsortedSegmentJoinKernel : public Kernel {
  public:
   explicit UnsortedSegmentJoinKernel(std::string separator) : separator_(std::move(separator)) {}
@@ -229,9 +232,9 @@ class UnsortedSegmentJoinKernel : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, plan.shape));
     const absl::Span<TString> to = output->flat<TString>();
     if (from.empty()) return absl::OkStatus();
-    // How long each result becomes, so that each is made once.
+    // How long each result becomes, so that each is made once. As in TensorFlow, no separator follows a result that is
+    // still empty.
     std::vector<size_t> sizes(to.size(), 0);
-    std::vector<bool> has_text(to.size(), false);
     const auto for_each = [&](auto call) {
       for (int64_t row = 0, at = 0; row < rows; ++row) {
         const int64_t begin = IndexAt(context.input(1), row) * plan.columns;
@@ -241,17 +244,16 @@ class UnsortedSegmentJoinKernel : public Kernel {
       }
     };
     for_each([&](size_t result, absl::string_view text) {
-      sizes[result] += text.size() + (has_text[result] ? separator_.size() : 0);
-      has_text[result] = true;
+      sizes[result] += text.size() + (sizes[result] > 0 ? separator_.size() : 0);
     });
     std::vector<JoinWriter> writers(to.size());
     for (size_t i = 0; i < to.size(); ++i) {
-      if (has_text[i]) writers[i] = JoinWriter(&to[i], sizes[i]);
-      has_text[i] = false;
+      if (sizes[i] > 0) writers[i] = JoinWriter(&to[i], sizes[i]);
+      sizes[i] = 0;
     }
     for_each([&](size_t result, absl::string_view text) {
-      if (has_text[result]) writers[result].Append(separator_);
-      has_text[result] = true;
+      if (sizes[result] > 0) writers[result].Append(separator_);
+      sizes[result] += text.size() + (sizes[result] > 0 ? separator_.size() : 0);
       writers[result].Append(text);
     });
     return absl::OkStatus();

@@ -67,6 +67,7 @@ void SplitAtBytes(absl::string_view text, absl::string_view delimiters, bool ski
   }
 }
 
+// The delimiters are bytes.
 class StringSplitKernel : public Kernel {
  public:
   explicit StringSplitKernel(bool skip_empty) : skip_empty_(skip_empty) {}
@@ -88,6 +89,19 @@ class StringSplitKernel : public Kernel {
 
 // --- StringSplitV2 -----------------------------------------------------------------------------------------------
 
+// Words, and after `max` of them what is left, be it nothing.
+void SplitAtSpace(absl::string_view text, int64_t max, std::vector<absl::string_view>* parts) {
+  text = absl::StripLeadingAsciiWhitespace(text);
+  for (int64_t words = 0; !text.empty(); ++words) {
+    const auto space = std::find_if(text.begin(), text.end(),
+                                    [](char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); });
+    const size_t size = static_cast<size_t>(space - text.begin());
+    parts->push_back(text.substr(0, size));
+    text = absl::StripLeadingAsciiWhitespace(text.substr(size));
+    if (words + 1 == max) return parts->push_back(text);
+  }
+}
+
 // As Python's str.split does: at runs of whitespace where there is no separator, at most `max` times unless that is
 // negative. A `max` of 0 leaves the text as it is.
 void SplitAtText(absl::string_view text, absl::string_view separator, int64_t max,
@@ -96,25 +110,17 @@ void SplitAtText(absl::string_view text, absl::string_view separator, int64_t ma
     parts->push_back(text);
     return;
   }
-  if (separator.empty()) text = absl::StripLeadingAsciiWhitespace(text);
+  if (separator.empty()) return SplitAtSpace(text, max, parts);
   for (int64_t splits = 0; max < 0 || splits < max; ++splits) {
-    if (separator.empty()) {
-      const auto space = std::find_if(text.begin(), text.end(),
-                                      [](char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); });
-      if (space == text.end()) break;
-      const size_t size = static_cast<size_t>(space - text.begin());
-      parts->push_back(text.substr(0, size));
-      text = absl::StripLeadingAsciiWhitespace(text.substr(size));
-    } else {
-      const size_t size = text.find(separator);
-      if (size == absl::string_view::npos) break;
-      parts->push_back(text.substr(0, size));
-      text.remove_prefix(size + separator.size());
-    }
+    const size_t size = text.find(separator);
+    if (size == absl::string_view::npos) break;
+    parts->push_back(text.substr(0, size));
+    text.remove_prefix(size + separator.size());
   }
-  if (!text.empty() || !separator.empty()) parts->push_back(text);
+  parts->push_back(text);
 }
 
+// The separator is a text.
 class StringSplitV2Kernel : public Kernel {
  public:
   explicit StringSplitV2Kernel(int64_t max) : max_(max) {}

@@ -30,7 +30,7 @@ bool Forward(absl::string_view text, int64_t count, size_t* at) {
 // Moves `at` back over `count` characters. Whether there were as many.
 bool Backward(absl::string_view text, int64_t count, size_t* at) {
   int64_t passed = 0;
-  for (; passed < count && *at > 0; ++passed) {
+  for (; passed<count&& * at> 0; ++passed) {
     do {
       --*at;
     } while (*at > 0 && IsTrailByte(text[*at]));
@@ -48,17 +48,22 @@ bool PartOfBytes(absl::string_view text, int64_t position, int64_t length, absl:
   return true;
 }
 
-// The same in characters of UTF-8; nothing where `length` is negative.
+// The same in characters of UTF-8. As in TensorFlow, a negative `length` gives nothing where the position counts from
+// the front, and is outside where it counts from the end.
 bool PartOfRunes(absl::string_view text, int64_t position, int64_t length, absl::string_view* part) {
-  size_t begin = position < 0 ? text.size() : 0;
+  size_t begin = 0, end = text.size();
   if (position < 0) {
-    const bool fits = position >= -static_cast<int64_t>(text.size());
-    if (!fits || !Backward(text, -position, &begin)) return false;
-  } else if (!Forward(text, position, &begin)) {
-    return false;
+    // Back over what follows the part, and then over the part.
+    if (position < -static_cast<int64_t>(text.size()) || length < 0) return false;
+    const int64_t after = std::max<int64_t>(-position - length, 0);
+    if (!Backward(text, after, &end)) return false;
+    begin = end;
+    if (!Backward(text, -position - after, &begin)) return false;
+  } else {
+    if (!Forward(text, position, &begin)) return false;
+    end = begin;
+    Forward(text, length, &end);
   }
-  size_t end = begin;
-  Forward(text, length, &end);
   *part = text.substr(begin, end - begin);
   return true;
 }
@@ -117,6 +122,7 @@ absl::StatusOr<Places> FindPlaces(const Shape& strings, const Shape& numbers) {
   return places;
 }
 
+// Takes a part of each string.
 class SubstrKernel : public Kernel {
  public:
   explicit SubstrKernel(const std::string& unit) : part_of_(unit == "UTF8_CHAR" ? &PartOfRunes : &PartOfBytes) {}

@@ -48,7 +48,8 @@ class Summary {
   }
   void AddElement(int64_t i) {
     if (tensor_.dtype() == DType::kString) {
-      absl::StrAppend(&text_, "\"", absl::CEscape(tensor_.flat<TString>()[static_cast<size_t>(i)].view()), "\"");
+      absl::StrAppend(&text_, "\"", absl::Utf8SafeCEscape(tensor_.flat<TString>()[static_cast<size_t>(i)].view()),
+                      "\"");
     } else {
       AppendElement(tensor_, i, &text_);
     }
@@ -63,6 +64,8 @@ class Summary {
 
 std::string SummarizeNested(const Tensor& tensor, int64_t edge) {
   const int64_t count = tensor.num_elements();
+  // As in TensorFlow, which shows nothing where no bool is to be shown.
+  if (tensor.dtype() == DType::kBool && (edge == 0 || count == 0)) return "";
   Summary summary(tensor, edge < 0 ? count : std::min(edge, count));
   if (tensor.rank() == 0) {
     if (edge != 0) summary.AddEntries(0, 0);

@@ -224,8 +224,7 @@ absl::Status ComputeMergeSummary(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr DTypeSet kEncodedTypes =
-    kNumberTypes | kQuantizedTypes | DTypeSet{DType::kBool, DType::kString};
+constexpr DTypeSet kEncodedTypes = kNumberTypes | kQuantizedTypes | DTypeSet{DType::kBool, DType::kString};
 
 constexpr KernelRow kRows[] = {
     KernelRow("HistogramSummary", &Call<ComputeHistogramSummary>).Types("T", kRealTypes),

@@ -74,6 +74,7 @@ struct Decoded {
   std::vector<int64_t> offsets;
 };
 
+// Turns texts into code points, perhaps with the bytes where they begin.
 class UnicodeDecodeKernel : public Kernel {
  public:
   UnicodeDecodeKernel(TextEncoding encoding, const OnBadText& on_bad, bool has_offsets)
@@ -131,6 +132,7 @@ class UnicodeDecodeKernel : public Kernel {
 
 // --- UnicodeTranscode --------------------------------------------------------------------------------------------
 
+// Writes texts in another encoding.
 class UnicodeTranscodeKernel : public Kernel {
  public:
   UnicodeTranscodeKernel(TextEncoding from, TextEncoding to, const OnBadText& on_bad)
@@ -209,6 +211,7 @@ absl::Status CheckSplits(const KernelContext& context) {
       .Expected(absl::StrCat("numbers that end with ", size, ", as many as there are input_values"));
 }
 
+// Turns rows of code points into texts.
 class UnicodeEncodeKernel : public Kernel {
  public:
   UnicodeEncodeKernel(TextEncoding encoding, const OnBadText& on_bad) : encoding_(encoding), on_bad_(on_bad) {}
@@ -229,11 +232,15 @@ class UnicodeEncodeKernel : public Kernel {
     const double unit_ns = StringNs(rows, static_cast<int64_t>(runes.size()), kByteNs);
     return ForStrings(context, rows, unit_ns, [&](int64_t begin, int64_t end) -> absl::Status {
       std::string text;
+      std::vector<uint32_t> written;
       for (int64_t row = begin; row < end; ++row) {
         text.clear();
+        written.clear();
         for (int64_t i = IndexAt(splits, row); i < IndexAt(splits, row + 1); ++i) {
-          SLUICE_RETURN_IF_ERROR(Append(runes[static_cast<size_t>(i)], i, &text));
+          SLUICE_ASSIGN_OR_RETURN(const int64_t rune, RuneOf(runes[static_cast<size_t>(i)], i));
+          if (rune >= 0) written.push_back(static_cast<uint32_t>(rune));
         }
+        AppendAll(written, &text);
         texts[static_cast<size_t>(row)].assign(text);
       }
       return absl::OkStatus();
@@ -241,19 +248,30 @@ class UnicodeEncodeKernel : public Kernel {
   }
 
  private:
-  absl::Status Append(int32_t rune, int64_t i, std::string* text) const {
-    int64_t written = rune;
-    if (!IsCharacter(rune)) {
-      if (on_bad_.way == OnBadText::Way::kFail) {
-        return Error(ErrorCode::kOpValue)
-            .Input(0, "input_values")
-            .Found(absl::StrCat(rune, " as element ", i))
-            .Expected("a code point of Unicode that is a character");
-      }
-      written = on_bad_.way == OnBadText::Way::kIgnore ? -1 : on_bad_.replacement;
+  // The code point that element `i` becomes; -1 for none. What is ignored is written nevertheless as far as it can be,
+  // as in TensorFlow.
+  absl::StatusOr<int64_t> RuneOf(int32_t rune, int64_t i) const {
+    if (IsCharacter(rune)) return rune;
+    if (on_bad_.way == OnBadText::Way::kFail) {
+      return Error(ErrorCode::kOpValue)
+          .Input(0, "input_values")
+          .Found(absl::StrCat(rune, " as element ", i))
+          .Expected("a code point of Unicode that is a character");
     }
-    if (IsCharacter(written)) AppendRune(encoding_, static_cast<uint32_t>(written), text);
-    return absl::OkStatus();
+    if (on_bad_.way == OnBadText::Way::kReplace) return on_bad_.replacement;
+    return rune >= 0 && rune <= static_cast<int64_t>(kMaxRune) ? rune : -1;
+  }
+  // Adds `runes`, in which two surrogates next to each other are one code point.
+  void AppendAll(absl::Span<const uint32_t> runes, std::string* text) const {
+    for (size_t i = 0; i < runes.size(); ++i) {
+      uint32_t rune = runes[i];
+      const bool is_lead = rune >= 0xD800 && rune < 0xDC00;
+      if (is_lead && i + 1 < runes.size() && runes[i + 1] >= 0xDC00 && runes[i + 1] < 0xE000) {
+        rune = 0x10000 + ((rune & 0x3FF) << 10 | (runes[++i] & 0x3FF));
+      }
+      const bool is_surrogate = rune >= 0xD800 && rune < 0xE000;
+      AppendRune(encoding_, is_surrogate && encoding_ == TextEncoding::kUtf8 ? kReplacementRune : rune, text);
+    }
   }
 
   const TextEncoding encoding_;

@@ -23,7 +23,7 @@ constexpr int kEnough = 40;      // Small trials with an answer.
 constexpr int kPatience = 3000;  // Trials before a kernel that never answers is given up.
 
 // Ops whose kernels need more than inputs: a call, a rendezvous, what other kernels of the step have made, a graph of
-// the time before the op was removed.
+// the time before the op was removed, text of a certain form.
 const std::set<std::string>& NeedMoreThanInputs() {
   static const std::set<std::string>& ops = *new std::set<std::string>{"Placeholder",
                                                                        "PlaceholderV2",
@@ -46,9 +46,14 @@ const std::set<std::string>& NeedMoreThanInputs() {
                                                                        "DestroyTemporaryVariable",
                                                                        "TensorArray",
                                                                        "TensorArrayV2",
-                                                                       "TopK",
                                                                        "BatchNormWithGlobalNormalization",
-                                                                       "BatchNormWithGlobalNormalizationGrad"};
+                                                                       "BatchNormWithGlobalNormalizationGrad",
+                                                                       "Fingerprint",
+                                                                       "ParseExample",
+                                                                       "ParseExampleV2",
+                                                                       "ParseSingleExample",
+                                                                       "ParseSingleSequenceExample",
+                                                                       "TopK"};
   return ops;
 }
 
@@ -91,8 +96,8 @@ bool NeedsMoreThanInputs(const std::string& op) {
   const bool is_on_queue = BeginsWith(op, "Queue") || (BeginsWith(op, "Barrier") && op != "Barrier");
   const bool is_on_accumulator =
       BeginsWith(op, "Accumulator") || BeginsWith(op, "ResourceAccumulator") || BeginsWith(op, "SparseAccumulator");
-  return is_on_array || is_on_queue || is_on_accumulator || NeedsMadeByOthers(op) || NeedMoreThanInputs().count(op) > 0 ||
-         NeedsRelatedShapes(op);
+  return is_on_array || is_on_queue || is_on_accumulator || NeedsMadeByOthers(op) ||
+         NeedMoreThanInputs().count(op) > 0 || NeedsRelatedShapes(op);
 }
 
 // Ops that wait for what no other node of a trial ever gives them.

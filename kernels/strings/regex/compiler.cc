@@ -11,7 +11,8 @@
 namespace sluice {
 namespace {
 
-// RE2's limit in TensorFlow: as many instructions, one for each range of bytes and each choice between two.
+// As many instructions as RE2 makes at most in TensorFlow. Four ranges of a class count as one: so \pL{400} is taken,
+// and \pL{500} is not, there and here.
 constexpr int kMaxCost = 174000;
 
 // Compiles from the end to the front: each part is told where it leads, and nothing needs to be mended later.
@@ -94,7 +95,7 @@ int32_t Compiler::AddBytes(absl::Span<const RegexBytes> ranges) {
   }
   const auto known = known_bytes_.find(key);
   if (known != known_bytes_.end()) return known->second;
-  cost_ += 2 * std::max(0, static_cast<int>(ranges.size()) - 1);
+  cost_ += static_cast<int>(ranges.size()) / 4;
   const int32_t first = static_cast<int32_t>(program_.ranges.size());
   program_.ranges.insert(program_.ranges.end(), ranges.begin(), ranges.end());
   const int32_t id = Add({RegexInst::Kind::kBytes, 0, first, static_cast<int32_t>(ranges.size())});
@@ -113,8 +114,7 @@ int32_t Compiler::CompileSequences(absl::Span<const ByteSequence> sequences, int
       ++end;
     }
     const bool is_last = first.size == depth + 1;
-    const int32_t out =
-        is_last ? next : CompileSequences(sequences.subspan(begin, end - begin), depth + 1, next);
+    const int32_t out = is_last ? next : CompileSequences(sequences.subspan(begin, end - begin), depth + 1, next);
     if (!ranges.empty() && ranges.back().out == out && ranges.back().last + 1 == first.first[depth]) {
       ranges.back().last = first.last[depth];
     } else {

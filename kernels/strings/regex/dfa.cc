@@ -5,10 +5,7 @@
 namespace sluice {
 
 RegexDfa::RegexDfa(const RegexProgram& program, Goal goal)
-    : program_(program),
-      goal_(goal),
-      num_classes_(program.class_bytes.size() + 1),
-      marks_(program.insts.size(), 0) {}
+    : program_(program), goal_(goal), num_classes_(program.class_bytes.size() + 1), marks_(program.insts.size(), 0) {}
 
 void RegexDfa::Forget() {
   states_.clear();
@@ -113,10 +110,6 @@ int32_t RegexDfa::Step(int32_t from, size_t byte_class) {
 
 int64_t RegexDfa::Run(absl::string_view text, size_t begin) {
   int64_t end = -1;
-  if (mark_ > 0x7FFFFFFF) {  // Marks must not come round to old ones.
-    marks_.assign(marks_.size(), 0);
-    mark_ = 0;
-  }
   int32_t state = StartState(text, begin);
   for (size_t at = begin; at <= text.size(); ++at) {
     const size_t byte_class =

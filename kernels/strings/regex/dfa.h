@@ -56,8 +56,8 @@ class RegexDfa {
   HashMap<std::string, int32_t> ids_;
   size_t bytes_ = 0;
   // Scratch: which instructions are in the list being made (those equal to mark_), and what is still to follow.
-  std::vector<uint32_t> marks_;
-  uint32_t mark_ = 0;
+  std::vector<uint64_t> marks_;
+  uint64_t mark_ = 0;
   std::vector<int32_t> open_;
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -13,14 +14,16 @@ namespace {
 
 constexpr int kMaxRepeat = 1000;
 constexpr int kMaxNesting = 1000;
+constexpr size_t kMaxNodes = size_t{1} << 19;  // No such tree becomes a program that is small enough.
+constexpr size_t kMaxRanges = size_t{1} << 20;
 constexpr int kMaxCopies = 1 << 20;  // Beyond it, exactly how many does not matter.
 
 // What (?i) and its like switch.
 struct Flags {
-  bool fold = false;       // i
-  bool multi_line = false; // m
-  bool dot_all = false;    // s
-  bool lazy = false;       // U
+  bool fold = false;        // i
+  bool multi_line = false;  // m
+  bool dot_all = false;     // s
+  bool lazy = false;        // U
 };
 
 // {n}, {n,} or {n,m}.
@@ -85,6 +88,7 @@ class Parser {
     RegexNode node;
     node.op = RegexOp::kRanges;
     node.ranges = std::move(ranges);
+    num_ranges_ += node.ranges.size();
     return Push(std::move(node));
   }
   int PushRune(uint32_t rune, const Flags& flags) {
@@ -117,6 +121,7 @@ class Parser {
   const absl::string_view pattern_;
   absl::string_view text_;
   RegexTree tree_;
+  size_t num_ranges_ = 0;          // Of all classes.
   absl::string_view last_repeat_;  // Of the last item, as written.
 };
 
@@ -139,6 +144,9 @@ absl::StatusOr<int> Parser::ParseAlternatives(Flags flags, int depth) {
 }
 
 absl::Status Parser::ParseItem(Flags* flags, int depth, std::vector<int>* items) {
+  if (tree_.nodes.size() > kMaxNodes || num_ranges_ > kMaxRanges) {
+    return RegexError("pattern too large - compile failed", "");
+  }
   const absl::string_view before = text_;
   Count count;
   switch (text_.front()) {
@@ -191,12 +199,10 @@ absl::Status Parser::ParseRepeat(Count count, absl::string_view before, const Fl
   const absl::string_view written = before.substr(0, before.size() - text_.size());
   if (!last_repeat_.empty()) {
     const char* const begin = last_repeat_.data();
-    return RegexError("bad repetition operator",
-                      absl::string_view(begin, static_cast<size_t>(text_.data() - begin)));
+    return RegexError("bad repetition operator", absl::string_view(begin, static_cast<size_t>(text_.data() - begin)));
   }
   const bool is_counted = before.front() == '{';
-  if (is_counted &&
-      (count.min > kMaxRepeat || count.max > kMaxRepeat || (count.max >= 0 && count.max < count.min))) {
+  if (is_counted && (count.min > kMaxRepeat || count.max > kMaxRepeat || (count.max >= 0 && count.max < count.min))) {
     return RegexError("invalid repetition size", written);
   }
   if (items->empty()) return RegexError("no argument for repetition operator", written);
@@ -263,16 +269,21 @@ absl::Status Parser::ParseEscape(const Flags& flags, std::vector<int>* items) {
   return absl::OkStatus();
 }
 
-// Whether `name` consists of letters, marks, decimal digits, letter numbers and connectors.
-bool IsGroupName(absl::string_view name) {
-  if (name.empty()) return false;
+// Letters, marks, decimal digits, letter numbers and connectors.
+std::vector<RuneRange> MakeNameRanges() {
   std::vector<RuneRange> ranges;
   RuneSet allowed;
   for (const absl::string_view group : {"L", "Nl", "Mn", "Mc", "Nd", "Pc"}) {
     FindUnicodeGroup(group, &ranges);
     allowed.AddAll(ranges, /*fold=*/false);
   }
-  ranges = allowed.Take();
+  return allowed.Take();
+}
+
+// Whether `name` consists of these.
+bool IsGroupName(absl::string_view name) {
+  static const std::vector<RuneRange>& ranges = *std::make_unique<std::vector<RuneRange>>(MakeNameRanges()).release();
+  if (name.empty()) return false;
   while (!name.empty()) {
     const uint32_t rune = TakeRune(&name);
     const auto range = std::lower_bound(ranges.begin(), ranges.end(), rune,

@@ -5,7 +5,8 @@
 
 namespace sluice {
 
-RegexPike::RegexPike(const RegexProgram& program) : program_(program), marks_(program.insts.size(), 0) {}
+RegexPike::RegexPike(const RegexProgram& program)
+    : program_(program), can_skip_(!program.first_bytes.all()), marks_(program.insts.size(), 0) {}
 
 void RegexPike::Add(Threads* threads, int32_t id, absl::string_view text, size_t at) {
   open_.assign(1, {id, 0, 0});
@@ -57,7 +58,7 @@ bool RegexPike::Run(absl::string_view text, size_t begin, size_t end, absl::Span
   ++mark_;
   for (size_t at = begin; at <= end; ++at) {
     if (!has_match) {
-      if (now_.insts.empty() && !program_.first_bytes.all()) {
+      if (can_skip_ && now_.insts.empty()) {
         while (at < end && !program_.first_bytes[static_cast<uint8_t>(text[at])]) ++at;
       }
       slots_.assign(num_slots_, -1);

@@ -38,6 +38,7 @@ class RegexPike {
   void Add(Threads* threads, int32_t id, absl::string_view text, size_t at);
 
   const RegexProgram& program_;
+  const bool can_skip_;  // Whether there are bytes that no match begins with.
   size_t num_slots_ = 0;
   Threads now_, next_;
   std::vector<int64_t> slots_;

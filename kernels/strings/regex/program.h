@@ -53,7 +53,7 @@ struct RegexProgram {
   int32_t start = 0;               // Where a match begins.
   int32_t start_anywhere = 0;      // The same after any number of bytes, as few as possible.
   int num_groups = 0;
-  bool asks_for_places = false;    // Whether any instruction is a kPlace.
+  bool asks_for_places = false;           // Whether any instruction is a kPlace.
   std::array<uint8_t, 256> byte_class{};  // Bytes of one class lead to the same everywhere.
   std::vector<uint8_t> class_bytes;       // A byte of each class.
   // The bytes that a match can begin with; all where it can be empty or depends on places.

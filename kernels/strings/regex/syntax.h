@@ -13,17 +13,17 @@
 namespace sluice {
 
 enum class RegexOp : uint8_t {
-  kEmpty,        // Matches where it stands.
-  kRanges,       // One code point of `ranges`; none where that is empty.
-  kAnyByte,      // \C
-  kBeginLine,    // ^ with flag m
-  kEndLine,      // $ with flag m
-  kBeginText,    // \A, and ^ without the flag
-  kEndText,      // \z, and $ without the flag
-  kWordBoundary, // \b
+  kEmpty,         // Matches where it stands.
+  kRanges,        // One code point of `ranges`; none where that is empty.
+  kAnyByte,       // \C
+  kBeginLine,     // ^ with flag m
+  kEndLine,       // $ with flag m
+  kBeginText,     // \A, and ^ without the flag
+  kEndText,       // \z, and $ without the flag
+  kWordBoundary,  // \b
   kNoWordBoundary,
-  kCapture,      // Group number `min`.
-  kRepeat,       // `min` to `max` times; as few as possible where `is_lazy`.
+  kCapture,  // Group number `min`.
+  kRepeat,   // `min` to `max` times; as few as possible where `is_lazy`.
   kConcat,
   kAlternate,
 };

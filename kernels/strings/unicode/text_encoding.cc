@@ -95,7 +95,12 @@ DecodedRune RuneReader::DecodeUtf32() const {
 }
 
 bool RuneReader::Next(DecodedRune* next) {
-  if (text_.empty()) return false;
+  if (text_.empty()) {
+    // A mark alone is read as U+FFFF, as TensorFlow does.
+    *next = {0xFFFF, mark_bytes_, true};
+    mark_bytes_ = 0;
+    return next->size > 0;
+  }
   const uint8_t byte = static_cast<uint8_t>(text_.front());
   switch (encoding_) {
     case TextEncoding::kUtf8:
@@ -133,7 +138,7 @@ void AppendRune(TextEncoding encoding, uint32_t rune, std::string* out) {
   if (encoding == TextEncoding::kUtf32Be) {
     append16(rune >> 16);
     append16(rune & 0xFFFF);
-  } else if (rune < 0x10000) {
+  } else if (rune < 0x10000) {  // Surrogates stand for themselves.
     append16(rune);
   } else {
     append16(0xD7C0 + (rune >> 10));

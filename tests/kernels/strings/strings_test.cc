@@ -1,180 +1,238 @@
-// AsString, StringToHashBucket and its kin, DecodeRaw, ParseTensor, SerializeTensor, StringLength. Answers are
-// TensorFlow's (2.19).
+// The ops on strings: values recorded from TensorFlow 2.19, work in place and in shards, errors.
 
-#include <algorithm>
-#include <cmath>
-#include <complex>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"
-#include "kernels/strings/string_hash.h"
-#include "tests/kernels/checkpoint/bundle_values.h"
+#include "kernels/memory/tracking_allocator.h"
+#include "tests/kernels/array/tensors.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sluice {
 namespace {
 
-using Code = absl::StatusCode;
-using Texts = std::vector<std::string>;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Texts = std::vector<absl::string_view>;
 
-Texts Values(const absl::StatusOr<Tensor>& tensor) {
-  if (!tensor.ok()) return {tensor.status().ToString()};
-  Texts texts;
-  for (const TString& text : tensor->flat<TString>()) texts.emplace_back(text.view());
+Tensor Strings(const Texts& texts) { return Tensor::Strings(texts); }
+Tensor Matrix(std::initializer_list<int64_t> dims, const Texts& texts) {
+  return Tensor::Strings(texts).Reshaped(Shape::Of(dims)).value();
+}
+std::vector<std::string> TextsOf(const Tensor& tensor) {
+  std::vector<std::string> texts;
+  for (const TString& text : tensor.flat<TString>()) texts.emplace_back(text.view());
   return texts;
 }
 
-struct Format {
-  int64_t precision = -1, width = -1;
-  std::string fill;
-  bool scientific = false, shortest = false;
+// A call with one string output, for strings, none, one of many, in place.
+struct ChangeRow {
+  const char* op;
+  PreparedKernel::Attrs attrs;
+  absl::string_view from, to;
 };
 
-absl::StatusOr<Tensor> AsString(const Tensor& value, const Format& format) {
-  return KernelRunner("AsString")
-      .Attr("precision", format.precision)
-      .Attr("width", format.width)
-      .Attr("fill", format.fill)
-      .Attr("scientific", format.scientific)
-      .Attr("shortest", format.shortest)
-      .Run1({value});
+KernelRunner RunnerOf(const ChangeRow& row) {
+  KernelRunner runner(row.op);
+  for (const auto& [name, value] : row.attrs) runner.Attr(name, value);
+  return runner;
 }
 
-TEST(AsStringTest, NumbersAreWrittenAsPrintfDoes) {
-  const float inf = std::numeric_limits<float>::infinity();
-  const Tensor floats = Tensor::Vector<float>({-0.0f, 1.5f, 1e20f, std::nanf(""), -inf});
-  EXPECT_EQ(Values(AsString(floats, {})),
-            (Texts{"-0.000000", "1.500000", "100000002004087734272.000000", "nan", "-inf"}));
-  EXPECT_EQ(Values(AsString(floats, {3, -1, "", false, true})), (Texts{"-0", "1.5", "1e+20", "nan", "-inf"}));
-  EXPECT_EQ(Values(AsString(floats, {0, -1, "", true, false})), (Texts{"-0e+00", "2e+00", "1e+20", "nan", "-inf"}));
-  EXPECT_EQ(Values(AsString(floats, {-1, 9, "+"})),
-            (Texts{"-0.000000", "+1.500000", "+100000002004087734272.000000", "     +nan", "     -inf"}));
-  EXPECT_EQ(Values(AsString(floats, {2, 12, "-"}))[1], "1.50        ");
-  EXPECT_EQ(Values(AsString(floats, {70, -1, ""}))[1].size(), 72u);
-  const Tensor ints = Tensor::Vector<int64_t>({std::numeric_limits<int64_t>::min(), 7});
-  EXPECT_EQ(Values(AsString(ints, {-1, 5, "0"})), (Texts{"-9223372036854775808", "00007"}));
-  EXPECT_EQ(Values(AsString(Tensor::Vector<uint8_t>({255, 7}), {-1, 5, "+"})), (Texts{"  255", "    7"}));
-  const Tensor complex = Tensor::Vector<std::complex<float>>({{1, -2.5f}});
-  EXPECT_EQ(Values(AsString(complex, {2, -1, ""})), Texts{"(1.00,-2.50)"});
-  EXPECT_EQ(Values(AsString(Tensor::Scalar(true), {-1, 8, "0"})), Texts{"true"});
-  const std::string zero("\xff\0x", 3);
-  EXPECT_EQ(Values(AsString(Tensor::String(zero), {})), Texts{zero});
-  EXPECT_EQ(Values(AsString(Tensor::String(zero), {-1, 4, "-"})), Texts{"\xff   "});
-}
-
-TEST(AsStringTest, FormatsThatMakeNoSenseAreRefused) {
-  const Tensor one = Tensor::Scalar(1.0f), integer = Tensor::Scalar<int32_t>(1);
-  for (const Format& format : std::vector<Format>{{-1, -1, "", true, true},
-                                                  {-1, 8, "ab"},
-                                                  {-1, 4, "x"},
-                                                  {-1, 4, "%"},
-                                                  {-1, int64_t{1} << 40, ""},
-                                                  {int64_t{1} << 40, -1, ""}}) {
-    EXPECT_THAT(AsString(one, format), StatusIs(Code::kInvalidArgument)) << format.fill << format.width;
-  }
-  EXPECT_THAT(AsString(integer, {2, -1, ""}), StatusIs(Code::kInvalidArgument));
-  EXPECT_THAT(AsString(integer, {-1, -1, "", true}), StatusIs(Code::kInvalidArgument));
-  EXPECT_THAT(AsString(Tensor::Scalar(true), {-1, -1, "", false, true}), StatusIs(Code::kInvalidArgument));
-}
-
-// Buckets of 2^62 that TensorFlow gave.
-TEST(HashBucketTest, HashesAreThoseOfTensorFlow) {
-  const std::vector<std::string> texts = {"", "a", "hello", std::string("\xff\0", 2), std::string(100, 'x')};
-  const std::vector<int64_t> fast = {1936946117179621455, 3694432073954588131, 3786372426573024488, 220203550205093463,
-                                     1978794067220662815};
-  const std::vector<int64_t> plain = {105434511174508091, 2996632905371535868, 1331861223480393034, 4373544919224927576,
-                                      1482511825497849095};
-  const std::vector<int64_t> strong = {443797209252341627, 546566331822570742, 2957200328589801622, 3391131979907325893,
-                                       1638981394980189463};
-  Tensor input = Tensor::Make(DType::kString, Shape::Of({5, 1})).value();
-  for (size_t i = 0; i < texts.size(); ++i) input.flat<TString>()[i].assign(texts[i]);
-  constexpr int64_t kBuckets = int64_t{1} << 62;
-  const auto buckets = [&](const char* op, const std::vector<int64_t>& want) {
-    KernelRunner runner(op);
-    runner.Attr("num_buckets", kBuckets);
-    if (std::string(op) == "StringToHashBucketStrong") runner.Attr("key", std::vector<int64_t>{1, 2});
-    ASSERT_OK_AND_ASSIGN(const Tensor found, runner.Run1({input}));
-    EXPECT_EQ(found.shape(), input.shape());
-    EXPECT_EQ(std::vector<int64_t>(found.flat<int64_t>().begin(), found.flat<int64_t>().end()), want) << op;
+TEST(StringsTest, ChangesEachString) {
+  const ChangeRow rows[] = {
+      {"StringLower", {}, "ÄbC\xff", "Äbc\xff"},
+      {"StringLower", {{"encoding", "utf-8"}}, "ÄİΑΣ Σ\xff", "äi̇ας σ\xef\xbf\xbd"},
+      {"StringUpper", {}, "äbC\xff", "äBC\xff"},
+      {"StringUpper", {{"encoding", "utf-8"}}, "äßŉ\xe2\x82", "ÄSSʼN\xef\xbf\xbd"},
+      {"StringStrip", {}, "\t a b\v\n", "a b"},
+      {"EncodeBase64", {}, "\xff\xfe\xfd\xfb", "__79-w"},
+      {"EncodeBase64", {{"pad", true}}, "\xff\xfe\xfd\xfb", "__79-w=="},
+      {"DecodeBase64", {}, "__79-w==", "\xff\xfe\xfd\xfb"},
+      {"DecodeBase64", {}, "YWJjZA", "abcd"},
+      {"StaticRegexReplace", {{"pattern", "(a)(b)"}, {"rewrite", "\\2\\1"}}, "xabab", "xbaba"},
+      {"StaticRegexReplace", {{"pattern", "a"}, {"rewrite", "-"}, {"replace_global", false}}, "xaa", "x-a"},
+      {"UnicodeTranscode",
+       {{"input_encoding", "utf8"}, {"output_encoding", "UTF-16-BE"}},
+       "aé\xff",
+       absl::string_view("\0a\0\xe9\xff\xfd", 6)},
+      {"UnicodeTranscode",
+       {{"input_encoding", "latin1"}, {"output_encoding", "UTF-8"}, {"errors", "ignore"}},
+       "caf\xe9",
+       "café"},
   };
-  buckets("StringToHashBucketFast", fast);
-  buckets("StringToHashBucket", plain);
-  buckets("StringToHashBucketStrong", strong);
-  EXPECT_THAT(KernelRunner("StringToHashBucketStrong")
-                  .Attr("num_buckets", 10)
-                  .Attr("key", std::vector<int64_t>{1})
-                  .Run1({input}),
-              StatusIs(Code::kInvalidArgument));
-}
-
-// One text of each length, so that every way through the hash is taken, and none reads past the end.
-TEST(HashBucketTest, TextsOfAllLengthsHaveTheirHash) {
-  std::vector<uint64_t> seen;
-  const std::string text(300, 'q');
-  for (size_t size = 0; size <= text.size(); ++size) {
-    const std::string exact = text.substr(0, size);
-    for (const uint64_t hash : {FarmFingerprint(exact), MurmurHash(exact), SipHash(exact, 1, 2)}) {
-      EXPECT_EQ(std::count(seen.begin(), seen.end(), hash), 0) << size;
-      seen.push_back(hash);
+  for (const ChangeRow& row : rows) {
+    SCOPED_TRACE(row.op);
+    for (const bool movable : {false, true}) {
+      ASSERT_OK_AND_ASSIGN(const Tensor one, RunnerOf(row).Run1({Tensor::String(row.from)}, movable));
+      EXPECT_EQ(one.flat<TString>()[0].view(), row.to);
+      EXPECT_EQ(one.rank(), 0);
+      const std::vector<absl::string_view> many(5000, row.from);
+      ASSERT_OK_AND_ASSIGN(const Tensor all, RunnerOf(row).Run1({Strings(many)}, movable));
+      EXPECT_EQ(TextsOf(all), std::vector<std::string>(many.size(), std::string(row.to)));
+      ASSERT_OK_AND_ASSIGN(const Tensor none, RunnerOf(row).Run1({Matrix({0, 3}, {})}, movable));
+      EXPECT_EQ(Dims(none), (std::vector<int64_t>{0, 3}));
     }
   }
 }
 
-TEST(DecodeRawTest, BytesBecomeNumbers) {
-  const auto decode = [](const Tensor& bytes, DType dtype, bool little_endian = true) {
-    return KernelRunner("DecodeRaw").Attr("out_type", dtype).Attr("little_endian", little_endian).Run1({bytes});
-  };
-  const Tensor two = Tensor::Strings({"\1\2\3\4", absl::string_view("\0\0\0\1", 4)});
-  EXPECT_TRUE(AreEqual(*decode(two, DType::kInt16), Tensor::Of<int16_t>(Shape::Of({2, 2}), {513, 1027, 0, 256})));
-  EXPECT_TRUE(AreEqual(*decode(two, DType::kInt16, false), Tensor::Of<int16_t>(Shape::Of({2, 2}), {258, 772, 0, 1})));
-  EXPECT_TRUE(AreEqual(*decode(Tensor::String(absl::string_view("\0\1\2", 3)), DType::kBool),
-                       Tensor::Vector<bool>({false, true, true})));
-  EXPECT_EQ(decode(Tensor::Make(DType::kString, Shape::Of({3, 0})).value(), DType::kInt16)->shape(),
-            Shape::Of({3, 0, 0}));
-  EXPECT_EQ(decode(Tensor::Strings({"", ""}), DType::kInt16)->shape(), Shape::Of({2, 0}));
-  EXPECT_THAT(decode(Tensor::Strings({"abc"}), DType::kInt16), StatusIs(Code::kInvalidArgument));
-  EXPECT_THAT(decode(Tensor::Strings({"ab", "abcd"}), DType::kInt16), StatusIs(Code::kInvalidArgument));
+TEST(StringsTest, RefusesWhatIsNotBase64AndUnknownEncodings) {
+  for (const absl::string_view text : {"a+/b", "abcde", "YQ=", "====", "YQ==YQ=="}) {
+    EXPECT_THAT(KernelRunner("DecodeBase64").Run({Tensor::String(text)}), IsError(ErrorCode::kOpValue)) << text;
+  }
+  EXPECT_THAT(KernelRunner("StringLower").Attr("encoding", "latin1").Run({Tensor::String("a")}),
+              IsError(ErrorCode::kOpAttr));
+  EXPECT_THAT(KernelRunner("UnicodeDecode").Attr("input_encoding", "EBCDIC").Run({Tensor::String("a")}),
+              IsError(ErrorCode::kOpAttr));
 }
 
-TEST(SerializeTensorTest, BytesAreThoseOfTensorFlow) {
-  const auto bytes = [](const Tensor& value) { return Values(KernelRunner("SerializeTensor").Run1({value}))[0]; };
-  EXPECT_EQ(bytes(Tensor::Scalar(1.0f)), std::string("\x08\x01\x12\x00\"\x04\x00\x00\x80?", 10));
-  EXPECT_EQ(bytes(Tensor::Vector<bool>({true, false})),
-            std::string("\x08\n\x12\x04\x12\x02\x08\x02\"\x02\x01\x00", 12));
-  EXPECT_EQ(bytes(Tensor::Strings({"a", "b"})),
-            "\x08\x07\x12\x04\x12\x02\x08\x02"
-            "B\x01"
-            "aB\x01"
-            "b");
-  EXPECT_EQ(bytes(Tensor::Make(DType::kFloat, Shape::Of({0, 2})).value()),
-            std::string("\x08\x01\x12\x06\x12\x00\x12\x02\x08\x02", 10));
-  const auto parse = [](const Tensor& text, DType dtype) {
-    return KernelRunner("ParseTensor").Attr("out_type", dtype).Run1({text});
+TEST(StringsTest, LengthsAreInBytesOrCharacters) {
+  const Tensor input = Strings({"", "aé日", "\x80\xff"});
+  ASSERT_OK_AND_ASSIGN(const Tensor bytes, KernelRunner("StringLength").Run1({input}));
+  EXPECT_THAT(Values<int32_t>(bytes), ElementsAre(0, 6, 2));
+  ASSERT_OK_AND_ASSIGN(const Tensor runes, KernelRunner("StringLength").Attr("unit", "UTF8_CHAR").Run1({input}));
+  EXPECT_THAT(Values<int32_t>(runes), ElementsAre(0, 3, 1));
+}
+
+// text, position, length, and the part of it; "!" where the position is outside.
+struct PartRow {
+  absl::string_view text;
+  int64_t position, length;
+  absl::string_view bytes, runes;
+};
+
+TEST(StringsTest, SubstrTakesParts) {
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min(), kMax = std::numeric_limits<int64_t>::max();
+  const PartRow rows[] = {
+      {"hello", 1, 3, "ell", "ell"},
+      {"hello", 5, 2, "", ""},
+      {"hello", 6, 0, "!", "!"},
+      {"hello", -2, 1, "l", "l"},
+      {"hello", -5, 9, "hello", "hello"},
+      {"hello", -6, 1, "!", "!"},
+      {"hello", 0, kMax, "hello", "hello"},
+      {"hello", 1, -1, "ello", ""},
+      {"hello", -2, -4, "lo", "!"},
+      {"hello", kMin, kMin, "!", "!"},
+      {"hello", -1, kMin, "o", "!"},
+      {"hello", kMax, kMax, "!", "!"},
+      {"日本", 1, 1, "\x97", "本"},
+      {"日本", -1, 1, "\xac", "本"},
+      {"", 0, 1, "", ""},
   };
-  const Tensor value = Tensor::Of<int32_t>(Shape::Of({1, 2}), {5, -6});
-  EXPECT_TRUE(AreEqual(*parse(Tensor::String(bytes(value)), DType::kInt32), value));
-  EXPECT_THAT(parse(Tensor::String(bytes(value)), DType::kFloat), StatusIs(Code::kInvalidArgument));
-  EXPECT_THAT(parse(Tensor::Strings({bytes(value)}), DType::kInt32), StatusIs(Code::kInvalidArgument));
-  EXPECT_THAT(parse(Tensor::String(""), DType::kInt32), StatusIs(Code::kInvalidArgument));
-  const std::string whole = bytes(value);
-  for (size_t size = 0; size < whole.size(); ++size) {
-    const absl::StatusOr<Tensor> cut = parse(Tensor::String(whole.substr(0, size)), DType::kInt32);
-    EXPECT_TRUE(cut.ok() || cut.status().code() == Code::kInvalidArgument) << cut.status();
+  for (const PartRow& row : rows) {
+    for (const bool of_bytes : {true, false}) {
+      SCOPED_TRACE(absl::StrCat(row.text, " ", row.position, " ", row.length, " ", of_bytes));
+      KernelRunner runner("Substr");
+      runner.Attr("unit", of_bytes ? "BYTE" : "UTF8_CHAR");
+      const absl::string_view want = of_bytes ? row.bytes : row.runes;
+      const auto part =
+          runner.Run1({Tensor::String(row.text), Tensor::Scalar(row.position), Tensor::Scalar(row.length)});
+      if (want == "!") {
+        EXPECT_THAT(part, IsError(ErrorCode::kOpValue));
+      } else {
+        ASSERT_OK(part);
+        EXPECT_EQ(part->flat<TString>()[0].view(), want);
+      }
+    }
   }
 }
 
-TEST(StringLengthTest, BytesAndCharactersAreCounted) {
-  const Tensor texts = Tensor::Strings({"a", "\xc3\xa4\xc3\xb6", "\xff", "\x80\x80", "\xf0\x9f\x98\x80x"});
-  const auto lengths = [&texts](const char* unit) {
-    return KernelRunner("StringLength").Attr("unit", unit).Run1({texts});
+TEST(StringsTest, SubstrBroadcastsUpToMatrices) {
+  ASSERT_OK_AND_ASSIGN(const Tensor parts,
+                       KernelRunner("Substr").Run1(
+                           {Matrix({3, 1}, {"thirteen", "fourteen", "fifteen!"}), Ints({0, 2, 4}), Ints({2, 3, 1})}));
+  EXPECT_THAT(TextsOf(parts), ElementsAre("th", "irt", "t", "fo", "urt", "t", "fi", "fte", "e"));
+  EXPECT_THAT(KernelRunner("Substr").Run({Matrix({1, 1, 1}, {"a"}), Ints({0}), Ints({1})}),
+              IsError(ErrorCode::kOpUnimplemented));
+  EXPECT_THAT(KernelRunner("Substr").Run({Strings({"a", "b"}), Ints({0, 0, 0}), Ints({1, 1, 1})}),
+              IsError(ErrorCode::kOpShapes));
+  EXPECT_THAT(KernelRunner("Substr").Run({Strings({"a"}), Ints({0}), Int(1)}), IsError(ErrorCode::kOpShapes));
+}
+
+// One long string and many positions would make more text than there may be: refused before it is made.
+TEST(StringsTest, TextThatWouldBeTooLongIsRefused) {
+  const std::string text(1 << 20, 'x');
+  const Tensor positions = Tensor::MakeZeros(DType::kInt32, Shape::Of({4096})).value();
+  Tensor lengths = Tensor::Make(DType::kInt32, Shape::Of({4096})).value();
+  for (int32_t& length : lengths.flat<int32_t>()) length = 1 << 20;
+  EXPECT_THAT(KernelRunner("Substr").Run({Strings({text}), positions, lengths}),
+              StatusIs(absl::StatusCode::kResourceExhausted));
+  KernelRunner ngrams("StringNGrams");
+  ngrams.Attr("ngram_widths", std::vector<int64_t>{std::numeric_limits<int64_t>::max()})
+      .Attr("separator", "--------")
+      .Attr("left_pad", "l")
+      .Attr("right_pad", "r")
+      .Attr("pad_width", -1)
+      .Attr("preserve_short_sequences", false);
+  EXPECT_FALSE(ngrams.Run({Strings({"a", "b"}), Tensor::Vector<int64_t>(std::vector<int64_t>{0, 2})}).ok());
+  TrackingAllocator allocator(HostAllocator(), 1 << 20);
+  KernelRunner join("ReduceJoin");
+  join.Attr("separator", text).run().allocator = &allocator;
+  EXPECT_THAT(join.Run({Strings({"a", "b", "c"}), Int(0)}), StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
+TEST(StringsTest, SplitsGiveSparseMatrices) {
+  ASSERT_OK_AND_ASSIGN(const auto words,
+                       KernelRunner("StringSplitV2").Run({Strings({"a b", "", " c  d "}), Tensor::String("")}));
+  EXPECT_THAT(Values<int64_t>(words[0]), ElementsAre(0, 0, 0, 1, 2, 0, 2, 1));
+  EXPECT_THAT(TextsOf(words[1]), ElementsAre("a", "b", "c", "d"));
+  EXPECT_THAT(Values<int64_t>(words[2]), ElementsAre(3, 2));
+  ASSERT_OK_AND_ASSIGN(
+      const auto some,
+      KernelRunner("StringSplitV2").Attr("maxsplit", 1).Run({Strings({"1<>2<><>3", "<>4"}), Tensor::String("<>")}));
+  EXPECT_THAT(TextsOf(some[1]), ElementsAre("1", "2<><>3", "", "4"));
+  ASSERT_OK_AND_ASSIGN(
+      const auto rest,
+      KernelRunner("StringSplitV2").Attr("maxsplit", 1).Run({Strings({"a ", " "}), Tensor::String("")}));
+  EXPECT_THAT(TextsOf(rest[1]), ElementsAre("a", ""));
+  ASSERT_OK_AND_ASSIGN(const auto bytes,
+                       KernelRunner("StringSplit").Run({Strings({"a,b;c", ",;"}), Tensor::String(",;")}));
+  EXPECT_THAT(TextsOf(bytes[1]), ElementsAre("a", "b", "c"));
+  ASSERT_OK_AND_ASSIGN(const auto none, KernelRunner("StringSplit").Run({Strings({}), Tensor::String(",")}));
+  EXPECT_THAT(Values<int64_t>(none[2]), ElementsAre(0, 0));
+  EXPECT_THAT(KernelRunner("StringSplit").Run({Tensor::String("a"), Tensor::String(",")}),
+              IsError(ErrorCode::kOpShape));
+  EXPECT_THAT(KernelRunner("StringSplitV2").Run({Strings({"a"}), Strings({",", ";"})}), IsError(ErrorCode::kOpShape));
+}
+
+TEST(StringsTest, ReduceJoinGoesThroughTheFirstAxisFastest) {
+  const Tensor input = Matrix({2, 3, 2}, {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"});
+  const auto join = [&input](std::vector<int32_t> axes) {
+    return TextsOf(KernelRunner("ReduceJoin").Attr("separator", "").Run1({input, Ints(std::move(axes))}).value());
   };
-  EXPECT_TRUE(AreEqual(*lengths("BYTE"), Tensor::Vector<int32_t>({1, 4, 1, 2, 5})));
-  EXPECT_TRUE(AreEqual(*lengths("UTF8_CHAR"), Tensor::Vector<int32_t>({1, 2, 1, 0, 2})));
+  EXPECT_THAT(join({0}), ElementsAre("06", "17", "28", "39", "410", "511"));
+  EXPECT_THAT(join({2, 1}), ElementsAre("012345", "67891011"));
+  EXPECT_THAT(join({1, 2}), ElementsAre("024135", "68107911"));
+  EXPECT_THAT(join({-1, 0}), ElementsAre("0167", "2389", "451011"));
+  EXPECT_EQ(join({}), TextsOf(input));
+  EXPECT_THAT(TextsOf(KernelRunner("ReduceJoin").Run1({Matrix({2, 0}, {}), Ints({1})}).value()), ElementsAre("", ""));
+  EXPECT_THAT(KernelRunner("ReduceJoin").Run({input, Ints({3})}), IsError(ErrorCode::kOpRange));
+  EXPECT_THAT(KernelRunner("ReduceJoin").Run({input, Ints({1, -2})}), IsError(ErrorCode::kOpValue));
+}
+
+TEST(StringsTest, UnsortedSegmentJoinSkipsSeparatorsAtTheFront) {
+  const auto join = [](Tensor input, Tensor ids, int32_t segments) {
+    return KernelRunner("UnsortedSegmentJoin")
+        .Attr("separator", ":")
+        .Run1({std::move(input), std::move(ids), Int(segments)});
+  };
+  EXPECT_THAT(TextsOf(join(Strings({"a", "b", "c", "d"}), Ints({0, 2, 0, 2}), 3).value()),
+              ElementsAre("a:c", "", "b:d"));
+  EXPECT_THAT(TextsOf(join(Strings({"", "a", "", "b"}), Ints({0, 0, 0, 0}), 1).value()), ElementsAre("a::b"));
+  EXPECT_THAT(TextsOf(join(Matrix({2, 2}, {"a", "b", "c", "d"}), Ints({1, 1}), 2).value()),
+              ElementsAre("", "", "a:c", "b:d"));
+  EXPECT_THAT(join(Strings({"a"}), Ints({1}), 1), IsError(ErrorCode::kOpValue));
+  EXPECT_THAT(join(Strings({"a"}), Ints({-1}), 1), IsError(ErrorCode::kOpValue));
+  EXPECT_THAT(join(Strings({"a"}), Ints({0}), -1), IsError(ErrorCode::kOpValue));
+  EXPECT_THAT(join(Strings({"a"}), Int(0), 1), IsError(ErrorCode::kOpShape));
+  EXPECT_THAT(join(Strings({"a", "b"}), Ints({0}), 1), IsError(ErrorCode::kOpShapes));
 }
 
 }  // namespace
