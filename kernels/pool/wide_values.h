@@ -13,7 +13,6 @@
 #include "graph/value/dtype.h"
 #include "graph/value/tensor.h"
 #include "kernels/dispatch.h"
-#include "kernels/dtype_set.h"
 
 namespace sluice {
 
