@@ -9,8 +9,8 @@
 
 #include "gtest/gtest.h"
 #include "kernels/checkpoint/sorted_table.h"
-#include "tests/kernels/checkpoint/table_bytes.h"
 #include "tests/kernels/checkpoint/bundle_values.h"
+#include "tests/kernels/checkpoint/table_bytes.h"
 #include "tests/testing/hostile_values.h"
 #include "tests/testing/status_matchers.h"
 
@@ -18,7 +18,7 @@ namespace sluice {
 namespace {
 
 std::string TestPath(const std::string& name) {
-  return ::testing::TempDir() + "/" + ::testing::UnitTest::GetInstance()->current_test_info()->name() + name;
+  return ::testing::TempDir() + "/table_" + ::testing::UnitTest::GetInstance()->current_test_info()->name() + name;
 }
 
 TableSource Whole(const std::string& name, const Tensor& value) {

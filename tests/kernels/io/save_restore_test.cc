@@ -27,6 +27,12 @@ std::string TestPath(const std::string& name) {
   return directory + "/" + name;
 }
 
+// Each test begins with an empty directory.
+class SaveRestoreTest : public ::testing::Test {
+ protected:
+  SaveRestoreTest() { std::filesystem::remove_all(TestPath("")); }
+};
+
 std::vector<DType> TypesOf(const Values& values) {
   std::vector<DType> types;
   for (const Tensor& value : values) types.push_back(value.dtype());
@@ -62,7 +68,7 @@ const Tensor& Matrix() {
   return matrix;
 }
 
-TEST(SaveRestoreTest, PartsOfTensorsAreSavedAndRestored) {
+TEST_F(SaveRestoreTest, PartsOfTensorsAreSavedAndRestored) {
   const Values halves = {Matrix(), Matrix(), Tensor::Strings({"a", "bc"})};
   for (const char* op : {"SaveV2", "SaveSlices"}) {
     const std::string path = TestPath(op);
@@ -88,7 +94,7 @@ TEST(SaveRestoreTest, PartsOfTensorsAreSavedAndRestored) {
               StatusIs(Code::kInvalidArgument));
 }
 
-TEST(SaveRestoreTest, WrongInputsAreRefused) {
+TEST_F(SaveRestoreTest, WrongInputsAreRefused) {
   const std::string path = TestPath("a");
   for (const char* op : {"SaveV2", "SaveSlices"}) {
     EXPECT_THAT(Save(op, path, {"w", "x"}, {"", ""}, {Matrix()}), StatusIs(Code::kInvalidArgument)) << op;
@@ -113,7 +119,7 @@ TEST(SaveRestoreTest, WrongInputsAreRefused) {
   EXPECT_TRUE(std::filesystem::is_empty(TestPath(""))) << "nothing is left behind";
 }
 
-TEST(SaveRestoreTest, CheckpointsAreMergedAndTheirDirectoriesRemoved) {
+TEST_F(SaveRestoreTest, CheckpointsAreMergedAndTheirDirectoriesRemoved) {
   std::filesystem::create_directories(TestPath("part"));
   ASSERT_OK(Save("SaveV2", TestPath("part/0"), {"v"}, {""}, {Matrix()}));
   ASSERT_OK(Save("SaveV2", TestPath("part/1"), {"w"}, {""}, {Matrix()}));
@@ -134,7 +140,7 @@ TEST(SaveRestoreTest, CheckpointsAreMergedAndTheirDirectoriesRemoved) {
   EXPECT_THAT(merge({}, TestPath("n"), true), StatusIs(Code::kInvalidArgument));
 }
 
-TEST(SaveRestoreTest, WhatIsReadTakesNoSecondCopy) {
+TEST_F(SaveRestoreTest, WhatIsReadTakesNoSecondCopy) {
   constexpr int64_t kElements = 4 << 20;
   const std::string path = TestPath("a");
   const Tensor large = Tensor::MakeZeros(DType::kFloat, Shape::Of({kElements})).value();
