@@ -15,8 +15,8 @@
 #include "gtest/gtest.h"
 #include "kernels/checkpoint/byte_order.h"
 #include "kernels/checkpoint/crc32c.h"
-#include "tests/kernels/checkpoint/table_bytes.h"
 #include "tests/kernels/checkpoint/bundle_values.h"
+#include "tests/kernels/checkpoint/table_bytes.h"
 #include "tests/testing/hostile_values.h"
 #include "tests/testing/status_matchers.h"
 
