@@ -6,7 +6,6 @@ namespace sluice {
 
 void AddSparseKernels(KernelRegistry& registry) {
   registry.AddTable(BincountKernels());
-  registry.AddTable(EditDistanceKernels());
   registry.AddTable(SetKernels());
   registry.AddTable(SparseAddKernels());
   registry.AddTable(SparseDenseKernels());

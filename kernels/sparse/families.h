@@ -12,8 +12,6 @@ class KernelRegistry;
 
 // How often numbers occur: Bincount, DenseBincount, SparseBincount, RaggedBincount.
 absl::Span<const KernelRow> BincountKernels();
-// EditDistance.
-absl::Span<const KernelRow> EditDistanceKernels();
 // Sets along the last axis: DenseToDenseSetOperation, DenseToSparseSetOperation, SparseToSparseSetOperation, SetSize.
 absl::Span<const KernelRow> SetKernels();
 // Two sparse tensors become one: SparseAdd, SparseAddGrad, SparseSparseMaximum, SparseSparseMinimum.

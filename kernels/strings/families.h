@@ -14,7 +14,7 @@ class KernelRegistry;
 absl::Span<const KernelRow> AsStringKernels();
 // StringToHashBucket, StringToHashBucketFast, StringToHashBucketStrong.
 absl::Span<const KernelRow> HashBucketKernels();
-// DecodeRaw, ParseTensor, SerializeTensor, StringLength.
+// DecodeRaw, ParseTensor, SerializeTensor.
 absl::Span<const KernelRow> StringBytesKernels();
 // StringJoin.
 absl::Span<const KernelRow> StringJoinKernels();

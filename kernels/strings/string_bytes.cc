@@ -1,4 +1,4 @@
-// Bytes in strings: DecodeRaw, ParseTensor, SerializeTensor, StringLength.
+// Bytes in strings: DecodeRaw, ParseTensor, SerializeTensor.
 
 #include <algorithm>
 #include <cstdint>
@@ -104,45 +104,10 @@ absl::Status SerializeTensor(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// In bytes, or in characters of UTF-8: bytes that go on with one are not counted.
-class StringLengthKernel : public Kernel {
- public:
-  explicit StringLengthKernel(bool in_characters) : in_characters_(in_characters) {}
-
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const std::string unit, construction.Get<std::string>("unit"));
-    return std::make_unique<StringLengthKernel>(unit == "UTF8_CHAR");
-  }
-
-  absl::Status Compute(KernelContext& context) const override {
-    const Tensor& input = context.input(0);
-    SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, input.shape()));
-    const TString* const texts = input.flat<TString>().data();
-    int32_t* const lengths = out->flat<int32_t>().data();
-    context.ParallelFor(input.num_elements(), in_characters_ ? 20 : 3, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) lengths[i] = LengthOf(texts[i].view());
-    });
-    return absl::OkStatus();
-  }
-
- private:
-  int32_t LengthOf(absl::string_view text) const {
-    size_t length = text.size();
-    if (in_characters_) {
-      const auto goes_on = [](char c) { return (static_cast<uint8_t>(c) & 0xc0) == 0x80; };
-      length -= static_cast<size_t>(std::count_if(text.begin(), text.end(), goes_on));
-    }
-    return static_cast<int32_t>(std::min<size_t>(length, std::numeric_limits<int32_t>::max()));
-  }
-
-  const bool in_characters_;
-};
-
 constexpr KernelRow kRows[] = {
     KernelRow("DecodeRaw", FromAttr<DecodeRawKernel, bool>("little_endian")).Types("out_type", kRawTypes),
     KernelRow("ParseTensor", &Call<ParseTensor>).Types("out_type", kPlainTypes | DTypeSet{DType::kString}),
     KernelRow("SerializeTensor", &Call<SerializeTensor>).Types("T", kPlainTypes | DTypeSet{DType::kString}),
-    KernelRow("StringLength", &New<StringLengthKernel>),
 };
 
 }  // namespace
