@@ -31,23 +31,15 @@ Attrs QueueAttrs() {
           {"shapes", std::vector<PartialShape>{PartialShape::Scalar()}}};
 }
 
-// Attrs without which no inputs would do.
-const Attrs& SpecialAttrs(const std::string& op) {
+// Attrs of ops that look through windows.
+const std::map<std::string, Attrs>& WindowAttrs() {
   static const std::map<std::string, Attrs>& all = *new std::map<std::string, Attrs>{
-      {"AnonymousMutableDenseHashTable", {{"initial_num_buckets", 8}}},
-      {"AnonymousMutableHashTableOfTensors", {{"value_shape", PartialShape::Of({2})}}},
-      {"BatchToSpace", {{"block_size", 2}}},
       {"Conv2D", {{"strides", std::vector<int64_t>{1, 1, 1, 1}}}},
       {"Conv2DBackpropFilter", {{"strides", std::vector<int64_t>{1, 1, 1, 1}}}},
       {"Conv2DBackpropInput", {{"strides", std::vector<int64_t>{1, 1, 1, 1}}}},
       {"Conv3D", {{"strides", std::vector<int64_t>{1, 1, 1, 1, 1}}}},
       {"Conv3DBackpropFilterV2", {{"strides", std::vector<int64_t>{1, 1, 1, 1, 1}}}},
       {"Conv3DBackpropInputV2", {{"strides", std::vector<int64_t>{1, 1, 1, 1, 1}}}},
-      {"Bucketize", {{"boundaries", std::vector<float>{-1.0f, 0.0f, 1.5f}}}},
-      {"CountUpTo", {{"limit", 5}}},
-      {"DepthToSpace", {{"block_size", 2}}},
-      {"DenseToDenseSetOperation", {{"set_operation", "union"}}},
-      {"DenseToSparseSetOperation", {{"set_operation", "a-b"}}},
       {"DepthwiseConv2dNative", {{"strides", std::vector<int64_t>{1, 1, 1, 1}}}},
       {"DepthwiseConv2dNativeBackpropFilter", {{"strides", std::vector<int64_t>{1, 1, 1, 1}}}},
       {"DepthwiseConv2dNativeBackpropInput", {{"strides", std::vector<int64_t>{1, 1, 1, 1}}}},
@@ -56,18 +48,6 @@ const Attrs& SpecialAttrs(const std::string& op) {
        {{"strides", std::vector<int64_t>{1, 1, 1, 1}}, {"rates", std::vector<int64_t>{1, 1, 1, 1}}}},
       {"Dilation2DBackpropInput",
        {{"strides", std::vector<int64_t>{1, 1, 1, 1}}, {"rates", std::vector<int64_t>{1, 1, 1, 1}}}},
-      {"DynamicPartition", {{"num_partitions", 3}}},
-      {"Einsum", {{"equation", "ij,jk->ik"}, {"N", 2}}},
-      {"Empty", {{"init", true}}},  // What nobody has set differs each time.
-      {"EnsureShape", {{"shape", PartialShape()}}},
-      {"MutableDenseHashTableV2", {{"initial_num_buckets", 8}}},
-      {"MutableHashTableOfTensors", {{"value_shape", PartialShape::Of({2})}}},
-      {"MutableHashTableOfTensorsV2", {{"value_shape", PartialShape::Of({2})}}},
-      {"PaddingFIFOQueue", QueueAttrs()},
-      {"PaddingFIFOQueueV2", QueueAttrs()},
-      {"PriorityQueue", QueueAttrs()},
-      {"PriorityQueueV2", QueueAttrs()},
-      {"ResourceCountUpTo", {{"limit", 5}}},
       {"FractionalAvgPool",
        {{"pooling_ratio", std::vector<float>{1, 1.5f, 1.5f, 1}}, {"deterministic", true}, {"seed", 1}, {"seed2", 2}}},
       {"FractionalMaxPool",
@@ -78,16 +58,6 @@ const Attrs& SpecialAttrs(const std::string& op) {
         {"rates", std::vector<int64_t>{1, 1, 2, 1}}}},
       {"ExtractVolumePatches",
        {{"ksizes", std::vector<int64_t>{1, 2, 1, 2, 1}}, {"strides", std::vector<int64_t>{1, 1, 2, 1, 1}}}},
-      {"ReverseSequence", {{"seq_dim", 1}}},
-      {"SpaceToBatch", {{"block_size", 2}}},
-      {"SpaceToDepth", {{"block_size", 2}}},
-      {"SparseConcat", {{"concat_dim", 0}, {"N", 2}}},
-      {"SparseToSparseSetOperation", {{"set_operation", "intersection"}}},
-      {"StringFormat", {{"template", "%s and %s"}}},
-      {"UnicodeDecode", {{"input_encoding", "UTF-8"}}},
-      {"UnicodeDecodeWithOffsets", {{"input_encoding", "UTF-8"}}},
-      {"UnicodeTranscode", {{"input_encoding", "UTF-8"}}},
-      {"_ReadVariablesOp", {{"N", 2}, {"dtypes", std::vector<DType>{DType::kFloat, DType::kFloat}}}},
       {"_FusedConv2D",
        {{"fused_ops", std::vector<std::string>{"BiasAdd", "Tanh"}},
         {"num_args", 1},
@@ -100,12 +70,52 @@ const Attrs& SpecialAttrs(const std::string& op) {
         {"strides", std::vector<int64_t>{1, 1, 1, 1}}}},
       {"_FusedMatMul", {{"fused_ops", std::vector<std::string>{"BiasAdd", "Tanh"}}, {"num_args", 1}}},
   };
+  return all;
+}
+
+// Attrs without which no inputs would do.
+const Attrs& SpecialAttrs(const std::string& op) {
+  static const std::map<std::string, Attrs>& others = *new std::map<std::string, Attrs>{
+      {"AnonymousMutableDenseHashTable", {{"initial_num_buckets", 8}}},
+      {"AnonymousMutableHashTableOfTensors", {{"value_shape", PartialShape::Of({2})}}},
+      {"BatchToSpace", {{"block_size", 2}}},
+      {"Bucketize", {{"boundaries", std::vector<float>{-1.0f, 0.0f, 1.5f}}}},
+      {"CountUpTo", {{"limit", 5}}},
+      {"DepthToSpace", {{"block_size", 2}}},
+      {"DenseToDenseSetOperation", {{"set_operation", "union"}}},
+      {"DenseToSparseSetOperation", {{"set_operation", "a-b"}}},
+      {"DynamicPartition", {{"num_partitions", 3}}},
+      {"Einsum", {{"equation", "ij,jk->ik"}, {"N", 2}}},
+      {"Empty", {{"init", true}}},  // What nobody has set differs each time.
+      {"EnsureShape", {{"shape", PartialShape()}}},
+      {"MutableDenseHashTableV2", {{"initial_num_buckets", 8}}},
+      {"MutableHashTableOfTensors", {{"value_shape", PartialShape::Of({2})}}},
+      {"MutableHashTableOfTensorsV2", {{"value_shape", PartialShape::Of({2})}}},
+      {"PaddingFIFOQueue", QueueAttrs()},
+      {"PaddingFIFOQueueV2", QueueAttrs()},
+      {"PriorityQueue", QueueAttrs()},
+      {"PriorityQueueV2", QueueAttrs()},
+      {"ResourceCountUpTo", {{"limit", 5}}},
+      {"ReverseSequence", {{"seq_dim", 1}}},
+      {"SpaceToBatch", {{"block_size", 2}}},
+      {"SpaceToDepth", {{"block_size", 2}}},
+      {"SparseConcat", {{"concat_dim", 0}, {"N", 2}}},
+      {"SparseToSparseSetOperation", {{"set_operation", "intersection"}}},
+      {"StringFormat", {{"template", "%s and %s"}}},
+      {"UnicodeDecode", {{"input_encoding", "UTF-8"}}},
+      {"UnicodeDecodeWithOffsets", {{"input_encoding", "UTF-8"}}},
+      {"UnicodeTranscode", {{"input_encoding", "UTF-8"}}},
+      {"_ReadVariablesOp", {{"N", 2}, {"dtypes", std::vector<DType>{DType::kFloat, DType::kFloat}}}},
+  };
   static const Attrs& none = *new Attrs();
   if (op.find("Pool") != std::string::npos && op.find("Fractional") == std::string::npos && !IsPoolV2(op)) {
     return op.find("3D") != std::string::npos ? PoolAttrs3D() : PoolAttrs();
   }
-  const auto found = all.find(op);
-  return found == all.end() ? none : found->second;
+  for (const std::map<std::string, Attrs>* const attrs : {&WindowAttrs(), &others}) {
+    const auto found = attrs->find(op);
+    if (found != attrs->end()) return found->second;
+  }
+  return none;
 }
 
 // Shapes of inputs that belong together in a way of the op's own.
