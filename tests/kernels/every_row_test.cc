@@ -22,8 +22,8 @@ constexpr int kLargeTrials = 3;
 constexpr int kEnough = 40;      // Small trials with an answer.
 constexpr int kPatience = 3000;  // Trials before a kernel that never answers is given up.
 
-// Ops whose kernels need more than inputs: a call, a rendezvous, what other kernels of the step have made, a graph of
-// the time before the op was removed.
+// Ops whose kernels need more than inputs: a call, a rendezvous, what other kernels of the step have made, the bytes
+// of a message, a graph of the time before the op was removed.
 const std::set<std::string>& NeedMoreThanInputs() {
   static const std::set<std::string>& ops = *new std::set<std::string>{"Placeholder",
                                                                        "PlaceholderV2",
@@ -36,6 +36,7 @@ const std::set<std::string>& NeedMoreThanInputs() {
                                                                        "_Recv",
                                                                        "_HostRecv",
                                                                        "GetSessionTensor",
+                                                                       "ParseTensor",
                                                                        "DeleteSessionTensor",
                                                                        "StackPush",
                                                                        "StackPushV2",

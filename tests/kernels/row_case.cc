@@ -28,6 +28,7 @@ const Attrs& SpecialAttrs(const std::string& op) {
       {"ReverseSequence", {{"seq_dim", 1}}},
       {"SpaceToBatch", {{"block_size", 2}}},
       {"SpaceToDepth", {{"block_size", 2}}},
+      {"StringToHashBucketStrong", {{"key", std::vector<int64_t>{1, 2}}}},
       {"_ReadVariablesOp", {{"N", 2}, {"dtypes", std::vector<DType>{DType::kFloat, DType::kFloat}}}},
       {"_FusedConv2D",
        {{"fused_ops", std::vector<std::string>{"BiasAdd", "Tanh"}},
