@@ -53,6 +53,7 @@ const std::set<std::string>& NeedMoreThanInputs() {
                                                                        "ParseExampleV2",
                                                                        "ParseSingleExample",
                                                                        "ParseSingleSequenceExample",
+                                                                       "ParseTensor",
                                                                        "TopK"};
   return ops;
 }

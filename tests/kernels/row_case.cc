@@ -101,6 +101,7 @@ const Attrs& SpecialAttrs(const std::string& op) {
       {"SpaceToDepth", {{"block_size", 2}}},
       {"SparseConcat", {{"concat_dim", 0}, {"N", 2}}},
       {"SparseToSparseSetOperation", {{"set_operation", "intersection"}}},
+      {"StringToHashBucketStrong", {{"key", std::vector<int64_t>{1, 2}}}},
       {"StringFormat", {{"template", "%s and %s"}}},
       {"UnicodeDecode", {{"input_encoding", "UTF-8"}}},
       {"UnicodeDecodeWithOffsets", {{"input_encoding", "UTF-8"}}},
