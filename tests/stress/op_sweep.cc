@@ -88,6 +88,8 @@ struct OpSweep::Step {
 };
 
 void OpSweep::Sweep(const OpCase& op_case) {
+  // They wait for what no other step gives them: nothing but deadlines would be tested, for hours.
+  if (op_case.schema->name == "Unstage" || op_case.schema->name == "StagePeek") return;
   const OpClass op_class = op_case.schema->op_class;
   const bool has_kernel = !IsControlFlow(op_class) && op_class != OpClass::kNoOp && op_class != OpClass::kGradSum;
   (has_kernel ? counts_.ops : counts_.without_kernel).insert(op_case.schema->name);
