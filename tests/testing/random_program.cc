@@ -378,10 +378,10 @@ class ProgramMaker {
   Output UpdateOnOneSide(Scope* root, Output now, Output read, bool is_vector) {
     const Output pred = Predicate(root);
     const Output ports = b_.Op("RefSwitch", Name("refswitch"), {now, pred});
+    b_.AddControl(ports, read);  // On the side without an update, too: what comes later updates.
     const Output amount = b_.Op("Switch", Name("switch"), {Pick(root, is_vector ? 1 : 0).output, pred});
     const Output update =
         b_.Op("AssignAdd", Name("assign_add"), {GraphBuilder::Nth(ports, 1), GraphBuilder::Nth(amount, 1)});
-    b_.AddControl(update, read);
     if (Chance(50)) return b_.Op("RefMerge", Name("refmerge"), {ports, update});
     const Output trigger = b_.Op("ControlTrigger", Name("trigger"));
     b_.AddControl(trigger, update);
