@@ -12,6 +12,7 @@
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/strings/families.h"
+#include "kernels/strings/farmhash64.h"
 #include "kernels/strings/string_hash.h"
 
 namespace sluice {
@@ -74,7 +75,7 @@ class StrongHashBucketKernel : public Kernel {
 
 constexpr KernelRow kRows[] = {
     KernelRow("StringToHashBucket", &NewWith<HashBucketKernel<&MurmurHash>, &BucketCount>),
-    KernelRow("StringToHashBucketFast", &NewWith<HashBucketKernel<&FarmFingerprint>, &BucketCount>),
+    KernelRow("StringToHashBucketFast", &NewWith<HashBucketKernel<&FarmHash64>, &BucketCount>),
     KernelRow("StringToHashBucketStrong", &New<StrongHashBucketKernel>),
 };
 

@@ -7,11 +7,10 @@
 
 namespace sluice {
 
-// The three hashes by which TensorFlow puts strings into buckets: part of the meaning of its ops, the same for ever.
+// Hashes by which TensorFlow puts strings into buckets, beside farmhash64.h's: part of the meaning of its ops, the same
+// for ever.
 
-// FarmHash's Fingerprint64: StringToHashBucketFast.
-uint64_t FarmFingerprint(absl::string_view text);
-// MurmurHash64A with TensorFlow's seed: StringToHashBucket.
+// MurmurHash64A with TensorFlow's seed: StringToHashBucket, and the order of what dense tables export.
 uint64_t MurmurHash(absl::string_view text);
 // SipHash-2-4: StringToHashBucketStrong.
 uint64_t SipHash(absl::string_view text, uint64_t key0, uint64_t key1);

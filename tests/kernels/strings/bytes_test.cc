@@ -11,6 +11,7 @@
 
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"
+#include "kernels/strings/farmhash64.h"
 #include "kernels/strings/string_hash.h"
 #include "tests/kernels/checkpoint/bundle_values.h"
 #include "tests/testing/kernel_runner.h"
@@ -118,7 +119,7 @@ TEST(HashBucketTest, TextsOfAllLengthsHaveTheirHash) {
   const std::string text(300, 'q');
   for (size_t size = 0; size <= text.size(); ++size) {
     const std::string exact = text.substr(0, size);
-    for (const uint64_t hash : {FarmFingerprint(exact), MurmurHash(exact), SipHash(exact, 1, 2)}) {
+    for (const uint64_t hash : {FarmHash64(exact), MurmurHash(exact), SipHash(exact, 1, 2)}) {
       EXPECT_EQ(std::count(seen.begin(), seen.end(), hash), 0) << size;
       seen.push_back(hash);
     }
