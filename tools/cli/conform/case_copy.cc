@@ -35,10 +35,10 @@ absl::StatusOr<std::unique_ptr<CaseCopy>> CaseCopy::Make(const ConformCase& test
   if (failed || ::mkdtemp(folder.data()) == nullptr) {
     return CannotCopy(test, failed ? failed : std::error_code(errno, std::generic_category()));
   }
-  std::unique_ptr<CaseCopy> copy(new CaseCopy(test, before));
-  copy->test_.folder = folder;
-  fs::copy(test.folder, folder, fs::copy_options::recursive | fs::copy_options::copy_symlinks, failed);
-  if (!failed) fs::current_path(folder, failed);
+  std::unique_ptr<CaseCopy> copy(new CaseCopy(test, before, std::move(folder)));
+  const std::string& copied = copy->test_.folder;
+  fs::copy(test.folder, copied, fs::copy_options::recursive | fs::copy_options::copy_symlinks, failed);
+  if (!failed) fs::current_path(copied, failed);
   if (failed) return CannotCopy(test, failed);
   return copy;
 }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -27,7 +28,11 @@ class CaseCopy {
   const ConformCase& test() const { return test_; }
 
  private:
-  CaseCopy(const ConformCase& test, std::filesystem::path before) : test_(test), before_(std::move(before)) {}
+  // Takes `folder` over, which the destructor removes: from the first moment on it must not be the case's own.
+  CaseCopy(const ConformCase& test, std::filesystem::path before, std::string folder)
+      : test_(test), before_(std::move(before)) {
+    test_.folder = std::move(folder);
+  }
 
   ConformCase test_;
   const std::filesystem::path before_;
