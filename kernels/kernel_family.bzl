@@ -11,6 +11,7 @@ LOOP_COPTS = [
 # What most families need.
 _COMMON_DEPS = [
     "//graph/base:error",
+    "//kernels:at_start",
     "//kernels:dispatch",
     "//kernels:forward_or_copy",
     "//kernels:kernel",
@@ -48,6 +49,7 @@ def kernel_families(families):
         hdrs = ["families.h"],
         visibility = _VISIBILITY,
         deps = [":" + name for name in families] + [
+            "//kernels:at_start",
             "//kernels:kernel_registry",
             "//kernels:kernel_row",
             "@sys//:absl_span",

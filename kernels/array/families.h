@@ -4,6 +4,7 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -11,50 +12,50 @@ namespace sluice {
 class KernelRegistry;
 
 // Diag and DiagPart, for tensors of any rank, and MatrixBandPart.
-absl::Span<const KernelRow> BandKernels();
+SLUICE_AT_START absl::Span<const KernelRow> BandKernels();
 // Blocks of space moved into the batch or into the depth, and back: SpaceToBatch(ND), BatchToSpace(ND), SpaceToDepth,
 // DepthToSpace.
-absl::Span<const KernelRow> BlockKernels();
+SLUICE_AT_START absl::Span<const KernelRow> BlockKernels();
 // Many tensors into one: Concat, ConcatV2, ConcatOffset, Pack.
-absl::Span<const KernelRow> ConcatKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ConcatKernels();
 // Diagonals of matrices, in batches: MatrixDiag, MatrixDiagPart and MatrixSetDiag in all three versions.
-absl::Span<const KernelRow> DiagonalKernels();
+SLUICE_AT_START absl::Span<const KernelRow> DiagonalKernels();
 // Rows dealt out by number and put together again: DynamicPartition, DynamicStitch, ParallelDynamicStitch.
-absl::Span<const KernelRow> DynamicStitchKernels();
+SLUICE_AT_START absl::Span<const KernelRow> DynamicStitchKernels();
 // Ops that make elements from nothing but a shape or a rule: Fill, ZerosLike, OnesLike, Empty, Range, LinSpace.
-absl::Span<const KernelRow> FillKernels();
+SLUICE_AT_START absl::Span<const KernelRow> FillKernels();
 // Ops that pick rows by their number: Gather, GatherV2.
-absl::Span<const KernelRow> GatherKernels();
+SLUICE_AT_START absl::Span<const KernelRow> GatherKernels();
 // Picking and placing slices by their coordinates: GatherNd, ScatterNd, TensorScatterUpdate and its kin.
-absl::Span<const KernelRow> GatherNdKernels();
+SLUICE_AT_START absl::Span<const KernelRow> GatherNdKernels();
 // MirrorPadGrad: the edges that MirrorPad has made, added to what they are images of.
-absl::Span<const KernelRow> MirrorPadGradKernels();
+SLUICE_AT_START absl::Span<const KernelRow> MirrorPadGradKernels();
 // Ops that put elements around a tensor: Pad, PadV2, MirrorPad.
-absl::Span<const KernelRow> PadKernels();
+SLUICE_AT_START absl::Span<const KernelRow> PadKernels();
 // Ops that repeat elements: Tile, BroadcastTo.
-absl::Span<const KernelRow> RepeatKernels();
+SLUICE_AT_START absl::Span<const KernelRow> RepeatKernels();
 // Ops that move elements along axes: Reverse, ReverseV2, ReverseSequence, Roll.
-absl::Span<const KernelRow> ReverseKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ReverseKernels();
 // Positions from values and coordinates from positions: LowerBound, UpperBound, UnravelIndex.
-absl::Span<const KernelRow> SearchKernels();
+SLUICE_AT_START absl::Span<const KernelRow> SearchKernels();
 // Ops that look at a shape or change it, and never touch elements: Shape, ShapeN, Size, Rank, Reshape, ExpandDims,
 // Squeeze, EnsureShape. Those that give the elements back hand their buffer on.
-absl::Span<const KernelRow> ShapeKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ShapeKernels();
 // Ops that cut a box out of a tensor, or put one in: Slice, StridedSlice, StridedSliceGrad, TensorStridedSliceUpdate.
-absl::Span<const KernelRow> SliceKernels();
+SLUICE_AT_START absl::Span<const KernelRow> SliceKernels();
 // One tensor into many: Split, SplitV, Unpack. Parts of whole rows share the input's buffer.
-absl::Span<const KernelRow> SplitKernels();
+SLUICE_AT_START absl::Span<const KernelRow> SplitKernels();
 // The largest elements of each row: TopK, TopKV2, NthElement.
-absl::Span<const KernelRow> TopKKernels();
+SLUICE_AT_START absl::Span<const KernelRow> TopKKernels();
 // Ops that put axes or indices in another order: Transpose, ConjugateTranspose, InvertPermutation.
-absl::Span<const KernelRow> TransposeKernels();
+SLUICE_AT_START absl::Span<const KernelRow> TransposeKernels();
 // What is there more than once: Unique, UniqueV2, UniqueWithCounts, UniqueWithCountsV2, ListDiff.
-absl::Span<const KernelRow> UniqueKernels();
+SLUICE_AT_START absl::Span<const KernelRow> UniqueKernels();
 // From conditions to indices and back: Where, OneHot.
-absl::Span<const KernelRow> WhereKernels();
+SLUICE_AT_START absl::Span<const KernelRow> WhereKernels();
 
 // Adds all of them.
-void AddArrayKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddArrayKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
@@ -175,7 +176,23 @@ absl::StatusOr<SliceIndex> ReadScatter(const KernelContext& context, int indices
   return index;
 }
 
+// Whether each update, for one of many rows of indices, is as large as the last axes of a result of sizes `whole`.
+// Asked before that shape is made, which may be too large for any memory: TensorFlow answers for the updates then.
+absl::Status CheckSliceSizes(const Tensor& indices, const Tensor& updates, absl::Span<const int64_t> whole) {
+  const size_t rows = static_cast<size_t>(std::max(indices.rank() - 1, 0));
+  const absl::Span<const int64_t> sizes = updates.shape().dims();
+  if (rows == 0 || rows > sizes.size() || sizes.size() - rows > whole.size()) return absl::OkStatus();
+  const absl::Span<const int64_t> slice = sizes.subspan(rows);
+  if (whole.last(slice.size()) == slice) return absl::OkStatus();
+  return Error(ErrorCode::kOpShapes)
+      .Input(1, "updates")
+      .Found(updates.shape().ToString())
+      .Expected(absl::StrCat("sizes that end like [", absl::StrJoin(whole, ","), "]"));
+}
+
 absl::Status ComputeScatterNd(KernelContext& context, OnBadIndex bad) {
+  SLUICE_ASSIGN_OR_RETURN(const IndexVector sizes, ReadIndexVector(context, 2, "shape"));
+  SLUICE_RETURN_IF_ERROR(CheckSliceSizes(context.input(0), context.input(1), sizes));
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 2, "shape"));
   for (int i = 0; i < 2; ++i) {
     if (context.input(i).rank() > 0) continue;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/base/checked_math.h"
 
 namespace sluice {
 namespace {
@@ -13,6 +14,15 @@ std::string SizesText(absl::Span<const int64_t> dims) {
   constexpr size_t kShown = 16;
   if (dims.size() <= kShown) return absl::StrCat("[", absl::StrJoin(dims, ","), "]");
   return absl::StrCat("[", absl::StrJoin(dims.first(kShown), ","), ",... ", dims.size(), " in all]");
+}
+
+// As TensorFlow has it: elements that an int64 counts are only too many for this machine's memory, more than that are
+// an error of the graph.
+ErrorCode CodeOfTooMany(absl::Span<const int64_t> dims) {
+  int64_t elements = 1;
+  const bool is_counted =
+      std::all_of(dims.begin(), dims.end(), [&](int64_t d) { return CheckedMul(elements, d, &elements); });
+  return is_counted ? ErrorCode::kOutOfMemory : ErrorCode::kOpTooLarge;
 }
 
 }  // namespace
@@ -82,7 +92,7 @@ absl::StatusOr<Shape> MakeShape(absl::Span<const int64_t> dims) {
         .Found(absl::StrCat("size ", *negative, " in dimension ", negative - dims.begin()))
         .Expected("sizes of 0 or more");
   }
-  return Error(ErrorCode::kOpTooLarge).Found(SizesText(dims)).Text("no memory holds a tensor of this shape");
+  return Error(CodeOfTooMany(dims)).Found(SizesText(dims)).Text("no memory holds a tensor of this shape");
 }
 
 IndexVector RowMajorStrides(const Shape& shape) {

@@ -55,7 +55,7 @@ absl::StatusOr<IndexVector> ReadIndexVector(const KernelContext& context, int in
                                             ListRank rank = ListRank::kVector);
 // The only element of input `input`, whatever its rank; kOpShape when there are none or several.
 absl::StatusOr<int64_t> ReadIndexScalar(const KernelContext& context, int input, absl::string_view name);
-// The sizes of a shape; kOpValue for a negative one, kOpTooLarge when they cannot be counted.
+// The sizes of a shape; kOpValue for a negative one, kOutOfMemory and kOpTooLarge for too many elements (MakeShape).
 absl::StatusOr<Shape> ReadShapeInput(const KernelContext& context, int input, absl::string_view name,
                                      ListRank rank = ListRank::kVector);
 
@@ -64,8 +64,8 @@ absl::StatusOr<int> ResolveAxis(int64_t axis, int rank, int input, absl::string_
 // The same for an axis that comes as input `input`, a scalar.
 absl::StatusOr<int> ReadAxis(const KernelContext& context, int input, absl::string_view name, int rank);
 
-// A shape whose sizes a kernel has computed. kOpTooLarge when no memory holds so many elements, kOpValue for a negative
-// size.
+// A shape whose sizes a kernel has computed. kOutOfMemory when no memory holds so many elements, kOpTooLarge when they
+// cannot even be counted, kOpValue for a negative size.
 absl::StatusOr<Shape> MakeShape(absl::Span<const int64_t> dims);
 
 // Elements from one index to the next, for each axis of a tensor that lies in rows.

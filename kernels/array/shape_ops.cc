@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
@@ -108,12 +109,15 @@ absl::Status ComputeReshape(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(IndexVector dims, ReadIndexVector(context, 1, "shape", ListRank::kScalarOrVector));
   const Tensor& tensor = context.input(0);
   SLUICE_RETURN_IF_ERROR(InferSize(tensor.shape(), &dims));
-  SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
-  if (shape.num_elements() != tensor.num_elements()) {
+  int64_t elements = 1;  // InferSize has seen that the product can be counted.
+  for (const int64_t size : dims) elements *= size;
+  // Before the shape is made: that a shape is too large for any memory is not what is wrong here.
+  if (elements != tensor.num_elements()) {
     return Error(ErrorCode::kOpShapes)
         .Found(absl::StrCat(tensor.shape().ToString(), " with ", tensor.num_elements(), " elements"))
-        .Expected(absl::StrCat(shape.num_elements(), " elements for shape ", shape.ToString()));
+        .Expected(absl::StrCat(elements, " elements for shape [", absl::StrJoin(dims, ","), "]"));
   }
+  SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
   return ForwardAs(context, shape);
 }
 

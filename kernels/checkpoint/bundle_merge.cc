@@ -76,6 +76,7 @@ absl::Status MergeBundles(const std::vector<std::string>& prefixes, const std::s
     if (shards > kMaxShards)
       return Error(ErrorCode::kOpValue).Text("the checkpoints to be merged have too many shards");
   }
+  SLUICE_RETURN_IF_ERROR(MakeDirectoryOf(destination));
   header.num_shards = ShardsBeside(destination, static_cast<int32_t>(shards));
   int32_t shard = 0;
   for (const BundleIndex& index : indices) {

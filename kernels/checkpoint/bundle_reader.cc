@@ -47,7 +47,7 @@ class BundleReader::Shard {
   absl::Status Open(int32_t number, const std::string& path) {
     if (number == number_) return absl::OkStatus();
     Close();
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // A pipe would let us wait for its writer.
     if (descriptor_ < 0 && errno != ENOENT) return FileError(errno, "cannot read", path);
     if (descriptor_ < 0) {
       return Error(ErrorCode::kCheckpointMissing).Text(absl::StrCat("the file '", path, "' is missing"));
@@ -203,6 +203,9 @@ absl::Status BundleReader::ReadPieces(const Shard& shard, absl::Span<const Piece
     char* const to = chunk.piece->to + chunk.begin;
     SLUICE_RETURN_IF_ERROR(shard.Read(chunk.piece->entry->offset + chunk.begin, chunk.size, to));
     chunk.crc = Crc32c(absl::string_view(to, static_cast<size_t>(chunk.size)));
+    if (chunk.piece->entry->dtype == DType::kBool) {  // Any other byte is no bool to a C++ program.
+      std::transform(to, to + chunk.size, to, [](char byte) { return static_cast<char>(byte != 0); });
+    }
     if (index_.is_big_endian()) SwapByteOrder(chunk.piece->entry->dtype, to, static_cast<size_t>(chunk.size));
     return absl::OkStatus();
   };

@@ -24,6 +24,7 @@ BundleWriter::BundleWriter(std::string prefix, int32_t num_shards, std::unique_p
     : prefix_(std::move(prefix)), num_shards_(num_shards), data_(std::move(data)) {}
 
 absl::StatusOr<std::unique_ptr<BundleWriter>> BundleWriter::Create(const std::string& prefix) {
+  SLUICE_RETURN_IF_ERROR(MakeDirectoryOf(prefix));
   const int32_t num_shards = ShardsBeside(prefix, 1);
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<NewFile> data, NewFile::Create(BundleShardFile(prefix, 0, num_shards)));
   return std::unique_ptr<BundleWriter>(new BundleWriter(prefix, num_shards, std::move(data)));

@@ -26,7 +26,7 @@ namespace sluice {
 // changed. One thread's at a time.
 class BundleWriter {
  public:
-  // FileError where nothing can be written there.
+  // Makes the directory of `prefix` if it is missing. FileError where nothing can be written there.
   static absl::StatusOr<std::unique_ptr<BundleWriter>> Create(const std::string& prefix);
 
   // kCheckpointEntry for a name that is there already, an empty one, and for resources and variants.

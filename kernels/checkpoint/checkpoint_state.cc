@@ -6,8 +6,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
@@ -22,30 +23,95 @@ constexpr char kAll[] = "all_model_checkpoint_paths";
 constexpr int64_t kMaxBytes = 16 << 20;
 constexpr size_t kKept = 5;
 
+// Walks the fields of a message in text form, none of which holds a message.
+class TextFields {
+ public:
+  explicit TextFields(absl::string_view text) : text_(text), rest_(text) {}
+
+  // To the next field; false at the end, and where the text is no such message.
+  bool Next() {
+    SkipSpace();
+    name_ = TakeWord();
+    SkipSpace();
+    if (name_.empty() || !absl::ConsumePrefix(&rest_, ":")) return false;
+    SkipSpace();
+    value_.clear();
+    is_text_ = false;
+    while (!rest_.empty() && (rest_.front() == '"' || rest_.front() == '\'')) {  // Neighbours are one text.
+      if (!TakeText()) return false;
+      is_text_ = true;
+      SkipSpace();
+    }
+    return is_text_ || !TakeWord().empty();
+  }
+  bool AtEnd() const { return rest_.empty(); }
+  absl::string_view name() const { return name_; }
+  // What stands in quotes; false for other values.
+  bool is_text() const { return is_text_; }
+  const std::string& value() const { return value_; }
+  int64_t line() const {
+    return 1 + std::count(text_.begin(), text_.end() - static_cast<std::ptrdiff_t>(rest_.size()), '\n');
+  }
+
+ private:
+  // Blanks, comments, and what may stand between fields.
+  void SkipSpace() {
+    while (!rest_.empty()) {
+      const char c = rest_.front();
+      if (c == '#') {
+        rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
+      } else if (absl::ascii_isspace(static_cast<unsigned char>(c)) || c == ';' || c == ',') {
+        rest_.remove_prefix(1);
+      } else {
+        return;
+      }
+    }
+  }
+  absl::string_view TakeWord() {
+    size_t size = 0;
+    while (size < rest_.size() &&
+           (absl::ascii_isalnum(static_cast<unsigned char>(rest_[size])) || absl::StrContains("_.+-", rest_[size]))) {
+      ++size;
+    }
+    const absl::string_view word = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return word;
+  }
+  bool TakeText() {
+    size_t end = 1;
+    while (end < rest_.size() && rest_[end] != rest_.front() && rest_[end] != '\n') end += rest_[end] == '\\' ? 2 : 1;
+    std::string piece;
+    const bool is_closed = end < rest_.size() && rest_[end] == rest_.front();
+    if (!is_closed || !absl::CUnescape(rest_.substr(1, end - 1), &piece)) return false;
+    value_ += piece;
+    rest_.remove_prefix(end + 1);
+    return true;
+  }
+
+  const absl::string_view text_;
+  absl::string_view rest_, name_;
+  std::string value_;
+  bool is_text_ = false;
+};
+
 // What the file says, word for word.
 absl::StatusOr<CheckpointState> ReadState(const std::string& file) {
   SLUICE_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMaxBytes));
+  const auto wrong = [&file](const TextFields& fields, absl::string_view what) {
+    return WithLine(WithFile(Error(ErrorCode::kFileText).Text(what), file), fields.line(), 1);
+  };
   CheckpointState state;
-  int64_t number = 0;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    ++number;
-    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits(':', 1));
-    const absl::string_view key = absl::StripAsciiWhitespace(parts.first);
-    absl::string_view quoted = absl::StripAsciiWhitespace(parts.second);
-    if (key != kNewest && key != kAll) continue;  // Times, and what else there may come to be.
-    std::string value;
-    const bool is_text = quoted.size() >= 2 && (quoted.front() == '"' || quoted.front() == '\'') &&
-                         quoted.back() == quoted.front() &&
-                         absl::CUnescape(quoted.substr(1, quoted.size() - 2), &value);
-    if (!is_text) {
-      return WithLine(WithFile(Error(ErrorCode::kFileText).Text("a path is not a text in quotes"), file), number, 1);
-    }
-    if (key == kNewest) {
-      state.newest = std::move(value);
+  TextFields fields(text);
+  while (fields.Next()) {
+    if (fields.name() != kNewest && fields.name() != kAll) continue;  // Times, and what else there may come to be.
+    if (!fields.is_text()) return wrong(fields, "a path is not a text in quotes");
+    if (fields.name() == kNewest) {
+      state.newest = fields.value();
     } else {
-      state.all.push_back(std::move(value));
+      state.all.push_back(fields.value());
     }
   }
+  if (!fields.AtEnd()) return wrong(fields, "is not a list of fields with their values: a path is a text in quotes");
   return state;
 }
 

@@ -1,10 +1,10 @@
 #include "kernels/checkpoint/new_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -13,17 +13,12 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/base/temporary_file.h"
 
 namespace sluice {
 namespace {
 
 constexpr size_t kWaitingBytes = 1 << 20;
-
-// A name beside `path` that no other writer uses.
-std::string TemporaryFor(const std::string& path) {
-  static std::atomic<uint32_t> next_number{0};  // Relaxed: only needs to differ from call to call.
-  return absl::StrCat(path, ".", ::getpid(), ".", next_number.fetch_add(1, std::memory_order_relaxed), ".tmp");
-}
 
 ErrorCode CodeFor(int error) {
   switch (error) {
@@ -33,6 +28,10 @@ ErrorCode CodeFor(int error) {
     case EDQUOT:
     case ENOMEM:
       return ErrorCode::kOutOfMemory;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return ErrorCode::kPathEscape;
     default:
       return ErrorCode::kFileWrite;
   }
@@ -48,9 +47,15 @@ NewFile::NewFile(std::string path, std::string temporary, int descriptor)
     : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
 
 absl::StatusOr<std::unique_ptr<NewFile>> NewFile::Create(const std::string& path) {
-  std::string temporary = TemporaryFor(path);
-  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) return FileError(errno, "cannot write", path);
+  std::string temporary;
+  int descriptor = -1;
+  const int error = MakeTemporaryFile(path, [&](const std::string& name) {
+    descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int failed = descriptor < 0 ? errno : 0;
+    temporary = name;
+    return failed;
+  });
+  if (error != 0) return FileError(error, "cannot write", path);
   return std::unique_ptr<NewFile>(new NewFile(path, std::move(temporary), descriptor));
 }
 
@@ -97,15 +102,19 @@ absl::Status NewFile::Commit() {
 }
 
 absl::Status LinkOrCopyFile(const std::string& from, const std::string& to) {
-  const std::string temporary = TemporaryFor(to);
-  if (::link(from.c_str(), temporary.c_str()) == 0) {
+  std::string temporary;
+  const int unlinked = MakeTemporaryFile(to, [&](const std::string& name) {
+    temporary = name;
+    return ::link(from.c_str(), temporary.c_str()) == 0 ? 0 : errno;
+  });
+  if (unlinked == 0) {
     const int failed = ::rename(temporary.c_str(), to.c_str()) != 0 ? errno : 0;
     ::unlink(temporary.c_str());  // Still there where `to` was this file already.
     if (failed != 0) return FileError(failed, "cannot write", to);
     SyncDirectoryOf(to);
     return absl::OkStatus();
   }
-  if (errno == ENOENT) return FileError(ENOENT, "cannot link", from);
+  if (unlinked == ENOENT) return FileError(ENOENT, "cannot link", from);
   const int source = ::open(from.c_str(), O_RDONLY | O_CLOEXEC);
   if (source < 0) return FileError(errno, "cannot read", from);
   absl::StatusOr<std::unique_ptr<NewFile>> copy = NewFile::Create(to);
@@ -122,13 +131,12 @@ absl::Status LinkOrCopyFile(const std::string& from, const std::string& to) {
   return status.ok() ? (*copy)->Commit() : status;
 }
 
-void SyncDirectoryOf(const std::string& path) {
+absl::Status MakeDirectoryOf(const std::string& path) {
   const size_t slash = path.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  ::fsync(descriptor);
-  ::close(descriptor);
+  if (slash == std::string::npos || slash == 0) return absl::OkStatus();
+  const std::string directory = path.substr(0, slash);
+  if (::mkdir(directory.c_str(), 0777) == 0 || errno == EEXIST) return absl::OkStatus();
+  return FileError(errno, "cannot make the directory of", path);
 }
 
 }  // namespace sluice

@@ -47,8 +47,8 @@ class NewFile {
 // else copied. `from` stays.
 absl::Status LinkOrCopyFile(const std::string& from, const std::string& to);
 
-// Makes names that were added to or taken from the directory of `path` survive a power cut, where the file system can.
-void SyncDirectoryOf(const std::string& path);
+// Makes the directory that `path` lies in, unless it is there; not those above it, as TensorFlow's savers.
+absl::Status MakeDirectoryOf(const std::string& path);
 
 }  // namespace sluice
 

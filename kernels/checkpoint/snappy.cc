@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/checkpoint/take_varint.h"
 
 namespace sluice {
 namespace {
@@ -30,16 +31,13 @@ bool TakeNumber(absl::string_view* bytes, size_t size, uint32_t* value) {
 }
 
 bool TakeSize(absl::string_view* bytes, uint32_t* size) {
-  uint64_t result = 0;
-  for (size_t i = 0; i < 5 && i < bytes->size(); ++i) {
-    const uint8_t byte = static_cast<uint8_t>((*bytes)[i]);
-    result |= static_cast<uint64_t>(byte & 0x7f) << (7 * i);
-    if (byte >= 0x80) continue;
-    bytes->remove_prefix(i + 1);
-    *size = static_cast<uint32_t>(result);
-    return result <= UINT32_MAX;
-  }
-  return false;
+  constexpr size_t kMaxBytes = 5;
+  uint64_t value = 0;
+  absl::string_view head = bytes->substr(0, kMaxBytes);
+  if (!TakeVarint(&head, &value) || value > UINT32_MAX) return false;
+  bytes->remove_prefix(std::min(bytes->size(), kMaxBytes) - head.size());
+  *size = static_cast<uint32_t>(value);
+  return true;
 }
 
 // Appends the bytes of a literal whose tag was `tag`.

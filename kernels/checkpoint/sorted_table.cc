@@ -1,5 +1,6 @@
 #include "kernels/checkpoint/sorted_table.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "graph/base/status_macros.h"
 #include "kernels/checkpoint/crc32c.h"
 #include "kernels/checkpoint/snappy.h"
+#include "kernels/checkpoint/take_varint.h"
 
 namespace sluice {
 namespace {
@@ -35,20 +37,6 @@ T Fixed(const char* p) {
   T value;
   std::memcpy(&value, p, sizeof(T));
   return value;
-}
-
-bool TakeVarint(absl::string_view* bytes, uint64_t* value) {
-  uint64_t result = 0;
-  for (size_t i = 0; i < bytes->size() && i < 10; ++i) {
-    const uint8_t byte = static_cast<uint8_t>((*bytes)[i]);
-    result |= static_cast<uint64_t>(byte & 0x7f) << (7 * i);
-    if (byte < 0x80) {
-      bytes->remove_prefix(i + 1);
-      *value = result;
-      return true;
-    }
-  }
-  return false;
 }
 
 bool TakeHandle(absl::string_view* bytes, BlockHandle* handle) {
@@ -97,11 +85,16 @@ absl::Status ReadBlock(absl::string_view file, BlockHandle handle, Block* block)
   }
 }
 
-// Calls `fn` for each entry of a block; `*last_key` carries the order of keys from block to block.
-absl::Status ForEachInBlock(absl::string_view entries, uint64_t offset, std::string* last_key,
+// The last key so far, from block to block.
+struct KeyOrder {
+  bool has_any = false;
+  std::string last;
+};
+
+// Calls `fn` for each entry of a block; keys ascend, also from block to block where `order` is given.
+absl::Status ForEachInBlock(absl::string_view entries, uint64_t offset, KeyOrder* order,
                             absl::FunctionRef<absl::Status(absl::string_view, absl::string_view)> fn) {
   std::string key;
-  bool first = true;
   while (!entries.empty()) {
     uint64_t shared = 0, unshared = 0, value_size = 0;
     if (!TakeVarint(&entries, &shared) || !TakeVarint(&entries, &unshared) || !TakeVarint(&entries, &value_size) ||
@@ -110,11 +103,11 @@ absl::Status ForEachInBlock(absl::string_view entries, uint64_t offset, std::str
     }
     key.resize(shared);
     key.append(entries.data(), unshared);
-    if (last_key != nullptr) {
-      if ((!first || !last_key->empty()) && key <= *last_key) return Damaged("keys are not in order", offset);
-      *last_key = key;
+    if (order != nullptr) {
+      if (order->has_any && key <= order->last) return Damaged("keys are not in order", offset);
+      order->has_any = true;
+      order->last = key;
     }
-    first = false;
     SLUICE_RETURN_IF_ERROR(fn(key, entries.substr(unshared, value_size)));
     entries.remove_prefix(unshared + value_size);
   }
@@ -145,41 +138,54 @@ absl::Status ForEachTableEntry(absl::string_view file,
   BlockHandle index;
   Block handles;
   SLUICE_RETURN_IF_ERROR(ReadIndexBlock(file, &index, &handles));
-  std::string last_key;
+  KeyOrder order;
+  uint64_t end = 0;  // Of the blocks so far: one that is listed often would be read as often.
   return ForEachInBlock(handles.entries, index.offset, nullptr, [&](absl::string_view, absl::string_view encoded) {
     BlockHandle handle;
     if (!TakeHandle(&encoded, &handle)) return Damaged("a block's place is unreadable", index.offset);
+    if (handle.offset < end) return Damaged("a block begins before the one in front of it ends", handle.offset);
     Block block;
-    const absl::Status read = ReadBlock(file, handle, &block);
-    return read.ok() ? ForEachInBlock(block.entries, handle.offset, &last_key, fn) : read;
+    SLUICE_RETURN_IF_ERROR(ReadBlock(file, handle, &block));
+    end = handle.offset + handle.size + kTrailerBytes;
+    return ForEachInBlock(block.entries, handle.offset, &order, fn);
   });
 }
 
-absl::Status FindTableEntry(absl::string_view file, absl::string_view key,
-                            absl::FunctionRef<absl::Status(absl::string_view value)> fn) {
-  BlockHandle index, place;
-  Block handles, block;
+absl::StatusOr<SortedTable> SortedTable::Open(absl::string_view file) {
+  SortedTable table;
+  table.file_ = file;
+  BlockHandle index;
+  Block handles;
   SLUICE_RETURN_IF_ERROR(ReadIndexBlock(file, &index, &handles));
-  bool is_found = false;
-  const auto look = [&](absl::string_view last, absl::string_view encoded) {
-    if (last < key) return absl::OkStatus();
-    if (!TakeHandle(&encoded, &place)) return Damaged("a block's place is unreadable", index.offset);
-    is_found = true;
-    return Enough();
+  const auto add = [&](absl::string_view last, absl::string_view encoded) {
+    BlockHandle handle;
+    if (!TakeHandle(&encoded, &handle)) return Damaged("a block's place is unreadable", index.offset);
+    if (!table.places_.empty() && last < table.places_.back().last) {
+      return Damaged("blocks are not in order", index.offset);
+    }
+    table.places_.push_back({std::string(last), handle.offset, handle.size});
+    return absl::OkStatus();
   };
-  const absl::Status looked = ForEachInBlock(handles.entries, index.offset, nullptr, look);
-  if (!looked.ok() && !is_found) return looked;
+  SLUICE_RETURN_IF_ERROR(ForEachInBlock(handles.entries, index.offset, nullptr, add));
+  return table;
+}
+
+absl::Status SortedTable::Find(absl::string_view key,
+                               absl::FunctionRef<absl::Status(absl::string_view value)> fn) const {
   absl::Status answer = Error(ErrorCode::kCheckpointName).Text("the table has no such key");
-  if (!is_found) return answer;
-  SLUICE_RETURN_IF_ERROR(ReadBlock(file, place, &block));
-  is_found = false;
+  const auto place = std::lower_bound(places_.begin(), places_.end(), key,
+                                      [](const Place& a, absl::string_view wanted) { return a.last < wanted; });
+  if (place == places_.end()) return answer;
+  Block block;
+  SLUICE_RETURN_IF_ERROR(ReadBlock(file_, {place->offset, place->size}, &block));
+  bool is_found = false;
   const auto take = [&](absl::string_view candidate, absl::string_view value) {
     if (candidate != key) return absl::OkStatus();
     is_found = true;
     answer = fn(value);
     return Enough();
   };
-  const absl::Status walked = ForEachInBlock(block.entries, place.offset, nullptr, take);
+  const absl::Status walked = ForEachInBlock(block.entries, place->offset, nullptr, take);
   return is_found || walked.ok() ? answer : walked;
 }
 

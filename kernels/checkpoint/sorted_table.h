@@ -1,8 +1,13 @@
 #ifndef SLUICE_KERNELS_CHECKPOINT_SORTED_TABLE_H_
 #define SLUICE_KERNELS_CHECKPOINT_SORTED_TABLE_H_
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace sluice {
@@ -15,10 +20,27 @@ namespace sluice {
 absl::Status ForEachTableEntry(absl::string_view file,
                                absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> fn);
 
-// Calls `fn` with the value of `key`, where the table has that, and returns what it says; NOT_FOUND (kCheckpointName)
-// otherwise. Reads the index block and one other. Errors as above, of these two.
-absl::Status FindTableEntry(absl::string_view file, absl::string_view key,
-                            absl::FunctionRef<absl::Status(absl::string_view value)> fn);
+// A table in which keys are looked up: its index block is in memory, other blocks are read when a key may be in them.
+// Immutable; borrows the file.
+class SortedTable {
+ public:
+  // Errors as above, of the footer and the index block.
+  static absl::StatusOr<SortedTable> Open(absl::string_view file);
+
+  // Calls `fn` with the value of `key`, where the table has that, and returns what it says; NOT_FOUND (kCheckpointName)
+  // otherwise. Reads one block. Errors as above, of this.
+  absl::Status Find(absl::string_view key, absl::FunctionRef<absl::Status(absl::string_view value)> fn) const;
+
+ private:
+  // A block, and a key that is not below its last one.
+  struct Place {
+    std::string last;
+    uint64_t offset = 0, size = 0;
+  };
+
+  absl::string_view file_;
+  std::vector<Place> places_;  // By ascending key.
+};
 
 }  // namespace sluice
 

@@ -6,24 +6,12 @@
 #include "graph/wire/wire_writer.h"
 #include "kernels/checkpoint/byte_order.h"
 #include "kernels/checkpoint/crc32c.h"
+#include "kernels/checkpoint/take_varint.h"
 
 namespace sluice {
 namespace {
 
 absl::Status Damaged(absl::string_view what) { return Error(ErrorCode::kCheckpointDamaged).Text(what); }
-
-bool TakeVarint(absl::string_view* bytes, uint64_t* value) {
-  uint64_t result = 0;
-  for (size_t i = 0; i < bytes->size() && i < 10; ++i) {
-    const uint8_t byte = static_cast<uint8_t>((*bytes)[i]);
-    result |= static_cast<uint64_t>(byte & 0x7f) << (7 * i);
-    if (byte >= 0x80) continue;
-    bytes->remove_prefix(i + 1);
-    *value = result;
-    return true;
-  }
-  return false;
-}
 
 template <typename T>
 absl::string_view BytesOf(const T& value) {

@@ -10,7 +10,6 @@
 #include "graph/value/tensor_proto.h"
 #include "graph/wire/wire_reader.h"
 #include "graph/wire/wire_writer.h"
-#include "kernels/checkpoint/sorted_table.h"
 
 namespace sluice {
 namespace {
@@ -48,7 +47,9 @@ absl::Status TableCheckpoint::AddFile(const std::string& path) {
   const size_t index = files_.size();
   files_.push_back(*std::move(file));
   paths_.push_back(path);
-  return FindTableEntry(files_.back()->bytes(), "", [&](absl::string_view value) -> absl::Status {
+  SLUICE_ASSIGN_OR_RETURN(SortedTable table, SortedTable::Open(files_.back()->bytes()));
+  tables_.push_back(std::move(table));
+  return tables_.back().Find("", [&](absl::string_view value) -> absl::Status {
     SLUICE_ASSIGN_OR_RETURN(const absl::string_view meta, FindMessage(value, 1));
     WireReader reader(meta);
     while (reader.Next()) {
@@ -122,8 +123,8 @@ absl::Status TableCheckpoint::Read(absl::string_view name, const TableTensor& te
 absl::StatusOr<Tensor> TableCheckpoint::ReadPart(absl::string_view name, const TableTensor& tensor,
                                                  const TableTensor::Part& part, const Shape& shape) const {
   absl::StatusOr<Tensor> value = absl::Status(Damaged("a tensor is not where it should be"));
-  const absl::Status found = FindTableEntry(
-      files_[part.file]->bytes(), SliceKey(name, part.slice), [&](absl::string_view entry) -> absl::Status {
+  const absl::Status found =
+      tables_[part.file].Find(SliceKey(name, part.slice), [&](absl::string_view entry) -> absl::Status {
         SLUICE_ASSIGN_OR_RETURN(const absl::string_view slice, FindMessage(entry, 2));
         SLUICE_ASSIGN_OR_RETURN(const absl::string_view data, FindMessage(slice, 3));
         // The values stand in a TensorProto that does not say what it is. Fields that come later count.

@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "graph/base/file.h"
 #include "graph/value/tensor.h"
+#include "kernels/checkpoint/sorted_table.h"
 #include "kernels/checkpoint/tensor_slice.h"
 
 namespace sluice {
@@ -52,6 +53,7 @@ class TableCheckpoint {
                                   const Shape& shape) const;
 
   std::vector<std::shared_ptr<const MappedFile>> files_;
+  std::vector<SortedTable> tables_;  // Of the files.
   std::vector<std::string> paths_;
   std::map<std::string, TableTensor, std::less<>> tensors_;
 };

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graph/base/error.h"
+#include "graph/base/status_macros.h"
 #include "graph/value/tstring.h"
 #include "kernels/control/families.h"
 #include "kernels/control/print_sink.h"
@@ -15,6 +16,7 @@
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
+#include "kernels/step/file_access.h"
 
 namespace sluice {
 namespace {
@@ -108,7 +110,10 @@ class PrintV2Kernel : public Kernel {
       return Error(ErrorCode::kOpShape).Input(0, "input").Found(input.shape().ToString()).Expected("a scalar");
     }
     const std::string text = absl::StrCat(input.flat<TString>()[0].view(), end_);
-    if (!stream_.has_value()) return Append(text);
+    if (!stream_.has_value()) {
+      SLUICE_RETURN_IF_ERROR(CheckFileWrite(context.run().session_state, file_));
+      return Append(text);
+    }
     PrintText(*stream_, text);
     return absl::OkStatus();
   }

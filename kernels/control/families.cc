@@ -6,6 +6,7 @@ namespace sluice {
 
 void AddControlKernels(KernelRegistry& registry) {
   registry.AddTable(BasicKernels());
+  registry.AddTable(ForLoopKernels());
   registry.AddTable(AssertPrintKernels());
 }
 

@@ -4,6 +4,7 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -11,12 +12,14 @@ namespace sluice {
 class KernelRegistry;
 
 // What a graph says to people: Assert, Print, PrintV2. Text goes through print_sink.h.
-absl::Span<const KernelRow> AssertPrintKernels();
+SLUICE_AT_START absl::Span<const KernelRow> AssertPrintKernels();
 // Const, Identity and its kin, IdentityN, Placeholder, _Arg, _Retval.
-absl::Span<const KernelRow> BasicKernels();
+SLUICE_AT_START absl::Span<const KernelRow> BasicKernels();
+// For.
+SLUICE_AT_START absl::Span<const KernelRow> ForLoopKernels();
 
 // Adds all of them.
-void AddControlKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddControlKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

@@ -16,6 +16,7 @@
 #include "kernels/parsing/families.h"
 #include "kernels/pool/families.h"
 #include "kernels/queues/families.h"
+#include "kernels/ragged/families.h"
 #include "kernels/random/families.h"
 #include "kernels/reduce/families.h"
 #include "kernels/rnn/families.h"
@@ -43,6 +44,7 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddParsingKernels(registry);
   AddPoolKernels(registry);
   AddQueueKernels(registry);
+  AddRaggedKernels(registry);
   AddRandomKernels(registry);
   AddReduceKernels(registry);
   AddRnnKernels(registry);

@@ -4,6 +4,7 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -11,10 +12,10 @@ namespace sluice {
 class KernelRegistry;
 
 // FFT, IFFT, RFFT, IRFFT over one, two and three dimensions.
-absl::Span<const KernelRow> FftKernels();
+SLUICE_AT_START absl::Span<const KernelRow> FftKernels();
 
 // Adds all of them.
-void AddFftKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddFftKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

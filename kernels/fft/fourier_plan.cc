@@ -34,14 +34,24 @@ bool Factor(int64_t length, absl::InlinedVector<int64_t, 16>* factors) {
   return length == 1;
 }
 
-// exp(-2 pi i k / n) for k < n: exact to the last bits, by the eighth of the circle in which the angle lies.
+// exp(-2 pi i k / n) for k < n: exact to the last bits, by the eighth of the circle in which the angle lies. Where the
+// axes are among the roots, the first eighth has all cosines and sines.
 void FillRoots(int64_t n, double* re, double* im) {
   for (int64_t k = 0; k < n; ++k) {
     const int64_t eighth = 8 * k / n;
     // The angle from the nearest axis, at most an eighth.
     const int64_t axis = (eighth + 1) / 2;
-    const double angle = kTwoPi * (static_cast<double>(4 * k - axis * n) / (4.0 * static_cast<double>(n)));
-    const double c = std::cos(angle), s = std::sin(angle);
+    const int64_t quarters = 4 * k - axis * n;
+    double c, s;
+    if (n % 4 == 0 && eighth > 0 && 2 * std::abs(quarters) < n) {
+      const int64_t same = std::abs(quarters) / 4;
+      c = re[same];
+      s = quarters < 0 ? im[same] : -im[same];
+    } else {
+      const double angle = kTwoPi * (static_cast<double>(quarters) / (4.0 * static_cast<double>(n)));
+      c = std::cos(angle);
+      s = std::sin(angle);
+    }
     switch (axis % 4) {
       case 0:
         re[k] = c, im[k] = -s;
@@ -65,12 +75,14 @@ struct Roots {
   const double* im;
 };
 
-// A pass of one factor over `m` groups of numbers that lie m * stride apart. `stride` counts sequences that go alike.
+// A pass of one factor over `m` groups of numbers that lie m * stride apart. `stride` counts sequences that go alike,
+// of `lanes` numbers.
 struct Pass {
   Roots roots;     // Of the whole length.
   int64_t length;  // The whole one.
   int64_t m;
   int64_t stride;
+  int64_t lanes;
   LaneBuffer from;
   LaneBuffer to;
 };
@@ -84,8 +96,14 @@ void Turn(double c, double s, const double* re, const double* im, int64_t n, dou
   }
 }
 
+// The same for one element of all lanes: of a known number where there are as many as there may be.
+void TurnLanes(double c, double s, const double* re, const double* im, int64_t lanes, double* to_re, double* to_im) {
+  if (lanes == kLanes) return Turn(c, s, re, im, kLanes, to_re, to_im);
+  Turn(c, s, re, im, lanes, to_re, to_im);
+}
+
 void PassOf2(const Pass& pass) {
-  const int64_t n = pass.stride * kLanes;
+  const int64_t n = pass.stride * pass.lanes;
   for (int64_t p = 0; p < pass.m; ++p) {
     const double c = pass.roots.re[p * pass.stride], s = pass.roots.im[p * pass.stride];
     const double *const ar = pass.from.re + p * n, *const ai = pass.from.im + p * n;
@@ -102,7 +120,7 @@ void PassOf2(const Pass& pass) {
 }
 
 void PassOf4(const Pass& pass) {
-  const int64_t n = pass.stride * kLanes, apart = pass.m * n;
+  const int64_t n = pass.stride * pass.lanes, apart = pass.m * n;
   for (int64_t p = 0; p < pass.m; ++p) {
     const int64_t at = p * pass.stride;
     const double c1 = pass.roots.re[at], s1 = pass.roots.im[at];
@@ -132,7 +150,7 @@ void PassOf4(const Pass& pass) {
 
 // Any other small factor: each of its numbers is a sum over all.
 void PassOfPrime(const Pass& pass, int64_t radix) {
-  const int64_t n = pass.stride * kLanes, apart = pass.m * n;
+  const int64_t n = pass.stride * pass.lanes, apart = pass.m * n;
   const int64_t step = pass.length / radix;  // Between the roots of the factor.
   for (int64_t p = 0; p < pass.m; ++p) {
     const double *const xr = pass.from.re + p * n, *const xi = pass.from.im + p * n;
@@ -202,29 +220,29 @@ absl::Status FourierPlan::MakeChirp(KernelContext& context) {
     im[k] = Doubles(roots)[2 * length_ + square];
     square = (square + 2 * k + 1) % (2 * length_);
   }
-  // The conjugate, of both signs of k, in all lanes.
-  SLUICE_ASSIGN_OR_RETURN(Tensor scratch, MakeDoubles(context, convolution.scratch_doubles()));
-  double *const x = Doubles(scratch), *const y = x + size * kLanes;
-  std::fill_n(x, 2 * size * kLanes, 0.0);
+  // The conjugate, of both signs of k.
+  SLUICE_ASSIGN_OR_RETURN(Tensor scratch, MakeDoubles(context, convolution.scratch_doubles(1)));
+  double *const x = Doubles(scratch), *const y = x + size;
+  std::fill_n(x, 2 * size, 0.0);
   for (int64_t k = 0; k < length_; ++k) {
     const int64_t back = k == 0 ? 0 : size - k;
-    x[k * kLanes] = x[back * kLanes] = re[k];
-    y[k * kLanes] = y[back * kLanes] = -im[k];
+    x[k] = x[back] = re[k];
+    y[k] = y[back] = -im[k];
   }
-  const LaneBuffer transform = convolution.Run(x, /*inverse=*/false);
+  const LaneBuffer transform = convolution.Run(x, /*lanes=*/1, /*inverse=*/false);
   SLUICE_ASSIGN_OR_RETURN(chirp_transform_, MakeDoubles(context, 2 * size));
   for (int64_t k = 0; k < size; ++k) {
     // The convolution's inverse transform divides by its length.
-    Doubles(chirp_transform_)[k] = transform.re[k * kLanes] / static_cast<double>(size);
-    Doubles(chirp_transform_)[size + k] = transform.im[k * kLanes] / static_cast<double>(size);
+    Doubles(chirp_transform_)[k] = transform.re[k] / static_cast<double>(size);
+    Doubles(chirp_transform_)[size + k] = transform.im[k] / static_cast<double>(size);
   }
   convolution_ = std::make_shared<const FourierPlan>(std::move(convolution));
   return absl::OkStatus();
 }
 
-int64_t FourierPlan::scratch_doubles() const {
-  const int64_t own = 4 * length_ * kLanes;
-  return convolution_ == nullptr ? own : 2 * length_ * kLanes + convolution_->scratch_doubles();
+int64_t FourierPlan::scratch_doubles(int64_t lanes) const {
+  const int64_t own = 4 * length_ * lanes;
+  return convolution_ == nullptr ? own : 2 * length_ * lanes + convolution_->scratch_doubles(lanes);
 }
 
 double FourierPlan::cost() const {
@@ -234,8 +252,8 @@ double FourierPlan::cost() const {
   return cost * static_cast<double>(length_);
 }
 
-LaneBuffer FourierPlan::RunPasses(LaneBuffer from, LaneBuffer to) const {
-  Pass pass{{Doubles(roots_), Doubles(roots_) + length_}, length_, length_, 1, from, to};
+LaneBuffer FourierPlan::RunPasses(LaneBuffer from, LaneBuffer to, int64_t lanes) const {
+  Pass pass{{Doubles(roots_), Doubles(roots_) + length_}, length_, length_, 1, lanes, from, to};
   for (const int64_t factor : factors_) {
     pass.m /= factor;
     if (factor == 2) {
@@ -251,42 +269,42 @@ LaneBuffer FourierPlan::RunPasses(LaneBuffer from, LaneBuffer to) const {
   return pass.from;
 }
 
-LaneBuffer FourierPlan::Run(double* scratch, bool inverse) const {
-  if (convolution_ != nullptr) return RunChirp(scratch, inverse);
-  const int64_t part = length_ * kLanes;
+LaneBuffer FourierPlan::Run(double* scratch, int64_t lanes, bool inverse) const {
+  if (convolution_ != nullptr) return RunChirp(scratch, lanes, inverse);
+  const int64_t part = length_ * lanes;
   LaneBuffer from{scratch, scratch + part}, to{scratch + 2 * part, scratch + 3 * part};
-  if (!inverse) return RunPasses(from, to);
+  if (!inverse) return RunPasses(from, to, lanes);
   // With real and imaginary parts exchanged before and after, the transform is its inverse.
   std::swap(from.re, from.im);
   std::swap(to.re, to.im);
-  const LaneBuffer result = RunPasses(from, to);
+  const LaneBuffer result = RunPasses(from, to, lanes);
   return {result.im, result.re};
 }
 
-LaneBuffer FourierPlan::RunChirp(double* scratch, bool inverse) const {
-  const int64_t part = length_ * kLanes, size = convolution_->length();
+LaneBuffer FourierPlan::RunChirp(double* scratch, int64_t lanes, bool inverse) const {
+  const int64_t part = length_ * lanes, size = convolution_->length();
   double *re = scratch, *im = scratch + part;
   if (inverse) std::swap(re, im);
   double* const work = scratch + 2 * part;
-  double *const wr = work, *const wi = work + size * kLanes;
+  double *const wr = work, *const wi = work + size * lanes;
   const double *const cr = Doubles(chirp_), *const ci = cr + length_;
   for (int64_t k = 0; k < length_; ++k) {
-    Turn(cr[k], ci[k], re + k * kLanes, im + k * kLanes, kLanes, wr + k * kLanes, wi + k * kLanes);
+    TurnLanes(cr[k], ci[k], re + k * lanes, im + k * lanes, lanes, wr + k * lanes, wi + k * lanes);
   }
-  std::fill(wr + part, wr + size * kLanes, 0.0);
-  std::fill(wi + part, wi + size * kLanes, 0.0);
-  const LaneBuffer spectrum = convolution_->Run(work, /*inverse=*/false);
+  std::fill(wr + part, wr + size * lanes, 0.0);
+  std::fill(wi + part, wi + size * lanes, 0.0);
+  const LaneBuffer spectrum = convolution_->Run(work, lanes, /*inverse=*/false);
   const double *const tr = Doubles(chirp_transform_), *const ti = tr + size;
   // The next transform starts where the scratch memory does.
   for (int64_t k = 0; k < size; ++k) {
-    const int64_t at = k * kLanes;
-    Turn(tr[k], ti[k], spectrum.re + at, spectrum.im + at, kLanes, spectrum.re + at, spectrum.im + at);
+    const int64_t at = k * lanes;
+    TurnLanes(tr[k], ti[k], spectrum.re + at, spectrum.im + at, lanes, spectrum.re + at, spectrum.im + at);
   }
-  if (spectrum.re != wr) std::copy_n(spectrum.re, 2 * size * kLanes, wr);
-  const LaneBuffer sums = convolution_->Run(work, /*inverse=*/true);
+  if (spectrum.re != wr) std::copy_n(spectrum.re, 2 * size * lanes, wr);
+  const LaneBuffer sums = convolution_->Run(work, lanes, /*inverse=*/true);
   for (int64_t k = 0; k < length_; ++k) {
-    const int64_t at = k * kLanes;
-    Turn(cr[k], ci[k], sums.re + at, sums.im + at, kLanes, re + at, im + at);
+    const int64_t at = k * lanes;
+    TurnLanes(cr[k], ci[k], sums.re + at, sums.im + at, lanes, re + at, im + at);
   }
   return {scratch, scratch + part};
 }

@@ -9,10 +9,10 @@
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
 #include "kernels/image/families.h"
-#include "kernels/image/temp_array.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
+#include "kernels/temp_array.h"
 
 namespace sluice {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/image/resize_geometry.h"
-#include "kernels/image/temp_array.h"
 #include "kernels/kernel_context.h"
+#include "kernels/temp_array.h"
 
 namespace sluice {
 
@@ -32,6 +32,11 @@ class AxisTaps {
 
   // REQUIRES: as many as Make said.
   void Add(const Tap& tap) { taps_[count_++] = tap; }
+  // Multiplies the weights that were added since, or forgets them.
+  void ScalePixel(float factor) {
+    for (int64_t k = begins_[pixels_]; k < count_; ++k) taps_[k].weight *= factor;
+  }
+  void DropPixel() { count_ = begins_[pixels_]; }
   // The taps added since belong to the next pixel.
   void EndPixel() { begins_[++pixels_] = count_; }
 

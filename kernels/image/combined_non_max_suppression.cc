@@ -13,10 +13,10 @@
 #include "kernels/array/tolerant_sort.h"
 #include "kernels/image/box_suppressor.h"
 #include "kernels/image/families.h"
-#include "kernels/image/temp_array.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
+#include "kernels/temp_array.h"
 #include "kernels/worker_scratch.h"
 #include "kernels/workers.h"
 

@@ -11,10 +11,11 @@
 #include "kernels/image/boxes.h"
 #include "kernels/image/families.h"
 #include "kernels/image/float_rows.h"
-#include "kernels/image/row_work.h"
+#include "kernels/image/resize_geometry.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
+#include "kernels/row_work.h"
 #include "kernels/worker_scratch.h"
 
 namespace sluice {
@@ -110,12 +111,7 @@ class CropAndResizeKernel final : public Kernel {
           .Expected("a height and a width of 1 or more");
     }
     SLUICE_RETURN_IF_ERROR(CountCropBoxes(context, 1, 2).status());
-    SLUICE_ASSIGN_OR_RETURN(const IndexVector crop, ReadIndexVector(context, 3, "crop_size"));
-    if (crop.size() != 2 || crop[0] <= 0 || crop[1] <= 0) {
-      return Error(crop.size() == 2 ? ErrorCode::kOpValue : ErrorCode::kOpShape)
-          .Input(3, "crop_size")
-          .Expected("a height and a width of 1 or more");
-    }
+    SLUICE_ASSIGN_OR_RETURN(const IndexVector crop, ReadHeightAndWidth(context, 3, "crop_size"));
     SLUICE_ASSIGN_OR_RETURN(const int64_t count, CheckCropBoxes(context, 1, 2, images.dim(0)));
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({count, crop[0], crop[1], images.dim(3)}));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, shape));

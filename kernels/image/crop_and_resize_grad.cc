@@ -11,10 +11,10 @@
 #include "kernels/image/boxes.h"
 #include "kernels/image/families.h"
 #include "kernels/image/float_rows.h"
-#include "kernels/image/row_work.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
+#include "kernels/row_work.h"
 #include "kernels/worker_scratch.h"
 #include "kernels/workers.h"
 

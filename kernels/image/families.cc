@@ -16,6 +16,8 @@ void AddImageKernels(KernelRegistry& registry) {
   registry.AddTable(ColorKernels());
   registry.AddTable(AdjustKernels());
   registry.AddTable(DrawBoxesKernels());
+  registry.AddTable(ProjectiveTransformKernels());
+  registry.AddTable(ExtractGlimpseKernels());
   registry.AddTable(SampleBoxKernels());
 }
 

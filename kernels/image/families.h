@@ -4,6 +4,7 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -11,32 +12,36 @@ namespace sluice {
 class KernelRegistry;
 
 // ResizeBilinear, ResizeBicubic, ResizeArea.
-absl::Span<const KernelRow> ResizeKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ResizeKernels();
 // ResizeBilinearGrad, ResizeBicubicGrad.
-absl::Span<const KernelRow> ResizeGradKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ResizeGradKernels();
 // ResizeNearestNeighbor and its gradient.
-absl::Span<const KernelRow> ResizeNearestKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ResizeNearestKernels();
 // ScaleAndTranslate and its gradient.
-absl::Span<const KernelRow> ScaleAndTranslateKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ScaleAndTranslateKernels();
 // CropAndResize.
-absl::Span<const KernelRow> CropAndResizeKernels();
+SLUICE_AT_START absl::Span<const KernelRow> CropAndResizeKernels();
 // The gradients of CropAndResize: of the image, and of the boxes.
-absl::Span<const KernelRow> CropAndResizeGradKernels();
+SLUICE_AT_START absl::Span<const KernelRow> CropAndResizeGradKernels();
 // NonMaxSuppression, all versions, WithOverlaps, too.
-absl::Span<const KernelRow> NonMaxSuppressionKernels();
+SLUICE_AT_START absl::Span<const KernelRow> NonMaxSuppressionKernels();
 // CombinedNonMaxSuppression: classes of a batch.
-absl::Span<const KernelRow> CombinedNonMaxSuppressionKernels();
+SLUICE_AT_START absl::Span<const KernelRow> CombinedNonMaxSuppressionKernels();
 // RGBToHSV, HSVToRGB.
-absl::Span<const KernelRow> ColorKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ColorKernels();
 // AdjustContrastv2, AdjustHue, AdjustSaturation.
-absl::Span<const KernelRow> AdjustKernels();
+SLUICE_AT_START absl::Span<const KernelRow> AdjustKernels();
 // DrawBoundingBoxes, both versions.
-absl::Span<const KernelRow> DrawBoxesKernels();
-// SampleDistortedBoundingBox, both versions.
-absl::Span<const KernelRow> SampleBoxKernels();
+SLUICE_AT_START absl::Span<const KernelRow> DrawBoxesKernels();
+// ImageProjectiveTransformV2 and V3.
+SLUICE_AT_START absl::Span<const KernelRow> ProjectiveTransformKernels();
+// ExtractGlimpse, both versions.
+SLUICE_AT_START absl::Span<const KernelRow> ExtractGlimpseKernels();
+// SampleDistortedBoundingBox, both versions, and the stateless one.
+SLUICE_AT_START absl::Span<const KernelRow> SampleBoxKernels();
 
 // Adds all of them.
-void AddImageKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddImageKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

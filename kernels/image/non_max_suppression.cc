@@ -18,10 +18,10 @@
 #include "kernels/image/boxes.h"
 #include "kernels/image/families.h"
 #include "kernels/image/float_rows.h"
-#include "kernels/image/temp_array.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
+#include "kernels/temp_array.h"
 #include "kernels/workers.h"
 
 namespace sluice {
@@ -57,6 +57,16 @@ struct Kept {
 };
 
 float RoundedToHalf(float value) { return static_cast<float>(Half(value)); }
+
+// The greatest float that becomes at most `threshold`, of [0, 1], when it is rounded to half: overlaps are rounded
+// before they are compared, as in TensorFlow.
+float BeforeRounding(float threshold) {
+  Half below(threshold);
+  if (static_cast<float>(below) > threshold) below = Half::FromBits(static_cast<uint16_t>(below.bits - 1));
+  const float above = static_cast<float>(Half::FromBits(static_cast<uint16_t>(below.bits + 1)));
+  const float middle = (static_cast<float>(below) + above) / 2;
+  return RoundedToHalf(middle) > threshold ? std::nextafter(middle, 0.0f) : middle;
+}
 
 // What is left of a score after an overlap.
 float Weight(const Suppression& call, float overlap) {
@@ -254,6 +264,7 @@ class NonMaxSuppressionVKernel final : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(call.max_kept, ReadMaxKept(context));
     SLUICE_RETURN_IF_ERROR(ReadThresholds(context, &call));
     call.is_half = context.input(0).dtype() == DType::kHalf;
+    if (call.is_half) call.overlap_threshold = BeforeRounding(call.overlap_threshold);
     TempArray<float> box_memory, score_memory;
     SLUICE_ASSIGN_OR_RETURN(const float* const boxes, Floats(context, 0, &box_memory));
     SLUICE_ASSIGN_OR_RETURN(const float* const scores, Floats(context, 1, &score_memory));

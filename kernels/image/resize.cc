@@ -11,11 +11,11 @@
 #include "kernels/image/families.h"
 #include "kernels/image/float_rows.h"
 #include "kernels/image/resize_geometry.h"
-#include "kernels/image/row_work.h"
-#include "kernels/image/temp_array.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
+#include "kernels/row_work.h"
+#include "kernels/temp_array.h"
 #include "kernels/worker_scratch.h"
 
 namespace sluice {

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "kernels/array/index_values.h"
 
 namespace sluice {
 namespace {
@@ -29,21 +28,6 @@ absl::Status CheckImages(const Tensor& images, int input) {
   return absl::OkStatus();
 }
 
-// Height and width in input 1.
-absl::StatusOr<IndexVector> ReadSize(const KernelContext& context) {
-  SLUICE_ASSIGN_OR_RETURN(IndexVector size, ReadIndexVector(context, 1, "size"));
-  if (size.size() != 2) {
-    return Error(ErrorCode::kOpShape).Input(1, "size").Found(absl::StrCat(size.size(), " elements")).Expected("2");
-  }
-  if (size[0] <= 0 || size[1] <= 0) {
-    return Error(ErrorCode::kOpValue)
-        .Input(1, "size")
-        .Found(absl::StrCat("[", size[0], ",", size[1], "]"))
-        .Expected("sizes of 1 or more");
-  }
-  return size;
-}
-
 absl::Status CheckHasPixels(const Tensor& images, int input) {
   if (images.dim(1) > 0 && images.dim(2) > 0) return absl::OkStatus();
   return Error(ErrorCode::kOpShape)
@@ -60,6 +44,24 @@ absl::Status CheckPositions(const ResizeAxis& axis) {
 }
 
 }  // namespace
+
+absl::StatusOr<IndexVector> ReadHeightAndWidth(const KernelContext& context, int input, absl::string_view name,
+                                               int64_t least) {
+  SLUICE_ASSIGN_OR_RETURN(IndexVector size, ReadIndexVector(context, input, name));
+  if (size.size() != 2) {
+    return Error(ErrorCode::kOpShape)
+        .Input(input, name)
+        .Found(absl::StrCat(size.size(), " elements"))
+        .Expected("a height and a width");
+  }
+  if (size[0] < least || size[1] < least) {
+    return Error(ErrorCode::kOpValue)
+        .Input(input, name)
+        .Found(absl::StrCat("[", size[0], ",", size[1], "]"))
+        .Expected(absl::StrCat("sizes of ", least, " or more"));
+  }
+  return size;
+}
 
 absl::StatusOr<ResizeForm> ResizeForm::Read(const KernelConstruction& construction) {
   ResizeForm form;
@@ -87,7 +89,7 @@ ResizeAxis MakeResizeAxis(const ResizeForm& form, int64_t original, int64_t resi
 absl::StatusOr<ResizeGeometry> ResolveResize(const KernelContext& context, const ResizeForm& form) {
   const Tensor& images = context.input(0);
   SLUICE_RETURN_IF_ERROR(CheckImages(images, 0));
-  SLUICE_ASSIGN_OR_RETURN(const IndexVector size, ReadSize(context));
+  SLUICE_ASSIGN_OR_RETURN(const IndexVector size, ReadHeightAndWidth(context, 1, "size"));
   SLUICE_RETURN_IF_ERROR(CheckHasPixels(images, 0));
   if (images.dim(3) == 0) {
     return Error(ErrorCode::kOpShape).Input(0).Found(images.shape().ToString()).Expected("at least one channel");
@@ -134,7 +136,7 @@ absl::StatusOr<ResizeGeometry> ResolveSizedResizeGrad(const KernelContext& conte
                                                       Shape* original) {
   const Tensor& grads = context.input(0);
   SLUICE_RETURN_IF_ERROR(CheckImages(grads, 0));
-  SLUICE_ASSIGN_OR_RETURN(const IndexVector size, ReadSize(context));
+  SLUICE_ASSIGN_OR_RETURN(const IndexVector size, ReadHeightAndWidth(context, 1, "size"));
   SLUICE_ASSIGN_OR_RETURN(*original, MakeShape({grads.dim(0), size[0], size[1], grads.dim(3)}));
   ResizeGeometry geometry;
   geometry.batch = grads.dim(0);

@@ -4,11 +4,17 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "graph/value/shape.h"
+#include "kernels/array/index_values.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/kernel_context.h"
 
 namespace sluice {
+
+// The height and the width in input `input`, called `name`, both at least `least`. kOpShape, kOpValue.
+absl::StatusOr<IndexVector> ReadHeightAndWidth(const KernelContext& context, int input, absl::string_view name,
+                                               int64_t least = 1);
 
 // Where the pixels of a resized image lie in the original. A value type.
 struct ResizeForm {

@@ -1,5 +1,5 @@
-// SampleDistortedBoundingBox, both versions: a random part of an image that covers enough of one of its boxes. The same
-// numbers as TensorFlow's for the same seeds.
+// SampleDistortedBoundingBox, both versions and the stateless one: a random part of an image that covers enough of one
+// of its boxes. The same numbers as TensorFlow's for the same seeds.
 
 #include <algorithm>
 #include <cmath>
@@ -7,58 +7,26 @@
 #include <memory>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/dispatch.h"
 #include "kernels/image/families.h"
-#include "kernels/image/temp_array.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
-#include "kernels/random/philox.h"
+#include "kernels/random/philox_words.h"
 #include "kernels/random/seeded_generator.h"
+#include "kernels/random/stateless_generator.h"
+#include "kernels/temp_array.h"
+#include "kernels/workers.h"
 
 namespace sluice {
 namespace {
 
 // Blocks of the sequence that a call takes for each attempt, as in TensorFlow: what comes next depends on it.
 constexpr uint64_t kBlocksPerAttempt = 1;
-
-// One number after the other from a generator.
-class Numbers {
- public:
-  explicit Numbers(const Philox& generator) : generator_(generator) {}
-
-  uint32_t Next() {
-    if (used_ == 4) {
-      block_ = generator_.Next();
-      used_ = 0;
-    }
-    return block_[used_++];
-  }
-  // Of [0, 1).
-  float NextFloat() {
-    const uint32_t bits = (Next() & 0x7fffffu) | (127u << 23);
-    float value;
-    static_assert(sizeof(value) == sizeof(bits), "of one size");
-    __builtin_memcpy(&value, &bits, sizeof(value));
-    return value - 1.0f;
-  }
-  // Of [0, n), each with equal chance: numbers of an incomplete last round are drawn again. REQUIRES: n > 0.
-  uint32_t Below(uint32_t n) {
-    if ((n & (n - 1)) == 0) return Next() & (n - 1);
-    const uint32_t rest = (std::numeric_limits<uint32_t>::max() % n) + 1;
-    uint32_t number = Next();
-    while (number < rest) number = Next();
-    return number % n;
-  }
-
- private:
-  Philox generator_;
-  Philox::Block block_{};
-  size_t used_ = 4;
-};
 
 // Pixels [x1, x2) of columns and [y1, y2) of rows.
 struct Rectangle {
@@ -99,7 +67,9 @@ absl::StatusOr<Range> ReadRange(const KernelConstruction& construction, const ch
 
 absl::StatusOr<SampleForm> SampleForm::Read(const KernelConstruction& construction) {
   SampleForm form;
-  SLUICE_ASSIGN_OR_RETURN(form.seeds, SeededGenerator::ReadSeeds(construction));
+  if (!absl::StartsWith(construction.op(), "Stateless")) {
+    SLUICE_ASSIGN_OR_RETURN(form.seeds, SeededGenerator::ReadSeeds(construction));
+  }
   SLUICE_ASSIGN_OR_RETURN(form.min_object_covered, construction.GetOr<float>("min_object_covered", 0.0f));
   constexpr float kAny = std::numeric_limits<float>::infinity();
   SLUICE_ASSIGN_OR_RETURN(form.aspect_ratio, ReadRange(construction, "aspect_ratio_range", kAny));
@@ -118,15 +88,15 @@ absl::StatusOr<SampleForm> SampleForm::Read(const KernelConstruction& constructi
   return form;
 }
 
-// A rounded number, or one that no image has.
+// A rounded number, or one that no image has. NaN becomes 0, which is no height or width either.
 int64_t Rounded(float value) {
   constexpr float kLarge = 0x1p40f;
-  return std::lrint(std::min(std::max(value, -kLarge), kLarge));  // NaN becomes -kLarge.
+  return std::isnan(value) ? 0 : std::lrint(std::min(std::max(value, -kLarge), kLarge));
 }
 
 // One attempt: a part of the image with that aspect ratio. False: none was found.
-bool DrawPart(int64_t image_width, int64_t image_height, const Range& area_range, float aspect_ratio, Numbers* numbers,
-              Rectangle* part) {
+bool DrawPart(int64_t image_width, int64_t image_height, const Range& area_range, float aspect_ratio,
+              PhiloxWords* numbers, Rectangle* part) {
   if (image_width <= 0 || image_height <= 0 || !(area_range.low <= area_range.high)) return false;
   const float image_area = 1.0f * static_cast<float>(image_width) * static_cast<float>(image_height);
   const float min_area = area_range.low * static_cast<float>(image_width) * static_cast<float>(image_height);
@@ -141,7 +111,7 @@ bool DrawPart(int64_t image_width, int64_t image_height, const Range& area_range
   }
   max_height = std::min(max_height, image_height);
   height = std::min(height, max_height);
-  if (height < max_height) height += numbers->Below(static_cast<uint32_t>(max_height - height + 1));
+  if (height < max_height) height += numbers->Below32(static_cast<uint32_t>(max_height - height + 1));
   int64_t width = Rounded(static_cast<float>(height) * aspect_ratio);
   const auto area = [&] { return static_cast<float>(width * height); };
   // What rounding has made a little too small or too large is mended once.
@@ -151,8 +121,8 @@ bool DrawPart(int64_t image_width, int64_t image_height, const Range& area_range
                     width > 0 && height > 0;
   if (!fits) return false;
   int64_t y = 0, x = 0;
-  if (height < image_height) y = numbers->Below(static_cast<uint32_t>(image_height - height));
-  if (width < image_width) x = numbers->Below(static_cast<uint32_t>(image_width - width));
+  if (height < image_height) y = numbers->Below32(static_cast<uint32_t>(image_height - height));
+  if (width < image_width) x = numbers->Below32(static_cast<uint32_t>(image_width - width));
   *part = {x, y, x + width, y + height};
   return true;
 }
@@ -251,47 +221,71 @@ absl::Status SetOutputs(KernelContext& context, const ImageSize& size, const Rec
   return absl::OkStatus();
 }
 
+absl::StatusOr<float> ReadMinCovered(const KernelContext& context, const SampleForm& form) {
+  if (context.num_inputs() < 3) return form.min_object_covered;
+  const Tensor& tensor = context.input(2);
+  if (tensor.rank() != 0) {
+    return Error(ErrorCode::kOpShape)
+        .Input(2, "min_object_covered")
+        .Found(tensor.shape().ToString())
+        .Expected("a scalar");
+  }
+  const float value = tensor.flat<float>()[0];
+  if (value >= 0) return value;
+  return Error(ErrorCode::kOpValue).Input(2, "min_object_covered").Found(absl::StrCat(value)).Expected("0 or more");
+}
+
+// Draws by the numbers that `take` gives once the inputs have been checked: a StatusOr<Philox>.
+template <typename Take>
+absl::Status SampleBox(KernelContext& context, const SampleForm& form, const Take& take) {
+  constexpr int64_t kPollEvery = 1024;  // Attempts.
+  SLUICE_ASSIGN_OR_RETURN(const ImageSize size, ReadImageSize(context.input(0)));
+  SLUICE_ASSIGN_OR_RETURN(const float min_covered, ReadMinCovered(context, form));
+  SLUICE_ASSIGN_OR_RETURN(const TempArray<Rectangle> boxes, ReadBoxes(context, size, form.use_image_without_boxes));
+  SLUICE_ASSIGN_OR_RETURN(const Philox first, take());
+  const Workers workers(context.run());
+  PhiloxWords numbers(first);
+  Rectangle part{0, 0, size.width, size.height};
+  for (int64_t attempt = 0; attempt < form.max_attempts; ++attempt) {
+    if (attempt % kPollEvery == kPollEvery - 1 && workers.MustStop()) return workers.WhyStopped();
+    const Range& ratios = form.aspect_ratio;
+    const float ratio = numbers.NextFloat() * (ratios.high - ratios.low) + ratios.low;
+    Rectangle drawn;
+    if (!DrawPart(size.width, size.height, form.area, ratio, &numbers, &drawn)) continue;
+    if (!CoversEnough(drawn, min_covered, boxes)) continue;
+    part = drawn;
+    break;
+  }
+  return SetOutputs(context, size, part);
+}
+
 // Draws a part of an image; which numbers it has drawn is its state.
 class SampleBoxKernel final : public Kernel {
  public:
   explicit SampleBoxKernel(const SampleForm& form) : form_(form), generator_(form.seeds) {}
 
   absl::Status Compute(KernelContext& context) const override {
-    SLUICE_ASSIGN_OR_RETURN(const ImageSize size, ReadImageSize(context.input(0)));
-    SLUICE_ASSIGN_OR_RETURN(const float min_covered, ReadMinCovered(context));
-    SLUICE_ASSIGN_OR_RETURN(const TempArray<Rectangle> boxes, ReadBoxes(context, size, form_.use_image_without_boxes));
-    Numbers numbers(generator_.Reserve(static_cast<uint64_t>(form_.max_attempts) * kBlocksPerAttempt));
-    Rectangle part{0, 0, size.width, size.height};
-    for (int64_t attempt = 0; attempt < form_.max_attempts; ++attempt) {
-      if (attempt % 1024 == 1023 && context.IsCancelled()) break;
-      const Range& ratios = form_.aspect_ratio;
-      const float ratio = numbers.NextFloat() * (ratios.high - ratios.low) + ratios.low;
-      Rectangle drawn;
-      if (!DrawPart(size.width, size.height, form_.area, ratio, &numbers, &drawn)) continue;
-      if (!CoversEnough(drawn, min_covered, boxes)) continue;
-      part = drawn;
-      break;
-    }
-    return SetOutputs(context, size, part);
+    return SampleBox(context, form_, [this]() -> absl::StatusOr<Philox> {
+      return generator_.Reserve(static_cast<uint64_t>(form_.max_attempts) * kBlocksPerAttempt);
+    });
   }
 
  private:
-  absl::StatusOr<float> ReadMinCovered(const KernelContext& context) const {
-    if (context.num_inputs() < 3) return form_.min_object_covered;
-    const Tensor& tensor = context.input(2);
-    if (tensor.rank() != 0) {
-      return Error(ErrorCode::kOpShape)
-          .Input(2, "min_object_covered")
-          .Found(tensor.shape().ToString())
-          .Expected("a scalar");
-    }
-    const float value = tensor.flat<float>()[0];
-    if (value >= 0) return value;
-    return Error(ErrorCode::kOpValue).Input(2, "min_object_covered").Found(absl::StrCat(value)).Expected("0 or more");
-  }
-
   const SampleForm form_;
   mutable SeededGenerator generator_;
+};
+
+// The same by the seed in input 3.
+class StatelessSampleBoxKernel final : public Kernel {
+ public:
+  explicit StatelessSampleBoxKernel(const SampleForm& form) : form_(form) {}
+
+  absl::Status Compute(KernelContext& context) const override {
+    return SampleBox(context, form_, [&context] { return ReadSeedGenerator(context, 3); });
+  }
+
+ private:
+  const SampleForm form_;
 };
 
 constexpr KernelRow kRows[] = {
@@ -299,6 +293,9 @@ constexpr KernelRow kRows[] = {
         .Types("T", kSignedTypes | DTypeSet{DType::kUInt8}),
     KernelRow("SampleDistortedBoundingBoxV2", &NewWith<SampleBoxKernel, &SampleForm::Read>)
         .Types("T", kSignedTypes | DTypeSet{DType::kUInt8}),
+    KernelRow("StatelessSampleDistortedBoundingBox", &NewWith<StatelessSampleBoxKernel, &SampleForm::Read>)
+        .Types("T", kSignedTypes | DTypeSet{DType::kUInt8})
+        .HostInput("seed"),
 };
 
 }  // namespace

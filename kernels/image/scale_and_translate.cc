@@ -14,10 +14,10 @@
 #include "kernels/image/families.h"
 #include "kernels/image/float_rows.h"
 #include "kernels/image/resize_geometry.h"
-#include "kernels/image/row_work.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
+#include "kernels/row_work.h"
 #include "kernels/worker_scratch.h"
 
 namespace sluice {
@@ -134,9 +134,10 @@ class Sampling {
 
  private:
   float Place(int64_t i) const { return (static_cast<float>(i) + 0.5f) * inverse_scale_ + shift_; }
-  // In floats first: the reach may be infinite.
+  // In floats first, as the reach may be infinite; then in integers, as the last pixel may be rounded up in floats.
   int64_t Clamp(float pixel) const {
-    return static_cast<int64_t>(std::min(std::max(pixel, 0.0f), static_cast<float>(size_ - 1)));
+    const float last = static_cast<float>(size_ - 1);
+    return std::min(static_cast<int64_t>(std::min(std::max(pixel, 0.0f), last)), size_ - 1);
   }
 
   const SamplingKernel& kernel_;
@@ -156,10 +157,15 @@ absl::StatusOr<AxisTaps> SampleAxis(KernelContext& context, const Sampling& samp
   for (int64_t i = 0; i < samples; ++i) {
     sampling.Reach(i, &begin, &end);
     float sum = 0;
-    for (int64_t k = begin; k < end; ++k) sum += sampling.Weight(i, k);
+    for (int64_t k = begin; k < end; ++k) {
+      const float weight = sampling.Weight(i, k);
+      taps.Add({k, weight});
+      sum += weight;
+    }
     if (std::abs(sum) >= 1000.0f * std::numeric_limits<float>::min()) {
-      const float inverse = 1.0f / sum;
-      for (int64_t k = begin; k < end; ++k) taps.Add({k, sampling.Weight(i, k) * inverse});
+      taps.ScalePixel(1.0f / sum);
+    } else {
+      taps.DropPixel();
     }
     taps.EndPixel();
   }

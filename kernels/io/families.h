@@ -4,6 +4,7 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -11,16 +12,16 @@ namespace sluice {
 class KernelRegistry;
 
 // Whole files and their names: ReadFile, WriteFile, MatchingFiles, ShardedFilename, ShardedFilespec.
-absl::Span<const KernelRow> FileKernels();
+SLUICE_AT_START absl::Span<const KernelRow> FileKernels();
 // RestoreV2, from checkpoints of both forms.
-absl::Span<const KernelRow> RestoreV2Kernels();
+SLUICE_AT_START absl::Span<const KernelRow> RestoreV2Kernels();
 // Checkpoints of the first form: Save, SaveSlices, Restore, RestoreSlice.
-absl::Span<const KernelRow> SaveV1Kernels();
+SLUICE_AT_START absl::Span<const KernelRow> SaveV1Kernels();
 // SaveV2, MergeV2Checkpoints.
-absl::Span<const KernelRow> SaveV2Kernels();
+SLUICE_AT_START absl::Span<const KernelRow> SaveV2Kernels();
 
 // Adds all of them.
-void AddIoKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddIoKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

@@ -24,7 +24,8 @@ namespace sluice {
 namespace {
 
 absl::Status Read(KernelContext& context) {
-  SLUICE_ASSIGN_OR_RETURN(const std::string path, PathInput(context, 0, "the name of a file", /*only_scalar=*/true));
+  SLUICE_ASSIGN_OR_RETURN(const std::string path,
+                          PathInput(context, 0, "the name of a file", PathUse::kRead, /*only_scalar=*/true));
   SLUICE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, std::numeric_limits<int64_t>::max() / 2));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, Shape()));
   out->flat<TString>()[0].assign(bytes);
@@ -32,7 +33,8 @@ absl::Status Read(KernelContext& context) {
 }
 
 absl::Status Write(KernelContext& context) {
-  SLUICE_ASSIGN_OR_RETURN(const std::string path, PathInput(context, 0, "the name of a file", /*only_scalar=*/true));
+  SLUICE_ASSIGN_OR_RETURN(const std::string path,
+                          PathInput(context, 0, "the name of a file", PathUse::kWrite, /*only_scalar=*/true));
   const Tensor& contents = context.input(1);
   if (contents.rank() != 0) {
     return Error(ErrorCode::kOpShape).Input(1).Found(contents.shape().ToString()).Expected("a scalar");
@@ -51,7 +53,7 @@ absl::Status Match(KernelContext& context) {
   }
   std::vector<std::string> all;
   for (const TString& pattern : patterns.flat<TString>()) {
-    SLUICE_ASSIGN_OR_RETURN(const std::string path, LocalPath(pattern.view()));
+    SLUICE_ASSIGN_OR_RETURN(const std::string path, GrantedPath(context, 0, pattern.view(), PathUse::kRead));
     SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> found, FilesMatching(path));
     for (std::string& file : found) all.push_back(std::move(file));
   }

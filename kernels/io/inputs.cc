@@ -5,10 +5,23 @@
 #include "graph/base/status_macros.h"
 #include "graph/value/tstring.h"
 #include "kernels/io/glob.h"
+#include "kernels/step/file_access.h"
 
 namespace sluice {
 
-absl::StatusOr<std::string> PathInput(const KernelContext& context, int i, absl::string_view what, bool only_scalar) {
+absl::StatusOr<std::string> GrantedPath(const KernelContext& context, int i, absl::string_view name, PathUse use) {
+  absl::StatusOr<std::string> path = LocalPath(name);
+  absl::Status status = path.status();
+  if (path.ok()) {
+    const SessionState* const session = context.run().session_state;
+    status = use == PathUse::kRead ? CheckFileRead(session, *path) : CheckFileWrite(session, *path);
+  }
+  if (status.ok()) return path;
+  return WithChangedFacts(status, [i](ErrorInfo& info) { info.input = i; });
+}
+
+absl::StatusOr<std::string> PathInput(const KernelContext& context, int i, absl::string_view what, PathUse use,
+                                      bool only_scalar) {
   const Tensor& input = context.input(i);
   if (input.num_elements() != 1 || (only_scalar && input.rank() != 0)) {
     return Error(ErrorCode::kOpShape)
@@ -16,9 +29,7 @@ absl::StatusOr<std::string> PathInput(const KernelContext& context, int i, absl:
         .Found(input.shape().ToString())
         .Expected(absl::StrCat(only_scalar ? "a scalar: " : "one string: ", what));
   }
-  absl::StatusOr<std::string> path = LocalPath(input.flat<TString>()[0].view());
-  if (path.ok()) return path;
-  return WithChangedFacts(path.status(), [i](ErrorInfo& info) { info.input = i; });
+  return GrantedPath(context, i, input.flat<TString>()[0].view(), use);
 }
 
 absl::StatusOr<NamedSlices> NamesAndSlices(const KernelContext& context, int count) {

@@ -1,6 +1,7 @@
 #ifndef SLUICE_KERNELS_IO_INPUTS_H_
 #define SLUICE_KERNELS_IO_INPUTS_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -9,9 +10,15 @@
 
 namespace sluice {
 
-// The local path in input `i`, whose name in messages is `what`. One string; a scalar where `only_scalar`. Errors of
-// LocalPath, kOpShape.
-absl::StatusOr<std::string> PathInput(const KernelContext& context, int i, absl::string_view what,
+// What is done with a file.
+enum class PathUse : uint8_t { kRead, kWrite };
+
+// The local path that `name`, in input `i`, stands for, if the session may use it so: see Note [Files are granted].
+// Errors of LocalPath.
+absl::StatusOr<std::string> GrantedPath(const KernelContext& context, int i, absl::string_view name, PathUse use);
+
+// The same of the only string in input `i`, whose name in messages is `what`; a scalar where `only_scalar`. kOpShape.
+absl::StatusOr<std::string> PathInput(const KernelContext& context, int i, absl::string_view what, PathUse use,
                                       bool only_scalar = false);
 
 // The names and slices that a kernel of the second form reads and writes: inputs 1 and 2, vectors of `count` strings.

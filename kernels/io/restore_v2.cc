@@ -4,8 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/tstring.h"
 #include "kernels/checkpoint/bundle_index.h"
@@ -21,30 +19,18 @@
 namespace sluice {
 namespace {
 
-// That tensor `name` is not what output `i` is to be.
-absl::Status OtherType(absl::string_view name, const BundleEntry& entry, DType wanted) {
-  return Error(ErrorCode::kCheckpointEntry)
-      .Text(absl::StrCat("tensor '", PrintableName(name), "' is of another type"))
-      .Found(DTypeName(entry.dtype))
-      .Expected(DTypeName(wanted));
-}
-
 absl::Status AddOutput(KernelContext& context, int i, absl::string_view name, absl::string_view spec,
                        const BundleEntry& entry, BundleReader* reader) {
   const auto allocate = [&context, i](const Shape& shape) { return context.AllocateOutput(i, shape); };
   if (spec.empty()) return reader->AddWhole(name, entry, allocate);
   SLUICE_ASSIGN_OR_RETURN(const SliceSpec slice, ParseSliceSpec(spec));
-  if (slice.box.full_shape != entry.shape) {
-    return Error(ErrorCode::kCheckpointSlice)
-        .Text(absl::StrCat("tensor '", PrintableName(name), "' has another shape than its slice says"))
-        .Found(entry.shape.ToString())
-        .Expected(slice.box.full_shape.ToString());
-  }
+  SLUICE_RETURN_IF_ERROR(CheckRestoredShape(name, entry.shape, slice.box.full_shape));
   return reader->AddPart(name, entry, slice.box, allocate);
 }
 
 absl::Status Restore(KernelContext& context) {
-  SLUICE_ASSIGN_OR_RETURN(const std::string prefix, PathInput(context, 0, "the prefix of the checkpoint's files"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string prefix,
+                          PathInput(context, 0, "the prefix of the checkpoint's files", PathUse::kRead));
   const int count = context.num_outputs();
   SLUICE_ASSIGN_OR_RETURN(const NamedSlices wanted, NamesAndSlices(context, count));
   if (!HasBundleIndex(prefix)) return RestoreFromTables(context, prefix, wanted);
@@ -59,7 +45,7 @@ absl::Status Restore(KernelContext& context) {
   for (int i = 0; i < count; ++i) {
     const size_t at = static_cast<size_t>(i);
     const absl::string_view name = wanted.names[at].view();
-    if (entries[at]->dtype != context.output_type(i)) return OtherType(name, *entries[at], context.output_type(i));
+    SLUICE_RETURN_IF_ERROR(CheckRestoredType(name, entries[at]->dtype, context.output_type(i)));
     SLUICE_RETURN_IF_ERROR(AddOutput(context, i, name, wanted.slices[at].view(), *entries[at], &reader));
   }
   return reader.Run();

@@ -33,7 +33,7 @@ absl::Status CheckCount(const KernelContext& context, int i, int count) {
 template <bool kSlices>
 absl::Status Save(KernelContext& context) {
   constexpr int kFirstTensor = kSlices ? 3 : 2;
-  SLUICE_ASSIGN_OR_RETURN(const std::string path, PathInput(context, 0, "the file of the checkpoint"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string path, PathInput(context, 0, "the file of the checkpoint", PathUse::kWrite));
   const int count = context.num_inputs() - kFirstTensor;
   SLUICE_RETURN_IF_ERROR(CheckCount(context, 1, count));
   if (kSlices) SLUICE_RETURN_IF_ERROR(CheckCount(context, 2, count));
@@ -75,7 +75,8 @@ class RestoreKernel : public Kernel {
   }
 
   absl::Status Compute(KernelContext& context) const override {
-    SLUICE_ASSIGN_OR_RETURN(const std::string pattern, PathInput(context, 0, "the files of the checkpoint"));
+    SLUICE_ASSIGN_OR_RETURN(const std::string pattern,
+                            PathInput(context, 0, "the files of the checkpoint", PathUse::kRead));
     for (int i = 1; i < context.num_inputs(); ++i) {
       if (context.input(i).num_elements() >= 1) continue;
       return Error(ErrorCode::kOpShape).Input(i).Found(context.input(i).shape().ToString()).Expected("a string");

@@ -14,7 +14,6 @@
 #include "kernels/checkpoint/bundle_writer.h"
 #include "kernels/checkpoint/tensor_slice.h"
 #include "kernels/io/families.h"
-#include "kernels/io/glob.h"
 #include "kernels/io/inputs.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
@@ -33,7 +32,8 @@ absl::Status NotTheSlice(int i, const Tensor& value, absl::string_view spec) {
 }
 
 absl::Status Save(KernelContext& context) {
-  SLUICE_ASSIGN_OR_RETURN(const std::string prefix, PathInput(context, 0, "the prefix of the checkpoint's files"));
+  SLUICE_ASSIGN_OR_RETURN(const std::string prefix,
+                          PathInput(context, 0, "the prefix of the checkpoint's files", PathUse::kWrite));
   const int count = context.num_inputs() - kFirstTensor;
   SLUICE_ASSIGN_OR_RETURN(const NamedSlices wanted, NamesAndSlices(context, count));
   SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<BundleWriter> writer, BundleWriter::Create(prefix));
@@ -70,11 +70,11 @@ class MergeKernel : public Kernel {
     if (input.rank() != 1) {
       return Error(ErrorCode::kOpShape).Input(0).Found(input.shape().ToString()).Expected("a vector of prefixes");
     }
-    SLUICE_ASSIGN_OR_RETURN(const std::string destination,
-                            PathInput(context, 1, "the prefix of the whole checkpoint", /*only_scalar=*/true));
+    SLUICE_ASSIGN_OR_RETURN(const std::string destination, PathInput(context, 1, "the prefix of the whole checkpoint",
+                                                                     PathUse::kWrite, /*only_scalar=*/true));
     std::vector<std::string> prefixes;
     for (const TString& prefix : input.flat<TString>()) {
-      SLUICE_ASSIGN_OR_RETURN(std::string path, LocalPath(prefix.view()));
+      SLUICE_ASSIGN_OR_RETURN(std::string path, GrantedPath(context, 0, prefix.view(), PathUse::kWrite));
       prefixes.push_back(std::move(path));
     }
     SLUICE_RETURN_IF_ERROR(MergeBundles(prefixes, destination, allow_missing_));

@@ -12,6 +12,22 @@
 
 namespace sluice {
 
+absl::Status CheckRestoredType(absl::string_view name, DType found, DType wanted) {
+  if (found == wanted) return absl::OkStatus();
+  return Error(ErrorCode::kCheckpointEntry)
+      .Text(absl::StrCat("tensor '", PrintableName(name), "' is of another type"))
+      .Found(DTypeName(found))
+      .Expected(DTypeName(wanted));
+}
+
+absl::Status CheckRestoredShape(absl::string_view name, const Shape& found, const Shape& stated) {
+  if (found == stated) return absl::OkStatus();
+  return Error(ErrorCode::kCheckpointSlice)
+      .Text(absl::StrCat("tensor '", PrintableName(name), "' has another shape than its slice says"))
+      .Found(found.ToString())
+      .Expected(stated.ToString());
+}
+
 absl::StatusOr<TableCheckpoint> OpenTables(const std::string& pattern) {
   SLUICE_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesMatching(pattern));
   if (files.empty()) {
@@ -24,12 +40,7 @@ absl::StatusOr<TableCheckpoint> OpenTables(const std::string& pattern) {
 absl::Status RestoreOutput(KernelContext& context, const TableCheckpoint& checkpoint, int i, absl::string_view name,
                            absl::string_view spec) {
   SLUICE_ASSIGN_OR_RETURN(const TableTensor* const tensor, checkpoint.Find(name));
-  if (tensor->dtype != context.output_type(i)) {
-    return Error(ErrorCode::kCheckpointEntry)
-        .Text(absl::StrCat("tensor '", PrintableName(name), "' is of another type"))
-        .Found(DTypeName(tensor->dtype))
-        .Expected(DTypeName(context.output_type(i)));
-  }
+  SLUICE_RETURN_IF_ERROR(CheckRestoredType(name, tensor->dtype, context.output_type(i)));
   SliceBox box;
   if (spec.empty()) {
     SLUICE_ASSIGN_OR_RETURN(box, BoxOf(WholeSlice(tensor->shape.rank()), tensor->shape));
@@ -37,12 +48,7 @@ absl::Status RestoreOutput(KernelContext& context, const TableCheckpoint& checkp
     SLUICE_ASSIGN_OR_RETURN(SliceSpec slice, ParseSliceSpec(spec));
     box = std::move(slice.box);
   }
-  if (box.full_shape != tensor->shape) {
-    return Error(ErrorCode::kCheckpointSlice)
-        .Text(absl::StrCat("tensor '", PrintableName(name), "' has another shape than its slice says"))
-        .Found(tensor->shape.ToString())
-        .Expected(box.full_shape.ToString());
-  }
+  SLUICE_RETURN_IF_ERROR(CheckRestoredShape(name, tensor->shape, box.full_shape));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const to, context.AllocateOutput(i, box.shape));
   return checkpoint.Read(name, *tensor, box, to);
 }

@@ -6,11 +6,18 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graph/value/dtype.h"
+#include "graph/value/shape.h"
 #include "kernels/checkpoint/table_checkpoint.h"
 #include "kernels/io/inputs.h"
 #include "kernels/kernel_context.h"
 
 namespace sluice {
+
+// That tensor `name` is of the type that the op wants, and of the shape that its slice states. kCheckpointEntry,
+// kCheckpointSlice.
+absl::Status CheckRestoredType(absl::string_view name, DType found, DType wanted);
+absl::Status CheckRestoredShape(absl::string_view name, const Shape& found, const Shape& stated);
 
 // The checkpoint of the first form in all files that match `pattern`. NOT_FOUND where there are none.
 absl::StatusOr<TableCheckpoint> OpenTables(const std::string& pattern);

@@ -4,6 +4,7 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -11,14 +12,14 @@ namespace sluice {
 class KernelRegistry;
 
 // Einsum of one or two inputs: diagonals, sums and transposes first, then one product of stacks of matrices.
-absl::Span<const KernelRow> EinsumKernels();
+SLUICE_AT_START absl::Span<const KernelRow> EinsumKernels();
 // _FusedMatMul: a product, a bias for each column, and an activation.
-absl::Span<const KernelRow> FusedMatMulKernels();
+SLUICE_AT_START absl::Span<const KernelRow> FusedMatMulKernels();
 // MatMul, BatchMatMul, BatchMatMulV2, BatchMatMulV3.
-absl::Span<const KernelRow> MatMulKernels();
+SLUICE_AT_START absl::Span<const KernelRow> MatMulKernels();
 
 // Adds all of them.
-void AddLinalgKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddLinalgKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

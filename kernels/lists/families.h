@@ -4,6 +4,7 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -12,23 +13,23 @@ class KernelRegistry;
 
 // One element of a list at a time: EmptyTensorList, TensorListReserve, ...PushBack, ...PopBack, ...GetItem, ...SetItem,
 // ...Length, ...Resize, ...ElementShape. Gives lists the functions by which AddN and ZerosLike work on them.
-absl::Span<const KernelRow> ListKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ListKernels();
 // Elements as rows of a tensor: TensorListStack, ...Gather, ...FromTensor, ...Scatter, ...ScatterV2,
 // ...ScatterIntoExistingList, ...Split.
-absl::Span<const KernelRow> ListRowsKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ListRowsKernels();
 // TensorListConcat, ...ConcatV2, and tensors of lists: ...ConcatLists, ...PushBackBatch.
-absl::Span<const KernelRow> ListConcatKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ListConcatKernels();
 // EmptyTensorMap, TensorMapSize, ...HasKey, ...Lookup, ...Insert, ...Erase, ...StackKeys. Gives maps such functions,
 // too.
-absl::Span<const KernelRow> MapKernels();
+SLUICE_AT_START absl::Span<const KernelRow> MapKernels();
 // OptionalNone, OptionalFromValue, OptionalHasValue, OptionalGetValue. Gives optionals such functions, too.
-absl::Span<const KernelRow> OptionalKernels();
+SLUICE_AT_START absl::Span<const KernelRow> OptionalKernels();
 
 // Const of values of these types.
-absl::Span<const KernelRow> VariantConstKernels();
+SLUICE_AT_START absl::Span<const KernelRow> VariantConstKernels();
 
 // Adds all of them.
-void AddListsKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddListsKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

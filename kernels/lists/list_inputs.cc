@@ -9,23 +9,8 @@
 
 namespace sluice {
 
-absl::StatusOr<Tensor> VariantTensor(Variant value, Allocator& allocator) {
-  SLUICE_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(DType::kVariant, Shape(), allocator));
-  tensor.flat<Variant>()[0] = std::move(value);
-  return tensor;
-}
-
 absl::StatusOr<const TensorList*> ListInput(const KernelContext& context, int i) {
-  const Tensor& input = context.input(i);
-  if (input.dtype() != DType::kVariant || input.rank() != 0) {
-    return Error(ErrorCode::kOpShape).Input(i).Found(input.shape().ToString()).Expected("a scalar variant");
-  }
-  const Variant& value = input.flat<Variant>()[0];
-  if (const TensorList* const list = value.Get<TensorList>()) return list;
-  return Error(ErrorCode::kOpValue)
-      .Input(i)
-      .Found(value.has_value() ? PrintableName(value.type_name()) : "a variant without a value")
-      .Expected("a TensorList");
+  return VariantInput<TensorList>(context, i, "a TensorList");
 }
 
 absl::StatusOr<const TensorList*> ListInput(const KernelContext& context, int i, DType dtype) {
@@ -38,25 +23,11 @@ absl::StatusOr<const TensorList*> ListInput(const KernelContext& context, int i,
 }
 
 absl::StatusOr<OwnList> TakeList(KernelContext& context, int i) {
-  OwnList own;
-  own.handle = context.TakeInput(i);
-  if (own.handle.IsUniquelyOwned()) {
-    own.list = own.handle.flat<Variant>()[0].GetMutable<TensorList>();
-    if (own.list != nullptr) return own;
-  }
-  CountedPtr<TensorList> copy =
-      std::as_const(own.handle).flat<Variant>()[0].Get<TensorList>()->Copy(context.allocator());
-  own.list = copy.get();
-  SLUICE_ASSIGN_OR_RETURN(own.handle, VariantTensor(Variant(std::move(copy)), context.allocator()));
-  return own;
+  return TakeVariant<TensorList>(context, i, [&](const TensorList& list) { return list.Copy(context.allocator()); });
 }
 
 absl::StatusOr<OwnList> NewList(TensorList::Kind kind, const KernelContext& context) {
-  OwnList own;
-  CountedPtr<TensorList> list = MakeCounted<TensorList>(std::move(kind), context.allocator());
-  own.list = list.get();
-  SLUICE_ASSIGN_OR_RETURN(own.handle, VariantTensor(Variant(std::move(list)), context.allocator()));
-  return own;
+  return MakeOwn(MakeCounted<TensorList>(std::move(kind), context.allocator()), context.allocator());
 }
 
 absl::StatusOr<PartialShape> ElementShapeInput(const KernelContext& context, int i, absl::string_view name) {

@@ -7,22 +7,16 @@
 #include "absl/strings/string_view.h"
 #include "kernels/kernel_context.h"
 #include "kernels/lists/tensor_list.h"
+#include "kernels/lists/variant_inputs.h"
 
 namespace sluice {
-
-// A scalar variant.
-absl::StatusOr<Tensor> VariantTensor(Variant value, Allocator& allocator);
 
 // The list in input `i`. kOpShape unless that is a scalar, kOpValue unless it holds a list.
 absl::StatusOr<const TensorList*> ListInput(const KernelContext& context, int i);
 // The same, of elements of `dtype`, else kOpValue.
 absl::StatusOr<const TensorList*> ListInput(const KernelContext& context, int i, DType dtype);
 
-// A list that the kernel may change, and the variant that holds it: the kernel's output.
-struct OwnList {
-  Tensor handle;
-  TensorList* list = nullptr;
-};
+using OwnList = OwnVariant<TensorList>;
 // The list of input `i`, or a copy where others hold it. The input has no value then. REQUIRES: ListInput(i) is OK.
 absl::StatusOr<OwnList> TakeList(KernelContext& context, int i);
 // A list without elements.

@@ -44,7 +44,7 @@ class NewListKernel : public Kernel {
     }
     if (!is_reserve_) kind.max_size = number;
     SLUICE_ASSIGN_OR_RETURN(OwnList own, NewList(std::move(kind), context));
-    if (is_reserve_) SLUICE_RETURN_IF_ERROR(own.list->Resize(number));
+    if (is_reserve_) SLUICE_RETURN_IF_ERROR(own.value->Resize(number));
     context.SetOutput(0, std::move(own.handle));
     return absl::OkStatus();
   }
@@ -85,7 +85,7 @@ absl::Status ComputeResize(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const int64_t size, ScalarInput(context, 1, "size"));
   if (size < 0) return Error(ErrorCode::kOpValue).Input(1, "size").Found(absl::StrCat(size)).Expected("0 or more");
   SLUICE_ASSIGN_OR_RETURN(OwnList own, TakeList(context, 0));
-  SLUICE_RETURN_IF_ERROR(own.list->Resize(size));
+  SLUICE_RETURN_IF_ERROR(own.value->Resize(size));
   context.SetOutput(0, std::move(own.handle));
   return absl::OkStatus();
 }
@@ -95,7 +95,7 @@ absl::Status ComputePushBack(KernelContext& context) {
   SLUICE_RETURN_IF_ERROR(CheckElementShape(*list, context.input(1).shape()));
   SLUICE_RETURN_IF_ERROR(CheckRoom(*list));
   SLUICE_ASSIGN_OR_RETURN(OwnList own, TakeList(context, 0));
-  own.list->mutable_elements().push_back(context.TakeInput(1));
+  own.value->mutable_elements().push_back(context.TakeInput(1));
   context.SetOutput(0, std::move(own.handle));
   return absl::OkStatus();
 }
@@ -124,7 +124,7 @@ absl::Status ComputePopBack(KernelContext& context) {
     context.SetOutput(1, list->elements().back());
   }
   SLUICE_ASSIGN_OR_RETURN(OwnList own, TakeList(context, 0));
-  own.list->mutable_elements().pop_back();
+  own.value->mutable_elements().pop_back();
   context.SetOutput(0, std::move(own.handle));
   return absl::OkStatus();
 }
@@ -161,8 +161,8 @@ class SetItemKernel : public Kernel {
     if (!may_grow_ || index < 0) SLUICE_RETURN_IF_ERROR(CheckIndex(*list, index));
     SLUICE_RETURN_IF_ERROR(CheckElementShape(*list, context.input(2).shape()));
     SLUICE_ASSIGN_OR_RETURN(OwnList own, TakeList(context, 0));
-    if (index >= own.list->size()) SLUICE_RETURN_IF_ERROR(own.list->Resize(index + 1));
-    own.list->mutable_elements()[static_cast<size_t>(index)] = context.TakeInput(2);
+    if (index >= own.value->size()) SLUICE_RETURN_IF_ERROR(own.value->Resize(index + 1));
+    own.value->mutable_elements()[static_cast<size_t>(index)] = context.TakeInput(2);
     context.SetOutput(0, std::move(own.handle));
     return absl::OkStatus();
   }

@@ -151,8 +151,8 @@ absl::Status ComputeFromTensor(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(PartialShape element_shape, ElementShapeInput(context, 1));
   SLUICE_RETURN_IF_ERROR(CheckRowShape(row, element_shape));
   SLUICE_ASSIGN_OR_RETURN(OwnList own, NewList({tensor.dtype(), std::move(element_shape), -1}, context));
-  SLUICE_RETURN_IF_ERROR(own.list->Resize(tensor.dim(0)));
-  TensorList::Elements& elements = own.list->mutable_elements();
+  SLUICE_RETURN_IF_ERROR(own.value->Resize(tensor.dim(0)));
+  TensorList::Elements& elements = own.value->mutable_elements();
   for (size_t i = 0; i < elements.size(); ++i) {
     SLUICE_RETURN_IF_ERROR(PutRow(context, tensor, static_cast<int64_t>(i) * row.num_elements(), row, elements[i]));
   }
@@ -182,7 +182,7 @@ absl::StatusOr<std::vector<int64_t>> PlacesInput(const KernelContext& context, i
 // Sets the elements `places` of a list of the kernel's own to the rows of `tensor`. REQUIRES: they are there.
 absl::Status ScatterRows(const KernelContext& context, const Tensor& tensor, const Shape& row,
                          const std::vector<int64_t>& places, OwnList& own) {
-  TensorList::Elements& elements = own.list->mutable_elements();
+  TensorList::Elements& elements = own.value->mutable_elements();
   for (size_t i = 0; i < places.size(); ++i) {
     SLUICE_RETURN_IF_ERROR(PutRow(context, tensor, static_cast<int64_t>(i) * row.num_elements(), row,
                                   elements[static_cast<size_t>(places[i])]));
@@ -220,12 +220,13 @@ absl::Status ComputeScatter(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> places, PlacesInput(context, 1, tensor));
   SLUICE_ASSIGN_OR_RETURN(size, ScatteredSize(places, size));
   SLUICE_ASSIGN_OR_RETURN(OwnList own, NewList({tensor.dtype(), std::move(element_shape), -1}, context));
-  SLUICE_RETURN_IF_ERROR(own.list->Resize(size));
+  SLUICE_RETURN_IF_ERROR(own.value->Resize(size));
   SLUICE_RETURN_IF_ERROR(ScatterRows(context, tensor, row, places, own));
   context.SetOutput(0, std::move(own.handle));
   return absl::OkStatus();
 }
 
+// A list that is too short is an error, where TensorFlow lets it grow: conformance case state/list_split_scatter.
 absl::Status ComputeScatterIntoExisting(KernelContext& context) {
   const Tensor& tensor = context.input(1);
   SLUICE_ASSIGN_OR_RETURN(const TensorList* const list, ListInput(context, 0, tensor.dtype()));
@@ -271,11 +272,11 @@ absl::Status ComputeSplit(KernelContext& context) {
     SLUICE_RETURN_IF_ERROR(MergeShapes(PartialShape::From(tensor.shape()), any_part, "parts of").status());
   }
   SLUICE_ASSIGN_OR_RETURN(OwnList own, NewList({tensor.dtype(), std::move(element_shape), -1}, context));
-  SLUICE_RETURN_IF_ERROR(own.list->Resize(lengths.num_elements()));
+  SLUICE_RETURN_IF_ERROR(own.value->Resize(lengths.num_elements()));
   int64_t begin = 0;
   for (int64_t i = 0; i < lengths.num_elements(); ++i) {
     SLUICE_ASSIGN_OR_RETURN(const Shape part, WithFirst(IndexAt(lengths, i), row.dims()));
-    SLUICE_RETURN_IF_ERROR(PutRow(context, tensor, begin, part, own.list->mutable_elements()[static_cast<size_t>(i)]));
+    SLUICE_RETURN_IF_ERROR(PutRow(context, tensor, begin, part, own.value->mutable_elements()[static_cast<size_t>(i)]));
     begin += part.num_elements();
   }
   context.SetOutput(0, std::move(own.handle));

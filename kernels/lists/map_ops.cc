@@ -6,8 +6,8 @@
 #include "kernels/array/index_values.h"
 #include "kernels/kernel.h"
 #include "kernels/lists/families.h"
-#include "kernels/lists/list_inputs.h"
 #include "kernels/lists/tensor_map.h"
+#include "kernels/lists/variant_inputs.h"
 #include "kernels/new_kernel.h"
 #include "kernels/state/rows.h"
 
@@ -15,16 +15,7 @@ namespace sluice {
 namespace {
 
 absl::StatusOr<const TensorMap*> MapInput(const KernelContext& context) {
-  const Tensor& input = context.input(0);
-  if (input.rank() != 0) {
-    return Error(ErrorCode::kOpShape).Input(0).Found(input.shape().ToString()).Expected("a scalar variant");
-  }
-  const Variant& value = input.flat<Variant>()[0];
-  if (const TensorMap* const map = value.Get<TensorMap>()) return map;
-  return Error(ErrorCode::kOpValue)
-      .Input(0)
-      .Found(value.has_value() ? PrintableName(value.type_name()) : "a variant without a value")
-      .Expected("a TensorMap");
+  return VariantInput<TensorMap>(context, 0, "a TensorMap");
 }
 
 // The item of the key in input 1.
@@ -38,15 +29,10 @@ absl::StatusOr<const TensorMap::Item*> FindItem(const KernelContext& context, co
 // Gives the map of input 0 after `change`, which is done in place where nobody else holds it.
 template <typename Change>
 absl::Status GiveChanged(KernelContext& context, Change change) {
-  Tensor handle = context.TakeInput(0);
-  TensorMap* map = handle.IsUniquelyOwned() ? handle.flat<Variant>()[0].GetMutable<TensorMap>() : nullptr;
-  if (map == nullptr) {
-    CountedPtr<TensorMap> copy = std::as_const(handle).flat<Variant>()[0].Get<TensorMap>()->Copy();
-    map = copy.get();
-    SLUICE_ASSIGN_OR_RETURN(handle, VariantTensor(Variant(std::move(copy)), context.allocator()));
-  }
-  change(map->mutable_items());
-  context.SetOutput(0, std::move(handle));
+  SLUICE_ASSIGN_OR_RETURN(OwnVariant<TensorMap> own,
+                          TakeVariant<TensorMap>(context, 0, [](const TensorMap& map) { return map.Copy(); }));
+  change(own.value->mutable_items());
+  context.SetOutput(0, std::move(own.handle));
   return absl::OkStatus();
 }
 

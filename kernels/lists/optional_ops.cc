@@ -7,24 +7,15 @@
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/lists/families.h"
-#include "kernels/lists/list_inputs.h"
 #include "kernels/lists/optional.h"
+#include "kernels/lists/variant_inputs.h"
 #include "kernels/new_kernel.h"
 
 namespace sluice {
 namespace {
 
 absl::StatusOr<const Optional*> OptionalInput(const KernelContext& context) {
-  const Tensor& input = context.input(0);
-  if (input.rank() != 0) {
-    return Error(ErrorCode::kOpShape).Input(0, "optional").Found(input.shape().ToString()).Expected("a scalar");
-  }
-  const Variant& value = input.flat<Variant>()[0];
-  if (const Optional* const optional = value.Get<Optional>()) return optional;
-  return Error(ErrorCode::kOpValue)
-      .Input(0, "optional")
-      .Found(value.has_value() ? PrintableName(value.type_name()) : "a variant without a value")
-      .Expected("an Optional");
+  return VariantInput<Optional>(context, 0, "an Optional");
 }
 
 absl::Status ComputeNone(KernelContext& context) {

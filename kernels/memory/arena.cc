@@ -17,6 +17,8 @@ namespace {
 constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kSmallPage = 4096;
+// Regions of so many huge pages do without the last one: all that a small program would have of it is the region's end.
+constexpr size_t kManyHugePages = 8;
 constexpr size_t kMinRest = 4096;  // Less is not worth a block of its own.
 constexpr size_t kMaxBytes = size_t{1} << 46;
 
@@ -37,8 +39,9 @@ void Unmap(void* pages, size_t bytes) {
   munmap(pages, bytes);
 }
 
-// Zeroed pages that begin at a huge page's address, or null. They end with Unmap.
-void* MapPages(size_t bytes) {
+// Zeroed pages that begin at a huge page's address, or null. They end with Unmap. The first pages of the `first_region`
+// are small: a program whose tensors have a few kilobytes does not take megabytes.
+void* MapPages(size_t bytes, bool first_region) {
   const size_t mapped = bytes + kHugePage;
   void* const start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return nullptr;
@@ -46,7 +49,10 @@ void* MapPages(size_t bytes) {
   const size_t head = RoundUp(reinterpret_cast<uintptr_t>(begin), kHugePage) - reinterpret_cast<uintptr_t>(begin);
   if (head > 0) munmap(begin, head);
   munmap(begin + head + bytes, mapped - head - bytes);
-  madvise(begin + head, bytes, MADV_HUGEPAGE);  // A wish: where it is not granted, all works with small pages.
+  const size_t small_head = first_region ? std::min(bytes, kHugePage) : 0;
+  const size_t small_tail = bytes >= kManyHugePages * kHugePage ? kHugePage : 0;
+  // A wish: where it is not granted, all works with small pages.
+  madvise(begin + head + small_head, bytes - small_head - small_tail, MADV_HUGEPAGE);
   TellLeakChecker(begin + head, bytes);
   return begin + head;
 }
@@ -110,7 +116,7 @@ bool Arena::AddRegion(size_t needed) {
   FreeBlocks::node_type entry = NewEntry();
   if (entry.empty() || !HasRoomForRegion()) return false;
   const size_t bytes = RoundUp(std::max(next_region_bytes_, needed + 2 * sizeof(Header)), kHugePage);
-  void* const pages = MapPages(bytes);
+  void* const pages = MapPages(bytes, regions_.empty());
   if (pages == nullptr) return false;
   Header* const first = ::new (pages) Header{bytes - 2 * sizeof(Header), nullptr, false, std::move(entry)};
   ::new (first->next()) Header{0, first, false, {}};

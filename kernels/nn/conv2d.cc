@@ -13,7 +13,8 @@ namespace {
 
 constexpr ErrorCode kAttr = ErrorCode::kOpAttr;
 constexpr ConvRules kRules2D;
-constexpr ConvRules kRules3D = {3, kAttr, kAttr, kAttr, kAttr, /*dilates=*/false, false, /*groups=*/false};
+constexpr ConvRules kRules3D = {
+    3, kAttr, kAttr, kAttr, kAttr, /*dilates=*/false, false, /*groups=*/false, /*centres=*/true};
 
 // A convolution of images or volumes. See Note [Convolution by products].
 class ConvKernel : public Kernel {

@@ -1,6 +1,7 @@
 #include "kernels/nn/conv_geometry.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -11,27 +12,6 @@
 
 namespace sluice {
 namespace {
-
-// List attr `name`, for each of `rank` dimensions one number, at least 1. Those of batch and channels are 1: else
-// `code`.
-absl::StatusOr<std::vector<int64_t>> ReadPerDimension(const KernelConstruction& construction, absl::string_view name,
-                                                      size_t rank, ErrorCode code) {
-  SLUICE_ASSIGN_OR_RETURN(std::vector<int64_t> values, construction.Get<std::vector<int64_t>>(name));
-  if (values.size() != rank) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr(name)
-        .Found(absl::StrCat(values.size(), " entries"))
-        .Expected(absl::StrCat(rank));
-  }
-  for (const int64_t value : values) {
-    if (value < 1) return Error(ErrorCode::kOpAttr).Attr(name).Found(absl::StrCat(value)).Expected("1 or more");
-  }
-  if (values.front() == 1 && values.back() == 1) return values;
-  return Error(code)
-      .Attr(name)
-      .Found(absl::StrCat(values.front(), " for the batch, ", values.back(), " for the channels"))
-      .Expected("1");
-}
 
 // Attr explicit_paddings of a convolution of images into `form`.
 absl::Status ReadPaddings(const KernelConstruction& construction, bool is_explicit, ConvForm* form) {
@@ -64,11 +44,10 @@ absl::Status ReadPaddings(const KernelConstruction& construction, bool is_explic
 
 // Strides and dilations into `form`.
 absl::Status ReadSteps(const KernelConstruction& construction, const ConvRules& rules, ConvForm* form) {
-  const size_t rank = static_cast<size_t>(form->rank());
   SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> strides,
-                          ReadPerDimension(construction, "strides", rank, rules.batch_stride));
+                          ReadPerDimension(construction, "strides", form->rank(), rules.batch_stride));
   SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> dilations,
-                          ReadPerDimension(construction, "dilations", rank, rules.batch_dilation));
+                          ReadPerDimension(construction, "dilations", form->rank(), rules.batch_dilation));
   for (int i = 0; i < form->spaces; ++i) {
     const size_t at = static_cast<size_t>(i) + 1;
     if (dilations[at] > 1 && !rules.dilates) {
@@ -90,9 +69,9 @@ std::string PairText(const Shape& image, const Shape& filter) {
   return absl::StrCat(image.ToString(), " with filter ", filter.ToString());
 }
 
-// Channels and groups of `g`; a gradient's filter may have no elements.
-absl::Status ResolveChannels(const ConvForm& form, const Shape& image, const Shape& filter, ConvGeometry* g) {
-  const int last = form.rank() - 1;
+// Channels and groups of `g`.
+absl::Status ResolveChannels(const Shape& image, const Shape& filter, ConvGeometry* g) {
+  const int last = image.rank() - 1;
   g->channels = image.dim(last);
   g->group_channels = filter.dim(last - 1);
   g->out_channels = filter.dim(last);
@@ -102,18 +81,47 @@ absl::Status ResolveChannels(const ConvForm& form, const Shape& image, const Sha
         .Expected("a multiple of the filter's channels in the image");
   }
   g->groups = g->channels / g->group_channels;
-  if (g->groups > 1 && !form.groups) {
+  return absl::OkStatus();
+}
+
+absl::Status CheckGroups(const ConvForm& form, const Shape& image, const Shape& filter, const ConvGeometry& g) {
+  if (g.groups > 1 && !form.groups) {
     return Error(ErrorCode::kOpShapes)
         .Found(PairText(image, filter))
         .Expected("as many channels in the filter as in the image");
   }
-  if (g->out_channels % g->groups == 0) return absl::OkStatus();
+  if (g.out_channels % g.groups == 0) return absl::OkStatus();
   return Error(ErrorCode::kOpShapes)
-      .Found(absl::StrCat(g->out_channels, " channels made from ", g->groups, " groups"))
+      .Found(absl::StrCat(g.out_channels, " channels made from ", g.groups, " groups"))
       .Expected("as many of each group");
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<int64_t>> ReadPerDimension(const KernelConstruction& construction, absl::string_view name,
+                                                      int rank, ErrorCode batch_code, ErrorCode small_code) {
+  constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
+  SLUICE_ASSIGN_OR_RETURN(std::vector<int64_t> values, construction.Get<std::vector<int64_t>>(name));
+  if (values.size() != static_cast<size_t>(rank)) {
+    return Error(ErrorCode::kOpAttr)
+        .Attr(name)
+        .Found(absl::StrCat(values.size(), " entries"))
+        .Expected(absl::StrCat(rank));
+  }
+  for (const int64_t value : values) {
+    if (value > kMax) return Error(ErrorCode::kOpAttr).Attr(name).Found(absl::StrCat(value)).Expected("an int32");
+  }
+  if (values.front() != 1 || values.back() != 1) {
+    return Error(batch_code)
+        .Attr(name)
+        .Found(absl::StrCat(values.front(), " for the batch, ", values.back(), " for the channels"))
+        .Expected("1");
+  }
+  for (const int64_t value : values) {
+    if (value < 1) return Error(small_code).Attr(name).Found(absl::StrCat(value)).Expected("1 or more");
+  }
+  return values;
+}
 
 bool SlideWindow(const WindowAxis& form, SlidingAxis* axis) {
   int64_t reach = 0;
@@ -143,6 +151,7 @@ absl::StatusOr<ConvForm> ConvForm::Read(const KernelConstruction& construction, 
   ConvForm form;
   form.spaces = rules.spaces;
   form.groups = rules.groups;
+  form.centres = rules.centres;
   // First: which entries of the lists mean what depends on it.
   const std::string wanted = rules.spaces == 2 ? "NHWC" : "NDHWC";
   SLUICE_ASSIGN_OR_RETURN(const std::string format, construction.GetOr<std::string>("data_format", wanted));
@@ -177,6 +186,10 @@ absl::Status ConvGeometry::SlideOver(const ConvForm& form, const Shape& image, c
     if (!SlideWindow(form.axes[form.AxisOf(i)], &axis)) {
       return Error(ErrorCode::kOpTooLarge).Found(PairText(image, filter));
     }
+    if (form.centres && form.axes[form.AxisOf(i)].padding == WindowAxis::Padding::kSame && axis.out > 0) {
+      // No overflow: SlideWindow has counted it.
+      axis.before = ((axis.out - 1) * axis.stride + (axis.window - 1) * axis.dilation + 1 - axis.in) / 2;
+    }
     if (axis.out < 0) {
       return Error(ErrorCode::kOpShapes).Found(PairText(image, filter)).Expected("a window that fits into the image");
     }
@@ -192,12 +205,14 @@ absl::Status ConvGeometry::SlideOver(const ConvForm& form, const Shape& image, c
 absl::StatusOr<ConvGeometry> ConvGeometry::Resolve(const ConvForm& form, const Shape& image, const Shape& filter) {
   SLUICE_RETURN_IF_ERROR(CheckRank(0, image, form.rank()));
   SLUICE_RETURN_IF_ERROR(CheckRank(1, filter, form.rank()));
+  ConvGeometry g;
+  SLUICE_RETURN_IF_ERROR(ResolveChannels(image, filter, &g));
+  SLUICE_RETURN_IF_ERROR(g.SlideOver(form, image, filter));
+  if (g.output.num_elements() == 0) return g;  // As TensorFlow, which looks no further.
   if (filter.num_elements() == 0) {
     return Error(ErrorCode::kOpShape).Input(1).Found(filter.ToString()).Expected("a filter with elements");
   }
-  ConvGeometry g;
-  SLUICE_RETURN_IF_ERROR(ResolveChannels(form, image, filter, &g));
-  SLUICE_RETURN_IF_ERROR(g.SlideOver(form, image, filter));
+  SLUICE_RETURN_IF_ERROR(CheckGroups(form, image, filter, g));
   return g;
 }
 
@@ -207,7 +222,8 @@ absl::StatusOr<ConvGeometry> ConvGeometry::ResolveGradient(const ConvForm& form,
   SLUICE_RETURN_IF_ERROR(CheckRank(1, filter, form.rank()));
   SLUICE_RETURN_IF_ERROR(CheckRank(2, result, form.rank()));
   ConvGeometry g;
-  SLUICE_RETURN_IF_ERROR(ResolveChannels(form, image, filter, &g));
+  SLUICE_RETURN_IF_ERROR(ResolveChannels(image, filter, &g));
+  SLUICE_RETURN_IF_ERROR(CheckGroups(form, image, filter, g));
   SLUICE_RETURN_IF_ERROR(g.SlideOver(form, image, filter));
   SLUICE_RETURN_IF_ERROR(CheckResult(g, result));
   return g;

@@ -3,9 +3,11 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "graph/base/error_code.h"
 #include "graph/value/shape.h"
 #include "kernels/kernel_construction.h"
@@ -33,6 +35,13 @@ struct SlidingAxis {
   int64_t before = 0;  // Zeros before the image. Negative: the first window begins so far inside of it.
 };
 
+// List attr `name`: for each of `rank` dimensions a number that fits int32, 1 for batch and channels, 1 or more for the
+// others. kOpAttr for lists of other lengths and larger numbers, `batch_code` for what is not 1 and must be, then
+// `small_code` for numbers below 1.
+absl::StatusOr<std::vector<int64_t>> ReadPerDimension(const KernelConstruction& construction, absl::string_view name,
+                                                      int rank, ErrorCode batch_code,
+                                                      ErrorCode small_code = ErrorCode::kOpAttr);
+
 // Fills all but `in` and `window` of `axis`, as TensorFlow counts: division is towards zero, so that a window that is
 // somewhat too large gives no result and one that is larger a negative number of them. False when the sizes cannot be
 // counted.
@@ -48,12 +57,16 @@ struct ConvRules {
   bool dilates = true;
   bool equal_strides = false;  // Rows and columns must have the same stride.
   bool groups = true;          // The filter may have fewer channels than the image.
+  bool centres = false;        // See ConvForm.
 };
 
 // The attrs of a convolution of images (NHWC) or volumes (NDHWC). A value type.
 struct ConvForm {
   int spaces = 2;
   bool groups = true;
+  // As in TensorFlow's forward kernels for volumes: windows of SAME that leave elements out, since a stride is larger
+  // than they are, leave out as many before them as after them (elsewhere all come after).
+  bool centres = false;
   // Planes, rows, columns. Images have one plane, over which nothing slides.
   std::array<WindowAxis, 3> axes;
 

@@ -18,28 +18,12 @@
 namespace sluice {
 namespace {
 
-// Attr `name`: 1, rows, columns, 1.
-absl::StatusOr<std::vector<int64_t>> ReadSpaces(const KernelConstruction& construction, absl::string_view name) {
-  SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> values, construction.Get<std::vector<int64_t>>(name));
-  if (values.size() != 4) {
-    return Error(ErrorCode::kOpAttr).Attr(name).Found(absl::StrCat(values.size(), " entries")).Expected("4");
-  }
-  if (values[0] != 1 || values[3] != 1) {
-    return Error(ErrorCode::kOpUnimplemented)
-        .Attr(name)
-        .Found(absl::StrCat(values[0], " for the batch, ", values[3], " for the channels"))
-        .Expected("1");
-  }
-  for (const int64_t value : values) {
-    if (value < 1) return Error(ErrorCode::kOpAttr).Attr(name).Found(absl::StrCat(value)).Expected("1 or more");
-  }
-  return values;
-}
-
 absl::StatusOr<ConvForm> ReadForm(const KernelConstruction& construction) {
   ConvForm form;
-  SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> strides, ReadSpaces(construction, "strides"));
-  SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> rates, ReadSpaces(construction, "rates"));
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> strides,
+                          ReadPerDimension(construction, "strides", 4, ErrorCode::kOpUnimplemented));
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> rates,
+                          ReadPerDimension(construction, "rates", 4, ErrorCode::kOpUnimplemented));
   SLUICE_ASSIGN_OR_RETURN(const std::string padding, construction.Get<std::string>("padding"));
   for (int i = 0; i < form.spaces; ++i) {
     WindowAxis& axis = form.axes[form.AxisOf(i)];

@@ -27,32 +27,19 @@ struct PatchForm {
   std::vector<int64_t> window;  // Of planes (volumes), rows, columns.
 };
 
-// List attr `name`: for each dimension one number of 1 or more, 1 for batch and channels. The codes are TensorFlow's.
+// List attr `name`: for each axis of the image one number of 1 or more. The codes are TensorFlow's.
 absl::StatusOr<std::vector<int64_t>> ReadSpaces(const KernelConstruction& construction, absl::string_view name,
-                                                size_t rank) {
-  SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> values, construction.Get<std::vector<int64_t>>(name));
-  if (values.size() != rank) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr(name)
-        .Found(absl::StrCat(values.size(), " entries"))
-        .Expected(absl::StrCat(rank));
-  }
-  if (values.front() != 1 || values.back() != 1) {
-    return Error(ErrorCode::kOpUnimplemented)
-        .Attr(name)
-        .Found(absl::StrCat(values.front(), " for the batch, ", values.back(), " for the channels"))
-        .Expected("1");
-  }
-  for (const int64_t value : values) {
-    if (value < 1) return Error(ErrorCode::kOpRange).Attr(name).Found(absl::StrCat(value)).Expected("1 or more");
-  }
+                                                int rank) {
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> values,
+                          ReadPerDimension(construction, name, rank, ErrorCode::kOpUnimplemented, ErrorCode::kOpRange));
   return std::vector<int64_t>(values.begin() + 1, values.end() - 1);
 }
 
 absl::StatusOr<PatchForm> ReadForm(const KernelConstruction& construction) {
   PatchForm form;
   form.conv.spaces = construction.op() == "ExtractVolumePatches" ? 3 : 2;
-  const size_t rank = static_cast<size_t>(form.conv.rank());
+  form.conv.centres = form.conv.spaces == 3;
+  const int rank = form.conv.rank();
   SLUICE_ASSIGN_OR_RETURN(form.window, ReadSpaces(construction, "ksizes", rank));
   SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> strides, ReadSpaces(construction, "strides", rank));
   std::vector<int64_t> rates(form.window.size(), 1);
@@ -67,16 +54,6 @@ absl::StatusOr<PatchForm> ReadForm(const KernelConstruction& construction) {
     axis.dilation = rates[static_cast<size_t>(i)];
   }
   return form;
-}
-
-// TensorFlow's kernel for volumes, alone among those of windows, lets the windows of SAME begin inside of an axis that
-// they do not cover: as many elements are left out before them as after them.
-void CentreVolumeWindows(const PatchForm& form, ConvGeometry* geometry) {
-  for (size_t i = 0; i < 3; ++i) {
-    if (form.conv.axes[i].padding != WindowAxis::Padding::kSame || geometry->axes[i].out == 0) continue;
-    SlidingAxis& axis = geometry->axes[i];
-    axis.before = ((axis.out - 1) * axis.stride + axis.window - axis.in) / 2;
-  }
 }
 
 // Copies windows, one after the other: the rows that a convolution multiplies.
@@ -99,7 +76,6 @@ class ExtractPatchesKernel : public Kernel {
           .Found(absl::StrCat("[", absl::StrJoin(form_.window, ","), "]"));
     }
     SLUICE_RETURN_IF_ERROR(geometry.SlideOver(form_.conv, image.shape(), *filter));
-    if (form_.conv.spaces == 3) CentreVolumeWindows(form_, &geometry);
     SLUICE_ASSIGN_OR_RETURN(Tensor* const patches, context.AllocateOutput(0, geometry.output));
     if (patches->num_elements() == 0) return absl::OkStatus();
     const size_t element = image.total_bytes() / static_cast<size_t>(image.num_elements());  // No patch without pixels.

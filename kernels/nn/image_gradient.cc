@@ -9,6 +9,7 @@
 #include "kernels/linalg/float_cast.h"
 #include "kernels/linalg/gemm.h"
 #include "kernels/nn/convolution.h"
+#include "kernels/nn/window_sums.h"
 #include "kernels/workers.h"
 
 namespace sluice {
@@ -93,8 +94,14 @@ void PackColumns(const ConvGeometry& forward, const Phase& phase, const T* filte
 }
 
 template <typename T>
-absl::StatusOr<Tensor> PackPhases(const KernelContext& context, const ConvGeometry& forward, const Tensor& filter,
+absl::StatusOr<Tensor> PackFilter(const KernelContext& context, const ConvGeometry& forward, const Tensor& filter,
                                   Allocator& allocator) {
+  if (HasFewChannels<T>(forward)) {
+    const Shape shape = Shape::Of({WindowFilterElements<T>(forward)});
+    SLUICE_ASSIGN_OR_RETURN(Tensor packed, Tensor::Make(DTypeOf<T>::value, shape, allocator));
+    PackWindowFilter(forward, filter.flat<T>().data(), packed.flat<T>().data());
+    return packed;
+  }
   const GemmIsa<T>& isa = BestGemm<T>();
   int64_t elements = 0;
   SLUICE_RETURN_IF_ERROR(ForEachPhase(forward, [&](const Phase& phase) {
@@ -116,11 +123,11 @@ absl::StatusOr<Tensor> PackPhases(const KernelContext& context, const ConvGeomet
   return packed;
 }
 
-absl::StatusOr<Tensor> PackAnyPhases(const KernelContext& context, const ConvGeometry& forward, const Tensor& filter,
+absl::StatusOr<Tensor> PackAnyFilter(const KernelContext& context, const ConvGeometry& forward, const Tensor& filter,
                                      Allocator& allocator) {
-  if (filter.dtype() == DType::kDouble) return PackPhases<double>(context, forward, filter, allocator);
+  if (filter.dtype() == DType::kDouble) return PackFilter<double>(context, forward, filter, allocator);
   SLUICE_ASSIGN_OR_RETURN(const Tensor floats, ToFloats(filter, context.allocator()));
-  return PackPhases<float>(context, forward, floats, allocator);
+  return PackFilter<float>(context, forward, floats, allocator);
 }
 
 // Where pixels of a phase go: nowhere else than side by side where the phase is all of the image.
@@ -155,14 +162,14 @@ std::vector<AxisPhase> PhasesOf(const SlidingAxis& axis) {
 
 absl::StatusOr<Tensor> PhaseFilter::Get(const KernelContext& context, const ConvGeometry& geometry,
                                         const Tensor& filter) const {
-  if (!is_constant_ || filter.IsInline()) return PackAnyPhases(context, geometry, filter, context.allocator());
+  if (!is_constant_ || filter.IsInline()) return PackAnyFilter(context, geometry, filter, context.allocator());
   {
     MutexLock lock(&mu_);
     if (kept_ != nullptr && kept_->source.raw_data() == filter.raw_data() && kept_->source.shape() == filter.shape()) {
       return kept_->packed;
     }
   }
-  SLUICE_ASSIGN_OR_RETURN(Tensor packed, PackAnyPhases(context, geometry, filter, HostAllocator()));
+  SLUICE_ASSIGN_OR_RETURN(Tensor packed, PackAnyFilter(context, geometry, filter, HostAllocator()));
   auto made = std::make_shared<const Kept>(Kept{filter, packed});
   MutexLock lock(&mu_);
   kept_.swap(made);
@@ -172,6 +179,9 @@ absl::StatusOr<Tensor> PhaseFilter::Get(const KernelContext& context, const Conv
 template <typename T>
 absl::Status ImageGradient(const KernelContext& context, const ConvGeometry& geometry, const Tensor& filter,
                            const T* result, T* image, ScratchKeeper* keeper) {
+  if (HasFewChannels<T>(geometry)) {
+    return SumWindows(geometry, filter.flat<T>().data(), result, image, Workers(context.run()), keeper);
+  }
   const int64_t pixels = geometry.batch * geometry.axes[0].in * geometry.axes[1].in * geometry.axes[2].in;
   if (!PhasesCoverImage(geometry)) std::fill_n(image, pixels * geometry.channels, T{0});
   const T* packed = filter.flat<T>().data();

@@ -9,6 +9,7 @@
 // the phase is a convolution of the result's gradient, of stride 1, with its taps in reverse order as the filter (its
 // channels exchanged), and its pixels lie on a grid in the image. All phases together do as many multiplications as the
 // convolution itself, and each is one of Note [Convolution by products]. Pixels in no phase are zero.
+// Images of few channels are made another way: Note [Sums of windows] in window_sums.h.
 
 #include <array>
 #include <cstdint>
@@ -38,7 +39,7 @@ struct AxisPhase {
 // dilation alone.
 std::vector<AxisPhase> PhasesOf(const SlidingAxis& axis);
 
-// The filter of a kernel, packed for all phases; kept where it is constant. Thread-safe.
+// The filter of a kernel, packed for the way that ImageGradient takes; kept where it is constant. Thread-safe.
 class PhaseFilter {
  public:
   explicit PhaseFilter(bool is_constant) : is_constant_(is_constant) {}

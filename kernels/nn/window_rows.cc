@@ -22,6 +22,24 @@ struct Place {
   int64_t plane = 0, row = 0, col = 0;
 };
 
+// Copies taps [first, end) of one line of a window, one by one. `kDepth`: source.depth where that is known, so that the
+// copies are a few moves instead of calls; else 0.
+template <size_t kDepth>
+char* GatherTaps(const SlidingAxis& cols, const Source& source, const char* line, int64_t left, int64_t first,
+                 int64_t end, char* row) {
+  const size_t depth = kDepth != 0 ? kDepth : source.depth;
+  for (int64_t k = first; k < end; ++k) {
+    const int64_t x = left + k * cols.dilation;
+    if (x >= 0 && x < cols.in) {
+      std::memcpy(row, line + static_cast<size_t>(x) * source.pixel, depth);
+    } else {
+      std::memset(row, 0, depth);
+    }
+    row += depth;
+  }
+  return row;
+}
+
 // Copies taps [first, end) of one line of a window, which begins at column `left`. Where the next line goes.
 char* GatherLine(const SlidingAxis& cols, const Source& source, const char* line, int64_t left, int64_t first,
                  int64_t end, char* row) {
@@ -30,16 +48,22 @@ char* GatherLine(const SlidingAxis& cols, const Source& source, const char* line
     std::memcpy(row, line + static_cast<size_t>(left + first) * source.pixel, bytes);
     return row + bytes;
   }
-  for (int64_t k = first; k < end; ++k) {
-    const int64_t x = left + k * cols.dilation;
-    if (x >= 0 && x < cols.in) {
-      std::memcpy(row, line + static_cast<size_t>(x) * source.pixel, source.depth);
-    } else {
-      std::memset(row, 0, source.depth);
-    }
-    row += source.depth;
+  switch (source.depth) {  // Of a few channels, as groups have them.
+    case 4:
+      return GatherTaps<4>(cols, source, line, left, first, end, row);
+    case 8:
+      return GatherTaps<8>(cols, source, line, left, first, end, row);
+    case 12:
+      return GatherTaps<12>(cols, source, line, left, first, end, row);
+    case 16:
+      return GatherTaps<16>(cols, source, line, left, first, end, row);
+    case 32:
+      return GatherTaps<32>(cols, source, line, left, first, end, row);
+    case 64:
+      return GatherTaps<64>(cols, source, line, left, first, end, row);
+    default:
+      return GatherTaps<0>(cols, source, line, left, first, end, row);
   }
-  return row;
 }
 
 // Copies the taps of the range of the window of the result's pixel `place`.

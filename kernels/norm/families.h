@@ -4,19 +4,24 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
 
 class KernelRegistry;
 
-absl::Span<const KernelRow> FusedBatchNormKernels();      // FusedBatchNorm, V2, V3, _FusedBatchNormEx.
-absl::Span<const KernelRow> FusedBatchNormGradKernels();  // FusedBatchNormGrad, V2, V3.
-absl::Span<const KernelRow> GlobalBatchNormKernels();     // BatchNormWithGlobalNormalization and its gradient.
-absl::Span<const KernelRow> LrnKernels();                 // LRN, LRNGrad.
+// FusedBatchNorm, V2, V3, _FusedBatchNormEx.
+SLUICE_AT_START absl::Span<const KernelRow> FusedBatchNormKernels();
+// FusedBatchNormGrad, V2, V3.
+SLUICE_AT_START absl::Span<const KernelRow> FusedBatchNormGradKernels();
+// BatchNormWithGlobalNormalization and its gradient.
+SLUICE_AT_START absl::Span<const KernelRow> GlobalBatchNormKernels();
+// LRN, LRNGrad.
+SLUICE_AT_START absl::Span<const KernelRow> LrnKernels();
 
 // Adds all of them.
-void AddNormKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddNormKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

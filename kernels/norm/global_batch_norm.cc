@@ -143,20 +143,12 @@ class GlobalBatchNormGradKernel : public Kernel {
       vectors.of(3)[c] = form_.scales ? static_cast<W>(products.dy_x * inverse) : W{0};
     }
     numbers.Finish();
-    for (int i = 0; i < 4; ++i) StoreVector(vectors.of(i), outputs[i]);
+    for (int i = 0; i < 4; ++i) {
+      WideWriter<W>(outputs[i], WideUse::kSum).Store(0, planes.channels, vectors.of(i));
+    }
     SLUICE_ASSIGN_OR_RETURN(Tensor* const dx, context.ForwardOrAllocate(0, shape, {0, 4}));
     if (shape.num_elements() == 0) return absl::OkStatus();
     return passes.Normalize(dy, numbers, {}, dx);  // By number 1 alone: the others are zero.
-  }
-
-  template <typename W>
-  static void StoreVector(const W* from, Tensor* to) {
-    const ConvertValues narrow = NarrowTo(to->dtype(), WideUse::kSum);
-    if (narrow != nullptr) {
-      narrow(from, to->mutable_raw_data(), to->num_elements());
-    } else {
-      std::copy_n(from, to->num_elements(), to->flat<W>().data());
-    }
   }
 
   const GlobalNormForm form_;

@@ -131,17 +131,6 @@ absl::Status CheckImagesOf4(const KernelContext& context) {
   return Error(ErrorCode::kOpShape).Input(0).Found(shape.ToString()).Expected("4 dimensions");
 }
 
-// Stores a row that was computed in floats.
-void StoreRow(const float* from, int64_t at, int64_t n, Tensor* to) {
-  char* const place = static_cast<char*>(to->mutable_raw_data()) + static_cast<size_t>(at) * DTypeSize(to->dtype());
-  const ConvertValues narrow = NarrowTo(to->dtype(), WideUse::kSum);
-  if (narrow != nullptr) {
-    narrow(from, place, n);
-  } else {
-    std::copy_n(from, n, reinterpret_cast<float*>(place));
-  }
-}
-
 // x / (bias + alpha * sum of squares) ^ beta.
 class LrnKernel : public Kernel {
  public:
@@ -156,6 +145,7 @@ class LrnKernel : public Kernel {
     const LrnRows rows(shape);
     const int64_t n = rows.channels;
     const NeighbourSums neighbours(n, form_.radius);
+    const WideWriter<float> writer(output, WideUse::kSum);
     return rows.ForEach(Workers(context.run()), 2 * n + neighbours.scratch_elements(), &scratch_,
                         [&](int64_t row, float* norms) {
                           float* const scratch = norms + 2 * n;
@@ -166,7 +156,7 @@ class LrnKernel : public Kernel {
                           for (int64_t i = 0; i < n; ++i) norms[i] = form_.bias + form_.alpha * norms[i];
                           form_.Power(norms, n);
                           for (int64_t i = 0; i < n; ++i) norms[i] *= x[i];
-                          StoreRow(norms, row * n, n, output);
+                          writer.Store(row * n, n, norms);
                         });
   }
 
@@ -193,6 +183,7 @@ class LrnGradKernel : public Kernel {
     const LrnRows rows(shape);
     const int64_t n = rows.channels;
     const NeighbourSums neighbours(n, form_.radius);
+    const WideWriter<float> writer(output, WideUse::kSum);
     const float slope = -2.0f * form_.alpha * form_.beta;
     return rows.ForEach(Workers(context.run()), 5 * n + neighbours.scratch_elements(), &scratch_,
                         [&](int64_t row, float* norms) {
@@ -205,11 +196,14 @@ class LrnGradKernel : public Kernel {
                           for (int64_t i = 0; i < n; ++i) addends[i] = x[i] * x[i];
                           neighbours.Of(scratch, norms);
                           for (int64_t i = 0; i < n; ++i) norms[i] = form_.bias + form_.alpha * norms[i];
-                          for (int64_t i = 0; i < n; ++i) addends[i] = dy[i] * y[i] / norms[i];
+                          // No gradient adds nothing, though a norm of zero would make a NaN of it. So in TensorFlow.
+                          for (int64_t i = 0; i < n; ++i) addends[i] = dy[i] == 0.0f ? 0.0f : dy[i] * y[i] / norms[i];
                           neighbours.Of(scratch, sums);
                           form_.Power(norms, n);
-                          for (int64_t i = 0; i < n; ++i) norms[i] = dy[i] * norms[i] + slope * x[i] * sums[i];
-                          StoreRow(norms, row * n, n, output);
+                          for (int64_t i = 0; i < n; ++i) {
+                            norms[i] = (dy[i] == 0.0f ? 0.0f : dy[i] * norms[i]) + slope * x[i] * sums[i];
+                          }
+                          writer.Store(row * n, n, norms);
                         });
   }
 

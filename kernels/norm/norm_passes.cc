@@ -10,31 +10,6 @@ namespace {
 // Nanoseconds for an element in one pass.
 constexpr double kElementNs = 0.4;
 
-// Writes blocks of a tensor, in its own type.
-template <typename W>
-class BlockWriter {
- public:
-  explicit BlockWriter(Tensor* tensor)
-      : data_(static_cast<char*>(tensor->mutable_raw_data())),
-        element_size_(static_cast<int64_t>(DTypeSize(tensor->dtype()))),
-        narrow_(NarrowTo(tensor->dtype(), WideUse::kSum)) {}
-
-  bool NeedsCopy() const { return narrow_ != nullptr; }
-  // Where elements from `at` on are to be computed: in place, or in `copy`.
-  W* Place(int64_t at, W* copy) const { return narrow_ == nullptr ? reinterpret_cast<W*>(at_(at)) : copy; }
-  // Call once `n` elements are in `copy`, where that was the place.
-  void Finish(int64_t at, int64_t n, const W* copy) const {
-    if (narrow_ != nullptr) narrow_(copy, at_(at), n);
-  }
-
- private:
-  char* at_(int64_t at) const { return data_ + at * element_size_; }
-
-  char* data_;
-  int64_t element_size_;
-  ConvertValues narrow_;
-};
-
 // Adds `side` (may be null) to `y`, then cuts off what is below zero.
 template <typename W>
 void ApplyEpilogue(const W* side, bool is_relu, int64_t n, W* y) {
@@ -115,7 +90,7 @@ absl::StatusOr<Tensor> NormPasses<W>::Products(const WideReader<W>& dy, const Wi
 template <typename W>
 absl::Status NormPasses<W>::Normalize(const WideReader<W>& x, const ChannelNumbers<W>& numbers,
                                       const NormEpilogue<W>& epilogue, Tensor* y) const {
-  const BlockWriter<W> writer(y);
+  const WideWriter<W> writer(y, WideUse::kSum);
   const int64_t copies = (x.NeedsCopy() ? 2 : 0) + (epilogue.side != nullptr && x.NeedsCopy() ? 1 : 0);
   return ForEachBlock(Workers(context_.run()), planes_, kElementNs, ScratchBytes(3, copies), keeper_,
                       [&](const ChannelBlockOfRows& block, void* memory) {
@@ -140,7 +115,7 @@ absl::Status NormPasses<W>::Normalize(const WideReader<W>& x, const ChannelNumbe
 template <typename W>
 absl::Status NormPasses<W>::Gradient(const WideReader<W>& dy, const WideReader<W>& x, const ChannelNumbers<W>& numbers,
                                      Tensor* dx) const {
-  const BlockWriter<W> writer(dx);
+  const WideWriter<W> writer(dx, WideUse::kSum);
   return ForEachBlock(Workers(context_.run()), planes_, kElementNs, ScratchBytes(4, x.NeedsCopy() ? 3 : 0), keeper_,
                       [&](const ChannelBlockOfRows& block, void* memory) {
                         W* const scratch = static_cast<W*>(memory);

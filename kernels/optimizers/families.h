@@ -5,6 +5,7 @@
 // [Resource]SparseApply...
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -12,16 +13,16 @@ namespace sluice {
 class KernelRegistry;
 
 // GradientDescent, ProximalGradientDescent, Momentum, KerasMomentum, AddSign, PowerSign.
-absl::Span<const KernelRow> DescentKernels();
+SLUICE_AT_START absl::Span<const KernelRow> DescentKernels();
 // Adagrad, AdagradV2, AdagradDA, ProximalAdagrad, Adadelta.
-absl::Span<const KernelRow> AdagradKernels();
+SLUICE_AT_START absl::Span<const KernelRow> AdagradKernels();
 // Adam, AdamWithAmsgrad, AdaMax, RMSProp, CenteredRMSProp.
-absl::Span<const KernelRow> AdamKernels();
+SLUICE_AT_START absl::Span<const KernelRow> AdamKernels();
 // Ftrl, FtrlV2.
-absl::Span<const KernelRow> FtrlKernels();
+SLUICE_AT_START absl::Span<const KernelRow> FtrlKernels();
 
 // Adds all of them.
-void AddOptimizerKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddOptimizerKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

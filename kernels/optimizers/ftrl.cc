@@ -21,9 +21,16 @@ struct PowerOfSum {
   }
 };
 
+// TensorFlow has the formula three times over.
+enum class FtrlForm {
+  kDense,      // Where `linear` is within l1, the variable is 0: also where nothing was ever added to `accum`.
+  kRows,       // There it is 0 over what it would be divided by, which may be 0 as well.
+  kSingleRow,  // The same for rows of one element, added up in another order.
+};
+
 // lr, l1, l2, lr_power, l2_shrinkage; the flag: multiply_linear_by_lr, by which all terms of the equation that `linear`
-// stands in are multiplied by lr instead of divided. TensorFlow adds in another order where a row has one element.
-template <typename N, typename Power, bool kIsSingle>
+// stands in are multiplied by lr instead of divided.
+template <typename N, typename Power, FtrlForm kForm>
 class FtrlUpdate {
  public:
   static constexpr int kSlots = 3;
@@ -41,9 +48,14 @@ class FtrlUpdate {
     const N growth = power - Power::Of(accum, lr_power_);
     const N gain = multiply_ ? shrunk * lr_ : shrunk;
     const N loss = (multiply_ ? growth : growth / lr_) * var;
-    linear = kIsSingle ? linear + gain - loss : linear + (gain - loss);
+    linear = kForm == FtrlForm::kSingleRow ? linear + gain - loss : linear + (gain - loss);
     const N quadratic = (multiply_ ? power : power / lr_) + l2_;
-    var = (Larger(Smaller(linear, l1_), -l1_) - linear) / quadratic;
+    if constexpr (kForm == FtrlForm::kDense) {
+      const N outside = (l1_ * Sign(linear) - linear) / quadratic;
+      var = l1_ < Abs(linear) ? outside : Constant(outside, 0);
+    } else {
+      var = (Larger(Smaller(linear, l1_), -l1_) - linear) / quadratic;
+    }
     accum = new_accum;
   }
 
@@ -52,52 +64,57 @@ class FtrlUpdate {
   const bool multiply_;
 };
 
-template <bool kIsSingle>
+template <FtrlForm kForm>
 struct FtrlUpdates {
   template <typename N>
-  using OfRoot = FtrlUpdate<N, RootOfSum, kIsSingle>;
+  using OfRoot = FtrlUpdate<N, RootOfSum, kForm>;
   template <typename N>
-  using OfPower = FtrlUpdate<N, PowerOfSum, kIsSingle>;
+  using OfPower = FtrlUpdate<N, PowerOfSum, kForm>;
 };
 
-template <typename N, bool kIsSingle>
+template <typename N, FtrlForm kForm>
 void FtrlLoop(const UpdateSpan& span, const UpdateSetting& setting) {
-  using Updates = FtrlUpdates<kIsSingle>;
+  using Updates = FtrlUpdates<kForm>;
   const bool is_root = setting.scalars[3].real() == -0.5;
   (is_root ? &LoopUpdate<Updates::template OfRoot, N> : &LoopUpdate<Updates::template OfPower, N>)(span, setting);
 }
 
-constexpr UpdateLoops kFtrlLoops = {&FtrlLoop<float, false>, &FtrlLoop<double, false>, &FtrlLoop<Rounded, false>,
+template <FtrlForm kForm>
+constexpr UpdateLoops kFtrlLoops = {&FtrlLoop<float, kForm>, &FtrlLoop<double, kForm>, &FtrlLoop<Rounded, kForm>,
                                     nullptr};
 
-constexpr UpdateSpec kFtrl = {3, {{"lr"}, {"l1"}, {"l2"}, {"lr_power"}}, kFtrlLoops, 3, "multiply_linear_by_lr"};
-constexpr UpdateSpec kFtrlV2 = {
-    3, {{"lr"}, {"l1"}, {"l2"}, {"lr_power"}, {"l2_shrinkage"}}, kFtrlLoops, 3, "multiply_linear_by_lr"};
+constexpr UpdateSpec kFtrl = {
+    3, {{"lr"}, {"l1"}, {"l2"}, {"lr_power"}}, kFtrlLoops<FtrlForm::kDense>, 3, "multiply_linear_by_lr"};
+constexpr UpdateSpec kFtrlV2 = {3,
+                                {{"lr"}, {"l1"}, {"l2"}, {"lr_power"}, {"l2_shrinkage"}},
+                                kFtrlLoops<FtrlForm::kDense>,
+                                3,
+                                "multiply_linear_by_lr"};
 constexpr UpdateSpec kSparseFtrl = {3,
                                     {{"lr", ScalarRule::kPositiveOrFlag},
                                      {"l1", ScalarRule::kNotNegative},
                                      {"l2", ScalarRule::kNotNegative},
                                      {"lr_power", ScalarRule::kNotPositive}},
-                                    kFtrlLoops,
+                                    kFtrlLoops<FtrlForm::kRows>,
                                     3,
                                     "multiply_linear_by_lr",
                                     "grad",
                                     true,
                                     true,
-                                    &FtrlLoop<Rounded, true>};
+                                    &FtrlLoop<Rounded, FtrlForm::kSingleRow>};
 constexpr UpdateSpec kSparseFtrlV2 = {3,
                                       {{"lr", ScalarRule::kPositiveOrFlag},
                                        {"l1", ScalarRule::kNotNegative},
                                        {"l2", ScalarRule::kNotNegative},
                                        {"lr_power", ScalarRule::kNotPositive},
                                        {"l2_shrinkage", ScalarRule::kNotNegative}},
-                                      kFtrlLoops,
+                                      kFtrlLoops<FtrlForm::kRows>,
                                       3,
                                       "multiply_linear_by_lr",
                                       "grad",
                                       true,
                                       true,
-                                      &FtrlLoop<Rounded, true>};
+                                      &FtrlLoop<Rounded, FtrlForm::kSingleRow>};
 
 constexpr KernelRow kRows[] = {
     KernelRow("ApplyFtrl", DenseUpdate(kFtrl)).Types("T", kFloatTypes),

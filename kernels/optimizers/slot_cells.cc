@@ -51,9 +51,7 @@ absl::Status SlotCells::Lock(DType dtype) {
 absl::Status SlotCells::CheckValues(DType dtype) const {
   for (int slot = 0; slot < num_slots_; ++slot) {
     if (value(slot).has_value()) continue;
-    return Error(is_ref_ ? ErrorCode::kUninitialized : ErrorCode::kOpBroken)
-        .Input(slot)
-        .Text("is a variable that has no value yet");
+    return Error(ErrorCode::kUninitialized).Input(slot).Text("is a variable that has no value yet");
   }
   for (int slot = 0; slot < num_slots_; ++slot) {
     if (value(slot).dtype() != dtype) {

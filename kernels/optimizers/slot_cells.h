@@ -24,9 +24,9 @@ class SlotCells {
   SlotCells& operator=(const SlotCells&) = delete;
   ~SlotCells() ABSL_NO_THREAD_SAFETY_ANALYSIS;
 
-  // Finds the variables and locks them. Without a value: kUninitialized for a reference, kOpBroken for a handle, as
-  // TensorFlow has it. kResourceType for a variable of another dtype, kOpShapes for slots of another shape than the
-  // variable's. `dtype`: that of the node.
+  // Finds the variables and locks them. kUninitialized for one without a value, but kOpBroken for a handle that leads
+  // to none, as TensorFlow has it. kResourceType for a variable of another dtype, kOpShapes for slots of another shape
+  // than the variable's. `dtype`: that of the node.
   absl::Status Lock(DType dtype) ABSL_NO_THREAD_SAFETY_ANALYSIS;
 
   // REQUIRES for all that follows: Lock() was OK.

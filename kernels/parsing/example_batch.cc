@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kMaxShards = 64;
 constexpr int64_t kShardBytes = 32 << 10;
 constexpr double kByteNs = 1.5;
+constexpr absl::string_view kNoListText = "is neither a list of bytes, of floats nor of int64";
 constexpr size_t kNone = std::numeric_limits<size_t>::max();
 
 // Lists of one part of the batch: of dense features of variable length, sparse and ragged ones.
@@ -139,19 +140,19 @@ absl::Status BatchParser::ParseOne(size_t example, absl::Span<const NamedFeature
     const NamedFeature& feature = features[i];
     const auto place = names_.places.find(feature.name);
     if (place == names_.places.end()) continue;
-    const absl::StatusOr<DType> found = FeatureType(feature.feature);
-    if (!found.ok()) return found.status();
+    DType found = DType::kInvalid;
+    if (!FindFeatureType(feature.feature, &found)) return BadFeature(example, feature.name, kNoListText);
     const size_t index = place->second.index;
     const bool is_dense = place->second.kind == FeaturePlace::Kind::kDense;
-    if (is_dense && *found == DType::kInvalid) continue;
+    if (is_dense && found == DType::kInvalid) continue;
     const bool is_ragged = place->second.kind == FeaturePlace::Kind::kRagged;
     size_t& last = (is_dense ? seen->dense : is_ragged ? seen->ragged : seen->sparse)[index];
     if (last == example) continue;
     last = example;
     if (is_dense) {
-      SLUICE_RETURN_IF_ERROR(ParseDense(example, index, feature, *found, part));
+      SLUICE_RETURN_IF_ERROR(ParseDense(example, index, feature, found, part));
     } else {
-      SLUICE_RETURN_IF_ERROR(ParseList(example, feature, *found, (is_ragged ? spec_.ragged : spec_.sparse)[index],
+      SLUICE_RETURN_IF_ERROR(ParseList(example, feature, found, (is_ragged ? spec_.ragged : spec_.sparse)[index],
                                        &(is_ragged ? part->ragged : part->sparse)[index]));
     }
   }

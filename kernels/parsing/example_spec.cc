@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/status_macros.h"
 #include "graph/value/tstring.h"
 
 namespace sluice {
@@ -44,13 +45,17 @@ absl::StatusOr<std::vector<DenseFeature>> MakeDenseFeatures(const std::vector<DT
   return features;
 }
 
-void ExampleNames::Index() {
-  const auto add = [this](const std::vector<absl::string_view>& names, FeaturePlace::Kind kind) {
-    for (size_t i = 0; i < names.size(); ++i) places.insert_or_assign(names[i], FeaturePlace{kind, i});
+absl::Status ExampleNames::Index() {
+  const auto add = [this](const std::vector<absl::string_view>& names, FeaturePlace::Kind kind) -> absl::Status {
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (places.try_emplace(names[i], FeaturePlace{kind, i}).second) continue;
+      return Error(ErrorCode::kOpValue).Text(absl::StrCat("feature '", PrintableName(names[i]), "' is wanted twice"));
+    }
+    return absl::OkStatus();
   };
-  add(dense, FeaturePlace::Kind::kDense);
-  add(sparse, FeaturePlace::Kind::kSparse);
-  add(ragged, FeaturePlace::Kind::kRagged);
+  SLUICE_RETURN_IF_ERROR(add(dense, FeaturePlace::Kind::kDense));
+  SLUICE_RETURN_IF_ERROR(add(sparse, FeaturePlace::Kind::kSparse));
+  return add(ragged, FeaturePlace::Kind::kRagged);
 }
 
 absl::Status ReadNames(const KernelContext& context, int i, absl::string_view argument, size_t count,

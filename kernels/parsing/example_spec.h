@@ -50,8 +50,9 @@ struct ExampleNames {
   std::vector<const Tensor*> defaults;  // One for each dense feature; without elements: the feature must be there.
   HashMap<absl::string_view, FeaturePlace> places;
 
-  // Fills `places` from the names. Of equal names the last counts, as in TensorFlow.
-  void Index();
+  // Fills `places` from the names. kOpValue for a name that is wanted twice. (TensorFlow takes all features for missing
+  // then, which helps nobody.)
+  absl::Status Index();
 };
 
 // Adds the strings of input `i`, a vector of `count`, to `*names`. kOpShape where it is none.

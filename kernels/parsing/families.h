@@ -4,6 +4,7 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -11,16 +12,16 @@ namespace sluice {
 class KernelRegistry;
 
 // DecodeCSV.
-absl::Span<const KernelRow> DecodeCsvKernels();
+SLUICE_AT_START absl::Span<const KernelRow> DecodeCsvKernels();
 // DecodeCompressed, DecodePaddedRaw.
-absl::Span<const KernelRow> DecodeBytesKernels();
+SLUICE_AT_START absl::Span<const KernelRow> DecodeBytesKernels();
 // ParseExample, ParseExampleV2, ParseSingleExample.
-absl::Span<const KernelRow> ParseExampleKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ParseExampleKernels();
 // ParseSequenceExample, ParseSequenceExampleV2, ParseSingleSequenceExample.
-absl::Span<const KernelRow> ParseSequenceExampleKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ParseSequenceExampleKernels();
 
 // Adds all of them.
-void AddParsingKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddParsingKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "graph/base/error.h"
-
 namespace sluice {
 namespace {
 
@@ -11,7 +9,7 @@ constexpr uint8_t kPackedTag = ProtoCursor::BytesTag(1);
 constexpr uint8_t kVarintTag = 1 << 3;
 constexpr uint8_t kFixed32Tag = 1 << 3 | 5;
 
-// The list in a Feature: what follows the tag that FeatureType has looked at.
+// The list in a Feature: what follows the tag that FindFeatureType has looked at.
 bool OpenList(absl::string_view feature, absl::string_view* list) {
   if (feature.empty()) return false;
   feature.remove_prefix(1);
@@ -158,17 +156,21 @@ bool ReadExample(absl::string_view example, std::vector<NamedFeature>* features)
   return true;
 }
 
-absl::StatusOr<DType> FeatureType(absl::string_view feature) {
-  if (feature.empty()) return DType::kInvalid;
+bool FindFeatureType(absl::string_view feature, DType* type) {
+  *type = DType::kInvalid;
+  if (feature.empty()) return true;
   switch (static_cast<uint8_t>(feature.front())) {
     case ProtoCursor::BytesTag(1):
-      return DType::kString;
+      *type = DType::kString;
+      return true;
     case ProtoCursor::BytesTag(2):
-      return DType::kFloat;
+      *type = DType::kFloat;
+      return true;
     case ProtoCursor::BytesTag(3):
-      return DType::kInt64;
+      *type = DType::kInt64;
+      return true;
     default:
-      return Error(ErrorCode::kOpValue).Text("a feature is neither a list of bytes, of floats nor of int64");
+      return false;
   }
 }
 

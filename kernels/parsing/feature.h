@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/value/dtype.h"
@@ -44,10 +43,10 @@ struct FeatureValues {
   }
 };
 
-// What kind of list a Feature holds: kInt64, kFloat, kString, or kInvalid for none. kOpValue for another field.
-absl::StatusOr<DType> FeatureType(absl::string_view feature);
+// What kind of list a Feature holds: kInt64, kFloat, kString, or kInvalid for none. False for another field.
+bool FindFeatureType(absl::string_view feature, DType* type);
 
-// Adds the values of a Feature of `dtype`, which FeatureType has given, to `*values`. False where it is malformed.
+// Adds the values of a Feature of `dtype`, which FindFeatureType has given, to `*values`. False where it is malformed.
 bool AppendValues(absl::string_view feature, DType dtype, FeatureValues* values);
 
 // Writes the values of a Feature to elements [begin, begin + count) of `to`, and counts them in `*found`, those too

@@ -49,6 +49,22 @@ absl::StatusOr<ExampleSpec> ReadSpec(const KernelConstruction& construction, abs
   return spec;
 }
 
+// Input 0 is a vector of examples, or a single one where that is allowed; input 1 has a name for each, or none.
+absl::Status CheckExamples(const KernelContext& context, bool may_be_one) {
+  const Tensor& serialized = context.input(0);
+  const Tensor& names = context.input(1);
+  if (serialized.rank() > 1 || (serialized.rank() == 0 && !may_be_one)) {
+    return Error(ErrorCode::kOpShape)
+        .Input(0, "serialized")
+        .Found(serialized.shape().ToString())
+        .Expected(may_be_one ? "a scalar or a vector" : "a vector");
+  }
+  if (names.num_elements() == 0 || names.shape() == serialized.shape()) return absl::OkStatus();
+  return Error(ErrorCode::kOpShapes)
+      .Found(absl::StrCat("names ", names.shape().ToString(), " and serialized ", serialized.shape().ToString()))
+      .Expected("as many names as examples, or none");
+}
+
 // --- ParseExample ------------------------------------------------------------------------------------------------
 
 // Names of features come as scalars.
@@ -68,26 +84,13 @@ class ParseExampleKernel : public Kernel {
   }
 
   absl::Status Compute(KernelContext& context) const override {
-    const Tensor& serialized = context.input(0);
-    const Tensor& example_names = context.input(1);
-    if (serialized.rank() != 1) {
-      return Error(ErrorCode::kOpShape)
-          .Input(0, "serialized")
-          .Found(serialized.shape().ToString())
-          .Expected("a vector");
-    }
-    if (example_names.num_elements() > 0 && example_names.shape() != serialized.shape()) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("names ", example_names.shape().ToString(), " and serialized ",
-                              serialized.shape().ToString()))
-          .Expected("as many names as examples, or none");
-    }
+    SLUICE_RETURN_IF_ERROR(CheckExamples(context, /*may_be_one=*/false));
     ExampleNames names;
     SLUICE_RETURN_IF_ERROR(ReadScalarNames(context, sparse_keys_, "sparse_keys", &names.sparse));
     SLUICE_RETURN_IF_ERROR(ReadScalarNames(context, dense_keys_, "dense_keys", &names.dense));
     SLUICE_RETURN_IF_ERROR(ReadDefaults(context, dense_defaults_, spec_.dense, &names.defaults));
-    names.Index();
-    return ParseExamples(context, spec_, names, serialized, &example_names, outputs_);
+    SLUICE_RETURN_IF_ERROR(names.Index());
+    return ParseExamples(context, spec_, names, context.input(0), &context.input(1), outputs_);
   }
 
  private:
@@ -119,27 +122,14 @@ class ParseExampleV2Kernel : public Kernel {
   }
 
   absl::Status Compute(KernelContext& context) const override {
-    const Tensor& serialized = context.input(0);
-    const Tensor& example_names = context.input(1);
-    if (serialized.rank() > 1) {
-      return Error(ErrorCode::kOpShape)
-          .Input(0, "serialized")
-          .Found(serialized.shape().ToString())
-          .Expected("a scalar or a vector");
-    }
-    if (example_names.num_elements() > 0 && example_names.shape() != serialized.shape()) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("names ", example_names.shape().ToString(), " and serialized ",
-                              serialized.shape().ToString()))
-          .Expected("equal shapes, or no names");
-    }
+    SLUICE_RETURN_IF_ERROR(CheckExamples(context, /*may_be_one=*/true));
     ExampleNames names;
     SLUICE_RETURN_IF_ERROR(ReadNames(context, 2, "sparse_keys", spec_.sparse.size(), &names.sparse));
     SLUICE_RETURN_IF_ERROR(ReadNames(context, 3, "dense_keys", spec_.dense.size(), &names.dense));
     SLUICE_RETURN_IF_ERROR(ReadNames(context, 4, "ragged_keys", spec_.ragged.size(), &names.ragged));
     SLUICE_RETURN_IF_ERROR(ReadDefaults(context, dense_defaults_, spec_.dense, &names.defaults));
-    names.Index();
-    return ParseExamples(context, spec_, names, serialized, &example_names, outputs_);
+    SLUICE_RETURN_IF_ERROR(names.Index());
+    return ParseExamples(context, spec_, names, context.input(0), &context.input(1), outputs_);
   }
 
  private:
@@ -181,7 +171,7 @@ class ParseSingleExampleKernel : public Kernel {
     names.sparse.assign(sparse_keys_.begin(), sparse_keys_.end());
     names.dense.assign(dense_keys_.begin(), dense_keys_.end());
     SLUICE_RETURN_IF_ERROR(ReadDefaults(context, dense_defaults_, spec_.dense, &names.defaults));
-    names.Index();
+    SLUICE_RETURN_IF_ERROR(names.Index());
     return ParseExamples(context, spec_, names, serialized, nullptr, outputs_);
   }
 

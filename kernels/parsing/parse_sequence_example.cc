@@ -245,6 +245,7 @@ absl::Status ParseSequenceKernel::Compute(KernelContext& context) const {
   const Tensor& example_names = context.input(debug_name_.first);
   SLUICE_RETURN_IF_ERROR(CheckShapes(context, example_names));
   SequenceNames names;
+  names.may_kinds_share = form_ == Form::kScalars;  // As in TensorFlow, whose other forms read faster.
   SLUICE_RETURN_IF_ERROR(CollectNames(context, form_, context_sparse_, &names.context.sparse));
   SLUICE_RETURN_IF_ERROR(CollectNames(context, form_, context_dense_, &names.context.dense));
   SLUICE_RETURN_IF_ERROR(CollectNames(context, form_, list_sparse_, &names.lists.sparse));

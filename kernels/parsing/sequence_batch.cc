@@ -50,6 +50,8 @@ class SequenceParser {
   bool has_batch() const { return serialized_.rank() > 0; }
   int64_t num_examples() const { return serialized_.num_elements(); }
 
+  // As in TensorFlow: a batch without examples has no values for a dense feature of the context that has no default.
+  absl::Status CheckNotEmpty() const;
   absl::Status AllocateContextDense();
   absl::Status ParsePart(size_t begin, size_t end, PartValues* part) const;
   absl::Status ParseContext(size_t example, const WantedFeatures& wanted, PartValues* part) const;
@@ -116,8 +118,9 @@ absl::Status SequenceParser::ParseContextDense(size_t example, size_t d, const F
   }
   size_t count = 0;
   if (!found.bytes.empty()) {
-    SLUICE_ASSIGN_OR_RETURN(const DType type, FeatureType(found.bytes));
-    if (type != wanted.dtype) return Bad(example, name, absl::StrCat("expected ", DTypeName(wanted.dtype)));
+    DType type = DType::kInvalid;
+    if (!FindFeatureType(found.bytes, &type) || type != wanted.dtype)
+      return Bad(example, name, absl::StrCat("expected ", DTypeName(wanted.dtype)));
     if (!WriteValues(found.bytes, context_dense_[d], example * wanted.elements, wanted.elements, &count)) {
       return Bad(example, name, "malformed");
     }
@@ -136,8 +139,9 @@ absl::Status SequenceParser::ParseContext(size_t example, const WantedFeatures& 
       const FoundFeature& found = found_of(d);
       FeatureValues& values = (*lists)[d];
       if (!found.bytes.empty()) {
-        SLUICE_ASSIGN_OR_RETURN(const DType type, FeatureType(found.bytes));
-        if (type != types[d]) return Bad(example, names[d], absl::StrCat("expected ", DTypeName(types[d])));
+        DType type = DType::kInvalid;
+        if (!FindFeatureType(found.bytes, &type) || type != types[d])
+          return Bad(example, names[d], absl::StrCat("expected ", DTypeName(types[d])));
         if (!AppendValues(found.bytes, type, &values)) return Bad(example, names[d], "malformed");
       }
       values.ends.push_back(values.size(types[d]));
@@ -162,8 +166,9 @@ absl::Status SequenceParser::ParseList(size_t example, absl::string_view name, a
       return Bad(example, name, "malformed");
     const size_t before = values->values.size(dtype);
     if (!entry.empty()) {
-      SLUICE_ASSIGN_OR_RETURN(const DType type, FeatureType(entry));
-      if (type != dtype) return Bad(example, name, absl::StrCat("expected ", DTypeName(dtype)));
+      DType type = DType::kInvalid;
+      if (!FindFeatureType(entry, &type) || type != dtype)
+        return Bad(example, name, absl::StrCat("expected ", DTypeName(dtype)));
       if (!AppendValues(entry, type, &values->values)) return Bad(example, name, "malformed");
     }
     const size_t after = values->values.size(dtype);
@@ -204,8 +209,10 @@ absl::Status SequenceParser::ParsePart(size_t begin, size_t end, PartValues* par
   part->list_dense.resize(spec_.lists.dense.size());
   part->list_sparse.resize(spec_.lists.sparse.size());
   part->list_ragged.resize(spec_.lists.ragged.size());
-  SLUICE_ASSIGN_OR_RETURN(WantedFeatures context, WantedFeatures::Make(names_.context, "context feature"));
-  SLUICE_ASSIGN_OR_RETURN(WantedFeatures lists, WantedFeatures::Make(names_.lists, "feature list"));
+  SLUICE_ASSIGN_OR_RETURN(WantedFeatures context,
+                          WantedFeatures::Make(names_.context, "context feature", names_.may_kinds_share));
+  SLUICE_ASSIGN_OR_RETURN(WantedFeatures lists,
+                          WantedFeatures::Make(names_.lists, "feature list", names_.may_kinds_share));
   for (size_t example = begin; example < end; ++example) {
     context.Clear();
     lists.Clear();
@@ -315,15 +322,21 @@ absl::Status SequenceParser::SetListRagged(size_t d) {
   return SetSplitsOrZero(context_, rows, has_batch(), outputs_.list_outer_splits + at);
 }
 
-absl::Status SequenceParser::Run() {
-  // As in TensorFlow: a batch without examples has no values for a dense feature of the context that needs some.
-  for (const DenseFeature& feature : spec_.context.dense) {
-    if (num_examples() > 0 || feature.elements == 0) continue;
+absl::Status SequenceParser::CheckNotEmpty() const {
+  for (size_t d = 0; d < spec_.context.dense.size(); ++d) {
+    if (num_examples() > 0 || spec_.context.dense[d].elements == 0) continue;
+    if (names_.context.defaults[d]->num_elements() > 0) continue;
     return Error(ErrorCode::kOpValue)
         .Input(0, "serialized")
         .Found("no examples")
-        .Expected("one or more where the context has dense features");
+        .Expected(absl::StrCat("one or more, as context feature '", PrintableName(names_.context.dense[d]),
+                               "' has no default"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status SequenceParser::Run() {
+  SLUICE_RETURN_IF_ERROR(CheckNotEmpty());
   SLUICE_RETURN_IF_ERROR(AllocateContextDense());
   int64_t bytes = 0;
   for (const TString& example : serialized_.flat<TString>()) bytes += static_cast<int64_t>(example.size());

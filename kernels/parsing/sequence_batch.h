@@ -21,6 +21,7 @@ struct SequenceNames {
   ExampleNames context;                    // `places` is not used.
   ExampleNames lists;                      // Neither are `defaults` here:
   std::vector<bool> may_lists_be_missing;  // Whether a dense list that is missing counts as empty.
+  bool may_kinds_share = false;            // Whether a dense and a sparse feature, say, may have one name.
 };
 
 // The first output of each list of the op; -1 where it has none.

@@ -6,14 +6,14 @@
 
 namespace sluice {
 
-absl::StatusOr<WantedFeatures> WantedFeatures::Make(const ExampleNames& names, absl::string_view what) {
+absl::StatusOr<WantedFeatures> WantedFeatures::Make(const ExampleNames& names, absl::string_view what, bool may_share) {
   WantedFeatures wanted;
   size_t begin = 0;  // Slots from here on are of the kind at hand.
   const auto add = [&](const std::vector<absl::string_view>& from, std::vector<size_t>* slots) -> absl::Status {
     for (const absl::string_view name : from) {
       const auto [slot, is_new] = wanted.slots_.try_emplace(name, wanted.found_.size());
       if (is_new) wanted.found_.emplace_back();
-      if (slot->second < begin) {
+      if (slot->second < begin && !may_share) {
         return Error(ErrorCode::kOpValue)
             .Text(absl::StrCat(what, " '", PrintableName(name), "' is wanted in two forms"));
       }

@@ -20,8 +20,8 @@ struct FoundFeature {
 // one kind may have one name. For one thread at a time.
 class WantedFeatures {
  public:
-  // kOpValue where two kinds share a name; `what` names such a feature in the error.
-  static absl::StatusOr<WantedFeatures> Make(const ExampleNames& names, absl::string_view what);
+  // kOpValue where two kinds share a name unless `may_share`; `what` names such a feature in the error.
+  static absl::StatusOr<WantedFeatures> Make(const ExampleNames& names, absl::string_view what, bool may_share);
 
   void Clear();
   // Notes the value of `name` where that is wanted; a later one replaces it.

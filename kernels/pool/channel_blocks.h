@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "absl/status/status.h"
 #include "kernels/pool/pool_geometry.h"
@@ -46,6 +48,21 @@ void ZeroBlock(const PoolGeometry& geometry, const ChannelBlock& block, int64_t 
     return;
   }
   for (int64_t i = 0; i < pixels; ++i) std::fill_n(to + i * geometry.channels, block.size, W{0});
+}
+
+// `a` where `first`, else `b`: by their bits, since of a choice between what is stored and what was there the compiler
+// makes branches, which random elements mispredict; of this it makes vectors.
+template <typename W>
+W ChooseBits(bool first, W a, W b) {
+  using Bits = std::conditional_t<sizeof(W) == 4, uint32_t, uint64_t>;
+  static_assert(sizeof(W) == sizeof(Bits), "four or eight bytes");
+  Bits x, y;
+  std::memcpy(&x, &a, sizeof(W));
+  std::memcpy(&y, &b, sizeof(W));
+  y ^= (x ^ y) & (Bits{0} - static_cast<Bits>(first));
+  W chosen;
+  std::memcpy(&chosen, &y, sizeof(W));
+  return chosen;
 }
 
 // A window of an image.

@@ -11,7 +11,6 @@ void AddPoolKernels(KernelRegistry& registry) {
   registry.AddTable(MaxPoolKernels());
   registry.AddTable(MaxPoolArgmaxKernels());
   registry.AddTable(MaxPoolGradKernels());
-  registry.AddTable(MaxPoolGradGradKernels());
 }
 
 }  // namespace sluice

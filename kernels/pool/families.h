@@ -4,23 +4,28 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
 
 class KernelRegistry;
 
-absl::Span<const KernelRow> AvgPoolKernels();             // AvgPool, AvgPool3D, AvgPoolGrad, AvgPool3DGrad.
-absl::Span<const KernelRow> FractionalPoolKernels();      // FractionalAvgPool, FractionalMaxPool.
-absl::Span<const KernelRow> FractionalPoolGradKernels();  // Their gradients.
-absl::Span<const KernelRow> MaxPoolKernels();             // MaxPool, MaxPoolV2, MaxPool3D.
+// AvgPool, AvgPool3D, AvgPoolGrad, AvgPool3DGrad.
+SLUICE_AT_START absl::Span<const KernelRow> AvgPoolKernels();
+// FractionalAvgPool, FractionalMaxPool.
+SLUICE_AT_START absl::Span<const KernelRow> FractionalPoolKernels();
+// Their gradients.
+SLUICE_AT_START absl::Span<const KernelRow> FractionalPoolGradKernels();
+// MaxPool, MaxPoolV2, MaxPool3D.
+SLUICE_AT_START absl::Span<const KernelRow> MaxPoolKernels();
 // MaxPoolWithArgmax, MaxPoolGradWithArgmax, MaxPoolGradGradWithArgmax.
-absl::Span<const KernelRow> MaxPoolArgmaxKernels();
-absl::Span<const KernelRow> MaxPoolGradKernels();      // MaxPoolGrad, MaxPoolGradV2, MaxPool3DGrad.
-absl::Span<const KernelRow> MaxPoolGradGradKernels();  // MaxPoolGradGrad, MaxPoolGradGradV2, MaxPool3DGradGrad.
+SLUICE_AT_START absl::Span<const KernelRow> MaxPoolArgmaxKernels();
+// MaxPoolGrad, MaxPoolGradV2, MaxPool3DGrad, MaxPoolGradGrad, MaxPoolGradGradV2, MaxPool3DGradGrad.
+SLUICE_AT_START absl::Span<const KernelRow> MaxPoolGradKernels();
 
 // Adds all of them.
-void AddPoolKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddPoolKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

@@ -36,9 +36,9 @@ struct FirstMaxima {
         return;
       }
       for (int64_t c = 0; c < size; ++c) {
-        const bool is_larger = x[c] > largest[c];
-        largest[c] = is_larger ? x[c] : largest[c];
-        pixel[c] = is_larger ? here : pixel[c];
+        const W now = x[c], before = largest[c];
+        largest[c] = now > before ? now : before;
+        pixel[c] = ChooseBits(now > before, here, pixel[c]);
       }
     });
   }

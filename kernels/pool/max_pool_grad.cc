@@ -1,8 +1,10 @@
-// Gradients of maxima over windows with respect to the input.
+// First and second gradients of maxima over windows with respect to the input.
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "graph/base/status_macros.h"
 #include "kernels/kernel.h"
@@ -19,30 +21,51 @@
 namespace sluice {
 namespace {
 
-// Elements of a call, in their wide type.
+// What all these ops are given, in its wide type: the images, the maxima, and what is to be brought through the
+// pooling, from windows to pixels or back.
 template <typename W>
-struct GradientCall {
+struct PooledElements {
   const PoolGeometry& g;
+  bool is_of_volumes;
   const W* x;
   const W* y;
-  const W* dy;
-  W* dx;
+  const W* given;
+  W* made;
 
   int64_t InputAt(const ChannelBlock& block) const { return block.image * g.image_pixels() * g.channels + block.begin; }
   int64_t OutputAt(const ChannelBlock& block, const PoolWindow& window) const {
     return (block.image * g.output_pixels() + window.output_pixel) * g.channels + block.begin;
   }
+};
 
+// The gradient of the input.
+struct FirstGradient {
+  static constexpr bool kIsOfImage = true;  // The result is as large as the images, what is given as their maxima.
+  static constexpr double kPixelNs = 1;
+  // The maxima as they were given are looked at for volumes alone, as TensorFlow's kernels have it.
+  static bool NeedsMaxima(const PoolForm& form) { return form.num_axes == 3; }
+
+  template <typename W>
+  static void MakeBlock(const PooledElements<W>& call, const ChannelBlock& block) {
+    ZeroBlock(call.g, block, call.g.image_pixels(), call.made);
+    if constexpr (std::is_same<W, float>::value) {  // All rows for volumes are computed in float.
+      if (call.is_of_volumes) return ToAll(call, block);
+    }
+    ToFirst(call, block);
+  }
+
+ private:
   // The gradient of each window goes to the first of its largest elements.
-  void ToFirst(const ChannelBlock& block) const {
+  template <typename W>
+  static void ToFirst(const PooledElements<W>& call, const ChannelBlock& block) {
     FirstMaxima<W> maxima;
-    const W* const image = x + InputAt(block);
-    W* const to = dx + InputAt(block);
-    ForEachWindow(g, [&](const PoolWindow& window) {
-      maxima.Find(g, window, image, block.size);
-      const W* const from = dy + OutputAt(block, window);
+    const W* const image = call.x + call.InputAt(block);
+    W* const to = call.made + call.InputAt(block);
+    ForEachWindow(call.g, [&](const PoolWindow& window) {
+      maxima.Find(call.g, window, image, block.size);
+      const W* const from = call.given + call.OutputAt(block, window);
       for (int64_t c = 0; c < block.size; ++c) {
-        W& sum = to[maxima.pixel[c] * g.channels + c];
+        W& sum = to[maxima.pixel[c] * call.g.channels + c];
         sum = PoolAdd(sum, from[c]);
       }
     });
@@ -50,30 +73,62 @@ struct GradientCall {
 
   // The gradient of each window goes to all elements that are its maximum, as it was given, or as close to that as
   // TensorFlow asks for. An infinite maximum is close to none.
-  void ToAll(const ChannelBlock& block) const {
+  template <typename W>
+  static void ToAll(const PooledElements<W>& call, const ChannelBlock& block) {
     constexpr W kClose = static_cast<W>(1e-5);
-    ForEachWindow(g, [&](const PoolWindow& window) {
-      const int64_t at = OutputAt(block, window);
-      const W* const from = dy + at;
-      const W* const largest = y + at;
-      ForEachPixel(g, window, [&](int64_t pixel) {
-        const int64_t in = InputAt(block) + pixel * g.channels;
+    ForEachWindow(call.g, [&](const PoolWindow& window) {
+      const int64_t at = call.OutputAt(block, window);
+      const W* const from = call.given + at;
+      const W* const largest = call.y + at;
+      ForEachPixel(call.g, window, [&](int64_t pixel) {
+        const int64_t in = call.InputAt(block) + pixel * call.g.channels;
         for (int64_t c = 0; c < block.size; ++c) {
-          dx[in + c] += std::abs(x[in + c] - largest[c]) < kClose ? from[c] : W{0};
+          call.made[in + c] += ChooseBits(std::abs(call.x[in + c] - largest[c]) < kClose, from[c], W{0});
         }
       });
     });
   }
 };
 
-// The gradient of the input: of images and volumes, window and strides in attrs or inputs.
-class MaxPoolGradKernel : public Kernel {
+// The gradient of that gradient: what is given at the first element that is the window's maximum, zero where none is.
+struct SecondGradient {
+  static constexpr bool kIsOfImage = false;
+  static constexpr double kPixelNs = 0.5;
+  static bool NeedsMaxima(const PoolForm&) { return true; }
+
+  template <typename W>
+  static void MakeBlock(const PooledElements<W>& call, const ChannelBlock& block) {
+    const PoolGeometry& g = call.g;
+    const int64_t image = call.InputAt(block);
+    ForEachWindow(g, [&](const PoolWindow& window) {
+      const int64_t at = call.OutputAt(block, window);
+      W* const to = call.made + at;
+      const W* const largest = call.y + at;
+      std::fill_n(to, block.size, W{0});
+      // Pixels in reverse: the first one that is equal is what stays.
+      for (int64_t i = window.spans[0].end; i-- > window.spans[0].begin;) {
+        for (int64_t k = window.spans[1].end; k-- > window.spans[1].begin;) {
+          for (int64_t o = window.spans[2].end; o-- > window.spans[2].begin;) {
+            const int64_t in = image + ((i * g.axes[1].in + k) * g.axes[2].in + o) * g.channels;
+            for (int64_t c = 0; c < block.size; ++c) {
+              to[c] = ChooseBits(call.x[in + c] == largest[c], call.given[in + c], to[c]);
+            }
+          }
+        }
+      }
+    });
+  }
+};
+
+// Gradients of images and volumes, with window and strides in attrs or in inputs 3 and 4. See Note [Channel blocks].
+template <typename Gradient>
+class MaxPoolGradientKernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     SLUICE_ASSIGN_OR_RETURN(const PoolForm form, PoolForm::ReadSpatial(construction));
-    return std::make_unique<MaxPoolGradKernel>(form, construction.HasAttr("ksize"));
+    return std::make_unique<MaxPoolGradientKernel>(form, construction.HasAttr("ksize"));
   }
-  MaxPoolGradKernel(const PoolForm& form, bool is_complete) : form_(form), is_complete_(is_complete) {}
+  MaxPoolGradientKernel(const PoolForm& form, bool is_complete) : form_(form), is_complete_(is_complete) {}
 
   absl::Status Compute(KernelContext& context) const override {
     if (is_complete_) return Run(context, form_);
@@ -84,35 +139,34 @@ class MaxPoolGradKernel : public Kernel {
 
  private:
   static absl::Status Run(KernelContext& context, const PoolForm& form) {
-    const Shape shape = context.input(0).shape();
-    SLUICE_ASSIGN_OR_RETURN(const PoolGeometry geometry, PoolGeometry::Resolve(form, shape, 0));
+    const Shape image = context.input(0).shape();
+    SLUICE_ASSIGN_OR_RETURN(const PoolGeometry geometry, PoolGeometry::Resolve(form, image, 0));
     SLUICE_RETURN_IF_ERROR(CheckPoolShape(context, 1, geometry.output));
-    SLUICE_RETURN_IF_ERROR(CheckPoolShape(context, 2, geometry.output));
-    SLUICE_RETURN_IF_ERROR(CheckPixelCount(geometry));
-    SLUICE_ASSIGN_OR_RETURN(WideOutput output, WideOutput::Make(context, 0, shape));
-    if (shape.num_elements() == 0) return absl::OkStatus();
-    const bool to_all = form.num_axes == 3;  // As TensorFlow's kernels have it.
+    SLUICE_RETURN_IF_ERROR(CheckPoolShape(context, 2, Gradient::kIsOfImage ? geometry.output : image));
+    if (Gradient::kIsOfImage) SLUICE_RETURN_IF_ERROR(CheckPixelCount(geometry));
+    const Shape& made = Gradient::kIsOfImage ? image : geometry.output;
+    SLUICE_ASSIGN_OR_RETURN(WideOutput output, WideOutput::Make(context, 0, made));
+    if (made.num_elements() == 0) return absl::OkStatus();
     SLUICE_ASSIGN_OR_RETURN(const Tensor x, Widened(context.input(0), WideUse::kOrder, context.allocator()));
-    SLUICE_ASSIGN_OR_RETURN(const Tensor y,
-                            Widened(context.input(to_all ? 1 : 0), WideUse::kOrder, context.allocator()));
-    SLUICE_ASSIGN_OR_RETURN(const Tensor dy, Widened(context.input(2), WideUse::kSum, context.allocator()));
+    Tensor y = x;  // What is not looked at need not be widened.
+    if (Gradient::NeedsMaxima(form)) {
+      SLUICE_ASSIGN_OR_RETURN(y, Widened(context.input(1), WideUse::kOrder, context.allocator()));
+    }
+    SLUICE_ASSIGN_OR_RETURN(const Tensor given, Widened(context.input(2), WideUse::kSum, context.allocator()));
     absl::Status status;
     DispatchDType<WideCppTypes>(x.dtype(), [&](auto type) {
       using W = typename decltype(type)::Type;
-      const GradientCall<W> call{geometry, x.flat<W>().data(), y.flat<W>().data(), dy.flat<W>().data(),
-                                 output.data<W>()};
-      status =
-          ForEachChannelBlock(Workers(context.run()), geometry, PixelsRead(geometry), [&](const ChannelBlock& block) {
-            ZeroBlock(geometry, block, geometry.image_pixels(), call.dx);
-            if constexpr (std::is_same<W, float>::value) {  // All rows for volumes are computed in float.
-              if (to_all) {
-                call.ToAll(block);
-                return absl::OkStatus();
-              }
-            }
-            call.ToFirst(block);
-            return absl::OkStatus();
-          });
+      const PooledElements<W> call{geometry,
+                                   form.num_axes == 3,
+                                   x.flat<W>().data(),
+                                   std::as_const(y).flat<W>().data(),
+                                   given.flat<W>().data(),
+                                   output.data<W>()};
+      status = ForEachChannelBlock(Workers(context.run()), geometry, PixelsRead(geometry) * Gradient::kPixelNs,
+                                   [&](const ChannelBlock& block) {
+                                     Gradient::MakeBlock(call, block);
+                                     return absl::OkStatus();
+                                   });
     });
     SLUICE_RETURN_IF_ERROR(status);
     output.Finish(WideUse::kSum);
@@ -123,15 +177,19 @@ class MaxPoolGradKernel : public Kernel {
   const bool is_complete_;  // Else window and stride are inputs.
 };
 
+using FirstKernel = MaxPoolGradientKernel<FirstGradient>;
+using SecondKernel = MaxPoolGradientKernel<SecondGradient>;
+
 constexpr KernelRow kRows[] = {
-    // Two rows: both type attrs of a kernel are the same type.
-    KernelRow("MaxPool3DGrad", &New<MaxPoolGradKernel>).Types("T", {DType::kFloat}).Types("TInput", {DType::kFloat}),
-    KernelRow("MaxPool3DGrad", &New<MaxPoolGradKernel>).Types("T", {DType::kHalf}).Types("TInput", {DType::kHalf}),
-    KernelRow("MaxPool3DGrad", &New<MaxPoolGradKernel>)
-        .Types("T", {DType::kBFloat16})
-        .Types("TInput", {DType::kBFloat16}),
-    KernelRow("MaxPoolGrad", &New<MaxPoolGradKernel>).Types("T", kRealTypes),
-    KernelRow("MaxPoolGradV2", &New<MaxPoolGradKernel>).Types("T", kRealTypes).HostInput("ksize").HostInput("strides"),
+    // Three rows: both type attrs of a kernel are the same type.
+    KernelRow("MaxPool3DGrad", &New<FirstKernel>).Types("T", {DType::kFloat}).Types("TInput", {DType::kFloat}),
+    KernelRow("MaxPool3DGrad", &New<FirstKernel>).Types("T", {DType::kHalf}).Types("TInput", {DType::kHalf}),
+    KernelRow("MaxPool3DGrad", &New<FirstKernel>).Types("T", {DType::kBFloat16}).Types("TInput", {DType::kBFloat16}),
+    KernelRow("MaxPool3DGradGrad", &New<SecondKernel>).Types("T", kRealTypes),
+    KernelRow("MaxPoolGrad", &New<FirstKernel>).Types("T", kRealTypes),
+    KernelRow("MaxPoolGradGrad", &New<SecondKernel>).Types("T", kRealTypes),
+    KernelRow("MaxPoolGradGradV2", &New<SecondKernel>).Types("T", kRealTypes).HostInput("ksize").HostInput("strides"),
+    KernelRow("MaxPoolGradV2", &New<FirstKernel>).Types("T", kRealTypes).HostInput("ksize").HostInput("strides"),
 };
 
 }  // namespace

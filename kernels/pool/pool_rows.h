@@ -42,16 +42,14 @@ class PoolRows {
   PoolRows(const PoolGeometry& geometry, const Tensor& input, Tensor* output, W start)
       : g_(geometry),
         reader_(input, WideUse::kOrder),
-        narrow_(NarrowTo(output->dtype(), WideUse::kOrder)),
-        output_(static_cast<char*>(output->mutable_raw_data())),
-        element_size_(static_cast<int64_t>(DTypeSize(output->dtype()))),
+        writer_(output, WideUse::kOrder),
         start_(start),
         width_(geometry.image_pixels() == 0 ? 0 : geometry.axes[2].in * geometry.channels),
         out_width_(geometry.axes[2].out * geometry.channels) {}
 
   // REQUIRES: the output has elements.
   absl::Status Run(const Workers& workers, ScratchKeeper* keeper) const {
-    const int64_t elements = width_ * (reader_.NeedsCopy() ? 2 : 1) + (narrow_ != nullptr ? out_width_ : 0);
+    const int64_t elements = width_ * (reader_.NeedsCopy() ? 2 : 1) + (writer_.NeedsCopy() ? out_width_ : 0);
     const int64_t rows = g_.output_rows();
     const int64_t rows_read =
         g_.axes[0].SpanOf(g_.axes[0].out / 2).size() * g_.axes[1].SpanOf(g_.axes[1].out / 2).size();
@@ -67,10 +65,9 @@ class PoolRows {
       W* const results = sums + elements - out_width_;  // Where the output is of a narrow type.
       const PoolRow place = RowOf(g_, row);
       CombineRows(place, sums, copy);
-      char* const to = output_ + row * out_width_ * element_size_;
       const int64_t count = place.spans[0].size() * place.spans[1].size();
-      CombineColumns(sums, count, narrow_ == nullptr ? reinterpret_cast<W*>(to) : results);
-      if (narrow_ != nullptr) narrow_(results, to, out_width_);
+      CombineColumns(sums, count, writer_.Place(row * out_width_, results));
+      writer_.Finish(row * out_width_, out_width_, results);
       return absl::OkStatus();
     });
   }
@@ -117,9 +114,7 @@ class PoolRows {
 
   const PoolGeometry& g_;
   const WideReader<W> reader_;
-  const ConvertValues narrow_;
-  char* const output_;
-  const int64_t element_size_;
+  const WideWriter<W> writer_;
   const W start_;
   const int64_t width_;  // Of a row of the image; 0 where the image has no pixel.
   const int64_t out_width_;

@@ -5,6 +5,7 @@
 // or cut off when they are written: half and bfloat16 as floats, small integers as int32, unsigned ones of 32 and 64
 // bits as int64.
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -64,6 +65,40 @@ class WideReader {
   const char* data_;
   int64_t element_size_;
   ConvertValues widen_;
+};
+
+// Writes elements that are computed as W into a tensor whose wide type that is. Borrows the tensor. A small value.
+template <typename W>
+class WideWriter {
+ public:
+  WideWriter(Tensor* tensor, WideUse use)
+      : data_(static_cast<char*>(tensor->mutable_raw_data())),
+        element_size_(static_cast<int64_t>(DTypeSize(tensor->dtype()))),
+        narrow_(NarrowTo(tensor->dtype(), use)) {}
+
+  // Whether elements must be converted.
+  bool NeedsCopy() const { return narrow_ != nullptr; }
+  // Where elements from `at` on are to be computed: in place, or in `copy`.
+  W* Place(int64_t at, W* copy) const { return narrow_ == nullptr ? reinterpret_cast<W*>(To(at)) : copy; }
+  // Call once `n` elements are in `copy`, where that was the place.
+  void Finish(int64_t at, int64_t n, const W* copy) const {
+    if (narrow_ != nullptr) narrow_(copy, To(at), n);
+  }
+  // Copies `n` elements that have been computed elsewhere.
+  void Store(int64_t at, int64_t n, const W* from) const {
+    if (narrow_ != nullptr) {
+      narrow_(from, To(at), n);
+    } else {
+      std::copy_n(from, n, reinterpret_cast<W*>(To(at)));
+    }
+  }
+
+ private:
+  char* To(int64_t at) const { return data_ + at * element_size_; }
+
+  char* data_;
+  int64_t element_size_;
+  ConvertValues narrow_;
 };
 
 // `tensor` itself, or its elements in its wide type.

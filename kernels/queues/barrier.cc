@@ -96,8 +96,16 @@ Waiter::Progress Barrier::TryTake(TakeWaiter& waiter, absl::Status* failure) {
     }
   }
   if (ready_->size() < count) return Waiter::Progress::kNone;
-  for (int64_t i = 0; i < count; ++i) waiter.taken.push_back(ready_->Take());
+  ready_->TakeTo(count, waiter.taken);
   return Waiter::Progress::kDone;
+}
+
+void Barrier::PutBack(std::vector<QueueElement> elements) {
+  {
+    MutexLock lock(&room_.mu);
+    for (QueueElement& element : elements) ready_->PutBack(std::move(element));
+  }
+  room_.Serve();
 }
 
 absl::Status Barrier::Close(bool cancel_pending) {

@@ -41,6 +41,8 @@ class Barrier final : public Resource {
   absl::Status Insert(const Tensor& keys, std::vector<QueueElement> values, size_t component);
   // kOpRange when the barrier is closed and will not have so many. `done` is called once.
   void Take(const TakeOptions& options, CancellationManager* cancellation, TakeDone done);
+  // Gives back what Take gave, when its caller cannot use it.
+  void PutBack(std::vector<QueueElement> elements);
   // No new keys from now on; with `cancel_pending` the incomplete elements go. kResourceClosed where that is so
   // already.
   absl::Status Close(bool cancel_pending);

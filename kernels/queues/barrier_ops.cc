@@ -52,7 +52,7 @@ class BarrierInsertKernel final : public Kernel {
           .Found(values.shape().ToString())
           .Expected(absl::StrCat(context.input(1).num_elements(), " rows, one for each key"));
     }
-    return of_component.CheckShapes({values}, /*has_rows=*/true);
+    return of_component.CheckShapes({values}, /*has_rows=*/true, /*first_input=*/2);
   }
 
   const int64_t component_;
@@ -64,10 +64,7 @@ class BarrierTakeKernel final : public AsyncKernel {
   explicit BarrierTakeKernel(const Barrier::TakeOptions& options) : options_(options) {}
 
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const int64_t timeout, construction.Get<int64_t>("timeout_ms"));
-    if (timeout != -1) {
-      return Error(ErrorCode::kOpAttr).Attr("timeout_ms").Found(absl::StrCat(timeout)).Expected("-1: no timeout");
-    }
+    SLUICE_RETURN_IF_ERROR(CheckNoTimeout(construction));
     Barrier::TakeOptions options;
     SLUICE_ASSIGN_OR_RETURN(options.allow_small_batch, construction.Get<bool>("allow_small_batch"));
     SLUICE_ASSIGN_OR_RETURN(options.wait_for_incomplete, construction.Get<bool>("wait_for_incomplete"));
@@ -84,8 +81,11 @@ class BarrierTakeKernel final : public AsyncKernel {
     Barrier& source = **barrier;
     source.Take(options, context.run().cancellation,
                 [&context, owner = *std::move(barrier), done = std::move(done)](
-                    absl::Status status, const std::vector<QueueElement>& elements) mutable {
-                  if (status.ok()) status = SetOutputs(context, owner->spec(), elements);
+                    absl::Status status, std::vector<QueueElement> elements) mutable {
+                  if (status.ok()) {
+                    status = SetOutputs(context, owner->spec(), elements);
+                    if (!status.ok()) owner->PutBack(std::move(elements));
+                  }
                   done(std::move(status));
                 });
   }

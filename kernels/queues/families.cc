@@ -8,7 +8,9 @@ void AddQueueKernels(KernelRegistry& registry) {
   registry.AddTable(QueueKernels());
   registry.AddTable(AccumulatorKernels());
   registry.AddTable(BarrierKernels());
+  registry.AddTable(MutexKernels());
   registry.AddTable(StagingKernels());
+  registry.AddTable(MapStagingKernels());
 }
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -12,20 +13,26 @@ class KernelRegistry;
 
 // {FIFO,PaddingFIFO,RandomShuffle,Priority}Queue and
 // Queue{Enqueue,EnqueueMany,Dequeue,DequeueMany,DequeueUpTo,Close,Size,IsClosed}, all of them with V2 forms.
-absl::Span<const KernelRow> QueueKernels();
+SLUICE_AT_START absl::Span<const KernelRow> QueueKernels();
 
 // [Resource,Sparse]ConditionalAccumulator and
 // [Resource,Sparse]Accumulator{ApplyGradient,TakeGradient,SetGlobalStep,NumAccumulated}.
-absl::Span<const KernelRow> AccumulatorKernels();
+SLUICE_AT_START absl::Span<const KernelRow> AccumulatorKernels();
 
 // Stage, Unstage, StagePeek, StageSize, StageClear.
-absl::Span<const KernelRow> StagingKernels();
+SLUICE_AT_START absl::Span<const KernelRow> StagingKernels();
+
+// [Ordered]Map{Stage,Peek,Unstage,UnstageNoKey,Size,IncompleteSize,Clear}.
+SLUICE_AT_START absl::Span<const KernelRow> MapStagingKernels();
+
+// MutexV2, MutexLock, ConsumeMutexLock.
+SLUICE_AT_START absl::Span<const KernelRow> MutexKernels();
 
 // Barrier, BarrierInsertMany, BarrierTakeMany, BarrierClose, BarrierReadySize, BarrierIncompleteSize.
-absl::Span<const KernelRow> BarrierKernels();
+SLUICE_AT_START absl::Span<const KernelRow> BarrierKernels();
 
 // Adds all of them.
-void AddQueueKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddQueueKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

@@ -20,7 +20,8 @@ bool IsContainerName(absl::string_view name) {
 
 }  // namespace
 
-absl::StatusOr<ResourceName> ResourceName::Make(const KernelConstruction& construction, absl::string_view type_name) {
+absl::StatusOr<ResourceName> ResourceName::Make(const KernelConstruction& construction, absl::string_view type_name,
+                                                Unnamed unnamed) {
   ResourceName made;
   SLUICE_ASSIGN_OR_RETURN(made.container_, construction.Get<std::string>("container"));
   SLUICE_ASSIGN_OR_RETURN(made.name_, construction.Get<std::string>("shared_name"));
@@ -34,8 +35,9 @@ absl::StatusOr<ResourceName> ResourceName::Make(const KernelConstruction& constr
     return Error(ErrorCode::kOpAttr).Attr("shared_name").Found(made.name_).Expected("a name that begins without '_'");
   }
   if (made.container_.empty()) made.container_ = std::string(kDefaultContainer);
-  // No shared_name is equal.
-  if (made.name_.empty()) made.name_ = absl::StrCat("_", construction.name());
+  // No shared_name begins so.
+  const absl::string_view prefix = unnamed == Unnamed::kOwn ? "_" : "";
+  if (made.name_.empty()) made.name_ = absl::StrCat(prefix, construction.name());
   if (construction.output_type(0) == DType::kResource) {
     ResourceHandleData data;
     if (construction.device() != nullptr) data.device = construction.device()->name();

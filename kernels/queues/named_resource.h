@@ -22,18 +22,23 @@ namespace sluice {
 // handle, or a reference to the two strings. Immutable; thread-safe.
 class ResourceName {
  public:
-  // By attrs container and shared_name; without the latter a name that only this node has. kOpAttr for names that
-  // TensorFlow refuses. `type_name` lives for ever.
-  static absl::StatusOr<ResourceName> Make(const KernelConstruction& construction, absl::string_view type_name);
+  // What the resource of a node without a shared_name is called, as TensorFlow has it.
+  enum class Unnamed {
+    kOwn,       // A name that only this node has.
+    kNodeName,  // The node's, which others may have as their shared_name.
+  };
+  // By attrs container and shared_name. kOpAttr for names that TensorFlow refuses. `type_name` lives for ever.
+  static absl::StatusOr<ResourceName> Make(const KernelConstruction& construction, absl::string_view type_name,
+                                           Unnamed unnamed = Unnamed::kOwn);
 
   // Sets output 0. REQUIRES: the node has an output for a handle.
   void SetHandle(KernelContext& context) const;
-  // The R of this name, made from `spec` when there is none.
-  template <typename R, typename Spec>
-  absl::StatusOr<CountedPtr<R>> LookupOrCreate(const KernelContext& context, const Spec& spec) const {
+  // The R of this name, made from `spec`, if it takes one, when there is none.
+  template <typename R, typename... Spec>
+  absl::StatusOr<CountedPtr<R>> LookupOrCreate(const KernelContext& context, const Spec&... spec) const {
     SLUICE_ASSIGN_OR_RETURN(ResourceManager* const resources, RunResources(context));
-    return resources->LookupOrCreate<R>(container_, name_,
-                                        [&spec]() -> absl::StatusOr<CountedPtr<R>> { return MakeCounted<R>(spec); });
+    return resources->LookupOrCreate<R>(
+        container_, name_, [&spec...]() -> absl::StatusOr<CountedPtr<R>> { return MakeCounted<R>(spec...); });
   }
 
  private:

@@ -126,7 +126,7 @@ Waiter::Progress Queue::TryTake(TakeWaiter& waiter, absl::Status* failure) {
   // Elements that come by their keys are taken all at once, so that none is before one of an earlier part.
   if (spec_.kind == "PriorityQueue" && ready < wanted) return Waiter::Progress::kNone;
   const int64_t now = std::min(wanted, ready);
-  for (int64_t i = 0; i < now; ++i) waiter.taken.push_back(store_->Take());
+  store_->TakeTo(now, waiter.taken);
   if (now == wanted) return Waiter::Progress::kDone;
   return now > 0 ? Waiter::Progress::kSome : Waiter::Progress::kNone;
 }

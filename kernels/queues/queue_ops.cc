@@ -18,19 +18,12 @@
 namespace sluice {
 namespace {
 
-// A way to wait for a while only was never made, in TensorFlow either.
-absl::Status CheckTimeout(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const int64_t timeout, construction.Get<int64_t>("timeout_ms"));
-  if (timeout == -1) return absl::OkStatus();
-  return Error(ErrorCode::kOpAttr).Attr("timeout_ms").Found(absl::StrCat(timeout)).Expected("-1: no timeout");
-}
-
 // QueueEnqueue and QueueEnqueueMany.
 template <bool kIsMany>
 class EnqueueKernel final : public AsyncKernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_RETURN_IF_ERROR(CheckTimeout(construction));
+    SLUICE_RETURN_IF_ERROR(CheckNoTimeout(construction));
     return std::make_unique<EnqueueKernel>();
   }
 
@@ -76,7 +69,7 @@ absl::Status CheckOutputTypes(const KernelContext& context, const Queue& queue) 
 class DequeueKernel final : public AsyncKernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_RETURN_IF_ERROR(CheckTimeout(construction));
+    SLUICE_RETURN_IF_ERROR(CheckNoTimeout(construction));
     return std::make_unique<DequeueKernel>();
   }
 
@@ -103,7 +96,7 @@ template <bool kOrFewer>
 class DequeueManyKernel final : public AsyncKernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_RETURN_IF_ERROR(CheckTimeout(construction));
+    SLUICE_RETURN_IF_ERROR(CheckNoTimeout(construction));
     return std::make_unique<DequeueManyKernel>();
   }
 

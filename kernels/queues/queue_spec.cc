@@ -89,10 +89,10 @@ absl::Status QueueSpec::CheckTypes(absl::Span<const DType> found) const {
       .Text("the queue has components of other types");
 }
 
-absl::Status QueueSpec::CheckShapes(absl::Span<const Tensor> components, bool has_rows) const {
+absl::Status QueueSpec::CheckShapes(absl::Span<const Tensor> components, bool has_rows, int first_input) const {
   for (size_t i = 0; i < components.size(); ++i) {
     const Shape& shape = components[i].shape();
-    const int input = static_cast<int>(i) + 1;
+    const int input = static_cast<int>(i) + first_input;
     if (has_rows && shape.rank() < 1) {
       return Error(ErrorCode::kOpShape).Input(input).Found(shape.ToString()).Expected("rank 1 or more");
     }
@@ -116,6 +116,12 @@ absl::Status QueueSpec::CheckShapes(absl::Span<const Tensor> components, bool ha
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckNoTimeout(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(const int64_t timeout, construction.Get<int64_t>("timeout_ms"));
+  if (timeout == -1) return absl::OkStatus();
+  return Error(ErrorCode::kOpAttr).Attr("timeout_ms").Found(absl::StrCat(timeout)).Expected("-1: no timeout");
 }
 
 std::string QueueSpec::ToString() const {

@@ -36,10 +36,13 @@ struct QueueSpec {
   // kResourceType unless these are the dtypes of the components.
   absl::Status CheckTypes(absl::Span<const DType> found) const;
   // kOpShapes unless `components` make an element, or with `has_rows` one element for each row. REQUIRES: as many as
-  // there are types.
-  absl::Status CheckShapes(absl::Span<const Tensor> components, bool has_rows) const;
+  // there are types. `first_input`: of the node, which the first component is.
+  absl::Status CheckShapes(absl::Span<const Tensor> components, bool has_rows, int first_input = 1) const;
   std::string ToString() const;
 };
+
+// A way to wait for a while only was never made, in TensorFlow either: kOpAttr unless attr timeout_ms asks for none.
+absl::Status CheckNoTimeout(const KernelConstruction& construction);
 
 }  // namespace sluice
 

@@ -84,6 +84,13 @@ class PriorityStore final : public QueueStore {
 
 int64_t QueueStore::NumReady(bool) const { return size(); }
 
+void QueueStore::TakeTo(int64_t count, std::vector<QueueElement>& taken) {
+  const size_t needed = taken.size() + static_cast<size_t>(std::max<int64_t>(count, 0));
+  // As push_back grows, but before anything is taken.
+  if (needed > taken.capacity()) taken.reserve(std::max(needed, 2 * taken.capacity()));
+  for (int64_t i = 0; i < count; ++i) taken.push_back(Take());
+}
+
 std::unique_ptr<QueueStore> NewFifoStore() { return std::make_unique<FifoStore>(); }
 std::unique_ptr<QueueStore> NewShuffleStore(uint64_t seed, uint64_t seed2, int64_t min_left) {
   return std::make_unique<ShuffleStore>(seed, seed2, min_left);

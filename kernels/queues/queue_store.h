@@ -23,6 +23,9 @@ class QueueStore {
   virtual void Put(QueueElement element) = 0;
   // REQUIRES: size() > 0.
   virtual QueueElement Take() = 0;
+  // Takes `count` elements to the end of `taken`; all of them or, where there is no memory for that, none.
+  // REQUIRES: size() >= count.
+  void TakeTo(int64_t count, std::vector<QueueElement>& taken);
   // Puts back what was taken last and not put back yet.
   virtual void PutBack(QueueElement element) { Put(std::move(element)); }
 };

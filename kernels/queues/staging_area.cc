@@ -10,12 +10,6 @@
 namespace sluice {
 namespace {
 
-int64_t BytesOf(const QueueElement& element) {
-  int64_t bytes = 0;
-  for (const Tensor& tensor : element) bytes += static_cast<int64_t>(tensor.total_bytes());
-  return bytes;
-}
-
 absl::Status CheckTypes(const QueueElement& element, const std::vector<DType>& types) {
   if (element.size() != types.size()) {
     return Error(ErrorCode::kResourceType)
@@ -23,24 +17,11 @@ absl::Status CheckTypes(const QueueElement& element, const std::vector<DType>& t
         .Expected(absl::StrCat(types.size()))
         .Text("the staged element has another number of tensors");
   }
-  for (size_t i = 0; i < types.size(); ++i) {
-    if (element[i].dtype() == types[i]) continue;
-    return Error(ErrorCode::kOutputType)
-        .Found(DTypeName(element[i].dtype()))
-        .Expected(DTypeName(types[i]))
-        .Text(absl::StrCat("tensor ", i, " of the staged element has another dtype"));
-  }
+  for (size_t i = 0; i < types.size(); ++i) SLUICE_RETURN_IF_ERROR(CheckStagedType(element[i], i, types[i]));
   return absl::OkStatus();
 }
 
 }  // namespace
-
-absl::StatusOr<StagingSpec> StagingSpec::Make(const KernelConstruction& construction) {
-  StagingSpec spec;
-  SLUICE_ASSIGN_OR_RETURN(spec.capacity, construction.Get<int64_t>("capacity"));
-  SLUICE_ASSIGN_OR_RETURN(spec.memory_limit, construction.Get<int64_t>("memory_limit"));
-  return spec;
-}
 
 struct StagingArea::PutWaiter final : Waiter {
   PutWaiter(StagingArea& a, QueueElement e, Done d)
@@ -80,21 +61,15 @@ StagingArea::StagingArea(const StagingSpec& spec)
 
 void StagingArea::Put(QueueElement element, CancellationManager* cancellation, Done done) {
   auto waiter = std::make_unique<PutWaiter>(*this, std::move(element), std::move(done));
-  if (spec_.memory_limit > 0 && waiter->bytes > spec_.memory_limit) {
-    waiter->Finish(Error(ErrorCode::kOutOfMemory)
-                       .Found(absl::StrCat(waiter->bytes, " bytes"))
-                       .Expected(absl::StrCat("at most ", spec_.memory_limit))
-                       .Text("is more than attr memory_limit lets the staging area hold"));
-    return;
-  }
+  absl::Status fits = spec_.CheckFits(waiter->bytes);
+  if (!fits.ok()) return waiter->Finish(std::move(fits));
   room_.Submit(kPutters, std::move(waiter), cancellation, Self());
 }
 
 Waiter::Progress StagingArea::TryPut(PutWaiter& waiter) {
   room_.mu.AssertHeld();
   const bool is_full = spec_.capacity > 0 && static_cast<int64_t>(elements_.size()) >= spec_.capacity;
-  const bool is_too_large = spec_.memory_limit > 0 && bytes_ > spec_.memory_limit - waiter.bytes;
-  if (is_full || is_too_large) return Waiter::Progress::kNone;
+  if (is_full || !spec_.HasRoom(bytes_, waiter.bytes)) return Waiter::Progress::kNone;
   elements_.push_back(std::move(waiter.element));
   bytes_ += waiter.bytes;
   return Waiter::Progress::kDone;

@@ -9,21 +9,12 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "graph/value/resource_handle.h"
-#include "kernels/kernel_construction.h"
 #include "kernels/queues/queue_store.h"
+#include "kernels/queues/staging_spec.h"
 #include "kernels/queues/waiting_room.h"
 
 namespace sluice {
-
-// How much a staging area holds; 0: any number. A value type.
-struct StagingSpec {
-  static absl::StatusOr<StagingSpec> Make(const KernelConstruction& construction);
-
-  int64_t capacity = 0;      // Elements.
-  int64_t memory_limit = 0;  // Bytes.
-};
 
 // Lists of tensors between one part of a graph and another: first in, first out, each of any types. The node that comes
 // first says how much it holds. Owned by the resource manager and the operations under way. Thread-safe.

@@ -10,28 +10,14 @@
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
-#include "kernels/queues/element_rows.h"
 #include "kernels/queues/families.h"
-#include "kernels/queues/named_resource.h"
 #include "kernels/queues/staging_area.h"
+#include "kernels/queues/staging_spec.h"
 
 namespace sluice {
 namespace {
 
-// Which staging area a node means: all nodes of one shared_name mean one. Immutable.
-struct AreaOfNode {
-  ResourceName name;
-  StagingSpec spec;
-
-  static absl::StatusOr<AreaOfNode> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(ResourceName name, ResourceName::Make(construction, StagingArea::kTypeName));
-    SLUICE_ASSIGN_OR_RETURN(const StagingSpec spec, StagingSpec::Make(construction));
-    return AreaOfNode{std::move(name), spec};
-  }
-  absl::StatusOr<CountedPtr<StagingArea>> Find(const KernelContext& context) const {
-    return name.LookupOrCreate<StagingArea>(context, spec);
-  }
-};
+using AreaOfNode = StagedOfNode<StagingArea>;
 
 // Puts its inputs as one element.
 class StageKernel final : public AsyncKernel {
@@ -41,15 +27,11 @@ class StageKernel final : public AsyncKernel {
   void ComputeAsync(KernelContext& context, Done done) const override {
     absl::StatusOr<CountedPtr<StagingArea>> area = area_.Find(context);
     if (!area.ok()) return done(area.status());
-    QueueElement element;
-    for (int i = 0; i < context.num_inputs(); ++i) {
-      absl::StatusOr<Tensor> value = ToKeep(context.TakeInput(i), context.allocator());
-      if (!value.ok()) return done(value.status());
-      element.push_back(*std::move(value));
-    }
+    absl::StatusOr<QueueElement> element = InputsToKeep(context, 0);
+    if (!element.ok()) return done(element.status());
     StagingArea& target = **area;
     target.Put(
-        std::move(element), context.run().cancellation,
+        *std::move(element), context.run().cancellation,
         [owner = *std::move(area), done = std::move(done)](absl::Status status) mutable { done(std::move(status)); });
   }
   CostHint cost_hint() const override { return CostHint::kCheap; }
@@ -69,8 +51,7 @@ class UnstageKernel final : public AsyncKernel {
     if (!area.ok()) return done(area.status());
     const absl::StatusOr<int64_t> index = kIsPeek ? Index(context) : 0;
     if (!index.ok()) return done(index.status());
-    std::vector<DType> types;
-    for (int i = 0; i < context.num_outputs(); ++i) types.push_back(context.output_type(i));
+    std::vector<DType> types = OutputTypes(context);
     StagingArea& source = **area;
     auto finish = [&context, owner = *std::move(area), done = std::move(done)](absl::Status status,
                                                                                QueueElement element) mutable {

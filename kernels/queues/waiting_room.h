@@ -25,7 +25,7 @@ class Waiter {
   virtual ~Waiter() = default;
   // Does what can be done now. kDone: the operation is over, with the status that Fail was given, or OK.
   virtual Progress Try() = 0;
-  // The operation was cancelled: gives back what it has taken.
+  // The operation was cancelled: gives back what it has taken. Only in a line that goes in turn.
   virtual void GiveUp() {}
   // Called once, last, without a lock.
   virtual void Finish(absl::Status status) = 0;
@@ -35,6 +35,7 @@ class Waiter {
 
  private:
   friend class WaitingRoom;
+  std::unique_ptr<Waiter> next_ended_;
   absl::Status status_;
   CancellationManager* cancellation_ = nullptr;  // With a callback of this waiter's; else null.
   CancellationToken token_ = 0;
@@ -52,7 +53,7 @@ class WaitingRoom {
  public:
   enum class Order {
     kInTurn,    // Only the first of a line may go on.
-    kAnyOrder,  // All of them may.
+    kAnyOrder,  // All of them may. Each change has all of them try.
   };
   // One line for each element.
   explicit WaitingRoom(std::initializer_list<Order> lines);
@@ -73,20 +74,44 @@ class WaitingRoom {
   mutable Mutex mu;
 
  private:
-  using Waiters = std::vector<std::unique_ptr<Waiter>>;
+  // Waiters out of their lines, not finished yet, in order. Takes no memory: what is over must not fail.
+  class Ended {
+   public:
+    Ended() = default;
+    Ended(const Ended&) = delete;
+    Ended& operator=(const Ended&) = delete;
+    ~Ended();
+
+    void Push(std::unique_ptr<Waiter> waiter);
+    std::unique_ptr<Waiter> Pop();
+    void Swap(Ended& other);
+
+   private:
+    std::unique_ptr<Waiter> first_;
+    Waiter* last_ = nullptr;
+  };
   struct Line {
     Order order;
     std::map<uint64_t, std::unique_ptr<Waiter>> waiting;  // By number: the first is the one that came first.
   };
 
   static size_t Index(int line) { return static_cast<size_t>(line); }
-  static void Finish(Waiters ended);
+  static void Finish(Ended& ended);
+  // Puts `waiter` in its line, to be cancelled with `cancellation` (may be null). What it has taken goes back where
+  // there is no memory for that.
+  void Enter(int line, std::unique_ptr<Waiter> waiter, CancellationManager* cancellation,
+             CountedPtr<const Counted> owner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+  // Has Cancel called when `cancellation` (may be null) is cancelled. False: it is already.
+  bool Register(Waiter& waiter, int line, uint64_t number, CancellationManager* cancellation,
+                CountedPtr<const Counted> owner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+  // Ends waiter `number` as cancelled if it is still there; Finish follows.
+  void Take(Line& line, uint64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   bool ServeLine(Line& line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   void ServeLines() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   void Cancel(int line, uint64_t number) ABSL_LOCKS_EXCLUDED(mu);
 
   std::vector<Line> lines_ ABSL_GUARDED_BY(mu);
-  Waiters ended_ ABSL_GUARDED_BY(mu);  // Out of their lines, not finished yet.
+  Ended ended_ ABSL_GUARDED_BY(mu);
   uint64_t next_number_ ABSL_GUARDED_BY(mu) = 0;
 };
 

@@ -103,11 +103,12 @@ class RejectionSampler {
   double mode_;
 };
 
-// 1 - prob, rounded to the dtype of the input.
-double Complement(double prob, DType dtype) {
-  if (dtype == DType::kDouble) return 1.0 - prob;
-  const float rest = 1.0f - static_cast<float>(prob);
-  return static_cast<double>(dtype == DType::kHalf ? static_cast<float>(Half(rest)) : rest);
+// A number as an element of the parameters' dtype holds it. What TensorFlow computes in that dtype decides which
+// sampler draws, and so all numbers.
+double RoundedTo(DType dtype, double number) {
+  if (dtype == DType::kDouble) return number;
+  const float rounded = static_cast<float>(number);
+  return static_cast<double>(dtype == DType::kHalf ? static_cast<float>(Half(rounded)) : rounded);
 }
 
 // Fills the samples for one pair of parameters; false where that came to no end.
@@ -118,8 +119,8 @@ bool DrawBatch(double count, double prob, DType dtype, const Philox& first, int6
     return true;
   }
   const bool is_likely = prob > 0.5;  // Then failures are counted.
-  const double p = is_likely ? Complement(prob, dtype) : prob;
-  if (!(count * p >= kCountedSuccesses)) {
+  const double p = is_likely ? RoundedTo(dtype, 1.0 - prob) : prob;
+  if (!(RoundedTo(dtype, count * p) >= kCountedSuccesses)) {
     for (double& sample : samples) {
       sample = CountSuccesses(count, p, GeneratorOfNumber(first, number++, kBlocksPerCount));
     }

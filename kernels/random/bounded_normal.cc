@@ -62,6 +62,24 @@ Group<T> NormalGroup(Philox& generator) {
   return group;
 }
 
+// How the samples of a batch ended.
+enum class Drawn {
+  kAll,
+  kNone,     // Normal numbers never come between the bounds.
+  kStopped,  // The run must stop.
+};
+
+// Looks at the run now and then: a batch may be of any size, and each of its samples take a thousand tries.
+class Poll {
+ public:
+  explicit Poll(const Workers& workers) : workers_(workers) {}
+  bool MustStop() { return ++count_ % 4096 == 0 && workers_.MustStop(); }
+
+ private:
+  const Workers& workers_;
+  uint32_t count_ = 0;
+};
+
 // Draws the samples of one batch. T: float, double or RoundedHalf.
 template <typename T>
 class BatchSampler {
@@ -76,49 +94,47 @@ class BatchSampler {
     high_ = (high - mean_) / deviation_;
   }
 
-  // Of [0, count), to out[i * stride]. False where normal numbers never come between the bounds.
+  // Of [0, count), to out[i * stride].
   template <typename Out>
-  bool Draw(Philox& generator, int64_t count, int64_t stride, Out* out) const {
+  Drawn Draw(Philox& generator, int64_t count, int64_t stride, Poll* poll, Out* out) const {
     const T inside = T(1.3);  // So far beyond the mean most normal numbers are within the bounds.
     const T zero = T(0.0f);
     if ((low_ < -inside && high_ >= zero) || (high_ > inside && low_ <= zero)) {
-      return DrawNormal(generator, count, stride, out);
+      return DrawNormal(generator, count, stride, poll, out);
     }
     const T root = sqrt(low_ * low_ + T(4.0f));
     const T cutoff = T(2.0f) * exp(T(0.5f) + (low_ * (low_ - root)) / T(4.0f)) / (low_ + root);
-    if (high_ - low_ < cutoff) {
-      DrawUniform(generator, count, stride, out);
-    } else {
-      DrawExponential(generator, count, stride, out);
-    }
-    return true;
+    return high_ - low_ < cutoff ? DrawUniform(generator, count, stride, poll, out)
+                                 : DrawExponential(generator, count, stride, poll, out);
   }
 
  private:
   template <typename Out>
-  bool DrawNormal(Philox& generator, int64_t count, int64_t stride, Out* out) const {
+  Drawn DrawNormal(Philox& generator, int64_t count, int64_t stride, Poll* poll, Out* out) const {
     int rejections = 0;
     for (int64_t i = 0; i < count;) {
+      if (poll->MustStop()) return Drawn::kStopped;
       const Group<T> normal = NormalGroup<T>(generator);
       for (int j = 0; j < Group<T>::kSize && i < count; ++j) {
         if (normal.numbers[j] >= low_ && normal.numbers[j] <= high_) {
           out[i++ * stride] = static_cast<Out>(normal.numbers[j] * deviation_ + mean_);
           rejections = 0;
         } else if (++rejections > kMaxRejections) {
-          return false;
+          return Drawn::kNone;
         }
       }
     }
-    return true;
+    return Drawn::kAll;
   }
 
   // Proposals between the bounds, equally likely.
   template <typename Out>
-  void DrawUniform(Philox& generator, int64_t count, int64_t stride, Out* out) const {
+  Drawn DrawUniform(Philox& generator, int64_t count, int64_t stride, Poll* poll, Out* out) const {
     const T width = high_ - low_;
     const T plus = low_ < T(0.0f) ? T(0.0f) : low_ * low_;
     int rejections = 0;
     for (int64_t i = 0; i < count;) {
+      if (poll->MustStop()) return Drawn::kStopped;
       const Group<T> proposals = UniformGroup<T>(generator);
       const Group<T> chances = UniformGroup<T>(generator);
       for (int j = 0; j < Group<T>::kSize && i < count; ++j) {
@@ -132,14 +148,16 @@ class BatchSampler {
         }
       }
     }
+    return Drawn::kAll;
   }
 
   // Exponential proposals above the lower bound.
   template <typename Out>
-  void DrawExponential(Philox& generator, int64_t count, int64_t stride, Out* out) const {
+  Drawn DrawExponential(Philox& generator, int64_t count, int64_t stride, Poll* poll, Out* out) const {
     const T alpha = (low_ + sqrt(low_ * low_ + T(4.0f))) / T(2.0f);
     int rejections = 0;
     for (int64_t i = 0; i < count;) {
+      if (poll->MustStop()) return Drawn::kStopped;
       const Group<T> uniform = UniformGroup<T>(generator);
       for (int j = 0; j < Group<T>::kSize && i < count; j += 2) {
         const T z = -log(uniform.numbers[j]) / alpha + low_;
@@ -153,6 +171,7 @@ class BatchSampler {
         }
       }
     }
+    return Drawn::kAll;
   }
 
   T mean_;
@@ -174,6 +193,7 @@ absl::Status FillAs(const Workers& workers, Philox generator, const BoundedNorma
                     const BoundedNormalBatches& batches, ParameterIndex index, Tensor* out) {
   In* const numbers = out->flat<In>().data();
   const int64_t size = out->num_elements();
+  Poll poll(workers);
   for (int64_t batch = 0; batch < batches.count; ++batch) {
     if (batch % 64 == 0 && workers.MustStop()) return workers.WhyStopped();
     T p[4];
@@ -193,9 +213,9 @@ absl::Status FillAs(const Workers& workers, Philox generator, const BoundedNorma
     const int64_t count =
         batches.is_inner ? batches.samples : std::min(batches.samples, size - batch * batches.samples);
     In* const first = numbers + (batches.is_inner ? batch : batch * batches.samples);
-    if (!sampler.Draw(generator, count, batches.is_inner ? batches.count : 1, first)) {
-      return Error(ErrorCode::kOpBroken).Text("found no normal number between the bounds");
-    }
+    const Drawn drawn = sampler.Draw(generator, count, batches.is_inner ? batches.count : 1, &poll, first);
+    if (drawn == Drawn::kStopped) return workers.WhyStopped();
+    if (drawn == Drawn::kNone) return Error(ErrorCode::kOpBroken).Text("found no normal number between the bounds");
   }
   return absl::OkStatus();
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/hash_table.h"
 #include "graph/base/mutex.h"
@@ -19,6 +20,7 @@
 #include "kernels/random/families.h"
 #include "kernels/random/range_sampler.h"
 #include "kernels/random/seeded_generator.h"
+#include "kernels/step/file_access.h"
 #include "kernels/workers.h"
 
 namespace sluice {
@@ -154,6 +156,34 @@ class CandidateSamplerKernel final : public Kernel {
   const std::unique_ptr<RangeSampler> sampler_;
 };
 
+// One whose weights stand in a file, which is read when it first runs: by then it is known which files may be.
+class FileSamplerKernel final : public Kernel {
+ public:
+  FileSamplerKernel(const SamplerAttrs& attrs, ClassWeightAttrs weights)
+      : attrs_(attrs), weights_(std::move(weights)) {}
+
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_RETURN_IF_ERROR(CheckFileRead(context.run().session_state, weights_.file));
+    SLUICE_ASSIGN_OR_RETURN(const CandidateSamplerKernel* const kernel, FindOrMake());
+    return kernel->Compute(context);
+  }
+
+ private:
+  absl::StatusOr<const CandidateSamplerKernel*> FindOrMake() const ABSL_LOCKS_EXCLUDED(mu_) {
+    MutexLock lock(&mu_);
+    if (kernel_ == nullptr) {
+      SLUICE_ASSIGN_OR_RETURN(std::vector<float> weights, ClassWeights(weights_));
+      kernel_ = std::make_unique<CandidateSamplerKernel>(attrs_, NewWeightedSampler(std::move(weights)));
+    }
+    return kernel_.get();
+  }
+
+  const SamplerAttrs attrs_;
+  const ClassWeightAttrs weights_;
+  mutable Mutex mu_;
+  mutable std::unique_ptr<const CandidateSamplerKernel> kernel_ ABSL_GUARDED_BY(mu_);
+};
+
 template <std::unique_ptr<RangeSampler> (*kNew)(int64_t range)>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeRangeSampler(const KernelConstruction& construction) {
   SLUICE_ASSIGN_OR_RETURN(const SamplerAttrs attrs, ReadAttrs(construction));
@@ -171,7 +201,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRangeSampler(const KernelConstructio
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeFixedSampler(const KernelConstruction& construction) {
   SLUICE_ASSIGN_OR_RETURN(const SamplerAttrs attrs, ReadAttrs(construction));
-  SLUICE_ASSIGN_OR_RETURN(std::vector<float> weights, ReadClassWeights(construction));
+  SLUICE_ASSIGN_OR_RETURN(ClassWeightAttrs of_weights, ReadClassWeightAttrs(construction));
+  if (!of_weights.file.empty()) return std::make_unique<FileSamplerKernel>(attrs, std::move(of_weights));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<float> weights, ClassWeights(of_weights));
   return std::make_unique<CandidateSamplerKernel>(attrs, NewWeightedSampler(std::move(weights)));
 }
 

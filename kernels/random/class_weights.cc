@@ -44,51 +44,48 @@ absl::Status BadAttr(absl::string_view attr, const std::string& found, absl::str
   return Error(ErrorCode::kOpAttr).Attr(attr).Found(found).Expected(expected);
 }
 
-// Which of the classes belong to this sampler.
-struct Shards {
-  int64_t count = 1;
-  int64_t shard = 0;
-};
-
-absl::StatusOr<Shards> ReadShards(const KernelConstruction& construction) {
-  Shards shards;
-  SLUICE_ASSIGN_OR_RETURN(shards.count, construction.Get<int64_t>("num_shards"));
-  SLUICE_ASSIGN_OR_RETURN(shards.shard, construction.Get<int64_t>("shard"));
-  if (shards.count < 1) return BadAttr("num_shards", absl::StrCat(shards.count), "1 or more");
-  if (shards.shard < 0 || shards.shard >= shards.count) {
-    return BadAttr("shard", absl::StrCat(shards.shard), absl::StrCat("0 to ", shards.count - 1));
-  }
-  return shards;
+absl::Status CheckShards(const ClassWeightAttrs& attrs) {
+  if (attrs.num_shards < 1) return BadAttr("num_shards", absl::StrCat(attrs.num_shards), "1 or more");
+  if (attrs.shard >= 0 && attrs.shard < attrs.num_shards) return absl::OkStatus();
+  return BadAttr("shard", absl::StrCat(attrs.shard), absl::StrCat("0 to ", attrs.num_shards - 1));
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<float>> ReadClassWeights(const KernelConstruction& construction) {
-  SLUICE_ASSIGN_OR_RETURN(const int64_t range, construction.Get<int64_t>("range_max"));
-  SLUICE_ASSIGN_OR_RETURN(const float distortion, construction.Get<float>("distortion"));
-  SLUICE_ASSIGN_OR_RETURN(const int64_t reserved, construction.Get<int64_t>("num_reserved_ids"));
-  SLUICE_ASSIGN_OR_RETURN(const std::string file, construction.Get<std::string>("vocab_file"));
-  SLUICE_ASSIGN_OR_RETURN(std::vector<float> listed, construction.Get<std::vector<float>>("unigrams"));
-  SLUICE_ASSIGN_OR_RETURN(const Shards shards, ReadShards(construction));
-  if (file.empty() == listed.empty()) {
-    return BadAttr("vocab_file", file.empty() ? "no weights" : "weights in unigrams, too",
-                   "either a file or a list of weights");
-  }
-  if (!file.empty()) {
-    SLUICE_ASSIGN_OR_RETURN(listed, ReadVocabulary(file));
+absl::StatusOr<ClassWeightAttrs> ReadClassWeightAttrs(const KernelConstruction& construction) {
+  ClassWeightAttrs attrs;
+  SLUICE_ASSIGN_OR_RETURN(attrs.range, construction.Get<int64_t>("range_max"));
+  SLUICE_ASSIGN_OR_RETURN(attrs.distortion, construction.Get<float>("distortion"));
+  SLUICE_ASSIGN_OR_RETURN(attrs.reserved, construction.Get<int64_t>("num_reserved_ids"));
+  SLUICE_ASSIGN_OR_RETURN(attrs.file, construction.Get<std::string>("vocab_file"));
+  SLUICE_ASSIGN_OR_RETURN(attrs.unigrams, construction.Get<std::vector<float>>("unigrams"));
+  SLUICE_ASSIGN_OR_RETURN(attrs.num_shards, construction.Get<int64_t>("num_shards"));
+  SLUICE_ASSIGN_OR_RETURN(attrs.shard, construction.Get<int64_t>("shard"));
+  SLUICE_RETURN_IF_ERROR(CheckShards(attrs));
+  if (attrs.file.empty() != attrs.unigrams.empty()) return attrs;
+  return BadAttr("vocab_file", attrs.file.empty() ? "no weights" : "weights in unigrams, too",
+                 "either a file or a list of weights");
+}
+
+absl::StatusOr<std::vector<float>> ClassWeights(const ClassWeightAttrs& attrs) {
+  std::vector<float> listed = attrs.unigrams;
+  if (!attrs.file.empty()) {
+    SLUICE_ASSIGN_OR_RETURN(listed, ReadVocabulary(attrs.file));
   }
   // Before a list as long as a wrong attr says is made.
-  const int64_t own_reserved = reserved <= shards.shard ? 0 : (reserved - shards.shard - 1) / shards.count + 1;
-  if (reserved < 0 || own_reserved > std::min(range, kMaxReserved)) {
-    return BadAttr("num_reserved_ids", absl::StrCat(reserved), absl::StrCat("0 to ", std::min(range, kMaxReserved)));
+  const int64_t own_reserved =
+      attrs.reserved <= attrs.shard ? 0 : (attrs.reserved - attrs.shard - 1) / attrs.num_shards + 1;
+  const int64_t most = std::min(attrs.range, kMaxReserved);
+  if (attrs.reserved < 0 || own_reserved > most) {
+    return BadAttr("num_reserved_ids", absl::StrCat(attrs.reserved), absl::StrCat("0 to ", most));
   }
   std::vector<float> weights(static_cast<size_t>(own_reserved), 0.0f);
   for (size_t i = 0; i < listed.size(); ++i) {
     const int64_t word = own_reserved + static_cast<int64_t>(i);  // TensorFlow counts on from its own ones, too.
-    if (word % shards.count == shards.shard) weights.push_back(std::pow(listed[i], distortion));
+    if (word % attrs.num_shards == attrs.shard) weights.push_back(std::pow(listed[i], attrs.distortion));
   }
-  if (static_cast<int64_t>(weights.size()) != range) {
-    return BadAttr("range_max", absl::StrCat(range), absl::StrCat(weights.size(), ", the number of weights"));
+  if (static_cast<int64_t>(weights.size()) != attrs.range) {
+    return BadAttr("range_max", absl::StrCat(attrs.range), absl::StrCat(weights.size(), ", the number of weights"));
   }
   return weights;
 }

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
-#include "kernels/array/index_values.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -92,39 +90,18 @@ absl::Status DrawGamma(const KernelContext& context, const Philox& first, int al
   return FillSamples(Workers(context.run()), alphas.num_elements(), kSampleNs, draw, out);
 }
 
-// As many samples as the shape in input 0 has elements, for each alpha of input 1.
-class RandomGammaKernel final : public Kernel {
- public:
-  explicit RandomGammaKernel(const SeededGenerator::Seeds& seeds) : generator_(seeds) {}
-
-  absl::Status Compute(KernelContext& context) const override {
-    SLUICE_ASSIGN_OR_RETURN(const Shape samples, ReadShapeInput(context, 0, "shape"));
-    SLUICE_ASSIGN_OR_RETURN(const Shape shape, JoinShapes(samples, context.input(1).shape()));
-    SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
-    if (out->num_elements() == 0) return absl::OkStatus();
-    const Philox first = generator_.Reserve(static_cast<uint64_t>(out->num_elements()) * kBlocksPerNumber);
-    return DrawGamma(context, first, 1, out);
-  }
-
- private:
-  mutable SeededGenerator generator_;
-};
-
 template <bool kHasKey>
 absl::Status StatelessGamma(KernelContext& context) {
   constexpr int kAlpha = kHasKey ? 4 : 2;
-  SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 0, "shape"));
   SLUICE_ASSIGN_OR_RETURN(const Philox first,
                           kHasKey ? ReadKeyCounterGenerator(context, 1) : ReadSeedGenerator(context, 1));
-  SLUICE_RETURN_IF_ERROR(CheckEndsWith(shape, context.input(kAlpha).shape()));
-  SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
-  return DrawGamma(context, first, kAlpha, out);
+  return DrawStateless(context, &DrawGamma, first, kAlpha);
 }
 
 constexpr DTypeSet kTypes = {DType::kHalf, DType::kFloat, DType::kDouble};
 
 constexpr KernelRow kRows[] = {
-    KernelRow("RandomGamma", &NewWith<RandomGammaKernel, &SeededGenerator::ReadSeeds>)
+    KernelRow("RandomGamma", &NewWith<SamplesPerParameterKernel<&DrawGamma>, &SeededGenerator::ReadSeeds>)
         .Types("T", kTypes)
         .HostInput("shape"),
     KernelRow("StatelessRandomGammaV2", &Call<&StatelessGamma<false>>)

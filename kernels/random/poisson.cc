@@ -6,12 +6,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
-#include "kernels/array/index_values.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -114,40 +112,19 @@ absl::Status DrawPoisson(const KernelContext& context, const Philox& first, int 
   return FillSamples(Workers(context.run()), rates.num_elements(), kSampleNs, draw, out);
 }
 
-// As many counts as the shape in input 0 has elements, for each rate of input 1.
-class RandomPoissonKernel final : public Kernel {
- public:
-  explicit RandomPoissonKernel(const SeededGenerator::Seeds& seeds) : generator_(seeds) {}
-
-  absl::Status Compute(KernelContext& context) const override {
-    SLUICE_ASSIGN_OR_RETURN(const Shape samples, ReadShapeInput(context, 0, "shape"));
-    SLUICE_ASSIGN_OR_RETURN(const Shape shape, JoinShapes(samples, context.input(1).shape()));
-    SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
-    if (out->num_elements() == 0) return absl::OkStatus();
-    const Philox first = generator_.Reserve(static_cast<uint64_t>(out->num_elements()) * kBlocksPerNumber);
-    return DrawPoisson(context, first, 1, out);
-  }
-
- private:
-  mutable SeededGenerator generator_;
-};
-
 absl::Status StatelessPoisson(KernelContext& context) {
-  SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 0, "shape"));
   SLUICE_ASSIGN_OR_RETURN(const Philox first, ReadSeedGenerator(context, 1));
-  SLUICE_RETURN_IF_ERROR(CheckEndsWith(shape, context.input(2).shape()));
-  SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
-  return DrawPoisson(context, first, 2, out);
+  return DrawStateless(context, &DrawPoisson, first, 2);
 }
 
 constexpr DTypeSet kFloats = {DType::kHalf, DType::kFloat, DType::kDouble};
 constexpr DTypeSet kCounts = kFloats | kIndexTypes;
 
 constexpr KernelRow kRows[] = {
-    KernelRow("RandomPoisson", &NewWith<RandomPoissonKernel, &SeededGenerator::ReadSeeds>)
+    KernelRow("RandomPoisson", &NewWith<SamplesPerParameterKernel<&DrawPoisson>, &SeededGenerator::ReadSeeds>)
         .Types("dtype", kFloats)
         .HostInput("shape"),
-    KernelRow("RandomPoissonV2", &NewWith<RandomPoissonKernel, &SeededGenerator::ReadSeeds>)
+    KernelRow("RandomPoissonV2", &NewWith<SamplesPerParameterKernel<&DrawPoisson>, &SeededGenerator::ReadSeeds>)
         .Types("R", kCounts)
         .Types("dtype", kCounts)
         .HostInput("shape"),

@@ -6,7 +6,10 @@
 
 #include "graph/base/check.h"
 #include "graph/base/status_macros.h"
+#include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/random/fill_random.h"
+#include "kernels/random/stateless_generator.h"
 
 namespace sluice {
 namespace {
@@ -53,6 +56,22 @@ absl::Status FillSamples(const Workers& workers, int64_t parameters, double draw
     }
     return absl::OkStatus();
   });
+}
+
+absl::Status DrawReserved(KernelContext& context, DrawCall draw, SeededGenerator* generator) {
+  SLUICE_ASSIGN_OR_RETURN(const Shape samples, ReadShapeInput(context, 0, "shape"));
+  SLUICE_ASSIGN_OR_RETURN(const Shape shape, JoinShapes(samples, context.input(1).shape()));
+  SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
+  if (out->num_elements() == 0) return absl::OkStatus();
+  const Philox first = generator->Reserve(static_cast<uint64_t>(out->num_elements()) * kBlocksPerNumber);
+  return draw(context, first, 1, out);
+}
+
+absl::Status DrawStateless(KernelContext& context, DrawCall draw, const Philox& first, int parameters) {
+  SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 0, "shape"));
+  SLUICE_RETURN_IF_ERROR(CheckEndsWith(shape, context.input(parameters).shape()));
+  SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
+  return draw(context, first, parameters, out);
 }
 
 bool HoldsIntegers(DType dtype) { return dtype == DType::kInt32 || dtype == DType::kInt64; }

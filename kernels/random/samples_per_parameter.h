@@ -16,7 +16,10 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "graph/value/tensor.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_context.h"
 #include "kernels/random/philox.h"
+#include "kernels/random/seeded_generator.h"
 #include "kernels/workers.h"
 
 namespace sluice {
@@ -33,6 +36,28 @@ using DrawSamples = absl::FunctionRef<absl::Status(int64_t parameter, int64_t nu
 // `draw_ns` is the time of one sample. The error of the first parameter that `draw` refuses. REQUIRES: samples that the
 // dtype holds; a number of elements that is a multiple of `parameters`, which is not 0 unless `out` is empty.
 absl::Status FillSamples(const Workers& workers, int64_t parameters, double draw_ns, DrawSamples draw, Tensor* out);
+
+// Draws all samples of a call, which begins at `first`, for the parameters in input `parameters`.
+using DrawCall = absl::Status (*)(const KernelContext& context, const Philox& first, int parameters, Tensor* out);
+
+// As many samples as the shape in input 0 has elements, for each parameter of input 1, by the next numbers of
+// `generator`.
+absl::Status DrawReserved(KernelContext& context, DrawCall draw, SeededGenerator* generator);
+
+// The same as a kernel, whose node the sequence belongs to.
+template <DrawCall kDraw>
+class SamplesPerParameterKernel final : public Kernel {
+ public:
+  explicit SamplesPerParameterKernel(const SeededGenerator::Seeds& seeds) : generator_(seeds) {}
+
+  absl::Status Compute(KernelContext& context) const override { return DrawReserved(context, kDraw, &generator_); }
+
+ private:
+  mutable SeededGenerator generator_;
+};
+// The same without state: samples of the whole shape in input 0, which ends with that of the parameters in input
+// `parameters`.
+absl::Status DrawStateless(KernelContext& context, DrawCall draw, const Philox& first, int parameters);
 
 // Whether elements of `dtype` are integers.
 bool HoldsIntegers(DType dtype);

@@ -22,22 +22,26 @@
 namespace sluice {
 namespace {
 
-// Row i of the result is row order[i] of the input.
-absl::StatusOr<Tensor> RandomOrder(KernelContext& context, const Philox& first, int64_t rows) {
+// Memory for the places of `rows` rows.
+absl::StatusOr<Tensor> MakeOrder(KernelContext& context, int64_t rows) {
   if (rows > int64_t{std::numeric_limits<uint32_t>::max()}) {
     return Error(ErrorCode::kOpTooLarge)
         .Input(0, "value")
         .Found(absl::StrCat(rows, " rows"))
         .Expected("fewer than 2^32");
   }
-  SLUICE_ASSIGN_OR_RETURN(Tensor order, context.AllocateTemp(DType::kInt64, Shape::Of({rows})));
-  int64_t* const places = order.flat<int64_t>().data();
+  return context.AllocateTemp(DType::kInt64, Shape::Of({rows}));
+}
+
+// Row i of the result is row order[i] of the input.
+void FillOrder(const Philox& first, Tensor* order) {
+  int64_t* const places = order->flat<int64_t>().data();
+  const int64_t rows = order->num_elements();
   for (int64_t i = 0; i < rows; ++i) places[i] = i;
   PhiloxWords words(first);
   for (int64_t i = 0; i + 1 < rows; ++i) {
     std::swap(places[i], places[i + words.Next32() % static_cast<uint32_t>(rows - i)]);
   }
-  return order;
 }
 
 absl::Status MoveRows(KernelContext& context, const Tensor& order) {
@@ -68,8 +72,9 @@ class RandomShuffleKernel final : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     if (HasOneOrder(context.input(0))) return ForwardOrCopy(context, 0);
     const int64_t rows = context.input(0).dim(0);
-    const Philox first = generator_.Reserve(static_cast<uint64_t>(rows - 1 + 3) / 4);  // A word for each row but one.
-    SLUICE_ASSIGN_OR_RETURN(const Tensor order, RandomOrder(context, first, rows));
+    SLUICE_ASSIGN_OR_RETURN(Tensor order, MakeOrder(context, rows));
+    const uint64_t blocks = static_cast<uint64_t>(rows - 1 + 3) / 4;  // A word for each row but one.
+    FillOrder(generator_.Reserve(blocks), &order);
     return MoveRows(context, order);
   }
 
@@ -80,7 +85,8 @@ class RandomShuffleKernel final : public Kernel {
 absl::Status StatelessShuffle(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const Philox first, ReadKeyCounterGenerator(context, 1));
   if (HasOneOrder(context.input(0))) return ForwardOrCopy(context, 0);
-  SLUICE_ASSIGN_OR_RETURN(const Tensor order, RandomOrder(context, first, context.input(0).dim(0)));
+  SLUICE_ASSIGN_OR_RETURN(Tensor order, MakeOrder(context, context.input(0).dim(0)));
+  FillOrder(first, &order);
   return MoveRows(context, order);
 }
 

@@ -4,6 +4,7 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -11,23 +12,23 @@ namespace sluice {
 class KernelRegistry;
 
 // Where the largest or smallest element stands: ArgMax, ArgMin.
-absl::Span<const KernelRow> ArgExtremeKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ArgExtremeKernels();
 // Reductions that choose: Max, Min, and of bools All, Any.
-absl::Span<const KernelRow> ExtremeKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ExtremeKernels();
 // Reductions that multiply: Prod, EuclideanNorm.
-absl::Span<const KernelRow> ProductKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ProductKernels();
 // Running sums and products: Cumsum, Cumprod, CumulativeLogsumexp.
-absl::Span<const KernelRow> ScanKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ScanKernels();
 // Reductions of rows by group: SegmentSum, SegmentMean, SegmentProd, SegmentMin, SegmentMax (groups in order) and
 // UnsortedSegmentSum, UnsortedSegmentProd, UnsortedSegmentMin, UnsortedSegmentMax.
-absl::Span<const KernelRow> SegmentKernels();
+SLUICE_AT_START absl::Span<const KernelRow> SegmentKernels();
 // Reductions that add: Sum, Mean. Floats in pairs, see Note [Pairwise sums].
-absl::Span<const KernelRow> SumKernels();
+SLUICE_AT_START absl::Span<const KernelRow> SumKernels();
 // Sums of floats that are carried in double: BiasAddGrad, L2Loss.
-absl::Span<const KernelRow> WideSumKernels();
+SLUICE_AT_START absl::Span<const KernelRow> WideSumKernels();
 
 // Adds all of them.
-void AddReduceKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddReduceKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

@@ -4,6 +4,7 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -11,14 +12,14 @@ namespace sluice {
 class KernelRegistry;
 
 // LSTMBlockCell, BlockLSTM, BlockLSTMV2.
-absl::Span<const KernelRow> LstmKernels();
+SLUICE_AT_START absl::Span<const KernelRow> LstmKernels();
 // Their gradients.
-absl::Span<const KernelRow> LstmGradKernels();
+SLUICE_AT_START absl::Span<const KernelRow> LstmGradKernels();
 // GRUBlockCell and its gradient.
-absl::Span<const KernelRow> GruKernels();
+SLUICE_AT_START absl::Span<const KernelRow> GruKernels();
 
 // Adds all of them.
-void AddRnnKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddRnnKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

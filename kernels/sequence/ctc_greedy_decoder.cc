@@ -1,26 +1,19 @@
 // CTCGreedyDecoder: the best class of each step, without blanks, repeats as one where asked to.
 
-#include <algorithm>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "kernels/image/temp_array.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
 #include "kernels/sequence/ctc_inputs.h"
+#include "kernels/sequence/decoded_labels.h"
 #include "kernels/sequence/families.h"
 
 namespace sluice {
 namespace {
-
-// What all sequences come to: classes in places [time * b, time * b + counts[b]) of `labels`.
-struct Decoded {
-  TempArray<int64_t> labels;
-  TempArray<int64_t> counts;
-};
 
 // Decodes all sequences into a sparse matrix of labels.
 class CtcGreedyDecoderKernel final : public Kernel {
@@ -40,21 +33,19 @@ class CtcGreedyDecoderKernel final : public Kernel {
           .Found(absl::StrCat(blank_))
           .Expected(absl::StrCat(-inputs.classes, " to ", inputs.classes - 1));
     }
-    Decoded decoded;
-    SLUICE_ASSIGN_OR_RETURN(decoded.labels, TempArray<int64_t>::Make(context, inputs.time * inputs.batch));
-    SLUICE_ASSIGN_OR_RETURN(decoded.counts, TempArray<int64_t>::Make(context, inputs.batch));
+    SLUICE_ASSIGN_OR_RETURN(DecodedLabels decoded, DecodedLabels::Make(context, inputs, 1));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const scores, context.AllocateOutput(3, Shape::Of({inputs.batch, 1})));
     if (scores->dtype() == DType::kFloat) {
       DecodeAll<float>(context, inputs, &decoded, scores);
     } else {
       DecodeAll<double>(context, inputs, &decoded, scores);
     }
-    return SetOutputs(context, inputs, decoded);
+    return decoded.SetOutputs(context);
   }
 
  private:
   template <typename T>
-  void DecodeAll(const KernelContext& context, const CtcInputs& inputs, Decoded* decoded, Tensor* scores) const {
+  void DecodeAll(const KernelContext& context, const CtcInputs& inputs, DecodedLabels* decoded, Tensor* scores) const {
     const T* const from = context.input(0).flat<T>().data();
     T* const sums = scores->flat<T>().data();
     const double sequence_ns = static_cast<double>(inputs.time) * static_cast<double>(inputs.classes);
@@ -65,9 +56,9 @@ class CtcGreedyDecoderKernel final : public Kernel {
 
   // The score: the sum of those that were best, negated.
   template <typename T>
-  T Decode(const T* from, const CtcInputs& inputs, int64_t b, Decoded* decoded) const {
+  T Decode(const T* from, const CtcInputs& inputs, int64_t b, DecodedLabels* decoded) const {
     const int64_t blank = blank_ < 0 ? blank_ + inputs.classes : blank_;
-    int64_t* const labels = &decoded->labels[inputs.time * b];
+    int64_t* const labels = decoded->labels(0, b);
     int64_t count = 0, before = -1;
     T sum = 0;
     for (int64_t t = 0; t < inputs.lengths[static_cast<size_t>(b)]; ++t) {
@@ -78,32 +69,8 @@ class CtcGreedyDecoderKernel final : public Kernel {
       if (best != blank && !(merges_ && best == before)) labels[count++] = best;
       before = best;
     }
-    decoded->counts[b] = count;
+    decoded->count(0, b) = count;
     return sum;
-  }
-
-  // A sparse matrix of all labels.
-  static absl::Status SetOutputs(KernelContext& context, const CtcInputs& inputs, const Decoded& decoded) {
-    int64_t total = 0, longest = 0;
-    for (int64_t b = 0; b < inputs.batch; ++b) {
-      total += decoded.counts[b];
-      longest = std::max(longest, decoded.counts[b]);
-    }
-    SLUICE_ASSIGN_OR_RETURN(Tensor* const indices, context.AllocateOutput(0, Shape::Of({total, 2})));
-    SLUICE_ASSIGN_OR_RETURN(Tensor* const values, context.AllocateOutput(1, Shape::Of({total})));
-    SLUICE_ASSIGN_OR_RETURN(Tensor* const shape, context.AllocateOutput(2, Shape::Of({2})));
-    int64_t* index = indices->flat<int64_t>().data();
-    int64_t* value = values->flat<int64_t>().data();
-    for (int64_t b = 0; b < inputs.batch; ++b) {
-      for (int64_t i = 0; i < decoded.counts[b]; ++i) {
-        *index++ = b;
-        *index++ = i;
-        *value++ = decoded.labels[inputs.time * b + i];
-      }
-    }
-    shape->flat<int64_t>()[0] = inputs.batch;
-    shape->flat<int64_t>()[1] = longest;
-    return absl::OkStatus();
   }
 
   const bool merges_;

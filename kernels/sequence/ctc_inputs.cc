@@ -1,5 +1,7 @@
 #include "kernels/sequence/ctc_inputs.h"
 
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 
@@ -13,6 +15,12 @@ absl::StatusOr<CtcInputs> ReadCtcInputs(const KernelContext& context, int length
         .Input(0, "inputs")
         .Found(scores.shape().ToString())
         .Expected("[time, batch, classes], none of them 0");
+  }
+  if (scores.dim(2) > std::numeric_limits<int32_t>::max()) {
+    return Error(ErrorCode::kOpShape)
+        .Input(0, "inputs")
+        .Found(scores.shape().ToString())
+        .Expected("as many classes as int32 numbers");
   }
   if (length.rank() != 1) {
     return Error(ErrorCode::kOpShape)

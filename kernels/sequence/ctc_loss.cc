@@ -3,19 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "kernels/image/temp_array.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
 #include "kernels/sequence/ctc_inputs.h"
 #include "kernels/sequence/families.h"
+#include "kernels/sequence/log_sum.h"
+#include "kernels/temp_array.h"
 #include "kernels/worker_scratch.h"
 #include "kernels/workers.h"
 
@@ -51,16 +51,6 @@ struct Labels {
 
   int64_t size(int64_t b) const { return begins[b + 1] - begins[b]; }
 };
-
-template <typename T>
-constexpr T kLogZero = -std::numeric_limits<T>::infinity();
-
-template <typename T>
-T LogSum(T a, T b) {
-  if (a == kLogZero<T>) return b;
-  if (b == kLogZero<T>) return a;
-  return a > b ? a + std::log1p(std::exp(b - a)) : b + std::log1p(std::exp(a - b));
-}
 
 // --- Labels --------------------------------------------------------------------------------------------------------
 
@@ -135,10 +125,11 @@ absl::StatusOr<Labels> ReadLabels(KernelContext& context, const CtcForm& form, c
     labels.begins[b + 1] = labels.begins[b] + size;
     const int32_t length = inputs.lengths[static_cast<size_t>(b)];
     labels.ignored[b] = length == 0 || (form.ignores_long && next - first > length) ? 1 : 0;
-    if (!form.ignores_long && size / 2 > length) {
+    // As in TensorFlow, labels that collapse count, too.
+    if (!form.ignores_long && next - first > length) {
       return Error(ErrorCode::kOpValue)
           .Input(3, "sequence_length")
-          .Found(absl::StrCat(length, " steps for ", size / 2, " labels of sequence ", b))
+          .Found(absl::StrCat(length, " steps for ", next - first, " labels of sequence ", b))
           .Expected("at least as many")
           .Help("Give more steps, or set ignore_longer_outputs_than_inputs.");
     }

@@ -2,6 +2,8 @@
 // another, for each pair of sequences of two sparse tensors.
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <type_traits>
@@ -9,16 +11,19 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/float16.h"
 #include "graph/value/tstring.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
-#include "kernels/image/temp_array.h"
+#include "kernels/dtype_set.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
 #include "kernels/sequence/families.h"
+#include "kernels/temp_array.h"
+#include "kernels/workers.h"
 
 namespace sluice {
 namespace {
@@ -79,21 +84,107 @@ absl::StatusOr<int64_t> PlaceOf(const Sparse& sparse, int64_t row, const IndexVe
       .Expected(absl::StrCat("one of ", total, " sequences"));
 }
 
-// The distance of the elements [a, a_end) and [b, b_end); `costs` has room for b_end - b + 1 numbers.
-template <typename Same>
-int64_t Distance(int64_t a, int64_t a_end, int64_t b, int64_t b_end, const Same& same, int64_t* costs) {
-  const int64_t length = b_end - b;
-  for (int64_t j = 0; j <= length; ++j) costs[j] = j;
-  for (int64_t i = a; i < a_end; ++i) {
+// --- Elements ------------------------------------------------------------------------------------------------------
+
+// The elements of both tensors as keys, `words` for each: equal elements have equal keys, and a NaN has a key of its
+// own. So all dtypes are compared by the same code.
+struct Keys {
+  int64_t words = 1;
+  TempArray<uint64_t> said;
+  TempArray<uint64_t> meant;
+};
+
+// The key of a number. `serial`: different for each number of a call.
+uint64_t KeyOf(double number, uint64_t serial) {
+  if (std::isnan(number)) return 0x7ff8000000000000 | serial;
+  if (number == 0.0) return 0;  // Of either sign.
+  uint64_t bits;
+  std::memcpy(&bits, &number, sizeof(bits));
+  return bits;
+}
+
+// Keys of numbers that lie one after the other from `from` on. `side` is 0 or 1. False where `dtype` is not one of
+// floats.
+bool AddFloatKeys(DType dtype, const void* from, uint64_t side, TempArray<uint64_t>* keys) {
+  return DispatchDType<FloatCppTypes>(dtype, [&](auto type) {
+    using T = typename decltype(type)::Type;
+    const T* const numbers = static_cast<const T*>(from);
+    for (int64_t i = 0; i < keys->size(); ++i) {
+      double number;
+      if constexpr (std::is_class_v<T>) {
+        number = static_cast<double>(static_cast<float>(numbers[i]));
+      } else {
+        number = static_cast<double>(numbers[i]);
+      }
+      (*keys)[i] = KeyOf(number, 2 * static_cast<uint64_t>(i) + side);
+    }
+  });
+}
+
+// Keys of integers and bools: their bits.
+void AddBitKeys(const Tensor& tensor, TempArray<uint64_t>* keys) {
+  DispatchSize(DTypeSize(tensor.dtype()), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    if constexpr (sizeof(T) <= 8) {
+      const T* const elements = static_cast<const T*>(tensor.raw_data());
+      for (int64_t i = 0; i < keys->size(); ++i) (*keys)[i] = elements[i];
+    }
+  });
+}
+
+// Keys of strings: equal ones have one number.
+void AddTextKeys(const Tensor& tensor, HashMap<absl::string_view, uint64_t>* numbers, TempArray<uint64_t>* keys) {
+  const absl::Span<const TString> texts = tensor.flat<TString>();
+  for (size_t i = 0; i < texts.size(); ++i) {
+    (*keys)[static_cast<int64_t>(i)] = numbers->try_emplace(texts[i].view(), numbers->size()).first->second;
+  }
+}
+
+absl::StatusOr<Keys> MakeKeys(KernelContext& context, const Tensor& said, const Tensor& meant) {
+  const DType dtype = said.dtype();
+  const bool is_complex = kComplexTypes.Contains(dtype);
+  const DType part = dtype == DType::kComplex64 ? DType::kFloat : is_complex ? DType::kDouble : dtype;
+  Keys keys;
+  keys.words = is_complex ? 2 : 1;
+  HashMap<absl::string_view, uint64_t> texts;
+  for (const bool is_said : {true, false}) {
+    const Tensor& tensor = is_said ? said : meant;
+    TempArray<uint64_t>& to = is_said ? keys.said : keys.meant;
+    SLUICE_ASSIGN_OR_RETURN(to, TempArray<uint64_t>::Make(context, tensor.num_elements() * keys.words));
+    if (dtype == DType::kString) {
+      AddTextKeys(tensor, &texts, &to);
+    } else if (!AddFloatKeys(part, tensor.raw_data(), is_said ? 0 : 1, &to)) {
+      AddBitKeys(tensor, &to);
+    }
+  }
+  return keys;
+}
+
+// --- Distances -----------------------------------------------------------------------------------------------------
+
+// The distance of two sequences of `a_size` and `b_size` elements; `costs` has room for b_size + 1 numbers.
+template <int kWords>
+absl::StatusOr<int64_t> Distance(const Workers& workers, const uint64_t* a, int64_t a_size, const uint64_t* b,
+                                 int64_t b_size, int64_t* costs) {
+  constexpr int64_t kPollEvery = int64_t{1} << 18;  // Comparisons.
+  int64_t unpolled = 0;
+  for (int64_t j = 0; j <= b_size; ++j) costs[j] = j;
+  for (int64_t i = 0; i < a_size; ++i, a += kWords) {
+    unpolled += b_size;
+    if (unpolled >= kPollEvery) {
+      if (workers.MustStop()) return workers.WhyStopped();
+      unpolled = 0;
+    }
     int64_t diagonal = costs[0];
     ++costs[0];
-    for (int64_t j = 1; j <= length; ++j) {
-      const int64_t replaced = diagonal + (same(i, b + j - 1) ? 0 : 1);
+    for (int64_t j = 1; j <= b_size; ++j) {
+      const bool is_same = std::equal(a, a + kWords, b + (j - 1) * kWords);
+      const int64_t replaced = diagonal + (is_same ? 0 : 1);
       diagonal = costs[j];
       costs[j] = std::min(replaced, std::min(costs[j], costs[j - 1]) + 1);
     }
   }
-  return costs[length];
+  return costs[b_size];
 }
 
 // Whether sequence a comes before b, as their indices say.
@@ -120,38 +211,19 @@ class EditDistanceKernel final : public Kernel {
     IndexVector sizes;
     for (size_t i = 0; i + 1 < truth.rank(); ++i) sizes.push_back(std::max(hypothesis.shape[i], truth.shape[i]));
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(sizes));
+    if (shape.num_elements() == 0) {
+      return Error(ErrorCode::kOpShapes)
+          .Found(absl::StrCat("no sequences in a result of ", shape.ToString()))
+          .Expected("at least one");
+    }
     SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, shape));
     const absl::Span<float> distances = output->flat<float>();
     std::fill(distances.begin(), distances.end(), 0.0f);
-    absl::Status status;
-    const auto run = [&](auto type) {
-      using T = typename decltype(type)::Type;
-      status = CompareAll<T>(context, hypothesis, truth, sizes, distances);
-    };
-    // Numbers are equal as numbers are, all others as their bytes.
-    const DType dtype = context.input(1).dtype();
-    if (dtype == DType::kString) {
-      run(TypeTag<TString>());
-    } else if (!DispatchDType<Join<FloatCppTypes, ComplexCppTypes>>(dtype, run)) {
-      DispatchSize(DTypeSize(dtype), [&](auto type) {
-        if constexpr (sizeof(typename decltype(type)::Type) <= 8) run(type);
-      });
-    }
-    return status;
+    SLUICE_ASSIGN_OR_RETURN(const Keys keys, MakeKeys(context, context.input(1), context.input(4)));
+    return CompareAll(context, hypothesis, truth, keys, sizes, distances);
   }
 
  private:
-  template <typename T>
-  static bool IsSame(const T& a, const T& b) {
-    if constexpr (std::is_same_v<T, TString>) {
-      return a.view() == b.view();
-    } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-      return static_cast<float>(a) == static_cast<float>(b);
-    } else {
-      return a == b;
-    }
-  }
-
   float Normalized(int64_t distance, int64_t truth_length) const {
     if (!normalizes_) return static_cast<float>(distance);
     if (truth_length > 0) return static_cast<float>(distance) / static_cast<float>(truth_length);
@@ -159,12 +231,10 @@ class EditDistanceKernel final : public Kernel {
   }
 
   // Goes through the sequences of both, which ascend.
-  template <typename T>
-  absl::Status CompareAll(KernelContext& context, const Sparse& hypothesis, const Sparse& truth,
+  absl::Status CompareAll(KernelContext& context, const Sparse& hypothesis, const Sparse& truth, const Keys& keys,
                           const IndexVector& sizes, absl::Span<float> distances) const {
-    const T* const said = static_cast<const T*>(context.input(1).raw_data());
-    const T* const meant = static_cast<const T*>(context.input(4).raw_data());
-    const auto same = [&](int64_t i, int64_t k) { return IsSame(said[i], meant[k]); };
+    const Workers workers(context.run());
+    const auto compare = keys.words == 1 ? &Distance<1> : &Distance<2>;
     SLUICE_ASSIGN_OR_RETURN(TempArray<int64_t> costs, TempArray<int64_t>::Make(context, truth.rows + 1));
     const int64_t total = static_cast<int64_t>(distances.size());
     int64_t h = 0, t = 0;
@@ -173,9 +243,11 @@ class EditDistanceKernel final : public Kernel {
       const int64_t h_end = order <= 0 ? hypothesis.EndOf(h) : h, t_end = order >= 0 ? truth.EndOf(t) : t;
       SLUICE_ASSIGN_OR_RETURN(const int64_t place,
                               order <= 0 ? PlaceOf(hypothesis, h, sizes, total) : PlaceOf(truth, t, sizes, total));
-      const int64_t distance = order < 0   ? h_end - h
-                               : order > 0 ? t_end - t
-                                           : Distance(h, h_end, t, t_end, same, costs.data());
+      int64_t distance = order < 0 ? h_end - h : t_end - t;
+      if (order == 0) {
+        SLUICE_ASSIGN_OR_RETURN(distance, compare(workers, keys.said.data() + h * keys.words, h_end - h,
+                                                  keys.meant.data() + t * keys.words, t_end - t, costs.data()));
+      }
       distances[static_cast<size_t>(place)] = Normalized(distance, t_end - t);
       h = h_end;
       t = t_end;

@@ -7,6 +7,7 @@ namespace sluice {
 void AddSequenceKernels(KernelRegistry& registry) {
   registry.AddTable(CtcLossKernels());
   registry.AddTable(CtcGreedyDecoderKernels());
+  registry.AddTable(CtcBeamSearchDecoderKernels());
   registry.AddTable(EditDistanceKernels());
 }
 

@@ -4,6 +4,7 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -11,14 +12,16 @@ namespace sluice {
 class KernelRegistry;
 
 // CTCLoss.
-absl::Span<const KernelRow> CtcLossKernels();
+SLUICE_AT_START absl::Span<const KernelRow> CtcLossKernels();
 // CTCGreedyDecoder.
-absl::Span<const KernelRow> CtcGreedyDecoderKernels();
+SLUICE_AT_START absl::Span<const KernelRow> CtcGreedyDecoderKernels();
+// CTCBeamSearchDecoder.
+SLUICE_AT_START absl::Span<const KernelRow> CtcBeamSearchDecoderKernels();
 // EditDistance.
-absl::Span<const KernelRow> EditDistanceKernels();
+SLUICE_AT_START absl::Span<const KernelRow> EditDistanceKernels();
 
 // Adds all of them.
-void AddSequenceKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddSequenceKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

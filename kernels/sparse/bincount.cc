@@ -107,14 +107,14 @@ class SparseKernel : public Kernel {
   explicit SparseKernel(bool is_binary) : is_binary_(is_binary) {}
 
   absl::Status Compute(KernelContext& context) const override {
-    SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kInside));
+    SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kInside, SizeRule::kAny));
     if (sparse.rank < 1) {
       return Error(ErrorCode::kOpShape).Input(2, "dense_shape").Found("a scalar").Expected("rank 1 or more");
     }
     const BinInputs in{context.input(1), context.input(3), context.input(4), 1};
     SLUICE_ASSIGN_OR_RETURN(const int64_t bins, ReadBins(in));
     const bool has_rows = sparse.rank > 1;
-    const IndexVector dims = has_rows ? IndexVector{sparse.shape.dim(0), bins} : IndexVector{bins};
+    const IndexVector dims = has_rows ? IndexVector{sparse.dims[0], bins} : IndexVector{bins};
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
     CountInto(in, is_binary_, bins, *out, [&](int64_t i) { return has_rows ? sparse.at(i)[0] : 0; });

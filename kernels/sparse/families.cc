@@ -6,6 +6,8 @@ namespace sluice {
 
 void AddSparseKernels(KernelRegistry& registry) {
   registry.AddTable(BincountKernels());
+  registry.AddTable(CountSparseKernels());
+  registry.AddTable(FeatureCrossKernels());
   registry.AddTable(SetKernels());
   registry.AddTable(SparseAddKernels());
   registry.AddTable(SparseDenseKernels());

@@ -4,6 +4,7 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -11,24 +12,28 @@ namespace sluice {
 class KernelRegistry;
 
 // How often numbers occur: Bincount, DenseBincount, SparseBincount, RaggedBincount.
-absl::Span<const KernelRow> BincountKernels();
+SLUICE_AT_START absl::Span<const KernelRow> BincountKernels();
+// How often numbers occur, as a sparse tensor: {Dense,Sparse,Ragged}CountSparseOutput.
+SLUICE_AT_START absl::Span<const KernelRow> CountSparseKernels();
+// Combinations of features: SparseCross, SparseCrossV2, SparseCrossHashed.
+SLUICE_AT_START absl::Span<const KernelRow> FeatureCrossKernels();
 // Sets along the last axis: DenseToDenseSetOperation, DenseToSparseSetOperation, SparseToSparseSetOperation, SetSize.
-absl::Span<const KernelRow> SetKernels();
+SLUICE_AT_START absl::Span<const KernelRow> SetKernels();
 // Two sparse tensors become one: SparseAdd, SparseAddGrad, SparseSparseMaximum, SparseSparseMinimum.
-absl::Span<const KernelRow> SparseAddKernels();
+SLUICE_AT_START absl::Span<const KernelRow> SparseAddKernels();
 // A sparse tensor with a dense one: SparseTensorDenseAdd, SparseTensorDenseMatMul, SparseDenseCwise{Add,Mul,Div}.
-absl::Span<const KernelRow> SparseDenseKernels();
+SLUICE_AT_START absl::Span<const KernelRow> SparseDenseKernels();
 // Entries in other places: SparseReorder, SparseReshape, SparseConcat, SparseSplit, SparseSlice, SparseSliceGrad.
-absl::Span<const KernelRow> SparseRearrangeKernels();
+SLUICE_AT_START absl::Span<const KernelRow> SparseRearrangeKernels();
 // Over axes: SparseReduce{Sum,Max}, SparseReduce{Sum,Max}Sparse, SparseSoftmax.
-absl::Span<const KernelRow> SparseReduceKernels();
+SLUICE_AT_START absl::Span<const KernelRow> SparseReduceKernels();
 // Sums of chosen rows by group: SparseSegment{Sum,Mean,SqrtN}, ...WithNumSegments, ...Grad, ...GradV2.
-absl::Span<const KernelRow> SparseSegmentKernels();
-// SparseToDense, SparseFillEmptyRows, SparseFillEmptyRowsGrad.
-absl::Span<const KernelRow> SparseToDenseKernels();
+SLUICE_AT_START absl::Span<const KernelRow> SparseSegmentKernels();
+// SparseToDense, {Sparse,Ragged}FillEmptyRows, {Sparse,Ragged}FillEmptyRowsGrad.
+SLUICE_AT_START absl::Span<const KernelRow> SparseToDenseKernels();
 
 // Adds all of them.
-void AddSparseKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddSparseKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

@@ -29,7 +29,7 @@ Numbers Iota(int64_t count) {
 // they are.
 absl::StatusOr<Numbers> OrderOf(KernelContext& context, const SparseInput& sparse) {
   Numbers order = Iota(sparse.entries);
-  if (CheckIndices(sparse, IndexRule::kInside).ok()) {
+  if (sparse.is_countable && CheckIndices(sparse, IndexRule::kInside).ok()) {
     SLUICE_ASSIGN_OR_RETURN(const Tensor positions, DensePositions(context, sparse));
     const int64_t* const keys = positions.flat<int64_t>().data();
     std::stable_sort(order.begin(), order.end(), [keys](int64_t a, int64_t b) { return keys[a] < keys[b]; });
@@ -44,7 +44,7 @@ absl::StatusOr<Numbers> OrderOf(KernelContext& context, const SparseInput& spars
 // --- SparseReorder ------------------------------------------------------------------------------------------------
 
 absl::Status ComputeReorder(KernelContext& context) {
-  SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kAny));
+  SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kAny, SizeRule::kAny));
   bool is_ordered = true;
   for (int64_t i = 1; is_ordered && i < sparse.entries; ++i) {
     is_ordered = CompareIndices(sparse.at(i - 1), sparse.at(i), sparse.rank) <= 0;
@@ -100,11 +100,7 @@ absl::Status ComputeReshape(KernelContext& context) {
     context.SetOutput(0, context.TakeInput(0));
     return absl::OkStatus();
   }
-  SparseInput sparse;
-  sparse.indices = &indices;
-  sparse.entries = indices.dim(0);
-  sparse.shape = from;
-  sparse.rank = from.rank();
+  const SparseInput sparse = SparsePlaces(indices, from);
   SLUICE_RETURN_IF_ERROR(CheckIndices(sparse, IndexRule::kInside));
   SLUICE_ASSIGN_OR_RETURN(const Tensor positions, DensePositions(context, sparse));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, Shape::Of({sparse.entries, to.rank()})));
@@ -188,12 +184,7 @@ class ConcatKernel : public Kernel {
         sources.push_back(i);
       }
     }
-    const Tensor& all = joined;
-    SparseInput sparse;
-    sparse.indices = &all;
-    sparse.entries = total;
-    sparse.shape = shape;
-    sparse.rank = rank;
+    const SparseInput sparse = SparsePlaces(joined, shape);
     SLUICE_ASSIGN_OR_RETURN(const Numbers order, OrderOf(context, sparse));
     SLUICE_RETURN_IF_ERROR(sluice::GiveIndices(context, 0, sparse, order));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const values, context.AllocateOutput(1, Shape::Of({total})));
@@ -213,19 +204,9 @@ class ConcatKernel : public Kernel {
 
 // --- SparseSplit, SparseSlice -------------------------------------------------------------------------------------
 
-// The entries that stand in [begin, begin + size) on every axis, with indices from there, in their order, as a tensor
-// of shape `shape`.
-absl::Status GiveRegion(KernelContext& context, const SparseInput& sparse, const IndexVector& begin,
-                        const IndexVector& size, const IndexVector& shape, int first_output, int stride) {
-  Numbers inside;
-  for (int64_t i = 0; i < sparse.entries; ++i) {
-    bool is_inside = true;
-    for (size_t d = 0; d < begin.size(); ++d) {
-      const int64_t at = sparse.at(i)[d];
-      is_inside &= at >= begin[d] && at - begin[d] < size[d];
-    }
-    if (is_inside) inside.push_back(i);
-  }
+// The entries `inside` of a region that begins at `begin`, with indices from there, as a tensor of shape `shape`.
+absl::Status GiveRegion(KernelContext& context, const SparseInput& sparse, const Numbers& inside,
+                        const IndexVector& begin, const IndexVector& shape, int first_output, int stride) {
   SLUICE_RETURN_IF_ERROR(GiveIndices(context, first_output, sparse, inside));
   // Written by this kernel just now.
   const absl::Span<int64_t> indices = context.output_entry(first_output).value().flat<int64_t>();
@@ -252,13 +233,20 @@ absl::Status ComputeSplit(KernelContext& context) {
         .Found(absl::StrCat(parts))
         .Expected(absl::StrCat("at most the size of axis ", axis, ", ", along));
   }
+  const int64_t short_length = along / parts, longer = along % parts * (short_length + 1);  // What longer parts cover.
+  std::vector<Numbers> entries(static_cast<size_t>(parts));
+  for (int64_t i = 0; i < sparse.entries; ++i) {
+    const int64_t at = sparse.at(i)[axis];
+    const int64_t part = at < longer ? at / (short_length + 1) : along % parts + (at - longer) / short_length;
+    entries[static_cast<size_t>(part)].push_back(i);
+  }
   IndexVector begin(static_cast<size_t>(sparse.rank), 0);
-  IndexVector size(sparse.shape.dims().begin(), sparse.shape.dims().end());
+  IndexVector size = sparse.dims;
   int64_t& start = begin[static_cast<size_t>(axis)];
   int64_t& length = size[static_cast<size_t>(axis)];
   for (int i = 0; i < parts; ++i) {
-    length = along / parts + (i < along % parts ? 1 : 0);
-    SLUICE_RETURN_IF_ERROR(GiveRegion(context, sparse, begin, size, size, i, parts));
+    length = short_length + (i < along % parts ? 1 : 0);
+    SLUICE_RETURN_IF_ERROR(GiveRegion(context, sparse, entries[static_cast<size_t>(i)], begin, size, i, parts));
     start += length;
   }
   return absl::OkStatus();
@@ -286,7 +274,16 @@ absl::Status ComputeSlice(KernelContext& context) {
     const int64_t left = sparse.shape.dim(static_cast<int>(d)) - begin[d];
     shape[d] = std::min(size[d], std::max<int64_t>(left, 0));
   }
-  return GiveRegion(context, sparse, begin, size, shape, 0, 1);
+  Numbers inside;
+  for (int64_t i = 0; i < sparse.entries; ++i) {
+    bool is_inside = true;
+    for (size_t d = 0; d < rank; ++d) {
+      const int64_t at = sparse.at(i)[d];
+      is_inside &= at >= begin[d] && at - begin[d] < size[d];
+    }
+    if (is_inside) inside.push_back(i);
+  }
+  return GiveRegion(context, sparse, inside, begin, shape, 0, 1);
 }
 
 // The gradient of the values before the slice: that of each entry which is in it, zero for the others.
@@ -325,13 +322,7 @@ absl::Status ComputeSliceGrad(KernelContext& context) {
         .Found(absl::StrCat("entry ", next, ", which is none of the inputs"))
         .Expected("entries of the input, in its order");
   }
-  SLUICE_ASSIGN_OR_RETURN(Tensor* const val_grad, context.AllocateOutput(0, Shape::Of({indices.dim(0)})));
-  DispatchMoved(grad.dtype(), [&](auto type) {
-    using T = typename decltype(type)::Type;
-    T* const to = Elements<T>(*val_grad);
-    for (size_t i = 0; i < source.size(); ++i) to[i] = source[i] < 0 ? T() : Elements<T>(grad)[source[i]];
-  });
-  return absl::OkStatus();
+  return GiveElementsOrZeros(context, 0, grad, source);
 }
 
 constexpr KernelRow kRows[] = {

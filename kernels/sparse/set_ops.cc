@@ -196,7 +196,7 @@ class SetOperationKernel : public Kernel {
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     SLUICE_ASSIGN_OR_RETURN(const SetOperation operation, ReadOperation(construction));
     SLUICE_ASSIGN_OR_RETURN(const bool validate, construction.Get<bool>("validate_indices"));
-    return std::make_unique<SetOperationKernel>(operation, validate ? IndexRule::kOrdered : IndexRule::kInside);
+    return std::make_unique<SetOperationKernel>(operation, validate ? IndexRule::kAscending : IndexRule::kInside);
   }
 
   absl::Status Compute(KernelContext& context) const override {
@@ -222,7 +222,7 @@ class SetOperationKernel : public Kernel {
 // How many different elements each group has.
 class SetSizeKernel : public Kernel {
  public:
-  explicit SetSizeKernel(bool validate) : rule_(validate ? IndexRule::kOrdered : IndexRule::kInside) {}
+  explicit SetSizeKernel(bool validate) : rule_(validate ? IndexRule::kAscending : IndexRule::kInside) {}
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const Sets sets, SparseSets(context, 0, rule_));

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/base/error.h"
-#include "kernels/array/moved_types.h"
 #include "kernels/dispatch.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
+#include "kernels/math/arithmetic_ops.h"
 #include "kernels/new_by_type.h"
 #include "kernels/new_kernel.h"
 #include "kernels/sparse/families.h"
@@ -47,14 +48,13 @@ bool AddValues(const void* a, const void* b, const void* threshold, void* to) {
   }
 }
 
-// The larger or the smaller value; what is not there is 0.
-template <typename T, bool kLarger>
+// The larger or the smaller value, as Maximum and Minimum choose it; what is not there is 0.
+template <typename T, typename Op>
 bool ChooseValue(const void* a, const void* b, const void*, void* to) {
   using Compared = std::conditional_t<std::is_integral<T>::value, T, Wide<T>>;
-  const T x = a != nullptr ? *static_cast<const T*>(a) : T(Compared(0));
-  const T y = b != nullptr ? *static_cast<const T*>(b) : T(Compared(0));
-  const bool is_smaller = static_cast<Compared>(x) < static_cast<Compared>(y);
-  *static_cast<T*>(to) = is_smaller == kLarger ? y : x;
+  const Compared x = a != nullptr ? static_cast<Compared>(*static_cast<const T*>(a)) : Compared(0);
+  const Compared y = b != nullptr ? static_cast<Compared>(*static_cast<const T*>(b)) : Compared(0);
+  *static_cast<T*>(to) = T(Op::Apply(x, y));
   return true;
 }
 
@@ -81,11 +81,11 @@ class MergeKernel : public Kernel {
   MergeKernel(Combine combine, IndexRule rule) : combine_(combine), rule_(rule) {}
 
   absl::Status Compute(KernelContext& context) const override {
-    SLUICE_ASSIGN_OR_RETURN(const SparseInput a, ReadSparse(context, 0, rule_));
-    SLUICE_ASSIGN_OR_RETURN(const SparseInput b, ReadSparse(context, 3, rule_));
-    if (a.shape != b.shape) {
+    SLUICE_ASSIGN_OR_RETURN(const SparseInput a, ReadSparse(context, 0, rule_, SizeRule::kAny));
+    SLUICE_ASSIGN_OR_RETURN(const SparseInput b, ReadSparse(context, 3, rule_, SizeRule::kAny));
+    if (a.dims != b.dims) {
       return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat(a.shape.ToString(), " and ", b.shape.ToString()))
+          .Found(absl::StrCat("[", absl::StrJoin(a.dims, ","), "] and [", absl::StrJoin(b.dims, ","), "]"))
           .Expected("equal shapes");
     }
     const void* threshold = nullptr;
@@ -126,7 +126,7 @@ class MergeKernel : public Kernel {
     }
     SLUICE_ASSIGN_OR_RETURN(Tensor* const values, context.AllocateOutput(1, Shape::Of({count})));
     std::copy_n(combined, values->total_bytes(), static_cast<char*>(values->mutable_raw_data()));
-    return context.num_outputs() > 2 ? GiveVector(context, 2, a.shape.dims()) : absl::OkStatus();
+    return context.num_outputs() > 2 ? GiveVector(context, 2, a.dims) : absl::OkStatus();
   }
 
   const Combine combine_;
@@ -145,35 +145,39 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeAdd(const KernelConstruction& constr
   return std::make_unique<MergeKernel>(combine, IndexRule::kAny);
 }
 
-template <bool kLarger>
+template <typename Op>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeChoice(const KernelConstruction& construction) {
   Combine combine = nullptr;
   DispatchDType<RealCppTypes>(construction.input_type(1),
-                              [&](auto type) { combine = &ChooseValue<typename decltype(type)::Type, kLarger>; });
+                              [&](auto type) { combine = &ChooseValue<typename decltype(type)::Type, Op>; });
   if (combine == nullptr) return NoSuchType(construction.input_type(1));
   return std::make_unique<MergeKernel>(combine, IndexRule::kInside);
 }
 
 // --- SparseAddGrad ------------------------------------------------------------------------------------------------
 
-// The gradient of one operand: that of the sum's entry with the same indices, or zero where the sum has none.
-absl::Status GiveOperandGrad(KernelContext& context, int output, const Tensor& indices, const Tensor& sum) {
-  const Tensor& grad = context.input(0);
-  const int rank = static_cast<int>(indices.dim(1));
-  SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(output, Shape::Of({indices.dim(0)})));
-  const int64_t* const mine = indices.flat<int64_t>().data();
-  const int64_t* const summed = sum.flat<int64_t>().data();
-  DispatchMoved(grad.dtype(), [&](auto type) {
-    using T = typename decltype(type)::Type;
-    int64_t k = 0;
-    for (int64_t i = 0; i < indices.dim(0); ++i) {
-      while (k < sum.dim(0) && CompareIndices(summed + k * rank, mine + i * rank, rank) < 0) ++k;
-      const bool is_there = k < sum.dim(0) && CompareIndices(summed + k * rank, mine + i * rank, rank) == 0;
-      Elements<T>(*out)[i] = is_there ? Elements<T>(grad)[k] : T();
-    }
-  });
-  return absl::OkStatus();
-}
+// The entries of one operand, on the way from the first to the last. Borrows the indices.
+struct OperandEntries {
+  explicit OperandEntries(const Tensor& matrix)
+      : indices(matrix.flat<int64_t>().data()),
+        rank(static_cast<int>(matrix.dim(1))),
+        sources(static_cast<size_t>(matrix.dim(0)), -1) {}
+
+  // Looks at the next entry, and goes past it unless it comes after the sum's entry `k`, which is at `sum`. Whether it
+  // came before that.
+  bool Step(const int64_t* sum, int64_t k) {
+    if (next == static_cast<int64_t>(sources.size())) return false;
+    const int order = CompareIndices(indices + next * rank, sum, rank);
+    if (order == 0) sources[static_cast<size_t>(next)] = k;
+    if (order <= 0) ++next;
+    return order < 0;
+  }
+
+  const int64_t* const indices;
+  const int rank;
+  std::vector<int64_t> sources;  // The sum's entry that each became part of; -1: none.
+  int64_t next = 0;
+};
 
 absl::Status ComputeAddGrad(KernelContext& context) {
   const Tensor& grad = context.input(0);
@@ -188,15 +192,22 @@ absl::Status ComputeAddGrad(KernelContext& context) {
                             b.shape().ToString(), " and ", sum.shape().ToString()))
         .Expected("a vector, and matrices of equal width, the last with a row for each gradient");
   }
-  SLUICE_RETURN_IF_ERROR(GiveOperandGrad(context, 0, a, sum));
-  return GiveOperandGrad(context, 1, b, sum);
+  // As SparseAdd went: where an operand has entries of equal indices, each is one of the sum's.
+  OperandEntries of_a(a), of_b(b);
+  const int64_t* const summed = sum.flat<int64_t>().data();
+  for (int64_t k = 0; k < sum.dim(0);) {
+    const bool a_is_before = of_a.Step(summed + k * of_a.rank, k), b_is_before = of_b.Step(summed + k * of_a.rank, k);
+    if (!a_is_before && !b_is_before) ++k;
+  }
+  SLUICE_RETURN_IF_ERROR(GiveElementsOrZeros(context, 0, grad, of_a.sources));
+  return GiveElementsOrZeros(context, 1, grad, of_b.sources);
 }
 
 constexpr KernelRow kRows[] = {
     KernelRow("SparseAdd", &MakeAdd).Types("T", kAddedTypes),
     KernelRow("SparseAddGrad", &Call<ComputeAddGrad>).Types("T", kAddedTypes),
-    KernelRow("SparseSparseMaximum", &MakeChoice<true>).Types("T", kRealTypes),
-    KernelRow("SparseSparseMinimum", &MakeChoice<false>).Types("T", kRealTypes),
+    KernelRow("SparseSparseMaximum", &MakeChoice<MaximumOp>).Types("T", kRealTypes),
+    KernelRow("SparseSparseMinimum", &MakeChoice<MinimumOp>).Types("T", kRealTypes),
 };
 
 }  // namespace

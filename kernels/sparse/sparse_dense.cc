@@ -40,27 +40,10 @@ absl::Status CheckAgainst(const KernelContext& context, const Tensor& dense) {
 }
 
 absl::Status ComputeDenseAdd(KernelContext& context) {
-  const Tensor& indices = context.input(0);
   const Tensor values = context.input(1);
-  const Shape shape = context.input(3).shape();
   SLUICE_RETURN_IF_ERROR(CheckAgainst(context, context.input(3)));
-  const int rank = shape.rank();
-  const IndexVector strides = RowMajorStrides(shape);
-  std::vector<int64_t> places(static_cast<size_t>(values.num_elements()));
-  for (size_t i = 0; i < places.size(); ++i) {
-    int64_t place = 0;
-    for (int d = 0; d < rank; ++d) {
-      const int64_t at = IndexAt(indices, static_cast<int64_t>(i) * rank + d);
-      if (at < 0 || at >= shape.dim(d)) {
-        return Error(ErrorCode::kOpValue)
-            .Input(0, "a_indices")
-            .Found(absl::StrCat(at, " in entry ", i))
-            .Expected(absl::StrCat("indices in ", shape.ToString()));
-      }
-      place += at * strides[static_cast<size_t>(d)];
-    }
-    places[i] = place;
-  }
+  SLUICE_ASSIGN_OR_RETURN(const Tensor positions, ReadPositions(context, 0, "a_indices", context.input(3).shape()));
+  const absl::Span<const int64_t> places = positions.flat<int64_t>();
   SLUICE_RETURN_IF_ERROR(ForwardOrCopy(context, 3));
   Tensor& out = context.output_entry(0).value();
   DispatchDType<SumCppTypes>(AsUnsigned(values.dtype()), [&](auto type) {

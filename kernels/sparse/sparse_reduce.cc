@@ -84,7 +84,8 @@ void ReduceInto(const SparseInput& sparse, absl::Span<const int64_t> groups, U* 
     const size_t group = static_cast<size_t>(groups[i]);
     const U value = static_cast<U>(values[i]);
     if constexpr (kMax) {
-      if (!is_there[group] || results[group] < value) results[group] = value;
+      // As in TensorFlow, what is not smaller replaces what was there: a NaN is replaced, and replaces.
+      if (!is_there[group] || !(value < results[group])) results[group] = value;
       is_there[group] = true;
     } else {
       results[group] = static_cast<U>(results[group] + value);

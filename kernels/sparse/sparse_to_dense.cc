@@ -49,41 +49,26 @@ class SparseToDenseKernel : public Kernel {
           .Expected("a scalar");
     }
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 1, "output_shape"));
-    SLUICE_ASSIGN_OR_RETURN(Tensor places, context.AllocateTemp(DType::kInt64, Shape::Of({entries})));
-    SLUICE_RETURN_IF_ERROR(Locate(indices, shape, places.flat<int64_t>()));
+    SLUICE_ASSIGN_OR_RETURN(const Tensor positions, ReadPositions(context, 0, "sparse_indices", shape));
+    const absl::Span<const int64_t> places = positions.flat<int64_t>();
+    if (must_ascend_) SLUICE_RETURN_IF_ERROR(CheckAscending(places));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
     DispatchMoved(values.dtype(), [&](auto type) {
       using T = typename decltype(type)::Type;
-      Put(context, places.flat<int64_t>(), Elements<T>(values), values.rank() > 0, Elements<T>(otherwise)[0],
+      Put(context, places, Elements<T>(values), values.rank() > 0, Elements<T>(otherwise)[0],
           absl::MakeSpan(Elements<T>(*out), static_cast<size_t>(shape.num_elements())));
     });
     return absl::OkStatus();
   }
 
  private:
-  // Where in a tensor of `shape` each entry stands.
-  absl::Status Locate(const Tensor& indices, const Shape& shape, absl::Span<int64_t> places) const {
-    const int64_t rank = shape.rank();
-    const IndexVector strides = RowMajorStrides(shape);
-    for (size_t i = 0; i < places.size(); ++i) {
-      int64_t place = 0;
-      for (int64_t d = 0; d < rank; ++d) {
-        const int64_t at = IndexAt(indices, static_cast<int64_t>(i) * rank + d);
-        if (at < 0 || at >= shape.dim(static_cast<int>(d))) {
-          return Error(ErrorCode::kOpValue)
-              .Input(0, "sparse_indices")
-              .Found(absl::StrCat(at, " in entry ", i))
-              .Expected(absl::StrCat("indices in ", shape.ToString()));
-        }
-        place += at * strides[static_cast<size_t>(d)];
-      }
-      places[i] = place;
-      if (must_ascend_ && i > 0 && place <= places[i - 1]) {
-        return Error(ErrorCode::kOpValue)
-            .Input(0, "sparse_indices")
-            .Found(absl::StrCat("entry ", i, " at or before the one that it follows"))
-            .Expected("ascending indices without repeats");
-      }
+  static absl::Status CheckAscending(absl::Span<const int64_t> places) {
+    for (size_t i = 1; i < places.size(); ++i) {
+      if (places[i] > places[i - 1]) continue;
+      return Error(ErrorCode::kOpValue)
+          .Input(0, "sparse_indices")
+          .Found(absl::StrCat("entry ", i, " at or before the one that it follows"))
+          .Expected("ascending indices without repeats");
     }
     return absl::OkStatus();
   }
@@ -99,31 +84,30 @@ class SparseToDenseKernel : public Kernel {
   const bool must_ascend_;
 };
 
-// SparseFillEmptyRows: every row of the dense tensor has an entry afterwards.
-absl::Status ComputeFillEmptyRows(KernelContext& context) {
-  SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kAny));
-  const Tensor& otherwise = context.input(3);
-  if (sparse.rank == 0 || otherwise.rank() != 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(sparse.rank == 0 ? 2 : 3)
-        .Found(context.input(sparse.rank == 0 ? 2 : 3).shape().ToString())
-        .Expected(sparse.rank == 0 ? "the shape of a tensor that has rows" : "a scalar");
-  }
-  const int64_t rows = sparse.shape.dim(0);
-  for (int64_t i = 0; i < sparse.entries; ++i) {
-    if (sparse.at(i)[0] >= 0 && sparse.at(i)[0] < rows) continue;
+// Entries of which each belongs to a row: coordinates [entries, rank], the first of which is the row, and values.
+struct RowEntries {
+  const int64_t* indices = nullptr;
+  int64_t entries = 0;
+  int64_t rank = 1;
+  int64_t rows = 0;
+  const Tensor* values = nullptr;
+
+  int64_t row_of(int64_t i) const { return indices[i * rank]; }
+};
+
+// Gives output 2, whether each row is empty, and in `next` where the first entry of each row goes when every empty row
+// has got one; the number of entries there are then.
+absl::StatusOr<int64_t> FindEmptyRows(KernelContext& context, const RowEntries& from, absl::Span<int64_t> next) {
+  for (int64_t i = 0; i < from.entries; ++i) {
+    if (from.row_of(i) >= 0 && from.row_of(i) < from.rows) continue;
     return Error(ErrorCode::kOpValue)
-        .Input(0, "indices")
-        .Found(absl::StrCat("row ", sparse.at(i)[0], " in entry ", i))
-        .Expected(absl::StrCat("0 to ", rows - 1));
+        .Input(0)
+        .Found(absl::StrCat("row ", from.row_of(i), " in entry ", i))
+        .Expected(absl::StrCat("0 to ", from.rows - 1));
   }
-  SLUICE_ASSIGN_OR_RETURN(Tensor* const is_empty, context.AllocateOutput(2, Shape::Of({rows})));
-  SLUICE_ASSIGN_OR_RETURN(Tensor* const new_places, context.AllocateOutput(3, Shape::Of({sparse.entries})));
-  // Where the next entry of each row goes.
-  SLUICE_ASSIGN_OR_RETURN(Tensor next_of_row, context.AllocateTemp(DType::kInt64, Shape::Of({rows})));
-  const absl::Span<int64_t> next = next_of_row.flat<int64_t>();
+  SLUICE_ASSIGN_OR_RETURN(Tensor* const is_empty, context.AllocateOutput(2, Shape::Of({from.rows})));
   std::fill(next.begin(), next.end(), 0);
-  for (int64_t i = 0; i < sparse.entries; ++i) ++next[static_cast<size_t>(sparse.at(i)[0])];
+  for (int64_t i = 0; i < from.entries; ++i) ++next[static_cast<size_t>(from.row_of(i))];
   int64_t total = 0;
   for (size_t row = 0; row < next.size(); ++row) {
     const int64_t count = next[row];
@@ -131,31 +115,76 @@ absl::Status ComputeFillEmptyRows(KernelContext& context) {
     next[row] = total;
     total += std::max<int64_t>(count, 1);
   }
-  const Shape indices_shape = Shape::Of({total, sparse.rank});
+  return total;
+}
+
+// Every row has an entry afterwards. Outputs: indices, a vector where `is_flat`; values; which rows were empty; where
+// each entry went.
+absl::Status FillEmptyRows(KernelContext& context, const RowEntries& from, const Tensor& otherwise, bool is_flat) {
+  // Where the next entry of each row goes.
+  SLUICE_ASSIGN_OR_RETURN(Tensor next_of_row, context.AllocateTemp(DType::kInt64, Shape::Of({from.rows})));
+  const absl::Span<int64_t> next = next_of_row.flat<int64_t>();
+  SLUICE_ASSIGN_OR_RETURN(const int64_t total, FindEmptyRows(context, from, next));
+  const absl::Span<const bool> is_empty = context.output_entry(2).value().flat<bool>();
+  SLUICE_ASSIGN_OR_RETURN(Tensor* const new_places, context.AllocateOutput(3, Shape::Of({from.entries})));
+  // Without rows TensorFlow gives an empty matrix for a vector, too.
+  const Shape indices_shape = is_flat && from.rows > 0 ? Shape::Of({total}) : Shape::Of({total, from.rank});
   SLUICE_ASSIGN_OR_RETURN(Tensor* const indices, context.AllocateOutput(0, indices_shape));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const values, context.AllocateOutput(1, Shape::Of({total})));
   int64_t* const to = indices->flat<int64_t>().data();
-  for (int64_t row = 0; row < rows; ++row) {
-    if (!is_empty->flat<bool>()[static_cast<size_t>(row)]) continue;
-    int64_t* const at = to + next[static_cast<size_t>(row)] * sparse.rank;
-    std::fill_n(at, sparse.rank, 0);
-    at[0] = row;
+  for (size_t row = 0; row < next.size(); ++row) {
+    if (!is_empty[row]) continue;
+    int64_t* const at = to + next[row] * from.rank;
+    std::fill_n(at, from.rank, 0);
+    at[0] = static_cast<int64_t>(row);
   }
   DispatchMoved(values->dtype(), [&](auto type) {
     using T = typename decltype(type)::Type;
-    const T* const from = Elements<T>(*sparse.values);
+    const T* const source = Elements<T>(*from.values);
     T* const out = Elements<T>(*values);
     for (size_t row = 0; row < next.size(); ++row) {
-      if (is_empty->flat<bool>()[row]) out[next[row]] = Elements<T>(otherwise)[0];
+      if (is_empty[row]) out[next[row]] = Elements<T>(otherwise)[0];
     }
-    for (int64_t i = 0; i < sparse.entries; ++i) {
-      const int64_t place = next[static_cast<size_t>(sparse.at(i)[0])]++;
+    for (int64_t i = 0; i < from.entries; ++i) {
+      const int64_t place = next[static_cast<size_t>(from.row_of(i))]++;
       new_places->flat<int64_t>()[static_cast<size_t>(i)] = place;
-      std::copy_n(sparse.at(i), sparse.rank, to + place * sparse.rank);
-      out[place] = from[i];
+      std::copy_n(from.indices + i * from.rank, from.rank, to + place * from.rank);
+      out[place] = source[i];
     }
   });
   return absl::OkStatus();
+}
+
+absl::Status ComputeFillEmptyRows(KernelContext& context) {
+  SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kAny, SizeRule::kAny));
+  const Tensor& otherwise = context.input(3);
+  if (sparse.rank == 0 || otherwise.rank() != 0) {
+    return Error(ErrorCode::kOpShape)
+        .Input(sparse.rank == 0 ? 2 : 3)
+        .Found(context.input(sparse.rank == 0 ? 2 : 3).shape().ToString())
+        .Expected(sparse.rank == 0 ? "the shape of a tensor that has rows" : "a scalar");
+  }
+  SLUICE_ASSIGN_OR_RETURN(const Shape rows, MakeShape({sparse.dims[0]}));
+  return FillEmptyRows(context, {sparse.at(0), sparse.entries, sparse.rank, rows.dim(0), sparse.values}, otherwise,
+                       /*is_flat=*/false);
+}
+
+// The same for values of which each has the number of its row.
+absl::Status ComputeRaggedFillEmptyRows(KernelContext& context) {
+  const Tensor& ids = context.input(0);
+  const Tensor& values = context.input(1);
+  if (ids.rank() != 1 || values.shape() != ids.shape()) {
+    return Error(ErrorCode::kOpShapes)
+        .Found(absl::StrCat("value_rowids ", ids.shape().ToString(), ", values ", values.shape().ToString()))
+        .Expected("two vectors of one length");
+  }
+  for (const int input : {2, 3}) {
+    if (context.input(input).rank() == 0) continue;
+    return Error(ErrorCode::kOpShape).Input(input).Found(context.input(input).shape().ToString()).Expected("a scalar");
+  }
+  SLUICE_ASSIGN_OR_RETURN(const Shape rows, MakeShape({context.input(2).flat<int64_t>()[0]}));
+  return FillEmptyRows(context, {ids.flat<int64_t>().data(), ids.num_elements(), 1, rows.dim(0), &values},
+                       context.input(3), /*is_flat=*/true);
 }
 
 // The gradients of the entries, and of the default value: the sum of all others.
@@ -193,6 +222,8 @@ absl::Status ComputeFillEmptyRowsGrad(KernelContext& context) {
 }
 
 constexpr KernelRow kRows[] = {
+    KernelRow("RaggedFillEmptyRows", &Call<ComputeRaggedFillEmptyRows>),
+    KernelRow("RaggedFillEmptyRowsGrad", &Call<ComputeFillEmptyRowsGrad>).Types("T", kNumberTypes),
     KernelRow("SparseToDense", FromAttr<SparseToDenseKernel, bool>("validate_indices")),
     KernelRow("SparseFillEmptyRows", &Call<ComputeFillEmptyRows>),
     KernelRow("SparseFillEmptyRowsGrad", &Call<ComputeFillEmptyRowsGrad>).Types("T", kNumberTypes),

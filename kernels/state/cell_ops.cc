@@ -71,7 +71,9 @@ absl::Status CheckSameType(const Tensor& value, const Tensor& update) {
       .Text("the variable holds another dtype");
 }
 
-absl::Status NotInitialized() { return Error(ErrorCode::kUninitialized).Text("the variable has no value yet"); }
+absl::Status NotInitialized() {
+  return Error(ErrorCode::kUninitialized).Input(0).Text("is a variable that has no value yet");
+}
 
 absl::Status StoreValue(RefCell& cell, Tensor value, bool same_shape, Allocator& allocator, VariableReadMode mode) {
   if (value.dtype() != cell.dtype()) {

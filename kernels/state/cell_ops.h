@@ -37,7 +37,7 @@ absl::StatusOr<RefCell*> InputCell(const KernelContext& context, int i);
 // kResourceType unless `update` can go into the variable's `value`.
 absl::Status CheckSameType(const Tensor& value, const Tensor& update);
 
-// kUninitialized for a variable without a value.
+// kUninitialized for a variable without a value, which input 0 of the node leads to.
 absl::Status NotInitialized();
 
 // Makes `value` the cell's. Its buffer is shared, unless it is the host program's memory or most of it is something

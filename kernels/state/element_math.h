@@ -1,7 +1,8 @@
 #ifndef SLUICE_KERNELS_STATE_ELEMENT_MATH_H_
 #define SLUICE_KERNELS_STATE_ELEMENT_MATH_H_
 
-// Arithmetic on single elements for updates in place: integers wrap around, 16-bit floats are computed as float.
+// Arithmetic on single elements for updates in place: integers wrap around, 16-bit floats are computed as float, and
+// bools as 0 and 1 of which all but 0 is true.
 
 #include <complex>
 #include <type_traits>
@@ -18,6 +19,8 @@ template <typename T, typename Op>
 inline T Computed(T a, T b, Op op) {
   if constexpr (kIsSmallFloat<T>) {
     return T(op(static_cast<float>(a), static_cast<float>(b)));
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return op(static_cast<int>(a), static_cast<int>(b)) != 0;
   } else if constexpr (std::is_integral_v<T>) {
     // Through an unsigned type of at least 32 bits: no overflow that the language leaves undefined.
     using Unsigned = std::common_type_t<std::make_unsigned_t<T>, unsigned>;

@@ -4,6 +4,7 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -12,30 +13,30 @@ class KernelRegistry;
 
 // Variables that travel as references: Variable, VariableV2, TemporaryVariable, DestroyTemporaryVariable, Assign,
 // AssignAdd, AssignSub, IsVariableInitialized, CountUpTo, RefSelect.
-absl::Span<const KernelRow> RefVariableKernels();
+SLUICE_AT_START absl::Span<const KernelRow> RefVariableKernels();
 // Variables behind handles: VarHandleOp, ReadVariableOp, _ReadVariablesOp, AssignVariableOp,
 // AssignAddVariableOp, AssignSubVariableOp, VarIsInitializedOp, VariableShape, ResourceCountUpTo, DestroyResourceOp.
-absl::Span<const KernelRow> ResourceVariableKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ResourceVariableKernels();
 // Updates of some rows or elements of a variable: Scatter{Update,Add,Sub,Mul,Div,Min,Max} and
 // ScatterNd{Update,Add,Sub,Min,Max} on references, and the same with Resource in front on handles.
-absl::Span<const KernelRow> ScatterKernels();
+SLUICE_AT_START absl::Span<const KernelRow> ScatterKernels();
 // Tensors that a session keeps between runs: GetSessionHandle, GetSessionHandleV2, GetSessionTensor,
 // DeleteSessionTensor.
-absl::Span<const KernelRow> SessionHandleKernels();
+SLUICE_AT_START absl::Span<const KernelRow> SessionHandleKernels();
 // Stack, StackPush, StackPop, StackClose and their V2 forms.
-absl::Span<const KernelRow> StackKernels();
+SLUICE_AT_START absl::Span<const KernelRow> StackKernels();
 // One element at a time, in all three forms (TensorArray, ...V2, ...V3): TensorArray, Grad, GradWithShape, Write, Read,
 // Size, Close.
-absl::Span<const KernelRow> TensorArrayKernels();
+SLUICE_AT_START absl::Span<const KernelRow> TensorArrayKernels();
 // Many elements of a TensorArray as rows of one tensor, in all three forms: Gather, Scatter, Concat, Split, and the
 // early Pack and Unpack.
-absl::Span<const KernelRow> TensorArrayRowsKernels();
+SLUICE_AT_START absl::Span<const KernelRow> TensorArrayRowsKernels();
 // Parts of variables read and written: ResourceGather, ResourceGatherNd, StridedSliceAssign,
 // ResourceStridedSliceAssign.
-absl::Span<const KernelRow> VariablePartsKernels();
+SLUICE_AT_START absl::Span<const KernelRow> VariablePartsKernels();
 
 // Adds all of them.
-void AddStateKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddStateKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

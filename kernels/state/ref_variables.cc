@@ -157,7 +157,8 @@ class DestroyTemporaryVariableKernel : public Kernel {
     Tensor value;
     {
       MutexLock lock(&cell->mu);
-      value = std::move(cell->tensor);
+      // Another variable, which the input may refer to as well, keeps its value.
+      value = cell == &variable->cell() ? std::exchange(cell->tensor, Tensor()) : cell->tensor;
     }
     if (!value.has_value()) return NotInitialized();
     context.SetOutput(0, std::move(value));

@@ -13,6 +13,7 @@
 #include "kernels/state/cell_ops.h"
 #include "kernels/state/families.h"
 #include "kernels/state/handles.h"
+#include "kernels/state/variable_input.h"
 
 namespace sluice {
 namespace {
@@ -157,13 +158,7 @@ template <DenseUpdate kUpdate>
 class UpdateVariableKernel : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override {
-    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, LookupInput<Variable>(context, 0));
-    if (variable->dtype() != context.input_type(1)) {
-      return Error(ErrorCode::kResourceType)
-          .Input(0)
-          .Found(variable->DebugString())
-          .Expected(absl::StrCat("a variable of ", DTypeName(context.input_type(1))));
-    }
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, LookupVariable(context, context.input_type(1)));
     return UpdateDense(variable->cell(), kUpdate, context.TakeInput(1), context.allocator(),
                        VariableReadMode::kSnapshot);
   }
@@ -210,10 +205,7 @@ class ResourceCountUpToKernel : public Kernel {
   explicit ResourceCountUpToKernel(int64_t limit) : limit_(limit) {}
 
   absl::Status Compute(KernelContext& context) const override {
-    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, LookupInput<Variable>(context, 0));
-    if (variable->dtype() != context.output_type(0)) {
-      return Error(ErrorCode::kResourceType).Input(0).Found(variable->DebugString());
-    }
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, LookupVariable(context, context.output_type(0)));
     SLUICE_ASSIGN_OR_RETURN(Tensor before, CountUp(variable->cell(), limit_, VariableReadMode::kSnapshot));
     context.SetOutput(0, std::move(before));
     return absl::OkStatus();

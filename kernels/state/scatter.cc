@@ -3,6 +3,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "kernels/array/moved_types.h"
@@ -15,22 +16,33 @@
 #include "kernels/state/cell_ops.h"
 #include "kernels/state/element_math.h"
 #include "kernels/state/families.h"
-#include "kernels/state/handles.h"
 #include "kernels/state/scatter_plan.h"
+#include "kernels/state/variable_input.h"
 
 namespace sluice {
 namespace {
 
-// Combines parts with updates, one after the other: equal indices add up in order. Ends at the first index that is out
-// of range, unless such are skipped; what was written until then stays, as in TensorFlow. A single update is for all
-// elements.
+constexpr DTypeSet kSummedTypes = kNumberTypes | DTypeSet{DType::kBool};
+
+// What becomes of an index that is out of range, and of those after it. TensorFlow has all three.
+enum class BadIndexRule {
+  kSkip,        // It is passed over.
+  kEnd,         // An error; what was written until then stays.
+  kErrorAtEnd,  // The same, but all others are written, too.
+};
+
+// Combines parts with updates, one after the other: equal indices add up in order. A single update is for all elements.
 template <typename T, typename Op>
-absl::Status Apply(const ScatterPlan& plan, T* value, const T* updates, bool is_single, OnBadIndex bad, Op op) {
+absl::Status Apply(const ScatterPlan& plan, T* value, const T* updates, bool is_single, BadIndexRule rule, Op op) {
   const int64_t inner = plan.inner();
+  int64_t first_bad = -1;
   for (int64_t i = 0; i < plan.count(); ++i) {
     const int64_t offset = plan.Offset(i);
-    if (offset < 0 && bad == OnBadIndex::kSkip) continue;
-    if (offset < 0) return plan.OutOfRange(i);
+    if (ABSL_PREDICT_FALSE(offset < 0)) {
+      if (first_bad < 0) first_bad = i;
+      if (rule == BadIndexRule::kEnd) break;
+      continue;
+    }
     T* const part = value + offset;
     if (is_single) {
       for (int64_t k = 0; k < inner; ++k) part[k] = op(part[k], updates[0]);
@@ -39,7 +51,7 @@ absl::Status Apply(const ScatterPlan& plan, T* value, const T* updates, bool is_
       for (int64_t k = 0; k < inner; ++k) part[k] = op(part[k], update[k]);
     }
   }
-  return absl::OkStatus();
+  return first_bad < 0 || rule == BadIndexRule::kSkip ? absl::OkStatus() : plan.OutOfRange(first_bad);
 }
 
 // Integers cannot be divided by zero.
@@ -56,23 +68,25 @@ absl::Status CheckDivisors(const Tensor& updates) {
 
 template <typename Op>
 absl::Status ApplyUpdates(const ScatterPlan& plan, Tensor& value, const Tensor& updates, bool is_single,
-                          OnBadIndex bad) {
+                          BadIndexRule rule) {
   absl::Status status = Error(ErrorCode::kOpUnimplemented).Found(DTypeName(value.dtype()));
   if constexpr (std::is_same_v<Op, ReplaceElements>) {
     DispatchMoved(value.dtype(), [&](auto type) {
       using T = typename decltype(type)::Type;
-      status = Apply(plan, Elements<T>(value), Elements<T>(updates), is_single, bad, Op());
+      status = Apply(plan, Elements<T>(value), Elements<T>(updates), is_single, rule, Op());
     });
   } else {
     constexpr bool kOrders = std::is_same_v<Op, MinElements> || std::is_same_v<Op, MaxElements>;
-    using Types = std::conditional_t<kOrders, RealCppTypes, NumberCppTypes>;
+    constexpr bool kTakesBools = std::is_same_v<Op, AddElements> || std::is_same_v<Op, SubtractElements>;
+    using Numbers = std::conditional_t<kOrders, RealCppTypes, NumberCppTypes>;
+    using Types = std::conditional_t<kTakesBools, Join<NumberCppTypes, TypeList<bool>>, Numbers>;
     DispatchDType<Types>(value.dtype(), [&](auto type) {
       using T = typename decltype(type)::Type;
       if constexpr (std::is_same_v<Op, DivideElements>) {
         status = CheckDivisors<T>(updates);
         if (!status.ok()) return;
       }
-      status = Apply(plan, Elements<T>(value), Elements<T>(updates), is_single, bad, Op());
+      status = Apply(plan, Elements<T>(value), Elements<T>(updates), is_single, rule, Op());
     });
   }
   return status;
@@ -103,7 +117,8 @@ absl::Status ScatterInto(const KernelContext& context, OnBadIndex bad, Tensor& v
   }
   // There may be any number of positions without an index, for a variable without elements.
   if (kIsNd && is_idle) return absl::OkStatus();
-  return ApplyUpdates<Op>(plan, value, updates, is_single, bad);
+  const BadIndexRule on_error = kIsNd ? BadIndexRule::kErrorAtEnd : BadIndexRule::kEnd;
+  return ApplyUpdates<Op>(plan, value, updates, is_single, bad == OnBadIndex::kSkip ? BadIndexRule::kSkip : on_error);
 }
 
 // Only the scatters by coordinates have a choice.
@@ -145,13 +160,7 @@ class ResourceScatterKernel final : public Kernel {
     return MakeScatter<ResourceScatterKernel, kIsNd>(construction);
   }
   absl::Status Compute(KernelContext& context) const override {
-    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, LookupInput<Variable>(context, 0));
-    if (variable->dtype() != context.input_type(2)) {
-      return Error(ErrorCode::kResourceType)
-          .Input(0)
-          .Found(variable->DebugString())
-          .Expected(absl::StrCat("a variable of ", DTypeName(context.input_type(2))));
-    }
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, LookupVariable(context, context.input_type(2)));
     return ChangeValue(variable->cell(), context.allocator(), VariableReadMode::kSnapshot,
                        [&](Tensor& value) { return ScatterInto<Op, kIsNd>(context, bad_, value); });
   }
@@ -181,8 +190,8 @@ constexpr KernelRow kRows[] = {
     KernelRow("ResourceScatterMin", &New<ResourceScatterKernel<MinElements, false>>).Types("dtype", kRealTypes),
     KernelRow("ResourceScatterMax", &New<ResourceScatterKernel<MaxElements, false>>).Types("dtype", kRealTypes),
     KernelRow("ResourceScatterNdUpdate", &New<ResourceScatterKernel<ReplaceElements, true>>),
-    KernelRow("ResourceScatterNdAdd", &New<ResourceScatterKernel<AddElements, true>>).Types("T", kNumberTypes),
-    KernelRow("ResourceScatterNdSub", &New<ResourceScatterKernel<SubtractElements, true>>).Types("T", kNumberTypes),
+    KernelRow("ResourceScatterNdAdd", &New<ResourceScatterKernel<AddElements, true>>).Types("T", kSummedTypes),
+    KernelRow("ResourceScatterNdSub", &New<ResourceScatterKernel<SubtractElements, true>>).Types("T", kSummedTypes),
     KernelRow("ResourceScatterNdMin", &New<ResourceScatterKernel<MinElements, true>>).Types("T", kRealTypes),
     KernelRow("ResourceScatterNdMax", &New<ResourceScatterKernel<MaxElements, true>>).Types("T", kRealTypes),
 };

@@ -13,30 +13,23 @@
 #include "kernels/resources/variable.h"
 #include "kernels/state/cell_ops.h"
 #include "kernels/state/families.h"
-#include "kernels/state/handles.h"
 #include "kernels/state/scatter_plan.h"
+#include "kernels/state/variable_input.h"
 
 namespace sluice {
 namespace {
 
-absl::StatusOr<CountedPtr<Variable>> VariableOf(const KernelContext& context, DType dtype) {
-  SLUICE_ASSIGN_OR_RETURN(CountedPtr<Variable> variable, LookupInput<Variable>(context, 0));
-  if (variable->dtype() == dtype) return variable;
-  return Error(ErrorCode::kResourceType)
-      .Input(0)
-      .Found(variable->DebugString())
-      .Expected(absl::StrCat("a variable of ", DTypeName(dtype)));
-}
-
 // The value of the variable behind input 0, to read from.
 absl::StatusOr<Tensor> ValueOf(const KernelContext& context) {
-  SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, VariableOf(context, context.output_type(0)));
+  SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, LookupVariable(context, context.output_type(0)));
   Tensor value = variable->cell().Read();
   if (!value.has_value()) return NotInitialized();
   return value;
 }
 
-// Copies `count` parts of `inner` elements to output 0. `offset_of` says where part i lies.
+// Copies `count` parts of `inner` elements to output 0. `offset_of` says where part i lies. Indices that came through a
+// reference may have changed since they were checked (Note [References alias]): what they choose then does not matter,
+// but it lies in `from`.
 template <typename OffsetOf>
 void CopyParts(const KernelContext& context, const Tensor& from, int64_t count, int64_t inner, OffsetOf offset_of,
                Tensor& to) {
@@ -78,7 +71,12 @@ class ResourceGatherKernel final : public Kernel {
     const int64_t per_batch = SizeOfAxes(indices.shape(), axis, indices.rank());
     CopyParts(
         context, value, indices.num_elements(), inner,
-        [&](int64_t i) { return (i / per_batch * rows + IndexAt(indices, i)) * inner; }, *to);
+        [&](int64_t i) {
+          const int64_t index = IndexAt(indices, i);
+          const bool is_row = static_cast<uint64_t>(index) < static_cast<uint64_t>(rows);
+          return (i / per_batch * rows + (is_row ? index : 0)) * inner;
+        },
+        *to);
     return absl::OkStatus();
   }
 
@@ -109,7 +107,8 @@ absl::Status ComputeGatherNd(KernelContext& context) {
   SLUICE_RETURN_IF_ERROR(plan.CheckAll());
   SLUICE_ASSIGN_OR_RETURN(Tensor* const to, context.AllocateOutput(0, plan.shape()));
   CopyParts(
-      context, value, plan.count(), plan.inner(), [&plan](int64_t i) { return plan.Offset(i); }, *to);
+      context, value, plan.count(), plan.inner(), [&plan](int64_t i) { return std::max<int64_t>(plan.Offset(i), 0); },
+      *to);
   return absl::OkStatus();
 }
 
@@ -130,7 +129,7 @@ class SliceAssignKernel final : public Kernel {
       context.SetRefOutput(0, cell);
       return absl::OkStatus();
     }
-    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, VariableOf(context, context.input_type(4)));
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, LookupVariable(context, context.input_type(4)));
     return ChangeValue(variable->cell(), context.allocator(), VariableReadMode::kSnapshot, change);
   }
 

@@ -14,12 +14,20 @@
 #include "graph/base/hash_table.h"
 #include "graph/base/mutex.h"
 #include "graph/value/tensor.h"
+#include "kernels/step/file_access.h"
 
 namespace sluice {
 
-// Tensors that a session keeps between runs under handles (GetSessionHandle and its kin). Thread-safe.
+// What a session keeps for the kernels of its runs: tensors under handles (GetSessionHandle and its kin), and which
+// files they may touch. Thread-safe.
 class SessionState {
  public:
+  SessionState() = default;
+  explicit SessionState(FileAccess files) : files_(std::move(files)) {}
+
+  // Note [Files are granted].
+  const FileAccess& files() const { return files_; }
+
   // kTensorHandle for unknown handles.
   absl::StatusOr<Tensor> Get(absl::string_view handle) const ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status Delete(absl::string_view handle) ABSL_LOCKS_EXCLUDED(mu_);
@@ -28,6 +36,7 @@ class SessionState {
   size_t size() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
+  const FileAccess files_{};
   mutable Mutex mu_;
   HashMap<std::string, Tensor> tensors_ ABSL_GUARDED_BY(mu_);
   std::atomic<int64_t> next_id_{0};

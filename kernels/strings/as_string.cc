@@ -122,8 +122,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> AsStringKernel::Make(const KernelConstru
   if (width > kMaxWidth) return Refuse("width", absl::StrCat(width), absl::StrCat("at most ", kMaxWidth));
   if (precision > kMaxWidth) return Refuse("precision", absl::StrCat(precision), absl::StrCat("at most ", kMaxWidth));
   std::string format = "%";
-  if (width > -1) absl::StrAppend(&format, fill, width);
-  if (precision > -1 && has_point) absl::StrAppend(&format, ".", precision);
+  format += fill;
+  if (width > -1) absl::StrAppend(&format, width);
+  if (precision > -1 && takes_all) absl::StrAppend(&format, ".", precision);
   if (dtype == DType::kString) {
     format += "s";
   } else if (has_point) {
@@ -131,7 +132,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> AsStringKernel::Make(const KernelConstru
   } else {
     format += kUnsignedTypes.Contains(dtype) ? "llu" : "lld";
   }
-  return std::make_unique<AsStringKernel>(std::move(format), width > -1);
+  return std::make_unique<AsStringKernel>(std::move(format), width > 0);
 }
 
 constexpr KernelRow kRows[] = {KernelRow("AsString", &New<AsStringKernel>).Types("T", kTypes)};

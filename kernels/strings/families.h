@@ -4,6 +4,7 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -11,40 +12,40 @@ namespace sluice {
 class KernelRegistry;
 
 // AsString.
-absl::Span<const KernelRow> AsStringKernels();
+SLUICE_AT_START absl::Span<const KernelRow> AsStringKernels();
 // StringToHashBucket, StringToHashBucketFast, StringToHashBucketStrong.
-absl::Span<const KernelRow> HashBucketKernels();
+SLUICE_AT_START absl::Span<const KernelRow> HashBucketKernels();
 // DecodeRaw, ParseTensor, SerializeTensor.
-absl::Span<const KernelRow> StringBytesKernels();
+SLUICE_AT_START absl::Span<const KernelRow> StringBytesKernels();
 // StringJoin.
-absl::Span<const KernelRow> StringJoinKernels();
+SLUICE_AT_START absl::Span<const KernelRow> StringJoinKernels();
 // EncodeBase64, DecodeBase64.
-absl::Span<const KernelRow> Base64Kernels();
+SLUICE_AT_START absl::Span<const KernelRow> Base64Kernels();
 // One string to one: StringLower, StringUpper, StringStrip, StringLength.
-absl::Span<const KernelRow> StringChangeKernels();
+SLUICE_AT_START absl::Span<const KernelRow> StringChangeKernels();
 // Fingerprint.
-absl::Span<const KernelRow> FingerprintKernels();
+SLUICE_AT_START absl::Span<const KernelRow> FingerprintKernels();
 // RegexFullMatch, RegexReplace, StaticRegexFullMatch, StaticRegexReplace.
-absl::Span<const KernelRow> RegexKernels();
+SLUICE_AT_START absl::Span<const KernelRow> RegexKernels();
 // StringFormat.
-absl::Span<const KernelRow> StringFormatKernels();
+SLUICE_AT_START absl::Span<const KernelRow> StringFormatKernels();
 // ReduceJoin, UnsortedSegmentJoin.
-absl::Span<const KernelRow> StringReduceKernels();
+SLUICE_AT_START absl::Span<const KernelRow> StringReduceKernels();
 // StringNGrams.
-absl::Span<const KernelRow> StringNGramsKernels();
+SLUICE_AT_START absl::Span<const KernelRow> StringNGramsKernels();
 // StringSplit, StringSplitV2.
-absl::Span<const KernelRow> StringSplitKernels();
+SLUICE_AT_START absl::Span<const KernelRow> StringSplitKernels();
 // StringToNumber.
-absl::Span<const KernelRow> StringToNumberKernels();
+SLUICE_AT_START absl::Span<const KernelRow> StringToNumberKernels();
 // Substr.
-absl::Span<const KernelRow> SubstrKernels();
+SLUICE_AT_START absl::Span<const KernelRow> SubstrKernels();
 // ScalarSummary, HistogramSummary, TensorSummary, TensorSummaryV2, MergeSummary.
-absl::Span<const KernelRow> SummaryKernels();
+SLUICE_AT_START absl::Span<const KernelRow> SummaryKernels();
 // UnicodeDecode, UnicodeDecodeWithOffsets, UnicodeEncode, UnicodeScript, UnicodeTranscode.
-absl::Span<const KernelRow> UnicodeKernels();
+SLUICE_AT_START absl::Span<const KernelRow> UnicodeKernels();
 
 // Adds all of them.
-void AddStringsKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddStringsKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

@@ -3,7 +3,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "graph/base/error.h"
+#include "graph/base/mutex.h"
 #include "graph/value/tstring.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
@@ -67,11 +69,45 @@ absl::Status ReplaceAll(KernelContext& context, const Regex& regex, absl::string
   });
 }
 
-absl::Status ComputeFullMatch(KernelContext& context) {
-  SLUICE_RETURN_IF_ERROR(CheckScalar(context, 1, "pattern"));
-  SLUICE_ASSIGN_OR_RETURN(const Regex regex, Regex::Make(context.input(1).flat<TString>()[0].view()));
-  return MatchAll(context, regex);
-}
+// The last pattern of an input, compiled: it is the same one most of the time. Thread-safe.
+class LastRegex {
+ public:
+  // The expression of input `i`, a scalar. What Regex::Make says where it is malformed.
+  absl::StatusOr<Regex> Get(const KernelContext& context, int i) const ABSL_LOCKS_EXCLUDED(mu_) {
+    SLUICE_RETURN_IF_ERROR(CheckScalar(context, i, "pattern"));
+    const absl::string_view pattern = context.input(i).flat<TString>()[0].view();
+    {
+      MutexLock lock(&mu_);
+      if (last_ != nullptr && last_->pattern == pattern) return last_->regex;
+    }
+    SLUICE_ASSIGN_OR_RETURN(const Regex regex, Regex::Make(pattern));
+    auto made = std::make_unique<Compiled>(Compiled{std::string(pattern), regex});
+    MutexLock lock(&mu_);
+    last_.swap(made);  // What was there is destroyed after the lock is released.
+    return regex;
+  }
+
+ private:
+  struct Compiled {
+    std::string pattern;
+    Regex regex;
+  };
+
+  mutable Mutex mu_;
+  mutable std::unique_ptr<Compiled> last_ ABSL_GUARDED_BY(mu_);
+};
+
+// The pattern is an input.
+class FullMatchKernel : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(const Regex regex, last_.Get(context, 1));
+    return MatchAll(context, regex);
+  }
+
+ private:
+  const LastRegex last_{};
+};
 
 // Pattern and rewrite are inputs.
 class ReplaceKernel : public Kernel {
@@ -81,12 +117,13 @@ class ReplaceKernel : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_RETURN_IF_ERROR(CheckScalar(context, 1, "pattern"));
     SLUICE_RETURN_IF_ERROR(CheckScalar(context, 2, "rewrite"));
-    SLUICE_ASSIGN_OR_RETURN(const Regex regex, Regex::Make(context.input(1).flat<TString>()[0].view()));
+    SLUICE_ASSIGN_OR_RETURN(const Regex regex, last_.Get(context, 1));
     return ReplaceAll(context, regex, context.input(2).flat<TString>()[0].view(), all_);
   }
 
  private:
   const bool all_;
+  const LastRegex last_{};
 };
 
 // A pattern from an attr is compiled once; one that is wrong fails the node when it runs, as in TensorFlow.
@@ -127,7 +164,7 @@ class StaticReplaceKernel : public Kernel {
 };
 
 constexpr KernelRow kRows[] = {
-    KernelRow("RegexFullMatch", &Call<ComputeFullMatch>),
+    KernelRow("RegexFullMatch", &New<FullMatchKernel>),
     KernelRow("RegexReplace", FromAttr<ReplaceKernel, bool>("replace_global")),
     KernelRow("StaticRegexFullMatch", FromAttr<StaticMatchKernel, std::string>("pattern")),
     KernelRow("StaticRegexReplace", &New<StaticReplaceKernel>),

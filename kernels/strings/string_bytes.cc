@@ -20,6 +20,7 @@
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/strings/families.h"
+#include "kernels/strings/text_memory.h"
 
 namespace sluice {
 namespace {
@@ -88,13 +89,16 @@ absl::Status ParseTensor(KernelContext& context) {
 // The bytes of a TensorProto that holds the tensor: those that TensorFlow writes.
 absl::Status SerializeTensor(KernelContext& context) {
   const Tensor& input = context.input(0);
+  const bool is_text = input.dtype() == DType::kString;
+  const int64_t size = static_cast<int64_t>(input.total_bytes()) + (is_text ? TotalBytes(input) : 0);
+  SLUICE_RETURN_IF_ERROR(CheckTextMemory(context, size));
   std::string bytes;
   WireWriter writer(&bytes);
   writer.Int(1, static_cast<int64_t>(input.dtype()));
   const size_t shape = writer.BeginMessage(2);
   WriteShapeProto(input.shape(), &writer);
   writer.EndMessage(shape);
-  if (input.dtype() == DType::kString) {
+  if (is_text) {
     for (const TString& text : input.flat<TString>()) writer.Bytes(8, text.view());
   } else if (input.num_elements() > 0) {
     writer.Bytes(4, input.bytes());

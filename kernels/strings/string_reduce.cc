@@ -217,7 +217,9 @@ absl::StatusOr<SegmentJoin> PlanSegments(const KernelContext& context) {
 // Joins the rows of each segment.
 class UnsortedSegmentJoinKernel : public Kernel {
  public:
-  explicit UnsortedSegmentJoinKernel(std::string separator) : separator_(std::move(separator)) {}
+  // As in TensorFlow, and here only, the separator ends at its first zero byte.
+  explicit UnsortedSegmentJoinKernel(const std::string& separator)
+      : separator_(separator.substr(0, separator.find('\0'))) {}
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const SegmentJoin plan, PlanSegments(context));

@@ -4,6 +4,7 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -12,15 +13,15 @@ class KernelRegistry;
 
 // Handles and references of tables: HashTable, MutableHashTable, MutableHashTableOfTensors, their V2 forms,
 // MutableDenseHashTableV2, and Anonymous... of all.
-absl::Span<const KernelRow> TableHandleKernels();
+SLUICE_AT_START absl::Span<const KernelRow> TableHandleKernels();
 // What is done with any of them: LookupTableFind, ...Insert, ...Remove, ...Size, ...Export, ...Import, InitializeTable,
 // on references and on handles (V2).
-absl::Span<const KernelRow> TableKernels();
+SLUICE_AT_START absl::Span<const KernelRow> TableKernels();
 // InitializeTableFromTextFile and its V2 form.
-absl::Span<const KernelRow> VocabularyKernels();
+SLUICE_AT_START absl::Span<const KernelRow> VocabularyKernels();
 
 // Adds all of them.
-void AddTablesKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddTablesKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

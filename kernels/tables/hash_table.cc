@@ -43,11 +43,12 @@ absl::StatusOr<TableItems> ItemsOf(const RowStore& store, const LookupTable& tab
 
 int64_t InitializedTable::size() const { return is_initialized() ? store()->size() : 0; }
 
+// As in TensorFlow, the first of several missing values is that of all keys.
 absl::StatusOr<Tensor> InitializedTable::Find(const KernelContext& context, const Tensor& keys,
                                               const Tensor& missing) const {
+  SLUICE_RETURN_IF_ERROR(IsOneMissing(missing, keys.shape()).status());
   if (!is_initialized()) return Error(ErrorCode::kOpPrecondition).Text("the table is not initialised");
-  SLUICE_ASSIGN_OR_RETURN(const bool is_one_missing, IsOneMissing(missing, keys.shape()));
-  return FindIn(*store(), context, keys, missing, is_one_missing, keys.shape());
+  return FindIn(*store(), context, keys, missing, /*is_one_missing=*/true, keys.shape());
 }
 
 absl::Status InitializedTable::Insert(const KernelContext&, const Tensor&, const Tensor&) {

@@ -25,6 +25,7 @@ class InitializedTable final : public LookupTable {
   absl::Status Initialize(const KernelContext& context, const Tensor& keys, const Tensor& values) override
       ABSL_LOCKS_EXCLUDED(mu_);
   bool is_initialized() const override { return store() != nullptr; }
+  absl::Status CheckFilledOnce() const override { return absl::OkStatus(); }
   int64_t MemoryUsed() const override { return is_initialized() ? store()->MemoryUsed() : 0; }
 
  private:

@@ -8,7 +8,9 @@
 
 namespace sluice {
 
-absl::Status LookupTable::Initialize(const KernelContext&, const Tensor&, const Tensor&) {
+absl::Status LookupTable::Initialize(const KernelContext&, const Tensor&, const Tensor&) { return CheckFilledOnce(); }
+
+absl::Status LookupTable::CheckFilledOnce() const {
   return Error(ErrorCode::kResourceType).Found(DebugString()).Expected("a table that is initialised once");
 }
 

@@ -33,7 +33,8 @@ class LookupTable : public Resource {
   const Shape& value_shape() const { return value_shape_; }
 
   virtual int64_t size() const = 0;
-  // The values of `keys`; where there is none, `missing`: one value, or one for each key.
+  // The values of `keys`; where there is none, `missing`: one value, or one for each key, of which, as in TensorFlow,
+  // only a MutableTable uses any but the first.
   virtual absl::StatusOr<Tensor> Find(const KernelContext& context, const Tensor& keys,
                                       const Tensor& missing) const = 0;
   // Adds values or replaces those of keys that are there. UNIMPLEMENTED where a table is only initialised.
@@ -47,6 +48,8 @@ class LookupTable : public Resource {
   // INVALID_ARGUMENT where a table is not made for it.
   virtual absl::Status Initialize(const KernelContext& context, const Tensor& keys, const Tensor& values);
   virtual bool is_initialized() const { return true; }
+  // INVALID_ARGUMENT where a table is not made for Initialize.
+  virtual absl::Status CheckFilledOnce() const;
 
   // "LookupTable of 3 string to int64".
   std::string DebugString() const override;

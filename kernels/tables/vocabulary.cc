@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/file.h"
@@ -12,6 +11,8 @@
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
+#include "kernels/step/file_access.h"
+#include "kernels/strings/parse_number.h"
 #include "kernels/tables/families.h"
 #include "kernels/tables/table_inputs.h"
 
@@ -21,18 +22,26 @@ namespace {
 // Which part of a line is a key, or a value.
 constexpr int64_t kWholeLine = -2, kLineNumber = -1;  // Else a column, from 0.
 
-// The lines of a file, without their ends; the last one may lack it.
+// The lines of a file, without their ends; the last one may lack it. As in TensorFlow, a "\r" is part of a line's end,
+// and alone at the end of the file it is none.
 class Lines {
  public:
   explicit Lines(absl::string_view text) : text_(text) {}
 
   bool Next(absl::string_view* line) {
-    if (text_.empty()) return false;
+    if (text_.empty() || text_ == "\r") return false;
     const size_t end = text_.find('\n');
     *line = text_.substr(0, end);
     text_.remove_prefix(end == absl::string_view::npos ? text_.size() : end + 1);
     if (!line->empty() && line->back() == '\r') line->remove_suffix(1);
     return true;
+  }
+
+  // How many there are from here on.
+  int64_t Count() const {
+    const int64_t ended = std::count(text_.begin(), text_.end(), '\n');
+    const absl::string_view last = text_.substr(text_.rfind('\n') + 1);
+    return ended + (last.empty() || last == "\r" ? 0 : 1);
   }
 
  private:
@@ -42,44 +51,15 @@ class Lines {
 absl::Status BadLine(int64_t number, absl::string_view found, absl::string_view expected) {
   return Error(ErrorCode::kOpValue)
       .Input(1, "filename")
-      .Found(absl::StrCat(PrintableName(found), " in line ", number + 1, " of the file"))
+      .Found(absl::StrCat(found, " in line ", number + 1, " of the file"))
       .Expected(expected);
-}
-
-template <typename T>
-bool ParseNumber(absl::string_view text, T* value) {
-  if constexpr (std::is_same<T, float>::value) {
-    return absl::SimpleAtof(text, value);
-  } else if constexpr (std::is_same<T, double>::value) {
-    return absl::SimpleAtod(text, value);
-  } else {
-    return absl::SimpleAtoi(text, value);
-  }
 }
 
 // Element `i` of `to` as `text` says.
 template <typename T>
 absl::Status PutNumber(absl::string_view text, int64_t i, Tensor& to) {
   if (ParseNumber(text, &to.flat<T>()[static_cast<size_t>(i)])) return absl::OkStatus();
-  return BadLine(i, absl::StrCat("'", text, "'"), absl::StrCat("a number of ", DTypeName(to.dtype())));
-}
-
-absl::Status PutText(absl::string_view text, int64_t i, Tensor& to) {
-  switch (to.dtype()) {
-    case DType::kString:
-      to.flat<TString>()[static_cast<size_t>(i)] = text;
-      return absl::OkStatus();
-    case DType::kInt32:
-      return PutNumber<int32_t>(text, i, to);
-    case DType::kInt64:
-      return PutNumber<int64_t>(text, i, to);
-    case DType::kFloat:
-      return PutNumber<float>(text, i, to);
-    case DType::kDouble:
-      return PutNumber<double>(text, i, to);
-    default:
-      return Error(ErrorCode::kOpValue).Found(DTypeName(to.dtype())).Expected("a dtype that text can state");
-  }
+  return BadLine(i, absl::StrCat("'", PrintableName(text), "'"), absl::StrCat("a number of ", DTypeName(to.dtype())));
 }
 
 // InitializeTableFromTextFile: keys and values are parts of the lines of a file, or the lines' numbers.
@@ -88,7 +68,7 @@ class InitializeFromFileKernel : public Kernel {
   struct Spec {
     int64_t key_index = 0, value_index = 0;
     int64_t vocab_size = -1;  // Lines to read; -1: all.
-    int64_t offset = 0;       // What is added to lines' numbers.
+    int64_t offset = 0;       // What is added to lines' numbers and, as in TensorFlow, to columns of int32.
     char delimiter = '\t';
   };
   explicit InitializeFromFileKernel(Spec spec) : spec_(spec) {}
@@ -113,44 +93,47 @@ class InitializeFromFileKernel : public Kernel {
     if (name.rank() != 0) {
       return Error(ErrorCode::kOpShape).Input(1, "filename").Found(name.shape().ToString()).Expected("a scalar");
     }
-    SLUICE_RETURN_IF_ERROR(CheckLineNumbers(spec_.key_index, table->key_dtype(), "key"));
-    SLUICE_RETURN_IF_ERROR(CheckLineNumbers(spec_.value_index, table->value_dtype(), "value"));
+    SLUICE_RETURN_IF_ERROR(table->CheckFilledOnce());
+    SLUICE_RETURN_IF_ERROR(CheckPart(spec_.key_index, table->key_dtype(), "key"));
+    SLUICE_RETURN_IF_ERROR(CheckPart(spec_.value_index, table->value_dtype(), "value"));
     const std::string path(name.flat<TString>()[0].view());
+    SLUICE_RETURN_IF_ERROR(CheckFileRead(context.run().session_state, path));
     SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file,
                             MappedFile::Open(path, std::numeric_limits<int64_t>::max()));
-    SLUICE_ASSIGN_OR_RETURN(const int64_t count, CountLines(file->bytes()));
+    // As in TensorFlow, a table that has its contents keeps them: the first line is looked at, no other one.
+    const bool has_contents = table->is_initialized();
+    SLUICE_ASSIGN_OR_RETURN(const int64_t count, LinesToRead(Lines(file->bytes()), has_contents ? 1 : -1));
     const Shape shape = Shape::Of({count});
     SLUICE_ASSIGN_OR_RETURN(Tensor keys, context.AllocateTemp(table->key_dtype(), shape));
     SLUICE_ASSIGN_OR_RETURN(Tensor values, context.AllocateTemp(table->value_dtype(), shape));
-    Lines lines(file->bytes());
-    absl::string_view line;
-    for (int64_t i = 0; i < count && lines.Next(&line); ++i) {
-      if (line.empty()) return BadLine(i, "nothing", "keys and values");
-      SLUICE_RETURN_IF_ERROR(Put(line, spec_.key_index, i, keys));
-      SLUICE_RETURN_IF_ERROR(Put(line, spec_.value_index, i, values));
-    }
-    const bool was_initialized = table->is_initialized();
+    SLUICE_RETURN_IF_ERROR(ReadLines(Lines(file->bytes()), count, keys, values));
+    if (has_contents) return absl::OkStatus();
     const absl::Status done = table->Initialize(context, keys, values);
-    // As in TensorFlow, a table that was filled from something else keeps it.
-    const bool is_kept = was_initialized && absl::IsFailedPrecondition(done);
-    return is_kept ? absl::OkStatus() : done;
+    // Another node was faster, with something else.
+    return absl::IsFailedPrecondition(done) && table->is_initialized() ? absl::OkStatus() : done;
   }
 
  private:
-  static absl::Status CheckLineNumbers(int64_t index, DType dtype, absl::string_view what) {
-    if (index != kLineNumber || dtype == DType::kInt64) return absl::OkStatus();
+  // Whether a table of `dtype` may have lines' numbers, or whole lines, as its keys or values.
+  static absl::Status CheckPart(int64_t index, DType dtype, absl::string_view what) {
+    const bool is_whole = index == kWholeLine, is_integer = dtype == DType::kInt32 || dtype == DType::kInt64;
+    const bool fits = is_whole ? is_integer || dtype == DType::kString : index != kLineNumber || dtype == DType::kInt64;
+    if (fits) return absl::OkStatus();
     return Error(ErrorCode::kResourceType)
         .Found(absl::StrCat("a table whose ", what, " is ", DTypeName(dtype)))
-        .Expected("int64, for numbers of lines");
+        .Expected(is_whole ? "string or integers, for whole lines" : "int64, for numbers of lines");
   }
 
-  // How many lines to read.
-  absl::StatusOr<int64_t> CountLines(absl::string_view text) const {
-    int64_t count = std::count(text.begin(), text.end(), '\n');
-    if (!text.empty() && text.back() != '\n') ++count;
-    if (count == 0 || spec_.vocab_size == 0) {
-      return Error(ErrorCode::kOpRange).Input(1, "filename").Found("no line to read").Expected("lines");
+  // How many lines to read: at most `most`, unless that is -1.
+  absl::StatusOr<int64_t> LinesToRead(const Lines& lines, int64_t most) const {
+    const int64_t count = lines.Count();
+    if (count == 0 && spec_.vocab_size <= 0) {
+      return Error(ErrorCode::kOpRange).Input(1, "filename").Found("an empty file").Expected("lines");
     }
+    if (spec_.vocab_size == 0) {
+      return Error(ErrorCode::kOpRange).Attr("vocab_size").Found("0").Expected("lines to read");
+    }
+    if (most >= 0) return most;
     if (spec_.vocab_size > count) {
       return Error(ErrorCode::kOpValue)
           .Input(1, "filename")
@@ -160,13 +143,22 @@ class InitializeFromFileKernel : public Kernel {
     return spec_.vocab_size > 0 ? spec_.vocab_size : count;
   }
 
+  absl::Status ReadLines(Lines lines, int64_t count, Tensor& keys, Tensor& values) const {
+    absl::string_view line;
+    for (int64_t i = 0; i < count; ++i) {
+      if (!lines.Next(&line) || line.empty()) return BadLine(i, "nothing", "keys and values");
+      SLUICE_RETURN_IF_ERROR(Put(line, spec_.key_index, i, keys));
+      SLUICE_RETURN_IF_ERROR(Put(line, spec_.value_index, i, values));
+    }
+    return absl::OkStatus();
+  }
+
   // Element `i` of `to`: the part `index` of `line`.
   absl::Status Put(absl::string_view line, int64_t index, int64_t i, Tensor& to) const {
     if (index == kWholeLine) return PutText(line, i, to);
     if (index == kLineNumber) {
-      // Wraps: an offset is any number.
-      const uint64_t number = static_cast<uint64_t>(i) + static_cast<uint64_t>(spec_.offset);
-      to.flat<int64_t>()[static_cast<size_t>(i)] = static_cast<int64_t>(number);
+      to.flat<int64_t>()[static_cast<size_t>(i)] = i;
+      AddOffset<int64_t>(i, to);
       return absl::OkStatus();
     }
     absl::string_view rest = line;
@@ -178,6 +170,34 @@ class InitializeFromFileKernel : public Kernel {
       }
       rest.remove_prefix(end + 1);
     }
+  }
+
+  // Element `i` of `to` as `text` says.
+  absl::Status PutText(absl::string_view text, int64_t i, Tensor& to) const {
+    switch (to.dtype()) {
+      case DType::kString:
+        to.flat<TString>()[static_cast<size_t>(i)] = text;
+        return absl::OkStatus();
+      case DType::kInt32:
+        SLUICE_RETURN_IF_ERROR(PutNumber<int32_t>(text, i, to));
+        AddOffset<int32_t>(i, to);
+        return absl::OkStatus();
+      case DType::kInt64:
+        return PutNumber<int64_t>(text, i, to);
+      case DType::kFloat:
+        return PutNumber<float>(text, i, to);
+      case DType::kDouble:
+        return PutNumber<double>(text, i, to);
+      default:
+        return Error(ErrorCode::kOpValue).Found(DTypeName(to.dtype())).Expected("a dtype that text can state");
+    }
+  }
+
+  // Wraps: an offset is any number.
+  template <typename T>
+  void AddOffset(int64_t i, Tensor& to) const {
+    T& element = to.flat<T>()[static_cast<size_t>(i)];
+    element = static_cast<T>(static_cast<uint64_t>(element) + static_cast<uint64_t>(spec_.offset));
   }
 
   const Spec spec_;

@@ -4,6 +4,7 @@
 // The tables of this directory, one for each family.
 
 #include "absl/types/span.h"
+#include "kernels/at_start.h"
 #include "kernels/kernel_row.h"
 
 namespace sluice {
@@ -11,10 +12,10 @@ namespace sluice {
 class KernelRegistry;
 
 // Values that cross between the parts of a step, over the run's rendezvous: _Send, _Recv, _HostSend, _HostRecv.
-absl::Span<const KernelRow> SendRecvKernels();
+SLUICE_AT_START absl::Span<const KernelRow> SendRecvKernels();
 
 // Adds all of them.
-void AddTransferKernels(KernelRegistry& registry);
+SLUICE_AT_START void AddTransferKernels(KernelRegistry& registry);
 
 }  // namespace sluice
 

@@ -22,8 +22,8 @@ constexpr int kLargeTrials = 3;
 constexpr int kEnough = 40;      // Small trials with an answer.
 constexpr int kPatience = 3000;  // Trials before a kernel that never answers is given up.
 
-// Ops whose kernels need more than inputs: a call, a rendezvous, what other kernels of the step have made, a graph of
-// the time before the op was removed, text of a certain form.
+// Ops whose kernels need more than inputs: a call, a rendezvous, a function, what other kernels of the step have made,
+// a graph of the time before the op was removed, text of a certain form.
 const std::set<std::string>& NeedMoreThanInputs() {
   static const std::set<std::string>& ops = *new std::set<std::string>{"Placeholder",
                                                                        "PlaceholderV2",
@@ -48,8 +48,11 @@ const std::set<std::string>& NeedMoreThanInputs() {
                                                                        "TensorArrayV2",
                                                                        "BatchNormWithGlobalNormalization",
                                                                        "BatchNormWithGlobalNormalizationGrad",
-                                                                       "_FusedBatchNormEx",
+                                                                       "Conv3DBackpropFilter",
+                                                                       "Conv3DBackpropInput",
                                                                        "Fingerprint",
+                                                                       "For",
+                                                                       "ConsumeMutexLock",
                                                                        "ParseExample",
                                                                        "ParseExampleV2",
                                                                        "ParseSingleExample",
@@ -70,26 +73,6 @@ bool NeedsMadeByOthers(const std::string& op) {
   return false;
 }
 
-// Ops whose inputs have five dimensions, ranks that differ by one, or the sizes of another input among them, of which
-// none are drawn. Their own tests call them in the same ways (tests/kernels/nn).
-bool NeedsRelatedShapes(const std::string& op) {
-  static const std::set<std::string>& ops = *new std::set<std::string>{"Conv2DBackpropFilter",
-                                                                       "Conv2DBackpropInput",
-                                                                       "Conv3D",
-                                                                       "Conv3DBackpropFilter",
-                                                                       "Conv3DBackpropFilterV2",
-                                                                       "Conv3DBackpropInput",
-                                                                       "Conv3DBackpropInputV2",
-                                                                       "DepthwiseConv2dNativeBackpropFilter",
-                                                                       "DepthwiseConv2dNativeBackpropInput",
-                                                                       "Dilation2D",
-                                                                       "Dilation2DBackpropFilter",
-                                                                       "Dilation2DBackpropInput",
-                                                                       "ExtractVolumePatches",
-                                                                       "_FusedDepthwiseConv2dNative"};
-  return ops.count(op) > 0;
-}
-
 bool BeginsWith(const std::string& op, const char* part) { return op.rfind(part, 0) == 0; }
 
 bool NeedsMoreThanInputs(const std::string& op) {
@@ -98,12 +81,19 @@ bool NeedsMoreThanInputs(const std::string& op) {
   const bool is_on_queue = BeginsWith(op, "Queue") || (BeginsWith(op, "Barrier") && op != "Barrier");
   const bool is_on_accumulator =
       BeginsWith(op, "Accumulator") || BeginsWith(op, "ResourceAccumulator") || BeginsWith(op, "SparseAccumulator");
-  return is_on_array || is_on_queue || is_on_accumulator || NeedsMadeByOthers(op) ||
-         NeedMoreThanInputs().count(op) > 0 || NeedsRelatedShapes(op);
+  // Numbers of tensors that ascend, and as many tensors: tests/kernels/queues.
+  const bool is_on_map = op == "MapStage" || op == "OrderedMapStage";
+  return is_on_array || is_on_queue || is_on_accumulator || is_on_map || NeedsMadeByOthers(op) ||
+         NeedMoreThanInputs().count(op) > 0;
 }
 
 // Ops that wait for what no other node of a trial ever gives them.
-bool WaitsForOthers(const std::string& op) { return op == "Unstage" || op == "StagePeek"; }
+bool WaitsForOthers(const std::string& op) {
+  for (const char* const prefix : {"MapUnstage", "MapPeek", "OrderedMapUnstage", "OrderedMapPeek"}) {
+    if (BeginsWith(op, prefix)) return true;
+  }
+  return op == "Unstage" || op == "StagePeek" || op == "MutexLock";
+}
 
 // Kernels for variants of types that a host has given functions (variant_functions.h); those of trials have none.
 bool NeedsFunctionsOfItsType(const RowCase& row_case) {
@@ -145,7 +135,9 @@ bool DrawsFromGenerator(const std::string& op) {
                                                                        "StatelessRandomGammaV3",
                                                                        "StatelessRandomNormalV2",
                                                                        "StatelessRandomUniformFullIntV2",
+                                                                       "StatelessRandomUniformInt",
                                                                        "StatelessRandomUniformIntV2",
+                                                                       "StatelessSampleDistortedBoundingBox",
                                                                        "StatelessRandomUniformV2",
                                                                        "StatelessShuffle",
                                                                        "StatelessTruncatedNormalV2",
@@ -211,7 +203,9 @@ TEST_P(EveryRowTest, AllWaysToCallItAgree) {
         needs_more = needs_more || NeedsFunctionsOfItsType(row_case);
       }
       cases_ok += row_ok;
-      EXPECT_EQ(row_ok == 0, needs_more) << row.op() << " " << why_not_;
+      // One that needs more may answer by luck, which a row that is added elsewhere changes: seeds go by numbers of
+      // rows.
+      EXPECT_TRUE(row_ok > 0 || needs_more) << row.op() << " " << why_not_;
     }
   }
   RecordProperty("cases", cases);
@@ -223,7 +217,7 @@ TEST_P(EveryRowTest, AllWaysToCallItAgree) {
   std::printf("%d cases, %d with answers; %d answers, %d refusals, %d in place, %d in shards\n", cases, cases_ok,
               total_.ok, total_.failed, total_.in_place, total_.in_shards);
   // So that the test cannot come to test nothing.
-  EXPECT_GT(cases_ok, cases * 3 / 5);
+  EXPECT_GT(cases_ok, cases * 2 / 3);
   EXPECT_GT(total_.ok, 20 * cases_ok);
   EXPECT_GT(total_.in_place, 500);
   EXPECT_GT(total_.in_shards, 500);

@@ -88,6 +88,8 @@ const Attrs& SpecialAttrs(const std::string& op) {
       {"Einsum", {{"equation", "ij,jk->ik"}, {"N", 2}}},
       {"Empty", {{"init", true}}},  // What nobody has set differs each time.
       {"EnsureShape", {{"shape", PartialShape()}}},
+      {"ImageProjectiveTransformV2", {{"interpolation", "BILINEAR"}}},
+      {"ImageProjectiveTransformV3", {{"interpolation", "BILINEAR"}}},
       {"MutableDenseHashTableV2", {{"initial_num_buckets", 8}}},
       {"MutableHashTableOfTensors", {{"value_shape", PartialShape::Of({2})}}},
       {"MutableHashTableOfTensorsV2", {{"value_shape", PartialShape::Of({2})}}},
@@ -95,17 +97,31 @@ const Attrs& SpecialAttrs(const std::string& op) {
       {"PaddingFIFOQueueV2", QueueAttrs()},
       {"PriorityQueue", QueueAttrs()},
       {"PriorityQueueV2", QueueAttrs()},
+      {"RaggedGather", {{"PARAMS_RAGGED_RANK", 1}, {"OUTPUT_RAGGED_RANK", 1}}},
+      {"RaggedTensorToSparse", {{"RAGGED_RANK", 1}}},
+      {"RaggedTensorToTensor",
+       {{"num_row_partition_tensors", 1}, {"row_partition_types", std::vector<std::string>{"ROW_SPLITS"}}}},
       {"ResourceCountUpTo", {{"limit", 5}}},
       {"ReverseSequence", {{"seq_dim", 1}}},
       {"SpaceToBatch", {{"block_size", 2}}},
       {"SpaceToDepth", {{"block_size", 2}}},
       {"SparseConcat", {{"concat_dim", 0}, {"N", 2}}},
+      {"SparseCross",
+       {{"N", 1},
+        {"sparse_types", std::vector<DType>{DType::kInt64}},
+        {"dense_types", AttrValue::EmptyList()},
+        {"internal_type", DType::kInt64}}},
+      {"SparseCrossHashed",
+       {{"N", 1}, {"sparse_types", std::vector<DType>{DType::kInt64}}, {"dense_types", AttrValue::EmptyList()}}},
+      {"SparseCrossV2",
+       {{"N", 1}, {"sparse_types", std::vector<DType>{DType::kString}}, {"dense_types", AttrValue::EmptyList()}}},
       {"SparseToSparseSetOperation", {{"set_operation", "intersection"}}},
       {"StringToHashBucketStrong", {{"key", std::vector<int64_t>{1, 2}}}},
       {"StringFormat", {{"template", "%s and %s"}}},
       {"UnicodeDecode", {{"input_encoding", "UTF-8"}}},
       {"UnicodeDecodeWithOffsets", {{"input_encoding", "UTF-8"}}},
       {"UnicodeTranscode", {{"input_encoding", "UTF-8"}}},
+      {"_FusedBatchNormEx", {{"num_side_inputs", 1}, {"activation_mode", "Relu"}}},
       {"_ReadVariablesOp", {{"N", 2}, {"dtypes", std::vector<DType>{DType::kFloat, DType::kFloat}}}},
   };
   static const Attrs& none = *new Attrs();
@@ -142,14 +158,18 @@ const std::vector<Shape>& SpecialShapes(const std::string& op) {
         {"CropAndResize", {images, boxes, two, two}},
         {"CropAndResizeGradBoxes", {shape({2, 2, 2, 1}), images, boxes, two}},
         {"CropAndResizeGradImage", {shape({2, 2, 2, 1}), boxes, two, shape({4})}},
+        {"CTCBeamSearchDecoder", {steps, two}},
         {"CTCGreedyDecoder", {steps, two}},
         {"CTCLoss", {shape({3, 1, 2}), shape({1, 2}), shape({1}), shape({1})}},
         {"Cross", {shape({2, 3}), shape({2, 3})}},
         {"EditDistance", {square, two, two, square, two, two}},
         {"DrawBoundingBoxes", {shape({2, 4, 4, 3}), shape({2, 2, 4})}},
         {"DrawBoundingBoxesV2", {shape({2, 4, 4, 3}), shape({2, 2, 4}), boxes}},
+        {"ExtractGlimpse", {images, two, square}},
         {"GRUBlockCell", gru},
         {"GRUBlockCellGrad", join(gru, Shapes(4, square))},
+        {"ImageProjectiveTransformV2", {images, shape({1, 8}), two}},
+        {"ImageProjectiveTransformV3", {images, shape({1, 8}), two, scalar}},
         {"LSTMBlockCell", lstm},
         {"LSTMBlockCellGrad", join(lstm, Shapes(8, square))},
         {"NonMaxSuppression", {shape({4, 4}), shape({4}), scalar}},
@@ -158,10 +178,12 @@ const std::vector<Shape>& SpecialShapes(const std::string& op) {
         {"NonMaxSuppressionV5", join(scored, {scalar, scalar})},
         {"ScaleAndTranslate", {images, two, two, two}},
         {"ScaleAndTranslateGrad", {images, images, two, two}},
+        {"StatelessSampleDistortedBoundingBox", {shape({3}), shape({1, 2, 4}), scalar, two}},
     };
     made["AdjustSaturation"] = made["AdjustHue"];
     made["BlockLSTMV2"] = block;
     made["BlockLSTMGradV2"] = made["BlockLSTMGrad"];
+    made["ExtractGlimpseV2"] = made["ExtractGlimpse"];
     made["NonMaxSuppressionV4"] = made["NonMaxSuppressionWithOverlaps"] = made["NonMaxSuppressionV3"];
     return made;
   }());
@@ -208,6 +230,16 @@ const AttrValue* FindIn(const Attrs& attrs, const std::string& name) {
     if (attr.first == name) return &attr.second;
   }
   return nullptr;
+}
+
+// What int attr `name` is: given in `attrs`, else its default.
+int64_t NumberIn(const Attrs& attrs, const OpSchema& schema, const std::string& name) {
+  const AttrValue* const given = FindIn(attrs, name);
+  if (given != nullptr) return given->view().AsInt().value();
+  for (const AttrSpec& attr : schema.attrs) {
+    if (attr.name == name && attr.has_default) return AttrView(attr.default_value).AsInt().value();
+  }
+  return 1;
 }
 
 // The roles of the inputs of [Resource][Sparse]Apply... ops.
@@ -257,8 +289,7 @@ void FillCase(const KernelRow& row, const OpSchema& schema, size_t choice, RowCa
       row_case->inputs.insert(row_case->inputs.end(), listed.begin(), listed.end());
       continue;
     }
-    const AttrValue* const number = FindIn(row_case->attrs, arg.number_attr);
-    const int64_t count = number != nullptr ? number->view().AsInt().value() : 1;
+    const int64_t count = arg.number_attr.empty() ? 1 : NumberIn(row_case->attrs, schema, arg.number_attr);
     const DType type = arg.dtype != DType::kInvalid ? arg.dtype : types[arg.type_attr];
     for (int64_t i = 0; i < count; ++i) row_case->inputs.push_back(arg.is_ref ? RefType(type) : type);
   }

@@ -14,20 +14,31 @@ namespace {
 //   i  indices, I  the same as the last, v  a value for each entry, h  the shape, d  a dense tensor of the shape
 //   .  a scalar, a  an axis, r  sizes, z  zeros, one for each axis
 //   x  for each entry a number of a row, s  the same in order, m  a tensor of the rows, g  a vector of them
-//   5  the number of rows, p  where rows of entries begin
-const std::string& PatternOf(const std::string& op) {
+//   5  the number of rows, n  -1, p  where rows of entries begin
+const std::map<std::string, std::string>& Patterns() {
   static const std::map<std::string, std::string>& all = *new std::map<std::string, std::string>{
       {"Bincount", "x5v"},
       {"DenseBincount", "x5v"},
+      {"DenseCountSparseOutput", "xv"},
       {"DenseToDenseSetOperation", "dd"},
       {"DenseToSparseSetOperation", "divh"},
       {"EditDistance", "ivhivh"},
       {"RaggedBincount", "px5v"},
+      {"RaggedCountSparseOutput", "pxv"},
+      {"RaggedFillEmptyRows", "xv5."},
+      {"RaggedFillEmptyRowsGrad", "xg"},
+      {"RaggedGather", "pvx"},
+      {"RaggedTensorToSparse", "pv"},
+      {"RaggedTensorToTensor", "nv.p"},
       {"SetSize", "ivh"},
       {"SparseAdd", "ivhivh."},
       {"SparseAddGrad", "viII"},
       {"SparseBincount", "ixh5v"},
       {"SparseConcat", "iivvhh"},
+      {"SparseCountSparseOutput", "ixhv"},
+      {"SparseCross", "ivh"},
+      {"SparseCrossHashed", "ivh5.r"},
+      {"SparseCrossV2", "ivh."},
       {"SparseDenseCwiseAdd", "ivhd"},
       {"SparseDenseCwiseDiv", "ivhd"},
       {"SparseDenseCwiseMul", "ivhd"},
@@ -62,9 +73,13 @@ const std::string& PatternOf(const std::string& op) {
       {"SparseToDense", "ihv."},
       {"SparseToSparseSetOperation", "ivhivh"},
   };
+  return all;
+}
+
+const std::string& PatternOf(const std::string& op) {
   static const std::string& none = *new std::string();
-  const auto found = all.find(op);
-  return found == all.end() ? none : found->second;
+  const auto found = Patterns().find(op);
+  return found == Patterns().end() ? none : found->second;
 }
 
 // Integers of `dtype` and shape.
@@ -117,6 +132,8 @@ class Draw {
         return Few(dtype, entries_, side_, letter == 's');
       case '5':
         return Numbers(dtype, Shape(), {side_});
+      case 'n':
+        return Numbers(dtype, Shape(), {-1});
       case 'a':
         return Numbers(dtype, Shape::Of({1}), {random_.Int(static_cast<int>(rank_))});
       case 'p':

@@ -32,6 +32,10 @@ class Compiler {
     program_.num_groups = tree_.num_groups;
     FindClasses();
     FindFirstBytes();
+    if (program_.first_bytes.count() == 1) {
+      while (!program_.first_bytes[static_cast<size_t>(++program_.only_first_byte)]) {
+      }
+    }
     return std::move(program_);
   }
 
@@ -145,7 +149,11 @@ int32_t Compiler::CompileRepeat(const RegexNode& node, int32_t next) {
     }
     next = rest;
   }
-  for (int i = 0; i < copies && cost_ <= kMaxCost; ++i) next = CompileNode(body, next);
+  for (int i = 0; i < copies && cost_ <= kMaxCost; ++i) {
+    const int32_t entry = CompileNode(body, next);
+    if (entry == next) break;  // A body without instructions: as many copies as there are make none.
+    next = entry;
+  }
   return next;
 }
 

@@ -17,10 +17,6 @@ uint32_t HexDigit(char c) {
   return static_cast<uint32_t>(absl::ascii_tolower(static_cast<unsigned char>(c)) - 'a' + 10);
 }
 
-bool IsHex(absl::string_view text, size_t i) {
-  return i < text.size() && absl::ascii_isxdigit(static_cast<unsigned char>(text[i]));
-}
-
 // The part of `before` that `after` no longer holds.
 absl::string_view Taken(absl::string_view before, absl::string_view after) {
   return before.substr(0, before.size() - after.size());
@@ -32,21 +28,29 @@ bool IsSurrogate(absl::string_view text) {
          IsTrailByte(text[2]);
 }
 
-// The code point of \x, whose '\x' was taken. False where it is not well-formed.
+// Takes the next character where it is a hexadecimal digit, and another one too: errors show it. False where it is
+// none.
+bool TakeHexDigit(absl::string_view* text, uint32_t* rune) {
+  if (text->empty()) return false;
+  const uint32_t c = TakeRune(text);
+  if (c >= 0x80 || !absl::ascii_isxdigit(static_cast<unsigned char>(c))) return false;
+  *rune = *rune * 16 + HexDigit(static_cast<char>(c));
+  return true;
+}
+
+// The code point of \x, whose '\x' was taken. False where it is not well-formed; what was read up to there is taken.
 bool TakeHex(absl::string_view* text, uint32_t* rune) {
   *rune = 0;
-  if (IsHex(*text, 0) && IsHex(*text, 1)) {
-    *rune = HexDigit((*text)[0]) * 16 + HexDigit((*text)[1]);
-    text->remove_prefix(2);
-    return true;
+  if (!absl::ConsumePrefix(text, "{")) {
+    // The second character is shown too where the first is wrong.
+    const bool is_first = TakeHexDigit(text, rune);
+    return TakeHexDigit(text, rune) && is_first;
   }
-  if (!absl::ConsumePrefix(text, "{") || !IsHex(*text, 0)) return false;
-  while (IsHex(*text, 0)) {
-    *rune = *rune * 16 + HexDigit(text->front());
-    if (*rune > kMaxRune) return false;
-    text->remove_prefix(1);
+  int digits = 0;
+  for (; !text->empty() && text->front() != '}'; ++digits) {
+    if (!TakeHexDigit(text, rune) || *rune > kMaxRune) return false;
   }
-  return absl::ConsumePrefix(text, "}");
+  return absl::ConsumePrefix(text, "}") && digits > 0;
 }
 
 // Whether an escape of `c` that is not a letter or a digit stands for itself.

@@ -105,6 +105,8 @@ class Parser {
   }
   static size_t Index(int i) { return static_cast<size_t>(i); }
 
+  // An error where the tree has become larger than any that is compiled.
+  absl::Status CheckSize() const;
   // Alternatives up to the end or a ')' that is not taken.
   absl::StatusOr<int> ParseAlternatives(Flags flags, int depth);
   // What one step of a sequence reads, added to `items`; nothing for flags.
@@ -113,8 +115,9 @@ class Parser {
   absl::Status ParseEscape(const Flags& flags, std::vector<int>* items);
   // Flags after "(?", up to ')' or ':', which is taken: true where it was ')'.
   absl::StatusOr<bool> ParseFlags(absl::string_view whole, Flags* flags);
-  // Takes the name of a group "(?P<name>", if it is one. Nothing refers to names, and two groups may have the same.
-  absl::StatusOr<bool> TakeGroupName();
+  // Takes the name of a group "?P<name>", if it is one; `whole` is the pattern from its '(' on. Nothing refers to
+  // names, and two groups may have the same.
+  absl::StatusOr<bool> TakeGroupName(absl::string_view whole);
   // *, +, ? or a count, put around the last item.
   absl::Status ParseRepeat(Count count, absl::string_view before, const Flags& flags, std::vector<int>* items);
 
@@ -143,10 +146,13 @@ absl::StatusOr<int> Parser::ParseAlternatives(Flags flags, int depth) {
   return PushList(RegexOp::kAlternate, std::move(alternatives));
 }
 
+absl::Status Parser::CheckSize() const {
+  if (tree_.nodes.size() <= kMaxNodes && num_ranges_ <= kMaxRanges) return absl::OkStatus();
+  return RegexError("pattern too large - compile failed", "");
+}
+
 absl::Status Parser::ParseItem(Flags* flags, int depth, std::vector<int>* items) {
-  if (tree_.nodes.size() > kMaxNodes || num_ranges_ > kMaxRanges) {
-    return RegexError("pattern too large - compile failed", "");
-  }
+  SLUICE_RETURN_IF_ERROR(CheckSize());
   const absl::string_view before = text_;
   Count count;
   switch (text_.front()) {
@@ -248,6 +254,7 @@ absl::Status Parser::ParseEscape(const Flags& flags, std::vector<int>* items) {
       text_.remove_prefix(2);
       while (!text_.empty() && !absl::ConsumePrefix(&text_, "\\E")) {
         items->push_back(PushRune(TakeRune(&text_), flags));
+        SLUICE_RETURN_IF_ERROR(CheckSize());
       }
       return absl::OkStatus();
     default:
@@ -293,13 +300,13 @@ bool IsGroupName(absl::string_view name) {
   return true;
 }
 
-absl::StatusOr<bool> Parser::TakeGroupName() {
+absl::StatusOr<bool> Parser::TakeGroupName(absl::string_view whole) {
   constexpr absl::string_view kMark = "?P<";
   if (!absl::StartsWith(text_, kMark)) return false;
   const size_t end = text_.find('>', kMark.size());
-  if (end == absl::string_view::npos) return RegexError("invalid named capture group", text_);
+  if (end == absl::string_view::npos) return RegexError("invalid named capture group", whole);
   if (!IsGroupName(text_.substr(kMark.size(), end - kMark.size()))) {
-    return RegexError("invalid named capture group", text_.substr(0, end + 1));
+    return RegexError("invalid named capture group", whole.substr(0, end + 2));
   }
   text_.remove_prefix(end + 1);
   return true;
@@ -333,7 +340,7 @@ absl::Status Parser::ParseGroup(Flags* flags, int depth, std::vector<int>* items
   const absl::string_view whole = text_;
   text_.remove_prefix(1);
   Flags inner = *flags;
-  SLUICE_ASSIGN_OR_RETURN(const bool is_named, TakeGroupName());
+  SLUICE_ASSIGN_OR_RETURN(const bool is_named, TakeGroupName(whole));
   int group = 0;
   if (is_named || !absl::StartsWith(text_, "?")) {
     group = ++tree_.num_groups;

@@ -58,6 +58,7 @@ struct RegexProgram {
   std::vector<uint8_t> class_bytes;       // A byte of each class.
   // The bytes that a match can begin with; all where it can be empty or depends on places.
   std::bitset<256> first_bytes;
+  int only_first_byte = -1;  // The only one of these; -1 where there are more.
 
   // Where `inst`, a kBytes, leads for `byte`; -1 where nowhere.
   int32_t Step(const RegexInst& inst, uint8_t byte) const {

@@ -13,47 +13,54 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "kernels/strings/regex/dfa.h"
-#include "kernels/strings/regex/pike.h"
 #include "kernels/strings/regex/program.h"
 
 namespace sluice {
 
-// A compiled expression. Immutable, cheap to copy; copies share the program.
+class RegexEngines;
+
+// A compiled expression. Immutable, cheap to copy; copies share the program, and the engines that no matcher uses at
+// the moment: what these have learned serves the next call.
 class Regex {
  public:
   // kOpValue with RE2's words: "Invalid pattern: [, error: missing ]: [".
   static absl::StatusOr<Regex> Make(absl::string_view pattern);
 
-  const RegexProgram& program() const { return *program_; }
-  int num_groups() const { return program_->num_groups; }
+  const RegexProgram& program() const;
+  int num_groups() const { return program().num_groups; }
 
  private:
-  explicit Regex(std::shared_ptr<const RegexProgram> program) : program_(std::move(program)) {}
+  friend class RegexMatcher;
+  class Shared;
 
-  std::shared_ptr<const RegexProgram> program_;
+  explicit Regex(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+
+  std::shared_ptr<Shared> shared_;  // Shared by all matchers, on any thread.
 };
 
-// Matches texts against one expression and keeps what it learns for the next one. For one thread at a time.
+// Matches texts against one expression, with engines that it borrows from it as long as it lives. For one thread at a
+// time.
 class RegexMatcher {
  public:
   explicit RegexMatcher(const Regex& regex);
+  ~RegexMatcher();
+  RegexMatcher(const RegexMatcher&) = delete;
+  RegexMatcher& operator=(const RegexMatcher&) = delete;
 
-  bool MatchesAll(absl::string_view text) { return whole_.Run(text, 0) >= 0; }
-  // The leftmost match from text[begin] on. `slots`: two for the match and two for each group wanted, as RegexPike
-  // fills them.
+  bool MatchesAll(absl::string_view text);
+  // The leftmost match from text[begin] on. `slots`: two for the match and two for each group wanted, of groups up to
+  // the ninth, as RegexPike fills them.
   bool Find(absl::string_view text, size_t begin, absl::Span<int64_t> slots);
 
  private:
   const Regex regex_;
-  RegexDfa whole_;
-  RegexDfa first_;
-  RegexPike pike_;
+  std::unique_ptr<RegexEngines> engines_;
 };
 
 // Replaces matches by a text in which \0 to \9 stand for the match and its groups and \\ for a backslash. What is
@@ -69,12 +76,21 @@ class RegexReplacer {
   bool Replace(absl::string_view text, size_t max_bytes, std::string* result, bool* is_too_long);
 
  private:
-  // Adds the rewritten match to `*result`; false where the rewrite is malformed.
-  bool Rewrite(absl::string_view text, std::string* result) const;
+  // A part of the rewrite: a text, or (group >= 0) what a group matched.
+  struct Piece {
+    absl::string_view text;
+    int group = -1;
+  };
+
+  // Cuts the rewrite into pieces, up to where it is malformed.
+  void ReadRewrite(absl::string_view rewrite);
+  // Adds the rewritten match to `*result`.
+  void Rewrite(absl::string_view text, std::string* result) const;
 
   RegexMatcher matcher_;
-  const absl::string_view rewrite_;
   const bool all_;
+  std::vector<Piece> pieces_;
+  bool is_rewrite_good_ = true;
   bool names_missing_group_ = false;
   std::vector<int64_t> slots_;
 };

@@ -63,6 +63,9 @@ void RuneSet::AddAll(absl::Span<const RuneRange> ranges, bool fold) {
       Add(range.first, range.last);
     }
   }
+  if (ranges_.size() <= limit_) return;
+  Normalize();
+  limit_ = std::max(limit_, 2 * ranges_.size());
 }
 
 void RuneSet::Normalize() {

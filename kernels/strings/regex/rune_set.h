@@ -26,6 +26,8 @@ class RuneSet {
   void Normalize();
 
   std::vector<RuneRange> ranges_;
+  size_t limit_ =
+      4096;  // How many ranges AddAll may leave; then they are put in order, which most often makes few of them.
 };
 
 // The ranges of \d, \s and \w by their lower-case letter, and of POSIX classes by their name ("alpha"). False where

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "graph/value/allocator.h"
@@ -28,9 +29,17 @@ TEST(FillTest, FillOfStringsCopiesThem) {
   EXPECT_EQ(y.flat<TString>()[1].view(), "a long text, not inline");
 }
 
-TEST(FillTest, SizesThatNoMemoryHoldsAreAnErrorOfTheGraph) {
+// As in TensorFlow: too many elements for any memory, and too many to be counted.
+TEST(FillTest, SizesThatCannotBeCountedAreAnErrorOfTheGraph) {
   const Tensor one = Tensor::Scalar(1.0f);
-  EXPECT_THAT(KernelRunner("Fill").Run1({Ints({1 << 20, 1 << 20, 1 << 20}), one}), StatusIs(kInvalid));
+  const auto status = [&](const std::vector<int32_t>& dims) {
+    return KernelRunner("Fill").Run1({Tensor::Vector<int32_t>(dims), one}).status();
+  };
+  constexpr int32_t kMax = std::numeric_limits<int32_t>::max();
+  EXPECT_THAT(status({1 << 20, 1 << 20, 1 << 20}), StatusIs(absl::StatusCode::kResourceExhausted, "'op'"));
+  EXPECT_THAT(status({kMax, kMax, 2}), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(status({kMax, kMax, 3}), StatusIs(kInvalid));
+  EXPECT_THAT(status({1 << 20, 1 << 20, 1 << 20, 1 << 20}), StatusIs(kInvalid));
   EXPECT_THAT(KernelRunner("Fill").Run1({Ints({-1}), one}), StatusIs(kInvalid, "input 0 'dims'"));
 }
 

@@ -60,6 +60,15 @@ TEST(GatherTest, AScatterNeedsIndicesEvenForNothing) {
               StatusIs(kInvalid, "[0,0]"));
 }
 
+// As in TensorFlow, the updates are looked at before memory for the result is.
+TEST(GatherTest, AScatterIntoAShapeThatNoMemoryHoldsFirstLooksAtItsUpdates) {
+  const Tensor row = Tensor::Of<int32_t>(Shape::Of({1, 1}), {0}), pair = Tensor::Of<int32_t>(Shape::Of({1, 2}), {0, 0});
+  const Tensor huge = Ints({1 << 30, 1 << 30});
+  EXPECT_THAT(KernelRunner("ScatterNd").Run1({row, Counting({1, 1}), huge}), StatusIs(kInvalid, "[1,1]"));
+  EXPECT_THAT(KernelRunner("ScatterNd").Run1({pair, Counting({1}), huge}),
+              StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
 TEST(GatherTest, TensorScatterUpdateLeavesASharedInputAlone) {
   const Tensor x = Counting({8});
   const Tensor indices = Tensor::Of<int32_t>(Shape::Of({1, 1}), {2});

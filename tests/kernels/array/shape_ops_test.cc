@@ -40,8 +40,8 @@ TEST(ShapeOpsTest, ReshapeOfAnEmptyTensorLeavesZerosOutOfTheCount) {
 }
 
 TEST(ShapeOpsTest, ReshapeRefusesOtherCounts) {
-  for (const std::vector<int32_t>& dims :
-       std::vector<std::vector<int32_t>>{{5}, {-1, 5}, {-1, -1}, {-2, 3}, {1 << 30, 1 << 30, 1 << 30}}) {
+  for (const std::vector<int32_t>& dims : std::vector<std::vector<int32_t>>{
+           {5}, {-1, 5}, {-1, -1}, {-2, 3}, {1 << 30, 1 << 30}, {1 << 30, 1 << 30, 1 << 30}}) {
     EXPECT_THAT(KernelRunner("Reshape").Run1({Floats({2, 3}), Ints(dims)}),
                 StatusIs(absl::StatusCode::kInvalidArgument, "op"));
   }

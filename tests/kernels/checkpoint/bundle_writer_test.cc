@@ -1,8 +1,11 @@
 #include "kernels/checkpoint/bundle_writer.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <complex>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -260,6 +263,33 @@ TEST_F(BundleWriterTest, EntriesThatContradictEachOtherAreRefused) {
   text.dtype = DType::kString;
   text.shape = Shape::Of({int64_t{1} << 40});
   EXPECT_THAT(read(text, {}), IsError(ErrorCode::kCheckpointEntry)) << "before memory is taken";
+}
+
+TEST_F(BundleWriterTest, TheDirectoryIsMadeAsTensorFlowDoes) {
+  ASSERT_OK(WriteBundle(Path("new/ckpt"), {{"v", Floats({1})}}));
+  EXPECT_TRUE(fs::exists(Path("new/ckpt.index")));
+  EXPECT_THAT(WriteBundle(Path("a/b/ckpt"), {{"v", Floats({1})}}), StatusIs(absl::StatusCode::kNotFound));
+}
+
+// A process that was killed has left them, and this one has its number: in a container that is likely.
+TEST_F(BundleWriterTest, FilesThatAKilledProcessLeftAreNoHindrance) {
+  ASSERT_OK(WriteBundle(Path("first"), {{"v", Floats({1})}}));
+  for (int number = 0; number < 200; ++number) {
+    for (const char* file : {"ckpt.index", "ckpt.data-00000-of-00001", "ckpt.data-00000-of-00002"}) {
+      WriteBytes(Path(file) + "." + std::to_string(::getpid()) + "." + std::to_string(number) + ".tmp", "left");
+    }
+  }
+  ASSERT_OK(WriteBundle(Path("ckpt"), {{"v", Floats({2})}}));
+  ASSERT_OK(MergeBundles({Path("first")}, Path("ckpt"), false));
+}
+
+TEST_F(BundleWriterTest, BoolsAreZeroOrOneWhateverTheFileHolds) {
+  Tensor odd = Tensor::Vector<bool>({true, false, true});
+  const char bytes[] = {7, 0, -1};
+  std::memcpy(odd.mutable_raw_data(), bytes, sizeof(bytes));
+  ASSERT_OK(WriteBundle(Path("ckpt"), {{"v", odd}}));
+  ASSERT_OK_AND_ASSIGN(const BundleValues read, ReadBundle(Path("ckpt")));
+  EXPECT_EQ(read.at("v").bytes(), absl::string_view("\1\0\1", 3));
 }
 
 }  // namespace

@@ -77,6 +77,18 @@ TEST(SortedTableTest, EmptyTableHasNoEntries) {
 TEST(SortedTableTest, KeysOutOfOrderAreDamage) {
   EXPECT_THAT(Read(TableBytes({{"b", ""}, {"a", ""}}, 8)), IsError(ErrorCode::kCheckpointDamaged, "order"));
   EXPECT_THAT(Read(TableBytes({{"b", ""}, {"a", ""}}, 1)), IsError(ErrorCode::kCheckpointDamaged, "order"));
+  EXPECT_THAT(Read(TableBytes({{"", "1"}, {"", "2"}}, 1)), IsError(ErrorCode::kCheckpointDamaged, "order"));
+}
+
+// Else a file of a few MiB could let its reader work for hours.
+TEST(SortedTableTest, ABlockIsReadOnce) {
+  EXPECT_THAT(Read(TableOfRepeatedBlock(1)), IsOk());
+  EXPECT_THAT(Read(TableOfRepeatedBlock(2)), IsError(ErrorCode::kCheckpointDamaged, "begins before"));
+}
+
+TEST(SortedTableTest, KeysAreNotLookedUpWhereBlocksAreOutOfOrder) {
+  const std::string odd = TableBytes({{"b", ""}, {"a", ""}}, 1);
+  EXPECT_THAT(SortedTable::Open(odd).status(), IsError(ErrorCode::kCheckpointDamaged, "order"));
 }
 
 class StoredTableTest : public ::testing::TestWithParam<TableCompression> {};

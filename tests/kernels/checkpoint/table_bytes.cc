@@ -133,4 +133,11 @@ std::string TableOfBlock(const std::string& bytes, char type) {
   return Completed(std::move(file), index, TableCompression::kNone);
 }
 
+std::string TableOfRepeatedBlock(int times) {
+  std::string file;
+  const std::string place = AppendBlock({}, TableCompression::kNone, &file);
+  const Entries index(static_cast<size_t>(times), {"last", place});
+  return Completed(std::move(file), index, TableCompression::kNone);
+}
+
 }  // namespace sluice

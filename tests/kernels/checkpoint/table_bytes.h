@@ -23,6 +23,9 @@ std::string SnappyBytes(absl::string_view text);
 // The bytes of a sorted string table that consists of one block, stored as `bytes` under the compression type `type`.
 std::string TableOfBlock(const std::string& bytes, char type);
 
+// The bytes of a table whose only block, which has no entries, is listed `times` times.
+std::string TableOfRepeatedBlock(int times);
+
 }  // namespace sluice
 
 #endif  // SLUICE_TESTS_KERNELS_CHECKPOINT_TABLE_BYTES_H_

@@ -105,10 +105,11 @@ TEST(TableCheckpointTest, EntriesAreFoundByKey) {
   std::vector<std::pair<std::string, std::string>> entries;
   for (int i = 100; i < 400; i += 2) entries.emplace_back("k" + std::to_string(i), std::to_string(i));
   for (const TableCompression compression : {TableCompression::kNone, TableCompression::kSnappy}) {
-    const std::string table = TableBytes(entries, 7, compression);
+    const std::string file = TableBytes(entries, 7, compression);
+    ASSERT_OK_AND_ASSIGN(const SortedTable table, SortedTable::Open(file));
     for (int i = 98; i < 403; ++i) {
       std::string found;
-      const absl::Status status = FindTableEntry(table, "k" + std::to_string(i), [&found](absl::string_view value) {
+      const absl::Status status = table.Find("k" + std::to_string(i), [&found](absl::string_view value) {
         found = std::string(value);
         return absl::OkStatus();
       });

@@ -204,6 +204,19 @@ TEST(NonMaxSuppressionTest, SoftSuppressionLowersScoresAsInTensorFlow) {
   EXPECT_EQ(soft[2].flat<int32_t>()[0], 6);
 }
 
+// 1365 of 2729 parts are more than a half, but not as a half: TensorFlow rounds overlaps before it compares them.
+TEST(NonMaxSuppressionTest, OverlapsOfHalvesAreRounded) {
+  for (const DType dtype : {DType::kHalf, DType::kFloat}) {
+    for (const double threshold : {0.5, 0.499}) {
+      const Tensor boxes = TensorOf(dtype, {2, 4}, {0, -1023, 1, 1024, 0, -341, 1, 1706});
+      ASSERT_OK_AND_ASSIGN(const Tensor kept, KernelRunner("NonMaxSuppressionV2")
+                                                  .Run1({boxes, TensorOf(dtype, {2}, {1, 0.5}), Int(2),
+                                                         TensorOf(dtype, {}, {threshold})}));
+      EXPECT_EQ(kept.num_elements(), dtype == DType::kHalf && threshold == 0.5 ? 2 : 1) << DTypeName(dtype);
+    }
+  }
+}
+
 // An overlap that is NaN takes the score: the box is lost, or keeps 0 where that is enough.
 TEST(NonMaxSuppressionTest, BoxesThatAreNowhereSuppressAsInTensorFlow) {
   const Tensor boxes = Tensor::Of<float>(Shape::Of({3, 4}), {5, kNan, 7, 6, 8, 5, 12, 8, 6, 4, 8, 5});
@@ -350,6 +363,28 @@ TEST(SampleDistortedBoundingBoxTest, RefusesBadSizesBoxesAndAttrs) {
   }
   EXPECT_THAT(KernelRunner("SampleDistortedBoundingBox").Attr("max_attempts", 0).Run({Ints({9, 9, 3}), boxes}).status(),
               IsError(ErrorCode::kOpAttr));
+}
+
+TEST(SampleDistortedBoundingBoxTest, StatelessNumbersAreThoseOfTensorFlow) {
+  KernelRunner runner("StatelessSampleDistortedBoundingBox");
+  const std::vector<Tensor> inputs = {Ints({40, 50, 3}), FloatsOf({1, 1, 4}, {0.1, 0.2, 0.6, 0.7}), Float(0.1f),
+                                      Tensor::Vector<int64_t>({1, 2})};
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> y, runner.Run(inputs));
+    EXPECT_EQ(IntsOf(y[0]), (std::vector<int32_t>{12, 3, 0}));
+    EXPECT_EQ(IntsOf(y[1]), (std::vector<int32_t>{26, 32, -1}));
+    EXPECT_EQ(Difference(y[2], {0.3, 0.06, 0.95, 0.7}), "");
+  }
+}
+
+// An aspect ratio without end leaves no part of an image: all of it is taken.
+TEST(SampleDistortedBoundingBoxTest, InfiniteRatiosFindNoPart) {
+  const float inf = std::numeric_limits<float>::infinity();
+  KernelRunner runner("SampleDistortedBoundingBox");
+  runner.Attr("aspect_ratio_range", std::vector<float>{1.0f, inf}).Attr("seed", 3);
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> y,
+                       runner.Run({Ints({40, 50, 3}), FloatsOf({1, 1, 4}, {0.1, 0.2, 0.6, 0.7})}));
+  EXPECT_EQ(IntsOf(y[1]), (std::vector<int32_t>{40, 50, -1}));
 }
 
 }  // namespace

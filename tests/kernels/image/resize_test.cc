@@ -247,6 +247,18 @@ TEST(ScaleAndTranslateTest, GivesWhatTensorFlowGives) {
             "");
 }
 
+// So long that floats round the number of the last pixel up: none is taken from behind it.
+TEST(ScaleAndTranslateTest, TakesNoPixelBehindTheLastOneOfALongAxis) {
+  constexpr int64_t kHeight = 33554436;
+  Tensor image = Tensor::MakeZeros(DType::kUInt8, Shape::Of({1, kHeight, 1, 1})).value();
+  image.flat<uint8_t>()[kHeight - 1] = 7;
+  KernelRunner runner("ScaleAndTranslate");
+  runner.Attr("kernel_type", "triangle").Attr("antialias", false);
+  ASSERT_OK_AND_ASSIGN(const Tensor y, runner.Run1({image, Size(1, 1), FloatsOf({2}, {1, 1}),
+                                                    FloatsOf({2}, {-static_cast<double>(kHeight - 1), 0})}));
+  EXPECT_EQ(Difference(y, {7}), "");
+}
+
 TEST(ScaleAndTranslateTest, RefusesScalesThatAreNotAboveZero) {
   const Tensor image = Pattern(DType::kFloat, {1, 3, 4, 1});
   const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -7,8 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "graph/base/error.h"
+#include "graph/ir/builder.h"
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"
+#include "kernels/step/session_state.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
 
@@ -119,6 +122,38 @@ TEST_F(FilesTest, ShardsHaveNames) {
   EXPECT_EQ(Text(KernelRunner("ShardedFilespec").Run1({a, Tensor::Scalar<int32_t>(10)})), "a-\?\?\?\?\?-of-00010");
   EXPECT_THAT(KernelRunner("ShardedFilespec").Run1({a, Tensor::Vector<int32_t>({1})}),
               StatusIs(Code::kInvalidArgument));
+}
+
+TEST_F(FilesTest, NoOpTouchesFilesThatAreNotGranted) {
+  const Tensor path = Tensor::String("f1"), names = Tensor::Strings({"v"}), slices = Tensor::Strings({""});
+  const Tensor value = Tensor::Vector<float>({1});
+  const std::vector<DType> floats = {DType::kFloat};
+  const struct {
+    const char* op;
+    std::vector<Tensor> inputs;
+    GraphBuilder::Attrs attrs;
+  } rows[] = {
+      {"ReadFile", {path}, {}},
+      {"WriteFile", {path, Tensor::String("x")}, {}},
+      {"MatchingFiles", {path}, {}},
+      {"SaveV2", {path, names, slices, value}, {{"dtypes", floats}}},
+      {"RestoreV2", {path, names, slices}, {{"dtypes", floats}}},
+      {"MergeV2Checkpoints", {Tensor::Strings({"f1"}), path}, {}},
+      {"Save", {path, names, value}, {{"T", floats}}},
+      {"SaveSlices", {path, names, slices, value}, {{"T", floats}}},
+      {"Restore", {path, Tensor::String("v")}, {{"dt", DType::kFloat}}},
+      {"RestoreSlice", {path, Tensor::String("v"), Tensor::String("")}, {{"dt", DType::kFloat}}},
+  };
+  for (const auto& row : rows) {
+    KernelRunner runner(row.op);
+    for (const auto& [name, attr] : row.attrs) runner.Attr(name, attr);
+    SessionState nothing;
+    runner.run().session_state = &nothing;
+    const absl::Status status = runner.Run(row.inputs).status();
+    EXPECT_EQ(status.code(), Code::kPermissionDenied) << row.op << ": " << status;
+    EXPECT_EQ(ErrorInfoOf(status).value_or(ErrorInfo()).input, row.op == std::string("MergeV2Checkpoints") ? 1 : 0);
+  }
+  EXPECT_EQ(Text(KernelRunner("ReadFile").Run1({path})), "f1") << "nothing has changed";
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ TEST_F(SaveRestoreTest, WrongInputsAreRefused) {
     EXPECT_THAT(Save(op, path, {"w"}, {"", ""}, {Matrix()}), StatusIs(Code::kInvalidArgument)) << op;
     EXPECT_THAT(Save(op, path, {"w"}, {"6 4 0,2:-"}, {Matrix()}), StatusIs(Code::kInvalidArgument)) << op;
     EXPECT_THAT(Save(op, path, {"w"}, {"6 4 4,3:-"}, {Matrix()}), StatusIs(Code::kInternal)) << op;
-    EXPECT_THAT(Save(op, TestPath("no/a"), {"w"}, {""}, {Matrix()}), StatusIs(Code::kNotFound)) << op;
+    EXPECT_THAT(Save(op, TestPath("no/no/a"), {"w"}, {""}, {Matrix()}), StatusIs(Code::kNotFound)) << op;
     EXPECT_THAT(Save(op, std::string("a\0b", 3), {"w"}, {""}, {Matrix()}), StatusIs(Code::kInvalidArgument)) << op;
   }
   EXPECT_THAT(Save("Save", path, {"w", "x"}, {}, {Matrix()}), StatusIs(Code::kInvalidArgument));

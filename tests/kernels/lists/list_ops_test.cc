@@ -246,6 +246,7 @@ TEST(ListOpsTest, WhatIsWrongIsInvalid) {
       {"TensorListScatterV2", {Matrix(2, 1, {1, 2}), Ints({2, 0}), AnyShape(), Int(2)}},
       {"TensorListScatterV2", {Matrix(2, 1, {1, 2}), Ints({2, 0}), AnyShape(), Int(-2)}},
       {"TensorListScatterIntoExistingList", {list, Matrix(1, 1, {1}), Ints({2})}},
+      {"TensorListScatterIntoExistingList", {list, Matrix(1, 1, {1}), Ints({-1})}},
       {"TensorListSplit", {Floats({1, 2}), AnyShape(), Longs({1})}},
       {"TensorListSplit", {Floats({1, 2}), AnyShape(), Longs({3})}},
       {"TensorListSplit", {Floats({1, 2}), AnyShape(), Longs({-1, 3})}},

@@ -1,11 +1,13 @@
 #include "kernels/memory/arena.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
 #endif
 
 #include <cstring>
+#include <fstream>
 #include <random>
 #include <utility>
 #include <vector>
@@ -96,6 +98,23 @@ TEST(ArenaTest, TouchedMemoryCostsNoPageFaultsAnyMore) {
   EXPECT_GE(untouched, 14) << "a fault per huge page at least, else this shows nothing";
   // Two are others; a sanitizer's own memory comes in some more.
   EXPECT_LE(touched, untouched - 12);
+}
+
+// Kilobytes of this process that are in memory.
+int64_t ResidentKilobytes() {
+  std::ifstream file("/proc/self/statm");
+  int64_t all = 0, resident = -1;
+  file >> all >> resident;
+  return resident * (::sysconf(_SC_PAGESIZE) / 1024);
+}
+
+TEST(ArenaTest, OneSmallBlockTakesNoHugePage) {
+  const int64_t before = ResidentKilobytes();
+  Arena arena;
+  void* const block = arena.Allocate(8192);
+  std::memset(block, 1, 8192);
+  EXPECT_LT(ResidentKilobytes() - before, 512);
+  arena.Free(block);
 }
 
 TEST(ArenaTest, TouchingLeavesLiveBlocksAlone) {

@@ -167,6 +167,35 @@ Tensor Fractions(const Ints& dims) {
   return tensor;
 }
 
+// Channels [first, first + count), where axis `axis` is that of the channels.
+Tensor Channels(const Tensor& from, int axis, int64_t first, int64_t count) {
+  Ints dims(from.shape().dims().begin(), from.shape().dims().end());
+  dims[static_cast<size_t>(axis)] = count;
+  Tensor part = Iota<float>(dims, 2);
+  int64_t inner = 1;
+  for (int i = axis + 1; i < from.rank(); ++i) inner *= from.dim(i);
+  float* to = part.flat<float>().data();
+  for (int64_t i = 0; i < from.num_elements(); ++i) {
+    const int64_t channel = i / inner % from.dim(axis) - first;
+    if (channel >= 0 && channel < count) *to++ = from.flat<float>()[static_cast<size_t>(i)];
+  }
+  return part;
+}
+
+// Also of sizes that are copied in a way of their own.
+TEST(Conv2DTest, EachGroupIsAConvolutionOfItsChannels) {
+  for (const int64_t size : {1, 2, 3, 4, 5, 8, 16, 17}) {
+    const Form form = {{1, 2, 1, 1}, {1, 1, 1, 1}, "SAME", {}};
+    const Tensor image = Iota<float>({2, 5, 6, 3 * size}, 7), filter = Iota<float>({3, 2, size, 6}, 5);
+    ASSERT_OK_AND_ASSIGN(const Tensor all, Runner("Conv2D", form).Run1({image, filter}));
+    for (int64_t group = 0; group < 3; ++group) {
+      const Tensor own_image = Channels(image, 3, group * size, size), own_filter = Channels(filter, 3, group * 2, 2);
+      const std::vector<float> own = Values(Runner("Conv2D", form).Run1({own_image, own_filter}));
+      EXPECT_EQ(Values(Channels(all, 3, group * 2, 2)), own) << size << " channels, group " << group;
+    }
+  }
+}
+
 TEST(Conv2DTest, ThreadsChangeNoBit) {
   const Form form = {{1, 2, 1, 1}, {1, 1, 1, 1}, "SAME", {}};
   const Tensor image = Fractions({3, 31, 40, 16});
@@ -234,6 +263,13 @@ TEST(Conv2DTest, RefusesWhatIsNoConvolution) {
   EXPECT_EQ(code({1, 3, 3, 1}, {2, 2, 1, 1}, {{1, 0, 1, 1}}), kInvalid);
   EXPECT_EQ(code({1, 3, 3, 1}, {2, 2, 1, 1}, {{1, 1, 1, 1}, {1, 1, 1, 1}, "EXPLICIT", {0, 0, 1}}), kInvalid);
   EXPECT_EQ(code({1, 3, 3, 1}, {2, 2, 1, 1}, {{2, 1, 1, 1}}), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(code({1, 3, 3, 1}, {2, 2, 1, 1}, {{0, 1, 1, 1}}), absl::StatusCode::kUnimplemented);
+  constexpr int64_t kBeyondInt32 = int64_t{1} << 31;
+  EXPECT_EQ(code({1, 3, 3, 1}, {2, 2, 1, 1}, {{1, kBeyondInt32, 1, 1}}), kInvalid);
+  EXPECT_EQ(code({1, 3, 3, 1}, {2, 2, 1, 1}, {{kBeyondInt32, 1, 1, 1}}), kInvalid);
+  EXPECT_EQ(code({1, 3, 3, 1}, {2, 2, 1, 1}, {{1, kBeyondInt32 - 1, 1, 1}}), absl::StatusCode::kOk);
+  EXPECT_EQ(code({1, 3, 3, 1}, {2, 2, 1, 0}), absl::StatusCode::kOk) << "no channels made";
+  EXPECT_EQ(code({0, 3, 3, 4}, {2, 2, 2, 3}), absl::StatusCode::kOk) << "no images, whatever the groups";
   const int64_t huge = std::numeric_limits<int64_t>::max();
   EXPECT_EQ(code({1, 3, 3, 1}, {2, 2, 1, 1}, {{1, 1, 1, 1}, {1, huge, 1, 1}}), kInvalid);
   EXPECT_EQ(code({1, 3, 3, 1}, {2, 2, 1, 1}, {{1, 1, 1, 1}, {1, 1, 1, 1}, "EXPLICIT", {0, 0, huge, 9, 0, 0, 0, 0}}),

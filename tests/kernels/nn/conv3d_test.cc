@@ -19,12 +19,14 @@ const std::vector<ConvCase>& Cases() {
       {"strides", {1, 5, 6, 7, 2}, {3, 2, 2, 2, 5}, {2, 1, 3}},
       {"strides, valid", {3, 5, 6, 7, 2}, {3, 2, 2, 2, 5}, {1, 3, 2}, "VALID"},
       {"stride beyond the window", {1, 4, 6, 6, 1}, {2, 1, 1, 1, 2}, {4, 3, 3}},
+      {"stride far beyond the window", {2, 11, 3, 7, 2}, {1, 3, 2, 2, 4}, {5, 1, 8}},
   };
   return cases;
 }
 
 TEST(Conv3DTest, IsTheSumOfProducts) {
-  for (const ConvCase& conv : Cases()) {
+  for (ConvCase conv : Cases()) {
+    conv.centres = true;
     for (const DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kBFloat16}) {
       ASSERT_OK_AND_ASSIGN(const Tensor y,
                            conv.Runner("Conv3D").Run1({Counted(dtype, conv.image, 7), Counted(dtype, conv.filter, 5)}));
@@ -32,6 +34,14 @@ TEST(Conv3DTest, IsTheSumOfProducts) {
       EXPECT_EQ(AsDoubles(y), AsDoubles(Rounded(dtype, conv.result(), ReferenceResult(conv)))) << conv.name;
     }
   }
+}
+
+// Of 6 elements, windows of one in steps of 3: TensorFlow's kernel takes the second and the fifth.
+TEST(Conv3DTest, WindowsOfSameBeginInsideWhereStridesLeaveElementsOut) {
+  const ConvCase conv = {"", {1, 1, 1, 6, 1}, {1, 1, 1, 1, 1}, {1, 1, 3}};
+  ASSERT_OK_AND_ASSIGN(const Tensor y, conv.Runner("Conv3D").Run1({Counted(DType::kFloat, conv.image, 99),
+                                                                   Rounded(DType::kFloat, conv.filter, {1})}));
+  EXPECT_EQ(AsDoubles(y), std::vector<double>({-48, -45}));
 }
 
 TEST(Conv3DTest, ThreadsChangeNoBit) {
@@ -67,6 +77,8 @@ TEST(Conv3DTest, RefusesWhatTensorFlowRefuses) {
   EXPECT_EQ(status({3, 4, 5, 2}, filter), kInvalid);
   EXPECT_EQ(status(image, {2, 2, 2, 3}), kInvalid);
   EXPECT_EQ(status({1, 3, 4, 5, 4}, filter), kInvalid) << "groups";
+  EXPECT_EQ(status({1, 3, 4, 5, 4}, {4, 2, 2, 2, 3}), absl::StatusCode::kOk) << "groups, and no pixels";
+  EXPECT_EQ(status(image, {2, 2, 2, 2, 0}), absl::StatusCode::kOk) << "no channels made";
   EXPECT_EQ(status(image, {0, 2, 2, 2, 3}), kInvalid);
   EXPECT_EQ(status(image, filter, "dilations", Ints{1, 1, 2, 1, 1}), kInvalid);
   EXPECT_EQ(status(image, filter, "strides", Ints{2, 1, 1, 1, 1}), kInvalid);

@@ -27,6 +27,7 @@ struct ConvCase {
   Ints paddings = {};   // As attr explicit_paddings has them.
   Ints dilations = {};  // Empty: 1.
   bool is_depthwise = false;
+  bool centres = false;  // Where strides under SAME leave elements out, half of them come first.
 
   int spaces() const { return static_cast<int>(image.size()) - 2; }
   Ints result() const;
@@ -86,7 +87,8 @@ inline Axis AxisOf(const ConvCase& conv, int i) {
   axis.dilation = conv.dilations.empty() ? 1 : conv.dilations[At(space)];
   if (conv.padding == "SAME") {
     const int64_t reach = (axis.window - 1) * axis.dilation + 1;
-    axis.before = std::max<int64_t>(0, (axis.out - 1) * axis.stride + reach - axis.in) / 2;
+    const int64_t added = (axis.out - 1) * axis.stride + reach - axis.in;
+    axis.before = (conv.centres ? added : std::max<int64_t>(0, added)) / 2;
   } else if (conv.padding == "EXPLICIT") {
     axis.before = conv.paddings[At(2 * space + 2)];
   }

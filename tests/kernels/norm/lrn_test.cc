@@ -115,6 +115,17 @@ TEST(LrnTest, AnInfinityStaysAmongItsNeighbours) {
   for (size_t i = 0; i < 9; ++i) EXPECT_EQ(std::isnan(found.flat<float>()[i]), i >= 2 && i <= 6) << i;
 }
 
+// With a bias of zero the norm of zeros is zero: what has no gradient gets none, rather than a NaN.
+TEST(LrnTest, NoGradientIsNoGradientWhateverTheNorm) {
+  const LrnCase c{{1, 1, 2, 3}, 1, /*bias=*/0};
+  const auto floats = [&c](const Doubles& values) { return NumberTensor(DType::kFloat, c.image, values); };
+  const Tensor dy = floats({0, 0, 0, 0, 0, 2}), x = floats({0, 0, 0, 1, 0, 2}), y = floats({5, 5, 5, 1, 5, 2});
+  ASSERT_OK_AND_ASSIGN(const Tensor dx, c.Runner("LRNGrad").Run1({dy, x, y}));
+  const Doubles found = NumbersOf(dx);
+  EXPECT_EQ(Doubles(found.begin(), found.begin() + 4), Doubles(4, 0.0));
+  for (const double value : found) EXPECT_TRUE(std::isfinite(value)) << value;
+}
+
 TEST(LrnTest, ThreadsAndMovedInputsChangeNoBit) {
   const LrnCase c{{2, 30, 30, 40}, 3, 1, 0.1, 0.3};
   for (const DType type : {DType::kFloat, DType::kHalf}) {

@@ -98,6 +98,9 @@ TEST(ParseExampleTest, SaysWhichExampleAndFeatureIsWrong) {
               IsError(ErrorCode::kOpValue, "two"));
   EXPECT_THAT(RunMixed(Strings({good, Example({{"f", FloatFeature({1, 2})}, {"t", IntFeature({1})}})})),
               IsError(ErrorCode::kOpValue, "example 1"));
+  const std::string no_list("\x20\x01", 2);
+  EXPECT_THAT(RunMixed(Strings({good, Example({{"v", no_list}})})),
+              IsError(ErrorCode::kOpValue, "example 1, feature 'v'"));
   EXPECT_THAT(RunMixed(Strings({"garbage"})), IsError(ErrorCode::kOpValue, "could not be parsed"));
   EXPECT_THAT(RunMixed(Strings({good}), Strings({"a", "b"})), IsError(ErrorCode::kOpShapes));
   EXPECT_THAT(RunMixed(Strings({good}).Reshaped(Shape::Of({1, 1})).value()), IsError(ErrorCode::kOpShape));
@@ -114,6 +117,10 @@ TEST(ParseExampleTest, ChecksNamesDefaultsAndShapes) {
   EXPECT_THAT(run(Strings({"t"}), Strings({"f", "v"}), Floats({1}), Longs({0})), IsError(ErrorCode::kOpShape));
   EXPECT_THAT(run(Strings({"t"}), Strings({"f", "v"}), Floats({}), Longs({})), IsError(ErrorCode::kOpShape));
   EXPECT_THAT(run(Strings({"t"}), Strings({"f", "v"}), Floats({}), Longs({1, 2})), IsError(ErrorCode::kOpShape));
+  EXPECT_THAT(run(Strings({"f"}), Strings({"f", "v"}), Floats({}), Longs({0})),
+              IsError(ErrorCode::kOpValue, "'f' is wanted twice"));
+  EXPECT_THAT(run(Strings({"t"}), Strings({"v", "v"}), Floats({}), Longs({0})),
+              IsError(ErrorCode::kOpValue, "'v' is wanted twice"));
   for (const PartialShape& shape : {PartialShape(), PartialShape::Of({-1, -1}), PartialShape::Of({-1, 0})}) {
     KernelRunner runner("ParseSingleExample");
     runner.Attr("Tdense", std::vector<DType>{DType::kInt64})
@@ -170,7 +177,8 @@ TEST(ParseExampleTest, DamagedExamplesAreRefusedOrParsed) {
 }
 
 // Of each kind one: context sparse "c", dense "d" [1] and lists sparse "s", dense "l" [2], ragged "r", all of int64.
-absl::StatusOr<std::vector<Tensor>> RunSequence(const Tensor& serialized, bool may_be_missing = false) {
+absl::StatusOr<std::vector<Tensor>> RunSequence(const Tensor& serialized, bool may_be_missing = false,
+                                                const Tensor& context_default = Longs({-1})) {
   const std::vector<DType> type = {DType::kInt64};
   Tensor may = Tensor::MakeZeros(DType::kBool, Shape::Of({1})).value();
   may.flat<bool>()[0] = may_be_missing;
@@ -187,7 +195,7 @@ absl::StatusOr<std::vector<Tensor>> RunSequence(const Tensor& serialized, bool m
       .Attr("feature_list_ragged_split_types", type)
       .Attr("feature_list_dense_shapes", std::vector<PartialShape>{PartialShape::Of({2})})
       .Run({serialized, Strings({}), Strings({"c"}), Strings({"d"}), Strings({}), Strings({"s"}), Strings({"l"}),
-            Strings({"r"}), may, Longs({-1})});
+            Strings({"r"}), may, context_default});
 }
 
 std::string Sequence(bool has_list) {
@@ -222,12 +230,22 @@ TEST(ParseSequenceExampleTest, OneExampleHasNoBatch) {
   EXPECT_THAT(Values<int64_t>(outputs[11]), ElementsAre(0, 1, 1, 3));
 }
 
+// As in TensorFlow: without examples a dense feature of the context has to have a default.
+TEST(ParseSequenceExampleTest, ABatchMayBeEmpty) {
+  ASSERT_OK_AND_ASSIGN(const auto outputs, RunSequence(Strings({})));
+  EXPECT_THAT(Dims(outputs[3]), ElementsAre(0, 1));
+  EXPECT_THAT(Dims(outputs[7]), ElementsAre(0, 0, 2));
+  EXPECT_THAT(RunSequence(Strings({}), false, Longs({})), IsError(ErrorCode::kOpValue, "'d' has no default"));
+}
+
 TEST(ParseSequenceExampleTest, ListsMayBeMissingWhereThatIsSaid) {
   EXPECT_THAT(RunSequence(Strings({Sequence(false)})), IsError(ErrorCode::kOpValue, "required"));
   ASSERT_OK_AND_ASSIGN(const auto outputs, RunSequence(Strings({Sequence(false)}), /*may_be_missing=*/true));
   EXPECT_THAT(Values<int64_t>(outputs[8]), ElementsAre(0));
   const std::string short_row = SequenceExample({}, {{"l", FeatureList({IntFeature({1})})}});
   EXPECT_THAT(RunSequence(Strings({short_row})), IsError(ErrorCode::kOpValue, "'l'"));
+  const std::string no_list = SequenceExample({{"c", std::string("\x20\x01", 2)}}, {{"l", ""}});
+  EXPECT_THAT(RunSequence(Strings({no_list})), IsError(ErrorCode::kOpValue, "'c'"));
   const std::string wrong_type = SequenceExample({{"c", FloatFeature({1})}}, {{"l", ""}});
   EXPECT_THAT(RunSequence(Strings({wrong_type})), IsError(ErrorCode::kOpValue, "int64"));
 }
@@ -263,6 +281,20 @@ TEST(ParseSequenceExampleTest, SingleExamplesTakeTheirNamesAsScalars) {
                                    Tensor::String("l"), Tensor::String("debug")}));
   EXPECT_THAT(Values<int64_t>(outputs[1]), ElementsAre(5, 6));
   EXPECT_THAT(Dims(outputs[3]), ElementsAre(0, 2));
+}
+
+// In this form alone a feature may be wanted in two kinds.
+TEST(ParseSequenceExampleTest, SingleExamplesGiveAFeatureTwice) {
+  const std::vector<DType> type = {DType::kInt64};
+  KernelRunner runner("ParseSingleSequenceExample");
+  runner.Attr("Tcontext_dense", type).Attr("Ncontext_dense", 1).Attr("Nfeature_list_sparse", 0);
+  runner.Attr("Ncontext_sparse", 1).Attr("context_sparse_types", type).Attr("Nfeature_list_dense", 0);
+  runner.Attr("context_dense_shapes", std::vector<PartialShape>{PartialShape::Of({2})});
+  ASSERT_OK_AND_ASSIGN(const auto outputs,
+                       runner.Run({Tensor::String(Sequence(false)), Strings({}), Tensor::String("c"),
+                                   Tensor::String("c"), Longs({}), Tensor::String("debug")}));
+  EXPECT_THAT(Values<int64_t>(outputs[1]), ElementsAre(5, 6));
+  EXPECT_THAT(Values<int64_t>(outputs[3]), ElementsAre(5, 6));
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"
+#include "kernels/queues/mutex_resource.h"
 #include "kernels/resources/resource_manager.h"
+#include "tests/testing/counting_allocator.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
 
@@ -53,10 +55,12 @@ class QueueOpsTest : public ::testing::Test {
     if (!kernel.ok()) return kernel.status();
     RunContext run;
     run.resources = &resources_;
+    run.allocator = allocator_;
     return (*kernel)->Run(run, std::move(all), /*movable=*/false);
   }
 
   ResourceManager resources_;
+  Allocator* allocator_ = nullptr;  // Of calls on names; null: the host's.
 };
 
 TEST_F(QueueOpsTest, AttrsThatContradictEachOtherAreRefused) {
@@ -198,6 +202,88 @@ TEST_F(QueueOpsTest, StagingAreasHoldSoMuch) {
   EXPECT_EQ(Run("StageSize", {}, floats)->at(0).AsScalar<int32_t>().value(), 0);
 }
 
+class StagingMapTest : public QueueOpsTest, public ::testing::WithParamInterface<const char*> {
+ protected:
+  static constexpr DType kF = DType::kFloat, kI = DType::kInt32;
+
+  std::string Op(const char* rest) const { return std::string(GetParam()) + rest; }
+  static PreparedKernel::Attrs Attrs(const Types& types) {
+    return {{"shared_name", "m"}, {"capacity", 2}, {"memory_limit", 40}, {"dtypes", types}};
+  }
+  absl::Status Stage(int64_t key, const std::vector<int32_t>& indices, std::vector<Tensor> values) {
+    PreparedKernel::Attrs attrs = Attrs({kF, kI});
+    Types types;
+    for (const Tensor& value : values) types.push_back(value.dtype());
+    attrs.emplace_back("fake_dtypes", types);
+    std::vector<Tensor> inputs = {Tensor::Scalar(key), Tensor::Vector<int32_t>(indices)};
+    for (Tensor& value : values) inputs.push_back(std::move(value));
+    return Run(Op("MapStage"), std::move(inputs), attrs).status();
+  }
+  absl::StatusOr<std::vector<Tensor>> Get(const char* op, int64_t key, const std::vector<int32_t>& indices,
+                                          const Types& types) {
+    return Run(Op(op), {Tensor::Scalar(key), Tensor::Vector<int32_t>(indices)}, Attrs(types));
+  }
+  // Complete ones, and incomplete ones.
+  std::vector<int32_t> Sizes() {
+    return {Run(Op("MapSize"), {}, Attrs({}))->at(0).AsScalar<int32_t>().value(),
+            Run(Op("MapIncompleteSize"), {}, Attrs({}))->at(0).AsScalar<int32_t>().value()};
+  }
+};
+
+TEST_P(StagingMapTest, AnElementComesInPartsAndGoesInParts) {
+  EXPECT_OK(Stage(3, {1}, {Tensor::Scalar(7)}));
+  EXPECT_EQ(Sizes(), (std::vector<int32_t>{0, 1}));
+  EXPECT_THAT(Stage(3, {1}, {Tensor::Scalar(8)}), IsError(ErrorCode::kOpValue));
+  EXPECT_OK(Stage(3, {0}, {Floats({1, 2})}));
+  EXPECT_EQ(Sizes(), (std::vector<int32_t>{1, 0}));
+  EXPECT_EQ(Values(Get("MapPeek", 3, {0, 1}, {kF, kI})->at(0)), (std::vector<float>{1, 2}));
+  EXPECT_THAT(Get("MapUnstage", 3, {1}, {kF}).status(), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_EQ(Get("MapUnstage", 3, {1}, {kI})->at(0).AsScalar<int32_t>().value(), 7);
+  EXPECT_THAT(Get("MapPeek", 3, {0, 1}, {kF, kI}).status(), IsError(ErrorCode::kOpValue));
+  EXPECT_EQ(Values(Get("MapUnstage", 3, {0}, {kF})->at(0)), (std::vector<float>{1, 2}));
+  EXPECT_EQ(Sizes(), (std::vector<int32_t>{0, 0}));
+}
+
+TEST_P(StagingMapTest, WhatIsThereUnderAKeyStays) {
+  EXPECT_OK(Stage(5, {0, 1}, {Floats({1}), Tensor::Scalar(1)}));
+  EXPECT_OK(Stage(5, {0, 1}, {Floats({2}), Tensor::Scalar(2)}));
+  EXPECT_OK(Stage(5, {0}, {Floats({3})}));
+  EXPECT_OK(Stage(5, {1}, {Tensor::Scalar(3)}));
+  EXPECT_EQ(Sizes(), (std::vector<int32_t>{1, 0}));
+  EXPECT_OK(Stage(2, {0, 1}, {Floats({4}), Tensor::Scalar(4)}));
+  const auto any = [&] { return Run(Op("MapUnstageNoKey"), {Tensor::Vector<int32_t>({0, 1})}, Attrs({kF, kI})); };
+  const absl::StatusOr<std::vector<Tensor>> first = any(), second = any();
+  ASSERT_OK(first);
+  ASSERT_OK(second);
+  EXPECT_EQ(first->at(0).AsScalar<int64_t>().value(), 2);
+  EXPECT_EQ(Values(second->at(1)), (std::vector<float>{1}));
+  EXPECT_EQ(second->at(0).AsScalar<int64_t>().value(), 5);
+}
+
+TEST_P(StagingMapTest, InputsAreChecked) {
+  EXPECT_THAT(Stage(1, {1, 0}, {Tensor::Scalar(1), Floats({1})}), IsError(ErrorCode::kOpValue));
+  EXPECT_THAT(Stage(1, {0, 0}, {Floats({1}), Floats({1})}), IsError(ErrorCode::kOpValue));
+  EXPECT_THAT(Stage(1, {2}, {Floats({1})}), IsError(ErrorCode::kOpValue));
+  EXPECT_THAT(Stage(1, {-1}, {Floats({1})}), IsError(ErrorCode::kOpValue));
+  EXPECT_THAT(Stage(1, {0, 1}, {Floats({1})}), IsError(ErrorCode::kOpShapes));
+  EXPECT_THAT(Stage(1, {}, {Floats({1})}), IsError(ErrorCode::kOpShapes));
+  EXPECT_THAT(Stage(1, {0}, {Floats(std::vector<float>(11))}), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(Stage(1, {0, 1}, {Floats(std::vector<float>(10)), Tensor::Scalar(1)}),
+              StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(Run(Op("MapPeek"), {Tensor::Vector<int64_t>({1, 2}), Tensor::Vector<int32_t>({0})}, Attrs({kF})).status(),
+              IsError(ErrorCode::kOpShape));
+  EXPECT_EQ(Sizes(), (std::vector<int32_t>{0, 0}));
+  EXPECT_OK(Stage(1, {0, 1}, {Floats({1}), Tensor::Scalar(1)}));
+  EXPECT_OK(Stage(2, {0}, {Floats({1})}));
+  EXPECT_THAT(Get("MapUnstage", 1, {0, 2}, {kF, kI}).status(), IsError(ErrorCode::kOpValue));
+  EXPECT_THAT(Get("MapUnstage", 1, {0}, {kF, kI}).status(), IsError(ErrorCode::kOpShapes));
+  EXPECT_EQ(Sizes(), (std::vector<int32_t>{1, 1}));
+  EXPECT_OK(Run(Op("MapClear"), {}, Attrs({})).status());
+  EXPECT_EQ(Sizes(), (std::vector<int32_t>{0, 0}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, StagingMapTest, ::testing::Values("", "Ordered"));
+
 TEST_F(QueueOpsTest, BarriersGiveElementsThatAreComplete) {
   const Types types = {DType::kFloat, DType::kFloat};
   const Shapes shapes = {PartialShape::Scalar(), PartialShape::Of({2})};
@@ -215,6 +301,7 @@ TEST_F(QueueOpsTest, BarriersGiveElementsThatAreComplete) {
   EXPECT_OK(insert({"a", "b"}, Floats({1, 2}), 0));
   EXPECT_THAT(insert({"a"}, Floats({1}), 0), IsError(ErrorCode::kOpValue));
   EXPECT_THAT(insert({"a"}, Floats({1}), 1), IsError(ErrorCode::kOpShapes));
+  EXPECT_THAT(insert({"a"}, Floats({1}), 1), StatusIs(absl::StatusCode::kInvalidArgument, "input 2"));
   EXPECT_THAT(insert({"a"}, Floats({1}), 2), IsError(ErrorCode::kOpAttr));
   EXPECT_OK(insert({"b", "c"}, Pairs({1, 2, 3, 4}), 1));
   EXPECT_EQ(size("BarrierReadySize"), 1);
@@ -231,6 +318,64 @@ TEST_F(QueueOpsTest, BarriersGiveElementsThatAreComplete) {
   EXPECT_EQ(take(3, true)->at(0).dim(0), 1);
   EXPECT_THAT(take(3, true).status(), StatusIs(absl::StatusCode::kOutOfRange));
   EXPECT_THAT(RunOnNames("BarrierClose", h, {}).status(), StatusIs(absl::StatusCode::kCancelled));
+}
+
+TEST_F(QueueOpsTest, WhatABarrierHasNoMemoryToGiveStaysThere) {
+  const Types types = {DType::kFloat};
+  const Tensor h = Run("Barrier", {}, {{"component_types", types}, {"shapes", Shapes{PartialShape::Of({100})}}})->at(0);
+  const Tensor values = Tensor::Of<float>(Shape::Of({2, 100}), std::vector<float>(200, 3));
+  ASSERT_OK(RunOnNames("BarrierInsertMany", h, {Tensor::Strings({"b", "a"}), values}, {{"component_index", 0}}));
+  const auto take = [&] { return RunOnNames("BarrierTakeMany", h, {Tensor::Scalar(2)}, {{"component_types", types}}); };
+  CountingAllocator small;
+  small.set_limit(500);
+  allocator_ = &small;
+  EXPECT_THAT(take().status(), StatusIs(absl::StatusCode::kResourceExhausted));
+  allocator_ = nullptr;
+  const absl::StatusOr<std::vector<Tensor>> taken = take();
+  ASSERT_OK(taken);
+  EXPECT_EQ(taken->at(1).flat<TString>()[0].view(), "b");
+}
+
+TEST_F(QueueOpsTest, AMutexIsHeldAsLongAsItsLockIsAlive) {
+  const Tensor m = Run("MutexV2", {}, {{"shared_name", "m"}})->at(0);
+  ASSERT_OK_AND_ASSIGN(const CountedPtr<MutexResource> mutex, resources_.Lookup<MutexResource>("", "m"));
+  absl::StatusOr<std::vector<Tensor>> held = Run("MutexLock", {m});
+  ASSERT_OK(held);
+  std::vector<int> order;
+  std::vector<Variant> locks(3);
+  CancellationManager cancellation;
+  for (int i = 0; i < 3; ++i) {
+    mutex->Lock(i == 0 ? &cancellation : nullptr, [&order, &locks, i](const absl::Status& status, Variant lock) {
+      order.push_back(status.ok() ? i : -1);
+      locks[static_cast<size_t>(i)] = std::move(lock);
+    });
+  }
+  EXPECT_TRUE(order.empty());
+  cancellation.StartCancel();
+  EXPECT_EQ(order, (std::vector<int>{-1}));
+  std::vector<Tensor> last = {std::move(held->at(0))};
+  held->clear();
+  ASSERT_OK(Run("ConsumeMutexLock", std::move(last)).status());
+  EXPECT_EQ(order, (std::vector<int>{-1, 1}));
+  locks[1] = Variant();
+  EXPECT_EQ(order, (std::vector<int>{-1, 1, 2}));
+  locks[2] = Variant();
+  EXPECT_EQ(mutex->DebugString(), "mutex");
+}
+
+TEST_F(QueueOpsTest, OnlyLocksOfMutexesAreConsumed) {
+  EXPECT_THAT(Run("ConsumeMutexLock", {Tensor::Of<Variant>(Shape(), {Variant()})}).status(),
+              IsError(ErrorCode::kOpValue, "'mutex_lock'"));
+  EXPECT_THAT(Run("ConsumeMutexLock", {Tensor::Of<Variant>(Shape::Of({0}), {})}).status(),
+              IsError(ErrorCode::kOpShape));
+  const Tensor q = Run("FIFOQueueV2", {}, {{"component_types", Types{DType::kFloat}}})->at(0);
+  EXPECT_THAT(Run("MutexLock", {q}).status(), IsError(ErrorCode::kResourceType));
+}
+
+// Unlike queues, which are nobody else's without a shared_name.
+TEST_F(QueueOpsTest, AStagingAreaWithoutASharedNameHasThatOfItsNode) {
+  ASSERT_OK(Run("Stage", {Floats({1})}));
+  EXPECT_EQ(resources_.Items()[0].name, "op");
 }
 
 }  // namespace

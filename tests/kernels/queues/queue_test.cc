@@ -4,11 +4,13 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <set>
 #include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/testing/counting_new.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sluice {
@@ -130,6 +132,38 @@ TEST_P(QueueTest, WhatACancelledTakerHadTakenGoesBack) {
     EXPECT_EQ(next->numbers, (std::vector<int64_t>{1, 2}));
   }
 }
+
+#ifdef SLUICE_COUNTS_NEW
+TEST_P(QueueTest, WhoHasNoMemoryToWaitLeavesNothingBehind) {
+  int failures = 0;
+  for (int64_t call = 1; call < 100; ++call) {
+    Make(10);
+    Put({7});
+    CancellationManager cancellation;
+    const auto outcome = std::make_shared<Outcome>();
+    bool has_thrown = false;
+    FailNewCall(call);
+    try {
+      queue_->Take(2, false, &cancellation,
+                   [outcome](const absl::Status&, const std::vector<QueueElement>&) { ++outcome->calls; });
+    } catch (const std::bad_alloc&) {
+      has_thrown = true;
+    }
+    const bool has_failed = HasFailedNewCall();
+    FailNewCall(0);
+    EXPECT_EQ(has_thrown, has_failed) << call;
+    EXPECT_EQ(outcome->calls, 0);
+    EXPECT_EQ(outcome.use_count(), has_thrown ? 1 : 2) << call << ": whether it waits";
+    cancellation.StartCancel();
+    EXPECT_EQ(outcome->calls, has_thrown ? 0 : 1);
+    EXPECT_EQ(queue_->size(), 1) << call;
+    EXPECT_EQ(Take(1)->numbers, (std::vector<int64_t>{7}));
+    if (!has_failed) break;
+    ++failures;
+  }
+  EXPECT_GE(failures, 4);
+}
+#endif
 
 TEST_P(QueueTest, WhoComesAfterTheCancellationDoesNotWait) {
   Make(1);

@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/random/random_call.h"
+#include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sluice {
@@ -98,7 +101,7 @@ TEST(SamplersTest, WhatCannotBeSampledIsRefused) {
   EXPECT_EQ(fixed(3, {0, 2, 0}, {}, true), StatusCode::kInvalidArgument);  // One class only is ever drawn.
   EXPECT_EQ(fixed(3, {0, 0, 0}, {}, false), StatusCode::kOk);
   EXPECT_EQ(fixed(3, {}, {}, false), StatusCode::kInvalidArgument);
-  EXPECT_EQ(fixed(3, {}, {{"vocab_file", "/no/such/file"}}, false), StatusCode::kNotFound);
+  EXPECT_EQ(fixed(3, {}, {{"vocab_file", "/no/such/file"}}, false), StatusCode::kPermissionDenied);  // No session.
 }
 
 TEST(SamplersTest, AccidentalHitsAreWhereTrueClassesWereSampled) {
@@ -202,6 +205,25 @@ TEST(SamplersTest, ParametersThatLeaveNothingToDrawAreRefused) {
   EXPECT_EQ(normal(1.0f, 2.0f, 1.0f), StatusCode::kInvalidArgument);
   EXPECT_EQ(normal(1.0f, -kInf, kInf), StatusCode::kInvalidArgument);
   EXPECT_EQ(normal(kNan, 0.0f, 1.0f), StatusCode::kInvalidArgument);
+}
+
+// 1000 * 0.01 is 10 in float, and less in double: TensorFlow rounds before it chooses how to draw.
+TEST(SamplersTest, ExpectedSuccessesAreRoundedToTheDType) {
+  RandomNode node(
+      "StatelessRandomBinomial", {{"dtype", DType::kFloat}},
+      {Ints({2, 3}), Longs({-72, 73}), *NumbersAs(DType::kFloat, {1, 7, 0, 1000, 0, 50}).Reshaped(Shape::Of({2, 3})),
+       *NumbersAs(DType::kFloat, {1, 1, 0, 0.01, 0.5, 0}).Reshaped(Shape::Of({2, 3}))});
+  ASSERT_OK_AND_ASSIGN(const Tensor out, node.Run());
+  EXPECT_EQ(out.flat<float>(), absl::MakeConstSpan({1.0f, 7.0f, 0.0f, 13.0f, 0.0f, 0.0f}));
+}
+
+// A mean that is NaN takes a thousand tries for each number: the run's deadline ends them within a batch.
+TEST(SamplersTest, BoundedNormalNumbersStopWithinABatch) {
+  KernelRunner runner("ParameterizedTruncatedNormal");
+  runner.Attr("seed", 1).run().deadline = absl::Now() + absl::Milliseconds(5);
+  const auto one = [](float value) { return Tensor::Vector<float>({value}); };
+  EXPECT_THAT(runner.Run1({Ints({1, 1000000}), one(kNan), one(1), one(0), one(1)}).status(),
+              IsError(ErrorCode::kDeadline));
 }
 
 TEST(SamplersTest, ShapesOfParametersAreChecked) {

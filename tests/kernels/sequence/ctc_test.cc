@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -125,6 +126,11 @@ TEST(CtcLossTest, CollapsesAndIgnoresAsTensorFlow) {
       KernelRunner("CTCLoss").Attr("preprocess_collapse_repeated", true).Run(repeated.Inputs(DType::kFloat)));
   ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> b, Runner(once).Run(once.Inputs(DType::kFloat)));
   EXPECT_EQ(a[0].bytes(), b[0].bytes());
+  // They must have had time for all labels all the same.
+  const CtcCase collapsing{2, 3, {{0, 0, 0}}, {2}};
+  EXPECT_THAT(
+      KernelRunner("CTCLoss").Attr("preprocess_collapse_repeated", true).Run(collapsing.Inputs(DType::kFloat)).status(),
+      IsError(ErrorCode::kOpValue));
   // More labels than steps.
   const CtcCase longer{2, 3, {{0, 1, 0}, {1}}, {2, 2}};
   EXPECT_THAT(Runner(longer).Run(longer.Inputs(DType::kFloat)).status(), IsError(ErrorCode::kOpValue));
@@ -199,6 +205,92 @@ TEST(CtcGreedyDecoderTest, TakesTheBestClassOfEachStep) {
   EXPECT_THAT(run(scores, Tensor::Vector<int32_t>({1, 1}), -1), IsError(ErrorCode::kOpPrecondition));
   EXPECT_THAT(run(scores, Tensor::Vector<int32_t>({1}), 3), IsError(ErrorCode::kOpAttr));
   EXPECT_THAT(run(FloatsOf({1, 0, 3}, {}), Tensor::Vector<int32_t>({}), -1), IsError(ErrorCode::kOpShape));
+}
+
+// All prefixes are followed where the beam is wide enough: then each path has the sum over all ways to emit it.
+TEST(CtcBeamSearchDecoderTest, AWideBeamFindsTheProbabilitiesOfAllPaths) {
+  const CtcCase one{4, 3, {{0}, {1}}, {4, 3}};
+  for (const DType dtype : {DType::kFloat, DType::kDouble}) {
+    const std::vector<Tensor> inputs = one.Inputs(dtype);
+    constexpr int64_t kPaths = 5;
+    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> y, KernelRunner("CTCBeamSearchDecoder")
+                                                          .Attr("beam_width", 200)
+                                                          .Attr("top_paths", kPaths)
+                                                          .Attr("merge_repeated", false)
+                                                          .Run({inputs[0], inputs[3]}));
+    ASSERT_EQ(y.size(), size_t{3 * kPaths + 1});
+    const std::vector<double> odds = DoublesOf(y.back());
+    for (size_t b = 0; b < 2; ++b) {
+      double before = 0;
+      for (size_t path = 0; path < kPaths; ++path) {
+        CtcCase found = one;
+        found.labels[b].clear();
+        const absl::Span<const int64_t> indices = y[path].flat<int64_t>();
+        for (size_t i = 0; i < y[kPaths + path].flat<int64_t>().size(); ++i) {
+          if (indices[2 * i] != static_cast<int64_t>(b)) continue;
+          EXPECT_EQ(indices[2 * i + 1], static_cast<int64_t>(found.labels[b].size()));
+          found.labels[b].push_back(static_cast<int32_t>(y[kPaths + path].flat<int64_t>()[i]));
+        }
+        EXPECT_GE(y[2 * kPaths + path].flat<int64_t>()[1], static_cast<int64_t>(found.labels[b].size()));
+        const double log_probability = odds[b * kPaths + path];
+        EXPECT_NEAR(log_probability, -PlainLoss(found, DoublesOf(inputs[0]), b), 1e-5) << path;
+        EXPECT_LE(log_probability, before);
+        before = log_probability;
+      }
+    }
+  }
+}
+
+// Numbers of TensorFlow 2.19; with few paths at a time, ties decide which are lost.
+TEST(CtcBeamSearchDecoderTest, ANarrowBeamLosesWhatTensorFlowLoses) {
+  const Tensor scores = FloatsOf({4, 1, 3}, {0, 0, 1, 1, 1, 0, 0, 0, 0, 2, 0, 2});
+  const auto run = [&](int64_t width, bool merges) {
+    return KernelRunner("CTCBeamSearchDecoder")
+        .Attr("beam_width", width)
+        .Attr("top_paths", std::min<int64_t>(width, 3))
+        .Attr("merge_repeated", merges)
+        .Run({scores, Tensor::Vector<int32_t>({4})});
+  };
+  struct Want {
+    int64_t width;
+    std::vector<std::vector<double>> paths;
+    std::vector<double> odds;
+  };
+  const Want wants[] = {{1, {{0}}, {-2.17206335}},
+                        {2, {{0}, {1}}, {-1.8263545, -2.51205206}},
+                        {3, {{0}, {1}, {1, 0}}, {-1.66630411, -2.02540255, -2.09541917}},
+                        {5, {{1, 0}, {0}, {1}}, {-1.27610576, -1.59496093, -2.01117253}}};
+  for (const Want& want : wants) {
+    for (const bool merges : {false, true}) {
+      ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> y, run(want.width, merges));
+      for (size_t i = 0; i < want.paths.size(); ++i) {
+        EXPECT_EQ(DoublesOf(y[want.paths.size() + i]), want.paths[i]) << want.width << " " << i;
+      }
+      EXPECT_EQ(Difference(y.back(), want.odds), "");
+    }
+  }
+}
+
+TEST(CtcBeamSearchDecoderTest, RefusesMorePathsThanThereAre) {
+  const Tensor scores = FloatsOf({2, 1, 3}, {1, 2, 3, 4, 5, 6});
+  const auto run = [](Tensor inputs, int32_t length, int64_t width, int64_t paths) {
+    return KernelRunner("CTCBeamSearchDecoder")
+        .Attr("beam_width", width)
+        .Attr("top_paths", paths)
+        .Run({std::move(inputs), Tensor::Vector<int32_t>({length})});
+  };
+  EXPECT_THAT(run(scores, 2, 2, 3).status(), IsError(ErrorCode::kOpAttr));
+  EXPECT_THAT(run(scores, 0, 2, 2).status(), IsError(ErrorCode::kOpAttr));
+  EXPECT_THAT(run(scores, 3, 2, 1).status(), IsError(ErrorCode::kOpPrecondition));
+  EXPECT_THAT(run(FloatsOf({2, 1, 0}, {}), 2, 2, 1).status(), IsError(ErrorCode::kOpShape));
+  // No steps, and nothing but the blank: the path without labels.
+  for (const Tensor& inputs : {scores, FloatsOf({2, 1, 1}, {1, 2})}) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> y, run(inputs, inputs.dim(2) == 1 ? 2 : -1, 2, 1));
+    EXPECT_EQ(y[0].shape(), Shape::Of({0, 2}));
+    EXPECT_EQ(DoublesOf(y[3]), std::vector<double>{0});
+  }
+  const Tensor nan = FloatsOf({2, 1, 3}, {1, 2, 3, std::numeric_limits<double>::quiet_NaN(), 5, 6});
+  EXPECT_OK(run(nan, 2, 2, 1));
 }
 
 }  // namespace

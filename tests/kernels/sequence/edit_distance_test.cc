@@ -1,4 +1,5 @@
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -65,6 +66,44 @@ TEST(EditDistanceTest, CountsChangesForAllDTypes) {
       }
     }
   }
+}
+
+// As ==: zeros of both signs are equal, NaN is equal to nothing; a complex number is both of its parts.
+TEST(EditDistanceTest, ComparesNumbersAsNumbers) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto distance = [](const Tensor& said, const Tensor& meant) {
+    const auto indices = [](const Tensor& values) {
+      Longs all;
+      for (int64_t i = 0; i < values.num_elements(); ++i) all.insert(all.end(), {0, i});
+      return Indices(all, 2);
+    };
+    const Tensor size = Tensor::Vector<int64_t>({1, 9});
+    const absl::StatusOr<Tensor> y = KernelRunner("EditDistance")
+                                         .Attr("normalize", false)
+                                         .Run1({indices(said), said, size, indices(meant), meant, size});
+    return y.ok() ? y->flat<float>()[0] : -1.0f;
+  };
+  for (const DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kBFloat16}) {
+    EXPECT_EQ(distance(TensorOf(dtype, {4}, {0, 1, nan, nan}), TensorOf(dtype, {4}, {-0.0, 1, nan, 2})), 2.0f);
+  }
+  const auto complex = [&](auto zero) {
+    using C = std::complex<decltype(zero)>;
+    const auto n = static_cast<decltype(zero)>(nan);
+    const std::vector<C> said = {C(1, 2), C(3, 4), C(n, 0), C(0, -zero)},
+                         meant = {C(1, 2), C(3, 5), C(n, 0), C(-zero, 0)};
+    return distance(Tensor::Vector<C>(said), Tensor::Vector<C>(meant));
+  };
+  EXPECT_EQ(complex(0.0f), 2.0f);
+  EXPECT_EQ(complex(0.0), 2.0f);
+  EXPECT_EQ(distance(Tensor::Vector<bool>({true, false}), Tensor::Vector<bool>({false, false})), 1.0f);
+}
+
+// TensorFlow refuses them, too.
+TEST(EditDistanceTest, RefusesAResultWithoutSequences) {
+  const Tensor none = Indices({}, 2), size = Tensor::Vector<int64_t>({0, 3});
+  const Tensor values = Tensor::Vector<int32_t>({});
+  EXPECT_THAT(KernelRunner("EditDistance").Run1({none, values, size, none, values, size}).status(),
+              IsError(ErrorCode::kOpShapes));
 }
 
 TEST(EditDistanceTest, RefusesIndicesOutsideAndOtherShapes) {

@@ -150,6 +150,16 @@ TEST_F(RefVariablesTest, ATemporaryVariableLivesForOneStep) {
   EXPECT_THAT(steps_.Run1(last, {{x_, Floats({1})}}), StatusIs(absl::StatusCode::kInvalidArgument, "set"));
 }
 
+TEST_F(RefVariablesTest, DestroyingATemporaryVariableTakesNoOthersValue) {
+  const Output v = b().Op("VariableV2", "other", {}, {{"dtype", DType::kFloat}, {"shape", Shape::Of({2})}});
+  ASSERT_OK(steps_.Run({GraphBuilder::Control(b().Op("Assign", "", {v, x_}))}, {{x_, Floats({1, 2})}}));
+  const Output t = b().Op("TemporaryVariable", "t", {}, {{"dtype", DType::kFloat}, {"shape", Shape::Of({2})}});
+  const Output last = b().Op("DestroyTemporaryVariable", "last", {v}, {{"var_name", "t"}});
+  b().AddControl(last, t);
+  EXPECT_EQ(Values(steps_.Run1(last)), (std::vector<float>{1, 2}));
+  EXPECT_EQ(Values(steps_.Run1(b().Op("Identity", "", {v}))), (std::vector<float>{1, 2}));
+}
+
 TEST_F(RefVariablesTest, DestroyingAnUnknownTemporaryVariableIsNotFound) {
   const Output t = b().Op("TemporaryVariable", "t", {}, {{"dtype", DType::kFloat}, {"shape", Shape::Of({2})}});
   const Output last = b().Op("DestroyTemporaryVariable", "last", {t}, {{"var_name", "other"}});

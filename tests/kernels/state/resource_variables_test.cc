@@ -55,6 +55,17 @@ TEST_F(ResourceVariablesTest, BeforeTheFirstAssignmentEachOpAnswersAsTensorFlowD
   EXPECT_FALSE(*steps_.Run1(is_set_)->AsScalar<bool>());
 }
 
+TEST_F(ResourceVariablesTest, AVariableThatIsThereWithoutAValueIsNamed) {
+  const Output made = b().Op("VarHandleOp", "made", {},
+                             {{"dtype", DType::kFloat},
+                              {"shape", PartialShape::OfRank(1)},
+                              {"shared_name", "cd2c89b7-88b7-44c8-ad83-06c2a9158347"}});
+  for (const Output& use : {b().Op("AssignAddVariableOp", "", {made, x_}), b().Op("VariableShape", "", {made})}) {
+    EXPECT_THAT(steps_.Run({Target(use)}, {{x_, Floats({1})}}),
+                StatusIs(absl::StatusCode::kFailedPrecondition, "input 0 is a variable that has no value"));
+  }
+}
+
 TEST_F(ResourceVariablesTest, AnotherShapeIsTakenUnlessTheNodeForbidsIt) {
   const Output strict = b().Op("AssignVariableOp", "strict", {h_, x_}, {{"validate_shape", true}});
   ASSERT_OK(steps_.Run({Target(assign_)}, {{x_, Floats({1, 2})}}));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -112,6 +113,14 @@ TEST_P(ScatterTest, ThePolicySaysWhatBecomesOfBadIndices) {
               StatusIs(absl::StatusCode::kInvalidArgument, "bad_indices_policy"));
 }
 
+TEST_P(ScatterTest, UpdatesAfterABadNdIndexAreDoneToo) {
+  Init();
+  EXPECT_THAT(
+      Run("ScatterNdAdd", Tensor::Of<int32_t>(Shape::Of({4, 1}), {0, 7, 1, -1}), Rows(4, {1, 1, 2, 2, 3, 3, 4, 4})),
+      StatusIs(absl::StatusCode::kInvalidArgument, "index [7] at position 1"));
+  EXPECT_EQ(Now(), (std::vector<float>{1, 2, 5, 6, 4, 5}));
+}
+
 TEST_P(ScatterTest, AVariableWithoutAValueIsAnError) {
   const absl::StatusCode code = GetParam() ? absl::StatusCode::kNotFound : absl::StatusCode::kFailedPrecondition;
   EXPECT_THAT(Run("ScatterAdd", Tensor::Vector<int32_t>({0}), Rows(1, {1, 1})), StatusIs(code));
@@ -182,6 +191,32 @@ TEST_P(ResourceGatherTest, NdTakesNothingOutOfScalarsAndOfNothing) {
     EXPECT_THAT(steps_.Run1(b().Op("ResourceGatherNd", "", {handle, none}, {{"dtype", DType::kFloat}})),
                 StatusIs(absl::StatusCode::kInvalidArgument));
   }
+}
+
+TEST(ScatterBoolsTest, AnySumOrDifferenceButZeroIsTrue) {
+  StepRunner steps;
+  GraphBuilder& b = steps.graph();
+  const auto bools = [&b](const std::vector<bool>& values) {
+    Tensor tensor = *Tensor::Make(DType::kBool, Shape::Of({4}), HostAllocator());
+    std::copy(values.begin(), values.end(), tensor.flat<bool>().begin());
+    return b.Const("", tensor);
+  };
+  const GraphBuilder::Attrs attrs = {{"dtype", DType::kBool}, {"shape", Shape::Of({4})}};
+  const Output v = b.Op("VarHandleOp", "v", {}, attrs);
+  ASSERT_OK(steps.Run({GraphBuilder::Control(b.Op("AssignVariableOp", "", {v, bools({false, false, true, true})}))}));
+  const Output all = b.Const("", Tensor::Of<int32_t>(Shape::Of({4, 1}), {0, 1, 2, 3}));
+  const Output read = b.Op("ReadVariableOp", "read", {v}, {{"dtype", DType::kBool}});
+  const auto now = [&]() -> std::vector<bool> {
+    const absl::StatusOr<Tensor> value = steps.Run1(read);
+    if (!value.ok()) return {};
+    const absl::Span<const bool> values = value->flat<bool>();
+    return std::vector<bool>(values.begin(), values.end());
+  };
+  const Output some = bools({false, true, false, true});
+  ASSERT_OK(steps.Run({GraphBuilder::Control(b.Op("ResourceScatterNdAdd", "", {v, all, some}))}));
+  EXPECT_EQ(now(), (std::vector<bool>{false, true, true, true}));
+  ASSERT_OK(steps.Run({GraphBuilder::Control(b.Op("ResourceScatterNdSub", "", {v, all, some}))}));
+  EXPECT_EQ(now(), (std::vector<bool>{false, false, true, false}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, ResourceGatherTest, ::testing::Values(true));

@@ -56,6 +56,8 @@ TEST(AsStringTest, NumbersAreWrittenAsPrintfDoes) {
   EXPECT_EQ(Values(AsString(floats, {-1, 9, "+"})),
             (Texts{"-0.000000", "+1.500000", "+100000002004087734272.000000", "     +nan", "     -inf"}));
   EXPECT_EQ(Values(AsString(floats, {2, 12, "-"}))[1], "1.50        ");
+  EXPECT_EQ(Values(AsString(floats, {1, -1, "+"}))[1], "+1.5");  // What fills does not need a width.
+  EXPECT_EQ(Values(AsString(floats, {1, -1, " "}))[1], " 1.5");
   EXPECT_EQ(Values(AsString(floats, {70, -1, ""}))[1].size(), 72u);
   const Tensor ints = Tensor::Vector<int64_t>({std::numeric_limits<int64_t>::min(), 7});
   EXPECT_EQ(Values(AsString(ints, {-1, 5, "0"})), (Texts{"-9223372036854775808", "00007"}));
@@ -66,6 +68,9 @@ TEST(AsStringTest, NumbersAreWrittenAsPrintfDoes) {
   const std::string zero("\xff\0x", 3);
   EXPECT_EQ(Values(AsString(Tensor::String(zero), {})), Texts{zero});
   EXPECT_EQ(Values(AsString(Tensor::String(zero), {-1, 4, "-"})), Texts{"\xff   "});
+  EXPECT_EQ(Values(AsString(Tensor::String(zero), {-1, 0, "-"})), Texts{zero});
+  EXPECT_EQ(Values(AsString(Tensor::String("abcde"), {2, 4, ""})), Texts{"  ab"});
+  EXPECT_EQ(Values(AsString(Tensor::String("abcde"), {2, -1, ""})), Texts{"abcde"});
 }
 
 TEST(AsStringTest, FormatsThatMakeNoSenseAreRefused) {

@@ -40,6 +40,12 @@ TEST(StringJoinTest, ElementsAreJoinedAndScalarsGoWithAll) {
   EXPECT_EQ(Values(Join({Tensor::String(longer), Tensor::String("")})), Texts{longer + "-"});
 }
 
+// A scalar is in each result: a megabyte of it would be 4 GiB here.
+TEST(StringJoinTest, TextsThatGrowTooLongAreNotMade) {
+  const Tensor many = Tensor::Make(DType::kString, Shape::Of({4096})).value();
+  EXPECT_THAT(Join({many, Tensor::String(std::string(1 << 20, 'x'))}), IsError(ErrorCode::kOutOfMemory));
+}
+
 TEST(StaticRegexFullMatchTest, PatternsOfSaversAreMatched) {
   const auto match = [](const std::string& pattern, const std::string& text) {
     return KernelRunner("StaticRegexFullMatch").Attr("pattern", pattern).Run1({Tensor::String(text)});

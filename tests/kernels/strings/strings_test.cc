@@ -176,6 +176,10 @@ TEST(StringsTest, TextThatWouldBeTooLongIsRefused) {
   KernelRunner join("ReduceJoin");
   join.Attr("separator", text).run().allocator = &allocator;
   EXPECT_THAT(join.Run({Strings({"a", "b", "c"}), Int(0)}), StatusIs(absl::StatusCode::kResourceExhausted));
+  KernelRunner serialize("SerializeTensor");
+  serialize.run().allocator = &allocator;
+  EXPECT_THAT(serialize.Run({Tensor::String(std::string(2 << 20, 'x'))}),
+              StatusIs(absl::StatusCode::kResourceExhausted));
 }
 
 TEST(StringsTest, SplitsGiveSparseMatrices) {
@@ -218,9 +222,9 @@ TEST(StringsTest, ReduceJoinGoesThroughTheFirstAxisFastest) {
 }
 
 TEST(StringsTest, UnsortedSegmentJoinSkipsSeparatorsAtTheFront) {
-  const auto join = [](Tensor input, Tensor ids, int32_t segments) {
+  const auto join = [](Tensor input, Tensor ids, int32_t segments, absl::string_view separator = ":") {
     return KernelRunner("UnsortedSegmentJoin")
-        .Attr("separator", ":")
+        .Attr("separator", std::string(separator))
         .Run1({std::move(input), std::move(ids), Int(segments)});
   };
   EXPECT_THAT(TextsOf(join(Strings({"a", "b", "c", "d"}), Ints({0, 2, 0, 2}), 3).value()),
@@ -228,6 +232,8 @@ TEST(StringsTest, UnsortedSegmentJoinSkipsSeparatorsAtTheFront) {
   EXPECT_THAT(TextsOf(join(Strings({"", "a", "", "b"}), Ints({0, 0, 0, 0}), 1).value()), ElementsAre("a::b"));
   EXPECT_THAT(TextsOf(join(Matrix({2, 2}, {"a", "b", "c", "d"}), Ints({1, 1}), 2).value()),
               ElementsAre("", "", "a:c", "b:d"));
+  const absl::string_view cut("-\0+", 3);  // As in TensorFlow, which takes it up to the zero byte.
+  EXPECT_THAT(TextsOf(join(Strings({"a", "b"}), Ints({0, 0}), 1, cut).value()), ElementsAre("a-b"));
   EXPECT_THAT(join(Strings({"a"}), Ints({1}), 1), IsError(ErrorCode::kOpValue));
   EXPECT_THAT(join(Strings({"a"}), Ints({-1}), 1), IsError(ErrorCode::kOpValue));
   EXPECT_THAT(join(Strings({"a"}), Ints({0}), -1), IsError(ErrorCode::kOpValue));

@@ -103,7 +103,7 @@ TEST_F(TableOpsTest, AHashTableIsFilledOnce) {
   ASSERT_OK_AND_ASSIGN(const Tensor found, Find(table, Texts({"b", "zz", "a"}), Long(-1)));
   EXPECT_THAT(Values<int64_t>(found), ElementsAre(2, -1, 1));
   ASSERT_OK_AND_ASSIGN(const Tensor others, Find(table, Texts({"b", "zz"}), Longs({-1, -2})));
-  EXPECT_THAT(Values<int64_t>(others), ElementsAre(2, -2));
+  EXPECT_THAT(Values<int64_t>(others), ElementsAre(2, -1));  // As in TensorFlow, the first one counts.
   EXPECT_THAT(Find(table, Texts({"b", "zz"}), Longs({-1})), StatusIs(kInvalid));
   EXPECT_THAT(Find(table, Ints({1}), Long(-1)), StatusIs(kInvalid));
   EXPECT_THAT(Change("LookupTableInsertV2", {table, Texts({"a"}), Longs({1})}),
@@ -290,6 +290,16 @@ TEST_F(TableOpsTest, AVocabularyIsTheLinesOfAFile) {
                          {"1.5,a\n", kText, DType::kFloat, 1, 0, -1, 0, ",", kOk, "{'a'}", "{1.5}"},
                          {"a\nb\n", kText, kLong, -2, -1, 3, 0, "\t", kInvalid, "", ""},
                          {"a\nb\n", kText, kLong, -2, -1, 0, 0, "\t", kRange, "", ""},
+                         {"", kText, kLong, -2, -1, 3, 0, "\t", kInvalid, "", ""},
+                         {"a\nb\r\n\r", kText, kLong, -2, -1, -1, 0, "\t", kOk, "{'a', 'b'}", "{0, 1}"},
+                         {"a\rb\r\r\n", kText, kLong, -2, -1, -1, -7, "\t", kOk, "{'a\\rb\\r'}", "{-7}"},
+                         {"7\n", kLong, kLong, -2, -1, -1, INT64_MIN, "\t", kOk, "{7}", "{-9223372036854775808}"},
+                         {"x\t5\n", kText, DType::kInt32, 0, 1, -1, -3, "\t", kOk, "{'x'}", "{2}"},
+                         {"x\t5\n", kText, DType::kInt32, 0, 1, -1, INT64_MAX, "\t", kOk, "{'x'}", "{4}"},
+                         {"x\t5\n", kText, kLong, 0, 1, -1, -3, "\t", kOk, "{'x'}", "{5}"},
+                         {"x\t0x10\n", kText, DType::kFloat, 0, 1, -1, 0, "\t", kOk, "{'x'}", "{16}"},
+                         {"x\t 1e99\n", kText, DType::kFloat, 0, 1, -1, 0, "\t", kOk, "{'x'}", "{inf}"},
+                         {"1.5\n", kText, DType::kFloat, -2, -2, -1, 0, "\t", kInvalid, "", ""},
                          {"", kText, kLong, -2, -1, -1, 0, "\t", kRange, "", ""},
                          {"a\n\nb\n", kText, kLong, -2, -1, -1, 0, "\t", kInvalid, "", ""},
                          {"a\nb\na\n", kText, kLong, -2, -1, -1, 0, "\t", kPrecondition, "", ""},
@@ -313,6 +323,11 @@ TEST_F(TableOpsTest, AVocabularyIsTheLinesOfAFile) {
     EXPECT_THAT(items[0].ToString(9), ::testing::EndsWith(c.keys));
     EXPECT_THAT(items[1].ToString(9), ::testing::EndsWith(c.values));
   }
+}
+
+TEST_F(TableOpsTest, AVocabularyIsReadOnce) {
+  const auto kText = DType::kString;
+  const auto kLong = DType::kInt64;
   const Attrs whole = {{"key_index", -2}, {"value_index", -1}};
   const Tensor table = Made("HashTableV2", kText, kLong);
   EXPECT_THAT(Call("InitializeTableFromTextFileV2", {table, Tensor::String("/no/such/file")}, whole),
@@ -321,9 +336,11 @@ TEST_F(TableOpsTest, AVocabularyIsTheLinesOfAFile) {
   EXPECT_THAT(Call("InitializeTableFromTextFileV2",
                    {Made("MutableHashTableV2", kText, kLong), Tensor::String(FileOf("a\n"))}, whole),
               StatusIs(kInvalid));
-  // A file beside what the table has already is no error, and no change.
+  // A file beside what the table has already is no error, and no change; only its first line is looked at.
   EXPECT_OK(Call("InitializeTableFromTextFileV2", {table, Tensor::String(FileOf("a\n"))}, whole).status());
-  EXPECT_OK(Call("InitializeTableFromTextFileV2", {table, Tensor::String(FileOf("b\nc\n"))}, whole).status());
+  EXPECT_OK(Call("InitializeTableFromTextFileV2", {table, Tensor::String(FileOf("b\n\nc\n"))}, whole).status());
+  EXPECT_THAT(Call("InitializeTableFromTextFileV2", {table, Tensor::String(FileOf("\nb\n"))}, whole),
+              StatusIs(kInvalid));
   EXPECT_THAT(TextsOf(Export(table, kText, kLong)[0]), ElementsAre("a"));
 }
 

@@ -1,4 +1,4 @@
-#include "kernels/image/row_work.h"
+#include "kernels/row_work.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,5 @@
-#ifndef SLUICE_KERNELS_IMAGE_ROW_WORK_H_
-#define SLUICE_KERNELS_IMAGE_ROW_WORK_H_
+#ifndef SLUICE_KERNELS_ROW_WORK_H_
+#define SLUICE_KERNELS_ROW_WORK_H_
 
 #include <cstdint>
 
@@ -25,4 +25,4 @@ absl::Status ForEachRowRange(const KernelContext& context, const RowWork& rows, 
 
 }  // namespace sluice
 
-#endif  // SLUICE_KERNELS_IMAGE_ROW_WORK_H_
+#endif  // SLUICE_KERNELS_ROW_WORK_H_

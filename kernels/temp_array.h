@@ -1,21 +1,19 @@
-#ifndef SLUICE_KERNELS_IMAGE_TEMP_ARRAY_H_
-#define SLUICE_KERNELS_IMAGE_TEMP_ARRAY_H_
+#ifndef SLUICE_KERNELS_TEMP_ARRAY_H_
+#define SLUICE_KERNELS_TEMP_ARRAY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "graph/base/checked_math.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/value/dtype.h"
-#include "graph/value/shape.h"
 #include "graph/value/tensor.h"
 #include "kernels/kernel_context.h"
 
 namespace sluice {
+
+// `count` elements of `element_size` bytes as bytes. See TempArray::Make.
+absl::StatusOr<Tensor> AllocateTempBytes(KernelContext& context, int64_t count, size_t element_size);
 
 // Plain elements in memory of a kernel's context, not initialised. Movable; not thread-safe.
 template <typename T>
@@ -24,15 +22,10 @@ class TempArray {
   static_assert(std::is_trivially_copyable<T>::value && alignof(T) <= 16, "plain elements only");
 
   TempArray() = default;
-  // kOutOfMemory when there is none, kOpTooLarge when it cannot even be counted.
+  // kOutOfMemory when there is not as much, or it cannot even be counted. REQUIRES: size >= 0.
   static absl::StatusOr<TempArray> Make(KernelContext& context, int64_t size) {
-    int64_t bytes = 0;
-    if (!CheckedMul(size, static_cast<int64_t>(sizeof(T)), &bytes)) {
-      return Error(ErrorCode::kOpTooLarge).Text("needs a table that no memory holds");
-    }
-    SLUICE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make({bytes}));
     TempArray made;
-    SLUICE_ASSIGN_OR_RETURN(made.memory_, context.AllocateTemp(DType::kUInt8, shape));
+    SLUICE_ASSIGN_OR_RETURN(made.memory_, AllocateTempBytes(context, size, sizeof(T)));
     made.size_ = size;
     return made;
   }
@@ -51,4 +44,4 @@ class TempArray {
 
 }  // namespace sluice
 
-#endif  // SLUICE_KERNELS_IMAGE_TEMP_ARRAY_H_
+#endif  // SLUICE_KERNELS_TEMP_ARRAY_H_

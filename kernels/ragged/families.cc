@@ -1,0 +1,14 @@
+#include "kernels/ragged/families.h"
+
+#include "kernels/kernel_registry.h"
+
+namespace sluice {
+
+void AddRaggedKernels(KernelRegistry& registry) {
+  registry.AddTable(RaggedGatherKernels());
+  registry.AddTable(RaggedRangeKernels());
+  registry.AddTable(RaggedToSparseKernels());
+  registry.AddTable(RaggedToTensorKernels());
+}
+
+}  // namespace sluice
