@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -17,6 +16,7 @@
 #include "graph/base/error.h"
 #include "graph/base/file_pages.h"
 #include "graph/base/status_macros.h"
+#include "graph/base/temporary_file.h"
 
 namespace sluice {
 namespace {
@@ -130,14 +130,6 @@ bool WriteAll(int fd, absl::string_view bytes) {
   return true;
 }
 
-// Makes the new name in `path`'s directory survive a power cut, where the file system can.
-void SyncDirectoryOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const Descriptor descriptor(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (descriptor.ok()) ::fsync(descriptor.get());
-}
-
 // `path` with links followed, if it exists.
 std::string Resolved(const std::string& path) {
   char* const real = ::realpath(path.c_str(), nullptr);
@@ -182,8 +174,6 @@ absl::StatusOr<std::string> ReadStandardInput(int64_t max_bytes) {
 }
 
 absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
-  // Relaxed: only needs to differ from call to call.
-  static std::atomic<uint32_t> next_number{0};
   const std::string target = Resolved(path);
   struct stat facts;
   const bool exists = ::stat(target.c_str(), &facts) == 0;
@@ -193,12 +183,15 @@ absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
     if (!descriptor.ok() || !WriteAll(descriptor.get(), bytes)) return WriteError(path, ReasonOf(errno));
     return absl::OkStatus();
   }
-  const std::string temporary =
-      absl::StrCat(target, ".", ::getpid(), ".", next_number.fetch_add(1, std::memory_order_relaxed), ".tmp");
-  int error = WriteNewFile(temporary, bytes, exists ? &facts : nullptr);
+  std::string temporary;
+  int error = MakeTemporaryFile(target, [&](const std::string& name) {
+    const int failed = WriteNewFile(name, bytes, exists ? &facts : nullptr);
+    if (failed != EEXIST) temporary = name;  // Else it is another one's.
+    return failed;
+  });
   if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
   if (error != 0) {
-    ::unlink(temporary.c_str());
+    if (!temporary.empty()) ::unlink(temporary.c_str());
     return WriteError(path, ReasonOf(error));
   }
   SyncDirectoryOf(target);

@@ -155,6 +155,8 @@ class GraphImporter {
   // With ImportOptions::tolerated; see import_tolerant.cc.
   // Adds an error that the import survives, if it is told to, and that fails it otherwise.
   void Report(const absl::Status& status);
+  // Adds what is wrong with the node being read, and fails the import in no case: see ImportOptions::deferred.
+  void Defer(const absl::Status& status, int32_t index);
   OpaqueNodes& Opaque();
   // Gives the node of id `id` a signature of its own, of unknown types.
   void MakeOpaque(NodeId id, size_t num_inputs, size_t num_outputs);

@@ -54,6 +54,10 @@ struct ImportOptions {
   // opaque ones (no types, no attrs known, as many outputs as are used), edges that lead nowhere and functions that
   // cannot be read are left out. For looking at graphs, never for running them.
   ErrorCollector* tolerated = nullptr;
+  // With it, what TensorFlow finds only when the node is made to run is added here and does not fail the import: the
+  // tensor of a Const that is not what it says, nodes that stand for arguments of a function outside of one. Such nodes
+  // are as they were written; what runs them finds out again.
+  ErrorCollector* deferred = nullptr;
   // Polled for every node; null: nothing stops the import. What it says fails it.
   StopPoll* stop = nullptr;
 };

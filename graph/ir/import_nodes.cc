@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/base/optimization.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graph/base/device_name.h"
@@ -82,10 +83,13 @@ absl::Status GraphImporter::AddNode(int32_t index) {
         Error(ErrorCode::kOpInternal)
             .Text("is outside of a function")
             .Help("it stands for an argument or a result of a function: export the graph that calls the function");
-    if (options_.tolerated == nullptr) return outside;
-    Report(file_->Locate(WithNode(outside, node_.name, node_.op), index, node_.bytes));  // Its types are known.
+    if (options_.tolerated == nullptr && options_.deferred == nullptr) return outside;
+    Defer(outside, index);  // Its types are known.
   }
-  SLUICE_ASSIGN_OR_RETURN(const Signature* const signature, checker_.Check(*entry, node_.attrs, producer_));
+  absl::Status value_error;
+  SLUICE_ASSIGN_OR_RETURN(const Signature* const signature,
+                          checker_.Check(*entry, node_.attrs, producer_, options_.deferred ? &value_error : nullptr));
+  if (ABSL_PREDICT_FALSE(!value_error.ok())) Defer(value_error, index);
   if (IsMappedAway(*signature)) return absl::OkStatus();
 
   Graph::Record record;

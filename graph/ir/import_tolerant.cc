@@ -42,6 +42,11 @@ void GraphImporter::Report(const absl::Status& status) {
   }
 }
 
+void GraphImporter::Defer(const absl::Status& status, int32_t index) {
+  const absl::Status located = file_->Locate(WithNode(status, node_.name, node_.op), index, node_.bytes);
+  (options_.deferred != nullptr ? options_.deferred : options_.tolerated)->Add(file_->InFile(located));
+}
+
 GraphImporter::OpaqueNodes& GraphImporter::Opaque() {
   if (opaque_ == nullptr) {
     opaque_ = std::make_shared<OpaqueNodes>();

@@ -1,6 +1,7 @@
 #include "graph/ir/node_check.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -113,6 +114,12 @@ DType StatedDType(absl::string_view tensor) {
   return DTypeFromNumber(static_cast<int32_t>(number));
 }
 
+// Whether the tensor in an attr is at fault, and not that there is one.
+bool IsAboutTensor(const absl::Status& status) {
+  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
+  return info.has_value() && info->code >= ErrorCode::kTensorDType && info->code <= ErrorCode::kTensorTooLarge;
+}
+
 }  // namespace
 
 class NodeChecker::OpEntry {
@@ -121,7 +128,7 @@ class NodeChecker::OpEntry {
 
   const OpSchema& schema() const { return schema_; }
   absl::StatusOr<const Signature*> Check(absl::Span<const NamedAttr> attrs, int32_t producer, const LoadLimits& limits,
-                                         SignatureCache& signatures);
+                                         SignatureCache& signatures, absl::Status* value_error);
 
  private:
   // What is known of one attr of the op.
@@ -137,7 +144,8 @@ class NodeChecker::OpEntry {
   };
 
   Layout LayoutOf(absl::Span<const NamedAttr> attrs) const;
-  absl::Status CheckAttrs(const Layout& layout, absl::Span<const NamedAttr> attrs, const LoadLimits& limits);
+  absl::Status CheckAttrs(const Layout& layout, absl::Span<const NamedAttr> attrs, const LoadLimits& limits,
+                          absl::Status* value_error);
   absl::Status CheckRequired(absl::Span<const NamedAttr> attrs) const;
   absl::Status CheckPresent(int32_t index, absl::Span<const NamedAttr> attrs) const;
   absl::Status CheckConst(absl::Span<const NamedAttr> attrs, const LoadLimits& limits);
@@ -171,12 +179,13 @@ NodeChecker::OpEntry::OpEntry(const OpSchema& schema)
 }
 
 absl::StatusOr<const Signature*> NodeChecker::OpEntry::Check(absl::Span<const NamedAttr> attrs, int32_t producer,
-                                                             const LoadLimits& limits, SignatureCache& signatures) {
+                                                             const LoadLimits& limits, SignatureCache& signatures,
+                                                             absl::Status* value_error) {
   const Layout* const known = layouts_.Find([&](const Layout& layout) { return layout.Is(attrs); });
   Layout made;
   if (known == nullptr) made = LayoutOf(attrs);
   const Layout& layout = known != nullptr ? *known : made;
-  SLUICE_RETURN_IF_ERROR(CheckAttrs(layout, attrs, limits));
+  SLUICE_RETURN_IF_ERROR(CheckAttrs(layout, attrs, limits, value_error));
   if (known == nullptr) SLUICE_RETURN_IF_ERROR(CheckRequired(attrs));
   SLUICE_ASSIGN_OR_RETURN(const Signature* const signature, FindSignature(layout, attrs, limits, signatures));
   if (schema_.deprecated_at > 0 && producer >= schema_.deprecated_at) {
@@ -185,7 +194,11 @@ absl::StatusOr<const Signature*> NodeChecker::OpEntry::Check(absl::Span<const Na
         .Found(absl::StrCat("version ", producer))
         .Help(schema_.deprecation_text);
   }
-  if (is_const_) SLUICE_RETURN_IF_ERROR(CheckConst(attrs, limits));
+  if (is_const_ && (value_error == nullptr || value_error->ok())) {
+    const absl::Status agrees = CheckConst(attrs, limits);
+    if (!agrees.ok() && (value_error == nullptr || !IsAboutTensor(agrees))) return agrees;
+    if (!agrees.ok()) *value_error = agrees;
+  }
   if (known == nullptr) layouts_.Add(std::move(made));
   return signature;
 }
@@ -205,7 +218,7 @@ Layout NodeChecker::OpEntry::LayoutOf(absl::Span<const NamedAttr> attrs) const {
 }
 
 absl::Status NodeChecker::OpEntry::CheckAttrs(const Layout& layout, absl::Span<const NamedAttr> attrs,
-                                              const LoadLimits& limits) {
+                                              const LoadLimits& limits, absl::Status* value_error) {
   for (size_t i = 0; i < attrs.size(); ++i) {
     const NamedAttr& attr = attrs[i];
     if (layout.specs[i] < 0) {  // Hints ("_class") and attrs of other versions are carried along.
@@ -221,6 +234,10 @@ absl::Status NodeChecker::OpEntry::CheckAttrs(const Layout& layout, absl::Span<c
     if (facts.accepted[0].Is(bytes) || facts.accepted[1].Is(bytes)) continue;
     if (!facts.long_accepted.empty() && facts.long_accepted == bytes) continue;
     const absl::Status status = CheckAttr(schema_.attrs[spec], attr.value, limits, !facts.decides_types);
+    if (!status.ok() && value_error != nullptr && is_const_ && IsAboutTensor(status)) {
+      *value_error = WithAttr(status, attr.name);
+      continue;
+    }
     if (!status.ok()) return WithAttr(status, attr.name);
     if (const ShortText copy(bytes); copy.is_set()) {
       facts.accepted[1] = std::exchange(facts.accepted[0], copy);
@@ -342,9 +359,9 @@ absl::Status NodeChecker::UnknownOp(absl::string_view node, absl::string_view op
   return error;
 }
 
-absl::StatusOr<const Signature*> NodeChecker::Check(OpEntry& entry, absl::Span<const NamedAttr> attrs,
-                                                    int32_t producer) {
-  return entry.Check(attrs, producer, limits_, signatures_);
+absl::StatusOr<const Signature*> NodeChecker::Check(OpEntry& entry, absl::Span<const NamedAttr> attrs, int32_t producer,
+                                                    absl::Status* value_error) {
+  return entry.Check(attrs, producer, limits_, signatures_, value_error);
 }
 
 const OpSchema& NodeChecker::SchemaOf(const OpEntry& entry) { return entry.schema(); }

@@ -48,8 +48,10 @@ class NodeChecker {
   absl::Status UnknownOp(absl::string_view node, absl::string_view op) const;
 
   // Checks kinds and values of `attrs`, that required ones are there, the op's age against `producer`, and for Const
-  // that value and dtype agree; gives the signature. The caller adds node and op to errors.
-  absl::StatusOr<const Signature*> Check(OpEntry& entry, absl::Span<const NamedAttr> attrs, int32_t producer);
+  // that value and dtype agree; gives the signature. The caller adds node and op to errors. With `value_error`, what is
+  // wrong with the tensor of a Const goes there, and the check goes on: it says nothing about types of edges.
+  absl::StatusOr<const Signature*> Check(OpEntry& entry, absl::Span<const NamedAttr> attrs, int32_t producer,
+                                         absl::Status* value_error = nullptr);
 
   static const OpSchema& SchemaOf(const OpEntry& entry);
 

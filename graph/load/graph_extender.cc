@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "graph/base/status_macros.h"
 #include "graph/functions/check.h"
+#include "graph/load/findings.h"
 #include "graph/placement/reachable_functions.h"
 
 namespace sluice {
@@ -17,7 +19,8 @@ constexpr size_t kFirstPiece = size_t{64} << 10;
 // A piece holds at least this part of what was added before it: then there are few, and little of them is unused.
 constexpr size_t kPartOfAll = 8;
 
-// Checks the functions that the library of `graph` has beyond the first `known` ones, with all that they call.
+// Checks the functions that the library of `graph` has beyond the first `known` ones, with all that they call; what is
+// wrong in a body alone fails the step that calls it. A function that leads back to itself is called by no step yet.
 absl::Status CheckAddedFunctions(const Graph& graph, size_t known, const LoadLimits& limits) {
   std::vector<std::string> names = graph.library().NamesAsAdded();
   if (names.size() <= known) return absl::OkStatus();
@@ -27,7 +30,15 @@ absl::Status CheckAddedFunctions(const Graph& graph, size_t known, const LoadLim
   functions.versions() = graph.versions();
   FunctionCheckOptions options;
   options.limits = limits;
-  return CheckFunctions(functions, options, /*errors=*/nullptr);
+  const absl::Status found = CheckFunctions(functions, options, /*errors=*/nullptr);
+  ErrorCollector refused, deferred;
+  for (const absl::Status& error : AllErrors(found)) {
+    const std::optional<ErrorInfo> info = ErrorInfoOf(error);
+    const bool is_recursion = info.has_value() && info->code == ErrorCode::kFunctionRecursion;
+    if (is_recursion) refused.Add(error);
+    if (!is_recursion && !error.ok()) SortFindings(functions, error, &refused, &deferred);
+  }
+  return refused.Finish();
 }
 
 }  // namespace
@@ -52,6 +63,8 @@ absl::Status GraphExtender::Extend(Graph& graph, GraphSource added, const LoadLi
   ImportOptions import_options;
   import_options.limits = limits;
   import_options.extends = true;
+  ErrorCollector deferred;  // Steps find it again: Note [What TensorFlow imports].
+  import_options.deferred = &deferred;
   const size_t known = graph.library().size();
   import_options.accept = [known, &limits](const Graph& extended, int32_t) {
     return CheckAddedFunctions(extended, known, limits);

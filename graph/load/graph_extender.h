@@ -18,7 +18,7 @@ class GraphExtender {
  public:
   // Adds what `added` holds, a GraphDef whose nodes may use those of `graph`: see ImportOptions::extends. A name that
   // is taken is kNodeDuplicate, another function of a known name kFunctionDuplicate; the same function again is fine.
-  // Functions are checked (graph/functions/check.h) by themselves, and their calls when they are prepared to run.
+  // As TensorFlow's, it takes what is wrong only for those who run it: Note [What TensorFlow imports].
   // On error `graph` is as before.
   absl::Status Extend(Graph& graph, GraphSource added, const LoadLimits& limits);
 

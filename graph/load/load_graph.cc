@@ -19,6 +19,7 @@
 #include "graph/functions/check.h"
 #include "graph/ir/import.h"
 #include "graph/ir/runnable_check.h"
+#include "graph/load/findings.h"
 #include "graph/load/model_bytes.h"
 #include "graph/ops/op_table.h"
 #include "graph/placement/placer.h"
@@ -140,8 +141,7 @@ absl::Status CheckIsGraph(absl::string_view bytes, const std::string& name, cons
 bool LeavesTypesRight(const absl::Status& error) {
   const std::optional<ErrorInfo> info = ErrorInfoOf(error);
   if (!info.has_value()) return false;
-  return info->code == ErrorCode::kOpUnknown || info->code == ErrorCode::kOpInternal ||
-         info->code == ErrorCode::kSavedModelSignature;
+  return info->code == ErrorCode::kOpUnknown;
 }
 
 // The same of all errors that `errors` stands for; false where some of them were only counted.
@@ -151,45 +151,65 @@ bool AllLeaveTypesRight(const absl::Status& errors) {
          std::all_of(all.begin(), all.end(), LeavesTypesRight);
 }
 
-// All that is looked at after import, every error at once. `of_import` are the errors that the import has survived.
-absl::Status CheckGraph(const LoadOptions& options, const absl::Status& of_import, LoadedGraph* model) {
-  ErrorCollector errors(static_cast<size_t>(std::max<int64_t>(options.limits.max_kept_errors, 1)));
-  errors.Add(of_import);
-  // Checks rely on nodes of known ops having the inputs that their ops say.
-  const bool are_checkable = AllLeaveTypesRight(of_import);
-  const auto look = [&] { return options.stop != nullptr ? options.stop->Look() : absl::OkStatus(); };
-  SLUICE_RETURN_IF_ERROR(look());
-  if (options.check_functions && are_checkable) {
+// What was found in a graph. See Note [What TensorFlow imports].
+struct Findings {
+  explicit Findings(const LoadLimits& limits)
+      : refused(static_cast<size_t>(std::max<int64_t>(limits.max_kept_errors, 1))),
+        deferred(static_cast<size_t>(std::max<int64_t>(limits.max_kept_errors, 1))) {}
+
+  ErrorCollector refused, deferred;
+};
+
+// Functions, frames and nodes, as far as the checks are asked for.
+void CheckStructure(const LoadOptions& options, LoadedGraph* model, Findings* findings) {
+  constexpr size_t kMaxSorted = 10'000;
+  ErrorCollector found(kMaxSorted);
+  if (options.check_functions) {
     FunctionCheckOptions functions;
     functions.limits = options.limits;
     functions.check_runnable = options.check_runnable;
-    errors.Add(CheckFunctions(model->graph, functions, &errors));
+    found.Add(CheckFunctions(model->graph, functions, &found));
   }
-  SLUICE_RETURN_IF_ERROR(look());
-  if (options.check_runnable && are_checkable) errors.Add(CheckRunnable(model->graph, &errors));
-  if (options.check_control_flow && are_checkable) {
+  if (options.check_runnable) found.Add(CheckRunnable(model->graph, &found));
+  if (options.check_control_flow) {
     absl::StatusOr<ControlFlowInfo> info = BuildControlFlowInfo(model->graph, options.limits);
-    if (info.ok())
-      model->control_flow = *std::move(info);
-    else
-      errors.Add(info.status());
+    if (info.ok()) model->control_flow = *std::move(info);
+    if (!info.ok()) found.Add(info.status());
   }
-  if (options.check_meta_graph) errors.Add(CheckMetaGraph(model->graph, model->meta, options.check_signatures));
-  const absl::Status found = errors.Finish();
-  if (!options.keep_unsound) SLUICE_RETURN_IF_ERROR(found);
-  model->unsound = found;
+  SortFindings(model->graph, found.Finish(), &findings->refused, &findings->deferred);
+}
+
+absl::Status PlaceOnOneCpu(Graph& graph) {
+  const std::vector<std::string> names = {std::string(kOneCpu)};
+  SLUICE_ASSIGN_OR_RETURN(const DeviceList devices, DeviceList::Create(names));
+  return PlaceGraph(graph, devices, AllowAllCatalog(), PlacementOptions()).status();
+}
+
+// All that is looked at after import, every error at once. `findings` are those that the import has survived.
+absl::Status CheckGraph(const LoadOptions& options, Findings findings, LoadedGraph* model) {
+  const absl::Status of_import = findings.refused.Finish();
+  findings.refused = Findings(options.limits).refused;
+  findings.refused.Add(of_import);
+  const auto look = [&] { return options.stop != nullptr ? options.stop->Look() : absl::OkStatus(); };
   SLUICE_RETURN_IF_ERROR(look());
-  if (options.infer_shapes && AllLeaveTypesRight(found)) {
+  // Checks rely on nodes of known ops having the inputs that their ops say.
+  if (AllLeaveTypesRight(of_import)) CheckStructure(options, model, &findings);
+  SLUICE_RETURN_IF_ERROR(look());
+  if (options.check_meta_graph) {
+    findings.deferred.Add(CheckMetaGraph(model->graph, model->meta, options.check_signatures));
+  }
+  model->deferred = findings.deferred.Finish();
+  if (options.refuse_deferred) findings.refused.Add(model->deferred);
+  const absl::Status refused = findings.refused.Finish();
+  if (!options.keep_unsound) SLUICE_RETURN_IF_ERROR(refused);
+  model->unsound = refused;
+  SLUICE_RETURN_IF_ERROR(look());
+  if (options.infer_shapes && AllLeaveTypesRight(refused)) {
     SLUICE_ASSIGN_OR_RETURN(model->shapes, InferShapes(model->graph));
     if (options.reject_shape_problems) SLUICE_RETURN_IF_ERROR(model->shapes->FirstCertainProblem());
   }
   SLUICE_RETURN_IF_ERROR(look());
-  if (options.place_on_one_cpu) {
-    const std::vector<std::string> names = {std::string(kOneCpu)};
-    SLUICE_ASSIGN_OR_RETURN(const DeviceList devices, DeviceList::Create(names));
-    SLUICE_RETURN_IF_ERROR(PlaceGraph(model->graph, devices, AllowAllCatalog(), PlacementOptions()).status());
-  }
-  return absl::OkStatus();
+  return options.place_on_one_cpu ? PlaceOnOneCpu(model->graph) : absl::OkStatus();
 }
 
 void AddWarnings(absl::string_view bytes, LoadedGraph* model) {
@@ -220,8 +240,9 @@ absl::StatusOr<LoadedGraph> Load(absl::string_view bytes, std::shared_ptr<const 
   import_options.ops = options.ops != nullptr ? options.ops : NewOpRegistry();
   import_options.allow_internal_ops = options.allow_internal_ops;
   import_options.stop = options.stop;
-  ErrorCollector tolerated(static_cast<size_t>(std::max<int64_t>(options.limits.max_kept_errors, 1)));
-  if (options.keep_unsound) import_options.tolerated = &tolerated;
+  Findings findings(options.limits);
+  if (options.keep_unsound) import_options.tolerated = &findings.refused;
+  import_options.deferred = &findings.deferred;
   LoadedGraph model;
   SLUICE_ASSIGN_OR_RETURN(model.graph, ImportGraph(std::move(source), import_options));
   model.format = format;
@@ -230,7 +251,7 @@ absl::StatusOr<LoadedGraph> Load(absl::string_view bytes, std::shared_ptr<const 
   model.meta = std::move(found.meta);
   model.tag_sets = std::move(found.tag_sets);
   model.control_flow.frames.resize(1);
-  SLUICE_RETURN_IF_ERROR(CheckGraph(options, tolerated.Finish(), &model));
+  SLUICE_RETURN_IF_ERROR(CheckGraph(options, std::move(findings), &model));
   AddWarnings(bytes, &model);
   return model;
 }

@@ -48,7 +48,7 @@ struct LoadOptions {
   bool allow_empty = true;
   // Ops that only rewrites may make are accepted.
   bool allow_internal_ops = false;
-  // What is checked after import. The first three are on, so that a loaded graph is sound.
+  // What is checked after import; see Note [What TensorFlow imports] in findings.h for what becomes of it.
   bool check_functions = true;
   bool check_control_flow = true;
   bool check_meta_graph = true;
@@ -61,6 +61,8 @@ struct LoadOptions {
   bool infer_shapes = true;
   // Makes a certain contradiction of shapes an error of the load.
   bool reject_shape_problems = false;
+  // What TensorFlow imports is refused too where a step that needs all of it would fail.
+  bool refuse_deferred = false;
   // For looking at a model: what is wrong with nodes, functions, signatures and control flow does not refuse it. The
   // graph is then as far as it is known (see ImportOptions::tolerated) and must not be run; LoadedGraph::unsound says
   // why.
@@ -85,6 +87,7 @@ struct LoadedGraph {
   std::optional<ShapeMap> shapes;                  // With infer_shapes.
   std::vector<std::string> warnings;               // One sentence each.
   absl::Status unsound;                            // With keep_unsound: all errors, else OK.
+  absl::Status deferred;  // All that fails a step which needs it, and no others: Note [What TensorFlow imports].
 
   // An error about a node, with op, name and place in the file filled in.
   absl::Status Locate(NodeId id, const absl::Status& status) const;

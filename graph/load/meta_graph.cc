@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 #include "graph/proto/saved_model.pb.h"
 #include "graph/wire/wire_reader.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr absl::string_view kInitOpSignature = "__saved_model_init_op";
 constexpr absl::string_view kMainOpCollection = "saved_model_main_op";
+constexpr absl::string_view kAssetCollection = "saved_model_assets";
 constexpr absl::string_view kLegacyInitOpCollection = "legacy_init_op";
 
 PartialShape ReadShape(const proto::TensorShapeProto& shape) {
@@ -86,6 +88,25 @@ std::vector<std::string> FindInitOps(const MetaGraphInfo& info) {
   return {};
 }
 
+// One for each tensor: of several files the last, as in TensorFlow.
+std::vector<ModelAsset> ReadAssets(const proto::MetaGraphDef& def) {
+  std::vector<ModelAsset> assets;
+  HashMap<std::string, size_t> places;  // By tensor.
+  const auto add = [&](const proto::AssetFileDef& asset) {
+    const auto [place, is_new] = places.try_emplace(asset.tensor_info().name(), assets.size());
+    if (is_new) assets.push_back({place->first, ""});
+    assets[place->second].filename = asset.filename();
+  };
+  for (const proto::AssetFileDef& asset : def.asset_file_def()) add(asset);
+  const auto collection = def.collection_def().find(std::string(kAssetCollection));
+  if (!assets.empty() || collection == def.collection_def().end()) return assets;
+  for (const auto& any : collection->second.any_list().value()) {  // As TensorFlow 1 wrote them.
+    proto::AssetFileDef asset;
+    if (asset.ParseFromString(any.value())) add(asset);
+  }
+  return assets;
+}
+
 MetaGraphInfo ReadInfo(const proto::MetaGraphDef& def) {
   MetaGraphInfo info;
   info.tags.assign(def.meta_info_def().tags().begin(), def.meta_info_def().tags().end());
@@ -106,7 +127,7 @@ MetaGraphInfo ReadInfo(const proto::MetaGraphDef& def) {
     info.saver = SaverInfo{saver.filename_tensor_name(), saver.save_tensor_name(), saver.restore_op_name(),
                            saver.sharded(), static_cast<int>(saver.version())};
   }
-  for (const auto& asset : def.asset_file_def()) info.assets.push_back({asset.tensor_info().name(), asset.filename()});
+  info.assets = ReadAssets(def);
   info.init_ops = FindInitOps(info);
   return info;
 }

@@ -136,6 +136,7 @@ class Folder {
     SLUICE_ASSIGN_OR_RETURN(const absl::string_view bytes, attr.AsTensorBytes());
     SLUICE_ASSIGN_OR_RETURN(const TensorProtoInfo info, InspectTensorProto(bytes));
     if (info.memory_bytes > options_.max_input_bytes) return absl::ResourceExhaustedError("too large");
+    if (info.dtype != graph_.output_type(id, 0)) return absl::InvalidArgumentError("not what attr 'dtype' says");
     DecodeTensorOptions decoding;
     decoding.owner = graph_.SourceOwner(bytes);
     SLUICE_ASSIGN_OR_RETURN(Tensor value, DecodeTensorProto(bytes, decoding));

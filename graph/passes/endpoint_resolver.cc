@@ -95,7 +95,9 @@ void EndpointResolver::AddFetch(absl::string_view text) {
   }
   const Output output{node, parsed.index};
   resolved_.fetches.push_back(output);
-  if (resolved_.FedBy(output) < 0) return;
+  const int32_t num_feeds = static_cast<int32_t>(resolved_.fed.size() - resolved_.sources.size());
+  const int32_t feed = resolved_.FedBy(output);
+  if (feed < 0 || (fed_is_answer_ && feed < num_feeds)) return;
   errors_.Add(Error(ErrorCode::kFedAndFetched)
                   .Text(absl::StrCat("'", PrintableName(graph_.name(node)), ":", parsed.index,
                                      "' is fed and fetched in one run")));
@@ -111,6 +113,7 @@ absl::StatusOr<ResolvedSpec> EndpointResolver::Resolve(const FeedFetchSpec& spec
   if (spec.fetches.empty() && spec.targets.empty()) {
     return absl::Status(Error(ErrorCode::kNothingToRun).Text("no fetches and no targets"));
   }
+  fed_is_answer_ = spec.fed_is_answer;
   for (const std::string& feed : spec.feeds) AddFeed(feed);
   for (const auto& connection : spec.connections) AddConnection(connection.first, connection.second);
   for (const std::string& fetch : spec.fetches) AddFetch(fetch);

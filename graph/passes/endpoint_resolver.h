@@ -54,6 +54,7 @@ class EndpointResolver {
 
   const Graph& graph_;
   ResolvedSpec resolved_;
+  bool fed_is_answer_ = false;
   ErrorCollector errors_;
 };
 

@@ -78,7 +78,7 @@ class FeedFetchRewriter {
       if (IsPlaceholder(spec_.fed[i].node)) placeholders_.emplace(spec_.fed[i].node, static_cast<int32_t>(i));
     }
     SLUICE_RETURN_IF_ERROR(Mark());
-    SLUICE_RETURN_IF_ERROR(CheckPlaceholders());
+    SLUICE_RETURN_IF_ERROR(CheckKept());
     Extract();
     SLUICE_RETURN_IF_ERROR(PollStop(options_.stop, static_cast<int64_t>(kept_.size())));
     SLUICE_RETURN_IF_ERROR(AddFeedNodes());
@@ -116,7 +116,10 @@ class FeedFetchRewriter {
 
   // Walks back from fetches and targets, stopping at fed outputs; fills kept_ (ascending), needed_ and cuts_.
   absl::Status Mark() {
-    for (const Output& fetch : spec_.fetches) Visit(fetch.node);
+    for (const Output& fetch : spec_.fetches) {
+      const int32_t feed = spec_.FedBy(fetch);  // What is fed is the answer.
+      feed < 0 ? Visit(fetch.node) : Need(feed);
+    }
     for (NodeId target : spec_.targets) Visit(target);
     for (size_t next = 0; next < kept_.size(); ++next) {  // kept_ is its own queue.
       SLUICE_RETURN_IF_ERROR(PollStop(options_.stop));
@@ -173,10 +176,18 @@ class FeedFetchRewriter {
     }
   }
 
-  // A Placeholder without control inputs is a root that runs in every step, and can only fail.
-  absl::Status CheckPlaceholders() const {
+  // A Placeholder without control inputs is a root that runs in every step, and can only fail. So does an argument of a
+  // function that the graph is a dump of, which must not be taken for one of the step.
+  absl::Status CheckKept() const {
     ErrorCollector errors;
     for (NodeId id : kept_) {
+      const OpClass op_class = graph_.op(id).op_class;
+      if (op_class == OpClass::kArg || op_class == OpClass::kRetval) {
+        const absl::string_view way_out =
+            op_class == OpClass::kArg ? "feed it with the argument" : "fetch what it reads instead";
+        errors.Add(graph_.Locate(id, Error(ErrorCode::kOpInternal).Text("is outside of a function").Help(way_out)));
+        continue;
+      }
       if (!IsPlaceholder(id) || !graph_.controls(id).empty()) continue;
       const absl::StatusOr<DType> dtype = graph_.GetType(id, "dtype");
       errors.Add(graph_.Locate(id, Error(ErrorCode::kFeedMissing)
@@ -281,6 +292,7 @@ class FeedFetchRewriter {
     SLUICE_ASSIGN_OR_RETURN(const ControlFlowInfo info, BuildControlFlowInfo(result_.graph, options_.limits));
     if (!info.has_frames) return absl::OkStatus();
     for (const Output& fetch : spec_.fetches) {
+      if (spec_.FedBy(fetch) >= 0) continue;
       const NodeId id = NewId(fetch.node);
       const int32_t frame = OutputFrame(result_.graph, info, id);
       if (frame == 0) continue;
@@ -323,7 +335,7 @@ class FeedFetchRewriter {
   absl::StatusOr<NodeId> AddRetval(size_t index, const Output& fetch, DType dtype) {
     NodeSpec node;
     node.op = "_Retval";
-    node.inputs = {Output{NewId(fetch.node), fetch.index}};
+    node.inputs = {NewSource(fetch)};
     node.attrs = {
         {"T", dtype}, {"index", static_cast<int64_t>(index)}, MadeForAttr({"fetch", graph_.OutputName(fetch)})};
     return AddClientNode(absl::StrCat("_retval_", graph_.name(fetch.node), "_", fetch.index, "_", index), &node);
@@ -332,7 +344,7 @@ class FeedFetchRewriter {
   absl::StatusOr<NodeId> AddSend(const Output& fetch, DType dtype) {
     NodeSpec node;
     node.op = "_Send";
-    node.inputs = {Output{NewId(fetch.node), fetch.index}};
+    node.inputs = {NewSource(fetch)};
     node.attrs = TransferAttrs(fetch);
     node.attrs.push_back({"T", dtype});
     node.attrs.push_back(MadeForAttr({"fetch", graph_.OutputName(fetch)}));

@@ -33,6 +33,9 @@ struct FeedFetchSpec {
   std::vector<std::string> targets;  // Names of nodes that run for their effect.
   // {from, to}: consumers of `to` read `from` instead, as if `from` were fed into `to` (TensorConnection).
   std::vector<std::pair<std::string, std::string>> connections;
+  // A fetch of what is fed answers the fed value, as in TensorFlow's Python sessions; in its C++ ones, and without
+  // this, it is kFedAndFetched.
+  bool fed_is_answer = false;
 };
 
 struct FeedFetchOptions {
@@ -66,8 +69,9 @@ struct FeedFetchGraph {
 // Cuts out of `graph` what `spec` needs. See Note [Feeds and fetches].
 // Errors, all at once where possible: kNothingToRun; kFeedUnknown, kFetchUnknown, kTargetUnknown with near names;
 // kFeedSlot, kFetchSlot, kFetchNoOutput; kFeedTwice, kFedAndFetched; kFeedMissing for a Placeholder that is sure to run
-// and not fed; kFetchInFrame and the frame rules for feeds into a loop; kInputRef when a fed variable would be written;
-// kCycle when a connection closes one.
+// and not fed; kOpInternal for an argument of a function that the graph is a dump of;
+// kFetchInFrame and the frame rules for feeds into a loop; kInputRef when a fed variable would be written; kCycle when
+// a connection closes one.
 absl::StatusOr<FeedFetchGraph> ApplyFeedsAndFetches(const Graph& graph, const FeedFetchSpec& spec,
                                                     const FeedFetchOptions& options);
 

@@ -11,6 +11,7 @@
 #include "graph/passes/common_subexpression.h"
 #include "graph/passes/pass.h"
 #include "graph/passes/prune.h"
+#include "graph/passes/unread_values.h"
 
 namespace sluice {
 namespace {
@@ -43,6 +44,7 @@ std::vector<NodeId> RootsOf(const Graph& graph) {
 absl::StatusOr<SimplifyReport> SimplifyGraph(Graph& graph, const PassContext& context, const SimplifyOptions& options) {
   SimplifyReport report;
   std::vector<std::unique_ptr<const Pass>> passes;
+  if (options.drop_unread_values) passes.push_back(std::make_unique<UnreadValuesPass>());
   if (options.fold_constants) passes.push_back(std::make_unique<ConstantFoldingPass>(options.folding));
   if (options.join_equal_nodes) passes.push_back(std::make_unique<CommonSubexpressionPass>());
   if (passes.empty() || static_cast<int64_t>(graph.num_nodes()) > options.max_nodes) return report;
@@ -51,9 +53,13 @@ absl::StatusOr<SimplifyReport> SimplifyGraph(Graph& graph, const PassContext& co
   GraphEditor edit(graph);
   edit.SetInference(context.inference);
   SLUICE_RETURN_IF_ERROR(RunPasses(passes, /*max_rounds=*/1, context, edit, &reports));
-  for (const PassReport& pass : reports)
-    (pass.name == "constant_folding" ? report.folded : report.joined) = pass.changes;
-  if (report.folded + report.joined == 0) return report;
+  for (const PassReport& pass : reports) {
+    int64_t& count = pass.name == "constant_folding"       ? report.folded
+                     : pass.name == "common_subexpression" ? report.joined
+                                                           : report.dropped;
+    count = pass.changes;
+  }
+  if (report.dropped + report.folded + report.joined == 0) return report;
   passes.clear();
   passes.push_back(std::make_unique<PrunePass>(std::move(roots)));
   reports.clear();

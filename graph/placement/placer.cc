@@ -39,7 +39,12 @@ class Placer {
       return absl::Status(Error(ErrorCode::kDeviceName).Found(options_.default_device).Text("the default device"));
     }
     nodes_ = graph_.Nodes();
-    for (NodeId id : nodes_) AddRequest(id);
+    for (NodeId id : nodes_) {
+      if (!TakesResource(id)) AddRequest(id);
+    }
+    for (NodeId id : nodes_) {
+      if (TakesResource(id)) AddRequest(id);
+    }
     for (NodeId id : nodes_) {
       SLUICE_RETURN_IF_ERROR(PollStop(options_.stop));
       AddKernels(id);
@@ -61,7 +66,14 @@ class Placer {
   Group& GroupOf(NodeId id) { return groups_[static_cast<size_t>(groups_of_.Root(id).value())]; }
   void Fail(NodeId id, const absl::Status& status) { errors_.Add(graph_.Locate(id, status)); }
 
-  // Merges the device text of `id` into its group's pattern.
+  // Whether an edge with a handle ties `id` to the node that gives it.
+  bool TakesResource(NodeId id) const {
+    const std::vector<DType>& types = graph_.signature(id).inputs;
+    return std::find(types.begin(), types.end(), DType::kResource) != types.end();
+  }
+
+  // Merges the device text of `id` into its group's pattern. As in TensorFlow, a node that takes a handle goes where
+  // what it stands for is, whatever it asks for.
   void AddRequest(NodeId id) {
     const int32_t own = chooser_.Pattern(graph_.device(id));
     if (own < 0) {
@@ -69,7 +81,9 @@ class Placer {
     }
     Group& group = GroupOf(id);
     if (own == DeviceChooser::kAnyDevice || own == group.wanted) return;
-    const int32_t merged = chooser_.Merge(group.wanted, own, options_.allow_soft);
+    const bool must_yield = TakesResource(id);
+    const int32_t merged = chooser_.Merge(group.wanted, own, options_.allow_soft && !must_yield);
+    if (merged < 0 && must_yield) return;
     if (merged < 0) return FailConflict(id, own);
     if (merged != group.wanted) group.stated = id;
     group.wanted = merged;

@@ -6,9 +6,10 @@
 // Note [Placement]
 // Groups of nodes that must be together (Note [Colocation]) get one device: one that matches what all members ask for
 // and whose type has a kernel for each member. Of several, accelerators come before CPUs, devices of the client's task
-// before others, then the order of the list counts. Two exceptions save copies where nothing is asked for: nodes that
-// only look at the shape of their input go where the input is, and sources with one output where all their consumers
-// are.
+// before others, then the order of the list counts. What a node asks for that takes a handle of state (a resource)
+// counts last, and where it contradicts the others it is as if it asked for nothing. Two exceptions save copies where
+// nothing is asked for: nodes that only look at the shape of their input go where the input is, and sources with one
+// output where all their consumers are.
 
 #include <string>
 #include <vector>
@@ -39,7 +40,7 @@ struct PlacementNote {
 };
 
 struct PlacementResult {
-  std::vector<PlacementNote> notes;  // By id; only with soft placement.
+  std::vector<PlacementNote> notes;  // By id; only with soft placement, and of nodes that take handles.
 };
 
 // Sets the device of every node to the full name of one of `devices`. On error the graph is as before.

@@ -1,4 +1,4 @@
-// Shapes of queues, stacks, tensor arrays, tensor lists, tables and datasets.
+// Shapes of queues, barriers, accumulators, stacks, tensor arrays, tensor lists, tables and datasets.
 
 #include <utility>
 #include <vector>
@@ -11,11 +11,18 @@
 namespace sluice {
 namespace {
 
-absl::Status Queue(InferenceContext& c) {
-  if (c.graph().output_type(c.node(), 0) == DType::kResource)
+// A reference to the two strings of a handle, or a resource handle.
+absl::Status NamedHandle(InferenceContext& c) {
+  if (c.graph().output_type(c.node(), 0) == DType::kResource) {
     c.SetScalar(0);
-  else
+  } else {
     c.SetVector(0, 2);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Queue(InferenceContext& c) {
+  SLUICE_RETURN_IF_ERROR(NamedHandle(c));
   AttrView types;
   if (!c.graph().FindAttr(c.node(), "component_types", &types)) return absl::OkStatus();
   const std::vector<PartialShape> shapes = c.Shapes("shapes");
@@ -25,10 +32,25 @@ absl::Status Queue(InferenceContext& c) {
     return c.AttrError("shapes", absl::StrCat("found ", shapes.size(), " shapes for ", list->size(), " components"));
   }
   HandleData components;
+  // The keys come first.
+  if (c.op() == "PriorityQueueV2") components.push_back({DType::kInt64, PartialShape::Scalar()});
   for (size_t i = 0; i < list->size(); ++i) {
     components.push_back({(*list)[i], shapes.empty() ? PartialShape() : shapes[i]});
   }
   c.SetHandle(0, std::move(components));
+  return absl::OkStatus();
+}
+
+// Numbers and keys of the elements, and their components.
+absl::Status BarrierTakeMany(InferenceContext& c) {
+  for (int i = 0; i < 2; ++i) c.SetVector(i, kUnknownDim);
+  return absl::OkStatus();
+}
+
+// Rows with their indices, and the shape of the whole.
+absl::Status SparseGradient(InferenceContext& c) {
+  c.SetVector(0, kUnknownDim);
+  c.SetVector(2, kUnknownDim);
   return absl::OkStatus();
 }
 
@@ -189,8 +211,13 @@ constexpr ShapeRow kRows[] = {
     {"AnonymousMutableDenseHashTable", &ScalarOutputs},
     {"AnonymousMutableHashTable", &ScalarOutputs},
     {"AnonymousMutableHashTableOfTensors", &ScalarOutputs},
+    {"Barrier", &NamedHandle},
+    {"BarrierIncompleteSize", &ScalarOutputs},
+    {"BarrierReadySize", &ScalarOutputs},
+    {"BarrierTakeMany", &BarrierTakeMany},
     {"BatchDataset", &ScalarOutputs},
     {"BatchDatasetV2", &ScalarOutputs},
+    {"ConditionalAccumulator", &NamedHandle},
     {"EmptyTensorList", &TensorListNew},
     {"EmptyTensorMap", &ScalarOutputs},
     {"FIFOQueue", &Queue},
@@ -206,6 +233,7 @@ constexpr ShapeRow kRows[] = {
     {"LookupTableSize", &ScalarOutputs},
     {"LookupTableSizeV2", &ScalarOutputs},
     {"MapDataset", &ScalarOutputs},
+    {"MapIncompleteSize", &ScalarOutputs},
     {"MapSize", &ScalarOutputs},
     {"MutableDenseHashTableV2", &ScalarOutputs},
     {"MutableHashTableOfTensorsV2", &ScalarOutputs},
@@ -216,13 +244,15 @@ constexpr ShapeRow kRows[] = {
     {"OptionalHasValue", &ScalarOutputs},
     {"OptionalNone", &ScalarOutputs},
     {"OptionsDataset", &ScalarOutputs},
+    {"OrderedMapIncompleteSize", &ScalarOutputs},
     {"OrderedMapSize", &ScalarOutputs},
     {"PaddingFIFOQueue", &Queue},
     {"PaddingFIFOQueueV2", &Queue},
     {"ParallelMapDataset", &ScalarOutputs},
     {"ParallelMapDatasetV2", &ScalarOutputs},
     {"PrefetchDataset", &ScalarOutputs},
-    {"PriorityQueueV2", &ScalarOutputs},
+    {"PriorityQueue", &Queue},
+    {"PriorityQueueV2", &Queue},
     {"QueueDequeue", &QueueDequeue},
     {"QueueDequeueMany", &QueueDequeueMany},
     {"QueueDequeueManyV2", &QueueDequeueMany},
@@ -237,10 +267,15 @@ constexpr ShapeRow kRows[] = {
     {"RandomShuffleQueueV2", &Queue},
     {"RangeDataset", &ScalarOutputs},
     {"RepeatDataset", &ScalarOutputs},
+    {"ResourceAccumulatorNumAccumulated", &ScalarOutputs},
+    {"ResourceConditionalAccumulator", &NamedHandle},
     {"ShuffleDataset", &ScalarOutputs},
     {"ShuffleDatasetV2", &ScalarOutputs},
     {"ShuffleDatasetV3", &ScalarOutputs},
     {"SkipDataset", &ScalarOutputs},
+    {"SparseAccumulatorTakeGradient", &SparseGradient},
+    {"SparseConditionalAccumulator", &NamedHandle},
+    {"Stack", &NamedHandle},
     {"StackPush", &StackPush},
     {"StackPushV2", &StackPush},
     {"StackV2", &UnknownOutputs},

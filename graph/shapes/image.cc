@@ -12,16 +12,22 @@ absl::Status CheckResizeFlags(const InferenceContext& c) {
   return c.AttrError("align_corners", "cannot go together with half_pixel_centers");
 }
 
-// Images in input 0 take the height and width in input 1.
-absl::Status Resize(InferenceContext& c) {
-  SLUICE_RETURN_IF_ERROR(CheckResizeFlags(c));
+// `batch` images like those in input 0, of the height and width in input `size_input`.
+absl::Status ImagesOfSize(InferenceContext& c, int64_t batch, int size_input) {
   SLUICE_RETURN_IF_ERROR(c.RequireRank(0, 4));
-  Dims dims = {c.dim(0, 0), kUnknownDim, kUnknownDim, c.dim(0, 3)};
-  const ShapeValue* size = c.value(1);
+  Dims dims = {batch, kUnknownDim, kUnknownDim, c.dim(0, 3)};
+  const ShapeValue* size = c.value(size_input);
   for (size_t i = 0; size != nullptr && size->size() == 2 && i < 2; ++i) dims[i + 1] = size->SizeAt(i);
   c.Set(0, dims);
   return absl::OkStatus();
 }
+
+// Images in input 0 take the height and width in input 1, or 2.
+absl::Status Resize(InferenceContext& c) {
+  SLUICE_RETURN_IF_ERROR(CheckResizeFlags(c));
+  return ImagesOfSize(c, c.dim(0, 0), 1);
+}
+absl::Status ProjectiveTransform(InferenceContext& c) { return ImagesOfSize(c, c.dim(0, 0), 2); }
 
 absl::Status ResizeGrad(InferenceContext& c) {
   SLUICE_RETURN_IF_ERROR(CheckResizeFlags(c));
@@ -29,14 +35,7 @@ absl::Status ResizeGrad(InferenceContext& c) {
 }
 
 // A box of an image each, all of one size.
-absl::Status CropAndResize(InferenceContext& c) {
-  SLUICE_RETURN_IF_ERROR(c.RequireRank(0, 4));
-  Dims dims = {EitherDim(c.dim(1, 0), c.dim(2, 0)), kUnknownDim, kUnknownDim, c.dim(0, 3)};
-  const ShapeValue* size = c.value(3);
-  for (size_t i = 0; size != nullptr && size->size() == 2 && i < 2; ++i) dims[i + 1] = size->SizeAt(i);
-  c.Set(0, dims);
-  return absl::OkStatus();
-}
+absl::Status CropAndResize(InferenceContext& c) { return ImagesOfSize(c, EitherDim(c.dim(1, 0), c.dim(2, 0)), 3); }
 
 absl::Status CropAndResizeGradImage(InferenceContext& c) {
   PartialShape shape;
@@ -138,8 +137,12 @@ constexpr ShapeRow kRows[] = {
     {"EncodeJpegVariableQuality", &ScalarOutputs},
     {"EncodePng", &EncodePng},
     {"EncodeWav", &ScalarOutputs},
+    {"ExtractGlimpse", &Resize},
+    {"ExtractGlimpseV2", &Resize},
     {"ExtractJpegShape", &ExtractJpegShape},
     {"HSVToRGB", &SameAsInput0},
+    {"ImageProjectiveTransformV2", &ProjectiveTransform},
+    {"ImageProjectiveTransformV3", &ProjectiveTransform},
     {"Mfcc", &Mfcc},
     {"NonMaxSuppression", &NonMaxSuppression},
     {"NonMaxSuppressionV2", &NonMaxSuppression},
@@ -159,6 +162,7 @@ constexpr ShapeRow kRows[] = {
     {"SampleDistortedBoundingBoxV2", &SampleDistortedBoundingBox},
     {"ScaleAndTranslate", &Resize},
     {"ScaleAndTranslateGrad", &ResizeGrad},
+    {"StatelessSampleDistortedBoundingBox", &SampleDistortedBoundingBox},
 };
 static_assert(RowsAscend(kRows), "rows are sorted by op");
 

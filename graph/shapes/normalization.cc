@@ -49,8 +49,9 @@ absl::Status Channels(InferenceContext& c, int image, int begin, int end, int64_
 
 // y, then statistics of each channel; the third reserve of V3 is the implementation's own.
 absl::Status FusedBatchNorm(InferenceContext& c) {
+  const bool takes_volumes = c.op() == "FusedBatchNormV3" || c.op() == "_FusedBatchNormEx";
   SLUICE_RETURN_IF_ERROR(c.RequireRankAtLeast(0, 4));
-  SLUICE_RETURN_IF_ERROR(c.RequireRankAtMost(0, c.op() == "FusedBatchNormV3" ? 5 : 4));
+  SLUICE_RETURN_IF_ERROR(c.RequireRankAtMost(0, takes_volumes ? 5 : 4));
   int64_t channels;
   SLUICE_RETURN_IF_ERROR(Channels(c, 0, 1, 3, &channels));
   c.Set(0, c.input(0));
@@ -146,6 +147,7 @@ constexpr ShapeRow kRows[] = {
     {"LRNGrad", &Lrn},
     {"SoftmaxCrossEntropyWithLogits", &SoftmaxCrossEntropy},
     {"SparseSoftmaxCrossEntropyWithLogits", &SparseSoftmaxCrossEntropy},
+    {"_FusedBatchNormEx", &FusedBatchNorm},
 };
 static_assert(RowsAscend(kRows), "rows are sorted by op");
 

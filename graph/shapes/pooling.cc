@@ -67,7 +67,7 @@ absl::Status MaxPoolV2(InferenceContext& c) {
   return ReadLayout(c, 4, &layout) ? Slide(c, layout, window->elements, strides->elements, {}) : absl::OkStatus();
 }
 
-// The image's sizes are known at run time: they hang on random cuts.
+// The result's height and width are quotients of floats, which are left to the kernels; only the cuts are random.
 absl::Status FractionalPool(InferenceContext& c) {
   SLUICE_RETURN_IF_ERROR(c.RequireRank(0, 4));
   c.SetAll(PartialShape::OfRank(1));

@@ -1,0 +1,86 @@
+#ifndef SLUICE_GRAPH_GRADIENTS_CONDITIONS_H_
+#define SLUICE_GRAPH_GRADIENTS_CONDITIONS_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/base/big_vector.h"
+#include "graph/base/hash_table.h"
+#include "graph/ir/graph.h"
+
+namespace sluice {
+
+// Under which conditions values are live.
+//
+// Note [Conditions]
+// A Switch makes the value at one of its ports dead, and all that is computed from it. So each output has a set of
+// conditions (predicate, port), all of which hold where it is live: an op has those of all its inputs, data and
+// control; a port of a Switch one more; a Merge those that all its inputs have in common; an Exit not that of its own
+// loop, whose LoopCond is a predicate like others. A gradient that has a condition more than the value that it belongs
+// to is dead where the value is live: there it is nothing, and zeros take its place (see MakeLive in gradient_sum.h).
+//
+// A predicate that only hands another one on is that one. Equal sets are one number. Nodes that are added later are
+// taken in when they are asked for; they come in the order of their ids. Borrows the graph. Not thread-safe.
+class Conditions {
+ public:
+  struct Condition {
+    Output predicate;
+    int32_t port = 0;
+
+    friend bool operator==(const Condition& a, const Condition& b) {
+      return a.predicate == b.predicate && a.port == b.port;
+    }
+    friend bool operator<(const Condition& a, const Condition& b) {
+      if (a.predicate.node != b.predicate.node) return a.predicate.node < b.predicate.node;
+      if (a.predicate.index != b.predicate.index) return a.predicate.index < b.predicate.index;
+      return a.port < b.port;
+    }
+    template <typename H>
+    friend H AbslHashValue(H h, const Condition& c) {
+      return H::combine(std::move(h), c.predicate, c.port);
+    }
+  };
+  using List = std::vector<Condition>;  // Sorted.
+
+  // kCycle where the graph has no order.
+  explicit Conditions(const Graph& graph) : graph_(graph) {}
+  absl::Status Init();
+
+  // States the conditions of a node that was added, where those of its inputs do not tell.
+  void State(NodeId id, List list);
+  // The conditions of an output.
+  const List& Of(const Output& output) { return *lists_[static_cast<size_t>(SetOf(output))]; }
+  // Those of `a` that `b` does not have, those that others depend on first.
+  List Beyond(const Output& a, const List& b);
+  // Orders conditions so that each stands behind those that its predicate is live under.
+  void SortByDepth(List* list);
+  // OK, or that sets grew beyond what a sane graph has.
+  const absl::Status& status() const { return status_; }
+
+ private:
+  static constexpr size_t kMaxConditions = 1024;  // Conditionals in each other.
+
+  int32_t SetOf(const Output& output);
+  int32_t Intern(List list);
+  int32_t Union(int32_t a, int32_t b);
+  int32_t Common(int32_t a, int32_t b);
+  void Take(NodeId id);
+  Output PredicateOf(NodeId gate) const;
+  int32_t OfMerge(NodeId id);
+  int32_t OfExit(NodeId id);
+
+  const Graph& graph_;
+  BigVector<int32_t> sets_;  // By node id: of its outputs, a Switch's last condition left out.
+  HashMap<List, int32_t> numbers_;
+  std::vector<const List*> lists_;
+  std::vector<std::unique_ptr<List>> owned_;
+  HashMap<std::pair<int32_t, int32_t>, int32_t> unions_;
+  absl::Status status_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_GRADIENTS_CONDITIONS_H_

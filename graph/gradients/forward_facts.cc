@@ -1,0 +1,51 @@
+#include "graph/gradients/forward_facts.h"
+
+#include <utility>
+
+#include "graph/shapes/inference.h"
+#include "graph/shapes/shape_value.h"
+
+namespace sluice {
+
+ForwardFacts::ForwardFacts(const Graph& graph, const GradientRegion& region)
+    : graph_(graph), region_(region), limit_(graph.id_limit()) {}
+
+const ShapeMap* ForwardFacts::Shapes() {
+  if (!is_inferred_) {
+    is_inferred_ = true;
+    absl::StatusOr<ShapeMap> shapes = InferShapes(graph_);
+    if (shapes.ok()) shapes_ = std::make_unique<ShapeMap>(*std::move(shapes));
+  }
+  return shapes_.get();
+}
+
+bool ForwardFacts::IsKnown(const Output& output) {
+  return IsForward(output) && Shapes() != nullptr && !shapes_->IsAssumed(output.node);
+}
+
+PartialShape ForwardFacts::Shape(const Output& output) {
+  questions_.push_back({Question::Kind::kShape, output, output});
+  if (!IsKnown(output)) return PartialShape();
+  const PartialShape& known = shapes_->shape(output);
+  if (!known.has_rank() || known.IsFullyDefined()) return known;
+  std::vector<int64_t> dims;
+  for (int i = 0; i < known.rank(); ++i) dims.push_back(known.dim(i) < 0 ? -1 : known.dim(i));
+  absl::StatusOr<PartialShape> shape = PartialShape::Make(dims);
+  return shape.ok() ? *std::move(shape) : PartialShape();
+}
+
+bool ForwardFacts::HaveSameShape(const Output& a, const Output& b) {
+  if (a == b) return true;
+  questions_.push_back({Question::Kind::kSameShape, a, b});
+  return IsKnown(a) && IsKnown(b) && shapes_->HaveSameShape(a, b);
+}
+
+std::optional<std::vector<int64_t>> ForwardFacts::Integers(const Output& output) {
+  questions_.push_back({Question::Kind::kConstant, output, output});
+  if (!IsKnown(output)) return std::nullopt;
+  const ShapeValue* const value = shapes_->value(output);
+  if (value == nullptr || !value->IsKnown()) return std::nullopt;
+  return value->elements;
+}
+
+}  // namespace sluice

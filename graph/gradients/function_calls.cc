@@ -1,0 +1,88 @@
+#include "graph/gradients/function_calls.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "graph/base/status_macros.h"
+#include "graph/functions/inliner.h"
+#include "graph/gradients/gradient.h"
+#include "graph/gradients/gradient_table.h"
+#include "graph/ir/consumers.h"
+#include "graph/ir/made_nodes.h"
+#include "graph/ir/op_class.h"
+
+namespace sluice {
+namespace {
+
+bool IsCall(const Graph& graph, NodeId id) {
+  const OpSchema& op = graph.op(id);
+  return (IsFunctionCaller(op.op_class) && !graph.Is(id, "SymbolicGradient")) || graph.library().Contains(op.name);
+}
+
+// The name of the While that the node was lowered from; empty for others.
+std::string NameOfWhile(const Graph& graph, NodeId id) {
+  const MadeFor made_for = MadeForOf(graph, id);
+  return OpClassOf(made_for.op) == OpClass::kWhile ? made_for.name : "";
+}
+
+}  // namespace
+
+bool FlowsThroughCalls(const Graph& graph, const GradientRegion& region) {
+  return std::any_of(region.nodes().begin(), region.nodes().end(),
+                     [&](NodeId id) { return region.IsReached(id) && IsCall(graph, id); });
+}
+
+LoweredLoops::LoweredLoops(const Graph& graph, const GradientRegion& region) : graph_(graph), consumers_(graph) {
+  for (const NodeId id : region.nodes()) {
+    if (graph.op(id).op_class == OpClass::kExit) exited_.insert(NameOfWhile(graph, id));
+  }
+  exited_.erase("");
+}
+
+bool LoweredLoops::Take(const Output& x) const {
+  HashSet<Output> seen = {x};
+  std::vector<Output> queue = {x};
+  while (!queue.empty() && !exited_.empty()) {
+    const Output from = queue.back();
+    queue.pop_back();
+    for (const Use& use : consumers_.of(from.node)) {
+      if (use.slot != from.index) continue;
+      const bool enters = graph_.op(use.node).op_class == OpClass::kEnter;
+      if (enters && exited_.contains(NameOfWhile(graph_, use.node))) return true;
+      const GradientRow* const row = FindGradientRow(graph_.op_name(use.node));
+      if (row != nullptr && (row->kind == kNoGradient || row->kind == kRefusedGradient)) continue;
+      for (int32_t i = 0; i < graph_.num_outputs(use.node); ++i) {
+        const Output next{use.node, i};
+        if (IsDifferentiable(graph_.output_type(use.node, i)) && seen.insert(next).second) queue.push_back(next);
+      }
+    }
+  }
+  return false;
+}
+
+absl::StatusOr<GraphOfBodies> GraphOfBodies::Make(const Graph& graph) {
+  GraphOfBodies bodies{Graph(graph)};
+  InlineOptions options;
+  options.lower_unmarked = true;
+  options.ignore_marks = true;
+  options.keep_all = true;
+  SLUICE_RETURN_IF_ERROR(InlineFunctionCalls(bodies.graph_, options).status());
+  return bodies;
+}
+
+std::vector<Output> GraphOfBodies::Find(const Graph& before, absl::Span<const Output> outputs) const {
+  std::vector<Output> found;
+  for (const Output& output : outputs) {
+    if (!output.is_set() || graph_.Contains(output.node)) {
+      found.push_back(output);
+      continue;
+    }
+    // Of the node that has the call's name now: what it hands on is what others read.
+    const NodeId kept = graph_.Find(before.name(output.node));
+    found.push_back(graph_.inputs(kept)[static_cast<size_t>(output.index)]);
+  }
+  return found;
+}
+
+}  // namespace sluice

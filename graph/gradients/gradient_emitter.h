@@ -1,0 +1,153 @@
+#ifndef SLUICE_GRAPH_GRADIENTS_GRADIENT_EMITTER_H_
+#define SLUICE_GRAPH_GRADIENTS_GRADIENT_EMITTER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/base/hash_table.h"
+#include "graph/gradients/conditions.h"
+#include "graph/gradients/expr.h"
+#include "graph/gradients/forward_facts.h"
+#include "graph/gradients/gradient.h"
+#include "graph/ir/graph.h"
+
+namespace sluice {
+
+// How nodes of a loop's gradient reach what stands outside of it; the gradient of what stands in no loop has none.
+class GradientFrame {
+ public:
+  virtual ~GradientFrame() = default;
+  // The forward value, which stands in the loop, as it was in the iteration that the gradient is at. Unset after an
+  // error, which is then in the emitter.
+  virtual Output Recall(const Output& forward) = 0;
+  // A value that stands outside of all loops, in each iteration of the gradient.
+  virtual Output BringIn(const Output& outside) = 0;
+  // The value, dead in the iterations in which the forward value is.
+  virtual Expr Beside(const Output& forward, const Expr& value) = 0;
+  // Whether recalling the value takes no stack that is not there.
+  virtual bool IsAtHand(const Output& forward) const = 0;
+  // The forward value that `here` was recalled from; unset for others.
+  virtual Output ForwardOf(const Output& here) const = 0;
+};
+
+// Adds the nodes of a gradient: names them, gives them the place of the forward node, finds their type attrs, and keeps
+// small constants to use them again. The first error stays; after it nothing is added.
+// Borrows all it is made of. Not thread-safe.
+class GradientEmitter {
+ public:
+  // `prefix` begins all names, without the "/".
+  GradientEmitter(Graph& graph, ForwardFacts& facts, std::string prefix, bool colocate);
+  GradientEmitter(const GradientEmitter&) = delete;
+  GradientEmitter& operator=(const GradientEmitter&) = delete;
+
+  const Graph& graph() const { return graph_; }
+  Graph& mutable_graph() { return graph_; }
+  ForwardFacts& facts() { return facts_; }
+  const std::string& prefix() const { return prefix_; }
+
+  // --- Where nodes stand: what follows is the gradient of `id`, or belongs to no node
+  // ---------------------------------
+  void BeginNode(NodeId id);
+  void BeginScope(absl::string_view name);
+  // The names and the place, for those that leave them for a while.
+  struct SavedScope {
+    std::string name, device;
+    AttrValue of_class;
+    size_t scope_size = 0;
+    int64_t num_in_scope = 0;
+  };
+  SavedScope SaveScope() const { return {name_, device_, class_, scope_size_, num_in_scope_}; }
+  void RestoreScope(SavedScope scope);
+  // Null: in no loop.
+  void SetFrame(GradientFrame* frame) { frame_ = frame; }
+  GradientFrame* frame() const { return frame_; }
+
+  // --- Nodes ---------------------------------------------------------------------------------------------------------
+  // In the frame of the gradient.
+  Expr Op(absl::string_view op, const Exprs& inputs, const EmitAttrs& attrs = {});
+  // With edges as they are: whatever the frame is. Gives the node; an invalid id after an error. An unset input stays
+  // open where `open_inputs` allows it, else it is what an earlier error left.
+  NodeId AddNode(absl::string_view op, absl::Span<const Output> inputs, const EmitAttrs& attrs = {},
+                 absl::Span<const NodeId> controls = {}, bool open_inputs = false);
+  // Output 0 of the same.
+  Output Add(absl::string_view op, absl::Span<const Output> inputs, const EmitAttrs& attrs = {},
+             absl::Span<const NodeId> controls = {}) {
+    return {AddNode(op, inputs, attrs, controls), 0};
+  }
+  // The value as an edge of the frame of the gradient.
+  Output Here(const Expr& value);
+  // A value of the frame of the gradient.
+  Expr Value(const Output& output) { return Expr(*this, output); }
+  Expr Forward(const Output& output) { return Expr(*this, output, /*is_forward=*/true); }
+
+  // --- Constants -----------------------------------------------------------------------------------------------------
+  Expr Constant(const Tensor& value);
+  Expr Scalar(DType type, double value);
+  // Int32 or int64; a scalar where `is_scalar`.
+  Expr Integers(DType type, absl::Span<const int64_t> values, bool is_scalar);
+  // The same outside of all loops.
+  Output ConstantOutside(const Tensor& value);
+  Output ConstantOutsideFrom(AttrValue value, DType type);
+
+  // --- Gradients -----------------------------------------------------------------------------------------------------
+  // The shape of a value. Of a forward value in a loop: a constant, or the shape alone is kept for each iteration.
+  Expr ShapeOf(const Expr& value, DType type = DType::kInt32);
+  // As one tensor. `forward` is what it is the gradient of. REQUIRES: it is set.
+  Expr Dense(const Gradient& gradient, const Expr& forward);
+  // Zeros of the shape of a value; of a forward value: dead where it is dead.
+  Expr Zeros(const Expr& value);
+
+  // Null where the graph has no conditionals.
+  Conditions* conditions() const { return conditions_; }
+  void SetConditions(Conditions* conditions) { conditions_ = conditions; }
+
+  // --- Errors --------------------------------------------------------------------------------------------------------
+  const absl::Status& status() const { return status_; }
+  bool ok() const { return status_.ok(); }
+  // Keeps the first.
+  void Fail(const absl::Status& status) {
+    if (status_.ok()) status_ = status;
+  }
+
+ private:
+  // How type attrs of an op follow from its inputs.
+  struct OpPlan {
+    const OpSchema* schema = nullptr;
+    bool is_simple = false;                                     // No lists: argument i is input i.
+    std::vector<std::pair<int32_t, const std::string*>> types;  // Input, and the attr that is its type.
+  };
+
+  const OpPlan* PlanOf(absl::string_view op);
+  void InferSimple(const OpPlan& plan, absl::Span<const Output> inputs, const EmitAttrs& attrs);
+  void InferLists(const OpPlan& plan, absl::Span<const Output> inputs, const EmitAttrs& attrs);
+  void NameNext(absl::string_view op);
+
+  Graph& graph_;
+  ForwardFacts& facts_;
+  const std::string prefix_;
+  const bool colocate_;
+  Conditions* conditions_ = nullptr;
+  GradientFrame* frame_ = nullptr;
+  std::string device_;
+  AttrValue class_;   // Attr _class of nodes to add; empty: none.
+  std::string name_;  // Of the next node; its first scope_size_ bytes are the scope.
+  size_t scope_size_ = 0;
+  int64_t num_in_scope_ = 0;
+  NodeSpec spec_;  // Kept for its memory.
+  HashMap<std::string, OpPlan> plans_;
+  HashMap<std::string, Output> constants_;            // By their encoded value.
+  HashMap<std::string, int64_t> scopes_;              // How many nodes a scope of no node has.
+  HashMap<std::pair<Output, DType>, Output> shapes_;  // Of values of loops, in the forward graph.
+  absl::Status status_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_GRADIENTS_GRADIENT_EMITTER_H_

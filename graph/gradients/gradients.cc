@@ -1,0 +1,233 @@
+#include "graph/gradients/gradients.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/gradients/forward_facts.h"
+#include "graph/gradients/function_calls.h"
+#include "graph/gradients/gradient_emitter.h"
+#include "graph/gradients/gradient_region.h"
+#include "graph/gradients/gradient_sweep.h"
+#include "graph/gradients/loop_gradients.h"
+
+namespace sluice {
+namespace {
+
+absl::Status CheckOutputs(const Graph& graph, absl::Span<const Output> outputs, absl::string_view what) {
+  for (const Output& output : outputs) {
+    if (!graph.Contains(output.node)) {
+      return Error(ErrorCode::kNodeMissing)
+          .Text(absl::StrCat("is to be a ", what, " of a gradient, and the graph does not have it"))
+          .Found(absl::StrCat("id ", output.node.value()));
+    }
+    if (output.is_control() || output.index >= graph.num_outputs(output.node)) {
+      return graph.Locate(output.node, Error(ErrorCode::kInputSlot)
+                                           .Text(absl::StrCat("has no such output, which is to be a ", what))
+                                           .Found(absl::StrCat("slot ", output.index))
+                                           .Expected(absl::StrCat("below ", graph.num_outputs(output.node))));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckArguments(const Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
+                            const GradientOptions& options) {
+  SLUICE_RETURN_IF_ERROR(CheckOutputs(graph, ys, "y"));
+  SLUICE_RETURN_IF_ERROR(CheckOutputs(graph, xs, "x"));
+  SLUICE_RETURN_IF_ERROR(CheckOutputs(graph, options.stop, "stop"));
+  if (!options.grad_ys.empty() && options.grad_ys.size() != ys.size()) {
+    return Error(ErrorCode::kInputCount)
+        .Text("each y needs a gradient of its own, or none does")
+        .Found(absl::StrCat(options.grad_ys.size()))
+        .Expected(absl::StrCat(ys.size()));
+  }
+  for (size_t i = 0; i < ys.size(); ++i) {
+    const DType type = BaseType(graph.output_type(ys[i].node, ys[i].index));
+    if (i < options.grad_ys.size() && options.grad_ys[i].is_set()) {
+      const Output& dy = options.grad_ys[i];
+      SLUICE_RETURN_IF_ERROR(CheckOutputs(graph, absl::MakeConstSpan(&dy, 1), "gradient of a y"));
+      const DType of_dy = BaseType(graph.output_type(dy.node, dy.index));
+      if (of_dy == type || !IsDifferentiable(type) || type == DType::kResource) continue;
+      return graph.Locate(dy.node, Error(ErrorCode::kInputType)
+                                       .Text("is the gradient of a y and not of its type")
+                                       .Found(DTypeName(of_dy))
+                                       .Expected(DTypeName(type)));
+    }
+    if (type == DType::kComplex64 || type == DType::kComplex128 || type == DType::kVariant ||
+        type == DType::kResource) {
+      return graph.Locate(ys[i].node, Error(ErrorCode::kInputType)
+                                          .Text("is a y for which ones mean nothing: its gradient must be given")
+                                          .Found(DTypeName(type)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// `wanted`, with a number where the graph has nodes of that name or below it. One look at all names.
+std::string FreePrefix(const Graph& graph, const std::string& wanted) {
+  const NodeId taken = graph.Find(wanted);
+  bool is_taken = graph.Contains(taken);
+  int64_t highest = 0;
+  for (int32_t i = 0; i < graph.id_limit(); ++i) {
+    if (!graph.Contains(NodeId(i))) continue;
+    absl::string_view rest = graph.name(NodeId(i));
+    if (!absl::ConsumePrefix(&rest, wanted)) continue;
+    const absl::string_view number = rest.substr(0, rest.find('/'));
+    int64_t value = 0;
+    if (number.empty()) is_taken = true;
+    if (number.size() > 1 && number.size() < 12 && number[0] == '_' && absl::SimpleAtoi(number.substr(1), &value)) {
+      highest = std::max(highest, value);
+    }
+  }
+  return is_taken || highest > 0 ? absl::StrCat(wanted, "_", highest + 1) : wanted;
+}
+
+// Everything that one call needs, in the order in which it is made.
+class GradientCall {
+ public:
+  GradientCall(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs, const GradientOptions& options)
+      : ys_(ys),
+        xs_(xs),
+        options_(options),
+        graph_(graph),
+        region_(graph, ys, xs, options.stop),
+        facts_(graph, region_),
+        emitter_(graph, facts_, FreePrefix(graph, options.name), options.colocate) {}
+
+  absl::StatusOr<GradientResult> Run() {
+    std::unique_ptr<LoopGradients> loops;
+    if (region_.has_control_flow()) {
+      SLUICE_ASSIGN_OR_RETURN(loops, LoopGradients::Make(region_, emitter_));
+      SLUICE_RETURN_IF_ERROR(loops->CheckOutside(ys_, "y"));
+      SLUICE_RETURN_IF_ERROR(loops->CheckOutside(xs_, "x"));
+      SLUICE_RETURN_IF_ERROR(loops->CheckOutside(options_.grad_ys, "gradient of a y"));
+    }
+    GradientSweep sweep(region_, facts_, emitter_, loops.get(), options_);
+    emitter_.BeginScope("seeds");
+    for (size_t i = 0; i < ys_.size(); ++i) {
+      if (!IsDifferentiable(graph_.output_type(ys_[i].node, ys_[i].index))) continue;
+      const bool is_given = i < options_.grad_ys.size() && options_.grad_ys[i].is_set();
+      const Output seed = is_given ? options_.grad_ys[i] : Ones(emitter_.Forward(ys_[i])).output();
+      sweep.Seed(ys_[i], Gradient::Dense(seed));
+    }
+    SLUICE_RETURN_IF_ERROR(emitter_.status());
+    SLUICE_RETURN_IF_ERROR(sweep.Run());
+    GradientResult result;
+    result.name = emitter_.prefix();
+    emitter_.SetFrame(nullptr);
+    emitter_.BeginScope("unconnected");
+    for (const Output& x : xs_) {
+      Gradient found = sweep.GradientOf(x);
+      if (!found.is_set() && options_.unconnected == GradientOptions::Unconnected::kZero) {
+        found = Gradient::Dense(ZerosLike(emitter_.Forward(x)).output());
+      }
+      result.xs.push_back(found);
+    }
+    SLUICE_RETURN_IF_ERROR(emitter_.status());
+    return result;
+  }
+
+ private:
+  // Without y itself where its shape is known: what y is computed by may have effects.
+  static Expr Ones(const Expr& y) { return Fill(ShapeOf(y), Number(y, 1)); }
+
+  const absl::Span<const Output> ys_, xs_;
+  const GradientOptions& options_;
+  Graph& graph_;
+  const GradientRegion region_;
+  ForwardFacts facts_;
+  GradientEmitter emitter_;
+};
+
+}  // namespace
+
+namespace {
+
+// Zeros for each x without a gradient that flows into what was a While.
+absl::Status AddZerosOfWhiles(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
+                              const GradientOptions& options, GradientResult* result) {
+  const auto is_set = [](const Gradient& gradient) { return gradient.is_set(); };
+  if (std::all_of(result->xs.begin(), result->xs.end(), is_set)) return absl::OkStatus();
+  const GradientRegion region(graph, ys, xs, options.stop);
+  if (!region.has_control_flow()) return absl::OkStatus();
+  const LoweredLoops loops(graph, region);
+  for (size_t i = 0; i < xs.size(); ++i) {
+    const DType type = BaseType(graph.output_type(xs[i].node, xs[i].index));
+    if (result->xs[i].is_set() || type == DType::kResource || !loops.Take(xs[i])) continue;
+    NodeSpec spec;
+    const std::string name = graph.UniqueName(absl::StrCat(result->name, "/unchanged"));
+    spec.name = name;
+    spec.op = "ZerosLike";
+    spec.inputs = {xs[i]};
+    spec.attrs = {{"T", type}};
+    SLUICE_ASSIGN_OR_RETURN(const NodeId zeros, graph.AddNode(spec));
+    result->xs[i] = Gradient::Dense({zeros, 0});
+  }
+  return absl::OkStatus();
+}
+
+// Of a graph in which no calls are on the way.
+absl::StatusOr<GradientResult> AddGradientsHere(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
+                                                const GradientOptions& options) {
+  const int32_t first_added = graph.id_limit();
+  // Also where memory runs out.
+  absl::Cleanup undo = [&] {
+    for (int32_t i = first_added; i < graph.id_limit(); ++i) graph.RemoveNode(NodeId(i));
+  };
+  SLUICE_ASSIGN_OR_RETURN(GradientResult result, GradientCall(graph, ys, xs, options).Run());
+  SLUICE_RETURN_IF_ERROR(AddZerosOfWhiles(graph, ys, xs, options, &result));
+  std::move(undo).Cancel();
+  result.num_added = graph.id_limit() - first_added;
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<GradientResult> AddGradients(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
+                                            const GradientOptions& options) {
+  SLUICE_RETURN_IF_ERROR(CheckArguments(graph, ys, xs, options));
+  if (graph.library().size() == 0 || !FlowsThroughCalls(graph, GradientRegion(graph, ys, xs, options.stop))) {
+    return AddGradientsHere(graph, ys, xs, options);
+  }
+  SLUICE_ASSIGN_OR_RETURN(GraphOfBodies bodies, GraphOfBodies::Make(graph));
+  GradientOptions inside = options;
+  inside.grad_ys = bodies.Find(graph, options.grad_ys);
+  inside.stop = bodies.Find(graph, options.stop);
+  SLUICE_ASSIGN_OR_RETURN(const GradientResult result,
+                          AddGradientsHere(bodies.graph(), bodies.Find(graph, ys), bodies.Find(graph, xs), inside));
+  graph = std::move(bodies.graph());
+  return result;
+}
+
+absl::StatusOr<Output> DenseGradient(Graph& graph, const Output& x, const Gradient& gradient, const std::string& name) {
+  if (!gradient.is_slices()) return gradient.value;
+  const GradientRegion nothing(graph, {}, {}, {});
+  ForwardFacts facts(graph, nothing);
+  GradientEmitter emitter(graph, facts, name, /*colocate=*/false);
+  emitter.BeginScope("dense");
+  const Expr dense = emitter.Dense(gradient, emitter.Forward(x));
+  SLUICE_RETURN_IF_ERROR(emitter.status());
+  return dense.output();
+}
+
+absl::StatusOr<Output> NameGradient(Graph& graph, const Output& x, const Gradient& gradient, const std::string& name,
+                                    const std::string& node) {
+  SLUICE_ASSIGN_OR_RETURN(const Output dense, DenseGradient(graph, x, gradient, name));
+  const std::string unique = graph.UniqueName(node);
+  NodeSpec spec;
+  spec.name = unique;
+  spec.op = "Identity";
+  spec.inputs = {dense};
+  spec.attrs = {{"T", BaseType(graph.output_type(dense.node, dense.index))}};
+  SLUICE_ASSIGN_OR_RETURN(const NodeId id, graph.AddNode(spec));
+  return Output{id, 0};
+}
+
+}  // namespace sluice

@@ -1,0 +1,66 @@
+#ifndef SLUICE_GRAPH_GRADIENTS_GRADIENTS_H_
+#define SLUICE_GRAPH_GRADIENTS_GRADIENTS_H_
+
+// Gradients as graphs: AddGradients adds the nodes that compute the derivatives of outputs with respect to others.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/gradients/gradient.h"
+#include "graph/gradients/gradient_table.h"
+#include "graph/ir/graph.h"
+
+namespace sluice {
+
+struct GradientOptions {
+  // What to give for an x that no y depends on.
+  enum class Unconnected : uint8_t { kNone, kZero };
+  // How several gradients of one output are added, always in the order of the edges.
+  enum class Aggregation : uint8_t {
+    kAddN,       // One AddN: all terms are alive until the last one is there.
+    kTree,       // Adds in pairs, as a balanced tree.
+    kStreaming,  // Adds one after the other: at most two terms are alive.
+  };
+
+  // One for each y, of its type and shape: where the gradients begin. Unset ones, or none at all: ones.
+  std::vector<Output> grad_ys;
+  // Taken for constants: gradients of them are found, none flow further.
+  std::vector<Output> stop;
+  Unconnected unconnected = Unconnected::kNone;
+  Aggregation aggregation = Aggregation::kAddN;
+  // Whether the nodes are tied to the place of the forward node they belong to, beside having its device.
+  bool colocate = false;
+  // The first part of the names of all nodes; a number is added where the graph has such names.
+  std::string name = "gradients";
+  // Rows of ops that hosts and plug-ins have added, searched before the table.
+  std::vector<GradientRow> rows;
+};
+
+struct GradientResult {
+  std::vector<Gradient> xs;  // One for each x; none where it is not connected.
+  std::string name;          // What the names of the added nodes begin with, without the "/".
+  int64_t num_added = 0;
+};
+
+// Adds to `graph` what computes, for each x, the sum over all ys of the gradients grad_y * dy/dx. One sweep from ys to
+// xs, not recursive, in time linear in what lies between them. A y may be an x, or feed other ys; xs may lie between
+// others and ys. On error (no gradient for an op on the way, which the error names) the graph is as before. Where calls
+// of functions lie on the way they are replaced by bodies, and ids of such calls are not valid any more; names are. See
+// Note [Gradients of functions] in function_calls.h.
+absl::StatusOr<GradientResult> AddGradients(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
+                                            const GradientOptions& options = {});
+
+// `gradient`, of `x`, as one tensor; rows of a sparse one are added up, by nodes whose names begin with `name`.
+// REQUIRES: it is set.
+absl::StatusOr<Output> DenseGradient(Graph& graph, const Output& x, const Gradient& gradient, const std::string& name);
+
+// The same, as a node called `node`, or like it where that is taken: for those who fetch it by name.
+absl::StatusOr<Output> NameGradient(Graph& graph, const Output& x, const Gradient& gradient, const std::string& name,
+                                    const std::string& node);
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_GRADIENTS_GRADIENTS_H_

@@ -1,0 +1,251 @@
+#include "graph/gradients/loop_frame.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/gradients/gradient.h"
+#include "graph/ir/op_class.h"
+#include "graph/value/tensor.h"
+
+namespace sluice {
+namespace {
+
+// Runs with the names and the place of no node.
+class ScopeOf {
+ public:
+  ScopeOf(GradientEmitter& emitter, const std::string& name) : emitter_(emitter), kept_(emitter.SaveScope()) {
+    emitter_.BeginScope(name);
+  }
+  ScopeOf(const ScopeOf&) = delete;
+  ScopeOf& operator=(const ScopeOf&) = delete;
+  ~ScopeOf() { emitter_.RestoreScope(std::move(kept_)); }
+
+ private:
+  GradientEmitter& emitter_;
+  GradientEmitter::SavedScope kept_;
+};
+
+}  // namespace
+
+LoopFrame::LoopFrame(const StaticFrame& forward, int32_t index, const ControlFlowInfo& info, LoopFrame* parent,
+                     Conditions& conditions, GradientEmitter& emitter)
+    : forward_(forward),
+      index_(index),
+      info_(info),
+      parent_(parent),
+      conditions_(conditions),
+      emitter_(emitter),
+      scope_(absl::StrCat("loop_", index)),
+      name_(absl::StrCat(emitter.prefix(), "/", forward.name)) {}
+
+EmitAttrs LoopFrame::EnterAttrs(const std::string& frame, bool is_constant) const {
+  return {{"frame_name", AttrValue(frame)},
+          {"is_constant", AttrValue(is_constant)},
+          {"parallel_iterations", AttrValue(forward_.parallel_iterations)}};
+}
+
+Output LoopFrame::RecallInParent(const Output& forward) {
+  return parent_ == nullptr ? forward : parent_->Recall(forward);
+}
+
+void LoopFrame::AddForwardCounter() {
+  // Live when, and in each iteration of an outer loop in which, the loop is entered.
+  NodeId first = forward_.enters[0];
+  for (const NodeId enter : forward_.enters) {
+    if (!IsInvariant({enter, 0})) {
+      first = enter;
+      break;
+    }
+  }
+  anchor_ = emitter_.AddNode("Identity", {emitter_.graph().inputs(first)[0]});
+  const AttrValue zero(Tensor::Scalar<int32_t>(0)), one(Tensor::Scalar<int32_t>(1));
+  const AttrValue type(DType::kInt32);
+  // In a loop: not before the pushes of the last time are done, for which the outer counter has waited.
+  std::vector<NodeId> after = {anchor_};
+  if (parent_ != nullptr) after.push_back(parent_->body_);
+  const Output start = emitter_.Add("Const", {}, {{"dtype", type}, {"value", zero}}, after);
+  const Output enter = emitter_.Add("Enter", {start}, EnterAttrs(forward_.name, false));
+  const NodeId merge = emitter_.AddNode("Merge", {enter, kNoOutput}, {{"T", type}, {"N", AttrValue(2)}}, {}, true);
+  const NodeId gate = emitter_.AddNode("Switch", {{merge, 0}, {forward_.loop_cond, 0}});
+  body_ = emitter_.AddNode("Identity", {{gate, 1}});
+  sync_ = emitter_.AddNode("ControlTrigger", {}, {}, {body_});
+  const Output step = emitter_.Add("Const", {}, {{"dtype", type}, {"value", one}}, {body_});
+  const Output sum = emitter_.Add("AddV2", {{body_, 0}, step}, {}, {sync_});
+  const Output next = emitter_.Add("NextIteration", {sum});
+  if (emitter_.ok()) emitter_.Fail(emitter_.mutable_graph().SetInput(merge, 1, next));
+  trips_ = emitter_.Add("Exit", {{gate, 0}});
+}
+
+void LoopFrame::Begin() {
+  const ScopeOf scope(emitter_, scope_);
+  AddForwardCounter();
+  const Output count = RecallInParent(trips_);
+  const Output one = BringIn(emitter_.ConstantOutside(Tensor::Scalar<int32_t>(1)));
+  const Output enter = emitter_.Add("Enter", {count}, EnterAttrs(name_, false));
+  const NodeId merge =
+      emitter_.AddNode("Merge", {enter, kNoOutput}, {{"T", AttrValue(DType::kInt32)}, {"N", AttrValue(2)}}, {}, true);
+  const Output more = emitter_.Add("GreaterEqual", {{merge, 0}, one});
+  condition_ = emitter_.Add("LoopCond", {more});
+  const NodeId gate = emitter_.AddNode("Switch", {{merge, 0}, condition_});
+  pivot_ = emitter_.AddNode("Identity", {{gate, 1}});
+  back_sync_ = emitter_.AddNode("ControlTrigger", {}, {}, {pivot_});
+  const Output less = emitter_.Add("Sub", {{pivot_, 0}, one}, {}, {back_sync_});
+  const Output next = emitter_.Add("NextIteration", {less});
+  if (emitter_.ok()) emitter_.Fail(emitter_.mutable_graph().SetInput(merge, 1, next));
+  if (parent_ == nullptr) return;
+  // The outer loop goes on when all pops of this one are done.
+  const NodeId end = emitter_.AddNode("Exit", {{gate, 0}});
+  if (emitter_.ok()) emitter_.Fail(emitter_.mutable_graph().AddControl(parent_->back_sync_, end));
+}
+
+Output LoopFrame::Enter(const Output& outside) {
+  if (!outside.is_set()) return kNoOutput;
+  const auto known = entered_.find(outside);
+  if (known != entered_.end()) return known->second;
+  const Output inside = emitter_.Add("Enter", {outside}, EnterAttrs(name_, true));
+  entered_.try_emplace(outside, inside);
+  return inside;
+}
+
+Output LoopFrame::BringIn(const Output& outside) {
+  const auto known = brought_.find(outside);
+  if (known != brought_.end()) return known->second;
+  const Output inside = Enter(parent_ == nullptr ? outside : parent_->BringIn(outside));
+  brought_.try_emplace(outside, inside);
+  return inside;
+}
+
+Output LoopFrame::Source(Output forward) const {
+  const Graph& graph = emitter_.graph();
+  // As long as the graph is: a circle of Identities would have been refused.
+  for (int32_t i = 0; i < graph.id_limit(); ++i) {
+    if (graph.op(forward.node).op_class != OpClass::kForward || !graph.controls(forward.node).empty()) break;
+    const Output source = graph.inputs(forward.node)[static_cast<size_t>(forward.index)];
+    if (IsRef(graph.output_type(source.node, source.index))) break;
+    forward = source;
+  }
+  return forward;
+}
+
+bool LoopFrame::IsInvariant(const Output& forward) const {
+  const Graph& graph = emitter_.graph();
+  // What was added to the forward loop, of which nobody has written down where it stands, changes.
+  if (!emitter_.facts().IsForward(forward) || info_.frame(forward.node) != index_) return false;
+  if (graph.op(forward.node).op_class == OpClass::kConst) return true;
+  if (graph.op(forward.node).op_class != OpClass::kEnter) return false;
+  const absl::StatusOr<bool> is_constant = graph.GetBool(forward.node, "is_constant");
+  return is_constant.ok() && *is_constant;
+}
+
+Output LoopFrame::RecallInvariant(const Output& forward) {
+  const Graph& graph = emitter_.graph();
+  const NodeId node = forward.node;
+  if (graph.op(node).op_class == OpClass::kEnter) {
+    const ScopeOf scope(emitter_, scope_);
+    return Enter(RecallInParent(graph.inputs(node)[0]));
+  }
+  AttrView value;
+  if (!graph.FindAttr(node, "value", &value)) return kNoOutput;
+  return BringIn(emitter_.ConstantOutsideFrom(AttrValue::FromBytes(value.bytes()), graph.output_type(node, 0)));
+}
+
+Conditions::List LoopFrame::LocalConditions(const Output& forward) {
+  Conditions::List local;
+  for (const Conditions::Condition& condition : conditions_.Of(forward)) {
+    const NodeId predicate = condition.predicate.node;
+    if (emitter_.graph().op(predicate).op_class == OpClass::kLoopCond) continue;
+    // A predicate that was added to the forward loop has no frame on record, and is none.
+    const bool is_known = emitter_.facts().IsForward(condition.predicate);
+    if (is_known && info_.frame(predicate) == index_) local.push_back(condition);
+  }
+  conditions_.SortByDepth(&local);
+  return local;
+}
+
+Expr LoopFrame::Beside(const Output& forward, const Expr& value) {
+  // What rests on invariants alone would begin iteration after iteration by itself.
+  Expr beside = emitter_.Value({emitter_.AddNode("Identity", {emitter_.Here(value)}, {}, {pivot_}), 0});
+  for (const Conditions::Condition& condition : LocalConditions(forward)) {
+    if (!emitter_.ok()) return beside;
+    beside = emitter_.Value(
+        {emitter_.AddNode("Switch", {emitter_.Here(beside), Recall(condition.predicate)}), condition.port});
+  }
+  return beside;
+}
+
+Output LoopFrame::EnterForward(const Output& outside) {
+  const Output around = parent_ == nullptr ? outside : parent_->EnterForward(outside);
+  return emitter_.Add("Enter", {around}, EnterAttrs(forward_.name, true));
+}
+
+Output LoopFrame::AddStack(const Output& forward) {
+  const Graph& graph = emitter_.graph();
+  const DType type = BaseType(graph.output_type(forward.node, forward.index));
+  const Conditions::List& conditions = conditions_.Of(forward);
+  const Output loop_cond{forward_.loop_cond, 0};
+  const bool is_in_body = std::binary_search(conditions.begin(), conditions.end(), Conditions::Condition{loop_cond, 1});
+  // Before the names change: predicates are values of their own.
+  for (const Conditions::Condition& condition : LocalConditions(forward)) Recall(condition.predicate);
+  const ScopeOf scope(emitter_, scope_);
+  const Output size = emitter_.ConstantOutside(Tensor::Scalar<int32_t>(-1));
+  const Output stack = emitter_.Add("StackV2", {size}, {{"elem_type", AttrValue(type)}});
+  const Output handle = EnterForward(stack);
+  // What the head of the loop computes is computed once more than the body runs.
+  Output value = forward;
+  if (!is_in_body) value = {emitter_.AddNode("Switch", {forward, loop_cond}), 1};
+  const NodeId push = emitter_.AddNode("StackPushV2", {handle, value}, {}, {body_});
+  if (emitter_.ok()) emitter_.Fail(emitter_.mutable_graph().AddControl(sync_, push));
+  Output back = BringIn(stack);
+  for (const Conditions::Condition& condition : LocalConditions(forward)) {
+    back = {emitter_.AddNode("Switch", {back, Recall(condition.predicate)}), condition.port};
+  }
+  const NodeId pop = emitter_.AddNode("StackPopV2", {back}, {{"elem_type", AttrValue(type)}}, {pivot_});
+  if (emitter_.ok()) emitter_.Fail(emitter_.mutable_graph().AddControl(back_sync_, pop));
+  return {pop, 0};
+}
+
+Output LoopFrame::Recall(const Output& wanted) {
+  if (!emitter_.ok()) return kNoOutput;
+  const auto known = recalled_.find(wanted);
+  if (known != recalled_.end()) return known->second;
+  const Output forward = Source(wanted);
+  Output here = kNoOutput;
+  if (forward != wanted) {
+    here = Recall(forward);
+  } else {
+    here = IsInvariant(forward) ? RecallInvariant(forward) : AddStack(forward);
+  }
+  if (!here.is_set()) return here;
+  recalled_.try_emplace(wanted, here);
+  forward_of_.try_emplace(here, wanted);
+  return here;
+}
+
+Output LoopFrame::ForwardOf(const Output& here) const {
+  const auto known = forward_of_.find(here);
+  return known == forward_of_.end() ? kNoOutput : known->second;
+}
+
+bool LoopFrame::IsAtHand(const Output& forward) const {
+  return recalled_.contains(forward) || IsInvariant(Source(forward));
+}
+
+LoopFrame::Variable LoopFrame::AddVariable(const Output& start) {
+  const Output enter = emitter_.Add("Enter", {start}, EnterAttrs(name_, false));
+  if (!emitter_.ok()) return {};
+  const DType type = BaseType(emitter_.graph().output_type(enter.node, 0));
+  const NodeId merge =
+      emitter_.AddNode("Merge", {enter, kNoOutput}, {{"T", AttrValue(type)}, {"N", AttrValue(2)}}, {}, true);
+  const NodeId gate = emitter_.AddNode("Switch", {{merge, 0}, condition_});
+  const Output value = emitter_.Add("Identity", {{gate, 1}});
+  return {{merge, 0}, value, {gate, 0}};
+}
+
+Output LoopFrame::Close(const Variable& variable, const Output& next) {
+  const Output back = emitter_.Add("NextIteration", {next});
+  if (emitter_.ok()) emitter_.Fail(emitter_.mutable_graph().SetInput(variable.merge.node, 1, back));
+  return emitter_.Add("Exit", {variable.leaves});
+}
+
+}  // namespace sluice

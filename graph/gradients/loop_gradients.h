@@ -1,0 +1,98 @@
+#ifndef SLUICE_GRAPH_GRADIENTS_LOOP_GRADIENTS_H_
+#define SLUICE_GRAPH_GRADIENTS_LOOP_GRADIENTS_H_
+
+// Note [Gradients of loops]
+// A loop of the forward graph (Enter, Merge, Switch, NextIteration, Exit, see Note [Static frames]) gets a loop of
+// gradients, in which each variable of the loop that has a gradient is a variable, too:
+//   1. The gradients of all Exits have come. If one is there, the others begin with zeros, and the loop begins: each
+//      gradient enters it, and what it is in an iteration flows to the input of the forward NextIteration.
+//   2. The gradients of the body are those of any graph; forward values are recalled (Note [Values of a loop]).
+//   3. What has come for the value that the forward Switch hands to the body is the variable's gradient in the next
+//      iteration of the gradient, that is the one before. What it is after the last one flows on to the Enter's input.
+//   4. An invariant of the forward loop (a constant Enter) has a gradient in each iteration: these add up in a
+//   variable.
+// An Exit that nothing between xs and ys reads has the gradient zero; loops in loops need no rule of their own.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/base/hash_table.h"
+#include "graph/gradients/conditions.h"
+#include "graph/gradients/gradient.h"
+#include "graph/gradients/gradient_emitter.h"
+#include "graph/gradients/gradient_region.h"
+#include "graph/gradients/loop_frame.h"
+#include "graph/ir/control_flow_check.h"
+#include "graph/ir/graph.h"
+
+namespace sluice {
+
+class GradientSweep;
+
+// The loops and conditionals of one sweep. Borrows all it is made of. Not thread-safe.
+class LoopGradients {
+ public:
+  // Fails where the frames of the graph do not nest.
+  static absl::StatusOr<std::unique_ptr<LoopGradients>> Make(const GradientRegion& region, GradientEmitter& emitter);
+
+  // OK when none of `outputs` stands in a loop.
+  absl::Status CheckOutside(absl::Span<const Output> outputs, absl::string_view what) const;
+  // The gradient of the loop in which the outputs of a node stand; null: in none.
+  GradientFrame* FrameOfOutputs(NodeId id) const;
+  // Whether the node is part of what makes a loop one: Enter, Exit, NextIteration, and the Merge and Switch of a
+  // variable.
+  bool IsPart(NodeId id) const;
+  // Whether `consumer` may have a gradient for what it reads of `id`: of the Merge of a variable only its Switch.
+  bool MayRead(NodeId consumer, NodeId id) const;
+  // The turn of such a node.
+  absl::Status Visit(NodeId id, absl::Span<const Gradient> dys, GradientSweep& sweep);
+
+ private:
+  struct Variable {
+    NodeId merge, gate;        // Forward.
+    int32_t back = -1;         // The input of the Merge that the NextIteration feeds.
+    LoopFrame::Variable grad;  // Once the loop has begun with a gradient.
+  };
+  struct Loop {
+    std::vector<NodeId> exits;  // Reached ones.
+    size_t num_waiting = 0;     // Of these, those whose turn has not come.
+    HashMap<NodeId, Gradient> exit_dys;
+    std::vector<Variable> variables;
+    std::unique_ptr<LoopFrame> frame;  // Once it has begun with a gradient.
+  };
+
+  LoopGradients(const GradientRegion& region, GradientEmitter& emitter)
+      : region_(region), emitter_(emitter), graph_(emitter.graph()), conditions_(emitter.graph()) {}
+  absl::Status Init();
+  absl::Status FindVariables(int32_t frame);
+  absl::Status Refuse(NodeId id, absl::string_view why) const;
+  Loop& LoopOf(NodeId id) { return loops_[static_cast<size_t>(info_.frame(id))]; }
+  const Loop& LoopOf(NodeId id) const { return loops_[static_cast<size_t>(info_.frame(id))]; }
+  Variable* VariableOf(NodeId id);
+  const Variable* VariableOf(NodeId id) const;
+  GradientFrame* ParentOf(int32_t frame) const;
+
+  absl::Status VisitExit(NodeId id, const Gradient& dy, GradientSweep& sweep);
+  absl::Status Begin(int32_t frame, GradientSweep& sweep);
+  absl::Status VisitGate(NodeId id, absl::Span<const Gradient> dys, GradientSweep& sweep);
+  absl::Status VisitInvariant(NodeId id, const Gradient& dy, GradientSweep& sweep);
+  // The value an Exit of the variable has or would have, outside of the forward loop.
+  Output LastValue(const Variable& variable, NodeId exit);
+
+  const GradientRegion& region_;
+  GradientEmitter& emitter_;
+  const Graph& graph_;
+  ControlFlowInfo info_;
+  Conditions conditions_;
+  std::vector<Loop> loops_;                                 // By frame; that of the root is not used.
+  HashMap<NodeId, std::pair<int32_t, int32_t>> variables_;  // Merge or Switch: loop, place in its variables.
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_GRADIENTS_LOOP_GRADIENTS_H_
