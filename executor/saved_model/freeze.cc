@@ -48,7 +48,9 @@ absl::StatusOr<std::vector<Tensor>> ValuesOf(const LoadedGraph& model, const std
     read.attrs = {{is_handle ? "dtype" : "T", dtype}};
     SLUICE_RETURN_IF_ERROR(graph.AddNode(read).status());
   }
-  SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Create(options, std::move(graph)));
+  SessionOptions own = options;
+  own.files.Read(ModelDirectory(model));
+  SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Create(own, std::move(graph)));
   SLUICE_RETURN_IF_ERROR(InitialiseModel(*session, model));
   return session->Run({}, reads, {});
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -27,27 +28,37 @@ SaverInfo SaverOf(const LoadedGraph& model) {
   return saver;
 }
 
+// Whether some file of a checkpoint is in the directory. Without its index it is damaged, and restoring says so.
+bool HoldsVariables(const fs::path& directory) {
+  std::error_code failed;
+  for (fs::directory_iterator it(directory, failed), end; !failed && it != end; it.increment(failed)) {
+    if (absl::StartsWith(it->path().filename().string(), "variables")) return true;
+  }
+  return false;
+}
+
 absl::Status NoSaver() {
   return Error(ErrorCode::kCannotRun)
       .Text("the model does not say which of its nodes read and write checkpoints (it has no saver)");
-}
-
-// The directory of a SavedModel that may have been named by its saved_model.pb.
-fs::path SavedModelRoot(const LoadedGraph& model) {
-  std::error_code ignored;
-  const fs::path source(model.source);
-  return fs::is_directory(source, ignored) ? source : source.parent_path();
 }
 
 absl::StatusOr<std::string> AssetPath(const LoadedGraph& model, const ModelAsset& asset) {
   const fs::path name(asset.filename);
   bool is_below = !name.empty() && !name.is_absolute();
   for (const fs::path& part : name) is_below = is_below && part != "..";
-  if (is_below) return (SavedModelRoot(model) / "assets" / name).string();
+  if (is_below) return (fs::path(ModelDirectory(model)) / "assets" / name).string();
   return Error(ErrorCode::kPathEscape).Text(absl::StrCat("asset '", PrintableName(asset.filename), "'"));
 }
 
 }  // namespace
+
+std::string ModelDirectory(const LoadedGraph& model) {
+  if (model.source.empty() || model.source == "-") return "";
+  std::error_code ignored;
+  const fs::path source(model.source);
+  if (fs::is_directory(source, ignored)) return source.string();
+  return source.has_parent_path() ? source.parent_path().string() : ".";
+}
 
 bool HasSaver(const LoadedGraph& model) { return !SaverOf(model).restore_op.empty(); }
 
@@ -55,13 +66,13 @@ std::string TrainedValuesPrefix(const LoadedGraph& model) {
   std::error_code ignored;
   const fs::path source(model.source);
   if (IsSavedModel(model.format) && model.source != "-") {
-    const fs::path variables = SavedModelRoot(model) / "variables";
-    const bool has_some = fs::is_directory(variables, ignored) && !fs::is_empty(variables, ignored);
-    return has_some ? (variables / "variables").string() : "";
+    const fs::path variables = fs::path(ModelDirectory(model)) / "variables";
+    return HoldsVariables(variables) ? (variables / "variables").string() : "";
   }
   if (source.extension() != ".meta") return "";
   const std::string prefix = fs::path(source).replace_extension().string();
-  return fs::exists(prefix + ".index", ignored) ? prefix : "";
+  const bool is_there = fs::exists(prefix + ".index", ignored) || fs::is_regular_file(prefix, ignored);  // V2, V1.
+  return is_there ? prefix : "";
 }
 
 absl::StatusOr<std::string> CheckpointPrefix(const std::string& path) {
@@ -90,6 +101,12 @@ absl::Status SaveVariables(Session& session, const LoadedGraph& model, const std
 
 absl::Status RunModelInit(Session& session, const LoadedGraph& model, const CallOptions& options) {
   if (model.meta.init_ops.empty()) return absl::OkStatus();
+  if (model.meta.init_ops.size() > 1) {
+    return Error(ErrorCode::kSavedModelSignature)
+        .Text(absl::StrCat("the model names ", model.meta.init_ops.size(), " init ops, '",
+                           PrintableName(model.meta.init_ops[0]), "' and '", PrintableName(model.meta.init_ops[1]),
+                           "' among them: only one can be meant"));
+  }
   NamedTensors feeds;
   for (const ModelAsset& asset : model.meta.assets) {
     SLUICE_ASSIGN_OR_RETURN(const std::string path, AssetPath(model, asset));

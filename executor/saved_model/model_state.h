@@ -12,12 +12,16 @@
 
 namespace sluice {
 
+// The directory in which the model's files are: of a SavedModel, or of the file that it was loaded from. Empty for one
+// that came from elsewhere.
+std::string ModelDirectory(const LoadedGraph& model);
+
 // Whether the model has nodes that read its variables from a checkpoint: those that its file names as saver, else those
 // that tf.train.Saver makes (save/restore_all).
 bool HasSaver(const LoadedGraph& model);
 
 // The prefix of the checkpoint that holds the trained values of the model's variables: variables/ of a SavedModel, or
-// X.index beside the MetaGraph X.meta. Empty: there is none there.
+// X.index, or X in the first form, beside the MetaGraph X.meta. Empty: there is none there.
 std::string TrainedValuesPrefix(const LoadedGraph& model);
 
 // The prefix that `path` means: of a directory the newest checkpoint that its file `checkpoint` names, else itself.

@@ -8,6 +8,7 @@
 #include "executor/saved_model/saved_model.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/tensor_id.h"
 
 namespace sluice {
 namespace {
@@ -17,6 +18,11 @@ std::string NameOf(const std::vector<SignatureTensor>& tensors, absl::string_vie
   const auto found =
       std::find_if(tensors.begin(), tensors.end(), [key](const SignatureTensor& tensor) { return tensor.key == key; });
   return found == tensors.end() ? std::string() : found->name;
+}
+
+bool IsSameTensor(absl::string_view a, absl::string_view b) {
+  const TensorId one = ParseTensorId(a), other = ParseTensorId(b);
+  return one.node == other.node && one.index == other.index;
 }
 
 }  // namespace
@@ -37,15 +43,21 @@ absl::StatusOr<NamedTensors> OpenModel::Call(absl::string_view signature, const 
     }
     feeds.emplace_back(std::move(name), value);
   }
-  std::vector<std::string> keys, fetches;
+  NamedTensors results;
+  std::vector<std::string> fetches;
+  std::vector<size_t> places;  // Of what is fetched, among the results.
   for (const SignatureTensor& result : called->outputs) {
     if (result.name.empty()) continue;  // Of several tensors: for those who ask the session for them.
-    keys.push_back(result.key);
+    const auto fed = std::find_if(feeds.begin(), feeds.end(),
+                                  [&result](const auto& feed) { return IsSameTensor(feed.first, result.name); });
+    results.emplace_back(result.key, fed == feeds.end() ? Tensor() : fed->second);  // An argument may be a result.
+    if (fed != feeds.end()) continue;
+    places.push_back(results.size() - 1);
     fetches.push_back(result.name);
   }
+  if (fetches.empty() && !results.empty()) return results;
   SLUICE_ASSIGN_OR_RETURN(std::vector<Tensor> values, session->Run(feeds, fetches, {}, options));
-  NamedTensors results;
-  for (size_t i = 0; i < keys.size(); ++i) results.emplace_back(std::move(keys[i]), std::move(values[i]));
+  for (size_t i = 0; i < places.size(); ++i) results[places[i]].second = std::move(values[i]);
   return results;
 }
 
@@ -55,8 +67,10 @@ absl::StatusOr<OpenModel> OpenSavedModel(const std::string& directory, const Ope
   SLUICE_ASSIGN_OR_RETURN(SavedModel model, LoadSavedModel(directory, std::move(load)));
   OpenModel open;
   open.loaded = std::make_shared<const LoadedGraph>(std::move(model.loaded));
-  SLUICE_ASSIGN_OR_RETURN(
-      open.session, Session::Create(options.session, std::shared_ptr<const Graph>(open.loaded, &open.loaded->graph)));
+  SessionOptions session = options.session;
+  session.files.Read(directory);
+  SLUICE_ASSIGN_OR_RETURN(open.session,
+                          Session::Create(session, std::shared_ptr<const Graph>(open.loaded, &open.loaded->graph)));
   SLUICE_RETURN_IF_ERROR(InitialiseModel(*open.session, *open.loaded, options.call));
   return open;
 }

@@ -34,8 +34,9 @@ struct OpenModel {
                                     const CallOptions& options = {}) const;
 };
 
-// Opens the SavedModel in `directory`: the graph, a session, its variables and its init op. The errors of
-// LoadSavedModel, Session::Create and InitialiseModel.
+// Opens the SavedModel in `directory`: the graph, a session, its variables and its init op. Its ops may read what is
+// below `directory`; other files are granted by options.session.files. The errors of LoadSavedModel, Session::Create
+// and InitialiseModel.
 absl::StatusOr<OpenModel> OpenSavedModel(const std::string& directory, const OpenModelOptions& options = {});
 
 }  // namespace sluice

@@ -119,6 +119,10 @@ absl::Status VariableFolder::FoldUse(NodeId id, int32_t i, Output value, const T
   if (op == "VarIsInitializedOp" || op == "IsVariableInitialized") {
     return Replace(id, "Const", {}, {{"dtype", DType::kBool}, {"value", Tensor::Scalar(true)}});
   }
+  if (op == "ResourceGatherNd") {
+    return Replace(id, "GatherNd", {value, graph_.inputs(id)[1]},
+                   {{"Tparams", dtype}, {"Tindices", graph_.input_type(id, 1)}});
+  }
   if (op == "ResourceGather") {
     SLUICE_ASSIGN_OR_RETURN(const int64_t batch_dims, graph_.GetInt(id, "batch_dims"));
     const Output indices = graph_.inputs(id)[1];

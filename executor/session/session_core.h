@@ -103,6 +103,7 @@ class SessionCore {
   explicit SessionCore(const SessionOptions& options)
       : options_(options),
         pools_(std::make_unique<Pools>()),
+        state_(options.files),
         kernel_store_(/*allows_in_file=*/options.gemm_plugin == nullptr) {}
 
   absl::Status AddPools();

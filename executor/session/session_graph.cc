@@ -83,6 +83,22 @@ absl::StatusOr<FeedFetchGraph> SessionGraph::Cut(const FeedFetchSpec& spec, cons
   return ApplyFeedsAndFetches(*graph_, spec, options);
 }
 
+std::shared_ptr<const StateHomes> SessionGraph::Homes(StopPoll* stop) const {
+  Reading reading(*this);
+  if (!reading.Begin(stop).ok() || graph_ == nullptr) return nullptr;
+  std::pair<int64_t, int32_t> now;
+  {
+    MutexLock lock(&mu_);
+    now = {version_, graph_->id_limit()};
+    if (homes_ != nullptr && homes_of_ == now) return homes_;
+  }
+  auto found = std::make_shared<const StateHomes>(*graph_);
+  MutexLock lock(&mu_);
+  homes_of_ = now;
+  homes_ = found;
+  return found;
+}
+
 absl::Status SessionGraph::Extend(GraphSource added, const LoadLimits& limits) {
   const Writing writing(*this);
   if (graph_ == nullptr) return Forgotten();

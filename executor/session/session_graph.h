@@ -23,6 +23,7 @@
 #include "graph/ir/import.h"
 #include "graph/load/graph_extender.h"
 #include "graph/passes/feed_fetch.h"
+#include "graph/placement/state_homes.h"
 
 namespace sluice {
 
@@ -39,6 +40,10 @@ class SessionGraph {
   // takes too long.
   absl::StatusOr<FeedFetchGraph> Cut(const FeedFetchSpec& spec, const FeedFetchOptions& options) const
       ABSL_LOCKS_EXCLUDED(mu_);
+  // Where state stands that the graph, as it is now, does not place itself: Note [Homes of state]. The first call after
+  // a change costs all of the graph, others nothing. Null after Forget, or where `stop`, which may be null, says to
+  // stop.
+  std::shared_ptr<const StateHomes> Homes(StopPoll* stop) const ABSL_LOCKS_EXCLUDED(mu_);
   // See GraphExtender. kWrongUse after Forget.
   absl::Status Extend(GraphSource added, const LoadLimits& limits) ABSL_LOCKS_EXCLUDED(mu_);
   // Another graph from now on. kWrongUse after Forget.
@@ -69,6 +74,8 @@ class SessionGraph {
   bool is_writing_ ABSL_GUARDED_BY(mu_) = false;
   int64_t version_ ABSL_GUARDED_BY(mu_) = 0;
   bool is_forgotten_ ABSL_GUARDED_BY(mu_) = false;
+  mutable std::shared_ptr<const StateHomes> homes_ ABSL_GUARDED_BY(mu_);  // Of the graph of homes_of_; null: not known.
+  mutable std::pair<int64_t, int32_t> homes_of_ ABSL_GUARDED_BY(mu_);     // Its version and id_limit.
   // Read while a Reading lives, changed while a Writing does. Null: forgotten.
   std::shared_ptr<const Graph> graph_;
   Graph* own_ = nullptr;    // The same, to be changed; null where others read it too.

@@ -16,6 +16,7 @@
 #include "graph/passes/simplify.h"
 #include "kernels/device/device.h"
 #include "kernels/kernel_registry.h"
+#include "kernels/step/file_access.h"
 
 struct SluiceGemmPlugin;  // kernels/linalg/gemm_plugin.h
 
@@ -75,7 +76,10 @@ struct SessionOptions {
   // failed do not count.
   size_t max_partial_runs = 1024;
   LoadLimits limits;
-  // Folding of constants and joining of equal nodes, when a signature is prepared: see Note [Simplifying a step].
+  // Which files the model's ops may read and write: see Note [Files are granted] in kernels/step/file_access.h.
+  FileAccess files;
+  // Dropping of what nobody reads, folding of constants and joining of equal nodes, when a signature is prepared: see
+  // Note [Simplifying a step].
   SimplifyOptions simplify;
   SessionMetadata metadata;
 };

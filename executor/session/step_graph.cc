@@ -17,6 +17,7 @@
 #include "graph/ir/runnable_check.h"
 #include "graph/placement/copy_nodes.h"
 #include "graph/placement/placer.h"
+#include "graph/placement/state_homes.h"
 #include "kernels/missing_kernel.h"
 
 namespace sluice {
@@ -139,6 +140,10 @@ absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFet
   // Bodies are kept for one version of the graph: it must be told of which this is.
   if (graph.version() != version) policy = CallPolicy::kInline;
   Graph& needed = step.signature.graph;
+  if (core.num_devices() > 1) {
+    const std::shared_ptr<const StateHomes> homes = graph.Homes(stop);
+    if (homes != nullptr) homes->Settle(client, core.kernels(), &needed);
+  }
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
   SLUICE_ASSIGN_OR_RETURN(const bool could_call, ReplaceCalls(core, policy, version, stop, &step));
   if (!could_call) return MakeStepGraph(graph, spec, core, convention, CallPolicy::kInline, stop);

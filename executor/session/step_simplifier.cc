@@ -108,7 +108,7 @@ absl::StatusOr<std::vector<Tensor>> KernelEvaluator::Evaluate(const Graph& graph
 
 absl::StatusOr<SimplifyReport> SimplifyStep(const SessionCore& core, StopPoll* stop, FeedFetchGraph* signature) {
   const SimplifyOptions& options = core.options().simplify;
-  if (!options.fold_constants && !options.join_equal_nodes) return SimplifyReport();
+  if (!options.drop_unread_values && !options.fold_constants && !options.join_equal_nodes) return SimplifyReport();
   std::vector<NodeId> keep = signature->targets;
   for (const auto* ports : {&signature->feeds, &signature->fetches}) {
     for (const FeedFetchGraph::Port& port : *ports) keep.push_back(port.node);
@@ -120,6 +120,10 @@ absl::StatusOr<SimplifyReport> SimplifyStep(const SessionCore& core, StopPoll* s
   context.catalog = &core.kernels();
   context.stop = stop;
   context.validates = options.validates;
+  context.inference.use_hints = false;  // One that is wrong is no error.
+  for (const FeedFetchGraph::Port& feed : signature->feeds) {
+    if (signature->graph.Contains(feed.node)) context.inference.fed.emplace_back(Output{feed.node, 0}, feed.shape);
+  }
   if (&core.kernels() != &BuiltinKernels()) {
     // All nodes of an op that the host has any row for: which row is for a node may depend on its label and device, and
     // on attrs beside its types.

@@ -90,11 +90,14 @@ TEST(FreezeTest, ReadsBecomeConstants) {
 TEST(FreezeTest, WhatElseIsAskedOfVariablesIsAnswered) {
   const LoadedGraph model = ModelWith(false, [](GraphBuilder& b, Output v, Output table) {
     b.Op("ResourceGather", "rows", {table, b.Const("indices", Tensor::Vector<int64_t>({2, 0}))}, kReadFloat);
+    b.Op("ResourceGatherNd", "cells", {table, b.Const("places", Tensor::Of<int32_t>(Shape::Of({2, 2}), {1, 1, 2, 0}))},
+         kReadFloat);
     b.Op("VariableShape", "shape", {table}, {{"out_type", DType::kInt64}});
     b.Op("VarIsInitializedOp", "is_there", {v});
   });
-  ASSERT_OK_AND_ASSIGN(const FrozenGraph frozen, FreezeModel(model, {"rows", "shape", "is_there"}));
+  ASSERT_OK_AND_ASSIGN(const FrozenGraph frozen, FreezeModel(model, {"rows", "cells", "shape", "is_there"}));
   EXPECT_TRUE(AreEqual(*RunFrozen(frozen, "rows"), Tensor::Of<float>(Shape::Of({2, 2}), {4, 5, 0, 1})));
+  EXPECT_TRUE(AreEqual(*RunFrozen(frozen, "cells"), Tensor::Vector<float>({3, 4})));
   EXPECT_TRUE(AreEqual(*RunFrozen(frozen, "shape"), Tensor::Vector<int64_t>({3, 2})));
   EXPECT_TRUE(AreEqual(*RunFrozen(frozen, "is_there"), Tensor::Scalar(true)));
 }

@@ -56,6 +56,8 @@ std::string MakeModel(const std::string& asset) {
   meta.Sub(3, MessageBytes().Bytes(1, "file:0").Bytes(2, "saved:0").Bytes(3, "restore").Int(7, 2));
   call.Entry(1, "in", in.Bytes(1, "x:0").Int(2, 1)).Entry(2, "out", out.Bytes(1, "y:0").Int(2, 1));
   meta.Entry(5, "serving_default", call);
+  MessageBytes echo, same;
+  meta.Entry(5, "echo", echo.Entry(1, "in", in).Entry(2, "out", out).Entry(2, "same", same.Bytes(1, "x").Int(2, 1)));
   meta.Entry(5, "__saved_model_init_op", init.Entry(2, "__saved_model_init_op", op.Bytes(1, "init")));
   meta.Sub(6, MessageBytes().Sub(1, MessageBytes().Bytes(1, "asset:0")).Bytes(2, asset));
   EXPECT_OK(WriteFile(directory + "/saved_model.pb", MessageBytes().Int(1, 1).Sub(2, meta).str()));
@@ -81,6 +83,15 @@ TEST(OpenSavedModelTest, WhatTheSignatureDoesNotHaveIsNamed) {
   EXPECT_THAT(model.Call("serving_default", {{"x", Tensor::Scalar(1.0f)}}), IsError(ErrorCode::kFeedUnknown, "'x'"));
 }
 
+TEST(OpenSavedModelTest, AnArgumentMayBeAResult) {
+  ASSERT_OK_AND_ASSIGN(const OpenModel model, OpenSavedModel(MakeModel("word.txt")));
+  ASSERT_OK_AND_ASSIGN(const NamedTensors results, model.Call("echo", {{"in", Tensor::Vector<float>({10, 100})}}));
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_TRUE(AreEqual(results[0].second, Tensor::Vector<float>({20, 300})));
+  EXPECT_EQ(results[1].first, "same");
+  EXPECT_TRUE(AreEqual(results[1].second, Tensor::Vector<float>({10, 100})));
+}
+
 TEST(OpenSavedModelTest, AssetsOutsideOfTheModelAreRefused) {
   for (const char* asset : {"../assets/word.txt", "/etc/hostname", "a/../../word.txt", ""}) {
     EXPECT_THAT(OpenSavedModel(MakeModel(asset)), IsError(ErrorCode::kPathEscape)) << asset;
@@ -97,9 +108,50 @@ TEST(OpenSavedModelTest, AModelWhoseCheckpointIsNotWholeDoesNotOpen) {
   EXPECT_THAT(OpenSavedModel(directory + "/nowhere"), IsError(ErrorCode::kSavedModelMissing));
 }
 
-TEST(OpenSavedModelTest, VariablesAreSavedAndTheNewestIsKnown) {
+TEST(OpenSavedModelTest, AFolderWithoutACheckpointHoldsNoValues) {
+  const std::string directory = MakeModel("word.txt");
+  std::filesystem::remove_all(directory + "/variables");
+  std::filesystem::create_directories(directory + "/variables");
+  ASSERT_OK(WriteFile(directory + "/variables/.keep", ""));
+  ASSERT_OK_AND_ASSIGN(const OpenModel model, OpenSavedModel(directory));
+  EXPECT_OK(model.session->Run({}, {"word/read"}, {}).status());
+  EXPECT_FALSE(model.Call("serving_default", {{"in", Tensor::Vector<float>({1})}}).ok());
+}
+
+TEST(OpenSavedModelTest, TrainedValuesStandBesideAMetaGraphInBothForms) {
+  const std::string directory = MakeModel("word.txt");
+  LoadedGraph model;
+  model.format = GraphFormat::kMetaGraph;
+  model.source = directory + "/model.meta";
+  EXPECT_EQ(TrainedValuesPrefix(model), "");
+  ASSERT_OK(WriteFile(directory + "/model", "the first form"));
+  EXPECT_EQ(TrainedValuesPrefix(model), directory + "/model");
+  std::filesystem::rename(directory + "/model", directory + "/model.index");
+  EXPECT_EQ(TrainedValuesPrefix(model), directory + "/model");
+}
+
+TEST(OpenSavedModelTest, OtherFilesAreTheHostsToGrant) {
   const std::string directory = MakeModel("word.txt");
   ASSERT_OK_AND_ASSIGN(const OpenModel model, OpenSavedModel(directory));
+  const auto content = [](const OpenModel& open, const std::string& file) {
+    return open.session->Run({{"asset", Tensor::String(file)}}, {"content"}, {}).status();
+  };
+  EXPECT_OK(content(model, directory + "/assets/word.txt"));
+  EXPECT_THAT(content(model, "/etc/hostname"), IsError(ErrorCode::kPathEscape, "ReadFile 'content'"));
+  EXPECT_THAT(SaveVariables(*model.session, *model.loaded, directory + "/new", CallOptions()),
+              StatusIs(absl::StatusCode::kPermissionDenied, "SaveV2 'save'"));
+  EXPECT_FALSE(std::filesystem::exists(directory + "/checkpoint"));
+  OpenModelOptions options;
+  options.session.files = FileAccess::All();
+  ASSERT_OK_AND_ASSIGN(const OpenModel trusted, OpenSavedModel(directory, options));
+  EXPECT_OK(content(trusted, "/etc/hostname"));
+}
+
+TEST(OpenSavedModelTest, VariablesAreSavedAndTheNewestIsKnown) {
+  const std::string directory = MakeModel("word.txt");
+  OpenModelOptions options;
+  options.session.files.Write(directory);
+  ASSERT_OK_AND_ASSIGN(const OpenModel model, OpenSavedModel(directory, options));
   EXPECT_THAT(CheckpointPrefix(directory), IsError(ErrorCode::kCheckpointMissing));
   for (int i = 0; i < 7; ++i) {
     const std::string prefix = directory + "/model \"" + std::to_string(i);

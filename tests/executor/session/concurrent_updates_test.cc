@@ -1,6 +1,8 @@
 // Many threads that change one variable at once.
 
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/executor/session/session_fixture.h"
@@ -60,6 +62,39 @@ TEST_P(ConcurrentUpdatesTest, NoAddendOfAResourceVariableIsLost) {
   OpenDriver();
   RunByAll("all");
   ExpectFetch("now", kThreads * kRuns * kNodes);
+}
+
+// No gradient that is added to a slot is lost. Every other step has variable and slot the other way round, which must
+// not lock them in another order.
+TEST_P(ConcurrentUpdatesTest, StepsOfAnOptimizerAreWholeAndNeverWaitForEachOther) {
+  const Output zero = b_.Const("zero", Tensor::Scalar(0.0f)), one = b_.Const("one", Tensor::Scalar(1.0f));
+  const Output start = b_.Op("NoOp", "start"), all = b_.Op("NoOp", "all");
+  const char* const kOps[] = {"ApplyMomentum", "ResourceApplyMomentum"};
+  for (int kind = 0; kind < 2; ++kind) {
+    const bool is_ref = kind == 0;
+    std::vector<Output> slots;
+    for (const char* name : {"v", "a"}) {
+      slots.push_back(b_.Op(is_ref ? "VariableV2" : "VarHandleOp", absl::StrCat(name, kind), {},
+                            {{"dtype", DType::kFloat}, {"shape", Shape()}}));
+      b_.AddControl(start, b_.Op(is_ref ? "Assign" : "AssignVariableOp", "", {slots.back(), zero}));
+      const std::string now = absl::StrCat(name, kind, "_now");
+      if (is_ref) b_.Op("Identity", now, {slots.back()});
+      if (!is_ref) b_.Op("ReadVariableOp", now, {slots.back()}, {{"dtype", DType::kFloat}});
+    }
+    // A rate of 0, a gradient and a momentum of 1: the slot grows by 1, and the variable stays.
+    for (int i = 0; i < kNodes; ++i) {
+      const Output& variable = slots[static_cast<size_t>(i % 2)];
+      const Output& slot = slots[static_cast<size_t>(1 - i % 2)];
+      b_.AddControl(all, b_.Op(kOps[kind], absl::StrCat("step", kind, "_", i), {variable, slot, zero, one, one},
+                               {{"use_locking", GetParam().use_locking}}));
+    }
+  }
+  OpenDriver();
+  RunByAll("all");
+  for (const char* now : {"v0_now", "a0_now", "v1_now", "a1_now"}) {
+    ASSERT_OK_AND_ASSIGN(const Tensor value, Fetch(now));
+    EXPECT_EQ(*value.AsScalar<float>(), kThreads * kRuns * kNodes / 2) << now;
+  }
 }
 
 #ifndef SLUICE_TSAN

@@ -60,6 +60,22 @@ TEST_F(ExtendTest, AddedNodesUseWhatIsThere) {
   EXPECT_EQ(session_->CopyGraph()->num_nodes(), b_.graph().num_nodes() + 3);
 }
 
+// See Note [What TensorFlow imports] in graph/load/findings.h.
+TEST_F(ExtendTest, APartThatIsWrongFailsTheStepsThatNeedIt) {
+  AddSimpleGraph();
+  Open();
+  ASSERT_OK(Extend({Neg("w", {"z"})}, Unary("F", "NoSuchOp")));
+  ASSERT_OK(Extend({NodeDefBytes("call", "F", {"w"}, {})}));
+  ExpectFetch("w", -4, {{"x", Int(1)}});
+  EXPECT_THAT(Fetch("call", {{"x", Int(1)}}), IsError(ErrorCode::kOpUnknown, "NoSuchOp"));
+  const MessageBytes argument = NodeDefBytes("arg", "_Arg", {}, {{"T", TypeAttr(kInt32)}, {"index", IntAttr(0)}});
+  ASSERT_OK(Extend({argument, Neg("of_arg", {"arg"})}));
+  EXPECT_THAT(Fetch("of_arg"), IsError(ErrorCode::kOpInternal, "_Arg 'arg'"));
+  ExpectFetch("of_arg", -7, {{"arg", Int(7)}});
+  EXPECT_THAT(Extend({Neg("itself", {"w"})}, Unary("G", "G")), IsError(ErrorCode::kFunctionRecursion));
+  ExpectFetch("w", -4, {{"x", Int(1)}});
+}
+
 TEST_F(ExtendTest, WhatWasPreparedStaysPreparedAndVariablesKeepTheirValues) {
   AddSimpleGraph();
   AddCounter();

@@ -45,6 +45,35 @@ class PartitionedStepTest : public SessionFixture, public ::testing::WithParamIn
 INSTANTIATE_TEST_SUITE_P(Steps, PartitionedStepTest, ::testing::Bool(),
                          [](const ::testing::TestParamInfo<bool>& info) { return info.param ? "Cut" : "Joined"; });
 
+// State stands on one device for all signatures, also those that do not need the node that asks for one.
+TEST_P(PartitionedStepTest, StateIsWhereAllSignaturesFindIt) {
+  const GraphBuilder::Attrs of = {{"dtype", DType::kInt32}, {"shape", PartialShape::Scalar()}};
+  const auto variable = [&](const std::string& name) {
+    GraphBuilder::Attrs attrs = of;
+    attrs.emplace_back("shared_name", name);
+    const Output v = b_.Op("VarHandleOp", name, {}, attrs);
+    b_.Op("AssignVariableOp", absl::StrCat("set_", name), {v, b_.Const(absl::StrCat("c_", name), Int(7))});
+    return v;
+  };
+  const Output moved = variable("moved"), captured = variable("captured");
+  const Output old = b_.Op("VariableV2", "old", {}, of);
+  b_.Op("Assign", "set_old", {old, b_.Const("c_old", Int(7))});
+  b_.WithDevice(kSecond);
+  b_.Op("ReadVariableOp", "read_moved", {moved}, {{"dtype", DType::kInt32}});
+  b_.Op("AssignAdd", "count_old", {old, b_.Const("one", Int(1))});
+  FunctionText text("Reader");  // Its body asks for the second device, and runs where the variable is.
+  text.Arg("v: resource").Result("y: int32", "r:value:0").Stateful();
+  text.Node(absl::StrCat("r = ReadVariableOp(v) @ ", kSecond), {{"dtype", DType::kInt32}}).AddTo(b_.graph());
+  const Output call = Call(b_, "call", "Reader", {captured}, {DType::kInt32}, {}, "StatefulPartitionedCall");
+  b_.WithDevice("");
+  b_.Op("Identity", "read_captured", {call});
+  OpenOnTwo();
+  ASSERT_OK(session_->Run({}, {}, {"set_moved", "set_captured", "set_old"}));
+  ExpectFetch("read_moved", 7);
+  ExpectFetch("count_old", 8);
+  ExpectFetch("read_captured", 7);
+}
+
 TEST_P(PartitionedStepTest, ValuesCrossBothWays) {
   const Output x = b_.Placeholder("x", DType::kInt32);
   Output y = x;

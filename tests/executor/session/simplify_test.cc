@@ -22,7 +22,8 @@ namespace {
 
 SessionOptions Plain() {
   SessionOptions options;
-  options.simplify.fold_constants = options.simplify.join_equal_nodes = false;
+  SimplifyOptions& simplify = options.simplify;
+  simplify.drop_unread_values = simplify.fold_constants = simplify.join_equal_nodes = false;
   return options;
 }
 
@@ -40,6 +41,22 @@ class SimplifyTest : public SessionFixture {
 
   std::shared_ptr<const Callable> prepared_;
 };
+
+// A value that is fed has the shape of its Placeholder, or the feed is refused.
+TEST_F(SimplifyTest, WhatOthersOnlyWaitForIsNotComputed) {
+  const Output x = b_.Placeholder("x", DType::kInt32, PartialShape::Of({2}));
+  const Output any = b_.Placeholder("any", DType::kInt32, PartialShape::OfRank(1));
+  const Output y = b_.Op("Neg", "y", {x});
+  b_.AddControl(y, b_.Op("Mul", "unread", {x, x}));
+  b_.AddControl(y, b_.Op("Mul", "may_fail", {x, any}));
+  Open();
+  const Graph& graph = GraphOf({{"x", "any"}, {"y"}, {}, {}});
+  EXPECT_FALSE(Has(graph, "unread"));
+  EXPECT_TRUE(Has(graph, "may_fail"));
+  const Tensor two = Tensor::Vector<int32_t>({1, 2}), three = Tensor::Vector<int32_t>({1, 2, 3});
+  EXPECT_OK(session_->Run({{"x", two}, {"any", two}}, {"y"}, {}));
+  EXPECT_FALSE(session_->Run({{"x", two}, {"any", three}}, {"y"}, {}).ok());
+}
 
 TEST_F(SimplifyTest, ConstantsAreComputedOnceAndEqualNodesJoin) {
   const Output x = b_.Placeholder("x", DType::kInt32);
