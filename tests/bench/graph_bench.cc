@@ -49,7 +49,8 @@ Flags ReadFlags(int argc, char** argv, const SideFile& side) {
   Flags flags;
   flags.session.num_threads = 1;
   // What is measured is the cost of nodes: they stay.
-  flags.session.simplify.fold_constants = flags.session.simplify.join_equal_nodes = false;
+  SimplifyOptions& simplify = flags.session.simplify;
+  simplify.drop_unread_values = simplify.fold_constants = simplify.join_equal_nodes = false;
   flags.session.num_cpu_devices = side.devices;
   flags.session.cut_by_device = side.cut;
   for (int i = 3; i + 1 < argc; i += 2) {

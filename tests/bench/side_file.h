@@ -33,14 +33,18 @@ struct SideFile {
 
 namespace side_file_internal {
 
-// "const:1.5" is that number everywhere; all else gives small numbers that differ.
+// "const:1.5" is that number everywhere, "randint:10" gives whole numbers from 0 to 9; all else small numbers that
+// differ.
 template <typename T>
 void Fill(const std::string& fill, int64_t count, std::vector<char>* bytes) {
   const bool is_const = fill.rfind("const:", 0) == 0;
   const double value = is_const ? std::atof(fill.c_str() + 6) : 0;
+  const int64_t below = fill.rfind("randint:", 0) == 0 ? std::atoll(fill.c_str() + 8) : 0;
   bytes->resize(static_cast<size_t>(count) * sizeof(T));
   for (int64_t i = 0; i < count; ++i) {
-    const T element = static_cast<T>(is_const ? value : static_cast<double>(i * 7919 % 1000) / 1000 - 0.5);
+    const double any =
+        below > 0 ? static_cast<double>(i * 7919 % below) : static_cast<double>(i * 7919 % 1000) / 1000 - 0.5;
+    const T element = static_cast<T>(is_const ? value : any);
     std::memcpy(bytes->data() + static_cast<size_t>(i) * sizeof(T), &element, sizeof(T));
   }
 }

@@ -1,8 +1,10 @@
 // Times steps of one graph in TensorFlow, through its C API, opened at run time (development only):
-//   tensorflow_bench LIBRARY GRAPH.pb SIDE [--config default|caller|single|pool] [--batches N] [--batch-ms MS]
-// LIBRARY is libtensorflow_cc.so.2 of the wheel. Graph rewriting is off: what is timed is the executor.
+//   tensorflow_bench LIBRARY GRAPH.pb SIDE [--config NAME] [--batches N] [--batch-ms MS]
+// LIBRARY is libtensorflow_cc.so.2 of the wheel. Graph rewriting is off, but for the last configuration: what is timed
+// is the executor.
 //   default: TensorFlow's own pools; caller: all nodes on the calling thread; single: its executor for one thread;
-//   pool: pools of one thread. Prints a line like graph_bench's.
+//   pool: pools of one thread; rewriting: all nodes on the calling thread, graphs rewritten as TensorFlow does
+//   where nobody says otherwise. Prints a line like graph_bench's.
 
 #include <dlfcn.h>
 
@@ -73,9 +75,12 @@ std::string BytesField(int field, const std::string& bytes) {
   return out + bytes;
 }
 
-// ConfigProto: no rewriting (graph_options), as many CPU devices as the side file says, and threads as `name` says.
+// ConfigProto: rewriting (graph_options) and threads as `name` says, as many CPU devices as the side file says.
 std::string Config(const std::string& name, const SideFile& side) {
-  std::string config = BytesField(10, BytesField(3, NumberField(3, -1)) + BytesField(10, NumberField(19, 1)));
+  std::string config;
+  if (name != "rewriting") {
+    config = BytesField(10, BytesField(3, NumberField(3, -1)) + BytesField(10, NumberField(19, 1)));
+  }
   if (side.devices > 1) config += BytesField(1, BytesField(1, "CPU") + NumberField(2, side.devices));  // device_count
   if (name == "default") return config;
   config += NumberField(2, 1);  // intra_op_parallelism_threads
@@ -110,10 +115,11 @@ class Peer {
     Check("config");
     session_ = Symbol<void*(void*, void*, void*)>("TF_NewSession")(graph_, options, status);
     Check("session");
-    if (config_name == "caller" || config_name == "single") {
+    if (config_name == "caller" || config_name == "single" || config_name == "rewriting") {
       run_options_ = NumberField(3, -1);  // inter_op_thread_pool: none.
       run_buffer_ = {run_options_.data(), run_options_.size(), nullptr};
     }
+    RunInit(side.init);
     for (const SideFeed& feed : side.feeds) {
       inputs_.push_back(Find(feed.name));
       void* const tensor = Symbol<void*(int, const int64_t*, int, size_t)>("TF_AllocateTensor")(
@@ -147,6 +153,15 @@ class Peer {
   };
 
  private:
+  // What is to run once, before the graph is fed.
+  void RunInit(const std::vector<std::string>& names) {
+    std::vector<void*> operations;
+    for (const std::string& name : names) operations.push_back(Find(name).operation);
+    if (operations.empty()) return;
+    run_(session_, nullptr, nullptr, nullptr, 0, nullptr, nullptr, 0, operations.data(),
+         static_cast<int>(operations.size()), nullptr, status);
+    Check("init");
+  }
   Endpoint Find(const std::string& name) {
     const size_t colon = name.rfind(':');
     void* const operation =

@@ -1,6 +1,6 @@
 """Makes every case of tests/goldens with real TensorFlow 2.19 (CPU). Development only.
 
-Usage: make_goldens.py [MODULE ...]   modules: errors graphs models calls random (all when none is named)
+Usage: make_goldens.py [MODULE ...]   modules: errors loads graphs models calls random (all when none is named)
 Exits with 1, and says why, when TensorFlow does not answer as a case says.
 """
 
@@ -21,6 +21,7 @@ import golden_case
 # Which suites each module of cases makes.
 MODULES = {
     "errors": ["errors"],
+    "loads": ["loads"],
     "graphs": ["ops", "control_flow", "functions", "state", "gradients"],
     "models": ["formats", "inspect", "saved_model"],
     "calls": ["call_state"],

@@ -20,7 +20,7 @@ _REGISTRY = re.compile("|".join(re.escape(host) for host in [
 _LOAD = re.compile(r'^load\("//([^:"]+):([^"]+)"', re.MULTILINE)
 
 # Directories whose folders are data, each described by the README above them.
-_DATA = ("tests/goldens/", "tests/corpus/", "tests/fuzz/")
+_DATA = ("tests/goldens/", "tests/corpus/", "tests/fuzz/", "tools/examples/digit_reader/")
 
 
 def check_top_level(tree):

@@ -11,7 +11,8 @@ _MEMBER = re.compile(r"^File: .*\((.*)\)$|^File: (.*)$")
 _RELOCATIONS = re.compile(r"^Relocation section '\.rela(\.\S+)'")
 # Where compilers put pointers to functions that run before main, and where those functions stand.
 _POINTERS = re.compile(r"^\.(?:init_array|ctors|preinit_array)(?:\.\d+)?$")
-_FUNCTIONS = re.compile(r"^\.text\.startup(?:\._GLOBAL__.*)?$")
+# Plain ".text.startup" is code that runs at the start because it is called: kernels/at_start.h.
+_FUNCTIONS = re.compile(r"^\.text\.startup\._GLOBAL__.*$")
 _SYMBOL = re.compile(r"^[0-9a-f]+\s+[0-9a-f]+\s+R_\S+\s+[0-9a-f]+\s+(\S+)")
 
 # What <iostream> brings into every file, and Abseil's headers bring <iostream>: a reference count of the standard

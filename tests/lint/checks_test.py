@@ -187,7 +187,7 @@ class StaticInitTest(LintTest):
     def compile(self, name, text):
         self.tree({name: text})
         path = os.path.join(self.root, name)
-        subprocess.run(["g++", "-O2", "-fdata-sections", "-c", path, "-o", path[:-3] + ".o"], check=True)
+        subprocess.run(["g++", "-O2", "-ffunction-sections", "-fdata-sections", "-c", path, "-o", path[:-3] + ".o"], check=True)
         return path[:-3] + ".o"
 
     def test_finds_objects_that_run_code_before_main(self):

@@ -16,6 +16,10 @@ namespace {
 //   s  the sizes of x               S  the sizes of V                 h  an image of half the height and width
 //   k  window [1,2,2,1]             t  stride [1,1,1,1]               q  every second row: 0, 2, ...
 //   0  an image of zeros            o  the same, of half the height and width
+// Filters, two rows high and three columns wide, with as many channels made as taken:
+//   f  for images                   F  for volumes                    d  for each channel alone
+//   g  the sizes of f               G  the sizes of F                 e  the sizes of d
+//   r  for greyscale dilation
 const std::map<std::string, std::string>& Roles() {
   static const std::map<std::string, std::string>& roles = *new std::map<std::string, std::string>{
       {"AvgPool3D", "V"},
@@ -23,6 +27,21 @@ const std::map<std::string, std::string>& Roles() {
       {"AvgPoolGrad", "sx"},
       {"BatchNormWithGlobalNormalization", "xcccc"},
       {"BatchNormWithGlobalNormalizationGrad", "xcccx"},
+      {"Conv2D", "xf"},
+      {"Conv2DBackpropFilter", "xgx"},
+      {"Conv2DBackpropInput", "sfx"},
+      {"Conv3D", "VF"},
+      {"Conv3DBackpropFilter", "VFV"},
+      {"Conv3DBackpropFilterV2", "VGV"},
+      {"Conv3DBackpropInput", "VFV"},
+      {"Conv3DBackpropInputV2", "SFV"},
+      {"DepthwiseConv2dNative", "xd"},
+      {"DepthwiseConv2dNativeBackpropFilter", "xex"},
+      {"DepthwiseConv2dNativeBackpropInput", "sdx"},
+      {"Dilation2D", "xr"},
+      {"Dilation2DBackpropFilter", "xrx"},
+      {"Dilation2DBackpropInput", "xrx"},
+      {"ExtractVolumePatches", "V"},
       {"FractionalAvgPoolGrad", "shqq"},
       {"FractionalMaxPoolGrad", "0ohqq"},
       {"FusedBatchNorm", "xcccc"},
@@ -45,7 +64,9 @@ const std::map<std::string, std::string>& Roles() {
       {"MaxPoolGradWithArgmax", "xxx"},
       {"MaxPoolV2", "xkt"},
       {"SparseSoftmaxCrossEntropyWithLogits", "mb"},
-      {"_FusedBatchNormEx", "xcccc"},
+      {"_FusedBatchNormEx", "xccccx"},
+      {"_FusedConv2D", "xfc"},
+      {"_FusedDepthwiseConv2dNative", "xdc"},
   };
   return roles;
 }
@@ -60,43 +81,64 @@ Tensor Numbers(DType dtype, const std::vector<int64_t>& values) {
   return Tensor::Vector<int32_t>(std::vector<int32_t>(values.begin(), values.end()));
 }
 
-Tensor InputFor(char role, DType dtype, const int64_t (&image)[4], PlausibleInputs* elements) {
+// The sizes of a tensor that is drawn.
+std::vector<int64_t> DimsOf(char role, const int64_t (&image)[4]) {
   const int64_t n = image[0], h = image[1], w = image[2], c = image[3];
-  const auto draw = [&](std::initializer_list<int64_t> dims) { return elements->DrawOne(dtype, Shape::Of(dims)); };
-  const auto zeros = [&](std::initializer_list<int64_t> dims) {
-    return Tensor::MakeZeros(dtype, Shape::Of(dims)).value();
+  switch (role) {
+    case 'V':
+      return {n, 2, h, w, c};
+    case 'm':
+      return {n * h, w * c};
+    case 'c':
+      return {c};
+    case 'b':
+      return {n * h};
+    case '1':
+      return {};
+    case 'h':
+      return {n, h / 2, h / 2, c};
+    case 'f':
+      return {2, 3, c, c};
+    case 'F':
+      return {1, 2, 3, c, c};
+    case 'd':
+      return {2, 3, c, 1};
+    case 'r':
+      return {2, 3, c};
+    default:
+      return {n, h, w, c};
+  }
+}
+
+Tensor InputFor(char role, DType dtype, const int64_t (&image)[4], PlausibleInputs* elements) {
+  const auto zeros = [&](char like) {
+    return Tensor::MakeZeros(dtype, Shape::Make(DimsOf(like, image)).value()).value();
   };
   std::vector<int64_t> every_second;
   switch (role) {
-    case 'x':
-      return draw({n, h, w, c});
-    case 'V':
-      return draw({n, 2, h, w, c});
-    case 'm':
-      return draw({n * h, w * c});
-    case 'c':
-      return draw({c});
-    case 'b':
-      return draw({n * h});
-    case '1':
-      return draw({});
     case 's':
-      return Numbers(dtype, {n, h, w, c});
+      return Numbers(dtype, DimsOf('x', image));
     case 'S':
-      return Numbers(dtype, {n, 2, h, w, c});
-    case 'h':
-      return draw({n, h / 2, h / 2, c});
+      return Numbers(dtype, DimsOf('V', image));
+    case 'g':
+      return Numbers(dtype, DimsOf('f', image));
+    case 'G':
+      return Numbers(dtype, DimsOf('F', image));
+    case 'e':
+      return Numbers(dtype, DimsOf('d', image));
     case 'k':
       return Numbers(dtype, {1, 2, 2, 1});
     case 't':
       return Numbers(dtype, {1, 1, 1, 1});
     case 'q':
-      for (int64_t i = 0; i <= h; i += 2) every_second.push_back(i);
+      for (int64_t i = 0; i <= image[1]; i += 2) every_second.push_back(i);
       return Numbers(dtype, every_second);
     case '0':
-      return zeros({n, h, w, c});
+      return zeros('x');
+    case 'o':
+      return zeros('h');
     default:
-      return zeros({n, h / 2, h / 2, c});
+      return elements->DrawOne(dtype, Shape::Make(DimsOf(role, image)).value());
   }
 }
 

@@ -5,6 +5,11 @@ least of all batches.
 
     python3 tools/bench/compare.py --tensorflow-python VENV/bin/python [--only REGEX] [--rounds N]
 
+    python3 tools/bench/compare.py --tensorflow-python VENV/bin/python --graphs FOLDER [--only REGEX] [--rounds N]
+
+The second form takes ready graphs, NAME.pb with a NAME.side as graphs.py writes them: whole models, which TensorFlow
+also runs with its rewriting of graphs on ("rewriting", one thread), and we with ours.
+
 Builds what it needs, writes the graphs of graphs.py and onnx_graphs.py to a temporary folder and prints Markdown tables:
   - nanoseconds per unit of work (a node, an iteration, a call, a stage), each peer's time / ours, and the goals;
   - B10: nanoseconds per node from the file to the first result, and megabytes;
@@ -28,6 +33,7 @@ from bench_runs import build, measure
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIND = "import importlib.util as u, os; print(os.path.dirname(u.find_spec('%s').origin))"
 CONFIGS = ("caller", "single", "pool", "default")
+MODEL_CONFIGS = ("rewriting", "caller")
 ORT = "ONNX Runtime"
 
 # Rows, column, how many times faster than it we want to be.
@@ -39,6 +45,9 @@ GOALS = (
     (r"B6_vars.*", "TensorFlow caller", 10), (r"B6_nested.*", "TensorFlow caller", 15),
     (r"B8_identity", "TensorFlow default", 20), (r"B8_identity", ORT, 6), (r"B8_identity", "TensorFlow single", 3),
     (r"BMX_.*", "TensorFlow caller", 3), (r"B18_chain_2dev.*", "TensorFlow caller", 15),
+    (r"B12_mm_(64|128|256)x.*", "TensorFlow rewriting", 1.5), (r"B15_(resnet50|mobilenet2|bert).*", "TensorFlow rewriting", 1.5),
+    (r"B16_.*", "TensorFlow rewriting", 5), (r"B17_train_(mlp|lstm).*", "TensorFlow rewriting", 2),
+    (r"B17_train_cnn", "TensorFlow rewriting", 1),
 )
 
 
@@ -59,9 +68,12 @@ def columns_of(arguments, folder):
 
     columns = {
         "Sluice": lambda name: [ours] + files(name) + ["--threads", str(arguments.threads)],
-        "dataflow driver": lambda name: [ours] + files(name) + ["--threads", "1", "--driver", "dataflow"],
     }
-    for config in CONFIGS:
+    if arguments.graphs:
+        columns["simplified"] = lambda name: columns["Sluice"](name) + ["--simplify", "on"]
+    else:
+        columns["dataflow driver"] = lambda name: [ours] + files(name) + ["--threads", "1", "--driver", "dataflow"]
+    for config in MODEL_CONFIGS if arguments.graphs else CONFIGS:
         def tensorflow(name, config=config):
             if config == "default" and not name.startswith("B8"):
                 return None  # Its pools' cost of a step; of nodes "pool" says more.
@@ -164,14 +176,25 @@ def speed_up_table(results, columns):
 def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tensorflow-python", required=True, help="a Python with tensorflow-cpu (and onnxruntime)")
-    parser.add_argument("--only", default=r"B([1-8]|18)_|B10_load_(1k|10k|100k)|BMX_(16|1024)_(1024|16)$")
+    parser.add_argument("--graphs", help="a folder with ready graphs")
+    parser.add_argument("--only", help="names of graphs that hold this expression")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--batches", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1, help="of Sluice, where the graph does not say")
     parser.add_argument("--graph-bench", help="a built graph_bench, instead of building one")
     parser.add_argument("--tensorflow-bench", help="a built tensorflow_bench")
     parser.add_argument("--onnxruntime-bench", help="a built onnxruntime_bench")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.only is None:
+        arguments.only = "." if arguments.graphs else r"B([1-8]|18)_|B10_load_(1k|10k|100k)|BMX_(16|1024)_(1024|16)$"
+    return arguments
+
+
+def link_graphs(arguments, folder):
+    for file in os.listdir(arguments.graphs):
+        name, extension = os.path.splitext(file)
+        if extension in (".pb", ".side") and re.search(arguments.only, name):
+            os.symlink(os.path.abspath(os.path.join(arguments.graphs, file)), os.path.join(folder, file))
 
 
 def units_of(path):
@@ -185,8 +208,11 @@ def main():
     results, nodes = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         columns = columns_of(arguments, folder)
-        subprocess.run([sys.executable, os.path.join(HERE, "graphs.py"), "--out", folder, "--only", arguments.only],
-                       check=True)
+        if arguments.graphs:
+            link_graphs(arguments, folder)
+        else:
+            subprocess.run([sys.executable, os.path.join(HERE, "graphs.py"), "--out", folder, "--only", arguments.only],
+                           check=True)
         names = sorted({os.path.splitext(file)[0] for file in os.listdir(folder)}, key=lambda n: re.sub(
             r"\d+", lambda m: m.group().zfill(8), n))
         for name in names:

@@ -7,6 +7,7 @@
 #include "tools/cli/conform_command.h"
 #include "tools/cli/convert_command.h"
 #include "tools/cli/explain_command.h"
+#include "tools/cli/grad_command.h"
 #include "tools/cli/ops_command.h"
 #include "tools/cli/run_command.h"
 #include "tools/cli/show_command.h"
@@ -24,6 +25,8 @@ constexpr CommandRow kCommands[] = {
      &MakeCheckCommand},
     {"convert", "IN OUT", "between binary and text, SavedModel to GraphDef, pruned to what is fetched",
      "sluice convert train.pbtxt infer.pb --fetch logits", &MakeConvertCommand},
+    {"grad", "MODEL", "adds gradients to a model: a GraphDef that TensorFlow runs, too",
+     "sluice grad model.pb --y loss --x weights,bias -o with_gradients.pb", &MakeGradCommand},
     {"bench", "MODEL", "how long a model takes to load, to prepare and to run",
      "sluice bench tools/examples/digits.pb --feed image=1x64xf32=random:7 --threads 1 --profile", &MakeBenchCommand},
     {"conform", "DIR ...", "run conformance cases and count what passes", "sluice conform tests/goldens",

@@ -1,5 +1,6 @@
 #include "tools/cli/convert_command.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "executor/saved_model/freeze.h"
 #include "graph/base/error.h"
+#include "graph/base/error_groups.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/export.h"
@@ -98,7 +100,9 @@ class ConvertCommand : public Command {
     LoadOptions options = model_.Options();
     options.infer_shapes = false;
     options.check_meta_graph = false;  // Only the graph is taken.
+    options.keep_unsound = true;
     SLUICE_ASSIGN_OR_RETURN(LoadedGraph model, model_.Load(console, options));
+    SLUICE_RETURN_IF_ERROR(CheckUnsound(console, model));
     SLUICE_ASSIGN_OR_RETURN(const std::vector<std::string> fetches, Fetches(model));
     const std::vector<std::string> losses = ConversionLosses(model);
     if (freeze_) SLUICE_RETURN_IF_ERROR(Freeze(console, fetches, &model));
@@ -122,6 +126,22 @@ class ConvertCommand : public Command {
     SLUICE_RETURN_IF_ERROR(WriteFile(out_, bytes));
     console.Note(absl::StrCat("wrote ", out_, ": ", CountText(static_cast<int64_t>(model.graph.num_nodes())),
                               " nodes, ", BytesText(static_cast<int64_t>(bytes.size())), text ? " of text" : ""));
+    return absl::OkStatus();
+  }
+
+  // Nodes of ops that are not known here can be written as they were read; what else is wrong has lost something.
+  absl::Status CheckUnsound(Console& console, const LoadedGraph& model) const {
+    const std::vector<absl::Status> errors = AllErrors(model.unsound);
+    const auto is_lossless = [](const absl::Status& error) {
+      return error.ok() || ErrorInfoOf(error).value_or(ErrorInfo()).code == ErrorCode::kOpUnknown;
+    };
+    const bool is_known = CountErrors(model.unsound) <= static_cast<int64_t>(errors.size());
+    if (freeze_ || !is_known || !std::all_of(errors.begin(), errors.end(), is_lossless)) return model.unsound;
+    if (model.unsound.ok()) return absl::OkStatus();
+    console.Warn("the graph has ops that are not known here; their nodes are kept as they are:");
+    for (const ErrorGroup& group : GroupErrors(errors)) {
+      console.Details(PaintedErrorText(FormatErrorGroup(group), console.err()));
+    }
     return absl::OkStatus();
   }
 

@@ -59,7 +59,12 @@ class ShowCommand : public Command {
       console.Problem(model.status());
       return kExitFailed;
     }
-    if (!model->unsound.ok()) WarnUnsound(console, model->unsound);
+    if (!model->unsound.ok()) {
+      WarnOf(console, model->unsound, "the graph is not sound and cannot run; it is shown as far as it is known:");
+    }
+    if (!model->deferred.ok()) {
+      WarnOf(console, model->deferred, "parts of the graph are not sound; what does not need them runs:");
+    }
     const ModelReport report = ReportModel(*model);
     if (json_) {
       console.Write(RenderReportJson(report));
@@ -77,12 +82,12 @@ class ShowCommand : public Command {
   }
 
  private:
-  // Says why the graph cannot run: the first causes, and where to see all.
-  void WarnUnsound(Console& console, const absl::Status& unsound) const {
+  // Says `what` is wrong: the first causes, and where to see all.
+  void WarnOf(Console& console, const absl::Status& errors, absl::string_view what) const {
     constexpr size_t kMaxCauses = 8;
     if (console.quiet()) return;
-    console.Warn("the graph is not sound and cannot run; it is shown as far as it is known:");
-    const std::vector<ErrorGroup> causes = GroupErrors(AllErrors(unsound));
+    console.Warn(what);
+    const std::vector<ErrorGroup> causes = GroupErrors(AllErrors(errors));
     for (size_t i = 0; i < std::min(causes.size(), kMaxCauses); ++i) {
       console.Details(PaintedErrorText(FormatErrorGroup(causes[i]), console.err()));
     }

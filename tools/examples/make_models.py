@@ -1,9 +1,10 @@
 """Makes the example models with TensorFlow 2.19. Development only; the models are committed.
 
-Usage: make_models.py [digits | power | writer ...]
+Usage: make_models.py [digits | power | writer | reader | training ...]
 """
 
 import os
+import shutil
 import sys
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
@@ -185,8 +186,68 @@ def make_writer():
     save(graph, "writer_lstm.pb")
 
 
+class DigitReader(tf.Module):
+    """A convolution, pooling and a dense layer over pictures of 8 x 8 points."""
+
+    def __init__(self, random):
+        super().__init__()
+        start = [random.normal(0, 0.4, (3, 3, 1, 12)), np.zeros(12), random.normal(0, 0.1, (192, 10)), np.zeros(10)]
+        names = ("filter", "filter_bias", "weights", "bias")
+        self.layers = [tf.Variable(value.astype(np.float32), name=name) for value, name in zip(start, names)]
+
+    def logits(self, image):
+        seen = tf.nn.relu(tf.nn.conv2d(image[..., tf.newaxis], self.layers[0], 1, "SAME") + self.layers[1])
+        seen = tf.nn.max_pool2d(seen, 2, 2, "SAME")
+        return tf.matmul(tf.reshape(seen, [-1, 192]), self.layers[2]) + self.layers[3]
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 8, 8], tf.float32, name="image")])
+    def read(self, image):
+        logits = self.logits(image)
+        return {"digit": tf.argmax(logits, 1, tf.int32), "probabilities": tf.nn.softmax(logits)}
+
+
+def make_reader():
+    """A TF2 SavedModel with trained variables, and the picture of a 7 to give it."""
+    random = np.random.RandomState(5)
+    model = DigitReader(random)
+
+    def loss_of(image, value):
+        logits = model.logits(tf.reshape(image, [-1, 8, 8]))
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(value, logits))
+
+    train(loss_of, model.layers, (digit_images(random, 256) for _ in range(1500)), 3e-3)
+    images, expected = digit_images(np.random.RandomState(6), 2000)
+    right = np.mean(model.read(images.reshape(-1, 8, 8))["digit"].numpy() == expected)
+    print("right: %.1f %%" % (100 * right))
+    target = os.path.join(FOLDER, "digit_reader")
+    shutil.rmtree(target, ignore_errors=True)
+    tf.saved_model.save(model, target, signatures={"serving_default": model.read})
+    os.remove(os.path.join(target, "fingerprint.pb"))
+    seven = images[np.argmax(expected == 7)].reshape(1, 8, 8)
+    np.save(os.path.join(FOLDER, "seven.npy"), seven)
+    print("the picture:", model.read(seven)["digit"].numpy())
+
+
+def make_training():
+    """A training graph with its saver, as a meta graph: a line through points, found by Adam."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf1.placeholder(tf.float32, [None], name="x")
+        wanted = tf1.placeholder(tf.float32, [None], name="wanted")
+        slope, height = (tf1.get_variable(name, initializer=0.0, use_resource=True) for name in ("slope", "height"))
+        tf.add(slope * x, height, name="y")
+        loss = tf.reduce_mean(tf.square(slope * x + height - wanted), name="loss")
+        step = tf1.train.get_or_create_global_step()
+        tf1.train.AdamOptimizer(0.1).minimize(loss, global_step=step, name="train")
+        tf1.global_variables_initializer()
+        saver = tf1.train.Saver()
+        tf1.train.export_meta_graph(os.path.join(FOLDER, "line.meta"), saver_def=saver.as_saver_def(),
+                                    clear_devices=True, strip_default_attrs=True)
+
+
 def main(args):
-    makers = {"digits": make_digits, "power": make_power, "writer": make_writer}
+    makers = {"digits": make_digits, "power": make_power, "writer": make_writer, "reader": make_reader,
+              "training": make_training}
     for name in args or makers:
         makers[name]()
 

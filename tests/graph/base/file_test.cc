@@ -40,6 +40,19 @@ TEST(FileTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(CountFiles("file_test_round_trip"), 1);  // No temporary is left.
 }
 
+// A process that was killed has left them, and this one has its number: in a container that is likely.
+TEST(FileTest, FilesThatAKilledProcessLeftAreNoHindrance) {
+  const std::string path = Name("left");
+  for (int number = 0; number < 100; ++number) {
+    const std::string left = path + "." + std::to_string(::getpid()) + "." + std::to_string(number) + ".tmp";
+    ::close(::open(left.c_str(), O_WRONLY | O_CREAT, 0666));
+  }
+  const int before = CountFiles("file_test_left");
+  ASSERT_OK(WriteFile(path, "new"));
+  EXPECT_EQ(*ReadFile(path, kNoLimit), "new");
+  EXPECT_EQ(CountFiles("file_test_left"), before + 1);
+}
+
 TEST(FileTest, MissingFilesAndDirectoriesAreNamed) {
   EXPECT_THAT(ReadFile(Name("missing"), kNoLimit), StatusIs(absl::StatusCode::kNotFound, "file_test_missing'"));
   EXPECT_THAT(MappedFile::Open(Name("missing"), kNoLimit), IsError(ErrorCode::kFileMissing));

@@ -259,8 +259,15 @@ TEST_F(FeedFetchTest, OneEndpointIsFedOnce) {
   EXPECT_THAT(Apply({"c1", "c1:0"}, {"c2"}), IsError(ErrorCode::kFeedTwice, "c1"));
 }
 
-TEST_F(FeedFetchTest, WhatIsFedCannotBeFetched) {
+TEST_F(FeedFetchTest, WhatIsFedIsTheAnswerWhereThatIsAskedFor) {
   EXPECT_THAT(Apply({"c1"}, {"c1:0"}), IsError(ErrorCode::kFedAndFetched, "c1:0"));
+  FeedFetchSpec spec{{"c1"}, {"c1:0", "c1"}, {}, {}};
+  spec.fed_is_answer = true;
+  ASSERT_OK_AND_ASSIGN(const FeedFetchGraph cut, ApplyFeedsAndFetches(b_.graph(), spec, options_));
+  EXPECT_EQ(cut.graph.num_nodes(), 3u) << "the feed and two fetches, not what is fed";
+  for (const FeedFetchGraph::Port& fetch : cut.fetches) {
+    EXPECT_EQ(cut.graph.inputs(fetch.node)[0].node, cut.feeds[0].node);
+  }
   EXPECT_THAT(Apply({"source:0"}, {"source:1"}), IsOk()) << "another output of the same node";
 }
 

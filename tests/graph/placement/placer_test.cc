@@ -199,6 +199,24 @@ TEST_F(PlacerTest, UsersOfAResourceStayWithIt) {
   EXPECT_EQ(DeviceOf("ret"), kCpu0) << "a handle may leave the graph anywhere";
 }
 
+// As in TensorFlow, whatever the order of the nodes, and with soft placement too.
+TEST_F(PlacerTest, WhoTakesAHandleGoesToTheStateAgainstItsWishes) {
+  for (const bool soft : {false, true}) {
+    options_.allow_soft = soft;
+    b_ = GraphBuilder(NewOpRegistry());
+    const Output v = b_.Op("VarHandleOp", "v", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Scalar()}});
+    b_.SetDevice(b_.Op("ReadVariableOp", "first", {v}, {{"dtype", DType::kFloat}}), "/cpu:0");
+    b_.SetDevice(b_.Op("ReadVariableOp", "second", {v}, {{"dtype", DType::kFloat}}), "/cpu:1");
+    ASSERT_OK(Place({kCpu0, kCpu1}));
+    EXPECT_EQ(DeviceOf("v"), kCpu0) << "the first that asks counts where the state itself asks for nothing";
+    EXPECT_EQ(DeviceOf("second"), kCpu0);
+    b_.SetDevice(v, "/cpu:1");
+    ASSERT_OK(Place({kCpu0, kCpu1}));
+    EXPECT_EQ(DeviceOf("first"), kCpu1);
+    EXPECT_EQ(DeviceOf("second"), kCpu1);
+  }
+}
+
 // --- Errors ---------------------------------------------------------------------------------------------------------
 
 TEST_F(PlacerTest, UnknownDevicesNameTheNodeAndTheDevicesThereAre) {

@@ -124,6 +124,7 @@ TEST(NormalizationShapesTest, ChannelsMustAgree) {
       {"BiasAdd", {"[8,5,6,3]", "[4]"}, {}, "error input 1"},
       {"BiasAdd", {"[3]", "[3]"}, {}, "error rank 1"},
       {"FusedBatchNormV3", {"[8,5,6,3]", "[3]", "[3]", "[0]", "[0]"}, {}, "[8,5,6,3] [3] [3] [3] [3] ?"},
+      {"_FusedBatchNormEx", {"[8,5,6,3]", "[3]", "[3]", "[0]", "[0]"}, {}, "[8,5,6,3] [3] [3] [3] [3] ?"},
       {"FusedBatchNormV3", {"[8,5,6,3]", "[4]", "[3]", "[0]", "[0]"}, {}, "error 3 channels"},
       {"SoftmaxCrossEntropyWithLogits", {"[?,9]", "[8,1]"}, {}, "[8] [8,9]"},
       {"SparseSoftmaxCrossEntropyWithLogits", {"[?,9]", "l[8]"}, {}, "[8] [8,9]"},

@@ -4,8 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "graph/ir/builder.h"
+#include "graph/ops/op_table.h"
+#include "graph/shapes/inference.h"
 #include "gtest/gtest.h"
 #include "tests/graph/shapes/shape_case.h"
+#include "tests/testing/status_matchers.h"
 
 namespace sluice {
 namespace {
@@ -78,8 +83,39 @@ TEST(CollectionShapesTest, QueuesStateWhatTheyHold) {
   ExpectShapes({
       {"FIFOQueueV2", {}, {{"component_types", types}, {"shapes", two}}, "error found 2 shapes for 1 components"},
       {"FIFOQueueV2", {}, {{"component_types", types}}, "[]"},
+      {"PriorityQueueV2", {}, {{"component_types", types}, {"shapes", two}}, "error found 2 shapes for 1 components"},
+      {"PriorityQueue", {}, {{"component_types", types}, {"shapes", std::vector<PartialShape>{PartialShape()}}}, "[2]"},
       {"TensorArrayV3", {"i=3"}, {{"dtype", DType::kFloat}}, "? []"},
+      {"Stack", {}, {{"elem_type", DType::kFloat}}, "[2]"},
+      {"Barrier", {}, {{"component_types", types}}, "[2]"},
+      {"ConditionalAccumulator", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Of({2})}}, "[2]"},
+      {"SparseConditionalAccumulator", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Of({2})}}, "[2]"},
+      {"ResourceConditionalAccumulator", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Of({2})}}, "[]"},
+      {"MapIncompleteSize", {}, {{"dtypes", types}}, "[]"},
+      {"OrderedMapIncompleteSize", {}, {{"dtypes", types}}, "[]"},
+      {"MapSize", {}, {{"dtypes", types}}, "[]"},
   });
+}
+
+// What comes out of a queue has the shapes that it states, with those taken together in front.
+TEST(CollectionShapesTest, ElementsHaveTheShapesOfTheirQueue) {
+  GraphBuilder b(NewOpRegistry());
+  const GraphBuilder::Attrs types = {{"component_types", std::vector<DType>{DType::kInt64, DType::kFloat}}};
+  const Output q = b.Op("PriorityQueueV2", "q", {},
+                        {{"component_types", std::vector<DType>{DType::kFloat}},
+                         {"shapes", std::vector<PartialShape>{PartialShape::Of({2})}}});
+  const Output three = b.Const("three", Tensor::Scalar(3));
+  const Output one = b.Op("QueueDequeueV2", "one", {q}, types);
+  const Output many = b.Op("QueueDequeueManyV2", "many", {q, three}, types);
+  const Output some = b.Op("QueueDequeueUpToV2", "some", {q, three}, types);
+  ASSERT_OK(b.status());
+  ASSERT_OK_AND_ASSIGN(const ShapeMap shapes, InferShapes(b.graph()));
+  const auto both = [&](const Output& node) {
+    return absl::StrCat(shapes.shape(node).ToString(), " ", shapes.shape(GraphBuilder::Nth(node, 1)).ToString());
+  };
+  EXPECT_EQ(both(one), "[] [2]");
+  EXPECT_EQ(both(many), "[3] [3,2]");
+  EXPECT_EQ(both(some), "[?] [?,2]");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tests/testing/status_matchers.h"
 #include "tests/tools/cli/run_sluice.h"
 #include "tests/tools/cli/trained_models.h"
 
@@ -73,6 +74,34 @@ TEST(RunStateTest, AVariableThatNoCheckpointHoldsIsToldItsOwnInit) {
   EXPECT_EQ(run.status, 1);
   EXPECT_TRUE(StrContains(run.err, "no checkpoint holds this variable")) << run.err;
   EXPECT_TRUE(StrContains(run.err, "--init counter/Assign")) << run.err;
+}
+
+// A step of training assigns to variables, too: what depends on what they hold.
+TEST(RunStateTest, TrainingGoesOnFromACheckpoint) {
+  GraphBuilder b(NewOpRegistry());
+  const Output v = b.Op("VariableV2", "v", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Scalar()}});
+  b.Op("Assign", "init", {v, b.Const("zero", Tensor::Scalar(0.0f))});
+  const Output read = b.Op("Identity", "v/read", {v});
+  b.Op("Assign", "train", {v, b.Op("AddV2", "next", {read, b.Const("one", Tensor::Scalar(1.0f))})});
+  const Output file = b.Op("PlaceholderWithDefault", "save/Const", {b.Const("model", Tensor::String("model"))},
+                           {{"shape", PartialShape::Scalar()}});
+  const Output names = b.Const("save/names", Tensor::Strings({"v"})), all = b.Const("save/all", Tensor::Strings({""}));
+  const Output save = b.Op("SaveV2", "save/SaveV2", {file, names, all, read});
+  b.AddControl(b.Op("Identity", "save/control_dependency", {file}), save);
+  const std::vector<DType> floats = {DType::kFloat};
+  b.Op("Assign", "save/restore_all",
+       {v, b.Op("RestoreV2", "save/RestoreV2", {file, names, all}, {{"dtypes", floats}})});
+  ASSERT_OK_AND_ASSIGN(const Graph graph, b.Build());
+  const std::string model = MakeTestFile("training.pb", ExportGraph(graph)), prefix = TestFile("training_checkpoint");
+  const RunResult first =
+      RunSluice({"run", model, "--init", "init", "--target", "train", "--steps", "3", "--checkpoint", prefix});
+  EXPECT_EQ(first.status, 0) << first.err;
+  const RunResult more =
+      RunSluice({"run", model, "--restore", prefix, "--target", "train", "--steps", "2", "--checkpoint", prefix});
+  EXPECT_EQ(more.status, 0) << more.err;
+  const RunResult last = RunSluice({"run", model, "--restore", prefix, "--fetch", "v/read"});
+  EXPECT_TRUE(StrContains(last.out, "v/read  float32 []  5")) << last.out << last.err;
+  EXPECT_EQ(RunSluice({"run", model, "--restore", prefix, "--target", "init"}).status, 1) << "that is no training";
 }
 
 TEST(RunStateTest, AnInitThatUntrainsAModelIsRefused) {

@@ -152,6 +152,18 @@ TEST(RunTest, ConstantsAndEqualNodesAreComputedOnceUnlessToldOtherwise) {
   EXPECT_FALSE(StrContains(apart, "Exp")) << apart;
 }
 
+TEST(RunTest, WhatOthersOnlyWaitForIsComputedOnRequest) {
+  GraphBuilder b(NewOpRegistry());
+  const Output x = b.Placeholder("x", DType::kFloat, PartialShape::Scalar());
+  const Output y = b.Op("Neg", "y", {x});
+  b.AddControl(y, b.Op("Exp", "unread", {x}));
+  const std::string model = ExportGraph(*b.Build());
+  const RunResult run = RunSluice({"run", "-", "--feed", "x=3", "--fetch", "y", "--stats"}, model);
+  EXPECT_FALSE(StrContains(run.out, "Exp")) << run.out;
+  const RunResult all = RunSluice({"run", "-", "--feed", "x=3", "--fetch", "y", "--stats", "--no-drop"}, model);
+  EXPECT_TRUE(StrContains(all.out, "Exp")) << all.out;
+}
+
 // Feeds and fetches are nodes of the graph that runs where it is not straight code: here two branches join that nothing
 // says exclude each other.
 TEST(RunTest, StatsNameFeedsAndFetchesAsTheUserDoes) {
@@ -331,6 +343,28 @@ TEST(RunTest, ErrorsOfTheRunAreStatusOne) {
     EXPECT_EQ(run.status, 1) << run.err;
     EXPECT_TRUE(StrContains(run.err, why)) << run.err;
   }
+}
+
+// As in TensorFlow's Python sessions.
+TEST(RunTest, WhatIsFedIsTheAnswerWhereItIsFetched) {
+  const std::string model = R"(
+    node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
+    node { name: 'y' op: 'Neg' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } })";
+  const RunResult run = RunSluice({"run", "-", "--feed", "x=[1.0,2.0]", "--fetch", "x,y"}, model);
+  EXPECT_EQ(run.out, "x  float32 [2]  [1, 2]\ny  float32 [2]  [-1, -2]\n") << run.err;
+  const RunResult given = RunSluice({"run", "-", "--feed", "y=[5.0]", "--fetch", "y"}, model);
+  EXPECT_EQ(given.out, "y  float32 [1]  [5]\n") << given.err;
+}
+
+TEST(RunTest, FilesAreNotTouchedWhereThatIsForbidden) {
+  const std::string model = R"(
+    node { name: 'file' op: 'Placeholder' attr { key: 'dtype' value { type: DT_STRING } } }
+    node { name: 'read' op: 'ReadFile' input: 'file' })";
+  const std::string feed = "file=" + MakeTestFile("content.txt", "hello");
+  EXPECT_EQ(RunSluice({"run", "-", "--feed", feed}, model).out, "read  string []  \"hello\"\n");
+  const RunResult denied = RunSluice({"run", "-", "--feed", feed, "--no-files"}, model);
+  EXPECT_EQ(denied.status, 1);
+  EXPECT_TRUE(absl::StrContains(denied.err, "PERMISSION_DENIED: ReadFile 'read'")) << denied.err;
 }
 
 }  // namespace

@@ -31,6 +31,13 @@ std::string Line(absl::string_view name, absl::string_view answer) {
   return absl::StrFormat("  %-7s  %s\n", name, answer);
 }
 
+std::string GraphLine(const CheckReport& report, const Paint& paint) {
+  const auto unneeded = static_cast<int64_t>(report.unneeded.size());
+  const std::string warnings = unneeded == 0 ? "" : absl::StrCat(", ", CountOf(unneeded, "warning"));
+  return absl::StrCat(report.graph_ok() ? paint.Green("sound") : paint.Red(CountOf(report.num_errors, "error")),
+                      paint.Yellow(warnings));
+}
+
 std::string KernelLine(const CheckReport& report, const Paint& paint) {
   if (!report.graph_ok()) return paint.Dim("not looked at: the graph is not sound");
   if (report.missing_kernels.empty()) return paint.Green("all there");
@@ -86,9 +93,7 @@ void AppendMissing(const CheckReport& report, const Paint& paint, std::string* o
 std::string RenderCheckText(const CheckReport& report, const Paint& paint, bool all) {
   std::string out = paint.Bold(report.source == "-" ? "standard input" : PrintableName(report.source));
   if (!report.format.empty()) absl::StrAppend(&out, "  ", report.format, ", ", CountOf(report.num_nodes, "node"));
-  absl::StrAppend(
-      &out, "\n",
-      Line("graph", report.graph_ok() ? paint.Green("sound") : paint.Red(CountOf(report.num_errors, "error"))));
+  absl::StrAppend(&out, "\n", Line("graph", GraphLine(report, paint)));
   if (report.graph_ok()) {
     const auto problems = static_cast<int64_t>(report.shape_errors.size());
     const auto doubts = static_cast<int64_t>(report.shape_warnings.size());
@@ -103,6 +108,8 @@ std::string RenderCheckText(const CheckReport& report, const Paint& paint, bool 
     const int64_t not_kept = report.num_errors - static_cast<int64_t>(report.errors.size());
     absl::StrAppend(&out, "… and ", CountText(not_kept), " more, which were only counted\n");
   }
+  AppendProblems("Warnings: wrong, but nothing that the model is run for needs it", report.unneeded, kMaxErrorCauses,
+                 all, paint, &out);
   AppendProblems("Shapes that contradict", report.shape_errors, kMaxShapeProblems, all, paint, &out);
   AppendProblems("Shapes that may contradict", report.shape_warnings, kMaxShapeProblems, all, paint, &out);
   if (!report.checkpoint.ok()) AppendProblems("Variables", {report.checkpoint}, 1, all, paint, &out);
@@ -128,6 +135,7 @@ std::string RenderCheckJson(const CheckReport& report, bool all) {
                     {"runnable", report.runnable()},
                     {"num_errors", report.num_errors},
                     {"errors", ErrorsJson(report.errors, all)},
+                    {"unneeded", ErrorsJson(report.unneeded, all)},
                     {"shape_errors", ErrorsJson(report.shape_errors, all)},
                     {"shape_warnings", ErrorsJson(report.shape_warnings, all)},
                     {"checkpoint_error", report.checkpoint.ok() ? Json(nullptr) : ErrorJson(report.checkpoint)},

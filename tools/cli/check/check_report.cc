@@ -1,6 +1,7 @@
 #include "tools/cli/check/check_report.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -8,7 +9,11 @@
 #include "graph/base/error.h"
 #include "graph/base/error_groups.h"
 #include "graph/functions/inliner.h"
+#include "graph/ir/tensor_id.h"
+#include "graph/passes/prune.h"
+#include "graph/placement/reachable_functions.h"
 #include "tools/cli/check/way_out.h"
+#include "tools/cli/report/endpoint_guess.h"
 
 namespace sluice {
 namespace {
@@ -68,6 +73,57 @@ std::vector<MissingKernel> FindMissing(const Graph& graph, const KernelCatalog& 
   return table.Take();
 }
 
+// What a caller of the model may run: the results of its signatures and its init ops, else what looks like an output.
+std::vector<std::string> Endpoints(const LoadedGraph& model) {
+  std::vector<std::string> names = model.meta.init_ops;
+  for (const ModelSignature& signature : model.meta.signatures) {
+    for (const SignatureTensor& result : signature.outputs) {
+      if (!result.name.empty()) names.push_back(result.name);
+      names.insert(names.end(), result.components.begin(), result.components.end());
+    }
+  }
+  if (!names.empty()) return names;
+  const GraphEndpoints guessed = GuessEndpoints(model.graph, model.control_flow);
+  for (const Output& output : guessed.outputs) names.push_back(model.graph.OutputName(output));
+  for (const NodeId target : guessed.targets) names.emplace_back(model.graph.name(target));
+  return names;
+}
+
+// Tells findings that fail runs of the model from those about what nothing needs.
+class NeededParts {
+ public:
+  explicit NeededParts(const LoadedGraph& model) : graph_(nullptr) {
+    std::vector<std::string> there;
+    for (std::string& name : Endpoints(model)) {
+      if (model.graph.Contains(model.graph.Find(ParseTensorId(name).node))) there.push_back(std::move(name));
+    }
+    absl::StatusOr<Graph> needed = PruneToNames(model.graph, there);
+    graph_ = needed.ok() ? *std::move(needed) : model.graph;
+    KeepReachableFunctions(graph_);
+  }
+
+  bool Have(const absl::Status& finding) const {
+    const std::optional<ErrorInfo> info = ErrorInfoOf(finding);
+    if (!info.has_value()) return true;
+    // An argument can be fed, and a signature has to be called.
+    if (info->code == ErrorCode::kOpInternal || info->code == ErrorCode::kSavedModelSignature) return false;
+    if (!info->function.empty()) return graph_.library().Contains(info->function);
+    return info->node.empty() || graph_.Contains(graph_.Find(info->node));
+  }
+
+ private:
+  Graph graph_;
+};
+
+void AddDeferred(const LoadedGraph& model, CheckReport* report) {
+  if (model.deferred.ok()) return;
+  const NeededParts needed(model);
+  for (const absl::Status& finding : AllErrors(model.deferred)) {
+    (needed.Have(finding) ? report->errors : report->unneeded).push_back(finding);
+  }
+  report->num_errors = static_cast<int64_t>(report->errors.size());
+}
+
 }  // namespace
 
 CheckReport CheckModel(const std::string& source, const absl::StatusOr<LoadedGraph>& model,
@@ -82,6 +138,7 @@ CheckReport CheckModel(const std::string& source, const absl::StatusOr<LoadedGra
   report.format = std::string(GraphFormatName(model->format));
   report.num_nodes = static_cast<int64_t>(model->graph.num_nodes());
   report.warnings = model->warnings;
+  AddDeferred(*model, &report);
   report.missing_kernels = FindMissing(model->graph, catalog);
   if (!model->shapes.has_value()) return report;
   for (const ShapeProblem& problem : model->shapes->problems()) {

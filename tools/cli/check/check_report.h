@@ -29,11 +29,12 @@ struct CheckReport {
   std::string source;
   std::string format;  // Empty when the file could not be read.
   int64_t num_nodes = 0;
-  std::vector<absl::Status> errors;            // Why the graph is not sound; as many as the load kept.
-  int64_t num_errors = 0;                      // Of all.
-  absl::Status checkpoint;                     // What is wrong with the model's variables; OK too when it has none.
-  std::vector<absl::Status> shape_errors;      // Nodes that fail whenever they run unfed.
-  std::vector<absl::Status> shape_warnings;    // Nodes that fail if they run with the shapes we assume.
+  std::vector<absl::Status> errors;          // Why the graph is not sound; as many as the load kept.
+  int64_t num_errors = 0;                    // Of all.
+  std::vector<absl::Status> unneeded;        // What is wrong where no run of the model comes by: it runs all the same.
+  absl::Status checkpoint;                   // What is wrong with the model's variables; OK too when it has none.
+  std::vector<absl::Status> shape_errors;    // Nodes that fail whenever they run unfed.
+  std::vector<absl::Status> shape_warnings;  // Nodes that fail if they run with the shapes we assume.
   std::vector<MissingKernel> missing_kernels;  // Most frequent first.
   std::vector<std::string> warnings;
 

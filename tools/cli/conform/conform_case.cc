@@ -47,6 +47,16 @@ ConformStep ReadStep(const json& object, size_t index) {
   return step;
 }
 
+ConformGradients ReadGradients(const json& object) {
+  ConformGradients gradients;
+  gradients.ys = Strings(object, "ys");
+  gradients.xs = Strings(object, "xs");
+  gradients.grad_ys = Strings(object, "grad_ys");
+  gradients.stop = Strings(object, "stop");
+  gradients.prefix = object.at("prefix").get<std::string>();
+  return gradients;
+}
+
 // Throws what nlohmann::json throws.
 ConformCase ParseCase(const json& object, const fs::path& folder) {
   ConformCase parsed;
@@ -60,8 +70,18 @@ ConformCase ParseCase(const json& object, const fs::path& folder) {
   parsed.rtol = object.value("rtol", 0.0);
   parsed.atol = object.value("atol", 0.0);
   parsed.needs = Strings(object, "needs");
-  parsed.has_gradients = object.contains("gradients");
-  parsed.has_train = object.contains("train");
+  if (object.contains("gradients")) {
+    const json& field = object.at("gradients");
+    for (const json& one : field.is_array() ? field : json::array({field})) {
+      parsed.gradients.push_back(ReadGradients(one));
+    }
+  }
+  if (object.contains("train")) {
+    const json& field = object.at("train");
+    for (const json& one : field.is_array() ? field : json::array({field})) {
+      parsed.training.push_back(ReadTraining(one));
+    }
+  }
   if (object.contains("inspect")) parsed.inspect = object.at("inspect");
   if (object.contains("steps")) {
     for (const json& step : object.at("steps")) parsed.steps.push_back(ReadStep(step, parsed.steps.size()));

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
+#include "tools/cli/conform/conform_train.h"
 
 namespace sluice {
 
@@ -23,6 +24,12 @@ struct ExpectedError {
 struct ConformFetch {
   std::string tensor;
   std::string file;  // Empty: any value; "none": not connected; ".json": dtype and shape only.
+};
+
+// Gradients that the runner adds to the graph before the first step.
+struct ConformGradients {
+  std::vector<std::string> ys, xs, grad_ys, stop;
+  std::string prefix;
 };
 
 // One run of the graph. See conformance/README.md for all of these.
@@ -46,7 +53,8 @@ struct ConformCase {
   std::string signature;
   double rtol = 0, atol = 0;
   std::vector<std::string> needs;
-  bool has_gradients = false, has_train = false;
+  std::vector<ConformGradients> gradients;
+  std::vector<ConformTraining> training;
   std::vector<ConformStep> steps;
   nlohmann::json inspect;  // Null when the file has none.
 };

@@ -19,6 +19,8 @@
 #include "graph/passes/feed_fetch.h"
 #include "graph/placement/memory_types.h"
 #include "kernels/memory/tracking_allocator.h"
+#include "tools/cli/conform/case_copy.h"
+#include "tools/cli/conform/conform_gradients.h"
 #include "tools/cli/conform/conform_values.h"
 
 namespace sluice {
@@ -81,9 +83,6 @@ class CaseRun {
 
   // Runs the step and compares what it fetched. An error is the step's answer; `*why` says what differs.
   absl::Status Run(const ConformStep& step, std::set<std::string>* unsupported_ops, std::string* why) {
-    if (test_.has_gradients || test_.has_train) {
-      return Error(ErrorCode::kCannotRun).Text("gradients are not built yet");
-    }
     SLUICE_RETURN_IF_ERROR(Open());
     const ModelSignature* const signature =
         test_.signature.empty() ? nullptr : loaded_.meta.FindSignature(test_.signature);
@@ -93,9 +92,21 @@ class CaseRun {
       feeds.emplace_back(Endpoint(name, signature == nullptr ? nullptr : &signature->inputs), std::move(value));
     }
     std::vector<std::string> fetches;
+    std::vector<const ConformFetch*> fetched;
     for (const ConformFetch& fetch : step.fetches) {
-      fetches.push_back(Endpoint(fetch.tensor, signature == nullptr ? nullptr : &signature->outputs));
+      const auto gradient = gradients_.find(fetch.tensor);
+      const bool is_connected = gradient == gradients_.end() || !gradient->second.empty();
+      if (is_connected == (fetch.file == "none")) {
+        *why = absl::StrCat(fetch.tensor, is_connected ? " is connected" : " is not connected");
+        return absl::OkStatus();
+      }
+      if (!is_connected) continue;
+      fetched.push_back(&fetch);
+      fetches.push_back(gradient != gradients_.end()
+                            ? gradient->second
+                            : Endpoint(fetch.tensor, signature == nullptr ? nullptr : &signature->outputs));
     }
+    if (fetches.empty() && !step.fetches.empty()) return absl::OkStatus();  // All are not connected.
     std::vector<Tensor> answers;
     for (int i = 0; i < std::max(step.repeat, 1); ++i) {
       absl::StatusOr<std::vector<Tensor>> run = session_->Run(feeds, fetches, step.targets);
@@ -106,8 +117,8 @@ class CaseRun {
       answers = *std::move(run);
     }
     for (size_t i = 0; i < answers.size() && why->empty(); ++i) {
-      *why = Difference(step.fetches[i], answers[i]);
-      if (!why->empty()) *why = absl::StrCat(step.fetches[i].tensor, " ", *why);
+      *why = Difference(*fetched[i], answers[i]);
+      if (!why->empty()) *why = absl::StrCat(fetched[i]->tensor, " ", *why);
     }
     return absl::OkStatus();
   }
@@ -120,7 +131,14 @@ class CaseRun {
     options.kernels = &kernels_;
     options.function_calls = calls_;
     options.allocator = &allocator_;
-    SLUICE_ASSIGN_OR_RETURN(session_, Session::Create(options, loaded_.graph));
+    options.files.Read(test_.folder);
+    if (WorksInItsFolder(test_)) options.files.Write(test_.folder);  // A copy.
+    if (!test_.gradients.empty() || !test_.training.empty()) {
+      differentiated_ = std::make_unique<Graph>(loaded_.graph);
+      SLUICE_RETURN_IF_ERROR(AddCaseTraining(*differentiated_, test_.training));
+      SLUICE_ASSIGN_OR_RETURN(gradients_, AddCaseGradients(*differentiated_, test_.gradients));
+    }
+    SLUICE_ASSIGN_OR_RETURN(session_, Session::Create(options, graph()));
     return test_.saved_model.empty() ? absl::OkStatus() : InitialiseModel(*session_, loaded_);
   }
 
@@ -143,7 +161,7 @@ class CaseRun {
     for (const auto& feed : feeds) spec.feeds.push_back(feed.first);
     spec.fetches = fetches;
     spec.targets = step.targets;
-    const absl::StatusOr<FeedFetchGraph> needed = ApplyFeedsAndFetches(loaded_.graph, spec, FeedFetchOptions());
+    const absl::StatusOr<FeedFetchGraph> needed = ApplyFeedsAndFetches(graph(), spec, FeedFetchOptions());
     if (!needed.ok()) return;
     for (NodeId id : needed->graph.Nodes()) {
       if (kernels_.HasKernel(needed->graph, id, "CPU") || CallsFunctions(needed->graph, id)) continue;
@@ -151,11 +169,15 @@ class CaseRun {
     }
   }
 
+  const Graph& graph() const { return differentiated_ != nullptr ? *differentiated_ : loaded_.graph; }
+
   const ConformCase& test_;
   const LoadedGraph& loaded_;
   const KernelRegistry& kernels_;
   const CallPolicy calls_;
   ConformValues values_;
+  std::unique_ptr<Graph> differentiated_;  // Null without gradients and training.
+  GradientNames gradients_;
   // What a step may take at a time; outlives the session and all answers.
   TrackingAllocator allocator_{HostAllocator(), int64_t{4} << 30};
   std::unique_ptr<Session> session_;

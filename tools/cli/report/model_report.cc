@@ -159,8 +159,12 @@ ModelReport ReportModel(const LoadedGraph& model) {
   report.tags = model.meta.tags;
   report.tag_sets = model.tag_sets;
   report.warnings = model.warnings;
-  report.errors = AllErrors(model.unsound);
-  report.num_errors = CountErrors(model.unsound);
+  for (const absl::Status& errors : {model.unsound, model.deferred}) {
+    for (absl::Status& error : AllErrors(errors)) {
+      if (!error.ok()) report.errors.push_back(std::move(error));
+    }
+    report.num_errors += CountErrors(errors);
+  }
   ReportNodes(model, &report);
   const GraphEndpoints endpoints = GuessEndpoints(model.graph, model.control_flow);
   for (const Output& output : endpoints.inputs) report.inputs.push_back(ReportTensor(model, output));

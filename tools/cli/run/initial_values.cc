@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
+#include "graph/ir/consumers.h"
 #include "graph/ir/op_class.h"
 #include "graph/ir/tensor_id.h"
 
@@ -82,6 +83,33 @@ bool InitialValues::ComesFromCheckpoint(Output value) const {
   return comes_from_checkpoint;
 }
 
+// Along data edges from all that changes from run to run: variables, feeds, and what calls give.
+std::vector<bool> InitialValues::VaryingNodes() const {
+  std::vector<bool> varies(static_cast<size_t>(graph_.id_limit()));
+  std::vector<NodeId> found;
+  for (const NodeId id : graph_.Nodes()) {
+    if (!IsVariable(graph_.op_name(id)) && !absl::StartsWith(graph_.op_name(id), "Placeholder")) continue;
+    varies[static_cast<size_t>(id.value())] = true;
+    found.push_back(id);
+  }
+  const Consumers consumers(graph_);
+  for (size_t next = 0; next < found.size(); ++next) {
+    for (const Use& use : consumers.of(found[next])) {
+      if (use.input < 0 || varies[static_cast<size_t>(use.node.value())]) continue;
+      varies[static_cast<size_t>(use.node.value())] = true;
+      found.push_back(use.node);
+    }
+  }
+  return varies;
+}
+
+bool InitialValues::IsUpdate(NodeId id) const {
+  const absl::Span<const Output> inputs = graph_.inputs(id);
+  if (!IsAssign(graph_.op_name(id)) || inputs.size() < 2 || !graph_.Contains(inputs[1].node)) return false;
+  if (varies_.empty()) varies_ = VaryingNodes();
+  return varies_[static_cast<size_t>(inputs[1].node.value())];
+}
+
 bool InitialValues::IsRestored(NodeId id) const {
   if (restores_.In(id)) return true;
   const absl::Span<const Output> inputs = graph_.inputs(id);
@@ -114,7 +142,7 @@ absl::flat_hash_set<NodeId> InitialValues::RestoredVariables() const {
 bool InitialValues::SetBy(absl::string_view name) const {
   const std::vector<NodeId> needed = Needed({graph_.Find(ParseTensorId(name).node)});
   return std::any_of(needed.begin(), needed.end(), [this](NodeId id) {
-    if (!assigns_.In(id) || IsRestored(id)) return false;
+    if (!assigns_.In(id) || IsRestored(id) || IsUpdate(id)) return false;
     const std::vector<NodeId> variables = AssignedBy(id);
     if (restored_.empty() || variables.empty()) return true;
     return std::any_of(variables.begin(), variables.end(),

@@ -32,6 +32,10 @@ class InitialValues {
   std::vector<NodeId> Needed(std::vector<NodeId> roots) const;
   // The variables that `id` assigns to: none, one, or those given to a function that assigns.
   std::vector<NodeId> AssignedBy(NodeId id) const;
+  // By id: the nodes whose values depend on variables or feeds.
+  std::vector<bool> VaryingNodes() const;
+  // Whether `id` assigns a value that depends on variables or feeds, as a step of training does: no initial one.
+  bool IsUpdate(NodeId id) const;
   // Whether the value that `id` assigns comes from a checkpoint.
   bool IsRestored(NodeId id) const;
   // The variable that `reference` leads to, through nodes that pass it on; invalid: none.
@@ -45,6 +49,7 @@ class InitialValues {
   // Answers of VariableOf and ComesFromCheckpoint for the nodes that were passed: chained assignments share their ways.
   mutable absl::flat_hash_map<NodeId, NodeId> variable_of_;
   mutable absl::flat_hash_map<NodeId, bool> comes_from_checkpoint_;
+  mutable std::vector<bool> varies_;  // VaryingNodes, once they were asked for.
 };
 
 }  // namespace sluice

@@ -59,10 +59,13 @@ void ModelSessionOptions::Declare(CLI::App& app) {
       ->option_text("N [0]")
       ->group("How to run");
   app.add_flag("--deterministic", deterministic, "the same bits for any number of threads")->group("How to run");
+  app.add_flag("--no-files", no_files, "ops that read or write files fail: for models of others")->group("State");
   DeclareFunctions(app, &functions);
   app.add_flag("--no-fold", no_fold, "compute what depends on constants alone in every run, not once ahead")
       ->group("How to run");
   app.add_flag("--no-cse", no_cse, "compute equal nodes each, not once for all")->group("How to run");
+  app.add_flag("--no-drop", no_drop, "compute values, too, that nobody reads and others only wait for")
+      ->group("How to run");
 }
 
 absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOptions& options,
@@ -106,8 +109,10 @@ absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const
   session.deterministic = options.deterministic;
   session.function_calls = options.functions;
   session.allow_soft_placement = true;
+  if (!options.no_files) session.files = FileAccess::All();
   session.simplify.fold_constants = !options.no_fold;
   session.simplify.join_equal_nodes = !options.no_cse;
+  session.simplify.drop_unread_values = !options.no_drop;
   return Session::Create(session, std::shared_ptr<const Graph>(model, &model->graph));
 }
 

@@ -30,6 +30,7 @@ class Resolver {
     for (const std::string& feed : request.feeds) AddFeed(feed);
     for (const std::string& fetch : request.fetches) AddFetch(fetch);
     run_.spec.targets = request.targets;
+    run_.spec.fed_is_answer = true;
     if (request.fetches.empty() && request.targets.empty()) AddModelOutputs();
     SLUICE_RETURN_IF_ERROR(errors_.Finish());
     return std::move(run_);

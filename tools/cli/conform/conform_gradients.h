@@ -1,0 +1,23 @@
+#ifndef SLUICE_TOOLS_CLI_CONFORM_CONFORM_GRADIENTS_H_
+#define SLUICE_TOOLS_CLI_CONFORM_CONFORM_GRADIENTS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/graph.h"
+#include "tools/cli/conform/conform_case.h"
+
+namespace sluice {
+
+// What the names that a case gives to gradients ("g/0") stand for in the graph; empty: not connected.
+using GradientNames = std::map<std::string, std::string>;
+
+// Adds the gradients that a case asks for, one after the other; a later one may use names of an earlier one. Sparse
+// ones are made dense.
+absl::StatusOr<GradientNames> AddCaseGradients(Graph& graph, const std::vector<ConformGradients>& gradients);
+
+}  // namespace sluice
+
+#endif  // SLUICE_TOOLS_CLI_CONFORM_CONFORM_GRADIENTS_H_

@@ -1,0 +1,130 @@
+#include "tools/cli/grad_command.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/file.h"
+#include "graph/base/status_macros.h"
+#include "graph/gradients/gradients.h"
+#include "graph/ir/export.h"
+#include "graph/ir/tensor_id.h"
+#include "tools/cli/console/number_text.h"
+#include "tools/cli/file_ending.h"
+#include "tools/cli/model_argument.h"
+#include "tools/cli/run/model_names.h"
+
+namespace sluice {
+namespace {
+
+// `sluice grad`: one model in, the model with its gradients out. Lives for one run, on one thread.
+class GradCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    model_.Declare(app);
+    const auto tensors = [&app](const char* name, std::vector<std::string>& names, const char* what) {
+      return app.add_option(name, names, what)->option_text("NAME,...")->delimiter(',');
+    };
+    tensors("--y", ys_, "what to differentiate: tensors, nodes or results of the signature; their gradients add up")
+        ->required()
+        ->option_text("NAME,... (required)");
+    tensors("--x", xs_, "with respect to what: tensors, nodes or arguments of the signature")
+        ->required()
+        ->option_text("NAME,... (required)");
+    app.add_option("-o,--out", out_, "the GraphDef to write (.pb); - for standard output")
+        ->required()
+        ->option_text("OUT (required)")
+        ->check(EndsIn({".pb", ".graphdef"}, "a binary GraphDef"));
+    tensors("--grad-y", grad_ys_, "tensors that the gradients of the ys begin with, one for each y [ones]")
+        ->group("Gradients");
+    tensors("--stop", stop_, "tensors to take for constants")->group("Gradients");
+    app.add_option("--name", name_, "what the names of new nodes begin with; the gradients are NAME/0, NAME/1, ...")
+        ->option_text("NAME [gradients]")
+        ->group("Gradients");
+    app.add_flag("--zeros", zeros_, "zeros for an x that no y depends on, instead of nothing")->group("Gradients");
+    app.add_flag("--colocate", colocate_, "tie each new node to the place of the node it belongs to")
+        ->group("Gradients");
+    app.add_option("--signature", signature_, "whose keys the names are [serving_default, if there]")
+        ->option_text("KEY")
+        ->group("Gradients");
+  }
+
+  int Run(Console& console) override {
+    const absl::Status status = Differentiate(console);
+    if (!status.ok()) console.Problem(status);
+    return status.ok() ? kExitOk : kExitFailed;
+  }
+
+ private:
+  absl::Status Differentiate(Console& console) {
+    SLUICE_RETURN_IF_ERROR(model_.LoadPlugins());
+    LoadOptions options = model_.Options();
+    options.infer_shapes = false;
+    options.check_meta_graph = false;  // Only the graph is taken.
+    SLUICE_ASSIGN_OR_RETURN(LoadedGraph model, model_.Load(console, options));
+    SLUICE_ASSIGN_OR_RETURN(const ModelNames names, ModelNames::Create(model, signature_));
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<Output> ys, Find(model.graph, names, "y", ys_));
+    SLUICE_ASSIGN_OR_RETURN(std::vector<Output> xs, Find(model.graph, names, "x", xs_));
+    GradientOptions gradients;
+    SLUICE_ASSIGN_OR_RETURN(gradients.grad_ys, Find(model.graph, names, "grad-y", grad_ys_));
+    SLUICE_ASSIGN_OR_RETURN(gradients.stop, Find(model.graph, names, "stop", stop_));
+    gradients.name = name_;
+    gradients.colocate = colocate_;
+    if (zeros_) gradients.unconnected = GradientOptions::Unconnected::kZero;
+    SLUICE_ASSIGN_OR_RETURN(const GradientResult found, AddGradients(model.graph, ys, xs, gradients));
+    SLUICE_ASSIGN_OR_RETURN(xs, Find(model.graph, names, "x", xs_));  // Calls have other ids now.
+    std::string lines;
+    for (size_t i = 0; i < xs.size(); ++i) {
+      const std::string name = absl::StrCat(found.name, "/", i);
+      const bool is_connected = found.xs[i].is_set();
+      if (is_connected)
+        SLUICE_RETURN_IF_ERROR(NameGradient(model.graph, xs[i], found.xs[i], found.name, name).status());
+      absl::StrAppend(&lines, PrintableName(xs_[i]), "  ", is_connected ? PrintableName(name) : "not connected", "\n");
+    }
+    const std::string bytes = ExportGraph(model.graph);
+    if (out_ == "-") {
+      console.Write(bytes);
+      return console.Flush();
+    }
+    SLUICE_RETURN_IF_ERROR(WriteFile(out_, bytes));
+    console.Write(lines);
+    console.Note(absl::StrCat("wrote ", out_, ": ", CountText(static_cast<int64_t>(model.graph.num_nodes())),
+                              " nodes, ", CountText(found.num_added), " of them for gradients"));
+    return console.Flush();
+  }
+
+  // The outputs that users call `wanted`; all that are not there at once.
+  static absl::StatusOr<std::vector<Output>> Find(const Graph& graph, const ModelNames& names, const char* role,
+                                                  const std::vector<std::string>& wanted) {
+    std::vector<Output> outputs;
+    ErrorCollector errors;
+    for (const std::string& name : wanted) {
+      const std::string as_input = names.InputEndpoint(name);
+      const std::string endpoint = as_input != name ? as_input : names.OutputEndpoint(name);
+      if (!graph.Contains(graph.Find(ParseTensorId(endpoint).node))) {
+        errors.Add(names.Unknown(ErrorCode::kFetchUnknown, role, name));
+        continue;
+      }
+      absl::StatusOr<Output> output = graph.FindOutput(endpoint);
+      output.ok() ? outputs.push_back(*output) : errors.Add(output.status());
+    }
+    SLUICE_RETURN_IF_ERROR(errors.Finish());
+    return outputs;
+  }
+
+  ModelArgument model_;
+  std::vector<std::string> ys_, xs_, grad_ys_, stop_;
+  std::string out_;
+  std::string name_ = "gradients";
+  std::string signature_;
+  bool zeros_ = false;
+  bool colocate_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeGradCommand() { return std::make_unique<GradCommand>(); }
+
+}  // namespace sluice
