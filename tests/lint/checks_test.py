@@ -8,6 +8,7 @@ import unittest
 import check_budget
 import check_code_size
 import check_comments
+import check_deps
 import check_headers
 import check_layers
 import check_repo
@@ -37,6 +38,28 @@ class LintTest(unittest.TestCase):
         self.assertEqual(len(problems), len(parts), problems)
         for part in parts:
             self.assertTrue(any(part in problem for problem in problems), f"{part} not in {problems}")
+
+
+class DepsTest(LintTest):
+    _BUILD = """
+cc_library(name = "low", hdrs = ["low.h"], srcs = ["low_detail.h"])
+alias(name = "other_name", actual = ":low")
+sluice_proto_library(name = "p", srcs = ["p.proto"])
+cc_library(name = "high", srcs = ["high.cc", "mine.h"], deps = [%s])
+"""
+
+    def check_one(self, deps, *headers):
+        self.start_afresh()
+        includes = "".join(f'#include "graph/ir/{header}"\n' for header in headers)
+        return check_deps.check(self.tree({"graph/ir/BUILD.bazel": self._BUILD % deps, "graph/ir/high.cc": includes}))
+
+    def test_finds_headers_of_targets_that_are_not_named(self):
+        self.assert_finds(self.check_one("", "low.h"), "graph/ir/high.cc:1: //graph/ir:high includes graph/ir/low.h and")
+        self.assert_finds(self.check_one('":low"', "low.h", "p.pb.h"), "//graph/ir:p among its deps")
+
+    def test_lets_what_is_named_or_its_own_pass(self):
+        self.assert_finds(self.check_one('":low", ":p"', "low.h", "p.pb.h", "mine.h"))
+        self.assert_finds(self.check_one('":other_name"', "low.h"))
 
 
 class LayersTest(LintTest):
