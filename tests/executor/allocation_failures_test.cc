@@ -423,7 +423,12 @@ TEST_P(SessionAllocationsTest, ACallOfAPartialRunThatFailsDoesNothingOrEndsIt) {
     return CheckY(y[0]);
   };
   const auto set_up = [&]() -> absl::Status {
-    if (session->num_partial_runs() > 0) SLUICE_RETURN_IF_ERROR(run());
+    if (session->num_partial_runs() > 0) {
+      const absl::Status again = run();
+      // On threads of its own the step may have failed beside the call that did nothing: the next one is told.
+      const bool has_failed_beside = GetParam().num_threads > 1 && IsShortOfMemory(again);
+      if (!has_failed_beside) SLUICE_RETURN_IF_ERROR(again);
+    }
     SLUICE_RETURN_IF_ERROR(Expect(session->num_partial_runs() == 0, "a step that is over has a handle"));
     SLUICE_ASSIGN_OR_RETURN(handle, session->PRunSetup({{"x"}, {"y"}, {}, {}}));
     return absl::OkStatus();
