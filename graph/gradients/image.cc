@@ -110,6 +110,23 @@ absl::Status RgbToHsv(GradientContext& c) {
   return absl::OkStatus();
 }
 
+// (images, transforms, size[, fill]). As TensorFlow has it: dy under the inverse transform, which is the true gradient
+// where pixels go to pixels.
+absl::Status ProjectiveTransform(GradientContext& c) {
+  if (!c.Wants(0)) return absl::OkStatus();  // The transforms and the fill value have none.
+  const Expr rows = Reshape(c.Input(1), c.Int32s({-1, 8}));
+  const Expr ones = Fill(Pack({Element(ShapeOf(rows), 0), c.Int32(1)}), Number(rows, 1));
+  const Expr inverse = AddOp("MatrixInverse", {Reshape(Concat({rows, ones}, 1), c.Int32s({-1, 3, 3}))});
+  const Expr flat = Reshape(inverse, c.Int32s({-1, 9}));
+  const auto columns = [&](int64_t begin, int64_t size) {
+    return Slice(flat, c.Int32s({0, begin}), c.Int32s({-1, size}));
+  };
+  Exprs inputs = {c.dy(), columns(0, 8) / columns(8, 1), ImageSize(c.Input(0))};
+  if (c.num_inputs() == 4) inputs.push_back(Number(c.Input(3), 0));
+  c.SetInput(0, AddOp(c.op(), inputs, c.CopyAttrs({"interpolation", "fill_mode"})));
+  return absl::OkStatus();
+}
+
 constexpr GradientRow kRows[] = {
     {"AdjustContrastv2", kRefusedGradient},
     {"AdjustHue", kRefusedGradient},
@@ -120,6 +137,8 @@ constexpr GradientRow kRows[] = {
     {"DrawBoundingBoxes", kNoGradient},
     {"DrawBoundingBoxesV2", kNoGradient},
     {"HSVToRGB", kNoGradient},
+    {"ImageProjectiveTransformV2", &ProjectiveTransform},
+    {"ImageProjectiveTransformV3", &ProjectiveTransform},
     {"RGBToHSV", &RgbToHsv},
     {"ResizeArea", kRefusedGradient},
     {"ResizeBicubic", &ResizeBicubic},
