@@ -192,10 +192,12 @@ TEST_F(OwnGradientsTest, AHostsOpMayHaveARow) {
   EXPECT_THAT(AddGradientFunction(ops, "Sin", thrice), IsError(ErrorCode::kOpSchema, "already"));
   ASSERT_OK(AddGradientFunction(ops, "Thrice", thrice));
   EXPECT_THAT(AddGradientFunction(ops, "Thrice", thrice), IsError(ErrorCode::kOpSchema, "already"));
-  ASSERT_OK_AND_ASSIGN(const GradientResult found, AddGradients(b.graph(), {y}, {x}));
+  GradientOptions options;  // The op has no kernel: nothing may ask for y.
+  options.grad_ys = {b.Const("dy", Tensor::Scalar(5.f))};
+  ASSERT_OK_AND_ASSIGN(const GradientResult found, AddGradients(b.graph(), {y}, {x}, options));
   b_.graph() = b.graph();
   ASSERT_OK_AND_ASSIGN(const Values dx, Run({found.xs[0].value}, At(1)));
-  EXPECT_THAT(dx, ElementsAre(ElementsAre(3)));
+  EXPECT_THAT(dx, ElementsAre(ElementsAre(15)));
 }
 
 // --- Calls elsewhere -------------------------------------------------------------------------------------------------
@@ -232,7 +234,7 @@ class RecomputationTest : public OwnGradientsTest {
     return text;
   }
   // How many values of the forward pass (nodes not below "gradients") the gradient reads, constants aside.
-  int NumKept() const {
+  int NumKept() {
     std::set<std::pair<int32_t, int32_t>> kept;
     const Graph& graph = b_.graph();
     const auto is_gradient = [&](NodeId id) { return absl::StartsWith(graph.name(id), "gradients"); };
@@ -261,8 +263,8 @@ TEST_F(RecomputationTest, KeepsArgumentsOnlyAndGivesTheSameNumbers) {
     ASSERT_OK_AND_ASSIGN(Values dx, Gradients({h}, {x, w}, At(0.7f)));
     (is_marked ? again : plain) = dx;
     EXPECT_EQ(Count(b_.graph(), "Tanh"), (is_marked ? 2 : 1) * 3 * kDepth);
-    // Each Tanh and the arguments of each product; or the arguments of the calls.
-    EXPECT_EQ(NumKept(), is_marked ? 4 : 3 * kDepth + 4) << is_marked;
+    // Each Tanh and the arguments of each product; or the arguments of the calls. And y, whose shape the ones have.
+    EXPECT_EQ(NumKept(), is_marked ? 5 : 3 * kDepth + 7) << is_marked;
   }
   EXPECT_EQ(plain, again);
 }
