@@ -205,7 +205,6 @@ constexpr GradientRow kRows[] = {
     {"QueueSizeV2", kNoGradient},
     {"RaggedBincount", kRefusedGradient},
     {"RaggedCountSparseOutput", kNoGradient},
-    {"RaggedFillEmptyRowsGrad", kRefusedGradient},
     {"RaggedRange", kNoGradient},
     {"RandomIndexShuffle", kNoGradient},
     {"RandomPoisson", kNoGradient},

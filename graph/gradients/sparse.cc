@@ -208,6 +208,7 @@ absl::Status RaggedTensorToTensor(GradientContext& c) {
 
 constexpr GradientRow kRows[] = {
     {"RaggedFillEmptyRows", &RaggedFillEmptyRows},
+    {"RaggedFillEmptyRowsGrad", &SparseFillEmptyRowsGrad},
     {"RaggedGather", &RaggedGather},
     {"RaggedTensorToSparse", &RaggedTensorToSparse},
     {"RaggedTensorToTensor", &RaggedTensorToTensor},

@@ -13,6 +13,7 @@ std::vector<RowCase> RaggedCases() {
   };
   std::vector<RowCase> cases;
   cases.push_back({"RaggedFillEmptyRows", {Ls({0, 2, 2}), X({3}), L(4), X({})}});
+  cases.push_back({"RaggedFillEmptyRowsGrad", {Ls({2, 0}), X({4})}});
   cases.push_back({"RaggedGather", {splits, X({5}), Is({2, 0, 2})}, {{"OUTPUT_RAGGED_RANK", 1}}});
   cases.push_back({"RaggedGather/rows", {splits, X({5, 2}), Ls({2, 2}, {1, 2, 0, 2})}, {{"OUTPUT_RAGGED_RANK", 2}}});
   cases.push_back({"RaggedGather/nested", {Ls({0, 1, 3}), splits, X({5}), Is({1, 1})}, {{"OUTPUT_RAGGED_RANK", 2}}});
