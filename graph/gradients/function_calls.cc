@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/functions/inliner.h"
 #include "graph/gradients/gradient.h"
@@ -77,8 +78,16 @@ absl::StatusOr<GraphOfBodies> GraphOfBodies::Make(const Graph& graph, const Grad
   inlining.keep_all = true;
   inlining.prune = !own.TakeValuesOfBodies();
   inlining.leave = &leave;
-  SLUICE_RETURN_IF_ERROR(InlineFunctionCalls(bodies.graph_, inlining).status());
-  return bodies;
+  for (int depth = 0; depth <= inlining.limits.max_call_depth; ++depth) {
+    SLUICE_RETURN_IF_ERROR(InlineFunctionCalls(bodies.graph_, inlining).status());
+    // Those that came out of bodies; nobody knows their names.
+    inlining.keep_all = false;
+    SLUICE_ASSIGN_OR_RETURN(const int64_t more, ExpandSymbolicGradients(bodies.graph_, is_on_the_way));
+    if (more == 0) return bodies;
+  }
+  return Error(ErrorCode::kLimitCallDepth)
+      .Limit("max_call_depth", inlining.limits.max_call_depth)
+      .Text("symbolic gradients are nested in too many functions");
 }
 
 std::vector<Output> GraphOfBodies::Find(const Graph& before, absl::Span<const Output> outputs) const {

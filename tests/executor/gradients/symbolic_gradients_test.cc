@@ -29,6 +29,19 @@ class SymbolicGradientsTest : public GradientsFixture {
         .Node("p = Mul(a, b)", of_float)
         .Node("q = Sin(a)", of_float);
   }
+  // dx = the gradient of x * x.
+  void AddSlope() {
+    const FunctionText::Attrs of_float = {{"T", DType::kFloat}};
+    FunctionText("Slope")
+        .Arg("x: float")
+        .Result("dx: float", "dx:output:0")
+        .Node("one = OnesLike(x)", of_float)
+        .Node("dx = SymbolicGradient(x, one:y:0)",
+              {{"f", AttrValue::Func("Square", of_float)},
+               {"Tin", AttrValue(std::vector<DType>{DType::kFloat, DType::kFloat})},
+               {"Tout", AttrValue(float_)}})
+        .AddTo(b_.graph());
+  }
   Output Gradient(absl::string_view name, const std::string& f, std::vector<Output> inputs, std::vector<DType> types,
                   FunctionDefBuilder::Attrs attrs = {}) {
     return b_.Op("SymbolicGradient", name, std::move(inputs),
@@ -102,15 +115,7 @@ TEST_F(SymbolicGradientsTest, TheFunctionThatTheLibraryStatesIsCalled) {
 
 // In a function that is called, and in a branch.
 TEST_F(SymbolicGradientsTest, StandsInBodies) {
-  const FunctionText::Attrs of_float = {{"T", DType::kFloat}};
-  FunctionText("Slope")
-      .Arg("x: float")
-      .Result("dx: float", "dx:output:0")
-      .Node("one = OnesLike(x)", of_float)
-      .Node("dx = SymbolicGradient(x, one:y:0)", {{"f", AttrValue::Func("Square", of_float)},
-                                                  {"Tin", AttrValue(std::vector<DType>{DType::kFloat, DType::kFloat})},
-                                                  {"Tout", AttrValue(float_)}})
-      .AddTo(b_.graph());
+  AddSlope();
   Negate().AddTo(b_.graph());
   const Output x = Input("x");
   const Output called = Call(b_, "called", "Slope", {x}, {DType::kFloat});
@@ -129,6 +134,13 @@ TEST_F(SymbolicGradientsTest, HasAGradientItself) {
   ASSERT_OK_AND_ASSIGN(const Values dx, Gradients({b_.Op("Square", "y", {slope})}, {x}, At(3)));
   EXPECT_THAT(dx, ElementsAre(ElementsAre(24)));
   EXPECT_TRUE(b_.graph().Find("slope").valid());
+}
+
+TEST_F(SymbolicGradientsTest, HasAGradientInBodiesToo) {
+  AddSlope();
+  const Output x = Input("x");
+  ASSERT_OK_AND_ASSIGN(const Values dx, Gradients({Call(b_, "y", "Slope", {x}, {DType::kFloat})}, {x}, At(3)));
+  EXPECT_THAT(dx, ElementsAre(ElementsAre(2)));
 }
 
 TEST_F(SymbolicGradientsTest, ErrorsNameTheNodeAndWhatIsWrong) {
