@@ -4,10 +4,13 @@
 #include <string>
 #include <utility>
 
+#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/functions/inliner.h"
 #include "graph/gradients/gradient.h"
 #include "graph/gradients/gradient_table.h"
+#include "graph/gradients/own_gradients.h"
+#include "graph/gradients/symbolic_gradients.h"
 #include "graph/ir/consumers.h"
 #include "graph/ir/made_nodes.h"
 #include "graph/ir/op_class.h"
@@ -17,7 +20,7 @@ namespace {
 
 bool IsCall(const Graph& graph, NodeId id) {
   const OpSchema& op = graph.op(id);
-  return (IsFunctionCaller(op.op_class) && !graph.Is(id, "SymbolicGradient")) || graph.library().Contains(op.name);
+  return IsFunctionCaller(op.op_class) || graph.library().Contains(op.name);
 }
 
 // The name of the While that the node was lowered from; empty for others.
@@ -28,9 +31,9 @@ std::string NameOfWhile(const Graph& graph, NodeId id) {
 
 }  // namespace
 
-bool FlowsThroughCalls(const Graph& graph, const GradientRegion& region) {
+bool FlowsThroughCalls(const Graph& graph, const GradientRegion& region, OwnGradients& own) {
   return std::any_of(region.nodes().begin(), region.nodes().end(),
-                     [&](NodeId id) { return region.IsReached(id) && IsCall(graph, id); });
+                     [&](NodeId id) { return region.IsReached(id) && IsCall(graph, id) && !own.Has(id); });
 }
 
 LoweredLoops::LoweredLoops(const Graph& graph, const GradientRegion& region) : graph_(graph), consumers_(graph) {
@@ -61,14 +64,30 @@ bool LoweredLoops::Take(const Output& x) const {
   return false;
 }
 
-absl::StatusOr<GraphOfBodies> GraphOfBodies::Make(const Graph& graph) {
+absl::StatusOr<GraphOfBodies> GraphOfBodies::Make(const Graph& graph, const GradientRegion& region,
+                                                  const GradientOptions& options) {
   GraphOfBodies bodies{Graph(graph)};
-  InlineOptions options;
-  options.lower_unmarked = true;
-  options.ignore_marks = true;
-  options.keep_all = true;
-  SLUICE_RETURN_IF_ERROR(InlineFunctionCalls(bodies.graph_, options).status());
-  return bodies;
+  const int32_t limit = graph.id_limit();
+  const auto is_on_the_way = [&](NodeId id) { return id.value() >= limit || region.IsReached(id); };
+  SLUICE_RETURN_IF_ERROR(ExpandSymbolicGradients(bodies.graph_, is_on_the_way).status());
+  OwnGradients own(bodies.graph_, options);
+  const absl::AnyInvocable<bool(NodeId) const> leave = [&](NodeId id) { return !is_on_the_way(id) || own.Has(id); };
+  InlineOptions inlining;
+  inlining.lower_unmarked = true;
+  inlining.ignore_marks = true;
+  inlining.keep_all = true;
+  inlining.prune = !own.TakeValuesOfBodies();
+  inlining.leave = &leave;
+  for (int depth = 0; depth <= inlining.limits.max_call_depth; ++depth) {
+    SLUICE_RETURN_IF_ERROR(InlineFunctionCalls(bodies.graph_, inlining).status());
+    // Those that came out of bodies; nobody knows their names.
+    inlining.keep_all = false;
+    SLUICE_ASSIGN_OR_RETURN(const int64_t more, ExpandSymbolicGradients(bodies.graph_, is_on_the_way));
+    if (more == 0) return bodies;
+  }
+  return Error(ErrorCode::kLimitCallDepth)
+      .Limit("max_call_depth", inlining.limits.max_call_depth)
+      .Text("symbolic gradients are nested in too many functions");
 }
 
 std::vector<Output> GraphOfBodies::Find(const Graph& before, absl::Span<const Output> outputs) const {
@@ -78,9 +97,10 @@ std::vector<Output> GraphOfBodies::Find(const Graph& before, absl::Span<const Ou
       found.push_back(output);
       continue;
     }
-    // Of the node that has the call's name now: what it hands on is what others read.
+    // Of the node that has the call's name now: what it hands on is what others read. Or it is a call itself.
     const NodeId kept = graph_.Find(before.name(output.node));
-    found.push_back(graph_.inputs(kept)[static_cast<size_t>(output.index)]);
+    const bool hands_on = graph_.Is(kept, "IdentityN");
+    found.push_back(hands_on ? graph_.inputs(kept)[static_cast<size_t>(output.index)] : Output{kept, output.index});
   }
   return found;
 }

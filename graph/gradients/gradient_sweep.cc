@@ -1,23 +1,27 @@
 #include "graph/gradients/gradient_sweep.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/gradients/added_gradients.h"
 #include "graph/gradients/gradient_context.h"
 #include "graph/gradients/gradient_sum.h"
 #include "graph/gradients/gradient_table.h"
 #include "graph/gradients/loop_gradients.h"
+#include "graph/gradients/own_gradients.h"
 
 namespace sluice {
 
 GradientSweep::GradientSweep(const GradientRegion& region, ForwardFacts& facts, GradientEmitter& emitter,
-                             LoopGradients* loops, const GradientOptions& options)
+                             LoopGradients* loops, OwnGradients& own, const GradientOptions& options)
     : graph_(emitter.graph()),
       region_(region),
       facts_(facts),
       emitter_(emitter),
       loops_(loops),
+      own_(own),
       options_(options),
       first_term_(region.nodes().size(), -1) {
   pending_.reserve(region.nodes().size());
@@ -133,9 +137,13 @@ const GradientRow* GradientSweep::FindRow(absl::string_view op) const {
 }
 
 absl::Status GradientSweep::CallRow(NodeId id) {
-  const GradientRow* const row = FindRow(graph_.op_name(id));
   GradientContext context(emitter_, facts_, id, dys_, absl::MakeSpan(dxs_));
-  if (row == nullptr) return context.Refuse("nobody has said what it is");
+  if (own_.Has(id)) return own_.Call(context);
+  const GradientRow* const row = FindRow(graph_.op_name(id));
+  if (row == nullptr) {
+    const std::shared_ptr<const AddedGradient> added = FindAddedGradient(graph_.ops().get(), graph_.op_name(id));
+    return added != nullptr ? (*added)(context) : context.Refuse("nobody has said what it is");
+  }
   switch (row->kind) {
     case GradientRow::Kind::kNone:
       return absl::OkStatus();

@@ -25,13 +25,14 @@
 namespace sluice {
 
 class LoopGradients;
+class OwnGradients;
 
 // One pass over the region. Borrows all it is made of. Not thread-safe.
 class GradientSweep {
  public:
   // `loops` is null where the region has none.
   GradientSweep(const GradientRegion& region, ForwardFacts& facts, GradientEmitter& emitter, LoopGradients* loops,
-                const GradientOptions& options);
+                OwnGradients& own, const GradientOptions& options);
 
   // The gradient that `y` begins with; several add up.
   void Seed(const Output& y, const Gradient& gradient) { AddTerm(y, NodeId(), -1, gradient); }
@@ -66,6 +67,7 @@ class GradientSweep {
   ForwardFacts& facts_;
   GradientEmitter& emitter_;
   LoopGradients* const loops_;
+  OwnGradients& own_;
   const GradientOptions& options_;
   BigVector<int32_t> pending_, first_term_;  // By place in the region.
   BigVector<Term> terms_;
