@@ -139,10 +139,17 @@ class StepWriter {
 
   // Runs once the loss and all gradients are there, where the branches so far are taken.
   NodeId GroupGradients(absl::string_view name, const Output& loss) {
-    std::vector<NodeId> computed = {loss.node};
-    for (const Trained& one : trained_) computed.push_back(one.gradient.value.node);
+    std::vector<NodeId> computed = {NodeOf(loss)};
+    for (const Trained& one : trained_) computed.push_back(NodeOf(one.gradient.value));
     for (const Branch& branch : branches_) computed.push_back(branch.taken.node);
     return nodes_.Group(name, computed);
+  }
+
+  // A node that runs where the value is there: a Switch does whichever way it goes.
+  NodeId NodeOf(const Output& value) {
+    if (!graph_.Contains(value.node) || graph_.op(value.node).op_class != OpClass::kSwitch) return value.node;
+    const TrainNodes::Scope scope = nodes_.In("computed");
+    return nodes_.edit().Add("Identity", "", {value}).node;
   }
 
   void Regularize() {

@@ -5,7 +5,7 @@ small problems, step by step. Run it where TensorFlow 2.19 is, then clang-format
   python tests/goldens/train_numbers.py > tests/executor/gradients/train_numbers.cc
 
 All problems train w (below: START, or ROWS for sparse gradients) on the loss sum(w * g), so that g is the gradient; the
-g of each step are GRADIENTS. The tests (train_options_test.cc, train_types_test.cc) feed the same."""
+g of each step are GRADIENTS. The tests (train_options_test.cc, train_edges_test.cc) feed the same."""
 import sys
 
 import numpy as np
@@ -218,7 +218,7 @@ def main():
   names()
   print('// Made by tests/goldens/train_numbers.py with TensorFlow %s. Not to be edited.\n' % tf.__version__)
   print('#include "tests/executor/gradients/train_numbers.h"\n\n#include <map>\n#include <string>\n')
-  print('namespace sluice {\n\nconst std::vector<double>& TrainNumbers(absl::string_view name) {')
+  print('namespace sluice {\n\n// Kept whole: a table.\nconst std::vector<double>& TrainNumbers(absl::string_view name) {')
   print('  static const auto& all = *new std::map<std::string, std::vector<double>>{')
   for name, values in numbers.items():
     print('      {"%s", {%s}},' % (name, ', '.join('%.17g' % v if name.endswith('64') else '%.9g' % v for v in values)))

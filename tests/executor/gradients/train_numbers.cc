@@ -7,6 +7,7 @@
 
 namespace sluice {
 
+// Kept whole: a table.
 const std::vector<double>& TrainNumbers(absl::string_view name) {
   static const auto& all = *new std::map<std::string, std::vector<double>>{
       {"adamax", {0.900199592, -1.90009987, 0.400049984, 2.90039849, 0.823960066, -1.90535772, 0.365822345, 2.82693481,
