@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -199,7 +200,7 @@ absl::StatusOr<GradientResult> AddGradientsHere(Graph& graph, absl::Span<const O
 }  // namespace
 
 absl::StatusOr<GradientResult> AddGradients(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
-                                            const GradientOptions& options) {
+                                            const GradientOptions& options, std::optional<Graph>* before) {
   SLUICE_RETURN_IF_ERROR(CheckArguments(graph, ys, xs, options));
   if (options.depth > LoadLimits().max_call_depth) {
     return Error(ErrorCode::kLimitCallDepth)
@@ -215,6 +216,7 @@ absl::StatusOr<GradientResult> AddGradients(Graph& graph, absl::Span<const Outpu
   inside.stop = bodies.Find(graph, options.stop);
   SLUICE_ASSIGN_OR_RETURN(const GradientResult result,
                           AddGradientsHere(bodies.graph(), bodies.Find(graph, ys), bodies.Find(graph, xs), inside));
+  if (before != nullptr) before->emplace(std::move(graph));
   graph = std::move(bodies.graph());
   return result;
 }

@@ -4,6 +4,7 @@
 // Gradients as graphs: AddGradients adds the nodes that compute the derivatives of outputs with respect to others.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,9 +60,10 @@ struct GradientResult {
 // xs, not recursive, in time linear in what lies between them. A y may be an x, or feed other ys; xs may lie between
 // others and ys. On error (no gradient for an op on the way, which the error names) the graph is as before. Where calls
 // of functions lie on the way they are replaced by bodies, and ids of such calls are not valid any more; names are. See
-// Note [Gradients of functions] in function_calls.h.
+// Note [Gradients of functions] in function_calls.h. `before`, where it is not null, then takes the graph as it was.
 absl::StatusOr<GradientResult> AddGradients(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
-                                            const GradientOptions& options = {});
+                                            const GradientOptions& options = {},
+                                            std::optional<Graph>* before = nullptr);
 
 // `gradient`, of `x`, as one tensor; rows of a sparse one are added up, by nodes whose names begin with `name`.
 // REQUIRES: it is set.
