@@ -48,7 +48,11 @@ void GradientSweep::Deliver(NodeId node, int32_t input, const Gradient& gradient
   if (!Flows(node, input)) return;
   const Output source = graph_.inputs(node)[static_cast<size_t>(input)];
   AddTerm(source, node, input, gradient);
-  if (--pending_[static_cast<size_t>(region_.IndexOf(source.node))] == 0) queue_.push_back(source.node);
+  CountDown(source.node);
+}
+
+void GradientSweep::Release(const StackLink& stack) {
+  if (region_.IsWanted({stack.push, 0})) CountDown(stack.push);
 }
 
 absl::Status GradientSweep::Run() {
@@ -70,7 +74,7 @@ absl::Status GradientSweep::Run() {
 Gradient GradientSweep::SumSlot(NodeId id, int32_t slot, absl::Span<const Term> terms) {
   of_slot_.clear();
   const Expr forward = emitter_.Forward({id, slot});
-  const bool may_be_dead = emitter_.conditions() != nullptr && (loops_ == nullptr || !loops_->IsPart(id));
+  const bool may_be_dead = emitter_.conditions() != nullptr && (loops_ == nullptr || loops_->IsRead(id));
   for (const Term& term : terms) {
     if (term.slot == slot) of_slot_.push_back(may_be_dead ? MakeLive(emitter_, forward, term.gradient) : term.gradient);
   }
