@@ -64,7 +64,8 @@ class GradientSweep {
   absl::Status Visit(NodeId id);
   // Adds up what has come for the outputs of `id`, into dys_. Whether there is any.
   bool SumTerms(NodeId id);
-  Gradient SumSlot(NodeId id, int32_t slot, absl::Span<const Term> terms);
+  // The same of one of them.
+  Gradient SumSlot(const Output& output, absl::Span<const Term> terms);
   absl::Status CallRow(NodeId id);
   const GradientRow* FindRow(absl::string_view op) const;
 

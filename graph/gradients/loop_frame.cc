@@ -135,7 +135,7 @@ Output LoopFrame::Source(Output forward) const {
   const Graph& graph = emitter_.graph();
   // As long as the graph is: a circle of Identities would have been refused.
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
-    if (graph.op(forward.node).op_class != OpClass::kForward || !graph.controls(forward.node).empty()) break;
+    if (!HandsOn(graph, forward.node)) break;
     const Output source = graph.inputs(forward.node)[static_cast<size_t>(forward.index)];
     if (IsRef(graph.output_type(source.node, source.index))) break;
     forward = source;

@@ -43,6 +43,25 @@ TEST_F(ControlFlowGradientsTest, PredicatesThatAreEqualAtRunTimeOnly) {
   EXPECT_THAT(other, ElementsAre(ElementsAre(-1)));
 }
 
+// A predicate that has a default is another one where it is fed.
+TEST_F(ControlFlowGradientsTest, ADefaultIsNotThePredicate) {
+  const Output x = Input("x"), p = b_.Placeholder("p", DType::kBool);
+  const Output q = b_.Op("PlaceholderWithDefault", "q", {p}, {{"shape", PartialShape::Scalar()}});
+  std::vector<Output> ys;
+  for (const auto& [name, predicate] :
+       {std::make_pair(std::string("by_p"), p), std::make_pair(std::string("by_q"), q)}) {
+    const Output gate = Gate(name + "/gate", x, predicate);
+    const Output mixed = b_.Op("Mul", name + "/mixed", {x, Nth(gate, 1)});
+    ys.push_back(b_.Op("Merge", name, {b_.Op("Neg", name + "/no", {gate}), mixed}));
+  }
+  NamedTensors feeds = At(3, true);
+  ASSERT_OK_AND_ASSIGN(const Values same, Gradients(ys, {x}, feeds));
+  EXPECT_THAT(same, ElementsAre(ElementsAre(12)));
+  feeds.push_back({"q", Tensor::Scalar(false)});
+  ASSERT_OK_AND_ASSIGN(const Values other, Gradients(ys, {x}, feeds));
+  EXPECT_THAT(other, ElementsAre(ElementsAre(6 - 1)));
+}
+
 // The value is live where its use in the branch is dead: what comes from there is zeros, not a dead sum.
 TEST_F(ControlFlowGradientsTest, AUseInABranchAndOneOutsideAddUp) {
   const Output x = Input("x"), p = b_.Placeholder("p", DType::kBool);

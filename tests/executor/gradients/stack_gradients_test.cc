@@ -7,8 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
+#include "graph/base/status_macros.h"
 #include "graph/gradients/gradients.h"
 #include "tests/executor/gradients/control_flow_fixture.h"
 
