@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -11,7 +12,6 @@
 #include "graph/gradients/gradient_table.h"
 #include "graph/gradients/own_gradients.h"
 #include "graph/gradients/symbolic_gradients.h"
-#include "graph/ir/consumers.h"
 #include "graph/ir/made_nodes.h"
 #include "graph/ir/op_class.h"
 
@@ -36,32 +36,36 @@ bool FlowsThroughCalls(const Graph& graph, const GradientRegion& region, OwnGrad
                      [&](NodeId id) { return region.IsReached(id) && IsCall(graph, id) && !own.Has(id); });
 }
 
-LoweredLoops::LoweredLoops(const Graph& graph, const GradientRegion& region) : graph_(graph), consumers_(graph) {
-  for (const NodeId id : region.nodes()) {
-    if (graph.op(id).op_class == OpClass::kExit) exited_.insert(NameOfWhile(graph, id));
-  }
-  exited_.erase("");
-}
-
-bool LoweredLoops::Take(const Output& x) const {
-  HashSet<Output> seen = {x};
-  std::vector<Output> queue = {x};
-  while (!queue.empty() && !exited_.empty()) {
-    const Output from = queue.back();
-    queue.pop_back();
-    for (const Use& use : consumers_.of(from.node)) {
-      if (use.slot != from.index) continue;
-      const bool enters = graph_.op(use.node).op_class == OpClass::kEnter;
-      if (enters && exited_.contains(NameOfWhile(graph_, use.node))) return true;
-      const GradientRow* const row = FindGradientRow(graph_.op_name(use.node));
-      if (row != nullptr && (row->kind == kNoGradient || row->kind == kRefusedGradient)) continue;
-      for (int32_t i = 0; i < graph_.num_outputs(use.node); ++i) {
-        const Output next{use.node, i};
-        if (IsDifferentiable(graph_.output_type(use.node, i)) && seen.insert(next).second) queue.push_back(next);
-      }
+LoweredLoops::LoweredLoops(const Graph& graph, const GradientRegion& region) {
+  std::vector<bool> is_walked(static_cast<size_t>(graph.id_limit()), false);
+  std::vector<NodeId> queue;
+  // Takes what the node is computed from.
+  const auto take_inputs = [&](NodeId id) {
+    if (is_walked[static_cast<size_t>(id.value())]) return;
+    is_walked[static_cast<size_t>(id.value())] = true;
+    for (const Output& input : graph.inputs(id)) {
+      taken_.insert(input);
+      if (IsDifferentiable(graph.output_type(input.node, input.index))) queue.push_back(input.node);
     }
+  };
+  HashSet<std::string> read;
+  for (const NodeId id : region.nodes()) {
+    // Only values that stacks hold may be read of a loop: of such a one no Exit is there.
+    const OpClass op_class = graph.op(id).op_class;
+    if (op_class == OpClass::kExit || op_class == OpClass::kEnter) read.insert(NameOfWhile(graph, id));
   }
-  return false;
+  read.erase("");
+  for (int32_t i = 0; i < graph.id_limit() && !read.empty(); ++i) {
+    const NodeId id(i);
+    if (!graph.Contains(id) || graph.op(id).op_class != OpClass::kEnter) continue;
+    if (read.contains(NameOfWhile(graph, id))) take_inputs(id);
+  }
+  while (!queue.empty()) {
+    const NodeId id = queue.back();
+    queue.pop_back();
+    const GradientRow* const row = FindGradientRow(graph.op_name(id));
+    if (row == nullptr || (row->kind != kNoGradient && row->kind != kRefusedGradient)) take_inputs(id);
+  }
 }
 
 absl::StatusOr<GraphOfBodies> GraphOfBodies::Make(const Graph& graph, const GradientRegion& region,

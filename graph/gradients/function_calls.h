@@ -19,7 +19,6 @@
 #include "graph/gradients/gradient_region.h"
 #include "graph/gradients/gradients.h"
 #include "graph/gradients/own_gradients.h"
-#include "graph/ir/consumers.h"
 #include "graph/ir/graph.h"
 
 namespace sluice {
@@ -28,17 +27,16 @@ namespace sluice {
 bool FlowsThroughCalls(const Graph& graph, const GradientRegion& region, OwnGradients& own);
 
 // The loops on which ys depend that were Whiles. A While gives all its variables gradients, zeros where the body has
-// none: so TensorFlow counts what flows into one as connected, whatever becomes of it there. Borrows the graph.
+// none: so TensorFlow counts what flows into one as connected, whatever becomes of it there. An immutable value.
 class LoweredLoops {
  public:
+  // Linear: one walk from the variables of all these loops to what they are computed from.
   LoweredLoops(const Graph& graph, const GradientRegion& region);
-  // Whether `x`, or what is computed from it, is a variable of such a loop. Linear.
-  bool Take(const Output& x) const;
+  // Whether `x`, or what is computed from it, is a variable of such a loop.
+  bool Take(const Output& x) const { return taken_.contains(x); }
 
  private:
-  const Graph& graph_;
-  const Consumers consumers_;
-  HashSet<std::string> exited_;  // Names of the Whiles.
+  HashSet<Output> taken_;
 };
 
 // A graph in which no node on the way from xs to ys calls what can be put in its place.
