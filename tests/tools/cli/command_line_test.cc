@@ -13,8 +13,8 @@
 namespace sluice {
 namespace {
 
-constexpr const char* kCommands[] = {"run",     "show", "check", "convert", "bench",
-                                     "conform", "grad", "ops",   "explain", "version"};
+constexpr const char* kCommands[] = {"run",  "show",  "check", "convert", "bench",  "conform",
+                                     "grad", "train", "ops",   "explain", "version"};
 
 TEST(CommandLineTest, VersionIsOneLine) {
   const RunResult run = RunSluice({"--version"});
