@@ -1,5 +1,6 @@
 #include "executor/session/generator_states.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,10 +20,11 @@ constexpr absl::string_view kPrefix = "sluice_generator/";
 
 }  // namespace
 
-void AppendGeneratorStates(Session& session, NamedTensors* tensors) {
+void AppendGeneratorStates(Session& session, absl::Span<const Callable* const> callables, NamedTensors* tensors) {
   for (const auto& [node, kernel] : session.core().kernel_store().Kernels()) {
     const auto* const random = dynamic_cast<const GeneratorKernel*>(kernel.get());
-    if (random == nullptr) continue;
+    const auto runs_it = [&name = node](const Callable* callable) { return callable->graph().Find(name).valid(); };
+    if (random == nullptr || !(callables.empty() || std::any_of(callables.begin(), callables.end(), runs_it))) continue;
     const Philox state = random->generator().state();
     const uint64_t words[] = {state.key(), state.low(), state.high()};
     tensors->emplace_back(absl::StrCat(kPrefix, node), Tensor::Vector<uint64_t>(words));

@@ -47,8 +47,13 @@ TEST(GeneratorStatesTest, ARestoredSessionGoesOnWithTheSameNumbers) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, Session::Create(SessionOptions(), graph));
   ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> first, session->Run({}, all, {}));
   NamedTensors states;
-  AppendGeneratorStates(*session, &states);
+  AppendGeneratorStates(*session, {}, &states);
   EXPECT_EQ(states.size(), all.size());
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const Callable> one, session->Prepare({{}, {"r1"}, {}, {}}));
+  NamedTensors of_one;
+  AppendGeneratorStates(*session, {one.get()}, &of_one);
+  ASSERT_EQ(of_one.size(), 1);
+  EXPECT_EQ(of_one[0].first, "sluice_generator/r1");
   ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> wanted, session->Run({}, all, {}));
 
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> other, Session::Create(SessionOptions(), graph));

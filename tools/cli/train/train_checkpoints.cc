@@ -77,7 +77,8 @@ absl::StatusOr<NamedTensors> ReadCheckpoint(const std::string& prefix) {
   SLUICE_ASSIGN_OR_RETURN(const BundleIndex index, BundleIndex::Open(prefix));
   NamedTensors tensors;
   tensors.reserve(index.entries().size());  // The reader writes to where they stand.
-  BundleReader reader(index, Workers(nullptr));
+  const Workers workers(nullptr);
+  BundleReader reader(index, workers);
   for (const auto& [name, entry] : index.entries()) {
     if (entry.is_sliced) continue;
     tensors.emplace_back(name, Tensor());

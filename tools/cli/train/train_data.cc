@@ -1,5 +1,6 @@
 #include "tools/cli/train/train_data.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -29,9 +30,10 @@ absl::StatusOr<NpzReader> OpenNpz(const std::string& path, const LoadLimits& lim
 
 absl::Status NoArray(const NpzReader& file, const TrainInput& input) {
   const std::vector<absl::string_view> names(file.names().begin(), file.names().end());
+  const bool has_own = std::find(names.begin(), names.end(), input.name) != names.end();
   const std::vector<std::string> near = NearestNames(input.array, names, 1);
   const std::string name = PrintableName(input.name);
-  const std::string guess = near.empty() ? std::string("ARRAY") : PrintableName(near[0]);
+  const std::string guess = has_own ? name : near.empty() ? std::string("ARRAY") : PrintableName(near[0]);
   return Error(ErrorCode::kFeedMissing)
       .Found(file.NamesText())
       .Expected(absl::StrCat("'", PrintableName(input.array), "'"))

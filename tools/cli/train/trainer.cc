@@ -162,7 +162,9 @@ absl::Status Trainer::EndEpoch(TrainLog& log, TrainDisplay& display) {
 
 absl::Status Trainer::Save(TrainCheckpoints& checkpoints, const TrainLog& log) {
   SLUICE_ASSIGN_OR_RETURN(NamedTensors tensors, ReadVariables(run_.session, run_.plan.saver));
-  AppendGeneratorStates(run_.session, &tensors);
+  std::vector<const Callable*> callables = {train_.callable.get()};
+  if (validation_.has_value()) callables.push_back(validate_.callable.get());
+  AppendGeneratorStates(run_.session, callables, &tensors);
   state_.AppendTo(&tensors);
   SLUICE_RETURN_IF_ERROR(checkpoints.Save(state_.step, tensors));
   saved_step_ = state_.step;

@@ -134,7 +134,6 @@ TEST_F(TrainTest, ErrorsSayWhatToDo) {
   refused({"--data", "wanted=want"}, "--data wanted=wanted");
   refused({"--data", "x=wanted"}, "rows of another shape");
   refused({"--freeze", "w,b"}, "nothing to train");
-  refused({"--batch", "100", "--drop-last"}, "50 rows");
   refused({"--validate", "1.5"}, "between 0 and 1");
   refused({"--output", "y"}, "there is no --export");
 }
@@ -149,6 +148,14 @@ TEST_F(TrainTest, ArraysOfOtherDtypesAreConvertedWhereThatIsAskedFor) {
   EXPECT_TRUE(absl::StrContains(refused.err, "x.astype('float32')")) << refused.err;
   line.push_back("--convert");
   EXPECT_EQ(RunSluice(line).status, 0);
+}
+
+TEST_F(TrainTest, FewerRowsThanABatchAreSaid) {
+  const RunResult run = RunSluice(
+      {"train", model_, data_, "--loss", "loss", "--feed", "scale=1", "-o", out_, "--batch", "100", "--drop-last"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(absl::StrContains(run.err, "50 rows")) << run.err;
+  EXPECT_TRUE(absl::StrContains(run.err, "100 or more")) << run.err;
 }
 
 TEST_F(TrainTest, EmptyDataIsSaid) {
