@@ -38,7 +38,7 @@ TEST(CommandLineTest, HelpListsTheCommandsThereAreAndNoOthers) {
   EXPECT_EQ(run.err, "");
   for (const char* command : kCommands)
     EXPECT_TRUE(absl::StrContains(run.out, absl::StrCat("\n  ", command, " "))) << command;
-  for (const char* command : {"train", "worker", "serve"}) {
+  for (const char* command : {"worker", "serve"}) {
     EXPECT_FALSE(absl::StrContains(run.out, absl::StrCat("\n  ", command, " "))) << command;
   }
 }
