@@ -40,6 +40,8 @@ class TrainCommand : public Command {
     request_.Declare(app);
     session_options_.functions = CallPolicy::kInline;  // See generator_states.h.
     session_options_.Declare(app);
+    app.get_option("--functions")->option_text("inline|call|auto [inline]");
+    app.remove_option(app.get_option("--deterministic"));  // Always: see Note [Training that goes on].
     app.description(absl::StrCat(app.get_description(), "\n", kFeedValueForms));
   }
 
