@@ -92,6 +92,28 @@ TEST_F(TrainTest, OneDocumentWithJson) {
   EXPECT_EQ(document.at("validation").at("step"), 5);
 }
 
+TEST_F(TrainTest, ANewTrainingMayBeginFromOldWeights) {
+  ASSERT_EQ(Train({"--epochs", "20"}).status, 0);
+  const std::string other = TestFile("other_run");
+  fs::remove_all(other);
+  const auto first_loss = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> line = {"train", model_, data_, "--loss",  "loss", "--feed",  "scale=1", "-o",
+                                     other,   "--lr", "0",   "--steps", "1",    "--batch", "50",      "--json"};
+    line.insert(line.end(), more.begin(), more.end());
+    const RunResult run = RunSluice(line);
+    EXPECT_EQ(run.status, 0) << run.err;
+    fs::remove_all(other);
+    return nlohmann::json::parse(run.out).at("train").at("loss").get<double>();
+  };
+  EXPECT_LT(first_loss({"--restore", out_}), 0.5 * first_loss({}));
+  const std::string empty = TestFile("no_checkpoints");
+  fs::create_directories(empty);
+  const RunResult none =
+      RunSluice({"train", model_, data_, "--loss", "loss", "--feed", "scale=1", "-o", other, "--restore", empty});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_TRUE(absl::StrContains(none.err, "names a checkpoint")) << none.err;
+}
+
 TEST_F(TrainTest, StepsMayEndWithinAnEpoch) {
   EXPECT_EQ(Train({"--steps", "7"}).status, 0);
   EXPECT_TRUE(IsThere("model.ckpt-7.index"));
