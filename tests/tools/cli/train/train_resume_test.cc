@@ -163,7 +163,7 @@ TEST(TrainInterruptTest, ASecondCtrlCEndsAtOnce) {
   const std::string rows = MakeTestFile("x.npz", *WriteNpz(arrays));
   TrainProcess endless({"train", model, rows, "--loss", "loss", "--train-op", "train", "-o", out});
   while (!endless.IsOver() && !fs::exists(out + "/loss.csv")) ::usleep(1000);
-  ::usleep(300'000);
+  ::usleep(1'000'000);  // By now it is in the step.
   endless.Send(SIGINT);
   ::usleep(300'000);
   EXPECT_FALSE(endless.IsOver()) << endless.Output();
