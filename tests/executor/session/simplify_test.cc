@@ -23,7 +23,7 @@ namespace {
 SessionOptions Plain() {
   SessionOptions options;
   SimplifyOptions& simplify = options.simplify;
-  simplify.drop_unread_values = simplify.fold_constants = simplify.join_equal_nodes = false;
+  simplify.drop_unread_values = simplify.fold_constants = simplify.join_equal_nodes = simplify.fuse_layers = false;
   return options;
 }
 
