@@ -9,6 +9,7 @@
 
 #include "executor/thread_pool.h"
 #include "gtest/gtest.h"
+#include "kernels/nn/conv_geometry.h"
 #include "tests/kernels/nn/conv_reference.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
