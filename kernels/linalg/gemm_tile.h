@@ -21,8 +21,9 @@ struct Runs {
   int64_t a_step = 0, b_step = 0;
 };
 
-// C tile of kRows x (kVectors * lanes) columns, of which `cols` are there. kByColumns: A(i, p) = a[i + p*lda].
-template <typename V, int kRows, int kVectors, bool kPart, bool kByColumns>
+// C tile of kRows x (kVectors * lanes) columns, of which `cols` are there. kByColumns: A(i, p) = a[i + p*lda]. Without
+// kRuns the depth is in one piece, and the loop over pieces costs nothing.
+template <typename V, int kRows, int kVectors, bool kPart, bool kByColumns, bool kRuns>
 void Tile(int64_t cols, int64_t k, const typename V::T* a, int64_t lda, const typename V::T* b_begin, int64_t ldb,
           typename V::T* c, int64_t ldc, bool accumulate, const Runs& runs) {
   using T = typename V::T;
@@ -41,7 +42,7 @@ void Tile(int64_t cols, int64_t k, const typename V::T* a, int64_t lda, const ty
   }
   const int64_t lda2 = 2 * lda;
   const int64_t lda3 = 3 * lda;
-  for (int64_t run = 0; run < runs.count; ++run) {
+  for (int64_t run = 0; run < (kRuns ? runs.count : 1); ++run) {
     // Four rows share a pointer: more do not fit the registers.
     const T* rows[(kRows + 3) / 4];
 #pragma GCC unroll 16
@@ -81,21 +82,21 @@ void Tile(int64_t cols, int64_t k, const typename V::T* a, int64_t lda, const ty
 }
 
 // Tile for a number of rows that is known at run time only.
-template <typename V, int kRows, bool kByColumns>
+template <typename V, int kRows, bool kByColumns, bool kRuns = false>
 void TileOfRows(int64_t rows, int64_t cols, int64_t k, const typename V::T* a, int64_t lda, const typename V::T* b,
                 int64_t ldb, typename V::T* c, int64_t ldc, bool accumulate, const Runs& runs = Runs()) {
   if constexpr (kRows > 1) {
     if (rows < kRows) {
-      TileOfRows<V, kRows - 1, kByColumns>(rows, cols, k, a, lda, b, ldb, c, ldc, accumulate, runs);
+      TileOfRows<V, kRows - 1, kByColumns, kRuns>(rows, cols, k, a, lda, b, ldb, c, ldc, accumulate, runs);
       return;
     }
   }
   if (cols == 2 * V::kLanes) {
-    Tile<V, kRows, 2, false, kByColumns>(cols, k, a, lda, b, ldb, c, ldc, accumulate, runs);
+    Tile<V, kRows, 2, false, kByColumns, kRuns>(cols, k, a, lda, b, ldb, c, ldc, accumulate, runs);
   } else if (cols > V::kLanes) {
-    Tile<V, kRows, 2, true, kByColumns>(cols, k, a, lda, b, ldb, c, ldc, accumulate, runs);
+    Tile<V, kRows, 2, true, kByColumns, kRuns>(cols, k, a, lda, b, ldb, c, ldc, accumulate, runs);
   } else {
-    Tile<V, kRows, 1, true, kByColumns>(cols, k, a, lda, b, ldb, c, ldc, accumulate, runs);
+    Tile<V, kRows, 1, true, kByColumns, kRuns>(cols, k, a, lda, b, ldb, c, ldc, accumulate, runs);
   }
 }
 
@@ -111,9 +112,9 @@ void AnyTile(int64_t rows, int64_t cols, int64_t k, const typename V::T* a, int6
 
 template <typename V>
 void AddRuns(const TileRuns<typename V::T>& product) {
-  TileOfRows<V, V::kTileRows, true>(product.rows, product.cols, product.k, product.a, product.lda, product.b,
-                                    product.ldb, product.c, product.ldc, /*accumulate=*/true,
-                                    {product.runs, product.a_step, product.b_step});
+  TileOfRows<V, V::kTileRows, true, true>(product.rows, product.cols, product.k, product.a, product.lda, product.b,
+                                          product.ldb, product.c, product.ldc, /*accumulate=*/true,
+                                          {product.runs, product.a_step, product.b_step});
 }
 
 // Panels that Row reads at once: as many streams of memory, and sums enough to hide what one multiply-add takes.
