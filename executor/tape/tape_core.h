@@ -1,0 +1,54 @@
+#ifndef SLUICE_EXECUTOR_TAPE_TAPE_CORE_H_
+#define SLUICE_EXECUTOR_TAPE_TAPE_CORE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "executor/tape/eager_op.h"
+#include "executor/tape/structure_cache.h"
+#include "executor/tape/tape_options.h"
+#include "executor/thread_pool.h"
+#include "graph/base/mutex.h"
+#include "kernels/device/cpu_device.h"
+#include "kernels/run_context.h"
+#include "kernels/step/session_state.h"
+
+namespace sluice {
+
+// What all variables of a tape share: ops and their kernels, device and threads, sequence numbers. Thread-safe.
+class TapeCore {
+ public:
+  explicit TapeCore(const TapeOptions& options);
+  TapeCore(const TapeCore&) = delete;
+  TapeCore& operator=(const TapeCore&) = delete;
+
+  EagerOps& ops() { return ops_; }
+  const KernelRegistry& kernels() const { return kernels_; }
+  StructureCache& structures() { return structures_; }
+  // What kernels that are called at once may use.
+  const RunContext& run() const { return run_; }
+  uint64_t NextSequence() { return sequence_.fetch_add(1, std::memory_order_relaxed); }  // Only has to grow.
+  uint64_t NextPass() { return pass_.fetch_add(1, std::memory_order_relaxed); }
+  ThreadPool* pool() const { return pool_.get(); }  // Null: one thread.
+
+  std::atomic<int64_t> nodes_seen{0};  // By the last discovery. Relaxed: a report.
+  // One pass at a time looks at the record and numbers its nodes.
+  Mutex discovery_mu;
+
+ private:
+  const KernelRegistry& kernels_;
+  std::unique_ptr<ThreadPool> pool_;
+  CpuDevice device_;
+  SessionState state_;
+  EagerOps ops_;
+  StructureCache structures_;
+  RunContext run_;
+  std::atomic<uint64_t> sequence_{1};
+  std::atomic<uint64_t> pass_{1};
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_TAPE_TAPE_CORE_H_
