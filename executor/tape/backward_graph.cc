@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "executor/compiled/compiled_graph.h"
 #include "executor/compiled/local_executor.h"
 #include "graph/base/status_macros.h"
 #include "kernels/step/span_call_frame.h"

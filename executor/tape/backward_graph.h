@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "executor/compiled/compiled_graph.h"
 #include "executor/executor.h"
 #include "executor/tape/pass_plan.h"
 #include "executor/tape/pass_structure.h"

@@ -1,5 +1,6 @@
 #include "executor/tape/backward_pass.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -194,15 +195,18 @@ absl::Status BackwardPass::EvaluateCustom(size_t i, absl::Span<TapeValue> grads,
     node.custom->Release();
   }
   const std::string name = node.name();
-  for (size_t e = 0; e < results.size(); ++e) {
-    if (e >= node.edges.size() && !results[e].defined()) continue;
-    if (e >= node.edges.size() || results.size() < node.edges.size()) {
-      return Error(ErrorCode::kWrongUse)
-          .Node(name, name)
-          .Text("gave an incorrect number of gradients")
-          .Found(absl::StrCat(results.size()))
-          .Expected(absl::StrCat(node.edges.size()));
-    }
+  const auto is_defined = [](const Var& result) { return result.defined(); };
+  const bool has_too_many =
+      results.size() > node.edges.size() &&
+      std::any_of(results.begin() + static_cast<std::ptrdiff_t>(node.edges.size()), results.end(), is_defined);
+  if (has_too_many || results.size() < node.edges.size()) {
+    return Error(ErrorCode::kWrongUse)
+        .Node(name, name)
+        .Text("gave an incorrect number of gradients")
+        .Found(absl::StrCat(results.size()))
+        .Expected(absl::StrCat(node.edges.size()));
+  }
+  for (size_t e = 0; e < node.edges.size(); ++e) {
     if (!results[e].defined()) continue;
     SLUICE_RETURN_IF_ERROR(results[e].status());
     if (!node.edges[e].is_set()) continue;

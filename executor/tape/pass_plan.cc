@@ -8,12 +8,12 @@
 
 namespace sluice {
 
-PassPlan::PassPlan(TapeCore& core, const Request& request) {
-  const uint64_t pass = core.NextPass();
-  MutexLock lock(&core.discovery_mu);
+PassPlan::PassPlan(Discovery& discovery, const Request& request) {
+  MutexLock lock(&discovery.mu);
+  const uint64_t pass = ++discovery.last_pass;
   Collect(request, pass);
   Sort();
-  core.nodes_seen.store(static_cast<int64_t>(items_.size()), std::memory_order_relaxed);
+  discovery.nodes_seen.store(static_cast<int64_t>(items_.size()), std::memory_order_relaxed);
   const auto place_of = [&](const TapeEdge& edge) {
     return edge.node->seen_by_pass == pass ? edge.node->place_in_pass : -1;
   };

@@ -1,14 +1,22 @@
 #ifndef SLUICE_EXECUTOR_TAPE_PASS_PLAN_H_
 #define SLUICE_EXECUTOR_TAPE_PASS_PLAN_H_
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
-#include "executor/tape/tape_core.h"
 #include "executor/tape/tape_node.h"
+#include "graph/base/mutex.h"
 
 namespace sluice {
+
+// Of one tape: one pass at a time looks at the record and numbers its nodes.
+struct Discovery {
+  Mutex mu;
+  uint64_t last_pass ABSL_GUARDED_BY(mu) = 0;
+  std::atomic<int64_t> nodes_seen{0};  // By the last pass. Relaxed: a report.
+};
 
 // What one backward pass runs: the nodes between roots and targets, in the order in which they run. Made under the lock
 // that makes the record's marks this pass's own; a plain value afterwards.
@@ -34,7 +42,7 @@ class PassPlan {
   };
 
   // Looks at no node that was recorded before the first target.
-  PassPlan(TapeCore& core, const Request& request);
+  PassPlan(Discovery& discovery, const Request& request);
 
   // Large sequence numbers first: a node comes behind all that flows to it.
   const std::vector<Item>& items() const { return items_; }

@@ -1,7 +1,5 @@
 #include "executor/tape/structure_cache.h"
 
-#include "executor/tape/backward_graph.h"
-
 namespace sluice {
 
 StructureCache::~StructureCache() = default;

@@ -116,7 +116,7 @@ absl::StatusOr<std::vector<Var>> RunPass(TapeCore& core, const PassRequest& requ
     seeds.push_back(std::move(seed));
   }
   SLUICE_ASSIGN_OR_RETURN(const std::vector<TapeEdge> inputs, InputEdges(core, request));
-  const PassPlan plan(core, {roots, request.has_inputs, inputs, request.accumulates});
+  const PassPlan plan(core.discovery(), {roots, request.has_inputs, inputs, request.accumulates});
   SLUICE_RETURN_IF_ERROR(CheckGradients(plan));
   BackwardPass pass(core, plan, request.options);
   for (size_t k = 0; k < inputs.size(); ++k) pass.Capture(k, inputs[k], plan.PlaceOfTarget(k));
@@ -241,7 +241,7 @@ absl::StatusOr<std::vector<Var>> Tape::Grad(absl::Span<const Var> outputs, absl:
 
 int64_t Tape::NumCompiledStructures() const { return core_->structures().num_compiled(); }
 int64_t Tape::NumPassesOfKnownStructure() const { return core_->structures().num_hits(); }
-int64_t Tape::NodesSeenByLastPass() const { return core_->nodes_seen.load(std::memory_order_relaxed); }
+int64_t Tape::NodesSeenByLastPass() const { return core_->discovery().nodes_seen.load(std::memory_order_relaxed); }
 
 absl::Status Tape::QueueCallback(absl::AnyInvocable<absl::Status()> callback) {
   BackwardPass* const pass = BackwardPass::Current();

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "executor/tape/eager_op.h"
+#include "executor/tape/pass_plan.h"
 #include "executor/tape/structure_cache.h"
 #include "executor/tape/tape_options.h"
 #include "executor/thread_pool.h"
-#include "graph/base/mutex.h"
 #include "kernels/device/cpu_device.h"
 #include "kernels/run_context.h"
 #include "kernels/step/session_state.h"
@@ -30,12 +30,9 @@ class TapeCore {
   // What kernels that are called at once may use.
   const RunContext& run() const { return run_; }
   uint64_t NextSequence() { return sequence_.fetch_add(1, std::memory_order_relaxed); }  // Only has to grow.
-  uint64_t NextPass() { return pass_.fetch_add(1, std::memory_order_relaxed); }
   ThreadPool* pool() const { return pool_.get(); }  // Null: one thread.
 
-  std::atomic<int64_t> nodes_seen{0};  // By the last discovery. Relaxed: a report.
-  // One pass at a time looks at the record and numbers its nodes.
-  Mutex discovery_mu;
+  Discovery& discovery() { return discovery_; }
 
  private:
   const KernelRegistry& kernels_;
@@ -46,7 +43,7 @@ class TapeCore {
   StructureCache structures_;
   RunContext run_;
   std::atomic<uint64_t> sequence_{1};
-  std::atomic<uint64_t> pass_{1};
+  Discovery discovery_;
 };
 
 }  // namespace sluice

@@ -91,7 +91,7 @@ class TapeNode {
   std::unique_ptr<NodeHooks> hooks ABSL_GUARDED_BY(mu);
   std::atomic<bool> has_hooks{false};  // Spares passes the lock. Relaxed: hooks are added by who starts the pass.
 
-  // Of the one discovery that goes on (TapeCore::discovery_mu).
+  // Of the one discovery that goes on (Discovery in pass_plan.h).
   uint64_t seen_by_pass = 0;
   int32_t place_in_pass = 0;
 

@@ -1,6 +1,8 @@
 // Groups G (custom functions and validation) and H (errors, anomalies, threads, passes inside of passes) of
 // reference/pytorch-autograd.md, 4.
 
+#include <atomic>
+#include <complex>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -10,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "executor/tape/tape_node.h"
 #include "gmock/gmock.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
@@ -290,15 +293,15 @@ TEST_F(TapeFunctionTest, H01NanIsFoundWhereItComesFrom) {
   {
     const AnomalyScope anomaly;
     const PlaceScope outer("model"), inner("head");
-    const absl::Status status = (Sqrt(x) * 0.0).Backward();
-    EXPECT_THAT(status, IsError(ErrorCode::kOpBroken, "SqrtBackward"));
-    EXPECT_THAT(status.message(), AllOf(HasSubstr("NaN values in its output 0"), HasSubstr("model/head/Sqrt")));
+    const absl::Status status = (Log(x) * 0.0).Backward();
+    EXPECT_THAT(status, IsError(ErrorCode::kOpBroken, "LogBackward"));
+    EXPECT_THAT(status.message(), AllOf(HasSubstr("NaN values in its output 0"), HasSubstr("model/head/Log")));
   }
   {
     const AnomalyScope silent(/*checks_nan=*/false);
-    ASSERT_OK((Sqrt(x) * 0.0).Backward());
+    ASSERT_OK((Log(x) * 0.0).Backward());
   }
-  ASSERT_OK((Sqrt(x) * 0.0).Backward());
+  ASSERT_OK((Log(x) * 0.0).Backward());
 }
 
 TEST_F(TapeFunctionTest, H01ThePlaceOfGradientsLeadsToTheirParent) {
@@ -309,9 +312,9 @@ TEST_F(TapeFunctionTest, H01ThePlaceOfGradientsLeadsToTheirParent) {
     const PlaceScope place("first");
     dx = Derivative(x * x * Sqrt(x + 1.0), x);
   }
-  const Var bad = dx * Sqrt(x);
+  const Var bad = dx + Log(x);
   const absl::Status status = (bad * 0.0).Backward();
-  EXPECT_THAT(status, IsError(ErrorCode::kOpBroken, "SqrtBackward"));
+  EXPECT_THAT(status, IsError(ErrorCode::kOpBroken, "LogBackward"));
   EXPECT_THAT(dx.grad_fn().node()->origin, HasSubstr("while"));
 }
 
