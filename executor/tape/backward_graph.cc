@@ -180,6 +180,7 @@ absl::Status BackwardGraph::Run(const RunContext& run, absl::Span<Tensor> args, 
   Executor::Args executor_args;
   static_cast<RunContext&>(executor_args) = run;
   executor_args.call_frame = &frame;
+  executor_args.nodes_in_any_order = true;
   SLUICE_RETURN_IF_ERROR(executor_->Run(executor_args));
   for (size_t i = 0; i < found.size(); ++i) results[static_cast<size_t>(places_[i])] = std::move(found[i]);
   return absl::OkStatus();
