@@ -50,6 +50,25 @@ absl::StatusOr<std::vector<TapeValue>> Call(absl::string_view op, absl::Span<con
   });
 }
 
+// One of the ops that formulas are made of: without a key, and without memory of its own.
+Var CallCommon(CommonOp op, absl::Span<const Var> inputs) {
+  absl::StatusOr<Var> result = AsStatus([&]() -> absl::StatusOr<Var> {
+    SLUICE_ASSIGN_OR_RETURN(TapeCore* const core, CoreOf(CommonOpName(op), inputs));
+    const DType type = inputs[0].dtype();
+    // A wrong type is an error that the general way knows to tell.
+    if (inputs.back().dtype() != type) return CallOp(CommonOpName(op), inputs);
+    SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const EagerOp>* const called,
+                            core->common_ops().Find(op, type, inputs.size()));
+    OpInput values[2];
+    for (size_t i = 0; i < inputs.size(); ++i) values[i] = OpInput::Of(inputs[i]);
+    TapeValue output;
+    SLUICE_RETURN_IF_ERROR(
+        CallOp(*core, *called, absl::MakeConstSpan(values, inputs.size()), absl::MakeSpan(&output, 1)));
+    return VarOf(*core, std::move(output));
+  });
+  return result.ok() ? *std::move(result) : Var::Failed(result.status());
+}
+
 absl::StatusOr<Tensor> ScalarOf(DType type, double value) {
   switch (type) {
     case DType::kFloat:
@@ -116,11 +135,11 @@ Var NumberLike(const Var& like, double value) {
   return number.ok() ? ConstantLike(like, *number) : Var::Failed(number.status());
 }
 
-Var operator+(const Var& a, const Var& b) { return CallOp("AddV2", {a, b}); }
-Var operator-(const Var& a, const Var& b) { return CallOp("Sub", {a, b}); }
-Var operator*(const Var& a, const Var& b) { return CallOp("Mul", {a, b}); }
-Var operator/(const Var& a, const Var& b) { return CallOp("RealDiv", {a, b}); }
-Var operator-(const Var& a) { return CallOp("Neg", {a}); }
+Var operator+(const Var& a, const Var& b) { return CallCommon(CommonOp::kAddV2, {a, b}); }
+Var operator-(const Var& a, const Var& b) { return CallCommon(CommonOp::kSub, {a, b}); }
+Var operator*(const Var& a, const Var& b) { return CallCommon(CommonOp::kMul, {a, b}); }
+Var operator/(const Var& a, const Var& b) { return CallCommon(CommonOp::kRealDiv, {a, b}); }
+Var operator-(const Var& a) { return CallCommon(CommonOp::kNeg, {a}); }
 Var operator+(const Var& a, double b) { return a + NumberLike(a, b); }
 Var operator-(const Var& a, double b) { return a - NumberLike(a, b); }
 Var operator*(const Var& a, double b) { return a * NumberLike(a, b); }
@@ -129,20 +148,20 @@ Var operator+(double a, const Var& b) { return NumberLike(b, a) + b; }
 Var operator-(double a, const Var& b) { return NumberLike(b, a) - b; }
 Var operator*(double a, const Var& b) { return NumberLike(b, a) * b; }
 Var operator/(double a, const Var& b) { return NumberLike(b, a) / b; }
-Var Pow(const Var& a, const Var& b) { return CallOp("Pow", {a, b}); }
-Var Maximum(const Var& a, const Var& b) { return CallOp("Maximum", {a, b}); }
-Var Minimum(const Var& a, const Var& b) { return CallOp("Minimum", {a, b}); }
+Var Pow(const Var& a, const Var& b) { return CallCommon(CommonOp::kPow, {a, b}); }
+Var Maximum(const Var& a, const Var& b) { return CallCommon(CommonOp::kMaximum, {a, b}); }
+Var Minimum(const Var& a, const Var& b) { return CallCommon(CommonOp::kMinimum, {a, b}); }
 
-Var Exp(const Var& x) { return CallOp("Exp", {x}); }
-Var Log(const Var& x) { return CallOp("Log", {x}); }
-Var Sqrt(const Var& x) { return CallOp("Sqrt", {x}); }
-Var Square(const Var& x) { return CallOp("Square", {x}); }
-Var Tanh(const Var& x) { return CallOp("Tanh", {x}); }
-Var Sigmoid(const Var& x) { return CallOp("Sigmoid", {x}); }
-Var Relu(const Var& x) { return CallOp("Relu", {x}); }
-Var Sin(const Var& x) { return CallOp("Sin", {x}); }
-Var Cos(const Var& x) { return CallOp("Cos", {x}); }
-Var Abs(const Var& x) { return CallOp("Abs", {x}); }
+Var Exp(const Var& x) { return CallCommon(CommonOp::kExp, {x}); }
+Var Log(const Var& x) { return CallCommon(CommonOp::kLog, {x}); }
+Var Sqrt(const Var& x) { return CallCommon(CommonOp::kSqrt, {x}); }
+Var Square(const Var& x) { return CallCommon(CommonOp::kSquare, {x}); }
+Var Tanh(const Var& x) { return CallCommon(CommonOp::kTanh, {x}); }
+Var Sigmoid(const Var& x) { return CallCommon(CommonOp::kSigmoid, {x}); }
+Var Relu(const Var& x) { return CallCommon(CommonOp::kRelu, {x}); }
+Var Sin(const Var& x) { return CallCommon(CommonOp::kSin, {x}); }
+Var Cos(const Var& x) { return CallCommon(CommonOp::kCos, {x}); }
+Var Abs(const Var& x) { return CallCommon(CommonOp::kAbs, {x}); }
 Var Cast(const Var& x, DType type) { return CallOp("Cast", {x}, {{"DstT", type}}); }
 
 Var MatMul(const Var& a, const Var& b, bool transpose_a, bool transpose_b) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "executor/tape/common_ops.h"
 #include "executor/tape/eager_op.h"
 #include "executor/tape/pass_plan.h"
 #include "executor/tape/structure_cache.h"
@@ -26,11 +27,12 @@ class TapeCore {
 
   EagerOps& ops() { return ops_; }
   const KernelRegistry& kernels() const { return kernels_; }
+  CommonOps& common_ops() { return common_ops_; }
   StructureCache& structures() { return structures_; }
   // What kernels that are called at once may use.
   const RunContext& run() const { return run_; }
   uint64_t NextSequence() { return sequence_.fetch_add(1, std::memory_order_relaxed); }  // Only has to grow.
-  ThreadPool* pool() const { return pool_.get(); }  // Null: one thread.
+  ThreadPool* pool() const { return pool_.get(); }                                       // Null: one thread.
 
   Discovery& discovery() { return discovery_; }
 
@@ -40,6 +42,7 @@ class TapeCore {
   CpuDevice device_;
   SessionState state_;
   EagerOps ops_;
+  CommonOps common_ops_{ops_};
   StructureCache structures_;
   RunContext run_;
   std::atomic<uint64_t> sequence_{1};

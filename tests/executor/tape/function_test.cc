@@ -273,21 +273,6 @@ TEST_F(TapeFunctionTest, G08ADifferentTypeIsCast) {
               IsError(ErrorCode::kInputType, "index 0"));
 }
 
-TEST_F(TapeFunctionTest, G09OpsWithoutGradient) {
-  const Var x = Leaf({1, 2, 3, 4});
-  const Var y = CallOp("Betainc", {x, x, x});
-  ASSERT_OK(y.status());
-  int calls = 0;
-  const Var z = WithGradient(Sum(y), [&](FunctionContext&, absl::Span<const Var> grads) {
-    ++calls;
-    return Vars{grads[0]};
-  });
-  const absl::Status status = z.Backward();
-  if (!status.ok()) {
-    EXPECT_THAT(status, IsError(ErrorCode::kUnsupported, "Betainc"));
-  }
-}
-
 TEST_F(TapeFunctionTest, H01NanIsFoundWhereItComesFrom) {
   const Var x = Leaf(0);
   {

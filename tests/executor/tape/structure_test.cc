@@ -1,5 +1,6 @@
 // Passes as graphs: when they are compiled, and that they give what passes give that call their ops one by one.
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <random>
@@ -97,66 +98,78 @@ TEST_F(TapeStructureTest, TheCacheIsBounded) {
   EXPECT_EQ(tape.NumCompiledStructures(), 0);
 }
 
+// A random program of 25 ops over four leaves.
+class RandomProgram {
+ public:
+  RandomProgram(Tape& tape, uint32_t seed) : tape_(tape), random_(seed) {
+    for (int i = 0; i < 4; ++i) {
+      std::vector<float> elements;
+      for (int k = 0; k < 12; ++k) elements.push_back(static_cast<float>(Below(1000)) / 500 - 1);
+      leaves_.push_back(tape.Leaf(Tensor::Of<float>(i % 2 == 0 ? Shape::Of({3, 4}) : Shape::Of({12, 1}), elements)));
+      values_.push_back(Reshape(leaves_.back(), {3, 4}));
+    }
+    for (int i = 0; i < 25; ++i) values_.push_back(NextOp());
+  }
+
+  // The gradients of the leaves; empty where there is none.
+  std::vector<std::vector<float>> Gradients() {
+    EXPECT_OK(tape_.Backward({Mean(values_.back()), Sum(values_[values_.size() / 2])}));
+    std::vector<std::vector<float>> grads;
+    for (const Var& leaf : leaves_) {
+      const Var grad = leaf.grad();
+      grads.emplace_back();
+      if (grad.defined()) grads.back().assign(grad.value().flat<float>().begin(), grad.value().flat<float>().end());
+    }
+    return grads;
+  }
+
+ private:
+  size_t Below(size_t n) { return random_() % n; }
+  Var NextOp() {
+    const Var a = values_[Below(values_.size())], b = values_[Below(values_.size())];
+    switch (Below(8)) {
+      case 0:
+        return a + b;
+      case 1:
+        return a * b;
+      case 2:
+        return Tanh(a) - b;
+      case 3:
+        return MatMul(MatMul(a, b, false, true) * 0.1 * Sum(b, {0, 1}), b);
+      case 4:
+        return Split(Concat({a, b}, 0), 0, 2)[Below(2)];
+      case 5:
+        return a * Mean(b, {1}, true);
+      case 6:
+        return Transpose(Softmax(Transpose(a, {1, 0})), {1, 0});
+      default:
+        return Maximum(a, b) / 2.0;
+    }
+  }
+
+  Tape& tape_;
+  std::mt19937 random_;
+  std::vector<Var> leaves_, values_;
+};
+
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  const auto are_same = [](float x, float y) { return x == y || (std::isnan(x) && std::isnan(y)); };
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), are_same);
+}
+
 // The same program on tapes that compile and on one that does not: equal to the last bit.
 TEST_F(TapeStructureTest, RandomProgramsGiveEqualBits) {
   TapeOptions plain, threaded;
   plain.max_structures = 0;
   threaded.num_threads = 4;
   Tape one_by_one(plain), several(threaded);
+  Tape* const tapes[] = {&tape_, &tape_, &tape_, &several, &several};
   for (uint32_t seed = 0; seed < 60; ++seed) {
-    std::vector<std::vector<float>> expected;
-    Tape* const tapes[] = {&one_by_one, &tape_, &tape_, &tape_, &several, &several};
+    const std::vector<std::vector<float>> expected = RandomProgram(one_by_one, seed).Gradients();
     for (Tape* const tape : tapes) {
-      std::mt19937 random(seed);
-      const auto below = [&](size_t n) { return random() % n; };
-      std::vector<Var> leaves, values;
-      for (int i = 0; i < 4; ++i) {
-        std::vector<float> elements;
-        for (int k = 0; k < 12; ++k) elements.push_back(static_cast<float>(below(1000)) / 500 - 1);
-        leaves.push_back(tape->Leaf(Tensor::Of<float>(i % 2 == 0 ? Shape::Of({3, 4}) : Shape::Of({12, 1}), elements)));
-      }
-      for (const Var& leaf : leaves) values.push_back(Reshape(leaf, {3, 4}));
-      for (int i = 0; i < 25; ++i) {
-        const Var a = values[below(values.size())], b = values[below(values.size())];
-        switch (below(8)) {
-          case 0:
-            values.push_back(a + b);
-            break;
-          case 1:
-            values.push_back(a * b);
-            break;
-          case 2:
-            values.push_back(Tanh(a) - b);
-            break;
-          case 3:
-            values.push_back(MatMul(a, b, false, true) * 0.1 * Sum(b, {0, 1}));
-            values.back() = MatMul(values.back(), b);
-            break;
-          case 4:
-            values.push_back(Split(Concat({a, b}, 0), 0, 2)[below(2)]);
-            break;
-          case 5:
-            values.push_back(a * Mean(b, {1}, true));
-            break;
-          case 6:
-            values.push_back(Transpose(Softmax(Transpose(a, {1, 0})), {1, 0}));
-            break;
-          default:
-            values.push_back(Maximum(a, b) / 2.0);
-        }
-      }
-      ASSERT_OK(tape->Backward({Mean(values.back()), Sum(values[values.size() / 2])}));
-      std::vector<std::vector<float>> grads;
-      for (const Var& leaf : leaves) grads.push_back(leaf.grad().defined() ? GradOf(leaf) : std::vector<float>());
-      if (expected.empty()) expected = grads;
-      for (size_t i = 0; i < grads.size(); ++i) {
-        ASSERT_EQ(grads[i].size(), expected[i].size()) << seed;
-        for (size_t k = 0; k < grads[i].size(); ++k) {
-          const bool are_equal =
-              grads[i][k] == expected[i][k] || (std::isnan(grads[i][k]) && std::isnan(expected[i][k]));
-          ASSERT_TRUE(are_equal) << "seed " << seed << ": " << grads[i][k] << " for " << expected[i][k];
-        }
-      }
+      const std::vector<std::vector<float>> found = RandomProgram(*tape, seed).Gradients();
+      for (size_t i = 0; i < expected.size(); ++i)
+        ASSERT_TRUE(SameBits(found[i], expected[i])) << seed << ", leaf " << i;
     }
   }
   EXPECT_GT(tape_.NumPassesOfKnownStructure(), 50);

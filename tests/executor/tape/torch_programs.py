@@ -114,35 +114,9 @@ class Program:
             a = self.pick()
             self.add(f"checkpoint {a}", Checkpoint.apply(v[a]), (a,))
         elif choice in ("hook", "retain"):
-            a = self.pick()
-            if not v[a].requires_grad:
-                return True
-            if choice == "retain":
-                v[a].retain_grad()
-                self.kept.append(a)
-                self.lines.append(f"retain {a}")
-                return True
-            factor, name = self.random.choice([0, -2.0]), len(self.hooks_added)
-            self.hooks_added.append(a)
-            def hook(grad, name=name, factor=factor):
-                self.hooks.append(name)
-                return grad * factor if factor else None
-            v[a].register_hook(hook)
-            self.lines.append(f"hook {a} {factor}")
+            self.watch(choice)
         elif choice in ("iadd", "iscale"):
-            a, b = self.pair() if choice == "iadd" else (self.pick(), 0)
-            if choice == "iadd" and (v[a].shape != torch.broadcast_shapes(v[a].shape, v[b].shape) or a == b):
-                return True
-            if a not in self.no_views and (not v[a].is_leaf or not v[a].requires_grad or self.random.random() < 0.05):
-                for i, sources in enumerate(self.sources):
-                    if i != a:
-                        sources.discard(a)
-                self.sources[a] |= self.sources[b] if choice == "iadd" else set()
-            else:
-                return True
-            if choice == "iadd":
-                return self.attempt(f"iadd {a} {b}", lambda: v[a].add_(v[b]))
-            return self.attempt(f"iscale {a} 1.25", lambda: v[a].mul_(1.25))
+            return self.assign(choice)
         elif choice == "update":
             leaves = [i for i, x in enumerate(v) if x.is_leaf and x.requires_grad and x.grad is not None]
             if not leaves:
@@ -161,6 +135,41 @@ class Program:
         else:
             return self.grad()
         return True
+
+    def watch(self, choice):
+        """A hook, or a gradient to be retained."""
+        v = self.vars
+        a = self.pick()
+        if not v[a].requires_grad:
+            return
+        if choice == "retain":
+            v[a].retain_grad()
+            self.kept.append(a)
+            self.lines.append(f"retain {a}")
+            return
+        factor, name = self.random.choice([0, -2.0]), len(self.hooks_added)
+        self.hooks_added.append(a)
+        def hook(grad, name=name, factor=factor):
+            self.hooks.append(name)
+            return grad * factor if factor else None
+        v[a].register_hook(hook)
+        self.lines.append(f"hook {a} {factor}")
+
+    def assign(self, choice):
+        v = self.vars
+        a, b = self.pair() if choice == "iadd" else (self.pick(), 0)
+        if choice == "iadd" and (v[a].shape != torch.broadcast_shapes(v[a].shape, v[b].shape) or a == b):
+            return True
+        if a not in self.no_views and (not v[a].is_leaf or not v[a].requires_grad or self.random.random() < 0.05):
+            for i, sources in enumerate(self.sources):
+                if i != a:
+                    sources.discard(a)
+            self.sources[a] |= self.sources[b] if choice == "iadd" else set()
+        else:
+            return True
+        if choice == "iadd":
+            return self.attempt(f"iadd {a} {b}", lambda: v[a].add_(v[b]))
+        return self.attempt(f"iscale {a} 1.25", lambda: v[a].mul_(1.25))
 
     def backward(self):
         root, v = self.pick(), self.vars
