@@ -241,7 +241,8 @@ absl::Status BackwardPass::Add(TapeValue* sum, TapeValue term) {
 
 absl::Status BackwardPass::Accumulate(TapeNode& node, TapeValue grad) {
   const Var leaf = node.leaf->Lock();
-  if (!leaf.defined()) return absl::OkStatus();  // Nobody can ask for its gradient any more.
+  // Nobody can ask for its gradient any more, or nobody wants to.
+  if (!leaf.requires_grad()) return absl::OkStatus();
   MutexLock lock(&leaf.state()->mu);
   return AddTo(*leaf.state(), std::move(grad));
 }

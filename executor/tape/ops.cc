@@ -38,15 +38,16 @@ absl::StatusOr<TapeCore*> CoreOf(absl::string_view op, absl::Span<const Var> inp
       .Text("has no inputs, which say what tape it is called on: use Tape::Op");
 }
 
-absl::StatusOr<std::vector<TapeValue>> Call(absl::string_view op, absl::Span<const Var> inputs,
-                                            const EagerOp::Attrs& attrs, TapeCore** core) {
-  return AsStatus([&]() -> absl::StatusOr<std::vector<TapeValue>> {
-    SLUICE_ASSIGN_OR_RETURN(*core, CoreOf(op, inputs));
+absl::StatusOr<std::vector<Var>> Call(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::Attrs& attrs) {
+  return AsStatus([&]() -> absl::StatusOr<std::vector<Var>> {
+    SLUICE_ASSIGN_OR_RETURN(TapeCore* const core, CoreOf(op, inputs));
     absl::InlinedVector<OpInput, 6> values;
     for (const Var& input : inputs) values.push_back(OpInput::Of(input));
     std::vector<TapeValue> outputs;
-    SLUICE_RETURN_IF_ERROR(CallOp(**core, op, attrs, values, &outputs));
-    return outputs;
+    SLUICE_RETURN_IF_ERROR(CallOp(*core, op, attrs, values, &outputs));
+    std::vector<Var> vars;
+    for (TapeValue& output : outputs) vars.push_back(VarOf(*core, std::move(output)));
+    return vars;
   });
 }
 
@@ -105,19 +106,15 @@ std::vector<int32_t> AllAxes(const Var& x) {
 }  // namespace
 
 std::vector<Var> CallOps(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::Attrs& attrs) {
-  TapeCore* core = nullptr;
-  absl::StatusOr<std::vector<TapeValue>> outputs = Call(op, inputs, attrs, &core);
-  if (!outputs.ok()) return {Var::Failed(outputs.status())};
-  std::vector<Var> vars;
-  for (TapeValue& output : *outputs) vars.push_back(VarOf(*core, std::move(output)));
-  return vars;
+  absl::StatusOr<std::vector<Var>> outputs = Call(op, inputs, attrs);
+  if (outputs.ok()) return *std::move(outputs);
+  return {Var::Failed(outputs.status())};
 }
 
 Var CallOp(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::Attrs& attrs) {
-  TapeCore* core = nullptr;
-  absl::StatusOr<std::vector<TapeValue>> outputs = Call(op, inputs, attrs, &core);
+  absl::StatusOr<std::vector<Var>> outputs = Call(op, inputs, attrs);
   if (!outputs.ok()) return Var::Failed(outputs.status());
-  if (outputs->size() == 1) return VarOf(*core, std::move(outputs->front()));
+  if (outputs->size() == 1) return std::move(outputs->front());
   return Var::Failed(Error(ErrorCode::kWrongUse)
                          .Node(op, op)
                          .Text("does not have one output: use CallOps")

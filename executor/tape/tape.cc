@@ -204,7 +204,10 @@ std::vector<Var> Tape::Op(absl::string_view op, absl::Span<const Var> inputs, co
 }
 
 std::vector<Var> Tape::Apply(const std::shared_ptr<CustomFunction>& function, absl::Span<const Var> inputs) {
-  return CustomCall::Apply(*core_, function, inputs);
+  absl::StatusOr<std::vector<Var>> outputs =
+      AsStatus([&]() -> absl::StatusOr<std::vector<Var>> { return CustomCall::Apply(*core_, function, inputs); });
+  if (outputs.ok()) return *std::move(outputs);
+  return {Var::Failed(outputs.status())};
 }
 
 absl::Status Tape::Backward(absl::Span<const Var> roots, absl::Span<const Var> grad_roots,

