@@ -45,6 +45,7 @@ class CommonOps {
   explicit CommonOps(EagerOps& ops) : ops_(ops) {}
   CommonOps(const CommonOps&) = delete;
   CommonOps& operator=(const CommonOps&) = delete;
+  ~CommonOps();
 
   // The op on `num_inputs` inputs of `type`. Errors as of EagerOps::Find. The pointer is valid as long as this.
   absl::StatusOr<const std::shared_ptr<const EagerOp>*> Find(CommonOp op, DType type, size_t num_inputs)

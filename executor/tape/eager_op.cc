@@ -105,9 +105,20 @@ std::shared_ptr<const GradientTemplate> EagerOp::FindGradient(
 }
 
 void EagerOp::KeepGradient(std::shared_ptr<const GradientTemplate> gradient) const {
+  std::shared_ptr<const GradientTemplate> oldest;  // Freed without the lock: it may hold the last op of a kind.
   MutexLock lock(&mu_);
+  if (is_retired_) return;
   gradients_.push_front(std::move(gradient));
-  if (gradients_.size() > kMaxGradients) gradients_.pop_back();
+  if (gradients_.size() <= kMaxGradients) return;
+  oldest = std::move(gradients_.back());
+  gradients_.pop_back();
+}
+
+void EagerOp::Retire() const {
+  std::list<std::shared_ptr<const GradientTemplate>> dropped;
+  MutexLock lock(&mu_);
+  is_retired_ = true;
+  dropped.swap(gradients_);
 }
 
 const GradientRow* EagerOps::FindRow(absl::string_view op) const {
@@ -147,8 +158,18 @@ absl::StatusOr<std::shared_ptr<const EagerOp>> EagerOps::Find(absl::string_view 
   }
   SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const EagerOp> made, Make(op, attrs, inputs));
   MutexLock lock(&mu_);
-  if (by_key_.size() >= kMaxOps) by_key_.clear();  // Nodes keep those that they need.
+  if (by_key_.size() >= kMaxOps) RetireAllLocked();  // Nodes keep those that they need.
   return by_key_.try_emplace(std::move(key), std::move(made)).first->second;
+}
+
+void EagerOps::RetireAllLocked() {
+  for (const auto& [key, op] : by_key_) op->Retire();
+  by_key_.clear();
+}
+
+EagerOps::~EagerOps() {
+  MutexLock lock(&mu_);
+  RetireAllLocked();
 }
 
 size_t EagerOps::size() const {

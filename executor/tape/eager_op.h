@@ -59,6 +59,9 @@ class EagerOp {
   std::shared_ptr<const GradientTemplate> FindGradient(absl::FunctionRef<bool(const GradientTemplate&)> fits) const
       ABSL_LOCKS_EXCLUDED(mu_);
   void KeepGradient(std::shared_ptr<const GradientTemplate> gradient) const ABSL_LOCKS_EXCLUDED(mu_);
+  // Gives the kept ones up and keeps no more. A gradient holds the ops of its steps, often its own op: who drops an op
+  // that others may hold retires it first.
+  void Retire() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   absl::Status Compute(KernelContext& context) const;
@@ -73,6 +76,7 @@ class EagerOp {
   NodeIo io_;
   mutable Mutex mu_;
   mutable std::list<std::shared_ptr<const GradientTemplate>> gradients_ ABSL_GUARDED_BY(mu_);
+  mutable bool is_retired_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 // The ops that a tape has called so far, at most kMaxOps. Borrows the registries. Thread-safe.
@@ -84,17 +88,20 @@ class EagerOps {
       : ops_(ops), kernels_(kernels), rows_(std::move(rows)), device_(device) {}
   EagerOps(const EagerOps&) = delete;
   EagerOps& operator=(const EagerOps&) = delete;
+  ~EagerOps();
 
   // Errors: those of LooseNode::Make; kNoKernel and others of KernelRegistry::Create; kUnsupported for an op that takes
   // references or is control flow.
   absl::StatusOr<std::shared_ptr<const EagerOp>> Find(absl::string_view op, const EagerOp::Attrs& attrs,
                                                       absl::Span<const DType> inputs) ABSL_LOCKS_EXCLUDED(mu_);
+  // One that is not kept here; for those who keep it themselves, and retire it.
+  absl::StatusOr<std::shared_ptr<const EagerOp>> Make(absl::string_view op, const EagerOp::Attrs& attrs,
+                                                      absl::Span<const DType> inputs) const;
   const OpRegistry& registry() const { return ops_; }
   size_t size() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  absl::StatusOr<std::shared_ptr<const EagerOp>> Make(absl::string_view op, const EagerOp::Attrs& attrs,
-                                                      absl::Span<const DType> inputs) const;
+  void RetireAllLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   const GradientRow* FindRow(absl::string_view op) const;
 
   const OpRegistry& ops_;

@@ -1,6 +1,7 @@
 // What a recorded op and a pass cost, counted: allocations (operator new).
 
 #include <cstdint>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tests/executor/tape/tape_fixture.h"
@@ -61,6 +62,26 @@ TEST_F(TapeCountsTest, StepsThatAreAlikeKeepNothing) {
   for (int i = 0; i < 4; ++i) step();
   const int64_t before = LiveNewBytes();
   for (int i = 0; i < 10; ++i) step();
+  EXPECT_EQ(LiveNewBytes(), before);
+}
+
+TEST_F(TapeCountsTest, ATapeLeavesNothingBehind) {
+  const auto use = [] {
+    Tape tape;
+    const Var x = tape.Leaf(Tensor::Vector<float>({1, 2}));
+    const Var gradient = [&] {
+      GradOptions options;
+      options.create_graph = true;
+      const absl::StatusOr<std::vector<Var>> grads = tape.Grad({Sum(x * x * x)}, {x}, {}, options);
+      EXPECT_OK(grads.status());
+      return grads->front();
+    }();
+    EXPECT_OK(Sum(gradient * gradient).Backward());
+  };
+  use();
+  const int64_t before = LiveNewBytes();
+  // A gradient is made of ops whose gradients are made of the same ops.
+  use();
   EXPECT_EQ(LiveNewBytes(), before);
 }
 
