@@ -170,8 +170,7 @@ double Depthwise<T>::LineNs(int64_t pixels) const {
 }
 
 template <typename T>
-absl::Status Depthwise<T>::Convolve(const T* image, const T* filter, T* result,
-                                    const GemmEpilogue<T>* epilogue) const {
+absl::Status Depthwise<T>::Convolve(const T* image, const T* filter, T* result, const GemmEpilogue<T>* epilogue) const {
   const SlidingAxis& rows = g_.axes[1];
   const SlidingAxis& cols = g_.axes[2];
   const int64_t made = g_.out_channels;

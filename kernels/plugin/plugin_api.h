@@ -6,8 +6,8 @@
  * Note [Plug-ins]
  * A plug-in exports one object, `sluice_plugin` (SluicePlugin). LoadPlugin (load_plugin.h) opens the library, compares
  * versions before any function of it is called, and calls SluicePlugin::add, which describes ops and kernels with
- * SluiceApi::add_op, add_kernel and add_gradient. What is described becomes real only when `add` has returned NULL and all of it
- * fits: a plug-in that fails has registered nothing.
+ * SluiceApi::add_op, add_kernel and add_gradient. What is described becomes real only when `add` has returned NULL and
+ * all of it fits: a plug-in that fails has registered nothing.
  *  1. All that crosses the border is C: numbers, pointers, structs of this file. The plug-in calls Sluice through the
  *     table SluiceApi and uses no symbol of it, so that neither compiler, C++ library nor build options matter.
  *  2. Versions: a plug-in runs where the major number is its own and the minor number is its own or higher. Within a
@@ -17,8 +17,8 @@
  *     it, with delete_status or by handing it on. No function of either side throws; exceptions of a plug-in written in
  *     C++ that leave it all the same become errors of the node.
  *  4. Texts that are passed in are copied, zero-terminated where no size stands beside them. What is handed out lives
- *     as long as its handle: a SluiceNode until `create`, `shapes` or `gradient` returns, a SluiceCall until `compute` returns or
- *     `finish` is called.
+ *     as long as its handle: a SluiceNode until `create`, `shapes` or `gradient` returns, a SluiceCall until `compute`
+ * returns or `finish` is called.
  *  5. Threads: every function of SluiceApi may be called from any thread, but one handle from one thread at a time.
  *     Kernels are called by many threads at once, with one `kernel` pointer.
  *  6. A library stays loaded until the process ends: kernels, sessions and threads may use it as long as they like. Its
@@ -330,8 +330,7 @@ struct SluiceApi {
   /* Adds a node of any op that the graph knows, and gives its output 0. Attrs that follow from the inputs (T, N, lists
    * of types) need not be given. */
   SluiceStatus* (*gradient_op)(SluiceGradients* gradients, const char* op, const SluiceValue* inputs,
-                               int32_t num_inputs, const SluiceNamedAttr* attrs, int32_t num_attrs,
-                               SluiceValue* value);
+                               int32_t num_inputs, const SluiceNamedAttr* attrs, int32_t num_attrs, SluiceValue* value);
   /* Output `i` of the node that `value` is an output of. */
   SluiceStatus* (*sibling_of)(SluiceGradients* gradients, SluiceValue value, int32_t i, SluiceValue* sibling);
   SluiceStatus* (*gradient_constant)(SluiceGradients* gradients, const SluiceTensor* tensor, SluiceValue* value);
