@@ -68,6 +68,9 @@ class Executor {
     bool sync_on_finish = false;  // Wait for the device's queued work before `done`.
     // One thread at a time, also inside kernels: task_runner is not used.
     bool run_all_kernels_inline = false;
+    // With `deterministic`: nodes may run at once all the same. For graphs without effects and without merges that take
+    // what comes first, in which the order of nodes changes no result.
+    bool nodes_in_any_order = false;
   };
 
   virtual ~Executor() = default;

@@ -60,6 +60,13 @@ void KernelStore::Clear() {
   ended.swap(by_node_);
 }
 
+std::vector<std::pair<std::string, std::shared_ptr<const Kernel>>> KernelStore::Kernels() const {
+  std::vector<std::pair<std::string, std::shared_ptr<const Kernel>>> kernels;
+  MutexLock lock(&mu_);
+  for (const auto& [node, kept] : by_node_) kernels.emplace_back(node, kept.kernel);
+  return kernels;
+}
+
 size_t KernelStore::num_kernels() const {
   MutexLock lock(&mu_);
   return by_node_.size();

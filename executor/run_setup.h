@@ -54,7 +54,7 @@ class RunSetup {
   }
   // Whether a run with these may work on several nodes at once.
   static bool HasSeveralThreads(const Executor::Args& args) {
-    if (args.run_all_kernels_inline || args.deterministic) return false;
+    if (args.run_all_kernels_inline || (args.deterministic && !args.nodes_in_any_order)) return false;
     if (args.task_runner != nullptr) return args.task_runner->num_threads() > 1;
     return args.runner != nullptr && NumProcessors() > 1;
   }

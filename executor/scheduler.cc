@@ -114,7 +114,8 @@ Scheduler::Scheduler(Client* client, const Executor::Args& args)
       task_runner_(args.task_runner),
       runner_(args.runner),
       status_(args.rendezvous, args.cancellation, args.deadline) {
-  if (task_runner_ != nullptr && !args.run_all_kernels_inline && !args.deterministic) {
+  const bool keeps_order = args.deterministic && !args.nodes_in_any_order;
+  if (task_runner_ != nullptr && !args.run_all_kernels_inline && !keeps_order) {
     max_helpers_ = task_runner_->num_threads() - 1;
   }
 }

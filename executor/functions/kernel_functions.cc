@@ -22,6 +22,7 @@
 #include "graph/functions/call_states.h"
 #include "graph/functions/inliner.h"
 #include "graph/functions/instantiate.h"
+#include "graph/gradients/symbolic_gradients.h"
 #include "graph/ir/op_class.h"
 #include "kernels/kernel_context.h"
 #include "kernels/step/span_call_frame.h"
@@ -108,6 +109,18 @@ void AddNamed(const FunctionLibrary& library, const NodeDefView& node,
   }
 }
 
+// Appends the gradients that `from` states for `named`, and tells `to` of them.
+void AddStatedGradients(const FunctionLibrary& from, std::vector<std::shared_ptr<const FunctionDefinition>>* named,
+                        FunctionLibrary* to) {
+  for (size_t i = 0, end = named->size(); i < end; ++i) {
+    const std::string& name = (*named)[i]->name();
+    std::shared_ptr<const FunctionDefinition> gradient = from.Find(from.FindGradient(name));
+    if (gradient == nullptr) continue;
+    to->AddGradient(name, gradient->name()).IgnoreError();  // The same as before, where it was told already.
+    named->push_back(std::move(gradient));
+  }
+}
+
 // Gives `to` all functions of `from` that the body of `function` leads to.
 absl::Status AddReached(const FunctionLibrary& from, std::shared_ptr<const FunctionDefinition> function,
                         FunctionLibrary* to) {
@@ -118,6 +131,7 @@ absl::Status AddReached(const FunctionLibrary& from, std::shared_ptr<const Funct
     open.pop_back();
     std::vector<std::shared_ptr<const FunctionDefinition>> named;
     for (const NodeDefView& node : next->nodes) AddNamed(from, node, &named);
+    AddStatedGradients(from, &named, to);
     for (std::shared_ptr<const FunctionDefinition>& callee : named) {
       if (!seen.insert(callee.get()).second) continue;
       SLUICE_RETURN_IF_ERROR(to->Add(callee));
@@ -338,7 +352,7 @@ absl::StatusOr<Graph> KernelFunctions::MakeGraph(const BoundFunction& function) 
   inlining.choice = &choice;
   inlining.states = &states;
   inlining.stop = options_.stop;
-  SLUICE_RETURN_IF_ERROR(InlineFunctionCalls(made.graph, inlining).status());
+  SLUICE_RETURN_IF_ERROR(InlineCallsAndGradients(made.graph, inlining).status());
   return std::move(made.graph);
 }
 

@@ -13,6 +13,7 @@
 #include "graph/functions/call_site.h"
 #include "graph/functions/call_states.h"
 #include "graph/functions/inliner.h"
+#include "graph/gradients/symbolic_gradients.h"
 #include "graph/ir/graph_node.h"
 #include "graph/ir/runnable_check.h"
 #include "graph/placement/copy_nodes.h"
@@ -104,7 +105,7 @@ absl::StatusOr<bool> ReplaceCalls(const SessionCore& core, CallPolicy policy, in
   inlining.choice = &choice;
   inlining.states = &states;
   inlining.stop = stop;
-  SLUICE_ASSIGN_OR_RETURN(const InlineReport report, InlineFunctionCalls(needed, inlining));
+  SLUICE_ASSIGN_OR_RETURN(const InlineReport report, InlineCallsAndGradients(needed, inlining));
   if (report.calls_left == 0) return true;
   BodyStore::Plan plan;
   plan.states = &states;

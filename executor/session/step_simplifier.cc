@@ -108,7 +108,9 @@ absl::StatusOr<std::vector<Tensor>> KernelEvaluator::Evaluate(const Graph& graph
 
 absl::StatusOr<SimplifyReport> SimplifyStep(const SessionCore& core, StopPoll* stop, FeedFetchGraph* signature) {
   const SimplifyOptions& options = core.options().simplify;
-  if (!options.drop_unread_values && !options.fold_constants && !options.join_equal_nodes) return SimplifyReport();
+  if (!options.drop_unread_values && !options.fold_constants && !options.join_equal_nodes && !options.fuse_layers) {
+    return SimplifyReport();
+  }
   std::vector<NodeId> keep = signature->targets;
   for (const auto* ports : {&signature->feeds, &signature->fetches}) {
     for (const FeedFetchGraph::Port& port : *ports) keep.push_back(port.node);

@@ -99,13 +99,15 @@ HashSet<NodeId> NodesInLoops(const Graph& graph, const std::vector<NodeId>& node
 class CallInliner {
  public:
   // `has_liveness`: see HasLiveness.
-  CallInliner(CallExpansion& expansion, NodeId call, const BoundFunction& function, CallKind kind, bool has_liveness)
+  CallInliner(CallExpansion& expansion, NodeId call, const BoundFunction& function, CallKind kind, bool has_liveness,
+              bool prune)
       : expansion_(expansion),
         graph_(expansion.graph()),
         call_(call),
         function_(function),
         kind_(kind),
         has_liveness_(has_liveness),
+        prune_(prune),
         name_(graph_.name(call)),
         device_(graph_.device(call)),
         made_for_(MadeForOf(graph_, call)),
@@ -116,7 +118,7 @@ class CallInliner {
     SLUICE_RETURN_IF_ERROR(expansion_.Count(call_, function_.definition->nodes.size()));
     BodyOptions options;
     options.prefix = absl::StrCat(name_, "/");
-    options.prune = true;
+    options.prune = prune_;
     options.device = device_;
     SLUICE_RETURN_IF_ERROR(AddInputs(&options.args));
     SLUICE_ASSIGN_OR_RETURN(BodyNodes body, AddFunctionBody(graph_, function_, options));
@@ -218,6 +220,7 @@ class CallInliner {
   const BoundFunction& function_;
   const CallKind kind_;
   const bool has_liveness_;
+  const bool prune_;
   const std::string name_;
   const std::string device_;
   const MadeFor made_for_;
@@ -294,7 +297,7 @@ class Driver {
     if (kind == CallKind::kDirect || kind == CallKind::kCall) expand = options_.inline_calls;
     if (kind == CallKind::kIf || kind == CallKind::kCase) expand = IsToLower(id);
     if (kind == CallKind::kWhile) expand = IsToLower(id) && CanLowerLoop(graph_, id);
-    if (!expand) return;
+    if (!expand || (options_.leave != nullptr && (*options_.leave)(id))) return;
     if (keep) expansion_.Keep(id);
     expansion_.Push(id, depth, may_stay, scope);
   }
@@ -342,7 +345,8 @@ class Driver {
     }
     ++report_.calls;
     if (!has_liveness_.has_value()) has_liveness_ = HasLiveness(graph_);
-    SLUICE_ASSIGN_OR_RETURN(const BodyNodes body, CallInliner(expansion_, id, function, kind, *has_liveness_).Run());
+    CallInliner inliner(expansion_, id, function, kind, *has_liveness_, options_.prune);
+    SLUICE_ASSIGN_OR_RETURN(const BodyNodes body, inliner.Run());
     SLUICE_RETURN_IF_ERROR(TellState(body.stateful, scope));
     const bool may_stay = pending.may_stay && KeepsTime(function);
     for (NodeId node : body.nodes) Consider(node, pending.depth + 1, /*keep=*/false, may_stay, scope);

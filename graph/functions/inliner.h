@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "graph/base/limits.h"
 #include "graph/base/stop_poll.h"
@@ -54,6 +55,10 @@ struct InlineOptions {
   // IdentityN of its outputs, or a NoOp. `keep_all` means all of them; never nodes that came out of bodies.
   std::vector<NodeId> keep;
   bool keep_all = false;
+  // Calls, conditionals and loops of which it says so are left as they are, those in bodies too. Null: none.
+  const absl::AnyInvocable<bool(NodeId) const>* leave = nullptr;
+  // Leaves body nodes out that nothing needs.
+  bool prune = true;
 };
 
 // What was done.

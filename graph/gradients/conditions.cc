@@ -10,6 +10,12 @@
 
 namespace sluice {
 
+bool HandsOn(const Graph& graph, NodeId id) {
+  // What has a default is another value where it is fed.
+  return graph.op(id).op_class == OpClass::kForward && graph.controls(id).empty() &&
+         !graph.Is(id, "PlaceholderWithDefault");
+}
+
 absl::Status Conditions::Init() {
   Intern({});
   SLUICE_ASSIGN_OR_RETURN(const std::vector<NodeId> order, TopologicalOrder(graph_));
@@ -74,7 +80,7 @@ int32_t Conditions::SetOf(const Output& output) {
 
 Output Conditions::PredicateOf(NodeId gate) const {
   Output predicate = graph_.inputs(gate)[1];
-  while (graph_.op(predicate.node).op_class == OpClass::kForward && graph_.controls(predicate.node).empty()) {
+  while (HandsOn(graph_, predicate.node)) {
     predicate = graph_.inputs(predicate.node)[static_cast<size_t>(predicate.index)];
   }
   return predicate;

@@ -13,6 +13,9 @@
 
 namespace sluice {
 
+// Whether the node does nothing but hand its inputs on, in every run.
+bool HandsOn(const Graph& graph, NodeId id);
+
 // Under which conditions values are live.
 //
 // Note [Conditions]

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "graph/ir/attr.h"
+#include "graph/shapes/const_value.h"
 #include "graph/shapes/inference.h"
 #include "graph/shapes/shape_value.h"
 
@@ -42,6 +44,13 @@ bool ForwardFacts::HaveSameShape(const Output& a, const Output& b) {
 
 std::optional<std::vector<int64_t>> ForwardFacts::Integers(const Output& output) {
   questions_.push_back({Question::Kind::kConstant, output, output});
+  // Inference reads constants where a shape needs them, and nowhere else.
+  AttrView attr;
+  if (IsForward(output) && graph_.Is(output.node, "Const") && graph_.FindAttr(output.node, "value", &attr)) {
+    std::optional<ShapeValue> constant = ConstIntegers(attr);
+    if (!constant.has_value()) return std::nullopt;
+    return std::move(constant->elements);
+  }
   if (!IsKnown(output)) return std::nullopt;
   const ShapeValue* const value = shapes_->value(output);
   if (value == nullptr || !value->IsKnown()) return std::nullopt;

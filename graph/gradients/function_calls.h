@@ -2,11 +2,12 @@
 #define SLUICE_GRAPH_GRADIENTS_FUNCTION_CALLS_H_
 
 // Note [Gradients of functions]
-// Where a call, an If, a Case or a While lies between xs and ys, the graph's functions are put in the place of their
-// calls first, conditionals and loops of functions as Switch, Merge, Enter and Exit (Note [Inlining]); the gradient is
-// that of what then stands there. It keeps what it needs of a body's values as it does of all others, and nothing of a
-// body is computed twice, effects and random numbers included. A node with the name of each call stays, and gives what
-// the call gave; its id is another one. This is done on a copy, which takes the graph's place when all has gone well.
+// Where a call, an If, a Case or a While lies between xs and ys, its functions are put in its place first, conditionals
+// and loops of functions as Switch, Merge, Enter and Exit (Note [Inlining]); the gradient is that of what then stands
+// there. It keeps what it needs of a body's values as it does of all others, and nothing of a body is computed twice,
+// effects and random numbers included. A node with the name of each such call stays, and gives what the call gave; its
+// id is another one. Calls elsewhere stay as they are, and so do those that have gradients of their own (Note [Own
+// gradients] in own_gradients.h). This is done on a copy, which takes the graph's place when all has gone well.
 
 #include <string>
 #include <utility>
@@ -16,32 +17,34 @@
 #include "absl/types/span.h"
 #include "graph/base/hash_table.h"
 #include "graph/gradients/gradient_region.h"
-#include "graph/ir/consumers.h"
+#include "graph/gradients/gradients.h"
+#include "graph/gradients/own_gradients.h"
 #include "graph/ir/graph.h"
 
 namespace sluice {
 
-// Whether a gradient flows through a node of the region that calls functions.
-bool FlowsThroughCalls(const Graph& graph, const GradientRegion& region);
+// Whether a gradient flows through a node of the region that calls functions, and has none of its own.
+bool FlowsThroughCalls(const Graph& graph, const GradientRegion& region, OwnGradients& own);
 
 // The loops on which ys depend that were Whiles. A While gives all its variables gradients, zeros where the body has
-// none: so TensorFlow counts what flows into one as connected, whatever becomes of it there. Borrows the graph.
+// none: so TensorFlow counts what flows into one as connected, whatever becomes of it there. An immutable value.
 class LoweredLoops {
  public:
+  // Linear: one walk from the variables of all these loops to what they are computed from.
   LoweredLoops(const Graph& graph, const GradientRegion& region);
-  // Whether `x`, or what is computed from it, is a variable of such a loop. Linear.
-  bool Take(const Output& x) const;
+  // Whether `x`, or what is computed from it, is a variable of such a loop.
+  bool Take(const Output& x) const { return taken_.contains(x); }
 
  private:
-  const Graph& graph_;
-  const Consumers consumers_;
-  HashSet<std::string> exited_;  // Names of the Whiles.
+  HashSet<Output> taken_;
 };
 
-// A graph in which no node calls what can be put in its place.
+// A graph in which no node on the way from xs to ys calls what can be put in its place.
 class GraphOfBodies {
  public:
-  static absl::StatusOr<GraphOfBodies> Make(const Graph& graph);
+  // `region` is one of `graph`.
+  static absl::StatusOr<GraphOfBodies> Make(const Graph& graph, const GradientRegion& region,
+                                            const GradientOptions& options);
 
   Graph& graph() { return graph_; }
   // What stands for outputs of the first graph. Unset ones stay unset.

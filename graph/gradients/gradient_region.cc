@@ -1,5 +1,7 @@
 #include "graph/gradients/gradient_region.h"
 
+#include <optional>
+
 #include "graph/gradients/gradient.h"
 #include "graph/ir/op_class.h"
 
@@ -41,6 +43,7 @@ void GradientRegion::FindNodes(const Graph& graph, absl::Span<const Output> ys) 
     place = static_cast<int32_t>(nodes_.size());
     nodes_.push_back(id);
   };
+  std::optional<StackLinks> links;
   for (const Output& y : ys) visit(y.node);
   for (size_t next = 0; next < nodes_.size(); ++next) {
     const NodeId id = nodes_[next];
@@ -48,6 +51,13 @@ void GradientRegion::FindNodes(const Graph& graph, absl::Span<const Output> ys) 
     for (const Output& input : graph.inputs(id)) {
       if (MayFlow(graph, input)) visit(input.node);
     }
+    if (!StackLinks::IsPop(graph, id) || !IsDifferentiable(graph.output_type(id, 0))) continue;
+    if (!links.has_value()) links.emplace(graph);
+    const NodeId push = links->PushOf(id);
+    if (!push.valid()) continue;
+    has_control_flow_ = true;
+    stacks_.push_back({push, id});
+    visit(push);
   }
 }
 
@@ -60,6 +70,7 @@ void GradientRegion::MarkReached(const Graph& graph) {
         if (MayFlow(graph, input)) use(static_cast<size_t>(IndexOf(input.node)), static_cast<int32_t>(at), input.index);
       }
     }
+    for (const StackLink& stack : stacks_) use(static_cast<size_t>(IndexOf(stack.push)), IndexOf(stack.pop), 0);
   };
   for_each_edge([&](size_t source, int32_t, int32_t) { ++starts[source + 1]; });
   for (size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
@@ -78,10 +89,12 @@ void GradientRegion::MarkReached(const Graph& graph) {
       if (flows(Output{nodes_[at], edges[i].slot})) reach(edges[i].consumer);
     }
   };
+  HashSet<NodeId> linked;
+  for (const StackLink& stack : stacks_) linked.insert(stack.pop);
   for (size_t at = 0; at < nodes_.size(); ++at) {
-    const absl::string_view op = graph.op_name(nodes_[at]);
-    // What a stack gives back came from somewhere: that is refused where a gradient arrives, not lost.
-    if (op == "StackPopV2" || op == "StackPop") reach(static_cast<int32_t>(at));
+    // What a stack gives back came from somewhere: where nobody knows from where, that is refused when a gradient
+    // arrives, not lost.
+    if (StackLinks::IsPop(graph, nodes_[at]) && !linked.contains(nodes_[at])) reach(static_cast<int32_t>(at));
     if (is_special_[at]) reach_users(at, [&](const Output& output) { return IsX(output); });
   }
   for (size_t i = 0; i < queue.size(); ++i) {
@@ -95,6 +108,9 @@ void GradientRegion::CountUses(const Graph& graph) {
     for (const Output& input : graph.inputs(nodes_[at])) {
       if (MayFlow(graph, input) && IsWanted(input)) ++num_uses_[static_cast<size_t>(IndexOf(input.node))];
     }
+  }
+  for (const StackLink& stack : stacks_) {
+    if (IsReached(stack.pop) && IsWanted({stack.push, 0})) ++num_uses_[static_cast<size_t>(IndexOf(stack.push))];
   }
 }
 

@@ -7,13 +7,15 @@
 #include "absl/types/span.h"
 #include "graph/base/big_vector.h"
 #include "graph/base/hash_table.h"
+#include "graph/gradients/stack_links.h"
 #include "graph/ir/graph.h"
 
 namespace sluice {
 
 // The part of a graph that lies between xs and ys: which outputs have a gradient that somebody asks for, and how many
 // uses of a node hand one to it. Made in time linear in what ys depend on, without recursion. Only values of types that
-// have gradients (IsDifferentiable) count. An immutable value.
+// have gradients (IsDifferentiable) count. What a stack gives back depends on what it took: see stacks(). An immutable
+// value.
 class GradientRegion {
  public:
   GradientRegion(const Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
@@ -34,10 +36,12 @@ class GradientRegion {
   bool IsSpecial(NodeId id) const { return is_special_[static_cast<size_t>(IndexOf(id))]; }
   bool IsX(const Output& output) const { return xs_.contains(output); }
   bool IsStop(const Output& output) const { return !stops_.empty() && stops_.contains(output); }
-  // How many inputs of reached nodes read outputs of this one that are wanted.
+  // How many inputs of reached nodes read outputs of this one that are wanted; of a push, its pop counts as one.
   int32_t num_uses(NodeId id) const { return num_uses_[static_cast<size_t>(IndexOf(id))]; }
   // Whether an Enter, Exit, Switch or the like is among the nodes.
   bool has_control_flow() const { return has_control_flow_; }
+  // The stacks whose pops are among the nodes, as far as one knows where they are filled.
+  absl::Span<const StackLink> stacks() const { return stacks_; }
 
  private:
   struct Edge {
@@ -58,6 +62,7 @@ class GradientRegion {
   std::vector<bool> is_special_;  // An output is an x or a stop.
   BigVector<int32_t> num_uses_;
   bool has_control_flow_ = false;
+  std::vector<StackLink> stacks_;
 };
 
 }  // namespace sluice

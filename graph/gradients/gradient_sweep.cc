@@ -1,23 +1,28 @@
 #include "graph/gradients/gradient_sweep.h"
 
 #include <algorithm>
+#include <memory>
+#include <tuple>
 
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/gradients/added_gradients.h"
 #include "graph/gradients/gradient_context.h"
 #include "graph/gradients/gradient_sum.h"
 #include "graph/gradients/gradient_table.h"
 #include "graph/gradients/loop_gradients.h"
+#include "graph/gradients/own_gradients.h"
 
 namespace sluice {
 
 GradientSweep::GradientSweep(const GradientRegion& region, ForwardFacts& facts, GradientEmitter& emitter,
-                             LoopGradients* loops, const GradientOptions& options)
+                             LoopGradients* loops, OwnGradients& own, const GradientOptions& options)
     : graph_(emitter.graph()),
       region_(region),
       facts_(facts),
       emitter_(emitter),
       loops_(loops),
+      own_(own),
       options_(options),
       first_term_(region.nodes().size(), -1) {
   pending_.reserve(region.nodes().size());
@@ -48,7 +53,11 @@ void GradientSweep::Deliver(NodeId node, int32_t input, const Gradient& gradient
   if (!Flows(node, input)) return;
   const Output source = graph_.inputs(node)[static_cast<size_t>(input)];
   AddTerm(source, node, input, gradient);
-  if (--pending_[static_cast<size_t>(region_.IndexOf(source.node))] == 0) queue_.push_back(source.node);
+  CountDown(source.node);
+}
+
+void GradientSweep::Release(const StackLink& stack) {
+  if (region_.IsWanted({stack.push, 0})) CountDown(stack.push);
 }
 
 absl::Status GradientSweep::Run() {
@@ -67,12 +76,12 @@ absl::Status GradientSweep::Run() {
   return absl::OkStatus();
 }
 
-Gradient GradientSweep::SumSlot(NodeId id, int32_t slot, absl::Span<const Term> terms) {
+Gradient GradientSweep::SumSlot(const Output& output, absl::Span<const Term> terms) {
   of_slot_.clear();
-  const Expr forward = emitter_.Forward({id, slot});
-  const bool may_be_dead = emitter_.conditions() != nullptr && (loops_ == nullptr || !loops_->IsPart(id));
+  const Expr forward = emitter_.Forward(output);
+  const bool may_be_dead = emitter_.conditions() != nullptr && (loops_ == nullptr || loops_->IsRead(output.node));
   for (const Term& term : terms) {
-    if (term.slot == slot) of_slot_.push_back(may_be_dead ? MakeLive(emitter_, forward, term.gradient) : term.gradient);
+    of_slot_.push_back(may_be_dead ? MakeLive(emitter_, forward, term.gradient) : term.gradient);
   }
   return of_slot_.size() == 1 ? of_slot_[0] : SumGradients(emitter_, forward, of_slot_, options_.aggregation);
 }
@@ -87,23 +96,22 @@ bool GradientSweep::SumTerms(NodeId id) {
     term.next = free_term_;
     free_term_ = at;
     at = next;
+    if (loops_ == nullptr || loops_->MayRead(term.consumer, id)) continue;
+    emitter_.Fail(graph_.Locate(term.consumer, Error(ErrorCode::kUnsupported)
+                                                   .Text("has no gradient: it reads the head of a loop, and is not "
+                                                         "part of what makes that one")));
   }
-  if (of_node_.empty()) return false;
   if (of_node_.size() > 1) {
     std::sort(of_node_.begin(), of_node_.end(), [](const Term& a, const Term& b) {
-      return a.consumer != b.consumer ? a.consumer < b.consumer : a.input < b.input;
+      return std::tie(a.slot, a.consumer, a.input) < std::tie(b.slot, b.consumer, b.input);
     });
   }
-  for (const Term& term : of_node_) {
-    if (loops_ != nullptr && !loops_->MayRead(term.consumer, id)) {
-      emitter_.Fail(graph_.Locate(term.consumer, Error(ErrorCode::kUnsupported)
-                                                     .Text("has no gradient: it reads the head of a loop, and is not "
-                                                           "part of what makes that one")));
-    }
-    Gradient& dy = dys_[static_cast<size_t>(term.slot)];
-    if (!dy.is_set()) dy = SumSlot(id, term.slot, of_node_);
+  for (size_t begin = 0, end = 0; begin < of_node_.size(); begin = end) {
+    const int32_t slot = of_node_[begin].slot;
+    while (end < of_node_.size() && of_node_[end].slot == slot) ++end;
+    dys_[static_cast<size_t>(slot)] = SumSlot({id, slot}, absl::MakeConstSpan(of_node_).subspan(begin, end - begin));
   }
-  return true;
+  return !of_node_.empty();
 }
 
 absl::Status GradientSweep::Visit(NodeId id) {
@@ -133,9 +141,13 @@ const GradientRow* GradientSweep::FindRow(absl::string_view op) const {
 }
 
 absl::Status GradientSweep::CallRow(NodeId id) {
-  const GradientRow* const row = FindRow(graph_.op_name(id));
   GradientContext context(emitter_, facts_, id, dys_, absl::MakeSpan(dxs_));
-  if (row == nullptr) return context.Refuse("nobody has said what it is");
+  if (own_.Has(id)) return own_.Call(context);
+  const GradientRow* const row = FindRow(graph_.op_name(id));
+  if (row == nullptr) {
+    const std::shared_ptr<const AddedGradient> added = FindAddedGradient(graph_.ops().get(), graph_.op_name(id));
+    return added != nullptr ? (*added)(context) : context.Refuse("nobody has said what it is");
+  }
   switch (row->kind) {
     case GradientRow::Kind::kNone:
       return absl::OkStatus();

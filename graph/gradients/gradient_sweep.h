@@ -21,17 +21,19 @@
 #include "graph/gradients/gradient_emitter.h"
 #include "graph/gradients/gradient_region.h"
 #include "graph/gradients/gradients.h"
+#include "graph/gradients/stack_links.h"
 
 namespace sluice {
 
 class LoopGradients;
+class OwnGradients;
 
 // One pass over the region. Borrows all it is made of. Not thread-safe.
 class GradientSweep {
  public:
   // `loops` is null where the region has none.
   GradientSweep(const GradientRegion& region, ForwardFacts& facts, GradientEmitter& emitter, LoopGradients* loops,
-                const GradientOptions& options);
+                OwnGradients& own, const GradientOptions& options);
 
   // The gradient that `y` begins with; several add up.
   void Seed(const Output& y, const Gradient& gradient) { AddTerm(y, NodeId(), -1, gradient); }
@@ -43,6 +45,8 @@ class GradientSweep {
   void Deliver(NodeId node, int32_t input, const Gradient& gradient);
   // Whether that edge counts.
   bool Flows(NodeId node, int32_t input) const;
+  // Says that the pop of the stack has had its turn. Once for each that is reached.
+  void Release(const StackLink& stack);
 
  private:
   struct Term {
@@ -54,10 +58,15 @@ class GradientSweep {
   };
 
   void AddTerm(const Output& of, NodeId consumer, int32_t input, const Gradient& gradient);
+  // One use less to wait for.
+  void CountDown(NodeId id) {
+    if (--pending_[static_cast<size_t>(region_.IndexOf(id))] == 0) queue_.push_back(id);
+  }
   absl::Status Visit(NodeId id);
   // Adds up what has come for the outputs of `id`, into dys_. Whether there is any.
   bool SumTerms(NodeId id);
-  Gradient SumSlot(NodeId id, int32_t slot, absl::Span<const Term> terms);
+  // The same of one of them.
+  Gradient SumSlot(const Output& output, absl::Span<const Term> terms);
   absl::Status CallRow(NodeId id);
   const GradientRow* FindRow(absl::string_view op) const;
 
@@ -66,6 +75,7 @@ class GradientSweep {
   ForwardFacts& facts_;
   GradientEmitter& emitter_;
   LoopGradients* const loops_;
+  OwnGradients& own_;
   const GradientOptions& options_;
   BigVector<int32_t> pending_, first_term_;  // By place in the region.
   BigVector<Term> terms_;

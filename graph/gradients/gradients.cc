@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graph/base/error.h"
+#include "graph/base/limits.h"
 #include "graph/base/status_macros.h"
 #include "graph/gradients/forward_facts.h"
 #include "graph/gradients/function_calls.h"
@@ -16,6 +18,7 @@
 #include "graph/gradients/gradient_region.h"
 #include "graph/gradients/gradient_sweep.h"
 #include "graph/gradients/loop_gradients.h"
+#include "graph/gradients/own_gradients.h"
 
 namespace sluice {
 namespace {
@@ -99,6 +102,7 @@ class GradientCall {
         graph_(graph),
         region_(graph, ys, xs, options.stop),
         facts_(graph, region_),
+        own_(graph, options),
         emitter_(graph, facts_, FreePrefix(graph, options.name), options.colocate) {}
 
   absl::StatusOr<GradientResult> Run() {
@@ -109,7 +113,7 @@ class GradientCall {
       SLUICE_RETURN_IF_ERROR(loops->CheckOutside(xs_, "x"));
       SLUICE_RETURN_IF_ERROR(loops->CheckOutside(options_.grad_ys, "gradient of a y"));
     }
-    GradientSweep sweep(region_, facts_, emitter_, loops.get(), options_);
+    GradientSweep sweep(region_, facts_, emitter_, loops.get(), own_, options_);
     emitter_.BeginScope("seeds");
     for (size_t i = 0; i < ys_.size(); ++i) {
       if (!IsDifferentiable(graph_.output_type(ys_[i].node, ys_[i].index))) continue;
@@ -143,6 +147,7 @@ class GradientCall {
   Graph& graph_;
   const GradientRegion region_;
   ForwardFacts facts_;
+  OwnGradients own_;
   GradientEmitter emitter_;
 };
 
@@ -177,9 +182,13 @@ absl::Status AddZerosOfWhiles(Graph& graph, absl::Span<const Output> ys, absl::S
 absl::StatusOr<GradientResult> AddGradientsHere(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
                                                 const GradientOptions& options) {
   const int32_t first_added = graph.id_limit();
+  const size_t num_functions = graph.library().size();
+  FunctionLibrary library;  // As it was.
+  if (num_functions > 0) library = graph.library();
   // Also where memory runs out.
   absl::Cleanup undo = [&] {
     for (int32_t i = first_added; i < graph.id_limit(); ++i) graph.RemoveNode(NodeId(i));
+    if (graph.library().size() != num_functions) graph.library() = std::move(library);
   };
   SLUICE_ASSIGN_OR_RETURN(GradientResult result, GradientCall(graph, ys, xs, options).Run());
   SLUICE_RETURN_IF_ERROR(AddZerosOfWhiles(graph, ys, xs, options, &result));
@@ -191,17 +200,23 @@ absl::StatusOr<GradientResult> AddGradientsHere(Graph& graph, absl::Span<const O
 }  // namespace
 
 absl::StatusOr<GradientResult> AddGradients(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
-                                            const GradientOptions& options) {
+                                            const GradientOptions& options, std::optional<Graph>* before) {
   SLUICE_RETURN_IF_ERROR(CheckArguments(graph, ys, xs, options));
-  if (graph.library().size() == 0 || !FlowsThroughCalls(graph, GradientRegion(graph, ys, xs, options.stop))) {
-    return AddGradientsHere(graph, ys, xs, options);
+  if (options.depth > LoadLimits().max_call_depth) {
+    return Error(ErrorCode::kLimitCallDepth)
+        .Limit("max_call_depth", LoadLimits().max_call_depth)
+        .Text("functions that are computed again are nested too deeply");
   }
-  SLUICE_ASSIGN_OR_RETURN(GraphOfBodies bodies, GraphOfBodies::Make(graph));
+  const GradientRegion region(graph, ys, xs, options.stop);
+  OwnGradients own(graph, options);
+  if (!FlowsThroughCalls(graph, region, own)) return AddGradientsHere(graph, ys, xs, options);
+  SLUICE_ASSIGN_OR_RETURN(GraphOfBodies bodies, GraphOfBodies::Make(graph, region, options));
   GradientOptions inside = options;
   inside.grad_ys = bodies.Find(graph, options.grad_ys);
   inside.stop = bodies.Find(graph, options.stop);
   SLUICE_ASSIGN_OR_RETURN(const GradientResult result,
                           AddGradientsHere(bodies.graph(), bodies.Find(graph, ys), bodies.Find(graph, xs), inside));
+  if (before != nullptr) before->emplace(std::move(graph));
   graph = std::move(bodies.graph());
   return result;
 }

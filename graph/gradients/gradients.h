@@ -4,11 +4,13 @@
 // Gradients as graphs: AddGradients adds the nodes that compute the derivatives of outputs with respect to others.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "graph/gradients/custom_gradient.h"
 #include "graph/gradients/gradient.h"
 #include "graph/gradients/gradient_table.h"
 #include "graph/ir/graph.h"
@@ -35,8 +37,17 @@ struct GradientOptions {
   bool colocate = false;
   // The first part of the names of all nodes; a number is added where the graph has such names.
   std::string name = "gradients";
-  // Rows of ops that hosts and plug-ins have added, searched before the table.
+  // Rows for this call, searched before the table; also rows of types that nodes state (`_gradient_op_type`). Rows of a
+  // host's own ops stand with its registry: see added_gradients.h.
   std::vector<GradientRow> rows;
+  // Gradients of nodes with op types of their own: what a SavedModel says beside its graph
+  // (graph/load/custom_gradients.h). Those that the graph's library registers need not be among them.
+  std::vector<CustomGradient> custom;
+  // Functions whose calls are computed again in the backward pass, so that nothing of their bodies is kept; also those
+  // that have an attr `_recompute_grad`, or are called by nodes that have it. See Note [Own gradients].
+  std::vector<std::string> recompute;
+  // How many functions are around the graph. For AddGradients itself.
+  int depth = 0;
 };
 
 struct GradientResult {
@@ -49,9 +60,10 @@ struct GradientResult {
 // xs, not recursive, in time linear in what lies between them. A y may be an x, or feed other ys; xs may lie between
 // others and ys. On error (no gradient for an op on the way, which the error names) the graph is as before. Where calls
 // of functions lie on the way they are replaced by bodies, and ids of such calls are not valid any more; names are. See
-// Note [Gradients of functions] in function_calls.h.
+// Note [Gradients of functions] in function_calls.h. `before`, where it is not null, then takes the graph as it was.
 absl::StatusOr<GradientResult> AddGradients(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
-                                            const GradientOptions& options = {});
+                                            const GradientOptions& options = {},
+                                            std::optional<Graph>* before = nullptr);
 
 // `gradient`, of `x`, as one tensor; rows of a sparse one are added up, by nodes whose names begin with `name`.
 // REQUIRES: it is set.

@@ -110,6 +110,29 @@ absl::Status RgbToHsv(GradientContext& c) {
   return absl::OkStatus();
 }
 
+// The inverse transforms: rows of eight numbers, of 3 x 3 matrices whose ninth is 1. Those are scaled so that it is 1
+// again, and the adjugate is the inverse but for a scale: no determinant is needed.
+Expr InverseTransforms(GradientContext& c, const Expr& transforms) {
+  const Expr all = AddOp("Unpack", {Reshape(transforms, c.Int32s({-1, 8}))},
+                         {{"num", AttrValue(int64_t{8})}, {"axis", AttrValue(int64_t{1})}});
+  const Expr &m00 = all, m01 = all.out(1), m02 = all.out(2), m10 = all.out(3), m11 = all.out(4), m12 = all.out(5),
+             m20 = all.out(6), m21 = all.out(7);
+  const Expr last = m00 * m11 - m01 * m10;
+  const Exprs adjugate = {m11 - m12 * m21, m02 * m21 - m01,       m01 * m12 - m02 * m11, m12 * m20 - m10,
+                          m00 - m02 * m20, m02 * m10 - m00 * m12, m10 * m21 - m11 * m20, m01 * m20 - m00 * m21};
+  return Pack(adjugate, 1) / ExpandDims(last, 1);
+}
+
+// (images, transforms, size[, fill]). As TensorFlow has it: dy under the inverse transform, which is the true gradient
+// where pixels go to pixels.
+absl::Status ProjectiveTransform(GradientContext& c) {
+  if (!c.Wants(0)) return absl::OkStatus();  // The transforms and the fill value have none.
+  Exprs inputs = {c.dy(), InverseTransforms(c, c.Input(1)), ImageSize(c.Input(0))};
+  if (c.num_inputs() == 4) inputs.push_back(Number(c.Input(3), 0));
+  c.SetInput(0, AddOp(c.op(), inputs, c.CopyAttrs({"interpolation", "fill_mode"})));
+  return absl::OkStatus();
+}
+
 constexpr GradientRow kRows[] = {
     {"AdjustContrastv2", kRefusedGradient},
     {"AdjustHue", kRefusedGradient},
@@ -120,6 +143,8 @@ constexpr GradientRow kRows[] = {
     {"DrawBoundingBoxes", kNoGradient},
     {"DrawBoundingBoxesV2", kNoGradient},
     {"HSVToRGB", kNoGradient},
+    {"ImageProjectiveTransformV2", &ProjectiveTransform},
+    {"ImageProjectiveTransformV3", &ProjectiveTransform},
     {"RGBToHSV", &RgbToHsv},
     {"ResizeArea", kRefusedGradient},
     {"ResizeBicubic", &ResizeBicubic},

@@ -77,26 +77,41 @@ void LoopFrame::AddForwardCounter() {
   trips_ = emitter_.Add("Exit", {{gate, 0}});
 }
 
-void LoopFrame::Begin() {
+Output LoopFrame::Begin(absl::Span<const NodeId> after) {
   const ScopeOf scope(emitter_, scope_);
   AddForwardCounter();
-  const Output count = RecallInParent(trips_);
+  Output count = RecallInParent(trips_);
+  if (!after.empty()) {
+    // Through a ControlTrigger: where those are dead, this is not.
+    const NodeId all = emitter_.AddNode("ControlTrigger", {}, {}, after);
+    count = {emitter_.AddNode("Identity", {count}, {}, {all}), 0};
+  }
   const Output one = BringIn(emitter_.ConstantOutside(Tensor::Scalar<int32_t>(1)));
   const Output enter = emitter_.Add("Enter", {count}, EnterAttrs(name_, false));
   const NodeId merge =
       emitter_.AddNode("Merge", {enter, kNoOutput}, {{"T", AttrValue(DType::kInt32)}, {"N", AttrValue(2)}}, {}, true);
   const Output more = emitter_.Add("GreaterEqual", {{merge, 0}, one});
   condition_ = emitter_.Add("LoopCond", {more});
-  const NodeId gate = emitter_.AddNode("Switch", {{merge, 0}, condition_});
-  pivot_ = emitter_.AddNode("Identity", {{gate, 1}});
+  gate_ = emitter_.AddNode("Switch", {{merge, 0}, condition_});
+  pivot_ = emitter_.AddNode("Identity", {{gate_, 1}});
   back_sync_ = emitter_.AddNode("ControlTrigger", {}, {}, {pivot_});
   const Output less = emitter_.Add("Sub", {{pivot_, 0}, one}, {}, {back_sync_});
   const Output next = emitter_.Add("NextIteration", {less});
   if (emitter_.ok()) emitter_.Fail(emitter_.mutable_graph().SetInput(merge, 1, next));
-  if (parent_ == nullptr) return;
   // The outer loop goes on when all pops of this one are done.
-  const NodeId end = emitter_.AddNode("Exit", {{gate, 0}});
-  if (emitter_.ok()) emitter_.Fail(emitter_.mutable_graph().AddControl(parent_->back_sync_, end));
+  if (parent_ != nullptr) AddControl(parent_->back_sync_, End());
+  return count;
+}
+
+NodeId LoopFrame::End() {
+  if (end_.valid()) return end_;
+  const ScopeOf scope(emitter_, scope_);
+  end_ = emitter_.AddNode("Exit", {{gate_, 0}});
+  return end_;
+}
+
+void LoopFrame::AddControl(NodeId node, NodeId after) {
+  if (emitter_.ok()) emitter_.Fail(emitter_.mutable_graph().AddControl(node, after));
 }
 
 Output LoopFrame::Enter(const Output& outside) {
@@ -120,7 +135,7 @@ Output LoopFrame::Source(Output forward) const {
   const Graph& graph = emitter_.graph();
   // As long as the graph is: a circle of Identities would have been refused.
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
-    if (graph.op(forward.node).op_class != OpClass::kForward || !graph.controls(forward.node).empty()) break;
+    if (!HandsOn(graph, forward.node)) break;
     const Output source = graph.inputs(forward.node)[static_cast<size_t>(forward.index)];
     if (IsRef(graph.output_type(source.node, source.index))) break;
     forward = source;
@@ -156,8 +171,11 @@ Conditions::List LoopFrame::LocalConditions(const Output& forward) {
     const NodeId predicate = condition.predicate.node;
     if (emitter_.graph().op(predicate).op_class == OpClass::kLoopCond) continue;
     // A predicate that was added to the forward loop has no frame on record, and is none.
-    const bool is_known = emitter_.facts().IsForward(condition.predicate);
-    if (is_known && info_.frame(predicate) == index_) local.push_back(condition);
+    if (!emitter_.facts().IsForward(condition.predicate)) continue;
+    // What a loop in this one leaves stands here.
+    const int32_t frame = info_.frame(predicate);
+    const bool is_exit = emitter_.graph().op(predicate).op_class == OpClass::kExit;
+    if ((is_exit ? info_.frames[static_cast<size_t>(frame)].parent : frame) == index_) local.push_back(condition);
   }
   conditions_.SortByDepth(&local);
   return local;
@@ -179,30 +197,53 @@ Output LoopFrame::EnterForward(const Output& outside) {
   return emitter_.Add("Enter", {around}, EnterAttrs(forward_.name, true));
 }
 
-Output LoopFrame::AddStack(const Output& forward) {
-  const Graph& graph = emitter_.graph();
-  const DType type = BaseType(graph.output_type(forward.node, forward.index));
+Output LoopFrame::NewStack(const Output& value) {
+  if (!emitter_.ok()) return kNoOutput;
+  const DType type = BaseType(emitter_.graph().output_type(value.node, value.index));
+  const Output size = emitter_.ConstantOutside(Tensor::Scalar<int32_t>(-1));
+  return emitter_.Add("StackV2", {size}, {{"elem_type", AttrValue(type)}});
+}
+
+Output LoopFrame::RecallByStack(const Output& forward) {
   const Conditions::List& conditions = conditions_.Of(forward);
   const Output loop_cond{forward_.loop_cond, 0};
   const bool is_in_body = std::binary_search(conditions.begin(), conditions.end(), Conditions::Condition{loop_cond, 1});
   // Before the names change: predicates are values of their own.
   for (const Conditions::Condition& condition : LocalConditions(forward)) Recall(condition.predicate);
   const ScopeOf scope(emitter_, scope_);
-  const Output size = emitter_.ConstantOutside(Tensor::Scalar<int32_t>(-1));
-  const Output stack = emitter_.Add("StackV2", {size}, {{"elem_type", AttrValue(type)}});
+  const Output stack = NewStack(forward);
   const Output handle = EnterForward(stack);
   // What the head of the loop computes is computed once more than the body runs.
   Output value = forward;
   if (!is_in_body) value = {emitter_.AddNode("Switch", {forward, loop_cond}), 1};
   const NodeId push = emitter_.AddNode("StackPushV2", {handle, value}, {}, {body_});
-  if (emitter_.ok()) emitter_.Fail(emitter_.mutable_graph().AddControl(sync_, push));
+  AddControl(sync_, push);
+  return GiveBack(stack, forward);
+}
+
+Output LoopFrame::GiveBack(const Output& stack, const Output& forward) {
+  if (!emitter_.ok()) return kNoOutput;
+  const Conditions::List local = LocalConditions(forward);
+  // Before the names change: predicates are values of their own.
+  for (const Conditions::Condition& condition : local) Recall(condition.predicate);
+  const ScopeOf scope(emitter_, scope_);
   Output back = BringIn(stack);
-  for (const Conditions::Condition& condition : LocalConditions(forward)) {
+  for (const Conditions::Condition& condition : local) {
     back = {emitter_.AddNode("Switch", {back, Recall(condition.predicate)}), condition.port};
   }
+  if (!emitter_.ok()) return kNoOutput;
+  const DType type = BaseType(emitter_.graph().output_type(forward.node, forward.index));
   const NodeId pop = emitter_.AddNode("StackPopV2", {back}, {{"elem_type", AttrValue(type)}}, {pivot_});
-  if (emitter_.ok()) emitter_.Fail(emitter_.mutable_graph().AddControl(back_sync_, pop));
+  AddControl(back_sync_, pop);
   return {pop, 0};
+}
+
+Output LoopFrame::Keep(const Output& value) {
+  const ScopeOf scope(emitter_, scope_);
+  const Output stack = NewStack(value);
+  if (!stack.is_set()) return kNoOutput;
+  AddControl(back_sync_, emitter_.AddNode("StackPushV2", {BringIn(stack), value}, {}, {pivot_}));
+  return stack;
 }
 
 Output LoopFrame::Recall(const Output& wanted) {
@@ -214,7 +255,7 @@ Output LoopFrame::Recall(const Output& wanted) {
   if (forward != wanted) {
     here = Recall(forward);
   } else {
-    here = IsInvariant(forward) ? RecallInvariant(forward) : AddStack(forward);
+    here = IsInvariant(forward) ? RecallInvariant(forward) : RecallByStack(forward);
   }
   if (!here.is_set()) return here;
   recalled_.try_emplace(wanted, here);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "graph/base/hash_table.h"
 #include "graph/gradients/conditions.h"
 #include "graph/gradients/gradient_emitter.h"
@@ -35,8 +36,9 @@ class LoopFrame : public GradientFrame {
   LoopFrame(const StaticFrame& forward, int32_t index, const ControlFlowInfo& info, LoopFrame* parent,
             Conditions& conditions, GradientEmitter& emitter);
 
-  // Makes the loop: its counters, and its LoopCond. Called once, before all others.
-  void Begin();
+  // Makes the loop: its counters, and its LoopCond. Called once, before all others. It begins when the nodes `after`,
+  // of the frame around it, are done, dead or not. Gives how often it turns, in that frame.
+  Output Begin(absl::Span<const NodeId> after);
   Output Recall(const Output& forward) override;
   Output BringIn(const Output& outside) override;
   Expr Beside(const Output& forward, const Expr& value) override;
@@ -52,6 +54,14 @@ class LoopFrame : public GradientFrame {
   Output Close(const Variable& variable, const Output& next);
   // Brings a value of the gradient of the loop around this one in, for all iterations.
   Output Enter(const Output& outside);
+
+  // Keeps what the value is in each iteration in which it is live. Gives the stack, which stands outside of all loops.
+  Output Keep(const Output& value);
+  // What a loop that went through the same iterations in the other direction has kept, in the iterations in which the
+  // forward value is live.
+  Output GiveBack(const Output& stack, const Output& forward);
+  // A node of the frame around this one that is done when all iterations are.
+  NodeId End();
 
   LoopFrame* parent() const { return parent_; }
   int32_t index() const { return index_; }
@@ -69,7 +79,10 @@ class LoopFrame : public GradientFrame {
   Output RecallInvariant(const Output& forward);
   // A value that stands outside of all loops, in each iteration of the forward loop.
   Output EnterForward(const Output& outside);
-  Output AddStack(const Output& forward);
+  Output RecallByStack(const Output& forward);
+  // Of values like this one.
+  Output NewStack(const Output& value);
+  void AddControl(NodeId node, NodeId after);
   // The conditions that change from iteration to iteration: those of predicates of this loop.
   Conditions::List LocalConditions(const Output& forward);
 
@@ -87,7 +100,7 @@ class LoopFrame : public GradientFrame {
   Output trips_ = kNoOutput;
   // Of the gradient.
   Output condition_ = kNoOutput;
-  NodeId pivot_, back_sync_;
+  NodeId gate_, pivot_, back_sync_, end_;
   HashMap<Output, Output> recalled_, entered_, brought_, forward_of_;
 };
 

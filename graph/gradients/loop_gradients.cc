@@ -27,9 +27,42 @@ absl::Status LoopGradients::Init() {
   SLUICE_RETURN_IF_ERROR(conditions_.Init());
   loops_.resize(info_.frames.size());
   for (size_t frame = 1; frame < info_.frames.size(); ++frame) {
-    SLUICE_RETURN_IF_ERROR(FindVariables(static_cast<int32_t>(frame)));
+    const int32_t index = static_cast<int32_t>(frame), parent = info_.frames[frame].parent;
+    SLUICE_RETURN_IF_ERROR(FindVariables(index));
+    SLUICE_RETURN_IF_ERROR(FindGates(index));
+    loops_[frame].num_waiting = loops_[frame].exits.size();
+    if (parent <= 0) continue;
+    loops_[static_cast<size_t>(parent)].loops.push_back(index);
+    ++loops_[frame].num_waiting;
+  }
+  for (const StackLink& link : region_.stacks()) {
+    if (region_.IsReached(link.pop)) FindStack(link);
   }
   return absl::OkStatus();
+}
+
+void LoopGradients::FindStack(const StackLink& link) {
+  const int32_t place = static_cast<int32_t>(stacks_.size());
+  Stack stack;
+  stack.link = link;
+  int32_t push = info_.frame(link.push), pop = info_.frame(link.pop);
+  while (push != pop) {
+    const bool is_push = info_.frames[static_cast<size_t>(push)].depth >= info_.frames[static_cast<size_t>(pop)].depth;
+    int32_t& frame = is_push ? push : pop;
+    (is_push ? stack.push_loop : stack.pop_loop) = frame;
+    frame = info_.frames[static_cast<size_t>(frame)].parent;
+  }
+  if (stack.push_loop < 0 || stack.pop_loop < 0) {
+    stack.push_loop = stack.pop_loop = -1;
+  } else {
+    LoopOf(link.push).stacks.push_back(place);
+    for (int32_t loop = info_.frame(link.push); loop != push; loop = info_.frames[static_cast<size_t>(loop)].parent) {
+      ++loops_[static_cast<size_t>(loop)].num_waiting;
+    }
+  }
+  stacks_.push_back(stack);
+  stack_of_.try_emplace(link.push, place);
+  stack_of_.try_emplace(link.pop, place);
 }
 
 absl::Status LoopGradients::Refuse(NodeId id, absl::string_view why) const {
@@ -57,6 +90,12 @@ absl::Status LoopGradients::FindVariables(int32_t frame) {
     variables_.try_emplace(id, frame, static_cast<int32_t>(loop.variables.size()));
     loop.variables.push_back(variable);
   }
+  return absl::OkStatus();
+}
+
+absl::Status LoopGradients::FindGates(int32_t frame) {
+  const StaticFrame& forward = info_.frames[static_cast<size_t>(frame)];
+  Loop& loop = loops_[static_cast<size_t>(frame)];
   for (const NodeId id : forward.nodes) {
     if (!region_.IsReached(id) || graph_.op(id).op_class != OpClass::kSwitch) continue;
     if (graph_.inputs(id)[1] != Output{forward.loop_cond, 0}) continue;
@@ -71,7 +110,11 @@ absl::Status LoopGradients::FindVariables(int32_t frame) {
   for (const Variable& variable : loop.variables) {
     if (!variable.gate.valid()) return Refuse(variable.merge, "no Switch on the loop's condition takes its value");
   }
-  loop.num_waiting = loop.exits.size();
+  for (const NodeId exit : loop.exits) {
+    const Output& source = graph_.inputs(exit)[0];
+    Variable* const variable = source.index == 0 ? VariableOf(source.node) : nullptr;
+    if (variable != nullptr && variable->gate == source.node) variable->exit = exit;
+  }
   return absl::OkStatus();
 }
 
@@ -86,7 +129,7 @@ absl::Status LoopGradients::CheckOutside(absl::Span<const Output> outputs, absl:
   return absl::OkStatus();
 }
 
-GradientFrame* LoopGradients::ParentOf(int32_t frame) const {
+LoopFrame* LoopGradients::ParentOf(int32_t frame) const {
   const int32_t parent = info_.frames[static_cast<size_t>(frame)].parent;
   return parent > 0 ? loops_[static_cast<size_t>(parent)].frame.get() : nullptr;
 }
@@ -108,7 +151,20 @@ bool LoopGradients::IsPart(NodeId id) const {
     case OpClass::kSwitch:
       return variables_.contains(id);
     default:
+      return stack_of_.contains(id);
+  }
+}
+
+bool LoopGradients::IsRead(NodeId id) const {
+  switch (graph_.op(id).op_class) {
+    case OpClass::kEnter:
+      return graph_.GetBool(id, "is_constant").value_or(false);
+    case OpClass::kNextIteration:
       return false;
+    case OpClass::kMerge:
+      return !variables_.contains(id);
+    default:
+      return true;
   }
 }
 
@@ -143,8 +199,12 @@ absl::Status LoopGradients::Visit(NodeId id, absl::Span<const Gradient> dys, Gra
       sweep.Deliver(id, 1 - back, dys[0]);
       return absl::OkStatus();
     }
-    default:
+    case OpClass::kEnter:
       break;
+    default: {
+      Stack& stack = stacks_[static_cast<size_t>(stack_of_.find(id)->second)];
+      return id == stack.link.pop ? VisitPop(stack, dys[0], sweep) : VisitPush(stack, dys[0], sweep);
+    }
   }
   SLUICE_ASSIGN_OR_RETURN(const bool is_constant, graph_.GetBool(id, "is_constant"));
   if (is_constant) return VisitInvariant(id, dys[0], sweep);
@@ -153,36 +213,97 @@ absl::Status LoopGradients::Visit(NodeId id, absl::Span<const Gradient> dys, Gra
 }
 
 absl::Status LoopGradients::VisitExit(NodeId id, const Gradient& dy, GradientSweep& sweep) {
-  Loop& loop = LoopOf(id);
-  if (dy.is_set()) loop.exit_dys.try_emplace(id, dy);
-  return --loop.num_waiting == 0 ? Begin(info_.frame(id), sweep) : absl::OkStatus();
+  if (dy.is_set()) LoopOf(id).exit_dys.try_emplace(id, dy);
+  return Arrive(info_.frame(id), sweep);
 }
 
-Output LoopGradients::LastValue(const Variable& variable, NodeId exit) {
-  return exit.valid() ? Output{exit, 0} : emitter_.Add("Exit", {{variable.gate, 0}});
+absl::Status LoopGradients::VisitPop(Stack& stack, const Gradient& dy, GradientSweep& sweep) {
+  if (stack.push_loop < 0) {
+    sweep.Release(stack.link);
+    if (!dy.is_set()) return absl::OkStatus();
+    return graph_.Locate(stack.link.pop, Error(ErrorCode::kUnsupported)
+                                             .Text("has no gradient: the stack that it reads was not filled by another "
+                                                   "loop"));
+  }
+  if (dy.is_set()) {
+    const Expr dense = emitter_.Dense(dy, emitter_.Forward({stack.link.pop, 0}));
+    stack.gradients = LoopOf(stack.link.pop).frame->Keep(dense.output());
+    loops_[static_cast<size_t>(stack.push_loop)].readers.push_back(stack.pop_loop);
+  }
+  std::vector<int32_t> around;
+  for (int32_t loop = info_.frame(stack.link.push); loop != stack.push_loop;) {
+    around.push_back(loop);
+    loop = info_.frames[static_cast<size_t>(loop)].parent;
+  }
+  around.push_back(stack.push_loop);
+  for (auto loop = around.rbegin(); loop != around.rend(); ++loop) {
+    if (dy.is_set()) loops_[static_cast<size_t>(*loop)].has_stacked = true;
+    SLUICE_RETURN_IF_ERROR(Arrive(*loop, sweep));
+  }
+  return emitter_.status();
+}
+
+absl::Status LoopGradients::VisitPush(Stack& stack, const Gradient& dy, GradientSweep& sweep) {
+  const NodeId push = stack.link.push;
+  Gradient sum = dy;
+  if (stack.gradients.is_set()) {
+    const Expr popped = emitter_.Value(LoopOf(push).frame->GiveBack(stack.gradients, {push, 0}));
+    Gradient terms[] = {dy, Gradient::Dense(popped.output())};
+    sum = SumGradients(emitter_, emitter_.Forward({push, 0}), terms, GradientOptions::Aggregation::kAddN);
+  }
+  sweep.Deliver(push, 1, sum);
+  return emitter_.status();
+}
+
+absl::Status LoopGradients::Arrive(int32_t frame, GradientSweep& sweep) {
+  if (--loops_[static_cast<size_t>(frame)].num_waiting > 0) return absl::OkStatus();
+  std::vector<int32_t> ready = {frame};
+  while (!ready.empty()) {
+    const int32_t next = ready.back();
+    ready.pop_back();
+    SLUICE_RETURN_IF_ERROR(Begin(next, sweep));
+    for (const int32_t inner : loops_[static_cast<size_t>(next)].loops) {
+      if (--loops_[static_cast<size_t>(inner)].num_waiting == 0) ready.push_back(inner);
+    }
+  }
+  return absl::OkStatus();
+}
+
+Output LoopGradients::LastValue(const Variable& variable) {
+  return variable.exit.valid() ? Output{variable.exit, 0} : emitter_.Add("Exit", {{variable.gate, 0}});
+}
+
+absl::Status LoopGradients::MakeFrame(int32_t frame) {
+  Loop& loop = loops_[static_cast<size_t>(frame)];
+  LoopFrame* const parent = ParentOf(frame);
+  emitter_.SetFrame(parent);
+  loop.frame = std::make_unique<LoopFrame>(info_.frames[static_cast<size_t>(frame)], frame, info_, parent, conditions_,
+                                           emitter_);
+  std::sort(loop.readers.begin(), loop.readers.end());
+  loop.readers.erase(std::unique(loop.readers.begin(), loop.readers.end()), loop.readers.end());
+  std::vector<NodeId> after;
+  for (const int32_t reader : loop.readers) after.push_back(loops_[static_cast<size_t>(reader)].frame->End());
+  const Output count = loop.frame->Begin(after);
+  if (!emitter_.ok()) return emitter_.status();
+  for (const NodeId end : after) {
+    if (conditions_.Beyond({end, 0}, conditions_.Of(count)).empty()) continue;
+    return Refuse(info_.frames[static_cast<size_t>(frame)].enters[0],
+                  "a loop that reads its values runs under other conditions");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status LoopGradients::Begin(int32_t frame, GradientSweep& sweep) {
   Loop& loop = loops_[static_cast<size_t>(frame)];
-  const bool has_any = !loop.exit_dys.empty();
-  GradientFrame* const parent = ParentOf(frame);
-  if (has_any) {
-    emitter_.SetFrame(parent);
-    loop.frame = std::make_unique<LoopFrame>(info_.frames[static_cast<size_t>(frame)], frame, info_,
-                                             static_cast<LoopFrame*>(parent), conditions_, emitter_);
-    loop.frame->Begin();
-  }
+  const bool has_any = !loop.exit_dys.empty() || loop.has_stacked;
+  if (has_any) SLUICE_RETURN_IF_ERROR(MakeFrame(frame));
   for (Variable& variable : loop.variables) {
     Gradient dy;
     if (has_any && sweep.Flows(variable.merge, variable.back)) {
-      NodeId exit;
-      for (const NodeId candidate : loop.exits) {
-        if (graph_.inputs(candidate)[0] == Output{variable.gate, 0}) exit = candidate;
-      }
       emitter_.BeginNode(variable.merge);
-      emitter_.SetFrame(parent);
-      const auto given = loop.exit_dys.find(exit);
-      const Expr last = emitter_.Forward(LastValue(variable, exit));
+      emitter_.SetFrame(loop.frame->parent());
+      const auto given = loop.exit_dys.find(variable.exit);
+      const Expr last = emitter_.Forward(LastValue(variable));
       const Expr start = given != loop.exit_dys.end() ? emitter_.Dense(given->second, last) : ZerosLike(last);
       variable.grad = loop.frame->AddVariable(start.output());
       dy = Gradient::Dense(variable.grad.value);
@@ -190,6 +311,7 @@ absl::Status LoopGradients::Begin(int32_t frame, GradientSweep& sweep) {
     sweep.Deliver(variable.merge, variable.back, dy);
   }
   for (const NodeId exit : loop.exits) sweep.Deliver(exit, 0, Gradient());
+  for (const int32_t stack : loop.stacks) sweep.Release(stacks_[static_cast<size_t>(stack)].link);
   return emitter_.status();
 }
 
@@ -200,8 +322,7 @@ absl::Status LoopGradients::VisitGate(NodeId id, absl::Span<const Gradient> dys,
   Gradient before;
   if (loop.frame != nullptr && variable.grad.merge.is_set()) {
     const Expr value = emitter_.Forward({id, 1});
-    Gradient next = MakeLive(emitter_, value, dys[1]);
-    const Expr dense = next.is_set() ? emitter_.Dense(next, value) : ZerosLike(value);
+    const Expr dense = dys[1].is_set() ? emitter_.Dense(dys[1], value) : ZerosLike(value);
     before = Gradient::Dense(loop.frame->Close(variable.grad, dense.output()));
   }
   sweep.Deliver(id, 0, before);
@@ -215,7 +336,7 @@ absl::Status LoopGradients::VisitInvariant(NodeId id, const Gradient& dy, Gradie
     return absl::OkStatus();
   }
   const Expr value = emitter_.Forward({id, 0});
-  const Expr term = emitter_.Dense(MakeLive(emitter_, value, dy), value);
+  const Expr term = emitter_.Dense(dy, value);
   emitter_.SetFrame(loop.frame->parent());
   const Expr outside = emitter_.Forward(graph_.inputs(id)[0]);
   const Expr zeros = outside.type() == DType::kResource ? Fill(AddOp("VariableShape", {outside}), Number(term, 0))

@@ -12,9 +12,17 @@
 //   4. An invariant of the forward loop (a constant Enter) has a gradient in each iteration: these add up in a
 //   variable.
 // An Exit that nothing between xs and ys reads has the gradient zero; loops in loops need no rule of their own.
+//
+// Note [Gradients of stacks]
+// A loop of gradients reads forward values from stacks, so its own gradient flows through these: what comes for a pop
+// belongs to the push that the popped value is from. Pops go through the iterations backwards, their gradients again
+// forwards, and the gradients of the pushes backwards: a second stack has the gradients in the right order. For that
+// the loop of gradients of the pushes begins when that of the pops has ended. So there are gradients of any order, of
+// loops that TensorFlow has differentiated, too. Both loops must run under the same conditions.
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,6 +35,7 @@
 #include "graph/gradients/gradient_emitter.h"
 #include "graph/gradients/gradient_region.h"
 #include "graph/gradients/loop_frame.h"
+#include "graph/gradients/stack_links.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ir/graph.h"
 
@@ -45,8 +54,11 @@ class LoopGradients {
   // The gradient of the loop in which the outputs of a node stand; null: in none.
   GradientFrame* FrameOfOutputs(NodeId id) const;
   // Whether the node is part of what makes a loop one: Enter, Exit, NextIteration, and the Merge and Switch of a
-  // variable.
+  // variable. Or of a stack of loops: its push or pop.
   bool IsPart(NodeId id) const;
+  // Whether the gradients of the node's outputs are sums of what its readers give, as with nodes that are no part: of
+  // the Merge of a variable, its NextIteration and its Enter they are what goes round.
+  bool IsRead(NodeId id) const;
   // Whether `consumer` may have a gradient for what it reads of `id`: of the Merge of a variable only its Switch.
   bool MayRead(NodeId consumer, NodeId id) const;
   // The turn of such a node.
@@ -55,34 +67,53 @@ class LoopGradients {
  private:
   struct Variable {
     NodeId merge, gate;        // Forward.
+    NodeId exit;               // A reached one; invalid where there is none.
     int32_t back = -1;         // The input of the Merge that the NextIteration feeds.
     LoopFrame::Variable grad;  // Once the loop has begun with a gradient.
   };
   struct Loop {
     std::vector<NodeId> exits;  // Reached ones.
-    size_t num_waiting = 0;     // Of these, those whose turn has not come.
+    // What it begins after: these, the loop around it, and pops of what is pushed here or in a loop in it.
+    size_t num_waiting = 0;
     HashMap<NodeId, Gradient> exit_dys;
+    bool has_stacked = false;  // A gradient came for something that was pushed here, or in a loop in it.
     std::vector<Variable> variables;
-    std::unique_ptr<LoopFrame> frame;  // Once it has begun with a gradient.
+    std::vector<int32_t> loops, stacks;  // Loops in it; stacks that are filled in it, not in one of these.
+    std::vector<int32_t> readers;        // Loops whose gradients keep some for what is pushed in this one.
+    std::unique_ptr<LoopFrame> frame;    // Once it has begun with a gradient.
+  };
+  // A stack whose pop is reached. Where the push's loop and the pop's are loops in one frame, or stand in such loops:
+  // these; else -1.
+  struct Stack {
+    StackLink link;
+    int32_t push_loop = -1, pop_loop = -1;
+    Output gradients = kNoOutput;  // The stack of the gradients of what it gave, once there are any.
   };
 
   LoopGradients(const GradientRegion& region, GradientEmitter& emitter)
       : region_(region), emitter_(emitter), graph_(emitter.graph()), conditions_(emitter.graph()) {}
   absl::Status Init();
   absl::Status FindVariables(int32_t frame);
+  absl::Status FindGates(int32_t frame);
+  void FindStack(const StackLink& link);
   absl::Status Refuse(NodeId id, absl::string_view why) const;
   Loop& LoopOf(NodeId id) { return loops_[static_cast<size_t>(info_.frame(id))]; }
   const Loop& LoopOf(NodeId id) const { return loops_[static_cast<size_t>(info_.frame(id))]; }
   Variable* VariableOf(NodeId id);
   const Variable* VariableOf(NodeId id) const;
-  GradientFrame* ParentOf(int32_t frame) const;
+  LoopFrame* ParentOf(int32_t frame) const;
 
   absl::Status VisitExit(NodeId id, const Gradient& dy, GradientSweep& sweep);
+  absl::Status VisitPop(Stack& stack, const Gradient& dy, GradientSweep& sweep);
+  absl::Status VisitPush(Stack& stack, const Gradient& dy, GradientSweep& sweep);
+  // One thing less that the loop waits for: begins it when that was the last, and then those in it.
+  absl::Status Arrive(int32_t frame, GradientSweep& sweep);
   absl::Status Begin(int32_t frame, GradientSweep& sweep);
+  absl::Status MakeFrame(int32_t frame);
   absl::Status VisitGate(NodeId id, absl::Span<const Gradient> dys, GradientSweep& sweep);
   absl::Status VisitInvariant(NodeId id, const Gradient& dy, GradientSweep& sweep);
   // The value an Exit of the variable has or would have, outside of the forward loop.
-  Output LastValue(const Variable& variable, NodeId exit);
+  Output LastValue(const Variable& variable);
 
   const GradientRegion& region_;
   GradientEmitter& emitter_;
@@ -91,6 +122,8 @@ class LoopGradients {
   Conditions conditions_;
   std::vector<Loop> loops_;                                 // By frame; that of the root is not used.
   HashMap<NodeId, std::pair<int32_t, int32_t>> variables_;  // Merge or Switch: loop, place in its variables.
+  std::vector<Stack> stacks_;
+  HashMap<NodeId, int32_t> stack_of_;  // Push or pop: place in stacks_.
 };
 
 }  // namespace sluice

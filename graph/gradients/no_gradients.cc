@@ -1,7 +1,5 @@
 // Ops without a gradient that belong to no family: shapes and comparisons, whole numbers and texts, random values,
-// reads, writes and updates of state. Refused are those that have a derivative, which TensorFlow refuses as well, and
-// six that it knows and we do not yet: ImageProjectiveTransformV2 and V3, RaggedFillEmptyRows, RaggedGather,
-// RaggedTensorToSparse, RaggedTensorToTensor.
+// reads, writes and updates of state. Refused are those that have a derivative, which TensorFlow refuses as well.
 
 #include "graph/gradients/families.h"
 
@@ -103,8 +101,6 @@ constexpr GradientRow kRows[] = {
     {"HistogramFixedWidth", kNoGradient},
     {"HistogramSummary", kNoGradient},
     {"HostConst", kNoGradient},
-    {"ImageProjectiveTransformV2", kRefusedGradient},
-    {"ImageProjectiveTransformV3", kRefusedGradient},
     {"InTopK", kNoGradient},
     {"InTopKV2", kNoGradient},
     {"InitializeTable", kNoGradient},
@@ -209,12 +205,7 @@ constexpr GradientRow kRows[] = {
     {"QueueSizeV2", kNoGradient},
     {"RaggedBincount", kRefusedGradient},
     {"RaggedCountSparseOutput", kNoGradient},
-    {"RaggedFillEmptyRows", kRefusedGradient},
-    {"RaggedFillEmptyRowsGrad", kRefusedGradient},
-    {"RaggedGather", kRefusedGradient},
     {"RaggedRange", kNoGradient},
-    {"RaggedTensorToSparse", kRefusedGradient},
-    {"RaggedTensorToTensor", kRefusedGradient},
     {"RandomIndexShuffle", kNoGradient},
     {"RandomPoisson", kNoGradient},
     {"RandomPoissonV2", kNoGradient},

@@ -1,8 +1,11 @@
-// Gradients of ops on sparse tensors (indices, values, shape): only the values, and dense operands, have some.
+// Gradients of ops on sparse tensors (indices, values, shape) and ragged ones (splits, values): only the values, and
+// dense operands, have some.
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
+#include "graph/base/status_macros.h"
 #include "graph/gradients/families.h"
 #include "graph/gradients/gradient_rules.h"
 
@@ -143,7 +146,72 @@ absl::Status SparseToDense(GradientContext& c) {
   return absl::OkStatus();
 }
 
+// --- Ragged ----------------------------------------------------------------------------------------------------------
+
+// (rows, values, number of rows, default).
+absl::Status RaggedFillEmptyRows(GradientContext& c) {
+  if (!c.HasDy(1)) return absl::OkStatus();
+  const Expr grads = AddOp("RaggedFillEmptyRowsGrad", {c.Output(3), c.dy(1)});
+  if (c.Wants(1)) c.SetInput(1, grads);
+  if (c.Wants(3)) c.SetInput(3, grads.out(1));
+  return absl::OkStatus();
+}
+
+// (splits..., values, indices) -> (splits..., values). Where the values of a row of params begin and end follows from
+// the splits of all levels.
+absl::Status RaggedGather(GradientContext& c) {
+  const int values = c.num_inputs() - 2, of_values = c.num_outputs() - 1;
+  if (!c.HasDy(of_values)) return absl::OkStatus();
+  Expr splits = c.Input(0);
+  for (int i = 1; i < values; ++i) splits = Gather(c.Input(i), splits);
+  const Expr indices = Reshape(c.Input(values + 1), c.Int32s({-1}));
+  const Expr begin = Gather(splits, indices), end = Gather(SliceFrom(splits, 1), indices);
+  const Expr rows = AddOp("RaggedRange", {begin, end, Number(begin, 1)}).out(1);
+  c.SetSlices(values, c.dy(of_values), rows, ShapeOf(c.Input(values)));
+  return absl::OkStatus();
+}
+
+// (splits..., values) -> (indices, values, shape).
+absl::Status RaggedTensorToSparse(GradientContext& c) {
+  const int values = c.num_inputs() - 1;
+  if (c.HasDy(1)) c.SetInput(values, Reshape(c.dy(1), ShapeOf(c.Input(values))));
+  return absl::OkStatus();
+}
+
+// (shape, values, default, partitions...). The op itself says where each value went: made of their numbers instead of
+// them, with -1 for the default.
+absl::Status RaggedTensorToTensor(GradientContext& c) {
+  const absl::StatusOr<AttrView> types = c.graph().GetAttr(c.node(), "row_partition_types");
+  if (!types.ok()) return types.status();
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<absl::string_view> kinds, types->AsStringList());
+  const int64_t ragged_rank =
+      std::count_if(kinds.begin(), kinds.end(), [](absl::string_view kind) { return kind != "FIRST_DIM_SIZE"; });
+  const Expr dy = c.dy(), values = c.Input(1), otherwise = c.Input(2);
+  Exprs made_of = {SliceRange(ShapeOf(dy), 0, 1 + ragged_rank), Iota(Element(ShapeOf(values), 0)), c.Int32(-1)};
+  for (int i = 3; i < c.num_inputs(); ++i) made_of.push_back(c.Input(i));
+  const Expr numbers = AddOp("RaggedTensorToTensor", made_of,
+                             c.CopyAttrs({"row_partition_types", "num_row_partition_tensors", "Tindex"}));
+  const Expr is_value = NotEqual(numbers, c.Int32(-1));
+  if (c.Wants(1)) {
+    const Expr at = AddOp("Where", {is_value});
+    c.SetSlices(1, GatherNd(dy, at), GatherNd(numbers, at), ShapeOf(values));
+  }
+  if (c.Wants(2)) {
+    // The default broadcasts to what one value is; a single element may have any rank.
+    const Expr sum = Sum(GatherNd(dy, AddOp("Where", {Not(is_value)})), {0});
+    const Expr ones = Fill(AsVector(RankOf(otherwise)), c.Int32(1));
+    const Expr aligned = Reshape(sum, Concat({ones, ShapeOf(sum)}, 0));
+    c.SetInput(2, c.SumToShapeOf(otherwise, aligned, aligned));
+  }
+  return absl::OkStatus();
+}
+
 constexpr GradientRow kRows[] = {
+    {"RaggedFillEmptyRows", &RaggedFillEmptyRows},
+    {"RaggedFillEmptyRowsGrad", &SparseFillEmptyRowsGrad},
+    {"RaggedGather", &RaggedGather},
+    {"RaggedTensorToSparse", &RaggedTensorToSparse},
+    {"RaggedTensorToTensor", &RaggedTensorToTensor},
     {"SparseAdd", &SparseAdd},
     {"SparseAddGrad", kNoGradient},
     {"SparseConcat", kNoGradient},

@@ -17,6 +17,8 @@ constexpr Arg kAdagrad[] = {Arg::kLearningRate, Arg::kGradient, Arg::kIndices};
 constexpr Arg kAdadelta[] = {Arg::kLearningRate, Arg::kRho, Arg::kEpsilon, Arg::kGradient, Arg::kIndices};
 constexpr Arg kAdam[] = {Arg::kBeta1Power, Arg::kBeta2Power, Arg::kLearningRate, Arg::kBeta1,
                          Arg::kBeta2,      Arg::kEpsilon,    Arg::kGradient};
+constexpr Arg kAdaMax[] = {Arg::kBeta1Power, Arg::kLearningRate, Arg::kBeta1,
+                           Arg::kBeta2,      Arg::kEpsilon,      Arg::kGradient};
 constexpr Arg kRmsProp[] = {Arg::kLearningRate, Arg::kDecay,    Arg::kMomentum,
                             Arg::kEpsilon,      Arg::kGradient, Arg::kIndices};
 // The op takes the mean first, which is made second.
@@ -47,6 +49,7 @@ const UpdateForm& FormOf(const Optimizer& optimizer) {
   static const UpdateForm adagrad = IndicesLast("Adagrad", "Adagrad", First(kAccumulator, 1), kAdagrad);
   static const UpdateForm adadelta = IndicesLast("Adadelta", "Adadelta", kZeros, kAdadelta);
   static const UpdateForm adam = {"Adam", "Adam", kZeros, First(kInOrder, 2), kAdam, {}};
+  static const UpdateForm adamax = {"AdaMax", "AdaMax", kZeros, First(kInOrder, 2), kAdaMax, {}};
   static const UpdateForm rmsprop = IndicesLast("RMSProp", "RMSProp", First(kOnesFirst, 2), kRmsProp);
   static const UpdateForm centered = {"CenteredRMSProp", "RMSProp",          kOnesFirst,
                                       kMeanFirst,        First(kRmsProp, 5), kRmsProp};
@@ -63,6 +66,8 @@ const UpdateForm& FormOf(const Optimizer& optimizer) {
     case Optimizer::Kind::kAdam:
     case Optimizer::Kind::kAdamW:
       return adam;
+    case Optimizer::Kind::kAdaMax:
+      return adamax;
     case Optimizer::Kind::kRmsProp:
       return optimizer.centered ? centered : rmsprop;
     case Optimizer::Kind::kFtrl:

@@ -52,10 +52,15 @@ NodeId VariableNode::Change(GraphEditor& edit, absl::string_view op, const Outpu
   return edit.Add(op, op, {output(), value}, {{"T", dtype_}}).node;
 }
 
-NodeId VariableNode::SubtractRows(GraphEditor& edit, const Output& indices, const Output& rows) const {
-  const DType type = edit.graph().output_type(indices.node, indices.index);
-  AttrList attrs = {{"Tindices", type}, {is_resource_ ? "dtype" : "T", dtype_}};
-  return edit.Add(is_resource_ ? "ResourceScatterSub" : "ScatterSub", "apply", {output(), indices, rows}, attrs).node;
+Output VariableNode::ReadRows(GraphEditor& edit, const Output& indices) const {
+  const AttrList attrs = {{is_resource_ ? "dtype" : "Tparams", dtype_}};
+  return edit.Add(is_resource_ ? "ResourceGather" : "Gather", "rows", {output(), indices}, attrs);
+}
+
+NodeId VariableNode::ChangeRows(GraphEditor& edit, absl::string_view op, const Output& indices,
+                                const Output& rows) const {
+  const AttrList attrs = {{is_resource_ ? "dtype" : "T", dtype_}};
+  return edit.Add(absl::StrCat(is_resource_ ? "Resource" : "", op), op, {output(), indices, rows}, attrs).node;
 }
 
 }  // namespace sluice

@@ -2,6 +2,7 @@
 #define SLUICE_GRAPH_GRADIENTS_VARIABLE_NODE_H_
 
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -27,14 +28,15 @@ class VariableNode {
 
   // Adds another one of this kind and place.
   VariableNode AddAnother(GraphEditor& edit, const std::string& name, DType dtype, const PartialShape& shape) const;
-  // Add nodes that read it, say its shape (a vector of int64), give it a value, add to it, take from it, take from
-  // rows.
+  // Add nodes that read it, say its shape (a vector of int64), give it a value, add to it, take from it.
   Output Read(GraphEditor& edit) const;
   Output ReadShape(GraphEditor& edit) const;
   NodeId Assign(GraphEditor& edit, const Output& value) const { return Change(edit, "Assign", value); }
   NodeId Add(GraphEditor& edit, const Output& value) const { return Change(edit, "AssignAdd", value); }
   NodeId Subtract(GraphEditor& edit, const Output& value) const { return Change(edit, "AssignSub", value); }
-  NodeId SubtractRows(GraphEditor& edit, const Output& indices, const Output& rows) const;
+  // The same of rows; `op` is "ScatterUpdate", "ScatterAdd" or "ScatterSub".
+  Output ReadRows(GraphEditor& edit, const Output& indices) const;
+  NodeId ChangeRows(GraphEditor& edit, absl::string_view op, const Output& indices, const Output& rows) const;
 
  private:
   VariableNode(NodeId id, DType dtype, PartialShape shape, bool is_resource)

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ir/node_def.h"
+#include "graph/ir/registered_gradients.h"
 #include "graph/wire/wire_writer.h"
 
 namespace sluice {
@@ -28,9 +29,10 @@ void AppendLibrary(const FunctionLibrary& library, std::string* out) {
   const size_t mark = writer.BeginMessage(2);
   for (const std::string& name : library.NamesAsAdded()) writer.Bytes(1, library.Find(name)->bytes);
   for (const auto& gradient : library.gradients()) {
-    const size_t entry = writer.BeginMessage(2);
-    writer.Bytes(1, gradient.first);
-    writer.Bytes(2, gradient.second);
+    const bool is_registered = IsRegisteredGradientKey(gradient.first);
+    const size_t entry = writer.BeginMessage(is_registered ? 3 : 2);
+    writer.Bytes(1, is_registered ? absl::string_view(gradient.second) : absl::string_view(gradient.first));
+    writer.Bytes(2, is_registered ? OpTypeOfKey(gradient.first) : absl::string_view(gradient.second));
     writer.EndMessage(entry);
   }
   writer.EndMessage(mark);

@@ -10,6 +10,7 @@
 #include "graph/base/error.h"
 #include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/registered_gradients.h"
 #include "graph/wire/wire_reader.h"
 
 namespace sluice {
@@ -305,7 +306,8 @@ void FunctionLibrary::RemoveUnless(absl::FunctionRef<bool(absl::string_view name
     it = keep(it->first) ? std::next(it) : functions_.erase(it);
   }
   for (auto it = gradients_.begin(); it != gradients_.end();) {
-    it = Contains(it->first) && Contains(it->second) ? std::next(it) : gradients_.erase(it);
+    const bool has_first = IsRegisteredGradientKey(it->first) || Contains(it->first);
+    it = has_first && Contains(it->second) ? std::next(it) : gradients_.erase(it);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "graph/base/as_status.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/message_form.h"
+#include "graph/ir/registered_gradients.h"
 #include "graph/ir/topo_order.h"
 #include "graph/wire/packed_fields.h"
 #include "graph/wire/wire_reader.h"
@@ -229,6 +230,16 @@ absl::Status GraphImporter::ReadLibrary(absl::string_view bytes, size_t offset) 
       }
       SLUICE_RETURN_IF_ERROR(entry.status());
       Report(graph_.library_.AddGradient(function, gradient));
+    } else if (reader.tag() == WireTag(3, WireType::kBytes)) {
+      absl::string_view function, op_type;
+      WireReader entry = reader.Message();
+      while (entry.Next()) {
+        if (entry.tag() == WireTag(1, WireType::kBytes)) function = entry.bytes();
+        if (entry.tag() == WireTag(2, WireType::kBytes)) op_type = entry.bytes();
+      }
+      SLUICE_RETURN_IF_ERROR(entry.status());
+      // The first of two for one type: nothing that runs depends on it.
+      if (!op_type.empty()) graph_.library_.AddGradient(RegisteredGradientKey(op_type), function).IgnoreError();
     }
   }
   return reader.status();

@@ -9,6 +9,7 @@
 #include "graph/ir/op_class.h"
 #include "graph/ir/topo_order.h"
 #include "graph/passes/common_subexpression.h"
+#include "graph/passes/layer_fusion.h"
 #include "graph/passes/pass.h"
 #include "graph/passes/prune.h"
 #include "graph/passes/unread_values.h"
@@ -47,6 +48,7 @@ absl::StatusOr<SimplifyReport> SimplifyGraph(Graph& graph, const PassContext& co
   if (options.drop_unread_values) passes.push_back(std::make_unique<UnreadValuesPass>());
   if (options.fold_constants) passes.push_back(std::make_unique<ConstantFoldingPass>(options.folding));
   if (options.join_equal_nodes) passes.push_back(std::make_unique<CommonSubexpressionPass>());
+  if (options.fuse_layers) passes.push_back(std::make_unique<LayerFusionPass>());
   if (passes.empty() || static_cast<int64_t>(graph.num_nodes()) > options.max_nodes) return report;
   std::vector<NodeId> roots = RootsOf(graph);
   std::vector<PassReport> reports;
@@ -56,10 +58,11 @@ absl::StatusOr<SimplifyReport> SimplifyGraph(Graph& graph, const PassContext& co
   for (const PassReport& pass : reports) {
     int64_t& count = pass.name == "constant_folding"       ? report.folded
                      : pass.name == "common_subexpression" ? report.joined
+                     : pass.name == "layer_fusion"         ? report.fused
                                                            : report.dropped;
     count = pass.changes;
   }
-  if (report.dropped + report.folded + report.joined == 0) return report;
+  if (report.dropped + report.folded + report.joined + report.fused == 0) return report;
   passes.clear();
   passes.push_back(std::make_unique<PrunePass>(std::move(roots)));
   reports.clear();

@@ -4,7 +4,8 @@
 // Note [Simplifying a step]
 // What a session prepares for a signature is simplified before it is compiled: what nobody reads, though others wait
 // for it, is not computed where it cannot fail (dropping), what depends on constants alone is computed once (folding),
-// and what is computed twice once (joining). Each has a switch. By then the graph is that of one signature: fed values
+// what is computed twice once (joining), and a product is finished where it is made (Note [Fused layers] in
+// layer_fusion.h). Each has a switch. By then the graph is that of one signature: fed values
 // are arguments in it, fetched ones results, functions are inlined, and every node has its place; so nothing that is
 // fed is taken for a constant, and nodes join only on one device. Calls that are left stay as they are, and so do the
 // bodies that they call, which belong to no signature. Values are the same bits, computed by the same kernels; those of
@@ -26,6 +27,7 @@ struct SimplifyOptions {
   bool drop_unread_values = true;
   bool fold_constants = true;
   bool join_equal_nodes = true;
+  bool fuse_layers = true;
   ConstantFoldingOptions folding;
   int64_t max_nodes = 200'000;
   bool validates = false;  // For tests: see PassContext.
@@ -36,6 +38,7 @@ struct SimplifyReport {
   int64_t dropped = 0;
   int64_t folded = 0;
   int64_t joined = 0;
+  int64_t fused = 0;    // Layers.
   int64_t removed = 0;  // Of those that became unused.
 };
 

@@ -135,18 +135,27 @@ absl::StatusOr<CheckpointState> ReadCheckpointState(const std::string& directory
   return state;
 }
 
+absl::Status WriteCheckpointState(const std::string& directory, const CheckpointState& state) {
+  const auto field = [&directory](absl::string_view name, const std::string& prefix) {
+    const fs::path path(prefix);
+    const bool is_here = path.parent_path() == fs::path(directory);
+    return absl::StrCat(name, ": \"", absl::CEscape(is_here ? path.filename().string() : prefix), "\"\n");
+  };
+  std::string text = field(kNewest, state.newest);
+  for (const std::string& one : state.all) absl::StrAppend(&text, field(kAll, one));
+  return WriteFile((fs::path(directory) / "checkpoint").string(), text);
+}
+
 absl::Status AddToCheckpointState(const std::string& prefix) {
   const fs::path path(prefix);
-  const std::string file = (path.parent_path() / "checkpoint").string();
-  absl::StatusOr<CheckpointState> state = ReadState(file);
+  const std::string directory = path.parent_path().string();
+  absl::StatusOr<CheckpointState> state = ReadState((fs::path(directory) / "checkpoint").string());
   if (!state.ok()) state = CheckpointState();  // It is replaced, whatever it was.
   state->newest = path.filename().string();
   state->all.erase(std::remove(state->all.begin(), state->all.end(), state->newest), state->all.end());
   state->all.push_back(state->newest);
   if (state->all.size() > kKept) state->all.erase(state->all.begin(), state->all.end() - kKept);
-  std::string text = absl::StrCat(kNewest, ": \"", absl::CEscape(state->newest), "\"\n");
-  for (const std::string& one : state->all) absl::StrAppend(&text, kAll, ": \"", absl::CEscape(one), "\"\n");
-  return WriteFile(file, text);
+  return WriteCheckpointState(directory, *state);
 }
 
 }  // namespace sluice

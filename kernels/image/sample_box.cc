@@ -260,9 +260,9 @@ absl::Status SampleBox(KernelContext& context, const SampleForm& form, const Tak
 }
 
 // Draws a part of an image; which numbers it has drawn is its state.
-class SampleBoxKernel final : public Kernel {
+class SampleBoxKernel final : public GeneratorKernel {
  public:
-  explicit SampleBoxKernel(const SampleForm& form) : form_(form), generator_(form.seeds) {}
+  explicit SampleBoxKernel(const SampleForm& form) : GeneratorKernel(form.seeds), form_(form) {}
 
   absl::Status Compute(KernelContext& context) const override {
     return SampleBox(context, form_, [this]() -> absl::StatusOr<Philox> {
@@ -272,7 +272,6 @@ class SampleBoxKernel final : public Kernel {
 
  private:
   const SampleForm form_;
-  mutable SeededGenerator generator_;
 };
 
 // The same by the seed in input 3.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "kernels/math/activation_ops.h"
-#include "kernels/math/arithmetic_ops.h"
 #include "kernels/math/float_loops.h"
 #include "kernels/math/float_ops.h"
 #include "kernels/math/loops.h"
@@ -42,9 +41,9 @@ void GeluApproximate(float* x, int64_t n, float) {
 }
 
 constexpr FusedActivation kActivations[] = {
-    {"", &Same},
-    {"Relu", &ApplyUnary<ReluOp>},
-    {"Relu6", &ApplyUnary<Relu6Op>},
+    {"", &Same, true},
+    {"Relu", &ApplyUnary<ReluOp>, true, 0},
+    {"Relu6", &ApplyUnary<Relu6Op>, true, 0, 6},
     {"Elu", &ApplyUnary<EluOp>},
     {"LeakyRelu", &LeakyRelu},
     {"Tanh", &ApplyUnary<TanhOp>},
@@ -62,16 +61,25 @@ const FusedActivation* FindFusedActivation(absl::string_view name) {
   return nullptr;
 }
 
-void BiasActivation::Finish(float* c, int64_t ldc, int64_t rows, int64_t first_col, int64_t cols) const {
-  const BinaryLoop add = BinaryLoopsFor<AddOp, float>().both;
+void FinishAndActivate(ChannelFinish finish, const FusedActivation& activation, float alpha, float* c, int64_t ldc,
+                       int64_t rows, int64_t cols) {
+  if (activation.is_clamp) {
+    finish.low = activation.low;
+    finish.high = activation.high;
+    return BestFinish()(finish, c, ldc, rows, cols);
+  }
   for (int64_t i = 0; i < rows; ++i) {
+    BestFinish()(finish, c + i * ldc, ldc, 1, cols);
     for (int64_t at = 0; at < cols; at += kBlock) {
-      float* const x = c + i * ldc + at;
-      const int64_t n = std::min(kBlock, cols - at);
-      if (bias_ != nullptr) add(x, bias_ + first_col + at, x, n);
-      activation_.apply(x, n, alpha_);
+      activation.apply(c + i * ldc + at, std::min(kBlock, cols - at), alpha);
     }
   }
+}
+
+void BiasActivation::Finish(float* c, int64_t ldc, int64_t rows, int64_t first_col, int64_t cols) const {
+  ChannelFinish finish;
+  if (bias_ != nullptr) finish.offsets = bias_ + first_col;
+  FinishAndActivate(finish, activation_, alpha_, c, ldc, rows, cols);
 }
 
 }  // namespace sluice

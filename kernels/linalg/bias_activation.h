@@ -2,8 +2,10 @@
 #define SLUICE_KERNELS_LINALG_BIAS_ACTIVATION_H_
 
 #include <cstdint>
+#include <limits>
 
 #include "absl/strings/string_view.h"
+#include "kernels/linalg/channel_finish.h"
 #include "kernels/linalg/gemm.h"
 
 namespace sluice {
@@ -16,10 +18,18 @@ struct FusedActivation {
   absl::string_view name;  // Empty: nothing follows.
   // In place; `alpha` is LeakyRelu's slope.
   void (*apply)(float* x, int64_t n, float alpha);
+  // Whether that is to clamp to [low, high].
+  bool is_clamp = false;
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
 };
 
 // Null when there is none of that name.
 const FusedActivation* FindFusedActivation(absl::string_view name);
+
+// Finishes `rows` rows of `cols` elements, `ldc` apart: as `finish` says, whose clamp is set here, then the activation.
+void FinishAndActivate(ChannelFinish finish, const FusedActivation& activation, float alpha, float* c, int64_t ldc,
+                       int64_t rows, int64_t cols);
 
 // The epilogue of _FusedMatMul and _FusedConv2D: adds a bias to each column, then applies the activation. Bits do not
 // depend on how C is cut. Borrows the bias, of as many elements as C has columns (null: none). Immutable.

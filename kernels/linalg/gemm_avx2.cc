@@ -1,7 +1,10 @@
 #include <immintrin.h>
 
+#include "kernels/linalg/channel_finish.h"
+#include "kernels/linalg/finish_tile.h"
 #include "kernels/linalg/gemm_isa.h"
 #include "kernels/linalg/gemm_tile.h"
+#include "kernels/linalg/tile_runs.h"
 
 namespace sluice {
 namespace {
@@ -25,6 +28,8 @@ struct Float8Lanes {
   static void StorePart(float* p, Reg v, int64_t n) { _mm256_maskstore_ps(p, Mask(n), v); }
   static Reg Fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
   static Reg Add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
+  static Reg Max(Reg a, Reg b) { return _mm256_max_ps(a, b); }
+  static Reg Min(Reg a, Reg b) { return _mm256_min_ps(a, b); }
   static float Sum(Reg v) {
     const __m128 four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
     const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
@@ -57,5 +62,8 @@ struct Double4Lanes {
 
 const GemmIsa<float>& Avx2GemmFloat() { return kGemmIsa<Float8Lanes>; }
 const GemmIsa<double>& Avx2GemmDouble() { return kGemmIsa<Double4Lanes>; }
+AddRunsFunction<float> Avx2AddRunsFloat() { return &AddRuns<Float8Lanes>; }
+AddRunsFunction<double> Avx2AddRunsDouble() { return &AddRuns<Double4Lanes>; }
+FinishFunction Avx2Finish() { return &Finish<Float8Lanes>; }
 
 }  // namespace sluice

@@ -1,7 +1,10 @@
 #include <immintrin.h>
 
+#include "kernels/linalg/channel_finish.h"
+#include "kernels/linalg/finish_tile.h"
 #include "kernels/linalg/gemm_isa.h"
 #include "kernels/linalg/gemm_tile.h"
+#include "kernels/linalg/tile_runs.h"
 
 namespace sluice {
 namespace {
@@ -21,6 +24,9 @@ struct Float16Lanes {
   static void StorePart(float* p, Reg v, int64_t n) { _mm512_mask_storeu_ps(p, Mask(n), v); }
   static Reg Fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
   static Reg Add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
+  // All lanes, of the form that needs no unwritten register: GCC 12 warns of the other's.
+  static Reg Max(Reg a, Reg b) { return _mm512_maskz_max_ps(0xffff, a, b); }
+  static Reg Min(Reg a, Reg b) { return _mm512_maskz_min_ps(0xffff, a, b); }
   static float Sum(Reg v) {
     float lanes[kLanes];
     Store(lanes, v);
@@ -60,5 +66,8 @@ struct Double8Lanes {
 
 const GemmIsa<float>& Avx512GemmFloat() { return kGemmIsa<Float16Lanes>; }
 const GemmIsa<double>& Avx512GemmDouble() { return kGemmIsa<Double8Lanes>; }
+AddRunsFunction<float> Avx512AddRunsFloat() { return &AddRuns<Float16Lanes>; }
+AddRunsFunction<double> Avx512AddRunsDouble() { return &AddRuns<Double8Lanes>; }
+FinishFunction Avx512Finish() { return &Finish<Float16Lanes>; }
 
 }  // namespace sluice

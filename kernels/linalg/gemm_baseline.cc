@@ -1,5 +1,8 @@
+#include "kernels/linalg/channel_finish.h"
+#include "kernels/linalg/finish_tile.h"
 #include "kernels/linalg/gemm_isa.h"
 #include "kernels/linalg/gemm_tile.h"
+#include "kernels/linalg/tile_runs.h"
 
 namespace sluice {
 namespace {
@@ -26,6 +29,14 @@ struct PlainLanes {
   }
   static Reg Fma(Reg a, Reg b, Reg c) { return a * b + c; }
   static Reg Add(Reg a, Reg b) { return a + b; }
+  static Reg Max(Reg a, Reg b) {
+    for (int i = 0; i < kLanes; ++i) b[i] = a[i] > b[i] ? a[i] : b[i];
+    return b;
+  }
+  static Reg Min(Reg a, Reg b) {
+    for (int i = 0; i < kLanes; ++i) b[i] = a[i] < b[i] ? a[i] : b[i];
+    return b;
+  }
   static T Sum(Reg v) {
     T sum = v[0];
     for (int i = 1; i < kLanes; ++i) sum += v[i];
@@ -37,5 +48,8 @@ struct PlainLanes {
 
 const GemmIsa<float>& BaselineGemmFloat() { return kGemmIsa<PlainLanes<float>>; }
 const GemmIsa<double>& BaselineGemmDouble() { return kGemmIsa<PlainLanes<double>>; }
+AddRunsFunction<float> BaselineAddRunsFloat() { return &AddRuns<PlainLanes<float>>; }
+AddRunsFunction<double> BaselineAddRunsDouble() { return &AddRuns<PlainLanes<double>>; }
+FinishFunction BaselineFinish() { return &Finish<PlainLanes<float>>; }
 
 }  // namespace sluice

@@ -57,6 +57,12 @@ struct GemmIsa {
   // out[p*width + r] = from[p*ld + r], for r < cols, zero for cols <= r < width; p < k.
   void (*pack_cols)(int64_t cols, int64_t k, const T* from, int64_t ld, T* out, int64_t width);
   void (*channels)(const ChannelProducts<T>& products);
+  // The transforms of Note [Minimal filtering] (kernels/nn/winograd.h), channel by channel. From a tile of 4 x 4
+  // pixels, row by row, 16 numbers, `step` apart at `out`.
+  void (*spread)(int64_t channels, const T* const* pixels, T* out, int64_t step);
+  // From 16 sums, `step` apart, 2 x 2 pixels (null: not wanted). False where one of them is large (floats: 2^20 or
+  // more), infinite or NaN.
+  bool (*collect)(int64_t channels, const T* sums, int64_t step, T* const* pixels);
 };
 
 const GemmIsa<float>& BaselineGemmFloat();

@@ -9,14 +9,23 @@
 
 #include "kernels/linalg/channel_tile.h"
 #include "kernels/linalg/gemm_isa.h"
+#include "kernels/linalg/tile_runs.h"
+#include "kernels/linalg/winograd_tile.h"
 
 namespace sluice {
 namespace {
 
-// C tile of kRows x (kVectors * lanes) columns, of which `cols` are there. kByColumns: A(i, p) = a[i + p*lda].
-template <typename V, int kRows, int kVectors, bool kPart, bool kByColumns>
-void Tile(int64_t cols, int64_t k, const typename V::T* a, int64_t lda, const typename V::T* b, int64_t ldb,
-          typename V::T* c, int64_t ldc, bool accumulate) {
+// The pieces of a product's depth: see TileRuns.
+struct Runs {
+  int64_t count = 1;
+  int64_t a_step = 0, b_step = 0;
+};
+
+// C tile of kRows x (kVectors * lanes) columns, of which `cols` are there. kByColumns: A(i, p) = a[i + p*lda]. Without
+// kRuns the depth is in one piece, and the loop over pieces costs nothing.
+template <typename V, int kRows, int kVectors, bool kPart, bool kByColumns, bool kRuns>
+void Tile(int64_t cols, int64_t k, const typename V::T* a, int64_t lda, const typename V::T* b_begin, int64_t ldb,
+          typename V::T* c, int64_t ldc, bool accumulate, const Runs& runs) {
   using T = typename V::T;
   typename V::Reg sums[kRows][kVectors];
 #pragma GCC unroll 16
@@ -31,29 +40,32 @@ void Tile(int64_t cols, int64_t k, const typename V::T* a, int64_t lda, const ty
     __builtin_prefetch(c + i * ldc, 1);
     if (kVectors > 1) __builtin_prefetch(c + i * ldc + V::kLanes, 1);
   }
-  // Four rows share a pointer: more do not fit the registers.
-  const T* rows[(kRows + 3) / 4];
-#pragma GCC unroll 16
-  for (int i = 0; i < (kRows + 3) / 4; ++i) rows[i] = a + (kByColumns ? 4 * i : 4 * i * lda);
   const int64_t lda2 = 2 * lda;
   const int64_t lda3 = 3 * lda;
-  for (int64_t p = 0; p < k; ++p) {
-    typename V::Reg bs[kVectors];
+  for (int64_t run = 0; run < (kRuns ? runs.count : 1); ++run) {
+    // Four rows share a pointer: more do not fit the registers.
+    const T* rows[(kRows + 3) / 4];
 #pragma GCC unroll 16
-    for (int v = 0; v < kVectors; ++v) {
-      bs[v] = kPart && v == kVectors - 1 ? V::LoadPart(b + v * V::kLanes, last) : V::Load(b + v * V::kLanes);
+    for (int i = 0; i < (kRows + 3) / 4; ++i) rows[i] = a + run * runs.a_step + (kByColumns ? 4 * i : 4 * i * lda);
+    const T* b = b_begin + run * runs.b_step;
+    for (int64_t p = 0; p < k; ++p) {
+      typename V::Reg bs[kVectors];
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) {
+        bs[v] = kPart && v == kVectors - 1 ? V::LoadPart(b + v * V::kLanes, last) : V::Load(b + v * V::kLanes);
+      }
+      b += ldb;
+#pragma GCC unroll 16
+      for (int i = 0; i < kRows; ++i) {
+        const T* const row = rows[i / 4];
+        const int q = i % 4;
+        const typename V::Reg x = V::Set(kByColumns ? row[q] : row[q == 0 ? 0 : q == 1 ? lda : q == 2 ? lda2 : lda3]);
+#pragma GCC unroll 16
+        for (int v = 0; v < kVectors; ++v) sums[i][v] = V::Fma(x, bs[v], sums[i][v]);
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < (kRows + 3) / 4; ++i) rows[i] += kByColumns ? lda : 1;
     }
-    b += ldb;
-#pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) {
-      const T* const row = rows[i / 4];
-      const int q = i % 4;
-      const typename V::Reg x = V::Set(kByColumns ? row[q] : row[q == 0 ? 0 : q == 1 ? lda : q == 2 ? lda2 : lda3]);
-#pragma GCC unroll 16
-      for (int v = 0; v < kVectors; ++v) sums[i][v] = V::Fma(x, bs[v], sums[i][v]);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < (kRows + 3) / 4; ++i) rows[i] += kByColumns ? lda : 1;
   }
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
@@ -70,21 +82,21 @@ void Tile(int64_t cols, int64_t k, const typename V::T* a, int64_t lda, const ty
 }
 
 // Tile for a number of rows that is known at run time only.
-template <typename V, int kRows, bool kByColumns>
+template <typename V, int kRows, bool kByColumns, bool kRuns = false>
 void TileOfRows(int64_t rows, int64_t cols, int64_t k, const typename V::T* a, int64_t lda, const typename V::T* b,
-                int64_t ldb, typename V::T* c, int64_t ldc, bool accumulate) {
+                int64_t ldb, typename V::T* c, int64_t ldc, bool accumulate, const Runs& runs = Runs()) {
   if constexpr (kRows > 1) {
     if (rows < kRows) {
-      TileOfRows<V, kRows - 1, kByColumns>(rows, cols, k, a, lda, b, ldb, c, ldc, accumulate);
+      TileOfRows<V, kRows - 1, kByColumns, kRuns>(rows, cols, k, a, lda, b, ldb, c, ldc, accumulate, runs);
       return;
     }
   }
   if (cols == 2 * V::kLanes) {
-    Tile<V, kRows, 2, false, kByColumns>(cols, k, a, lda, b, ldb, c, ldc, accumulate);
+    Tile<V, kRows, 2, false, kByColumns, kRuns>(cols, k, a, lda, b, ldb, c, ldc, accumulate, runs);
   } else if (cols > V::kLanes) {
-    Tile<V, kRows, 2, true, kByColumns>(cols, k, a, lda, b, ldb, c, ldc, accumulate);
+    Tile<V, kRows, 2, true, kByColumns, kRuns>(cols, k, a, lda, b, ldb, c, ldc, accumulate, runs);
   } else {
-    Tile<V, kRows, 1, true, kByColumns>(cols, k, a, lda, b, ldb, c, ldc, accumulate);
+    Tile<V, kRows, 1, true, kByColumns, kRuns>(cols, k, a, lda, b, ldb, c, ldc, accumulate, runs);
   }
 }
 
@@ -96,6 +108,13 @@ void AnyTile(int64_t rows, int64_t cols, int64_t k, const typename V::T* a, int6
   } else {
     TileOfRows<V, V::kTileRows, false>(rows, cols, k, a, lda, b, ldb, c, ldc, accumulate);
   }
+}
+
+template <typename V>
+void AddRuns(const TileRuns<typename V::T>& product) {
+  TileOfRows<V, V::kTileRows, true, true>(product.rows, product.cols, product.k, product.a, product.lda, product.b,
+                                          product.ldb, product.c, product.ldc, /*accumulate=*/true,
+                                          {product.runs, product.a_step, product.b_step});
 }
 
 // Panels that Row reads at once: as many streams of memory, and sums enough to hide what one multiply-add takes.
@@ -251,7 +270,7 @@ void PackCols(int64_t cols, int64_t k, const typename V::T* from, int64_t ld, ty
 template <typename V>
 constexpr GemmIsa<typename V::T> kGemmIsa = {V::kTileRows, 2 * V::kLanes, &AnyTile<V>, kRowPanels,
                                              &Row<V>,      &Skinny<V>,    &Dots<V>,    &PackRows<typename V::T>,
-                                             &PackCols<V>, &Channels<V>};
+                                             &PackCols<V>, &Channels<V>,  &Spread<V>,  &Collect<V>};
 
 }  // namespace
 }  // namespace sluice

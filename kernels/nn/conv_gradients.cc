@@ -11,6 +11,7 @@
 #include "kernels/nn/families.h"
 #include "kernels/nn/filter_gradient.h"
 #include "kernels/nn/image_gradient.h"
+#include "kernels/nn/winograd.h"
 #include "kernels/worker_scratch.h"
 #include "kernels/workers.h"
 
@@ -37,7 +38,8 @@ class ImageGradientKernel : public Kernel {
   ImageGradientKernel(const KernelConstruction& construction, const ConvForm& form)
       : form_(form),
         takes_image_(construction.op() == "Conv3DBackpropInput"),
-        filter_(construction.InputIsConstant(1)) {}
+        filter_(construction.InputIsConstant(1)),
+        minimal_filter_(construction.InputIsConstant(1)) {}
 
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& filter = context.input(1);
@@ -55,13 +57,12 @@ class ImageGradientKernel : public Kernel {
       return ImageGradientOfInts(context, geometry, filter.flat<int32_t>().data(), result.flat<int32_t>().data(),
                                  image->flat<int32_t>().data(), &scratch_);
     }
-    SLUICE_ASSIGN_OR_RETURN(const Tensor packed, filter_.Get(context, geometry, filter));
-    if (result.dtype() == DType::kDouble) return Run<double>(context, geometry, packed, result, image);
-    if (result.dtype() == DType::kFloat) return Run<float>(context, geometry, packed, result, image);
+    if (result.dtype() == DType::kDouble) return RunPlain<double>(context, geometry, result, image);
+    if (result.dtype() == DType::kFloat) return RunFloats(context, geometry, result, image);
     // Half and bfloat16: sums are made in float and rounded once.
     SLUICE_ASSIGN_OR_RETURN(const Tensor floats, ToFloats(result, context.allocator()));
     SLUICE_ASSIGN_OR_RETURN(Tensor sums, context.AllocateTemp(DType::kFloat, shape));
-    SLUICE_RETURN_IF_ERROR(Run<float>(context, geometry, packed, floats, &sums));
+    SLUICE_RETURN_IF_ERROR(RunFloats(context, geometry, floats, &sums));
     RoundFloats(sums, image);
     return absl::OkStatus();
   }
@@ -78,15 +79,24 @@ class ImageGradientKernel : public Kernel {
     return MakeShape(dims);
   }
 
+  absl::Status RunFloats(const KernelContext& context, const ConvGeometry& geometry, const Tensor& result,
+                         Tensor* image) const {
+    SLUICE_ASSIGN_OR_RETURN(const bool is_done,
+                            MinimalImageGradient(context, geometry, minimal_filter_, context.input(1),
+                                                 result.flat<float>().data(), image->flat<float>().data(), &scratch_));
+    return is_done ? absl::OkStatus() : RunPlain<float>(context, geometry, result, image);
+  }
   template <typename T>
-  absl::Status Run(const KernelContext& context, const ConvGeometry& geometry, const Tensor& packed,
-                   const Tensor& result, Tensor* image) const {
+  absl::Status RunPlain(const KernelContext& context, const ConvGeometry& geometry, const Tensor& result,
+                        Tensor* image) const {
+    SLUICE_ASSIGN_OR_RETURN(const Tensor packed, filter_.Get(context, geometry, context.input(1)));
     return ImageGradient<T>(context, geometry, packed, result.flat<T>().data(), image->flat<T>().data(), &scratch_);
   }
 
   const ConvForm form_;
   const bool takes_image_;
   const PhaseFilter filter_;
+  const MinimalFilter minimal_filter_;
   mutable ScratchKeeper scratch_;
 };
 

@@ -40,12 +40,27 @@ bool PackedFilter::Holds(const Tensor& filter, const PackedLayout& layout) const
          kept_->packed.layout().groups == layout.groups && kept_->source.shape() == filter.shape();
 }
 
+// See Note [Convolution by products].
 template <typename T>
-absl::Status ConvolutionCall::RunOf(const KernelContext& context, const ConvGeometry& geometry, const Tensor& image,
-                                    const PackedMatrix& filter, const GemmEpilogue<T>* epilogue, Tensor* output) const {
+absl::Status ConvolutionCall::RunPlain(const KernelContext& context, const ConvGeometry& geometry, const Tensor& image,
+                                       const GemmEpilogue<T>* epilogue, Tensor* output) const {
+  const PackedLayout layout = Convolution<T>::LayoutOf(geometry);
+  SLUICE_ASSIGN_OR_RETURN(const PackedMatrix filter, filter_.Get(context.input(1), layout, context.allocator()));
   const Convolution<T> convolution(geometry, image.flat<T>().data(), filter.group<T>(0), output->flat<T>().data(),
                                    epilogue);
   return convolution.Run(Workers(context.run()), &scratch_);
+}
+
+absl::Status ConvolutionCall::RunFloats(const KernelContext& context, const ConvGeometry& geometry, const Tensor& image,
+                                        const GemmEpilogue<float>* epilogue, Tensor* output) const {
+  if (HasMinimalFilter(geometry)) {
+    SLUICE_ASSIGN_OR_RETURN(const Tensor filter, minimal_filter_.Get(context.input(1), false, context.allocator()));
+    const MinimalConvolution convolution(geometry, image.flat<float>().data(), filter.flat<float>().data(),
+                                         output->flat<float>().data(), epilogue);
+    SLUICE_ASSIGN_OR_RETURN(const bool is_done, convolution.Run(Workers(context.run()), &scratch_));
+    if (is_done) return absl::OkStatus();
+  }
+  return RunPlain<float>(context, geometry, image, epilogue, output);
 }
 
 absl::Status ConvolutionCall::Run(const KernelContext& context, const ConvGeometry& geometry,
@@ -60,14 +75,12 @@ absl::Status ConvolutionCall::Run(const KernelContext& context, const ConvGeomet
     return ConvolveInts(geometry, image.flat<int32_t>().data(), context.input(1).flat<int32_t>().data(),
                         output->flat<int32_t>().data(), nullptr, Workers(context.run()), &scratch_);
   }
-  const PackedLayout layout = Convolution<float>::LayoutOf(geometry);
-  SLUICE_ASSIGN_OR_RETURN(const PackedMatrix filter, filter_.Get(context.input(1), layout, context.allocator()));
-  if (image.dtype() == DType::kDouble) return RunOf<double>(context, geometry, image, filter, nullptr, output);
+  if (image.dtype() == DType::kDouble) return RunPlain<double>(context, geometry, image, nullptr, output);
   // Half and bfloat16: sums are made in float and rounded once.
   SLUICE_ASSIGN_OR_RETURN(const Tensor floats, ToFloats(image, context.allocator()));
-  if (output->dtype() == DType::kFloat) return RunOf<float>(context, geometry, floats, filter, epilogue, output);
+  if (output->dtype() == DType::kFloat) return RunFloats(context, geometry, floats, epilogue, output);
   SLUICE_ASSIGN_OR_RETURN(Tensor sums, Tensor::Make(DType::kFloat, geometry.output, context.allocator()));
-  SLUICE_RETURN_IF_ERROR(RunOf<float>(context, geometry, floats, filter, nullptr, &sums));
+  SLUICE_RETURN_IF_ERROR(RunFloats(context, geometry, floats, nullptr, &sums));
   RoundFloats(sums, output);
   return absl::OkStatus();
 }

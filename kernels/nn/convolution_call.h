@@ -12,6 +12,7 @@
 #include "kernels/linalg/gemm.h"
 #include "kernels/linalg/packed_matrix.h"
 #include "kernels/nn/conv_geometry.h"
+#include "kernels/nn/winograd.h"
 #include "kernels/worker_scratch.h"
 
 namespace sluice {
@@ -37,7 +38,7 @@ class PackedFilter {
 class ConvolutionCall {
  public:
   ConvolutionCall(const KernelConstruction& construction, const ConvForm& form)
-      : form_(form), filter_(construction.InputIsConstant(1)) {}
+      : form_(form), filter_(construction.InputIsConstant(1)), minimal_filter_(construction.InputIsConstant(1)) {}
 
   // The convolution of the shapes of inputs 0 and 1.
   absl::StatusOr<ConvGeometry> Resolve(const KernelContext& context) const {
@@ -50,12 +51,15 @@ class ConvolutionCall {
                    Tensor* output) const;
 
  private:
+  absl::Status RunFloats(const KernelContext& context, const ConvGeometry& geometry, const Tensor& image,
+                         const GemmEpilogue<float>* epilogue, Tensor* output) const;
   template <typename T>
-  absl::Status RunOf(const KernelContext& context, const ConvGeometry& geometry, const Tensor& image,
-                     const PackedMatrix& filter, const GemmEpilogue<T>* epilogue, Tensor* output) const;
+  absl::Status RunPlain(const KernelContext& context, const ConvGeometry& geometry, const Tensor& image,
+                        const GemmEpilogue<T>* epilogue, Tensor* output) const;
 
   const ConvForm form_;
   const PackedFilter filter_;
+  const MinimalFilter minimal_filter_;
   mutable ScratchKeeper scratch_;
 };
 

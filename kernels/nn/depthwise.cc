@@ -170,7 +170,7 @@ double Depthwise<T>::LineNs(int64_t pixels) const {
 }
 
 template <typename T>
-absl::Status Depthwise<T>::Convolve(const T* image, const T* filter, T* result) const {
+absl::Status Depthwise<T>::Convolve(const T* image, const T* filter, T* result, const GemmEpilogue<T>* epilogue) const {
   const SlidingAxis& rows = g_.axes[1];
   const SlidingAxis& cols = g_.axes[2];
   const int64_t made = g_.out_channels;
@@ -201,6 +201,7 @@ absl::Status Depthwise<T>::Convolve(const T* image, const T* filter, T* result) 
       products.out = result + (line * cols.out + first) * made;
       BestGemm<T>().channels(products);
     });
+    if (epilogue != nullptr) epilogue->Finish(result + line * cols.out * made, made, cols.out, 0, made);
     return absl::OkStatus();
   });
 }

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/linalg/gemm.h"
 #include "kernels/nn/conv_geometry.h"
 #include "kernels/worker_scratch.h"
 #include "kernels/workers.h"
@@ -32,8 +33,9 @@ class Depthwise {
   Depthwise(const ConvGeometry& geometry, const Workers& workers, ScratchKeeper* keeper)
       : g_(geometry), workers_(workers), keeper_(keeper) {}
 
-  // Each fills the last argument, which has elements. kOutOfMemory, kRunCancelled, kDeadline.
-  absl::Status Convolve(const T* image, const T* filter, T* result) const;
+  // Each fills the last pointer's elements; there is one at least. kOutOfMemory, kRunCancelled, kDeadline.
+  // `epilogue` (may be null) is called for each row of the result, while that is in the cache.
+  absl::Status Convolve(const T* image, const T* filter, T* result, const GemmEpilogue<T>* epilogue = nullptr) const;
   absl::Status ImageGradient(const T* filter, const T* result, T* image) const;
   absl::Status FilterGradient(const T* image, const T* result, T* filter) const;
 

@@ -1,6 +1,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -13,10 +14,12 @@
 #include "kernels/kernel_construction.h"
 #include "kernels/linalg/bias_activation.h"
 #include "kernels/linalg/float_cast.h"
+#include "kernels/linalg/gemm.h"
 #include "kernels/new_kernel.h"
 #include "kernels/nn/conv_geometry.h"
 #include "kernels/nn/depthwise.h"
 #include "kernels/nn/families.h"
+#include "kernels/nn/norm_activation.h"
 #include "kernels/worker_scratch.h"
 #include "kernels/workers.h"
 
@@ -24,9 +27,6 @@ namespace sluice {
 namespace {
 
 constexpr ErrorCode kUnimplemented = ErrorCode::kOpUnimplemented;
-// Nanoseconds that an element takes at most after its sum is made, for the cut into shards.
-constexpr double kElementNs = 2;
-
 // TensorFlow's gradients leave dilations unread; they are refused here as those of the convolution are.
 constexpr ConvRules kRules = {2,     kUnimplemented,         ErrorCode::kOpAttr, kUnimplemented, kUnimplemented,
                               false, /*equal_strides=*/true, /*groups=*/false};
@@ -60,19 +60,22 @@ class DepthwiseKernel : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(const ConvGeometry geometry, ResolveDepthwise(form_, image.shape(), filter.shape()));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const result, context.AllocateOutput(0, geometry.output));
     return RunInFloats(context, image, filter, result, [&](const Tensor& a, const Tensor& b, Tensor* output) {
-      return Convolve(context, geometry, a, b, output);
+      return Convolve(context, geometry, a, b, nullptr, output);
     });
   }
 
  protected:
   const ConvForm& form() const { return form_; }
 
-  // All of floats or of doubles.
+  // All of floats or of doubles. `epilogue` (may be null): of floats.
   absl::Status Convolve(const KernelContext& context, const ConvGeometry& geometry, const Tensor& image,
-                        const Tensor& filter, Tensor* result) const {
+                        const Tensor& filter, const GemmEpilogue<float>* epilogue, Tensor* result) const {
     if (result->num_elements() == 0) return absl::OkStatus();
     if (image.num_elements() == 0 || filter.num_elements() == 0) {
       FillZeros(result);
+      if (epilogue == nullptr) return absl::OkStatus();
+      epilogue->Finish(result->flat<float>().data(), geometry.out_channels, geometry.pixels(), 0,
+                       geometry.out_channels);
       return absl::OkStatus();
     }
     const Workers workers(context.run());
@@ -81,7 +84,7 @@ class DepthwiseKernel : public Kernel {
           .Convolve(image.flat<double>().data(), filter.flat<double>().data(), result->flat<double>().data());
     }
     return Depthwise<float>(geometry, workers, &scratch_)
-        .Convolve(image.flat<float>().data(), filter.flat<float>().data(), result->flat<float>().data());
+        .Convolve(image.flat<float>().data(), filter.flat<float>().data(), result->flat<float>().data(), epilogue);
   }
 
  private:
@@ -89,55 +92,65 @@ class DepthwiseKernel : public Kernel {
   mutable ScratchKeeper scratch_;
 };
 
-// The same, a bias for each channel, and an activation. Half and bfloat16 are finished before they are rounded.
+// The same, a bias or a normalisation for each channel, and an activation. Half and bfloat16 are finished before they
+// are rounded.
 class FusedDepthwiseKernel : public DepthwiseKernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     SLUICE_ASSIGN_OR_RETURN(const ConvForm form, ReadForm(construction));
     SLUICE_ASSIGN_OR_RETURN(const float alpha, construction.Get<float>("leakyrelu_alpha"));
+    SLUICE_ASSIGN_OR_RETURN(const float epsilon, construction.Get<float>("epsilon"));
     SLUICE_ASSIGN_OR_RETURN(const std::vector<std::string> ops,
                             construction.Get<std::vector<std::string>>("fused_ops"));
-    const bool has_bias = !ops.empty() && ops[0] == "BiasAdd" && ops.size() <= 2 && construction.num_inputs() == 3;
+    const int num_args = construction.num_inputs() - 2;
+    const bool is_fit = !ops.empty() && ops.size() <= 2 &&
+                        ((ops[0] == "BiasAdd" && num_args == 1) || (ops[0] == "FusedBatchNorm" && num_args == 4));
     const absl::string_view name = ops.size() == 2 ? absl::string_view(ops[1]) : absl::string_view();
-    const FusedActivation* const activation = has_bias ? FindFusedActivation(name) : nullptr;
-    if (activation != nullptr) return std::make_unique<FusedDepthwiseKernel>(form, *activation, alpha);
+    const FusedActivation* const activation = is_fit ? FindFusedActivation(name) : nullptr;
+    if (activation != nullptr) return std::make_unique<FusedDepthwiseKernel>(form, *activation, alpha, epsilon);
     return Error(ErrorCode::kOpAttr)
         .Attr("fused_ops")
-        .Found(absl::StrCat("[", absl::StrJoin(ops, ", "), "] with ", construction.num_inputs() - 2, " arguments"))
-        .Expected("BiasAdd, and perhaps an activation, with one argument");
+        .Found(absl::StrCat("[", absl::StrJoin(ops, ", "), "] with ", num_args, " arguments"))
+        .Expected("BiasAdd with one argument or FusedBatchNorm with four, and perhaps an activation");
   }
-  FusedDepthwiseKernel(const ConvForm& form, const FusedActivation& activation, float alpha)
-      : DepthwiseKernel(form), activation_(activation), alpha_(alpha) {}
+  FusedDepthwiseKernel(const ConvForm& form, const FusedActivation& activation, float alpha, float epsilon)
+      : DepthwiseKernel(form), activation_(activation), alpha_(alpha), epsilon_(epsilon) {}
 
   absl::Status Compute(KernelContext& context) const override {
-    const Tensor& image = context.input(0);
-    const Tensor& filter = context.input(1);
-    SLUICE_ASSIGN_OR_RETURN(const ConvGeometry geometry, ResolveDepthwise(form(), image.shape(), filter.shape()));
-    const int64_t channels = geometry.out_channels;
-    if (context.input(2).shape() != Shape::Of({channels})) {
-      return Error(ErrorCode::kOpShape)
-          .Input(2)
-          .Found(context.input(2).shape().ToString())
-          .Expected(absl::StrCat("[", channels, "]"));
+    SLUICE_ASSIGN_OR_RETURN(const ConvGeometry geometry,
+                            ResolveDepthwise(form(), context.input(0).shape(), context.input(1).shape()));
+    std::vector<Tensor> args;
+    for (int i = 2; i < context.num_inputs(); ++i) {
+      if (context.input(i).shape() != Shape::Of({geometry.out_channels})) {
+        return Error(ErrorCode::kOpShape)
+            .Input(i)
+            .Found(context.input(i).shape().ToString())
+            .Expected(absl::StrCat("[", geometry.out_channels, "]"));
+      }
+      SLUICE_ASSIGN_OR_RETURN(args.emplace_back(), ToFloats(context.input(i), context.allocator()));
     }
-    SLUICE_ASSIGN_OR_RETURN(const Tensor bias, ToFloats(context.input(2), context.allocator()));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const result, context.AllocateOutput(0, geometry.output));
-    if (result->num_elements() == 0) return absl::OkStatus();
-    const BiasActivation epilogue(bias.flat<float>().data(), activation_, alpha_);
-    return RunInFloats(context, image, filter, result, [&](const Tensor& a, const Tensor& b, Tensor* output) {
-      SLUICE_RETURN_IF_ERROR(Convolve(context, geometry, a, b, output));
-      float* const all = output->flat<float>().data();
-      const double row_ns = kElementNs * static_cast<double>(channels);
-      context.ParallelFor(geometry.pixels(), row_ns, [&](int64_t begin, int64_t end) {
-        epilogue.Finish(all + begin * channels, channels, end - begin, 0, channels);
-      });
-      return absl::OkStatus();
-    });
+    if (args.size() == 1) {
+      const BiasActivation epilogue(std::as_const(args[0]).flat<float>().data(), activation_, alpha_);
+      return Run(context, geometry, epilogue, result);
+    }
+    SLUICE_ASSIGN_OR_RETURN(const NormActivation epilogue,
+                            NormActivation::Make(args, epsilon_, activation_, alpha_, context.allocator()));
+    return Run(context, geometry, epilogue, result);
   }
 
  private:
+  absl::Status Run(const KernelContext& context, const ConvGeometry& geometry, const GemmEpilogue<float>& epilogue,
+                   Tensor* result) const {
+    return RunInFloats(context, context.input(0), context.input(1), result,
+                       [&](const Tensor& a, const Tensor& b, Tensor* output) {
+                         return Convolve(context, geometry, a, b, &epilogue, output);
+                       });
+  }
+
   const FusedActivation& activation_;
   const float alpha_;
+  const float epsilon_;
 };
 
 // The gradient of the image (inputs: its sizes, the filter, the gradient of the result), or of the filter (inputs: the

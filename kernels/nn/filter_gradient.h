@@ -3,11 +3,13 @@
 
 // Note [Gradients of filters]
 // The gradient of a filter is the product of the windows (Note [Convolution by products]), turned on their side, with
-// the gradient of the result: its depth is the number of pixels. A shard makes a part of the filter - some taps, some
-// channels made - from a chunk of the pixels, some at a time: it gathers these taps of their windows and adds the
-// product to its part. Where a filter has too few parts for many threads there are several chunks, whose sums stand
-// beside the filter and are added up in their order. How the work is cut depends on sizes alone, so the bits are the
-// same for any number of threads.
+// the gradient of the result: its depth is the number of pixels. Nothing is gathered for it: what a tap, or a line of
+// taps side by side, meets in the windows of a row of pixels lies in the image in steps of the stride, and the rows of
+// a block of pixels are as many runs of one product (TileRuns). Only where windows reach into the padding such a strip
+// of the image is copied, with zeros around it. The columns of the result's gradient are packed once for all taps. A
+// shard makes a part of the filter - some taps, some channels made - from a chunk of the blocks. Where a filter has too
+// few parts for many threads there are several chunks, whose sums stand beside the filter and are added up in their
+// order. How the work is cut depends on sizes alone, so the bits are the same for any number of threads.
 
 #include <cstdint>
 

@@ -17,6 +17,7 @@
 #include "kernels/nn/conv_geometry.h"
 #include "kernels/nn/convolution_call.h"
 #include "kernels/nn/families.h"
+#include "kernels/nn/norm_activation.h"
 
 namespace sluice {
 namespace {
@@ -200,6 +201,12 @@ class FusedConv2DKernel : public Kernel {
     if constexpr (std::is_same_v<T, float>) {
       if (fused_.way == FusedForm::Way::kBias) {
         const BiasActivation epilogue(values(0), *fused_.activation, fused_.alpha);
+        return call_.Run(context, geometry, &epilogue, output);
+      }
+      if (fused_.way == FusedForm::Way::kNorm) {
+        SLUICE_ASSIGN_OR_RETURN(
+            const NormActivation epilogue,
+            NormActivation::Make(args, fused_.epsilon, *fused_.activation, fused_.alpha, context.allocator()));
         return call_.Run(context, geometry, &epilogue, output);
       }
     }

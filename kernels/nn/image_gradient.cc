@@ -194,6 +194,23 @@ absl::Status ImageGradient(const KernelContext& context, const ConvGeometry& geo
   });
 }
 
+absl::StatusOr<bool> MinimalImageGradient(const KernelContext& context, const ConvGeometry& geometry,
+                                          const MinimalFilter& kept, const Tensor& filter, const float* result,
+                                          float* image, ScratchKeeper* keeper) {
+  for (const SlidingAxis& axis : geometry.axes) {
+    if (axis.stride != 1) return false;  // Several phases, or pixels in none.
+  }
+  bool is_done = false;
+  SLUICE_RETURN_IF_ERROR(ForEachPhase(geometry, [&](const Phase& phase) -> absl::Status {
+    if (geometry.groups != 1 || !HasMinimalFilter(phase.geometry)) return absl::OkStatus();
+    SLUICE_ASSIGN_OR_RETURN(const Tensor packed, kept.Get(filter, /*turned=*/true, context.allocator()));
+    const MinimalConvolution convolution(phase.geometry, result, packed.flat<float>().data(), image, nullptr);
+    SLUICE_ASSIGN_OR_RETURN(is_done, convolution.Run(Workers(context.run()), keeper));
+    return absl::OkStatus();
+  }));
+  return is_done;
+}
+
 absl::Status ImageGradientOfInts(const KernelContext& context, const ConvGeometry& geometry, const int32_t* filter,
                                  const int32_t* result, int32_t* image, ScratchKeeper* keeper) {
   const int64_t pixels = geometry.batch * geometry.axes[0].in * geometry.axes[1].in * geometry.axes[2].in;

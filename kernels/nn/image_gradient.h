@@ -23,6 +23,7 @@
 #include "graph/value/tensor.h"
 #include "kernels/kernel_context.h"
 #include "kernels/nn/conv_geometry.h"
+#include "kernels/nn/winograd.h"
 #include "kernels/worker_scratch.h"
 
 namespace sluice {
@@ -66,6 +67,12 @@ class PhaseFilter {
 template <typename T>
 absl::Status ImageGradient(const KernelContext& context, const ConvGeometry& geometry, const Tensor& filter,
                            const T* result, T* image, ScratchKeeper* keeper);
+
+// The same by Note [Minimal filtering], where the gradient is one convolution of that kind: false where it is not, or
+// a result is not finite, and ImageGradient is needed. `filter`: the convolution's own.
+absl::StatusOr<bool> MinimalImageGradient(const KernelContext& context, const ConvGeometry& geometry,
+                                          const MinimalFilter& kept, const Tensor& filter, const float* result,
+                                          float* image, ScratchKeeper* keeper);
 
 // The same for int32, whose sums wrap around, with the filter as it is.
 absl::Status ImageGradientOfInts(const KernelContext& context, const ConvGeometry& geometry, const int32_t* filter,

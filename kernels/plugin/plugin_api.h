@@ -6,8 +6,8 @@
  * Note [Plug-ins]
  * A plug-in exports one object, `sluice_plugin` (SluicePlugin). LoadPlugin (load_plugin.h) opens the library, compares
  * versions before any function of it is called, and calls SluicePlugin::add, which describes ops and kernels with
- * SluiceApi::add_op and add_kernel. What is described becomes real only when `add` has returned NULL and all of it
- * fits: a plug-in that fails has registered nothing.
+ * SluiceApi::add_op, add_kernel and add_gradient. What is described becomes real only when `add` has returned NULL and
+ * all of it fits: a plug-in that fails has registered nothing.
  *  1. All that crosses the border is C: numbers, pointers, structs of this file. The plug-in calls Sluice through the
  *     table SluiceApi and uses no symbol of it, so that neither compiler, C++ library nor build options matter.
  *  2. Versions: a plug-in runs where the major number is its own and the minor number is its own or higher. Within a
@@ -17,8 +17,8 @@
  *     it, with delete_status or by handing it on. No function of either side throws; exceptions of a plug-in written in
  *     C++ that leave it all the same become errors of the node.
  *  4. Texts that are passed in are copied, zero-terminated where no size stands beside them. What is handed out lives
- *     as long as its handle: a SluiceNode until `create` or `shapes` returns, a SluiceCall until `compute` returns or
- *     `finish` is called.
+ *     as long as its handle: a SluiceNode until `create`, `shapes` or `gradient` returns, a SluiceCall until `compute`
+ * returns or `finish` is called.
  *  5. Threads: every function of SluiceApi may be called from any thread, but one handle from one thread at a time.
  *     Kernels are called by many threads at once, with one `kernel` pointer.
  *  6. A library stays loaded until the process ends: kernels, sessions and threads may use it as long as they like. Its
@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 #define SLUICE_PLUGIN_MAJOR 1
-#define SLUICE_PLUGIN_MINOR 0
+#define SLUICE_PLUGIN_MINOR 1 /* 1: gradients. */
 #define SLUICE_PLUGIN_SYMBOL "sluice_plugin"
 #define SLUICE_PLUGIN_MAGIC 0x67756c50u
 
@@ -46,6 +46,7 @@ typedef struct SluiceRegistration SluiceRegistration; /* What one plug-in brings
 typedef struct SluiceNode SluiceNode;                 /* What is known of a node before it runs. */
 typedef struct SluiceShapes SluiceShapes;             /* The shapes around one node, while they are inferred. */
 typedef struct SluiceCall SluiceCall;                 /* One call of a kernel. */
+typedef struct SluiceGradients SluiceGradients;       /* The gradients around one node, while they are made. */
 typedef uint64_t SluiceDone;                          /* A call of an asynchronous kernel that is not over. */
 typedef struct SluiceApi SluiceApi;
 
@@ -197,6 +198,28 @@ typedef struct SluiceKernelDef {
   void* data;
 } SluiceKernelDef;
 
+/* A value of a graph: of the forward pass, or of the gradient that is being made. Its number, good until `gradient`
+ * returns. */
+typedef int32_t SluiceValue;
+
+/* The gradient of an op of the plug-in, or of one that the catalogue knows and that has none. */
+typedef struct SluiceGradientDef {
+  size_t struct_size;
+  const char* op;
+  /* Adds, with gradient_op and the like, the nodes that compute the gradients of the node's inputs from those of its
+   * outputs, and says with set_gradient which values they are; inputs that are not set have none. It is called where
+   * some input's gradient is wanted and some output has one. An error says that there is none. */
+  SluiceStatus* (*gradient)(void* data, SluiceNode* node, SluiceGradients* gradients);
+  void* data; /* For `gradient`; lives as long as the library. */
+} SluiceGradientDef;
+
+/* An attr of a node to add: one value, or a list, of the kind. */
+typedef struct SluiceNamedAttr {
+  const char* name;
+  int32_t kind; /* SLUICE_ATTR_..., perhaps plus SLUICE_ATTR_LIST; not lists of tensors or functions. */
+  SluiceAttr value;
+} SluiceNamedAttr;
+
 /* ---- What a plug-in may call ------------------------------------------------------------------------------------
  * `i` is the flat index of an input or output; one that is out of range is an error. */
 
@@ -291,6 +314,30 @@ struct SluiceApi {
 
   /* Ends a call of an asynchronous kernel; takes `status`. An error, and nothing else, where it was ended before. */
   SluiceStatus* (*finish)(SluiceDone done, SluiceStatus* status);
+
+  /* From here on: since 1.1. */
+
+  /* In SluicePlugin::add. */
+  SluiceStatus* (*add_gradient)(SluiceRegistration* registration, const SluiceGradientDef* gradient);
+
+  /* Gradients. Whether that of input `i` is asked for; whether output `i` has one. */
+  int32_t (*wants_gradient)(const SluiceGradients* gradients, int32_t i);
+  int32_t (*has_dy)(const SluiceGradients* gradients, int32_t i);
+  /* The node's input or output `i`; the gradient of output `i`, zeros where it has none. */
+  SluiceStatus* (*input_of)(SluiceGradients* gradients, int32_t i, SluiceValue* value);
+  SluiceStatus* (*output_of)(SluiceGradients* gradients, int32_t i, SluiceValue* value);
+  SluiceStatus* (*dy_of)(SluiceGradients* gradients, int32_t i, SluiceValue* value);
+  /* Adds a node of any op that the graph knows, and gives its output 0. Attrs that follow from the inputs (T, N, lists
+   * of types) need not be given. */
+  SluiceStatus* (*gradient_op)(SluiceGradients* gradients, const char* op, const SluiceValue* inputs,
+                               int32_t num_inputs, const SluiceNamedAttr* attrs, int32_t num_attrs, SluiceValue* value);
+  /* Output `i` of the node that `value` is an output of. */
+  SluiceStatus* (*sibling_of)(SluiceGradients* gradients, SluiceValue value, int32_t i, SluiceValue* sibling);
+  SluiceStatus* (*gradient_constant)(SluiceGradients* gradients, const SluiceTensor* tensor, SluiceValue* value);
+  /* A scalar of the type of `like`, a real or complex number. */
+  SluiceStatus* (*gradient_number)(SluiceGradients* gradients, SluiceValue like, double number, SluiceValue* value);
+  /* The gradient of input `i` is `value`, which has the input's type and shape. */
+  SluiceStatus* (*set_gradient)(SluiceGradients* gradients, int32_t i, SluiceValue value);
 };
 
 /* ---- What a plug-in exports ------------------------------------------------------------------------------------ */

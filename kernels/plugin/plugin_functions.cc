@@ -2,6 +2,7 @@
 
 #include "kernels/plugin/plugin_call.h"
 #include "kernels/plugin/plugin_done.h"
+#include "kernels/plugin/plugin_gradients.h"
 #include "kernels/plugin/plugin_node.h"
 #include "kernels/plugin/plugin_registration.h"
 #include "kernels/plugin/plugin_shapes.h"
@@ -61,6 +62,17 @@ constexpr SluiceApi kFunctions = {
     &CallStepId,
     &CallIteration,
     &FinishCall,
+    &RegistrationAddGradient,
+    &GradientsWants,
+    &GradientsHasDy,
+    &GradientsInput,
+    &GradientsOutput,
+    &GradientsDy,
+    &GradientsAddOp,
+    &GradientsSibling,
+    &GradientsConstant,
+    &GradientsNumber,
+    &GradientsSet,
 };
 
 }  // namespace

@@ -32,11 +32,13 @@
 
 #include "kernels/plugin/plugin_api.h"
 #include "kernels/plugin/plugin_op_calls.h"
+#include "kernels/plugin/plugin_op_gradients.h"
 #include "kernels/plugin/plugin_op_values.h"
 
 namespace sluice_op {
 
 using ShapeFunction = void (*)(Node& node, Shapes& shapes);
+using GradientFunction = void (*)(Node& node, Gradients& gradients);
 
 // An op: specs as in TensorFlow's REGISTER_OP.
 class Op {
@@ -58,6 +60,19 @@ class Op {
     };
     return *this;
   }
+  template <GradientFunction kFunction>
+  Op& Gradient() {
+    gradient_ = [](void*, SluiceNode* node, SluiceGradients* gradients) {
+      return Guarded([&] {
+        Node of(node);
+        Gradients around(gradients);
+        kFunction(of, around);
+      });
+    };
+    return *this;
+  }
+  // Borrows this. The function is null where the op has no gradient.
+  SluiceGradientDef gradient() const { return {sizeof(SluiceGradientDef), name_.c_str(), gradient_, nullptr}; }
   // Borrows this.
   SluiceOpDef def() const {
     SluiceOpDef def{};
@@ -88,6 +103,7 @@ class Op {
   std::vector<const char*> inputs_, outputs_, attrs_;
   uint32_t flags_ = 0;
   SluiceStatus* (*shapes_)(void*, SluiceNode*, SluiceShapes*) = nullptr;
+  SluiceStatus* (*gradient_)(void*, SluiceNode*, SluiceGradients*) = nullptr;
 };
 
 // A kernel of class K for `op`; see the top of this file.
@@ -174,6 +190,8 @@ class Registration {
   void Add(const Op& op) const {
     const SluiceOpDef def = op.def();
     Check(api->add_op(registration_, &def));
+    const SluiceGradientDef gradient = op.gradient();
+    if (gradient.gradient != nullptr) Check(api->add_gradient(registration_, &gradient));
   }
   template <typename K>
   void Add(const Kernel<K>& kernel) const {

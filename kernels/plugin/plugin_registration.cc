@@ -7,8 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/gradients/added_gradients.h"
 #include "graph/ir/op_schema_builder.h"
 #include "graph/shapes/added_shape_functions.h"
+#include "kernels/plugin/plugin_gradients.h"
 #include "kernels/plugin/plugin_kernel.h"
 #include "kernels/plugin/plugin_shapes.h"
 #include "kernels/plugin/plugin_status.h"
@@ -31,6 +33,8 @@ absl::StatusOr<Def> CopyDef(const Def* def, size_t least_bytes) {
 // In version 1.0 the structs end here.
 constexpr size_t kLeastOpBytes = offsetof(SluiceOpDef, deprecation) + sizeof(const char*);
 constexpr size_t kLeastKernelBytes = offsetof(SluiceKernelDef, data) + sizeof(void*);
+// In version 1.1.
+constexpr size_t kLeastGradientBytes = offsetof(SluiceGradientDef, data) + sizeof(void*);
 
 absl::StatusOr<OpSchema> SchemaOf(const SluiceOpDef& def) {
   if (def.name == nullptr) return Error(ErrorCode::kOpSchema).Text("an op has no name");
@@ -111,6 +115,23 @@ absl::Status AddKernel(SluiceRegistration* registration, const SluiceKernelDef* 
   return absl::OkStatus();
 }
 
+absl::Status RefuseGradient(absl::string_view op, absl::string_view why) {
+  return Error(ErrorCode::kOpSchema).Text(absl::StrCat("gradient of '", PrintableName(op), "': ", why));
+}
+
+absl::Status AddGradient(SluiceRegistration* registration, const SluiceGradientDef* given) {
+  SLUICE_ASSIGN_OR_RETURN(const SluiceGradientDef def, CopyDef(given, kLeastGradientBytes));
+  if (def.op == nullptr || def.gradient == nullptr) {
+    return Error(ErrorCode::kHostKernel).Text("a gradient names no op, or has no function");
+  }
+  if (FindOp(*registration, def.op) == nullptr) return RefuseGradient(def.op, "there is no op of this name");
+  for (const auto& other : registration->gradients) {
+    if (other.first == def.op) return RefuseGradient(def.op, "the plug-in brings two");
+  }
+  registration->gradients.emplace_back(def.op, def);
+  return absl::OkStatus();
+}
+
 // Gives the status to the plug-in and keeps the first.
 SluiceStatus* Remember(SluiceRegistration* registration, absl::Status status) noexcept {
   if (registration->first_error.ok()) registration->first_error = status;
@@ -127,6 +148,10 @@ SluiceStatus* RegistrationAddKernel(SluiceRegistration* registration, const Slui
   return Remember(registration, AsStatus([&] { return AddKernel(registration, kernel); }));
 }
 
+SluiceStatus* RegistrationAddGradient(SluiceRegistration* registration, const SluiceGradientDef* gradient) noexcept {
+  return Remember(registration, AsStatus([&] { return AddGradient(registration, gradient); }));
+}
+
 absl::Status Commit(SluiceRegistration* registration, const std::shared_ptr<OpRegistry>& ops, KernelRegistry& kernels) {
   // Again: the host may have added one meanwhile.
   for (const SluiceRegistration::Op& op : registration->ops) {
@@ -138,6 +163,9 @@ absl::Status Commit(SluiceRegistration* registration, const std::shared_ptr<OpRe
                              "' cannot have a shape function: TensorFlow's op of this name has one"));
     }
   }
+  for (const auto& [op, def] : registration->gradients) {
+    if (HasGradientFunction(ops.get(), op)) return RefuseGradient(op, "the op has one already");
+  }
   SLUICE_RETURN_IF_ERROR(kernels.CheckAdd(registration->rows));
   for (SluiceRegistration::Op& op : registration->ops) {
     const std::string name = op.schema.name;
@@ -148,6 +176,10 @@ absl::Status Commit(SluiceRegistration* registration, const std::shared_ptr<OpRe
     functions.data = op.def.data;
     SLUICE_RETURN_IF_ERROR(AddShapeFunction(
         ops, name, [functions](InferenceContext& context) { return InferByPlugin(functions, context); }));
+  }
+  for (const auto& [op, def] : registration->gradients) {
+    SLUICE_RETURN_IF_ERROR(AddGradientFunction(
+        ops, op, [gradient = def](GradientContext& context) { return DifferentiateByPlugin(gradient, context); }));
   }
   for (OwnedKernelRow& row : registration->rows) SLUICE_RETURN_IF_ERROR(kernels.Add(std::move(row)));
   return absl::OkStatus();

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -29,6 +30,7 @@ struct SluiceRegistration {
   const sluice::OpRegistry* known_ops = nullptr;
   std::vector<Op> ops;
   std::vector<sluice::OwnedKernelRow> rows;
+  std::vector<std::pair<std::string, SluiceGradientDef>> gradients;  // By op.
   absl::Status first_error;  // A load with an error fails, though the plug-in may overlook it.
 };
 
@@ -36,6 +38,7 @@ namespace sluice {
 
 SluiceStatus* RegistrationAddOp(SluiceRegistration* registration, const SluiceOpDef* op) noexcept;
 SluiceStatus* RegistrationAddKernel(SluiceRegistration* registration, const SluiceKernelDef* kernel) noexcept;
+SluiceStatus* RegistrationAddGradient(SluiceRegistration* registration, const SluiceGradientDef* gradient) noexcept;
 
 // Adds what was described to the registries: all of it, or nothing and the reason. (Part of it may stay only where the
 // host adds the same op or kernel on another thread at the same time, or memory runs out at the end.) One call at a

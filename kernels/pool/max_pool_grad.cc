@@ -42,6 +42,8 @@ struct PooledElements {
 struct FirstGradient {
   static constexpr bool kIsOfImage = true;  // The result is as large as the images, what is given as their maxima.
   static constexpr double kPixelNs = 1;
+  // Pixels of a window up to which a vector of sums for each costs less than one sum after the other.
+  static constexpr int64_t kSmallWindow = 6;
   // The maxima as they were given are looked at for volumes alone, as TensorFlow's kernels have it.
   static bool NeedsMaxima(const PoolForm& form) { return form.num_axes == 3; }
 
@@ -64,9 +66,24 @@ struct FirstGradient {
     ForEachWindow(call.g, [&](const PoolWindow& window) {
       maxima.Find(call.g, window, image, block.size);
       const W* const from = call.given + call.OutputAt(block, window);
+      if (window.size() <= kSmallWindow) return AddToEach(call.g, window, maxima, from, block.size, to);
       for (int64_t c = 0; c < block.size; ++c) {
         W& sum = to[maxima.pixel[c] * call.g.channels + c];
         sum = PoolAdd(sum, from[c]);
+      }
+    });
+  }
+
+  // The same for a small window, pixel by pixel, with vectors: what the others get is zero, which changes no sum, since
+  // none is the negative zero.
+  template <typename W>
+  static void AddToEach(const PoolGeometry& g, const PoolWindow& window, const FirstMaxima<W>& maxima, const W* from,
+                        int64_t size, W* to) {
+    ForEachPixel(g, window, [&](int64_t at) {
+      const auto here = static_cast<typename FirstMaxima<W>::Pixel>(at);
+      W* const sums = to + at * g.channels;
+      for (int64_t c = 0; c < size; ++c) {
+        sums[c] = PoolAdd(sums[c], ChooseBits(maxima.pixel[c] == here, from[c], W{0}));
       }
     });
   }

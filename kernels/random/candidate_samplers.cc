@@ -84,10 +84,10 @@ float ExpectedCount(float p, int64_t batch, int64_t tries) {
 }
 
 // Draws from a range; the generator, and what a sampler has learnt, belong to the node.
-class CandidateSamplerKernel final : public Kernel {
+class CandidateSamplerKernel final : public GeneratorKernel {
  public:
   CandidateSamplerKernel(const SamplerAttrs& attrs, std::unique_ptr<RangeSampler> sampler)
-      : attrs_(attrs), generator_(attrs.seeds), sampler_(std::move(sampler)) {}
+      : GeneratorKernel(attrs.seeds), attrs_(attrs), sampler_(std::move(sampler)) {}
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_RETURN_IF_ERROR(CheckTrueClasses(context.input(0), attrs_.num_true, sampler_->range()));
@@ -151,7 +151,6 @@ class CandidateSamplerKernel final : public Kernel {
   }
 
   const SamplerAttrs attrs_;
-  mutable SeededGenerator generator_;
   mutable Mutex mu_;  // Of a sampler that learns: for all of a call.
   const std::unique_ptr<RangeSampler> sampler_;
 };

@@ -133,9 +133,9 @@ absl::StatusOr<Tensor*> AllocateClasses(KernelContext& context, const Draws& dra
 }
 
 // Samples by the numbers of a sequence that belongs to the node.
-class MultinomialKernel final : public Kernel {
+class MultinomialKernel final : public GeneratorKernel {
  public:
-  explicit MultinomialKernel(const SeededGenerator::Seeds& seeds) : generator_(seeds) {}
+  explicit MultinomialKernel(const SeededGenerator::Seeds& seeds) : GeneratorKernel(seeds) {}
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const Draws draws, ReadSizes(context));
@@ -145,9 +145,6 @@ class MultinomialKernel final : public Kernel {
     const Philox first = generator_.Reserve(static_cast<uint64_t>(draws.rows) * rounded * 2 * kBlocksPerNumber);
     return Draw(context, first, draws, out);
   }
-
- private:
-  mutable SeededGenerator generator_;
 };
 
 absl::Status StatelessMultinomial(KernelContext& context) {

@@ -27,9 +27,9 @@ BoundedNormalInputs ReadInputs(const KernelContext& context, int first) {
 }
 
 // The first size of the shape is the number of batches, each parameter one number for all of them or one for each.
-class ParameterizedNormalKernel final : public Kernel {
+class ParameterizedNormalKernel final : public GeneratorKernel {
  public:
-  explicit ParameterizedNormalKernel(const SeededGenerator::Seeds& seeds) : generator_(seeds) {}
+  explicit ParameterizedNormalKernel(const SeededGenerator::Seeds& seeds) : GeneratorKernel(seeds) {}
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 0, "shape"));
@@ -65,8 +65,6 @@ class ParameterizedNormalKernel final : public Kernel {
     if (is_one) return BoundedNormalBatches{(out.num_elements() + kSamples - 1) / kSamples, kSamples, false};
     return BoundedNormalBatches{out.dim(0), out.dim(0) == 0 ? 0 : out.num_elements() / out.dim(0), false};
   }
-
-  mutable SeededGenerator generator_;
 };
 
 // Parameters are broadcast to the last axes of the shape.

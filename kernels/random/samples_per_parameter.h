@@ -46,14 +46,11 @@ absl::Status DrawReserved(KernelContext& context, DrawCall draw, SeededGenerator
 
 // The same as a kernel, whose node the sequence belongs to.
 template <DrawCall kDraw>
-class SamplesPerParameterKernel final : public Kernel {
+class SamplesPerParameterKernel final : public GeneratorKernel {
  public:
-  explicit SamplesPerParameterKernel(const SeededGenerator::Seeds& seeds) : generator_(seeds) {}
+  explicit SamplesPerParameterKernel(const SeededGenerator::Seeds& seeds) : GeneratorKernel(seeds) {}
 
   absl::Status Compute(KernelContext& context) const override { return DrawReserved(context, kDraw, &generator_); }
-
- private:
-  mutable SeededGenerator generator_;
 };
 // The same without state: samples of the whole shape in input 0, which ends with that of the parameters in input
 // `parameters`.

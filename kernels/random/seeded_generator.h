@@ -6,6 +6,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "graph/base/mutex.h"
+#include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/random/philox.h"
 
@@ -35,9 +36,30 @@ class SeededGenerator {
     return reserved;
   }
 
+  // Where it stands, and to go on elsewhere: for those who save the state of a session.
+  Philox state() const ABSL_LOCKS_EXCLUDED(mu_) {
+    MutexLock lock(&mu_);
+    return next_;
+  }
+  void SetState(const Philox& next) ABSL_LOCKS_EXCLUDED(mu_) {
+    MutexLock lock(&mu_);
+    next_ = next;
+  }
+
  private:
-  Mutex mu_;
+  mutable Mutex mu_;
   Philox next_ ABSL_GUARDED_BY(mu_);
+};
+
+// A kernel that keeps such a generator: found by its type among the kernels of a session.
+class GeneratorKernel : public Kernel {
+ public:
+  SeededGenerator& generator() const { return generator_; }
+
+ protected:
+  explicit GeneratorKernel(const SeededGenerator::Seeds& seeds) : generator_(seeds) {}
+
+  mutable SeededGenerator generator_;
 };
 
 }  // namespace sluice

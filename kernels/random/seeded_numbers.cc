@@ -17,10 +17,10 @@ namespace sluice {
 namespace {
 
 // Numbers of the shape in input 0.
-class SeededNumbersKernel final : public Kernel {
+class SeededNumbersKernel final : public GeneratorKernel {
  public:
   SeededNumbersKernel(const SeededGenerator::Seeds& seeds, Distribution distribution)
-      : generator_(seeds), distribution_(distribution) {}
+      : GeneratorKernel(seeds), distribution_(distribution) {}
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 0, "shape"));
@@ -31,7 +31,6 @@ class SeededNumbersKernel final : public Kernel {
   }
 
  private:
-  mutable SeededGenerator generator_;
   const Distribution distribution_;
 };
 
@@ -42,9 +41,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeSeeded(const KernelConstruction& con
 }
 
 // Integers from input 1 up to, and not including, input 2.
-class RandomUniformIntKernel final : public Kernel {
+class RandomUniformIntKernel final : public GeneratorKernel {
  public:
-  explicit RandomUniformIntKernel(const SeededGenerator::Seeds& seeds) : generator_(seeds) {}
+  explicit RandomUniformIntKernel(const SeededGenerator::Seeds& seeds) : GeneratorKernel(seeds) {}
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 0, "shape"));
@@ -54,9 +53,6 @@ class RandomUniformIntKernel final : public Kernel {
     const Philox first = generator_.Reserve(static_cast<uint64_t>(output->num_elements()) * kBlocksPerNumber);
     return FillRandomInts(Workers(context.run()), first, range, output);
   }
-
- private:
-  mutable SeededGenerator generator_;
 };
 
 constexpr absl::string_view kIntInputs[] = {"shape", "minval", "maxval"};

@@ -65,9 +65,9 @@ absl::Status MoveRows(KernelContext& context, const Tensor& order) {
 bool HasOneOrder(const Tensor& value) { return value.rank() == 0 || value.dim(0) <= 1 || value.num_elements() <= 1; }
 
 // An order by the numbers of a sequence that belongs to the node.
-class RandomShuffleKernel final : public Kernel {
+class RandomShuffleKernel final : public GeneratorKernel {
  public:
-  explicit RandomShuffleKernel(const SeededGenerator::Seeds& seeds) : generator_(seeds) {}
+  explicit RandomShuffleKernel(const SeededGenerator::Seeds& seeds) : GeneratorKernel(seeds) {}
 
   absl::Status Compute(KernelContext& context) const override {
     if (HasOneOrder(context.input(0))) return ForwardOrCopy(context, 0);
@@ -77,9 +77,6 @@ class RandomShuffleKernel final : public Kernel {
     FillOrder(generator_.Reserve(blocks), &order);
     return MoveRows(context, order);
   }
-
- private:
-  mutable SeededGenerator generator_;
 };
 
 absl::Status StatelessShuffle(KernelContext& context) {

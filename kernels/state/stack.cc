@@ -10,7 +10,7 @@ absl::Status Stack::CheckOpen() const {
   return Error(ErrorCode::kStackEmpty).Found(name()).Text("the stack was closed");
 }
 
-absl::Status Stack::Push(Tensor value) {
+absl::Status Stack::Push(Tensor value, Allocator& allocator) {
   if (value.dtype() != dtype_) {
     return Error(ErrorCode::kStackEmpty)
         .Found(DTypeName(value.dtype()))
@@ -19,24 +19,21 @@ absl::Status Stack::Push(Tensor value) {
   }
   MutexLock lock(&mu_);
   SLUICE_RETURN_IF_ERROR(CheckOpen());
-  if (max_size_ >= 0 && values_.size() >= static_cast<size_t>(max_size_)) {
+  if (max_size_ >= 0 && values_.size() >= max_size_) {
     return Error(ErrorCode::kStackEmpty).Text(absl::StrCat("the stack is full: max_size is ", max_size_));
   }
-  values_.push_back(std::move(value));
-  return absl::OkStatus();
+  return values_.Push(std::move(value), allocator);
 }
 
-absl::StatusOr<Tensor> Stack::Pop() {
+absl::StatusOr<Tensor> Stack::Pop(Allocator& allocator) {
   MutexLock lock(&mu_);
   SLUICE_RETURN_IF_ERROR(CheckOpen());
-  if (values_.empty()) return Error(ErrorCode::kStackEmpty).Found(name()).Text("the stack is empty");
-  Tensor value = std::move(values_.back());
-  values_.pop_back();
-  return value;
+  if (values_.size() == 0) return Error(ErrorCode::kStackEmpty).Found(name()).Text("the stack is empty");
+  return values_.Pop(allocator);
 }
 
 void Stack::Close() {
-  std::vector<Tensor> ended;  // Freed outside of the lock.
+  ValueRows ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
   is_closed_ = true;
   ended.swap(values_);

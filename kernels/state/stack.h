@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "graph/base/mutex.h"
+#include "graph/value/allocator.h"
 #include "graph/value/tensor.h"
 #include "kernels/state/step_resource.h"
+#include "kernels/state/value_rows.h"
 
 namespace sluice {
 
@@ -23,10 +24,10 @@ class Stack final : public StepResource {
       : StepResource(kTypeName, std::move(name)), dtype_(dtype), max_size_(max_size) {}
 
   DType dtype() const { return dtype_; }
-  // kStackEmpty when the stack is full, closed or of another dtype.
-  absl::Status Push(Tensor value) ABSL_LOCKS_EXCLUDED(mu_);
-  // kStackEmpty when there is nothing, or the stack is closed.
-  absl::StatusOr<Tensor> Pop() ABSL_LOCKS_EXCLUDED(mu_);
+  // kStackEmpty when the stack is full, closed or of another dtype; kOutOfMemory when `allocator` has no more.
+  absl::Status Push(Tensor value, Allocator& allocator) ABSL_LOCKS_EXCLUDED(mu_);
+  // kStackEmpty when there is nothing, or the stack is closed; kOutOfMemory as above.
+  absl::StatusOr<Tensor> Pop(Allocator& allocator) ABSL_LOCKS_EXCLUDED(mu_);
   // Lets go of all values; nothing can be pushed or popped any more.
   void Close() ABSL_LOCKS_EXCLUDED(mu_);
   std::string DebugString() const override ABSL_LOCKS_EXCLUDED(mu_);
@@ -37,7 +38,7 @@ class Stack final : public StepResource {
   const DType dtype_;
   const int64_t max_size_;
   mutable Mutex mu_;
-  std::vector<Tensor> values_ ABSL_GUARDED_BY(mu_);
+  ValueRows values_ ABSL_GUARDED_BY(mu_);
   bool is_closed_ ABSL_GUARDED_BY(mu_) = false;
 };
 

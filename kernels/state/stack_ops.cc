@@ -47,14 +47,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeStack(const KernelConstruction& cons
 absl::Status ComputePush(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Stack> stack, LookupStepInput<Stack>(context, 0));
   Tensor value = context.TakeInput(1);
-  SLUICE_RETURN_IF_ERROR(stack->Push(value));
+  SLUICE_RETURN_IF_ERROR(stack->Push(value, context.allocator()));
   context.SetOutput(0, std::move(value));
   return absl::OkStatus();
 }
 
 absl::Status ComputePop(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Stack> stack, LookupStepInput<Stack>(context, 0));
-  SLUICE_ASSIGN_OR_RETURN(Tensor value, stack->Pop());
+  SLUICE_ASSIGN_OR_RETURN(Tensor value, stack->Pop(context.allocator()));
   if (value.dtype() != context.output_type(0)) {
     return Error(ErrorCode::kOutputType)
         .Found(DTypeName(value.dtype()))

@@ -50,7 +50,7 @@ Flags ReadFlags(int argc, char** argv, const SideFile& side) {
   flags.session.num_threads = 1;
   // What is measured is the cost of nodes: they stay.
   SimplifyOptions& simplify = flags.session.simplify;
-  simplify.drop_unread_values = simplify.fold_constants = simplify.join_equal_nodes = false;
+  simplify.drop_unread_values = simplify.fold_constants = simplify.join_equal_nodes = simplify.fuse_layers = false;
   flags.session.num_cpu_devices = side.devices;
   flags.session.cut_by_device = side.cut;
   for (int i = 3; i + 1 < argc; i += 2) {

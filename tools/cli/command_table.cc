@@ -11,6 +11,7 @@
 #include "tools/cli/ops_command.h"
 #include "tools/cli/run_command.h"
 #include "tools/cli/show_command.h"
+#include "tools/cli/train_command.h"
 #include "tools/cli/version_command.h"
 
 namespace sluice {
@@ -27,6 +28,9 @@ constexpr CommandRow kCommands[] = {
      "sluice convert train.pbtxt infer.pb --fetch logits", &MakeConvertCommand},
     {"grad", "MODEL", "adds gradients to a model: a GraphDef that TensorFlow runs, too",
      "sluice grad model.pb --y loss --x weights,bias -o with_gradients.pb", &MakeGradCommand},
+    {"train", "MODEL DATA", "trains a model on arrays: checkpoints, loss curve, goes on where it was interrupted",
+     "sluice train model.pb digits.npz --loss loss --metric accuracy --optimizer adam --validate 0.1 -o run1",
+     &MakeTrainCommand},
     {"bench", "MODEL", "how long a model takes to load, to prepare and to run",
      "sluice bench tools/examples/digits.pb --feed image=1x64xf32=random:7 --threads 1 --profile", &MakeBenchCommand},
     {"conform", "DIR ...", "run conformance cases and count what passes", "sluice conform tests/goldens",

@@ -11,6 +11,7 @@
 #include "graph/gradients/gradients.h"
 #include "graph/ir/export.h"
 #include "graph/ir/tensor_id.h"
+#include "graph/load/custom_gradients.h"
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/file_ending.h"
 #include "tools/cli/model_argument.h"
@@ -72,6 +73,7 @@ class GradCommand : public Command {
     SLUICE_ASSIGN_OR_RETURN(gradients.stop, Find(model.graph, names, "stop", stop_));
     gradients.name = name_;
     gradients.colocate = colocate_;
+    SLUICE_ASSIGN_OR_RETURN(gradients.custom, ReadCustomGradients(model_.path(), model.graph));
     if (zeros_) gradients.unconnected = GradientOptions::Unconnected::kZero;
     SLUICE_ASSIGN_OR_RETURN(const GradientResult found, AddGradients(model.graph, ys, xs, gradients));
     SLUICE_ASSIGN_OR_RETURN(xs, Find(model.graph, names, "x", xs_));  // Calls have other ids now.

@@ -1,10 +1,13 @@
-// An op of a host's own: schema, shape function, kernel, row, and a graph that tests it.
+// An op of a host's own: schema, shape function, gradient, kernel, row, and a graph that tests it.
 
 #include <cstdio>
+#include <string>
 
 #include "executor/session/session.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/gradients/added_gradients.h"
+#include "graph/gradients/gradients.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/op_schema_builder.h"
 #include "graph/ops/op_table.h"
@@ -36,6 +39,12 @@ absl::Status ScaleShape(sluice::InferenceContext& c) {
   return absl::OkStatus();
 }
 
+// As nodes: dy * scale.
+absl::Status ScaleGradient(sluice::GradientContext& c) {
+  c.SetInput(0, c.dy() * c.Float("scale"));
+  return absl::OkStatus();
+}
+
 constexpr sluice::KernelRow kRows[] = {sluice::KernelRow("Scale", sluice::FromAttr<ScaleKernel, float>("scale"))};
 
 absl::Status RunMain() {
@@ -45,21 +54,26 @@ absl::Status RunMain() {
       sluice::OpSchemaBuilder("Scale").Input("x: float").Output("y: float").Attr("scale: float").Build());
   SLUICE_RETURN_IF_ERROR(ops->Add(schema));
   SLUICE_RETURN_IF_ERROR(sluice::AddShapeFunction(ops, "Scale", &ScaleShape));
+  SLUICE_RETURN_IF_ERROR(sluice::AddGradientFunction(ops, "Scale", &ScaleGradient));
   sluice::KernelRegistry kernels;
   sluice::RegisterAllKernels(kernels);
   kernels.AddTable(kRows);
   sluice::GraphBuilder b(ops);
-  b.Op("Scale", "y", {b.Placeholder("x", sluice::DType::kFloat)}, {{"scale", 10.0f}});
+  const sluice::Output x = b.Placeholder("x", sluice::DType::kFloat);
+  const sluice::Output y_of_x = b.Op("Scale", "y", {x}, {{"scale", 10.0f}});
   SLUICE_ASSIGN_OR_RETURN(sluice::Graph graph, b.Build());
+  SLUICE_ASSIGN_OR_RETURN(const auto gradients, sluice::AddGradients(graph, {y_of_x}, {x}));
+  const std::string dx = graph.OutputName(gradients.xs[0].value);
   sluice::SessionOptions options;
   options.kernels = &kernels;
   SLUICE_ASSIGN_OR_RETURN(const auto session, sluice::Session::Create(options, std::move(graph)));
-  SLUICE_ASSIGN_OR_RETURN(const auto model, session->Prepare({{"x"}, {"y"}, {}, {}}));
+  SLUICE_ASSIGN_OR_RETURN(const auto model, session->Prepare({{"x"}, {"y", dx}, {}, {}}));
   sluice::Tensor in[] = {sluice::Tensor::Vector<float>({1, -3})};
-  sluice::Tensor y;
-  SLUICE_RETURN_IF_ERROR(model->Run(in, absl::MakeSpan(&y, 1)));
-  const bool is_right = y.flat<float>()[0] == 10 && y.flat<float>()[1] == -30;
-  return is_right ? absl::OkStatus() : absl::InternalError("10 and -30 were expected");
+  sluice::Tensor out[2];
+  SLUICE_RETURN_IF_ERROR(model->Run(in, absl::MakeSpan(out)));
+  const auto y = out[0].flat<float>(), slope = out[1].flat<float>();
+  const bool is_right = y[0] == 10 && y[1] == -30 && slope[0] == 10 && slope[1] == 10;
+  return is_right ? absl::OkStatus() : absl::InternalError("10 and -30, and 10 for the gradient, were expected");
 }
 
 }  // namespace

@@ -21,3 +21,12 @@ sluice run "$models/line.meta" --init init "${points[@]}" --checkpoint line
 sluice run "$models/line.meta" --restore line "${points[@]}" --checkpoint line
 sluice run "$models/line.meta" --restore line --feed 'x=[10]' --fetch y | tee line.txt
 grep -qE '^y  float32 \[1\]  \[(20\.99|21\.00)' line.txt
+
+# A network that has learnt nothing yet, trained on drawn digits; interrupted after 100 steps, it goes on.
+digits=("$models/training/digit_trainer.pb" "$models/training/drawn_digits.npz" --loss loss --metric accuracy)
+digits+=(--optimizer adam --lr 0.005 --validate 0.1 -o digits)
+sluice train "${digits[@]}" --steps 100
+sluice train "${digits[@]}" --steps 276 --resume --export digit_model --output answer | tee trained.txt
+tail -n 1 trained.txt | awk '{ exit !($4 > 0.95 && $6 > 0.9) }'
+sluice run digit_model --feed "input=@$models/training/drawn_digits.npz:input" --fetch answer | tee answers.txt
+grep -qF 'answer  int32 [800]  [3, 1, 6, ' answers.txt

@@ -13,3 +13,6 @@ sluice check graph.pbtxt --plugin libplugin_op.so
 sluice ops Swish --plugin libplugin_op.so
 sluice run graph.pbtxt --plugin libplugin_op.so --feed "x=[-1,0,1]" --fetch y | tee answer.txt
 grep -q '^y  float32 \[3\]' answer.txt
+sluice grad graph.pbtxt --plugin libplugin_op.so --y y --x x -o with_gradient.pb
+sluice run with_gradient.pb --plugin libplugin_op.so --feed "x=[-1,0,1]" --fetch gradients/0 | tee gradient.txt
+grep -q '^gradients/0  float32 \[3\]' gradient.txt

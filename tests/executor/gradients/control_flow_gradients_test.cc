@@ -5,55 +5,17 @@
 #include "gmock/gmock.h"
 #include "graph/base/error.h"
 #include "graph/gradients/gradients.h"
-#include "tests/executor/gradients/gradients_fixture.h"
+#include "tests/executor/gradients/control_flow_fixture.h"
 
 namespace sluice {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using Values = std::vector<std::vector<float>>;
 
-class ControlFlowGradientsTest : public GradientsFixture {
+class ControlFlowGradientsTest : public ControlFlowFixture {
  protected:
   static NamedTensors At(float x, bool p) { return {{"x", Tensor::Scalar(x)}, {"p", Tensor::Scalar(p)}}; }
-  Output Gate(absl::string_view name, Output value, Output predicate) {
-    return b_.Op("Switch", name, {value, predicate});
-  }
-  GraphBuilder::Attrs Frame(absl::string_view name, bool is_constant = false) {
-    return {{"frame_name", name}, {"is_constant", is_constant}};
-  }
-  // A loop that turns `trips` times, by a counter; Begin, then Variables, then End.
-  struct Loop {
-    std::string name;
-    Output condition, count_gate, count_merge;
-  };
-  Loop Begin(const std::string& name, Output trips) {
-    Loop loop{name, {}, {}, {}};
-    const Output limit = b_.Op("Enter", name + "/limit", {trips}, Frame(name, true));
-    const Output zero = b_.Op("Enter", name + "/zero", {Int(name + "/start", 0)}, Frame(name));
-    loop.count_merge = b_.Op("Merge", name + "/count", {zero, zero});
-    loop.condition = b_.Op("LoopCond", name + "/cond", {b_.Op("Less", name + "/less", {loop.count_merge, limit})});
-    loop.count_gate = Gate(name + "/gate", loop.count_merge, loop.condition);
-    return loop;
-  }
-  void End(const Loop& loop) {
-    const Output step = b_.Op("Enter", loop.name + "/step", {Int(loop.name + "/one", 1)}, Frame(loop.name, true));
-    const Output next = b_.Op("AddV2", loop.name + "/more", {Nth(loop.count_gate, 1), step});
-    b_.SetInput(loop.count_merge, 1, b_.Op("NextIteration", loop.name + "/next", {next}));
-  }
-  struct Variable {
-    Output merge, value, last;
-  };
-  Variable Enter(const Loop& loop, const std::string& name, Output start) {
-    const Output enter = b_.Op("Enter", name + "/enter", {start}, Frame(loop.name));
-    const Output merge = b_.Op("Merge", name + "/merge", {enter, enter});
-    const Output gate = Gate(name + "/switch", merge, loop.condition);
-    return {merge, b_.Op("Identity", name + "/value", {Nth(gate, 1)}), b_.Op("Exit", name + "/exit", {gate})};
-  }
-  void Next(const Variable& variable, const std::string& name, Output next) {
-    b_.SetInput(variable.merge, 1, b_.Op("NextIteration", name + "/next", {next}));
-  }
 };
 
 TEST_F(ControlFlowGradientsTest, ABranchThatIsNotTakenGivesZeros) {
@@ -79,6 +41,25 @@ TEST_F(ControlFlowGradientsTest, PredicatesThatAreEqualAtRunTimeOnly) {
   EXPECT_THAT(taken, ElementsAre(ElementsAre(6)));
   ASSERT_OK_AND_ASSIGN(const Values other, Gradients({y}, {x}, At(3, false)));
   EXPECT_THAT(other, ElementsAre(ElementsAre(-1)));
+}
+
+// A predicate that has a default is another one where it is fed.
+TEST_F(ControlFlowGradientsTest, ADefaultIsNotThePredicate) {
+  const Output x = Input("x"), p = b_.Placeholder("p", DType::kBool);
+  const Output q = b_.Op("PlaceholderWithDefault", "q", {p}, {{"shape", PartialShape::Scalar()}});
+  std::vector<Output> ys;
+  for (const auto& [name, predicate] :
+       {std::make_pair(std::string("by_p"), p), std::make_pair(std::string("by_q"), q)}) {
+    const Output gate = Gate(name + "/gate", x, predicate);
+    const Output mixed = b_.Op("Mul", name + "/mixed", {x, Nth(gate, 1)});
+    ys.push_back(b_.Op("Merge", name, {b_.Op("Neg", name + "/no", {gate}), mixed}));
+  }
+  NamedTensors feeds = At(3, true);
+  ASSERT_OK_AND_ASSIGN(const Values same, Gradients(ys, {x}, feeds));
+  EXPECT_THAT(same, ElementsAre(ElementsAre(12)));
+  feeds.push_back({"q", Tensor::Scalar(false)});
+  ASSERT_OK_AND_ASSIGN(const Values other, Gradients(ys, {x}, feeds));
+  EXPECT_THAT(other, ElementsAre(ElementsAre(6 - 1)));
 }
 
 // The value is live where its use in the branch is dead: what comes from there is zeros, not a dead sum.
@@ -157,19 +138,11 @@ TEST_F(ControlFlowGradientsTest, ALoopInALoop) {
   const Output x = Input("x");
   const Loop outer = Begin("outer", Int("outer_trips", 3));
   const Variable v = Enter(outer, "v", x);
-  // Two iterations inside for each outside: v = v * v * v... by a loop of its own.
-  const Output trips = b_.Op("Enter", "inner_trips/in", {Int("inner_trips", 2)}, Frame("outer", true));
-  const Output limit = b_.Op("Enter", "inner/limit", {trips}, Frame("inner", true));
-  const Output zero = b_.Op("Enter", "inner/zero", {b_.Op("Sub", "none", {trips, trips})}, Frame("inner"));
-  const Output count = b_.Op("Merge", "inner/count", {zero, zero});
-  Loop inner{"inner", b_.Op("LoopCond", "inner/cond", {b_.Op("Less", "inner/less", {count, limit})}), {}, count};
-  inner.count_gate = Gate("inner/gate", count, inner.condition);
-  const Output step = b_.Op("Enter", "step/in", {Int("step", 1)}, Frame("outer", true));
-  const Output inner_step = b_.Op("Enter", "inner_step", {step}, Frame("inner", true));
+  // Two iterations inside for each outside.
+  const Loop inner = Begin("inner", Invariant(outer, "inner_trips", Int("inner_trips", 2)), &outer);
   const Variable u = Enter(inner, "u", v.value);
   Next(u, "u", b_.Op("Sin", "sin", {u.value}));
-  const Output more = b_.Op("AddV2", "inner/more", {Nth(inner.count_gate, 1), inner_step});
-  b_.SetInput(count, 1, b_.Op("NextIteration", "inner/next", {more}));
+  End(inner);
   Next(v, "v", b_.Op("Mul", "product", {u.last, v.value}));
   End(outer);
   double value = 0.9, derivative = 1;
@@ -182,17 +155,61 @@ TEST_F(ControlFlowGradientsTest, ALoopInALoop) {
   EXPECT_NEAR(found[0][0], derivative, 1e-5);
 }
 
-TEST_F(ControlFlowGradientsTest, TheGradientOfALoopsGradientIsRefusedByName) {
-  const Output x = Input("x"), n = b_.Placeholder("n", DType::kInt32);
-  const Loop loop = Begin("loop", n);
+// What a loop leaves is read where a branch is dead, and elsewhere: the sum of both is live, and so is the loop.
+TEST_F(ControlFlowGradientsTest, AnExitThatIsReadInABranchAndOutside) {
+  const Output x = Input("x"), p = b_.Placeholder("p", DType::kBool);
+  const Loop loop = Begin("loop", Int("trips", 3));
   const Variable v = Enter(loop, "v", x);
-  Next(v, "v", b_.Op("Sin", "sin", {v.value}));
+  Next(v, "v", b_.Op("Mul", "product", {v.value, Invariant(loop, "two", Number("two", 2))}));
   End(loop);
-  ASSERT_OK_AND_ASSIGN(const GradientResult first, Add({v.last}, {x}));
-  const size_t before = b_.graph().num_nodes();
-  const absl::Status status = Add({first.xs[0].value}, {x}).status();
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnimplemented, "loop"));
-  EXPECT_EQ(b_.graph().num_nodes(), before);
+  const Output mixed = b_.Op("Mul", "mixed", {v.last, Nth(Gate("gate", x, p), 1)});
+  const Output y = b_.Op("Merge", "y", {b_.Op("Identity", "no", {Gate("other", Number("k", 7), p)}), mixed});
+  for (const bool taken : {true, false}) {
+    ASSERT_OK_AND_ASSIGN(const Values dx, Gradients({y, v.last}, {x}, At(3, taken)));
+    EXPECT_THAT(dx, ElementsAre(ElementsAre(taken ? 8 + 16 * 3 : 8))) << taken;
+  }
+}
+
+// The same in each iteration, of a variable and of an invariant.
+TEST_F(ControlFlowGradientsTest, ALoopsValuesThatAreReadInABranchAndOutside) {
+  const Output x = Input("x"), w = Input("w");
+  const Loop loop = Begin("loop", Int("trips", 2));
+  const Output weight = Invariant(loop, "weight", w);
+  const Variable v = Enter(loop, "v", x);
+  const Output first = b_.Op("Less", "first", {Count(loop), Invariant(loop, "one", Int("one", 1))});
+  const Output only_first = b_.Op("Mul", "only_first", {v.value, Nth(Gate("gate", weight, first), 1)});
+  const Output again = b_.Op("Mul", "again", {weight, Nth(Gate("gate_again", v.value, first), 1)});
+  const Output sum = b_.Op("AddV2", "sum", {only_first, again});
+  const Output none = b_.Op("ZerosLike", "none", {Gate("gate_zero", v.value, first)});
+  const Output both = b_.Op("Merge", "both", {none, sum});
+  // First: 2 v w + v + w. Second: v + w.
+  Next(v, "v", b_.Op("AddN", "next", {both, v.value, weight}, {{"N", 3}}));
+  End(loop);
+  const NamedTensors feeds = {{"x", Tensor::Scalar(3.f)}, {"w", Tensor::Scalar(5.f)}};
+  ASSERT_OK_AND_ASSIGN(const Values found, Gradients({v.last}, {x, w}, feeds));
+  EXPECT_THAT(found, ElementsAre(ElementsAre(2 * 5 + 1), ElementsAre(2 * 3 + 2)));
+}
+
+// The predicate in a loop is what an inner loop leaves.
+TEST_F(ControlFlowGradientsTest, AConditionalOnWhatALoopInTheLoopLeaves) {
+  const Output x = Input("x");
+  const Loop outer = Begin("outer", Int("outer_trips", 4));
+  const Variable v = Enter(outer, "v", x);
+  const Loop inner = Begin("inner", Count(outer), &outer);
+  const Output no = b_.Op("Less", "no", {Count(outer), Count(outer)});
+  const Variable odd = Enter(inner, "odd", no);
+  Next(odd, "odd", b_.Op("LogicalNot", "not", {odd.value}));
+  End(inner);
+  const Output gate = Gate("gate", v.value, odd.last);
+  Next(v, "v", b_.Op("Merge", "both", {b_.Op("Sin", "sin", {gate}), b_.Op("Square", "square", {Nth(gate, 1)})}));
+  End(outer);
+  double value = 0.9, derivative = 1;
+  for (int i = 0; i < 4; ++i) {
+    derivative *= i % 2 == 1 ? 2 * value : std::cos(value);
+    value = i % 2 == 1 ? value * value : std::sin(value);
+  }
+  ASSERT_OK_AND_ASSIGN(const Values found, Gradients({v.last}, {x}, {{"x", Tensor::Scalar(0.9f)}}));
+  EXPECT_NEAR(found[0][0], derivative, 1e-5);
 }
 
 TEST_F(ControlFlowGradientsTest, YsAndXsStandOutsideOfLoops) {

@@ -111,6 +111,13 @@ INSTANTIATE_TEST_SUITE_P(All, AggregationTest,
                          ::testing::Values(GradientOptions::Aggregation::kAddN, GradientOptions::Aggregation::kTree,
                                            GradientOptions::Aggregation::kStreaming));
 
+// No shape needs the axis, which is a constant all the same.
+TEST_F(GradientsTest, RowsOfUnknownNumberStaySparse) {
+  const Output x = Input("x"), ids = b_.Placeholder("ids", DType::kInt32);
+  ASSERT_OK_AND_ASSIGN(const GradientResult rows, Add({b_.Op("GatherV2", "y", {x, ids, Int("axis", 0)})}, {x}));
+  EXPECT_TRUE(rows.xs[0].is_slices());
+}
+
 TEST_F(GradientsTest, RowsStaySparseUntilATensorIsAdded) {
   const Output x = b_.Placeholder("x", DType::kFloat, *PartialShape::Make({3, 1}));
   const Output axis = Int("axis", 0);

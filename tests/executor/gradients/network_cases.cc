@@ -168,6 +168,11 @@ void AddImages(std::vector<RowCase>& cases) {
                    2,
                    {},
                    true});
+  // By whole pixels, some of which leave the image.
+  const RowArg moves = Floats({2, 8}, {1, 0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, -1, 0, 0});
+  const GraphBuilder::Attrs nearest = {{"interpolation", "NEAREST"}};
+  cases.push_back({"ImageProjectiveTransformV2", {X({2, 3, 3, 1}), moves, Is({3, 3})}, nearest});
+  cases.push_back({"ImageProjectiveTransformV3", {X({2, 3, 3, 1}), moves, Is({3, 3}), Floats({}, {0.5})}, nearest});
   cases.push_back({"CropAndResize",
                    {X({2, 3, 3, 1}), V({2, 4}, {0.1, 0.1, 0.8, 0.7, 0.2, 0.05, 0.9, 0.6}), Is({1, 0}), Is({2, 2})},
                    {},

@@ -1,8 +1,35 @@
-// Cases of ops on sparse tensors.
+// Cases of ops on sparse and ragged tensors.
 
 #include "tests/executor/gradients/row_case.h"
 
 namespace sluice {
+
+namespace {
+
+std::vector<RowCase> RaggedCases() {
+  const RowArg splits = Ls({0, 2, 2, 5});  // Rows of 2, 0 and 3.
+  const auto kinds = [](std::vector<std::string> names) {
+    return GraphBuilder::Attrs{{"row_partition_types", AttrValue(std::move(names))}};
+  };
+  std::vector<RowCase> cases;
+  cases.push_back({"RaggedFillEmptyRows", {Ls({0, 2, 2}), X({3}), L(4), X({})}});
+  cases.push_back({"RaggedFillEmptyRowsGrad", {Ls({2, 0}), X({4})}});
+  cases.push_back({"RaggedGather", {splits, X({5}), Is({2, 0, 2})}, {{"OUTPUT_RAGGED_RANK", 1}}});
+  cases.push_back({"RaggedGather/rows", {splits, X({5, 2}), Ls({2, 2}, {1, 2, 0, 2})}, {{"OUTPUT_RAGGED_RANK", 2}}});
+  cases.push_back({"RaggedGather/nested", {Ls({0, 1, 3}), splits, X({5}), Is({1, 1})}, {{"OUTPUT_RAGGED_RANK", 2}}});
+  cases.push_back({"RaggedTensorToSparse", {splits, X({5})}});
+  cases.push_back({"RaggedTensorToSparse/nested", {Ls({0, 1, 3}), splits, X({5})}});
+  cases.push_back({"RaggedTensorToTensor", {Ls({-1, -1}), X({5}), X({}), splits}, kinds({"ROW_SPLITS"})});
+  // Rows are cut and filled; the default broadcasts.
+  cases.push_back({"RaggedTensorToTensor/cut", {Ls({4, 2, 2}), X({5, 2}), X({2}), splits}, kinds({"ROW_SPLITS"})});
+  cases.push_back({"RaggedTensorToTensor/one", {Ls({4, 2, 2}), X({5, 2}), X({1}), splits}, kinds({"ROW_SPLITS"})});
+  cases.push_back({"RaggedTensorToTensor/ids",
+                   {Ls({-1, -1}), X({3}), X({}), L(3), Ls({0, 2, 2})},
+                   kinds({"FIRST_DIM_SIZE", "VALUE_ROWIDS"})});
+  return cases;
+}
+
+}  // namespace
 
 std::vector<RowCase> SparseCases() {
   // Three elements of a matrix of 3 x 4.
@@ -35,6 +62,7 @@ std::vector<RowCase> SparseCases() {
   cases.push_back({"SparseFillEmptyRowsGrad", {Ls({2, 0}), X({4})}});
   cases.push_back({"SparseToDense", {indices, shape, values, X({})}});
   cases.push_back({"SparseToDense/vector", {Ls({1, 3}), Ls({5}), X({2}), X({})}});
+  for (RowCase& ragged : RaggedCases()) cases.push_back(std::move(ragged));
   return cases;
 }
 

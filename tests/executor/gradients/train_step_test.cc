@@ -6,15 +6,12 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "executor/session/session.h"
-#include "graph/ir/builder.h"
 #include "gtest/gtest.h"
-#include "tests/executor/gradients/gradients_fixture.h"
+#include "tests/executor/gradients/train_fixture.h"
 #include "tests/testing/function_defs.h"
 #include "tests/testing/status_matchers.h"
 
@@ -65,6 +62,11 @@ void Step(const Optimizer& o, int t, Element* e) {
       b = o.beta2 * b + (1 - o.beta2) * g * g;
       e->w -= lr * std::sqrt(1 - std::pow(o.beta2, t)) / (1 - std::pow(o.beta1, t)) * a / (std::sqrt(b) + o.epsilon);
       return;
+    case Kind::kAdaMax:
+      a = o.beta1 * a + (1 - o.beta1) * g;
+      b = std::max(o.beta2 * b, std::abs(g));
+      e->w -= lr / (1 - std::pow(o.beta1, t)) * a / (b + o.epsilon);
+      return;
     case Kind::kRmsProp:
       if (t == 1) a = 1;
       a = o.decay * a + (1 - o.decay) * g * g;
@@ -97,59 +99,34 @@ std::vector<Optimizer> Optimizers() {
   add(Kind::kAdadelta, [](Optimizer& o) { o.epsilon = 0.01; });
   add(Kind::kAdam, [](Optimizer& o) { o.epsilon = 0.001; });
   add(Kind::kAdamW, [](Optimizer& o) { o.weight_decay = 0.1; });
+  add(Kind::kAdaMax, [](Optimizer& o) { o.epsilon = 0.001; });
   add(Kind::kRmsProp, [](Optimizer& o) { o.momentum = 0.5, o.epsilon = 0.01; });
   add(Kind::kRmsProp, [](Optimizer& o) { o.centered = true, o.epsilon = 0.01; });
   add(Kind::kFtrl, [](Optimizer& o) { o.l1 = 0.1, o.l2 = 0.2, o.l2_shrinkage = 0.05; });
   return all;
 }
 
-class TrainStepTest : public GradientsFixture {
+class TrainStepTest : public TrainFixture {
  protected:
-  // A variable "w" of [rows, 2], whose "init" gives it `start`.
+  // A variable "w" of [rows, 2], all of it `start`.
   Output Variable(bool is_resource, int64_t rows, float start, absl::string_view name = "w") {
-    const Shape shape = Shape::Of({rows, 2});
-    const std::string op = is_resource ? "VarHandleOp" : "VariableV2";
-    const Output w = b_.Op(op, name, {}, {{"dtype", DType::kFloat}, {"shape", shape}});
-    const Output value = b_.Const(absl::StrCat(name, "_start"),
-                                  Tensor::Of<float>(shape, std::vector<float>(static_cast<size_t>(rows * 2), start)));
-    is_resource ? b_.Op("AssignVariableOp", absl::StrCat(name, "_init"), {w, value}, {{"dtype", DType::kFloat}})
-                : b_.Op("Assign", absl::StrCat(name, "_init"), {w, value});
     is_resource_ = is_resource;
-    return w;
+    return Floats(name, Shape::Of({rows, 2}), std::vector<float>(static_cast<size_t>(rows * 2), start));
   }
-  Output Read(Output w) {
-    return is_resource_ ? b_.Op("ReadVariableOp", "", {w}, {{"dtype", DType::kFloat}}) : b_.Op("Identity", "", {w});
+  void Train(Output loss, Output w, const TrainStepOptions& options) {
+    TrainFixture::Train(loss, {w}, options);
+    read_ = Reader(w);
+    Begin();
   }
-  Output Total(Output x) { return b_.Op("Sum", "loss", {x, b_.Const("axes", Tensor::Vector<int32_t>({0, 1}))}); }
+  std::vector<double> Weights() { return Fetch(read_); }
 
-  void Train(Output loss, Output w, TrainStepOptions options) {
-    EXPECT_OK(b_.status());
-    options.learning_rate = 0.1;
-    absl::StatusOr<TrainStep> made = AddTrainStep(b_.graph(), loss, {w.node}, options);
-    ASSERT_OK(made);
-    step_ = *std::move(made);
-    read_ = b_.graph().OutputName(Read(w));
-    ASSERT_OK_AND_ASSIGN(session_, Session::Create(SessionOptions(), b_.graph()));
-    ASSERT_OK(session_->Run({}, {}, {"w_init"}));
-    ASSERT_OK(session_->Run({}, {}, {std::string(b_.graph().name(step_.init))}));
-  }
-  std::vector<float> Weights() {
-    const absl::StatusOr<std::vector<Tensor>> run = session_->Run({}, {read_}, {});
-    EXPECT_OK(run);
-    if (!run.ok()) return {};
-    return {(*run)[0].flat<float>().begin(), (*run)[0].flat<float>().end()};
-  }
-
-  bool is_resource_ = true;
-  TrainStep step_;
   std::string read_;
-  std::unique_ptr<Session> session_;
 };
 
 TEST_F(TrainStepTest, DenseUpdatesAreTheFormulas) {
   for (const bool is_resource : {true, false}) {
     for (const Optimizer& optimizer : Optimizers()) {
-      b_ = GraphBuilder(NewOpRegistry());
+      Clear();
       const Output w = Variable(is_resource, 1, 1.5f);
       const Output g = b_.Const("g", Tensor::Of<float>(Shape::Of({1, 2}), {0.5f, -2}));
       TrainStepOptions options;
@@ -161,7 +138,7 @@ TEST_F(TrainStepTest, DenseUpdatesAreTheFormulas) {
       for (int t = 1; t <= 4; ++t) {
         ASSERT_OK(session_->Run({}, {}, {"train"}));
         for (Element& element : wanted) Step(optimizer, t, &element);
-        const std::vector<float> found = Weights();
+        const std::vector<double> found = Weights();
         for (size_t i = 0; i < 2; ++i) {
           EXPECT_NEAR(found[i], wanted[i].w, 1e-4) << static_cast<int>(optimizer.kind) << " step " << t;
         }
@@ -176,11 +153,10 @@ TEST_F(TrainStepTest, SparseUpdatesAddUpRowsAndLeaveOthersAlone) {
   for (const bool is_resource : {true, false}) {
     for (const Optimizer& optimizer : Optimizers()) {
       if (optimizer.nesterov || optimizer.kind == Kind::kAdamW) continue;  // Nesterov rows: TensorFlow's own formula.
-      b_ = GraphBuilder(NewOpRegistry());
+      Clear();
       const Output w = Variable(is_resource, 3, 1.5f);
       const Output ids = b_.Const("ids", Tensor::Vector<int32_t>({0, 2, 0}));
-      const Output rows = is_resource ? b_.Op("ResourceGather", "rows", {w, ids}, {{"dtype", DType::kFloat}})
-                                      : b_.Op("GatherV2", "rows", {Read(w), ids, Int("axis", 0)});
+      const Output rows = Rows(w, ids);
       const Output g = b_.Const("g", Tensor::Of<float>(Shape::Of({3, 2}), {0.5f, -2, 1, 3, 0.25f, 1}));
       TrainStepOptions options;
       options.optimizer = optimizer;
@@ -193,7 +169,7 @@ TEST_F(TrainStepTest, SparseUpdatesAddUpRowsAndLeaveOthersAlone) {
         for (size_t i = 0; i < 6; ++i) {
           if (i / 2 != 1) Step(optimizer, t, &wanted[i]);
         }
-        const std::vector<float> found = Weights();
+        const std::vector<double> found = Weights();
         for (size_t i = 0; i < 6; ++i) {
           EXPECT_NEAR(found[i], wanted[i].w, 1e-4) << static_cast<int>(optimizer.kind) << " element " << i;
         }
@@ -204,7 +180,7 @@ TEST_F(TrainStepTest, SparseUpdatesAddUpRowsAndLeaveOthersAlone) {
 
 TEST_F(TrainStepTest, SlotsHaveTensorFlowsNames) {
   const auto names = [&](Kind kind, bool centered = false) {
-    b_ = GraphBuilder(NewOpRegistry());
+    Clear();
     const Output w = Variable(true, 1, 1);
     TrainStepOptions options;
     options.optimizer.kind = kind;
@@ -222,6 +198,7 @@ TEST_F(TrainStepTest, SlotsHaveTensorFlowsNames) {
   EXPECT_EQ(names(Kind::kAdagrad), "w/Adagrad");
   EXPECT_EQ(names(Kind::kAdadelta), "w/Adadelta w/Adadelta_1");
   EXPECT_EQ(names(Kind::kAdam), "beta1_power beta2_power w/Adam w/Adam_1");
+  EXPECT_EQ(names(Kind::kAdaMax), "beta1_power w/AdaMax w/AdaMax_1");
   EXPECT_EQ(names(Kind::kRmsProp), "w/RMSProp w/RMSProp_1");
   EXPECT_EQ(names(Kind::kRmsProp, true), "w/RMSProp w/RMSProp_1 w/RMSProp_2");
   EXPECT_EQ(names(Kind::kFtrl), "w/Ftrl w/Ftrl_1");
@@ -250,20 +227,16 @@ TEST_F(TrainStepTest, NormsAreClipped) {
 
 TEST_F(TrainStepTest, RatesAreReadAnewAndStepsCounted) {
   const Output w = Variable(true, 1, 1);
-  const Output count = b_.Op("VarHandleOp", "step", {}, {{"dtype", DType::kInt64}, {"shape", Shape()}});
-  const Output zero = b_.Const("zero", Tensor::Scalar<int64_t>(0));
-  b_.Op("AssignVariableOp", "step_init", {count, zero}, {{"dtype", DType::kInt64}});
-  b_.Op("ReadVariableOp", "steps", {count}, {{"dtype", DType::kInt64}});
+  const Output count = TrainFixture::Variable("step", Tensor::Scalar<int64_t>(0));
+  const std::string steps = Reader(count, DType::kInt64);
   TrainStepOptions options;
   options.learning_rate_tensor = b_.Placeholder("rate", DType::kDouble, PartialShape::Scalar());
   options.global_step = count.node;
   Train(Total(Read(w)), w, options);
-  ASSERT_OK(session_->Run({}, {}, {"step_init"}));
   ASSERT_OK(session_->Run({{"rate", Tensor::Scalar(0.5)}}, {}, {"train"}));
   ASSERT_OK(session_->Run({{"rate", Tensor::Scalar(0.25)}}, {}, {"train"}));
   EXPECT_EQ(Weights()[0], 0.25f);
-  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> steps, session_->Run({}, {"steps"}, {}));
-  EXPECT_EQ(steps[0].flat<int64_t>()[0], 2);
+  EXPECT_EQ(Fetch(steps)[0], 2);
 }
 
 // Gradients put bodies in the place of calls: what calls gave has other nodes then.

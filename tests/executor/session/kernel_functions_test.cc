@@ -203,6 +203,28 @@ TEST_F(KernelFunctionsTest, BodiesCallFunctionsLoopAndMap) {
   InAllSessions([&] { ExpectMapped("map", {10, 10, 10}); });
 }
 
+TEST_F(KernelFunctionsTest, BodiesHoldSymbolicGradients) {
+  const FunctionDefBuilder::Attrs of_float = {{"T", DType::kFloat}};
+  Unary("Forward", "Neg").AddTo(b_.graph());
+  FunctionText("Stated")
+      .Arg("x: float")
+      .Arg("dy: float")
+      .Result("dx: float", "m:z:0")
+      .Node("m = Mul(x, dy)", of_float)
+      .AddTo(b_.graph());
+  ASSERT_OK(b_.graph().library().AddGradient("Forward", "Stated"));
+  FunctionText("Slope")
+      .Arg("x: float")
+      .Result("dx: float", "g:output:0")
+      .Node("one = OnesLike(x)", of_float)
+      .Node("g = SymbolicGradient(x, one:y:0)", {{"f", AttrValue::Func("Forward")},
+                                                 {"Tin", std::vector<DType>{DType::kFloat, DType::kFloat}},
+                                                 {"Tout", std::vector<DType>{DType::kFloat}}})
+      .AddTo(b_.graph());
+  AddMap("map", "Slope", x_);
+  InAllSessions([&] { ExpectMapped("map", {1, 2, 3}); });
+}
+
 TEST_F(KernelFunctionsTest, ErrorsNameTheCallPath) {
   AddHost("Neg", MakeFunction([](KernelContext&) -> absl::Status { return Error(ErrorCode::kOpValue).Input(0); }));
   Unary("Inner", "Neg").AddTo(b_.graph());

@@ -2,8 +2,11 @@
 // step].
 
 #include <atomic>
+#include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -23,7 +26,7 @@ namespace {
 SessionOptions Plain() {
   SessionOptions options;
   SimplifyOptions& simplify = options.simplify;
-  simplify.drop_unread_values = simplify.fold_constants = simplify.join_equal_nodes = false;
+  simplify.drop_unread_values = simplify.fold_constants = simplify.join_equal_nodes = simplify.fuse_layers = false;
   return options;
 }
 
@@ -210,6 +213,80 @@ TEST_F(SimplifyTest, LargeResultsAreComputedInEveryRun) {
   options.simplify.folding.max_output_bytes = 1000;
   Open(options);
   EXPECT_FALSE(IsConst(GraphOf({{}, {"small"}, {}, {}}), "small"));
+}
+
+// Floats of all sizes; some are zeros of both signs, infinite or NaN where `odd`.
+Tensor Values(const std::vector<int64_t>& dims, uint32_t seed, bool odd = false) {
+  Tensor tensor = Tensor::Make(DType::kFloat, *Shape::Make(dims)).value();
+  std::minstd_rand random(seed);
+  constexpr float kOdd[] = {0.0f, -0.0f, std::numeric_limits<float>::infinity(),
+                            std::numeric_limits<float>::quiet_NaN()};
+  for (float& value : tensor.flat<float>()) {
+    const auto number = static_cast<uint32_t>(random());
+    value = static_cast<float>(number % 20011) * 0.0013f - 13.0f;
+    if (odd && number % 31 == 0) value = kOdd[number / 31 % 4];
+  }
+  return tensor;
+}
+
+// A product, a bias or a norm, an activation: one node gives the bits that three give.
+TEST_F(SimplifyTest, FusedLayersGiveTheSameBits) {
+  const Output image = b_.Placeholder("image", DType::kFloat, PartialShape::OfRank(4));
+  const Output matrix = b_.Placeholder("matrix", DType::kFloat, PartialShape::OfRank(2));
+  const std::vector<int64_t> strides = {1, 1, 1, 1};
+  const char* const activations[] = {"Relu", "Relu6", "Elu", "Tanh", "Sigmoid", "LeakyRelu"};
+  std::vector<std::string> fetches;
+  for (const int64_t made : {20, 38}) {
+    for (const std::string op : {"MatMul", "Conv2D", "Conv2D1", "DepthwiseConv2dNative"}) {
+      for (const bool is_norm : {false, true}) {
+        if (is_norm && op == "MatMul") continue;
+        for (const std::string activation : activations) {
+          const std::string name = absl::StrCat("l", fetches.size());
+          const uint32_t seed = static_cast<uint32_t>(fetches.size()) + 1;
+          const int64_t window = op == "Conv2D1" ? 1 : 3;
+          Output x;
+          if (op == "MatMul") {
+            x = b_.Op(op, name + "p", {matrix, b_.Const(name + "w", Values({19, made}, seed))});
+          } else {
+            const bool is_depthwise = op == "DepthwiseConv2dNative";
+            const Tensor filter = Values({window, window, 19, is_depthwise ? 2 : made}, seed);
+            x = b_.Op(is_depthwise ? op : "Conv2D", name + "p", {image, b_.Const(name + "w", filter)},
+                      {{"strides", strides}, {"padding", "SAME"}});
+          }
+          const int64_t channels = op == "DepthwiseConv2dNative" ? 38 : made;
+          const auto numbers = [&](const std::string& what, uint32_t more) {
+            Tensor tensor = Values({channels}, seed + more);
+            for (float& value : tensor.flat<float>()) value = what == "v" ? std::abs(value) : value;
+            return b_.Const(name + what, tensor);
+          };
+          if (is_norm) {
+            x = b_.Op("FusedBatchNormV3", name + "n",
+                      {x, numbers("s", 1), numbers("o", 2), numbers("m", 3), numbers("v", 4)},
+                      {{"is_training", false}, {"epsilon", 0.01f}});
+          } else {
+            x = b_.Op("BiasAdd", name + "n", {x, numbers("b", 1)});
+          }
+          b_.Op("Identity", name, {b_.Op(activation, name + "a", {x})});
+          fetches.push_back(name);
+        }
+      }
+    }
+  }
+  for (const bool odd : {false, true}) {
+    const NamedTensors feeds = {{"image", Values({1, 14, 15, 19}, 7, odd)}, {"matrix", Values({23, 19}, 8, odd)}};
+    Open(Plain());
+    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> expected, session_->Run(feeds, fetches, {}));
+    Open();
+    const Graph& graph = GraphOf({{"image", "matrix"}, fetches, {}, {}});
+    EXPECT_FALSE(Has(graph, "l0n") || Has(graph, "l0a"));
+    EXPECT_EQ(graph.op_name(graph.Find("l0p")), "_FusedMatMul");
+    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> found, session_->Run(feeds, fetches, {}));
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const Tensor &a = expected[i], &b = found[i];
+      ASSERT_EQ(a.total_bytes(), b.total_bytes());
+      EXPECT_EQ(std::memcmp(a.raw_data(), b.raw_data(), a.total_bytes()), 0) << fetches[i] << " " << odd;
+    }
+  }
 }
 
 TEST_F(SimplifyTest, PreparingStopsAtItsDeadline) {

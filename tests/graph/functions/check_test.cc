@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/registered_gradients.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
 #include "tests/testing/function_defs.h"
@@ -336,6 +337,13 @@ TEST_F(CheckFunctionsTest, GradientsMustNameOtherFunctionsOfTheLibrary) {
   const absl::Status status = Check();
   EXPECT_THAT(status, IsError(ErrorCode::kFunctionGradient));
   EXPECT_EQ(AllErrors(status).size(), 3u);
+}
+
+// Nothing that runs asks for it.
+TEST_F(CheckFunctionsTest, ARegisteredGradientMayBeMissing) {
+  Add(Negate());
+  ASSERT_OK(graph().library().AddGradient(RegisteredGradientKey("CustomGradient-7"), "NopeGrad"));
+  EXPECT_THAT(Check(), IsOk());
 }
 
 TEST_F(CheckFunctionsTest, ErrorsGoToTheCollectorThatIsGiven) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/strings/str_cat.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/control_flow_check.h"
@@ -58,6 +59,42 @@ TEST_F(InlinerTest, CallBecomesItsBodyBetweenIdentities) {
   EXPECT_EQ(Text("call/y"), "call/y(call/square, call/one)");
   EXPECT_EQ(Text("after"), "after(Func/call/output/_0)");
   EXPECT_FALSE(graph().Find("call").valid());
+}
+
+TEST_F(InlinerTest, CallsMayBeLeftAsTheyAreInBodiesToo) {
+  XTimesTwo().AddTo(graph());
+  XTimesFour().AddTo(graph());
+  Negate().AddTo(graph());
+  const Output x = X();
+  b_.Op("Relu", "after", {b_.Op("XTimesFour", "four", {x})});
+  Call(b_, "other", "Negate", {x}, {DType::kFloat});
+  const absl::AnyInvocable<bool(NodeId) const> leave = [this](NodeId id) {
+    return graph().name(id) == "other" || graph().name(id) == "four/x2";
+  };
+  InlineOptions options;
+  options.leave = &leave;
+  options.keep_all = true;
+  EXPECT_EQ(Inline(options).calls, 2);
+  EXPECT_TRUE(graph().Is(graph().Find("other"), "PartitionedCall"));
+  EXPECT_TRUE(graph().Is(graph().Find("four/x2"), "XTimesTwo"));
+  EXPECT_TRUE(graph().Is(graph().Find("four"), "IdentityN"));
+}
+
+TEST_F(InlinerTest, WhatABodyDoesNotNeedIsLeftOutUnlessAskedFor) {
+  FunctionText("F")
+      .Arg("a: float")
+      .Result("r: float", "a")
+      .Node("aside = Relu(a)", {{"T", DType::kFloat}})
+      .AddTo(graph());
+  for (const bool prune : {true, false}) {
+    const GraphBuilder before = b_;
+    b_.Op("F", "call", {X()});
+    InlineOptions options;
+    options.prune = prune;
+    Inline(options);
+    EXPECT_EQ(graph().Find("call/aside").valid(), !prune);
+    b_ = before;
+  }
 }
 
 TEST_F(InlinerTest, NestedDirectCallsAreInlinedToTheEnd) {

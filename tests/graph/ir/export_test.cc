@@ -5,7 +5,9 @@
 
 #include "graph/ir/builder.h"
 #include "graph/ir/import.h"
+#include "graph/ir/registered_gradients.h"
 #include "graph/ops/op_table.h"
+#include "graph/proto/graph.pb.h"
 #include "gtest/gtest.h"
 #include "tests/testing/graph_bytes.h"
 #include "tests/testing/status_matchers.h"
@@ -37,6 +39,30 @@ TEST(ExportTest, NodesAndFunctionsKeepTheirOrder) {
   EXPECT_EQ(graph.library().NamesAsAdded(), (std::vector<std::string>{"g", "f"}));
   ASSERT_OK_AND_ASSIGN(const Graph again, Import(exported));
   EXPECT_EQ(ExportGraph(again), exported);
+}
+
+TEST(ExportTest, GradientsOfBothKindsAreWrittenBack) {
+  MessageBytes library;
+  for (const char* name : {"f", "g"}) library.Sub(1, MessageBytes().Sub(1, MessageBytes().Bytes(1, name)));
+  library.Sub(2, MessageBytes().Bytes(1, "f").Bytes(2, "g"));
+  library.Sub(3, MessageBytes().Bytes(1, "g").Bytes(2, "CustomGradient-7"));
+  ASSERT_OK_AND_ASSIGN(Graph graph,
+                       Import(GraphDefBytes({PlaceholderNode("a")}) + MessageBytes().Sub(2, library).str()));
+  EXPECT_EQ(graph.library().FindGradient("f"), "g");
+  EXPECT_EQ(FindRegisteredGradient(graph.library(), "CustomGradient-7"), "g");
+  EXPECT_EQ(FindRegisteredGradient(graph.library(), "f"), "");
+  ASSERT_OK_AND_ASSIGN(const Graph again, Import(ExportGraph(graph)));
+  EXPECT_EQ(again.library().gradients(), graph.library().gradients());
+  proto::GraphDef def;
+  ASSERT_TRUE(def.ParseFromString(ExportGraph(graph)));
+  ASSERT_EQ(def.library().registered_gradients_size(), 1);
+  EXPECT_EQ(def.library().registered_gradients(0).gradient_func(), "g");
+  EXPECT_EQ(def.library().registered_gradients(0).registered_op_type(), "CustomGradient-7");
+  // It goes with its function, and not with that of a node that states the type.
+  graph.library().RemoveUnless([](absl::string_view name) { return name == "g"; });
+  EXPECT_EQ(graph.library().gradients().size(), 1u);
+  graph.library().RemoveUnless([](absl::string_view) { return false; });
+  EXPECT_TRUE(graph.library().empty());
 }
 
 TEST(ExportTest, GraphsDifferByTheFirstThingThatDoes) {

@@ -60,5 +60,13 @@ TEST(CheckpointStateTest, WhatIsAddedIsReadAndFiveAreKept) {
   EXPECT_EQ(state.all.front(), Directory() + "/c");
 }
 
+TEST(CheckpointStateTest, WhatIsWrittenIsReadWhereverThePrefixesStand) {
+  const std::vector<std::string> all = {"/elsewhere/a", Directory() + "/b", Directory() + "/c"};
+  ASSERT_OK(WriteCheckpointState(Directory(), {all[1], all}));
+  ASSERT_OK_AND_ASSIGN(const CheckpointState state, ReadCheckpointState(Directory()));
+  EXPECT_EQ(state.newest, all[1]);
+  EXPECT_EQ(state.all, all);
+}
+
 }  // namespace
 }  // namespace sluice

@@ -104,6 +104,15 @@ SluiceStatus* ThrowsInCompute(void*, SluiceCall*) { throw std::runtime_error("th
 void ThrowsInComputeAsync(void*, SluiceCall*, SluiceDone) { throw std::runtime_error("thrown across the border"); }
 void ThrowsInDestroy(void*) { throw std::runtime_error("thrown across the border"); }
 
+void AsksForTooMany(sluice_op::Node&, sluice_op::Gradients& g) { g.Set(0, g.Input(7)); }
+void SetsTooMany(sluice_op::Node&, sluice_op::Gradients& g) { g.Set(3, g.Dy()); }
+void SetsOtherType(sluice_op::Node&, sluice_op::Gradients& g) { g.Set(0, g.Op("Shape", {g.Input(0)})); }
+void AddsUnknownOp(sluice_op::Node&, sluice_op::Gradients& g) { g.Set(0, g.Op("NoSuchOp", {g.Dy()})); }
+void InventsAValue(sluice_op::Node&, sluice_op::Gradients& g) { g.Set(0, sluice_op::Value(g.handle(), 99)); }
+SluiceStatus* ThrowsInGradient(void*, SluiceNode*, SluiceGradients*) {
+  throw std::runtime_error("thrown across the border");
+}
+
 void BadShape(sluice_op::Node&, sluice_op::Shapes& shapes) { shapes.Pass(7, 0); }
 
 template <typename K>
@@ -112,7 +121,24 @@ void AddOp(sluice_op::Registration& r, const char* name) {
   r.Add(sluice_op::Kernel<K>(name));
 }
 
+template <sluice_op::GradientFunction kGradient>
+void AddGradient(sluice_op::Registration& r, const char* name) {
+  r.Add(sluice_op::Op(name).Input("x: float").Output("y: float").Gradient<kGradient>());
+}
+
+void AddGradients(sluice_op::Registration& r) {
+  AddGradient<&AsksForTooMany>(r, "AsksForTooMany");
+  AddGradient<&SetsTooMany>(r, "SetsTooMany");
+  AddGradient<&SetsOtherType>(r, "SetsOtherType");
+  AddGradient<&AddsUnknownOp>(r, "AddsUnknownOp");
+  AddGradient<&InventsAValue>(r, "InventsAValue");
+  r.Add(sluice_op::Op("ThrowsInGradient").Input("x: float").Output("y: float"));
+  const SluiceGradientDef gradient = {sizeof(gradient), "ThrowsInGradient", &ThrowsInGradient, nullptr};
+  sluice_op::Check(sluice_op::api->add_gradient(r.handle(), &gradient));
+}
+
 void Add(sluice_op::Registration& r) {
+  AddGradients(r);
   AddOp<SetsNothing>(r, "SetsNothing");
   AddOp<SetsWrongType>(r, "SetsWrongType");
   AddOp<SetsNoTensor>(r, "SetsNoTensor");

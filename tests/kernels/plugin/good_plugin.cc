@@ -261,6 +261,17 @@ void BothShape(Node&, Shapes& shapes) { shapes.SetSame(0, 0, 1); }
 void SameShape(Node&, Shapes& shapes) { shapes.Pass(0, 0); }
 
 // Those that keep tensors, lend memory or never end.
+void ScaleGradient(sluice_op::Node& node, sluice_op::Gradients& g) { g.Set(0, g.Dy() * node.Attr<float>("scale")); }
+
+// By way of nodes with attrs and several outputs.
+void SumAndDifferenceGradient(sluice_op::Node&, sluice_op::Gradients& g) {
+  const std::vector<sluice_op::NodeAttr> axis = {{"axis", int64_t{0}}, {"num", int64_t{2}}};
+  const sluice_op::Value both = g.Op("Pack", {g.Dy(0) + g.Dy(1), g.Dy(0) - g.Dy(1)}, {axis[0]});
+  const sluice_op::Value parts = g.Op("Unpack", {both}, axis);
+  if (g.Wants(0)) g.Set(0, parts);
+  if (g.Wants(1)) g.Set(1, parts.out(1));
+}
+
 void AddOthers(sluice_op::Registration& r) {
   r.Add(sluice_op::Op("PluginFirst").Input("x: float").Output("y: float").Stateful());
   r.Add(sluice_op::Kernel<FirstKernel>("PluginFirst"));
@@ -270,7 +281,8 @@ void AddOthers(sluice_op::Registration& r) {
             .Input("a: float")
             .Input("b: float")
             .Output("sum: float")
-            .Output("difference: float"));
+            .Output("difference: float")
+            .Gradient<&SumAndDifferenceGradient>());
   r.Add(sluice_op::Kernel<SumAndDifferenceKernel>("PluginSumAndDifference"));
   r.Add(sluice_op::Op("PluginSizes").Input("x: float").Output("y: float"));
   r.Add(sluice_op::Kernel<SizesKernel>("PluginSizes"));
@@ -298,7 +310,8 @@ void Add(sluice_op::Registration& r) {
             .Output("y: T")
             .Attr("scale: float = 2")
             .Attr("T: {float, double}")
-            .Shapes<&SameShape>());
+            .Shapes<&SameShape>()
+            .Gradient<&ScaleGradient>());
   r.Add(sluice_op::Kernel<ScaleKernel<float>>("PluginScale").Types("T", {SLUICE_FLOAT}));
   r.Add(sluice_op::Kernel<ScaleKernel<double>>("PluginScale").Types("T", {SLUICE_DOUBLE}));
   r.Add(sluice_op::Op("PluginJoin")

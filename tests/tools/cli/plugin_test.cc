@@ -89,7 +89,7 @@ TEST_F(PluginTest, APlugInThatIsRefusedEndsTheCommandAndSaysWhy) {
     const RunResult run = RunSluice({command, graph_, "--plugin", kOtherMajor});
     EXPECT_EQ(run.status, 1) << command;
     EXPECT_THAT(run.err, HasSubstr("libother_major.so' was built for another version of the interface")) << command;
-    EXPECT_THAT(run.err, HasSubstr("2.0")) << command;
+    EXPECT_THAT(run.err, HasSubstr("2.1")) << command;
     EXPECT_EQ(run.out, "") << command;
   }
   const RunResult twice = Run("run", {"--plugin", kPlain, "--fetch", "y"});

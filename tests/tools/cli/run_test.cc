@@ -152,6 +152,23 @@ TEST(RunTest, ConstantsAndEqualNodesAreComputedOnceUnlessToldOtherwise) {
   EXPECT_FALSE(StrContains(apart, "Exp")) << apart;
 }
 
+TEST(RunTest, LayersAreFusedUnlessToldOtherwise) {
+  GraphBuilder b(NewOpRegistry());
+  const Output x = b.Placeholder("x", DType::kFloat, PartialShape::Of({1, 1}));
+  const Output w = b.Const("w", Tensor::Of<float>(Shape::Of({1, 1}), {2.0f}));
+  const Output sum =
+      b.Op("BiasAdd", "sum", {b.Op("MatMul", "product", {x, w}), b.Const("b", Tensor::Vector<float>({1}))});
+  b.Op("Relu", "y", {sum});
+  const std::string model = ExportGraph(*b.Build());
+  const std::vector<std::string> call = {"run", "-", "--feed", "x=[[3]]", "--fetch", "y", "--stats"};
+  std::vector<std::string> apart = call;
+  apart.push_back("--no-fuse");
+  const RunResult fused = RunSluice(call, model), plain = RunSluice(apart, model);
+  EXPECT_TRUE(StrContains(fused.out, "_FusedMatMul") && !StrContains(fused.out, "BiasAdd")) << fused.out;
+  EXPECT_TRUE(StrContains(plain.out, "BiasAdd") && !StrContains(plain.out, "_FusedMatMul")) << plain.out;
+  EXPECT_TRUE(StrContains(fused.out, "7") && StrContains(plain.out, "7"));
+}
+
 TEST(RunTest, WhatOthersOnlyWaitForIsComputedOnRequest) {
   GraphBuilder b(NewOpRegistry());
   const Output x = b.Placeholder("x", DType::kFloat, PartialShape::Scalar());

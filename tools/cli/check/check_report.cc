@@ -9,6 +9,7 @@
 #include "graph/base/error.h"
 #include "graph/base/error_groups.h"
 #include "graph/functions/inliner.h"
+#include "graph/gradients/symbolic_gradients.h"
 #include "graph/ir/tensor_id.h"
 #include "graph/passes/prune.h"
 #include "graph/placement/reachable_functions.h"
@@ -64,7 +65,7 @@ std::vector<MissingKernel> FindMissing(const Graph& graph, const KernelCatalog& 
   InlineOptions inlining;
   inlining.lower_unmarked = true;
   inlining.ignore_marks = true;
-  const Graph& looked_at = InlineFunctionCalls(expanded, inlining).ok() ? expanded : graph;
+  const Graph& looked_at = InlineCallsAndGradients(expanded, inlining).ok() ? expanded : graph;
   MissingTable table(looked_at);
   for (const NodeId id : looked_at.Nodes()) {
     if (catalog.HasKernel(looked_at, id, "CPU")) continue;

@@ -25,12 +25,14 @@ absl::StatusOr<std::vector<Output>> FindAll(const Graph& graph, const GradientNa
 
 }  // namespace
 
-absl::StatusOr<GradientNames> AddCaseGradients(Graph& graph, const std::vector<ConformGradients>& gradients) {
+absl::StatusOr<GradientNames> AddCaseGradients(Graph& graph, const std::vector<ConformGradients>& gradients,
+                                               const std::vector<CustomGradient>& custom) {
   GradientNames names;
   for (const ConformGradients& wanted : gradients) {
     SLUICE_ASSIGN_OR_RETURN(const std::vector<Output> ys, FindAll(graph, names, wanted.ys));
     SLUICE_ASSIGN_OR_RETURN(std::vector<Output> xs, FindAll(graph, names, wanted.xs));
     GradientOptions options;
+    options.custom = custom;
     SLUICE_ASSIGN_OR_RETURN(options.grad_ys, FindAll(graph, names, wanted.grad_ys));
     SLUICE_ASSIGN_OR_RETURN(options.stop, FindAll(graph, names, wanted.stop));
     SLUICE_ASSIGN_OR_RETURN(const GradientResult found, AddGradients(graph, ys, xs, options));

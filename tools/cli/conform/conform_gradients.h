@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/gradients/custom_gradient.h"
 #include "graph/ir/graph.h"
 #include "tools/cli/conform/conform_case.h"
 
@@ -15,8 +16,9 @@ namespace sluice {
 using GradientNames = std::map<std::string, std::string>;
 
 // Adds the gradients that a case asks for, one after the other; a later one may use names of an earlier one. Sparse
-// ones are made dense.
-absl::StatusOr<GradientNames> AddCaseGradients(Graph& graph, const std::vector<ConformGradients>& gradients);
+// ones are made dense. `custom`: what the case's SavedModel says of gradients.
+absl::StatusOr<GradientNames> AddCaseGradients(Graph& graph, const std::vector<ConformGradients>& gradients,
+                                               const std::vector<CustomGradient>& custom);
 
 }  // namespace sluice
 

@@ -15,6 +15,8 @@
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
+#include "graph/gradients/custom_gradient.h"
+#include "graph/load/custom_gradients.h"
 #include "graph/load/load_graph.h"
 #include "graph/passes/feed_fetch.h"
 #include "graph/placement/memory_types.h"
@@ -136,7 +138,12 @@ class CaseRun {
     if (!test_.gradients.empty() || !test_.training.empty()) {
       differentiated_ = std::make_unique<Graph>(loaded_.graph);
       SLUICE_RETURN_IF_ERROR(AddCaseTraining(*differentiated_, test_.training));
-      SLUICE_ASSIGN_OR_RETURN(gradients_, AddCaseGradients(*differentiated_, test_.gradients));
+      std::vector<CustomGradient> custom;
+      if (!test_.saved_model.empty()) {
+        const std::string path = (std::filesystem::path(test_.folder) / test_.saved_model).string();
+        SLUICE_ASSIGN_OR_RETURN(custom, ReadCustomGradients(path, *differentiated_));
+      }
+      SLUICE_ASSIGN_OR_RETURN(gradients_, AddCaseGradients(*differentiated_, test_.gradients, custom));
     }
     SLUICE_ASSIGN_OR_RETURN(session_, Session::Create(options, graph()));
     return test_.saved_model.empty() ? absl::OkStatus() : InitialiseModel(*session_, loaded_);

@@ -15,6 +15,7 @@ absl::StatusOr<Optimizer::Kind> FindKind(const std::string& name) {
   if (name == "adadelta") return Optimizer::Kind::kAdadelta;
   if (name == "adam") return Optimizer::Kind::kAdam;
   if (name == "adamw") return Optimizer::Kind::kAdamW;
+  if (name == "adamax") return Optimizer::Kind::kAdaMax;
   if (name == "rmsprop") return Optimizer::Kind::kRmsProp;
   if (name == "ftrl") return Optimizer::Kind::kFtrl;
   if (name == "sgd") return Optimizer::Kind::kSgd;

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/ir/consumers.h"
+#include "tools/cli/draw/gradient_scope.h"
 
 namespace sluice {
 namespace {
@@ -44,6 +45,7 @@ BoxBuilder::BoxBuilder(const Graph& graph, int max_children)
     boxes_[Index(box_of_[Index(user)])].folded.push_back(id);
   }
   CountNodes();
+  MarkGradients();
 }
 
 void BoxBuilder::FoldConstants(const std::vector<NameScope>& scopes) {
@@ -155,6 +157,18 @@ void BoxBuilder::CountNodes() {
     box.num_nodes = self + static_cast<int64_t>(box.folded.size());
   }
   for (size_t i = boxes_.size(); i-- > 1;) boxes_[Index(boxes_[i].parent)].num_nodes += boxes_[i].num_nodes;
+}
+
+// Children come after their parents.
+void BoxBuilder::MarkGradients() {
+  for (Box& box : boxes_) {
+    const bool is_node = box.kind == Box::Kind::kNode;
+    box.is_gradient = !is_node || IsInGradientScope(graph_.name(box.node));
+  }
+  for (size_t i = boxes_.size(); i-- > 1;) {
+    if (!boxes_[i].is_gradient) boxes_[Index(boxes_[i].parent)].is_gradient = false;
+  }
+  boxes_[0].is_gradient = false;
 }
 
 }  // namespace sluice

@@ -41,6 +41,7 @@ class BoxBuilder {
   void AddMember(Member member, int32_t parent, ScopeList* todo);
   int32_t AddBox(Box::Kind kind, std::string label, int32_t parent);
   void CountNodes();
+  void MarkGradients();
 
   const Graph& graph_;
   const size_t max_children_;

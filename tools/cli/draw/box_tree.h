@@ -22,6 +22,7 @@ struct Box {
   std::vector<int32_t> children;  // Boxes inside; empty for a kNode.
   std::vector<NodeId> folded;     // Small constants that only this node uses: not drawn, but named.
   int64_t num_nodes = 1;          // Inside, folded ones included.
+  bool is_gradient = false;       // All nodes inside compute gradients: see gradient_scope.h. Not of the root.
 };
 
 // An edge inside one scope, between two of its children or between a child and the border. Stands for all edges of

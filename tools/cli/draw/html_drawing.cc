@@ -132,7 +132,7 @@ class DataWriter {
 
   // "boxes": parallel arrays.
   void WriteBoxes() {
-    std::vector<int> kind, parent;
+    std::vector<int> kind, parent, gradient;
     std::vector<size_t> folded;
     std::vector<int64_t> count;
     std::vector<std::string> label;
@@ -141,6 +141,7 @@ class DataWriter {
       const bool is_node = box.kind == Box::Kind::kNode;
       kind.push_back(static_cast<int>(box.kind));
       parent.push_back(box.parent);
+      gradient.push_back(box.is_gradient ? 1 : 0);
       folded.push_back(box.folded.size());
       count.push_back(box.num_nodes);
       label.push_back(box.label);
@@ -151,6 +152,7 @@ class DataWriter {
       device.push_back(is_node ? texts_.Number(std::string(graph_.device(box.node))) : 0);
     }
     absl::StrAppend(&out_, "\"boxes\":{\"kind\":", NumberList(kind), ",\n\"parent\":", NumberList(parent));
+    absl::StrAppend(&out_, ",\n\"gradient\":", NumberList(gradient));
     absl::StrAppend(&out_, ",\n\"count\":", NumberList(count), ",\n\"label\":", TextList(label));
     absl::StrAppend(&out_, ",\n\"op\":", NumberList(op), ",\n\"out\":", NumberList(out), ",\n\"outs\":");
     absl::StrAppend(&out_, NumberList(outs), ",\n\"folded\":", NumberList(folded), ",\n\"attrs\":", NumberList(attrs),

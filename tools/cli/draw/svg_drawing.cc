@@ -21,6 +21,7 @@ text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',m
 .t{font-size:12px;fill:#1f2933;text-anchor:middle}.s{font-size:10px;fill:#6b7785;text-anchor:middle}
 .o{font-size:11px;font-weight:600;fill:#52606d}.n{fill:#ffffff;stroke:#c6ced8}
 .c{fill:#eef2f7;stroke:#aab6c4}.open{fill:#52606d;fill-opacity:.045;stroke:#aab6c4;stroke-opacity:.8}
+.g{fill:#fff1e0;stroke:#dba35f}.og{fill:#f2a03d;fill-opacity:.1;stroke:#dba35f}
 .e{fill:none;stroke:#7b8794;stroke-opacity:.75}.ctl{stroke-dasharray:3 3;stroke-opacity:.6}.up{stroke:#d64550}.k{fill:#9aa5b1}
 </style>
 <defs>
@@ -70,8 +71,10 @@ class SvgWriter {
 
  private:
   void WriteOpenBox(const SceneBox& box) {
-    absl::StrAppendFormat(&out_, "<rect class=\"open\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"8\"/>",
-                          box.x, box.y, box.width, box.height);
+    const bool is_gradient = tree_.box(box.box).is_gradient;
+    has_gradients_ = has_gradients_ || is_gradient;
+    absl::StrAppendFormat(&out_, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"8\"/>",
+                          is_gradient ? "og" : "open", box.x, box.y, box.width, box.height);
     const auto room = static_cast<size_t>(std::max(4.0, (box.width - 16) / (11 * 0.61)));
     absl::StrAppendFormat(&out_, "<text class=\"o\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", box.x + 9, box.y + 17,
                           EscapeXml(CutMiddle(tree_.box(box.box).label, room)));
@@ -92,12 +95,14 @@ class SvgWriter {
     const Box& what = tree_.box(box.box);
     const bool is_node = what.kind == Box::Kind::kNode;
     absl::StrAppend(&out_, "<g><title>", EscapeXml(Tooltip(what)), "</title>");
+    has_gradients_ = has_gradients_ || what.is_gradient;
+    const absl::string_view style = what.is_gradient ? "g" : is_node ? "n" : "c";
     if (!is_node) {  // The edge of a second card behind it says that there is more inside.
-      absl::StrAppendFormat(&out_, "<rect class=\"c\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\"/>",
-                            box.x + 3, box.y + 3, box.width, box.height);
+      absl::StrAppendFormat(&out_, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\"/>",
+                            style, box.x + 3, box.y + 3, box.width, box.height);
     }
     absl::StrAppendFormat(&out_, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\"/>",
-                          is_node ? "n" : "c", box.x, box.y, box.width, box.height);
+                          style, box.x, box.y, box.width, box.height);
     if (is_node) {
       absl::StrAppendFormat(&out_, "<rect fill=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"4\" height=\"%.1f\" rx=\"2\"/>",
                             OpFamilyColor(look.family), box.x + 3, box.y + 5, box.height - 10);
@@ -130,6 +135,14 @@ class SvgWriter {
       absl::StrAppendFormat(&out_, "<text class=\"h2\" x=\"%.0f\" y=\"%.0f\">%s</text>\n", x + 14, y, name);
       x += 30 + static_cast<double>(name.size()) * 6.7;
     }
+    if (!has_gradients_) return;
+    for (const bool is_gradient : {false, true}) {
+      absl::StrAppendFormat(&out_, "<rect class=\"%s\" x=\"%.0f\" y=\"%.0f\" width=\"14\" height=\"10\" rx=\"2\"/>",
+                            is_gradient ? "g" : "n", x, y - 9);
+      absl::StrAppendFormat(&out_, "<text class=\"h2\" x=\"%.0f\" y=\"%.0f\">%s</text>\n", x + 18, y,
+                            is_gradient ? "gradients" : "forward");
+      x += 34 + 9 * 6.7;
+    }
   }
 
   const Graph& graph_;
@@ -137,6 +150,7 @@ class SvgWriter {
   OutputTextFn output_text_;
   absl::flat_hash_map<int32_t, BoxLook> looks_;
   std::array<bool, kNumOpFamilies> used_ = {};
+  bool has_gradients_ = false;  // Among the boxes that are drawn.
   std::string out_;
 };
 

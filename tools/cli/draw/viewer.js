@@ -227,7 +227,8 @@ function consumers() {
 // --- Rendering ---
 const esc = s => s.replace(/[&<>"]/g, c => ({'&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;'}[c]));
 function boxHtml(s) {
-  const cls = s.b === picked ? ' class="picked"' : '', rect = `x="${f(s.x)}" y="${f(s.y)}" width="${f(s.w)}" height="${f(s.h)}"`;
+  const names = [s.b === picked && 'picked', B.gradient[s.b] && 'grad'].filter(Boolean).join(' ');
+  const cls = names ? ` class="${names}"` : '', rect = `x="${f(s.x)}" y="${f(s.y)}" width="${f(s.w)}" height="${f(s.h)}"`;
   if (s.open) {
     if (s.b === 0) return '';
     const label = esc(cut(B.label[s.b], Math.max(4, Math.floor((s.w - 40) / (11 * CHAR)))));
@@ -386,7 +387,8 @@ document.addEventListener('keydown', e => {
 $('fit').addEventListener('click', () => fit(0));
 $('close').addEventListener('click', () => { open.clear(); DATA.open.forEach(b => open.add(b)); picked = -1; render(); fit(0.6); showDetails(-1); });
 DATA.open.forEach(b => open.add(b));
-$('legend').innerHTML = DATA.families.map(([name, color]) => `<span><i style="background:${color}"></i>${name}</span>`).join('');
+$('legend').innerHTML = DATA.families.map(([name, color]) => `<span><i style="background:${color}"></i>${name}</span>`).join('') +
+  (B.gradient.some(Boolean) ? ['forward', 'gradients'].map(name => `<span><i class="${name}"></i>${name}</span>`).join('') : '');
 render();
 fit(0.6);
 showDetails(-1);

@@ -36,7 +36,8 @@ KernelFact FactOf(const KernelRow& row, absl::string_view origin, const OpSchema
 
 OpSupport SupportOf(const KernelRegistry& registry, absl::string_view op) {
   if (NeedsNoKernel(OpClassOf(op))) return OpSupport::kOrder;
-  if (IsExpanded(CallKindOf(op))) return OpSupport::kExpanded;
+  const CallKind kind = CallKindOf(op);
+  if (IsExpanded(kind) || kind == CallKind::kGradient) return OpSupport::kExpanded;
   return registry.HasRows(op) ? OpSupport::kKernel : OpSupport::kNone;
 }
 

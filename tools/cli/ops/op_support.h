@@ -16,7 +16,7 @@ enum class OpSupport : uint8_t {
   kNone,      // They do not.
   kKernel,    // By a kernel, for some of the dtypes that the op allows or for all.
   kOrder,     // The executor itself carries them out: NoOp and control flow.
-  kExpanded,  // They become other nodes before a graph runs: calls of functions, If, Case, While.
+  kExpanded,  // They become other nodes before a graph runs: calls of functions and gradients of them, If, Case, While.
 };
 
 OpSupport SupportOf(const KernelRegistry& registry, absl::string_view op);

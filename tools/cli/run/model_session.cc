@@ -64,6 +64,8 @@ void ModelSessionOptions::Declare(CLI::App& app) {
   app.add_flag("--no-fold", no_fold, "compute what depends on constants alone in every run, not once ahead")
       ->group("How to run");
   app.add_flag("--no-cse", no_cse, "compute equal nodes each, not once for all")->group("How to run");
+  app.add_flag("--no-fuse", no_fuse, "keep biases, norms and activations apart from the products before them")
+      ->group("How to run");
   app.add_flag("--no-drop", no_drop, "compute values, too, that nobody reads and others only wait for")
       ->group("How to run");
 }
@@ -112,6 +114,7 @@ absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const
   if (!options.no_files) session.files = FileAccess::All();
   session.simplify.fold_constants = !options.no_fold;
   session.simplify.join_equal_nodes = !options.no_cse;
+  session.simplify.fuse_layers = !options.no_fuse;
   session.simplify.drop_unread_values = !options.no_drop;
   return Session::Create(session, std::shared_ptr<const Graph>(model, &model->graph));
 }

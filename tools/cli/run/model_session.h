@@ -22,13 +22,14 @@ struct ModelSessionOptions {
   CallPolicy functions = CallPolicy::kByCost;
   bool no_fold = false;  // Constants are computed in every run.
   bool no_cse = false;   // Equal nodes are computed each.
+  bool no_fuse = false;  // Products are finished by nodes of their own.
   bool no_drop = false;  // What others only wait for is computed, too.
   std::string restore;
   std::vector<std::string> init;
   bool untrained = false;
   bool no_files = false;  // See Note [Files are granted]: without it, all that the caller of the program can reach.
 
-  // Declares --threads, --deterministic, --functions, --no-fold, --no-cse, --no-drop, --init, --untrained,
+  // Declares --threads, --deterministic, --functions, --no-fold, --no-cse, --no-drop, --no-fuse, --init, --untrained,
   // --restore and --no-files.
   void Declare(CLI::App& app);
 };

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/testing/status_matchers.h"
+#include "tools/cli/draw/gradient_scope.h"
 #include "tools/cli/draw/html_drawing.h"
 #include "tools/cli/draw/json_text.h"
 #include "tools/cli/draw/op_family.h"
@@ -75,6 +76,48 @@ TEST(DrawHtmlTest, AttrsCannotEndTheScript) {
   const std::string page = DrawHtml(*graph, {}, NoText);
   EXPECT_FALSE(absl::StrContains(page, "</script><b>"));
   EXPECT_TRUE(absl::StrContains(page, "\\u003c/script>"));
+}
+
+// A forward node, and what `sluice grad` and tf.gradients call gradients of it.
+Graph GraphWithGradients() {
+  GraphBuilder builder(NewOpRegistry());
+  const Output x = builder.Placeholder("x", DType::kFloat);
+  const Output y = builder.Op("Relu", "y", {x});
+  builder.Op("ReluGrad", "gradients/y_grad/ReluGrad", {y, x});
+  builder.Op("Identity", "gradients_1/0", {y});
+  absl::StatusOr<Graph> graph = builder.Build();
+  EXPECT_OK(graph);
+  return *std::move(graph);
+}
+
+TEST(DrawSvgTest, GradientsStandApart) {
+  const std::string svg = DrawSvg(GraphWithGradients(), {}, NoText);
+  EXPECT_TRUE(absl::StrContains(svg, "class=\"og\"")) << "their scope";
+  EXPECT_TRUE(absl::StrContains(svg, "<rect class=\"g\"")) << "their boxes";
+  EXPECT_TRUE(absl::StrContains(svg, ">gradients</text>")) << "the legend";
+  EXPECT_TRUE(absl::StrContains(svg, ">forward</text>"));
+  const std::string without = DrawSvg(SampleGraph(), {}, NoText);
+  EXPECT_FALSE(absl::StrContains(without, "<rect class=\"g\""));
+  EXPECT_FALSE(absl::StrContains(without, ">forward</text>"));
+}
+
+TEST(DrawHtmlTest, GradientsAreMarked) {
+  const nlohmann::json boxes = DataOf(DrawHtml(GraphWithGradients(), {}, NoText)).at("boxes");
+  ASSERT_EQ(boxes.at("gradient").size(), boxes.at("label").size());
+  for (size_t i = 0; i < boxes.at("label").size(); ++i) {
+    const std::string label = boxes.at("label")[i];
+    const bool is_forward = label.empty() || label == "x" || label == "y";
+    EXPECT_EQ(boxes.at("gradient")[i], is_forward ? 0 : 1) << label;
+  }
+}
+
+TEST(GradientScopeTest, IsKnownByItsName) {
+  for (const char* name : {"gradients/x", "gradients_12/a/b", "train/gradients/mul_grad/Mul", "gradient_tape/m/Relu"}) {
+    EXPECT_TRUE(IsInGradientScope(name)) << name;
+  }
+  for (const char* name : {"gradients", "x", "gradientsum/x", "gradients_/x", "gradients_a/x", "a/gradients"}) {
+    EXPECT_FALSE(IsInGradientScope(name)) << name;
+  }
 }
 
 TEST(JsonTextTest, AnythingBecomesValidJson) {

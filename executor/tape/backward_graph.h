@@ -1,0 +1,48 @@
+#ifndef SLUICE_EXECUTOR_TAPE_BACKWARD_GRAPH_H_
+#define SLUICE_EXECUTOR_TAPE_BACKWARD_GRAPH_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "executor/compiled/compiled_graph.h"
+#include "executor/executor.h"
+#include "executor/tape/pass_plan.h"
+#include "executor/tape/pass_structure.h"
+#include "executor/tape/tape_core.h"
+
+namespace sluice {
+
+// A pass as a graph, compiled once for its structure and run by the executor: saved values and seeds are its arguments,
+// gradients of leaves and captures its results. Sums are in the order in which a pass adds. Immutable; thread-safe.
+class BackwardGraph {
+ public:
+  // `seeded` and `captured` as for the structure, which `plan` is of.
+  static absl::StatusOr<std::shared_ptr<const BackwardGraph>> Make(TapeCore& core, const PassPlan& plan,
+                                                                   const PassStructure& structure,
+                                                                   const std::vector<bool>& seeded,
+                                                                   absl::Span<const PassStructure::Captured> captured);
+
+  // `args`: the saved values of all items in their order, each as its gradient lists them; then the seeds in the order
+  // of the buffers. `results`: by leaf to which something flows, in the order of the items, then by capture; what no
+  // gradient flows to stays without a value.
+  absl::Status Run(const RunContext& run, absl::Span<Tensor> args, absl::Span<Tensor> results) const;
+  size_t num_results() const { return num_results_; }
+  const Graph& graph() const { return compiled_->graph(); }
+
+ private:
+  friend class BackwardGraphMaker;
+  BackwardGraph() = default;
+
+  std::shared_ptr<const CompiledGraph> compiled_;
+  std::unique_ptr<const Executor> executor_;
+  std::vector<int32_t> places_;  // By result of the executor: which of `results` it is.
+  size_t num_results_ = 0;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_TAPE_BACKWARD_GRAPH_H_

@@ -1,0 +1,271 @@
+#include "executor/tape/backward_pass.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "executor/node_error.h"
+#include "executor/tape/custom_call.h"
+#include "executor/tape/grad_check.h"
+#include "executor/tape/grad_mode.h"
+#include "executor/tape/node_hooks.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+
+namespace sluice {
+namespace {
+
+BackwardPass*& ThisThreadsPass() {
+  thread_local BackwardPass* pass = nullptr;
+  return pass;
+}
+
+// `status` with where its node was recorded.
+absl::Status AtOrigin(const absl::Status& status, const TapeNode& node) {
+  if (status.ok() || node.origin.empty()) return status;
+  absl::Status longer(status.code(),
+                      absl::StrCat(status.message(), "\n  ", node.name(), " was recorded at ", node.origin));
+  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) { longer.SetPayload(url, payload); });
+  return longer;
+}
+
+}  // namespace
+
+BackwardPass::BackwardPass(TapeCore& core, const PassPlan& plan, const Options& options)
+    : core_(core),
+      plan_(plan),
+      options_(options),
+      run_(core.run()),
+      buffers_(plan.num_buffers()),
+      is_done_(plan.items().size(), false),
+      outer_(ThisThreadsPass()) {
+  for (const PassPlan::Item& item : plan.items()) waits_for_.push_back(item.dependencies);
+  run_.cancellation = options.cancellation;
+  ThisThreadsPass() = this;
+}
+
+BackwardPass::~BackwardPass() { ThisThreadsPass() = outer_; }
+
+BackwardPass::Inside::Inside(BackwardPass* pass) : before_(ThisThreadsPass()) { ThisThreadsPass() = pass; }
+BackwardPass::Inside::~Inside() { ThisThreadsPass() = before_; }
+
+BackwardPass* BackwardPass::Current() { return ThisThreadsPass(); }
+
+absl::Status BackwardPass::Seed(const TapeEdge& root, int32_t place, TapeValue seed) {
+  return Add(&buffers_[plan_.items()[static_cast<size_t>(place)].first_buffer + root.slot], std::move(seed));
+}
+
+void BackwardPass::Capture(size_t k, const TapeEdge& target, int32_t place) {
+  if (captures_.size() <= k) captures_.resize(k + 1);
+  captures_[k].place = place;
+  captures_[k].slot = target.slot;
+}
+
+absl::Status BackwardPass::CheckCancelled() const {
+  for (const BackwardPass* pass = this; pass != nullptr; pass = pass->outer_) {
+    const CancellationManager* const cancellation = pass->options_.cancellation;
+    if (cancellation == nullptr || !cancellation->IsCancelled()) continue;
+    const absl::Status cause = cancellation->status();
+    return cause.ok() ? Error(ErrorCode::kRunCancelled).Text("the backward pass was cancelled") : cause;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BackwardPass::Run() {
+  const GradModeScope mode(options_.creates_graph);
+  bool was_run = false;
+  if (core_.structures().is_used() && IsPlain()) SLUICE_RETURN_IF_ERROR(RunAsGraph(&was_run));
+  if (!was_run) SLUICE_RETURN_IF_ERROR(RunNodes());
+  return RunCallbacks();
+}
+
+absl::Status BackwardPass::RunCallbacks() {
+  for (size_t i = 0; i < callbacks_.size(); ++i) {
+    // It may add others, so that the vector moves.
+    absl::AnyInvocable<absl::Status()> callback = std::move(callbacks_[i]);
+    try {
+      SLUICE_RETURN_IF_ERROR(callback());
+    } catch (...) {
+      return StatusOfException();
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BackwardPass::RunNodes() {
+  for (size_t i = 0; i < plan_.items().size(); ++i) {
+    if (!is_done_[i]) SLUICE_RETURN_IF_ERROR(RunReady(i));
+  }
+  return absl::OkStatus();
+}
+
+// Runs a node, and the leaves that wait for nothing more then.
+absl::Status BackwardPass::RunReady(size_t i) {
+  const PassPlan::Item& item = plan_.items()[i];
+  is_done_[i] = true;
+  if (!item.runs && !item.is_target) return absl::OkStatus();
+  SLUICE_RETURN_IF_ERROR(CheckCancelled());
+  const EvaluatedNode evaluated(*item.node);
+  const auto grads = absl::MakeSpan(buffers_).subspan(item.first_buffer, item.node->outputs.size());
+  const absl::Status status = RunNode(i, grads);
+  for (TapeValue& grad : grads) grad = TapeValue();
+  if (!status.ok()) return AtOrigin(status, *item.node);
+  if (!item.runs) return absl::OkStatus();
+  for (size_t e = 0; e < item.node->edges.size(); ++e) {
+    const int32_t target = plan_.Target(i, e);
+    if (target < 0 || --waits_for_[static_cast<size_t>(target)] > 0) continue;
+    const auto ready = static_cast<size_t>(target);
+    const bool is_leaf = plan_.items()[ready].node->kind == TapeNode::Kind::kAccumulate;
+    if (is_leaf && !is_done_[ready]) SLUICE_RETURN_IF_ERROR(RunReady(ready));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BackwardPass::RunNode(size_t i, absl::Span<TapeValue> grads) {
+  const PassPlan::Item& item = plan_.items()[i];
+  TapeNode& node = *item.node;
+  std::unique_ptr<HookCalls> hooks;
+  if (node.has_hooks.load(std::memory_order_relaxed)) hooks = std::make_unique<HookCalls>(core_, node);
+  if (hooks != nullptr) SLUICE_RETURN_IF_ERROR(hooks->CallGradHooks(grads));
+  for (CaptureSpot& spot : captures_) {
+    if (spot.place == static_cast<int32_t>(i)) spot.value = grads[spot.slot];
+  }
+  if (!item.runs) return absl::OkStatus();
+  if (hooks != nullptr) SLUICE_RETURN_IF_ERROR(hooks->CallPreHooks(grads));
+  if (node.kind == TapeNode::Kind::kAccumulate) {
+    if (!grads[0].is_set()) return absl::OkStatus();
+    SLUICE_RETURN_IF_ERROR(Accumulate(node, std::move(grads[0])));
+    const Var leaf = hooks != nullptr ? node.leaf->Lock() : Var();
+    return leaf.defined() ? hooks->CallAccumulateHooks(leaf) : absl::OkStatus();
+  }
+  std::vector<TapeValue> kept;
+  if (hooks != nullptr && hooks->has_post_hooks()) kept.assign(grads.begin(), grads.end());
+  std::vector<TapeValue> input_grads(node.edges.size());
+  SLUICE_RETURN_IF_ERROR(Evaluate(i, grads, &input_grads));
+  if (hooks != nullptr && hooks->has_post_hooks()) SLUICE_RETURN_IF_ERROR(hooks->CallPostHooks(&input_grads, kept));
+  if (ChecksNan()) SLUICE_RETURN_IF_ERROR(CheckNan(node, input_grads));
+  for (size_t e = 0; e < input_grads.size(); ++e) {
+    const int32_t target = plan_.Target(i, e);
+    if (target < 0 || !input_grads[e].is_set()) continue;
+    const PassPlan::Item& to = plan_.items()[static_cast<size_t>(target)];
+    SLUICE_RETURN_IF_ERROR(Add(&buffers_[to.first_buffer + node.edges[e].slot], std::move(input_grads[e])));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BackwardPass::CheckNan(const TapeNode& node, absl::Span<const TapeValue> input_grads) const {
+  for (size_t e = 0; e < input_grads.size(); ++e) {
+    if (!input_grads[e].is_set() || !HasNan(input_grads[e].value)) continue;
+    return Error(ErrorCode::kOpBroken)
+        .Node(node.name(), node.name())
+        .Text(absl::StrCat("gave NaN values in its output ", e));
+  }
+  return absl::OkStatus();
+}
+
+SlotSet BackwardPass::WantsOf(size_t i) const {
+  SlotSet wants;
+  for (size_t e = 0; e < plan_.items()[i].node->edges.size(); ++e) {
+    if (plan_.Target(i, e) >= 0) wants.Add(e);
+  }
+  return wants;
+}
+
+absl::Status BackwardPass::Evaluate(size_t i, absl::Span<TapeValue> grads, std::vector<TapeValue>* input_grads) {
+  if (plan_.items()[i].node->kind == TapeNode::Kind::kCustom) return EvaluateCustom(i, grads, input_grads);
+  for (const TapeValue& grad : grads) {
+    if (grad.is_set()) return EvaluateOp(i, grads, input_grads);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BackwardPass::EvaluateCustom(size_t i, absl::Span<TapeValue> grads, std::vector<TapeValue>* input_grads) {
+  TapeNode& node = *plan_.items()[i].node;
+  std::vector<Var> given;
+  for (size_t slot = 0; slot < grads.size(); ++slot) {
+    if (!grads[slot].is_set() && node.custom->materializes_grads && node.outputs[slot].dtype != DType::kInvalid) {
+      SLUICE_ASSIGN_OR_RETURN(grads[slot].value, FilledGrad(node.outputs[slot], 0));
+    }
+    given.push_back(grads[slot].is_set() ? VarOf(core_, std::move(grads[slot])) : Var());
+  }
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<Var> results,
+                          node.custom->RunBackward(core_, node, std::move(given), WantsOf(i)));
+  if (!options_.keeps_graph) {
+    MutexLock lock(&node.mu);
+    node.custom->Release();
+  }
+  const std::string name = node.name();
+  const auto is_defined = [](const Var& result) { return result.defined(); };
+  const bool has_too_many =
+      results.size() > node.edges.size() &&
+      std::any_of(results.begin() + static_cast<std::ptrdiff_t>(node.edges.size()), results.end(), is_defined);
+  if (has_too_many || results.size() < node.edges.size()) {
+    return Error(ErrorCode::kWrongUse)
+        .Node(name, name)
+        .Text("gave an incorrect number of gradients")
+        .Found(absl::StrCat(results.size()))
+        .Expected(absl::StrCat(node.edges.size()));
+  }
+  for (size_t e = 0; e < node.edges.size(); ++e) {
+    if (!results[e].defined()) continue;
+    SLUICE_RETURN_IF_ERROR(results[e].status());
+    if (!node.edges[e].is_set()) continue;
+    TapeValue grad{results[e].value(), results[e].state()->history};
+    const TapeEdge& edge = node.edges[e];
+    SLUICE_RETURN_IF_ERROR(CheckGrad(core_, edge.node->outputs[edge.slot], name, e, &grad));
+    (*input_grads)[e] = std::move(grad);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BackwardPass::Add(TapeValue* sum, TapeValue term) {
+  if (!sum->is_set()) {
+    *sum = std::move(term);
+    return absl::OkStatus();
+  }
+  const DType type = sum->value.dtype();
+  if (add_ == nullptr || add_->input_type(0) != type) {
+    SLUICE_ASSIGN_OR_RETURN(add_, core_.ops().Find("AddV2", {}, {type, term.value.dtype()}));
+  }
+  if (options_.creates_graph) {
+    const TapeValue before = std::move(*sum);
+    return CallOp(core_, add_, {OpInput::Of(before), OpInput::Of(term)}, absl::MakeSpan(sum, 1));
+  }
+  Entry slots[3];
+  slots[0].SetValue(std::move(sum->value));
+  slots[1].SetValue(std::move(term.value));
+  SLUICE_RETURN_IF_ERROR(add_->Run(run_, slots));
+  sum->value = std::move(slots[2].value());
+  return absl::OkStatus();
+}
+
+absl::Status BackwardPass::Accumulate(TapeNode& node, TapeValue grad) {
+  const Var leaf = node.leaf->Lock();
+  // Nobody can ask for its gradient any more, or nobody wants to.
+  if (!leaf.requires_grad()) return absl::OkStatus();
+  MutexLock lock(&leaf.state()->mu);
+  return AddTo(*leaf.state(), std::move(grad));
+}
+
+absl::Status BackwardPass::AddTo(VarState& leaf, TapeValue grad) {
+  if (!leaf.grad.defined()) {
+    leaf.grad = VarOf(core_, std::move(grad));
+    return absl::OkStatus();
+  }
+  VarState& before = *leaf.grad.state();
+  if (options_.creates_graph) {
+    TapeValue sum{before.value, before.history};
+    SLUICE_RETURN_IF_ERROR(Add(&sum, std::move(grad)));
+    leaf.grad = VarOf(core_, std::move(sum));
+    return absl::OkStatus();
+  }
+  // In place: who holds the gradient sees the sum. On failure it is as before.
+  TapeValue sum{std::move(before.value), TapeEdge()};
+  const Tensor old = sum.value.IsUniquelyOwned() ? Tensor() : sum.value;
+  const absl::Status added = Add(&sum, std::move(grad));
+  before.value = added.ok() ? std::move(sum.value) : old;
+  before.version.fetch_add(1, std::memory_order_relaxed);
+  return added;
+}
+
+}  // namespace sluice

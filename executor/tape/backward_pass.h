@@ -1,0 +1,120 @@
+#ifndef SLUICE_EXECUTOR_TAPE_BACKWARD_PASS_H_
+#define SLUICE_EXECUTOR_TAPE_BACKWARD_PASS_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "executor/tape/pass_plan.h"
+#include "executor/tape/pass_structure.h"
+#include "executor/tape/record.h"
+#include "executor/tape/tape_core.h"
+#include "graph/base/cancellation.h"
+
+namespace sluice {
+
+class BackwardGraph;
+
+// Note [Backward passes]
+// A pass goes over the nodes of its plan in their order: by sequence number, the largest first, and leaves as soon as
+// all that flows to them has come. So nothing is counted and no queue is kept, and sums have one order. For each node:
+// what has come for its outputs is added up; hooks of its outputs see that, then a retained gradient, captures, the
+// node's own hooks; then the node runs, hooks behind it see what it gives, and that goes along its edges. Nodes to
+// which nothing flows are passed over, but for custom functions, which see zeros or undefined gradients. All of it
+// happens on the thread that began the pass. A node's op is called as steps of its GradientTemplate: in passes with
+// create_graph through CallOp, so that they are recorded as all ops are. Saved values are given up, unless retained,
+// when their node has run, also where the pass fails later. A hook or a custom function may begin a pass of its own: it
+// runs to its end on the same thread, and touches nothing of the outer one. From depth kMaxDepth on a service thread
+// goes on (Tape::Backward).
+
+// One backward pass. Lives on the stack of its thread.
+class BackwardPass {
+ public:
+  struct Options {
+    bool keeps_graph = false;
+    bool creates_graph = false;
+    CancellationManager* cancellation = nullptr;
+  };
+
+  BackwardPass(TapeCore& core, const PassPlan& plan, const Options& options);
+  BackwardPass(const BackwardPass&) = delete;
+  BackwardPass& operator=(const BackwardPass&) = delete;
+  ~BackwardPass();
+
+  // Adds to what flows to a root, which must be in the plan.
+  absl::Status Seed(const TapeEdge& root, int32_t place, TapeValue seed);
+  // Captures what flows to `target`, which must be in the plan: capture(k) after Run, unset where nothing came.
+  void Capture(size_t k, const TapeEdge& target, int32_t place);
+  // Runs all nodes, then the final callbacks.
+  absl::Status Run();
+  TapeValue& capture(size_t k) { return captures_[k].value; }
+
+  // While it lives, this thread is inside of `pass`, which another thread is in and waits.
+  class Inside {
+   public:
+    explicit Inside(BackwardPass* pass);
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    ~Inside();
+
+   private:
+    BackwardPass* const before_;
+  };
+  // The innermost pass of this thread, or null.
+  static BackwardPass* Current();
+  void AddCallback(absl::AnyInvocable<absl::Status()> callback) { callbacks_.push_back(std::move(callback)); }
+
+ private:
+  struct CaptureSpot {
+    int32_t place = -1;
+    uint32_t slot = 0;
+    TapeValue value;
+  };
+
+  // By the graph of the pass's structure, where there is one: `*was_run` says whether.
+  absl::Status RunAsGraph(bool* was_run);
+  bool IsPlain() const;
+  absl::Status RunGraph(const BackwardGraph& graph, const PassStructure& structure);
+  absl::Status RunNodes();
+  absl::Status RunReady(size_t i);
+  // One node: `grads` are those of its outputs.
+  absl::Status RunNode(size_t i, absl::Span<TapeValue> grads);
+  // What the node computes for its inputs, into input_grads.
+  absl::Status Evaluate(size_t i, absl::Span<TapeValue> grads, std::vector<TapeValue>* input_grads);
+  absl::Status EvaluateOp(size_t i, absl::Span<TapeValue> grads, std::vector<TapeValue>* input_grads);
+  absl::Status EvaluateCustom(size_t i, absl::Span<TapeValue> grads, std::vector<TapeValue>* input_grads);
+  absl::Status Accumulate(TapeNode& node, TapeValue grad);
+  absl::Status AddTo(VarState& leaf, TapeValue grad) ABSL_EXCLUSIVE_LOCKS_REQUIRED(leaf.mu);
+  absl::Status RunSteps(const GradientTemplate& gradient, absl::Span<TapeValue> values, SlotSet wants,
+                        std::vector<TapeValue>* input_grads);
+  absl::Status RecordSteps(const GradientTemplate& gradient, absl::Span<TapeValue> values, SlotSet wants,
+                           std::vector<TapeValue>* input_grads);
+  // sum += term, in place where nobody else has it.
+  absl::Status Add(TapeValue* sum, TapeValue term);
+  absl::Status CheckNan(const TapeNode& node, absl::Span<const TapeValue> input_grads) const;
+  absl::Status CheckCancelled() const;
+  SlotSet WantsOf(size_t i) const;
+  absl::Status RunCallbacks();
+
+  TapeCore& core_;
+  const PassPlan& plan_;
+  const Options options_;
+  RunContext run_;
+  std::vector<TapeValue> buffers_;
+  std::vector<int32_t> waits_for_;  // By item: edges along which nothing has come yet.
+  std::vector<bool> is_done_;
+  std::vector<CaptureSpot> captures_;
+  std::vector<absl::AnyInvocable<absl::Status()>> callbacks_;
+  std::unique_ptr<Entry[]> entries_;  // Values of the template that runs.
+  size_t num_entries_ = 0;
+  std::shared_ptr<const EagerOp> add_;  // For the type of the last sum.
+  BackwardPass* const outer_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_TAPE_BACKWARD_PASS_H_

@@ -1,0 +1,230 @@
+#include "executor/tape/custom_call.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "executor/node_error.h"
+#include "executor/tape/grad_check.h"
+#include "executor/tape/grad_mode.h"
+#include "executor/tape/record.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/gradients/gradient.h"
+
+namespace sluice {
+namespace {
+
+bool HasGradient(DType type) { return IsDifferentiable(type) && type != DType::kResource && type != DType::kVariant; }
+
+bool Contains(absl::Span<const Var> vars, const Var& var) {
+  return std::any_of(vars.begin(), vars.end(), [&](const Var& other) { return SameVar(var, other); });
+}
+
+// What stands behind the gradients of a function that has them once only.
+class DifferentiatedTwice final : public CustomFunction {
+ public:
+  explicit DifferentiatedTwice(std::string name) : name_(std::move(name)) {}
+  std::string name() const override { return name_; }
+  absl::StatusOr<std::vector<Var>> Forward(FunctionContext&, absl::Span<const Var>) override {
+    return std::vector<Var>();
+  }
+  absl::StatusOr<std::vector<Var>> Backward(FunctionContext&, absl::Span<const Var>) override {
+    return Error(ErrorCode::kUnsupported)
+        .Node(name_, name_)
+        .Text("is differentiated a second time, and says that it can be once only");
+  }
+
+ private:
+  const std::string name_;
+};
+
+}  // namespace
+
+// --- FunctionContext -------------------------------------------------------------------------------------------------
+
+void FunctionContext::SaveForBackward(std::vector<Var> vars) { call_.to_save = std::move(vars); }
+void FunctionContext::MarkNonDifferentiable(const Var& output) { call_.non_differentiable.push_back(output); }
+void FunctionContext::MarkDirty(const Var& input) { call_.dirty.push_back(input); }
+void FunctionContext::SetMaterializeGrads(bool materialize) { call_.materializes_grads = materialize; }
+bool FunctionContext::NeedsInputGrad(size_t i) const { return (wants_ & SlotSet::BitOf(i)) != 0; }
+
+absl::StatusOr<std::vector<Var>> FunctionContext::Saved() const {
+  if (node_ == nullptr) {
+    return Error(ErrorCode::kWrongUse)
+        .Node(call_.function->name(), call_.function->name())
+        .Text("asks for saved variables outside of Backward");
+  }
+  return call_.Unpack(core_, *node_);
+}
+
+// --- Forward ---------------------------------------------------------------------------------------------------------
+
+absl::StatusOr<std::vector<Var>> CustomCall::RunForward(TapeCore& core, absl::Span<const Var> inputs, SlotSet wants) {
+  const NoGradScope no_grad;
+  FunctionContext context(*this, core, nullptr, wants.bits());
+  try {
+    return function->Forward(context, inputs);
+  } catch (...) {
+    return WithNode(StatusOfException(), function->name(), "Forward");
+  }
+}
+
+std::vector<Var> CustomCall::Apply(TapeCore& core, const std::shared_ptr<CustomFunction>& function,
+                                   absl::Span<const Var> inputs) {
+  for (const Var& input : inputs) {
+    if (!input.status().ok()) return {input};
+    if (input.defined() && input.state()->core != &core) {
+      return {Var::Failed(Error(ErrorCode::kWrongUse)
+                              .Node(function->name(), function->name())
+                              .Text("has an input that is a variable of another tape"))};
+    }
+  }
+  const CountedPtr<TapeNode> node = MakeCounted<TapeNode>(TapeNode::Kind::kCustom, 0);
+  for (const Var& input : inputs) {
+    const bool flows = IsRecording() && input.requires_grad() && HasGradient(input.dtype());
+    node->edges.push_back(flows ? input.state()->history : TapeEdge());
+  }
+  node->custom = std::make_unique<CustomCall>(function);
+  CustomCall& call = *node->custom;
+  absl::StatusOr<std::vector<Var>> outputs = call.RunForward(core, inputs, node->wants());
+  if (!outputs.ok()) return {Var::Failed(outputs.status())};
+  // What Forward has called on the way is older than the node.
+  node->sequence = core.NextSequence();
+  if (DetectsAnomalies()) node->origin = PlaceOfThread(function->name());
+  const bool is_recorded = !node->wants().empty();
+  const absl::Status wrapped = call.WrapOutputs(core, is_recorded ? node : CountedPtr<TapeNode>(), inputs, &*outputs);
+  if (!wrapped.ok()) return {Var::Failed(wrapped)};
+  if (is_recorded) {
+    MutexLock lock(&node->mu);
+    call.Save(*outputs);
+  }
+  call.to_save.clear();
+  call.dirty.clear();
+  call.non_differentiable.clear();
+  return *std::move(outputs);
+}
+
+absl::Status CustomCall::WrapOutputs(TapeCore& core, const CountedPtr<TapeNode>& node, absl::Span<const Var> inputs,
+                                     std::vector<Var>* outputs) {
+  for (uint32_t slot = 0; slot < outputs->size(); ++slot) {
+    Var& output = (*outputs)[slot];
+    SLUICE_RETURN_IF_ERROR(output.status());
+    const bool has_gradient = output.defined() && HasGradient(output.dtype()) && !Contains(non_differentiable, output);
+    if (node) node->outputs.push_back({has_gradient ? output.dtype() : DType::kInvalid, output.shape()});
+    const auto first = absl::MakeConstSpan(*outputs).first(slot);
+    if (output.defined() && Contains(first, output)) output = VarOf(core, {output.value(), TapeEdge()});
+    if (!output.defined()) continue;
+    SLUICE_RETURN_IF_ERROR(WrapOutput(core, has_gradient ? node : CountedPtr<TapeNode>(), inputs, slot, &output));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CustomCall::WrapOutput(TapeCore& core, const CountedPtr<TapeNode>& node, absl::Span<const Var> inputs,
+                                    uint32_t slot, Var* output) {
+  const bool is_input = Contains(inputs, *output);
+  if (is_input && !Contains(dirty, *output)) {
+    // The same value, as a variable of the function's own.
+    *output = VarOf(core, {output->value(), TapeEdge()});
+  }
+  VarState& state = *output->state();
+  if (!node) return absl::OkStatus();
+  if (state.is_leaf && state.history.is_set()) {
+    return Error(ErrorCode::kWrongUse)
+        .Node(function->name(), function->name())
+        .Text(absl::StrCat("gives as output ", slot, " a leaf that requires a gradient, and has assigned to it"));
+  }
+  state.history = {node, slot};
+  state.is_leaf = false;
+  return absl::OkStatus();
+}
+
+void CustomCall::Save(absl::Span<const Var> outputs) {
+  for (const Var& var : to_save) {
+    SavedVar kept;
+    kept.is_defined = var.defined() && var.status().ok();
+    if (kept.is_defined) {
+      VarState& state = *var.state();
+      kept.value = {state.value, CountedPtr<VarState>::Share(&state), state.version.load(std::memory_order_relaxed)};
+      kept.history = state.history;
+    }
+    for (size_t i = 0; kept.is_defined && i < outputs.size(); ++i) {
+      if (!SameVar(outputs[i], var)) continue;
+      kept.output = static_cast<int32_t>(i);
+      kept.history = TapeEdge();
+    }
+    saved.push_back(std::move(kept));
+  }
+}
+
+// --- Backward --------------------------------------------------------------------------------------------------------
+
+absl::StatusOr<std::vector<Var>> CustomCall::Unpack(TapeCore& core, TapeNode& node) const {
+  MutexLock lock(&node.mu);
+  const std::string name = node.name();
+  if (is_released) {
+    return Error(ErrorCode::kWrongUse)
+        .Node(name, name)
+        .Text("is gone through a second time, and what it saved was given up by the first pass")
+        .Help("set retain_graph in the first one");
+  }
+  std::vector<Var> vars;
+  for (const SavedVar& kept : saved) {
+    if (!kept.is_defined) {
+      vars.emplace_back();
+      continue;
+    }
+    const uint32_t version = kept.value.var->version.load(std::memory_order_relaxed);
+    if (version != kept.value.version) {
+      return Error(ErrorCode::kWrongUse)
+          .Node(name, name)
+          .Text(absl::StrCat("needs saved variable ", vars.size(), ", ", DTypeName(kept.value.value.dtype()), " ",
+                             kept.value.value.shape().ToString(), ", which has been modified by an assignment since"))
+          .Found(absl::StrCat("version ", version))
+          .Expected(absl::StrCat("version ", kept.value.version));
+    }
+    TapeEdge history = kept.history;
+    const bool has_gradient =
+        kept.output >= 0 && node.outputs[static_cast<size_t>(kept.output)].dtype != DType::kInvalid;
+    if (has_gradient) history = {CountedPtr<TapeNode>::Share(&node), static_cast<uint32_t>(kept.output)};
+    vars.push_back(VarOf(core, {kept.value.value, std::move(history)}));
+  }
+  return vars;
+}
+
+void CustomCall::Release() {
+  if (saved.empty()) return;
+  saved.clear();
+  is_released = true;
+}
+
+absl::StatusOr<std::vector<Var>> CustomCall::RunBackward(TapeCore& core, TapeNode& node, std::vector<Var> grads,
+                                                         SlotSet wants) {
+  const bool records = IsRecording() && !function->is_once_differentiable();
+  absl::StatusOr<std::vector<Var>> results = [&]() -> absl::StatusOr<std::vector<Var>> {
+    const GradModeScope mode(records);
+    FunctionContext context(*this, core, &node, wants.bits());
+    try {
+      return function->Backward(context, grads);
+    } catch (...) {
+      return WithNode(StatusOfException(), node.name(), "Backward");
+    }
+  }();
+  if (!results.ok()) return WithNode(results.status(), node.name(), "Backward");
+  if (records || !IsRecording()) return results;
+  // Whoever differentiates these is to hear of it.
+  const CountedPtr<TapeNode> twice = MakeCounted<TapeNode>(TapeNode::Kind::kCustom, core.NextSequence());
+  twice->custom = std::make_unique<CustomCall>(std::make_shared<DifferentiatedTwice>(function->name()));
+  for (const TapeEdge& edge : node.edges) twice->edges.push_back(edge);
+  for (const Var& grad : grads) twice->edges.push_back(grad.defined() ? grad.state()->history : TapeEdge());
+  if (twice->wants().empty()) return results;
+  for (uint32_t slot = 0; slot < results->size(); ++slot) {
+    Var& result = (*results)[slot];
+    const bool has_gradient = result.defined() && result.status().ok() && HasGradient(result.dtype());
+    twice->outputs.push_back({has_gradient ? result.dtype() : DType::kInvalid, result.shape()});
+    if (has_gradient) result = VarOf(core, {result.value(), {twice, slot}});
+  }
+  return results;
+}
+
+}  // namespace sluice

@@ -1,0 +1,59 @@
+#ifndef SLUICE_EXECUTOR_TAPE_CUSTOM_CALL_H_
+#define SLUICE_EXECUTOR_TAPE_CUSTOM_CALL_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "executor/tape/custom_function.h"
+#include "executor/tape/tape_node.h"
+#include "executor/tape/var.h"
+#include "executor/tape/var_state.h"
+#include "graph/value/counted.h"
+
+namespace sluice {
+
+// A variable that a custom function has saved. An output of the call itself is known by its number: the node is its
+// history, and must not hold itself.
+struct SavedVar {
+  SavedValue value;
+  TapeEdge history;
+  int32_t output = -1;
+  bool is_defined = false;
+};
+
+// One call of a custom function, which its node keeps. Forward fills it in; passes read it under the node's mutex.
+class CustomCall {
+ public:
+  explicit CustomCall(std::shared_ptr<CustomFunction> f) : function(std::move(f)) {}
+
+  // Runs Forward over `inputs` and gives its outputs their history. One failed variable where it fails.
+  static std::vector<Var> Apply(TapeCore& core, const std::shared_ptr<CustomFunction>& function,
+                                absl::Span<const Var> inputs);
+  // Runs Backward with what is there of `grads`. `node` is the call's; `wants` the inputs whose gradients the pass
+  // needs.
+  absl::StatusOr<std::vector<Var>> RunBackward(TapeCore& core, TapeNode& node, std::vector<Var> grads, SlotSet wants);
+  absl::StatusOr<std::vector<Var>> Unpack(TapeCore& core, TapeNode& node) const;
+  // Gives up what was saved.
+  void Release();
+
+  const std::shared_ptr<CustomFunction> function;
+  std::vector<Var> to_save, non_differentiable, dirty;  // In Forward only.
+  std::vector<SavedVar> saved;
+  bool materializes_grads = true;
+  bool is_released = false;
+
+ private:
+  absl::StatusOr<std::vector<Var>> RunForward(TapeCore& core, absl::Span<const Var> inputs, SlotSet wants);
+  // Gives the outputs their history, which is `node`; null: nothing is recorded.
+  absl::Status WrapOutputs(TapeCore& core, const CountedPtr<TapeNode>& node, absl::Span<const Var> inputs,
+                           std::vector<Var>* outputs);
+  absl::Status WrapOutput(TapeCore& core, const CountedPtr<TapeNode>& node, absl::Span<const Var> inputs, uint32_t slot,
+                          Var* output);
+  void Save(absl::Span<const Var> outputs);
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_TAPE_CUSTOM_CALL_H_

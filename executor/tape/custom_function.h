@@ -1,0 +1,90 @@
+#ifndef SLUICE_EXECUTOR_TAPE_CUSTOM_FUNCTION_H_
+#define SLUICE_EXECUTOR_TAPE_CUSTOM_FUNCTION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "executor/tape/var.h"
+
+namespace sluice {
+
+class CustomCall;
+class TapeCore;
+class TapeNode;
+
+// What one call of a custom function knows and keeps. Forward says what is saved and how outputs are to be taken;
+// Backward gets it back. Borrowed for the duration of either.
+class FunctionContext {
+ public:
+  // For those who call functions. `node` is null in Forward; bit i of `wants` is for input i, the last for all others.
+  FunctionContext(CustomCall& call, TapeCore& core, TapeNode* node, uint64_t wants)
+      : call_(call), core_(core), node_(node), wants_(wants) {}
+
+  // --- In Forward ----------------------------------------------------------------------------------------------------
+  // Inputs, outputs or others, some perhaps undefined. Outputs must be saved this way, not kept in the function: they
+  // would keep the record alive for ever.
+  void SaveForBackward(std::vector<Var> vars);
+  // An output that no gradient flows through.
+  void MarkNonDifferentiable(const Var& output);
+  // An input that Forward has assigned to (Var::Assign) and gives as an output.
+  void MarkDirty(const Var& input);
+  // Whether Backward gets zeros where an output has no gradient (true unless said here), or undefined ones.
+  void SetMaterializeGrads(bool materialize);
+
+  // --- In both -------------------------------------------------------------------------------------------------------
+  // Whether the gradient of input `i` is asked for: in Backward, by this pass.
+  bool NeedsInputGrad(size_t i) const;
+
+  // --- In Backward ---------------------------------------------------------------------------------------------------
+  // What was saved, in that order. kWrongUse where it was given up by an earlier pass without retain_graph, or a
+  // variable has been assigned since.
+  absl::StatusOr<std::vector<Var>> Saved() const;
+
+ private:
+  CustomCall& call_;
+  TapeCore& core_;
+  TapeNode* const node_;
+  const uint64_t wants_;
+};
+
+// A function with a gradient of its own:
+//
+//   class Exp : public CustomFunction {
+//    public:
+//     std::string name() const override { return "Exp"; }
+//     absl::StatusOr<std::vector<Var>> Forward(FunctionContext& c, absl::Span<const Var> inputs) override {
+//       Var y = sluice::Exp(inputs[0]);
+//       c.SaveForBackward({y});
+//       return std::vector<Var>{y};
+//     }
+//     absl::StatusOr<std::vector<Var>> Backward(FunctionContext& c, absl::Span<const Var> grads) override {
+//       SLUICE_ASSIGN_OR_RETURN(const std::vector<Var> saved, c.Saved());
+//       return std::vector<Var>{grads[0] * saved[0]};
+//     }
+//   };
+//   std::vector<Var> outputs = tape.Apply(std::make_shared<Exp>(), {x});
+//
+// What is not a variable is a member of the object, which may serve any number of calls. Both functions run on the
+// thread of the caller of Apply and Backward; neither may throw across, an exception becomes a status.
+class CustomFunction {
+ public:
+  virtual ~CustomFunction() = default;
+
+  // For errors and NodeRef::name.
+  virtual std::string name() const = 0;
+  // Runs without recording.
+  virtual absl::StatusOr<std::vector<Var>> Forward(FunctionContext& context, absl::Span<const Var> inputs) = 0;
+  // Gives a gradient for each input, undefined for those that have none; more are allowed where they are undefined.
+  // Runs with recording in passes with create_graph, unless it is differentiable once only.
+  virtual absl::StatusOr<std::vector<Var>> Backward(FunctionContext& context, absl::Span<const Var> grads) = 0;
+  // True: its gradients have no gradients, and asking for them is an error.
+  virtual bool is_once_differentiable() const { return false; }
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_TAPE_CUSTOM_FUNCTION_H_

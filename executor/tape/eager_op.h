@@ -1,0 +1,117 @@
+#ifndef SLUICE_EXECUTOR_TAPE_EAGER_OP_H_
+#define SLUICE_EXECUTOR_TAPE_EAGER_OP_H_
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/base/hash_table.h"
+#include "graph/base/mutex.h"
+#include "graph/gradients/gradient_table.h"
+#include "graph/ir/attr.h"
+#include "graph/ir/loose_node.h"
+#include "graph/ir/op_registry.h"
+#include "graph/value/entry.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
+
+namespace sluice {
+
+class GradientTemplate;
+
+// One op with attrs and input types, and its kernel: what is called when an op runs at once, outside of any graph.
+// Made once for all calls alike (EagerOps). Immutable, but for the gradients that it keeps; thread-safe.
+class EagerOp {
+ public:
+  using Attrs = std::vector<std::pair<std::string, AttrValue>>;
+
+  EagerOp(std::unique_ptr<LooseNode> node, std::unique_ptr<Kernel> kernel, const GradientRow* row);
+  EagerOp(const EagerOp&) = delete;
+  EagerOp& operator=(const EagerOp&) = delete;
+  ~EagerOp();
+
+  const LooseNode& node() const { return *node_; }
+  absl::string_view name() const { return node_->op().name; }
+  uint32_t num_inputs() const { return io_.num_inputs; }
+  uint32_t num_outputs() const { return io_.num_outputs; }
+  DType input_type(uint32_t i) const { return io_.input_types[i]; }
+  DType output_type(uint32_t i) const { return io_.output_types[i]; }
+  // Null: nobody has said what its gradient is.
+  const GradientRow* row() const { return row_; }
+  // Whether gradients may flow from some output to some input. True, too, where that is an error later.
+  bool is_differentiable() const { return is_differentiable_; }
+
+  // Calls the kernel. `slots`: inputs with their values, which are given up and may be overwritten, then outputs.
+  // Errors name the op; exceptions of the kernel become statuses.
+  absl::Status Run(const RunContext& run, Entry* slots) const;
+  // The same with inputs and outputs where `io` says, in the tables of `context`.
+  absl::Status RunIn(KernelContext& context, const NodeIo& io) const;
+
+  // The first kept gradient for which `fits` holds, or null; and one more, in place of the oldest where there are many.
+  std::shared_ptr<const GradientTemplate> FindGradient(absl::FunctionRef<bool(const GradientTemplate&)> fits) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+  void KeepGradient(std::shared_ptr<const GradientTemplate> gradient) const ABSL_LOCKS_EXCLUDED(mu_);
+  // Gives the kept ones up and keeps no more. A gradient holds the ops of its steps, often its own op: who drops an op
+  // that others may hold retires it first.
+  void Retire() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  absl::Status Compute(KernelContext& context) const;
+  absl::Status CheckOutputs(const KernelContext& context) const;
+
+  const std::unique_ptr<LooseNode> node_;
+  const std::unique_ptr<Kernel> kernel_;
+  const AsyncKernel* const async_;
+  const GradientRow* const row_;
+  bool is_differentiable_ = false;
+  std::vector<Operand> operands_;
+  NodeIo io_;
+  mutable Mutex mu_;
+  mutable std::list<std::shared_ptr<const GradientTemplate>> gradients_ ABSL_GUARDED_BY(mu_);
+  mutable bool is_retired_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+// The ops that a tape has called so far, at most kMaxOps. Borrows the registries. Thread-safe.
+class EagerOps {
+ public:
+  static constexpr size_t kMaxOps = 4096;
+
+  EagerOps(const OpRegistry& ops, const KernelRegistry& kernels, std::vector<GradientRow> rows, Device* device)
+      : ops_(ops), kernels_(kernels), rows_(std::move(rows)), device_(device) {}
+  EagerOps(const EagerOps&) = delete;
+  EagerOps& operator=(const EagerOps&) = delete;
+  ~EagerOps();
+
+  // Errors: those of LooseNode::Make; kNoKernel and others of KernelRegistry::Create; kUnsupported for an op that takes
+  // references or is control flow.
+  absl::StatusOr<std::shared_ptr<const EagerOp>> Find(absl::string_view op, const EagerOp::Attrs& attrs,
+                                                      absl::Span<const DType> inputs) ABSL_LOCKS_EXCLUDED(mu_);
+  // One that is not kept here; for those who keep it themselves, and retire it.
+  absl::StatusOr<std::shared_ptr<const EagerOp>> Make(absl::string_view op, const EagerOp::Attrs& attrs,
+                                                      absl::Span<const DType> inputs) const;
+  const OpRegistry& registry() const { return ops_; }
+  size_t size() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  void RetireAllLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  const GradientRow* FindRow(absl::string_view op) const;
+
+  const OpRegistry& ops_;
+  const KernelRegistry& kernels_;
+  const std::vector<GradientRow> rows_;
+  Device* const device_;
+  mutable Mutex mu_;
+  HashMap<std::string, std::shared_ptr<const EagerOp>> by_key_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_TAPE_EAGER_OP_H_

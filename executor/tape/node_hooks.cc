@@ -1,0 +1,139 @@
+#include "executor/tape/node_hooks.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "executor/node_error.h"
+#include "executor/tape/grad_check.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+
+namespace sluice {
+namespace {
+
+// Calls what is the user's.
+template <typename Call>
+auto CallUser(const TapeNode& node, Call&& call) -> decltype(call()) {
+  try {
+    auto result = call();
+    return result;
+  } catch (...) {
+    return WithNode(StatusOfException(), node.name(), "hook");
+  }
+}
+
+TapeValue ValueOf(const Var& var) { return {var.value(), var.state()->history}; }
+
+}  // namespace
+
+HookCalls::HookCalls(TapeCore& core, const TapeNode& node) : core_(core), node_(node) {
+  MutexLock lock(&node.mu);
+  if (node.hooks == nullptr) return;
+  for (const NodeHooks::OfOutput& output : node.hooks->outputs) {
+    outputs_.push_back({output.hooks.hooks(), output.retains});
+  }
+  pre_ = node.hooks->pre.hooks();
+  post_ = node.hooks->post.hooks();
+  accumulate_ = node.hooks->accumulate.hooks();
+}
+
+absl::Status HookCalls::CallGradHooks(absl::Span<TapeValue> grads) {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    TapeValue& grad = grads[i];
+    if (!grad.is_set()) continue;
+    for (const auto& [number, hook] : outputs_[i].hooks) {
+      const Var seen = VarOf(core_, grad);
+      SLUICE_ASSIGN_OR_RETURN(const Var given, CallUser(node_, [&, &h = *hook] { return h(seen); }));
+      if (!given.defined()) continue;
+      SLUICE_RETURN_IF_ERROR(given.status());
+      SLUICE_RETURN_IF_ERROR(
+          CheckReplacement(node_.outputs[i], absl::StrCat("hook of ", node_.name()), i, given.value()));
+      grad = ValueOf(given);
+    }
+    if (!outputs_[i].retains) continue;
+    const Var retaining = outputs_[i].retains->Lock();
+    if (retaining.defined()) SLUICE_RETURN_IF_ERROR(Retain(*retaining.state(), grad));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HookCalls::Retain(VarState& var, const TapeValue& grad) const {
+  Var before;
+  {
+    MutexLock lock(&var.mu);
+    before = var.grad;
+  }
+  TapeValue sum = grad;
+  if (before.defined()) {
+    std::vector<TapeValue> outputs;
+    SLUICE_RETURN_IF_ERROR(CallOp(core_, "AddV2", {}, {OpInput::Of(before), OpInput::Of(grad)}, &outputs));
+    sum = std::move(outputs[0]);
+  }
+  Var now = VarOf(core_, std::move(sum));
+  MutexLock lock(&var.mu);
+  std::swap(var.grad, now);
+  return absl::OkStatus();
+}
+
+std::vector<Var> HookCalls::VarsOf(absl::Span<const TapeValue> values) const {
+  std::vector<Var> vars;
+  for (const TapeValue& value : values) vars.push_back(value.is_set() ? VarOf(core_, value) : Var());
+  return vars;
+}
+
+absl::Status HookCalls::Replace(std::vector<Var> replacements, absl::Span<TapeValue> grads, bool of_inputs) const {
+  if (replacements.empty()) return absl::OkStatus();
+  const std::string hook = absl::StrCat("hook of ", node_.name());
+  if (replacements.size() != grads.size()) {
+    return Error(ErrorCode::kWrongUse)
+        .Node(hook, hook)
+        .Text("gave a wrong number of gradients")
+        .Found(absl::StrCat(replacements.size()))
+        .Expected(absl::StrCat(grads.size(), ", or none at all"));
+  }
+  for (size_t i = 0; i < grads.size(); ++i) {
+    if (!replacements[i].defined()) {
+      grads[i] = TapeValue();
+      continue;
+    }
+    SLUICE_RETURN_IF_ERROR(replacements[i].status());
+    if (!grads[i].is_set()) {
+      return Error(ErrorCode::kWrongUse)
+          .Node(hook, hook)
+          .Text(absl::StrCat("gave a gradient at index ", i, ", where there was none"));
+    }
+    const GradientMeta meta =
+        of_inputs ? GradientMeta{grads[i].value.dtype(), grads[i].value.shape()} : node_.outputs[i];
+    SLUICE_RETURN_IF_ERROR(CheckReplacement(meta, hook, i, replacements[i].value()));
+    grads[i] = ValueOf(replacements[i]);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HookCalls::CallPreHooks(absl::Span<TapeValue> grads) {
+  for (const auto& [number, hook] : pre_) {
+    const std::vector<Var> seen = VarsOf(grads);
+    SLUICE_ASSIGN_OR_RETURN(std::vector<Var> given, CallUser(node_, [&, &h = *hook] { return h(seen); }));
+    SLUICE_RETURN_IF_ERROR(Replace(std::move(given), grads, /*of_inputs=*/false));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HookCalls::CallPostHooks(std::vector<TapeValue>* input_grads, absl::Span<const TapeValue> output_grads) {
+  const std::vector<Var> outputs = VarsOf(output_grads);
+  for (const auto& [number, hook] : post_) {
+    const std::vector<Var> inputs = VarsOf(*input_grads);
+    SLUICE_ASSIGN_OR_RETURN(std::vector<Var> given, CallUser(node_, [&, &h = *hook] { return h(inputs, outputs); }));
+    SLUICE_RETURN_IF_ERROR(Replace(std::move(given), absl::MakeSpan(*input_grads), /*of_inputs=*/true));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HookCalls::CallAccumulateHooks(const Var& leaf) {
+  for (const auto& [number, hook] : accumulate_) {
+    SLUICE_RETURN_IF_ERROR(CallUser(node_, [&, &h = *hook] { return h(leaf); }));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sluice

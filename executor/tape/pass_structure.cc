@@ -1,0 +1,55 @@
+#include "executor/tape/pass_structure.h"
+
+#include <utility>
+
+#include "absl/hash/hash.h"
+#include "executor/tape/saved_values.h"
+#include "graph/base/status_macros.h"
+
+namespace sluice {
+
+absl::StatusOr<PassStructure> PassStructure::Make(EagerOps& ops, const PassPlan& plan, const std::vector<bool>& seeded,
+                                                  absl::Span<const Captured> captured) {
+  PassStructure made;
+  std::vector<bool> flows = seeded;
+  made.items_.resize(plan.items().size());
+  for (size_t i = 0; i < plan.items().size(); ++i) {
+    const PassPlan::Item& in_plan = plan.items()[i];
+    const TapeNode& node = *in_plan.node;
+    Item& item = made.items_[i];
+    SlotSet dys;
+    for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
+      if (!flows[in_plan.first_buffer + slot]) continue;
+      dys.Add(slot);
+      item.gets_gradient = true;
+      if (seeded[in_plan.first_buffer + slot]) made.words_.push_back(uint64_t{1} << 62 | i << 16 | slot);
+    }
+    const bool is_op = node.kind == TapeNode::Kind::kOp;
+    made.words_.push_back((in_plan.runs ? 1 : 0) | (in_plan.is_target ? 2 : 0) | (is_op ? 4 : 0));
+    if (!in_plan.runs || !is_op || !item.gets_gradient) continue;
+    SLUICE_ASSIGN_OR_RETURN(item.gradient, GradientOfNode(ops, node, dys));
+    made.words_.push_back(reinterpret_cast<uintptr_t>(item.gradient.get()));
+    for (size_t e = 0; e < node.edges.size(); ++e) {
+      const int32_t target = plan.Target(i, e);
+      if (target < 0) {
+        made.words_.push_back(~uint64_t{0});
+        continue;
+      }
+      item.wants.Add(e);
+      made.words_.push_back(static_cast<uint64_t>(target) << 16 | node.edges[e].slot);
+    }
+    // An input beyond those with a bit of their own may be wanted for the sake of another.
+    for (size_t e = 0; e < node.edges.size(); ++e) {
+      const int32_t target = plan.Target(i, e);
+      if (target < 0 || !item.gradient->has_dx(e)) continue;
+      flows[plan.items()[static_cast<size_t>(target)].first_buffer + node.edges[e].slot] = true;
+    }
+  }
+  for (const Captured& spot : captured) {
+    made.words_.push_back(static_cast<uint64_t>(static_cast<uint32_t>(spot.place)) << 16 | spot.slot);
+  }
+  made.hash_ = absl::Hash<std::vector<uint64_t>>()(made.words_);
+  return made;
+}
+
+}  // namespace sluice

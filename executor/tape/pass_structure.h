@@ -1,0 +1,53 @@
+#ifndef SLUICE_EXECUTOR_TAPE_PASS_STRUCTURE_H_
+#define SLUICE_EXECUTOR_TAPE_PASS_STRUCTURE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "executor/tape/gradient_template.h"
+#include "executor/tape/pass_plan.h"
+
+namespace sluice {
+
+// What a pass computes, without the values: the gradients of its nodes and how they hang together. Passes of one
+// structure are one graph (BackwardGraph). Only for passes in which nothing but ops and leaves takes part.
+//
+// All that a graph is made from is part of it: the GradientTemplate of each node, which stands for the op with its
+// attrs and types and for the answers to all questions of its row; which of its gradients are wanted; where they flow;
+// where seeds come in; what is captured. It keeps the templates, so that an equal address is an equal template.
+class PassStructure {
+ public:
+  // By item of the plan.
+  struct Item {
+    std::shared_ptr<const GradientTemplate> gradient;  // Null: a leaf, or nothing flows to it.
+    SlotSet wants;
+    bool gets_gradient = false;  // Something flows to it.
+  };
+  struct Captured {
+    int32_t place = -1;
+    uint32_t slot = 0;
+  };
+
+  // `seeded`: by buffer of the plan, whether a seed comes in there. Errors as of GradientOfNode.
+  static absl::StatusOr<PassStructure> Make(EagerOps& ops, const PassPlan& plan, const std::vector<bool>& seeded,
+                                            absl::Span<const Captured> captured);
+
+  const Item& item(size_t i) const { return items_[i]; }
+  size_t hash() const { return hash_; }
+  friend bool operator==(const PassStructure& a, const PassStructure& b) {
+    return a.hash_ == b.hash_ && a.words_ == b.words_;
+  }
+
+ private:
+  std::vector<Item> items_;
+  std::vector<uint64_t> words_;
+  size_t hash_ = 0;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_TAPE_PASS_STRUCTURE_H_

@@ -1,0 +1,73 @@
+#include "executor/tape/saved_values.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+
+namespace sluice {
+namespace {
+
+// The value of a saved one; kWrongUse where its variable has been assigned since.
+absl::Status CheckVersion(const TapeNode& node, const SavedValue& saved, bool is_output, uint32_t index) {
+  if (!saved.var) return absl::OkStatus();
+  const uint32_t version = saved.var->version.load(std::memory_order_relaxed);
+  if (version == saved.version) return absl::OkStatus();
+  return Error(ErrorCode::kWrongUse)
+      .Node(node.name(), node.name())
+      .Text(absl::StrCat("needs ", is_output ? "output " : "input ", index, " of ", node.op->name(), ", ",
+                         DTypeName(saved.value.dtype()), " ", saved.value.shape().ToString(),
+                         ", which has been modified by an assignment since"))
+      .Found(absl::StrCat("version ", version))
+      .Expected(absl::StrCat("version ", saved.version))
+      .Help(
+          "assign to a variable after the pass that needs it, or to a copy; AnomalyScope tells where the op was "
+          "called");
+}
+
+absl::Status Released(const TapeNode& node) {
+  return Error(ErrorCode::kWrongUse)
+      .Node(node.name(), node.name())
+      .Text("is gone through a second time, and what it saved was given up by the first pass")
+      .Help("set retain_graph in the first one");
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const GradientTemplate>> GradientOfNode(EagerOps& ops, const TapeNode& node,
+                                                                       SlotSet dys) {
+  if (node.gradient != nullptr) return node.gradient;
+  MutexLock lock(&node.mu);
+  if (node.is_released) return Released(node);
+  std::vector<const Tensor*> all;
+  for (const SavedValue& saved : node.saved) all.push_back(&saved.value);
+  const absl::Span<const Tensor* const> values(all);
+  const size_t num_inputs = node.edges.size();
+  return FindGradient(ops, {*node.op, values.first(num_inputs), values.subspan(num_inputs)}, node.wants(), dys);
+}
+
+absl::Status TakeSaved(TapeNode& node, const GradientTemplate& gradient, bool keeps, std::vector<TapeValue>* values) {
+  MutexLock lock(&node.mu);
+  if (node.is_released) return Released(node);
+  for (size_t k = 0; k < gradient.saved().size(); ++k) {
+    const GradientTemplate::Saved& wanted = gradient.saved()[k];
+    const size_t among_all = wanted.index + (wanted.is_output ? node.edges.size() : 0);
+    SavedValue& saved = node.saved[node.gradient != nullptr ? k : among_all];
+    SLUICE_RETURN_IF_ERROR(CheckVersion(node, saved, wanted.is_output, wanted.index));
+    TapeValue value;
+    value.value = saved.value;
+    if (wanted.is_output) {
+      value.history = {CountedPtr<TapeNode>::Share(&node), wanted.index};
+    } else {
+      value.history = node.edges[wanted.index];
+    }
+    values->push_back(std::move(value));
+  }
+  if (keeps || node.saved.empty()) return absl::OkStatus();
+  node.saved.clear();
+  node.is_released = true;
+  return absl::OkStatus();
+}
+
+}  // namespace sluice

@@ -1,0 +1,26 @@
+#ifndef SLUICE_EXECUTOR_TAPE_SAVED_VALUES_H_
+#define SLUICE_EXECUTOR_TAPE_SAVED_VALUES_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executor/tape/gradient_template.h"
+#include "executor/tape/record.h"
+#include "executor/tape/tape_node.h"
+
+namespace sluice {
+
+// The gradient of the call that `node` stands for, when these outputs have gradients. kWrongUse where what it takes was
+// given up by an earlier pass; kUnsupported where the op has none.
+absl::StatusOr<std::shared_ptr<const GradientTemplate>> GradientOfNode(EagerOps& ops, const TapeNode& node, SlotSet dys)
+    ABSL_LOCKS_EXCLUDED(node.mu);
+
+// Appends the values that `gradient` reads, with their history, to `values`; with `keeps` false all that the node has
+// saved is given up. kWrongUse where that was done before, or where a variable has been assigned since it was saved.
+absl::Status TakeSaved(TapeNode& node, const GradientTemplate& gradient, bool keeps, std::vector<TapeValue>* values)
+    ABSL_LOCKS_EXCLUDED(node.mu);
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_TAPE_SAVED_VALUES_H_

@@ -1,0 +1,62 @@
+#include "executor/tape/structure_cache.h"
+
+namespace sluice {
+
+StructureCache::~StructureCache() = default;
+
+StructureCache::Entries::iterator StructureCache::FindLocked(const PassStructure& structure) {
+  const auto found = by_hash_.find(structure.hash());
+  // An equal hash is not an equal structure.
+  if (found == by_hash_.end() || !(found->second->structure == structure)) return entries_.end();
+  entries_.splice(entries_.begin(), entries_, found->second);
+  return entries_.begin();
+}
+
+std::shared_ptr<const BackwardGraph> StructureCache::Find(PassStructure structure, Compile compile) {
+  {
+    MutexLock lock(&mu_);
+    const auto found = FindLocked(structure);
+    if (found == entries_.end()) {
+      const size_t hash = structure.hash();
+      entries_.push_front({std::move(structure), false, nullptr});
+      by_hash_.insert_or_assign(hash, entries_.begin());
+      if (entries_.size() <= max_structures_) return nullptr;
+      const auto oldest = by_hash_.find(entries_.back().structure.hash());
+      if (oldest != by_hash_.end() && &*oldest->second == &entries_.back()) by_hash_.erase(oldest);
+      entries_.pop_back();
+      return nullptr;
+    }
+    if (found->is_compiled) {
+      num_hits_ += found->graph != nullptr ? 1 : 0;
+      return found->graph;
+    }
+  }
+  absl::StatusOr<std::shared_ptr<const BackwardGraph>> made = compile();
+  MutexLock lock(&mu_);
+  const auto found = FindLocked(structure);
+  // It may have gone meanwhile.
+  if (found == entries_.end()) return made.ok() ? *made : nullptr;
+  if (!found->is_compiled) {
+    found->is_compiled = true;
+    if (made.ok()) found->graph = *made;
+    ++num_compiled_;
+  }
+  return found->graph;
+}
+
+size_t StructureCache::size() const {
+  MutexLock lock(&mu_);
+  return entries_.size();
+}
+
+int64_t StructureCache::num_compiled() const {
+  MutexLock lock(&mu_);
+  return num_compiled_;
+}
+
+int64_t StructureCache::num_hits() const {
+  MutexLock lock(&mu_);
+  return num_hits_;
+}
+
+}  // namespace sluice

@@ -1,0 +1,61 @@
+#ifndef SLUICE_EXECUTOR_TAPE_STRUCTURE_CACHE_H_
+#define SLUICE_EXECUTOR_TAPE_STRUCTURE_CACHE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "executor/tape/pass_structure.h"
+#include "graph/base/hash_table.h"
+#include "graph/base/mutex.h"
+
+namespace sluice {
+
+class BackwardGraph;
+
+// The structures that passes have had lately, and their graphs. A structure gets a graph when it is seen the second
+// time: one that comes once is not worth compiling. Structures that are not used go when there are too many.
+// Thread-safe.
+class StructureCache {
+ public:
+  using Compile = absl::FunctionRef<absl::StatusOr<std::shared_ptr<const BackwardGraph>>()>;
+
+  explicit StructureCache(size_t max_structures) : max_structures_(max_structures) {}
+  StructureCache(const StructureCache&) = delete;
+  StructureCache& operator=(const StructureCache&) = delete;
+  ~StructureCache();
+
+  // The graph of a structure that equals `structure`, made by `compile` where this is its second time; null the first
+  // time, and where none can be made. `compile` runs without a lock; of two that run at once, one graph is kept.
+  std::shared_ptr<const BackwardGraph> Find(PassStructure structure, Compile compile) ABSL_LOCKS_EXCLUDED(mu_);
+  bool is_used() const { return max_structures_ > 0; }
+  size_t size() const ABSL_LOCKS_EXCLUDED(mu_);
+  int64_t num_compiled() const ABSL_LOCKS_EXCLUDED(mu_);
+  int64_t num_hits() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  struct Entry {
+    PassStructure structure;
+    bool is_compiled = false;
+    std::shared_ptr<const BackwardGraph> graph;  // Null: none yet, or none can be made.
+  };
+  using Entries = std::list<Entry>;  // The one used last first.
+
+  Entries::iterator FindLocked(const PassStructure& structure) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const size_t max_structures_;
+  mutable Mutex mu_;
+  Entries entries_ ABSL_GUARDED_BY(mu_);
+  HashMap<size_t, Entries::iterator> by_hash_ ABSL_GUARDED_BY(mu_);  // Of equal hashes, the one used last.
+  int64_t num_compiled_ ABSL_GUARDED_BY(mu_) = 0;
+  int64_t num_hits_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_TAPE_STRUCTURE_CACHE_H_

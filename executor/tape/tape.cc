@@ -1,0 +1,266 @@
+#include "executor/tape/tape.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "executor/service_threads.h"
+#include "executor/tape/backward_pass.h"
+#include "executor/tape/custom_call.h"
+#include "executor/tape/grad_check.h"
+#include "executor/tape/ops.h"
+#include "executor/tape/pass_plan.h"
+#include "executor/tape/record.h"
+#include "graph/base/as_status.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+
+namespace sluice {
+namespace {
+
+// How many passes one thread is in, each begun inside of the one before.
+int& ThisThreadsDepth() {
+  thread_local int depth = 0;
+  return depth;
+}
+constexpr int kMaxDepth = 60;
+
+absl::Status BadRoot(size_t i, absl::string_view text) {
+  return Error(ErrorCode::kWrongUse).Text(absl::StrCat("root ", i, " ", text));
+}
+
+// The two ways to ask for gradients, as one.
+struct PassRequest {
+  absl::string_view what;
+  absl::Span<const Var> roots, grad_roots;
+  absl::Span<const Var> inputs;
+  bool has_inputs = false;
+  bool accumulates = false;
+  BackwardPass::Options options;
+};
+
+absl::StatusOr<TapeEdge> RootEdge(TapeCore& core, const Var& root, size_t i) {
+  if (!root.defined()) return BadRoot(i, "is undefined");
+  SLUICE_RETURN_IF_ERROR(root.status());
+  if (root.state()->core != &core) return BadRoot(i, "is a variable of another tape");
+  if (!root.requires_grad()) return BadRoot(i, "does not require a gradient: nothing that does was computed into it");
+  return root.state()->history;
+}
+
+absl::StatusOr<TapeValue> SeedOf(TapeCore& core, const TapeEdge& root, const Var* given, size_t i) {
+  const GradientMeta& meta = root.node->outputs[root.slot];
+  TapeValue seed;
+  if (given == nullptr || !given->defined()) {
+    if (meta.shape.num_elements() != 1) {
+      return Error(ErrorCode::kWrongUse)
+          .Text(absl::StrCat("root ", i, " has no gradient, which can be implicitly created only for scalar outputs"))
+          .Found(meta.shape.ToString());
+    }
+    SLUICE_ASSIGN_OR_RETURN(seed.value, FilledGrad(meta, 1));
+    return seed;
+  }
+  SLUICE_RETURN_IF_ERROR(given->status());
+  seed = {given->value(), given->state()->history};
+  SLUICE_RETURN_IF_ERROR(CheckGrad(core, meta, "gradient of roots", i, &seed));
+  return seed;
+}
+
+absl::StatusOr<std::vector<TapeEdge>> InputEdges(TapeCore& core, const PassRequest& request) {
+  std::vector<TapeEdge> edges;
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    const Var& input = request.inputs[i];
+    SLUICE_RETURN_IF_ERROR(input.status());
+    if (!input.requires_grad() || input.state()->core != &core) {
+      return Error(ErrorCode::kWrongUse)
+          .Text(absl::StrCat("input ", i, " of ", request.what, " does not require a gradient on this tape"));
+    }
+    if (request.accumulates) SLUICE_RETURN_IF_ERROR(Var(input).RetainGrad());
+    edges.push_back(input.state()->history);
+  }
+  return edges;
+}
+
+// Nodes of ops that have no gradient end a pass before anything runs.
+absl::Status CheckGradients(const PassPlan& plan) {
+  for (const PassPlan::Item& item : plan.items()) {
+    if (!item.runs || item.node->kind != TapeNode::Kind::kOp || item.node->gradient != nullptr) continue;
+    const GradientRow* const row = item.node->op->row();
+    if (row != nullptr && row->kind != GradientRow::Kind::kRefused) continue;
+    return Error(ErrorCode::kUnsupported)
+        .Node(item.node->name(), item.node->op->name())
+        .Text(row == nullptr ? "has no gradient: nobody has said what it is"
+                             : "has no gradient: TensorFlow computes none either");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Var>> RunPass(TapeCore& core, const PassRequest& request) {
+  if (!request.grad_roots.empty() && request.grad_roots.size() != request.roots.size()) {
+    return Error(ErrorCode::kWrongUse)
+        .Text(absl::StrCat(request.what, " needs a gradient for each root, or none at all"))
+        .Found(absl::StrCat(request.grad_roots.size()))
+        .Expected(absl::StrCat(request.roots.size()));
+  }
+  if (request.roots.empty()) return Error(ErrorCode::kWrongUse).Text(absl::StrCat(request.what, " has no roots"));
+  if (request.has_inputs && request.inputs.empty()) {
+    return Error(ErrorCode::kWrongUse).Text(absl::StrCat(request.what, " has no inputs: the list must not be empty"));
+  }
+  std::vector<TapeEdge> roots;
+  std::vector<TapeValue> seeds;
+  for (size_t i = 0; i < request.roots.size(); ++i) {
+    SLUICE_ASSIGN_OR_RETURN(TapeEdge root, RootEdge(core, request.roots[i], i));
+    const GradModeScope mode(request.options.creates_graph);
+    SLUICE_ASSIGN_OR_RETURN(TapeValue seed,
+                            SeedOf(core, root, request.grad_roots.empty() ? nullptr : &request.grad_roots[i], i));
+    roots.push_back(std::move(root));
+    seeds.push_back(std::move(seed));
+  }
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<TapeEdge> inputs, InputEdges(core, request));
+  const PassPlan plan(core.discovery(), {roots, request.has_inputs, inputs, request.accumulates});
+  SLUICE_RETURN_IF_ERROR(CheckGradients(plan));
+  BackwardPass pass(core, plan, request.options);
+  for (size_t k = 0; k < inputs.size(); ++k) pass.Capture(k, inputs[k], plan.PlaceOfTarget(k));
+  for (size_t i = 0; i < roots.size(); ++i) {
+    if (plan.PlaceOfRoot(i) < 0) continue;
+    SLUICE_RETURN_IF_ERROR(pass.Seed(roots[i], plan.PlaceOfRoot(i), std::move(seeds[i])));
+  }
+  SLUICE_RETURN_IF_ERROR(pass.Run());
+  std::vector<Var> found;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    TapeValue& value = pass.capture(k);
+    found.push_back(value.is_set() ? VarOf(core, std::move(value)) : Var());
+  }
+  return found;
+}
+
+// A pass that goes on on a thread of its own, since too many are on the stack of this one.
+class DeepPass final : public ServiceThreads::Task {
+ public:
+  DeepPass(TapeCore& core, const PassRequest& request)
+      : core_(core),
+        request_(request),
+        outer_(BackwardPass::Current()),
+        records_(IsRecording()),
+        detects_anomalies_(DetectsAnomalies()),
+        checks_nan_(ChecksNan()) {}
+
+  absl::StatusOr<std::vector<Var>> Run() {
+    if (!ServiceThreads::Global().Run(this)) {
+      return Error(ErrorCode::kOutOfMemory).Text("the system gives no thread for a pass inside of many others");
+    }
+    done_.WaitForNotification();
+    return std::move(result_);
+  }
+  void RunTask() noexcept override {
+    result_ = AsStatus([&] {
+      const GradModeScope mode(records_);
+      std::optional<AnomalyScope> anomaly;
+      if (detects_anomalies_) anomaly.emplace(checks_nan_);
+      const BackwardPass::Inside inside(outer_);
+      return RunPass(core_, request_);
+    });
+    done_.Notify();
+  }
+
+ private:
+  TapeCore& core_;
+  const PassRequest& request_;
+  BackwardPass* const outer_;
+  const bool records_, detects_anomalies_, checks_nan_;
+  absl::StatusOr<std::vector<Var>> result_ = absl::UnknownError("not run");
+  Notification done_;
+};
+
+absl::StatusOr<std::vector<Var>> RunNested(TapeCore& core, const PassRequest& request) {
+  int& depth = ThisThreadsDepth();
+  if (depth >= kMaxDepth) return DeepPass(core, request).Run();
+  ++depth;
+  absl::StatusOr<std::vector<Var>> result = AsStatus([&] { return RunPass(core, request); });
+  --depth;
+  return result;
+}
+
+}  // namespace
+
+Tape::Tape(const TapeOptions& options) : core_(std::make_unique<TapeCore>(options)) {}
+Tape::~Tape() = default;
+
+Var Tape::Constant(Tensor value) { return VarOf(*core_, {std::move(value), TapeEdge()}); }
+
+Var Tape::Leaf(Tensor value) {
+  Var leaf = Constant(std::move(value));
+  const absl::Status status = leaf.SetRequiresGrad(true);
+  return status.ok() ? leaf : Var::Failed(status);
+}
+
+std::vector<Var> Tape::Op(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::Attrs& attrs) {
+  if (!inputs.empty()) return CallOps(op, inputs, attrs);
+  std::vector<TapeValue> outputs;
+  const absl::Status status = AsStatus([&] { return CallOp(*core_, op, attrs, {}, &outputs); });
+  if (!status.ok()) return {Var::Failed(status)};
+  std::vector<Var> vars;
+  for (TapeValue& output : outputs) vars.push_back(VarOf(*core_, std::move(output)));
+  return vars;
+}
+
+std::vector<Var> Tape::Apply(const std::shared_ptr<CustomFunction>& function, absl::Span<const Var> inputs) {
+  absl::StatusOr<std::vector<Var>> outputs =
+      AsStatus([&]() -> absl::StatusOr<std::vector<Var>> { return CustomCall::Apply(*core_, function, inputs); });
+  if (outputs.ok()) return *std::move(outputs);
+  return {Var::Failed(outputs.status())};
+}
+
+absl::Status Tape::Backward(absl::Span<const Var> roots, absl::Span<const Var> grad_roots,
+                            const BackwardOptions& options) {
+  PassRequest request;
+  request.what = "Backward";
+  request.roots = roots;
+  request.grad_roots = grad_roots;
+  request.has_inputs = options.inputs.has_value();
+  if (request.has_inputs) request.inputs = *options.inputs;
+  request.accumulates = true;
+  request.options = {options.retain_graph.value_or(options.create_graph), options.create_graph, options.cancellation};
+  return RunNested(*core_, request).status();
+}
+
+absl::StatusOr<std::vector<Var>> Tape::Grad(absl::Span<const Var> outputs, absl::Span<const Var> inputs,
+                                            absl::Span<const Var> grad_outputs, const GradOptions& options) {
+  PassRequest request;
+  request.what = "Grad";
+  request.roots = outputs;
+  request.grad_roots = grad_outputs;
+  request.inputs = inputs;
+  request.has_inputs = true;
+  request.options = {options.retain_graph.value_or(options.create_graph), options.create_graph, options.cancellation};
+  SLUICE_ASSIGN_OR_RETURN(std::vector<Var> found, RunNested(*core_, request));
+  for (size_t i = 0; i < found.size() && !options.allow_unused; ++i) {
+    if (found[i].defined()) continue;
+    return Error(ErrorCode::kWrongUse)
+        .Text(absl::StrCat("input ", i, " of Grad was not used to compute the outputs"))
+        .Help("set allow_unused to get an undefined gradient");
+  }
+  return found;
+}
+
+int64_t Tape::NumCompiledStructures() const { return core_->structures().num_compiled(); }
+int64_t Tape::NumPassesOfKnownStructure() const { return core_->structures().num_hits(); }
+int64_t Tape::NodesSeenByLastPass() const { return core_->discovery().nodes_seen.load(std::memory_order_relaxed); }
+
+absl::Status Tape::QueueCallback(absl::AnyInvocable<absl::Status()> callback) {
+  BackwardPass* const pass = BackwardPass::Current();
+  if (pass == nullptr) return Error(ErrorCode::kWrongUse).Text("final callbacks can be queued during a pass only");
+  pass->AddCallback(std::move(callback));
+  return absl::OkStatus();
+}
+
+absl::Status Var::Backward() const {
+  if (state_ == nullptr) return Error(ErrorCode::kWrongUse).Text("an undefined variable has no derivatives");
+  if (state_->core == nullptr) return state_->status;
+  PassRequest request;
+  request.what = "Backward";
+  request.roots = absl::MakeConstSpan(this, 1);
+  request.accumulates = true;
+  return RunNested(*state_->core, request).status();
+}
+
+}  // namespace sluice

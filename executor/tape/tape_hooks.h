@@ -1,0 +1,57 @@
+#ifndef SLUICE_EXECUTOR_TAPE_TAPE_HOOKS_H_
+#define SLUICE_EXECUTOR_TAPE_TAPE_HOOKS_H_
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "executor/tape/var.h"
+
+namespace sluice {
+
+// Hooks of one kind, by the numbers that they were given; numbers of removed ones are not used again.
+// Guarded by the node that they belong to. A pass works on a copy, so that hooks may add and remove hooks.
+template <typename Hook>
+class HookList {
+ public:
+  using Hooks = std::vector<std::pair<size_t, std::shared_ptr<Hook>>>;
+
+  size_t Add(Hook hook) {
+    hooks_.emplace_back(next_, std::make_shared<Hook>(std::move(hook)));
+    return next_++;
+  }
+  bool Remove(size_t number) {
+    for (auto at = hooks_.begin(); at != hooks_.end(); ++at) {
+      if (at->first != number) continue;
+      hooks_.erase(at);
+      return true;
+    }
+    return false;
+  }
+  const Hooks& hooks() const { return hooks_; }
+
+ private:
+  Hooks hooks_;
+  size_t next_ = 0;
+};
+
+// All hooks of a node.
+struct NodeHooks {
+  struct OfOutput {
+    HookList<GradHook> hooks;
+    CountedPtr<VarState> retains;  // Gets the gradient; null: nobody does.
+  };
+  std::vector<OfOutput> outputs;  // As many as have some; in the order of the outputs.
+  HookList<NodePreHook> pre;
+  HookList<NodePostHook> post;
+  HookList<AccumulateHook> accumulate;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_TAPE_TAPE_HOOKS_H_

@@ -1,0 +1,62 @@
+#include "executor/tape/tape_node.h"
+
+#include "absl/strings/str_cat.h"
+#include "executor/tape/custom_call.h"
+#include "executor/tape/var_state.h"
+
+namespace sluice {
+namespace {
+
+// Nodes that are to be freed by the outermost Unref of this thread.
+struct FreeList {
+  TapeNode* first = nullptr;
+  bool is_draining = false;
+};
+
+FreeList& ThisThreadsFreeList() {
+  thread_local FreeList list;
+  return list;
+}
+
+}  // namespace
+
+TapeNode::TapeNode(Kind node_kind, uint64_t node_sequence) : kind(node_kind), sequence(node_sequence) {}
+TapeNode::~TapeNode() = default;
+
+void TapeNode::Unref() {
+  // Acquire-release: what other holders did with the node comes before its end.
+  if (refs_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  FreeList& list = ThisThreadsFreeList();
+  next_to_free_ = list.first;
+  list.first = this;
+  if (list.is_draining) return;
+  list.is_draining = true;
+  while (list.first != nullptr) {
+    TapeNode* const node = list.first;
+    list.first = node->next_to_free_;
+    const std::unique_ptr<TapeNode> ended(node);  // What it held comes to the list.
+  }
+  list.is_draining = false;
+}
+
+std::string TapeNode::name() const {
+  switch (kind) {
+    case Kind::kOp:
+      return absl::StrCat(op->name(), "Backward");
+    case Kind::kAccumulate:
+      return "AccumulateGrad";
+    case Kind::kCustom:
+      return absl::StrCat(custom->function->name(), "Backward");
+  }
+  return "";
+}
+
+SlotSet TapeNode::wants() const {
+  SlotSet wants;
+  for (size_t i = 0; i < edges.size(); ++i) {
+    if (edges[i].is_set()) wants.Add(i);
+  }
+  return wants;
+}
+
+}  // namespace sluice

@@ -1,0 +1,33 @@
+#ifndef SLUICE_GRAPH_GRADIENTS_STACK_LINKS_H_
+#define SLUICE_GRAPH_GRADIENTS_STACK_LINKS_H_
+
+#include "graph/base/hash_table.h"
+#include "graph/ir/graph.h"
+
+namespace sluice {
+
+// A stack that is filled in one place and emptied in one: what the pop gives, the push has taken.
+struct StackLink {
+  NodeId push, pop;
+};
+
+// The stacks of a graph of which that can be said, by their pops: as gradients of loops make them (Note [Values of a
+// loop] in loop_frame.h), TensorFlow's included. A stack whose handle goes where nothing tells what becomes of it (a
+// call, a Merge, a loop's variable) is none of them. An immutable value.
+class StackLinks {
+ public:
+  // Linear.
+  explicit StackLinks(const Graph& graph);
+  // Whether the op takes values off a stack.
+  static bool IsPop(const Graph& graph, NodeId id);
+
+  // The push whose values `pop` gives back; an invalid id for other nodes.
+  NodeId PushOf(NodeId pop) const;
+
+ private:
+  HashMap<NodeId, NodeId> push_of_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_GRADIENTS_STACK_LINKS_H_

@@ -1,0 +1,30 @@
+#ifndef SLUICE_GRAPH_GRADIENTS_SYMBOLIC_GRADIENTS_H_
+#define SLUICE_GRAPH_GRADIENTS_SYMBOLIC_GRADIENTS_H_
+
+#include <cstdint>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "graph/functions/inliner.h"
+#include "graph/ir/graph.h"
+
+namespace sluice {
+
+// Note [Symbolic gradients]
+// A SymbolicGradient node takes the arguments of f and one gradient for each result of f, and gives the gradients of
+// the arguments. f is a function, or an op; the function that the library states for it (GradientDef) is called, else
+// its gradient function is made (Note [Gradient functions]). As in TensorFlow, what has no gradient gives zeros, those
+// of handles have the type that the node states, and the body of f is computed again, effects included. Beyond
+// TensorFlow, every op of the table may stand in f.
+
+// Puts a PartitionedCall of its name in the place of each SymbolicGradient node for which `wants` is true. How many
+// there were. Errors name the node: kAttrMissing, kFunctionUnknown, kFunctionArity, kUnsupported (f is
+// SymbolicGradient, or an op in it has no gradient).
+absl::StatusOr<int64_t> ExpandSymbolicGradients(Graph& graph, absl::FunctionRef<bool(NodeId id)> wants);
+
+// InlineFunctionCalls of a graph after its SymbolicGradient nodes are replaced, and those that come out of bodies.
+absl::StatusOr<InlineReport> InlineCallsAndGradients(Graph& graph, const InlineOptions& options);
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_GRADIENTS_SYMBOLIC_GRADIENTS_H_

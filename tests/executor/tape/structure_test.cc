@@ -1,0 +1,179 @@
+// Passes as graphs: when they are compiled, and that they give what passes give that call their ops one by one.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "graph/base/error.h"
+#include "gtest/gtest.h"
+#include "tests/executor/tape/tape_fixture.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+
+class TapeStructureTest : public TapeFixture {};
+
+TEST_F(TapeStructureTest, AStructureIsCompiledTheSecondTime) {
+  for (int i = 0; i < 5; ++i) {
+    const Var x = Leaf({1, 2}), y = Leaf({static_cast<float>(i), 4});
+    ASSERT_OK(Sum(Tanh(x) * y + x).Backward());
+    EXPECT_EQ(tape_.NumCompiledStructures(), i == 0 ? 0 : 1);
+    EXPECT_EQ(tape_.NumPassesOfKnownStructure(), i < 2 ? 0 : i - 1);
+    const float slope = 1 - std::tanh(1.0f) * std::tanh(1.0f);
+    EXPECT_FLOAT_EQ(GradOf(x)[0], 1 + slope * static_cast<float>(i));
+    EXPECT_FLOAT_EQ(GradOf(y)[1], std::tanh(2.0f));
+  }
+}
+
+TEST_F(TapeStructureTest, WhatARowAskedForIsPartOfTheStructure) {
+  // Shapes decide how much is summed, the axes of the reduction how.
+  for (int i = 0; i < 4; ++i) {
+    for (const int n : {2, 3}) {
+      const Var x = Leaf(std::vector<float>(static_cast<size_t>(n), 2)), b = Leaf(3);
+      ASSERT_OK(Sum(x * b).Backward());
+      EXPECT_THAT(GradOf(b), ElementsAre(2 * n));
+      EXPECT_THAT(GradOf(x), ::testing::Each(3));
+      const Var m = Leaf(Shape::Of({2, 3}), {1, 2, 3, 4, 5, 6});
+      const int axis = n - 2;
+      const Var sums = Sum(m, {axis});
+      ASSERT_OK(Sum(sums * sums).Backward());
+      EXPECT_THAT(GradOf(m)[0], axis == 0 ? 10 : 12);
+    }
+  }
+  EXPECT_EQ(tape_.NumCompiledStructures(), 4);
+}
+
+TEST_F(TapeStructureTest, ErrorsAreThoseOfOtherPasses) {
+  for (int i = 0; i < 3; ++i) {
+    const Var x = Leaf({1, 2});
+    Var y = x * 2.0;
+    const Var z = Sum(y * y);
+    ASSERT_OK(Retained(z));
+    ASSERT_OK(z.Backward());
+    EXPECT_THAT(GradOf(x), ElementsAre(16, 32));
+    EXPECT_THAT(z.Backward(), IsError(ErrorCode::kWrongUse, "second time"));
+    const Var u = Sum(y * y);
+    ASSERT_OK(y.Assign(y + 1.0));
+    EXPECT_THAT(u.Backward(), IsError(ErrorCode::kWrongUse, "modified by an assignment"));
+  }
+  EXPECT_GT(tape_.NumPassesOfKnownStructure(), 0);
+}
+
+TEST_F(TapeStructureTest, CapturesAndUnusedInputs) {
+  GradOptions options;
+  options.allow_unused = true;
+  for (int i = 0; i < 4; ++i) {
+    const Var x = Leaf(3), alone = Leaf(1), y = x * x;
+    ASSERT_OK_AND_ASSIGN(const std::vector<Var> grads, tape_.Grad({y * 2.0, y}, {y, alone, x}, {}, options));
+    EXPECT_THAT(Values(grads[0]), ElementsAre(3));
+    EXPECT_FALSE(grads[1].defined());
+    EXPECT_THAT(Values(grads[2]), ElementsAre(18));
+    EXPECT_FALSE(x.grad().defined());
+  }
+  EXPECT_EQ(tape_.NumPassesOfKnownStructure(), 2);
+}
+
+TEST_F(TapeStructureTest, TheCacheIsBounded) {
+  TapeOptions options;
+  options.max_structures = 4;
+  Tape tape(options);
+  for (int round = 0; round < 3; ++round) {
+    for (int length = 1; length < 20; ++length) {
+      const Var x = tape.Leaf(Tensor::Scalar(1.0f));
+      Var y = x;
+      for (int i = 0; i < length; ++i) y = y + y;
+      ASSERT_OK(y.Backward());
+      ASSERT_OK_AND_ASSIGN(const float grad, x.grad().value().AsScalar<float>());
+      EXPECT_EQ(grad, static_cast<float>(1 << length));
+    }
+  }
+  // None came again before four others had.
+  EXPECT_EQ(tape.NumCompiledStructures(), 0);
+}
+
+// A random program of 25 ops over four leaves.
+class RandomProgram {
+ public:
+  RandomProgram(Tape& tape, uint32_t seed) : tape_(tape), random_(seed) {
+    for (int i = 0; i < 4; ++i) {
+      std::vector<float> elements;
+      for (int k = 0; k < 12; ++k) elements.push_back(static_cast<float>(Below(1000)) / 500 - 1);
+      leaves_.push_back(tape.Leaf(Tensor::Of<float>(i % 2 == 0 ? Shape::Of({3, 4}) : Shape::Of({12, 1}), elements)));
+      values_.push_back(Reshape(leaves_.back(), {3, 4}));
+    }
+    for (int i = 0; i < 25; ++i) values_.push_back(NextOp());
+  }
+
+  // The gradients of the leaves; empty where there is none.
+  std::vector<std::vector<float>> Gradients() {
+    EXPECT_OK(tape_.Backward({Mean(values_.back()), Sum(values_[values_.size() / 2])}));
+    std::vector<std::vector<float>> grads;
+    for (const Var& leaf : leaves_) {
+      const Var grad = leaf.grad();
+      grads.emplace_back();
+      if (grad.defined()) grads.back().assign(grad.value().flat<float>().begin(), grad.value().flat<float>().end());
+    }
+    return grads;
+  }
+
+ private:
+  size_t Below(size_t n) { return random_() % n; }
+  Var NextOp() {
+    const Var a = values_[Below(values_.size())], b = values_[Below(values_.size())];
+    switch (Below(8)) {
+      case 0:
+        return a + b;
+      case 1:
+        return a * b;
+      case 2:
+        return Tanh(a) - b;
+      case 3:
+        return MatMul(MatMul(a, b, false, true) * 0.1 * Sum(b, {0, 1}), b);
+      case 4:
+        return Split(Concat({a, b}, 0), 0, 2)[Below(2)];
+      case 5:
+        return a * Mean(b, {1}, true);
+      case 6:
+        return Transpose(Softmax(Transpose(a, {1, 0})), {1, 0});
+      default:
+        return Maximum(a, b) / 2.0;
+    }
+  }
+
+  Tape& tape_;
+  std::mt19937 random_;
+  std::vector<Var> leaves_, values_;
+};
+
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  const auto are_same = [](float x, float y) { return x == y || (std::isnan(x) && std::isnan(y)); };
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), are_same);
+}
+
+// The same program on tapes that compile and on one that does not: equal to the last bit.
+TEST_F(TapeStructureTest, RandomProgramsGiveEqualBits) {
+  TapeOptions plain, threaded;
+  plain.max_structures = 0;
+  threaded.num_threads = 4;
+  Tape one_by_one(plain), several(threaded);
+  Tape* const tapes[] = {&tape_, &tape_, &tape_, &several, &several};
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    const std::vector<std::vector<float>> expected = RandomProgram(one_by_one, seed).Gradients();
+    for (Tape* const tape : tapes) {
+      const std::vector<std::vector<float>> found = RandomProgram(*tape, seed).Gradients();
+      for (size_t i = 0; i < expected.size(); ++i)
+        ASSERT_TRUE(SameBits(found[i], expected[i])) << seed << ", leaf " << i;
+    }
+  }
+  EXPECT_GT(tape_.NumPassesOfKnownStructure(), 50);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,44 @@
+#ifndef SLUICE_TOOLS_CLI_TRAIN_TRAIN_PLAN_H_
+#define SLUICE_TOOLS_CLI_TRAIN_TRAIN_PLAN_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executor/saved_model/saver_nodes.h"
+#include "graph/base/limits.h"
+#include "graph/load/load_graph.h"
+#include "graph/value/tensor.h"
+#include "tools/cli/train/train_data.h"
+#include "tools/cli/train/train_request.h"
+
+namespace sluice {
+
+// A tensor that is fed with one value in all steps.
+struct FixedFeed {
+  std::string endpoint;
+  Tensor training, validation;  // Without a value: not fed there.
+};
+
+// What training runs of a model, by names of its graph.
+struct TrainPlan {
+  std::vector<TrainInput> inputs;
+  std::vector<FixedFeed> fixed;
+  std::vector<std::string> labels;   // "loss", then the metrics'.
+  std::vector<std::string> fetches;  // The tensors of the same.
+  std::string update;                // The node that does one step.
+  std::vector<std::string> trained;  // Variables that the added step changes; empty with --train-op.
+  std::string slot_init;             // Gives what was added its first values; empty: nothing was.
+  SaverNodes saver;                  // Of all variables that steps and validation need.
+};
+
+// Adds to the model's graph a training step for the request's loss, unless the model has one, and a saver; finds out
+// what is fed with what. Errors in the user's names, all at once where possible: kFetchUnknown, kTargetUnknown,
+// kFeedUnknown with near names, kFeedType for a loss or a metric that is not a number, kFeedMissing; those of
+// AddTrainStep; kValueSyntax.
+absl::StatusOr<TrainPlan> PlanTraining(LoadedGraph& model, const TrainRequest& request, const LoadLimits& limits);
+
+}  // namespace sluice
+
+#endif  // SLUICE_TOOLS_CLI_TRAIN_TRAIN_PLAN_H_

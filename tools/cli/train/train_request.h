@@ -1,0 +1,66 @@
+#ifndef SLUICE_TOOLS_CLI_TRAIN_TRAIN_REQUEST_H_
+#define SLUICE_TOOLS_CLI_TRAIN_TRAIN_REQUEST_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tools/cli/train/optimizer_option.h"
+
+namespace sluice {
+
+// What to train, on what and how long, as it stands on the command line. Lives in its command.
+struct TrainRequest {
+  // What becomes of a loss that is not a number.
+  enum class OnNan { kStop, kWarn };
+
+  // Data.
+  std::string data;                                  // DATA.npz.
+  std::vector<std::string> arrays;                   // "INPUT=ARRAY".
+  std::vector<std::string> feeds, validation_feeds;  // "NAME=VALUE".
+  std::string validation;                            // A share, or a file; empty: none.
+  int64_t batch = 32;
+  bool drop_last = false, no_shuffle = false, convert = false;
+  uint64_t seed = 0;
+  // What to train.
+  std::string loss, train_op, signature;
+  std::vector<std::string> metrics;  // "NAME" or "LABEL=NAME".
+  std::vector<std::string> trained, frozen;
+  OptimizerOption optimizer;
+  // How long.
+  int64_t epochs = 0;  // 0: ten, or as many as the steps need.
+  int64_t steps = 0;   // 0: as the epochs say.
+  std::string on_nan = "stop";
+  // What is written.
+  std::string out;
+  bool resume = false;
+  int64_t keep = 5, save_every = 0, log_every = 0;  // 0: each epoch; so that an epoch has about 20 rows.
+  bool no_events = false;
+  std::string export_to;
+  std::vector<std::string> outputs;
+  bool json = false;
+
+  void Declare(CLI::App& app);
+  // What the command line alone tells to be wrong: kValueSyntax.
+  absl::Status Check() const;
+  OnNan when_nan() const { return on_nan == "warn" ? OnNan::kWarn : OnNan::kStop; }
+
+ private:
+  void DeclareData(CLI::App& app);
+  void DeclareModel(CLI::App& app);
+  void DeclareLength(CLI::App& app);
+  void DeclareFiles(CLI::App& app);
+};
+
+// The two sides of "LEFT=RIGHT". kValueSyntax about `option` where one is empty.
+struct NamedPart {
+  std::string name, value;
+};
+absl::StatusOr<NamedPart> SplitAtEquals(absl::string_view option, const std::string& text);
+
+}  // namespace sluice
+
+#endif  // SLUICE_TOOLS_CLI_TRAIN_TRAIN_REQUEST_H_
