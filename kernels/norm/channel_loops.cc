@@ -119,9 +119,9 @@ ChannelMoments CombineMoments(const ChannelPlanes& planes, const double* sums, i
   return all;
 }
 
-ChannelProducts CombineProducts(const ChannelPlanes& planes, const double* sums, int64_t channel) {
+ProductSums CombineProducts(const ChannelPlanes& planes, const double* sums, int64_t channel) {
   const int64_t blocks = planes.blocks_of_channel();
-  ChannelProducts all;
+  ProductSums all;
   for (int64_t i = 0; i < blocks; ++i) {
     const double* const block = sums + 2 * planes.PlaceOf(channel, i);
     all.dy += block[0];

@@ -44,11 +44,11 @@ struct ChannelMoments {
 ChannelMoments CombineMoments(const ChannelPlanes& planes, const double* sums, int64_t channel);
 
 // The two sums of Products of all blocks for channel `channel`.
-struct ChannelProducts {
+struct ProductSums {
   double dy = 0;
   double dy_x = 0;
 };
-ChannelProducts CombineProducts(const ChannelPlanes& planes, const double* sums, int64_t channel);
+ProductSums CombineProducts(const ChannelPlanes& planes, const double* sums, int64_t channel);
 
 }  // namespace sluice
 

@@ -70,7 +70,7 @@ class FusedBatchNormGradKernel : public Kernel {
     const double channel_ns = kCombineNs * static_cast<double>(planes.blocks_of_channel());
     context.ParallelFor(planes.channels, channel_ns, [&](int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) {
-        const ChannelProducts products = CombineProducts(planes, from, c);
+        const ProductSums products = CombineProducts(planes, from, c);
         const double spread = static_cast<double>(variance[c]) + static_cast<double>(form_.epsilon);
         const double inverse = 1 / std::sqrt(spread);
         scale_gradient[c] = static_cast<float>(products.dy_x * inverse);

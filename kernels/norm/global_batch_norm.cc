@@ -130,8 +130,8 @@ class GlobalBatchNormGradKernel : public Kernel {
       SLUICE_ASSIGN_OR_RETURN(sums, passes.Products(dy, x, numbers));
     }
     for (int64_t c = 0; c < planes.channels; ++c) {
-      const ChannelProducts products =
-          sums.has_value() ? CombineProducts(planes, sums.flat<double>().data(), c) : ChannelProducts();
+      const ProductSums products =
+          sums.has_value() ? CombineProducts(planes, sums.flat<double>().data(), c) : ProductSums();
       const double spread = static_cast<double>(vectors.of(4)[c]) + static_cast<double>(form_.epsilon);
       const double inverse = 1 / std::sqrt(spread);
       const double factor = inverse * (form_.scales ? static_cast<double>(vectors.of(5)[c]) : 1);

@@ -33,7 +33,7 @@ absl::StatusOr<Tensor> Stack::Pop(Allocator& allocator) {
 }
 
 void Stack::Close() {
-  ValueRows ended;  // Freed outside of the lock.
+  ValuePile ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
   is_closed_ = true;
   ended.swap(values_);

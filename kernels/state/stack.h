@@ -10,7 +10,7 @@
 #include "graph/value/allocator.h"
 #include "graph/value/tensor.h"
 #include "kernels/state/step_resource.h"
-#include "kernels/state/value_rows.h"
+#include "kernels/state/value_pile.h"
 
 namespace sluice {
 
@@ -38,7 +38,7 @@ class Stack final : public StepResource {
   const DType dtype_;
   const int64_t max_size_;
   mutable Mutex mu_;
-  ValueRows values_ ABSL_GUARDED_BY(mu_);
+  ValuePile values_ ABSL_GUARDED_BY(mu_);
   bool is_closed_ ABSL_GUARDED_BY(mu_) = false;
 };
 

@@ -96,7 +96,7 @@ bool WaitsForOthers(const std::string& op) {
 }
 
 // Kernels for variants of types that a host has given functions (variant_functions.h); those of trials have none.
-bool NeedsFunctionsOfItsType(const RowCase& row_case) {
+bool NeedsFunctionsOfItsType(const CallCase& row_case) {
   return (row_case.op == "AddN" || row_case.op == "ZerosLike") && row_case.inputs[0] == DType::kVariant;
 }
 
@@ -156,7 +156,7 @@ class EveryRowTest : public ::testing::TestWithParam<int> {
   ~EveryRowTest() override { SetPrintSink(nullptr); }
 
   // Runs the trials of one case. Whether the kernel has ever answered.
-  bool RunCase(const RowCase& row_case, uint32_t seed) {
+  bool RunCase(const CallCase& row_case, uint32_t seed) {
     CpuDevice device("/job:localhost/replica:0/task:0/device:CPU:0", 1);
     const absl::StatusOr<std::unique_ptr<PreparedKernel>> kernel =
         PreparedKernel::Make(row_case.op, row_case.attrs, row_case.inputs, &device);
@@ -195,7 +195,7 @@ TEST_P(EveryRowTest, AllWaysToCallItAgree) {
       int row_ok = 0;
       bool needs_more = NeedsMoreThanInputs(std::string(row.op()));
       why_not_.clear();
-      for (const RowCase& row_case : CasesOf(row, *schema)) {
+      for (const CallCase& row_case : CasesOf(row, *schema)) {
         SCOPED_TRACE(row_case.Name());
         const bool has_answered = RunCase(row_case, static_cast<uint32_t>(index));
         ++cases;

@@ -260,7 +260,7 @@ std::vector<InputRole> RolesIn(const OpSchema& schema) {
 }
 
 // Fills `row_case` for the dtypes that are number `choice` of what each type attr may be.
-void FillCase(const KernelRow& row, const OpSchema& schema, size_t choice, RowCase* row_case) {
+void FillCase(const KernelRow& row, const OpSchema& schema, size_t choice, CallCase* row_case) {
   row_case->op = schema.name;
   row_case->attrs = SpecialAttrs(schema.name);
   row_case->roles = RolesIn(schema);
@@ -297,18 +297,18 @@ void FillCase(const KernelRow& row, const OpSchema& schema, size_t choice, RowCa
 
 }  // namespace
 
-std::string RowCase::Name() const {
+std::string CallCase::Name() const {
   std::string name = op;
   for (const DType type : inputs) absl::StrAppend(&name, " ", DTypeName(type));
   return name;
 }
 
-std::vector<RowCase> CasesOf(const KernelRow& row, const OpSchema& schema) {
+std::vector<CallCase> CasesOf(const KernelRow& row, const OpSchema& schema) {
   size_t num_choices = 1;
   for (const AttrSpec& attr : schema.attrs) {
     if (attr.type == AttrType::kType) num_choices = std::max(num_choices, TypesOf(row, attr).size());
   }
-  std::vector<RowCase> cases(num_choices);
+  std::vector<CallCase> cases(num_choices);
   for (size_t i = 0; i < num_choices; ++i) FillCase(row, schema, i, &cases[i]);
   return cases;
 }

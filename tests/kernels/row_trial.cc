@@ -109,7 +109,7 @@ struct GivenInputs {
   std::set<const void*> places;                         // Where the elements of the others are.
 };
 
-GivenInputs Give(const RowCase& row_case, const std::vector<Tensor>& inputs) {
+GivenInputs Give(const CallCase& row_case, const std::vector<Tensor>& inputs) {
   GivenInputs given;
   for (size_t i = 0; i < inputs.size(); ++i) {
     Tensor own = inputs[i].DeepCopy().value();

@@ -22,7 +22,7 @@
 namespace sluice {
 
 // A row with dtypes chosen for its type attrs, and the other attrs of its op.
-struct RowCase {
+struct CallCase {
   std::string op;
   PreparedKernel::Attrs attrs;
   std::vector<DType> inputs;            // References as RefType.
@@ -34,7 +34,7 @@ struct RowCase {
 };
 
 // The cases of a row: each dtype that it takes for its first type attr, the others in turn.
-std::vector<RowCase> CasesOf(const KernelRow& row, const OpSchema& schema);
+std::vector<CallCase> CasesOf(const KernelRow& row, const OpSchema& schema);
 
 // What the trials of one case came to.
 struct TrialCounts {
@@ -57,7 +57,7 @@ class RowTrial {
   };
 
   // `kernel` is that of `row_case`; both are borrowed.
-  RowTrial(const RowCase& row_case, const PreparedKernel& kernel, uint32_t seed)
+  RowTrial(const CallCase& row_case, const PreparedKernel& kernel, uint32_t seed)
       : case_(row_case), kernel_(kernel), inputs_(seed), images_(seed), random_(seed) {}
 
   // One set of inputs, around tensors of many elements where `is_large`. The difference, or nothing where all agree.
@@ -75,7 +75,7 @@ class RowTrial {
 
   Outcome RunOnce(const std::vector<Tensor>& inputs, const Way& way);
 
-  const RowCase& case_;
+  const CallCase& case_;
   const PreparedKernel& kernel_;
   PlausibleInputs inputs_;
   ImageInputs images_;

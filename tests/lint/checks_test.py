@@ -11,6 +11,7 @@ import check_comments
 import check_deps
 import check_headers
 import check_layers
+import check_names
 import check_repo
 import check_static_init
 import source_tree
@@ -168,6 +169,25 @@ class CommentsTest(LintTest):
             "class Forward;", "", "class Bare {", "};", "", "// Has one.", "template <typename T>", "class Good final {",
             "};", "", "template <typename T>", "class Worse : public Bare {", "};"])})
         self.assert_finds(check_comments.check(tree), "a.h:3: Bare", "a.h:12: Worse")
+
+
+class NamesTest(LintTest):
+    def test_finds_two_classes_of_one_name(self):
+        tree = self.tree({
+            "kernels/a/rows.h": "namespace sluice {\nclass Rows final : public Base {\n};\n}  // namespace sluice\n",
+            "kernels/b/rows.cc": "namespace sluice {\nstruct Rows {};\n}  // namespace sluice\n",
+        })
+        self.assert_finds(check_names.check(tree), "kernels/b/rows.cc:2: sluice::Rows")
+
+    def test_lets_names_of_files_classes_and_namespaces_of_their_own_pass(self):
+        own = "namespace sluice {\nnamespace {\nclass Rows {\n};\n}  // namespace\n}  // namespace sluice\n"
+        tree = self.tree({
+            "kernels/a/rows.h": "namespace sluice {\nclass Rows;\nclass Rows {\n  struct Row {};\n};\n"
+                                "struct Row {\n};\n}  // namespace sluice\n",
+            "kernels/b/a.cc": own, "kernels/b/b.cc": own,
+            "kernels/c/a.h": "namespace sluice::wide {\nclass Rows {\n};\n}  // namespace sluice::wide\n",
+        })
+        self.assert_finds(check_names.check(tree))
 
 
 class RepoTest(LintTest):

@@ -1,4 +1,4 @@
-#include "kernels/state/value_rows.h"
+#include "kernels/state/value_pile.h"
 
 #include <cstdint>
 #include <string>
@@ -19,7 +19,7 @@ Tensor Floats(int64_t count, float first) {
   return Tensor::Vector<float>(values);
 }
 
-class ValueRowsTest : public ::testing::Test {
+class ValuePileTest : public ::testing::Test {
  protected:
   void Push(const Tensor& value) { ASSERT_OK(rows_.Push(value, memory_)); }
   // Pops a value and expects it to be this one.
@@ -36,10 +36,10 @@ class ValueRowsTest : public ::testing::Test {
   int64_t Bytes() const { return memory_.live_bytes(); }
 
   TrackingAllocator memory_{HostAllocator()};
-  ValueRows rows_;
+  ValuePile rows_;
 };
 
-TEST_F(ValueRowsTest, GivesBackAllKindsOfValuesInReverse) {
+TEST_F(ValuePileTest, GivesBackAllKindsOfValuesInReverse) {
   std::vector<Tensor> values;
   for (int i = 0; i < 300; ++i) {
     values.push_back(Tensor::Scalar(static_cast<float>(i)));
@@ -56,7 +56,7 @@ TEST_F(ValueRowsTest, GivesBackAllKindsOfValuesInReverse) {
   }
 }
 
-TEST_F(ValueRowsTest, PushesAndPopsMayTakeTurns) {
+TEST_F(ValuePileTest, PushesAndPopsMayTakeTurns) {
   for (int i = 0; i < 1000; ++i) {
     Push(Tensor::Scalar(i));
     Push(i % 3 == 0 ? Floats(2, 7) : Tensor::Scalar(-i));
@@ -68,7 +68,7 @@ TEST_F(ValueRowsTest, PushesAndPopsMayTakeTurns) {
 }
 
 // What has been popped is memory again at once.
-TEST_F(ValueRowsTest, ValuesOfOneShapeTakeAQuarterMoreThanTheirBytes) {
+TEST_F(ValuePileTest, ValuesOfOneShapeTakeAQuarterMoreThanTheirBytes) {
   for (const int64_t elements : {1, 3, 100, 256}) {
     constexpr int64_t kCount = 20000;
     const int64_t needed = kCount * elements * 4;
@@ -81,7 +81,7 @@ TEST_F(ValueRowsTest, ValuesOfOneShapeTakeAQuarterMoreThanTheirBytes) {
   }
 }
 
-TEST_F(ValueRowsTest, OtherShapesAndKindsCostAtMost96BytesAValue) {
+TEST_F(ValuePileTest, OtherShapesAndKindsCostAtMost96BytesAValue) {
   constexpr int64_t kCount = 2000;
   int64_t needed = 0;
   for (int64_t i = 0; i < kCount; ++i) {
@@ -95,8 +95,8 @@ TEST_F(ValueRowsTest, OtherShapesAndKindsCostAtMost96BytesAValue) {
 }
 
 // A large value is held as it is, and one in a device's memory is not touched.
-TEST_F(ValueRowsTest, LargeValuesAndThoseOfDevicesAreNotCopied) {
-  const Tensor large = Floats(ValueRows::kMaxRowBytes, 2);
+TEST_F(ValuePileTest, LargeValuesAndThoseOfDevicesAreNotCopied) {
+  const Tensor large = Floats(ValuePile::kMaxRowBytes, 2);
   CountingAllocator device(/*host_memory=*/false);
   ASSERT_OK_AND_ASSIGN(const Tensor remote, Tensor::Make(DType::kFloat, Shape::Of({8}), device));
   ASSERT_OK(rows_.Push(large, device));
@@ -108,7 +108,7 @@ TEST_F(ValueRowsTest, LargeValuesAndThoseOfDevicesAreNotCopied) {
   EXPECT_TRUE(second.SharesBufferWith(large));
 }
 
-TEST_F(ValueRowsTest, WithoutMemoryNothingChanges) {
+TEST_F(ValuePileTest, WithoutMemoryNothingChanges) {
   CountingAllocator none;
   ASSERT_OK(rows_.Push(Floats(5, 1), none));
   none.set_limit(0);

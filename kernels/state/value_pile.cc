@@ -1,4 +1,4 @@
-#include "kernels/state/value_rows.h"
+#include "kernels/state/value_pile.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,18 +18,18 @@ constexpr size_t kMaxSegmentBytes = size_t{16} << 20;
 
 }  // namespace
 
-bool ValueRows::IsSmall(const Tensor& value) {
+bool ValuePile::IsSmall(const Tensor& value) {
   if (!IsTrivial(value.dtype()) || value.total_bytes() > kMaxRowBytes) return false;
   const Buffer* const buffer = value.buffer();
   return buffer == nullptr || buffer->allocator() == nullptr || buffer->allocator()->IsHostMemory();
 }
 
-bool ValueRows::Takes(Segment& segment, const Tensor& value, bool is_small) {
+bool ValuePile::Takes(Segment& segment, const Tensor& value, bool is_small) {
   if (!is_small) return segment.IsHeld();
   return segment.dtype == value.dtype() && segment.shape() == value.shape();
 }
 
-absl::Status ValueRows::Grow(const Tensor& value, bool is_small, Allocator& allocator) {
+absl::Status ValuePile::Grow(const Tensor& value, bool is_small, Allocator& allocator) {
   // Room for a quarter of what went before: little is empty, and the number of segments is a logarithm. Where shapes
   // change from value to value, each has a segment of its own.
   const bool goes_on = top_ != nullptr && Takes(*top_, value, is_small);
@@ -56,7 +56,7 @@ absl::Status ValueRows::Grow(const Tensor& value, bool is_small, Allocator& allo
   return absl::OkStatus();
 }
 
-absl::Status ValueRows::Push(Tensor value, Allocator& allocator) {
+absl::Status ValuePile::Push(Tensor value, Allocator& allocator) {
   const bool is_small = IsSmall(value);
   if (top_ != nullptr && top_->rows == 0 && !Takes(*top_, value, is_small)) DropTop();
   if (top_ == nullptr || top_->rows == top_->capacity || !Takes(*top_, value, is_small)) {
@@ -74,7 +74,7 @@ absl::Status ValueRows::Push(Tensor value, Allocator& allocator) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Tensor> ValueRows::Pop(Allocator& allocator) {
+absl::StatusOr<Tensor> ValuePile::Pop(Allocator& allocator) {
   // An empty segment stays until a value below it is asked for: pushes may follow.
   if (top_->rows == 0) DropTop();
   Tensor value;
@@ -92,7 +92,7 @@ absl::StatusOr<Tensor> ValueRows::Pop(Allocator& allocator) {
   return value;
 }
 
-void ValueRows::DropTop() {
+void ValuePile::DropTop() {
   Segment* const segment = top_;
   top_ = segment->below;
   Allocator* const allocator = segment->allocator;
@@ -101,7 +101,7 @@ void ValueRows::DropTop() {
   allocator->Free(segment, bytes, kHostStream);
 }
 
-void ValueRows::Clear() {
+void ValuePile::Clear() {
   while (top_ != nullptr) {
     if (top_->IsHeld()) {
       for (uint32_t i = 0; i < top_->rows; ++i) top_->held(i)->~Tensor();

@@ -1,5 +1,5 @@
-#ifndef SLUICE_KERNELS_STATE_VALUE_ROWS_H_
-#define SLUICE_KERNELS_STATE_VALUE_ROWS_H_
+#ifndef SLUICE_KERNELS_STATE_VALUE_PILE_H_
+#define SLUICE_KERNELS_STATE_VALUE_PILE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -19,17 +19,17 @@ namespace sluice {
 // a loop, which mostly have one, take a quarter more than their bytes. Others (large ones, strings, handles, those in a
 // device's memory) are held as they are, 64 bytes beside the value. Segments grow with what is there, are never copied,
 // and go when their last value has gone. At most 1.5 times the bytes of the values and 96 bytes for each, whatever
-// their shapes; tests/kernels/state/value_rows_test.cc counts them.
+// their shapes; tests/kernels/state/value_pile_test.cc counts them.
 // Not thread-safe.
-class ValueRows {
+class ValuePile {
  public:
   // Larger values cost less held than copied.
   static constexpr size_t kMaxRowBytes = 1024;
 
-  ValueRows() = default;
-  ValueRows(const ValueRows&) = delete;
-  ValueRows& operator=(const ValueRows&) = delete;
-  ~ValueRows() { Clear(); }
+  ValuePile() = default;
+  ValuePile(const ValuePile&) = delete;
+  ValuePile& operator=(const ValuePile&) = delete;
+  ~ValuePile() { Clear(); }
 
   int64_t size() const { return size_; }
   // RESOURCE_EXHAUSTED when memory is short: then nothing has changed. `allocator` must outlive the segment.
@@ -38,7 +38,7 @@ class ValueRows {
   // stays. REQUIRES: size() > 0.
   absl::StatusOr<Tensor> Pop(Allocator& allocator);
   void Clear();
-  void swap(ValueRows& other) {
+  void swap(ValuePile& other) {
     std::swap(top_, other.top_);
     std::swap(size_, other.size_);
   }
@@ -80,4 +80,4 @@ class ValueRows {
 
 }  // namespace sluice
 
-#endif  // SLUICE_KERNELS_STATE_VALUE_ROWS_H_
+#endif  // SLUICE_KERNELS_STATE_VALUE_PILE_H_
