@@ -121,3 +121,5 @@ BENCHMARK(Branches)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMicrosecond
 
 }  // namespace
 }  // namespace sluice
+
+BENCHMARK_MAIN();

@@ -78,7 +78,8 @@ TEST(LoadPluginTest, AnotherVersionIsRefusedWithWhatWasWantedAndFound) {
   PluginCatalogue catalogue;
   EXPECT_THAT(catalogue.Load("libother_major.so"),
               IsError(ErrorCode::kHostKernel,
-                      "libother_major.so' was built for another version of the interface: found 2.0, expected 1.0"));
+                      "libother_major.so' was built for another version of the interface: found 2.1, expected 1.0 "
+                      "to 1.1"));
   EXPECT_THAT(catalogue.Load("libnewer_minor.so"), IsError(ErrorCode::kHostKernel, "found 1.99, expected 1.0 to 1."));
   EXPECT_THAT(catalogue.Load("libother_layout.so"), IsError(ErrorCode::kHostKernel, "lay out structs differently"));
   EXPECT_THAT(catalogue.Load("libother_magic.so"), IsError(ErrorCode::kHostKernel, "is something else"));
