@@ -39,7 +39,7 @@ def initialisers_of(archive):
 
 # The front end of the program, one target a command: CLI11 defines its validators as globals in its header, so that
 # every file which reads a command line has them. No library of ours includes it.
-_COMMAND_LINE = re.compile(r"(?:^|/)tools/cli/(?:run/)?(?:_objs/\w+/\w+\.o|lib\w+\.(?:a|lo|so))$")
+_COMMAND_LINE = re.compile(r"(?:^|/)tools/cli/(?:run/|train/)?(?:_objs/\w+/\w+\.o|lib\w+\.(?:a|lo|so))$")
 
 
 def is_exempt(archive, member):

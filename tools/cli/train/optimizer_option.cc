@@ -1,173 +1,247 @@
 #include "tools/cli/train/optimizer_option.h"
 
 #include <algorithm>
-#include <iterator>
+#include <cmath>
 
+#include "CLI/App.hpp"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "graph/base/error.h"
 #include "graph/base/nearest_names.h"
 #include "tools/cli/run/option_checks.h"
+#include "tools/cli/train/step_options.h"
 
 namespace sluice {
 namespace {
 
-// An optimizer, by its name, and where it begins from other numbers than TrainStepOptions does.
-struct NameRow {
-  absl::string_view name;
-  Optimizer::Kind kind;
-  double learning_rate;
-  double momentum = 0, weight_decay = 0;
-};
+constexpr char kPiecewise[] = "given by --rate-at";
 
-constexpr NameRow kNames[] = {
-    {"sgd", Optimizer::Kind::kSgd, 0.01},          {"momentum", Optimizer::Kind::kMomentum, 0.01, 0.9},
-    {"adagrad", Optimizer::Kind::kAdagrad, 0.01},  {"adadelta", Optimizer::Kind::kAdadelta, 1},
-    {"adam", Optimizer::Kind::kAdam, 0.001},       {"adamw", Optimizer::Kind::kAdamW, 0.001, 0, 0.004},
-    {"rmsprop", Optimizer::Kind::kRmsProp, 0.001}, {"ftrl", Optimizer::Kind::kFtrl, 0.01},
-};
-
-// A number of the step: its option, and which optimizers it means something to (empty: all).
-struct NumberRow {
-  const char* flag;
-  absl::string_view optimizers;
-  const char* help;
-  const char* shown;  // The value that it has without the option.
-  double least, most;
-  double& (*field)(TrainStepOptions& options);
-};
-
-constexpr double kMost = 1e30;
-
-constexpr NumberRow kNumbers[] = {
-    {"--learning-rate,--lr", "", "how far a step goes", "0.01; adam, adamw, rmsprop 0.001; adadelta 1", 0, kMost,
-     [](TrainStepOptions& o) -> double& { return o.learning_rate; }},
-    {"--clip-norm", "", "scale all gradients down to this norm where theirs, together, is larger", "none", 0, kMost,
-     [](TrainStepOptions& o) -> double& { return o.clip_norm; }},
-    {"--momentum", "momentum,rmsprop", "share of the step before", "momentum 0.9, rmsprop 0", 0, 1,
-     [](TrainStepOptions& o) -> double& { return o.optimizer.momentum; }},
-    {"--beta1", "adam,adamw", "decay of the mean of gradients", "0.9", 0, 1,
-     [](TrainStepOptions& o) -> double& { return o.optimizer.beta1; }},
-    {"--beta2", "adam,adamw", "decay of the mean of their squares", "0.999", 0, 1,
-     [](TrainStepOptions& o) -> double& { return o.optimizer.beta2; }},
-    {"--epsilon", "adam,adamw,adadelta,rmsprop", "added to what is divided by", "1e-8", 0, kMost,
-     [](TrainStepOptions& o) -> double& { return o.optimizer.epsilon; }},
-    {"--weight-decay", "adamw", "share of the weights that a step takes away, times the rate", "0.004", 0, kMost,
-     [](TrainStepOptions& o) -> double& { return o.optimizer.weight_decay; }},
-    {"--decay", "rmsprop", "decay of the mean of squares", "0.9", 0, 1,
-     [](TrainStepOptions& o) -> double& { return o.optimizer.decay; }},
-    {"--rho", "adadelta", "decay of the means of squares", "0.95", 0, 1,
-     [](TrainStepOptions& o) -> double& { return o.optimizer.rho; }},
-    {"--initial-accumulator", "adagrad,ftrl", "what sums of squares begin with", "0.1", 0, kMost,
-     [](TrainStepOptions& o) -> double& { return o.optimizer.initial_accumulator; }},
-    {"--l1", "ftrl", "weight of the sum of sizes", "0", 0, kMost,
-     [](TrainStepOptions& o) -> double& { return o.optimizer.l1; }},
-    {"--l2", "ftrl", "weight of the sum of squares", "0", 0, kMost,
-     [](TrainStepOptions& o) -> double& { return o.optimizer.l2; }},
-    {"--l2-shrinkage", "ftrl", "the same, of the gradient", "0", 0, kMost,
-     [](TrainStepOptions& o) -> double& { return o.optimizer.l2_shrinkage; }},
-    {"--learning-rate-power", "ftrl", "power of the accumulators", "-0.5", -kMost, 0,
-     [](TrainStepOptions& o) -> double& { return o.optimizer.learning_rate_power; }},
-};
-
-struct FlagRow {
-  const char* flag;
-  absl::string_view optimizers;
-  const char* help;
-  bool& (*field)(TrainStepOptions& options);
-};
-
-constexpr FlagRow kFlags[] = {
-    {"--nesterov", "momentum", "Nesterov's momentum",
-     [](TrainStepOptions& o) -> bool& { return o.optimizer.nesterov; }},
-    {"--centered", "rmsprop", "divide by the deviation instead of the mean square",
-     [](TrainStepOptions& o) -> bool& { return o.optimizer.centered; }},
-};
-
-std::string ForWhom(absl::string_view optimizers) {
-  if (optimizers.empty()) return "";
-  return absl::StrCat(absl::StrJoin(absl::StrSplit(optimizers, ','), ", "), ": ");
+std::string HelpOf(const OptionOwner& owner, absl::string_view help) {
+  if (owner.kind == OptionOwner::Kind::kAll) return std::string(help);
+  return absl::StrCat(absl::StrJoin(absl::StrSplit(owner.names, ','), ", "), ": ", help);
 }
 
-absl::Status CheckBelongs(absl::string_view flag, absl::string_view optimizers, const std::string& name) {
-  const std::vector<absl::string_view> those = absl::StrSplit(optimizers, ',');
-  if (optimizers.empty() || std::find(those.begin(), those.end(), name) != those.end()) return absl::OkStatus();
-  return Error(ErrorCode::kValueSyntax)
-      .Help(absl::StrCat("leave it out, or choose another --optimizer"))
-      .Text(
-          absl::StrCat(flag, " means nothing to the optimizer ", name, ": it belongs to ", absl::StrJoin(those, ", ")));
-}
-
-absl::Status UnknownOptimizer(const std::string& name) {
+template <typename Row>
+std::string NamesOf(absl::Span<const Row> rows) {
   std::vector<absl::string_view> names;
-  for (const NameRow& row : kNames) names.push_back(row.name);
+  for (const Row& row : rows) names.push_back(row.name);
+  return absl::StrJoin(names, ", ");
+}
+
+// The row of that name; null, and an error that says what `kind` of thing is not known.
+template <typename Row>
+const Row* FindRow(absl::Span<const Row> rows, absl::string_view kind, const std::string& name,
+                   ErrorCollector& errors) {
+  std::vector<absl::string_view> names;
+  for (const Row& row : rows) {
+    if (row.name == name) return &row;
+    names.push_back(row.name);
+  }
   const std::vector<std::string> near = NearestNames(name, names, 2);
   ErrorBuilder error = Error(ErrorCode::kValueSyntax);
-  error.Text(absl::StrCat("no optimizer is called '", PrintableName(name), "'"));
-  error.Expected(absl::StrJoin(names, ", "));
+  error.Text(absl::StrCat("no ", kind, " is called '", PrintableName(name), "'")).Expected(NamesOf(rows));
   if (!near.empty()) error.Help(absl::StrCat("did you mean ", absl::StrJoin(near, " or "), "?"));
-  return error;
+  errors.Add(error);
+  return nullptr;
 }
+
+absl::Status Wrong(absl::string_view text, absl::string_view help = "") {
+  return Error(ErrorCode::kValueSyntax).Help(help).Text(text);
+}
+
+// What options are given and which of them belong together, while they are read. Lives for one Read.
+class StepReader {
+ public:
+  StepReader(const std::string& optimizer, const std::string& schedule) : optimizer_(optimizer), schedule_(schedule) {}
+
+  ErrorCollector& errors() { return errors_; }
+  TrainStepOptions& options() { return options_; }
+
+  void CheckOwner(absl::string_view flag, const OptionOwner& owner) {
+    if (owner.kind == OptionOwner::Kind::kAll) return;
+    const bool is_of_optimizers = owner.kind == OptionOwner::Kind::kOptimizers;
+    const std::vector<absl::string_view> those = absl::StrSplit(owner.names, ',');
+    const absl::string_view chosen = is_of_optimizers ? optimizer_ : schedule_;
+    if (std::find(those.begin(), those.end(), chosen) != those.end()) return;
+    const absl::string_view kind = is_of_optimizers ? "optimizer" : "schedule";
+    errors_.Add(Wrong(
+        absl::StrCat(flag, " means nothing to the ", kind, " ", chosen, ": it belongs to ", absl::StrJoin(those, ", ")),
+        absl::StrCat("leave it out, or choose another --", kind)));
+  }
+
+  // "100=0.01", "200=0.001": the rate from the given one on, step by step.
+  void ReadRates(const std::vector<std::string>& rates) {
+    LearningRateSchedule& schedule = options_.schedule;
+    schedule.kind = LearningRateSchedule::Kind::kPiecewise;
+    schedule.values = {options_.learning_rate};
+    for (const std::string& text : rates) {
+      const std::vector<absl::string_view> parts = absl::StrSplit(text, '=');
+      int64_t step = 0;
+      double rate = 0;
+      const bool is_pair = parts.size() == 2 && absl::SimpleAtoi(parts[0], &step) && absl::SimpleAtod(parts[1], &rate);
+      if (!is_pair || step < 1 || !(rate >= 0) || !std::isfinite(rate)) {
+        errors_.Add(Wrong(absl::StrCat("--rate-at '", PrintableName(text), "' is not a step and a rate"),
+                          "as in --rate-at 1000=0.01,2000=0.001"));
+      } else if (!schedule.boundaries.empty() && step <= schedule.boundaries.back()) {
+        errors_.Add(Wrong(absl::StrCat("--rate-at: step ", step, " does not come after step ",
+                                       schedule.boundaries.back(), ", which stands before it")));
+      } else {
+        schedule.boundaries.push_back(step);
+        schedule.values.push_back(rate);
+      }
+    }
+  }
+
+  void ReadScale(const std::string& text, bool has_growth) {
+    LossScaling& scaling = options_.loss_scaling;
+    if (text == "dynamic") {
+      scaling.kind = LossScaling::Kind::kDynamic;
+    } else if (!text.empty()) {
+      scaling.kind = LossScaling::Kind::kFixed;
+      if (!absl::SimpleAtod(text, &scaling.scale) || !(scaling.scale >= 1) || !std::isfinite(scaling.scale)) {
+        errors_.Add(Wrong(absl::StrCat("--loss-scale '", PrintableName(text),
+                                       "' is neither a number of 1 or more nor "
+                                       "'dynamic'")));
+      }
+    }
+    if (has_growth && scaling.kind != LossScaling::Kind::kDynamic) {
+      errors_.Add(Wrong("--loss-scale-growth belongs to --loss-scale dynamic"));
+    }
+  }
+
+  void CheckClips() {
+    if ((options_.clip_norm > 0) + (options_.clip_each_norm > 0) + (options_.clip_value > 0) < 2) return;
+    errors_.Add(Wrong("--clip-norm, --clip-each-norm and --clip-value exclude each other", "choose one of them"));
+  }
+
+  // A decay that says nothing of its length lasts as long as the training.
+  void ChooseLength(bool is_given, int64_t steps) {
+    const LearningRateSchedule::Kind kind = options_.schedule.kind;
+    if (is_given || kind == LearningRateSchedule::Kind::kConstant || kind == LearningRateSchedule::Kind::kPiecewise) {
+      return;
+    }
+    const int64_t left = steps - options_.schedule.warmup_steps;
+    if (left > 0) {
+      options_.schedule.decay_steps = static_cast<double>(left);
+    } else {
+      errors_.Add(Wrong(absl::StrCat("the schedule ", schedule_, " needs to know how many steps it lasts"),
+                        "add --decay-steps N, or say with --steps how long the training is"));
+    }
+  }
+
+ private:
+  const std::string& optimizer_;
+  const std::string& schedule_;
+  TrainStepOptions options_;
+  ErrorCollector errors_;
+};
 
 }  // namespace
 
 void OptimizerOption::Declare(CLI::App& app) {
-  numbers_.resize(std::size(kNumbers));
-  flags_.resize(std::size(kFlags));
-  std::vector<absl::string_view> names;
-  for (const NameRow& row : kNames) names.push_back(row.name);
-  app.add_option_function<std::string>(
-         "--optimizer",
-         [this](const std::string& name) {
-           name_ = name;
-           has_name_ = true;
-         },
-         absl::StrCat("how variables are changed by their gradients: ", absl::StrJoin(names, ", ")))
-      ->option_text("NAME [sgd]")
+  numbers_.resize(NumberOptions().size());
+  switches_.resize(SwitchOptions().size());
+  const auto declare_name = [&app](const char* flag, std::string* name, bool* is_given, const std::string& help) {
+    app.add_option_function<std::string>(
+           flag, [name, is_given](const std::string& text) { *name = text, *is_given = true; }, help)
+        ->option_text(absl::StrCat("NAME [", *name, "]"));
+    return app.get_option(flag);
+  };
+  declare_name("--optimizer", &optimizer_, &has_optimizer_,
+               absl::StrCat("how variables are changed by their gradients: ", NamesOf(OptimizerNames())))
       ->group("Optimizer");
-  for (size_t i = 0; i < std::size(kNumbers); ++i) {
-    const NumberRow& row = kNumbers[i];
-    app.add_option(row.flag, numbers_[i], absl::StrCat(ForWhom(row.optimizers), row.help))
+  declare_name("--schedule", &schedule_, &has_schedule_,
+               absl::StrCat("how the learning rate changes: ", NamesOf(ScheduleNames())))
+      ->group("Learning rate");
+  app.add_option("--rate-at", rates_, "instead of a --schedule: other rates once more than so many steps are done")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->option_text("STEP=RATE,...")
+      ->group("Learning rate");
+  for (size_t i = 0; i < NumberOptions().size(); ++i) {
+    const NumberOption& row = NumberOptions()[i];
+    app.add_option(row.flag, numbers_[i], HelpOf(row.owner, row.help))
         ->check(NumberIn(row.least, row.most))
         ->option_text(absl::StrCat("N [", row.shown, "]"))
-        ->group("Optimizer");
+        ->group(row.group);
   }
-  for (size_t i = 0; i < std::size(kFlags); ++i) {
+  for (size_t i = 0; i < SwitchOptions().size(); ++i) {
+    const SwitchOption& row = SwitchOptions()[i];
     app.add_flag_function(
-           kFlags[i].flag, [this, i](std::int64_t) { flags_[i] = 1; },
-           absl::StrCat(ForWhom(kFlags[i].optimizers), kFlags[i].help))
-        ->group("Optimizer");
+           row.flag, [this, i](std::int64_t) { switches_[i] = 1; }, HelpOf(row.owner, row.help))
+        ->group(row.group);
   }
+  const char* const gradients = "Gradients and weights";
+  app.add_option("--no-decay", not_decayed_, "variables that --weight-decay and --l2-regularization leave alone")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->option_text("NAME,...")
+      ->group(gradients);
+  app.add_option("--loss-scale", loss_scale_,
+                 "gradients of a loss so many times as large, divided at the end: small ones of half numbers are kept; "
+                 "dynamic: as large as they stay finite")
+      ->option_text("N|dynamic [1]")
+      ->group(gradients);
+  app.add_option("--sparse-rows", rows_,
+                 "what a gradient of some rows does to the others: nothing (lazy), what a gradient of zeros would "
+                 "(exact), or as TensorFlow does")
+      ->check(CLI::IsMember({"tensorflow", "lazy", "exact"}))
+      ->option_text("tensorflow|lazy|exact [tensorflow]")
+      ->group(gradients);
 }
 
 bool OptimizerOption::is_given() const {
   const bool has_number =
       std::any_of(numbers_.begin(), numbers_.end(), [](const auto& number) { return number.has_value(); });
-  return has_name_ || has_number || std::any_of(flags_.begin(), flags_.end(), [](char flag) { return flag != 0; });
+  const bool has_switch = std::any_of(switches_.begin(), switches_.end(), [](char given) { return given != 0; });
+  return has_optimizer_ || has_schedule_ || has_number || has_switch || !rates_.empty() || !not_decayed_.empty() ||
+         !loss_scale_.empty() || !rows_.empty();
 }
 
-absl::StatusOr<TrainStepOptions> OptimizerOption::Read() const {
-  const auto row = std::find_if(std::begin(kNames), std::end(kNames),
-                                [this](const NameRow& candidate) { return candidate.name == name_; });
-  if (row == std::end(kNames)) return UnknownOptimizer(name_);
-  TrainStepOptions options;
-  options.optimizer.kind = row->kind;
-  options.learning_rate = row->learning_rate;
-  options.optimizer.momentum = row->momentum;
-  options.optimizer.weight_decay = row->weight_decay;
-  ErrorCollector errors;
-  for (size_t i = 0; i < std::size(kNumbers); ++i) {
+absl::StatusOr<TrainStepOptions> OptimizerOption::Read(int64_t steps) const {
+  const std::string schedule_name = rates_.empty() || has_schedule_ ? schedule_ : kPiecewise;
+  StepReader reader(optimizer_, schedule_name);
+  ErrorCollector& errors = reader.errors();
+  TrainStepOptions& options = reader.options();
+  const OptimizerName* const optimizer = FindRow(OptimizerNames(), "optimizer", optimizer_, errors);
+  const ScheduleName* const schedule = FindRow(ScheduleNames(), "schedule", schedule_, errors);
+  if (optimizer == nullptr || schedule == nullptr) return errors.Finish();
+  options.optimizer.kind = optimizer->kind;
+  options.learning_rate = optimizer->learning_rate;
+  options.optimizer.momentum = optimizer->momentum;
+  options.optimizer.weight_decay = optimizer->weight_decay;
+  options.schedule.kind = schedule->kind;
+  const auto number = [this](absl::string_view flag) -> const std::optional<double>& {
+    size_t i = 0;
+    while (NumberOptions()[i].flag != flag) ++i;
+    return numbers_[i];
+  };
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    const NumberOption& row = NumberOptions()[i];
     if (!numbers_[i].has_value()) continue;
-    errors.Add(CheckBelongs(kNumbers[i].flag, kNumbers[i].optimizers, name_));
-    kNumbers[i].field(options) = *numbers_[i];
+    reader.CheckOwner(row.flag, row.owner);
+    if (row.is_whole && *numbers_[i] != std::floor(*numbers_[i])) {
+      errors.Add(Wrong(absl::StrCat(row.flag, " ", *numbers_[i], " is not a whole number")));
+    }
+    row.set(options, *numbers_[i]);
   }
-  for (size_t i = 0; i < std::size(kFlags); ++i) {
-    if (flags_[i] == 0) continue;
-    errors.Add(CheckBelongs(kFlags[i].flag, kFlags[i].optimizers, name_));
-    kFlags[i].field(options) = true;
+  for (size_t i = 0; i < switches_.size(); ++i) {
+    if (switches_[i] == 0) continue;
+    reader.CheckOwner(SwitchOptions()[i].flag, SwitchOptions()[i].owner);
+    SwitchOptions()[i].field(options) = true;
   }
+  if (!rates_.empty() && has_schedule_)
+    errors.Add(Wrong("--rate-at takes the place of --schedule", "choose one of them"));
+  if (!rates_.empty()) reader.ReadRates(rates_);
+  reader.ReadScale(loss_scale_, number("--loss-scale-growth").has_value());
+  reader.CheckClips();
+  reader.ChooseLength(number("--decay-steps").has_value(), steps);
+  if (rows_ == "lazy") options.rows = RowRule::kLazy;
+  if (rows_ == "exact") options.rows = RowRule::kExact;
   const absl::Status status = errors.Finish();
   if (!status.ok()) return status;
   return options;

@@ -155,7 +155,7 @@ class Planner {
   }
 
   absl::Status AddStep() {
-    SLUICE_ASSIGN_OR_RETURN(TrainStepOptions options, request_.optimizer.Read());
+    SLUICE_ASSIGN_OR_RETURN(TrainStepOptions options, request_.optimizer.Read(request_.steps));
     SLUICE_ASSIGN_OR_RETURN(const std::vector<NodeId> variables, TrainedVariables());
     if (variables.empty()) {
       return Error(ErrorCode::kCannotRun)
@@ -164,6 +164,10 @@ class Planner {
               "that it came from")
           .Text("there is nothing to train: the loss depends on no variable of floating point");
     }
+    for (const std::string& name : request_.optimizer.not_decayed()) {
+      AddVariable("--no-decay", name, &options.not_decayed);
+    }
+    SLUICE_RETURN_IF_ERROR(errors_.Finish());
     options.name = graph_.UniqueName("train");
     options.gradients.name = "gradients";
     SLUICE_ASSIGN_OR_RETURN(const NodeId count_init, AddGlobalStep(variables[0], &options));

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "CLI/App.hpp"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -143,7 +144,7 @@ absl::Status TrainRequest::Check() const {
   if (export_to.empty() && !outputs.empty()) {
     return Error(ErrorCode::kValueSyntax).Text("--output says what --export writes, and there is no --export");
   }
-  return train_op.empty() ? optimizer.Read().status() : absl::OkStatus();
+  return train_op.empty() ? optimizer.Read(steps).status() : absl::OkStatus();
 }
 
 }  // namespace sluice

@@ -5,10 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "CLI/App.hpp"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "tools/cli/train/optimizer_option.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace sluice {
 

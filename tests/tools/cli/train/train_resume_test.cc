@@ -31,7 +31,7 @@ class TrainResumeTest : public ::testing::Test {
     fs::remove_all(broken_);
   }
 
-  // Dropout, Adam and a last batch of fewer rows: state of every kind.
+  // Dropout, Adam, gradients added up, a schedule and a last batch of fewer rows: state of every kind.
   std::vector<std::string> Line(const std::string& out, int steps, bool resume) const {
     std::vector<std::string> line = {"train",
                                      model_,
@@ -59,6 +59,10 @@ class TrainResumeTest : public ::testing::Test {
                                      "--save-every",
                                      "7",
                                      "--no-events"};
+    const std::vector<std::string> step = {
+        "--accumulate", "2", "--schedule",     "cosine", "--decay-steps", "200",     "--warmup-steps", "5",
+        "--no-decay",   "b", "--weight-decay", "0.01",   "--loss-scale",  "dynamic", "--clip-norm",    "2"};
+    line.insert(line.end(), step.begin(), step.end());
     if (resume) line.push_back("--resume");
     return line;
   }

@@ -60,6 +60,17 @@ TEST_F(TrainTest, TheLossFallsAndEverythingIsWritten) {
   EXPECT_LT(loss_of(rows.back()), 0.5 * loss_of(rows[1]));
 }
 
+TEST_F(TrainTest, StepsOfEveryKind) {
+  const RunResult run = Train({"--steps", "20", "--optimizer", "adamax", "--schedule", "polynomial", "--accumulate",
+                               "2", "--weight-decay", "0.01", "--no-decay", "b"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  const RunResult wrong = Train({"--no-decay", "weights", "--weight-decay", "0.1", "--resume"});
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_TRUE(absl::StrContains(wrong.err, "--no-decay")) << wrong.err;
+  const RunResult endless = Train({"--schedule", "cosine"});
+  EXPECT_TRUE(absl::StrContains(endless.err, "add --decay-steps N")) << endless.err;
+}
+
 TEST_F(TrainTest, WhatWasTrainedAnswersFromItsCheckpoint) {
   ASSERT_EQ(Train({"--epochs", "2"}).status, 0);
   const std::string first = RunSluice({"run", out_ + "/model.ckpt-5.meta", "--fetch", "b/read"}).out;

@@ -1,0 +1,60 @@
+#ifndef SLUICE_TOOLS_CLI_TRAIN_STEP_OPTIONS_H_
+#define SLUICE_TOOLS_CLI_TRAIN_STEP_OPTIONS_H_
+
+// The options of `sluice train` that say what a step does, as tables.
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/gradients/train_options.h"
+
+namespace sluice {
+
+// An optimizer, by its name, and where it begins from other numbers than TrainStepOptions does.
+struct OptimizerName {
+  absl::string_view name;
+  Optimizer::Kind kind;
+  double learning_rate;
+  double momentum = 0, weight_decay = 0;
+};
+absl::Span<const OptimizerName> OptimizerNames();
+
+// A way for the learning rate to change that --schedule names. The rates of kPiecewise are given by --rate-at instead.
+struct ScheduleName {
+  absl::string_view name;
+  LearningRateSchedule::Kind kind;
+};
+absl::Span<const ScheduleName> ScheduleNames();
+
+// What an option belongs to: it means nothing to the optimizers, or schedules, that are not named.
+struct OptionOwner {
+  enum class Kind { kAll, kOptimizers, kSchedules };
+  Kind kind = Kind::kAll;
+  absl::string_view names;  // With commas.
+};
+
+// A number of the step.
+struct NumberOption {
+  const char* flag;
+  OptionOwner owner;
+  const char* group;  // In the help.
+  const char* help;
+  const char* shown;  // The value that it has without the option.
+  double least, most;
+  bool is_whole;
+  void (*set)(TrainStepOptions& options, double number);  // The kinds of optimizer and schedule are known by then.
+};
+absl::Span<const NumberOption> NumberOptions();
+
+// Something that is so or not.
+struct SwitchOption {
+  const char* flag;
+  OptionOwner owner;
+  const char* group;
+  const char* help;
+  bool& (*field)(TrainStepOptions& options);
+};
+absl::Span<const SwitchOption> SwitchOptions();
+
+}  // namespace sluice
+
+#endif  // SLUICE_TOOLS_CLI_TRAIN_STEP_OPTIONS_H_
