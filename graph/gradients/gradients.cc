@@ -5,13 +5,13 @@
 #include <optional>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graph/base/error.h"
 #include "graph/base/limits.h"
 #include "graph/base/status_macros.h"
+#include "graph/gradients/added_parts.h"
 #include "graph/gradients/forward_facts.h"
 #include "graph/gradients/function_calls.h"
 #include "graph/gradients/gradient_emitter.h"
@@ -181,19 +181,11 @@ absl::Status AddZerosOfWhiles(Graph& graph, absl::Span<const Output> ys, absl::S
 // Of a graph in which no calls are on the way.
 absl::StatusOr<GradientResult> AddGradientsHere(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
                                                 const GradientOptions& options) {
-  const int32_t first_added = graph.id_limit();
-  const size_t num_functions = graph.library().size();
-  FunctionLibrary library;  // As it was.
-  if (num_functions > 0) library = graph.library();
-  // Also where memory runs out.
-  absl::Cleanup undo = [&] {
-    for (int32_t i = first_added; i < graph.id_limit(); ++i) graph.RemoveNode(NodeId(i));
-    if (graph.library().size() != num_functions) graph.library() = std::move(library);
-  };
+  AddedParts added(graph);
   SLUICE_ASSIGN_OR_RETURN(GradientResult result, GradientCall(graph, ys, xs, options).Run());
   SLUICE_RETURN_IF_ERROR(AddZerosOfWhiles(graph, ys, xs, options, &result));
-  std::move(undo).Cancel();
-  result.num_added = graph.id_limit() - first_added;
+  added.Keep();
+  result.num_added = added.num_nodes();
   return result;
 }
 

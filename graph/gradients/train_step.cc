@@ -15,6 +15,7 @@
 #include "graph/base/limits.h"
 #include "graph/base/status_macros.h"
 #include "graph/edit/graph_editor.h"
+#include "graph/gradients/added_parts.h"
 #include "graph/gradients/gradient_accumulator.h"
 #include "graph/gradients/gradient_clipping.h"
 #include "graph/gradients/gradients.h"
@@ -268,15 +269,15 @@ absl::StatusOr<TrainStep> AddTrainStep(Graph& graph, const Output& loss, absl::S
   SLUICE_RETURN_IF_ERROR(CheckRate(graph, options.learning_rate_tensor));
   SLUICE_ASSIGN_OR_RETURN(const std::vector<VariableNode> found, FindVariables(graph, variables));
   SLUICE_RETURN_IF_ERROR(CheckGlobalStep(graph, options.global_step, variables));
-  const int32_t first_added = graph.id_limit();
+  AddedParts added(graph);
   std::optional<Graph> before;
-  // Also where memory runs out.
-  absl::Cleanup undo = [&] {
+  // Before what was added goes.
+  absl::Cleanup restore = [&] {
     if (before.has_value()) graph = *std::move(before);
-    for (int32_t i = first_added; i < graph.id_limit(); ++i) graph.RemoveNode(NodeId(i));
   };
   SLUICE_ASSIGN_OR_RETURN(TrainStep step, StepWriter(graph, options).Write(loss, found, &before));
-  std::move(undo).Cancel();
+  std::move(restore).Cancel();
+  added.Keep();
   return step;
 }
 
