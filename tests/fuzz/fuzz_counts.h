@@ -18,7 +18,9 @@ struct FuzzCounts {
   // Inputs executed; with a graph those that passed import, that one signature at least was prepared of, that reached
   // a run, and one of whose runs ended well.
   Count executions{0}, imported{0}, prepared{0}, reached_run{0}, ran_ok{0};
-  Count runs{0}, runs_ok{0};              // Steps: several an input.
+  Count runs{0}, runs_ok{0};  // Steps: several an input.
+  // Inputs to which gradients or a training step could be added, whose runs then ended well, and those that have none.
+  Count differentiated{0}, gradients_ok{0}, gradients_refused{0};
   Count converted{0};                     // Inputs that went to binary and text and back.
   Count internal_errors{0};               // Steps that ended with INTERNAL or UNKNOWN: no input should see these.
   Count differences{0};                   // Inputs on which the drivers gave different values.

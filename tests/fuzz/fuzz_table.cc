@@ -25,8 +25,9 @@ std::string Row(absl::string_view name, uint64_t count, uint64_t of) {
 
 std::string FuzzLine(const FuzzCounts& c) {
   return absl::StrCat(c.executions.load(), " inputs, ", c.imported.load(), " imported, ", c.reached_run.load(),
-                      " reached a run, ", c.ran_ok.load(), " ran well, ", c.runs.load(), " steps, ",
-                      c.internal_errors.load(), " internal errors, ", c.differences.load(), " differences");
+                      " reached a run, ", c.ran_ok.load(), " ran well, ", c.differentiated.load(), " with gradients, ",
+                      c.runs.load(), " steps, ", c.internal_errors.load(), " internal errors, ", c.differences.load(),
+                      " differences");
 }
 
 std::string FuzzTable(const FuzzCounts& c, double seconds) {
@@ -34,7 +35,9 @@ std::string FuzzTable(const FuzzCounts& c, double seconds) {
   const uint64_t all = c.executions;
   absl::StrAppend(&table, Row("passed import", c.imported, all), Row("went through conversion", c.converted, all),
                   Row("prepared", c.prepared, all), Row("reached a run", c.reached_run, all),
-                  Row("ran well", c.ran_ok, all), Row("refused (files)", c.rejected, all), Row("steps", c.runs, 0),
+                  Row("ran well", c.ran_ok, all), Row("refused (files)", c.rejected, all),
+                  Row("got gradients", c.differentiated, all), Row("ran well with gradients", c.gradients_ok, all),
+                  Row("gradients refused", c.gradients_refused, all), Row("steps", c.runs, 0),
                   Row("steps without error", c.runs_ok, c.runs), Row("internal errors", c.internal_errors, c.runs),
                   Row("drivers differ", c.differences, all));
   size_t num_codes = 0, num_ops = 0, index = 0;

@@ -17,6 +17,7 @@
 #include "graph/value/tstring.h"
 #include "kernels/families/register_all.h"
 #include "tests/fuzz/determined_values.h"
+#include "tests/fuzz/gradient_trial.h"
 #include "tests/fuzz/promise.h"
 #include "tests/fuzz/trial_requests.h"
 #include "tools/cli/check/check_report.h"
@@ -148,6 +149,7 @@ void GraphTrial::Run(absl::string_view bytes, uint64_t seed) {
   for (const ShapeProblem& problem : model->shapes->problems()) PromiseUsefulError(problem.status);
   if (seed % 4 == 0) Convert(model->graph);
   RunGraph(model->graph, seed);
+  if (seed % 4 == 1) RunGradients(model->graph, seed);
 }
 
 void GraphTrial::RunSteps(Session& session, const TrialRequest& request, bool observe, RequestResults* results) {
@@ -217,8 +219,37 @@ void GraphTrial::CompareRequest(const Graph& graph, const FeedFetchSpec& spec, c
 }
 
 void GraphTrial::RunGraph(const Graph& graph, uint64_t seed) {
-  const std::vector<TrialRequest> requests = MakeTrialRequests(graph, seed, GuardedMemory(guard_));
   has_run_ = has_prepared_ = has_ended_well_ = false;
+  RunRequests(graph, MakeTrialRequests(graph, seed, GuardedMemory(guard_)), seed);
+  if (has_prepared_) FuzzCounts::Add(counts_.prepared);
+  if (has_run_) FuzzCounts::Add(counts_.reached_run);
+  if (has_ended_well_) FuzzCounts::Add(counts_.ran_ok);
+}
+
+void GraphTrial::RunGradients(const Graph& graph, uint64_t seed) {
+  const absl::StatusOr<DifferentiatedGraph> made = Differentiate(graph, seed);
+  if (!made.ok()) {
+    FuzzCounts::Add(counts_.gradients_refused);
+    return CountError(made.status(), false);
+  }
+  if (made->fetches.empty()) return;
+  FuzzCounts::Add(counts_.differentiated);
+  if (seed % 8 == 1) Convert(made->graph);
+  // Fed as the graph is without them; asked for what was added alone.
+  std::vector<TrialRequest> requests = MakeTrialRequests(graph, seed, GuardedMemory(guard_));
+  if (requests.empty()) return;
+  requests.resize(made->starts.empty() ? 1 : 2, requests[0]);
+  for (TrialRequest& request : requests) request.spec.fetches.clear();
+  requests[0].spec.targets = made->starts;
+  requests.back().spec.fetches = made->fetches;
+  requests.back().spec.targets = made->targets;
+  requests.back().rounds.resize(requests[0].rounds.size(), requests[0].rounds[0]);
+  has_ended_well_ = false;
+  RunRequests(made->graph, requests, seed);
+  if (has_ended_well_) FuzzCounts::Add(counts_.gradients_ok);
+}
+
+void GraphTrial::RunRequests(const Graph& graph, const std::vector<TrialRequest>& requests, uint64_t seed) {
   SessionOptions options;
   options.limits = Limits();
   options.allocator = &allocator_;
@@ -236,9 +267,6 @@ void GraphTrial::RunGraph(const Graph& graph, uint64_t seed) {
   serial.clear();
   dataflow.clear();
   Promise(allocator_.live_bytes() == 0, "all memory of a session comes back");
-  if (has_prepared_) FuzzCounts::Add(counts_.prepared);
-  if (has_run_) FuzzCounts::Add(counts_.reached_run);
-  if (has_ended_well_) FuzzCounts::Add(counts_.ran_ok);
 }
 
 }  // namespace sluice

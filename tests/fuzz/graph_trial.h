@@ -35,6 +35,8 @@ class GraphTrial {
   void Run(absl::string_view bytes, uint64_t seed);
   // Preparing and running alone.
   void RunGraph(const Graph& graph, uint64_t seed);
+  // The same of a graph to which gradients, or a training step, were added.
+  void RunGradients(const Graph& graph, uint64_t seed);
   // To binary and text and back: an equal graph each time.
   void Convert(const Graph& graph);
   // What was worth looking at in the last trial: a short word, and what was seen.
@@ -48,6 +50,7 @@ class GraphTrial {
   using RequestResults = std::vector<StepResult>;  // By round; empty where the request could not be prepared.
 
   void Check(const absl::StatusOr<LoadedGraph>& model);
+  void RunRequests(const Graph& graph, const std::vector<TrialRequest>& requests, uint64_t seed);
   void RunSession(const Graph& graph, const SessionOptions& options, const std::vector<TrialRequest>& requests,
                   std::vector<RequestResults>* results);
   void RunSteps(Session& session, const TrialRequest& request, bool observe, RequestResults* results);

@@ -60,6 +60,8 @@ TEST_P(SubjectTest, TheFirstInputsKeepThePromises) {
   EXPECT_GE(counts_->imported * 3, counts_->executions);
   EXPECT_GE(counts_->reached_run * 4, counts_->executions);
   EXPECT_GE(counts_->ran_ok * 10, counts_->executions);
+  EXPECT_GE(counts_->differentiated * 40, counts_->executions);
+  EXPECT_GE(counts_->gradients_ok * 150, counts_->executions);
 }
 
 TEST(CrasherTest, KeptCrashersCrashNoMore) {

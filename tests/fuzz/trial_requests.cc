@@ -13,13 +13,6 @@ namespace {
 constexpr size_t kMaxFetches = 24;
 constexpr int kRounds = 2;
 
-// Equal on every machine, unlike std::hash.
-uint64_t HashOf(absl::string_view text, uint64_t seed) {
-  uint64_t hash = 0xcbf29ce484222325u ^ (seed * 0x9e3779b97f4a7c15u);
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash ^ (hash >> 29);
-}
-
 // What the attr "shape" of a Placeholder asks for, unknown sizes filled in; any shape where it does not say, where it
 // is large, and now and then.
 Shape ShapeToFeed(const Graph& graph, NodeId id, FuzzRandom& random) {
@@ -73,6 +66,12 @@ void Feed(const Graph& graph, uint64_t seed, Allocator& allocator, TrialRequest*
 }
 
 }  // namespace
+
+uint64_t HashOf(absl::string_view text, uint64_t seed) {
+  uint64_t hash = 0xcbf29ce484222325u ^ (seed * 0x9e3779b97f4a7c15u);
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash ^ (hash >> 29);
+}
 
 std::vector<TrialRequest> MakeTrialRequests(const Graph& graph, uint64_t seed, Allocator& allocator) {
   const std::vector<NodeId> nodes = graph.Nodes();

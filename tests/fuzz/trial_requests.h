@@ -4,12 +4,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "graph/ir/graph.h"
 #include "graph/passes/feed_fetch.h"
 #include "graph/value/allocator.h"
 #include "graph/value/tensor.h"
 
 namespace sluice {
+
+// Equal on every machine, unlike std::hash.
+uint64_t HashOf(absl::string_view text, uint64_t seed);
 
 // One signature of a graph and values for its feeds, several times.
 struct TrialRequest {

@@ -1,18 +1,22 @@
-// soak [SECONDS] [THREADS] [FIRST_SEED] [--faults]: random graphs run by the dataflow executor, and random programs run
-// by sessions over three CPU devices, on THREADS threads for SECONDS (default 600, 4), some of the runs cancelled or
-// given a short deadline. Every run that ends well must answer what the reference evaluator, or a session on one
-// device, does; the others must say CANCELLED or DEADLINE_EXCEEDED. With --faults, instead: random programs whose
-// allocations fail, whose kernels and shards throw, whose callbacks are dropped (fault_soak.h). Prints counts; exit
-// status 1 when an answer was wrong, an error had no cause, a run did not end within a minute, or tensor memory is left
-// over. Meant for AddressSanitizer builds, which find leaks of all kinds.
+// soak [SECONDS] [THREADS] [FIRST_SEED] [--faults | --train | --tape]: random graphs run by the dataflow executor, and
+// random programs run by sessions over three CPU devices, on THREADS threads for SECONDS (default 600, 4), some of the
+// runs cancelled or given a short deadline. Every run that ends well must answer what the reference evaluator, or a
+// session on one device, does; the others must say CANCELLED or DEADLINE_EXCEEDED. With --faults, instead: random
+// programs whose allocations fail, whose kernels and shards throw, whose callbacks are dropped (fault_soak.h); with
+// --train, networks that are trained (train_soak.h); with --tape, define-by-run programs (tape_soak.h). Prints counts;
+// exit status 1 when an answer was wrong, an error had no cause, a run did not end within a minute, or tensor memory is
+// left over. Meant for AddressSanitizer builds, which find leaks of all kinds.
 
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
@@ -23,6 +27,8 @@
 #include "tests/stress/fault_soak.h"
 #include "tests/stress/session_soak.h"
 #include "tests/stress/soak_counts.h"
+#include "tests/stress/tape_soak.h"
+#include "tests/stress/train_soak.h"
 #include "tests/testing/executor_harness.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/reference_evaluator.h"
@@ -37,7 +43,16 @@ constexpr uint32_t kDeterministicSeeds = 300;
 struct Options {
   int seconds = 600, threads = 4;
   uint32_t seed = 1;
-  bool with_faults = false;
+  enum class Kind { kGraphs, kFaults, kTraining, kTapes } kind = Kind::kGraphs;
+};
+
+// What all kinds have counted.
+struct Counts {
+  SoakCounts runs;
+  FaultCounts faults;
+  TapeCounts tapes;
+
+  bool is_clean() const { return runs.wrong == 0 && faults.is_clean() && tapes.wrong == 0; }
 };
 
 // Whether `results` are what the reference says.
@@ -130,31 +145,65 @@ void Print(const FaultCounts& counts, int64_t left) {
             << counts.left_blocks << " blocks and " << left << " bytes left over\n";
 }
 
+void Print(const TapeCounts& counts, int64_t left) {
+  std::cout << counts.programs << " programs, " << counts.passes << " times: " << counts.finished << " finished, "
+            << counts.refused << " ended by a hook's error, " << counts.thrown << " by its exception, "
+            << counts.cancelled << " cancelled, " << counts.wrong << " wrong; tensor bytes left over: " << left << "\n";
+}
+
+// Of the whole process.
+int64_t ResidentKiB() {
+  std::ifstream file("/proc/self/statm");
+  int64_t size = 0, resident = 0;
+  file >> size >> resident;
+  return resident * 4;
+}
+
+int SoakOne(const Options& soak, uint32_t seed, ThreadPool& pool, TapePair& tapes, Counts* counts) {
+  std::mt19937 random(seed);
+  switch (soak.kind) {
+    case Options::Kind::kGraphs:
+      return SoakGraphs(seed, pool, &counts->runs);
+    case Options::Kind::kFaults:
+      SoakWithFaults(seed, pool, &counts->faults);
+      return 0;
+    case Options::Kind::kTraining:
+      SoakTraining(seed, pool, random, &counts->runs);
+      return 0;
+    case Options::Kind::kTapes:
+      SoakTapes(seed, soak.threads, tapes, &counts->tapes);
+      return 0;
+  }
+  return 0;
+}
+
 int Main(const Options& soak) {
   ThreadPoolOptions options;
   options.num_threads = soak.threads;
   ThreadPool pool(options);
-  SoakCounts counts;
-  FaultCounts faults;
+  Counts counts;
   HangWatch watch;
   const int64_t memory = HostAllocatorLiveBytes();
+  int64_t resident = 0;
+  std::optional<TapePair> tapes(std::in_place);
   const absl::Time end = absl::Now() + absl::Seconds(soak.seconds);
   const uint32_t stop = soak.seconds == 0 ? soak.seed + kDeterministicSeeds : UINT32_MAX;
   for (uint32_t seed = soak.seed; seed < stop && (soak.seconds == 0 || absl::Now() < end); ++seed) {
     watch.Beat(seed);
-    if (soak.with_faults) {
-      SoakWithFaults(seed, pool, &faults);
-    } else if (SoakGraphs(seed, pool, &counts) != 0) {
-      return 1;
-    }
+    if (SoakOne(soak, seed, pool, *tapes, &counts) != 0) return 1;
+    if (resident == 0 && absl::Now() > end - absl::Seconds(soak.seconds) * 0.8) resident = ResidentKiB();
   }
+  tapes.reset();
   const int64_t left = HostAllocatorLiveBytes() - memory;
-  if (soak.with_faults) {
-    Print(faults, left);
+  if (soak.kind == Options::Kind::kFaults) {
+    Print(counts.faults, left);
+  } else if (soak.kind == Options::Kind::kTapes) {
+    Print(counts.tapes, left);
   } else {
-    Print(counts, left);
+    Print(counts.runs, left);
   }
-  return counts.wrong == 0 && faults.is_clean() && left == 0 ? 0 : 1;
+  std::cout << "resident: " << resident << " KiB after a fifth of the time, " << ResidentKiB() << " KiB at the end\n";
+  return counts.is_clean() && left == 0 ? 0 : 1;
 }
 
 }  // namespace
@@ -162,12 +211,18 @@ int Main(const Options& soak) {
 
 int main(int argc, char** argv) {
   sluice::Options options;
+  using Kind = sluice::Options::Kind;
   std::vector<std::string> numbers;
   for (int i = 1; i < argc; ++i) {
-    if (std::string(argv[i]) == "--faults") {
-      options.with_faults = true;
+    const std::string word = argv[i];
+    if (word == "--faults") {
+      options.kind = Kind::kFaults;
+    } else if (word == "--train") {
+      options.kind = Kind::kTraining;
+    } else if (word == "--tape") {
+      options.kind = Kind::kTapes;
     } else {
-      numbers.push_back(argv[i]);
+      numbers.push_back(word);
     }
   }
   if (numbers.size() > 0) options.seconds = std::atoi(numbers[0].c_str());
