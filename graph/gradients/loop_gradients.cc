@@ -111,11 +111,16 @@ absl::Status LoopGradients::FindGates(int32_t frame) {
     if (!variable.gate.valid()) return Refuse(variable.merge, "no Switch on the loop's condition takes its value");
   }
   for (const NodeId exit : loop.exits) {
-    const Output& source = graph_.inputs(exit)[0];
-    Variable* const variable = source.index == 0 ? VariableOf(source.node) : nullptr;
-    if (variable != nullptr && variable->gate == source.node) variable->exit = exit;
+    Variable* const variable = LeavingBy(exit);
+    if (variable != nullptr) variable->exits.push_back(exit);
   }
   return absl::OkStatus();
+}
+
+LoopGradients::Variable* LoopGradients::LeavingBy(NodeId exit) {
+  const Output& source = graph_.inputs(exit)[0];
+  Variable* const variable = source.index == 0 ? VariableOf(source.node) : nullptr;
+  return variable != nullptr && variable->gate == source.node ? variable : nullptr;
 }
 
 absl::Status LoopGradients::CheckOutside(absl::Span<const Output> outputs, absl::string_view what) const {
@@ -213,6 +218,7 @@ absl::Status LoopGradients::Visit(NodeId id, absl::Span<const Gradient> dys, Gra
 }
 
 absl::Status LoopGradients::VisitExit(NodeId id, const Gradient& dy, GradientSweep& sweep) {
+  if (dy.is_set() && LeavingBy(id) == nullptr) return Refuse(id, "it is not the end of a variable of the loop");
   if (dy.is_set()) LoopOf(id).exit_dys.try_emplace(id, dy);
   return Arrive(info_.frame(id), sweep);
 }
@@ -270,7 +276,18 @@ absl::Status LoopGradients::Arrive(int32_t frame, GradientSweep& sweep) {
 }
 
 Output LoopGradients::LastValue(const Variable& variable) {
-  return variable.exit.valid() ? Output{variable.exit, 0} : emitter_.Add("Exit", {{variable.gate, 0}});
+  return variable.exits.empty() ? emitter_.Add("Exit", {{variable.gate, 0}}) : Output{variable.exits[0], 0};
+}
+
+Expr LoopGradients::StartOf(const Loop& loop, const Variable& variable) {
+  const Expr last = emitter_.Forward(LastValue(variable));
+  std::vector<Gradient> dys;
+  for (const NodeId exit : variable.exits) {
+    const auto given = loop.exit_dys.find(exit);
+    if (given != loop.exit_dys.end()) dys.push_back(given->second);
+  }
+  if (dys.empty()) return ZerosLike(last);
+  return emitter_.Dense(SumGradients(emitter_, last, absl::MakeSpan(dys), GradientOptions::Aggregation::kAddN), last);
 }
 
 absl::Status LoopGradients::MakeFrame(int32_t frame) {
@@ -302,10 +319,7 @@ absl::Status LoopGradients::Begin(int32_t frame, GradientSweep& sweep) {
     if (has_any && sweep.Flows(variable.merge, variable.back)) {
       emitter_.BeginNode(variable.merge);
       emitter_.SetFrame(loop.frame->parent());
-      const auto given = loop.exit_dys.find(variable.exit);
-      const Expr last = emitter_.Forward(LastValue(variable));
-      const Expr start = given != loop.exit_dys.end() ? emitter_.Dense(given->second, last) : ZerosLike(last);
-      variable.grad = loop.frame->AddVariable(start.output());
+      variable.grad = loop.frame->AddVariable(StartOf(loop, variable).output());
       dy = Gradient::Dense(variable.grad.value);
     }
     sweep.Deliver(variable.merge, variable.back, dy);

@@ -66,10 +66,10 @@ class LoopGradients {
 
  private:
   struct Variable {
-    NodeId merge, gate;        // Forward.
-    NodeId exit;               // A reached one; invalid where there is none.
-    int32_t back = -1;         // The input of the Merge that the NextIteration feeds.
-    LoopFrame::Variable grad;  // Once the loop has begun with a gradient.
+    NodeId merge, gate;         // Forward.
+    std::vector<NodeId> exits;  // Reached ones: files have one, and what gradients read of the end has its own.
+    int32_t back = -1;          // The input of the Merge that the NextIteration feeds.
+    LoopFrame::Variable grad;   // Once the loop has begun with a gradient.
   };
   struct Loop {
     std::vector<NodeId> exits;  // Reached ones.
@@ -103,6 +103,8 @@ class LoopGradients {
   const Variable* VariableOf(NodeId id) const;
   LoopFrame* ParentOf(int32_t frame) const;
 
+  // The variable whose last value an Exit gives; null: another value of the loop's head.
+  Variable* LeavingBy(NodeId exit);
   absl::Status VisitExit(NodeId id, const Gradient& dy, GradientSweep& sweep);
   absl::Status VisitPop(Stack& stack, const Gradient& dy, GradientSweep& sweep);
   absl::Status VisitPush(Stack& stack, const Gradient& dy, GradientSweep& sweep);
@@ -112,6 +114,8 @@ class LoopGradients {
   absl::Status MakeFrame(int32_t frame);
   absl::Status VisitGate(NodeId id, absl::Span<const Gradient> dys, GradientSweep& sweep);
   absl::Status VisitInvariant(NodeId id, const Gradient& dy, GradientSweep& sweep);
+  // Where the variable's gradient begins: what has come for its Exits, or zeros.
+  Expr StartOf(const Loop& loop, const Variable& variable);
   // The value an Exit of the variable has or would have, outside of the forward loop.
   Output LastValue(const Variable& variable);
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "graph/base/error.h"
 #include "graph/gradients/gradients.h"
@@ -96,6 +97,40 @@ TEST_P(LoopGradientsTest, EachIterationHasItsOwnValues) {
   ASSERT_OK_AND_ASSIGN(const Values found, Gradients({v.last}, {x, w}, feeds));
   EXPECT_NEAR(found[0][0], by_x, 1e-5);
   EXPECT_NEAR(found[1][0], by_w, 1e-5);
+}
+
+TEST_P(LoopGradientsTest, TwoExitsOfAVariableAddUp) {
+  const Output x = Input("x"), n = b_.Placeholder("n", DType::kInt32);
+  const Loop loop = Begin("loop", n);
+  const Variable v = Enter(loop, "v", x);
+  const Output again = b_.Op("Exit", "again", {b_.graph().inputs(v.last.node)[0]});
+  Next(v, "v", b_.Op("AddV2", "sum", {v.value, v.value}));
+  End(loop);
+  const Output y = b_.Op(
+      "AddV2", "y", {b_.Op("Mul", "two", {v.last, Number("2", 2)}), b_.Op("Mul", "three", {again, Number("3", 3)})});
+  const NamedTensors feeds = {{"x", Tensor::Scalar(0.5f)}, {"n", Tensor::Scalar<int32_t>(GetParam())}};
+  ASSERT_OK_AND_ASSIGN(const Values found, Gradients({y}, {x}, feeds));
+  EXPECT_NEAR(found[0][0] / std::pow(2.0, GetParam()), 5, 1e-5);
+}
+
+// The first gradient reads b's last value by an Exit of its own, which has no gradient in the second one.
+TEST_P(LoopGradientsTest, AnExitOfItsOwnThatTheFirstGradientReads) {
+  const Output x = Input("x"), n = b_.Placeholder("n", DType::kInt32);
+  const Loop loop = Begin("loop", n);
+  const Variable a = Enter(loop, "a", x), b = Enter(loop, "b", x);
+  Next(a, "a", b_.Op("Mul", "a_times_b", {a.value, b.value}));
+  Next(b, "b", b_.Op("AddV2", "b_twice", {b.value, b.value}));
+  End(loop);
+  ASSERT_OK_AND_ASSIGN(const GradientResult first, Add({a.last}, {x}));
+  const Output z = b_.Op("AddV2", "z", {first.xs[0].value, b.last});
+  // a = x^(n+1) 2^(n(n-1)/2), b = x 2^n.
+  const int k = GetParam();
+  if (k > 5) return;  // Beyond what floats hold.
+  const double scale = std::pow(2.0, k * (k - 1) / 2), value = 0.5;
+  const double expected = scale * (k + 1) * k * std::pow(value, k - 1) + std::pow(2.0, k);
+  const NamedTensors feeds = {{"x", Tensor::Scalar(0.5f)}, {"n", Tensor::Scalar<int32_t>(k)}};
+  ASSERT_OK_AND_ASSIGN(const Values found, Gradients({z}, {x}, feeds));
+  EXPECT_NEAR(found[0][0] / expected, 1, 1e-5);
 }
 
 // A variable that the body replaces by a constant has the gradient zero in all iterations but where there are none.
@@ -210,6 +245,18 @@ TEST_F(ControlFlowGradientsTest, AConditionalOnWhatALoopInTheLoopLeaves) {
   }
   ASSERT_OK_AND_ASSIGN(const Values found, Gradients({v.last}, {x}, {{"x", Tensor::Scalar(0.9f)}}));
   EXPECT_NEAR(found[0][0], derivative, 1e-5);
+}
+
+TEST_F(ControlFlowGradientsTest, AnExitOfAnotherValueOfTheHeadIsRefused) {
+  const Output x = Input("x");
+  const Loop loop = Begin("loop", Int("n", 3));
+  const Variable v = Enter(loop, "v", x);
+  const Output square = b_.Op("Square", "square", {v.merge});
+  const Output leaves = b_.Op("Exit", "leaves", {Gate("square_gate", square, loop.condition)});
+  Next(v, "v", v.value);
+  End(loop);
+  const absl::Status status = Add({leaves}, {x}).status();
+  EXPECT_TRUE(absl::StrContains(status.message(), "not the end of a variable")) << status;
 }
 
 TEST_F(ControlFlowGradientsTest, YsAndXsStandOutsideOfLoops) {
