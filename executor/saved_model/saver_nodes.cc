@@ -1,9 +1,11 @@
 #include "executor/saved_model/saver_nodes.h"
 
+#include <map>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "executor/saved_model/variable_folder.h"
 #include "graph/base/status_macros.h"
 #include "graph/edit/graph_editor.h"
@@ -150,13 +152,13 @@ absl::Status AssignVariables(Session& session, const SaverNodes& nodes, const Na
                              const CallOptions& call) {
   NamedTensors feeds;
   std::vector<std::string> targets;
+  std::map<absl::string_view, const Tensor*> by_name;
+  for (const auto& [name, value] : values) by_name.emplace(name, &value);  // The first of a name counts.
   for (size_t i = 0; i < nodes.variables.size(); ++i) {
-    for (const auto& [name, value] : values) {
-      if (name != nodes.variables[i]) continue;
-      feeds.emplace_back(nodes.restored[i], value);
-      targets.push_back(nodes.assigns[i]);
-      break;
-    }
+    const auto found = by_name.find(nodes.variables[i]);
+    if (found == by_name.end()) continue;
+    feeds.emplace_back(nodes.restored[i], *found->second);
+    targets.push_back(nodes.assigns[i]);
   }
   return targets.empty() ? absl::OkStatus() : session.Run(feeds, {}, targets, call).status();
 }

@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<NodeId>> KeptRoots(const Graph& graph, const ModelExp
   std::vector<NodeId> roots;
   for (const auto* ends : {&what.outputs, &what.inputs}) {
     for (const auto& [key, output] : *ends) {
-      if (!graph.Contains(output.node) || output.index >= graph.num_outputs(output.node)) {
+      if (!graph.Contains(output.node) || output.index < 0 || output.index >= graph.num_outputs(output.node)) {
         return Error(ErrorCode::kFetchUnknown)
             .Text(absl::StrCat("'", PrintableName(key), "' of the signature is not a tensor of the graph"));
       }

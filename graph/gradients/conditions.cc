@@ -80,9 +80,14 @@ int32_t Conditions::SetOf(const Output& output) {
 
 Output Conditions::PredicateOf(NodeId gate) const {
   Output predicate = graph_.inputs(gate)[1];
+  std::vector<Output> way;
   while (HandsOn(graph_, predicate.node)) {
-    predicate = graph_.inputs(predicate.node)[static_cast<size_t>(predicate.index)];
+    const auto known = handed_on_.find(predicate);
+    way.push_back(predicate);
+    predicate =
+        known != handed_on_.end() ? known->second : graph_.inputs(predicate.node)[static_cast<size_t>(predicate.index)];
   }
+  for (const Output& output : way) handed_on_.try_emplace(output, predicate);
   return predicate;
 }
 

@@ -81,6 +81,7 @@ class Conditions {
   std::vector<const List*> lists_;
   std::vector<std::unique_ptr<List>> owned_;
   HashMap<std::pair<int32_t, int32_t>, int32_t> unions_;
+  mutable HashMap<Output, Output> handed_on_;  // What is only handed on, and what it is.
   absl::Status status_;
 };
 

@@ -133,13 +133,18 @@ Output LoopFrame::BringIn(const Output& outside) {
 
 Output LoopFrame::Source(Output forward) const {
   const Graph& graph = emitter_.graph();
+  std::vector<Output> way;
   // As long as the graph is: a circle of Identities would have been refused.
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
     if (!HandsOn(graph, forward.node)) break;
-    const Output source = graph.inputs(forward.node)[static_cast<size_t>(forward.index)];
+    const auto known = sources_.find(forward);
+    const Output source =
+        known != sources_.end() ? known->second : graph.inputs(forward.node)[static_cast<size_t>(forward.index)];
     if (IsRef(graph.output_type(source.node, source.index))) break;
+    way.push_back(forward);
     forward = source;
   }
+  for (const Output& output : way) sources_.try_emplace(output, forward);
   return forward;
 }
 

@@ -102,6 +102,7 @@ class LoopFrame : public GradientFrame {
   Output condition_ = kNoOutput;
   NodeId gate_, pivot_, back_sync_, end_;
   HashMap<Output, Output> recalled_, entered_, brought_, forward_of_;
+  mutable HashMap<Output, Output> sources_;  // What Source has found on the way.
 };
 
 }  // namespace sluice

@@ -39,7 +39,8 @@ Output TrainNodes::ShapeOf(const VariableNode& variable) {
 
 VariableNode TrainNodes::AddState(const VariableNode& like, const std::string& name, DType dtype,
                                   const PartialShape& shape) {
-  const VariableNode state = like.AddAnother(edit_, edit_.UniqueName(name), dtype, shape);
+  if (!shared_names_.has_value()) shared_names_ = SharedNames(graph());
+  const VariableNode state = like.AddAnother(edit_, UnsharedName(edit_, *shared_names_, name), dtype, shape);
   states_.push_back(state.id());
   return state;
 }

@@ -1,6 +1,8 @@
 #ifndef SLUICE_GRAPH_GRADIENTS_TRAIN_NODES_H_
 #define SLUICE_GRAPH_GRADIENTS_TRAIN_NODES_H_
 
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -100,6 +102,7 @@ class TrainNodes {
   ForwardFacts facts_;
   GradientEmitter emitter_;
   std::vector<NodeId> states_, inits_;
+  std::optional<std::set<std::string>> shared_names_;  // Of the graph, once a state was added.
 };
 
 // --- Sparse gradients ------------------------------------------------------------------------------------------------

@@ -123,6 +123,9 @@ struct TrainStepOptions {
   int64_t accumulate_steps = 1;
   LossScaling loss_scaling;
 
+  // What is fetched beside the loss, all of it live in each step: computed before the first update, as the loss is.
+  std::vector<Output> before_update;
+
   // A variable that grows by one after each update; invalid: none, or where the schedule needs one "global_step", which
   // is added.
   NodeId global_step;

@@ -55,6 +55,7 @@ class StepWriter {
     if (before->has_value()) {
       loss = FindAgain(**before, loss);
       options_.learning_rate_tensor = FindAgain(**before, options_.learning_rate_tensor);
+      for (Output& output : options_.before_update) output = FindAgain(**before, output);
     }
     SLUICE_ASSIGN_OR_RETURN(const std::optional<VariableNode> count, FindGlobalStep(variables[0]));
     if (count.has_value()) step.global_step = count->id();
@@ -141,6 +142,7 @@ class StepWriter {
   // Runs once the loss and all gradients are there, where the branches so far are taken.
   NodeId GroupGradients(absl::string_view name, const Output& loss) {
     std::vector<NodeId> computed = {NodeOf(loss)};
+    for (const Output& output : options_.before_update) computed.push_back(NodeOf(output));
     for (const Trained& one : trained_) computed.push_back(NodeOf(one.gradient.value));
     for (const Branch& branch : branches_) computed.push_back(branch.taken.node);
     return nodes_.Group(name, computed);

@@ -24,6 +24,23 @@ absl::StatusOr<VariableNode> VariableNode::Find(const Graph& graph, NodeId id) {
   return VariableNode(id, dtype, std::move(shape), is_resource);
 }
 
+std::set<std::string> SharedNames(const Graph& graph) {
+  std::set<std::string> names;
+  for (const NodeId id : graph.Nodes()) {
+    AttrView value;
+    if (!graph.FindAttr(id, "shared_name", &value)) continue;
+    const absl::StatusOr<absl::string_view> name = value.AsString();
+    if (name.ok() && !name->empty()) names.emplace(*name);
+  }
+  return names;
+}
+
+std::string UnsharedName(GraphEditor& edit, const std::set<std::string>& shared, const std::string& name) {
+  std::string unique = edit.UniqueName(name);
+  for (int i = 1; shared.count(unique) > 0; ++i) unique = edit.UniqueName(absl::StrCat(name, "_", i));
+  return unique;
+}
+
 VariableNode VariableNode::AddAnother(GraphEditor& edit, const std::string& name, DType dtype,
                                       const PartialShape& shape) const {
   const GraphEditor::Scope place = edit.OnDevice(std::string(edit.graph().device(id_)));

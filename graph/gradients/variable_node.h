@@ -1,6 +1,7 @@
 #ifndef SLUICE_GRAPH_GRADIENTS_VARIABLE_NODE_H_
 #define SLUICE_GRAPH_GRADIENTS_VARIABLE_NODE_H_
 
+#include <set>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,11 @@
 #include "graph/value/shape.h"
 
 namespace sluice {
+
+// The names under which the resources of a graph are shared, where nodes say others than their own.
+std::set<std::string> SharedNames(const Graph& graph);
+// `name`, or like it, which is no name of a node and not in `shared`.
+std::string UnsharedName(GraphEditor& edit, const std::set<std::string>& shared, const std::string& name);
 
 // A variable of a graph, whichever of the two kinds it is: a handle (VarHandleOp) or a reference (VariableV2,
 // Variable). What it adds stands under the scopes of the editor. A small value.

@@ -62,7 +62,7 @@ absl::StatusOr<AttrValue> ListFromPlugin(int32_t kind, const SluiceAttr& attr) {
       return AttrValue(ListOf<uint8_t, bool>(attr));
     case SLUICE_ATTR_TYPE: {
       std::vector<DType> types;
-      for (const int32_t type : ListOf<int32_t, int32_t>(attr)) types.push_back(static_cast<DType>(type));
+      for (const int32_t type : ListOf<int32_t, int32_t>(attr)) types.push_back(DTypeFromNumber(type));
       return AttrValue(types);
     }
     case SLUICE_ATTR_SHAPE: {
@@ -91,7 +91,7 @@ absl::StatusOr<AttrValue> AttrFromPlugin(int32_t kind, const SluiceAttr& attr) {
     case SLUICE_ATTR_BOOL:
       return AttrValue(*static_cast<const uint8_t*>(attr.values) != 0);
     case SLUICE_ATTR_TYPE:
-      return AttrValue(static_cast<DType>(*static_cast<const int32_t*>(attr.values)));
+      return AttrValue(DTypeFromNumber(*static_cast<const int32_t*>(attr.values)));
     case SLUICE_ATTR_SHAPE: {
       SLUICE_ASSIGN_OR_RETURN(const PartialShape shape, ShapeOf(*static_cast<const SluiceShape*>(attr.values)));
       return AttrValue(shape);
@@ -153,7 +153,12 @@ SluiceStatus* GradientsAddOp(SluiceGradients* gradients, const char* op, const S
       if (!attr.ok()) return WithAttr(attr.status(), attrs[i].name);
       given.push_back({attrs[i].name, *std::move(attr)});
     }
-    return Give(gradients, gradients->context.Op(op, sources, given), value);
+    const Expr made = gradients->context.Op(op, sources, given);
+    SLUICE_RETURN_IF_ERROR(gradients->context.emitter().status());
+    if (gradients->context.graph().num_outputs(made.output().node) == 0) {
+      return Error(ErrorCode::kHostKernel).Text(absl::StrCat("the gradient adds ", op, ", which has no outputs"));
+    }
+    return Give(gradients, made, value);
   });
 }
 

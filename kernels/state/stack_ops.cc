@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "graph/base/error.h"
+#include "graph/base/status_macros.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -11,6 +12,17 @@
 
 namespace sluice {
 namespace {
+
+// Closes a stack of handles when the step ends: it may hold its own, or that of a stack which holds its own.
+class StackEnd final : public Resource {
+ public:
+  static constexpr absl::string_view kTypeName = "StackEnd";
+  explicit StackEnd(CountedPtr<Stack> stack) : Resource(kTypeName), stack_(std::move(stack)) {}
+  ~StackEnd() override { stack_->Close(); }
+
+ private:
+  const CountedPtr<Stack> stack_;
+};
 
 // Makes a stack: a new one in each step and each iteration.
 class StackKernel : public Kernel {
@@ -28,7 +40,13 @@ class StackKernel : public Kernel {
       }
       max_size = context.input(0).flat<int32_t>()[0];
     }
-    return SetStepHandle(context, 0, MakeCounted<Stack>(StepUniqueName(context, name_), dtype_, max_size));
+    CountedPtr<Stack> stack = MakeCounted<Stack>(StepUniqueName(context, name_), dtype_, max_size);
+    StepContainer* const step = context.run().step_container;
+    if (dtype_ == DType::kResource && step != nullptr) {
+      SLUICE_RETURN_IF_ERROR(
+          step->resources().Create(StackEnd::kTypeName, stack->name(), MakeCounted<StackEnd>(stack)));
+    }
+    return SetStepHandle(context, 0, std::move(stack));
   }
   CostHint cost_hint() const override { return CostHint::kCheap; }
 

@@ -40,8 +40,8 @@ class TrainCommand : public Command {
     request_.Declare(app);
     session_options_.functions = CallPolicy::kInline;  // See generator_states.h.
     session_options_.Declare(app);
-    app.get_option("--functions")->option_text("inline|call|auto [inline]");
     app.remove_option(app.get_option("--deterministic"));  // Always: see Note [Training that goes on].
+    app.remove_option(app.get_option("--functions"));      // Bodies that are called keep generators of their own.
     app.description(absl::StrCat(app.get_description(), "\n", kFeedValueForms));
   }
 
@@ -69,7 +69,7 @@ class TrainCommand : public Command {
     LoadOptions load = model_.Options();
     load.check_signatures = false;
     SLUICE_ASSIGN_OR_RETURN(loaded_, model_.Load(console, load));
-    SLUICE_ASSIGN_OR_RETURN(const TrainPlan plan, PlanTraining(loaded_, request_, load.limits));
+    SLUICE_ASSIGN_OR_RETURN(const TrainPlan plan, PlanTraining(loaded_, request_, model_.path(), load.limits));
     std::optional<ModelExport> what;
     if (!request_.export_to.empty()) {
       SLUICE_ASSIGN_OR_RETURN(what, PlanExport(loaded_, plan, request_));
@@ -104,6 +104,14 @@ class TrainCommand : public Command {
     if (request_.resume && !checkpoints.newest().empty()) {
       SLUICE_ASSIGN_OR_RETURN(checkpoint, ReadCheckpoint(checkpoints.newest()));
       SLUICE_ASSIGN_OR_RETURN(state, TrainState::From(checkpoint, state));
+      const int64_t batches = order_->batches_per_epoch();
+      if (state.step < 0 || state.epoch < 0 || state.batch < 0 || state.batch > batches) {
+        return Error(ErrorCode::kCheckpointEntry)
+            .Found(absl::StrCat("step ", state.step, ", epoch ", state.epoch, ", batch ", state.batch))
+            .Expected(absl::StrCat("a batch of an epoch of ", batches))
+            .Text(absl::StrCat("the checkpoint '", PrintableName(checkpoints.newest(), 1000),
+                               "' says a place that no training has"));
+      }
       SLUICE_RETURN_IF_ERROR(ContinueTraining(session, loaded_, plan, checkpoint, call));
       console.Note(absl::StrCat("going on after step ", CountText(state.step), ", from ", checkpoints.newest()));
     } else {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -175,6 +176,42 @@ TEST_F(TrainEdgesTest, NamesThatAreTaken) {
   EXPECT_EQ(absl::StrJoin(SlotNames(), " "),
             "current_loss_scale_1 good_steps global_step_1 w/gradient_accumulator_1 accumulated_steps_1 beta1_power_1 "
             "beta2_power w/Adam_1 w/Adam_2");
+}
+
+// A node may share its resource under a name that no node has.
+TEST_F(TrainEdgesTest, SharedNamesThatAreTaken) {
+  if (!is_resource_) return;
+  const Output w = Floats("w", Shape::Of({1, 2}), {1, 2});
+  const Output other =
+      b_.Op("VarHandleOp", "import/slot", {},
+            {{"dtype", DType::kFloat}, {"shape", PartialShape::Of({1, 2})}, {"shared_name", "w/Adam"}});
+  const Output kept = b_.Const("kept", Tensor::Of<float>(Shape::Of({1, 2}), {7, 8}));
+  b_.Op("AssignVariableOp", "import/init", {other, kept}, {{"dtype", DType::kFloat}});
+  inits_.push_back("import/init");
+  const Output loss = Total(Read(w));
+  Train(loss, {w}, OfKind(Kind::kAdam));
+  const std::string read = Reader(other);
+  Begin();
+  ASSERT_OK(session_->Run({}, {}, {Name(step_.update)}));
+  EXPECT_THAT(Fetch(read), ::testing::ElementsAre(7, 8));
+}
+
+// What is fetched with the step is what it was before it.
+TEST_F(TrainEdgesTest, UpdatesWaitForWhatIsFetched) {
+  const Output w = Floats("w", Shape::Of({1, 2}), {1, 2});
+  const Output loss = Total(Read(w)), metric = b_.Op("Neg", "metric", {Read(w)});
+  TrainStepOptions options;
+  options.before_update = {metric};
+  Train(loss, {w}, options);
+  std::vector<NodeId> waiting = {step_.update};
+  std::set<NodeId> above;
+  while (!waiting.empty()) {
+    const NodeId id = waiting.back();
+    waiting.pop_back();
+    if (!above.insert(id).second) continue;
+    for (const Output& input : b_.graph().all_inputs(id)) waiting.push_back(input.node);
+  }
+  EXPECT_EQ(above.count(metric.node), 1u);
 }
 
 TEST_F(TrainEdgesTest, NodesStandWhereTheirVariableDoes) {

@@ -108,6 +108,7 @@ void AsksForTooMany(sluice_op::Node&, sluice_op::Gradients& g) { g.Set(0, g.Inpu
 void SetsTooMany(sluice_op::Node&, sluice_op::Gradients& g) { g.Set(3, g.Dy()); }
 void SetsOtherType(sluice_op::Node&, sluice_op::Gradients& g) { g.Set(0, g.Op("Shape", {g.Input(0)})); }
 void AddsUnknownOp(sluice_op::Node&, sluice_op::Gradients& g) { g.Set(0, g.Op("NoSuchOp", {g.Dy()})); }
+void AddsNoOutput(sluice_op::Node&, sluice_op::Gradients& g) { g.Set(0, g.Op("NoOp", {})); }
 void InventsAValue(sluice_op::Node&, sluice_op::Gradients& g) { g.Set(0, sluice_op::Value(g.handle(), 99)); }
 SluiceStatus* ThrowsInGradient(void*, SluiceNode*, SluiceGradients*) {
   throw std::runtime_error("thrown across the border");
@@ -131,6 +132,7 @@ void AddGradients(sluice_op::Registration& r) {
   AddGradient<&SetsTooMany>(r, "SetsTooMany");
   AddGradient<&SetsOtherType>(r, "SetsOtherType");
   AddGradient<&AddsUnknownOp>(r, "AddsUnknownOp");
+  AddGradient<&AddsNoOutput>(r, "AddsNoOutput");
   AddGradient<&InventsAValue>(r, "InventsAValue");
   r.Add(sluice_op::Op("ThrowsInGradient").Input("x: float").Output("y: float"));
   const SluiceGradientDef gradient = {sizeof(gradient), "ThrowsInGradient", &ThrowsInGradient, nullptr};

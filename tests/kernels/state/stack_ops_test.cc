@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/value/allocator.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/step_runner.h"
@@ -49,6 +50,21 @@ TEST_P(StackOpsTest, LivesForOneStep) {
   const Output pop = Pop(stack);
   ASSERT_OK(steps_.Run({push}));
   EXPECT_THAT(steps_.Run({pop}), StatusIs(absl::StatusCode::kInvalidArgument, "empty"));
+}
+
+// A stack that holds its own handle would hold itself alive.
+TEST(StackCycleTest, EndsWithItsStep) {
+  StepRunner steps;
+  GraphBuilder& b = steps.graph();
+  const Output size = b.Const("max_size", Tensor::Scalar<int32_t>(-1));
+  const Output one = b.Op("StackV2", "one", {size}, {{"elem_type", DType::kResource}});
+  const Output two = b.Op("StackV2", "two", {size}, {{"elem_type", DType::kResource}});
+  const Output pushes[] = {b.Op("StackPushV2", "a", {one, one}), b.Op("StackPushV2", "b", {one, two}),
+                           b.Op("StackPushV2", "c", {two, one})};
+  ASSERT_OK(steps.Run({pushes[0], pushes[1], pushes[2]}));
+  const int64_t before = HostAllocatorLiveBytes();
+  for (int i = 0; i < 10; ++i) ASSERT_OK(steps.Run({pushes[0], pushes[1], pushes[2]}));
+  EXPECT_EQ(HostAllocatorLiveBytes(), before);
 }
 
 TEST_P(StackOpsTest, PoppingAnotherDtypeIsInternal) {

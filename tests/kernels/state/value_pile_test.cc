@@ -5,9 +5,13 @@
 #include <vector>
 
 #include "graph/base/error.h"
+#include "graph/value/allocator.h"
+#include "graph/value/counted.h"
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"
 #include "kernels/memory/tracking_allocator.h"
+#include "kernels/state/handles.h"
+#include "kernels/state/stack.h"
 #include "tests/testing/counting_allocator.h"
 #include "tests/testing/status_matchers.h"
 
@@ -118,6 +122,20 @@ TEST_F(ValuePileTest, WithoutMemoryNothingChanges) {
   ExpectPop(Floats(5, 1));
   rows_.Clear();
   EXPECT_EQ(none.live(), 0);
+}
+
+// A stack in a stack, and so on, as a loop may leave it: all end, one after the other.
+TEST(StackChainTest, EndsWithoutRecursion) {
+  CountedPtr<Stack> last;
+  for (int i = 0; i < 200'000; ++i) {
+    CountedPtr<Stack> next = MakeCounted<Stack>("stack", DType::kResource, -1);
+    if (last) {
+      ResourceHandleData data;
+      data.resource = std::move(last);
+      ASSERT_OK(next->Push(HandleTensor(std::move(data)), HostAllocator()));
+    }
+    last = std::move(next);
+  }
 }
 
 }  // namespace

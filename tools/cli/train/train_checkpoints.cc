@@ -1,5 +1,6 @@
 #include "tools/cli/train/train_checkpoints.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -56,12 +57,15 @@ absl::StatusOr<TrainCheckpoints> TrainCheckpoints::Open(const std::string& direc
 }
 
 absl::Status TrainCheckpoints::Save(int64_t step, const NamedTensors& tensors) {
-  const std::string prefix = (fs::path(directory_) / absl::StrCat("model.ckpt-", step)).string();
+  std::string prefix = (fs::path(directory_) / absl::StrCat("model.ckpt-", step)).string();
+  // Never over the newest one, which is all there is until this one is whole.
+  if (prefix == newest_) prefix = (fs::path(directory_) / absl::StrCat("model.again.ckpt-", step)).string();
   SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<BundleWriter> writer, BundleWriter::Create(prefix));
   for (const auto& [name, tensor] : tensors) SLUICE_RETURN_IF_ERROR(writer->Add(name, tensor));
   SLUICE_RETURN_IF_ERROR(WriteFile(prefix + ".meta", meta_graph_));
   SLUICE_RETURN_IF_ERROR(writer->Finish());
-  if (all_.empty() || all_.back() != prefix) all_.push_back(prefix);
+  all_.erase(std::remove(all_.begin(), all_.end(), prefix), all_.end());
+  all_.push_back(prefix);
   newest_ = prefix;
   std::vector<std::string> dropped;
   while (all_.size() > keep_) {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -37,6 +38,31 @@ std::vector<std::pair<std::string, Output>> InputsOf(const Graph& graph, const M
   return inputs;
 }
 
+// What is exported has no init op: a table that one fills would stay empty.
+absl::Status CheckTables(const LoadedGraph& model, const ModelExport& what) {
+  if (model.meta.init_ops.empty()) return absl::OkStatus();
+  std::vector<bool> seen(static_cast<size_t>(model.graph.id_limit()));
+  std::vector<NodeId> needed;
+  const auto add = [&](NodeId id) {
+    if (seen[static_cast<size_t>(id.value())]) return;
+    seen[static_cast<size_t>(id.value())] = true;
+    needed.push_back(id);
+  };
+  for (const auto& [key, output] : what.outputs) add(output.node);
+  for (size_t next = 0; next < needed.size(); ++next) {
+    const absl::string_view op = model.graph.op_name(needed[next]);
+    if (absl::StrContains(op, "HashTable")) {
+      return model.graph.Locate(
+          needed[next],
+          Error(ErrorCode::kUnsupported)
+              .Help("train without --export: the checkpoints hold what was learnt, `--restore` reads them")
+              .Text("is a table that the init op of the model fills: --export does not write such models"));
+    }
+    for (const Output& input : model.graph.all_inputs(needed[next])) add(input.node);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<ModelExport> PlanExport(const LoadedGraph& model, const TrainPlan& plan, const TrainRequest& request) {
@@ -60,10 +86,16 @@ absl::StatusOr<ModelExport> PlanExport(const LoadedGraph& model, const TrainPlan
       continue;
     }
     absl::StatusOr<Output> output = model.graph.FindOutput(endpoint);
+    if (output.ok() && (output->is_control() || output->index >= model.graph.num_outputs(output->node))) {
+      output = Error(ErrorCode::kFetchNoOutput)
+                   .Node(model.graph.name(id), model.graph.op_name(id))
+                   .Text("is to be an output of the exported model and has no value");
+    }
     output.ok() ? what.outputs.emplace_back(name, *output) : what.outputs.emplace_back();
     errors.Add(output.status());
   }
   SLUICE_RETURN_IF_ERROR(errors.Finish());
+  SLUICE_RETURN_IF_ERROR(CheckTables(model, what));
   if (!request.signature.empty()) what.signature = request.signature;
   what.inputs = InputsOf(model.graph, names, what.outputs);
   for (const std::string& name : plan.trained) what.trainable.push_back(model.graph.Find(name));

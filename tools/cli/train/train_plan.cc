@@ -11,6 +11,7 @@
 #include "graph/gradients/train_step.h"
 #include "graph/gradients/variable_node.h"
 #include "graph/ir/tensor_id.h"
+#include "graph/load/custom_gradients.h"
 #include "graph/load/meta_graph_export.h"
 #include "graph/passes/fed_shape.h"
 #include "tools/cli/run/feed_value.h"
@@ -25,8 +26,9 @@ constexpr absl::string_view kGlobalStep = "global_step";
 // Makes one plan. Lives for one PlanTraining.
 class Planner {
  public:
-  Planner(LoadedGraph& model, const ModelNames& names, const TrainRequest& request, const LoadLimits& limits)
-      : model_(model), graph_(model.graph), names_(names), request_(request), limits_(limits) {}
+  Planner(LoadedGraph& model, const ModelNames& names, const TrainRequest& request, const std::string& path,
+          const LoadLimits& limits)
+      : model_(model), graph_(model.graph), names_(names), request_(request), path_(path), limits_(limits) {}
 
   absl::StatusOr<TrainPlan> Plan() {
     AddFetch("loss", request_.loss, "loss");
@@ -172,6 +174,11 @@ class Planner {
     options.gradients.name = "gradients";
     SLUICE_ASSIGN_OR_RETURN(const NodeId count_init, AddGlobalStep(variables[0], &options));
     SLUICE_ASSIGN_OR_RETURN(const Output loss, graph_.FindOutput(plan_.fetches[0]));
+    for (size_t i = 1; i < plan_.fetches.size(); ++i) {
+      SLUICE_ASSIGN_OR_RETURN(const Output metric, graph_.FindOutput(plan_.fetches[i]));
+      options.before_update.push_back(metric);
+    }
+    SLUICE_ASSIGN_OR_RETURN(options.gradients.custom, ReadCustomGradients(path_, graph_));
     SLUICE_ASSIGN_OR_RETURN(const TrainStep step, AddTrainStep(graph_, loss, variables, options));
     for (size_t i = 0; i < variables.size(); ++i) {
       if (step.gradients[i].is_set()) plan_.trained.emplace_back(graph_.name(variables[i]));
@@ -193,7 +200,7 @@ class Planner {
     if (graph_.Contains(options->global_step) && VariableNode::Find(graph_, options->global_step).ok()) return NodeId();
     SLUICE_ASSIGN_OR_RETURN(const VariableNode model, VariableNode::Find(graph_, like));
     GraphEditor edit(graph_);
-    const std::string name = edit.UniqueName(kGlobalStep);
+    const std::string name = UnsharedName(edit, SharedNames(graph_), std::string(kGlobalStep));
     const VariableNode count = model.AddAnother(edit, name, DType::kInt64, PartialShape::Scalar());
     const GraphEditor::Scope scope = edit.InName(name);
     const Output zero =
@@ -246,6 +253,7 @@ class Planner {
   Graph& graph_;
   const ModelNames& names_;
   const TrainRequest& request_;
+  const std::string& path_;
   const LoadLimits& limits_;
   std::set<std::string> fed_;  // Endpoints.
   TrainPlan plan_;
@@ -254,9 +262,10 @@ class Planner {
 
 }  // namespace
 
-absl::StatusOr<TrainPlan> PlanTraining(LoadedGraph& model, const TrainRequest& request, const LoadLimits& limits) {
+absl::StatusOr<TrainPlan> PlanTraining(LoadedGraph& model, const TrainRequest& request, const std::string& path,
+                                       const LoadLimits& limits) {
   SLUICE_ASSIGN_OR_RETURN(const ModelNames names, ModelNames::Create(model, request.signature));
-  return Planner(model, names, request, limits).Plan();
+  return Planner(model, names, request, path, limits).Plan();
 }
 
 }  // namespace sluice

@@ -1,11 +1,12 @@
 #include "tools/cli/train/train_start.h"
 
-#include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "executor/saved_model/model_state.h"
 #include "executor/saved_model/saver_nodes.h"
 #include "graph/base/error.h"
@@ -16,13 +17,36 @@
 namespace sluice {
 namespace {
 
-bool Holds(const NamedTensors& tensors, const std::string& name) {
-  return std::any_of(tensors.begin(), tensors.end(), [&](const auto& tensor) { return tensor.first == name; });
+std::set<absl::string_view> NamesOf(const NamedTensors& tensors) {
+  std::set<absl::string_view> names;
+  for (const auto& [name, tensor] : tensors) names.insert(name);
+  return names;
 }
 
-// The nodes that give variables their first values, where nothing else does.
+// By node: whether plan.slot_init runs it.
+std::vector<bool> RunBySlotInit(const Graph& graph, const TrainPlan& plan) {
+  std::vector<bool> is_run(static_cast<size_t>(graph.id_limit()));
+  std::vector<NodeId> waiting;
+  const auto add = [&](NodeId id) {
+    if (!graph.Contains(id) || is_run[static_cast<size_t>(id.value())]) return;
+    is_run[static_cast<size_t>(id.value())] = true;
+    waiting.push_back(id);
+  };
+  if (!plan.slot_init.empty()) add(graph.Find(plan.slot_init));
+  while (!waiting.empty()) {
+    const NodeId id = waiting.back();
+    waiting.pop_back();
+    for (const Output& input : graph.all_inputs(id)) add(input.node);
+  }
+  return is_run;
+}
+
+// The nodes that give variables their first values, where nothing else does: the slots get theirs afterwards, since
+// their shapes may be those of the variables.
 std::vector<std::string> FirstAssigns(const LoadedGraph& model, const TrainPlan& plan) {
   const InitialValues initial(model);
+  const std::vector<bool> is_run_later = RunBySlotInit(model.graph, plan);
+  const std::set<absl::string_view> assigns(plan.saver.assigns.begin(), plan.saver.assigns.end());
   std::vector<std::string> nodes;
   for (const std::string& variable : plan.saver.variables) {
     const std::string usual = absl::StrCat(variable, "/Assign");
@@ -30,9 +54,10 @@ std::vector<std::string> FirstAssigns(const LoadedGraph& model, const TrainPlan&
     const bool is_usual =
         model.graph.Contains(id) && (model.graph.Is(id, "Assign") || model.graph.Is(id, "AssignVariableOp"));
     const std::string node = is_usual ? usual : initial.InitOf(variable);
-    const auto& assigns = plan.saver.assigns;
-    const bool is_savers = std::find(assigns.begin(), assigns.end(), node) != assigns.end();
-    if (!node.empty() && !is_savers) nodes.push_back(node);
+    if (node.empty() || assigns.count(node) > 0) continue;
+    const NodeId assign = model.graph.Find(node);
+    const bool is_later = model.graph.Contains(assign) && is_run_later[static_cast<size_t>(assign.value())];
+    if (!is_later) nodes.push_back(node);
   }
   return nodes;
 }
@@ -41,9 +66,10 @@ std::vector<std::string> FirstAssigns(const LoadedGraph& model, const TrainPlan&
 absl::Status RestoreByName(Session& session, const TrainPlan& plan, const std::string& path, const CallOptions& call) {
   SLUICE_ASSIGN_OR_RETURN(const std::string prefix, CheckpointPrefix(path));
   SLUICE_ASSIGN_OR_RETURN(const NamedTensors tensors, ReadCheckpoint(prefix));
+  const std::set<absl::string_view> held = NamesOf(tensors);
   std::vector<std::string> missing;
   for (const std::string& variable : plan.trained) {
-    if (!Holds(tensors, variable)) missing.push_back(PrintableName(variable));
+    if (held.count(variable) == 0) missing.push_back(PrintableName(variable));
   }
   if (!missing.empty()) {
     return Error(ErrorCode::kCheckpointName)
@@ -76,9 +102,10 @@ absl::Status StartTraining(Session& session, const LoadedGraph& model, const Tra
 
 absl::Status ContinueTraining(Session& session, const LoadedGraph& model, const TrainPlan& plan,
                               const NamedTensors& checkpoint, const CallOptions& call) {
+  const std::set<absl::string_view> held = NamesOf(checkpoint);
   std::vector<std::string> missing;
   for (const std::string& variable : plan.saver.variables) {
-    if (!Holds(checkpoint, variable)) missing.push_back(PrintableName(variable));
+    if (held.count(variable) == 0) missing.push_back(PrintableName(variable));
   }
   if (!missing.empty()) {
     constexpr size_t kMostNamed = 5;

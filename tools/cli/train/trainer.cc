@@ -32,7 +32,8 @@ int64_t Trainer::LastStep() const {
   const TrainRequest& request = run_.request;
   if (request.epochs == 0 && request.steps > 0) return request.steps;
   const int64_t epochs = request.epochs > 0 ? request.epochs : kEpochs;
-  const int64_t by_epochs = order_.batches_per_epoch() * epochs;
+  const int64_t batches = order_.batches_per_epoch();
+  const int64_t by_epochs = epochs > INT64_MAX / batches ? INT64_MAX : batches * epochs;
   return request.steps > 0 ? std::min(request.steps, by_epochs) : by_epochs;
 }
 

@@ -29,7 +29,8 @@ namespace sluice {
 // generators that kernels keep themselves, and the TrainState. The order of rows is a function of the seed and the
 // epoch (BatchOrder). Kernels compute in deterministic sessions: their bits do not depend on threads. The loss curve
 // holds a row before the checkpoint of its step is written, and rows of later steps are dropped when training goes on.
-// A step is never stopped half way: what interrupts is looked at between steps.
+// A step is never stopped half way: what interrupts is looked at between steps. What steps change in tables, queues and
+// stages is not in it.
 
 // What a training runs on. All borrowed.
 struct TrainRun {

@@ -54,6 +54,22 @@ TEST(LossCurveTest, ALineThatWasCutOffIsLeftOut) {
   EXPECT_EQ(read.size(), 1);
 }
 
+// The newest is all there is until the next one is whole.
+TEST(TrainCheckpointsTest, TheNewestIsNotWrittenOver) {
+  const std::string directory = NewDirectory("again");
+  ASSERT_OK_AND_ASSIGN(TrainCheckpoints checkpoints, TrainCheckpoints::Open(directory, 2, "meta"));
+  for (float value : {1.0f, 2.0f, 3.0f}) {
+    const std::string before = checkpoints.newest();
+    ASSERT_OK(checkpoints.Save(7, {{"w", Tensor::Scalar(value)}}));
+    EXPECT_NE(checkpoints.newest(), before);
+    if (!before.empty()) {
+      EXPECT_OK(ReadCheckpoint(before));
+    }
+    ASSERT_OK_AND_ASSIGN(const NamedTensors read, ReadCheckpoint(checkpoints.newest()));
+    EXPECT_EQ(read[0].second.flat<float>()[0], value);
+  }
+}
+
 TEST(LossCurveTest, OtherFilesAreRefused) {
   EXPECT_FALSE(ReadCurve(CurveHeader({"loss"}), kLabels).ok());
   EXPECT_FALSE(ReadCurve("", kLabels).ok());
@@ -147,10 +163,10 @@ TEST(TrainCheckpointsTest, TheNewestAreKept) {
   EXPECT_TRUE(fs::exists(directory + "model.ckpt-2.meta"));
   ASSERT_OK_AND_ASSIGN(TrainCheckpoints again, TrainCheckpoints::Open(directory, 2, "graph"));
   EXPECT_TRUE(absl::EndsWith(again.newest(), "/model.ckpt-3")) << again.newest();
-  ASSERT_OK(again.Save(3, {{"w", Tensor::Scalar(int64_t{30})}}));  // The same step: replaced.
+  ASSERT_OK(again.Save(3, {{"w", Tensor::Scalar(int64_t{30})}}));  // The same step: beside it.
   ASSERT_OK(again.Save(4, {{"w", Tensor::Scalar(int64_t{4})}}));
   EXPECT_FALSE(fs::exists(directory + "model.ckpt-2.index"));
-  ASSERT_OK_AND_ASSIGN(const NamedTensors read, ReadCheckpoint(directory + "model.ckpt-3"));
+  ASSERT_OK_AND_ASSIGN(const NamedTensors read, ReadCheckpoint(directory + "model.again.ckpt-3"));
   ASSERT_EQ(read.size(), 1);
   EXPECT_EQ(*read[0].second.AsScalar<int64_t>(), 30);
 }

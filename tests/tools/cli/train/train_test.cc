@@ -14,6 +14,7 @@
 #include "tests/testing/status_matchers.h"
 #include "tests/tools/cli/run_sluice.h"
 #include "tests/tools/cli/train/training_models.h"
+#include "tools/cli/train/train_checkpoints.h"
 
 namespace sluice {
 namespace {
@@ -69,6 +70,41 @@ TEST_F(TrainTest, StepsOfEveryKind) {
   EXPECT_TRUE(absl::StrContains(wrong.err, "--no-decay")) << wrong.err;
   const RunResult endless = Train({"--schedule", "cosine"});
   EXPECT_TRUE(absl::StrContains(endless.err, "add --decay-steps N")) << endless.err;
+}
+
+// Written by no training: it would turn round for ever.
+TEST_F(TrainTest, APlaceThatNoTrainingHasIsRefused) {
+  ASSERT_EQ(Train({"--epochs", "1"}).status, 0);
+  for (const std::vector<int64_t>& place : {std::vector<int64_t>{5, 0, 99}, {5, 0, -1}, {-5, 1, 0}}) {
+    ASSERT_OK_AND_ASSIGN(TrainCheckpoints checkpoints, TrainCheckpoints::Open(out_, 5, "meta"));
+    ASSERT_OK_AND_ASSIGN(NamedTensors tensors, ReadCheckpoint(checkpoints.newest()));
+    bool is_there = false;
+    for (auto& [name, tensor] : tensors) {
+      if (name != "sluice_training/position") continue;
+      tensor = Tensor::Vector<int64_t>(place);
+      is_there = true;
+    }
+    ASSERT_TRUE(is_there);
+    ASSERT_OK(checkpoints.Save(5, tensors));
+    const RunResult run = Train({"--epochs", "2", "--resume"});
+    EXPECT_EQ(run.status, 1);
+    EXPECT_TRUE(absl::StrContains(run.err, "says a place that no training has")) << run.err;
+  }
+}
+
+TEST_F(TrainTest, WhatHasNoValueIsNotExported) {
+  const RunResult run = Train({"--epochs", "1", "--export", TestFile("nothing"), "--output", "^y"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(absl::StrContains(run.err, "has no value")) << run.err;
+  EXPECT_FALSE(IsThere("checkpoint")) << "before the training";
+}
+
+// Slots begin with the shapes of the variables, which must have theirs by then.
+TEST_F(TrainTest, VariablesOfUnknownShape) {
+  const std::string model = MakeTestFile("unknown.pb", DropoutModel(/*states_shapes=*/false));
+  const RunResult run = RunSluice({"train", model, data_, "--loss", "loss", "--feed", "scale=1", "-o", out_,
+                                   "--optimizer", "adam", "--steps", "3"});
+  EXPECT_EQ(run.status, 0) << run.err;
 }
 
 TEST_F(TrainTest, WhatWasTrainedAnswersFromItsCheckpoint) {

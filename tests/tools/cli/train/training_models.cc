@@ -24,10 +24,12 @@ Output Ints(GraphBuilder& b, absl::string_view name, const std::vector<int32_t>&
 }
 
 // A read of a new variable that begins with random numbers.
-Output RandomVariable(GraphBuilder& b, const std::string& name, const std::vector<int32_t>& shape, int64_t seed) {
+Output RandomVariable(GraphBuilder& b, const std::string& name, const std::vector<int32_t>& shape, int64_t seed,
+                      bool states_shape) {
   const std::vector<int64_t> dims(shape.begin(), shape.end());
-  const Output handle = b.Op("VarHandleOp", name, {},
-                             {{"dtype", DType::kFloat}, {"shape", *PartialShape::Make(dims)}, {"shared_name", name}});
+  const PartialShape stated = states_shape ? *PartialShape::Make(dims) : PartialShape();
+  const Output handle =
+      b.Op("VarHandleOp", name, {}, {{"dtype", DType::kFloat}, {"shape", stated}, {"shared_name", name}});
   const Output first = b.Op("RandomUniform", name + "/initial", {Ints(b, name + "/shape", shape)},
                             {{"dtype", DType::kFloat}, {"seed", seed}, {"seed2", int64_t{7}}});
   b.Op("AssignVariableOp", name + "/Assign", {handle, first}, {{"dtype", DType::kFloat}});
@@ -36,7 +38,7 @@ Output RandomVariable(GraphBuilder& b, const std::string& name, const std::vecto
 
 }  // namespace
 
-std::string DropoutModel() {
+std::string DropoutModel(bool states_shapes) {
   GraphBuilder b(NewOpRegistry());
   const Output x = b.Placeholder("x", DType::kFloat, PartialShape::Of({-1, 4}));
   const Output wanted = b.Placeholder("wanted", DType::kFloat, PartialShape::Of({-1, 1}));
@@ -47,8 +49,8 @@ std::string DropoutModel() {
   const Output is_kept =
       b.Op("GreaterEqual", "dropout/is_kept", {random, b.Const("dropout/rate", Tensor::Scalar(0.1f))});
   const Output kept = b.Op("Mul", "dropout/x", {x, b.Op("Cast", "dropout/mask", {is_kept}, {{"DstT", DType::kFloat}})});
-  const Output product = b.Op("MatMul", "product", {kept, RandomVariable(b, "w", {4, 1}, 1)});
-  const Output y = b.Op("AddV2", "y", {product, RandomVariable(b, "b", {1}, 2)});
+  const Output product = b.Op("MatMul", "product", {kept, RandomVariable(b, "w", {4, 1}, 1, states_shapes)});
+  const Output y = b.Op("AddV2", "y", {product, RandomVariable(b, "b", {1}, 2, states_shapes)});
   const Output off = b.Op("Mul", "off", {b.Op("Sub", "difference", {y, wanted}), scale});
   const Output axes = Ints(b, "axes", {0, 1});
   b.Op("Mean", "loss", {b.Op("Square", "squares", {off}), axes});
