@@ -43,6 +43,8 @@ absl::Status CallOp(TapeCore& core, absl::string_view name, const EagerOp::Attrs
 Var VarOf(TapeCore& core, TapeValue value);
 // A variable that gradients are accumulated for.
 Var LeafOf(TapeCore& core, Tensor value);
+// What `var` has failed with; kWrongUse for a variable of another tape, whose sequence numbers say nothing here.
+absl::Status CheckTape(const TapeCore& core, const Var& var);
 // Makes a variable without history a leaf that requires a gradient.
 void AddAccumulator(VarState& leaf);
 
