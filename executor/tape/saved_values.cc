@@ -33,6 +33,11 @@ absl::Status Released(const TapeNode& node) {
       .Help("set retain_graph in the first one");
 }
 
+// Spares nodes without saved values the lock.
+bool SavesNothing(const TapeNode& node, const GradientTemplate& gradient) {
+  return node.gradient != nullptr && gradient.saved().empty();
+}
+
 // Where the node has saved the value that is number `k` of `gradient`: all of its values, or those that this one reads.
 size_t PlaceOfSaved(const TapeNode& node, const GradientTemplate& gradient, size_t k) {
   const GradientTemplate::Saved& wanted = gradient.saved()[k];
@@ -54,7 +59,7 @@ absl::StatusOr<std::shared_ptr<const GradientTemplate>> GradientOfNode(EagerOps&
 }
 
 absl::Status CheckSaved(const TapeNode& node, const GradientTemplate& gradient) {
-  if (gradient.saved().empty() && node.gradient != nullptr) return absl::OkStatus();
+  if (SavesNothing(node, gradient)) return absl::OkStatus();
   MutexLock lock(&node.mu);
   if (node.is_released) return Released(node);
   for (size_t k = 0; k < gradient.saved().size(); ++k) {
@@ -66,6 +71,7 @@ absl::Status CheckSaved(const TapeNode& node, const GradientTemplate& gradient) 
 }
 
 absl::Status TakeSaved(TapeNode& node, const GradientTemplate& gradient, bool keeps, std::vector<TapeValue>* values) {
+  if (SavesNothing(node, gradient)) return absl::OkStatus();
   MutexLock lock(&node.mu);
   if (node.is_released) return Released(node);
   for (size_t k = 0; k < gradient.saved().size(); ++k) {

@@ -5,6 +5,7 @@
 #include <complex>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -70,6 +71,25 @@ class Identity final : public CustomFunction {
 
  private:
   const Var gives_;
+};
+
+// The identity, which shows what it is given.
+class Watched final : public CustomFunction {
+ public:
+  using Watch = std::function<void(const Var&)>;
+  explicit Watched(Watch watch) : watch_(std::move(watch)) {}
+  std::string name() const override { return "Watched"; }
+  absl::StatusOr<Vars> Forward(FunctionContext&, absl::Span<const Var> inputs) override {
+    watch_(inputs[0]);
+    return Vars{inputs[0] * 1.0};
+  }
+  absl::StatusOr<Vars> Backward(FunctionContext&, absl::Span<const Var> grads) override {
+    watch_(grads[0]);
+    return Vars{grads[0]};
+  }
+
+ private:
+  const Watch watch_;
 };
 
 class TapeStateTest : public TapeFixture {
@@ -334,6 +354,39 @@ TEST_F(TapeStateTest, G05ACallThatFailsLeavesHistoriesAlone) {
   call();
   const int64_t bytes = LiveNewBytes();
   for (int i = 0; i < 10; ++i) call();
+  EXPECT_EQ(LiveNewBytes(), bytes);
+}
+
+TEST_F(TapeStateTest, F06NothingIsRecordedInsideCustomFunctions) {
+  const Var x = Leaf(2);
+  std::vector<bool> records;
+  const auto watch = [&](const Var& seen) { records.push_back(IsRecording() || (seen * 2.0).requires_grad()); };
+  const Var y = tape_.Apply(std::make_shared<Watched>(watch), {x})[0];
+  EXPECT_TRUE(y.requires_grad());
+  ASSERT_OK(Retained(y));
+  EXPECT_THAT(records, ElementsAre(false, false));
+  EXPECT_TRUE(Derivative(y * y, x).requires_grad());
+  EXPECT_THAT(records, ElementsAre(false, false, true));
+  const NoGradScope no_grad;
+  EXPECT_FALSE(tape_.Apply(std::make_shared<Watched>(watch), {x})[0].requires_grad());
+}
+
+TEST_F(TapeStateTest, G08IntegersBecomeNumbersOfTheInputsType) {
+  const Var x = Leaf(2), seven = tape_.Constant(Tensor::Scalar<int32_t>(7));
+  ASSERT_OK(tape_.Apply(std::make_shared<Identity>(seven), {x})[0].Backward());
+  EXPECT_THAT(GradOf(x), ElementsAre(7));
+}
+
+TEST_F(TapeStateTest, H06MemoryIsFreedBehindAnErrorOfAParent) {
+  const auto fail = [&] {
+    const Var x = Leaf(std::vector<float>(1000, 1.0f));
+    Var y = x * x;
+    EXPECT_OK(y.AddHook([](const Var&) { return absl::AbortedError("no"); }).status());
+    EXPECT_THAT(Sum(Tanh(y) * y).Backward(), StatusIs(absl::StatusCode::kAborted));
+  };
+  for (int i = 0; i < 3; ++i) fail();
+  const int64_t bytes = LiveNewBytes();
+  for (int i = 0; i < 10; ++i) fail();
   EXPECT_EQ(LiveNewBytes(), bytes);
 }
 
