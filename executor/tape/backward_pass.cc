@@ -230,9 +230,10 @@ absl::Status BackwardPass::EvaluateCustom(size_t i, absl::Span<TapeValue> grads,
   }
   SLUICE_ASSIGN_OR_RETURN(const std::vector<Var> results,
                           node.custom->RunBackward(core_, node, std::move(given), WantsOf(i)));
+  std::vector<SavedVar> released;
   if (!options_.keeps_graph) {
     MutexLock lock(&node.mu);
-    node.custom->Release();
+    released = node.custom->Release();
   }
   const std::string name = node.name();
   const auto is_defined = [](const Var& result) { return result.defined(); };

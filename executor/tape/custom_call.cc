@@ -214,10 +214,9 @@ absl::StatusOr<std::vector<Var>> CustomCall::Unpack(TapeCore& core, TapeNode& no
   return vars;
 }
 
-void CustomCall::Release() {
-  if (saved.empty()) return;
-  saved.clear();
-  is_released = true;
+std::vector<SavedVar> CustomCall::Release() {
+  is_released = is_released || !saved.empty();
+  return std::exchange(saved, {});
 }
 
 absl::StatusOr<std::vector<Var>> CustomCall::RunBackward(TapeCore& core, TapeNode& node, std::vector<Var> grads,

@@ -36,8 +36,8 @@ class CustomCall {
   // needs.
   absl::StatusOr<std::vector<Var>> RunBackward(TapeCore& core, TapeNode& node, std::vector<Var> grads, SlotSet wants);
   absl::StatusOr<std::vector<Var>> Unpack(TapeCore& core, TapeNode& node) const;
-  // Gives up what was saved.
-  void Release();
+  // Gives up what was saved, to the caller, who frees it without the node's mutex.
+  std::vector<SavedVar> Release();
 
   const std::shared_ptr<CustomFunction> function;
   std::vector<Var> to_save, non_differentiable, dirty;  // In Forward only.

@@ -137,7 +137,8 @@ absl::StatusOr<std::shared_ptr<const GradientTemplate>> FindGradient(EagerOps& o
   return found;
 }
 
-EvaluatedNode::EvaluatedNode(const TapeNode& node) : outer_(ThisThreadsNode()) { ThisThreadsNode() = &node; }
+EvaluatedNode::EvaluatedNode(const TapeNode* node) : outer_(ThisThreadsNode()) { ThisThreadsNode() = node; }
+const TapeNode* EvaluatedNode::Current() { return ThisThreadsNode(); }
 EvaluatedNode::~EvaluatedNode() { ThisThreadsNode() = outer_; }
 
 std::string PlaceOfThread(absl::string_view what) {

@@ -51,10 +51,12 @@ void AddAccumulator(VarState& leaf);
 // While it lives, this thread evaluates `node`, and what it records belongs to that. One thread's, on the stack.
 class EvaluatedNode {
  public:
-  explicit EvaluatedNode(const TapeNode& node);
+  explicit EvaluatedNode(const TapeNode& node) : EvaluatedNode(&node) {}
+  explicit EvaluatedNode(const TapeNode* node);  // Null: none.
   EvaluatedNode(const EvaluatedNode&) = delete;
   EvaluatedNode& operator=(const EvaluatedNode&) = delete;
   ~EvaluatedNode();
+  static const TapeNode* Current();
 
  private:
   const TapeNode* const outer_;

@@ -161,6 +161,8 @@ class DeepPass final : public ServiceThreads::Task {
       : core_(core),
         request_(request),
         outer_(BackwardPass::Current()),
+        node_(EvaluatedNode::Current()),
+        places_(PlaceScope::Innermost()),
         records_(IsRecording()),
         detects_anomalies_(DetectsAnomalies()),
         checks_nan_(ChecksNan()) {}
@@ -177,6 +179,8 @@ class DeepPass final : public ServiceThreads::Task {
       const GradModeScope mode(records_);
       std::optional<AnomalyScope> anomaly;
       if (detects_anomalies_) anomaly.emplace(checks_nan_);
+      const PlacesScope places(places_);
+      const EvaluatedNode evaluated(node_);
       const BackwardPass::Inside inside(outer_);
       return RunPass(core_, request_);
     });
@@ -187,6 +191,8 @@ class DeepPass final : public ServiceThreads::Task {
   TapeCore& core_;
   const PassRequest& request_;
   BackwardPass* const outer_;
+  const TapeNode* const node_;
+  const PlaceScope* const places_;
   const bool records_, detects_anomalies_, checks_nan_;
   absl::StatusOr<std::vector<Var>> result_ = absl::UnknownError("not run");
   Notification done_;

@@ -1,15 +1,11 @@
-// What passes, assignments and hooks leave behind in variables, also after errors: more of groups C, E, G and H of
+// What passes, assignments and hooks leave behind in variables, also after errors: more of groups C, E, F and G of
 // reference/pytorch-autograd.md, 4.
 
-#include <atomic>
 #include <complex>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -436,67 +432,6 @@ TEST_F(TapeStateTest, AHookIsFreedWithoutALock) {
   ASSERT_OK_AND_ASSIGN(const size_t number, y.AddHook(hook(std::move(held))));
   ASSERT_OK(y.RemoveHook(number));
   EXPECT_THAT(calls_, ElementsAre("ends"));
-}
-
-// --- Threads and devices ---------------------------------------------------------------------------------------------
-
-TEST_F(TapeStateTest, H09ARetainedGradientIsTheSumOfAllThreads) {
-  const Var x = Leaf(std::vector<float>(1000, 1.0f));
-  Var y = x * 1.0;
-  ASSERT_OK(y.RetainGrad());
-  const Var z = Sum(y * 2.0);
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&] {
-      for (int i = 0; i < 100; ++i) EXPECT_OK(Retained(z));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_THAT(GradOf(y), Each(800));
-  EXPECT_THAT(GradOf(x), Each(800));
-}
-
-int64_t NumThreads() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
-}
-
-TEST_F(TapeStateTest, H11TapesEndWithTheirThreads) {
-  const int64_t before = NumThreads();
-  for (int i = 0; i < 5; ++i) {
-    TapeOptions options;
-    options.num_threads = 4;
-    Tape tape(options);
-    const Var x = tape.Leaf(Tensor::Vector<float>(std::vector<float>(100000, 1.0f)));
-    for (int k = 0; k < 3; ++k) ASSERT_OK(Sum(Tanh(x) * x).Backward());
-  }
-  EXPECT_EQ(NumThreads(), before);
-}
-
-TEST_F(TapeStateTest, H12HooksRunOnTheThreadThatBeganThePass) {
-  Var x = Leaf(1);
-  std::vector<std::thread::id> ids;
-  ASSERT_OK(x.AddHook([&](const Var&) {
-               ids.push_back(std::this_thread::get_id());
-               return Var();
-             }).status());
-  ASSERT_OK((x * 2.0).Backward());
-  std::thread other([&] { EXPECT_OK((x * 2.0).Backward()); });
-  const std::thread::id id = other.get_id();
-  other.join();
-  EXPECT_THAT(ids, ElementsAre(std::this_thread::get_id(), id));
-}
-
-TEST_F(TapeStateTest, H13GradientsAreThereWhenThePassReturns) {
-  TapeOptions options;
-  options.num_threads = 4;
-  Tape tape(options);
-  const std::vector<float> ones(1 << 18, 1.0f);
-  for (int i = 0; i < 5; ++i) {
-    const Var x = tape.Leaf(Tensor::Vector<float>(ones)), y = tape.Leaf(Tensor::Vector<float>(ones));
-    ASSERT_OK(Sum(x * y + x).Backward());
-    EXPECT_THAT(GradOf(x), Each(2));
-    EXPECT_THAT(GradOf(y), Each(1));
-  }
 }
 
 }  // namespace
