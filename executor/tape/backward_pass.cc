@@ -41,10 +41,28 @@ BackwardPass::BackwardPass(TapeCore& core, const PassPlan& plan, const Options& 
       outer_(ThisThreadsPass()) {
   for (const PassPlan::Item& item : plan.items()) waits_for_.push_back(item.dependencies);
   run_.cancellation = options.cancellation;
+  run_.cancel_on_error = false;  // It is the caller's.
+  if (outer_ != nullptr && outer_->run_.cancellation != nullptr) LinkCancellation();
   ThisThreadsPass() = this;
 }
 
-BackwardPass::~BackwardPass() { ThisThreadsPass() = outer_; }
+BackwardPass::~BackwardPass() {
+  ThisThreadsPass() = outer_;
+  if (link_ >= 0) options_.cancellation->DeregisterCallback(link_);
+}
+
+void BackwardPass::LinkCancellation() {
+  CancellationManager* const outer = outer_->run_.cancellation;
+  CancellationManager* const own = options_.cancellation;
+  run_.cancellation = outer;
+  if (own == nullptr || own == outer) return;
+  both_ = std::make_unique<CancellationManager>(outer);
+  run_.cancellation = both_.get();
+  link_ = own->NewToken();
+  if (own->RegisterCallback(link_, [this, own] { both_->StartCancelWithStatus(own->status()); })) return;
+  link_ = -1;
+  both_->StartCancelWithStatus(own->status());
+}
 
 BackwardPass::Inside::Inside(BackwardPass* pass) : before_(ThisThreadsPass()) { ThisThreadsPass() = pass; }
 BackwardPass::Inside::~Inside() { ThisThreadsPass() = before_; }
@@ -52,7 +70,7 @@ BackwardPass::Inside::~Inside() { ThisThreadsPass() = before_; }
 BackwardPass* BackwardPass::Current() { return ThisThreadsPass(); }
 
 absl::Status BackwardPass::Seed(const TapeEdge& root, int32_t place, TapeValue seed) {
-  return Add(&buffers_[plan_.items()[static_cast<size_t>(place)].first_buffer + root.slot], std::move(seed));
+  return Add(run_, &buffers_[plan_.items()[static_cast<size_t>(place)].first_buffer + root.slot], std::move(seed));
 }
 
 void BackwardPass::Capture(size_t k, const TapeEdge& target, int32_t place) {
@@ -93,6 +111,13 @@ absl::Status BackwardPass::RunCallbacks() {
 }
 
 absl::Status BackwardPass::RunNodes() {
+  // Roots that are leaves wait for nothing.
+  for (const int32_t place : plan_.root_places()) {
+    if (place < 0 || waits_for_[static_cast<size_t>(place)] > 0) continue;
+    const auto i = static_cast<size_t>(place);
+    const bool is_leaf = plan_.items()[i].node->kind == TapeNode::Kind::kAccumulate;
+    if (is_leaf && !is_done_[i]) SLUICE_RETURN_IF_ERROR(RunReady(i));
+  }
   for (size_t i = 0; i < plan_.items().size(); ++i) {
     if (!is_done_[i]) SLUICE_RETURN_IF_ERROR(RunReady(i));
   }
@@ -127,28 +152,43 @@ absl::Status BackwardPass::RunNode(size_t i, absl::Span<TapeValue> grads) {
   std::unique_ptr<HookCalls> hooks;
   if (node.has_hooks.load(std::memory_order_relaxed)) hooks = std::make_unique<HookCalls>(core_, node);
   if (hooks != nullptr) SLUICE_RETURN_IF_ERROR(hooks->CallGradHooks(grads));
-  for (CaptureSpot& spot : captures_) {
-    if (spot.place == static_cast<int32_t>(i)) spot.value = grads[spot.slot];
-  }
+  if (item.is_target) KeepCaptures(i, grads);
   if (!item.runs) return absl::OkStatus();
   if (hooks != nullptr) SLUICE_RETURN_IF_ERROR(hooks->CallPreHooks(grads));
-  if (node.kind == TapeNode::Kind::kAccumulate) {
-    if (!grads[0].is_set()) return absl::OkStatus();
-    SLUICE_RETURN_IF_ERROR(Accumulate(node, std::move(grads[0])));
-    const Var leaf = hooks != nullptr ? node.leaf->Lock() : Var();
-    return leaf.defined() ? hooks->CallAccumulateHooks(leaf) : absl::OkStatus();
-  }
   std::vector<TapeValue> kept;
   if (hooks != nullptr && hooks->has_post_hooks()) kept.assign(grads.begin(), grads.end());
+  if (node.kind == TapeNode::Kind::kAccumulate) return RunLeaf(node, std::move(grads[0]), hooks.get(), kept);
   std::vector<TapeValue> input_grads(node.edges.size());
   SLUICE_RETURN_IF_ERROR(Evaluate(i, grads, &input_grads));
+  if (node.kind == TapeNode::Kind::kOp) SLUICE_RETURN_IF_ERROR(CheckInputGrads(i, &input_grads));
   if (hooks != nullptr && hooks->has_post_hooks()) SLUICE_RETURN_IF_ERROR(hooks->CallPostHooks(&input_grads, kept));
   if (ChecksNan()) SLUICE_RETURN_IF_ERROR(CheckNan(node, input_grads));
   for (size_t e = 0; e < input_grads.size(); ++e) {
     const int32_t target = plan_.Target(i, e);
     if (target < 0 || !input_grads[e].is_set()) continue;
     const PassPlan::Item& to = plan_.items()[static_cast<size_t>(target)];
-    SLUICE_RETURN_IF_ERROR(Add(&buffers_[to.first_buffer + node.edges[e].slot], std::move(input_grads[e])));
+    SLUICE_RETURN_IF_ERROR(Add(run_, &buffers_[to.first_buffer + node.edges[e].slot], std::move(input_grads[e])));
+  }
+  return absl::OkStatus();
+}
+
+void BackwardPass::KeepCaptures(size_t i, absl::Span<const TapeValue> grads) {
+  for (CaptureSpot& spot : captures_) {
+    if (spot.place != static_cast<int32_t>(i)) continue;
+    spot.value = grads[spot.slot];
+    if (!options_.creates_graph) spot.value.history = TapeEdge();
+  }
+}
+
+absl::Status BackwardPass::CheckInputGrads(size_t i, std::vector<TapeValue>* input_grads) {
+  const TapeNode& node = *plan_.items()[i].node;
+  for (size_t e = 0; e < input_grads->size(); ++e) {
+    TapeValue& grad = (*input_grads)[e];
+    const TapeEdge& edge = node.edges[e];
+    if (!grad.is_set() || plan_.Target(i, e) < 0) continue;
+    const GradientMeta& meta = edge.node->outputs[edge.slot];
+    if (grad.value.dtype() == meta.dtype && grad.value.shape() == meta.shape) continue;
+    SLUICE_RETURN_IF_ERROR(CheckGrad(core_, meta, node.name(), e, &grad));
   }
   return absl::OkStatus();
 }
@@ -190,9 +230,10 @@ absl::Status BackwardPass::EvaluateCustom(size_t i, absl::Span<TapeValue> grads,
   }
   SLUICE_ASSIGN_OR_RETURN(const std::vector<Var> results,
                           node.custom->RunBackward(core_, node, std::move(given), WantsOf(i)));
+  std::vector<SavedVar> released;
   if (!options_.keeps_graph) {
     MutexLock lock(&node.mu);
-    node.custom->Release();
+    released = node.custom->Release();
   }
   const std::string name = node.name();
   const auto is_defined = [](const Var& result) { return result.defined(); };
@@ -208,7 +249,7 @@ absl::Status BackwardPass::EvaluateCustom(size_t i, absl::Span<TapeValue> grads,
   }
   for (size_t e = 0; e < node.edges.size(); ++e) {
     if (!results[e].defined()) continue;
-    SLUICE_RETURN_IF_ERROR(results[e].status());
+    SLUICE_RETURN_IF_ERROR(CheckTape(core_, results[e]));
     if (!node.edges[e].is_set()) continue;
     TapeValue grad{results[e].value(), results[e].state()->history};
     const TapeEdge& edge = node.edges[e];
@@ -218,7 +259,7 @@ absl::Status BackwardPass::EvaluateCustom(size_t i, absl::Span<TapeValue> grads,
   return absl::OkStatus();
 }
 
-absl::Status BackwardPass::Add(TapeValue* sum, TapeValue term) {
+absl::Status BackwardPass::Add(const RunContext& run, TapeValue* sum, TapeValue term) {
   if (!sum->is_set()) {
     *sum = std::move(term);
     return absl::OkStatus();
@@ -228,26 +269,46 @@ absl::Status BackwardPass::Add(TapeValue* sum, TapeValue term) {
     SLUICE_ASSIGN_OR_RETURN(add_, core_.ops().Find("AddV2", {}, {type, term.value.dtype()}));
   }
   if (options_.creates_graph) {
-    const TapeValue before = std::move(*sum);
-    return CallOp(core_, add_, {OpInput::Of(before), OpInput::Of(term)}, absl::MakeSpan(sum, 1));
+    TapeValue added;
+    SLUICE_RETURN_IF_ERROR(CallOp(core_, add_, {OpInput::Of(*sum), OpInput::Of(term)}, absl::MakeSpan(&added, 1)));
+    *sum = std::move(added);
+    return absl::OkStatus();
   }
   Entry slots[3];
   slots[0].SetValue(std::move(sum->value));
   slots[1].SetValue(std::move(term.value));
-  SLUICE_RETURN_IF_ERROR(add_->Run(run_, slots));
-  sum->value = std::move(slots[2].value());
-  return absl::OkStatus();
+  const absl::Status added = add_->Run(run, slots);
+  Entry& result = slots[added.ok() ? 2 : 0];
+  if (result.has_value()) sum->value = std::move(result.value());
+  return added;
+}
+
+absl::Status BackwardPass::RunLeaf(TapeNode& node, TapeValue grad, HookCalls* hooks, absl::Span<const TapeValue> kept) {
+  if (grad.is_set()) {
+    SLUICE_RETURN_IF_ERROR(Accumulate(node, std::move(grad)));
+    const Var leaf = hooks != nullptr ? node.leaf->Lock() : Var();
+    if (leaf.defined()) SLUICE_RETURN_IF_ERROR(hooks->CallAccumulateHooks(leaf));
+  }
+  std::vector<TapeValue> none;
+  return hooks != nullptr ? hooks->CallPostHooks(&none, kept) : absl::OkStatus();
 }
 
 absl::Status BackwardPass::Accumulate(TapeNode& node, TapeValue grad) {
   const Var leaf = node.leaf->Lock();
   // Nobody can ask for its gradient any more, or nobody wants to.
   if (!leaf.requires_grad()) return absl::OkStatus();
+  if (!leaf.is_leaf()) {
+    return Error(ErrorCode::kWrongUse)
+        .Node(node.name(), node.name())
+        .Text("adds to a leaf that has been assigned a computed value since, and is none any more");
+  }
+  Var replaced;
   MutexLock lock(&leaf.state()->mu);
-  return AddTo(*leaf.state(), std::move(grad));
+  return AddTo(*leaf.state(), std::move(grad), &replaced);
 }
 
-absl::Status BackwardPass::AddTo(VarState& leaf, TapeValue grad) {
+absl::Status BackwardPass::AddTo(VarState& leaf, TapeValue grad, Var* replaced) {
+  if (!options_.creates_graph) grad.history = TapeEdge();
   if (!leaf.grad.defined()) {
     leaf.grad = VarOf(core_, std::move(grad));
     return absl::OkStatus();
@@ -255,16 +316,16 @@ absl::Status BackwardPass::AddTo(VarState& leaf, TapeValue grad) {
   VarState& before = *leaf.grad.state();
   if (options_.creates_graph) {
     TapeValue sum{before.value, before.history};
-    SLUICE_RETURN_IF_ERROR(Add(&sum, std::move(grad)));
-    leaf.grad = VarOf(core_, std::move(sum));
+    SLUICE_RETURN_IF_ERROR(Add(core_.run(), &sum, std::move(grad)));
+    *replaced = std::exchange(leaf.grad, VarOf(core_, std::move(sum)));
     return absl::OkStatus();
   }
-  // In place: who holds the gradient sees the sum. On failure it is as before.
+  // In place: who holds the gradient sees the sum. On failure it is as before: what is half added is lost, so no
+  // cancellation ends this sum.
   TapeValue sum{std::move(before.value), TapeEdge()};
-  const Tensor old = sum.value.IsUniquelyOwned() ? Tensor() : sum.value;
-  const absl::Status added = Add(&sum, std::move(grad));
-  before.value = added.ok() ? std::move(sum.value) : old;
-  before.version.fetch_add(1, std::memory_order_relaxed);
+  const absl::Status added = Add(core_.run(), &sum, std::move(grad));
+  before.value = std::move(sum.value);
+  if (added.ok()) before.version.fetch_add(1, std::memory_order_relaxed);
   return added;
 }
 

@@ -18,6 +18,7 @@
 namespace sluice {
 
 class BackwardGraph;
+class HookCalls;
 
 // Note [Backward passes]
 // A pass goes over the nodes of its plan in their order: by sequence number, the largest first, and leaves as soon as
@@ -25,11 +26,13 @@ class BackwardGraph;
 // what has come for its outputs is added up; hooks of its outputs see that, then a retained gradient, captures, the
 // node's own hooks; then the node runs, hooks behind it see what it gives, and that goes along its edges. Nodes to
 // which nothing flows are passed over, but for custom functions, which see zeros or undefined gradients. All of it
-// happens on the thread that began the pass. A node's op is called as steps of its GradientTemplate: in passes with
-// create_graph through CallOp, so that they are recorded as all ops are. Saved values are given up, unless retained,
-// when their node has run, also where the pass fails later. A hook or a custom function may begin a pass of its own: it
-// runs to its end on the same thread, and touches nothing of the outer one. From depth kMaxDepth on a service thread
-// goes on (Tape::Backward).
+// happens on the thread that began the pass. Without create_graph, what a pass leaves in leaves and captures has no
+// history, though a seed or a hook's replacement had one. A node's op is called as steps of its GradientTemplate: in
+// passes with create_graph through CallOp, so that they are recorded as all ops are. Saved values are given up, unless
+// retained, when their node has run, also where the pass fails later; in a pass that runs as a graph, all of them
+// before it runs, and leaves are added to behind it: where a kernel fails or the pass is cancelled then, nothing was
+// added. A hook or a custom function may begin a pass of its own: it runs to its end on the same thread, and touches
+// nothing of the outer one. From depth kMaxDepth on a service thread goes on (Tape::Backward).
 
 // One backward pass. Lives on the stack of its thread.
 class BackwardPass {
@@ -78,23 +81,32 @@ class BackwardPass {
   // By the graph of the pass's structure, where there is one: `*was_run` says whether.
   absl::Status RunAsGraph(bool* was_run);
   bool IsPlain() const;
+  bool CheckAllSaved(const PassStructure& structure) const;
   absl::Status RunGraph(const BackwardGraph& graph, const PassStructure& structure);
   absl::Status RunNodes();
   absl::Status RunReady(size_t i);
   // One node: `grads` are those of its outputs.
   absl::Status RunNode(size_t i, absl::Span<TapeValue> grads);
+  void KeepCaptures(size_t i, absl::Span<const TapeValue> grads);
   // What the node computes for its inputs, into input_grads.
   absl::Status Evaluate(size_t i, absl::Span<TapeValue> grads, std::vector<TapeValue>* input_grads);
   absl::Status EvaluateOp(size_t i, absl::Span<TapeValue> grads, std::vector<TapeValue>* input_grads);
   absl::Status EvaluateCustom(size_t i, absl::Span<TapeValue> grads, std::vector<TapeValue>* input_grads);
+  // That each is what the edge that it goes along expects.
+  absl::Status CheckInputGrads(size_t i, std::vector<TapeValue>* input_grads);
+  // The node of a leaf; `kept` is what its post hooks see.
+  absl::Status RunLeaf(TapeNode& node, TapeValue grad, HookCalls* hooks, absl::Span<const TapeValue> kept);
   absl::Status Accumulate(TapeNode& node, TapeValue grad);
-  absl::Status AddTo(VarState& leaf, TapeValue grad) ABSL_EXCLUSIVE_LOCKS_REQUIRED(leaf.mu);
+  // `replaced`: what the leaf's gradient was, to be freed without the lock, since hooks' destructors may be called.
+  absl::Status AddTo(VarState& leaf, TapeValue grad, Var* replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(leaf.mu);
   absl::Status RunSteps(const GradientTemplate& gradient, absl::Span<TapeValue> values, SlotSet wants,
                         std::vector<TapeValue>* input_grads);
   absl::Status RecordSteps(const GradientTemplate& gradient, absl::Span<TapeValue> values, SlotSet wants,
                            std::vector<TapeValue>* input_grads);
-  // sum += term, in place where nobody else has it.
-  absl::Status Add(TapeValue* sum, TapeValue term);
+  // sum += term, in place where nobody else has it. On error the sum is as before, unless `run` can be cancelled.
+  absl::Status Add(const RunContext& run, TapeValue* sum, TapeValue term);
+  // Has this pass end with those that it is inside of.
+  void LinkCancellation();
   absl::Status CheckNan(const TapeNode& node, absl::Span<const TapeValue> input_grads) const;
   absl::Status CheckCancelled() const;
   SlotSet WantsOf(size_t i) const;
@@ -113,6 +125,9 @@ class BackwardPass {
   size_t num_entries_ = 0;
   std::shared_ptr<const EagerOp> add_;  // For the type of the last sum.
   BackwardPass* const outer_;
+  // Of a pass with a cancellation of its own inside of one with another: cancelled with either.
+  std::unique_ptr<CancellationManager> both_;
+  CancellationToken link_ = -1;
 };
 
 }  // namespace sluice

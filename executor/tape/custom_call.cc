@@ -72,6 +72,7 @@ absl::StatusOr<std::vector<Var>> CustomCall::RunForward(TapeCore& core, absl::Sp
 
 std::vector<Var> CustomCall::Apply(TapeCore& core, const std::shared_ptr<CustomFunction>& function,
                                    absl::Span<const Var> inputs) {
+  if (function == nullptr) return {Var::Failed(Error(ErrorCode::kWrongUse).Text("there is no function to apply"))};
   for (const Var& input : inputs) {
     if (!input.status().ok()) return {input};
     if (input.defined() && input.state()->core != &core) {
@@ -88,61 +89,82 @@ std::vector<Var> CustomCall::Apply(TapeCore& core, const std::shared_ptr<CustomF
   node->custom = std::make_unique<CustomCall>(function);
   CustomCall& call = *node->custom;
   absl::StatusOr<std::vector<Var>> outputs = call.RunForward(core, inputs, node->wants());
-  if (!outputs.ok()) return {Var::Failed(outputs.status())};
-  // What Forward has called on the way is older than the node.
-  node->sequence = core.NextSequence();
-  if (DetectsAnomalies()) node->origin = PlaceOfThread(function->name());
   const bool is_recorded = !node->wants().empty();
-  const absl::Status wrapped = call.WrapOutputs(core, is_recorded ? node : CountedPtr<TapeNode>(), inputs, &*outputs);
-  if (!wrapped.ok()) return {Var::Failed(wrapped)};
-  if (is_recorded) {
-    MutexLock lock(&node->mu);
-    call.Save(*outputs);
+  absl::Status status = outputs.status();
+  if (status.ok()) status = call.CheckForward(core, inputs, *outputs, is_recorded);
+  if (status.ok()) {
+    // What Forward has called on the way is older than the node.
+    node->sequence = core.NextSequence();
+    if (DetectsAnomalies()) node->origin = PlaceOfThread(function->name());
+    call.WrapOutputs(core, is_recorded ? node : CountedPtr<TapeNode>(), inputs, &*outputs);
+    if (is_recorded) {
+      MutexLock lock(&node->mu);
+      call.Save(*outputs);
+    }
   }
+  // They may have the node as their history.
   call.to_save.clear();
   call.dirty.clear();
   call.non_differentiable.clear();
+  if (!status.ok()) return {Var::Failed(status)};
   return *std::move(outputs);
 }
 
-absl::Status CustomCall::WrapOutputs(TapeCore& core, const CountedPtr<TapeNode>& node, absl::Span<const Var> inputs,
-                                     std::vector<Var>* outputs) {
+absl::Status CustomCall::Wrong(std::string text) const {
+  return Error(ErrorCode::kWrongUse).Node(function->name(), function->name()).Text(text);
+}
+
+absl::Status CustomCall::CheckForward(const TapeCore& core, absl::Span<const Var> inputs, absl::Span<const Var> outputs,
+                                      bool records) const {
+  for (const Var& var : to_save) SLUICE_RETURN_IF_ERROR(CheckTape(core, var));
+  for (const Var& var : dirty) {
+    if (!Contains(outputs, var)) {
+      return Wrong("marks as dirty what it does not give as an output: inputs that it assigns to must all be outputs");
+    }
+  }
+  for (size_t slot = 0; slot < outputs.size(); ++slot) {
+    const Var& output = outputs[slot];
+    SLUICE_RETURN_IF_ERROR(CheckTape(core, output));
+    const bool gets_copy = Contains(inputs, output) && !Contains(dirty, output);
+    const bool gets_history = records && output.defined() && HasGradient(output.dtype()) && !gets_copy &&
+                              !Contains(non_differentiable, output) && !Contains(outputs.first(slot), output);
+    if (gets_history && output.is_leaf() && output.requires_grad()) {
+      return Wrong(absl::StrCat("gives as output ", slot, " a leaf that requires a gradient, and has assigned to it"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void CustomCall::WrapOutputs(TapeCore& core, const CountedPtr<TapeNode>& node, absl::Span<const Var> inputs,
+                             std::vector<Var>* outputs) {
   for (uint32_t slot = 0; slot < outputs->size(); ++slot) {
     Var& output = (*outputs)[slot];
-    SLUICE_RETURN_IF_ERROR(output.status());
     const bool has_gradient = output.defined() && HasGradient(output.dtype()) && !Contains(non_differentiable, output);
     if (node) node->outputs.push_back({has_gradient ? output.dtype() : DType::kInvalid, output.shape()});
     const auto first = absl::MakeConstSpan(*outputs).first(slot);
     if (output.defined() && Contains(first, output)) output = VarOf(core, {output.value(), TapeEdge()});
     if (!output.defined()) continue;
-    SLUICE_RETURN_IF_ERROR(WrapOutput(core, has_gradient ? node : CountedPtr<TapeNode>(), inputs, slot, &output));
+    WrapOutput(core, has_gradient ? node : CountedPtr<TapeNode>(), inputs, slot, &output);
   }
-  return absl::OkStatus();
 }
 
-absl::Status CustomCall::WrapOutput(TapeCore& core, const CountedPtr<TapeNode>& node, absl::Span<const Var> inputs,
-                                    uint32_t slot, Var* output) {
+void CustomCall::WrapOutput(TapeCore& core, const CountedPtr<TapeNode>& node, absl::Span<const Var> inputs,
+                            uint32_t slot, Var* output) {
   const bool is_input = Contains(inputs, *output);
   if (is_input && !Contains(dirty, *output)) {
     // The same value, as a variable of the function's own.
     *output = VarOf(core, {output->value(), TapeEdge()});
   }
   VarState& state = *output->state();
-  if (!node) return absl::OkStatus();
-  if (state.is_leaf && state.history.is_set()) {
-    return Error(ErrorCode::kWrongUse)
-        .Node(function->name(), function->name())
-        .Text(absl::StrCat("gives as output ", slot, " a leaf that requires a gradient, and has assigned to it"));
-  }
+  if (!node) return;
   state.history = {node, slot};
   state.is_leaf = false;
-  return absl::OkStatus();
 }
 
 void CustomCall::Save(absl::Span<const Var> outputs) {
   for (const Var& var : to_save) {
     SavedVar kept;
-    kept.is_defined = var.defined() && var.status().ok();
+    kept.is_defined = var.defined();
     if (kept.is_defined) {
       VarState& state = *var.state();
       kept.value = {state.value, CountedPtr<VarState>::Share(&state), state.version.load(std::memory_order_relaxed)};
@@ -192,10 +214,9 @@ absl::StatusOr<std::vector<Var>> CustomCall::Unpack(TapeCore& core, TapeNode& no
   return vars;
 }
 
-void CustomCall::Release() {
-  if (saved.empty()) return;
-  saved.clear();
-  is_released = true;
+std::vector<SavedVar> CustomCall::Release() {
+  is_released = is_released || !saved.empty();
+  return std::exchange(saved, {});
 }
 
 absl::StatusOr<std::vector<Var>> CustomCall::RunBackward(TapeCore& core, TapeNode& node, std::vector<Var> grads,

@@ -2,6 +2,7 @@
 #define SLUICE_EXECUTOR_TAPE_CUSTOM_CALL_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -35,8 +36,8 @@ class CustomCall {
   // needs.
   absl::StatusOr<std::vector<Var>> RunBackward(TapeCore& core, TapeNode& node, std::vector<Var> grads, SlotSet wants);
   absl::StatusOr<std::vector<Var>> Unpack(TapeCore& core, TapeNode& node) const;
-  // Gives up what was saved.
-  void Release();
+  // Gives up what was saved, to the caller, who frees it without the node's mutex.
+  std::vector<SavedVar> Release();
 
   const std::shared_ptr<CustomFunction> function;
   std::vector<Var> to_save, non_differentiable, dirty;  // In Forward only.
@@ -46,11 +47,16 @@ class CustomCall {
 
  private:
   absl::StatusOr<std::vector<Var>> RunForward(TapeCore& core, absl::Span<const Var> inputs, SlotSet wants);
+  // What can be wrong with what Forward gave and said, before any variable is changed. `records`: whether outputs get a
+  // history.
+  absl::Status CheckForward(const TapeCore& core, absl::Span<const Var> inputs, absl::Span<const Var> outputs,
+                            bool records) const;
   // Gives the outputs their history, which is `node`; null: nothing is recorded.
-  absl::Status WrapOutputs(TapeCore& core, const CountedPtr<TapeNode>& node, absl::Span<const Var> inputs,
-                           std::vector<Var>* outputs);
-  absl::Status WrapOutput(TapeCore& core, const CountedPtr<TapeNode>& node, absl::Span<const Var> inputs, uint32_t slot,
-                          Var* output);
+  void WrapOutputs(TapeCore& core, const CountedPtr<TapeNode>& node, absl::Span<const Var> inputs,
+                   std::vector<Var>* outputs);
+  void WrapOutput(TapeCore& core, const CountedPtr<TapeNode>& node, absl::Span<const Var> inputs, uint32_t slot,
+                  Var* output);
+  absl::Status Wrong(std::string text) const;
   void Save(absl::Span<const Var> outputs);
 };
 

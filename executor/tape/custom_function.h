@@ -30,7 +30,7 @@ class FunctionContext {
   void SaveForBackward(std::vector<Var> vars);
   // An output that no gradient flows through.
   void MarkNonDifferentiable(const Var& output);
-  // An input that Forward has assigned to (Var::Assign) and gives as an output.
+  // An input that Forward has assigned to (Var::Assign), and must give as an output.
   void MarkDirty(const Var& input);
   // Whether Backward gets zeros where an output has no gradient (true unless said here), or undefined ones.
   void SetMaterializeGrads(bool materialize);

@@ -51,8 +51,8 @@ absl::Status CallOne(TapeCore& core, absl::string_view op, const EagerOp::Attrs&
 absl::Status SumTo(TapeCore& core, const Shape& shape, const std::vector<int32_t>& axes, TapeValue* grad) {
   const Tensor axes_value = Tensor::Vector<int32_t>(axes);
   SLUICE_RETURN_IF_ERROR(CallOne(core, "Sum", {{"keep_dims", false}}, {OpInput::Of(*grad), {&axes_value}}, grad));
-  const std::vector<int32_t> dims(shape.dims().begin(), shape.dims().end());
-  const Tensor dims_value = Tensor::Vector<int32_t>(dims);
+  const std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+  const Tensor dims_value = Tensor::Vector<int64_t>(dims);
   return CallOne(core, "Reshape", {}, {OpInput::Of(*grad), {&dims_value}}, grad);
 }
 

@@ -37,4 +37,9 @@ const PlaceScope* PlaceScope::Innermost() { return ThisThreads().place; }
 PlaceScope::PlaceScope(const char* name) : name_(name), outer_(Innermost()) { ThisThreads().place = this; }
 PlaceScope::~PlaceScope() { ThisThreads().place = outer_; }
 
+PlacesScope::PlacesScope(const PlaceScope* innermost) : before_(PlaceScope::Innermost()) {
+  ThisThreads().place = innermost;
+}
+PlacesScope::~PlacesScope() { ThisThreads().place = before_; }
+
 }  // namespace sluice

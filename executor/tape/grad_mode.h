@@ -60,6 +60,18 @@ class PlaceScope {
   const PlaceScope* const outer_;
 };
 
+// While it lives, this thread is in the places that `innermost` ends (null: in none): another thread's, which waits.
+class PlacesScope {
+ public:
+  explicit PlacesScope(const PlaceScope* innermost);
+  PlacesScope(const PlacesScope&) = delete;
+  PlacesScope& operator=(const PlacesScope&) = delete;
+  ~PlacesScope();
+
+ private:
+  const PlaceScope* const before_;
+};
+
 }  // namespace sluice
 
 #endif  // SLUICE_EXECUTOR_TAPE_GRAD_MODE_H_

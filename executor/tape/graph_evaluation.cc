@@ -5,6 +5,7 @@
 
 #include "executor/tape/backward_graph.h"
 #include "executor/tape/backward_pass.h"
+#include "executor/tape/grad_check.h"
 #include "executor/tape/grad_mode.h"
 #include "executor/tape/saved_values.h"
 #include "graph/base/status_macros.h"
@@ -31,10 +32,21 @@ absl::Status BackwardPass::RunAsGraph(bool* was_run) {
   std::vector<PassStructure::Captured> captured;
   for (const CaptureSpot& spot : captures_) captured.push_back({spot.place, spot.slot});
   SLUICE_ASSIGN_OR_RETURN(PassStructure structure, PassStructure::Make(core_.ops(), plan_, seeded, captured));
+  if (structure.lacks_gradients() || !CheckAllSaved(structure)) return absl::OkStatus();
   const std::shared_ptr<const BackwardGraph> graph = core_.structures().Find(
       structure, [&] { return BackwardGraph::Make(core_, plan_, structure, seeded, captured); });
   *was_run = graph != nullptr;
   return graph == nullptr ? absl::OkStatus() : RunGraph(*graph, structure);
+}
+
+// Where some saved value is no longer what it was, node after node runs: so what comes before the error stays, and what
+// comes behind it keeps its values.
+bool BackwardPass::CheckAllSaved(const PassStructure& structure) const {
+  for (size_t i = 0; i < plan_.items().size(); ++i) {
+    const GradientTemplate* const gradient = structure.item(i).gradient.get();
+    if (gradient != nullptr && !CheckSaved(*plan_.items()[i].node, *gradient).ok()) return false;
+  }
+  return true;
 }
 
 absl::Status BackwardPass::RunGraph(const BackwardGraph& graph, const PassStructure& structure) {
@@ -57,9 +69,16 @@ absl::Status BackwardPass::RunGraph(const BackwardGraph& graph, const PassStruct
     const PassPlan::Item& item = plan_.items()[i];
     if (item.node->kind != TapeNode::Kind::kAccumulate || !item.runs || !structure.item(i).gets_gradient) continue;
     TapeValue grad{std::move(results[next++]), TapeEdge()};
-    if (grad.is_set()) SLUICE_RETURN_IF_ERROR(Accumulate(*item.node, std::move(grad)));
+    if (!grad.is_set()) continue;
+    SLUICE_RETURN_IF_ERROR(CheckGrad(core_, item.node->outputs[0], "the pass", 0, &grad));
+    SLUICE_RETURN_IF_ERROR(Accumulate(*item.node, std::move(grad)));
   }
-  for (CaptureSpot& spot : captures_) spot.value.value = std::move(results[next++]);
+  for (CaptureSpot& spot : captures_) {
+    spot.value.value = std::move(results[next++]);
+    if (spot.place < 0) continue;
+    const GradientMeta& meta = plan_.items()[static_cast<size_t>(spot.place)].node->outputs[spot.slot];
+    SLUICE_RETURN_IF_ERROR(CheckGrad(core_, meta, "the pass", 0, &spot.value));
+  }
   return absl::OkStatus();
 }
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "executor/node_error.h"
 #include "executor/tape/grad_check.h"
+#include "executor/tape/grad_mode.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 
@@ -45,7 +46,7 @@ absl::Status HookCalls::CallGradHooks(absl::Span<TapeValue> grads) {
       const Var seen = VarOf(core_, grad);
       SLUICE_ASSIGN_OR_RETURN(const Var given, CallUser(node_, [&, &h = *hook] { return h(seen); }));
       if (!given.defined()) continue;
-      SLUICE_RETURN_IF_ERROR(given.status());
+      SLUICE_RETURN_IF_ERROR(CheckTape(core_, given));
       SLUICE_RETURN_IF_ERROR(
           CheckReplacement(node_.outputs[i], absl::StrCat("hook of ", node_.name()), i, given.value()));
       grad = ValueOf(given);
@@ -58,21 +59,26 @@ absl::Status HookCalls::CallGradHooks(absl::Span<TapeValue> grads) {
 }
 
 absl::Status HookCalls::Retain(VarState& var, const TapeValue& grad) const {
-  Var before;
-  {
+  for (;;) {
+    Var before;
+    {
+      MutexLock lock(&var.mu);
+      before = var.grad;
+    }
+    TapeValue sum = grad;
+    if (before.defined()) {
+      std::vector<TapeValue> outputs;
+      SLUICE_RETURN_IF_ERROR(CallOp(core_, "AddV2", {}, {OpInput::Of(before), OpInput::Of(grad)}, &outputs));
+      sum = std::move(outputs[0]);
+    }
+    if (!IsRecording()) sum.history = TapeEdge();
+    Var now = VarOf(core_, std::move(sum));
     MutexLock lock(&var.mu);
-    before = var.grad;
+    // Another pass may have added meanwhile: then to that sum.
+    if (!SameVar(var.grad, before)) continue;
+    std::swap(var.grad, now);
+    return absl::OkStatus();
   }
-  TapeValue sum = grad;
-  if (before.defined()) {
-    std::vector<TapeValue> outputs;
-    SLUICE_RETURN_IF_ERROR(CallOp(core_, "AddV2", {}, {OpInput::Of(before), OpInput::Of(grad)}, &outputs));
-    sum = std::move(outputs[0]);
-  }
-  Var now = VarOf(core_, std::move(sum));
-  MutexLock lock(&var.mu);
-  std::swap(var.grad, now);
-  return absl::OkStatus();
 }
 
 std::vector<Var> HookCalls::VarsOf(absl::Span<const TapeValue> values) const {
@@ -96,7 +102,7 @@ absl::Status HookCalls::Replace(std::vector<Var> replacements, absl::Span<TapeVa
       grads[i] = TapeValue();
       continue;
     }
-    SLUICE_RETURN_IF_ERROR(replacements[i].status());
+    SLUICE_RETURN_IF_ERROR(CheckTape(core_, replacements[i]));
     if (!grads[i].is_set()) {
       return Error(ErrorCode::kWrongUse)
           .Node(hook, hook)

@@ -1,6 +1,8 @@
 #include "executor/tape/ops.h"
 
+#include <cmath>
 #include <complex>
+#include <limits>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -70,6 +72,20 @@ Var CallCommon(CommonOp op, absl::Span<const Var> inputs) {
   return result.ok() ? *std::move(result) : Var::Failed(result.status());
 }
 
+// Whether `value` is a number of the integer type T.
+template <typename T>
+bool IsWhole(double value) {
+  const double limit = std::ldexp(1.0, std::numeric_limits<T>::digits);
+  return value == std::trunc(value) && value >= -limit && value < limit;
+}
+
+absl::Status NotOfType(DType type, double value) {
+  return Error(ErrorCode::kInputType)
+      .Text("combines a variable of integers with a number that is none of theirs")
+      .Found(absl::StrCat(value))
+      .Expected(DTypeName(type));
+}
+
 absl::StatusOr<Tensor> ScalarOf(DType type, double value) {
   switch (type) {
     case DType::kFloat:
@@ -85,8 +101,10 @@ absl::StatusOr<Tensor> ScalarOf(DType type, double value) {
     case DType::kComplex128:
       return Tensor::Scalar(std::complex<double>(value));
     case DType::kInt32:
+      if (!IsWhole<int32_t>(value)) return NotOfType(type, value);
       return Tensor::Scalar(static_cast<int32_t>(value));
     case DType::kInt64:
+      if (!IsWhole<int64_t>(value)) return NotOfType(type, value);
       return Tensor::Scalar(static_cast<int64_t>(value));
     default:
       return Error(ErrorCode::kUnsupported).Text("has a type that no number is made of").Found(DTypeName(type));

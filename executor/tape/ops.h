@@ -22,7 +22,7 @@ std::vector<Var> CallOps(absl::string_view op, absl::Span<const Var> inputs, con
 
 // A constant on the tape of `like`.
 Var ConstantLike(const Var& like, const Tensor& value);
-// A scalar of the type of `like`.
+// A scalar of the type of `like`; failed where `value` is no number of that type.
 Var NumberLike(const Var& like, double value);
 
 // --- Arithmetic, with broadcasting ---------------------------------------------------------------------------------

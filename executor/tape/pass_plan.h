@@ -51,6 +51,7 @@ class PassPlan {
   int32_t Target(size_t i, size_t e) const { return edge_targets_[items_[i].first_edge + e]; }
   // By root and by target; -1: outside of the plan.
   int32_t PlaceOfRoot(size_t r) const { return root_places_[r]; }
+  absl::Span<const int32_t> root_places() const { return root_places_; }
   int32_t PlaceOfTarget(size_t t) const { return target_places_[t]; }
 
  private:

@@ -7,12 +7,20 @@
 #include "graph/base/status_macros.h"
 
 namespace sluice {
+namespace {
+
+// Where a gradient flows: different for different places and slots.
+uint64_t SpotWord(int32_t place, uint32_t slot) { return uint64_t{static_cast<uint32_t>(place)} << 32 | slot; }
+
+}  // namespace
 
 absl::StatusOr<PassStructure> PassStructure::Make(EagerOps& ops, const PassPlan& plan, const std::vector<bool>& seeded,
                                                   absl::Span<const Captured> captured) {
   PassStructure made;
   std::vector<bool> flows = seeded;
   made.items_.resize(plan.items().size());
+  // From these two on it can be told what each word is: no two structures have equal words.
+  made.words_ = {plan.items().size(), captured.size()};
   for (size_t i = 0; i < plan.items().size(); ++i) {
     const PassPlan::Item& in_plan = plan.items()[i];
     const TapeNode& node = *in_plan.node;
@@ -22,21 +30,23 @@ absl::StatusOr<PassStructure> PassStructure::Make(EagerOps& ops, const PassPlan&
       if (!flows[in_plan.first_buffer + slot]) continue;
       dys.Add(slot);
       item.gets_gradient = true;
-      if (seeded[in_plan.first_buffer + slot]) made.words_.push_back(uint64_t{1} << 62 | i << 16 | slot);
+      if (!seeded[in_plan.first_buffer + slot]) continue;
+      const auto type = static_cast<uint64_t>(node.outputs[slot].dtype);
+      made.words_.push_back(uint64_t{1} << 62 | type << 32 | slot);
     }
     const bool is_op = node.kind == TapeNode::Kind::kOp;
-    made.words_.push_back((in_plan.runs ? 1 : 0) | (in_plan.is_target ? 2 : 0) | (is_op ? 4 : 0));
+    made.words_.push_back((in_plan.runs ? 1 : 0) | (in_plan.is_target ? 2 : 0) | (is_op ? 4 : 0) |
+                          (item.gets_gradient ? 8 : 0));
     if (!in_plan.runs || !is_op || !item.gets_gradient) continue;
     SLUICE_ASSIGN_OR_RETURN(item.gradient, GradientOfNode(ops, node, dys));
     made.words_.push_back(reinterpret_cast<uintptr_t>(item.gradient.get()));
+    for (const uint32_t slot : item.gradient->dys()) {
+      if (!flows[in_plan.first_buffer + slot]) made.lacks_gradients_ = true;
+    }
     for (size_t e = 0; e < node.edges.size(); ++e) {
       const int32_t target = plan.Target(i, e);
-      if (target < 0) {
-        made.words_.push_back(~uint64_t{0});
-        continue;
-      }
-      item.wants.Add(e);
-      made.words_.push_back(static_cast<uint64_t>(target) << 16 | node.edges[e].slot);
+      made.words_.push_back(SpotWord(target, target < 0 ? 0 : node.edges[e].slot));
+      if (target >= 0) item.wants.Add(e);
     }
     // An input beyond those with a bit of their own may be wanted for the sake of another.
     for (size_t e = 0; e < node.edges.size(); ++e) {
@@ -45,9 +55,7 @@ absl::StatusOr<PassStructure> PassStructure::Make(EagerOps& ops, const PassPlan&
       flows[plan.items()[static_cast<size_t>(target)].first_buffer + node.edges[e].slot] = true;
     }
   }
-  for (const Captured& spot : captured) {
-    made.words_.push_back(static_cast<uint64_t>(static_cast<uint32_t>(spot.place)) << 16 | spot.slot);
-  }
+  for (const Captured& spot : captured) made.words_.push_back(SpotWord(spot.place, spot.slot));
   made.hash_ = absl::Hash<std::vector<uint64_t>>()(made.words_);
   return made;
 }

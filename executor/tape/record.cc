@@ -8,6 +8,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "executor/tape/grad_mode.h"
+#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/gradients/gradient.h"
 
@@ -136,7 +137,8 @@ absl::StatusOr<std::shared_ptr<const GradientTemplate>> FindGradient(EagerOps& o
   return found;
 }
 
-EvaluatedNode::EvaluatedNode(const TapeNode& node) : outer_(ThisThreadsNode()) { ThisThreadsNode() = &node; }
+EvaluatedNode::EvaluatedNode(const TapeNode* node) : outer_(ThisThreadsNode()) { ThisThreadsNode() = node; }
+const TapeNode* EvaluatedNode::Current() { return ThisThreadsNode(); }
 EvaluatedNode::~EvaluatedNode() { ThisThreadsNode() = outer_; }
 
 std::string PlaceOfThread(absl::string_view what) {
@@ -190,6 +192,12 @@ Var LeafOf(TapeCore& core, Tensor value) {
   auto state = std::make_unique<VarState>(&core, std::move(value));
   AddAccumulator(*state);
   return Var::Adopt(state.release());
+}
+
+absl::Status CheckTape(const TapeCore& core, const Var& var) {
+  SLUICE_RETURN_IF_ERROR(var.status());
+  if (!var.defined() || var.state()->core == &core) return absl::OkStatus();
+  return Error(ErrorCode::kWrongUse).Text("the variable is one of another tape");
 }
 
 void AddAccumulator(VarState& leaf) {

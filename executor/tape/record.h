@@ -43,16 +43,20 @@ absl::Status CallOp(TapeCore& core, absl::string_view name, const EagerOp::Attrs
 Var VarOf(TapeCore& core, TapeValue value);
 // A variable that gradients are accumulated for.
 Var LeafOf(TapeCore& core, Tensor value);
+// What `var` has failed with; kWrongUse for a variable of another tape, whose sequence numbers say nothing here.
+absl::Status CheckTape(const TapeCore& core, const Var& var);
 // Makes a variable without history a leaf that requires a gradient.
 void AddAccumulator(VarState& leaf);
 
 // While it lives, this thread evaluates `node`, and what it records belongs to that. One thread's, on the stack.
 class EvaluatedNode {
  public:
-  explicit EvaluatedNode(const TapeNode& node);
+  explicit EvaluatedNode(const TapeNode& node) : EvaluatedNode(&node) {}
+  explicit EvaluatedNode(const TapeNode* node);  // Null: none.
   EvaluatedNode(const EvaluatedNode&) = delete;
   EvaluatedNode& operator=(const EvaluatedNode&) = delete;
   ~EvaluatedNode();
+  static const TapeNode* Current();
 
  private:
   const TapeNode* const outer_;

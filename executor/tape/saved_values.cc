@@ -33,6 +33,17 @@ absl::Status Released(const TapeNode& node) {
       .Help("set retain_graph in the first one");
 }
 
+// Spares nodes without saved values the lock.
+bool SavesNothing(const TapeNode& node, const GradientTemplate& gradient) {
+  return node.gradient != nullptr && gradient.saved().empty();
+}
+
+// Where the node has saved the value that is number `k` of `gradient`: all of its values, or those that this one reads.
+size_t PlaceOfSaved(const TapeNode& node, const GradientTemplate& gradient, size_t k) {
+  const GradientTemplate::Saved& wanted = gradient.saved()[k];
+  return node.gradient != nullptr ? k : wanted.index + (wanted.is_output ? node.edges.size() : 0);
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const GradientTemplate>> GradientOfNode(EagerOps& ops, const TapeNode& node,
@@ -47,13 +58,25 @@ absl::StatusOr<std::shared_ptr<const GradientTemplate>> GradientOfNode(EagerOps&
   return FindGradient(ops, {*node.op, values.first(num_inputs), values.subspan(num_inputs)}, node.wants(), dys);
 }
 
-absl::Status TakeSaved(TapeNode& node, const GradientTemplate& gradient, bool keeps, std::vector<TapeValue>* values) {
+absl::Status CheckSaved(const TapeNode& node, const GradientTemplate& gradient) {
+  if (SavesNothing(node, gradient)) return absl::OkStatus();
   MutexLock lock(&node.mu);
   if (node.is_released) return Released(node);
   for (size_t k = 0; k < gradient.saved().size(); ++k) {
     const GradientTemplate::Saved& wanted = gradient.saved()[k];
-    const size_t among_all = wanted.index + (wanted.is_output ? node.edges.size() : 0);
-    SavedValue& saved = node.saved[node.gradient != nullptr ? k : among_all];
+    const SavedValue& saved = node.saved[PlaceOfSaved(node, gradient, k)];
+    SLUICE_RETURN_IF_ERROR(CheckVersion(node, saved, wanted.is_output, wanted.index));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TakeSaved(TapeNode& node, const GradientTemplate& gradient, bool keeps, std::vector<TapeValue>* values) {
+  if (SavesNothing(node, gradient)) return absl::OkStatus();
+  MutexLock lock(&node.mu);
+  if (node.is_released) return Released(node);
+  for (size_t k = 0; k < gradient.saved().size(); ++k) {
+    const GradientTemplate::Saved& wanted = gradient.saved()[k];
+    const SavedValue& saved = node.saved[PlaceOfSaved(node, gradient, k)];
     SLUICE_RETURN_IF_ERROR(CheckVersion(node, saved, wanted.is_output, wanted.index));
     TapeValue value;
     value.value = saved.value;

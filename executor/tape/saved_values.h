@@ -16,6 +16,9 @@ namespace sluice {
 absl::StatusOr<std::shared_ptr<const GradientTemplate>> GradientOfNode(EagerOps& ops, const TapeNode& node, SlotSet dys)
     ABSL_LOCKS_EXCLUDED(node.mu);
 
+// Whether TakeSaved would give the values that `gradient` reads, or the error that it would give.
+absl::Status CheckSaved(const TapeNode& node, const GradientTemplate& gradient) ABSL_LOCKS_EXCLUDED(node.mu);
+
 // Appends the values that `gradient` reads, with their history, to `values`; with `keeps` false all that the node has
 // saved is given up. kWrongUse where that was done before, or where a variable has been assigned since it was saved.
 absl::Status TakeSaved(TapeNode& node, const GradientTemplate& gradient, bool keeps, std::vector<TapeValue>* values)

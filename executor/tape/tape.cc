@@ -11,6 +11,7 @@
 #include "executor/tape/ops.h"
 #include "executor/tape/pass_plan.h"
 #include "executor/tape/record.h"
+#include "executor/tape/saved_values.h"
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -51,6 +52,11 @@ absl::StatusOr<TapeValue> SeedOf(TapeCore& core, const TapeEdge& root, const Var
   const GradientMeta& meta = root.node->outputs[root.slot];
   TapeValue seed;
   if (given == nullptr || !given->defined()) {
+    if (IsComplex(meta.dtype)) {
+      return Error(ErrorCode::kWrongUse)
+          .Text(absl::StrCat("root ", i, " has no gradient, which can be implicitly created only for real outputs"))
+          .Found(DTypeName(meta.dtype));
+    }
     if (meta.shape.num_elements() != 1) {
       return Error(ErrorCode::kWrongUse)
           .Text(absl::StrCat("root ", i, " has no gradient, which can be implicitly created only for scalar outputs"))
@@ -59,7 +65,13 @@ absl::StatusOr<TapeValue> SeedOf(TapeCore& core, const TapeEdge& root, const Var
     SLUICE_ASSIGN_OR_RETURN(seed.value, FilledGrad(meta, 1));
     return seed;
   }
-  SLUICE_RETURN_IF_ERROR(given->status());
+  SLUICE_RETURN_IF_ERROR(CheckTape(core, *given));
+  if (IsComplex(given->dtype()) != IsComplex(meta.dtype)) {
+    return Error(ErrorCode::kInputType)
+        .Text(absl::StrCat("gradient ", i, " of roots and its root must both be complex, or neither"))
+        .Found(DTypeName(given->dtype()))
+        .Expected(DTypeName(meta.dtype));
+  }
   seed = {given->value(), given->state()->history};
   SLUICE_RETURN_IF_ERROR(CheckGrad(core, meta, "gradient of roots", i, &seed));
   return seed;
@@ -74,18 +86,26 @@ absl::StatusOr<std::vector<TapeEdge>> InputEdges(TapeCore& core, const PassReque
       return Error(ErrorCode::kWrongUse)
           .Text(absl::StrCat("input ", i, " of ", request.what, " does not require a gradient on this tape"));
     }
-    if (request.accumulates) SLUICE_RETURN_IF_ERROR(Var(input).RetainGrad());
     edges.push_back(input.state()->history);
+  }
+  for (const Var& input : request.inputs) {
+    if (request.accumulates) SLUICE_RETURN_IF_ERROR(Var(input).RetainGrad());
   }
   return edges;
 }
 
-// Nodes of ops that have no gradient end a pass before anything runs.
-absl::Status CheckGradients(const PassPlan& plan) {
+// Nodes of ops that have no gradient end a pass before anything runs. Where an op has several outputs, its row may have
+// one for some of them only: that shows when the pass comes there.
+absl::Status CheckGradients(TapeCore& core, const PassPlan& plan) {
+  SlotSet only;
+  only.Add(0);
   for (const PassPlan::Item& item : plan.items()) {
     if (!item.runs || item.node->kind != TapeNode::Kind::kOp || item.node->gradient != nullptr) continue;
     const GradientRow* const row = item.node->op->row();
-    if (row != nullptr && row->kind != GradientRow::Kind::kRefused) continue;
+    if (row != nullptr && row->kind != GradientRow::Kind::kRefused) {
+      if (item.node->outputs.size() == 1) SLUICE_RETURN_IF_ERROR(GradientOfNode(core.ops(), *item.node, only).status());
+      continue;
+    }
     return Error(ErrorCode::kUnsupported)
         .Node(item.node->name(), item.node->op->name())
         .Text(row == nullptr ? "has no gradient: nobody has said what it is"
@@ -117,9 +137,10 @@ absl::StatusOr<std::vector<Var>> RunPass(TapeCore& core, const PassRequest& requ
   }
   SLUICE_ASSIGN_OR_RETURN(const std::vector<TapeEdge> inputs, InputEdges(core, request));
   const PassPlan plan(core.discovery(), {roots, request.has_inputs, inputs, request.accumulates});
-  SLUICE_RETURN_IF_ERROR(CheckGradients(plan));
+  SLUICE_RETURN_IF_ERROR(CheckGradients(core, plan));
   BackwardPass pass(core, plan, request.options);
   for (size_t k = 0; k < inputs.size(); ++k) pass.Capture(k, inputs[k], plan.PlaceOfTarget(k));
+  const GradModeScope mode(request.options.creates_graph);  // Of the sum of two seeds of one root.
   for (size_t i = 0; i < roots.size(); ++i) {
     if (plan.PlaceOfRoot(i) < 0) continue;
     SLUICE_RETURN_IF_ERROR(pass.Seed(roots[i], plan.PlaceOfRoot(i), std::move(seeds[i])));
@@ -140,6 +161,8 @@ class DeepPass final : public ServiceThreads::Task {
       : core_(core),
         request_(request),
         outer_(BackwardPass::Current()),
+        node_(EvaluatedNode::Current()),
+        places_(PlaceScope::Innermost()),
         records_(IsRecording()),
         detects_anomalies_(DetectsAnomalies()),
         checks_nan_(ChecksNan()) {}
@@ -156,6 +179,8 @@ class DeepPass final : public ServiceThreads::Task {
       const GradModeScope mode(records_);
       std::optional<AnomalyScope> anomaly;
       if (detects_anomalies_) anomaly.emplace(checks_nan_);
+      const PlacesScope places(places_);
+      const EvaluatedNode evaluated(node_);
       const BackwardPass::Inside inside(outer_);
       return RunPass(core_, request_);
     });
@@ -166,6 +191,8 @@ class DeepPass final : public ServiceThreads::Task {
   TapeCore& core_;
   const PassRequest& request_;
   BackwardPass* const outer_;
+  const TapeNode* const node_;
+  const PlaceScope* const places_;
   const bool records_, detects_anomalies_, checks_nan_;
   absl::StatusOr<std::vector<Var>> result_ = absl::UnknownError("not run");
   Notification done_;
@@ -194,6 +221,10 @@ Var Tape::Leaf(Tensor value) {
 }
 
 std::vector<Var> Tape::Op(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::Attrs& attrs) {
+  for (const Var& input : inputs) {
+    const absl::Status status = CheckTape(*core_, input);
+    if (!status.ok()) return {Var::Failed(status)};
+  }
   if (!inputs.empty()) return CallOps(op, inputs, attrs);
   std::vector<TapeValue> outputs;
   const absl::Status status = AsStatus([&] { return CallOp(*core_, op, attrs, {}, &outputs); });

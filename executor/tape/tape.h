@@ -57,8 +57,9 @@ class Tape {
   // May be called from hooks and custom functions. Returns when the pass and its final callbacks are through, with the
   // first error; what was accumulated until then stays.
   // Errors: kWrongUse (no root requires a gradient, an undefined seed, saved values that were given up or whose
-  // variable has changed), kOpShape and kInputType of gradients, kUnsupported (an op without a gradient, before
-  // anything runs), those of kernels, hooks and custom functions.
+  // variable has changed), kOpShape and kInputType of gradients, kUnsupported (an op without a gradient: before
+  // anything runs, unless it has several outputs and a gradient for others of them), those of kernels, hooks and custom
+  // functions.
   absl::Status Backward(absl::Span<const Var> roots, absl::Span<const Var> grad_roots = {},
                         const BackwardOptions& options = {});
   // The same derivatives with respect to `inputs`, which may be any variables that require a gradient; nothing is

@@ -1,6 +1,7 @@
 #ifndef SLUICE_EXECUTOR_TAPE_TAPE_HOOKS_H_
 #define SLUICE_EXECUTOR_TAPE_TAPE_HOOKS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -25,13 +26,15 @@ class HookList {
     hooks_.emplace_back(next_, std::make_shared<Hook>(std::move(hook)));
     return next_++;
   }
-  bool Remove(size_t number) {
+  // Gives it to the caller, who drops it without a lock; null: there is none of this number.
+  std::shared_ptr<Hook> Remove(size_t number) {
     for (auto at = hooks_.begin(); at != hooks_.end(); ++at) {
       if (at->first != number) continue;
+      std::shared_ptr<Hook> removed = std::move(at->second);
       hooks_.erase(at);
-      return true;
+      return removed;
     }
-    return false;
+    return nullptr;
   }
   const Hooks& hooks() const { return hooks_; }
 
@@ -50,6 +53,12 @@ struct NodeHooks {
   HookList<NodePreHook> pre;
   HookList<NodePostHook> post;
   HookList<AccumulateHook> accumulate;
+
+  bool empty() const {
+    return pre.hooks().empty() && post.hooks().empty() && accumulate.hooks().empty() &&
+           std::all_of(outputs.begin(), outputs.end(),
+                       [](const OfOutput& output) { return output.hooks.hooks().empty() && !output.retains; });
+  }
 };
 
 }  // namespace sluice

@@ -38,10 +38,18 @@ NodeHooks::OfOutput& HooksOfOutput(const TapeEdge& edge) ABSL_EXCLUSIVE_LOCKS_RE
   return hooks.outputs[edge.slot];
 }
 
-template <typename Hook>
-absl::Status RemoveFrom(HookList<Hook>& hooks, size_t number) {
-  if (hooks.Remove(number)) return absl::OkStatus();
-  return Error(ErrorCode::kWrongUse).Text("there is no hook of this number").Found(absl::StrCat(number));
+// Removes a hook from the list that `list_of` finds among the node's; null: there is none.
+template <typename ListOf>
+absl::Status RemoveFrom(TapeNode& node, size_t number, ListOf list_of) {
+  decltype(list_of(std::declval<NodeHooks&>())->Remove(number)) removed;  // Freed behind the lock: it is the user's.
+  MutexLock lock(&node.mu);
+  auto* const list = node.hooks != nullptr ? list_of(*node.hooks) : nullptr;
+  if (list != nullptr) removed = list->Remove(number);
+  if (removed == nullptr) {
+    return Error(ErrorCode::kWrongUse).Text("there is no hook of this number").Found(absl::StrCat(number));
+  }
+  node.has_hooks.store(!node.hooks->empty(), std::memory_order_relaxed);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -82,14 +90,12 @@ absl::StatusOr<size_t> NodeRef::AddPostHook(NodePostHook hook) {
 
 absl::Status NodeRef::RemovePreHook(size_t number) {
   if (!node_) return WrongUse("an undefined node has no hooks");
-  MutexLock lock(&node_->mu);
-  return RemoveFrom(HooksOf(*node_).pre, number);
+  return RemoveFrom(*node_, number, [](NodeHooks& hooks) { return &hooks.pre; });
 }
 
 absl::Status NodeRef::RemovePostHook(size_t number) {
   if (!node_) return WrongUse("an undefined node has no hooks");
-  MutexLock lock(&node_->mu);
-  return RemoveFrom(HooksOf(*node_).post, number);
+  return RemoveFrom(*node_, number, [](NodeHooks& hooks) { return &hooks.post; });
 }
 
 // --- VarState --------------------------------------------------------------------------------------------------------
@@ -97,6 +103,7 @@ absl::Status NodeRef::RemovePostHook(size_t number) {
 void VarState::DropContent() {
   const Tensor dropped_value = std::move(value);
   const TapeEdge dropped_history = std::move(history);
+  const CountedPtr<TapeNode> dropped_frozen = std::move(frozen);
   Var dropped_grad;
   MutexLock lock(&mu);
   std::swap(grad, dropped_grad);
@@ -144,7 +151,11 @@ absl::Status Var::SetRequiresGrad(bool requires_grad) {
   }
   if (requires_grad == this->requires_grad()) return absl::OkStatus();
   if (!requires_grad) {
-    state_->history = TapeEdge();
+    state_->frozen = std::exchange(state_->history, TapeEdge()).node;
+    return absl::OkStatus();
+  }
+  if (state_->frozen) {
+    state_->history.node = std::move(state_->frozen);
     return absl::OkStatus();
   }
   if (!IsDifferentiable(dtype()) || dtype() == DType::kResource || dtype() == DType::kVariant) {
@@ -169,7 +180,8 @@ Var Var::grad() const {
 
 absl::Status Var::SetGrad(const Var& grad) {
   SLUICE_RETURN_IF_ERROR(CheckDefined(*this));
-  SLUICE_RETURN_IF_ERROR(grad.status());
+  SLUICE_RETURN_IF_ERROR(CheckTape(*state_->core, grad));
+  if (grad.defined() && SameVar(grad, *this)) return WrongUse("a variable cannot be its own gradient");
   if (grad.defined() && (grad.dtype() != dtype() || grad.shape() != shape())) {
     return Error(ErrorCode::kOpShape)
         .Text("a gradient must have the type and the shape of its variable")
@@ -216,20 +228,35 @@ absl::StatusOr<size_t> Var::AddAccumulateHook(AccumulateHook hook) {
 absl::Status Var::RemoveHook(size_t number) {
   SLUICE_RETURN_IF_ERROR(CheckDefined(*this));
   if (!requires_grad()) return WrongUse("a variable that requires no gradient has no hooks");
-  MutexLock lock(&state_->history.node->mu);
-  return RemoveFrom(HooksOfOutput(state_->history).hooks, number);
+  return RemoveFrom(*state_->history.node, number, [slot = state_->history.slot](NodeHooks& hooks) {
+    return slot < hooks.outputs.size() ? &hooks.outputs[slot].hooks : nullptr;
+  });
 }
 
 absl::Status Var::RemoveAccumulateHook(size_t number) {
   SLUICE_RETURN_IF_ERROR(CheckDefined(*this));
   if (!requires_grad()) return WrongUse("a variable that requires no gradient has no hooks");
-  MutexLock lock(&state_->history.node->mu);
-  return RemoveFrom(HooksOf(*state_->history.node).accumulate, number);
+  return RemoveFrom(*state_->history.node, number, [](NodeHooks& hooks) { return &hooks.accumulate; });
 }
 
 absl::Status Var::Assign(const Var& result) {
   SLUICE_RETURN_IF_ERROR(CheckDefined(*this));
   SLUICE_RETURN_IF_ERROR(CheckDefined(result));
+  if (!IsRecording() || !result.requires_grad()) return AssignValue(result);
+  // An op of its own, since hooks, retained and captured gradients of `result` are not those of this variable.
+  return AssignValue(CallOp("Identity", {result}));
+}
+
+absl::Status Var::Assign(Var&& result) {
+  SLUICE_RETURN_IF_ERROR(CheckDefined(*this));
+  SLUICE_RETURN_IF_ERROR(CheckDefined(result));
+  const Var taken = std::move(result);
+  const bool is_last = taken.state_->has_one_handle() && !taken.is_leaf();
+  return is_last ? AssignValue(taken) : Assign(taken);
+}
+
+absl::Status Var::AssignValue(const Var& result) {
+  SLUICE_RETURN_IF_ERROR(CheckTape(*state_->core, result));
   if (IsRecording() && is_leaf() && requires_grad()) {
     return Error(ErrorCode::kWrongUse)
         .Text("a leaf that requires a gradient cannot be assigned to while ops are recorded")
@@ -250,9 +277,7 @@ absl::Status Var::Assign(const Var& result) {
     MutexLock lock(&before.node->mu);
     HooksOfOutput(before).retains = CountedPtr<VarState>();
   }
-  // A leaf as result: an op of its own, since a node of a leaf is that leaf's.
-  state_->history = result.is_leaf() && result.requires_grad() ? CallOp("Identity", {result}).state()->history
-                                                               : result.state_->history;
+  state_->history = result.state_->history;
   state_->is_leaf = !state_->history.is_set();
   return retains && requires_grad() ? RetainGrad() : absl::OkStatus();
 }

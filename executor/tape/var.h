@@ -23,7 +23,8 @@ class TapeNode;
 class Var;
 class VarState;
 
-// Hooks. Each is called on the thread that runs the backward pass, one at a time, with recording on where the pass was
+// Hooks. Each is called on the thread that runs the backward pass, one at a time by each pass: one that several
+// threads' passes go through may be called by all of them at once. They are called with recording on where the pass was
 // begun with create_graph. An error ends the pass; so does an exception, which becomes a status.
 //
 // Sees the gradient of a variable; gives another in its place (of the same type and shape), or Var() to leave it.
@@ -33,7 +34,8 @@ using NodePreHook = absl::AnyInvocable<absl::StatusOr<std::vector<Var>>(absl::Sp
 // Sees what a node has computed for its inputs, and what it was given; gives others for the inputs, or none at all.
 using NodePostHook = absl::AnyInvocable<absl::StatusOr<std::vector<Var>>(absl::Span<const Var> input_grads,
                                                                          absl::Span<const Var> output_grads)>;
-// Called after the gradient of a leaf was added to, with the leaf.
+// Called after the gradient of a leaf was added to, with the leaf; as in PyTorch also where nothing was added, since
+// the leaf has been told to require no gradient.
 using AccumulateHook = absl::AnyInvocable<absl::Status(Var leaf)>;
 
 // The node of the record that made a variable (grad_fn), or that adds to the gradient of a leaf. Cheap to copy.
@@ -132,10 +134,11 @@ class Var {
   absl::Status RemoveHook(size_t number);
   absl::Status RemoveAccumulateHook(size_t number);
 
-  // In-place: the variable becomes `result`, with the history of that. Passes over values that were saved before then
-  // fail, as their variable has changed. kWrongUse for a leaf that requires a gradient while ops are recorded; kOpShape
-  // and kInputType where `result` has another shape or type.
+  // In-place: the variable gets the value of `result`, and its history as that of a copy. Passes over values that were
+  // saved before then fail, as their variable has changed. kWrongUse for a leaf that requires a gradient while ops are
+  // recorded; kOpShape and kInputType where `result` has another shape or type.
   absl::Status Assign(const Var& result);
+  absl::Status Assign(Var&& result);
   // The same with v + other and v - other, in the memory of v where nobody else has it.
   absl::Status AssignAdd(const Var& other);
   absl::Status AssignSub(const Var& other);
@@ -150,6 +153,8 @@ class Var {
   friend bool SameVar(const Var& a, const Var& b) { return a.state_ == b.state_; }
 
  private:
+  // `result` is nobody else's, or has no history.
+  absl::Status AssignValue(const Var& result);
   absl::Status AssignOp(absl::string_view op, const Var& other);
 
   VarState* state_ = nullptr;  // One handle of it.

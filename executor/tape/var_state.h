@@ -50,6 +50,9 @@ class VarState {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) const std::unique_ptr<VarState> ended(this);
   }
 
+  // Whether the caller's handle is the only one: nobody else can have another then.
+  bool has_one_handle() const { return handles_.load(std::memory_order_acquire) == 1; }
+
   // Whether gradients flow through it.
   bool requires_grad() const { return history.is_set(); }
 
@@ -58,6 +61,8 @@ class VarState {
   absl::Status status;
   TapeEdge history;     // What made it, or a leaf's accumulator.
   bool is_leaf = true;  // `history` is an accumulator, or unset.
+  // Of a leaf that has been told to require no gradient: it may require one again, and then gets it where it got it.
+  CountedPtr<TapeNode> frozen;
   std::atomic<uint32_t> version{0};
   Mutex mu;
   Var grad ABSL_GUARDED_BY(mu);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "executor/tape/grad_mode.h"
 #include "executor/tape/ops.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
@@ -100,6 +101,7 @@ class TapeProgram {
       if (plan_.trouble == Trouble::kError && call == plan_.at) return Error(ErrorCode::kUnsupported).Text("a hook");
       if (plan_.trouble == Trouble::kException && call == plan_.at) throw std::runtime_error("a hook");
       if (has_pass) {
+        const GradModeScope records(true);  // The outer pass may not.
         const Var leaf = tape_.Leaf(Tensor::Vector<float>({1, 2}));
         const Var y = Sum(leaf * leaf);
         BackwardOptions options;

@@ -8,6 +8,8 @@
 
 #include "executor/tape/ops.h"
 #include "executor/tape/tape.h"
+#include "gmock/gmock.h"
+#include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "graph/gradients/expr.h"
 #include "graph/gradients/gradient_context.h"
@@ -51,6 +53,39 @@ absl::Status MeetGradient(GradientContext& c) {
   return absl::OkStatus();
 }
 
+// The identity. Cancels the pass that its own is inside of, and tells whether its own is cancelled then.
+class CancelKernel final : public Kernel {
+ public:
+  CancelKernel(const std::unique_ptr<CancellationManager>* outer, std::atomic<int>* seen)
+      : outer_(outer), seen_(seen) {}
+  absl::Status Compute(KernelContext& context) const override {
+    (*outer_)->StartCancel();
+    CancellationManager* const own = context.run().cancellation;
+    *seen_ += own != nullptr && own->IsCancelled() ? 1 : 0;
+    context.SetOutput(0, context.input(0));
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::unique_ptr<CancellationManager>* const outer_;
+  std::atomic<int>* const seen_;
+};
+
+absl::Status CancelGradient(GradientContext& c) {
+  c.SetInput(0, AddOp("CancelGrad", {c.dy()}));
+  return absl::OkStatus();
+}
+
+// Rows with mistakes: gradients of a wrong shape, and of a wrong type.
+absl::Status WrongShape(GradientContext& c) {
+  c.SetInput(0, AddOp("Reshape", {c.dy(), Int32s(c.dy(), {3})}));
+  return absl::OkStatus();
+}
+absl::Status WrongType(GradientContext& c) {
+  c.SetInput(0, AddOp("Cast", {c.dy()}, {{"DstT", DType::kDouble}}));
+  return absl::OkStatus();
+}
+
 // Registries with ops Meet, whose gradient is MeetGrad, which has none.
 class TapeHostOpsTest : public ::testing::Test {
  protected:
@@ -66,6 +101,20 @@ class TapeHostOpsTest : public ::testing::Test {
     }
     forward_.have_met = true;  // Nobody waits there.
   }
+  // Also the identity as ops Wrong and Cancel, with the row `wrong`, and with one that cancels.
+  TapeOptions OptionsOf(GradientFunction wrong) {
+    for (const char* const name : {"Wrong", "Cancel", "CancelGrad"}) {
+      EXPECT_OK(ops_->Add(*OpSchemaBuilder(name).Input("x: float").Output("y: float").Build()));
+      const bool cancels = name == std::string("CancelGrad");
+      EXPECT_OK(kernels_.Add(OwnedKernelRow(name, [this, cancels](const KernelConstruction&) {
+        return cancels ? absl::StatusOr<std::unique_ptr<Kernel>>(std::make_unique<CancelKernel>(&outer_, &seen_))
+                       : absl::StatusOr<std::unique_ptr<Kernel>>(std::make_unique<MeetKernel>(&forward_));
+      })));
+    }
+    TapeOptions options = Options(1);
+    options.rows = {GradientRow("Wrong", wrong), GradientRow("Cancel", &CancelGradient)};
+    return options;
+  }
   TapeOptions Options(int num_threads) const {
     TapeOptions options;
     options.num_threads = num_threads;
@@ -78,6 +127,8 @@ class TapeHostOpsTest : public ::testing::Test {
   const std::shared_ptr<OpRegistry> ops_ = NewOpRegistry();
   KernelRegistry kernels_;
   Meeting forward_, backward_;
+  std::unique_ptr<CancellationManager> outer_;
+  std::atomic<int> seen_{0};
 };
 
 TEST_F(TapeHostOpsTest, G09AnOpWithoutGradientEndsThePassBeforeAnythingRuns) {
@@ -107,6 +158,51 @@ TEST_F(TapeHostOpsTest, H14BranchesOfOnePassRunAtOnce) {
     EXPECT_EQ(grad, 1.0f);
   }
   EXPECT_TRUE(backward_.have_met) << passes;
+}
+
+TEST_F(TapeHostOpsTest, G08GradientsOfRowsAreChecked) {
+  Tape tape(OptionsOf(&WrongShape));
+  for (int i = 0; i < 3; ++i) {
+    const Var y = tape.Leaf(Tensor::Of<float>(Shape::Of({1, 3}), {1, 2, 3}));
+    const Var z = CallOp("Wrong", {y});
+    ASSERT_OK(z.status());
+    EXPECT_THAT(Sum(z).Backward(), IsError(ErrorCode::kOpShape, i == 0 ? "WrongBackward" : "the pass"));
+    EXPECT_FALSE(y.grad().defined());
+  }
+}
+
+TEST_F(TapeHostOpsTest, G08GradientsOfRowsAreCast) {
+  Tape tape(OptionsOf(&WrongType));
+  for (int i = 0; i < 4; ++i) {
+    const Var x = tape.Leaf(Tensor::Vector<float>({1, 2}));
+    ASSERT_OK(Sum(CallOp("Wrong", {x}) * 2.0 + x).Backward());
+    EXPECT_EQ(x.grad().dtype(), DType::kFloat);
+    EXPECT_THAT(x.grad().value().flat<float>(), ::testing::ElementsAre(3, 3));
+  }
+}
+
+TEST_F(TapeHostOpsTest, CancellationOfAnOuterPassIsSeenInKernelsOfInnerOnes) {
+  Tape tape(OptionsOf(&WrongType));
+  int num_passes = 0;
+  for (const bool has_own : {false, true}) {
+    for (int i = 0; i < 3; ++i) {
+      outer_ = std::make_unique<CancellationManager>();
+      CancellationManager own;
+      Var x = tape.Leaf(Tensor::Scalar(1.0f)) * 1.0;
+      ASSERT_OK(x.AddHook([&](const Var&) -> absl::StatusOr<Var> {
+                   const GradModeScope grad(true);
+                   const Var inner = tape.Leaf(Tensor::Scalar(1.0f));
+                   BackwardOptions options;
+                   if (has_own) options.cancellation = &own;
+                   (void)tape.Backward({CallOp("Cancel", {inner}) * 1.0}, {}, options);
+                   return Var();
+                 }).status());
+      BackwardOptions options;
+      options.cancellation = outer_.get();
+      EXPECT_THAT(tape.Backward({x * 2.0}, {}, options), StatusIs(absl::StatusCode::kCancelled));
+      EXPECT_EQ(seen_, ++num_passes);
+    }
+  }
 }
 
 TEST_F(TapeHostOpsTest, OneThreadIsOneThread) {

@@ -80,6 +80,75 @@ TEST_F(TapeStructureTest, CapturesAndUnusedInputs) {
   EXPECT_EQ(tape_.NumPassesOfKnownStructure(), 2);
 }
 
+// Of outputs from the 63rd on some have gradients and others none.
+TEST_F(TapeStructureTest, OneOfAHundredOutputs) {
+  for (int i = 0; i < 4; ++i) {
+    const Var x = Leaf(std::vector<float>(100, 1.0f));
+    const std::vector<Var> parts = Split(x, 0, 100);
+    ASSERT_OK(Sum(parts[70] * 2.0).Backward());
+    std::vector<float> expected(100, 0.0f);
+    expected[70] = 2;
+    EXPECT_EQ(GradOf(x), expected);
+    // All of them: a graph.
+    const Var y = Leaf(std::vector<float>(100, 1.0f));
+    ASSERT_OK(Sum(Concat(Split(y, 0, 100), 0) * 3.0).Backward());
+    EXPECT_THAT(GradOf(y), ::testing::Each(3));
+  }
+  EXPECT_EQ(tape_.NumPassesOfKnownStructure(), 2);
+}
+
+// Structures whose nodes and captures look alike when they are written down one behind the other.
+TEST_F(TapeStructureTest, StructuresThatLookAlike) {
+  GradOptions options;
+  options.allow_unused = true;
+  for (int i = 0; i < 3; ++i) {
+    const Var x = Leaf({1, 2, 3, 4, 5, 6, 7, 8}), u = Leaf(1);
+    const Var h = x * 2.0;
+    const std::vector<Var> p = Split(h, 0, 8);
+    ASSERT_OK_AND_ASSIGN(const std::vector<Var> grads, tape_.Grad({p[0]}, {p[2], u}, {}, options));
+    EXPECT_FALSE(grads[0].defined());
+    EXPECT_FALSE(grads[1].defined());
+  }
+  for (int i = 0; i < 3; ++i) {
+    const Var x = Leaf({1, 2, 3, 4, 5, 6, 7, 8}), u = Leaf(1);
+    const std::vector<Var> p = Split(x, 0, 8);
+    ASSERT_OK_AND_ASSIGN(const std::vector<Var> grads, tape_.Grad({p[0]}, {p[4], p[2], u}, {}, options));
+    ASSERT_EQ(grads.size(), 3u);
+    for (const Var& grad : grads) EXPECT_FALSE(grad.defined());
+  }
+}
+
+TEST_F(TapeStructureTest, TheTypeOfASeedIsPartOfTheStructure) {
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_OK(Leaf(1).Backward());
+    const Var x = tape_.Leaf(Tensor::Scalar(1.0));
+    ASSERT_OK(x.Backward());
+    EXPECT_EQ(x.grad().dtype(), DType::kDouble);
+    const Var y = Leaf(1) * 2.0, z = Cast(x, DType::kFloat);
+    ASSERT_OK(tape_.Grad({y}, {y}).status());
+    ASSERT_OK(tape_.Grad({z}, {z}).status());
+    ASSERT_OK(tape_.Grad({x * 1.0}, {x}).status());
+  }
+}
+
+// What ran before an error stays, and what did not run keeps its values, whichever way the pass is run.
+TEST_F(TapeStructureTest, AnErrorLeavesTheSameState) {
+  for (int i = 0; i < 4; ++i) {
+    const Var w = Leaf({1, 2}), v = Leaf({3, 4});
+    Var y = w * 2.0;
+    const Var deep = Sum(y * y), other = v * v;
+    const Var z = deep + Sum(other);
+    ASSERT_OK(y.Assign(y + 1.0));
+    EXPECT_THAT(z.Backward(), IsError(ErrorCode::kWrongUse, "modified by an assignment"));
+    EXPECT_THAT(GradOf(v), ElementsAre(6, 8));
+    EXPECT_FALSE(w.grad().defined());
+    EXPECT_THAT(Sum(other).Backward(), IsError(ErrorCode::kWrongUse, "second time"));
+    // The product by two has saved its input, and not run.
+    ASSERT_OK(Sum(y).Backward());
+    EXPECT_THAT(GradOf(w), ElementsAre(2, 2));
+  }
+}
+
 TEST_F(TapeStructureTest, TheCacheIsBounded) {
   TapeOptions options;
   options.max_structures = 4;

@@ -1,0 +1,106 @@
+// Threads, and the places where passes are: more of group H of reference/pytorch-autograd.md, 4.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "executor/tape/grad_mode.h"
+#include "executor/tape/tape_node.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/executor/tape/tape_fixture.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+class TapeThreadsTest : public TapeFixture {};
+
+TEST_F(TapeThreadsTest, H01PlacesAreKnownInDeepPasses) {
+  const AnomalyScope anomaly(/*checks_nan=*/false);
+  const PlaceScope place("deep");
+  std::string origin;
+  std::function<Var(int)> nested = [&](int depth) {
+    Var y = Leaf(1) * 2.0;
+    EXPECT_OK(y.AddHook([&, depth](const Var&) -> absl::StatusOr<Var> {
+                 const GradModeScope grad(true);
+                 const absl::Status status = depth > 0 ? nested(depth - 1).Backward() : absl::OkStatus();
+                 if (!status.ok()) return status;
+                 if (depth == 0) origin = (Leaf(1) * 3.0).grad_fn().node()->origin;
+                 return Var();
+               }).status());
+    return y;
+  };
+  ASSERT_OK(nested(62).Backward());
+  EXPECT_THAT(origin, ::testing::StartsWith("deep/Mul"));
+  EXPECT_THAT(origin, ::testing::HasSubstr("while MulBackward ran"));
+}
+
+TEST_F(TapeThreadsTest, H09ARetainedGradientIsTheSumOfAllThreads) {
+  const Var x = Leaf(std::vector<float>(1000, 1.0f));
+  Var y = x * 1.0;
+  ASSERT_OK(y.RetainGrad());
+  const Var z = Sum(y * 2.0);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 100; ++i) EXPECT_OK(Retained(z));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(GradOf(y), Each(800));
+  EXPECT_THAT(GradOf(x), Each(800));
+}
+
+int64_t NumThreads() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+}
+
+TEST_F(TapeThreadsTest, H11TapesEndWithTheirThreads) {
+  const int64_t before = NumThreads();
+  for (int i = 0; i < 5; ++i) {
+    TapeOptions options;
+    options.num_threads = 4;
+    Tape tape(options);
+    const Var x = tape.Leaf(Tensor::Vector<float>(std::vector<float>(100000, 1.0f)));
+    for (int k = 0; k < 3; ++k) ASSERT_OK(Sum(Tanh(x) * x).Backward());
+  }
+  EXPECT_EQ(NumThreads(), before);
+}
+
+TEST_F(TapeThreadsTest, H12HooksRunOnTheThreadThatBeganThePass) {
+  Var x = Leaf(1);
+  std::vector<std::thread::id> ids;
+  ASSERT_OK(x.AddHook([&](const Var&) {
+               ids.push_back(std::this_thread::get_id());
+               return Var();
+             }).status());
+  ASSERT_OK((x * 2.0).Backward());
+  std::thread other([&] { EXPECT_OK((x * 2.0).Backward()); });
+  const std::thread::id id = other.get_id();
+  other.join();
+  EXPECT_THAT(ids, ElementsAre(std::this_thread::get_id(), id));
+}
+
+TEST_F(TapeThreadsTest, H13GradientsAreThereWhenThePassReturns) {
+  TapeOptions options;
+  options.num_threads = 4;
+  Tape tape(options);
+  const std::vector<float> ones(1 << 18, 1.0f);
+  for (int i = 0; i < 5; ++i) {
+    const Var x = tape.Leaf(Tensor::Vector<float>(ones)), y = tape.Leaf(Tensor::Vector<float>(ones));
+    ASSERT_OK(Sum(x * y + x).Backward());
+    EXPECT_THAT(GradOf(x), Each(2));
+    EXPECT_THAT(GradOf(y), Each(1));
+  }
+}
+
+}  // namespace
+}  // namespace sluice
