@@ -33,6 +33,7 @@ class DeviceKernel final : public Kernel {
   }
   const Tensor* ConstantValue() const override { return kernel_->ConstantValue(); }
   CostHint cost_hint() const override { return kernel_->cost_hint(); }
+  const Kernel& inside() const { return *kernel_; }
 
  private:
   const std::shared_ptr<const Kernel> kernel_;
@@ -52,6 +53,7 @@ class AsyncDeviceKernel final : public AsyncKernel {
                                                 absl::Status status) mutable { done(std::move(status)); });
   }
   CostHint cost_hint() const override { return kernel_->cost_hint(); }
+  const Kernel& inside() const { return *kernel_; }
 
  private:
   // What the kernel may use until it is done.
@@ -70,6 +72,12 @@ class AsyncDeviceKernel final : public AsyncKernel {
 std::shared_ptr<const Kernel> OnDevice(std::shared_ptr<const Kernel> kernel, Device& device) {
   if (kernel->AsAsync() != nullptr) return std::make_shared<const AsyncDeviceKernel>(std::move(kernel), device);
   return std::make_shared<const DeviceKernel>(std::move(kernel), device);
+}
+
+const Kernel& KernelInside(const Kernel& kernel) {
+  if (const auto* const moved = dynamic_cast<const DeviceKernel*>(&kernel)) return moved->inside();
+  const auto* const moved = dynamic_cast<const AsyncDeviceKernel*>(&kernel);
+  return moved != nullptr ? moved->inside() : kernel;
 }
 
 }  // namespace sluice

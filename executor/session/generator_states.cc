@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "executor/device_kernel.h"
 #include "graph/base/error.h"
 #include "kernels/random/philox.h"
 #include "kernels/random/seeded_generator.h"
@@ -18,11 +19,16 @@ namespace {
 
 constexpr absl::string_view kPrefix = "sluice_generator/";
 
+// Null for a kernel that keeps no generator.
+const GeneratorKernel* RandomKernel(const Kernel& kernel) {
+  return dynamic_cast<const GeneratorKernel*>(&KernelInside(kernel));
+}
+
 }  // namespace
 
 void AppendGeneratorStates(Session& session, absl::Span<const Callable* const> callables, NamedTensors* tensors) {
   for (const auto& [node, kernel] : session.core().kernel_store().Kernels()) {
-    const auto* const random = dynamic_cast<const GeneratorKernel*>(kernel.get());
+    const auto* const random = RandomKernel(*kernel);
     const auto runs_it = [&name = node](const Callable* callable) { return callable->graph().Find(name).valid(); };
     if (random == nullptr || !(callables.empty() || std::any_of(callables.begin(), callables.end(), runs_it))) continue;
     const Philox state = random->generator().state();
@@ -39,7 +45,7 @@ absl::Status RestoreGeneratorStates(Session& session, const NamedTensors& tensor
     if (!absl::ConsumePrefix(&node, kPrefix)) continue;
     const auto found = kernels.find(node);
     if (found == kernels.end()) continue;
-    const auto* const random = dynamic_cast<const GeneratorKernel*>(found->second.get());
+    const auto* const random = RandomKernel(*found->second);
     if (random == nullptr || tensor.dtype() != DType::kUInt64 || tensor.num_elements() != 3) {
       return Error(ErrorCode::kCheckpointEntry)
           .Text(absl::StrCat("'", PrintableName(name), "' is not the state of a generator of this graph"));

@@ -4,12 +4,28 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "graph/base/error.h"
 
 namespace sluice {
 namespace {
 
 constexpr absl::string_view kAttr = "_made_for";
+// See FusedMarks: "OP INDEX", where the index is that of the node in its file or -1; and the name of a tensor.
+constexpr absl::string_view kFirstAttr = "_fused_first";
+constexpr absl::string_view kGivesAttr = "_fused_gives";
+
+absl::string_view TextOf(const Graph& graph, NodeId id, absl::string_view attr) {
+  AttrView value;
+  return graph.FindAttr(id, attr, &value) ? value.AsString().value_or("") : "";
+}
+
+// What `output` is called, whatever its node's mark says.
+std::string OwnName(const Graph& graph, const Output& output) {
+  const bool is_first = output.is_set() && output.index == 0 && graph.Contains(output.node);
+  const absl::string_view given = is_first ? TextOf(graph, output.node, kGivesAttr) : "";
+  return given.empty() ? graph.OutputName(output) : std::string(given);
+}
 
 // The mark of `id`, which reads "OP NAME" or "OP NAME SLOT"; false: it has none, or one that says nothing.
 bool ReadMark(const Graph& graph, NodeId id, MadeFor* made_for) {
@@ -49,12 +65,22 @@ std::pair<std::string, AttrValue> MadeForAttr(const Graph& graph, NodeId id, int
   return MadeForAttr(made_for);
 }
 
+std::vector<std::pair<std::string, AttrValue>> FusedMarks(const Graph& graph, NodeId first, NodeId last) {
+  std::vector<std::pair<std::string, AttrValue>> marks = {
+      {std::string(kFirstAttr), AttrValue(absl::StrCat(graph.op_name(first), " ", graph.source_index(first)))},
+      {std::string(kGivesAttr), AttrValue(UserOutputName(graph, Output{last, 0}))}};
+  const absl::string_view mark = TextOf(graph, first, kAttr);
+  if (!mark.empty()) marks.emplace_back(std::string(kAttr), AttrValue(std::string(mark)));
+  return marks;
+}
+
 std::string UserOutputName(const Graph& graph, const Output& output) {
   Output at = output;
   MadeFor made_for;
   // As many steps as there are nodes at most: a mark may lie, and then the way may go round.
   for (size_t steps = 0; steps <= graph.num_nodes(); ++steps) {
-    if (!at.is_set() || !graph.Contains(at.node) || !ReadMark(graph, at.node, &made_for)) return graph.OutputName(at);
+    if (!at.is_set() || !graph.Contains(at.node) || !ReadMark(graph, at.node, &made_for)) return OwnName(graph, at);
+    if (!TextOf(graph, at.node, kGivesAttr).empty()) return OwnName(graph, at);
     if (made_for.slot >= 0) {
       return made_for.slot == 0 ? made_for.name : absl::StrCat(made_for.name, ":", made_for.slot);
     }
@@ -68,11 +94,16 @@ absl::Status Graph::Locate(NodeId id, const absl::Status& status) const {
   if (status.ok()) return status;
   MadeFor made_for;
   if (!ReadMark(*this, id, &made_for)) {
-    const absl::Status named = WithNode(status, name(id), op_name(id));
     const Record& record = rec(id);
+    int64_t index = record.source_index;
+    absl::string_view op = op_name(id);
+    const std::pair<absl::string_view, absl::string_view> first =
+        absl::StrSplit(TextOf(*this, id, kFirstAttr), absl::MaxSplits(' ', 1));
+    if (!first.first.empty() && absl::SimpleAtoi(first.second, &index)) op = first.first;
+    const absl::Status named = WithNode(status, name(id), op);
     const absl::string_view bytes(record.source, record.source_size);
     for (const std::shared_ptr<const SourceFile>& file : source_files_) {
-      if (file->Holds(bytes)) return file->Locate(named, record.source_index, bytes);
+      if (file->Holds(bytes)) return file->Locate(named, index, bytes);
     }
     return named;
   }

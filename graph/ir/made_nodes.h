@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "graph/ir/attr.h"
@@ -19,6 +20,9 @@ namespace sluice {
 //   - an error of a made node is said of the node that the mark names ("fetch 'y'", "If 'cond'");
 //   - an input that a made node gives is called by the user's tensor. Without a slot the node only passes something on,
 //     and its own input is asked.
+// A node that does the work of several of the user's (see Note [Fused layers] in graph/passes/layer_fusion.h) has the
+// name of the first, and attrs that say what the first was and which tensor the last one gave: its errors are said of
+// the first, at its place in the file, and those who read it name the last.
 
 // What a made node stands for. A value type.
 struct MadeFor {
@@ -37,6 +41,9 @@ MadeFor MadeForOf(const Graph& graph, NodeId id);
 
 // The attr for a node that is made beside `id`, which may be a made node itself.
 std::pair<std::string, AttrValue> MadeForAttr(const Graph& graph, NodeId id, int32_t slot = MadeFor::kPassesOn);
+
+// The attrs for a node that does the work of nodes `first` to `last`, of which the others read output 0.
+std::vector<std::pair<std::string, AttrValue>> FusedMarks(const Graph& graph, NodeId first, NodeId last);
 
 // What the user calls `output`: graph.OutputName(output) unless a made node gives it.
 std::string UserOutputName(const Graph& graph, const Output& output);

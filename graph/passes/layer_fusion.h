@@ -10,9 +10,11 @@
 //
 // The nodes must stand on one device, a CPU, and be pure; nothing else may read or wait for the product or the sum, and
 // nobody may know them by name; and shapes must say that the channels agree: what can still fail then is the product,
-// whose errors are the same and name the same node, since the fused one gets its name. It waits for all that its parts
-// waited for. That delays nothing but the fused node, and makes no circle: whatever depends on the product does so
-// through the last of its parts. Where an input is dead the fused node is, as its last part was.
+// whose errors are the same and name the same node, since the fused one gets its name and is marked (Note [Made nodes]
+// in graph/ir/made_nodes.h). It waits for all that its parts waited for. So what the others take beside the product
+// must be there when the product's own inputs are, and alive: constants, arguments, plain reads of variables, or what
+// the product waits for anyway. Then the product fails, and is dead, when it was. There is no circle: whatever depends
+// on the product does so through the last of its parts.
 
 #include "graph/passes/pass.h"
 

@@ -15,6 +15,7 @@
 #include "graph/passes/node_traits.h"
 #include "graph/passes/output_replacer.h"
 #include "graph/shapes/shape_map.h"
+#include "graph/value/dtype.h"
 
 namespace sluice {
 namespace {
@@ -175,7 +176,9 @@ class ValueDropper {
     if (!std::binary_search(kRefuseOnlyShapes.begin(), kRefuseOnlyShapes.end(), graph_.op_name(id))) return false;
     const absl::Span<const Output> inputs = graph_.inputs(id);
     return std::all_of(inputs.begin(), inputs.end(), [this](const Output& input) {
-      return input.is_set() && DiesAsAWhole(graph_.op(input.node).op_class);
+      // Who reads a variable by reference insists on its having a value, which the variable itself does not.
+      return input.is_set() && DiesAsAWhole(graph_.op(input.node).op_class) &&
+             !IsRef(graph_.output_type(input.node, input.index));
     });
   }
 

@@ -1,5 +1,6 @@
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
@@ -57,7 +58,9 @@ class ImageGradientKernel : public Kernel {
       return ImageGradientOfInts(context, geometry, filter.flat<int32_t>().data(), result.flat<int32_t>().data(),
                                  image->flat<int32_t>().data(), &scratch_);
     }
-    if (result.dtype() == DType::kDouble) return RunPlain<double>(context, geometry, result, image);
+    if (result.dtype() == DType::kDouble) {
+      return RunPlain(context, geometry, result.flat<double>().data(), image->flat<double>().data());
+    }
     if (result.dtype() == DType::kFloat) return RunFloats(context, geometry, result, image);
     // Half and bfloat16: sums are made in float and rounded once.
     SLUICE_ASSIGN_OR_RETURN(const Tensor floats, ToFloats(result, context.allocator()));
@@ -81,16 +84,22 @@ class ImageGradientKernel : public Kernel {
 
   absl::Status RunFloats(const KernelContext& context, const ConvGeometry& geometry, const Tensor& result,
                          Tensor* image) const {
-    SLUICE_ASSIGN_OR_RETURN(const bool is_done,
-                            MinimalImageGradient(context, geometry, minimal_filter_, context.input(1),
-                                                 result.flat<float>().data(), image->flat<float>().data(), &scratch_));
-    return is_done ? absl::OkStatus() : RunPlain<float>(context, geometry, result, image);
+    const float* const from = result.flat<float>().data();
+    float* const to = image->flat<float>().data();
+    SLUICE_ASSIGN_OR_RETURN(
+        const std::vector<ImageRange> rest,
+        MinimalImageGradient(context, geometry, minimal_filter_, context.input(1), from, to, &scratch_));
+    const int64_t taken = result.num_elements() / geometry.batch, made = image->num_elements() / geometry.batch;
+    for (const ImageRange& images : rest) {
+      SLUICE_RETURN_IF_ERROR(
+          RunPlain(context, OfImages(geometry, images.count), from + images.first * taken, to + images.first * made));
+    }
+    return absl::OkStatus();
   }
   template <typename T>
-  absl::Status RunPlain(const KernelContext& context, const ConvGeometry& geometry, const Tensor& result,
-                        Tensor* image) const {
+  absl::Status RunPlain(const KernelContext& context, const ConvGeometry& geometry, const T* result, T* image) const {
     SLUICE_ASSIGN_OR_RETURN(const Tensor packed, filter_.Get(context, geometry, context.input(1)));
-    return ImageGradient<T>(context, geometry, packed, result.flat<T>().data(), image->flat<T>().data(), &scratch_);
+    return ImageGradient<T>(context, geometry, packed, result, image, &scratch_);
   }
 
   const ConvForm form_;

@@ -1,6 +1,7 @@
 #include "kernels/nn/convolution_call.h"
 
 #include <cstring>
+#include <vector>
 
 #include "graph/base/status_macros.h"
 #include "kernels/linalg/float_cast.h"
@@ -42,25 +43,29 @@ bool PackedFilter::Holds(const Tensor& filter, const PackedLayout& layout) const
 
 // See Note [Convolution by products].
 template <typename T>
-absl::Status ConvolutionCall::RunPlain(const KernelContext& context, const ConvGeometry& geometry, const Tensor& image,
-                                       const GemmEpilogue<T>* epilogue, Tensor* output) const {
+absl::Status ConvolutionCall::RunPlain(const KernelContext& context, const ConvGeometry& geometry, const T* image,
+                                       const GemmEpilogue<T>* epilogue, T* output) const {
   const PackedLayout layout = Convolution<T>::LayoutOf(geometry);
   SLUICE_ASSIGN_OR_RETURN(const PackedMatrix filter, filter_.Get(context.input(1), layout, context.allocator()));
-  const Convolution<T> convolution(geometry, image.flat<T>().data(), filter.group<T>(0), output->flat<T>().data(),
-                                   epilogue);
+  const Convolution<T> convolution(geometry, image, filter.group<T>(0), output, epilogue);
   return convolution.Run(Workers(context.run()), &scratch_);
 }
 
 absl::Status ConvolutionCall::RunFloats(const KernelContext& context, const ConvGeometry& geometry, const Tensor& image,
                                         const GemmEpilogue<float>* epilogue, Tensor* output) const {
-  if (HasMinimalFilter(geometry)) {
-    SLUICE_ASSIGN_OR_RETURN(const Tensor filter, minimal_filter_.Get(context.input(1), false, context.allocator()));
-    const MinimalConvolution convolution(geometry, image.flat<float>().data(), filter.flat<float>().data(),
-                                         output->flat<float>().data(), epilogue);
-    SLUICE_ASSIGN_OR_RETURN(const bool is_done, convolution.Run(Workers(context.run()), &scratch_));
-    if (is_done) return absl::OkStatus();
+  const float* const from = image.flat<float>().data();
+  float* const to = output->flat<float>().data();
+  if (!HasMinimalFilter(geometry)) return RunPlain(context, geometry, from, epilogue, to);
+  SLUICE_ASSIGN_OR_RETURN(const Tensor filter, minimal_filter_.Get(context.input(1), false, context.allocator()));
+  if (!filter.has_value()) return RunPlain(context, geometry, from, epilogue, to);
+  const MinimalConvolution convolution(geometry, from, filter.flat<float>().data(), to, epilogue);
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<ImageRange> rest, convolution.Run(Workers(context.run()), &scratch_));
+  const int64_t taken = image.num_elements() / geometry.batch, made = output->num_elements() / geometry.batch;
+  for (const ImageRange& images : rest) {
+    SLUICE_RETURN_IF_ERROR(RunPlain(context, OfImages(geometry, images.count), from + images.first * taken, epilogue,
+                                    to + images.first * made));
   }
-  return RunPlain<float>(context, geometry, image, epilogue, output);
+  return absl::OkStatus();
 }
 
 absl::Status ConvolutionCall::Run(const KernelContext& context, const ConvGeometry& geometry,
@@ -75,7 +80,9 @@ absl::Status ConvolutionCall::Run(const KernelContext& context, const ConvGeomet
     return ConvolveInts(geometry, image.flat<int32_t>().data(), context.input(1).flat<int32_t>().data(),
                         output->flat<int32_t>().data(), nullptr, Workers(context.run()), &scratch_);
   }
-  if (image.dtype() == DType::kDouble) return RunPlain<double>(context, geometry, image, nullptr, output);
+  if (image.dtype() == DType::kDouble) {
+    return RunPlain<double>(context, geometry, image.flat<double>().data(), nullptr, output->flat<double>().data());
+  }
   // Half and bfloat16: sums are made in float and rounded once.
   SLUICE_ASSIGN_OR_RETURN(const Tensor floats, ToFloats(image, context.allocator()));
   if (output->dtype() == DType::kFloat) return RunFloats(context, geometry, floats, epilogue, output);

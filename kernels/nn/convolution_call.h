@@ -54,8 +54,8 @@ class ConvolutionCall {
   absl::Status RunFloats(const KernelContext& context, const ConvGeometry& geometry, const Tensor& image,
                          const GemmEpilogue<float>* epilogue, Tensor* output) const;
   template <typename T>
-  absl::Status RunPlain(const KernelContext& context, const ConvGeometry& geometry, const Tensor& image,
-                        const GemmEpilogue<T>* epilogue, Tensor* output) const;
+  absl::Status RunPlain(const KernelContext& context, const ConvGeometry& geometry, const T* image,
+                        const GemmEpilogue<T>* epilogue, T* output) const;
 
   const ConvForm form_;
   const PackedFilter filter_;

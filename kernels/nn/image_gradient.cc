@@ -194,21 +194,22 @@ absl::Status ImageGradient(const KernelContext& context, const ConvGeometry& geo
   });
 }
 
-absl::StatusOr<bool> MinimalImageGradient(const KernelContext& context, const ConvGeometry& geometry,
-                                          const MinimalFilter& kept, const Tensor& filter, const float* result,
-                                          float* image, ScratchKeeper* keeper) {
+absl::StatusOr<std::vector<ImageRange>> MinimalImageGradient(const KernelContext& context, const ConvGeometry& geometry,
+                                                             const MinimalFilter& kept, const Tensor& filter,
+                                                             const float* result, float* image, ScratchKeeper* keeper) {
+  std::vector<ImageRange> rest = {{0, geometry.batch}};
   for (const SlidingAxis& axis : geometry.axes) {
-    if (axis.stride != 1) return false;  // Several phases, or pixels in none.
+    if (axis.stride != 1) return rest;  // Several phases, or pixels in none.
   }
-  bool is_done = false;
   SLUICE_RETURN_IF_ERROR(ForEachPhase(geometry, [&](const Phase& phase) -> absl::Status {
     if (geometry.groups != 1 || !HasMinimalFilter(phase.geometry)) return absl::OkStatus();
     SLUICE_ASSIGN_OR_RETURN(const Tensor packed, kept.Get(filter, /*turned=*/true, context.allocator()));
+    if (!packed.has_value()) return absl::OkStatus();
     const MinimalConvolution convolution(phase.geometry, result, packed.flat<float>().data(), image, nullptr);
-    SLUICE_ASSIGN_OR_RETURN(is_done, convolution.Run(Workers(context.run()), keeper));
+    SLUICE_ASSIGN_OR_RETURN(rest, convolution.Run(Workers(context.run()), keeper));
     return absl::OkStatus();
   }));
-  return is_done;
+  return rest;
 }
 
 absl::Status ImageGradientOfInts(const KernelContext& context, const ConvGeometry& geometry, const int32_t* filter,

@@ -68,11 +68,11 @@ template <typename T>
 absl::Status ImageGradient(const KernelContext& context, const ConvGeometry& geometry, const Tensor& filter,
                            const T* result, T* image, ScratchKeeper* keeper);
 
-// The same by Note [Minimal filtering], where the gradient is one convolution of that kind: false where it is not, or
-// a result is not finite, and ImageGradient is needed. `filter`: the convolution's own.
-absl::StatusOr<bool> MinimalImageGradient(const KernelContext& context, const ConvGeometry& geometry,
-                                          const MinimalFilter& kept, const Tensor& filter, const float* result,
-                                          float* image, ScratchKeeper* keeper);
+// The same by Note [Minimal filtering], where the gradient is one convolution of that kind. Returns the images that
+// need ImageGradient. `filter`: the convolution's own.
+absl::StatusOr<std::vector<ImageRange>> MinimalImageGradient(const KernelContext& context, const ConvGeometry& geometry,
+                                                             const MinimalFilter& kept, const Tensor& filter,
+                                                             const float* result, float* image, ScratchKeeper* keeper);
 
 // The same for int32, whose sums wrap around, with the filter as it is.
 absl::Status ImageGradientOfInts(const KernelContext& context, const ConvGeometry& geometry, const int32_t* filter,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdint>
 
 #include "graph/base/status_macros.h"
 #include "kernels/linalg/float_cast.h"
@@ -47,6 +48,40 @@ void CombinePlanes(int i, const std::array<const float*, 3>& planes, int64_t siz
   for (int64_t e = 0; e < size; ++e) out[e] = Combine(i, planes[0][e], planes[1][e], planes[2][e]);
 }
 
+// A tap that is this often smaller than the largest of its nine (a power of two, as floats are encoded) is as good as
+// zero.
+constexpr int32_t kNoTap = 30 << 23;
+// Pairs of channels whose taps are looked at, and combined, together: they fit the first-level cache.
+constexpr int64_t kPairs = 512;
+
+// The sizes of the largest and the smallest taps of some pairs. Compared as integers, in whose order floats that are
+// not negative are.
+class TapSizes {
+ public:
+  TapSizes() { least_.fill(INT32_MAX); }
+
+  // Three taps of each of `count` pairs, kPairs at most.
+  void Add(const std::array<const float*, 3>& planes, int64_t count) {
+    for (int64_t e = 0; e < count; ++e) {
+      const int32_t a = SizeOf(planes[0][e]), b = SizeOf(planes[1][e]), c = SizeOf(planes[2][e]);
+      const size_t i = static_cast<size_t>(e);
+      most_[i] = std::max(most_[i], std::max(a, std::max(b, c)));
+      least_[i] = std::min(least_[i], std::min(a, std::min(b, c)));
+    }
+  }
+  // Whether one of the first `count` pairs has a gap.
+  bool HaveGaps(int64_t count) const {
+    int32_t gaps = 0;
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i) gaps |= most_[i] - least_[i] > kNoTap ? 1 : 0;
+    return gaps != 0;
+  }
+
+ private:
+  static int32_t SizeOf(float tap) { return __builtin_bit_cast(int32_t, tap) & INT32_MAX; }
+
+  std::array<int32_t, kPairs> most_{}, least_;
+};
+
 }  // namespace
 
 bool HasMinimalFilter(const ConvGeometry& g) {
@@ -73,7 +108,16 @@ absl::StatusOr<Tensor> PackMinimalFilter(const float* filter, int64_t from, int6
   float* const plane = temp + 3 * size;
   const auto tap = [&](int64_t y, int64_t x) { return filter + (turned ? 8 - (3 * y + x) : 3 * y + x) * size; };
   for (int i = 0; i < 4; ++i) {
-    for (int64_t x = 0; x < 3; ++x) CombinePlanes(i, {tap(0, x), tap(1, x), tap(2, x)}, size, temp + x * size);
+    for (int64_t e = 0; e < size; e += kPairs) {
+      const int64_t count = std::min(kPairs, size - e);
+      TapSizes sizes;
+      for (int64_t x = 0; x < 3; ++x) {
+        const std::array<const float*, 3> taps = {tap(0, x) + e, tap(1, x) + e, tap(2, x) + e};
+        CombinePlanes(i, taps, count, temp + x * size + e);
+        if (i == 0) sizes.Add(taps, count);
+      }
+      if (i == 0 && sizes.HaveGaps(count)) return Tensor();
+    }
     for (int j = 0; j < 4; ++j) {
       CombinePlanes(j, {temp, temp + size, temp + 2 * size}, size, plane);
       PackedGemm<float>::Pack(BestGemm<float>(), {plane, to, turned}, rows, cols,
@@ -103,6 +147,35 @@ absl::StatusOr<Tensor> MinimalFilter::Get(const Tensor& filter, bool turned, All
   return packed;
 }
 
+ConvGeometry OfImages(const ConvGeometry& geometry, int64_t count) {
+  ConvGeometry part = geometry;
+  part.batch = count;
+  return part;
+}
+
+// Marks on the images of a batch. Thread-safe.
+class MinimalConvolution::ImageMarks {
+ public:
+  explicit ImageMarks(int64_t images) : marks_(static_cast<size_t>(images)) {}
+
+  // Relaxed: hints while the shards run, read after all have returned.
+  void Set(int64_t image) { marks_[static_cast<size_t>(image)].store(true, std::memory_order_relaxed); }
+  bool Has(int64_t image) const { return marks_[static_cast<size_t>(image)].load(std::memory_order_relaxed); }
+
+  std::vector<ImageRange> Ranges() const {
+    std::vector<ImageRange> ranges;
+    for (int64_t i = 0; i < static_cast<int64_t>(marks_.size()); ++i) {
+      if (!Has(i)) continue;
+      if (ranges.empty() || ranges.back().first + ranges.back().count < i) ranges.push_back({i, 0});
+      ++ranges.back().count;
+    }
+    return ranges;
+  }
+
+ private:
+  std::vector<std::atomic<bool>> marks_;
+};
+
 MinimalConvolution::MinimalConvolution(const ConvGeometry& geometry, const float* image, const float* filter,
                                        float* output, const GemmEpilogue<float>* epilogue)
     : g_(geometry),
@@ -112,6 +185,7 @@ MinimalConvolution::MinimalConvolution(const ConvGeometry& geometry, const float
       epilogue_(epilogue),
       tile_rows_(CeilDiv(geometry.axes[1].out, 2)),
       tile_cols_(CeilDiv(geometry.axes[2].out, 2)),
+      image_tiles_(geometry.axes[0].out * tile_rows_ * tile_cols_),
       in_ld_(PaddedRow(geometry.channels)),
       out_ld_(PaddedRow(geometry.out_channels)),
       shard_tiles_(ShardTiles(in_ld_ + out_ld_)) {}
@@ -166,7 +240,7 @@ void MinimalConvolution::Multiply(const float* a, const float* filter, int64_t r
   }
 }
 
-bool MinimalConvolution::RunTiles(int64_t first, int64_t count, float* scratch) const {
+void MinimalConvolution::RunTiles(int64_t first, int64_t count, float* scratch, ImageMarks* wrong) const {
   float* const zeros = scratch;
   float* const spread = zeros + in_ld_;
   float* const sums = spread + kNumbers * count * in_ld_;
@@ -176,32 +250,28 @@ bool MinimalConvolution::RunTiles(int64_t first, int64_t count, float* scratch) 
   for (int64_t i = 0; i < kNumbers; ++i) {
     Multiply(spread + i * count * in_ld_, filter_ + i * packed, count, sums + i * count * out_ld_);
   }
-  bool is_good = true;
   for (int64_t i = 0; i < count; ++i) {
-    is_good = CollectTile(first + i, sums + i * out_ld_, count * out_ld_) && is_good;
+    if (!CollectTile(first + i, sums + i * out_ld_, count * out_ld_)) wrong->Set((first + i) / image_tiles_);
   }
-  return is_good;
 }
 
-absl::StatusOr<bool> MinimalConvolution::Run(const Workers& workers, ScratchKeeper* keeper) const {
-  const int64_t tiles = g_.batch * g_.axes[0].out * tile_rows_ * tile_cols_;
+absl::StatusOr<std::vector<ImageRange>> MinimalConvolution::Run(const Workers& workers, ScratchKeeper* keeper) const {
+  const int64_t tiles = g_.batch * image_tiles_;
   const int64_t shards = CeilDiv(tiles, shard_tiles_);
   const int64_t elements = in_ld_ + kNumbers * shard_tiles_ * (in_ld_ + out_ld_);
   const int64_t bytes = elements * static_cast<int64_t>(sizeof(float));
   SLUICE_ASSIGN_OR_RETURN(const WorkerScratch scratch, WorkerScratch::Make(workers, shards, bytes, keeper));
   const double shard_ns = 2.0 * static_cast<double>(kNumbers * shard_tiles_) * static_cast<double>(g_.channels) *
                           static_cast<double>(g_.out_channels) / kFlopsPerNs;
-  std::atomic<bool> is_good{true};
+  ImageMarks wrong(g_.batch);
   SLUICE_RETURN_IF_ERROR(workers.ForEachShard(shards, shard_ns, [&](int64_t shard, int worker) {
-    // Relaxed: a hint here, read after all have returned below.
-    if (!is_good.load(std::memory_order_relaxed)) return absl::OkStatus();
-    const int64_t first = shard * shard_tiles_;
-    if (!RunTiles(first, std::min(shard_tiles_, tiles - first), static_cast<float*>(scratch.of(worker)))) {
-      is_good.store(false, std::memory_order_relaxed);
-    }
+    const int64_t first = shard * shard_tiles_, count = std::min(shard_tiles_, tiles - first);
+    const int64_t image = first / image_tiles_;
+    if (image == (first + count - 1) / image_tiles_ && wrong.Has(image)) return absl::OkStatus();
+    RunTiles(first, count, static_cast<float*>(scratch.of(worker)), &wrong);
     return absl::OkStatus();
   }));
-  return is_good.load(std::memory_order_relaxed);
+  return wrong.Ranges();
 }
 
 }  // namespace sluice

@@ -67,6 +67,32 @@ TEST(GeneratorStatesTest, ARestoredSessionGoesOnWithTheSameNumbers) {
   }
 }
 
+// A node on another device of the session than the first, and one that has moved there.
+TEST(GeneratorStatesTest, AnyDeviceGoesOn) {
+  const auto graph_on = [](const char* device) {
+    GraphBuilder b(NewOpRegistry());
+    const Output r = b.Op("RandomUniform", "r", {b.Const("shape", Tensor::Vector<int32_t>({5}))},
+                          {{"dtype", DType::kFloat}, {"seed", int64_t{1}}, {"seed2", int64_t{2}}});
+    b.SetDevice(r, device);
+    return *b.Build();
+  };
+  SessionOptions options;
+  options.num_cpu_devices = 2;
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, Session::Create(options, graph_on("/device:CPU:1")));
+  ASSERT_OK(session->Run({}, {"r"}, {}));
+  NamedTensors states;
+  AppendGeneratorStates(*session, {}, &states);
+  ASSERT_EQ(states.size(), 1);
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> wanted, session->Run({}, {"r"}, {}));
+  for (const char* device : {"/device:CPU:0", "/device:CPU:1"}) {
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> other, Session::Create(options, graph_on(device)));
+    ASSERT_OK(other->Prepare({{}, {"r"}, {}, {}}));
+    ASSERT_OK(RestoreGeneratorStates(*other, states));
+    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> got, other->Run({}, {"r"}, {}));
+    EXPECT_EQ(wanted[0].bytes(), got[0].bytes()) << device;
+  }
+}
+
 TEST(GeneratorStatesTest, WhatIsNoStateIsAnError) {
   int count = 0;
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Session> session, Session::Create(SessionOptions(), RandomOps(&count)));

@@ -229,6 +229,48 @@ Tensor Values(const std::vector<int64_t>& dims, uint32_t seed, bool odd = false)
   return tensor;
 }
 
+// Fused or not, the user reads of his product, and of the tensor that the reader reads.
+TEST_F(SimplifyTest, FusedLayersFailWithTheSameWords) {
+  const Output image = b_.Placeholder("image", DType::kFloat), matrix = b_.Placeholder("matrix", DType::kFloat);
+  const Output filter = b_.Const("filter", Values({3, 3, 2, 4}, 1)), bias = b_.Const("bias", Values({4}, 2));
+  const Output conv =
+      b_.Op("Conv2D", "conv", {image, filter}, {{"strides", std::vector<int64_t>{1, 1, 1, 1}}, {"padding", "SAME"}});
+  const Output relu = b_.Op("Relu", "relu", {b_.Op("BiasAdd", "sum", {conv, bias})});
+  b_.Op("Identity", "y", {b_.Op("MatMul", "fc", {relu, matrix})});
+  const NamedTensors wrong_image = {{"image", Values({1, 8, 8, 3}, 3)}, {"matrix", Values({4, 4}, 4)}},
+                     wrong_rank = {{"image", Values({1, 8, 8, 2}, 3)}, {"matrix", Values({4, 4}, 4)}};
+  for (const NamedTensors& feeds : {wrong_image, wrong_rank}) {
+    Open(Plain());
+    const absl::Status expected = session_->Run(feeds, {"y"}, {}).status();
+    EXPECT_FALSE(expected.ok());
+    Open();
+    EXPECT_EQ(GraphOf({{"image", "matrix"}, {"y"}, {}, {}}).op_name(prepared_->graph().Find("conv")), "_FusedConv2D");
+    EXPECT_EQ(session_->Run(feeds, {"y"}, {}).status(), expected);
+  }
+}
+
+// A product that is sure to fail does so, whether or not its bias is dead.
+TEST_F(SimplifyTest, DeadBiasesHideNoError) {
+  const Output a = b_.Placeholder("a", DType::kFloat, PartialShape::OfRank(2));
+  const Output w = b_.Placeholder("w", DType::kFloat, PartialShape::Of({-1, 5}));
+  const Output either =
+      b_.Op("Switch", "switch", {b_.Const("bias", Values({5}, 1)), b_.Placeholder("p", DType::kBool)});
+  const Output sum = b_.Op("BiasAdd", "sum", {b_.Op("MatMul", "product", {a, w}), either});
+  b_.Op("Identity", "y", {b_.Op("Merge", "merge", {sum, GraphBuilder::Nth(either, 1)})});
+  Open();
+  EXPECT_FALSE(
+      session_->Run({{"a", Values({2, 3}, 2)}, {"w", Values({4, 5}, 3)}, {"p", Tensor::Scalar(true)}}, {"y"}, {}).ok());
+}
+
+// Who waits for the reading of a variable insists on its having a value.
+TEST_F(SimplifyTest, UninitializedVariablesAreRefusedWhereOnlyWaitedFor) {
+  const Output v = b_.Op("VariableV2", "v", {}, {{"dtype", DType::kInt32}, {"shape", PartialShape::Of({2})}});
+  const Output y = b_.Op("Neg", "y", {b_.Placeholder("x", DType::kInt32)});
+  b_.AddControl(y, b_.Op("Identity", "read", {v}));
+  Open();
+  EXPECT_THAT(session_->Run({{"x", Int(1)}}, {"y"}, {}).status(), IsError(ErrorCode::kUninitialized));
+}
+
 // A product, a bias or a norm, an activation: one node gives the bits that three give.
 TEST_F(SimplifyTest, FusedLayersGiveTheSameBits) {
   const Output image = b_.Placeholder("image", DType::kFloat, PartialShape::OfRank(4));

@@ -5,8 +5,12 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
+#include "graph/base/error.h"
 #include "graph/edit/graph_editor.h"
 #include "graph/ir/builder.h"
+#include "graph/ir/export.h"
+#include "graph/ir/import.h"
+#include "graph/ir/made_nodes.h"
 #include "graph/ops/op_table.h"
 #include "graph/passes/pass_context.h"
 #include "graph/placement/kernel_catalog.h"
@@ -159,6 +163,90 @@ TEST_F(LayerFusionTest, OneDeviceHasItAll) {
   b_.SetDevice(sum, "/job:a/replica:0/task:0/device:CPU:1");
   EXPECT_EQ(Run(), 1);
   EXPECT_EQ(b_.graph().device(b_.graph().Find("product")), "/job:a/replica:0/task:0/device:CPU:1");
+}
+
+// The product may be sure to fail, or alive, where something beside it never comes, or is dead.
+TEST_F(LayerFusionTest, WhatIsTakenBesideTheProductMustBeAtHand) {
+  const Output dead = b_.Op("Switch", "switch", {bias_, b_.Placeholder("p", DType::kBool)});
+  const Output late = b_.Op("Neg", "late", {bias_});
+  const Output v = b_.Op("VariableV2", "v", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Of({4})}});
+  const Output read = b_.Op("Identity", "read", {v}), late_read = b_.Op("Identity", "late_read", {v});
+  b_.AddControl(late_read, late);
+  const auto layer = [&](const std::string& name, Output bias) {
+    const Output product = Product(name);
+    const Output sum = b_.Op("BiasAdd", name + "_sum", {product, bias});
+    b_.Op("Neg", name + "_y", {sum});
+    return std::make_pair(product, sum);
+  };
+  layer("of_dead", dead);
+  layer("of_late", late);
+  layer("of_reference", v);
+  layer("of_late_read", late_read);
+  b_.AddControl(layer("waits", bias_).second, late);
+  const auto relu = [&](const std::string& name, Output waits_for) {
+    const Output x = b_.Op("Relu", name, {b_.Op("BiasAdd", name + "_sum", {Product(name + "_product"), bias_})});
+    b_.AddControl(x, waits_for);
+    b_.Op("Neg", name + "_y", {x});
+  };
+  relu("relu_waits", late);
+  EXPECT_EQ(Run(), 0);
+  layer("of_read", read);
+  const auto both = layer("both", bias_);
+  b_.AddControl(both.first, late);
+  b_.AddControl(both.second, late);
+  relu("relu", b_.Op("NoOp", "effect"));
+  EXPECT_EQ(Run(), 3);
+  EXPECT_EQ(OpOf("of_read") + OpOf("both") + OpOf("relu_product"), "_FusedMatMul_FusedMatMul_FusedMatMul");
+  EXPECT_EQ(Text("both"), "both(x, w, bias, ^late)");
+}
+
+// The user knows a product that fails, and a tensor that the activation gives.
+TEST_F(LayerFusionTest, ErrorsNameWhatTheUserWrote) {
+  b_.Op("Neg", "y", {b_.Op("Relu", "relu", {Sum(Product())})});
+  ASSERT_OK(b_.status());
+  ImportOptions options;
+  options.ops = NewOpRegistry();
+  ASSERT_OK_AND_ASSIGN(Graph graph, ImportGraph(GraphSource::Copy(ExportGraph(b_.graph())), options));
+  const absl::Status error = Error(ErrorCode::kOpShape).Input(1, "w").Text("must be a matrix");
+  const absl::Status before = graph.Locate(graph.Find("product"), error);
+  GraphEditor edit(graph);
+  PassContext context;
+  context.catalog = &catalog_;
+  ASSERT_EQ(*LayerFusionPass().Run(edit, context), 1);
+  EXPECT_EQ(graph.op_name(graph.Find("product")), "_FusedMatMul");
+  const absl::Status after = graph.Locate(graph.Find("product"), error);
+  EXPECT_EQ(after, before);
+  EXPECT_GE(ErrorInfoOf(after)->byte_begin, 0);
+  EXPECT_EQ(UserOutputName(graph, Output{graph.Find("product"), 0}), "relu");
+}
+
+// A layer's product may read another layer, and many layers may have one reader.
+TEST_F(LayerFusionTest, LayersOfLayers) {
+  const Output square = b_.Placeholder("square", DType::kFloat, PartialShape::Of({4, 4}));
+  Output x = b_.Op("Relu", "relu0", {Sum(Product("product0"))});
+  std::vector<Output> all = {x};
+  for (int i = 1; i < 5; ++i) {
+    const std::string n = std::to_string(i);
+    x = b_.Op("Relu", "relu" + n, {b_.Op("BiasAdd", "sum" + n, {b_.Op("MatMul", "product" + n, {x, square}), bias_})});
+    all.push_back(x);
+  }
+  b_.Op("AddN", "y", all);
+  EXPECT_EQ(Run(), 5);
+  EXPECT_EQ(Text("product3"), "product3(product2, square, bias)");
+  EXPECT_EQ(Text("y"), "y(product0, product1, product2, product3, product4)");
+}
+
+TEST_F(LayerFusionTest, AttrsThatTheFusedOpHasNotStay) {
+  const Output product = Product(), sum = Sum(product);
+  b_.Op("Neg", "y", {sum});
+  ASSERT_OK(b_.graph().SetAttr(product.node, "_kernel", AttrValue("mine")));
+  const Output taps = b_.Placeholder("taps", DType::kFloat, PartialShape::Of({3, 3, 2, 2}));
+  const Output conv = b_.Op("DepthwiseConv2dNative", "depthwise", {image_, taps},
+                            {{"strides", std::vector<int64_t>{1, 1, 1, 1}},
+                             {"padding", "SAME"},
+                             {"explicit_paddings", std::vector<int64_t>{0, 0, 1, 1, 1, 1, 0, 0}}});
+  b_.Op("Neg", "z", {b_.Op("BiasAdd", "of_conv", {conv, bias_})});
+  EXPECT_EQ(Run(), 0);
 }
 
 TEST_F(LayerFusionTest, StatisticsThatAreReadStay) {

@@ -122,6 +122,15 @@ TEST_F(UnreadValuesTest, WhatMayFailStays) {
   EXPECT_EQ(Run(), 0);
 }
 
+// A variable gives its reference before it has a value; who reads it then fails.
+TEST_F(UnreadValuesTest, ReadersOfReferencesStay) {
+  const Output v = b_.Op("VariableV2", "v", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Of({2, 3})}});
+  Waiting(b_.Op("Neg", "reads", {v}), "y");
+  Waiting(b_.Op("Mul", "reads_too", {x_, v}), "z");
+  Waiting(b_.Op("Identity", "insists", {v}), "u");
+  EXPECT_EQ(Run(), 0);
+}
+
 // Of a product one size says all, and it may be a batch that nobody knows yet.
 TEST_F(UnreadValuesTest, ProductsNeedAgreeInOneSizeAlone) {
   const Output batch = b_.Placeholder("batch", DType::kFloat, PartialShape::Of({-1, 3}));
