@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
@@ -24,6 +26,14 @@ AttrView TypeAttr(DType type) {
   return values[static_cast<size_t>(type) % values.size()].view();
 }
 
+// Nothing where an integer T cannot hold it.
+template <typename T>
+Tensor WholeScalar(double value) {
+  const double limit = std::ldexp(1.0, std::numeric_limits<T>::digits);
+  const double least = std::is_signed_v<T> ? -limit : 0;
+  return value >= least && value < limit ? Tensor::Scalar(static_cast<T>(value)) : Tensor();
+}
+
 Tensor ScalarOf(DType type, double value) {
   switch (type) {
     case DType::kFloat:
@@ -39,17 +49,17 @@ Tensor ScalarOf(DType type, double value) {
     case DType::kComplex128:
       return Tensor::Scalar(std::complex<double>(value));
     case DType::kInt32:
-      return Tensor::Scalar(static_cast<int32_t>(value));
+      return WholeScalar<int32_t>(value);
     case DType::kInt64:
-      return Tensor::Scalar(static_cast<int64_t>(value));
+      return WholeScalar<int64_t>(value);
     case DType::kInt8:
-      return Tensor::Scalar(static_cast<int8_t>(value));
+      return WholeScalar<int8_t>(value);
     case DType::kUInt8:
-      return Tensor::Scalar(static_cast<uint8_t>(value));
+      return WholeScalar<uint8_t>(value);
     case DType::kInt16:
-      return Tensor::Scalar(static_cast<int16_t>(value));
+      return WholeScalar<int16_t>(value);
     case DType::kUInt16:
-      return Tensor::Scalar(static_cast<uint16_t>(value));
+      return WholeScalar<uint16_t>(value);
     case DType::kBool:
       return Tensor::Scalar(value != 0);
     default:
@@ -224,7 +234,15 @@ Expr GradientEmitter::Constant(const Tensor& value) {
   return Value(frame_ != nullptr && outside.is_set() ? frame_->BringIn(outside) : outside);
 }
 
-Expr GradientEmitter::Scalar(DType type, double value) { return Constant(ScalarOf(type, value)); }
+Expr GradientEmitter::Scalar(DType type, double value) {
+  const Tensor scalar = ScalarOf(type, value);
+  if (scalar.has_value()) return Constant(scalar);
+  Fail(Error(ErrorCode::kUnsupported)
+           .Found(absl::StrCat(value))
+           .Expected(DTypeName(type))
+           .Text("a gradient needs a number that its type cannot have"));
+  return Expr();
+}
 
 Expr GradientEmitter::Integers(DType type, absl::Span<const int64_t> values, bool is_scalar) {
   if (is_scalar) return Scalar(type, static_cast<double>(values[0]));

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "graph/base/check.h"
 #include "graph/base/checked_math.h"
@@ -30,9 +31,45 @@ void DestroyAll(void* data, size_t bytes) {
   for (size_t i = 0; i < bytes / sizeof(T); ++i) elements[i].~T();
 }
 
+// Handles whose end came inside the end of another: they wait here, for the outermost call on this thread.
+thread_local std::vector<ResourceHandle>* t_waiting = nullptr;  // Constant-initialised: costs no guard.
+
+// A handle may keep a resource alive that holds handles, and so on (an array of an array, as a loop may make them):
+// they end one after the other, not nested, so no chain exhausts the thread's stack.
+void EndHandle(ResourceHandle& handle) {
+  if (!handle.has_value() || !handle.data().resource) {
+    handle = ResourceHandle();
+    return;
+  }
+  if (t_waiting != nullptr) {
+    try {
+      t_waiting->push_back(std::move(handle));
+    } catch (const std::bad_alloc&) {  // It ends at once.
+      handle = ResourceHandle();
+    }
+    return;
+  }
+  std::vector<ResourceHandle> waiting;
+  t_waiting = &waiting;
+  handle = ResourceHandle();
+  while (!waiting.empty()) {
+    const ResourceHandle next = std::move(waiting.back());
+    waiting.pop_back();
+  }
+  t_waiting = nullptr;
+}
+
+void DestroyHandles(void* data, size_t bytes) {
+  ResourceHandle* const handles = static_cast<ResourceHandle*>(data);
+  for (size_t i = 0; i < bytes / sizeof(ResourceHandle); ++i) {
+    EndHandle(handles[i]);
+    handles[i].~ResourceHandle();
+  }
+}
+
 void DestroyElements(DType dtype, void* data, size_t bytes) {
   if (dtype == DType::kString) return DestroyAll<TString>(data, bytes);
-  if (dtype == DType::kResource) return DestroyAll<ResourceHandle>(data, bytes);
+  if (dtype == DType::kResource) return DestroyHandles(data, bytes);
   if (dtype == DType::kVariant) return DestroyAll<Variant>(data, bytes);
 }
 

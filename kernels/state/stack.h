@@ -30,6 +30,8 @@ class Stack final : public StepResource {
   absl::StatusOr<Tensor> Pop(Allocator& allocator) ABSL_LOCKS_EXCLUDED(mu_);
   // Lets go of all values; nothing can be pushed or popped any more.
   void Close() ABSL_LOCKS_EXCLUDED(mu_);
+  // At the end of the step.
+  void CloseForGood() { Close(); }
   std::string DebugString() const override ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

@@ -13,17 +13,6 @@
 namespace sluice {
 namespace {
 
-// Closes a stack of handles when the step ends: it may hold its own, or that of a stack which holds its own.
-class StackEnd final : public Resource {
- public:
-  static constexpr absl::string_view kTypeName = "StackEnd";
-  explicit StackEnd(CountedPtr<Stack> stack) : Resource(kTypeName), stack_(std::move(stack)) {}
-  ~StackEnd() override { stack_->Close(); }
-
- private:
-  const CountedPtr<Stack> stack_;
-};
-
 // Makes a stack: a new one in each step and each iteration.
 class StackKernel : public Kernel {
  public:
@@ -41,11 +30,7 @@ class StackKernel : public Kernel {
       max_size = context.input(0).flat<int32_t>()[0];
     }
     CountedPtr<Stack> stack = MakeCounted<Stack>(StepUniqueName(context, name_), dtype_, max_size);
-    StepContainer* const step = context.run().step_container;
-    if (dtype_ == DType::kResource && step != nullptr) {
-      SLUICE_RETURN_IF_ERROR(
-          step->resources().Create(StackEnd::kTypeName, stack->name(), MakeCounted<StackEnd>(stack)));
-    }
+    SLUICE_RETURN_IF_ERROR(CloseAtStepEnd(context, dtype_, stack));
     return SetStepHandle(context, 0, std::move(stack));
   }
   CostHint cost_hint() const override { return CostHint::kCheap; }

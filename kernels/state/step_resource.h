@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "graph/value/dtype.h"
 #include "graph/value/ref_cell.h"
 #include "kernels/state/handles.h"
 #include "kernels/step/step_container.h"
@@ -43,6 +44,28 @@ std::string StepUniqueName(const KernelContext& context, absl::string_view prefi
 // Makes output `i` a handle of `resource`, in the form that the output's dtype asks for. kFacilityMissing when that
 // needs a step container and there is none.
 absl::Status SetStepHandle(KernelContext& context, int i, CountedPtr<StepResource> resource);
+
+// What the step container holds to let go of a resource's values when the step ends: handles among them may lead to
+// the resource itself, or to one that holds its handle, and such a circle would live for ever.
+template <typename T>
+class ClosedWithStep final : public Resource {
+ public:
+  static constexpr absl::string_view kTypeName = "ClosedWithStep";
+  explicit ClosedWithStep(CountedPtr<T> resource) : Resource(kTypeName), resource_(std::move(resource)) {}
+  ~ClosedWithStep() override { resource_->CloseForGood(); }
+
+ private:
+  const CountedPtr<T> resource_;
+};
+
+// To be called by who makes a resource that holds values of `dtype`.
+template <typename T>
+absl::Status CloseAtStepEnd(const KernelContext& context, DType dtype, const CountedPtr<T>& resource) {
+  StepContainer* const step = context.run().step_container;
+  if (step == nullptr || (dtype != DType::kResource && dtype != DType::kVariant)) return absl::OkStatus();
+  return step->resources().Create(ClosedWithStep<T>::kTypeName, resource->name(),
+                                  MakeCounted<ClosedWithStep<T>>(resource));
+}
 
 // Kind and name that a handle in one of the forms of strings says. kOpShape unless these are two strings.
 absl::StatusOr<std::pair<std::string, std::string>> StepNames(const KernelContext& context, int i);

@@ -83,7 +83,7 @@ absl::Status TensorArray::WriteOne(int64_t index, Tensor& value, Allocator& allo
   Element& element = elements_[static_cast<size_t>(index)];
   if (element.was_read) return Misuse(index, "was read already and cannot be written any more");
   if (element.is_written) {
-    if (!options_.is_gradient) return Misuse(index, "was written before");
+    if (!is_gradient()) return Misuse(index, "was written before");
     return AddTo(element, std::move(value), allocator, old);
   }
   element.shape = value.shape();
@@ -104,7 +104,7 @@ absl::Status TensorArray::Write(absl::Span<const int64_t> indices, absl::Span<Te
 }
 
 absl::StatusOr<Tensor> TensorArray::ReadOne(int64_t index, Allocator& allocator) {
-  if (index >= static_cast<int64_t>(elements_.size()) && options_.is_gradient && index < kMaxSize &&
+  if (index >= static_cast<int64_t>(elements_.size()) && is_gradient() && index < kMaxSize &&
       element_shape_.IsFullyDefined()) {
     // What would have written it is not in the gradient's graph.
     elements_.resize(static_cast<size_t>(index) + 1);
@@ -170,7 +170,7 @@ absl::Status TensorArray::CheckOrGrowSize(int64_t needed) {
 absl::StatusOr<int64_t> TensorArray::SizeToConcat() const {
   MutexLock lock(&mu_);
   SLUICE_RETURN_IF_ERROR(CheckOpen());
-  return options_.is_gradient ? size_to_concat_ : static_cast<int64_t>(elements_.size());
+  return is_gradient() ? size_to_concat_ : static_cast<int64_t>(elements_.size());
 }
 
 absl::StatusOr<PartialShape> TensorArray::MergeElementShape(const PartialShape& shape) {
@@ -189,6 +189,10 @@ absl::StatusOr<PartialShape> TensorArray::MergeElementShape(const PartialShape& 
 
 absl::StatusOr<CountedPtr<TensorArray>> TensorArray::MakeGradient(const std::string& source,
                                                                   const Shape& prefix) const {
+  if (options_.gradient_level == kMaxGradientLevel) {
+    return Error(ErrorCode::kOpUnimplemented)
+        .Text(absl::StrCat("gradients of gradients are not made more than ", kMaxGradientLevel, " deep"));
+  }
   const auto prefixed = [&prefix](absl::Span<const int64_t> dims) {
     std::vector<int64_t> all(prefix.dims().begin(), prefix.dims().end());
     all.insert(all.end(), dims.begin(), dims.end());
@@ -198,7 +202,7 @@ absl::StatusOr<CountedPtr<TensorArray>> TensorArray::MakeGradient(const std::str
   options.dtype = dtype();
   options.size = static_cast<int64_t>(elements_.size());
   options.identical_element_shapes = options_.identical_element_shapes;
-  options.is_gradient = true;
+  options.gradient_level = options_.gradient_level + 1;
   if (element_shape_.has_rank()) {
     SLUICE_ASSIGN_OR_RETURN(options.element_shape, PartialShape::Make(prefixed(element_shape_.dims())));
   }
@@ -218,10 +222,10 @@ absl::StatusOr<CountedPtr<TensorArray>> TensorArray::Gradient(const std::string&
   MutexLock lock(&mu_);
   SLUICE_RETURN_IF_ERROR(CheckOpen());
   may_grow_ = false;
-  CountedPtr<TensorArray>& gradient = gradients_[source];
-  if (!gradient) {
-    SLUICE_ASSIGN_OR_RETURN(gradient, MakeGradient(source, prefix));
-  }
+  const auto made = gradients_.find(source);
+  if (made != gradients_.end()) return made->second;
+  SLUICE_ASSIGN_OR_RETURN(CountedPtr<TensorArray> gradient, MakeGradient(source, prefix));
+  gradients_[source] = gradient;
   return gradient;
 }
 
@@ -231,6 +235,12 @@ void TensorArray::Close() {
   is_closed_ = true;
   ended.emplace(std::move(elements_));
   elements_.clear();
+}
+
+void TensorArray::CloseForGood() {
+  Close();
+  MutexLock lock(&mu_);
+  for (const auto& [source, gradient] : gradients_) gradient->CloseForGood();
 }
 
 std::string TensorArray::DebugString() const {

@@ -25,6 +25,8 @@ class TensorArray final : public StepResource {
   static constexpr absl::string_view kTypeName = "TensorArray";
   // More elements than any loop writes, few enough that empty ones do not fill the memory.
   static constexpr int64_t kMaxSize = int64_t{1} << 24;
+  // Of gradients of gradients. Each is owned by the one before and has its name in its own.
+  static constexpr int kMaxGradientLevel = 64;
 
   struct Options {
     DType dtype = DType::kInvalid;
@@ -33,7 +35,7 @@ class TensorArray final : public StepResource {
     bool identical_element_shapes = false;
     bool dynamic_size = false;  // Grows to hold what is written.
     bool clear_after_read = true;
-    bool is_gradient = false;  // Writes to one element add up.
+    int gradient_level = 0;  // From 1: writes to one element add up.
   };
   // The table of elements lies in memory of `allocator`, which must outlive the array: it counts against the limit of
   // the session. Throws std::bad_alloc where the table does not fit, as all methods that make the array grow.
@@ -64,11 +66,13 @@ class TensorArray final : public StepResource {
   absl::StatusOr<PartialShape> MergeElementShape(const PartialShape& shape) ABSL_LOCKS_EXCLUDED(mu_);
 
   // The array that adds up the gradients of this one for `source`; made when first asked for, with elements of `prefix`
-  // followed by the shape of this array's. This one does not grow afterwards.
+  // followed by the shape of this array's. This one does not grow afterwards. kOpUnimplemented past kMaxGradientLevel.
   absl::StatusOr<CountedPtr<TensorArray>> Gradient(const std::string& source, const Shape& prefix)
       ABSL_LOCKS_EXCLUDED(mu_);
   // Lets go of all elements; nothing can be read or written any more.
   void Close() ABSL_LOCKS_EXCLUDED(mu_);
+  // At the end of the step: the gradients are closed, too.
+  void CloseForGood() ABSL_LOCKS_EXCLUDED(mu_);
   std::string DebugString() const override ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -81,6 +85,7 @@ class TensorArray final : public StepResource {
   };
   using Table = std::vector<Element, ContainerAllocator<Element>>;
 
+  bool is_gradient() const { return options_.gradient_level > 0; }
   absl::Status CheckOpen() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status WriteOne(int64_t index, Tensor& value, Allocator& allocator, Tensor* old)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

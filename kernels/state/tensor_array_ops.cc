@@ -53,8 +53,10 @@ class TensorArrayKernel : public Kernel {
           .Found(absl::StrCat(options.size))
           .Expected(absl::StrCat("0 to ", TensorArray::kMaxSize));
     }
-    SLUICE_RETURN_IF_ERROR(SetStepHandle(
-        context, 0, MakeCounted<TensorArray>(StepUniqueName(context, name_), std::move(options), context.allocator())));
+    CountedPtr<TensorArray> array =
+        MakeCounted<TensorArray>(StepUniqueName(context, name_), std::move(options), context.allocator());
+    SLUICE_RETURN_IF_ERROR(CloseAtStepEnd(context, array->dtype(), array));
+    SLUICE_RETURN_IF_ERROR(SetStepHandle(context, 0, std::move(array)));
     if (context.num_outputs() > 1) context.SetScalar(1, 0.0f);
     return absl::OkStatus();
   }

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <new>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
@@ -16,31 +15,6 @@ namespace sluice {
 namespace {
 
 constexpr size_t kMaxSegmentBytes = size_t{16} << 20;
-
-// Handles that end on this thread. A stack may hold the handle of a stack, and so on: they end one after the other, so
-// that no chain exhausts the thread's memory.
-struct EndingHandles {
-  std::vector<Tensor> waiting;
-  bool is_running = false;
-};
-
-void EndHandle(Tensor handle) {
-  thread_local EndingHandles ending;
-  if (ending.is_running) {
-    try {
-      ending.waiting.push_back(std::move(handle));
-    } catch (const std::bad_alloc&) {  // It ends at once.
-    }
-    return;
-  }
-  ending.is_running = true;
-  handle = Tensor();
-  while (!ending.waiting.empty()) {
-    const Tensor next = std::move(ending.waiting.back());
-    ending.waiting.pop_back();
-  }
-  ending.is_running = false;
-}
 
 }  // namespace
 
@@ -130,11 +104,7 @@ void ValuePile::DropTop() {
 void ValuePile::Clear() {
   while (top_ != nullptr) {
     if (top_->IsHeld()) {
-      for (uint32_t i = 0; i < top_->rows; ++i) {
-        Tensor* const held = top_->held(i);
-        if (held->dtype() == DType::kResource) EndHandle(std::move(*held));
-        held->~Tensor();
-      }
+      for (uint32_t i = 0; i < top_->rows; ++i) top_->held(i)->~Tensor();
     }
     DropTop();
   }

@@ -24,6 +24,18 @@ class Queue final : public Resource {
   Queue() : Resource(kTypeName) {}
 };
 
+// Holds a value, as variables and arrays do.
+class Cell final : public Resource {
+ public:
+  static constexpr absl::string_view kTypeName = "Cell";
+  Cell(Tensor value, int* live) : Resource(kTypeName), value_(std::move(value)), live_(live) { ++*live_; }
+  ~Cell() override { --*live_; }
+
+ private:
+  const Tensor value_;
+  int* const live_;
+};
+
 TEST(ResourceHandleTest, KnowsTheTypeOfWhatItHolds) {
   bool ended = false;
   {
@@ -51,6 +63,22 @@ TEST(ResourceHandleTest, AFreshTensorHoldsNoResource) {
     tensor.flat<ResourceHandle>()[0] = ResourceHandle::Make(std::move(data));
   }
   EXPECT_TRUE(ended);
+}
+
+// What holds what holds what holds ...: all end, one after the other.
+TEST(ResourceHandleTest, AChainEndsWithoutRecursion) {
+  int live = 0;
+  {
+    Tensor last = *Tensor::Make(DType::kResource, Shape());
+    for (int i = 0; i < 200'000; ++i) {
+      ResourceHandleData data;
+      data.resource = MakeCounted<Cell>(std::move(last), &live);
+      last = *Tensor::Make(DType::kResource, Shape::Of({2}));
+      last.flat<ResourceHandle>()[i % 2] = ResourceHandle::Make(std::move(data));
+    }
+    EXPECT_EQ(live, 200'000);
+  }
+  EXPECT_EQ(live, 0);
 }
 
 }  // namespace

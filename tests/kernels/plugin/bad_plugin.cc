@@ -109,6 +109,7 @@ void SetsTooMany(sluice_op::Node&, sluice_op::Gradients& g) { g.Set(3, g.Dy()); 
 void SetsOtherType(sluice_op::Node&, sluice_op::Gradients& g) { g.Set(0, g.Op("Shape", {g.Input(0)})); }
 void AddsUnknownOp(sluice_op::Node&, sluice_op::Gradients& g) { g.Set(0, g.Op("NoSuchOp", {g.Dy()})); }
 void AddsNoOutput(sluice_op::Node&, sluice_op::Gradients& g) { g.Set(0, g.Op("NoOp", {})); }
+void NeedsANumberTooLarge(sluice_op::Node&, sluice_op::Gradients& g) { g.Set(0, g.Op("Shape", {g.Input(0)}) * 1e300); }
 void InventsAValue(sluice_op::Node&, sluice_op::Gradients& g) { g.Set(0, sluice_op::Value(g.handle(), 99)); }
 SluiceStatus* ThrowsInGradient(void*, SluiceNode*, SluiceGradients*) {
   throw std::runtime_error("thrown across the border");
@@ -133,6 +134,7 @@ void AddGradients(sluice_op::Registration& r) {
   AddGradient<&SetsOtherType>(r, "SetsOtherType");
   AddGradient<&AddsUnknownOp>(r, "AddsUnknownOp");
   AddGradient<&AddsNoOutput>(r, "AddsNoOutput");
+  AddGradient<&NeedsANumberTooLarge>(r, "NeedsANumberTooLarge");
   AddGradient<&InventsAValue>(r, "InventsAValue");
   r.Add(sluice_op::Op("ThrowsInGradient").Input("x: float").Output("y: float"));
   const SluiceGradientDef gradient = {sizeof(gradient), "ThrowsInGradient", &ThrowsInGradient, nullptr};

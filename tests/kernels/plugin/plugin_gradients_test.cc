@@ -74,6 +74,7 @@ TEST_F(PluginGradientsTest, WhatAGradientDoesWrongIsAnErrorOfItsNode) {
   EXPECT_THAT(failure("SetsOtherType"), says("not of its type"));
   EXPECT_THAT(failure("AddsUnknownOp"), HasSubstr("NoSuchOp"));
   EXPECT_THAT(failure("AddsNoOutput"), HasSubstr("NoOp, which has no outputs"));
+  EXPECT_THAT(failure("NeedsANumberTooLarge"), HasSubstr("found 1e+300, expected int32"));
   EXPECT_THAT(failure("InventsAValue"), says("value 99"));
   EXPECT_THAT(failure("ThrowsInGradient"), says("thrown across the border"));
   EXPECT_THAT(failure("SetsNothing"), says("no gradient"));

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/value/allocator.h"
 #include "gtest/gtest.h"
 #include "kernels/memory/tracking_allocator.h"
 #include "tests/testing/status_matchers.h"
@@ -214,6 +215,37 @@ TEST_P(TensorArrayGradTest, TheTableCountsAgainstTheLimitOfMemory) {
   EXPECT_THROW(steps_.Run1(Write(array, 1 << 20, {1}).flow).status().IgnoreError(), std::bad_alloc);
   EXPECT_OK(steps_.Run1(Write(array, 1000, {1}).flow));
   EXPECT_GT(limited_.peak_bytes(), 100'000);
+}
+
+TEST_P(TensorArrayGradTest, GradientsOfGradientsAreNotMadeForEver) {
+  Array array = Make(1);
+  for (int i = 0; i < 64; ++i) array = Grad(array, "g");
+  EXPECT_OK(steps_.Run1(array.flow));
+  EXPECT_THAT(steps_.Run1(Grad(array, "g").flow), IsError(ErrorCode::kOpUnimplemented, "more than 64 deep"));
+}
+
+// An array that holds its own handle, or whose gradient does, would hold itself alive.
+TEST(TensorArrayCycleTest, EndsWithItsStep) {
+  StepRunner steps;
+  GraphBuilder& b = steps.graph();
+  const Output zero = b.Const("zero", Tensor::Scalar<int32_t>(0));
+  const Output size = b.Const("size", Tensor::Scalar<int32_t>(1));
+  const auto make = [&](const char* name) {
+    return b.Op("TensorArrayV3", name, {size}, {{"dtype", DType::kResource}});
+  };
+  const auto write = [&](const char* name, Output array, Output value) {
+    return b.Op("TensorArrayWriteV3", name, {array, zero, value, b.Const("", Tensor::Scalar(0.0f))});
+  };
+  const Output one = make("one");
+  const Output two = make("two");
+  const Output three = make("three");
+  const Output grad = b.Op("TensorArrayGradV3", "grad", {two, GraphBuilder::Nth(two, 1)}, {{"source", "g"}});
+  const std::vector<Output> writes = {write("a", one, one), write("b", grad, two), write("c", two, three),
+                                      write("d", three, two)};
+  ASSERT_OK(steps.Run(writes));
+  const int64_t before = HostAllocatorLiveBytes();
+  for (int i = 0; i < 10; ++i) ASSERT_OK(steps.Run(writes));
+  EXPECT_EQ(HostAllocatorLiveBytes(), before);
 }
 
 INSTANTIATE_TEST_SUITE_P(V3, TensorArrayGradTest, ::testing::Values("V3"));
