@@ -77,8 +77,8 @@ TEST_F(BundleWriterTest, WhatIsWrittenIsRead) {
 
 TEST_F(BundleWriterTest, TensorsOfManyPiecesHaveOneChecksum) {
   Tensor large = Tensor::Make(DType::kInt32, Shape::Of({3, (1 << 20) + 1})).value();
-  int32_t next = 1;
-  for (int32_t& value : large.flat<int32_t>()) value = next = next * 1664525 + 1013904223;
+  uint32_t next = 1;
+  for (int32_t& value : large.flat<int32_t>()) value = static_cast<int32_t>(next = next * 1664525 + 1013904223);
   ASSERT_OK(WriteBundle(Path("a"), {{"large", large}, {"text", Tensor::String(std::string(5 << 20, 'x'))}}));
   ASSERT_OK_AND_ASSIGN(const BundleValues read, ReadBundle(Path("a")));
   EXPECT_TRUE(AreEqual(read.at("large"), large));
