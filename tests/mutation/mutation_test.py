@@ -118,6 +118,16 @@ class ChoiceTest(unittest.TestCase):
             room.mutants = [Mutant(path, 1, "", 0, 0, "") for path in mutate.sources_of(name, tree.files, False)]
             self.assertTrue(room.labels_of_tests(workspace, []), name)
 
+    def test_every_directory_with_sources_and_tests_is_a_room(self):
+        tree = mutate.source_tree.SourceTree(mutate.ROOT)
+        folders = {os.path.dirname(path) for path in tree.files
+                   if path.endswith(".cc") and path.startswith(("graph/", "kernels/", "executor/"))}
+        tested = {os.path.dirname(path)[len("tests/"):] for path in tree.files if path.startswith("tests/")}
+        missing = {folder for folder in folders & tested
+                   if folder not in mutate.ROOMS
+                   and not any(folder.startswith(room + "/") for room in mutate.ROOMS if "/" in room)}
+        self.assertEqual(missing, set())
+
 
 if __name__ == "__main__":
     unittest.main()
