@@ -206,12 +206,46 @@ absl::Status RaggedTensorToTensor(GradientContext& c) {
   return absl::OkStatus();
 }
 
+// (splits..., values) -> a variant, or one for each row.
+absl::Status RaggedTensorToVariant(GradientContext& c) {
+  const int values = c.num_inputs() - 1;
+  const Expr splits = values > 0 ? c.Input(0) : c.Int64(0);
+  c.SetInput(values, AddOp("RaggedTensorToVariantGradient", {c.dy(), splits, ShapeOf(c.Input(values))},
+                           {{"Tvalues", c.input_type(values)}}));
+  return absl::OkStatus();
+}
+
+// (variants) -> (splits..., values). As in TensorFlow, of no more than a vector of variants.
+absl::Status RaggedTensorFromVariant(GradientContext& c) {
+  const int values = c.num_outputs() - 1, rank = c.InputRank(0);
+  if (!c.HasDy(values)) return absl::OkStatus();
+  if (rank > 1) return c.Refuse("it is computed for a scalar or a vector of variants only");
+  Exprs parts;
+  for (int i = 0; i < values; ++i) parts.push_back(c.Output(i));
+  parts.push_back(c.dy(values));
+  EmitAttrs attrs = c.CopyAttrs({"Tsplits"});
+  attrs.push_back({"RAGGED_RANK", static_cast<int64_t>(values)});
+  attrs.push_back({"batched_input", rank == 1 || (rank < 0 && values > 0)});
+  c.SetInput(0, AddOp("RaggedTensorToVariant", parts, attrs));
+  return absl::OkStatus();
+}
+
 constexpr GradientRow kRows[] = {
+    {"AddManySparseToTensorsMap", kNoGradient},
+    {"AddSparseToTensorsMap", kNoGradient},
+    {"DeserializeManySparse", kRefusedGradient},
+    {"DeserializeSparse", kRefusedGradient},
+    {"RaggedCross", kNoGradient},
     {"RaggedFillEmptyRows", &RaggedFillEmptyRows},
     {"RaggedFillEmptyRowsGrad", &SparseFillEmptyRowsGrad},
     {"RaggedGather", &RaggedGather},
+    {"RaggedTensorFromVariant", &RaggedTensorFromVariant},
     {"RaggedTensorToSparse", &RaggedTensorToSparse},
     {"RaggedTensorToTensor", &RaggedTensorToTensor},
+    {"RaggedTensorToVariant", &RaggedTensorToVariant},
+    {"RaggedTensorToVariantGradient", kRefusedGradient},
+    {"SerializeManySparse", kRefusedGradient},
+    {"SerializeSparse", kRefusedGradient},
     {"SparseAdd", &SparseAdd},
     {"SparseAddGrad", kNoGradient},
     {"SparseConcat", kNoGradient},
@@ -235,6 +269,7 @@ constexpr GradientRow kRows[] = {
     {"SparseTensorDenseAdd", &SparseTensorDenseAdd},
     {"SparseTensorDenseMatMul", &SparseTensorDenseMatMul},
     {"SparseToDense", &SparseToDense},
+    {"TakeManySparseFromTensorsMap", kRefusedGradient},
 };
 static_assert(RowsAscend(kRows), "rows ascend by op");
 

@@ -113,10 +113,104 @@ absl::Status SparseSetOperation(InferenceContext& c) {
 
 absl::Status SparseConcat(InferenceContext& c) { return SparseOfSameRank(c); }
 
+// Ranks of indices, values and shape in inputs 0 to 2.
+absl::Status RequireSparse(InferenceContext& c) {
+  SLUICE_RETURN_IF_ERROR(c.RequireRank(0, 2));
+  SLUICE_RETURN_IF_ERROR(c.RequireRank(1, 1));
+  return c.RequireRank(2, 1);
+}
+
+absl::Status SerializeSparse(InferenceContext& c) {
+  SLUICE_RETURN_IF_ERROR(RequireSparse(c));
+  c.SetVector(0, 3);
+  return absl::OkStatus();
+}
+
+absl::Status SerializeManySparse(InferenceContext& c) {
+  SLUICE_RETURN_IF_ERROR(RequireSparse(c));
+  const ShapeValue* const shape = c.value(2);
+  c.Set(0, Dims{shape != nullptr && shape->size() > 0 ? shape->SizeAt(0) : kUnknownDim, 3});
+  return absl::OkStatus();
+}
+
+// Three elements on the last axis for each tensor.
+absl::Status DeserializeSparse(InferenceContext& c) {
+  SLUICE_RETURN_IF_ERROR(c.RequireRankAtLeast(0, 1));
+  if (DimsDiffer(c.dim(0, -1), 3)) return c.RankError(0, "3 elements on the last axis");
+  SetSparse(c, 0, kUnknownDim, kUnknownDim);
+  return absl::OkStatus();
+}
+
+absl::Status DeserializeManySparse(InferenceContext& c) {
+  SLUICE_RETURN_IF_ERROR(c.RequireRank(0, 2));
+  return DeserializeSparse(c);
+}
+
+absl::Status AddSparseToTensorsMap(InferenceContext& c) {
+  SLUICE_RETURN_IF_ERROR(RequireSparse(c));
+  c.SetScalar(0);
+  return absl::OkStatus();
+}
+
+absl::Status AddManySparseToTensorsMap(InferenceContext& c) {
+  SLUICE_RETURN_IF_ERROR(RequireSparse(c));
+  const ShapeValue* const shape = c.value(2);
+  c.SetVector(0, shape != nullptr && shape->size() > 0 ? shape->SizeAt(0) : kUnknownDim);
+  return absl::OkStatus();
+}
+
+absl::Status TakeManySparse(InferenceContext& c) {
+  SLUICE_RETURN_IF_ERROR(c.RequireRank(0, 1));
+  SetSparse(c, 0, kUnknownDim, kUnknownDim);
+  return absl::OkStatus();
+}
+
+// --- Ragged ----------------------------------------------------------------------------------------------------------
+
+// A scalar, or a variant for each row of the first splits (without splits: TensorFlow's guess is of no use).
+absl::Status RaggedTensorToVariant(InferenceContext& c) {
+  const int values = c.num_inputs() - 1;
+  for (int i = 0; i < values; ++i) SLUICE_RETURN_IF_ERROR(c.RequireRank(i, 1));
+  SLUICE_RETURN_IF_ERROR(c.RequireRankAtLeast(values, 1));
+  if (!c.Bool("batched_input")) {
+    c.SetScalar(0);
+  } else if (values > 0) {
+    c.SetVector(0, SubDims(c.dim(0, 0), 1));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RaggedTensorFromVariant(InferenceContext& c) {
+  const int64_t inner = c.Int("input_ragged_rank"), rank = c.Int("output_ragged_rank");
+  if (inner >= 0) {
+    if (rank < inner) return c.AttrError("output_ragged_rank", "is less than attr input_ragged_rank");
+    SLUICE_RETURN_IF_ERROR(c.RequireRank(0, static_cast<int>(rank - inner)));
+  }
+  for (int i = 0; i + 1 < c.num_outputs(); ++i) c.SetVector(i, kUnknownDim);
+  return absl::OkStatus();
+}
+
+absl::Status RaggedTensorToVariantGradient(InferenceContext& c) {
+  PartialShape shape;
+  SLUICE_RETURN_IF_ERROR(c.ShapeFromValue(2, /*minus_one_is_unknown=*/true, &shape));
+  c.Set(0, shape);
+  return absl::OkStatus();
+}
+
 constexpr ShapeRow kRows[] = {
+    {"AddManySparseToTensorsMap", &AddManySparseToTensorsMap},
+    {"AddSparseToTensorsMap", &AddSparseToTensorsMap},
     {"DenseToDenseSetOperation", &DenseSetOperation},
     {"DenseToSparseSetOperation", &DenseSetOperation},
+    {"DeserializeManySparse", &DeserializeManySparse},
+    {"DeserializeSparse", &DeserializeSparse},
     {"EditDistance", &UnknownOutputs},
+    {"RaggedCross", &VectorOutputs},
+    {"RaggedTensorFromVariant", &RaggedTensorFromVariant},
+    {"RaggedTensorToVariant", &RaggedTensorToVariant},
+    {"RaggedTensorToVariantGradient", &RaggedTensorToVariantGradient},
+    {"SerializeManySparse", &SerializeManySparse},
+    {"SerializeSparse", &SerializeSparse},
     {"SetSize", &UnknownOutputs},
     {"SparseAdd", &SparseOfSameRank},
     {"SparseAddGrad", &SparseAddGrad},
@@ -142,6 +236,7 @@ constexpr ShapeRow kRows[] = {
     {"SparseTensorDenseMatMul", &SparseDenseMatMul},
     {"SparseToDense", &SparseToDense},
     {"SparseToSparseSetOperation", &SparseSetOperation},
+    {"TakeManySparseFromTensorsMap", &TakeManySparse},
 };
 static_assert(RowsAscend(kRows), "rows are sorted by op");
 

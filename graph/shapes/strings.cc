@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "graph/base/status_macros.h"
 #include "graph/shapes/families.h"
 #include "graph/shapes/shape_rules.h"
 #include "graph/value/dtype.h"
@@ -139,6 +140,24 @@ absl::Status ParseSingleExample(InferenceContext& c) {
   return absl::OkStatus();
 }
 
+// How many values each message has of each field, then the values: as many as the longest list has.
+absl::Status DecodeProto(InferenceContext& c) {
+  if (c.rank(0) < 0) return absl::OkStatus();
+  Dims dims = DimsOf(c.input(0));
+  dims.push_back(c.num_outputs() - 1);
+  c.Set(0, dims);
+  dims.back() = kUnknownDim;
+  for (int i = 1; i < c.num_outputs(); ++i) c.Set(i, dims);
+  return absl::OkStatus();
+}
+
+// A message for each row of sizes.
+absl::Status EncodeProto(InferenceContext& c) {
+  SLUICE_RETURN_IF_ERROR(c.RequireRankAtLeast(0, 1));
+  if (c.rank(0) > 0) c.Set(0, SubShape(c.input(0), 0, c.rank(0) - 1));
+  return absl::OkStatus();
+}
+
 constexpr ShapeRow kRows[] = {
     {"AsString", &AsString},
     {"AudioSummary", &ScalarOutputs},
@@ -148,8 +167,10 @@ constexpr ShapeRow kRows[] = {
     {"DecodeCompressed", &SameAsInput0},
     {"DecodeJSONExample", &SameAsInput0},
     {"DecodePaddedRaw", &DecodePaddedRaw},
+    {"DecodeProtoV2", &DecodeProto},
     {"DecodeRaw", &DecodeRaw},
     {"EncodeBase64", &SameAsInput0},
+    {"EncodeProto", &EncodeProto},
     {"Fingerprint", &Fingerprint},
     {"HistogramSummary", &ScalarOutputs},
     {"ImageSummary", &ScalarOutputs},

@@ -1,8 +1,12 @@
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
 #include "kernels/control/constant_kernel.h"
@@ -65,6 +69,34 @@ class PlaceholderKernel : public Kernel {
  public:
   absl::Status Compute(KernelContext&) const override {
     return Error(ErrorCode::kFeedMissing).Text("must be fed with a value");
+  }
+  CostHint cost_hint() const override { return CostHint::kCheap; }
+};
+
+// What stands for the result of a branch that does not run: zeros of the stated shape, none of what is not known.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeFakeParam(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(const PartialShape stated, construction.Get<PartialShape>("shape"));
+  std::vector<int64_t> dims;
+  for (int d = 0; d < stated.rank(); ++d) dims.push_back(std::max<int64_t>(stated.dim(d), 0));
+  SLUICE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  SLUICE_ASSIGN_OR_RETURN(Tensor value, Tensor::MakeZeros(construction.output_type(0), shape));
+  return std::make_unique<ConstantKernel>(std::move(value));
+}
+
+// Which of the listed kinds of devices this is: their number where it is none.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeDeviceIndex(const KernelConstruction& construction) {
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                          construction.Get<std::vector<std::string>>("device_names"));
+  const auto found = std::find(names.begin(), names.end(), "CPU");
+  return std::make_unique<ConstantKernel>(Tensor::Scalar<int32_t>(static_cast<int32_t>(found - names.begin())));
+}
+
+// Seconds since 1970.
+class TimestampKernel : public Kernel {
+ public:
+  absl::Status Compute(KernelContext& context) const override {
+    context.SetScalar(0, static_cast<double>(absl::GetCurrentTimeNanos() / 1000) * 1e-6);
+    return absl::OkStatus();
   }
   CostHint cost_hint() const override { return CostHint::kCheap; }
 };
@@ -165,6 +197,14 @@ constexpr KernelRow kRows[] = {
     KernelRow("Snapshot", &New<SnapshotKernel>),
     KernelRow("StopGradient", &New<IdentityKernel>),
     KernelRow("PreventGradient", &New<IdentityKernel>),
+    // Debuggers put these in; nothing is published here, whatever their attrs say.
+    KernelRow("Copy", &New<SnapshotKernel>),
+    KernelRow("CopyHost", &New<SnapshotKernel>),
+    KernelRow("DebugIdentity", &New<IdentityKernel>),
+    KernelRow("DeepCopy", &New<SnapshotKernel>).Shared(Sharing::kEqualNodes),
+    KernelRow("DeviceIndex", &MakeDeviceIndex).Cheap().Shared(Sharing::kEqualNodes),
+    KernelRow("FakeParam", &MakeFakeParam).Cheap(),
+    KernelRow("Timestamp", &New<TimestampKernel>).Shared(Sharing::kEqualNodes),
     KernelRow("PlaceholderWithDefault", &New<IdentityKernel>),
     KernelRow("Placeholder", &New<PlaceholderKernel>),
     KernelRow("PlaceholderV2", &New<PlaceholderKernel>),

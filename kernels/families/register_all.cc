@@ -7,6 +7,7 @@
 #include "kernels/fft/families.h"
 #include "kernels/image/families.h"
 #include "kernels/io/families.h"
+#include "kernels/layout/families.h"
 #include "kernels/linalg/families.h"
 #include "kernels/lists/families.h"
 #include "kernels/math/families.h"
@@ -15,6 +16,7 @@
 #include "kernels/optimizers/families.h"
 #include "kernels/parsing/families.h"
 #include "kernels/pool/families.h"
+#include "kernels/proto/families.h"
 #include "kernels/queues/families.h"
 #include "kernels/ragged/families.h"
 #include "kernels/random/families.h"
@@ -35,6 +37,7 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddFftKernels(registry);
   AddImageKernels(registry);
   AddIoKernels(registry);
+  AddLayoutKernels(registry);
   AddLinalgKernels(registry);
   AddListsKernels(registry);
   AddMathKernels(registry);
@@ -43,6 +46,7 @@ void RegisterAllKernels(KernelRegistry& registry) {
   AddOptimizerKernels(registry);
   AddParsingKernels(registry);
   AddPoolKernels(registry);
+  AddProtoKernels(registry);
   AddQueueKernels(registry);
   AddRaggedKernels(registry);
   AddRandomKernels(registry);

@@ -10,6 +10,7 @@
 #include "kernels/lists/optional.h"
 #include "kernels/lists/tensor_list.h"
 #include "kernels/lists/tensor_map.h"
+#include "kernels/lists/tensor_value.h"
 
 namespace sluice {
 namespace {
@@ -18,6 +19,7 @@ constexpr VariantCodec kCodecs[] = {
     {TensorList::kTypeName, &TensorList::Decode},
     {Optional::kTypeName, &Optional::Decode},
     {TensorMap::kTypeName, &TensorMap::Decode},
+    {TensorValue::kTypeName, &TensorValue::Decode},
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeVariantConst(const KernelConstruction& construction) {

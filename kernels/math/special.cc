@@ -1,7 +1,9 @@
 #include "kernels/kernel.h"
+#include "kernels/math/bessel.h"
 #include "kernels/math/elementwise.h"
 #include "kernels/math/families.h"
 #include "kernels/math/gamma_derivatives.h"
+#include "kernels/math/integrals.h"
 #include "kernels/math/special_functions.h"
 
 namespace sluice {
@@ -55,6 +57,7 @@ class BetaincKernel : public Kernel {
 };
 
 using FloatAndDouble = TypeList<float, double>;
+using BesselTypes = TypeList<float, double, Half>;
 
 constexpr KernelRow kRows[] = {
     UnaryRow<ErfOp, FloatCppTypes>("Erf"),
@@ -63,6 +66,23 @@ constexpr KernelRow kRows[] = {
     UnaryRow<SpecialUnaryOp<&special::Ndtri>, FloatAndDouble>("Ndtri"),
     UnaryRow<SpecialUnaryOp<&special::Lgamma>, FloatCppTypes>("Lgamma"),
     UnaryRow<SpecialUnaryOp<&special::Digamma>, FloatCppTypes>("Digamma"),
+    UnaryRow<SpecialUnaryOp<&special::BesselI0>, BesselTypes>("BesselI0"),
+    UnaryRow<SpecialUnaryOp<&special::BesselI0e>, BesselTypes>("BesselI0e"),
+    UnaryRow<SpecialUnaryOp<&special::BesselI1>, BesselTypes>("BesselI1"),
+    UnaryRow<SpecialUnaryOp<&special::BesselI1e>, BesselTypes>("BesselI1e"),
+    UnaryRow<SpecialUnaryOp<&special::BesselJ0>, BesselTypes>("BesselJ0"),
+    UnaryRow<SpecialUnaryOp<&special::BesselJ1>, BesselTypes>("BesselJ1"),
+    UnaryRow<SpecialUnaryOp<&special::BesselK0>, BesselTypes>("BesselK0"),
+    UnaryRow<SpecialUnaryOp<&special::BesselK0e>, BesselTypes>("BesselK0e"),
+    UnaryRow<SpecialUnaryOp<&special::BesselK1>, BesselTypes>("BesselK1"),
+    UnaryRow<SpecialUnaryOp<&special::BesselK1e>, BesselTypes>("BesselK1e"),
+    UnaryRow<SpecialUnaryOp<&special::BesselY0>, BesselTypes>("BesselY0"),
+    UnaryRow<SpecialUnaryOp<&special::BesselY1>, BesselTypes>("BesselY1"),
+    UnaryRow<SpecialUnaryOp<&special::Dawsn>, FloatAndDouble>("Dawsn"),
+    UnaryRow<SpecialUnaryOp<&special::Expint>, FloatAndDouble>("Expint"),
+    UnaryRow<SpecialUnaryOp<&special::FresnelCos>, FloatAndDouble>("FresnelCos"),
+    UnaryRow<SpecialUnaryOp<&special::FresnelSin>, FloatAndDouble>("FresnelSin"),
+    UnaryRow<SpecialUnaryOp<&special::Spence>, FloatAndDouble>("Spence"),
     BinaryRow<SpecialBinaryOp<&special::Igamma>, FloatAndDouble>("Igamma"),
     BinaryRow<SpecialBinaryOp<&special::Igammac>, FloatAndDouble>("Igammac"),
     BinaryRow<SpecialBinaryOp<&special::IgammaGradA>, FloatAndDouble>("IgammaGradA"),

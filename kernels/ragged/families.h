@@ -11,6 +11,8 @@ namespace sluice {
 
 class KernelRegistry;
 
+// RaggedCross.
+SLUICE_AT_START absl::Span<const KernelRow> RaggedCrossKernels();
 // RaggedGather.
 SLUICE_AT_START absl::Span<const KernelRow> RaggedGatherKernels();
 // RaggedRange.
@@ -19,6 +21,9 @@ SLUICE_AT_START absl::Span<const KernelRow> RaggedRangeKernels();
 SLUICE_AT_START absl::Span<const KernelRow> RaggedToSparseKernels();
 // RaggedTensorToTensor.
 SLUICE_AT_START absl::Span<const KernelRow> RaggedToTensorKernels();
+// RaggedTensorToVariant, RaggedTensorFromVariant, RaggedTensorToVariantGradient. Gives ragged tensors in variants the
+// functions by which AddN and ZerosLike work on them.
+SLUICE_AT_START absl::Span<const KernelRow> RaggedVariantKernels();
 
 // Adds all of them.
 SLUICE_AT_START void AddRaggedKernels(KernelRegistry& registry);

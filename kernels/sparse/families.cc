@@ -14,6 +14,8 @@ void AddSparseKernels(KernelRegistry& registry) {
   registry.AddTable(SparseRearrangeKernels());
   registry.AddTable(SparseReduceKernels());
   registry.AddTable(SparseSegmentKernels());
+  registry.AddTable(SparseSerializeKernels());
+  registry.AddTable(SparseTensorsMapKernels());
   registry.AddTable(SparseToDenseKernels());
 }
 

@@ -1,19 +1,16 @@
-#include <algorithm>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "graph/base/checked_math.h"
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
 #include "kernels/array/index_values.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
+#include "kernels/sparse/crosses.h"
 #include "kernels/sparse/families.h"
 #include "kernels/strings/farmhash64.h"
 #include "kernels/strings/string_hash.h"
@@ -21,49 +18,6 @@
 
 namespace sluice {
 namespace {
-
-// One input: features in rows, of which row r has those from begins[r] on, up to begins[r + 1]. Numbers or strings.
-struct Column {
-  const Tensor* values = nullptr;
-  absl::Span<int64_t> begins;
-  bool is_dense = false;
-
-  int64_t count(int64_t row) const { return begins[static_cast<size_t>(row) + 1] - begins[static_cast<size_t>(row)]; }
-  bool is_text() const { return values->dtype() == DType::kString; }
-  absl::string_view text(int64_t i) const { return values->flat<TString>()[static_cast<size_t>(i)].view(); }
-  int64_t number(int64_t i) const { return values->flat<int64_t>()[static_cast<size_t>(i)]; }
-};
-
-// All inputs, and where the combinations of each row go.
-struct CrossPlan {
-  std::vector<Column> columns;
-  int64_t rows = 0;
-  Tensor storage;              // Of all `begins`: shapes may claim any number of rows, which takes the run's memory.
-  absl::Span<int64_t> begins;  // Of the combinations of each row.
-  int64_t widest = 0;
-};
-
-// Makes one combination: `features` says which feature of each column.
-using MakeCross = absl::FunctionRef<void(absl::Span<const int64_t> features, int64_t to)>;
-
-uint64_t Mix(uint64_t value) { return value ^ value >> 47; }
-
-// One fingerprint for two, as TensorFlow joins them.
-uint64_t JoinFingerprints(uint64_t first, uint64_t second) {
-  constexpr uint64_t kFactor = 0xc6a4a7935bd1e995;
-  uint64_t joined = first ^ kFactor;
-  joined ^= Mix(second * kFactor) * kFactor;
-  joined *= kFactor;
-  joined = Mix(joined) * kFactor;
-  return Mix(joined);
-}
-
-// A hash as the number of one of `buckets`; of any that is not negative where there are none.
-int64_t BucketOf(uint64_t hash, int64_t buckets) {
-  const uint64_t most =
-      buckets > 0 ? static_cast<uint64_t>(buckets) : static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-  return static_cast<int64_t>(hash % most);
-}
 
 // The inputs that all three ops have.
 struct CrossInputs {
@@ -151,23 +105,6 @@ absl::StatusOr<int64_t> CountRows(const KernelContext& context, const CrossInput
   return has_dense ? context.input(inputs.dense.first).dim(0) : 0;
 }
 
-// Counts the combinations of each row.
-absl::Status CountCrosses(CrossPlan* plan) {
-  plan->begins[0] = 0;
-  for (int64_t row = 0; row < plan->rows; ++row) {
-    int64_t count = 1, end = 0;
-    bool fits = true;
-    for (const Column& column : plan->columns) fits = fits && CheckedMul(count, column.count(row), &count);
-    if (!fits || !CheckedAdd(plan->begins[static_cast<size_t>(row)], count, &end)) {
-      return Error(ErrorCode::kOpTooLarge)
-          .Found(absl::StrCat("more combinations in row ", row, " than can be counted"));
-    }
-    plan->widest = std::max(plan->widest, count);
-    plan->begins[static_cast<size_t>(row) + 1] = end;
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<CrossPlan> PlanCross(KernelContext& context, const CrossInputs& inputs) {
   CrossPlan plan;
   SLUICE_ASSIGN_OR_RETURN(plan.rows, CountRows(context, inputs));
@@ -193,100 +130,33 @@ absl::StatusOr<CrossPlan> PlanCross(KernelContext& context, const CrossInputs& i
   return plan;
 }
 
-// Calls `make` with each combination of a row, in order: the last column runs fastest.
-void ForEachCross(const CrossPlan& plan, int64_t row, MakeCross make) {
-  std::vector<int64_t> features;
-  for (const Column& column : plan.columns) features.push_back(column.begins[static_cast<size_t>(row)]);
-  for (int64_t to = plan.begins[static_cast<size_t>(row)]; to < plan.begins[static_cast<size_t>(row) + 1]; ++to) {
-    make(features, to);
-    for (size_t c = plan.columns.size(); c-- > 0;) {
-      if (++features[c] < plan.columns[c].begins[static_cast<size_t>(row) + 1]) break;
-      features[c] = plan.columns[c].begins[static_cast<size_t>(row)];
-    }
-  }
-}
-
-// Gives all outputs; `make` writes the values.
-absl::Status GiveCrosses(KernelContext& context, const CrossPlan& plan, MakeCross make) {
+// Which combination of which row each value is, and the shape of all.
+absl::Status GivePlaces(KernelContext& context, const CrossPlan& plan) {
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({plan.begins.back(), 2}));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const indices, context.AllocateOutput(0, shape));
-  int64_t* const to = indices->flat<int64_t>().data();
-  const double crosses = static_cast<double>(plan.begins.back()) / static_cast<double>(std::max<int64_t>(plan.rows, 1));
-  SLUICE_RETURN_IF_ERROR(ForStrings(context, plan.rows, 20 + 40 * crosses, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t first = plan.begins[static_cast<size_t>(row)];
-      ForEachCross(plan, row, [&](absl::Span<const int64_t> features, int64_t cross) {
-        to[2 * cross] = row;
-        to[2 * cross + 1] = cross - first;
-        make(features, cross);
-      });
+  int64_t* to = indices->flat<int64_t>().data();
+  for (int64_t row = 0; row < plan.rows; ++row) {
+    const size_t at = static_cast<size_t>(row);
+    for (int64_t i = 0; i < plan.begins[at + 1] - plan.begins[at]; ++i) {
+      *to++ = row;
+      *to++ = i;
     }
-    return absl::OkStatus();
-  }));
+  }
   SLUICE_ASSIGN_OR_RETURN(Tensor* const size, context.AllocateOutput(2, Shape::Of({2})));
   size->flat<int64_t>()[0] = plan.rows;
   size->flat<int64_t>()[1] = plan.widest;
   return absl::OkStatus();
 }
 
-// The bytes of all combinations as texts; the largest number where they cannot be counted.
-int64_t TextBytes(const CrossPlan& plan, int64_t separator_bytes) {
-  constexpr int64_t kNumberBytes = 20;
-  const int64_t gaps = std::max<int64_t>(static_cast<int64_t>(plan.columns.size()) - 1, 0);
-  double bytes = static_cast<double>(plan.begins.back()) * static_cast<double>(gaps * separator_bytes);
-  for (int64_t row = 0; row < plan.rows; ++row) {
-    const int64_t crosses = plan.begins[static_cast<size_t>(row) + 1] - plan.begins[static_cast<size_t>(row)];
-    if (crosses == 0) continue;
-    for (const Column& column : plan.columns) {
-      const int64_t begin = column.begins[static_cast<size_t>(row)], count = column.count(row);
-      int64_t own = 0;
-      for (int64_t i = begin; i < begin + count; ++i) {
-        own += column.is_text() ? static_cast<int64_t>(column.text(i).size()) : kNumberBytes;
-      }
-      bytes += static_cast<double>(own) * static_cast<double>(crosses / count);
-    }
-  }
-  return bytes < 9e18 ? static_cast<int64_t>(bytes) : std::numeric_limits<int64_t>::max();
-}
-
-// Values are the features with `separator` between them.
 absl::Status GiveTexts(KernelContext& context, const CrossPlan& plan, absl::string_view separator) {
-  SLUICE_RETURN_IF_ERROR(CheckTextMemory(context, TextBytes(plan, static_cast<int64_t>(separator.size()))));
-  SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({plan.begins.back()}));
-  SLUICE_ASSIGN_OR_RETURN(Tensor* const values, context.AllocateOutput(1, shape));
-  const absl::Span<TString> texts = values->flat<TString>();
-  return GiveCrosses(context, plan, [&](absl::Span<const int64_t> features, int64_t to) {
-    std::string text;
-    for (size_t c = 0; c < features.size(); ++c) {
-      if (c > 0) text.append(separator.data(), separator.size());
-      const Column& column = plan.columns[c];
-      if (column.is_text()) {
-        text.append(column.text(features[c]).data(), column.text(features[c]).size());
-      } else {
-        absl::StrAppend(&text, column.number(features[c]));
-      }
-    }
-    texts[static_cast<size_t>(to)].assign(text);
-  });
+  SLUICE_RETURN_IF_ERROR(GiveCrossTexts(context, plan, separator, 1));
+  return GivePlaces(context, plan);
 }
 
-// The hash of feature `i` of a column.
-using HashFeature = absl::FunctionRef<uint64_t(const Column& column, int64_t i)>;
-
-// Values are hashes of the features; `seed` (null: none) comes before these.
 absl::Status GiveHashes(KernelContext& context, const CrossPlan& plan, const uint64_t* seed, int64_t buckets,
                         HashFeature hash_feature) {
-  SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({plan.begins.back()}));
-  SLUICE_ASSIGN_OR_RETURN(Tensor* const values, context.AllocateOutput(1, shape));
-  const absl::Span<int64_t> hashes = values->flat<int64_t>();
-  return GiveCrosses(context, plan, [&](absl::Span<const int64_t> features, int64_t to) {
-    uint64_t hash = seed != nullptr ? *seed : 0;
-    for (size_t c = 0; c < features.size(); ++c) {
-      const uint64_t own = hash_feature(plan.columns[c], features[c]);
-      hash = c == 0 && seed == nullptr ? own : JoinFingerprints(hash, own);
-    }
-    hashes[static_cast<size_t>(to)] = BucketOf(hash, buckets);
-  });
+  SLUICE_RETURN_IF_ERROR(GiveCrossHashes(context, plan, seed, buckets, hash_feature, 1));
+  return GivePlaces(context, plan);
 }
 
 // SparseCross: texts or hashes, as attrs say.
@@ -305,9 +175,7 @@ class CrossKernel : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const CrossPlan plan, PlanCross(context, inputs_));
     if (context.output_type(1) == DType::kString) return GiveTexts(context, plan, "_X_");
-    return GiveHashes(context, plan, &key_, buckets_, [](const Column& column, int64_t i) {
-      return column.is_text() ? FarmHash64(column.text(i)) : static_cast<uint64_t>(column.number(i));
-    });
+    return GiveHashes(context, plan, &key_, buckets_, &FeatureFingerprint);
   }
 
  private:

@@ -175,6 +175,11 @@ class VarIsInitializedKernel : public Kernel {
   CostHint cost_hint() const override { return CostHint::kCheap; }
 };
 
+// Whether updates of single rows copy the variable first. Ours never do: this looks whether there is a variable.
+absl::Status DisableCopyOnRead(KernelContext& context) {
+  return LookupInput<Variable>(context, 0).ok() ? absl::OkStatus() : NotInitialized();
+}
+
 // The shape that the value has now.
 class VariableShapeKernel : public Kernel {
  public:
@@ -245,6 +250,7 @@ constexpr KernelRow kRows[] = {
     KernelRow("VarIsInitializedOp", &New<VarIsInitializedKernel>),
     KernelRow("VariableShape", &New<VariableShapeKernel>),
     KernelRow("ResourceCountUpTo", FromAttr<ResourceCountUpToKernel, int64_t>("limit")).Types("T", kIndexTypes),
+    KernelRow("DisableCopyOnRead", &Call<DisableCopyOnRead>).Cheap(),
     KernelRow("DestroyResourceOp", FromAttr<DestroyResourceKernel, bool>("ignore_lookup_error")),
 };
 

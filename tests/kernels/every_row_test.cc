@@ -23,7 +23,7 @@ constexpr int kEnough = 40;      // Small trials with an answer.
 constexpr int kPatience = 3000;  // Trials before a kernel that never answers is given up.
 
 // Ops whose kernels need more than inputs: a call, a rendezvous, a function, what other kernels of the step have made,
-// a graph of the time before the op was removed, text of a certain form.
+// a graph of the time before the op was removed, text of a certain form, variants.
 const std::set<std::string>& NeedMoreThanInputs() {
   static const std::set<std::string>& ops = *new std::set<std::string>{"Placeholder",
                                                                        "PlaceholderV2",
@@ -50,6 +50,10 @@ const std::set<std::string>& NeedMoreThanInputs() {
                                                                        "BatchNormWithGlobalNormalizationGrad",
                                                                        "Conv3DBackpropFilter",
                                                                        "Conv3DBackpropInput",
+                                                                       "DecodeProtoV2",
+                                                                       "DeserializeManySparse",
+                                                                       "DeserializeSparse",
+                                                                       "EncodeProto",
                                                                        "Fingerprint",
                                                                        "For",
                                                                        "ConsumeMutexLock",
@@ -58,6 +62,9 @@ const std::set<std::string>& NeedMoreThanInputs() {
                                                                        "ParseSingleExample",
                                                                        "ParseSingleSequenceExample",
                                                                        "ParseTensor",
+                                                                       "RaggedTensorFromVariant",
+                                                                       "RaggedTensorToVariantGradient",
+                                                                       "TakeManySparseFromTensorsMap",
                                                                        "TopK"};
   return ops;
 }
@@ -142,6 +149,7 @@ bool DrawsFromGenerator(const std::string& op) {
                                                                        "StatelessShuffle",
                                                                        "StatelessTruncatedNormalV2",
                                                                        "ThreadUnsafeUnigramCandidateSampler",
+                                                                       "Timestamp",
                                                                        "TruncatedNormal",
                                                                        "UniformCandidateSampler"};
   if (op.rfind("SampleDistortedBoundingBox", 0) == 0) return true;

@@ -17,6 +17,8 @@ namespace {
 //   5  the number of rows, n  -1, p  where rows of entries begin
 const std::map<std::string, std::string>& Patterns() {
   static const std::map<std::string, std::string>& all = *new std::map<std::string, std::string>{
+      {"AddManySparseToTensorsMap", "ivh"},
+      {"AddSparseToTensorsMap", "ivh"},
       {"Bincount", "x5v"},
       {"DenseBincount", "x5v"},
       {"DenseCountSparseOutput", "xv"},
@@ -25,11 +27,15 @@ const std::map<std::string, std::string>& Patterns() {
       {"EditDistance", "ivhivh"},
       {"RaggedBincount", "px5v"},
       {"RaggedCountSparseOutput", "pxv"},
+      {"RaggedCross", "xp"},
       {"RaggedFillEmptyRows", "xv5."},
       {"RaggedFillEmptyRowsGrad", "xg"},
       {"RaggedGather", "pvx"},
       {"RaggedTensorToSparse", "pv"},
       {"RaggedTensorToTensor", "nv.p"},
+      {"RaggedTensorToVariant", "pv"},
+      {"SerializeManySparse", "ivh"},
+      {"SerializeSparse", "ivh"},
       {"SetSize", "ivh"},
       {"SparseAdd", "ivhivh."},
       {"SparseAddGrad", "viII"},

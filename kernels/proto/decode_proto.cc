@@ -1,0 +1,373 @@
+// DecodeProtoV2: fields of messages as tensors.
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/dynamic_message.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/stubs/logging.h"
+#include "google/protobuf/text_format.h"
+#include "graph/base/error.h"
+#include "graph/value/tstring.h"
+#include "graph/wire/wire_reader.h"
+#include "kernels/array/index_values.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
+#include "kernels/proto/families.h"
+#include "kernels/proto/message_type.h"
+#include "kernels/strings/text_memory.h"
+
+namespace sluice {
+namespace {
+
+namespace pb = google::protobuf;
+using Field = MessageType::Field;
+
+// One value of a field: the bits of a number (sign-extended as its type says), or text.
+struct FieldValue {
+  uint64_t bits = 0;
+  absl::string_view text;
+};
+
+// A field that is wanted. A number stands in the message in one of three forms.
+struct WantedField {
+  const Field* field = nullptr;
+  size_t index = 0;  // Of the field in attr field_names.
+  WireType wire_type = WireType::kVarint;
+  bool is_text = false;
+};
+
+WireType WireTypeOf(const Field& field) {
+  switch (field.type()) {
+    case Field::TYPE_DOUBLE:
+    case Field::TYPE_FIXED64:
+    case Field::TYPE_SFIXED64:
+      return WireType::kFixed64;
+    case Field::TYPE_FLOAT:
+    case Field::TYPE_FIXED32:
+    case Field::TYPE_SFIXED32:
+      return WireType::kFixed32;
+    case Field::TYPE_STRING:
+    case Field::TYPE_BYTES:
+    case Field::TYPE_MESSAGE:
+      return WireType::kBytes;
+    case Field::TYPE_GROUP:
+      return WireType::kGroup;
+    default:
+      return WireType::kVarint;
+  }
+}
+
+uint64_t ExtendedFrom32(uint64_t bits) { return static_cast<uint64_t>(int64_t{static_cast<int32_t>(bits)}); }
+
+// What the bits of a varint or a fixed number mean for the field.
+uint64_t BitsOf(const Field& field, uint64_t raw) {
+  switch (field.type()) {
+    case Field::TYPE_INT32:
+    case Field::TYPE_ENUM:
+    case Field::TYPE_SFIXED32:
+      return ExtendedFrom32(raw);
+    case Field::TYPE_UINT32:
+      return raw & 0xffffffff;
+    case Field::TYPE_SINT32: {
+      const uint32_t low = static_cast<uint32_t>(raw);
+      return ExtendedFrom32(low >> 1 ^ (~(low & 1) + 1));
+    }
+    case Field::TYPE_SINT64:
+      return raw >> 1 ^ (~(raw & 1) + 1);
+    case Field::TYPE_BOOL:
+      return raw != 0 ? 1 : 0;
+    default:
+      return raw;
+  }
+}
+
+using Visit = absl::FunctionRef<void(const WantedField& field, const FieldValue& value)>;
+
+// The values of a packed field, one after the other. False where they are malformed.
+bool VisitPacked(const WantedField& wanted, absl::string_view bytes, Visit visit) {
+  const size_t size = wanted.wire_type == WireType::kFixed64 ? 8 : wanted.wire_type == WireType::kFixed32 ? 4 : 0;
+  if (size > 0) {
+    if (bytes.size() % size != 0) return false;
+    for (size_t at = 0; at < bytes.size(); at += size) {
+      uint64_t raw = 0;
+      std::memcpy(&raw, bytes.data() + at, size);
+      visit(wanted, {BitsOf(*wanted.field, raw), {}});
+    }
+    return true;
+  }
+  for (size_t at = 0; at < bytes.size();) {
+    uint64_t raw = 0;
+    int shift = 0;
+    for (;; shift += 7) {
+      if (at == bytes.size() || shift >= 70) return false;
+      const uint8_t byte = static_cast<uint8_t>(bytes[at++]);
+      if (shift < 64) raw |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) break;
+    }
+    visit(wanted, {BitsOf(*wanted.field, raw), {}});
+  }
+  return true;
+}
+
+// What is between the tags of a group, which are equally long.
+absl::string_view GroupBody(const WireReader& reader) {
+  size_t tag_bytes = 1;
+  for (uint32_t rest = reader.tag() >> 7; rest != 0; rest >>= 7) ++tag_bytes;
+  const absl::string_view raw = reader.raw();
+  return raw.size() < 2 * tag_bytes ? absl::string_view() : raw.substr(tag_bytes, raw.size() - 2 * tag_bytes);
+}
+
+// Calls `visit` with each value of each of `fields`, which ascend by number. False where the message is malformed.
+bool VisitMessage(absl::string_view message, absl::Span<const WantedField> fields, Visit visit) {
+  WireReader reader(message);
+  while (reader.Next()) {
+    const auto of_number = [](const WantedField& f, uint32_t number) {
+      return static_cast<uint32_t>(f.field->number()) < number;
+    };
+    auto wanted = std::lower_bound(fields.begin(), fields.end(), reader.field(), of_number);
+    for (; wanted != fields.end() && static_cast<uint32_t>(wanted->field->number()) == reader.field(); ++wanted) {
+      if (reader.type() == wanted->wire_type) {
+        if (reader.type() == WireType::kBytes) {
+          visit(*wanted, {0, reader.bytes()});
+        } else if (reader.type() == WireType::kGroup) {
+          visit(*wanted, {0, GroupBody(reader)});
+        } else {
+          visit(*wanted, {BitsOf(*wanted->field, reader.varint()), {}});
+        }
+      } else if (reader.type() == WireType::kBytes && !wanted->is_text) {
+        if (!VisitPacked(*wanted, reader.bytes(), visit)) return false;
+      }
+    }
+  }
+  return reader.ok();
+}
+
+float FloatOf(uint64_t bits) {
+  const uint32_t low = static_cast<uint32_t>(bits);
+  float value;
+  std::memcpy(&value, &low, sizeof(value));
+  return value;
+}
+
+// Element `at` of `out` becomes `value`. REQUIRES: CanHold.
+void Store(const Field& field, const FieldValue& value, Tensor* out, size_t at) {
+  switch (out->dtype()) {
+    case DType::kString:
+      out->flat<TString>()[at].assign(value.text);
+      return;
+    case DType::kDouble:
+      if (field.type() == Field::TYPE_FLOAT) {
+        out->flat<double>()[at] = double{FloatOf(value.bits)};
+      } else {
+        std::memcpy(out->flat<double>().data() + at, &value.bits, sizeof(value.bits));
+      }
+      return;
+    case DType::kFloat:
+      out->flat<float>()[at] = FloatOf(value.bits);
+      return;
+    case DType::kBool:
+      out->flat<bool>()[at] = value.bits != 0;
+      return;
+    case DType::kInt32:
+      out->flat<int32_t>()[at] = static_cast<int32_t>(value.bits);
+      return;
+    case DType::kUInt32:
+      out->flat<uint32_t>()[at] = static_cast<uint32_t>(value.bits);
+      return;
+    case DType::kUInt64:
+      out->flat<uint64_t>()[at] = value.bits;
+      return;
+    default:
+      out->flat<int64_t>()[at] = static_cast<int64_t>(value.bits);
+  }
+}
+
+template <typename T>
+uint64_t BitsOfFloat(T value) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(value));
+  return bits;
+}
+
+// What stands where a message has no value of the field.
+FieldValue DefaultOf(const Field& field) {
+  switch (field.cpp_type()) {
+    case Field::CPPTYPE_DOUBLE:
+      return {BitsOfFloat(field.default_value_double()), {}};
+    case Field::CPPTYPE_FLOAT:
+      return {BitsOfFloat(field.default_value_float()), {}};
+    case Field::CPPTYPE_INT64:
+      return {static_cast<uint64_t>(field.default_value_int64()), {}};
+    case Field::CPPTYPE_UINT64:
+      return {field.default_value_uint64(), {}};
+    case Field::CPPTYPE_INT32:
+      return {static_cast<uint64_t>(int64_t{field.default_value_int32()}), {}};
+    case Field::CPPTYPE_UINT32:
+      return {field.default_value_uint32(), {}};
+    case Field::CPPTYPE_BOOL:
+      return {field.default_value_bool() ? uint64_t{1} : uint64_t{0}, {}};
+    case Field::CPPTYPE_ENUM:
+      return {static_cast<uint64_t>(int64_t{field.default_value_enum()->number()}), {}};
+    case Field::CPPTYPE_STRING:
+      return {0, field.default_value_string()};
+    default:
+      return {};
+  }
+}
+
+// Swallows the complaints of the parser of texts, which prints them otherwise.
+class Silence final : public pb::io::ErrorCollector {
+ public:
+  void AddError(int, int, const std::string&) override {}
+};
+
+// Thread-safe: the factory locks.
+class DecodeKernel : public Kernel {
+ public:
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
+    auto kernel = std::make_unique<DecodeKernel>();
+    SLUICE_ASSIGN_OR_RETURN(kernel->type_, MessageType::Make(construction));
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<DType> types, construction.Get<std::vector<DType>>("output_types"));
+    SLUICE_ASSIGN_OR_RETURN(const std::string format, construction.Get<std::string>("message_format"));
+    SLUICE_ASSIGN_OR_RETURN(kernel->is_rewritten_, construction.Get<bool>("sanitize"));
+    if (format != "binary" && format != "text") {
+      return Error(ErrorCode::kOpAttr).Attr("message_format").Found(format).Expected("binary or text");
+    }
+    kernel->is_text_ = format == "text";
+    const std::vector<const Field*>& fields = kernel->type_->fields();
+    if (types.size() != fields.size()) {
+      return Error(ErrorCode::kOpAttr)
+          .Attr("output_types")
+          .Found(absl::StrCat(types.size(), " types"))
+          .Expected(absl::StrCat(fields.size(), ", as there are fields"));
+    }
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (!CanHold(types[i], *fields[i])) {
+        return Error(ErrorCode::kOpAttr)
+            .Attr("output_types")
+            .Found(DTypeName(types[i]))
+            .Expected(absl::StrCat("a type for field '", fields[i]->name(), "', which is ", fields[i]->type_name()));
+      }
+      kernel->wanted_.push_back({fields[i], i, WireTypeOf(*fields[i]), types[i] == DType::kString});
+    }
+    std::stable_sort(kernel->wanted_.begin(), kernel->wanted_.end(),
+                     [](const WantedField& a, const WantedField& b) { return a.field->number() < b.field->number(); });
+    kernel->factory_ = std::make_unique<pb::DynamicMessageFactory>(&kernel->type_->pool());
+    kernel->prototype_ = kernel->factory_->GetPrototype(&kernel->type_->descriptor());
+    return kernel;
+  }
+
+  absl::Status Compute(KernelContext& context) const override {
+    const Tensor& input = context.input(0);
+    if (input.num_elements() == 0) {
+      return Error(ErrorCode::kOpShape).Input(0, "bytes").Found(input.shape().ToString()).Expected("a message or more");
+    }
+    std::vector<std::string> rewritten;
+    std::vector<absl::string_view> messages;
+    for (const TString& text : input.flat<TString>()) messages.push_back(text.view());
+    if (is_text_ || is_rewritten_) {
+      for (size_t i = 0; i < messages.size(); ++i) {
+        std::string bytes;
+        if (!Rewrite(messages[i], &bytes)) return Malformed(i);
+        rewritten.push_back(std::move(bytes));
+      }
+      messages.assign(rewritten.begin(), rewritten.end());
+    }
+    IndexVector dims(input.shape().dims().begin(), input.shape().dims().end());
+    dims.push_back(static_cast<int64_t>(wanted_.size()));
+    SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
+    SLUICE_ASSIGN_OR_RETURN(Tensor* const sizes, context.AllocateOutput(0, shape));
+    std::vector<int64_t> longest(wanted_.size(), 1);  // As in TensorFlow, there is always one place.
+    SLUICE_RETURN_IF_ERROR(CountValues(messages, sizes->flat<int32_t>(), &longest));
+    return GiveValues(context, messages, longest, dims);
+  }
+
+ private:
+  // As TensorFlow answers it. No code of ours says DATA_LOSS of an op's input.
+  static absl::Status Malformed(size_t message) {
+    return absl::DataLossError(absl::StrCat("element ", message, " of input 0 'bytes' is not a well-formed message"));
+  }
+
+  // The message as protobuf writes it after it has read it. Parsers go down 100 levels at most.
+  bool Rewrite(absl::string_view message, std::string* bytes) const {
+    const pb::LogSilencer silencer;  // Of texts that are not UTF-8.
+    const std::unique_ptr<pb::Message> parsed(prototype_->New());
+    if (!is_text_) {
+      return parsed->ParseFromArray(message.data(), static_cast<int>(message.size())) &&
+             parsed->SerializeToString(bytes);
+    }
+    pb::TextFormat::Parser parser;
+    Silence silence;
+    parser.RecordErrorsTo(&silence);
+    parser.SetRecursionLimit(100);
+    return parser.ParseFromString(std::string(message), parsed.get()) && parsed->SerializeToString(bytes);
+  }
+
+  // How many values each message has of each field; one at most where a field is not repeated.
+  absl::Status CountValues(absl::Span<const absl::string_view> messages, absl::Span<int32_t> sizes,
+                           std::vector<int64_t>* longest) const {
+    std::fill(sizes.begin(), sizes.end(), 0);
+    for (size_t i = 0; i < messages.size(); ++i) {
+      const absl::Span<int32_t> own = sizes.subspan(i * wanted_.size(), wanted_.size());
+      const bool is_good = VisitMessage(messages[i], wanted_, [&own](const WantedField& wanted, const FieldValue&) {
+        int32_t& size = own[wanted.index];
+        size = wanted.field->is_repeated() ? size + 1 : 1;  // No overflow: a value takes a byte.
+      });
+      if (!is_good) return Malformed(i);
+      for (size_t f = 0; f < own.size(); ++f) (*longest)[f] = std::max<int64_t>((*longest)[f], own[f]);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status GiveValues(KernelContext& context, absl::Span<const absl::string_view> messages,
+                          const std::vector<int64_t>& longest, IndexVector dims) const {
+    std::vector<Tensor*> outputs(wanted_.size());
+    for (size_t f = 0; f < wanted_.size(); ++f) {
+      dims.back() = longest[f];
+      SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
+      SLUICE_ASSIGN_OR_RETURN(outputs[f], context.AllocateOutput(1 + static_cast<int>(f), shape));
+    }
+    for (size_t i = 0; i < messages.size(); ++i) {
+      std::vector<size_t> next(wanted_.size(), 0);
+      const auto place = [&](size_t f) { return i * static_cast<size_t>(longest[f]) + next[f]; };
+      VisitMessage(messages[i], wanted_, [&](const WantedField& wanted, const FieldValue& value) {
+        const size_t f = wanted.index;
+        if (!wanted.field->is_repeated()) next[f] = 0;  // The last value counts.
+        Store(*wanted.field, value, outputs[f], place(f));
+        ++next[f];
+      });
+      for (const WantedField& wanted : wanted_) {
+        const size_t f = wanted.index;
+        const FieldValue missing = DefaultOf(*wanted.field);
+        for (; next[f] < static_cast<size_t>(longest[f]); ++next[f]) {
+          Store(*wanted.field, missing, outputs[f], place(f));
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  std::unique_ptr<MessageType> type_;
+  std::vector<WantedField> wanted_;
+  bool is_text_ = false;
+  bool is_rewritten_ = false;
+  std::unique_ptr<pb::DynamicMessageFactory> factory_;
+  const pb::Message* prototype_ = nullptr;  // The factory's.
+};
+
+constexpr KernelRow kRows[] = {KernelRow("DecodeProtoV2", &New<DecodeKernel>)};
+
+}  // namespace
+
+absl::Span<const KernelRow> DecodeProtoKernels() { return kRows; }
+
+}  // namespace sluice

@@ -1,0 +1,163 @@
+// Sparse tensors that are kept under numbers: AddSparseToTensorsMap, AddManySparseToTensorsMap,
+// TakeManySparseFromTensorsMap.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/hash_table.h"
+#include "graph/base/mutex.h"
+#include "graph/base/status_macros.h"
+#include "graph/value/resource_handle.h"
+#include "kernels/kernel.h"
+#include "kernels/kernel_construction.h"
+#include "kernels/new_kernel.h"
+#include "kernels/queues/named_resource.h"
+#include "kernels/sparse/families.h"
+#include "kernels/sparse/sparse_input.h"
+#include "kernels/sparse/sparse_rows.h"
+
+namespace sluice {
+namespace {
+
+using Unnamed = ResourceName::Unnamed;
+
+// Sparse tensors by number, from 0 on. Owned by the resource manager. Thread-safe.
+class SparseTensorsMap final : public Resource {
+ public:
+  static constexpr absl::string_view kTypeName = "SparseTensorsMap";
+  SparseTensorsMap() : Resource(kTypeName) {}
+
+  int64_t Add(SparseParts parts) {
+    MutexLock lock(&mu_);
+    parts_.emplace(next_, std::move(parts));
+    return next_++;
+  }
+  // Takes the tensors of `numbers` out, up to one that is not there: kOpValue.
+  absl::Status Take(absl::Span<const int64_t> numbers, std::vector<SparseParts>* taken) {
+    MutexLock lock(&mu_);
+    for (const int64_t number : numbers) {
+      const auto found = parts_.find(number);
+      if (found == parts_.end()) {
+        return Error(ErrorCode::kOpValue)
+            .Input(0, "sparse_handles")
+            .Found(absl::StrCat(number))
+            .Expected("a number that an op gave, of a tensor that was not taken yet");
+      }
+      taken->push_back(std::move(found->second));
+      parts_.erase(found);
+    }
+    return absl::OkStatus();
+  }
+  std::string DebugString() const override {
+    MutexLock lock(&mu_);
+    return absl::StrCat(parts_.size(), " sparse tensors");
+  }
+
+ private:
+  mutable Mutex mu_;
+  HashMap<int64_t, SparseParts> parts_ ABSL_GUARDED_BY(mu_);
+  int64_t next_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+// Base of the kernels: which map it is. Immutable; thread-safe.
+template <typename K, Unnamed kUnnamed>
+class MapKernel : public Kernel {
+ public:
+  explicit MapKernel(ResourceName name) : name_(std::move(name)) {}
+
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
+    SLUICE_ASSIGN_OR_RETURN(ResourceName name, ResourceName::Make(construction, SparseTensorsMap::kTypeName, kUnnamed));
+    return std::make_unique<K>(std::move(name));
+  }
+
+ protected:
+  absl::StatusOr<CountedPtr<SparseTensorsMap>> Map(const KernelContext& context) const {
+    return name_.LookupOrCreate<SparseTensorsMap>(context);
+  }
+
+ private:
+  const ResourceName name_;
+};
+
+// Keeps the sparse tensor and gives its number. What it keeps may outlive the memory of inputs, so it is copied only
+// where a row is cut out: tensors are counted.
+class AddKernel final : public MapKernel<AddKernel, Unnamed::kNodeName> {
+ public:
+  using MapKernel::MapKernel;
+
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kAny));
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<SparseTensorsMap> map, Map(context));
+    context.SetScalar<int64_t>(0, map->Add({*sparse.indices, *sparse.values, sparse.dims}));
+    return absl::OkStatus();
+  }
+};
+
+// Keeps each row. Rows without entries come last, as in TensorFlow, which numbers them so.
+class AddManyKernel final : public MapKernel<AddManyKernel, Unnamed::kNodeName> {
+ public:
+  using MapKernel::MapKernel;
+
+  absl::Status Compute(KernelContext& context) const override {
+    SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kAscending));
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<RowEntries> runs, FindRows(sparse));
+    SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({sparse.dims[0]}));
+    SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<SparseTensorsMap> map, Map(context));
+    const absl::Span<int64_t> numbers = out->flat<int64_t>();
+    std::fill(numbers.begin(), numbers.end(), int64_t{-1});
+    for (const RowEntries& run : runs) {
+      SLUICE_ASSIGN_OR_RETURN(SparseParts parts, CopyRow(context, sparse, run));
+      numbers[static_cast<size_t>(run.row)] = map->Add(std::move(parts));
+    }
+    SLUICE_ASSIGN_OR_RETURN(const SparseParts none, CopyRow(context, sparse, RowEntries()));
+    for (int64_t& number : numbers) {
+      if (number < 0) number = map->Add(none);
+    }
+    return absl::OkStatus();
+  }
+};
+
+// Takes tensors out and makes them the rows of one.
+class TakeManyKernel final : public MapKernel<TakeManyKernel, Unnamed::kOwn> {
+ public:
+  using MapKernel::MapKernel;
+
+  absl::Status Compute(KernelContext& context) const override {
+    const Tensor& numbers = context.input(0);
+    if (numbers.rank() != 1 || numbers.num_elements() == 0) {
+      return Error(ErrorCode::kOpShape)
+          .Input(0, "sparse_handles")
+          .Found(numbers.shape().ToString())
+          .Expected("a vector of one element or more");
+    }
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<SparseTensorsMap> map, Map(context));
+    std::vector<SparseParts> parts;
+    SLUICE_RETURN_IF_ERROR(map->Take(numbers.flat<int64_t>(), &parts));
+    for (const SparseParts& part : parts) {
+      if (part.values.dtype() == context.output_type(1)) continue;
+      return Error(ErrorCode::kOpValue)
+          .Input(0, "sparse_handles")
+          .Found(absl::StrCat("values of ", DTypeName(part.values.dtype())))
+          .Expected(DTypeName(context.output_type(1)));
+    }
+    return GiveJoined(context, parts, numbers.shape());
+  }
+};
+
+constexpr KernelRow kRows[] = {
+    KernelRow("AddManySparseToTensorsMap", &New<AddManyKernel>),
+    KernelRow("AddSparseToTensorsMap", &New<AddKernel>),
+    KernelRow("TakeManySparseFromTensorsMap", &New<TakeManyKernel>),
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> SparseTensorsMapKernels() { return kRows; }
+
+}  // namespace sluice
