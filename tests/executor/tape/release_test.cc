@@ -113,7 +113,10 @@ TEST_F(TapeReleaseTest, ASumThatIsNotRecordedHasNoHistory) {
                seen.push_back(grad.requires_grad());
                return Var();
              }).status());
-  ASSERT_OK((y * 5.0 + tape_.Apply(std::make_shared<GivesHistory>(), {y})[0]).Backward());
+  const Var product = y * 5.0;
+  // Younger, so that what it gives comes first.
+  const Var given = tape_.Apply(std::make_shared<GivesHistory>(), {y})[0];
+  ASSERT_OK((product + given).Backward());
   EXPECT_THAT(seen, ElementsAre(false));
   EXPECT_THAT(GradOf(x), ElementsAre(7));
 }
