@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "executor/compiled/local_executor.h"
+#include "executor/tape/grad_check.h"
 #include "graph/base/status_macros.h"
 #include "kernels/step/span_call_frame.h"
 
@@ -89,7 +90,12 @@ class BackwardGraphMaker {
     const PassPlan::Item& item = plan_.items()[i];
     const GradientTemplate& gradient = *structure_.item(i).gradient;
     std::vector<std::optional<Output>> values(saved_[i].begin(), saved_[i].end());
-    for (const uint32_t slot : gradient.dys()) values.push_back(flows_[item.first_buffer + slot]);
+    for (const uint32_t slot : gradient.dys()) {
+      values.push_back(flows_[item.first_buffer + slot]);
+      if (values.back().has_value()) continue;
+      SLUICE_ASSIGN_OR_RETURN(const Tensor zeros, FilledGrad(item.node->outputs[slot], 0));
+      SLUICE_ASSIGN_OR_RETURN(values.back(), AddConstant(zeros));
+    }
     values.resize(gradient.num_values());
     const auto value_of = [&](Operand operand) -> absl::StatusOr<Output> {
       if (operand.table() == Operand::Table::kConstants)
@@ -130,7 +136,11 @@ class BackwardGraphMaker {
       sum = term;
       return absl::OkStatus();
     }
-    SLUICE_ASSIGN_OR_RETURN(sum, Add("AddV2", {*sum, term}, {{"T", type}}));
+    if (type == DType::kVariant) {
+      SLUICE_ASSIGN_OR_RETURN(sum, Add("AddN", {*sum, term}, {{"N", 2}, {"T", type}}));
+    } else {
+      SLUICE_ASSIGN_OR_RETURN(sum, Add("AddV2", {*sum, term}, {{"T", type}}));
+    }
     return absl::OkStatus();
   }
 

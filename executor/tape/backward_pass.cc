@@ -22,9 +22,9 @@ BackwardPass*& ThisThreadsPass() {
 
 // `status` with where its node was recorded.
 absl::Status AtOrigin(const absl::Status& status, const TapeNode& node) {
-  if (status.ok() || node.origin.empty()) return status;
-  absl::Status longer(status.code(),
-                      absl::StrCat(status.message(), "\n  ", node.name(), " was recorded at ", node.origin));
+  if (status.ok() || node.origin == nullptr) return status;
+  absl::Status longer(
+      status.code(), absl::StrCat(status.message(), "\n  ", node.name(), " was recorded at ", node.origin->ToString()));
   status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) { longer.SetPayload(url, payload); });
   return longer;
 }
@@ -80,13 +80,15 @@ void BackwardPass::Capture(size_t k, const TapeEdge& target, int32_t place) {
 }
 
 absl::Status BackwardPass::CheckCancelled() const {
+  // Cancelled with any of those that this pass is inside of (LinkCancellation).
+  if (run_.cancellation == nullptr || !run_.cancellation->IsCancelled()) return absl::OkStatus();
   for (const BackwardPass* pass = this; pass != nullptr; pass = pass->outer_) {
     const CancellationManager* const cancellation = pass->options_.cancellation;
     if (cancellation == nullptr || !cancellation->IsCancelled()) continue;
     const absl::Status cause = cancellation->status();
     return cause.ok() ? Error(ErrorCode::kRunCancelled).Text("the backward pass was cancelled") : cause;
   }
-  return absl::OkStatus();
+  return run_.cancellation->status();
 }
 
 absl::Status BackwardPass::Run() {
@@ -111,6 +113,7 @@ absl::Status BackwardPass::RunCallbacks() {
 }
 
 absl::Status BackwardPass::RunNodes() {
+  SortCaptures();
   // Roots that are leaves wait for nothing.
   for (const int32_t place : plan_.root_places()) {
     if (place < 0 || waits_for_[static_cast<size_t>(place)] > 0) continue;
@@ -173,11 +176,20 @@ absl::Status BackwardPass::RunNode(size_t i, absl::Span<TapeValue> grads) {
 }
 
 void BackwardPass::KeepCaptures(size_t i, absl::Span<const TapeValue> grads) {
-  for (CaptureSpot& spot : captures_) {
-    if (spot.place != static_cast<int32_t>(i)) continue;
+  const auto place = static_cast<int32_t>(i);
+  const auto comes_before = [&](uint32_t k, int32_t p) { return captures_[k].place < p; };
+  auto at = std::lower_bound(captures_by_place_.begin(), captures_by_place_.end(), place, comes_before);
+  for (; at != captures_by_place_.end() && captures_[*at].place == place; ++at) {
+    CaptureSpot& spot = captures_[*at];
     spot.value = grads[spot.slot];
     if (!options_.creates_graph) spot.value.history = TapeEdge();
   }
+}
+
+void BackwardPass::SortCaptures() {
+  for (uint32_t k = 0; k < captures_.size(); ++k) captures_by_place_.push_back(k);
+  std::sort(captures_by_place_.begin(), captures_by_place_.end(),
+            [&](uint32_t a, uint32_t b) { return captures_[a].place < captures_[b].place; });
 }
 
 absl::Status BackwardPass::CheckInputGrads(size_t i, std::vector<TapeValue>* input_grads) {
@@ -223,7 +235,9 @@ absl::Status BackwardPass::EvaluateCustom(size_t i, absl::Span<TapeValue> grads,
   TapeNode& node = *plan_.items()[i].node;
   std::vector<Var> given;
   for (size_t slot = 0; slot < grads.size(); ++slot) {
-    if (!grads[slot].is_set() && node.custom->materializes_grads && node.outputs[slot].dtype != DType::kInvalid) {
+    const DType type = node.outputs[slot].dtype;
+    const bool has_zeros = type != DType::kInvalid && type != DType::kVariant;
+    if (!grads[slot].is_set() && node.custom->materializes_grads && has_zeros) {
       SLUICE_ASSIGN_OR_RETURN(grads[slot].value, FilledGrad(node.outputs[slot], 0));
     }
     given.push_back(grads[slot].is_set() ? VarOf(core_, std::move(grads[slot])) : Var());
@@ -266,7 +280,7 @@ absl::Status BackwardPass::Add(const RunContext& run, TapeValue* sum, TapeValue 
   }
   const DType type = sum->value.dtype();
   if (add_ == nullptr || add_->input_type(0) != type) {
-    SLUICE_ASSIGN_OR_RETURN(add_, core_.ops().Find("AddV2", {}, {type, term.value.dtype()}));
+    SLUICE_ASSIGN_OR_RETURN(add_, FindAdd(core_.ops(), type));
   }
   if (options_.creates_graph) {
     TapeValue added;
@@ -274,6 +288,7 @@ absl::Status BackwardPass::Add(const RunContext& run, TapeValue* sum, TapeValue 
     *sum = std::move(added);
     return absl::OkStatus();
   }
+  sum->history = TapeEdge();  // A sum that is not recorded has none.
   Entry slots[3];
   slots[0].SetValue(std::move(sum->value));
   slots[1].SetValue(std::move(term.value));
@@ -302,13 +317,14 @@ absl::Status BackwardPass::Accumulate(TapeNode& node, TapeValue grad) {
         .Node(node.name(), node.name())
         .Text("adds to a leaf that has been assigned a computed value since, and is none any more");
   }
+  // Before the lock: it may be the last that holds a node, and a hook that ends may look at the leaf.
+  if (!options_.creates_graph) grad.history = TapeEdge();
   Var replaced;
   MutexLock lock(&leaf.state()->mu);
   return AddTo(*leaf.state(), std::move(grad), &replaced);
 }
 
 absl::Status BackwardPass::AddTo(VarState& leaf, TapeValue grad, Var* replaced) {
-  if (!options_.creates_graph) grad.history = TapeEdge();
   if (!leaf.grad.defined()) {
     leaf.grad = VarOf(core_, std::move(grad));
     return absl::OkStatus();

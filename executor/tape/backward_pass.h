@@ -88,6 +88,7 @@ class BackwardPass {
   // One node: `grads` are those of its outputs.
   absl::Status RunNode(size_t i, absl::Span<TapeValue> grads);
   void KeepCaptures(size_t i, absl::Span<const TapeValue> grads);
+  void SortCaptures();
   // What the node computes for its inputs, into input_grads.
   absl::Status Evaluate(size_t i, absl::Span<TapeValue> grads, std::vector<TapeValue>* input_grads);
   absl::Status EvaluateOp(size_t i, absl::Span<TapeValue> grads, std::vector<TapeValue>* input_grads);
@@ -120,6 +121,7 @@ class BackwardPass {
   std::vector<int32_t> waits_for_;  // By item: edges along which nothing has come yet.
   std::vector<bool> is_done_;
   std::vector<CaptureSpot> captures_;
+  std::vector<uint32_t> captures_by_place_;  // Indices of captures_.
   std::vector<absl::AnyInvocable<absl::Status()>> callbacks_;
   std::unique_ptr<Entry[]> entries_;  // Values of the template that runs.
   size_t num_entries_ = 0;

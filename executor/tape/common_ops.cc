@@ -28,7 +28,7 @@ absl::StatusOr<const std::shared_ptr<const EagerOp>*> CommonOps::Find(CommonOp o
     if (known != nullptr) return known;
   }
   const std::vector<DType> types(num_inputs, type);
-  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const EagerOp> made, ops_.Make(CommonOpName(op), {}, types));
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const EagerOp> made, ops_.MakeLasting(CommonOpName(op), {}, types));
   MutexLock lock(&mu_);
   if (has_place && found_[place].load(std::memory_order_relaxed) != nullptr) return found_[place].load();
   kept_.push_back(std::make_unique<const std::shared_ptr<const EagerOp>>(std::move(made)));

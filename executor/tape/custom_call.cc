@@ -10,12 +10,9 @@
 #include "executor/tape/record.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/gradients/gradient.h"
 
 namespace sluice {
 namespace {
-
-bool HasGradient(DType type) { return IsDifferentiable(type) && type != DType::kResource && type != DType::kVariant; }
 
 bool Contains(absl::Span<const Var> vars, const Var& var) {
   return std::any_of(vars.begin(), vars.end(), [&](const Var& other) { return SameVar(var, other); });
@@ -43,10 +40,30 @@ class DifferentiatedTwice final : public CustomFunction {
 
 // --- FunctionContext -------------------------------------------------------------------------------------------------
 
-void FunctionContext::SaveForBackward(std::vector<Var> vars) { call_.to_save = std::move(vars); }
-void FunctionContext::MarkNonDifferentiable(const Var& output) { call_.non_differentiable.push_back(output); }
-void FunctionContext::MarkDirty(const Var& input) { call_.dirty.push_back(input); }
-void FunctionContext::SetMaterializeGrads(bool materialize) { call_.materializes_grads = materialize; }
+bool FunctionContext::IsForward(const char* method) {
+  if (node_ == nullptr) return true;
+  misuse_ = Error(ErrorCode::kWrongUse)
+                .Node(call_.function->name(), call_.function->name())
+                .Text(absl::StrCat("calls ", method, " in Backward: it belongs into Forward"));
+  return false;
+}
+
+void FunctionContext::SaveForBackward(std::vector<Var> vars) {
+  if (IsForward("SaveForBackward")) call_.to_save = std::move(vars);
+}
+
+void FunctionContext::MarkNonDifferentiable(const Var& output) {
+  if (IsForward("MarkNonDifferentiable")) call_.non_differentiable.push_back(output);
+}
+
+void FunctionContext::MarkDirty(const Var& input) {
+  if (IsForward("MarkDirty")) call_.dirty.push_back(input);
+}
+
+void FunctionContext::SetMaterializeGrads(bool materialize) {
+  if (IsForward("SetMaterializeGrads")) call_.materializes_grads = materialize;
+}
+
 bool FunctionContext::NeedsInputGrad(size_t i) const { return (wants_ & SlotSet::BitOf(i)) != 0; }
 
 absl::StatusOr<std::vector<Var>> FunctionContext::Saved() const {
@@ -120,6 +137,11 @@ absl::Status CustomCall::CheckForward(const TapeCore& core, absl::Span<const Var
   for (const Var& var : dirty) {
     if (!Contains(outputs, var)) {
       return Wrong("marks as dirty what it does not give as an output: inputs that it assigns to must all be outputs");
+    }
+    if (var.requires_grad() && Contains(non_differentiable, var)) {
+      return Wrong(
+          "marks as dirty and as non-differentiable a variable that requires a gradient: it would keep a history that "
+          "its value no longer has");
     }
   }
   for (size_t slot = 0; slot < outputs.size(); ++slot) {
@@ -226,7 +248,9 @@ absl::StatusOr<std::vector<Var>> CustomCall::RunBackward(TapeCore& core, TapeNod
     const GradModeScope mode(records);
     FunctionContext context(*this, core, &node, wants.bits());
     try {
-      return function->Backward(context, grads);
+      absl::StatusOr<std::vector<Var>> given = function->Backward(context, grads);
+      if (given.ok() && !context.misuse().ok()) return context.misuse();
+      return given;
     } catch (...) {
       return WithNode(StatusOfException(), node.name(), "Backward");
     }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "executor/tape/var.h"
@@ -25,14 +26,16 @@ class FunctionContext {
       : call_(call), core_(core), node_(node), wants_(wants) {}
 
   // --- In Forward ----------------------------------------------------------------------------------------------------
+  // Elsewhere these change nothing, and fail the pass (kWrongUse).
   // Inputs, outputs or others, some perhaps undefined. Outputs must be saved this way, not kept in the function: they
   // would keep the record alive for ever.
   void SaveForBackward(std::vector<Var> vars);
   // An output that no gradient flows through.
   void MarkNonDifferentiable(const Var& output);
-  // An input that Forward has assigned to (Var::Assign), and must give as an output.
+  // An input that Forward has assigned to (Var::Assign), and must give as an output, one that gradients flow through.
   void MarkDirty(const Var& input);
-  // Whether Backward gets zeros where an output has no gradient (true unless said here), or undefined ones.
+  // Whether Backward gets zeros where an output has no gradient (true unless said here), or undefined ones. A variant
+  // (a list) has no zeros: its gradient is undefined.
   void SetMaterializeGrads(bool materialize);
 
   // --- In both -------------------------------------------------------------------------------------------------------
@@ -44,11 +47,18 @@ class FunctionContext {
   // variable has been assigned since.
   absl::StatusOr<std::vector<Var>> Saved() const;
 
+  // For those who call functions: what Backward has done that it must not.
+  const absl::Status& misuse() const { return misuse_; }
+
  private:
+  // Whether this is Forward; notes the misuse where it is not.
+  bool IsForward(const char* method);
+
   CustomCall& call_;
   TapeCore& core_;
   TapeNode* const node_;
   const uint64_t wants_;
+  absl::Status misuse_;
 };
 
 // A function with a gradient of its own:
@@ -69,7 +79,8 @@ class FunctionContext {
 //   std::vector<Var> outputs = tape.Apply(std::make_shared<Exp>(), {x});
 //
 // What is not a variable is a member of the object, which may serve any number of calls. Both functions run on the
-// thread of the caller of Apply and Backward; neither may throw across, an exception becomes a status.
+// thread of the caller of Apply and Backward, or, in a pass inside of 60 others, on one that goes on for it while it
+// waits; what they throw becomes a status.
 class CustomFunction {
  public:
   virtual ~CustomFunction() = default;

@@ -29,6 +29,8 @@ std::string KeyOf(absl::string_view op, const EagerOp::Attrs& attrs, absl::Span<
 
 }  // namespace
 
+bool HasGradient(DType type) { return IsDifferentiable(type) && type != DType::kResource; }
+
 EagerOp::EagerOp(std::unique_ptr<LooseNode> node, std::unique_ptr<Kernel> kernel, const GradientRow* row)
     : node_(std::move(node)), kernel_(std::move(kernel)), async_(kernel_->AsAsync()), row_(row) {
   const Signature& signature = node_->signature();
@@ -41,12 +43,9 @@ EagerOp::EagerOp(std::unique_ptr<LooseNode> node, std::unique_ptr<Kernel> kernel
   io_.operands = operands_.data();
   io_.input_types = signature.inputs.data();
   io_.output_types = signature.outputs.data();
-  const auto has_gradient = [](DType type) {
-    return IsDifferentiable(type) && type != DType::kResource && type != DType::kVariant;
-  };
   is_differentiable_ = (row_ == nullptr || row_->kind != GradientRow::Kind::kNone) &&
-                       std::any_of(signature.inputs.begin(), signature.inputs.end(), has_gradient) &&
-                       std::any_of(signature.outputs.begin(), signature.outputs.end(), has_gradient);
+                       std::any_of(signature.inputs.begin(), signature.inputs.end(), &HasGradient) &&
+                       std::any_of(signature.outputs.begin(), signature.outputs.end(), &HasGradient);
 }
 
 EagerOp::~EagerOp() = default;
@@ -114,6 +113,12 @@ void EagerOp::KeepGradient(std::shared_ptr<const GradientTemplate> gradient) con
   gradients_.pop_back();
 }
 
+void EagerOp::DropGradients() const {
+  std::list<std::shared_ptr<const GradientTemplate>> dropped;
+  MutexLock lock(&mu_);
+  dropped.swap(gradients_);
+}
+
 void EagerOp::Retire() const {
   std::list<std::shared_ptr<const GradientTemplate>> dropped;
   MutexLock lock(&mu_);
@@ -158,13 +163,26 @@ absl::StatusOr<std::shared_ptr<const EagerOp>> EagerOps::Find(absl::string_view 
   }
   SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const EagerOp> made, Make(op, attrs, inputs));
   MutexLock lock(&mu_);
-  if (by_key_.size() >= kMaxOps) RetireAllLocked();  // Nodes keep those that they need.
+  // Nodes keep those that they need.
+  if (by_key_.size() >= kMaxOps || key_bytes_ + key.size() > kMaxKeyBytes) RetireAllLocked();
+  key_bytes_ += key.size();
   return by_key_.try_emplace(std::move(key), std::move(made)).first->second;
 }
 
 void EagerOps::RetireAllLocked() {
   for (const auto& [key, op] : by_key_) op->Retire();
   by_key_.clear();
+  key_bytes_ = 0;
+  // Made of ops that keep no gradients any more, theirs would be made again at each call that is recorded.
+  for (const auto& op : lasting_) op->DropGradients();
+}
+
+absl::StatusOr<std::shared_ptr<const EagerOp>> EagerOps::MakeLasting(absl::string_view op, const EagerOp::Attrs& attrs,
+                                                                     absl::Span<const DType> inputs) {
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const EagerOp> made, Make(op, attrs, inputs));
+  MutexLock lock(&mu_);
+  lasting_.push_back(made);
+  return made;
 }
 
 EagerOps::~EagerOps() {

@@ -1,6 +1,7 @@
 #ifndef SLUICE_EXECUTOR_TAPE_EAGER_OP_H_
 #define SLUICE_EXECUTOR_TAPE_EAGER_OP_H_
 
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -27,6 +28,9 @@ namespace sluice {
 
 class GradientTemplate;
 
+// Whether gradients of values of this type are recorded: of numbers, and of variants, which may hold some (lists).
+bool HasGradient(DType type);
+
 // One op with attrs and input types, and its kernel: what is called when an op runs at once, outside of any graph.
 // Made once for all calls alike (EagerOps). Immutable, but for the gradients that it keeps; thread-safe.
 class EagerOp {
@@ -49,6 +53,11 @@ class EagerOp {
   // Whether gradients may flow from some output to some input. True, too, where that is an error later.
   bool is_differentiable() const { return is_differentiable_; }
 
+  // Whether a call has shown that no one gradient of all outputs serves where only some of them have one (Record).
+  // Relaxed: spares later calls the question.
+  bool lacks_joint_gradient() const { return lacks_joint_gradient_.load(std::memory_order_relaxed); }
+  void SetLacksJointGradient() const { lacks_joint_gradient_.store(true, std::memory_order_relaxed); }
+
   // Calls the kernel. `slots`: inputs with their values, which are given up and may be overwritten, then outputs.
   // Errors name the op; exceptions of the kernel become statuses.
   absl::Status Run(const RunContext& run, Entry* slots) const;
@@ -59,6 +68,8 @@ class EagerOp {
   std::shared_ptr<const GradientTemplate> FindGradient(absl::FunctionRef<bool(const GradientTemplate&)> fits) const
       ABSL_LOCKS_EXCLUDED(mu_);
   void KeepGradient(std::shared_ptr<const GradientTemplate> gradient) const ABSL_LOCKS_EXCLUDED(mu_);
+  // Gives the kept ones up, for others to come.
+  void DropGradients() const ABSL_LOCKS_EXCLUDED(mu_);
   // Gives the kept ones up and keeps no more. A gradient holds the ops of its steps, often its own op: who drops an op
   // that others may hold retires it first.
   void Retire() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -77,12 +88,15 @@ class EagerOp {
   mutable Mutex mu_;
   mutable std::list<std::shared_ptr<const GradientTemplate>> gradients_ ABSL_GUARDED_BY(mu_);
   mutable bool is_retired_ ABSL_GUARDED_BY(mu_) = false;
+  mutable std::atomic<bool> lacks_joint_gradient_{false};
 };
 
-// The ops that a tape has called so far, at most kMaxOps. Borrows the registries. Thread-safe.
+// The ops that a tape has called so far: at most kMaxOps, and with attrs of at most kMaxKeyBytes together or one op.
+// Borrows the registries. Thread-safe.
 class EagerOps {
  public:
   static constexpr size_t kMaxOps = 4096;
+  static constexpr size_t kMaxKeyBytes = size_t{16} << 20;
 
   EagerOps(const OpRegistry& ops, const KernelRegistry& kernels, std::vector<GradientRow> rows, Device* device)
       : ops_(ops), kernels_(kernels), rows_(std::move(rows)), device_(device) {}
@@ -94,13 +108,16 @@ class EagerOps {
   // references or is control flow.
   absl::StatusOr<std::shared_ptr<const EagerOp>> Find(absl::string_view op, const EagerOp::Attrs& attrs,
                                                       absl::Span<const DType> inputs) ABSL_LOCKS_EXCLUDED(mu_);
-  // One that is not kept here; for those who keep it themselves, and retire it.
-  absl::StatusOr<std::shared_ptr<const EagerOp>> Make(absl::string_view op, const EagerOp::Attrs& attrs,
-                                                      absl::Span<const DType> inputs) const;
+  // One for those who keep it themselves, as long as this lives, and retire it. Its gradients, which are made of ops
+  // that are kept here, go with those.
+  absl::StatusOr<std::shared_ptr<const EagerOp>> MakeLasting(absl::string_view op, const EagerOp::Attrs& attrs,
+                                                             absl::Span<const DType> inputs) ABSL_LOCKS_EXCLUDED(mu_);
   const OpRegistry& registry() const { return ops_; }
   size_t size() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
+  absl::StatusOr<std::shared_ptr<const EagerOp>> Make(absl::string_view op, const EagerOp::Attrs& attrs,
+                                                      absl::Span<const DType> inputs) const;
   void RetireAllLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   const GradientRow* FindRow(absl::string_view op) const;
 
@@ -110,6 +127,8 @@ class EagerOps {
   Device* const device_;
   mutable Mutex mu_;
   HashMap<std::string, std::shared_ptr<const EagerOp>> by_key_ ABSL_GUARDED_BY(mu_);
+  size_t key_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // Of by_key_: as many as the attrs of its ops have, at least.
+  std::vector<std::shared_ptr<const EagerOp>> lasting_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace sluice

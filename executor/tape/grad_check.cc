@@ -103,6 +103,9 @@ absl::Status CheckReplacement(const GradientMeta& meta, absl::string_view functi
 }
 
 absl::StatusOr<Tensor> FilledGrad(const GradientMeta& meta, double value) {
+  if (meta.dtype == DType::kVariant) {
+    return Error(ErrorCode::kUnsupported).Text("a list or another variant has no zeros that are known without it");
+  }
   SLUICE_ASSIGN_OR_RETURN(Tensor filled, Tensor::MakeZeros(meta.dtype, meta.shape));
   if (value == 0) return filled;
   const auto fill = [&](auto one) {

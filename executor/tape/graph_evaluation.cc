@@ -21,7 +21,7 @@ constexpr size_t kMaxItems = 20000;
 bool BackwardPass::IsPlain() const {
   if (options_.creates_graph || ChecksNan() || plan_.items().size() > kMaxItems) return false;
   return std::all_of(plan_.items().begin(), plan_.items().end(), [](const PassPlan::Item& item) {
-    return item.node->kind != TapeNode::Kind::kCustom && item.node->origin.empty() &&
+    return item.node->kind != TapeNode::Kind::kCustom && item.node->origin == nullptr &&
            !item.node->has_hooks.load(std::memory_order_relaxed);
   });
 }
@@ -31,16 +31,16 @@ absl::Status BackwardPass::RunAsGraph(bool* was_run) {
   for (const TapeValue& buffer : buffers_) seeded.push_back(buffer.is_set());
   std::vector<PassStructure::Captured> captured;
   for (const CaptureSpot& spot : captures_) captured.push_back({spot.place, spot.slot});
-  SLUICE_ASSIGN_OR_RETURN(PassStructure structure, PassStructure::Make(core_.ops(), plan_, seeded, captured));
-  if (structure.lacks_gradients() || !CheckAllSaved(structure)) return absl::OkStatus();
+  // Where some node has no gradient, or a saved value is no longer what it was, node after node runs and tells of it:
+  // so what comes before the error stays, and what comes behind it keeps its values.
+  const absl::StatusOr<PassStructure> structure = PassStructure::Make(core_.ops(), plan_, seeded, captured);
+  if (!structure.ok() || !CheckAllSaved(*structure)) return absl::OkStatus();
   const std::shared_ptr<const BackwardGraph> graph = core_.structures().Find(
-      structure, [&] { return BackwardGraph::Make(core_, plan_, structure, seeded, captured); });
+      *structure, [&] { return BackwardGraph::Make(core_, plan_, *structure, seeded, captured); });
   *was_run = graph != nullptr;
-  return graph == nullptr ? absl::OkStatus() : RunGraph(*graph, structure);
+  return graph == nullptr ? absl::OkStatus() : RunGraph(*graph, *structure);
 }
 
-// Where some saved value is no longer what it was, node after node runs: so what comes before the error stays, and what
-// comes behind it keeps its values.
 bool BackwardPass::CheckAllSaved(const PassStructure& structure) const {
   for (size_t i = 0; i < plan_.items().size(); ++i) {
     const GradientTemplate* const gradient = structure.item(i).gradient.get();

@@ -65,11 +65,12 @@ absl::Status HookCalls::Retain(VarState& var, const TapeValue& grad) const {
       MutexLock lock(&var.mu);
       before = var.grad;
     }
-    TapeValue sum = grad;
+    TapeValue sum;
     if (before.defined()) {
-      std::vector<TapeValue> outputs;
-      SLUICE_RETURN_IF_ERROR(CallOp(core_, "AddV2", {}, {OpInput::Of(before), OpInput::Of(grad)}, &outputs));
-      sum = std::move(outputs[0]);
+      SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const EagerOp> add, FindAdd(core_.ops(), grad.value.dtype()));
+      SLUICE_RETURN_IF_ERROR(CallOp(core_, add, {OpInput::Of(before), OpInput::Of(grad)}, absl::MakeSpan(&sum, 1)));
+    } else {
+      sum = grad;
     }
     if (!IsRecording()) sum.history = TapeEdge();
     Var now = VarOf(core_, std::move(sum));

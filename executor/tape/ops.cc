@@ -11,6 +11,7 @@
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/ops/op_table.h"
 #include "graph/value/float16.h"
 
 namespace sluice {
@@ -126,7 +127,11 @@ std::vector<int32_t> AllAxes(const Var& x) {
 std::vector<Var> CallOps(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::Attrs& attrs) {
   absl::StatusOr<std::vector<Var>> outputs = Call(op, inputs, attrs);
   if (outputs.ok()) return *std::move(outputs);
-  return {Var::Failed(outputs.status())};
+  const OpRegistry* ops = &BuiltinOps();
+  for (const Var& input : inputs) {
+    if (input.status().ok() && input.defined()) ops = &input.state()->core->ops().registry();
+  }
+  return FailedOutputs(*ops, op, attrs, inputs.size(), outputs.status());
 }
 
 Var CallOp(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::Attrs& attrs) {
@@ -141,7 +146,7 @@ Var CallOp(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::At
 
 Var ConstantLike(const Var& like, const Tensor& value) {
   if (!like.defined() || !like.status().ok()) return like;
-  return VarOf(*like.state()->core, {value, TapeEdge()});
+  return ConstantOf(*like.state()->core, value);
 }
 
 Var NumberLike(const Var& like, double value) {

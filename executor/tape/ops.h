@@ -17,7 +17,7 @@ namespace sluice {
 
 // The only output of any op; type attrs that follow from the inputs need not be given.
 Var CallOp(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::Attrs& attrs = {});
-// All of them; one that has failed where the call fails.
+// All of them; where the call fails as many that have failed, if it is known how many the op has, and one otherwise.
 std::vector<Var> CallOps(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::Attrs& attrs = {});
 
 // A constant on the tape of `like`.
@@ -66,6 +66,7 @@ Var Mean(const Var& x, absl::Span<const int32_t> axes, bool keep_dims = false);
 Var Reshape(const Var& x, absl::Span<const int32_t> shape);
 Var Transpose(const Var& x, absl::Span<const int32_t> permutation);
 Var Concat(absl::Span<const Var> parts, int32_t axis);
+// `parts` of them in any case.
 std::vector<Var> Split(const Var& x, int32_t axis, int32_t parts);
 Var Softmax(const Var& logits);
 // The loss of each row: `labels` are the indices of the right classes.

@@ -12,6 +12,12 @@ namespace {
 // Where a gradient flows: different for different places and slots.
 uint64_t SpotWord(int32_t place, uint32_t slot) { return uint64_t{static_cast<uint32_t>(place)} << 32 | slot; }
 
+// The zeros that stand for the gradient of output `slot`: told from all words that may come in their place.
+void AddShape(uint32_t slot, const Shape& shape, std::vector<uint64_t>* words) {
+  words->push_back(uint64_t{1} << 60 | uint64_t{static_cast<uint32_t>(shape.rank())} << 32 | slot);
+  for (const int64_t dim : shape.dims()) words->push_back(static_cast<uint64_t>(dim));
+}
+
 }  // namespace
 
 absl::StatusOr<PassStructure> PassStructure::Make(EagerOps& ops, const PassPlan& plan, const std::vector<bool>& seeded,
@@ -40,9 +46,11 @@ absl::StatusOr<PassStructure> PassStructure::Make(EagerOps& ops, const PassPlan&
     if (!in_plan.runs || !is_op || !item.gets_gradient) continue;
     SLUICE_ASSIGN_OR_RETURN(item.gradient, GradientOfNode(ops, node, dys));
     made.words_.push_back(reinterpret_cast<uintptr_t>(item.gradient.get()));
+    // Ended by a word that is none of them.
     for (const uint32_t slot : item.gradient->dys()) {
-      if (!flows[in_plan.first_buffer + slot]) made.lacks_gradients_ = true;
+      if (!flows[in_plan.first_buffer + slot]) AddShape(slot, node.outputs[slot].shape, &made.words_);
     }
+    made.words_.push_back(uint64_t{1} << 61);
     for (size_t e = 0; e < node.edges.size(); ++e) {
       const int32_t target = plan.Target(i, e);
       made.words_.push_back(SpotWord(target, target < 0 ? 0 : node.edges[e].slot));

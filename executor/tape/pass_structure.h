@@ -18,7 +18,8 @@ namespace sluice {
 //
 // All that a graph is made from is part of it: the GradientTemplate of each node, which stands for the op with its
 // attrs and types and for the answers to all questions of its row; which of its gradients are wanted; where they flow;
-// where seeds come in and of what type; what is captured. It keeps the templates, so that an equal address is an equal
+// where seeds come in and of what type; the shapes of zeros that stand for gradients that it reads and nobody gives;
+// what is captured. It keeps the templates, so that an equal address is an equal
 // template.
 class PassStructure {
  public:
@@ -38,9 +39,9 @@ class PassStructure {
                                             absl::Span<const Captured> captured);
 
   const Item& item(size_t i) const { return items_[i]; }
-  // Some gradient reads that of an output to which nothing flows: of outputs that share a bit (SlotSet) another has
-  // one. Zeros of a shape that no structure knows stand for it, so such a pass is no graph.
-  bool lacks_gradients() const { return lacks_gradients_; }
+  size_t num_items() const { return items_.size(); }
+  // What it takes.
+  size_t bytes() const { return items_.capacity() * sizeof(Item) + words_.capacity() * sizeof(uint64_t); }
   size_t hash() const { return hash_; }
   friend bool operator==(const PassStructure& a, const PassStructure& b) {
     return a.hash_ == b.hash_ && a.words_ == b.words_;
@@ -50,7 +51,6 @@ class PassStructure {
   std::vector<Item> items_;
   std::vector<uint64_t> words_;
   size_t hash_ = 0;
-  bool lacks_gradients_ = false;
 };
 
 }  // namespace sluice

@@ -2,21 +2,19 @@
 
 #include <execinfo.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "executor/tape/grad_mode.h"
+#include "executor/tape/saved_values.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/gradients/gradient.h"
 
 namespace sluice {
 namespace {
-
-// Whether gradients of a value of this type are recorded: numbers only.
-bool HasGradient(DType type) { return IsDifferentiable(type) && type != DType::kResource && type != DType::kVariant; }
 
 const TapeNode*& ThisThreadsNode() {
   thread_local const TapeNode* node = nullptr;
@@ -73,20 +71,38 @@ void SaveValues(TapeNode& node, absl::Span<const OpInput> inputs, absl::Span<con
   for (const TapeValue& output : outputs) SaveValue(node, output.value, nullptr);
 }
 
-// The gradient of a call whose only output has one: what flows to it is known before the pass.
+// Whether a gradient of several outputs serves where only some of them have one, zeros standing for the others: it
+// reads nothing but arguments of the call. Other ops may do better when they know which are there.
+bool ServesSomeOutputs(const GradientTemplate& gradient, absl::Span<const OpInput> inputs,
+                       absl::Span<const TapeValue> outputs) {
+  for (const TapeValue& output : outputs) {
+    // A variant has no zeros but those of its own kind.
+    if (!HasGradient(output.value.dtype()) || output.value.dtype() == DType::kVariant) return false;
+  }
+  return std::all_of(gradient.saved().begin(), gradient.saved().end(), [&](const GradientTemplate::Saved& saved) {
+    return !saved.is_output && IsArgument(*inputs[saved.index].value);
+  });
+}
+
+// The gradient of a call, where it is known before the pass what flows to it, or does not matter: of ops with one
+// output, and of those that take values apart (Split, Unpack), which then keep none of them. Null: found in the pass.
 std::shared_ptr<const GradientTemplate> GradientAtCall(TapeCore& core, const EagerOp& op, const TapeNode& node,
                                                        absl::Span<const OpInput> inputs,
                                                        absl::Span<const TapeValue> outputs) {
-  if (outputs.size() != 1) return nullptr;
-  absl::InlinedVector<const Tensor*, 6> in;
-  for (const OpInput& input : inputs) in.push_back(input.value);
-  const Tensor* const out = &outputs[0].value;
-  SlotSet dys;
-  dys.Add(0);
   // An op without a gradient fails the pass that needs it, not the call.
+  if (op.row() == nullptr || op.row()->kind != GradientRow::Kind::kFunction) return nullptr;
+  if (outputs.size() != 1 && op.lacks_joint_gradient()) return nullptr;
+  absl::InlinedVector<const Tensor*, 6> in, out;
+  for (const OpInput& input : inputs) in.push_back(input.value);
+  for (const TapeValue& output : outputs) out.push_back(&output.value);
+  SlotSet dys;
+  for (size_t i = 0; i < outputs.size(); ++i) dys.Add(i);
   absl::StatusOr<std::shared_ptr<const GradientTemplate>> found =
-      FindGradient(core.ops(), {op, in, absl::MakeConstSpan(&out, 1)}, node.wants(), dys);
-  return found.ok() ? *std::move(found) : nullptr;
+      FindGradient(core.ops(), {op, in, out}, node.wants(), dys);
+  if (outputs.size() == 1) return found.ok() ? *std::move(found) : nullptr;
+  if (found.ok() && ServesSomeOutputs(**found, inputs, outputs)) return *std::move(found);
+  op.SetLacksJointGradient();
+  return nullptr;
 }
 
 void Record(TapeCore& core, const std::shared_ptr<const EagerOp>& op, absl::Span<const OpInput> inputs,
@@ -141,8 +157,15 @@ EvaluatedNode::EvaluatedNode(const TapeNode* node) : outer_(ThisThreadsNode()) {
 const TapeNode* EvaluatedNode::Current() { return ThisThreadsNode(); }
 EvaluatedNode::~EvaluatedNode() { ThisThreadsNode() = outer_; }
 
-std::string PlaceOfThread(absl::string_view what) {
-  std::string place(what);
+std::shared_ptr<NodeOrigin> PlaceOfThread(absl::string_view what) {
+  auto origin = std::make_shared<NodeOrigin>();
+  const TapeNode* const node = ThisThreadsNode();
+  if (node != nullptr) {
+    origin->parent_name = node->name();
+    origin->parent = node->origin != nullptr ? node->origin : std::make_shared<NodeOrigin>();
+  }
+  std::string& place = origin->place;
+  place = std::string(what);
   for (const PlaceScope* scope = PlaceScope::Innermost(); scope != nullptr; scope = scope->outer()) {
     place = absl::StrCat(scope->name(), "/", place);
   }
@@ -150,13 +173,10 @@ std::string PlaceOfThread(absl::string_view what) {
   void* frames[kFrames];
   const int count = backtrace(frames, kFrames);
   char** const symbols = backtrace_symbols(frames, count);
-  if (symbols == nullptr) return place;
+  if (symbols == nullptr) return origin;
   for (int i = 2; i < count; ++i) absl::StrAppend(&place, "\n    ", symbols[i]);
   std::free(symbols);  // NOLINT: allocated by the system's library.
-  const TapeNode* const node = ThisThreadsNode();
-  if (node != nullptr)
-    absl::StrAppend(&place, "\n  while ", node->name(), " ran, which was recorded at ", node->origin);
-  return place;
+  return origin;
 }
 
 absl::Status CallOp(TapeCore& core, const std::shared_ptr<const EagerOp>& op, absl::Span<const OpInput> inputs,
@@ -180,12 +200,22 @@ absl::Status CallOp(TapeCore& core, absl::string_view name, const EagerOp::Attrs
   return CallOp(core, op, inputs, absl::MakeSpan(*outputs));
 }
 
+absl::StatusOr<std::shared_ptr<const EagerOp>> FindAdd(EagerOps& ops, DType type) {
+  if (type == DType::kVariant) return ops.Find("AddN", {{"N", 2}}, {type, type});
+  return ops.Find("AddV2", {}, {type, type});
+}
+
 Var VarOf(TapeCore& core, TapeValue value) {
   auto state = std::make_unique<VarState>(&core, std::move(value.value));
   state->history = std::move(value.history);
   state->is_leaf = !state->history.is_set();
   if (!state->is_leaf && state->history.node->kind == TapeNode::Kind::kOp) BindSaved(*state);
   return Var::Adopt(state.release());
+}
+
+Var ConstantOf(TapeCore& core, Tensor value) {
+  if (value.has_value()) return VarOf(core, {std::move(value), TapeEdge()});
+  return Var::Failed(Error(ErrorCode::kWrongUse).Text("a variable needs a value, and this tensor has none"));
 }
 
 Var LeafOf(TapeCore& core, Tensor value) {

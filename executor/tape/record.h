@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "executor/tape/eager_op.h"
 #include "executor/tape/tape_core.h"
@@ -17,6 +18,8 @@ namespace sluice {
 struct TapeValue {
   Tensor value;
   TapeEdge history;
+  // The variable that a saved value was taken from, whose version it still had then; null: none.
+  CountedPtr<VarState> var = {};
 
   bool is_set() const { return value.has_value(); }
 };
@@ -27,7 +30,7 @@ struct OpInput {
   const TapeEdge* history = nullptr;  // Null or unset: no gradient flows to it.
   VarState* var = nullptr;            // The variable that it is read from; null: none.
 
-  static OpInput Of(const TapeValue& value) { return {&value.value, &value.history, nullptr}; }
+  static OpInput Of(const TapeValue& value) { return {&value.value, &value.history, value.var.get()}; }
   static OpInput Of(const Var& var) { return {&var.state()->value, &var.state()->history, var.state()}; }
 };
 
@@ -39,8 +42,17 @@ absl::Status CallOp(TapeCore& core, const std::shared_ptr<const EagerOp>& op, ab
 absl::Status CallOp(TapeCore& core, absl::string_view name, const EagerOp::Attrs& attrs,
                     absl::Span<const OpInput> inputs, std::vector<TapeValue>* outputs);
 
+// The op that adds two gradients of this type.
+absl::StatusOr<std::shared_ptr<const EagerOp>> FindAdd(EagerOps& ops, DType type);
+
 // A variable for a value that a call has computed. If the call has saved this output, its version is the variable's.
 Var VarOf(TapeCore& core, TapeValue value);
+// What a call that has failed gives: as many variables as the op has outputs, if that follows from its schema, the
+// attrs and the number of inputs, and one otherwise.
+std::vector<Var> FailedOutputs(const OpRegistry& ops, absl::string_view op, const EagerOp::Attrs& attrs,
+                               size_t num_inputs, const absl::Status& status);
+// A variable without history; failed where `value` is none.
+Var ConstantOf(TapeCore& core, Tensor value);
 // A variable that gradients are accumulated for.
 Var LeafOf(TapeCore& core, Tensor value);
 // What `var` has failed with; kWrongUse for a variable of another tape, whose sequence numbers say nothing here.
@@ -63,7 +75,7 @@ class EvaluatedNode {
 };
 
 // Where this thread is, for anomaly detection: its places, the functions that it is in, and the node that it evaluates.
-std::string PlaceOfThread(absl::string_view what);
+std::shared_ptr<NodeOrigin> PlaceOfThread(absl::string_view what);
 
 // The gradient of one call, from those that the op keeps, or made.
 absl::StatusOr<std::shared_ptr<const GradientTemplate>> FindGradient(EagerOps& ops, const OpCall& call, SlotSet wants,

@@ -34,9 +34,7 @@ absl::Status Released(const TapeNode& node) {
 }
 
 // Spares nodes without saved values the lock.
-bool SavesNothing(const TapeNode& node, const GradientTemplate& gradient) {
-  return node.gradient != nullptr && gradient.saved().empty();
-}
+bool SavesNothing(const GradientTemplate& gradient) { return gradient.saved().empty(); }
 
 // Where the node has saved the value that is number `k` of `gradient`: all of its values, or those that this one reads.
 size_t PlaceOfSaved(const TapeNode& node, const GradientTemplate& gradient, size_t k) {
@@ -45,6 +43,11 @@ size_t PlaceOfSaved(const TapeNode& node, const GradientTemplate& gradient, size
 }
 
 }  // namespace
+
+bool IsArgument(const Tensor& value) {
+  constexpr int64_t kMaxElements = 256;
+  return (value.dtype() == DType::kInt32 || value.dtype() == DType::kInt64) && value.num_elements() <= kMaxElements;
+}
 
 absl::StatusOr<std::shared_ptr<const GradientTemplate>> GradientOfNode(EagerOps& ops, const TapeNode& node,
                                                                        SlotSet dys) {
@@ -59,7 +62,7 @@ absl::StatusOr<std::shared_ptr<const GradientTemplate>> GradientOfNode(EagerOps&
 }
 
 absl::Status CheckSaved(const TapeNode& node, const GradientTemplate& gradient) {
-  if (SavesNothing(node, gradient)) return absl::OkStatus();
+  if (SavesNothing(gradient)) return absl::OkStatus();
   MutexLock lock(&node.mu);
   if (node.is_released) return Released(node);
   for (size_t k = 0; k < gradient.saved().size(); ++k) {
@@ -71,15 +74,18 @@ absl::Status CheckSaved(const TapeNode& node, const GradientTemplate& gradient) 
 }
 
 absl::Status TakeSaved(TapeNode& node, const GradientTemplate& gradient, bool keeps, std::vector<TapeValue>* values) {
-  if (SavesNothing(node, gradient)) return absl::OkStatus();
+  if (SavesNothing(gradient)) return absl::OkStatus();
   MutexLock lock(&node.mu);
   if (node.is_released) return Released(node);
+  bool reads_values = false;
   for (size_t k = 0; k < gradient.saved().size(); ++k) {
     const GradientTemplate::Saved& wanted = gradient.saved()[k];
     const SavedValue& saved = node.saved[PlaceOfSaved(node, gradient, k)];
     SLUICE_RETURN_IF_ERROR(CheckVersion(node, saved, wanted.is_output, wanted.index));
+    reads_values = reads_values || wanted.is_output || !IsArgument(saved.value);
     TapeValue value;
     value.value = saved.value;
+    value.var = saved.var;
     if (wanted.is_output) {
       value.history = {CountedPtr<TapeNode>::Share(&node), wanted.index};
     } else {
@@ -87,7 +93,7 @@ absl::Status TakeSaved(TapeNode& node, const GradientTemplate& gradient, bool ke
     }
     values->push_back(std::move(value));
   }
-  if (keeps || node.saved.empty()) return absl::OkStatus();
+  if (keeps || !reads_values) return absl::OkStatus();
   node.saved.clear();
   node.is_released = true;
   return absl::OkStatus();

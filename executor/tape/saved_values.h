@@ -11,6 +11,10 @@
 
 namespace sluice {
 
+// Whether a value is an argument of a call as an axis or a shape is, a few integers: kept as long as the node, since
+// nothing is won by giving it up. So a gradient that reads no others may be passed again and again.
+bool IsArgument(const Tensor& value);
+
 // The gradient of the call that `node` stands for, when these outputs have gradients. kWrongUse where what it takes was
 // given up by an earlier pass; kUnsupported where the op has none.
 absl::StatusOr<std::shared_ptr<const GradientTemplate>> GradientOfNode(EagerOps& ops, const TapeNode& node, SlotSet dys)

@@ -1,6 +1,14 @@
 #include "executor/tape/structure_cache.h"
 
+#include <iterator>
+
 namespace sluice {
+namespace {
+
+// Of a compiled graph, for each op that was differentiated: some nodes, their kernels and their places.
+constexpr size_t kBytesOfItem = 1024;
+
+}  // namespace
 
 StructureCache::~StructureCache() = default;
 
@@ -12,18 +20,29 @@ StructureCache::Entries::iterator StructureCache::FindLocked(const PassStructure
   return entries_.begin();
 }
 
+StructureCache::Entries StructureCache::TrimLocked() {
+  Entries dropped;
+  while (entries_.size() > max_structures_ || (bytes_ > max_bytes_ && entries_.size() > 1)) {
+    const auto oldest = by_hash_.find(entries_.back().structure.hash());
+    if (oldest != by_hash_.end() && &*oldest->second == &entries_.back()) by_hash_.erase(oldest);
+    bytes_ -= entries_.back().bytes;
+    dropped.splice(dropped.begin(), entries_, std::prev(entries_.end()));
+  }
+  return dropped;
+}
+
 std::shared_ptr<const BackwardGraph> StructureCache::Find(PassStructure structure, Compile compile) {
+  Entries dropped;
   {
     MutexLock lock(&mu_);
     const auto found = FindLocked(structure);
     if (found == entries_.end()) {
       const size_t hash = structure.hash();
-      entries_.push_front({std::move(structure), false, nullptr});
+      const size_t bytes = structure.bytes();
+      entries_.push_front({std::move(structure), false, nullptr, bytes});
       by_hash_.insert_or_assign(hash, entries_.begin());
-      if (entries_.size() <= max_structures_) return nullptr;
-      const auto oldest = by_hash_.find(entries_.back().structure.hash());
-      if (oldest != by_hash_.end() && &*oldest->second == &entries_.back()) by_hash_.erase(oldest);
-      entries_.pop_back();
+      bytes_ += bytes;
+      dropped = TrimLocked();
       return nullptr;
     }
     if (found->is_compiled) {
@@ -38,8 +57,14 @@ std::shared_ptr<const BackwardGraph> StructureCache::Find(PassStructure structur
   if (found == entries_.end()) return made.ok() ? *made : nullptr;
   if (!found->is_compiled) {
     found->is_compiled = true;
-    if (made.ok()) found->graph = *made;
     ++num_compiled_;
+    if (made.ok()) {
+      found->graph = *made;
+      const size_t bytes = structure.num_items() * kBytesOfItem;
+      found->bytes += bytes;
+      bytes_ += bytes;
+      dropped = TrimLocked();  // It is the first.
+    }
   }
   return found->graph;
 }

@@ -19,13 +19,14 @@ namespace sluice {
 class BackwardGraph;
 
 // The structures that passes have had lately, and their graphs. A structure gets a graph when it is seen the second
-// time: one that comes once is not worth compiling. Structures that are not used go when there are too many.
+// time: one that comes once is not worth compiling. Structures that are not used go when there are too many,
+// or too large ones.
 // Thread-safe.
 class StructureCache {
  public:
   using Compile = absl::FunctionRef<absl::StatusOr<std::shared_ptr<const BackwardGraph>>()>;
 
-  explicit StructureCache(size_t max_structures) : max_structures_(max_structures) {}
+  StructureCache(size_t max_structures, size_t max_bytes) : max_structures_(max_structures), max_bytes_(max_bytes) {}
   StructureCache(const StructureCache&) = delete;
   StructureCache& operator=(const StructureCache&) = delete;
   ~StructureCache();
@@ -43,15 +44,19 @@ class StructureCache {
     PassStructure structure;
     bool is_compiled = false;
     std::shared_ptr<const BackwardGraph> graph;  // Null: none yet, or none can be made.
+    size_t bytes = 0;
   };
   using Entries = std::list<Entry>;  // The one used last first.
 
+  // Drops the oldest until the rest is within the bounds. What is dropped is freed by the caller, without the lock.
+  Entries TrimLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Entries::iterator FindLocked(const PassStructure& structure) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  const size_t max_structures_;
+  const size_t max_structures_, max_bytes_;
   mutable Mutex mu_;
   Entries entries_ ABSL_GUARDED_BY(mu_);
   HashMap<size_t, Entries::iterator> by_hash_ ABSL_GUARDED_BY(mu_);  // Of equal hashes, the one used last.
+  size_t bytes_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t num_compiled_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t num_hits_ ABSL_GUARDED_BY(mu_) = 0;
 };

@@ -57,6 +57,7 @@ absl::StatusOr<TapeValue> SeedOf(TapeCore& core, const TapeEdge& root, const Var
           .Text(absl::StrCat("root ", i, " has no gradient, which can be implicitly created only for real outputs"))
           .Found(DTypeName(meta.dtype));
     }
+    if (meta.dtype == DType::kVariant) return BadRoot(i, "is a list or another variant, and has no gradient");
     if (meta.shape.num_elements() != 1) {
       return Error(ErrorCode::kWrongUse)
           .Text(absl::StrCat("root ", i, " has no gradient, which can be implicitly created only for scalar outputs"))
@@ -212,7 +213,7 @@ absl::StatusOr<std::vector<Var>> RunNested(TapeCore& core, const PassRequest& re
 Tape::Tape(const TapeOptions& options) : core_(std::make_unique<TapeCore>(options)) {}
 Tape::~Tape() = default;
 
-Var Tape::Constant(Tensor value) { return VarOf(*core_, {std::move(value), TapeEdge()}); }
+Var Tape::Constant(Tensor value) { return ConstantOf(*core_, std::move(value)); }
 
 Var Tape::Leaf(Tensor value) {
   Var leaf = Constant(std::move(value));
@@ -223,12 +224,12 @@ Var Tape::Leaf(Tensor value) {
 std::vector<Var> Tape::Op(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::Attrs& attrs) {
   for (const Var& input : inputs) {
     const absl::Status status = CheckTape(*core_, input);
-    if (!status.ok()) return {Var::Failed(status)};
+    if (!status.ok()) return FailedOutputs(core_->ops().registry(), op, attrs, inputs.size(), status);
   }
   if (!inputs.empty()) return CallOps(op, inputs, attrs);
   std::vector<TapeValue> outputs;
   const absl::Status status = AsStatus([&] { return CallOp(*core_, op, attrs, {}, &outputs); });
-  if (!status.ok()) return {Var::Failed(status)};
+  if (!status.ok()) return FailedOutputs(core_->ops().registry(), op, attrs, 0, status);
   std::vector<Var> vars;
   for (TapeValue& output : outputs) vars.push_back(VarOf(*core_, std::move(output)));
   return vars;
@@ -280,6 +281,7 @@ int64_t Tape::NodesSeenByLastPass() const { return core_->discovery().nodes_seen
 absl::Status Tape::QueueCallback(absl::AnyInvocable<absl::Status()> callback) {
   BackwardPass* const pass = BackwardPass::Current();
   if (pass == nullptr) return Error(ErrorCode::kWrongUse).Text("final callbacks can be queued during a pass only");
+  if (callback == nullptr) return Error(ErrorCode::kWrongUse).Text("the callback is empty");
   pass->AddCallback(std::move(callback));
   return absl::OkStatus();
 }

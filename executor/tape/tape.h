@@ -45,11 +45,11 @@ class Tape {
 
   // A variable that requires a gradient; failed where its type has none.
   Var Leaf(Tensor value);
-  // One that requires none.
+  // One that requires none; failed for a tensor without a value.
   Var Constant(Tensor value);
   // Any op; also one without inputs. See CallOps in ops.h.
   std::vector<Var> Op(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::Attrs& attrs = {});
-  // A call of a custom function: its outputs, or one variable that has failed.
+  // A call of a custom function: its outputs, or one variable that has failed, since how many it has is not known then.
   std::vector<Var> Apply(const std::shared_ptr<CustomFunction>& function, absl::Span<const Var> inputs);
 
   // Adds the derivatives of the sum of `roots`, each weighted by its gradient, to the gradients of the leaves.

@@ -22,7 +22,7 @@ TapeCore::TapeCore(const TapeOptions& options)
       pool_(MakePool(options.num_threads)),
       device_(absl::StrCat(kLocalTask, "/device:CPU:0"), 1),
       ops_(options.ops != nullptr ? *options.ops : BuiltinOps(), kernels_, options.rows, &device_),
-      structures_(options.max_structures) {
+      structures_(options.max_structures, options.max_structure_bytes) {
   run_.step_id = StepId(1);
   run_.device = &device_;
   run_.resources = &device_.resources();

@@ -1,5 +1,7 @@
 #include "executor/tape/tape_node.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "executor/tape/custom_call.h"
 #include "executor/tape/var_state.h"
@@ -19,6 +21,25 @@ FreeList& ThisThreadsFreeList() {
 }
 
 }  // namespace
+
+NodeOrigin::~NodeOrigin() {
+  // A chain that nobody else has ends here, without recursion.
+  while (parent != nullptr && parent.use_count() == 1) {
+    const std::shared_ptr<NodeOrigin> ended = std::move(parent);
+    parent = std::move(ended->parent);
+  }
+}
+
+std::string NodeOrigin::ToString() const {
+  constexpr int kMaxParents = 16;
+  std::string text = place;
+  const NodeOrigin* at = this;
+  for (int i = 0; i < kMaxParents && at->parent != nullptr; ++i, at = at->parent.get()) {
+    absl::StrAppend(&text, "\n  while ", at->parent_name, " ran, which was recorded at ", at->parent->place);
+  }
+  if (at->parent != nullptr) absl::StrAppend(&text, "\n  and so on");
+  return text;
+}
 
 TapeNode::TapeNode(Kind node_kind, uint64_t node_sequence) : kind(node_kind), sequence(node_sequence) {}
 TapeNode::~TapeNode() = default;

@@ -57,6 +57,21 @@ struct SavedValue {
   uint32_t version = 0;
 };
 
+// Where a node was recorded: its own place, and those of the nodes whose evaluation recorded it, each with the next.
+// Immutable once shared.
+struct NodeOrigin {
+  NodeOrigin() = default;
+  NodeOrigin(const NodeOrigin&) = delete;
+  NodeOrigin& operator=(const NodeOrigin&) = delete;
+  ~NodeOrigin();
+  // The place, then those of the first parents.
+  std::string ToString() const;
+
+  std::string place;
+  std::string parent_name;
+  std::shared_ptr<NodeOrigin> parent;  // Null: it was recorded outside of passes.
+};
+
 // See Note [The record]. Counted; immutable but for what the mutex guards. Thread-safe.
 class TapeNode {
  public:
@@ -83,7 +98,7 @@ class TapeNode {
   absl::InlinedVector<GradientMeta, 1> outputs;
   CountedPtr<VarState> leaf;           // Of kAccumulate.
   std::unique_ptr<CustomCall> custom;  // Of kCustom.
-  std::string origin;                  // Where it was recorded; only with anomaly detection.
+  std::shared_ptr<NodeOrigin> origin;  // Only with anomaly detection.
 
   mutable Mutex mu;
   absl::InlinedVector<SavedValue, 2> saved ABSL_GUARDED_BY(mu);

@@ -18,6 +18,8 @@ struct TapeOptions {
   int num_threads = 1;
   // Passes that are kept as compiled graphs, by structure. 0: every pass calls its ops one by one.
   size_t max_structures = 256;
+  // What these may take, as far as it is known: about 1 KiB for each op of a graph. The last one is kept in any case.
+  size_t max_structure_bytes = size_t{64} << 20;
   // Null: the built-in ones. Borrowed; they outlive the tape.
   const OpRegistry* ops = nullptr;
   const KernelRegistry* kernels = nullptr;

@@ -13,7 +13,6 @@
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/gradients/gradient.h"
 
 namespace sluice {
 namespace {
@@ -24,6 +23,8 @@ absl::Status WrongUse(absl::string_view text) { return Error(ErrorCode::kWrongUs
 absl::Status CheckDefined(const Var& var) {
   return var.defined() ? var.status() : WrongUse("the variable is undefined");
 }
+
+absl::Status EmptyHook() { return WrongUse("the hook is empty"); }
 
 // The hooks of a node, made where there are none. REQUIRES: its mutex is held.
 NodeHooks& HooksOf(TapeNode& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(node.mu) {
@@ -78,12 +79,14 @@ std::vector<NodeRef> NodeRef::next() const {
 
 absl::StatusOr<size_t> NodeRef::AddPreHook(NodePreHook hook) {
   if (!node_) return WrongUse("an undefined node has no hooks");
+  if (hook == nullptr) return EmptyHook();
   MutexLock lock(&node_->mu);
   return HooksOf(*node_).pre.Add(std::move(hook));
 }
 
 absl::StatusOr<size_t> NodeRef::AddPostHook(NodePostHook hook) {
   if (!node_) return WrongUse("an undefined node has no hooks");
+  if (hook == nullptr) return EmptyHook();
   MutexLock lock(&node_->mu);
   return HooksOf(*node_).post.Add(std::move(hook));
 }
@@ -158,7 +161,7 @@ absl::Status Var::SetRequiresGrad(bool requires_grad) {
     state_->history.node = std::move(state_->frozen);
     return absl::OkStatus();
   }
-  if (!IsDifferentiable(dtype()) || dtype() == DType::kResource || dtype() == DType::kVariant) {
+  if (!HasGradient(dtype()) || dtype() == DType::kVariant) {
     return Error(ErrorCode::kWrongUse)
         .Text("only real and complex numbers can require a gradient")
         .Found(DTypeName(dtype()));
@@ -176,6 +179,14 @@ Var Var::grad() const {
   if (state_ == nullptr) return Var();
   MutexLock lock(&state_->mu);
   return state_->grad;
+}
+
+Var Var::TakeGrad() {
+  Var taken;
+  if (state_ == nullptr) return taken;
+  MutexLock lock(&state_->mu);
+  std::swap(state_->grad, taken);
+  return taken;
 }
 
 absl::Status Var::SetGrad(const Var& grad) {
@@ -214,6 +225,7 @@ bool Var::retains_grad() const {
 absl::StatusOr<size_t> Var::AddHook(GradHook hook) {
   SLUICE_RETURN_IF_ERROR(CheckDefined(*this));
   if (!requires_grad()) return WrongUse("a variable that requires no gradient has no hooks");
+  if (hook == nullptr) return EmptyHook();
   MutexLock lock(&state_->history.node->mu);
   return HooksOfOutput(state_->history).hooks.Add(std::move(hook));
 }
@@ -221,6 +233,7 @@ absl::StatusOr<size_t> Var::AddHook(GradHook hook) {
 absl::StatusOr<size_t> Var::AddAccumulateHook(AccumulateHook hook) {
   SLUICE_RETURN_IF_ERROR(CheckDefined(*this));
   if (!requires_grad() || !is_leaf()) return WrongUse("only leaves that require a gradient accumulate one");
+  if (hook == nullptr) return EmptyHook();
   MutexLock lock(&state_->history.node->mu);
   return HooksOf(*state_->history.node).accumulate.Add(std::move(hook));
 }
@@ -285,6 +298,7 @@ absl::Status Var::AssignValue(const Var& result) {
 absl::Status Var::AssignOp(absl::string_view op, const Var& other) {
   SLUICE_RETURN_IF_ERROR(CheckDefined(*this));
   SLUICE_RETURN_IF_ERROR(CheckDefined(other));
+  SLUICE_RETURN_IF_ERROR(CheckTape(*state_->core, other));
   const bool is_recorded = IsRecording() && (requires_grad() || other.requires_grad());
   const bool is_plain = !is_recorded && other.state_ != state_ && other.dtype() == dtype() && other.shape() == shape();
   if (!is_plain) return Assign(CallOp(op, {*this, other}));

@@ -35,7 +35,8 @@ using NodePreHook = absl::AnyInvocable<absl::StatusOr<std::vector<Var>>(absl::Sp
 using NodePostHook = absl::AnyInvocable<absl::StatusOr<std::vector<Var>>(absl::Span<const Var> input_grads,
                                                                          absl::Span<const Var> output_grads)>;
 // Called after the gradient of a leaf was added to, with the leaf; as in PyTorch also where nothing was added, since
-// the leaf has been told to require no gradient.
+// the leaf has been told to require no gradient. Where several threads' passes go through the leaf, it may read what
+// TakeGrad gives it, and not grad(), which another pass may be adding to: no lock is held around it.
 using AccumulateHook = absl::AnyInvocable<absl::Status(Var leaf)>;
 
 // The node of the record that made a variable (grad_fn), or that adds to the gradient of a leaf. Cheap to copy.
@@ -57,7 +58,7 @@ class NodeRef {
   std::vector<NodeRef> next() const;
   friend bool operator==(const NodeRef& a, const NodeRef& b) { return a.node_ == b.node_; }
 
-  // These give the number by which the hook can be removed. kWrongUse where the node is undefined.
+  // These give the number by which the hook can be removed. kWrongUse where the node is undefined or the hook empty.
   absl::StatusOr<size_t> AddPreHook(NodePreHook hook);
   absl::StatusOr<size_t> AddPostHook(NodePostHook hook);
   // kWrongUse where there is no such hook.
@@ -120,15 +121,19 @@ class Var {
   Var Detach() const;
 
   // The gradient that passes have added up: of leaves, and where RetainGrad was called. Undefined where there is none.
+  // Passes add to it in place: nobody may read its value while one of another thread can.
   Var grad() const;
+  // The gradient, which is forgotten at once: what passes of other threads add from now on is a new one. So of what
+  // they add nothing is lost, and nobody writes to what was taken.
+  Var TakeGrad();
   // Undefined: forgets it.
   absl::Status SetGrad(const Var& grad);
   void ClearGrad() { (void)SetGrad(Var()); }
   // Has passes keep the gradient of a computed variable, too. Nothing to do for leaves, nor a second time.
   absl::Status RetainGrad();
   bool retains_grad() const;
-  // These give the number by which the hook can be removed. kWrongUse where the variable requires no gradient; for the
-  // second, unless it is a leaf. A hook belongs to the value that the variable has now.
+  // These give the number by which the hook can be removed. kWrongUse where the hook is empty or the variable requires
+  // no gradient; for the second, unless it is a leaf. A hook belongs to the value that the variable has now.
   absl::StatusOr<size_t> AddHook(GradHook hook);
   absl::StatusOr<size_t> AddAccumulateHook(AccumulateHook hook);
   absl::Status RemoveHook(size_t number);

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "executor/tape/tape_core.h"
+#include "executor/thread_pool.h"
 #include "gmock/gmock.h"
 #include "graph/base/error.h"
 #include "gtest/gtest.h"
@@ -340,6 +342,32 @@ TEST_F(TapeBackwardTest, C07SameBitsForAnyNumberOfThreads) {
       ASSERT_OK(Mean(h).Backward());
       if (expected.empty()) expected = GradOf(w);
       ASSERT_EQ(GradOf(w), expected) << threads;
+    }
+  }
+}
+
+// Branches that are worth a thread: those of the pool have work.
+TEST_F(TapeBackwardTest, C07BranchesRunOnThreadsOfThePool) {
+  constexpr int kBranches = 16;
+  std::vector<float> values;
+  for (int i = 0; i < 96 * 96; ++i) values.push_back(static_cast<float>((i * 37) % 101) / 1010);
+  std::vector<float> expected;
+  for (const int threads : {1, 8}) {
+    TapeOptions options;
+    options.num_threads = threads;
+    Tape tape(options);
+    for (int run = 0; run < 8; ++run) {
+      const Var w = tape.Leaf(Tensor::Of<float>(Shape::Of({96, 96}), values));
+      std::vector<Var> branches;
+      for (int b = 0; b < kBranches; ++b) branches.push_back(Tanh(MatMul(w * (b + 1.0), w)));
+      Var sum = branches[0];
+      for (int b = 1; b < kBranches; ++b) sum = sum + branches[static_cast<size_t>(b)];
+      ASSERT_OK(Sum(sum).Backward());
+      if (expected.empty()) expected = GradOf(w);
+      ASSERT_EQ(GradOf(w), expected) << threads;
+    }
+    if (threads > 1) {
+      EXPECT_GT(tape.core().pool()->num_started(), 0);
     }
   }
 }

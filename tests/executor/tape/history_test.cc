@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "executor/tape/grad_mode.h"
 #include "gmock/gmock.h"
 #include "graph/base/error.h"
 #include "gtest/gtest.h"
@@ -336,6 +337,18 @@ TEST_F(TapeHistoryTest, F02AChangedSavedValueIsAnError) {
     ASSERT_OK(weight.AssignAdd(weight));
   }
   EXPECT_THAT(product.Backward(), IsError(ErrorCode::kWrongUse, "input 1 of Mul"));
+}
+
+TEST_F(TapeHistoryTest, F02AnomalyDetectionSaysWhereTheOpWasCalled) {
+  const Var x = Leaf({1, 2});
+  Var y = x * 2.0, z;
+  {
+    const AnomalyScope anomaly(/*checks_nan=*/false);
+    const PlaceScope place("layer7");
+    z = Sum(y * y);
+  }
+  ASSERT_OK(y.Assign(y + 1.0));
+  EXPECT_THAT(std::string(z.Backward().message()), ::testing::HasSubstr("MulBackward was recorded at layer7/Mul"));
 }
 
 TEST_F(TapeHistoryTest, F02TheResultOfAnAssignmentFlows) {

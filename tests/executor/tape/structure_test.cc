@@ -89,12 +89,26 @@ TEST_F(TapeStructureTest, OneOfAHundredOutputs) {
     std::vector<float> expected(100, 0.0f);
     expected[70] = 2;
     EXPECT_EQ(GradOf(x), expected);
-    // All of them: a graph.
     const Var y = Leaf(std::vector<float>(100, 1.0f));
     ASSERT_OK(Sum(Concat(Split(y, 0, 100), 0) * 3.0).Backward());
     EXPECT_THAT(GradOf(y), ::testing::Each(3));
   }
-  EXPECT_EQ(tape_.NumPassesOfKnownStructure(), 2);
+  EXPECT_EQ(tape_.NumPassesOfKnownStructure(), 4);
+}
+
+// They stand for gradients that are not there, and are constants of the graph.
+TEST_F(TapeStructureTest, ZerosOfAnotherShapeAreAnotherStructure) {
+  for (int i = 0; i < 4; ++i) {
+    for (const size_t columns : {2, 3}) {
+      const auto dim = static_cast<int64_t>(columns);
+      const Var x = Leaf(Shape::Of({2, dim}), std::vector<float>(2 * columns, 1.0f));
+      ASSERT_OK(Sum(CallOps("Unpack", {x}, {{"num", 2}, {"axis", 0}})[1] * 3.0).Backward());
+      std::vector<float> expected(2 * columns, 0.0f);
+      std::fill(expected.begin() + static_cast<std::ptrdiff_t>(columns), expected.end(), 3.0f);
+      EXPECT_EQ(GradOf(x), expected);
+    }
+  }
+  EXPECT_EQ(tape_.NumCompiledStructures(), 2);
 }
 
 // Structures whose nodes and captures look alike when they are written down one behind the other.

@@ -1,16 +1,20 @@
 // Threads, and the places where passes are: more of group H of reference/pytorch-autograd.md, 4.
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "executor/service_threads.h"
 #include "executor/tape/grad_mode.h"
 #include "executor/tape/tape_node.h"
 #include "gmock/gmock.h"
+#include "graph/base/error.h"
 #include "gtest/gtest.h"
 #include "tests/executor/tape/tape_fixture.h"
 #include "tests/testing/status_matchers.h"
@@ -33,7 +37,7 @@ TEST_F(TapeThreadsTest, H01PlacesAreKnownInDeepPasses) {
                  const GradModeScope grad(true);
                  const absl::Status status = depth > 0 ? nested(depth - 1).Backward() : absl::OkStatus();
                  if (!status.ok()) return status;
-                 if (depth == 0) origin = (Leaf(1) * 3.0).grad_fn().node()->origin;
+                 if (depth == 0) origin = (Leaf(1) * 3.0).grad_fn().node()->origin->ToString();
                  return Var();
                }).status());
     return y;
@@ -57,6 +61,81 @@ TEST_F(TapeThreadsTest, H09ARetainedGradientIsTheSumOfAllThreads) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_THAT(GradOf(y), Each(800));
   EXPECT_THAT(GradOf(x), Each(800));
+}
+
+// What hooks of several threads take of one leaf's gradient is all that their passes add.
+TEST_F(TapeThreadsTest, E07HooksOfSeveralThreadsTakeAllThatIsAdded) {
+  Var x = Leaf(std::vector<float>(1000, 1.0f));
+  std::atomic<int64_t> taken{0};
+  ASSERT_OK(x.AddAccumulateHook([&](Var leaf) {
+               const Var grad = leaf.TakeGrad();
+               // A pass that came between has taken both.
+               if (!grad.defined()) return absl::OkStatus();
+               const float first = grad.value().flat<float>()[0];
+               for (const float other : grad.value().flat<float>()) {
+                 if (other != first) return absl::InternalError("the gradient was written to");
+               }
+               taken += static_cast<int64_t>(first);
+               return absl::OkStatus();
+             }).status());
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) EXPECT_OK(Sum(x * 3.0).Backward());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(x.grad().defined());
+  EXPECT_EQ(taken, 4 * 200 * 3);
+  EXPECT_FALSE(Var().TakeGrad().defined());
+}
+
+// An error, an exception, inside of more passes than one thread takes: from the threads that go on, through all outer
+// passes, to the caller, with its place.
+TEST_F(TapeThreadsTest, H10ErrorsComeToTheCallingThread) {
+  for (const bool throws : {false, true}) {
+    std::function<Var(int)> nested = [&](int depth) {
+      Var y = Leaf(1) * 2.0;
+      EXPECT_OK(y.AddHook([&, depth](const Var&) -> absl::StatusOr<Var> {
+                   const GradModeScope grad(true);
+                   if (depth == 0 && throws) throw std::runtime_error("from below");
+                   if (depth == 0) return absl::AbortedError("from below");
+                   const absl::Status status = nested(depth - 1).Backward();
+                   if (!status.ok()) return status;
+                   return Var();
+                 }).status());
+      return y;
+    };
+    const absl::Status status = nested(130).Backward();
+    EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("from below"));
+    if (throws) {
+      EXPECT_THAT(status, IsError(ErrorCode::kKernelException));
+    } else {
+      EXPECT_THAT(status, StatusIs(absl::StatusCode::kAborted));
+    }
+    // Nothing is left behind: this thread is in no pass, and begins others.
+    EXPECT_THAT(Tape::QueueCallback([] { return absl::OkStatus(); }), IsError(ErrorCode::kWrongUse));
+    const Var x = Leaf(3);
+    ASSERT_OK((x * x).Backward());
+    EXPECT_THAT(GradOf(x), ElementsAre(6));
+  }
+}
+
+// Threads that take over are used again, or end.
+TEST_F(TapeThreadsTest, H04ThreadsOfDeepPassesAreUsedAgain) {
+  std::function<Var(int)> nested = [&](int depth) {
+    Var y = Leaf(1) * 2.0;
+    EXPECT_OK(y.AddHook([&, depth](const Var&) -> absl::StatusOr<Var> {
+                 const GradModeScope grad(true);
+                 const absl::Status status = depth > 0 ? nested(depth - 1).Backward() : absl::OkStatus();
+                 return status.ok() ? absl::StatusOr<Var>(Var()) : status;
+               }).status());
+    return y;
+  };
+  ASSERT_OK(nested(130).Backward());
+  const int after = ServiceThreads::Global().num_threads();
+  for (int i = 0; i < 5; ++i) ASSERT_OK(nested(130).Backward());
+  EXPECT_LE(ServiceThreads::Global().num_threads(), after + 2);
 }
 
 int64_t NumThreads() {

@@ -220,7 +220,7 @@ TEST(TorchProgramsTest, TheTapeAnswersWhatPyTorchAnswers) {
     }
     if (::testing::Test::HasFailure()) return;
   }
-  EXPECT_GE(num_programs, 500);
+  EXPECT_GE(num_programs, 2000);
   EXPECT_GE(num_gradients, 1500);
 }
 
