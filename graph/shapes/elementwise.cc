@@ -231,6 +231,7 @@ constexpr ShapeRow kRows[] = {
     {"IsFinite", &SameAsInput0},
     {"IsInf", &SameAsInput0},
     {"IsNan", &SameAsInput0},
+    {"IsotonicRegression", &AllAsInput0},
     {"LeakyRelu", &SameAsInput0},
     {"LeakyReluGrad", &EitherInput},
     {"LeftShift", &BroadcastInputs01},

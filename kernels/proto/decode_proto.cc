@@ -10,11 +10,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "google/protobuf/dynamic_message.h"
-#include "google/protobuf/io/tokenizer.h"
-#include "google/protobuf/stubs/logging.h"
-#include "google/protobuf/text_format.h"
 #include "graph/base/error.h"
+#include "graph/load/message_type.h"
 #include "graph/value/tstring.h"
 #include "graph/wire/wire_reader.h"
 #include "kernels/array/index_values.h"
@@ -22,14 +19,13 @@
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
 #include "kernels/proto/families.h"
-#include "kernels/proto/message_type.h"
+#include "kernels/proto/node_message.h"
 #include "kernels/strings/text_memory.h"
 
 namespace sluice {
 namespace {
 
-namespace pb = google::protobuf;
-using Field = MessageType::Field;
+using Field = MessageField;
 
 // One value of a field: the bits of a number (sign-extended as its type says), or text.
 struct FieldValue {
@@ -46,20 +42,20 @@ struct WantedField {
 };
 
 WireType WireTypeOf(const Field& field) {
-  switch (field.type()) {
-    case Field::TYPE_DOUBLE:
-    case Field::TYPE_FIXED64:
-    case Field::TYPE_SFIXED64:
+  switch (field.type) {
+    case FieldType::kDouble:
+    case FieldType::kFixed64:
+    case FieldType::kSFixed64:
       return WireType::kFixed64;
-    case Field::TYPE_FLOAT:
-    case Field::TYPE_FIXED32:
-    case Field::TYPE_SFIXED32:
+    case FieldType::kFloat:
+    case FieldType::kFixed32:
+    case FieldType::kSFixed32:
       return WireType::kFixed32;
-    case Field::TYPE_STRING:
-    case Field::TYPE_BYTES:
-    case Field::TYPE_MESSAGE:
+    case FieldType::kString:
+    case FieldType::kBytes:
+    case FieldType::kMessage:
       return WireType::kBytes;
-    case Field::TYPE_GROUP:
+    case FieldType::kGroup:
       return WireType::kGroup;
     default:
       return WireType::kVarint;
@@ -70,20 +66,20 @@ uint64_t ExtendedFrom32(uint64_t bits) { return static_cast<uint64_t>(int64_t{st
 
 // What the bits of a varint or a fixed number mean for the field.
 uint64_t BitsOf(const Field& field, uint64_t raw) {
-  switch (field.type()) {
-    case Field::TYPE_INT32:
-    case Field::TYPE_ENUM:
-    case Field::TYPE_SFIXED32:
+  switch (field.type) {
+    case FieldType::kInt32:
+    case FieldType::kEnum:
+    case FieldType::kSFixed32:
       return ExtendedFrom32(raw);
-    case Field::TYPE_UINT32:
+    case FieldType::kUInt32:
       return raw & 0xffffffff;
-    case Field::TYPE_SINT32: {
+    case FieldType::kSInt32: {
       const uint32_t low = static_cast<uint32_t>(raw);
       return ExtendedFrom32(low >> 1 ^ (~(low & 1) + 1));
     }
-    case Field::TYPE_SINT64:
+    case FieldType::kSInt64:
       return raw >> 1 ^ (~(raw & 1) + 1);
-    case Field::TYPE_BOOL:
+    case FieldType::kBool:
       return raw != 0 ? 1 : 0;
     default:
       return raw;
@@ -131,10 +127,10 @@ bool VisitMessage(absl::string_view message, absl::Span<const WantedField> field
   WireReader reader(message);
   while (reader.Next()) {
     const auto of_number = [](const WantedField& f, uint32_t number) {
-      return static_cast<uint32_t>(f.field->number()) < number;
+      return static_cast<uint32_t>(f.field->number) < number;
     };
     auto wanted = std::lower_bound(fields.begin(), fields.end(), reader.field(), of_number);
-    for (; wanted != fields.end() && static_cast<uint32_t>(wanted->field->number()) == reader.field(); ++wanted) {
+    for (; wanted != fields.end() && static_cast<uint32_t>(wanted->field->number) == reader.field(); ++wanted) {
       if (reader.type() == wanted->wire_type) {
         if (reader.type() == WireType::kBytes) {
           visit(*wanted, {0, reader.bytes()});
@@ -165,7 +161,7 @@ void Store(const Field& field, const FieldValue& value, Tensor* out, size_t at) 
       out->flat<TString>()[at].assign(value.text);
       return;
     case DType::kDouble:
-      if (field.type() == Field::TYPE_FLOAT) {
+      if (field.type == FieldType::kFloat) {
         out->flat<double>()[at] = double{FloatOf(value.bits)};
       } else {
         std::memcpy(out->flat<double>().data() + at, &value.bits, sizeof(value.bits));
@@ -191,51 +187,12 @@ void Store(const Field& field, const FieldValue& value, Tensor* out, size_t at) 
   }
 }
 
-template <typename T>
-uint64_t BitsOfFloat(T value) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(value));
-  return bits;
-}
-
-// What stands where a message has no value of the field.
-FieldValue DefaultOf(const Field& field) {
-  switch (field.cpp_type()) {
-    case Field::CPPTYPE_DOUBLE:
-      return {BitsOfFloat(field.default_value_double()), {}};
-    case Field::CPPTYPE_FLOAT:
-      return {BitsOfFloat(field.default_value_float()), {}};
-    case Field::CPPTYPE_INT64:
-      return {static_cast<uint64_t>(field.default_value_int64()), {}};
-    case Field::CPPTYPE_UINT64:
-      return {field.default_value_uint64(), {}};
-    case Field::CPPTYPE_INT32:
-      return {static_cast<uint64_t>(int64_t{field.default_value_int32()}), {}};
-    case Field::CPPTYPE_UINT32:
-      return {field.default_value_uint32(), {}};
-    case Field::CPPTYPE_BOOL:
-      return {field.default_value_bool() ? uint64_t{1} : uint64_t{0}, {}};
-    case Field::CPPTYPE_ENUM:
-      return {static_cast<uint64_t>(int64_t{field.default_value_enum()->number()}), {}};
-    case Field::CPPTYPE_STRING:
-      return {0, field.default_value_string()};
-    default:
-      return {};
-  }
-}
-
-// Swallows the complaints of the parser of texts, which prints them otherwise.
-class Silence final : public pb::io::ErrorCollector {
- public:
-  void AddError(int, int, const std::string&) override {}
-};
-
-// Thread-safe: the factory locks.
+// Immutable; thread-safe.
 class DecodeKernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     auto kernel = std::make_unique<DecodeKernel>();
-    SLUICE_ASSIGN_OR_RETURN(kernel->type_, MessageType::Make(construction));
+    SLUICE_ASSIGN_OR_RETURN(kernel->type_, MessageTypeOf(construction));
     SLUICE_ASSIGN_OR_RETURN(const std::vector<DType> types, construction.Get<std::vector<DType>>("output_types"));
     SLUICE_ASSIGN_OR_RETURN(const std::string format, construction.Get<std::string>("message_format"));
     SLUICE_ASSIGN_OR_RETURN(kernel->is_rewritten_, construction.Get<bool>("sanitize"));
@@ -243,7 +200,7 @@ class DecodeKernel : public Kernel {
       return Error(ErrorCode::kOpAttr).Attr("message_format").Found(format).Expected("binary or text");
     }
     kernel->is_text_ = format == "text";
-    const std::vector<const Field*>& fields = kernel->type_->fields();
+    const std::vector<Field>& fields = kernel->type_->fields();
     if (types.size() != fields.size()) {
       return Error(ErrorCode::kOpAttr)
           .Attr("output_types")
@@ -251,18 +208,16 @@ class DecodeKernel : public Kernel {
           .Expected(absl::StrCat(fields.size(), ", as there are fields"));
     }
     for (size_t i = 0; i < fields.size(); ++i) {
-      if (!CanHold(types[i], *fields[i])) {
+      if (!CanHold(types[i], fields[i])) {
         return Error(ErrorCode::kOpAttr)
             .Attr("output_types")
             .Found(DTypeName(types[i]))
-            .Expected(absl::StrCat("a type for field '", fields[i]->name(), "', which is ", fields[i]->type_name()));
+            .Expected(absl::StrCat("a type for field '", fields[i].name, "', which is ", fields[i].type_name));
       }
-      kernel->wanted_.push_back({fields[i], i, WireTypeOf(*fields[i]), types[i] == DType::kString});
+      kernel->wanted_.push_back({&fields[i], i, WireTypeOf(fields[i]), types[i] == DType::kString});
     }
     std::stable_sort(kernel->wanted_.begin(), kernel->wanted_.end(),
-                     [](const WantedField& a, const WantedField& b) { return a.field->number() < b.field->number(); });
-    kernel->factory_ = std::make_unique<pb::DynamicMessageFactory>(&kernel->type_->pool());
-    kernel->prototype_ = kernel->factory_->GetPrototype(&kernel->type_->descriptor());
+                     [](const WantedField& a, const WantedField& b) { return a.field->number < b.field->number; });
     return kernel;
   }
 
@@ -277,7 +232,7 @@ class DecodeKernel : public Kernel {
     if (is_text_ || is_rewritten_) {
       for (size_t i = 0; i < messages.size(); ++i) {
         std::string bytes;
-        if (!Rewrite(messages[i], &bytes)) return Malformed(i);
+        if (!type_->Rewrite(messages[i], is_text_, &bytes)) return Malformed(i);
         rewritten.push_back(std::move(bytes));
       }
       messages.assign(rewritten.begin(), rewritten.end());
@@ -297,21 +252,6 @@ class DecodeKernel : public Kernel {
     return absl::DataLossError(absl::StrCat("element ", message, " of input 0 'bytes' is not a well-formed message"));
   }
 
-  // The message as protobuf writes it after it has read it. Parsers go down 100 levels at most.
-  bool Rewrite(absl::string_view message, std::string* bytes) const {
-    const pb::LogSilencer silencer;  // Of texts that are not UTF-8.
-    const std::unique_ptr<pb::Message> parsed(prototype_->New());
-    if (!is_text_) {
-      return parsed->ParseFromArray(message.data(), static_cast<int>(message.size())) &&
-             parsed->SerializeToString(bytes);
-    }
-    pb::TextFormat::Parser parser;
-    Silence silence;
-    parser.RecordErrorsTo(&silence);
-    parser.SetRecursionLimit(100);
-    return parser.ParseFromString(std::string(message), parsed.get()) && parsed->SerializeToString(bytes);
-  }
-
   // How many values each message has of each field; one at most where a field is not repeated.
   absl::Status CountValues(absl::Span<const absl::string_view> messages, absl::Span<int32_t> sizes,
                            std::vector<int64_t>* longest) const {
@@ -320,7 +260,7 @@ class DecodeKernel : public Kernel {
       const absl::Span<int32_t> own = sizes.subspan(i * wanted_.size(), wanted_.size());
       const bool is_good = VisitMessage(messages[i], wanted_, [&own](const WantedField& wanted, const FieldValue&) {
         int32_t& size = own[wanted.index];
-        size = wanted.field->is_repeated() ? size + 1 : 1;  // No overflow: a value takes a byte.
+        size = wanted.field->is_repeated ? size + 1 : 1;  // No overflow: a value takes a byte.
       });
       if (!is_good) return Malformed(i);
       for (size_t f = 0; f < own.size(); ++f) (*longest)[f] = std::max<int64_t>((*longest)[f], own[f]);
@@ -341,13 +281,13 @@ class DecodeKernel : public Kernel {
       const auto place = [&](size_t f) { return i * static_cast<size_t>(longest[f]) + next[f]; };
       VisitMessage(messages[i], wanted_, [&](const WantedField& wanted, const FieldValue& value) {
         const size_t f = wanted.index;
-        if (!wanted.field->is_repeated()) next[f] = 0;  // The last value counts.
+        if (!wanted.field->is_repeated) next[f] = 0;  // The last value counts.
         Store(*wanted.field, value, outputs[f], place(f));
         ++next[f];
       });
       for (const WantedField& wanted : wanted_) {
         const size_t f = wanted.index;
-        const FieldValue missing = DefaultOf(*wanted.field);
+        const FieldValue missing = {wanted.field->default_bits, wanted.field->default_text};
         for (; next[f] < static_cast<size_t>(longest[f]); ++next[f]) {
           Store(*wanted.field, missing, outputs[f], place(f));
         }
@@ -360,8 +300,6 @@ class DecodeKernel : public Kernel {
   std::vector<WantedField> wanted_;
   bool is_text_ = false;
   bool is_rewritten_ = false;
-  std::unique_ptr<pb::DynamicMessageFactory> factory_;
-  const pb::Message* prototype_ = nullptr;  // The factory's.
 };
 
 constexpr KernelRow kRows[] = {KernelRow("DecodeProtoV2", &New<DecodeKernel>)};

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/load/message_type.h"
 #include "graph/value/tstring.h"
 #include "graph/wire/wire_writer.h"
 #include "kernels/array/index_values.h"
@@ -16,13 +17,13 @@
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
 #include "kernels/proto/families.h"
-#include "kernels/proto/message_type.h"
+#include "kernels/proto/node_message.h"
 #include "kernels/strings/text_memory.h"
 
 namespace sluice {
 namespace {
 
-using Field = MessageType::Field;
+using Field = MessageField;
 
 // The number in element `at` as 64 bits; of int32 sign-extended.
 uint64_t NumberAt(const Tensor& values, size_t at) {
@@ -47,39 +48,39 @@ void AppendFixed(uint64_t bits, size_t size, std::string* out) {
 // The bytes of element `at` without a tag and, of texts, without a length.
 void AppendValue(const Field& field, const Tensor& values, size_t at, std::string* out) {
   WireWriter writer(out);
-  switch (field.type()) {
-    case Field::TYPE_DOUBLE:
-    case Field::TYPE_FLOAT: {
+  switch (field.type) {
+    case FieldType::kDouble:
+    case FieldType::kFloat: {
       const double value = values.dtype() == DType::kDouble ? values.flat<double>()[at] : values.flat<float>()[at];
       const float narrow = static_cast<float>(value);
-      const bool is_wide = field.type() == Field::TYPE_DOUBLE;
+      const bool is_wide = field.type == FieldType::kDouble;
       out->append(is_wide ? reinterpret_cast<const char*>(&value) : reinterpret_cast<const char*>(&narrow),
                   is_wide ? sizeof(value) : sizeof(narrow));
       return;
     }
-    case Field::TYPE_FIXED64:
-    case Field::TYPE_SFIXED64:
+    case FieldType::kFixed64:
+    case FieldType::kSFixed64:
       return AppendFixed(NumberAt(values, at), 8, out);
-    case Field::TYPE_FIXED32:
-    case Field::TYPE_SFIXED32:
+    case FieldType::kFixed32:
+    case FieldType::kSFixed32:
       return AppendFixed(NumberAt(values, at) & 0xffffffff, 4, out);
-    case Field::TYPE_UINT32:
+    case FieldType::kUInt32:
       return writer.RawVarint(NumberAt(values, at) & 0xffffffff);
-    case Field::TYPE_INT32:
-    case Field::TYPE_ENUM:
+    case FieldType::kInt32:
+    case FieldType::kEnum:
       return writer.RawVarint(static_cast<uint64_t>(int64_t{static_cast<int32_t>(NumberAt(values, at))}));
-    case Field::TYPE_SINT32: {
+    case FieldType::kSInt32: {
       const uint32_t bits = static_cast<uint32_t>(NumberAt(values, at));
       return writer.RawVarint(bits << 1 ^ (bits >> 31 != 0 ? 0xffffffff : 0));
     }
-    case Field::TYPE_SINT64: {
+    case FieldType::kSInt64: {
       const uint64_t bits = NumberAt(values, at);
       return writer.RawVarint(bits << 1 ^ (bits >> 63 != 0 ? ~uint64_t{0} : 0));
     }
-    case Field::TYPE_STRING:
-    case Field::TYPE_BYTES:
-    case Field::TYPE_MESSAGE:
-    case Field::TYPE_GROUP: {
+    case FieldType::kString:
+    case FieldType::kBytes:
+    case FieldType::kMessage:
+    case FieldType::kGroup: {
       const TString& text = values.flat<TString>()[at];
       out->append(text.data(), text.size());
       return;
@@ -91,20 +92,20 @@ void AppendValue(const Field& field, const Tensor& values, size_t at, std::strin
 
 // The type that a tag of the field states.
 uint32_t WireNumberOf(const Field& field) {
-  switch (field.type()) {
-    case Field::TYPE_DOUBLE:
-    case Field::TYPE_FIXED64:
-    case Field::TYPE_SFIXED64:
+  switch (field.type) {
+    case FieldType::kDouble:
+    case FieldType::kFixed64:
+    case FieldType::kSFixed64:
       return 1;
-    case Field::TYPE_STRING:
-    case Field::TYPE_BYTES:
-    case Field::TYPE_MESSAGE:
+    case FieldType::kString:
+    case FieldType::kBytes:
+    case FieldType::kMessage:
       return 2;
-    case Field::TYPE_GROUP:
+    case FieldType::kGroup:
       return 3;
-    case Field::TYPE_FLOAT:
-    case Field::TYPE_FIXED32:
-    case Field::TYPE_SFIXED32:
+    case FieldType::kFloat:
+    case FieldType::kFixed32:
+    case FieldType::kSFixed32:
       return 5;
     default:
       return 0;
@@ -114,11 +115,11 @@ uint32_t WireNumberOf(const Field& field) {
 // Elements [begin, end) as values of the field.
 void AppendField(const Field& field, const Tensor& values, size_t begin, size_t end, std::string* out) {
   WireWriter writer(out);
-  const uint32_t number = static_cast<uint32_t>(field.number()) << 3, type = WireNumberOf(field);
-  if (field.is_packed()) {
+  const uint32_t number = static_cast<uint32_t>(field.number) << 3, type = WireNumberOf(field);
+  if (field.is_packed) {
     std::string packed;
     for (size_t at = begin; at < end; ++at) AppendValue(field, values, at, &packed);
-    writer.Bytes(static_cast<uint32_t>(field.number()), packed);
+    writer.Bytes(static_cast<uint32_t>(field.number), packed);
     return;
   }
   for (size_t at = begin; at < end; ++at) {
@@ -134,11 +135,11 @@ class EncodeKernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     auto kernel = std::make_unique<EncodeKernel>();
-    SLUICE_ASSIGN_OR_RETURN(kernel->type_, MessageType::Make(construction));
-    const std::vector<const Field*>& fields = kernel->type_->fields();
+    SLUICE_ASSIGN_OR_RETURN(kernel->type_, MessageTypeOf(construction));
+    const std::vector<Field>& fields = kernel->type_->fields();
     for (size_t i = 0; i < fields.size(); ++i) kernel->order_.push_back(i);
     std::stable_sort(kernel->order_.begin(), kernel->order_.end(),
-                     [&fields](size_t a, size_t b) { return fields[a]->number() < fields[b]->number(); });
+                     [&fields](size_t a, size_t b) { return fields[a].number < fields[b].number; });
     return kernel;
   }
 
@@ -158,7 +159,7 @@ class EncodeKernel : public Kernel {
         if (size <= 0) continue;
         const Tensor& values = context.input(1 + static_cast<int>(f));
         const size_t begin = i * static_cast<size_t>(values.dim(values.rank() - 1));
-        AppendField(*type_->fields()[f], values, begin, begin + static_cast<size_t>(size), &message);
+        AppendField(type_->fields()[f], values, begin, begin + static_cast<size_t>(size), &message);
       }
       messages[i].assign(message);
     }
@@ -167,7 +168,7 @@ class EncodeKernel : public Kernel {
 
  private:
   absl::Status CheckInputs(const KernelContext& context) const {
-    const std::vector<const Field*>& fields = type_->fields();
+    const std::vector<Field>& fields = type_->fields();
     const Tensor& sizes = context.input(0);
     if (context.num_inputs() - 1 != static_cast<int>(fields.size())) {
       return Error(ErrorCode::kOpAttr)
@@ -177,12 +178,12 @@ class EncodeKernel : public Kernel {
     }
     for (int i = 1; i < context.num_inputs(); ++i) {
       const Tensor& values = context.input(i);
-      const Field& field = *fields[static_cast<size_t>(i) - 1];
+      const Field& field = fields[static_cast<size_t>(i) - 1];
       if (!CanHold(values.dtype(), field)) {
         return Error(ErrorCode::kOpValue)
             .Input(i, "values")
             .Found(DTypeName(values.dtype()))
-            .Expected(absl::StrCat("a type for field '", field.name(), "', which is ", field.type_name()));
+            .Expected(absl::StrCat("a type for field '", field.name, "', which is ", field.type_name));
       }
       bool fits = values.rank() >= 2 && values.rank() == context.input(1).rank() && values.rank() == sizes.rank();
       for (int d = 0; fits && d + 1 < values.rank(); ++d) fits = values.dim(d) == sizes.dim(d);

@@ -267,55 +267,54 @@ class FromVariantKernel : public Kernel {
 
 // --- RaggedTensorToVariantGradient --------------------------------------------------------------------------------
 
-// The values of ragged gradients, one after the other; zeros, as many as the row has, for one that is not there.
-absl::Status ToVariantGradient(KernelContext& context) {
-  const absl::Span<const Variant> grads = context.input(0).flat<Variant>();
+// The elements of the gradient of row `i` of values of `shape`: of the gradient itself or, where it is not there
+// (null), of as many rows as the splits say.
+absl::StatusOr<int64_t> SizeOfRow(const KernelContext& context, const Tensor* grad, int64_t i, const Shape& shape) {
+  if (grad != nullptr) {
+    if (grad->dtype() == context.output_type(0)) return grad->num_elements();
+    return Error(ErrorCode::kOpValue)
+        .Input(0, "encoded_ragged_grad")
+        .Found(absl::StrCat(DTypeName(grad->dtype()), " in element ", i))
+        .Expected(DTypeName(context.output_type(0)));
+  }
   const Tensor& splits = context.input(1);
+  if (i + 1 >= splits.num_elements() || shape.rank() == 0) {
+    return Error(ErrorCode::kOpShape)
+        .Input(1, "row_splits")
+        .Found(splits.shape().ToString())
+        .Expected(absl::StrCat("splits of ", context.input(0).num_elements(), " rows"));
+  }
+  const int64_t begin = IndexAt(splits, i), end = IndexAt(splits, i + 1);
+  if (begin < 0 || end < begin || end > shape.dim(0)) {
+    return Error(ErrorCode::kOpValue)
+        .Input(1, "row_splits")
+        .Found(absl::StrCat(begin, " to ", end, " as row ", i))
+        .Expected(absl::StrCat("rows that ascend up to ", shape.dim(0)));
+  }
+  return (end - begin) * SizeOfAxes(shape, 1, shape.rank());
+}
+
+// The values of ragged gradients, one after the other; zeros for one that is not there.
+absl::Status ToVariantGradient(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 2, "dense_values_shape"));
-  int64_t elements = 0;
   std::vector<const Tensor*> pieces;
   std::vector<int64_t> sizes;
-  const int64_t row_size = shape.rank() > 0 ? SizeOfAxes(shape, 1, shape.rank()) : 1;
-  for (size_t i = 0; i < grads.size(); ++i) {
-    const RaggedValue* const grad = grads[i].Get<RaggedValue>();
-    const Tensor* const values = grad != nullptr ? &grad->values() : nullptr;
-    int64_t size = 0;
-    if (values != nullptr) {
-      if (values->dtype() != context.output_type(0)) {
-        return Error(ErrorCode::kOpValue)
-            .Input(0, "encoded_ragged_grad")
-            .Found(absl::StrCat(DTypeName(values->dtype()), " in element ", i))
-            .Expected(DTypeName(context.output_type(0)));
-      }
-      size = values->num_elements();
-    } else {
-      if (static_cast<int64_t>(i) + 1 >= splits.num_elements() || shape.rank() == 0) {
-        return Error(ErrorCode::kOpShape)
-            .Input(1, "row_splits")
-            .Found(splits.shape().ToString())
-            .Expected(absl::StrCat("splits of ", grads.size(), " rows"));
-      }
-      const int64_t begin = IndexAt(splits, static_cast<int64_t>(i)),
-                    end = IndexAt(splits, static_cast<int64_t>(i) + 1);
-      if (begin < 0 || end < begin || end > shape.dim(0)) {
-        return Error(ErrorCode::kOpValue)
-            .Input(1, "row_splits")
-            .Found(absl::StrCat(begin, " to ", end, " as row ", i))
-            .Expected(absl::StrCat("rows that ascend up to ", shape.dim(0)));
-      }
-      size = (end - begin) * row_size;
-    }
-    pieces.push_back(values);
+  int64_t missing = shape.num_elements();
+  for (const Variant& element : context.input(0).flat<Variant>()) {
+    const RaggedValue* const grad = element.Get<RaggedValue>();
+    pieces.push_back(grad != nullptr ? &grad->values() : nullptr);
+    const int64_t row = static_cast<int64_t>(sizes.size());
+    SLUICE_ASSIGN_OR_RETURN(const int64_t size, SizeOfRow(context, pieces.back(), row, shape));
     sizes.push_back(size);
-    elements += size;
+    missing = missing < size ? -1 : missing - size;
   }
   if (pieces.size() == 1 && pieces[0] != nullptr) {
     context.SetOutput(0, *pieces[0]);
     return absl::OkStatus();
   }
-  if (elements != shape.num_elements()) {
+  if (missing != 0) {
     return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat(elements, " elements of gradients"))
+        .Found(absl::StrCat(missing < 0 ? "more" : "fewer", " elements of gradients"))
         .Expected(absl::StrCat(shape.num_elements(), ", as the values have"));
   }
   SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));

@@ -9,6 +9,7 @@ void AddSequenceKernels(KernelRegistry& registry) {
   registry.AddTable(CtcGreedyDecoderKernels());
   registry.AddTable(CtcBeamSearchDecoderKernels());
   registry.AddTable(EditDistanceKernels());
+  registry.AddTable(IsotonicRegressionKernels());
 }
 
 }  // namespace sluice

@@ -19,6 +19,8 @@ SLUICE_AT_START absl::Span<const KernelRow> CtcGreedyDecoderKernels();
 SLUICE_AT_START absl::Span<const KernelRow> CtcBeamSearchDecoderKernels();
 // EditDistance.
 SLUICE_AT_START absl::Span<const KernelRow> EditDistanceKernels();
+// IsotonicRegression.
+SLUICE_AT_START absl::Span<const KernelRow> IsotonicRegressionKernels();
 
 // Adds all of them.
 SLUICE_AT_START void AddSequenceKernels(KernelRegistry& registry);

@@ -73,6 +73,26 @@ const std::map<std::string, Attrs>& WindowAttrs() {
   return all;
 }
 
+// Attrs of ops on ragged tensors: one ragged axis.
+const std::map<std::string, Attrs>& RaggedAttrs() {
+  static const std::map<std::string, Attrs>& all = *new std::map<std::string, Attrs>{
+      {"RaggedCross",
+       {{"input_order", "R"},
+        {"Nsparse", 0},
+        {"hashed_output", true},
+        {"ragged_values_types", std::vector<DType>{DType::kInt64}},
+        {"ragged_splits_types", std::vector<DType>{DType::kInt64}},
+        {"sparse_values_types", std::vector<DType>()},
+        {"dense_types", std::vector<DType>()}}},
+      {"RaggedGather", {{"PARAMS_RAGGED_RANK", 1}, {"OUTPUT_RAGGED_RANK", 1}}},
+      {"RaggedTensorToSparse", {{"RAGGED_RANK", 1}}},
+      {"RaggedTensorToVariant", {{"RAGGED_RANK", 1}}},
+      {"RaggedTensorToTensor",
+       {{"num_row_partition_tensors", 1}, {"row_partition_types", std::vector<std::string>{"ROW_SPLITS"}}}},
+  };
+  return all;
+}
+
 // Attrs without which no inputs would do.
 const Attrs& SpecialAttrs(const std::string& op) {
   static const std::map<std::string, Attrs>& others = *new std::map<std::string, Attrs>{
@@ -97,19 +117,6 @@ const Attrs& SpecialAttrs(const std::string& op) {
       {"PaddingFIFOQueueV2", QueueAttrs()},
       {"PriorityQueue", QueueAttrs()},
       {"PriorityQueueV2", QueueAttrs()},
-      {"RaggedCross",
-       {{"input_order", "R"},
-        {"Nsparse", 0},
-        {"hashed_output", true},
-        {"ragged_values_types", std::vector<DType>{DType::kInt64}},
-        {"ragged_splits_types", std::vector<DType>{DType::kInt64}},
-        {"sparse_values_types", std::vector<DType>()},
-        {"dense_types", std::vector<DType>()}}},
-      {"RaggedGather", {{"PARAMS_RAGGED_RANK", 1}, {"OUTPUT_RAGGED_RANK", 1}}},
-      {"RaggedTensorToSparse", {{"RAGGED_RANK", 1}}},
-      {"RaggedTensorToVariant", {{"RAGGED_RANK", 1}}},
-      {"RaggedTensorToTensor",
-       {{"num_row_partition_tensors", 1}, {"row_partition_types", std::vector<std::string>{"ROW_SPLITS"}}}},
       {"ResourceCountUpTo", {{"limit", 5}}},
       {"ReverseSequence", {{"seq_dim", 1}}},
       {"SpaceToBatch", {{"block_size", 2}}},
@@ -137,7 +144,7 @@ const Attrs& SpecialAttrs(const std::string& op) {
   if (op.find("Pool") != std::string::npos && op.find("Fractional") == std::string::npos && !IsPoolV2(op)) {
     return op.find("3D") != std::string::npos ? PoolAttrs3D() : PoolAttrs();
   }
-  for (const std::map<std::string, Attrs>* const attrs : {&WindowAttrs(), &others}) {
+  for (const std::map<std::string, Attrs>* const attrs : {&WindowAttrs(), &RaggedAttrs(), &others}) {
     const auto found = attrs->find(op);
     if (found != attrs->end()) return found->second;
   }

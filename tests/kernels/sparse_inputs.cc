@@ -25,15 +25,6 @@ const std::map<std::string, std::string>& Patterns() {
       {"DenseToDenseSetOperation", "dd"},
       {"DenseToSparseSetOperation", "divh"},
       {"EditDistance", "ivhivh"},
-      {"RaggedBincount", "px5v"},
-      {"RaggedCountSparseOutput", "pxv"},
-      {"RaggedCross", "xp"},
-      {"RaggedFillEmptyRows", "xv5."},
-      {"RaggedFillEmptyRowsGrad", "xg"},
-      {"RaggedGather", "pvx"},
-      {"RaggedTensorToSparse", "pv"},
-      {"RaggedTensorToTensor", "nv.p"},
-      {"RaggedTensorToVariant", "pv"},
       {"SerializeManySparse", "ivh"},
       {"SerializeSparse", "ivh"},
       {"SetSize", "ivh"},
@@ -82,10 +73,23 @@ const std::map<std::string, std::string>& Patterns() {
   return all;
 }
 
+// The same of ops on ragged tensors.
+const std::map<std::string, std::string>& RaggedPatterns() {
+  static const std::map<std::string, std::string>& all = *new std::map<std::string, std::string>{
+      {"RaggedBincount", "px5v"},      {"RaggedCountSparseOutput", "pxv"}, {"RaggedCross", "xp"},
+      {"RaggedFillEmptyRows", "xv5."}, {"RaggedFillEmptyRowsGrad", "xg"},  {"RaggedGather", "pvx"},
+      {"RaggedTensorToSparse", "pv"},  {"RaggedTensorToTensor", "nv.p"},   {"RaggedTensorToVariant", "pv"},
+  };
+  return all;
+}
+
 const std::string& PatternOf(const std::string& op) {
   static const std::string& none = *new std::string();
-  const auto found = Patterns().find(op);
-  return found == Patterns().end() ? none : found->second;
+  for (const std::map<std::string, std::string>* const patterns : {&Patterns(), &RaggedPatterns()}) {
+    const auto found = patterns->find(op);
+    if (found != patterns->end()) return found->second;
+  }
+  return none;
 }
 
 // Integers of `dtype` and shape.

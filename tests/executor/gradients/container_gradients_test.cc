@@ -65,6 +65,21 @@ TEST_F(ContainerGradientsTest, OptionalHoldsGradients) {
   EXPECT_THAT(gradients, ElementsAre(5, 5, 6, 6));
 }
 
+TEST_F(ContainerGradientsTest, RaggedTensorsHoldGradients) {
+  const Output splits = b_.Const("splits", Tensor::Vector<int64_t>({0, 0, 1, 2}));
+  for (const bool in_rows : {true, false}) {
+    const Output variants =
+        b_.Op("RaggedTensorToVariant", "", {splits, x_}, {{"RAGGED_RANK", 1}, {"batched_input", in_rows}});
+    const Output back = b_.Op("RaggedTensorFromVariant", "", {variants},
+                              {{"input_ragged_rank", in_rows ? 0 : 1},
+                               {"output_ragged_rank", 1},
+                               {"Tvalues", DType::kDouble},
+                               {"Tsplits", DType::kInt64}});
+    ASSERT_OK_AND_ASSIGN(const std::vector<double> gradients, Gradients(Times(GraphBuilder::Nth(back, 1), 5)));
+    EXPECT_THAT(gradients, ElementsAre(5, 5, 0, 0));
+  }
+}
+
 TEST_F(ContainerGradientsTest, MapHandsGradientsToWhatWasInserted) {
   const Output map = Insert(Insert(b_.Op("EmptyTensorMap", "", {}), key_, x_), other_key_, z_);
   ASSERT_OK_AND_ASSIGN(const std::vector<double> gradients, Gradients(Times(Lookup(map, key_), 5)));

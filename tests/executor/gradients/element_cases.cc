@@ -20,11 +20,12 @@ void AddReal(std::vector<RowCase>& cases) {
   for (const char* op : {"Log", "Log1p", "Sqrt", "Rsqrt", "Reciprocal", "Inv", "Lgamma", "Digamma"}) {
     cases.push_back(Of(op, X({2, 3}, 0.5, 2.5)));
   }
-  for (const char* op : {"BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "BesselJ0", "BesselJ1", "BesselK0",
-                         "BesselK0e", "BesselK1", "BesselK1e", "BesselY0", "BesselY1", "Dawsn", "Expint", "FresnelCos",
-                         "FresnelSin", "Spence"}) {
+  for (const char* op :
+       {"BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "BesselJ0", "BesselJ1", "BesselK0", "BesselK0e", "BesselK1",
+        "BesselK1e", "BesselY0", "BesselY1", "Dawsn", "Expint", "FresnelCos", "FresnelSin", "Spence"}) {
     cases.push_back(Of(op, X({2, 3}, 0.5, 2.5)));
   }
+  cases.push_back({"IsotonicRegression", {V({2, 4}, {3, 1, 2, 0.5, -1, 2, 1, 0})}, {{"output_dtype", DType::kDouble}}});
   cases.push_back(Of("Acosh", X({2, 3}, 1.5, 3)));
   cases.push_back(Of("Ndtri", X({2, 3}, 0.2, 0.8)));
   cases.push_back({"LeakyRelu/alpha", {V({3}, {-2, 0.5, 3})}, {{"alpha", 0.3f}}});

@@ -54,6 +54,10 @@ TEST(StringShapesTest, OperandsAreScalarsOrOfOneShape) {
       {"AsString", {"[2]"}, {{"fill", "%n"}}, "error attr 'fill'"},
       {"DecodeRaw", {"s[2]"}, {{"out_type", DType::kFloat}}, "[2,?]"},
       {"StringToHashBucketFast", {"s[2]"}, {{"num_buckets", 9}}, "[2]"},
+      {"EncodeProto",
+       {"i[4,2]", "[4,9]", "[4,1]"},
+       {{"field_names", std::vector<std::string>{"a", "b"}}, {"message_type", "M"}},
+       "[4]"},
   });
 }
 
@@ -64,6 +68,21 @@ TEST(SparseShapesTest, RanksAreKnownEntriesAreNot) {
       {"SparseTensorDenseMatMul", {"l[3,2]", "[3]", "l={4,5}", "[4,6]"}, {}, "error inner dimensions"},
       {"SparseReshape", {"l[3,2]", "l={4,5}", "l[3]"}, {}, "[3,3] [3]"},
       {"SparseFillEmptyRows", {"l[3,2]", "[3]", "l={4,5}", "=0"}, {}, "[?,2] [?] [4] [3]"},
+      {"SerializeSparse", {"l[3,2]", "[3]", "l={4,5}"}, {}, "[3]"},
+      {"SerializeSparse", {"l[3]", "[3]", "l={4,5}"}, {}, "error rank 2"},
+      {"SerializeManySparse", {"l[3,2]", "[3]", "l={4,5}"}, {}, "[4,3]"},
+      {"DeserializeSparse", {"s[4,3]"}, {{"dtype", DType::kFloat}}, "[?,?] [?] [?]"},
+      {"DeserializeSparse", {"s[4,2]"}, {{"dtype", DType::kFloat}}, "error last axis"},
+      {"DeserializeManySparse", {"s[3]"}, {{"dtype", DType::kFloat}}, "error rank 2"},
+      {"AddManySparseToTensorsMap", {"l[3,2]", "[3]", "l={4,5}"}, {}, "[4]"},
+  });
+}
+
+TEST(RaggedShapesTest, VariantsStandForRows) {
+  ExpectShapes({
+      {"RaggedTensorToVariant", {"l[4]", "[9,2]"}, {{"RAGGED_RANK", 1}, {"batched_input", true}}, "[3]"},
+      {"RaggedTensorToVariant", {"l[4]", "[9,2]"}, {{"RAGGED_RANK", 1}, {"batched_input", false}}, "[]"},
+      {"RaggedTensorToVariant", {"l[4]", "[]"}, {{"RAGGED_RANK", 1}, {"batched_input", false}}, "error rank"},
   });
 }
 
