@@ -29,7 +29,8 @@ SLUICE_AT_START absl::Span<const KernelRow> SparseRearrangeKernels();
 SLUICE_AT_START absl::Span<const KernelRow> SparseReduceKernels();
 // Sums of chosen rows by group: SparseSegment{Sum,Mean,SqrtN}, ...WithNumSegments, ...Grad, ...GradV2.
 SLUICE_AT_START absl::Span<const KernelRow> SparseSegmentKernels();
-// Sparse tensors as strings or variants: SerializeSparse, SerializeManySparse, DeserializeSparse, DeserializeManySparse.
+// Sparse tensors as strings or variants: SerializeSparse, SerializeManySparse, DeserializeSparse,
+// DeserializeManySparse.
 SLUICE_AT_START absl::Span<const KernelRow> SparseSerializeKernels();
 // Sparse tensors under numbers: Add[Many]SparseToTensorsMap, TakeManySparseFromTensorsMap.
 SLUICE_AT_START absl::Span<const KernelRow> SparseTensorsMapKernels();

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kSteps = 40, kRows = 4, kWidth = 8;
 constexpr int kAccumulated = 3;  // Steps for one update, in some networks.
-constexpr int kWords = 30;  // Rows of the embedding.
+constexpr int kWords = 30;       // Rows of the embedding.
 
 // Builds the network. Lives for one graph.
 class NetworkMaker {
