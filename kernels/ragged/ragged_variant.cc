@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/checked_math.h"
 #include "graph/base/error.h"
 #include "graph/value/variant.h"
 #include "kernels/array/index_values.h"
@@ -197,7 +198,9 @@ class FromVariantKernel : public Kernel {
                                 pieces[0]->values().shape().ToString()))
             .Expected(rank_ > 0 ? "equal sizes but of the first axis" : "equal shapes");
       }
-      dims[0] += rank_ > 0 ? own[0] : 1;
+      if (!CheckedAdd(dims[0], rank_ > 0 ? own[0] : 1, &dims[0])) {
+        return Error(ErrorCode::kOpTooLarge).Text("no rows of the result can be counted");
+      }
     }
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(static_cast<int>(rank_), shape));
@@ -216,9 +219,10 @@ class FromVariantKernel : public Kernel {
     for (int axis = 0; axis + 1 < batch.rank(); ++axis) {
       SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({batch.dim(axis) + 1}));
       SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(axis, shape));
-      // As in TensorFlow: so many, whatever the axes before.
+      // As in TensorFlow: so many, whatever the axes before. Wraps: beside an axis without elements any size may stand.
       for (int64_t i = 0; i <= batch.dim(axis); ++i) {
-        out->flat<Split>()[static_cast<size_t>(i)] = static_cast<Split>(i * batch.dim(axis + 1));
+        out->flat<Split>()[static_cast<size_t>(i)] =
+            static_cast<Split>(static_cast<uint64_t>(i) * static_cast<uint64_t>(batch.dim(axis + 1)));
       }
     }
     std::vector<int64_t> counts;

@@ -107,6 +107,15 @@ TEST(RaggedVariantTest, ChecksSplitsRanksAndTypes) {
               IsError(ErrorCode::kOpValue, "no value"));
 }
 
+TEST(RaggedVariantTest, SizesThatNoMemoryHolds) {
+  // Beside an axis without elements any size may stand.
+  const Tensor wide = Tensor::Make(DType::kVariant, Shape::Of({3, int64_t{1} << 40, 0})).value();
+  EXPECT_FALSE(Decode(wide, 0, 3).ok());
+  ASSERT_OK_AND_ASSIGN(const Tensor tall,
+                       Encode({}, Tensor::Make(DType::kFloat, Shape::Of({int64_t{1} << 61, 0})).value(), false));
+  EXPECT_FALSE(Decode(Stack({tall, tall, tall, tall, tall}, Shape::Of({5})), 0, 1).ok());
+}
+
 absl::StatusOr<Tensor> Gradient(Tensor grads, std::vector<int64_t> splits, std::vector<int32_t> shape) {
   return KernelRunner("RaggedTensorToVariantGradient")
       .Attr("Tvalues", DType::kFloat)
