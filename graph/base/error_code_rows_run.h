@@ -115,9 +115,10 @@ inline constexpr ErrorCodeRow kRunRows[] = {
      "Neither fetches nor targets were given, and the model has no outputs that could be meant.",
      "SLC4013: there is nothing to run: no node of the graph looks like an output",
      "Name tensors to compute or nodes to run: the help line of the message and `sluice show` say which there are."},
-    {ErrorCode::kCannotRun, absl::StatusCode::kUnimplemented, "Sluice cannot do what was asked for.",
-     "Sluice cannot do it yet, such as reading a checkpoint; or it would give the answers of an untrained model.",
-     "SLC4014: --restore 'model.ckpt' cannot be read: this build of Sluice has no RestoreV2 yet",
+    {ErrorCode::kCannotRun, absl::StatusCode::kFailedPrecondition, "What was asked for cannot be done with this model.",
+     "It lacks what the command needs, as a loss without variables in training; or it is in a state that the command "
+     "would spoil: a directory with another training in it, a trained model that an init would make untrained.",
+     "SLC4014: a training has been started in this directory: 'out/model.ckpt-525' is a checkpoint of it",
      "Do what the help line of the message says."},
     {ErrorCode::kValueSyntax, absl::StatusCode::kInvalidArgument, "A value on the command line cannot be read.",
      "Values are numbers, text in quotes, nested lists, fills such as 2x3=0, or files such as @x.npy; times have a "

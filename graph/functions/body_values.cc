@@ -114,6 +114,15 @@ absl::Status BodyValues::Resolve(absl::string_view text, std::vector<BodyValue>*
                          "' has no output of that name"));
 }
 
+std::optional<BodyValue> BodyValues::FindArgument(absl::string_view name) const {
+  const auto arg = args_.find(name);
+  if (arg == args_.end()) return std::nullopt;
+  const std::vector<int32_t>& starts = function_.signature.input_starts;
+  const int32_t slot = starts[arg->second];
+  if (slot == starts[arg->second + 1]) return std::nullopt;
+  return BodyValue{-1, slot};
+}
+
 absl::Status BodyValues::ResolveControl(absl::string_view name, std::vector<BodyValue>* values) const {
   const int32_t node = FindNode(name);
   if (node >= 0) {

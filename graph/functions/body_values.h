@@ -2,6 +2,7 @@
 #define SLUICE_GRAPH_FUNCTIONS_BODY_VALUES_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -37,6 +38,8 @@ class BodyValues {
 
   // The number of the node called `name`, or -1.
   int32_t FindNode(absl::string_view name) const;
+  // The first tensor of the argument called `name`; nothing where none is called so, or it has no tensors.
+  std::optional<BodyValue> FindArgument(absl::string_view name) const;
   // Appends the tensors that `text` stands for. kFunctionBody.
   absl::Status Resolve(absl::string_view text, std::vector<BodyValue>* values) const;
   // Appends what the control input `name` (without '^') waits for. kFunctionBody.

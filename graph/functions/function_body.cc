@@ -237,8 +237,35 @@ class BodyAdder {
     }
   }
 
+  // Whether a node on `device` can stand with `other`.
+  bool CanStandWith(NodeId other, absl::string_view device) const {
+    DeviceName own, its;
+    const bool are_known = ParseDeviceName(device, &own) && ParseDeviceName(graph_.device(other), &its);
+    return are_known && AreCompatible(own, its);
+  }
+
+  // Colocation groups as the graph has them, for a node on `device`: nodes of the body have new names, and in place of
+  // an argument there is the node that gives it, which may have to be elsewhere.
+  std::vector<std::string> RenamedGroups(const std::vector<absl::string_view>& groups, absl::string_view device) const {
+    std::vector<std::string> renamed;
+    for (const absl::string_view group : groups) {
+      absl::string_view name = group;
+      const bool is_location = absl::ConsumePrefix(&name, kColocationPrefix);
+      const std::optional<BodyValue> arg = is_location ? values_.FindArgument(name) : std::nullopt;
+      if (is_location && values_.FindNode(name) >= 0) {
+        renamed.push_back(absl::StrCat(kColocationPrefix, options_.prefix, name));
+      } else if (!arg.has_value()) {
+        renamed.emplace_back(group);
+      } else if (const NodeId giver = OutputOf(*arg).node; CanStandWith(giver, device)) {
+        renamed.push_back(absl::StrCat(kColocationPrefix, graph_.name(giver)));
+      }
+    }
+    return renamed;
+  }
+
   // Names in colocation groups and of frames follow the nodes' new names. Nothing where `value` can stay.
-  std::optional<AttrValue> Renamed(const PendingNode& node, absl::string_view attr, AttrView value) const {
+  std::optional<AttrValue> Renamed(const PendingNode& node, absl::string_view device, absl::string_view attr,
+                                   AttrView value) const {
     if (attr == "frame_name" && node.schema->op_class == OpClass::kEnter) {
       const absl::StatusOr<absl::string_view> frame = value.AsString();
       if (!frame.ok() || frame->empty()) return std::nullopt;
@@ -247,24 +274,18 @@ class BodyAdder {
     if (attr != "_class") return std::nullopt;
     const absl::StatusOr<std::vector<absl::string_view>> groups = value.AsStringList();
     if (!groups.ok()) return std::nullopt;
-    std::vector<std::string> renamed;
-    for (absl::string_view group : *groups) {
-      absl::string_view name = group;
-      const bool is_ours = absl::ConsumePrefix(&name, kColocationPrefix) && values_.FindNode(name) >= 0;
-      renamed.push_back(is_ours ? absl::StrCat(kColocationPrefix, options_.prefix, name) : std::string(group));
-    }
-    return AttrValue(renamed);
+    return AttrValue(RenamedGroups(*groups, device));
   }
 
   // Adds the other attrs of `node` to `spec`, and renames nodes and frames in all of them.
   void RenameAttrs(const PendingNode& node, NodeSpec* spec) const {
     for (auto& attr : spec->attrs) {
-      if (std::optional<AttrValue> renamed = Renamed(node, attr.first, attr.second.view())) {
+      if (std::optional<AttrValue> renamed = Renamed(node, spec->device, attr.first, attr.second.view())) {
         attr.second = *std::move(renamed);
       }
     }
     for (const NamedAttr& attr : node.kept_attrs) {
-      if (std::optional<AttrValue> renamed = Renamed(node, attr.name, attr.value)) {
+      if (std::optional<AttrValue> renamed = Renamed(node, spec->device, attr.name, attr.value)) {
         spec->attrs.emplace_back(std::string(attr.name), *std::move(renamed));
       } else {
         spec->kept_attrs.push_back(attr);

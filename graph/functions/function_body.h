@@ -32,7 +32,8 @@ struct BodyNodes {
   std::vector<NodeId> stateful;         // Nodes of stateful ops.
 };
 
-// Adds the nodes of `function`'s body to `graph`, attrs bound, colocation groups renamed along. Ops are those of
+// Adds the nodes of `function`'s body to `graph`, attrs bound, colocation groups renamed along: what stands with
+// an argument stands with the node that gives it, where its device lets it. Ops are those of
 // `graph`; functions called directly must be in its library. All errors of the body at once (AllErrors), each naming
 // function and node: kFunctionBody, kFunctionRet, kNodeDuplicate, kOpUnknown, kAttr..., kInput...; the graph may then
 // hold some of the nodes. Linear, not recursive; cycles are not looked for.

@@ -14,7 +14,8 @@
 // - Effects wait for all inputs of the call, those that they do not read included: a call that is not replaced begins
 //   when it has all its arguments, and TensorFlow's programs rely on that where one call's result is another's
 //   argument.
-// - Names of body nodes, their frames and colocation groups get "call/" in front.
+// - Names of body nodes, their frames and colocation groups get "call/" in front; colocation with an argument becomes
+//   colocation with its Identity, as TensorFlow has it.
 // - Who waited for the call waits for its control results; when there are none, and for direct calls, for its results
 //   and its stateful nodes.
 // - Body nodes that nothing needs are left out (unless stateful or control flow). Devices that the body leaves open are

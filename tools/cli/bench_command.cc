@@ -119,7 +119,7 @@ class BenchCommand : public Command {
                        RunSummary* profile) const {
     const LoadedGraph& model = *shared;
     SLUICE_ASSIGN_OR_RETURN(const ResolvedRun run, ResolveRun(model, request_, model_.Options().limits));
-    SLUICE_RETURN_IF_ERROR(CheckState(model, session_options_, request_.targets, console).status());
+    SLUICE_RETURN_IF_ERROR(CheckState(model, session_options_, request_.targets, /*answers=*/true, console).status());
     CancellationManager cancellation;
     const InterruptGuard interrupt(cancellation);
     CallOptions call;

@@ -12,11 +12,13 @@
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/export.h"
+#include "graph/ir/registered_gradients.h"
 #include "graph/ir/tensor_id.h"
 #include "graph/load/meta_graph.h"
 #include "graph/load/text_export.h"
 #include "graph/passes/prune.h"
 #include "graph/placement/reachable_functions.h"
+#include "graph/placement/unknown_colocation.h"
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/convert/conversion_loss.h"
 #include "tools/cli/file_ending.h"
@@ -34,6 +36,13 @@ bool IsTextName(const std::string& path) {
 bool IsBinaryName(const std::string& path) {
   const absl::string_view ending = FileEnding(path);
   return ending.empty() || ending == ".pb" || ending == ".graphdef";
+}
+
+// Whether programs registered gradients for single nodes.
+bool HasOwnGradients(const FunctionLibrary& library) {
+  const auto& gradients = library.gradients();
+  return std::any_of(gradients.begin(), gradients.end(),
+                     [](const auto& gradient) { return IsRegisteredGradientKey(gradient.first); });
 }
 
 // Takes away attrs that say what the op's default says anyway. How many there were.
@@ -74,7 +83,8 @@ class ConvertCommand : public Command {
            "put the values of variables into the graph, as constants; without --fetch: all results of the signature")
         ->group("Graph");
     app.add_flag("--drop-variables", drop_variables_,
-                 "write the graph of a SavedModel even if it cannot run without the values of its variables")
+                 "write the graph of a SavedModel even if it cannot run without the values of its variables or the "
+                 "contents of its lookup tables")
         ->group("Graph");
     app.add_flag("--strip-defaults", strip_defaults_, "leave out attrs that have their default value")->group("Graph");
     app.add_flag("--strip-devices", strip_devices_, "leave out the devices that nodes ask for")->group("Graph");
@@ -104,10 +114,19 @@ class ConvertCommand : public Command {
     SLUICE_ASSIGN_OR_RETURN(LoadedGraph model, model_.Load(console, options));
     SLUICE_RETURN_IF_ERROR(CheckUnsound(console, model));
     SLUICE_ASSIGN_OR_RETURN(const std::vector<std::string> fetches, Fetches(model));
-    const std::vector<std::string> losses = ConversionLosses(model);
+    std::vector<std::string> losses = ConversionLosses(model);
+    const bool had_gradients = HasOwnGradients(model.graph.library());
     if (freeze_) SLUICE_RETURN_IF_ERROR(Freeze(console, fetches, &model));
     SLUICE_RETURN_IF_ERROR(Rewrite(console, fetches, &model.graph));
-    if (!drop_variables_) SLUICE_RETURN_IF_ERROR(CheckRunsWithoutVariables(model));
+    const MissingState missing = FindMissingState(model);
+    if (!drop_variables_) SLUICE_RETURN_IF_ERROR(CheckRunsWithout(missing));
+    const std::vector<std::string> state = StateLosses(missing);
+    losses.insert(losses.begin(), state.begin(), state.end());
+    if (had_gradients && !HasOwnGradients(model.graph.library())) {
+      losses.emplace_back(
+          "the gradients that nodes have of their own (tf.custom_gradient): `sluice grad --freeze` of "
+          "the model itself puts both in");
+    }
     for (const std::string& loss : losses) console.Warn(absl::StrCat("left out: ", loss));
     std::string bytes = ExportGraph(model.graph);
     const bool text = as_text_ || (!as_binary_ && IsTextName(out_));
@@ -186,8 +205,10 @@ class ConvertCommand : public Command {
       const auto before = static_cast<int64_t>(graph->num_nodes());
       SLUICE_ASSIGN_OR_RETURN(*graph, PruneToNames(*graph, fetches));
       KeepReachableFunctions(*graph);
-      console.Note(absl::StrCat("kept ", CountText(static_cast<int64_t>(graph->num_nodes())), " of ", CountText(before),
-                                " nodes"));
+      SLUICE_RETURN_IF_ERROR(TieUnknownColocations(*graph));
+      const auto after = static_cast<int64_t>(graph->num_nodes());
+      // What is frozen has other nodes than the model, and just those that are needed.
+      if (!freeze_) console.Note(absl::StrCat("kept ", CountText(after), " of ", CountText(before), " nodes"));
     }
     if (strip_devices_) {
       for (const NodeId id : graph->Nodes()) graph->SetDevice(id, "");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "executor/saved_model/freeze.h"
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
@@ -12,7 +13,10 @@
 #include "graph/ir/export.h"
 #include "graph/ir/tensor_id.h"
 #include "graph/load/custom_gradients.h"
+#include "graph/placement/reachable_functions.h"
+#include "graph/placement/unknown_colocation.h"
 #include "tools/cli/console/number_text.h"
+#include "tools/cli/convert/conversion_loss.h"
 #include "tools/cli/file_ending.h"
 #include "tools/cli/model_argument.h"
 #include "tools/cli/run/model_names.h"
@@ -44,6 +48,9 @@ class GradCommand : public Command {
     app.add_option("--name", name_, "what the names of new nodes begin with; the gradients are NAME/0, NAME/1, ...")
         ->option_text("NAME [gradients]")
         ->group("Gradients");
+    app.add_flag("--freeze", freeze_,
+                 "put the values of variables into the graph, as constants; keeps what the ys, xs and gradients need")
+        ->group("Graph");
     app.add_flag("--zeros", zeros_, "zeros for an x that no y depends on, instead of nothing")->group("Gradients");
     app.add_flag("--colocate", colocate_, "tie each new node to the place of the node it belongs to")
         ->group("Gradients");
@@ -78,12 +85,19 @@ class GradCommand : public Command {
     SLUICE_ASSIGN_OR_RETURN(const GradientResult found, AddGradients(model.graph, ys, xs, gradients));
     SLUICE_ASSIGN_OR_RETURN(xs, Find(model.graph, names, "x", xs_));  // Calls have other ids now.
     std::string lines;
+    std::vector<std::string> gradients_made;
     for (size_t i = 0; i < xs.size(); ++i) {
       const std::string name = absl::StrCat(found.name, "/", i);
       const bool is_connected = found.xs[i].is_set();
       if (is_connected)
         SLUICE_RETURN_IF_ERROR(NameGradient(model.graph, xs[i], found.xs[i], found.name, name).status());
+      if (is_connected) gradients_made.push_back(name);
       absl::StrAppend(&lines, PrintableName(xs_[i]), "  ", is_connected ? PrintableName(name) : "not connected", "\n");
+    }
+    if (freeze_) SLUICE_RETURN_IF_ERROR(Freeze(console, names, gradients_made, &model));
+    SLUICE_RETURN_IF_ERROR(TieUnknownColocations(model.graph));
+    for (const std::string& loss : StateLosses(FindMissingState(model))) {
+      console.Warn(absl::StrCat("left out: ", loss, "; --freeze puts values of variables in"));
     }
     const std::string bytes = ExportGraph(model.graph);
     if (out_ == "-") {
@@ -103,8 +117,7 @@ class GradCommand : public Command {
     std::vector<Output> outputs;
     ErrorCollector errors;
     for (const std::string& name : wanted) {
-      const std::string as_input = names.InputEndpoint(name);
-      const std::string endpoint = as_input != name ? as_input : names.OutputEndpoint(name);
+      const std::string endpoint = Endpoint(names, name);
       if (!graph.Contains(graph.Find(ParseTensorId(endpoint).node))) {
         errors.Add(names.Unknown(ErrorCode::kFetchUnknown, role, name));
         continue;
@@ -116,11 +129,33 @@ class GradCommand : public Command {
     return outputs;
   }
 
+  // Turns the model's graph into what computes the ys, the xs and the gradients called `made`, without variables.
+  absl::Status Freeze(Console& console, const ModelNames& names, std::vector<std::string> made,
+                      LoadedGraph* model) const {
+    for (const std::string& name : ys_) made.push_back(Endpoint(names, name));
+    for (const std::string& name : xs_) made.push_back(Endpoint(names, name));
+    SessionOptions session;
+    session.kernels = &model_.kernels();
+    session.allow_soft_placement = true;
+    SLUICE_ASSIGN_OR_RETURN(FrozenGraph frozen, FreezeModel(*model, made, session));
+    model->graph = std::move(frozen.graph);
+    KeepReachableFunctions(model->graph);
+    console.Note(absl::StrCat("froze ", CountOf(frozen.variables, "variable"), ": ", BytesText(frozen.bytes)));
+    return absl::OkStatus();
+  }
+
+  // What users call `name`.
+  static std::string Endpoint(const ModelNames& names, const std::string& name) {
+    const std::string as_input = names.InputEndpoint(name);
+    return as_input != name ? as_input : names.OutputEndpoint(name);
+  }
+
   ModelArgument model_;
   std::vector<std::string> ys_, xs_, grad_ys_, stop_;
   std::string out_;
   std::string name_ = "gradients";
   std::string signature_;
+  bool freeze_ = false;
   bool zeros_ = false;
   bool colocate_ = false;
 };

@@ -119,7 +119,8 @@ class RunCommand : public Command {
     CallOptions call;
     call.deadline = absl::Now() + time_limit_;
     SLUICE_ASSIGN_OR_RETURN(const ResolvedRun run, ResolveRun(model, request_, limits));
-    SLUICE_ASSIGN_OR_RETURN(is_untrained_, CheckState(model, session_options_, request_.targets, console));
+    const bool answers = !run.spec.fetches.empty();
+    SLUICE_ASSIGN_OR_RETURN(is_untrained_, CheckState(model, session_options_, request_.targets, answers, console));
     CancellationManager cancellation;
     const InterruptGuard interrupt(cancellation);
     SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,

@@ -74,7 +74,7 @@ class TrainCommand : public Command {
     if (!request_.export_to.empty()) {
       SLUICE_ASSIGN_OR_RETURN(what, PlanExport(loaded_, plan, request_));
     }
-    SLUICE_RETURN_IF_ERROR(CheckState(loaded_, session_options_, {}, console).status());
+    SLUICE_RETURN_IF_ERROR(CheckState(loaded_, session_options_, {}, /*answers=*/false, console).status());
     SLUICE_RETURN_IF_ERROR(ReadData(plan, load.limits));
     SLUICE_ASSIGN_OR_RETURN(std::string meta_graph, TrainingMetaGraph(loaded_, plan));
     SLUICE_ASSIGN_OR_RETURN(TrainCheckpoints checkpoints,

@@ -214,6 +214,26 @@ TEST_F(InlinerTest, FramesAndColocationFollowTheNewNames) {
   EXPECT_EQ(*groups.AsStringList(), (std::vector<absl::string_view>{"loc:@one/enter", "loc:@elsewhere"}));
 }
 
+// tf.import_graph_def refuses a graph with a node that is to stand with one that is not there.
+TEST_F(InlinerTest, WhatStandsWithAnArgumentStandsWithItsIdentity) {
+  FunctionText text("F");
+  text.Arg("a: float").Arg("b: float").Result("r: float", "n:y:0");
+  text.Node("n = Neg(m:y:0)", {{"T", DType::kFloat}, {"_class", std::vector<std::string>{"loc:@m", "loc:@b"}}});
+  text.Node("m = Neg(a) @ /device:CPU:1", {{"T", DType::kFloat}, {"_class", std::vector<std::string>{"loc:@a"}}});
+  text.AddTo(graph());
+  const Output x = X();
+  b_.SetDevice(x, "/device:CPU:2");
+  b_.Op("F", "call", {x, b_.Op("Neg", "y", {x})});
+  Inline();
+  const auto groups = [this](absl::string_view node) {
+    AttrView value;
+    EXPECT_TRUE(graph().FindAttr(graph().Find(node), "_class", &value));
+    return value.AsStringList().value_or(std::vector<absl::string_view>{"none"});
+  };
+  EXPECT_EQ(groups("call/n"), (std::vector<absl::string_view>{"loc:@call/m", "loc:@Func/call/input/_1"}));
+  EXPECT_TRUE(groups("call/m").empty()) << "it is to be elsewhere";
+}
+
 TEST_F(InlinerTest, DevicesOfTheCallFillIn) {
   FunctionText text("F");
   text.Arg("a: float").Result("r: float", "n:y:0");

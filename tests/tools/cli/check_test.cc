@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tests/testing/graph_bytes.h"
 #include "tests/tools/cli/run_sluice.h"
 #include "tests/tools/cli/sample_models.h"
 
@@ -30,6 +31,14 @@ TEST(CheckTest, OpsWithoutAKernelAreNamedWithTheirFirstNode) {
   EXPECT_EQ(run.status, 1);
   EXPECT_TRUE(absl::StrContains(run.out, "graph    sound")) << run.out;
   EXPECT_TRUE(absl::StrContains(run.out, "IteratorGetNext")) << run.out;
+}
+
+// tf.import_graph_def refuses it; a run does not.
+TEST(CheckTest, ColocationWithANodeThatIsNotThereIsAWarning) {
+  const graph_bytes::AttrBytes attrs = {{"_class", graph_bytes::StringListAttr({"loc:@gone"})}};
+  const RunResult run = Check(graph_bytes::GraphDefBytes({graph_bytes::NodeDefBytes("a", "NoOp", {}, attrs)}));
+  EXPECT_EQ(run.status, 0) << run.out;
+  EXPECT_TRUE(absl::StrContains(run.out, "'a' is to stand with 'gone'")) << run.out;
 }
 
 TEST(CheckTest, GraphOnlyAsksWhetherTheGraphIsSound) {

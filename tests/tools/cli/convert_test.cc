@@ -7,6 +7,7 @@
 #include "graph/ir/export.h"
 #include "graph/load/load_graph.h"
 #include "gtest/gtest.h"
+#include "tests/testing/graph_bytes.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/tools/cli/run_sluice.h"
 #include "tests/tools/cli/sample_models.h"
@@ -117,6 +118,28 @@ TEST(ConvertTest, AResultThatNeedsTheValuesOfVariablesIsWrittenOnlyWhenAskedFor)
   EXPECT_EQ(asked.status, 0) << asked.err;
   EXPECT_TRUE(absl::StrContains(asked.err, "left out: the values of 1 variable")) << asked.err;
   EXPECT_EQ(RunSluice({"convert", model, out, "--tags", "serve", "--fetch", "y"}).status, 0) << "y needs no variable";
+}
+
+TEST(ConvertTest, AResultThatNeedsTheContentsOfTablesIsWrittenOnlyWhenAskedFor) {
+  using graph_bytes::MessageBytes;
+  using graph_bytes::NodeDefBytes;
+  using graph_bytes::TypeAttr;
+  const MessageBytes key = TypeAttr(graph_bytes::kString), value = TypeAttr(graph_bytes::kInt64);
+  const std::string graph = graph_bytes::GraphDefBytes(
+      {NodeDefBytes("table", "HashTableV2", {}, {{"key_dtype", key}, {"value_dtype", value}}),
+       NodeDefBytes("size", "LookupTableSizeV2", {"table"}), NodeDefBytes("fill", "NoOp", {"^table"})});
+  MessageBytes meta, init;
+  init.Entry(2, "__saved_model_init_op", MessageBytes().Bytes(1, "fill"));
+  meta.Sub(1, MessageBytes().Bytes(4, "serve")).Bytes(2, graph).Entry(5, "__saved_model_init_op", init);
+  const std::string model = MessageBytes().Int(1, 1).Sub(2, meta).str(), out = TestFile("tables.pb");
+  const RunResult refused = RunSluice({"convert", "-", out, "--freeze", "--fetch", "size"}, model);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_TRUE(absl::StrContains(refused.err, "the contents of 1 lookup table ('table')")) << refused.err;
+  EXPECT_FALSE(std::filesystem::exists(out));
+  const RunResult asked = RunSluice({"convert", "-", out, "--freeze", "--fetch", "size", "--drop-variables"}, model);
+  EXPECT_EQ(asked.status, 0) << asked.err;
+  EXPECT_TRUE(absl::StrContains(asked.err, "left out: the contents of 1 lookup table")) << asked.err;
+  EXPECT_EQ(RunSluice({"convert", "-", out}, model).status, 0) << "with what fills it";
 }
 
 TEST(ConvertTest, ResultsOfASignatureCanBeFetched) {

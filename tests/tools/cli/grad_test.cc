@@ -1,5 +1,6 @@
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "graph/load/load_graph.h"
@@ -7,6 +8,7 @@
 #include "tests/testing/status_matchers.h"
 #include "tests/tools/cli/run_sluice.h"
 #include "tests/tools/cli/sample_models.h"
+#include "tests/tools/cli/trained_models.h"
 
 namespace sluice {
 namespace {
@@ -34,6 +36,21 @@ TEST(GradTest, WhatIsNotConnectedIsSaid) {
   const RunResult grad = RunSluice({"grad", "-", "--y", "net/act", "--x", "y", "-o", out}, SampleModel());
   EXPECT_EQ(grad.status, 0) << grad.err;
   EXPECT_EQ(grad.out, "y  not connected\n");
+}
+
+TEST(GradTest, ValuesOfVariablesArePutInOrTheirLackIsSaid) {
+  const std::string model = MakeTrainedModelDirectory("variables", "local_init"), out = TestFile("frozen.pb");
+  const std::vector<std::string> grad = {"grad", model, "--y", "y", "--x", "x", "-o", out};
+  const RunResult without = RunSluice(grad);
+  EXPECT_EQ(without.status, 0) << without.err;
+  EXPECT_TRUE(absl::StrContains(without.err, "left out: the values of 2 variables")) << without.err;
+  std::vector<std::string> freeze = grad;
+  freeze.push_back("--freeze");
+  const RunResult frozen = RunSluice(freeze);
+  EXPECT_EQ(frozen.status, 0) << frozen.err;
+  EXPECT_TRUE(absl::StrContains(frozen.err, "froze 2 variables: 12 B")) << frozen.err;
+  const RunResult run = RunSluice({"run", out, "--feed", "x=1x2=1", "--fetch", "gradients/0"});
+  EXPECT_EQ(run.out, "gradients/0  float32 [1,2]\n[[2, 3]]\n") << run.err;
 }
 
 TEST(GradTest, UnknownNamesAreErrors) {

@@ -116,7 +116,7 @@ TEST(RunStateTest, AnInitThatUntrainsAModelIsRefused) {
       const RunResult run = RunWith(model, options, command);
       EXPECT_EQ(run.status, 1) << options[1];
       EXPECT_EQ(run.out, "") << options[1];
-      EXPECT_TRUE(StrContains(run.err, "SLC4014 UNIMPLEMENTED: " + options[0] + " '")) << run.err;
+      EXPECT_TRUE(StrContains(run.err, "SLC4014 FAILED_PRECONDITION: " + options[0] + " '")) << run.err;
       EXPECT_TRUE(StrContains(run.err, "the answers would be those of an untrained model")) << run.err;
       EXPECT_TRUE(StrContains(run.err, "add --untrained")) << run.err;
     }
@@ -170,6 +170,13 @@ TEST(RunStateTest, AMetaGraphBesideItsCheckpointIsATrainedModel) {
   EXPECT_TRUE(StrContains(beside.err, "instead of the trained ones")) << beside.err;
   EXPECT_FALSE(StrContains(RunSluice({"run", meta, "--feed", "x=1x2=1", "--fetch", "y"}).err, "--init"));
   std::filesystem::remove(index);
+}
+
+TEST(RunStateTest, WhatAnswersNothingIsNotWarnedAbout) {
+  const std::string meta = MakeTestFile("begins.meta", TrainedMetaGraph());
+  const RunResult run = RunSluice({"run", meta, "--init", "init", "--target", "local_init"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.err, "");
 }
 
 TEST(RunStateTest, AGraphWithoutASaverIsInitialisedWithoutAWord) {

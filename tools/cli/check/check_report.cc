@@ -13,6 +13,7 @@
 #include "graph/ir/tensor_id.h"
 #include "graph/passes/prune.h"
 #include "graph/placement/reachable_functions.h"
+#include "graph/placement/unknown_colocation.h"
 #include "tools/cli/check/way_out.h"
 #include "tools/cli/report/endpoint_guess.h"
 
@@ -116,6 +117,17 @@ class NeededParts {
   Graph graph_;
 };
 
+// tf.import_graph_def refuses what stands with nodes that are not there; runs here and there do not mind.
+void AddUnknownColocations(const Graph& graph, CheckReport* report) {
+  const std::vector<UnknownColocation> unknown = FindUnknownColocations(graph);
+  if (unknown.empty()) return;
+  report->import_problem = absl::StrCat("'", PrintableName(graph.name(unknown[0].first)), "' is to stand with '",
+                                        PrintableName(unknown[0].name), "' (attr _class), which is not in the graph",
+                                        unknown.size() > 1 ? ", and others with others" : "",
+                                        ": it runs, but tf.import_graph_def refuses it");
+  report->warnings.push_back(report->import_problem);
+}
+
 void AddDeferred(const LoadedGraph& model, CheckReport* report) {
   if (model.deferred.ok()) return;
   const NeededParts needed(model);
@@ -139,6 +151,7 @@ CheckReport CheckModel(const std::string& source, const absl::StatusOr<LoadedGra
   report.format = std::string(GraphFormatName(model->format));
   report.num_nodes = static_cast<int64_t>(model->graph.num_nodes());
   report.warnings = model->warnings;
+  AddUnknownColocations(model->graph, &report);
   AddDeferred(*model, &report);
   report.missing_kernels = FindMissing(model->graph, catalog);
   if (!model->shapes.has_value()) return report;

@@ -36,7 +36,8 @@ struct CheckReport {
   std::vector<absl::Status> shape_errors;    // Nodes that fail whenever they run unfed.
   std::vector<absl::Status> shape_warnings;  // Nodes that fail if they run with the shapes we assume.
   std::vector<MissingKernel> missing_kernels;  // Most frequent first.
-  std::vector<std::string> warnings;
+  std::string import_problem;  // Why tf.import_graph_def refuses the graph, though it runs; empty: for nothing known.
+  std::vector<std::string> warnings;  // Those of the load, and `import_problem`.
 
   bool graph_ok() const { return num_errors == 0; }
   bool runnable() const { return graph_ok() && missing_kernels.empty() && checkpoint.ok(); }

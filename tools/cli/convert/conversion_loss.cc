@@ -1,5 +1,6 @@
 #include "tools/cli/convert/conversion_loss.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -7,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/base/error.h"
+#include "graph/ir/tensor_id.h"
 #include "tools/cli/console/number_text.h"
 
 namespace sluice {
@@ -25,12 +27,35 @@ bool HasVariableFiles(const LoadedGraph& model) {
   return std::filesystem::exists(directory / "variables" / "variables.index", ignored);
 }
 
-std::vector<std::string> Variables(const Graph& graph) {
+// A table that is empty, and an error to look things up in, until the init of its model has filled it.
+bool IsFilledByInit(absl::string_view op) { return op == "HashTableV2" || op == "HashTable"; }
+
+// Whether the graph has all nodes that initialise the model.
+bool HasInit(const LoadedGraph& model) {
+  const std::vector<std::string>& names = model.meta.init_ops;
+  return std::all_of(names.begin(), names.end(), [&model](const std::string& name) {
+    return model.graph.Contains(model.graph.Find(ParseTensorId(name).node));
+  });
+}
+
+template <typename Wanted>
+std::vector<std::string> NamesOf(const Graph& graph, const Wanted& is_wanted) {
   std::vector<std::string> names;
   for (const NodeId id : graph.Nodes()) {
-    if (IsVariable(graph.op_name(id))) names.emplace_back(graph.name(id));
+    if (is_wanted(graph.op_name(id))) names.emplace_back(graph.name(id));
   }
   return names;
+}
+
+std::string VariablesText(const MissingState& missing) {
+  return absl::StrCat("the values of ", CountOf(static_cast<int64_t>(missing.variables.size()), "variable"));
+}
+std::string TablesText(const MissingState& missing) {
+  return absl::StrCat("the contents of ", CountOf(static_cast<int64_t>(missing.tables.size()), "lookup table"));
+}
+// " ('a', …)"
+std::string FirstOf(const std::vector<std::string>& names) {
+  return absl::StrCat(" ('", PrintableName(names[0]), "'", names.size() > 1 ? ", …" : "", ")");
 }
 
 // "features = x:0, mask = m:0", the first few.
@@ -51,10 +76,6 @@ std::string TensorList(const std::vector<SignatureTensor>& tensors) {
 
 std::vector<std::string> ConversionLosses(const LoadedGraph& model) {
   std::vector<std::string> losses;
-  const size_t num_variables = Variables(model.graph).size();
-  if (num_variables > 0 && HasVariableFiles(model)) {
-    losses.push_back(absl::StrCat("the values of ", CountOf(static_cast<int64_t>(num_variables), "variable")));
-  }
   for (const ModelSignature& signature : model.meta.signatures) {
     if (absl::StartsWith(signature.key, "__saved_model_")) continue;
     losses.push_back(absl::StrCat("signature '", PrintableName(signature.key), "': inputs ",
@@ -70,16 +91,34 @@ std::vector<std::string> ConversionLosses(const LoadedGraph& model) {
   return losses;
 }
 
-absl::Status CheckRunsWithoutVariables(const LoadedGraph& model) {
-  const std::vector<std::string> variables = Variables(model.graph);
-  if (variables.empty() || !HasVariableFiles(model)) return absl::OkStatus();
+MissingState FindMissingState(const LoadedGraph& model) {
+  MissingState missing;
+  if (HasVariableFiles(model)) missing.variables = NamesOf(model.graph, IsVariable);
+  if (IsSavedModel(model.format) && !HasInit(model)) missing.tables = NamesOf(model.graph, IsFilledByInit);
+  return missing;
+}
+
+std::vector<std::string> StateLosses(const MissingState& missing) {
+  std::vector<std::string> losses;
+  if (!missing.variables.empty()) losses.push_back(VariablesText(missing));
+  if (!missing.tables.empty()) losses.push_back(TablesText(missing));
+  return losses;
+}
+
+absl::Status CheckRunsWithout(const MissingState& missing) {
+  if (!missing.variables.empty()) {
+    return Error(ErrorCode::kSavedModelKind)
+        .Text(absl::StrCat("the result could not run: it needs ", VariablesText(missing), FirstOf(missing.variables),
+                           ", which are in variables/ and have no place in a GraphDef"))
+        .Help(
+            "add --freeze to put them into the graph as constants; --drop-variables writes the graph without the "
+            "values");
+  }
+  if (missing.tables.empty()) return absl::OkStatus();
   return Error(ErrorCode::kSavedModelKind)
-      .Text(absl::StrCat("the result could not run: it needs the values of ",
-                         CountOf(static_cast<int64_t>(variables.size()), "variable"), " ('",
-                         PrintableName(variables[0]), "'", variables.size() > 1 ? ", …" : "",
-                         "), which are in variables/ and have no place in a GraphDef"))
-      .Help(
-          "add --freeze to put them into the graph as constants; --drop-variables writes the graph without the values");
+      .Text(absl::StrCat("the result could not run: it needs ", TablesText(missing), FirstOf(missing.tables),
+                         ", which the model's init fills and which have no place in a GraphDef"))
+      .Help("--drop-variables writes the graph without them; `sluice run` can run the model as it is");
 }
 
 }  // namespace sluice

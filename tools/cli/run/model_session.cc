@@ -71,7 +71,7 @@ void ModelSessionOptions::Declare(CLI::App& app) {
 }
 
 absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOptions& options,
-                                absl::Span<const std::string> targets, Console& console) {
+                                absl::Span<const std::string> targets, bool answers, Console& console) {
   ErrorCollector errors;
   for (const std::string& node : options.init) {
     if (model.graph.Contains(model.graph.Find(ParseTensorId(node).node))) continue;
@@ -83,8 +83,10 @@ absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOpti
   const std::string init = InitThatUntrains(model, options, targets, !trained.empty());
   if (init.empty()) return false;
   if (trained.empty()) {
-    console.Warn(absl::StrCat("these are the answers of an untrained model: ", init,
-                              " gives its variables initial values, and no checkpoint was read"));
+    if (answers) {
+      console.Warn(absl::StrCat("these are the answers of an untrained model: ", init,
+                                " gives its variables initial values, and no checkpoint was read"));
+    }
     return true;
   }
   if (!options.untrained) {

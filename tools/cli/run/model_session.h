@@ -36,10 +36,10 @@ struct ModelSessionOptions {
 
 // What the command line and the model alone tell to be wrong: kTargetUnknown for an --init that is not a node;
 // kCannotRun, without --untrained, for an init of --init, of `targets` or of the model that would give a trained model
-// initial values. Whether the answers will be those of an untrained model;
-// then the console has been told.
+// initial values. Whether the answers will be those of an untrained model; then the console has been told, where
+// `answers` says that there are some: a training starts so.
 absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOptions& options,
-                                absl::Span<const std::string> targets, Console& console);
+                                absl::Span<const std::string> targets, bool answers, Console& console);
 
 // A session for `model`, whose graph it shares, on one CPU device, with soft placement. Nothing has run yet. `kernels`
 // must outlive it.
