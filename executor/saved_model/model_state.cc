@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "executor/saved_model/restore_by_objects.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/load/format.h"
@@ -87,7 +88,9 @@ absl::Status RestoreVariables(Session& session, const LoadedGraph& model, const 
   const SaverInfo saver = SaverOf(model);
   if (saver.restore_op.empty() || saver.filename_tensor.empty()) return NoSaver();
   SLUICE_ASSIGN_OR_RETURN(const std::string found, CheckpointPrefix(prefix));
-  return session.Run({{saver.filename_tensor, Tensor::String(found)}}, {}, {saver.restore_op}, options).status();
+  SLUICE_RETURN_IF_ERROR(
+      session.Run({{saver.filename_tensor, Tensor::String(found)}}, {}, {saver.restore_op}, options).status());
+  return RestoreByObjects(session, model, saver.restore_op, found, options);
 }
 
 absl::Status SaveVariables(Session& session, const LoadedGraph& model, const std::string& prefix,

@@ -27,8 +27,8 @@ std::string TrainedValuesPrefix(const LoadedGraph& model);
 // The prefix that `path` means: of a directory the newest checkpoint that its file `checkpoint` names, else itself.
 absl::StatusOr<std::string> CheckpointPrefix(const std::string& path);
 
-// Runs the nodes of the model that read its variables from the checkpoint at `prefix`. kCannotRun where it has none;
-// the errors of the run.
+// Runs the nodes of the model that read its variables from the checkpoint at `prefix`, and fills the variables that
+// they leave out (Note [Variables without a restore]). kCannotRun where it has none; the errors of the run.
 absl::Status RestoreVariables(Session& session, const LoadedGraph& model, const std::string& prefix,
                               const CallOptions& options);
 

@@ -12,27 +12,12 @@
 #include "graph/base/limits.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/registered_gradients.h"
+#include "graph/wire/message_fields.h"
 #include "graph/wire/packed_fields.h"
 #include "graph/wire/wire_reader.h"
 
 namespace sluice {
 namespace {
-
-// The messages of one field. Damage ends the list: what stands behind it is as good as not there.
-std::vector<absl::string_view> MessagesOf(absl::string_view message, uint32_t field) {
-  std::vector<absl::string_view> found;
-  WireReader reader(message);
-  while (reader.Next()) {
-    if (reader.tag() == WireTag(field, WireType::kBytes)) found.push_back(reader.bytes());
-  }
-  return found;
-}
-
-// The last value of one field, or empty.
-absl::string_view LastOf(absl::string_view message, uint32_t field) {
-  const std::vector<absl::string_view> all = MessagesOf(message, field);
-  return all.empty() ? absl::string_view() : all.back();
-}
 
 // What one SavedConcreteFunction says.
 struct ConcreteFunction {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "executor/saved_model/model_state.h"
 #include "graph/base/error.h"
+#include "graph/load/format.h"
 #include "tools/cli/check/way_out.h"
 #include "tools/cli/console/console.h"
 #include "tools/cli/report/endpoint_guess.h"
@@ -42,9 +43,16 @@ Lines AboutVariables(const LoadedGraph& model, const ModelSessionOptions& option
   if (!options.init.empty()) {
     return own.empty() ? Lines() : Lines{"what --init ran gives this variable no value; this does:", "  --init " + own};
   }
+  Lines lines;
+  if (IsSavedModel(model.format) && model.source != "-" && HasSaver(model)) {
+    lines.push_back(absl::StrCat("there is no checkpoint in '", PrintableName(ModelDirectory(model)),
+                                 "/variables': the trained values are missing"));
+  }
   const std::string init = NameOfInit(model.graph);
-  if (init.empty()) return {};
-  return {"give variables their initial (untrained) values first, for example:", "  --init " + init};
+  if (init.empty()) return lines;
+  lines.push_back("give variables their initial (untrained) values first, for example:");
+  lines.push_back("  --init " + init);
+  return lines;
 }
 
 Lines AboutMissingFeeds(const LoadedGraph& model, const ModelNames& names, const std::vector<ErrorInfo>& errors) {

@@ -1,0 +1,51 @@
+#ifndef SLUICE_EXECUTOR_SAVED_MODEL_OBJECT_GRAPH_H_
+#define SLUICE_EXECUTOR_SAVED_MODEL_OBJECT_GRAPH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/base/hash_table.h"
+
+namespace sluice {
+
+// Where a TensorFlow 2 model has the values of its variables. Such a model describes its objects twice: the SavedModel
+// (message SavedObjectGraph) says which of them are variables and which of them functions have captured, the checkpoint
+// beside it (message TrackableObjectGraph, a tensor of its own) says under which key each value stands. Numbers of
+// objects are those of the SavedModel. An object of the checkpoint is the same as one of the SavedModel where the names
+// of children on the way from the root, object 0, are the same: as tf.saved_model.load has it.
+//
+// Both messages may hold anything: circles, numbers of objects that are not there, damage. All is linear in their size,
+// and what makes no sense is as good as not said. Views into the messages. Immutable.
+class ObjectGraph {
+ public:
+  static constexpr int32_t kNone = -1;
+  // What the checkpoint calls the value of a variable.
+  static constexpr absl::string_view kValueAttribute = "VARIABLE_VALUE";
+  // The tensor of a checkpoint that holds the message TrackableObjectGraph.
+  static constexpr absl::string_view kStoredKey = "_CHECKPOINTABLE_OBJECT_GRAPH";
+
+  ObjectGraph(absl::string_view saved, absl::string_view stored);
+
+  // The objects that the concrete function has captured: its last arguments, in order. Empty for unknown functions.
+  absl::Span<const int32_t> CapturesOf(absl::string_view function) const;
+  // The variable called `name`. kNone where there is none, or more than one.
+  int32_t VariableCalled(absl::string_view name) const;
+  // The key under which the checkpoint holds the value of `object`; empty where it does not say one.
+  absl::string_view KeyOf(int32_t object) const;
+
+ private:
+  void ReadSaved(absl::string_view saved);
+  // Finds out which object of the checkpoint is which of the SavedModel.
+  void Match(absl::string_view stored);
+
+  std::vector<absl::string_view> objects_;  // Messages SavedObject.
+  std::vector<absl::string_view> keys_;     // By object.
+  HashMap<absl::string_view, int32_t> variables_;
+  HashMap<absl::string_view, std::vector<int32_t>> captures_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_SAVED_MODEL_OBJECT_GRAPH_H_

@@ -1,0 +1,36 @@
+#ifndef SLUICE_EXECUTOR_SAVED_MODEL_RESTORE_BY_OBJECTS_H_
+#define SLUICE_EXECUTOR_SAVED_MODEL_RESTORE_BY_OBJECTS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "executor/session/session.h"
+#include "graph/load/load_graph.h"
+
+namespace sluice {
+
+// Note [Variables without a restore]
+// A SavedModel of TensorFlow 2 has nodes that restore it, and tf.saved_model.load does not use them: it makes variables
+// out of the description of the objects and fills them by the object graph of the checkpoint. So models are about in
+// which the two differ. Keras 3, saved by tf.saved_model.save, stands in its graph with each variable twice
+// ("dense/kernel" and "Variable_3"): signatures read the first, the restore fills the second.
+//   1. Variables that the restore op does not reach are those to be filled; mostly there are none, and nothing is read.
+//   2. Which object of the model one of them is: what the concrete function that a node calls has captured, which are
+//      the last inputs of the node; else the only variable of its name. Names alone would not do, since objects may
+//      share one.
+//   3. The object's key in the checkpoint: ObjectGraph.
+//   4. Where the restore has given another variable the tensor of that key, its value is taken: a value stands in
+//      memory once and is read from the file once. Else it is read, by nodes that are added to the session.
+// A variable that no object, or an object without a key, stands for stays without a value: who reads it is told so.
+
+// Gives values, from the checkpoint at `prefix`, to the variables that `restore_op`, which has run, leaves without.
+// Does nothing for models that TensorFlow 2 did not write in its binary form. kCheckpointEntry where the checkpoint's
+// tensor has another dtype or shape than the variable; kCheckpointName where it is not there; the errors of reading and
+// running.
+absl::Status RestoreByObjects(Session& session, const LoadedGraph& model, absl::string_view restore_op,
+                              const std::string& prefix, const CallOptions& options);
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_SAVED_MODEL_RESTORE_BY_OBJECTS_H_
