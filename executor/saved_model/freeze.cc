@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/functions/inliner.h"
 #include "graph/ir/tensor_id.h"
+#include "graph/load/format.h"
 #include "graph/passes/prune.h"
 
 namespace sluice {
@@ -52,7 +54,15 @@ absl::StatusOr<std::vector<Tensor>> ValuesOf(const LoadedGraph& model, const std
   own.files.Read(ModelDirectory(model));
   SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Create(own, std::move(graph)));
   SLUICE_RETURN_IF_ERROR(InitialiseModel(*session, model));
-  return session->Run({}, reads, {});
+  absl::StatusOr<std::vector<Tensor>> values = session->Run({}, reads, {});
+  const std::optional<ErrorInfo> info = ErrorInfoOf(values.status());
+  const bool has_none = info.has_value() && info->code == ErrorCode::kUninitialized;
+  if (has_none && IsSavedModel(model.format) && TrainedValuesPrefix(model).empty()) {
+    return Error(ErrorCode::kUninitialized)
+        .Text(absl::StrCat("there is no checkpoint in '", PrintableName(ModelDirectory(model)),
+                           "/variables': the trained values are missing"));
+  }
+  return values;
 }
 
 }  // namespace

@@ -147,6 +147,8 @@ TEST(RestoreByObjectsTest, FrozenModelsHaveTheseValues) {
   ASSERT_OK_AND_ASSIGN(const FrozenGraph frozen, FreezeModel(model, {"y"}));
   EXPECT_EQ(frozen.variables, 2);
   EXPECT_EQ(frozen.bytes, 16);
+  std::filesystem::remove_all(directory + "/variables");
+  EXPECT_THAT(FreezeModel(model, {"y"}), IsError(ErrorCode::kUninitialized, "the trained values are missing"));
 }
 
 TEST(RestoreByObjectsTest, ASessionIsRestoredOverAndOver) {
