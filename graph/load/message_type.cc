@@ -1,6 +1,7 @@
 #include "graph/load/message_type.h"
 
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -157,6 +158,9 @@ absl::Status BadSource(absl::string_view found) {
       .Expected("local://, or bytes:// and a FileDescriptorSet");
 }
 
+// protobuf counts bytes by int.
+bool IsTooLong(absl::string_view bytes) { return bytes.size() > std::numeric_limits<int>::max(); }
+
 // The files in `source`.
 absl::StatusOr<pb::FileDescriptorSet> ReadSource(const std::string& source) {
   pb::FileDescriptorSet files;
@@ -166,7 +170,7 @@ absl::StatusOr<pb::FileDescriptorSet> ReadSource(const std::string& source) {
     return files;
   }
   if (!absl::ConsumePrefix(&rest, "bytes://")) return BadSource(source);
-  if (files.ParseFromArray(rest.data(), static_cast<int>(rest.size()))) return files;
+  if (!IsTooLong(rest) && files.ParseFromArray(rest.data(), static_cast<int>(rest.size()))) return files;
   return BadSource("bytes that are not a FileDescriptorSet");
 }
 
@@ -265,7 +269,7 @@ absl::Status MessageType::AddField(const std::string& name) {
   field.type = static_cast<FieldType>(from->type());
   field.number = from->number();
   field.is_repeated = from->is_repeated();
-  field.is_packed = from->is_packed();
+  field.is_packed = from->options().packed();  // As TensorFlow asks: what the file says, not what proto3 does.
   SetDefault(*from, &field);
   fields_.push_back(std::move(field));
   return absl::OkStatus();
@@ -275,7 +279,8 @@ bool MessageType::Rewrite(absl::string_view message, bool is_text, std::string* 
   const pb::LogSilencer silencer;  // Of texts that are not UTF-8.
   const std::unique_ptr<pb::Message> parsed(descriptors_->prototype->New());
   if (!is_text) {
-    return parsed->ParseFromArray(message.data(), static_cast<int>(message.size())) && parsed->SerializeToString(bytes);
+    return !IsTooLong(message) && parsed->ParseFromArray(message.data(), static_cast<int>(message.size())) &&
+           parsed->SerializeToString(bytes);
   }
   pb::TextFormat::Parser parser;
   Silence silence;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "graph/base/error.h"
+#include "graph/base/limits.h"
 #include "graph/value/tstring.h"
 #include "kernels/control/constant_kernel.h"
 #include "kernels/control/families.h"
@@ -79,7 +80,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeFakeParam(const KernelConstruction& 
   std::vector<int64_t> dims;
   for (int d = 0; d < stated.rank(); ++d) dims.push_back(std::max<int64_t>(stated.dim(d), 0));
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
-  SLUICE_ASSIGN_OR_RETURN(Tensor value, Tensor::MakeZeros(construction.output_type(0), shape));
+  const DType type = construction.output_type(0);
+  const int64_t most = LoadLimits().max_tensor_bytes / static_cast<int64_t>(std::max<size_t>(DTypeSize(type), 1));
+  if (shape.num_elements() > most) {
+    return Error(ErrorCode::kTensorTooLarge)
+        .Found(shape.ToString())
+        .Expected(absl::StrCat("at most ", most, " elements"));
+  }
+  SLUICE_ASSIGN_OR_RETURN(Tensor value, Tensor::MakeZeros(type, shape));
   return std::make_unique<ConstantKernel>(std::move(value));
 }
 

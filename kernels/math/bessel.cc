@@ -7,6 +7,7 @@ namespace sluice::special {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
+constexpr double kEulerGamma = 0.57721566490153286061;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -50,17 +51,24 @@ double PlainI(int order, double x) {
   return ScaledI(order, x) * half * half;
 }
 
+// K of `order` for 0 < x < kLarge. Near 0 the first term is all; the library's series does not end there where numbers
+// that are not normal count as 0.
+double NearK(int order, double x) {
+  if (x >= 1e-10) return std::cyl_bessel_k(static_cast<double>(order), x);
+  return order == 0 ? -std::log(x / 2) - kEulerGamma : 1 / x;
+}
+
 // exp(x) K of `order`.
 double ScaledK(int order, double x) {
   if (std::isnan(x)) return x;
   if (x <= 0) return kInf;
   if (std::isinf(x)) return 0;
-  if (x < kLarge) return std::cyl_bessel_k(static_cast<double>(order), x) * std::exp(x);
+  if (x < kLarge) return NearK(order, x) * std::exp(x);
   return SumOfInversePowers(order, x, 1) * std::sqrt(kPi / (2 * x));
 }
 
 double PlainK(int order, double x) {
-  if (x > 0 && x < kLarge) return std::cyl_bessel_k(static_cast<double>(order), x);
+  if (x > 0 && x < kLarge) return NearK(order, x);
   return ScaledK(order, x) * (x > 0 ? std::exp(-x) : 1.0);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/checked_math.h"
 #include "graph/base/error.h"
 #include "graph/load/message_type.h"
 #include "graph/value/tstring.h"
@@ -242,8 +244,9 @@ class DecodeKernel : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const sizes, context.AllocateOutput(0, shape));
     std::vector<int64_t> longest(wanted_.size(), 1);  // As in TensorFlow, there is always one place.
-    SLUICE_RETURN_IF_ERROR(CountValues(messages, sizes->flat<int32_t>(), &longest));
-    return GiveValues(context, messages, longest, dims);
+    int64_t text_bytes = 0;
+    SLUICE_RETURN_IF_ERROR(CountValues(messages, sizes->flat<int32_t>(), &longest, &text_bytes));
+    return GiveValues(context, messages, longest, text_bytes, dims);
   }
 
  private:
@@ -254,11 +257,12 @@ class DecodeKernel : public Kernel {
 
   // How many values each message has of each field; one at most where a field is not repeated.
   absl::Status CountValues(absl::Span<const absl::string_view> messages, absl::Span<int32_t> sizes,
-                           std::vector<int64_t>* longest) const {
+                           std::vector<int64_t>* longest, int64_t* text_bytes) const {
     std::fill(sizes.begin(), sizes.end(), 0);
     for (size_t i = 0; i < messages.size(); ++i) {
       const absl::Span<int32_t> own = sizes.subspan(i * wanted_.size(), wanted_.size());
-      const bool is_good = VisitMessage(messages[i], wanted_, [&own](const WantedField& wanted, const FieldValue&) {
+      const bool is_good = VisitMessage(messages[i], wanted_, [&](const WantedField& wanted, const FieldValue& value) {
+        *text_bytes += static_cast<int64_t>(value.text.size());
         int32_t& size = own[wanted.index];
         size = wanted.field->is_repeated ? size + 1 : 1;  // No overflow: a value takes a byte.
       });
@@ -268,8 +272,22 @@ class DecodeKernel : public Kernel {
     return absl::OkStatus();
   }
 
+  // `found` and the texts that may stand in place of missing values; the largest number where there are more.
+  int64_t TextBytes(size_t messages, const std::vector<int64_t>& longest, int64_t found) const {
+    for (const WantedField& wanted : wanted_) {
+      int64_t places, bytes;
+      if (!CheckedMul(static_cast<int64_t>(messages), longest[wanted.index], &places) ||
+          !CheckedMul(places, static_cast<int64_t>(wanted.field->default_text.size()), &bytes) ||
+          !CheckedAdd(found, bytes, &found)) {
+        return std::numeric_limits<int64_t>::max();
+      }
+    }
+    return found;
+  }
+
   absl::Status GiveValues(KernelContext& context, absl::Span<const absl::string_view> messages,
-                          const std::vector<int64_t>& longest, IndexVector dims) const {
+                          const std::vector<int64_t>& longest, int64_t text_bytes, IndexVector dims) const {
+    SLUICE_RETURN_IF_ERROR(CheckTextMemory(context, TextBytes(messages.size(), longest, text_bytes)));
     std::vector<Tensor*> outputs(wanted_.size());
     for (size_t f = 0; f < wanted_.size(); ++f) {
       dims.back() = longest[f];

@@ -33,6 +33,7 @@ class RaggedCrossKernel : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(kernel->buckets_, construction.Get<int64_t>("num_buckets"));
     SLUICE_ASSIGN_OR_RETURN(const int64_t key, construction.Get<int64_t>("hash_key"));
     kernel->key_ = static_cast<uint64_t>(key);
+    SLUICE_RETURN_IF_ERROR(kernel->CheckCounts());
     if (kernel->is_hashed_ != (construction.output_type(0) == DType::kInt64)) {
       return Error(ErrorCode::kOpAttr)
           .Attr("out_values_type")
@@ -61,6 +62,20 @@ class RaggedCrossKernel : public Kernel {
   }
 
  private:
+  // The lists' lengths are attrs of their own; those that belong together are read side by side.
+  absl::Status CheckCounts() const {
+    const auto differ = [](absl::string_view attr, int found, int expected) -> absl::Status {
+      return Error(ErrorCode::kOpAttr)
+          .Attr(std::string(attr))
+          .Found(absl::StrCat(found, " types"))
+          .Expected(absl::StrCat(expected, ", one for each"));
+    };
+    if (ragged_splits_.count != ragged_values_.count) {
+      return differ("ragged_splits_types", ragged_splits_.count, ragged_values_.count);
+    }
+    if (values_.count != indices_.count) return differ("sparse_values_types", values_.count, indices_.count);
+    return absl::OkStatus();
+  }
   absl::Status CheckShapes(const KernelContext& context) const {
     const auto check = [&context](ArgRange range, absl::string_view name, int rank) -> absl::Status {
       for (int i = range.first; i < range.first + range.count; ++i) {

@@ -64,6 +64,15 @@ TEST(BesselTest, EndsAreTensorFlows) {
 }
 
 // Where one way to compute a function takes over from another, nothing jumps.
+// Where numbers that are not normal count as 0, too.
+TEST(BesselTest, NextToZero) {
+  for (const double x : {2.3e-308, 4e-308, 8e-308, 1e-100, 1e-20, 0.999e-10, 1.001e-10}) {
+    EXPECT_NEAR(BesselK0(x) / (-std::log(x / 2) - 0.5772156649015329), 1, 1e-14) << x;
+    EXPECT_NEAR(BesselK1(x) * x, 1, 1e-14) << x;
+    EXPECT_NEAR(BesselK0e(x) / BesselK0(x), 1, 1e-9) << x;
+  }
+}
+
 TEST(BesselTest, WaysMeet) {
   for (const double seam : {25.0, 10.0, 1.5, 1.0, 0.666, 0.5}) {
     const double before = std::nextafter(seam, 0), after = std::nextafter(seam, kInf);

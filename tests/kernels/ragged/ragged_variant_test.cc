@@ -181,6 +181,35 @@ TEST(RaggedCrossTest, LastColumnRunsFastest) {
   EXPECT_THAT(Values<int64_t>(hashes[1]), ElementsAre(0, 4, 4, 6));
 }
 
+// Lists that belong together are as long as each other: their lengths are attrs that a file may set as it likes.
+TEST(RaggedCrossTest, ListsThatBelongTogetherAreEquallyLong) {
+  const auto cross = [](const std::vector<DType>& values, const std::vector<DType>& splits, int sparse,
+                        const std::vector<DType>& sparse_values, const std::string& order, Tensors inputs) {
+    return KernelRunner("RaggedCross")
+        .Attr("Nsparse", sparse)
+        .Attr("input_order", order)
+        .Attr("hashed_output", true)
+        .Attr("num_buckets", 100)
+        .Attr("hash_key", 1)
+        .Attr("ragged_values_types", values)
+        .Attr("ragged_splits_types", splits)
+        .Attr("sparse_values_types", sparse_values)
+        .Attr("dense_types", std::vector<DType>())
+        .Attr("out_values_type", DType::kInt64)
+        .Attr("out_row_splits_type", DType::kInt64)
+        .Run(std::move(inputs))
+        .status();
+  };
+  const std::vector<DType> one = {DType::kInt64}, two = {DType::kInt64, DType::kInt64}, none;
+  EXPECT_THAT(cross(two, one, 0, none, "RR", {Longs({1}), Longs({2}), Longs({0, 1})}), IsError(ErrorCode::kOpAttr));
+  EXPECT_THAT(
+      cross(two, one, 1, one, "RRS",
+            {Longs({1}), Longs({2}), Longs({0, 1}), Counting<int64_t>({3, 2}), Longs({1, 2, 3}), Longs({1, 9})}),
+      IsError(ErrorCode::kOpAttr));
+  EXPECT_THAT(cross(none, none, 1, two, "SS", {Counting<int64_t>({1, 2}), Longs({1}), Longs({2}), Longs({1, 9})}),
+              IsError(ErrorCode::kOpAttr));
+}
+
 TEST(RaggedCrossTest, ChecksWhatItIsGiven) {
   const Tensor texts = Tensor::Strings({"a", "b", "c"}), dense = Counting<int64_t>({3, 2});
   EXPECT_THAT(Cross(texts, Longs({0, 3}), dense, true), IsError(ErrorCode::kOpShapes));
