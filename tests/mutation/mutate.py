@@ -22,12 +22,12 @@ import source_tree  # noqa: E402  (of tests/lint)
 ROOMS = ["graph/base", "graph/edit", "graph/functions", "graph/gradients", "graph/ir", "graph/load", "graph/ops",
          "graph/passes", "graph/placement", "graph/shapes", "graph/value", "graph/wire", "kernels", "kernels/array",
          "kernels/checkpoint", "kernels/control", "kernels/device", "kernels/fft", "kernels/image", "kernels/io",
-         "kernels/linalg", "kernels/lists", "kernels/math", "kernels/memory", "kernels/nn", "kernels/norm",
-         "kernels/optimizers", "kernels/parsing", "kernels/plugin", "kernels/pool", "kernels/queues", "kernels/ragged",
-         "kernels/random", "kernels/reduce", "kernels/resources", "kernels/rnn", "kernels/sequence", "kernels/sparse",
-         "kernels/state", "kernels/step", "kernels/strings", "kernels/tables", "kernels/transfer", "executor",
-         "executor/compiled", "executor/functions", "executor/saved_model", "executor/serial", "executor/session",
-         "executor/tape", "executor/trace", "frames", "rendezvous", "tools/cli"]
+         "kernels/layout", "kernels/linalg", "kernels/lists", "kernels/math", "kernels/memory", "kernels/nn",
+         "kernels/norm", "kernels/optimizers", "kernels/parsing", "kernels/plugin", "kernels/pool", "kernels/proto",
+         "kernels/queues", "kernels/ragged", "kernels/random", "kernels/reduce", "kernels/resources", "kernels/rnn",
+         "kernels/sequence", "kernels/sparse", "kernels/state", "kernels/step", "kernels/strings", "kernels/tables",
+         "kernels/transfer", "executor", "executor/compiled", "executor/functions", "executor/saved_model",
+         "executor/serial", "executor/session", "executor/tape", "executor/trace", "frames", "rendezvous", "tools/cli"]
 # Rooms whose tests stand in another one's directory.
 TESTED_BY = {"kernels/resources": "kernels/state", "graph/gradients": "executor/gradients"}
 EXPLAINED = os.path.join(HERE, "explained.txt")
