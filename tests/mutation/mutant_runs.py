@@ -28,15 +28,11 @@ class Test:
         environment = {"PATH": "/usr/bin:/bin", "HOME": scratch, "TEST_TMPDIR": scratch, "TEST_WORKSPACE": "sluice",
                        "TEST_SRCDIR": os.path.dirname(self._runfiles), "RUNFILES_DIR": os.path.dirname(self._runfiles),
                        "GTEST_FAIL_FAST": "1", "SLUICE_LOG": "silent", **variables}
-
-        def limit():
-            os.nice(10)
-            resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-        child = subprocess.Popen(self._command, cwd=self._runfiles, env=environment, stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limit,
+        # Programs set the limits: code of ours between fork and exec may hang where other threads run.
+        limits = ["nice", "-n", "10", "prlimit", f"--cpu={cpu_seconds}:{cpu_seconds + 1}", f"--as={MEMORY_LIMIT}",
+                  "--core=0"]
+        child = subprocess.Popen([*limits, *self._command], cwd=self._runfiles, env=environment,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                  start_new_session=True)
         try:
             return child.wait(seconds) == 0

@@ -5,6 +5,7 @@ environment. A mutant is killed when a test of its room fails, or exceeds its li
 """
 
 import argparse
+import concurrent.futures
 import os
 import random
 import sys
@@ -52,6 +53,8 @@ def parse_arguments():
     parser.add_argument("--out", metavar="DIR", help="write survivors to DIR/ROOM.txt as they are found")
     parser.add_argument("--scratch", metavar="DIR", help="the copy that is built (default: below ~/.cache/sluice)")
     parser.add_argument("--bazel", default="bazel", help="the command to build with")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N",
+                        help="try N mutants at a time (default: one for each processor)")
     return parser.parse_args()
 
 
@@ -132,11 +135,11 @@ def make_tests(room, workspace, outputs, copy_root, further):
     return tests
 
 
-def run_room(room, explained, out):
+def run_room(room, explained, out, pool):
     """Tries every mutant of a room. Survivors are printed, and written to a file, at once."""
     report = open(os.path.join(out, room.name.replace("/", "_") + ".txt"), "w", encoding="utf-8") if out else None
-    for mutant in room.mutants:
-        killer, reaching = mutant_runs.killer_of(mutant, room.tests)
+    outcomes = pool.map(lambda mutant: mutant_runs.killer_of(mutant, room.tests), room.mutants)
+    for mutant, (killer, reaching) in zip(room.mutants, outcomes):
         room.reached += reaching > 0
         if killer is not None:
             room.killed += 1
@@ -193,8 +196,9 @@ def main():
     if arguments.out:
         os.makedirs(arguments.out, exist_ok=True)
     build_rooms(rooms, copy, workspace, arguments)
-    for room in rooms:
-        run_room(room, read_explained(), arguments.out)
+    with concurrent.futures.ThreadPoolExecutor(max(1, arguments.jobs)) as pool:
+        for room in rooms:
+            run_room(room, read_explained(), arguments.out, pool)
     total = [sum(len(room.mutants) for room in rooms), sum(room.reached for room in rooms),
              sum(room.killed for room in rooms), sum(len(room.survivors) for room in rooms)]
     print("all: %d mutants, %d reached, %d killed, %d survive" % tuple(total))

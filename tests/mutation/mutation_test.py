@@ -1,5 +1,8 @@
 """The mutation runner: sources hold all their mutants, builds drop what does not compile, runs tell killed from not."""
 
+import concurrent.futures
+import contextlib
+import io
 import os
 import subprocess
 import tempfile
@@ -68,6 +71,21 @@ class SourceTest(unittest.TestCase):
         mutants = [mutant_of(b"x = most;", "for (;;) x = most;", is_statement=True)]
         test = self.build(mutants)
         self.assertEqual(mutant_runs.killer_of(mutants[0], [test]), (test, 1))
+
+    def test_several_at_a_time_are_told_in_order(self):
+        mutants = [mutant_of(b"Clamp(7, 5) - 5", "3"), mutant_of(b"x + 0", "x"), mutant_of(b"argc == 1", "false"),
+                   mutant_of(b"x > most", "x >= most")]
+        room = mutate.Room("room")
+        room.tests, room.mutants = [self.build(mutants)], mutants
+        out = os.path.join(self.folder, "out")
+        os.mkdir(out)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool, contextlib.redirect_stdout(io.StringIO()):
+            mutate.run_room(room, {}, out, pool)
+        self.assertEqual((room.killed, [mutant for mutant, _ in room.survivors]), (2, [mutants[1], mutants[3]]))
+        with open(os.path.join(out, "room.txt"), encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        self.assertEqual([line.rpartition("  [")[0] for line in lines[:2]], [mutants[1].describe(), mutants[3].describe()])
+        self.assertIn("4 mutants", lines[2])
 
     def test_lines_stay_where_they_are(self):
         mutants = [mutant_of(b"int x,\n          int most", "x")]
