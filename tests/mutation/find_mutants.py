@@ -31,6 +31,19 @@ _SKIPPED = {CursorKind.STATIC_ASSERT, CursorKind.ENUM_DECL, CursorKind.TYPE_ALIA
 _CHECKS = ("SLUICE_CHECK", "SLUICE_DCHECK", "SLUICE_LOG", "static_assert", "constexpr")
 
 
+def _kind(cursor):
+    """What a cursor, or a type, is; None for the few kinds that clang has and its Python module does not know."""
+    try:
+        return cursor.kind
+    except ValueError:
+        return None
+
+
+def _is_expression(cursor):
+    kind = _kind(cursor)
+    return kind is not None and kind.is_expression()
+
+
 class Finder:
     """Finds the mutants of files of one directory tree."""
 
@@ -108,18 +121,18 @@ class _FileVisit:
     def walk(self, cursor, in_function, result):
         """Visits what stands below a cursor; `result` is what the function around it returns."""
         for child in cursor.get_children():
-            if child.location.file is None or child.location.file.name != self._full or child.kind in _SKIPPED:
+            if child.location.file is None or child.location.file.name != self._full or _kind(child) in _SKIPPED:
                 continue
             inside, returns = in_function, result
-            if cursor.kind == CursorKind.VAR_DECL and self._is_part_of_type(cursor, child):
+            if _kind(cursor) == CursorKind.VAR_DECL and self._is_part_of_type(cursor, child):
                 continue
-            if child.kind in _FUNCTIONS:
+            if _kind(child) in _FUNCTIONS:
                 if self._is_constant(child):
                     continue
-                inside, returns = True, None if child.kind == CursorKind.LAMBDA_EXPR else child.result_type.spelling
-            elif child.kind == CursorKind.VAR_DECL and self._is_constant(child):
+                inside, returns = True, None if _kind(child) == CursorKind.LAMBDA_EXPR else child.result_type.spelling
+            elif _kind(child) == CursorKind.VAR_DECL and self._is_constant(child):
                 continue
-            elif child.kind == CursorKind.CASE_STMT:
+            elif _kind(child) == CursorKind.CASE_STMT:
                 for part in list(child.get_children())[1:]:
                     self._visit_statement(part)
                     self.walk_one(part, inside, returns)
@@ -148,7 +161,7 @@ class _FileVisit:
         return False
 
     def _visit(self, cursor, result):
-        kind = cursor.kind
+        kind = _kind(cursor)
         if kind in (CursorKind.BINARY_OPERATOR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR):
             self._binary(cursor)
         elif kind == CursorKind.CALL_EXPR and cursor.spelling in ("operator==", "operator!=", "operator<", "operator>"):
@@ -192,18 +205,18 @@ class _FileVisit:
 
     @staticmethod
     def _are_numbers(cursor, sides):
-        return all(part.type.get_canonical().kind in _NUMBERS for part in (cursor, sides[0], sides[-1]))
+        return all(_kind(part.type.get_canonical()) in _NUMBERS for part in (cursor, sides[0], sides[-1]))
 
     def _condition(self, cursor, values):
         children = list(cursor.get_children())
         condition = children[0]
-        if condition.kind == CursorKind.DECL_STMT:
+        if _kind(condition) == CursorKind.DECL_STMT:
             between = self._text(condition.extent.end.offset - 1, children[1].extent.start.offset)
-            if len(children) < 3 or ";" not in between or not children[1].kind.is_expression():
+            if len(children) < 3 or ";" not in between or not _is_expression(children[1]):
                 return
             condition = children[1]
         begin, end = self._range(condition)
-        if not condition.kind.is_expression() or begin >= end or re.match(r"[A-Z_]+\(", self._text(begin, end)):
+        if not _is_expression(condition) or begin >= end or re.match(r"[A-Z_]+\(", self._text(begin, end)):
             return  # The last: a condition in a macro.
         for value in values:
             self._add(f"condition {value}", begin, end, value)
@@ -238,11 +251,11 @@ class _FileVisit:
         if cursor.location.file is None or cursor.location.file.name != self._full:
             return
         begin, end = self._range(cursor)
-        if cursor.kind == CursorKind.UNEXPOSED_EXPR and list(cursor.get_children()):
+        if _kind(cursor) == CursorKind.UNEXPOSED_EXPR and list(cursor.get_children()):
             inner = list(cursor.get_children())[0]
-            kind = inner.kind if self._range(inner) == (begin, end) else cursor.kind
+            kind = _kind(inner) if self._range(inner) == (begin, end) else _kind(cursor)
         else:
-            kind = cursor.kind
+            kind = _kind(cursor)
         plain = kind in (CursorKind.CALL_EXPR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR, CursorKind.BINARY_OPERATOR,
                          CursorKind.UNARY_OPERATOR)
         checked = self._text(begin, begin + len("SLUICE_RETURN_IF_ERROR(")) == "SLUICE_RETURN_IF_ERROR("

@@ -96,14 +96,15 @@ class Room:
         self.survivors = []  # (mutant, tests that reach it)
 
     def find_mutants(self, finder, files, arguments):
+        """Returns what there is to say of it."""
         candidates, chance = [], random.Random(f"{arguments.seed} {self.name}")
         for path in choose(sources_of(self.name, files, arguments.headers), arguments.files, chance):
             candidates += finder.find(path)
         chosen = choose(candidates, arguments.limit, chance)
         for path in sorted({mutant.path for mutant in chosen}):
             self.mutants += finder.compilable(path, [mutant for mutant in chosen if mutant.path == path])
-        say(f"{self.name}: {len(self.mutants)} of {len(candidates)} possible mutants; "
-            f"{len(chosen) - len(self.mutants)} more do not compile")
+        return (f"{self.name}: {len(self.mutants)} of {len(candidates)} possible mutants; "
+                f"{len(chosen) - len(self.mutants)} more do not compile")
 
     def labels_of_tests(self, workspace, further):
         """The tests of the room, and those given by patterns, that are built from a source with mutants."""
@@ -122,6 +123,22 @@ class Room:
         unseen = sum(1 for _, tests in self.survivors if tests == 0)
         return (f"{self.name}: {len(self.mutants)} mutants, {self.reached} reached, {self.killed} killed, "
                 f"{len(self.survivors)} survive ({unseen} of them not reached)")
+
+
+def find_in_room(room, root, generated, files, arguments):
+    """In a process of its own: (the room's mutants, what there is to say)."""
+    import find_mutants  # Needs libclang, which the help does not.
+    said = room.find_mutants(find_mutants.Finder(root, generated), files, arguments)
+    return room.mutants, said
+
+
+def find_all(rooms, copy, arguments):
+    generated = [copy.folder_of_outputs(), copy.folder_of_outputs(ROOT)]
+    with concurrent.futures.ProcessPoolExecutor(max(1, arguments.jobs)) as pool:
+        found = [pool.submit(find_in_room, room, copy.root, generated, copy.files, arguments) for room in rooms]
+        for room, future in zip(rooms, found):
+            room.mutants, said = future.result()
+            say(said)
 
 
 def make_tests(room, workspace, outputs, copy_root, further):
@@ -184,11 +201,7 @@ def main():
             sys.exit(f"mutate: there are no sources in '{room.name}'")
     default = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "sluice", "mutation")
     copy = mutant_build.Copy(ROOT, arguments.scratch or default, arguments.bazel.split())
-    generated = [copy.folder_of_outputs(), copy.folder_of_outputs(ROOT)]
-    import find_mutants  # Needs libclang, which the help does not.
-    finder = find_mutants.Finder(copy.root, generated)
-    for room in rooms:
-        room.find_mutants(finder, copy.files, arguments)
+    find_all(rooms, copy, arguments)
     if arguments.list:
         for room in rooms:
             print("\n".join(mutant.describe() for mutant in room.mutants))
