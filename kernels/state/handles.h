@@ -39,6 +39,14 @@ absl::StatusOr<CountedPtr<T>> LookupInput(const KernelContext& context, int i) {
   return LookupHandle<T>(context, *handle);
 }
 
+// The same where the handle itself holds a T, without counting it; null otherwise. Lives until input `i` is taken.
+template <typename T>
+T* HeldByInput(const KernelContext& context, int i) {
+  const Tensor& input = context.input(i);
+  if (input.dtype() != DType::kResource || input.num_elements() != 1) return nullptr;
+  return input.flat<ResourceHandle>()[0].Get<T>();
+}
+
 // A scalar resource tensor.
 Tensor HandleTensor(ResourceHandleData data);
 

@@ -10,7 +10,7 @@ absl::Status Stack::CheckOpen() const {
   return Error(ErrorCode::kStackEmpty).Found(name()).Text("the stack was closed");
 }
 
-absl::Status Stack::Push(Tensor value, Allocator& allocator) {
+absl::Status Stack::Push(const Tensor& value, Allocator& allocator) {
   if (value.dtype() != dtype_) {
     return Error(ErrorCode::kStackEmpty)
         .Found(DTypeName(value.dtype()))
@@ -18,11 +18,11 @@ absl::Status Stack::Push(Tensor value, Allocator& allocator) {
         .Text("the stack holds another dtype");
   }
   MutexLock lock(&mu_);
-  SLUICE_RETURN_IF_ERROR(CheckOpen());
+  if (is_closed_) return CheckOpen();
   if (max_size_ >= 0 && values_.size() >= max_size_) {
     return Error(ErrorCode::kStackEmpty).Text(absl::StrCat("the stack is full: max_size is ", max_size_));
   }
-  return values_.Push(std::move(value), allocator);
+  return values_.Push(value, allocator);
 }
 
 absl::StatusOr<Tensor> Stack::Pop(Allocator& allocator) {
@@ -30,6 +30,11 @@ absl::StatusOr<Tensor> Stack::Pop(Allocator& allocator) {
   SLUICE_RETURN_IF_ERROR(CheckOpen());
   if (values_.size() == 0) return Error(ErrorCode::kStackEmpty).Found(name()).Text("the stack is empty");
   return values_.Pop(allocator);
+}
+
+bool Stack::PopScalar(DType dtype, size_t bytes, void* value) {
+  MutexLock lock(&mu_);
+  return !is_closed_ && values_.size() > 0 && values_.PopScalar(dtype, bytes, value);
 }
 
 void Stack::Close() {

@@ -47,17 +47,41 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeStack(const KernelConstruction& cons
   return std::make_unique<StackKernel>(std::move(name), dtype);
 }
 
-absl::Status ComputePush(KernelContext& context) {
-  SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Stack> stack, LookupStepInput<Stack>(context, 0));
-  Tensor value = context.TakeInput(1);
-  SLUICE_RETURN_IF_ERROR(stack->Push(value, context.allocator()));
-  context.SetOutput(0, std::move(value));
+absl::Status PushTo(Stack& stack, KernelContext& context) {
+  SLUICE_RETURN_IF_ERROR(stack.Push(context.input(1), context.allocator()));
+  context.SetOutput(0, context.TakeInput(1));
   return absl::OkStatus();
 }
 
-absl::Status ComputePop(KernelContext& context) {
-  SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Stack> stack, LookupStepInput<Stack>(context, 0));
-  SLUICE_ASSIGN_OR_RETURN(Tensor value, stack->Pop(context.allocator()));
+// What a loop leaves for its gradient is mostly one number after the other.
+template <typename T>
+bool PopScalar(Stack& stack, KernelContext& context) {
+  T value;
+  if (!stack.PopScalar(DTypeOf<T>::value, sizeof(T), &value)) return false;
+  context.SetScalar(0, value);
+  return true;
+}
+
+bool PopScalarOfOutput(Stack& stack, KernelContext& context) {
+  switch (context.output_type(0)) {
+    case DType::kFloat:
+      return PopScalar<float>(stack, context);
+    case DType::kDouble:
+      return PopScalar<double>(stack, context);
+    case DType::kInt32:
+      return PopScalar<int32_t>(stack, context);
+    case DType::kInt64:
+      return PopScalar<int64_t>(stack, context);
+    case DType::kBool:
+      return PopScalar<bool>(stack, context);
+    default:
+      return false;
+  }
+}
+
+absl::Status PopFrom(Stack& stack, KernelContext& context) {
+  if (PopScalarOfOutput(stack, context)) return absl::OkStatus();
+  SLUICE_ASSIGN_OR_RETURN(Tensor value, stack.Pop(context.allocator()));
   if (value.dtype() != context.output_type(0)) {
     return Error(ErrorCode::kOutputType)
         .Found(DTypeName(value.dtype()))
@@ -66,6 +90,14 @@ absl::Status ComputePop(KernelContext& context) {
   }
   context.SetOutput(0, std::move(value));
   return absl::OkStatus();
+}
+
+// Handles of StackV2 hold their stack, which need not be counted while the kernel runs.
+template <absl::Status (*kDo)(Stack&, KernelContext&)>
+absl::Status WithStack(KernelContext& context) {
+  if (Stack* const held = HeldByInput<Stack>(context, 0)) return kDo(*held, context);
+  SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Stack> stack, LookupStepInput<Stack>(context, 0));
+  return kDo(*stack, context);
 }
 
 absl::Status ComputeClose(KernelContext& context) {
@@ -77,10 +109,10 @@ absl::Status ComputeClose(KernelContext& context) {
 constexpr KernelRow kRows[] = {
     KernelRow("Stack", &MakeStack),
     KernelRow("StackV2", &MakeStack),
-    KernelRow("StackPush", &Call<ComputePush>).Cheap(),
-    KernelRow("StackPushV2", &Call<ComputePush>).Cheap(),
-    KernelRow("StackPop", &Call<ComputePop>).Cheap(),
-    KernelRow("StackPopV2", &Call<ComputePop>).Cheap(),
+    KernelRow("StackPush", &Call<WithStack<PushTo>>).Cheap(),
+    KernelRow("StackPushV2", &Call<WithStack<PushTo>>).Cheap(),
+    KernelRow("StackPop", &Call<WithStack<PopFrom>>).Cheap(),
+    KernelRow("StackPopV2", &Call<WithStack<PopFrom>>).Cheap(),
     KernelRow("StackClose", &Call<ComputeClose>).Cheap(),
     KernelRow("StackCloseV2", &Call<ComputeClose>).Cheap(),
 };

@@ -16,6 +16,25 @@ namespace {
 
 constexpr size_t kMaxSegmentBytes = size_t{16} << 20;
 
+// Sizes that the compiler knows take one instruction.
+void CopyRow(void* to, const void* from, size_t bytes) {
+  switch (bytes) {
+    case 0:
+      return;
+    case 1:
+      std::memcpy(to, from, 1);
+      return;
+    case 4:
+      std::memcpy(to, from, 4);
+      return;
+    case 8:
+      std::memcpy(to, from, 8);
+      return;
+    default:
+      std::memcpy(to, from, bytes);
+  }
+}
+
 }  // namespace
 
 bool ValuePile::IsSmall(const Tensor& value) {
@@ -26,7 +45,9 @@ bool ValuePile::IsSmall(const Tensor& value) {
 
 bool ValuePile::Takes(Segment& segment, const Tensor& value, bool is_small) {
   if (!is_small) return segment.IsHeld();
-  return segment.dtype == value.dtype() && segment.shape() == value.shape();
+  if (segment.dtype != value.dtype()) return false;
+  const Shape& shape = segment.shape();
+  return shape.IsScalar() ? value.shape().IsScalar() : shape == value.shape();
 }
 
 absl::Status ValuePile::Grow(const Tensor& value, bool is_small, Allocator& allocator) {
@@ -56,17 +77,19 @@ absl::Status ValuePile::Grow(const Tensor& value, bool is_small, Allocator& allo
   return absl::OkStatus();
 }
 
-absl::Status ValuePile::Push(Tensor value, Allocator& allocator) {
+absl::Status ValuePile::Push(const Tensor& value, Allocator& allocator) {
   const bool is_small = IsSmall(value);
-  if (top_ != nullptr && top_->rows == 0 && !Takes(*top_, value, is_small)) DropTop();
-  if (top_ == nullptr || top_->rows == top_->capacity || !Takes(*top_, value, is_small)) {
-    SLUICE_RETURN_IF_ERROR(Grow(value, is_small, allocator));
+  bool is_like_top = top_ != nullptr && Takes(*top_, value, is_small);
+  if (!is_like_top && top_ != nullptr && top_->rows == 0) {
+    DropTop();
+    is_like_top = top_ != nullptr && Takes(*top_, value, is_small);
   }
+  if (!is_like_top || top_->rows == top_->capacity) SLUICE_RETURN_IF_ERROR(Grow(value, is_small, allocator));
   char* const row = top_->row(top_->rows);
   if (is_small) {
-    if (top_->row_bytes > 0) std::memcpy(row, value.raw_data(), top_->row_bytes);
+    CopyRow(row, value.raw_data(), top_->row_bytes);
   } else {
-    new (row) Tensor(std::move(value));
+    new (row) Tensor(value);
   }
   ++top_->rows;
   ++size_;
@@ -84,12 +107,18 @@ absl::StatusOr<Tensor> ValuePile::Pop(Allocator& allocator) {
     held->~Tensor();
   } else {
     SLUICE_ASSIGN_OR_RETURN(value, Tensor::Make(top_->dtype, top_->shape(), allocator));
-    if (top_->row_bytes > 0) std::memcpy(value.mutable_raw_data(), top_->row(top_->rows - 1), top_->row_bytes);
+    CopyRow(value.mutable_raw_data(), top_->row(top_->rows - 1), top_->row_bytes);
   }
-  --top_->rows;
-  --size_;
-  run_ = std::max<int64_t>(run_ - 1, 0);
+  DropRow();
   return value;
+}
+
+bool ValuePile::PopScalar(DType dtype, size_t bytes, void* value) {
+  if (top_->rows == 0) DropTop();
+  if (top_->dtype != dtype || top_->row_bytes != bytes || !top_->shape().IsScalar()) return false;
+  CopyRow(value, top_->row(top_->rows - 1), bytes);
+  DropRow();
+  return true;
 }
 
 void ValuePile::DropTop() {

@@ -33,10 +33,13 @@ class ValuePile {
 
   int64_t size() const { return size_; }
   // RESOURCE_EXHAUSTED when memory is short: then nothing has changed. `allocator` must outlive the segment.
-  absl::Status Push(Tensor value, Allocator& allocator);
+  absl::Status Push(const Tensor& value, Allocator& allocator);
   // The last value, in memory of `allocator` where it needs any. RESOURCE_EXHAUSTED when memory is short: then it
   // stays. REQUIRES: size() > 0.
   absl::StatusOr<Tensor> Pop(Allocator& allocator);
+  // Takes the last value off if it is a scalar of this plain dtype, of `bytes` bytes, and writes it to `value`: the
+  // short way for what most loops keep. Else nothing happens. REQUIRES: size() > 0.
+  bool PopScalar(DType dtype, size_t bytes, void* value);
   void Clear();
   void swap(ValuePile& other) {
     std::swap(top_, other.top_);
@@ -72,6 +75,12 @@ class ValuePile {
   absl::Status Grow(const Tensor& value, bool is_small, Allocator& allocator);
   // Lets go of the top segment. REQUIRES: it has no rows.
   void DropTop();
+  // Forgets the last row of the top segment, which holds nothing any more.
+  void DropRow() {
+    --top_->rows;
+    --size_;
+    if (run_ > 0) --run_;
+  }
 
   Segment* top_ = nullptr;
   int64_t size_ = 0;

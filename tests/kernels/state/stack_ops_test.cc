@@ -44,6 +44,30 @@ TEST_P(StackOpsTest, GivesBackTheLastValueFirst) {
   EXPECT_EQ(*values[3].AsScalar<int32_t>(), 1);
 }
 
+// Plain scalars take a way of their own.
+TEST(StackV2Test, KeepsValuesOfAnyDtypeAndShape) {
+  const std::vector<Tensor> values = {
+      Tensor::Scalar(1.5f),           Tensor::Scalar(2.5),        Tensor::Scalar<int32_t>(-3),
+      Tensor::Scalar<int64_t>(-4),    Tensor::Scalar(true),       Tensor::Scalar<uint8_t>(200),
+      Tensor::Scalar<int16_t>(-6),    Tensor::String("seven"),    Tensor::Vector<float>({8}),
+      Tensor::Vector<double>({9, 9}), Tensor::Vector<int64_t>({})};
+  for (const Tensor& value : values) {
+    SCOPED_TRACE(value.ToString());
+    StepRunner steps;
+    GraphBuilder& b = steps.graph();
+    const Output size = b.Const("max_size", Tensor::Scalar<int32_t>(-1));
+    const Output stack = b.Op("StackV2", "stack", {size}, {{"elem_type", value.dtype()}});
+    const Output push = b.Op("StackPushV2", "push", {stack, b.Const("value", value)});
+    const Output pop = b.Op("StackPopV2", "pop", {stack}, {{"elem_type", value.dtype()}});
+    ASSERT_OK_AND_ASSIGN(const auto results, steps.Run({push, pop}));
+    for (const Tensor& result : results) {
+      EXPECT_EQ(result.dtype(), value.dtype());
+      EXPECT_EQ(result.shape(), value.shape());
+      EXPECT_EQ(result.ToString(), value.ToString());
+    }
+  }
+}
+
 TEST_P(StackOpsTest, LivesForOneStep) {
   const Output stack = Stack(-1);
   const Output push = Push(stack, 1);

@@ -60,6 +60,38 @@ TEST_F(ValuePileTest, GivesBackAllKindsOfValuesInReverse) {
   }
 }
 
+TEST_F(ValuePileTest, OnlyScalarsOfTheDtypeAskedForComeOffTheShortWay) {
+  Push(Tensor::Scalar(1.5f));
+  Push(Floats(1, 2.5f));
+  Push(Tensor::Scalar(3.5));
+  Push(Tensor::String("text"));
+  float number = 0;
+  double wide = 0;
+  EXPECT_FALSE(rows_.PopScalar(DType::kString, sizeof(TString), &wide));
+  ExpectPop(Tensor::String("text"));
+  EXPECT_FALSE(rows_.PopScalar(DType::kFloat, sizeof(number), &number));
+  EXPECT_TRUE(rows_.PopScalar(DType::kDouble, sizeof(wide), &wide));
+  EXPECT_EQ(wide, 3.5);
+  EXPECT_FALSE(rows_.PopScalar(DType::kFloat, sizeof(number), &number));  // A vector of one.
+  ExpectPop(Floats(1, 2.5f));
+  EXPECT_TRUE(rows_.PopScalar(DType::kFloat, sizeof(number), &number));
+  EXPECT_EQ(number, 1.5f);
+  EXPECT_EQ(rows_.size(), 0);
+}
+
+TEST_F(ValuePileTest, ALoneValueOfAnotherShapeDoesNotEndItsNeighboursRows) {
+  for (int i = 0; i < 100; ++i) Push(Tensor::Scalar(1.0f));
+  int64_t before = Bytes();
+  while (Bytes() == before) Push(Tensor::Scalar(1.0f));  // Until there is a new segment, with room for 25.
+  before = Bytes();
+  for (int i = 0; i < 10; ++i) {
+    Push(Tensor::Scalar(2));
+    ExpectPop(Tensor::Scalar(2));
+    Push(Tensor::Scalar(1.0f));
+  }
+  EXPECT_EQ(Bytes(), before);
+}
+
 TEST_F(ValuePileTest, PushesAndPopsMayTakeTurns) {
   for (int i = 0; i < 1000; ++i) {
     Push(Tensor::Scalar(i));
