@@ -172,7 +172,7 @@ def run_room(room, explained, out, pool):
         report.close()
 
 
-def build_rooms(rooms, copy, workspace, arguments):
+def build_rooms(rooms, copy, workspace, arguments, pool):
     """Builds all mutants at once, measures the tests, and leaves each room what compiles."""
     mutants = [mutant for room in rooms for mutant in room.mutants]
     for number, mutant in enumerate(mutants, 1):
@@ -186,7 +186,7 @@ def build_rooms(rooms, copy, workspace, arguments):
         for test in make_tests(room, workspace, outputs, copy.root, arguments.tests):
             measured.setdefault(test.label, test)
             room.tests.append(measured[test.label])
-    good = mutant_runs.measure_all(list(measured.values()), len(mutants), say)
+    good = mutant_runs.measure_all(list(measured.values()), len(mutants), say, pool)
     for room in rooms:
         room.tests = [test for test in good if test in room.tests]
 
@@ -208,8 +208,8 @@ def main():
         return
     if arguments.out:
         os.makedirs(arguments.out, exist_ok=True)
-    build_rooms(rooms, copy, workspace, arguments)
     with concurrent.futures.ThreadPoolExecutor(max(1, arguments.jobs)) as pool:
+        build_rooms(rooms, copy, workspace, arguments, pool)
         for room in rooms:
             run_room(room, read_explained(), arguments.out, pool)
     total = [sum(len(room.mutants) for room in rooms), sum(room.reached for room in rooms),

@@ -49,7 +49,8 @@ class SourceTest(unittest.TestCase):
             file.write(mutated_source.with_prelude(mutated_source.rewrite(SOURCE, mutants), "a.cc"))
         subprocess.run(["g++", "-std=c++17", self.path("a.cc"), "-o", self.path("a")], check=True)
         test = mutant_runs.Test("//a:a", self.path("a"), [], self.folder)
-        self.assertEqual([test], mutant_runs.measure_all([test], len(mutants), self.fail))
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            self.assertEqual([test], mutant_runs.measure_all([test], len(mutants), self.fail, pool))
         return test
 
     def test_each_mutant_is_on_alone(self):
