@@ -48,9 +48,9 @@ absl::StatusOr<SparseParts> CopyRow(KernelContext& context, const SparseInput& s
 absl::StatusOr<SparseParts> MakeParts(Tensor indices, Tensor values, const Tensor& shape, DType dtype, int input,
                                       int64_t number);
 
-// Outputs 0, 1 and 2: the tensors `parts`, as many as `batch` has elements, as the rows of one. Each size is that of
+// Outputs 0, 1 and 2: the tensors at `parts`, as many as `batch` has elements, as the rows of one. Each size is that of
 // the largest. kOpShapes where their ranks differ; kOpTooLarge. REQUIRES: one tensor or more.
-absl::Status GiveJoined(KernelContext& context, absl::Span<const SparseParts> parts, const Shape& batch);
+absl::Status GiveJoined(KernelContext& context, absl::Span<const SparseParts* const> parts, const Shape& batch);
 
 }  // namespace sluice
 
