@@ -10,6 +10,7 @@
 #include "graph/value/tstring.h"
 #include "graph/value/variant.h"
 #include "kernels/kernel.h"
+#include "kernels/memory/container_allocator.h"
 #include "kernels/new_kernel.h"
 #include "kernels/sparse/families.h"
 #include "kernels/sparse/sparse_input.h"
@@ -104,7 +105,9 @@ absl::Status Deserialize(KernelContext& context) {
   }
   SLUICE_RETURN_IF_ERROR(CheckElements(context, 0));
   const int64_t count = input.num_elements() / 3;
-  std::vector<SparseParts> parts;
+  // What a tensor takes is more than the element that it comes from.
+  std::vector<SparseParts, ContainerAllocator<SparseParts>> parts{ContainerAllocator<SparseParts>(context.allocator())};
+  parts.reserve(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
     SLUICE_ASSIGN_OR_RETURN(Tensor indices, TakeTensor(context, 0, 3 * i));
     SLUICE_ASSIGN_OR_RETURN(Tensor values, TakeTensor(context, 0, 3 * i + 1));

@@ -48,12 +48,6 @@ absl::StatusOr<std::vector<RowEntries>> FindRows(const SparseInput& sparse) {
         .Found(absl::StrCat("a sparse tensor of rank ", sparse.rank))
         .Expected("rank 2 or more");
   }
-  if (sparse.dims[0] > kMaxSparseRows) {
-    return Error(ErrorCode::kOutOfMemory)
-        .Input(sparse.first_input)
-        .Found(absl::StrCat(sparse.dims[0], " rows"))
-        .Expected(absl::StrCat("at most ", kMaxSparseRows));
-  }
   std::vector<RowEntries> rows;
   for (int64_t i = 0; i < sparse.entries; ++i) {
     const int64_t row = sparse.at(i)[0];

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,9 +50,10 @@ class SparseTensorsMap final : public Resource {
   explicit SparseTensorsMap(Allocator* allocator)
       : Resource(kTypeName), numbers_(*allocator), kept_(ContainerAllocator<KeptPtr>(*allocator)) {}
 
-  // Throws std::bad_alloc where memory is short, and changes nothing then.
+  // Throws std::bad_alloc where memory is short, or there are too many, and changes nothing then.
   int64_t Add(KeptPtr kept) {
     MutexLock lock(&mu_);
+    if (numbers_.size() == IntKeyIndex::kMaxSize) throw std::bad_alloc();
     if (kept_.size() == kept_.capacity()) kept_.reserve(std::max<size_t>(16, 2 * kept_.size()));
     numbers_.Insert(next_);
     kept_.push_back(std::move(kept));  // There is room.

@@ -80,6 +80,11 @@ TEST_P(SerializeSparseTest, ChecksWhatItIsGiven) {
   EXPECT_THAT(many({Indices(1, {0}), Floats({1}), Longs({3})}), IsError(ErrorCode::kOpShape, "rank"));
   EXPECT_THAT(many({Indices(2, {0, 0}), Floats({1, 2}), Longs({3, 3})}), IsError(ErrorCode::kOpShapes));
   EXPECT_THAT(many({Indices(2, {}), Floats({}), Longs({int64_t{1} << 40, 2})}), IsError(ErrorCode::kOutOfMemory));
+  // As many rows as the run has memory for.
+  TrackingAllocator allocator(HostAllocator(), int64_t{1} << 29);
+  KernelRunner limited("SerializeManySparse");
+  limited.Attr("out_type", form).run().allocator = &allocator;
+  EXPECT_THAT(limited.Run1({Indices(2, {}), Floats({}), Longs({1 << 25, 2})}), IsError(ErrorCode::kOutOfMemory));
   EXPECT_THAT(many({Indices(2, {}), Floats({}), Longs({kMax, kMax})}), IsError(ErrorCode::kOpTooLarge));
   // What one holds is looked at when it is read.
   ASSERT_OK_AND_ASSIGN(const Tensor odd,
@@ -167,6 +172,11 @@ TEST(SerializeManySparseTest, EmptyRowsShareWhatTheyHold) {
   ASSERT_OK_AND_ASSIGN(const Tensors back, Deserialize(many));
   EXPECT_THAT(Values<int64_t>(back[0]), ElementsAre(7, 1));
   EXPECT_THAT(Values<int64_t>(back[2]), ElementsAre(kRows, 2));
+  // Reading them takes memory of the run.
+  TrackingAllocator allocator(HostAllocator(), 16 << 20);
+  KernelRunner small("DeserializeSparse");
+  small.Attr("dtype", DType::kFloat).run().allocator = &allocator;
+  EXPECT_THROW((void)small.Run({many}), std::bad_alloc) << "executors make RESOURCE_EXHAUSTED of it";
 }
 
 // A runner of `op` whose tensors live in `other`'s device.
