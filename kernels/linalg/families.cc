@@ -8,6 +8,7 @@ void AddLinalgKernels(KernelRegistry& registry) {
   registry.AddTable(EinsumKernels());
   registry.AddTable(FusedMatMulKernels());
   registry.AddTable(MatMulKernels());
+  registry.AddTable(SparseMatMulKernels());
 }
 
 }  // namespace sluice

@@ -17,6 +17,8 @@ SLUICE_AT_START absl::Span<const KernelRow> EinsumKernels();
 SLUICE_AT_START absl::Span<const KernelRow> FusedMatMulKernels();
 // MatMul, BatchMatMul, BatchMatMulV2, BatchMatMulV3.
 SLUICE_AT_START absl::Span<const KernelRow> MatMulKernels();
+// SparseMatMul: zeros of a marked matrix are left out.
+SLUICE_AT_START absl::Span<const KernelRow> SparseMatMulKernels();
 
 // Adds all of them.
 SLUICE_AT_START void AddLinalgKernels(KernelRegistry& registry);

@@ -44,12 +44,8 @@ constexpr TypeConstraint kFromBytes[] = {{"Ta", kBytes}, {"Tb", kBytes}, {"Tout"
 constexpr TypeConstraint kFromShort[] = {{"Ta", kShortFloats}, {"Tb", kShortFloats}, {"Tout", {DType::kFloat}}};
 constexpr TypeConstraint kFromNumbers[] = {{"Ta", kNumberTypes}, {"Tb", kNumberTypes}, {"Tout", kNumberTypes}};
 
-constexpr TypeConstraint kFloats[] = {{"Ta", {DType::kFloat}}, {"Tb", {DType::kFloat}}};
-
 constexpr KernelRow kRows[] = {
     KernelRow("MatMul", &MakeMatMul).Types("T", kNumberTypes),
-    // That many elements are zero is a hint, of which nothing is made.
-    KernelRow("SparseMatMul", &MakeMatMul).AllTypes(kFloats),
     KernelRow("BatchMatMul", &MakeBatchMatMul<Stacks::kEqual>).Types("T", kNumberTypes),
     KernelRow("BatchMatMulV2", &MakeBatchMatMul<Stacks::kBroadcast>).Types("T", kNumberTypes),
     // The results that are wider than the inputs, by name: lists of ops show them.

@@ -43,13 +43,9 @@ double ScaledI(int order, double x) {
   return sum * std::exp(-x);
 }
 
-// I of `order` for x >= 0. The factor in two parts, so that it does not overflow before the result does. Of infinity,
-// as in TensorFlow, not a number; so below.
-double PlainI(int order, double x) {
-  if (std::isinf(x)) return kNan;
-  const double half = std::exp(x / 2);
-  return ScaledI(order, x) * half * half;
-}
+// I of `order` for x >= 0. As in TensorFlow, infinite from where the factor is, a little before the result would be,
+// and of infinity not a number; so below.
+double PlainI(int order, double x) { return std::isinf(x) ? kNan : ScaledI(order, x) * std::exp(x); }
 
 // K of `order` for 0 < x < kLarge. Near 0 the first term is all; the library's series does not end there where numbers
 // that are not normal count as 0.

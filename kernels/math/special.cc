@@ -1,3 +1,7 @@
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
 #include "kernels/kernel.h"
 #include "kernels/math/bessel.h"
 #include "kernels/math/elementwise.h"
@@ -9,6 +13,9 @@
 namespace sluice {
 namespace {
 
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
 // Computed in double and rounded once, whatever T is.
 template <double (*kFunction)(double)>
 struct SpecialUnaryOp {
@@ -16,6 +23,35 @@ struct SpecialUnaryOp {
   template <typename T>
   static T Apply(T x) {
     return static_cast<T>(kFunction(x));
+  }
+};
+// Those of Bessel's functions that end, in TensorFlow, where an intermediate result of type T does.
+// I: in double, exp(x) ends by itself.
+template <double (*kFunction)(double)>
+struct BesselIOp : SpecialUnaryOp<kFunction> {
+  template <typename T>
+  static T Apply(T x) {
+    const double y = kFunction(x);
+    constexpr float kEnd = 88.72283935546875f;  // The first float beyond log of the largest one.
+    if (std::is_same_v<T, float> && std::abs(x) >= kEnd) return static_cast<T>(y * kInf);
+    return static_cast<T>(y);
+  }
+};
+// K, of order 0 or 1: half of the smallest numbers counts as 0, whose logarithm is left over, or 0 times that.
+template <double (*kFunction)(double), int kOrder>
+struct BesselKOp : SpecialUnaryOp<kFunction> {
+  template <typename T>
+  static T Apply(T x) {
+    constexpr T kMin = std::numeric_limits<T>::min();
+    if (x >= kMin && x < 2 * kMin) return static_cast<T>(kOrder == 0 ? kInf : kNan);
+    return static_cast<T>(kFunction(x));
+  }
+};
+// Y of order 1: in float, not a number at 0.
+struct BesselY1Op : SpecialUnaryOp<&special::BesselY1> {
+  template <typename T>
+  static T Apply(T x) {
+    return static_cast<T>(std::is_same_v<T, float> && x == 0 ? kNan : special::BesselY1(x));
   }
 };
 template <double (*kFunction)(double, double)>
@@ -66,18 +102,18 @@ constexpr KernelRow kRows[] = {
     UnaryRow<SpecialUnaryOp<&special::Ndtri>, FloatAndDouble>("Ndtri"),
     UnaryRow<SpecialUnaryOp<&special::Lgamma>, FloatCppTypes>("Lgamma"),
     UnaryRow<SpecialUnaryOp<&special::Digamma>, FloatCppTypes>("Digamma"),
-    UnaryRow<SpecialUnaryOp<&special::BesselI0>, BesselTypes>("BesselI0"),
+    UnaryRow<BesselIOp<&special::BesselI0>, BesselTypes>("BesselI0"),
     UnaryRow<SpecialUnaryOp<&special::BesselI0e>, BesselTypes>("BesselI0e"),
-    UnaryRow<SpecialUnaryOp<&special::BesselI1>, BesselTypes>("BesselI1"),
+    UnaryRow<BesselIOp<&special::BesselI1>, BesselTypes>("BesselI1"),
     UnaryRow<SpecialUnaryOp<&special::BesselI1e>, BesselTypes>("BesselI1e"),
     UnaryRow<SpecialUnaryOp<&special::BesselJ0>, BesselTypes>("BesselJ0"),
     UnaryRow<SpecialUnaryOp<&special::BesselJ1>, BesselTypes>("BesselJ1"),
-    UnaryRow<SpecialUnaryOp<&special::BesselK0>, BesselTypes>("BesselK0"),
-    UnaryRow<SpecialUnaryOp<&special::BesselK0e>, BesselTypes>("BesselK0e"),
-    UnaryRow<SpecialUnaryOp<&special::BesselK1>, BesselTypes>("BesselK1"),
-    UnaryRow<SpecialUnaryOp<&special::BesselK1e>, BesselTypes>("BesselK1e"),
+    UnaryRow<BesselKOp<&special::BesselK0, 0>, BesselTypes>("BesselK0"),
+    UnaryRow<BesselKOp<&special::BesselK0e, 0>, BesselTypes>("BesselK0e"),
+    UnaryRow<BesselKOp<&special::BesselK1, 1>, BesselTypes>("BesselK1"),
+    UnaryRow<BesselKOp<&special::BesselK1e, 1>, BesselTypes>("BesselK1e"),
     UnaryRow<SpecialUnaryOp<&special::BesselY0>, BesselTypes>("BesselY0"),
-    UnaryRow<SpecialUnaryOp<&special::BesselY1>, BesselTypes>("BesselY1"),
+    UnaryRow<BesselY1Op, BesselTypes>("BesselY1"),
     UnaryRow<SpecialUnaryOp<&special::Dawsn>, FloatAndDouble>("Dawsn"),
     UnaryRow<SpecialUnaryOp<&special::Expint>, FloatAndDouble>("Expint"),
     UnaryRow<SpecialUnaryOp<&special::FresnelCos>, FloatAndDouble>("FresnelCos"),

@@ -16,6 +16,7 @@
 #include "graph/load/message_type.h"
 #include "graph/value/tstring.h"
 #include "graph/wire/wire_reader.h"
+#include "graph/wire/wire_writer.h"
 #include "kernels/array/index_values.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
@@ -33,6 +34,7 @@ using Field = MessageField;
 struct FieldValue {
   uint64_t bits = 0;
   absl::string_view text;
+  bool is_packed = false;
 };
 
 // A field that is wanted. A number stands in the message in one of three forms.
@@ -40,7 +42,6 @@ struct WantedField {
   const Field* field = nullptr;
   size_t index = 0;  // Of the field in attr field_names.
   WireType wire_type = WireType::kVarint;
-  bool is_text = false;
 };
 
 WireType WireTypeOf(const Field& field) {
@@ -89,6 +90,20 @@ uint64_t BitsOf(const Field& field, uint64_t raw) {
 }
 
 using Visit = absl::FunctionRef<void(const WantedField& field, const FieldValue& value)>;
+// Asked before the values of a packed field are read: whether there may be any.
+using MayRead = absl::FunctionRef<bool(const WantedField& field)>;
+
+// The varint at `*at`, which moves behind it. False where it is cut or longer than ten bytes.
+bool ReadVarint(absl::string_view bytes, size_t* at, uint64_t* value) {
+  *value = 0;
+  for (int shift = 0; shift < 70; shift += 7) {
+    if (*at == bytes.size()) return false;
+    const uint8_t byte = static_cast<uint8_t>(bytes[(*at)++]);
+    if (shift < 64) *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return true;
+  }
+  return false;
+}
 
 // The values of a packed field, one after the other. False where they are malformed.
 bool VisitPacked(const WantedField& wanted, absl::string_view bytes, Visit visit) {
@@ -98,52 +113,62 @@ bool VisitPacked(const WantedField& wanted, absl::string_view bytes, Visit visit
     for (size_t at = 0; at < bytes.size(); at += size) {
       uint64_t raw = 0;
       std::memcpy(&raw, bytes.data() + at, size);
-      visit(wanted, {BitsOf(*wanted.field, raw), {}});
+      visit(wanted, {BitsOf(*wanted.field, raw), {}, /*is_packed=*/true});
     }
     return true;
   }
   for (size_t at = 0; at < bytes.size();) {
     uint64_t raw = 0;
-    int shift = 0;
-    for (;; shift += 7) {
-      if (at == bytes.size() || shift >= 70) return false;
-      const uint8_t byte = static_cast<uint8_t>(bytes[at++]);
-      if (shift < 64) raw |= static_cast<uint64_t>(byte & 0x7f) << shift;
-      if (byte < 0x80) break;
-    }
-    visit(wanted, {BitsOf(*wanted.field, raw), {}});
+    if (!ReadVarint(bytes, &at, &raw)) return false;
+    visit(wanted, {BitsOf(*wanted.field, raw), {}, /*is_packed=*/true});
   }
   return true;
 }
 
-// What is between the tags of a group, which are equally long.
-absl::string_view GroupBody(const WireReader& reader) {
-  size_t tag_bytes = 1;
-  for (uint32_t rest = reader.tag() >> 7; rest != 0; rest >>= 7) ++tag_bytes;
-  const absl::string_view raw = reader.raw();
-  return raw.size() < 2 * tag_bytes ? absl::string_view() : raw.substr(tag_bytes, raw.size() - 2 * tag_bytes);
+// A group with its tags as TensorFlow gives it: each number in it in as few bytes as it takes. Groups inside of it end
+// where a tag says so, so nothing has to be nested here. REQUIRES: WireReader takes `group`.
+std::string ShortestGroup(absl::string_view group) {
+  std::string out;
+  WireWriter writer(&out);
+  for (size_t at = 0; at < group.size();) {
+    uint64_t number = 0;
+    ReadVarint(group, &at, &number);
+    writer.RawVarint(number);
+    const WireType type = static_cast<WireType>(number & 7);
+    size_t size = type == WireType::kFixed64 ? 8 : type == WireType::kFixed32 ? 4 : 0;
+    if (type == WireType::kVarint || type == WireType::kBytes) {
+      ReadVarint(group, &at, &number);
+      writer.RawVarint(number);
+      if (type == WireType::kBytes) size = static_cast<size_t>(number);
+    }
+    const absl::string_view bytes = group.substr(at, size);
+    out.append(bytes.data(), bytes.size());
+    at += bytes.size();
+  }
+  return out;
 }
 
-// Calls `visit` with each value of each of `fields`, which ascend by number. False where the message is malformed.
-bool VisitMessage(absl::string_view message, absl::Span<const WantedField> fields, Visit visit) {
+// Calls `visit` with each value of each of `fields`, which ascend by number; of several with one number, for the first.
+// False where the message is malformed, or `may_read` says so.
+bool VisitMessage(absl::string_view message, absl::Span<const WantedField> fields, MayRead may_read, Visit visit) {
   WireReader reader(message);
   while (reader.Next()) {
     const auto of_number = [](const WantedField& f, uint32_t number) {
       return static_cast<uint32_t>(f.field->number) < number;
     };
-    auto wanted = std::lower_bound(fields.begin(), fields.end(), reader.field(), of_number);
-    for (; wanted != fields.end() && static_cast<uint32_t>(wanted->field->number) == reader.field(); ++wanted) {
-      if (reader.type() == wanted->wire_type) {
-        if (reader.type() == WireType::kBytes) {
-          visit(*wanted, {0, reader.bytes()});
-        } else if (reader.type() == WireType::kGroup) {
-          visit(*wanted, {0, GroupBody(reader)});
-        } else {
-          visit(*wanted, {BitsOf(*wanted->field, reader.varint()), {}});
-        }
-      } else if (reader.type() == WireType::kBytes && !wanted->is_text) {
-        if (!VisitPacked(*wanted, reader.bytes(), visit)) return false;
+    const auto wanted = std::lower_bound(fields.begin(), fields.end(), reader.field(), of_number);
+    if (wanted == fields.end() || static_cast<uint32_t>(wanted->field->number) != reader.field()) continue;
+    if (reader.type() == wanted->wire_type) {
+      if (reader.type() == WireType::kBytes) {
+        visit(*wanted, {0, reader.bytes()});
+      } else if (reader.type() == WireType::kGroup) {
+        visit(*wanted, {0, reader.raw()});
+      } else {
+        visit(*wanted, {BitsOf(*wanted->field, reader.varint()), {}});
       }
+    } else if (reader.type() == WireType::kBytes) {
+      if (wanted->wire_type == WireType::kGroup || !may_read(*wanted)) return false;
+      if (!VisitPacked(*wanted, reader.bytes(), visit)) return false;
     }
   }
   return reader.ok();
@@ -160,7 +185,11 @@ float FloatOf(uint64_t bits) {
 void Store(const Field& field, const FieldValue& value, Tensor* out, size_t at) {
   switch (out->dtype()) {
     case DType::kString:
-      out->flat<TString>()[at].assign(value.text);
+      if (field.type == FieldType::kGroup) {
+        out->flat<TString>()[at].assign(ShortestGroup(value.text));
+      } else {
+        out->flat<TString>()[at].assign(value.text);
+      }
       return;
     case DType::kDouble:
       if (field.type == FieldType::kFloat) {
@@ -216,7 +245,7 @@ class DecodeKernel : public Kernel {
             .Found(DTypeName(types[i]))
             .Expected(absl::StrCat("a type for field '", fields[i].name, "', which is ", fields[i].type_name));
       }
-      kernel->wanted_.push_back({&fields[i], i, WireTypeOf(fields[i]), types[i] == DType::kString});
+      kernel->wanted_.push_back({&fields[i], i, WireTypeOf(fields[i])});
     }
     std::stable_sort(kernel->wanted_.begin(), kernel->wanted_.end(),
                      [](const WantedField& a, const WantedField& b) { return a.field->number < b.field->number; });
@@ -261,12 +290,13 @@ class DecodeKernel : public Kernel {
     std::fill(sizes.begin(), sizes.end(), 0);
     for (size_t i = 0; i < messages.size(); ++i) {
       const absl::Span<int32_t> own = sizes.subspan(i * wanted_.size(), wanted_.size());
-      const bool is_good = VisitMessage(messages[i], wanted_, [&](const WantedField& wanted, const FieldValue& value) {
+      const auto count = [&](const WantedField& wanted, const FieldValue& value) {
         *text_bytes += static_cast<int64_t>(value.text.size());
         int32_t& size = own[wanted.index];
         size = wanted.field->is_repeated ? size + 1 : 1;  // No overflow: a value takes a byte.
-      });
-      if (!is_good) return Malformed(i);
+      };
+      const auto always = [](const WantedField&) { return true; };
+      if (!VisitMessage(messages[i], wanted_, always, count)) return Malformed(i);
       for (size_t f = 0; f < own.size(); ++f) (*longest)[f] = std::max<int64_t>((*longest)[f], own[f]);
     }
     return absl::OkStatus();
@@ -297,12 +327,21 @@ class DecodeKernel : public Kernel {
     for (size_t i = 0; i < messages.size(); ++i) {
       std::vector<size_t> next(wanted_.size(), 0);
       const auto place = [&](size_t f) { return i * static_cast<size_t>(longest[f]) + next[f]; };
-      VisitMessage(messages[i], wanted_, [&](const WantedField& wanted, const FieldValue& value) {
+      // As TensorFlow does it: no packed values where there is no place left, even if they are none; and those of a
+      // field that is not repeated are counted, but not kept.
+      const auto has_place = [&](const WantedField& wanted) {
+        return next[wanted.index] < static_cast<size_t>(longest[wanted.index]);
+      };
+      const auto store = [&](const WantedField& wanted, const FieldValue& value) {
         const size_t f = wanted.index;
-        if (!wanted.field->is_repeated) next[f] = 0;  // The last value counts.
+        if (!wanted.field->is_repeated) {
+          if (value.is_packed) return;
+          next[f] = 0;  // The last value counts.
+        }
         Store(*wanted.field, value, outputs[f], place(f));
         ++next[f];
-      });
+      };
+      if (!VisitMessage(messages[i], wanted_, has_place, store)) return Malformed(i);
       for (const WantedField& wanted : wanted_) {
         const size_t f = wanted.index;
         const FieldValue missing = {wanted.field->default_bits, wanted.field->default_text};

@@ -7,7 +7,10 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/tensor.h"
+#include "graph/value/tstring.h"
+#include "graph/value/variant.h"
 #include "kernels/kernel.h"
+#include "kernels/memory/container_allocator.h"
 #include "kernels/new_kernel.h"
 #include "kernels/sparse/families.h"
 #include "kernels/sparse/sparse_input.h"
@@ -44,6 +47,13 @@ absl::Status Serialize(KernelContext& context) {
 
 // --- SerializeManySparse ------------------------------------------------------------------------------------------
 
+// Element `from` of a tensor of strings or variants becomes its element `to`, too.
+void CopyElement(int64_t from, int64_t to, Tensor* tensor) {
+  const auto copy = [&](auto elements) { elements[static_cast<size_t>(to)] = elements[static_cast<size_t>(from)]; };
+  if (tensor->dtype() == DType::kVariant) return copy(tensor->flat<Variant>());
+  copy(tensor->flat<TString>());
+}
+
 // A matrix with a row for each row of the sparse tensor.
 absl::Status SerializeMany(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kAscending));
@@ -59,19 +69,24 @@ absl::Status SerializeMany(KernelContext& context) {
     SLUICE_RETURN_IF_ERROR(CheckTextMemory(context, all));
   }
   SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
-  std::vector<bool> is_there(static_cast<size_t>(rows), false);
   const auto put = [&](int64_t row, const SparseParts& parts) {
     PutTensor(parts.indices, out, 3 * row);
     PutTensor(parts.values, out, 3 * row + 1);
     PutTensor(sizes, out, 3 * row + 2);
-    is_there[static_cast<size_t>(row)] = true;
   };
-  for (const RowEntries& run : runs) {
-    SLUICE_ASSIGN_OR_RETURN(const SparseParts parts, CopyRow(context, sparse, run));
-    put(run.row, parts);
-  }
+  // How many rows are empty is a claim of the shape, so these share what they hold, where elements can.
+  int64_t first_empty = -1;
+  size_t next = 0;
   for (int64_t row = 0; row < rows; ++row) {
-    if (!is_there[static_cast<size_t>(row)]) put(row, none);
+    if (next < runs.size() && runs[next].row == row) {
+      SLUICE_ASSIGN_OR_RETURN(const SparseParts parts, CopyRow(context, sparse, runs[next++]));
+      put(row, parts);
+    } else if (first_empty < 0) {
+      first_empty = row;
+      put(row, none);
+    } else {
+      for (int64_t i = 0; i < 3; ++i) CopyElement(3 * first_empty + i, 3 * row + i, out);
+    }
   }
   return absl::OkStatus();
 }
@@ -88,8 +103,11 @@ absl::Status Deserialize(KernelContext& context) {
         .Found(input.shape().ToString())
         .Expected("elements, 3 on the last axis");
   }
+  SLUICE_RETURN_IF_ERROR(CheckElements(context, 0));
   const int64_t count = input.num_elements() / 3;
-  std::vector<SparseParts> parts;
+  // What a tensor takes is more than the element that it comes from.
+  std::vector<SparseParts, ContainerAllocator<SparseParts>> parts{ContainerAllocator<SparseParts>(context.allocator())};
+  parts.reserve(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
     SLUICE_ASSIGN_OR_RETURN(Tensor indices, TakeTensor(context, 0, 3 * i));
     SLUICE_ASSIGN_OR_RETURN(Tensor values, TakeTensor(context, 0, 3 * i + 1));
@@ -101,7 +119,9 @@ absl::Status Deserialize(KernelContext& context) {
   if (input.rank() > 1) {
     const absl::Span<const int64_t> dims = input.shape().dims();
     SLUICE_ASSIGN_OR_RETURN(const Shape batch, Shape::Make(dims.subspan(0, dims.size() - 1)));
-    return GiveJoined(context, parts, batch);
+    std::vector<const SparseParts*> all;
+    for (const SparseParts& part : parts) all.push_back(&part);
+    return GiveJoined(context, all, batch);
   }
   context.SetOutput(0, std::move(parts[0].indices));
   context.SetOutput(1, std::move(parts[0].values));

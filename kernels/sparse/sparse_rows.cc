@@ -19,18 +19,18 @@ void CopyElements(const Tensor& from, int64_t begin, int64_t end, Tensor* to, in
 }
 
 // The sizes of the tensor that has `parts` as rows.
-absl::StatusOr<IndexVector> JoinedDims(absl::Span<const SparseParts> parts, const Shape& batch) {
+absl::StatusOr<IndexVector> JoinedDims(absl::Span<const SparseParts* const> parts, const Shape& batch) {
   IndexVector dims(batch.dims().begin(), batch.dims().end());
-  dims.insert(dims.end(), parts[0].dims.begin(), parts[0].dims.end());
-  for (const SparseParts& part : parts) {
-    if (part.rank() != parts[0].rank()) {
+  dims.insert(dims.end(), parts[0]->dims.begin(), parts[0]->dims.end());
+  for (const SparseParts* const part : parts) {
+    if (part->rank() != parts[0]->rank()) {
       return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("sparse tensors of rank ", parts[0].rank(), " and ", part.rank()))
+          .Found(absl::StrCat("sparse tensors of rank ", parts[0]->rank(), " and ", part->rank()))
           .Expected("equal ranks");
     }
-    for (int d = 0; d < part.rank(); ++d) {
+    for (int d = 0; d < part->rank(); ++d) {
       int64_t& size = dims[static_cast<size_t>(batch.rank() + d)];
-      size = std::max(size, part.dims[static_cast<size_t>(d)]);
+      size = std::max(size, part->dims[static_cast<size_t>(d)]);
     }
   }
   if (static_cast<int>(dims.size()) > kMaxRank || !Shape::Make(dims).ok()) {
@@ -47,12 +47,6 @@ absl::StatusOr<std::vector<RowEntries>> FindRows(const SparseInput& sparse) {
         .Input(sparse.first_input)
         .Found(absl::StrCat("a sparse tensor of rank ", sparse.rank))
         .Expected("rank 2 or more");
-  }
-  if (sparse.dims[0] > kMaxSparseRows) {
-    return Error(ErrorCode::kOutOfMemory)
-        .Input(sparse.first_input)
-        .Found(absl::StrCat(sparse.dims[0], " rows"))
-        .Expected(absl::StrCat("at most ", kMaxSparseRows));
   }
   std::vector<RowEntries> rows;
   for (int64_t i = 0; i < sparse.entries; ++i) {
@@ -103,15 +97,15 @@ absl::StatusOr<SparseParts> MakeParts(Tensor indices, Tensor values, const Tenso
   return made;
 }
 
-absl::Status GiveJoined(KernelContext& context, absl::Span<const SparseParts> parts, const Shape& batch) {
-  for (const SparseParts& part : parts) {
-    for (const int64_t size : part.dims) {
+absl::Status GiveJoined(KernelContext& context, absl::Span<const SparseParts* const> parts, const Shape& batch) {
+  for (const SparseParts* const part : parts) {
+    for (const int64_t size : part->dims) {
       if (size < 0) return Error(ErrorCode::kOpValue).Input(0).Found(absl::StrCat(size)).Expected("sizes of 0 or more");
     }
   }
   SLUICE_ASSIGN_OR_RETURN(const IndexVector dims, JoinedDims(parts, batch));
   int64_t total = 0;
-  for (const SparseParts& part : parts) total += part.entries();
+  for (const SparseParts* const part : parts) total += part->entries();
   const int64_t rank = static_cast<int64_t>(dims.size());
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({total, rank}));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const indices, context.AllocateOutput(0, shape));
@@ -119,14 +113,14 @@ absl::Status GiveJoined(KernelContext& context, absl::Span<const SparseParts> pa
   int64_t* to = indices->flat<int64_t>().data();
   int64_t at = 0;
   std::vector<int64_t> place(static_cast<size_t>(batch.rank()), 0);  // Of the part in the batch.
-  for (const SparseParts& part : parts) {
-    const int64_t* from = part.indices.flat<int64_t>().data();
-    for (int64_t i = 0; i < part.entries(); ++i, from += part.rank()) {
+  for (const SparseParts* const part : parts) {
+    const int64_t* from = part->indices.flat<int64_t>().data();
+    for (int64_t i = 0; i < part->entries(); ++i, from += part->rank()) {
       to = std::copy(place.begin(), place.end(), to);
-      to = std::copy_n(from, part.rank(), to);
+      to = std::copy_n(from, part->rank(), to);
     }
-    CopyElements(part.values, 0, part.entries(), values, at);
-    at += part.entries();
+    CopyElements(part->values, 0, part->entries(), values, at);
+    at += part->entries();
     for (int d = batch.rank() - 1; d >= 0 && ++place[static_cast<size_t>(d)] == batch.dim(d); --d) {
       place[static_cast<size_t>(d)] = 0;
     }

@@ -32,12 +32,8 @@ struct RowEntries {
   int64_t end = 0;
 };
 
-// More rows than anybody keeps one by one, few enough that empty ones, which take memory that no input has, do not fill
-// it.
-inline constexpr int64_t kMaxSparseRows = int64_t{1} << 24;
-
 // The runs of entries of one row, in the order of the entries. kOpValue for a row outside of the shape, kOpShape for a
-// tensor without another axis, kOutOfMemory beyond kMaxSparseRows.
+// tensor without another axis. How many rows are empty is a claim that no memory stands behind.
 absl::StatusOr<std::vector<RowEntries>> FindRows(const SparseInput& sparse);
 
 // The entries of a run as a sparse tensor without the first axis, in memory of its own.
@@ -48,9 +44,9 @@ absl::StatusOr<SparseParts> CopyRow(KernelContext& context, const SparseInput& s
 absl::StatusOr<SparseParts> MakeParts(Tensor indices, Tensor values, const Tensor& shape, DType dtype, int input,
                                       int64_t number);
 
-// Outputs 0, 1 and 2: the tensors `parts`, as many as `batch` has elements, as the rows of one. Each size is that of
+// Outputs 0, 1 and 2: the tensors at `parts`, as many as `batch` has elements, as the rows of one. Each size is that of
 // the largest. kOpShapes where their ranks differ; kOpTooLarge. REQUIRES: one tensor or more.
-absl::Status GiveJoined(KernelContext& context, absl::Span<const SparseParts> parts, const Shape& batch);
+absl::Status GiveJoined(KernelContext& context, absl::Span<const SparseParts* const> parts, const Shape& batch);
 
 }  // namespace sluice
 

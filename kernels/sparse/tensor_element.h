@@ -20,7 +20,14 @@ int64_t WrittenBytes(const Tensor& tensor);
 // REQUIRES: plain elements or strings where `out` is of strings.
 void PutTensor(const Tensor& tensor, Tensor* out, int64_t i);
 
+// Whether the tensors that the strings of input `input` claim to be may be made, all of them together: a few bytes can
+// claim a large tensor of equal elements. kOutOfMemory beyond the limit of one constant, or where the run's allocator
+// has not as much (what is decoded does not come from there); kOpValue where one is no tensor. Variants hold what is
+// there already.
+absl::Status CheckElements(const KernelContext& context, int input);
+
 // The tensor that element `i` of input `input` holds. kOpValue where it is none.
+// REQUIRES: CheckElements.
 absl::StatusOr<Tensor> TakeTensor(const KernelContext& context, int input, int64_t i);
 
 }  // namespace sluice

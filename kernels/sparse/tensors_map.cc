@@ -3,64 +3,88 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "graph/base/hash_table.h"
 #include "graph/base/mutex.h"
 #include "graph/base/status_macros.h"
+#include "graph/value/allocator.h"
+#include "graph/value/counted.h"
 #include "graph/value/resource_handle.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
+#include "kernels/memory/container_allocator.h"
 #include "kernels/new_kernel.h"
 #include "kernels/queues/named_resource.h"
 #include "kernels/sparse/families.h"
 #include "kernels/sparse/sparse_input.h"
 #include "kernels/sparse/sparse_rows.h"
+#include "kernels/tables/key_index.h"
 
 namespace sluice {
 namespace {
 
 using Unnamed = ResourceName::Unnamed;
 
-// Sparse tensors by number, from 0 on. Owned by the resource manager. Thread-safe.
+// A sparse tensor that is kept. Rows without entries share one. Immutable; thread-safe.
+class KeptTensor final : public Counted {
+ public:
+  explicit KeptTensor(SparseParts parts) : parts_(std::move(parts)) {}
+  const SparseParts& parts() const { return parts_; }
+
+ private:
+  const SparseParts parts_;
+};
+using KeptPtr = CountedPtr<const KeptTensor>;
+KeptPtr Keep(SparseParts parts) { return MakeCounted<KeptTensor>(std::move(parts)); }
+
+// Sparse tensors by number, from 0 on. What it takes for each of them lies in memory of an allocator, which must
+// outlive it: how many rows are kept is a claim of their shape. Owned by the resource manager. Thread-safe.
 class SparseTensorsMap final : public Resource {
  public:
   static constexpr absl::string_view kTypeName = "SparseTensorsMap";
-  SparseTensorsMap() : Resource(kTypeName) {}
+  explicit SparseTensorsMap(Allocator* allocator)
+      : Resource(kTypeName), numbers_(*allocator), kept_(ContainerAllocator<KeptPtr>(*allocator)) {}
 
-  int64_t Add(SparseParts parts) {
+  // Throws std::bad_alloc where memory is short, or there are too many, and changes nothing then.
+  int64_t Add(KeptPtr kept) {
     MutexLock lock(&mu_);
-    parts_.emplace(next_, std::move(parts));
+    if (numbers_.size() == IntKeyIndex::kMaxSize) throw std::bad_alloc();
+    if (kept_.size() == kept_.capacity()) kept_.reserve(std::max<size_t>(16, 2 * kept_.size()));
+    numbers_.Insert(next_);
+    kept_.push_back(std::move(kept));  // There is room.
     return next_++;
   }
   // Takes the tensors of `numbers` out, up to one that is not there: kOpValue.
-  absl::Status Take(absl::Span<const int64_t> numbers, std::vector<SparseParts>* taken) {
+  absl::Status Take(absl::Span<const int64_t> numbers, std::vector<KeptPtr>* taken) {
     MutexLock lock(&mu_);
     for (const int64_t number : numbers) {
-      const auto found = parts_.find(number);
-      if (found == parts_.end()) {
+      const int64_t at = numbers_.Remove(number);
+      if (at < 0) {
         return Error(ErrorCode::kOpValue)
             .Input(0, "sparse_handles")
             .Found(absl::StrCat(number))
             .Expected("a number that an op gave, of a tensor that was not taken yet");
       }
-      taken->push_back(std::move(found->second));
-      parts_.erase(found);
+      taken->push_back(std::move(kept_[static_cast<size_t>(at)]));
+      kept_[static_cast<size_t>(at)] = std::move(kept_.back());  // The last number has this place now.
+      kept_.pop_back();
     }
     return absl::OkStatus();
   }
   std::string DebugString() const override {
     MutexLock lock(&mu_);
-    return absl::StrCat(parts_.size(), " sparse tensors");
+    return absl::StrCat(kept_.size(), " sparse tensors");
   }
 
  private:
   mutable Mutex mu_;
-  HashMap<int64_t, SparseParts> parts_ ABSL_GUARDED_BY(mu_);
+  IntKeyIndex numbers_ ABSL_GUARDED_BY(mu_);
+  std::vector<KeptPtr, ContainerAllocator<KeptPtr>> kept_ ABSL_GUARDED_BY(mu_);
   int64_t next_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
@@ -77,7 +101,7 @@ class MapKernel : public Kernel {
 
  protected:
   absl::StatusOr<CountedPtr<SparseTensorsMap>> Map(const KernelContext& context) const {
-    return name_.LookupOrCreate<SparseTensorsMap>(context);
+    return name_.LookupOrCreate<SparseTensorsMap>(context, &context.allocator());
   }
 
  private:
@@ -93,7 +117,7 @@ class AddKernel final : public MapKernel<AddKernel, Unnamed::kNodeName> {
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kAny));
     SLUICE_ASSIGN_OR_RETURN(const CountedPtr<SparseTensorsMap> map, Map(context));
-    context.SetScalar<int64_t>(0, map->Add({*sparse.indices, *sparse.values, sparse.dims}));
+    context.SetScalar<int64_t>(0, map->Add(Keep({*sparse.indices, *sparse.values, sparse.dims})));
     return absl::OkStatus();
   }
 };
@@ -113,9 +137,10 @@ class AddManyKernel final : public MapKernel<AddManyKernel, Unnamed::kNodeName> 
     std::fill(numbers.begin(), numbers.end(), int64_t{-1});
     for (const RowEntries& run : runs) {
       SLUICE_ASSIGN_OR_RETURN(SparseParts parts, CopyRow(context, sparse, run));
-      numbers[static_cast<size_t>(run.row)] = map->Add(std::move(parts));
+      numbers[static_cast<size_t>(run.row)] = map->Add(Keep(std::move(parts)));
     }
-    SLUICE_ASSIGN_OR_RETURN(const SparseParts none, CopyRow(context, sparse, RowEntries()));
+    SLUICE_ASSIGN_OR_RETURN(SparseParts no_entries, CopyRow(context, sparse, RowEntries()));
+    const KeptPtr none = Keep(std::move(no_entries));
     for (int64_t& number : numbers) {
       if (number < 0) number = map->Add(none);
     }
@@ -137,13 +162,16 @@ class TakeManyKernel final : public MapKernel<TakeManyKernel, Unnamed::kOwn> {
           .Expected("a vector of one element or more");
     }
     SLUICE_ASSIGN_OR_RETURN(const CountedPtr<SparseTensorsMap> map, Map(context));
-    std::vector<SparseParts> parts;
-    SLUICE_RETURN_IF_ERROR(map->Take(numbers.flat<int64_t>(), &parts));
-    for (const SparseParts& part : parts) {
-      if (part.values.dtype() == context.output_type(1)) continue;
+    std::vector<KeptPtr> taken;
+    SLUICE_RETURN_IF_ERROR(map->Take(numbers.flat<int64_t>(), &taken));
+    std::vector<const SparseParts*> parts;
+    for (const KeptPtr& kept : taken) {
+      parts.push_back(&kept->parts());
+      const DType dtype = kept->parts().values.dtype();
+      if (dtype == context.output_type(1)) continue;
       return Error(ErrorCode::kOpValue)
           .Input(0, "sparse_handles")
-          .Found(absl::StrCat("values of ", DTypeName(part.values.dtype())))
+          .Found(absl::StrCat("values of ", DTypeName(dtype)))
           .Expected(DTypeName(context.output_type(1)));
     }
     return GiveJoined(context, parts, numbers.shape());

@@ -311,6 +311,51 @@ TEST(MatMulTest, HugeStacksAreRefusedWithoutAList) {
   EXPECT_THAT(runner.Run1({a, b}), StatusIs(absl::StatusCode::kResourceExhausted));
 }
 
+// What TensorFlow 2.19 gives for all pairs of dtypes, transposes and attrs: zeros of the marked matrix are left out, of
+// the first where both are.
+TEST(SparseMatMulTest, ZerosOfAMarkedMatrixMeetNoInfinity) {
+  constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  const auto matrix = [](DType dtype, bool is_transposed, int64_t rows, int64_t cols,
+                         const std::vector<float>& values) {
+    std::vector<float> stored(values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      const size_t row = i / static_cast<size_t>(cols), col = i % static_cast<size_t>(cols);
+      stored[is_transposed ? col * static_cast<size_t>(rows) + row : i] = values[i];
+    }
+    const Shape shape = is_transposed ? Shape::Of({cols, rows}) : Shape::Of({rows, cols});
+    if (dtype == DType::kFloat) return Of(shape, stored);
+    return Of(shape, std::vector<BFloat16>(stored.begin(), stored.end()));
+  };
+  // [0 -0 2; inf 0 1] times [inf nan; 3 0; 0 1], and what of it each pair of attrs makes.
+  const std::vector<float> a = {0, -0.0f, 2, kInf, 0, 1}, b = {kInf, kNan, 3, 0, 0, 1};
+  const std::vector<float> all = {kNan, kNan, kInf, kNan}, of_a = {0, 2, kInf, kNan}, of_b = {kNan, kNan, kInf, kNan};
+  for (int i = 0; i < 64; ++i) {
+    const DType a_type = i & 1 ? DType::kFloat : DType::kBFloat16, b_type = i & 2 ? DType::kFloat : DType::kBFloat16;
+    const bool a_turned = i & 4, b_turned = i & 8, a_marked = i & 16, b_marked = i & 32;
+    const auto multiply = [&](const std::vector<float>& left, const std::vector<float>& right) {
+      return Values<float>(KernelRunner("SparseMatMul")
+                               .Attr("transpose_a", a_turned)
+                               .Attr("transpose_b", b_turned)
+                               .Attr("a_is_sparse", a_marked)
+                               .Attr("b_is_sparse", b_marked)
+                               .Run1({matrix(a_type, a_turned, 2, 3, left), matrix(b_type, b_turned, 3, 2, right)}));
+    };
+    const auto expect = [i](const std::vector<float>& found, const std::vector<float>& wanted) {
+      ASSERT_EQ(found.size(), wanted.size());
+      for (size_t k = 0; k < found.size(); ++k) {
+        EXPECT_TRUE(std::isnan(wanted[k]) ? std::isnan(found[k]) : found[k] == wanted[k])
+            << i << ", " << k << ": " << found[k];
+      }
+    };
+    expect(multiply(a, b), a_marked ? of_a : b_marked ? of_b : all);
+    // The same the other way round: infinities in A, zeros in B.
+    const std::vector<float> c = {kInf, 1, 2, 0, kNan, 1}, d = {0, 1, 1, 0, 1, 1};
+    const std::vector<float> skips_d = {3, kInf, kNan, 1}, skips_c = {kNan, kInf, kNan, kNan};
+    expect(multiply(c, d), b_marked && !a_marked ? skips_d : skips_c);
+    expect(multiply({1, 2, 3, 4, 5, 6}, {1, 0, 0, 1, 1, 1}), {4, 5, 10, 11});
+  }
+}
+
 // A product in one piece may have ended early: what it holds is not an answer.
 TEST(MatMulTest, AProductOfACancelledRunIsNoAnswer) {
   CancellationManager cancellation;

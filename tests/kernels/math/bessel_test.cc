@@ -2,9 +2,14 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
+#include "graph/value/float16.h"
 #include "gtest/gtest.h"
 #include "kernels/math/integrals.h"
+#include "tests/testing/kernel_runner.h"
+#include "tests/testing/status_matchers.h"
 
 namespace sluice {
 namespace special {
@@ -81,6 +86,63 @@ TEST(BesselTest, WaysMeet) {
           << known.name << " at " << seam;
     }
   }
+}
+
+// What `op` makes of elements of type T.
+template <typename T>
+std::vector<T> ResultsOf(const std::string& op, const std::vector<T>& x) {
+  const absl::StatusOr<Tensor> y = KernelRunner(op).Run1({Tensor::Vector<T>(x)});
+  EXPECT_OK(y);
+  if (!y.ok()) return {};
+  return std::vector<T>(y->flat<T>().begin(), y->flat<T>().end());
+}
+
+// TensorFlow's I ends where exp(x) does, in each type: in float the results would go on to 91.9.
+TEST(BesselOpTest, IEndsWithItsFactor) {
+  constexpr float kLast = 88.72283172607422f, kEnd = 88.72283935546875f, kFloatInf = kInf;
+  constexpr double kLastDouble = 709.782712893384, kEndDouble = 709.7827128933841;
+  for (const char* const op : {"BesselI0", "BesselI1"}) {
+    const float sign = op[7] == '0' ? 1 : -1;
+    const std::vector<float> y = ResultsOf<float>(op, {kLast, kEnd, -kEnd, 90, 91.5f, 1e30f, -1e30f});
+    EXPECT_NEAR(y[0] / 1.44e37f, 1, 0.01) << op;
+    EXPECT_EQ(std::vector<float>(y.begin() + 1, y.end()),
+              (std::vector<float>{kFloatInf, sign * kFloatInf, kFloatInf, kFloatInf, kFloatInf, sign * kFloatInf}));
+    const std::vector<double> z = ResultsOf<double>(op, {kLastDouble, kEndDouble, -kEndDouble, 713});
+    EXPECT_NEAR(z[0] / 2.69e306, 1, 0.01) << op;
+    EXPECT_EQ(std::vector<double>(z.begin() + 1, z.end()), (std::vector<double>{kInf, sign * kInf, kInf}));
+    const std::vector<Half> h = ResultsOf<Half>(op, {Half(13.28f), Half(13.35f), Half(88.0f), Half(60000.0f)});
+    EXPECT_NEAR(static_cast<float>(h[0]), 63500, 2000) << op;
+    for (size_t i = 1; i < 4; ++i) EXPECT_EQ(static_cast<float>(h[i]), kFloatInf) << op << " " << i;
+    EXPECT_TRUE(std::isnan(ResultsOf<float>(op, {kFloatInf})[0]));
+    EXPECT_TRUE(std::isfinite(ResultsOf<float>(std::string(op) + "e", {90})[0]));
+  }
+}
+
+// The smallest numbers count as 0 in TensorFlow when they are halved.
+TEST(BesselOpTest, EndsNextToZero) {
+  constexpr float kMin = std::numeric_limits<float>::min();
+  constexpr double kMinDouble = std::numeric_limits<double>::min();
+  for (const std::string e : {"", "e"}) {
+    EXPECT_EQ(ResultsOf<float>("BesselK0" + e, {0, kMin, 1.99f * kMin}), (std::vector<float>(3, kInf)));
+    EXPECT_NEAR(ResultsOf<float>("BesselK0" + e, {2 * kMin})[0], 86.7555f, 0.01);
+    EXPECT_EQ(ResultsOf<double>("BesselK0" + e, {0, kMinDouble, 1.99 * kMinDouble}), (std::vector<double>(3, kInf)));
+    EXPECT_NEAR(ResultsOf<double>("BesselK0" + e, {2 * kMinDouble})[0], 707.817, 0.01);
+    EXPECT_EQ(ResultsOf<float>("BesselK1" + e, {0})[0], kInf);
+    for (const float x : {kMin, 1.99f * kMin}) EXPECT_TRUE(std::isnan(ResultsOf<float>("BesselK1" + e, {x})[0])) << x;
+    for (const double x : {kMinDouble, 1.99 * kMinDouble}) {
+      EXPECT_TRUE(std::isnan(ResultsOf<double>("BesselK1" + e, {x})[0])) << x;
+    }
+    EXPECT_NEAR(ResultsOf<float>("BesselK1" + e, {2 * kMin})[0] * 2 * kMin, 1, 1e-6);
+    EXPECT_NEAR(static_cast<float>(ResultsOf<Half>("BesselK1" + e, {Half(1e-3f)})[0]), 1000, 2);
+  }
+  for (const float zero : {0.0f, -0.0f}) {
+    EXPECT_TRUE(std::isnan(ResultsOf<float>("BesselY1", {zero})[0]));
+    EXPECT_TRUE(std::isnan(static_cast<float>(ResultsOf<Half>("BesselY1", {Half(zero)})[0])));
+    EXPECT_EQ(ResultsOf<double>("BesselY1", {zero})[0], -kInf);
+    EXPECT_EQ(ResultsOf<float>("BesselY0", {zero})[0], -kInf);
+  }
+  EXPECT_EQ(ResultsOf<float>("BesselY1", {-1, -1e-30f}), (std::vector<float>(2, -kInf)));
+  EXPECT_TRUE(std::isfinite(ResultsOf<float>("BesselY1", {1.2e-38f})[0]));
 }
 
 // Differences against the equations that the functions satisfy.

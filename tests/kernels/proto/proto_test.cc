@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "google/protobuf/text_format.h"
@@ -112,13 +113,61 @@ TEST(DecodeProtoTest, FormsOfAField) {
   EXPECT_THAT(Values<int64_t>(forms[1]), ElementsAre(-3));
   EXPECT_THAT(Values<float>(forms[2]), ElementsAre(1));
   EXPECT_THAT(Values<int32_t>(forms[3]), ElementsAre(2));
-  // A group is what stands between its tags.
-  ASSERT_OK_AND_ASSIGN(const Tensors group, Decode(Texts({"\x3b\x08\x09\x3c"}), {"g"}, {DType::kString}));
-  EXPECT_EQ(Text(group[1]), "\x08\x09");
   ASSERT_OK_AND_ASSIGN(const Tensors text, Decode(Texts({"id: 3 part { id: 4 } rate: 1"}), {"id", "part"},
                                                   {DType::kInt32, DType::kString}, "text"));
   EXPECT_THAT(Values<int32_t>(text[1]), ElementsAre(3));
   EXPECT_EQ(Text(text[2]), "\x08\x04");
+}
+
+TEST(DecodeProtoTest, GroupsComeWithTheirTags) {
+  const auto group = [](absl::string_view message) {
+    const absl::StatusOr<Tensors> out = Decode(Texts({message}), {"g", "id"}, {DType::kString, DType::kInt32});
+    return out.ok() ? absl::BytesToHexString(Text((*out)[1]))
+                    : std::string(absl::StatusCodeToString(out.status().code()));
+  };
+  EXPECT_EQ(group("\x3b\x08\x09\x3c"), "3b08093c");
+  EXPECT_EQ(group("\x3b\x08\x01\x3c\x3b\x3c"), "3b3c") << "the last one counts";
+  EXPECT_EQ(group("\x3b\x08\x09\x3b\x08\x01\x3c\x3c"), "3b08093b08013c3c");
+  EXPECT_EQ(group("\x0b\x3b\x3c\x0c"), "") << "inside of another group";
+  // Numbers become as short as they can be: a tag, a value, a length.
+  EXPECT_EQ(group(absl::HexStringToBytes("bb8000088500228100610901020304050607081501020304bc00")),
+            "3b080522016109010203040506070815010203043c");
+  for (const char* const bad : {"\x3b", "\x3b\x08\x09", "\x3c", "\x3b\x44", "\x3b\x0c", "\x0b\x3c", "\x3b\x0b\x3c",
+                                "\x08\x05\x3c", "\x3a\x01x", "\x3a"}) {
+    EXPECT_EQ(group(bad), "DATA_LOSS") << bad;
+  }
+  EXPECT_EQ(group(absl::string_view("\x3a\x00", 2)), "DATA_LOSS") << "packed, but nothing in it";
+}
+
+TEST(DecodeProtoTest, PackedValuesNeedAPlace) {
+  const auto decode = [](const std::vector<absl::string_view>& messages) {
+    return Decode(Texts(messages), {"id", "packed"}, {DType::kInt32, DType::kInt64});
+  };
+  // A field that is not repeated counts them, and keeps none.
+  for (const absl::string_view message : {"\x0a\x02\x05\x06", "\x0a\x01\x06\x0a\x01\x07"}) {
+    ASSERT_OK_AND_ASSIGN(const Tensors out, decode({message}));
+    EXPECT_THAT(Values<int32_t>(out[0]), ElementsAre(1, 0));
+    EXPECT_THAT(Values<int32_t>(out[1]), ElementsAre(-7));
+  }
+  ASSERT_OK_AND_ASSIGN(const Tensors then_one, decode({"\x0a\x01\x06\x08\x05"}));
+  EXPECT_THAT(Values<int32_t>(then_one[1]), ElementsAre(5));
+  // Behind the last place there may be none, not even no values.
+  const absl::string_view none_behind("\x18\x05\x1a\x00", 4), before("\x1a\x00\x18\x05", 4);
+  EXPECT_THAT(decode({none_behind}), StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(decode({"\x08\x05\x0a\x01\x06"}), StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(decode({before}), IsOk());
+  ASSERT_OK_AND_ASSIGN(const Tensors wider, decode({none_behind, "\x1a\x02\x01\x02"}));
+  EXPECT_THAT(Values<int64_t>(wider[2]), ElementsAre(-3, 0, -1, 1));
+}
+
+TEST(DecodeProtoTest, OfAFieldNamedTwiceTheFirstHasTheValues) {
+  ASSERT_OK_AND_ASSIGN(const Tensors out, Decode(Texts({"\x18\x05\x08\x05\x18\x07"}), {"id", "packed", "id", "packed"},
+                                                 {DType::kInt64, DType::kInt64, DType::kInt32, DType::kInt64}));
+  EXPECT_THAT(Values<int32_t>(out[0]), ElementsAre(1, 2, 0, 0));
+  EXPECT_THAT(Values<int64_t>(out[1]), ElementsAre(5));
+  EXPECT_THAT(Values<int64_t>(out[2]), ElementsAre(-3, -4));
+  EXPECT_THAT(Values<int32_t>(out[3]), ElementsAre(-7));
+  EXPECT_THAT(Values<int64_t>(out[4]), ElementsAre(0));
 }
 
 TEST(DecodeProtoTest, DamagedMessagesAreRefused) {

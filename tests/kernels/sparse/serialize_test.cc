@@ -3,15 +3,20 @@
 
 #include <cstdint>
 #include <limits>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
 #include "gmock/gmock.h"
+#include "graph/value/shape_proto.h"
 #include "graph/value/tstring.h"
+#include "graph/value/variant.h"
+#include "graph/wire/wire_writer.h"
 #include "gtest/gtest.h"
 #include "kernels/device/device.h"
+#include "kernels/memory/tracking_allocator.h"
 #include "tests/kernels/array/tensors.h"
 #include "tests/kernels/sparse/sparse_tensors.h"
 #include "tests/testing/kernel_runner.h"
@@ -75,6 +80,11 @@ TEST_P(SerializeSparseTest, ChecksWhatItIsGiven) {
   EXPECT_THAT(many({Indices(1, {0}), Floats({1}), Longs({3})}), IsError(ErrorCode::kOpShape, "rank"));
   EXPECT_THAT(many({Indices(2, {0, 0}), Floats({1, 2}), Longs({3, 3})}), IsError(ErrorCode::kOpShapes));
   EXPECT_THAT(many({Indices(2, {}), Floats({}), Longs({int64_t{1} << 40, 2})}), IsError(ErrorCode::kOutOfMemory));
+  // As many rows as the run has memory for.
+  TrackingAllocator allocator(HostAllocator(), int64_t{1} << 29);
+  KernelRunner limited("SerializeManySparse");
+  limited.Attr("out_type", form).run().allocator = &allocator;
+  EXPECT_THAT(limited.Run1({Indices(2, {}), Floats({}), Longs({1 << 25, 2})}), IsError(ErrorCode::kOutOfMemory));
   EXPECT_THAT(many({Indices(2, {}), Floats({}), Longs({kMax, kMax})}), IsError(ErrorCode::kOpTooLarge));
   // What one holds is looked at when it is read.
   ASSERT_OK_AND_ASSIGN(const Tensor odd,
@@ -118,6 +128,57 @@ TEST(DeserializeSparseTest, SizesAreThoseOfTheLargest) {
   EXPECT_THAT(Deserialize(Tensor::String("")), IsError(ErrorCode::kOpShape));
 }
 
+// The bytes of a TensorProto with sizes, and no values: zeros.
+std::string Zeros(DType dtype, const std::vector<int64_t>& sizes) {
+  std::string bytes;
+  WireWriter writer(&bytes);
+  writer.Int(1, static_cast<int64_t>(dtype));
+  const size_t shape = writer.BeginMessage(2);
+  WriteShapeProto(Shape::Make(sizes).value(), &writer);
+  writer.EndMessage(shape);
+  return bytes;
+}
+
+// `count` sparse tensors of zeros with `entries` entries each, in a few bytes.
+Tensor Claims(int64_t count, int64_t entries) {
+  const std::string indices = Zeros(DType::kInt64, {entries, 1}), values = Zeros(DType::kFloat, {entries}),
+                    shape = Zeros(DType::kInt64, {1});
+  std::vector<absl::string_view> texts;
+  for (int64_t i = 0; i < count; ++i) texts.insert(texts.end(), {indices, values, shape});
+  return Tensor::Strings(texts).Reshaped(Shape::Of({count, 3})).value();
+}
+
+TEST(DeserializeSparseTest, ClaimsAreAddedUp) {
+  for (const char* const op : {"DeserializeSparse", "DeserializeManySparse"}) {
+    TrackingAllocator allocator(HostAllocator(), 1 << 20);
+    KernelRunner small(op);
+    small.Attr("dtype", DType::kFloat).run().allocator = &allocator;
+    EXPECT_OK(small.Run({Claims(4, 10000)}).status());
+    EXPECT_THAT(small.Run({Claims(1, 100000)}), IsError(ErrorCode::kOutOfMemory, "1200008 bytes"));
+    EXPECT_THAT(small.Run({Claims(12, 8000)}), IsError(ErrorCode::kOutOfMemory, "1152096 bytes"));
+    // Each of them is below the limit of one, and where nobody else has a limit that is the limit of all.
+    EXPECT_THAT(KernelRunner(op).Attr("dtype", DType::kFloat).Run({Claims(1000, int64_t{1} << 28)}),
+                IsError(ErrorCode::kOutOfMemory, "or more"));
+  }
+}
+
+TEST(SerializeManySparseTest, EmptyRowsShareWhatTheyHold) {
+  constexpr int64_t kRows = 1000000;
+  const int64_t before = VariantObject::LiveCount();
+  ASSERT_OK_AND_ASSIGN(
+      const Tensor many,
+      Serialize("SerializeManySparse", {Indices(2, {7, 1}), Floats({1}), Longs({kRows, 2})}, DType::kVariant));
+  EXPECT_EQ(VariantObject::LiveCount() - before, 6);
+  ASSERT_OK_AND_ASSIGN(const Tensors back, Deserialize(many));
+  EXPECT_THAT(Values<int64_t>(back[0]), ElementsAre(7, 1));
+  EXPECT_THAT(Values<int64_t>(back[2]), ElementsAre(kRows, 2));
+  // Reading them takes memory of the run.
+  TrackingAllocator allocator(HostAllocator(), 16 << 20);
+  KernelRunner small("DeserializeSparse");
+  small.Attr("dtype", DType::kFloat).run().allocator = &allocator;
+  EXPECT_THROW((void)small.Run({many}), std::bad_alloc) << "executors make RESOURCE_EXHAUSTED of it";
+}
+
 // A runner of `op` whose tensors live in `other`'s device.
 KernelRunner Beside(KernelRunner& other, const std::string& op) {
   KernelRunner runner(op);
@@ -147,6 +208,24 @@ TEST(SparseTensorsMapTest, TensorsAreTakenOnce) {
   EXPECT_THAT(Values<int64_t>(again), ElementsAre(4));
   EXPECT_THAT(take(again, DType::kInt32), IsError(ErrorCode::kOpShape)) << "a scalar";
   EXPECT_THAT(take(Longs({4}), DType::kInt32), IsError(ErrorCode::kOpValue, "int32"));
+}
+
+TEST(SparseTensorsMapTest, MemoryForRowsIsThatOfTheRun) {
+  const auto keep = [](Allocator& allocator, int64_t rows) {
+    KernelRunner runner("AddManySparseToTensorsMap");
+    runner.run().allocator = &allocator;
+    try {
+      return runner.Run({Indices(2, {7, 1}), Floats({1}), Longs({rows, 2})}).status();
+    } catch (const std::bad_alloc&) {  // What executors make of it.
+      return absl::ResourceExhaustedError("");
+    }
+  };
+  TrackingAllocator small(HostAllocator(), 1 << 20), large(HostAllocator(), 64 << 20);
+  EXPECT_OK(keep(small, 10000));
+  EXPECT_THAT(keep(small, 100000), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_OK(keep(large, 1000000));
+  EXPECT_GE(large.peak_bytes(), 1000000 * 3 * 8) << "number, tensor and place of each";
+  EXPECT_EQ(large.live_bytes(), 0);
 }
 
 }  // namespace
