@@ -23,6 +23,7 @@
 #include "tools/cli/convert/conversion_loss.h"
 #include "tools/cli/file_ending.h"
 #include "tools/cli/model_argument.h"
+#include "tools/cli/output_file.h"
 #include "tools/cli/run/model_names.h"
 
 namespace sluice {
@@ -106,6 +107,7 @@ class ConvertCommand : public Command {
 
  private:
   absl::Status Convert(Console& console) {
+    SLUICE_RETURN_IF_ERROR(CheckOutputFile(out_));
     SLUICE_RETURN_IF_ERROR(model_.LoadPlugins());
     LoadOptions options = model_.Options();
     options.infer_shapes = false;

@@ -19,6 +19,7 @@
 #include "tools/cli/convert/conversion_loss.h"
 #include "tools/cli/file_ending.h"
 #include "tools/cli/model_argument.h"
+#include "tools/cli/output_file.h"
 #include "tools/cli/run/model_names.h"
 
 namespace sluice {
@@ -67,6 +68,7 @@ class GradCommand : public Command {
 
  private:
   absl::Status Differentiate(Console& console) {
+    SLUICE_RETURN_IF_ERROR(CheckOutputFile(out_));
     SLUICE_RETURN_IF_ERROR(model_.LoadPlugins());
     LoadOptions options = model_.Options();
     options.infer_shapes = false;

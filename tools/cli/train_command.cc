@@ -19,6 +19,7 @@
 #include "nlohmann/json.hpp"
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/model_argument.h"
+#include "tools/cli/output_file.h"
 #include "tools/cli/run/feed_value.h"
 #include "tools/cli/run/interrupt.h"
 #include "tools/cli/run/model_session.h"
@@ -65,6 +66,8 @@ class TrainCommand : public Command {
  private:
   absl::Status Train(Console& console, CancellationManager& cancellation) {
     SLUICE_RETURN_IF_ERROR(request_.Check());
+    SLUICE_RETURN_IF_ERROR(CheckOutputDirectory(request_.out));
+    if (!request_.export_to.empty()) SLUICE_RETURN_IF_ERROR(CheckOutputDirectory(request_.export_to));
     SLUICE_RETURN_IF_ERROR(model_.LoadPlugins());
     LoadOptions load = model_.Options();
     load.check_signatures = false;
