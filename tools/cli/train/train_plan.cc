@@ -94,7 +94,11 @@ class Planner {
     if (!FindFed("feed", part->name, &output)) return;
     const DType dtype = BaseType(graph_.output_type(output.node, output.index));
     absl::StatusOr<Tensor> value = ReadFeedValue(part->value, dtype, limits_);
-    if (!value.ok()) return errors_.Add(value.status());
+    if (!value.ok()) {
+      return errors_.Add(WithChangedFacts(value.status(), [&](ErrorInfo& info) {
+        info.text = absl::StrCat("feed '", PrintableName(part->name), "': ", info.text);
+      }));
+    }
     if (absl::Status fits = CheckFedValue(graph_, output, value->dtype(), value->shape()); !fits.ok()) {
       return errors_.Add(std::move(fits));
     }

@@ -92,6 +92,15 @@ TEST_F(TrainTest, APlaceThatNoTrainingHasIsRefused) {
   }
 }
 
+TEST_F(TrainTest, AWrongValueIsSaidOfTheFeed) {
+  for (const char* option : {"--feed", "--val-feed"}) {
+    const RunResult run = Train({option, "scale=1e400"});
+    EXPECT_EQ(run.status, 2);
+    EXPECT_TRUE(absl::StrContains(run.err, "feed 'scale': '1e400' is not a value of float32: it is out of range"))
+        << run.err;
+  }
+}
+
 TEST_F(TrainTest, WhatHasNoValueIsNotExported) {
   const RunResult run = Train({"--epochs", "1", "--export", TestFile("nothing"), "--output", "^y"});
   EXPECT_EQ(run.status, 1);
