@@ -24,6 +24,7 @@
 #include "tools/cli/run/interrupt.h"
 #include "tools/cli/run/model_session.h"
 #include "tools/cli/run/run_advice.h"
+#include "tools/cli/train/leftover_files.h"
 #include "tools/cli/train/train_export.h"
 #include "tools/cli/train/train_start.h"
 #include "tools/cli/train/trainer.h"
@@ -83,6 +84,7 @@ class TrainCommand : public Command {
     SLUICE_ASSIGN_OR_RETURN(TrainCheckpoints checkpoints,
                             TrainCheckpoints::Open(request_.out, request_.keep, std::move(meta_graph)));
     if (!request_.resume && !checkpoints.newest().empty()) return IsStarted(checkpoints.newest());
+    RemoveLeftovers(request_.out);
 
     session_options_.deterministic = true;  // See Note [Training that goes on].
     // The session reads the graph where it stands: nothing changes it any more.
