@@ -203,9 +203,15 @@ class ConvertCommand : public Command {
     SessionOptions session;
     session.kernels = &model_.kernels();
     session.allow_soft_placement = true;
-    SLUICE_ASSIGN_OR_RETURN(FrozenGraph frozen, FreezeModel(*model, fetches, session, restore_));
-    model->graph = std::move(frozen.graph);
-    console.Note(absl::StrCat("froze ", CountOf(frozen.variables, "variable"), ": ", BytesText(frozen.bytes)));
+    absl::StatusOr<FrozenGraph> frozen = FreezeModel(*model, fetches, session, restore_);
+    if (!frozen.ok()) {
+      return WithChangedFacts(frozen.status(), [this](ErrorInfo& info) {
+        if (info.code != ErrorCode::kUninitialized || !restore_.empty() || !info.suggestion.empty()) return;
+        info.suggestion = "--restore PREFIX takes the values from a checkpoint";
+      });
+    }
+    model->graph = std::move(frozen->graph);
+    console.Note(absl::StrCat("froze ", CountOf(frozen->variables, "variable"), ": ", BytesText(frozen->bytes)));
     return absl::OkStatus();
   }
 

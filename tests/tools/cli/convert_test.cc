@@ -180,6 +180,9 @@ TEST(ConvertTest, FreezeReadsTheCheckpointThatIsNamed) {
 
 TEST(ConvertTest, ACheckpointThatCannotBeReadOrIsNotWantedIsAnError) {
   const std::string model = MakeTestFile("b.meta", TrainedMetaGraph()), out = TestFile("not_frozen.pb");
+  const RunResult none = RunSluice({"convert", model, out, "--freeze", "--fetch", "product"});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_TRUE(absl::StrContains(none.err, "help  --restore PREFIX takes the values from a checkpoint")) << none.err;
   const RunResult missing = RunSluice({"convert", model, out, "--freeze", "--fetch", "y", "--restore", "/nowhere/x"});
   EXPECT_EQ(missing.status, 1);
   EXPECT_TRUE(absl::StrContains(missing.err, "SLC5001 NOT_FOUND")) << missing.err;
