@@ -1,5 +1,6 @@
 #include "executor/saved_model/freeze.h"
 
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -31,7 +32,7 @@ absl::StatusOr<Graph> InlinedGraph(const Graph& graph, const std::vector<std::st
 
 // The values that the variables of these names have in a model that is ready.
 absl::StatusOr<std::vector<Tensor>> ValuesOf(const LoadedGraph& model, const std::vector<std::string>& variables,
-                                             const SessionOptions& options) {
+                                             const SessionOptions& options, const std::string& restore) {
   Graph graph = model.graph;
   std::vector<std::string> reads;
   for (const std::string& variable : variables) {
@@ -52,8 +53,18 @@ absl::StatusOr<std::vector<Tensor>> ValuesOf(const LoadedGraph& model, const std
   }
   SessionOptions own = options;
   own.files.Read(ModelDirectory(model));
+  if (!restore.empty()) {
+    SLUICE_ASSIGN_OR_RETURN(const std::string prefix, CheckpointPrefix(restore));
+    const std::filesystem::path directory = std::filesystem::path(prefix).parent_path();
+    own.files.Read(directory.empty() ? "." : directory.string());
+  }
   SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Create(own, std::move(graph)));
-  SLUICE_RETURN_IF_ERROR(InitialiseModel(*session, model));
+  if (restore.empty()) {
+    SLUICE_RETURN_IF_ERROR(InitialiseModel(*session, model));
+  } else {
+    SLUICE_RETURN_IF_ERROR(RestoreVariables(*session, model, restore, {}));
+    SLUICE_RETURN_IF_ERROR(RunModelInit(*session, model, {}));
+  }
   absl::StatusOr<std::vector<Tensor>> values = session->Run({}, reads, {});
   const std::optional<ErrorInfo> info = ErrorInfoOf(values.status());
   const bool has_none = info.has_value() && info->code == ErrorCode::kUninitialized;
@@ -68,7 +79,7 @@ absl::StatusOr<std::vector<Tensor>> ValuesOf(const LoadedGraph& model, const std
 }  // namespace
 
 absl::StatusOr<FrozenGraph> FreezeModel(const LoadedGraph& model, const std::vector<std::string>& fetches,
-                                        const SessionOptions& options) {
+                                        const SessionOptions& options, const std::string& restore) {
   FrozenGraph frozen;
   SLUICE_ASSIGN_OR_RETURN(Graph graph, InlinedGraph(model.graph, fetches));
   std::vector<std::string> names;
@@ -76,7 +87,7 @@ absl::StatusOr<FrozenGraph> FreezeModel(const LoadedGraph& model, const std::vec
     if (IsVariableOp(graph.op_name(id))) names.emplace_back(graph.name(id));
   }
   if (!names.empty()) {
-    SLUICE_ASSIGN_OR_RETURN(const std::vector<Tensor> values, ValuesOf(model, names, options));
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<Tensor> values, ValuesOf(model, names, options, restore));
     for (const Tensor& value : values) frozen.bytes += static_cast<int64_t>(value.total_bytes());
     if (frozen.bytes > std::numeric_limits<int32_t>::max()) {
       return Error(ErrorCode::kLimitFileSize)

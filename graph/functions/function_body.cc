@@ -245,9 +245,10 @@ class BodyAdder {
   }
 
   // Colocation groups as the graph has them, for a node on `device`: nodes of the body have new names, and in place of
-  // an argument there is the node that gives it, which may have to be elsewhere.
+  // an argument there is the node that gives it, which may have to be elsewhere, or where another one is not.
   std::vector<std::string> RenamedGroups(const std::vector<absl::string_view>& groups, absl::string_view device) const {
     std::vector<std::string> renamed;
+    std::string asked(device);
     for (const absl::string_view group : groups) {
       absl::string_view name = group;
       const bool is_location = absl::ConsumePrefix(&name, kColocationPrefix);
@@ -256,7 +257,8 @@ class BodyAdder {
         renamed.push_back(absl::StrCat(kColocationPrefix, options_.prefix, name));
       } else if (!arg.has_value()) {
         renamed.emplace_back(group);
-      } else if (const NodeId giver = OutputOf(*arg).node; CanStandWith(giver, device)) {
+      } else if (const NodeId giver = OutputOf(*arg).node; CanStandWith(giver, asked)) {
+        asked = MergeDevices(asked, graph_.device(giver));
         renamed.push_back(absl::StrCat(kColocationPrefix, graph_.name(giver)));
       }
     }

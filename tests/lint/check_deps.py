@@ -1,4 +1,7 @@
-"""Checks that a target names each target whose headers it includes: clang's layering check refuses what GCC lets pass."""
+"""Checks that a target names each target whose headers it includes, and none that is not there.
+
+Clang's layering check refuses what GCC lets pass; Bazel speaks of a missing target only where it is asked to build it.
+"""
 
 import os
 
@@ -42,6 +45,13 @@ def reached(workspace, target):
     return allowed
 
 
+def missing(workspace, target):
+    """The labels among a target's deps that no target has. Other repositories than the system's are not read."""
+    for label in (build_files.resolve(value, target.package) for key in _DEPS for value in listed(target, key)):
+        if label not in workspace.targets and label.startswith(("//", "@sys//")):
+            yield label
+
+
 def check(tree):
     workspace = build_files.Workspace(tree)
     targets = {id(target): target for target in workspace.targets.values() if target.package != "@sys"}.values()
@@ -49,6 +59,9 @@ def check(tree):
     owners = {path: target for target in targets for path in exported(target)}
     problems = set()
     for target in targets:
+        for label in missing(workspace, target):
+            problems.add(f"{target.path}:{target.line}: //{target.package}:{target.attributes['name']} names {label}, which "
+                         f"is no target")
         if not target.kind.startswith("cc_"):
             continue
         allowed = reached(workspace, target)

@@ -62,6 +62,12 @@ cc_library(name = "high", srcs = ["high.cc", "mine.h"], deps = [%s])
         self.assert_finds(self.check_one('":low", ":p"', "low.h", "p.pb.h", "mine.h"))
         self.assert_finds(self.check_one('":other_name"', "low.h"))
 
+    def test_finds_deps_that_are_no_targets(self):
+        self.assert_finds(self.check_one('":lwo"'), "graph/ir/BUILD.bazel:5: //graph/ir:high names //graph/ir:lwo, which is no")
+        self.assert_finds(self.check_one('":low.h", "//graph/nowhere", "@sys//:gone", ":low"'),
+                          "//graph/ir:low.h, which", "//graph/nowhere:nowhere, which", "@sys//:gone, which")
+        self.assert_finds(self.check_one('":other_name", ":p", "@elsewhere//:x"'))
+
 
 class LayersTest(LintTest):
     def check_one(self, path, include):

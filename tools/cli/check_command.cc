@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "executor/saved_model/saved_model.h"
+#include "graph/base/error.h"
 #include "tools/cli/check/check_report.h"
 #include "tools/cli/model_argument.h"
 
@@ -31,6 +32,10 @@ class CheckCommand : public Command {
     LoadOptions options = model_.Options();
     options.check_runnable = true;
     const absl::StatusOr<LoadedGraph> model = model_.Load(console, options);
+    if (!model.ok() && IsUnread(model.status())) {
+      console.Problem(model.status());
+      return kExitFailed;
+    }
     CheckReport report = CheckModel(model_.path(), model, model_.kernels());
     // The graph is as sound without its variables, but cannot run.
     if (model.ok() && IsDirectory(model_.path())) report.checkpoint = OpenVariables(model_.path()).status();
@@ -39,6 +44,13 @@ class CheckCommand : public Command {
   }
 
  private:
+  // Whether not a byte of the model is known: this says nothing of a graph.
+  static bool IsUnread(const absl::Status& error) {
+    const ErrorCode code = ErrorInfoOf(error).value_or(ErrorInfo()).code;
+    return code == ErrorCode::kFileMissing || code == ErrorCode::kFileRead || code == ErrorCode::kSavedModelMissing ||
+           code == ErrorCode::kLimitFileSize;
+  }
+
   static bool IsDirectory(const std::string& path) {
     std::error_code ignored;
     return std::filesystem::is_directory(path, ignored);

@@ -15,6 +15,7 @@
 #include "tools/cli/conform/conform_case.h"
 #include "tools/cli/conform/conform_report.h"
 #include "tools/cli/conform/conform_runner.h"
+#include "tools/cli/output_file.h"
 #include "tools/cli/plugin_option.h"
 #include "tools/cli/run/functions_option.h"
 
@@ -39,8 +40,10 @@ class ConformCommand : public Command {
   }
 
   int Run(Console& console) override {
-    if (const absl::Status plugins = plugins_.Load(); !plugins.ok()) {
-      console.Problem(plugins);
+    absl::Status begun = CheckOutputFile(json_);
+    if (begun.ok()) begun = plugins_.Load();
+    if (!begun.ok()) {
+      console.Problem(begun);
       return kExitFailed;
     }
     std::vector<ConformCase> cases;

@@ -23,7 +23,9 @@
 #include "tools/cli/convert/conversion_loss.h"
 #include "tools/cli/file_ending.h"
 #include "tools/cli/model_argument.h"
+#include "tools/cli/output_file.h"
 #include "tools/cli/run/model_names.h"
+#include "tools/cli/run/option_checks.h"
 
 namespace sluice {
 namespace {
@@ -78,9 +80,15 @@ class ConvertCommand : public Command {
                    "whose results the names of --fetch are [serving_default, if there]; without --fetch: all of them")
         ->option_text("KEY")
         ->group("Graph");
-    app.add_flag(
-           "--freeze", freeze_,
-           "put the values of variables into the graph, as constants; without --fetch: all results of the signature")
+    CLI::Option* const freeze = app.add_flag("--freeze", freeze_,
+                                             "put the values of variables into the graph, as constants; without "
+                                             "--fetch: all results of the signature")
+                                    ->group("Graph");
+    app.add_option("--restore", restore_,
+                   "with --freeze: take the values from this checkpoint, or from the newest of a directory")
+        ->check(NotEmpty())
+        ->needs(freeze)
+        ->option_text("PREFIX")
         ->group("Graph");
     app.add_flag("--drop-variables", drop_variables_,
                  "write the graph of a SavedModel even if it cannot run without the values of its variables or the "
@@ -106,6 +114,7 @@ class ConvertCommand : public Command {
 
  private:
   absl::Status Convert(Console& console) {
+    SLUICE_RETURN_IF_ERROR(CheckOutputFile(out_));
     SLUICE_RETURN_IF_ERROR(model_.LoadPlugins());
     LoadOptions options = model_.Options();
     options.infer_shapes = false;
@@ -194,9 +203,15 @@ class ConvertCommand : public Command {
     SessionOptions session;
     session.kernels = &model_.kernels();
     session.allow_soft_placement = true;
-    SLUICE_ASSIGN_OR_RETURN(FrozenGraph frozen, FreezeModel(*model, fetches, session));
-    model->graph = std::move(frozen.graph);
-    console.Note(absl::StrCat("froze ", CountOf(frozen.variables, "variable"), ": ", BytesText(frozen.bytes)));
+    absl::StatusOr<FrozenGraph> frozen = FreezeModel(*model, fetches, session, restore_);
+    if (!frozen.ok()) {
+      return WithChangedFacts(frozen.status(), [this](ErrorInfo& info) {
+        if (info.code != ErrorCode::kUninitialized || !restore_.empty() || !info.suggestion.empty()) return;
+        info.suggestion = "--restore PREFIX takes the values from a checkpoint";
+      });
+    }
+    model->graph = std::move(frozen->graph);
+    console.Note(absl::StrCat("froze ", CountOf(frozen->variables, "variable"), ": ", BytesText(frozen->bytes)));
     return absl::OkStatus();
   }
 
@@ -225,6 +240,7 @@ class ConvertCommand : public Command {
   std::vector<std::string> fetches_;
   std::string signature_;
   bool freeze_ = false;
+  std::string restore_;
   bool drop_variables_ = false;
   bool strip_defaults_ = false;
   bool strip_devices_ = false;

@@ -19,7 +19,9 @@
 #include "tools/cli/convert/conversion_loss.h"
 #include "tools/cli/file_ending.h"
 #include "tools/cli/model_argument.h"
+#include "tools/cli/output_file.h"
 #include "tools/cli/run/model_names.h"
+#include "tools/cli/run/option_checks.h"
 
 namespace sluice {
 namespace {
@@ -48,8 +50,16 @@ class GradCommand : public Command {
     app.add_option("--name", name_, "what the names of new nodes begin with; the gradients are NAME/0, NAME/1, ...")
         ->option_text("NAME [gradients]")
         ->group("Gradients");
-    app.add_flag("--freeze", freeze_,
-                 "put the values of variables into the graph, as constants; keeps what the ys, xs and gradients need")
+    CLI::Option* const freeze =
+        app.add_flag(
+               "--freeze", freeze_,
+               "put the values of variables into the graph, as constants; keeps what the ys, xs and gradients need")
+            ->group("Graph");
+    app.add_option("--restore", restore_,
+                   "with --freeze: take the values from this checkpoint, or from the newest of a directory")
+        ->check(NotEmpty())
+        ->needs(freeze)
+        ->option_text("PREFIX")
         ->group("Graph");
     app.add_flag("--zeros", zeros_, "zeros for an x that no y depends on, instead of nothing")->group("Gradients");
     app.add_flag("--colocate", colocate_, "tie each new node to the place of the node it belongs to")
@@ -67,6 +77,7 @@ class GradCommand : public Command {
 
  private:
   absl::Status Differentiate(Console& console) {
+    SLUICE_RETURN_IF_ERROR(CheckOutputFile(out_));
     SLUICE_RETURN_IF_ERROR(model_.LoadPlugins());
     LoadOptions options = model_.Options();
     options.infer_shapes = false;
@@ -137,7 +148,7 @@ class GradCommand : public Command {
     SessionOptions session;
     session.kernels = &model_.kernels();
     session.allow_soft_placement = true;
-    SLUICE_ASSIGN_OR_RETURN(FrozenGraph frozen, FreezeModel(*model, made, session));
+    SLUICE_ASSIGN_OR_RETURN(FrozenGraph frozen, FreezeModel(*model, made, session, restore_));
     model->graph = std::move(frozen.graph);
     KeepReachableFunctions(model->graph);
     console.Note(absl::StrCat("froze ", CountOf(frozen.variables, "variable"), ": ", BytesText(frozen.bytes)));
@@ -156,6 +167,7 @@ class GradCommand : public Command {
   std::string name_ = "gradients";
   std::string signature_;
   bool freeze_ = false;
+  std::string restore_;
   bool zeros_ = false;
   bool colocate_ = false;
 };

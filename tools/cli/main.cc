@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/nearest_names.h"
@@ -54,9 +56,54 @@ int WrongUse(Console& console, const std::string& problem, absl::string_view com
   return kExitUsage;
 }
 
+// The option of `app` that "--fech" may be meant for, with its dashes; empty: none is near.
+std::string NearestOption(const CLI::App& app, absl::string_view unknown) {
+  const std::string stem(absl::StripPrefix(absl::StripPrefix(unknown, "-"), "-"));
+  std::vector<std::string> names, begun;
+  for (const CLI::Option* const option : app.get_options()) {
+    for (const std::string& name : option->get_snames()) {
+      if (name == stem) return "-" + name;
+    }
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+      if (absl::StartsWith(name, stem)) begun.push_back(names.back());
+      if (name == stem) return names.back();
+    }
+  }
+  // With the dashes two letters that changed places are near.
+  const std::vector<absl::string_view> candidates(names.begin(), names.end());
+  const std::vector<std::string> near = NearestNames("--" + stem, candidates, 1);
+  if (!near.empty()) return near[0];
+  return begun.size() == 1 ? begun[0] : "";
+}
+
+std::string UnknownOption(const CLI::App& app, const std::string& word) {
+  const std::string option = word.substr(0, word.find('='));
+  const std::string near = NearestOption(app, option);
+  return absl::StrCat("unknown option '", PrintableName(option), "'",
+                      near.empty() ? "" : absl::StrCat(" (did you mean ", near, "?)"));
+}
+
+// What is wrong with a command line that CLI11 refuses with `error`: first the options that there are not, which may be
+// why the rest makes no sense.
+std::string ProblemWith(const CLI::App& app, const CLI::ParseError& error) {
+  std::vector<std::string> unknown;
+  const std::vector<std::string> words = app.remaining();
+  for (const std::string& word : words) {
+    const bool is_number = word.size() > 1 && (absl::ascii_isdigit(word[1]) || word[1] == '.');
+    if (word.size() > 1 && word[0] == '-' && !is_number) unknown.push_back(UnknownOption(app, word));
+  }
+  if (!unknown.empty()) return absl::StrJoin(unknown, ", ");
+  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return error.what();
+  return absl::StrCat("not expected: ", absl::StrJoin(words, " "));
+}
+
 int UnknownCommand(Console& console, absl::string_view name) {
-  if (absl::StartsWith(name, "-"))
-    return WrongUse(console, absl::StrCat("unknown option '", PrintableName(name), "'"), "");
+  if (absl::StartsWith(name, "-")) {
+    CLI::App app;
+    app.add_flag("-V,--version");
+    return WrongUse(console, UnknownOption(app, std::string(name)), "");
+  }
   std::vector<absl::string_view> names;
   for (const CommandRow& row : AllCommands()) names.push_back(row.name);
   const std::vector<std::string> near = NearestNames(name, names, 1);
@@ -87,7 +134,7 @@ int ParseAndRun(Console& console, const CommandRow& row, const std::vector<std::
     console.Write(absl::StrReplaceAll(app.help(), {{"\n\n\n", "\n\n"}}));
     return kExitOk;
   } catch (const CLI::ParseError& error) {
-    const std::string problem = PrintableName(error.what(), kMaxProblemBytes);
+    const std::string problem = PrintableName(ProblemWith(app, error), kMaxProblemBytes);
     *wrong_use = ::sluice::Error(ErrorCode::kWrongUse).Text(problem);
     return WrongUse(console, problem, row.name);
   }

@@ -19,6 +19,7 @@
 #include "graph/base/status_macros.h"
 #include "kernels/memory/cpu_allocator.h"
 #include "tools/cli/model_argument.h"
+#include "tools/cli/output_file.h"
 #include "tools/cli/run/feed_value.h"
 #include "tools/cli/run/interrupt.h"
 #include "tools/cli/run/model_session.h"
@@ -110,7 +111,9 @@ class RunCommand : public Command {
       if (!is_known) request_.fetches.push_back(order.name);
       orders_.push_back(std::move(order));
     }
-    return absl::OkStatus();
+    for (const SaveOrder& order : orders_) SLUICE_RETURN_IF_ERROR(CheckOutputFile(order.path));
+    SLUICE_RETURN_IF_ERROR(CheckOutputFile(trace_));
+    return CheckOutputPrefix(checkpoint_);
   }
 
   absl::Status RunModel(const std::shared_ptr<const LoadedGraph>& shared, Console& console) {

@@ -15,6 +15,7 @@
 #include "tools/cli/draw/svg_drawing.h"
 #include "tools/cli/file_ending.h"
 #include "tools/cli/model_argument.h"
+#include "tools/cli/output_file.h"
 #include "tools/cli/report/model_report.h"
 #include "tools/cli/report/report_json.h"
 #include "tools/cli/report/report_text.h"
@@ -48,8 +49,8 @@ class ShowCommand : public Command {
   }
 
   int Run(Console& console) override {
-    if (const absl::Status plugins = model_.LoadPlugins(); !plugins.ok()) {
-      console.Problem(plugins);
+    if (const absl::Status begun = Begin(); !begun.ok()) {
+      console.Problem(begun);
       return kExitFailed;
     }
     LoadOptions load = model_.Options();
@@ -82,6 +83,11 @@ class ShowCommand : public Command {
   }
 
  private:
+  absl::Status Begin() {
+    for (const std::string& path : {svg_, html_}) SLUICE_RETURN_IF_ERROR(CheckOutputFile(path));
+    return model_.LoadPlugins();
+  }
+
   // Says `what` is wrong: the first causes, and where to see all.
   void WarnOf(Console& console, const absl::Status& errors, absl::string_view what) const {
     constexpr size_t kMaxCauses = 8;

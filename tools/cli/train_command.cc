@@ -19,10 +19,12 @@
 #include "nlohmann/json.hpp"
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/model_argument.h"
+#include "tools/cli/output_file.h"
 #include "tools/cli/run/feed_value.h"
 #include "tools/cli/run/interrupt.h"
 #include "tools/cli/run/model_session.h"
 #include "tools/cli/run/run_advice.h"
+#include "tools/cli/train/leftover_files.h"
 #include "tools/cli/train/train_export.h"
 #include "tools/cli/train/train_start.h"
 #include "tools/cli/train/trainer.h"
@@ -65,6 +67,8 @@ class TrainCommand : public Command {
  private:
   absl::Status Train(Console& console, CancellationManager& cancellation) {
     SLUICE_RETURN_IF_ERROR(request_.Check());
+    SLUICE_RETURN_IF_ERROR(CheckOutputDirectory(request_.out));
+    if (!request_.export_to.empty()) SLUICE_RETURN_IF_ERROR(CheckOutputDirectory(request_.export_to));
     SLUICE_RETURN_IF_ERROR(model_.LoadPlugins());
     LoadOptions load = model_.Options();
     load.check_signatures = false;
@@ -80,6 +84,7 @@ class TrainCommand : public Command {
     SLUICE_ASSIGN_OR_RETURN(TrainCheckpoints checkpoints,
                             TrainCheckpoints::Open(request_.out, request_.keep, std::move(meta_graph)));
     if (!request_.resume && !checkpoints.newest().empty()) return IsStarted(checkpoints.newest());
+    RemoveLeftovers(request_.out);
 
     session_options_.deterministic = true;  // See Note [Training that goes on].
     // The session reads the graph where it stands: nothing changes it any more.

@@ -1,4 +1,6 @@
+#include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -44,6 +46,31 @@ TEST(CheckTest, ColocationWithANodeThatIsNotThereIsAWarning) {
 TEST(CheckTest, GraphOnlyAsksWhetherTheGraphIsSound) {
   EXPECT_EQ(Check(SampleModel(), {"--graph-only"}).status, 0);
   EXPECT_EQ(Check(BrokenModel(), {"--graph-only"}).status, 1);
+}
+
+// Nothing is known of a graph then: it is the error that every command gives.
+TEST(CheckTest, AFileThatCannotBeReadIsNoErrorOfAGraph) {
+  const std::string empty = TestFile("empty_directory"), large = MakeTestFile("large.pb", SampleModel());
+  std::filesystem::create_directories(empty);
+  const std::vector<std::pair<std::vector<std::string>, std::string>> models = {
+      {{"nowhere.pb"}, "SLC1001"},
+      {{"/proc/self/mem"}, "SLC1002"},
+      {{empty}, "SLC1030"},
+      {{large, "--max-file-bytes", "5"}, "SLC7001"}};
+  for (const auto& [words, code] : models) {
+    std::vector<std::string> check = {"check"}, show = {"show"};
+    check.insert(check.end(), words.begin(), words.end());
+    show.insert(show.end(), words.begin(), words.end());
+    const RunResult run = RunSluice(check), other = RunSluice(show);
+    EXPECT_EQ(run.status, other.status) << run.err;
+    EXPECT_EQ(run.out, "");
+    EXPECT_EQ(run.err, other.err);
+    EXPECT_TRUE(absl::StartsWith(run.err, code)) << run.err;
+    check.emplace_back("--json");
+    const Json json = Json::parse(RunSluice(check).out);
+    EXPECT_EQ(json["errors"][0]["code"], code);
+    EXPECT_FALSE(json.contains("graph_ok")) << json;
+  }
 }
 
 TEST(CheckTest, EveryErrorIsShownAtOnce) {

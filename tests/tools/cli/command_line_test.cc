@@ -75,6 +75,43 @@ TEST(CommandLineTest, WrongUseIsStatusTwoAndTheReasonOnStandardError) {
   }
 }
 
+// Before what else is wrong with the command line, and before the model is looked at.
+TEST(CommandLineTest, AnUnknownOptionIsTheFirstErrorAndComesWithAGuess) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> calls = {
+      {{"run", "nowhere.pb", "--fech", "x"}, "unknown option '--fech' (did you mean --fetch?)"},
+      {{"run", "nowhere.pb", "--fech=x", "--steps", "0"}, "unknown option '--fech' (did you mean --fetch?)"},
+      {{"run", "--fech", "x"}, "unknown option '--fech' (did you mean --fetch?)"},
+      {{"run", "nowhere.pb", "--fech", "x", "--feed"}, "unknown option '--fech' (did you mean --fetch?)"},
+      {{"run", "nowhere.pb", "-fetch", "x"}, "unknown option '-fetch' (did you mean --fetch?)"},
+      {{"bench", "nowhere.pb", "--determ"}, "unknown option '--determ' (did you mean --deterministic?)"},
+      {{"show", "--jsn"}, "unknown option '--jsn' (did you mean --json?)"},
+      {{"check", "nowhere.pb", "--graphonly"}, "unknown option '--graphonly' (did you mean --graph-only?)"},
+      {{"convert", "a.pb", "b.pb", "--freze"}, "unknown option '--freze' (did you mean --freeze?)"},
+      {{"grad", "a.pb", "--o", "b.pb"}, "unknown option '--o' (did you mean -o?)"},
+      {{"train", "a.pb", "--los", "l"}, "unknown option '--los' (did you mean --loss?)"},
+      {{"conform", "d", "--job", "2"}, "unknown option '--job' (did you mean --jobs?)"},
+      {{"ops", "--mising"}, "unknown option '--mising' (did you mean --missing?)"},
+      {{"explain", "--jso"}, "unknown option '--jso' (did you mean --json?)"},
+      {{"version", "--jsno"}, "unknown option '--jsno' (did you mean --json?)"},
+      {{"version", "--quite", "-x"}, "unknown option '--quite' (did you mean --quiet?), unknown option '-x'"},
+      {{"--versoin"}, "unknown option '--versoin' (did you mean --version?)"},
+  };
+  for (const auto& [call, reason] : calls) {
+    const RunResult run = RunSluice(call);
+    EXPECT_EQ(run.status, 2) << call[0];
+    const std::string name = call.size() == 1 ? "sluice" : absl::StrCat("sluice ", call[0]);
+    EXPECT_EQ(run.err, absl::StrCat(name, ": ", reason, "\nTry '", name, " --help'.\n"));
+  }
+  const RunResult json = RunSluice({"run", "nowhere.pb", "--fech", "x", "--json"});
+  const std::string message = nlohmann::json::parse(json.out)["errors"][0]["message"];
+  EXPECT_TRUE(absl::StrContains(message, "did you mean --fetch?")) << message;
+}
+
+TEST(CommandLineTest, WordsTooManyAreNamedInTheirOrder) {
+  const std::string err = RunSluice({"show", "a", "b", "-3", "c"}).err;
+  EXPECT_TRUE(absl::StrContains(err, "not expected: b -3 c\n")) << err;
+}
+
 TEST(CommandLineTest, AJsonFileLeavesStandardOutputToPeople) {
   const std::string file = TestFile("results.json");
   EXPECT_EQ(RunSluice({"conform", "--json", file, TestFile("nothing")}).out, "");

@@ -11,6 +11,7 @@
 #include "tests/testing/status_matchers.h"
 #include "tests/tools/cli/run_sluice.h"
 #include "tests/tools/cli/sample_models.h"
+#include "tests/tools/cli/trained_models.h"
 
 namespace sluice {
 namespace {
@@ -158,6 +159,44 @@ TEST(ConvertTest, BrokenGraphsAreNotWritten) {
   const std::string out = MakeTestFile("kept.pb", "old");
   EXPECT_EQ(RunSluice({"convert", "-", out}, BrokenModel()).status, 1);
   EXPECT_EQ(ReadTestFile(out), "old");
+}
+
+// A graph that has no checkpoint beside it, or another one.
+TEST(ConvertTest, FreezeReadsTheCheckpointThatIsNamed) {
+  const std::string prefix = MakeTrainedModelDirectory("values") + "/variables/variables", out = TestFile("frozen.pb");
+  for (const std::string& model :
+       {MakeTestFile("a_graph.pb", TrainedGraph()), MakeTestFile("a.meta", TrainedMetaGraph())}) {
+    const RunResult run = RunSluice({"convert", model, out, "--freeze", "--fetch", "product", "--restore", prefix});
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_TRUE(absl::StrContains(run.err, "froze 1 variable: 8 B")) << run.err;
+    EXPECT_EQ(RunSluice({"run", out, "--feed", "x=[[1,1]]"}).out, "product  float32 [1,2]\n[[2, 3]]\n");
+    const RunResult grad =
+        RunSluice({"grad", model, "--y", "product", "--x", "x", "-o", out, "--freeze", "--restore", prefix});
+    EXPECT_EQ(grad.status, 0) << grad.err;
+    EXPECT_TRUE(
+        absl::StrContains(RunSluice({"run", out, "--feed", "x=[[1,1]]", "--fetch", "gradients/0"}).out, "[[2, 3]]"));
+  }
+}
+
+TEST(ConvertTest, ACheckpointThatCannotBeReadOrIsNotWantedIsAnError) {
+  const std::string model = MakeTestFile("b.meta", TrainedMetaGraph()), out = TestFile("not_frozen.pb");
+  const RunResult none = RunSluice({"convert", model, out, "--freeze", "--fetch", "product"});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_TRUE(absl::StrContains(none.err, "help  --restore PREFIX takes the values from a checkpoint")) << none.err;
+  const RunResult missing = RunSluice({"convert", model, out, "--freeze", "--fetch", "y", "--restore", "/nowhere/x"});
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_TRUE(absl::StrContains(missing.err, "SLC5001 NOT_FOUND")) << missing.err;
+  const RunResult no_saver =
+      RunSluice({"convert", "-", out, "--freeze", "--fetch", "v", "--restore", "x"}, SampleModel());
+  EXPECT_EQ(no_saver.status, 1);
+  EXPECT_TRUE(absl::StrContains(no_saver.err, "it has no saver")) << no_saver.err;
+  for (const std::vector<std::string>& call : {std::vector<std::string>{"convert", model, out, "--restore", "x"},
+                                               {"grad", model, "--y", "y", "--x", "x", "-o", out, "--restore", "x"}}) {
+    const RunResult unused = RunSluice(call);
+    EXPECT_EQ(unused.status, 2);
+    EXPECT_TRUE(absl::StrContains(unused.err, "--restore requires --freeze")) << unused.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(out));
 }
 
 }  // namespace

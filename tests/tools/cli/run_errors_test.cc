@@ -83,6 +83,8 @@ TEST(RunErrorsTest, WrongShapesAndTypesAreSaidOfTheKeyThatWasFed) {
 TEST(RunErrorsTest, WrongValuesComeWithTheirForms) {
   const std::vector<std::pair<std::string, std::string>> values = {
       {"y_float64_start=abc", "'abc' is not a value of float64"},
+      {"y_float64_start=-1e400", "feed 'y_float64_start': '-1e400' is not a value of float64: it is out of range"},
+      {"num=[1,2147483648]", "feed 'num': '2147483648' is not a value of int32: it is out of range"},
       {"num=-1xi32=1", "'-1' is not a size"},
       {"num=NaNx2xi32=1", "is not a dtype"},
       {"num=[1", "a bracket is missing"}};

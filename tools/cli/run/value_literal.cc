@@ -1,8 +1,8 @@
 #include "tools/cli/run/value_literal.h"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
-#include <limits>
 #include <type_traits>
 
 #include "absl/strings/ascii.h"
@@ -123,56 +123,66 @@ class LiteralReader {
   ValueLiteral literal_;
 };
 
-// Integers as such, others through the number they are. False for what does not fit.
-template <typename T>
-bool ReadNumber(absl::string_view text, T* value) {
-  if constexpr (std::is_floating_point<T>::value) {
-    double number = 0;
-    if (std::is_same<T, float>::value) {
-      float single = 0;
-      if (!absl::SimpleAtof(text, &single)) return false;
-      *value = static_cast<T>(single);
-      return true;
-    }
-    if (!absl::SimpleAtod(text, &number)) return false;
-    *value = static_cast<T>(number);
-    return true;
-  } else if constexpr (std::is_same<T, uint64_t>::value) {
-    return absl::SimpleAtoi(text, value);
-  } else {
-    int64_t number = 0;
-    if (!absl::SimpleAtoi(text, &number)) return false;
-    if (number < static_cast<int64_t>(std::numeric_limits<T>::min())) return false;
-    if (number > static_cast<int64_t>(std::numeric_limits<T>::max())) return false;
-    *value = static_cast<T>(number);
-    return true;
-  }
+// What became of a number that was to be read.
+enum class Reading { kDone, kNoNumber, kOutOfRange };
+
+Reading IsDone(bool is_done) { return is_done ? Reading::kDone : Reading::kNoNumber; }
+
+// Whether `text` is digits, after a sign or not.
+bool IsWholeNumber(absl::string_view text) {
+  const absl::string_view digits = text.substr(!text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0);
+  return !digits.empty() && std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit);
 }
 
-bool ReadElement(const LiteralElement& element, bool* value) {
+// A number so large that it became infinite: in words it was meant.
+template <typename T>
+Reading CheckFinite(absl::string_view text, T number) {
+  const bool has_digits = std::any_of(text.begin(), text.end(), absl::ascii_isdigit);
+  return has_digits && std::isinf(static_cast<double>(number)) ? Reading::kOutOfRange : Reading::kDone;
+}
+
+template <typename T>
+Reading ReadNumber(absl::string_view text, T* value) {
+  if constexpr (std::is_same<T, float>::value) {
+    return absl::SimpleAtof(text, value) ? CheckFinite(text, *value) : Reading::kNoNumber;
+  } else if constexpr (std::is_same<T, double>::value) {
+    return absl::SimpleAtod(text, value) ? CheckFinite(text, *value) : Reading::kNoNumber;
+  } else if constexpr (std::is_same<T, uint64_t>::value) {
+    if (absl::SimpleAtoi(text, value)) return Reading::kDone;
+  } else {
+    int64_t number = 0;
+    const bool is_read = absl::SimpleAtoi(text, &number);
+    *value = static_cast<T>(number);
+    if (is_read && static_cast<int64_t>(*value) == number) return Reading::kDone;
+  }
+  return IsWholeNumber(text) ? Reading::kOutOfRange : Reading::kNoNumber;
+}
+
+Reading ReadElement(const LiteralElement& element, bool* value) {
   const std::string word = absl::AsciiStrToLower(element.text);
   *value = word == "true" || word == "1";
-  return *value || word == "false" || word == "0";
+  return IsDone(*value || word == "false" || word == "0");
 }
-bool ReadElement(const LiteralElement& element, TString* value) {
+Reading ReadElement(const LiteralElement& element, TString* value) {
   value->assign(element.text);
-  return true;
+  return Reading::kDone;
 }
 template <typename F16>
-bool ReadFloat16(const LiteralElement& element, F16* value) {
+Reading ReadFloat16(const LiteralElement& element, F16* value) {
   float single = 0;
-  if (!ReadNumber(element.text, &single)) return false;
+  const Reading reading = ReadNumber(element.text, &single);
   *value = F16(single);
-  return true;
+  return reading == Reading::kDone ? CheckFinite(element.text, static_cast<float>(*value)) : reading;
 }
-bool ReadElement(const LiteralElement& element, Half* value) { return ReadFloat16(element, value); }
-bool ReadElement(const LiteralElement& element, BFloat16* value) { return ReadFloat16(element, value); }
+Reading ReadElement(const LiteralElement& element, Half* value) { return ReadFloat16(element, value); }
+Reading ReadElement(const LiteralElement& element, BFloat16* value) { return ReadFloat16(element, value); }
 template <typename T>
-bool ReadElement(const LiteralElement& element, std::complex<T>* value) {
+Reading ReadElement(const LiteralElement& element, std::complex<T>* value) {
   absl::string_view text = element.text;
   T real = 0, imaginary = 0;
+  Reading reading = Reading::kDone;
   if (!absl::EndsWith(text, "j") && !absl::EndsWith(text, "i")) {
-    if (!ReadNumber(text, &real)) return false;
+    reading = ReadNumber(text, &real);
   } else {
     text.remove_suffix(1);
     size_t split = text.find_last_of("+-");
@@ -180,14 +190,15 @@ bool ReadElement(const LiteralElement& element, std::complex<T>* value) {
       split = text.find_last_of("+-", split - 2);
     }
     if (split == absl::string_view::npos) split = 0;
-    if (split > 0 && !ReadNumber(text.substr(0, split), &real)) return false;
-    if (!ReadNumber(text.substr(split), &imaginary)) return false;
+    if (split > 0) reading = ReadNumber(text.substr(0, split), &real);
+    const Reading second = ReadNumber(text.substr(split), &imaginary);
+    if (reading == Reading::kDone || second == Reading::kNoNumber) reading = second;
   }
   *value = {real, imaginary};
-  return true;
+  return reading;
 }
 template <typename T, typename = std::enable_if_t<std::is_arithmetic<T>::value>>
-bool ReadElement(const LiteralElement& element, T* value) {
+Reading ReadElement(const LiteralElement& element, T* value) {
   return ReadNumber(element.text, value);
 }
 
@@ -197,10 +208,12 @@ absl::Status ReadElements(const ValueLiteral& literal, Tensor* tensor) {
   const bool wants_text = std::is_same<T, TString>::value;
   for (size_t i = 0; i < values.size(); ++i) {
     const LiteralElement& element = literal.elements[i];
-    if ((element.is_quoted && !wants_text) || !ReadElement(element, &values[i])) {
-      return Error(ErrorCode::kValueSyntax)
-          .Text(absl::StrCat("'", PrintableName(element.text), "' is not a value of ", DTypeName(tensor->dtype())));
-    }
+    const bool is_text = element.is_quoted && !wants_text;
+    const Reading reading = is_text ? Reading::kNoNumber : ReadElement(element, &values[i]);
+    if (reading == Reading::kDone) continue;
+    return Error(ErrorCode::kValueSyntax)
+        .Text(absl::StrCat("'", PrintableName(element.text), "' is not a value of ", DTypeName(tensor->dtype()),
+                           reading == Reading::kOutOfRange ? ": it is out of range" : ""));
   }
   return absl::OkStatus();
 }

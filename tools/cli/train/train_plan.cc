@@ -10,6 +10,7 @@
 #include "graph/edit/graph_editor.h"
 #include "graph/gradients/train_step.h"
 #include "graph/gradients/variable_node.h"
+#include "graph/ir/consumers.h"
 #include "graph/ir/tensor_id.h"
 #include "graph/load/custom_gradients.h"
 #include "graph/load/meta_graph_export.h"
@@ -22,6 +23,39 @@ namespace sluice {
 namespace {
 
 constexpr absl::string_view kGlobalStep = "global_step";
+
+// The node that computes the mean of all elements of `output`, as far as its shape says; invalid: there is none.
+NodeId MeanOfAll(const LoadedGraph& model, const Output& output) {
+  const Graph& graph = model.graph;
+  for (const Use& use : Consumers(graph).of(output.node)) {
+    const bool is_mean = graph.Is(use.node, "Mean") && use.slot == output.index && use.input == 0;
+    if (is_mean && model.shapes.has_value() && model.shapes->shape({use.node, 0}) == PartialShape::Scalar()) {
+      return use.node;
+    }
+  }
+  return NodeId();
+}
+
+// Gradients of several numbers are those of their sum, and what is shown is a mean: kCannotRun where the loss has, as
+// far as is known, more than one element or none that has a gradient.
+absl::Status CheckLoss(const LoadedGraph& model, const Output& loss) {
+  const DType dtype = BaseType(model.graph.output_type(loss.node, loss.index));
+  const PartialShape shape = model.shapes.has_value() ? model.shapes->shape(loss) : PartialShape();
+  const bool is_real =
+      dtype == DType::kFloat || dtype == DType::kDouble || dtype == DType::kHalf || dtype == DType::kBFloat16;
+  bool is_one = true;
+  for (int i = 0; shape.has_rank() && i < shape.rank(); ++i) is_one = is_one && shape.dim(i) == 1;
+  if (is_real && is_one) return absl::OkStatus();
+  const NodeId mean = is_real ? MeanOfAll(model, loss) : NodeId();
+  const std::string help = !is_real       ? "such values have no gradients: name the number that they are made from"
+                           : mean.valid() ? absl::StrCat("--loss ", model.graph.name(mean), " is its mean")
+                                          : "name a tensor that is its mean (tf.reduce_mean), or add one to the model";
+  return Error(ErrorCode::kCannotRun)
+      .Node(model.graph.name(loss.node), model.graph.op_name(loss.node))
+      .Found(absl::StrCat(DTypeName(dtype), shape.has_rank() ? absl::StrCat(" ", shape.ToString()) : ""))
+      .Expected("one floating-point number as a loss")
+      .Help(help);
+}
 
 // Makes one plan. Lives for one PlanTraining.
 class Planner {
@@ -64,6 +98,10 @@ class Planner {
                              .Text(absl::StrCat("is to be a ", role, " and has no outputs")));
     }
     const DType dtype = BaseType(graph_.output_type(output->node, output->index));
+    const bool is_made_small = role == "loss" && request_.train_op.empty();
+    if (absl::Status fits = is_made_small ? CheckLoss(model_, *output) : absl::OkStatus(); !fits.ok()) {
+      return errors_.Add(std::move(fits));
+    }
     if (!IsRealNumber(dtype)) {
       return errors_.Add(Error(ErrorCode::kFeedType)
                              .Node(graph_.name(output->node), graph_.op_name(output->node))
@@ -94,7 +132,11 @@ class Planner {
     if (!FindFed("feed", part->name, &output)) return;
     const DType dtype = BaseType(graph_.output_type(output.node, output.index));
     absl::StatusOr<Tensor> value = ReadFeedValue(part->value, dtype, limits_);
-    if (!value.ok()) return errors_.Add(value.status());
+    if (!value.ok()) {
+      return errors_.Add(WithChangedFacts(value.status(), [&](ErrorInfo& info) {
+        info.text = absl::StrCat("feed '", PrintableName(part->name), "': ", info.text);
+      }));
+    }
     if (absl::Status fits = CheckFedValue(graph_, output, value->dtype(), value->shape()); !fits.ok()) {
       return errors_.Add(std::move(fits));
     }

@@ -126,6 +126,55 @@ TEST(FeedValueTest, WhatCannotBeReadSaysWhy) {
   EXPECT_NE(Read("1.5", DType::kInt32).find("'1.5' is not a value of int32"), std::string::npos);
 }
 
+// Only who says "inf" means it.
+TEST(FeedValueTest, NumbersBeyondTheRangeOfTheDTypeAreRefused) {
+  const std::vector<std::pair<std::string, DType>> cases = {
+      {"1e400", DType::kFloat},
+      {"-1e400", DType::kFloat},
+      {"3.5e38", DType::kFloat},
+      {"1e400", DType::kDouble},
+      {"-1e309", DType::kDouble},
+      {"65520", DType::kHalf},
+      {"-1e400", DType::kHalf},
+      {"3.4e38", DType::kBFloat16},
+      {"300", DType::kUInt8},
+      {"-1", DType::kUInt8},
+      {"-129", DType::kInt8},
+      {"2147483648", DType::kInt32},
+      {"9223372036854775808", DType::kInt64},
+      {"18446744073709551616", DType::kUInt64},
+      {"-1", DType::kUInt64},
+      {"-1", DType::kUInt32},
+      {"70000", DType::kUInt16},
+      {"1e400", DType::kComplex64},
+      {"1+1e39j", DType::kComplex64},
+      {"-1e400-2j", DType::kComplex128},
+  };
+  for (const auto& [text, dtype] : cases) {
+    const std::string why =
+        "'" + text + "' is not a value of " + std::string(DTypeName(dtype)) + ": it is out of range";
+    for (const std::string& value : {text, "[" + text + "]", "2=" + text}) {
+      EXPECT_NE(Read(value, dtype).find(why), std::string::npos) << value << ": " << Read(value, dtype);
+    }
+  }
+  EXPECT_EQ(Read("1.5", DType::kInt32).find("range"), std::string::npos);
+  EXPECT_EQ(Read("1e400x", DType::kFloat).find("range"), std::string::npos);
+}
+
+TEST(FeedValueTest, InfinityAndNanInWordsAreValues) {
+  for (const DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kBFloat16}) {
+    for (const char* text : {"inf", "-inf", "+Inf", "INFINITY", "-Infinity"}) {
+      EXPECT_NE(Read(text, dtype).find("inf}"), std::string::npos) << Read(text, dtype);
+    }
+    for (const char* text : {"nan", "NaN", "-nan"}) {
+      EXPECT_NE(Read(text, dtype).find("nan}"), std::string::npos) << Read(text, dtype);
+    }
+  }
+  EXPECT_EQ(Read("inf-infj", DType::kComplex64), "complex64 [] {(inf,-inf)}");
+  EXPECT_EQ(Read("65504", DType::kHalf), "float16 [] {65504}");
+  EXPECT_EQ(Read("1e-400", DType::kFloat), "float32 [] {0}");
+}
+
 TEST(FeedValueTest, FilesAreReadByTheirEnding) {
   const std::string stem = ::testing::TempDir() + "/feed_value";
   const Tensor two = Tensor::Vector<float>({1, 2});

@@ -92,6 +92,45 @@ TEST_F(TrainTest, APlaceThatNoTrainingHasIsRefused) {
   }
 }
 
+// Of more numbers than one the sum would be made small and the mean be shown.
+TEST_F(TrainTest, ALossIsOneNumber) {
+  const std::vector<std::pair<std::string, std::string>> losses = {{"squares", "Square 'squares': found float32 [?,1]"},
+                                                                   {"x_shape", "Shape 'x_shape': found int32 [2]"},
+                                                                   {"dropout/is_kept", "found bool [?,4]"},
+                                                                   {"text", "Const 'text': found string []"}};
+  for (const auto& [loss, why] : losses) {
+    const RunResult run = RunSluice({"train", model_, data_, "--loss", loss, "--feed", "scale=1", "-o", out_});
+    EXPECT_EQ(run.status, 1);
+    EXPECT_EQ(run.out, "");
+    EXPECT_TRUE(absl::StrContains(run.err, why + ", expected one floating-point number as a loss")) << run.err;
+    EXPECT_TRUE(absl::StrContains(run.err, "help  ")) << run.err;
+    EXPECT_FALSE(fs::exists(out_));
+  }
+  const RunResult near = RunSluice({"train", model_, data_, "--loss", "squares", "--feed", "scale=1", "-o", out_});
+  EXPECT_TRUE(absl::StrContains(near.err, "help  --loss loss is its mean")) << near.err;
+  const RunResult far = RunSluice({"train", model_, data_, "--loss", "off", "--feed", "scale=1", "-o", out_});
+  EXPECT_TRUE(absl::StrContains(far.err, "help  name a tensor that is its mean")) << far.err;
+}
+
+TEST_F(TrainTest, ALossOfOneElementOrOfAnUnknownShapeIsTaken) {
+  const std::string unknown = MakeTestFile("unknown_loss.pb", DropoutModel(/*states_shapes=*/false));
+  for (const auto& [model, loss] : {std::make_pair(model_, "loss_in_a_list"), std::make_pair(unknown, "loss")}) {
+    const RunResult run =
+        RunSluice({"train", model, data_, "--loss", loss, "--feed", "scale=1", "-o", out_, "--steps", "2"});
+    EXPECT_EQ(run.status, 0) << run.err;
+    fs::remove_all(out_);
+  }
+}
+
+TEST_F(TrainTest, AWrongValueIsSaidOfTheFeed) {
+  for (const char* option : {"--feed", "--val-feed"}) {
+    const RunResult run = Train({option, "scale=1e400"});
+    EXPECT_EQ(run.status, 2);
+    EXPECT_TRUE(absl::StrContains(run.err, "feed 'scale': '1e400' is not a value of float32: it is out of range"))
+        << run.err;
+  }
+}
+
 TEST_F(TrainTest, WhatHasNoValueIsNotExported) {
   const RunResult run = Train({"--epochs", "1", "--export", TestFile("nothing"), "--output", "^y"});
   EXPECT_EQ(run.status, 1);

@@ -53,7 +53,9 @@ std::string DropoutModel(bool states_shapes) {
   const Output y = b.Op("AddV2", "y", {product, RandomVariable(b, "b", {1}, 2, states_shapes)});
   const Output off = b.Op("Mul", "off", {b.Op("Sub", "difference", {y, wanted}), scale});
   const Output axes = Ints(b, "axes", {0, 1});
-  b.Op("Mean", "loss", {b.Op("Square", "squares", {off}), axes});
+  const Output loss = b.Op("Mean", "loss", {b.Op("Square", "squares", {off}), axes});
+  b.Op("Reshape", "loss_in_a_list", {loss, Ints(b, "one", {1})});
+  b.Const("text", Tensor::String("text"));
   b.Op("Mean", "error", {b.Op("Abs", "sizes", {off}), axes});
   return Bytes(b);
 }

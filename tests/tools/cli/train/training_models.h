@@ -7,8 +7,8 @@
 namespace sluice {
 
 // y = x * w + b for x [?,4], with dropout of x: loss = mean((y - wanted)^2), error = mean(|y - wanted|), and scale, by
-// which all of it is multiplied. w and b begin with random numbers of a seed; nothing runs them but "w/Assign" and
-// "b/Assign". A GraphDef.
+// which all of it is multiplied; loss_in_a_list is the loss as [1]. w and b begin with random numbers of a seed;
+// nothing runs them but "w/Assign" and "b/Assign". A GraphDef.
 std::string DropoutModel(bool states_shapes = true);
 
 // A model with a training step of its own, "train", in a loop that never ends, for an input x [?].
