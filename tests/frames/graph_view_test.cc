@@ -34,6 +34,17 @@ TEST_F(GraphViewTest, ConstantsWithoutControlInputsTakeNoPart) {
   EXPECT_EQ(&view().item(view().roots()[0]), &Item("x"));
 }
 
+TEST_F(GraphViewTest, NodesThatWereRemovedTakeNoPart) {
+  const Output x = Add("x", Int("c"), Int("d"));
+  const Output gone = Add("gone", x, x);
+  Add("y", x, x);
+  b_.graph().RemoveNode(gone.node);
+  Build();
+  EXPECT_EQ(view().num_items(), 4u);
+  EXPECT_EQ(view().uses(Item("x"), 0), 2u);
+  runner_->Run();
+}
+
 TEST_F(GraphViewTest, EdgesOfOneOutputToOneNodeAreOne) {
   const Output x = Add("x", Int("c"), Int("d"));
   Add("y", x, x);

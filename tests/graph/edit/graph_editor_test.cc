@@ -160,6 +160,15 @@ TEST_F(GraphEditorTest, ImportedNodesAreTakenIn) {
   EXPECT_OK(edit.Validate());
 }
 
+// As above, before uses are asked for: they are made of the whole graph.
+TEST_F(GraphEditorTest, NodesOfOthersAreTakenInBeforeUsesAreKnown) {
+  GraphEditor edit(graph_);
+  ASSERT_OK(graph_.AddNode({"other", "Relu", {Out("w")}, {}, {{"T", DType::kFloat}}, ""}).status());
+  edit.TakeInAdded();
+  EXPECT_EQ(Users(edit, "w"), (std::vector<std::string>{"product1", "other0"}));
+  EXPECT_OK(edit.Validate());
+}
+
 // --- What must not break
 // -----------------------------------------------------------------------------------------------
 
@@ -183,6 +192,32 @@ TEST_F(GraphEditorTest, WhatIsUsedCannotBeRemoved) {
   GraphEditor edit(graph_);
   EXPECT_THAT(edit.Remove(Id("product")), IsError(ErrorCode::kWrongUse, "'product'"));
   EXPECT_TRUE(graph_.Contains(Id("product")));
+  EXPECT_OK(edit.Validate());
+}
+
+TEST_F(GraphEditorTest, NodesThatOnlyEachOtherUseAreRemovedTogether) {
+  for (const bool keeps_uses : {false, true}) {
+    Graph graph = graph_;
+    GraphEditor edit(graph);
+    EXPECT_TRUE(!keeps_uses || edit.IsUsed(Id("product")));
+    EXPECT_THAT(edit.RemoveAll({Id("product"), Id("loss")}), IsError(ErrorCode::kWrongUse, "'out'"));
+    EXPECT_EQ(graph.num_nodes(), graph_.num_nodes()) << "nothing is removed";
+    ASSERT_OK(edit.RemoveAll({Id("product"), NodeId(1000), Id("out"), Id("loss"), Id("loss")}));
+    EXPECT_EQ(graph.num_nodes(), 2);
+    EXPECT_FALSE(edit.IsUsed(Id("x")));
+    EXPECT_OK(edit.Validate());
+  }
+}
+
+TEST_F(GraphEditorTest, TheFirstNodeUsesWhatItTakesToo) {
+  GraphBuilder b(NewOpRegistry());
+  const Output merge = b.Op("Merge", "merge", {Output(), Output()}, {{"T", DType::kFloat}, {"N", 2}});
+  const Output x = b.Placeholder("x", DType::kFloat);
+  b.SetInput(merge, 0, x);
+  b.SetInput(merge, 1, x);
+  ASSERT_OK_AND_ASSIGN(graph_, b.Build());
+  GraphEditor edit(graph_);
+  EXPECT_EQ(Users(edit, "x"), (std::vector<std::string>{"merge0", "merge1"}));
   EXPECT_OK(edit.Validate());
 }
 

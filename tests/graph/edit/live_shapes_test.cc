@@ -183,6 +183,38 @@ TEST_F(LiveShapesTest, LoopsBeginAnew) {
   ExpectAsInferredAnew(edit_);
 }
 
+TEST_F(LiveShapesTest, WhatFollowsALoopIsInferredInOrderAndOnce) {
+  const Output x = Placeholder("x", PartialShape::Of({2, 3})), y = Placeholder("y", PartialShape::Of({7, 3}));
+  const Output enter = edit_.Add("Enter", "enter", {Chain(x, 50)}, {{"frame_name", "f"}});
+  const Output merge = edit_.Add("Merge", "merge", {enter, Output{}}, {{"T", DType::kFloat}, {"N", 2}});
+  const Output p = edit_.Add("Placeholder", "p", {}, {{"dtype", DType::kBool}, {"shape", PartialShape::Scalar()}});
+  const Output turn = edit_.Add("Switch", "turn", {merge, edit_.Add("LoopCond", "", {p})});
+  ASSERT_OK(
+      edit_.SetInput(merge.node, 1, edit_.Add("NextIteration", "next", {edit_.Add("Relu", "", {edit_.Nth(turn, 1)})})));
+  const Output exit = edit_.Add("Exit", "exit", {turn});
+  const Output axis = edit_.Add("Const", "axis", {}, {{"dtype", DType::kInt32}, {"value", Tensor::Scalar<int32_t>(1)}});
+  // Takes what is near and what comes far behind it.
+  const Output joined = edit_.Add("ConcatV2", "joined", {exit, Chain(exit, 3), exit, axis});
+  ASSERT_OK(edit_.status());
+  EXPECT_EQ(ShapeOf(joined), "[2,9]");
+  ASSERT_OK(edit_.SetInput(enter.node, 0, y));
+  EXPECT_EQ(Inferred(), 10) << "Enter, and once each: four nodes of the loop, Exit, three of the chain, ConcatV2";
+  EXPECT_EQ(ShapeOf(joined), "[7,9]");
+  ExpectAsInferredAnew(edit_);
+}
+
+TEST_F(LiveShapesTest, AnAttrMayChangeTheNumberOfOutputs) {
+  const Output x = Placeholder("x", PartialShape::Of({6, 3}));
+  const Output axis = edit_.Add("Const", "axis", {}, {{"dtype", DType::kInt32}, {"value", Tensor::Scalar<int32_t>(0)}});
+  const Output parts = edit_.Add("Split", "parts", {axis, x}, {{"num_split", 2}});
+  const Output part = edit_.Add("Relu", "part", {parts});
+  EXPECT_EQ(ShapeOf(part), "[3,3]");
+  ASSERT_OK(edit_.SetAttr(parts.node, "num_split", 3));
+  EXPECT_EQ(ShapeOf(part), "[2,3]");
+  EXPECT_EQ(ShapeOf(edit_.Nth(parts, 2)), "[2,3]");
+  ExpectAsInferredAnew(edit_);
+}
+
 TEST_F(LiveShapesTest, ALoopThatWasWidenedIsFoundNarrowAgain) {
   const Output x = Placeholder("x", PartialShape::Of({2}));
   const Output enter = edit_.Add("Enter", "enter", {x}, {{"frame_name", "f"}});

@@ -57,6 +57,35 @@ TEST(GraphToFunctionTest, PlaceholdersOfAGraphBecomeArguments) {
   EXPECT_FALSE(function->schema.is_stateful);
 }
 
+TEST(GraphToFunctionTest, BodiesWaitForArgumentsByTheirNewNames) {
+  GraphBuilder b(NewOpRegistry());
+  const Output x = b.Placeholder("net/X", DType::kFloat), before = b.Op("NoOp", "before");
+  const Output one = b.Const("one", Tensor::Scalar(1.0f));
+  b.AddControl(one, x);
+  b.AddControl(one, before);
+  FunctionSpec spec;
+  spec.name = "F";
+  spec.args = {x};
+  spec.results = {one};
+  ASSERT_OK_AND_ASSIGN(const auto function, GraphToFunction(b.graph(), spec));
+  ASSERT_EQ(function->nodes.size(), 2u);
+  EXPECT_EQ(function->nodes[1].inputs, (std::vector<absl::string_view>{"^net_x", "^before"}));
+  ASSERT_OK(b.graph().library().Add(function));
+  EXPECT_OK(InstantiateFunction(b.graph(), "F").status());
+}
+
+// A value that goes straight through is the argument itself, not an output of a node with its name.
+TEST(GraphToFunctionTest, AnArgumentMayBeAResult) {
+  GraphBuilder b(NewOpRegistry());
+  FunctionSpec spec;
+  spec.name = "F";
+  spec.args = {b.Placeholder("net/X", DType::kFloat)};
+  spec.results = spec.args;
+  ASSERT_OK_AND_ASSIGN(const auto function, GraphToFunction(b.graph(), spec));
+  ASSERT_OK(b.graph().library().Add(function));
+  EXPECT_OK(InstantiateFunction(b.graph(), "F").status());
+}
+
 TEST(GraphToFunctionTest, OtherOutputsOfAnArgumentsNodeAreRefused) {
   GraphBuilder b(NewOpRegistry());
   const Output split = b.Op("Unpack", "split", {b.Placeholder("x", DType::kFloat)}, {{"num", 2}});

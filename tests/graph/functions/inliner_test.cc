@@ -5,6 +5,8 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/str_cat.h"
+#include "graph/functions/call_choice.h"
+#include "graph/functions/call_states.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ir/made_nodes.h"
@@ -139,6 +141,22 @@ TEST_F(InlinerTest, WithoutControlResultsItWaitsForResultsAndEffects) {
             "Func/call/output_control_node/_0(^Func/call/output/_0, ^call/p)");
 }
 
+TEST_F(InlinerTest, ACallThatDoesNothingIsDoneAtOnceOrWhenItMayBegin) {
+  FunctionText("F").Node("aside = NoOp()").AddTo(graph());
+  const Output free = Call(b_, "free", "F", {}, {}), held = Call(b_, "held", "F", {}, {});
+  b_.AddControl(held, X());
+  b_.AddControl(b_.Op("NoOp", "after_free"), free);
+  b_.AddControl(b_.Op("NoOp", "after_held"), held);
+  SquarePlusOne().AddTo(graph());
+  const Output late = Call(b_, "late", "SquarePlusOne", {b_.Placeholder("y", DType::kFloat)}, {DType::kFloat});
+  b_.AddControl(late, held);
+  b_.AddControl(b_.Op("NoOp", "after_late"), late);
+  Inline();
+  EXPECT_EQ(Text("after_late"), "after_late(^Func/late/output/_0)") << "which has waited for what `late` waits for";
+  EXPECT_EQ(Text("after_free"), "after_free()");
+  EXPECT_EQ(Text("after_held"), "after_held(^Func/held/input_control_node/_0)");
+}
+
 // A program that waits for one call by handing its result to the next leaves no other trace of that.
 TEST_F(InlinerTest, EffectsWaitForArgumentsThatTheyDoNotRead) {
   FunctionText text("F");
@@ -256,6 +274,28 @@ TEST_F(InlinerTest, OpsOnResourcesStandWithThemAndNotWithTheCall) {
   Inline();
   EXPECT_EQ(graph().device(graph().Find("call/read")), "");
   EXPECT_EQ(graph().device(graph().Find("call/far")), "/device:CPU:1");
+}
+
+TEST_F(InlinerTest, InlinedCallsOfOneFunctionShareItsState) {
+  FunctionText text("F");
+  text.Result("r: resource", "v:resource:0").Stateful().FunctionAttr("_noinline", AttrValue(true));
+  text.Node("v = VarHandleOp()", {{"dtype", DType::kFloat}, {"shape", PartialShape()}}).AddTo(graph());
+  Call(b_, "a", "F", {}, {DType::kResource}, {}, "StatefulPartitionedCall");
+  Call(b_, "b", "F", {}, {DType::kResource}, {}, "StatefulPartitionedCall");
+  b_.Op("F", "direct");
+  ASSERT_OK(b_.status());
+  const CallChoice choice(graph(), CallPolicy::kInline, [](const OpSchema& op) { return op.name == "VarHandleOp"; });
+  CallStates states;
+  InlineOptions options;
+  options.choice = &choice;
+  options.states = &states;
+  EXPECT_EQ(Inline(options).calls, 3);
+  const auto state_of = [this](absl::string_view name) {
+    return std::string(graph().GetString(graph().Find(name), CallStates::kNodeAttr).value_or("none"));
+  };
+  EXPECT_EQ(state_of("a/v"), "1/v");
+  EXPECT_EQ(state_of("b/v"), "1/v");
+  EXPECT_EQ(state_of("direct/v"), "2/v") << "direct calls share one of their own";
 }
 
 TEST_F(InlinerTest, NoinlineFunctionsStayCalls) {
