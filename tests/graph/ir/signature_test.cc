@@ -43,5 +43,18 @@ TEST_F(SignatureCacheTest, WhatIsRefusedTakesNoRoom) {
   EXPECT_OK(Get(kHalf / 2));
 }
 
+TEST(CheckAttrTest, AttrsThatNestTooDeeplyAreRefused) {
+  AttrValue deep = AttrValue::Func("f", {{"a", 1}});
+  for (int i = 0; i < 200; ++i) deep = AttrValue::Func("f", {{"a", deep}});
+  AttrSpec spec;
+  spec.name = "f";
+  spec.type = AttrType::kFunc;
+  EXPECT_OK(CheckAttr(spec, AttrValue::Func("f", {{"a", 1}}).view(), LoadLimits()));
+  EXPECT_THAT(CheckAttr(spec, deep.view(), LoadLimits()), IsError(ErrorCode::kLimitDepth, "nests"));
+  LoadLimits limits;
+  limits.max_nesting = 1000;
+  EXPECT_OK(CheckAttr(spec, deep.view(), limits));
+}
+
 }  // namespace
 }  // namespace sluice

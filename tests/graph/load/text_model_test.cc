@@ -23,6 +23,14 @@ TEST(ParseTextModelTest, RemembersWhereNodesStand) {
   EXPECT_EQ(model.graphs[0].nodes[1].column, 3);
 }
 
+TEST(ParseTextModelTest, AByteOrderMarkIsSkipped) {
+  ASSERT_OK_AND_ASSIGN(const TextModel model,
+                       ParseTextModel("\xef\xbb\xbfnode { name: 'a' op: 'NoOp' }", GraphFormat::kGraphDefText, {}));
+  ASSERT_EQ(model.graphs.size(), 1u);
+  ASSERT_EQ(model.graphs[0].nodes.size(), 1u);
+  EXPECT_EQ(model.graphs[0].nodes[0].column, 1) << "of the text without it";
+}
+
 TEST(ParseTextModelTest, ASavedModelHasPlacesForEachGraph) {
   const std::string text =
       "meta_graphs { graph_def { node { name: 'a' } } }\nmeta_graphs {\ngraph_def {\nnode { name: 'b' } } }";

@@ -157,6 +157,7 @@ TEST_F(CopyNodesTest, NodesMustBePlacedAndReferencesStay) {
       graph_.AddNode({"c", "Const", {}, {}, {{"dtype", DType::kFloat}, {"value", Tensor::Scalar(1.0f)}}, kCpu}));
   ASSERT_OK(graph_.AddNode({"assign", "Assign", {v, Output{c, 0}}, {}, {{"T", DType::kFloat}}, kCpu}).status());
   EXPECT_THAT(InsertCopies(graph_, TestCatalog()), IsError(ErrorCode::kPartition, "cannot cross devices"));
+  EXPECT_THAT(InsertCopies(graph_, TestCatalog()), IsError(ErrorCode::kPartition, "the host's memory"));
 }
 
 }  // namespace

@@ -38,6 +38,9 @@ TEST(ReshapeShapesTest, DimensionsComeAndGo) {
       {"Squeeze", {"[1,3]"}, {{"squeeze_dims", Ints{1}}}, "error cannot be squeezed"},
       {"Transpose", {"[2,3,4]", "i={2,0,1}"}, {}, "[4,2,3]"},
       {"Transpose", {"?", "i={1,0}"}, {}, "[?,?]"},
+      {"Transpose", {"?", "i[3]"}, {}, "[?,?,?]"},
+      {"Transpose", {"?", "i[?]"}, {}, "?"},
+      {"Transpose", {"?", "i[255]"}, {}, "?"},  // More than a shape may have.
       {"Transpose", {"[2,3]", "i={0,0}"}, {}, "error not a permutation"},
       {"Transpose", {"[2,3]", "i={0,-1}"}, {}, "error not a permutation"},
       {"Transpose", {"[2,3]", "i[3]"}, {}, "error rank 3"},

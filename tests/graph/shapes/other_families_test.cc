@@ -50,8 +50,11 @@ TEST(StringShapesTest, OperandsAreScalarsOrOfOneShape) {
   ExpectShapes({
       {"StringJoin", {"s[2]", "s[]"}, {}, "[2]"},
       {"StringJoin", {"s[2]", "s[3]"}, {}, "error input 1"},
+      {"StringJoin", {"s[2]", "s?"}, {}, "[2]"},
+      {"StringJoin", {"s[]", "s?"}, {}, "?"},
       {"StringSplitV2", {"s[2]", "s[]"}, {}, "[?,2] [?] [2]"},
       {"AsString", {"[2]"}, {{"fill", "%n"}}, "error attr 'fill'"},
+      {"AsString", {"[2]"}, {{"fill", "0"}, {"width", 8}}, "[2]"},
       {"DecodeRaw", {"s[2]"}, {{"out_type", DType::kFloat}}, "[2,?]"},
       {"StringToHashBucketFast", {"s[2]"}, {{"num_buckets", 9}}, "[2]"},
       {"EncodeProto",

@@ -60,6 +60,12 @@ TEST_F(ValuesTest, GatherProdAndCasts) {
   EXPECT_EQ(ShapeOf(Shaped(Op("Pack", {product, product}))), "[8,8]");
 }
 
+TEST_F(ValuesTest, SizesOfKnownShapes) {
+  const Output known = Op("Size", {In("[2,3]")}), vector = Op("Size", {In("[5]")}), none = Op("Size", {In("[]")});
+  EXPECT_EQ(ShapeOf(Shaped(Op("Pack", {known, vector, none}))), "[6,5,1]");
+  EXPECT_EQ(ShapeOf(Shaped(Op("Pack", {Op("Size", {In("[2,?]")}), Op("Size", {In("?")})}))), "[?,?]");
+}
+
 TEST_F(ValuesTest, ReversedAndSteppedSlices) {
   const Output shape = Op("Shape", {In("[2,3,4]")});
   const Output reversed = Op("StridedSlice", {shape, In("i={-1}"), In("i={-4}"), In("i={-1}")});

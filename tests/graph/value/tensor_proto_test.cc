@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "graph/value/resource_handle.h"
+#include "graph/value/tensor_content.h"
 #include "graph/value/tstring.h"
 #include "graph/wire/wire_writer.h"
 #include "gtest/gtest.h"
@@ -44,6 +45,24 @@ TEST(TensorProtoTest, ContentOfTensorFlowIsRead) {
   const std::string bytes = absl::HexStringToBytes("0801120412020803220c0000803f00002040000040c0");
   ASSERT_OK_AND_ASSIGN(const Tensor tensor, DecodeTensorProto(bytes));
   EXPECT_EQ(tensor.ToString(), "float32 [3] {1, 2.5, -3}");
+}
+
+TEST(TensorProtoTest, ElementsAreFoundWhereTheyStand) {
+  const auto proto = [](int number, const std::string& content) {
+    return Proto(number, {2}, [&](WireWriter& w) { w.Bytes(4, content); });
+  };
+  const std::string bytes = proto(kFloat, std::string(8, '\2')), text = proto(kString, std::string(2, '\0'));
+  const std::string values = Proto(kFloat, {2});
+  ASSERT_OK_AND_ASSIGN(const TensorContent plain, FindTensorContent(bytes));
+  EXPECT_EQ(plain.dtype, DType::kFloat);
+  EXPECT_EQ(plain.shape, Shape::Of({2}));
+  EXPECT_EQ(plain.bytes, std::string(8, '\2'));
+  EXPECT_TRUE(plain.bytes.data() > bytes.data() && plain.bytes.data() < bytes.data() + bytes.size());
+  ASSERT_OK_AND_ASSIGN(const TensorContent strings, FindTensorContent(text));
+  EXPECT_EQ(strings.bytes, "") << "lengths are not elements";
+  ASSERT_OK_AND_ASSIGN(const TensorContent zeros, FindTensorContent(values));
+  EXPECT_EQ(zeros.bytes, "");
+  EXPECT_EQ(zeros.shape, Shape::Of({2}));
 }
 
 TEST(TensorProtoTest, StringsOfTensorFlowAreRead) {

@@ -4,6 +4,7 @@
 #include <random>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/empty.pb.h"
 #include "graph/base/error.h"
@@ -124,7 +125,9 @@ TEST(WireReaderTest, GroupsNestToOneHundredAndNoDeeper) {
   for (int depth : {100, 101, 100000}) {
     const size_t count = static_cast<size_t>(depth);
     const std::string bytes = std::string(count, '\x0b') + std::string(count, '\x0c');
-    EXPECT_EQ(Walk(bytes).ok(), depth == 100) << depth;
+    const absl::Status status = Walk(bytes);
+    EXPECT_EQ(status.ok(), depth == 100) << depth;
+    EXPECT_EQ(absl::StrContains(status.message(), "nested deeper than 100"), depth != 100) << status;
   }
 }
 
