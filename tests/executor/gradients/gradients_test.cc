@@ -61,6 +61,18 @@ TEST_F(GradientsTest, AnXMayLieBetweenAnotherAndY) {
   EXPECT_THAT(dx, ElementsAre(ElementsAre(32), ElementsAre(8), ElementsAre(1)));
 }
 
+TEST_F(GradientsTest, PartlyKnownIntegersAreReadWhenTheGradientRuns) {
+  const Output x = b_.Placeholder("x", DType::kFloat, PartialShape::Of({3, 2}));
+  const Output row = b_.Placeholder("row", DType::kInt32, PartialShape::Scalar());
+  const Output begin = b_.Op("Pack", "begin", {row, Int("one", 1)});
+  const Output size = b_.Const("size", Tensor::Of<int32_t>(Shape::Of({2}), {1, 1}));
+  const Output y = b_.Op("Slice", "y", {x, begin, size});
+  const NamedTensors feeds = {{"x", Tensor::Of<float>(Shape::Of({3, 2}), {1, 2, 3, 4, 5, 6})},
+                              {"row", Tensor::Scalar<int32_t>(1)}};
+  ASSERT_OK_AND_ASSIGN(const Values dx, Gradients({y}, {x}, feeds));
+  EXPECT_THAT(dx, ElementsAre(ElementsAre(0, 0, 0, 1, 0, 0)));
+}
+
 TEST_F(GradientsTest, WhatIsNotConnectedIsNothingOrZeros) {
   const Output x = Input("x"), other = Input("other");
   const Output y = Squared("y", x), round = b_.Op("Floor", "round", {other});
