@@ -194,7 +194,7 @@ TEST(RaggedToTensorTest, ChecksPartitionsAndShapes) {
   EXPECT_FALSE(run(any, nine, Longs({2, 0, 2})).ok());
   EXPECT_FALSE(run(any, nine, Longs({})).ok());
   EXPECT_FALSE(run(any, Floats({1, 2}), Longs({0, 2})).ok());
-  EXPECT_FALSE(run(long_of(3), nine, Longs({0, 2})).ok());
+  EXPECT_THAT(run(long_of(12345), nine, Longs({0, 2})), IsError(ErrorCode::kOpShape, "12345"));
   EXPECT_FALSE(run(Longs({1}), nine, Longs({0, 2})).ok());
   EXPECT_FALSE(run(Longs({1, -2}), nine, Longs({0, 2})).ok());
   EXPECT_FALSE(run(Longs({kMax, kMax}), nine, Longs({0, 2})).ok());
