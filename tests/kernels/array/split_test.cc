@@ -23,6 +23,20 @@ TEST(SplitTest, LargePartsOfWholeRowsShareTheBuffer) {
   EXPECT_EQ(y[3].flat<float>()[0], 3 * 4096.0f);
 }
 
+TEST(SplitTest, PartsAreOfOneSize) {
+  EXPECT_THAT(KernelRunner("Split").Attr("num_split", 2).Run({Int(0), Counting({5})}), StatusIs(kInvalid, "multiple"));
+}
+
+TEST(SplitTest, OnePartIsAsLongAsTheWhole) {
+  const auto one = [](int32_t size) {
+    return KernelRunner("SplitV").Attr("num_split", 1).Run1({Counting({3}), Ints({size}), Int(0)});
+  };
+  ASSERT_OK_AND_ASSIGN(const Tensor y, one(3));
+  EXPECT_THAT(Values<float>(y), ElementsAre(0, 1, 2));
+  EXPECT_THAT(one(2), StatusIs(kInvalid, "size_splits"));
+  EXPECT_THAT(one(-1), StatusIs(kInvalid, "size_splits"));  // As in TensorFlow, which infers a size among several only.
+}
+
 TEST(SplitTest, SplitVInfersOneSize) {
   ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> y,
                        KernelRunner("SplitV").Attr("num_split", 3).Run({Counting({5}), Ints({1, -1, 2}), Int(0)}));

@@ -132,6 +132,8 @@ TEST_F(BundleWriterTest, WhatCannotBeWrittenIsRefused) {
   EXPECT_THAT(writer->AddSlice("s", Shape::Of({5}), {{1, 1}}, Floats({1})), IsError(ErrorCode::kCheckpointEntry));
   EXPECT_THAT(writer->AddSlice("s", full, {{1, 1}}, Tensor::Vector<int32_t>({1})),
               IsError(ErrorCode::kCheckpointEntry));
+  EXPECT_THAT(writer->AddSlice("r", full, {{0, 1}}, Tensor::Make(DType::kResource, Shape::Of({1})).value()),
+              IsError(ErrorCode::kCheckpointEntry));
 }
 
 TEST_F(BundleWriterTest, CheckpointsAreMerged) {

@@ -1,5 +1,9 @@
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -7,6 +11,8 @@
 #include "gtest/gtest.h"
 #include "kernels/control/print_sink.h"
 #include "kernels/control/summarize.h"
+#include "kernels/step/file_access.h"
+#include "kernels/step/session_state.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
 
@@ -74,6 +80,31 @@ TEST_F(PrintTest, PrintHandsItsInputOn) {
   EXPECT_EQ(*y->AsScalar<float>(), 1.5f);
   EXPECT_EQ(text_, "x is [2][3]\n");
   EXPECT_EQ(stream_, PrintStream::kStderr);
+}
+
+TEST_F(PrintTest, PrintPrintsTheFirstTimesOnly) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<PreparedKernel> op,
+                       PreparedKernel::Make("Print", {{"first_n", int64_t{2}}}, {DType::kInt32, DType::kInt32},
+                                            &KernelRunner("Print").device()));
+  for (int i = 0; i < 4; ++i) ASSERT_OK(op->Run({}, {Tensor::Scalar(0), Tensor::Scalar(i)}, /*movable=*/false));
+  EXPECT_EQ(text_, "[0]\n[1]\n");
+}
+
+TEST_F(PrintTest, PrintV2AppendsToAFileThatItIsGranted) {
+  const std::string directory = ::testing::TempDir(), path = directory + "/printed";
+  std::remove(path.c_str());
+  const auto print = [&path](SessionState& session) {
+    KernelRunner op("PrintV2");
+    op.Attr("output_stream", "file://" + path);
+    op.run().session_state = &session;
+    return op.Run({Tensor::String("line")}).status();
+  };
+  SessionState nothing, granted(FileAccess().Write(directory));
+  EXPECT_THAT(print(nothing), StatusIs(absl::StatusCode::kPermissionDenied));
+  EXPECT_FALSE(std::ifstream(path).is_open());
+  for (int i = 0; i < 2; ++i) ASSERT_OK(print(granted));
+  std::ifstream file(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "line\nline\n");
 }
 
 TEST_F(PrintTest, PrintV2WritesAScalarStringToItsStream) {

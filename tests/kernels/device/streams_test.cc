@@ -124,6 +124,15 @@ TEST_F(StreamsTest, FailuresAreThoseSinceAMark) {
   for (int i = 0; i < 100; ++i) stream.Queue([] { return absl::InternalError("more"); });
   stream.AwaitIdle();
   EXPECT_FALSE(device_.FailureSince(before).ok());
+  // Of many, the last ones are kept.
+  const uint64_t late = device_.num_failures();
+  for (const char* const what : {"late", "later"}) {
+    stream.Queue([what] { return absl::InternalError(what); });
+  }
+  stream.AwaitIdle();
+  EXPECT_THAT(device_.FailureSince(late), StatusIs(absl::StatusCode::kInternal, "late"));
+  EXPECT_THAT(device_.FailureSince(late + 1), StatusIs(absl::StatusCode::kInternal, "later"));
+  EXPECT_OK(device_.FailureSince(late + 2));
 }
 
 TEST_F(StreamsTest, TheWriterOfATensorIsTheStreamOfItsMemory) {

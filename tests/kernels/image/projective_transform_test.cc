@@ -71,6 +71,26 @@ TEST(ProjectiveTransformTest, GivesWhatTensorFlowGives) {
   }
 }
 
+// As TensorFlow 2.19 looks up what lies several images away.
+TEST(ProjectiveTransformTest, FarPlacesAreMirroredOrRepeated) {
+  const struct {
+    const char* fill_mode;
+    double move;
+    std::vector<double> values;
+  } cases[] = {
+      {"REFLECT", -23, {2, 3, 4, 4}}, {"REFLECT", -21, {4, 4, 3, 2}}, {"REFLECT", -10, {2, 1, 1, 2}},
+      {"REFLECT", 10, {3, 4, 4, 3}},  {"REFLECT", 21, {3, 2, 1, 1}},  {"WRAP", -23, {4, 4, 4, 4}},
+      {"WRAP", -10, {4, 4, 4, 4}},    {"WRAP", 10, {1, 1, 1, 1}},     {"WRAP", 21, {1, 1, 1, 1}},
+  };
+  for (const auto& one : cases) {
+    ASSERT_OK_AND_ASSIGN(const Tensor y, Runner("NEAREST", one.fill_mode)
+                                             .Run1({FloatsOf({1, 1, 4, 1}, {1, 2, 3, 4}),
+                                                    FloatsOf({1, 8}, {1, 0, one.move, 0, 1, 0, 0, 0}), Size(1, 4),
+                                                    Tensor::Scalar<float>(0)}));
+    EXPECT_EQ(Difference(y, one.values), "") << one.fill_mode << " " << one.move;
+  }
+}
+
 // Each image by its own transform, in shards; one that moves nothing gives the image back.
 TEST(ProjectiveTransformTest, ImagesHaveTransformsOfTheirOwn) {
   ThreadPoolOptions options;

@@ -11,6 +11,7 @@
 #include "graph/ir/builder.h"
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"
+#include "kernels/step/file_access.h"
 #include "kernels/step/session_state.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
@@ -154,6 +155,19 @@ TEST_F(FilesTest, NoOpTouchesFilesThatAreNotGranted) {
     EXPECT_EQ(ErrorInfoOf(status).value_or(ErrorInfo()).input, row.op == std::string("MergeV2Checkpoints") ? 1 : 0);
   }
   EXPECT_EQ(Text(KernelRunner("ReadFile").Run1({path})), "f1") << "nothing has changed";
+}
+
+TEST_F(FilesTest, WhatMayBeReadMayNotBeWritten) {
+  SessionState readable(FileAccess().Read("d"));
+  const auto run = [&readable](const char* op, std::vector<Tensor> inputs) {
+    KernelRunner runner(op);
+    runner.run().session_state = &readable;
+    return runner.Run(std::move(inputs));
+  };
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> read, run("ReadFile", {Tensor::String("d/f3")}));
+  EXPECT_EQ(Texts(read[0]), Names{"d/f3"});
+  EXPECT_THAT(run("WriteFile", {Tensor::String("d/f3"), Tensor::String("x")}), StatusIs(Code::kPermissionDenied));
+  EXPECT_THAT(run("ReadFile", {Tensor::String("f1")}), StatusIs(Code::kPermissionDenied));
 }
 
 }  // namespace

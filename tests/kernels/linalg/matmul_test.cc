@@ -148,6 +148,14 @@ TEST(BatchMatMulTest, BroadcastsStacks) {
   EXPECT_EQ(KernelRunner("BatchMatMul").Run1({a, b}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(MatMulTest, MatricesOnlyAreMultiplied) {
+  const Tensor matrix = Iota(Shape::Of({2, 2})), stack = Iota(Shape::Of({1, 2, 2})), row = Iota(Shape::Of({2}));
+  for (const Tensor& other : {stack, row}) {
+    EXPECT_THAT(KernelRunner("MatMul").Run1({other, matrix}), IsError(ErrorCode::kOpShape));
+    EXPECT_THAT(KernelRunner("MatMul").Run1({matrix, other}), IsError(ErrorCode::kOpShape));
+  }
+}
+
 TEST(BatchMatMulTest, BroadcastsTheInnerOfTwoStacks) {
   const Tensor a = Of<int32_t>(Shape::Of({2, 2, 1, 1}), {1, 2, 3, 4});
   const Tensor b = Of<int32_t>(Shape::Of({2, 1, 1, 1}), {10, 100});
@@ -226,6 +234,43 @@ TEST(FusedMatMulTest, TheBiasFollowsSumsOverNothing) {
   EXPECT_EQ(
       Values<float>(fused.Run1({Iota(Shape::Of({2, 0})), Iota(Shape::Of({0, 2})), Of<float>(Shape::Of({2}), {3, 4})})),
       (std::vector<float>{3, 4, 3, 4}));
+}
+
+// They are finished as floats: nothing is rounded between the bias and the activation, and each row is finished once.
+TEST(FusedMatMulTest, ShortFloatsAreFinishedAsFloats) {
+  const int rows = 400, columns = 100;
+  const Tensor a = Iota(Shape::Of({rows, 1})), b = Iota(Shape::Of({1, columns}));
+  ThreadPoolOptions options;
+  options.num_threads = 4;
+  ThreadPool pool(options);
+  for (const DType dtype : {DType::kHalf, DType::kBFloat16}) {
+    const auto cast = [](const Tensor& tensor, DType from, DType to) {
+      return KernelRunner("Cast").Attr("SrcT", from).Attr("DstT", to).Run1({tensor}).value();
+    };
+    KernelRunner fused("_FusedMatMul");
+    fused.Attr("fused_ops", AttrValue(std::vector<std::string>{"BiasAdd", "LeakyRelu"})).Attr("num_args", int64_t{1});
+    fused.Attr("leakyrelu_alpha", 0.25f);
+    fused.run().task_runner = &pool;
+    const Tensor bias = Of<float>(Shape::Of({columns}), std::vector<float>(static_cast<size_t>(columns), -16));
+    ASSERT_OK_AND_ASSIGN(const Tensor y, fused.Run1({cast(a, DType::kFloat, dtype), cast(b, DType::kFloat, dtype),
+                                                     cast(bias, DType::kFloat, dtype)}));
+    const std::vector<float> values = Values<float>(cast(y, dtype, DType::kFloat));
+    for (int i = 0; i < rows * columns; ++i) {
+      const float sum = static_cast<float>((i / columns % 7) * (i % columns % 7) - 16);
+      ASSERT_EQ(values[static_cast<size_t>(i)], sum < 0 ? sum * 0.25f : sum) << i;
+    }
+  }
+}
+
+TEST(FusedMatMulTest, RefusesOtherFusions) {
+  using Ops = std::vector<std::string>;
+  const Tensor x = Iota(Shape::Of({2, 2})), bias = Iota(Shape::Of({2}));
+  for (const Ops& ops :
+       {Ops{}, Ops{"Relu"}, Ops{"Relu", "BiasAdd"}, Ops{"BiasAdd", "Sin"}, Ops{"BiasAdd", "Relu", "Relu"}}) {
+    KernelRunner fused("_FusedMatMul");
+    fused.Attr("fused_ops", AttrValue(ops)).Attr("num_args", int64_t{1});
+    EXPECT_THAT(fused.Run1({x, x, bias}), IsError(ErrorCode::kOpAttr)) << ops.size();
+  }
 }
 
 TEST(FusedMatMulTest, RefusesABiasOfAnotherSize) {

@@ -1,8 +1,10 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <utility>
 #include <vector>
 
+#include "executor/thread_pool.h"
 #include "gtest/gtest.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
@@ -254,6 +256,41 @@ TEST(ElementwiseTest, IntegersFallIntoBucketsAsFloats) {
   ASSERT_OK(y);
   EXPECT_EQ(y->flat<int32_t>()[0], 2);
   EXPECT_EQ(y->flat<int32_t>()[2], 4);
+}
+
+TEST(ElementwiseTest, ABiasIsAddedToItsChannels) {
+  const Tensor x = Floats({1, 2, 3}, {1, 2, 3, 4, 5, 6});
+  ASSERT_OK_AND_ASSIGN(const Tensor last, KernelRunner("BiasAdd").Run1({x, Floats({3}, {10, 20, 30})}));
+  EXPECT_EQ(Values<float>(last), (std::vector<float>{11, 22, 33, 14, 25, 36}));
+  KernelRunner second("BiasAdd");
+  second.Attr("data_format", "NCHW");
+  ASSERT_OK_AND_ASSIGN(const Tensor rows, second.Run1({x, Floats({2}, {10, 20})}));
+  EXPECT_EQ(Values<float>(rows), (std::vector<float>{11, 12, 13, 24, 25, 26}));
+  EXPECT_THAT(second.Run1({x, Floats({3}, {10, 20, 30})}), IsError(ErrorCode::kOpShapes));
+  EXPECT_THAT(KernelRunner("BiasAdd").Run1({x, Floats({1, 3}, {10, 20, 30})}), IsError(ErrorCode::kOpShapes));
+  EXPECT_THAT(KernelRunner("BiasAdd").Run1({Floats({1}, {1}), Floats({1}, {1})}), IsError(ErrorCode::kOpShape));
+}
+
+// In place of the gradient, too: each element once, however the work is cut.
+TEST(ElementwiseTest, TheGradientOfALeakyReluIsSmallerBelowZero) {
+  ThreadPoolOptions options;
+  options.num_threads = 4;
+  ThreadPool pool(options);
+  KernelRunner op("LeakyReluGrad");
+  op.Attr("alpha", 0.25f);
+  op.run().task_runner = &pool;
+  const size_t count = 200000;
+  for (const bool movable : {false, true}) {
+    std::vector<Tensor> inputs;
+    inputs.push_back(Tensor::Vector<float>(std::vector<float>(count, 8)));
+    std::vector<float> x(count, -1);
+    x[0] = 0;
+    x[1] = 3;
+    inputs.push_back(Tensor::Vector<float>(x));
+    ASSERT_OK_AND_ASSIGN(const Tensor y, op.Run1(std::move(inputs), movable));
+    for (size_t i = 0; i < count; ++i) ASSERT_EQ(y.flat<float>()[i], i == 1 ? 8 : 2) << i;
+  }
+  EXPECT_THAT(op.Run1({Floats({2}, {1, 2}), Floats({1, 2}, {1, 2})}), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 }  // namespace

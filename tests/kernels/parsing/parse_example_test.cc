@@ -90,6 +90,28 @@ TEST(ParseExampleTest, TheLastFeatureOfANameCounts) {
   EXPECT_THAT(Values<int64_t>(RunMixed(Strings({merged})).value()[4]), ElementsAre(5));
 }
 
+// As in TensorFlow: an example may have other fields, an entry of its map only a name and a feature, in any order.
+TEST(ParseExampleTest, OtherFieldsStandInExamplesOnly) {
+  const auto field = [](uint32_t number, const std::string& bytes) {
+    std::string text;
+    WireWriter(&text).Bytes(number, bytes);
+    return text;
+  };
+  const auto parse = [&field](const std::string& entry, const std::string& before = "", const std::string& after = "") {
+    return RunMixed(Strings({before + field(1, field(1, entry)) + after}));
+  };
+  const std::string name = field(1, "f"), feature = field(2, FloatFeature({1, 2})), other = field(3, "other");
+  for (const auto& outputs : {parse(name + feature), parse(feature + name), parse(name + feature, other, other)}) {
+    ASSERT_OK(outputs.status());
+    EXPECT_THAT(Values<float>((*outputs)[3]), ElementsAre(1, 2));
+  }
+  // The entry before it has all that is wanted.
+  for (const std::string& entry : {name, feature, name + other, name + feature + other, name.substr(0, 2)}) {
+    const std::string good = field(1, field(1, name + feature));
+    EXPECT_THAT(parse(entry, good), StatusIs(absl::StatusCode::kInvalidArgument)) << entry.size();
+  }
+}
+
 TEST(ParseExampleTest, SaysWhichExampleAndFeatureIsWrong) {
   const std::string good = Mixed({1, 2}, {}, {}, {});
   EXPECT_THAT(RunMixed(Strings({good, Example({})})), IsError(ErrorCode::kOpValue, "required"));

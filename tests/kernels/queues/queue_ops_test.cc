@@ -311,6 +311,7 @@ TEST_F(QueueOpsTest, BarriersGiveElementsThatAreComplete) {
   EXPECT_EQ(taken->at(0).flat<int64_t>()[0], std::numeric_limits<int64_t>::min());
   EXPECT_EQ(taken->at(1).flat<TString>()[0].view(), "b");
   EXPECT_EQ(Values(taken->at(3)), (std::vector<float>{1, 2}));
+  EXPECT_THAT(take(-1, false).status(), StatusIs(absl::StatusCode::kInvalidArgument, "num_elements"));
   EXPECT_OK(RunOnNames("BarrierClose", h, {}));
   EXPECT_THAT(insert({"new"}, Floats({1}), 0), StatusIs(absl::StatusCode::kCancelled));
   EXPECT_THAT(take(3, false).status(), StatusIs(absl::StatusCode::kOutOfRange));

@@ -169,6 +169,11 @@ TEST(RaggedToTensorTest, RowsAreFilledUpAndCut) {
   // Values of two dimensions, and a default that is a row of them.
   ASSERT_OK_AND_ASSIGN(const Tensor rows, ToTensor(splits, any, Counting({2, 2}), Floats({7, 8}), {Ints({0, 0, 2})}));
   EXPECT_THAT(Values<float>(rows), ElementsAre(7, 8, 7, 8, 0, 1, 2, 3));
+  // A default with one number for each row of a value.
+  ASSERT_OK_AND_ASSIGN(const Tensor columns,
+                       ToTensor(splits, any, Counting({1, 2, 3}), Floats({7, 8}).Reshaped(Shape::Of({2, 1})).value(),
+                                {Ints({0, 0, 1})}));
+  EXPECT_THAT(Values<float>(columns), ElementsAre(7, 7, 7, 8, 8, 8, 0, 1, 2, 3, 4, 5));
   ASSERT_OK_AND_ASSIGN(const Tensor texts,
                        ToTensor(splits, any, Tensor::Strings({"a"}), Tensor::String("-"), {Ints({0, 0, 1})}));
   EXPECT_EQ(texts.flat<TString>()[0].view(), "-");
@@ -189,7 +194,7 @@ TEST(RaggedToTensorTest, ChecksPartitionsAndShapes) {
   EXPECT_FALSE(run(any, nine, Longs({2, 0, 2})).ok());
   EXPECT_FALSE(run(any, nine, Longs({})).ok());
   EXPECT_FALSE(run(any, Floats({1, 2}), Longs({0, 2})).ok());
-  EXPECT_FALSE(run(long_of(3), nine, Longs({0, 2})).ok());
+  EXPECT_THAT(run(long_of(12345), nine, Longs({0, 2})), IsError(ErrorCode::kOpShape, "12345"));
   EXPECT_FALSE(run(Longs({1}), nine, Longs({0, 2})).ok());
   EXPECT_FALSE(run(Longs({1, -2}), nine, Longs({0, 2})).ok());
   EXPECT_FALSE(run(Longs({kMax, kMax}), nine, Longs({0, 2})).ok());
@@ -197,7 +202,7 @@ TEST(RaggedToTensorTest, ChecksPartitionsAndShapes) {
   EXPECT_FALSE(ToTensor(ids, any, Counting({2}), nine, {long_of(1), Longs({0, 1})}).ok());
   EXPECT_FALSE(ToTensor(ids, any, Counting({2}), nine, {long_of(1), Longs({0, -1})}).ok());
   EXPECT_FALSE(ToTensor(ids, Longs({1, 2}), Counting({2}), nine, {long_of(kMax), Longs({0, 0})}).ok());
-  EXPECT_FALSE(ToTensor(ids, any, Counting({2}), nine, {long_of(-1), Longs({0, 0})}).ok());
+  EXPECT_THAT(ToTensor(ids, any, Counting({0}), nine, {long_of(-1), Longs({})}), IsError(ErrorCode::kOpValue, "-1"));
   for (const Names& bad :
        {Names{"VALUE_ROWIDS"}, Names{"ROW_SPLITS", "FIRST_DIM_SIZE"}, Names{"ROW_LENGTHS"}, Names{}}) {
     std::vector<Tensor> partitions(std::max<size_t>(bad.size(), 1), Longs({0, 2}));

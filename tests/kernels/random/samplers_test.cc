@@ -166,6 +166,34 @@ TEST(SamplersTest, IndicesAreShuffledOneByOne) {
   EXPECT_EQ(all.size(), 301u);
 }
 
+// Numbers and shapes are TensorFlow's.
+TEST(SamplersTest, IndicesAndShufflesMayBeLists) {
+  const auto words = [](std::vector<int32_t> values, const Shape& shape) { return Tensor::Of<int32_t>(shape, values); };
+  const auto run = [](Tensor index, Tensor seed, Tensor max_index) {
+    return RandomNode("RandomIndexShuffle", {{"rounds", int64_t{4}}},
+                      {std::move(index), std::move(seed), std::move(max_index)})
+        .Run();
+  };
+  const Tensor one = words({1, 2, 3}, Shape::Of({3})), two = words({1, 2, 3, 4, 5, 6}, Shape::Of({2, 3}));
+  const Tensor first = Tensor::Scalar<int64_t>(1), nine = Tensor::Scalar<int64_t>(9);
+  const auto expect = [&run](Tensor index, Tensor seed, Tensor max_index, const std::vector<int64_t>& want) {
+    ASSERT_OK_AND_ASSIGN(const Tensor out, run(std::move(index), std::move(seed), std::move(max_index)));
+    EXPECT_EQ(out.shape(), Shape::Of({static_cast<int64_t>(want.size())}));
+    EXPECT_EQ(std::vector<int64_t>(out.flat<int64_t>().begin(), out.flat<int64_t>().end()), want);
+  };
+  expect(Longs({0, 1, 2}), one, nine, {2, 0, 6});
+  expect(Longs({0, 1}), two, Longs({9, 99}), {2, 45});
+  expect(first, two, nine, {0, 1});
+  expect(Longs({1}), one, nine, {0});
+  expect(first, words({1, 2, 3}, Shape::Of({1, 3})), nine, {0});
+  ASSERT_OK_AND_ASSIGN(const Tensor scalar, run(first, one, nine));
+  EXPECT_EQ(scalar.rank(), 0);
+  EXPECT_EQ(scalar.flat<int64_t>()[0], 0);
+  EXPECT_THAT(run(Longs({1, 2}), one, Longs({9, 9, 9})).status(), StatusIs(StatusCode::kInvalidArgument));
+  EXPECT_THAT(run(Longs({1, 2}).Reshaped(Shape::Of({1, 2})).value(), one, nine).status(),
+              StatusIs(StatusCode::kInvalidArgument));
+}
+
 // Where TensorFlow never returns, or computes with garbage.
 TEST(SamplersTest, ParametersThatLeaveNothingToDrawAreRefused) {
   const auto gamma = [](float alpha) {

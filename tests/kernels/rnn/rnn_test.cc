@@ -353,6 +353,10 @@ TEST(GruTest, EmptyBatchesAndBadShapes) {
     if (i < 4) inputs[i] = Numbers(DType::kFloat, {7, 7}, 1);
     EXPECT_THAT(KernelRunner("GRUBlockCell").Run(inputs).status(), IsError(ErrorCode::kOpShape)) << i;
   }
+  // A state of another batch, whose cells fit.
+  std::vector<Tensor> inputs = kGrus[0].Inputs();
+  inputs[1] = Numbers(DType::kFloat, {kGrus[0].batch + 1, kGrus[0].cells}, 1);
+  EXPECT_THAT(KernelRunner("GRUBlockCell").Run(inputs).status(), IsError(ErrorCode::kOpShape));
 }
 
 }  // namespace

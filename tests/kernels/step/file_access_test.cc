@@ -84,6 +84,22 @@ TEST_F(FileAccessTest, PathsAreKeptAsTheyMeantWhenTheyWereGranted) {
   fs::current_path(before);
 }
 
+TEST_F(FileAccessTest, TheRootGrantsAll) {
+  EXPECT_OK(FileAccess().Read("/").CheckRead(Path("granted/file")));
+  EXPECT_OK(FileAccess().Write("/").CheckWrite(Path("granted/new")));
+}
+
+TEST_F(FileAccessTest, WithoutADirectoryOfItsOwnAProcessNamesNoFile) {
+  const fs::path before = fs::current_path();
+  fs::create_directories(root_ / "gone");
+  fs::current_path(root_ / "gone");
+  fs::remove(root_ / "gone");
+  EXPECT_THAT(FileAccess().Read("/").CheckRead("file"), IsError(ErrorCode::kPathEscape));
+  EXPECT_THAT(FileAccess().Write("/").CheckWrite("file"), IsError(ErrorCode::kPathEscape));
+  EXPECT_OK(FileAccess().Read("/").CheckRead(Path("granted/file")));
+  fs::current_path(before);
+}
+
 TEST_F(FileAccessTest, ARunWithoutASessionHasNoFiles) {
   const SessionState none, all(FileAccess::All());
   EXPECT_THAT(CheckFileRead(nullptr, Path("granted/file")), IsError(ErrorCode::kPathEscape));
