@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "gtest/gtest.h"
 #include "tests/executor/tape/tape_fixture.h"
@@ -64,6 +65,21 @@ TEST_F(TapeStructureTest, ErrorsAreThoseOfOtherPasses) {
     EXPECT_THAT(u.Backward(), IsError(ErrorCode::kWrongUse, "modified by an assignment"));
   }
   EXPECT_GT(tape_.NumPassesOfKnownStructure(), 0);
+}
+
+TEST_F(TapeStructureTest, APassThatIsCancelledBeforehandTakesNothing) {
+  CancellationManager cancelled;
+  cancelled.StartCancel();
+  BackwardOptions options;
+  options.cancellation = &cancelled;
+  for (int i = 0; i < 4; ++i) {
+    const Var x = Leaf({1, 2});
+    const Var y = Sum(x * x * x);
+    EXPECT_THAT(tape_.Backward({y}, {}, options), StatusIs(absl::StatusCode::kCancelled));
+    ASSERT_OK(y.Backward());  // The values are there still.
+    EXPECT_THAT(GradOf(x), ElementsAre(3, 12));
+  }
+  EXPECT_GT(tape_.NumCompiledStructures(), 0);
 }
 
 TEST_F(TapeStructureTest, CapturesAndUnusedInputs) {
