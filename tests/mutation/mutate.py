@@ -29,8 +29,11 @@ ROOMS = ["graph/base", "graph/edit", "graph/functions", "graph/gradients", "grap
          "kernels/sequence", "kernels/sparse", "kernels/state", "kernels/step", "kernels/strings", "kernels/tables",
          "kernels/transfer", "executor", "executor/compiled", "executor/functions", "executor/saved_model",
          "executor/serial", "executor/session", "executor/tape", "executor/trace", "frames", "rendezvous", "tools/cli"]
-# Rooms whose tests stand in another one's directory.
-TESTED_BY = {"kernels/resources": "kernels/state", "graph/gradients": "executor/gradients"}
+# Rooms with tests in directories of others.
+ALSO_TESTED_BY = {
+    "executor/functions": ["executor/session"], "graph/gradients": ["executor/gradients"],
+    "kernels/resources": ["kernels/state"], "kernels/step": ["kernels/state"],
+    "kernels/transfer": ["executor/session", "executor/streams"]}
 EXPLAINED = os.path.join(HERE, "explained.txt")
 
 
@@ -109,7 +112,9 @@ class Room:
     def labels_of_tests(self, workspace, further):
         """The tests of the room, and those given by patterns, that are built from a source with mutants."""
         folder = self.name if not self.name.endswith((".cc", ".h")) else os.path.dirname(self.name)
-        labels = workspace.below(f"tests/{TESTED_BY.get(folder, folder)}/", {"cc_test"})
+        labels = []
+        for tests in [folder, *ALSO_TESTED_BY.get(folder, [])]:
+            labels += workspace.below(f"tests/{tests}/", {"cc_test"})
         for pattern in further:
             place = pattern.lstrip("/")
             if place.endswith("/..."):
