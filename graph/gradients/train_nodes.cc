@@ -32,7 +32,7 @@ NodeId TrainNodes::Group(absl::string_view part, absl::Span<const NodeId> nodes)
 }
 
 Output TrainNodes::ShapeOf(const VariableNode& variable) {
-  const GraphEditor::Scope place = edit_.OnDevice(std::string(graph().device(variable.id())));
+  const GraphEditor::Scope place = edit_.OnDevice(DeviceOf(variable));
   const GraphEditor::Scope scope = edit_.InName(absl::StrCat(name_, "/", NameOf(variable)));
   return variable.ReadShape(edit_);
 }
@@ -48,13 +48,13 @@ VariableNode TrainNodes::AddState(const VariableNode& like, const std::string& n
 void TrainNodes::Begin(const VariableNode& state, const Output& value) { inits_.push_back(state.Assign(edit_, value)); }
 
 void TrainNodes::BeginWith(const VariableNode& state, const Output& shape, double number) {
-  const GraphEditor::Scope place = edit_.OnDevice(std::string(graph().device(state.id())));
+  const GraphEditor::Scope place = edit_.OnDevice(DeviceOf(state));
   const GraphEditor::Scope scope = edit_.InName(NameOf(state));
   Begin(state, edit_.Add("Fill", "", {shape, ExactNumber(state.dtype(), number).output()}));
 }
 
 void TrainNodes::BeginWithScalar(const VariableNode& state, double number) {
-  const GraphEditor::Scope place = edit_.OnDevice(std::string(graph().device(state.id())));
+  const GraphEditor::Scope place = edit_.OnDevice(DeviceOf(state));
   const GraphEditor::Scope scope = edit_.InName(NameOf(state));
   Begin(state, ExactNumber(state.dtype(), number).output());
 }

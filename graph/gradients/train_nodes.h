@@ -57,13 +57,19 @@ class TrainNodes {
   [[nodiscard]] Scope In(absl::string_view part, absl::string_view device = "") { return Scope(*this, part, device); }
   // The same on the variable's device.
   [[nodiscard]] Scope In(absl::string_view part, const VariableNode& place) {
-    return Scope(*this, part, graph().device(place.id()));
+    return Scope(*this, part, DeviceOf(place));
   }
 
   const Graph& graph() const { return edit_.graph(); }
   GraphEditor& edit() { return edit_; }
   const std::string& name() const { return name_; }
-  std::string NameOf(const VariableNode& variable) const { return std::string(graph().name(variable.id())); }
+  // Both empty where the variable could not be added, of which the editor's status tells.
+  std::string NameOf(const VariableNode& variable) const {
+    return graph().Contains(variable.id()) ? std::string(graph().name(variable.id())) : std::string();
+  }
+  std::string DeviceOf(const VariableNode& variable) const {
+    return graph().Contains(variable.id()) ? std::string(graph().device(variable.id())) : std::string();
+  }
 
   Expr Value(const Output& output) { return emitter_.Value(output); }
   // A scalar. Numbers are rounded to float first, whatever the type: TensorFlow's optimizers keep theirs as floats and
