@@ -12,6 +12,7 @@
 #include "graph/value/tstring.h"
 #include "kernels/control/constant_kernel.h"
 #include "kernels/control/families.h"
+#include "kernels/device/device.h"
 #include "kernels/dispatch.h"
 #include "kernels/forward_or_copy.h"
 #include "kernels/kernel.h"
@@ -87,7 +88,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeFakeParam(const KernelConstruction& 
         .Found(shape.ToString())
         .Expected(absl::StrCat("at most ", most, " elements"));
   }
-  SLUICE_ASSIGN_OR_RETURN(Tensor value, Tensor::MakeZeros(type, shape));
+  const bool has_own = construction.device() != nullptr && construction.device()->AsStreamDevice() == nullptr;
+  Allocator& memory = has_own ? construction.device()->allocator() : HostAllocator();
+  SLUICE_ASSIGN_OR_RETURN(Tensor value, Tensor::MakeZeros(type, shape, memory));
   return std::make_unique<ConstantKernel>(std::move(value));
 }
 

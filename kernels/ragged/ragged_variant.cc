@@ -132,7 +132,7 @@ class FromVariantKernel : public Kernel {
     const Tensor& input = context.input(0);
     int64_t inner = inner_rank_;
     if (inner < 0) inner = rank_ == 0 ? 0 : rank_ - input.rank();
-    if (inner < 0 || ((rank_ != 0 || inner != 0) && rank_ != input.rank() + inner)) {
+    if (inner < 0 || ((rank_ != 0 || inner != 0) && rank_ - inner != input.rank())) {
       return Error(ErrorCode::kOpValue)
           .Input(0, "encoded_ragged")
           .Found(

@@ -11,7 +11,9 @@
 #include "graph/ir/import.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
+#include "kernels/device/cpu_device.h"
 #include "kernels/families/register_all.h"
+#include "tests/testing/counting_allocator.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"
 
@@ -120,6 +122,22 @@ TEST(BasicKernelsTest, ReadingVariablesTakesOneTypePerVariable) {
   const Tensor handle = Tensor::Make(DType::kResource, Shape()).value();
   more.Attr("N", 1).Attr("dtypes", std::vector<DType>{DType::kFloat, DType::kInt32});
   EXPECT_THAT(more.Run({handle}), IsError(ErrorCode::kOpAttr, "2 types for 1 variables"));
+}
+
+TEST(BasicKernelsTest, TheValueOfAFakeParamIsTakenFromTheDevicesMemory) {
+  CountingAllocator memory;
+  memory.set_limit(1 << 20);
+  CpuDevice device("/device:CPU:0", 1, &memory);
+  const auto make = [&device](int64_t elements) {
+    const PreparedKernel::Attrs attrs = {{"dtype", DType::kHalf}, {"shape", PartialShape::Of({elements})}};
+    return PreparedKernel::Make("FakeParam", attrs, {}, &device);
+  };
+  EXPECT_THAT(make((1 << 19) + 1).status(), IsError(ErrorCode::kOutOfMemory));
+  {
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<PreparedKernel> fits, make(1 << 18));
+    EXPECT_EQ(memory.live(), 1);
+  }
+  EXPECT_EQ(memory.live(), 0);
 }
 
 }  // namespace

@@ -49,6 +49,11 @@ Tensor Stack(const Tensors& scalars, const Shape& shape) {
   return all;
 }
 
+TEST(RaggedVariantTest, RanksNearTheLargestIntegerDoNotAddUp) {
+  ASSERT_OK_AND_ASSIGN(const Tensor rows, Encode({Longs({0, 1, 2})}, Counting({2}), true));
+  EXPECT_THAT(Decode(rows, kMax, 1).status(), IsError(ErrorCode::kOpValue, "ranks that add up"));
+}
+
 TEST(RaggedVariantTest, RowsComeBack) {
   // [[[0], [1, 2]], [], [[3, 4, 5]]]
   ASSERT_OK_AND_ASSIGN(const Tensor rows, Encode({Longs({0, 2, 2, 3}), Longs({0, 1, 3, 6})}, Counting({6}), true));
