@@ -7,6 +7,7 @@
 #include "graph/base/error_code_rows_kernel.h"
 #include "graph/base/error_code_rows_node.h"
 #include "graph/base/error_code_rows_run.h"
+#include "graph/base/error_code_rows_tape.h"
 
 namespace sluice {
 namespace {
@@ -24,7 +25,7 @@ constexpr auto Concatenate(const ErrorCodeRow (&... parts)[kSizes]) {
 }
 
 constexpr auto kAllRows = Concatenate(kFileRows, kNodeRows, kKernelRows, kControlFlowRows, kRunRows, kStepRows,
-                                      kStateRows, kResourceRows, kLimitRows, kOwnRows);
+                                      kStateRows, kResourceRows, kLimitRows, kTapeRows, kOwnRows);
 
 constexpr bool IsAscending() {
   for (size_t i = 1; i < kAllRows.size(); ++i) {

@@ -4,7 +4,7 @@
 // The stable numbers of our errors. A number never changes its meaning; the table in error_code.cc has, for each,
 // the canonical code, cause, an example and the fix (`sluice explain SLC2104`).
 // Ranges: 1xxx file and protobuf, 2xxx node, type, shape, 3xxx control flow and functions, 4xxx run time,
-// 5xxx resources and checkpoints, 6xxx cluster, 7xxx limits, 9xxx ours.
+// 5xxx resources and checkpoints, 6xxx cluster, 7xxx limits, 8xxx the tape, 9xxx ours.
 
 #include <cstdint>
 
@@ -78,6 +78,7 @@ enum class ErrorCode : int32_t {
   kOpTooLarge = 2608,
   kOpNotFound = 2609,
   kOpAttr = 2610,
+  kOpDataLoss = 2611,
   // Control flow and functions.
   kCycle = 3001,
   kFrame = 3002,
@@ -164,6 +165,18 @@ enum class ErrorCode : int32_t {
   kOutOfMemory = 7011,
   kLimitAttrBytes = 7012,
   kLimitRuns = 7013,
+  // The tape: what a define-by-run program did that has no gradient, or not this one.
+  kTapeUndefined = 8001,      // A variable without a value.
+  kTapeForeign = 8002,        // A variable of another tape.
+  kTapeNeedsNoGrad = 8003,    // A variable that requires no gradient, where one is needed.
+  kTapeRoot = 8004,           // A root whose gradient must be given, or gradients that do not match the roots.
+  kTapeUnused = 8005,         // An input of Grad that the roots do not depend on.
+  kTapeFreed = 8006,          // A second pass through a node whose saved values the first one freed.
+  kTapeModified = 8007,       // A saved value that an assignment has changed since.
+  kTapeLeafAssigned = 8008,   // A leaf that requires a gradient, assigned to while ops are recorded.
+  kTapeHook = 8009,           // A hook that is not there, or that returned what cannot take a gradient's place.
+  kTapeFunction = 8010,       // A custom function that breaks its contract.
+  kTapeNoDerivative = 8011,   // An op without a gradient between a root and an input.
   // Ours.
   kInternal = 9001,
   kWrongUse = 9002,

@@ -40,6 +40,9 @@ inline constexpr ErrorCodeRow kKernelRows[] = {
     {ErrorCode::kOpAttr, absl::StatusCode::kInvalidArgument, "An attr has a value that the kernel cannot take.",
      "The attrs contradict each other or the inputs.", "SLC2610: Squeeze 'y': attr 'squeeze_dims': axis 5 of rank 2",
      "Correct the attr."},
+    {ErrorCode::kOpDataLoss, absl::StatusCode::kDataLoss, "Serialized data is damaged.",
+     "Bytes that the op reads as a message, a record or a compressed block do not have that form.",
+     "SLC2611: DecodeProtoV2 'd': the message ends in the middle of a field", "Look at where the bytes come from."},
 };
 
 inline constexpr ErrorCodeRow kStepRows[] = {
