@@ -122,12 +122,9 @@ bool FuncsEqual(const absl::StatusOr<FuncView>& a, const absl::StatusOr<FuncView
   return true;
 }
 
-bool FuncListsEqual(const absl::StatusOr<std::vector<FuncView>>& a, const absl::StatusOr<std::vector<FuncView>>& b) {
-  if (!a.ok() || !b.ok() || a->size() != b->size()) return false;
-  for (size_t i = 0; i < a->size(); ++i) {
-    if (!FuncsEqual((*a)[i], (*b)[i])) return false;
-  }
-  return true;
+template <typename List, typename Equal>
+bool ListsEqual(const List& a, const List& b, Equal equal) {
+  return a.ok() && b.ok() && std::equal(a->begin(), a->end(), b->begin(), b->end(), equal);
 }
 
 template <typename T>
@@ -164,7 +161,8 @@ bool AttrView::Equal(AttrView a, AttrView b) {
       return SameList(a.AsIntList(), b.AsIntList()) || SameList(a.AsTypeList(), b.AsTypeList()) ||
              SameList(a.AsStringList(), b.AsStringList()) || SameList(a.AsFloatList(), b.AsFloatList()) ||
              SameList(a.AsBoolList(), b.AsBoolList()) || SameList(a.AsShapeList(), b.AsShapeList()) ||
-             FuncListsEqual(a.AsFuncList(), b.AsFuncList());
+             ListsEqual(a.AsTensorBytesList(), b.AsTensorBytesList(), TensorsEqual) ||
+             ListsEqual(a.AsFuncList(), b.AsFuncList(), FuncsEqual);
     case AttrKind::kFunc:
       return FuncsEqual(a.AsFunc(), b.AsFunc());
     case AttrKind::kFloat: {

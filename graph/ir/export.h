@@ -14,10 +14,6 @@ std::string ExportGraph(const Graph& graph);
 // The NodeDef bytes of one node.
 std::string ExportNode(const Graph& graph, NodeId id);
 
-// Whether two graphs have the same nodes (by name), inputs, controls, attrs by value, devices, functions and versions.
-// `why` (may be null) names the first difference.
-bool GraphsEqual(const Graph& a, const Graph& b, std::string* why);
-
 }  // namespace sluice
 
 #endif  // SLUICE_GRAPH_IR_EXPORT_H_

@@ -26,6 +26,14 @@ std::shared_ptr<const SourceFile> FileOf(GraphSource& source) {
   return file;
 }
 
+// Whether the graph's own field, one that import does not read, goes back into what is exported. Not those that have a
+// known number and another type than that field: nobody's, and by them another message would be seen in the graph.
+bool IsKept(const WireReader& field) {
+  constexpr uint32_t kVersion = 3, kDebugInfo = 5;
+  if (field.field() == kVersion) return field.type() == WireType::kVarint;
+  return field.field() > kDebugInfo || (field.field() == kDebugInfo && field.type() == WireType::kBytes);
+}
+
 }  // namespace
 
 GraphImporter::GraphImporter(Graph& graph, GraphSource source, const ImportOptions& options)
@@ -148,7 +156,7 @@ absl::Status GraphImporter::Scan() {
         SLUICE_RETURN_IF_ERROR(ReadVersions(reader.bytes(), reader.payload_offset()));
         break;
       default:
-        if (!options_.extends) absl::StrAppend(&unknown_fields_, reader.raw());
+        if (!options_.extends && IsKept(reader)) absl::StrAppend(&unknown_fields_, reader.raw());
         break;
     }
   }

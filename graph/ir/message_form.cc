@@ -17,6 +17,7 @@
 #include "graph/base/error.h"
 #include "graph/base/hash_table.h"
 #include "graph/proto/graph.pb.h"
+#include "graph/wire/packed_fields.h"
 #include "graph/wire/wire_reader.h"
 
 namespace sluice {
@@ -32,8 +33,8 @@ constexpr size_t kMaxNesting = 100;
 struct Form;
 
 struct FieldForm {
-  enum class Kind : uint8_t { kOther, kText, kMessage };
-  enum Counter : uint8_t { kNone, kInputs, kAttrs, kNumCounters };  // Of the fields of all nodes.
+  enum class Kind : uint8_t { kOther, kText, kMessage, kVarints, kFixed32, kFixed64 };  // The last three: repeated.
+  enum Counter : uint8_t { kNone, kInputs, kAttrs, kNumCounters };                      // Of the fields of all nodes.
   Kind kind = Kind::kOther;
   uint64_t once = 0;  // The bit of a message, or member of a oneof (these share theirs), that is to stand once.
   Counter counter = kNone;
@@ -47,6 +48,22 @@ struct Form {
   bool is_attr = false;  // An entry of NodeDef.attr.
   std::vector<FieldForm> fields;
 };
+
+// How a repeated number is packed.
+FieldForm::Kind PackedKind(const FieldDescriptor* field) {
+  switch (field->type()) {
+    case FieldDescriptor::TYPE_FLOAT:
+    case FieldDescriptor::TYPE_FIXED32:
+    case FieldDescriptor::TYPE_SFIXED32:
+      return FieldForm::Kind::kFixed32;
+    case FieldDescriptor::TYPE_DOUBLE:
+    case FieldDescriptor::TYPE_FIXED64:
+    case FieldDescriptor::TYPE_SFIXED64:
+      return FieldForm::Kind::kFixed64;
+    default:
+      return field->is_packable() ? FieldForm::Kind::kVarints : FieldForm::Kind::kOther;
+  }
+}
 
 // The forms of a message type and of all that it can hold. Immutable after construction.
 class Forms {
@@ -91,6 +108,8 @@ class Forms {
         added.kind = FieldForm::Kind::kText;
         const bool is_input = descriptor == proto::NodeDef::descriptor() && field->is_repeated();
         added.counter = is_input ? FieldForm::kInputs : FieldForm::kNone;
+      } else if (field->is_repeated()) {
+        added.kind = PackedKind(field);
       }
       const auto number = static_cast<size_t>(field->number());
       if (number >= form->fields.size()) form->fields.resize(number + 1);
@@ -182,6 +201,17 @@ class KnownEntries {
   std::array<absl::string_view, kNumSlots> slots_;
 };
 
+absl::Status CheckPacked(FieldForm::Kind kind, const WireReader& field) {
+  switch (kind) {
+    case FieldForm::Kind::kFixed32:
+      return ForEachFixed32(field, [](uint32_t) {});
+    case FieldForm::Kind::kFixed64:
+      return ForEachFixed64(field, [](uint64_t) {});
+    default:
+      return ForEachVarint(field, [](uint64_t) {});
+  }
+}
+
 // One look through one message and all in it. A stack of its own: files nest as deep as they like.
 class FormCheck {
  public:
@@ -239,6 +269,10 @@ class FormCheck {
         if (field.message->is_attr && KnownEntries::IsShort(bytes) && good_attrs_.Contains(bytes)) continue;
         if (!Enter(*field.message, reader)) continue;
         return Stop::kMessage;
+      }
+      if (field.kind != FieldForm::Kind::kText) {
+        NoteDamage(CheckPacked(field.kind, reader));
+        continue;
       }
       if (IsUtf8(reader.bytes())) continue;
       fault_ = Error(ErrorCode::kFileWire)

@@ -12,6 +12,7 @@
 #include "graph/value/allocator.h"
 #include "tests/corpus/corpus_row.h"
 #include "tests/corpus/mutator.h"
+#include "tests/graph/ir/graph_equal.h"
 #include "tests/testing/counting_new.h"
 #include "tests/testing/status_matchers.h"
 

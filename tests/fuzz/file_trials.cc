@@ -1,5 +1,6 @@
 #include "tests/fuzz/file_trials.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -109,7 +110,9 @@ void TrySavedModel(absl::string_view bytes, GraphTrial* trial, FuzzCounts* count
   if (!model.ok()) return Refuse(model.status(), counts);
   FuzzCounts::Add(counts->imported);
   for (const ModelSignature& signature : model->loaded.meta.signatures) {
-    for (const SignatureTensor& output : signature.outputs) Promise(!output.key.empty(), "a result has a name");
+    const auto& results = signature.outputs;
+    const auto not_after = [](const SignatureTensor& a, const SignatureTensor& b) { return a.key >= b.key; };
+    Promise(std::adjacent_find(results.begin(), results.end(), not_after) == results.end(), "results stand in order");
   }
   trial->RunGraph(model->loaded.graph, bytes.size());
 }

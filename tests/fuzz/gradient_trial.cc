@@ -10,9 +10,9 @@
 #include "graph/gradients/gradients.h"
 #include "graph/gradients/train_step.h"
 #include "graph/gradients/variable_node.h"
-#include "graph/ir/export.h"
 #include "tests/fuzz/promise.h"
 #include "tests/fuzz/trial_requests.h"
+#include "tests/graph/ir/graph_equal.h"
 #include "tests/testing/hostile_values.h"
 
 namespace sluice {
@@ -166,7 +166,8 @@ absl::StatusOr<DifferentiatedGraph> Differentiate(const Graph& graph, uint64_t s
   std::string why;
   if (!status.ok()) {
     // The first gradients stay where those of second order are refused.
-    Promise(!made.fetches.empty() || GraphsEqual(graph, made.graph, &why), "a refused gradient changes nothing", why);
+    const bool is_unchanged = !made.fetches.empty() || GraphsEqual(graph, made.graph, &why);
+    Promise(is_unchanged, "a refused gradient changes nothing", why);
     return status;
   }
   // What is wrong in a body comes to light when its call is put in its place; loading leaves some things to the run.

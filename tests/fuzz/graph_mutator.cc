@@ -1,25 +1,12 @@
 #include "tests/fuzz/graph_mutator.h"
 
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "tests/corpus/mutator.h"
 #include "tests/fuzz/function_mutations.h"
 #include "tests/fuzz/node_mutations.h"
+#include "tests/graph/ir/fixed_order.h"
 
 namespace sluice {
 namespace {
-
-// The same bytes in every run: maps in order of their keys.
-std::string BytesOf(const proto::GraphDef& graph) {
-  std::string bytes;
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream out(&stream);
-    out.SetSerializationDeterministic(true);
-    graph.SerializeToCodedStream(&out);
-  }
-  return bytes;
-}
 
 // -1: the graph itself; else a function of the library.
 int AnyScope(const proto::GraphDef& graph, FuzzRandom& random) {
@@ -96,7 +83,7 @@ std::string GraphMutator::Mutate(const proto::GraphDef& graph, FuzzRandom& rando
   if (is_damaged && !random.OneIn(4)) {
     for (int n = 1 + random.Int(2); n > 0; --n) (void)DamageOnce(&changed, random);
   }
-  std::string bytes = BytesOf(changed);
+  std::string bytes = InFixedOrder(changed);
   if (is_damaged && random.OneIn(4)) {
     const Mutator mutator(bytes);
     const auto seed = static_cast<uint32_t>(random.Next());

@@ -20,6 +20,7 @@
 #include "tests/fuzz/gradient_trial.h"
 #include "tests/fuzz/promise.h"
 #include "tests/fuzz/trial_requests.h"
+#include "tests/graph/ir/graph_equal.h"
 #include "tools/cli/check/check_report.h"
 
 namespace sluice {
@@ -123,14 +124,16 @@ void GraphTrial::Convert(const Graph& graph) {
   const absl::StatusOr<LoadedGraph> again = LoadGraphBytes(exported, nullptr, "again.pb", options);
   Promise(again.ok(), "an exported graph loads", again.status().ToString());
   std::string why;
-  Promise(GraphsEqual(graph, again->graph, &why), "an exported graph is equal", why);
+  const bool is_same = GraphsEqual(graph, again->graph, &why);
+  Promise(is_same, "an exported graph is equal", why);
   const absl::StatusOr<GraphText> text = GraphDefToText(exported);
   Promise(text.ok(), "an accepted graph has a text form", text.status().ToString());
   if (text->dropped_bytes > 0) return;
   options.format = GraphFormat::kGraphDefText;
   const absl::StatusOr<LoadedGraph> read = LoadGraphBytes(text->text, nullptr, "again.pbtxt", options);
   Promise(read.ok(), "the text of a graph loads", read.status().ToString());
-  Promise(GraphsEqual(graph, read->graph, &why), "the text of a graph is equal", why);
+  const bool is_same_text = GraphsEqual(graph, read->graph, &why);
+  Promise(is_same_text, "the text of a graph is equal", why);
 }
 
 void GraphTrial::Run(absl::string_view bytes, uint64_t seed) {

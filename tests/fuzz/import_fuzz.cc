@@ -8,6 +8,7 @@
 #include "graph/ir/export.h"
 #include "graph/load/load_graph.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/graph/ir/graph_equal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sluice;  // NOLINT: the function must stand outside.

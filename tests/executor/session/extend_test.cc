@@ -12,6 +12,7 @@
 #include "graph/ir/export.h"
 #include "gtest/gtest.h"
 #include "tests/executor/session/session_fixture.h"
+#include "tests/graph/ir/graph_equal.h"
 #include "tests/testing/graph_bytes.h"
 #include "tests/testing/status_matchers.h"
 

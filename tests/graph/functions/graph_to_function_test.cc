@@ -3,9 +3,9 @@
 #include <string>
 
 #include "graph/ir/builder.h"
-#include "graph/ir/export.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
+#include "tests/graph/ir/graph_equal.h"
 #include "tests/testing/function_defs.h"
 #include "tests/testing/graph_text.h"
 #include "tests/testing/status_matchers.h"

@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/testing/graph_bytes.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sluice {
 namespace {
+
+using namespace graph_bytes;  // NOLINT: a vocabulary made for tests.
 
 TEST(AttrTest, ScalarsComeBack) {
   EXPECT_EQ(*AttrValue(int64_t{-5}).view().AsInt(), -5);
@@ -61,6 +64,17 @@ TEST(AttrTest, EqualLooksAtValuesNotAtEncodings) {
   const AttrValue nan(std::numeric_limits<float>::quiet_NaN());
   EXPECT_TRUE(AttrView::Equal(nan.view(), nan.view()));
   EXPECT_FALSE(AttrView::Equal(AttrValue(0.0f).view(), AttrValue(-0.0f).view()));
+}
+
+TEST(AttrTest, EqualLooksIntoListsOfTensors) {
+  const MessageBytes spelt = MessageBytes().Int(1, 3).Sub(2, MessageBytes()).Int(7, 5);
+  const MessageBytes packed = MessageBytes().Int(1, 3).Sub(2, MessageBytes()).Bytes(4, std::string("\5\0\0\0", 4));
+  const MessageBytes other = MessageBytes().Int(1, 3).Sub(2, MessageBytes()).Int(7, 6);
+  const auto list = [](const MessageBytes& tensor) {
+    return MessageBytes().Sub(1, MessageBytes().Sub(8, tensor)).str();
+  };
+  EXPECT_TRUE(AttrView::Equal(AttrView(list(spelt)), AttrView(list(packed))));
+  EXPECT_FALSE(AttrView::Equal(AttrView(list(spelt)), AttrView(list(other))));
 }
 
 TEST(AttrTest, DepthOfNestingIsMeasuredWithoutRecursion) {

@@ -1,14 +1,18 @@
 #include "graph/ir/export.h"
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/import.h"
 #include "graph/ir/registered_gradients.h"
 #include "graph/ops/op_table.h"
 #include "graph/proto/graph.pb.h"
 #include "gtest/gtest.h"
+#include "tests/graph/ir/graph_equal.h"
 #include "tests/testing/graph_bytes.h"
 #include "tests/testing/status_matchers.h"
 
@@ -82,6 +86,36 @@ TEST(ExportTest, GraphsDifferByTheFirstThingThatDoes) {
   ASSERT_OK(two.SetAttr(two.Find("c"), "value", Tensor::Scalar(1.0f)));
   EXPECT_FALSE(GraphsEqual(one, two, &why));
   EXPECT_EQ(why, "node 'y': device");
+}
+
+// Values that nobody can decode, each written in two ways: a field with its default or without. Import carries what a
+// node's op does not know.
+TEST(ExportTest, GraphsAreEqualWhereProtobufReadsTheSame) {
+  const auto graph = [](const MessageBytes& value) {
+    return *Import(GraphDefBytes({NodeDefBytes("n", "NoOp", {}, {{"_x", value}})}));
+  };
+  const auto equal = [&graph](const MessageBytes& a, const MessageBytes& b) {
+    return GraphsEqual(graph(a), graph(b), nullptr);
+  };
+  const MessageBytes half = MessageBytes().Bytes(4, "ab"), typed = MessageBytes().Int(1, 0).Bytes(4, "ab");
+  const MessageBytes other = MessageBytes().Bytes(4, "ac");
+  EXPECT_TRUE(equal(TensorAttr(half), TensorAttr(typed)));
+  EXPECT_FALSE(equal(TensorAttr(half), TensorAttr(other)));
+  const auto list = [](const MessageBytes& tensor) { return MessageBytes().Sub(1, MessageBytes().Sub(8, tensor)); };
+  EXPECT_TRUE(equal(list(half), list(typed)));
+  EXPECT_FALSE(equal(list(half), list(other)));
+  const auto shape = [](const MessageBytes& dim) { return MessageBytes().Sub(7, MessageBytes().Sub(2, dim)); };
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  EXPECT_TRUE(equal(shape(MessageBytes().Int(1, kMin)), shape(MessageBytes().Int(1, kMin).Bytes(2, ""))));
+  EXPECT_FALSE(equal(shape(MessageBytes().Int(1, kMin)), shape(MessageBytes().Int(1, kMin + 1))));
+}
+
+TEST(ExportTest, KeepsFieldsOfLaterVersionsAndNoneThatHaveTheTypeOfAnotherMessage) {
+  const std::string later = MessageBytes().Int(3, 21).Sub(5, MessageBytes()).Bytes(8, "new").Int(9, 1).str();
+  const std::string mistyped = MessageBytes().Int(1, 7).Int(2, 1).Bytes(3, "x").Float(4, 1).Int(5, 1).str();
+  ASSERT_OK_AND_ASSIGN(const Graph graph, Import(GraphDefBytes({}) + mistyped + later));
+  EXPECT_EQ(graph.unknown_fields(), later);
+  EXPECT_TRUE(absl::EndsWith(ExportGraph(graph), later));
 }
 
 TEST(ExportTest, RemovedNodesAreGoneAndRenamedOnesAreReadByTheirUsers) {

@@ -7,6 +7,7 @@
 #include "graph/ir/export.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
+#include "tests/graph/ir/graph_equal.h"
 #include "tests/testing/graph_bytes.h"
 #include "tests/testing/status_matchers.h"
 

@@ -2,9 +2,6 @@
 
 #include "graph/ir/message_form.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
 #include <string>
 #include <vector>
 
@@ -16,6 +13,7 @@
 #include "graph/ops/op_table.h"
 #include "graph/proto/graph.pb.h"
 #include "gtest/gtest.h"
+#include "tests/graph/ir/fixed_order.h"
 #include "tests/testing/graph_bytes.h"
 #include "tests/testing/status_matchers.h"
 
@@ -126,14 +124,7 @@ std::string Ordered(absl::string_view graph_def) {
   proto::GraphDef graph;
   EXPECT_TRUE(graph.ParseFromArray(graph_def.data(), static_cast<int>(graph_def.size())));
   if (graph.versions().ByteSizeLong() == 0) graph.clear_versions();  // The export writes it always.
-  std::string out;
-  {
-    google::protobuf::io::StringOutputStream stream(&out);
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    EXPECT_TRUE(graph.SerializeToCodedStream(&coded));
-  }
-  return absl::BytesToHexString(out);
+  return absl::BytesToHexString(InFixedOrder(graph));
 }
 
 class MergeTest : public testing::TestWithParam<MergeCase> {};
@@ -259,6 +250,36 @@ TEST(MessageFormTest, BytesAndTheTextOfDebugInfoNeedNotBeUtf8) {
   const std::string debug_info = MessageBytes().Sub(5, MessageBytes().Bytes(1, kBad)).str();
   ASSERT_OK_AND_ASSIGN(const Graph read, Import(absl::StrCat(graph, debug_info)));
   EXPECT_EQ(*read.GetAttr(read.Find("n"), "_x")->AsString(), kBad);
+}
+
+// Packed numbers of a function's attr that no reader looks at before the function is called: protobuf reads all.
+TEST(MessageFormTest, PackedNumbersThatEndInTheMiddleAreRefusedWhereverTheyStand) {
+  const struct {
+    MessageBytes attr;
+    bool is_good;
+  } items[] = {
+      {TensorAttr(MessageBytes().Bytes(5, "eleven byte")), false},  // float_val
+      {TensorAttr(MessageBytes().Bytes(5, "eight by")), true},
+      {TensorAttr(MessageBytes().Bytes(6, "seven b")), false},   // double_val
+      {TensorAttr(MessageBytes().Bytes(7, "\x01\x80")), false},  // int_val: a number is cut.
+      {TensorAttr(MessageBytes().Bytes(7, "\x01\x80\x01")), true},
+      {TensorAttr(MessageBytes().Bytes(10, std::string(10, '\xff') + "\x01")), false},  // int64_val: 11 bytes.
+      {TensorAttr(MessageBytes().Bytes(10, std::string(9, '\xff') + "\x01")), true},
+      {TensorAttr(MessageBytes().Bytes(11, "\xff")), false},            // bool_val
+      {MessageBytes().Sub(1, MessageBytes().Bytes(4, "abc")), false},   // list(float)
+      {MessageBytes().Sub(1, MessageBytes().Bytes(6, "\x80")), false},  // list(type)
+  };
+  for (const auto& item : items) {
+    const MessageBytes node = NodeDefBytes("n", "NoOp", {}, {{"_x", item.attr}});
+    const std::string library =
+        MessageBytes().Sub(2, MessageBytes().Sub(1, FunctionWith(MessageBytes().Sub(3, node)))).str();
+    EXPECT_EQ(proto::GraphDef().ParseFromString(library), item.is_good);
+    if (item.is_good) {
+      EXPECT_OK(Import(library).status());
+    } else {
+      EXPECT_THAT(Import(library).status(), IsError(ErrorCode::kFileWire, ""));
+    }
+  }
 }
 
 TEST(MessageFormTest, DamageThatNoPassReadsIsRefusedToo) {

@@ -24,6 +24,7 @@
 #include "graph/ir/import.h"
 #include "graph/load/text_export.h"
 #include "gtest/gtest.h"
+#include "tests/graph/ir/graph_equal.h"
 #include "tests/testing/graph_bytes.h"
 #include "tests/testing/status_matchers.h"
 

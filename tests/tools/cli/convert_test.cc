@@ -4,9 +4,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "graph/ir/export.h"
 #include "graph/load/load_graph.h"
 #include "gtest/gtest.h"
+#include "tests/graph/ir/graph_equal.h"
 #include "tests/testing/graph_bytes.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/tools/cli/run_sluice.h"
