@@ -17,6 +17,8 @@
 #include "graph/functions/call_site.h"
 #include "graph/functions/inliner.h"
 #include "graph/functions/instantiate.h"
+#include "graph/functions/missing_function.h"
+#include "graph/functions/needed_parts.h"
 #include "graph/ir/graph_node.h"
 #include "kernels/missing_kernel.h"
 
@@ -41,8 +43,8 @@ class BodyStore::BodiesOfGraph final : public CalledBodies {
 // One function under its attrs, compiled.
 class BodyStore::Body final : public CalledBody {
  public:
-  Body(std::string body_key, BoundFunction bound, CallStates::Scope of)
-      : key(std::move(body_key)), function(std::move(bound)), scope(of) {}
+  Body(std::string body_key, BoundFunction bound, CallStates::Scope of, BodyRun how)
+      : key(std::move(body_key)), function(std::move(bound)), scope(of), run(how) {}
 
   const SerialProgram* program() const override { return compiled.get(); }
   const absl::Status& status() const override { return failed; }
@@ -58,6 +60,7 @@ class BodyStore::Body final : public CalledBody {
   const std::string key;
   const BoundFunction function;
   const CallStates::Scope scope;  // Of an instance (Note [State of calls]): then the body is one plan's alone.
+  const BodyRun run;
   absl::Status failed;
   // In this order: each uses those before.
   std::optional<Graph> graph;
@@ -127,8 +130,10 @@ class BodyStore::Compiler {
       if (!graph.Contains(id)) continue;
       const CallKind kind = finder.KindOf(id);
       if (kind != CallKind::kDirect && kind != CallKind::kCall) continue;
-      SLUICE_ASSIGN_OR_RETURN(std::vector<BoundFunction> callees, BindCallees(graph, id, finder, graph.library()));
-      SLUICE_ASSIGN_OR_RETURN(const Body* const body, FindOrBegin(std::move(callees[0]), ScopeOfCallee(graph, id)));
+      absl::StatusOr<std::vector<BoundFunction>> callees = BindCallees(graph, id, finder, graph.library());
+      if (!callees.ok()) return &graph == &graph_ ? callees.status() : InBody(callees.status());
+      SLUICE_ASSIGN_OR_RETURN(const Body* const body,
+                              FindOrBegin(std::move((*callees)[0]), ScopeOfCallee(graph, id), BodyRunOf(graph, id)));
       calls->Add(id, body);
     }
     return absl::OkStatus();
@@ -139,10 +144,11 @@ class BodyStore::Compiler {
     return plan_.states->ScopeOf(graph.GetInt(id, CallStates::kCallAttr).value_or(0));
   }
 
-  absl::StatusOr<const Body*> FindOrBegin(BoundFunction function, const CallStates::Scope& scope) {
+  absl::StatusOr<const Body*> FindOrBegin(BoundFunction function, const CallStates::Scope& scope, BodyRun run) {
     // A name may stand for another definition in a later version of the graph.
     std::string key = absl::StrCat(Canonicalize(function.name(), function.attrs), " ",
-                                   reinterpret_cast<uintptr_t>(function.definition.get()), " ", scope.instance);
+                                   reinterpret_cast<uintptr_t>(function.definition.get()), " ", scope.instance, " ",
+                                   static_cast<int>(run));
     const auto begun = begun_.find(key);
     if (begun != begun_.end()) return begun->second;
     if (scope.instance > 0) {
@@ -154,7 +160,7 @@ class BodyStore::Compiler {
       batch_->used.insert(known.batch->used.begin(), known.batch->used.end());
       return begun_.emplace(std::move(key), known.body).first->second;
     }
-    batch_->bodies.push_back(std::make_unique<Body>(key, std::move(function), scope));
+    batch_->bodies.push_back(std::make_unique<Body>(key, std::move(function), scope, run));
     return begun_.emplace(std::move(key), batch_->bodies.back().get()).first->second;
   }
 
@@ -180,7 +186,7 @@ class BodyStore::Compiler {
     of_kernels.registry = owner_.options_.registry;
     of_kernels.device = owner_.options_.device;
     of_kernels.store = owner_.options_.store;
-    of_kernels.call_store = plan_.call_store;
+    of_kernels.call_store = plan_.call_store != nullptr ? &plan_.call_store->kernels : nullptr;
     of_kernels.store_scope = scope;
     of_kernels.bodies = &body->calls;
     of_kernels.stop = stop_;
@@ -215,6 +221,7 @@ class BodyStore::Compiler {
   absl::Status MakeGraph(Body* body) {
     InstantiateOptions instantiation;
     instantiation.prune = true;
+    instantiation.keep_effects = body->run != BodyRun::kResults;
     instantiation.with_library = false;  // A copy for each body would be quadratic.
     instantiation.versions = graph_.versions();
     SLUICE_ASSIGN_OR_RETURN(FunctionGraph made,
@@ -226,10 +233,16 @@ class BodyStore::Compiler {
     inlining.ignore_marks = true;
     inlining.choice = &choice_;
     inlining.states = plan_.states;
+    inlining.names = plan_.call_store != nullptr ? &plan_.call_store->names : nullptr;
     inlining.scope = body->scope;
     inlining.stop = stop_;
-    SLUICE_ASSIGN_OR_RETURN(const InlineReport report, InlineFunctionCalls(made.graph, inlining));
-    if (body->scope.instance > 0) SLUICE_RETURN_IF_ERROR(CountInstance(body->function, report.nodes_added));
+    inlining.run = body->run;
+    InlinedParts parts = PartsOf(made, body->run);
+    inlining.parts = &parts;
+    const absl::StatusOr<InlineReport> report = InlineFunctionCalls(made.graph, inlining);
+    if (!report.ok()) return InBody(report.status());
+    PruneInlined(made.graph, parts);
+    if (body->scope.instance > 0) SLUICE_RETURN_IF_ERROR(CountInstance(body->function, report->nodes_added));
     // A copy is without what adding nodes has needed, which for a small body is most of it.
     body->graph.emplace(static_cast<const Graph&>(made.graph));
     return absl::OkStatus();

@@ -12,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "executor/called_body.h"
+#include "executor/functions/call_store.h"
 #include "executor/kernel_store.h"
 #include "graph/base/limits.h"
 #include "graph/base/mutex.h"
@@ -57,8 +58,8 @@ class BodyStore {
 
   // What one plan shares while it is made.
   struct Plan {
-    CallStates* states = nullptr;       // That the calls of the graph were left there with; null: without.
-    KernelStore* call_store = nullptr;  // See KernelSet.
+    CallStates* states = nullptr;     // That the calls of the graph were left there with; null: without.
+    CallStore* call_store = nullptr;  // Gets the kernels with state in its bodies, and the names of instances.
     // Graphs of one version have the same function under each name that they both have (SessionGraph::version).
     int64_t version = 0;
   };

@@ -22,6 +22,8 @@
 #include "graph/functions/call_states.h"
 #include "graph/functions/inliner.h"
 #include "graph/functions/instantiate.h"
+#include "graph/functions/missing_function.h"
+#include "graph/functions/needed_parts.h"
 #include "graph/gradients/symbolic_gradients.h"
 #include "graph/ir/op_class.h"
 #include "kernels/kernel_context.h"
@@ -157,17 +159,20 @@ class KernelFunctions::Function final : public CallableFunction {
   // `has_transfers`, `depth`: of functions that kernels in it call, too; `depth` counts those that kernels call out of
   // one another, this included.
   Function(std::string name, Signature signature, std::shared_ptr<const CompiledGraph> compiled,
-           std::unique_ptr<const Executor> executor, bool has_transfers, int depth)
+           std::unique_ptr<const Executor> executor, std::shared_ptr<const CallStore> call_store, bool has_transfers,
+           int depth)
       : name_(std::move(name)),
         signature_(std::move(signature)),
         compiled_(std::move(compiled)),
         executor_(std::move(executor)),
+        call_store_(std::move(call_store)),
         has_transfers_(has_transfers),
         depth_(depth) {}
 
   const Signature& signature() const override { return signature_; }
   int depth() const { return depth_; }
   bool has_transfers() const { return has_transfers_; }
+  const std::shared_ptr<const CallStore>& call_store() const { return call_store_; }
 
   absl::Status Run(const KernelContext& caller, absl::Span<Tensor> arguments,
                    absl::Span<Tensor> results) const override {
@@ -220,6 +225,7 @@ class KernelFunctions::Function final : public CallableFunction {
   const Signature signature_;
   const std::shared_ptr<const CompiledGraph> compiled_;
   const std::unique_ptr<const Executor> executor_;
+  const std::shared_ptr<const CallStore> call_store_;
   const bool has_transfers_;
   const int depth_;
 };
@@ -335,7 +341,14 @@ absl::Status KernelFunctions::CheckDepth(const BoundFunction& function, int dept
       .Text("is called by a kernel that is nested in too many calls of kernels");
 }
 
-absl::StatusOr<Graph> KernelFunctions::MakeGraph(const BoundFunction& function) const {
+std::vector<std::shared_ptr<const CallStore>> KernelFunctions::call_stores() const {
+  std::vector<std::shared_ptr<const CallStore>> stores;
+  MutexLock lock(&mu_);
+  for (const auto& [key, function] : known_) stores.push_back(function->call_store());
+  return stores;
+}
+
+absl::StatusOr<Graph> KernelFunctions::MakeGraph(const BoundFunction& function, CallStore* call_store) const {
   InstantiateOptions instantiation;
   instantiation.prune = true;
   instantiation.with_library = false;  // A copy for each function would be quadratic.
@@ -351,29 +364,34 @@ absl::StatusOr<Graph> KernelFunctions::MakeGraph(const BoundFunction& function) 
   inlining.ignore_marks = true;
   inlining.choice = &choice;
   inlining.states = &states;
+  inlining.names = &call_store->names;
   inlining.stop = options_.stop;
-  SLUICE_RETURN_IF_ERROR(InlineCallsAndGradients(made.graph, inlining).status());
+  inlining.run = BodyRun::kByName;
+  InlinedParts parts = PartsOf(made, inlining.run);
+  inlining.parts = &parts;
+  SLUICE_RETURN_IF_ERROR(InBody(InlineCallsAndGradients(made.graph, inlining).status()));
+  PruneInlined(made.graph, parts);
   return std::move(made.graph);
 }
 
 absl::StatusOr<std::shared_ptr<const KernelFunctions::Function>> KernelFunctions::Compile(const BoundFunction& function,
                                                                                           const std::string& key,
                                                                                           Within* within) {
-  SLUICE_ASSIGN_OR_RETURN(Graph graph, MakeGraph(function));
+  // Kernels with state are the function's own: `known_` has one for the plan.
+  auto call_store = std::make_shared<CallStore>();
+  SLUICE_ASSIGN_OR_RETURN(Graph graph, MakeGraph(function, call_store.get()));
   bool has_transfers = false;
   for (int32_t i = 0; i < graph.id_limit() && !has_transfers; ++i) {
     has_transfers = graph.Contains(NodeId(i)) && IsTransfer(graph.op(NodeId(i)).op_class);
   }
   Within inner(this, function.name(), key, within);
-  // Kernels with state are the function's own: `known_` has one for the plan.
-  KernelStore call_store;
-  const std::string scope = absl::StrCat("function ", key, "/");
+  call_store->prefix = absl::StrCat(CallStateNames::Make("kernel function ", function), "/");
   CompiledGraph::Options options = options_;
   options.node_devices = {};
   options.edges = nullptr;
   options.bodies = nullptr;
-  options.call_store = &call_store;
-  options.store_scope = scope;
+  options.call_store = &call_store->kernels;
+  options.store_scope = "own/";
   options.functions = &inner;
   options.observes_ports = false;
   if (options.driver == Driver::kSerial) options.driver = Driver::kAuto;  // Some functions cannot be run by it.
@@ -382,7 +400,8 @@ absl::StatusOr<std::shared_ptr<const KernelFunctions::Function>> KernelFunctions
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<const Executor> executor,
                           NewExecutor(kDefaultExecutor, compiled, options_.stop));
   return std::make_shared<const Function>(function.name(), function.signature, std::move(compiled), std::move(executor),
-                                          has_transfers || inner.found_transfers(), 1 + inner.found_depth());
+                                          std::move(call_store), has_transfers || inner.found_transfers(),
+                                          1 + inner.found_depth());
 }
 
 }  // namespace sluice

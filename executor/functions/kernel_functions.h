@@ -4,10 +4,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "executor/compiled/compiled_graph.h"
+#include "executor/functions/call_store.h"
 #include "graph/base/mutex.h"
 #include "graph/functions/attr_binding.h"
 #include "graph/ir/graph.h"
@@ -34,6 +36,9 @@ class KernelFunctions final : public FunctionRunner {
   // were found: a kernel with state may be of an earlier plan, with the functions that it has found there.
   bool HasTransfers() const;
 
+  // The kernels with state in the functions found so far.
+  std::vector<std::shared_ptr<const CallStore>> call_stores() const ABSL_LOCKS_EXCLUDED(mu_);
+
   // Whether some kernel of `graph` may call functions, as far as its ops tell.
   static bool AreCalledIn(const Graph& graph);
 
@@ -51,7 +56,7 @@ class KernelFunctions final : public FunctionRunner {
   absl::Status CheckDepth(const BoundFunction& function, int depth) const;
   absl::StatusOr<std::shared_ptr<const Function>> Compile(const BoundFunction& function, const std::string& key,
                                                           Within* within);
-  absl::StatusOr<Graph> MakeGraph(const BoundFunction& function) const;
+  absl::StatusOr<Graph> MakeGraph(const BoundFunction& function, CallStore* call_store) const;
 
   const FunctionLibrary library_;
   const std::shared_ptr<const OpRegistry> ops_;

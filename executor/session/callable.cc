@@ -14,6 +14,7 @@
 #include "executor/session/fed_value.h"
 #include "executor/session/linked_cancellation.h"
 #include "executor/session/partitioned_step.h"
+#include "executor/session/signature_key.h"
 #include "executor/stall_watch.h"
 #include "executor/thread_runs.h"
 #include "graph/base/as_status.h"
@@ -179,6 +180,9 @@ absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr
   const std::shared_ptr<Callable> callable = *std::move(made);
   callable->needs_facilities_ = callable->keeps_tensors_ || callable->needs_rendezvous_ || callable->is_hosts_ ||
                                 core->options().stall_timeout != absl::InfiniteDuration();
+  if (!callable->call_stores().Kernels().empty()) {
+    core->AddPlan(options.plan_name.empty() ? PlanName(spec) : options.plan_name, callable->call_stores_);
+  }
   return callable;
 }
 
@@ -189,7 +193,13 @@ absl::StatusOr<std::shared_ptr<Callable>> Callable::Make(const std::shared_ptr<S
                           MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kFunction, policy, stop));
   std::shared_ptr<Callable> callable(new Callable(core, &step));
   SLUICE_RETURN_IF_ERROR(WithAllMissingKernels(callable->Compile(step, stop), callable->graph(), *core, stop));
-  if (step.functions != nullptr && step.functions->HasTransfers()) callable->needs_rendezvous_ = true;
+  auto stores = std::make_shared<CallStores>();
+  stores->stores.push_back(step.call_store);
+  if (step.functions != nullptr) {
+    if (step.functions->HasTransfers()) callable->needs_rendezvous_ = true;
+    for (auto& store : step.functions->call_stores()) stores->stores.push_back(std::move(store));
+  }
+  callable->call_stores_ = std::move(stores);
   return callable;
 }
 
@@ -242,21 +252,21 @@ absl::Status Callable::Compile(const StepGraph& step, StopPoll* stop) {
   SLUICE_RETURN_IF_ERROR(PollStop(stop, graph().id_limit()));
   if (step.is_cut) {
     SLUICE_ASSIGN_OR_RETURN(executor_, PartitionedStep::Create(core_, graph(), /*is_cut=*/true, *edges_,
-                                                               *step.call_store, step.functions.get(), stop));
+                                                               step.call_store->kernels, step.functions.get(), stop));
     return absl::OkStatus();
   }
   Device& device = core_->device(0);
   const std::string& kind = core_->options().executor;
   if (!ExecutorKinds::IsBuiltin(kind)) {
     is_hosts_ = true;
-    SLUICE_ASSIGN_OR_RETURN(
-        executor_, core_->MakeExecutor(device, Graph(graph()), *edges_, *step.call_store, step.functions.get(), stop));
+    SLUICE_ASSIGN_OR_RETURN(executor_, core_->MakeExecutor(device, Graph(graph()), *edges_, step.call_store->kernels,
+                                                           step.functions.get(), stop));
     return absl::OkStatus();
   }
   LocalExecutorParams params = core_->ExecutorParams(device, *edges_, stop);
   params.node_devices = step.node_devices;
   params.bodies = calls_.bodies.get();
-  params.call_store = step.call_store.get();
+  params.call_store = &step.call_store->kernels;
   params.functions = step.functions.get();
   SLUICE_ASSIGN_OR_RETURN(compiled_, CompiledGraph::Create(graph_, params));
   SLUICE_ASSIGN_OR_RETURN(executor_, NewExecutor(kind, compiled_, stop));

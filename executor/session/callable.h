@@ -59,6 +59,9 @@ class Callable : public std::enable_shared_from_this<Callable> {
   // The graph that runs, for reports; null program: it is not run serially.
   const Graph& graph() const { return *graph_; }
   const SerialProgram* program() const { return compiled_ != nullptr ? compiled_->program() : nullptr; }
+  // The kernels with state in functions that this signature calls, which no other one uses (Note [State of calls] in
+  // graph/functions/call_states.h).
+  const CallStores& call_stores() const { return *call_stores_; }
 
  private:
   struct Facilities;
@@ -106,6 +109,8 @@ class Callable : public std::enable_shared_from_this<Callable> {
   bool is_hosts_ = false;          // The executor is of a kind of the host's, and runs all of the step.
   bool needs_facilities_ = false;  // It keeps tensors, needs a rendezvous, is_hosts_, or its session watches all runs.
   std::vector<std::string> fetched_nodes_;
+  // Of the graph's calls, those that were inlined included, and of functions that kernels call.
+  std::shared_ptr<const CallStores> call_stores_;
 
   mutable RendezvousPool rendezvous_;  // Guards itself.
 };

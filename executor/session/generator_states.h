@@ -8,15 +8,20 @@
 
 namespace sluice {
 
-// Which numbers the random ops of a session have given, those whose nodes keep their generator: as tensors that a
-// checkpoint can hold, by names that no variable has ("sluice_generator/" and the node). Generators in variables are
-// saved as these are. With `callables`, those of their nodes only: what gave variables their first values is over, say.
-// Left out: what kernels know beside a generator (learning candidate samplers, samplers with
-// weights from files), and nodes in functions that a step calls without inlining them.
+// Appends what the kernels of a session keep from run to run (SavedState in kernels/saved_state.h: the positions of
+// random generators, how often Print was called), as tensors that a checkpoint can hold, by names that no variable has:
+//   sluice_generator/NODE                  state that all signatures share, by the name of its node;
+//   sluice_call_state/PLAN/FUNCTION/NODE   state of one signature: of nodes in functions that it calls (Note [State of
+//                                          calls]). PLAN is PrepareOptions::plan_name; ".1" and so on follow where the
+//                                          signature was prepared more than once. FUNCTION names an instance.
+// With `callables`, appends the state of their nodes only, which leaves out that of a signature which gave variables
+// their first values. Generators in variables are saved as these are. Left out: what candidate samplers have learnt,
+// and functions that a kernel of a host has found in an earlier plan than those of `callables`.
 void AppendGeneratorStates(Session& session, absl::Span<const Callable* const> callables, NamedTensors* tensors);
 
-// Lets the random ops go on as `tensors` say. Those that it does not name stay as they are; their kernels must have
-// been made, by Prepare or a run. kCheckpointEntry for a state that is none.
+// Lets the kernels of the session continue as `tensors` say. Those that it does not name stay as they are. Kernels must
+// have been made before, by Prepare or a run, and those of one signature by the signature that is to continue.
+// kCheckpointEntry for a tensor that is not a state of its kernel.
 absl::Status RestoreGeneratorStates(Session& session, const NamedTensors& tensors);
 
 }  // namespace sluice

@@ -42,7 +42,7 @@ absl::StatusOr<std::shared_ptr<PartialRun>> PartialRun::Start(std::shared_ptr<Se
                                                         CallPolicy::kInline, &stop));
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<const PartitionedStep> executors,
                           PartitionedStep::Create(core, step.signature.graph, step.is_cut, *step.edges,
-                                                  *step.call_store, step.functions.get(), &stop));
+                                                  step.call_store->kernels, step.functions.get(), &stop));
   std::shared_ptr<PartialRun> run(new PartialRun(std::move(core), std::move(step), options));
   run->AddPorts();
   run->step_ = std::move(executors);

@@ -2,28 +2,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "executor/session/fed_value.h"
+#include "executor/session/signature_key.h"
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/memory/cpu_allocator.h"
 
 namespace sluice {
-namespace {
-
-// Names joined so that no two signatures look alike: each with its length in front.
-std::string SignatureKey(const FeedFetchSpec& spec) {
-  std::string key;
-  const auto append = [&key](const std::vector<std::string>& names) {
-    absl::StrAppend(&key, names.size(), ";");
-    for (const std::string& name : names) absl::StrAppend(&key, name.size(), ":", name);
-  };
-  append(spec.feeds);
-  append(spec.fetches);
-  append(spec.targets);
-  return key;
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(const SessionOptions& options, Graph graph) {
   return AsStatus([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
@@ -127,6 +112,7 @@ absl::Status Session::PrepareCall(const NamedTensors& feeds, const std::vector<s
   }
   spec.fetches = fetches;
   spec.targets = targets;
+  spec.fed_is_answer = options->fed_is_answer;
   options->deadline = core_->DeadlineOf(*options);
   SLUICE_ASSIGN_OR_RETURN(call->callable, FindOrPrepare(spec, {options->deadline, options->cancellation}));
   call->outputs.resize(fetches.size());

@@ -166,6 +166,18 @@ absl::StatusOr<std::unique_ptr<Executor>> SessionCore::MakeExecutor(Device& devi
   return executor_kinds_->Create(options_.executor, params, std::move(graph));
 }
 
+void SessionCore::AddPlan(std::string name, const std::shared_ptr<const CallStores>& stores) {
+  MutexLock lock(&plans_mu_);
+  const auto is_over = [](const Plan& plan) { return plan.stores.expired(); };
+  plans_.erase(std::remove_if(plans_.begin(), plans_.end(), is_over), plans_.end());
+  plans_.push_back({std::move(name), stores});
+}
+
+std::vector<SessionCore::Plan> SessionCore::Plans() const {
+  MutexLock lock(&plans_mu_);
+  return plans_;
+}
+
 StepId SessionCore::NewStepId() {
   static std::atomic<int64_t> next{1};
   return StepId(next.fetch_add(1, std::memory_order_relaxed));  // Relaxed: unique only.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
@@ -15,6 +16,7 @@
 #include "executor/compiled/local_executor.h"
 #include "executor/executor.h"
 #include "executor/functions/body_store.h"
+#include "executor/functions/call_store.h"
 #include "executor/kernel_store.h"
 #include "executor/service_threads.h"
 #include "executor/session/call_options.h"
@@ -22,6 +24,7 @@
 #include "executor/session/session_options.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/hash_table.h"
+#include "graph/base/mutex.h"
 #include "graph/placement/device_list.h"
 #include "kernels/step/session_state.h"
 #include "rendezvous/key.h"
@@ -74,6 +77,14 @@ class SessionCore {
   SessionState& state() { return state_; }
   // Kernels that outlive plans. See Note [Kernel store].
   KernelStore& kernel_store() { return kernel_store_; }
+  // The state that belongs to one prepared signature, by the name that checkpoints know it by.
+  struct Plan {
+    std::string name;
+    std::weak_ptr<const CallStores> stores;
+  };
+  void AddPlan(std::string name, const std::shared_ptr<const CallStores>& stores) ABSL_LOCKS_EXCLUDED(plans_mu_);
+  // Those that some callable still has, oldest first.
+  std::vector<Plan> Plans() const ABSL_LOCKS_EXCLUDED(plans_mu_);
   // Of functions that steps call. They run on the first device.
   BodyStore& body_store() const { return *body_store_; }
   // Cancelled when the session is closed.
@@ -123,6 +134,8 @@ class SessionCore {
   CancellationManager cancellation_;
   std::atomic<int64_t> num_runs_{0};
   std::atomic<int64_t> num_errors_{0};
+  mutable Mutex plans_mu_;
+  std::vector<Plan> plans_ ABSL_GUARDED_BY(plans_mu_);
 };
 
 }  // namespace sluice

@@ -13,6 +13,7 @@
 #include "graph/functions/call_site.h"
 #include "graph/functions/call_states.h"
 #include "graph/functions/inliner.h"
+#include "graph/functions/needed_parts.h"
 #include "graph/gradients/symbolic_gradients.h"
 #include "graph/ir/graph_node.h"
 #include "graph/ir/runnable_check.h"
@@ -91,8 +92,8 @@ class WithCalls final : public KernelCatalog {
   const KernelCatalog& kernels_;
 };
 
-// Replaces calls by bodies, and compiles those bodies that are called, of this version of the session's graph. False:
-// one of them cannot be.
+// Replaces calls by bodies, removes what no fetch and no target needs of them, and compiles those bodies that are
+// called, of this version of the session's graph. False: one of them cannot be.
 absl::StatusOr<bool> ReplaceCalls(const SessionCore& core, CallPolicy policy, int64_t version, StopPoll* stop,
                                   StepGraph* step) {
   Graph& needed = step->signature.graph;
@@ -104,8 +105,19 @@ absl::StatusOr<bool> ReplaceCalls(const SessionCore& core, CallPolicy policy, in
   CallStates states;
   inlining.choice = &choice;
   inlining.states = &states;
+  inlining.names = &step->call_store->names;
   inlining.stop = stop;
+  InlinedParts parts;
+  parts.roots = step->signature.targets;
+  for (const auto* const ports : {&step->signature.feeds, &step->signature.fetches}) {
+    for (const FeedFetchGraph::Port& port : *ports) {
+      if (port.node.valid()) parts.roots.push_back(port.node);
+    }
+  }
+  inlining.parts = &parts;
   SLUICE_ASSIGN_OR_RETURN(const InlineReport report, InlineCallsAndGradients(needed, inlining));
+  if (report.calls + report.conditionals + report.loops > 0) PruneInlined(needed, parts);
+  step->signature.targets = std::move(parts.roots);
   if (report.calls_left == 0) return true;
   BodyStore::Plan plan;
   plan.states = &states;

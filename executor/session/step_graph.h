@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "executor/functions/call_store.h"
 #include "executor/functions/kernel_functions.h"
-#include "executor/kernel_store.h"
 #include "executor/session/session_core.h"
 #include "executor/session/session_graph.h"
 #include "graph/passes/feed_fetch.h"
@@ -26,17 +26,28 @@ namespace sluice {
 //   - when a reference to a variable crosses, which a cut makes a value;
 //   - for partial runs.
 
-// From a session's graph and the names of one signature to the graph that its steps run: feeds and fetches applied and
-// the rest pruned, functions inlined or compiled to be called, conditionals and loops lowered, attrs checked, every
-// node on a device; simplified, but for partial runs (Note [Simplifying a step] in graph/passes/simplify.h). `stop` is
-// polled; it may be null.
+// Note [From a signature to a step]
+// MakeStepGraph makes the graph that the steps of one signature run from the session's graph, in this order:
+//   1. ApplyFeedsAndFetches: feeds and fetches become nodes, and what no fetch and no target needs is left out.
+//   2. StateHomes: nodes of variables and other state, with those that use them, get the devices where they are.
+//   3. InlineCallsAndGradients: symbolic gradients become functions, conditionals and loops are lowered, calls inlined,
+//      except those that stay (Note [Called or inlined]).
+//   4. PruneInlined: what no fetch and no target needs of the bodies is left out. TensorFlow lowers before it prunes
+//      (Note [Effects that nothing reads]); here step 1 comes first, so that only bodies that a step reaches are looked
+//      at, however large the graph and its library are. Step 4 makes the result the same.
+//   5. BodyStore: bodies of calls that stay are compiled, each through steps of its own like 3 and 4.
+//   6. CheckRunnable, PlaceGraph: attrs are checked, and each node gets a device.
+//   7. SimplifyStep (Note [Simplifying a step] in graph/passes/simplify.h), but not for partial runs.
+//   8. InsertCopies, or later the cut at the borders of devices: see Note [Joined devices].
+
+// Makes such a graph. `stop` is polled; it may be null.
 struct StepGraph {
   FeedFetchGraph signature = {Graph(nullptr), {}, {}, {}};
   bool is_cut = false;                // To be run in parts, one per device: without copies so far.
   std::vector<Device*> node_devices;  // By id, where nodes are on several devices that are joined; else empty.
   BodyStore::Calls calls;             // That are left in the graph. No bodies: none are.
-  // State that calls of functions share, until the step is compiled. See KernelSet.
-  std::unique_ptr<KernelStore> call_store = std::make_unique<KernelStore>();
+  // The kernels with state in functions that are called: see Note [State of calls].
+  std::shared_ptr<CallStore> call_store = std::make_shared<CallStore>();
   std::unique_ptr<KernelFunctions> functions;                        // That its kernels call; null: none do.
   std::unique_ptr<EdgeTable> edges = std::make_unique<EdgeTable>();  // Of the rendezvous of its steps.
 };

@@ -144,8 +144,32 @@ bool CallExpansion::Pop(Pending* pending) {
   pending_.pop_front();
   may_stay_ = pending->may_stay;
   scope_ = pending->scope;
-  is_functional_ = false;
+  around_ = pending->around;
+  origin_ = Origin::kLowered;
   return true;
+}
+
+std::vector<NodeId> CallExpansion::Replacements(std::vector<NodeId> nodes) const {
+  std::vector<NodeId> found;
+  HashSet<NodeId> seen;
+  while (!nodes.empty()) {
+    const NodeId id = nodes.back();
+    nodes.pop_back();
+    if (!seen.insert(id).second) continue;
+    const auto replaced = replaced_.find(id);
+    if (replaced == replaced_.end()) {
+      found.push_back(id);
+      continue;
+    }
+    for (const Replacement& output : replaced->second.outputs) nodes.push_back(output.value.node);
+    nodes.insert(nodes.end(), replaced->second.done.begin(), replaced->second.done.end());
+  }
+  return found;
+}
+
+void CallExpansion::AddTo(InlinedParts* parts) const {
+  if (!replaced_.empty()) parts->roots = Replacements(std::move(parts->roots));
+  for (const std::vector<NodeId>& nodes : together_) parts->together.push_back(Replacements(nodes));
 }
 
 }  // namespace sluice

@@ -13,6 +13,7 @@
 #include "graph/base/hash_table.h"
 #include "graph/base/limits.h"
 #include "graph/functions/call_states.h"
+#include "graph/functions/needed_parts.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/made_nodes.h"
 
@@ -34,13 +35,21 @@ class CallExpansion {
     NodeId gate;
   };
 
+  // Where a call comes from.
+  enum class Origin {
+    kGraph,       // The graph, or a body.
+    kLowered,     // An If, a Case or a While, which TensorFlow lowers.
+    kFunctional,  // One which it does not lower.
+  };
+
   // A call to look at, and how many calls it lies inside of.
   struct Pending {
     NodeId call;
     int depth;
     bool may_stay;  // Its arguments, and those of the calls around it, are neither dead nor late (call_choice.h).
     CallStates::Scope scope;
-    bool is_of_functional = false;  // The call is that of an If, a Case or a While which TensorFlow does not lower.
+    BodyRun around = BodyRun::kResults;  // How the body runs that it stands in.
+    Origin origin = Origin::kGraph;
   };
 
   CallExpansion(Graph& graph, const LoadLimits& limits) : graph_(graph), limits_(limits) {}
@@ -70,17 +79,21 @@ class CallExpansion {
   // Turns all edges that point to replaced nodes.
   absl::Status Finish();
 
+  // Notes that all of `nodes` are needed where one of them is. A node that is or will be replaced stands for all that
+  // takes its place.
+  void Together(std::vector<NodeId> nodes) { together_.push_back(std::move(nodes)); }
+  // After Finish: puts what has replaced them in the place of the roots in `parts`, and adds what was noted.
+  void AddTo(InlinedParts* parts) const;
+
   // Calls still to be looked at, oldest first. Those of what takes the place of a call may stay where it might have,
   // and are in the same scope.
-  void Push(NodeId call, int depth) { pending_.push_back({call, depth, may_stay_, scope_, is_functional_}); }
-  void Push(NodeId call, int depth, bool may_stay, const CallStates::Scope& scope) {
-    pending_.push_back({call, depth, may_stay, scope});
-  }
+  void Push(NodeId call, int depth) { pending_.push_back({call, depth, may_stay_, scope_, around_, origin_}); }
+  void Push(const Pending& pending) { pending_.push_back(pending); }
   bool Pop(Pending* pending);
   // What takes the place of the call that was popped last does not stay.
   void NoneMayStay() { may_stay_ = false; }
   // It is an If, a Case or a While which TensorFlow does not lower.
-  void IsFunctional() { is_functional_ = true; }
+  void IsFunctional() { origin_ = Origin::kFunctional; }
 
   int64_t nodes_added() const { return nodes_added_; }
 
@@ -99,16 +112,20 @@ class CallExpansion {
   // The node to wait for instead of `id`; not valid when there is nothing to wait for.
   absl::StatusOr<NodeId> ResolveControl(NodeId id);
   absl::Status TurnEdges(NodeId id);
+  // `nodes` and, in the place of those that were replaced, what gives their outputs or has run when they have.
+  std::vector<NodeId> Replacements(std::vector<NodeId> nodes) const;
 
   Graph& graph_;
   const LoadLimits limits_;
   HashMap<NodeId, Replaced> replaced_;
   HashSet<NodeId> kept_;
+  std::vector<std::vector<NodeId>> together_;
   std::deque<Pending> pending_;
   // Of the call that was popped last.
   bool may_stay_ = true;
   CallStates::Scope scope_;
-  bool is_functional_ = false;
+  BodyRun around_ = BodyRun::kResults;
+  Origin origin_ = Origin::kLowered;
   int64_t nodes_added_ = 0;
 };
 

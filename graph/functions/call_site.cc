@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/functions/missing_function.h"
 #include "graph/ir/op_class.h"
 
 namespace sluice {
@@ -86,13 +87,14 @@ absl::Status CheckContract(CallKind kind, const Contract& contract, const BoundF
   return absl::OkStatus();
 }
 
-// A missing function of a conditional or loop has a code of its own.
-absl::Status AsMissing(CallKind kind, const absl::Status& status) {
-  const bool branches = kind == CallKind::kIf || kind == CallKind::kCase || kind == CallKind::kWhile;
-  std::optional<ErrorInfo> info = ErrorInfoOf(status);
-  if (!branches || !info.has_value() || info->code != ErrorCode::kFunctionUnknown) return status;
-  info->code = ErrorCode::kFunctionMissing;
-  return MakeError(*info);
+// Whether functions of the node are looked for only in a run: those of a conditional or loop that is not marked to be
+// lowered.
+bool IsLookedForLate(const Graph& graph, NodeId id, CallKind kind) {
+  if (kind != CallKind::kIf && kind != CallKind::kCase && kind != CallKind::kWhile) return false;
+  AttrView mark;
+  if (!graph.FindAttr(id, "_lower_using_switch_merge", &mark)) return true;
+  const absl::StatusOr<bool> is_lowered = mark.AsBool();
+  return !is_lowered.ok() || !*is_lowered;
 }
 
 }  // namespace
@@ -164,7 +166,8 @@ absl::StatusOr<std::vector<BoundFunction>> BindCallees(const Graph& graph, NodeI
     absl::StatusOr<BoundFunction> function = BindFunction(library, callee.name, callee.attrs);
     if (!function.ok()) {
       if (by_kernel) continue;  // The kernel may bind more than the attr says.
-      return AtCallee(graph, id, callee, AsMissing(kind, function.status()));
+      const absl::Status status = function.status();
+      return AtCallee(graph, id, callee, IsLookedForLate(graph, id, kind) ? InBody(status) : status);
     }
     if (!by_kernel) {
       const absl::Status fits = CheckContract(kind, ContractOf(graph, id, kind, callee.attr), *function);

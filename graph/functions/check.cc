@@ -11,6 +11,7 @@
 #include "graph/functions/attr_binding.h"
 #include "graph/functions/call_site.h"
 #include "graph/functions/instantiate.h"
+#include "graph/functions/missing_function.h"
 #include "graph/functions/recursion_check.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ir/registered_gradients.h"
@@ -207,7 +208,7 @@ class CallWalker {
       if (finder.KindOf(id) == CallKind::kNone) continue;
       absl::StatusOr<std::vector<BoundFunction>> callees = BindCallees(body->graph, id, finder, graph_.library());
       if (!callees.ok()) {
-        errors_->Add(WithFunction(callees.status(), function.name()));
+        errors_->Add(WithFunction(InBody(callees.status()), function.name()));
         continue;
       }
       std::move(callees->begin(), callees->end(), std::back_inserter(open->callees));

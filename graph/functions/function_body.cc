@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "graph/base/device_name.h"
 #include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/limits.h"
 #include "graph/base/status_macros.h"
 #include "graph/functions/body_values.h"
@@ -30,6 +31,7 @@ struct PendingNode {
   std::vector<BodyValue> inputs;
   std::vector<BodyValue> controls;
   bool needed = true;
+  bool is_tied_to_device = false;  // It stands with a node of the body that asks for a device.
   NodeId id;
 };
 
@@ -51,6 +53,7 @@ class BodyAdder {
     }
     SLUICE_RETURN_IF_ERROR(errors_.Finish());
     if (options_.prune) MarkNeeded();
+    if (!options_.device.empty()) FindTiedNodes();
     for (PendingNode& node : nodes_) {
       if (node.needed) Report(node, Add(node));
     }
@@ -225,7 +228,8 @@ class BodyAdder {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       // Values go round or die at control flow.
       const OpSchema& op = *nodes_[i].schema;
-      if (op.is_stateful || IsControlFlow(op.op_class)) need(static_cast<int32_t>(i));
+      const bool is_kept_effect = options_.keep_effects && op.is_stateful;
+      if (is_kept_effect || IsControlFlow(op.op_class)) need(static_cast<int32_t>(i));
     }
     for (const BodyValue& source : results_) need(source.node);
     for (int32_t node : control_results_) need(node);
@@ -305,12 +309,55 @@ class BodyAdder {
     return std::find(types.begin(), types.end(), DType::kResource) != types.end();
   }
 
+  // Finds the nodes that have to stand with nodes of the body which ask for devices, by colocation or since they take a
+  // reference: these need not be where the call is.
+  void FindTiedNodes() {
+    std::vector<size_t> parents(nodes_.size());
+    for (size_t i = 0; i < parents.size(); ++i) parents[i] = i;
+    const auto root_of = [&parents](size_t i) {
+      while (parents[i] != i) i = parents[i] = parents[parents[i]];
+      return i;
+    };
+    HashMap<absl::string_view, size_t> groups;  // By label: a node that is in it.
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      const auto tie = [&](size_t other) { parents[root_of(i)] = root_of(other); };
+      for (absl::string_view group : GroupsOf(*nodes_[i].def)) {
+        const auto [found, is_new] = groups.emplace(group, i);
+        if (!is_new) tie(found->second);
+        if (!absl::ConsumePrefix(&group, kColocationPrefix)) continue;
+        const int32_t named = values_.FindNode(group);
+        if (named >= 0) tie(static_cast<size_t>(named));
+      }
+      const std::vector<DType>& types = nodes_[i].signature->inputs;
+      for (size_t k = 0; k < std::min(types.size(), nodes_[i].inputs.size()); ++k) {
+        if (IsRef(types[k]) && nodes_[i].inputs[k].node >= 0) tie(static_cast<size_t>(nodes_[i].inputs[k].node));
+      }
+    }
+    std::vector<bool> has_device(nodes_.size(), false);
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (!nodes_[i].def->device.empty()) has_device[root_of(i)] = true;
+    }
+    for (size_t i = 0; i < nodes_.size(); ++i) nodes_[i].is_tied_to_device = has_device[root_of(i)];
+  }
+
+  static std::vector<absl::string_view> GroupsOf(const NodeDefView& node) {
+    const NamedAttr* const attr = node.FindAttr("_class");
+    if (attr == nullptr) return {};
+    absl::StatusOr<std::vector<absl::string_view>> groups = attr->value.AsStringList();
+    return groups.ok() ? *std::move(groups) : std::vector<absl::string_view>();
+  }
+
+  // The device that `node` asks for in the graph: its own, and of the call's what that leaves open.
+  std::string DeviceOf(const PendingNode& node) const {
+    const bool stands_elsewhere = node.def->device.empty() && (node.is_tied_to_device || StandsWithItsResource(node));
+    return stands_elsewhere ? std::string() : MergeDevices(node.def->device, options_.device);
+  }
+
   absl::Status Add(PendingNode& node) {
     NodeSpec spec;
     std::string name = absl::StrCat(options_.prefix, node.def->name);
     if (graph_.Contains(graph_.Find(name))) name = graph_.UniqueName(name);
-    const std::string device =
-        StandsWithItsResource(node) ? std::string() : MergeDevices(node.def->device, options_.device);
+    const std::string device = DeviceOf(node);
     spec.name = name;
     spec.op = node.def->op;
     spec.device = device;

@@ -18,10 +18,12 @@ struct BodyOptions {
   std::string prefix;
   // The arguments, flattened: one output per entry of the function's signature.
   std::vector<Output> args;
-  // Leaves out what neither a result, a control result, a stateful op nor a control-flow op needs.
+  // Leaves out what neither a result, a control result, a control-flow op nor (with `keep_effects`) a stateful op
+  // needs.
   bool prune = false;
+  bool keep_effects = true;
   // Device of the call: fills what the devices of the body's nodes leave open, but for ops on resources, which stand
-  // with these.
+  // with these, and nodes that are tied to others of the body which ask for devices.
   std::string device;
 };
 

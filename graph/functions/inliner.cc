@@ -15,6 +15,7 @@
 #include "graph/functions/call_site.h"
 #include "graph/functions/function_body.h"
 #include "graph/functions/lower_control_flow.h"
+#include "graph/functions/missing_function.h"
 #include "graph/ir/made_nodes.h"
 #include "graph/ir/op_class.h"
 
@@ -98,16 +99,21 @@ HashSet<NodeId> NodesInLoops(const Graph& graph, const std::vector<NodeId>& node
 // Replaces one call by the body of its function. See Note [Inlining].
 class CallInliner {
  public:
-  // `has_liveness`: see HasLiveness.
-  CallInliner(CallExpansion& expansion, NodeId call, const BoundFunction& function, CallKind kind, bool has_liveness,
-              bool prune)
+  // How one call is replaced.
+  struct Options {
+    CallKind kind = CallKind::kCall;
+    bool has_liveness = false;  // See HasLiveness.
+    bool prune = true;
+    BodyRun run = BodyRun::kResults;
+    bool is_branch = false;  // Of a conditional, or a function of a loop, whose results are needed each by itself.
+  };
+
+  CallInliner(CallExpansion& expansion, NodeId call, const BoundFunction& function, const Options& options)
       : expansion_(expansion),
         graph_(expansion.graph()),
         call_(call),
         function_(function),
-        kind_(kind),
-        has_liveness_(has_liveness),
-        prune_(prune),
+        options_(options),
         name_(graph_.name(call)),
         device_(graph_.device(call)),
         made_for_(MadeForOf(graph_, call)),
@@ -118,7 +124,8 @@ class CallInliner {
     SLUICE_RETURN_IF_ERROR(expansion_.Count(call_, function_.definition->nodes.size()));
     BodyOptions options;
     options.prefix = absl::StrCat(name_, "/");
-    options.prune = prune_;
+    options.prune = options_.prune;
+    options.keep_effects = options_.run != BodyRun::kResults;
     options.device = device_;
     SLUICE_RETURN_IF_ERROR(AddInputs(&options.args));
     SLUICE_ASSIGN_OR_RETURN(BodyNodes body, AddFunctionBody(graph_, function_, options));
@@ -127,6 +134,7 @@ class CallInliner {
     SLUICE_RETURN_IF_ERROR(AddOutputs(body, &outputs));
     std::vector<NodeId> done = Done(body, outputs);
     SLUICE_RETURN_IF_ERROR(expansion_.Replace(call_, std::move(outputs), std::move(done)));
+    if (!options_.is_branch) expansion_.Together(Parts(body));
     return body;
   }
 
@@ -162,7 +170,7 @@ class CallInliner {
     for (const NodeId id : body.stateful) {
       if (!in_loops.contains(id) && !ReadsAllInputs(id)) early.push_back(id);
     }
-    if (has_liveness_) {
+    if (options_.has_liveness) {
       for (const NodeId id : body.nodes) {
         if (graph_.all_inputs(id).empty()) early.push_back(id);
       }
@@ -206,21 +214,34 @@ class CallInliner {
   // What has run when the call has.
   std::vector<NodeId> Done(const BodyNodes& body, const std::vector<CallExpansion::Replacement>& outputs) const {
     std::vector<NodeId> done = body.control_results;
-    if (kind_ == CallKind::kCall && !done.empty()) return done;
-    for (const CallExpansion::Replacement& output : outputs) done.push_back(output.value.node);
-    done.insert(done.end(), body.stateful.begin(), body.stateful.end());
+    if (options_.kind == CallKind::kCall && !done.empty()) return done;
+    if (!options_.is_branch) {
+      for (const CallExpansion::Replacement& output : outputs) done.push_back(output.value.node);
+    }
+    AddEffects(body, &done);
     if (done.empty()) done = input_nodes_;
     if (done.empty() && input_control_.valid()) done.push_back(input_control_);
     return done;
+  }
+
+  // What runs where some of it is needed.
+  std::vector<NodeId> Parts(const BodyNodes& body) const {
+    std::vector<NodeId> parts = body.control_results;
+    parts.push_back(call_);  // Its results.
+    AddEffects(body, &parts);
+    return parts;
+  }
+
+  void AddEffects(const BodyNodes& body, std::vector<NodeId>* nodes) const {
+    if (options_.run == BodyRun::kResults) return;
+    nodes->insert(nodes->end(), body.stateful.begin(), body.stateful.end());
   }
 
   CallExpansion& expansion_;
   Graph& graph_;
   const NodeId call_;
   const BoundFunction& function_;
-  const CallKind kind_;
-  const bool has_liveness_;
-  const bool prune_;
+  const Options options_;
   const std::string name_;
   const std::string device_;
   const MadeFor made_for_;
@@ -242,7 +263,9 @@ class Driver {
     const int32_t end = graph_.id_limit();
     for (int32_t i = 0; i < end; ++i) {
       const bool may_stay = calls_some && !is_late[static_cast<size_t>(i)];
-      if (graph_.Contains(NodeId(i))) Consider(NodeId(i), 1, options_.keep_all, may_stay, options_.scope);
+      if (!graph_.Contains(NodeId(i))) continue;
+      NoteControls(NodeId(i));
+      Consider(NodeId(i), options_.keep_all, {NodeId(i), 1, may_stay, options_.scope, options_.run});
     }
     CallExpansion::Pending pending;
     while (expansion_.Pop(&pending)) {
@@ -251,11 +274,14 @@ class Driver {
       SLUICE_RETURN_IF_ERROR(PollStop(options_.stop, 1 + expansion_.nodes_added() - before));
     }
     SLUICE_RETURN_IF_ERROR(expansion_.Finish());
+    if (options_.parts != nullptr) expansion_.AddTo(options_.parts);
     report_.nodes_added = expansion_.nodes_added();
     return report_;
   }
 
  private:
+  using Origin = CallExpansion::Origin;
+
   bool IsToLower(NodeId id) const {
     if (!options_.lower_control_flow) return false;
     if (options_.ignore_marks || HasBool(graph_, id, "_lower_using_switch_merge", true)) return true;
@@ -277,7 +303,7 @@ class Driver {
   bool SharesState(const CallExpansion::Pending& pending, const BoundFunction& function) const {
     if (options_.states == nullptr || options_.choice == nullptr) return false;
     if (!options_.choice->MayKeepState(function.name())) return false;
-    return pending.is_of_functional || IsTrue(function.definition->FindAttr("_noinline"));
+    return pending.origin == Origin::kFunctional || IsTrue(function.definition->FindAttr("_noinline"));
   }
 
   // Tells `nodes` of ops with state, which have come into the graph in `scope`, what they share it with.
@@ -291,7 +317,30 @@ class Driver {
     return absl::OkStatus();
   }
 
-  void Consider(NodeId id, int depth, bool keep, bool may_stay, const CallStates::Scope& scope) {
+  // Remembers which nodes `id` waits for.
+  void NoteControls(NodeId id) {
+    for (const Output& control : graph_.controls(id)) waited_for_.insert(control.node);
+  }
+
+  // Whether TensorFlow does not lower this If, Case or While.
+  bool IsFunctional(const CallExpansion::Pending& pending) const {
+    return pending.around == BodyRun::kByName || !HasBool(graph_, pending.call, "_lower_using_switch_merge", true);
+  }
+
+  // Which nodes of the body of `function` run. See Note [Effects that nothing reads].
+  BodyRun RunOf(const CallExpansion::Pending& pending, CallKind kind, const BoundFunction& function) const {
+    if (pending.origin == Origin::kFunctional) return BodyRun::kByName;
+    if (pending.origin == Origin::kLowered) {
+      return IsTrue(function.definition->FindAttr("_noinline")) ? BodyRun::kByName : BodyRun::kResults;
+    }
+    if (kind == CallKind::kDirect) return BodyRun::kByName;
+    const bool keeps_effects = graph_.Is(pending.call, "StatefulPartitionedCall") &&
+                               function.definition->control_ret.empty() && waited_for_.contains(pending.call);
+    return keeps_effects ? BodyRun::kEffects : BodyRun::kResults;
+  }
+
+  // Puts a call on the list of those to replace, where it is to be. `keep`: as the node of that name.
+  void Consider(NodeId id, bool keep, const CallExpansion::Pending& pending) {
     const CallKind kind = finder_.KindOf(id);
     bool expand = false;
     if (kind == CallKind::kDirect || kind == CallKind::kCall) expand = options_.inline_calls;
@@ -299,7 +348,7 @@ class Driver {
     if (kind == CallKind::kWhile) expand = IsToLower(id) && CanLowerLoop(graph_, id);
     if (!expand || (options_.leave != nullptr && (*options_.leave)(id))) return;
     if (keep) expansion_.Keep(id);
-    expansion_.Push(id, depth, may_stay, scope);
+    expansion_.Push(pending);
   }
 
   absl::Status Expand(const CallExpansion::Pending& pending) {
@@ -309,8 +358,9 @@ class Driver {
                                    .Limit("max_call_depth", options_.limits.max_call_depth)
                                    .Text("is nested in too many calls"));
     }
-    SLUICE_ASSIGN_OR_RETURN(const std::vector<BoundFunction> callees,
-                            BindCallees(graph_, id, finder_, graph_.library()));
+    absl::StatusOr<std::vector<BoundFunction>> bound = BindCallees(graph_, id, finder_, graph_.library());
+    if (!bound.ok()) return pending.depth > 1 ? InBody(bound.status()) : bound.status();
+    const std::vector<BoundFunction> callees = *std::move(bound);
     switch (const CallKind kind = finder_.KindOf(id)) {
       case CallKind::kDirect:
       case CallKind::kCall:
@@ -318,16 +368,22 @@ class Driver {
       case CallKind::kIf:
       case CallKind::kCase:
         ++report_.conditionals;
-        if (!HasBool(graph_, id, "_lower_using_switch_merge", true)) expansion_.IsFunctional();
+        if (IsFunctional(pending)) RunsAll(id);
         return LowerConditional(expansion_, id, kind, callees, pending.depth);
       case CallKind::kWhile:
         ++report_.loops;
         if (!KeepsTime(callees[0]) || !KeepsTime(callees[1])) expansion_.NoneMayStay();
-        if (!HasBool(graph_, id, "_lower_using_switch_merge", true)) expansion_.IsFunctional();
+        if (IsFunctional(pending)) RunsAll(id);
         return LowerLoop(expansion_, id, callees[0], callees[1], pending.depth);
       default:
         return absl::OkStatus();
     }
+  }
+
+  // The conditional or loop that was popped last is a functional one.
+  void RunsAll(NodeId id) {
+    expansion_.IsFunctional();
+    expansion_.Together({id});
   }
 
   absl::Status ExpandCall(const CallExpansion::Pending& pending, CallKind kind, const BoundFunction& function) {
@@ -335,21 +391,32 @@ class Driver {
     const bool shares_state = SharesState(pending, function);
     CallStates::Scope scope = pending.scope;
     if (shares_state) {
-      scope = options_.states->Enter(scope, kind == CallKind::kCall && !pending.is_of_functional, function);
+      const bool by_call_op = kind == CallKind::kCall && pending.origin != Origin::kFunctional;
+      const CallStates::Scope from = scope;
+      scope = options_.states->Enter(from, by_call_op, function);
+      if (options_.names != nullptr) options_.names->Add(from, by_call_op, function, scope.instance);
       scope.prefix = graph_.name(id).size() + 1;
     }
+    const BodyRun run = RunOf(pending, kind, function);
     if (Stays(pending, function)) {
       ++report_.calls_left;
+      if (run != BodyRun::kResults) {
+        SLUICE_RETURN_IF_ERROR(graph_.SetAttr(id, kBodyRunAttr, AttrValue(static_cast<int64_t>(run))));
+      }
       return shares_state ? graph_.SetAttr(id, CallStates::kCallAttr, AttrValue(int64_t{scope.instance}))
                           : absl::OkStatus();
     }
     ++report_.calls;
     if (!has_liveness_.has_value()) has_liveness_ = HasLiveness(graph_);
-    CallInliner inliner(expansion_, id, function, kind, *has_liveness_, options_.prune);
+    const bool is_branch = pending.origin == Origin::kLowered && run == BodyRun::kResults;
+    CallInliner inliner(expansion_, id, function, {kind, *has_liveness_, options_.prune, run, is_branch});
     SLUICE_ASSIGN_OR_RETURN(const BodyNodes body, inliner.Run());
     SLUICE_RETURN_IF_ERROR(TellState(body.stateful, scope));
     const bool may_stay = pending.may_stay && KeepsTime(function);
-    for (NodeId node : body.nodes) Consider(node, pending.depth + 1, /*keep=*/false, may_stay, scope);
+    for (const NodeId node : body.nodes) NoteControls(node);
+    for (const NodeId node : body.nodes) {
+      Consider(node, /*keep=*/false, {node, pending.depth + 1, may_stay, scope, run});
+    }
     return absl::OkStatus();
   }
 
@@ -357,11 +424,20 @@ class Driver {
   const InlineOptions& options_;
   CallFinder finder_;
   CallExpansion expansion_;
+  HashSet<NodeId> waited_for_;        // Nodes that others have as control inputs.
   std::optional<bool> has_liveness_;  // Looked up when the first call is inlined.
   InlineReport report_;
 };
 
 }  // namespace
+
+BodyRun BodyRunOf(const Graph& graph, NodeId call) {
+  if (!graph.HasAttr(call, kBodyRunAttr)) return BodyRun::kResults;
+  const int64_t run = graph.GetInt(call, kBodyRunAttr).value_or(0);
+  return run == static_cast<int64_t>(BodyRun::kEffects)  ? BodyRun::kEffects
+         : run == static_cast<int64_t>(BodyRun::kByName) ? BodyRun::kByName
+                                                         : BodyRun::kResults;
+}
 
 absl::StatusOr<InlineReport> InlineFunctionCalls(Graph& graph, const InlineOptions& options) {
   return Driver(graph, options).Run();

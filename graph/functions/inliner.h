@@ -17,9 +17,9 @@
 // - Names of body nodes, their frames and colocation groups get "call/" in front; colocation with an argument becomes
 //   colocation with its Identity, as TensorFlow has it.
 // - Who waited for the call waits for its control results; when there are none, and for direct calls, for its results
-//   and its stateful nodes.
-// - Body nodes that nothing needs are left out (unless stateful or control flow). Devices that the body leaves open are
-//   the call's.
+//   and those of its stateful nodes that run.
+// - Body nodes that nothing needs are left out: see Note [Effects that nothing reads] in needed_parts.h. Devices that
+//   the body leaves open are the call's.
 // - Calls in bodies are replaced in turn. Functions marked `_noinline` stay calls, and so do SymbolicGradient and ops
 //   whose kernels call functions; and what InlineOptions::choice says (Note [Called or inlined]).
 
@@ -31,7 +31,9 @@
 #include "graph/base/limits.h"
 #include "graph/base/stop_poll.h"
 #include "graph/functions/call_choice.h"
+#include "graph/functions/call_state_names.h"
 #include "graph/functions/call_states.h"
+#include "graph/functions/needed_parts.h"
 #include "graph/ir/graph.h"
 
 namespace sluice {
@@ -51,7 +53,8 @@ struct InlineOptions {
   const CallChoice* choice = nullptr;
   // With `choice`: nodes and calls are told which state they share. Null: none share any. See Note [State of calls].
   CallStates* states = nullptr;
-  CallStates::Scope scope;  // Of the graph itself: an instance where it is the body of a function.
+  CallStateNames* names = nullptr;  // With `states`: gets names of the instances. Null: nobody asks.
+  CallStates::Scope scope;          // Of the graph itself: an instance where it is the body of a function.
   // Replaced nodes of the graph of which a node with that name must stay, to be fetched or targeted by name: an
   // IdentityN of its outputs, or a NoOp. `keep_all` means all of them; never nodes that came out of bodies.
   std::vector<NodeId> keep;
@@ -60,7 +63,16 @@ struct InlineOptions {
   const absl::AnyInvocable<bool(NodeId) const>* leave = nullptr;
   // Leaves body nodes out that nothing needs.
   bool prune = true;
+  // How the graph itself runs, where it is the body of a function.
+  BodyRun run = BodyRun::kResults;
+  // For PruneInlined, which callers run when all is inlined: nodes that replace some of its roots take their places,
+  // and what is needed together is added. Null: the graph is not pruned.
+  InlinedParts* parts = nullptr;
 };
+
+// An attr of calls that stay, for those who compile the body: a BodyRun, where it is not kResults.
+inline constexpr absl::string_view kBodyRunAttr = "_body_run";
+BodyRun BodyRunOf(const Graph& graph, NodeId call);
 
 // What was done.
 struct InlineReport {

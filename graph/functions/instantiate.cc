@@ -72,6 +72,7 @@ absl::Status AddResults(const BoundFunction& function, const std::vector<Output>
 absl::Status Fill(const BoundFunction& function, const InstantiateOptions& options, FunctionGraph* made) {
   BodyOptions body_options;
   body_options.prune = options.prune;
+  body_options.keep_effects = options.keep_effects;
   SLUICE_RETURN_IF_ERROR(AddArgs(function, made, &body_options.args));
   SLUICE_ASSIGN_OR_RETURN(BodyNodes body, AddFunctionBody(made->graph, function, body_options));
   SLUICE_RETURN_IF_ERROR(AddResults(function, body.results, made));

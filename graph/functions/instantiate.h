@@ -15,8 +15,10 @@
 namespace sluice {
 
 struct InstantiateOptions {
-  // Leaves out what neither a result, a control result, a stateful op nor a control-flow op needs. Arguments stay.
+  // Leaves out what neither a result, a control result, a control-flow op nor (with `keep_effects`) a stateful op
+  // needs. Arguments stay.
   bool prune = false;
+  bool keep_effects = true;
   // The graph gets the whole library, so that it can be expanded further. Otherwise it gets only the functions that the
   // body calls directly: enough to know the types.
   bool with_library = true;

@@ -150,8 +150,10 @@ absl::Status OwnGradients::CallOfType(GradientContext& c, absl::string_view type
 absl::StatusOr<CustomGradient> OwnGradients::FromLibrary(const GradientContext& c, absl::string_view type) const {
   const absl::string_view name = FindRegisteredGradient(graph_.library(), type);
   if (name.empty()) {
-    return c.Refuse(absl::StrCat("it states the gradient '", PrintableName(type),
-                                 "', and no function of the model is registered as that"));
+    return graph_.Locate(c.node(), Error(ErrorCode::kFunctionMissing)
+                                       .Attr(kGradientOpTypeAttr)
+                                       .Text(absl::StrCat("states the gradient '", PrintableName(type),
+                                                          "', and no function of the model is registered as that")));
   }
   SLUICE_ASSIGN_OR_RETURN(const BoundFunction function, BindFunction(graph_.library(), name, {}));
   CustomGradient gradient;

@@ -11,6 +11,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/functions/attr_binding.h"
 #include "graph/functions/instantiate.h"
+#include "graph/functions/needed_parts.h"
 #include "graph/gradients/body_gradient.h"
 #include "graph/ir/made_nodes.h"
 
@@ -151,9 +152,24 @@ absl::StatusOr<int64_t> ExpandSymbolicGradients(Graph& graph, absl::FunctionRef<
   return count;
 }
 
+namespace {
+
+// ExpandSymbolicGradients of all nodes. Those among the roots of `parts`, which may be null, are found again by name.
+absl::Status ExpandAll(Graph& graph, InlinedParts* parts) {
+  std::vector<std::pair<size_t, std::string>> renewed;  // Of roots: their places and names.
+  for (size_t i = 0; parts != nullptr && i < parts->roots.size(); ++i) {
+    const NodeId id = parts->roots[i];
+    if (graph.Contains(id) && graph.Is(id, kOp)) renewed.emplace_back(i, graph.name(id));
+  }
+  SLUICE_RETURN_IF_ERROR(ExpandSymbolicGradients(graph, [](NodeId) { return true; }).status());
+  for (const auto& [place, name] : renewed) parts->roots[place] = graph.Find(name);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<InlineReport> InlineCallsAndGradients(Graph& graph, const InlineOptions& options) {
-  const auto all = [](NodeId) { return true; };
-  SLUICE_RETURN_IF_ERROR(ExpandSymbolicGradients(graph, all).status());
+  SLUICE_RETURN_IF_ERROR(ExpandAll(graph, options.parts));
   SLUICE_ASSIGN_OR_RETURN(InlineReport report, InlineFunctionCalls(graph, options));
   // Functions do not call themselves, so this ends; graphs that nobody checked end at the bound.
   for (int depth = 0; HasSymbolicGradients(graph); ++depth) {
@@ -163,7 +179,7 @@ absl::StatusOr<InlineReport> InlineCallsAndGradients(Graph& graph, const InlineO
           .Text("symbolic gradients are nested in too many functions");
     }
     SLUICE_RETURN_IF_ERROR(PollStop(options.stop, graph.id_limit()));
-    SLUICE_RETURN_IF_ERROR(ExpandSymbolicGradients(graph, all).status());
+    SLUICE_RETURN_IF_ERROR(ExpandAll(graph, options.parts));
     SLUICE_ASSIGN_OR_RETURN(const InlineReport more, InlineFunctionCalls(graph, options));
     report.calls += more.calls;
     report.calls_left = more.calls_left;  // Those from before were met again.

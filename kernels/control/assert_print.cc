@@ -16,6 +16,7 @@
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
+#include "kernels/saved_state.h"
 #include "kernels/step/file_access.h"
 
 namespace sluice {
@@ -44,7 +45,7 @@ class AssertKernel : public Kernel {
 };
 
 // Hands its first input on and prints the others, the first `first_n` times.
-class PrintKernel : public Kernel {
+class PrintKernel : public Kernel, public SavedState {
  public:
   PrintKernel(std::string message, int64_t first_n, int64_t summarize)
       : message_(std::move(message)), first_n_(first_n), summarize_(summarize) {}
@@ -59,6 +60,14 @@ class PrintKernel : public Kernel {
     if (first_n_ < 0 || calls_.fetch_add(1, std::memory_order_relaxed) < first_n_) Print(context);
     context.SetOutput(0, context.TakeInput(0));
     return absl::OkStatus();
+  }
+
+  Tensor SaveState() const override { return Tensor::Scalar(calls_.load(std::memory_order_relaxed)); }
+  bool RestoreState(const Tensor& saved) const override {
+    const absl::StatusOr<int64_t> calls = saved.AsScalar<int64_t>();
+    if (!calls.ok() || *calls < 0) return false;
+    calls_.store(*calls, std::memory_order_relaxed);
+    return true;
   }
 
  private:

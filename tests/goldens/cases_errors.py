@@ -66,7 +66,7 @@ def deep_attr(levels):
 def files():
     good = good_bytes()
     Case("errors/file_of_no_bytes", "an empty file is an empty graph: the fetch is missing", b"").fail(
-        IA, ["scaled"], fetches=["scaled"], when="any", ours=True).write()
+        IA, ["scaled"], fetches=["scaled"], when="any").write()
     at_load("file_of_words", "a text that is no graph", b"Dear reader, this is no graph.\n" * 3)
     for size in (5, len(good) // 2, len(good) - 1):
         at_load("file_cut_at_%d" % size, "a graph cut after %d bytes" % size, good[:size])

@@ -287,7 +287,7 @@ def state():
 
     graph = build(resource, by=(tf.int64, []))
     Case("state/resource_variable", "a resource variable keeps its value between steps", graph,
-         needs=["resource_variable"]).fail("FAILED_PRECONDITION", ["v"], ["after"], {"by": np.int64(1)}, ours=True).run(
+         needs=["resource_variable"]).fail("NOT_FOUND", ["v"], ["after"], {"by": np.int64(1)}).run(
              targets=["v/Assign"]).run(["after"], {"by": np.int64(2)}, repeat=2).write()
 
     def queue(x):

@@ -47,12 +47,17 @@ def npy(value):
 class Case:
     """One case. `graph` is a tf.Graph, a GraphDef or bytes; for a SavedModel `saved_model` is a directory.
 
-    Use: construct, call run()/fail() once per step in order, then write().
+    Use: construct, call run()/fail() once per step in order, then write(). `optimised`: with TensorFlow's optimiser of
+    graphs, as sessions are by themselves.
     """
 
     def __init__(self, path, about, graph=None, needs=(), rtol=1e-5, atol=1e-6, graph_file="graph.pb", format=None,
-                 saved_model=None, signature=None, inspect=None, gradients=None):
+                 saved_model=None, signature=None, inspect=None, gradients=None, optimised=True):
         self.path = path
+        self.config = tf1.ConfigProto(device_count={"CPU": 1})
+        if not optimised:
+            self.config.graph_options.optimizer_options.opt_level = -1
+            self.config.graph_options.rewrite_options.disable_meta_optimizer = True
         self.spec = {"name": path, "about": about}
         self.files = {}
         self.npys = []
@@ -84,7 +89,7 @@ class Case:
     def load(self, extend=None):
         """Opens the session; `extend(graph)` may add what the runner builds by itself (gradients)."""
         graph = tf.Graph()
-        self.session = tf1.Session(graph=graph, config=tf1.ConfigProto(device_count={"CPU": 1}))
+        self.session = tf1.Session(graph=graph, config=self.config)
         if self.source_dir:
             with graph.as_default():
                 meta = tf1.saved_model.load(self.session, ["serve"], self.source_dir)

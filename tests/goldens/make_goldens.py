@@ -1,6 +1,6 @@
 """Makes every case of tests/goldens with real TensorFlow 2.19 (CPU). Development only.
 
-Usage: make_goldens.py [MODULE ...]   modules: errors loads graphs models calls random custom (default: all)
+Usage: make_goldens.py [MODULE ...]   modules: errors loads graphs models calls effects random custom (default: all)
 Exits with 1, and says why, when TensorFlow does not answer as a case says.
 """
 
@@ -25,6 +25,7 @@ MODULES = {
     "graphs": ["ops", "control_flow", "functions", "state", "gradients"],
     "models": ["formats", "inspect", "saved_model"],
     "calls": ["call_state"],
+    "effects": ["effects"],
     "random": ["random"],
     "custom": ["custom_gradients"],
 }

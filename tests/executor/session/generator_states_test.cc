@@ -2,10 +2,16 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
+#include "tests/executor/session/called_functions_fixture.h"
+#include "tests/testing/graph_bytes.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sluice {
@@ -99,6 +105,174 @@ TEST(GeneratorStatesTest, WhatIsNoStateIsAnError) {
   ASSERT_OK(session->Prepare({{}, {"r0"}, {}, {}}));
   EXPECT_FALSE(RestoreGeneratorStates(*session, {{"sluice_generator/r0", Tensor::Scalar(1.0f)}}).ok());
   EXPECT_OK(RestoreGeneratorStates(*session, {{"w", Tensor::Scalar(1.0f)}}));
+}
+
+// Random ops, and a Print, in functions of every kind that share or keep state: Note [State of calls].
+class FunctionStatesTest : public CalledFunctionsTest {
+ protected:
+  // y = x + a random number; prints the first two times.
+  static FunctionText Draw(absl::string_view name, bool is_marked) {
+    FunctionText text(name);
+    text.Arg("x: float").Result("y: float", "y:z:0").ControlResult("p", "p").Stateful();
+    text.Node("shape = Const()", {{"dtype", DType::kInt32}, {"value", Tensor::Vector<int32_t>({})}});
+    text.Node("u = RandomUniform(shape:output:0)",
+              {{"dtype", DType::kFloat}, {"T", DType::kInt32}, {"seed", int64_t{7}}, {"seed2", int64_t{9}}});
+    text.Node("p = Print(x, x)", {{"T", DType::kFloat},
+                                  {"U", std::vector<DType>{DType::kFloat}},
+                                  {"message", absl::StrCat("printed by ", name, " ")},
+                                  {"first_n", int64_t{2}}});
+    text.Node("y = AddV2(p:output:0, u:output:0)", {{"T", DType::kFloat}});
+    if (is_marked) text.FunctionAttr("_noinline", true);
+    return text;
+  }
+  static AttrValue FunctionList(const std::vector<std::string>& names) {
+    graph_bytes::MessageBytes list;
+    for (const std::string& name : names) list.Sub(9, graph_bytes::MessageBytes().Bytes(1, name));
+    return AttrValue::FromBytes(graph_bytes::MessageBytes().Sub(1, list).str());
+  }
+  static GraphBuilder::Attrs CallAttrs(absl::string_view function) {
+    return {{"f", AttrValue::Func(function, {})},
+            {"Tin", std::vector<DType>{DType::kFloat}},
+            {"Tout", std::vector<DType>{DType::kFloat}}};
+  }
+  // A function that calls `callee` twice, the second time with what the first call gives.
+  static FunctionText Twice(absl::string_view name, absl::string_view callee) {
+    FunctionText text(name);
+    text.Arg("x: float").Result("y: float", "b:output:0").ControlResult("b", "b").Stateful();
+    text.Node("a = StatefulPartitionedCall(x)", CallAttrs(callee));
+    text.Node("b = StatefulPartitionedCall(a:output:0)", CallAttrs(callee)).FunctionAttr("_noinline", true);
+    return text;
+  }
+
+  FunctionStatesTest() {
+    for (const bool is_marked : {false, true}) Draw(is_marked ? "Marked" : "Plain", is_marked).AddTo(b_.graph());
+    Twice("Nested", "Marked").AddTo(b_.graph());
+    Twice("Path/With.Slash", "Plain").AddTo(b_.graph());
+    AddLoopFunctions();
+    const Output x = PlaceholderX();
+    for (const char* const function : {"Plain", "Marked", "Nested", "Path/With.Slash"}) {
+      Call(b_, absl::StrCat("call_of_", function[0] == 'P' && function[1] == 'a' ? "Path" : function), function, {x},
+           {DType::kFloat}, {}, "StatefulPartitionedCall");
+    }
+    const Output yes = b_.Const("yes", Tensor::Scalar(true)), zero = b_.Const("zero", Tensor::Scalar(int32_t{0}));
+    const std::vector<DType> float_type = {DType::kFloat};
+    const AttrValue plain = AttrValue::Func("Plain", {});
+    b_.Op("If", "if", {yes, x},
+          {{"Tin", float_type}, {"Tout", float_type}, {"then_branch", plain}, {"else_branch", plain}});
+    b_.Op("Case", "case", {zero, x},
+          {{"Tin", float_type}, {"Tout", float_type}, {"branches", FunctionList({"Plain", "Plain"})}});
+    const Output loop = b_.Op("While", "while", {zero, x},
+                              {{"T", std::vector<DType>{DType::kInt32, DType::kFloat}},
+                               {"cond", AttrValue::Func("Less3", {})},
+                               {"body", AttrValue::Func("Body", {})}});
+    b_.Op("Identity", "looped", {GraphBuilder::Nth(loop, 1)});
+    const Output start = b_.Const("start", Tensor::Scalar(int32_t{0})),
+                 end = b_.Const("end", Tensor::Scalar(int32_t{3})), step = b_.Const("step", Tensor::Scalar(int32_t{1}));
+    b_.Op("For", "for", {start, end, step, x}, {{"T", float_type}, {"body", AttrValue::Func("ForBody", {})}});
+  }
+
+  void AddLoopFunctions() {
+    FunctionText less("Less3");
+    less.Arg("i: int32").Arg("x: float").Result("c: bool", "c:z:0");
+    less.Node("three = Const()", {{"dtype", DType::kInt32}, {"value", Tensor::Scalar(int32_t{3})}});
+    less.Node("c = Less(i, three:output:0)", {{"T", DType::kInt32}}).AddTo(b_.graph());
+    FunctionText body("Body");
+    body.Arg("i: int32").Arg("x: float").Result("j: int32", "j:z:0").Result("y: float", "d:output:0").Stateful();
+    body.Node("one = Const()", {{"dtype", DType::kInt32}, {"value", Tensor::Scalar(int32_t{1})}});
+    body.Node("j = AddV2(i, one:output:0)", {{"T", DType::kInt32}});
+    body.Node("d = StatefulPartitionedCall(x)", CallAttrs("Marked")).ControlResult("d", "d").AddTo(b_.graph());
+    FunctionText for_body("ForBody");
+    for_body.Arg("i: int32").Arg("x: float").Result("y: float", "d:output:0").Stateful();
+    for_body.Node("d = StatefulPartitionedCall(x)", CallAttrs("Marked")).AddTo(b_.graph());
+  }
+
+  // What each signature answers in two runs.
+  std::vector<float> RunTwice(const std::vector<std::vector<std::string>>& signatures) {
+    std::vector<float> numbers;
+    for (int run = 0; run < 2; ++run) {
+      for (const std::vector<std::string>& fetches : signatures) {
+        const absl::StatusOr<std::vector<Tensor>> values = session_->Run({{"x", Float(0)}}, fetches, {});
+        EXPECT_OK(values);
+        for (size_t i = 0; values.ok() && i < values->size(); ++i) numbers.push_back(*(*values)[i].AsScalar<float>());
+      }
+    }
+    return numbers;
+  }
+};
+
+TEST_F(FunctionStatesTest, StateInFunctionsGoesOn) {
+  const std::vector<std::string> all = {
+      "call_of_Plain", "call_of_Marked", "call_of_Nested", "call_of_Path", "if", "case", "looped", "for"};
+  // Each signature has state of its own in marked functions.
+  const std::vector<std::vector<std::string>> signatures = {all, {"call_of_Nested"}, {"call_of_Nested", "if"}};
+  for (const CallPolicy policy : {CallPolicy::kInline, CallPolicy::kCall}) {
+    for (const CallPolicy other : {CallPolicy::kCall, CallPolicy::kInline}) {
+      OpenWith(policy);
+      const std::vector<float> first = RunTwice(signatures);
+      NamedTensors states;
+      AppendGeneratorStates(*session_, {}, &states);
+      const std::vector<float> wanted = RunTwice(signatures);
+      EXPECT_NE(first, wanted);
+      OpenWith(other);
+      for (const std::vector<std::string>& fetches : signatures)
+        ASSERT_OK(session_->Run({{"x", Float(0)}}, fetches, {}));
+      ASSERT_OK(RestoreGeneratorStates(*session_, states));
+      EXPECT_EQ(RunTwice(signatures), wanted);
+    }
+  }
+}
+
+TEST_F(FunctionStatesTest, PrintsAreCounted) {
+  OpenWith(CallPolicy::kByCost);
+  const auto printed = [this] {
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < 3; ++i) EXPECT_OK(session_->Run({{"x", Float(0)}}, {"call_of_Marked"}, {}));
+    const std::string text = testing::internal::GetCapturedStderr();
+    int count = 0;
+    for (size_t at = text.find("printed"); at != std::string::npos; at = text.find("printed", at + 1)) ++count;
+    return count;
+  };
+  EXPECT_EQ(printed(), 2);
+  NamedTensors states;
+  AppendGeneratorStates(*session_, {}, &states);
+  OpenWith(CallPolicy::kByCost);
+  ASSERT_OK_AND_ASSIGN(const auto callable, session_->Prepare({{"x"}, {"call_of_Marked"}, {}, {}}));
+  ASSERT_OK(RestoreGeneratorStates(*session_, states));
+  Tensor in[] = {Float(0)}, out[1];
+  testing::internal::CaptureStderr();
+  EXPECT_OK(callable->Run(in, absl::MakeSpan(out)));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+// Signatures are known by names of their own where their users give some, whatever they fetch.
+TEST_F(FunctionStatesTest, SignaturesHaveNames) {
+  OpenWith(CallPolicy::kByCost);
+  const auto prepare = [this](std::vector<std::string> fetches, const char* name) {
+    PrepareOptions options;
+    options.plan_name = name;
+    return *session_->Prepare({{"x"}, std::move(fetches), {}, {}}, options);
+  };
+  const auto run = [](const std::shared_ptr<const Callable>& callable) {
+    std::vector<Tensor> in = {Float(0)}, out(callable->fetches().size());
+    EXPECT_OK(callable->Run(absl::MakeSpan(in), absl::MakeSpan(out)));
+    return *out[0].AsScalar<float>();
+  };
+  const auto train = prepare({"call_of_Marked"}, "train"), other = prepare({"call_of_Nested"}, "other");
+  run(train);
+  run(other);
+  NamedTensors states, of_train;
+  AppendGeneratorStates(*session_, {}, &states);
+  AppendGeneratorStates(*session_, {train.get()}, &of_train);
+  EXPECT_EQ(states.size(), 4) << "a generator and a Print each";
+  ASSERT_EQ(of_train.size(), 2);
+  for (const auto& [name, tensor] : of_train) EXPECT_EQ(name.find("sluice_call_state/train/Marked-"), 0) << name;
+  const float wanted = run(train);
+  OpenWith(CallPolicy::kByCost);
+  const auto again = prepare({"call_of_Marked", "call_of_Plain"}, "train");
+  ASSERT_OK(RestoreGeneratorStates(*session_, states));
+  EXPECT_EQ(run(again), wanted);
+  for (auto& [name, tensor] : states) tensor = Tensor::Strings({"nothing"});
+  EXPECT_THAT(RestoreGeneratorStates(*session_, states), IsError(ErrorCode::kCheckpointEntry, "train/Marked-"));
 }
 
 }  // namespace

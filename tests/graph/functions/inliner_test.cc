@@ -161,6 +161,7 @@ TEST_F(InlinerTest, ACallThatDoesNothingIsDoneAtOnceOrWhenItMayBegin) {
 TEST_F(InlinerTest, EffectsWaitForArgumentsThatTheyDoNotRead) {
   FunctionText text("F");
   text.Arg("h: resource").Arg("a: float").Result("r: float", "a").Stateful();
+  text.ControlResult("add", "add").ControlResult("set", "set");
   text.Node("one = Const()", {{"dtype", DType::kFloat}, {"value", Tensor::Scalar<float>(1)}});
   text.Node("add = AssignAddVariableOp(h, one:output:0)", {{"dtype", DType::kFloat}});
   text.Node("set = AssignVariableOp(h, a)", {{"dtype", DType::kFloat}}).AddTo(graph());

@@ -65,6 +65,24 @@ TEST_F(InlinedColocationTest, NodesOfABodyThatStandTogetherStayTogether) {
   EXPECT_EQ(DeviceOf("z"), kCpu0);
 }
 
+// Where the call asks for another device than `first`, those that stand with that need not be where the call is.
+TEST_F(InlinedColocationTest, NodesThatStandWithOneOnADeviceAreNotWhereTheCallIs) {
+  FunctionText text("F");
+  text.Arg("a: float").Result("r: float", "alone:y:0");
+  text.Node("before = Neg(a)", With({"loc:@first"}));
+  text.Node("first = Neg(before:y:0) @ /device:CPU:1", {{"T", DType::kFloat}});
+  text.Node("second = Neg(first:y:0)", With({"loc:@first"}));
+  text.Node("third = Neg(second:y:0)", With({"loc:@second"}));
+  text.Node("alone = Neg(third:y:0)", {{"T", DType::kFloat}});
+  text.AddTo(b_.graph());
+  Call("call", {X("x")}, kCpu2);
+  Place();
+  for (const char* node : {"before", "first", "second", "third"}) {
+    EXPECT_EQ(DeviceOf(std::string("call/") + node), kCpu1) << node;
+  }
+  EXPECT_EQ(DeviceOf("call/alone"), kCpu2);
+}
+
 // Each call has groups of its own: one of them has nothing to say about the other.
 TEST_F(InlinedColocationTest, GroupsOfOneCallAreNotThoseOfAnother) {
   FunctionText text("F");

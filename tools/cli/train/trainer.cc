@@ -58,7 +58,10 @@ absl::StatusOr<Trainer::Signature> Trainer::PrepareSignature(bool is_training) c
   spec.fetches = run_.plan.fetches;
   spec.fed_is_answer = true;
   if (is_training) spec.targets = {run_.plan.update};
-  SLUICE_ASSIGN_OR_RETURN(signature.callable, run_.session.Prepare(spec, {absl::InfiniteFuture(), &run_.cancellation}));
+  PrepareOptions options;
+  options.cancellation = &run_.cancellation;
+  options.plan_name = is_training ? "train" : "validate";  // Whatever metrics are fetched: checkpoints hold its state.
+  SLUICE_ASSIGN_OR_RETURN(signature.callable, run_.session.Prepare(spec, options));
   return signature;
 }
 
