@@ -243,7 +243,7 @@ Var MatMul(const Var& a, const Var& b, bool transpose_a, bool transpose_b) {
                            .Text("is a vector, which cannot "
                                  "be transposed"));
   }
-  if (rank_a == 1) return Squeeze(MatMul(Unsqueeze(a, 0), b, false, transpose_b), {-2});
+  if (rank_a == 1) return Squeeze(MatMul(Unsqueeze(a, 0), b, false, transpose_b), {rank_b == 1 ? -1 : -2});
   if (rank_b == 1) return Squeeze(MatMul(a, Unsqueeze(b, 1), transpose_a, false), {-1});
   // The op's own transposition conjugates.
   if (IsComplex(a.dtype()) && (transpose_a || transpose_b)) {
