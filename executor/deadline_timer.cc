@@ -37,10 +37,19 @@ DeadlineTimer::Id DeadlineTimer::Add(absl::Time time, absl::AnyInvocable<void()>
 void DeadlineTimer::Remove(absl::Time time, Id id) {
   if (id == kNone) return;
   const Key key(time, id);
-  decltype(waiting_)::node_type removed;  // Goes after the lock.
+  decltype(waiting_)::node_type removed;  // These go after the lock.
+  absl::AnyInvocable<void()> call;
   MutexLock lock(&mu_);
   removed = waiting_.extract(key);
-  while (running_.count(key) > 0) changed_.Wait(&mu_);
+  for (auto due = due_.find(key); due != due_.end(); due = due_.find(key)) {
+    if (!due->second.has_begun_) {
+      // Not waited for: it may have its turn after this very thread's task.
+      due->second.is_removed_ = true;
+      call = std::move(due->second.call_);
+      return;
+    }
+    changed_.Wait(&mu_);
+  }
 }
 
 void* DeadlineTimer::ThreadMain(void* timer) {
@@ -62,14 +71,15 @@ void DeadlineTimer::Loop() {
         }
       }
       wakes_at_ = absl::InfinitePast();  // It will look again by itself.
-      due = &running_.insert(waiting_.extract(waiting_.begin())).position->second;
+      due = &due_.insert(waiting_.extract(waiting_.begin())).position->second;
     }
     // Without a thread for it, a call that comes here, and makes others late, is better than none.
-    if (!service_threads_.Run(due)) due->RunTask();
+    if (!service_threads_.Run(due, ServiceThreads::Urgency::kSoon)) due->RunTask();
   }
 }
 
 void DeadlineTimer::Due::RunTask() noexcept {
+  if (!timer_->Begin(this)) return timer_->HasEnded(key_);
   const ThreadRuns::HandOverScope scope;
   try {
     std::move(call_)();
@@ -77,12 +87,20 @@ void DeadlineTimer::Due::RunTask() noexcept {
     LogCaught("a call at a deadline");
   }
   timer_->HasEnded(key_);  // This is gone.
+  // What has no threads continues after the calls that are due now: those are short, and kernels wait for them.
+  ThreadRuns::Current().GiveAway(DeferredRun::To::kOwnThreads);
+}
+
+bool DeadlineTimer::Begin(Due* due) {
+  MutexLock lock(&mu_);
+  due->has_begun_ = !due->is_removed_;
+  return due->has_begun_;
 }
 
 void DeadlineTimer::HasEnded(const Key& key) {
-  decltype(running_)::node_type ended;  // Goes after the lock.
+  decltype(due_)::node_type ended;  // Goes after the lock.
   MutexLock lock(&mu_);
-  ended = running_.extract(key);
+  ended = due_.extract(key);
   changed_.SignalAll();
 }
 

@@ -14,10 +14,10 @@
 namespace sluice {
 
 // Calls back when a time has come: for runs with a deadline, all of whose threads may be in kernels. One thread for the
-// whole process looks at the clock; it starts with the first use. It runs no call itself: each call gets a service
-// thread (service_threads.h), so that one that takes long does not hold up the others; only where the system gives no
-// thread, calls are made one after the other. Adding a time and removing it
-// again does not wake the thread, unless the time is the next of all. Thread-safe.
+// whole process looks at the clock; it starts with the first use. It runs no call itself: calls are tasks of the
+// service threads (Note [Service threads] in service_threads.h), where one that takes long does not hold up the others;
+// only where the system gives no thread, this one makes them one after the other. Adding a time and removing it again
+// does not wake the thread, unless the time is the next of all. Thread-safe.
 class DeadlineTimer {
  public:
   using Id = int64_t;
@@ -34,15 +34,17 @@ class DeadlineTimer {
   DeadlineTimer& operator=(const DeadlineTimer&) = delete;
 
   // Has `call` called once at `time`, in a HandOverScope (thread_runs.h): runs that it sets free continue on threads of
-  // their own, or on the call's thread when Remove does not wait for it any more. kNone, and no call, when the system
-  // gives no thread to look at the clock.
+  // their own, or, after all calls that are due, on service threads. kNone, and no call, when the system gives no
+  // thread to look at the clock.
   Id Add(absl::Time time, absl::AnyInvocable<void()> call) ABSL_LOCKS_EXCLUDED(mu_);
-  // Afterwards `call` does not run: waits for it when it does. Not to be called from inside `call`. kNone is none.
+  // Afterwards `call` does not run: waits for it when it has begun, but not when it is due and waits for its turn.
+  // Not to be called from inside `call`. Does nothing for kNone.
   void Remove(absl::Time time, Id id) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   using Key = std::pair<absl::Time, Id>;
-  // A call that was added. In the list of those that wait, then of those that run.
+  // A call that was added. In the list of those that wait, then of those that are due, until its task has run: removed
+  // or not, the service threads have that until then.
   class Due final : public ServiceThreads::Task {
    public:
     Due(DeadlineTimer* timer, Key key, absl::AnyInvocable<void()> call)
@@ -50,13 +52,18 @@ class DeadlineTimer {
     void RunTask() noexcept override;
 
    private:
+    friend class DeadlineTimer;
     DeadlineTimer* const timer_;
     const Key key_;
+    // Guarded by the timer's mutex until `has_begun_`, and then the task's alone.
     absl::AnyInvocable<void()> call_;
+    bool has_begun_ = false, is_removed_ = false;  // Guarded by the timer's mutex. One of them at most.
   };
 
   static void* ThreadMain(void* timer);
   [[noreturn]] void Loop() ABSL_LOCKS_EXCLUDED(mu_);
+  // False: it was removed.
+  bool Begin(Due* due) ABSL_LOCKS_EXCLUDED(mu_);
   void HasEnded(const Key& key) ABSL_LOCKS_EXCLUDED(mu_);
 
   const ServiceThreads::CreateThread create_thread_;
@@ -65,7 +72,7 @@ class DeadlineTimer {
   Mutex mu_;
   CondVar changed_;  // An earlier time has come in, or a call has ended.
   std::map<Key, Due> waiting_ ABSL_GUARDED_BY(mu_);
-  std::map<Key, Due> running_ ABSL_GUARDED_BY(mu_);
+  std::map<Key, Due> due_ ABSL_GUARDED_BY(mu_);
   absl::Time wakes_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();  // The thread sleeps no longer.
   bool is_started_ ABSL_GUARDED_BY(mu_) = false;
 };

@@ -73,6 +73,7 @@ class EndOfWait {
 }  // namespace
 
 absl::Status Executor::Run(const Args& args) const {
+  const ThreadRuns::AwaitScope awaited(args.step_id);  // RunAsync may work here.
   WaitedRun run;
   absl::Status thrown;
   try {

@@ -18,8 +18,11 @@ using Runner = absl::AnyInvocable<void(absl::AnyInvocable<void()>) const>;
 // - `done` is called on the thread that has done the last piece of work: the caller of RunAsync, a thread of
 //   `task_runner` or `runner`, one that ended an asynchronous kernel (by a Send into the rendezvous, say), one that
 //   cancelled, or a service thread: for a run without threads whose deadline has passed, or whose thread was about to
-//   wait for something else. Never the one thread that watches the deadlines of the process, unless the system gives
-//   no other.
+//   wait for something else, or has a caller that waits for something else. Never the one thread that watches the
+//   deadlines of the process, unless the system gives no other.
+// - A thread in Run works for that run and the other parts of its step, and for no others: what it sets free goes to
+//   the others' threads, or to a service thread. So it comes back at its deadline, and the host may hold a lock that
+//   the `done` of others takes. Service threads are few, whatever waits: Note [Service threads].
 // - `done` is not called from inside a kernel of any run, with one exception: where a kernel itself calls RunAsync, the
 //   run that it starts may be over before that call returns. It may start runs (chains of them do not grow the stack),
 //   and free the manager, the rendezvous, the call frame and everything else that the run was given, also where it is
@@ -58,8 +61,8 @@ class Executor {
   //   the executors of one step share them, steps do not (but see cancel_on_error). Without them, a run that has failed
   //   is over when its asynchronous kernels have ended by themselves;
   // - `task_runner` gives threads for nodes and for work inside kernels. Null, and no runner: everything runs on the
-  //   thread that calls RunAsync, and on those that complete asynchronous kernels (on service threads where these are
-  //   about to wait: Note [Deferred runs] in thread_runs.h).
+  //   thread that calls RunAsync or Run, and on those that complete asynchronous kernels (on service threads where
+  //   these are about to wait, or are in another's Run: Note [Deferred runs] in thread_runs.h).
   struct Args : RunContext {
     // Where the run begins and continues instead of on the calling thread, when it is set. Alone, it also gives the
     // threads for nodes and for work inside kernels, as a RunnerAdapter (runner_adapter.h) of as many threads as there

@@ -122,7 +122,10 @@ Scheduler::Scheduler(Client* client, const Executor::Args& args)
 
 void Scheduler::StartTimer() noexcept {
   if (!status_.has_deadline()) return;
-  status_.CheckDeadline();
+  {
+    const ThreadRuns::Scope scope;  // As in WaitForWork.
+    status_.CheckDeadline();
+  }
   try {
     timer_ = DeadlineTimer::Global().Add(status_.deadline(),
                                          [run = CountedPtr<Scheduler>::Share(this)] { run->status_.CheckDeadline(); });
@@ -194,16 +197,17 @@ void Scheduler::End() noexcept {
 }
 
 bool Scheduler::WaitForWork(bool* has_baton) noexcept {
-  // Nothing that this thread has deferred may wait for this wait, and its own run does not wait at all.
   ThreadRuns& runs = ThreadRuns::Current();
-  if (runs.TakeBack(this)) {
-    Unref();
-    return *has_baton = true;
-  }
-  runs.GiveAway();
   CondVar changed;
   bool has_timed_out = false;
   for (;;) {
+    // Before each sleep, since CheckDeadline below defers runs, too: nothing that this thread has deferred may wait for
+    // this wait, and its own run is continued here.
+    if (runs.TakeBack(this)) {
+      Unref();
+      return *has_baton = true;
+    }
+    runs.GiveAway();
     {
       MutexLock lock(&mu_);
       waiter_ = &changed;
@@ -223,6 +227,7 @@ bool Scheduler::WaitForWork(bool* has_baton) noexcept {
       }
     }
     has_timed_out = true;
+    const ThreadRuns::Scope scope;  // What it sets free is continued after it, by whom Note [Deferred runs] says.
     status_.CheckDeadline();
   }
 }
@@ -297,9 +302,10 @@ void Scheduler::TakeBaton(bool is_start) noexcept {
 void Scheduler::ContinueHere() noexcept {
   ThreadRuns& runs = ThreadRuns::Current();
   const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Share(this);
-  if (runs.depth() == 0) {
+  if (runs.MayContinue(*this)) {
     Work(true, nullptr);
   } else {
+    const ThreadRuns::Scope scope;  // At its end, if it is the outermost, others get the run.
     Ref();
     runs.Keep(this);
   }

@@ -1,24 +1,43 @@
 #include "executor/service_threads.h"
 
+#include <algorithm>
+
+#include "absl/time/clock.h"
 #include "executor/per_process.h"
+#include "executor/processors.h"
 
 namespace sluice {
+namespace {
+
+// What runs besides one task on each processor: tasks that wait for a short while.
+constexpr int kSpareThreads = 2;
+
+}  // namespace
 
 ServiceThreads& ServiceThreads::Global() { return PerProcess<ServiceThreads>::Get(); }
 
-bool ServiceThreads::Run(Task* task) noexcept {
+ServiceThreads::ServiceThreads(CreateThread create_thread, int max_running)
+    : create_thread_(create_thread), max_running_(max_running > 0 ? max_running : NumProcessors() + kSpareThreads) {}
+
+bool ServiceThreads::Run(Task* task, Urgency urgency) noexcept {
   MutexLock lock(&mu_);
-  // Each waiting task has an idle thread of its own: none waits for a task that runs.
-  if (num_idle_ <= num_tasks_) {
-    pthread_t thread;
-    if (create_thread_(&thread, nullptr, &ThreadMain, this) != 0) return false;
-    pthread_detach(thread);
-    ++num_threads_;
-    ++num_idle_;
-  }
-  tasks_.PushBack(task);
-  ++num_tasks_;
+  const bool is_at_once = urgency == Urgency::kAtOnce;
+  // Idle threads: one for each task of that kind, and one for all others.
+  const bool has_others = !is_at_once || HasShared();
+  const int wanted = num_at_once_ + (is_at_once ? 1 : 0) + (has_others ? 1 : 0);
+  if (num_idle_ < wanted && !AddThread()) return false;
+  num_at_once_ += is_at_once ? 1 : 0;
+  queue(urgency).PushBack(task);
   task_came_.Signal();
+  return true;
+}
+
+bool ServiceThreads::AddThread() noexcept {
+  pthread_t thread;
+  if (create_thread_(&thread, nullptr, &ThreadMain, this) != 0) return false;
+  pthread_detach(thread);
+  most_threads_ = std::max(most_threads_, ++num_threads_);
+  ++num_idle_;
   return true;
 }
 
@@ -27,32 +46,78 @@ int ServiceThreads::num_threads() const {
   return num_threads_;
 }
 
+int ServiceThreads::most_threads() const {
+  MutexLock lock(&mu_);
+  return most_threads_;
+}
+
 void* ServiceThreads::ThreadMain(void* threads) {
   pthread_setname_np(pthread_self(), "sluice-service");
   static_cast<ServiceThreads*>(threads)->Loop();
   return nullptr;
 }
 
-void ServiceThreads::Loop() {
+ServiceThreads::Taken ServiceThreads::Take(Urgency urgency) {
+  Task* const task = queue(urgency).PopFront();
+  const bool is_at_once = urgency == Urgency::kAtOnce;
+  --num_idle_;
+  if (is_at_once) {
+    --num_at_once_;
+  } else {
+    ++num_running_;
+    begun_ = absl::Now();
+  }
+  if (HasShared() && !has_standby_) {
+    // Another thread is to look after what waits. Where there is none, this one does when it has ended its task.
+    if (num_idle_ > num_at_once_) {
+      task_came_.Signal();
+    } else {
+      AddThread();
+    }
+  }
+  return {task, !is_at_once};
+}
+
+ServiceThreads::Taken ServiceThreads::Await(bool has_ended_one) {
   for (;;) {
-    Task* task = nullptr;
+    if (!queue(Urgency::kAtOnce).empty()) return Take(Urgency::kAtOnce);
+    if (!HasShared()) {
+      if (num_idle_ > kMaxIdle) return {};
+      task_came_.Wait(&mu_);
+      has_ended_one = false;
+      continue;
+    }
+    const absl::Time now = absl::Now();
+    begun_ = std::min(begun_, now);  // The clock may have been set back.
+    const absl::Time next = begun_ + (num_running_ < max_running_ ? kPatience : kLongPatience);
+    if (has_ended_one || num_running_ == 0 || now >= next) {
+      return Take(queue(Urgency::kSoon).empty() ? Urgency::kInTurn : Urgency::kSoon);
+    }
+    if (has_standby_) {
+      task_came_.Wait(&mu_);
+      continue;
+    }
+    has_standby_ = true;
+    task_came_.WaitWithDeadline(&mu_, next);
+    has_standby_ = false;
+  }
+}
+
+void ServiceThreads::Loop() {
+  Taken taken;
+  for (;;) {
     {
       MutexLock lock(&mu_);
-      while (tasks_.empty()) {
-        if (num_idle_ > kMaxIdle) {
-          --num_idle_;
-          --num_threads_;
-          return;
-        }
-        task_came_.Wait(&mu_);
+      if (taken.task != nullptr) ++num_idle_;
+      if (taken.is_shared) --num_running_;
+      taken = Await(taken.is_shared);
+      if (taken.task == nullptr) {
+        --num_idle_;
+        --num_threads_;
+        return;
       }
-      task = tasks_.PopFront();
-      --num_tasks_;
-      --num_idle_;
     }
-    task->RunTask();
-    MutexLock lock(&mu_);
-    ++num_idle_;
+    taken.task->RunTask();
   }
 }
 

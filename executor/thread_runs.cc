@@ -28,7 +28,10 @@ void ThreadRuns::ContinueDeferred(bool hands_over) noexcept {
   while (!deferred_.empty()) {
     DeferredRun* const run = deferred_.PopFront();
     const bool may_stay = awaited_.is_awaited ? awaited_.Has(*run) : !hands_over;
-    if (may_stay || !run->HandOver(DeferredRun::To::kOwnThreads)) run->RunTask();
+    if (!may_stay && run->HandOver(DeferredRun::To::kOwnThreads)) continue;
+    const bool is_for_others = awaited_.is_awaited && !may_stay;
+    if (is_for_others && ServiceThreads::Global().Run(run)) continue;
+    run->RunTask();  // Late is better than never.
   }
   is_continuing_ = false;
 }

@@ -11,9 +11,14 @@
 // the thread begins a kernel that takes long, and at once where the thread's run has a single long stretch before it
 // (the serial driver); and to any thread there is, a service thread at worst, before the thread waits.
 //
-// A thread whose caller waits for one run, or for one step, does not work for others that have threads: at the end of
-// the outermost run they are handed over, so that the caller does not wait for what they do. Those without threads are
-// continued there: nothing else would continue them.
+// A thread whose caller waits for one run, or for one step, works for nothing else: at the end of the outermost run the
+// others are handed over, those without threads to a service thread. So the caller does not wait for what they do (it
+// comes back at its deadline), and holds no lock that they might want. Only a thread that waits for nothing continues
+// runs without threads itself.
+//
+// Invariant: when a thread begins to sleep, its list is empty (or the system gives no service thread). So every loop
+// that sleeps gives the list away before each sleep, not once before the loop: what it does in between, a look at its
+// deadline above all, may defer runs, its own included.
 
 #include <cstdint>
 #include <utility>
@@ -107,13 +112,16 @@ class ThreadRuns {
   // what is continued at the end of the outermost run. `run` outlives this.
   class AwaitScope {
    public:
-    explicit AwaitScope(const DeferredRun& run)
-        : runs_(Current()), outer_(std::exchange(runs_.awaited_, Awaited{true, &run, run.step_id()})) {}
+    explicit AwaitScope(const DeferredRun& run) : AwaitScope(Awaited{true, &run, run.step_id()}) {}
+    // The same where no DeferredRun stands for the run, of step `step_id` (which may be invalid).
+    explicit AwaitScope(StepId step_id) : AwaitScope(Awaited{true, nullptr, step_id}) {}
     AwaitScope(const AwaitScope&) = delete;
     AwaitScope& operator=(const AwaitScope&) = delete;
     ~AwaitScope() { runs_.awaited_ = outer_; }
 
    private:
+    explicit AwaitScope(const Awaited& awaited) : runs_(Current()), outer_(std::exchange(runs_.awaited_, awaited)) {}
+
     ThreadRuns& runs_;
     const Awaited outer_;
   };
@@ -136,6 +144,8 @@ class ThreadRuns {
 
   // Runs that this thread is in.
   int depth() const { return depth_; }
+  // Whether `run` may be continued here and now: the thread is in no run, and its caller does not wait for another.
+  bool MayContinue(const DeferredRun& run) const { return depth_ == 0 && (!awaited_.is_awaited || awaited_.Has(run)); }
 
   // Puts `run` on the list, or hands it over where this thread is in a HandOverScope. REQUIRES: depth() > 0.
   void Defer(DeferredRun* run) noexcept {

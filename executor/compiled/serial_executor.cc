@@ -155,7 +155,9 @@ void SerialExecutor::RunAsync(const Args& args, Done done) const {
 }
 
 absl::Status SerialExecutor::Run(const Args& args) const {
-  return ABSL_PREDICT_TRUE(args.runner == nullptr) ? RunHere(args) : Executor::Run(args);
+  if (ABSL_PREDICT_FALSE(args.runner != nullptr)) return Executor::Run(args);
+  const ThreadRuns::AwaitScope awaited(args.step_id);
+  return RunHere(args);
 }
 
 void SerialExecutor::RunAndTell(const Args& args, Done done) const noexcept {

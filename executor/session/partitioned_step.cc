@@ -8,6 +8,7 @@
 #include "executor/run_setup.h"
 #include "executor/run_status.h"
 #include "executor/session/step_tasks.h"
+#include "executor/thread_runs.h"
 #include "graph/base/as_status.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
@@ -222,6 +223,7 @@ void PartitionedStep::StartParts(const Args& args, std::unique_ptr<Running> runn
 absl::Status PartitionedStep::Run(const Args& args) const {
   if (args.runner != nullptr) return Executor::Run(args);
   return AsStatus([&] {
+    const ThreadRuns::AwaitScope awaited(args.step_id);  // Parts that RunAsync begins work here.
     std::optional<CancellationManager> own_cancellation;
     StepTasks tasks(args.run_all_kernels_inline ? nullptr : args.task_runner, args.step_id);
     Args run = args;
@@ -229,7 +231,10 @@ absl::Status PartitionedStep::Run(const Args& args) const {
     run.cancel_on_error = true;
     run.task_runner = &tasks;
     RunAsync(run, [&tasks](absl::Status status) { tasks.End(std::move(status)); });
-    if (!tasks.WorkUntil(args.deadline)) RunStatus(run.rendezvous, run.cancellation, args.deadline).CheckDeadline();
+    if (!tasks.WorkUntil(args.deadline)) {
+      const ThreadRuns::Scope scope;  // What it sets free is continued after it, by whom Note [Deferred runs] says.
+      RunStatus(run.rendezvous, run.cancellation, args.deadline).CheckDeadline();
+    }
     // The parts use what lies in this function.
     return tasks.WorkToEnd();
   });

@@ -177,7 +177,7 @@ class DeepPass final : public ServiceThreads::Task {
         checks_nan_(ChecksNan()) {}
 
   absl::StatusOr<std::vector<Var>> Run() {
-    if (!ServiceThreads::Global().Run(this)) {
+    if (!ServiceThreads::Global().Run(this, ServiceThreads::Urgency::kAtOnce)) {
       return Error(ErrorCode::kOutOfMemory).Text("the system gives no thread for a pass inside of many others");
     }
     done_.WaitForNotification();

@@ -108,6 +108,36 @@ TEST(DeadlineTimerTest, RemoveWaitsForTheCall) {
   EXPECT_TRUE(has_ended);
 }
 
+// Each call removes the next one, which is due and has the same service threads: waiting for its turn would take a
+// thread more each time.
+TEST(DeadlineTimerTest, RemoveDoesNotWaitForTheTurnOfACallThatIsDue) {
+  static ServiceThreads& threads = *new ServiceThreads(&pthread_create, 1);
+  static DeadlineTimer& timer = *new DeadlineTimer(&pthread_create, threads);
+  constexpr size_t kCalls = 100;
+  const absl::Time time = absl::Now() + absl::Milliseconds(10);
+  std::vector<DeadlineTimer::Id> ids(kCalls);
+  std::atomic<int> calls{0};
+  Mutex mu;
+  {
+    MutexLock lock(&mu);  // Until all ids are known.
+    for (size_t i = 0; i < kCalls; ++i) {
+      ids[i] = timer.Add(time, [&, i] {
+        DeadlineTimer::Id next = DeadlineTimer::kNone;
+        {
+          MutexLock lock(&mu);
+          if (i + 1 < kCalls) next = ids[i + 1];
+        }
+        timer.Remove(time, next);
+        ++calls;
+      });
+    }
+  }
+  while (calls == 0) absl::SleepFor(absl::Milliseconds(1));
+  for (const DeadlineTimer::Id id : ids) timer.Remove(time, id);
+  EXPECT_LE(calls, static_cast<int>(kCalls));
+  EXPECT_LE(threads.most_threads(), 16);
+}
+
 // The first call ends when the second one has begun: a timer that runs calls itself would hang.
 TEST(DeadlineTimerTest, ACallThatWaitsDoesNotHoldUpTheOthers) {
   DeadlineTimer& timer = NewTimer();
@@ -203,8 +233,9 @@ class CountedTask final : public ServiceThreads::Task {
   const std::function<void()> work_;
 };
 
+// However few may run at once.
 TEST(ServiceThreadsTest, EachTaskHasAThreadThoughAllWait) {
-  static ServiceThreads& threads = *new ServiceThreads();
+  static ServiceThreads& threads = *new ServiceThreads(&pthread_create, 2);
   constexpr int kTasks = 10;
   std::atomic<int> began{0}, ended{0};
   Notification all_began, go_on, all_ended;
@@ -233,6 +264,72 @@ TEST(ServiceThreadsTest, ThreadsAreUsedAgain) {
   }
   EXPECT_LE(threads.num_threads(), 50);
   EXPECT_GE(threads.num_threads(), 1);
+}
+
+TEST(ServiceThreadsTest, ManyTasksTakeFewThreads) {
+  static ServiceThreads& threads = *new ServiceThreads(&pthread_create, 4);
+  constexpr int kTasks = 20'000;
+  std::atomic<int> ended{0};
+  Notification all_ended;
+  std::vector<std::unique_ptr<CountedTask>> tasks;
+  for (int i = 0; i < kTasks; ++i) {
+    tasks.push_back(std::make_unique<CountedTask>([&] {
+      if (ended.load() % 100 == 0) absl::SleepFor(absl::Milliseconds(3));
+      if (ended.fetch_add(1) + 1 == kTasks) all_ended.Notify();
+    }));
+    EXPECT_TRUE(threads.Run(tasks.back().get()));
+  }
+  EXPECT_TRUE(all_ended.WaitForNotificationWithTimeout(kLong));
+  // One stands by. More where the machine is so busy that nothing happens for a long time.
+  EXPECT_LE(threads.most_threads(), 4 + 1 + 4);
+}
+
+// Their turn comes in the order of their urgency, and then of their coming.
+TEST(ServiceThreadsTest, UrgentTasksComeFirst) {
+  static ServiceThreads& threads = *new ServiceThreads(&pthread_create, 1);
+  Notification go_on, all_ended;
+  Mutex mu;
+  std::vector<int> order;
+  CountedTask first([&] { go_on.WaitForNotification(); });
+  EXPECT_TRUE(threads.Run(&first));
+  std::vector<std::unique_ptr<CountedTask>> tasks;
+  const auto run = [&](int number, ServiceThreads::Urgency urgency) {
+    tasks.push_back(std::make_unique<CountedTask>([&, number] {
+      MutexLock lock(&mu);
+      order.push_back(number);
+      if (order.size() == 4) all_ended.Notify();
+    }));
+    EXPECT_TRUE(threads.Run(tasks.back().get(), urgency));
+  };
+  for (const int number : {2, 3}) run(number, ServiceThreads::Urgency::kInTurn);
+  for (const int number : {0, 1}) run(number, ServiceThreads::Urgency::kSoon);
+  EXPECT_TRUE(all_ended.WaitForNotificationWithTimeout(kLong)) << "the first one blocks, the others have their turn";
+  go_on.Notify();
+  MutexLock lock(&mu);
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
+}
+
+// Each waits for the next one.
+TEST(ServiceThreadsTest, TasksAtOnceHaveThreadsOfTheirOwn) {
+  static ServiceThreads& threads = *new ServiceThreads(&pthread_create, 1);
+  constexpr size_t kTasks = 30;
+  std::vector<std::unique_ptr<Notification>> ran;
+  std::vector<std::unique_ptr<CountedTask>> tasks(kTasks);
+  for (size_t i = 0; i <= kTasks; ++i) ran.push_back(std::make_unique<Notification>());
+  for (size_t i = 0; i < kTasks; ++i) {
+    tasks[i] = std::make_unique<CountedTask>([&, i] {
+      if (i + 1 < kTasks) {
+        EXPECT_TRUE(threads.Run(tasks[i + 1].get(), ServiceThreads::Urgency::kAtOnce));
+        EXPECT_TRUE(ran[i + 1]->WaitForNotificationWithTimeout(kLong));
+      }
+      ran[i]->Notify();
+    });
+  }
+  const absl::Time start = absl::Now();
+  EXPECT_TRUE(threads.Run(tasks[0].get(), ServiceThreads::Urgency::kAtOnce));
+  EXPECT_TRUE(ran[0]->WaitForNotificationWithTimeout(kLong));
+  EXPECT_GE(threads.most_threads(), static_cast<int>(kTasks));
+  RecordProperty("ms", static_cast<int>(absl::ToInt64Milliseconds(absl::Now() - start)));
 }
 
 TEST(ServiceThreadsTest, SaysThatTheSystemGivesNoThread) {
@@ -316,33 +413,62 @@ TEST(ThreadRunsTest, ARunWithoutThreadsGoesToAServiceThreadBeforeAWait) {
   EXPECT_EQ(log, std::vector<std::string>{"a here"});
 }
 
-TEST(ThreadRunsTest, AThreadWhoseCallerWaitsContinuesItsRunAndItsStepAndWhatHasNoThreads) {
-  std::vector<std::string> log;
+TEST(ThreadRunsTest, AThreadWhoseCallerWaitsContinuesItsRunAndItsStepAndNothingElse) {
+  std::vector<std::string> log, log_of_bare;
   NotedRun own("own", &log, true), other("other", &log, true), unknown("unknown", &log, true);
-  NotedRun part("part", &log, true, StepId(1)), next("next", &log, true, StepId(2)), bare("bare", &log);
+  NotedRun part("part", &log, true, StepId(1)), next("next", &log, true, StepId(2)), bare("bare", &log_of_bare);
+  std::unique_ptr<Notification> bare_ran;
+  std::thread::id bare_ran_on;
+  bare.then = [&] {
+    bare_ran_on = std::this_thread::get_id();
+    bare_ran->Notify();
+  };
   const auto free_all = [&] {
-    ThreadRuns& runs = ThreadRuns::Current();
-    const ThreadRuns::Scope scope;
-    for (NotedRun* const run : {&other, &part, &next, &unknown, &bare, &own}) runs.Defer(run);
+    bare_ran = std::make_unique<Notification>();
+    log.clear();
+    {
+      ThreadRuns& runs = ThreadRuns::Current();
+      const ThreadRuns::Scope scope;
+      for (NotedRun* const run : {&other, &part, &next, &unknown, &bare, &own}) runs.Defer(run);
+    }
+    ASSERT_TRUE(bare_ran->WaitForNotificationWithTimeout(kLong));
   };
   {
     const ThreadRuns::AwaitScope awaited(own);  // Its step is not known, as that of `other`.
     free_all();
+    EXPECT_EQ(log, (std::vector<std::string>{"other elsewhere", "part elsewhere", "next elsewhere", "unknown elsewhere",
+                                             "own here"}));
+    EXPECT_NE(bare_ran_on, std::this_thread::get_id());
   }
-  EXPECT_EQ(log, (std::vector<std::string>{"other elsewhere", "part elsewhere", "next elsewhere", "unknown elsewhere",
-                                           "bare here", "own here"}));
-  log.clear();
   {
     const ThreadRuns::WaitScope awaited(StepId(1));
     free_all();
+    EXPECT_EQ(log, (std::vector<std::string>{"other elsewhere", "part here", "next elsewhere", "unknown elsewhere",
+                                             "own elsewhere"}));
+    EXPECT_NE(bare_ran_on, std::this_thread::get_id());
   }
-  EXPECT_EQ(log, (std::vector<std::string>{"other elsewhere", "part here", "next elsewhere", "unknown elsewhere",
-                                           "bare here", "own elsewhere"}));
-  log.clear();
   free_all();
-  EXPECT_EQ(log,
-            (std::vector<std::string>{"other here", "part here", "next here", "unknown here", "bare here", "own here"}))
+  EXPECT_EQ(log, (std::vector<std::string>{"other here", "part here", "next here", "unknown here", "own here"}))
       << "where nothing waits, all of it is continued";
+  EXPECT_EQ(bare_ran_on, std::this_thread::get_id());
+}
+
+TEST(ThreadRunsTest, AThreadMayContinueWhatItsCallerWaitsForAndWhereItWaitsForNothingAll) {
+  std::vector<std::string> log;
+  const NotedRun own("own", &log), part("part", &log, false, StepId(1)), other("other", &log);
+  const ThreadRuns& runs = ThreadRuns::Current();
+  EXPECT_TRUE(runs.MayContinue(own));
+  {
+    const ThreadRuns::AwaitScope awaited(StepId(1));
+    EXPECT_TRUE(runs.MayContinue(part));
+    EXPECT_FALSE(runs.MayContinue(other));
+    const ThreadRuns::AwaitScope inner(own);
+    EXPECT_TRUE(runs.MayContinue(own));
+    EXPECT_FALSE(runs.MayContinue(part));
+    const ThreadRuns::Scope scope;
+    EXPECT_FALSE(runs.MayContinue(own));
+  }
+  EXPECT_TRUE(runs.MayContinue(other));
 }
 
 }  // namespace
