@@ -100,13 +100,13 @@ void LocalRendezvous::CancelReceives::operator()() {
   {
     MutexLock lock(&shard.mu);
     cancelled = shard.waiting.TakeAll(cancellation_);
-    shard.Find(cancellation_)->is_called = true;
+    shard.Forget(shard.Find(cancellation_));
+    ++shard.num_cancelling;
   }
   if (cancelled != nullptr) Answer(ReceiveCancelled(), cancelled);
   MutexLock lock(&shard.mu);
   shard.waiting.Recycle(cancelled);
-  *shard.Find(cancellation_) = shard.registrations.back();
-  shard.registrations.pop_back();
+  --shard.num_cancelling;
 }
 
 void LocalRendezvous::Table::TrySpread() noexcept {
@@ -218,7 +218,6 @@ bool LocalRendezvous::BeginWait(Shard& shard, CancellationManager* cancellation)
   if (cancellation == nullptr) return true;
   Registration* const known = shard.Find(cancellation);
   if (known != nullptr) {
-    if (known->is_called) return false;
     ++known->num_waiting;
     return true;
   }
@@ -228,7 +227,7 @@ bool LocalRendezvous::BeginWait(Shard& shard, CancellationManager* cancellation)
   if (!cancellation->RegisterCallback(token, CancelReceives(&shard, cancellation))) {
     return false;
   }
-  shard.registrations.push_back({cancellation, token, 1, false});
+  shard.registrations.push_back({cancellation, token, 1});
   return true;
 }
 
@@ -236,8 +235,7 @@ void LocalRendezvous::Shard::EndWait(CancellationManager* cancellation) {
   if (cancellation == nullptr) return;
   Registration* const registration = Find(cancellation);
   if (--registration->num_waiting > 0 || !cancellation->TryDeregisterCallback(registration->token)) return;
-  *registration = registrations.back();
-  registrations.pop_back();
+  Forget(registration);
 }
 
 void LocalRendezvous::StartAbort(const absl::Status& status) {
@@ -271,7 +269,7 @@ bool LocalRendezvous::Clear() {
     WaitingTable::Item* dropped = nullptr;
     {
       MutexLock lock(&shard.mu);
-      is_free = is_free && shard.registrations.empty();
+      is_free = is_free && shard.registrations.empty() && shard.num_cancelling == 0;
       shard.aborted = absl::OkStatus();
       if (shard.waiting.num_keys() > 0) dropped = shard.waiting.TakeAll(nullptr);
     }

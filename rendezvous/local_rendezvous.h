@@ -60,23 +60,29 @@ class LocalRendezvous : public Rendezvous {
   std::vector<RendezvousKey> WaitingSends(size_t max) const { return WaitingKeys(max, /*is_receive=*/false); }
 
  private:
-  // A cancellation that ends receives of a shard: one callback for all of them.
+  // A cancellation that ends receives of a shard: one callback for all of them. Invariant: each receive that waits has
+  // one, and it goes together with those that its callback takes, under one lock. So no address of a manager stays here
+  // when a `done` frees it, and a new one at that address is a new one.
   struct Registration {
     CancellationManager* cancellation = nullptr;
     CancellationToken token = -1;
     int64_t num_waiting = 0;
-    bool is_called = false;  // The callback has looked for receives, and will not look again.
   };
   struct Table;
   struct Shard {
     mutable Mutex mu;
     Table* table = nullptr;  // That it is part of. Immutable.
     WaitingTable waiting ABSL_GUARDED_BY(mu);
-    // Those with receives that wait, and those whose callback is under way.
+    // Those with receives that wait, and those whose callback is about to look for some.
     absl::InlinedVector<Registration, 1> registrations ABSL_GUARDED_BY(mu);
+    int32_t num_cancelling ABSL_GUARDED_BY(mu) = 0;  // Callbacks that end the receives which they have taken.
     absl::Status aborted ABSL_GUARDED_BY(mu);
 
     Registration* Find(const CancellationManager* cancellation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+    void Forget(Registration* registration) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
+      *registration = registrations.back();
+      registrations.pop_back();
+    }
     // A receive with `cancellation` does not wait any more. Either its registration ends, too, or others need it, or
     // its callback is under way and ends it.
     void EndWait(CancellationManager* cancellation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);

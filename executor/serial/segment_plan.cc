@@ -266,19 +266,4 @@ bool SegmentPlan::Create(const SerialStructure& structure, const RegionOrders* o
   return SegmentPlanner(structure, plan, why_not).Plan(orders);
 }
 
-std::vector<int32_t> SegmentPlan::LastStops(int32_t segment) const {
-  const std::vector<int32_t> all = sets_.Members(stops_before(segment));
-  StopSets::Words earlier(sets_.num_words(), 0);
-  for (const int32_t stop : all) {
-    const StopSets::Words& before = sets_.words(stops_before(starts_in(stop)));
-    for (size_t w = 0; w < earlier.size(); ++w) earlier[w] |= before[w];
-  }
-  std::vector<int32_t> last;
-  for (const int32_t stop : all) {
-    if ((earlier[static_cast<size_t>(stop / StopSets::kBits)] >> (stop % StopSets::kBits) & 1) == 0)
-      last.push_back(stop);
-  }
-  return last;
-}
-
 }  // namespace sluice

@@ -68,8 +68,6 @@ class SegmentPlan {
   bool IsBefore(int32_t stop, int32_t segment) const { return sets_.Contains(stops_before(segment), stop); }
   // Whether segment `a` has always run before `b` begins.
   bool Precedes(int32_t a, int32_t b) const { return a < b && sets_.IsSubset(stops_before(a), stops_before(b)); }
-  // The stops before `segment` that come before none of the others: it can begin when the last of them has ended.
-  std::vector<int32_t> LastStops(int32_t segment) const;
 
  private:
   friend class SegmentPlanner;

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "executor/serial/join_plan.h"
 #include "executor/serial/kept_plan.h"
 #include "executor/serial/segment_plan.h"
 #include "graph/value/entry.h"
@@ -22,23 +24,26 @@ class SegmentTable {
 
   // `begins`: where each segment begins among the instructions, and where the last ends; `starts`: the instruction that
   // starts each stop.
-  SegmentTable(const SegmentPlan& plan, const KeptPlan& kept, std::vector<int32_t> begins, std::vector<int32_t> starts);
+  SegmentTable(const SegmentPlan& plan, const KeptPlan& kept, std::vector<int32_t> begins, std::vector<int32_t> starts)
+      : SegmentTable(plan, JoinPlan(plan), kept, std::move(begins), std::move(starts)) {}
 
   int32_t num_segments() const { return static_cast<int32_t>(begins_.size()) - 1; }
   int32_t num_stops() const { return static_cast<int32_t>(start_of_.size()); }
   int32_t begin(int32_t segment) const { return begins_[static_cast<size_t>(segment)]; }
   int32_t end(int32_t segment) const { return begins_[static_cast<size_t>(segment) + 1]; }
-  // Bits of the stops before `segment`, stop_words() of them.
-  const uint64_t* stops_before(int32_t segment) const {
-    return stops_before_.data() + static_cast<size_t>(segment) * stop_words_;
-  }
+  // Of bits, one for each stop.
   size_t stop_words() const { return stop_words_; }
   // See SegmentPlan::first_outcome.
   int32_t first_outcome(int32_t stop) const { return first_outcome_[static_cast<size_t>(stop)]; }
   // The stops that start in `segment`, and their outcomes.
   absl::Span<const int32_t> started_in(int32_t segment) const { return started_in_.of(segment); }
-  // The segments that may begin when `stop` has ended, where all others before them have.
-  absl::Span<const int32_t> woken_by(int32_t stop) const { return woken_by_.of(stop); }
+  // See Note [Joins]. How many parts of each have to end; which joins count that a stop, or a join, has ended; the
+  // segment that is ready when `join` has, or -1; the other way round, -1 for a segment that is ready at the start.
+  absl::Span<const uint32_t> join_counts() const { return join_counts_; }
+  absl::Span<const int32_t> joins_after_stop(int32_t stop) const { return after_stop_.of(stop); }
+  absl::Span<const int32_t> joins_after_join(int32_t join) const { return after_join_.of(join); }
+  int32_t segment_of_join(int32_t join) const { return segment_of_join_[static_cast<size_t>(join)]; }
+  int32_t join_of_segment(int32_t segment) const { return join_of_segment_[static_cast<size_t>(segment)]; }
   absl::Span<const Drop> drops_of_segment(int32_t segment) const { return of_segments_.of(segment); }
   absl::Span<const Drop> drops_of_stop(int32_t stop) const { return of_stops_.of(stop); }
   // The instruction that starts `stop`.
@@ -48,6 +53,9 @@ class SegmentTable {
   absl::Span<const int32_t> counters() const { return counters_; }
 
  private:
+  SegmentTable(const SegmentPlan& plan, const JoinPlan& joins, const KeptPlan& kept, std::vector<int32_t> begins,
+               std::vector<int32_t> starts);
+
   // Lists side by side.
   template <typename T>
   class Lists {
@@ -69,8 +77,9 @@ class SegmentTable {
   const std::vector<int32_t> begins_, start_of_;
   std::vector<int32_t> first_outcome_;  // By stop.
   const size_t stop_words_;
-  std::vector<uint64_t> stops_before_;  // By segment.
-  Lists<int32_t> started_in_, woken_by_;
+  const std::vector<uint32_t> join_counts_;
+  const std::vector<int32_t> segment_of_join_, join_of_segment_;
+  Lists<int32_t> started_in_, after_stop_, after_join_;
   Lists<Drop> of_segments_, of_stops_;
   const int32_t num_kept_;
   const std::vector<int32_t> counters_;

@@ -1,5 +1,6 @@
 #include "executor/serial/serial_run.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -37,21 +38,13 @@ absl::Status RunSerialCall(const SerialProgram& program, Entry* registers, Kerne
 }
 
 std::unique_ptr<Entry[]> RegisterPool::Take() {
-  {
-    MutexLock lock(&mu_);
-    if (!kept_.empty()) {
-      std::unique_ptr<Entry[]> registers = std::move(kept_.back());
-      kept_.pop_back();
-      return registers;
-    }
-  }
-  return std::make_unique<Entry[]>(num_registers_);
+  std::optional<std::unique_ptr<Entry[]>> kept = kept_.Take();
+  return kept.has_value() ? *std::move(kept) : std::make_unique<Entry[]>(num_registers_);
 }
 
 void RegisterPool::Put(std::unique_ptr<Entry[]> registers) {
   Clear(registers.get(), num_registers_);
-  MutexLock lock(&mu_);
-  if (kept_.size() < kMaxKept) kept_.push_back(std::move(registers));
+  kept_.Put(std::move(registers), num_registers_ * sizeof(Entry));
 }
 
 void RegisterPool::Clear(Entry* registers, size_t count) {

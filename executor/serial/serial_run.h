@@ -1,15 +1,14 @@
 #ifndef SLUICE_EXECUTOR_SERIAL_SERIAL_RUN_H_
 #define SLUICE_EXECUTOR_SERIAL_SERIAL_RUN_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "executor/kept_pool.h"
 #include "executor/serial/serial_program.h"
-#include "graph/base/mutex.h"
 #include "kernels/kernel_context.h"
 #include "kernels/run_context.h"
 
@@ -47,18 +46,19 @@ class RegisterPool {
   explicit RegisterPool(int32_t num_registers) : num_registers_(static_cast<size_t>(num_registers)) {}
 
   // Empty ones.
-  std::unique_ptr<Entry[]> Take() ABSL_LOCKS_EXCLUDED(mu_);
+  std::unique_ptr<Entry[]> Take();
   // Frees what is left in them, and keeps them.
-  void Put(std::unique_ptr<Entry[]> registers) ABSL_LOCKS_EXCLUDED(mu_);
+  void Put(std::unique_ptr<Entry[]> registers);
   // Frees what the first `count` of `registers` hold.
   static void Clear(Entry* registers, size_t count);
+  // What is kept, see KeptPool.
+  size_t kept_bytes() const { return kept_.kept_bytes(); }
 
  private:
   static constexpr size_t kMaxKept = 64;
 
   const size_t num_registers_;
-  Mutex mu_;
-  std::vector<std::unique_ptr<Entry[]>> kept_ ABSL_GUARDED_BY(mu_);
+  KeptPool<std::unique_ptr<Entry[]>> kept_{kMaxKept};
 };
 
 }  // namespace sluice

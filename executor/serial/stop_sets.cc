@@ -6,14 +6,15 @@
 namespace sluice {
 
 StopSets::StopSets(int32_t num_stops) : num_words_(static_cast<size_t>((num_stops + kBits - 1) / kBits)) {
-  Intern(Words(num_words_, 0));
+  Intern(Words(num_words_, 0), Origin());
 }
 
-StopSetId StopSets::Intern(Words words) {
+StopSetId StopSets::Intern(Words words, const Origin& origin) {
   const auto found = ids_.find(words);
   if (found != ids_.end()) return found->second;
   const StopSetId id(static_cast<int32_t>(sets_.size()));
   sets_.push_back(words);
+  origins_.push_back(origin);
   ids_.emplace(std::move(words), id);
   return id;
 }
@@ -26,7 +27,7 @@ StopSetId StopSets::Union(StopSetId a, StopSetId b) {
   if (found != unions_.end()) return found->second;
   Words both = words(a);
   for (size_t w = 0; w < num_words_; ++w) both[w] |= words(b)[w];
-  const StopSetId id = Intern(std::move(both));
+  const StopSetId id = Intern(std::move(both), {a, b, -1});
   unions_.emplace(pair, id);
   return id;
 }
@@ -35,7 +36,7 @@ StopSetId StopSets::Intersection(StopSetId a, StopSetId b) {
   if (a == b) return a;
   Words both = words(a);
   for (size_t w = 0; w < num_words_; ++w) both[w] &= words(b)[w];
-  return Intern(std::move(both));
+  return Intern(std::move(both), Origin());
 }
 
 StopSetId StopSets::With(StopSetId set, int32_t stop) {
@@ -44,7 +45,7 @@ StopSetId StopSets::With(StopSetId set, int32_t stop) {
   if (found != withs_.end()) return found->second;
   Words more = words(set);
   more[static_cast<size_t>(stop / kBits)] |= uint64_t{1} << (stop % kBits);
-  const StopSetId id = Intern(std::move(more));
+  const StopSetId id = Intern(std::move(more), {set, kNoStops, stop});
   withs_.emplace(pair, id);
   return id;
 }

@@ -35,15 +35,23 @@ class StopSets {
   int32_t Count(StopSetId set) const;
   std::vector<int32_t> Members(StopSetId set) const;
 
+  // What a set was first made of: two others with smaller ids (kNoStops: none) and a stop (-1: none). Together they are
+  // the set, but for an intersection, which has nothing here.
+  struct Origin {
+    StopSetId a = kNoStops, b = kNoStops;
+    int32_t stop = -1;
+  };
+  const Origin& origin(StopSetId set) const { return origins_[static_cast<size_t>(set.value())]; }
   const Words& words(StopSetId set) const { return sets_[static_cast<size_t>(set.value())]; }
   size_t num_words() const { return num_words_; }
   size_t size() const { return sets_.size(); }
 
  private:
-  StopSetId Intern(Words words);
+  StopSetId Intern(Words words, const Origin& origin);
 
   size_t num_words_;
   std::vector<Words> sets_;
+  std::vector<Origin> origins_;  // By set.
   HashMap<Words, StopSetId> ids_;
   HashMap<std::pair<int32_t, int32_t>, StopSetId> unions_;
   HashMap<std::pair<int32_t, int32_t>, StopSetId> withs_;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "executor/session/shared_pools.h"
+#include "executor/step_ids.h"
 #include "graph/base/check.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -178,9 +179,6 @@ std::vector<SessionCore::Plan> SessionCore::Plans() const {
   return plans_;
 }
 
-StepId SessionCore::NewStepId() {
-  static std::atomic<int64_t> next{1};
-  return StepId(next.fetch_add(1, std::memory_order_relaxed));  // Relaxed: unique only.
-}
+StepId SessionCore::NewStepId() { return sluice::NewStepId(); }
 
 }  // namespace sluice

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "executor/node_error.h"
+#include "executor/step_ids.h"
 #include "executor/tape/custom_call.h"
 #include "executor/tape/grad_check.h"
 #include "executor/tape/grad_mode.h"
@@ -40,6 +41,7 @@ BackwardPass::BackwardPass(TapeCore& core, const PassPlan& plan, const Options& 
       is_done_(plan.items().size(), false),
       outer_(ThisThreadsPass()) {
   for (const PassPlan::Item& item : plan.items()) waits_for_.push_back(item.dependencies);
+  run_.step_id = NewStepId();
   run_.cancellation = options.cancellation;
   run_.cancel_on_error = false;  // It is the caller's.
   if (outer_ != nullptr && outer_->run_.cancellation != nullptr) LinkCancellation();

@@ -1,6 +1,7 @@
 #include "executor/tape/tape_core.h"
 
 #include "absl/strings/str_cat.h"
+#include "executor/step_ids.h"
 #include "graph/ops/op_table.h"
 #include "kernels/families/register_all.h"
 
@@ -23,7 +24,7 @@ TapeCore::TapeCore(const TapeOptions& options)
       device_(absl::StrCat(kLocalTask, "/device:CPU:0"), 1),
       ops_(options.ops != nullptr ? *options.ops : BuiltinOps(), kernels_, options.rows, &device_),
       structures_(options.max_structures, options.max_structure_bytes) {
-  run_.step_id = StepId(1);
+  run_.step_id = NewStepId();  // Of ops called at once; passes have their own.
   run_.device = &device_;
   run_.resources = &device_.resources();
   run_.task_runner = pool_.get();

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "executor/kept_pool.h"
+#include "executor/serial/serial_run.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ops/op_table.h"
@@ -65,6 +67,35 @@ TEST_F(PropagatorPoolTest, KeepsAFewHoweverManyRunAtOnce) {
 TEST_F(PropagatorPoolTest, KeepsNoMoreMemoryThanItMay) {
   UseAtOnce(10, size_t{100} << 20);
   EXPECT_EQ(pool_->num_kept(), 2u);
+}
+
+// The same rule for all that is kept between runs.
+TEST(KeptPoolTest, CountsWhatItKeeps) {
+  constexpr size_t kMax = KeptPool<int>::kMaxBytes;
+  KeptPool<int> pool(3);
+  EXPECT_FALSE(pool.Take().has_value());
+  pool.Put(1, kMax / 2);
+  pool.Put(2, kMax / 2);
+  EXPECT_EQ(pool.kept_bytes(), kMax);
+  pool.Put(3, 1);
+  EXPECT_EQ(pool.num_kept(), 2u) << "one byte too much";
+  EXPECT_EQ(pool.Take(), 2);
+  EXPECT_EQ(pool.kept_bytes(), kMax / 2);
+  for (const int i : {4, 5, 6}) pool.Put(i, 1);
+  EXPECT_EQ(pool.num_kept(), 3u);
+  EXPECT_EQ(pool.kept_bytes(), kMax / 2 + 2);
+  pool.Put(7, ~size_t{0});
+  EXPECT_EQ(pool.Take(), 5);
+}
+
+TEST(KeptPoolTest, RegistersOfManyRunsAtOnceAreBounded) {
+  constexpr int32_t kRegisters = 400'000;  // 25 MB.
+  RegisterPool pool(kRegisters);
+  std::vector<std::unique_ptr<Entry[]>> taken;
+  for (int i = 0; i < 14; ++i) taken.push_back(pool.Take());
+  for (std::unique_ptr<Entry[]>& registers : taken) pool.Put(std::move(registers));
+  EXPECT_GT(pool.kept_bytes(), KeptPool<int>::kMaxBytes / 2);
+  EXPECT_LE(pool.kept_bytes(), KeptPool<int>::kMaxBytes);
 }
 
 TEST_F(PropagatorPoolTest, KeepsOneOfAnySize) {

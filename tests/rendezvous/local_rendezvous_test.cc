@@ -1,6 +1,7 @@
 #include "rendezvous/local_rendezvous.h"
 
 #include <atomic>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -170,6 +171,26 @@ TEST_F(LocalRendezvousTest, ItMayGoInsideOfTheCancellationThatEndsItsLastReceive
   cancellation.StartCancel();
   EXPECT_EQ(left, 0);
   EXPECT_FALSE(rendezvous);
+}
+
+// A `done` frees the manager that ended its receive, and the next one has its address.
+TEST_F(LocalRendezvousTest, AManagerAtTheAddressOfAnEarlierOneIsANewOne) {
+  std::optional<CancellationManager> cancellation(std::in_place);
+  Answer second;
+  absl::Status first = absl::UnknownError("not answered");
+  rendezvous_->RecvAsync(Key(1), TransferArgs(), &*cancellation,
+                         [&](absl::Status status, RendezvousValue, const TransferArgs&, const TransferArgs&) {
+                           first = std::move(status);
+                           cancellation.emplace();
+                           Recv(Key(2), &second, &*cancellation);
+                         });
+  cancellation->StartCancel();
+  EXPECT_EQ(first.code(), absl::StatusCode::kCancelled);
+  EXPECT_FALSE(second.done.HasBeenNotified()) << second.status;
+  ASSERT_OK(Send(Key(2), 1));
+  EXPECT_OK(second.status);
+  EXPECT_FALSE(cancellation->IsCancelling());
+  EXPECT_TRUE(rendezvous_->Clear());
 }
 
 TEST_F(LocalRendezvousTest, CancelAfterDeliveryIsHarmless) {

@@ -6,12 +6,15 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "executor/kernel_set.h"
+#include "executor/serial/join_plan.h"
 #include "executor/serial/kept_plan.h"
 #include "executor/serial/register_plan.h"
 #include "executor/serial/serial_code.h"
@@ -349,6 +352,76 @@ TEST(StopSetsTest, EachSetIsStoredOnce) {
   EXPECT_FALSE(sets.IsSubset(a, sets.With(kNoStops, 129)));
   EXPECT_TRUE(sets.Contains(a, 129));
   EXPECT_FALSE(sets.Contains(a, 128));
+}
+
+// ---- Joins ----
+
+// What each join counts, its parts followed to the stops, is the set of stops before its segment.
+void ExpectJoinsAreTheSets(const SegmentPlan& plan, const JoinPlan& joins) {
+  std::vector<std::set<int32_t>> stops(static_cast<size_t>(joins.num_joins()));
+  std::vector<uint32_t> left = joins.num_parts();
+  std::vector<int32_t> ended;
+  const auto add = [&](int32_t join, const std::set<int32_t>& more) {
+    stops[static_cast<size_t>(join)].insert(more.begin(), more.end());
+    if (--left[static_cast<size_t>(join)] == 0) ended.push_back(join);
+  };
+  for (size_t stop = 0; stop < plan.stops().size(); ++stop) {
+    for (const int32_t join : joins.after_stop()[stop]) add(join, {static_cast<int32_t>(stop)});
+  }
+  while (!ended.empty()) {
+    const size_t join = static_cast<size_t>(ended.back());
+    ended.pop_back();
+    for (const int32_t next : joins.after_join()[join]) add(next, stops[join]);
+  }
+  for (int32_t segment = 0; segment < plan.num_segments(); ++segment) {
+    const int32_t join = joins.join_of_segment()[static_cast<size_t>(segment)];
+    const std::vector<int32_t> before = plan.sets().Members(plan.stops_before(segment));
+    ASSERT_EQ(join < 0, before.empty());
+    if (join < 0) continue;
+    EXPECT_EQ(left[static_cast<size_t>(join)], 0u) << "a part never ends";
+    EXPECT_EQ(joins.segments()[static_cast<size_t>(join)], segment);
+    EXPECT_EQ(stops[static_cast<size_t>(join)], std::set<int32_t>(before.begin(), before.end()));
+  }
+}
+
+int64_t NumParts(const JoinPlan& joins) {
+  return std::accumulate(joins.num_parts().begin(), joins.num_parts().end(), int64_t{0});
+}
+
+// Each segment of a running sum has all stops before it: their lists would be quadratic.
+TEST_F(SegmentPlanTest, JoinsOfARunningSumGrowWithTheGraph) {
+  for (const int count : {10, 100, 500}) {
+    b_ = GraphBuilder(NewOpRegistry());
+    args_.clear();
+    Output sum = Arg(0);
+    for (int i = 0; i < count; ++i) {
+      sum = Add(absl::StrCat("sum", i), sum, Wait(absl::StrCat("w", i), Arg(1)));
+    }
+    Return(0, sum);
+    ASSERT_EQ(Plan(), "");
+    const SegmentPlan& plan = *code_.segments();
+    EXPECT_EQ(plan.num_segments(), count + 1);
+    const JoinPlan joins(plan);
+    ExpectJoinsAreTheSets(plan, joins);
+    EXPECT_LE(joins.num_joins(), 2 * count);
+    EXPECT_LE(NumParts(joins), 4 * count);
+  }
+}
+
+// A node that reads all of them at once makes a set for each input, of which only the last is a segment's.
+TEST_F(SegmentPlanTest, JoinsOfOneReaderOfAllAreOne) {
+  constexpr int kCount = 50;
+  std::vector<Output> waits;
+  for (int i = 0; i < kCount; ++i) waits.push_back(Wait(absl::StrCat("w", i), Arg(0)));
+  Return(0, b_.Op("AddN", "all", waits));
+  Return(1, Add("two", waits[0], waits[1]));
+  Return(2, Add("three", waits[2], Add("four", waits[0], waits[1])));
+  ASSERT_EQ(Plan(), "");
+  const SegmentPlan& plan = *code_.segments();
+  const JoinPlan joins(plan);
+  ExpectJoinsAreTheSets(plan, joins);
+  EXPECT_LE(joins.num_joins(), 8);
+  EXPECT_LE(NumParts(joins), kCount + 8);
 }
 
 }  // namespace
