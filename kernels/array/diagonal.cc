@@ -65,26 +65,35 @@ IndexVector PackedSizes(absl::Span<const int64_t> batch, const DiagonalBand& ban
   return dims;
 }
 
-// Moves the diagonals of `batch` matrices between `matrices` and `packed`.
+// Moves the diagonals of `batch` matrices between `matrices` and `packed`, on the threads of the run.
 template <bool kToPacked>
-void MoveDiagonals(const DiagonalBand& band, int64_t batch, Tensor& to, const Tensor& from) {
+void MoveDiagonals(const KernelContext& context, const DiagonalBand& band, int64_t batch, Tensor& to,
+                   const Tensor& from) {
+  // Before anything is counted: there may be any number of matrices or diagonals without elements.
+  if (to.num_elements() == 0 || from.num_elements() == 0) return;
   const int64_t matrix_size = band.rows * band.columns;
-  const int64_t packed_size = band.num_diagonals() * band.MaxLength();
+  const int64_t diagonals = band.num_diagonals();
+  const int64_t step = band.columns + 1;
   DispatchMoved(to.dtype(), [&](auto type) {
     using T = typename decltype(type)::Type;
-    for (int64_t b = 0; b < batch; ++b) {
-      band.ForEach([&](int64_t in_matrix, int64_t in_packed, int64_t length, int64_t step) {
-        const int64_t matrix = b * matrix_size + in_matrix;
-        const int64_t packed = b * packed_size + in_packed;
+    const double unit_ns = 6.0 + 2 * kMoveNs<T> * static_cast<double>(band.MaxLength());
+    T* const target = Elements<T>(to);
+    const T* const source = Elements<T>(from);
+    context.ParallelFor(batch * diagonals, unit_ns, [&](int64_t begin, int64_t end) {
+      for (int64_t unit = begin; unit < end; ++unit) {
+        const int64_t d = band.upper - unit % diagonals;
+        const int64_t matrix = unit / diagonals * matrix_size + band.InMatrix(d);
+        const int64_t packed = unit * band.MaxLength() + band.Start(d);
+        const int64_t length = band.Length(d);
         for (int64_t i = 0; i < length; ++i) {
           if constexpr (kToPacked) {
-            Elements<T>(to)[packed + i] = Elements<T>(from)[matrix + i * step];
+            target[packed + i] = source[matrix + i * step];
           } else {
-            Elements<T>(to)[matrix + i * step] = Elements<T>(from)[packed + i];
+            target[matrix + i * step] = source[packed + i];
           }
         }
-      });
-    }
+      }
+    });
   });
 }
 
@@ -120,7 +129,7 @@ class MatrixDiagPartKernel final : public BandKernel {
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(PackedSizes(batch, band)));
     SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
     FillWithPadding(context, 2, *output);
-    MoveDiagonals<true>(band, SizeOfAxes(input.shape(), 0, input.rank() - 2), *output, input);
+    MoveDiagonals<true>(context, band, SizeOfAxes(input.shape(), 0, input.rank() - 2), *output, input);
     return absl::OkStatus();
   }
 };
@@ -154,7 +163,7 @@ class MatrixDiagKernel final : public BandKernel {
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
     SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
     FillWithPadding(context, 4, *output);
-    MoveDiagonals<false>(band, SizeOfAxes(shape, 0, batch_rank), *output, diagonal);
+    MoveDiagonals<false>(context, band, SizeOfAxes(shape, 0, batch_rank), *output, diagonal);
     return absl::OkStatus();
   }
 
@@ -222,7 +231,7 @@ class MatrixSetDiagKernel final : public BandKernel {
       const CopyAxis all = {shape.num_elements(), 1, 1};
       CopyStrided(context, {&all, 1}, result, 0, source, 0);
     }
-    MoveDiagonals<false>(band, SizeOfAxes(shape, 0, shape.rank() - 2), result, diagonal);
+    MoveDiagonals<false>(context, band, SizeOfAxes(shape, 0, shape.rank() - 2), result, diagonal);
     context.SetOutput(0, std::move(result));
     return absl::OkStatus();
   }

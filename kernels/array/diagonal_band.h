@@ -24,15 +24,8 @@ struct DiagonalBand {
   int64_t MaxLength() const;
   // Where diagonal `d` starts in its row.
   int64_t Start(int64_t d) const;
-
-  // Calls copy(position in the matrix, position in the packed diagonals, length, step in the matrix) for each diagonal.
-  template <typename Copy>
-  void ForEach(Copy&& copy) const {
-    for (int64_t d = upper; d >= lower; --d) {
-      const int64_t at = d >= 0 ? d : -d * columns;
-      copy(at, (upper - d) * MaxLength() + Start(d), Length(d), columns + 1);
-    }
-  }
+  // Where diagonal `d` starts in the matrix.
+  int64_t InMatrix(int64_t d) const { return d >= 0 ? d : -d * columns; }
 };
 
 // Reads the diagonals that input `input`, called k, names: one number, or the first and the last. kOpShape, kOpValue.

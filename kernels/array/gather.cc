@@ -7,7 +7,6 @@
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
-#include "kernels/array/shared_rows.h"
 #include "kernels/dispatch.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
@@ -101,14 +100,8 @@ absl::Status GatherAlong(KernelContext& context, int axis, int batch_dims) {
   plan.indices = SizeOfAxes(indices.shape(), batch_dims, indices.rank());
   plan.inner = SizeOfAxes(params.shape(), axis + 1, params.rank());
   if (shape.num_elements() > 0) SLUICE_RETURN_IF_ERROR(CheckIndices(indices, plan.limit));
-  if (indices.num_elements() == 1 && plan.outer == 1 && shape.num_elements() > 0) {
-    const int64_t begin = IndexAt(indices, 0) * plan.inner;
-    if (SharesWell(params, begin, plan.inner)) {
-      SLUICE_ASSIGN_OR_RETURN(Tensor row, ShareElements(params, begin, shape));
-      context.SetOutput(0, std::move(row));
-      return absl::OkStatus();
-    }
-  }
+  // Copied even where it is one long row: params may be the memory of a variable that is overwritten later, and a
+  // gather gives the values that were there (Note [References alias] in kernels/state).
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
   RunGather(context, plan, params, indices, *output);
   return absl::OkStatus();

@@ -19,7 +19,7 @@ absl::Status CutPart(KernelContext& context, const Tensor& input, int axis, int6
                      const Shape& shape) {
   const int64_t rows = SizeOfAxes(input.shape(), 0, axis);
   const int64_t inner = SizeOfAxes(input.shape(), axis + 1, input.rank());
-  if (rows == 1 && SharesWell(input, begin * inner, size * inner)) {
+  if (axis == 0 && SharesWell(input, begin * inner, size * inner)) {
     SLUICE_ASSIGN_OR_RETURN(Tensor part, ShareElements(input, begin * inner, shape));
     context.SetOutput(i, std::move(part));
     return absl::OkStatus();

@@ -77,6 +77,7 @@ void SortByValue(const T* row, absl::Span<int32_t> order) {
 // to it can be seen.
 template <typename T>
 void LargestFirst(const T* row, int64_t columns, int64_t k, bool sorted, std::vector<int32_t>* order) {
+  if (k == 1) return order->assign(1, Largest(row, columns));
   order->resize(static_cast<size_t>(columns));
   std::iota(order->begin(), order->end(), 0);
   const auto goes_before = [row](int32_t a, int32_t b) {
@@ -85,9 +86,7 @@ void LargestFirst(const T* row, int64_t columns, int64_t k, bool sorted, std::ve
     return x > y || (!(x < y) && a < b);
   };
   const absl::Span<int32_t> all = absl::MakeSpan(*order);
-  if (k == 1) {
-    all[0] = Largest(row, columns);
-  } else if (k == columns) {
+  if (k == columns) {
     SortByValue(row, all);
   } else {
     // Starts with one more than is kept; then the smallest gives way to whatever is larger.

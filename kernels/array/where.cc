@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -35,14 +37,57 @@ bool IsTrue(T value) {
   }
 }
 
-// The positions of true elements, in order.
+constexpr int64_t kWherePart = 1 << 14;  // Elements that are counted, and then written, together.
+
+// Writes the coordinates of the true elements among [begin, end) of `values`, one row each, to [row, row_end). There
+// may be more or fewer than were counted where the values came through a reference and change meanwhile.
 template <typename T>
-std::vector<int64_t> TruePositions(absl::Span<const T> values) {
-  std::vector<int64_t> positions;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (IsTrue(values[i])) positions.push_back(static_cast<int64_t>(i));
+void WriteCoordinates(absl::Span<const T> values, const Shape& shape, int64_t begin, int64_t end, int64_t* row,
+                      int64_t* row_end) {
+  const int rank = shape.rank();
+  int64_t at[kMaxWhereRank];
+  for (int64_t axis = rank - 1, rest = begin; axis >= 0; --axis) {
+    at[axis] = rest % shape.dim(static_cast<int>(axis));
+    rest /= shape.dim(static_cast<int>(axis));
   }
-  return positions;
+  const int64_t last = shape.dim(rank - 1);
+  for (int64_t i = begin; i < end && row != row_end; ++i) {
+    if (IsTrue(values[static_cast<size_t>(i)])) row = std::copy_n(at, rank, row);
+    if (++at[rank - 1] < last) continue;
+    for (int axis = rank - 1; axis > 0 && at[axis] == shape.dim(axis); --axis) {
+      at[axis] = 0;
+      ++at[axis - 1];
+    }
+  }
+  std::fill(row, row_end, 0);
+}
+
+// Output 0 becomes the coordinates of the true elements of `values`.
+template <typename T>
+absl::Status WriteWhere(KernelContext& context, absl::Span<const T> values, const Shape& shape) {
+  const int64_t size = static_cast<int64_t>(values.size());
+  const int64_t parts = (size + kWherePart - 1) / kWherePart;
+  std::vector<int64_t> firsts(static_cast<size_t>(parts) + 1);  // Rows before each part, and all.
+  context.ParallelFor(parts, 0.5 * kWherePart, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      int64_t count = 0;
+      const int64_t part_end = std::min(size, (part + 1) * kWherePart);
+      for (int64_t i = part * kWherePart; i < part_end; ++i) count += IsTrue(values[static_cast<size_t>(i)]) ? 1 : 0;
+      firsts[static_cast<size_t>(part) + 1] = count;
+    }
+  });
+  std::partial_sum(firsts.begin(), firsts.end(), firsts.begin());
+  SLUICE_ASSIGN_OR_RETURN(const Shape rows, MakeShape({firsts.back(), shape.rank()}));
+  SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, rows));
+  int64_t* const to = output->flat<int64_t>().data();
+  context.ParallelFor(parts, 2.0 * kWherePart, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      int64_t* const begins = to + firsts[static_cast<size_t>(part)] * shape.rank();
+      int64_t* const ends = to + firsts[static_cast<size_t>(part) + 1] * shape.rank();
+      WriteCoordinates(values, shape, part * kWherePart, std::min(size, (part + 1) * kWherePart), begins, ends);
+    }
+  });
+  return absl::OkStatus();
 }
 
 // The coordinates of all true elements, one row each.
@@ -54,24 +99,11 @@ absl::Status ComputeWhere(KernelContext& context) {
         .Found(input.shape().ToString())
         .Expected(absl::StrCat("1 to ", kMaxWhereRank, " dimensions"));
   }
-  std::vector<int64_t> positions;
-  DispatchDType<Join<NumberCppTypes, TypeList<bool>>>(
-      input.dtype(), [&](auto type) { positions = TruePositions(input.flat<typename decltype(type)::Type>()); });
-  const int rank = input.rank();
-  SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({static_cast<int64_t>(positions.size()), rank}));
-  const Shape whole = input.shape();
-  SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
-  int64_t* const rows = output->flat<int64_t>().data();
-  context.ParallelFor(static_cast<int64_t>(positions.size()), 5.0 * rank, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t position = positions[static_cast<size_t>(i)];
-      for (int axis = rank - 1; axis >= 0; --axis) {
-        rows[i * rank + axis] = position % whole.dim(axis);
-        position /= whole.dim(axis);
-      }
-    }
+  absl::Status status;
+  DispatchDType<Join<NumberCppTypes, TypeList<bool>>>(input.dtype(), [&](auto type) {
+    status = WriteWhere(context, input.flat<typename decltype(type)::Type>(), input.shape());
   });
-  return absl::OkStatus();
+  return status;
 }
 
 // --- OneHot ------------------------------------------------------------------------------------------------------

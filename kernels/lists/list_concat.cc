@@ -235,7 +235,7 @@ absl::Status ComputePushBackBatch(KernelContext& context) {
     SLUICE_RETURN_IF_ERROR(CheckElementShape(*list, row));
     SLUICE_RETURN_IF_ERROR(CheckRoom(*list));
     SLUICE_ASSIGN_OR_RETURN(
-        Tensor element, TakeElements(tensor, static_cast<int64_t>(k) * row.num_elements(), row, context.allocator()));
+        Tensor element, CopyElements(tensor, static_cast<int64_t>(k) * row.num_elements(), row, context.allocator()));
     CountedPtr<TensorList> longer = list->Copy(context.allocator());
     longer->mutable_elements().push_back(std::move(element));
     lists[k] = Variant(std::move(longer));

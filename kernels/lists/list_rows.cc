@@ -141,7 +141,7 @@ absl::Status CheckRowShape(const Shape& row, const PartialShape& element_shape) 
 
 // `begin` counts elements of the tensor.
 absl::Status PutRow(const KernelContext& context, const Tensor& tensor, int64_t begin, const Shape& row, Tensor& to) {
-  SLUICE_ASSIGN_OR_RETURN(to, TakeElements(tensor, begin, row, context.allocator()));
+  SLUICE_ASSIGN_OR_RETURN(to, CopyElements(tensor, begin, row, context.allocator()));
   return absl::OkStatus();
 }
 
@@ -226,15 +226,16 @@ absl::Status ComputeScatter(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// A list that is too short is an error, where TensorFlow lets it grow: conformance case state/list_split_scatter.
+// A list that is too short grows; elements that no index names stay unset.
 absl::Status ComputeScatterIntoExisting(KernelContext& context) {
   const Tensor& tensor = context.input(1);
   SLUICE_ASSIGN_OR_RETURN(const TensorList* const list, ListInput(context, 0, tensor.dtype()));
   SLUICE_ASSIGN_OR_RETURN(const Shape row, RowShape(context, 1));
   SLUICE_RETURN_IF_ERROR(CheckElementShape(*list, row));
   SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> places, PlacesInput(context, 2, tensor));
-  for (const int64_t place : places) SLUICE_RETURN_IF_ERROR(CheckIndex(*list, place));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t needed, ScatteredSize(places, -1));
   SLUICE_ASSIGN_OR_RETURN(OwnList own, TakeList(context, 0));
+  if (needed > own.value->size()) SLUICE_RETURN_IF_ERROR(own.value->Resize(needed));
   SLUICE_RETURN_IF_ERROR(ScatterRows(context, tensor, row, places, own));
   context.SetOutput(0, std::move(own.handle));
   return absl::OkStatus();

@@ -1,4 +1,5 @@
 #include <complex>
+#include <type_traits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -24,7 +25,14 @@ void SelectRow(const bool* c, int64_t c_step, const T* t, int64_t t_step, const 
                int64_t n) {
   if ((c_step & t_step & e_step) == 1) {
     SLUICE_INDEPENDENT_LOOP
-    for (int64_t i = 0; i < n; ++i) out[i] = c[i] ? t[i] : e[i];
+    for (int64_t i = 0; i < n; ++i) {
+      if constexpr (std::is_integral<T>::value) {  // A mask: loads under a condition do not vectorise.
+        const T mask = static_cast<T>(-static_cast<T>(c[i]));
+        out[i] = static_cast<T>((t[i] & mask) | (e[i] & static_cast<T>(~mask)));
+      } else {
+        out[i] = c[i] ? t[i] : e[i];
+      }
+    }
   } else {
     for (int64_t i = 0; i < n; ++i) out[i] = c[i * c_step] ? t[i * t_step] : e[i * e_step];
   }

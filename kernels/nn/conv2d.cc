@@ -21,7 +21,8 @@ class ConvKernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     const ConvRules& rules = construction.op() == "Conv3D" ? kRules3D : kRules2D;
-    SLUICE_ASSIGN_OR_RETURN(const ConvForm form, ConvForm::Read(construction, rules));
+    SLUICE_ASSIGN_OR_RETURN(const ConvForm form,
+                            ConvForm::Read(construction, RulesForType(rules, construction, /*is_gradient=*/false)));
     return std::make_unique<ConvKernel>(construction, form);
   }
   ConvKernel(const KernelConstruction& construction, const ConvForm& form) : call_(construction, form) {}

@@ -47,7 +47,8 @@ absl::Status ReadSteps(const KernelConstruction& construction, const ConvRules& 
   SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> strides,
                           ReadPerDimension(construction, "strides", form->rank(), rules.batch_stride));
   SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> dilations,
-                          ReadPerDimension(construction, "dilations", form->rank(), rules.batch_dilation));
+                          ReadPerDimension(construction, "dilations", form->rank(), rules.batch_dilation,
+                                           rules.dilates ? ErrorCode::kOpAttr : rules.dilation));
   for (int i = 0; i < form->spaces; ++i) {
     const size_t at = static_cast<size_t>(i) + 1;
     if (dilations[at] > 1 && !rules.dilates) {
@@ -145,6 +146,15 @@ bool SlideWindow(const WindowAxis& form, SlidingAxis* axis) {
   axis->out = padded / form.stride;
   axis->before = form.before;
   return true;
+}
+
+ConvRules RulesForType(ConvRules rules, const KernelConstruction& construction, bool is_gradient) {
+  const absl::StatusOr<DType> type = construction.Get<DType>("T");
+  if (rules.spaces != 2 || !type.ok() || (*type != DType::kFloat && *type != DType::kBFloat16)) return rules;
+  rules.batch_stride = is_gradient ? ErrorCode::kOpAttr : ErrorCode::kOpUnimplemented;
+  rules.batch_dilation = ErrorCode::kOpAttr;
+  rules.equal_strides = false;
+  return rules;
 }
 
 absl::StatusOr<ConvForm> ConvForm::Read(const KernelConstruction& construction, const ConvRules& rules) {

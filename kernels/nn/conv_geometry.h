@@ -60,6 +60,10 @@ struct ConvRules {
   bool centres = false;        // See ConvForm.
 };
 
+// The rules for a convolution of images as TensorFlow for Linux has them: it runs float and bfloat16 in oneDNN, whose
+// codes differ from those of its own kernels (`rules`) and for which strides need not be equal.
+ConvRules RulesForType(ConvRules rules, const KernelConstruction& construction, bool is_gradient);
+
 // The attrs of a convolution of images (NHWC) or volumes (NDHWC). A value type.
 struct ConvForm {
   int spaces = 2;

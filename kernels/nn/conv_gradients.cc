@@ -33,7 +33,8 @@ class ImageGradientKernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     const ConvRules& rules = construction.op() == "Conv2DBackpropInput" ? kImageRules2D : kRules3D;
-    SLUICE_ASSIGN_OR_RETURN(const ConvForm form, ConvForm::Read(construction, rules));
+    SLUICE_ASSIGN_OR_RETURN(const ConvForm form,
+                            ConvForm::Read(construction, RulesForType(rules, construction, /*is_gradient=*/true)));
     return std::make_unique<ImageGradientKernel>(construction, form);
   }
   ImageGradientKernel(const KernelConstruction& construction, const ConvForm& form)
@@ -115,7 +116,8 @@ class FilterGradientKernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     const ConvRules& rules = construction.op() == "Conv2DBackpropFilter" ? kFilterRules2D : kRules3D;
-    SLUICE_ASSIGN_OR_RETURN(const ConvForm form, ConvForm::Read(construction, rules));
+    SLUICE_ASSIGN_OR_RETURN(const ConvForm form,
+                            ConvForm::Read(construction, RulesForType(rules, construction, /*is_gradient=*/true)));
     return std::make_unique<FilterGradientKernel>(form, construction.op() == "Conv3DBackpropFilter");
   }
   FilterGradientKernel(const ConvForm& form, bool takes_filter) : form_(form), takes_filter_(takes_filter) {}

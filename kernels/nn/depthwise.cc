@@ -26,13 +26,13 @@ struct TapRange {
   bool SameTaps(const TapRange& other) const { return first == other.first && count == other.count; }
 };
 
-// Of pixel `o` of the result: taps in steps of 1, pixels of the image in steps of 1.
+// Of pixel `o` of the result: taps in steps of 1, pixels of the image in steps of the dilation.
 TapRange TapsOfResult(const SlidingAxis& axis, int64_t o) {
   const int64_t begin = o * axis.stride - axis.before;
-  const int64_t first = std::max<int64_t>(0, -begin);
-  const int64_t end = std::min(axis.window, axis.in - begin);
+  const int64_t first = begin >= 0 ? 0 : (-begin - 1) / axis.dilation + 1;
+  const int64_t end = axis.in <= begin ? 0 : std::min(axis.window, (axis.in - begin - 1) / axis.dilation + 1);
   if (first >= end) return {};
-  return {first, end - first, begin + first};
+  return {first, end - first, begin + first * axis.dilation};
 }
 
 // Of pixel `i` of the image: taps in steps of the stride, pixels of the result in steps of -1.
@@ -180,22 +180,28 @@ absl::Status Depthwise<T>::Convolve(const T* image, const T* filter, T* result, 
   return workers_.ForEachShard(lines, LineNs(cols.out), [&](int64_t line, int worker) {
     const TapRange down = TapsOfResult(rows, line % rows.out);
     const T* from = image + (line / rows.out * rows.in + down.source) * cols.in * g_.channels;
+    // Steps that are never taken stay 0: dilations and strides may be of any size.
+    int64_t row_step = down.count < 2 ? 0 : rows.dilation * cols.in * g_.channels;
     if (widens) {
       T* const wide = static_cast<T*>(scratch.of(worker));
-      Widen(from, down.count * cols.in * g_.channels, multiplier(), wide);
+      for (int64_t i = 0; i < down.count; ++i) {
+        Widen(from + i * row_step, cols.in * g_.channels, multiplier(), wide + i * cols.in * made);
+      }
       from = wide;
+      row_step = cols.in * made;
     }
     ChannelProducts<T> products;
     products.channels = made;
     products.rows = down.count;
-    products.a_row = cols.in * made;
-    products.a_col = products.b_col = products.out_pixel = made;
+    products.a_row = row_step;
+    products.b_col = products.out_pixel = made;
     products.b_row = cols.window * made;
     const auto taps_of = [&cols](int64_t x) { return TapsOfResult(cols, x); };
     ForEachRun(cols.out, 1, taps_of, [&](int64_t first, int64_t count, const TapRange& across) {
       products.pixels = count;
       products.cols = across.count;
-      products.a_pixel = count < 2 || across.count == 0 ? 0 : cols.stride * made;  // Strides may be of any size.
+      products.a_pixel = count < 2 || across.count == 0 ? 0 : cols.stride * made;
+      products.a_col = across.count < 2 ? 0 : cols.dilation * made;
       products.a = from + across.source * made;
       products.b = filter + (down.first * cols.window + across.first) * made;
       products.out = result + (line * cols.out + first) * made;

@@ -29,7 +29,7 @@ absl::StatusOr<ConvGeometry> ResolveDepthwise(const ConvForm& form, const Shape&
 template <typename T>
 class Depthwise {
  public:
-  // `keeper` may be null. REQUIRES: ResolveDepthwise's; no dilation.
+  // `keeper` may be null. REQUIRES: ResolveDepthwise's; no dilation in the gradients.
   Depthwise(const ConvGeometry& geometry, const Workers& workers, ScratchKeeper* keeper)
       : g_(geometry), workers_(workers), keeper_(keeper) {}
 

@@ -27,12 +27,19 @@ namespace sluice {
 namespace {
 
 constexpr ErrorCode kUnimplemented = ErrorCode::kOpUnimplemented;
-// TensorFlow's gradients leave dilations unread; they are refused here as those of the convolution are.
 constexpr ConvRules kRules = {2,     kUnimplemented,         ErrorCode::kOpAttr, kUnimplemented, kUnimplemented,
                               false, /*equal_strides=*/true, /*groups=*/false};
 
+// As in TensorFlow for Linux, only float and bfloat16 are dilated.
 absl::StatusOr<ConvForm> ReadForm(const KernelConstruction& construction) {
-  return ConvForm::Read(construction, kRules);
+  ConvRules rules = RulesForType(kRules, construction, /*is_gradient=*/false);
+  rules.dilates = !rules.equal_strides;
+  return ConvForm::Read(construction, rules);
+}
+
+// Dilations are refused: TensorFlow's gradients leave them unread, and are those of another function.
+absl::StatusOr<ConvForm> ReadGradientForm(const KernelConstruction& construction) {
+  return ConvForm::Read(construction, RulesForType(kRules, construction, /*is_gradient=*/true));
 }
 
 void FillZeros(Tensor* tensor) { std::memset(tensor->mutable_raw_data(), 0, tensor->total_bytes()); }
@@ -158,7 +165,7 @@ class FusedDepthwiseKernel : public DepthwiseKernel {
 class DepthwiseGradientKernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const ConvForm form, ReadForm(construction));
+    SLUICE_ASSIGN_OR_RETURN(const ConvForm form, ReadGradientForm(construction));
     return std::make_unique<DepthwiseGradientKernel>(form, construction.op() == "DepthwiseConv2dNativeBackpropFilter");
   }
   DepthwiseGradientKernel(const ConvForm& form, bool of_filter) : form_(form), of_filter_(of_filter) {}

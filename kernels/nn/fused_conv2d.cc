@@ -151,7 +151,8 @@ class ChannelEpilogue final : public GemmEpilogue<T> {
 class FusedConv2DKernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
-    SLUICE_ASSIGN_OR_RETURN(const ConvForm form, ConvForm::Read(construction, kRules));
+    SLUICE_ASSIGN_OR_RETURN(const ConvForm form,
+                            ConvForm::Read(construction, RulesForType(kRules, construction, /*is_gradient=*/false)));
     SLUICE_ASSIGN_OR_RETURN(const std::string filter_format, construction.Get<std::string>("filter_format"));
     if (filter_format != "HWIO") {
       return Error(ErrorCode::kOpUnimplemented).Attr("filter_format").Found(filter_format).Expected("HWIO on a CPU");

@@ -53,7 +53,9 @@ class DecodeCompressedKernel : public Kernel {
         text.clear();
         absl::Status status = Inflate(packed[i].view(), compression_, left, &text);
         if (status.code() == absl::StatusCode::kDataLoss) {
-          return absl::DataLossError(absl::StrCat("input 0 'bytes', element ", i, ": ", status.message()));
+          return Error(ErrorCode::kOpDataLoss)
+              .Input(0, "bytes")
+              .Text(absl::StrCat("element ", i, ": ", status.message()));
         }
         SLUICE_RETURN_IF_ERROR(status);
         SLUICE_RETURN_IF_ERROR(CheckTextMemory(context, static_cast<int64_t>(text.size())));

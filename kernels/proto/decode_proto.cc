@@ -279,9 +279,10 @@ class DecodeKernel : public Kernel {
   }
 
  private:
-  // As TensorFlow answers it. No code of ours says DATA_LOSS of an op's input.
   static absl::Status Malformed(size_t message) {
-    return absl::DataLossError(absl::StrCat("element ", message, " of input 0 'bytes' is not a well-formed message"));
+    return Error(ErrorCode::kOpDataLoss)
+        .Input(0, "bytes")
+        .Text(absl::StrCat("element ", message, " is not a well-formed message"));
   }
 
   // How many values each message has of each field; one at most where a field is not repeated.

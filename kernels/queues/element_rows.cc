@@ -64,7 +64,7 @@ absl::StatusOr<std::vector<QueueElement>> ElementsOf(std::vector<Tensor> compone
     elements[row].reserve(components.size());
     for (size_t i = 0; i < components.size(); ++i) {
       const int64_t begin = static_cast<int64_t>(row) * shapes[i].num_elements();
-      SLUICE_ASSIGN_OR_RETURN(Tensor part, TakeElements(components[i], begin, shapes[i], allocator));
+      SLUICE_ASSIGN_OR_RETURN(Tensor part, CopyElements(components[i], begin, shapes[i], allocator));
       elements[row].push_back(std::move(part));
     }
   }

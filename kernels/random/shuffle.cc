@@ -18,6 +18,7 @@
 #include "kernels/random/philox_words.h"
 #include "kernels/random/seeded_generator.h"
 #include "kernels/random/stateless_generator.h"
+#include "kernels/workers.h"
 
 namespace sluice {
 namespace {
@@ -34,14 +35,20 @@ absl::StatusOr<Tensor> MakeOrder(KernelContext& context, int64_t rows) {
 }
 
 // Row i of the result is row order[i] of the input.
-void FillOrder(const Philox& first, Tensor* order) {
+absl::Status FillOrder(const KernelContext& context, const Philox& first, Tensor* order) {
+  constexpr int64_t kRowsBetweenPolls = 1 << 16;
+  const Workers workers(context.run());
   int64_t* const places = order->flat<int64_t>().data();
   const int64_t rows = order->num_elements();
-  for (int64_t i = 0; i < rows; ++i) places[i] = i;
+  context.ParallelFor(rows, 1.0, [places](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) places[i] = i;
+  });
   PhiloxWords words(first);
   for (int64_t i = 0; i + 1 < rows; ++i) {
+    if (i % kRowsBetweenPolls == 0 && workers.MustStop()) return workers.WhyStopped();
     std::swap(places[i], places[i + words.Next32() % static_cast<uint32_t>(rows - i)]);
   }
+  return absl::OkStatus();
 }
 
 absl::Status MoveRows(KernelContext& context, const Tensor& order) {
@@ -74,7 +81,7 @@ class RandomShuffleKernel final : public GeneratorKernel {
     const int64_t rows = context.input(0).dim(0);
     SLUICE_ASSIGN_OR_RETURN(Tensor order, MakeOrder(context, rows));
     const uint64_t blocks = static_cast<uint64_t>(rows - 1 + 3) / 4;  // A word for each row but one.
-    FillOrder(generator_.Reserve(blocks), &order);
+    SLUICE_RETURN_IF_ERROR(FillOrder(context, generator_.Reserve(blocks), &order));
     return MoveRows(context, order);
   }
 };
@@ -83,7 +90,7 @@ absl::Status StatelessShuffle(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const Philox first, ReadKeyCounterGenerator(context, 1));
   if (HasOneOrder(context.input(0))) return ForwardOrCopy(context, 0);
   SLUICE_ASSIGN_OR_RETURN(Tensor order, MakeOrder(context, context.input(0).dim(0)));
-  FillOrder(first, &order);
+  SLUICE_RETURN_IF_ERROR(FillOrder(context, first, &order));
   return MoveRows(context, order);
 }
 

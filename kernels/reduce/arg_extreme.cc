@@ -33,10 +33,9 @@ template <bool kMax, typename T>
 void SearchColumns(const T* x, const SearchPlan& plan, int64_t width, int64_t* index) {
   using V = reduce_internal::CarriedAs<T>;
   using Limits = std::numeric_limits<V>;
-  const V low = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-  const V high = Limits::has_infinity ? Limits::infinity() : Limits::max();
   V best[kColumns];
-  std::fill_n(best, width, kMax ? low : high);
+  // As in TensorFlow, of finite numbers only: nothing is below lowest(), so that -inf and lowest() are equals.
+  std::fill_n(best, width, kMax ? Limits::lowest() : Limits::max());
   std::fill_n(index, width, int64_t{0});
   for (int64_t row = 0; row < plan.size; ++row) {
     for (int64_t c = 0; c < width; ++c) {
@@ -46,6 +45,34 @@ void SearchColumns(const T* x, const SearchPlan& plan, int64_t width, int64_t* i
       index[c] = row;
     }
   }
+}
+
+// The first of the furthest of `size` elements side by side.
+template <bool kMax, typename T>
+int64_t SearchRow(const T* x, int64_t size) {
+  using V = reduce_internal::CarriedAs<T>;
+  constexpr int64_t kLanes = 16;
+  const V start = kMax ? std::numeric_limits<V>::lowest() : std::numeric_limits<V>::max();
+  V best[kLanes];
+  std::fill_n(best, kLanes, start);
+  int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      const V value = static_cast<V>(x[i + lane]);
+      best[lane] = Beats<kMax>(value, best[lane]) ? value : best[lane];
+    }
+  }
+  V furthest = start;
+  for (const V value : best) furthest = Beats<kMax>(value, furthest) ? value : furthest;
+  for (; i < size; ++i) {
+    const V value = static_cast<V>(x[i]);
+    furthest = Beats<kMax>(value, furthest) ? value : furthest;
+  }
+  if (!Beats<kMax>(furthest, start)) return 0;
+  for (i = 0; i < size; ++i) {
+    if (static_cast<V>(x[i]) == furthest) return i;
+  }
+  return 0;  // What came through a reference has changed meanwhile.
 }
 
 void Store(Tensor& output, int64_t at, int64_t value) {
@@ -66,6 +93,11 @@ void Store(Tensor& output, int64_t at, int64_t value) {
 
 template <bool kMax, typename T>
 void Search(const KernelContext& context, const SearchPlan& plan, const T* x, Tensor& output) {
+  if (plan.inner == 1) {
+    return context.ParallelFor(plan.outer, 4.0 + static_cast<double>(plan.size) / 4, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) Store(output, row, SearchRow<kMax>(x + row * plan.size, plan.size));
+    });
+  }
   const int64_t strips = (plan.inner + kColumns - 1) / kColumns;
   const double unit_ns = 2.0 + static_cast<double>(plan.size * std::min(plan.inner, kColumns));
   context.ParallelFor(plan.outer * strips, unit_ns, [&](int64_t begin, int64_t end) {

@@ -6,19 +6,22 @@
 #include <type_traits>
 
 #include "graph/base/error.h"
+#include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/reduce/families.h"
 #include "kernels/reduce/reduce_ops.h"
+#include "kernels/workers.h"
 
 namespace sluice {
 namespace {
 
 constexpr int64_t kColumns = 128;  // Columns that are carried at once.
+constexpr int64_t kRowsBetweenPolls = 1 << 15;
 
-// log(exp(a) + exp(b)) without overflow.
+// log(exp(a) + exp(b)) without overflow. As in TensorFlow, NaN for two +inf.
 template <typename Element>
 struct LogSumExpOp {
   using T = Element;
@@ -29,7 +32,7 @@ struct LogSumExpOp {
     const Acc high = std::max(a, b);
     const Acc low = std::min(a, b);
     if (low == Identity()) return high;
-    return high == low ? high + std::log(Acc(2)) : high + std::log1p(std::exp(low - high));
+    return high + std::log1p(std::exp(low - high));
   }
   static T Finish(Acc acc, int64_t) { return static_cast<T>(acc); }
 };
@@ -45,10 +48,13 @@ struct ScanPlan {
 
 // Columns [0, width) of one slab. What is carried is rounded to T at each step, as in TensorFlow.
 template <typename Op>
-void ScanColumns(const ScanPlan& plan, int64_t width, const typename Op::T* x, typename Op::T* y) {
+absl::Status ScanColumns(const Workers& workers, const ScanPlan& plan, int64_t width, const typename Op::T* x,
+                         typename Op::T* y) {
   typename Op::Acc acc[kColumns];
   std::fill_n(acc, width, Op::Identity());
   for (int64_t i = 0; i < plan.size; ++i) {
+    // A slab may be all that there is.
+    if (i % kRowsBetweenPolls == kRowsBetweenPolls - 1 && workers.MustStop()) return workers.WhyStopped();
     const int64_t row = (plan.reverse ? plan.size - 1 - i : i) * plan.inner;
     for (int64_t c = 0; c < width; ++c) {
       const typename Op::Acc before = acc[c];
@@ -57,24 +63,28 @@ void ScanColumns(const ScanPlan& plan, int64_t width, const typename Op::T* x, t
       y[row + c] = plan.exclusive ? Op::Finish(before, 1) : after;
     }
   }
+  return absl::OkStatus();
 }
 
+// REQUIRES: elements. Without them there could be any number of slabs to go through.
 template <typename Op>
-void Scan(const KernelContext& context, const ScanPlan& plan, const void* input, void* output) {
+absl::Status Scan(const KernelContext& context, const ScanPlan& plan, const void* input, void* output) {
   const auto* const x = static_cast<const typename Op::T*>(input);
   auto* const y = static_cast<typename Op::T*>(output);
   const int64_t strips = (plan.inner + kColumns - 1) / kColumns;
   const double unit_ns = 5.0 + static_cast<double>(plan.size * std::min(plan.inner, kColumns));
-  context.ParallelFor(plan.outer * strips, unit_ns, [&](int64_t begin, int64_t end) {
+  const Workers workers(context.run());
+  return workers.ForEachPart(plan.outer * strips, unit_ns, [&](int64_t begin, int64_t end) -> absl::Status {
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t column = unit % strips * kColumns;
       const int64_t at = unit / strips * plan.size * plan.inner + column;
-      ScanColumns<Op>(plan, std::min(kColumns, plan.inner - column), x + at, y + at);
+      SLUICE_RETURN_IF_ERROR(ScanColumns<Op>(workers, plan, std::min(kColumns, plan.inner - column), x + at, y + at));
     }
+    return absl::OkStatus();
   });
 }
 
-using ScanFn = void (*)(const KernelContext& context, const ScanPlan& plan, const void* input, void* output);
+using ScanFn = absl::Status (*)(const KernelContext& context, const ScanPlan& plan, const void* input, void* output);
 
 // Input 0 scanned along the axis that is input 1. Thread-safe.
 class ScanKernel final : public Kernel {
@@ -98,8 +108,8 @@ class ScanKernel final : public Kernel {
     const ScanPlan plan{SizeOfAxes(shape, 0, axis), shape.dim(axis), SizeOfAxes(shape, axis + 1, shape.rank()),
                         exclusive_, reverse_};
     SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
-    scan_(context, plan, context.input(0).raw_data(), output->mutable_raw_data());
-    return absl::OkStatus();
+    if (shape.num_elements() == 0) return absl::OkStatus();
+    return scan_(context, plan, context.input(0).raw_data(), output->mutable_raw_data());
   }
 
  private:

@@ -40,6 +40,7 @@ class VariableKernel : public Kernel {
  private:
   // The variable in one resource manager, between two calls of Clear. Never changed.
   struct Bound {
+    const ResourceManager* manager;  // To tell managers apart.
     uint64_t generation;
     CountedPtr<RefVariable> variable;
   };
@@ -53,6 +54,19 @@ class VariableKernel : public Kernel {
           StoreValue(variable->cell(), std::move(empty), /*same_shape=*/false, allocator, VariableReadMode::kAlias));
     }
     return variable;
+  }
+
+  // Frees the values that `resources` has cleared: those of all variables but `current`. The variables stay, without a
+  // value: a step that began before the Clear may hold references to them.
+  void DropCleared(const ResourceManager& resources, const RefVariable* current) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    for (const auto& bound : bound_) {
+      if (bound->manager != &resources || bound->variable.get() == current) continue;
+      Tensor value;  // Freed outside of the cell's lock.
+      RefCell& cell = bound->variable->cell();
+      MutexLock lock(&cell.mu);
+      std::swap(cell.tensor, value);
+    }
   }
 
   absl::StatusOr<const Bound*> Bind(ResourceManager& resources, Allocator& allocator) const ABSL_LOCKS_EXCLUDED(mu_) {
@@ -72,7 +86,8 @@ class VariableKernel : public Kernel {
             .Expected(DTypeName(dtype_))
             .Text("another node makes a variable of this name with another dtype");
       }
-      bound_.push_back(std::make_unique<const Bound>(Bound{generation, std::move(variable)}));
+      DropCleared(resources, variable.get());
+      bound_.push_back(std::make_unique<const Bound>(Bound{&resources, generation, std::move(variable)}));
       found = bound_.back().get();
     }
     last_.store(found, std::memory_order_release);  // Release: publishes the Bound.

@@ -4,7 +4,6 @@
 
 #include "graph/base/status_macros.h"
 #include "kernels/array/moved_types.h"
-#include "kernels/array/shared_rows.h"
 
 namespace sluice {
 
@@ -15,8 +14,7 @@ void PutElements(Tensor& to, int64_t begin, const Tensor& from) {
   });
 }
 
-absl::StatusOr<Tensor> TakeElements(const Tensor& from, int64_t begin, const Shape& shape, Allocator& allocator) {
-  if (SharesWell(from, begin, shape.num_elements())) return ShareElements(from, begin, shape);
+absl::StatusOr<Tensor> CopyElements(const Tensor& from, int64_t begin, const Shape& shape, Allocator& allocator) {
   SLUICE_ASSIGN_OR_RETURN(Tensor part, Tensor::Make(from.dtype(), shape, allocator));
   DispatchMoved(from.dtype(), [&](auto type) {
     using T = typename decltype(type)::Type;

@@ -10,9 +10,9 @@ namespace sluice {
 // Copies all elements of `from` to `to`, from its element `begin` on. REQUIRES: the same dtype, and room.
 void PutElements(Tensor& to, int64_t begin, const Tensor& from);
 
-// The elements of `from` from element `begin` on as a tensor of shape `shape`: sharing the buffer where that is cheaper
-// than a copy. REQUIRES: they are there.
-absl::StatusOr<Tensor> TakeElements(const Tensor& from, int64_t begin, const Shape& shape, Allocator& allocator);
+// Copies the elements of `from` from element `begin` on into a tensor of shape `shape`. Never shares the buffer: it may
+// be the memory of a variable that is overwritten later (Note [References alias]). REQUIRES: they are there.
+absl::StatusOr<Tensor> CopyElements(const Tensor& from, int64_t begin, const Shape& shape, Allocator& allocator);
 
 }  // namespace sluice
 

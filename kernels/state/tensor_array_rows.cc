@@ -182,7 +182,7 @@ absl::Status ComputeScatter(KernelContext& context) {
   rows.reserve(indices.size());
   for (size_t i = 0; i < indices.size(); ++i) {
     const int64_t begin = static_cast<int64_t>(i) * row.num_elements();
-    SLUICE_ASSIGN_OR_RETURN(Tensor part, TakeElements(value, begin, row, context.allocator()));
+    SLUICE_ASSIGN_OR_RETURN(Tensor part, CopyElements(value, begin, row, context.allocator()));
     rows.push_back(std::move(part));
   }
   SLUICE_RETURN_IF_ERROR(array->Write(indices, absl::MakeSpan(rows), context.allocator()));
@@ -220,7 +220,7 @@ absl::Status ComputeSplit(KernelContext& context) {
   int64_t begin = 0;
   for (const int64_t length : lengths) {
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, WithFirst(length, value.shape().dims().subspan(1)));
-    SLUICE_ASSIGN_OR_RETURN(Tensor part, TakeElements(value, begin, shape, context.allocator()));
+    SLUICE_ASSIGN_OR_RETURN(Tensor part, CopyElements(value, begin, shape, context.allocator()));
     begin += shape.num_elements();
     parts.push_back(std::move(part));
   }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "graph/base/error.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/array/strided_copy.h"
@@ -141,9 +142,10 @@ class SliceAssignKernel final : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(const CopyAxes axes, region.AxesOfUpdate(value.shape(), from.shape()));
     if (region.shape.num_elements() == 0) return absl::OkStatus();
     // Under the variable's lock: threads that help with the copy do nothing else meanwhile (TaskRunner::ParallelFor).
-    // Not to be cut short by a cancellation, which would leave half of the slice written.
+    // Without the run's cancellation and deadline, either of which could leave half of the slice written.
     RunContext run = context.run();
     run.cancellation = nullptr;
+    run.deadline = absl::InfiniteFuture();
     CopyStrided(KernelContext(run, EntryTables()), axes, value, region.Offset(value.shape()), from, 0);
     return absl::OkStatus();
   }

@@ -72,31 +72,42 @@ bool DenseTable::IsDeleted(const Tensor& keys, int64_t row) const {
   return SameRow(options_.deleted_key, 0, keys, row, key_shape().num_elements());
 }
 
-int64_t DenseTable::BucketOf(const Buckets& buckets, const Tensor& keys, int64_t row) const {
-  const uint64_t mask = static_cast<uint64_t>(buckets.count) - 1;
-  uint64_t bucket = HashKey(keys, row, key_shape().num_elements()) & mask;
-  for (uint64_t step = 1;; ++step) {
+int64_t DenseTable::BucketOf(const Buckets& buckets, const Tensor& keys, int64_t row, bool or_deleted) const {
+  const uint64_t count = static_cast<uint64_t>(buckets.count);
+  uint64_t bucket = HashKey(keys, row, key_shape().num_elements()) & (count - 1);
+  for (uint64_t step = 1; step <= count; ++step) {  // Growing steps visit every bucket once.
     const int64_t at = static_cast<int64_t>(bucket);
     if (buckets.keys.Equals(at, keys, row) || IsEmpty(buckets.keys.rows(), at)) return at;
-    bucket = (bucket + step) & mask;
+    if (or_deleted && IsDeleted(buckets.keys.rows(), at)) return at;
+    bucket = (bucket + step) & (count - 1);
   }
+  return -1;
+}
+
+absl::StatusOr<int64_t> DenseTable::FindKey(const Buckets& buckets, const Tensor& keys, int64_t row) const {
+  const int64_t bucket = BucketOf(buckets, keys, row, /*or_deleted=*/false);
+  if (bucket < 0) {
+    return Error(ErrorCode::kOpBroken)
+        .Found(absl::StrCat("no empty bucket among ", buckets.count))
+        .Text("removed keys fill the table; it must be rebuilt before missing keys can be looked up");
+  }
+  return IsEmpty(buckets.keys.rows(), bucket) ? -1 : bucket;
 }
 
 void DenseTable::InsertOne(Buckets& buckets, const Tensor& keys, const Tensor& values, int64_t row) const {
-  const int64_t bucket = BucketOf(buckets, keys, row);
+  const int64_t bucket = BucketOf(buckets, keys, row, /*or_deleted=*/true);
   buckets.values.Set(bucket, values, row);  // First: a key is never without its value.
-  if (!IsEmpty(buckets.keys.rows(), bucket)) return;
+  if (buckets.keys.Equals(bucket, keys, row)) return;
   buckets.keys.Set(bucket, keys, row);
   ++buckets.live;
-  ++buckets.used;
 }
 
 absl::Status DenseTable::MakeRoom(Buckets& buckets, int64_t more) const {
   const auto fits = [this](int64_t keys, int64_t count) {
     return static_cast<double>(keys) <= static_cast<double>(count) * options_.max_load;
   };
-  if (fits(buckets.used + more, buckets.count)) return absl::OkStatus();
-  int64_t count = buckets.count;
+  if (fits(buckets.live + more, buckets.count)) return absl::OkStatus();
+  int64_t count = 2 * buckets.count;
   while (!fits(buckets.live + more, count) && count <= kMaxBuckets) count *= 2;
   SLUICE_ASSIGN_OR_RETURN(Buckets roomy, MakeBuckets(count));
   const Tensor& keys = buckets.keys.rows();
@@ -144,8 +155,7 @@ absl::StatusOr<Tensor> DenseTable::Find(const KernelContext& context, const Tens
   const absl::Span<int64_t> numbers = rows.flat<int64_t>();
   MutexLock lock(&mu_);
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t bucket = BucketOf(buckets_, keys, i);
-    numbers[static_cast<size_t>(i)] = IsEmpty(buckets_.keys.rows(), bucket) ? -1 : bucket;
+    SLUICE_ASSIGN_OR_RETURN(numbers[static_cast<size_t>(i)], FindKey(buckets_, keys, i));
   }
   buckets_.values.Gather(context, numbers, missing, /*one_missing=*/true, values);
   return values;
@@ -164,15 +174,16 @@ absl::Status DenseTable::Remove(const KernelContext&, const Tensor& keys) {
   SLUICE_ASSIGN_OR_RETURN(const int64_t count, CheckKeys(keys));
   MutexLock lock(&mu_);
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t bucket = BucketOf(buckets_, keys, i);
-    if (IsEmpty(buckets_.keys.rows(), bucket)) continue;
+    SLUICE_ASSIGN_OR_RETURN(const int64_t bucket, FindKey(buckets_, keys, i));
+    if (bucket < 0) continue;
     buckets_.keys.Set(bucket, options_.deleted_key, 0);
     --buckets_.live;
   }
   return absl::OkStatus();
 }
 
-// What Export gives: buckets, empty ones and removed keys included.
+// What Export gives: buckets, empty ones and removed keys included. They are kept as they are, as in TensorFlow, if
+// their number can be a table's.
 absl::Status DenseTable::Import(const KernelContext&, const Tensor& keys, const Tensor& values) {
   const int64_t count = keys.rank() == 0 ? 0 : keys.dim(0);
   const auto is_list = [count](const Tensor& tensor, const Shape& element) {
@@ -187,9 +198,15 @@ absl::Status DenseTable::Import(const KernelContext&, const Tensor& keys, const 
   while (num_buckets < count) num_buckets *= 2;
   SLUICE_ASSIGN_OR_RETURN(Buckets imported, MakeBuckets(num_buckets));
   for (int64_t i = 0; i < count; ++i) {
-    if (IsEmpty(keys, i) || IsDeleted(keys, i)) continue;
-    SLUICE_RETURN_IF_ERROR(MakeRoom(imported, 1));
-    InsertOne(imported, keys, values, i);
+    const bool has_key = !IsEmpty(keys, i) && !IsDeleted(keys, i);
+    if (count == num_buckets) {
+      imported.values.Set(i, values, i);
+      imported.keys.Set(i, keys, i);
+      imported.live += has_key ? 1 : 0;
+    } else if (has_key) {
+      SLUICE_RETURN_IF_ERROR(MakeRoom(imported, 1));
+      InsertOne(imported, keys, values, i);
+    }
   }
   MutexLock lock(&mu_);
   std::swap(buckets_, imported);  // What was there ends after the lock.

@@ -48,16 +48,20 @@ class DenseTable final : public LookupTable {
   struct Buckets {
     ValueRows keys, values;
     int64_t count = 0;  // A power of two.
-    int64_t live = 0;   // Keys.
-    int64_t used = 0;   // Keys, those removed included.
+    int64_t live = 0;   // Buckets with a key.
   };
 
   absl::StatusOr<Buckets> MakeBuckets(int64_t count) const;
   bool IsEmpty(const Tensor& keys, int64_t row) const;
   bool IsDeleted(const Tensor& keys, int64_t row) const;
-  // The bucket of key `row`, or the empty one where it would go. REQUIRES: an empty bucket.
-  int64_t BucketOf(const Buckets& buckets, const Tensor& keys, int64_t row) const;
-  // REQUIRES: room, and no key that stands for something else.
+  // The first bucket on the way of key `row` that holds the key, is empty or, with `or_deleted`, held a removed key. -1
+  // when there is none.
+  int64_t BucketOf(const Buckets& buckets, const Tensor& keys, int64_t row, bool or_deleted) const;
+  // The bucket of key `row`, or -1 if it is not here. kOpBroken when no bucket is empty: then the search has no end.
+  absl::StatusOr<int64_t> FindKey(const Buckets& buckets, const Tensor& keys, int64_t row) const;
+  // As in TensorFlow a new key takes the first bucket that is empty or whose key was removed; so does a key that is
+  // here already, behind such a bucket, and is then here twice. REQUIRES: room, and no key that stands for something
+  // else.
   void InsertOne(Buckets& buckets, const Tensor& keys, const Tensor& values, int64_t row) const;
   // Makes room for `more` keys. RESOURCE_EXHAUSTED.
   absl::Status MakeRoom(Buckets& buckets, int64_t more) const;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
-#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -16,7 +15,6 @@
 #include "kernels/device/task_runner.h"
 #include "kernels/dispatch.h"
 #include "kernels/memory/tracking_allocator.h"
-#include "kernels/resources/variable.h"
 #include "kernels/step/session_state.h"
 #include "kernels/step/step_container.h"
 #include "tests/kernels/sparse_inputs.h"
@@ -102,14 +100,9 @@ std::string Difference(const RowTrial::Outcome& left, const RowTrial::Outcome& r
   return "";
 }
 
-// The inputs of one call, copied from those of the trial.
-struct GivenInputs {
-  std::vector<KernelInput> inputs;
-  std::vector<CountedPtr<VariableResource>> variables;  // That references and handles among the inputs stand for.
-  std::set<const void*> places;                         // Where the elements of the others are.
-};
+}  // namespace
 
-GivenInputs Give(const CallCase& row_case, const std::vector<Tensor>& inputs) {
+GivenInputs GiveInputs(const CallCase& row_case, const std::vector<Tensor>& inputs) {
   GivenInputs given;
   for (size_t i = 0; i < inputs.size(); ++i) {
     Tensor own = inputs[i].DeepCopy().value();
@@ -134,8 +127,6 @@ GivenInputs Give(const CallCase& row_case, const std::vector<Tensor>& inputs) {
   return given;
 }
 
-}  // namespace
-
 RowTrial::Outcome RowTrial::RunOnce(const std::vector<Tensor>& inputs, const Way& way) {
   // Outlives what resources keep in it.
   const auto allocator = std::make_shared<TrackingAllocator>(HostAllocator(), int64_t{64} << 20);
@@ -154,7 +145,7 @@ RowTrial::Outcome RowTrial::RunOnce(const std::vector<Tensor>& inputs, const Way
   run.deterministic = way.deterministic;
   if (way.num_threads > 0) run.task_runner = &runner;
 
-  GivenInputs given = Give(case_, inputs);
+  GivenInputs given = GiveInputs(case_, inputs);
   // Inputs that are not handed over must stay as they are: `kept` are second handles to them.
   const std::vector<KernelInput> kept = way.movable ? std::vector<KernelInput>() : given.inputs;
   absl::StatusOr<std::vector<Tensor>> outputs = kernel_.Run(run, std::move(given.inputs), way.movable);

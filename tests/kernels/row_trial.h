@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "graph/value/tensor.h"
 #include "kernels/kernel_registry.h"
 #include "kernels/memory/tracking_allocator.h"
+#include "kernels/resources/variable.h"
 #include "tests/testing/hostile_values.h"
 #include "tests/testing/image_inputs.h"
 #include "tests/testing/kernel_runner.h"
@@ -35,6 +37,16 @@ struct CallCase {
 
 // The cases of a row: each dtype that it takes for its first type attr, the others in turn.
 std::vector<CallCase> CasesOf(const KernelRow& row, const OpSchema& schema);
+
+// The inputs of one call, copied from those of a trial.
+struct GivenInputs {
+  std::vector<KernelInput> inputs;
+  std::vector<CountedPtr<VariableResource>> variables;  // That references and handles among the inputs stand for.
+  std::set<const void*> places;                         // Where the elements of the others are.
+};
+
+// Each of `inputs` as its dtype in the case says: a value, or a variable of that value.
+GivenInputs GiveInputs(const CallCase& row_case, const std::vector<Tensor>& inputs);
 
 // What the trials of one case came to.
 struct TrialCounts {

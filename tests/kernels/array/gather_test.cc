@@ -69,6 +69,16 @@ TEST(GatherTest, AScatterIntoAShapeThatNoMemoryHoldsFirstLooksAtItsUpdates) {
               StatusIs(absl::StatusCode::kResourceExhausted));
 }
 
+// As in TensorFlow: params may be the memory of a variable that is overwritten later.
+TEST(GatherTest, ALargeRowSharesNothing) {
+  const Tensor x = Counting({4, 2048});
+  ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("Gather").Run1({x, Ints({3})}));
+  EXPECT_FALSE(y.SharesBufferWith(x));
+  ASSERT_OK_AND_ASSIGN(const Tensor z, KernelRunner("GatherV2").Run1({x, Ints({3}), Int(0)}));
+  EXPECT_FALSE(z.SharesBufferWith(x));
+  EXPECT_EQ(z.flat<float>()[0], 3 * 2048.0f);
+}
+
 TEST(GatherTest, TensorScatterUpdateLeavesASharedInputAlone) {
   const Tensor x = Counting({8});
   const Tensor indices = Tensor::Of<int32_t>(Shape::Of({1, 1}), {2});

@@ -23,6 +23,17 @@ TEST(SplitTest, LargePartsOfWholeRowsShareTheBuffer) {
   EXPECT_EQ(y[3].flat<float>()[0], 3 * 4096.0f);
 }
 
+// As in TensorFlow, also where each part lies in one piece: x may be the memory of a variable that is overwritten
+// later.
+TEST(SplitTest, PartsOfAnInnerAxisShareNothing) {
+  const Tensor x = Counting({1, 4, 4096});
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> y, KernelRunner("Split").Attr("num_split", 4).Run({Int(1), x}));
+  EXPECT_FALSE(y[3].SharesBufferWith(x));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> z,
+                       KernelRunner("Unpack").Attr("num", 4).Attr("axis", 1).Run({Tensor(x)}));
+  EXPECT_FALSE(z[3].SharesBufferWith(x));
+}
+
 TEST(SplitTest, PartsAreOfOneSize) {
   EXPECT_THAT(KernelRunner("Split").Attr("num_split", 2).Run({Int(0), Counting({5})}), StatusIs(kInvalid, "multiple"));
 }

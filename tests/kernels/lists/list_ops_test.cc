@@ -149,12 +149,30 @@ TEST(ListOpsTest, RowsAndElements) {
   ASSERT_OK_AND_ASSIGN(const Tensor existing,
                        RunOp("TensorListScatterIntoExistingList", {ListOf({{9}, {8}, {7}}), two, Ints({2, 0})}));
   EXPECT_EQ(RowsOf(existing), (Rows{{2}, {8}, {1}}));
+  ASSERT_OK_AND_ASSIGN(const Tensor grown,
+                       RunOp("TensorListScatterIntoExistingList", {ListOf({{9}, {8}}), two, Ints({4, 0})}));
+  EXPECT_EQ(RowsOf(grown), (Rows{{2}, {8}, {}, {}, {1}}));
   ASSERT_OK_AND_ASSIGN(const Tensor parts, RunOp("TensorListSplit", {Floats({1, 2, 3}), AnyShape(), Longs({1, 0, 2})}));
   EXPECT_EQ(RowsOf(parts), (Rows{{1}, {}, {2, 3}}));
   EXPECT_EQ(ListIn(parts).at(1).num_elements(), 0);
 }
 
-// Large enough to be cut into shards and to share the buffer.
+// The tensor may be the memory of a variable that is overwritten later.
+TEST(ListOpsTest, ElementsShareNoMemoryWithTheTensorTheyAreTakenFrom) {
+  const Tensor rows = Counting({4, 2048});
+  const std::pair<std::string, std::vector<Tensor>> calls[] = {
+      {"TensorListFromTensor", {rows, AnyShape()}},
+      {"TensorListScatterV2", {rows, Ints({0, 1, 2, 3}), AnyShape(), Int(4)}},
+      {"TensorListScatterIntoExistingList", {ListOf({}), rows, Ints({0, 1, 2, 3})}},
+      {"TensorListSplit", {rows, AnyShape(), Longs({2, 2})}},
+  };
+  for (const auto& [op, inputs] : calls) {
+    ASSERT_OK_AND_ASSIGN(const Tensor list, RunOp(op, inputs));
+    EXPECT_FALSE(ListIn(list).at(1).SharesBufferWith(rows)) << op;
+  }
+}
+
+// Large enough to be cut into shards.
 TEST(ListOpsTest, LargeTensorsAreTakenApartAndPutTogether) {
   const Tensor rows = Counting({100, 2048});
   ASSERT_OK_AND_ASSIGN(const Tensor list, RunOp("TensorListFromTensor", {rows, AnyShape()}));
@@ -245,7 +263,6 @@ TEST(ListOpsTest, WhatIsWrongIsInvalid) {
       {"TensorListScatter", {Matrix(2, 1, {1, 2}), Ints({2}), AnyShape()}},
       {"TensorListScatterV2", {Matrix(2, 1, {1, 2}), Ints({2, 0}), AnyShape(), Int(2)}},
       {"TensorListScatterV2", {Matrix(2, 1, {1, 2}), Ints({2, 0}), AnyShape(), Int(-2)}},
-      {"TensorListScatterIntoExistingList", {list, Matrix(1, 1, {1}), Ints({2})}},
       {"TensorListScatterIntoExistingList", {list, Matrix(1, 1, {1}), Ints({-1})}},
       {"TensorListSplit", {Floats({1, 2}), AnyShape(), Longs({1})}},
       {"TensorListSplit", {Floats({1, 2}), AnyShape(), Longs({3})}},

@@ -121,6 +121,27 @@ TEST(ReduceTest, BoolsAreJoined) {
   EXPECT_THAT(Values<bool>(all), ElementsAre(false, true));
 }
 
+// As in TensorFlow, where the search begins with the lowest finite number (the largest for ArgMin).
+TEST(ReduceTest, ArgMaxAndArgMinDoNotTellInfinitiesFromLimits) {
+  const float inf = std::numeric_limits<float>::infinity(), max = std::numeric_limits<float>::max();
+  const Tensor x = Tensor::Of<float>(Shape::Of({4, 2}), {-inf, -max, inf, max, -1, -inf, max, inf});
+  ASSERT_OK_AND_ASSIGN(const Tensor largest, KernelRunner("ArgMax").Run1({x, Int(1)}));
+  EXPECT_THAT(Values<int64_t>(largest), ElementsAre(0, 0, 0, 1));
+  ASSERT_OK_AND_ASSIGN(const Tensor smallest, KernelRunner("ArgMin").Run1({x, Int(1)}));
+  EXPECT_THAT(Values<int64_t>(smallest), ElementsAre(0, 0, 1, 0));
+}
+
+// TensorFlow's answers.
+TEST(ReduceTest, CumulativeLogsumexpOfInfinities) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const Tensor x = Tensor::Of<float>(Shape::Of({5, 2}), {inf, inf, -inf, -inf, inf, -inf, -inf, inf, 0, inf});
+  ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("CumulativeLogsumexp").Run1({x, Int(1)}));
+  const std::vector<float> values = Values<float>(y);
+  EXPECT_TRUE(std::isnan(values[1]));
+  EXPECT_EQ((std::vector<float>{values[3], values[5], values[7], values[9]}),
+            (std::vector<float>{-inf, inf, inf, inf}));
+}
+
 TEST(ReduceTest, ArgMaxTakesTheFirstOfEquals) {
   const Tensor x = Tensor::Of<float>(Shape::Of({2, 3}), {1, 7, 7, 3, 2, 3});
   ASSERT_OK_AND_ASSIGN(const Tensor y, KernelRunner("ArgMax").Run1({x, Int(1)}));

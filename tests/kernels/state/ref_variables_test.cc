@@ -2,6 +2,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "kernels/resources/resource_manager.h"
 #include "tests/testing/status_matchers.h"
@@ -65,6 +66,36 @@ TEST_F(RefVariablesTest, AVariableEndsWithItsContainerAndWithItsManager) {
   EXPECT_TRUE(is_set());
   resources.emplace();  // Another one at the same address.
   EXPECT_FALSE(is_set());
+}
+
+// The kernel keeps the variable, for references that are under way, but not its memory.
+TEST_F(RefVariablesTest, AClearedVariableHasNoValueAfterTheNextRun) {
+  ResourceManager resources;
+  steps_.run().resources = &resources;
+  const Tensor large = Floats(std::vector<float>(1000, 1.0f));
+  ASSERT_OK(steps_.Run1(assign_, {{x_, large}}));
+  ASSERT_OK_AND_ASSIGN(const Tensor before, steps_.Run1(read_));
+  ASSERT_OK(steps_.Run({GraphBuilder::Control(is_set_)}));  // The step before lets go of what it read.
+  EXPECT_FALSE(before.IsUniquelyOwned());
+  resources.ClearContainer("other");
+  ASSERT_OK(steps_.Run({GraphBuilder::Control(is_set_)}));
+  EXPECT_FALSE(before.IsUniquelyOwned());
+  resources.ClearContainer("");
+  ASSERT_OK(steps_.Run({GraphBuilder::Control(is_set_)}));
+  EXPECT_TRUE(before.IsUniquelyOwned());
+}
+
+// A deadline that passes does not leave half of the slice written.
+TEST_F(RefVariablesTest, ASliceIsAssignedWhole) {
+  const auto ints = [this](int32_t value) { return b().Const("", Tensor::Vector<int32_t>({value})); };
+  const Tensor update = Floats(std::vector<float>(50000, 7.0f));
+  const Output set =
+      b().Op("StridedSliceAssign", "set", {v_, ints(0), ints(100000), ints(2), b().Const("update", update)});
+  ASSERT_OK(steps_.Run1(assign_, {{x_, Floats(std::vector<float>(100000, 1.0f))}}));
+  steps_.run().deadline = absl::InfinitePast();
+  ASSERT_OK(steps_.Run({GraphBuilder::Control(set)}));
+  const std::vector<float> values = Values(steps_.Run1(read_));
+  for (size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], i % 2 == 0 ? 7.0f : 1.0f) << i;
 }
 
 TEST_F(RefVariablesTest, WithoutElementsThereIsAlwaysAValue) {

@@ -176,14 +176,15 @@ TEST_F(TableOpsTest, EveryPairOfDtypesWorks) {
   EXPECT_EQ(made, 13 + 13 + 15);
 }
 
-// Random changes, with keys that collide, against a map; the rows of values move when keys are removed.
+// Random changes, with keys that collide, against a map; the rows of values move when keys are removed. Dense tables
+// only grow here: as in TensorFlow, a key can come twice after removals (ADenseTableReusesBucketsOfRemovedKeys).
 TEST_F(TableOpsTest, BehavesAsAMap) {
   FuzzRandom random(11);
   const Tensor mutable_table =
       Made("MutableHashTableOfTensorsV2", DType::kInt64, DType::kInt64, {{"value_shape", PartialShape::Of({2})}});
   const Tensor dense = Made("MutableDenseHashTableV2", DType::kInt64, DType::kInt64,
                             {{"value_shape", PartialShape::Of({2})}, {"initial_num_buckets", 4}}, {Long(-1), Long(-2)});
-  std::map<int64_t, int64_t> wanted;
+  std::map<int64_t, int64_t> wanted, inserted;
   for (int step = 0; step < 400; ++step) {
     std::vector<int64_t> keys, values;
     for (int i = random.Int(6); i >= 0; --i) {
@@ -193,22 +194,25 @@ TEST_F(TableOpsTest, BehavesAsAMap) {
     const bool is_removal = random.OneIn(3);
     for (size_t i = 0; i < keys.size(); ++i) {
       if (is_removal) wanted.erase(keys[i]);
-      if (!is_removal) wanted[keys[i]] = values[2 * i];
+      if (!is_removal) wanted[keys[i]] = inserted[keys[i]] = values[2 * i];
     }
     const Tensor rows = Tensor::Of<int64_t>(Shape::Of({static_cast<int64_t>(keys.size()), 2}), values);
-    for (const Tensor& table : {mutable_table, dense}) {
+    for (const bool is_dense : {false, true}) {
+      if (is_dense && is_removal) continue;
+      const Tensor& table = is_dense ? dense : mutable_table;
       ASSERT_OK(is_removal ? Change("LookupTableRemoveV2", {table, Longs(keys)})
                            : Change("LookupTableInsertV2", {table, Longs(keys), rows}));
-      ASSERT_EQ(Size(table), static_cast<int64_t>(wanted.size()));
+      ASSERT_EQ(Size(table), static_cast<int64_t>((is_dense ? inserted : wanted).size()));
     }
   }
   std::vector<int64_t> all(40 * 64);
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
-  for (const Tensor& table : {mutable_table, dense}) {
-    ASSERT_OK_AND_ASSIGN(const Tensor found, Find(table, Longs(all), Longs({-5, -5})));
+  for (const bool is_dense : {false, true}) {
+    const std::map<int64_t, int64_t>& items = is_dense ? inserted : wanted;
+    ASSERT_OK_AND_ASSIGN(const Tensor found, Find(is_dense ? dense : mutable_table, Longs(all), Longs({-5, -5})));
     for (size_t i = 0; i < all.size(); ++i) {
-      const auto entry = wanted.find(all[i]);
-      ASSERT_EQ(found.flat<int64_t>()[2 * i + 1], entry == wanted.end() ? -5 : entry->second) << i;
+      const auto entry = items.find(all[i]);
+      ASSERT_EQ(found.flat<int64_t>()[2 * i + 1], entry == items.end() ? -5 : entry->second) << i;
     }
   }
 }
@@ -245,6 +249,52 @@ TEST_F(TableOpsTest, ADenseTableShowsItsBuckets) {
   EXPECT_THAT(Change("LookupTableInsertV2", {table, Longs({5}), Longs({1, 2})}), StatusIs(kInvalid));
   EXPECT_THAT(Find(pairs, Longs({1, 2, 3}), Long(1)), StatusIs(kInvalid));
   EXPECT_THAT(Change("LookupTableImportV2", {table, Longs({8, 9}), Longs({1})}), StatusIs(kInvalid));
+}
+
+// What TensorFlow 2.19.1 exports after the same calls.
+TEST_F(TableOpsTest, ADenseTableReusesBucketsOfRemovedKeys) {
+  const auto dense = [this](int64_t buckets) {
+    return Made("MutableDenseHashTableV2", DType::kInt64, DType::kInt64, {{"initial_num_buckets", buckets}},
+                {Long(-1), Long(-2)});
+  };
+  const auto insert = [&](const Tensor& table, std::vector<int64_t> keys, std::vector<int64_t> values) {
+    EXPECT_OK(Change("LookupTableInsertV2", {table, Longs(std::move(keys)), Longs(std::move(values))}));
+  };
+  const Tensor two = dense(8);
+  insert(two, {1}, {1});
+  insert(two, {9}, {2});
+  EXPECT_OK(Change("LookupTableRemoveV2", {two, Longs({1})}));
+  insert(two, {9}, {3});  // It stands behind a removed key, and comes a second time.
+  EXPECT_THAT(Values<int64_t>(Export(two, DType::kInt64, DType::kInt64)[0]), ElementsAre(-1, 9, 9, -1, -1, -1, -1, -1));
+  EXPECT_THAT(Values<int64_t>(Export(two, DType::kInt64, DType::kInt64)[1]), ElementsAre(0, 3, 2, 0, 0, 0, 0, 0));
+  EXPECT_EQ(Size(two), 2);
+  ASSERT_OK_AND_ASSIGN(const Tensor found, Find(two, Longs({1, 9}), Long(-9)));
+  EXPECT_THAT(Values<int64_t>(found), ElementsAre(-9, 3));
+
+  // Removed keys come to fill the table, which does not grow: then a missing key is not found, nor removed.
+  const Tensor full = dense(8);
+  insert(full, {1, 2, 3, 4}, {10, 20, 30, 40});
+  EXPECT_OK(Change("LookupTableRemoveV2", {full, Longs({2, 3})}));
+  insert(full, {5}, {50});
+  insert(full, {4}, {44});
+  EXPECT_OK(Change("LookupTableRemoveV2", {full, Longs({4})}));
+  for (int64_t key = 20; key < 40; ++key) {
+    insert(full, {key}, {key});
+    EXPECT_OK(Change("LookupTableRemoveV2", {full, Longs({key})}));
+  }
+  const std::vector<Tensor> items = Export(full, DType::kInt64, DType::kInt64);
+  EXPECT_THAT(Values<int64_t>(items[0]), ElementsAre(-2, 1, -2, -2, -2, 5, -2, -2));
+  EXPECT_THAT(Values<int64_t>(items[1]), ElementsAre(32, 10, 34, 35, 36, 50, 38, 39));
+  EXPECT_THAT(Find(full, Longs({100}), Long(0)), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(Change("LookupTableRemoveV2", {full, Longs({100})}), StatusIs(absl::StatusCode::kInternal));
+  insert(full, {1}, {11});
+  EXPECT_EQ(Size(full), 2);
+  // What was exported is imported as it is.
+  const Tensor other = dense(4);
+  EXPECT_OK(Change("LookupTableImportV2", {other, items[0], items[1]}));
+  EXPECT_THAT(Values<int64_t>(Export(other, DType::kInt64, DType::kInt64)[0]),
+              ElementsAre(-2, 1, -2, -2, -2, 5, -2, -2));
+  EXPECT_EQ(Size(other), 2);
 }
 
 TEST_F(TableOpsTest, DenseTablesThatCannotBeAreRefused) {
