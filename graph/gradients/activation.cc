@@ -32,7 +32,7 @@ absl::Status LogSoftmax(GradientContext& c) {
 
 // --- Second derivatives: rows of ops (dy, x) -> dx -------------------------------------------------------------------
 
-// Straight pieces: the op itself carries its gradient on to dy, and x has none to speak of.
+// Piecewise linear in dy: apply the same op; the derivative with respect to x is zero almost everywhere.
 absl::Status PiecewiseLinear(GradientContext& c) {
   if (c.Wants(0)) c.SetInput(0, AddOp(c.op(), {c.dy(), c.Input(1)}, c.CopyAttrs({"alpha"})));
   if (c.Wants(1)) c.SetInput(1, ZerosLike(c.Input(1)));

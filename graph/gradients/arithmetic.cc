@@ -32,7 +32,7 @@ absl::Status Mul(GradientContext& c) {
 absl::Status MulNoNan(GradientContext& c) {
   const Expr dy = c.dy();
   if (c.Wants(0)) c.SetBroadcastInput(0, 1, MulNoNan(dy, Conj(c.Input(1))));
-  // Not the other way round: a zero in dy is what quenches here.
+  // Operand order matters: MulNoNan returns 0 where its second operand (dy) is 0.
   if (c.Wants(1)) c.SetBroadcastInput(1, 0, MulNoNan(Conj(c.Input(0)), dy));
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/op_class.h"
@@ -30,8 +31,17 @@ int32_t Conditions::Intern(List list) {
   if (list.size() > kMaxConditions) {
     if (status_.ok()) {
       status_ = Error(ErrorCode::kUnsupported)
-                    .Text("conditionals stand in each other deeper than gradients follow them")
+                    .Text(absl::StrCat("conditionals are nested more than ", kMaxConditions, " deep"))
                     .Limit("conditions", static_cast<int64_t>(kMaxConditions));
+    }
+    return 0;
+  }
+  num_listed_ += list.size();
+  if (num_listed_ > kMaxListed) {
+    if (status_.ok()) {
+      status_ = Error(ErrorCode::kUnsupported)
+                    .Text("nested conditionals have too many different sets of conditions")
+                    .Limit("conditions of all sets", static_cast<int64_t>(kMaxListed));
     }
     return 0;
   }
@@ -75,7 +85,9 @@ int32_t Conditions::SetOf(const Output& output) {
   if (output.is_control() || !graph_.Contains(output.node)) return set;
   const OpClass op_class = graph_.op(output.node).op_class;
   if (op_class != OpClass::kSwitch && op_class != OpClass::kSwitchN) return set;
-  return Union(set, Intern({Condition{PredicateOf(output.node), output.index}}));
+  const int32_t num_ports = graph_.num_outputs(output.node);
+  if (num_ports == 1) return set;
+  return Union(set, Intern({Condition{PredicateOf(output.node), output.index, num_ports}}));
 }
 
 Output Conditions::PredicateOf(NodeId gate) const {

@@ -20,30 +20,35 @@ bool HandsOn(const Graph& graph, NodeId id);
 //
 // Note [Conditions]
 // A Switch makes the value at one of its ports dead, and all that is computed from it. So each output has a set of
-// conditions (predicate, port), all of which hold where it is live: an op has those of all its inputs, data and
-// control; a port of a Switch one more; a Merge those that all its inputs have in common; an Exit not that of its own
-// loop, whose LoopCond is a predicate like others. A gradient that has a condition more than the value that it belongs
-// to is dead where the value is live: there it is nothing, and zeros take its place (see MakeLive in gradient_sum.h).
+// conditions (predicate, port, number of ports), all of which hold where it is live: an op has those of all its inputs,
+// data and control; a port of a Switch or _SwitchN one more; a Merge those that all its inputs have in common; an Exit
+// not that of its own loop, whose LoopCond is a predicate like others. A gradient that has a condition more than the
+// value that it belongs to is dead where the value is live: there zeros take its place (see MakeLive in
+// gradient_sum.h).
+// The number of ports is part of a condition, as an index beyond the last port chooses the last one: index 2 is port 1
+// of two and port 2 of three. A gate of one port always hands on, and is no condition.
 //
 // A predicate that only hands another one on is that one. Equal sets are one number. Nodes that are added later are
 // taken in when they are asked for; they come in the order of their ids. Borrows the graph. Not thread-safe.
 class Conditions {
  public:
   struct Condition {
-    Output predicate;
+    Output predicate;  // A bool, or the index of a Case.
     int32_t port = 0;
+    int32_t num_ports = 2;
 
     friend bool operator==(const Condition& a, const Condition& b) {
-      return a.predicate == b.predicate && a.port == b.port;
+      return a.predicate == b.predicate && a.port == b.port && a.num_ports == b.num_ports;
     }
     friend bool operator<(const Condition& a, const Condition& b) {
       if (a.predicate.node != b.predicate.node) return a.predicate.node < b.predicate.node;
       if (a.predicate.index != b.predicate.index) return a.predicate.index < b.predicate.index;
-      return a.port < b.port;
+      if (a.port != b.port) return a.port < b.port;
+      return a.num_ports < b.num_ports;
     }
     template <typename H>
     friend H AbslHashValue(H h, const Condition& c) {
-      return H::combine(std::move(h), c.predicate, c.port);
+      return H::combine(std::move(h), c.predicate, c.port, c.num_ports);
     }
   };
   using List = std::vector<Condition>;  // Sorted.
@@ -64,7 +69,8 @@ class Conditions {
   const absl::Status& status() const { return status_; }
 
  private:
-  static constexpr size_t kMaxConditions = 1024;  // Conditionals in each other.
+  static constexpr size_t kMaxConditions = 1024;         // Conditionals in each other.
+  static constexpr size_t kMaxListed = size_t{1} << 24;  // Conditions of all sets together.
 
   int32_t SetOf(const Output& output);
   int32_t Intern(List list);
@@ -80,6 +86,7 @@ class Conditions {
   HashMap<List, int32_t> numbers_;
   std::vector<const List*> lists_;
   std::vector<std::unique_ptr<List>> owned_;
+  size_t num_listed_ = 0;  // Conditions in all lists.
   HashMap<std::pair<int32_t, int32_t>, int32_t> unions_;
   mutable HashMap<Output, Output> handed_on_;  // What is only handed on, and what it is.
   absl::Status status_;

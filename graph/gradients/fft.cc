@@ -42,8 +42,8 @@ Expr WithLastDims(const Expr& x, const Expr& last, int rank) {
   return Concat({SliceRange(ShapeOf(x), 0, -rank), last}, 0);
 }
 
-// The transform gives half of the spectrum. Its gradient as a whole one, zeros being the half that nobody asked for,
-// goes back through the complex transform; what it gives a real input is the real part.
+// The transform gives half of the spectrum. Pad dy with zeros to the full spectrum, apply the inverse complex FFT, and
+// keep the real part.
 template <int rank>
 absl::Status Rfft(GradientContext& c) {
   constexpr absl::string_view kInverse[] = {"IFFT", "IFFT2D", "IFFT3D"};

@@ -77,6 +77,8 @@ absl::StatusOr<GraphOfBodies> GraphOfBodies::Make(const Graph& graph, const Grad
   OwnGradients own(bodies.graph_, options);
   const absl::AnyInvocable<bool(NodeId) const> leave = [&](NodeId id) { return !is_on_the_way(id) || own.Has(id); };
   InlineOptions inlining;
+  inlining.limits = options.limits;
+  inlining.stop = options.stop_poll;
   inlining.lower_unmarked = true;
   inlining.ignore_marks = true;
   inlining.keep_all = true;
@@ -101,7 +103,7 @@ std::vector<Output> GraphOfBodies::Find(const Graph& before, absl::Span<const Ou
       found.push_back(output);
       continue;
     }
-    // Of the node that has the call's name now: what it hands on is what others read. Or it is a call itself.
+    // The node now named like the call: follow its IdentityN; otherwise it is the call.
     const NodeId kept = graph_.Find(before.name(output.node));
     const bool hands_on = graph_.Is(kept, "IdentityN");
     found.push_back(hands_on ? graph_.inputs(kept)[static_cast<size_t>(output.index)] : Output{kept, output.index});

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/ir/infer_attrs.h"
+#include "graph/ir/op_class.h"
 #include "graph/ir/type_attrs.h"
 #include "graph/value/float16.h"
 #include "graph/value/tensor.h"
@@ -67,10 +68,32 @@ Tensor ScalarOf(DType type, double value) {
   }
 }
 
+// The type of the variable that a handle refers to, by the op that made the handle; kInvalid where that does not say.
+DType TypeOfVariable(const Graph& graph, const Output& handle) {
+  std::vector<Output> queue = {handle};
+  HashSet<NodeId> seen;
+  for (size_t next = 0; next < queue.size(); ++next) {
+    const NodeId id = queue[next].node;
+    if (!seen.insert(id).second) continue;
+    absl::StatusOr<DType> type = graph.Is(id, "VarHandleOp") ? graph.GetType(id, "dtype") : DType::kInvalid;
+    if (type.ok() && *type != DType::kInvalid) return *type;
+    const OpClass op_class = graph.op(id).op_class;
+    if (op_class == OpClass::kForward) {
+      queue.push_back(graph.inputs(id)[static_cast<size_t>(queue[next].index)]);
+    } else if (op_class == OpClass::kSwitch || op_class == OpClass::kSwitchN) {
+      queue.push_back(graph.inputs(id)[0]);
+    } else if (IsControlFlow(op_class)) {
+      queue.insert(queue.end(), graph.inputs(id).begin(), graph.inputs(id).end());
+    }
+  }
+  return DType::kInvalid;
+}
+
 }  // namespace
 
-GradientEmitter::GradientEmitter(Graph& graph, ForwardFacts& facts, std::string prefix, bool colocate)
-    : graph_(graph), facts_(facts), prefix_(std::move(prefix)), colocate_(colocate) {
+GradientEmitter::GradientEmitter(Graph& graph, ForwardFacts& facts, std::string prefix, bool colocate,
+                                 EmitLimits limits)
+    : graph_(graph), facts_(facts), prefix_(std::move(prefix)), colocate_(colocate), limits_(limits) {
   BeginScope("constants");
 }
 
@@ -162,9 +185,20 @@ void GradientEmitter::InferLists(const OpPlan& plan, absl::Span<const Output> in
   Fail(WithNode(InferTypeAttrs(graph_, *plan.schema, inputs, &spec_.attrs), name_, plan.schema->name));
 }
 
+bool GradientEmitter::MayAdd() {
+  if (!ok()) return false;
+  Fail(PollStop(limits_.stop));
+  if (static_cast<int64_t>(graph_.num_nodes()) >= limits_.max_nodes) {
+    Fail(Error(ErrorCode::kLimitNodes)
+             .Limit("max_nodes", limits_.max_nodes)
+             .Text("the graph with its gradients has too many nodes"));
+  }
+  return ok();
+}
+
 NodeId GradientEmitter::AddNode(absl::string_view op, absl::Span<const Output> inputs, const EmitAttrs& attrs,
                                 absl::Span<const NodeId> controls, bool open_inputs) {
-  if (!ok()) return NodeId();
+  if (!MayAdd()) return NodeId();
   NameNext(op);
   for (const Output& input : inputs) {
     if (input.is_set() || open_inputs) continue;
@@ -245,10 +279,20 @@ Expr GradientEmitter::Scalar(DType type, double value) {
 }
 
 Expr GradientEmitter::Integers(DType type, absl::Span<const int64_t> values, bool is_scalar) {
-  if (is_scalar) return Scalar(type, static_cast<double>(values[0]));
-  if (type == DType::kInt64) return Constant(Tensor::Vector<int64_t>(values));
+  if (type == DType::kInt64) {
+    return Constant(is_scalar ? Tensor::Scalar<int64_t>(values[0]) : Tensor::Vector<int64_t>(values));
+  }
+  const auto too_wide =
+      std::find_if(values.begin(), values.end(), [](int64_t value) { return static_cast<int32_t>(value) != value; });
+  if (too_wide != values.end()) {
+    Fail(Error(ErrorCode::kUnsupported)
+             .Found(absl::StrCat(*too_wide))
+             .Expected(DTypeName(type))
+             .Text("a gradient needs an integer that its type cannot hold"));
+    return Expr();
+  }
   const std::vector<int32_t> narrow(values.begin(), values.end());
-  return Constant(Tensor::Vector<int32_t>(narrow));
+  return Constant(is_scalar ? Tensor::Scalar<int32_t>(narrow[0]) : Tensor::Vector<int32_t>(narrow));
 }
 
 Expr GradientEmitter::Dense(const Gradient& gradient, const Expr& forward) {
@@ -263,7 +307,11 @@ Expr GradientEmitter::ShapeOf(const Expr& value, DType type) {
   // A constant lives where the value is dead.
   const bool may_be_dead = frame_ == nullptr && conditions_ != nullptr && !conditions_->Of(value.output()).empty();
   const PartialShape known = may_be_dead ? PartialShape() : facts_.Shape(value.output());
-  if (known.IsFullyDefined()) return Integers(type, known.dims(), /*is_scalar=*/false);
+  // A size that the type cannot hold stays the op's, whose run says so.
+  const auto holds = [&](int64_t dim) { return type == DType::kInt64 || static_cast<int32_t>(dim) == dim; };
+  if (known.IsFullyDefined() && std::all_of(known.dims().begin(), known.dims().end(), holds)) {
+    return Integers(type, known.dims(), /*is_scalar=*/false);
+  }
   if (!value.is_forward() || frame_ == nullptr) return Op("Shape", {value}, attrs);
   if (frame_->IsAtHand(value.output())) return Op("Shape", {value}, attrs);
   // Once for each value and type, as each has a stack.
@@ -275,10 +323,62 @@ Expr GradientEmitter::ShapeOf(const Expr& value, DType type) {
   return Forward(shape);
 }
 
-Expr GradientEmitter::Zeros(const Expr& value) {
-  if (!value.is_forward() || frame_ == nullptr) return Op("ZerosLike", {value});
-  if (value.type() == DType::kVariant) return Op("ZerosLike", {value});
+Expr GradientEmitter::MakeZeros(const Expr& value, DType of_variable) {
+  if (value.type() == DType::kResource) {
+    const DType type = of_variable != DType::kInvalid ? of_variable : TypeOfVariable(graph_, value.output());
+    if (type == DType::kInvalid) {
+      Fail(graph_.Locate(value.output().node, Error(ErrorCode::kUnsupported)
+                                                  .Text("needs a gradient of zeros, and the graph does not say of "
+                                                        "which type its variable is")));
+      return Expr();
+    }
+    const Expr zeros = Fill(Op("VariableShape", {value}), Scalar(type, 0));
+    return value.is_forward() && frame_ != nullptr ? frame_->Beside(value.output(), zeros) : zeros;
+  }
+  if (!value.is_forward() || frame_ == nullptr || value.type() == DType::kVariant) return Op("ZerosLike", {value});
   return frame_->Beside(value.output(), Fill(ShapeOf(value, DType::kInt32), Scalar(value.type(), 0)));
+}
+
+Expr GradientEmitter::Zeros(const Expr& value, DType of_variable) {
+  if (!value.is_set() || !ok()) return Expr();
+  const std::pair<Output, GradientFrame*> key(value.output(), frame_);
+  const auto made = zeros_.find(key);
+  if (made != zeros_.end()) return Value(made->second);
+  const Expr zeros = MakeZeros(value, of_variable);
+  if (zeros.is_set() && ok()) zeros_.try_emplace(key, zeros.output());
+  return zeros;
+}
+
+NodeId GradientEmitter::AddGate(const Output& value, const Output& predicate, int32_t num_ports) {
+  if (!ok()) return NodeId();
+  if (BaseType(graph_.output_type(predicate.node, predicate.index)) == DType::kBool) {
+    return AddNode("Switch", {value, predicate});
+  }
+  return AddNode("_SwitchN", {value, predicate}, {{"num_outs", AttrValue(num_ports)}});
+}
+
+Expr GradientEmitter::ZerosUnless(const Expr& zeros, const Conditions::List& conditions) {
+  Output where_holds = Here(zeros), elsewhere = kNoOutput;
+  for (const Conditions::Condition& condition : conditions) {
+    if (!ok()) return Expr();
+    const auto made = conditional_zeros_.find({where_holds, condition});
+    if (made != conditional_zeros_.end()) {
+      elsewhere = made->second.elsewhere;
+      where_holds = made->second.where_holds;
+      continue;
+    }
+    const std::pair<Output, Conditions::Condition> key(where_holds, condition);
+    const NodeId gate = AddGate(where_holds, condition.predicate, condition.num_ports);
+    absl::InlinedVector<Output, 4> others;
+    if (elsewhere.is_set()) others.push_back(elsewhere);
+    for (int32_t port = 0; port < condition.num_ports; ++port) {
+      if (port != condition.port) others.push_back({gate, port});
+    }
+    elsewhere = others.size() == 1 ? others[0] : Add("Merge", others);
+    where_holds = {gate, condition.port};
+    conditional_zeros_.try_emplace(key, ConditionalZeros{where_holds, elsewhere});
+  }
+  return Value(elsewhere);
 }
 
 }  // namespace sluice

@@ -12,6 +12,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/base/hash_table.h"
+#include "graph/base/limits.h"
+#include "graph/base/stop_poll.h"
 #include "graph/gradients/conditions.h"
 #include "graph/gradients/expr.h"
 #include "graph/gradients/forward_facts.h"
@@ -37,13 +39,19 @@ class GradientFrame {
   virtual Output ForwardOf(const Output& here) const = 0;
 };
 
+// What adding nodes may cost.
+struct EmitLimits {
+  int64_t max_nodes = LoadLimits().max_nodes;  // Of the whole graph.
+  StopPoll* stop = nullptr;                    // Polled for each node; null: never stops.
+};
+
 // Adds the nodes of a gradient: names them, gives them the place of the forward node, finds their type attrs, and keeps
 // small constants to use them again. The first error stays; after it nothing is added.
 // Borrows all it is made of. Not thread-safe.
 class GradientEmitter {
  public:
   // `prefix` begins all names, without the "/".
-  GradientEmitter(Graph& graph, ForwardFacts& facts, std::string prefix, bool colocate);
+  GradientEmitter(Graph& graph, ForwardFacts& facts, std::string prefix, bool colocate, EmitLimits limits = {});
   GradientEmitter(const GradientEmitter&) = delete;
   GradientEmitter& operator=(const GradientEmitter&) = delete;
 
@@ -101,8 +109,21 @@ class GradientEmitter {
   Expr ShapeOf(const Expr& value, DType type = DType::kInt32);
   // As one tensor. `forward` is what it is the gradient of. REQUIRES: it is set.
   Expr Dense(const Gradient& gradient, const Expr& forward);
-  // Zeros of the shape of a value; of a forward value: dead where it is dead.
-  Expr Zeros(const Expr& value);
+  // Zeros of the shape of a value; of a forward value: dead where it is dead. Of a handle: of the shape and type of its
+  // variable; the type is looked up where the caller does not know it. Made once for each value and frame.
+  Expr Zeros(const Expr& value, DType of_variable = DType::kInvalid);
+
+  // --- Gates ---------------------------------------------------------------------------------------------------------
+  // Hands `value` to the output that `predicate` chooses: a Switch where that is a bool, a _SwitchN of `num_ports`
+  // outputs where it is an index. AddGate takes edges as they are.
+  NodeId AddGate(const Output& value, const Output& predicate, int32_t num_ports);
+  Expr Gate(const Expr& value, const Expr& predicate, int32_t num_ports) {
+    return Value({AddGate(Here(value), Here(predicate), num_ports), 0});
+  }
+  // `zeros` in all runs (or iterations) but those in which all of `conditions` hold. Those that others depend on come
+  // first; each prefix of them costs nodes once, so that many gradients under many conditions take linear space.
+  // REQUIRES: conditions are there.
+  Expr ZerosUnless(const Expr& zeros, const Conditions::List& conditions);
 
   // Null where the graph has no conditionals.
   Conditions* conditions() const { return conditions_; }
@@ -124,15 +145,24 @@ class GradientEmitter {
     std::vector<std::pair<int32_t, const std::string*>> types;  // Input, and the attr that is its type.
   };
 
+  // Zeros that are live where some conditions hold, and what one condition more makes of them.
+  struct ConditionalZeros {
+    Output where_holds, elsewhere;  // Elsewhere: where any of the conditions does not hold.
+  };
+
   const OpPlan* PlanOf(absl::string_view op);
   void InferSimple(const OpPlan& plan, absl::Span<const Output> inputs, const EmitAttrs& attrs);
   void InferLists(const OpPlan& plan, absl::Span<const Output> inputs, const EmitAttrs& attrs);
   void NameNext(absl::string_view op);
+  // Whether one more node may be added; else the error stays here.
+  bool MayAdd();
+  Expr MakeZeros(const Expr& value, DType of_variable);
 
   Graph& graph_;
   ForwardFacts& facts_;
   const std::string prefix_;
   const bool colocate_;
+  const EmitLimits limits_;
   Conditions* conditions_ = nullptr;
   GradientFrame* frame_ = nullptr;
   std::string device_;
@@ -145,6 +175,8 @@ class GradientEmitter {
   HashMap<std::string, Output> constants_;            // By their encoded value.
   HashMap<std::string, int64_t> scopes_;              // How many nodes a scope of no node has.
   HashMap<std::pair<Output, DType>, Output> shapes_;  // Of values of loops, in the forward graph.
+  HashMap<std::pair<Output, GradientFrame*>, Output> zeros_;
+  HashMap<std::pair<Output, Conditions::Condition>, ConditionalZeros> conditional_zeros_;
   absl::Status status_;
 };
 

@@ -77,19 +77,12 @@ Gradient MakeLive(GradientEmitter& emitter, const Expr& forward, const Gradient&
     extra.erase(std::remove_if(extra.begin(), extra.end(), is_other), extra.end());
   }
   if (extra.empty()) return gradient;
-  Expr live = emitter.Dense(gradient, forward);
-  const Expr zeros = forward.type() == DType::kResource ? Fill(AddOp("VariableShape", {forward}), Number(live, 0))
-                                                        : ZerosLike(forward);
-  for (size_t i = extra.size(); i-- > 0;) {
-    Expr instead = zeros;
-    for (size_t j = 0; j <= i; ++j) {
-      const int32_t port = j < i ? extra[j].port : 1 - extra[j].port;
-      instead = AddOp("Switch", {instead, emitter.Value(extra[j].predicate)}).out(port);
-    }
-    live = AddOp("Merge", {live, instead});
-  }
+  const Expr term = emitter.Dense(gradient, forward);
+  const Expr zeros = emitter.ZerosUnless(emitter.Zeros(forward, term.type()), extra);
+  const Expr live = AddOp("Merge", {term, zeros});
   if (!live.is_set()) return Gradient();
-  // Conditions that were found at run time look like others than those of the value, and are the same.
+  // Conditions found at run time (which input a Merge took) look like others than those of the value, and are the
+  // same.
   if (emitter.frame() == nullptr) conditions->State(live.output().node, own);
   return Gradient::Dense(live.output());
 }

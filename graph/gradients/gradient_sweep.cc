@@ -65,8 +65,10 @@ absl::Status GradientSweep::Run() {
     if (pending_[place] == 0) queue_.push_back(region_.nodes()[place]);
   }
   for (size_t next = 0; next < queue_.size(); ++next) {
+    SLUICE_RETURN_IF_ERROR(PollStop(options_.stop_poll));
     SLUICE_RETURN_IF_ERROR(Visit(queue_[next]));
     if (!emitter_.ok()) return graph_.Locate(queue_[next], emitter_.status());
+    if (emitter_.conditions() != nullptr) SLUICE_RETURN_IF_ERROR(emitter_.conditions()->status());
   }
   if (queue_.size() != pending_.size()) {
     const auto waiting = std::find_if(pending_.begin(), pending_.end(), [](int32_t count) { return count > 0; });
@@ -98,8 +100,8 @@ bool GradientSweep::SumTerms(NodeId id) {
     at = next;
     if (loops_ == nullptr || loops_->MayRead(term.consumer, id)) continue;
     emitter_.Fail(graph_.Locate(term.consumer, Error(ErrorCode::kUnsupported)
-                                                   .Text("has no gradient: it reads the head of a loop, and is not "
-                                                         "part of what makes that one")));
+                                                   .Text("has no gradient: it reads the Merge of a loop variable, "
+                                                         "which only the Switch of the variable may read")));
   }
   if (of_node_.size() > 1) {
     std::sort(of_node_.begin(), of_node_.end(), [](const Term& a, const Term& b) {
@@ -141,12 +143,15 @@ const GradientRow* GradientSweep::FindRow(absl::string_view op) const {
 }
 
 absl::Status GradientSweep::CallRow(NodeId id) {
+  const auto refuse = [&](absl::string_view why) {
+    return graph_.Locate(id, Error(ErrorCode::kUnsupported).Text(why));
+  };
   GradientContext context(emitter_, facts_, id, dys_, absl::MakeSpan(dxs_));
   if (own_.Has(id)) return own_.Call(context);
   const GradientRow* const row = FindRow(graph_.op_name(id));
   if (row == nullptr) {
     const std::shared_ptr<const AddedGradient> added = FindAddedGradient(graph_.ops().get(), graph_.op_name(id));
-    return added != nullptr ? (*added)(context) : context.Refuse("nobody has said what it is");
+    return added != nullptr ? (*added)(context) : refuse("no gradient is registered for this op");
   }
   switch (row->kind) {
     case GradientRow::Kind::kNone:
@@ -154,9 +159,9 @@ absl::Status GradientSweep::CallRow(NodeId id) {
     case GradientRow::Kind::kFunction:
       return row->function(context);
     case GradientRow::Kind::kRefused:
-      return context.Refuse("TensorFlow computes none either");
+      return refuse("this op has no gradient, as in TensorFlow");
     case GradientRow::Kind::kControlFlow:
-      return context.Refuse("it stands in no loop that could be made out");
+      return context.Refuse("it is not part of a loop whose variables can be found");
   }
   return absl::OkStatus();
 }

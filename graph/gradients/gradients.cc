@@ -66,8 +66,8 @@ absl::Status CheckArguments(const Graph& graph, absl::Span<const Output> ys, abs
     if (type == DType::kComplex64 || type == DType::kComplex128 || type == DType::kVariant ||
         type == DType::kResource) {
       return graph.Locate(ys[i].node, Error(ErrorCode::kInputType)
-                                          .Text("is a y for which ones mean nothing: its gradient must be given")
-                                          .Found(DTypeName(type)));
+                                          .Text(absl::StrCat("has type ", DTypeName(type),
+                                                             "; gradients of this type need an explicit grad_y")));
     }
   }
   return absl::OkStatus();
@@ -103,7 +103,8 @@ class GradientCall {
         region_(graph, ys, xs, options.stop),
         facts_(graph, region_),
         own_(graph, options),
-        emitter_(graph, facts_, FreePrefix(graph, options.name), options.colocate) {}
+        emitter_(graph, facts_, FreePrefix(graph, options.name), options.colocate,
+                 {options.limits.max_nodes, options.stop_poll}) {}
 
   absl::StatusOr<GradientResult> Run() {
     std::unique_ptr<LoopGradients> loops;
@@ -163,19 +164,16 @@ absl::Status AddZerosOfWhiles(Graph& graph, absl::Span<const Output> ys, absl::S
   const GradientRegion region(graph, ys, xs, options.stop);
   if (!region.has_control_flow()) return absl::OkStatus();
   const LoweredLoops loops(graph, region);
+  ForwardFacts facts(graph, region);
+  GradientEmitter emitter(graph, facts, result->name, /*colocate=*/false,
+                          {options.limits.max_nodes, options.stop_poll});
+  emitter.BeginScope("unchanged");
   for (size_t i = 0; i < xs.size(); ++i) {
-    const DType type = BaseType(graph.output_type(xs[i].node, xs[i].index));
-    if (result->xs[i].is_set() || type == DType::kResource || !loops.Take(xs[i])) continue;
-    NodeSpec spec;
-    const std::string name = graph.UniqueName(absl::StrCat(result->name, "/unchanged"));
-    spec.name = name;
-    spec.op = "ZerosLike";
-    spec.inputs = {xs[i]};
-    spec.attrs = {{"T", type}};
-    SLUICE_ASSIGN_OR_RETURN(const NodeId zeros, graph.AddNode(spec));
-    result->xs[i] = Gradient::Dense({zeros, 0});
+    if (result->xs[i].is_set() || !loops.Take(xs[i])) continue;
+    const Expr zeros = emitter.Zeros(emitter.Forward(xs[i]));
+    result->xs[i] = Gradient::Dense(zeros.output());
   }
-  return absl::OkStatus();
+  return emitter.status();
 }
 
 // Of a graph in which no calls are on the way.

@@ -10,6 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "graph/base/limits.h"
+#include "graph/base/stop_poll.h"
 #include "graph/gradients/custom_gradient.h"
 #include "graph/gradients/gradient.h"
 #include "graph/gradients/gradient_table.h"
@@ -46,6 +48,9 @@ struct GradientOptions {
   // Functions whose calls are computed again in the backward pass, so that nothing of their bodies is kept; also those
   // that have an attr `_recompute_grad`, or are called by nodes that have it. See Note [Own gradients].
   std::vector<std::string> recompute;
+  // The graph with its gradients keeps max_nodes, what functions add keeps max_expanded_nodes.
+  LoadLimits limits;
+  StopPoll* stop_poll = nullptr;  // Polled; null: never stops. Its error leaves the graph as before.
   // How many functions are around the graph. For AddGradients itself.
   int depth = 0;
 };

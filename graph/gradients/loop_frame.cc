@@ -150,7 +150,7 @@ Output LoopFrame::Source(Output forward) const {
 
 bool LoopFrame::IsInvariant(const Output& forward) const {
   const Graph& graph = emitter_.graph();
-  // What was added to the forward loop, of which nobody has written down where it stands, changes.
+  // Nodes added to the forward loop have no recorded frame; treat them as varying.
   if (!emitter_.facts().IsForward(forward) || info_.frame(forward.node) != index_) return false;
   if (graph.op(forward.node).op_class == OpClass::kConst) return true;
   if (graph.op(forward.node).op_class != OpClass::kEnter) return false;
@@ -191,8 +191,8 @@ Expr LoopFrame::Beside(const Output& forward, const Expr& value) {
   Expr beside = emitter_.Value({emitter_.AddNode("Identity", {emitter_.Here(value)}, {}, {pivot_}), 0});
   for (const Conditions::Condition& condition : LocalConditions(forward)) {
     if (!emitter_.ok()) return beside;
-    beside = emitter_.Value(
-        {emitter_.AddNode("Switch", {emitter_.Here(beside), Recall(condition.predicate)}), condition.port});
+    const Expr predicate = emitter_.Value(Recall(condition.predicate));
+    beside = emitter_.Gate(beside, predicate, condition.num_ports).out(condition.port);
   }
   return beside;
 }
@@ -234,7 +234,7 @@ Output LoopFrame::GiveBack(const Output& stack, const Output& forward) {
   const ScopeOf scope(emitter_, scope_);
   Output back = BringIn(stack);
   for (const Conditions::Condition& condition : local) {
-    back = {emitter_.AddNode("Switch", {back, Recall(condition.predicate)}), condition.port};
+    back = {emitter_.AddGate(back, Recall(condition.predicate), condition.num_ports), condition.port};
   }
   if (!emitter_.ok()) return kNoOutput;
   const DType type = BaseType(emitter_.graph().output_type(forward.node, forward.index));

@@ -67,8 +67,7 @@ void LoopGradients::FindStack(const StackLink& link) {
 
 absl::Status LoopGradients::Refuse(NodeId id, absl::string_view why) const {
   const StaticFrame& frame = info_.frames[static_cast<size_t>(info_.frame(id))];
-  return graph_.Locate(
-      id, Error(ErrorCode::kUnsupported).Text(absl::StrCat("of loop '", frame.name, "' has no gradient: ", why)));
+  return graph_.Locate(id, Error(ErrorCode::kUnsupported).Text(absl::StrCat("in loop '", frame.name, "': ", why)));
 }
 
 absl::Status LoopGradients::FindVariables(int32_t frame) {
@@ -86,7 +85,8 @@ absl::Status LoopGradients::FindVariables(int32_t frame) {
       if (IsBackEdge(graph_, id, inputs[i])) variable.back = static_cast<int32_t>(i);
     }
     if (variable.back < 0) continue;
-    if (inputs.size() != 2) return Refuse(id, "the value that it begins with does not come from one Enter");
+    if (inputs.size() != 2)
+      return Refuse(id, "this Merge does not begin with the value of one Enter, so it has no gradient");
     variables_.try_emplace(id, frame, static_cast<int32_t>(loop.variables.size()));
     loop.variables.push_back(variable);
   }
@@ -102,13 +102,14 @@ absl::Status LoopGradients::FindGates(int32_t frame) {
     const auto of_merge = variables_.find(graph_.inputs(id)[0].node);
     if (of_merge == variables_.end()) continue;
     Variable& variable = loop.variables[static_cast<size_t>(of_merge->second.second)];
-    if (variable.gate.valid()) return Refuse(id, "two Switches take the value of one Merge");
+    if (variable.gate.valid()) return Refuse(id, "two Switches read one Merge, so these have no gradient");
     variable.gate = id;
     const std::pair<int32_t, int32_t> place = of_merge->second;
     variables_.try_emplace(id, place);
   }
   for (const Variable& variable : loop.variables) {
-    if (!variable.gate.valid()) return Refuse(variable.merge, "no Switch on the loop's condition takes its value");
+    if (!variable.gate.valid())
+      return Refuse(variable.merge, "no Switch on the loop's condition reads this Merge, so it has no gradient");
   }
   for (const NodeId exit : loop.exits) {
     Variable* const variable = LeavingBy(exit);
@@ -199,7 +200,7 @@ absl::Status LoopGradients::Visit(NodeId id, absl::Span<const Gradient> dys, Gra
       sweep.Deliver(id, 0, dys[0]);
       return absl::OkStatus();
     case OpClass::kMerge: {
-      // What the variable's gradient is in the end; VisitGate saw to that nothing else came.
+      // The variable's final gradient; VisitGate has rejected any other contribution.
       const int32_t back = VariableOf(id)->back;
       sweep.Deliver(id, 1 - back, dys[0]);
       return absl::OkStatus();
@@ -218,7 +219,8 @@ absl::Status LoopGradients::Visit(NodeId id, absl::Span<const Gradient> dys, Gra
 }
 
 absl::Status LoopGradients::VisitExit(NodeId id, const Gradient& dy, GradientSweep& sweep) {
-  if (dy.is_set() && LeavingBy(id) == nullptr) return Refuse(id, "it is not the end of a variable of the loop");
+  if (dy.is_set() && LeavingBy(id) == nullptr)
+    return Refuse(id, "this Exit does not leave a loop variable, so it has no gradient");
   if (dy.is_set()) LoopOf(id).exit_dys.try_emplace(id, dy);
   return Arrive(info_.frame(id), sweep);
 }
@@ -286,7 +288,7 @@ Expr LoopGradients::StartOf(const Loop& loop, const Variable& variable) {
     const auto given = loop.exit_dys.find(exit);
     if (given != loop.exit_dys.end()) dys.push_back(given->second);
   }
-  if (dys.empty()) return ZerosLike(last);
+  if (dys.empty()) return emitter_.Zeros(last);
   return emitter_.Dense(SumGradients(emitter_, last, absl::MakeSpan(dys), GradientOptions::Aggregation::kAddN), last);
 }
 
@@ -305,7 +307,7 @@ absl::Status LoopGradients::MakeFrame(int32_t frame) {
   for (const NodeId end : after) {
     if (conditions_.Beyond({end, 0}, conditions_.Of(count)).empty()) continue;
     return Refuse(info_.frames[static_cast<size_t>(frame)].enters[0],
-                  "a loop that reads its values runs under other conditions");
+                  "another loop reads the values of this one, and runs under other conditions, so it has no gradient");
   }
   return absl::OkStatus();
 }
@@ -316,7 +318,9 @@ absl::Status LoopGradients::Begin(int32_t frame, GradientSweep& sweep) {
   if (has_any) SLUICE_RETURN_IF_ERROR(MakeFrame(frame));
   for (Variable& variable : loop.variables) {
     Gradient dy;
-    if (has_any && sweep.Flows(variable.merge, variable.back)) {
+    // Also where the body replaces the variable by what has no gradient, so that only its Enter has one: what the body
+    // reads counts, and what leaves the loop counts if the loop does not turn at all.
+    if (has_any) {
       emitter_.BeginNode(variable.merge);
       emitter_.SetFrame(loop.frame->parent());
       variable.grad = loop.frame->AddVariable(StartOf(loop, variable).output());
@@ -332,11 +336,13 @@ absl::Status LoopGradients::Begin(int32_t frame, GradientSweep& sweep) {
 absl::Status LoopGradients::VisitGate(NodeId id, absl::Span<const Gradient> dys, GradientSweep& sweep) {
   Variable& variable = *VariableOf(id);
   Loop& loop = LoopOf(id);
-  if (dys[0].is_set()) return Refuse(id, "its end is read by other than an Exit");
+  if (dys[0].is_set())
+    return Refuse(id, "a node other than an Exit reads the last value of this Switch, so it has no gradient");
   Gradient before;
   if (loop.frame != nullptr && variable.grad.merge.is_set()) {
     const Expr value = emitter_.Forward({id, 1});
-    const Expr dense = dys[1].is_set() ? emitter_.Dense(dys[1], value) : ZerosLike(value);
+    const DType type = emitter_.Value(variable.grad.value).type();
+    const Expr dense = dys[1].is_set() ? emitter_.Dense(dys[1], value) : emitter_.Zeros(value, type);
     before = Gradient::Dense(loop.frame->Close(variable.grad, dense.output()));
   }
   sweep.Deliver(id, 0, before);
@@ -353,8 +359,7 @@ absl::Status LoopGradients::VisitInvariant(NodeId id, const Gradient& dy, Gradie
   const Expr term = emitter_.Dense(dy, value);
   emitter_.SetFrame(loop.frame->parent());
   const Expr outside = emitter_.Forward(graph_.inputs(id)[0]);
-  const Expr zeros = outside.type() == DType::kResource ? Fill(AddOp("VariableShape", {outside}), Number(term, 0))
-                                                        : ZerosLike(outside);
+  const Expr zeros = emitter_.Zeros(outside, term.type());
   const LoopFrame::Variable sum = loop.frame->AddVariable(zeros.output());
   emitter_.SetFrame(loop.frame.get());
   const Expr before = emitter_.Value(sum.value);

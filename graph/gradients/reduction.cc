@@ -1,9 +1,12 @@
 // Gradients of reductions and running reductions.
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 
 #include "graph/gradients/families.h"
 #include "graph/gradients/gradient_rules.h"
+#include "graph/value/shape.h"
 
 namespace sluice {
 namespace {
@@ -17,14 +20,12 @@ absl::Status MeanOf(GradientContext& c) {
   const PartialShape in = c.InputShape(0), out = c.OutputShape(0);
   const Expr dy = c.dy();
   Expr count;  // Elements of each mean.
-  if (in.IsFullyDefined() && out.IsFullyDefined()) {
-    int64_t size = 1;
-    for (int i = 0; i < in.rank(); ++i) size *= in.dim(i);
-    for (int i = 0; i < out.rank(); ++i) size /= out.dim(i) > 1 ? out.dim(i) : 1;
-    count = Number(dy, static_cast<double>(size));
+  const int64_t size = in.num_elements(), num_means = out.num_elements();
+  if (size >= 0 && num_means >= 0) {
+    count = Number(dy, static_cast<double>(size / std::max<int64_t>(num_means, 1)));
   } else {
-    const Expr x = c.Input(0);
-    count = Cast(FloorDiv(SizeOf(x), Maximum(SizeOf(dy), c.Int32(1))), dy.type());
+    const Expr size_of_x = SizeOf(c.Input(0), DType::kInt64), size_of_dy = SizeOf(dy, DType::kInt64);
+    count = Cast(FloorDiv(size_of_x, Maximum(size_of_dy, c.Int64(1))), dy.type());
   }
   c.SetInput(0, BroadcastTo(WithKeptAxes(c, dy) / count, ShapeOf(c.Input(0))));
   return absl::OkStatus();

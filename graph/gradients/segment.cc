@@ -111,9 +111,10 @@ absl::Status SparseSegmentSqrtNGrad(GradientContext& c) { return Forward(c, "Spa
 
 // The result is the mean of each segment of a row; output 1 says which one an element is in.
 absl::Status IsotonicRegression(GradientContext& c) {
-  const Expr dy = c.dy(0), shape = ShapeOf(dy), zero = c.Int32(0), flat = c.Int32s({-1});
-  const Expr size = LastDim(shape), num_rows = Prod(SliceRange(shape, 0, -1), zero), count = SizeOf(dy);
-  const Expr in_row = Reshape(c.Output(1), Pack({num_rows, size}));
+  const Expr dy = c.dy(0), shape = ShapeOf(dy, DType::kInt64), zero = c.Int32(0), flat = c.Int32s({-1});
+  const Expr size = LastDim(shape), num_rows = Prod(SliceRange(shape, 0, -1), zero);
+  const Expr count = SizeOf(dy, DType::kInt64);
+  const Expr in_row = Reshape(Cast(c.Output(1), DType::kInt64), Pack({num_rows, size}));
   const Expr ids = Reshape(in_row + ExpandDims(Iota(num_rows) * size, 1), flat);
   const Expr sums = UnsortedSegmentSum(Reshape(dy, flat), ids, count);
   const Expr sizes = UnsortedSegmentSum(Fill(AsVector(count), Number(dy, 1)), ids, count);

@@ -206,7 +206,7 @@ absl::Status CheckLoss(const Graph& graph, const Output& loss) {
   if (IsTrainable(type)) return absl::OkStatus();
   return graph.Locate(
       loss.node,
-      Error(ErrorCode::kInputType).Text("is to be a loss, which must be a real number").Found(DTypeName(type)));
+      Error(ErrorCode::kInputType).Text("cannot be the loss: it is not a real-valued tensor").Found(DTypeName(type)));
 }
 
 absl::Status CheckRate(const Graph& graph, const Output& rate) {

@@ -1,6 +1,6 @@
 """Makes every case of tests/goldens with real TensorFlow 2.19 (CPU). Development only.
 
-Usage: make_goldens.py [MODULE ...]   modules: errors loads graphs models calls random custom (default: all)
+Usage: make_goldens.py [MODULE ...]   modules: errors loads graphs models calls random custom programs (default: all)
 Exits with 1, and says why, when TensorFlow does not answer as a case says.
 """
 
@@ -27,6 +27,7 @@ MODULES = {
     "calls": ["call_state"],
     "random": ["random"],
     "custom": ["custom_gradients"],
+    "programs": ["programs"],
 }
 
 

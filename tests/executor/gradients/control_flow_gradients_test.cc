@@ -256,7 +256,7 @@ TEST_F(ControlFlowGradientsTest, AnExitOfAnotherValueOfTheHeadIsRefused) {
   Next(v, "v", v.value);
   End(loop);
   const absl::Status status = Add({leaves}, {x}).status();
-  EXPECT_TRUE(absl::StrContains(status.message(), "not the end of a variable")) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "does not leave a loop variable")) << status;
 }
 
 TEST_F(ControlFlowGradientsTest, YsAndXsStandOutsideOfLoops) {

@@ -73,6 +73,27 @@ TEST_F(GradientsGrowthTest, ManyXsThatTheLoopOnTheWayDoesNotTake) {
   EXPECT_FALSE(result_.xs.back().is_set());
 }
 
+// A value under many conditions times x, again and again: zeros under the first conditions are made once.
+TEST_F(GradientsGrowthTest, ManySwitchesInEachOther) {
+  const auto nodes_of = [this](int size) {
+    b_ = GraphBuilder(NewOpRegistry());
+    const Output x = Input("x");
+    Output gated = Input("start");
+    std::vector<Output> ys;
+    for (int i = 0; i < size; ++i) {
+      gated = Nth(Gate(absl::StrCat("gate", i), gated, b_.Placeholder(absl::StrCat("p", i), DType::kBool)), 1);
+      ys.push_back(b_.Op("Mul", absl::StrCat("y", i), {x, gated}));
+    }
+    const absl::StatusOr<GradientResult> found = Add(ys, {x});
+    EXPECT_OK(found);
+    return found.ok() ? found->num_added : 0;
+  };
+  const int64_t small = nodes_of(200), large = nodes_of(800);
+  EXPECT_GT(small, 200);
+  EXPECT_LT(large, 5 * small);
+  EXPECT_LT(large, 20 * 800);
+}
+
 TEST_F(GradientsGrowthTest, ALoopOfManyVariables) {
   ExpectLinear([this](int size) {
     const Loop loop = Begin("loop", Int("trips", 2));

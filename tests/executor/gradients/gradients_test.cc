@@ -6,7 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graph/base/cancellation.h"
 #include "graph/base/error.h"
+#include "graph/base/stop_poll.h"
+#include "graph/gradients/gradient_context.h"
 #include "tests/executor/gradients/gradients_fixture.h"
 
 namespace sluice {
@@ -29,6 +32,21 @@ TEST_F(GradientsTest, SeveralYsAddUp) {
   const Output a = Squared("a", x), c = b_.Op("Neg", "c", {x});
   ASSERT_OK_AND_ASSIGN(const Values dx, Gradients({a, c}, {x}, At(3)));
   EXPECT_THAT(dx, ElementsAre(ElementsAre(5)));
+}
+
+// Int64 scalars are exact beyond what a double holds.
+absl::Status ExactDifference(GradientContext& c) {
+  constexpr int64_t kLarge = (int64_t{1} << 53) + 1;
+  c.SetInput(0, c.dy() * Cast(c.Int64(kLarge) - c.Int64(kLarge - 1), DType::kFloat));
+  return absl::OkStatus();
+}
+
+TEST_F(GradientsTest, Int64ScalarsAreExact) {
+  const Output x = Input("x"), y = b_.Op("Sin", "y", {x});
+  GradientOptions options;
+  options.rows = {{"Sin", &ExactDifference}};
+  ASSERT_OK_AND_ASSIGN(const Values dx, Gradients({y}, {x}, At(3), options));
+  EXPECT_THAT(dx, ElementsAre(ElementsAre(1)));
 }
 
 TEST_F(GradientsTest, AYThatFeedsAnotherCountsTwice) {
@@ -228,6 +246,48 @@ TEST(GradientsSizeTest, AMillionNodesNeedNoStackAndNoMoreNodesThanTheyMust) {
   ASSERT_OK_AND_ASSIGN(const GradientResult found, AddGradients(graph, {y}, {Output{graph.Find("x"), 0}}));
   EXPECT_GE(found.num_added, kNodes);
   EXPECT_LE(found.num_added, kNodes + 8);
+}
+
+TEST(GradientsSizeTest, MoreNodesThanTheLimitAreRefused) {
+  auto [graph, y] = Chain(1000);
+  GradientOptions options;
+  options.limits.max_nodes = 1500;
+  const size_t before = graph.num_nodes();
+  EXPECT_THAT(AddGradients(graph, {y}, {Output{graph.Find("x"), 0}}, options),
+              StatusIs(absl::StatusCode::kResourceExhausted, "max_nodes"));
+  EXPECT_EQ(graph.num_nodes(), before);
+}
+
+TEST(GradientsSizeTest, StopsAtADeadlineAndWhenCancelled) {
+  auto [graph, y] = Chain(1000);
+  const size_t before = graph.num_nodes();
+  GradientOptions options;
+  StopPoll deadline(absl::InfinitePast(), nullptr);
+  options.stop_poll = &deadline;
+  EXPECT_THAT(AddGradients(graph, {y}, {Output{graph.Find("x"), 0}}, options),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, ""));
+  CancellationManager cancellation;
+  cancellation.StartCancelWithStatus(absl::CancelledError("enough"));
+  StopPoll cancelled(absl::InfiniteFuture(), &cancellation);
+  options.stop_poll = &cancelled;
+  EXPECT_THAT(AddGradients(graph, {y}, {Output{graph.Find("x"), 0}}, options),
+              StatusIs(absl::StatusCode::kCancelled, "enough"));
+  EXPECT_EQ(graph.num_nodes(), before);
+}
+
+// A size that int32 cannot hold is no constant of int32: the op finds it, and its run says so.
+TEST(GradientsSizeTest, SizesBeyondInt32) {
+  GraphBuilder b(NewOpRegistry());
+  const Output x = b.Placeholder("x", DType::kFloat, PartialShape::Of({(int64_t{1} << 32) + 2}));
+  const Output axes = b.Const("axes", Tensor::Vector<int32_t>({0}));
+  ASSERT_OK(AddGradients(b.graph(), {b.Op("Mean", "y", {b.Op("Sin", "sin", {x}), axes})}, {x}));
+  int count = 0;
+  for (const NodeId id : b.graph().Nodes()) {
+    if (!b.graph().Is(id, "BroadcastTo")) continue;
+    ++count;
+    EXPECT_TRUE(b.graph().Is(b.graph().inputs(id)[1].node, "Shape"));
+  }
+  EXPECT_EQ(count, 1);
 }
 
 // Anything that looks at all uses for each of them would not come to an end.
