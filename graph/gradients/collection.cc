@@ -21,6 +21,17 @@ Expr ForwardFlow(GradientContext& c, int input) {
 
 EmitAttrs ElementType(DType type) { return {{"dtype", AttrValue(type)}}; }
 
+// The same, and of what is known of the shape of input `i` all dimensions but the first, as `shape`: arrays without
+// elements have no other source of it.
+EmitAttrs ElementTypeAndShape(const GradientContext& c, int i, absl::string_view shape) {
+  const PartialShape rows = c.InputShape(i);
+  EmitAttrs attrs = ElementType(c.input_type(i));
+  if (rows.rank() < 1) return attrs;
+  const absl::StatusOr<PartialShape> element = PartialShape::Make(rows.dims().subspan(1));
+  if (element.ok()) attrs.push_back({shape, AttrValue(*element)});
+  return attrs;
+}
+
 absl::Status ArrayRead(GradientContext& c) {
   const Expr array = GradientArray(c, c.Input(0), ForwardFlow(c, 2));
   c.SetInput(2, AddOp("TensorArrayWriteV3", {array, c.Input(1), c.dy(), array.out(1)}));
@@ -42,7 +53,8 @@ absl::Status ArrayGather(GradientContext& c) {
 
 absl::Status ArrayScatter(GradientContext& c) {
   const Expr flow = c.dy(), array = GradientArray(c, c.Input(0), flow);
-  c.SetInput(2, AddOp("TensorArrayGatherV3", {array, c.Input(1), array.out(1)}, ElementType(c.input_type(2))));
+  c.SetInput(
+      2, AddOp("TensorArrayGatherV3", {array, c.Input(1), array.out(1)}, ElementTypeAndShape(c, 2, "element_shape")));
   c.SetInput(3, flow);
   return absl::OkStatus();
 }
@@ -55,7 +67,8 @@ absl::Status ArrayConcat(GradientContext& c) {
 
 absl::Status ArraySplit(GradientContext& c) {
   const Expr flow = c.dy(), array = GradientArray(c, c.Input(0), flow);
-  c.SetInput(1, AddOp("TensorArrayConcatV3", {array, array.out(1)}, ElementType(c.input_type(1))));
+  c.SetInput(1,
+             AddOp("TensorArrayConcatV3", {array, array.out(1)}, ElementTypeAndShape(c, 1, "element_shape_except0")));
   c.SetInput(3, flow);
   return absl::OkStatus();
 }

@@ -139,7 +139,8 @@ void Conditions::Take(NodeId id) {
       if (input.is_set()) set = Union(set, SetOf(input));
     }
   }
-  if (op_class != OpClass::kControlTrigger) {
+  // A Merge is live where one of its inputs is, dead control inputs or not.
+  if (op_class != OpClass::kControlTrigger && op_class != OpClass::kMerge) {
     for (const Output& control : graph_.controls(id)) set = Union(set, SetOf(control));
   }
   sets_[static_cast<size_t>(id.value())] = set;

@@ -21,9 +21,9 @@ bool HandsOn(const Graph& graph, NodeId id);
 // Note [Conditions]
 // A Switch makes the value at one of its ports dead, and all that is computed from it. So each output has a set of
 // conditions (predicate, port, number of ports), all of which hold where it is live: an op has those of all its inputs,
-// data and control; a port of a Switch or _SwitchN one more; a Merge those that all its inputs have in common; an Exit
-// not that of its own loop, whose LoopCond is a predicate like others. A gradient that has a condition more than the
-// value that it belongs to is dead where the value is live: there zeros take its place (see MakeLive in
+// data and control; a port of a Switch or _SwitchN one more; a Merge those that all its data inputs have in common; an
+// Exit not that of its own loop, whose LoopCond is a predicate like others. A gradient that has a condition more than
+// the value that it belongs to is dead where the value is live: there zeros take its place (see MakeLive in
 // gradient_sum.h).
 // The number of ports is part of a condition, as an index beyond the last port chooses the last one: index 2 is port 1
 // of two and port 2 of three. A gate of one port always hands on, and is no condition.

@@ -169,8 +169,7 @@ absl::Status AddZerosOfWhiles(Graph& graph, absl::Span<const Output> ys, absl::S
                           {options.limits.max_nodes, options.stop_poll});
   emitter.BeginScope("unchanged");
   for (size_t i = 0; i < xs.size(); ++i) {
-    const DType type = BaseType(graph.output_type(xs[i].node, xs[i].index));
-    if (result->xs[i].is_set() || type == DType::kResource || !loops.Take(xs[i])) continue;
+    if (result->xs[i].is_set() || !loops.Take(xs[i])) continue;
     const Expr zeros = emitter.Zeros(emitter.Forward(xs[i]));
     result->xs[i] = Gradient::Dense(zeros.output());
   }

@@ -1,6 +1,7 @@
 """Makes every case of tests/goldens with real TensorFlow 2.19 (CPU). Development only.
 
-Usage: make_goldens.py [MODULE ...]   modules: errors loads graphs models calls effects random custom (default: all)
+Usage: make_goldens.py [MODULE ...]   modules: errors loads graphs models calls effects random custom programs
+(default: all)
 Exits with 1, and says why, when TensorFlow does not answer as a case says.
 """
 
@@ -28,6 +29,7 @@ MODULES = {
     "effects": ["effects"],
     "random": ["random"],
     "custom": ["custom_gradients"],
+    "programs": ["programs"],
 }
 
 

@@ -90,9 +90,11 @@ class Recording:
         return feeds
 
     def run(self, feeds, what):
+        # Some of TensorFlow's own gradients never end.
+        limits = tf1.RunOptions(timeout_in_ms=20000)
         if self.assign is not None:
-            self.session.run(self.assign, {"v_in:0": feeds["v_in:0"]})
-        return self.session.run(what, {k: v for k, v in feeds.items() if k != "v_in:0"})
+            self.session.run(self.assign, {"v_in:0": feeds["v_in:0"]}, options=limits)
+        return self.session.run(what, {k: v for k, v in feeds.items() if k != "v_in:0"}, options=limits)
 
     def weighted(self, feeds, weights):
         values = self.run(feeds, [g for g in self.gradients if g is not None])
