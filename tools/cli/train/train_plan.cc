@@ -225,12 +225,13 @@ class Planner {
     return absl::OkStatus();
   }
 
-  // The variables that signatures need beside those of `roots`, which are `variables`.
+  // The variables that signatures and the init op need beside those of `roots`, which are `variables`.
   absl::Status AddOthers(std::vector<NodeId> roots, const std::vector<NodeId>& variables) {
     for (const ModelSignature& signature : model_.meta.signatures) {
       for (const SignatureTensor& tensor : signature.outputs)
         roots.push_back(graph_.Find(ParseTensorId(tensor.name).node));
     }
+    for (const std::string& init : model_.meta.init_ops) roots.push_back(graph_.Find(ParseTensorId(init).node));
     std::vector<NodeId> others = VariablesNeededBy(graph_, roots);
     const auto is_known = [&](NodeId id) { return std::count(variables.begin(), variables.end(), id) > 0; };
     others.erase(std::remove_if(others.begin(), others.end(), is_known), others.end());
