@@ -43,14 +43,6 @@ absl::Status NoSaver() {
       .Text("the model does not say which of its nodes read and write checkpoints (it has no saver)");
 }
 
-absl::StatusOr<std::string> AssetPath(const LoadedGraph& model, const ModelAsset& asset) {
-  const fs::path name(asset.filename);
-  bool is_below = !name.empty() && !name.is_absolute();
-  for (const fs::path& part : name) is_below = is_below && part != "..";
-  if (is_below) return (fs::path(ModelDirectory(model)) / "assets" / name).string();
-  return Error(ErrorCode::kPathEscape).Text(absl::StrCat("asset '", PrintableName(asset.filename), "'"));
-}
-
 }  // namespace
 
 std::string ModelDirectory(const LoadedGraph& model) {
@@ -100,6 +92,14 @@ absl::Status SaveVariables(Session& session, const LoadedGraph& model, const std
   SLUICE_RETURN_IF_ERROR(
       session.Run({{saver.filename_tensor, Tensor::String(prefix)}}, {saver.save_tensor}, {}, options).status());
   return AddToCheckpointState(prefix);
+}
+
+absl::StatusOr<std::string> AssetPath(const LoadedGraph& model, const ModelAsset& asset) {
+  const fs::path name(asset.filename);
+  bool is_below = !name.empty() && !name.is_absolute();
+  for (const fs::path& part : name) is_below = is_below && part != "..";
+  if (is_below) return (fs::path(ModelDirectory(model)) / "assets" / name).string();
+  return Error(ErrorCode::kPathEscape).Text(absl::StrCat("asset '", PrintableName(asset.filename), "'"));
 }
 
 absl::Status RunModelInit(Session& session, const LoadedGraph& model, const CallOptions& options) {

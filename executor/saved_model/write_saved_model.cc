@@ -13,8 +13,10 @@
 #include "graph/edit/graph_editor.h"
 #include "graph/gradients/variable_node.h"
 #include "graph/ir/consumers.h"
+#include "graph/ir/tensor_id.h"
 #include "graph/load/meta_graph_export.h"
 #include "graph/passes/prune.h"
+#include "graph/placement/reachable_functions.h"
 #include "graph/shapes/inference.h"
 #include "kernels/checkpoint/bundle_writer.h"
 
@@ -55,7 +57,23 @@ absl::StatusOr<std::vector<NodeId>> KeptRoots(const Graph& graph, const ModelExp
       roots.push_back(output.node);
     }
   }
-  if (what.outputs.empty()) return Error(ErrorCode::kFetchUnknown).Text("a SavedModel without outputs is of no use");
+  if (what.outputs.empty() && what.signatures.empty()) {
+    return Error(ErrorCode::kFetchUnknown).Text("a SavedModel without outputs is of no use");
+  }
+  const auto add_named = [&](absl::string_view tensor) {
+    const NodeId id = graph.Find(ParseTensorId(tensor).node);
+    if (graph.Contains(id)) roots.push_back(id);
+  };
+  for (const ModelSignature& signature : what.signatures) {
+    for (const auto* ends : {&signature.inputs, &signature.outputs}) {
+      for (const SignatureTensor& tensor : *ends) {
+        add_named(tensor.name);
+        for (const std::string& component : tensor.components) add_named(component);
+      }
+    }
+  }
+  if (!what.init_op.empty()) add_named(what.init_op);
+  for (const ModelAsset& asset : what.assets) add_named(asset.tensor);
   const Consumers consumers(graph);
   for (const NodeId id : VariablesNeededBy(graph, roots)) {
     SLUICE_ASSIGN_OR_RETURN(const VariableNode variable, VariableNode::Find(graph, id));
@@ -64,6 +82,31 @@ absl::StatusOr<std::vector<NodeId>> KeptRoots(const Graph& graph, const ModelExp
     }
   }
   return roots;
+}
+
+// What stands in a file for the node that loaders run once.
+ModelSignature InitSignature(const std::string& init_op) {
+  constexpr char kKey[] = "__saved_model_init_op";
+  ModelSignature signature;
+  signature.key = kKey;
+  signature.outputs.emplace_back();
+  signature.outputs[0].key = kKey;
+  signature.outputs[0].name = init_op;
+  return signature;
+}
+
+absl::Status CopyAssets(const fs::path& directory, const ModelExport& what) {
+  for (size_t i = 0; i < what.assets.size(); ++i) {
+    const fs::path to = directory / "assets" / what.assets[i].filename;
+    std::error_code failed;
+    fs::create_directories(to.parent_path(), failed);
+    if (!failed) fs::copy_file(what.asset_paths[i], to, fs::copy_options::overwrite_existing, failed);
+    if (!failed) continue;
+    return Error(ErrorCode::kFileWrite)
+        .Text(absl::StrCat("cannot copy the asset '", PrintableName(what.asset_paths[i], 1000), "' to '",
+                           PrintableName(to.string(), 1000), "': ", failed.message()));
+  }
+  return absl::OkStatus();
 }
 
 // The tensors of one side of the signature, in the graph that is written.
@@ -141,6 +184,7 @@ absl::Status WriteSavedModel(const std::string& directory, const Graph& graph, c
   SLUICE_ASSIGN_OR_RETURN(const std::vector<NodeId> roots, KeptRoots(graph, what));
   std::vector<NodeId> new_ids;
   Graph kept = PruneTo(graph, roots, &new_ids);
+  KeepReachableFunctions(kept);
   std::vector<NodeId> kept_roots, trainable, assigns;
   for (const NodeId root : roots) kept_roots.push_back(new_ids[static_cast<size_t>(root.value())]);
   for (const NodeId id : what.trainable) trainable.push_back(new_ids[static_cast<size_t>(id.value())]);
@@ -153,12 +197,18 @@ absl::Status WriteSavedModel(const std::string& directory, const Graph& graph, c
   SLUICE_ASSIGN_OR_RETURN(info.collections, VariableCollections(kept, variables, assigns, trainable));
   if (!variables.empty()) info.saver = saver.saver;
   SLUICE_ASSIGN_OR_RETURN(const ShapeMap shapes, InferShapes(kept, {}));
-  ModelSignature signature;
-  signature.key = what.signature;
-  signature.method_name = std::string(kPredict);
-  SLUICE_ASSIGN_OR_RETURN(signature.inputs, TensorsOf(kept, shapes, what.inputs, new_ids));
-  SLUICE_ASSIGN_OR_RETURN(signature.outputs, TensorsOf(kept, shapes, what.outputs, new_ids));
-  info.signatures = {std::move(signature)};
+  info.signatures = what.signatures;
+  info.assets = what.assets;
+  if (!what.init_op.empty()) info.signatures.push_back(InitSignature(what.init_op));
+  if (!what.outputs.empty()) {
+    ModelSignature signature;
+    signature.key = what.signature;
+    signature.method_name = std::string(kPredict);
+    SLUICE_ASSIGN_OR_RETURN(signature.inputs, TensorsOf(kept, shapes, what.inputs, new_ids));
+    SLUICE_ASSIGN_OR_RETURN(signature.outputs, TensorsOf(kept, shapes, what.outputs, new_ids));
+    info.signatures.push_back(std::move(signature));
+  }
+  std::sort(info.signatures.begin(), info.signatures.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
 
   std::error_code failed;
   const fs::path folder = fs::path(directory) / "variables";
@@ -170,6 +220,7 @@ absl::Status WriteSavedModel(const std::string& directory, const Graph& graph, c
   if (!variables.empty()) {
     SLUICE_RETURN_IF_ERROR(WriteVariables((folder / "variables").string(), saver.variables, values));
   }
+  SLUICE_RETURN_IF_ERROR(CopyAssets(directory, what));
   return WriteFile((fs::path(directory) / "saved_model.pb").string(), ExportSavedModel(ExportMetaGraph(kept, info)));
 }
 

@@ -20,7 +20,11 @@ namespace sluice {
 struct ModelExport {
   std::string signature = "serving_default";
   std::vector<std::pair<std::string, Output>> inputs, outputs;
-  std::vector<NodeId> trainable;  // Variables that say so; others are saved all the same.
+  std::vector<NodeId> trainable;           // Variables that say so; others are saved all the same.
+  std::vector<ModelSignature> signatures;  // More of them, by names of tensors of the graph.
+  std::string init_op;                     // A node that loaders run once, to fill tables; empty: there is none.
+  std::vector<ModelAsset> assets;          // Files that it reads, and
+  std::vector<std::string> asset_paths;    // where each is now.
   std::string tensorflow_version = "2.19.1";
 };
 
@@ -30,11 +34,11 @@ absl::StatusOr<std::vector<ModelCollection>> VariableCollections(Graph& graph, a
                                                                  absl::Span<const NodeId> assigns,
                                                                  absl::Span<const NodeId> trainable);
 
-// Writes the SavedModel `directory` (one signature, tag "serve"): what its outputs need of `graph`, a saver, the values
-// of the variables, which stand in `values` by the names of their nodes, and how they begin. TensorFlow's loaders of
-// both versions read it, and OpenSavedModel does. The file that names the model is written last, so that a model that
-// is there is whole; the directory is made where it is missing.
-// kFetchUnknown without outputs; kUninitialized for a variable without a value; kFileWrite.
+// Writes the SavedModel `directory` (tag "serve"): what its signatures and its init op need of `graph`, a saver, the
+// values of the variables, which stand in `values` by the names of their nodes, how they begin, and copies of the
+// assets. TensorFlow's loaders of both versions read it, and OpenSavedModel does. The file that names the model is
+// written last, so that a model that is there is whole; the directory is made where it is missing. kFetchUnknown
+// without outputs and signatures; kUninitialized for a variable without a value; kFileWrite.
 absl::Status WriteSavedModel(const std::string& directory, const Graph& graph, const ModelExport& what,
                              const NamedTensors& values);
 

@@ -116,10 +116,17 @@ inline constexpr ErrorCodeRow kRunRows[] = {
      "SLC4013: there is nothing to run: no node of the graph looks like an output",
      "Name tensors to compute or nodes to run: the help line of the message and `sluice show` say which there are."},
     {ErrorCode::kCannotRun, absl::StatusCode::kFailedPrecondition, "What was asked for cannot be done with this model.",
-     "It lacks what the command needs, as a loss without variables in training; or it is in a state that the command "
-     "would spoil: a directory with another training in it, a trained model that an init would make untrained.",
+     "The model lacks what the command needs: variables that a loss depends on (train), a way from the ys to the xs "
+     "that has gradients (grad), a saver (--checkpoint), a result to keep (convert --freeze). Or what is there would "
+     "be "
+     "lost: an output directory holds another training or model, or one is at work in it; an init would make a trained "
+     "model untrained. Or a training cannot go on: its loss is not a finite number, or --resume was given settings "
+     "that "
+     "its checkpoint was not made with.",
      "SLC4014: a training has been started in this directory: 'out/model.ckpt-525' is a checkpoint of it",
-     "Do what the help line of the message says."},
+     "The message names what is missing or in the way, and its help line the option that helps: another tensor or "
+     "another directory, --resume to go on with a training, --force to replace an export, --untrained where initial "
+     "values are meant, a smaller --lr."},
     {ErrorCode::kValueSyntax, absl::StatusCode::kInvalidArgument, "A value on the command line cannot be read.",
      "Values are numbers, text in quotes, nested lists, fills such as 2x3=0, or files such as @x.npy; times have a "
      "unit.",

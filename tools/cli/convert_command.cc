@@ -25,7 +25,6 @@
 #include "tools/cli/model_argument.h"
 #include "tools/cli/output_file.h"
 #include "tools/cli/run/model_names.h"
-#include "tools/cli/run/option_checks.h"
 
 namespace sluice {
 namespace {
@@ -80,16 +79,7 @@ class ConvertCommand : public Command {
                    "whose results the names of --fetch are [serving_default, if there]; without --fetch: all of them")
         ->option_text("KEY")
         ->group("Graph");
-    CLI::Option* const freeze = app.add_flag("--freeze", freeze_,
-                                             "put the values of variables into the graph, as constants; without "
-                                             "--fetch: all results of the signature")
-                                    ->group("Graph");
-    app.add_option("--restore", restore_,
-                   "with --freeze: take the values from this checkpoint, or from the newest of a directory")
-        ->check(NotEmpty())
-        ->needs(freeze)
-        ->option_text("PREFIX")
-        ->group("Graph");
+    freeze_.Declare(app, "without --fetch: all results of the signature");
     app.add_flag("--drop-variables", drop_variables_,
                  "write the graph of a SavedModel even if it cannot run without the values of its variables or the "
                  "contents of its lookup tables")
@@ -125,7 +115,7 @@ class ConvertCommand : public Command {
     SLUICE_ASSIGN_OR_RETURN(const std::vector<std::string> fetches, Fetches(model));
     std::vector<std::string> losses = ConversionLosses(model);
     const bool had_gradients = HasOwnGradients(model.graph.library());
-    if (freeze_) SLUICE_RETURN_IF_ERROR(Freeze(console, fetches, &model));
+    if (freeze_.is_given) SLUICE_RETURN_IF_ERROR(Freeze(console, fetches, &model));
     SLUICE_RETURN_IF_ERROR(Rewrite(console, fetches, &model.graph));
     const MissingState missing = FindMissingState(model);
     if (!drop_variables_) SLUICE_RETURN_IF_ERROR(CheckRunsWithout(missing));
@@ -164,7 +154,7 @@ class ConvertCommand : public Command {
       return error.ok() || ErrorInfoOf(error).value_or(ErrorInfo()).code == ErrorCode::kOpUnknown;
     };
     const bool is_known = CountErrors(model.unsound) <= static_cast<int64_t>(errors.size());
-    if (freeze_ || !is_known || !std::all_of(errors.begin(), errors.end(), is_lossless)) return model.unsound;
+    if (freeze_.is_given || !is_known || !std::all_of(errors.begin(), errors.end(), is_lossless)) return model.unsound;
     if (model.unsound.ok()) return absl::OkStatus();
     console.Warn("the graph has ops that are not known here; their nodes are kept as they are:");
     for (const ErrorGroup& group : GroupErrors(errors)) {
@@ -184,7 +174,7 @@ class ConvertCommand : public Command {
       if (!model.graph.Contains(node)) errors.Add(names.Unknown(ErrorCode::kFetchUnknown, "fetch", fetch));
     }
     SLUICE_RETURN_IF_ERROR(errors.Finish());
-    const bool all = !signature_.empty() || (freeze_ && names.signature() != nullptr);
+    const bool all = !signature_.empty() || (freeze_.is_given && names.signature() != nullptr);
     if (!fetches_.empty() || !all) return endpoints;
     SLUICE_RETURN_IF_ERROR(CheckSignature(model.graph, *names.signature()));
     for (const SignatureTensor& result : names.signature()->outputs) {
@@ -203,10 +193,10 @@ class ConvertCommand : public Command {
     SessionOptions session;
     session.kernels = &model_.kernels();
     session.allow_soft_placement = true;
-    absl::StatusOr<FrozenGraph> frozen = FreezeModel(*model, fetches, session, restore_);
+    absl::StatusOr<FrozenGraph> frozen = FreezeModel(*model, fetches, session, freeze_.restore);
     if (!frozen.ok()) {
       return WithChangedFacts(frozen.status(), [this](ErrorInfo& info) {
-        if (info.code != ErrorCode::kUninitialized || !restore_.empty() || !info.suggestion.empty()) return;
+        if (info.code != ErrorCode::kUninitialized || !freeze_.restore.empty() || !info.suggestion.empty()) return;
         info.suggestion = "--restore PREFIX takes the values from a checkpoint";
       });
     }
@@ -223,7 +213,7 @@ class ConvertCommand : public Command {
       SLUICE_RETURN_IF_ERROR(TieUnknownColocations(*graph));
       const auto after = static_cast<int64_t>(graph->num_nodes());
       // What is frozen has other nodes than the model, and just those that are needed.
-      if (!freeze_) console.Note(absl::StrCat("kept ", CountText(after), " of ", CountText(before), " nodes"));
+      if (!freeze_.is_given) console.Note(absl::StrCat("kept ", CountText(after), " of ", CountText(before), " nodes"));
     }
     if (strip_devices_) {
       for (const NodeId id : graph->Nodes()) graph->SetDevice(id, "");
@@ -239,8 +229,7 @@ class ConvertCommand : public Command {
   std::string out_;
   std::vector<std::string> fetches_;
   std::string signature_;
-  bool freeze_ = false;
-  std::string restore_;
+  FreezeOption freeze_;
   bool drop_variables_ = false;
   bool strip_defaults_ = false;
   bool strip_devices_ = false;

@@ -1,10 +1,13 @@
 #include "tools/cli/grad_command.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "executor/saved_model/freeze.h"
 #include "graph/base/error.h"
 #include "graph/base/file.h"
@@ -15,13 +18,13 @@
 #include "graph/load/custom_gradients.h"
 #include "graph/placement/reachable_functions.h"
 #include "graph/placement/unknown_colocation.h"
+#include "nlohmann/json.hpp"
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/convert/conversion_loss.h"
 #include "tools/cli/file_ending.h"
 #include "tools/cli/model_argument.h"
 #include "tools/cli/output_file.h"
 #include "tools/cli/run/model_names.h"
-#include "tools/cli/run/option_checks.h"
 
 namespace sluice {
 namespace {
@@ -50,26 +53,22 @@ class GradCommand : public Command {
     app.add_option("--name", name_, "what the names of new nodes begin with; the gradients are NAME/0, NAME/1, ...")
         ->option_text("NAME [gradients]")
         ->group("Gradients");
-    CLI::Option* const freeze =
-        app.add_flag(
-               "--freeze", freeze_,
-               "put the values of variables into the graph, as constants; keeps what the ys, xs and gradients need")
-            ->group("Graph");
-    app.add_option("--restore", restore_,
-                   "with --freeze: take the values from this checkpoint, or from the newest of a directory")
-        ->check(NotEmpty())
-        ->needs(freeze)
-        ->option_text("PREFIX")
-        ->group("Graph");
+    freeze_.Declare(app, "keeps what the ys, xs and gradients need");
     app.add_flag("--zeros", zeros_, "zeros for an x that no y depends on, instead of nothing")->group("Gradients");
     app.add_flag("--colocate", colocate_, "tie each new node to the place of the node it belongs to")
         ->group("Gradients");
     app.add_option("--signature", signature_, "whose keys the names are [serving_default, if there]")
         ->option_text("KEY")
         ->group("Gradients");
+    app.add_flag("--json", json_, "one JSON document that names the gradient of each x, or with the errors")
+        ->group("Output");
   }
 
   int Run(Console& console) override {
+    if (json_ && out_ == "-") {
+      console.Complain("sluice grad: --json and -o - both write to standard output: name a file with -o");
+      return kExitUsage;
+    }
     const absl::Status status = Differentiate(console);
     if (!status.ok()) console.Problem(status);
     return status.ok() ? kExitOk : kExitFailed;
@@ -95,20 +94,20 @@ class GradCommand : public Command {
     if (zeros_) gradients.unconnected = GradientOptions::Unconnected::kZero;
     SLUICE_ASSIGN_OR_RETURN(const GradientResult found, AddGradients(model.graph, ys, xs, gradients));
     SLUICE_ASSIGN_OR_RETURN(xs, Find(model.graph, names, "x", xs_));  // Calls have other ids now.
-    std::string lines;
-    std::vector<std::string> gradients_made;
+    SLUICE_RETURN_IF_ERROR(CheckConnected(found));
+    std::vector<std::string> of_x, gradients_made;  // By x, empty for those that no y depends on; the others alone.
     for (size_t i = 0; i < xs.size(); ++i) {
       const std::string name = absl::StrCat(found.name, "/", i);
       const bool is_connected = found.xs[i].is_set();
-      if (is_connected)
-        SLUICE_RETURN_IF_ERROR(NameGradient(model.graph, xs[i], found.xs[i], found.name, name).status());
-      if (is_connected) gradients_made.push_back(name);
-      absl::StrAppend(&lines, PrintableName(xs_[i]), "  ", is_connected ? PrintableName(name) : "not connected", "\n");
+      of_x.push_back(is_connected ? name : "");
+      if (!is_connected) continue;
+      SLUICE_RETURN_IF_ERROR(NameGradient(model.graph, xs[i], found.xs[i], found.name, name).status());
+      gradients_made.push_back(name);
     }
-    if (freeze_) SLUICE_RETURN_IF_ERROR(Freeze(console, names, gradients_made, &model));
+    if (freeze_.is_given) SLUICE_RETURN_IF_ERROR(Freeze(console, names, gradients_made, &model));
     SLUICE_RETURN_IF_ERROR(TieUnknownColocations(model.graph));
     for (const std::string& loss : StateLosses(FindMissingState(model))) {
-      console.Warn(absl::StrCat("left out: ", loss, "; --freeze puts values of variables in"));
+      console.Warn(absl::StrCat("left out: ", loss, freeze_.is_given ? "" : "; --freeze puts values of variables in"));
     }
     const std::string bytes = ExportGraph(model.graph);
     if (out_ == "-") {
@@ -116,10 +115,42 @@ class GradCommand : public Command {
       return console.Flush();
     }
     SLUICE_RETURN_IF_ERROR(WriteFile(out_, bytes));
-    console.Write(lines);
+    Report(console, of_x, static_cast<int64_t>(model.graph.num_nodes()), found.num_added);
     console.Note(absl::StrCat("wrote ", out_, ": ", CountText(static_cast<int64_t>(model.graph.num_nodes())),
                               " nodes, ", CountText(found.num_added), " of them for gradients"));
     return console.Flush();
+  }
+
+  // A file without any gradient would be of no use: kCannotRun where no y depends on any x.
+  absl::Status CheckConnected(const GradientResult& found) const {
+    const bool has_any = std::any_of(found.xs.begin(), found.xs.end(), [](const Gradient& dx) { return dx.is_set(); });
+    if (has_any) return absl::OkStatus();
+    const auto named = [](const std::vector<std::string>& names) {
+      std::vector<std::string> printable;
+      for (const std::string& name : names) printable.push_back(absl::StrCat("'", PrintableName(name), "'"));
+      return absl::StrJoin(printable, ", ");
+    };
+    return Error(ErrorCode::kCannotRun)
+        .Help("name an x that the y is computed from, or add --zeros for gradients of zeros")
+        .Text(absl::StrCat("there are no gradients to write: ", named(ys_), ys_.size() == 1 ? " does" : " do",
+                           " not depend on ", named(xs_), " by a way that has gradients"));
+  }
+
+  void Report(Console& console, const std::vector<std::string>& of_x, int64_t num_nodes, int64_t num_added) const {
+    nlohmann::ordered_json gradients = nlohmann::ordered_json::array();
+    for (size_t i = 0; i < of_x.size(); ++i) {
+      const bool is_connected = !of_x[i].empty();
+      gradients.push_back({{"x", xs_[i]}, {"gradient", nullptr}});
+      if (is_connected) gradients.back()["gradient"] = of_x[i];
+      if (json_) continue;
+      console.Write(
+          absl::StrCat(PrintableName(xs_[i]), "  ", is_connected ? PrintableName(of_x[i]) : "not connected", "\n"));
+    }
+    if (!json_) return;
+    const nlohmann::ordered_json document = {
+        {"command", "grad"},  {"model", model_.path()},   {"out", out_},
+        {"nodes", num_nodes}, {"nodes_added", num_added}, {"gradients", gradients}};
+    console.Write(document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   }
 
   // The outputs that users call `wanted`; all that are not there at once.
@@ -148,7 +179,7 @@ class GradCommand : public Command {
     SessionOptions session;
     session.kernels = &model_.kernels();
     session.allow_soft_placement = true;
-    SLUICE_ASSIGN_OR_RETURN(FrozenGraph frozen, FreezeModel(*model, made, session, restore_));
+    SLUICE_ASSIGN_OR_RETURN(FrozenGraph frozen, FreezeModel(*model, made, session, freeze_.restore));
     model->graph = std::move(frozen.graph);
     KeepReachableFunctions(model->graph);
     console.Note(absl::StrCat("froze ", CountOf(frozen.variables, "variable"), ": ", BytesText(frozen.bytes)));
@@ -166,10 +197,10 @@ class GradCommand : public Command {
   std::string out_;
   std::string name_ = "gradients";
   std::string signature_;
-  bool freeze_ = false;
-  std::string restore_;
+  FreezeOption freeze_;
   bool zeros_ = false;
   bool colocate_ = false;
+  bool json_ = false;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tools/cli/console/number_text.h"
+#include "tools/cli/run/option_checks.h"
 
 namespace sluice {
 namespace {
@@ -67,6 +68,19 @@ absl::StatusOr<LoadedGraph> ModelArgument::Load(Console& console, const LoadOpti
   }
   console.EndProgress();
   return model;
+}
+
+void FreezeOption::Declare(CLI::App& app, absl::string_view kept) {
+  CLI::Option* const freeze =
+      app.add_flag("--freeze", is_given,
+                   absl::StrCat("put the values of variables into the graph, as constants; ", kept))
+          ->group("Graph");
+  app.add_option("--restore", restore,
+                 "with --freeze: take the values from this checkpoint, or from the newest of a directory")
+      ->check(NotEmpty())
+      ->needs(freeze)
+      ->option_text("PREFIX")
+      ->group("Graph");
 }
 
 }  // namespace sluice

@@ -6,6 +6,7 @@
 #include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "graph/load/load_graph.h"
 #include "tools/cli/console/console.h"
 #include "tools/cli/plugin_option.h"
@@ -35,6 +36,15 @@ class ModelArgument {
   PluginOption plugins_;
   int64_t max_file_bytes_ = LoadLimits().max_file_bytes;
   int64_t max_nodes_ = LoadLimits().max_nodes;
+};
+
+// --freeze and --restore of commands that write a graph. Lives in its command.
+struct FreezeOption {
+  bool is_given = false;
+  std::string restore;  // Empty: the values that the model has.
+
+  // Declares both in the group "Graph"; `kept` says in the help what of the graph stays then.
+  void Declare(CLI::App& app, absl::string_view kept);
 };
 
 }  // namespace sluice

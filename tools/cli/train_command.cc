@@ -25,6 +25,7 @@
 #include "tools/cli/run/model_session.h"
 #include "tools/cli/run/run_advice.h"
 #include "tools/cli/train/leftover_files.h"
+#include "tools/cli/train/train_directory.h"
 #include "tools/cli/train/train_export.h"
 #include "tools/cli/train/train_start.h"
 #include "tools/cli/train/trainer.h"
@@ -68,11 +69,30 @@ class TrainCommand : public Command {
   absl::Status Train(Console& console, CancellationManager& cancellation) {
     SLUICE_RETURN_IF_ERROR(request_.Check());
     SLUICE_RETURN_IF_ERROR(CheckOutputDirectory(request_.out));
-    if (!request_.export_to.empty()) SLUICE_RETURN_IF_ERROR(CheckOutputDirectory(request_.export_to));
+    if (!request_.export_to.empty()) {
+      SLUICE_RETURN_IF_ERROR(CheckOutputDirectory(request_.export_to));
+      SLUICE_RETURN_IF_ERROR(CheckExportPlace(request_));
+    }
+    SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<TrainDirectory> directory, TrainDirectory::Open(request_.out));
+    if (!directory->former().empty()) {
+      console.Note(absl::StrCat("took over ", request_.out, " from ", directory->former(),
+                                ", which has ended without giving it back"));
+    }
+    SLUICE_ASSIGN_OR_RETURN(TrainCheckpoints checkpoints,
+                            TrainCheckpoints::Open(request_.out, request_.keep, /*meta_graph=*/""));
+    if (!request_.resume && !checkpoints.newest().empty()) return IsStarted(checkpoints.newest());
+    RemoveLeftovers(request_.out);
+    const absl::Status status = TrainWith(checkpoints, console, cancellation);
+    if (status.ok() || !checkpoints.newest().empty()) directory->Keep();
+    return status;
+  }
+
+  absl::Status TrainWith(TrainCheckpoints& checkpoints, Console& console, CancellationManager& cancellation) {
     SLUICE_RETURN_IF_ERROR(model_.LoadPlugins());
     LoadOptions load = model_.Options();
     load.check_signatures = false;
     SLUICE_ASSIGN_OR_RETURN(loaded_, model_.Load(console, load));
+    SLUICE_RETURN_IF_ERROR(ChooseNames(console));
     SLUICE_ASSIGN_OR_RETURN(const TrainPlan plan, PlanTraining(loaded_, request_, model_.path(), load.limits));
     std::optional<ModelExport> what;
     if (!request_.export_to.empty()) {
@@ -81,51 +101,67 @@ class TrainCommand : public Command {
     SLUICE_RETURN_IF_ERROR(CheckState(loaded_, session_options_, {}, /*answers=*/false, console).status());
     SLUICE_RETURN_IF_ERROR(ReadData(plan, load.limits));
     SLUICE_ASSIGN_OR_RETURN(std::string meta_graph, TrainingMetaGraph(loaded_, plan));
-    SLUICE_ASSIGN_OR_RETURN(TrainCheckpoints checkpoints,
-                            TrainCheckpoints::Open(request_.out, request_.keep, std::move(meta_graph)));
-    if (!request_.resume && !checkpoints.newest().empty()) return IsStarted(checkpoints.newest());
-    RemoveLeftovers(request_.out);
+    checkpoints.set_meta_graph(std::move(meta_graph));
 
     session_options_.deterministic = true;  // See Note [Training that goes on].
     // The session reads the graph where it stands: nothing changes it any more.
     const std::shared_ptr<const LoadedGraph> shared(&loaded_, [](const LoadedGraph*) {});
     SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                             OpenSession(shared, session_options_, model_.kernels()));
-    SLUICE_RETURN_IF_ERROR(TrainIn(*session, plan, checkpoints, console, cancellation));
+    std::unique_ptr<Session> validation_session;
+    if (validation_.has_value()) {
+      SLUICE_ASSIGN_OR_RETURN(validation_session, OpenSession(shared, session_options_, model_.kernels()));
+    }
+    SLUICE_RETURN_IF_ERROR(TrainIn(*session, validation_session.get(), plan, checkpoints, console, cancellation));
     if (!what.has_value() || cancellation.IsCancelling()) return absl::OkStatus();
-    SLUICE_ASSIGN_OR_RETURN(const NamedTensors values, ReadVariables(*session, plan.saver));
-    SLUICE_RETURN_IF_ERROR(WriteSavedModel(request_.export_to, loaded_.graph, *what, values));
+    SLUICE_ASSIGN_OR_RETURN(NamedTensors values, ReadVariables(*session, plan.saver));
+    SLUICE_ASSIGN_OR_RETURN(const NamedTensors others, ReadVariables(*session, plan.others));
+    values.insert(values.end(), others.begin(), others.end());
+    SLUICE_RETURN_IF_ERROR(ExportTrained(request_, loaded_, *what, values));
     console.Note(absl::StrCat("wrote ", request_.export_to, " (a SavedModel)"));
     return absl::OkStatus();
   }
 
-  absl::Status TrainIn(Session& session, const TrainPlan& plan, TrainCheckpoints& checkpoints, Console& console,
-                       CancellationManager& cancellation) {
+  // Finds out whose keys the names of the command line are, and says so where there is a choice.
+  absl::Status ChooseNames(Console& console) {
+    const bool is_asked_for = !request_.signature.empty();
+    SLUICE_ASSIGN_OR_RETURN(request_.signature, ChooseSignature(loaded_, request_));
+    if (is_asked_for || request_.signature.empty()) return absl::OkStatus();
+    console.Note(absl::StrCat("'", PrintableName(request_.loss), "' is a result of the signature '",
+                              PrintableName(request_.signature), "', whose keys the names are now (--signature)"));
+    return absl::OkStatus();
+  }
+
+  absl::Status TrainIn(Session& session, Session* validation_session, const TrainPlan& plan,
+                       TrainCheckpoints& checkpoints, Console& console, CancellationManager& cancellation) {
     CallOptions call;
     call.cancellation = &cancellation;
-    TrainState state(plan.labels.size());
+    TrainState state(plan.labels);
     state.settings = Settings();
+    state.step_settings = request_.StepSettings();
     NamedTensors checkpoint;
     if (request_.resume && !checkpoints.newest().empty()) {
       SLUICE_ASSIGN_OR_RETURN(checkpoint, ReadCheckpoint(checkpoints.newest()));
-      SLUICE_ASSIGN_OR_RETURN(state, TrainState::From(checkpoint, state));
-      const int64_t batches = order_->batches_per_epoch();
-      if (state.step < 0 || state.epoch < 0 || state.batch < 0 || state.batch > batches) {
-        return Error(ErrorCode::kCheckpointEntry)
-            .Found(absl::StrCat("step ", state.step, ", epoch ", state.epoch, ", batch ", state.batch))
-            .Expected(absl::StrCat("a batch of an epoch of ", batches))
-            .Text(absl::StrCat("the checkpoint '", PrintableName(checkpoints.newest(), 1000),
-                               "' says a place that no training has"));
+      absl::StatusOr<TrainState> before = TrainState::From(checkpoint, state, order_->batches_per_epoch());
+      if (!before.ok()) return WithFile(before.status(), checkpoints.newest());
+      for (const std::string& change : TrainState::ChangesSince(checkpoint, state)) {
+        console.Warn(absl::StrCat("other than in the training so far: ", change));
       }
-      SLUICE_RETURN_IF_ERROR(ContinueTraining(session, loaded_, plan, checkpoint, call));
+      state = *std::move(before);
+      SLUICE_RETURN_IF_ERROR(ContinueTraining(session, loaded_, plan, session_options_, checkpoint, call));
       console.Note(absl::StrCat("going on after step ", CountText(state.step), ", from ", checkpoints.newest()));
     } else {
       if (request_.resume) console.Note("there is no checkpoint yet: training starts from the beginning");
       SLUICE_RETURN_IF_ERROR(StartTraining(session, loaded_, plan, session_options_, call));
     }
+    SLUICE_RETURN_IF_ERROR(ReadVariables(session, plan.others, call).status());  // All that is exported has a value.
+    if (validation_session != nullptr) {
+      SLUICE_ASSIGN_OR_RETURN(const NamedTensors values, ReadVariables(session, plan.saver, call));
+      SLUICE_RETURN_IF_ERROR(ContinueTraining(*validation_session, loaded_, plan, session_options_, values, call));
+    }
     SLUICE_ASSIGN_OR_RETURN(TrainLog log, OpenLog(plan, state));
     const TrainData* const validation_data = own_validation_ ? &validation_data_ : nullptr;
-    const TrainRun run = {session, plan, request_, data_, validation_data, console, cancellation};
+    const TrainRun run = {session, validation_session, plan, request_, data_, validation_data, console, cancellation};
     Trainer trainer(run, *std::move(order_), std::move(validation_), std::move(state));
     SLUICE_RETURN_IF_ERROR(trainer.Prepare());
     SLUICE_RETURN_IF_ERROR(RestoreGeneratorStates(session, checkpoint));

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "graph/load/load_graph.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "tests/testing/status_matchers.h"
 #include "tests/tools/cli/run_sluice.h"
 #include "tests/tools/cli/sample_models.h"
@@ -32,10 +33,40 @@ TEST(GradTest, StandardOutputGetsTheGraphAndNothingElse) {
 }
 
 TEST(GradTest, WhatIsNotConnectedIsSaid) {
-  const std::string out = TestFile("none.pb");
-  const RunResult grad = RunSluice({"grad", "-", "--y", "net/act", "--x", "y", "-o", out}, SampleModel());
+  const std::string out = TestFile("some.pb");
+  const RunResult grad = RunSluice({"grad", "-", "--y", "net/act", "--x", "y,x", "-o", out}, SampleModel());
   EXPECT_EQ(grad.status, 0) << grad.err;
-  EXPECT_EQ(grad.out, "y  not connected\n");
+  EXPECT_EQ(grad.out, "y  not connected\nx  gradients/1\n");
+}
+
+TEST(GradTest, WithoutAnyGradientThereIsNothingToWrite) {
+  const std::string out = TestFile("none.pb"), model = MakeTrainedModelDirectory("variables", "local_init");
+  const std::vector<std::string> line = {"grad", "-", "--y", "net/act", "--x", "y", "-o", out};
+  const RunResult grad = RunSluice(line, SampleModel());
+  EXPECT_EQ(grad.status, 1) << grad.err;
+  EXPECT_EQ(grad.out, "");
+  EXPECT_TRUE(absl::StrContains(grad.err, "'net/act' does not depend on 'y'")) << grad.err;
+  EXPECT_EQ(ReadTestFile(out), "");
+  const RunResult frozen = RunSluice({"grad", model, "--y", "x", "--x", "y", "-o", out, "--freeze"});
+  EXPECT_EQ(frozen.status, 1) << frozen.err;
+  EXPECT_FALSE(absl::StrContains(frozen.err, "--freeze")) << frozen.err;
+  std::vector<std::string> zeros = line;
+  zeros.push_back("--zeros");
+  EXPECT_EQ(RunSluice(zeros, SampleModel()).status, 0);
+}
+
+TEST(GradTest, OneDocumentWithJson) {
+  const std::string out = TestFile("gradients.pb");
+  const RunResult grad = RunSluice({"grad", "-", "--y", "net/act", "--x", "y,x", "-o", out, "--json"}, SampleModel());
+  ASSERT_EQ(grad.status, 0) << grad.err;
+  const nlohmann::json document = nlohmann::json::parse(grad.out);
+  EXPECT_EQ(document.at("gradients").at(0).at("x"), "y");
+  EXPECT_TRUE(document.at("gradients").at(0).at("gradient").is_null());
+  EXPECT_EQ(document.at("gradients").at(1).at("gradient"), "gradients/1");
+  const RunResult wrong = RunSluice({"grad", "-", "--y", "nothing", "--x", "x", "-o", out, "--json"}, SampleModel());
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_EQ(nlohmann::json::parse(wrong.out).at("errors").at(0).at("code"), "SLC4006");
+  EXPECT_EQ(RunSluice({"grad", "-", "--y", "y", "--x", "x", "-o", "-", "--json"}, SampleModel()).status, 2);
 }
 
 TEST(GradTest, ValuesOfVariablesArePutInOrTheirLackIsSaid) {

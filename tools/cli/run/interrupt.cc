@@ -14,7 +14,7 @@ constexpr int kEnd = SIGUSR1;  // Sent to the waiter by the destructor.
 InterruptGuard::InterruptGuard(CancellationManager& cancellation) : cancellation_(cancellation) {
   sigemptyset(&signals_);
   sigaddset(&signals_, kEnd);
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action;
     // A signal that was ignored when the program started (nohup, a shell's background jobs) stays ignored.
     if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) sigaddset(&signals_, signal);

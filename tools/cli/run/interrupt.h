@@ -8,9 +8,10 @@
 
 namespace sluice {
 
-// While it lives, the first Ctrl-C (SIGINT) or SIGTERM cancels `cancellation`, so that runs end by themselves and say
-// so; a second one ends the program as it always would. One at a time in a process; no other threads may take signals
-// by hand meanwhile. To be made before other threads are, which inherit that these signals are not for them.
+// While it lives, the first Ctrl-C (SIGINT), SIGTERM or SIGHUP (the terminal is gone) cancels `cancellation`, so that
+// runs end by themselves and say so; a second one ends the program as it always would. One at a time in a process; no
+// other threads may take signals by hand meanwhile. To be made before other threads are, which inherit that these
+// signals are not for them.
 class InterruptGuard {
  public:
   // Borrows `cancellation`.

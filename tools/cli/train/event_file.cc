@@ -41,12 +41,12 @@ std::string BeginEvent(int64_t step) {
   return event;
 }
 
+}  // namespace
+
 std::string HostName() {
   char name[256] = {};
   return ::gethostname(name, sizeof(name) - 1) == 0 && name[0] != 0 ? name : "host";
 }
-
-}  // namespace
 
 std::string TfRecord(absl::string_view bytes) {
   std::string record;

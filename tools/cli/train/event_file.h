@@ -12,6 +12,9 @@
 
 namespace sluice {
 
+// The name of this machine, as it stands in names of event files.
+std::string HostName();
+
 // One record of a TFRecord file: its size and its bytes, each with a masked CRC-32C.
 std::string TfRecord(absl::string_view bytes);
 

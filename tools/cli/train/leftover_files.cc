@@ -33,15 +33,6 @@ bool IsShard(absl::string_view name) {
          TakeDigits(&name) == 5 && name.empty();
 }
 
-// Whether trainings write a file of this name as a whole: see TrainCheckpoints and TrainLog.
-bool IsOfTraining(absl::string_view name) {
-  if (name == "checkpoint" || name == "loss.csv" || name == "loss.svg") return true;
-  if (!absl::ConsumePrefix(&name, "model.")) return false;
-  absl::ConsumePrefix(&name, "again.");
-  if (!absl::ConsumePrefix(&name, "ckpt-") || TakeDigits(&name) == 0 || !absl::ConsumePrefix(&name, ".")) return false;
-  return name == "index" || name == "meta" || IsShard(name);
-}
-
 // Takes ".NUMBER" from the end of `text`: the number, or -1.
 int64_t TakeNumber(absl::string_view* text) {
   const size_t point = text->rfind('.');
@@ -55,16 +46,24 @@ int64_t TakeNumber(absl::string_view* text) {
   return number;
 }
 
-// False only where there is certainly no such process.
-bool MayBeAlive(int64_t process) { return ::kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH; }
-
 }  // namespace
+
+// See TrainCheckpoints and TrainLog.
+bool IsTrainingFile(absl::string_view name) {
+  if (name == "checkpoint" || name == "loss.csv" || name == "loss.svg") return true;
+  if (!absl::ConsumePrefix(&name, "model.")) return false;
+  absl::ConsumePrefix(&name, "again.");
+  if (!absl::ConsumePrefix(&name, "ckpt-") || TakeDigits(&name) == 0 || !absl::ConsumePrefix(&name, ".")) return false;
+  return name == "index" || name == "meta" || IsShard(name);
+}
+
+bool MayBeAlive(int64_t process) { return ::kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH; }
 
 int64_t MakerOfTemporary(absl::string_view name) {
   if (!absl::ConsumeSuffix(&name, ".tmp") || TakeNumber(&name) < 0) return 0;
   const int64_t process = TakeNumber(&name);
   const bool is_process = process > 0 && process <= std::numeric_limits<pid_t>::max();
-  return is_process && IsOfTraining(name) ? process : 0;
+  return is_process && IsTrainingFile(name) ? process : 0;
 }
 
 void RemoveLeftovers(const std::string& directory) {

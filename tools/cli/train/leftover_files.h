@@ -12,6 +12,12 @@ namespace sluice {
 // MakeTemporaryFile); 0 for names that trainings do not make.
 int64_t MakerOfTemporary(absl::string_view name);
 
+// Whether a training writes a file of this name into its directory.
+bool IsTrainingFile(absl::string_view name);
+
+// False only where there is certainly no such process on this machine.
+bool MayBeAlive(int64_t process);
+
 // Removes such files from `directory` where their makers are gone: killed, they could not do it. What has the number of
 // this process is of an earlier one (in containers all have few), so that none of this process may be there yet. What
 // cannot be removed stays.

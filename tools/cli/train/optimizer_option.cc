@@ -247,4 +247,50 @@ absl::StatusOr<TrainStepOptions> OptimizerOption::Read(int64_t steps) const {
   return options;
 }
 
+std::vector<std::string> OptimizerOption::Settings(int64_t steps) const {
+  const absl::StatusOr<TrainStepOptions> options = Read(steps);
+  if (!options.ok()) return {};
+  const auto is_named = [](const auto& name) { return [&name](const auto& row) { return row.name == name; }; };
+  const OptimizerName& optimizer =
+      *std::find_if(OptimizerNames().begin(), OptimizerNames().end(), is_named(optimizer_));
+  std::vector<std::string> lines = {absl::StrCat("--optimizer ", optimizer_)};
+  lines.push_back(absl::StrCat("--schedule ", rates_.empty() ? schedule_ : kPiecewise));
+  const auto means_something = [this](const OptionOwner& owner) {
+    const std::vector<absl::string_view> names = absl::StrSplit(owner.names, ',');
+    const std::string& chosen = owner.kind == OptionOwner::Kind::kOptimizers ? optimizer_ : schedule_;
+    return owner.kind == OptionOwner::Kind::kAll || std::find(names.begin(), names.end(), chosen) != names.end();
+  };
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    const NumberOption& row = NumberOptions()[i];
+    if (!means_something(row.owner)) continue;
+    const std::vector<absl::string_view> flags = absl::StrSplit(row.flag, ',');
+    const absl::string_view flag = flags.back();
+    double number = 0;
+    bool has_number = true;
+    if (numbers_[i].has_value()) {
+      number = *numbers_[i];
+    } else if (flag == "--lr") {
+      number = optimizer.learning_rate;
+    } else if (flag == "--momentum") {
+      number = optimizer.momentum;
+    } else if (flag == "--weight-decay") {
+      number = optimizer.weight_decay;
+    } else if (flag == "--decay-steps") {
+      number = options->schedule.decay_steps;
+    } else {
+      has_number = absl::SimpleAtod(row.shown, &number);
+    }
+    lines.push_back(absl::StrCat(flag, " ", has_number ? absl::StrCat(number) : row.shown));
+  }
+  for (size_t i = 0; i < switches_.size(); ++i) {
+    const SwitchOption& row = SwitchOptions()[i];
+    if (means_something(row.owner)) lines.push_back(absl::StrCat(row.flag, switches_[i] != 0 ? " on" : " off"));
+  }
+  if (!rates_.empty()) lines.push_back(absl::StrCat("--rate-at ", absl::StrJoin(rates_, ",")));
+  if (!not_decayed_.empty()) lines.push_back(absl::StrCat("--no-decay ", absl::StrJoin(not_decayed_, ",")));
+  lines.push_back(absl::StrCat("--loss-scale ", loss_scale_.empty() ? "1" : loss_scale_));
+  lines.push_back(absl::StrCat("--sparse-rows ", rows_.empty() ? "tensorflow" : rows_));
+  return lines;
+}
+
 }  // namespace sluice

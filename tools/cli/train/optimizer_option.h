@@ -30,6 +30,9 @@ class OptimizerOption {
   // kValueSyntax for an unknown optimizer or schedule, with the nearest names, and for options that mean nothing to it
   // or contradict each other: all that is wrong, at once.
   absl::StatusOr<TrainStepOptions> Read(int64_t steps) const;
+  // What the step depends on, a line for each setting that means something to it: "--lr 0.1", whether it was given or
+  // is the usual value. Only for options that Read takes.
+  std::vector<std::string> Settings(int64_t steps) const;
 
  private:
   std::string optimizer_ = "sgd", schedule_ = "constant", loss_scale_, rows_;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,6 +20,7 @@ class TrainCheckpoints {
   // Looks at what is there; makes the directory where it is missing. `meta_graph` goes beside each checkpoint.
   static absl::StatusOr<TrainCheckpoints> Open(const std::string& directory, int64_t keep, std::string meta_graph);
 
+  void set_meta_graph(std::string meta_graph) { meta_graph_ = std::move(meta_graph); }
   // The prefix of the newest one; empty: there is none.
   const std::string& newest() const { return newest_; }
   // Writes one, makes it the newest, and removes the oldest beyond those that are kept.

@@ -1,11 +1,15 @@
 #include "tools/cli/train/train_export.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "executor/saved_model/model_state.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/tensor_id.h"
@@ -15,90 +19,158 @@
 namespace sluice {
 namespace {
 
-// The placeholders that `outputs` need, by what callers call them.
-std::vector<std::pair<std::string, Output>> InputsOf(const Graph& graph, const ModelNames& names,
-                                                     const std::vector<std::pair<std::string, Output>>& outputs) {
+namespace fs = std::filesystem;
+
+constexpr absl::string_view kInitSignature = "__saved_model_init_op", kDefaultSignature = "serving_default";
+
+// The signatures of the model by whose keys users may name tensors: the chosen one first, then the default one.
+std::vector<const ModelSignature*> SignaturesInOrder(const LoadedGraph& model, const ModelNames& names) {
+  std::vector<const ModelSignature*> signatures;
+  const auto add = [&](const ModelSignature* signature) {
+    const bool is_new = std::find(signatures.begin(), signatures.end(), signature) == signatures.end();
+    if (signature != nullptr && is_new) signatures.push_back(signature);
+  };
+  add(names.signature());
+  add(model.meta.FindSignature(kDefaultSignature));
+  for (const ModelSignature& signature : model.meta.signatures) add(&signature);
+  return signatures;
+}
+
+// The nodes that `roots` need, in the order of ids.
+std::vector<NodeId> NodesNeededBy(const Graph& graph, const std::vector<NodeId>& roots) {
   std::vector<bool> seen(static_cast<size_t>(graph.id_limit()));
   std::vector<NodeId> needed;
   const auto add = [&](NodeId id) {
-    if (seen[static_cast<size_t>(id.value())]) return;
+    if (!graph.Contains(id) || seen[static_cast<size_t>(id.value())]) return;
     seen[static_cast<size_t>(id.value())] = true;
     needed.push_back(id);
   };
-  for (const auto& [key, output] : outputs) add(output.node);
+  for (const NodeId id : roots) add(id);
   for (size_t next = 0; next < needed.size(); ++next) {
     for (const Output& input : graph.all_inputs(needed[next])) add(input.node);
   }
   std::sort(needed.begin(), needed.end());
+  return needed;
+}
+
+// The placeholders that `outputs` need, by what callers call them: keys of signatures, unless one means two of them.
+std::vector<std::pair<std::string, Output>> InputsOf(const Graph& graph,
+                                                     const std::vector<const ModelSignature*>& signatures,
+                                                     const std::vector<std::pair<std::string, Output>>& outputs) {
+  std::vector<NodeId> roots;
+  for (const auto& [key, output] : outputs) roots.push_back(output.node);
   std::vector<std::pair<std::string, Output>> inputs;
-  for (const NodeId id : needed) {
+  std::set<std::string> used;
+  for (const NodeId id : NodesNeededBy(graph, roots)) {
     if (!graph.Is(id, "Placeholder") && !graph.Is(id, "PlaceholderV2")) continue;
-    inputs.emplace_back(names.InputName(std::string(graph.name(id))), Output{id, 0});
+    const std::string node(graph.name(id));
+    std::string name = node;
+    for (const ModelSignature* const signature : signatures) {
+      for (const SignatureTensor& tensor : signature->inputs) {
+        const bool is_it = tensor.name == node || tensor.name == absl::StrCat(node, ":0");
+        if (is_it && name == node) name = tensor.key;
+      }
+    }
+    if (!used.insert(name).second) name = node;
+    inputs.emplace_back(name, Output{id, 0});
   }
   return inputs;
 }
 
-// What is exported has no init op: a table that one fills would stay empty.
-absl::Status CheckTables(const LoadedGraph& model, const ModelExport& what) {
-  if (model.meta.init_ops.empty()) return absl::OkStatus();
-  std::vector<bool> seen(static_cast<size_t>(model.graph.id_limit()));
-  std::vector<NodeId> needed;
-  const auto add = [&](NodeId id) {
-    if (seen[static_cast<size_t>(id.value())]) return;
-    seen[static_cast<size_t>(id.value())] = true;
-    needed.push_back(id);
-  };
-  for (const auto& [key, output] : what.outputs) add(output.node);
-  for (size_t next = 0; next < needed.size(); ++next) {
-    const absl::string_view op = model.graph.op_name(needed[next]);
-    if (absl::StrContains(op, "HashTable")) {
-      return model.graph.Locate(
-          needed[next],
-          Error(ErrorCode::kUnsupported)
-              .Help("train without --export: the checkpoints hold what was learnt, `--restore` reads them")
-              .Text("is a table that the init op of the model fills: --export does not write such models"));
+// What `name` means as an output of the exported model: a tensor or a node, or a result of some signature.
+absl::StatusOr<Output> FindExported(const LoadedGraph& model, const ModelNames& names,
+                                    const std::vector<const ModelSignature*>& signatures, const std::string& name) {
+  const Graph& graph = model.graph;
+  std::string endpoint = names.OutputEndpoint(name);
+  for (size_t i = 0; i < signatures.size() && !graph.Contains(graph.Find(ParseTensorId(endpoint).node)); ++i) {
+    for (const SignatureTensor& tensor : signatures[i]->outputs) {
+      if (tensor.key == name && !tensor.name.empty()) endpoint = tensor.name;
     }
-    for (const Output& input : model.graph.all_inputs(needed[next])) add(input.node);
+  }
+  const NodeId id = graph.Find(ParseTensorId(endpoint).node);
+  if (!graph.Contains(id)) return names.Unknown(ErrorCode::kFetchUnknown, "output", name);
+  const absl::StatusOr<Output> output = graph.FindOutput(endpoint);
+  if (output.ok() && (output->is_control() || output->index >= graph.num_outputs(output->node))) {
+    return Error(ErrorCode::kFetchNoOutput)
+        .Node(graph.name(id), graph.op_name(id))
+        .Text("is to be an output of the exported model and has no value");
+  }
+  return output;
+}
+
+// Signatures of the model that the exported one keeps. What is wrong in the model stays out.
+std::vector<ModelSignature> KeptSignatures(const LoadedGraph& model, const std::string& replaced) {
+  std::vector<ModelSignature> kept;
+  for (const ModelSignature& signature : model.meta.signatures) {
+    const bool is_init = signature.key == kInitSignature || signature.outputs.empty();
+    if (is_init || signature.key == replaced || !CheckSignature(model.graph, signature).ok()) continue;
+    kept.push_back(signature);
+  }
+  return kept;
+}
+
+// The init op of the model, which fills its tables, and the files that it reads.
+absl::Status AddInit(const LoadedGraph& model, ModelExport* what) {
+  if (model.meta.init_ops.size() != 1) return absl::OkStatus();
+  what->init_op = model.meta.init_ops[0].substr(0, model.meta.init_ops[0].find(':'));
+  for (const ModelAsset& asset : model.meta.assets) {
+    SLUICE_ASSIGN_OR_RETURN(std::string path, AssetPath(model, asset));
+    what->assets.push_back(asset);
+    what->asset_paths.push_back(std::move(path));
   }
   return absl::OkStatus();
 }
 
+// Files and directories of a SavedModel.
+constexpr const char* kModelParts[] = {"saved_model.pb", "saved_model.pbtxt", "saved_model.cpb", "variables",
+                                       "assets",         "assets.extra",      "debug",           "keras_metadata.pb",
+                                       "fingerprint.pb"};
+
 }  // namespace
+
+absl::Status CheckExportPlace(const TrainRequest& request) {
+  std::error_code ignored;
+  const fs::directory_iterator first(request.export_to, ignored);
+  if (request.force || first == fs::directory_iterator()) return absl::OkStatus();
+  const bool is_model = fs::exists(fs::path(request.export_to) / "saved_model.pb", ignored);
+  return Error(ErrorCode::kCannotRun)
+      .Help(is_model ? "name another --export directory, or add --force: it is replaced then"
+                     : "name another --export directory, or add --force: these files stay, beside the model")
+      .Text(absl::StrCat("--export '", PrintableName(request.export_to, 1000), "': there is ",
+                         is_model ? "a SavedModel in it" : "something in this directory: '",
+                         is_model ? "" : PrintableName(first->path().filename().string()), is_model ? "" : "'"));
+}
+
+absl::Status ExportTrained(const TrainRequest& request, const LoadedGraph& model, const ModelExport& what,
+                           const NamedTensors& values) {
+  SLUICE_RETURN_IF_ERROR(CheckExportPlace(request));  // Others may have come since.
+  std::error_code failed;
+  for (const char* const part : kModelParts) {
+    if (request.force) fs::remove_all(fs::path(request.export_to) / part, failed);
+  }
+  return WriteSavedModel(request.export_to, model.graph, what, values);
+}
 
 absl::StatusOr<ModelExport> PlanExport(const LoadedGraph& model, const TrainPlan& plan, const TrainRequest& request) {
   SLUICE_ASSIGN_OR_RETURN(const ModelNames names, ModelNames::Create(model, request.signature));
-  std::vector<std::string> wanted = request.outputs;
-  if (wanted.empty() && names.signature() != nullptr) {
-    for (const SignatureTensor& tensor : names.signature()->outputs) wanted.push_back(tensor.key);
-  }
-  if (wanted.empty()) {
+  const std::vector<const ModelSignature*> signatures = SignaturesInOrder(model, names);
+  ModelExport what;
+  what.signatures = KeptSignatures(model, request.outputs.empty() ? "" : what.signature);
+  if (request.outputs.empty() && what.signatures.empty()) {
     return Error(ErrorCode::kValueSyntax)
         .Help("add --output NAME,... ; `sluice show` lists the outputs of the model")
         .Text("--export needs to know what the exported model answers: this one has no signature that says so");
   }
-  ModelExport what;
   ErrorCollector errors;
-  for (const std::string& name : wanted) {
-    const std::string endpoint = names.OutputEndpoint(name);
-    const NodeId id = model.graph.Find(ParseTensorId(endpoint).node);
-    if (!model.graph.Contains(id)) {
-      errors.Add(names.Unknown(ErrorCode::kFetchUnknown, "output", name));
-      continue;
-    }
-    absl::StatusOr<Output> output = model.graph.FindOutput(endpoint);
-    if (output.ok() && (output->is_control() || output->index >= model.graph.num_outputs(output->node))) {
-      output = Error(ErrorCode::kFetchNoOutput)
-                   .Node(model.graph.name(id), model.graph.op_name(id))
-                   .Text("is to be an output of the exported model and has no value");
-    }
+  for (const std::string& name : request.outputs) {
+    const absl::StatusOr<Output> output = FindExported(model, names, signatures, name);
     output.ok() ? what.outputs.emplace_back(name, *output) : what.outputs.emplace_back();
     errors.Add(output.status());
   }
   SLUICE_RETURN_IF_ERROR(errors.Finish());
-  SLUICE_RETURN_IF_ERROR(CheckTables(model, what));
-  if (!request.signature.empty()) what.signature = request.signature;
-  what.inputs = InputsOf(model.graph, names, what.outputs);
+  what.inputs = InputsOf(model.graph, signatures, what.outputs);
   for (const std::string& name : plan.trained) what.trainable.push_back(model.graph.Find(name));
+  SLUICE_RETURN_IF_ERROR(AddInit(model, &what));
   return what;
 }
 

@@ -12,9 +12,17 @@
 
 namespace sluice {
 
-// What --export writes: the outputs that --output names, else the results of the signature; and as inputs the
-// placeholders that these need. Found before training: kFetchUnknown, kValueSyntax where neither is there.
+// What --export writes: the signatures of the model, with the outputs that --output names, if it does, as those of
+// serving_default (its inputs are the placeholders that they need); and the init op that fills tables. Found before
+// training: kFetchUnknown, kValueSyntax where neither is there.
 absl::StatusOr<ModelExport> PlanExport(const LoadedGraph& model, const TrainPlan& plan, const TrainRequest& request);
+
+// kCannotRun, without --force, where something is in the directory that --export names.
+absl::Status CheckExportPlace(const TrainRequest& request);
+
+// Writes it there, in the place of the SavedModel that is there. The errors of CheckExportPlace and WriteSavedModel.
+absl::Status ExportTrained(const TrainRequest& request, const LoadedGraph& model, const ModelExport& what,
+                           const NamedTensors& values);
 
 // The binary MetaGraphDef that stands beside checkpoints: the graph with its training, and the saver. Adds reads of
 // variables to the graph where the model does not say what its variables are.

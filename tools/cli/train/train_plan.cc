@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/edit/graph_editor.h"
@@ -15,6 +16,7 @@
 #include "graph/load/custom_gradients.h"
 #include "graph/load/meta_graph_export.h"
 #include "graph/passes/fed_shape.h"
+#include "tools/cli/report/contained_ops.h"
 #include "tools/cli/run/feed_value.h"
 #include "tools/cli/run/model_names.h"
 #include "tools/cli/train/tensor_numbers.h"
@@ -57,6 +59,12 @@ absl::Status CheckLoss(const LoadedGraph& model, const Output& loss) {
       .Help(help);
 }
 
+// Ops that wait for, or use up, what other steps have put somewhere.
+bool TakesFromQueue(absl::string_view op) {
+  return absl::StartsWith(op, "QueueDequeue") || absl::StrContains(op, "Unstage") ||
+         absl::StrContains(op, "AccumulatorTakeGradient") || op == "BarrierTakeMany";
+}
+
 // Makes one plan. Lives for one PlanTraining.
 class Planner {
  public:
@@ -80,7 +88,11 @@ class Planner {
     for (const std::string& fetch : plan_.fetches) roots.push_back(graph_.Find(ParseTensorId(fetch).node));
     AddPlaceholders(roots);
     if (!plan_.slot_init.empty()) roots.push_back(graph_.Find(plan_.slot_init));
-    SLUICE_ASSIGN_OR_RETURN(plan_.saver, AddSaver(graph_, VariablesNeededBy(graph_, roots), "save_training"));
+    SLUICE_RETURN_IF_ERROR(CheckValidation());
+    const std::vector<NodeId> variables = VariablesNeededBy(graph_, roots);
+    SLUICE_ASSIGN_OR_RETURN(plan_.saver, AddSaver(graph_, variables, "save_training"));
+    if (!request_.export_to.empty()) SLUICE_RETURN_IF_ERROR(AddOthers(roots, variables));
+    SLUICE_ASSIGN_OR_RETURN(plan_.tables, AddTableNodes(graph_, roots));
     return std::move(plan_);
   }
 
@@ -168,8 +180,8 @@ class Planner {
     plan_.inputs.push_back({name, endpoint, array, dtype, FedShape(graph_, output)});
   }
 
-  // Every placeholder that `roots` need and that gets nothing else gets the array of its name.
-  void AddPlaceholders(const std::vector<NodeId>& roots) {
+  // The nodes that `roots` need where the endpoints in `fed` have values, in the order of ids.
+  std::vector<NodeId> Needed(const std::vector<NodeId>& roots, const std::set<std::string>& fed) const {
     std::vector<bool> seen(static_cast<size_t>(graph_.id_limit()));
     std::vector<NodeId> needed;
     const auto add = [&](NodeId id) {
@@ -180,15 +192,51 @@ class Planner {
     for (const NodeId root : roots) add(root);
     for (size_t next = 0; next < needed.size(); ++next) {
       for (const Output& input : graph_.all_inputs(needed[next])) {
-        if (input.is_control() || fed_.count(graph_.OutputName(input)) == 0) add(input.node);
+        if (input.is_control() || fed.count(graph_.OutputName(input)) == 0) add(input.node);
       }
     }
     std::sort(needed.begin(), needed.end());
-    for (const NodeId id : needed) {
+    return needed;
+  }
+
+  // Every placeholder that `roots` need and that gets nothing else gets the array of its name.
+  void AddPlaceholders(const std::vector<NodeId>& roots) {
+    for (const NodeId id : Needed(roots, fed_)) {
       if (!graph_.Is(id, "Placeholder") && !graph_.Is(id, "PlaceholderV2")) continue;
       const std::string name = names_.InputName(std::string(graph_.name(id)));
       if (fed_.count(std::string(graph_.name(id))) == 0) AddInput(name, {id, 0}, name);
     }
+  }
+
+  // Validation has queues and the like of its own, which nothing fills: it would wait for ever. See
+  // Note [Validation leaves no trace].
+  absl::Status CheckValidation() const {
+    if (request_.validation.empty()) return absl::OkStatus();
+    std::vector<NodeId> roots;
+    for (const std::string& fetch : plan_.fetches) roots.push_back(graph_.Find(ParseTensorId(fetch).node));
+    const ContainedOps takers(graph_, &TakesFromQueue);
+    for (const NodeId id : Needed(roots, fed_)) {
+      if (!takers.In(id)) continue;
+      return graph_.Locate(id, Error(ErrorCode::kUnsupported)
+                                   .Help("give what is taken a value with --val-feed, or train without --validate")
+                                   .Text("the loss takes values from a queue or a staging area: validation has one of "
+                                         "its own, which nothing fills"));
+    }
+    return absl::OkStatus();
+  }
+
+  // The variables that signatures and the init op need beside those of `roots`, which are `variables`.
+  absl::Status AddOthers(std::vector<NodeId> roots, const std::vector<NodeId>& variables) {
+    for (const ModelSignature& signature : model_.meta.signatures) {
+      for (const SignatureTensor& tensor : signature.outputs)
+        roots.push_back(graph_.Find(ParseTensorId(tensor.name).node));
+    }
+    for (const std::string& init : model_.meta.init_ops) roots.push_back(graph_.Find(ParseTensorId(init).node));
+    std::vector<NodeId> others = VariablesNeededBy(graph_, roots);
+    const auto is_known = [&](NodeId id) { return std::count(variables.begin(), variables.end(), id) > 0; };
+    others.erase(std::remove_if(others.begin(), others.end(), is_known), others.end());
+    SLUICE_ASSIGN_OR_RETURN(plan_.others, AddSaver(graph_, others, "save_export"));
+    return absl::OkStatus();
   }
 
   absl::Status FindStep() {
@@ -303,6 +351,25 @@ class Planner {
 };
 
 }  // namespace
+
+absl::StatusOr<std::string> ChooseSignature(const LoadedGraph& model, const TrainRequest& request) {
+  SLUICE_ASSIGN_OR_RETURN(const ModelNames names, ModelNames::Create(model, request.signature));
+  const std::string endpoint = names.OutputEndpoint(request.loss);
+  if (!request.signature.empty() || model.graph.Contains(model.graph.Find(ParseTensorId(endpoint).node))) {
+    return request.signature;
+  }
+  std::vector<std::string> keys;
+  for (const ModelSignature& signature : model.meta.signatures) {
+    const bool has_loss = std::any_of(signature.outputs.begin(), signature.outputs.end(),
+                                      [&](const SignatureTensor& tensor) { return tensor.key == request.loss; });
+    if (has_loss) keys.push_back(signature.key);
+  }
+  if (keys.size() < 2) return keys.empty() ? request.signature : keys[0];
+  return Error(ErrorCode::kSavedModelSignatureUnknown)
+      .Help("choose one with --signature")
+      .Text(absl::StrCat("several signatures have a result '", PrintableName(request.loss), "'"))
+      .Found(PrintableName(absl::StrJoin(keys, ", "), 400));
+}
 
 absl::StatusOr<TrainPlan> PlanTraining(LoadedGraph& model, const TrainRequest& request, const std::string& path,
                                        const LoadLimits& limits) {

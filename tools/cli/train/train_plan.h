@@ -10,6 +10,7 @@
 #include "graph/base/limits.h"
 #include "graph/load/load_graph.h"
 #include "graph/value/tensor.h"
+#include "tools/cli/train/table_values.h"
 #include "tools/cli/train/train_data.h"
 #include "tools/cli/train/train_request.h"
 
@@ -31,7 +32,14 @@ struct TrainPlan {
   std::vector<std::string> trained;  // Variables that the added step changes; empty with --train-op.
   std::string slot_init;             // Gives what was added its first values; empty: nothing was.
   SaverNodes saver;                  // Of all variables that steps and validation need.
+  SaverNodes others;                 // Of variables that only signatures of an exported model need.
+  TableNodes tables;                 // The same of lookup tables that steps may change.
 };
+
+// The signature whose keys the request's names are: that of --signature, else, where the loss is neither a node nor a
+// result of serving_default, the one that has it. Empty: serving_default, if there. kSavedModelSignatureUnknown where
+// several have it.
+absl::StatusOr<std::string> ChooseSignature(const LoadedGraph& model, const TrainRequest& request);
 
 // Adds to the model's graph a training step for the request's loss, unless the model has one, and a saver; finds out
 // what is fed with what. Errors in the user's names, all at once where possible: kFetchUnknown, kTargetUnknown,

@@ -1,9 +1,12 @@
 #include "tools/cli/train/train_request.h"
 
+#include <filesystem>
 #include <limits>
+#include <system_error>
 
 #include "CLI/App.hpp"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "tools/cli/run/option_checks.h"
@@ -37,7 +40,7 @@ void TrainRequest::Declare(CLI::App& app) {
 }
 
 void TrainRequest::DeclareModel(CLI::App& app) {
-  app.add_option("--loss", loss, "the tensor to make small: a node, a tensor or a result of the signature")
+  app.add_option("--loss", loss, "the tensor to make small: a node, a tensor or a result of a signature")
       ->required()
       ->option_text("NAME (required)")
       ->group("What to train");
@@ -50,7 +53,7 @@ void TrainRequest::DeclareModel(CLI::App& app) {
   Names(app, "--train", &trained, "the variables to train [those that say so, else all that the loss depends on]")
       ->group("What to train");
   Names(app, "--freeze", &frozen, "variables to leave as they are")->group("What to train");
-  app.add_option("--signature", signature, "whose keys the names are [serving_default, if there]")
+  app.add_option("--signature", signature, "whose keys the names are [the one that has the loss]")
       ->option_text("KEY")
       ->group("What to train");
 }
@@ -59,7 +62,10 @@ void TrainRequest::DeclareData(CLI::App& app) {
   Pairs(app, "--data", &arrays, "INPUT=ARRAY", "the array for an input; without, the array of its name")->group("Data");
   Pairs(app, "--feed", &feeds, "NAME=VALUE", "one value for a tensor in all steps, instead of an array")->group("Data");
   Pairs(app, "--val-feed", &validation_feeds, "NAME=VALUE", "another one where the model is validated")->group("Data");
-  app.add_option("--validate", validation, "share of the rows to keep for validation (0.1), or a .npz file of others")
+  app.add_option("--validate", validation,
+                 "share of the rows to keep for validation (0.1), or a .npz file of others; what the loss changes "
+                 "there (moving "
+                 "averages, random numbers, counters) changes nothing in the training")
       ->check(NotEmpty())
       ->option_text("SHARE|FILE")
       ->group("Data");
@@ -119,7 +125,12 @@ void TrainRequest::DeclareFiles(CLI::App& app) {
       ->check(NotEmpty())
       ->option_text("DIR")
       ->group("Output");
-  Names(app, "--output", &outputs, "what the exported model answers [the results of the signature]")->group("Output");
+  app.add_flag("--force", force, "with --export: replace the SavedModel in that directory; other files in it stay")
+      ->group("Output");
+  Names(app, "--output", &outputs,
+        "what serving_default of the exported model answers: results of any signature, tensors or nodes [as in the "
+        "model]; its other signatures are kept")
+      ->group("Output");
   app.add_flag("--json", json, "one JSON document with the last row of each split, or with the errors")
       ->group("Output");
 }
@@ -133,6 +144,20 @@ absl::StatusOr<NamedPart> SplitAtEquals(absl::string_view option, const std::str
   return NamedPart{text.substr(0, equals), text.substr(equals + 1)};
 }
 
+std::string TrainRequest::StepSettings() const {
+  std::vector<std::string> lines;
+  if (train_op.empty()) lines = optimizer.Settings(steps);
+  const auto add = [&lines](absl::string_view flag, const std::vector<std::string>& values) {
+    if (!values.empty()) lines.push_back(absl::StrCat(flag, " ", absl::StrJoin(values, ",")));
+  };
+  add("--loss", {loss});
+  if (!train_op.empty()) add("--train-op", {train_op});
+  add("--train", trained);
+  add("--freeze", frozen);
+  add("--feed", feeds);
+  return absl::StrJoin(lines, "\n");
+}
+
 absl::Status TrainRequest::Check() const {
   if (!train_op.empty() && (optimizer.is_given() || !trained.empty() || !frozen.empty())) {
     return Error(ErrorCode::kValueSyntax)
@@ -141,8 +166,15 @@ absl::Status TrainRequest::Check() const {
             "with --train-op the model itself says what a step is: options of an optimizer, --train and --freeze mean "
             "nothing");
   }
-  if (export_to.empty() && !outputs.empty()) {
-    return Error(ErrorCode::kValueSyntax).Text("--output says what --export writes, and there is no --export");
+  if (export_to.empty() && (!outputs.empty() || force)) {
+    return Error(ErrorCode::kValueSyntax)
+        .Text(absl::StrCat(force ? "--force is about" : "--output says",
+                           " what --export writes, and there is no --export"));
+  }
+  std::error_code ignored;
+  const std::filesystem::path one = std::filesystem::weakly_canonical(export_to, ignored);
+  if (!export_to.empty() && one == std::filesystem::weakly_canonical(out, ignored)) {
+    return Error(ErrorCode::kValueSyntax).Text("--export and --out name the same directory").Help("name two");
   }
   return train_op.empty() ? optimizer.Read(steps).status() : absl::OkStatus();
 }

@@ -43,12 +43,15 @@ struct TrainRequest {
   int64_t keep = 5, save_every = 0, log_every = 0;  // 0: each epoch; so that an epoch has about 20 rows.
   bool no_events = false;
   std::string export_to;
+  bool force = false;
   std::vector<std::string> outputs;
   bool json = false;
 
   void Declare(CLI::App& app);
   // What the command line alone tells to be wrong: kValueSyntax.
   absl::Status Check() const;
+  // What a step depends on and may change from run to run, a line for each: "--lr 0.1".
+  std::string StepSettings() const;
   OnNan when_nan() const { return on_nan == "warn" ? OnNan::kWarn : OnNan::kStop; }
 
  private:

@@ -101,7 +101,8 @@ absl::Status StartTraining(Session& session, const LoadedGraph& model, const Tra
 }
 
 absl::Status ContinueTraining(Session& session, const LoadedGraph& model, const TrainPlan& plan,
-                              const NamedTensors& checkpoint, const CallOptions& call) {
+                              const ModelSessionOptions& options, const NamedTensors& checkpoint,
+                              const CallOptions& call) {
   const std::set<absl::string_view> held = NamesOf(checkpoint);
   std::vector<std::string> missing;
   for (const std::string& variable : plan.saver.variables) {
@@ -116,7 +117,14 @@ absl::Status ContinueTraining(Session& session, const LoadedGraph& model, const 
         .Text(absl::StrCat("the checkpoint has no values for ", absl::StrJoin(missing, ", "),
                            more > 0 ? absl::StrCat(" and ", more, " more") : ""));
   }
+  const std::string trained = options.restore.empty() ? TrainedValuesPrefix(model) : options.restore;
+  if (!plan.others.variables.empty() && !trained.empty() && HasSaver(model)) {
+    SLUICE_RETURN_IF_ERROR(RestoreVariables(session, model, trained, call));
+  }
   SLUICE_RETURN_IF_ERROR(RunModelInit(session, model, call));
+  // These fill tables, too; what they give variables is replaced.
+  for (const std::string& node : options.init) SLUICE_RETURN_IF_ERROR(session.Run({}, {}, {node}, call).status());
+  SLUICE_RETURN_IF_ERROR(AssignTables(session, plan.tables, checkpoint));
   return AssignVariables(session, plan.saver, checkpoint, call);
 }
 

@@ -15,9 +15,13 @@ namespace sluice {
 absl::Status StartTraining(Session& session, const LoadedGraph& model, const TrainPlan& plan,
                            const ModelSessionOptions& options, const CallOptions& call);
 
-// Gives them the values in a checkpoint of the same training, all of them. kCheckpointName for one that is not there.
+// Gives them the values in a checkpoint of the same training, all of them, and mutable tables their entries. Runs the
+// model's init and those of `options` before, for the tables that these fill; variables that training leaves alone,
+// which are in no checkpoint of it, get their values as in StartTraining. kCheckpointName for a variable that is not
+// there.
 absl::Status ContinueTraining(Session& session, const LoadedGraph& model, const TrainPlan& plan,
-                              const NamedTensors& checkpoint, const CallOptions& call);
+                              const ModelSessionOptions& options, const NamedTensors& checkpoint,
+                              const CallOptions& call);
 
 }  // namespace sluice
 

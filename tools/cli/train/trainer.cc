@@ -38,14 +38,14 @@ int64_t Trainer::LastStep() const {
 }
 
 absl::Status Trainer::Prepare() {
-  SLUICE_ASSIGN_OR_RETURN(train_, PrepareSignature(/*is_training=*/true));
-  if (validation_.has_value()) {
-    SLUICE_ASSIGN_OR_RETURN(validate_, PrepareSignature(/*is_training=*/false));
-  }
+  SLUICE_ASSIGN_OR_RETURN(train_, PrepareSignature(run_.session, /*is_training=*/true));
+  if (!validation_.has_value()) return absl::OkStatus();
+  SLUICE_ASSIGN_OR_RETURN(validate_, PrepareSignature(*run_.validation_session, /*is_training=*/false));
+  AppendGeneratorStates(*run_.validation_session, {}, &first_generators_);
   return absl::OkStatus();
 }
 
-absl::StatusOr<Trainer::Signature> Trainer::PrepareSignature(bool is_training) const {
+absl::StatusOr<Trainer::Signature> Trainer::PrepareSignature(Session& session, bool is_training) const {
   FeedFetchSpec spec;
   Signature signature;
   for (const TrainInput& input : run_.plan.inputs) spec.feeds.push_back(input.endpoint);
@@ -61,7 +61,7 @@ absl::StatusOr<Trainer::Signature> Trainer::PrepareSignature(bool is_training) c
   PrepareOptions options;
   options.cancellation = &run_.cancellation;
   options.plan_name = is_training ? "train" : "validate";  // Whatever metrics are fetched: checkpoints hold its state.
-  SLUICE_ASSIGN_OR_RETURN(signature.callable, run_.session.Prepare(spec, options));
+  SLUICE_ASSIGN_OR_RETURN(signature.callable, session.Prepare(spec, options));
   return signature;
 }
 
@@ -134,8 +134,21 @@ absl::Status Trainer::CheckFinite(const std::vector<double>& values) {
   return absl::OkStatus();
 }
 
+absl::Status Trainer::CopyState() const {
+  Session& to = *run_.validation_session;
+  SLUICE_ASSIGN_OR_RETURN(const NamedTensors variables, ReadVariables(run_.session, run_.plan.saver));
+  SLUICE_RETURN_IF_ERROR(AssignVariables(to, run_.plan.saver, variables));
+  SLUICE_ASSIGN_OR_RETURN(const NamedTensors tables, ReadTables(run_.session, run_.plan.tables));
+  SLUICE_RETURN_IF_ERROR(AssignTables(to, run_.plan.tables, tables));
+  SLUICE_RETURN_IF_ERROR(RestoreGeneratorStates(to, first_generators_));
+  NamedTensors generators;
+  AppendGeneratorStates(run_.session, {train_.callable.get()}, &generators);
+  return RestoreGeneratorStates(to, generators);
+}
+
 absl::StatusOr<std::vector<double>> Trainer::Validate() {
   if (!validation_.has_value()) return std::vector<double>();
+  SLUICE_RETURN_IF_ERROR(CopyState());
   RunningMeans means;
   means.sums.resize(run_.plan.labels.size());
   const TrainData& data = run_.validation_data != nullptr ? *run_.validation_data : run_.data;
@@ -166,9 +179,9 @@ absl::Status Trainer::EndEpoch(TrainLog& log, TrainDisplay& display) {
 
 absl::Status Trainer::Save(TrainCheckpoints& checkpoints, const TrainLog& log) {
   SLUICE_ASSIGN_OR_RETURN(NamedTensors tensors, ReadVariables(run_.session, run_.plan.saver));
-  std::vector<const Callable*> callables = {train_.callable.get()};
-  if (validation_.has_value()) callables.push_back(validate_.callable.get());
-  AppendGeneratorStates(run_.session, callables, &tensors);
+  SLUICE_ASSIGN_OR_RETURN(const NamedTensors tables, ReadTables(run_.session, run_.plan.tables));
+  tensors.insert(tensors.end(), tables.begin(), tables.end());
+  AppendGeneratorStates(run_.session, {train_.callable.get()}, &tensors);
   state_.AppendTo(&tensors);
   SLUICE_RETURN_IF_ERROR(checkpoints.Save(state_.step, tensors));
   saved_step_ = state_.step;

@@ -29,12 +29,20 @@ namespace sluice {
 // generators that kernels keep themselves, and the TrainState. The order of rows is a function of the seed and the
 // epoch (BatchOrder). Kernels compute in deterministic sessions: their bits do not depend on threads. The loss curve
 // holds a row before the checkpoint of its step is written, and rows of later steps are dropped when training goes on.
-// A step is never stopped half way: what interrupts is looked at between steps. What steps change in tables, queues and
-// stages is not in it.
+// A step is never stopped half way: what interrupts is looked at between steps. The entries of mutable tables are in
+// it; what steps change in queues and stages is not.
+
+// Note [Validation leaves no trace]
+// Evaluating a loss may change state: moving averages, generators of random numbers, counters, tables. So validation
+// runs in a session of its own, which shares the graph and nothing else: a training takes the same steps, bit for bit,
+// with and without it. Each time it begins with the values that the training has at that step: variables, entries of
+// mutable tables, states of generators; so its results do not depend on earlier validations or on breaks. Queues and
+// stages would be empty there, and are refused. Files and prints of the loss are outside of all sessions.
 
 // What a training runs on. All borrowed.
 struct TrainRun {
   Session& session;
+  Session* validation_session;  // See Note [Validation leaves no trace]. Null: there is no validation.
   const TrainPlan& plan;
   const TrainRequest& request;
   const TrainData& data;
@@ -62,11 +70,13 @@ class Trainer {
     std::vector<Tensor> fixed;  // After the inputs.
   };
 
-  absl::StatusOr<Signature> PrepareSignature(bool is_training) const;
+  absl::StatusOr<Signature> PrepareSignature(Session& session, bool is_training) const;
   // What is fetched of one batch, as means.
   absl::StatusOr<std::vector<double>> RunBatch(const Signature& signature, const TrainData& data,
                                                absl::Span<const int64_t> rows) const;
   absl::Status Step(TrainLog& log, TrainDisplay& display);
+  // Gives the session of validation the state that training has now.
+  absl::Status CopyState() const;
   // Empty where there is no validation, or where it was interrupted.
   absl::StatusOr<std::vector<double>> Validate();
   absl::Status EndEpoch(TrainLog& log, TrainDisplay& display);
@@ -82,6 +92,7 @@ class Trainer {
   const int64_t first_step_, last_step_;
   const int64_t log_every_;
   Signature train_, validate_;
+  NamedTensors first_generators_;  // Of the session of validation, before it has run.
   int64_t saved_step_ = -1;
   bool has_warned_ = false;
   bool was_interrupted_ = false;

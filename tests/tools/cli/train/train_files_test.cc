@@ -122,7 +122,8 @@ TEST(TrainLogTest, RowsOfLostStepsAreDropped) {
 }
 
 TEST(TrainStateTest, ComesBackFromACheckpoint) {
-  TrainState state(2);
+  constexpr int64_t kBatches = 5;  // Of an epoch.
+  TrainState state({"loss", "error"});
   state.step = 17;
   state.epoch = 3;
   state.batch = 2;
@@ -131,9 +132,9 @@ TEST(TrainStateTest, ComesBackFromACheckpoint) {
   state.settings = "a 1\nb 2";
   NamedTensors tensors = {{"w", Tensor::Scalar(1.0f)}};
   state.AppendTo(&tensors);
-  TrainState expected(2);
+  TrainState expected({"loss", "error"});
   expected.settings = state.settings;
-  ASSERT_OK_AND_ASSIGN(const TrainState read, TrainState::From(tensors, expected));
+  ASSERT_OK_AND_ASSIGN(const TrainState read, TrainState::From(tensors, expected, kBatches));
   EXPECT_EQ(read.step, 17);
   EXPECT_EQ(read.epoch, 3);
   EXPECT_EQ(read.batch, 2);
@@ -143,11 +144,11 @@ TEST(TrainStateTest, ComesBackFromACheckpoint) {
   EXPECT_EQ(read.of_row.rows, 3);
 
   expected.settings = "a 1\nb 3";
-  const absl::Status other = TrainState::From(tensors, expected).status();
+  const absl::Status other = TrainState::From(tensors, expected, kBatches).status();
   EXPECT_EQ(ErrorInfoOf(other)->expected, "b 2");
   EXPECT_EQ(ErrorInfoOf(other)->found, "b 3");
-  EXPECT_FALSE(TrainState::From(tensors, TrainState(1)).ok()) << "another number of metrics";
-  EXPECT_FALSE(TrainState::From({{"w", Tensor::Scalar(1.0f)}}, expected).ok()) << "no state";
+  EXPECT_FALSE(TrainState::From(tensors, TrainState({"loss"}), kBatches).ok()) << "another number of metrics";
+  EXPECT_FALSE(TrainState::From({{"w", Tensor::Scalar(1.0f)}}, expected, kBatches).ok()) << "no state";
 }
 
 TEST(TrainCheckpointsTest, TheNewestAreKept) {
