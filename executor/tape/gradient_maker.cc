@@ -110,8 +110,8 @@ absl::Status GradientMaker::CallRow(Attempt& attempt) const {
   emitter.BeginNode(node);
   GradientContext context(emitter, facts, node, dys, absl::MakeSpan(attempt.dxs));
   const GradientRow* const row = call_.op.row();
-  if (row == nullptr) return context.Refuse("nobody has said what it is");
-  if (row->kind == GradientRow::Kind::kRefused) return context.Refuse("TensorFlow computes none either");
+  if (row == nullptr) return context.Refuse("no gradient is registered for this op");
+  if (row->kind == GradientRow::Kind::kRefused) return context.Refuse("this op has none, as in TensorFlow");
   if (row->kind == GradientRow::Kind::kControlFlow) return context.Refuse("it is control flow");
   if (row->kind == GradientRow::Kind::kFunction) {
     const absl::Status called = row->function(context);

@@ -109,8 +109,7 @@ absl::Status CheckGradients(TapeCore& core, const PassPlan& plan) {
     }
     return Error(ErrorCode::kUnsupported)
         .Node(item.node->name(), item.node->op->name())
-        .Text(row == nullptr ? "has no gradient: nobody has said what it is"
-                             : "has no gradient: TensorFlow computes none either");
+        .Text(row == nullptr ? "no gradient is registered for this op" : "this op has no gradient, as in TensorFlow");
   }
   return absl::OkStatus();
 }
