@@ -253,6 +253,7 @@ absl::StatusOr<std::vector<Var>> CustomCall::Unpack(TapeCore& core, TapeNode& no
 }
 
 absl::StatusOr<Tensor> CustomCall::ZerosOf(size_t slot) const {
+  if (slot >= output_metas.size()) return Tensor();  // DifferentiatedTwice reads none.
   const GradientMeta& meta = output_metas[slot];
   const bool is_number = HasGradient(meta.dtype) && meta.dtype != DType::kVariant;
   if (!is_number && !IsInteger(meta.dtype) && meta.dtype != DType::kBool) return Tensor();
