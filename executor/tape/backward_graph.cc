@@ -7,7 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "executor/compiled/local_executor.h"
 #include "executor/tape/grad_check.h"
+#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/gradients/gradient_table.h"
 #include "kernels/step/span_call_frame.h"
 
 namespace sluice {
@@ -34,6 +36,7 @@ class BackwardGraphMaker {
     }
     std::shared_ptr<BackwardGraph> made(new BackwardGraph());
     SLUICE_RETURN_IF_ERROR(AddResults(captured, made.get()));
+    SLUICE_RETURN_IF_ERROR(AddChecks(made.get()));
     CompiledGraph::Options options;
     options.device = core_.run().device;
     options.registry = &core_.kernels();
@@ -124,8 +127,31 @@ class BackwardGraphMaker {
       const int32_t target = plan_.Target(i, e);
       if (target < 0 || !gradient.has_dx(e)) continue;
       SLUICE_ASSIGN_OR_RETURN(const Output dx, value_of(gradient.dx(e)));
+      SLUICE_RETURN_IF_ERROR(CheckEdge(i, e, dx));
       const size_t buffer = plan_.items()[static_cast<size_t>(target)].first_buffer + item.node->edges[e].slot;
       SLUICE_RETURN_IF_ERROR(Deliver(buffer, dx, item.node->op->input_type(static_cast<uint32_t>(e))));
+    }
+    return absl::OkStatus();
+  }
+
+  // A gradient that would have to be cast has no graph: such passes run node by node. The shape of one that a row of
+  // the host gives is compared at each run.
+  absl::Status CheckEdge(size_t i, size_t e, const Output& dx) {
+    const TapeNode& node = *plan_.items()[i].node;
+    const TapeEdge& edge = node.edges[e];
+    if (graph_.output_type(dx.node, dx.index) != edge.node->outputs[edge.slot].dtype) {
+      return Error(ErrorCode::kUnsupported).Node(node.name(), node.name()).Text("gives a gradient that has to be cast");
+    }
+    if (FindGradientRow(node.op->name()) != node.op->row()) checked_.push_back({{i, e}, dx});
+    return absl::OkStatus();
+  }
+
+  absl::Status AddChecks(BackwardGraph* made) {
+    for (const auto& [check, dx] : checked_) {
+      const DType type = graph_.output_type(dx.node, dx.index);
+      SLUICE_ASSIGN_OR_RETURN(const Output shape, Add("Shape", {dx}, {{"T", type}, {"out_type", DType::kInt64}}));
+      SLUICE_RETURN_IF_ERROR(AddRetval(shape, DType::kInt64, made));
+      made->checks_.push_back(check);
     }
     return absl::OkStatus();
   }
@@ -145,11 +171,15 @@ class BackwardGraphMaker {
   }
 
   absl::Status AddResult(size_t buffer, DType type, BackwardGraph* made) {
-    const auto place = static_cast<int32_t>(made->num_results_++);
-    if (!flows_[buffer].has_value()) return absl::OkStatus();
+    if (flows_[buffer].has_value()) return AddRetval(*flows_[buffer], type, made);
+    ++made->num_results_;
+    return absl::OkStatus();
+  }
+
+  absl::Status AddRetval(const Output& value, DType type, BackwardGraph* made) {
     const auto index = static_cast<int64_t>(made->places_.size());
-    made->places_.push_back(place);
-    return Add("_Retval", {*flows_[buffer]}, {{"T", type}, {"index", index}}).status();
+    made->places_.push_back(static_cast<int32_t>(made->num_results_++));
+    return Add("_Retval", {value}, {{"T", type}, {"index", index}}).status();
   }
 
   absl::Status AddResults(absl::Span<const PassStructure::Captured> captured, BackwardGraph* made) {
@@ -175,6 +205,7 @@ class BackwardGraphMaker {
   Graph graph_;
   std::vector<std::optional<Output>> flows_;  // By buffer: the sum of what has come.
   std::vector<std::vector<Output>> saved_;    // By item.
+  std::vector<std::pair<BackwardGraph::Check, Output>> checked_;
   int64_t num_arguments_ = 0;
 };
 

@@ -28,9 +28,16 @@ class BackwardGraph {
 
   // `args`: the saved values of all items in their order, each as its gradient lists them; then the seeds in the order
   // of the buffers. `results`: by leaf to which something flows, in the order of the items, then by capture; what no
-  // gradient flows to stays without a value.
+  // gradient flows to stays without a value; then the shapes for the checks.
   absl::Status Run(const RunContext& run, absl::Span<Tensor> args, absl::Span<Tensor> results) const;
   size_t num_results() const { return num_results_; }
+  // Gradients that rows of the host give: their shapes are the last of the results, for RunGraph to compare with those
+  // of the inputs. Table rows are not checked: a test compares all of them with passes that check every edge.
+  struct Check {
+    size_t item = 0;
+    size_t edge = 0;
+  };
+  absl::Span<const Check> checks() const { return checks_; }
   const Graph& graph() const { return compiled_->graph(); }
 
  private:
@@ -40,6 +47,7 @@ class BackwardGraph {
   std::shared_ptr<const CompiledGraph> compiled_;
   std::unique_ptr<const Executor> executor_;
   std::vector<int32_t> places_;  // By result of the executor: which of `results` it is.
+  std::vector<Check> checks_;
   size_t num_results_ = 0;
 };
 

@@ -6,10 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "executor/node_error.h"
 #include "executor/step_ids.h"
+#include "executor/tape/call_limits.h"
 #include "executor/tape/custom_call.h"
 #include "executor/tape/grad_check.h"
 #include "executor/tape/grad_mode.h"
 #include "executor/tape/node_hooks.h"
+#include "executor/tape/saved_values.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 
@@ -42,7 +44,7 @@ BackwardPass::BackwardPass(TapeCore& core, const PassPlan& plan, const Options& 
       outer_(ThisThreadsPass()) {
   for (const PassPlan::Item& item : plan.items()) waits_for_.push_back(item.dependencies);
   run_.step_id = NewStepId();
-  run_.cancellation = options.cancellation;
+  run_.cancellation = options.cancellation != nullptr ? options.cancellation : CallLimitsScope::Current();
   run_.cancel_on_error = false;  // It is the caller's.
   if (outer_ != nullptr && outer_->run_.cancellation != nullptr) LinkCancellation();
   ThisThreadsPass() = this;
@@ -133,7 +135,7 @@ absl::Status BackwardPass::RunNodes() {
 absl::Status BackwardPass::RunReady(size_t i) {
   const PassPlan::Item& item = plan_.items()[i];
   is_done_[i] = true;
-  if (!item.runs && !item.is_target) return absl::OkStatus();
+  if (!item.runs && !item.is_target && !item.is_only_root) return absl::OkStatus();
   SLUICE_RETURN_IF_ERROR(CheckCancelled());
   const EvaluatedNode evaluated(*item.node);
   const auto grads = absl::MakeSpan(buffers_).subspan(item.first_buffer, item.node->outputs.size());
@@ -156,8 +158,10 @@ absl::Status BackwardPass::RunNode(size_t i, absl::Span<TapeValue> grads) {
   TapeNode& node = *item.node;
   std::unique_ptr<HookCalls> hooks;
   if (node.has_hooks.load(std::memory_order_relaxed)) hooks = std::make_unique<HookCalls>(core_, node);
+  // As in PyTorch: a node that runs, too, has its captures taken before its hooks change them.
+  if (item.is_target && item.runs) KeepCaptures(i, grads);
   if (hooks != nullptr) SLUICE_RETURN_IF_ERROR(hooks->CallGradHooks(grads));
-  if (item.is_target) KeepCaptures(i, grads);
+  if (item.is_target && !item.runs) KeepCaptures(i, grads);
   if (!item.runs) return absl::OkStatus();
   if (hooks != nullptr) SLUICE_RETURN_IF_ERROR(hooks->CallPreHooks(grads));
   std::vector<TapeValue> kept;
@@ -230,17 +234,15 @@ absl::Status BackwardPass::Evaluate(size_t i, absl::Span<TapeValue> grads, std::
   for (const TapeValue& grad : grads) {
     if (grad.is_set()) return EvaluateOp(i, grads, input_grads);
   }
-  return absl::OkStatus();
+  return PassOver(*plan_.items()[i].node, options_.keeps_graph);
 }
 
 absl::Status BackwardPass::EvaluateCustom(size_t i, absl::Span<TapeValue> grads, std::vector<TapeValue>* input_grads) {
   TapeNode& node = *plan_.items()[i].node;
   std::vector<Var> given;
   for (size_t slot = 0; slot < grads.size(); ++slot) {
-    const DType type = node.outputs[slot].dtype;
-    const bool has_zeros = type != DType::kInvalid && type != DType::kVariant;
-    if (!grads[slot].is_set() && node.custom->materializes_grads && has_zeros) {
-      SLUICE_ASSIGN_OR_RETURN(grads[slot].value, FilledGrad(node.outputs[slot], 0));
+    if (!grads[slot].is_set() && node.custom->materializes_grads) {
+      SLUICE_ASSIGN_OR_RETURN(grads[slot].value, node.custom->ZerosOf(slot));
     }
     given.push_back(grads[slot].is_set() ? VarOf(core_, std::move(grads[slot])) : Var());
   }
@@ -266,10 +268,10 @@ absl::Status BackwardPass::EvaluateCustom(size_t i, absl::Span<TapeValue> grads,
   for (size_t e = 0; e < node.edges.size(); ++e) {
     if (!results[e].defined()) continue;
     SLUICE_RETURN_IF_ERROR(CheckTape(core_, results[e]));
-    if (!node.edges[e].is_set()) continue;
     TapeValue grad{results[e].value(), results[e].state()->history};
     const TapeEdge& edge = node.edges[e];
-    SLUICE_RETURN_IF_ERROR(CheckGrad(core_, edge.node->outputs[edge.slot], name, e, &grad));
+    // Post hooks also see gradients of inputs that need none.
+    if (edge.is_set()) SLUICE_RETURN_IF_ERROR(CheckGrad(core_, edge.node->outputs[edge.slot], name, e, &grad));
     (*input_grads)[e] = std::move(grad);
   }
   return absl::OkStatus();
@@ -301,17 +303,14 @@ absl::Status BackwardPass::Add(const RunContext& run, TapeValue* sum, TapeValue 
 }
 
 absl::Status BackwardPass::RunLeaf(TapeNode& node, TapeValue grad, HookCalls* hooks, absl::Span<const TapeValue> kept) {
-  if (grad.is_set()) {
-    SLUICE_RETURN_IF_ERROR(Accumulate(node, std::move(grad)));
-    const Var leaf = hooks != nullptr ? node.leaf->Lock() : Var();
-    if (leaf.defined()) SLUICE_RETURN_IF_ERROR(hooks->CallAccumulateHooks(leaf));
-  }
+  const Var leaf = node.leaf->Lock();
+  if (grad.is_set()) SLUICE_RETURN_IF_ERROR(Accumulate(node, leaf, std::move(grad)));
+  if (leaf.defined() && hooks != nullptr) SLUICE_RETURN_IF_ERROR(hooks->CallAccumulateHooks(leaf));
   std::vector<TapeValue> none;
   return hooks != nullptr ? hooks->CallPostHooks(&none, kept) : absl::OkStatus();
 }
 
-absl::Status BackwardPass::Accumulate(TapeNode& node, TapeValue grad) {
-  const Var leaf = node.leaf->Lock();
+absl::Status BackwardPass::Accumulate(TapeNode& node, const Var& leaf, TapeValue grad) {
   // The leaf has no handles left, or requires no gradient any more.
   if (!leaf.requires_grad()) return absl::OkStatus();
   if (!leaf.is_leaf()) {

@@ -23,16 +23,18 @@ class HookCalls;
 // Note [Backward passes]
 // A pass goes over the nodes of its plan in their order: by sequence number, the largest first, and leaves as soon as
 // all that flows to them has come. So nothing is counted and no queue is kept, and sums have one order. For each node:
-// what has come for its outputs is added up; hooks of its outputs see that, then a retained gradient, captures, the
-// node's own hooks; then the node runs, hooks behind it see what it gives, and that goes along its edges. Nodes to
-// which nothing flows are passed over, but for custom functions, which see zeros or undefined gradients. All of it
-// happens on the thread that began the pass. Without create_graph, what a pass leaves in leaves and captures has no
-// history, though a seed or a hook's replacement had one. A node's op is called as steps of its GradientTemplate: in
-// passes with create_graph through CallOp, so that they are recorded as all ops are. Saved values are given up, unless
-// retained, when their node has run, also where the pass fails later; in a pass that runs as a graph, all of them
-// before it runs, and leaves are added to behind it: where a kernel fails or the pass is cancelled then, nothing was
-// added. A hook or a custom function may begin a pass of its own: it runs to its end on the same thread, and touches
-// nothing of the outer one. From depth kMaxDepth on a service thread goes on (Tape::Backward).
+// what has come for its outputs is added up; hooks of its outputs see that, then a retained gradient, then the node's
+// own hooks (captures are taken before the hooks of outputs if the node runs, and after them if it does not); then the
+// node runs, hooks behind it see what it gives, and that goes along its edges. Nodes to which nothing flows compute
+// nothing, though their saved values are checked and given up as ever; custom functions run and see zeros or undefined
+// gradients. The hooks of a pass's only root are called even if it does not run. All of it happens on the thread that
+// began the pass. Without create_graph, what a pass leaves in leaves and captures has no history, though a seed or a
+// hook's replacement had one. A node's op is called as steps of its GradientTemplate: in passes with create_graph
+// through CallOp, so that they are recorded as all ops are. Saved values are given up, unless retained, when their node
+// has run, also where the pass fails later; in a pass that runs as a graph, all of them before it runs, and leaves are
+// added to behind it: where a kernel fails or the pass is cancelled then, nothing was added. A hook or a custom
+// function may begin a pass of its own: it runs to its end on the same thread, and touches nothing of the outer one.
+// From depth kMaxDepth on a service thread goes on (Tape::Backward).
 
 // One backward pass. Lives on the stack of its thread.
 class BackwardPass {
@@ -82,7 +84,12 @@ class BackwardPass {
   absl::Status RunAsGraph(bool* was_run);
   bool IsPlain() const;
   bool CheckAllSaved(const PassStructure& structure) const;
-  absl::Status RunGraph(const BackwardGraph& graph, const PassStructure& structure);
+  // `*was_run` becomes false where a gradient of a row of the host is not as its input: then nothing has changed.
+  absl::Status RunGraph(const BackwardGraph& graph, const PassStructure& structure, bool* was_run);
+  absl::Status TakeAllSaved(const PassStructure& structure, bool keeps, std::vector<Tensor>* taken);
+  bool HaveExpectedShapes(const BackwardGraph& graph, absl::Span<const Tensor> results) const;
+  // Adds the graph's results to the leaves, and keeps the captures.
+  absl::Status TakeResults(const PassStructure& structure, absl::Span<Tensor> results);
   absl::Status RunNodes();
   absl::Status RunReady(size_t i);
   // One node: `grads` are those of its outputs.
@@ -97,7 +104,8 @@ class BackwardPass {
   absl::Status CheckInputGrads(size_t i, std::vector<TapeValue>* input_grads);
   // The node of a leaf; `kept` is what its post hooks see.
   absl::Status RunLeaf(TapeNode& node, TapeValue grad, HookCalls* hooks, absl::Span<const TapeValue> kept);
-  absl::Status Accumulate(TapeNode& node, TapeValue grad);
+  // `leaf` is undefined where its last handle has gone.
+  absl::Status Accumulate(TapeNode& node, const Var& leaf, TapeValue grad);
   // `replaced`: what the leaf's gradient was, to be freed without the lock, since hooks' destructors may be called.
   absl::Status AddTo(VarState& leaf, TapeValue grad, Var* replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(leaf.mu);
   absl::Status RunSteps(const GradientTemplate& gradient, absl::Span<TapeValue> values, SlotSet wants,

@@ -18,6 +18,15 @@ bool Contains(absl::Span<const Var> vars, const Var& var) {
   return std::any_of(vars.begin(), vars.end(), [&](const Var& other) { return SameVar(var, other); });
 }
 
+// Has the variable that retains the gradient of this output do so no more.
+void StopRetaining(const TapeEdge& edge) {
+  MutexLock lock(&edge.node->mu);
+  NodeHooks* const hooks = edge.node->hooks.get();
+  if (hooks == nullptr || hooks->outputs.size() <= edge.slot) return;
+  hooks->outputs[edge.slot].retains = CountedPtr<VarState>();
+  edge.node->has_hooks.store(!hooks->empty(), std::memory_order_relaxed);
+}
+
 // What stands behind the gradients of a function that has them once only.
 class DifferentiatedTwice final : public CustomFunction {
  public:
@@ -164,7 +173,10 @@ void CustomCall::WrapOutputs(TapeCore& core, const CountedPtr<TapeNode>& node, a
   for (uint32_t slot = 0; slot < outputs->size(); ++slot) {
     Var& output = (*outputs)[slot];
     const bool has_gradient = output.defined() && HasGradient(output.dtype()) && !Contains(non_differentiable, output);
-    if (node) node->outputs.push_back({has_gradient ? output.dtype() : DType::kInvalid, output.shape()});
+    if (node) {
+      node->outputs.push_back({has_gradient ? output.dtype() : DType::kInvalid, output.shape()});
+      output_metas.push_back({output.dtype(), output.shape()});
+    }
     const auto first = absl::MakeConstSpan(*outputs).first(slot);
     if (output.defined() && Contains(first, output)) output = VarOf(core, {output.value(), TapeEdge()});
     if (!output.defined()) continue;
@@ -181,8 +193,12 @@ void CustomCall::WrapOutput(TapeCore& core, const CountedPtr<TapeNode>& node, ab
   }
   VarState& state = *output->state();
   if (!node) return;
+  const bool retains = is_input && output->retains_grad();
+  if (retains) StopRetaining(state.history);
   state.history = {node, slot};
   state.is_leaf = false;
+  // As after Assign: the gradient of the value that the variable has now.
+  if (retains) (void)output->RetainGrad();
 }
 
 void CustomCall::Save(absl::Span<const Var> outputs) {
@@ -236,6 +252,14 @@ absl::StatusOr<std::vector<Var>> CustomCall::Unpack(TapeCore& core, TapeNode& no
     vars.push_back(VarOf(core, {kept.value.value, std::move(history)}));
   }
   return vars;
+}
+
+absl::StatusOr<Tensor> CustomCall::ZerosOf(size_t slot) const {
+  if (slot >= output_metas.size()) return Tensor();  // DifferentiatedTwice reads none.
+  const GradientMeta& meta = output_metas[slot];
+  const bool is_number = HasGradient(meta.dtype) && meta.dtype != DType::kVariant;
+  if (!is_number && !IsInteger(meta.dtype) && meta.dtype != DType::kBool) return Tensor();
+  return Tensor::MakeZeros(meta.dtype, meta.shape);
 }
 
 std::vector<SavedVar> CustomCall::Release() {

@@ -37,6 +37,8 @@ class CustomCall {
   // needs.
   absl::StatusOr<std::vector<Var>> RunBackward(TapeCore& core, TapeNode& node, std::vector<Var> grads, SlotSet wants);
   absl::StatusOr<std::vector<Var>> Unpack(TapeCore& core, TapeNode& node) const;
+  // What stands for the gradient of an output that has none: zeros; without a value where its type has no zeros.
+  absl::StatusOr<Tensor> ZerosOf(size_t slot) const;
   // Gives up what was saved, to the caller, who frees it without the node's mutex.
   std::vector<SavedVar> Release();
 
@@ -44,6 +46,7 @@ class CustomCall {
   std::vector<Var> to_save, non_differentiable, dirty;  // In Forward only.
   std::vector<SavedVar> saved;
   std::any state;  // FunctionContext::State.
+  std::vector<GradientMeta> output_metas;  // Type and shape of each, also of those without a gradient.
   bool materializes_grads = true;
   bool is_released = false;
 

@@ -4,6 +4,7 @@
 
 #include "absl/base/optimization.h"
 #include "absl/strings/str_cat.h"
+#include "executor/async_call.h"
 #include "executor/flush_denormals.h"
 #include "executor/node_error.h"
 #include "executor/tape/gradient_template.h"
@@ -27,6 +28,28 @@ std::string KeyOf(absl::string_view op, const EagerOp::Attrs& attrs, absl::Span<
   }
   return key;
 }
+
+// An asynchronous call whose thread waits for its end.
+class WaitedCall final : public AsyncCallOwner {
+ public:
+  explicit WaitedCall(const KernelContext& context) : call_(context.run()) { call_.context = context; }
+
+  absl::Status Run(const AsyncKernel& kernel) {
+    absl::Status failed;
+    if (!StartAsyncCall(this, &call_, kernel, &failed)) return failed;
+    done_.WaitForNotification();
+    return std::move(status_);
+  }
+  void EndAsync(NodeCall&, const absl::Status& status) noexcept override {
+    status_ = status;
+    done_.Notify();
+  }
+
+ private:
+  NodeCall call_;
+  absl::Status status_;  // Of the thread that ends the call, then of the one that waits.
+  Notification done_;
+};
 
 }  // namespace
 
@@ -54,14 +77,7 @@ EagerOp::~EagerOp() = default;
 absl::Status EagerOp::Compute(KernelContext& context) const {
   try {
     if (ABSL_PREDICT_TRUE(async_ == nullptr)) return kernel_->Compute(context);
-    absl::Status status;
-    Notification done;
-    async_->ComputeAsync(context, [&](absl::Status result) {
-      status = std::move(result);
-      done.Notify();
-    });
-    done.WaitForNotification();
-    return status;
+    return WaitedCall(context).Run(*async_);
   } catch (...) {
     return StatusOfException();
   }

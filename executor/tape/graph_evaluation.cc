@@ -37,33 +37,72 @@ absl::Status BackwardPass::RunAsGraph(bool* was_run) {
   if (!structure.ok() || !CheckAllSaved(*structure)) return absl::OkStatus();
   const std::shared_ptr<const BackwardGraph> graph = core_.structures().Find(
       *structure, [&] { return BackwardGraph::Make(core_, plan_, *structure, seeded, captured); });
-  *was_run = graph != nullptr;
-  return graph == nullptr ? absl::OkStatus() : RunGraph(*graph, *structure);
+  if (graph == nullptr) return absl::OkStatus();
+  *was_run = true;
+  return RunGraph(*graph, *structure, was_run);
 }
 
 bool BackwardPass::CheckAllSaved(const PassStructure& structure) const {
   for (size_t i = 0; i < plan_.items().size(); ++i) {
+    const PassPlan::Item& item = plan_.items()[i];
+    if (!item.runs || item.node->kind != TapeNode::Kind::kOp) continue;
     const GradientTemplate* const gradient = structure.item(i).gradient.get();
-    if (gradient != nullptr && !CheckSaved(*plan_.items()[i].node, *gradient).ok()) return false;
+    const absl::Status can_take = gradient != nullptr ? CheckSaved(*item.node, *gradient) : CheckPassedOver(*item.node);
+    if (!can_take.ok()) return false;
   }
   return true;
 }
 
-absl::Status BackwardPass::RunGraph(const BackwardGraph& graph, const PassStructure& structure) {
-  SLUICE_RETURN_IF_ERROR(CheckCancelled());
+absl::Status BackwardPass::TakeAllSaved(const PassStructure& structure, bool keeps, std::vector<Tensor>* taken) {
   std::vector<TapeValue> saved;
   for (size_t i = 0; i < plan_.items().size(); ++i) {
+    const PassPlan::Item& item = plan_.items()[i];
+    if (!item.runs || item.node->kind != TapeNode::Kind::kOp) continue;
     const GradientTemplate* const gradient = structure.item(i).gradient.get();
-    if (gradient == nullptr) continue;
-    SLUICE_RETURN_IF_ERROR(TakeSaved(*plan_.items()[i].node, *gradient, options_.keeps_graph, &saved));
+    SLUICE_RETURN_IF_ERROR(gradient != nullptr ? TakeSaved(*item.node, *gradient, keeps, &saved)
+                                               : PassOver(*item.node, keeps));
   }
+  for (TapeValue& value : saved) taken->push_back(std::move(value.value));
+  return absl::OkStatus();
+}
+
+bool BackwardPass::HaveExpectedShapes(const BackwardGraph& graph, absl::Span<const Tensor> results) const {
+  const absl::Span<const Tensor> shapes = results.last(graph.checks().size());
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    const BackwardGraph::Check& check = graph.checks()[k];
+    const TapeEdge& edge = plan_.items()[check.item].node->edges[check.edge];
+    const absl::Span<const int64_t> found = shapes[k].flat<int64_t>(),
+                                    expected = edge.node->outputs[edge.slot].shape.dims();
+    if (!std::equal(found.begin(), found.end(), expected.begin(), expected.end())) return false;
+  }
+  return true;
+}
+
+absl::Status BackwardPass::RunGraph(const BackwardGraph& graph, const PassStructure& structure, bool* was_run) {
+  SLUICE_RETURN_IF_ERROR(CheckCancelled());
+  // Where gradients are checked the nodes may have to run after all: what they need stays until then.
+  const bool is_checked = !graph.checks().empty();
   std::vector<Tensor> args, results(graph.num_results());
-  for (TapeValue& value : saved) args.push_back(std::move(value.value));
+  SLUICE_RETURN_IF_ERROR(TakeAllSaved(structure, options_.keeps_graph || is_checked, &args));
   for (TapeValue& buffer : buffers_) {
-    if (buffer.is_set()) args.push_back(std::move(buffer.value));
+    if (buffer.is_set()) args.push_back(is_checked ? buffer.value : std::move(buffer.value));
   }
-  saved.clear();
-  SLUICE_RETURN_IF_ERROR(graph.Run(run_, absl::MakeSpan(args), absl::MakeSpan(results)));
+  const absl::Status run = graph.Run(run_, absl::MakeSpan(args), absl::MakeSpan(results));
+  if (is_checked) {
+    if (run.ok() ? !HaveExpectedShapes(graph, results) : CheckCancelled().ok()) {
+      // The nodes sum the gradient down, or say what is wrong with it.
+      core_.structures().DropGraph(structure);
+      *was_run = false;
+      return absl::OkStatus();
+    }
+    std::vector<Tensor> taken;
+    SLUICE_RETURN_IF_ERROR(TakeAllSaved(structure, options_.keeps_graph, &taken));
+  }
+  SLUICE_RETURN_IF_ERROR(run);
+  return TakeResults(structure, absl::MakeSpan(results));
+}
+
+absl::Status BackwardPass::TakeResults(const PassStructure& structure, absl::Span<Tensor> results) {
   size_t next = 0;
   for (size_t i = 0; i < plan_.items().size(); ++i) {
     const PassPlan::Item& item = plan_.items()[i];
@@ -71,7 +110,7 @@ absl::Status BackwardPass::RunGraph(const BackwardGraph& graph, const PassStruct
     TapeValue grad{std::move(results[next++]), TapeEdge()};
     if (!grad.is_set()) continue;
     SLUICE_RETURN_IF_ERROR(CheckGrad(core_, item.node->outputs[0], "the pass", 0, &grad));
-    SLUICE_RETURN_IF_ERROR(Accumulate(*item.node, std::move(grad)));
+    SLUICE_RETURN_IF_ERROR(Accumulate(*item.node, item.node->leaf->Lock(), std::move(grad)));
   }
   for (CaptureSpot& spot : captures_) {
     spot.value.value = std::move(results[next++]);

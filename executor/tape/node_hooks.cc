@@ -1,5 +1,6 @@
 #include "executor/tape/node_hooks.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,30 +31,48 @@ TapeValue ValueOf(const Var& var) { return {var.value(), var.state()->history}; 
 HookCalls::HookCalls(TapeCore& core, const TapeNode& node) : core_(core), node_(node) {
   MutexLock lock(&node.mu);
   if (node.hooks == nullptr) return;
-  for (const NodeHooks::OfOutput& output : node.hooks->outputs) {
-    outputs_.push_back({output.hooks.hooks(), output.retains});
+  for (size_t slot = 0; slot < node.hooks->outputs.size(); ++slot) {
+    const HookList<GradHook>& hooks = node.hooks->outputs[slot].hooks;
+    if (!hooks.hooks().empty()) outputs_.push_back({slot, hooks.order(), hooks.hooks()});
   }
+  std::sort(outputs_.begin(), outputs_.end(), [](const OfOutput& a, const OfOutput& b) { return a.order < b.order; });
   pre_ = node.hooks->pre.hooks();
   post_ = node.hooks->post.hooks();
   accumulate_ = node.hooks->accumulate.hooks();
 }
 
 absl::Status HookCalls::CallGradHooks(absl::Span<TapeValue> grads) {
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    TapeValue& grad = grads[i];
-    if (!grad.is_set()) continue;
-    for (const auto& [number, hook] : outputs_[i].hooks) {
-      const Var seen = VarOf(core_, grad);
-      SLUICE_ASSIGN_OR_RETURN(const Var given, CallUser(node_, [&, &h = *hook] { return h(seen); }));
-      if (!given.defined()) continue;
-      SLUICE_RETURN_IF_ERROR(CheckTape(core_, given));
-      SLUICE_RETURN_IF_ERROR(
-          CheckReplacement(node_.outputs[i], absl::StrCat("hook of ", node_.name()), i, given.value()));
-      grad = ValueOf(given);
+  for (const OfOutput& output : outputs_) {
+    if (grads[output.slot].is_set()) SLUICE_RETURN_IF_ERROR(CallHooksOf(output, &grads[output.slot]));
+  }
+  return RetainGrads(grads);
+}
+
+absl::Status HookCalls::CallHooksOf(const OfOutput& output, TapeValue* grad) {
+  for (const auto& [number, hook] : output.hooks) {
+    const Var seen = VarOf(core_, *grad);
+    SLUICE_ASSIGN_OR_RETURN(const Var given, CallUser(node_, [&, &h = *hook] { return h(seen); }));
+    if (!given.defined()) continue;
+    SLUICE_RETURN_IF_ERROR(CheckTape(core_, given));
+    SLUICE_RETURN_IF_ERROR(CheckReplacement(node_.outputs[output.slot], absl::StrCat("hook of ", node_.name()),
+                                            output.slot, given.value()));
+    *grad = ValueOf(given);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HookCalls::RetainGrads(absl::Span<const TapeValue> grads) {
+  for (size_t slot = 0; slot < grads.size(); ++slot) {
+    if (!grads[slot].is_set()) continue;
+    CountedPtr<VarState> retains;
+    {
+      MutexLock lock(&node_.mu);
+      if (node_.hooks == nullptr || slot >= node_.hooks->outputs.size()) break;
+      retains = node_.hooks->outputs[slot].retains;
     }
-    if (!outputs_[i].retains) continue;
-    const Var retaining = outputs_[i].retains->Lock();
-    if (retaining.defined()) SLUICE_RETURN_IF_ERROR(Retain(*retaining.state(), grad));
+    if (!retains) continue;
+    const Var retaining = retains->Lock();
+    if (retaining.defined()) SLUICE_RETURN_IF_ERROR(Retain(*retaining.state(), grads[slot]));
   }
   return absl::OkStatus();
 }

@@ -1,6 +1,8 @@
 #ifndef SLUICE_EXECUTOR_TAPE_NODE_HOOKS_H_
 #define SLUICE_EXECUTOR_TAPE_NODE_HOOKS_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,7 +19,8 @@ class HookCalls {
  public:
   HookCalls(TapeCore& core, const TapeNode& node) ABSL_LOCKS_EXCLUDED(node.mu);
 
-  // Hooks of outputs, for those gradients that are there; then keeps the retained ones.
+  // Hooks of outputs, for those gradients that are there: as in PyTorch output by output, the one that got a hook first
+  // comes first. Then keeps the retained ones, also for variables that retain theirs since a hook was called.
   absl::Status CallGradHooks(absl::Span<TapeValue> grads);
   absl::Status CallPreHooks(absl::Span<TapeValue> grads);
   absl::Status CallPostHooks(std::vector<TapeValue>* input_grads, absl::Span<const TapeValue> output_grads);
@@ -25,9 +28,11 @@ class HookCalls {
   bool has_post_hooks() const { return !post_.empty(); }
 
  private:
+  // The hooks of one output.
   struct OfOutput {
+    size_t slot = 0;
+    uint64_t order = 0;
     HookList<GradHook>::Hooks hooks;
-    CountedPtr<VarState> retains;
   };
 
   std::vector<Var> VarsOf(absl::Span<const TapeValue> values) const;
@@ -36,7 +41,10 @@ class HookCalls {
 
   TapeCore& core_;
   const TapeNode& node_;
-  std::vector<OfOutput> outputs_;
+  absl::Status CallHooksOf(const OfOutput& output, TapeValue* grad);
+  absl::Status RetainGrads(absl::Span<const TapeValue> grads) ABSL_LOCKS_EXCLUDED(node_.mu);
+
+  std::vector<OfOutput> outputs_;  // In the order in which outputs got their first hook.
   HookList<NodePreHook>::Hooks pre_;
   HookList<NodePostHook>::Hooks post_;
   HookList<AccumulateHook>::Hooks accumulate_;

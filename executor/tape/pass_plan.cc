@@ -31,11 +31,15 @@ void PassPlan::Collect(const Request& request, uint64_t pass) {
       if (target.is_set()) oldest = std::min(oldest, target.node->sequence);
     }
   }
+  const bool has_one_root = request.roots.size() == 1;
   const auto see = [&](const TapeEdge& edge) {
-    if (!edge.is_set() || edge.node->seen_by_pass == pass || edge.node->sequence < oldest) return;
+    if (!edge.is_set() || edge.node->seen_by_pass == pass) return;
+    const bool is_only_root = has_one_root && items_.empty();
+    if (edge.node->sequence < oldest && !is_only_root) return;
     edge.node->seen_by_pass = pass;
     items_.emplace_back();
     items_.back().node = edge.node;
+    items_.back().is_only_root = is_only_root;
   };
   for (const TapeEdge& root : request.roots) see(root);
   for (size_t next = 0; next < items_.size(); ++next) {
@@ -68,7 +72,7 @@ void PassPlan::MarkNeeded(const Request& request) {
     if (place < 0) continue;
     Item& item = items_[static_cast<size_t>(place)];
     item.is_target = true;
-    item.runs = item.node->kind == TapeNode::Kind::kAccumulate && request.runs_leaves;
+    item.runs = request.runs_targets;
   }
 }
 

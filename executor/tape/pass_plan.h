@@ -27,9 +27,10 @@ class PassPlan {
  public:
   struct Item {
     CountedPtr<TapeNode> node;
-    bool runs = false;         // It is executed; else only what flows to it is captured.
-    bool is_target = false;    // Some output of it is.
-    int32_t dependencies = 0;  // Edges that lead to it.
+    bool runs = false;          // It is executed; else only what flows to it is captured.
+    bool is_target = false;     // Some output of it is.
+    bool is_only_root = false;  // The hooks of its outputs are called even if it does not run.
+    int32_t dependencies = 0;   // Edges that lead to it.
     uint32_t first_buffer = 0;
     uint32_t first_edge = 0;
   };
@@ -38,10 +39,10 @@ class PassPlan {
     // Unless for all leaves: what gradients are asked for.
     bool has_targets = false;
     absl::Span<const TapeEdge> targets;
-    bool runs_leaves = true;  // Whether leaves that are targets accumulate.
+    bool runs_targets = true;  // Whether targets run: leaves accumulate. Else what flows to them is captured only.
   };
 
-  // Looks at no node that was recorded before the first target.
+  // Looks at no node that was recorded before the first target, but for the root of a pass that has one only.
   PassPlan(Discovery& discovery, const Request& request);
 
   // Large sequence numbers first: a node comes behind all that flows to it.

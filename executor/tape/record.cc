@@ -8,6 +8,8 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "executor/node_error.h"
+#include "executor/tape/call_limits.h"
 #include "executor/tape/grad_mode.h"
 #include "executor/tape/saved_values.h"
 #include "graph/base/error.h"
@@ -42,6 +44,19 @@ bool IsRecorded(const EagerOp& op, absl::Span<const OpInput> inputs) {
     if (input.history != nullptr && input.history->is_set()) return true;
   }
   return false;
+}
+
+// Runs `op` within the limits of this thread's calls.
+absl::Status RunOp(const RunContext& run, const EagerOp& op, Entry* slots) {
+  CancellationManager* const limits = CallLimitsScope::Current();
+  if (limits == nullptr) return op.Run(run, slots);
+  RunContext limited = run;
+  limited.cancellation = limits;
+  limited.cancel_on_error = false;
+  absl::Status status = limits->IsCancelled() ? limits->status() : op.Run(limited, slots);
+  // The scope knows the reason, a kernel only that it was cancelled.
+  if (absl::IsCancelled(status) && limits->IsCancelled() && !limits->status().ok()) status = limits->status();
+  return status.ok() ? status : WithNode(status, op.node().name(), op.name());
 }
 
 void SaveValue(TapeNode& node, const Tensor& value, VarState* var) ABSL_EXCLUSIVE_LOCKS_REQUIRED(node.mu) {
@@ -185,7 +200,7 @@ absl::Status CallOp(TapeCore& core, const std::shared_ptr<const EagerOp>& op, ab
   CallSlots slots(num_inputs + outputs.size());
   Entry* const entries = slots.get();
   for (size_t i = 0; i < num_inputs; ++i) entries[i].SetValue(*inputs[i].value);
-  SLUICE_RETURN_IF_ERROR(op->Run(core.run(), entries));
+  SLUICE_RETURN_IF_ERROR(RunOp(core.run(), *op, entries));
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i].value = std::move(entries[num_inputs + i].value());
   if (IsRecorded(*op, inputs)) Record(core, op, inputs, outputs);
   return absl::OkStatus();

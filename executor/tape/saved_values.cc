@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -96,6 +97,25 @@ absl::Status TakeSaved(TapeNode& node, const GradientTemplate& gradient, bool ke
   if (keeps || !reads_values) return absl::OkStatus();
   node.saved.clear();
   node.is_released = true;
+  return absl::OkStatus();
+}
+
+absl::Status CheckPassedOver(const TapeNode& node) {
+  if (node.gradient != nullptr) return CheckSaved(node, *node.gradient);
+  // Which of the saved values a gradient would read is not known, so that their versions tell nothing.
+  MutexLock lock(&node.mu);
+  return node.is_released ? Released(node) : absl::OkStatus();
+}
+
+absl::Status PassOver(TapeNode& node, bool keeps) {
+  std::vector<TapeValue> unread;
+  if (node.gradient != nullptr) return TakeSaved(node, *node.gradient, keeps, &unread);
+  absl::InlinedVector<SavedValue, 2> released;  // Freed without the lock.
+  MutexLock lock(&node.mu);
+  if (node.is_released) return Released(node);
+  if (keeps) return absl::OkStatus();
+  released.swap(node.saved);
+  node.is_released = !released.empty();
   return absl::OkStatus();
 }
 

@@ -29,6 +29,12 @@ absl::Status CheckSaved(const TapeNode& node, const GradientTemplate& gradient) 
 absl::Status TakeSaved(TapeNode& node, const GradientTemplate& gradient, bool keeps, std::vector<TapeValue>* values)
     ABSL_LOCKS_EXCLUDED(node.mu);
 
+// For a node of an op that runs though none of its outputs has a gradient: checks what it has saved and gives it up as
+// TakeSaved does.
+absl::Status PassOver(TapeNode& node, bool keeps) ABSL_LOCKS_EXCLUDED(node.mu);
+// Whether PassOver would succeed.
+absl::Status CheckPassedOver(const TapeNode& node) ABSL_LOCKS_EXCLUDED(node.mu);
+
 }  // namespace sluice
 
 #endif  // SLUICE_EXECUTOR_TAPE_SAVED_VALUES_H_

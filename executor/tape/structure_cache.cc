@@ -69,6 +69,13 @@ std::shared_ptr<const BackwardGraph> StructureCache::Find(PassStructure structur
   return found->graph;
 }
 
+void StructureCache::DropGraph(const PassStructure& structure) {
+  std::shared_ptr<const BackwardGraph> dropped;  // Freed without the lock.
+  MutexLock lock(&mu_);
+  const auto found = FindLocked(structure);
+  if (found != entries_.end()) dropped = std::move(found->graph);
+}
+
 size_t StructureCache::size() const {
   MutexLock lock(&mu_);
   return entries_.size();

@@ -34,6 +34,8 @@ class StructureCache {
   // The graph of a structure that equals `structure`, made by `compile` where this is its second time; null the first
   // time, and where none can be made. `compile` runs without a lock; of two that run at once, one graph is kept.
   std::shared_ptr<const BackwardGraph> Find(PassStructure structure, Compile compile) ABSL_LOCKS_EXCLUDED(mu_);
+  // Forgets the graph of a structure for good: its passes run node by node from now on.
+  void DropGraph(const PassStructure& structure) ABSL_LOCKS_EXCLUDED(mu_);
   bool is_used() const { return max_structures_ > 0; }
   size_t size() const ABSL_LOCKS_EXCLUDED(mu_);
   int64_t num_compiled() const ABSL_LOCKS_EXCLUDED(mu_);

@@ -2,6 +2,7 @@
 #define SLUICE_EXECUTOR_TAPE_TAPE_HOOKS_H_
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,6 +22,12 @@ namespace sluice {
 
 struct NodeHooks;
 
+// Numbers for lists, in the order in which they get their first hook. Lists of one node are compared only.
+inline uint64_t NextHookListOrder() {
+  static std::atomic<uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);  // Relaxed: hooks of one node are added under its mutex.
+}
+
 // Hooks of one kind, by the numbers that they were given; numbers of removed ones are not used again.
 // Guarded by the node that they belong to. A pass works on a copy, so that hooks may add and remove hooks.
 template <typename Hook>
@@ -29,6 +36,7 @@ class HookList {
   using Hooks = std::vector<std::pair<size_t, std::shared_ptr<Hook>>>;
 
   size_t Add(Hook hook) {
+    if (next_ == 0) order_ = NextHookListOrder();
     hooks_.emplace_back(next_, std::make_shared<Hook>(std::move(hook)));
     return next_++;
   }
@@ -46,10 +54,13 @@ class HookList {
     return std::any_of(hooks_.begin(), hooks_.end(), [&](const auto& hook) { return hook.first == number; });
   }
   const Hooks& hooks() const { return hooks_; }
+  // Larger than that of every list that got its first hook before this one did.
+  uint64_t order() const { return order_; }
 
  private:
   Hooks hooks_;
   size_t next_ = 0;
+  uint64_t order_ = 0;
 };
 
 // Where the handles of a node's hooks find the node, until it ends. Locked before the node's own mutex. Thread-safe.

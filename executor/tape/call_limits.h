@@ -1,0 +1,40 @@
+#ifndef SLUICE_EXECUTOR_TAPE_CALL_LIMITS_H_
+#define SLUICE_EXECUTOR_TAPE_CALL_LIMITS_H_
+
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "executor/deadline_timer.h"
+#include "graph/base/cancellation.h"
+
+namespace sluice {
+
+// While it lives, ops that this thread calls on tapes, and passes that it begins without a cancellation of their own,
+// end with an error when `cancellation` (null: none) is cancelled or the deadline has passed, also those that wait for
+// something. Sums into gradients and variables are finished all the same. Scopes nest: an op obeys all of them. One
+// thread's, on the stack.
+//
+//   const CallLimitsScope limits(nullptr, absl::Now() + absl::Seconds(2));
+//   std::vector<Var> next = tape.Op("QueueDequeueV2", {queue}, attrs);
+class CallLimitsScope {
+ public:
+  explicit CallLimitsScope(CancellationManager* cancellation, absl::Time deadline = absl::InfiniteFuture());
+  CallLimitsScope(const CallLimitsScope&) = delete;
+  CallLimitsScope& operator=(const CallLimitsScope&) = delete;
+  ~CallLimitsScope();
+
+  // Cancelled when the innermost scope's ops are to end; null: this thread has no limits.
+  static CancellationManager* Current();
+
+ private:
+  CancellationManager* const outer_;
+  CancellationManager own_;
+  CancellationManager* const linked_;
+  CancellationToken link_ = -1;
+  std::optional<TimedCall> timer_;  // Ends before what it cancels.
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_TAPE_CALL_LIMITS_H_

@@ -1,0 +1,235 @@
+// What PyTorch 2.15 answers in corners of its engine: which hooks run, in which order, and what they see. Each expected
+// value was printed by the same program in PyTorch.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "gtest/gtest.h"
+#include "tests/executor/tape/tape_fixture.h"
+#include "tests/testing/status_matchers.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+
+using Vars = std::vector<Var>;
+
+// The identity, whose gradient is undefined.
+class GivesNothing final : public CustomFunction {
+ public:
+  std::string name() const override { return "GivesNothing"; }
+  absl::StatusOr<Vars> Forward(FunctionContext&, absl::Span<const Var> in) override { return Vars{in[0] * 1.0}; }
+  absl::StatusOr<Vars> Backward(FunctionContext&, absl::Span<const Var>) override { return Vars{Var()}; }
+};
+
+// Doubles its input in place.
+class DoublesInPlace final : public CustomFunction {
+ public:
+  std::string name() const override { return "DoublesInPlace"; }
+  absl::StatusOr<Vars> Forward(FunctionContext& c, absl::Span<const Var> in) override {
+    Var v = in[0];
+    c.MarkDirty(v);
+    SLUICE_RETURN_IF_ERROR(v.Assign(v * 2.0));
+    return Vars{v};
+  }
+  absl::StatusOr<Vars> Backward(FunctionContext&, absl::Span<const Var> grads) override { return Vars{grads[0] * 2.0}; }
+};
+
+// x y; its gradients are 2 and 5 times that of the output. Counts its calls.
+class TwoAndFive final : public CustomFunction {
+ public:
+  explicit TwoAndFive(int* calls) : calls_(calls) {}
+  std::string name() const override { return "TwoAndFive"; }
+  absl::StatusOr<Vars> Forward(FunctionContext& c, absl::Span<const Var> in) override {
+    c.SaveForBackward({in[0]});
+    return Vars{in[0] * in[1]};
+  }
+  absl::StatusOr<Vars> Backward(FunctionContext& c, absl::Span<const Var> grads) override {
+    ++*calls_;
+    SLUICE_RETURN_IF_ERROR(c.Saved().status());
+    return Vars{grads[0] * 2.0, grads[0] * 5.0};
+  }
+
+ private:
+  int* const calls_;
+};
+
+class TorchEngineTest : public TapeFixture {
+ protected:
+  // Notes that it was called; multiplies where `factor` is not zero.
+  GradHook Note(std::string name, double factor = 0) {
+    return [this, name = std::move(name), factor](const Var& grad) {
+      called_.push_back(name + " " + std::to_string(static_cast<int>(Values(grad)[0])));
+      return factor == 0 ? Var() : grad * factor;
+    };
+  }
+  AccumulateHook NoteAccumulated() {
+    return [this](const Var& leaf) {
+      called_.push_back(leaf.grad().defined() ? "accumulated" : "nothing accumulated");
+      return absl::OkStatus();
+    };
+  }
+
+  std::vector<std::string> called_;
+};
+
+TEST_F(TorchEngineTest, ACapturesOfNodesThatRunComeBeforeTheirHooks) {
+  const Var x = Leaf(2);
+  Var y = x * 2.0;
+  ASSERT_OK(y.AddHook(Note("y", 10)).status());
+  const Var z = y * 3.0;
+  GradOptions options;
+  options.retain_graph = true;
+  ASSERT_OK_AND_ASSIGN(const Vars both, tape_.Grad({z}, {x, y}, {}, options));
+  EXPECT_THAT(Values(both[0]), ElementsAre(60));
+  EXPECT_THAT(Values(both[1]), ElementsAre(3));
+  ASSERT_OK_AND_ASSIGN(const Vars one, tape_.Grad({z}, {y}));
+  EXPECT_THAT(Values(one[0]), ElementsAre(30));
+  EXPECT_THAT(called_, ElementsAre("y 3", "y 3"));
+}
+
+TEST_F(TorchEngineTest, BTheNodesOfInputsOfBackwardRun) {
+  const Var x = Leaf(2), c = Leaf(3);
+  int calls = 0;
+  const Var y = tape_.Apply(std::make_shared<TwoAndFive>(&calls), {x, c})[0];
+  const Var e = Exp(x);
+  BackwardOptions options;
+  options.inputs = Vars{y, e};
+  ASSERT_OK(tape_.Backward({y * 2.0 + e}, {}, options));
+  EXPECT_THAT(GradOf(y), ElementsAre(2));
+  EXPECT_FALSE(x.grad().defined());
+  EXPECT_EQ(calls, 1);
+  EXPECT_THAT(y.Backward(), IsError(ErrorCode::kWrongUse, "second time"));
+  EXPECT_THAT(e.Backward(), IsError(ErrorCode::kWrongUse, "second time"));
+}
+
+TEST_F(TorchEngineTest, EOutputsWithoutGradientHaveZeros) {
+  class Marks final : public CustomFunction {
+   public:
+    std::string name() const override { return "Marks"; }
+    absl::StatusOr<Vars> Forward(FunctionContext& c, absl::Span<const Var> in) override {
+      const Var a = in[0] * 2.0, i = Cast(in[0], DType::kInt64);
+      c.MarkNonDifferentiable(a);
+      return Vars{a, in[0] + 1.0, i, Var()};
+    }
+    absl::StatusOr<Vars> Backward(FunctionContext&, absl::Span<const Var> grads) override {
+      EXPECT_EQ(Values(grads[0]), std::vector<float>({0, 0}));
+      EXPECT_EQ(grads[2].dtype(), DType::kInt64);
+      EXPECT_EQ(grads[2].shape(), Shape::Of({2}));
+      EXPECT_FALSE(grads[3].defined());
+      return Vars{grads[1]};
+    }
+  };
+  const Var x = Leaf({-1, 2});
+  ASSERT_OK(Sum(tape_.Apply(std::make_shared<Marks>(), {x})[1]).Backward());
+  EXPECT_THAT(GradOf(x), ElementsAre(1, 1));
+}
+
+TEST_F(TorchEngineTest, KRetainGradFollowsADirtyFunction) {
+  const Var x = Leaf(2);
+  Var y = x * 2.0;
+  ASSERT_OK(y.RetainGrad());
+  ASSERT_OK(y.AddHook(Note("before")).status());
+  ASSERT_OK(tape_.Apply(std::make_shared<DoublesInPlace>(), {y})[0].status());
+  ASSERT_OK(y.AddHook(Note("after")).status());
+  EXPECT_TRUE(y.retains_grad());
+  ASSERT_OK((y * 1.0).Backward());
+  EXPECT_THAT(GradOf(y), ElementsAre(1));
+  EXPECT_THAT(GradOf(x), ElementsAre(4));
+  EXPECT_THAT(called_, ElementsAre("after 1", "before 2"));
+}
+
+TEST_F(TorchEngineTest, LRetainGradInAHookCountsAtOnce) {
+  Var y = Leaf(2) * 2.0;
+  ASSERT_OK(y.AddHook([&y](const Var&) -> absl::StatusOr<Var> {
+               SLUICE_RETURN_IF_ERROR(y.RetainGrad());
+               return Var();
+             }).status());
+  ASSERT_OK((y * 3.0).Backward());
+  EXPECT_THAT(GradOf(y), ElementsAre(3));
+}
+
+TEST_F(TorchEngineTest, MAccumulateHooksAreCalledWithoutAGradient) {
+  Var x = Leaf(2);
+  ASSERT_OK(x.AddAccumulateHook(NoteAccumulated()).status());
+  ASSERT_OK(tape_.Apply(std::make_shared<GivesNothing>(), {x})[0].Backward());
+  EXPECT_THAT(called_, ElementsAre("nothing accumulated"));
+}
+
+TEST_F(TorchEngineTest, NPostHooksSeeGradientsThatNobodyNeeds) {
+  const Var x = Leaf(2), c = Constant(4);
+  int calls = 0;
+  const Var y = tape_.Apply(std::make_shared<TwoAndFive>(&calls), {x, c})[0];
+  std::vector<float> seen;
+  ASSERT_OK(y.grad_fn()
+                .AddPostHook([&](absl::Span<const Var> inputs, absl::Span<const Var>) {
+                  for (const Var& grad : inputs) seen.push_back(grad.defined() ? Values(grad)[0] : -1);
+                  return Vars();
+                })
+                .status());
+  ASSERT_OK(y.Backward());
+  EXPECT_THAT(seen, ElementsAre(2, 5));
+}
+
+TEST_F(TorchEngineTest, OHooksOfTheOnlyRootRun) {
+  const GradOptions unused = [] {
+    GradOptions options;
+    options.allow_unused = true;
+    return options;
+  }();
+  for (const bool is_old : {false, true}) {
+    called_.clear();
+    const Var first = Leaf(3), x = Leaf(2);
+    const Var u = is_old ? first : Leaf(3);
+    Var y = x * 2.0;
+    const Var late = is_old ? Leaf(5) : u;
+    ASSERT_OK(y.AddHook(Note("y")).status());
+    ASSERT_OK(y.RetainGrad());
+    ASSERT_OK_AND_ASSIGN(const Vars none, tape_.Grad({y}, {late}, {}, unused));
+    EXPECT_FALSE(none[0].defined());
+    EXPECT_THAT(called_, ElementsAre("y 1"));
+    EXPECT_THAT(GradOf(y), ElementsAre(1));
+    // Not those of several roots.
+    ASSERT_OK(tape_.Grad({y, late * 3.0}, {late}, {}, unused).status());
+    EXPECT_THAT(called_, ElementsAre("y 1"));
+    // The nodes below have not run.
+    EXPECT_FALSE(x.grad().defined());
+  }
+}
+
+TEST_F(TorchEngineTest, PNodesWithoutGradientsCheckAndGiveUpTheirValues) {
+  const Var x = Leaf({2, 3});
+  Var w = x * 1.0;
+  const Var y = w * w;
+  const Var z = Sum(tape_.Apply(std::make_shared<GivesNothing>(), {y})[0]);
+  ASSERT_OK(Retained(z));
+  ASSERT_OK(Retained(z));
+  ASSERT_OK(w.Assign(w * 2.0));
+  EXPECT_THAT(z.Backward(), IsError(ErrorCode::kWrongUse, "modified by an assignment"));
+  const Var e = Exp(x * 1.0);
+  const Var f = Sum(tape_.Apply(std::make_shared<GivesNothing>(), {e})[0]);
+  ASSERT_OK(f.Backward());
+  EXPECT_THAT(f.Backward(), IsError(ErrorCode::kWrongUse, "second time"));
+}
+
+TEST_F(TorchEngineTest, QTheOutputThatGotAHookFirstComesFirst) {
+  const Var x = Leaf({1, 2, 3});
+  Vars parts = Split(x, 0, 3);
+  ASSERT_OK(parts[2].AddHook(Note("c1")).status());
+  ASSERT_OK(parts[0].AddHook(Note("a1")).status());
+  ASSERT_OK(parts[2].AddHook(Note("c2")).status());
+  ASSERT_OK(parts[1].RetainGrad());
+  ASSERT_OK(parts[1].AddHook(Note("b1")).status());
+  ASSERT_OK(Sum(parts[0] + parts[1] + parts[2]).Backward());
+  EXPECT_THAT(called_, ElementsAre("c1 1", "c2 1", "a1 1", "b1 1"));
+  EXPECT_THAT(GradOf(parts[1]), ElementsAre(1));
+}
+
+}  // namespace
+}  // namespace sluice
