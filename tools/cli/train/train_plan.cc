@@ -60,9 +60,8 @@ absl::Status CheckLoss(const LoadedGraph& model, const Output& loss) {
 // Makes one plan. Lives for one PlanTraining.
 class Planner {
  public:
-  Planner(LoadedGraph& model, const ModelNames& names, const TrainRequest& request, const std::string& path,
-          const LoadLimits& limits)
-      : model_(model), graph_(model.graph), names_(names), request_(request), path_(path), limits_(limits) {}
+  Planner(LoadedGraph& model, const ModelNames& names, const TrainRequest& request, const LoadLimits& limits)
+      : model_(model), graph_(model.graph), names_(names), request_(request), limits_(limits) {}
 
   absl::StatusOr<TrainPlan> Plan() {
     AddFetch("loss", request_.loss, "loss");
@@ -220,7 +219,7 @@ class Planner {
       SLUICE_ASSIGN_OR_RETURN(const Output metric, graph_.FindOutput(plan_.fetches[i]));
       options.before_update.push_back(metric);
     }
-    SLUICE_ASSIGN_OR_RETURN(options.gradients.custom, ReadCustomGradients(path_, graph_));
+    SLUICE_ASSIGN_OR_RETURN(options.gradients.custom, FindCustomGradients(model_));
     SLUICE_ASSIGN_OR_RETURN(const TrainStep step, AddTrainStep(graph_, loss, variables, options));
     for (size_t i = 0; i < variables.size(); ++i) {
       if (step.gradients[i].is_set()) plan_.trained.emplace_back(graph_.name(variables[i]));
@@ -295,7 +294,6 @@ class Planner {
   Graph& graph_;
   const ModelNames& names_;
   const TrainRequest& request_;
-  const std::string& path_;
   const LoadLimits& limits_;
   std::set<std::string> fed_;  // Endpoints.
   TrainPlan plan_;
@@ -304,10 +302,9 @@ class Planner {
 
 }  // namespace
 
-absl::StatusOr<TrainPlan> PlanTraining(LoadedGraph& model, const TrainRequest& request, const std::string& path,
-                                       const LoadLimits& limits) {
+absl::StatusOr<TrainPlan> PlanTraining(LoadedGraph& model, const TrainRequest& request, const LoadLimits& limits) {
   SLUICE_ASSIGN_OR_RETURN(const ModelNames names, ModelNames::Create(model, request.signature));
-  return Planner(model, names, request, path, limits).Plan();
+  return Planner(model, names, request, limits).Plan();
 }
 
 }  // namespace sluice
