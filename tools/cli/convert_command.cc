@@ -203,6 +203,7 @@ class ConvertCommand : public Command {
     SessionOptions session;
     session.kernels = &model_.kernels();
     session.allow_soft_placement = true;
+    session.allow_other_task = true;
     absl::StatusOr<FrozenGraph> frozen = FreezeModel(*model, fetches, session, restore_);
     if (!frozen.ok()) {
       return WithChangedFacts(frozen.status(), [this](ErrorInfo& info) {

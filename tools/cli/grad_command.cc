@@ -148,6 +148,7 @@ class GradCommand : public Command {
     SessionOptions session;
     session.kernels = &model_.kernels();
     session.allow_soft_placement = true;
+    session.allow_other_task = true;
     SLUICE_ASSIGN_OR_RETURN(FrozenGraph frozen, FreezeModel(*model, made, session, restore_));
     model->graph = std::move(frozen.graph);
     KeepReachableFunctions(model->graph);
