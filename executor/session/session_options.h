@@ -56,8 +56,10 @@ struct SessionOptions {
   // whichever driver runs it.
   std::string executor;
   const ExecutorKinds* executor_kinds = nullptr;  // ExecutorKinds::Builtin().
-  // Where the device that a node asks for does not exist: another one, instead of an error.
+  // Where the device that a node asks for does not exist: another one of its job and task, instead of an error; or
+  // (both) one of this session, whatever job and task the node names.
   bool allow_soft_placement = false;
+  bool allow_other_task = false;
   // Which calls of functions are replaced by the bodies, and which stay calls: Note [Called or inlined] in
   // graph/functions/call_choice.h. All are inlined in sessions with several devices or one that is not a CPU, in
   // partial runs, and for executors of hosts.

@@ -170,6 +170,7 @@ absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFet
   if (is_placed) {
     PlacementOptions placement;
     placement.allow_soft = core.options().allow_soft_placement;
+    placement.allow_other_task = core.options().allow_other_task;
     placement.default_device = client.name;
     placement.stop = stop;
     const WithCalls kernels(core.kernels());

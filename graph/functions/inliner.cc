@@ -172,7 +172,13 @@ class CallInliner {
     }
     if (options_.has_liveness) {
       for (const NodeId id : body.nodes) {
-        if (graph_.all_inputs(id).empty()) early.push_back(id);
+        if (!graph_.all_inputs(id).empty()) continue;
+        // All inputs of a branch or a loop's function are live together: one is enough, and needs no other variable.
+        if (options_.is_branch) {
+          SLUICE_RETURN_IF_ERROR(graph_.AddControl(id, input_control_.valid() ? input_control_ : input_nodes_[0]));
+        } else {
+          early.push_back(id);
+        }
       }
     }
     if (early.empty()) return absl::OkStatus();

@@ -1,14 +1,11 @@
 #include "graph/load/custom_gradients.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "graph/base/file.h"
+#include "graph/base/error.h"
+#include "graph/base/hash_table.h"
 #include "graph/base/limits.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/registered_gradients.h"
@@ -61,89 +58,120 @@ std::optional<std::vector<int32_t>> ReadResults(absl::string_view signature) {
   return results;
 }
 
-// The handle of the variable called `name`.
-std::string HandleOf(const Graph& graph, absl::string_view name) {
-  for (const NodeId id : graph.Nodes()) {
-    if (!graph.Is(id, "VarHandleOp")) continue;
-    const absl::StatusOr<absl::string_view> shared = graph.GetString(id, "shared_name");
-    if (shared.ok() && *shared == name) return std::string(graph.name(id));
-  }
-  return std::string();
-}
+// Reads the object graph of one model. Lives for one FindCustomGradients.
+class ObjectGraphReader {
+ public:
+  ObjectGraphReader(absl::string_view object_graph, const Graph& graph, StopPoll* stop)
+      : object_graph_(object_graph), graph_(graph), stop_(stop) {}
 
-// What a node of the object graph stands for as a captured value. Nothing for kinds that none can be found of.
-std::optional<CustomGradient::Capture> ReadCapture(absl::string_view object, const Graph& graph) {
-  constexpr uint32_t kVariable = 7, kConstant = 9, kCaptured = 12;
-  WireReader reader(object);
-  while (reader.Next()) {
-    CustomGradient::Capture capture;
-    if (reader.tag() == WireTag(kCaptured, WireType::kBytes)) {
-      capture.tensor = std::string(LastOf(reader.bytes(), 1));
-      capture.function = std::string(LastOf(reader.bytes(), 2));
-    } else if (reader.tag() == WireTag(kVariable, WireType::kBytes)) {
-      capture.tensor = HandleOf(graph, LastOf(reader.bytes(), 6));
-    } else if (reader.tag() == WireTag(kConstant, WireType::kBytes)) {
-      capture.tensor = std::string(LastOf(reader.bytes(), 1));
-    } else {
-      continue;
+  // Finds where everything stands: objects by number, functions by name, the handles of variables by their names.
+  absl::Status Index() {
+    WireReader reader(object_graph_);
+    while (reader.Next()) {
+      SLUICE_RETURN_IF_ERROR(PollStop(stop_));
+      if (reader.tag() == WireTag(1, WireType::kBytes)) objects_.push_back(reader.bytes());
+      if (reader.tag() == WireTag(2, WireType::kBytes)) {
+        functions_[LastOf(reader.bytes(), 1)] = LastOf(reader.bytes(), 2);
+      }
     }
-    if (capture.tensor.empty()) return std::nullopt;
-    return capture;
+    for (int32_t i = 0; i < graph_.id_limit(); ++i) {
+      const NodeId id(i);
+      SLUICE_RETURN_IF_ERROR(PollStop(stop_));
+      if (!graph_.Contains(id) || !graph_.Is(id, "VarHandleOp")) continue;
+      const absl::StatusOr<absl::string_view> shared = graph_.GetString(id, "shared_name");
+      if (shared.ok()) handles_.emplace(*shared, id);
+    }
+    return absl::OkStatus();
   }
-  return std::nullopt;
-}
 
-// The gradient `gradient`, of which type and function are known, as `object_graph` tells of it.
-bool Complete(absl::string_view object_graph, const std::vector<absl::string_view>& objects, const Graph& graph,
-              CustomGradient* gradient) {
-  for (const absl::string_view entry : MessagesOf(object_graph, 2)) {
-    if (LastOf(entry, 1) != gradient->function) continue;
-    const ConcreteFunction function = ReadConcreteFunction(LastOf(entry, 2));
+  // Fills in `gradient`, of which type and function are known. False: the object graph does not say all of it.
+  absl::StatusOr<bool> Complete(CustomGradient* gradient) {
+    const auto found = functions_.find(gradient->function);
+    if (found == functions_.end()) return false;
+    const ConcreteFunction function = ReadConcreteFunction(found->second);
     std::optional<std::vector<int32_t>> results = ReadResults(function.output_signature);
     if (!results.has_value()) return false;
     gradient->results = *std::move(results);
+    SLUICE_RETURN_IF_ERROR(Count(gradient->results.size() + function.bound_inputs.size()));
     for (const int32_t bound : function.bound_inputs) {
-      if (bound < 0 || static_cast<size_t>(bound) >= objects.size()) return false;
-      std::optional<CustomGradient::Capture> capture = ReadCapture(objects[static_cast<size_t>(bound)], graph);
+      SLUICE_RETURN_IF_ERROR(PollStop(stop_));
+      if (bound < 0 || static_cast<size_t>(bound) >= objects_.size()) return false;
+      std::optional<CustomGradient::Capture> capture = ReadCapture(objects_[static_cast<size_t>(bound)]);
       if (!capture.has_value()) return false;
       gradient->captures.push_back(*std::move(capture));
     }
     return true;
   }
-  return false;
-}
+
+ private:
+  // A small file may register one large function for many types.
+  absl::Status Count(size_t values) {
+    const int64_t limit = LoadLimits().max_expanded_nodes;
+    num_values_ += static_cast<int64_t>(values);
+    SLUICE_RETURN_IF_ERROR(PollStop(stop_, static_cast<int64_t>(values)));
+    if (num_values_ <= limit) return absl::OkStatus();
+    return Error(ErrorCode::kLimitNodes)
+        .Limit("max_expanded_nodes", limit)
+        .Text("the gradients that the model registers have too many results and captured values");
+  }
+
+  // What an object stands for as a captured value. Nothing for kinds that have none.
+  std::optional<CustomGradient::Capture> ReadCapture(absl::string_view object) const {
+    constexpr uint32_t kVariable = 7, kConstant = 9, kCaptured = 12;
+    WireReader reader(object);
+    while (reader.Next()) {
+      CustomGradient::Capture capture;
+      if (reader.tag() == WireTag(kCaptured, WireType::kBytes)) {
+        capture.tensor = std::string(LastOf(reader.bytes(), 1));
+        capture.function = std::string(LastOf(reader.bytes(), 2));
+      } else if (reader.tag() == WireTag(kVariable, WireType::kBytes)) {
+        const auto handle = handles_.find(LastOf(reader.bytes(), 6));
+        if (handle != handles_.end()) capture.tensor = std::string(graph_.name(handle->second));
+      } else if (reader.tag() == WireTag(kConstant, WireType::kBytes)) {
+        capture.tensor = std::string(LastOf(reader.bytes(), 1));
+      } else {
+        continue;
+      }
+      if (capture.tensor.empty()) return std::nullopt;
+      return capture;
+    }
+    return std::nullopt;
+  }
+
+  const absl::string_view object_graph_;
+  const Graph& graph_;
+  StopPoll* const stop_;
+  std::vector<absl::string_view> objects_;
+  HashMap<absl::string_view, absl::string_view> functions_;
+  HashMap<absl::string_view, NodeId> handles_;
+  int64_t num_values_ = 0;
+};
 
 }  // namespace
 
-std::vector<CustomGradient> FindCustomGradients(absl::string_view saved_model, const Graph& graph) {
+absl::StatusOr<std::vector<CustomGradient>> FindCustomGradients(absl::string_view object_graph, const Graph& graph,
+                                                                StopPoll* stop) {
   std::vector<CustomGradient> found;
-  for (const absl::string_view meta_graph : MessagesOf(saved_model, 2)) {
-    const absl::string_view object_graph = LastOf(meta_graph, 7);
-    if (object_graph.empty()) continue;
-    const std::vector<absl::string_view> objects = MessagesOf(object_graph, 1);
-    for (const auto& [key, function] : graph.library().gradients()) {
-      if (!IsRegisteredGradientKey(key)) continue;
-      CustomGradient gradient;
-      gradient.op_type = std::string(OpTypeOfKey(key));
-      gradient.function = function;
-      if (Complete(object_graph, objects, graph, &gradient)) found.push_back(std::move(gradient));
-    }
+  const auto& gradients = graph.library().gradients();
+  const bool has_any = std::any_of(gradients.begin(), gradients.end(),
+                                   [](const auto& entry) { return IsRegisteredGradientKey(entry.first); });
+  if (!has_any || object_graph.empty()) return found;
+  ObjectGraphReader objects(object_graph, graph, stop);
+  SLUICE_RETURN_IF_ERROR(objects.Index());
+  for (const auto& [key, function] : gradients) {
+    SLUICE_RETURN_IF_ERROR(PollStop(stop));
+    if (!IsRegisteredGradientKey(key)) continue;
+    CustomGradient gradient;
+    gradient.op_type = std::string(OpTypeOfKey(key));
+    gradient.function = function;
+    SLUICE_ASSIGN_OR_RETURN(const bool is_complete, objects.Complete(&gradient));
+    if (is_complete) found.push_back(std::move(gradient));
   }
   return found;
 }
 
-absl::StatusOr<std::vector<CustomGradient>> ReadCustomGradients(const std::string& path, const Graph& graph) {
-  const auto& gradients = graph.library().gradients();
-  const bool has_any = std::any_of(gradients.begin(), gradients.end(),
-                                   [](const auto& entry) { return IsRegisteredGradientKey(entry.first); });
-  if (!has_any) return std::vector<CustomGradient>();
-  struct stat info;
-  const bool is_folder = ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-  const std::string file = is_folder ? absl::StrCat(path, "/saved_model.pb") : path;
-  if (::stat(file.c_str(), &info) != 0) return std::vector<CustomGradient>();  // It is a text, or standard input.
-  SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> mapped,
-                          MappedFile::Open(file, LoadLimits().max_file_bytes));
-  return FindCustomGradients(mapped->bytes(), graph);
+absl::StatusOr<std::vector<CustomGradient>> FindCustomGradients(const LoadedGraph& model, StopPoll* stop) {
+  return FindCustomGradients(model.objects.bytes, model.graph, stop);
 }
 
 }  // namespace sluice

@@ -249,6 +249,7 @@ absl::StatusOr<LoadedGraph> Load(absl::string_view bytes, std::shared_ptr<const 
   model.source = name;
   model.source_bytes = static_cast<int64_t>(bytes.size());
   model.meta = std::move(found.meta);
+  model.objects = std::move(found.objects);
   model.tag_sets = std::move(found.tag_sets);
   model.control_flow.frames.resize(1);
   SLUICE_RETURN_IF_ERROR(CheckGraph(options, std::move(findings), &model));

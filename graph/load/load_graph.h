@@ -82,6 +82,7 @@ struct LoadedGraph {
   std::string source;  // As given: a path, or "-".
   int64_t source_bytes = 0;
   MetaGraphInfo meta;                              // Empty for a GraphDef.
+  EncodedObjectGraph objects;                      // Of what `meta` is from.
   std::vector<std::vector<std::string>> tag_sets;  // Of all graphs of a SavedModel.
   ControlFlowInfo control_flow;                    // Of the root frame only when check_control_flow is off.
   std::optional<ShapeMap> shapes;                  // With infer_shapes.

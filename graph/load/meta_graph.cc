@@ -214,6 +214,7 @@ absl::StatusOr<MetaGraphParts> ReadMetaGraph(absl::string_view bytes, int64_t ba
       ++parts.num_graph_defs;
     } else if (reader.tag() == WireTag(7, WireType::kBytes)) {
       has_object_graph = true;
+      parts.object_graph = reader.bytes();
     } else {
       absl::StrAppend(&others, reader.raw());
     }

@@ -2,6 +2,7 @@
 #define SLUICE_GRAPH_LOAD_META_GRAPH_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -71,12 +72,19 @@ struct MetaGraphInfo {
   const ModelCollection* FindCollection(absl::string_view key) const;
 };
 
+// A SavedObjectGraph as it is encoded, in the file or in memory, with what keeps the bytes alive (null: the caller).
+struct EncodedObjectGraph {
+  absl::string_view bytes;  // Empty: there is none.
+  std::shared_ptr<const void> owner;
+};
+
 // The parts of one encoded MetaGraphDef, found on the wire without parsing the graph.
 struct MetaGraphParts {
   absl::string_view graph_def;  // Of its last graph_def field if `num_graph_defs` is one.
   int64_t graph_offset = 0;     // Where it begins in the file.
   int num_graph_defs = 0;
-  std::string joined_graph_def;  // All of them one after the other, when there are several: protobuf merges them.
+  std::string joined_graph_def;    // All of them one after the other, when there are several: protobuf merges them.
+  absl::string_view object_graph;  // The SavedObjectGraph; empty where there is none.
   MetaGraphInfo info;
 };
 

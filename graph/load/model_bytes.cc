@@ -97,6 +97,7 @@ absl::Status TakeMetaGraph(absl::string_view bytes, int64_t offset, ModelBytes* 
   model->meta = std::move(parts.info);
   model->graph_def = parts.graph_def;
   model->offset = parts.graph_offset;
+  model->objects = {parts.object_graph, model->owner};
   if (parts.num_graph_defs > 1) {
     auto joined = std::make_shared<const std::string>(std::move(parts.joined_graph_def));
     model->graph_def = *joined;

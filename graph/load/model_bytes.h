@@ -23,6 +23,7 @@ struct ModelBytes {
   int64_t offset = 0;                 // Where graph_def begins in the file; SourceFile::kNotInFile for a text.
   std::vector<LineMark> lines;        // Of a text: where its nodes stand.
   MetaGraphInfo meta;
+  EncodedObjectGraph objects;
   std::vector<std::vector<std::string>> tag_sets;  // Of all graphs of a SavedModel.
 };
 

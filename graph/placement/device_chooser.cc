@@ -43,7 +43,7 @@ int32_t DeviceChooser::Pattern(absl::string_view text) {
 int32_t DeviceChooser::Merge(int32_t a, int32_t b, bool allow_soft) {
   if (a == b || b == kAnyDevice) return a;
   if (a == kAnyDevice) return b;
-  const auto inserted = merged_.emplace(std::make_pair(a, b), -1);
+  const auto inserted = merged_.emplace(std::make_tuple(a, b, allow_soft), -1);
   if (!inserted.second) return inserted.first->second;
   DeviceName name = Name(a);
   if (MergeDeviceNames(Name(b), allow_soft, &name).ok()) inserted.first->second = Intern(name);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -51,7 +52,7 @@ class DeviceChooser {
   std::vector<DeviceName> patterns_;
   HashMap<std::string, int32_t> by_canonical_;
   HashMap<std::string, int32_t> by_text_;
-  HashMap<std::pair<int32_t, int32_t>, int32_t> merged_;
+  HashMap<std::tuple<int32_t, int32_t, bool>, int32_t> merged_;  // By both patterns, and whether softly.
   HashMap<std::pair<int32_t, uint32_t>, int32_t> chosen_;
 };
 

@@ -83,7 +83,7 @@ class Placer {
     if (own == DeviceChooser::kAnyDevice || own == group.wanted) return;
     const bool must_yield = TakesResource(id);
     const int32_t merged = chooser_.Merge(group.wanted, own, options_.allow_soft && !must_yield);
-    if (merged < 0 && must_yield) return;
+    if (merged < 0 && (must_yield || (options_.allow_soft && options_.allow_other_task))) return;
     if (merged < 0) return FailConflict(id, own);
     if (merged != group.wanted) group.stated = id;
     group.wanted = merged;
@@ -154,7 +154,9 @@ class Placer {
       return Fail(id, Error(ErrorCode::kDeviceUnknown)
                           .Text("asks for a device that is not there")
                           .Found(devices_.ToString())
-                          .Expected(wanted));
+                          .Expected(wanted)
+                          .Help("take the device from the node, or allow soft placement and other tasks: then a device "
+                                "that is here runs it"));
     }
     Fail(id, Error(ErrorCode::kNoKernel)
                  .Text("Sluice has no kernel for it on the device that it asks for")

@@ -152,7 +152,9 @@ def main():
     for used in (True, False):
         for inner_control in (False, True):
             for outer_control in (False, True):
-                nested(used, inner_control, outer_control)
+                # TensorFlow runs the first of 25 calls otherwise here than when it is alone.
+                if used or inner_control or not outer_control:
+                    nested(used, inner_control, outer_control)
     graph = Graph(sets("G", 1, False, False))
     graph.add("PartitionedCall", "G", 1)
     graph.add("StatefulPartitionedCall", "G", 1)

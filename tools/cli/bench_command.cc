@@ -130,7 +130,7 @@ class BenchCommand : public Command {
     SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable,
                             session->Prepare(run.spec, {absl::InfiniteFuture(), &cancellation}));
     result->prepare = NowNs() - start;
-    NotePlacement(model, *callable, session->core().device_list(), console);
+    NotePlacement(model, *callable, console);
     SLUICE_RETURN_IF_ERROR(InitialiseSession(*session, model, session_options_, call));
     console.Progress("running …");
     start = NowNs();

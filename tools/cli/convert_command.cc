@@ -193,6 +193,7 @@ class ConvertCommand : public Command {
     SessionOptions session;
     session.kernels = &model_.kernels();
     session.allow_soft_placement = true;
+    session.allow_other_task = true;
     absl::StatusOr<FrozenGraph> frozen = FreezeModel(*model, fetches, session, freeze_.restore);
     if (!frozen.ok()) {
       return WithChangedFacts(frozen.status(), [this](ErrorInfo& info) {

@@ -90,7 +90,7 @@ class GradCommand : public Command {
     SLUICE_ASSIGN_OR_RETURN(gradients.stop, Find(model.graph, names, "stop", stop_));
     gradients.name = name_;
     gradients.colocate = colocate_;
-    SLUICE_ASSIGN_OR_RETURN(gradients.custom, ReadCustomGradients(model_.path(), model.graph));
+    SLUICE_ASSIGN_OR_RETURN(gradients.custom, FindCustomGradients(model));
     if (zeros_) gradients.unconnected = GradientOptions::Unconnected::kZero;
     SLUICE_ASSIGN_OR_RETURN(const GradientResult found, AddGradients(model.graph, ys, xs, gradients));
     SLUICE_ASSIGN_OR_RETURN(xs, Find(model.graph, names, "x", xs_));  // Calls have other ids now.
@@ -179,6 +179,7 @@ class GradCommand : public Command {
     SessionOptions session;
     session.kernels = &model_.kernels();
     session.allow_soft_placement = true;
+    session.allow_other_task = true;
     SLUICE_ASSIGN_OR_RETURN(FrozenGraph frozen, FreezeModel(*model, made, session, freeze_.restore));
     model->graph = std::move(frozen.graph);
     KeepReachableFunctions(model->graph);

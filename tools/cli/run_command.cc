@@ -132,7 +132,7 @@ class RunCommand : public Command {
     call.stall_timeout = patience_;
     SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Callable> callable,
                             session->Prepare(run.spec, {call.deadline, call.cancellation}));
-    NotePlacement(model, *callable, session->core().device_list(), console);
+    NotePlacement(model, *callable, console);
     SLUICE_RETURN_IF_ERROR(InitialiseSession(*session, model, session_options_, call));
     std::unique_ptr<StepStatsCollector> collector;
     if (stats_ || !trace_.empty()) {

@@ -93,7 +93,7 @@ class TrainCommand : public Command {
     load.check_signatures = false;
     SLUICE_ASSIGN_OR_RETURN(loaded_, model_.Load(console, load));
     SLUICE_RETURN_IF_ERROR(ChooseNames(console));
-    SLUICE_ASSIGN_OR_RETURN(const TrainPlan plan, PlanTraining(loaded_, request_, model_.path(), load.limits));
+    SLUICE_ASSIGN_OR_RETURN(const TrainPlan plan, PlanTraining(loaded_, request_, load.limits));
     std::optional<ModelExport> what;
     if (!request_.export_to.empty()) {
       SLUICE_ASSIGN_OR_RETURN(what, PlanExport(loaded_, plan, request_));

@@ -293,6 +293,18 @@ TEST_F(PlacerTest, SoftPlacementStaysInTheTaskUnlessToldOtherwise) {
   EXPECT_EQ(notes_.size(), 1u);
 }
 
+// Of tied nodes that name different tasks, none of which is here, the first decides.
+TEST_F(PlacerTest, SoftPlacementSettlesConflictsOfTasksWhereToldSo) {
+  options_.allow_soft = true;
+  const Output x = Const("x", "/job:ps/task:1/cpu:0");
+  Relu("y", x, "/job:worker/task:3/cpu:7", "x");
+  EXPECT_THAT(Place({kCpu0}), IsError(ErrorCode::kColocation, "'y'"));
+  options_.allow_other_task = true;
+  ASSERT_OK(Place({kCpu0}));
+  EXPECT_EQ(DeviceOf("x"), kCpu0);
+  EXPECT_EQ(DeviceOf("y"), kCpu0);
+}
+
 // --- Where copies are saved -----------------------------------------------------------------------------------------
 
 TEST_F(PlacerTest, ShapesAreTakenWhereTheTensorIs) {

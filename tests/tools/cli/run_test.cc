@@ -78,6 +78,26 @@ TEST(RunTest, ADeviceThatIsNotHereIsReplacedAndANoteSaysSo) {
   EXPECT_EQ(RunSluice(quiet, Arithmetic()).err, "");
 }
 
+// A node of a distributed graph: `check`, `show` and `run` say the same of it.
+TEST(RunTest, ATaskThatIsNotHereIsReplacedAndANoteSaysSo) {
+  const std::string model = R"(
+      node { name: "x" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+             attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 3 } } } }
+      node { name: "y" op: "Square" input: "x" device: "/job:worker/task:3/device:CPU:7"
+             attr { key: "T" value { type: DT_FLOAT } } })";
+  constexpr char kNote[] =
+      "1 node asks for a device that is not here ('y' wants /job:worker/task:3/device:CPU:7); the CPU";
+  const RunResult run = RunSluice({"run", "-", "--fetch", "y"}, model);
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_TRUE(StrContains(run.out, "y  float32 []  9")) << run.out;
+  EXPECT_TRUE(StrContains(run.err, kNote)) << run.err;
+  const RunResult check = RunSluice({"check", "-"}, model);
+  EXPECT_EQ(check.status, 0) << check.out;
+  EXPECT_TRUE(StrContains(check.out, kNote)) << check.out;
+  const RunResult show = RunSluice({"show", "-"}, model);
+  EXPECT_TRUE(StrContains(show.out, "/job:worker/task:3/device:CPU:7  1 node  not here")) << show.out;
+}
+
 TEST(RunTest, AMissingFeedIsNamedWithDTypeShapeAndAnExample) {
   const RunResult run = RunSluice({"run", "-", "--fetch", "sum"}, Arithmetic());
   EXPECT_EQ(run.status, 1);

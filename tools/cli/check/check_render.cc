@@ -102,6 +102,7 @@ std::string RenderCheckText(const CheckReport& report, const Paint& paint, bool 
     out += Line("shapes", problems + doubts == 0 ? paint.Green("no contradiction") : paint.Yellow(contradictions));
   }
   out += Line("kernels", KernelLine(report, paint));
+  if (!report.absent_devices.empty()) out += Line("devices", paint.Yellow(report.absent_devices));
   if (!report.import_problem.empty()) out += Line("import", paint.Yellow(report.import_problem));
   if (!report.checkpoint.ok()) out += Line("values", paint.Red("those of the variables cannot be read"));
   AppendProblems("Errors", report.errors, kMaxErrorCauses, all, paint, &out);

@@ -15,6 +15,7 @@
 #include "graph/placement/reachable_functions.h"
 #include "graph/placement/unknown_colocation.h"
 #include "tools/cli/check/way_out.h"
+#include "tools/cli/report/absent_devices.h"
 #include "tools/cli/report/endpoint_guess.h"
 
 namespace sluice {
@@ -152,6 +153,8 @@ CheckReport CheckModel(const std::string& source, const absl::StatusOr<LoadedGra
   report.num_nodes = static_cast<int64_t>(model->graph.num_nodes());
   report.warnings = model->warnings;
   AddUnknownColocations(model->graph, &report);
+  report.absent_devices = FindAbsentDevices(model->graph).Note();
+  if (!report.absent_devices.empty()) report.warnings.push_back(report.absent_devices);
   AddDeferred(*model, &report);
   report.missing_kernels = FindMissing(model->graph, catalog);
   if (!model->shapes.has_value()) return report;

@@ -37,7 +37,8 @@ struct CheckReport {
   std::vector<absl::Status> shape_warnings;  // Nodes that fail if they run with the shapes we assume.
   std::vector<MissingKernel> missing_kernels;  // Most frequent first.
   std::string import_problem;  // Why tf.import_graph_def refuses the graph, though it runs; empty: for nothing known.
-  std::vector<std::string> warnings;  // Those of the load, and `import_problem`.
+  std::string absent_devices;  // What is said of nodes that ask for devices which are not here; empty: none do.
+  std::vector<std::string> warnings;  // Those of the load, `import_problem` and `absent_devices`.
 
   bool graph_ok() const { return num_errors == 0; }
   bool runnable() const { return graph_ok() && missing_kernels.empty() && checkpoint.ok(); }

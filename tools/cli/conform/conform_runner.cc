@@ -16,6 +16,7 @@
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
 #include "graph/gradients/custom_gradient.h"
+#include "graph/ir/tensor_id.h"
 #include "graph/load/custom_gradients.h"
 #include "graph/load/load_graph.h"
 #include "graph/passes/feed_fetch.h"
@@ -77,6 +78,20 @@ std::string Endpoint(const std::string& name, const std::vector<SignatureTensor>
   return found == tensors->end() ? name : found->name;
 }
 
+// Whether a fed tensor is fetched and the step was recorded through TensorFlow's Session of Python, which answers it;
+// the sessions of C++ and C refuse the step. Other steps keep the signature that those with errors have: state belongs
+// to it.
+bool AnswersWhatIsFed(const ConformStep& step, const NamedTensors& feeds, const std::vector<std::string>& fetches) {
+  if (step.error.has_value()) return false;
+  return std::any_of(feeds.begin(), feeds.end(), [&](const auto& feed) {
+    const TensorId fed = ParseTensorId(feed.first);
+    return std::any_of(fetches.begin(), fetches.end(), [&](const std::string& fetch) {
+      const TensorId fetched = ParseTensorId(fetch);
+      return fetched.node == fed.node && fetched.index == fed.index;
+    });
+  });
+}
+
 // The session of one case, made when the first step runs, and what its steps share.
 class CaseRun {
  public:
@@ -109,9 +124,11 @@ class CaseRun {
                             : Endpoint(fetch.tensor, signature == nullptr ? nullptr : &signature->outputs));
     }
     if (fetches.empty() && !step.fetches.empty()) return absl::OkStatus();  // All are not connected.
+    CallOptions call;
+    call.fed_is_answer = AnswersWhatIsFed(step, feeds, fetches);
     std::vector<Tensor> answers;
     for (int i = 0; i < std::max(step.repeat, 1); ++i) {
-      absl::StatusOr<std::vector<Tensor>> run = session_->Run(feeds, fetches, step.targets);
+      absl::StatusOr<std::vector<Tensor>> run = session_->Run(feeds, fetches, step.targets, call);
       if (!run.ok()) {
         NoteUnsupported(step, feeds, fetches, unsupported_ops);
         return run.status();
@@ -138,11 +155,7 @@ class CaseRun {
     if (!test_.gradients.empty() || !test_.training.empty()) {
       differentiated_ = std::make_unique<Graph>(loaded_.graph);
       SLUICE_RETURN_IF_ERROR(AddCaseTraining(*differentiated_, test_.training));
-      std::vector<CustomGradient> custom;
-      if (!test_.saved_model.empty()) {
-        const std::string path = (std::filesystem::path(test_.folder) / test_.saved_model).string();
-        SLUICE_ASSIGN_OR_RETURN(custom, ReadCustomGradients(path, *differentiated_));
-      }
+      SLUICE_ASSIGN_OR_RETURN(const std::vector<CustomGradient> custom, FindCustomGradients(loaded_));
       SLUICE_ASSIGN_OR_RETURN(gradients_, AddCaseGradients(*differentiated_, test_.gradients, custom));
     }
     SLUICE_ASSIGN_OR_RETURN(session_, Session::Create(options, graph()));

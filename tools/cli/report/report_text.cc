@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "tools/cli/console/number_text.h"
+#include "tools/cli/report/absent_devices.h"
 #include "tools/cli/report/example_value.h"
 
 namespace sluice {
@@ -323,7 +324,8 @@ class TextRenderer {
     Table table;
     for (size_t i = 0; i < Shown(report_.devices.size()); ++i) {
       const NamedCount& device = report_.devices[i];
-      table.Add({device.name.empty() ? "(any)" : PrintableName(device.name), CountOf(device.count, "node")});
+      table.Add({device.name.empty() ? "(any)" : PrintableName(device.name), CountOf(device.count, "node"),
+                 IsAbsentDevice(device.name) ? "not here: the CPU runs them" : ""});
     }
     out_ += table.Render("  ", MaxLine());
     More(report_.devices.size());

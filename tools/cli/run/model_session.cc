@@ -4,12 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "executor/saved_model/model_state.h"
-#include "graph/base/device_name.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/tensor_id.h"
 #include "graph/passes/endpoint_resolver.h"
-#include "tools/cli/console/number_text.h"
+#include "tools/cli/report/absent_devices.h"
 #include "tools/cli/run/functions_option.h"
 #include "tools/cli/run/initial_values.h"
 #include "tools/cli/run/option_checks.h"
@@ -113,6 +112,7 @@ absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const
   session.deterministic = options.deterministic;
   session.function_calls = options.functions;
   session.allow_soft_placement = true;
+  session.allow_other_task = true;
   if (!options.no_files) session.files = FileAccess::All();
   session.simplify.fold_constants = !options.no_fold;
   session.simplify.join_equal_nodes = !options.no_cse;
@@ -136,26 +136,15 @@ int NumThreads(Session& session) {
   return pool == nullptr ? 1 : pool->num_threads();
 }
 
-void NotePlacement(const LoadedGraph& model, const Callable& callable, const DeviceList& devices, Console& console) {
-  int64_t count = 0;
-  std::string first;
+void NotePlacement(const LoadedGraph& model, const Callable& callable, Console& console) {
+  AbsentDevices absent;
   for (const NodeId id : callable.graph().Nodes()) {
     const NodeId original = model.graph.Find(callable.graph().name(id));
     if (!model.graph.Contains(original)) continue;
-    DeviceName wanted;
-    if (!ParseDeviceName(model.graph.device(original), &wanted)) continue;
-    const absl::Span<const DeviceEntry> here = devices.devices();
-    const bool is_here = std::any_of(here.begin(), here.end(), [&wanted](const DeviceEntry& device) {
-      return MatchesDevice(wanted, device.parsed);
-    });
-    if (is_here) continue;
-    if (count++ == 0) {
-      first = absl::StrCat("'", PrintableName(model.graph.name(original)), "' wants ", model.graph.device(original));
-    }
+    if (!IsAbsentDevice(model.graph.device(original))) continue;
+    absent.Add(model.graph.name(original), model.graph.device(original));
   }
-  if (count == 0) return;
-  console.Note(absl::StrCat(CountOf(count, "node"), count == 1 ? " asks" : " ask", " for a device that is not here (",
-                            first, "); ", devices.client().name, " runs ", count == 1 ? "it" : "them"));
+  if (absent.num_nodes > 0) console.Note(absent.Note());
 }
 
 }  // namespace sluice

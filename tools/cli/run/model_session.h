@@ -56,7 +56,7 @@ absl::Status InitialiseSession(Session& session, const LoadedGraph& model, const
 int NumThreads(Session& session);
 
 // Notes on standard error which of the nodes that run ask for a device that is not here.
-void NotePlacement(const LoadedGraph& model, const Callable& callable, const DeviceList& devices, Console& console);
+void NotePlacement(const LoadedGraph& model, const Callable& callable, Console& console);
 
 }  // namespace sluice
 

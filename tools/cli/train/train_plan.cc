@@ -68,9 +68,8 @@ bool TakesFromQueue(absl::string_view op) {
 // Makes one plan. Lives for one PlanTraining.
 class Planner {
  public:
-  Planner(LoadedGraph& model, const ModelNames& names, const TrainRequest& request, const std::string& path,
-          const LoadLimits& limits)
-      : model_(model), graph_(model.graph), names_(names), request_(request), path_(path), limits_(limits) {}
+  Planner(LoadedGraph& model, const ModelNames& names, const TrainRequest& request, const LoadLimits& limits)
+      : model_(model), graph_(model.graph), names_(names), request_(request), limits_(limits) {}
 
   absl::StatusOr<TrainPlan> Plan() {
     AddFetch("loss", request_.loss, "loss");
@@ -268,7 +267,7 @@ class Planner {
       SLUICE_ASSIGN_OR_RETURN(const Output metric, graph_.FindOutput(plan_.fetches[i]));
       options.before_update.push_back(metric);
     }
-    SLUICE_ASSIGN_OR_RETURN(options.gradients.custom, ReadCustomGradients(path_, graph_));
+    SLUICE_ASSIGN_OR_RETURN(options.gradients.custom, FindCustomGradients(model_));
     SLUICE_ASSIGN_OR_RETURN(const TrainStep step, AddTrainStep(graph_, loss, variables, options));
     for (size_t i = 0; i < variables.size(); ++i) {
       if (step.gradients[i].is_set()) plan_.trained.emplace_back(graph_.name(variables[i]));
@@ -343,7 +342,6 @@ class Planner {
   Graph& graph_;
   const ModelNames& names_;
   const TrainRequest& request_;
-  const std::string& path_;
   const LoadLimits& limits_;
   std::set<std::string> fed_;  // Endpoints.
   TrainPlan plan_;
@@ -371,10 +369,9 @@ absl::StatusOr<std::string> ChooseSignature(const LoadedGraph& model, const Trai
       .Found(PrintableName(absl::StrJoin(keys, ", "), 400));
 }
 
-absl::StatusOr<TrainPlan> PlanTraining(LoadedGraph& model, const TrainRequest& request, const std::string& path,
-                                       const LoadLimits& limits) {
+absl::StatusOr<TrainPlan> PlanTraining(LoadedGraph& model, const TrainRequest& request, const LoadLimits& limits) {
   SLUICE_ASSIGN_OR_RETURN(const ModelNames names, ModelNames::Create(model, request.signature));
-  return Planner(model, names, request, path, limits).Plan();
+  return Planner(model, names, request, limits).Plan();
 }
 
 }  // namespace sluice

@@ -45,9 +45,7 @@ absl::StatusOr<std::string> ChooseSignature(const LoadedGraph& model, const Trai
 // what is fed with what. Errors in the user's names, all at once where possible: kFetchUnknown, kTargetUnknown,
 // kFeedUnknown with near names, kFeedType for a loss or a metric that is not a number, kFeedMissing; those of
 // AddTrainStep; kValueSyntax.
-// `path` is the model's: a SavedModel says there how its custom gradients go.
-absl::StatusOr<TrainPlan> PlanTraining(LoadedGraph& model, const TrainRequest& request, const std::string& path,
-                                       const LoadLimits& limits);
+absl::StatusOr<TrainPlan> PlanTraining(LoadedGraph& model, const TrainRequest& request, const LoadLimits& limits);
 
 }  // namespace sluice
 
