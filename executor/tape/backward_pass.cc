@@ -255,7 +255,7 @@ absl::Status BackwardPass::EvaluateCustom(size_t i, absl::Span<TapeValue> grads,
       results.size() > node.edges.size() &&
       std::any_of(results.begin() + static_cast<std::ptrdiff_t>(node.edges.size()), results.end(), is_defined);
   if (has_too_many || results.size() < node.edges.size()) {
-    return Error(ErrorCode::kWrongUse)
+    return Error(ErrorCode::kTapeFunction)
         .Node(name, name)
         .Text("gave an incorrect number of gradients")
         .Found(absl::StrCat(results.size()))
@@ -293,7 +293,7 @@ absl::Status BackwardPass::Add(const RunContext& run, TapeValue* sum, TapeValue 
   slots[0].SetValue(std::move(sum->value));
   slots[1].SetValue(std::move(term.value));
   const absl::Status added = add_->Run(run, slots);
-  Entry& result = slots[added.ok() ? 2 : 0];
+  Entry& result = slots[added.ok() || !slots[0].value().has_value() ? 2 : 0];  // A failed op may have taken its input.
   if (result.has_value()) sum->value = std::move(result.value());
   return added;
 }
@@ -310,12 +310,12 @@ absl::Status BackwardPass::RunLeaf(TapeNode& node, TapeValue grad, HookCalls* ho
 
 absl::Status BackwardPass::Accumulate(TapeNode& node, TapeValue grad) {
   const Var leaf = node.leaf->Lock();
-  // Nobody can ask for its gradient any more, or nobody wants to.
+  // The leaf has no handles left, or requires no gradient any more.
   if (!leaf.requires_grad()) return absl::OkStatus();
   if (!leaf.is_leaf()) {
-    return Error(ErrorCode::kWrongUse)
+    return Error(ErrorCode::kTapeLeafAssigned)
         .Node(node.name(), node.name())
-        .Text("adds to a leaf that has been assigned a computed value since, and is none any more");
+        .Text("adds to a leaf that has been assigned a computed value since, and is not a leaf any more");
   }
   // Before the lock: it may be the last that holds a node, and a hook that ends may look at the leaf.
   if (!options_.creates_graph) grad.history = TapeEdge();

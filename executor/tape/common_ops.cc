@@ -2,14 +2,15 @@
 
 #include <utility>
 
+#include "executor/tape/assign_op.h"
 #include "graph/base/status_macros.h"
 
 namespace sluice {
 namespace {
 
-constexpr absl::string_view kNames[kNumCommonOps] = {"AddV2",   "Sub",     "Mul",  "RealDiv", "Neg",  "Pow",
-                                                     "Maximum", "Minimum", "Exp",  "Log",     "Sqrt", "Square",
-                                                     "Tanh",    "Sigmoid", "Relu", "Sin",     "Cos",  "Abs"};
+constexpr absl::string_view kNames[kNumCommonOps] = {"AddV2",   "Sub", "Mul", "RealDiv", "Neg",    "Pow",  "Maximum",
+                                                     "Minimum", "Exp", "Log", "Sqrt",    "Square", "Tanh", "Sigmoid",
+                                                     "Relu",    "Sin", "Cos", "Abs",     "Assign"};
 
 }  // namespace
 
@@ -28,7 +29,9 @@ absl::StatusOr<const std::shared_ptr<const EagerOp>*> CommonOps::Find(CommonOp o
     if (known != nullptr) return known;
   }
   const std::vector<DType> types(num_inputs, type);
-  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const EagerOp> made, ops_.MakeLasting(CommonOpName(op), {}, types));
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const EagerOp> made, op == CommonOp::kAssign
+                                                                   ? MakeAssignOp(ops_.registry(), type)
+                                                                   : ops_.MakeLasting(CommonOpName(op), {}, types));
   MutexLock lock(&mu_);
   if (has_place && found_[place].load(std::memory_order_relaxed) != nullptr) return found_[place].load();
   kept_.push_back(std::make_unique<const std::shared_ptr<const EagerOp>>(std::move(made)));

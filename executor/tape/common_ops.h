@@ -35,8 +35,9 @@ enum class CommonOp : uint8_t {
   kSin,
   kCos,
   kAbs,
+  kAssign,  // Var::Assign; see assign_op.h.
 };
-inline constexpr size_t kNumCommonOps = 18;
+inline constexpr size_t kNumCommonOps = 19;
 absl::string_view CommonOpName(CommonOp op);
 
 // These ops by type: found without a lock and without a key once they were called. Borrows `ops`. Thread-safe.

@@ -27,7 +27,7 @@ class DifferentiatedTwice final : public CustomFunction {
     return std::vector<Var>();
   }
   absl::StatusOr<std::vector<Var>> Backward(FunctionContext&, absl::Span<const Var>) override {
-    return Error(ErrorCode::kUnsupported)
+    return Error(ErrorCode::kTapeNoDerivative)
         .Node(name_, name_)
         .Text("is differentiated a second time, and says that it can be once only");
   }
@@ -42,7 +42,7 @@ class DifferentiatedTwice final : public CustomFunction {
 
 bool FunctionContext::IsForward(const char* method) {
   if (node_ == nullptr) return true;
-  misuse_ = Error(ErrorCode::kWrongUse)
+  misuse_ = Error(ErrorCode::kTapeFunction)
                 .Node(call_.function->name(), call_.function->name())
                 .Text(absl::StrCat("calls ", method, " in Backward: it belongs into Forward"));
   return false;
@@ -66,9 +66,11 @@ void FunctionContext::SetMaterializeGrads(bool materialize) {
 
 bool FunctionContext::NeedsInputGrad(size_t i) const { return (wants_ & SlotSet::BitOf(i)) != 0; }
 
+std::any& FunctionContext::StateOfCall() { return call_.state; }
+
 absl::StatusOr<std::vector<Var>> FunctionContext::Saved() const {
   if (node_ == nullptr) {
-    return Error(ErrorCode::kWrongUse)
+    return Error(ErrorCode::kTapeFunction)
         .Node(call_.function->name(), call_.function->name())
         .Text("asks for saved variables outside of Backward");
   }
@@ -89,11 +91,11 @@ absl::StatusOr<std::vector<Var>> CustomCall::RunForward(TapeCore& core, absl::Sp
 
 std::vector<Var> CustomCall::Apply(TapeCore& core, const std::shared_ptr<CustomFunction>& function,
                                    absl::Span<const Var> inputs) {
-  if (function == nullptr) return {Var::Failed(Error(ErrorCode::kWrongUse).Text("there is no function to apply"))};
+  if (function == nullptr) return {Var::Failed(Error(ErrorCode::kTapeFunction).Text("there is no function to apply"))};
   for (const Var& input : inputs) {
     if (!input.status().ok()) return {input};
     if (input.defined() && input.state()->core != &core) {
-      return {Var::Failed(Error(ErrorCode::kWrongUse)
+      return {Var::Failed(Error(ErrorCode::kTapeForeign)
                               .Node(function->name(), function->name())
                               .Text("has an input that is a variable of another tape"))};
     }
@@ -128,7 +130,7 @@ std::vector<Var> CustomCall::Apply(TapeCore& core, const std::shared_ptr<CustomF
 }
 
 absl::Status CustomCall::Wrong(std::string text) const {
-  return Error(ErrorCode::kWrongUse).Node(function->name(), function->name()).Text(text);
+  return Error(ErrorCode::kTapeFunction).Node(function->name(), function->name()).Text(text);
 }
 
 absl::Status CustomCall::CheckForward(const TapeCore& core, absl::Span<const Var> inputs, absl::Span<const Var> outputs,
@@ -207,9 +209,9 @@ absl::StatusOr<std::vector<Var>> CustomCall::Unpack(TapeCore& core, TapeNode& no
   MutexLock lock(&node.mu);
   const std::string name = node.name();
   if (is_released) {
-    return Error(ErrorCode::kWrongUse)
+    return Error(ErrorCode::kTapeFreed)
         .Node(name, name)
-        .Text("is gone through a second time, and what it saved was given up by the first pass")
+        .Text("backward through this node a second time: its saved values were freed by the first pass")
         .Help("set retain_graph in the first one");
   }
   std::vector<Var> vars;
@@ -220,7 +222,7 @@ absl::StatusOr<std::vector<Var>> CustomCall::Unpack(TapeCore& core, TapeNode& no
     }
     const uint32_t version = kept.value.var->version.load(std::memory_order_relaxed);
     if (version != kept.value.version) {
-      return Error(ErrorCode::kWrongUse)
+      return Error(ErrorCode::kTapeModified)
           .Node(name, name)
           .Text(absl::StrCat("needs saved variable ", vars.size(), ", ", DTypeName(kept.value.value.dtype()), " ",
                              kept.value.value.shape().ToString(), ", which has been modified by an assignment since"))
@@ -257,7 +259,7 @@ absl::StatusOr<std::vector<Var>> CustomCall::RunBackward(TapeCore& core, TapeNod
   }();
   if (!results.ok()) return WithNode(results.status(), node.name(), "Backward");
   if (records || !IsRecording()) return results;
-  // Whoever differentiates these is to hear of it.
+  // Differentiating these results must fail, so give them a node whose Backward returns an error.
   const CountedPtr<TapeNode> twice = MakeCounted<TapeNode>(TapeNode::Kind::kCustom, core.NextSequence());
   twice->custom = std::make_unique<CustomCall>(std::make_shared<DifferentiatedTwice>(function->name()));
   for (const TapeEdge& edge : node.edges) twice->edges.push_back(edge);

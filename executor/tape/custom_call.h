@@ -1,6 +1,7 @@
 #ifndef SLUICE_EXECUTOR_TAPE_CUSTOM_CALL_H_
 #define SLUICE_EXECUTOR_TAPE_CUSTOM_CALL_H_
 
+#include <any>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,6 +43,7 @@ class CustomCall {
   const std::shared_ptr<CustomFunction> function;
   std::vector<Var> to_save, non_differentiable, dirty;  // In Forward only.
   std::vector<SavedVar> saved;
+  std::any state;  // FunctionContext::State.
   bool materializes_grads = true;
   bool is_released = false;
 

@@ -1,6 +1,7 @@
 #ifndef SLUICE_EXECUTOR_TAPE_CUSTOM_FUNCTION_H_
 #define SLUICE_EXECUTOR_TAPE_CUSTOM_FUNCTION_H_
 
+#include <any>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -26,7 +27,7 @@ class FunctionContext {
       : call_(call), core_(core), node_(node), wants_(wants) {}
 
   // --- In Forward ----------------------------------------------------------------------------------------------------
-  // Elsewhere these change nothing, and fail the pass (kWrongUse).
+  // Elsewhere these change nothing, and fail the pass (kTapeFunction).
   // Inputs, outputs or others, some perhaps undefined. Outputs must be saved this way, not kept in the function: they
   // would keep the record alive for ever.
   void SaveForBackward(std::vector<Var> vars);
@@ -41,10 +42,19 @@ class FunctionContext {
   // --- In both -------------------------------------------------------------------------------------------------------
   // Whether the gradient of input `i` is asked for: in Backward, by this pass.
   bool NeedsInputGrad(size_t i) const;
+  // State of this call that is not a variable: made by its default constructor when it is first asked for, the same
+  // object in Forward and in each Backward of the call, and freed with the record. One type for a call: asking for
+  // another one throws std::bad_any_cast, which becomes the status of the call. Outputs must not be kept in it.
+  //   context.State<Scale>().factor = 2;
+  template <typename T>
+  T& State() {
+    std::any& state = StateOfCall();
+    return state.has_value() ? std::any_cast<T&>(state) : state.emplace<T>();
+  }
 
   // --- In Backward ---------------------------------------------------------------------------------------------------
-  // What was saved, in that order. kWrongUse where it was given up by an earlier pass without retain_graph, or a
-  // variable has been assigned since.
+  // What was saved, in that order. kTapeFreed where an earlier pass without retain_graph freed it, kTapeModified where
+  // a variable has been assigned since.
   absl::StatusOr<std::vector<Var>> Saved() const;
 
   // For those who call functions: what Backward has done that it must not.
@@ -53,6 +63,7 @@ class FunctionContext {
  private:
   // Whether this is Forward; notes the misuse where it is not.
   bool IsForward(const char* method);
+  std::any& StateOfCall();
 
   CustomCall& call_;
   TapeCore& core_;
@@ -78,9 +89,9 @@ class FunctionContext {
 //   };
 //   std::vector<Var> outputs = tape.Apply(std::make_shared<Exp>(), {x});
 //
-// What is not a variable is a member of the object, which may serve any number of calls. Both functions run on the
-// thread of the caller of Apply and Backward, or, in a pass inside of 60 others, on one that goes on for it while it
-// waits; what they throw becomes a status.
+// The object may serve any number of calls: what is theirs alone belongs into the context (State). Both functions run
+// on the thread of the caller of Apply and Backward, or, in a pass inside of 60 others, on one that goes on for it
+// while it waits; what they throw becomes a status.
 class CustomFunction {
  public:
   virtual ~CustomFunction() = default;

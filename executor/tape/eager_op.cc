@@ -10,6 +10,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/gradients/gradient.h"
+#include "graph/gradients/gradient_table.h"
 #include "graph/ir/op_class.h"
 
 namespace sluice {

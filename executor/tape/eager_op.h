@@ -16,7 +16,7 @@
 #include "absl/types/span.h"
 #include "graph/base/hash_table.h"
 #include "graph/base/mutex.h"
-#include "graph/gradients/gradient_table.h"
+#include "graph/gradients/gradient_row.h"
 #include "graph/ir/attr.h"
 #include "graph/ir/loose_node.h"
 #include "graph/ir/op_registry.h"

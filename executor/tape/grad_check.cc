@@ -17,8 +17,9 @@ bool IsReal(DType type) {
   return type == DType::kFloat || type == DType::kDouble || type == DType::kHalf || type == DType::kBFloat16;
 }
 
-absl::Status WrongShape(absl::string_view function, size_t index, const Shape& found, const Shape& expected) {
-  return Error(ErrorCode::kOpShape)
+absl::Status WrongShape(ErrorCode code, absl::string_view function, size_t index, const Shape& found,
+                        const Shape& expected) {
+  return Error(code)
       .Node(function, function)
       .Text(absl::StrCat("gave an invalid gradient at index ", index))
       .Found(found.ToString())
@@ -77,7 +78,7 @@ absl::Status CheckGrad(TapeCore& core, const GradientMeta& meta, absl::string_vi
   if (grad->value.shape() != meta.shape) {
     std::vector<int32_t> axes;
     if (!FindRepeatedAxes(meta.shape, grad->value.shape(), &axes)) {
-      return WrongShape(function, index, grad->value.shape(), meta.shape);
+      return WrongShape(ErrorCode::kOpShape, function, index, grad->value.shape(), meta.shape);
     }
     SLUICE_RETURN_IF_ERROR(SumTo(core, meta.shape, axes, grad));
   }
@@ -93,9 +94,11 @@ absl::Status CheckGrad(TapeCore& core, const GradientMeta& meta, absl::string_vi
 }
 
 absl::Status CheckReplacement(const GradientMeta& meta, absl::string_view function, size_t index, const Tensor& grad) {
-  if (grad.shape() != meta.shape) return WrongShape(function, index, grad.shape(), meta.shape);
+  if (grad.shape() != meta.shape) {
+    return WrongShape(ErrorCode::kTapeHook, function, index, grad.shape(), meta.shape);
+  }
   if (grad.dtype() == meta.dtype) return absl::OkStatus();
-  return Error(ErrorCode::kInputType)
+  return Error(ErrorCode::kTapeHook)
       .Node(function, function)
       .Text(absl::StrCat("gave an invalid gradient at index ", index))
       .Found(DTypeName(grad.dtype()))
@@ -104,7 +107,7 @@ absl::Status CheckReplacement(const GradientMeta& meta, absl::string_view functi
 
 absl::StatusOr<Tensor> FilledGrad(const GradientMeta& meta, double value) {
   if (meta.dtype == DType::kVariant) {
-    return Error(ErrorCode::kUnsupported).Text("a list or another variant has no zeros that are known without it");
+    return Error(ErrorCode::kTapeNoDerivative).Text("a list or another variant has no zeros that are known without it");
   }
   SLUICE_ASSIGN_OR_RETURN(Tensor filled, Tensor::MakeZeros(meta.dtype, meta.shape));
   if (value == 0) return filled;

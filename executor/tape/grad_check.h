@@ -14,7 +14,7 @@ namespace sluice {
 // and both, where that cannot be. Undefined gradients are fine. Sums and casts are recorded as ops are.
 absl::Status CheckGrad(TapeCore& core, const GradientMeta& meta, absl::string_view function, size_t index,
                        TapeValue* grad);
-// For hooks: no change of shape or type.
+// For hooks: kTapeHook where shape or type change.
 absl::Status CheckReplacement(const GradientMeta& meta, absl::string_view function, size_t index, const Tensor& grad);
 
 // A gradient of all ones, or zeros.

@@ -20,6 +20,13 @@ std::shared_ptr<const OpRegistry> Borrow(const OpRegistry& ops) {
   return std::shared_ptr<const OpRegistry>(std::shared_ptr<const OpRegistry>(), &ops);
 }
 
+// What a row refuses has the code of graphs; that of tapes takes its place.
+absl::Status NoDerivative(const absl::Status& status) {
+  return WithChangedFacts(status, [](ErrorInfo& info) {
+    if (info.code == ErrorCode::kUnsupported) info.code = ErrorCode::kTapeNoDerivative;
+  });
+}
+
 absl::StatusOr<Output> AddPlaceholder(Graph& graph, const std::string& name, const Tensor& like) {
   NodeSpec spec;
   spec.name = name;
@@ -110,13 +117,18 @@ absl::Status GradientMaker::CallRow(Attempt& attempt) const {
   emitter.BeginNode(node);
   GradientContext context(emitter, facts, node, dys, absl::MakeSpan(attempt.dxs));
   const GradientRow* const row = call_.op.row();
-  if (row == nullptr) return context.Refuse("nobody has said what it is");
-  if (row->kind == GradientRow::Kind::kRefused) return context.Refuse("TensorFlow computes none either");
-  if (row->kind == GradientRow::Kind::kControlFlow) return context.Refuse("it is control flow");
+  if (row == nullptr) {
+    return call_.op.node().Locate(Error(ErrorCode::kTapeNoDerivative).Text("no gradient is registered for this op"));
+  }
+  if (row->kind == GradientRow::Kind::kRefused) {
+    return call_.op.node().Locate(
+        Error(ErrorCode::kTapeNoDerivative).Text("this op has no gradient, as in TensorFlow"));
+  }
+  if (row->kind == GradientRow::Kind::kControlFlow) return NoDerivative(context.Refuse("it is control flow"));
   if (row->kind == GradientRow::Kind::kFunction) {
     const absl::Status called = row->function(context);
     SLUICE_RETURN_IF_ERROR(attempt.graph.Locate(node, emitter.status()));
-    SLUICE_RETURN_IF_ERROR(called);
+    SLUICE_RETURN_IF_ERROR(NoDerivative(called));
   }
   for (size_t i = 0; i < attempt.dxs.size(); ++i) {
     Gradient& dx = attempt.dxs[i];

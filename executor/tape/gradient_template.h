@@ -64,7 +64,7 @@ class GradientTemplate {
   };
 
   // Calls the row of the op. `wants`: inputs whose gradients are asked for; `dys`: outputs that have gradients. Errors:
-  // kUnsupported, naming the op, where it has no gradient; those of kernels of the steps.
+  // kTapeNoDerivative, naming the op, where it has no gradient; those of kernels of the steps.
   static absl::StatusOr<std::shared_ptr<const GradientTemplate>> Make(EagerOps& ops, const OpCall& call, SlotSet wants,
                                                                       SlotSet dys);
   GradientTemplate(const GradientTemplate&) = delete;

@@ -92,7 +92,7 @@ absl::Status HookCalls::Replace(std::vector<Var> replacements, absl::Span<TapeVa
   if (replacements.empty()) return absl::OkStatus();
   const std::string hook = absl::StrCat("hook of ", node_.name());
   if (replacements.size() != grads.size()) {
-    return Error(ErrorCode::kWrongUse)
+    return Error(ErrorCode::kTapeHook)
         .Node(hook, hook)
         .Text("gave a wrong number of gradients")
         .Found(absl::StrCat(replacements.size()))
@@ -105,7 +105,7 @@ absl::Status HookCalls::Replace(std::vector<Var> replacements, absl::Span<TapeVa
     }
     SLUICE_RETURN_IF_ERROR(CheckTape(core_, replacements[i]));
     if (!grads[i].is_set()) {
-      return Error(ErrorCode::kWrongUse)
+      return Error(ErrorCode::kTapeHook)
           .Node(hook, hook)
           .Text(absl::StrCat("gave a gradient at index ", i, ", where there was none"));
     }

@@ -1,21 +1,25 @@
 #include "executor/tape/ops.h"
 
+#include <algorithm>
 #include <cmath>
-#include <complex>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "executor/tape/axis.h"
 #include "executor/tape/record.h"
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/op_table.h"
-#include "graph/value/float16.h"
+#include "graph/value/tensor_numbers.h"
 
 namespace sluice {
 namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The tape of the inputs.
 absl::StatusOr<TapeCore*> CoreOf(absl::string_view op, absl::Span<const Var> inputs) {
@@ -23,12 +27,12 @@ absl::StatusOr<TapeCore*> CoreOf(absl::string_view op, absl::Span<const Var> inp
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Var& input = inputs[i];
     if (!input.defined()) {
-      return Error(ErrorCode::kWrongUse).Node(op, op).Input(static_cast<int32_t>(i)).Text("is undefined");
+      return Error(ErrorCode::kTapeUndefined).Node(op, op).Input(static_cast<int32_t>(i)).Text("is undefined");
     }
     const VarState& state = *input.state();
     if (state.core == nullptr) return state.status;
     if (core != nullptr && core != state.core) {
-      return Error(ErrorCode::kWrongUse)
+      return Error(ErrorCode::kTapeForeign)
           .Node(op, op)
           .Input(static_cast<int32_t>(i))
           .Text("is a variable of another tape than the input before it");
@@ -73,53 +77,28 @@ Var CallCommon(CommonOp op, absl::Span<const Var> inputs) {
   return result.ok() ? *std::move(result) : Var::Failed(result.status());
 }
 
-// Whether `value` is a number of the integer type T.
-template <typename T>
-bool IsWhole(double value) {
-  const double limit = std::ldexp(1.0, std::numeric_limits<T>::digits);
-  return value == std::trunc(value) && value >= -limit && value < limit;
-}
-
-absl::Status NotOfType(DType type, double value) {
-  return Error(ErrorCode::kInputType)
-      .Text("combines a variable of integers with a number that is none of theirs")
-      .Found(absl::StrCat(value))
-      .Expected(DTypeName(type));
-}
-
-absl::StatusOr<Tensor> ScalarOf(DType type, double value) {
-  switch (type) {
-    case DType::kFloat:
-      return Tensor::Scalar(static_cast<float>(value));
-    case DType::kDouble:
-      return Tensor::Scalar(value);
-    case DType::kHalf:
-      return Tensor::Scalar(Half(static_cast<float>(value)));
-    case DType::kBFloat16:
-      return Tensor::Scalar(BFloat16(static_cast<float>(value)));
-    case DType::kComplex64:
-      return Tensor::Scalar(std::complex<float>(static_cast<float>(value)));
-    case DType::kComplex128:
-      return Tensor::Scalar(std::complex<double>(value));
-    case DType::kInt32:
-      if (!IsWhole<int32_t>(value)) return NotOfType(type, value);
-      return Tensor::Scalar(static_cast<int32_t>(value));
-    case DType::kInt64:
-      if (!IsWhole<int64_t>(value)) return NotOfType(type, value);
-      return Tensor::Scalar(static_cast<int64_t>(value));
-    default:
-      return Error(ErrorCode::kUnsupported).Text("has a type that no number is made of").Found(DTypeName(type));
-  }
-}
-
 Var Reduce(absl::string_view op, const Var& x, absl::Span<const int32_t> axes, bool keep_dims) {
   return CallOp(op, {x, ConstantLike(x, Tensor::Vector<int32_t>(axes))}, {{"keep_dims", keep_dims}});
 }
 
-std::vector<int32_t> AllAxes(const Var& x) {
-  std::vector<int32_t> axes;
-  for (int i = 0; i < x.shape().rank(); ++i) axes.push_back(i);
-  return axes;
+// A constant of `like`'s type, the same number everywhere.
+Var FilledOf(const Var& like, const Shape& shape, double value) {
+  if (!like.defined() || !like.status().ok()) return like;
+  const absl::StatusOr<Tensor> filled = FilledTensor(like.dtype(), shape, value);
+  if (filled.ok()) return ConstantLike(like, *filled);
+  const std::optional<ErrorInfo> info = ErrorInfoOf(filled.status());
+  if (!info.has_value() || info->code != ErrorCode::kTensorDType) return Var::Failed(filled.status());
+  return Var::Failed(Error(ErrorCode::kInputType).Text(info->text).Found(info->found));
+}
+
+// Calls `op`, which works along the last axis of x, along another one.
+Var AlongAxis(absl::string_view op, const Var& x, int32_t axis) {
+  const absl::StatusOr<int32_t> at = AxisOf(op, x, axis);
+  if (!at.ok()) return Var::Failed(at.status());
+  const int32_t rank = x.shape().rank();
+  if (rank == 0) return Reshape(CallOp(op, {Reshape(x, {1})}), {});
+  if (*at == rank - 1) return CallOp(op, {x});
+  return SwapAxes(CallOp(op, {SwapAxes(x, *at, -1)}), *at, -1);
 }
 
 }  // namespace
@@ -151,9 +130,16 @@ Var ConstantLike(const Var& like, const Tensor& value) {
 
 Var NumberLike(const Var& like, double value) {
   if (!like.defined() || !like.status().ok()) return like;
-  absl::StatusOr<Tensor> number = ScalarOf(like.dtype(), value);
-  return number.ok() ? ConstantLike(like, *number) : Var::Failed(number.status());
+  if (like.dtype() == DType::kFloat) return ConstantLike(like, Tensor::Scalar(static_cast<float>(value)));
+  if (like.dtype() == DType::kDouble) return ConstantLike(like, Tensor::Scalar(value));
+  return FilledOf(like, Shape(), value);
 }
+
+Var FullLike(const Var& like, double value) { return FilledOf(like, like.shape(), value); }
+Var ZerosLike(const Var& like) { return FullLike(like, 0); }
+Var OnesLike(const Var& like) { return FullLike(like, 1); }
+
+// --- Arithmetic ------------------------------------------------------------------------------------------------------
 
 Var operator+(const Var& a, const Var& b) { return CallCommon(CommonOp::kAddV2, {a, b}); }
 Var operator-(const Var& a, const Var& b) { return CallCommon(CommonOp::kSub, {a, b}); }
@@ -172,47 +158,166 @@ Var Pow(const Var& a, const Var& b) { return CallCommon(CommonOp::kPow, {a, b});
 Var Maximum(const Var& a, const Var& b) { return CallCommon(CommonOp::kMaximum, {a, b}); }
 Var Minimum(const Var& a, const Var& b) { return CallCommon(CommonOp::kMinimum, {a, b}); }
 
+Var Pow(const Var& a, double b) { return Pow(a, NumberLike(a, b)); }
+Var Maximum(const Var& a, double b) { return Maximum(a, NumberLike(a, b)); }
+Var Minimum(const Var& a, double b) { return Minimum(a, NumberLike(a, b)); }
+Var Clip(const Var& x, double low, double high) {
+  Var clipped = x;
+  if (low > -kInfinity) clipped = MaskedFill(clipped, LessEqual(clipped, low), low);
+  if (high < kInfinity) clipped = MaskedFill(clipped, GreaterEqual(clipped, high), high);
+  return SameVar(clipped, x) ? Clone(x) : clipped;
+}
+
+// --- Comparisons -----------------------------------------------------------------------------------------------------
+
+Var Equal(const Var& a, const Var& b) { return CallOp("Equal", {a, b}); }
+Var NotEqual(const Var& a, const Var& b) { return CallOp("NotEqual", {a, b}); }
+Var Less(const Var& a, const Var& b) { return CallOp("Less", {a, b}); }
+Var LessEqual(const Var& a, const Var& b) { return CallOp("LessEqual", {a, b}); }
+Var Greater(const Var& a, const Var& b) { return CallOp("Greater", {a, b}); }
+Var GreaterEqual(const Var& a, const Var& b) { return CallOp("GreaterEqual", {a, b}); }
+Var Equal(const Var& a, double b) { return Equal(a, NumberLike(a, b)); }
+Var NotEqual(const Var& a, double b) { return NotEqual(a, NumberLike(a, b)); }
+Var Less(const Var& a, double b) { return Less(a, NumberLike(a, b)); }
+Var LessEqual(const Var& a, double b) { return LessEqual(a, NumberLike(a, b)); }
+Var Greater(const Var& a, double b) { return Greater(a, NumberLike(a, b)); }
+Var GreaterEqual(const Var& a, double b) { return GreaterEqual(a, NumberLike(a, b)); }
+Var LogicalAnd(const Var& a, const Var& b) { return CallOp("LogicalAnd", {a, b}); }
+Var LogicalOr(const Var& a, const Var& b) { return CallOp("LogicalOr", {a, b}); }
+Var LogicalNot(const Var& a) { return CallOp("LogicalNot", {a}); }
+Var IsNan(const Var& x) { return CallOp("IsNan", {x}); }
+Var IsFinite(const Var& x) { return CallOp("IsFinite", {x}); }
+
+Var Where(const Var& condition, const Var& a, const Var& b) { return CallOp("SelectV2", {condition, a, b}); }
+Var Where(const Var& condition, const Var& a, double b) { return Where(condition, a, NumberLike(a, b)); }
+Var Where(const Var& condition, double a, const Var& b) { return Where(condition, NumberLike(b, a), b); }
+Var MaskedFill(const Var& x, const Var& mask, double value) { return Where(mask, value, x); }
+
+// --- Element by element ----------------------------------------------------------------------------------------------
+
 Var Exp(const Var& x) { return CallCommon(CommonOp::kExp, {x}); }
+Var Expm1(const Var& x) { return CallOp("Expm1", {x}); }
 Var Log(const Var& x) { return CallCommon(CommonOp::kLog, {x}); }
+Var Log1p(const Var& x) { return CallOp("Log1p", {x}); }
 Var Sqrt(const Var& x) { return CallCommon(CommonOp::kSqrt, {x}); }
+Var Rsqrt(const Var& x) { return CallOp("Rsqrt", {x}); }
+Var Reciprocal(const Var& x) { return CallOp("Reciprocal", {x}); }
 Var Square(const Var& x) { return CallCommon(CommonOp::kSquare, {x}); }
-Var Tanh(const Var& x) { return CallCommon(CommonOp::kTanh, {x}); }
-Var Sigmoid(const Var& x) { return CallCommon(CommonOp::kSigmoid, {x}); }
-Var Relu(const Var& x) { return CallCommon(CommonOp::kRelu, {x}); }
+Var Abs(const Var& x) {
+  if (IsComplex(x.dtype()))
+    return CallOp("ComplexAbs", {x}, {{"Tout", x.dtype() == DType::kComplex64 ? DType::kFloat : DType::kDouble}});
+  return CallCommon(CommonOp::kAbs, {x});
+}
+Var Sign(const Var& x) { return CallOp("Sign", {x}); }
+Var Floor(const Var& x) { return CallOp("Floor", {x}); }
+Var Ceil(const Var& x) { return CallOp("Ceil", {x}); }
+Var Round(const Var& x) { return CallOp("Round", {x}); }
 Var Sin(const Var& x) { return CallCommon(CommonOp::kSin, {x}); }
 Var Cos(const Var& x) { return CallCommon(CommonOp::kCos, {x}); }
-Var Abs(const Var& x) { return CallCommon(CommonOp::kAbs, {x}); }
+Var Tan(const Var& x) { return CallOp("Tan", {x}); }
+Var Tanh(const Var& x) { return CallCommon(CommonOp::kTanh, {x}); }
+Var Erf(const Var& x) { return CallOp("Erf", {x}); }
+Var Sigmoid(const Var& x) { return CallCommon(CommonOp::kSigmoid, {x}); }
+Var Relu(const Var& x) { return CallCommon(CommonOp::kRelu, {x}); }
+// Not the op LeakyRelu, whose slope is a float also where x is not.
+Var LeakyRelu(const Var& x, double slope) { return Where(Greater(x, 0.0), x, x * slope); }
+Var Elu(const Var& x) { return CallOp("Elu", {x}); }
+Var Selu(const Var& x) { return CallOp("Selu", {x}); }
+Var Gelu(const Var& x) { return 0.5 * x * (1.0 + Erf(x * std::sqrt(0.5))); }
+Var Silu(const Var& x) { return x * Sigmoid(x); }
+Var Softplus(const Var& x) { return CallOp("Softplus", {x}); }
 Var Cast(const Var& x, DType type) { return CallOp("Cast", {x}, {{"DstT", type}}); }
 
+// --- Matrices --------------------------------------------------------------------------------------------------------
+
 Var MatMul(const Var& a, const Var& b, bool transpose_a, bool transpose_b) {
-  return CallOp("MatMul", {a, b}, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});
+  const int rank_a = a.shape().rank(), rank_b = b.shape().rank();
+  const bool is_plain = !a.status().ok() || !b.status().ok() || rank_a == 0 || rank_b == 0;
+  if (is_plain || (rank_a == 2 && rank_b == 2)) {
+    return CallOp("MatMul", {a, b}, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});
+  }
+  if ((rank_a == 1 && transpose_a) || (rank_b == 1 && transpose_b)) {
+    return Var::Failed(Error(ErrorCode::kOpShape)
+                           .Node("MatMul", "MatMul")
+                           .Input(rank_a == 1 ? 0 : 1)
+                           .Text("is a vector, which cannot "
+                                 "be transposed"));
+  }
+  if (rank_a == 1) return Squeeze(MatMul(Unsqueeze(a, 0), b, false, transpose_b), {rank_b == 1 ? -1 : -2});
+  if (rank_b == 1) return Squeeze(MatMul(a, Unsqueeze(b, 1), transpose_a, false), {-1});
+  // The op's own transposition conjugates.
+  if (IsComplex(a.dtype()) && (transpose_a || transpose_b)) {
+    return MatMul(transpose_a ? SwapAxes(a, -2, -1) : a, transpose_b ? SwapAxes(b, -2, -1) : b);
+  }
+  return CallOp("BatchMatMulV2", {a, b}, {{"adj_x", transpose_a}, {"adj_y", transpose_b}});
+}
+
+Var Einsum(absl::string_view equation, absl::Span<const Var> inputs) {
+  return CallOp("Einsum", inputs, {{"equation", equation}, {"N", static_cast<int64_t>(inputs.size())}});
+}
+
+// --- Reductions ------------------------------------------------------------------------------------------------------
+
+std::vector<int32_t> AllAxes(const Var& x) {
+  std::vector<int32_t> axes;
+  for (int i = 0; i < x.shape().rank(); ++i) axes.push_back(i);
+  return axes;
 }
 
 Var Sum(const Var& x) { return Sum(x, AllAxes(x)); }
 Var Sum(const Var& x, absl::Span<const int32_t> axes, bool keep_dims) { return Reduce("Sum", x, axes, keep_dims); }
 Var Mean(const Var& x) { return Mean(x, AllAxes(x)); }
 Var Mean(const Var& x, absl::Span<const int32_t> axes, bool keep_dims) { return Reduce("Mean", x, axes, keep_dims); }
+Var Prod(const Var& x) { return Prod(x, AllAxes(x)); }
+Var Prod(const Var& x, absl::Span<const int32_t> axes, bool keep_dims) { return Reduce("Prod", x, axes, keep_dims); }
+Var Max(const Var& x) { return Max(x, AllAxes(x)); }
+Var Max(const Var& x, absl::Span<const int32_t> axes, bool keep_dims) { return Reduce("Max", x, axes, keep_dims); }
+Var Min(const Var& x) { return Min(x, AllAxes(x)); }
+Var Min(const Var& x, absl::Span<const int32_t> axes, bool keep_dims) { return Reduce("Min", x, axes, keep_dims); }
+Var All(const Var& x) { return All(x, AllAxes(x)); }
+Var All(const Var& x, absl::Span<const int32_t> axes, bool keep_dims) { return Reduce("All", x, axes, keep_dims); }
+Var Any(const Var& x) { return Any(x, AllAxes(x)); }
+Var Any(const Var& x, absl::Span<const int32_t> axes, bool keep_dims) { return Reduce("Any", x, axes, keep_dims); }
 
-Var Reshape(const Var& x, absl::Span<const int32_t> shape) {
-  return CallOp("Reshape", {x, ConstantLike(x, Tensor::Vector<int32_t>(shape))});
+Var Variance(const Var& x) { return Variance(x, AllAxes(x)); }
+Var Variance(const Var& x, absl::Span<const int32_t> axes, bool keep_dims, double correction) {
+  const Var squares = Sum(Square(x - Mean(x, axes, /*keep_dims=*/true)), axes, keep_dims);
+  const auto elements = static_cast<double>(x.shape().num_elements());
+  const auto results = static_cast<double>(squares.shape().num_elements());
+  return squares / std::max(0.0, elements / results - correction);
 }
 
-Var Transpose(const Var& x, absl::Span<const int32_t> permutation) {
-  return CallOp("Transpose", {x, ConstantLike(x, Tensor::Vector<int32_t>(permutation))});
+Var LogSumExp(const Var& x) { return LogSumExp(x, AllAxes(x)); }
+Var LogSumExp(const Var& x, absl::Span<const int32_t> axes, bool keep_dims) {
+  const Var largest = Max(x, axes, /*keep_dims=*/true).Detach();
+  const Var shift = Where(IsFinite(largest), largest, 0.0);
+  return Log(Sum(Exp(x - shift), axes, keep_dims)) + Sum(shift, axes, keep_dims);
 }
 
-Var Concat(absl::Span<const Var> parts, int32_t axis) {
-  if (parts.empty()) return Var::Failed(Error(ErrorCode::kWrongUse).Node("ConcatV2", "ConcatV2").Text("has no parts"));
-  std::vector<Var> inputs(parts.begin(), parts.end());
-  inputs.push_back(ConstantLike(parts[0], Tensor::Scalar(axis)));
-  return CallOp("ConcatV2", inputs, {{"N", static_cast<int64_t>(parts.size())}});
+Var Norm(const Var& x) { return Norm(x, AllAxes(x)); }
+Var Norm(const Var& x, absl::Span<const int32_t> axes, bool keep_dims, double p) {
+  if (p == 2) {
+    const Var squares = Sum(Square(IsComplex(x.dtype()) ? Abs(x) : x), axes, keep_dims);
+    // The square root has no derivative at zero, where that of the norm is to be zero.
+    const Var is_zero = Equal(squares, 0.0);
+    return MaskedFill(Sqrt(MaskedFill(squares, is_zero, 1)), is_zero, 0);
+  }
+  const Var sizes = Abs(x);
+  if (p == kInfinity) return Max(sizes, axes, keep_dims);
+  if (p == -kInfinity) return Min(sizes, axes, keep_dims);
+  if (p == 0) return Sum(Cast(NotEqual(sizes, 0.0), sizes.dtype()), axes, keep_dims);
+  if (p == 1) return Sum(sizes, axes, keep_dims);
+  return Pow(Sum(Pow(sizes, p), axes, keep_dims), 1 / p);
 }
 
-std::vector<Var> Split(const Var& x, int32_t axis, int32_t parts) {
-  return CallOps("Split", {ConstantLike(x, Tensor::Scalar(axis)), x}, {{"num_split", parts}});
-}
+Var CumSum(const Var& x, int32_t axis) { return CallOp("Cumsum", {x, ConstantLike(x, Tensor::Scalar(axis))}); }
+Var Argmax(const Var& x, int32_t axis) { return CallOp("ArgMax", {x, ConstantLike(x, Tensor::Scalar(axis))}); }
+Var Argmin(const Var& x, int32_t axis) { return CallOp("ArgMin", {x, ConstantLike(x, Tensor::Scalar(axis))}); }
 
-Var Softmax(const Var& logits) { return CallOp("Softmax", {logits}); }
+// --- Losses ----------------------------------------------------------------------------------------------------------
+
+Var Softmax(const Var& logits, int32_t axis) { return AlongAxis("Softmax", logits, axis); }
+Var LogSoftmax(const Var& logits, int32_t axis) { return AlongAxis("LogSoftmax", logits, axis); }
 
 Var SparseSoftmaxCrossEntropy(const Var& logits, const Var& labels) {
   return CallOps("SparseSoftmaxCrossEntropyWithLogits", {logits, labels})[0];

@@ -1,9 +1,10 @@
 #ifndef SLUICE_EXECUTOR_TAPE_OPS_H_
 #define SLUICE_EXECUTOR_TAPE_OPS_H_
 
-// The ops that programs on a tape use most, as functions and operators on variables. All others: Tape::Op. Each calls
-// TensorFlow's op of that name at once. One with a variable that has failed fails the same way; so do variables of two
-// tapes, or undefined ones.
+// The ops that programs on a tape use most, as functions and operators on variables; those that move elements about are
+// in shape_ops.h, which comes with this header. All others: CallOp and Tape::Op, by TensorFlow's names.
+// What fails gives a Var that carries its Status (see Var). So do operands of two tapes or of two types, and undefined
+// ones. Axes count from 0, or from the last one, which is -1. Operands of two are broadcast.
 
 #include <cstdint>
 #include <vector>
@@ -11,21 +12,28 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "executor/tape/eager_op.h"
+#include "executor/tape/shape_ops.h"
 #include "executor/tape/var.h"
 
 namespace sluice {
 
-// The only output of any op; type attrs that follow from the inputs need not be given.
+// Calls any op that has one output; type attrs that follow from the inputs need not be given.
 Var CallOp(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::Attrs& attrs = {});
-// All of them; where the call fails as many that have failed, if it is known how many the op has, and one otherwise.
+// Calls any op and returns all of its outputs; where the call fails as many that have failed, if it is known how many
+// the op has, and one otherwise.
 std::vector<Var> CallOps(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::Attrs& attrs = {});
 
 // A constant on the tape of `like`.
 Var ConstantLike(const Var& like, const Tensor& value);
-// A scalar of the type of `like`; failed where `value` is no number of that type.
+// A scalar of the type of `like`; failed where `value` is not a number of that type (2.5 of int32).
 Var NumberLike(const Var& like, double value);
 
-// --- Arithmetic, with broadcasting ---------------------------------------------------------------------------------
+// A constant of the shape and type of `like`.
+Var FullLike(const Var& like, double value);
+Var ZerosLike(const Var& like);
+Var OnesLike(const Var& like);
+
+// --- Arithmetic ------------------------------------------------------------------------------------------------------
 Var operator+(const Var& a, const Var& b);
 Var operator-(const Var& a, const Var& b);
 Var operator*(const Var& a, const Var& b);
@@ -40,35 +48,113 @@ Var operator-(double a, const Var& b);
 Var operator*(double a, const Var& b);
 Var operator/(double a, const Var& b);
 Var Pow(const Var& a, const Var& b);
+Var Pow(const Var& a, double b);
+// Where both are equal, the gradient is a's (PyTorch: half for each).
 Var Maximum(const Var& a, const Var& b);
 Var Minimum(const Var& a, const Var& b);
+Var Maximum(const Var& a, double b);
+Var Minimum(const Var& a, double b);
+// No less than `low` and no more than `high`; either may be infinite. At the bounds the gradient is 1.
+Var Clip(const Var& x, double low, double high);
 
-// --- Elements ------------------------------------------------------------------------------------------------------
+// --- Comparisons: booleans, through which no gradient flows ----------------------------------------------------------
+Var Equal(const Var& a, const Var& b);
+Var NotEqual(const Var& a, const Var& b);
+Var Less(const Var& a, const Var& b);
+Var LessEqual(const Var& a, const Var& b);
+Var Greater(const Var& a, const Var& b);
+Var GreaterEqual(const Var& a, const Var& b);
+Var Equal(const Var& a, double b);
+Var NotEqual(const Var& a, double b);
+Var Less(const Var& a, double b);
+Var LessEqual(const Var& a, double b);
+Var Greater(const Var& a, double b);
+Var GreaterEqual(const Var& a, double b);
+Var LogicalAnd(const Var& a, const Var& b);
+Var LogicalOr(const Var& a, const Var& b);
+Var LogicalNot(const Var& a);
+Var IsNan(const Var& x);
+Var IsFinite(const Var& x);
+// `a` where the condition holds, `b` elsewhere.
+Var Where(const Var& condition, const Var& a, const Var& b);
+Var Where(const Var& condition, const Var& a, double b);
+Var Where(const Var& condition, double a, const Var& b);
+// `value` where `mask` holds, `x` elsewhere.
+Var MaskedFill(const Var& x, const Var& mask, double value);
+
+// --- Element by element ----------------------------------------------------------------------------------------------
 Var Exp(const Var& x);
+Var Expm1(const Var& x);
 Var Log(const Var& x);
+Var Log1p(const Var& x);
 Var Sqrt(const Var& x);
+Var Rsqrt(const Var& x);
+Var Reciprocal(const Var& x);
 Var Square(const Var& x);
-Var Tanh(const Var& x);
-Var Sigmoid(const Var& x);
-Var Relu(const Var& x);
+Var Abs(const Var& x);
+Var Sign(const Var& x);
+Var Floor(const Var& x);
+Var Ceil(const Var& x);
+Var Round(const Var& x);  // Halves to even numbers.
 Var Sin(const Var& x);
 Var Cos(const Var& x);
-Var Abs(const Var& x);
+Var Tan(const Var& x);
+Var Tanh(const Var& x);
+Var Erf(const Var& x);
+Var Sigmoid(const Var& x);
+Var Relu(const Var& x);
+Var LeakyRelu(const Var& x, double slope = 0.01);
+Var Elu(const Var& x);
+Var Selu(const Var& x);
+Var Gelu(const Var& x);  // By the error function.
+Var Silu(const Var& x);
+Var Softplus(const Var& x);
 Var Cast(const Var& x, DType type);
 
-// --- Matrices, shapes, reductions ----------------------------------------------------------------------------------
+// --- Matrices --------------------------------------------------------------------------------------------------------
+// The product of matrices, of stacks of them (axes before the last two are broadcast), or of one of these and a vector,
+// which has no axis in the result. Vectors cannot be transposed.
 Var MatMul(const Var& a, const Var& b, bool transpose_a = false, bool transpose_b = false);
-// Over all elements, or along the given axes.
+// "ij,jk->ik", "bij->bji", ...
+Var Einsum(absl::string_view equation, absl::Span<const Var> inputs);
+
+// --- Reductions: over all elements, or along the given axes ----------------------------------------------------------
+// {0, 1, ...}: all axes of x.
+std::vector<int32_t> AllAxes(const Var& x);
 Var Sum(const Var& x);
 Var Sum(const Var& x, absl::Span<const int32_t> axes, bool keep_dims = false);
 Var Mean(const Var& x);
 Var Mean(const Var& x, absl::Span<const int32_t> axes, bool keep_dims = false);
-Var Reshape(const Var& x, absl::Span<const int32_t> shape);
-Var Transpose(const Var& x, absl::Span<const int32_t> permutation);
-Var Concat(absl::Span<const Var> parts, int32_t axis);
-// `parts` of them in any case.
-std::vector<Var> Split(const Var& x, int32_t axis, int32_t parts);
-Var Softmax(const Var& logits);
+Var Prod(const Var& x);
+Var Prod(const Var& x, absl::Span<const int32_t> axes, bool keep_dims = false);
+// The gradient goes in equal parts to all elements that are largest or smallest.
+Var Max(const Var& x);
+Var Max(const Var& x, absl::Span<const int32_t> axes, bool keep_dims = false);
+Var Min(const Var& x);
+Var Min(const Var& x, absl::Span<const int32_t> axes, bool keep_dims = false);
+// Of booleans.
+Var All(const Var& x);
+Var All(const Var& x, absl::Span<const int32_t> axes, bool keep_dims = false);
+Var Any(const Var& x);
+Var Any(const Var& x, absl::Span<const int32_t> axes, bool keep_dims = false);
+// Of n elements, with a divisor of n - `correction`.
+Var Variance(const Var& x);
+Var Variance(const Var& x, absl::Span<const int32_t> axes, bool keep_dims = false, double correction = 1);
+// log(sum(exp(x))), also where exp(x) is out of range.
+Var LogSumExp(const Var& x);
+Var LogSumExp(const Var& x, absl::Span<const int32_t> axes, bool keep_dims = false);
+// (sum |x|^p)^(1/p); of p = infinity the largest |x|. The gradient of p = 2 at zero is zero.
+Var Norm(const Var& x);
+Var Norm(const Var& x, absl::Span<const int32_t> axes, bool keep_dims = false, double p = 2);
+// Sums of the elements up to each along one axis.
+Var CumSum(const Var& x, int32_t axis);
+// Where along one axis the first of the largest or smallest elements is: int64, through which no gradient flows.
+Var Argmax(const Var& x, int32_t axis);
+Var Argmin(const Var& x, int32_t axis);
+
+// --- Losses ----------------------------------------------------------------------------------------------------------
+Var Softmax(const Var& logits, int32_t axis = -1);
+Var LogSoftmax(const Var& logits, int32_t axis = -1);
 // The loss of each row: `labels` are the indices of the right classes.
 Var SparseSoftmaxCrossEntropy(const Var& logits, const Var& labels);
 

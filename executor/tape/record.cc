@@ -215,7 +215,7 @@ Var VarOf(TapeCore& core, TapeValue value) {
 
 Var ConstantOf(TapeCore& core, Tensor value) {
   if (value.has_value()) return VarOf(core, {std::move(value), TapeEdge()});
-  return Var::Failed(Error(ErrorCode::kWrongUse).Text("a variable needs a value, and this tensor has none"));
+  return Var::Failed(Error(ErrorCode::kTapeUndefined).Text("a variable needs a value, and this tensor has none"));
 }
 
 Var LeafOf(TapeCore& core, Tensor value) {
@@ -224,10 +224,14 @@ Var LeafOf(TapeCore& core, Tensor value) {
   return Var::Adopt(state.release());
 }
 
+absl::Status CheckDefined(const Var& var) {
+  return var.defined() ? var.status() : Error(ErrorCode::kTapeUndefined).Text("the variable is undefined");
+}
+
 absl::Status CheckTape(const TapeCore& core, const Var& var) {
   SLUICE_RETURN_IF_ERROR(var.status());
   if (!var.defined() || var.state()->core == &core) return absl::OkStatus();
-  return Error(ErrorCode::kWrongUse).Text("the variable is one of another tape");
+  return Error(ErrorCode::kTapeForeign).Text("the variable is one of another tape");
 }
 
 void AddAccumulator(VarState& leaf) {

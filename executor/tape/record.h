@@ -51,11 +51,13 @@ Var VarOf(TapeCore& core, TapeValue value);
 // attrs and the number of inputs, and one otherwise.
 std::vector<Var> FailedOutputs(const OpRegistry& ops, absl::string_view op, const EagerOp::Attrs& attrs,
                                size_t num_inputs, const absl::Status& status);
-// A variable without history; failed where `value` is none.
+// A variable without history; failed where `value` has no value.
 Var ConstantOf(TapeCore& core, Tensor value);
 // A variable that gradients are accumulated for.
 Var LeafOf(TapeCore& core, Tensor value);
-// What `var` has failed with; kWrongUse for a variable of another tape, whose sequence numbers say nothing here.
+// What `var` has failed with; kTapeUndefined where there is no variable.
+absl::Status CheckDefined(const Var& var);
+// What `var` has failed with; kTapeForeign for a variable of another tape, whose sequence numbers say nothing here.
 absl::Status CheckTape(const TapeCore& core, const Var& var);
 // Makes a variable without history a leaf that requires a gradient.
 void AddAccumulator(VarState& leaf);

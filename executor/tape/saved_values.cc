@@ -9,12 +9,12 @@
 namespace sluice {
 namespace {
 
-// The value of a saved one; kWrongUse where its variable has been assigned since.
+// The value of a saved one; kTapeModified where its variable has been assigned since.
 absl::Status CheckVersion(const TapeNode& node, const SavedValue& saved, bool is_output, uint32_t index) {
   if (!saved.var) return absl::OkStatus();
   const uint32_t version = saved.var->version.load(std::memory_order_relaxed);
   if (version == saved.version) return absl::OkStatus();
-  return Error(ErrorCode::kWrongUse)
+  return Error(ErrorCode::kTapeModified)
       .Node(node.name(), node.name())
       .Text(absl::StrCat("needs ", is_output ? "output " : "input ", index, " of ", node.op->name(), ", ",
                          DTypeName(saved.value.dtype()), " ", saved.value.shape().ToString(),
@@ -27,9 +27,9 @@ absl::Status CheckVersion(const TapeNode& node, const SavedValue& saved, bool is
 }
 
 absl::Status Released(const TapeNode& node) {
-  return Error(ErrorCode::kWrongUse)
+  return Error(ErrorCode::kTapeFreed)
       .Node(node.name(), node.name())
-      .Text("is gone through a second time, and what it saved was given up by the first pass")
+      .Text("backward through this node a second time: its saved values were freed by the first pass")
       .Help("set retain_graph in the first one");
 }
 

@@ -15,8 +15,8 @@ namespace sluice {
 // nothing is won by giving it up. So a gradient that reads no others may be passed again and again.
 bool IsArgument(const Tensor& value);
 
-// The gradient of the call that `node` stands for, when these outputs have gradients. kWrongUse where what it takes was
-// given up by an earlier pass; kUnsupported where the op has none.
+// The gradient of the call that `node` stands for, when these outputs have gradients. kTapeFreed where what it takes
+// was given up by an earlier pass; kTapeNoDerivative where the op has none.
 absl::StatusOr<std::shared_ptr<const GradientTemplate>> GradientOfNode(EagerOps& ops, const TapeNode& node, SlotSet dys)
     ABSL_LOCKS_EXCLUDED(node.mu);
 
@@ -24,7 +24,8 @@ absl::StatusOr<std::shared_ptr<const GradientTemplate>> GradientOfNode(EagerOps&
 absl::Status CheckSaved(const TapeNode& node, const GradientTemplate& gradient) ABSL_LOCKS_EXCLUDED(node.mu);
 
 // Appends the values that `gradient` reads, with their history, to `values`; with `keeps` false all that the node has
-// saved is given up. kWrongUse where that was done before, or where a variable has been assigned since it was saved.
+// saved is given up. kTapeFreed where that was done before, kTapeModified where a variable has been assigned since it
+// was saved.
 absl::Status TakeSaved(TapeNode& node, const GradientTemplate& gradient, bool keeps, std::vector<TapeValue>* values)
     ABSL_LOCKS_EXCLUDED(node.mu);
 

@@ -26,8 +26,8 @@ int& ThisThreadsDepth() {
 }
 constexpr int kMaxDepth = 60;
 
-absl::Status BadRoot(size_t i, absl::string_view text) {
-  return Error(ErrorCode::kWrongUse).Text(absl::StrCat("root ", i, " ", text));
+absl::Status BadRoot(ErrorCode code, size_t i, absl::string_view text) {
+  return Error(code).Text(absl::StrCat("root ", i, " ", text));
 }
 
 // The two ways to ask for gradients, as one.
@@ -41,10 +41,13 @@ struct PassRequest {
 };
 
 absl::StatusOr<TapeEdge> RootEdge(TapeCore& core, const Var& root, size_t i) {
-  if (!root.defined()) return BadRoot(i, "is undefined");
+  if (!root.defined()) return BadRoot(ErrorCode::kTapeUndefined, i, "is undefined");
   SLUICE_RETURN_IF_ERROR(root.status());
-  if (root.state()->core != &core) return BadRoot(i, "is a variable of another tape");
-  if (!root.requires_grad()) return BadRoot(i, "does not require a gradient: nothing that does was computed into it");
+  if (root.state()->core != &core) return BadRoot(ErrorCode::kTapeForeign, i, "is a variable of another tape");
+  if (!root.requires_grad()) {
+    return BadRoot(ErrorCode::kTapeNeedsNoGrad, i,
+                   "does not require a gradient: it was not computed from a variable that does, or not recorded");
+  }
   return root.state()->history;
 }
 
@@ -53,13 +56,15 @@ absl::StatusOr<TapeValue> SeedOf(TapeCore& core, const TapeEdge& root, const Var
   TapeValue seed;
   if (given == nullptr || !given->defined()) {
     if (IsComplex(meta.dtype)) {
-      return Error(ErrorCode::kWrongUse)
+      return Error(ErrorCode::kTapeRoot)
           .Text(absl::StrCat("root ", i, " has no gradient, which can be implicitly created only for real outputs"))
           .Found(DTypeName(meta.dtype));
     }
-    if (meta.dtype == DType::kVariant) return BadRoot(i, "is a list or another variant, and has no gradient");
+    if (meta.dtype == DType::kVariant) {
+      return BadRoot(ErrorCode::kTapeRoot, i, "is a list or another variant, whose gradient must be given");
+    }
     if (meta.shape.num_elements() != 1) {
-      return Error(ErrorCode::kWrongUse)
+      return Error(ErrorCode::kTapeRoot)
           .Text(absl::StrCat("root ", i, " has no gradient, which can be implicitly created only for scalar outputs"))
           .Found(meta.shape.ToString());
     }
@@ -83,9 +88,13 @@ absl::StatusOr<std::vector<TapeEdge>> InputEdges(TapeCore& core, const PassReque
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     const Var& input = request.inputs[i];
     SLUICE_RETURN_IF_ERROR(input.status());
-    if (!input.requires_grad() || input.state()->core != &core) {
-      return Error(ErrorCode::kWrongUse)
-          .Text(absl::StrCat("input ", i, " of ", request.what, " does not require a gradient on this tape"));
+    if (input.defined() && input.state()->core != &core) {
+      return Error(ErrorCode::kTapeForeign)
+          .Text(absl::StrCat("input ", i, " of ", request.what, " is a variable of another tape"));
+    }
+    if (!input.requires_grad()) {
+      return Error(input.defined() ? ErrorCode::kTapeNeedsNoGrad : ErrorCode::kTapeUndefined)
+          .Text(absl::StrCat("input ", i, " of ", request.what, " does not require a gradient"));
     }
     edges.push_back(input.state()->history);
   }
@@ -107,22 +116,21 @@ absl::Status CheckGradients(TapeCore& core, const PassPlan& plan) {
       if (item.node->outputs.size() == 1) SLUICE_RETURN_IF_ERROR(GradientOfNode(core.ops(), *item.node, only).status());
       continue;
     }
-    return Error(ErrorCode::kUnsupported)
+    return Error(ErrorCode::kTapeNoDerivative)
         .Node(item.node->name(), item.node->op->name())
-        .Text(row == nullptr ? "has no gradient: nobody has said what it is"
-                             : "has no gradient: TensorFlow computes none either");
+        .Text(row == nullptr ? "no gradient is registered for this op" : "this op has no gradient, as in TensorFlow");
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<Var>> RunPass(TapeCore& core, const PassRequest& request) {
   if (!request.grad_roots.empty() && request.grad_roots.size() != request.roots.size()) {
-    return Error(ErrorCode::kWrongUse)
+    return Error(ErrorCode::kTapeRoot)
         .Text(absl::StrCat(request.what, " needs a gradient for each root, or none at all"))
         .Found(absl::StrCat(request.grad_roots.size()))
         .Expected(absl::StrCat(request.roots.size()));
   }
-  if (request.roots.empty()) return Error(ErrorCode::kWrongUse).Text(absl::StrCat(request.what, " has no roots"));
+  if (request.roots.empty()) return Error(ErrorCode::kTapeRoot).Text(absl::StrCat(request.what, " has no roots"));
   if (request.has_inputs && request.inputs.empty()) {
     return Error(ErrorCode::kWrongUse).Text(absl::StrCat(request.what, " has no inputs: the list must not be empty"));
   }
@@ -267,7 +275,7 @@ absl::StatusOr<std::vector<Var>> Tape::Grad(absl::Span<const Var> outputs, absl:
   SLUICE_ASSIGN_OR_RETURN(std::vector<Var> found, RunNested(*core_, request));
   for (size_t i = 0; i < found.size() && !options.allow_unused; ++i) {
     if (found[i].defined()) continue;
-    return Error(ErrorCode::kWrongUse)
+    return Error(ErrorCode::kTapeUnused)
         .Text(absl::StrCat("input ", i, " of Grad was not used to compute the outputs"))
         .Help("set allow_unused to get an undefined gradient");
   }
@@ -280,14 +288,14 @@ int64_t Tape::NodesSeenByLastPass() const { return core_->discovery().nodes_seen
 
 absl::Status Tape::QueueCallback(absl::AnyInvocable<absl::Status()> callback) {
   BackwardPass* const pass = BackwardPass::Current();
-  if (pass == nullptr) return Error(ErrorCode::kWrongUse).Text("final callbacks can be queued during a pass only");
-  if (callback == nullptr) return Error(ErrorCode::kWrongUse).Text("the callback is empty");
+  if (pass == nullptr) return Error(ErrorCode::kTapeHook).Text("final callbacks can be queued during a pass only");
+  if (callback == nullptr) return Error(ErrorCode::kTapeHook).Text("the callback is empty");
   pass->AddCallback(std::move(callback));
   return absl::OkStatus();
 }
 
 absl::Status Var::Backward() const {
-  if (state_ == nullptr) return Error(ErrorCode::kWrongUse).Text("an undefined variable has no derivatives");
+  if (state_ == nullptr) return Error(ErrorCode::kTapeUndefined).Text("an undefined variable has no derivatives");
   if (state_->core == nullptr) return state_->status;
   PassRequest request;
   request.what = "Backward";

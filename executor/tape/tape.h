@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -15,6 +16,7 @@
 #include "executor/tape/grad_mode.h"
 #include "executor/tape/tape_options.h"
 #include "executor/tape/var.h"
+#include "graph/value/tensor_numbers.h"
 
 namespace sluice {
 
@@ -35,6 +37,16 @@ class TapeCore;
 //     }
 //   }
 //
+// Failures take one form each: what returns a Var returns one that has failed and carries its Status (Var::status),
+// all else returns a Status or a StatusOr. ErrorCodeOf (graph/base/error_code_of.h) gives the number of a Status, so
+// that programs can tell kinds of errors apart: kTapeUndefined, kTapeForeign (another tape's variable),
+// kTapeNeedsNoGrad, kTapeRoot, kTapeUnused, kTapeFreed, kTapeModified, kTapeLeafAssigned, kTapeHook, kTapeFunction,
+// kTapeNoDerivative
+// (`sluice explain SLC8001` to 8011 has causes and ways out), and those of ops (kInputType, kOpShape, ...).
+//
+//   const absl::Status status = loss.Backward();
+//   if (ErrorCodeOf(status) == ErrorCode::kTapeModified) ...
+//
 // Thread-safe; must outlive its variables.
 class Tape {
  public:
@@ -47,6 +59,18 @@ class Tape {
   Var Leaf(Tensor value);
   // One that requires none; failed for a tensor without a value.
   Var Constant(Tensor value);
+  // The same from a number or nested lists of numbers (TensorOf in graph/value/tensor_numbers.h):
+  //   Var w = tape.Leaf<float>({{1, 2}, {3, 4}});
+  template <typename T>
+  Var Leaf(const NestedList<T>& lists) {
+    absl::StatusOr<Tensor> value = TensorOf<T>(lists);
+    return value.ok() ? Leaf(*std::move(value)) : Var::Failed(value.status());
+  }
+  template <typename T>
+  Var Constant(const NestedList<T>& lists) {
+    absl::StatusOr<Tensor> value = TensorOf<T>(lists);
+    return value.ok() ? Constant(*std::move(value)) : Var::Failed(value.status());
+  }
   // Any op; also one without inputs. See CallOps in ops.h.
   std::vector<Var> Op(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::Attrs& attrs = {});
   // A call of a custom function: its outputs, or one variable that has failed, since how many it has is not known then.
@@ -56,19 +80,19 @@ class Tape {
   // `grad_roots`: none at all, or one for each root; where it is undefined the root has one element, and it is one.
   // May be called from hooks and custom functions. Returns when the pass and its final callbacks are through, with the
   // first error; what was accumulated until then stays.
-  // Errors: kWrongUse (no root requires a gradient, an undefined seed, saved values that were given up or whose
-  // variable has changed), kOpShape and kInputType of gradients, kUnsupported (an op without a gradient: before
-  // anything runs, unless it has several outputs and a gradient for others of them), those of kernels, hooks and custom
+  // Errors: kTapeNeedsNoGrad, kTapeRoot and kTapeForeign of roots and inputs, kTapeFreed and kTapeModified of saved
+  // values, kTapeNoDerivative (before anything runs, unless the op has several outputs and a gradient for others of
+  // them), kOpShape and kInputType of gradients, kTapeHook, kTapeFunction, those of kernels, hooks and custom
   // functions.
   absl::Status Backward(absl::Span<const Var> roots, absl::Span<const Var> grad_roots = {},
                         const BackwardOptions& options = {});
   // The same derivatives with respect to `inputs`, which may be any variables that require a gradient; nothing is
-  // accumulated.
+  // accumulated. kTapeUnused where an output does not depend on an input, unless options say that this is fine.
   absl::StatusOr<std::vector<Var>> Grad(absl::Span<const Var> outputs, absl::Span<const Var> inputs,
                                         absl::Span<const Var> grad_outputs = {}, const GradOptions& options = {});
 
   // From hooks and custom functions: has `callback` called when the pass that this thread is in has run all its nodes.
-  // It may queue more. kWrongUse outside of passes.
+  // It may queue more. kTapeHook outside of passes.
   static absl::Status QueueCallback(absl::AnyInvocable<absl::Status()> callback);
 
   // For tests and reports: structures that were compiled, and passes that found theirs; how many nodes the pass that

@@ -3,17 +3,23 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "executor/tape/var.h"
+#include "graph/base/mutex.h"
+#include "graph/value/counted.h"
 
 namespace sluice {
+
+struct NodeHooks;
 
 // Hooks of one kind, by the numbers that they were given; numbers of removed ones are not used again.
 // Guarded by the node that they belong to. A pass works on a copy, so that hooks may add and remove hooks.
@@ -26,7 +32,7 @@ class HookList {
     hooks_.emplace_back(next_, std::make_shared<Hook>(std::move(hook)));
     return next_++;
   }
-  // Gives it to the caller, who drops it without a lock; null: there is none of this number.
+  // Returns the removed hook, for the caller to free without a lock; null: there is none of this number.
   std::shared_ptr<Hook> Remove(size_t number) {
     for (auto at = hooks_.begin(); at != hooks_.end(); ++at) {
       if (at->first != number) continue;
@@ -36,11 +42,42 @@ class HookList {
     }
     return nullptr;
   }
+  bool Has(size_t number) const {
+    return std::any_of(hooks_.begin(), hooks_.end(), [&](const auto& hook) { return hook.first == number; });
+  }
   const Hooks& hooks() const { return hooks_; }
 
  private:
   Hooks hooks_;
   size_t next_ = 0;
+};
+
+// Where the handles of a node's hooks find the node, until it ends. Locked before the node's own mutex. Thread-safe.
+class HookHome {
+ public:
+  using Kind = HookHandle::Kind;
+
+  explicit HookHome(TapeNode* node) : node_(node) {}
+  HookHome(const HookHome&) = delete;
+  HookHome& operator=(const HookHome&) = delete;
+
+  // The node ends: no handle finds it any more.
+  void Close() {
+    MutexLock lock(&mu_);
+    node_ = nullptr;
+  }
+  static HookHandle HandleOf(const std::shared_ptr<HookHome>& home, Kind kind, uint32_t slot, size_t number) {
+    return HookHandle(home, kind, slot, number);
+  }
+  void Remove(const HookHandle& handle) ABSL_LOCKS_EXCLUDED(mu_);
+  bool Has(const HookHandle& handle) ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  // Whether the node has the hook; with `removed` it is moved there.
+  static bool Find(NodeHooks& hooks, const HookHandle& handle, std::shared_ptr<void>* removed);
+
+  Mutex mu_;
+  TapeNode* node_ ABSL_GUARDED_BY(mu_);  // Null: it has ended.
 };
 
 // All hooks of a node.
@@ -53,6 +90,7 @@ struct NodeHooks {
   HookList<NodePreHook> pre;
   HookList<NodePostHook> post;
   HookList<AccumulateHook> accumulate;
+  std::shared_ptr<HookHome> home;  // Set where the node has had a hook.
 
   bool empty() const {
     return pre.hooks().empty() && post.hooks().empty() && accumulate.hooks().empty() &&

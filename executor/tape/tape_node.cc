@@ -42,7 +42,9 @@ std::string NodeOrigin::ToString() const {
 }
 
 TapeNode::TapeNode(Kind node_kind, uint64_t node_sequence) : kind(node_kind), sequence(node_sequence) {}
-TapeNode::~TapeNode() = default;
+TapeNode::~TapeNode() {
+  if (hooks != nullptr && hooks->home != nullptr) hooks->home->Close();
+}
 
 void TapeNode::Unref() {
   // Acquire-release: what other holders did with the node comes before its end.
@@ -63,7 +65,7 @@ void TapeNode::Unref() {
 std::string TapeNode::name() const {
   switch (kind) {
     case Kind::kOp:
-      return absl::StrCat(op->name(), "Backward");
+      return absl::StrCat(op->node().name(), "Backward");
     case Kind::kAccumulate:
       return "AccumulateGrad";
     case Kind::kCustom:

@@ -7,7 +7,7 @@
 
 #include "executor/tape/var.h"
 #include "graph/base/cancellation.h"
-#include "graph/gradients/gradient_table.h"
+#include "graph/gradients/gradient_row.h"
 #include "graph/ir/op_registry.h"
 #include "kernels/kernel_registry.h"
 

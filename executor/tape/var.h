@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,28 +17,62 @@
 #include "graph/value/dtype.h"
 #include "graph/value/shape.h"
 #include "graph/value/tensor.h"
+#include "graph/value/tensor_numbers.h"
 
 namespace sluice {
 
+enum class CommonOp : uint8_t;
+class HookHome;
 class TapeNode;
 class Var;
 class VarState;
+struct TapeEdge;
 
 // Hooks. Each is called on the thread that runs the backward pass, one at a time by each pass: one that several
 // threads' passes go through may be called by all of them at once. They are called with recording on where the pass was
 // begun with create_graph. An error ends the pass; so does an exception, which becomes a status.
 //
-// Sees the gradient of a variable; gives another in its place (of the same type and shape), or Var() to leave it.
+// Sees the gradient of a variable; returns another in its place (of the same type and shape), or Var() to leave it.
 using GradHook = absl::AnyInvocable<absl::StatusOr<Var>(const Var& grad)>;
-// Sees the gradients of all outputs of a node before it runs, some undefined; gives as many others, or none at all.
+// Sees the gradients of all outputs of a node before it runs, some undefined; returns as many others, or none at all.
 using NodePreHook = absl::AnyInvocable<absl::StatusOr<std::vector<Var>>(absl::Span<const Var> grads)>;
-// Sees what a node has computed for its inputs, and what it was given; gives others for the inputs, or none at all.
+// Sees what a node has computed for its inputs, and from what; returns others for the inputs, or none at all.
 using NodePostHook = absl::AnyInvocable<absl::StatusOr<std::vector<Var>>(absl::Span<const Var> input_grads,
                                                                          absl::Span<const Var> output_grads)>;
 // Called after the gradient of a leaf was added to, with the leaf; as in PyTorch also where nothing was added, since
 // the leaf has been told to require no gradient. Where several threads' passes go through the leaf, it may read what
 // TakeGrad gives it, and not grad(), which another pass may be adding to: no lock is held around it.
 using AccumulateHook = absl::AnyInvocable<absl::Status(Var leaf)>;
+
+// A hook that was added: knows its node, so that it removes this hook and no other whatever becomes of the variable.
+// Cheap to copy; copies are the same hook. Does not keep the node: the hook goes with the record that it belongs to.
+// Thread-safe as NodeRef is: no hook may be removed while a pass of another thread goes through its node.
+//
+//   SLUICE_ASSIGN_OR_RETURN(HookHandle clip, w.AddHook([](const Var& grad) { return Clip(grad, -1, 1); }));
+//   ...
+//   clip.Remove();
+class HookHandle {
+ public:
+  HookHandle() = default;  // Of no hook.
+
+  // Removes the hook. Does nothing where it was removed before, where its node has gone, and for a handle of no hook.
+  // In a pass that goes through the node, also inside of the hook itself, the hooks that it found there are called
+  // all the same: the next pass does without.
+  void Remove();
+  // Whether passes through its node call the hook.
+  bool is_added() const;
+
+ private:
+  friend class HookHome;
+  enum class Kind : uint8_t { kGrad, kPre, kPost, kAccumulate };
+  HookHandle(std::weak_ptr<HookHome> home, Kind kind, uint32_t slot, size_t number)
+      : home_(std::move(home)), kind_(kind), slot_(slot), number_(number) {}
+
+  std::weak_ptr<HookHome> home_;
+  Kind kind_ = Kind::kGrad;
+  uint32_t slot_ = 0;  // Of kGrad: the output.
+  size_t number_ = 0;
+};
 
 // The node of the record that made a variable (grad_fn), or that adds to the gradient of a leaf. Cheap to copy.
 // Thread-safe, but for hooks, which nobody may add or remove while a pass goes through the node.
@@ -58,12 +93,10 @@ class NodeRef {
   std::vector<NodeRef> next() const;
   friend bool operator==(const NodeRef& a, const NodeRef& b) { return a.node_ == b.node_; }
 
-  // These give the number by which the hook can be removed. kWrongUse where the node is undefined or the hook empty.
-  absl::StatusOr<size_t> AddPreHook(NodePreHook hook);
-  absl::StatusOr<size_t> AddPostHook(NodePostHook hook);
-  // kWrongUse where there is no such hook.
-  absl::Status RemovePreHook(size_t number);
-  absl::Status RemovePostHook(size_t number);
+  // Adds a hook behind those that are there. kTapeUndefined where the node is undefined, kTapeHook where the hook is
+  // empty.
+  absl::StatusOr<HookHandle> AddPreHook(NodePreHook hook);
+  absl::StatusOr<HookHandle> AddPostHook(NodePostHook hook);
 
   const CountedPtr<TapeNode>& node() const { return node_; }
 
@@ -78,8 +111,9 @@ class NodeRef {
 //   Var y = w * w + 1.0;
 //   SLUICE_RETURN_IF_ERROR(y.Backward());   // w.grad() is 4
 //
-// An op that fails gives a variable that holds the error; what is computed from that fails the same way. So formulas
-// need no checks: status(), Backward and Grad tell in the end.
+// Failures. What returns a Var never fails in another form: a Var that has failed carries its Status, and what is
+// computed from it fails the same way. So formulas need no checks: status(), Item, Backward, Grad and all others that
+// return a Status or a StatusOr tell in the end. ErrorCodeOf (graph/base/error_code_of.h) tells the kinds apart.
 // Thread-safety: like a pointer; a variable that no thread assigns to may be read by many, and passes of several
 // threads may add to the gradient of one leaf.
 class Var {
@@ -107,6 +141,13 @@ class Var {
   const Tensor& value() const;
   DType dtype() const { return value().dtype(); }
   const Shape& shape() const { return value().shape(); }
+  // The only element, or all in row-major order, as numbers of type T, whatever the variable's own type: see
+  // ElementAs and ElementsAs (graph/value/tensor_numbers.h). What the variable has failed with; kTapeUndefined.
+  //   SLUICE_ASSIGN_OR_RETURN(const double last_loss, loss.Item<double>());
+  template <typename T>
+  absl::StatusOr<T> Item() const;
+  template <typename T>
+  absl::StatusOr<std::vector<T>> Elements() const;
 
   bool requires_grad() const;
   // Nothing computed it that gradients flow through.
@@ -115,7 +156,7 @@ class Var {
   NodeRef grad_fn() const;
   // The node that adds to a leaf's gradient; undefined for all others.
   NodeRef accumulator() const;
-  // kWrongUse for a computed variable, and for integers.
+  // kTapeNeedsNoGrad for a computed variable that is to require none; kInputType for types without gradients.
   absl::Status SetRequiresGrad(bool requires_grad);
   // The same value as a variable of its own, that no gradient flows through.
   Var Detach() const;
@@ -132,21 +173,38 @@ class Var {
   // Has passes keep the gradient of a computed variable, too. Nothing to do for leaves, nor a second time.
   absl::Status RetainGrad();
   bool retains_grad() const;
-  // These give the number by which the hook can be removed. kWrongUse where the hook is empty or the variable requires
-  // no gradient; for the second, unless it is a leaf. A hook belongs to the value that the variable has now.
-  absl::StatusOr<size_t> AddHook(GradHook hook);
-  absl::StatusOr<size_t> AddAccumulateHook(AccumulateHook hook);
-  absl::Status RemoveHook(size_t number);
-  absl::Status RemoveAccumulateHook(size_t number);
+  // Adds a hook behind those that are there: to the value that the variable has now, not to what is assigned later.
+  // kTapeHook where the hook is empty, kTapeNeedsNoGrad where the variable requires no gradient; the second kind also
+  // unless it is a leaf.
+  absl::StatusOr<HookHandle> AddHook(GradHook hook);
+  absl::StatusOr<HookHandle> AddAccumulateHook(AccumulateHook hook);
 
-  // In-place: the variable gets the value of `result`, and its history as that of a copy. Passes over values that were
-  // saved before then fail, as their variable has changed. kWrongUse for a leaf that requires a gradient while ops are
-  // recorded; kOpShape and kInputType where `result` has another shape or type.
-  absl::Status Assign(const Var& result);
-  absl::Status Assign(Var&& result);
-  // The same with v + other and v - other, in the memory of v where nobody else has it.
+  // --- In place ------------------------------------------------------------------------------------------------------
+  // These give the variable another value, whatever other variables share its memory. `other` is broadcast to the shape
+  // of the variable, which stays, as does its type. While ops are recorded the assignment is one of them: the new value
+  // depends on both, the variable requires a gradient if either does, and passes through ops that have saved the value
+  // before fail (kTapeModified). The variable is as before where they fail.
+  // Errors: kTapeLeafAssigned for a leaf that requires a gradient while ops are recorded, kOpShape and kInputType where
+  // `other` does not fit, kTapeForeign, kTapeUndefined, what `other` has failed with, and errors of the op.
+  //
+  // Takes over the value of `other`. What the variable was before gets a gradient of zeros. `v.Assign(v * w)` fails the
+  // pass, since the product needs the v that is gone: that is what AssignMul is for.
+  absl::Status Assign(const Var& other);
+  absl::Status Assign(Var&& other);
+  // v + other, v - other, v * other, v / other, in the memory of v where nobody else has it. What they need of the old
+  // v they keep themselves.
   absl::Status AssignAdd(const Var& other);
   absl::Status AssignSub(const Var& other);
+  absl::Status AssignMul(const Var& other);
+  absl::Status AssignDiv(const Var& other);
+  absl::Status AssignAdd(double other);
+  absl::Status AssignSub(double other);
+  absl::Status AssignMul(double other);
+  absl::Status AssignDiv(double other);
+  // One number everywhere: of a variable without axes, whose gradient is the sum of all.
+  absl::Status Fill(const Var& number);
+  absl::Status Fill(double number);
+  absl::Status Zero() { return Fill(0.0); }
   // How often it was assigned.
   uint32_t version() const;
 
@@ -158,12 +216,29 @@ class Var {
   friend bool SameVar(const Var& a, const Var& b) { return a.state_ == b.state_; }
 
  private:
-  // `result` is nobody else's, or has no history.
-  absl::Status AssignValue(const Var& result);
-  absl::Status AssignOp(absl::string_view op, const Var& other);
+  absl::Status CheckReadable() const;
+  // Whether `other` may be assigned to this variable.
+  absl::Status CheckAssigned(const Var& other) const;
+  // `value`, of the right shape, takes the place of the variable's, and `history` of its history.
+  absl::Status Replace(const Tensor& value, TapeEdge history);
+  static void ForgetRetained(const TapeEdge& edge);
+  absl::Status AssignOp(CommonOp op, const Var& other);
+  absl::Status AssignOpInPlace(CommonOp op, const Var& other);
 
   VarState* state_ = nullptr;  // One handle of it.
 };
+
+template <typename T>
+absl::StatusOr<T> Var::Item() const {
+  const absl::Status status = CheckReadable();
+  return status.ok() ? ElementAs<T>(value()) : absl::StatusOr<T>(status);
+}
+
+template <typename T>
+absl::StatusOr<std::vector<T>> Var::Elements() const {
+  const absl::Status status = CheckReadable();
+  return status.ok() ? ElementsAs<T>(value()) : absl::StatusOr<std::vector<T>>(status);
+}
 
 }  // namespace sluice
 

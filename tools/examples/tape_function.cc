@@ -12,7 +12,6 @@
 #include "graph/base/status_macros.h"
 
 using sluice::FunctionContext;
-using sluice::Tensor;
 using sluice::Var;
 using Vars = std::vector<Var>;
 
@@ -21,7 +20,7 @@ class StraightThroughRound final : public sluice::CustomFunction {
  public:
   std::string name() const override { return "StraightThroughRound"; }
   absl::StatusOr<Vars> Forward(FunctionContext&, absl::Span<const Var> inputs) override {
-    return Vars{sluice::CallOp("Round", {inputs[0]})};
+    return Vars{Round(inputs[0])};
   }
   absl::StatusOr<Vars> Backward(FunctionContext&, absl::Span<const Var> grads) override { return Vars{grads[0]}; }
 };
@@ -36,23 +35,24 @@ Var Combine(absl::Span<const Var> leaves) {
 absl::Status Run() {
   sluice::Tape tape;
   const auto round = std::make_shared<StraightThroughRound>();
-  Var w = tape.Leaf(Tensor::Vector<float>({0.4f, 1.6f, -2.3f}));
+  Var w = tape.Leaf<float>({0.4f, 1.6f, -2.3f});
   int seen = 0;
   const auto clip = [&](const Var& grad) {
     ++seen;
-    return Minimum(Maximum(grad, NumberLike(grad, -0.1)), NumberLike(grad, 0.1));
+    return Clip(grad, -0.1, 0.1);
   };
-  SLUICE_RETURN_IF_ERROR(w.AddHook(clip).status());
+  SLUICE_ASSIGN_OR_RETURN(sluice::HookHandle hook, w.AddHook(clip));
   for (size_t size = 1; size <= 5; ++size) {
     Vars leaves;
     for (size_t i = 0; i < size; ++i) leaves.push_back(tape.Apply(round, {w})[0] * static_cast<double>(i + 1));
     SLUICE_RETURN_IF_ERROR(Sum(Combine(leaves)).Backward());
     std::printf("%zu leaves: gradient %s\n", size, w.grad().value().ToString().c_str());
-    for (const float g : w.grad().value().flat<float>()) {
-      if (g > 0.1f || g < -0.1f) return absl::InternalError("the gradient was not clipped");
-    }
+    SLUICE_ASSIGN_OR_RETURN(const float largest, Max(Abs(w.grad())).Item<float>());
+    if (largest > 0.1f) return absl::InternalError("the gradient was not clipped");
     w.ClearGrad();
   }
+  hook.Remove();
+  SLUICE_RETURN_IF_ERROR(Sum(w).Backward());
   return seen == 5 ? absl::OkStatus() : absl::InternalError("the hook was not called once for each pass");
 }
 

@@ -21,9 +21,9 @@ absl::Status Learn(float* last_loss) {
   Var w1 = tape.Leaf(Tensor::Of<float>(Shape::Of({2, 8}), start));
   Var b1 = tape.Leaf(Tensor::Of<float>(Shape::Of({8}), absl::MakeConstSpan(start).first(8)));
   Var w2 = tape.Leaf(Tensor::Of<float>(Shape::Of({8, 1}), absl::MakeConstSpan(start).first(8)));
-  Var b2 = tape.Leaf(Tensor::Vector<float>({0}));
-  const Var x = tape.Constant(Tensor::Of<float>(Shape::Of({4, 2}), {0, 0, 0, 1, 1, 0, 1, 1}));
-  const Var wanted = tape.Constant(Tensor::Of<float>(Shape::Of({4, 1}), {0, 1, 1, 0}));
+  Var b2 = tape.Leaf<float>({0});
+  const Var x = tape.Constant<float>({{0, 0}, {0, 1}, {1, 0}, {1, 1}});
+  const Var wanted = tape.Constant<float>({{0}, {1}, {1}, {0}});
   for (int step = 0; step <= 500; ++step) {
     const Var hidden = Tanh(MatMul(x, w1) + b1);
     const Var loss = Mean(Square(Sigmoid(MatMul(hidden, w2) + b2) - wanted));
@@ -33,7 +33,7 @@ absl::Status Learn(float* last_loss) {
       SLUICE_RETURN_IF_ERROR(v->AssignSub(v->grad() * 2.0));
       v->ClearGrad();
     }
-    SLUICE_ASSIGN_OR_RETURN(*last_loss, loss.value().AsScalar<float>());
+    SLUICE_ASSIGN_OR_RETURN(*last_loss, loss.Item<float>());
     if (step % 100 == 0) std::printf("step %3d: loss %.4f\n", step, static_cast<double>(*last_loss));
   }
   return absl::OkStatus();

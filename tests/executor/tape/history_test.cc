@@ -37,7 +37,7 @@ TEST_F(TapeHistoryTest, D01ASecondPassOverSavedValuesFails) {
   const Var x = Leaf({1, 2}), y = Sum(x * x);
   ASSERT_OK(y.Backward());
   const absl::Status second = y.Backward();
-  EXPECT_THAT(second, IsError(ErrorCode::kWrongUse, "MulBackward"));
+  EXPECT_THAT(second, IsError(ErrorCode::kTapeFreed, "MulBackward"));
   EXPECT_THAT(FormatError(second), ::testing::HasSubstr("retain_graph"));
 }
 
@@ -125,35 +125,36 @@ TEST_F(TapeHistoryTest, ALeafThatWantsNoGradientAnyMoreGetsNone) {
   ASSERT_OK(x.SetRequiresGrad(false));
   ASSERT_OK(y.Backward());
   EXPECT_FALSE(x.grad().defined());
-  EXPECT_THAT((x * y).SetRequiresGrad(false), IsError(ErrorCode::kWrongUse, "only leaves"));
+  EXPECT_THAT((x * y).SetRequiresGrad(false), IsError(ErrorCode::kTapeNeedsNoGrad, "only leaves"));
 }
 
 TEST_F(TapeHistoryTest, E01HooksCountChangeAndGo) {
   const Var x = Leaf({1, 2});
   Var y = x * 3.0;
-  ASSERT_OK_AND_ASSIGN(const size_t first, y.AddHook(Note("first", 2)));
-  ASSERT_OK_AND_ASSIGN(const size_t second, y.AddHook(Note("second", 5)));
+  ASSERT_OK_AND_ASSIGN(HookHandle first, y.AddHook(Note("first", 2)));
+  ASSERT_OK_AND_ASSIGN(HookHandle second, y.AddHook(Note("second", 5)));
   ASSERT_OK(Retained(Sum(y)));
   EXPECT_THAT(calls_, ElementsAre("first", "second"));
   EXPECT_THAT(GradOf(x), ElementsAre(30, 30));
-  ASSERT_OK(y.RemoveHook(first));
-  EXPECT_THAT(y.RemoveHook(first), IsError(ErrorCode::kWrongUse, "no hook of this number"));
-  EXPECT_THAT(y.RemoveHook(99), IsError(ErrorCode::kWrongUse));
+  EXPECT_TRUE(first.is_added());
+  first.Remove();
+  EXPECT_FALSE(first.is_added());
+  first.Remove();
   Var(x).ClearGrad();
   ASSERT_OK(Sum(y).Backward());
   EXPECT_THAT(calls_, ElementsAre("first", "second", "second"));
   EXPECT_THAT(GradOf(x), ElementsAre(15, 15));
-  ASSERT_OK(y.RemoveHook(second));
-  EXPECT_THAT(Constant(1).AddHook(Note("none")), IsError(ErrorCode::kWrongUse, "requires no gradient"));
+  second.Remove();
+  EXPECT_THAT(Constant(1).AddHook(Note("none")), IsError(ErrorCode::kTapeNeedsNoGrad, "requires no gradient"));
 }
 
 TEST_F(TapeHistoryTest, E01BadReplacementsAreRefused) {
   Var x = Leaf({1, 2});
   ASSERT_OK(x.AddHook([&](const Var&) { return Constant({1, 2, 3}); }).status());
-  EXPECT_THAT(Sum(x).Backward(), IsError(ErrorCode::kOpShape, "hook of AccumulateGrad"));
+  EXPECT_THAT(Sum(x).Backward(), IsError(ErrorCode::kTapeHook, "hook of AccumulateGrad"));
   Var y = Leaf({1, 2});
   ASSERT_OK(y.AddHook([&](const Var& grad) { return Cast(grad, DType::kDouble); }).status());
-  EXPECT_THAT(Sum(y).Backward(), IsError(ErrorCode::kInputType, "hook of AccumulateGrad"));
+  EXPECT_THAT(Sum(y).Backward(), IsError(ErrorCode::kTapeHook, "hook of AccumulateGrad"));
 }
 
 TEST_F(TapeHistoryTest, E02NodeHooks) {
@@ -161,11 +162,11 @@ TEST_F(TapeHistoryTest, E02NodeHooks) {
   const std::vector<Var> parts = Split(x, 0, 2);
   NodeRef node = parts[0].grad_fn();
   EXPECT_EQ(node.name(), "SplitBackward");
-  ASSERT_OK_AND_ASSIGN(const size_t pre, node.AddPreHook([&](absl::Span<const Var> grads) {
+  ASSERT_OK_AND_ASSIGN(HookHandle pre, node.AddPreHook([&](absl::Span<const Var> grads) {
     calls_.push_back(grads[1].defined() ? "both" : "one");
     return std::vector<Var>{grads[0] * 2.0, grads[1]};
   }));
-  ASSERT_OK_AND_ASSIGN(const size_t post,
+  ASSERT_OK_AND_ASSIGN(HookHandle post,
                        node.AddPostHook([&](absl::Span<const Var> inputs, absl::Span<const Var> outputs) {
                          calls_.push_back("post");
                          EXPECT_THAT(Values(outputs[0]), ElementsAre(2, 2));
@@ -174,9 +175,9 @@ TEST_F(TapeHistoryTest, E02NodeHooks) {
   ASSERT_OK(Retained(Sum(parts[0])));
   EXPECT_THAT(calls_, ElementsAre("one", "post"));
   EXPECT_THAT(GradOf(x), ElementsAre(20, 20, 0, 0));
-  ASSERT_OK(node.RemovePreHook(pre));
-  ASSERT_OK(node.RemovePostHook(post));
-  EXPECT_THAT(node.RemovePostHook(post), IsError(ErrorCode::kWrongUse));
+  pre.Remove();
+  post.Remove();
+  EXPECT_FALSE(post.is_added());
   Var(x).ClearGrad();
   ASSERT_OK(Sum(parts[0] + parts[1]).Backward());
   EXPECT_THAT(GradOf(x), ElementsAre(1, 1, 1, 1));
@@ -192,7 +193,7 @@ TEST_F(TapeHistoryTest, E02AnUndefinedGradientIsNotReplaced) {
                   return std::vector<Var>{grads[0], grads[0]};
                 })
                 .status());
-  EXPECT_THAT(Sum(parts[0]).Backward(), IsError(ErrorCode::kWrongUse, "where there was none"));
+  EXPECT_THAT(Sum(parts[0]).Backward(), IsError(ErrorCode::kTapeHook, "where there was none"));
 }
 
 TEST_F(TapeHistoryTest, E03HooksSeeNoUndefinedGradients) {
@@ -236,7 +237,7 @@ TEST_F(TapeHistoryTest, E05RetainGrad) {
   EXPECT_THAT(GradOf(y), ElementsAre(4, 8));
   ASSERT_OK(Retained(Sum(y * y)));
   EXPECT_THAT(GradOf(y), ElementsAre(8, 16));
-  EXPECT_THAT(Constant(1).RetainGrad(), IsError(ErrorCode::kWrongUse));
+  EXPECT_THAT(Constant(1).RetainGrad(), IsError(ErrorCode::kTapeNeedsNoGrad));
   Var z;
   {
     Var retained = x * 3.0;
@@ -260,7 +261,7 @@ TEST_F(TapeHistoryTest, E07AfterAccumulation) {
   EXPECT_THAT(seen, ElementsAre(2, 2));
   EXPECT_FALSE(x.grad().defined());
   EXPECT_THAT((x * 2.0).AddAccumulateHook([](Var) { return absl::OkStatus(); }),
-              IsError(ErrorCode::kWrongUse, "only leaves"));
+              IsError(ErrorCode::kTapeNeedsNoGrad, "only leaves"));
 }
 
 TEST_F(TapeHistoryTest, E08HooksApplyToCapturedGradients) {
@@ -323,20 +324,20 @@ TEST_F(TapeHistoryTest, F02AChangedSavedValueIsAnError) {
   const Var z = Sum(y * y);
   ASSERT_OK(y.Assign(y + 1.0));
   const absl::Status status = z.Backward();
-  EXPECT_THAT(status, IsError(ErrorCode::kWrongUse, "of Mul, float32 [2]"));
+  EXPECT_THAT(status, IsError(ErrorCode::kTapeModified, "of Mul, float32 [2]"));
   EXPECT_THAT(FormatError(status),
               ::testing::AllOf(::testing::HasSubstr("version 1"), ::testing::HasSubstr("version 0")));
   Var t = Tanh(x);
   const Var u = Sum(t);
   ASSERT_OK(t.Assign(t * 2.0));
-  EXPECT_THAT(u.Backward(), IsError(ErrorCode::kWrongUse, "output 0 of Tanh"));
+  EXPECT_THAT(u.Backward(), IsError(ErrorCode::kTapeModified, "output 0 of Tanh"));
   Var weight = Leaf({3, 4});
   const Var product = Sum(x * weight);
   {
     const NoGradScope no_grad;
     ASSERT_OK(weight.AssignAdd(weight));
   }
-  EXPECT_THAT(product.Backward(), IsError(ErrorCode::kWrongUse, "input 1 of Mul"));
+  EXPECT_THAT(product.Backward(), IsError(ErrorCode::kTapeModified, "input 1 of Mul"));
 }
 
 TEST_F(TapeHistoryTest, F02AnomalyDetectionSaysWhereTheOpWasCalled) {
@@ -360,13 +361,13 @@ TEST_F(TapeHistoryTest, F02TheResultOfAnAssignmentFlows) {
   // The product needs both of its factors, which are the variable that it is assigned to.
   Var z = x * 2.0;
   ASSERT_OK(z.Assign(z * z));
-  EXPECT_THAT(Sum(z).Backward(), IsError(ErrorCode::kWrongUse, "modified by an assignment"));
+  EXPECT_THAT(Sum(z).Backward(), IsError(ErrorCode::kTapeModified, "modified by an assignment"));
 }
 
 TEST_F(TapeHistoryTest, F05LeavesAreAssignedUnderNoGradOnly) {
   Var x = Leaf({1, 2});
-  EXPECT_THAT(x.Assign(x * 2.0), IsError(ErrorCode::kWrongUse, "cannot be assigned to"));
-  EXPECT_THAT(x.AssignAdd(Constant({1, 1})), IsError(ErrorCode::kWrongUse));
+  EXPECT_THAT(x.Assign(x * 2.0), IsError(ErrorCode::kTapeLeafAssigned, "cannot be assigned to"));
+  EXPECT_THAT(x.AssignAdd(Constant({1, 1})), IsError(ErrorCode::kTapeLeafAssigned));
   EXPECT_EQ(x.version(), 0u);
   const NoGradScope no_grad;
   ASSERT_OK(x.AssignSub(Constant({1, 1})));

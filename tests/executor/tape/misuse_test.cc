@@ -21,17 +21,17 @@ class TapeMisuseTest : public TapeFixture {};
 
 TEST_F(TapeMisuseTest, EmptyHooksAreRefused) {
   Var x = Leaf(1);
-  EXPECT_THAT(x.AddHook(nullptr).status(), IsError(ErrorCode::kWrongUse, "empty"));
-  EXPECT_THAT(x.AddAccumulateHook(nullptr).status(), IsError(ErrorCode::kWrongUse, "empty"));
-  EXPECT_THAT(x.accumulator().AddPreHook(nullptr).status(), IsError(ErrorCode::kWrongUse, "empty"));
-  EXPECT_THAT(x.accumulator().AddPostHook(nullptr).status(), IsError(ErrorCode::kWrongUse, "empty"));
+  EXPECT_THAT(x.AddHook(nullptr).status(), IsError(ErrorCode::kTapeHook, "empty"));
+  EXPECT_THAT(x.AddAccumulateHook(nullptr).status(), IsError(ErrorCode::kTapeHook, "empty"));
+  EXPECT_THAT(x.accumulator().AddPreHook(nullptr).status(), IsError(ErrorCode::kTapeHook, "empty"));
+  EXPECT_THAT(x.accumulator().AddPostHook(nullptr).status(), IsError(ErrorCode::kTapeHook, "empty"));
   absl::Status queued;
   ASSERT_OK(x.AddHook([&](const Var&) {
                queued = Tape::QueueCallback(nullptr);
                return Var();
              }).status());
   ASSERT_OK((x * 2.0).Backward());
-  EXPECT_THAT(queued, IsError(ErrorCode::kWrongUse, "empty"));
+  EXPECT_THAT(queued, IsError(ErrorCode::kTapeHook, "empty"));
 }
 
 TEST_F(TapeMisuseTest, AFailedCallHasAllItsOutputs) {
@@ -57,19 +57,19 @@ TEST_F(TapeMisuseTest, SumsOfTwoTapesAreRefused) {
   Tape other;
   Var x = Constant({1, 2});
   const Var stranger = other.Constant(Tensor::Vector<float>({1, 2}));
-  EXPECT_THAT(x.AssignAdd(stranger), IsError(ErrorCode::kWrongUse, "another tape"));
-  EXPECT_THAT(x.AssignSub(stranger), IsError(ErrorCode::kWrongUse, "another tape"));
+  EXPECT_THAT(x.AssignAdd(stranger), IsError(ErrorCode::kTapeForeign, "another tape"));
+  EXPECT_THAT(x.AssignSub(stranger), IsError(ErrorCode::kTapeForeign, "another tape"));
   EXPECT_THAT(Values(x), ElementsAre(1, 2));
   EXPECT_EQ(x.version(), 0);
 }
 
 TEST_F(TapeMisuseTest, AConstantHasAValue) {
   const Var none = tape_.Constant(Tensor());
-  EXPECT_THAT(none.status(), IsError(ErrorCode::kWrongUse));
-  EXPECT_THAT(tape_.Leaf(Tensor()).status(), IsError(ErrorCode::kWrongUse));
+  EXPECT_THAT(none.status(), IsError(ErrorCode::kTapeUndefined));
+  EXPECT_THAT(tape_.Leaf(Tensor()).status(), IsError(ErrorCode::kTapeUndefined));
   const Var x = Leaf(1);
-  EXPECT_THAT(ConstantLike(x, Tensor()).status(), IsError(ErrorCode::kWrongUse));
-  EXPECT_THAT(Backward(x * 2.0, none), IsError(ErrorCode::kWrongUse));
+  EXPECT_THAT(ConstantLike(x, Tensor()).status(), IsError(ErrorCode::kTapeUndefined));
+  EXPECT_THAT(Backward(x * 2.0, none), IsError(ErrorCode::kTapeUndefined));
 }
 
 // Says in Backward what belongs into Forward.
@@ -100,7 +100,7 @@ TEST_F(TapeMisuseTest, WhatBelongsIntoForwardIsRefusedInBackward) {
     if (what == 4) {
       EXPECT_OK(status);
     } else {
-      EXPECT_THAT(status, IsError(ErrorCode::kWrongUse, names[what]));
+      EXPECT_THAT(status, IsError(ErrorCode::kTapeFunction, names[what]));
       EXPECT_FALSE(x.grad().defined());
     }
   }
@@ -126,7 +126,7 @@ class DirtyAndConstant : public CustomFunction {
 TEST_F(TapeMisuseTest, WhatIsDirtyHasAGradient) {
   const Var x = Leaf(1), y = x * 3.0;
   EXPECT_THAT(tape_.Apply(std::make_shared<DirtyAndConstant>(), {y})[0].status(),
-              IsError(ErrorCode::kWrongUse, "dirty"));
+              IsError(ErrorCode::kTapeFunction, "dirty"));
   // Where there is none to lose, all is well.
   const Var z = Constant(1);
   EXPECT_THAT(Values(tape_.Apply(std::make_shared<DirtyAndConstant>(), {z})[0]), ElementsAre(2));

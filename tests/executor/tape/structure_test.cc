@@ -59,10 +59,10 @@ TEST_F(TapeStructureTest, ErrorsAreThoseOfOtherPasses) {
     ASSERT_OK(Retained(z));
     ASSERT_OK(z.Backward());
     EXPECT_THAT(GradOf(x), ElementsAre(16, 32));
-    EXPECT_THAT(z.Backward(), IsError(ErrorCode::kWrongUse, "second time"));
+    EXPECT_THAT(z.Backward(), IsError(ErrorCode::kTapeFreed, "second time"));
     const Var u = Sum(y * y);
     ASSERT_OK(y.Assign(y + 1.0));
-    EXPECT_THAT(u.Backward(), IsError(ErrorCode::kWrongUse, "modified by an assignment"));
+    EXPECT_THAT(u.Backward(), IsError(ErrorCode::kTapeModified, "modified by an assignment"));
   }
   EXPECT_GT(tape_.NumPassesOfKnownStructure(), 0);
 }
@@ -169,10 +169,10 @@ TEST_F(TapeStructureTest, AnErrorLeavesTheSameState) {
     const Var deep = Sum(y * y), other = v * v;
     const Var z = deep + Sum(other);
     ASSERT_OK(y.Assign(y + 1.0));
-    EXPECT_THAT(z.Backward(), IsError(ErrorCode::kWrongUse, "modified by an assignment"));
+    EXPECT_THAT(z.Backward(), IsError(ErrorCode::kTapeModified, "modified by an assignment"));
     EXPECT_THAT(GradOf(v), ElementsAre(6, 8));
     EXPECT_FALSE(w.grad().defined());
-    EXPECT_THAT(Sum(other).Backward(), IsError(ErrorCode::kWrongUse, "second time"));
+    EXPECT_THAT(Sum(other).Backward(), IsError(ErrorCode::kTapeFreed, "second time"));
     // The product by two has saved its input, and not run.
     ASSERT_OK(Sum(y).Backward());
     EXPECT_THAT(GradOf(w), ElementsAre(2, 2));

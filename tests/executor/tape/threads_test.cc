@@ -114,7 +114,7 @@ TEST_F(TapeThreadsTest, H10ErrorsComeToTheCallingThread) {
       EXPECT_THAT(status, StatusIs(absl::StatusCode::kAborted));
     }
     // Nothing is left behind: this thread is in no pass, and begins others.
-    EXPECT_THAT(Tape::QueueCallback([] { return absl::OkStatus(); }), IsError(ErrorCode::kWrongUse));
+    EXPECT_THAT(Tape::QueueCallback([] { return absl::OkStatus(); }), IsError(ErrorCode::kTapeHook));
     const Var x = Leaf(3);
     ASSERT_OK((x * x).Backward());
     EXPECT_THAT(GradOf(x), ElementsAre(6));

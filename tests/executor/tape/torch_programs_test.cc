@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "executor/tape/ops.h"
 #include "executor/tape/tape.h"
+#include "graph/base/error_code_of.h"
 #include "graph/base/status_macros.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
@@ -49,16 +49,13 @@ class Checkpoint final : public CustomFunction {
 
 std::string KindOf(const absl::Status& status) {
   if (status.ok()) return "ok";
-  const std::pair<const char*, const char*> kinds[] = {
-      {"modified by an assignment", "version"},
-      {"second time", "released"},
-      {"does not require a gradient", "no_grad"},
-      {"only for scalar outputs", "scalar"},
-      {"was not used", "unused"},
-      {"a leaf that requires a gradient", "leaf"},
+  const std::pair<ErrorCode, const char*> kinds[] = {
+      {ErrorCode::kTapeModified, "version"},    {ErrorCode::kTapeFreed, "released"},
+      {ErrorCode::kTapeNeedsNoGrad, "no_grad"}, {ErrorCode::kTapeRoot, "scalar"},
+      {ErrorCode::kTapeUnused, "unused"},       {ErrorCode::kTapeLeafAssigned, "leaf"},
   };
-  for (const auto& [text, kind] : kinds) {
-    if (absl::StrContains(status.message(), text)) return kind;
+  for (const auto& [code, kind] : kinds) {
+    if (ErrorCodeOf(status) == code) return kind;
   }
   return status.ToString();
 }
@@ -79,8 +76,8 @@ class ProgramRun {
     if (what == "hook") return AddHook(a, words);
     if (what == "retain") return a.RetainGrad();
     if (what == "clear") return a.SetGrad(Var());
-    if (what == "iadd") return a.Assign(a + operand(2));
-    if (what == "iscale") return a.Assign(a * Number(words[2]));
+    if (what == "iadd") return a.AssignAdd(operand(2));
+    if (what == "iscale") return a.AssignMul(Number(words[2]));
     if (what == "update") {
       const NoGradScope no_grad;
       return a.AssignSub(a.grad().Detach() * 0.125);
