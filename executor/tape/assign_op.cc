@@ -12,6 +12,7 @@
 namespace sluice {
 namespace {
 
+// Gives the value assigned. Stateless, thread-safe.
 class AssignKernel final : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override {

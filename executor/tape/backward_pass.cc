@@ -297,7 +297,7 @@ absl::Status BackwardPass::Add(const RunContext& run, TapeValue* sum, TapeValue 
   slots[0].SetValue(std::move(sum->value));
   slots[1].SetValue(std::move(term.value));
   const absl::Status added = add_->Run(run, slots);
-  Entry& result = slots[added.ok() ? 2 : 0];
+  Entry& result = slots[added.ok() || !slots[0].value().has_value() ? 2 : 0];  // A failed op may have taken its input.
   if (result.has_value()) sum->value = std::move(result.value());
   return added;
 }

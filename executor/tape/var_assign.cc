@@ -120,8 +120,9 @@ absl::Status Var::AssignOpInPlace(CommonOp op, const Var& other) {
   } else if (kept.has_value()) {
     state_->value = std::move(kept);
   } else {
-    // Where the op failed after it took the memory, what it left there is better than no value.
-    Entry& left = slots[0].has_value() ? slots[0] : slots[2];
+    // An op that fails after it took the memory has left no tensor in its input. What stands in its output is unknown,
+    // but better than a variable without a value.
+    Entry& left = slots[slots[0].value().has_value() ? 0 : 2];
     if (left.has_value()) state_->value = std::move(left.value());
   }
   return status;

@@ -153,8 +153,8 @@ TEST_F(TapeBackwardTest, A11BadCalls) {
   EXPECT_THAT(tape_.Backward({Var()}), IsError(ErrorCode::kTapeUndefined, "root 0 is undefined"));
   EXPECT_THAT(Var().Backward(), IsError(ErrorCode::kTapeUndefined));
   EXPECT_THAT(tape_.Grad({Sum(x)}, {y}), IsError(ErrorCode::kTapeNeedsNoGrad, "input 0"));
-  EXPECT_THAT(MatMul(x, Constant({1, 2, 3})).Backward(), IsError(ErrorCode::kOpShape, "MatMul"));
-  EXPECT_THAT((MatMul(x, Constant({1, 2, 3})) + x).Backward(), IsError(ErrorCode::kOpShape, "MatMul"));
+  EXPECT_THAT(MatMul(x, Constant({1, 2, 3})).Backward(), IsError(ErrorCode::kOpShapes, "MatMul"));
+  EXPECT_THAT((MatMul(x, Constant({1, 2, 3})) + x).Backward(), IsError(ErrorCode::kOpShapes, "MatMul"));
   Tape other;
   EXPECT_THAT((x + other.Leaf(Tensor::Scalar(1.0f))).status(), IsError(ErrorCode::kTapeForeign, "another tape"));
   EXPECT_THAT(Backward(x * 2.0, Constant({1, 2, 3})), IsError(ErrorCode::kOpShape, "[3]"));

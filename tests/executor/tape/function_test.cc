@@ -84,7 +84,7 @@ TEST_F(TapeFunctionTest, G01SavedValuesAndOtherArguments) {
   ASSERT_OK(Sum(z).Backward());
   EXPECT_THAT(GradOf(x), ElementsAre(3, 4));
   EXPECT_THAT(GradOf(y), ElementsAre(1, 2));
-  EXPECT_THAT(Sum(z).Backward(), IsError(ErrorCode::kTapeModified, "LambdasBackward"));
+  EXPECT_THAT(Sum(z).Backward(), IsError(ErrorCode::kTapeFreed, "LambdasBackward"));
 }
 
 TEST_F(TapeFunctionTest, G01GradientsOfGradients) {

@@ -105,8 +105,8 @@ TEST_F(TorchEngineTest, BTheNodesOfInputsOfBackwardRun) {
   EXPECT_THAT(GradOf(y), ElementsAre(2));
   EXPECT_FALSE(x.grad().defined());
   EXPECT_EQ(calls, 1);
-  EXPECT_THAT(y.Backward(), IsError(ErrorCode::kWrongUse, "second time"));
-  EXPECT_THAT(e.Backward(), IsError(ErrorCode::kWrongUse, "second time"));
+  EXPECT_THAT(y.Backward(), IsError(ErrorCode::kTapeFreed, "second time"));
+  EXPECT_THAT(e.Backward(), IsError(ErrorCode::kTapeFreed, "second time"));
 }
 
 TEST_F(TorchEngineTest, EOutputsWithoutGradientHaveZeros) {
@@ -211,11 +211,11 @@ TEST_F(TorchEngineTest, PNodesWithoutGradientsCheckAndGiveUpTheirValues) {
   ASSERT_OK(Retained(z));
   ASSERT_OK(Retained(z));
   ASSERT_OK(w.Assign(w * 2.0));
-  EXPECT_THAT(z.Backward(), IsError(ErrorCode::kWrongUse, "modified by an assignment"));
+  EXPECT_THAT(z.Backward(), IsError(ErrorCode::kTapeModified, "modified by an assignment"));
   const Var e = Exp(x * 1.0);
   const Var f = Sum(tape_.Apply(std::make_shared<GivesNothing>(), {e})[0]);
   ASSERT_OK(f.Backward());
-  EXPECT_THAT(f.Backward(), IsError(ErrorCode::kWrongUse, "second time"));
+  EXPECT_THAT(f.Backward(), IsError(ErrorCode::kTapeFreed, "second time"));
 }
 
 TEST_F(TorchEngineTest, QTheOutputThatGotAHookFirstComesFirst) {
