@@ -39,8 +39,8 @@ class HandleWalk {
         queue_.push_back({use.node, use.input});
         return;
       case OpClass::kSwitch:
-        queue_.push_back({use.node, 0});
-        queue_.push_back({use.node, 1});
+      case OpClass::kSwitchN:
+        for (int32_t port = 0; port < graph_.num_outputs(use.node); ++port) queue_.push_back({use.node, port});
         return;
       default:
         break;

@@ -139,7 +139,8 @@ std::vector<LoopCase> LoopCases() {
        })},
       {"ReplacedByAConstant", Two([](Test& t, const auto& loop, Output v, Output u) {
          return Pair(t.Apply("Sin", "sin", {t.Apply("Mul", "vu", {v, u})}),
-                     t.Invariant(loop, "constant/in", t.b_.Const("constant", Tensor::Vector<double>({0.7, -0.2}))));
+                     t.Apply("AddV2", "constant",
+                             {t.Invariant(loop, "k/in", t.Real("k", 0.7)), t.Apply("ZerosLike", "none", {u})}));
        })},
       {"ReplacedByZeros", Two([](Test& t, const auto&, Output v, Output u) {
          return Pair(t.Apply("ZerosLike", "zeros", {v}), t.Apply("Mul", "vu", {v, u}));
