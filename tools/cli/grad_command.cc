@@ -15,11 +15,13 @@
 #include "graph/load/custom_gradients.h"
 #include "graph/placement/reachable_functions.h"
 #include "graph/placement/unknown_colocation.h"
+#include "tools/cli/console/json_document.h"
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/convert/conversion_loss.h"
 #include "tools/cli/file_ending.h"
 #include "tools/cli/model_argument.h"
 #include "tools/cli/output_file.h"
+#include "tools/cli/report/variable_aliases.h"
 #include "tools/cli/run/model_names.h"
 #include "tools/cli/run/option_checks.h"
 
@@ -32,7 +34,7 @@ class GradCommand : public Command {
   void Declare(CLI::App& app) override {
     model_.Declare(app);
     const auto tensors = [&app](const char* name, std::vector<std::string>& names, const char* what) {
-      return app.add_option(name, names, what)->option_text("NAME,...")->delimiter(',');
+      return app.add_option(name, names, what)->option_text("NAME,...")->delimiter(',')->transform(WithoutBlanks());
     };
     tensors("--y", ys_, "what to differentiate: tensors, nodes or results of the signature; their gradients add up")
         ->required()
@@ -64,12 +66,20 @@ class GradCommand : public Command {
     app.add_flag("--zeros", zeros_, "zeros for an x that no y depends on, instead of nothing")->group("Gradients");
     app.add_flag("--colocate", colocate_, "tie each new node to the place of the node it belongs to")
         ->group("Gradients");
+    app.add_flag("--json", json_, "one JSON document: what was written, and the gradient of each x")->group("Output");
     app.add_option("--signature", signature_, "whose keys the names are [serving_default, if there]")
         ->option_text("KEY")
         ->group("Gradients");
   }
 
   int Run(Console& console) override {
+    if (out_ == "-" && (json_ || console.out_is_terminal())) {
+      console.Complain(absl::StrCat("sluice grad: ",
+                                    json_ ? "--json and the graph cannot both go to standard output"
+                                          : "a binary graph is not written to a terminal",
+                                    ": name a file for --out"));
+      return kExitUsage;
+    }
     const absl::Status status = Differentiate(console);
     if (!status.ok()) console.Problem(status);
     return status.ok() ? kExitOk : kExitFailed;
@@ -85,6 +95,7 @@ class GradCommand : public Command {
     SLUICE_ASSIGN_OR_RETURN(LoadedGraph model, model_.Load(console, options));
     SLUICE_ASSIGN_OR_RETURN(const ModelNames names, ModelNames::Create(model, signature_));
     SLUICE_ASSIGN_OR_RETURN(const std::vector<Output> ys, Find(model.graph, names, "y", ys_));
+    MeanVariables(model, console);
     SLUICE_ASSIGN_OR_RETURN(std::vector<Output> xs, Find(model.graph, names, "x", xs_));
     GradientOptions gradients;
     SLUICE_ASSIGN_OR_RETURN(gradients.grad_ys, Find(model.graph, names, "grad-y", grad_ys_));
@@ -97,12 +108,14 @@ class GradCommand : public Command {
     SLUICE_ASSIGN_OR_RETURN(xs, Find(model.graph, names, "x", xs_));  // Calls have other ids now.
     std::string lines;
     std::vector<std::string> gradients_made;
+    nlohmann::ordered_json listed = nlohmann::ordered_json::array();
     for (size_t i = 0; i < xs.size(); ++i) {
       const std::string name = absl::StrCat(found.name, "/", i);
       const bool is_connected = found.xs[i].is_set();
       if (is_connected)
         SLUICE_RETURN_IF_ERROR(NameGradient(model.graph, xs[i], found.xs[i], found.name, name).status());
       if (is_connected) gradients_made.push_back(name);
+      listed.push_back({{"x", xs_[i]}, {"gradient", is_connected ? nlohmann::ordered_json(name) : nullptr}});
       absl::StrAppend(&lines, PrintableName(xs_[i]), "  ", is_connected ? PrintableName(name) : "not connected", "\n");
     }
     if (freeze_) SLUICE_RETURN_IF_ERROR(Freeze(console, names, gradients_made, &model));
@@ -112,14 +125,32 @@ class GradCommand : public Command {
     }
     const std::string bytes = ExportGraph(model.graph);
     if (out_ == "-") {
-      console.Write(bytes);
+      console.WriteBytes(bytes);
       return console.Flush();
     }
     SLUICE_RETURN_IF_ERROR(WriteFile(out_, bytes));
-    console.Write(lines);
+    console.Write(json_ ? JsonDocument({{"model", model_.path()},
+                                        {"wrote", out_},
+                                        {"nodes", model.graph.num_nodes()},
+                                        {"nodes_added", found.num_added},
+                                        {"gradients", std::move(listed)}})
+                        : lines);
     console.Note(absl::StrCat("wrote ", out_, ": ", CountText(static_cast<int64_t>(model.graph.num_nodes())),
                               " nodes, ", CountText(found.num_added), " of them for gradients"));
     return console.Flush();
+  }
+
+  // Exports of Keras 3 list each variable several times: the one that the signatures read is meant.
+  void MeanVariables(const LoadedGraph& model, Console& console) {
+    const VariableAliases aliases = FindVariableAliases(model);
+    for (std::string& x : xs_) {
+      const auto meant = aliases.meant.find(model.graph.Find(ParseTensorId(x).node));
+      if (meant == aliases.meant.end()) continue;
+      const std::string name(model.graph.name(meant->second));
+      console.Note(absl::StrCat("'", PrintableName(x), "' is a second handle of '", PrintableName(name),
+                                "', which the signatures read: the gradient is that of '", PrintableName(name), "'"));
+      x = name;
+    }
   }
 
   // The outputs that users call `wanted`; all that are not there at once.
@@ -170,6 +201,7 @@ class GradCommand : public Command {
   std::string restore_;
   bool zeros_ = false;
   bool colocate_ = false;
+  bool json_ = false;
 };
 
 }  // namespace
