@@ -214,6 +214,43 @@ absl::StatusOr<Tensor> CheckDType(absl::StatusOr<Tensor> tensor, DType dtype, co
   return file.empty() ? absl::Status(error) : WithFile(error, file);
 }
 
+// The members of the object that `text` is, by key, each as it is written; nothing where it is not an object. Values
+// are looked at no further than to find their ends.
+using Members = absl::flat_hash_map<std::string, absl::string_view>;
+std::optional<Members> ReadMembers(absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  if (!absl::ConsumePrefix(&text, "{") || !absl::ConsumeSuffix(&text, "}")) return std::nullopt;
+  Members members;
+  int64_t depth = 0;
+  size_t begin = 0, colon = absl::string_view::npos;
+  bool is_quoted = false;
+  for (size_t i = 0; i <= text.size(); ++i) {
+    const char c = i < text.size() ? text[i] : ',';
+    if (is_quoted && i == text.size()) return std::nullopt;
+    if (is_quoted && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      is_quoted = !is_quoted;
+    } else if (is_quoted) {
+      continue;
+    } else if (c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    } else if (c == ':' && depth == 0 && colon == absl::string_view::npos) {
+      colon = i;
+    } else if (c == ',' && depth == 0) {
+      if (colon == absl::string_view::npos) return std::nullopt;
+      absl::string_view key = absl::StripAsciiWhitespace(text.substr(begin, colon - begin));
+      if (!absl::ConsumePrefix(&key, "\"") || !absl::ConsumeSuffix(&key, "\"")) return std::nullopt;
+      members[std::string(key)] = absl::StripAsciiWhitespace(text.substr(colon + 1, i - colon - 1));
+      begin = i + 1;
+      colon = absl::string_view::npos;
+    }
+  }
+  return depth == 0 && !is_quoted ? std::optional<Members>(std::move(members)) : std::nullopt;
+}
+
 // A value that was written down as a list or an element, of the shape `stated` where it is known.
 absl::StatusOr<Tensor> ReadLiteral(absl::string_view text, DType dtype, const std::optional<Shape>& stated,
                                    const PartialShape& known) {
