@@ -239,7 +239,7 @@ TEST(FeedValueTest, WhatJsonPrintsCanBeFed) {
     EXPECT_EQ(JsonOf(*whole), JsonOf(tensor));
     EXPECT_EQ(whole->ToString(20), tensor.ToString(20));
     if (tensor.num_elements() == 0) continue;  // "[]" does not say which shape it is.
-    const PartialShape known(tensor.shape());
+    const PartialShape known = PartialShape::From(tensor.shape());
     const absl::StatusOr<Tensor> values = ReadFeedValue(JsonOf(tensor), tensor.dtype(), LoadLimits(), known);
     // Text on its own needs no quotes, and has none taken away but its own.
     ASSERT_THAT(values, IsOk()) << JsonOf(tensor);

@@ -59,7 +59,7 @@ TEST(ValueTextTest, LargeValuesAreCutInTheMiddleOfEachAxis) {
 
 // Every axis is short, and all of them together are not: 63 MB of text before.
 TEST(ValueTextTest, ManyShortAxesAreCutAsWell) {
-  const Tensor cube = Counting(Shape::Of(std::vector<int64_t>(16, 2)));
+  const Tensor cube = Counting(*Shape::Make(std::vector<int64_t>(16, 2)));
   const std::string cut = ValueText(cube, false);
   EXPECT_LT(cut.size(), 30'000u);
   EXPECT_EQ(cut.substr(0, 22), "[[[[[[[[[[[[[[[[0, 1],");
@@ -69,7 +69,7 @@ TEST(ValueTextTest, ManyShortAxesAreCutAsWell) {
   EXPECT_EQ(ValueText(Counting(Shape::Of({2, 2, 2, 2, 2})), false).find("..."), std::string::npos);
   for (const std::vector<int64_t>& dims :
        {std::vector<int64_t>(7, 5), std::vector<int64_t>(40, 1), std::vector<int64_t>{3, 1, 2, 4, 6, 2, 7, 3, 2}}) {
-    const std::string text = ValueText(Counting(Shape::Of(dims)), false);
+    const std::string text = ValueText(Counting(*Shape::Make(dims)), false);
     EXPECT_LT(text.size(), 40'000u);
     EXPECT_EQ(std::count(text.begin(), text.end(), '['), std::count(text.begin(), text.end(), ']')) << text;
   }
