@@ -38,9 +38,10 @@ absl::Status MissingKernel(const KernelRegistry& registry, const NodeProperties&
   ErrorBuilder error = Error(ErrorCode::kNoKernel);
   error.Node(node.name(), node.op().name);
   if (!registry.HasRows(node.op().name)) {
-    error.Text(absl::StrCat("Sluice has no ", op, " yet"));
+    error.Text(absl::StrCat("Sluice has no kernel for ", op));
   } else {
-    error.Text(absl::StrCat("Sluice has no ", op, types.empty() ? "" : " for ", types, " on ", device_type, " yet"));
+    error.Text(
+        absl::StrCat("Sluice has no kernel for ", op, types.empty() ? "" : " with ", types, " on ", device_type));
     if (IsInTables(registry, node.op().name)) {
       error.Help(absl::StrCat("`sluice ops ", op, "` lists the types that it runs with"));
     }

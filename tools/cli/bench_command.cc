@@ -16,6 +16,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/memory/cpu_allocator.h"
+#include "tools/cli/console/json_document.h"
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/model_argument.h"
 #include "tools/cli/run/feed_value.h"
@@ -195,7 +196,7 @@ class BenchCommand : public Command {
                                        {"run_us", result.runs.ToJson()},
                                        {"rss_peak_bytes", result.peak_bytes}};
     if (profile_) document["profile"] = StatsJson(profile);
-    console.Write(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    console.Write(JsonDocument(document));
   }
 
   void WriteText(const BenchResult& result, const RunSummary& profile, Console& console) const {

@@ -15,6 +15,7 @@
 #include "tools/cli/conform/conform_case.h"
 #include "tools/cli/conform/conform_report.h"
 #include "tools/cli/conform/conform_runner.h"
+#include "tools/cli/console/json_document.h"
 #include "tools/cli/output_file.h"
 #include "tools/cli/plugin_option.h"
 #include "tools/cli/run/functions_option.h"
@@ -126,7 +127,7 @@ class ConformCommand : public Command {
   }
 
   bool WriteJson(Console& console, const ConformReport& report) const {
-    const std::string text = report.ToJson().dump(2) + "\n";
+    const std::string text = JsonDocument(report.ToJson());
     if (json_ == "-") {
       console.Write(text);
       return true;

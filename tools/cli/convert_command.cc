@@ -19,6 +19,7 @@
 #include "graph/passes/prune.h"
 #include "graph/placement/reachable_functions.h"
 #include "graph/placement/unknown_colocation.h"
+#include "tools/cli/console/json_document.h"
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/convert/conversion_loss.h"
 #include "tools/cli/file_ending.h"
@@ -74,6 +75,7 @@ class ConvertCommand : public Command {
                    "keep only what these tensors, nodes or results of a signature need, and the functions they call")
         ->option_text("NAME,...")
         ->delimiter(',')
+        ->transform(WithoutBlanks())
         ->group("Graph");
     app.add_option("--signature", signature_,
                    "whose results the names of --fetch are [serving_default, if there]; without --fetch: all of them")
@@ -88,6 +90,7 @@ class ConvertCommand : public Command {
     app.add_flag("--strip-devices", strip_devices_, "leave out the devices that nodes ask for")->group("Graph");
     auto* text = app.add_flag("--text", as_text_, "write text, whatever the name")->group("Output");
     app.add_flag("--binary", as_binary_, "write binary, whatever the name")->group("Output")->excludes(text);
+    app.add_flag("--json", json_, "one JSON document: what was written, and what was left out")->group("Output");
   }
 
   int Run(Console& console) override {
@@ -95,6 +98,15 @@ class ConvertCommand : public Command {
       console.Complain(absl::StrCat("sluice convert: what is written is a GraphDef, which '", PrintableName(out_),
                                     "' does not look like: name a .pb (binary) or a .pbtxt (text) file, or say "
                                     "--binary or --text"));
+      return kExitUsage;
+    }
+    if (out_ == "-" && json_) {
+      console.Complain("sluice convert: --json and the graph cannot both go to standard output: name a file for OUT");
+      return kExitUsage;
+    }
+    if (out_ == "-" && !as_text_ && console.out_is_terminal()) {
+      console.Complain(
+          "sluice convert: a binary graph is not written to a terminal: name a file for OUT, or say --text");
       return kExitUsage;
     }
     const absl::Status status = Convert(console);
@@ -138,12 +150,21 @@ class ConvertCommand : public Command {
       bytes = std::move(graph_text.text);
     }
     if (out_ == "-") {
-      console.Write(bytes);
+      text ? console.Write(bytes) : console.WriteBytes(bytes);
       return console.Flush();
     }
     SLUICE_RETURN_IF_ERROR(WriteFile(out_, bytes));
     console.Note(absl::StrCat("wrote ", out_, ": ", CountText(static_cast<int64_t>(model.graph.num_nodes())),
                               " nodes, ", BytesText(static_cast<int64_t>(bytes.size())), text ? " of text" : ""));
+    if (json_) {
+      console.Write(JsonDocument({{"model", model_.path()},
+                                  {"wrote", out_},
+                                  {"form", text ? "text" : "binary"},
+                                  {"nodes", model.graph.num_nodes()},
+                                  {"bytes", bytes.size()},
+                                  {"left_out", losses},
+                                  {"warnings", model.warnings}}));
+    }
     return absl::OkStatus();
   }
 
@@ -236,6 +257,7 @@ class ConvertCommand : public Command {
   bool strip_devices_ = false;
   bool as_text_ = false;
   bool as_binary_ = false;
+  bool json_ = false;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "graph/base/error_code.h"
 #include "nlohmann/json.hpp"
+#include "tools/cli/console/json_document.h"
 
 namespace sluice {
 namespace {
@@ -81,7 +82,7 @@ class ExplainCommand : public Command {
       return kExitUsage;
     }
     if (json_) {
-      console.Write(JsonOf(*row).dump(2) + "\n");
+      console.Write(JsonDocument(JsonOf(*row)));
       return kExitOk;
     }
     const Paint& paint = console.out();
@@ -98,7 +99,7 @@ class ExplainCommand : public Command {
     if (json_) {
       nlohmann::ordered_json document = nlohmann::ordered_json::array();
       for (const ErrorCodeRow& row : AllErrorCodes()) document.push_back(JsonOf(row));
-      console.Write(document.dump(2) + "\n");
+      console.Write(JsonDocument(document));
       return kExitOk;
     }
     for (const ErrorCodeRow& row : AllErrorCodes()) {

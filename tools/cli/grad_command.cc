@@ -19,11 +19,13 @@
 #include "graph/placement/reachable_functions.h"
 #include "graph/placement/unknown_colocation.h"
 #include "nlohmann/json.hpp"
+#include "tools/cli/console/json_document.h"
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/convert/conversion_loss.h"
 #include "tools/cli/file_ending.h"
 #include "tools/cli/model_argument.h"
 #include "tools/cli/output_file.h"
+#include "tools/cli/report/variable_aliases.h"
 #include "tools/cli/run/model_names.h"
 
 namespace sluice {
@@ -35,7 +37,7 @@ class GradCommand : public Command {
   void Declare(CLI::App& app) override {
     model_.Declare(app);
     const auto tensors = [&app](const char* name, std::vector<std::string>& names, const char* what) {
-      return app.add_option(name, names, what)->option_text("NAME,...")->delimiter(',');
+      return app.add_option(name, names, what)->option_text("NAME,...")->delimiter(',')->transform(WithoutBlanks());
     };
     tensors("--y", ys_, "what to differentiate: tensors, nodes or results of the signature; their gradients add up")
         ->required()
@@ -57,6 +59,7 @@ class GradCommand : public Command {
     app.add_flag("--zeros", zeros_, "zeros for an x that no y depends on, instead of nothing")->group("Gradients");
     app.add_flag("--colocate", colocate_, "tie each new node to the place of the node it belongs to")
         ->group("Gradients");
+    app.add_flag("--json", json_, "one JSON document: what was written, and the gradient of each x")->group("Output");
     app.add_option("--signature", signature_, "whose keys the names are [serving_default, if there]")
         ->option_text("KEY")
         ->group("Gradients");
@@ -65,8 +68,11 @@ class GradCommand : public Command {
   }
 
   int Run(Console& console) override {
-    if (json_ && out_ == "-") {
-      console.Complain("sluice grad: --json and -o - both write to standard output: name a file with -o");
+    if (out_ == "-" && (json_ || console.out_is_terminal())) {
+      console.Complain(absl::StrCat("sluice grad: ",
+                                    json_ ? "--json and the graph cannot both go to standard output"
+                                          : "a binary graph is not written to a terminal",
+                                    ": name a file for --out"));
       return kExitUsage;
     }
     const absl::Status status = Differentiate(console);
@@ -84,6 +90,7 @@ class GradCommand : public Command {
     SLUICE_ASSIGN_OR_RETURN(LoadedGraph model, model_.Load(console, options));
     SLUICE_ASSIGN_OR_RETURN(const ModelNames names, ModelNames::Create(model, signature_));
     SLUICE_ASSIGN_OR_RETURN(const std::vector<Output> ys, Find(model.graph, names, "y", ys_));
+    MeanVariables(model, console);
     SLUICE_ASSIGN_OR_RETURN(std::vector<Output> xs, Find(model.graph, names, "x", xs_));
     GradientOptions gradients;
     SLUICE_ASSIGN_OR_RETURN(gradients.grad_ys, Find(model.graph, names, "grad-y", grad_ys_));
@@ -111,7 +118,7 @@ class GradCommand : public Command {
     }
     const std::string bytes = ExportGraph(model.graph);
     if (out_ == "-") {
-      console.Write(bytes);
+      console.WriteBytes(bytes);
       return console.Flush();
     }
     SLUICE_RETURN_IF_ERROR(WriteFile(out_, bytes));
@@ -150,7 +157,20 @@ class GradCommand : public Command {
     const nlohmann::ordered_json document = {
         {"command", "grad"},  {"model", model_.path()},   {"out", out_},
         {"nodes", num_nodes}, {"nodes_added", num_added}, {"gradients", gradients}};
-    console.Write(document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    console.Write(JsonDocument(document));
+  }
+
+  // Exports of Keras 3 list each variable several times: the one that the signatures read is meant.
+  void MeanVariables(const LoadedGraph& model, Console& console) {
+    const VariableAliases aliases = FindVariableAliases(model);
+    for (std::string& x : xs_) {
+      const auto meant = aliases.meant.find(model.graph.Find(ParseTensorId(x).node));
+      if (meant == aliases.meant.end()) continue;
+      const std::string name(model.graph.name(meant->second));
+      console.Note(absl::StrCat("'", PrintableName(x), "' is a second handle of '", PrintableName(name),
+                                "', which the signatures read: the gradient is that of '", PrintableName(name), "'"));
+      x = name;
+    }
   }
 
   // The outputs that users call `wanted`; all that are not there at once.

@@ -52,7 +52,8 @@ void WriteHelp(Console& console) {
 int WrongUse(Console& console, const std::string& problem, absl::string_view command) {
   const Paint& paint = console.err();
   const std::string name = command.empty() ? "sluice" : absl::StrCat("sluice ", command);
-  console.Complain(absl::StrCat(paint.Red(name + ":"), " ", problem, "\nTry '", name, " --help'."));
+  console.Complain(absl::StrCat(paint.Red(name + ":"), " ", problem));
+  console.Complain(absl::StrCat("Try '", name, " --help'."));
   return kExitUsage;
 }
 
@@ -135,7 +136,7 @@ int ParseAndRun(Console& console, const CommandRow& row, const std::vector<std::
     return kExitOk;
   } catch (const CLI::ParseError& error) {
     const std::string problem = PrintableName(ProblemWith(app, error), kMaxProblemBytes);
-    *wrong_use = ::sluice::Error(ErrorCode::kWrongUse).Text(problem);
+    *wrong_use = ::sluice::Error(ErrorCode::kValueSyntax).Text(problem);
     return WrongUse(console, problem, row.name);
   }
   console.set_quiet(common.quiet);
@@ -170,6 +171,9 @@ int RunCommand(Console& console, const CommandRow& row, const std::vector<std::s
   });
   if (!ended.ok()) console.Problem(ended);
   if (!wants_json || exit_status == kExitOk || console.has_written()) return exit_status;
+  if (exit_status == kExitUsage && wrong_use.ok() && console.problems().empty()) {  // The command itself found it.
+    wrong_use = Error(ErrorCode::kValueSyntax).Text(absl::StrJoin(console.complaints(), "; "));
+  }
   if (wrong_use.ok()) {
     console.Write(FailureDocument(row.name, console.problems(), console.complaints()));
   } else {

@@ -5,8 +5,10 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "graph/base/error.h"
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/run/option_checks.h"
 
@@ -24,6 +26,27 @@ int64_t SizeOf(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 ? static_cast<int64_t>(info.st_size) : 0;
 }
 
+// How to make a model that can be read from a file of another program; empty: nothing is known.
+std::string WayFrom(absl::string_view path) {
+  if (absl::EndsWith(path, ".keras") || absl::EndsWith(path, ".h5") || absl::EndsWith(path, ".hdf5")) {
+    return absl::StrCat("in Python, keras.models.load_model('", PrintableName(path),
+                        "').export('DIR') writes a "
+                        "SavedModel, which is read here");
+  }
+  return "";
+}
+
+// `status` with what users of this program can do where the loader knows no way out.
+absl::Status WithWaysOut(const absl::Status& status, const std::string& path) {
+  return WithChangedFacts(status, [&path](ErrorInfo& info) {
+    constexpr absl::string_view kPlugin = "an op of a plug-in needs --plugin FILE";
+    if (info.code == ErrorCode::kOpUnknown && !info.op.empty()) {
+      info.suggestion = absl::StrCat(info.suggestion, info.suggestion.empty() ? "" : " ", kPlugin);
+    }
+    if (info.code == ErrorCode::kFileNotGraph && info.suggestion.empty()) info.suggestion = WayFrom(path);
+  });
+}
+
 }  // namespace
 
 void ModelArgument::Declare(CLI::App& app, const std::string& name) {
@@ -35,22 +58,26 @@ void ModelArgument::Declare(CLI::App& app, const std::string& name) {
       ->option_text("TAGS")
       ->group("Model");
   plugins_.Declare(app, "Model");
-  app.add_option("--max-file-bytes", max_file_bytes_, "refuse larger files before reading them")
-      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
-      ->option_text(absl::StrCat("N [", max_file_bytes_, "]"))
-      ->group("Model");
-  app.add_option("--max-nodes", max_nodes_, "refuse graphs with more nodes")
-      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
-      ->option_text(absl::StrCat("N [", max_nodes_, "]"))
-      ->group("Model");
+  const auto limit = [&app](const char* name, int64_t& value, const char* what) {
+    app.add_option(name, value, what)
+        ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
+        ->option_text(absl::StrCat("N [", value, "]"))
+        ->group("Limits");
+  };
+  limit("--max-file-bytes", limits_.max_file_bytes, "refuse larger files before reading them");
+  limit("--max-nodes", limits_.max_nodes, "refuse graphs with more nodes");
+  limit("--max-expanded-nodes", limits_.max_expanded_nodes, "refuse graphs whose calls would add more nodes");
+  limit("--max-tensor-bytes", limits_.max_tensor_bytes, "refuse larger constants and fed values");
+  limit("--max-name-bytes", limits_.max_name_bytes, "refuse longer names");
+  limit("--max-attrs", limits_.max_attrs_per_node, "refuse nodes with more attrs");
+  limit("--max-inputs", limits_.max_inputs_per_node, "refuse nodes with more inputs");
 }
 
 LoadOptions ModelArgument::Options(LoadOptions defaults) const {
   LoadOptions options = std::move(defaults);
   options.ops = plugins_.added_ops();
   if (!tags_.empty()) options.tags = std::vector<std::string>(absl::StrSplit(tags_, ',', absl::SkipEmpty()));
-  options.limits.max_file_bytes = max_file_bytes_;
-  options.limits.max_nodes = max_nodes_;
+  options.limits = limits_;
   options.limits.max_kept_errors = kMaxKeptErrors;
   options.allow_empty = false;  // An empty file is a mistake here.
   return options;
@@ -63,7 +90,11 @@ absl::StatusOr<LoadedGraph> ModelArgument::Load(Console& console, const LoadOpti
     console.Progress("reading standard input …");
   }
   absl::StatusOr<LoadedGraph> model = LoadGraphFile(path_, options);
-  if (model.ok()) {
+  if (!model.ok()) {
+    model = WithWaysOut(model.status(), path_);
+  } else {
+    model->unsound = WithWaysOut(model->unsound, path_);
+    model->deferred = WithWaysOut(model->deferred, path_);
     for (const std::string& warning : model->warnings) console.Warn(warning);
   }
   console.EndProgress();

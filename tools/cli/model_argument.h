@@ -34,8 +34,7 @@ class ModelArgument {
   std::string path_;
   std::string tags_;
   PluginOption plugins_;
-  int64_t max_file_bytes_ = LoadLimits().max_file_bytes;
-  int64_t max_nodes_ = LoadLimits().max_nodes;
+  LoadLimits limits_;
 };
 
 // --freeze and --restore of commands that write a graph. Lives in its command.

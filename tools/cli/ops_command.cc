@@ -14,6 +14,8 @@
 #include "graph/ir/op_registry.h"
 #include "kernels/plugin/load_plugin.h"
 #include "nlohmann/json.hpp"
+#include "tools/cli/console/json_document.h"
+#include "tools/cli/console/number_text.h"
 #include "tools/cli/ops/op_support.h"
 #include "tools/cli/plugin_option.h"
 
@@ -126,11 +128,13 @@ class OpsCommand : public Command {
       if (runs != missing_ && IsAskedFor(name)) listed.emplace_back(name);
     });
     if (json_) {
-      console.Write(nlohmann::ordered_json(listed).dump(2) + "\n");
+      console.Write(JsonDocument(listed));
       return kExitOk;
     }
     console.Write(Columns(listed));
-    console.Note(absl::StrCat(listed.size(), " of ", total, " ops", missing_ ? " have no kernel here" : " run here"));
+    console.Note(absl::StrCat(CountText(static_cast<int64_t>(listed.size())), " of ",
+                              CountText(static_cast<int64_t>(total)), " ops",
+                              missing_ ? " have no kernel here" : " run here"));
     return kExitOk;
   }
 
@@ -167,7 +171,7 @@ class OpsCommand : public Command {
         }
       }
     }
-    console.Write(json_ ? document.dump(2) + "\n" : text);
+    console.Write(json_ ? JsonDocument(document) : text);
     return kExitOk;
   }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -17,7 +18,11 @@
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
+#include "graph/base/stop_poll.h"
 #include "kernels/memory/cpu_allocator.h"
+#include "nlohmann/json.hpp"
+#include "tools/cli/console/json_document.h"
+#include "tools/cli/file_ending.h"
 #include "tools/cli/model_argument.h"
 #include "tools/cli/output_file.h"
 #include "tools/cli/run/feed_value.h"
@@ -68,6 +73,7 @@ class RunCommand : public Command {
     app.add_flag("--stats", stats_, "also tables by op and by node: times run, time, bytes")->group("Output");
     app.add_option("--trace", trace_, "write what ran when: .json for chrome://tracing and Perfetto, .pb RunMetadata")
         ->check(NotEmpty())
+        ->check(EndsIn({".json", ".pb"}, "a trace: JSON for viewers, or a RunMetadata"))
         ->option_text("FILE")
         ->group("Output");
     app.add_flag("--json", json_, "one JSON document with all elements of the results, or with the errors")
@@ -146,10 +152,12 @@ class RunCommand : public Command {
       if (const absl::Status trace = WriteTrace(collector.get(), console); !trace.ok()) console.Problem(trace);
       return results.status();
     }
-    WriteResults(*results, collector.get(), console);  // First: a file that cannot be written must not cost them.
+    // Results first: a file that cannot be written must not cost them. A stop ends their text, not what is saved.
+    const absl::Status written = WriteResults(*results, collector.get(), call, console);
     SLUICE_RETURN_IF_ERROR(WriteTrace(collector.get(), console));
     SLUICE_RETURN_IF_ERROR(SaveResults(orders_, *results));
     for (const SaveOrder& order : orders_) console.Note(absl::StrCat("wrote ", order.path));
+    SLUICE_RETURN_IF_ERROR(written);
     return checkpoint_.empty() ? absl::OkStatus() : SaveVariables(*session, model, checkpoint_, call);
   }
 
@@ -167,38 +175,81 @@ class RunCommand : public Command {
     return results;
   }
 
-  void WriteResults(const std::vector<NamedTensor>& results, const StepStatsCollector* collector,
-                    Console& console) const {
-    RunSummary summary;
-    if (stats_) summary = Summarize({collector});
-    if (json_) {
-      nlohmann::ordered_json document = {
-          {"model", model_.path()}, {"steps", steps_}, {"results", nlohmann::ordered_json::array()}};
-      if (is_untrained_) document["untrained"] = true;
-      for (const auto& [name, value] : results) {
-        document["results"].push_back({{"name", name},
-                                       {"dtype", DTypeName(value.dtype())},
-                                       {"shape", value.shape().dims()},
-                                       {"values", ValueJson(value)}});
-      }
-      if (stats_) document["stats"] = StatsJson(summary);
-      console.Write(document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-      return;
+  // Ends early at the deadline and at Ctrl-C, which results of millions of elements leave time for.
+  absl::Status WriteResults(const std::vector<NamedTensor>& results, const StepStatsCollector* collector,
+                            const CallOptions& call, Console& console) const {
+    StopPoll stop(call.deadline, call.cancellation);
+    absl::Status stopped;
+    const auto must_stop = [&stop, &stopped] {
+      if (stopped.ok()) stopped = stop.Look();
+      return !stopped.ok();
+    };
+    console.set_stop(must_stop);
+    absl::Status written =
+        json_ ? WriteJson(results, collector, must_stop, console) : WriteTexts(results, collector, must_stop, console);
+    const absl::Status flushed = console.Flush();
+    console.set_stop(nullptr);
+    if (written.ok()) written = flushed;
+    const bool is_deadline = stopped.code() == absl::StatusCode::kDeadlineExceeded;
+    return stopped.ok() ? written
+                        : Error(is_deadline ? ErrorCode::kDeadline : ErrorCode::kRunCancelled)
+                              .Help("--save NAME=FILE writes a large result to a file")
+                              .Text(is_deadline ? "the deadline passed while the results were being printed"
+                                                : "interrupted while the results were being printed");
+  }
+
+  absl::Status WriteJson(const std::vector<NamedTensor>& results, const StepStatsCollector* collector,
+                         absl::FunctionRef<bool()> must_stop, Console& console) const {
+    std::string text;  // Whole, so that a document that is cut short is never begun.
+    const auto append = [&text, must_stop](absl::string_view part) {
+      absl::StrAppend(&text, part);
+      return must_stop() ? absl::CancelledError() : absl::OkStatus();
+    };
+    for (const auto& [name, value] : results) {
+      const nlohmann::ordered_json facts = {
+          {"name", name}, {"dtype", DTypeName(value.dtype())}, {"shape", value.shape().dims()}};
+      std::string head = OneLine(facts);
+      head.pop_back();
+      absl::StrAppend(&text, text.empty() ? "" : ",", head, ",\"values\":");
+      SLUICE_RETURN_IF_ERROR(WriteValueJson(value, append));
+      text += '}';
     }
-    for (const auto& [name, value] : results) WriteResult(name, value, console);
-    if (stats_) console.Write(RenderStats(summary, /*with_nodes=*/true, kMaxStatsRows, console.out()));
+    nlohmann::ordered_json head = {{"model", model_.path()}, {"steps", steps_}},
+                           tail = nlohmann::ordered_json::object();
+    if (is_untrained_) tail["untrained"] = true;
+    if (stats_) tail["stats"] = StatsJson(Summarize({collector}));
+    const std::string before = OneLine(head), after = OneLine(tail);
+    console.Write(absl::StrCat(before.substr(0, before.size() - 1), ",\"results\":["));
+    console.Write(text);
+    console.Write(absl::StrCat("]", tail.empty() ? "" : ",", after.substr(1), "\n"));
+    return absl::OkStatus();
+  }
+
+  static std::string OneLine(const nlohmann::ordered_json& json) {
+    std::string text = JsonDocument(json, -1);
+    text.pop_back();  // The line feed.
+    return text;
   }
 
   // One line for scalars and vectors; others below their name.
-  void WriteResult(const std::string& name, const Tensor& value, Console& console) const {
-    const std::string text = ValueText(value, full_);
-    console.Write(absl::StrCat(console.out().Bold(PrintableName(name)), "  ", DTypeName(value.dtype()), " ",
-                               value.shape().ToString(), value.rank() > 1 ? "\n" : "  ", text, "\n"));
+  absl::Status WriteTexts(const std::vector<NamedTensor>& results, const StepStatsCollector* collector,
+                          absl::FunctionRef<bool()> must_stop, Console& console) const {
+    for (const auto& [name, value] : results) {
+      console.Write(absl::StrCat(console.out().Bold(PrintableName(name)), "  ", DTypeName(value.dtype()), " ",
+                                 value.shape().ToString(), value.rank() > 1 ? "\n" : "  "));
+      SLUICE_RETURN_IF_ERROR(WriteValueText(value, full_, [&console, must_stop](absl::string_view part) {
+        console.Write(part);
+        return must_stop() ? absl::CancelledError() : absl::OkStatus();
+      }));
+      console.Write("\n");
+    }
+    if (stats_) console.Write(RenderStats(Summarize({collector}), /*with_nodes=*/true, kMaxStatsRows, console.out()));
+    return absl::OkStatus();
   }
 
   absl::Status WriteTrace(const StepStatsCollector* collector, Console& console) const {
     if (trace_.empty()) return absl::OkStatus();
-    const bool is_proto = absl::EndsWith(trace_, ".pb");
+    const bool is_proto = absl::EqualsIgnoreCase(FileEnding(trace_), ".pb");
     const std::string bytes = is_proto ? ToRunMetadata({collector}).SerializeAsString() : ChromeTrace({collector});
     SLUICE_RETURN_IF_ERROR(WriteFile(trace_, bytes));
     console.Note(absl::StrCat("wrote ", trace_, is_proto ? "" : " (open it in ui.perfetto.dev or chrome://tracing)"));

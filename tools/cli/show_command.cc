@@ -11,6 +11,7 @@
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
 #include "tools/cli/draw/drawing_title.h"
+#include "tools/cli/draw/drawn_graph.h"
 #include "tools/cli/draw/html_drawing.h"
 #include "tools/cli/draw/svg_drawing.h"
 #include "tools/cli/file_ending.h"
@@ -103,27 +104,29 @@ class ShowCommand : public Command {
   }
 
   absl::Status Draw(Console& console, const LoadedGraph& model) const {
-    const auto output_text = [&model](NodeId id) -> std::string {
-      if (model.graph.num_outputs(id) == 0) return "";
-      const PartialShape shape = OutputShape(model, {id, 0});
-      const std::string dtype = DTypeText(model.graph.output_type(id, 0));
+    if (svg_.empty() && html_.empty()) return absl::OkStatus();
+    console.Progress("drawing …");
+    const DrawnGraph drawn = ExpandForDrawing(model);
+    const Graph& graph = drawn.graph;
+    const auto output_text = [&drawn, &graph](NodeId id) -> std::string {
+      if (graph.num_outputs(id) == 0) return "";
+      const PartialShape shape = drawn.shapes.has_value() ? drawn.shapes->shape({id, 0}) : PartialShape();
+      const std::string dtype = DTypeText(graph.output_type(id, 0));
       return shape.has_rank() ? absl::StrCat(dtype, " ", shape.ToString()) : dtype;
     };
     const std::string title = DrawingTitle(model.source);
     if (!svg_.empty()) {
-      console.Progress("drawing …");
       SvgOptions options;
       options.title = title;
       if (boxes_ > 0) options.box_budget = boxes_;
-      SLUICE_RETURN_IF_ERROR(WriteFile(svg_, DrawSvg(model.graph, options, output_text)));
+      SLUICE_RETURN_IF_ERROR(WriteFile(svg_, DrawSvg(graph, options, output_text)));
       console.Note(absl::StrCat("wrote ", svg_));
     }
     if (!html_.empty()) {
-      console.Progress("drawing …");
       HtmlOptions options;
       options.title = title;
       if (boxes_ > 0) options.box_budget = boxes_;
-      SLUICE_RETURN_IF_ERROR(WriteFile(html_, DrawHtml(model.graph, options, output_text)));
+      SLUICE_RETURN_IF_ERROR(WriteFile(html_, DrawHtml(graph, options, output_text)));
       console.Note(absl::StrCat("wrote ", html_));
     }
     return absl::OkStatus();

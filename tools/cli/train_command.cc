@@ -17,6 +17,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/functions/call_choice.h"
 #include "nlohmann/json.hpp"
+#include "tools/cli/console/json_document.h"
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/model_argument.h"
 #include "tools/cli/output_file.h"
@@ -276,7 +277,7 @@ class TrainCommand : public Command {
       for (size_t i = 0; i < last->values.size(); ++i) values[plan.labels[i]] = last->values[i];
       document[is_validation ? "validation" : "train"] = std::move(values);
     }
-    console.Write(document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    console.Write(JsonDocument(document, -1));
   }
 
   ModelArgument model_;

@@ -9,6 +9,8 @@
 #include "graph/ops/op_table.h"
 #include "kernels/families/register_all.h"
 #include "nlohmann/json.hpp"
+#include "tools/cli/console/json_document.h"
+#include "tools/cli/console/number_text.h"
 #include "tools/cli/ops/op_support.h"
 #include "tools/cli/version.h"
 
@@ -61,12 +63,12 @@ class VersionCommand : public Command {
                                          {"protobuf", protobuf},
                                          {"ops", ops},
                                          {"ops_that_run", ops_that_run}};
-      console.Write(document.dump(2) + "\n");
+      console.Write(JsonDocument(document));
       return kExitOk;
     }
     console.Write(absl::StrCat("sluice ", kVersion, "\n", "  graph format  ", kGraphVersion, " (TensorFlow 2.19)\n",
                                "  compiler      ", CompilerName(), ", ", BuildMode(), "\n", "  protobuf      ",
-                               protobuf, "\n", "  ops           ", ops_that_run, " of ", ops,
+                               protobuf, "\n", "  ops           ", CountText(ops_that_run), " of ", CountText(ops),
                                " run here (sluice ops lists them)\n"));
     return kExitOk;
   }

@@ -11,6 +11,7 @@
 #include "nlohmann/json.hpp"
 #include "tools/cli/check/check_report.h"
 #include "tools/cli/console/error_json.h"
+#include "tools/cli/console/json_document.h"
 #include "tools/cli/console/number_text.h"
 
 namespace sluice {
@@ -78,9 +79,9 @@ void AppendMissing(const CheckReport& report, const Paint& paint, std::string* o
     const MissingKernel& missing = report.missing_kernels[i];
     const std::string count = CountText(missing.count + missing.count_in_functions);
     const bool has_way_out = !missing.way_out.empty();
-    absl::StrAppendFormat(out, "  %-*s  %8s  %-*s", static_cast<int>(width), missing.op, count,
+    absl::StrAppendFormat(out, "  %-*s  %8s  %-*s", static_cast<int>(width), PrintableName(missing.op), count,
                           has_way_out ? static_cast<int>(node_width) : 0, PrintableName(missing.first_node));
-    absl::StrAppend(out, has_way_out ? "  " : "", missing.way_out, "\n");
+    absl::StrAppend(out, has_way_out ? "  " : "", PrintableName(missing.way_out, std::string::npos), "\n");
   }
   if (shown < report.missing_kernels.size()) {
     absl::StrAppend(out, "  … and ", report.missing_kernels.size() - shown, " more ops (--json lists all)\n");
@@ -103,7 +104,9 @@ std::string RenderCheckText(const CheckReport& report, const Paint& paint, bool 
   }
   out += Line("kernels", KernelLine(report, paint));
   if (!report.absent_devices.empty()) out += Line("devices", paint.Yellow(report.absent_devices));
-  if (!report.import_problem.empty()) out += Line("import", paint.Yellow(report.import_problem));
+  if (!report.import_problem.empty()) {
+    out += Line("import", paint.Yellow(PrintableName(report.import_problem, std::string::npos)));
+  }
   if (!report.checkpoint.ok()) out += Line("values", paint.Red("those of the variables cannot be read"));
   AppendProblems("Errors", report.errors, kMaxErrorCauses, all, paint, &out);
   if (report.num_errors > static_cast<int64_t>(report.errors.size())) {
@@ -143,7 +146,7 @@ std::string RenderCheckJson(const CheckReport& report, bool all) {
                     {"checkpoint_error", report.checkpoint.ok() ? Json(nullptr) : ErrorJson(report.checkpoint)},
                     {"missing_kernels", missing},
                     {"warnings", report.warnings}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonDocument(out);
 }
 
 }  // namespace sluice

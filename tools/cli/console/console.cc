@@ -3,7 +3,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +14,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "graph/base/error.h"
 #include "graph/base/error_groups.h"
@@ -43,7 +46,38 @@ std::string ShortText(const absl::Status& status) {
                       " causes are shown (`sluice check --all` lists each)");
 }
 
+// The bytes of the mark of Paint that `text` begins with, or 0.
+size_t MarkBytes(absl::string_view text) {
+  for (const absl::string_view code : {"0", "1", "2", "1;31", "32", "33", "36"}) {
+    const std::string mark = absl::StrCat("\x1b[", code, "m");
+    if (absl::StartsWith(text, mark)) return mark.size();
+  }
+  return 0;
+}
+
+bool IsPlain(char c) { return (c >= 0x20 && c < 0x7f) || c == '\n'; }
+
 }  // namespace
+
+std::string TerminalText(absl::string_view text, const Paint& paint) {
+  std::string out;
+  while (!text.empty()) {
+    const auto plain = static_cast<size_t>(std::find_if_not(text.begin(), text.end(), &IsPlain) - text.begin());
+    out.append(text.data(), plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    size_t part = paint.enabled() ? MarkBytes(text) : 0;
+    if (part > 0) {
+      out.append(text.data(), part);
+    } else {
+      part = 1;  // All up to the next plain character or mark, so that characters of several bytes stay whole.
+      while (part < text.size() && !IsPlain(text[part]) && text[part] != '\x1b') ++part;
+      out += PrintableName(text.substr(0, part), std::string::npos);
+    }
+    text.remove_prefix(part);
+  }
+  return out;
+}
 
 std::string Paint::Wrap(absl::string_view code, absl::string_view text) const {
   if (!enabled_ || text.empty()) return std::string(text);
@@ -77,16 +111,47 @@ Console::~Console() {
 }
 
 void Console::Write(absl::string_view text) {
-  if (reader_is_gone_ || write_errno_ != 0) return;
-  has_written_ = has_written_ || !text.empty();
-  pending_.append(text.data(), text.size());
+  // Piece by piece, so that a stop is seen between two of them; lines and characters stay whole.
+  while (!text.empty() && !was_stopped_) {
+    size_t size = std::min(text.size(), kBufferBytes);
+    while (size < text.size() && !IsPlain(text[size])) ++size;
+    WriteBytes(std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size), &IsPlain)
+                   ? text.substr(0, size)
+                   : absl::string_view(TerminalText(text.substr(0, size), out_paint_)));
+    text.remove_prefix(size);
+  }
+}
+
+void Console::WriteBytes(absl::string_view bytes) {
+  if (reader_is_gone_ || write_errno_ != 0 || was_stopped_) return;
+  has_written_ = has_written_ || !bytes.empty();
+  pending_.append(bytes.data(), bytes.size());
   if (pending_.size() >= kBufferBytes) Drain();
+}
+
+bool Console::AskStop() {
+  was_stopped_ = was_stopped_ || (is_stopped_ && is_stopped_());
+  return was_stopped_;
 }
 
 void Console::Drain() {
   if (pending_.empty()) return;
   EndProgress();
-  const int error = WriteFully(STDOUT_FILENO, pending_);
+  int error = 0;
+  absl::string_view rest = pending_;
+  while (error == 0 && !rest.empty()) {
+    if (!is_stopped_) {
+      error = WriteFully(STDOUT_FILENO, rest);
+      break;
+    }
+    if (AskStop()) break;
+    constexpr int kPatienceMs = 50;
+    pollfd ready = {STDOUT_FILENO, POLLOUT, 0};
+    if (::poll(&ready, 1, kPatienceMs) == 0) continue;        // The reader takes nothing: a write would wait.
+    const absl::string_view part = rest.substr(0, PIPE_BUF);  // What a pipe that is ready takes without waiting.
+    error = WriteFully(STDOUT_FILENO, part);
+    rest.remove_prefix(part.size());
+  }
   pending_.clear();
   if (error == EPIPE)
     reader_is_gone_ = true;
@@ -101,13 +166,17 @@ absl::Status Console::Flush() {
 }
 
 void Console::Diagnose(absl::string_view text) {
-  const std::string line = absl::StrCat(has_progress_ ? "\r\x1b[K" : "", text);
+  const std::string line = absl::StrCat(has_progress_ ? "\r\x1b[K" : "", TerminalText(text, err_paint_));
   has_progress_ = false;
   (void)WriteFully(STDERR_FILENO, line);  // An error here has nowhere to go.
 }
 
+void Console::DiagnoseLine(absl::string_view text) {
+  Diagnose(absl::StrCat(absl::StrReplaceAll(text, {{"\n", "\\n"}}), "\n"));
+}
+
 void Console::Note(absl::string_view text) {
-  if (!quiet_) Diagnose(absl::StrCat(err_paint_.Dim(text), "\n"));
+  if (!quiet_) DiagnoseLine(err_paint_.Dim(text));
 }
 
 void Console::Warn(absl::string_view text) {
@@ -115,7 +184,7 @@ void Console::Warn(absl::string_view text) {
 }
 
 void Console::WarnAlways(absl::string_view text) {
-  Diagnose(absl::StrCat(err_paint_.Yellow("warning:"), " ", text, "\n"));
+  DiagnoseLine(absl::StrCat(err_paint_.Yellow("warning:"), " ", text));
 }
 
 std::string PaintedErrorText(absl::string_view formatted, const Paint& paint) {
@@ -141,7 +210,7 @@ void Console::Problem(const absl::Status& status) {
 
 void Console::Complain(absl::string_view text) {
   complaints_.emplace_back(text);
-  Diagnose(absl::StrCat(text, "\n"));
+  DiagnoseLine(text);
 }
 
 void Console::Details(absl::string_view text) {

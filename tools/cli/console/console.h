@@ -2,8 +2,10 @@
 #define SLUICE_TOOLS_CLI_CONSOLE_CONSOLE_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
@@ -34,6 +36,8 @@ class Paint {
 };
 
 // Where a command writes: results to standard output, everything else to standard error.
+// Texts may hold what came from a file: all of them pass through TerminalText, so that no control character but a line
+// feed, and no mark-up but Paint's, reaches a terminal or a log. Only WriteBytes lets bytes through as they are.
 // Results are gathered and written when they are many, at Flush() and at the end. A reader that goes away (`| head`)
 // ends the output quietly; any other failed write makes Flush() fail.
 // Owned by main for the whole run; commands borrow it. Not thread-safe.
@@ -55,8 +59,14 @@ class Console {
   const Paint& err() const { return err_paint_; }
   bool out_is_terminal() const { return out_is_terminal_; }
 
-  // Appends `text` to standard output.
+  // Appends `text` to standard output, fit for a terminal. A character must not be divided between two calls.
   void Write(absl::string_view text);
+  // Appends `bytes` as they are: the content of a file.
+  void WriteBytes(absl::string_view bytes);
+  // From now on asks `is_stopped` between writes, and while the reader takes nothing: once it says true, nothing more
+  // is written and was_stopped() is true. Empty: never.
+  void set_stop(absl::AnyInvocable<bool()> is_stopped) { is_stopped_ = std::move(is_stopped); }
+  bool was_stopped() const { return was_stopped_; }
   // Whether anything was written there.
   bool has_written() const { return has_written_; }
   // Everything is written, or kFileWrite. True results must be flushed before a command says that it succeeded.
@@ -69,7 +79,7 @@ class Console {
   void WarnAlways(absl::string_view text);
   // Lines that belong to a warning, each with its line feed; not when quiet.
   void Details(absl::string_view text);
-  // One line about what went wrong, even when quiet.
+  // One line about what went wrong, even when quiet. Line feeds in it are escaped, as in notes and warnings.
   void Complain(absl::string_view text);
   // An error in the form for people (FormatError), those of the first 50 causes when it stands for many; with colours
   // where they go.
@@ -84,7 +94,10 @@ class Console {
 
  private:
   void Diagnose(absl::string_view text);
+  // One line, whatever is in `text`.
+  void DiagnoseLine(absl::string_view text);
   void Drain();
+  bool AskStop();
 
   const bool out_is_terminal_;
   const bool err_is_terminal_;
@@ -95,6 +108,8 @@ class Console {
   bool reader_is_gone_ = false;
   int write_errno_ = 0;
   bool has_written_ = false;
+  bool was_stopped_ = false;
+  absl::AnyInvocable<bool()> is_stopped_;
   std::string pending_;
   std::vector<absl::Status> problems_;
   std::vector<std::string> complaints_;
@@ -102,6 +117,10 @@ class Console {
 
 // A text that FormatError or FormatErrorGroup made, a line feed after each line, with colours where they go.
 std::string PaintedErrorText(absl::string_view formatted, const Paint& paint);
+
+// `text` with everything escaped that a terminal must not get: control characters but line feeds, bytes that are not
+// UTF-8, marks that are invisible or turn the direction of text. The marks of Paint stay if `paint` makes them.
+std::string TerminalText(absl::string_view text, const Paint& paint);
 
 // Writes all of `text` to the file descriptor, however often the system takes only a part. The error number, or 0.
 int WriteFully(int fd, absl::string_view text);

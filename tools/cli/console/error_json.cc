@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "graph/base/error.h"
 #include "graph/base/error_groups.h"
+#include "tools/cli/console/json_document.h"
 
 namespace sluice {
 
@@ -94,7 +95,7 @@ std::string FailureDocument(absl::string_view command, absl::Span<const absl::St
                     {"num_errors", count},
                     {"errors", ErrorsJson(errors)},
                     {"hints", std::vector<std::string>(hints.begin(), hints.end())}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonDocument(out);
 }
 
 }  // namespace sluice

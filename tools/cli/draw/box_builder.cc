@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/ir/consumers.h"
+#include "tools/cli/draw/drawn_graph.h"
 #include "tools/cli/draw/gradient_scope.h"
 
 namespace sluice {
@@ -39,10 +40,16 @@ BoxBuilder::BoxBuilder(const Graph& graph, int max_children)
     AddMembers(MembersOf(scopes, scope), box, &todo);
   }
   for (const NodeId id : graph.Nodes()) {
-    const NodeId user = fold_into_[Index(id)];
+    NodeId user = fold_into_[Index(id)];
     if (!user.valid()) continue;
+    while (fold_into_[Index(user)].valid()) user = fold_into_[Index(user)];  // A variable into its read into its user.
     box_of_[Index(id)] = box_of_[Index(user)];
     boxes_[Index(box_of_[Index(user)])].folded.push_back(id);
+  }
+  for (const auto& [id, user] : also_into_) {
+    NodeId end = user;
+    while (fold_into_[Index(end)].valid()) end = fold_into_[Index(end)];
+    boxes_[Index(box_of_[Index(end)])].folded.push_back(id);
   }
   CountNodes();
   MarkGradients();
@@ -54,6 +61,7 @@ void BoxBuilder::FoldConstants(const std::vector<NameScope>& scopes) {
     for (const NodeId id : scopes[s].nodes) scope_of[Index(id)] = static_cast<int32_t>(s);
   }
   const Consumers consumers(graph_);
+  FoldVariables(consumers);
   for (const NodeId id : graph_.Nodes()) {
     if (!graph_.Is(id, "Const") || ConstantBytes(graph_, id) > kMaxFoldedBytes) continue;
     const absl::Span<const Use> uses = consumers.of(id);
@@ -64,6 +72,34 @@ void BoxBuilder::FoldConstants(const std::vector<NameScope>& scopes) {
     const std::string& path = scopes[Index(scope_of[Index(user)])].path;
     const bool is_inside = path.empty() || absl::StartsWith(graph_.name(id), absl::StrCat(path, "/"));
     if (one_user && is_inside && !graph_.Is(user, "Const")) fold_into_[Index(id)] = user;
+  }
+}
+
+// The variables that layers read through handles are weights of these layers, wherever the handles stand: a handle goes
+// into every node that reads it, and a read into its only user.
+void BoxBuilder::FoldVariables(const Consumers& consumers) {
+  const auto users_of = [&](NodeId id) {
+    std::vector<NodeId> users;
+    const bool is_plumbing = IsPlumbing(graph_.name(id));
+    for (const Use& use : consumers.of(id)) {
+      const bool counts = is_plumbing == IsPlumbing(graph_.name(use.node));
+      if (counts && (users.empty() || users.back() != use.node)) users.push_back(use.node);
+    }
+    return users;
+  };
+  for (const NodeId id : graph_.Nodes()) {
+    const std::vector<NodeId> users = graph_.Is(id, "VarHandleOp") ? users_of(id) : std::vector<NodeId>();
+    if (users.empty() || IsPlumbing(graph_.name(id))) continue;
+    const bool only_reads = std::all_of(users.begin(), users.end(), [this](NodeId user) {
+      return graph_.Is(user, "ReadVariableOp") || graph_.Is(user, "ResourceGather");
+    });
+    if (!only_reads) continue;
+    fold_into_[Index(id)] = users[0];
+    for (size_t i = 1; i < users.size(); ++i) also_into_.emplace_back(id, users[i]);
+    for (const NodeId read : users) {
+      const std::vector<NodeId> readers = graph_.Is(read, "ReadVariableOp") ? users_of(read) : std::vector<NodeId>();
+      if (readers.size() == 1) fold_into_[Index(read)] = readers[0];
+    }
   }
 }
 

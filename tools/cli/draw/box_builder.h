@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/ir/consumers.h"
 #include "graph/ir/graph.h"
 #include "tools/cli/draw/box_tree.h"
 #include "tools/cli/report/scope_tree.h"
@@ -34,6 +35,7 @@ class BoxBuilder {
   using ScopeList = std::vector<std::pair<int32_t, int32_t>>;  // Scopes and their boxes.
 
   void FoldConstants(const std::vector<NameScope>& scopes);
+  void FoldVariables(const Consumers& consumers);
   void CountShown(const std::vector<NameScope>& scopes);
   std::vector<Member> MembersOf(const std::vector<NameScope>& scopes, int32_t scope) const;
   // Adds boxes for `members` to `parent`, bundled if there are too many. `*todo` gets the scopes among them.
@@ -47,8 +49,9 @@ class BoxBuilder {
   const size_t max_children_;
   std::vector<Box> boxes_;
   std::vector<int32_t> box_of_;
-  std::vector<NodeId> fold_into_;  // By node id: the user, or an invalid id.
-  std::vector<int64_t> shown_;     // By scope: nodes inside that are not folded.
+  std::vector<NodeId> fold_into_;                     // By node id: the user, or an invalid id.
+  std::vector<std::pair<NodeId, NodeId>> also_into_;  // Further users of variables that several nodes read.
+  std::vector<int64_t> shown_;                        // By scope: nodes inside that are not folded.
 };
 
 }  // namespace sluice

@@ -1,8 +1,12 @@
 #include "tools/cli/draw/box_look.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "graph/base/error.h"
 #include "tools/cli/console/number_text.h"
 
 namespace sluice {
@@ -41,15 +45,24 @@ BoxLook LookOf(const Graph& graph, const Box& box, OutputTextFn output_text) {
 }
 
 std::string CutMiddle(absl::string_view text, size_t max_chars) {
-  if (text.size() <= max_chars) return std::string(text);
-  const size_t tail = (max_chars - 1) / 2, head = max_chars - 1 - tail;
+  if (CountChars(text) <= max_chars) return std::string(text);
+  // In bytes, moved to where characters begin.
+  size_t tail = std::min((max_chars - 1) / 2, text.size() / 2), head = std::min(max_chars - 1 - tail, text.size() / 2);
+  const auto is_inside = [&text](size_t i) {
+    return i < text.size() && (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80;
+  };
+  while (head > 0 && is_inside(head)) --head;
+  while (tail > 0 && is_inside(text.size() - tail)) --tail;
   return absl::StrCat(text.substr(0, head), "…", text.substr(text.size() - tail));
 }
 
 std::string EscapeXml(absl::string_view text) {
+  std::vector<std::string> lines;
+  for (const absl::string_view line : absl::StrSplit(text, '\n'))
+    lines.push_back(PrintableName(line, std::string::npos));
   std::string out;
   out.reserve(text.size());
-  for (const char c : text) {
+  for (const char c : absl::StrJoin(lines, "\n")) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -67,7 +80,7 @@ std::string EscapeXml(absl::string_view text) {
         out += "&#39;";
         break;
       default:
-        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? '?' : c;
+        out += c;
     }
   }
   return out;

@@ -26,10 +26,10 @@ inline constexpr double kTitleFontSize = 12, kSubtitleFontSize = 10;
 
 BoxLook LookOf(const Graph& graph, const Box& box, OutputTextFn output_text);
 
-// `text` with its middle replaced by an ellipsis when it has more than `max_chars` characters. ASCII in, UTF-8 out.
+// `text` with its middle replaced by an ellipsis when it has more than `max_chars` characters. Characters stay whole.
 std::string CutMiddle(absl::string_view text, size_t max_chars);
 
-// `text` for element content and attributes of XML and HTML.
+// `text` for element content and attributes of XML and HTML; what a terminal must not get is written out ("\\x1b").
 std::string EscapeXml(absl::string_view text);
 
 }  // namespace sluice

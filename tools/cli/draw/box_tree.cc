@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "graph/ir/topo_order.h"
 #include "tools/cli/draw/box_builder.h"
+#include "tools/cli/draw/drawn_graph.h"
 
 namespace sluice {
 namespace {
@@ -87,10 +88,21 @@ BoxTree::BoxTree(const Graph& graph, int max_children) {
   AddEdges(graph);
 }
 
+bool BoxTree::IsFoldedInto(NodeId id, int32_t box) const {
+  const std::vector<NodeId>& folded = boxes_[static_cast<size_t>(box)].folded;
+  return std::find(folded.begin(), folded.end(), id) != folded.end();
+}
+
 void BoxTree::AddEdges(const Graph& graph) {
   EdgeTable table(boxes_, &edges_);
   for (const NodeId id : graph.Nodes()) {
+    const bool is_plumbing = IsPlumbing(graph.name(id));
     for (const Output& source : graph.all_inputs(id)) {
+      // All variables lead to what saves them: lines that say nothing, and hide the others. A variable is drawn with
+      // each node that reads it.
+      if (source.is_set() && IsPlumbing(graph.name(source.node)) != is_plumbing) continue;
+      if (source.is_set() && box(box_of(id)).kind == Box::Kind::kNode && IsFoldedInto(source.node, box_of(id)))
+        continue;
       if (source.is_set()) table.Add(box_of(source.node), box_of(id), KindOf(graph, id, source));
     }
   }

@@ -58,6 +58,7 @@ class BoxTree {
   int32_t box_of(NodeId id) const { return box_of_[static_cast<size_t>(id.value())]; }
 
  private:
+  bool IsFoldedInto(NodeId id, int32_t box) const;
   void AddEdges(const Graph& graph);
 
   std::vector<Box> boxes_;

@@ -77,17 +77,18 @@ class DataWriter {
   // "inputs": by box, [source box or -1 - number of a folded constant, slot]; "folded": [name, text].
   void WriteInputs() {
     std::string folded;
-    absl::flat_hash_map<int32_t, int> number_of_folded;  // By node id.
+    absl::flat_hash_map<int32_t, int> number_of_folded;  // By node id; of a variable, in the box that comes next.
+    int num_folded = 0;
     absl::StrAppend(&out_, "\"inputs\":{");
     bool first = true;
     for (size_t b = 0; b < tree_.boxes().size(); ++b) {
       const Box& box = tree_.boxes()[b];
       if (box.kind != Box::Kind::kNode) continue;
       for (const NodeId id : box.folded) {
-        absl::StrAppend(&folded, number_of_folded.empty() ? "" : ",", "[");
+        absl::StrAppend(&folded, num_folded == 0 ? "" : ",", "[");
         AppendJsonText(graph_.name(id), &folded);
         absl::StrAppend(&folded, ",", texts_.Number(ConstantText(id)), "]");
-        number_of_folded.emplace(id.value(), static_cast<int>(number_of_folded.size()));
+        number_of_folded[id.value()] = num_folded++;
       }
       std::vector<std::string> inputs;
       for (const Output& source : graph_.all_inputs(box.node)) {
@@ -161,7 +162,7 @@ class DataWriter {
   }
 
   // "scopes": by box, items (a box, or the box whose port it is), pins (1 upper, 2 lower border), layers, and edges
-  // [from item, to item, count, flags (1 control, 2 leads up), points, from inside, to inside].
+  // [from item, to item, count, flags (1 control, 2 leads up, 4 a loop's), points, from inside, to inside].
   void WriteScopes() {
     absl::StrAppend(&out_, "\"scopes\":{");
     bool first = true;
@@ -188,7 +189,7 @@ class DataWriter {
     const std::vector<BoxEdge>& edges = tree_.edges(box);
     for (size_t i = 0; i < edges.size(); ++i) {
       const EdgeRoute& route = scope.layering.routes[i];
-      const int flags = (edges[i].control_only ? 1 : 0) | (route.reversed ? 2 : 0);
+      const int flags = (edges[i].control_only ? 1 : 0) | (route.reversed ? 2 : 0) | (edges[i].back_only ? 4 : 0);
       absl::StrAppend(&out_, i > 0 ? "," : "", "[", scope.edges[i].from, ",", scope.edges[i].to, ",");
       absl::StrAppend(&out_, edges[i].count, ",", flags, ",", NumberList(route.points), ",");
       absl::StrAppend(&out_, NumberList(edges[i].from_inside), ",", NumberList(edges[i].to_inside), "]");

@@ -7,8 +7,9 @@
 
 namespace sluice {
 
-// Appends `text` as a JSON string that may stand in a <script> element: '<' is escaped, control bytes too, and bytes
-// that are not UTF-8 become U+FFFD.
+// Appends `text` as a JSON string that may stand in a <script> element. Line feeds stay; other control characters,
+// bytes that are not UTF-8 and marks that are invisible or turn the direction of text are written out ("\\x1b", as the
+// terminal shows them), and '<' is escaped.
 void AppendJsonText(absl::string_view text, std::string* out);
 
 }  // namespace sluice

@@ -173,6 +173,7 @@ class SceneBuilder {
       drawn.count = edge.count;
       drawn.control_only = edge.control_only;
       drawn.reversed = route.reversed;
+      drawn.is_loop = edge.back_only;
       drawn.has_head = edge.to >= 0 && !shown(edge.to).open;
       drawn.path = route.reversed ? PathUp(edge, starts, ends, way) : PathDown(starts, ends, way);
       scene_.edges.push_back(std::move(drawn));

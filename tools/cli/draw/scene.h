@@ -27,6 +27,7 @@ struct SceneEdge {
   int32_t count = 1;  // Edges of the graph that it stands for.
   bool control_only = false;
   bool reversed = false;  // Leads up.
+  bool is_loop = false;   // A back edge of a loop. Others may lead up as well, where scopes read from each other.
   bool has_head = true;   // Ends at a box; false at a port on the border, where another part continues.
 };
 

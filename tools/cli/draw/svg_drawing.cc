@@ -83,10 +83,10 @@ class SvgWriter {
   void WriteEdge(const SceneEdge& edge) {
     const double width = edge.count > 1 ? 1.6 : 1.0;
     absl::StrAppendFormat(&out_, "<path class=\"e%s%s\" stroke-width=\"%.1f\"%s d=\"%s\"/>\n",
-                          edge.control_only ? " ctl" : "", edge.reversed ? " up" : "", width,
-                          !edge.has_head  ? ""
-                          : edge.reversed ? " marker-end=\"url(#b)\""
-                                          : " marker-end=\"url(#a)\"",
+                          edge.control_only ? " ctl" : "", edge.is_loop ? " up" : "", width,
+                          !edge.has_head ? ""
+                          : edge.is_loop ? " marker-end=\"url(#b)\""
+                                         : " marker-end=\"url(#a)\"",
                           edge.path);
   }
 

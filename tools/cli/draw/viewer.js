@@ -174,7 +174,7 @@ function pathUp(from, to, starts, ends, way) {
 function edgePaths(b, lit) {
   const {scope, p} = insides.get(b), here = shown.get(b), left = here.x + PAD, top = here.y + topOf(insides.get(b)), out = [];
   for (const [from, to, count, flags, points, fromInside, toInside] of scope.edges) {
-    const a = scope.pins[from] ? -1 : scope.items[from], z = scope.pins[to] ? -1 : scope.items[to], up = flags & 2;
+    const a = scope.pins[from] ? -1 : scope.items[from], z = scope.pins[to] ? -1 : scope.items[to], up = flags & 2, loop = flags & 4;
     const starts = a >= 0 ? endsAt(a, fromInside, false) : [{x: left + p.x[from], y: here.y}];
     const ends = z >= 0 ? endsAt(z, toInside, true) : [{x: left + p.x[to], y: here.y + here.h}];
     const way = [];
@@ -185,8 +185,8 @@ function edgePaths(b, lit) {
     }
     const isLit = lit.has(`${b},${a},${z}`), headed = z >= 0 && !shown.get(z).open;
     const d = up ? pathUp(shown.get(a), shown.get(z), starts, ends, way) : pathDown(starts, ends, way);
-    const mark = isLit ? 'lit' : up ? 'up' : 'edge';
-    out.push({lit: isLit, html: `<path class="e${flags & 1 ? ' ctl' : ''}${up ? ' up' : ''}${isLit ? ' lit' : ''}"` +
+    const mark = isLit ? 'lit' : loop ? 'up' : 'edge';
+    out.push({lit: isLit, html: `<path class="e${flags & 1 ? ' ctl' : ''}${loop ? ' up' : ''}${isLit ? ' lit' : ''}"` +
       ` stroke-width="${count > 1 ? 1.6 : 1}"${headed ? ` marker-end="url(#m-${mark})"` : ''} d="${d}"/>`});
   }
   return out;
@@ -261,13 +261,33 @@ function render() {
     all.filter(s => !s.open).map(boxHtml).join('');
 }
 function applyView() { $('scene').setAttribute('transform', `translate(${view.x},${view.y}) scale(${view.k})`); }
-// Shows the whole drawing, but not smaller than `smallest`: then its upper part.
-function fit(smallest) {
+const READABLE = 0.55;
+// Shows the whole drawing; with `readable` not smaller than its texts can be read, if it is only too high: then its
+// upper part, over its whole width.
+function fit(readable) {
   const r = $('canvas').getBoundingClientRect();
-  view.k = Math.max(smallest, Math.min(1.4, (r.width - 40) / sceneSize.w, (r.height - 40) / sceneSize.h));
+  const wide = (r.width - 40) / sceneSize.w, high = (r.height - 40) / sceneSize.h;
+  view.k = Math.min(1.4, wide, readable ? Math.max(high, READABLE) : high);
   view.x = (r.width - sceneSize.w * view.k) / 2;
   view.y = Math.max(20, (r.height - sceneSize.h * view.k) / 2);
   applyView();
+}
+
+// The first view: of the boxes that are open in it, the ones that make it wider than the window close again.
+function startView() {
+  open.clear();
+  DATA.open.forEach(b => open.add(b));
+  picked = -1;
+  render();
+  const room = $('canvas').getBoundingClientRect().width - 40;
+  while (sceneSize.w * READABLE > room && open.size > 1) {
+    const inner = [...open].filter(b => b > 0 && !childrenOf(b).some(c => open.has(c)));
+    if (!inner.length) break;
+    open.delete(inner.reduce((a, b) => insides.get(a).w >= insides.get(b).w ? a : b));
+    render();
+  }
+  fit(true);
+  showDetails(-1);
 }
 
 // --- Actions ---
@@ -329,14 +349,23 @@ function showDetails(b) {
   $('details').innerHTML = html;
 }
 let names = null;
+// How well `b` fits the words that were searched, 0 best: the op or the name itself, its beginning, a part of it, and
+// last what only lies in a scope of such a name.
+function rankOf(b, words) {
+  const own = [B.label[b].toLowerCase(), ...(isNode(b) ? [opOf(b).toLowerCase()] : [])];
+  const rank = w => own.includes(w) ? 0 : own.some(s => s.startsWith(w)) ? 1 : own.some(s => s.includes(w)) ? 2 : 3;
+  return words.reduce((sum, w) => sum + rank(w), 0);
+}
 function search(text) {
   const hits = $('hits'), words = text.toLowerCase().split(/\s+/).filter(Boolean);
   hits.hidden = !words.length;
   if (!words.length) return;
   if (!names) names = B.label.map((_, b) => B.kind[b] === BUNDLE ? '' : (pathOf(b) + ' ' + (isNode(b) ? opOf(b) : '')).toLowerCase());
   const found = [];
-  for (let b = 1; b < names.length && found.length < 60; b++) if (names[b] && words.every(w => names[b].includes(w))) found.push(b);
-  hits.innerHTML = found.map(b => `<li data-go="${b}">${esc(pathOf(b))} <span class="dim">${isNode(b) ? esc(opOf(b)) : 'scope'}</span></li>`)
+  for (let b = 1; b < names.length; b++) if (names[b] && words.every(w => names[b].includes(w))) found.push([rankOf(b, words), b]);
+  found.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  found.length = Math.min(found.length, 60);
+  hits.innerHTML = found.map(([, b]) => `<li data-go="${b}">${esc(pathOf(b))} <span class="dim">${isNode(b) ? esc(opOf(b)) : 'scope'}</span></li>`)
     .join('') || '<li class="dim">nothing found</li>';
 }
 
@@ -382,15 +411,12 @@ $('search').addEventListener('keydown', e => {
 document.addEventListener('keydown', e => {
   if (e.target === $('search')) return;
   if (e.key === '/') { e.preventDefault(); $('search').focus(); }
-  if (e.key === 'f') fit(0);
+  if (e.key === 'f') fit(false);
 });
-$('fit').addEventListener('click', () => fit(0));
-$('close').addEventListener('click', () => { open.clear(); DATA.open.forEach(b => open.add(b)); picked = -1; render(); fit(0.6); showDetails(-1); });
-DATA.open.forEach(b => open.add(b));
+$('fit').addEventListener('click', () => fit(false));
+$('close').addEventListener('click', startView);
 $('legend').innerHTML = DATA.families.map(([name, color]) => `<span><i style="background:${color}"></i>${name}</span>`).join('') +
   (B.gradient.some(Boolean) ? ['forward', 'gradients'].map(name => `<span><i class="${name}"></i>${name}</span>`).join('') : '');
-render();
-fit(0.6);
-showDetails(-1);
+startView();
 const start = decodeURIComponent(location.hash.slice(1));
 if (start) { const b = B.label.findIndex((_, i) => pathOf(i) === start); if (b > 0) reveal(b); }

@@ -1,6 +1,7 @@
 #include "tools/cli/report/endpoint_guess.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "graph/ir/consumers.h"
@@ -65,6 +66,8 @@ class SaverNodes {
     const bool is_own = std::binary_search(own_.begin(), own_.end(), id);
     return is_own || (is_after_[Index(id)] && IsString(graph_, id));
   }
+  std::vector<bool> TakeParts() { return std::move(is_for_saver_); }
+
   // What is fed into `id` is the name of a file for savers only.
   bool Takes(NodeId id) const { return is_for_saver_[Index(id)] && IsString(graph_, id); }
 
@@ -172,6 +175,11 @@ GraphEndpoints GuessEndpoints(const Graph& graph, const ControlFlowInfo& frames)
   const Consumers consumers(graph);
   const SaverNodes savers(graph, consumers);
   return {GuessInputs(graph, savers), GuessOutputs(graph, frames, consumers, savers), TargetsOf(graph, consumers)};
+}
+
+std::vector<bool> SaverParts(const Graph& graph) {
+  const Consumers consumers(graph);
+  return SaverNodes(graph, consumers).TakeParts();
 }
 
 std::vector<NodeId> GuessTargets(const Graph& graph) { return TargetsOf(graph, Consumers(graph)); }

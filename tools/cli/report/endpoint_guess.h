@@ -26,6 +26,10 @@ struct GraphEndpoints {
 // Linear in the graph and its functions. `frames` is that of the graph.
 GraphEndpoints GuessEndpoints(const Graph& graph, const ControlFlowInfo& frames);
 
+// By node: whether it is a part of what writes and reads checkpoints (savers, the names of their files, what only
+// restores), and nothing else reads it.
+std::vector<bool> SaverParts(const Graph& graph);
+
 // The targets alone.
 std::vector<NodeId> GuessTargets(const Graph& graph);
 

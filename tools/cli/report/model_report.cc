@@ -11,6 +11,7 @@
 #include "graph/base/error.h"
 #include "graph/base/error_groups.h"
 #include "tools/cli/report/endpoint_guess.h"
+#include "tools/cli/report/variable_aliases.h"
 
 namespace sluice {
 namespace {
@@ -97,13 +98,19 @@ VariableFact ReportVariable(const Graph& graph, NodeId id) {
 void ReportNodes(const LoadedGraph& model, ModelReport* report) {
   const Graph& graph = model.graph;
   Counts ops, devices, resources;
+  const VariableAliases aliases = FindVariableAliases(model);
+  absl::flat_hash_map<NodeId, std::vector<std::string>> aliases_of;
+  absl::flat_hash_map<NodeId, size_t> index_of;  // In the list of variables.
   for (const NodeId id : graph.Nodes()) {
     const absl::string_view op = graph.op_name(id);
     ++ops[op];
     ++devices[graph.device(id)];
     report->num_data_edges += static_cast<int64_t>(graph.inputs(id).size());
     report->num_control_edges += static_cast<int64_t>(graph.controls(id).size());
-    if (IsVariableOp(op)) {
+    if (IsVariableOp(op) && aliases.meant.contains(id)) {
+      aliases_of[aliases.meant.at(id)].emplace_back(graph.name(id));
+    } else if (IsVariableOp(op)) {
+      index_of[id] = report->variables.size();
       report->variables.push_back(ReportVariable(graph, id));
       report->variable_bytes += std::max<int64_t>(0, report->variables.back().bytes);
     } else if (IsResourceOp(op)) {
@@ -128,14 +135,31 @@ void ReportNodes(const LoadedGraph& model, ModelReport* report) {
   report->ops = Ranked(ops);
   report->devices = Ranked(devices);
   report->resources = Ranked(resources);
-  std::sort(report->variables.begin(), report->variables.end(),
-            [](const VariableFact& a, const VariableFact& b) { return a.name < b.name; });
+  for (auto& [id, names] : aliases_of) report->variables[index_of.at(id)].aliases = std::move(names);
+  for (const NodeId id : aliases.read) report->variables[index_of.at(id)].is_read = true;
+  std::sort(report->variables.begin(), report->variables.end(), [](const VariableFact& a, const VariableFact& b) {
+    return a.is_read != b.is_read ? a.is_read : a.name < b.name;
+  });
 }
 
 TensorFact ReportTensor(const LoadedGraph& model, const Output& output) {
   const DType dtype = model.graph.output_type(output.node, output.index);
   return {model.graph.OutputName(output), std::string(model.graph.op_name(output.node)), BaseType(dtype),
           OutputShape(model, output)};
+}
+
+// What a MetaGraphDef's collections and ops say of training.
+void ReportTraining(const LoadedGraph& model, ModelReport* report) {
+  for (const auto& [key, role] : {std::pair<absl::string_view, absl::string_view>{"train_op", "train op"},
+                                  std::pair<absl::string_view, absl::string_view>{"losses", "loss"}}) {
+    for (const ModelCollection& collection : model.meta.collections) {
+      if (collection.key != key || collection.kind != ModelCollection::Kind::kNodes) continue;
+      for (const std::string& item : collection.items) report->training.push_back({std::string(role), item});
+    }
+  }
+  for (const NodeId id : model.graph.Nodes()) {
+    if (model.graph.Is(id, "MergeSummary")) report->training.push_back({"summary", std::string(model.graph.name(id))});
+  }
 }
 
 }  // namespace
@@ -183,6 +207,7 @@ ModelReport ReportModel(const LoadedGraph& model) {
   for (size_t i = 1; i < model.control_flow.frames.size(); ++i) {
     report.frames.push_back(ReportFrame(model.graph, model.control_flow, model.control_flow.frames[i]));
   }
+  ReportTraining(model, &report);
   report.scopes = BuildScopeTree(model.graph);
   report.init_ops = model.meta.init_ops;
   report.assets = model.meta.assets;

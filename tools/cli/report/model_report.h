@@ -49,7 +49,14 @@ struct VariableFact {
   bool is_resource = false;
   DType dtype = DType::kInvalid;
   PartialShape shape;
-  int64_t bytes = -1;  // -1 when the shape is not fully known.
+  int64_t bytes = -1;                // -1 when the shape is not fully known.
+  bool is_read = false;              // By a signature.
+  std::vector<std::string> aliases;  // Handles of the same variable that no signature reads.
+};
+
+// A node that a training graph names for its user: "train op", "loss" or "summary".
+struct TrainingFact {
+  std::string role, name;
 };
 
 struct ConstantFact {
@@ -79,9 +86,11 @@ struct ModelReport {
   std::vector<ModelSignature> signatures;
   std::vector<FunctionFact> functions;
   std::vector<FrameFact> frames;
-  std::vector<VariableFact> variables;  // By name.
-  std::vector<NamedCount> resources;    // Ops that keep other state: queues, tables, iterators, ...
-  int64_t variable_bytes = 0;           // Of those with known shapes.
+  // Those that signatures read first, then by name. An alias is listed with its variable only.
+  std::vector<VariableFact> variables;
+  std::vector<TrainingFact> training;
+  std::vector<NamedCount> resources;  // Ops that keep other state: queues, tables, iterators, ...
+  int64_t variable_bytes = 0;         // Of those with known shapes.
   int64_t num_constants = 0, constant_bytes = 0;
   std::vector<ConstantFact> largest_constants;
   std::vector<NameScope> scopes;  // The root first.

@@ -5,6 +5,7 @@
 
 #include "nlohmann/json.hpp"
 #include "tools/cli/console/error_json.h"
+#include "tools/cli/console/json_document.h"
 
 namespace sluice {
 namespace {
@@ -76,7 +77,9 @@ Json VariableJson(const VariableFact& variable) {
           {"kind", variable.is_resource ? "resource" : "ref"},
           {"dtype", DTypeText(variable.dtype)},
           {"shape", ShapeJson(variable.shape)},
-          {"bytes", variable.bytes < 0 ? Json(nullptr) : Json(variable.bytes)}};
+          {"bytes", variable.bytes < 0 ? Json(nullptr) : Json(variable.bytes)},
+          {"read_by_signature", variable.is_read},
+          {"aliases", variable.aliases}};
 }
 
 Json ConstantJson(const ConstantFact& constant) {
@@ -129,6 +132,9 @@ std::string RenderReportJson(const ModelReport& report) {
   out["functions"] = ArrayOf(report.functions, FunctionJson);
   out["frames"] = ArrayOf(report.frames, FrameJson);
   out["variables"] = ArrayOf(report.variables, VariableJson);
+  out["training"] = ArrayOf(report.training, [](const TrainingFact& fact) {
+    return Json{{"role", fact.role}, {"name", fact.name}};
+  });
   out["resources"] = CountsJson(report.resources);
   out["constants"] = {{"count", report.num_constants},
                       {"bytes", report.constant_bytes},
@@ -138,7 +144,7 @@ std::string RenderReportJson(const ModelReport& report) {
   out["warnings"] = report.warnings;
   out["num_errors"] = report.num_errors;
   out["errors"] = ErrorsJson(report.errors);
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonDocument(out);
 }
 
 }  // namespace sluice

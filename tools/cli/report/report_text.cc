@@ -18,10 +18,17 @@ namespace {
 
 constexpr size_t kMaxColumn = 56;
 
+// `text`, which came from a file, in a form that stays on its line and is safe on a terminal; not cut.
+std::string Printable(absl::string_view text) { return PrintableName(text, std::string::npos); }
+
 // Rows of cells, printed as columns.
 class Table {
  public:
-  void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  // The cells may hold what came from a file.
+  void Add(std::vector<std::string> cells) {
+    for (std::string& cell : cells) cell = Printable(cell);
+    rows_.push_back(std::move(cells));
+  }
   // Marks column `i` as numbers: aligned to the right.
   void AlignRight(size_t i) { right_ = i; }
 
@@ -80,6 +87,7 @@ class TextRenderer {
     Tensors("Inputs", report_.inputs);
     Tensors("Outputs", report_.outputs);
     Counts("Targets", report_.targets, "waits for");
+    Training();
     Functions();
     Frames();
     Variables();
@@ -127,14 +135,15 @@ class TextRenderer {
       absl::StrAppend(&out_, "  ", CountOf(static_cast<int64_t>(report_.variables.size()), "variable"), ": ",
                       BytesText(report_.variable_bytes), "\n");
     }
-    absl::StrAppend(&out_, "  written by graph version ", report_.versions.producer,
-                    report_.tensorflow_version.empty() ? "" : " (TensorFlow " + report_.tensorflow_version + ")",
-                    ", for readers from ", report_.versions.min_consumer, "\n");
-    if (!report_.tags.empty()) absl::StrAppend(&out_, "  tags ", absl::StrJoin(report_.tags, ", "));
+    absl::StrAppend(
+        &out_, "  written by graph version ", report_.versions.producer,
+        report_.tensorflow_version.empty() ? "" : " (TensorFlow " + PrintableName(report_.tensorflow_version) + ")",
+        ", for readers from ", report_.versions.min_consumer, "\n");
+    if (!report_.tags.empty()) absl::StrAppend(&out_, "  tags ", Printable(absl::StrJoin(report_.tags, ", ")));
     if (report_.tag_sets.size() > 1) {
       absl::StrAppend(&out_, "; the file has ", report_.tag_sets.size(),
                       " graphs: ", absl::StrJoin(report_.tag_sets, ", ", [](std::string* out, const auto& tags) {
-                        absl::StrAppend(out, "{", absl::StrJoin(tags, ","), "}");
+                        absl::StrAppend(out, "{", Printable(absl::StrJoin(tags, ",")), "}");
                       }));
     }
     if (!report_.tags.empty()) absl::StrAppend(&out_, "\n");
@@ -250,11 +259,28 @@ class TextRenderer {
     for (size_t i = 0; i < Shown(report_.variables.size()); ++i) {
       const VariableFact& variable = report_.variables[i];
       table.Add({variable.name, TensorText(variable.dtype, variable.shape),
-                 variable.bytes < 0 ? "?" : BytesText(variable.bytes), variable.is_resource ? "resource" : "ref"});
+                 variable.bytes < 0 ? "?" : BytesText(variable.bytes), KindText(variable)});
     }
     table.AlignRight(2);
     out_ += table.Render("  ", MaxLine());
     More(report_.variables.size());
+  }
+
+  static std::string KindText(const VariableFact& variable) {
+    const std::string kind = variable.is_resource ? "resource" : "ref";
+    const std::string also = absl::StrJoin(variable.aliases, ", ");
+    return also.empty() ? kind : absl::StrCat(kind, ", also ", also);
+  }
+
+  void Training() {
+    if (report_.training.empty()) return;
+    Heading("Training", static_cast<int64_t>(report_.training.size()));
+    Table table;
+    for (size_t i = 0; i < Shown(report_.training.size()); ++i) {
+      table.Add({report_.training[i].role, report_.training[i].name});
+    }
+    out_ += table.Render("  ", MaxLine());
+    More(report_.training.size());
   }
 
   // As many as fit in a line, most frequent first.
@@ -267,13 +293,14 @@ class TextRenderer {
     const size_t shown = std::min(ops.size(), static_cast<size_t>(options_.max_rows) * 3);
     for (size_t i = 0; i < shown; ++i) {
       const std::string count = CountText(ops[i].count);
-      const size_t width = ops[i].name.size() + count.size() + 3;
+      const std::string name = Printable(ops[i].name);
+      const size_t width = name.size() + count.size() + 3;
       if (used + width > kLine) {
         absl::StrAppend(&out_, line, "\n");
         line = " ";
         used = 1;
       }
-      absl::StrAppend(&line, " ", ops[i].name, " ", paint_.Dim(count), i + 1 < shown ? "," : "");
+      absl::StrAppend(&line, " ", name, " ", paint_.Dim(count), i + 1 < shown ? "," : "");
       used += width;
     }
     absl::StrAppend(&out_, line, "\n");
@@ -334,7 +361,7 @@ class TextRenderer {
   // What a MetaGraphDef adds.
   void Extras() {
     if (!report_.init_ops.empty())
-      absl::StrAppend(&out_, "\n", paint_.Bold("Init op"), "  ", report_.init_ops[0], "\n");
+      absl::StrAppend(&out_, "\n", paint_.Bold("Init op"), "  ", Printable(report_.init_ops[0]), "\n");
     if (!report_.assets.empty()) {
       Heading("Assets", static_cast<int64_t>(report_.assets.size()));
       Table table;

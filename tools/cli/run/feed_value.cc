@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -213,19 +214,114 @@ absl::StatusOr<Tensor> CheckDType(absl::StatusOr<Tensor> tensor, DType dtype, co
   return file.empty() ? absl::Status(error) : WithFile(error, file);
 }
 
+// The members of the object that `text` is, by key, each as it is written; nothing where it is not an object. Values
+// are looked at no further than to find their ends.
+using Members = absl::flat_hash_map<std::string, absl::string_view>;
+std::optional<Members> ReadMembers(absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  if (!absl::ConsumePrefix(&text, "{") || !absl::ConsumeSuffix(&text, "}")) return std::nullopt;
+  Members members;
+  int64_t depth = 0;
+  size_t begin = 0, colon = absl::string_view::npos;
+  bool is_quoted = false;
+  for (size_t i = 0; i <= text.size(); ++i) {
+    const char c = i < text.size() ? text[i] : ',';
+    if (is_quoted && i == text.size()) return std::nullopt;
+    if (is_quoted && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      is_quoted = !is_quoted;
+    } else if (is_quoted) {
+      continue;
+    } else if (c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    } else if (c == ':' && depth == 0 && colon == absl::string_view::npos) {
+      colon = i;
+    } else if (c == ',' && depth == 0) {
+      if (colon == absl::string_view::npos) return std::nullopt;
+      absl::string_view key = absl::StripAsciiWhitespace(text.substr(begin, colon - begin));
+      if (!absl::ConsumePrefix(&key, "\"") || !absl::ConsumeSuffix(&key, "\"")) return std::nullopt;
+      members[std::string(key)] = absl::StripAsciiWhitespace(text.substr(colon + 1, i - colon - 1));
+      begin = i + 1;
+      colon = absl::string_view::npos;
+    }
+  }
+  return depth == 0 && !is_quoted ? std::optional<Members>(std::move(members)) : std::nullopt;
+}
+
+// A value that was written down as a list or an element, of the shape `stated` where it is known.
+absl::StatusOr<Tensor> ReadLiteral(absl::string_view text, DType dtype, const std::optional<Shape>& stated,
+                                   const PartialShape& known) {
+  SLUICE_ASSIGN_OR_RETURN(ValueLiteral literal, ParseValueLiteral(text));
+  const auto rank = static_cast<int>(literal.dims.size());
+  if (IsComplex(dtype)) {
+    const bool has_pairs = stated.has_value()
+                               ? static_cast<int64_t>(literal.elements.size()) == 2 * stated->num_elements()
+                               : known.has_rank() && static_cast<int>(known.dims().size()) + 1 == rank;
+    if (has_pairs) JoinComplexPairs(&literal);
+  }
+  if (!stated.has_value()) return LiteralToTensor(literal, dtype);
+  SLUICE_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(dtype, *stated));
+  if (literal.elements.empty() && stated->num_elements() == 0) return tensor;
+  if (std::vector<int64_t>(stated->dims().begin(), stated->dims().end()) != literal.dims) {
+    return Error(ErrorCode::kValueSyntax).Text(absl::StrCat("\"values\" do not have the shape ", stated->ToString()));
+  }
+  return LiteralToTensor(literal, dtype);
+}
+
+// A result as `sluice run --json` prints it: {"name": ..., "dtype": "float32", "shape": [0,3], "values": []}.
+absl::StatusOr<Tensor> ReadResult(const Members& members, DType dtype, const LoadLimits& limits) {
+  const auto member = [&members](const char* key) {
+    const auto found = members.find(key);
+    return found == members.end() ? absl::string_view() : found->second;
+  };
+  absl::string_view stated = member("dtype");
+  if (absl::ConsumePrefix(&stated, "\"") && absl::ConsumeSuffix(&stated, "\"")) {
+    SLUICE_ASSIGN_OR_RETURN(const DType found, ParseDType(stated));
+    if (found != dtype) {
+      return Error(ErrorCode::kFeedType)
+          .Found(DTypeName(found))
+          .Expected(DTypeName(dtype))
+          .Text("the value has the wrong dtype");
+    }
+  }
+  std::optional<Shape> shape;
+  if (!member("shape").empty()) {
+    SLUICE_ASSIGN_OR_RETURN(const ValueLiteral dims, ParseValueLiteral(member("shape")));
+    SLUICE_ASSIGN_OR_RETURN(const Tensor sizes, LiteralToTensor(dims, DType::kInt64));
+    if (sizes.rank() != 1) return Error(ErrorCode::kValueSyntax).Text("\"shape\" is not a list of sizes");
+    SLUICE_ASSIGN_OR_RETURN(shape, Shape::Make(sizes.flat<int64_t>()));
+    int64_t bytes = 0;
+    if (!CheckedMul(shape->num_elements(), static_cast<int64_t>(DTypeSize(dtype)), &bytes) ||
+        bytes > limits.max_tensor_bytes) {
+      return Error(ErrorCode::kLimitTensorBytes)
+          .Limit("max_tensor_bytes", limits.max_tensor_bytes)
+          .Text(absl::StrCat("a value of shape ", shape->ToString(), " is too large"));
+    }
+  }
+  return ReadLiteral(member("values"), dtype, shape, PartialShape());
+}
+
 }  // namespace
 
-absl::StatusOr<Tensor> ReadFeedValue(absl::string_view value, DType dtype, const LoadLimits& limits) {
+absl::StatusOr<Tensor> ReadFeedValue(absl::string_view value, DType dtype, const LoadLimits& limits,
+                                     const PartialShape& shape) {
   if (absl::ConsumePrefix(&value, "@")) {
     const std::string file(value);
     return CheckDType(ReadValueFile(file, limits), dtype, file);
   }
-  SLUICE_ASSIGN_OR_RETURN(const std::optional<Fill> fill, ParseFill(value, dtype));
-  if (fill.has_value()) return CheckDType(MakeFill(*fill, limits), dtype);
-  const bool is_bare_text = dtype == DType::kString && !absl::StartsWith(value, "\"") && !absl::StartsWith(value, "[");
-  if (is_bare_text) return Tensor::String(value);
-  SLUICE_ASSIGN_OR_RETURN(const ValueLiteral literal, ParseValueLiteral(value));
-  return LiteralToTensor(literal, dtype);
+  const std::optional<Members> members = ReadMembers(value);
+  if (members.has_value() && members->contains("values")) return ReadResult(*members, dtype, limits);
+  const bool is_bytes = members.has_value() && members->contains("b64");
+  if (!is_bytes) {
+    SLUICE_ASSIGN_OR_RETURN(const std::optional<Fill> fill, ParseFill(value, dtype));
+    if (fill.has_value()) return CheckDType(MakeFill(*fill, limits), dtype);
+  }
+  const bool is_literal = is_bytes || absl::StartsWith(value, "\"") || absl::StartsWith(value, "[");
+  if (dtype == DType::kString && !is_literal) return Tensor::String(value);
+  return ReadLiteral(value, dtype, std::nullopt, shape);
 }
 
 }  // namespace sluice

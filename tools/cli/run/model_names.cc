@@ -42,9 +42,13 @@ struct Row {
   std::string name, type, endpoint;
 };
 
-std::vector<std::string> Aligned(const std::vector<Row>& rows, size_t max_rows) {
+std::vector<std::string> Aligned(std::vector<Row> rows, size_t max_rows) {
   const size_t shown = std::min(rows.size(), max_rows);
   size_t name_width = 0, type_width = 0;
+  for (Row& row : rows) {
+    row.name = PrintableName(row.name);
+    row.endpoint = PrintableName(row.endpoint);
+  }
   for (size_t i = 0; i < shown; ++i) {
     name_width = std::max(name_width, rows[i].name.size());
     type_width = std::max(type_width, rows[i].endpoint.empty() ? 0 : rows[i].type.size());
@@ -134,7 +138,7 @@ std::vector<std::string> ModelNames::Lines(const std::vector<SignatureTensor>* k
   for (const Output& output : outputs) {
     if (listed.insert(output).second) rows.push_back({graph.OutputName(output), type_of(output), ""});
   }
-  return Aligned(rows, kMaxLines);
+  return Aligned(std::move(rows), kMaxLines);
 }
 
 std::vector<std::string> ModelNames::InputLines() const {

@@ -43,6 +43,7 @@ std::string InitThatUntrains(const LoadedGraph& model, const ModelSessionOptions
 void ModelSessionOptions::Declare(CLI::App& app) {
   app.add_option("--init", init, "nodes to run once before the first step, in this order")
       ->delimiter(',')
+      ->transform(WithoutBlanks())
       ->allow_extra_args(false)
       ->option_text("NAME,...")
       ->group("State");

@@ -1,5 +1,6 @@
 #include "tools/cli/run/option_checks.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
@@ -8,6 +9,14 @@ namespace sluice {
 
 CLI::Validator NotEmpty() {
   return CLI::Validator([](std::string& text) { return std::string(text.empty() ? "the value is empty" : ""); }, "");
+}
+
+CLI::Validator WithoutBlanks() {
+  const auto strip = [](std::string& text) {
+    text = std::string(absl::StripAsciiWhitespace(text));
+    return std::string();
+  };
+  return CLI::Validator(strip, "");
 }
 
 CLI::Validator NumberIn(double least, double most) {

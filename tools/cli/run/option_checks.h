@@ -15,6 +15,9 @@ namespace sluice {
 // Refuses the empty text that an unset shell variable leaves: "--trace ''" would otherwise be no --trace at all.
 CLI::Validator NotEmpty();
 
+// For CLI::Option::transform: takes blanks around each name of a list away (--fetch 'a, b').
+CLI::Validator WithoutBlanks();
+
 // A number from `least` to `most`, and not NaN.
 CLI::Validator NumberIn(double least, double most);
 

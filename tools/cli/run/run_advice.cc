@@ -63,8 +63,9 @@ Lines AboutMissingFeeds(const LoadedGraph& model, const ModelNames& names, const
     const DType dtype = BaseType(model.graph.output_type(id, 0));
     const PartialShape shape = OutputShape(model, {id, 0});
     if (lines.empty()) lines.push_back("feed it, for example:");
-    lines.push_back(absl::StrCat("  --feed ", names.InputName(error.node), "=", ExampleFeedValue(dtype, shape), "    (",
-                                 DTypeName(dtype), " ", shape.ToString(), ")"));
+    lines.push_back(absl::StrCat("  --feed ", PrintableName(names.InputName(error.node)), "=",
+                                 ExampleFeedValue(dtype, shape), "    (", DTypeName(dtype), " ", shape.ToString(),
+                                 ")"));
   }
   return lines;
 }
@@ -80,7 +81,7 @@ Lines AboutMissingKernels(const LoadedGraph& model, const std::vector<ErrorInfo>
     if (!way.empty() && ops.insert(error.op).second) lines.push_back(absl::StrCat(error.op, ": ", way));
   }
   if (!errors.empty() && errors[0].code == ErrorCode::kNoKernel) {
-    lines.push_back("`sluice check` lists everything in the model that does not run here yet");
+    lines.push_back("`sluice check` lists everything in the model that does not run here");
   }
   return lines;
 }

@@ -12,13 +12,17 @@
 #include "graph/ir/consumers.h"
 #include "graph/passes/fed_shape.h"
 #include "tools/cli/report/endpoint_guess.h"
+#include "tools/cli/report/model_report.h"
 #include "tools/cli/run/feed_value.h"
 #include "tools/cli/run/model_names.h"
+#include "tools/cli/run/option_checks.h"
 
 namespace sluice {
 namespace {
 
 constexpr size_t kMaxNamed = 5;
+
+void AppendPrintable(std::string* out, const std::string& name) { *out += PrintableName(name); }
 
 // Turns a request into names and values for one graph. Lives for one ResolveRun.
 class Resolver {
@@ -62,7 +66,7 @@ class Resolver {
 
   absl::StatusOr<Tensor> ReadValue(const std::string& name, const Output& output, absl::string_view text) const {
     const DType dtype = BaseType(model_.graph.output_type(output.node, output.index));
-    absl::StatusOr<Tensor> value = ReadFeedValue(text, dtype, limits_);
+    absl::StatusOr<Tensor> value = ReadFeedValue(text, dtype, limits_, OutputShape(model_, output));
     const bool is_read = value.ok();
     const absl::Status status =
         is_read ? CheckFedValue(model_.graph, output, value->dtype(), value->shape()) : value.status();
@@ -114,10 +118,11 @@ class Resolver {
     if (tensors.size() > kMaxNamed) tensors.resize(kMaxNamed);
     if (targets.size() > kMaxNamed) targets.resize(kMaxNamed);
     std::vector<std::string> ways;
-    if (!tensors.empty()) ways.push_back(absl::StrCat("name tensors: --fetch ", absl::StrJoin(tensors, ", --fetch ")));
+    if (!tensors.empty())
+      ways.push_back(absl::StrCat("name tensors: --fetch ", absl::StrJoin(tensors, ", --fetch ", &AppendPrintable)));
     if (!targets.empty()) {
-      ways.push_back(
-          absl::StrCat("name nodes to run for their effect: --target ", absl::StrJoin(targets, ", --target ")));
+      ways.push_back(absl::StrCat("name nodes to run for their effect: --target ",
+                                  absl::StrJoin(targets, ", --target ", &AppendPrintable)));
     }
     if (ways.empty()) ways.push_back("`sluice show` lists what is in the model");
     const bool has_signature = names_.signature() != nullptr;
@@ -145,11 +150,13 @@ void RunRequest::Declare(CLI::App& app) {
       ->group("What to run");
   app.add_option("--fetch", fetches, "tensors to compute; without, the model's outputs as `sluice show` lists them")
       ->delimiter(',')
+      ->transform(WithoutBlanks())
       ->allow_extra_args(false)
       ->option_text("NAME,...")
       ->group("What to run");
   app.add_option("--target", targets, "nodes to run for their effect")
       ->delimiter(',')
+      ->transform(WithoutBlanks())
       ->allow_extra_args(false)
       ->option_text("NAME,...")
       ->group("What to run");

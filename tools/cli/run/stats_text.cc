@@ -26,8 +26,9 @@ std::string RowText(const SummaryRow& row, const RunSummary& summary, const std:
 
 // Name and op of a row below each other's; `name_width` is that of the longest name shown.
 std::string Label(const SummaryRow& row, size_t name_width) {
-  if (row.name.empty()) return row.op;
-  return absl::StrFormat("%-*s  %s", static_cast<int>(name_width), PrintableName(row.name, kMaxNameBytes), row.op);
+  const std::string op = PrintableName(row.op, kMaxNameBytes);
+  if (row.name.empty()) return op;
+  return absl::StrFormat("%-*s  %s", static_cast<int>(name_width), PrintableName(row.name, kMaxNameBytes), op);
 }
 
 std::string RenderTable(const std::string& title, const std::vector<SummaryRow>& rows, const RunSummary& summary,

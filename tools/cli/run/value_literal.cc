@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/tstring.h"
@@ -18,6 +19,33 @@ namespace sluice {
 namespace {
 
 absl::Status SyntaxError(absl::string_view what) { return Error(ErrorCode::kValueSyntax).Text(what); }
+
+// The number that the four hexadecimal digits of "\\u1234" at the start of `text` say, or -1.
+int64_t UnicodeEscape(absl::string_view text) {
+  if (text.size() < 6 || text[0] != '\\' || text[1] != 'u') return -1;
+  const absl::string_view digits = text.substr(2, 4);
+  if (!std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return absl::ascii_isxdigit(c); })) return -1;
+  uint32_t code = 0;
+  return absl::SimpleHexAtoi(digits, &code) ? static_cast<int64_t>(code) : -1;
+}
+
+// `quoted` with JSON's escapes for characters beyond U+FFFF, which are two numbers each, as C's escapes of one.
+std::string JoinSurrogates(absl::string_view quoted) {
+  std::string out;
+  while (!quoted.empty()) {
+    const int64_t high = UnicodeEscape(quoted);
+    const int64_t low = high >= 0xd800 && high < 0xdc00 ? UnicodeEscape(quoted.substr(6)) : -1;
+    size_t part = quoted[0] == '\\' ? std::min<size_t>(quoted.size(), 2) : 1;
+    if (low >= 0xdc00 && low < 0xe000) {
+      absl::StrAppendFormat(&out, "\\U%08x", 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00));
+      part = 12;
+    } else {
+      out.append(quoted.data(), part);
+    }
+    quoted.remove_prefix(part);
+  }
+  return out;
+}
 
 // Reads one literal from left to right; an open list is a level of `levels_`, not of the call stack.
 class LiteralReader {
@@ -71,6 +99,7 @@ class LiteralReader {
       return Problem("a number is where a list should be, or a list where a number should be,");
     }
     *wants_value = false;
+    if (Here() == '{') return ReadBytes();
     return Here() == '"' ? ReadQuoted() : ReadWord();
   }
 
@@ -102,9 +131,32 @@ class LiteralReader {
     LiteralElement element;
     element.is_quoted = true;
     std::string error;
-    if (!absl::CUnescape(text_.substr(begin, at_ - begin), &element.text, &error)) return Problem(error);
+    const std::string quoted = JoinSurrogates(text_.substr(begin, at_ - begin));
+    if (!absl::CUnescape(quoted, &element.text, &error)) return Problem(error);
     ++at_;
     literal_.elements.push_back(std::move(element));
+    return absl::OkStatus();
+  }
+
+  // {"b64": "..."}, as JSON writes bytes that are not UTF-8.
+  absl::Status ReadBytes() {
+    for (const absl::string_view part : {"{", "\"b64\"", ":"}) {
+      SkipSpace();
+      if (!absl::StartsWith(text_.substr(at_), part))
+        return Problem("{\"b64\": \"...\"} is the only object that is a value; it is not one");
+      at_ += part.size();
+    }
+    SkipSpace();
+    if (AtEnd() || Here() != '"') return Problem("the text of b64 is missing");
+    SLUICE_RETURN_IF_ERROR(ReadQuoted());
+    SkipSpace();
+    if (AtEnd() || Here() != '}') return Problem("a brace is missing");
+    ++at_;
+    std::string bytes;
+    LiteralElement& element = literal_.elements.back();
+    if (!absl::Base64Unescape(element.text, &bytes)) return Problem("the text of b64 is not base64");
+    element.text = std::move(bytes);
+    element.is_bytes = true;
     return absl::OkStatus();
   }
 
@@ -197,9 +249,22 @@ Reading ReadElement(const LiteralElement& element, std::complex<T>* value) {
   *value = {real, imaginary};
   return reading;
 }
+template <typename Int, int kTag>
+Reading ReadElement(const LiteralElement& element, Quantized<Int, kTag>* value) {
+  return ReadNumber(element.text, &value->value);
+}
 template <typename T, typename = std::enable_if_t<std::is_arithmetic<T>::value>>
 Reading ReadElement(const LiteralElement& element, T* value) {
   return ReadNumber(element.text, value);
+}
+
+// Whether JSON writes numbers of T as this quoted text, because it lacks them.
+template <typename T>
+bool IsJsonFloat(absl::string_view text) {
+  constexpr bool is_float = std::is_floating_point<T>::value || std::is_same<T, Half>::value ||
+                            std::is_same<T, BFloat16>::value || std::is_same<T, std::complex<float>>::value ||
+                            std::is_same<T, std::complex<double>>::value;
+  return is_float && (text == "nan" || text == "inf" || text == "-inf");
 }
 
 template <typename T>
@@ -208,7 +273,7 @@ absl::Status ReadElements(const ValueLiteral& literal, Tensor* tensor) {
   const bool wants_text = std::is_same<T, TString>::value;
   for (size_t i = 0; i < values.size(); ++i) {
     const LiteralElement& element = literal.elements[i];
-    const bool is_text = element.is_quoted && !wants_text;
+    const bool is_text = element.is_quoted && !wants_text && (element.is_bytes || !IsJsonFloat<T>(element.text));
     const Reading reading = is_text ? Reading::kNoNumber : ReadElement(element, &values[i]);
     if (reading == Reading::kDone) continue;
     return Error(ErrorCode::kValueSyntax)
@@ -252,6 +317,16 @@ absl::Status FillFrom(const ValueLiteral& literal, Tensor* tensor) {
       return ReadElements<std::complex<float>>(literal, tensor);
     case DType::kComplex128:
       return ReadElements<std::complex<double>>(literal, tensor);
+    case DType::kQInt8:
+      return ReadElements<QInt8>(literal, tensor);
+    case DType::kQUInt8:
+      return ReadElements<QUInt8>(literal, tensor);
+    case DType::kQInt16:
+      return ReadElements<QInt16>(literal, tensor);
+    case DType::kQUInt16:
+      return ReadElements<QUInt16>(literal, tensor);
+    case DType::kQInt32:
+      return ReadElements<QInt32>(literal, tensor);
     default:
       return SyntaxError(absl::StrCat("a ", DTypeName(tensor->dtype()), " cannot be written down; give a file"));
   }
@@ -260,6 +335,19 @@ absl::Status FillFrom(const ValueLiteral& literal, Tensor* tensor) {
 }  // namespace
 
 absl::StatusOr<ValueLiteral> ParseValueLiteral(absl::string_view text) { return LiteralReader(text).Read(); }
+
+bool JoinComplexPairs(ValueLiteral* literal) {
+  if (literal->dims.empty() || literal->dims.back() != 2) return false;
+  literal->dims.pop_back();
+  std::vector<LiteralElement>& elements = literal->elements;
+  for (size_t i = 0; i < elements.size() / 2; ++i) {
+    const std::string& imaginary = elements[2 * i + 1].text;
+    const bool has_sign = absl::StartsWith(imaginary, "-") || absl::StartsWith(imaginary, "+");
+    elements[i] = {absl::StrCat(elements[2 * i].text, has_sign ? "" : "+", imaginary, "j"), false, false};
+  }
+  elements.resize(elements.size() / 2);
+  return true;
+}
 
 absl::StatusOr<Tensor> LiteralToTensor(const ValueLiteral& literal, DType dtype) {
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(literal.dims));

@@ -15,6 +15,7 @@ namespace sluice {
 struct LiteralElement {
   std::string text;  // Without quotes and escapes.
   bool is_quoted = false;
+  bool is_bytes = false;  // It was {"b64": "..."}; `text` has the bytes.
 };
 
 // A value as people write it: 1.5, true, "text", [1, 2, 3], [[1, 2], [3, 4]]. Elements in row-major order.
@@ -23,9 +24,14 @@ struct ValueLiteral {
   std::vector<LiteralElement> elements;
 };
 
-// Reads nested lists of numbers, words and quoted text ("a\n", with C's escapes). kValueSyntax says at which byte and
+// Reads nested lists of numbers, words and quoted text ("a\n", with C's escapes or JSON's), and bytes as JSON has them
+// ({"b64": "..."}). kValueSyntax says at which byte and
 // what is wrong: open brackets, rows of different lengths, something after the end.
 absl::StatusOr<ValueLiteral> ParseValueLiteral(absl::string_view text);
+
+// Takes the innermost lists of two for complex numbers, as JSON has them: [[1,2],[0,-1]] becomes [1+2j,0-1j]. False,
+// and nothing happens, where the innermost lists are not of two.
+bool JoinComplexPairs(ValueLiteral* literal);
 
 // The literal as a tensor of `dtype`: integers in range, floats with inf and nan, complex numbers as 1+2j, booleans as
 // true and false or 1 and 0, text quoted or not. kValueSyntax names the element.

@@ -5,22 +5,31 @@
 #include <cmath>
 #include <complex>
 #include <cstdlib>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/base/error.h"
+#include "graph/base/status_macros.h"
 #include "graph/value/resource_handle.h"
 #include "graph/value/tstring.h"
 #include "graph/value/variant.h"
+#include "nlohmann/json.hpp"
+#include "tools/cli/console/json_document.h"
 
 namespace sluice {
 namespace {
 
 constexpr int64_t kMaxShortElements = 60;
 constexpr int64_t kShortEdge = 3;
+constexpr double kMaxShownElements = 1000;            // Of a value that is cut.
+constexpr size_t kMaxElementBytes = size_t{1} << 16;  // The same, of one string.
+constexpr int64_t kMaxEmptyLists = 10'000;
+constexpr size_t kSinkBytes = size_t{1} << 16;
 constexpr size_t kMaxDebugBytes = 1000;
 
 template <typename F>
@@ -153,6 +162,21 @@ static_assert(sizeof(kElementFns) / sizeof(kElementFns[0]) == static_cast<size_t
 
 const ElementFns& ElementsOf(const Tensor& tensor) { return kElementFns[static_cast<size_t>(tensor.dtype()) - 1]; }
 
+// The lists of a shape without elements: "[[],[]]" of [2,0,3].
+std::string EmptyLists(const Shape& shape) {
+  std::string text = "[]";
+  int axis = 0;
+  while (shape.dim(axis) > 0) ++axis;
+  int64_t lists = 1;
+  for (int i = 0; i < axis; ++i) lists *= shape.dim(i);
+  if (lists > kMaxEmptyLists) return text;
+  for (--axis; axis >= 0; --axis) {
+    const std::vector<std::string> rows(static_cast<size_t>(shape.dim(axis)), text);
+    text = absl::StrCat("[", absl::StrJoin(rows, ","), "]");
+  }
+  return text;
+}
+
 // Elements below one place of each axis from the outermost on: strides in elements.
 std::vector<int64_t> Strides(const Shape& shape) {
   std::vector<int64_t> strides(static_cast<size_t>(shape.rank()), 1);
@@ -162,31 +186,68 @@ std::vector<int64_t> Strides(const Shape& shape) {
   return strides;
 }
 
+// Which places of each axis are shown: the first `head` and the last `tail`, or all of them.
+struct ShownPlaces {
+  std::vector<int64_t> head, tail;
+
+  int64_t Count(const Shape& shape, int axis) const {
+    const auto i = static_cast<size_t>(axis);
+    return std::min(shape.dim(axis), head[i] + tail[i]);
+  }
+};
+
+// As NumPy has it, three at each end of long axes; and where that is still too much in all (many short axes), fewer of
+// the outer axes, from the outermost on: two places, then one.
+ShownPlaces ChoosePlaces(const Shape& shape, bool full) {
+  const auto rank = static_cast<size_t>(shape.rank());
+  const int64_t edge = full ? std::numeric_limits<int64_t>::max() / 2 : kShortEdge;
+  ShownPlaces shown = {std::vector<int64_t>(rank, edge), std::vector<int64_t>(rank, edge)};
+  if (full) return shown;
+  const auto total = [&] {
+    double elements = 1;
+    for (int axis = 0; axis < shape.rank(); ++axis) elements *= static_cast<double>(shown.Count(shape, axis));
+    return elements;
+  };
+  for (const int64_t tail : {1, 0}) {
+    for (size_t axis = 0; axis < rank && total() > kMaxShownElements; ++axis) {
+      if (shape.dim(static_cast<int>(axis)) < 2) continue;
+      shown.head[axis] = 1;
+      shown.tail[axis] = tail;
+    }
+  }
+  return shown;
+}
+
 // Walks the places of a tensor in order and writes them as nested lists, without recursion: `at_` is the place.
 class NestedText {
  public:
-  NestedText(const Tensor& tensor, bool full)
+  NestedText(const Tensor& tensor, bool full, TextSink sink)
       : tensor_(tensor),
         shape_(tensor.shape()),
         strides_(Strides(shape_)),
         full_(full),
+        shown_(ChoosePlaces(shape_, full || tensor.num_elements() <= kMaxShortElements)),
+        sink_(sink),
         at_(static_cast<size_t>(shape_.rank()), 0) {}
 
-  std::string Write() {
+  absl::Status Write() {
     const int rank = shape_.rank();
-    if (rank == 0) return ElementsOf(tensor_).text(tensor_, 0);
-    if (shape_.num_elements() == 0) return absl::StrCat("[] (", shape_.ToString(), ")");
+    if (shape_.num_elements() == 0) return sink_(absl::StrCat("[] (", shape_.ToString(), ")"));
     out_.append(static_cast<size_t>(rank), '[');
-    int axis = rank - 1;
     while (true) {
       WriteElement();
-      axis = rank - 1;
+      if (out_.size() >= kSinkBytes) {
+        SLUICE_RETURN_IF_ERROR(sink_(out_));
+        out_.clear();
+      }
+      int axis = rank - 1;
       while (axis >= 0 && !Advance(axis)) {
+        if (skipped_) out_ += axis == rank - 1 ? ", ..." : absl::StrCat(",", NewLine(axis), "...");
         at_[static_cast<size_t>(axis)] = 0;
         out_ += ']';
         --axis;
       }
-      if (axis < 0) return std::move(out_);
+      if (axis < 0) return sink_(out_);
       if (axis == rank - 1) {
         out_ += ", ";
         if (skipped_) out_ += "..., ";
@@ -197,33 +258,46 @@ class NestedText {
   }
 
  private:
-  // To the next place of `axis` that is shown; false at its end.
+  // To the next place of `axis` that is shown; false at its end. skipped_: places were left out before it.
   bool Advance(int axis) {
-    int64_t& place = at_[static_cast<size_t>(axis)];
+    const auto i = static_cast<size_t>(axis);
     const int64_t dim = shape_.dim(axis);
-    skipped_ = !full_ && dim > 2 * kShortEdge && place == kShortEdge - 1;
-    place = skipped_ ? dim - kShortEdge : place + 1;
-    return place < dim;
+    skipped_ = dim > shown_.Count(shape_, axis) && at_[i] == shown_.head[i] - 1;
+    at_[i] = skipped_ ? dim - shown_.tail[i] : at_[i] + 1;
+    return at_[i] < dim;
   }
 
   void WriteElement() {
     int64_t index = 0;
     for (size_t axis = 0; axis < at_.size(); ++axis) index += at_[axis] * strides_[axis];
-    out_ += ElementsOf(tensor_).text(tensor_, static_cast<size_t>(index));
+    const std::string text = ElementsOf(tensor_).text(tensor_, static_cast<size_t>(index));
+    const bool is_cut = !full_ && text.size() > kMaxElementBytes;
+    absl::StrAppend(&out_, is_cut ? CutText(text) : text);
   }
+
+  // The beginning of a long string, at the end of a character and of an escape.
+  static std::string CutText(absl::string_view text) {
+    size_t end = kMaxElementBytes;
+    for (int i = 0; i < 8 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80; ++i) --end;
+    for (int i = 0; i < 8 && text.substr(end - 8, 8).find('\\') != absl::string_view::npos; ++i) --end;
+    return absl::StrCat(text.substr(0, end), "...\"");
+  }
+
+  static std::string NewLine(int axis) { return absl::StrCat("\n", std::string(static_cast<size_t>(axis) + 1, ' ')); }
 
   // Between two lists that are elements of `axis`.
   void BreakLine(int axis) {
-    const auto indent = static_cast<size_t>(axis) + 1;
-    const std::string new_line = absl::StrCat("\n", std::string(indent, ' '));
+    const std::string new_line = NewLine(axis);
     absl::StrAppend(&out_, ",", skipped_ ? absl::StrCat(new_line, "...,") : "", new_line,
-                    std::string(at_.size() - indent, '['));
+                    std::string(at_.size() - static_cast<size_t>(axis) - 1, '['));
   }
 
   const Tensor& tensor_;
   const Shape& shape_;
   const std::vector<int64_t> strides_;
   const bool full_;
+  const ShownPlaces shown_;
+  const TextSink sink_;
   std::vector<int64_t> at_;
   bool skipped_ = false;
   std::string out_;
@@ -231,29 +305,35 @@ class NestedText {
 
 }  // namespace
 
-std::string ValueText(const Tensor& tensor, bool full) {
-  return NestedText(tensor, full || tensor.num_elements() <= kMaxShortElements).Write();
+absl::Status WriteValueText(const Tensor& tensor, bool full, TextSink sink) {
+  return NestedText(tensor, full, sink).Write();
 }
 
-nlohmann::ordered_json ValueJson(const Tensor& tensor) {
+absl::Status WriteValueJson(const Tensor& tensor, TextSink sink) {
   const ElementFns& elements = ElementsOf(tensor);
-  if (tensor.rank() == 0) return elements.json(tensor, 0);
-  std::vector<nlohmann::ordered_json> level;
+  const int rank = tensor.rank();
+  if (tensor.num_elements() == 0) return sink(EmptyLists(tensor.shape()));
+  std::string out(static_cast<size_t>(rank), '[');
+  std::vector<int64_t> at(static_cast<size_t>(rank), 0);
   for (int64_t i = 0; i < tensor.num_elements(); ++i) {
-    level.push_back(elements.json(tensor, static_cast<size_t>(i)));
-  }
-  if (tensor.num_elements() == 0) return nlohmann::ordered_json::array();
-  for (int axis = tensor.rank() - 1; axis >= 0; --axis) {  // Lists of the innermost axis first.
-    const auto size = static_cast<size_t>(tensor.dim(axis));
-    std::vector<nlohmann::ordered_json> lists;
-    for (size_t begin = 0; begin < level.size(); begin += size) {
-      nlohmann::ordered_json list = nlohmann::ordered_json::array();
-      for (size_t i = begin; i < begin + size; ++i) list.push_back(std::move(level[i]));
-      lists.push_back(std::move(list));
+    if (i > 0) {
+      int closed = 0;  // Lists that end before this element.
+      for (int axis = rank - 1; ++at[static_cast<size_t>(axis)] == tensor.dim(axis); --axis) {
+        at[static_cast<size_t>(axis)] = 0;
+        ++closed;
+      }
+      out.append(static_cast<size_t>(closed), ']');
+      out += ',';
+      out.append(static_cast<size_t>(closed), '[');
     }
-    level = std::move(lists);
+    out += EscapedJson(elements.json(tensor, static_cast<size_t>(i)).dump());
+    if (out.size() >= kSinkBytes) {
+      SLUICE_RETURN_IF_ERROR(sink(out));
+      out.clear();
+    }
   }
-  return std::move(level[0]);
+  out.append(static_cast<size_t>(rank), ']');
+  return sink(out);
 }
 
 }  // namespace sluice

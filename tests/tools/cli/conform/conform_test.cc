@@ -118,7 +118,7 @@ TEST_F(ConformTest, WhatHasNoKernelHasFailed) {
   const KernelRegistry none;
   const CaseResult result = Run("a", R"("steps": [{"feeds": {"x": "t0.npy"}, "fetches": [["out", "t1.npy"]]}])", none);
   EXPECT_FALSE(result.passed());
-  EXPECT_THAT(result.steps[0].why, ::testing::HasSubstr("Sluice has no Relu yet"));
+  EXPECT_THAT(result.steps[0].why, ::testing::HasSubstr("Sluice has no kernel for Relu"));
   EXPECT_THAT(result.unsupported_ops, ::testing::Contains("Relu"));
 }
 

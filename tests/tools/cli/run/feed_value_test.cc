@@ -1,9 +1,11 @@
 #include "tools/cli/run/feed_value.h"
 
 #include <complex>
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "graph/base/file.h"
 #include "graph/value/npy.h"
 #include "graph/value/npz.h"
@@ -12,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
 #include "tools/cli/report/example_value.h"
+#include "tools/cli/run/value_text.h"
 
 namespace sluice {
 namespace {
@@ -191,6 +194,69 @@ TEST(FeedValueTest, FilesAreReadByTheirEnding) {
   EXPECT_NE(wrong.find("save x.astype('int32')"), std::string::npos) << wrong;
   EXPECT_NE(wrong.find(stem + ".npy"), std::string::npos) << wrong;
   EXPECT_NE(Read("@" + stem + ".none.npy", DType::kFloat).find("SLC1"), std::string::npos);
+}
+
+std::string JsonOf(const Tensor& tensor) {
+  std::string text;
+  const auto append = [&text](absl::string_view part) {
+    text.append(part.data(), part.size());
+    return absl::OkStatus();
+  };
+  EXPECT_THAT(WriteValueJson(tensor, append), IsOk());
+  return text;
+}
+
+// What `sluice run --json` prints of `tensor`.
+std::string ResultOf(const Tensor& tensor) {
+  return absl::StrCat("{\"name\":\"y\",\"dtype\":\"", DTypeName(tensor.dtype()),
+                      "\",\"shape\":", tensor.shape().ToString(), ",\"values\":", JsonOf(tensor), "}");
+}
+
+TEST(FeedValueTest, WhatJsonPrintsCanBeFed) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor tensors[] = {
+      Tensor::Of<TString>(Shape::Of({2, 2}), {TString(absl::string_view("\xff\x00z", 3)), TString("a\"\\\n"),
+                                              TString("\xc2\x9b"), TString("")}),
+      Tensor::String("\xf3\xa0\x80\x81 tag"),
+      Tensor::Of<float>(Shape::Of({4}), {0.1f, -0.0f, static_cast<float>(inf), static_cast<float>(-inf)}),
+      Tensor::Of<double>(Shape::Of({2, 2}), {nan, inf, 1e-310, 0.1}),
+      Tensor::Scalar(nan),
+      Tensor::Of<bool>(Shape::Of({2}), {true, false}),
+      Tensor::Of<int64_t>(Shape::Of({2}), {(int64_t{1} << 53) + 1, std::numeric_limits<int64_t>::min()}),
+      Tensor::Scalar(std::numeric_limits<uint64_t>::max()),
+      Tensor::Of<std::complex<float>>(Shape::Of({2}), {{1, -2}, {static_cast<float>(nan), static_cast<float>(-inf)}}),
+      Tensor::Scalar(std::complex<double>(0.1, 3)),
+      Tensor::Of<float>(Shape::Of({0, 3}), {}),
+      Tensor::Of<std::complex<double>>(Shape::Of({2, 0}), {}),
+      Tensor::Of<TString>(Shape::Of({0}), {}),
+      Tensor::Of<Half>(Shape::Of({2}), {Half(0.1f), Half(65504)}),
+      Tensor::Of<int8_t>(Shape::Of({1, 1}), {int8_t{-128}}),
+  };
+  for (const Tensor& tensor : tensors) {
+    const absl::StatusOr<Tensor> whole = ReadFeedValue(ResultOf(tensor), tensor.dtype());
+    ASSERT_THAT(whole, IsOk()) << ResultOf(tensor);
+    EXPECT_EQ(whole->shape(), tensor.shape());
+    EXPECT_EQ(JsonOf(*whole), JsonOf(tensor));
+    EXPECT_EQ(whole->ToString(20), tensor.ToString(20));
+    if (tensor.num_elements() == 0) continue;  // "[]" does not say which shape it is.
+    const PartialShape known = PartialShape::From(tensor.shape());
+    const absl::StatusOr<Tensor> values = ReadFeedValue(JsonOf(tensor), tensor.dtype(), LoadLimits(), known);
+    // Text on its own needs no quotes, and has none taken away but its own.
+    ASSERT_THAT(values, IsOk()) << JsonOf(tensor);
+    EXPECT_EQ(values->ToString(20), tensor.ToString(20));
+  }
+}
+
+TEST(FeedValueTest, ObjectsThatAreNoValuesAreRefused) {
+  for (const char* text :
+       {"[{\"b64\":\"?\"}]", "[{\"b65\":\"AA==\"}]", "[{\"b64\":\"AA==\"]", "[{]", "[{\"b64\":3}]"}) {
+    EXPECT_NE(Read(text, DType::kString).find("SLC4015"), std::string::npos) << text;
+  }
+  EXPECT_NE(Read("{\"b64\":\"AA==\"}", DType::kFloat).find("SLC4015"), std::string::npos);
+  EXPECT_NE(Read("{\"shape\":[2],\"values\":[1]}", DType::kFloat).find("SLC4015"), std::string::npos);
+  EXPECT_NE(Read("{\"shape\":[1099511627776],\"values\":[1]}", DType::kFloat).find("too large"), std::string::npos);
+  EXPECT_NE(Read("{\"dtype\":\"int32\",\"values\":[1]}", DType::kFloat).find("wrong dtype"), std::string::npos);
+  EXPECT_EQ(Read("{not an object", DType::kString), "string [] {\"{not an object\"}");
 }
 
 TEST(FeedValueTest, ExamplesCanBeRead) {

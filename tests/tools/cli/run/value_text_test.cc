@@ -1,7 +1,9 @@
 #include "tools/cli/run/value_text.h"
 
+#include <algorithm>
 #include <complex>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -17,6 +19,28 @@ Tensor Counting(const Shape& shape) {
   return Tensor::Of<int32_t>(shape, values);
 }
 
+std::string ValueText(const Tensor& tensor, bool full) {
+  std::string text;
+  const auto append = [&text](absl::string_view part) {
+    text.append(part.data(), part.size());
+    return absl::OkStatus();
+  };
+  EXPECT_TRUE(WriteValueText(tensor, full, append).ok());
+  return text;
+}
+
+std::string JsonOf(const Tensor& tensor) {
+  std::string text;
+  const auto append = [&text](absl::string_view part) {
+    text.append(part.data(), part.size());
+    return absl::OkStatus();
+  };
+  EXPECT_TRUE(WriteValueJson(tensor, append).ok());
+  return text;
+}
+
+int64_t Commas(const std::string& text) { return std::count(text.begin(), text.end(), ','); }
+
 TEST(ValueTextTest, ListsNestAndRowsStandBelowEachOther) {
   EXPECT_EQ(ValueText(Tensor::Scalar(1.5f), false), "1.5");
   EXPECT_EQ(ValueText(Counting(Shape::Of({3})), false), "[0, 1, 2]");
@@ -31,6 +55,42 @@ TEST(ValueTextTest, LargeValuesAreCutInTheMiddleOfEachAxis) {
             "[[0, 1, 2, ..., 7, 8, 9],\n [10, 11, 12, ..., 17, 18, 19],\n [20, 21, 22, ..., 27, 28, 29],\n ...,\n"
             " [70, 71, 72, ..., 77, 78, 79],\n [80, 81, 82, ..., 87, 88, 89],\n [90, 91, 92, ..., 97, 98, 99]]");
   EXPECT_EQ(ValueText(Counting(Shape::Of({100})), true).find("..."), std::string::npos);
+}
+
+// Every axis is short, and all of them together are not: 63 MB of text before.
+TEST(ValueTextTest, ManyShortAxesAreCutAsWell) {
+  const Tensor cube = Counting(*Shape::Make(std::vector<int64_t>(16, 2)));
+  const std::string cut = ValueText(cube, false);
+  EXPECT_LT(cut.size(), 30'000u);
+  EXPECT_EQ(cut.substr(0, 22), "[[[[[[[[[[[[[[[[0, 1],");
+  EXPECT_NE(cut.find("..."), std::string::npos);
+  EXPECT_EQ(std::count(cut.begin(), cut.end(), '['), std::count(cut.begin(), cut.end(), ']'));
+  EXPECT_EQ(Commas(ValueText(cube, true)), 65'535);
+  EXPECT_EQ(ValueText(Counting(Shape::Of({2, 2, 2, 2, 2})), false).find("..."), std::string::npos);
+  for (const std::vector<int64_t>& dims :
+       {std::vector<int64_t>(7, 5), std::vector<int64_t>(40, 1), std::vector<int64_t>{3, 1, 2, 4, 6, 2, 7, 3, 2}}) {
+    const std::string text = ValueText(Counting(*Shape::Make(dims)), false);
+    EXPECT_LT(text.size(), 40'000u);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '['), std::count(text.begin(), text.end(), ']')) << text;
+  }
+}
+
+TEST(ValueTextTest, LongStringsAreCutUnlessAllIsAskedFor) {
+  const Tensor text = Tensor::String(std::string(1'000'000, 'x'));
+  EXPECT_LT(ValueText(text, false).size(), 70'000u);
+  EXPECT_EQ(ValueText(text, true).size(), 1'000'002u);
+}
+
+TEST(ValueTextTest, TheSinkCanEndALongText) {
+  const Tensor many = Counting(Shape::Of({1'000'000}));
+  int parts = 0;
+  const auto refuse = [&parts](absl::string_view) {
+    ++parts;
+    return absl::CancelledError();
+  };
+  EXPECT_FALSE(WriteValueText(many, true, refuse).ok());
+  EXPECT_FALSE(WriteValueJson(many, refuse).ok());
+  EXPECT_EQ(parts, 2);
 }
 
 TEST(ValueTextTest, FloatsHaveTheFewestDigitsThatGiveThemBack) {
@@ -77,21 +137,21 @@ TEST(ValueTextTest, EscapedTextCanBeReadAgain) {
 }
 
 TEST(ValueTextTest, JsonTellsAllStringsApart) {
-  EXPECT_EQ(ValueJson(Tensor::String("\xc3\xa9")).dump(), "\"\xc3\xa9\"");
-  EXPECT_EQ(ValueJson(Tensor::String("\xe9")).dump(), R"({"b64":"6Q=="})");
-  EXPECT_EQ(ValueJson(Tensor::String("\xff")).dump(), R"({"b64":"/w=="})");
-  EXPECT_EQ(ValueJson(Tensor::String("")).dump(), R"("")");
+  EXPECT_EQ(JsonOf(Tensor::String("\xc3\xa9")), "\"\xc3\xa9\"");
+  EXPECT_EQ(JsonOf(Tensor::String("\xe9")), R"({"b64":"6Q=="})");
+  EXPECT_EQ(JsonOf(Tensor::String("\xff")), R"({"b64":"/w=="})");
+  EXPECT_EQ(JsonOf(Tensor::String("")), R"("")");
   const Tensor both = Tensor::Of<TString>(Shape::Of({2}), {TString("a"), TString("\x80")});
-  EXPECT_EQ(ValueJson(both).dump(), R"(["a",{"b64":"gA=="}])");
+  EXPECT_EQ(JsonOf(both), R"(["a",{"b64":"gA=="}])");
 }
 
 TEST(ValueTextTest, JsonHoldsAllElementsNested) {
-  EXPECT_EQ(ValueJson(Counting(Shape::Of({2, 2}))).dump(), "[[0,1],[2,3]]");
-  EXPECT_EQ(ValueJson(Counting(Shape::Of({100}))).size(), 100u);
-  EXPECT_EQ(ValueJson(Tensor::Scalar(0.1f)).dump(), "0.1");
-  EXPECT_EQ(ValueJson(Tensor::Scalar(std::numeric_limits<double>::quiet_NaN())).dump(), "\"nan\"");
-  EXPECT_EQ(ValueJson(Tensor::String("\xc3\xbf")).dump(), "\"\xc3\xbf\"");
-  EXPECT_EQ(ValueJson(Tensor::Scalar(std::complex<float>(1, -2))).dump(), "[1.0,-2.0]");
+  EXPECT_EQ(JsonOf(Counting(Shape::Of({2, 2}))), "[[0,1],[2,3]]");
+  EXPECT_EQ(Commas(JsonOf(Counting(Shape::Of({100})))), 99);
+  EXPECT_EQ(JsonOf(Tensor::Scalar(0.1f)), "0.1");
+  EXPECT_EQ(JsonOf(Tensor::Scalar(std::numeric_limits<double>::quiet_NaN())), "\"nan\"");
+  EXPECT_EQ(JsonOf(Tensor::String("\xc3\xbf")), "\"\xc3\xbf\"");
+  EXPECT_EQ(JsonOf(Tensor::Scalar(std::complex<float>(1, -2))), "[1.0,-2.0]");
 }
 
 }  // namespace

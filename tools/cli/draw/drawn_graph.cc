@@ -1,0 +1,280 @@
+#include "tools/cli/draw/drawn_graph.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graph/functions/call_site.h"
+#include "graph/functions/function_body.h"
+#include "graph/ir/tensor_id.h"
+#include "graph/shapes/inference.h"
+#include "tools/cli/report/endpoint_guess.h"
+
+namespace sluice {
+namespace {
+
+constexpr int64_t kMaxAddedNodes = 200'000;
+constexpr int kMaxDepth = 32;  // Of calls in bodies; functions that call themselves end here.
+
+absl::string_view LastPart(absl::string_view name) { return name.substr(name.rfind('/') + 1); }
+
+absl::string_view WithoutNumber(absl::string_view name) {
+  while (!name.empty() && absl::ascii_isdigit(static_cast<unsigned char>(name.back()))) name.remove_suffix(1);
+  absl::ConsumeSuffix(&name, "_");
+  return name;
+}
+
+// What people called the function: "conv2d" of "__inference_conv2d_layer_call_fn_1234".
+std::string ShortFunctionName(absl::string_view name) {
+  for (const absl::string_view start : {"__inference_", "__forward_", "__backward_"}) absl::ConsumePrefix(&name, start);
+  name = WithoutNumber(name);
+  for (const absl::string_view end : {"_layer_call_fn", "_layer_call_and_return_conditional_losses"}) {
+    absl::ConsumeSuffix(&name, end);
+  }
+  return std::string(name);
+}
+
+bool IsCallOp(absl::string_view name) { return name == "PartitionedCall" || name == "StatefulPartitionedCall"; }
+
+// Makes the graph of one drawing. Lives for one ExpandForDrawing.
+class Expander {
+ public:
+  explicit Expander(const LoadedGraph& model) : model_(model), graph_(model.graph) {}
+
+  Graph Expand() {
+    first_added_ = graph_.id_limit();
+    NameSignatures();
+    MovePlumbing();
+    for (int depth = 0; depth < kMaxDepth && ExpandOnce(); ++depth) {
+    }
+    DropForwarders();
+    return std::move(graph_);
+  }
+
+ private:
+  // Calls whose results a signature gives are called as it is.
+  void NameSignatures() {
+    for (const ModelSignature& signature : model_.meta.signatures) {
+      for (const SignatureTensor& result : signature.outputs) {
+        absl::StatusOr<Output> output = graph_.FindOutput(result.name);
+        if (!output.ok()) continue;
+        needed_.push_back(output->node);
+        while (graph_.Is(output->node, "Identity")) *output = graph_.inputs(output->node)[0];
+        scope_of_call_.try_emplace(output->node, signature.key);
+      }
+    }
+  }
+
+  // Moves what no signature needs, or what is a saver's, into a scope of its own.
+  void MovePlumbing() {
+    std::vector<bool> is_plumbing;
+    if (needed_.empty()) {
+      is_plumbing = SaverParts(graph_);
+    } else {
+      is_plumbing.assign(static_cast<size_t>(graph_.id_limit()), true);
+      std::vector<NodeId> open = needed_;
+      while (!open.empty()) {
+        const auto at = static_cast<size_t>(open.back().value());
+        const NodeId id = open.back();
+        open.pop_back();
+        if (!is_plumbing[at]) continue;
+        is_plumbing[at] = false;
+        for (const Output& input : graph_.all_inputs(id)) {
+          if (input.is_set()) open.push_back(input.node);
+        }
+      }
+    }
+    const std::vector<NodeId> nodes = graph_.Nodes();
+    const auto moves = [&is_plumbing](NodeId id) { return is_plumbing[static_cast<size_t>(id.value())]; };
+    if (std::all_of(nodes.begin(), nodes.end(), moves)) return;  // Nothing would be left to look at.
+    for (const NodeId id : nodes) {
+      if (moves(id)) graph_.Rename(id, absl::StrCat(kPlumbingScope, "/", graph_.name(id))).IgnoreError();
+    }
+  }
+
+  // Expands all calls that are there now; whether there were any.
+  bool ExpandOnce() {
+    std::vector<NodeId> calls;
+    CallFinder finder(graph_);
+    for (const NodeId id : graph_.Nodes()) {
+      if (IsExpanded(finder.KindOf(id)) && !IsPlumbing(graph_.name(id)) && !closed_.contains(id)) calls.push_back(id);
+    }
+    CountCalls(calls);
+    replaced_.clear();
+    std::vector<NodeId> gone;
+    for (const NodeId id : calls) {
+      CallFinder own(graph_);
+      const CallKind kind = own.KindOf(id);
+      const absl::StatusOr<std::vector<BoundFunction>> callees = BindCallees(graph_, id, own, graph_.library());
+      closed_.insert(id);
+      if (!callees.ok() || !Fits(*callees)) continue;
+      const bool is_call = kind == CallKind::kDirect || kind == CallKind::kCall;
+      if (is_call ? ExpandCall(id, (*callees)[0]) : ExpandBranches(id, kind, *callees)) {
+        if (is_call) gone.push_back(id);
+      }
+    }
+    Rewire();
+    for (const NodeId id : gone) graph_.RemoveNode(id);
+    return !calls.empty();
+  }
+
+  bool Fits(const std::vector<BoundFunction>& callees) {
+    int64_t nodes = 0;
+    for (const BoundFunction& callee : callees) nodes += static_cast<int64_t>(callee.definition->nodes.size());
+    if (added_ + nodes > kMaxAddedNodes) return false;
+    added_ += nodes;
+    return true;
+  }
+
+  // How many calls there are in each scope.
+  void CountCalls(const std::vector<NodeId>& calls) {
+    calls_in_.clear();
+    for (const NodeId id : calls) ++calls_in_[std::string(ScopeOf(graph_.name(id)))];
+  }
+
+  static absl::string_view ScopeOf(absl::string_view name) {
+    const size_t slash = name.rfind('/');
+    return slash == absl::string_view::npos ? absl::string_view() : name.substr(0, slash);
+  }
+
+  // What the names in the body of the call begin with, its slash included.
+  std::string PrefixOf(NodeId id, const BoundFunction& callee) const {
+    const absl::string_view name = graph_.name(id);
+    const auto signature = scope_of_call_.find(id);
+    if (signature != scope_of_call_.end()) return absl::StrCat(signature->second, "/");
+    if (!IsCallOp(WithoutNumber(LastPart(name)))) return absl::StrCat(name, "/");
+    const absl::string_view scope = ScopeOf(name);
+    const std::string outer = scope.empty() ? "" : absl::StrCat(scope, "/");
+    // A body that does nothing but call another one needs no box of its own inside.
+    const auto count = calls_in_.find(std::string(scope));
+    const bool is_wrapped = id.value() >= first_added_ && count != calls_in_.end() && count->second == 1;
+    if (is_wrapped) return outer;
+    return absl::StrCat(outer, ShortFunctionName(callee.name()), "/");
+  }
+
+  std::vector<Output> Resolved(absl::Span<const Output> inputs) const {
+    std::vector<Output> outputs;
+    for (const Output& input : inputs) outputs.push_back(Resolve(input));
+    return outputs;
+  }
+
+  Output Resolve(Output output) const {
+    for (auto at = replaced_.find(output); at != replaced_.end(); at = replaced_.find(output)) output = at->second;
+    return output;
+  }
+
+  bool ExpandCall(NodeId id, const BoundFunction& callee) {
+    BodyOptions options;
+    options.prefix = PrefixOf(id, callee);
+    options.args = Resolved(graph_.inputs(id));
+    options.prune = true;
+    const absl::StatusOr<BodyNodes> body = AddFunctionBody(graph_, callee, options);
+    if (!body.ok()) return false;
+    for (size_t i = 0; i < body->results.size(); ++i) {
+      replaced_[Output{id, static_cast<int32_t>(i)}] = body->results[i];
+    }
+    return true;
+  }
+
+  // Adds the bodies of a conditional or a loop. Its node stays, and waits for them: their results are its own.
+  bool ExpandBranches(NodeId id, CallKind kind, const std::vector<BoundFunction>& callees) {
+    std::vector<Output> args = Resolved(graph_.inputs(id));
+    if (kind != CallKind::kWhile) args.erase(args.begin());
+    for (size_t i = 0; i < callees.size(); ++i) {
+      const std::string role = kind == CallKind::kIf      ? (i == 0 ? "then" : "else")
+                               : kind == CallKind::kWhile ? (i == 0 ? "cond" : "body")
+                                                          : absl::StrCat("branch ", i);
+      BodyOptions options;
+      options.prefix = absl::StrCat(graph_.name(id), "/", role, "/");
+      options.args = args;
+      options.prune = true;
+      const absl::StatusOr<BodyNodes> body = AddFunctionBody(graph_, callees[i], options);
+      if (!body.ok()) continue;
+      for (const Output& result : body->results) {
+        if (result.node.value() >= first_added_ && result.node != id) {
+          graph_.AddControl(id, result.node).IgnoreError();
+        }
+      }
+    }
+    return true;
+  }
+
+  // Lets all nodes read what their inputs were replaced by. An edge to a call that is gone only waited for it.
+  void Rewire() {
+    if (replaced_.empty()) return;
+    absl::flat_hash_map<NodeId, NodeId> end_of_call;
+    for (const auto& [from, to] : replaced_) end_of_call[from.node] = Resolve(to).node;
+    for (const NodeId id : graph_.Nodes()) {
+      const std::vector<Output> inputs = Resolved(graph_.inputs(id));
+      std::vector<NodeId> controls;
+      bool changed = !std::equal(inputs.begin(), inputs.end(), graph_.inputs(id).begin());
+      for (const Output& control : graph_.controls(id)) {
+        const auto end = end_of_call.find(control.node);
+        changed = changed || end != end_of_call.end();
+        const NodeId source = end == end_of_call.end() ? control.node : end->second;
+        if (source != id && std::find(controls.begin(), controls.end(), source) == controls.end())
+          controls.push_back(source);
+      }
+      if (changed) graph_.SetInputs(id, inputs, controls).IgnoreError();
+    }
+  }
+
+  // Takes out what bodies hold only to end: the Identity of each result, and the NoOp that waits for reads.
+  void DropForwarders() {
+    replaced_.clear();
+    std::vector<NodeId> gone;
+    for (const NodeId id : graph_.Nodes()) {
+      if (id.value() < first_added_) continue;
+      const bool is_result = graph_.Is(id, "Identity") && WithoutNumber(LastPart(graph_.name(id))) == "Identity";
+      if (is_result) replaced_[Output{id, 0}] = graph_.inputs(id)[0];
+      if (is_result || graph_.Is(id, "NoOp")) gone.push_back(id);
+    }
+    const absl::flat_hash_set<NodeId> is_gone(gone.begin(), gone.end());
+    for (const NodeId id : graph_.Nodes()) {
+      std::vector<NodeId> controls;
+      for (const Output& control : graph_.controls(id)) {
+        NodeId source = control.node;
+        if (replaced_.contains(Output{source, 0})) source = Resolve({source, 0}).node;
+        if (!is_gone.contains(source) && source != id) controls.push_back(source);
+      }
+      std::sort(controls.begin(), controls.end());
+      controls.erase(std::unique(controls.begin(), controls.end()), controls.end());
+      graph_.SetInputs(id, Resolved(graph_.inputs(id)), controls).IgnoreError();
+    }
+    for (const NodeId id : gone) graph_.RemoveNode(id);
+  }
+
+  const LoadedGraph& model_;
+  Graph graph_;
+  int32_t first_added_ = 0;  // Nodes from this number on come from bodies.
+  int64_t added_ = 0;
+  std::vector<NodeId> needed_;                              // What signatures give.
+  absl::flat_hash_map<NodeId, std::string> scope_of_call_;  // By call: the signature that it computes.
+  absl::flat_hash_set<NodeId> closed_;                      // Calls that were looked at.
+  absl::flat_hash_map<std::string, int> calls_in_;          // By scope.
+  absl::flat_hash_map<Output, Output> replaced_;            // Outputs of calls and what gives them now.
+};
+
+}  // namespace
+
+bool IsPlumbing(absl::string_view node) {
+  return absl::StartsWith(node, kPlumbingScope) && node.size() > kPlumbingScope.size() &&
+         node[kPlumbingScope.size()] == '/';
+}
+
+DrawnGraph ExpandForDrawing(const LoadedGraph& model) {
+  DrawnGraph drawn = {Expander(model).Expand(), std::nullopt};
+  absl::StatusOr<ShapeMap> shapes = InferShapes(drawn.graph);
+  if (shapes.ok()) drawn.shapes = *std::move(shapes);
+  return drawn;
+}
+
+}  // namespace sluice
