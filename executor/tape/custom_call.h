@@ -45,7 +45,7 @@ class CustomCall {
   const std::shared_ptr<CustomFunction> function;
   std::vector<Var> to_save, non_differentiable, dirty;  // In Forward only.
   std::vector<SavedVar> saved;
-  std::any state;  // FunctionContext::State.
+  std::any state;                          // FunctionContext::State.
   std::vector<GradientMeta> output_metas;  // Type and shape of each, also of those without a gradient.
   bool materializes_grads = true;
   bool is_released = false;

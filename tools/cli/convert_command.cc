@@ -26,6 +26,7 @@
 #include "tools/cli/model_argument.h"
 #include "tools/cli/output_file.h"
 #include "tools/cli/run/model_names.h"
+#include "tools/cli/run/option_checks.h"
 
 namespace sluice {
 namespace {

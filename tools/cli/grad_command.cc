@@ -27,6 +27,7 @@
 #include "tools/cli/output_file.h"
 #include "tools/cli/report/variable_aliases.h"
 #include "tools/cli/run/model_names.h"
+#include "tools/cli/run/option_checks.h"
 
 namespace sluice {
 namespace {
@@ -59,7 +60,6 @@ class GradCommand : public Command {
     app.add_flag("--zeros", zeros_, "zeros for an x that no y depends on, instead of nothing")->group("Gradients");
     app.add_flag("--colocate", colocate_, "tie each new node to the place of the node it belongs to")
         ->group("Gradients");
-    app.add_flag("--json", json_, "one JSON document: what was written, and the gradient of each x")->group("Output");
     app.add_option("--signature", signature_, "whose keys the names are [serving_default, if there]")
         ->option_text("KEY")
         ->group("Gradients");
