@@ -44,7 +44,9 @@ class CaseGradientsTest : public ControlFlowFixture {
     absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(SessionOptions(), b_.graph());
     EXPECT_OK(session);
     if (!dense.ok() || !session.ok()) return all;
-    if (!assigns_.empty()) EXPECT_OK((*session)->Run({}, {}, assigns_));
+    if (!assigns_.empty()) {
+      EXPECT_OK((*session)->Run({}, {}, assigns_));
+    }
     for (int32_t i = 0; i < 4; ++i) {
       const auto run = (*session)->Run({{"i", Tensor::Scalar(i)}}, {b_.graph().OutputName(*dense)}, {});
       EXPECT_OK(run);

@@ -254,7 +254,7 @@ TEST(GradientsSizeTest, MoreNodesThanTheLimitAreRefused) {
   options.limits.max_nodes = 1500;
   const size_t before = graph.num_nodes();
   EXPECT_THAT(AddGradients(graph, {y}, {Output{graph.Find("x"), 0}}, options),
-              StatusIs(absl::StatusCode::kResourceExhausted, "max_nodes"));
+              IsError(ErrorCode::kLimitNodes, "too many nodes"));
   EXPECT_EQ(graph.num_nodes(), before);
 }
 

@@ -146,7 +146,7 @@ std::vector<LoopCase> LoopCases() {
          return Pair(t.Apply("ZerosLike", "zeros", {v}), t.Apply("Mul", "vu", {v, u}));
        })},
       {"BothReplaced", Two([](Test& t, const auto&, Output v, Output u) {
-         return Pair(t.Apply("ZerosLike", "zeros", {u}), t.Apply("StopGradient", "stopped", {v}));
+         return Pair(t.Apply("ZerosLike", "zeros", {u}), t.Apply("OnesLike", "ones", {v}));
        })},
       {"ThroughAnInteger", Two([](Test& t, const auto&, Output v, Output u) {
          const Output whole = t.Apply("Cast", "whole", {v}, {{"DstT", DType::kInt32}});
