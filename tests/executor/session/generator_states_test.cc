@@ -145,8 +145,12 @@ class FunctionStatesTest : public CalledFunctionsTest {
   }
 
   FunctionStatesTest() {
-    for (const bool is_marked : {false, true}) Draw(is_marked ? "Marked" : "Plain", is_marked).AddTo(b_.graph());
-    Twice("Nested", "Marked").AddTo(b_.graph());
+    Draw("Plain", false).AddTo(b_.graph());
+    // Calls of one marked function share its state, and nothing orders these calls: so each has a function of its own.
+    for (const char* const name : {"Marked", "MarkedInNested", "MarkedInWhile", "MarkedInFor"}) {
+      Draw(name, true).AddTo(b_.graph());
+    }
+    Twice("Nested", "MarkedInNested").AddTo(b_.graph());
     Twice("Path/With.Slash", "Plain").AddTo(b_.graph());
     AddLoopFunctions();
     const Output x = PlaceholderX();
@@ -180,10 +184,10 @@ class FunctionStatesTest : public CalledFunctionsTest {
     body.Arg("i: int32").Arg("x: float").Result("j: int32", "j:z:0").Result("y: float", "d:output:0").Stateful();
     body.Node("one = Const()", {{"dtype", DType::kInt32}, {"value", Tensor::Scalar(int32_t{1})}});
     body.Node("j = AddV2(i, one:output:0)", {{"T", DType::kInt32}});
-    body.Node("d = StatefulPartitionedCall(x)", CallAttrs("Marked")).ControlResult("d", "d").AddTo(b_.graph());
+    body.Node("d = StatefulPartitionedCall(x)", CallAttrs("MarkedInWhile")).ControlResult("d", "d").AddTo(b_.graph());
     FunctionText for_body("ForBody");
     for_body.Arg("i: int32").Arg("x: float").Result("y: float", "d:output:0").Stateful();
-    for_body.Node("d = StatefulPartitionedCall(x)", CallAttrs("Marked")).AddTo(b_.graph());
+    for_body.Node("d = StatefulPartitionedCall(x)", CallAttrs("MarkedInFor")).AddTo(b_.graph());
   }
 
   // What each signature answers in two runs.
