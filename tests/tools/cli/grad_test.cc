@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,7 +48,7 @@ TEST(GradTest, WithoutAnyGradientThereIsNothingToWrite) {
   EXPECT_EQ(grad.status, 1) << grad.err;
   EXPECT_EQ(grad.out, "");
   EXPECT_TRUE(absl::StrContains(grad.err, "'net/act' does not depend on 'y'")) << grad.err;
-  EXPECT_EQ(ReadTestFile(out), "");
+  EXPECT_NE(access(out.c_str(), F_OK), 0);
   const RunResult frozen = RunSluice({"grad", model, "--y", "x", "--x", "y", "-o", out, "--freeze"});
   EXPECT_EQ(frozen.status, 1) << frozen.err;
   EXPECT_FALSE(absl::StrContains(frozen.err, "--freeze")) << frozen.err;

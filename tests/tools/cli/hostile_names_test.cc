@@ -91,7 +91,9 @@ void RunAll(const std::string& bytes) {
     ExpectHarmless(run.out, what);
     ExpectHarmless(run.err, what + " (standard error)");
     const bool is_json = absl::StrContains(what, "--json");
-    if (is_json && !run.out.empty()) EXPECT_TRUE(nlohmann::json::accept(run.out)) << what;
+    if (is_json && !run.out.empty()) {
+      EXPECT_TRUE(nlohmann::json::accept(run.out)) << what;
+    }
   }
   ExpectHarmless(ReadTestFile(svg), "the SVG drawing");
   ExpectHarmless(ReadTestFile(html), "the HTML page");
