@@ -53,9 +53,9 @@ absl::Status RunOp(const RunContext& run, const EagerOp& op, Entry* slots) {
   RunContext limited = run;
   limited.cancellation = limits;
   limited.cancel_on_error = false;
-  absl::Status status = limits->IsCancelled() ? limits->status() : op.Run(limited, slots);
+  absl::Status status = limits->IsCancelling() ? limits->status() : op.Run(limited, slots);
   // The scope knows the reason, a kernel only that it was cancelled.
-  if (absl::IsCancelled(status) && limits->IsCancelled() && !limits->status().ok()) status = limits->status();
+  if (absl::IsCancelled(status) && limits->IsCancelling()) status = limits->status();
   return status.ok() ? status : WithNode(status, op.node().name(), op.name());
 }
 

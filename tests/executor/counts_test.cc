@@ -205,7 +205,7 @@ TEST(CallCountsTest, ACallOfOneNodeTakesFewInstructionsAndAtomics) {
   RecordProperty("instructions", std::to_string(count.all));
   RecordProperty("atomics", std::to_string(count.atomic));
   EXPECT_GT(count.all, 0);
-  EXPECT_LE(count.all, 1400);
+  EXPECT_LE(count.all, 1450);  // 1,400 before a call that waits kept others off its thread (ThreadRuns::AwaitScope).
   EXPECT_LE(count.atomic, 4);
 }
 

@@ -28,7 +28,8 @@ TEST_F(CalledFunctionsTest, BodiesCallBodies) {
   const Output y = Call(b_, "y", "XTimesFour", {PlaceholderX()}, {DType::kFloat}, {{"T", DType::kFloat}});
   b_.Op("AddV2", "z", {y, Call(b_, "w", "XTimesTwo", {y}, {DType::kFloat}, {{"T", DType::kFloat}})});
   ExpectEqualAnswers("z", {{"x", Float(1.5)}}, 18, 2);
-  EXPECT_EQ(session_->core().body_store().num_bodies(), 2u);
+  // One for each way of running it: XTimesTwo is called by the graph and by a body (BodyRun).
+  EXPECT_EQ(session_->core().body_store().num_bodies(), 3u);
 }
 
 TEST_F(CalledFunctionsTest, EachBindingHasABodyOfItsOwn) {

@@ -53,7 +53,8 @@ TEST(ShowTest, JsonHasAllFields) {
 
 TEST(ShowTest, VariablesHaveKindShapeAndSize) {
   EXPECT_EQ(ShowJson(SampleModel())["variables"],
-            Json::parse(R"([{"name":"v","kind":"ref","dtype":"float32","shape":[],"bytes":4}])"));
+            Json::parse(R"([{"name":"v","kind":"ref","dtype":"float32","shape":[],"bytes":4,)"
+                        R"("read_by_signature":false,"aliases":[]}])"));
 }
 
 TEST(ShowTest, LoopsAreListedAsFrames) {

@@ -101,10 +101,11 @@ TEST(SnapshotTest, CheckOfABrokenModel) {
 Errors
 SLC2003 NOT_FOUND: Conv2d 'a': is not an op that is known here
   at    'standard input', node 0, bytes 2-13
-  help  did you mean Conv2D or Conv3D?
+  help  did you mean Conv2D or Conv3D? an op of a plug-in needs --plugin FILE
   see   sluice explain SLC2003
 SLC2003 NOT_FOUND: NoSuchOp 'b': is not an op that is known here
   at    'standard input', node 1, bytes 15-28
+  help  an op of a plug-in needs --plugin FILE
   see   sluice explain SLC2003
 SLC2102 INVALID_ARGUMENT: Relu 'c': input 0 'nowhere' names a node that is not there
   at    'standard input', node 2, bytes 30-57
@@ -139,9 +140,18 @@ Positionals:
 Model:
   --tags TAGS                 which graph of a SavedModel, as a,b; without: the only one, or the one tagged serve
   --plugin FILE               also use the ops and kernels of this shared library, whose code runs in this program; once for each
+
+Limits:
   --max-file-bytes N [2147483647]
                               refuse larger files before reading them
   --max-nodes N [16000000]    refuse graphs with more nodes
+  --max-expanded-nodes N [1000000]
+                              refuse graphs whose calls would add more nodes
+  --max-tensor-bytes N [6442450944]
+                              refuse larger constants and fed values
+  --max-name-bytes N [4096]   refuse longer names
+  --max-attrs N [256]         refuse nodes with more attrs
+  --max-inputs N [65536]      refuse nodes with more inputs
 
 Output:
   --json                      one JSON document with everything
