@@ -132,6 +132,11 @@ std::function<Output(Test&, const Test::Inputs&)> Two(const Body& body) {
   };
 }
 
+Output CasesOutside(Test& t, const Test::Inputs& in) {
+  const Output one = t.CaseOf("one", in.n, 1, in.x, in.w), two = t.CaseOf("two", in.n, 2, in.x, one);
+  return t.Apply("Square", "y", {t.CaseOf("three", in.n, 3, two, in.w)});
+}
+
 std::vector<LoopCase> LoopCases() {
   return {
       {"Kept", Two([](Test& t, const auto&, Output v, Output u) {
@@ -187,11 +192,7 @@ std::vector<LoopCase> LoopCases() {
          t.End(inner);
          return Pair(t.Apply("Tanh", "tanh", {a.last}), t.Apply("AddV2", "sum", {b.last, u}));
        })},
-      {"CasesOutside",
-       [](Test& t, const Test::Inputs& in) {
-         const Output one = t.CaseOf("one", in.n, 1, in.x, in.w), two = t.CaseOf("two", in.n, 2, in.x, one);
-         return t.Apply("Square", "y", {t.CaseOf("three", in.n, 3, two, in.w)});
-       }},
+      {"CasesOutside", &CasesOutside},
   };
 }
 

@@ -180,9 +180,8 @@ TEST_F(TapeFunctionTest, G04NonDifferentiableOutputs) {
         return Vars{a, b, Var()};
       },
       [](FunctionContext&, absl::Span<const Var> grads) {
-        EXPECT_EQ(grads.size(), 3u);
         EXPECT_THAT(Values(grads[0]), ElementsAre(0, 0));
-        EXPECT_FALSE(grads[2].defined());
+        EXPECT_FALSE(grads.at(2).defined());
         return Vars{grads[1]};
       },
       {x});
