@@ -46,12 +46,15 @@ struct Chosen {
   const Tensor& at(int64_t i) const { return list.at(indices == nullptr ? i : indices[i]); }
 };
 
+// What a list grows by: see ComputeScatterIntoExisting.
+bool IsNothing(const Tensor& element) { return element.rank() == 1 && element.num_elements() == 0; }
+
 // The one shape of all chosen elements, of which `known` is known before.
 absl::StatusOr<Shape> CommonShape(const Chosen& chosen, const PartialShape& known) {
   const Tensor* first = nullptr;
   for (int64_t i = 0; i < chosen.count; ++i) {
     const Tensor& element = chosen.at(i);
-    if (!element.has_value()) continue;
+    if (!element.has_value() || (known.IsFullyDefined() && IsNothing(element))) continue;
     if (first == nullptr) {
       first = &element;
       SLUICE_RETURN_IF_ERROR(MergeShapes(PartialShape::From(element.shape()), known, "an element").status());
@@ -76,6 +79,18 @@ void ClearElements(Tensor& to, int64_t begin, int64_t count) {
   });
 }
 
+// Puts the elements that are more than nothing one after the other; zeros follow.
+void PutWithoutGaps(const Chosen& chosen, int64_t width, Tensor& to) {
+  ClearElements(to, 0, chosen.count * width);
+  int64_t row = 0;
+  for (int64_t i = 0; i < chosen.count; ++i) {
+    const Tensor& element = chosen.at(i);
+    if (element.has_value() && IsNothing(element)) continue;
+    if (element.has_value()) PutElements(to, row * width, element);
+    ++row;
+  }
+}
+
 // Stacks the chosen elements, which input 0 holds; input `shape_input` says what their shape is.
 absl::Status GiveRows(KernelContext& context, const Chosen& chosen, int shape_input) {
   SLUICE_ASSIGN_OR_RETURN(const PartialShape stated, ElementShapeInput(context, shape_input));
@@ -86,6 +101,11 @@ absl::Status GiveRows(KernelContext& context, const Chosen& chosen, int shape_in
   SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
   const int64_t width = row.num_elements();
   if (width == 0) return absl::OkStatus();
+  for (int64_t i = 0; i < chosen.count; ++i) {
+    if (!chosen.at(i).has_value() || !IsNothing(chosen.at(i))) continue;
+    PutWithoutGaps(chosen, width, *out);
+    return absl::OkStatus();
+  }
   const double row_ns = 20 + static_cast<double>(static_cast<size_t>(width) * DTypeSize(out->dtype())) / 8;
   context.ParallelFor(chosen.count, row_ns, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -226,7 +246,8 @@ absl::Status ComputeScatter(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// A list that is too short grows; elements that no index names stay unset.
+// A list that is too short grows. What no index names is then not unset, as elsewhere, but a vector without elements,
+// TensorFlow's default tensor, which adds nothing where all elements are stacked.
 absl::Status ComputeScatterIntoExisting(KernelContext& context) {
   const Tensor& tensor = context.input(1);
   SLUICE_ASSIGN_OR_RETURN(const TensorList* const list, ListInput(context, 0, tensor.dtype()));
@@ -235,7 +256,12 @@ absl::Status ComputeScatterIntoExisting(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> places, PlacesInput(context, 2, tensor));
   SLUICE_ASSIGN_OR_RETURN(const int64_t needed, ScatteredSize(places, -1));
   SLUICE_ASSIGN_OR_RETURN(OwnList own, TakeList(context, 0));
-  if (needed > own.value->size()) SLUICE_RETURN_IF_ERROR(own.value->Resize(needed));
+  const int64_t size = own.value->size();
+  if (needed > size) {
+    SLUICE_RETURN_IF_ERROR(own.value->Resize(needed));
+    SLUICE_ASSIGN_OR_RETURN(const Tensor none, Tensor::Make(tensor.dtype(), Shape::Of({0}), context.allocator()));
+    for (int64_t i = size; i < needed; ++i) own.value->mutable_elements()[static_cast<size_t>(i)] = none;
+  }
   SLUICE_RETURN_IF_ERROR(ScatterRows(context, tensor, row, places, own));
   context.SetOutput(0, std::move(own.handle));
   return absl::OkStatus();

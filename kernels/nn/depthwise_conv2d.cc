@@ -34,6 +34,7 @@ constexpr ConvRules kRules = {2,     kUnimplemented,         ErrorCode::kOpAttr,
 absl::StatusOr<ConvForm> ReadForm(const KernelConstruction& construction) {
   ConvRules rules = RulesForType(kRules, construction, /*is_gradient=*/false);
   rules.dilates = !rules.equal_strides;
+  rules.equal_strides = true;  // For all types: conformance case errors/attr_depthwise_strides.
   return ConvForm::Read(construction, rules);
 }
 

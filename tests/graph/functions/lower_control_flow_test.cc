@@ -117,7 +117,7 @@ TEST_F(LowerControlFlowTest, NodesThatSayFalseStayAlways) {
 TEST_F(LowerControlFlowTest, BranchesAreInlinedWithTheirConstantsInTheBranch) {
   If(p_);
   EXPECT_EQ(Lower(/*inline_calls=*/true).calls, 2);
-  EXPECT_EQ(Text("if/then/one"), "if/then/one(^Func/if/then/inputs_ready/_0)");
+  EXPECT_EQ(Text("if/then/one"), "if/then/one(^Func/if/then/input_control_node/_0)");
   EXPECT_EQ(Text("if/merge_0"), "if/merge_0(Func/if/else/output/_0, Func/if/then/output/_0)");
 }
 
