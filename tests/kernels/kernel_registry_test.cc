@@ -101,7 +101,7 @@ TEST_F(KernelRegistryTest, AnErrorOfAHostsOpSpeaksOfTheTypes) {
   EXPECT_THAT(error(), IsError(ErrorCode::kNoKernel, "Sluice has no kernel for Reshape"));
   ASSERT_OK(registry_.Add(OwnedKernelRow("Reshape", &Make).Types("T", {DType::kFloat})));
   EXPECT_TRUE(registry_.HasRows("Reshape"));
-  EXPECT_THAT(error(), IsError(ErrorCode::kNoKernel, "Sluice has no Reshape for T=int32"));
+  EXPECT_THAT(error(), IsError(ErrorCode::kNoKernel, "Sluice has no kernel for Reshape with T=int32"));
   EXPECT_FALSE(absl::StrContains(error().ToString(), "sluice ops")) << "which does not know the host's rows";
   registry_.AddTable(kOnCpu);
   EXPECT_TRUE(registry_.HasRows("Reshape"));
