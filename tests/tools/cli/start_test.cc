@@ -24,7 +24,7 @@ TEST(StartTest, ASmallGraphTakesLittleMemory) {
 #if defined(__SANITIZE_ADDRESS__) || defined(SLUICE_TSAN)
   constexpr int64_t kMaxKilobytes = 400'000;
 #else
-  constexpr int64_t kMaxKilobytes = 16'000;
+  constexpr int64_t kMaxKilobytes = 18'000;  // 17,300 were seen; 15,300 before the program grew by 0.5 MB of code.
 #endif
   EXPECT_GT(PeakOfChildren(), 1000);
   EXPECT_LT(PeakOfChildren(), kMaxKilobytes);
