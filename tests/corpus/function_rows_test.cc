@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(
             .AtNode("n", "Relu")
             .AtInput(0),
         Bad("Body_Cycle", Calling({CyclicBody()}), ErrorCode::kCycle).InFunction("F"),
-        Bad("Body_UnknownFunction", Calling({Caller("F", "Nope")}), ErrorCode::kFunctionUnknown)
+        Bad("Body_UnknownFunction", Calling({Caller("F", "Nope")}), ErrorCode::kFunctionMissing)
             .InFunction("F")
             .AtNode("n", "PartitionedCall")),
     CorpusRowName());
