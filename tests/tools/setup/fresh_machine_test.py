@@ -16,11 +16,11 @@ MMDEBSTRAP = """#!/bin/bash
 echo "mmdebstrap $*" >>"$LOG"
 for word; do if [[ "$word" == */root ]]; then mkdir -p "$word"; fi; done
 """
-# The arguments after the script: its name, the new root, what stands beside the checkout, the command.
+# The arguments after the script: its name, the new root, what stands beside the checkout, the command, a cache.
 UNSHARE = """#!/bin/bash
-root="${@:(-3):1}" shared="${@:(-2):1}"
+root="${@:(-4):1}" shared="${@:(-3):1}" cache="${@: -1}"
 echo "shared ${shared##*/}"
-cd "$root/build/main" && exec bash -c "${@: -1}"
+cd "$root/build/main" && CACHE="$cache" exec bash -c "${@:(-2):1}"
 """
 
 
@@ -86,6 +86,17 @@ class FreshMachineTest(unittest.TestCase):
         self.assertEqual(os.listdir(self.path("tmp")), [])
         with open(self.path("log"), encoding="utf-8") as log:
             self.assertRegex(log.read(), r"^mmdebstrap --variant=minbase .* bookworm \S+/root")
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_brings_a_cache_where_it_is_told_to(self):
+        self.make_checkout()
+        os.makedirs(self.path("cache/ac"))
+        result = self.run_script("--cache", self.path("cache"), "--command", "echo y >$CACHE/ac/new")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertTrue(os.path.exists(self.path("cache/ac/new")))
+        result = self.run_script("--cache", self.path("bin"), "--command", "true")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("is not a disk cache of Bazel's", result.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
     def test_tools_test_must_end_with_its_count(self):
