@@ -148,6 +148,7 @@ class CallChoice::Collector {
       const bool calls_any_function = !is_known && (op == nullptr || IsExpanded(CallKindOf(op->name)));
       facts->makes_late = facts->makes_late || calls_any_function || IsLateOp(op->op_class);
       if (!is_known || !IsPlainOp(*op)) facts->is_plain = false;
+      if (op != nullptr && names.empty() && op->is_stateful) facts->has_effects = true;
       if (op != nullptr && names.empty() && !facts->keeps_state) facts->keeps_state = KeepsStateOf(*op);
     }
     for (const absl::string_view name : names) {
@@ -189,6 +190,7 @@ void CallChoice::SumUp() {
       facts.is_plain = facts.is_plain && functions_[callee].is_plain;
       facts.makes_late = facts.makes_late || functions_[callee].makes_late;
       facts.keeps_state = facts.keeps_state || functions_[callee].keeps_state;
+      facts.has_effects = facts.has_effects || functions_[callee].has_effects;
     }
   }
 }
@@ -214,6 +216,11 @@ bool CallChoice::IsCalled(absl::string_view function) const {
 bool CallChoice::MayKeepState(absl::string_view function) const {
   const auto found = index_.find(function);
   return found != index_.end() && functions_[found->second].keeps_state;
+}
+
+bool CallChoice::MayHaveEffects(absl::string_view function) const {
+  const auto found = index_.find(function);
+  return found == index_.end() || functions_[found->second].has_effects;
 }
 
 std::vector<absl::string_view> CallChoice::CalleesOf(absl::string_view function) const {

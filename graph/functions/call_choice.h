@@ -13,7 +13,9 @@
 //   2. No argument of the call may be dead or late: it does not come after primitive control flow or a transfer, nor
 //      after or in a body that has some, and the same holds of the calls around it. An inlined body would begin with
 //      the arguments that are there. (Kernels of hosts that wait are found when they are made: see executor/functions.)
-//   3. A body in which kernels keep state is called if it is marked `_noinline`, and inlined otherwise, whatever it
+//   3. Of a branch that is lowered only what is needed of each result runs: see Note [Effects that nothing reads] in
+//      needed_parts.h. A call of it runs as a whole, so none stays that has effects.
+//   4. A body in which kernels keep state is called if it is marked `_noinline`, and inlined otherwise, whatever it
 //      costs. Who shares that state does not depend on it: see Note [State of calls] in call_states.h.
 // Where both are possible, `_noinline` functions are called, and so are those that cost too much: by nodes of the body
 // times calls. The same graph gives the same choice.
@@ -56,6 +58,8 @@ class CallChoice {
   bool IsCalled(absl::string_view function) const;
   // Whether kernels keep state in the body of `function`, or in what it calls, as far as can be told.
   bool MayKeepState(absl::string_view function) const;
+  // Whether the body of `function`, or what it calls, has stateful nodes, as far as can be told.
+  bool MayHaveEffects(absl::string_view function) const;
   // The functions that the body of `function` calls, one for each call.
   std::vector<absl::string_view> CalleesOf(absl::string_view function) const;
   bool CallsAny() const { return calls_any_; }
@@ -77,6 +81,7 @@ class CallChoice {
     bool is_plain = true;
     bool makes_late = false;
     bool keeps_state = false;
+    bool has_effects = false;
     bool is_marked = false;  // _noinline
     bool is_called = false;
   };

@@ -295,9 +295,24 @@ class Driver {
   }
 
   // Whether this call of `function` is not to be replaced.
-  bool Stays(const CallExpansion::Pending& pending, const BoundFunction& function) const {
-    if (options_.choice != nullptr) return pending.may_stay && options_.choice->IsCalled(function.name());
+  bool Stays(const CallExpansion::Pending& pending, const BoundFunction& function, BodyRun run) const {
+    if (options_.choice != nullptr) {
+      return pending.may_stay && options_.choice->IsCalled(function.name()) && !RunsInParts(pending, function, run);
+    }
     return !options_.ignore_marks && IsTrue(function.definition->FindAttr("_noinline"));
+  }
+
+  // Whether this call has effects some of which may run while others do not.
+  bool RunsInParts(const CallExpansion::Pending& pending, const BoundFunction& function, BodyRun run) const {
+    return IsLoweredBranch(pending, run) && MayHaveEffects(function);
+  }
+
+  bool MayHaveEffects(const BoundFunction& function) const {
+    return options_.choice != nullptr && options_.choice->MayHaveEffects(function.name());
+  }
+
+  static bool IsLoweredBranch(const CallExpansion::Pending& pending, BodyRun run) {
+    return pending.origin == Origin::kLowered && run == BodyRun::kResults;
   }
 
   // Whether calls in the body of `function`, or in the next iteration of a loop of it, have live arguments in time.
@@ -379,7 +394,11 @@ class Driver {
       case CallKind::kWhile:
         ++report_.loops;
         if (!KeepsTime(callees[0]) || !KeepsTime(callees[1])) expansion_.NoneMayStay();
-        if (IsFunctional(pending)) RunsAll(id);
+        if (IsFunctional(pending)) {
+          RunsAll(id);
+        } else if (MayHaveEffects(callees[0]) || MayHaveEffects(callees[1])) {
+          expansion_.NoneMayStay();  // A call would need all loop variables, and so all effects.
+        }
         return LowerLoop(expansion_, id, callees[0], callees[1], pending.depth);
       default:
         return absl::OkStatus();
@@ -404,7 +423,7 @@ class Driver {
       scope.prefix = graph_.name(id).size() + 1;
     }
     const BodyRun run = RunOf(pending, kind, function);
-    if (Stays(pending, function)) {
+    if (Stays(pending, function, run)) {
       ++report_.calls_left;
       if (run != BodyRun::kResults) {
         SLUICE_RETURN_IF_ERROR(graph_.SetAttr(id, kBodyRunAttr, AttrValue(static_cast<int64_t>(run))));
@@ -414,8 +433,8 @@ class Driver {
     }
     ++report_.calls;
     if (!has_liveness_.has_value()) has_liveness_ = HasLiveness(graph_);
-    const bool is_branch = pending.origin == Origin::kLowered && run == BodyRun::kResults;
-    CallInliner inliner(expansion_, id, function, {kind, *has_liveness_, options_.prune, run, is_branch});
+    CallInliner inliner(expansion_, id, function,
+                        {kind, *has_liveness_, options_.prune, run, IsLoweredBranch(pending, run)});
     SLUICE_ASSIGN_OR_RETURN(const BodyNodes body, inliner.Run());
     SLUICE_RETURN_IF_ERROR(TellState(body.stateful, scope));
     const bool may_stay = pending.may_stay && KeepsTime(function);
