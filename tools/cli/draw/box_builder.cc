@@ -119,7 +119,7 @@ std::vector<BoxBuilder::Member> BoxBuilder::MembersOf(const std::vector<NameScop
     if (shown_[Index(child)] == 0) continue;
     Member member;
     member.scope = child;
-    member.label = scopes[Index(child)].name;
+    member.label = scope == 0 ? ShownName(scopes[Index(child)].name) : scopes[Index(child)].name;
     // The first node inside says where the scope stands: good enough, and cheap.
     int32_t inner = child;
     while (scopes[Index(inner)].nodes.empty()) inner = scopes[Index(inner)].scopes[0];

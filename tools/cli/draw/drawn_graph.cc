@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "graph/base/check.h"
 #include "graph/functions/call_site.h"
 #include "graph/functions/function_body.h"
 #include "graph/ir/tensor_id.h"
@@ -23,6 +25,18 @@ namespace {
 
 constexpr int64_t kMaxAddedNodes = 200'000;
 constexpr int kMaxDepth = 32;  // Of calls in bodies; functions that call themselves end here.
+
+struct ScopeTitle {
+  absl::string_view scope, shown;
+};
+
+constexpr ScopeTitle kScopeTitles[] = {{kSaverScope, "(save, restore, init)"},
+                                       {kUnsignedScope, "(not in a signature)"}};
+
+// Whether `name` is the scope or lies in it.
+bool IsIn(absl::string_view name, absl::string_view scope) {
+  return absl::StartsWith(name, scope) && (name.size() == scope.size() || name[scope.size()] == '/');
+}
 
 absl::string_view LastPart(absl::string_view name) { return name.substr(name.rfind('/') + 1); }
 
@@ -65,7 +79,7 @@ class Expander {
     for (const ModelSignature& signature : model_.meta.signatures) {
       for (const SignatureTensor& result : signature.outputs) {
         absl::StatusOr<Output> output = graph_.FindOutput(result.name);
-        if (!output.ok()) continue;
+        if (!output.ok() || graph_.num_outputs(output->node) == 0) continue;  // An init op gives nothing.
         needed_.push_back(output->node);
         while (graph_.Is(output->node, "Identity")) *output = graph_.inputs(output->node)[0];
         scope_of_call_.try_emplace(output->node, signature.key);
@@ -95,8 +109,9 @@ class Expander {
     const std::vector<NodeId> nodes = graph_.Nodes();
     const auto moves = [&is_plumbing](NodeId id) { return is_plumbing[static_cast<size_t>(id.value())]; };
     if (std::all_of(nodes.begin(), nodes.end(), moves)) return;  // Nothing would be left to look at.
+    const absl::string_view scope = needed_.empty() ? kSaverScope : kUnsignedScope;
     for (const NodeId id : nodes) {
-      if (moves(id)) graph_.Rename(id, absl::StrCat(kPlumbingScope, "/", graph_.name(id))).IgnoreError();
+      if (moves(id)) Rename(id, absl::StrCat(scope, "/", graph_.name(id)));
     }
   }
 
@@ -191,13 +206,14 @@ class Expander {
     for (size_t i = 0; i < callees.size(); ++i) {
       const std::string role = kind == CallKind::kIf      ? (i == 0 ? "then" : "else")
                                : kind == CallKind::kWhile ? (i == 0 ? "cond" : "body")
-                                                          : absl::StrCat("branch ", i);
+                                                          : absl::StrCat("branch_", i);
       BodyOptions options;
       options.prefix = absl::StrCat(graph_.name(id), "/", role, "/");
       options.args = args;
       options.prune = true;
       const absl::StatusOr<BodyNodes> body = AddFunctionBody(graph_, callees[i], options);
       if (!body.ok()) continue;
+      DropRepeatedScopes(*body, options.prefix, graph_.name(id));
       for (const Output& result : body->results) {
         if (result.node.value() >= first_added_ && result.node != id) {
           graph_.AddControl(id, result.node).IgnoreError();
@@ -205,6 +221,29 @@ class Expander {
       }
     }
     return true;
+  }
+
+  // Bodies name their nodes as the call is named where it was written: "while/Less" in the condition of "net/while",
+  // which would be "net/while/cond/while/Less" here.
+  void DropRepeatedScopes(const BodyNodes& body, absl::string_view prefix, absl::string_view call) {
+    for (const NodeId id : body.nodes) {
+      const std::string name(absl::StripPrefix(graph_.name(id), prefix));
+      absl::string_view repeated = call;
+      while (!absl::StartsWith(name, absl::StrCat(repeated, "/"))) {
+        const size_t slash = repeated.find('/');
+        if (slash == absl::string_view::npos) break;
+        repeated.remove_prefix(slash + 1);
+      }
+      std::string rest = name;
+      if (absl::StartsWith(rest, absl::StrCat(repeated, "/"))) rest.erase(0, repeated.size() + 1);
+      if (rest != name) Rename(id, absl::StrCat(prefix, rest));
+    }
+  }
+
+  // Keeps the name where the new one is taken.
+  void Rename(NodeId id, const std::string& name) {
+    SLUICE_DCHECK(IsValidNodeName(name, /*internal=*/true));
+    graph_.Rename(id, name).IgnoreError();
   }
 
   // Lets all nodes read what their inputs were replaced by. An edge to a call that is gone only waited for it.
@@ -266,8 +305,16 @@ class Expander {
 }  // namespace
 
 bool IsPlumbing(absl::string_view node) {
-  return absl::StartsWith(node, kPlumbingScope) && node.size() > kPlumbingScope.size() &&
-         node[kPlumbingScope.size()] == '/';
+  return std::any_of(std::begin(kScopeTitles), std::end(kScopeTitles), [node](const ScopeTitle& title) {
+    return IsIn(node, title.scope) && node.size() > title.scope.size();
+  });
+}
+
+std::string ShownName(absl::string_view name) {
+  for (const ScopeTitle& title : kScopeTitles) {
+    if (IsIn(name, title.scope)) return absl::StrCat(title.shown, name.substr(title.scope.size()));
+  }
+  return std::string(name);
 }
 
 DrawnGraph ExpandForDrawing(const LoadedGraph& model) {

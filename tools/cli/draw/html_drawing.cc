@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tools/cli/console/number_text.h"
+#include "tools/cli/draw/drawn_graph.h"
 #include "tools/cli/draw/json_text.h"
 #include "tools/cli/draw/op_family.h"
 #include "tools/cli/draw/scene.h"
@@ -86,7 +87,7 @@ class DataWriter {
       if (box.kind != Box::Kind::kNode) continue;
       for (const NodeId id : box.folded) {
         absl::StrAppend(&folded, num_folded == 0 ? "" : ",", "[");
-        AppendJsonText(graph_.name(id), &folded);
+        AppendJsonText(ShownName(graph_.name(id)), &folded);
         absl::StrAppend(&folded, ",", texts_.Number(ConstantText(id)), "]");
         number_of_folded[id.value()] = num_folded++;
       }

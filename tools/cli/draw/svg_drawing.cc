@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tools/cli/console/number_text.h"
+#include "tools/cli/draw/drawn_graph.h"
 #include "tools/cli/draw/scene.h"
 
 namespace sluice {
@@ -120,8 +121,9 @@ class SvgWriter {
 
   std::string Tooltip(const Box& box) const {
     if (box.kind != Box::Kind::kNode) return absl::StrCat(box.label, ": ", CountText(box.num_nodes), " nodes");
-    std::string text = absl::StrCat(graph_.name(box.node), "\n", graph_.op_name(box.node));
-    for (const NodeId constant : box.folded) absl::StrAppend(&text, "\nconstant ", graph_.name(constant));
+    std::string text = absl::StrCat(ShownName(graph_.name(box.node)), "\n", graph_.op_name(box.node));
+    for (const NodeId constant : box.folded)
+      absl::StrAppend(&text, "\n", graph_.Is(constant, "Const") ? "constant " : "", ShownName(graph_.name(constant)));
     return text;
   }
 
