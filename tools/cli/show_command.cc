@@ -118,6 +118,7 @@ class ShowCommand : public Command {
     if (!svg_.empty()) {
       SvgOptions options;
       options.title = title;
+      options.closed = drawn.closed;
       if (boxes_ > 0) options.box_budget = boxes_;
       SLUICE_RETURN_IF_ERROR(WriteFile(svg_, DrawSvg(graph, options, output_text)));
       console.Note(absl::StrCat("wrote ", svg_));
@@ -125,6 +126,7 @@ class ShowCommand : public Command {
     if (!html_.empty()) {
       HtmlOptions options;
       options.title = title;
+      options.closed = drawn.closed;
       if (boxes_ > 0) options.box_budget = boxes_;
       SLUICE_RETURN_IF_ERROR(WriteFile(html_, DrawHtml(graph, options, output_text)));
       console.Note(absl::StrCat("wrote ", html_));

@@ -73,6 +73,20 @@ class Expander {
     return std::move(graph_);
   }
 
+  // REQUIRES: Expand has been called.
+  std::vector<std::string> ScopesToClose() const {
+    std::vector<std::string> keys, closed;
+    for (const ScopeTitle& title : kScopeTitles) closed.emplace_back(title.shown);
+    for (const ModelSignature& signature : model_.meta.signatures) keys.push_back(signature.key);
+    std::stable_partition(keys.begin(), keys.end(), [](const std::string& key) { return key == "serving_default"; });
+    absl::flat_hash_set<std::string> computed;
+    for (const std::string& key : keys) {
+      const auto bodies = bodies_in_.find(key);
+      if (bodies != bodies_in_.end() && !computed.insert(bodies->second).second) closed.push_back(key);
+    }
+    return closed;
+  }
+
  private:
   // Calls whose results a signature gives are called as it is.
   void NameSignatures() {
@@ -193,6 +207,7 @@ class Expander {
     options.prune = true;
     const absl::StatusOr<BodyNodes> body = AddFunctionBody(graph_, callee, options);
     if (!body.ok()) return false;
+    NoteBody(options.prefix, callee);
     for (size_t i = 0; i < body->results.size(); ++i) {
       replaced_[Output{id, static_cast<int32_t>(i)}] = body->results[i];
     }
@@ -213,6 +228,7 @@ class Expander {
       options.prune = true;
       const absl::StatusOr<BodyNodes> body = AddFunctionBody(graph_, callees[i], options);
       if (!body.ok()) continue;
+      NoteBody(options.prefix, callees[i]);
       DropRepeatedScopes(*body, options.prefix, graph_.name(id));
       for (const Output& result : body->results) {
         if (result.node.value() >= first_added_ && result.node != id) {
@@ -291,15 +307,25 @@ class Expander {
     for (const NodeId id : gone) graph_.RemoveNode(id);
   }
 
+  // Notes that `scope` has the body of `callee`. A body of nothing but a call says nothing: what it calls comes later.
+  void NoteBody(absl::string_view scope, const BoundFunction& callee) {
+    const std::vector<NodeDefView>& nodes = callee.definition->nodes;
+    const bool is_wrapper = std::all_of(nodes.begin(), nodes.end(), [](const NodeDefView& node) {
+      return node.op == "Identity" || node.op == "NoOp" || IsCallOp(node.op);
+    });
+    if (!is_wrapper) absl::StrAppend(&bodies_in_[scope.substr(0, scope.find('/'))], callee.name(), "\n");
+  }
+
   const LoadedGraph& model_;
   Graph graph_;
   int32_t first_added_ = 0;  // Nodes from this number on come from bodies.
   int64_t added_ = 0;
-  std::vector<NodeId> needed_;                              // What signatures give.
-  absl::flat_hash_map<NodeId, std::string> scope_of_call_;  // By call: the signature that it computes.
-  absl::flat_hash_set<NodeId> closed_;                      // Calls that were looked at.
-  absl::flat_hash_map<std::string, int> calls_in_;          // By scope.
-  absl::flat_hash_map<Output, Output> replaced_;            // Outputs of calls and what gives them now.
+  std::vector<NodeId> needed_;                               // What signatures give.
+  absl::flat_hash_map<NodeId, std::string> scope_of_call_;   // By call: the signature that it computes.
+  absl::flat_hash_set<NodeId> closed_;                       // Calls that were looked at.
+  absl::flat_hash_map<std::string, int> calls_in_;           // By scope.
+  absl::flat_hash_map<std::string, std::string> bodies_in_;  // By outermost scope: functions, in order of expansion.
+  absl::flat_hash_map<Output, Output> replaced_;             // Outputs of calls and what gives them now.
 };
 
 }  // namespace
@@ -318,7 +344,9 @@ std::string ShownName(absl::string_view name) {
 }
 
 DrawnGraph ExpandForDrawing(const LoadedGraph& model) {
-  DrawnGraph drawn = {Expander(model).Expand(), std::nullopt};
+  Expander expander(model);
+  DrawnGraph drawn = {expander.Expand(), std::nullopt, {}};
+  drawn.closed = expander.ScopesToClose();
   absl::StatusOr<ShapeMap> shapes = InferShapes(drawn.graph);
   if (shapes.ok()) drawn.shapes = *std::move(shapes);
   return drawn;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "graph/ir/graph.h"
@@ -26,6 +27,9 @@ std::string ShownName(absl::string_view name);
 struct DrawnGraph {
   Graph graph;
   std::optional<ShapeMap> shapes;  // Of `graph`, as far as they can be inferred.
+  // What need not be open in a first view, by ShownName: scopes of plumbing, and signatures that compute what another
+  // one computes, too.
+  std::vector<std::string> closed;
 };
 
 // The graph of `model` with the bodies of functions in the place of their calls, as scopes: a call is replaced by its
