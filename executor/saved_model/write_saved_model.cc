@@ -84,15 +84,14 @@ absl::StatusOr<std::vector<NodeId>> KeptRoots(const Graph& graph, const ModelExp
   return roots;
 }
 
-// What stands in a file for the node that loaders run once.
-ModelSignature InitSignature(const std::string& init_op) {
-  constexpr char kKey[] = "__saved_model_init_op";
-  ModelSignature signature;
-  signature.key = kKey;
-  signature.outputs.emplace_back();
-  signature.outputs[0].key = kKey;
-  signature.outputs[0].name = init_op;
-  return signature;
+// What stands in a file for the node that loaders run once. Not the signature "__saved_model_init_op", which TensorFlow
+// takes for one that users call where a model has no objects, and refuses where it reads the file of a table.
+ModelCollection InitCollection(const std::string& init_op) {
+  ModelCollection collection;
+  collection.key = "saved_model_main_op";
+  collection.kind = ModelCollection::Kind::kNodes;
+  collection.items = {init_op};
+  return collection;
 }
 
 absl::Status CopyAssets(const fs::path& directory, const ModelExport& what) {
@@ -199,7 +198,7 @@ absl::Status WriteSavedModel(const std::string& directory, const Graph& graph, c
   SLUICE_ASSIGN_OR_RETURN(const ShapeMap shapes, InferShapes(kept, {}));
   info.signatures = what.signatures;
   info.assets = what.assets;
-  if (!what.init_op.empty()) info.signatures.push_back(InitSignature(what.init_op));
+  if (!what.init_op.empty()) info.collections.insert(info.collections.begin(), InitCollection(what.init_op));
   if (!what.outputs.empty()) {
     ModelSignature signature;
     signature.key = what.signature;

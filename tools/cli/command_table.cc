@@ -20,7 +20,8 @@ namespace {
 constexpr CommandRow kCommands[] = {
     {"run", "MODEL", "feeds a model, runs it and shows what it answers",
      "sluice run tools/examples/digits.pb --feed image=1x64xf32=random:7 --fetch digit --stats", &MakeRunCommand},
-    {"show", "MODEL", "what is in a model: nodes, ops, inputs, outputs, signatures, functions, loops, variables",
+    {"show", "MODEL",
+     "what is in a model or checkpoint: nodes, ops, inputs, outputs, signatures, functions, loops, variables",
      "sluice show detector.pb --html detector.html", &MakeShowCommand},
     {"check", "MODEL", "whether a model is sound and can run here; every error at once", "sluice check detector.pb",
      &MakeCheckCommand},

@@ -1,6 +1,7 @@
 #include "tools/cli/show_command.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "graph/base/error_groups.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
+#include "tools/cli/checkpoint/checkpoint_report.h"
+#include "tools/cli/checkpoint/checkpoint_text.h"
 #include "tools/cli/draw/drawing_title.h"
 #include "tools/cli/draw/drawn_graph.h"
 #include "tools/cli/draw/html_drawing.h"
@@ -29,12 +32,19 @@ class ShowCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     model_.Declare(app);
+    app.get_option("MODEL")->description(
+        "GraphDef, MetaGraphDef or SavedModel, binary or text; a SavedModel directory; - for standard input; or a "
+        "checkpoint: its prefix, one of its files, or its directory");
     app.add_flag("--json", json_, "one JSON document with everything")->group("Output");
     app.add_option("--depth", depth_, "levels of name scopes to list")
         ->check(CLI::Range(0, 64))
         ->option_text("N [2]")
         ->group("Output");
     app.add_flag("--all", all_, "list everything instead of the first 20 of each")->group("Output");
+    app.add_flag("--values", values_,
+                 "of a checkpoint, or of a SavedModel's variables: smallest, largest and mean finite value, how many "
+                 "are NaN or infinite, the first ones")
+        ->group("Output");
     app.add_option("--svg", svg_, "also draw the graph into an SVG file")
         ->check(EndsIn({".svg"}, "an SVG drawing"))
         ->option_text("FILE")
@@ -52,6 +62,15 @@ class ShowCommand : public Command {
   int Run(Console& console) override {
     if (const absl::Status begun = Begin(); !begun.ok()) {
       console.Problem(begun);
+      return kExitFailed;
+    }
+    if (const std::optional<std::string> prefix = FindCheckpoint(model_.path(), values_); prefix.has_value()) {
+      return ShowCheckpoint(console, *prefix);
+    }
+    if (values_) {
+      console.Problem(Error(ErrorCode::kCheckpointMissing)
+                          .Help("give a checkpoint, or the directory of a SavedModel")
+                          .Text(absl::StrCat("'", PrintableName(model_.path()), "' has no variables with values")));
       return kExitFailed;
     }
     LoadOptions load = model_.Options();
@@ -84,6 +103,33 @@ class ShowCommand : public Command {
   }
 
  private:
+  int ShowCheckpoint(Console& console, const std::string& prefix) const {
+    if (!svg_.empty() || !html_.empty()) {
+      console.Problem(Error(ErrorCode::kCannotRun)
+                          .Help("draw the model that the checkpoint is of")
+                          .Text(absl::StrCat("the checkpoint '", PrintableName(prefix), "' holds no graph to draw")));
+      return kExitFailed;
+    }
+    if (values_) console.Progress("reading values …");
+    CheckpointReportOptions options;
+    options.with_values = values_;
+    options.max_tensor_bytes = model_.Options().limits.max_tensor_bytes;
+    const absl::StatusOr<CheckpointReport> report = ReportCheckpoint(prefix, options);
+    console.EndProgress();
+    if (!report.ok()) {
+      console.Problem(report.status());
+      return kExitFailed;
+    }
+    const ReportTextOptions text;
+    constexpr size_t kAll = 1'000'000'000;
+    console.Write(json_ ? RenderCheckpointJson(*report)
+                        : RenderCheckpointText(*report, all_ ? kAll : static_cast<size_t>(text.max_rows),
+                                               all_ ? kAll : static_cast<size_t>(text.max_line), console.out()));
+    if (report->errors.ok()) return kExitOk;
+    console.Problem(report->errors);
+    return kExitFailed;
+  }
+
   absl::Status Begin() {
     for (const std::string& path : {svg_, html_}) SLUICE_RETURN_IF_ERROR(CheckOutputFile(path));
     return model_.LoadPlugins();
@@ -118,6 +164,7 @@ class ShowCommand : public Command {
     if (!svg_.empty()) {
       SvgOptions options;
       options.title = title;
+      options.closed = drawn.closed;
       if (boxes_ > 0) options.box_budget = boxes_;
       SLUICE_RETURN_IF_ERROR(WriteFile(svg_, DrawSvg(graph, options, output_text)));
       console.Note(absl::StrCat("wrote ", svg_));
@@ -125,6 +172,7 @@ class ShowCommand : public Command {
     if (!html_.empty()) {
       HtmlOptions options;
       options.title = title;
+      options.closed = drawn.closed;
       if (boxes_ > 0) options.box_budget = boxes_;
       SLUICE_RETURN_IF_ERROR(WriteFile(html_, DrawHtml(graph, options, output_text)));
       console.Note(absl::StrCat("wrote ", html_));
@@ -135,6 +183,7 @@ class ShowCommand : public Command {
   ModelArgument model_;
   bool json_ = false;
   bool all_ = false;
+  bool values_ = false;
   int depth_ = 2;
   int boxes_ = 0;  // The drawing's own default.
   std::string svg_, html_;

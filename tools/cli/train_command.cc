@@ -128,8 +128,8 @@ class TrainCommand : public Command {
     const bool is_asked_for = !request_.signature.empty();
     SLUICE_ASSIGN_OR_RETURN(request_.signature, ChooseSignature(loaded_, request_));
     if (is_asked_for || request_.signature.empty()) return absl::OkStatus();
-    console.Note(absl::StrCat("'", PrintableName(request_.loss), "' is a result of the signature '",
-                              PrintableName(request_.signature), "', whose keys the names are now (--signature)"));
+    console.Note(absl::StrCat("training with the signature '", PrintableName(request_.signature), "', which gives '",
+                              PrintableName(request_.loss), "'; --signature chooses another one"));
     return absl::OkStatus();
   }
 

@@ -9,6 +9,7 @@
 #include "executor/saved_model/saver_nodes.h"
 #include "graph/base/error.h"
 #include "graph/ir/builder.h"
+#include "graph/load/load_graph.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
@@ -78,6 +79,18 @@ TEST_P(WriteSavedModelTest, WhatIsWrittenOpensAndAnswers) {
   EXPECT_EQ(model.loaded->meta.tags, std::vector<std::string>{"serve"});
   EXPECT_EQ(model.loaded->meta.FindCollection("variables")->count, 2);
   EXPECT_EQ(model.loaded->meta.FindCollection("trainable_variables")->count, 1);
+}
+
+// TensorFlow's loaders run what the collection names; a signature of the init op is one that users call, to them.
+TEST_P(WriteSavedModelTest, TheInitOpIsNoSignature) {
+  ModelExport what = Export();
+  what.init_op = "elsewhere";
+  ASSERT_OK(WriteSavedModel(directory_, graph_, what, values_));
+  absl::StatusOr<LoadedGraph> written = LoadGraphFile(directory_, LoadOptions());
+  ASSERT_OK(written);
+  ASSERT_EQ(written->meta.signatures.size(), 1);
+  EXPECT_EQ(written->meta.signatures[0].key, "serving_default");
+  EXPECT_EQ(written->meta.init_ops, std::vector<std::string>{"elsewhere"});
 }
 
 TEST_P(WriteSavedModelTest, AVariableWithoutAValueIsAnError) {

@@ -57,6 +57,29 @@ TEST(ShowTest, VariablesHaveKindShapeAndSize) {
                         R"("read_by_signature":false,"aliases":[]}])"));
 }
 
+// What a program of TensorFlow 1 says of its training.
+TEST(ShowTest, TrainingNodesOfAMetaGraphAreNamed) {
+  const std::string text = R"(
+meta_info_def { tags: 'train' }
+graph_def {
+  node { name: 's' op: 'Placeholder' attr { key: 'dtype' value { type: DT_STRING } } }
+  node { name: 'Merge/MergeSummary' op: 'MergeSummary' input: 's' attr { key: 'N' value { i: 1 } } }
+  node { name: 'cost' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
+  node { name: 'Adam' op: 'NoOp' input: '^cost' }
+}
+collection_def { key: 'train_op' value { node_list { value: 'Adam' } } }
+collection_def { key: 'losses' value { node_list { value: 'cost:0' } } }
+collection_def { key: 'others' value { node_list { value: 'cost:0' } } }
+)";
+  EXPECT_EQ(ShowJson(text)["training"],
+            Json::parse(R"([{"role":"train op","name":"Adam"},{"role":"loss","name":"cost:0"},)"
+                        R"({"role":"summary","name":"Merge/MergeSummary"}])"));
+  const RunResult run = Show(text);
+  EXPECT_TRUE(absl::StrContains(run.out, "Training (3)")) << run.out;
+  EXPECT_TRUE(absl::StrContains(run.out, "  train op  Adam\n")) << run.out;
+  EXPECT_FALSE(absl::StrContains(Show(SampleModel()).out, "Training ("));
+}
+
 TEST(ShowTest, LoopsAreListedAsFrames) {
   EXPECT_EQ(
       ShowJson(LoopModel())["frames"],

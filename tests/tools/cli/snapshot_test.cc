@@ -131,11 +131,11 @@ Ops without a kernel
 
 TEST(SnapshotTest, HelpOfShow) {
   EXPECT_EQ(RunSluice({"show", "--help"}).out,
-            R"(what is in a model: nodes, ops, inputs, outputs, signatures, functions, loops, variables
+            R"(what is in a model or checkpoint: nodes, ops, inputs, outputs, signatures, functions, loops, variables
 Usage: sluice show [OPTIONS] MODEL
 
 Positionals:
-  MODEL (required)            GraphDef, MetaGraphDef or SavedModel, binary or text; a SavedModel directory; - for standard input
+  MODEL (required)            GraphDef, MetaGraphDef or SavedModel, binary or text; a SavedModel directory; - for standard input; or a checkpoint: its prefix, one of its files, or its directory
 
 Model:
   --tags TAGS                 which graph of a SavedModel, as a,b; without: the only one, or the one tagged serve
@@ -157,6 +157,7 @@ Output:
   --json                      one JSON document with everything
   --depth N [2]               levels of name scopes to list
   --all                       list everything instead of the first 20 of each
+  --values                    of a checkpoint, or of a SavedModel's variables: smallest, largest and mean finite value, how many are NaN or infinite, the first ones
 
 Drawing:
   --svg FILE                  also draw the graph into an SVG file

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -12,9 +13,6 @@
 
 namespace sluice {
 namespace {
-
-// Constants up to this size are folded into their only user.
-constexpr int64_t kMaxFoldedBytes = 256;
 
 size_t Index(NodeId id) { return static_cast<size_t>(id.value()); }
 size_t Index(int32_t i) { return static_cast<size_t>(i); }
@@ -63,20 +61,29 @@ void BoxBuilder::FoldConstants(const std::vector<NameScope>& scopes) {
   const Consumers consumers(graph_);
   FoldVariables(consumers);
   for (const NodeId id : graph_.Nodes()) {
-    if (!graph_.Is(id, "Const") || ConstantBytes(graph_, id) > kMaxFoldedBytes) continue;
-    const absl::Span<const Use> uses = consumers.of(id);
-    if (uses.empty()) continue;
-    const NodeId user = uses[0].node;
-    const bool one_user = std::all_of(uses.begin(), uses.end(), [&](const Use& use) { return use.node == user; });
+    if (!graph_.Is(id, "Const")) continue;
+    const NodeId user = OnlyUser(consumers, id);
+    if (!user.valid() || graph_.Is(user, "Const")) continue;
+    // A weight of a frozen graph: the constant, what was the read of a variable, and the node that uses it.
+    const NodeId reader = graph_.Is(user, "Identity") ? OnlyUser(consumers, user) : NodeId();
+    const NodeId end = reader.valid() ? reader : user;
     // Beside its user or further in ("add/y" of "add"), where the name says that it belongs to it.
-    const std::string& path = scopes[Index(scope_of[Index(user)])].path;
-    const bool is_inside = path.empty() || absl::StartsWith(graph_.name(id), absl::StrCat(path, "/"));
-    if (one_user && is_inside && !graph_.Is(user, "Const")) fold_into_[Index(id)] = user;
+    const std::string& path = scopes[Index(scope_of[Index(end)])].path;
+    if (!path.empty() && !absl::StartsWith(graph_.name(id), absl::StrCat(path, "/"))) continue;
+    fold_into_[Index(id)] = user;
+    if (reader.valid()) fold_into_[Index(user)] = reader;
   }
 }
 
-// The variables that layers read through handles are weights of these layers, wherever the handles stand: a handle goes
-// into every node that reads it, and a read into its only user.
+NodeId BoxBuilder::OnlyUser(const Consumers& consumers, NodeId id) {
+  const absl::Span<const Use> uses = consumers.of(id);
+  if (uses.empty()) return NodeId();
+  const NodeId user = uses[0].node;
+  return std::all_of(uses.begin(), uses.end(), [user](const Use& use) { return use.node == user; }) ? user : NodeId();
+}
+
+// The variables that layers read, and keep moving averages in, through handles are weights of these layers, wherever
+// the handles stand: a handle goes into every node that reads it, and a read into its only user.
 void BoxBuilder::FoldVariables(const Consumers& consumers) {
   const auto users_of = [&](NodeId id) {
     std::vector<NodeId> users;
@@ -91,7 +98,19 @@ void BoxBuilder::FoldVariables(const Consumers& consumers) {
     const std::vector<NodeId> users = graph_.Is(id, "VarHandleOp") ? users_of(id) : std::vector<NodeId>();
     if (users.empty() || IsPlumbing(graph_.name(id))) continue;
     const bool only_reads = std::all_of(users.begin(), users.end(), [this](NodeId user) {
-      return graph_.Is(user, "ReadVariableOp") || graph_.Is(user, "ResourceGather");
+      constexpr absl::string_view kOps[] = {"ReadVariableOp",
+                                            "ResourceGather",
+                                            "ResourceGatherNd",
+                                            "AssignVariableOp",
+                                            "AssignSubVariableOp",
+                                            "AssignAddVariableOp",
+                                            "While",
+                                            "StatelessWhile",
+                                            "If",
+                                            "StatelessIf",
+                                            "Case",
+                                            "StatelessCase"};
+      return std::find(std::begin(kOps), std::end(kOps), graph_.op_name(user)) != std::end(kOps);
     });
     if (!only_reads) continue;
     fold_into_[Index(id)] = users[0];
@@ -119,11 +138,12 @@ std::vector<BoxBuilder::Member> BoxBuilder::MembersOf(const std::vector<NameScop
     if (shown_[Index(child)] == 0) continue;
     Member member;
     member.scope = child;
-    member.label = scopes[Index(child)].name;
+    member.label = scope == 0 ? ShownName(scopes[Index(child)].name) : scopes[Index(child)].name;
     // The first node inside says where the scope stands: good enough, and cheap.
     int32_t inner = child;
     while (scopes[Index(inner)].nodes.empty()) inner = scopes[Index(inner)].scopes[0];
-    member.order = scopes[Index(inner)].nodes[0].value();
+    const NodeId first = scopes[Index(inner)].nodes[0];
+    member.order = first.value() + (IsPlumbing(graph_.name(first)) ? int64_t{graph_.id_limit()} : 0);
     members.push_back(std::move(member));
   }
   for (const NodeId id : self.nodes) {

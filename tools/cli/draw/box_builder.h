@@ -35,6 +35,8 @@ class BoxBuilder {
   using ScopeList = std::vector<std::pair<int32_t, int32_t>>;  // Scopes and their boxes.
 
   void FoldConstants(const std::vector<NameScope>& scopes);
+  // The node that all uses of `id` are, or an invalid id.
+  static NodeId OnlyUser(const Consumers& consumers, NodeId id);
   void FoldVariables(const Consumers& consumers);
   void CountShown(const std::vector<NameScope>& scopes);
   std::vector<Member> MembersOf(const std::vector<NameScope>& scopes, int32_t scope) const;

@@ -34,14 +34,45 @@ BoxLook LookOf(const Graph& graph, const Box& box, OutputTextFn output_text) {
     look.subtitle = output.empty() ? std::string(op) : absl::StrCat(op, " ", output);
     look.subtitle = CutMiddle(look.subtitle, kMaxSubtitle);
     look.family = OpFamilyOf(op);
+    look.weights = WeightsText(graph, box, output_text);
   } else {
     look.subtitle = absl::StrCat(CountText(box.num_nodes), box.num_nodes == 1 ? " node" : " nodes");
   }
   const double title = static_cast<double>(CountChars(look.title)) * kCharWidth * kTitleFontSize;
   const double subtitle = static_cast<double>(CountChars(look.subtitle)) * kCharWidth * kSubtitleFontSize;
-  look.size.width = std::max(kMinWidth, std::max(title, subtitle) + 2 * kSidePadding);
-  look.size.height = 38;
+  const double weights = static_cast<double>(CountChars(look.weights)) * kCharWidth * kSubtitleFontSize;
+  look.size.width = std::max(kMinWidth, std::max({title, subtitle, weights}) + 2 * kSidePadding);
+  look.size.height = look.weights.empty() ? 38 : 51;
   return look;
+}
+
+std::string WeightsText(const Graph& graph, const Box& box, OutputTextFn output_text) {
+  const auto is_folded = [&box](NodeId id) {
+    return std::find(box.folded.begin(), box.folded.end(), id) != box.folded.end();
+  };
+  const absl::Span<const ArgSpec> args = graph.op(box.node).inputs;
+  const bool has_lists = std::any_of(args.begin(), args.end(), [](const ArgSpec& arg) { return arg.is_list(); });
+  std::vector<std::string> weights;
+  const absl::Span<const Output> inputs = graph.inputs(box.node);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].is_set() || !is_folded(inputs[i].node)) continue;
+    NodeId origin = inputs[i].node;  // Below the reads.
+    while (graph.inputs(origin).size() == 1 && is_folded(graph.inputs(origin)[0].node)) {
+      origin = graph.inputs(origin)[0].node;
+    }
+    AttrView attr;
+    std::string shape;
+    if (graph.Is(origin, "VarHandleOp")) {
+      if (graph.FindAttr(origin, "shape", &attr)) shape = attr.ToString();
+    } else if (graph.Is(origin, "Const") && IsFloating(graph.output_type(origin, 0))) {
+      shape = output_text(origin);
+      shape.erase(0, std::min(shape.find('['), shape.size()));
+      if (shape == "[]") continue;
+    }
+    if (shape.empty()) continue;
+    weights.push_back(has_lists || i >= args.size() ? shape : absl::StrCat(args[i].name, " ", shape));
+  }
+  return CutMiddle(absl::StrJoin(weights, ", "), kMaxSubtitle);
 }
 
 std::string CutMiddle(absl::string_view text, size_t max_chars) {

@@ -18,6 +18,7 @@ using OutputTextFn = absl::FunctionRef<std::string(NodeId id)>;
 struct BoxLook {
   std::string title;     // Cut in the middle when it is long.
   std::string subtitle;  // Op and shape, or how many nodes are inside.
+  std::string weights;   // "filter [3,3,1,8]": what is folded into a node and trained. Often empty.
   OpFamily family = OpFamily::kOther;
   ItemSize size;
 };
@@ -25,6 +26,10 @@ struct BoxLook {
 inline constexpr double kTitleFontSize = 12, kSubtitleFontSize = 10;
 
 BoxLook LookOf(const Graph& graph, const Box& box, OutputTextFn output_text);
+
+// The weights among what is folded into `box`: the names of the inputs that they come in by, and their shapes.
+// REQUIRES: a box of a node.
+std::string WeightsText(const Graph& graph, const Box& box, OutputTextFn output_text);
 
 // `text` with its middle replaced by an ellipsis when it has more than `max_chars` characters. Characters stay whole.
 std::string CutMiddle(absl::string_view text, size_t max_chars);

@@ -20,7 +20,7 @@ struct Box {
   int32_t parent = -1;
   int32_t depth = 0;              // Of the root 0.
   std::vector<int32_t> children;  // Boxes inside; empty for a kNode.
-  std::vector<NodeId> folded;     // Small constants that only this node uses: not drawn, but named.
+  std::vector<NodeId> folded;     // Constants that only this node uses, variables: not drawn, but named.
   int64_t num_nodes = 1;          // Inside, folded ones included.
   bool is_gradient = false;       // All nodes inside compute gradients: see gradient_scope.h. Not of the root.
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "graph/base/check.h"
 #include "graph/functions/call_site.h"
 #include "graph/functions/function_body.h"
 #include "graph/ir/tensor_id.h"
@@ -23,6 +25,18 @@ namespace {
 
 constexpr int64_t kMaxAddedNodes = 200'000;
 constexpr int kMaxDepth = 32;  // Of calls in bodies; functions that call themselves end here.
+
+struct ScopeTitle {
+  absl::string_view scope, shown;
+};
+
+constexpr ScopeTitle kScopeTitles[] = {{kSaverScope, "(save, restore, init)"},
+                                       {kUnsignedScope, "(not in a signature)"}};
+
+// Whether `name` is the scope or lies in it.
+bool IsIn(absl::string_view name, absl::string_view scope) {
+  return absl::StartsWith(name, scope) && (name.size() == scope.size() || name[scope.size()] == '/');
+}
 
 absl::string_view LastPart(absl::string_view name) { return name.substr(name.rfind('/') + 1); }
 
@@ -59,13 +73,27 @@ class Expander {
     return std::move(graph_);
   }
 
+  // REQUIRES: Expand has been called.
+  std::vector<std::string> ScopesToClose() const {
+    std::vector<std::string> keys, closed;
+    for (const ScopeTitle& title : kScopeTitles) closed.emplace_back(title.shown);
+    for (const ModelSignature& signature : model_.meta.signatures) keys.push_back(signature.key);
+    std::stable_partition(keys.begin(), keys.end(), [](const std::string& key) { return key == "serving_default"; });
+    absl::flat_hash_set<std::string> computed;
+    for (const std::string& key : keys) {
+      const auto bodies = bodies_in_.find(key);
+      if (bodies != bodies_in_.end() && !computed.insert(bodies->second).second) closed.push_back(key);
+    }
+    return closed;
+  }
+
  private:
   // Calls whose results a signature gives are called as it is.
   void NameSignatures() {
     for (const ModelSignature& signature : model_.meta.signatures) {
       for (const SignatureTensor& result : signature.outputs) {
         absl::StatusOr<Output> output = graph_.FindOutput(result.name);
-        if (!output.ok()) continue;
+        if (!output.ok() || graph_.num_outputs(output->node) == 0) continue;  // An init op gives nothing.
         needed_.push_back(output->node);
         while (graph_.Is(output->node, "Identity")) *output = graph_.inputs(output->node)[0];
         scope_of_call_.try_emplace(output->node, signature.key);
@@ -95,8 +123,9 @@ class Expander {
     const std::vector<NodeId> nodes = graph_.Nodes();
     const auto moves = [&is_plumbing](NodeId id) { return is_plumbing[static_cast<size_t>(id.value())]; };
     if (std::all_of(nodes.begin(), nodes.end(), moves)) return;  // Nothing would be left to look at.
+    const absl::string_view scope = needed_.empty() ? kSaverScope : kUnsignedScope;
     for (const NodeId id : nodes) {
-      if (moves(id)) graph_.Rename(id, absl::StrCat(kPlumbingScope, "/", graph_.name(id))).IgnoreError();
+      if (moves(id)) Rename(id, absl::StrCat(scope, "/", graph_.name(id)));
     }
   }
 
@@ -178,6 +207,7 @@ class Expander {
     options.prune = true;
     const absl::StatusOr<BodyNodes> body = AddFunctionBody(graph_, callee, options);
     if (!body.ok()) return false;
+    NoteBody(options.prefix, callee);
     for (size_t i = 0; i < body->results.size(); ++i) {
       replaced_[Output{id, static_cast<int32_t>(i)}] = body->results[i];
     }
@@ -191,13 +221,15 @@ class Expander {
     for (size_t i = 0; i < callees.size(); ++i) {
       const std::string role = kind == CallKind::kIf      ? (i == 0 ? "then" : "else")
                                : kind == CallKind::kWhile ? (i == 0 ? "cond" : "body")
-                                                          : absl::StrCat("branch ", i);
+                                                          : absl::StrCat("branch_", i);
       BodyOptions options;
       options.prefix = absl::StrCat(graph_.name(id), "/", role, "/");
       options.args = args;
       options.prune = true;
       const absl::StatusOr<BodyNodes> body = AddFunctionBody(graph_, callees[i], options);
       if (!body.ok()) continue;
+      NoteBody(options.prefix, callees[i]);
+      DropRepeatedScopes(*body, options.prefix, graph_.name(id));
       for (const Output& result : body->results) {
         if (result.node.value() >= first_added_ && result.node != id) {
           graph_.AddControl(id, result.node).IgnoreError();
@@ -205,6 +237,29 @@ class Expander {
       }
     }
     return true;
+  }
+
+  // Bodies name their nodes as the call is named where it was written: "while/Less" in the condition of "net/while",
+  // which would be "net/while/cond/while/Less" here.
+  void DropRepeatedScopes(const BodyNodes& body, absl::string_view prefix, absl::string_view call) {
+    for (const NodeId id : body.nodes) {
+      const std::string name(absl::StripPrefix(graph_.name(id), prefix));
+      absl::string_view repeated = call;
+      while (!absl::StartsWith(name, absl::StrCat(repeated, "/"))) {
+        const size_t slash = repeated.find('/');
+        if (slash == absl::string_view::npos) break;
+        repeated.remove_prefix(slash + 1);
+      }
+      std::string rest = name;
+      if (absl::StartsWith(rest, absl::StrCat(repeated, "/"))) rest.erase(0, repeated.size() + 1);
+      if (rest != name) Rename(id, absl::StrCat(prefix, rest));
+    }
+  }
+
+  // Keeps the name where the new one is taken.
+  void Rename(NodeId id, const std::string& name) {
+    SLUICE_DCHECK(IsValidNodeName(name, /*internal=*/true));
+    graph_.Rename(id, name).IgnoreError();
   }
 
   // Lets all nodes read what their inputs were replaced by. An edge to a call that is gone only waited for it.
@@ -252,26 +307,46 @@ class Expander {
     for (const NodeId id : gone) graph_.RemoveNode(id);
   }
 
+  // Notes that `scope` has the body of `callee`. A body of nothing but a call says nothing: what it calls comes later.
+  void NoteBody(absl::string_view scope, const BoundFunction& callee) {
+    const std::vector<NodeDefView>& nodes = callee.definition->nodes;
+    const bool is_wrapper = std::all_of(nodes.begin(), nodes.end(), [](const NodeDefView& node) {
+      return node.op == "Identity" || node.op == "NoOp" || IsCallOp(node.op);
+    });
+    if (!is_wrapper) absl::StrAppend(&bodies_in_[scope.substr(0, scope.find('/'))], callee.name(), "\n");
+  }
+
   const LoadedGraph& model_;
   Graph graph_;
   int32_t first_added_ = 0;  // Nodes from this number on come from bodies.
   int64_t added_ = 0;
-  std::vector<NodeId> needed_;                              // What signatures give.
-  absl::flat_hash_map<NodeId, std::string> scope_of_call_;  // By call: the signature that it computes.
-  absl::flat_hash_set<NodeId> closed_;                      // Calls that were looked at.
-  absl::flat_hash_map<std::string, int> calls_in_;          // By scope.
-  absl::flat_hash_map<Output, Output> replaced_;            // Outputs of calls and what gives them now.
+  std::vector<NodeId> needed_;                               // What signatures give.
+  absl::flat_hash_map<NodeId, std::string> scope_of_call_;   // By call: the signature that it computes.
+  absl::flat_hash_set<NodeId> closed_;                       // Calls that were looked at.
+  absl::flat_hash_map<std::string, int> calls_in_;           // By scope.
+  absl::flat_hash_map<std::string, std::string> bodies_in_;  // By outermost scope: functions, in order of expansion.
+  absl::flat_hash_map<Output, Output> replaced_;             // Outputs of calls and what gives them now.
 };
 
 }  // namespace
 
 bool IsPlumbing(absl::string_view node) {
-  return absl::StartsWith(node, kPlumbingScope) && node.size() > kPlumbingScope.size() &&
-         node[kPlumbingScope.size()] == '/';
+  return std::any_of(std::begin(kScopeTitles), std::end(kScopeTitles), [node](const ScopeTitle& title) {
+    return IsIn(node, title.scope) && node.size() > title.scope.size();
+  });
+}
+
+std::string ShownName(absl::string_view name) {
+  for (const ScopeTitle& title : kScopeTitles) {
+    if (IsIn(name, title.scope)) return absl::StrCat(title.shown, name.substr(title.scope.size()));
+  }
+  return std::string(name);
 }
 
 DrawnGraph ExpandForDrawing(const LoadedGraph& model) {
-  DrawnGraph drawn = {Expander(model).Expand(), std::nullopt};
+  Expander expander(model);
+  DrawnGraph drawn = {expander.Expand(), std::nullopt, {}};
+  drawn.closed = expander.ScopesToClose();
   absl::StatusOr<ShapeMap> shapes = InferShapes(drawn.graph);
   if (shapes.ok()) drawn.shapes = *std::move(shapes);
   return drawn;

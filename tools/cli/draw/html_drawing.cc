@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tools/cli/console/number_text.h"
+#include "tools/cli/draw/drawn_graph.h"
 #include "tools/cli/draw/json_text.h"
 #include "tools/cli/draw/op_family.h"
 #include "tools/cli/draw/scene.h"
@@ -55,11 +56,16 @@ class DataWriter {
     WriteBoxes();
     WriteScopes();
     std::vector<int> open;
-    const std::vector<bool> is_open = ChooseOpenBoxes(tree_, options_.box_budget);
+    const std::vector<bool> is_open = ChooseOpenBoxes(tree_, options_.box_budget, options_.closed);
     for (size_t i = 0; i < is_open.size(); ++i) {
       if (is_open[i]) open.push_back(static_cast<int>(i));
     }
     absl::StrAppend(&out_, "\"open\":", NumberList(open), ",\n");
+    std::vector<int32_t> closed;
+    for (const int32_t box : tree_.box(0).children) {
+      if (IsKeptClosed(tree_.box(box), options_.closed)) closed.push_back(box);
+    }
+    absl::StrAppend(&out_, "\"closed\":", NumberList(closed), ",\n");
     absl::StrAppend(&out_, "\"ops\":", TextList(ops_.order()), ",\n\"familyOfOp\":[");
     for (const std::string& op : ops_.order()) {
       absl::StrAppend(&out_, static_cast<int>(OpFamilyOf(op)), ",");
@@ -74,9 +80,10 @@ class DataWriter {
   }
 
  private:
-  // "inputs": by box, [source box or -1 - number of a folded constant, slot]; "folded": [name, text].
+  // "inputs": by box, [source box or -1 - number of a folded node, slot]; "folded": [name, text, op]; "inside": by box,
+  // the folded nodes in it.
   void WriteInputs() {
-    std::string folded;
+    std::string folded, inside;
     absl::flat_hash_map<int32_t, int> number_of_folded;  // By node id; of a variable, in the box that comes next.
     int num_folded = 0;
     absl::StrAppend(&out_, "\"inputs\":{");
@@ -84,12 +91,17 @@ class DataWriter {
     for (size_t b = 0; b < tree_.boxes().size(); ++b) {
       const Box& box = tree_.boxes()[b];
       if (box.kind != Box::Kind::kNode) continue;
+      std::vector<int> numbers;
       for (const NodeId id : box.folded) {
         absl::StrAppend(&folded, num_folded == 0 ? "" : ",", "[");
-        AppendJsonText(graph_.name(id), &folded);
-        absl::StrAppend(&folded, ",", texts_.Number(ConstantText(id)), "]");
+        AppendJsonText(ShownName(graph_.name(id)), &folded);
+        absl::StrAppend(&folded, ",", texts_.Number(ConstantText(id)), ",",
+                        ops_.Number(std::string(graph_.op_name(id))));
+        absl::StrAppend(&folded, "]");
         number_of_folded[id.value()] = num_folded++;
+        numbers.push_back(number_of_folded[id.value()]);
       }
+      if (!numbers.empty()) absl::StrAppend(&inside, inside.empty() ? "" : ",", "\"", b, "\":", NumberList(numbers));
       std::vector<std::string> inputs;
       for (const Output& source : graph_.all_inputs(box.node)) {
         if (!source.is_set()) continue;
@@ -101,12 +113,15 @@ class DataWriter {
       absl::StrAppend(&out_, first ? "" : ",", "\"", b, "\":[", absl::StrJoin(inputs, ","), "]");
       first = false;
     }
-    absl::StrAppend(&out_, "},\n\"folded\":[", folded, "],\n");
+    absl::StrAppend(&out_, "},\n\"folded\":[", folded, "],\n\"inside\":{", inside, "},\n");
   }
 
   std::string ConstantText(NodeId id) const {
-    AttrView value;
-    return graph_.FindAttr(id, "value", &value) ? Cut(value.ToString()) : "";
+    AttrView value, shape;
+    if (graph_.FindAttr(id, "value", &value)) return Cut(value.ToString());
+    if (!graph_.Is(id, "VarHandleOp") || !graph_.FindAttr(id, "dtype", &value) || !graph_.FindAttr(id, "shape", &shape))
+      return "";
+    return absl::StrCat(value.ToString(), " ", shape.ToString());
   }
 
   std::string Cut(std::string text) const {
@@ -137,7 +152,7 @@ class DataWriter {
     std::vector<size_t> folded;
     std::vector<int64_t> count;
     std::vector<std::string> label;
-    std::vector<size_t> op, out, outs, attrs, device;
+    std::vector<size_t> op, out, outs, attrs, device, weights;
     for (const Box& box : tree_.boxes()) {
       const bool is_node = box.kind == Box::Kind::kNode;
       kind.push_back(static_cast<int>(box.kind));
@@ -150,6 +165,7 @@ class DataWriter {
       out.push_back(is_node ? texts_.Number(output_text_(box.node)) : 0);
       outs.push_back(is_node ? texts_.Number(OutputsText(box.node)) : 0);
       attrs.push_back(is_node ? texts_.Number(AttrsText(box.node)) : 0);
+      weights.push_back(is_node ? texts_.Number(WeightsText(graph_, box, output_text_)) : 0);
       device.push_back(is_node ? texts_.Number(std::string(graph_.device(box.node))) : 0);
     }
     absl::StrAppend(&out_, "\"boxes\":{\"kind\":", NumberList(kind), ",\n\"parent\":", NumberList(parent));
@@ -157,7 +173,7 @@ class DataWriter {
     absl::StrAppend(&out_, ",\n\"count\":", NumberList(count), ",\n\"label\":", TextList(label));
     absl::StrAppend(&out_, ",\n\"op\":", NumberList(op), ",\n\"out\":", NumberList(out), ",\n\"outs\":");
     absl::StrAppend(&out_, NumberList(outs), ",\n\"folded\":", NumberList(folded), ",\n\"attrs\":", NumberList(attrs),
-                    ",\n\"device\":");
+                    ",\n\"weights\":", NumberList(weights), ",\n\"device\":");
     absl::StrAppend(&out_, NumberList(device), "},\n");
   }
 

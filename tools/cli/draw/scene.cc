@@ -6,6 +6,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/node_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace sluice {
@@ -239,7 +241,17 @@ Scene BuildScene(const BoxTree& tree, const std::vector<bool>& open,
   return SceneBuilder(tree, open, size_of).Build();
 }
 
-std::vector<bool> ChooseOpenBoxes(const BoxTree& tree, int budget) {
+bool IsKeptClosed(const Box& box, absl::Span<const std::string> closed) {
+  return box.parent == 0 && std::any_of(closed.begin(), closed.end(), [&box](const std::string& scope) {
+           return box.label == scope || absl::StartsWith(box.label, absl::StrCat(scope, "/"));
+         });
+}
+
+std::vector<bool> ChooseOpenBoxes(const BoxTree& tree, int budget, absl::Span<const std::string> closed) {
+  const auto may_open = [&tree, closed](int32_t box) {
+    const Box& what = tree.box(box);
+    return what.kind == Box::Kind::kScope && !what.children.empty() && !IsKeptClosed(what, closed);
+  };
   std::vector<bool> open(tree.boxes().size(), false);
   open[0] = true;
   int64_t seen = static_cast<int64_t>(tree.box(0).children.size());
@@ -248,7 +260,7 @@ std::vector<bool> ChooseOpenBoxes(const BoxTree& tree, int budget) {
     std::vector<int32_t> candidates, next;
     for (const int32_t box : level) {
       for (const int32_t child : tree.box(box).children) {
-        if (tree.box(child).kind == Box::Kind::kScope && !tree.box(child).children.empty()) candidates.push_back(child);
+        if (may_open(child)) candidates.push_back(child);
       }
     }
     std::stable_sort(candidates.begin(), candidates.end(), [&tree](int32_t a, int32_t b) {

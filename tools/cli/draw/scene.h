@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
 #include "tools/cli/draw/box_tree.h"
 #include "tools/cli/draw/layered_layout.h"
 
@@ -49,8 +50,12 @@ inline constexpr double kSceneHeader = 26;
 Scene BuildScene(const BoxTree& tree, const std::vector<bool>& open,
                  absl::FunctionRef<ItemSize(const Box& box)> size_of);
 
-// Which boxes to open so that about `budget` boxes are seen: from the root down, small ones first within a depth.
-std::vector<bool> ChooseOpenBoxes(const BoxTree& tree, int budget);
+// Whether `box` is an outermost scope that is called as one of `closed`.
+bool IsKeptClosed(const Box& box, absl::Span<const std::string> closed);
+
+// Which boxes to open so that about `budget` boxes are seen: from the root down, small ones first within a depth. The
+// outermost scopes called as in `closed` stay closed.
+std::vector<bool> ChooseOpenBoxes(const BoxTree& tree, int budget, absl::Span<const std::string> closed = {});
 
 }  // namespace sluice
 

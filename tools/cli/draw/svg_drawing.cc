@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tools/cli/console/number_text.h"
+#include "tools/cli/draw/drawn_graph.h"
 #include "tools/cli/draw/scene.h"
 
 namespace sluice {
@@ -19,7 +20,8 @@ constexpr absl::string_view kStyle = R"(<style>
 text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace}
 .page{fill:#ffffff}.h1{font-size:16px;font-weight:600;fill:#1f2933}.h2{font-size:11px;fill:#6b7785}
 .t{font-size:12px;fill:#1f2933;text-anchor:middle}.s{font-size:10px;fill:#6b7785;text-anchor:middle}
-.o{font-size:11px;font-weight:600;fill:#52606d}.n{fill:#ffffff;stroke:#c6ced8}
+.w{font-size:10px;fill:#9a5b00;text-anchor:middle}
+.o{font-size:11px;font-weight:600;fill:#52606d;paint-order:stroke;stroke:#f4f6f8;stroke-width:4px}.n{fill:#ffffff;stroke:#c6ced8}
 .c{fill:#eef2f7;stroke:#aab6c4}.open{fill:#52606d;fill-opacity:.045;stroke:#aab6c4;stroke-opacity:.8}
 .g{fill:#fff1e0;stroke:#dba35f}.og{fill:#f2a03d;fill-opacity:.1;stroke:#dba35f}
 .e{fill:none;stroke:#7b8794;stroke-opacity:.75}.ctl{stroke-dasharray:3 3;stroke-opacity:.6}.up{stroke:#d64550}.k{fill:#9aa5b1}
@@ -62,6 +64,7 @@ class SvgWriter {
     for (const SceneEdge& edge : scene.edges) WriteEdge(edge);
     for (const SceneBox& box : scene.boxes) {
       if (!box.open) WriteClosedBox(box);
+      if (box.open && box.box != 0) WriteOpenLabel(box);
     }
     absl::StrAppend(&out_, "</g>\n");
     WriteLegend(height - kLegendHeight / 2 + 4);
@@ -75,6 +78,10 @@ class SvgWriter {
     has_gradients_ = has_gradients_ || is_gradient;
     absl::StrAppendFormat(&out_, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"8\"/>",
                           is_gradient ? "og" : "open", box.x, box.y, box.width, box.height);
+  }
+
+  // Over the edges, which end at the upper border.
+  void WriteOpenLabel(const SceneBox& box) {
     const auto room = static_cast<size_t>(std::max(4.0, (box.width - 16) / (11 * 0.61)));
     absl::StrAppendFormat(&out_, "<text class=\"o\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", box.x + 9, box.y + 17,
                           EscapeXml(CutMiddle(tree_.box(box.box).label, room)));
@@ -116,12 +123,16 @@ class SvgWriter {
                           EscapeXml(look.title));
     absl::StrAppendFormat(&out_, "<text class=\"s\" x=\"%.1f\" y=\"%.1f\">%s</text></g>\n", box.center() + 2,
                           box.y + 30, EscapeXml(look.subtitle));
+    if (look.weights.empty()) return;
+    absl::StrAppendFormat(&out_, "<text class=\"w\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", box.center() + 2, box.y + 43,
+                          EscapeXml(look.weights));
   }
 
   std::string Tooltip(const Box& box) const {
     if (box.kind != Box::Kind::kNode) return absl::StrCat(box.label, ": ", CountText(box.num_nodes), " nodes");
-    std::string text = absl::StrCat(graph_.name(box.node), "\n", graph_.op_name(box.node));
-    for (const NodeId constant : box.folded) absl::StrAppend(&text, "\nconstant ", graph_.name(constant));
+    std::string text = absl::StrCat(ShownName(graph_.name(box.node)), "\n", graph_.op_name(box.node));
+    for (const NodeId constant : box.folded)
+      absl::StrAppend(&text, "\n", graph_.Is(constant, "Const") ? "constant " : "", ShownName(graph_.name(constant)));
     return text;
   }
 
@@ -159,7 +170,7 @@ class SvgWriter {
 std::string DrawSvg(const Graph& graph, const SvgOptions& options, OutputTextFn output_text) {
   const BoxTree tree(graph);
   SvgWriter writer(graph, tree, output_text);
-  const std::vector<bool> open = ChooseOpenBoxes(tree, options.box_budget);
+  const std::vector<bool> open = ChooseOpenBoxes(tree, options.box_budget, options.closed);
   const Scene scene = BuildScene(tree, open, [&tree, &writer](const Box& box) {
     return writer.Look(static_cast<int32_t>(&box - tree.boxes().data())).size;
   });

@@ -18,6 +18,10 @@ function depthOf(b) {
   for (; b > 0; b = B.parent[b]) d++;
   return d;
 }
+function outermost(b) {
+  while (B.parent[b] > 0) b = B.parent[b];
+  return b;
+}
 function pathOf(b) {
   const parts = [];
   for (; b > 0; b = B.parent[b]) if (B.kind[b] !== BUNDLE) parts.push(B.label[b]);
@@ -98,7 +102,9 @@ function lookOf(b) {
   const title = cut(B.label[b], 30);
   let sub = grouped(B.count[b]) + (B.count[b] === 1 ? ' node' : ' nodes');
   if (isNode(b)) sub = cut(opOf(b) + (B.out[b] ? ' ' + DATA.texts[B.out[b]] : ''), 36);
-  return {title, sub, w: Math.max(64, title.length * CHAR * 12 + 24, sub.length * CHAR * 10 + 24), h: 38};
+  const weights = DATA.texts[B.weights[b]];
+  const w = Math.max(64, title.length * CHAR * 12 + 24, Math.max(sub.length, weights.length) * CHAR * 10 + 24);
+  return {title, sub, weights, w, h: weights ? 51 : 38};
 }
 const topOf = inside => inside.top.size ? 0 : inside.b === 0 ? PAD : HEADER;
 
@@ -231,10 +237,8 @@ function boxHtml(s) {
   const cls = names ? ` class="${names}"` : '', rect = `x="${f(s.x)}" y="${f(s.y)}" width="${f(s.w)}" height="${f(s.h)}"`;
   if (s.open) {
     if (s.b === 0) return '';
-    const label = esc(cut(B.label[s.b], Math.max(4, Math.floor((s.w - 40) / (11 * CHAR)))));
     return `<g${cls}><rect class="open" ${rect} rx="8"/><rect class="bar" data-b="${s.b}" x="${f(s.x)}" y="${f(s.y)}"` +
-      ` width="${f(s.w)}" height="22"><title>close ${esc(nameOf(s.b))}</title></rect>` +
-      `<text class="o" x="${f(s.x + 9)}" y="${f(s.y + 17)}">− ${label}</text></g>`;
+      ` width="${f(s.w)}" height="22"><title>close ${esc(nameOf(s.b))}</title></rect></g>`;
   }
   const look = lookOf(s.b), cx = f(s.x + s.w / 2 + 2), node = isNode(s.b);
   let html = `<g${cls}>`;
@@ -246,7 +250,14 @@ function boxHtml(s) {
   }
   for (let i = 0; i < Math.min(4, B.folded[s.b] || 0); i++) html += `<circle class="k" cx="${f(s.x + s.w - 8 - 6 * i)}" cy="${f(s.y + 7)}" r="2"/>`;
   return html + `<text class="t" x="${cx}" y="${f(s.y + 16)}">${esc(look.title)}</text>` +
-    `<text class="s" x="${cx}" y="${f(s.y + 30)}">${node ? '' : '+ '}${esc(look.sub)}</text></g>`;
+    `<text class="s" x="${cx}" y="${f(s.y + 30)}">${node ? '' : '+ '}${esc(look.sub)}</text>` +
+    (look.weights ? `<text class="s w" x="${cx}" y="${f(s.y + 43)}">${esc(look.weights)}</text></g>` : '</g>');
+}
+// Over the edges, which end at the upper border.
+function labelHtml(s) {
+  if (s.b === 0) return '';
+  const label = esc(cut(B.label[s.b], Math.max(4, Math.floor((s.w - 40) / (11 * CHAR)))));
+  return `<text class="o" x="${f(s.x + 9)}" y="${f(s.y + 17)}">− ${label}</text>`;
 }
 function render() {
   insides = new Map();
@@ -256,34 +267,41 @@ function render() {
   place(0, 0, 0, root.w, root.h);
   const lit = litParts(picked), all = [...shown.values()];
   const paths = all.filter(s => s.open).flatMap(s => edgePaths(s.b, lit));
-  $('scene').innerHTML = all.filter(s => s.open).map(boxHtml).join('') +
+  const opened = all.filter(s => s.open);
+  $('scene').innerHTML = opened.map(boxHtml).join('') +
     paths.filter(p => !p.lit).map(p => p.html).join('') + paths.filter(p => p.lit).map(p => p.html).join('') +
-    all.filter(s => !s.open).map(boxHtml).join('');
+    opened.map(labelHtml).join('') + all.filter(s => !s.open).map(boxHtml).join('');
 }
 function applyView() { $('scene').setAttribute('transform', `translate(${view.x},${view.y}) scale(${view.k})`); }
-const READABLE = 0.55;
+const READABLE = 0.55, LEGEND = 50;
 // Shows the whole drawing; with `readable` not smaller than its texts can be read, if it is only too high: then its
 // upper part, over its whole width.
 function fit(readable) {
   const r = $('canvas').getBoundingClientRect();
-  const wide = (r.width - 40) / sceneSize.w, high = (r.height - 40) / sceneSize.h;
+  const wide = (r.width - 40) / sceneSize.w, high = (r.height - 20 - LEGEND) / sceneSize.h;
   view.k = Math.min(1.4, wide, readable ? Math.max(high, READABLE) : high);
   view.x = (r.width - sceneSize.w * view.k) / 2;
-  view.y = Math.max(20, (r.height - sceneSize.h * view.k) / 2);
+  view.y = Math.max(20, (r.height - LEGEND - sceneSize.h * view.k) / 2);
   applyView();
 }
 
-// The first view: of the boxes that are open in it, the ones that make it wider than the window close again.
+// The first view: of the boxes that are open in it, the ones that make it larger than the window close again, the widest
+// first, then the innermost. Where it is too high only, the outermost stay open.
 function startView() {
   open.clear();
   DATA.open.forEach(b => open.add(b));
   picked = -1;
   render();
-  const room = $('canvas').getBoundingClientRect().width - 40;
-  while (sceneSize.w * READABLE > room && open.size > 1) {
+  const room = $('canvas').getBoundingClientRect(), width = (room.width - 40) / READABLE, height = (room.height - 20 - LEGEND) / READABLE;
+  for (;;) {
     const inner = [...open].filter(b => b > 0 && !childrenOf(b).some(c => open.has(c)));
-    if (!inner.length) break;
-    open.delete(inner.reduce((a, b) => insides.get(a).w >= insides.get(b).w ? a : b));
+    const deep = inner.filter(b => depthOf(b) > 1), higher = (a, b) => {
+      const by = depthOf(b) - depthOf(a) || insides.get(b).h - insides.get(a).h;
+      return by > 0 ? b : a;
+    };
+    if (sceneSize.w > width && inner.length) open.delete(inner.reduce((a, b) => insides.get(a).w >= insides.get(b).w ? a : b));
+    else if (sceneSize.h > height && deep.length) open.delete(deep.reduce(higher));
+    else break;
     render();
   }
   fit(true);
@@ -348,25 +366,37 @@ function showDetails(b) {
   if (attrs.length) html += `<h3>Attrs</h3><dl>${attrs.map(row).join('')}</dl>`;
   $('details').innerHTML = html;
 }
-let names = null;
-// How well `b` fits the words that were searched, 0 best: the op or the name itself, its beginning, a part of it, and
-// last what only lies in a scope of such a name.
-function rankOf(b, words) {
-  const own = [B.label[b].toLowerCase(), ...(isNode(b) ? [opOf(b).toLowerCase()] : [])];
+// What can be found: boxes, and constants and variables in the boxes that they are folded into, once each.
+let findable = null;
+function findables() {
+  if (findable) return findable;
+  findable = [];
+  const add = (b, path, label, what) => findable.push({b, path, what, own: [label, what].map(s => s.toLowerCase()), text: (path + ' ' + what).toLowerCase()});
+  B.label.forEach((label, b) => { if (b && B.kind[b] !== BUNDLE) add(b, pathOf(b), label, isNode(b) ? opOf(b) : 'scope'); });
+  const seen = new Set();
+  for (const b in DATA.inside) {
+    for (const [name, op] of DATA.inside[b].map(i => DATA.folded[i]).map(([name, , op]) => [name, DATA.ops[op]])) {
+      if (!seen.has(name)) add(+b, name, name.slice(name.lastIndexOf('/') + 1), op);
+      seen.add(name);
+    }
+  }
+  return findable;
+}
+// How well it fits the words that were searched, 0 best: the op or the name itself, its beginning, a part of it, and
+// last what only lies in a scope of such a name. What the drawing keeps closed comes behind what is as good.
+function rankOf({b, own}, words) {
   const rank = w => own.includes(w) ? 0 : own.some(s => s.startsWith(w)) ? 1 : own.some(s => s.includes(w)) ? 2 : 3;
-  return words.reduce((sum, w) => sum + rank(w), 0);
+  return words.reduce((sum, w) => sum + rank(w), DATA.closed.includes(outermost(b)) ? 1.5 : 0);
 }
 function search(text) {
   const hits = $('hits'), words = text.toLowerCase().split(/\s+/).filter(Boolean);
   hits.hidden = !words.length;
   if (!words.length) return;
-  if (!names) names = B.label.map((_, b) => B.kind[b] === BUNDLE ? '' : (pathOf(b) + ' ' + (isNode(b) ? opOf(b) : '')).toLowerCase());
-  const found = [];
-  for (let b = 1; b < names.length; b++) if (names[b] && words.every(w => names[b].includes(w))) found.push([rankOf(b, words), b]);
-  found.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-  found.length = Math.min(found.length, 60);
-  hits.innerHTML = found.map(([, b]) => `<li data-go="${b}">${esc(pathOf(b))} <span class="dim">${isNode(b) ? esc(opOf(b)) : 'scope'}</span></li>`)
-    .join('') || '<li class="dim">nothing found</li>';
+  const found = findables().filter(e => words.every(w => e.text.includes(w))).map(e => [rankOf(e, words), e]);
+  found.sort((a, b) => a[0] - b[0] || a[1].b - b[1].b);
+  const rows = found.slice(0, 60).map(([, e]) => `<li data-go="${e.b}">${esc(e.path)} <span class="dim">${esc(e.what)}</span></li>`);
+  if (found.length > 60) rows.push(`<li class="dim">… and ${grouped(found.length - 60)} more</li>`);
+  hits.innerHTML = rows.join('') || '<li class="dim">nothing found</li>';
 }
 
 // --- Events ---

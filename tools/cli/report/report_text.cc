@@ -12,64 +12,13 @@
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/report/absent_devices.h"
 #include "tools/cli/report/example_value.h"
+#include "tools/cli/report/text_table.h"
 
 namespace sluice {
 namespace {
 
-constexpr size_t kMaxColumn = 56;
-
 // `text`, which came from a file, in a form that stays on its line and is safe on a terminal; not cut.
 std::string Printable(absl::string_view text) { return PrintableName(text, std::string::npos); }
-
-// Rows of cells, printed as columns.
-class Table {
- public:
-  // The cells may hold what came from a file.
-  void Add(std::vector<std::string> cells) {
-    for (std::string& cell : cells) cell = Printable(cell);
-    rows_.push_back(std::move(cells));
-  }
-  // Marks column `i` as numbers: aligned to the right.
-  void AlignRight(size_t i) { right_ = i; }
-
-  // Lines of about `max_line` characters at most: long cells are cut in the middle.
-  std::string Render(absl::string_view indent, size_t max_line) {
-    std::vector<size_t> width;
-    for (auto& row : rows_) {
-      size_t used = indent.size();
-      for (size_t i = 0; i < row.size(); ++i) {
-        const bool is_last = i + 1 == row.size();
-        const size_t max_cell =
-            is_last ? std::max(kMinLastColumn, max_line - std::min(used, max_line)) : max_line * 2 / 5;
-        if (row[i].size() > max_cell) row[i] = PrintableName(row[i], max_cell);
-        used += row[i].size() + 2;
-      }
-      width.resize(std::max(width.size(), row.size()), 0);
-      for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], std::min(row[i].size(), kMaxColumn));
-    }
-    std::string out;
-    for (const auto& row : rows_) {
-      std::string line(indent);
-      for (size_t i = 0; i < row.size(); ++i) {
-        const size_t gap = width[i] > row[i].size() ? width[i] - row[i].size() : 0;
-        const bool is_last = i + 1 == row.size();
-        if (i == right_) line.append(gap, ' ');
-        line += row[i];
-        if (i != right_ && !is_last) line.append(gap, ' ');
-        if (!is_last) line += "  ";
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      absl::StrAppend(&out, line, "\n");
-    }
-    return out;
-  }
-
- private:
-  static constexpr size_t kMinLastColumn = 40;
-
-  std::vector<std::vector<std::string>> rows_;
-  size_t right_ = static_cast<size_t>(-1);
-};
 
 std::string TensorText(DType dtype, const PartialShape& shape) {
   return absl::StrCat(DTypeText(dtype), " ", shape.ToString());
@@ -152,7 +101,7 @@ class TextRenderer {
   void Tensors(absl::string_view title, const std::vector<TensorFact>& tensors) {
     if (tensors.empty()) return;
     Heading(title, static_cast<int64_t>(tensors.size()));
-    Table table;
+    TextTable table;
     for (size_t i = 0; i < Shown(tensors.size()); ++i) {
       table.Add({tensors[i].name, TensorText(tensors[i].dtype, tensors[i].shape), tensors[i].op});
     }
@@ -163,7 +112,7 @@ class TextRenderer {
   void Counts(absl::string_view title, const std::vector<NamedCount>& counts, absl::string_view word) {
     if (counts.empty()) return;
     Heading(title, static_cast<int64_t>(counts.size()));
-    Table table;
+    TextTable table;
     for (size_t i = 0; i < Shown(counts.size()); ++i) {
       table.Add({counts[i].name, absl::StrCat(word, word.empty() ? "" : " ", CountText(counts[i].count))});
     }
@@ -177,7 +126,7 @@ class TextRenderer {
     for (const ModelSignature& signature : report_.signatures) {
       absl::StrAppend(&out_, "  ", paint_.Cyan(PrintableName(signature.key)),
                       signature.method_name.empty() ? "" : "  " + PrintableName(signature.method_name), "\n");
-      Table table;
+      TextTable table;
       const auto add = [&table](absl::string_view role, const SignatureTensor& tensor) {
         const std::string where = tensor.components.empty() ? tensor.name : absl::StrJoin(tensor.components, ", ");
         table.Add({std::string(role), PrintableName(tensor.key), TensorText(tensor.dtype, tensor.shape),
@@ -225,7 +174,7 @@ class TextRenderer {
   void Functions() {
     if (report_.functions.empty()) return;
     Heading("Functions", static_cast<int64_t>(report_.functions.size()));
-    Table table;
+    TextTable table;
     for (size_t i = 0; i < Shown(report_.functions.size()); ++i) {
       const FunctionFact& function = report_.functions[i];
       const std::string gradient = function.gradient.empty() ? "" : absl::StrCat("  gradient ", function.gradient);
@@ -240,7 +189,7 @@ class TextRenderer {
   void Frames() {
     if (report_.frames.empty()) return;
     Heading("Loop frames", static_cast<int64_t>(report_.frames.size()));
-    Table table;
+    TextTable table;
     for (size_t i = 0; i < Shown(report_.frames.size()); ++i) {
       const FrameFact& frame = report_.frames[i];
       table.Add({frame.name, CountOf(frame.num_nodes, "node"),
@@ -255,7 +204,7 @@ class TextRenderer {
   void Variables() {
     if (report_.variables.empty()) return;
     Heading("Variables", static_cast<int64_t>(report_.variables.size()));
-    Table table;
+    TextTable table;
     for (size_t i = 0; i < Shown(report_.variables.size()); ++i) {
       const VariableFact& variable = report_.variables[i];
       table.Add({variable.name, TensorText(variable.dtype, variable.shape),
@@ -275,7 +224,7 @@ class TextRenderer {
   void Training() {
     if (report_.training.empty()) return;
     Heading("Training", static_cast<int64_t>(report_.training.size()));
-    Table table;
+    TextTable table;
     for (size_t i = 0; i < Shown(report_.training.size()); ++i) {
       table.Add({report_.training[i].role, report_.training[i].name});
     }
@@ -311,7 +260,7 @@ class TextRenderer {
   void Constants() {
     if (report_.constant_bytes < 1024) return;
     Heading("Largest constants", static_cast<int64_t>(report_.largest_constants.size()));
-    Table table;
+    TextTable table;
     for (const ConstantFact& constant : report_.largest_constants) {
       table.Add({constant.name, TensorText(constant.dtype, constant.shape), BytesText(constant.bytes)});
     }
@@ -321,7 +270,7 @@ class TextRenderer {
   void Scopes() {
     if (report_.scopes.size() < 2 || options_.scope_depth == 0) return;
     Heading("Name scopes", static_cast<int64_t>(report_.scopes.size()) - 1);
-    Table table;
+    TextTable table;
     std::vector<std::pair<int32_t, int>> todo = {{0, 0}};  // Scope and depth; last in, first out.
     size_t total = 0;
     while (!todo.empty()) {
@@ -348,7 +297,7 @@ class TextRenderer {
     const bool none_asked = report_.devices.size() == 1 && report_.devices[0].name.empty();
     if (report_.devices.empty() || none_asked) return;
     Heading("Devices asked for", static_cast<int64_t>(report_.devices.size()));
-    Table table;
+    TextTable table;
     for (size_t i = 0; i < Shown(report_.devices.size()); ++i) {
       const NamedCount& device = report_.devices[i];
       table.Add({device.name.empty() ? "(any)" : PrintableName(device.name), CountOf(device.count, "node"),
@@ -364,13 +313,13 @@ class TextRenderer {
       absl::StrAppend(&out_, "\n", paint_.Bold("Init op"), "  ", Printable(report_.init_ops[0]), "\n");
     if (!report_.assets.empty()) {
       Heading("Assets", static_cast<int64_t>(report_.assets.size()));
-      Table table;
+      TextTable table;
       for (const ModelAsset& asset : report_.assets) table.Add({PrintableName(asset.filename), asset.tensor});
       out_ += table.Render("  ", MaxLine());
     }
     if (!report_.collections.empty()) {
       Heading("Collections", static_cast<int64_t>(report_.collections.size()));
-      Table table;
+      TextTable table;
       for (const ModelCollection& collection : report_.collections) {
         table.Add({PrintableName(collection.key), CountText(collection.count)});
       }
