@@ -55,9 +55,20 @@ void KernelStore::DropUnusedConstants() {
 }
 
 void KernelStore::Clear() {
-  std::map<std::string, Stateful, std::less<>> ended;  // Freed outside of the lock.
+  ByNode ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
   ended.swap(by_node_);
+}
+
+KernelStore::ByNode KernelStore::Forget(absl::FunctionRef<bool(absl::string_view node)> keeps) {
+  ByNode ended;
+  std::vector<ByNode::iterator> forgotten;
+  MutexLock lock(&mu_);
+  for (auto at = by_node_.begin(); at != by_node_.end(); ++at) {
+    if (!keeps(at->first)) forgotten.push_back(at);
+  }
+  for (const ByNode::iterator at : forgotten) ended.insert(by_node_.extract(at));
+  return ended;
 }
 
 std::vector<std::pair<std::string, std::shared_ptr<const Kernel>>> KernelStore::Kernels() const {

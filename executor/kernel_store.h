@@ -26,9 +26,10 @@ namespace sluice {
 //     and node, whatever signature or driver runs it. The node is known by its name, in an inlined function the call
 //     path included, and by its op, types, attrs, device and row: where a new version of the graph (Session::Extend)
 //     has another node of that name, or a host has added a row for it, it gets a kernel of its own, which takes the
-//     place of the old one. The state of nodes that stay as they are survives. Session::Reset and Close forget all of
-//     it: callables from before keep their kernels, later ones begin with new state. State that the calls of a function
-//     share is the signature's, and in a store of its plan: see Note [State of calls] in graph/functions/call_states.h.
+//     place of the old one. The state of nodes that stay as they are survives; Session::Replace forgets that of nodes
+//     that the new graph does not have. Session::Reset and Close forget all of it: callables from before keep their
+//     kernels, later ones begin with new state. State that the calls of a function share is the signature's, and in a
+//     store of its plan: see Note [State of calls] in graph/functions/call_states.h.
 //   - The value of a large constant is decoded once, as long as some plan has it: by the place of its bytes and by its
 //     form, since where one plan leaves a matrix in its file another may have to read it. The packed forms of matrices
 //     belong to the value itself, in all plans (SharedPackedConstant in kernels/linalg).
@@ -36,6 +37,12 @@ namespace sluice {
 class KernelStore {
  public:
   using Make = absl::FunctionRef<absl::StatusOr<std::shared_ptr<const Kernel>>()>;
+  // A kernel with state, and what it was made for.
+  struct Stateful {
+    std::string properties;
+    std::shared_ptr<const Kernel> kernel;
+  };
+  using ByNode = std::map<std::string, Stateful, std::less<>>;
 
   // How a constant is held.
   enum class ConstantForm : uint8_t {
@@ -62,6 +69,9 @@ class KernelStore {
   std::vector<std::pair<std::string, std::shared_ptr<const Kernel>>> Kernels() const ABSL_LOCKS_EXCLUDED(mu_);
   // Forgets all kernels with state.
   void Clear() ABSL_LOCKS_EXCLUDED(mu_);
+  // Forgets those of nodes for which `keeps`, called with the lock held, is false. Returns them, for the caller to free
+  // where it holds no lock. Where `keeps` throws, nothing is forgotten.
+  [[nodiscard]] ByNode Forget(absl::FunctionRef<bool(absl::string_view node)> keeps) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Kernels with state.
   size_t num_kernels() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -72,10 +82,6 @@ class KernelStore {
   size_t num_places() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  struct Stateful {
-    std::string properties;
-    std::shared_ptr<const Kernel> kernel;
-  };
   using Place = std::tuple<const void*, size_t, ConstantForm>;
 
   void DropUnusedConstants() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -83,7 +89,7 @@ class KernelStore {
   const bool allows_in_file_;
   // Not Abseil's tables, which break when there is no memory to grow: these outlive the call that fails then.
   mutable Mutex mu_;
-  std::map<std::string, Stateful, std::less<>> by_node_ ABSL_GUARDED_BY(mu_);
+  ByNode by_node_ ABSL_GUARDED_BY(mu_);
   std::map<Place, std::weak_ptr<const Kernel>> constants_ ABSL_GUARDED_BY(mu_);
   size_t constants_to_check_ ABSL_GUARDED_BY(mu_) = 16;  // At this size, those that no plan has any more are dropped.
 };

@@ -1,6 +1,7 @@
 #include "executor/functions/body_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -27,13 +28,18 @@ namespace sluice {
 // The bodies that one graph calls, by node.
 class BodyStore::BodiesOfGraph final : public CalledBodies {
  public:
+  BodiesOfGraph() = default;
+  BodiesOfGraph(const BodiesOfGraph&) = delete;
+  BodiesOfGraph& operator=(const BodiesOfGraph&) = delete;
+  ~BodiesOfGraph() override;
+
   const CalledBody* Find(const Graph&, NodeId id) const override {
     const auto found = by_node_.find(id.value());
     return found != by_node_.end() ? found->second : nullptr;
   }
   void Add(NodeId id, const CalledBody* body) { by_node_.emplace(id.value(), body); }
-  // Of the graph that runs: what keeps its bodies alive.
-  void Keep(std::shared_ptr<const Batch> batch) { batch_ = std::move(batch); }
+  // Of the graph that runs: what keeps its bodies alive. Called once.
+  void Keep(std::shared_ptr<const Batch> batch);
 
  private:
   std::map<int32_t, const CalledBody*> by_node_;
@@ -74,7 +80,30 @@ struct BodyStore::Batch {
   std::vector<std::unique_ptr<Body>> bodies;
   // All batches that bodies of this one lead to: ends of long chains are not freed from inside of one another.
   std::set<std::shared_ptr<const Batch>> used;
+  // Graphs that run and lead to its bodies. Relaxed: a count only, and pools of registers lock for themselves.
+  mutable std::atomic<int> num_graphs{0};
+
+  void AddGraph() const { num_graphs.fetch_add(1, std::memory_order_relaxed); }
+  // With the last one goes what its bodies keep for their next run.
+  void RemoveGraph() const {
+    if (num_graphs.fetch_sub(1, std::memory_order_relaxed) > 1) return;
+    for (const std::unique_ptr<Body>& body : bodies) {
+      if (body->registers != nullptr) body->registers->FreeKept();
+    }
+  }
 };
+
+void BodyStore::BodiesOfGraph::Keep(std::shared_ptr<const Batch> batch) {
+  batch_ = std::move(batch);
+  batch_->AddGraph();
+  for (const std::shared_ptr<const Batch>& used : batch_->used) used->AddGraph();
+}
+
+BodyStore::BodiesOfGraph::~BodiesOfGraph() {
+  if (batch_ == nullptr) return;
+  batch_->RemoveGraph();
+  for (const std::shared_ptr<const Batch>& used : batch_->used) used->RemoveGraph();
+}
 
 namespace {
 
@@ -145,6 +174,7 @@ class BodyStore::Compiler {
   }
 
   absl::StatusOr<const Body*> FindOrBegin(BoundFunction function, const CallStates::Scope& scope, BodyRun run) {
+    if (choice_.RunsTheSame(function.name())) run = BodyRun::kResults;  // One body for all.
     // A name may stand for another definition in a later version of the graph.
     std::string key = absl::StrCat(Canonicalize(function.name(), function.attrs), " ",
                                    reinterpret_cast<uintptr_t>(function.definition.get()), " ", scope.instance, " ",
@@ -200,7 +230,7 @@ class BodyStore::Compiler {
       why_not_ = absl::StrCat("the body of '", PrintableName(body->function.name()), "': ", why_not);
       return absl::OkStatus();
     }
-    body->registers = std::make_unique<RegisterPool>(body->compiled->num_registers());
+    body->registers = std::make_unique<RegisterPool>(body->compiled->num_registers(), owner_.kept_);
     return absl::OkStatus();
   }
 

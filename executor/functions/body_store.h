@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "executor/called_body.h"
 #include "executor/functions/call_store.h"
+#include "executor/kept_pool.h"
 #include "executor/kernel_store.h"
 #include "graph/base/limits.h"
 #include "graph/base/mutex.h"
@@ -34,8 +35,9 @@ namespace sluice {
 //
 // Bodies with kernels that keep state are one plan's alone, one for each instance of the function (Note [State of
 // calls] in graph/functions/call_states.h). Large constants are the session's. A body is known as long as what it was
-// compiled from is the same: a graph that only grows, and the registry's rows. Thread-safe: of two threads that compile
-// one body at once, each keeps its own, and later plans get the first.
+// compiled from is the same: a graph that only grows, and the registry's rows. What runs leave for the next run is
+// bounded in bytes, for all bodies together, and freed with the last plan that uses a body. Thread-safe: of two threads
+// that compile one body at once, each keeps its own, and later plans get the first.
 class BodyStore {
  public:
   // Borrowed; all of it outlives this and the plans.
@@ -74,6 +76,8 @@ class BodyStore {
   void Clear() ABSL_LOCKS_EXCLUDED(mu_);
   // How many are known.
   size_t num_bodies() const ABSL_LOCKS_EXCLUDED(mu_);
+  // What is kept for the next run, of all bodies.
+  size_t kept_bytes() const { return kept_->kept(); }
 
  private:
   class Body;
@@ -98,6 +102,7 @@ class BodyStore {
       ABSL_LOCKS_EXCLUDED(mu_);
 
   const Options options_;
+  const std::shared_ptr<KeptBytes> kept_ = std::make_shared<KeptBytes>();  // Of all bodies, which may outlive this.
   mutable Mutex mu_;
   Version version_ ABSL_GUARDED_BY(mu_) = {0, 0};  // Of known_.
   int64_t num_cleared_ ABSL_GUARDED_BY(mu_) = 0;

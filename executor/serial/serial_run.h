@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -43,12 +44,16 @@ absl::Status RunSerialSegment(const SerialProgram& program, int32_t segment, Ent
 // Registers for runs of one program, kept for the next run. Thread-safe.
 class RegisterPool {
  public:
-  explicit RegisterPool(int32_t num_registers) : num_registers_(static_cast<size_t>(num_registers)) {}
+  // `shared`: see KeptPool.
+  explicit RegisterPool(int32_t num_registers, std::shared_ptr<KeptBytes> shared = nullptr)
+      : num_registers_(static_cast<size_t>(num_registers)), kept_(kMaxKept, std::move(shared)) {}
 
   // Empty ones.
   std::unique_ptr<Entry[]> Take();
   // Frees what is left in them, and keeps them.
   void Put(std::unique_ptr<Entry[]> registers);
+  // Frees those that are kept.
+  void FreeKept() { kept_.Clear(); }
   // Frees what the first `count` of `registers` hold.
   static void Clear(Entry* registers, size_t count);
   // What is kept, see KeptPool.
@@ -58,7 +63,7 @@ class RegisterPool {
   static constexpr size_t kMaxKept = 64;
 
   const size_t num_registers_;
-  KeptPool<std::unique_ptr<Entry[]>> kept_{kMaxKept};
+  KeptPool<std::unique_ptr<Entry[]>> kept_;
 };
 
 }  // namespace sluice

@@ -1,14 +1,31 @@
 #include "executor/session/session.h"
 
+#include <cstddef>
+
 #include "absl/strings/str_cat.h"
 #include "executor/session/fed_value.h"
 #include "executor/session/signature_key.h"
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/functions/call_site.h"
 #include "kernels/memory/cpu_allocator.h"
 
 namespace sluice {
+namespace {
+
+// Whether `name` may be that of a node when a step of `graph` is prepared: of its own, or of one that stands in the
+// place of a call ("CALL/NODE").
+bool MayHave(const Graph& graph, CallFinder& calls, absl::string_view name) {
+  if (graph.Find(name).valid()) return true;
+  for (size_t slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1)) {
+    const NodeId call = graph.Find(name.substr(0, slash));
+    if (call.valid() && calls.KindOf(call) != CallKind::kNone) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(const SessionOptions& options, Graph graph) {
   return AsStatus([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
@@ -38,11 +55,12 @@ absl::Status Session::Extend(GraphSource added) {
 absl::Status Session::Replace(Graph graph) {
   return AsStatus([&]() -> absl::Status {
     if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
-    SLUICE_RETURN_IF_ERROR(graph_.Replace(std::move(graph)));
-    std::list<Prepared> ended;  // Freed outside of the lock.
-    MutexLock lock(&mu_);
-    prepared_.clear();
-    ended.swap(recent_);
+    KernelStore::ByNode ended;  // Freed when nothing waits for it.
+    SLUICE_RETURN_IF_ERROR(graph_.Replace(std::move(graph), [&](const Graph& next) {
+      CallFinder calls(next);
+      ended = core_->kernel_store().Forget([&](absl::string_view node) { return MayHave(next, calls, node); });
+    }));
+    prepared_.Clear();
     return absl::OkStatus();
   });
 }
@@ -57,11 +75,6 @@ absl::Status Session::CheckCanPrepare() const {
   return graph_.CheckIsThere();
 }
 
-size_t Session::num_prepared() const {
-  MutexLock lock(&mu_);
-  return prepared_.size();
-}
-
 absl::StatusOr<std::shared_ptr<const Callable>> Session::Prepare(const FeedFetchSpec& spec,
                                                                  const PrepareOptions& options) {
   return AsStatus([&]() -> absl::StatusOr<std::shared_ptr<const Callable>> {
@@ -72,34 +85,8 @@ absl::StatusOr<std::shared_ptr<const Callable>> Session::Prepare(const FeedFetch
 
 absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const FeedFetchSpec& spec,
                                                                        const PrepareOptions& options) {
-  std::string key = SignatureKey(spec);
-  int64_t num_resets;
-  {
-    MutexLock lock(&mu_);
-    num_resets = num_resets_;
-    const auto found = prepared_.find(key);
-    if (found != prepared_.end()) {
-      recent_.splice(recent_.begin(), recent_, found->second);
-      return found->second->callable;
-    }
-  }
-  const int64_t version = graph_.version();
-  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Callable> callable, Callable::Create(core_, graph_, spec, options));
-  std::shared_ptr<const Callable> ended;  // Freed outside of the lock.
-  MutexLock lock(&mu_);
-  // Another thread may have been faster, the graph may be another one by now, or the kernels forgotten.
-  const bool is_old = graph_.version() != version || num_resets_ != num_resets;
-  if (is_old || prepared_.count(key) > 0) return callable;
-  std::list<Prepared> added;
-  added.push_front({std::move(key), callable});
-  prepared_.emplace(added.front().key, added.begin());
-  recent_.splice(recent_.begin(), added);  // What can throw came first.
-  if (recent_.size() > core_->options().max_prepared) {
-    prepared_.erase(recent_.back().key);
-    ended = std::move(recent_.back().callable);
-    recent_.pop_back();
-  }
-  return callable;
+  return prepared_.FindOrPrepare(SignatureKey(spec), options,
+                                 [&] { return Callable::Create(core_, graph_, spec, options); });
 }
 
 absl::Status Session::PrepareCall(const NamedTensors& feeds, const std::vector<std::string>& fetches,
@@ -277,15 +264,12 @@ void Session::Reset(const std::vector<std::string>& containers) {
   // Kernels hold on to variables that they have found. Bodies last: what is compiled after that finds none of these.
   core_->kernel_store().Clear();
   core_->body_store().Clear();
-  std::list<Prepared> ended;
-  {
-    const bool can_prepare = graph_.CheckIsThere().ok();  // A finalised session could not prepare them again.
-    MutexLock lock(&mu_);
-    ++num_resets_;
-    if (can_prepare) prepared_.clear();
-    if (can_prepare) ended.swap(recent_);
+  // What is prepared across a reset may have old kernels. A finalised session could not prepare again what it keeps.
+  if (graph_.CheckIsThere().ok()) {
+    prepared_.Clear();
+  } else {
+    prepared_.ForgetUnderWay();
   }
-  ended.clear();
   TrimCpuAllocator();
 }
 

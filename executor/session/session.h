@@ -2,7 +2,6 @@
 #define SLUICE_EXECUTOR_SESSION_SESSION_H_
 
 #include <cstdint>
-#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "executor/session/callable.h"
 #include "executor/session/partial_run.h"
+#include "executor/session/prepared_signatures.h"
 #include "executor/session/session_core.h"
 #include "executor/session/session_graph.h"
 #include "graph/base/mutex.h"
@@ -58,7 +58,8 @@ class Session {
   absl::Status Finalize() ABSL_LOCKS_EXCLUDED(mu_);
 
   // One step: feeds by name, the fetched values in order, targets run for their effect. What was prepared for a
-  // signature is kept for the next run of it.
+  // signature is kept for the next run of it, and of several threads that begin with one, one prepares it (Note [One
+  // preparation]).
   absl::StatusOr<std::vector<Tensor>> Run(const NamedTensors& feeds, const std::vector<std::string>& fetches,
                                           const std::vector<std::string>& targets, const CallOptions& options = {});
 
@@ -103,14 +104,9 @@ class Session {
   // Partial runs that have a handle.
   size_t num_partial_runs() const ABSL_LOCKS_EXCLUDED(mu_);
   // Signatures kept by Run.
-  size_t num_prepared() const ABSL_LOCKS_EXCLUDED(mu_);
+  size_t num_prepared() const { return prepared_.size(); }
 
  private:
-  struct Prepared {
-    std::string key;
-    std::shared_ptr<const Callable> callable;
-  };
-
   // One step by name, taken apart: what its callable is called with.
   struct NamedCall {
     std::shared_ptr<const Callable> callable;
@@ -118,9 +114,10 @@ class Session {
   };
   struct AsyncRun;
 
-  Session(std::shared_ptr<SessionCore> core, Graph graph) : core_(std::move(core)), graph_(std::move(graph)) {}
-  Session(std::shared_ptr<SessionCore> core, std::shared_ptr<const Graph> graph)
-      : core_(std::move(core)), graph_(std::move(graph)) {}
+  // `graph`: a Graph, or a shared one.
+  template <typename AnyGraph>
+  Session(std::shared_ptr<SessionCore> core, AnyGraph graph)
+      : core_(std::move(core)), graph_(std::move(graph)), prepared_(core_->options().max_prepared) {}
 
   // Prepares what is not prepared yet. Gives `options` the session's timeout where they have no deadline.
   absl::Status PrepareCall(const NamedTensors& feeds, const std::vector<std::string>& fetches,
@@ -132,18 +129,17 @@ class Session {
   // Whether there is a graph to prepare from: kSessionClosed, or kWrongUse after Finalize.
   absl::Status CheckCanPrepare() const;
   absl::StatusOr<std::shared_ptr<const Callable>> FindOrPrepare(const FeedFetchSpec& spec,
-                                                                const PrepareOptions& options) ABSL_LOCKS_EXCLUDED(mu_);
+                                                                const PrepareOptions& options);
 
   const std::shared_ptr<SessionCore> core_;
-  SessionGraph graph_;  // Guards itself.
+  // These guard themselves.
+  SessionGraph graph_;
+  PreparedSignatures prepared_;
   // Not Abseil's tables, which break when there is no memory to grow: these outlive the call that fails then.
   mutable Mutex mu_;
   int64_t next_partial_run_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<std::string, std::shared_ptr<PartialRun>> partial_runs_ ABSL_GUARDED_BY(mu_);
-  bool is_closed_ ABSL_GUARDED_BY(mu_) = false;      // No partial run is added any more.
-  int64_t num_resets_ ABSL_GUARDED_BY(mu_) = 0;      // What is prepared across one is not kept: it has old kernels.
-  std::list<Prepared> recent_ ABSL_GUARDED_BY(mu_);  // Most recently used first.
-  std::map<absl::string_view, std::list<Prepared>::iterator> prepared_ ABSL_GUARDED_BY(mu_);
+  bool is_closed_ ABSL_GUARDED_BY(mu_) = false;  // No partial run is added any more.
 };
 
 }  // namespace sluice

@@ -106,12 +106,13 @@ absl::Status SessionGraph::Extend(GraphSource added, const LoadLimits& limits) {
   return extender_.Extend(*own_, std::move(added), limits);
 }
 
-absl::Status SessionGraph::Replace(Graph graph) {
+absl::Status SessionGraph::Replace(Graph graph, absl::FunctionRef<void(const Graph& next)> before) {
   auto next = std::make_shared<Graph>(std::move(graph));
   std::shared_ptr<const Graph> ended;  // Goes without a lock.
   GraphExtender extender;
   Writing writing(*this);
   if (graph_ == nullptr) return Forgotten();
+  before(*next);
   ended.swap(graph_);
   Own(std::move(next));
   std::swap(extender_, extender);

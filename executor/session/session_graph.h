@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/base/limits.h"
@@ -46,8 +47,9 @@ class SessionGraph {
   std::shared_ptr<const StateHomes> Homes(StopPoll* stop) const ABSL_LOCKS_EXCLUDED(mu_);
   // See GraphExtender. kWrongUse after Forget.
   absl::Status Extend(GraphSource added, const LoadLimits& limits) ABSL_LOCKS_EXCLUDED(mu_);
-  // Another graph from now on. kWrongUse after Forget.
-  absl::Status Replace(Graph graph) ABSL_LOCKS_EXCLUDED(mu_);
+  // Another graph from now on. Calls `before` with it first, while nobody reads, adds or replaces: of several calls at
+  // once, the last that `before` sees is the graph that stays. kWrongUse after Forget.
+  absl::Status Replace(Graph graph, absl::FunctionRef<void(const Graph& next)> before) ABSL_LOCKS_EXCLUDED(mu_);
   // There is no graph from now on.
   void Forget() ABSL_LOCKS_EXCLUDED(mu_);
 

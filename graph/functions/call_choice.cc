@@ -22,6 +22,10 @@ bool IsLateOp(OpClass op_class) {
          IsTransfer(op_class);
 }
 
+bool IsConditionalOrLoop(CallKind kind) {
+  return kind == CallKind::kIf || kind == CallKind::kCase || kind == CallKind::kWhile;
+}
+
 bool HoldsFunctions(const AttrSpec& spec) { return ElementType(spec.type) == AttrType::kFunc; }
 
 // Whether a body may hold nodes of the op and be called all the same. Ops that call are looked at by their callees.
@@ -119,7 +123,11 @@ class CallChoice::Collector {
       }
       const size_t callee = choice_.functions_[function].callees[path.back().next++];
       // A way back: loading refuses it, but not every graph was loaded.
-      if (is_open_[callee]) choice_.functions_[callee].is_plain = choice_.functions_[function].is_plain = false;
+      if (is_open_[callee]) {
+        for (Facts* const facts : {&choice_.functions_[callee], &choice_.functions_[function]}) {
+          facts->is_plain = facts->runs_the_same = false;
+        }
+      }
       if (is_new_[callee]) Begin(callee, &path);
     }
   }
@@ -140,8 +148,9 @@ class CallChoice::Collector {
   void LookAt(const NodeDefView& node, Facts* facts) {
     if (!node.device.empty() || node.FindAttr("_class") != nullptr) facts->is_plain = false;
     std::vector<absl::string_view> names;
-    if (graph_.library().Contains(node.op)) {
+    if (const OpSchema* const called = graph_.library().FindSchema(node.op); called != nullptr) {
       names.push_back(node.op);
+      if (called->is_stateful) facts->runs_the_same = false;
     } else {
       const OpSchema* const op = graph_.ops()->Find(node.op);
       const bool is_known = op != nullptr && FindCallees(*op, node, &names);
@@ -149,6 +158,7 @@ class CallChoice::Collector {
       facts->makes_late = facts->makes_late || calls_any_function || IsLateOp(op->op_class);
       if (!is_known || !IsPlainOp(*op)) facts->is_plain = false;
       if (op != nullptr && names.empty() && op->is_stateful) facts->has_effects = true;
+      if (!is_known || op->is_stateful || IsConditionalOrLoop(CallKindOf(op->name))) facts->runs_the_same = false;
       if (op != nullptr && names.empty() && !facts->keeps_state) facts->keeps_state = KeepsStateOf(*op);
     }
     for (const absl::string_view name : names) {
@@ -156,7 +166,7 @@ class CallChoice::Collector {
       if (Find(name, &callee)) {
         facts->callees.push_back(callee);
       } else {
-        facts->is_plain = false;
+        facts->is_plain = facts->runs_the_same = false;
       }
     }
   }
@@ -191,6 +201,7 @@ void CallChoice::SumUp() {
       facts.makes_late = facts.makes_late || functions_[callee].makes_late;
       facts.keeps_state = facts.keeps_state || functions_[callee].keeps_state;
       facts.has_effects = facts.has_effects || functions_[callee].has_effects;
+      facts.runs_the_same = facts.runs_the_same && functions_[callee].runs_the_same;
     }
   }
 }
@@ -221,6 +232,11 @@ bool CallChoice::MayKeepState(absl::string_view function) const {
 bool CallChoice::MayHaveEffects(absl::string_view function) const {
   const auto found = index_.find(function);
   return found == index_.end() || functions_[found->second].has_effects;
+}
+
+bool CallChoice::RunsTheSame(absl::string_view function) const {
+  const auto found = index_.find(function);
+  return found != index_.end() && functions_[found->second].runs_the_same;
 }
 
 std::vector<absl::string_view> CallChoice::CalleesOf(absl::string_view function) const {

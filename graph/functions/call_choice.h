@@ -60,6 +60,9 @@ class CallChoice {
   bool MayKeepState(absl::string_view function) const;
   // Whether the body of `function`, or what it calls, has stateful nodes, as far as can be told.
   bool MayHaveEffects(absl::string_view function) const;
+  // Whether the body of `function` runs the same nodes however it is called (Note [Effects that nothing reads] in
+  // needed_parts.h): neither it nor what it calls has stateful nodes, conditionals or loops, as far as can be told.
+  bool RunsTheSame(absl::string_view function) const;
   // The functions that the body of `function` calls, one for each call.
   std::vector<absl::string_view> CalleesOf(absl::string_view function) const;
   bool CallsAny() const { return calls_any_; }
@@ -82,6 +85,7 @@ class CallChoice {
     bool makes_late = false;
     bool keeps_state = false;
     bool has_effects = false;
+    bool runs_the_same = true;
     bool is_marked = false;  // _noinline
     bool is_called = false;
   };

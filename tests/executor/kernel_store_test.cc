@@ -54,6 +54,16 @@ TEST_F(KernelStoreTest, ANodeHasOneKernelUntilItChanges) {
   EXPECT_EQ(store_.num_kernels(), 2u);
 }
 
+TEST_F(KernelStoreTest, ForgetsWhatIsNotToBeKept) {
+  const auto a = Find("a", "x"), b = Find("b", "x");
+  const KernelStore::ByNode ended = store_.Forget([](absl::string_view node) { return node == "b"; });
+  EXPECT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended.at("a").kernel, a);
+  EXPECT_EQ(store_.num_kernels(), 1u);
+  EXPECT_EQ(Find("b", "x"), b);
+  EXPECT_NE(Find("a", "x"), a);
+}
+
 TEST_F(KernelStoreTest, AFactoryThatFailsLeavesNothing) {
   const auto failed = store_.FindOrMake(
       "a", "x", []() -> absl::StatusOr<std::shared_ptr<const Kernel>> { return absl::InternalError("no luck"); });

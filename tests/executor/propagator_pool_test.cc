@@ -71,7 +71,7 @@ TEST_F(PropagatorPoolTest, KeepsNoMoreMemoryThanItMay) {
 
 // The same rule for all that is kept between runs.
 TEST(KeptPoolTest, CountsWhatItKeeps) {
-  constexpr size_t kMax = KeptPool<int>::kMaxBytes;
+  constexpr size_t kMax = KeptBytes::kMax;
   KeptPool<int> pool(3);
   EXPECT_FALSE(pool.Take().has_value());
   pool.Put(1, kMax / 2);
@@ -94,8 +94,28 @@ TEST(KeptPoolTest, RegistersOfManyRunsAtOnceAreBounded) {
   std::vector<std::unique_ptr<Entry[]>> taken;
   for (int i = 0; i < 14; ++i) taken.push_back(pool.Take());
   for (std::unique_ptr<Entry[]>& registers : taken) pool.Put(std::move(registers));
-  EXPECT_GT(pool.kept_bytes(), KeptPool<int>::kMaxBytes / 2);
-  EXPECT_LE(pool.kept_bytes(), KeptPool<int>::kMaxBytes);
+  EXPECT_GT(pool.kept_bytes(), KeptBytes::kMax / 2);
+  EXPECT_LE(pool.kept_bytes(), KeptBytes::kMax);
+  pool.FreeKept();
+  EXPECT_EQ(pool.kept_bytes(), 0u);
+}
+
+TEST(KeptPoolTest, PoolsThatCountTogetherKeepNoMoreThanOne) {
+  const auto bytes = std::make_shared<KeptBytes>();
+  {
+    KeptPool<int> a(10, bytes), b(10, bytes);
+    a.Put(1, KeptBytes::kMax / 2);
+    b.Put(2, KeptBytes::kMax / 2);
+    b.Put(3, 1);
+    EXPECT_EQ(b.num_kept(), 1u);
+    EXPECT_EQ(bytes->kept(), KeptBytes::kMax);
+    a.Clear();
+    b.Put(3, 1);
+    EXPECT_EQ(b.num_kept(), 2u);
+    EXPECT_EQ(b.kept_bytes(), KeptBytes::kMax / 2 + 1);
+    EXPECT_EQ(bytes->kept(), b.kept_bytes());
+  }
+  EXPECT_EQ(bytes->kept(), 0u);
 }
 
 TEST_F(PropagatorPoolTest, KeepsOneOfAnySize) {

@@ -1,9 +1,14 @@
 #include "executor/functions/body_store.h"
 
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "graph/functions/inliner.h"
+#include "graph/functions/needed_parts.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
@@ -55,6 +60,39 @@ TEST_F(BodyStoreTest, CallsOfOneFunctionHaveOneBody) {
   EXPECT_NE(body->program(), nullptr);
   EXPECT_EQ(calls.bodies->Find(b_.graph(), b.node), body);
   EXPECT_EQ(calls.bodies->Find(b_.graph(), x_.node), nullptr) << "not a call";
+}
+
+// How a call runs its body makes a difference only where something in it has effects, or branches.
+TEST_F(BodyStoreTest, AFunctionWithoutEffectsHasOneBodyHoweverItIsCalled) {
+  AddOne().AddTo(b_.graph());
+  FunctionText("CallsAddOne")
+      .Arg("x: float")
+      .Result("y: float", "call:output:0")
+      .Node("call = PartitionedCall(x)", {{"Tin", std::vector<DType>{DType::kFloat}},
+                                          {"Tout", std::vector<DType>{DType::kFloat}},
+                                          {"f", AttrValue::Func("AddOne", {})}})
+      .AddTo(b_.graph());
+  Bump().AddTo(b_.graph());
+  Forever().AddTo(b_.graph());
+  Loop("Loops", "Forever", "AddOne").AddTo(b_.graph());
+  const auto call_twice = [this](const std::string& function, const Output& input) {
+    for (const BodyRun run : {BodyRun::kResults, BodyRun::kByName}) {
+      const Output call = Call(b_, absl::StrCat(function, static_cast<int>(run)), function, {input}, {DType::kFloat});
+      EXPECT_OK(b_.graph().SetAttr(call.node, kBodyRunAttr, AttrValue(static_cast<int64_t>(run))));
+    }
+  };
+  call_twice("AddOne", x_);
+  ASSERT_OK(Compile());
+  EXPECT_EQ(store_->num_bodies(), 1u);
+  call_twice("CallsAddOne", x_);
+  ASSERT_OK(Compile());
+  EXPECT_EQ(store_->num_bodies(), 2u) << "and AddOne, which both call";
+  call_twice("Bump", b_.Op("VarHandleOp", "v", {}, {{"dtype", DType::kFloat}, {"shape", Shape()}}));
+  ASSERT_OK(Compile());
+  EXPECT_EQ(store_->num_bodies(), 4u) << "it has effects";
+  call_twice("Loops", x_);
+  ASSERT_OK(Compile());
+  EXPECT_EQ(store_->num_bodies(), 7u) << "loops are of two kinds, Forever is not";
 }
 
 TEST_F(BodyStoreTest, LaterGraphsGetTheSameBody) {

@@ -1,6 +1,7 @@
 // Functions that are called give what inlined ones give. See Note [Called or inlined] in graph/functions/call_choice.h
 // and Note [Called bodies] in executor/called_body.h.
 
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -28,8 +29,27 @@ TEST_F(CalledFunctionsTest, BodiesCallBodies) {
   const Output y = Call(b_, "y", "XTimesFour", {PlaceholderX()}, {DType::kFloat}, {{"T", DType::kFloat}});
   b_.Op("AddV2", "z", {y, Call(b_, "w", "XTimesTwo", {y}, {DType::kFloat}, {{"T", DType::kFloat}})});
   ExpectEqualAnswers("z", {{"x", Float(1.5)}}, 18, 2);
-  // One for each way of running it: XTimesTwo is called by the graph and by a body (BodyRun).
-  EXPECT_EQ(session_->core().body_store().num_bodies(), 3u);
+  EXPECT_EQ(session_->core().body_store().num_bodies(), 2u);
+}
+
+// Bodies stay for later plans, without the registers that the next run of one would need.
+TEST_F(CalledFunctionsTest, WhatRunsLeaveIsFreedWithTheLastPlanThatUsesTheBody) {
+  XTimesTwo().AddTo(b_.graph());
+  XTimesFour().AddTo(b_.graph());
+  Call(b_, "y", "XTimesFour", {PlaceholderX()}, {DType::kFloat}, {{"T", DType::kFloat}});
+  OpenWith(CallPolicy::kCall, Driver::kDataflow);
+  const BodyStore& bodies = session_->core().body_store();
+  ASSERT_OK_AND_ASSIGN(std::shared_ptr<const Callable> first, session_->Prepare({{"x"}, {"y"}, {}, {}}));
+  ASSERT_OK_AND_ASSIGN(std::shared_ptr<const Callable> second, session_->Prepare({{"x"}, {"y"}, {}, {}}));
+  EXPECT_EQ(bodies.kept_bytes(), 0u);
+  Tensor in = Float(3), out;
+  ASSERT_OK(first->Run(absl::MakeSpan(&in, 1), absl::MakeSpan(&out, 1)));
+  EXPECT_GT(bodies.kept_bytes(), 0u);
+  first.reset();
+  EXPECT_GT(bodies.kept_bytes(), 0u) << "another one uses it";
+  second.reset();
+  EXPECT_EQ(bodies.kept_bytes(), 0u);
+  EXPECT_EQ(bodies.num_bodies(), 2u);
 }
 
 TEST_F(CalledFunctionsTest, EachBindingHasABodyOfItsOwn) {

@@ -154,6 +154,76 @@ TEST(PartialRunGrowthTest, FetchesShareWhatTheyNeed) {
   }
 }
 
+// A step that waits at many places at once: 24 nodes for each dequeue. A wait that ends costs what it sets free,
+// however many others there are.
+class WaitingGrowthTest : public ::testing::TestWithParam<Driver> {
+ protected:
+  struct Work {
+    int64_t begin = 0, waits = 0;
+  };
+
+  static Work Measure(int waits) {
+    GraphBuilder b(NewOpRegistry());
+    const GraphBuilder::Attrs types = {{"component_types", std::vector<DType>{DType::kInt32}}};
+    GraphBuilder::Attrs of_queue = types;
+    of_queue.emplace_back("shapes", std::vector<PartialShape>{PartialShape::Scalar()});
+    const Output queue = b.Op("FIFOQueueV2", "queue", {}, of_queue);
+    b.Op("QueueEnqueueV2", "put", {queue, b.Placeholder("value", DType::kInt32)});
+    std::vector<Output> ends;
+    for (int i = 0; i < waits; ++i) {
+      Output last = b.Op("QueueDequeueV2", absl::StrCat("get", i), {queue}, types);
+      for (int k = 0; k < 23; ++k) last = b.Op("Neg", absl::StrCat("n", i, "_", k), {last});
+      ends.push_back(last);
+    }
+    b.Op("AddN", "sum", ends);
+    SessionOptions options;
+    options.num_threads = 1;
+    options.driver = GetParam();
+    const std::unique_ptr<Session> session = *Session::Create(options, *b.Build());
+    const auto step = *session->Prepare({{}, {"sum"}, {}, {}}), put = *session->Prepare({{"value"}, {}, {"put"}, {}});
+    Work work;
+    Tensor sum;
+    bool is_over = false;
+    work.begin = BlocksOf([&] {
+      step->RunAsync({}, absl::MakeSpan(&sum, 1), {}, [&is_over](const absl::Status& status) {
+        EXPECT_OK(status);
+        is_over = true;
+      });
+    });
+    // This thread waits for nothing, and so goes on with the step itself.
+    work.waits = BlocksOf([&] {
+      for (int i = 0; i < waits; ++i) {
+        EXPECT_FALSE(is_over);
+        Tensor value = Tensor::Scalar(int32_t{1});
+        put->RunAsync(absl::MakeSpan(&value, 1), {}, {}, [](const absl::Status& status) { EXPECT_OK(status); });
+      }
+    });
+    EXPECT_TRUE(is_over);
+    EXPECT_EQ(*sum.AsScalar<int32_t>(), -waits);
+    return work;
+  }
+};
+
+TEST_P(WaitingGrowthTest, WaitsThatEndCostTheSameHoweverManyThereAre) {
+  if (!CountsBlocks()) {
+    Measure(1000);
+    return;
+  }
+  const Work once = Measure(250), twice = Measure(500), four_times = Measure(1000);
+  const auto expect_linear = [&](auto member) {
+    const auto first = static_cast<double>(twice.*member - once.*member);
+    EXPECT_LT(static_cast<double>(four_times.*member - twice.*member), 2.4 * first)
+        << once.*member << ", " << twice.*member << ", " << four_times.*member << " blocks";
+  };
+  expect_linear(&Work::begin);
+  expect_linear(&Work::waits);
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, WaitingGrowthTest, ::testing::Values(Driver::kSerial, Driver::kDataflow),
+                         [](const ::testing::TestParamInfo<Driver>& info) {
+                           return std::string(info.param == Driver::kSerial ? "Serial" : "Dataflow");
+                         });
+
 // Many signatures of one graph: each costs as much as the first, and asking for one again costs as much in a session of
 // many.
 TEST(SignatureGrowthTest, EverySignatureCostsTheSame) {

@@ -13,6 +13,7 @@
 #include "graph/value/allocator.h"
 #include "kernels/families/register_all.h"
 #include "tests/executor/session/session_fixture.h"
+#include "tests/testing/function_defs.h"
 #include "tests/testing/function_kernel.h"
 
 namespace sluice {
@@ -97,6 +98,58 @@ TEST_F(SharedKernelsTest, AReplacedGraphKeepsTheStateOfNodesThatStayAndNoOther) 
   ASSERT_OK(session_->Replace(std::move(next)));
   EXPECT_EQ(Next("n"), -2);
   EXPECT_EQ(Next("q", "q"), 1);
+}
+
+// However often a graph is replaced, the session keeps no more than the last one has.
+TEST_F(SharedKernelsTest, AReplacedGraphForgetsTheKernelsOfNodesThatItDoesNotHave) {
+  OpenWith(Driver::kAuto);
+  for (int i = 0; i < 20; ++i) {
+    b_ = GraphBuilder(NewOpRegistry());
+    Counter("stays");
+    const std::string name = absl::StrCat("of_version_", i);
+    Counter(name);
+    ASSERT_OK_AND_ASSIGN(Graph next, b_.Build());
+    ASSERT_OK(session_->Replace(std::move(next)));
+    EXPECT_EQ(session_->core().kernel_store().num_kernels(), i == 0 ? 0u : 1u) << i;
+    EXPECT_EQ(Next("stays", "stays"), i + 1);
+    EXPECT_EQ(Next(name, name), 1);
+    EXPECT_EQ(session_->core().kernel_store().num_kernels(), 2u);
+  }
+  b_ = GraphBuilder(NewOpRegistry());
+  Counter("of_version_0");
+  ASSERT_OK_AND_ASSIGN(Graph next, b_.Build());
+  ASSERT_OK(session_->Replace(std::move(next)));
+  EXPECT_EQ(session_->core().kernel_store().num_kernels(), 0u);
+  EXPECT_EQ(Next("of_version_0", "of_version_0"), 1) << "it comes back with new state";
+}
+
+// Nodes in the place of a call are known by its name and theirs.
+TEST_F(SharedKernelsTest, AReplacedGraphKeepsTheStateInCallsThatStay) {
+  const auto build = [this](bool has_call) {
+    b_ = GraphBuilder(NewOpRegistry());
+    FunctionText("Counts")
+        .Arg("x: int32")
+        .Result("y: int32", "print:output:0")
+        .Node("print = Print(x, x)", {{"T", DType::kInt32}, {"U", std::vector<DType>{DType::kInt32}}})
+        .AddTo(b_.graph());
+    const Output x = b_.Placeholder("p_x", DType::kInt32);
+    if (has_call) Call(b_, "scope/call", "Counts", {x}, {DType::kInt32});
+    b_.Op("Identity", "scope", {x});
+  };
+  const auto replace = [&](bool has_call) {
+    build(has_call);
+    ASSERT_OK_AND_ASSIGN(Graph next, b_.Build());
+    ASSERT_OK(session_->Replace(std::move(next)));
+  };
+  build(true);
+  OpenWith(Driver::kAuto);
+  EXPECT_EQ(Next("scope/call"), 1);
+  ASSERT_NO_FATAL_FAILURE(replace(true));
+  EXPECT_EQ(Next("scope/call"), 2);
+  ASSERT_NO_FATAL_FAILURE(replace(false));
+  EXPECT_EQ(session_->core().kernel_store().num_kernels(), 0u) << "'scope' is not a call";
+  ASSERT_NO_FATAL_FAILURE(replace(true));
+  EXPECT_EQ(Next("scope/call"), 1);
 }
 
 TEST_F(SharedKernelsTest, ResetForgetsTheStateAndCallablesFromBeforeKeepTheirs) {

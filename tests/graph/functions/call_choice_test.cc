@@ -82,6 +82,26 @@ TEST_F(CallChoiceTest, OpsAreLookedAtOnce) {
   }
 }
 
+TEST_F(CallChoiceTest, OnlyEffectsAndBranchesMakeADifferenceToHowABodyRuns) {
+  Chain("Plain", 2).AddTo(b_.graph());
+  Chain("OverPlain", 1, "Plain").AddTo(b_.graph());
+  FunctionText("Prints")
+      .Arg("x: float")
+      .Result("y: float", "p:output:0")
+      .Node("p = Print(x, x)", {{"T", DType::kFloat}, {"U", std::vector<DType>{DType::kFloat}}})
+      .AddTo(b_.graph());
+  Chain("OverPrints", 1, "Prints").AddTo(b_.graph());
+  Forever().AddTo(b_.graph());
+  Loop("Loops", "Forever", "Plain").AddTo(b_.graph());
+  for (const char* const function : {"OverPlain", "OverPrints", "Loops"}) AddCalls(function, 1);
+  ASSERT_OK(b_.status());
+  const CallChoice choice(b_.graph(), CallPolicy::kCall, [](const OpSchema&) { return false; });
+  for (const char* const function : {"Plain", "OverPlain", "Forever"}) EXPECT_TRUE(choice.RunsTheSame(function));
+  for (const char* const function : {"Prints", "OverPrints", "Loops", "Unknown"}) {
+    EXPECT_FALSE(choice.RunsTheSame(function)) << function;
+  }
+}
+
 TEST_F(CallChoiceTest, MarkedFunctionsAreCalled) {
   Chain("Marked", 1).FunctionAttr("_noinline", true).AddTo(b_.graph());
   AddCalls("Marked", 1);

@@ -1,0 +1,84 @@
+#ifndef SLUICE_EXECUTOR_SESSION_PREPARED_SIGNATURES_H_
+#define SLUICE_EXECUTOR_SESSION_PREPARED_SIGNATURES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "executor/session/call_options.h"
+#include "graph/base/mutex.h"
+
+namespace sluice {
+
+class Callable;
+
+// The signatures that a session keeps for Run, and those that are being prepared for it. Thread-safe.
+//
+// Note [One preparation]
+// Of several threads that want one signature at once, one prepares it. The others wait for it, and share what it makes:
+//   - Each waits no longer than its own deadline and cancellation allow.
+//   - Where the thread that prepares is stopped by its own deadline or cancellation, one of the others takes its place.
+//   - Where it fails otherwise, each of the others prepares by itself: it may have failed for want of memory, and what
+//   a
+//     call reports is what happened to it.
+//   - A thread that is preparing something (a kernel's factory may call Run) does not wait: the thread that it would
+//     wait for may wait for it.
+// Session::Prepare makes a Callable of its own in each call, since state may belong to it (Note [State of calls] in
+// graph/functions/call_states.h).
+class PreparedSignatures {
+ public:
+  using Result = absl::StatusOr<std::shared_ptr<const Callable>>;
+
+  // Keeps `max_kept` of them: those used last.
+  explicit PreparedSignatures(size_t max_kept) : max_kept_(max_kept) {}
+  PreparedSignatures(const PreparedSignatures&) = delete;
+  PreparedSignatures& operator=(const PreparedSignatures&) = delete;
+
+  // What is kept under `key`; else what `prepare` returns, called without a lock, by this thread or by another that is
+  // in this call. `prepare` stops by `options`, and so does waiting.
+  Result FindOrPrepare(const std::string& key, const PrepareOptions& options, absl::FunctionRef<Result()> prepare)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // Forgets all that is kept. What is being prepared is not kept, and calls that begin later do not get it.
+  void Clear() ABSL_LOCKS_EXCLUDED(mu_);
+  // The same for what is being prepared alone.
+  void ForgetUnderWay() ABSL_LOCKS_EXCLUDED(mu_);
+  // How many are kept.
+  size_t size() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  struct Kept {
+    std::string key;
+    std::shared_ptr<const Callable> callable;
+  };
+  struct Work;
+  class Preparing;
+
+  // Null: it is not kept.
+  std::shared_ptr<const Callable> Find(absl::string_view key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Calls `prepare`, and keeps what it makes, unless it is out of date by then.
+  Result PrepareAndKeep(const std::string& key, int64_t generation, absl::FunctionRef<Result()> prepare)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // Waits until `work` is over: then OK, or what stops `options`.
+  absl::Status Wait(const Work& work, const PrepareOptions& options) ABSL_LOCKS_EXCLUDED(mu_);
+
+  const size_t max_kept_;
+  // Not Abseil's tables, which break when there is no memory to grow: these outlive the call that fails then.
+  mutable Mutex mu_;
+  CondVar over_;                                 // Some work is over.
+  int64_t generation_ ABSL_GUARDED_BY(mu_) = 0;  // What was begun in an earlier one is out of date.
+  std::list<Kept> recent_ ABSL_GUARDED_BY(mu_);  // Most recently used first.
+  std::map<absl::string_view, std::list<Kept>::iterator> by_key_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, std::shared_ptr<Work>, std::less<>> under_way_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_SESSION_PREPARED_SIGNATURES_H_

@@ -1,0 +1,258 @@
+// Of several threads that want one signature at once, one prepares it. See Note [One preparation].
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "graph/base/cancellation.h"
+#include "graph/base/error.h"
+#include "kernels/families/register_all.h"
+#include "tests/executor/session/session_fixture.h"
+#include "tests/testing/function_kernel.h"
+
+namespace sluice {
+namespace {
+
+// Long enough for other threads to come to where they wait; what is tested holds also where they do not.
+constexpr absl::Duration kWhile = absl::Milliseconds(50);
+
+class OnePreparationTest : public SessionFixture {
+ protected:
+  using OnKernel = std::function<void(int)>;
+
+  OnePreparationTest() { RegisterAllKernels(registry_); }
+
+  // Nodes of `op` hand on their input. `on_kernel` is called where the kernel of one is made: with how many were made.
+  void AddOp(const std::string& op, std::atomic<int>* num_made, OnKernel on_kernel) {
+    ASSERT_OK(registry_.Add(OwnedKernelRow(op, [num_made, on_kernel](const KernelConstruction&) {
+      on_kernel(++*num_made);
+      return std::make_unique<FunctionKernel>(
+          [](KernelContext& context) {
+            context.SetOutput(0, context.TakeInput(0));
+            return absl::OkStatus();
+          },
+          CostHint::kCheap);
+    })));
+  }
+  void OpenSession(int num_threads = 2) {
+    const Output x = b_.Placeholder("x", DType::kInt32, PartialShape::Scalar());
+    Output last = b_.Op("Neg", "y", {x});
+    b_.Op("Abs", "z", {x});
+    for (int i = 0; i < 300; ++i) last = b_.Op("AddV2", i < 299 ? absl::StrCat("n", i) : "long", {last, x});
+    SessionOptions options;
+    options.kernels = &registry_;
+    options.num_threads = num_threads;
+    Open(options);
+  }
+  // "y" hands on "x".
+  void OpenWith(OnKernel on_kernel) {
+    AddOp("Neg", &num_made_, std::move(on_kernel));
+    OpenSession();
+  }
+  absl::Status Run(const CallOptions& options = {}, const std::string& fetch = "") {
+    return Fetch(fetch.empty() ? fetch_ : fetch, {{"x", Int(3)}}, options).status();
+  }
+  // Begins threads that want what this one is preparing.
+  void BeginOthers(int count) {
+    others_ = std::vector<absl::Status>(static_cast<size_t>(count), absl::UnknownError(""));
+    for (absl::Status& outcome : others_) threads_.emplace_back([this, &outcome] { outcome = Run(); });
+    absl::SleepFor(kWhile);
+  }
+  void JoinOthers() {
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  KernelRegistry registry_;
+  std::atomic<int> num_made_{0};
+  std::string fetch_ = "y";  // Or "long", with many nodes after it: there is time to be stopped.
+  std::vector<absl::Status> others_;
+  std::vector<std::thread> threads_;
+};
+
+TEST_F(OnePreparationTest, ThreadsThatWantOneSignatureHaveItPreparedOnce) {
+  OpenWith([&](int count) {
+    if (count == 1) BeginOthers(4);
+  });
+  EXPECT_OK(Run());
+  JoinOthers();
+  for (const absl::Status& outcome : others_) EXPECT_OK(outcome);
+  EXPECT_EQ(num_made_, 1);
+  EXPECT_EQ(session_->num_prepared(), 1u);
+}
+
+TEST_F(OnePreparationTest, AlsoWhereNothingIsKept) {
+  AddOp("Neg", &num_made_, [&](int count) {
+    if (count == 1) BeginOthers(4);
+  });
+  b_.Op("Neg", "y", {b_.Placeholder("x", DType::kInt32, PartialShape::Scalar())});
+  SessionOptions options;
+  options.kernels = &registry_;
+  options.max_prepared = 0;
+  Open(options);
+  EXPECT_OK(Run());
+  JoinOthers();
+  for (const absl::Status& outcome : others_) EXPECT_OK(outcome);
+  EXPECT_EQ(num_made_, 1);
+  EXPECT_EQ(session_->num_prepared(), 0u);
+}
+
+// It may have failed for want of memory.
+TEST_F(OnePreparationTest, AFailureIsThatOfTheThreadThatHasMetIt) {
+  OpenWith([&](int count) {
+    if (count > 1) return;
+    BeginOthers(4);
+    throw std::runtime_error("once");
+  });
+  EXPECT_FALSE(Run().ok());
+  JoinOthers();
+  for (const absl::Status& outcome : others_) EXPECT_OK(outcome);
+  EXPECT_EQ(session_->num_prepared(), 1u);
+}
+
+TEST_F(OnePreparationTest, WhereAllFailEachHasItsError) {
+  OpenWith([&](int count) {
+    if (count == 1) BeginOthers(4);
+    throw std::runtime_error("always");
+  });
+  const absl::Status status = Run();
+  EXPECT_FALSE(status.ok());
+  JoinOthers();
+  for (const absl::Status& outcome : others_) EXPECT_EQ(outcome, status);
+  EXPECT_EQ(num_made_, 5);
+  EXPECT_FALSE(Run().ok()) << "errors are not kept";
+  EXPECT_EQ(num_made_, 6);
+}
+
+TEST_F(OnePreparationTest, WhereTheThreadThatPreparesIsCancelledAnotherOneTakesItsPlace) {
+  CancellationManager cancellation;
+  fetch_ = "long";
+  OpenWith([&](int count) {
+    if (count > 1) return;
+    BeginOthers(4);
+    cancellation.StartCancel();
+  });
+  CallOptions options;
+  options.cancellation = &cancellation;
+  EXPECT_THAT(Run(options), IsError(ErrorCode::kRunCancelled));
+  JoinOthers();
+  for (const absl::Status& outcome : others_) EXPECT_OK(outcome);
+  EXPECT_EQ(num_made_, 2) << "one of the four prepares";
+  EXPECT_EQ(session_->num_prepared(), 1u);
+}
+
+TEST_F(OnePreparationTest, SoItIsWhereItsDeadlinePasses) {
+  fetch_ = "long";
+  OpenWith([&](int count) {
+    if (count > 1) return;
+    BeginOthers(4);
+    absl::SleepFor(kWhile);
+  });
+  CallOptions options;
+  options.deadline = absl::Now() + kWhile;
+  EXPECT_THAT(Run(options), IsError(ErrorCode::kDeadline));
+  JoinOthers();
+  for (const absl::Status& outcome : others_) EXPECT_OK(outcome);
+  EXPECT_EQ(num_made_, 2);
+}
+
+TEST_F(OnePreparationTest, AThreadThatWaitsComesBackAtItsDeadlineOrCancellation) {
+  CancellationManager cancellation;
+  std::atomic<int> num_back{0};
+  OpenWith([&](int count) {
+    if (count > 1) return;
+    threads_.emplace_back([&] {
+      CallOptions options;
+      options.deadline = absl::Now() + absl::Milliseconds(20);
+      EXPECT_THAT(Run(options), IsError(ErrorCode::kDeadline));
+      ++num_back;
+    });
+    threads_.emplace_back([&] {
+      CallOptions options;
+      options.cancellation = &cancellation;
+      EXPECT_THAT(Run(options), IsError(ErrorCode::kRunCancelled));
+      ++num_back;
+    });
+    absl::SleepFor(kWhile);
+    cancellation.StartCancel();
+    // The factory does not end before both have come back, or a minute is over.
+    const absl::Time end = absl::Now() + absl::Minutes(1);
+    while (num_back < 2 && absl::Now() < end) absl::SleepFor(absl::Milliseconds(1));
+    EXPECT_EQ(num_back, 2) << "a thread that waits does not come back";
+  });
+  EXPECT_OK(Run());
+  JoinOthers();
+  EXPECT_EQ(num_made_, 1);
+}
+
+// What another thread is preparing may be of the graph before.
+TEST_F(OnePreparationTest, WhatIsWantedAfterAChangeIsPreparedAnew) {
+  OpenWith([&](int count) {
+    if (count > 1) return;
+    std::thread other([&] {
+      GraphBuilder next(NewOpRegistry());
+      const Output x = next.Placeholder("x", DType::kInt32, PartialShape::Scalar());
+      next.Op("AddV2", "y", {x, next.Const("seven", Int(7))});
+      ASSERT_OK(session_->Replace(*next.Build()));
+      ExpectFetch("y", 10, {{"x", Int(3)}});
+      session_->Reset({});
+      ExpectFetch("y", 11, {{"x", Int(4)}});
+    });
+    other.join();
+  });
+  ExpectFetch("y", 3, {{"x", Int(3)}});
+  ExpectFetch("y", 10, {{"x", Int(3)}});
+}
+
+// Two factories, each of which runs what the other thread is preparing: neither waits for the other.
+TEST_F(OnePreparationTest, ThreadsThatPrepareDoNotWaitForEachOther) {
+  std::atomic<int> num_begun{0}, others_made{0};
+  const auto runs = [&](const std::string& fetch) {
+    return [this, &num_begun, fetch](int count) {
+      if (count > 1) return;
+      ++num_begun;
+      while (num_begun < 2) absl::SleepFor(absl::Milliseconds(1));
+      EXPECT_OK(Run({}, fetch));
+    };
+  };
+  AddOp("Neg", &num_made_, runs("z"));
+  AddOp("Abs", &others_made, runs("y"));
+  OpenSession();
+  std::thread other([&] { EXPECT_OK(Run({}, "z")); });
+  EXPECT_OK(Run());
+  other.join();
+  EXPECT_EQ(session_->num_prepared(), 2u);
+}
+
+// A kernel that waits may hold the only thread of the pool: preparing needs none.
+class KernelThatRunsTest : public OnePreparationTest, public ::testing::WithParamInterface<int> {};
+
+TEST_P(KernelThatRunsTest, WaitsForWhatIsPreparedElsewhere) {
+  std::atomic<bool> kernel_runs{false};
+  AddOp("Neg", &num_made_, [&](int count) {
+    while (count == 1 && !kernel_runs) absl::SleepFor(absl::Milliseconds(1));
+    absl::SleepFor(kWhile);
+  });
+  ASSERT_OK(registry_.Add(OwnedKernelRow("Abs", MakeFunction([&](KernelContext& context) {
+                                           kernel_runs = true;
+                                           const absl::Status ran = Run();
+                                           context.SetOutput(0, context.TakeInput(0));
+                                           return ran;
+                                         }))));
+  OpenSession(GetParam());
+  std::thread prepares([&] { EXPECT_OK(Run()); });
+  EXPECT_OK(Run({}, "z"));
+  prepares.join();
+  EXPECT_EQ(num_made_, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, KernelThatRunsTest, ::testing::Values(1, 2, 4));
+
+}  // namespace
+}  // namespace sluice
