@@ -16,6 +16,7 @@
 #include "graph/base/check.h"
 #include "graph/functions/call_site.h"
 #include "graph/functions/function_body.h"
+#include "graph/ir/consumers.h"
 #include "graph/ir/tensor_id.h"
 #include "graph/shapes/inference.h"
 #include "tools/cli/report/endpoint_guess.h"
@@ -70,6 +71,7 @@ class Expander {
     for (int depth = 0; depth < kMaxDepth && ExpandOnce(); ++depth) {
     }
     DropForwarders();
+    DropUnusedReads();
     return std::move(graph_);
   }
 
@@ -208,6 +210,7 @@ class Expander {
     const absl::StatusOr<BodyNodes> body = AddFunctionBody(graph_, callee, options);
     if (!body.ok()) return false;
     NoteBody(options.prefix, callee);
+    for (const Output& result : body->results) results_.insert(result.node);
     for (size_t i = 0; i < body->results.size(); ++i) {
       replaced_[Output{id, static_cast<int32_t>(i)}] = body->results[i];
     }
@@ -292,6 +295,9 @@ class Expander {
       if (is_result) replaced_[Output{id, 0}] = graph_.inputs(id)[0];
       if (is_result || graph_.Is(id, "NoOp")) gone.push_back(id);
     }
+    for (const NodeId id : gone) {
+      if (results_.contains(id) && !graph_.inputs(id).empty()) results_.insert(Resolve({id, 0}).node);
+    }
     const absl::flat_hash_set<NodeId> is_gone(gone.begin(), gone.end());
     for (const NodeId id : graph_.Nodes()) {
       std::vector<NodeId> controls;
@@ -305,6 +311,17 @@ class Expander {
       graph_.SetInputs(id, Resolved(graph_.inputs(id)), controls).IgnoreError();
     }
     for (const NodeId id : gone) graph_.RemoveNode(id);
+  }
+
+  // Bodies of loops and layers read weights that only other bodies use.
+  void DropUnusedReads() {
+    const Consumers consumers(graph_);
+    std::vector<NodeId> unused;
+    for (const NodeId id : graph_.Nodes()) {
+      const bool is_read = id.value() >= first_added_ && graph_.Is(id, "ReadVariableOp");
+      if (is_read && consumers.of(id).empty() && !results_.contains(id)) unused.push_back(id);
+    }
+    for (const NodeId id : unused) graph_.RemoveNode(id);
   }
 
   // Notes that `scope` has the body of `callee`. A body of nothing but a call says nothing: what it calls comes later.
@@ -322,6 +339,7 @@ class Expander {
   int64_t added_ = 0;
   std::vector<NodeId> needed_;                               // What signatures give.
   absl::flat_hash_map<NodeId, std::string> scope_of_call_;   // By call: the signature that it computes.
+  absl::flat_hash_set<NodeId> results_;                      // What bodies give.
   absl::flat_hash_set<NodeId> closed_;                       // Calls that were looked at.
   absl::flat_hash_map<std::string, int> calls_in_;           // By scope.
   absl::flat_hash_map<std::string, std::string> bodies_in_;  // By outermost scope: functions, in order of expansion.
