@@ -281,7 +281,7 @@ function render() {
     opened.map(labelHtml).join('') + all.filter(s => !s.open).map(boxHtml).join('');
 }
 function applyView() { $('scene').setAttribute('transform', `translate(${view.x},${view.y}) scale(${view.k})`); }
-const READABLE = 0.55, LEGEND = 50;
+const READABLE = 0.55, LEGEND = 50, FEWEST = 8;
 // Shows the whole drawing; with `readable` not smaller than its texts can be read, if it is only too high: then its
 // upper part, over its whole width.
 function fit(readable) {
@@ -294,7 +294,7 @@ function fit(readable) {
 }
 
 // The first view: of the boxes that are open in it, the ones that make it larger than the window close again, the widest
-// first, then the innermost. Where it is too high only, the outermost stay open.
+// first, then the innermost. Where it is too high only, the outermost stay open, and all that would leave hardly a box.
 function startView() {
   open.clear();
   DATA.open.forEach(b => open.add(b));
@@ -303,7 +303,8 @@ function startView() {
   const room = $('canvas').getBoundingClientRect(), width = (room.width - 40) / READABLE, height = (room.height - 20 - LEGEND) / READABLE;
   for (;;) {
     const inner = [...open].filter(b => b > 0 && !childrenOf(b).some(c => open.has(c)));
-    const deep = inner.filter(b => depthOf(b) > 1), higher = (a, b) => {
+    const left = b => shown.size - open.size - childrenOf(b).length + 1;  // Boxes that are seen without those in it.
+    const deep = inner.filter(b => depthOf(b) > 1 && left(b) >= FEWEST), higher = (a, b) => {
       const by = depthOf(b) - depthOf(a) || insides.get(b).h - insides.get(a).h;
       return by > 0 ? b : a;
     };

@@ -66,10 +66,15 @@ TEST(BoxTreeTest, SmallConstantsOfOneUserAreFolded) {
   const Output y = builder.Op("AddV2", "y", {x, one});
   const Output z = builder.Op("AddV2", "z", {y, two});
   builder.Op("AddV2", "w", {z, two});
+  const Output unknown = builder.Const("unknown", Tensor::Scalar(3.0f));
+  builder.Op("AddV2", "net/layer/u", {z, unknown});
+  builder.Op("AddV2", "net/layer/t", {z, builder.Const("other/three", Tensor::Scalar(3.0f))});
   const BoxTree tree(Build(builder));
   EXPECT_EQ(FindBox(tree, "one"), -1);
   EXPECT_EQ(tree.box(FindBox(tree, "y")).folded.size(), 1u);
   EXPECT_GT(FindBox(tree, "two"), 0) << "two nodes use it";
+  EXPECT_EQ(FindBox(tree, "unknown"), -1) << "it belongs to nothing else";
+  EXPECT_GT(FindBox(tree, "three"), 0) << "its name says where it belongs";
 }
 
 TEST(BoxTreeTest, ConstantsInAScopeNamedAfterTheirUserAreFoldedAndTheScopeGoes) {

@@ -91,7 +91,7 @@ TEST(DrawnGraphTest, ASignatureThatComputesTheSameStaysClosed) {
   const DrawnGraph drawn = ExpandForDrawing(Load(absl::StrCat("graph_def {\n", nodes, library, "}\n", signatures)));
   EXPECT_THAT(NamesOf(drawn.graph), Contains("serving_default/net/relu"));
   EXPECT_THAT(NamesOf(drawn.graph), Contains("serve/net/relu"));
-  EXPECT_THAT(drawn.closed, UnorderedElementsAre("(save, restore, init)", "(not in a signature)", "serve"));
+  EXPECT_THAT(drawn.closed, UnorderedElementsAre("(save, restore, init)", "(not in a signature)", "(unused)", "serve"));
 }
 
 // Bodies read their weights where they begin, some of them for nothing.
@@ -126,6 +126,32 @@ TEST(DrawnGraphTest, SaversOfAGraphWithoutSignatureStandInAScopeOfTheirOwn) {
   EXPECT_TRUE(IsPlumbing("_savers/save/Merge"));
   EXPECT_FALSE(IsPlumbing("_savers"));
   EXPECT_FALSE(IsPlumbing("_saversx/a"));
+}
+
+// As TensorFlow freezes graphs of TensorFlow 2: calls are inlined, and leave a forwarder for each argument and result.
+TEST(DrawnGraphTest, WhatTensorFlowsInlinerLeavesIsLeftOut) {
+  const auto identity = [](absl::string_view name, absl::string_view inputs) {
+    return Node(name, "Identity", absl::StrCat(inputs, kType));
+  };
+  const std::string graph = absl::StrCat(
+      Input("x"), Input("unused_control_flow_input"), identity("Func/call/input/_0", "input: 'x' "),
+      Node("call/Relu", "Relu", absl::StrCat("input: 'Func/call/input/_0' ", kType)),
+      Node("call/NoOp", "NoOp", "input: '^call/Relu'"),
+      identity("call/Identity", "input: 'call/Relu' input: '^call/NoOp' "),
+      identity("Func/call/output/_1", "input: 'call/Identity' "),
+      Node("Func/call/output_control_node/_2", "NoOp", "input: '^call/Relu'"),
+      Node("NoOp", "NoOp", "input: '^Func/call/output_control_node/_2'"),
+      identity("Identity", "input: 'Func/call/output/_1' input: '^NoOp' "), identity("Func/input/mine", "input: 'x' "));
+  const DrawnGraph drawn = ExpandForDrawing(Load(graph));
+  EXPECT_THAT(NamesOf(drawn.graph), UnorderedElementsAre("x", "call/Relu", "call/Identity", "Identity",
+                                                         "Func/input/mine", "_unused/unused_control_flow_input"));
+  const NodeId relu = drawn.graph.Find("call/Relu");
+  EXPECT_EQ(drawn.graph.inputs(relu)[0].node, drawn.graph.Find("x"));
+  EXPECT_TRUE(drawn.graph.controls(drawn.graph.Find("Identity")).empty());
+}
+
+TEST(DrawnGraphTest, NodesWithoutEdgesAreNotUnusedWhereThereAreNoOthers) {
+  EXPECT_THAT(NamesOf(ExpandForDrawing(Load(Input("x") + Input("y"))).graph), UnorderedElementsAre("x", "y"));
 }
 
 TEST(DrawnGraphTest, ShownNamesAreForPeople) {
