@@ -383,7 +383,8 @@ function findables() {
   const add = (b, path, label, what) => findable.push({b, path, what, own: [label, what].map(s => s.toLowerCase()), text: (path + ' ' + what).toLowerCase()});
   B.label.forEach((label, b) => { if (b && B.kind[b] !== BUNDLE) add(b, pathOf(b), label, isNode(b) ? opOf(b) : 'scope'); });
   const seen = new Set();
-  for (const b in DATA.inside) {
+  const behind = b => DATA.closed.includes(outermost(+b)) ? 1 : 0;  // A variable is found where it is seen at first.
+  for (const b of Object.keys(DATA.inside).sort((a, b) => behind(a) - behind(b) || a - b)) {
     for (const [name, op] of DATA.inside[b].map(i => DATA.folded[i]).map(([name, , op]) => [name, DATA.ops[op]])) {
       if (!seen.has(name)) add(+b, name, name.slice(name.lastIndexOf('/') + 1), op);
       seen.add(name);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
@@ -87,7 +88,8 @@ Graph GraphWithWeights() {
   const Output w = builder.Op("ReadVariableOp", "layer/w", {v}, {{"dtype", DType::kFloat}});
   const Output y = builder.Op("MatMul", "layer/y", {x, w});
   builder.Op("BiasAdd", "layer/z", {y, builder.Const("layer/z/bias", Tensor::Vector<float>({1, 2}))});
-  builder.Op("Relu", "_savers/save/z", {x});
+  builder.Op("VarIsInitializedOp", "_savers/save/z", {v});
+  builder.Op("Relu", "also", {builder.Op("ReadVariableOp", "also/w", {v}, {{"dtype", DType::kFloat}})});
   absl::StatusOr<Graph> graph = builder.Build();
   EXPECT_OK(graph);
   return *std::move(graph);
@@ -112,7 +114,19 @@ TEST(DrawHtmlTest, FoldedNodesCanBeFound) {
                                    std::string(data["folded"][number][0])));
     }
   }
-  EXPECT_EQ(found, (std::vector<std::string>{"y: v", "y: layer/w", "z: layer/z/bias"}));
+  EXPECT_THAT(found,
+              ::testing::UnorderedElementsAre("y: v", "y: layer/w", "z: layer/z/bias", "also: v", "also: also/w"));
+  EXPECT_EQ(data["folded"].size(), 4) << "the variable once";
+  for (const auto& [box, inputs] : data["inputs"].items()) {
+    const std::string label = data["boxes"]["label"][std::stoul(box)];
+    const size_t slot = label == "y" ? 1 : 0;
+    if (label == "z" && inputs.size() == 2) continue;
+    EXPECT_EQ(inputs[slot][0] < 0, label != "x") << label << ": a folded node, never another box that it stands in";
+  }
+  for (const auto& folded : data["folded"]) {
+    const std::string name = folded[0], text = data["texts"][size_t{folded[1]}];
+    EXPECT_EQ(text == "of v float32 [4,2]", name == "layer/w" || name == "also/w") << name << ": " << text;
+  }
   ASSERT_EQ(data["closed"].size(), 1);
   EXPECT_EQ(data["boxes"]["label"][size_t{data["closed"][0]}], "(save, restore, init)/save");
 }
