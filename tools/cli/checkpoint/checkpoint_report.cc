@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <system_error>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "graph/base/checked_math.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/tstring.h"
@@ -27,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kNumFirst = 3;
+constexpr int64_t kMaxBytes = std::numeric_limits<int64_t>::max();
 constexpr size_t kMaxShownString = 1000;
 constexpr int64_t kBlock = 1 << 16;  // Elements that are converted to doubles at once.
 
@@ -160,9 +163,10 @@ absl::StatusOr<CheckpointReport> ReportCheckpoint(const std::string& prefix, con
     tensor.bytes = entry.size;
     if (entry.is_sliced) {
       tensor.num_parts = static_cast<int64_t>(entry.slices.size());
-      tensor.bytes = entry.shape.num_elements() * static_cast<int64_t>(DTypeSize(entry.dtype));
+      const auto element = static_cast<int64_t>(DTypeSize(entry.dtype));
+      if (!CheckedMul(entry.shape.num_elements(), element, &tensor.bytes)) tensor.bytes = kMaxBytes;
     }
-    report.bytes += tensor.bytes;
+    if (!CheckedAdd(report.bytes, tensor.bytes, &report.bytes)) report.bytes = kMaxBytes;
     if (options.with_values && name != kObjectGraph) {
       if (tensor.bytes > options.max_tensor_bytes) {
         errors.Add(Error(ErrorCode::kLimitTensorBytes)

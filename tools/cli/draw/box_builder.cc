@@ -67,9 +67,11 @@ void BoxBuilder::FoldConstants(const std::vector<NameScope>& scopes) {
     // A weight of a frozen graph: the constant, what was the read of a variable, and the node that uses it.
     const NodeId reader = graph_.Is(user, "Identity") ? OnlyUser(consumers, user) : NodeId();
     const NodeId end = reader.valid() ? reader : user;
-    // Beside its user or further in ("add/y" of "add"), where the name says that it belongs to it.
+    // Beside its user or further in ("add/y" of "add"), where the name says that it belongs to it; or called so that it
+    // says nothing, such as "unknown_3" in graphs that TensorFlow has frozen.
     const std::string& path = scopes[Index(scope_of[Index(end)])].path;
-    if (!path.empty() && !absl::StartsWith(graph_.name(id), absl::StrCat(path, "/"))) continue;
+    const bool has_scope = absl::StrContains(graph_.name(id), "/");
+    if (has_scope && !path.empty() && !absl::StartsWith(graph_.name(id), absl::StrCat(path, "/"))) continue;
     fold_into_[Index(id)] = user;
     if (reader.valid()) fold_into_[Index(user)] = reader;
   }

@@ -16,6 +16,7 @@
 #include "graph/base/check.h"
 #include "graph/functions/call_site.h"
 #include "graph/functions/function_body.h"
+#include "graph/ir/consumers.h"
 #include "graph/ir/tensor_id.h"
 #include "graph/shapes/inference.h"
 #include "tools/cli/report/endpoint_guess.h"
@@ -30,8 +31,8 @@ struct ScopeTitle {
   absl::string_view scope, shown;
 };
 
-constexpr ScopeTitle kScopeTitles[] = {{kSaverScope, "(save, restore, init)"},
-                                       {kUnsignedScope, "(not in a signature)"}};
+constexpr ScopeTitle kScopeTitles[] = {
+    {kSaverScope, "(save, restore, init)"}, {kUnsignedScope, "(not in a signature)"}, {kUnusedScope, "(unused)"}};
 
 // Whether `name` is the scope or lies in it.
 bool IsIn(absl::string_view name, absl::string_view scope) {
@@ -56,6 +57,16 @@ std::string ShortFunctionName(absl::string_view name) {
   return std::string(name);
 }
 
+// Whether TensorFlow's inliner made the node: an argument, a result or an end of a call that is gone, such as
+// "Func/net/StatefulPartitionedCall/input/_3".
+bool IsOfInliner(absl::string_view name) {
+  const absl::string_view scope =
+      LastPart(name.substr(0, name.size() - std::min(name.size(), LastPart(name).size() + 1)));
+  constexpr absl::string_view kScopes[] = {"input", "output", "input_control_node", "output_control_node"};
+  return absl::StartsWith(name, "Func/") && absl::StartsWith(LastPart(name), "_") &&
+         std::find(std::begin(kScopes), std::end(kScopes), scope) != std::end(kScopes);
+}
+
 bool IsCallOp(absl::string_view name) { return name == "PartitionedCall" || name == "StatefulPartitionedCall"; }
 
 // Makes the graph of one drawing. Lives for one ExpandForDrawing.
@@ -65,11 +76,13 @@ class Expander {
 
   Graph Expand() {
     first_added_ = graph_.id_limit();
+    DropInlinerNodes();
     NameSignatures();
     MovePlumbing();
     for (int depth = 0; depth < kMaxDepth && ExpandOnce(); ++depth) {
     }
     DropForwarders();
+    DropUnusedReads();
     return std::move(graph_);
   }
 
@@ -120,12 +133,29 @@ class Expander {
         }
       }
     }
+    if (needed_.empty()) MoveIsolated(&is_plumbing);
     const std::vector<NodeId> nodes = graph_.Nodes();
     const auto moves = [&is_plumbing](NodeId id) { return is_plumbing[static_cast<size_t>(id.value())]; };
     if (std::all_of(nodes.begin(), nodes.end(), moves)) return;  // Nothing would be left to look at.
     const absl::string_view scope = needed_.empty() ? kSaverScope : kUnsignedScope;
     for (const NodeId id : nodes) {
       if (moves(id)) Rename(id, absl::StrCat(scope, "/", graph_.name(id)));
+    }
+  }
+
+  // Moves nodes without any edge, unless there are no others. They are no plumbing then.
+  void MoveIsolated(std::vector<bool>* is_plumbing) {
+    const Consumers consumers(graph_);
+    const std::vector<NodeId> nodes = graph_.Nodes();
+    std::vector<NodeId> isolated;
+    for (const NodeId id : nodes) {
+      const bool has_edges = !graph_.all_inputs(id).empty() || !consumers.of(id).empty();
+      if (!has_edges) isolated.push_back(id);
+    }
+    if (isolated.size() == nodes.size()) return;
+    for (const NodeId id : isolated) {
+      (*is_plumbing)[static_cast<size_t>(id.value())] = false;
+      Rename(id, absl::StrCat(kUnusedScope, "/", graph_.name(id)));
     }
   }
 
@@ -208,6 +238,7 @@ class Expander {
     const absl::StatusOr<BodyNodes> body = AddFunctionBody(graph_, callee, options);
     if (!body.ok()) return false;
     NoteBody(options.prefix, callee);
+    for (const Output& result : body->results) results_.insert(result.node);
     for (size_t i = 0; i < body->results.size(); ++i) {
       replaced_[Output{id, static_cast<int32_t>(i)}] = body->results[i];
     }
@@ -284,13 +315,38 @@ class Expander {
 
   // Takes out what bodies hold only to end: the Identity of each result, and the NoOp that waits for reads.
   void DropForwarders() {
-    replaced_.clear();
     std::vector<NodeId> gone;
     for (const NodeId id : graph_.Nodes()) {
       if (id.value() < first_added_) continue;
       const bool is_result = graph_.Is(id, "Identity") && WithoutNumber(LastPart(graph_.name(id))) == "Identity";
-      if (is_result) replaced_[Output{id, 0}] = graph_.inputs(id)[0];
       if (is_result || graph_.Is(id, "NoOp")) gone.push_back(id);
+    }
+    Bypass(gone);
+  }
+
+  // Takes out what TensorFlow's inliner left, and the NoOps that end the bodies that it inlined.
+  void DropInlinerNodes() {
+    const Consumers consumers(graph_);
+    std::vector<NodeId> gone, ends;
+    for (const NodeId id : graph_.Nodes()) {
+      const bool is_forwarder = graph_.Is(id, "Identity") || graph_.Is(id, "NoOp");
+      const bool is_end = graph_.Is(id, "NoOp") && WithoutNumber(LastPart(graph_.name(id))) == "NoOp";
+      if (is_forwarder && IsOfInliner(graph_.name(id))) gone.push_back(id);
+      if (is_end && !consumers.of(id).empty()) ends.push_back(id);
+    }
+    if (gone.empty()) return;
+    gone.insert(gone.end(), ends.begin(), ends.end());
+    Bypass(gone);
+  }
+
+  // Removes the nodes; who read from an Identity reads from its input, who waited for one of them waits no more.
+  void Bypass(const std::vector<NodeId>& gone) {
+    replaced_.clear();
+    for (const NodeId id : gone) {
+      if (graph_.Is(id, "Identity")) replaced_[Output{id, 0}] = graph_.inputs(id)[0];
+    }
+    for (const NodeId id : gone) {
+      if (results_.contains(id) && !graph_.inputs(id).empty()) results_.insert(Resolve({id, 0}).node);
     }
     const absl::flat_hash_set<NodeId> is_gone(gone.begin(), gone.end());
     for (const NodeId id : graph_.Nodes()) {
@@ -305,6 +361,17 @@ class Expander {
       graph_.SetInputs(id, Resolved(graph_.inputs(id)), controls).IgnoreError();
     }
     for (const NodeId id : gone) graph_.RemoveNode(id);
+  }
+
+  // Bodies of loops and layers read weights that only other bodies use.
+  void DropUnusedReads() {
+    const Consumers consumers(graph_);
+    std::vector<NodeId> unused;
+    for (const NodeId id : graph_.Nodes()) {
+      const bool is_read = id.value() >= first_added_ && graph_.Is(id, "ReadVariableOp");
+      if (is_read && consumers.of(id).empty() && !results_.contains(id)) unused.push_back(id);
+    }
+    for (const NodeId id : unused) graph_.RemoveNode(id);
   }
 
   // Notes that `scope` has the body of `callee`. A body of nothing but a call says nothing: what it calls comes later.
@@ -322,6 +389,7 @@ class Expander {
   int64_t added_ = 0;
   std::vector<NodeId> needed_;                               // What signatures give.
   absl::flat_hash_map<NodeId, std::string> scope_of_call_;   // By call: the signature that it computes.
+  absl::flat_hash_set<NodeId> results_;                      // What bodies give.
   absl::flat_hash_set<NodeId> closed_;                       // Calls that were looked at.
   absl::flat_hash_map<std::string, int> calls_in_;           // By scope.
   absl::flat_hash_map<std::string, std::string> bodies_in_;  // By outermost scope: functions, in order of expansion.

@@ -16,6 +16,8 @@ namespace sluice {
 // there are signatures, all that none of them needs. No file names a node so: names that begin with '_' are internal.
 inline constexpr absl::string_view kSaverScope = "_savers";
 inline constexpr absl::string_view kUnsignedScope = "_not_in_a_signature";
+// Nodes without any edge, where there are others.
+inline constexpr absl::string_view kUnusedScope = "_unused";
 
 // Whether a node of this name stands in one of these scopes.
 bool IsPlumbing(absl::string_view node);
@@ -35,7 +37,8 @@ struct DrawnGraph {
 // The graph of `model` with the bodies of functions in the place of their calls, as scopes: a call is replaced by its
 // body, which is called as the signature that it computes, else as its function or node; If, Case and While stay, with
 // their branches beside them. Nodes that no signature needs, or where there is none those that belong to savers, are
-// moved into kUnsignedScope or kSaverScope, and calls there stay closed. What cannot be expanded, and what would make
+// moved into kUnsignedScope or kSaverScope, and calls there stay closed. What TensorFlow leaves over where it inlines
+// calls itself (frozen graphs of TensorFlow 2) is left out. What cannot be expanded, and what would make
 // the drawing larger than about 200,000 nodes, stays a node.
 DrawnGraph ExpandForDrawing(const LoadedGraph& model);
 

@@ -83,25 +83,12 @@ class DataWriter {
   // "inputs": by box, [source box or -1 - number of a folded node, slot]; "folded": [name, text, op]; "inside": by box,
   // the folded nodes in it.
   void WriteInputs() {
-    std::string folded, inside;
-    absl::flat_hash_map<int32_t, int> number_of_folded;  // By node id; of a variable, in the box that comes next.
-    int num_folded = 0;
+    const absl::flat_hash_map<int32_t, int> number_of_folded = WriteFolded();
     absl::StrAppend(&out_, "\"inputs\":{");
     bool first = true;
     for (size_t b = 0; b < tree_.boxes().size(); ++b) {
       const Box& box = tree_.boxes()[b];
       if (box.kind != Box::Kind::kNode) continue;
-      std::vector<int> numbers;
-      for (const NodeId id : box.folded) {
-        absl::StrAppend(&folded, num_folded == 0 ? "" : ",", "[");
-        AppendJsonText(ShownName(graph_.name(id)), &folded);
-        absl::StrAppend(&folded, ",", texts_.Number(ConstantText(id)), ",",
-                        ops_.Number(std::string(graph_.op_name(id))));
-        absl::StrAppend(&folded, "]");
-        number_of_folded[id.value()] = num_folded++;
-        numbers.push_back(number_of_folded[id.value()]);
-      }
-      if (!numbers.empty()) absl::StrAppend(&inside, inside.empty() ? "" : ",", "\"", b, "\":", NumberList(numbers));
       std::vector<std::string> inputs;
       for (const Output& source : graph_.all_inputs(box.node)) {
         if (!source.is_set()) continue;
@@ -113,7 +100,35 @@ class DataWriter {
       absl::StrAppend(&out_, first ? "" : ",", "\"", b, "\":[", absl::StrJoin(inputs, ","), "]");
       first = false;
     }
-    absl::StrAppend(&out_, "},\n\"folded\":[", folded, "],\n\"inside\":{", inside, "},\n");
+    absl::StrAppend(&out_, "},\n");
+  }
+
+  // The numbers of folded nodes, by node id: one each, also of a variable that stands in several boxes.
+  absl::flat_hash_map<int32_t, int> WriteFolded() {
+    absl::flat_hash_map<int32_t, int> number_of_folded;
+    std::string folded, inside;
+    for (size_t b = 0; b < tree_.boxes().size(); ++b) {
+      std::vector<int> numbers;
+      for (const NodeId id : tree_.boxes()[b].folded) {
+        const auto [number, is_new] = number_of_folded.try_emplace(id.value(), number_of_folded.size());
+        numbers.push_back(number->second);
+        if (!is_new) continue;
+        absl::StrAppend(&folded, folded.empty() ? "[" : ",[");
+        AppendJsonText(ShownName(graph_.name(id)), &folded);
+        absl::StrAppend(&folded, ",", texts_.Number(FoldedText(id)), ",");
+        absl::StrAppend(&folded, ops_.Number(std::string(graph_.op_name(id))), "]");
+      }
+      if (!numbers.empty()) absl::StrAppend(&inside, inside.empty() ? "" : ",", "\"", b, "\":", NumberList(numbers));
+    }
+    absl::StrAppend(&out_, "\"folded\":[", folded, "],\n\"inside\":{", inside, "},\n");
+    return number_of_folded;
+  }
+
+  // What there is to know of a folded node; of a read, which variable it reads.
+  std::string FoldedText(NodeId id) const {
+    if (graph_.inputs(id).empty() || !graph_.inputs(id)[0].is_set()) return ConstantText(id);
+    const NodeId origin = graph_.inputs(id)[0].node;
+    return absl::StrCat("of ", ShownName(graph_.name(origin)), " ", ConstantText(origin));
   }
 
   std::string ConstantText(NodeId id) const {

@@ -145,7 +145,10 @@ Placement2D PlaceItems(const Layering& layering, absl::Span<const LayoutEdge> ed
     for (const int32_t item : layer) {
       if (item < layering.num_nodes) height = std::max(height, sizes[Index(item)].height);
     }
-    for (const int32_t item : layer) out.y[Index(item)] = top + height / 2;
+    for (const int32_t item : layer) {
+      const double own = item < layering.num_nodes ? sizes[Index(item)].height : height;
+      out.y[Index(item)] = top + own / 2 + std::min((height - own) / 2, gaps.vertical);
+    }
     out.layer_top.push_back(top);
     out.layer_bottom.push_back(top + height);
     top += height + gaps.vertical;

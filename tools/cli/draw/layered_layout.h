@@ -60,7 +60,8 @@ struct LayoutGaps {
   double point = 10;  // Between an edge's point and its neighbour.
 };
 
-// Centres of all items, points included, and the extent of the drawing, whose upper left corner is (0, 0).
+// Centres of all items, points included, and the extent of the drawing, whose upper left corner is (0, 0). What is much
+// lower than other items of its layer stands near the layer's top.
 struct Placement2D {
   std::vector<double> x, y;
   std::vector<double> layer_top, layer_bottom;

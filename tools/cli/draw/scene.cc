@@ -177,14 +177,30 @@ class SceneBuilder {
       drawn.reversed = route.reversed;
       drawn.is_loop = edge.back_only;
       drawn.has_head = edge.to >= 0 && !shown(edge.to).open;
-      drawn.path = route.reversed ? PathUp(edge, starts, ends, way) : PathDown(starts, ends, way);
+      const double start_y = edge.from >= 0 ? top + inside.places.layer_bottom[layer_of[Index(link.from)]] : scope.y;
+      const double end_y = edge.to >= 0 ? top + inside.places.layer_top[layer_of[Index(link.to)]] : scope.bottom();
+      drawn.path = route.reversed ? PathUp(edge, starts, ends, way) : PathDown(starts, ends, start_y, end_y, way);
       scene_.edges.push_back(std::move(drawn));
     }
   }
 
-  // Fans in from `starts`, along `way`, and out to `ends`.
-  static std::string PathDown(const std::vector<Point>& starts, const std::vector<Point>& ends,
+  // Lines from each point straight down to where the other list has it.
+  static std::string Stubs(const std::vector<Point>& from, const std::vector<Point>& to) {
+    std::string path;
+    for (size_t i = 0; i < from.size(); ++i) {
+      if (from[i].y < to[i].y) path += Move(from[i]) + Line(to[i]);
+    }
+    return path;
+  }
+
+  // Fans in from `starts`, along `way`, and out to `ends`. Leaves and enters straight through the layers of its boxes,
+  // which end at `start_y` and begin at `end_y`: other boxes in them may be higher.
+  static std::string PathDown(std::vector<Point> starts, std::vector<Point> ends, double start_y, double end_y,
                               std::vector<Point> way) {
+    const std::vector<Point> box_starts = starts, box_ends = ends;
+    for (Point& start : starts) start.y = std::max(start.y, start_y);
+    for (Point& end : ends) end.y = std::min(end.y, end_y);
+    const std::string last = Stubs(ends, box_ends);  // Where the arrow head is.
     if (way.empty() && starts.size() > 1 && ends.size() > 1) {
       const double y = (starts[0].y + ends[0].y) / 2;
       double x = 0;
@@ -192,18 +208,18 @@ class SceneBuilder {
       for (const Point& p : ends) x += p.x / static_cast<double>(2 * ends.size());
       way.push_back({x, y});
     }
-    std::string path;
+    std::string path = Stubs(box_starts, starts);
     if (way.empty()) {
       for (const Point& start : starts) {
         for (const Point& end : ends) path += Move(start) + Curve(start, end);
       }
-      return path;
+      return path + last;
     }
     for (const Point& start : starts) path += Move(start) + Curve(start, way.front());
     path += Move(way.front());
     for (size_t i = 1; i < way.size(); ++i) path += i % 2 == 1 ? Line(way[i]) : Curve(way[i - 1], way[i]);
     for (const Point& end : ends) path += Move(way.back()) + Curve(way.back(), end);
-    return path;
+    return path + last;
   }
 
   // Out at the bottom of the lower box, up along its right side, and down into the top of the upper one.

@@ -86,7 +86,10 @@ function placeItems(scope, sizes) {
   let top = 0;
   for (const layer of layers) {
     const height = Math.max(0, ...layer.map(i => i < n ? sizes[i].h : 0));
-    layer.forEach(i => { y[i] = top + height / 2; });
+    layer.forEach(i => {
+      const own = i < n ? sizes[i].h : height;
+      y[i] = top + own / 2 + Math.min((height - own) / 2, GAP.v);
+    });
     tops.push(top);
     bottoms.push(top + height);
     top += height + GAP.v;
@@ -150,21 +153,25 @@ function endsAt(b, inside, atTop) {
   }
   return ends.length ? ends : [{x: s.x + s.w / 2, y}];
 }
-function pathDown(starts, ends, way) {
+// Edges leave and enter straight through the layers of their boxes, of which other boxes may be higher.
+function pathDown(boxStarts, boxEnds, startY, endY, way) {
+  const starts = boxStarts.map(s => ({x: s.x, y: Math.max(s.y, startY)})), ends = boxEnds.map(e => ({x: e.x, y: Math.min(e.y, endY)}));
+  const stubs = (from, to) => from.map((p, i) => p.y === to[i].y ? '' : move(p) + line(to[i])).join('');
+  const last = stubs(ends, boxEnds);  // Where the arrow head is.
   if (!way.length && starts.length > 1 && ends.length > 1) {
     const mean = list => list.reduce((sum, p) => sum + p.x, 0) / list.length;
     way = [{x: (mean(starts) + mean(ends)) / 2, y: (starts[0].y + ends[0].y) / 2}];
   }
-  let d = '';
+  let d = stubs(boxStarts, starts);
   if (!way.length) {
     for (const s of starts) for (const e of ends) d += move(s) + curve(s, e);
-    return d;
+    return d + last;
   }
   for (const s of starts) d += move(s) + curve(s, way[0]);
   d += move(way[0]);
   for (let i = 1; i < way.length; i++) d += i % 2 ? line(way[i]) : curve(way[i - 1], way[i]);
   for (const e of ends) d += move(way[way.length - 1]) + curve(way[way.length - 1], e);
-  return d;
+  return d + last;
 }
 function pathUp(from, to, starts, ends, way) {
   const side = from.x + from.w + SIDE, toSide = to.x + to.w + SIDE;
@@ -183,6 +190,7 @@ function edgePaths(b, lit) {
     const a = scope.pins[from] ? -1 : scope.items[from], z = scope.pins[to] ? -1 : scope.items[to], up = flags & 2, loop = flags & 4;
     const starts = a >= 0 ? endsAt(a, fromInside, false) : [{x: left + p.x[from], y: here.y}];
     const ends = z >= 0 ? endsAt(z, toInside, true) : [{x: left + p.x[to], y: here.y + here.h}];
+    const startY = a >= 0 ? top + p.bottoms[p.layerOf[from]] : here.y, endY = z >= 0 ? top + p.tops[p.layerOf[to]] : here.y + here.h;
     const way = [];
     for (const i of points) {
       const above = {x: left + p.x[i], y: top + p.tops[p.layerOf[i]]};
@@ -190,7 +198,7 @@ function edgePaths(b, lit) {
       way.push(...(up ? [below, above] : [above, below]));
     }
     const isLit = lit.has(`${b},${a},${z}`), headed = z >= 0 && !shown.get(z).open;
-    const d = up ? pathUp(shown.get(a), shown.get(z), starts, ends, way) : pathDown(starts, ends, way);
+    const d = up ? pathUp(shown.get(a), shown.get(z), starts, ends, way) : pathDown(starts, ends, startY, endY, way);
     const mark = isLit ? 'lit' : loop ? 'up' : 'edge';
     out.push({lit: isLit, html: `<path class="e${flags & 1 ? ' ctl' : ''}${loop ? ' up' : ''}${isLit ? ' lit' : ''}"` +
       ` stroke-width="${count > 1 ? 1.6 : 1}"${headed ? ` marker-end="url(#m-${mark})"` : ''} d="${d}"/>`});
@@ -273,7 +281,7 @@ function render() {
     opened.map(labelHtml).join('') + all.filter(s => !s.open).map(boxHtml).join('');
 }
 function applyView() { $('scene').setAttribute('transform', `translate(${view.x},${view.y}) scale(${view.k})`); }
-const READABLE = 0.55, LEGEND = 50;
+const READABLE = 0.55, LEGEND = 50, FEWEST = 8;
 // Shows the whole drawing; with `readable` not smaller than its texts can be read, if it is only too high: then its
 // upper part, over its whole width.
 function fit(readable) {
@@ -286,7 +294,7 @@ function fit(readable) {
 }
 
 // The first view: of the boxes that are open in it, the ones that make it larger than the window close again, the widest
-// first, then the innermost. Where it is too high only, the outermost stay open.
+// first, then the innermost. Where it is too high only, the outermost stay open, and all that would leave hardly a box.
 function startView() {
   open.clear();
   DATA.open.forEach(b => open.add(b));
@@ -295,7 +303,8 @@ function startView() {
   const room = $('canvas').getBoundingClientRect(), width = (room.width - 40) / READABLE, height = (room.height - 20 - LEGEND) / READABLE;
   for (;;) {
     const inner = [...open].filter(b => b > 0 && !childrenOf(b).some(c => open.has(c)));
-    const deep = inner.filter(b => depthOf(b) > 1), higher = (a, b) => {
+    const left = b => shown.size - open.size - childrenOf(b).length + 1;  // Boxes that are seen without those in it.
+    const deep = inner.filter(b => depthOf(b) > 1 && left(b) >= FEWEST), higher = (a, b) => {
       const by = depthOf(b) - depthOf(a) || insides.get(b).h - insides.get(a).h;
       return by > 0 ? b : a;
     };
@@ -374,7 +383,8 @@ function findables() {
   const add = (b, path, label, what) => findable.push({b, path, what, own: [label, what].map(s => s.toLowerCase()), text: (path + ' ' + what).toLowerCase()});
   B.label.forEach((label, b) => { if (b && B.kind[b] !== BUNDLE) add(b, pathOf(b), label, isNode(b) ? opOf(b) : 'scope'); });
   const seen = new Set();
-  for (const b in DATA.inside) {
+  const behind = b => DATA.closed.includes(outermost(+b)) ? 1 : 0;  // A variable is found where it is seen at first.
+  for (const b of Object.keys(DATA.inside).sort((a, b) => behind(a) - behind(b) || a - b)) {
     for (const [name, op] of DATA.inside[b].map(i => DATA.folded[i]).map(([name, , op]) => [name, DATA.ops[op]])) {
       if (!seen.has(name)) add(+b, name, name.slice(name.lastIndexOf('/') + 1), op);
       seen.add(name);

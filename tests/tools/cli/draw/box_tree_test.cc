@@ -66,10 +66,15 @@ TEST(BoxTreeTest, SmallConstantsOfOneUserAreFolded) {
   const Output y = builder.Op("AddV2", "y", {x, one});
   const Output z = builder.Op("AddV2", "z", {y, two});
   builder.Op("AddV2", "w", {z, two});
+  const Output unknown = builder.Const("unknown", Tensor::Scalar(3.0f));
+  builder.Op("AddV2", "net/layer/u", {z, unknown});
+  builder.Op("AddV2", "net/layer/t", {z, builder.Const("other/three", Tensor::Scalar(3.0f))});
   const BoxTree tree(Build(builder));
   EXPECT_EQ(FindBox(tree, "one"), -1);
   EXPECT_EQ(tree.box(FindBox(tree, "y")).folded.size(), 1u);
   EXPECT_GT(FindBox(tree, "two"), 0) << "two nodes use it";
+  EXPECT_EQ(FindBox(tree, "unknown"), -1) << "it belongs to nothing else";
+  EXPECT_GT(FindBox(tree, "three"), 0) << "its name says where it belongs";
 }
 
 TEST(BoxTreeTest, ConstantsInAScopeNamedAfterTheirUserAreFoldedAndTheScopeGoes) {
@@ -78,6 +83,42 @@ TEST(BoxTreeTest, ConstantsInAScopeNamedAfterTheirUserAreFoldedAndTheScopeGoes) 
   builder.Op("AddV2", "add", {x, builder.Const("add/y", Tensor::Scalar(1.0f))});
   const BoxTree tree(Build(builder));
   EXPECT_EQ(tree.boxes().size(), 3u) << "the root, x and add";
+}
+
+// As a frozen graph has them: the constant, what was the read of a variable, and the node that uses it.
+TEST(BoxTreeTest, WeightsAreFoldedIntoTheirUserWhateverTheirSize) {
+  GraphBuilder builder(NewOpRegistry());
+  const Output x = builder.Placeholder("x", DType::kFloat, PartialShape::Of({-1, 100}));
+  const Output w = builder.Const("layer/w", Tensor::Of<float>(Shape::Of({100, 2}), std::vector<float>(200, 1)));
+  const Output y = builder.Op("MatMul", "layer/y", {x, builder.Op("Identity", "layer/w/read", {w})});
+  const Output shared = builder.Const("layer/shared", Tensor::Vector<float>({1, 2}));
+  const Output read = builder.Op("Identity", "layer/shared/read", {shared});
+  builder.Op("Mul", "layer/twice", {builder.Op("AddV2", "layer/z", {y, read}), read});
+  const BoxTree tree(Build(builder));
+  const Box& user = tree.box(FindBox(tree, "y"));
+  EXPECT_EQ(user.folded.size(), 2) << "the constant and its read";
+  EXPECT_EQ(FindBox(tree, "w"), -1);
+  EXPECT_GT(FindBox(tree, "read"), 0) << "two nodes use it";
+}
+
+// `op` uses the variable beside a read of it.
+BoxTree TreeOfVariable(absl::string_view op) {
+  GraphBuilder builder(NewOpRegistry());
+  const Output v = builder.Op("VarHandleOp", "v", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Of({2})}});
+  const Output read = builder.Op("ReadVariableOp", "layer/read", {v}, {{"dtype", DType::kFloat}});
+  const Output half = builder.Op("Relu", "layer/half", {read});
+  builder.Op(op, "layer/also", op == "VarIsInitializedOp" ? std::vector<Output>{v} : std::vector<Output>{v, half});
+  return BoxTree(Build(builder));
+}
+
+TEST(BoxTreeTest, VariablesAreFoldedIntoWhatReadsThemAndKeepsMovingAverages) {
+  for (const char* op : {"AssignVariableOp", "AssignSubVariableOp", "AssignAddVariableOp"}) {
+    const BoxTree tree = TreeOfVariable(op);
+    EXPECT_EQ(FindBox(tree, "v"), -1) << op;
+    EXPECT_EQ(tree.box(FindBox(tree, "half")).folded.size(), 2) << op;
+    EXPECT_EQ(tree.box(FindBox(tree, "also")).folded.size(), 1) << op;
+  }
+  EXPECT_GT(FindBox(TreeOfVariable("VarIsInitializedOp"), "v"), 0);
 }
 
 TEST(BoxTreeTest, CrowdedScopesAreBundled) {
@@ -115,6 +156,14 @@ TEST(SceneTest, TheBudgetBoundsWhatIsOpen) {
   const std::vector<bool> small = ChooseOpenBoxes(tree, 3), large = ChooseOpenBoxes(tree, 10);
   EXPECT_EQ(std::count(small.begin(), small.end(), true), 1);
   EXPECT_EQ(std::count(large.begin(), large.end(), true), 2);
+}
+
+TEST(SceneTest, WhatIsToStayClosedDoes) {
+  const BoxTree tree(ScopedGraph());
+  const std::string closed[] = {"ne", "net"};
+  const std::vector<bool> none = ChooseOpenBoxes(tree, 10, closed), all = ChooseOpenBoxes(tree, 10, {"ne"});
+  EXPECT_EQ(std::count(none.begin(), none.end(), true), 1);
+  EXPECT_EQ(std::count(all.begin(), all.end(), true), 2) << "another name";
 }
 
 }  // namespace

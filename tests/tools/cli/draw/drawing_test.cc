@@ -1,9 +1,11 @@
 // The two kinds of drawing as documents: complete, escaped, without references to the outside.
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
@@ -76,6 +78,57 @@ TEST(DrawHtmlTest, AttrsCannotEndTheScript) {
   const std::string page = DrawHtml(*graph, {}, NoText);
   EXPECT_FALSE(absl::StrContains(page, "</script><b>"));
   EXPECT_TRUE(absl::StrContains(page, "\\u003c/script>"));
+}
+
+// x -> layer/y, which a weight and a bias are folded into, -> (save, restore, init)/z.
+Graph GraphWithWeights() {
+  GraphBuilder builder(NewOpRegistry());
+  const Output x = builder.Placeholder("x", DType::kFloat, PartialShape::Of({-1, 4}));
+  const Output v = builder.Op("VarHandleOp", "v", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Of({4, 2})}});
+  const Output w = builder.Op("ReadVariableOp", "layer/w", {v}, {{"dtype", DType::kFloat}});
+  const Output y = builder.Op("MatMul", "layer/y", {x, w});
+  builder.Op("BiasAdd", "layer/z", {y, builder.Const("layer/z/bias", Tensor::Vector<float>({1, 2}))});
+  builder.Op("VarIsInitializedOp", "_savers/save/z", {v});
+  builder.Op("Relu", "also", {builder.Op("ReadVariableOp", "also/w", {v}, {{"dtype", DType::kFloat}})});
+  absl::StatusOr<Graph> graph = builder.Build();
+  EXPECT_OK(graph);
+  return *std::move(graph);
+}
+
+TEST(DrawSvgTest, WeightsStandInTheNodesThatUseThem) {
+  const std::string svg = DrawSvg(GraphWithWeights(), {}, [](NodeId) { return std::string("float32 [2]"); });
+  EXPECT_TRUE(absl::StrContains(svg, ">b [4,2]</text>")) << svg;
+  EXPECT_TRUE(absl::StrContains(svg, ">bias [2]</text>")) << svg;
+  EXPECT_TRUE(absl::StrContains(svg, "constant layer/z/bias")) << svg;
+  EXPECT_FALSE(absl::StrContains(svg, "constant v")) << svg;
+}
+
+TEST(DrawHtmlTest, FoldedNodesCanBeFound) {
+  HtmlOptions options;
+  options.closed = {"(save, restore, init)"};
+  const nlohmann::json data = DataOf(DrawHtml(GraphWithWeights(), options, NoText));
+  std::vector<std::string> found;
+  for (const auto& [box, inside] : data["inside"].items()) {
+    for (const int number : inside) {
+      found.push_back(absl::StrCat(std::string(data["boxes"]["label"][std::stoul(box)]), ": ",
+                                   std::string(data["folded"][number][0])));
+    }
+  }
+  EXPECT_THAT(found,
+              ::testing::UnorderedElementsAre("y: v", "y: layer/w", "z: layer/z/bias", "also: v", "also: also/w"));
+  EXPECT_EQ(data["folded"].size(), 4) << "the variable once";
+  for (const auto& [box, inputs] : data["inputs"].items()) {
+    const std::string label = data["boxes"]["label"][std::stoul(box)];
+    const size_t slot = label == "y" ? 1 : 0;
+    if (label == "z" && inputs.size() == 2) continue;
+    EXPECT_EQ(inputs[slot][0] < 0, label != "x") << label << ": a folded node, never another box that it stands in";
+  }
+  for (const auto& folded : data["folded"]) {
+    const std::string name = folded[0], text = data["texts"][size_t{folded[1]}];
+    EXPECT_EQ(text == "of v float32 [4,2]", name == "layer/w" || name == "also/w") << name << ": " << text;
+  }
+  ASSERT_EQ(data["closed"].size(), 1);
+  EXPECT_EQ(data["boxes"]["label"][size_t{data["closed"][0]}], "(save, restore, init)/save");
 }
 
 // A forward node, and what `sluice grad` and tf.gradients call gradients of it.

@@ -67,6 +67,54 @@ TEST(DrawnGraphTest, WhatNoSignatureNeedsStandsInAScopeOfItsOwn) {
                                                          "_not_in_a_signature/StatefulPartitionedCall_1"));
 }
 
+// Exports of Keras have the same network under two names, each in a function that does nothing but call it.
+TEST(DrawnGraphTest, ASignatureThatComputesTheSameStaysClosed) {
+  const auto wrapper = [](absl::string_view fn, absl::string_view callee) {
+    return absl::StrCat(
+        "function { signature { name: '", fn, "' input_arg { name: 'a' type: DT_FLOAT } ",
+        "output_arg { name: 'r' type: DT_FLOAT } } node_def { name: 'PartitionedCall' op: 'PartitionedCall' ",
+        "input: 'a' attr { key: 'f' value { func { name: '", callee, "' } } } ",
+        "attr { key: 'Tin' value { list { type: DT_FLOAT } } } ",
+        "attr { key: 'Tout' value { list { type: DT_FLOAT } } } } ",
+        "ret { key: 'r' value: 'PartitionedCall:output:0' } }\n");
+  };
+  std::string nodes, signatures;
+  for (const char* key : {"serve", "serving_default", "other"}) {
+    absl::StrAppend(&nodes, Input(absl::StrCat(key, "_x")),
+                    Call(absl::StrCat("call_", key), absl::StrCat(key, "_x"), absl::StrCat("wrap_", key)));
+    absl::StrAppend(&signatures, "signature_def { key: '", key, "' value { outputs { key: 'y' value { name: 'call_",
+                    key, ":0' dtype: DT_FLOAT } } } }\n");
+  }
+  const std::string library = absl::StrCat("library {", ReluFunction("net", "net/relu"),
+                                           ReluFunction("net2", "net/relu"), wrapper("wrap_serve", "net"),
+                                           wrapper("wrap_serving_default", "net"), wrapper("wrap_other", "net2"), "}");
+  const DrawnGraph drawn = ExpandForDrawing(Load(absl::StrCat("graph_def {\n", nodes, library, "}\n", signatures)));
+  EXPECT_THAT(NamesOf(drawn.graph), Contains("serving_default/net/relu"));
+  EXPECT_THAT(NamesOf(drawn.graph), Contains("serve/net/relu"));
+  EXPECT_THAT(drawn.closed, UnorderedElementsAre("(save, restore, init)", "(not in a signature)", "(unused)", "serve"));
+}
+
+// Bodies read their weights where they begin, some of them for nothing.
+TEST(DrawnGraphTest, ReadsThatNobodyUsesAreLeftOut) {
+  const std::string function =
+      "function { signature { name: 'f' is_stateful: true input_arg { name: 'v' type: DT_RESOURCE } "
+      "output_arg { name: 'r' type: DT_FLOAT } output_arg { name: 'w' type: DT_FLOAT } } "
+      "node_def { name: 'given' op: 'ReadVariableOp' input: 'v' attr { key: 'dtype' value { type: DT_FLOAT } } } "
+      "node_def { name: 'used' op: 'ReadVariableOp' input: 'v' attr { key: 'dtype' value { type: DT_FLOAT } } } "
+      "node_def { name: 'unused' op: 'ReadVariableOp' input: 'v' attr { key: 'dtype' value { type: DT_FLOAT } } } "
+      "node_def { name: 'Relu' op: 'Relu' input: 'used:value:0' attr { key: 'T' value { type: DT_FLOAT } } } "
+      "ret { key: 'r' value: 'Relu:activations:0' } ret { key: 'w' value: 'given:value:0' } }";
+  const std::string nodes = absl::StrCat(
+      Node("v", "VarHandleOp",
+           "attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'shape' value { shape { } } }"),
+      Node("call", "StatefulPartitionedCall",
+           "input: 'v' attr { key: 'f' value { func { name: 'f' } } } attr { key: 'Tin' value { list { type: "
+           "DT_RESOURCE } } } attr { key: 'Tout' value { list { type: [DT_FLOAT, DT_FLOAT] } } }"),
+      "library {", function, "}");
+  const DrawnGraph drawn = ExpandForDrawing(Load(MetaGraph(nodes, "call")));
+  EXPECT_THAT(NamesOf(drawn.graph), UnorderedElementsAre("v", "serve/given", "serve/used", "serve/Relu"));
+}
+
 TEST(DrawnGraphTest, SaversOfAGraphWithoutSignatureStandInAScopeOfTheirOwn) {
   const std::string file = Node("save/Const", "Const",
                                 "attr { key: 'dtype' value { type: DT_STRING } } attr { key: 'value' value { tensor { "
@@ -78,6 +126,32 @@ TEST(DrawnGraphTest, SaversOfAGraphWithoutSignatureStandInAScopeOfTheirOwn) {
   EXPECT_TRUE(IsPlumbing("_savers/save/Merge"));
   EXPECT_FALSE(IsPlumbing("_savers"));
   EXPECT_FALSE(IsPlumbing("_saversx/a"));
+}
+
+// As TensorFlow freezes graphs of TensorFlow 2: calls are inlined, and leave a forwarder for each argument and result.
+TEST(DrawnGraphTest, WhatTensorFlowsInlinerLeavesIsLeftOut) {
+  const auto identity = [](absl::string_view name, absl::string_view inputs) {
+    return Node(name, "Identity", absl::StrCat(inputs, kType));
+  };
+  const std::string graph = absl::StrCat(
+      Input("x"), Input("unused_control_flow_input"), identity("Func/call/input/_0", "input: 'x' "),
+      Node("call/Relu", "Relu", absl::StrCat("input: 'Func/call/input/_0' ", kType)),
+      Node("call/NoOp", "NoOp", "input: '^call/Relu'"),
+      identity("call/Identity", "input: 'call/Relu' input: '^call/NoOp' "),
+      identity("Func/call/output/_1", "input: 'call/Identity' "),
+      Node("Func/call/output_control_node/_2", "NoOp", "input: '^call/Relu'"),
+      Node("NoOp", "NoOp", "input: '^Func/call/output_control_node/_2'"),
+      identity("Identity", "input: 'Func/call/output/_1' input: '^NoOp' "), identity("Func/input/mine", "input: 'x' "));
+  const DrawnGraph drawn = ExpandForDrawing(Load(graph));
+  EXPECT_THAT(NamesOf(drawn.graph), UnorderedElementsAre("x", "call/Relu", "call/Identity", "Identity",
+                                                         "Func/input/mine", "_unused/unused_control_flow_input"));
+  const NodeId relu = drawn.graph.Find("call/Relu");
+  EXPECT_EQ(drawn.graph.inputs(relu)[0].node, drawn.graph.Find("x"));
+  EXPECT_TRUE(drawn.graph.controls(drawn.graph.Find("Identity")).empty());
+}
+
+TEST(DrawnGraphTest, NodesWithoutEdgesAreNotUnusedWhereThereAreNoOthers) {
+  EXPECT_THAT(NamesOf(ExpandForDrawing(Load(Input("x") + Input("y"))).graph), UnorderedElementsAre("x", "y"));
 }
 
 TEST(DrawnGraphTest, ShownNamesAreForPeople) {
