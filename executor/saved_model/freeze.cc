@@ -1,15 +1,24 @@
 #include "executor/saved_model/freeze.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "executor/saved_model/model_state.h"
 #include "executor/saved_model/variable_folder.h"
 #include "graph/base/error.h"
+#include "graph/base/limits.h"
 #include "graph/base/status_macros.h"
 #include "graph/functions/inliner.h"
 #include "graph/ir/tensor_id.h"
@@ -19,14 +28,86 @@
 namespace sluice {
 namespace {
 
+// By node, for nodes of which `fetches` name outputs ("call:1"): how many of the first ones cover these. Not those that
+// are fetched as nodes ("call"), and with all of their outputs.
+std::map<absl::string_view, int32_t> OutputsFetched(const std::vector<std::string>& fetches) {
+  std::map<absl::string_view, int32_t> outputs;
+  for (const std::string& fetch : fetches) {
+    const TensorId id = ParseTensorId(fetch);
+    int32_t& count = outputs.emplace(id.node, 0).first->second;
+    const bool is_node = id.node == fetch || id.is_control();
+    count = is_node ? std::numeric_limits<int32_t>::max() : std::max(count, id.index + 1);
+  }
+  return outputs;
+}
+
+// Leaves `id`, an IdentityN that stands for a call, its first `count` outputs, and what of the call has run for its
+// effect (control results): the others' values are then not needed.
+absl::Status KeepFirstOutputs(Graph& graph, NodeId id, size_t count) {
+  const std::vector<Output> all(graph.inputs(id).begin(), graph.inputs(id).end());
+  NodeSpec spec;
+  spec.inputs.assign(all.begin(), all.begin() + static_cast<ptrdiff_t>(count));
+  const auto reads = [](absl::Span<const Output> inputs, NodeId node) {
+    return std::any_of(inputs.begin(), inputs.end(), [node](const Output& input) { return input.node == node; });
+  };
+  // One NoOp stands for all that has run.
+  for (const Output& control : graph.all_inputs(id).subspan(all.size())) {
+    const bool is_group = graph.Is(control.node, "NoOp");
+    for (const Output& done : is_group ? graph.all_inputs(control.node) : absl::Span<const Output>(&control, 1)) {
+      if (!reads(all, done.node)) spec.controls.push_back(done.node);
+    }
+  }
+  std::vector<DType> types;
+  for (const Output& input : spec.inputs) types.push_back(BaseType(graph.output_type(input.node, input.index)));
+  const std::string name(graph.name(id)), device(graph.device(id));
+  spec.name = name;
+  spec.op = "IdentityN";
+  spec.attrs = {{"T", types}};
+  spec.device = device;
+  graph.RemoveNode(id);
+  return graph.AddNode(spec).status();
+}
+
+// Whether `id` gives the handle of a variable whenever it runs, and it runs at once: a VarHandleOp, or what hands it
+// on.
+bool GivesHandle(const Graph& graph, NodeId id) {
+  while (graph.Is(id, "Identity") && graph.all_inputs(id).size() == 1) id = graph.inputs(id)[0].node;
+  return graph.Is(id, "VarHandleOp");
+}
+
+// Nodes wait for handles no more. A body waits for all arguments of its call: with those that it does not read, all of
+// a variable's value would stay.
+absl::Status DropWaitsForHandles(Graph& graph) {
+  for (const NodeId id : graph.Nodes()) {
+    const absl::Span<const Output> all = graph.all_inputs(id);
+    const std::vector<Output> inputs(graph.inputs(id).begin(), graph.inputs(id).end());
+    std::vector<NodeId> controls;
+    for (const Output& control : all.subspan(inputs.size())) {
+      if (!GivesHandle(graph, control.node)) controls.push_back(control.node);
+    }
+    if (inputs.size() + controls.size() < all.size()) SLUICE_RETURN_IF_ERROR(graph.SetInputs(id, inputs, controls));
+  }
+  return absl::OkStatus();
+}
+
 // What `fetches` need, without calls of functions.
-absl::StatusOr<Graph> InlinedGraph(const Graph& graph, const std::vector<std::string>& fetches) {
+absl::StatusOr<Graph> InlinedGraph(const Graph& graph, const std::vector<std::string>& fetches,
+                                   const LoadLimits& limits) {
   SLUICE_ASSIGN_OR_RETURN(Graph pruned, PruneToNames(graph, fetches));
   InlineOptions options;
+  options.limits = limits;
   options.ignore_marks = true;
   options.lower_unmarked = true;
   for (const std::string& fetch : fetches) options.keep.push_back(pruned.Find(ParseTensorId(fetch).node));
   SLUICE_RETURN_IF_ERROR(InlineFunctionCalls(pruned, options).status());
+  for (const auto& [name, count] : OutputsFetched(fetches)) {
+    const NodeId id = pruned.Find(name);
+    if (!pruned.Is(id, "IdentityN") || graph.Is(graph.Find(name), "IdentityN")) continue;
+    if (count < pruned.num_outputs(id)) {
+      SLUICE_RETURN_IF_ERROR(KeepFirstOutputs(pruned, id, static_cast<size_t>(count)));
+    }
+  }
+  SLUICE_RETURN_IF_ERROR(DropWaitsForHandles(pruned));
   return PruneToNames(pruned, fetches);
 }
 
@@ -81,7 +162,7 @@ absl::StatusOr<std::vector<Tensor>> ValuesOf(const LoadedGraph& model, const std
 absl::StatusOr<FrozenGraph> FreezeModel(const LoadedGraph& model, const std::vector<std::string>& fetches,
                                         const SessionOptions& options, const std::string& restore) {
   FrozenGraph frozen;
-  SLUICE_ASSIGN_OR_RETURN(Graph graph, InlinedGraph(model.graph, fetches));
+  SLUICE_ASSIGN_OR_RETURN(Graph graph, InlinedGraph(model.graph, fetches, options.limits));
   std::vector<std::string> names;
   for (const NodeId id : graph.Nodes()) {
     if (IsVariableOp(graph.op_name(id))) names.emplace_back(graph.name(id));

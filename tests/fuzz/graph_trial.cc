@@ -108,7 +108,7 @@ void GraphTrial::CountError(const absl::Status& status, bool at_run) {
 }
 
 void GraphTrial::Check(const absl::StatusOr<LoadedGraph>& model) {
-  const CheckReport report = CheckModel("fuzz.pb", model, BuiltinKernels());
+  const CheckReport report = CheckModel("fuzz.pb", model, BuiltinKernels(), LoadLimits());
   // What a load leaves to the steps that need it, check says at once.
   const bool is_sound = model.ok() && model->deferred.ok();
   Promise(report.graph_ok() ? model.ok() : !is_sound, "check and load agree");

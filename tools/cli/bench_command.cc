@@ -91,6 +91,7 @@ class BenchCommand : public Command {
       return kExitFailed;
     }
     LoadOptions load = model_.Options();
+    session_options_.limits = load.limits;
     load.check_signatures = false;  // ResolveRun checks the one that is used.
     absl::StatusOr<LoadedGraph> loaded = model_.Load(console, load);
     if (!loaded.ok()) {
@@ -119,7 +120,7 @@ class BenchCommand : public Command {
   absl::Status Measure(const std::shared_ptr<const LoadedGraph>& shared, Console& console, BenchResult* result,
                        RunSummary* profile) const {
     const LoadedGraph& model = *shared;
-    SLUICE_ASSIGN_OR_RETURN(const ResolvedRun run, ResolveRun(model, request_, model_.Options().limits));
+    SLUICE_ASSIGN_OR_RETURN(const ResolvedRun run, ResolveRun(model, request_, session_options_.limits));
     SLUICE_RETURN_IF_ERROR(CheckState(model, session_options_, request_.targets, /*answers=*/true, console).status());
     CancellationManager cancellation;
     const InterruptGuard interrupt(cancellation);

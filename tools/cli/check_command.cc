@@ -36,7 +36,7 @@ class CheckCommand : public Command {
       console.Problem(model.status());
       return kExitFailed;
     }
-    CheckReport report = CheckModel(model_.path(), model, model_.kernels());
+    CheckReport report = CheckModel(model_.path(), model, model_.kernels(), options.limits);
     // The graph is as sound without its variables, but cannot run.
     if (model.ok() && IsDirectory(model_.path())) report.checkpoint = OpenVariables(model_.path()).status();
     console.Write(json_ ? RenderCheckJson(report, all_) : RenderCheckText(report, console.out(), all_));

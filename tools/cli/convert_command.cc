@@ -214,6 +214,7 @@ class ConvertCommand : public Command {
     }
     SessionOptions session;
     session.kernels = &model_.kernels();
+    session.limits = model_.Options().limits;
     session.allow_soft_placement = true;
     session.allow_other_task = true;
     absl::StatusOr<FrozenGraph> frozen = FreezeModel(*model, fetches, session, freeze_.restore);

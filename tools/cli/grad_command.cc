@@ -96,6 +96,7 @@ class GradCommand : public Command {
     SLUICE_ASSIGN_OR_RETURN(gradients.grad_ys, Find(model.graph, names, "grad-y", grad_ys_));
     SLUICE_ASSIGN_OR_RETURN(gradients.stop, Find(model.graph, names, "stop", stop_));
     gradients.name = name_;
+    gradients.limits = options.limits;
     gradients.colocate = colocate_;
     SLUICE_ASSIGN_OR_RETURN(gradients.custom, FindCustomGradients(model));
     if (zeros_) gradients.unconnected = GradientOptions::Unconnected::kZero;
@@ -198,6 +199,7 @@ class GradCommand : public Command {
     for (const std::string& name : xs_) made.push_back(Endpoint(names, name));
     SessionOptions session;
     session.kernels = &model_.kernels();
+    session.limits = model_.Options().limits;
     session.allow_soft_placement = true;
     session.allow_other_task = true;
     SLUICE_ASSIGN_OR_RETURN(FrozenGraph frozen, FreezeModel(*model, made, session, freeze_.restore));

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -17,6 +18,14 @@ namespace {
 
 // From this size on loading takes long enough to say what is being done.
 constexpr int64_t kLongLoadBytes = int64_t{32} << 20;
+
+// The limits of limits: what protobuf reads at all, and what costs stack (functions that kernels call) or memory for
+// each loop that runs.
+constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMostNesting = LoadLimits().max_nesting;
+constexpr int64_t kMostCallDepth = 256;
+constexpr int64_t kMostFrameDepth = 10'000;
+constexpr int64_t kMostParallelIterations = 65'536;
 
 // Errors of one load, each with its facts: they are shown by cause, with exact counts up to here.
 constexpr int64_t kMaxKeptErrors = 10'000;
@@ -36,14 +45,38 @@ std::string WayFrom(absl::string_view path) {
   return "";
 }
 
-// `status` with what users of this program can do where the loader knows no way out.
-absl::Status WithWaysOut(const absl::Status& status, const std::string& path) {
-  return WithChangedFacts(status, [&path](ErrorInfo& info) {
-    constexpr absl::string_view kPlugin = "an op of a plug-in needs --plugin FILE";
-    if (info.code == ErrorCode::kOpUnknown && !info.op.empty()) {
-      info.suggestion = absl::StrCat(info.suggestion, info.suggestion.empty() ? "" : " ", kPlugin);
+// The option that raises a limit of LoadLimits; empty: there is none.
+absl::string_view OptionOf(absl::string_view limit) {
+  constexpr std::pair<absl::string_view, absl::string_view> kOptions[] = {
+      {"max_file_bytes", "--max-file-bytes"},         {"max_nodes", "--max-nodes"},
+      {"max_expanded_nodes", "--max-expanded-nodes"}, {"max_tensor_bytes", "--max-tensor-bytes"},
+      {"max_name_bytes", "--max-name-bytes"},         {"max_attrs_per_node", "--max-attrs"},
+      {"max_inputs_per_node", "--max-inputs"},        {"max_call_depth", "--max-call-depth"},
+      {"max_frame_depth", "--max-frame-depth"}};
+  for (const auto& [name, option] : kOptions) {
+    if (name == limit) return option;
+  }
+  return "";
+}
+
+// Whether an op that is not known may come from a plug-in: not where its name is nearly that of a known op, nor those
+// that TensorFlow makes for itself and keeps to itself (_FusedMatMul).
+bool MayBeOfPlugin(const ErrorInfo& info) {
+  return info.code == ErrorCode::kOpUnknown && info.suggestion.empty() && !info.op.empty() && info.op[0] != '_';
+}
+
+// `status` with what users of this program can do where the loader knows no way out. `has_plugins`: the command line
+// names some, which do not have the ops that are unknown still.
+absl::Status WithWaysOut(const absl::Status& status, const std::string& path, bool has_plugins) {
+  bool says_plugin = has_plugins;  // Once is enough, however many ops are unknown.
+  return WithChangedFacts(status, [&](ErrorInfo& info) {
+    if (!says_plugin && MayBeOfPlugin(info)) {
+      info.suggestion = "an op of a plug-in needs --plugin FILE";
+      says_plugin = true;
     }
     if (info.code == ErrorCode::kFileNotGraph && info.suggestion.empty()) info.suggestion = WayFrom(path);
+    const absl::string_view option = OptionOf(info.limit);
+    if (!option.empty() && info.suggestion.empty()) info.suggestion = absl::StrCat(option, " N allows more");
   });
 }
 
@@ -58,9 +91,9 @@ void ModelArgument::Declare(CLI::App& app, const std::string& name) {
       ->option_text("TAGS")
       ->group("Model");
   plugins_.Declare(app, "Model");
-  const auto limit = [&app](const char* name, int64_t& value, const char* what) {
+  const auto limit = [&app](const char* name, auto& value, const char* what, int64_t most = kAny, int64_t least = 0) {
     app.add_option(name, value, what)
-        ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
+        ->check(CLI::Range(least, most))
         ->option_text(absl::StrCat("N [", value, "]"))
         ->group("Limits");
   };
@@ -71,6 +104,11 @@ void ModelArgument::Declare(CLI::App& app, const std::string& name) {
   limit("--max-name-bytes", limits_.max_name_bytes, "refuse longer names");
   limit("--max-attrs", limits_.max_attrs_per_node, "refuse nodes with more attrs");
   limit("--max-inputs", limits_.max_inputs_per_node, "refuse nodes with more inputs");
+  limit("--max-nesting", limits_.max_nesting, "refuse files whose messages nest deeper", kMostNesting);
+  limit("--max-call-depth", limits_.max_call_depth, "refuse functions that call one another deeper", kMostCallDepth);
+  limit("--max-frame-depth", limits_.max_frame_depth, "refuse loops that nest deeper", kMostFrameDepth);
+  limit("--max-parallel-iterations", limits_.max_parallel_iterations, "run no more iterations of a loop at once",
+        kMostParallelIterations, 1);
 }
 
 LoadOptions ModelArgument::Options(LoadOptions defaults) const {
@@ -91,10 +129,10 @@ absl::StatusOr<LoadedGraph> ModelArgument::Load(Console& console, const LoadOpti
   }
   absl::StatusOr<LoadedGraph> model = LoadGraphFile(path_, options);
   if (!model.ok()) {
-    model = WithWaysOut(model.status(), path_);
+    model = WithWaysOut(model.status(), path_, plugins_.are_given());
   } else {
-    model->unsound = WithWaysOut(model->unsound, path_);
-    model->deferred = WithWaysOut(model->deferred, path_);
+    model->unsound = WithWaysOut(model->unsound, path_, plugins_.are_given());
+    model->deferred = WithWaysOut(model->deferred, path_, plugins_.are_given());
     for (const std::string& warning : model->warnings) console.Warn(warning);
   }
   console.EndProgress();

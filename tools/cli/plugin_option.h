@@ -18,6 +18,8 @@ class PluginOption {
  public:
   void Declare(CLI::App& app, const std::string& group);
 
+  // Whether the command line names any.
+  bool are_given() const { return !files_.empty(); }
   // Loads the plug-ins of the command line, in their order; later calls do nothing. The first error ends it.
   absl::Status Load();
 

@@ -125,6 +125,7 @@ class RunCommand : public Command {
   absl::Status RunModel(const std::shared_ptr<const LoadedGraph>& shared, Console& console) {
     const LoadedGraph& model = *shared;
     const LoadLimits limits = model_.Options().limits;
+    session_options_.limits = limits;
     CallOptions call;
     call.deadline = absl::Now() + time_limit_;
     SLUICE_ASSIGN_OR_RETURN(const ResolvedRun run, ResolveRun(model, request_, limits));

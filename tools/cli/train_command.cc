@@ -104,6 +104,7 @@ class TrainCommand : public Command {
     SLUICE_ASSIGN_OR_RETURN(std::string meta_graph, TrainingMetaGraph(loaded_, plan));
     checkpoints.set_meta_graph(std::move(meta_graph));
 
+    session_options_.limits = load.limits;
     session_options_.deterministic = true;  // See Note [Training that goes on].
     // The session reads the graph where it stands: nothing changes it any more.
     const std::shared_ptr<const LoadedGraph> shared(&loaded_, [](const LoadedGraph*) {});

@@ -1,5 +1,6 @@
 #include "executor/saved_model/freeze.h"
 
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/checkpoint/bundle_values.h"
+#include "tests/testing/function_defs.h"
 #include "tests/testing/graph_bytes.h"
 #include "tests/testing/status_matchers.h"
 
@@ -70,6 +72,52 @@ absl::StatusOr<Tensor> RunFrozen(const FrozenGraph& frozen, const std::string& f
 }
 
 const Attrs kReadFloat = {{"dtype", DType::kFloat}};
+
+// A call of three results: twice v, the table, and v. Its control result looks at x.
+LoadedGraph ModelWithCall() {
+  return ModelWith(/*is_ref=*/false, [](GraphBuilder& b, Output v, Output table) {
+    FunctionText("Three")
+        .Arg("v: resource")
+        .Arg("t: resource")
+        .Arg("x: float")
+        .Result("a: float", "twice:z:0")
+        .Result("b: float", "read_t:value:0")
+        .Result("c: float", "read_v:value:0")
+        .Node("read_v = ReadVariableOp(v)", kReadFloat)
+        .Node("read_t = ReadVariableOp(t)", kReadFloat)
+        .Node("twice = AddV2(read_v:value:0, read_v:value:0)", {{"T", DType::kFloat}})
+        .Node("look = CheckNumerics(x)", {{"T", DType::kFloat}, {"message", "x is bad"}})
+        .ControlResult("looked", "look")
+        .AddTo(b.graph());
+    b.Op("StatefulPartitionedCall", "call", {v, table, b.Placeholder("x", DType::kFloat)},
+         {{"Tin", std::vector<DType>{DType::kResource, DType::kResource, DType::kFloat}},
+          {"Tout", std::vector<DType>{DType::kFloat, DType::kFloat, DType::kFloat}},
+          {"f", AttrValue::Func("Three", {})}});
+  });
+}
+
+// Of a call, what the outputs that are fetched need, and what it runs for its effect.
+TEST(FreezeTest, OfACallIsKeptWhatIsFetched) {
+  const LoadedGraph model = ModelWithCall();
+  const NamedTensors fed = {{"x", Tensor::Scalar(1.0f)}};
+  ASSERT_OK_AND_ASSIGN(const FrozenGraph first, FreezeModel(model, {"call:0"}));
+  EXPECT_EQ(first.variables, 1) << "the table is not needed";
+  EXPECT_EQ(first.graph.num_outputs(first.graph.Find("call")), 1);
+  ASSERT_OK_AND_ASSIGN(const Tensor a, RunFrozen(first, "call:0", fed));
+  EXPECT_EQ(a.flat<float>()[1], 6);
+  EXPECT_FALSE(RunFrozen(first, "call:0", {{"x", Tensor::Scalar(std::nanf(""))}}).ok()) << "it looks at x";
+  ASSERT_OK_AND_ASSIGN(const FrozenGraph second, FreezeModel(model, {"call:1"}));
+  EXPECT_EQ(second.variables, 2);
+  EXPECT_EQ(second.graph.num_outputs(second.graph.Find("call")), 2);
+  ASSERT_OK_AND_ASSIGN(const Tensor b, RunFrozen(second, "call:1", fed));
+  EXPECT_EQ(b.flat<float>()[5], 5);
+  for (const std::vector<std::string>& whole : {std::vector<std::string>{"call"}, {"call:0", "call:2"}}) {
+    ASSERT_OK_AND_ASSIGN(const FrozenGraph frozen, FreezeModel(model, whole));
+    EXPECT_EQ(frozen.graph.num_outputs(frozen.graph.Find("call")), 3);
+    ASSERT_OK_AND_ASSIGN(const Tensor c, RunFrozen(frozen, "call:2", fed));
+    EXPECT_EQ(c.flat<float>()[0], 2);
+  }
+}
 
 TEST(FreezeTest, ReadsBecomeConstants) {
   for (const bool is_ref : {false, true}) {

@@ -65,6 +65,10 @@ TEST(CommandLineTest, WrongUseIsStatusTwoAndTheReasonOnStandardError) {
       {{"show", "x", "--depth", "many"}, "--depth"},
       {{"convert", "a", "b", "--text", "--binary"}, "excludes"},
       {{"check", "--max-nodes", "-1", "x"}, "--max-nodes"},
+      {{"check", "--max-nesting", "101", "x"}, "--max-nesting"},
+      {{"check", "--max-call-depth", "257", "x"}, "--max-call-depth"},
+      {{"run", "--max-frame-depth", "many", "x"}, "--max-frame-depth"},
+      {{"run", "--max-parallel-iterations", "0", "x"}, "--max-parallel-iterations"},
   };
   for (const auto& [call, reason] : calls) {
     const RunResult run = RunSluice(call);

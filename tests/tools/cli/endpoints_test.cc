@@ -9,6 +9,7 @@
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tests/testing/function_defs.h"
 #include "tests/tools/cli/run_sluice.h"
 #include "tests/tools/cli/sample_models.h"
 #include "tests/tools/cli/trained_models.h"
@@ -86,6 +87,31 @@ TEST(EndpointsTest, TextThatNoSaverHasMadeIsAnOutput) {
   const nlohmann::json show = Show(ExportGraph(*b.Build()));
   EXPECT_EQ(Names(show["outputs"]), Strings({"echo"}));
   EXPECT_EQ(Names(show["inputs"]), Strings({"file"})) << "more than a saver uses it";
+}
+
+// A node that others only wait for is there for its effect, unless there is nothing else that a run could give.
+TEST(EndpointsTest, ACallThatANodeOnlyWaitsForIsAnOutputWhereThereIsNoOther) {
+  for (const bool has_other : {false, true}) {
+    GraphBuilder b(NewOpRegistry());
+    SquarePlusOne().AddTo(b.graph());
+    const Output x = b.Placeholder("x", DType::kFloat);
+    const Output call = Call(b, "call", "SquarePlusOne", {x}, {DType::kFloat}, {}, "StatefulPartitionedCall");
+    b.AddControl(b.Op("NoOp", "done"), call);
+    if (has_other) b.Op("Neg", "other", {x});
+    const std::string model = ExportGraph(*b.Build());
+    EXPECT_EQ(Names(Show(model)["outputs"]), Strings({has_other ? "other" : "call"}));
+    const RunResult run = RunSluice({"run", "-", "--feed", "x=3"}, model);
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(run.out, has_other ? "other  float32 []  -3\n" : "call  float32 []  10\n");
+  }
+}
+
+// A read of a variable for an update is not what a model gives, however little else there is.
+TEST(EndpointsTest, NodesThatAreThereForTheirEffectAreNoOutputs) {
+  GraphBuilder b(NewOpRegistry());
+  const Output v = b.Op("VarHandleOp", "v", {}, {{"dtype", DType::kFloat}, {"shape", Shape()}});
+  b.AddControl(b.Op("NoOp", "init"), b.Op("AssignVariableOp", "v/assign", {v, b.Const("zero", Tensor::Scalar(0.0f))}));
+  EXPECT_EQ(Names(Show(ExportGraph(*b.Build()))["outputs"]), Strings());
 }
 
 }  // namespace

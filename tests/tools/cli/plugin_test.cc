@@ -3,6 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -82,6 +85,28 @@ TEST_F(PluginTest, OpsSaysWhereAnOpAndAKernelAreFrom) {
   EXPECT_EQ(document[0]["runs"], true);
   EXPECT_THAT(RunSluice({"ops", "--plugin", kSwish}).out, HasSubstr("Swish"));
   EXPECT_THAT(RunSluice({"ops"}).out, Not(HasSubstr("Swish")));
+}
+
+// Where another file may help, and once.
+TEST_F(PluginTest, AnOpThatIsNotKnownNamesTheOptionWhereItCanHelp) {
+  const auto help = [](const std::string& ops, std::vector<std::string> arguments = {}) {
+    std::string graph;
+    for (const absl::string_view op : absl::StrSplit(ops, ' ')) {
+      absl::StrAppend(&graph, "node { name: 'of", op, "' op: '", op, "' }\n");
+    }
+    arguments.insert(arguments.begin(), {"check", "-"});
+    const RunResult run = RunSluice(arguments, graph);
+    EXPECT_THAT(run.out, HasSubstr("is not an op that is known here")) << run.err;
+    size_t times = 0;
+    for (size_t at = run.out.find("--plugin"); at != run.out.npos; at = run.out.find("--plugin", at + 1)) ++times;
+    return times;
+  };
+  EXPECT_EQ(help("Swish"), 1u);
+  EXPECT_EQ(help("Swish OtherOp AndAnother"), 1u);
+  EXPECT_EQ(help("MatMull"), 0u) << "did you mean MatMul?";
+  EXPECT_EQ(help("MatMull Swish"), 1u);
+  EXPECT_EQ(help("_FusedDenseThing"), 0u) << "TensorFlow's own business";
+  EXPECT_EQ(help("NotOfIt", {"--plugin", kSwish}), 0u);
 }
 
 TEST_F(PluginTest, APlugInThatIsRefusedEndsTheCommandAndSaysWhy) {

@@ -101,7 +101,7 @@ TEST(SnapshotTest, CheckOfABrokenModel) {
 Errors
 SLC2003 NOT_FOUND: Conv2d 'a': is not an op that is known here
   at    'standard input', node 0, bytes 2-13
-  help  did you mean Conv2D or Conv3D? an op of a plug-in needs --plugin FILE
+  help  did you mean Conv2D or Conv3D?
   see   sluice explain SLC2003
 SLC2003 NOT_FOUND: NoSuchOp 'b': is not an op that is known here
   at    'standard input', node 1, bytes 15-28
@@ -152,6 +152,11 @@ Limits:
   --max-name-bytes N [4096]   refuse longer names
   --max-attrs N [256]         refuse nodes with more attrs
   --max-inputs N [65536]      refuse nodes with more inputs
+  --max-nesting N [100]       refuse files whose messages nest deeper
+  --max-call-depth N [64]     refuse functions that call one another deeper
+  --max-frame-depth N [64]    refuse loops that nest deeper
+  --max-parallel-iterations N [1024]
+                              run no more iterations of a loop at once
 
 Output:
   --json                      one JSON document with everything

@@ -62,9 +62,10 @@ class MissingTable {
 
 // The nodes that a run would need and that have no kernel. Calls are answered by the bodies of their functions, which
 // stand in the graph then; where they cannot be put there, the calls themselves are asked about.
-std::vector<MissingKernel> FindMissing(const Graph& graph, const KernelCatalog& catalog) {
+std::vector<MissingKernel> FindMissing(const Graph& graph, const KernelCatalog& catalog, const LoadLimits& limits) {
   Graph expanded = graph;
   InlineOptions inlining;
+  inlining.limits = limits;
   inlining.lower_unmarked = true;
   inlining.ignore_marks = true;
   const Graph& looked_at = InlineCallsAndGradients(expanded, inlining).ok() ? expanded : graph;
@@ -141,7 +142,7 @@ void AddDeferred(const LoadedGraph& model, CheckReport* report) {
 }  // namespace
 
 CheckReport CheckModel(const std::string& source, const absl::StatusOr<LoadedGraph>& model,
-                       const KernelCatalog& catalog) {
+                       const KernelCatalog& catalog, const LoadLimits& limits) {
   CheckReport report;
   report.source = source;
   if (!model.ok()) {
@@ -156,7 +157,7 @@ CheckReport CheckModel(const std::string& source, const absl::StatusOr<LoadedGra
   report.absent_devices = FindAbsentDevices(model->graph).Note();
   if (!report.absent_devices.empty()) report.warnings.push_back(report.absent_devices);
   AddDeferred(*model, &report);
-  report.missing_kernels = FindMissing(model->graph, catalog);
+  report.missing_kernels = FindMissing(model->graph, catalog, limits);
   if (!model->shapes.has_value()) return report;
   for (const ShapeProblem& problem : model->shapes->problems()) {
     const absl::Status located = model->Locate(problem.node, problem.status);

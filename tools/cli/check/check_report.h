@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "graph/base/limits.h"
 #include "graph/load/load_graph.h"
 #include "graph/placement/kernel_catalog.h"
 #include "tools/cli/console/console.h"
@@ -44,9 +45,9 @@ struct CheckReport {
   bool runnable() const { return graph_ok() && missing_kernels.empty() && checkpoint.ok(); }
 };
 
-// Judges what loading gave. `catalog` says what can run.
+// Judges what loading, under `limits`, gave. `catalog` says what can run.
 CheckReport CheckModel(const std::string& source, const absl::StatusOr<LoadedGraph>& model,
-                       const KernelCatalog& catalog);
+                       const KernelCatalog& catalog, const LoadLimits& limits);
 
 // For people: one line for each question, then the errors in full and a table of ops. Errors of one cause are shown
 // once with their places, or (`all`) each.

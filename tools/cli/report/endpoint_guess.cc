@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "graph/ir/consumers.h"
 #include "graph/ir/op_class.h"
+#include "graph/ir/tensor_id.h"
 #include "tools/cli/report/contained_ops.h"
 
 namespace sluice {
@@ -134,13 +135,20 @@ std::vector<Output> GuessInputs(const Graph& graph, const SaverNodes& savers) {
   return inputs;
 }
 
-std::vector<Output> GuessOutputs(const Graph& graph, const ControlFlowInfo& frames, const Consumers& consumers,
-                                 const SaverNodes& savers) {
+// Whether nothing reads what `id` gives; nodes may wait for it where `may_be_waited_for`.
+bool IsUnread(const Consumers& consumers, NodeId id, bool may_be_waited_for) {
+  const auto is_wait = [](const Use& use) { return use.slot == kControlIndex; };
+  const auto& uses = consumers.of(id);
+  return uses.empty() || (may_be_waited_for && std::all_of(uses.begin(), uses.end(), is_wait));
+}
+
+std::vector<Output> FindOutputs(const Graph& graph, const ControlFlowInfo& frames, const Consumers& consumers,
+                                const SaverNodes& savers, bool may_be_waited_for) {
   std::vector<Output> outputs;
   for (const NodeId id : graph.Nodes()) {
     const absl::string_view op = graph.op_name(id);
-    // A node that only others' control edges use is there for its effect as well; a leaf has no uses at all.
-    if (graph.num_outputs(id) == 0 || !consumers.of(id).empty() || graph.inputs(id).empty()) continue;
+    if (graph.num_outputs(id) == 0 || graph.inputs(id).empty()) continue;
+    if (!IsUnread(consumers, id, may_be_waited_for)) continue;
     if (IsForEffect(op) || IsPlaceholder(op) || savers.Gives(id) || OutputFrame(graph, frames, id) != 0) continue;
     for (int32_t i = 0; i < graph.num_outputs(id); ++i) {
       if (CanBeShown(BaseType(graph.output_type(id, i)))) outputs.push_back({id, i});
@@ -152,6 +160,14 @@ std::vector<Output> GuessOutputs(const Graph& graph, const ControlFlowInfo& fram
     return std::count(in_a.begin(), in_a.end(), '/') < std::count(in_b.begin(), in_b.end(), '/');
   });
   return outputs;
+}
+
+std::vector<Output> GuessOutputs(const Graph& graph, const ControlFlowInfo& frames, const Consumers& consumers,
+                                 const SaverNodes& savers) {
+  // A node that others wait for is there for its effect, more likely than not. Where there is no other, its values are
+  // all that the graph gives: of a call of a function, say, for which the init of a table waits.
+  std::vector<Output> outputs = FindOutputs(graph, frames, consumers, savers, false);
+  return outputs.empty() ? FindOutputs(graph, frames, consumers, savers, true) : outputs;
 }
 
 std::vector<NodeId> TargetsOf(const Graph& graph, const Consumers& consumers) {

@@ -15,8 +15,8 @@ struct GraphEndpoints {
   std::vector<Output> inputs;
   // What a caller may want to fetch: outputs that nothing uses, of nodes that are not there for their effect (NoOp,
   // Assert, assignments, summaries), nor for a saver, and that depend on something (no constants, variables or
-  // placeholders). All of them can be fetched and shown: they are not inside of loops, and not resources or variants.
-  // Outermost name scopes first.
+  // placeholders). Where there are none, those of such nodes that others only wait for. All of them can be fetched and
+  // shown: they are not inside of loops, and not resources or variants. Outermost name scopes first.
   std::vector<Output> outputs;
   // What a caller may want to run for its effect: nodes without outputs that no other node waits for, but that wait for
   // others ("init", "train").

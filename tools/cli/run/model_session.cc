@@ -109,6 +109,7 @@ absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const
                                                      const KernelRegistry& kernels) {
   SessionOptions session;
   session.kernels = &kernels;
+  session.limits = options.limits;
   session.num_threads = options.threads;
   session.deterministic = options.deterministic;
   session.function_calls = options.functions;

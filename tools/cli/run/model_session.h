@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "executor/session/session.h"
+#include "graph/base/limits.h"
 #include "graph/functions/call_choice.h"
 #include "graph/load/load_graph.h"
 #include "tools/cli/console/console.h"
@@ -28,6 +29,7 @@ struct ModelSessionOptions {
   std::vector<std::string> init;
   bool untrained = false;
   bool no_files = false;  // See Note [Files are granted]: without it, all that the caller of the program can reach.
+  LoadLimits limits;      // Not of the group: those that the model was loaded with.
 
   // Declares --threads, --deterministic, --functions, --no-fold, --no-cse, --no-drop, --no-fuse, --init, --untrained,
   // --restore and --no-files.
