@@ -1,6 +1,7 @@
 // `sluice show` of checkpoints.
 
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -14,6 +15,8 @@
 #include "gtest/gtest.h"
 #include "kernels/checkpoint/bundle_writer.h"
 #include "kernels/checkpoint/checkpoint_state.h"
+#include "kernels/checkpoint/crc32c.h"
+#include "kernels/checkpoint/tensor_slice.h"
 #include "nlohmann/json.hpp"
 #include "tests/testing/graph_bytes.h"
 #include "tests/testing/status_matchers.h"
@@ -137,6 +140,57 @@ TEST(ShowCheckpointTest, OneDamagedTensorIsAnErrorBesideTheOthers) {
   EXPECT_FALSE(absl::StrContains(run.out, "nan")) << run.out;
   EXPECT_TRUE(absl::StrContains(run.err, "SLC5002 DATA_LOSS")) << run.err;
   EXPECT_EQ(RunSluice({"show", prefix}).status, 0) << "values were not asked for";
+}
+
+TEST(ShowCheckpointTest, ATensorInPartsIsOne) {
+  const std::string prefix = TestFile("parts");
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<BundleWriter> writer, BundleWriter::Create(prefix));
+  for (const char* const rows : {"0,1:-", "1,1:-"}) {
+    ASSERT_OK_AND_ASSIGN(const TensorSlice slice, ParseSlice(rows));
+    const float first = rows[0] == '0' ? 1 : 3;
+    ASSERT_OK(
+        writer->AddSlice("v", Shape::Of({2, 2}), slice, Tensor::Of<float>(Shape::Of({1, 2}), {first, first + 1})));
+  }
+  ASSERT_OK(writer->Finish());
+  const Json tensors = ShowJson(prefix, {"--values"})["tensors"];
+  ASSERT_EQ(tensors.size(), 1) << tensors;
+  EXPECT_EQ(tensors[0]["parts"], 2);
+  EXPECT_EQ(tensors[0]["bytes"], 16);
+  EXPECT_EQ(tensors[0]["values"]["mean"], 2.5);
+  EXPECT_TRUE(absl::StrContains(RunSluice({"show", prefix}).out, "in 2 parts"));
+}
+
+// The type of tensor 'odd' becomes one that is not known here; its block of the index gets the checksum it needs then.
+std::string WithUnknownType(std::string index) {
+  const size_t at = index.find("odd") + 3;
+  EXPECT_EQ(index[at + 1], 3) << "DT_INT32";
+  const auto sum_of = [&index](size_t bytes) {
+    const uint32_t crc = MaskCrc(Crc32c(absl::string_view(index).substr(0, bytes)));
+    std::string sum;
+    for (int i = 0; i < 4; ++i) sum += static_cast<char>(crc >> (8 * i));
+    return sum;
+  };
+  for (size_t end = at; end + 4 <= index.size(); ++end) {
+    if (index.substr(end, 4) != sum_of(end)) continue;
+    index[at + 1] = 24;  // DT_FLOAT8_E5M2.
+    return index.replace(end, 4, sum_of(end));
+  }
+  ADD_FAILURE() << "no block";
+  return index;
+}
+
+TEST(ShowCheckpointTest, ATensorOfAnUnknownTypeIsAnErrorBesideTheOthers) {
+  const std::string prefix = TestFile("unknown");
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<BundleWriter> writer, BundleWriter::Create(prefix));
+  ASSERT_OK(writer->Add("good", Tensor::Scalar(7.0f)));
+  ASSERT_OK(writer->Add("odd", Tensor::Scalar(int32_t{1})));
+  ASSERT_OK(writer->Finish());
+  ASSERT_OK(WriteFile(prefix + ".index", WithUnknownType(ReadTestFile(prefix + ".index"))));
+  const RunResult run = RunSluice({"show", prefix, "--values"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_TRUE(absl::StrContains(run.out, "good  float32 []  4 B  min 7  max 7  mean 7")) << run.out;
+  EXPECT_TRUE(absl::StrContains(run.err, "SLC5004")) << run.err;
+  EXPECT_TRUE(absl::StrContains(run.err, "'odd'")) << run.err;
 }
 
 TEST(ShowCheckpointTest, LimitsAndWrongUse) {

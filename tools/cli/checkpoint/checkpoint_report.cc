@@ -121,6 +121,17 @@ std::map<std::string, std::string> VariableNames(const BundleIndex& index, const
   return names;
 }
 
+// The index. Tensors of types that are not known here are left out of it, and an error beside the others.
+absl::StatusOr<BundleIndex> OpenIndex(const std::string& prefix, ErrorCollector* errors) {
+  absl::StatusOr<BundleIndex> index = BundleIndex::Open(prefix);
+  const std::optional<ErrorInfo> error = index.ok() ? std::nullopt : ErrorInfoOf(index.status());
+  if (!error.has_value() || error->code != ErrorCode::kCheckpointEntry) return index;
+  absl::StatusOr<BundleIndex> others = BundleIndex::OpenIndexOnly(prefix);
+  if (!others.ok() || others->FirstBadEntry().ok() || others->entries().empty()) return index;
+  errors->Add(others->FirstBadEntry());
+  return others;
+}
+
 }  // namespace
 
 std::optional<std::string> FindCheckpoint(const std::string& path, bool of_model) {
@@ -144,7 +155,8 @@ std::optional<std::string> FindCheckpoint(const std::string& path, bool of_model
 }
 
 absl::StatusOr<CheckpointReport> ReportCheckpoint(const std::string& prefix, const CheckpointReportOptions& options) {
-  SLUICE_ASSIGN_OR_RETURN(const BundleIndex index, BundleIndex::Open(prefix));
+  ErrorCollector errors;
+  SLUICE_ASSIGN_OR_RETURN(const BundleIndex index, OpenIndex(prefix, &errors));
   const Workers workers(nullptr);
   CheckpointReport report;
   report.prefix = prefix;
@@ -152,7 +164,6 @@ absl::StatusOr<CheckpointReport> ReportCheckpoint(const std::string& prefix, con
     report.files.push_back(fs::path(index.ShardFile(i)).filename().string());
   }
   const std::map<std::string, std::string> variables = VariableNames(index, workers, options.max_tensor_bytes);
-  ErrorCollector errors;
   for (const auto& [name, entry] : index.entries()) {
     CheckpointTensor tensor;
     tensor.name = name;

@@ -1,6 +1,7 @@
 #include "tools/cli/checkpoint/checkpoint_text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -52,7 +53,10 @@ std::string FirstText(const CheckpointTensor& tensor) {
 }
 
 std::string NumberText(const char* what, const std::optional<double>& value) {
-  return value.has_value() ? absl::StrFormat("%s %.4g", what, *value) : "";
+  if (!value.has_value()) return "";
+  constexpr double kMaxWhole = 1e12;
+  const bool is_whole = std::nearbyint(*value) == *value && std::abs(*value) < kMaxWhole;
+  return absl::StrCat(what, " ", is_whole ? absl::StrFormat("%.0f", *value) : absl::StrFormat("%.4g", *value));
 }
 
 std::vector<std::string> ValueCells(const CheckpointTensor& tensor) {
