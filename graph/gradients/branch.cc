@@ -71,10 +71,13 @@ absl::Status Merge(GradientContext& c) {
     for (int i = 0; i < c.num_inputs(); ++i) c.SetInput(i, gate.out(telling[static_cast<size_t>(i)].port));
     return absl::OkStatus();
   }
-  // The op says which input it took.
+  // The op says which input it took. In a loop nothing tells that this is the same as the conditions of the input, so
+  // that zeros would not take its place where these do not hold: they are put behind it.
+  GradientFrame* const frame = c.emitter().frame();
   for (int i = 0; i < c.num_inputs(); ++i) {
     if (!c.Wants(i)) continue;
-    c.SetInput(i, c.emitter().Gate(dy, Equal(c.Output(1), c.Int32(i)), 2).out(1));
+    const Expr taken = c.emitter().Gate(dy, Equal(c.Output(1), c.Int32(i)), 2).out(1);
+    c.SetInput(i, frame == nullptr ? taken : frame->Beside(c.Input(i).output(), taken));
   }
   return absl::OkStatus();
 }

@@ -1,6 +1,11 @@
 // Gradients of TensorArrays, lists of tensors and stacks.
 
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include "graph/gradients/families.h"
+#include "graph/gradients/forward_facts.h"
 #include "graph/gradients/gradient_emitter.h"
 
 namespace sluice {
@@ -8,9 +13,16 @@ namespace {
 
 // --- TensorArrays: each has an array of gradients, which all reads add to; flows order what is done to them ----------
 
-// The array of gradients; out(1) is its flow, behind that of the other.
-Expr GradientArray(GradientContext& c, const Expr& handle, const Expr& flow) {
-  return AddOp("TensorArrayGradV3", {handle, flow}, {{"source", AttrValue(c.emitter().prefix())}});
+struct GradientArray {
+  Expr handle, flow;  // The flow comes behind that of the other array.
+};
+
+// The array of gradients. Its flow is no output of TensorArrayGradV3, which has no gradient: second gradients follow
+// the flow back to what was written first.
+GradientArray GradientArrayOf(GradientContext& c, const Expr& handle, const Expr& flow) {
+  const Expr array = AddOp("TensorArrayGradV3", {handle, flow}, {{"source", AttrValue(c.emitter().prefix())}});
+  if (!c.emitter().ok()) return {};
+  return {array, c.emitter().Value(c.emitter().Add("Identity", {c.emitter().Here(flow)}, {}, {array.output().node}))};
 }
 
 // The flow of the forward array: that all writes are done. A loop of gradients begins when its forward loop has ended,
@@ -21,54 +33,77 @@ Expr ForwardFlow(GradientContext& c, int input) {
 
 EmitAttrs ElementType(DType type) { return {{"dtype", AttrValue(type)}}; }
 
-// The same, and of what is known of the shape of input `i` all dimensions but the first, as `shape`: arrays without
-// elements have no other source of it.
-EmitAttrs ElementTypeAndShape(const GradientContext& c, int i, absl::string_view shape) {
-  const PartialShape rows = c.InputShape(i);
+// The same, and the shape of the elements as `attr`, by what is known of the shape of the value in input `i`, which is
+// cut into elements along its first axis, and by what the array says of its elements from axis `skipped` on: where
+// there are no elements, a run has no other source of it.
+EmitAttrs ElementTypeAndShape(const GradientContext& c, int i, size_t skipped, absl::string_view attr) {
   EmitAttrs attrs = ElementType(c.input_type(i));
-  if (rows.rank() < 1) return attrs;
-  const absl::StatusOr<PartialShape> element = PartialShape::Make(rows.dims().subspan(1));
-  if (element.ok()) attrs.push_back({shape, AttrValue(*element)});
+  PartialShape known;
+  const auto add = [&known](const PartialShape& shape, size_t axes) {
+    if (shape.rank() < static_cast<int>(axes)) return;
+    const absl::StatusOr<PartialShape> rest = PartialShape::Make(shape.dims().subspan(axes));
+    const absl::StatusOr<PartialShape> both = rest.ok() ? known.MergeWith(*rest) : rest;
+    if (both.ok()) known = *both;
+  };
+  add(c.InputShape(i), 1);
+  add(c.facts().ElementShape(c.Input(0).output()), skipped);
+  if (known.has_rank()) attrs.push_back({attr, AttrValue(known)});
   return attrs;
 }
 
+// The gradient of a value that an array's elements make up, from axis `skipped` of an element on. In a loop it says
+// which shape that is: the handle comes from a stack there, so that second gradients do not find out what the array
+// says.
+Expr DyOfElements(GradientContext& c, size_t skipped) {
+  const Expr dy = c.dy();
+  const PartialShape element = c.facts().ElementShape(c.Input(0).output());
+  if (c.emitter().frame() == nullptr || element.rank() < static_cast<int>(skipped)) return dy;
+  std::vector<int64_t> dims = {-1};
+  dims.insert(dims.end(), element.dims().begin() + static_cast<std::ptrdiff_t>(skipped), element.dims().end());
+  const absl::StatusOr<PartialShape> shape = PartialShape::Make(dims);
+  return shape.ok() ? AddOp("EnsureShape", {dy}, {{"shape", AttrValue(*shape)}}) : dy;
+}
+
 absl::Status ArrayRead(GradientContext& c) {
-  const Expr array = GradientArray(c, c.Input(0), ForwardFlow(c, 2));
-  c.SetInput(2, AddOp("TensorArrayWriteV3", {array, c.Input(1), c.dy(), array.out(1)}));
+  const GradientArray array = GradientArrayOf(c, c.Input(0), ForwardFlow(c, 2));
+  c.SetInput(2, AddOp("TensorArrayWriteV3", {array.handle, c.Input(1), c.dy(), array.flow}));
   return absl::OkStatus();
 }
 
 absl::Status ArrayWrite(GradientContext& c) {
-  const Expr flow = c.dy(), array = GradientArray(c, c.Input(0), flow);
-  c.SetInput(2, AddOp("TensorArrayReadV3", {array, c.Input(1), array.out(1)}, ElementType(c.input_type(2))));
+  const Expr flow = c.dy();
+  const GradientArray array = GradientArrayOf(c, c.Input(0), flow);
+  c.SetInput(2, AddOp("TensorArrayReadV3", {array.handle, c.Input(1), array.flow}, ElementType(c.input_type(2))));
   c.SetInput(3, flow);
   return absl::OkStatus();
 }
 
 absl::Status ArrayGather(GradientContext& c) {
-  const Expr array = GradientArray(c, c.Input(0), ForwardFlow(c, 2));
-  c.SetInput(2, AddOp("TensorArrayScatterV3", {array, c.Input(1), c.dy(), array.out(1)}));
+  const GradientArray array = GradientArrayOf(c, c.Input(0), ForwardFlow(c, 2));
+  c.SetInput(2, AddOp("TensorArrayScatterV3", {array.handle, c.Input(1), DyOfElements(c, 0), array.flow}));
   return absl::OkStatus();
 }
 
 absl::Status ArrayScatter(GradientContext& c) {
-  const Expr flow = c.dy(), array = GradientArray(c, c.Input(0), flow);
-  c.SetInput(
-      2, AddOp("TensorArrayGatherV3", {array, c.Input(1), array.out(1)}, ElementTypeAndShape(c, 2, "element_shape")));
+  const Expr flow = c.dy();
+  const GradientArray array = GradientArrayOf(c, c.Input(0), flow);
+  c.SetInput(2, AddOp("TensorArrayGatherV3", {array.handle, c.Input(1), array.flow},
+                      ElementTypeAndShape(c, 2, 0, "element_shape")));
   c.SetInput(3, flow);
   return absl::OkStatus();
 }
 
 absl::Status ArrayConcat(GradientContext& c) {
-  const Expr array = GradientArray(c, c.Input(0), ForwardFlow(c, 1));
-  c.SetInput(1, AddOp("TensorArraySplitV3", {array, c.dy(), c.Output(1), array.out(1)}));
+  const GradientArray array = GradientArrayOf(c, c.Input(0), ForwardFlow(c, 1));
+  c.SetInput(1, AddOp("TensorArraySplitV3", {array.handle, DyOfElements(c, 1), c.Output(1), array.flow}));
   return absl::OkStatus();
 }
 
 absl::Status ArraySplit(GradientContext& c) {
-  const Expr flow = c.dy(), array = GradientArray(c, c.Input(0), flow);
-  c.SetInput(1,
-             AddOp("TensorArrayConcatV3", {array, array.out(1)}, ElementTypeAndShape(c, 1, "element_shape_except0")));
+  const Expr flow = c.dy();
+  const GradientArray array = GradientArrayOf(c, c.Input(0), flow);
+  c.SetInput(1, AddOp("TensorArrayConcatV3", {array.handle, array.flow},
+                      ElementTypeAndShape(c, 1, 1, "element_shape_except0")));
   c.SetInput(3, flow);
   return absl::OkStatus();
 }

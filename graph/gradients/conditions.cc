@@ -11,11 +11,17 @@
 
 namespace sluice {
 
-bool HandsOn(const Graph& graph, NodeId id) {
+namespace {
+
+// Whether the node's value is its input's, wherever it is live.
+bool HasValueOfInput(const Graph& graph, NodeId id) {
   // What has a default is another value where it is fed.
-  return graph.op(id).op_class == OpClass::kForward && graph.controls(id).empty() &&
-         !graph.Is(id, "PlaceholderWithDefault");
+  return graph.op(id).op_class == OpClass::kForward && !graph.Is(id, "PlaceholderWithDefault");
 }
+
+}  // namespace
+
+bool HandsOn(const Graph& graph, NodeId id) { return HasValueOfInput(graph, id) && graph.controls(id).empty(); }
 
 absl::Status Conditions::Init() {
   Intern({});
@@ -93,7 +99,9 @@ int32_t Conditions::SetOf(const Output& output) {
 Output Conditions::PredicateOf(NodeId gate) const {
   Output predicate = graph_.inputs(gate)[1];
   std::vector<Output> way;
-  while (HandsOn(graph_, predicate.node)) {
+  // Through Identities with control inputs, too: TensorFlow puts them before some Switches of a conditional and not
+  // before others. What makes such an Identity dead makes its Switch dead.
+  while (HasValueOfInput(graph_, predicate.node)) {
     const auto known = handed_on_.find(predicate);
     way.push_back(predicate);
     predicate =

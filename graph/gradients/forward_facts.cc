@@ -4,6 +4,7 @@
 
 #include "graph/ir/attr.h"
 #include "graph/shapes/const_value.h"
+#include "graph/shapes/handle_data.h"
 #include "graph/shapes/inference.h"
 #include "graph/shapes/shape_value.h"
 
@@ -27,13 +28,23 @@ bool ForwardFacts::IsKnown(const Output& output) {
 
 PartialShape ForwardFacts::Shape(const Output& output) {
   questions_.push_back({Question::Kind::kShape, output, output});
-  if (!IsKnown(output)) return PartialShape();
+  if (!IsKnown(output)) {
+    // Whatever its input's shape rests on, a run checks what an EnsureShape says.
+    absl::StatusOr<PartialShape> ensured = PartialShape();
+    if (IsForward(output) && graph_.Is(output.node, "EnsureShape")) ensured = graph_.GetShape(output.node, "shape");
+    return ensured.ok() ? *std::move(ensured) : PartialShape();
+  }
   const PartialShape& known = shapes_->shape(output);
   if (!known.has_rank() || known.IsFullyDefined()) return known;
   std::vector<int64_t> dims;
   for (int i = 0; i < known.rank(); ++i) dims.push_back(known.dim(i) < 0 ? -1 : known.dim(i));
   absl::StatusOr<PartialShape> shape = PartialShape::Make(dims);
   return shape.ok() ? *std::move(shape) : PartialShape();
+}
+
+PartialShape ForwardFacts::ElementShape(const Output& array) {
+  const HandleData* const parts = IsKnown(array) ? shapes_->handle(array) : nullptr;
+  return parts == nullptr || parts->size() != 1 ? PartialShape() : (*parts)[0].shape;
 }
 
 bool ForwardFacts::HaveSameShape(const Output& a, const Output& b) {

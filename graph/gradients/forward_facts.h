@@ -33,6 +33,8 @@ class ForwardFacts {
   // Of unknown rank, or with unknown dimensions (never ids of sizes), where nothing is known.
   PartialShape Shape(const Output& output);
   bool HaveSameShape(const Output& a, const Output& b);
+  // The shape that the node which made a TensorArray states for its elements. No question: nodes and edges say it.
+  PartialShape ElementShape(const Output& array);
   // The elements of a constant scalar or vector of int32 or int64, at most 256.
   std::optional<std::vector<int64_t>> Integers(const Output& output);
 

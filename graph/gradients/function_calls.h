@@ -15,7 +15,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/base/hash_table.h"
 #include "graph/gradients/gradient_region.h"
 #include "graph/gradients/gradients.h"
 #include "graph/gradients/own_gradients.h"
@@ -25,19 +24,6 @@ namespace sluice {
 
 // Whether a gradient flows through a node of the region that calls functions, and has none of its own.
 bool FlowsThroughCalls(const Graph& graph, const GradientRegion& region, OwnGradients& own);
-
-// The loops on which ys depend that were Whiles. A While gives all its variables gradients, zeros where the body has
-// none: so TensorFlow counts what flows into one as connected, whatever becomes of it there. An immutable value.
-class LoweredLoops {
- public:
-  // Linear: one walk from the variables of all these loops to what they are computed from.
-  LoweredLoops(const Graph& graph, const GradientRegion& region);
-  // Whether `x`, or what is computed from it, is a variable of such a loop.
-  bool Take(const Output& x) const { return taken_.contains(x); }
-
- private:
-  HashSet<Output> taken_;
-};
 
 // A graph in which no node on the way from xs to ys calls what can be put in its place.
 class GraphOfBodies {

@@ -71,8 +71,8 @@ Gradient MakeLive(GradientEmitter& emitter, const Expr& forward, const Gradient&
     // Of the conditions here, those count that stand for one of the forward loop which the value does not have.
     const auto is_other = [&](const Conditions::Condition& condition) {
       const Output predicate = frame->ForwardOf(condition.predicate);
-      return !predicate.is_set() ||
-             std::binary_search(own.begin(), own.end(), Conditions::Condition{predicate, condition.port});
+      const Conditions::Condition of_forward{predicate, condition.port, condition.num_ports};
+      return !predicate.is_set() || std::binary_search(own.begin(), own.end(), of_forward);
     };
     extra.erase(std::remove_if(extra.begin(), extra.end(), is_other), extra.end());
   }

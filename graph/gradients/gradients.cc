@@ -12,6 +12,7 @@
 #include "graph/base/limits.h"
 #include "graph/base/status_macros.h"
 #include "graph/gradients/added_parts.h"
+#include "graph/gradients/connected_inputs.h"
 #include "graph/gradients/forward_facts.h"
 #include "graph/gradients/function_calls.h"
 #include "graph/gradients/gradient_emitter.h"
@@ -156,20 +157,25 @@ class GradientCall {
 
 namespace {
 
-// Zeros for each x without a gradient that flows into what was a While.
-absl::Status AddZerosOfWhiles(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
-                              const GradientOptions& options, GradientResult* result) {
+// What was asked for, in the graph in which it was: calls are still there.
+struct Asked {
+  const Graph& graph;
+  absl::Span<const Output> ys, xs, stop;
+};
+
+// Zeros for each x without a gradient that is connected all the same.
+absl::Status AddZerosOfCalls(Graph& graph, absl::Span<const Output> xs, const Asked& asked,
+                             const GradientOptions& options, GradientResult* result) {
   const auto is_set = [](const Gradient& gradient) { return gradient.is_set(); };
   if (std::all_of(result->xs.begin(), result->xs.end(), is_set)) return absl::OkStatus();
-  const GradientRegion region(graph, ys, xs, options.stop);
-  if (!region.has_control_flow()) return absl::OkStatus();
-  const LoweredLoops loops(graph, region);
-  ForwardFacts facts(graph, region);
+  const ConnectedInputs connected(asked.graph, asked.ys, asked.stop);
+  const GradientRegion nothing(graph, {}, {}, {});
+  ForwardFacts facts(graph, nothing);
   GradientEmitter emitter(graph, facts, result->name, /*colocate=*/false,
                           {options.limits.max_nodes, options.stop_poll});
   emitter.BeginScope("unchanged");
   for (size_t i = 0; i < xs.size(); ++i) {
-    if (result->xs[i].is_set() || !loops.Take(xs[i])) continue;
+    if (result->xs[i].is_set() || !connected.Has(asked.xs[i])) continue;
     const Expr zeros = emitter.Zeros(emitter.Forward(xs[i]));
     result->xs[i] = Gradient::Dense(zeros.output());
   }
@@ -178,10 +184,10 @@ absl::Status AddZerosOfWhiles(Graph& graph, absl::Span<const Output> ys, absl::S
 
 // Of a graph in which no calls are on the way.
 absl::StatusOr<GradientResult> AddGradientsHere(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
-                                                const GradientOptions& options) {
+                                                const Asked& asked, const GradientOptions& options) {
   AddedParts added(graph);
   SLUICE_ASSIGN_OR_RETURN(GradientResult result, GradientCall(graph, ys, xs, options).Run());
-  SLUICE_RETURN_IF_ERROR(AddZerosOfWhiles(graph, ys, xs, options, &result));
+  SLUICE_RETURN_IF_ERROR(AddZerosOfCalls(graph, xs, asked, options, &result));
   added.Keep();
   result.num_added = added.num_nodes();
   return result;
@@ -199,13 +205,14 @@ absl::StatusOr<GradientResult> AddGradients(Graph& graph, absl::Span<const Outpu
   }
   const GradientRegion region(graph, ys, xs, options.stop);
   OwnGradients own(graph, options);
-  if (!FlowsThroughCalls(graph, region, own)) return AddGradientsHere(graph, ys, xs, options);
+  const Asked asked{graph, ys, xs, options.stop};
+  if (!FlowsThroughCalls(graph, region, own)) return AddGradientsHere(graph, ys, xs, asked, options);
   SLUICE_ASSIGN_OR_RETURN(GraphOfBodies bodies, GraphOfBodies::Make(graph, region, options));
   GradientOptions inside = options;
   inside.grad_ys = bodies.Find(graph, options.grad_ys);
   inside.stop = bodies.Find(graph, options.stop);
-  SLUICE_ASSIGN_OR_RETURN(const GradientResult result,
-                          AddGradientsHere(bodies.graph(), bodies.Find(graph, ys), bodies.Find(graph, xs), inside));
+  SLUICE_ASSIGN_OR_RETURN(const GradientResult result, AddGradientsHere(bodies.graph(), bodies.Find(graph, ys),
+                                                                        bodies.Find(graph, xs), asked, inside));
   if (before != nullptr) before->emplace(std::move(graph));
   graph = std::move(bodies.graph());
   return result;

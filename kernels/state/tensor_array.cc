@@ -203,6 +203,9 @@ absl::StatusOr<CountedPtr<TensorArray>> TensorArray::MakeGradient(const std::str
   options.size = static_cast<int64_t>(elements_.size());
   options.identical_element_shapes = options_.identical_element_shapes;
   options.gradient_level = options_.gradient_level + 1;
+  // An array of gradients takes many writes of one element, and each has the gradient of their sum. TensorFlow fails
+  // there.
+  options.clear_after_read = !is_gradient();
   if (element_shape_.has_rank()) {
     SLUICE_ASSIGN_OR_RETURN(options.element_shape, PartialShape::Make(prefixed(element_shape_.dims())));
   }

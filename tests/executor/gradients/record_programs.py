@@ -156,6 +156,29 @@ def record(folder, seed, frames, args):
     return left_out
 
 
+def record_apart(seed, args):
+    """Records a program in a process of its own. Returns how many steps it left out, and why there is no case or None."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        signal.alarm(args.limit)  # Ends the process, whatever TensorFlow waits for.
+        try:
+            folder = os.path.join(args.dir, "programs", f"{seed:09d}")
+            frames = random.Random(seed).random() < 0.5
+            answer = [record(folder, seed, frames, args), None]
+        except Exception as error:  # pylint: disable=broad-except
+            text = str(error).strip()
+            answer = [0, f"{type(error).__name__}: {text.splitlines()[-1][:110]}" if text else repr(error)]
+        os.write(writer, json.dumps(answer).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    return json.loads(answer) if answer else (0, f"TensorFlow did not end in {args.limit} s, or crashed")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("dir")
@@ -163,26 +186,23 @@ def main():
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--parts", type=int, default=7, help="conditionals, loops and calls of a program, at most")
     parser.add_argument("--feeds", type=int, default=3, help="sets of inputs of a program")
+    parser.add_argument("--limit", type=int, default=60, help="seconds for a program")
     args = parser.parse_args()
     made = jumps = refused = 0
     reasons = {}
     number = 0
-    signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(TimeoutError("TensorFlow takes too long")))
     while made < args.count:
         seed = args.seed * 1000003 + number
         number += 1
-        frames = random.Random(seed).random() < 0.5
-        signal.alarm(60)
-        try:
-            jumps += record(os.path.join(args.dir, "programs", f"{seed:09d}"), seed, frames, args)
+        left_out, reason = record_apart(seed, args)
+        if reason is None:
+            jumps += left_out
             made += 1
-        except Exception as error:  # pylint: disable=broad-except
+        else:
             # TensorFlow itself does not take all programs.
             refused += 1
-            text = f"{type(error).__name__}: {str(error).strip().splitlines()[-1][:110]}" if str(error) else repr(error)
-            reasons[text] = reasons.get(text, 0) + 1
-        finally:
-            signal.alarm(0)
+            print(f"left out: seed {seed}: {reason}", file=sys.stderr, flush=True)
+            reasons[reason] = reasons.get(reason, 0) + 1
     print(f"{made} programs, {refused} that TensorFlow refuses, {jumps} steps of the second order at a jump")
     for text, times in sorted(reasons.items(), key=lambda item: -item[1])[:20]:
         print(f"  {times:4d} {text}", file=sys.stderr)

@@ -1,0 +1,161 @@
+#include "graph/gradients/connected_inputs.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/base/limits.h"
+#include "graph/functions/call_site.h"
+#include "graph/functions/shape_bodies.h"
+#include "graph/gradients/gradient.h"
+#include "graph/gradients/gradient_row.h"
+#include "graph/gradients/gradient_table.h"
+#include "graph/ir/made_nodes.h"
+#include "graph/ir/op_class.h"
+
+namespace sluice {
+namespace {
+
+// The name of the While that the node was lowered from; empty for others.
+std::string NameOfWhile(const Graph& graph, NodeId id) {
+  const MadeFor made_for = MadeForOf(graph, id);
+  return OpClassOf(made_for.op) == OpClass::kWhile ? made_for.name : "";
+}
+
+// Whether gradients flow through a node that calls nothing. A tf.custom_gradient's function says so of the inputs of
+// its IdentityN, whose results have none: such a node counts as one without.
+bool HasGradient(const Graph& graph, NodeId id) {
+  if (graph.HasAttr(id, "_gradient_op_type")) return !graph.Is(id, "IdentityN");
+  const GradientRow* const row = FindGradientRow(graph.op_name(id));
+  return row == nullptr || (row->kind != kNoGradient && row->kind != kRefusedGradient);
+}
+
+// Which arguments of functions their results depend on.
+class BodyArguments {
+ public:
+  explicit BodyArguments(const Graph& graph) : bodies_(graph) {}
+
+  // By argument, of any of the functions that `id` of `caller` calls.
+  std::vector<bool> OfCallees(const Graph& caller, NodeId id, CallFinder& finder, size_t num_args);
+
+ private:
+  std::vector<bool> OfBody(const Graph& body);
+
+  ShapeBodies bodies_;
+  HashMap<const Graph*, std::vector<bool>> known_;
+  int depth_ = 0;
+};
+
+// A walk through one graph, from values to what they are computed from.
+class BackwardWalk {
+ public:
+  BackwardWalk(const Graph& graph, BodyArguments& bodies)
+      : graph_(graph), bodies_(bodies), finder_(graph), is_seen_(static_cast<size_t>(graph.id_limit()), false) {}
+
+  // Calls `visit` for each value that gradients come to on the way.
+  template <typename Visit>
+  void From(std::vector<Output> queue, const Visit& visit) {
+    for (size_t next = 0; next < queue.size(); ++next) {
+      const Output at = queue[next];
+      if (!visit(at) || !IsDifferentiable(graph_.output_type(at.node, at.index))) continue;
+      if (is_seen_[static_cast<size_t>(at.node.value())]) continue;
+      is_seen_[static_cast<size_t>(at.node.value())] = true;
+      for (const Output& input : InputsOf(at.node)) queue.push_back(input);
+    }
+  }
+  // Those inputs of a node that have gradients when its outputs have.
+  std::vector<Output> InputsOf(NodeId id) {
+    const absl::Span<const Output> inputs = graph_.inputs(id);
+    const CallKind kind = finder_.KindOf(id);
+    if (!IsExpanded(kind) && !HasGradient(graph_, id)) return {};
+    if (!IsExpanded(kind) || kind == CallKind::kWhile) return {inputs.begin(), inputs.end()};
+    // The first input of an If or a Case chooses.
+    const size_t skipped = kind == CallKind::kIf || kind == CallKind::kCase ? 1 : 0;
+    const std::vector<bool> args = bodies_.OfCallees(graph_, id, finder_, inputs.size() - skipped);
+    std::vector<Output> connected;
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (args[i]) connected.push_back(inputs[skipped + i]);
+    }
+    return connected;
+  }
+  bool IsCall(NodeId id) { return IsExpanded(finder_.KindOf(id)); }
+
+ private:
+  const Graph& graph_;
+  BodyArguments& bodies_;
+  CallFinder finder_;
+  std::vector<bool> is_seen_;
+};
+
+std::vector<bool> BodyArguments::OfCallees(const Graph& caller, NodeId id, CallFinder& finder, size_t num_args) {
+  const absl::StatusOr<std::vector<Callee>> callees = finder.Callees(id);
+  std::vector<bool> any(num_args, !callees.ok());
+  if (!callees.ok()) return any;
+  for (const Callee& callee : *callees) {
+    FuncView function{callee.name, {}};
+    for (const NamedAttr& attr : callee.attrs) function.attrs.emplace_back(attr.name, attr.value);
+    const Graph* const body = depth_ < LoadLimits().max_call_depth ? bodies_.Find(caller, function) : nullptr;
+    // Of a body that is not to be had, all.
+    const std::vector<bool> args = body != nullptr ? OfBody(*body) : std::vector<bool>(num_args, true);
+    for (size_t i = 0; i < std::min(args.size(), num_args); ++i) any[i] = any[i] || args[i];
+  }
+  return any;
+}
+
+std::vector<bool> BodyArguments::OfBody(const Graph& body) {
+  const auto [made, is_new] = known_.try_emplace(&body);
+  if (!is_new) return made->second;
+  ++depth_;
+  std::vector<Output> results;
+  for (int32_t i = 0; i < body.id_limit(); ++i) {
+    const NodeId id(i);
+    if (body.Contains(id) && body.Is(id, "_Retval")) results.push_back(body.inputs(id)[0]);
+  }
+  std::vector<bool> args;
+  BackwardWalk(body, *this).From(std::move(results), [&](const Output& at) {
+    if (!body.Is(at.node, "_Arg")) return true;
+    const absl::StatusOr<int64_t> index = body.GetInt(at.node, "index");
+    if (!index.ok() || *index < 0 || *index >= body.id_limit()) return false;
+    if (args.size() <= static_cast<size_t>(*index)) args.resize(static_cast<size_t>(*index) + 1, false);
+    args[static_cast<size_t>(*index)] = true;
+    return false;
+  });
+  --depth_;
+  known_[&body] = args;
+  return args;
+}
+
+}  // namespace
+
+ConnectedInputs::ConnectedInputs(const Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> stop) {
+  BodyArguments bodies(graph);
+  const HashSet<Output> stops(stop.begin(), stop.end());
+  BackwardWalk from_ys(graph, bodies);
+  HashSet<NodeId> met;
+  std::vector<Output> starts;
+  HashSet<std::string> loops;
+  from_ys.From({ys.begin(), ys.end()}, [&](const Output& at) {
+    if (stops.contains(at)) return false;
+    const OpClass op_class = graph.op(at.node).op_class;
+    // Only values that stacks hold may be read of a loop: of such a one no Exit is there.
+    if (op_class == OpClass::kExit || op_class == OpClass::kEnter) loops.insert(NameOfWhile(graph, at.node));
+    if (from_ys.IsCall(at.node) && met.insert(at.node).second) {
+      for (const Output& input : from_ys.InputsOf(at.node)) starts.push_back(input);
+    }
+    return true;
+  });
+  loops.erase("");
+  for (int32_t i = 0; i < graph.id_limit() && !loops.empty(); ++i) {
+    const NodeId id(i);
+    if (!graph.Contains(id) || graph.op(id).op_class != OpClass::kEnter) continue;
+    if (loops.contains(NameOfWhile(graph, id))) starts.push_back(graph.inputs(id)[0]);
+  }
+  BackwardWalk(graph, bodies).From(std::move(starts), [&](const Output& at) {
+    inputs_.insert(at);
+    return !stops.contains(at);
+  });
+}
+
+}  // namespace sluice

@@ -1,0 +1,31 @@
+#ifndef SLUICE_GRAPH_GRADIENTS_CONNECTED_INPUTS_H_
+#define SLUICE_GRAPH_GRADIENTS_CONNECTED_INPUTS_H_
+
+// Note [Connected inputs]
+// A gradient of a whole function is more than the gradients of what its results need: TensorFlow counts as connected
+//   - of a While, all its inputs, whatever becomes of them in the body;
+//   - of an If, a Case or a call, the arguments that any result depends on, be that result read or not.
+// An x that is connected in such a way only has a gradient of zeros, not none.
+
+#include "absl/types/span.h"
+#include "graph/base/hash_table.h"
+#include "graph/ir/graph.h"
+
+namespace sluice {
+
+// What ys are connected with through calls: those that stand in the graph, and loops in frames that were Whiles. An
+// immutable value.
+class ConnectedInputs {
+ public:
+  // Linear in the graph and in the bodies of the calls on which ys depend.
+  ConnectedInputs(const Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> stop);
+  // Whether `x`, or what is computed from it, is such an input.
+  bool Has(const Output& x) const { return inputs_.contains(x); }
+
+ private:
+  HashSet<Output> inputs_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GRAPH_GRADIENTS_CONNECTED_INPUTS_H_
