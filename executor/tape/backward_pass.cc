@@ -303,7 +303,7 @@ absl::Status BackwardPass::Add(const RunContext& run, TapeValue* sum, TapeValue 
 }
 
 absl::Status BackwardPass::RunLeaf(TapeNode& node, TapeValue grad, HookCalls* hooks, absl::Span<const TapeValue> kept) {
-  const Var leaf = node.leaf->Lock();
+  const Var leaf = hooks != nullptr ? hooks->Leaf() : node.leaf->Lock();
   if (grad.is_set()) SLUICE_RETURN_IF_ERROR(Accumulate(node, leaf, std::move(grad)));
   if (leaf.defined() && hooks != nullptr) SLUICE_RETURN_IF_ERROR(hooks->CallAccumulateHooks(leaf));
   std::vector<TapeValue> none;

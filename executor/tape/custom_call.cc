@@ -162,7 +162,9 @@ absl::Status CustomCall::CheckForward(const TapeCore& core, absl::Span<const Var
     const bool gets_history = records && output.defined() && HasGradient(output.dtype()) && !gets_copy &&
                               !Contains(non_differentiable, output) && !Contains(outputs.first(slot), output);
     if (gets_history && output.is_leaf() && output.requires_grad()) {
-      return Wrong(absl::StrCat("gives as output ", slot, " a leaf that requires a gradient, and has assigned to it"));
+      return Error(ErrorCode::kTapeLeafAssigned)
+          .Node(function->name(), function->name())
+          .Text(absl::StrCat("gives as output ", slot, " a leaf that requires a gradient, and has assigned to it"));
     }
   }
   return absl::OkStatus();
@@ -197,8 +199,9 @@ void CustomCall::WrapOutput(TapeCore& core, const CountedPtr<TapeNode>& node, ab
   if (retains) StopRetaining(state.history);
   state.history = {node, slot};
   state.is_leaf = false;
-  // As after Assign: the gradient of the value that the variable has now.
+  // As after Assign: the gradient of the value that the variable has now. What was retained before was another's.
   if (retains) (void)output->RetainGrad();
+  if (is_input) output->ClearGrad();
 }
 
 void CustomCall::Save(absl::Span<const Var> outputs) {

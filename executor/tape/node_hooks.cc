@@ -7,6 +7,7 @@
 #include "executor/node_error.h"
 #include "executor/tape/grad_check.h"
 #include "executor/tape/grad_mode.h"
+#include "executor/tape/var_state.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 
@@ -24,38 +25,50 @@ auto CallUser(const TapeNode& node, Call&& call) -> decltype(call()) {
   }
 }
 
+absl::Status GaveGradientWhereNone(const TapeNode& node, size_t i) {
+  const std::string hook = absl::StrCat("hook of ", node.name());
+  return Error(ErrorCode::kTapeHook)
+      .Node(hook, hook)
+      .Text(absl::StrCat("gave a gradient at index ", i, ", where there was none"));
+}
+
 TapeValue ValueOf(const Var& var) { return {var.value(), var.state()->history}; }
 
 }  // namespace
 
-HookCalls::HookCalls(TapeCore& core, const TapeNode& node) : core_(core), node_(node) {
-  MutexLock lock(&node.mu);
-  if (node.hooks == nullptr) return;
-  for (size_t slot = 0; slot < node.hooks->outputs.size(); ++slot) {
-    const HookList<GradHook>& hooks = node.hooks->outputs[slot].hooks;
-    if (!hooks.hooks().empty()) outputs_.push_back({slot, hooks.order(), hooks.hooks()});
+std::vector<size_t> HookCalls::OutputsWithHooks() const {
+  std::vector<std::pair<uint64_t, size_t>> ordered;
+  MutexLock lock(&node_.mu);
+  if (node_.hooks == nullptr) return {};
+  for (size_t slot = 0; slot < node_.hooks->outputs.size(); ++slot) {
+    const HookList<GradHook>& hooks = node_.hooks->outputs[slot].hooks;
+    if (hooks.order() > 0) ordered.emplace_back(hooks.order(), slot);
   }
-  std::sort(outputs_.begin(), outputs_.end(), [](const OfOutput& a, const OfOutput& b) { return a.order < b.order; });
-  pre_ = node.hooks->pre.hooks();
-  post_ = node.hooks->post.hooks();
-  accumulate_ = node.hooks->accumulate.hooks();
+  std::sort(ordered.begin(), ordered.end());
+  std::vector<size_t> slots;
+  for (const auto& [order, slot] : ordered) slots.push_back(slot);
+  return slots;
+}
+
+HookList<GradHook>::Hooks HookCalls::OfOutput(size_t slot) const {
+  MutexLock lock(&node_.mu);
+  return node_.hooks != nullptr ? node_.hooks->outputs[slot].hooks.hooks() : HookList<GradHook>::Hooks();
 }
 
 absl::Status HookCalls::CallGradHooks(absl::Span<TapeValue> grads) {
-  for (const OfOutput& output : outputs_) {
-    if (grads[output.slot].is_set()) SLUICE_RETURN_IF_ERROR(CallHooksOf(output, &grads[output.slot]));
-  }
+  for (const size_t slot : OutputsWithHooks()) SLUICE_RETURN_IF_ERROR(CallHooksOf(slot, &grads[slot]));
   return RetainGrads(grads);
 }
 
-absl::Status HookCalls::CallHooksOf(const OfOutput& output, TapeValue* grad) {
-  for (const auto& [number, hook] : output.hooks) {
-    const Var seen = VarOf(core_, *grad);
+absl::Status HookCalls::CallHooksOf(size_t slot, TapeValue* grad) {
+  for (const auto& [number, hook] : OfOutput(slot)) {
+    const Var seen = grad->is_set() ? VarOf(core_, *grad) : Var();
     SLUICE_ASSIGN_OR_RETURN(const Var given, CallUser(node_, [&, &h = *hook] { return h(seen); }));
     if (!given.defined()) continue;
     SLUICE_RETURN_IF_ERROR(CheckTape(core_, given));
-    SLUICE_RETURN_IF_ERROR(CheckReplacement(node_.outputs[output.slot], absl::StrCat("hook of ", node_.name()),
-                                            output.slot, given.value()));
+    if (!grad->is_set()) return GaveGradientWhereNone(node_, slot);
+    SLUICE_RETURN_IF_ERROR(
+        CheckReplacement(node_.outputs[slot], absl::StrCat("hook of ", node_.name()), slot, given.value()));
     *grad = ValueOf(given);
   }
   return absl::OkStatus();
@@ -123,11 +136,7 @@ absl::Status HookCalls::Replace(std::vector<Var> replacements, absl::Span<TapeVa
       continue;
     }
     SLUICE_RETURN_IF_ERROR(CheckTape(core_, replacements[i]));
-    if (!grads[i].is_set()) {
-      return Error(ErrorCode::kTapeHook)
-          .Node(hook, hook)
-          .Text(absl::StrCat("gave a gradient at index ", i, ", where there was none"));
-    }
+    if (!grads[i].is_set()) return GaveGradientWhereNone(node_, i);
     const GradientMeta meta =
         of_inputs ? GradientMeta{grads[i].value.dtype(), grads[i].value.shape()} : node_.outputs[i];
     SLUICE_RETURN_IF_ERROR(CheckReplacement(meta, hook, i, replacements[i].value()));
@@ -137,7 +146,7 @@ absl::Status HookCalls::Replace(std::vector<Var> replacements, absl::Span<TapeVa
 }
 
 absl::Status HookCalls::CallPreHooks(absl::Span<TapeValue> grads) {
-  for (const auto& [number, hook] : pre_) {
+  for (const auto& [number, hook] : Listed(&NodeHooks::pre)) {
     const std::vector<Var> seen = VarsOf(grads);
     SLUICE_ASSIGN_OR_RETURN(std::vector<Var> given, CallUser(node_, [&, &h = *hook] { return h(seen); }));
     SLUICE_RETURN_IF_ERROR(Replace(std::move(given), grads, /*of_inputs=*/false));
@@ -147,7 +156,7 @@ absl::Status HookCalls::CallPreHooks(absl::Span<TapeValue> grads) {
 
 absl::Status HookCalls::CallPostHooks(std::vector<TapeValue>* input_grads, absl::Span<const TapeValue> output_grads) {
   const std::vector<Var> outputs = VarsOf(output_grads);
-  for (const auto& [number, hook] : post_) {
+  for (const auto& [number, hook] : Listed(&NodeHooks::post)) {
     const std::vector<Var> inputs = VarsOf(*input_grads);
     SLUICE_ASSIGN_OR_RETURN(std::vector<Var> given, CallUser(node_, [&, &h = *hook] { return h(inputs, outputs); }));
     SLUICE_RETURN_IF_ERROR(Replace(std::move(given), absl::MakeSpan(*input_grads), /*of_inputs=*/true));
@@ -155,8 +164,19 @@ absl::Status HookCalls::CallPostHooks(std::vector<TapeValue>* input_grads, absl:
   return absl::OkStatus();
 }
 
+Var HookCalls::Leaf() const {
+  Var leaf = node_.leaf->Lock();
+  if (leaf.defined()) return leaf;
+  MutexLock lock(&node_.mu);
+  // Another pass may have been faster.
+  leaf = node_.leaf->Lock();
+  if (leaf.defined() || node_.hooks == nullptr || node_.hooks->left == nullptr) return leaf;
+  const std::unique_ptr<LeftLeaf> left = std::move(node_.hooks->left);
+  return node_.leaf->Revive(std::move(*left), CountedPtr<TapeNode>::Share(&node_));
+}
+
 absl::Status HookCalls::CallAccumulateHooks(const Var& leaf) {
-  for (const auto& [number, hook] : accumulate_) {
+  for (const auto& [number, hook] : Listed(&NodeHooks::accumulate)) {
     SLUICE_RETURN_IF_ERROR(CallUser(node_, [&, &h = *hook] { return h(leaf); }));
   }
   return absl::OkStatus();

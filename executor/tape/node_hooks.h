@@ -13,41 +13,44 @@
 
 namespace sluice {
 
-// The hooks of one node as they were when its turn in a pass came. Calls them in the order in which they were added,
-// turns what they throw into errors, and checks what they give. Keeps the hooks alive; one thread's.
+// The hooks of one node whose turn in a pass has come. Calls them in the order in which they were added, turns what
+// they throw into errors, and checks what they give. As in PyTorch each list (of one output, or of one kind) is looked
+// at when it is called: what a hook adds to a later list, or removes from it, counts at once. One thread's.
 class HookCalls {
  public:
-  HookCalls(TapeCore& core, const TapeNode& node) ABSL_LOCKS_EXCLUDED(node.mu);
+  HookCalls(TapeCore& core, TapeNode& node) : core_(core), node_(node) {}
 
-  // Hooks of outputs, for those gradients that are there: as in PyTorch output by output, the one that got a hook first
-  // comes first. Then keeps the retained ones, also for variables that retain theirs since a hook was called.
+  // Hooks of outputs, which see an undefined variable where an output has no gradient: as in PyTorch output by output,
+  // the one that got a hook first comes first. Then keeps the retained ones, also for variables that retain theirs
+  // since a hook was called.
   absl::Status CallGradHooks(absl::Span<TapeValue> grads);
   absl::Status CallPreHooks(absl::Span<TapeValue> grads);
   absl::Status CallPostHooks(std::vector<TapeValue>* input_grads, absl::Span<const TapeValue> output_grads);
   absl::Status CallAccumulateHooks(const Var& leaf);
-  bool has_post_hooks() const { return !post_.empty(); }
+  // The node's leaf, also where its last handle has gone, if there are accumulate hooks to see it.
+  Var Leaf() const ABSL_LOCKS_EXCLUDED(node_.mu);
+  bool has_post_hooks() const { return !Listed(&NodeHooks::post).empty(); }
 
  private:
-  // The hooks of one output.
-  struct OfOutput {
-    size_t slot = 0;
-    uint64_t order = 0;
-    HookList<GradHook>::Hooks hooks;
-  };
-
+  // The hooks of one kind as they are now; kept alive.
+  template <typename Hook>
+  typename HookList<Hook>::Hooks Listed(HookList<Hook> NodeHooks::*list) const ABSL_LOCKS_EXCLUDED(node_.mu) {
+    MutexLock lock(&node_.mu);
+    return node_.hooks != nullptr ? ((*node_.hooks).*list).hooks() : typename HookList<Hook>::Hooks();
+  }
+  // Those of one output.
+  HookList<GradHook>::Hooks OfOutput(size_t slot) const ABSL_LOCKS_EXCLUDED(node_.mu);
+  // The outputs with hooks, in the order in which they got their first one.
+  std::vector<size_t> OutputsWithHooks() const ABSL_LOCKS_EXCLUDED(node_.mu);
   std::vector<Var> VarsOf(absl::Span<const TapeValue> values) const;
   absl::Status Replace(std::vector<Var> replacements, absl::Span<TapeValue> grads, bool of_inputs) const;
   absl::Status Retain(VarState& var, const TapeValue& grad) const;
 
-  TapeCore& core_;
-  const TapeNode& node_;
-  absl::Status CallHooksOf(const OfOutput& output, TapeValue* grad);
+  absl::Status CallHooksOf(size_t slot, TapeValue* grad);
   absl::Status RetainGrads(absl::Span<const TapeValue> grads) ABSL_LOCKS_EXCLUDED(node_.mu);
 
-  std::vector<OfOutput> outputs_;  // In the order in which outputs got their first hook.
-  HookList<NodePreHook>::Hooks pre_;
-  HookList<NodePostHook>::Hooks post_;
-  HookList<AccumulateHook>::Hooks accumulate_;
+  TapeCore& core_;
+  TapeNode& node_;
 };
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "executor/tape/var_state.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 
@@ -32,6 +33,13 @@ absl::Status Released(const TapeNode& node) {
       .Node(node.name(), node.name())
       .Text("backward through this node a second time: its saved values were freed by the first pass")
       .Help("set retain_graph in the first one");
+}
+
+// The history of a saved input: none where it is a leaf that has been told to require no gradient since.
+TapeEdge HistoryNow(const TapeEdge& edge) {
+  if (!edge.is_set() || edge.node->kind != TapeNode::Kind::kAccumulate) return edge;
+  const Var leaf = edge.node->leaf->Lock();
+  return leaf.defined() && !leaf.requires_grad() ? TapeEdge() : edge;
 }
 
 // Spares nodes without saved values the lock.
@@ -90,7 +98,7 @@ absl::Status TakeSaved(TapeNode& node, const GradientTemplate& gradient, bool ke
     if (wanted.is_output) {
       value.history = {CountedPtr<TapeNode>::Share(&node), wanted.index};
     } else {
-      value.history = node.edges[wanted.index];
+      value.history = HistoryNow(node.edges[wanted.index]);
     }
     values->push_back(std::move(value));
   }

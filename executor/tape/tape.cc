@@ -51,24 +51,29 @@ absl::StatusOr<TapeEdge> RootEdge(TapeCore& core, const Var& root, size_t i) {
   return root.state()->history;
 }
 
+// The gradient of a root that is given none: one.
+absl::StatusOr<Tensor> ImplicitSeed(const GradientMeta& meta, size_t i) {
+  if (IsComplex(meta.dtype)) {
+    return Error(ErrorCode::kTapeRoot)
+        .Text(absl::StrCat("root ", i, " has no gradient, which can be implicitly created only for real outputs"))
+        .Found(DTypeName(meta.dtype));
+  }
+  if (meta.dtype == DType::kVariant) {
+    return BadRoot(ErrorCode::kTapeRoot, i, "is a list or another variant, whose gradient must be given");
+  }
+  if (meta.shape.num_elements() != 1) {
+    return Error(ErrorCode::kTapeRoot)
+        .Text(absl::StrCat("root ", i, " has no gradient, which can be implicitly created only for scalar outputs"))
+        .Found(meta.shape.ToString());
+  }
+  return FilledGrad(meta, 1);
+}
+
 absl::StatusOr<TapeValue> SeedOf(TapeCore& core, const TapeEdge& root, const Var* given, size_t i) {
   const GradientMeta& meta = root.node->outputs[root.slot];
   TapeValue seed;
   if (given == nullptr || !given->defined()) {
-    if (IsComplex(meta.dtype)) {
-      return Error(ErrorCode::kTapeRoot)
-          .Text(absl::StrCat("root ", i, " has no gradient, which can be implicitly created only for real outputs"))
-          .Found(DTypeName(meta.dtype));
-    }
-    if (meta.dtype == DType::kVariant) {
-      return BadRoot(ErrorCode::kTapeRoot, i, "is a list or another variant, whose gradient must be given");
-    }
-    if (meta.shape.num_elements() != 1) {
-      return Error(ErrorCode::kTapeRoot)
-          .Text(absl::StrCat("root ", i, " has no gradient, which can be implicitly created only for scalar outputs"))
-          .Found(meta.shape.ToString());
-    }
-    SLUICE_ASSIGN_OR_RETURN(seed.value, FilledGrad(meta, 1));
+    SLUICE_ASSIGN_OR_RETURN(seed.value, ImplicitSeed(meta, i));
     return seed;
   }
   SLUICE_RETURN_IF_ERROR(CheckTape(core, *given));
@@ -81,6 +86,17 @@ absl::StatusOr<TapeValue> SeedOf(TapeCore& core, const TapeEdge& root, const Var
   seed = {given->value(), given->state()->history};
   SLUICE_RETURN_IF_ERROR(CheckGrad(core, meta, "gradient of roots", i, &seed));
   return seed;
+}
+
+// As in PyTorch a gradient that cannot be created comes before other errors of roots.
+absl::Status CheckImplicitSeeds(const PassRequest& request) {
+  for (size_t i = 0; i < request.roots.size(); ++i) {
+    const bool is_given = !request.grad_roots.empty() && request.grad_roots[i].defined();
+    if (is_given || !request.roots[i].requires_grad()) continue;
+    const TapeEdge& root = request.roots[i].state()->history;
+    SLUICE_RETURN_IF_ERROR(ImplicitSeed(root.node->outputs[root.slot], i).status());
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<TapeEdge>> InputEdges(TapeCore& core, const PassRequest& request) {
@@ -134,6 +150,7 @@ absl::StatusOr<std::vector<Var>> RunPass(TapeCore& core, const PassRequest& requ
   if (request.has_inputs && request.inputs.empty()) {
     return Error(ErrorCode::kWrongUse).Text(absl::StrCat(request.what, " has no inputs: the list must not be empty"));
   }
+  if (request.roots.size() > 1) SLUICE_RETURN_IF_ERROR(CheckImplicitSeeds(request));
   std::vector<TapeEdge> roots;
   std::vector<TapeValue> seeds;
   for (size_t i = 0; i < request.roots.size(); ++i) {

@@ -17,6 +17,7 @@
 #include "executor/tape/var.h"
 #include "graph/base/mutex.h"
 #include "graph/value/counted.h"
+#include "graph/value/tensor.h"
 
 namespace sluice {
 
@@ -91,6 +92,15 @@ class HookHome {
   TapeNode* node_ ABSL_GUARDED_BY(mu_);  // Null: it has ended.
 };
 
+// What a leaf had when its last handle went: its accumulate hooks are called with it all the same, and who holds its
+// gradient sees what is added.
+struct LeftLeaf {
+  Tensor value;
+  Var grad;                   // Without a history, which may lead to the node that keeps this.
+  CountedPtr<VarState> held;  // The gradient with its history, as long as others hold it.
+  bool requires_grad = true;
+};
+
 // All hooks of a node.
 struct NodeHooks {
   struct OfOutput {
@@ -101,10 +111,11 @@ struct NodeHooks {
   HookList<NodePreHook> pre;
   HookList<NodePostHook> post;
   HookList<AccumulateHook> accumulate;
+  std::unique_ptr<LeftLeaf> left;  // Null while the leaf has handles, and where nobody can see it any more.
   std::shared_ptr<HookHome> home;  // Set where the node has had a hook.
 
   bool empty() const {
-    return pre.hooks().empty() && post.hooks().empty() && accumulate.hooks().empty() &&
+    return left == nullptr && pre.hooks().empty() && post.hooks().empty() && accumulate.hooks().empty() &&
            std::all_of(outputs.begin(), outputs.end(),
                        [](const OfOutput& output) { return output.hooks.hooks().empty() && !output.retains; });
   }

@@ -38,12 +38,44 @@ std::vector<NodeRef> NodeRef::next() const {
 // --- VarState --------------------------------------------------------------------------------------------------------
 
 void VarState::DropContent() {
-  const Tensor dropped_value = std::move(value);
+  LeftLeaf left;
+  left.value = std::move(value);
+  left.requires_grad = history.is_set();
   const TapeEdge dropped_history = std::move(history);
   const CountedPtr<TapeNode> dropped_frozen = std::move(frozen);
-  Var dropped_grad;
-  MutexLock lock(&mu);
-  std::swap(grad, dropped_grad);
+  {
+    MutexLock lock(&mu);
+    std::swap(grad, left.grad);
+  }
+  if (!is_leaf) return;
+  TapeNode* const accumulator = left.requires_grad ? dropped_history.node.get() : dropped_frozen.get();
+  if (accumulator == nullptr) return;
+  const bool is_grad_held = left.grad.defined() && !left.grad.state()->has_one_handle();
+  if (!is_grad_held && !accumulator->has_hooks.load(std::memory_order_relaxed)) return;
+  // What a recorded pass has left may lead to the accumulator, which would keep itself.
+  if (left.grad.requires_grad()) {
+    left.held = CountedPtr<VarState>::Share(left.grad.state());
+    left.grad = left.grad.Detach();
+  }
+  MutexLock lock(&accumulator->mu);
+  std::unique_ptr<NodeHooks>& hooks = accumulator->hooks;
+  if (!is_grad_held && (hooks == nullptr || hooks->accumulate.hooks().empty())) return;
+  if (hooks == nullptr) hooks = std::make_unique<NodeHooks>();
+  hooks->left = std::make_unique<LeftLeaf>(std::move(left));
+  accumulator->has_hooks.store(true, std::memory_order_relaxed);
+}
+
+Var VarState::Revive(LeftLeaf left, CountedPtr<TapeNode> accumulator) {
+  value = std::move(left.value);
+  (left.requires_grad ? history.node : frozen) = std::move(accumulator);
+  Var held = left.held ? left.held->Lock() : Var();
+  {
+    MutexLock lock(&mu);
+    grad = held.defined() ? std::move(held) : std::move(left.grad);
+  }
+  Ref();
+  handles_.store(1, std::memory_order_release);  // Publishes the content to Lock.
+  return Var::Adopt(this);
 }
 
 // --- Var -------------------------------------------------------------------------------------------------------------

@@ -32,7 +32,9 @@ struct TapeEdge;
 // threads' passes go through may be called by all of them at once. They are called with recording on where the pass was
 // begun with create_graph. An error ends the pass; so does an exception, which becomes a status.
 //
-// Sees the gradient of a variable; returns another in its place (of the same type and shape), or Var() to leave it.
+// Sees the gradient of a variable; returns another in its place (of the same type and shape), or Var() to leave it. As
+// in PyTorch it is also called, with an undefined variable, where a pass comes to the node that made the variable
+// without a gradient for it: of the parts of a split, say, of which only one was used. Then it must return Var().
 using GradHook = absl::AnyInvocable<absl::StatusOr<Var>(const Var& grad)>;
 // Sees the gradients of all outputs of a node before it runs, some undefined; returns as many others, or none at all.
 using NodePreHook = absl::AnyInvocable<absl::StatusOr<std::vector<Var>>(absl::Span<const Var> grads)>;
@@ -56,8 +58,8 @@ class HookHandle {
   HookHandle() = default;  // Of no hook.
 
   // Removes the hook. Does nothing where it was removed before, where its node has gone, and for a handle of no hook.
-  // In a pass that goes through the node, also inside of the hook itself, the hooks that it found there are called
-  // all the same: the next pass does without.
+  // A pass that is calling hooks of the same list (of the variable, or of the kind) calls those that it found there all
+  // the same: the next pass does without.
   void Remove();
   // Whether passes through its node call the hook.
   bool is_added() const;

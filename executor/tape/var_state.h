@@ -19,7 +19,9 @@ namespace sluice {
 class TapeCore;
 
 // What the handles of one variable share. Counted twice: while there are handles it has its content; references
-// (CountedPtr), which nodes hold, keep only its memory and its version. So no record keeps itself alive.
+// (CountedPtr), which nodes hold, keep only its memory and its version. So no record keeps itself alive. A leaf with
+// accumulate hooks, or whose gradient others hold, leaves its content with its accumulator when its last handle goes,
+// for passes to give it back.
 // Thread-safety: counts and version from any thread, the gradient under the mutex; all else like a plain value.
 class VarState {
  public:
@@ -45,6 +47,9 @@ class VarState {
     }
     return Var();
   }
+  // Gives the content back to a variable without handles: `left` is what it left with its accumulator (LeftLeaf).
+  // REQUIRES: the caller has a reference, and nobody else revives it now: the accumulator's mutex is held.
+  Var Revive(LeftLeaf left, CountedPtr<TapeNode> accumulator) ABSL_LOCKS_EXCLUDED(mu);
   void Ref() { refs_.fetch_add(1, std::memory_order_relaxed); }
   void Unref() {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) const std::unique_ptr<VarState> ended(this);
@@ -68,7 +73,7 @@ class VarState {
   Var grad ABSL_GUARDED_BY(mu);
 
  private:
-  void DropContent();
+  void DropContent() ABSL_LOCKS_EXCLUDED(mu);
 
   std::atomic<int32_t> handles_{1};
   std::atomic<int32_t> refs_{1};  // All handles together count as one.

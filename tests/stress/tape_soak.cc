@@ -109,7 +109,7 @@ class TapeProgram {
         SLUICE_RETURN_IF_ERROR(tape_.Backward({y}, {}, options));
         if (leaf.grad().value().flat<float>()[1] != 4) return Error(ErrorCode::kInternal).Text("inner pass");
       }
-      return grad * 0.5;
+      return grad.defined() ? grad * 0.5 : Var();
     });
   }
 

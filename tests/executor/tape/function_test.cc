@@ -208,7 +208,7 @@ TEST_F(TapeFunctionTest, G05InPlaceFunctions) {
   EXPECT_THAT(Values(y), ElementsAre(6));
   ASSERT_OK(y.Backward());
   EXPECT_THAT(GradOf(x), ElementsAre(2));
-  EXPECT_THAT(Apply(doubling, backward, {x})[0].status(), IsError(ErrorCode::kTapeFunction, "a leaf"));
+  EXPECT_THAT(Apply(doubling, backward, {x})[0].status(), IsError(ErrorCode::kTapeLeafAssigned, "a leaf"));
 }
 
 TEST_F(TapeFunctionTest, G05ReturnDuplicateInplace) {

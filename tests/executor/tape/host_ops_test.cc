@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
+#include "graph/base/strong_id.h"
 #include "graph/gradients/expr.h"
 #include "graph/gradients/gradient_context.h"
 #include "graph/ir/op_schema_builder.h"
@@ -30,6 +32,8 @@ namespace {
 struct Meeting {
   std::atomic<int> inside{0};
   std::atomic<bool> have_met{false};
+  std::mutex mu;
+  std::vector<StepId> steps;  // Of the calls that meet nobody any more.
 };
 
 // The identity. Waits a while for another call to come.
@@ -37,6 +41,10 @@ class MeetKernel final : public Kernel {
  public:
   explicit MeetKernel(Meeting* meeting) : meeting_(meeting) {}
   absl::Status Compute(KernelContext& context) const override {
+    if (meeting_->have_met) {
+      const std::lock_guard<std::mutex> lock(meeting_->mu);
+      meeting_->steps.push_back(context.run().step_id);
+    }
     ++meeting_->inside;
     for (int i = 0; i < 100 && !meeting_->have_met; ++i) {
       if (meeting_->inside > 1) meeting_->have_met = true;
@@ -167,6 +175,24 @@ class TapeHostOpsTest : public ::testing::Test {
   std::unique_ptr<CancellationManager> outer_;
   std::atomic<int> seen_{0};
 };
+
+// Passes as compiled graphs, too: what rendezvous and stores keep by step is not another pass's.
+TEST_F(TapeHostOpsTest, EachPassIsAStepOfItsOwn) {
+  backward_.have_met = true;  // Nobody waits.
+  Tape tape(Options(1));
+  constexpr size_t kPasses = 4;
+  for (size_t pass = 0; pass < kPasses; ++pass) {
+    const Var x = tape.Leaf(Tensor::Scalar(2.0f));
+    ASSERT_OK(CallOp("Meet", {x}).Backward());
+  }
+  EXPECT_GT(tape.NumPassesOfKnownStructure(), 0);
+  ASSERT_EQ(backward_.steps.size(), kPasses);
+  ASSERT_EQ(forward_.steps.size(), kPasses);
+  for (size_t a = 0; a < kPasses; ++a) {
+    EXPECT_FALSE(backward_.steps[a] == forward_.steps[0]);
+    for (size_t b = 0; b < a; ++b) EXPECT_FALSE(backward_.steps[a] == backward_.steps[b]);
+  }
+}
 
 TEST_F(TapeHostOpsTest, G09AnOpWithoutGradientEndsThePassBeforeAnythingRuns) {
   Tape tape(Options(1));

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 #include <complex>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -151,6 +152,16 @@ class OpGradientsTest : public TapeFixture, public ::testing::WithParamInterface
     return (ends[1] - ends[0]) / (2 * step);
   }
 
+  static void ExpectSameBits(const Var& found, const Var& expected) {
+    ASSERT_EQ(found.defined(), expected.defined());
+    if (!found.defined()) return;
+    ASSERT_EQ(found.dtype(), expected.dtype());
+    ASSERT_EQ(found.shape(), expected.shape());
+    if (found.value().num_elements() == 0) return;
+    const Tensor &a = found.value(), &b = expected.value();
+    EXPECT_EQ(std::memcmp(a.raw_data(), b.raw_data(), a.total_bytes()), 0);
+  }
+
   void ExpectClose(double found, double expected, const char* what) {
     const double relative = GetParam().in_float ? 5e-2 : std::max(1e-5, 10 * GetParam().tolerance);
     EXPECT_LE(std::abs(found - expected), relative * (1 + std::abs(expected))) << what << ": " << found << ", by "
@@ -177,6 +188,38 @@ TEST_P(OpGradientsTest, D09AgreesWithDifferences) {
   const auto slopes = [&](const std::vector<Var>& moved) { return Slope(moved, along, false); };
   ASSERT_OK_AND_ASSIGN(const double of_slopes, Quotient(at, across, slopes));
   ExpectClose(second, of_slopes, "second order");
+}
+
+// The same passes node by node, which the first one is, and as a compiled graph, which later ones are.
+TEST_P(OpGradientsTest, GraphsGiveTheSameBitsAsNodes) {
+  std::vector<Tensor> at, along;
+  for (const RowArg& arg : GetParam().args) {
+    if (arg.kind != RowArg::Kind::kVariable) continue;
+    at.push_back(arg.value);
+    along.push_back(RandomLike(arg.value, static_cast<uint32_t>(at.size())));
+  }
+  for (int order = 1; order <= std::min(GetParam().orders, 2); ++order) {
+    std::vector<std::vector<Var>> passes;
+    const int64_t known = tape_.NumPassesOfKnownStructure();
+    for (int pass = 0; pass < 4; ++pass) {
+      const std::vector<Var> leaves = Leaves(at);
+      absl::StatusOr<Var> root = Value(leaves);
+      if (order == 2) root = SlopeOf(*root, leaves, along, /*is_recorded=*/true);
+      ASSERT_OK(root.status());
+      if (!root->requires_grad()) return;
+      GradOptions options;
+      options.allow_unused = true;
+      ASSERT_OK_AND_ASSIGN(std::vector<Var> grads, tape_.Grad({*root}, leaves, {}, options));
+      passes.push_back(std::move(grads));
+      if (pass == 0) {
+        EXPECT_EQ(tape_.NumPassesOfKnownStructure(), known);
+      }
+    }
+    EXPECT_GT(tape_.NumPassesOfKnownStructure(), known) << "no pass ran as a graph";
+    for (size_t pass = 1; pass < passes.size(); ++pass) {
+      for (size_t i = 0; i < at.size(); ++i) ExpectSameBits(passes[pass][i], passes[0][i]);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, OpGradientsTest, ::testing::ValuesIn(TapeCases()),

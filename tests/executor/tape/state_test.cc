@@ -346,7 +346,7 @@ TEST_F(TapeStateTest, G05ACallThatFailsLeavesHistoriesAlone) {
     const Var a = x * 1.0;
     const NodeRef before = a.grad_fn();
     const Vars out = tape_.Apply(std::make_shared<Assigning>(Assigning::What{true, /*saves=*/true}), {a, leaf});
-    EXPECT_THAT(out[0].status(), IsError(ErrorCode::kTapeFunction, "output 1 a leaf"));
+    EXPECT_THAT(out[0].status(), IsError(ErrorCode::kTapeLeafAssigned, "output 1 a leaf"));
     EXPECT_TRUE(a.grad_fn() == before);
   };
   call();

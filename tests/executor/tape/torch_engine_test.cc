@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "executor/tape/grad_mode.h"
+#include "executor/tape/shape_ops.h"
 #include "gmock/gmock.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -131,6 +134,95 @@ TEST_F(TorchEngineTest, EOutputsWithoutGradientHaveZeros) {
   EXPECT_THAT(GradOf(x), ElementsAre(1, 1));
 }
 
+TEST_F(TorchEngineTest, HooksAreCalledWithoutAGradient) {
+  std::vector<std::string> seen;
+  const auto note = [&seen](std::string name) {
+    return [&seen, name = std::move(name)](const Var& grad) {
+      seen.push_back(name + (grad.defined() ? " defined" : " undefined"));
+      return Var();
+    };
+  };
+  Vars parts = Unstack(Leaf({1, 2}) * 2.0);
+  ASSERT_OK(parts[1].AddHook(note("b")).status());
+  ASSERT_OK(parts[0].AddHook(note("a")).status());
+  ASSERT_OK(parts[1].RetainGrad());
+  ASSERT_OK(parts[0].Backward());
+  EXPECT_FALSE(parts[1].grad().defined());
+  Var x = Leaf(2), y = x * 3.0;
+  ASSERT_OK(x.AddHook(note("x")).status());
+  ASSERT_OK(y.AddHook(note("y")).status());
+  const Var z = tape_.Apply(std::make_shared<GivesNothing>(), {y})[0];
+  ASSERT_OK(Retained(z));
+  EXPECT_THAT(seen, ElementsAre("b undefined", "a defined", "y undefined", "x undefined"));
+  ASSERT_OK(y.AddHook([this](const Var&) { return Constant(5); }).status());
+  EXPECT_THAT(z.Backward(), IsError(ErrorCode::kTapeHook, "where there was none"));
+}
+
+class LostLeafTest : public TorchEngineTest {
+ protected:
+  // 3 x x, whose leaf no handle has any more; its hooks note what they see, and `step` changes the leaf.
+  Var LoseLeaf(bool is_frozen, bool has_step) {
+    Var x = Leaf(2);
+    EXPECT_OK(x.AddAccumulateHook([this, has_step](Var leaf) {
+                 called_.push_back(absl::StrCat("leaf ", Values(leaf)[0], " ",
+                                                leaf.grad().defined() ? absl::StrCat(GradOf(leaf)[0]) : "none", " ",
+                                                leaf.requires_grad()));
+                 const NoGradScope no_grad;
+                 return has_step ? leaf.AssignSub(leaf.grad() * 0.5) : absl::OkStatus();
+               }).status());
+    EXPECT_OK(x.AddHook(Note("grad")).status());
+    const Var y = x * x * 3.0;
+    EXPECT_OK(x.SetRequiresGrad(!is_frozen));
+    return y;
+  }
+};
+
+TEST_F(LostLeafTest, IItsAccumulateHooksSeeItAndItsSum) {
+  const Var y = LoseLeaf(/*is_frozen=*/false, /*has_step=*/false);
+  for (int i = 0; i < 3; ++i) ASSERT_OK(Retained(y));
+  EXPECT_THAT(called_, ElementsAre("grad 12", "leaf 2 12 1", "grad 12", "leaf 2 24 1", "grad 12", "leaf 2 36 1"));
+}
+
+TEST_F(LostLeafTest, IItStaysWithoutAGradient) {
+  const Var y = LoseLeaf(/*is_frozen=*/true, /*has_step=*/false);
+  for (int i = 0; i < 2; ++i) ASSERT_OK(Retained(y));
+  EXPECT_THAT(called_, ElementsAre("grad 12", "leaf 2 none 0", "grad 12", "leaf 2 none 0"));
+}
+
+TEST_F(LostLeafTest, IWhatAHookDoesToItIsSeen) {
+  const Var y = LoseLeaf(/*is_frozen=*/false, /*has_step=*/true);
+  ASSERT_OK(Retained(y));
+  EXPECT_THAT(Retained(y), IsError(ErrorCode::kTapeModified, "modified by an assignment"));
+  EXPECT_THAT(called_, ElementsAre("grad 12", "leaf 2 12 1"));
+}
+
+TEST_F(LostLeafTest, IRecordedGradientsDoNotKeepTheRecord) {
+  const auto alive = std::make_shared<int>(0);
+  {
+    Var x = Leaf(2);
+    ASSERT_OK(x.AddAccumulateHook([alive](const Var&) { return absl::OkStatus(); }).status());
+    const Var y = x * x * 3.0;
+    x = Var();
+    for (int i = 0; i < 2; ++i) ASSERT_OK(Backward(y, Var(), true, /*create_graph=*/true));
+  }
+  EXPECT_EQ(alive.use_count(), 1);
+}
+
+TEST_F(LostLeafTest, IAHookMayKeepIt) {
+  Var x = Leaf(2), kept;
+  ASSERT_OK(x.AddAccumulateHook([&kept](Var leaf) {
+               kept = std::move(leaf);
+               return absl::OkStatus();
+             }).status());
+  const Var y = x * 3.0;
+  x = Var();
+  ASSERT_OK(Retained(y));
+  ASSERT_OK(Retained(y));
+  EXPECT_THAT(GradOf(kept), ElementsAre(6));
+  ASSERT_OK((kept * kept).Backward());
+  EXPECT_THAT(GradOf(kept), ElementsAre(10));
+}
+
 TEST_F(TorchEngineTest, KRetainGradFollowsADirtyFunction) {
   const Var x = Leaf(2);
   Var y = x * 2.0;
@@ -143,6 +235,75 @@ TEST_F(TorchEngineTest, KRetainGradFollowsADirtyFunction) {
   EXPECT_THAT(GradOf(y), ElementsAre(1));
   EXPECT_THAT(GradOf(x), ElementsAre(4));
   EXPECT_THAT(called_, ElementsAre("after 1", "before 2"));
+}
+
+TEST_F(TorchEngineTest, ADirtyFunctionForgetsTheGradientOfTheValueBefore) {
+  Var y = Leaf(2) * 2.0;
+  ASSERT_OK(y.RetainGrad());
+  ASSERT_OK(Retained(y));
+  EXPECT_THAT(GradOf(y), ElementsAre(1));
+  ASSERT_OK(tape_.Apply(std::make_shared<DoublesInPlace>(), {y})[0].status());
+  EXPECT_FALSE(y.grad().defined());
+  EXPECT_TRUE(y.retains_grad());
+}
+
+TEST_F(TorchEngineTest, ADirtyLeafIsAnAssignedLeaf) {
+  EXPECT_THAT(tape_.Apply(std::make_shared<DoublesInPlace>(), {Leaf(2)})[0].status(),
+              IsError(ErrorCode::kTapeLeafAssigned, "a leaf that requires a gradient"));
+}
+
+TEST_F(TorchEngineTest, AGradientThatMustBeGivenComesBeforeOtherErrorsOfRoots) {
+  const Var none = Constant(1), x = Leaf({1, 2});
+  EXPECT_THAT(tape_.Backward({none, x}), IsError(ErrorCode::kTapeRoot, "root 1"));
+  EXPECT_THAT(tape_.Backward({none, Sum(x)}), IsError(ErrorCode::kTapeNeedsNoGrad, "root 0"));
+}
+
+TEST_F(TorchEngineTest, HooksOfALaterKindAreRemovedAndAddedAtOnce) {
+  Var y = Leaf(2) * 2.0;
+  ASSERT_OK_AND_ASSIGN(HookHandle removed,
+                       y.grad_fn().AddPostHook([this](absl::Span<const Var>, absl::Span<const Var>) {
+                         called_.push_back("removed");
+                         return Vars();
+                       }));
+  ASSERT_OK(y.AddHook([&](const Var&) -> absl::StatusOr<Var> {
+               removed.Remove();
+               const auto pre = [this](absl::Span<const Var>) {
+                 called_.push_back("pre");
+                 return Vars();
+               };
+               SLUICE_RETURN_IF_ERROR(y.AddHook(Note("same list")).status());
+               SLUICE_RETURN_IF_ERROR(y.grad_fn().AddPreHook(pre).status());
+               return Var();
+             }).status());
+  ASSERT_OK(y.Backward());
+  EXPECT_THAT(called_, ElementsAre("pre"));
+}
+
+TEST_F(LostLeafTest, IWhoHoldsItsGradientSeesTheSum) {
+  for (const bool is_recorded : {false, true}) {
+    Var x = Leaf(2);
+    const Var y = x * x * 0.75;
+    ASSERT_OK(Backward(y, Var(), /*retain_graph=*/true, is_recorded));
+    const Var held = x.grad();
+    x = Var();
+    for (int i = 0; i < 3; ++i) ASSERT_OK(Retained(y));
+    EXPECT_THAT(Values(held), ElementsAre(12));
+    EXPECT_EQ(held.requires_grad(), is_recorded);
+  }
+}
+
+TEST_F(TorchEngineTest, ALeafToldToRequireNoGradientIsAConstantOfRecordedPasses) {
+  Var x = Leaf(2), w = Leaf(3);
+  const Var y = x * x * w;
+  ASSERT_OK(x.SetRequiresGrad(false));
+  const Var of_w = Derivative(y, w);
+  EXPECT_TRUE(of_w.requires_grad());  // By x x, which is no leaf.
+  const Var z = x * w;
+  EXPECT_FALSE(Derivative(z, w).requires_grad());
+  Var v = Leaf(2);
+  const Var u = v * w;
+  ASSERT_OK(v.SetRequiresGrad(false));
+  EXPECT_FALSE(Derivative(u, w).requires_grad());
 }
 
 TEST_F(TorchEngineTest, LRetainGradInAHookCountsAtOnce) {
