@@ -72,9 +72,16 @@ void BoxBuilder::FoldConstants(const std::vector<NameScope>& scopes) {
     const std::string& path = scopes[Index(scope_of[Index(end)])].path;
     const bool has_scope = absl::StrContains(graph_.name(id), "/");
     if (has_scope && !path.empty() && !absl::StartsWith(graph_.name(id), absl::StrCat(path, "/"))) continue;
-    fold_into_[Index(id)] = user;
-    if (reader.valid()) fold_into_[Index(user)] = reader;
+    FoldInto(id, user);
+    if (reader.valid()) FoldInto(user, reader);
   }
+}
+
+void BoxBuilder::FoldInto(NodeId from, NodeId to) {
+  for (NodeId at = to; at.valid(); at = fold_into_[Index(at)]) {
+    if (at == from) return;
+  }
+  fold_into_[Index(from)] = to;
 }
 
 NodeId BoxBuilder::OnlyUser(const Consumers& consumers, NodeId id) {
@@ -115,11 +122,11 @@ void BoxBuilder::FoldVariables(const Consumers& consumers) {
       return std::find(std::begin(kOps), std::end(kOps), graph_.op_name(user)) != std::end(kOps);
     });
     if (!only_reads) continue;
-    fold_into_[Index(id)] = users[0];
+    FoldInto(id, users[0]);
     for (size_t i = 1; i < users.size(); ++i) also_into_.emplace_back(id, users[i]);
     for (const NodeId read : users) {
       const std::vector<NodeId> readers = graph_.Is(read, "ReadVariableOp") ? users_of(read) : std::vector<NodeId>();
-      if (readers.size() == 1) fold_into_[Index(read)] = readers[0];
+      if (readers.size() == 1) FoldInto(read, readers[0]);
     }
   }
 }

@@ -35,6 +35,8 @@ class BoxBuilder {
   using ScopeList = std::vector<std::pair<int32_t, int32_t>>;  // Scopes and their boxes.
 
   void FoldConstants(const std::vector<NameScope>& scopes);
+  // Notes that `from` is drawn with `to`, unless `to` is drawn with `from` already, as in a graph that is not sound.
+  void FoldInto(NodeId from, NodeId to);
   // The node that all uses of `id` are, or an invalid id.
   static NodeId OnlyUser(const Consumers& consumers, NodeId id);
   void FoldVariables(const Consumers& consumers);

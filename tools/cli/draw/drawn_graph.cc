@@ -108,7 +108,7 @@ class Expander {
         absl::StatusOr<Output> output = graph_.FindOutput(result.name);
         if (!output.ok() || graph_.num_outputs(output->node) == 0) continue;  // An init op gives nothing.
         needed_.push_back(output->node);
-        while (graph_.Is(output->node, "Identity")) *output = graph_.inputs(output->node)[0];
+        while (IsForwarder(output->node)) *output = graph_.inputs(output->node)[0];
         scope_of_call_.try_emplace(output->node, signature.key);
       }
     }
@@ -174,7 +174,7 @@ class Expander {
       const CallKind kind = own.KindOf(id);
       const absl::StatusOr<std::vector<BoundFunction>> callees = BindCallees(graph_, id, own, graph_.library());
       closed_.insert(id);
-      if (!callees.ok() || !Fits(*callees)) continue;
+      if (!callees.ok() || callees->empty() || !Fits(*callees)) continue;
       const bool is_call = kind == CallKind::kDirect || kind == CallKind::kCall;
       if (is_call ? ExpandCall(id, (*callees)[0]) : ExpandBranches(id, kind, *callees)) {
         if (is_call) gone.push_back(id);
@@ -248,7 +248,7 @@ class Expander {
   // Adds the bodies of a conditional or a loop. Its node stays, and waits for them: their results are its own.
   bool ExpandBranches(NodeId id, CallKind kind, const std::vector<BoundFunction>& callees) {
     std::vector<Output> args = Resolved(graph_.inputs(id));
-    if (kind != CallKind::kWhile) args.erase(args.begin());
+    if (kind != CallKind::kWhile && !args.empty()) args.erase(args.begin());
     for (size_t i = 0; i < callees.size(); ++i) {
       const std::string role = kind == CallKind::kIf      ? (i == 0 ? "then" : "else")
                                : kind == CallKind::kWhile ? (i == 0 ? "cond" : "body")
@@ -339,11 +339,15 @@ class Expander {
     Bypass(gone);
   }
 
+  bool IsForwarder(NodeId id) const {
+    return graph_.Is(id, "Identity") && !graph_.inputs(id).empty() && graph_.inputs(id)[0].is_set();
+  }
+
   // Removes the nodes; who read from an Identity reads from its input, who waited for one of them waits no more.
   void Bypass(const std::vector<NodeId>& gone) {
     replaced_.clear();
     for (const NodeId id : gone) {
-      if (graph_.Is(id, "Identity")) replaced_[Output{id, 0}] = graph_.inputs(id)[0];
+      if (IsForwarder(id)) replaced_[Output{id, 0}] = graph_.inputs(id)[0];
     }
     for (const NodeId id : gone) {
       if (results_.contains(id) && !graph_.inputs(id).empty()) results_.insert(Resolve({id, 0}).node);

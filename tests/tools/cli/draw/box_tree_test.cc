@@ -121,6 +121,19 @@ TEST(BoxTreeTest, VariablesAreFoldedIntoWhatReadsThemAndKeepsMovingAverages) {
   EXPECT_GT(FindBox(TreeOfVariable("VarIsInitializedOp"), "v"), 0);
 }
 
+// As in a graph that is not sound and is drawn all the same.
+TEST(BoxTreeTest, WhatUsesEachOtherIsNotFoldedIntoItself) {
+  GraphBuilder builder(NewOpRegistry());
+  const GraphBuilder::Attrs dtype = {{"dtype", DType::kFloat}};
+  const Output v = builder.Op("VarHandleOp", "v", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Of({2})}});
+  const Output a = builder.Op("ReadVariableOp", "a", {v}, dtype), b = builder.Op("ReadVariableOp", "b", {v}, dtype);
+  Graph graph = Build(builder);
+  ASSERT_OK(graph.AddControl(b.node, a.node));
+  ASSERT_OK(graph.AddControl(a.node, b.node));
+  const BoxTree tree(graph);
+  EXPECT_EQ(tree.boxes().size(), 2) << "the root and one of the reads";
+}
+
 TEST(BoxTreeTest, CrowdedScopesAreBundled) {
   GraphBuilder builder(NewOpRegistry());
   Output last = builder.Placeholder("x", DType::kFloat);

@@ -150,6 +150,23 @@ TEST(DrawnGraphTest, WhatTensorFlowsInlinerLeavesIsLeftOut) {
   EXPECT_TRUE(drawn.graph.controls(drawn.graph.Find("Identity")).empty());
 }
 
+// What cannot run is drawn, too.
+TEST(DrawnGraphTest, GraphsThatAreNotSoundAreDrawnAsFarAsTheyAreKnown) {
+  LoadOptions options;
+  options.keep_unsound = true;
+  const auto drawn = [&options](const std::string& text) {
+    absl::StatusOr<LoadedGraph> model = LoadGraphBytes(text, nullptr, "model.pbtxt", options);
+    EXPECT_OK(model);
+    EXPECT_FALSE(model->unsound.ok() && model->deferred.ok()) << "the case is about what is wrong";
+    return NamesOf(ExpandForDrawing(*model).graph);
+  };
+  EXPECT_THAT(drawn(Input("x") + Node("call", "PartitionedCall", "input: 'x'")), Contains("x"));
+  EXPECT_THAT(drawn(Input("x") + Node("if", "If", "")), Contains("if"));
+  EXPECT_THAT(drawn(Input("x") + Node("y", "Identity", kType)), Contains("y"));
+  const std::string forwarder = Node("Func/f/input/_0", "Identity", kType);
+  EXPECT_THAT(drawn(forwarder + Node("y", "Relu", absl::StrCat("input: 'Func/f/input/_0' ", kType))), Contains("y"));
+}
+
 TEST(DrawnGraphTest, NodesWithoutEdgesAreNotUnusedWhereThereAreNoOthers) {
   EXPECT_THAT(NamesOf(ExpandForDrawing(Load(Input("x") + Input("y"))).graph), UnorderedElementsAre("x", "y"));
 }
