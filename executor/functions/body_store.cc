@@ -278,8 +278,10 @@ class BodyStore::Compiler {
     return absl::OkStatus();
   }
 
-  // Gives `library` what the body of `function` calls, and what the bodies call that will be inlined there.
+  // Gives `library` what the body of `function` calls, and what the bodies call that may be inlined there: where there
+  // are effects, calls that could stay may be among them (see InlineFunctionCalls).
   absl::Status AddToLibrary(const FunctionDefinition& function, FunctionLibrary* library) const {
+    const bool may_inline_all = choice_.MayHaveEffects(function.name());
     std::vector<const FunctionDefinition*> open = {&function};
     std::set<const FunctionDefinition*> seen = {&function};
     while (!open.empty()) {
@@ -289,7 +291,7 @@ class BodyStore::Compiler {
         const std::shared_ptr<const FunctionDefinition> callee = library_.Find(name);
         if (callee == nullptr || !seen.insert(callee.get()).second) continue;
         SLUICE_RETURN_IF_ERROR(library->Add(callee));
-        if (!choice_.IsCalled(name)) open.push_back(callee.get());
+        if (may_inline_all || !choice_.IsCalled(name)) open.push_back(callee.get());
       }
     }
     return absl::OkStatus();

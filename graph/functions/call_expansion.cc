@@ -149,27 +149,34 @@ bool CallExpansion::Pop(Pending* pending) {
   return true;
 }
 
-std::vector<NodeId> CallExpansion::Replacements(std::vector<NodeId> nodes) const {
+std::vector<NodeId> CallExpansion::Replacements(std::vector<NodeId> values, std::vector<NodeId> controls) const {
   std::vector<NodeId> found;
-  HashSet<NodeId> seen;
-  while (!nodes.empty()) {
+  HashSet<NodeId> seen_values, seen_controls;
+  while (!values.empty() || !controls.empty()) {
+    const bool is_value = !values.empty();
+    std::vector<NodeId>& nodes = is_value ? values : controls;
     const NodeId id = nodes.back();
     nodes.pop_back();
-    if (!seen.insert(id).second) continue;
+    if (!(is_value ? seen_values : seen_controls).insert(id).second) continue;
     const auto replaced = replaced_.find(id);
     if (replaced == replaced_.end()) {
       found.push_back(id);
       continue;
     }
-    for (const Replacement& output : replaced->second.outputs) nodes.push_back(output.value.node);
-    nodes.insert(nodes.end(), replaced->second.done.begin(), replaced->second.done.end());
+    HashSet<NodeId> gives_outputs;
+    for (const Replacement& output : replaced->second.outputs) gives_outputs.insert(output.value.node);
+    if (is_value) values.insert(values.end(), gives_outputs.begin(), gives_outputs.end());
+    for (const NodeId done : replaced->second.done) (gives_outputs.contains(done) ? values : controls).push_back(done);
   }
   return found;
 }
 
 void CallExpansion::AddTo(InlinedParts* parts) const {
-  if (!replaced_.empty()) parts->roots = Replacements(std::move(parts->roots));
-  for (const std::vector<NodeId>& nodes : together_) parts->together.push_back(Replacements(nodes));
+  if (!replaced_.empty()) {
+    parts->roots = Replacements(std::move(parts->roots), std::move(parts->control_roots));
+    parts->control_roots.clear();
+  }
+  for (const Group& group : together_) parts->together.push_back(Replacements(group.values, group.controls));
 }
 
 }  // namespace sluice

@@ -79,9 +79,11 @@ class CallExpansion {
   // Turns all edges that point to replaced nodes.
   absl::Status Finish();
 
-  // Notes that all of `nodes` are needed where one of them is. A node that is or will be replaced stands for all that
-  // takes its place.
-  void Together(std::vector<NodeId> nodes) { together_.push_back(std::move(nodes)); }
+  // Notes that all of these nodes are needed where one of them is. A node that is or will be replaced stands for what
+  // takes its place: among `values` for its outputs too, among `controls` for what has run when it has.
+  void Together(std::vector<NodeId> values, std::vector<NodeId> controls) {
+    together_.push_back({std::move(values), std::move(controls)});
+  }
   // After Finish: puts what has replaced them in the place of the roots in `parts`, and adds what was noted.
   void AddTo(InlinedParts* parts) const;
 
@@ -106,20 +108,25 @@ class CallExpansion {
     std::vector<NodeId> done;
   };
 
+  struct Group {
+    std::vector<NodeId> values, controls;
+  };
+
   absl::StatusOr<Output> Resolve(Output output);
   // Gives `value`, which replaces `output`, on after the gate of that replacement, from now on.
   absl::StatusOr<Output> AddGate(const Output& output, const Output& value);
   // The node to wait for instead of `id`; not valid when there is nothing to wait for.
   absl::StatusOr<NodeId> ResolveControl(NodeId id);
   absl::Status TurnEdges(NodeId id);
-  // `nodes` and, in the place of those that were replaced, what gives their outputs or has run when they have.
-  std::vector<NodeId> Replacements(std::vector<NodeId> nodes) const;
+  // These nodes and, in the place of those that were replaced, what gives their outputs (only of `values`) or has run
+  // when they have.
+  std::vector<NodeId> Replacements(std::vector<NodeId> values, std::vector<NodeId> controls) const;
 
   Graph& graph_;
   const LoadLimits limits_;
   HashMap<NodeId, Replaced> replaced_;
   HashSet<NodeId> kept_;
-  std::vector<std::vector<NodeId>> together_;
+  std::vector<Group> together_;
   std::deque<Pending> pending_;
   // Of the call that was popped last.
   bool may_stay_ = true;

@@ -134,7 +134,7 @@ class CallInliner {
     SLUICE_RETURN_IF_ERROR(AddOutputs(body, &outputs));
     std::vector<NodeId> done = Done(body, outputs);
     SLUICE_RETURN_IF_ERROR(expansion_.Replace(call_, std::move(outputs), std::move(done)));
-    if (!options_.is_branch) expansion_.Together(Parts(body));
+    if (!options_.is_branch) NoteParts(body);
     return body;
   }
 
@@ -230,12 +230,11 @@ class CallInliner {
     return done;
   }
 
-  // What runs where some of it is needed.
-  std::vector<NodeId> Parts(const BodyNodes& body) const {
-    std::vector<NodeId> parts = body.control_results;
-    parts.push_back(call_);  // Its results.
-    AddEffects(body, &parts);
-    return parts;
+  // Notes what runs where some of it is needed: results, control results and perhaps effects.
+  void NoteParts(const BodyNodes& body) {
+    std::vector<NodeId> values = {call_};
+    AddEffects(body, &values);
+    expansion_.Together(std::move(values), body.control_results);
   }
 
   void AddEffects(const BodyNodes& body, std::vector<NodeId>* nodes) const {
@@ -408,7 +407,7 @@ class Driver {
   // The conditional or loop that was popped last is a functional one.
   void RunsAll(NodeId id) {
     expansion_.IsFunctional();
-    expansion_.Together({id});
+    expansion_.Together({id}, {});
   }
 
   absl::Status ExpandCall(const CallExpansion::Pending& pending, CallKind kind, const BoundFunction& function) {

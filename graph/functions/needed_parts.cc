@@ -20,7 +20,9 @@ class NeededNodes {
   }
 
   void Find() {
-    for (const NodeId root : parts_.roots) Need(root);
+    for (const auto* const roots : {&parts_.roots, &parts_.control_roots}) {
+      for (const NodeId root : *roots) Need(root);
+    }
     while (!open_.empty()) {
       const NodeId id = open_.back();
       open_.pop_back();
@@ -60,9 +62,10 @@ class NeededNodes {
 
 InlinedParts PartsOf(const FunctionGraph& body, BodyRun run) {
   InlinedParts parts;
-  for (const auto* const nodes : {&body.args, &body.results, &body.control_results}) {
+  for (const auto* const nodes : {&body.args, &body.results}) {
     parts.roots.insert(parts.roots.end(), nodes->begin(), nodes->end());
   }
+  parts.control_roots = body.control_results;
   if (run == BodyRun::kResults) return parts;
   for (const NodeId id : body.graph.Nodes()) {
     if (body.graph.op(id).is_stateful) parts.roots.push_back(id);

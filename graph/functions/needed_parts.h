@@ -38,6 +38,7 @@ enum class BodyRun : int {
 // What is kept of a graph whose calls are inlined.
 struct InlinedParts {
   std::vector<NodeId> roots;                  // What the graph is for.
+  std::vector<NodeId> control_roots;          // And what has to run, whatever it gives.
   std::vector<std::vector<NodeId>> together;  // Where one of them is needed, all are.
 };
 

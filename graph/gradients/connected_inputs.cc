@@ -54,12 +54,12 @@ class BackwardWalk {
   BackwardWalk(const Graph& graph, BodyArguments& bodies)
       : graph_(graph), bodies_(bodies), finder_(graph), is_seen_(static_cast<size_t>(graph.id_limit()), false) {}
 
-  // Calls `visit` for each value that gradients come to on the way.
+  // Calls `visit` for each value that gradients come to on the way: never for integers, strings and the like.
   template <typename Visit>
   void From(std::vector<Output> queue, const Visit& visit) {
     for (size_t next = 0; next < queue.size(); ++next) {
       const Output at = queue[next];
-      if (!visit(at) || !IsDifferentiable(graph_.output_type(at.node, at.index))) continue;
+      if (!IsDifferentiable(graph_.output_type(at.node, at.index)) || !visit(at)) continue;
       if (is_seen_[static_cast<size_t>(at.node.value())]) continue;
       is_seen_[static_cast<size_t>(at.node.value())] = true;
       for (const Output& input : InputsOf(at.node)) queue.push_back(input);

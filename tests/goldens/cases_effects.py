@@ -145,7 +145,57 @@ def nested(used, inner_control, outer_control):
                 without=() if outer_control else range(count - len(INNERS), count))
 
 
+def calls_beside_effects():
+    """Functions that stay calls, called in the body of a loop that has effects, which stands in a function."""
+    x, call_attrs = (("x", "DT_FLOAT"),), (attr("Tin", types("DT_FLOAT")), attr("Tout", types("DT_FLOAT")))
+    twice = inner("in", "AddV2", ["x", "x"], FLOAT)
+    library = function("Pure2", [("y", "in:z:0")], twice, noinline=True, args=x)
+    again = inner("in", "PartitionedCall", ["x"], attr("f", 'func { name: "Pure2" }'), *call_attrs)
+    library += function("Pure1", [("y", "in:output:0")], again, noinline=True, args=x)
+    args = ARGS + (("u", "DT_FLOAT"),)
+    less = scalar("six", "DT_FLOAT", "float_val: 6", of="node_def") + inner("less", "Less", ["x", "six:output:0"], FLOAT)
+    body = ASSIGN + inner("in", "PartitionedCall", ["x"], attr("f", 'func { name: "Pure1" }'), *call_attrs)
+    body += inner("get", "ReadVariableOp", ["h", "^set"], DTYPE)
+    results = [("hh", "h"), ("y", "in:output:0"), ("z", "get:value:0")]
+    library += function("Small", [("c", "less:z:0")], less, args=args) + function("Body", results, body, "set", args=args)
+    op, _, attrs, _ = call("While", "h", "", mark=LOWERED, inside=True)
+    loop = inner("loop", op, ["h", "x", "x"], *attrs)
+    for name, noinline in (("Called", True), ("Inlined", False)):
+        library += function(name, [("y", "loop:output:1"), ("z", "loop:output:2")], loop, noinline=noinline)
+    graph = Graph(library)
+    for op in ("StatefulPartitionedCall", "PartitionedCall", "If"):
+        for of in ("Called", "Inlined"):
+            graph.add(op, of, mark=LOWERED if op == "If" else "")
+    graph.write("calls_beside_effects", "functions called in a loop that has effects, in a function", without=range(6))
+
+
+def control_results_that_choose():
+    """A control result that is a conditional or a loop, whose results are not read."""
+    body = ASSIGN + inner("same", "Identity", ["x", "^set"], FLOAT)
+    library, names = "", []
+    for control in (False, True):
+        branch = "Branch%d" % control
+        library += function(branch, [("y", "same:output:0")], body, "set" if control else None)
+        for mark in (LOWERED, KEPT):
+            for inner_op in ("If", "Case", "StatefulPartitionedCall"):
+                if inner_op == "StatefulPartitionedCall" and mark == KEPT:
+                    continue
+                op, inputs, attrs, _ = call(inner_op, "h", branch, 1, mark, inside=True)
+                choice = scalar("yes", "DT_BOOL", "bool_val: true", of="node_def")
+                choice += scalar("zero", "DT_INT32", "int_val: 0", of="node_def") + inner("in", op, inputs, *attrs)
+                choice += inner("same", "Identity", ["x"], FLOAT)
+                names.append("F%d" % len(names))
+                library += function(names[-1], [("y", "same:output:0")], choice, "in")
+    graph = Graph(library)
+    for op, mark in (("StatefulPartitionedCall", ""), ("PartitionedCall", ""), ("If", LOWERED), ("If", KEPT)):
+        for name in names:
+            graph.add(op, name, 1, mark)
+    graph.write("control_results_that_choose", "a control result that is a conditional whose results are not read")
+
+
 def main():
+    calls_beside_effects()
+    control_results_that_choose()
     for control in (False, True):
         for noinline in (False, True):
             kinds(control, noinline)
