@@ -67,6 +67,12 @@ CONNECTIONS = {
     "loop_before_zeros": lambda x, w, _: x + tf.zeros_like(loop(x, lambda v: tf.sin(v) * w)),
     "loop_before_integers": lambda x, w, _: x + tf.cast(tf.cast(loop(x, lambda v: v * w), tf.int32), tf.float64),
     "behind_loop": lambda x, w, _: loop(x, lambda v: unused(tf.sin(v), tf.sin(w * 2))),
+    "index_of_call": lambda x, w, _: x * tf.gather(x, function(lambda w: (tf.cast(w[0], tf.int32), w * 2))(w)[0]),
+    "predicate_of_call": lambda x, w, _: tf.cond(
+        function(lambda w: (w[0] > 0, w * 2))(w)[0], lambda: tf.sin(x), lambda: x * 2),
+    "flag_in_loop": lambda x, w, _: tf.while_loop(
+        lambda i, v, c: tf.logical_and(i < 3, c), lambda i, v, c: (i + 1, tf.sin(v), c),
+        [tf.constant(0), x, function(lambda w: (w[0] > 0, w * 2))(w)[0]])[1],
     "before_a_call": lambda x, w, _: function(lambda x, w: unused(tf.sin(x), w))(x, tf.sin(w)),
 }
 

@@ -161,12 +161,16 @@ TEST_F(NestedWaitsTest, ACallersLockMayBeWantedByOthersWithoutThreads) {
   constexpr int kSteps = 20;
   OpenWith(Driver::kAuto, 1);
   Mutex mu;
-  std::atomic<int> ended{0};
+  int ended = 0;  // Under mu.
   Notification all_over, returned;
   for (int i = 0; i < kSteps; ++i) {
     session_->RunAsync({}, {"get"}, {}, {}, [&](const absl::StatusOr<std::vector<Tensor>>&) {
-      MutexLock lock(&mu);
-      if (++ended == kSteps) all_over.Notify();
+      bool is_last = false;
+      {
+        MutexLock lock(&mu);
+        is_last = ++ended == kSteps;
+      }
+      if (is_last) all_over.Notify();  // The lock ends with the test.
     });
   }
   std::thread host([&] {
