@@ -28,10 +28,11 @@ Joined JoinedBy(const GradientContext& c, int first, int axis_input) {
   Joined joined = {first, first + c.num_inputs() - 1, axis_input, std::nullopt, -1};
   for (int i = joined.first; i < joined.end && joined.rank < 0; ++i) joined.rank = c.InputRank(i);
   if (const std::optional<std::vector<int64_t>> axis = c.ConstInts(axis_input); axis.has_value() && axis->size() == 1) {
-    if ((*axis)[0] >= 0) {
-      joined.axis = (*axis)[0];
-    } else if (joined.rank >= 0) {
-      joined.axis = (*axis)[0] + joined.rank;
+    const int64_t given = (*axis)[0];
+    if (joined.rank < 0) {
+      if (given >= 0) joined.axis = given;
+    } else if (given >= -joined.rank && given < joined.rank) {  // Others fail in the run.
+      joined.axis = given < 0 ? given + joined.rank : given;
     }
   }
   return joined;
@@ -66,7 +67,8 @@ absl::Status ConcatOf(GradientContext& c, const Joined& joined) {
   const std::optional<std::vector<int64_t>> sizes = KnownSizes(c, joined);
   int num_wanted = 0;
   for (int i = joined.first; i < joined.end; ++i) num_wanted += c.Wants(i) ? 1 : 0;
-  if (sizes.has_value() && num_wanted == 1) {  // One piece alone is cut out: the others need not be copied.
+  // One piece alone is cut out: the others need not be copied.
+  if (sizes.has_value() && num_wanted == 1 && joined.rank > *joined.axis) {
     std::vector<int64_t> begin(static_cast<size_t>(joined.rank), 0), size(begin.size(), -1);
     const size_t axis = static_cast<size_t>(*joined.axis);
     for (int i = joined.first; i < joined.end; ++i) {
