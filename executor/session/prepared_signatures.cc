@@ -1,5 +1,6 @@
 #include "executor/session/prepared_signatures.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -15,6 +16,9 @@ namespace {
 
 // How often a thread that waits looks whether it is cancelled.
 constexpr absl::Duration kLook = absl::Milliseconds(5);
+// A factory may wait for another thread, which may want what the factory's thread is preparing. So nobody waits for
+// ever: after this time a thread prepares by itself, which costs work and nothing else.
+constexpr absl::Duration kPatience = absl::Seconds(5);
 
 thread_local bool this_thread_prepares = false;
 
@@ -111,11 +115,12 @@ PreparedSignatures::Result PreparedSignatures::PrepareAndKeep(const std::string&
 absl::Status PreparedSignatures::Wait(const Work& work, const PrepareOptions& options) {
   BeforeWaiting();  // Perhaps in a `done`, or in a kernel.
   StopPoll stop(options.deadline, options.cancellation);
+  const absl::Time give_up = absl::Now() + kPatience;
   const bool may_stop = options.cancellation != nullptr || options.deadline != absl::InfiniteFuture();
   MutexLock lock(&mu_);
-  while (!work.is_over) {
+  while (!work.is_over && absl::Now() < give_up) {
     SLUICE_RETURN_IF_ERROR(stop.Look());
-    over_.WaitWithDeadline(&mu_, may_stop ? absl::Now() + kLook : absl::InfiniteFuture());
+    over_.WaitWithDeadline(&mu_, may_stop ? std::min(give_up, absl::Now() + kLook) : give_up);
   }
   return absl::OkStatus();
 }

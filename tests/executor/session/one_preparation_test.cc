@@ -103,6 +103,18 @@ TEST_F(OnePreparationTest, AlsoWhereNothingIsKept) {
   EXPECT_EQ(session_->num_prepared(), 0u);
 }
 
+// The other thread does not know that it is waited for: it gives up waiting and prepares by itself.
+TEST_F(OnePreparationTest, AFactoryMayWaitForAThreadThatWantsTheSame) {
+  OpenWith([&](int count) {
+    if (count > 1) return;
+    BeginOthers(1);
+    JoinOthers();
+  });
+  EXPECT_OK(Run());
+  EXPECT_OK(others_[0]);
+  EXPECT_EQ(num_made_, 2);
+}
+
 // It may have failed for want of memory.
 TEST_F(OnePreparationTest, AFailureIsThatOfTheThreadThatHasMetIt) {
   OpenWith([&](int count) {
