@@ -14,17 +14,18 @@ CancellationManager*& ThisThreadsLimits() {
 
 CallLimitsScope::CallLimitsScope(CancellationManager* cancellation, absl::Time deadline)
     : outer_(ThisThreadsLimits()), own_(outer_), linked_(cancellation) {
+  // What can throw comes before the registration, which only the destructor takes back.
+  if (deadline < absl::InfiniteFuture()) {
+    timer_.emplace(deadline, [this] {
+      own_.StartCancelWithStatus(Error(ErrorCode::kDeadline).Text("the deadline of the thread's calls has passed"));
+    });
+  }
   if (linked_ != nullptr) {
     link_ = linked_->NewToken();
     if (!linked_->RegisterCallback(link_, [this] { own_.StartCancelWithStatus(linked_->status()); })) {
       link_ = -1;
       own_.StartCancelWithStatus(linked_->status());
     }
-  }
-  if (deadline < absl::InfiniteFuture()) {
-    timer_.emplace(deadline, [this] {
-      own_.StartCancelWithStatus(Error(ErrorCode::kDeadline).Text("the deadline of the thread's calls has passed"));
-    });
   }
   ThisThreadsLimits() = &own_;
 }
