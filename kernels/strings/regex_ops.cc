@@ -11,7 +11,7 @@
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
 #include "kernels/strings/families.h"
-#include "kernels/strings/regex/regex.h"
+#include "kernels/strings/regex.h"
 #include "kernels/strings/text_memory.h"
 
 namespace sluice {
@@ -27,9 +27,8 @@ absl::Status MatchAll(KernelContext& context, const Regex& regex) {
   const absl::Span<bool> matches = output->flat<bool>();
   const double unit_ns = StringNs(input.num_elements(), TotalBytes(input), kMatchByteNs);
   return ForStrings(context, input.num_elements(), unit_ns, [&](int64_t begin, int64_t end) {
-    RegexMatcher matcher(regex);
     for (size_t i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      matches[i] = matcher.MatchesAll(texts[i].view());
+      matches[i] = regex.MatchesAll(texts[i].view());
     }
     return absl::OkStatus();
   });

@@ -1,9 +1,9 @@
 #include "kernels/strings/unicode/unicode.h"
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "kernels/strings/unicode/unicode_runs.h"
 #include "kernels/strings/unicode/utf8.h"
@@ -32,183 +32,6 @@ uint32_t TakeNumber(absl::string_view* data) {
 }
 
 namespace {
-
-constexpr absl::string_view kCategories[] = {"Cc", "Cf", "Co", "Cs", "Ll", "Lm", "Lo", "Lt", "Lu", "Mc",
-                                             "Me", "Mn", "Nd", "Nl", "No", "Pc", "Pd", "Pe", "Pf", "Pi",
-                                             "Po", "Ps", "Sc", "Sk", "Sm", "So", "Zl", "Zp", "Zs"};
-
-// A script and its number in UnicodeScript (103: that one does not know it).
-struct Script {
-  absl::string_view name;
-  int32_t number;
-};
-
-constexpr int32_t kUnknownScript = 103;
-constexpr Script kScripts[] = {
-    {"Adlam", 167},
-    {"Ahom", 161},
-    {"Anatolian_Hieroglyphs", 156},
-    {"Arabic", 2},
-    {"Armenian", 3},
-    {"Avestan", 117},
-    {"Balinese", 62},
-    {"Bamum", 130},
-    {"Bassa_Vah", 134},
-    {"Batak", 63},
-    {"Bengali", 4},
-    {"Bhaiksuki", 168},
-    {"Bopomofo", 5},
-    {"Brahmi", 65},
-    {"Braille", 46},
-    {"Buginese", 55},
-    {"Buhid", 44},
-    {"Canadian_Aboriginal", 40},
-    {"Carian", 104},
-    {"Caucasian_Albanian", 159},
-    {"Chakma", 118},
-    {"Cham", 66},
-    {"Cherokee", 6},
-    {"Chorasmian", 189},
-    {"Common", 0},
-    {"Coptic", 7},
-    {"Cuneiform", 101},
-    {"Cypriot", 47},
-    {"Cypro_Minoan", 103},
-    {"Cyrillic", 8},
-    {"Deseret", 9},
-    {"Devanagari", 10},
-    {"Dives_Akuru", 190},
-    {"Dogra", 178},
-    {"Duployan", 135},
-    {"Egyptian_Hieroglyphs", 71},
-    {"Elbasan", 136},
-    {"Elymaic", 185},
-    {"Ethiopic", 11},
-    {"Georgian", 12},
-    {"Glagolitic", 56},
-    {"Gothic", 13},
-    {"Grantha", 137},
-    {"Greek", 14},
-    {"Gujarati", 15},
-    {"Gunjala_Gondi", 179},
-    {"Gurmukhi", 16},
-    {"Han", 17},
-    {"Hangul", 18},
-    {"Hanifi_Rohingya", 182},
-    {"Hanunoo", 43},
-    {"Hatran", 162},
-    {"Hebrew", 19},
-    {"Hiragana", 20},
-    {"Imperial_Aramaic", 116},
-    {"Inherited", 1},
-    {"Inscriptional_Pahlavi", 122},
-    {"Inscriptional_Parthian", 125},
-    {"Javanese", 78},
-    {"Kaithi", 120},
-    {"Kannada", 21},
-    {"Katakana", 22},
-    {"Kawi", 103},
-    {"Kayah_Li", 79},
-    {"Kharoshthi", 57},
-    {"Khitan_Small_Script", 191},
-    {"Khmer", 23},
-    {"Khojki", 157},
-    {"Khudawadi", 145},
-    {"Lao", 24},
-    {"Latin", 25},
-    {"Lepcha", 82},
-    {"Limbu", 48},
-    {"Linear_A", 83},
-    {"Linear_B", 49},
-    {"Lisu", 131},
-    {"Lycian", 107},
-    {"Lydian", 108},
-    {"Mahajani", 160},
-    {"Makasar", 180},
-    {"Malayalam", 26},
-    {"Mandaic", 84},
-    {"Manichaean", 121},
-    {"Marchen", 169},
-    {"Masaram_Gondi", 175},
-    {"Medefaidrin", 181},
-    {"Meetei_Mayek", 115},
-    {"Mende_Kikakui", 140},
-    {"Meroitic_Cursive", 141},
-    {"Meroitic_Hieroglyphs", 86},
-    {"Miao", 92},
-    {"Modi", 163},
-    {"Mongolian", 27},
-    {"Mro", 149},
-    {"Multani", 164},
-    {"Myanmar", 28},
-    {"Nabataean", 143},
-    {"Nag_Mundari", 103},
-    {"Nandinagari", 187},
-    {"New_Tai_Lue", 59},
-    {"Newa", 170},
-    {"Nko", 87},
-    {"Nushu", 150},
-    {"Nyiakeng_Puachue_Hmong", 186},
-    {"Ogham", 29},
-    {"Ol_Chiki", 109},
-    {"Old_Hungarian", 76},
-    {"Old_Italic", 30},
-    {"Old_North_Arabian", 142},
-    {"Old_Permic", 89},
-    {"Old_Persian", 61},
-    {"Old_Sogdian", 184},
-    {"Old_South_Arabian", 133},
-    {"Old_Turkic", 88},
-    {"Old_Uyghur", 103},
-    {"Oriya", 31},
-    {"Osage", 171},
-    {"Osmanya", 50},
-    {"Pahawh_Hmong", 75},
-    {"Palmyrene", 144},
-    {"Pau_Cin_Hau", 165},
-    {"Phags_Pa", 90},
-    {"Phoenician", 91},
-    {"Psalter_Pahlavi", 123},
-    {"Rejang", 110},
-    {"Runic", 32},
-    {"Samaritan", 126},
-    {"Saurashtra", 111},
-    {"Sharada", 151},
-    {"Shavian", 51},
-    {"Siddham", 166},
-    {"SignWriting", 112},
-    {"Sinhala", 33},
-    {"Sogdian", 183},
-    {"Sora_Sompeng", 152},
-    {"Soyombo", 176},
-    {"Sundanese", 113},
-    {"Syloti_Nagri", 58},
-    {"Syriac", 34},
-    {"Tagalog", 42},
-    {"Tagbanwa", 45},
-    {"Tai_Le", 52},
-    {"Tai_Tham", 106},
-    {"Tai_Viet", 127},
-    {"Takri", 153},
-    {"Tamil", 35},
-    {"Tangsa", 103},
-    {"Tangut", 154},
-    {"Telugu", 36},
-    {"Thaana", 37},
-    {"Thai", 38},
-    {"Tibetan", 39},
-    {"Tifinagh", 60},
-    {"Tirhuta", 158},
-    {"Toto", 103},
-    {"Ugaritic", 53},
-    {"Vai", 99},
-    {"Vithkuqi", 103},
-    {"Wancho", 188},
-    {"Warang_Citi", 146},
-    {"Yezidi", 192},
-    {"Yi", 41},
-    {"Zanabazar_Square", 177},
-};
 
 // A run of equal code points up to `end`, which is beyond it.
 struct Run {
@@ -303,45 +126,6 @@ class CaseTable {
   const std::vector<Expansion> expansions_;
 };
 
-// Folds lead upwards in the data; the way back to the smallest is read off here.
-struct Folds {
-  std::vector<MappingRun> up;
-  std::vector<RuneRange> back;  // From the largest of each circle to the smallest, ascending.
-  std::vector<uint32_t> all;    // Ascending.
-};
-
-Folds ReadFolds() {
-  Folds folds;
-  folds.up = ReadMappings(FoldMappings());
-  std::vector<RuneRange> pairs;
-  for (const MappingRun& run : folds.up) {
-    for (uint32_t rune = run.first; rune <= run.last; rune += run.stride) {
-      pairs.push_back({rune, static_cast<uint32_t>(static_cast<int32_t>(rune) + run.distance)});
-    }
-  }
-  std::sort(pairs.begin(), pairs.end(), [](const RuneRange& a, const RuneRange& b) { return a.last < b.last; });
-  const auto below = [](const RuneRange& link, uint32_t rune) { return link.last < rune; };
-  for (const RuneRange& pair : pairs) {
-    uint32_t smallest = pair.first;
-    for (auto at = std::lower_bound(pairs.begin(), pairs.end(), smallest, below);
-         at != pairs.end() && at->last == smallest;
-         at = std::lower_bound(pairs.begin(), pairs.end(), smallest, below)) {
-      smallest = at->first;
-    }
-    if (Map(folds.up, pair.last) == pair.last) folds.back.push_back({smallest, pair.last});
-    folds.all.push_back(pair.first);
-    folds.all.push_back(pair.last);
-  }
-  std::sort(folds.all.begin(), folds.all.end());
-  folds.all.erase(std::unique(folds.all.begin(), folds.all.end()), folds.all.end());
-  return folds;
-}
-
-const Folds& AllFolds() {
-  static const Folds& folds = *std::make_unique<Folds>(ReadFolds()).release();
-  return folds;
-}
-
 constexpr uint32_t kCapitalSigma = 0x3A3;
 constexpr uint32_t kSmallSigma = 0x3C3;
 constexpr uint32_t kFinalSigma = 0x3C2;
@@ -366,64 +150,10 @@ bool CasedFollows(absl::string_view text) {
 
 }  // namespace
 
-bool FindUnicodeGroup(absl::string_view name, std::vector<RuneRange>* ranges) {
-  ranges->clear();
-  if (name == "Any") {
-    ranges->push_back({0, kMaxRune});
-    return true;
-  }
-  const auto collect = [ranges](absl::string_view data, const std::vector<bool>& wanted) {
-    uint32_t at = 0;
-    for (const Run& run : ReadRuns(data)) {
-      if (wanted[run.value]) {
-        if (!ranges->empty() && ranges->back().last + 1 == at) {
-          ranges->back().last = run.end - 1;
-        } else {
-          ranges->push_back({at, run.end - 1});
-        }
-      }
-      at = run.end;
-    }
-  };
-  std::vector<bool> wanted(std::size(kCategories) + 1, false);
-  bool is_category = false;
-  for (size_t i = 0; i < std::size(kCategories); ++i) {
-    wanted[i + 1] = !name.empty() && name.size() <= 2 && kCategories[i].substr(0, name.size()) == name;
-    is_category |= wanted[i + 1];
-  }
-  if (is_category) {
-    collect(CategoryRuns(), wanted);
-    return true;
-  }
-  for (size_t i = 0; i < std::size(kScripts); ++i) {
-    if (kScripts[i].name != name) continue;
-    wanted.assign(std::size(kScripts) + 1, false);
-    wanted[i + 1] = true;
-    collect(ScriptRuns(), wanted);
-    return true;
-  }
-  return false;
-}
-
-uint32_t NextFold(uint32_t rune) {
-  const Folds& folds = AllFolds();
-  const uint32_t next = Map(folds.up, rune);
-  if (next != rune) return next;
-  const auto back = std::lower_bound(folds.back.begin(), folds.back.end(), rune,
-                                     [](const RuneRange& link, uint32_t at) { return link.last < at; });
-  return back != folds.back.end() && back->last == rune ? back->first : rune;
-}
-
-const std::vector<uint32_t>& FoldingRunes() { return AllFolds().all; }
-
 int32_t ScriptNumber(int32_t rune) {
   if (rune < 0 || rune > static_cast<int32_t>(kMaxRune)) return -1;
   static const std::vector<Run>& scripts = *std::make_unique<std::vector<Run>>(ReadRuns(ScriptRuns())).release();
-  static const std::vector<Run>& others = *std::make_unique<std::vector<Run>>(ReadRuns(ScriptNumberRuns())).release();
-  const uint32_t other = ValueAt(others, static_cast<uint32_t>(rune));
-  if (other != 0) return static_cast<int32_t>(other) - 1;
-  const uint32_t script = ValueAt(scripts, static_cast<uint32_t>(rune));
-  return script == 0 ? kUnknownScript : kScripts[script - 1].number;
+  return static_cast<int32_t>(ValueAt(scripts, static_cast<uint32_t>(rune)));
 }
 
 void AppendLower(absl::string_view text, std::string* out) {

@@ -14,19 +14,15 @@ namespace sluice {
 // bit says that more follow. 0 at the end of the data.
 uint32_t TakeNumber(absl::string_view* data);
 
-// Length and value of runs of equal code points, from 0 on. Values: 1 + index in the list of categories (0: none),
-// 1 + index in the list of scripts (0: none), 1 + number of the script that UnicodeScript says where it is not the one
-// of the list (0: it is), 1 for letters with case and 2 for those that the rule of the final sigma skips.
-absl::string_view CategoryRuns();
+// Length and value of runs of equal code points, from 0 on: the number that UnicodeScript gives; 1 for letters with
+// case and 2 for those that the rule of the final sigma skips.
 absl::string_view ScriptRuns();
-absl::string_view ScriptNumberRuns();
 absl::string_view CasedRuns();
 
 // Runs of code points that map to others at one distance: the gap to the run before, 4 * count + stride - 1, and the
-// distance (zigzag). Folds lead to the next larger code point that differs in case only.
+// distance (zigzag).
 absl::string_view LowerMappings();
 absl::string_view UpperMappings();
-absl::string_view FoldMappings();
 
 // Code points that map to several: the code point, how many, and these.
 absl::string_view LowerExpansions();
