@@ -230,6 +230,8 @@ class RepoTest(LintTest):
         tree = self.tree({**self.GOOD, "README.md": "Link `//graph/x:a` and `//graph/x:b`.\n", "graph/x/README.md": "x\n",
                           "graph/x/BUILD.bazel": build})
         self.assert_finds(check_repo.check(tree), "README.md:1: //graph/x:b is not visible")
+        tree = self.tree({"tools/docs/guide.md": "\n`//graph/x:b`\n", "tools/docs/README.md": "x\n", "tools/README.md": "x\n"})
+        self.assert_finds(check_repo.check(tree), "README.md:1: //graph/x:b", "tools/docs/guide.md:2: //graph/x:b")
 
 
 class StaticInitTest(LintTest):
