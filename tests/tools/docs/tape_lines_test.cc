@@ -9,7 +9,7 @@
 namespace {
 
 absl::Status RunTheLinesOfTheGuide(const sluice::Tensor& x, const sluice::Tensor& y, const sluice::Tensor& weights,
-                                    sluice::Tensor* gradient) {
+                                   sluice::Tensor* gradient) {
 #include "tests/tools/docs/tape_lines.inc"
   *gradient = w.grad().value();
   return absl::OkStatus();
@@ -20,7 +20,7 @@ TEST(TapeLinesTest, GivesTheGradient) {
   const sluice::Shape one = sluice::Shape::Of({1, 1});
   sluice::Tensor gradient;
   ASSERT_OK(RunTheLinesOfTheGuide(sluice::Tensor::Of<float>(one, {2}), sluice::Tensor::Of<float>(one, {1}),
-                                   sluice::Tensor::Of<float>(one, {3}), &gradient));
+                                  sluice::Tensor::Of<float>(one, {3}), &gradient));
   EXPECT_EQ(gradient.flat<float>()[0], 20);
 }
 
