@@ -1,4 +1,4 @@
-"""Checks the texts for people who use Sluice: short ones, whose links lead somewhere, all listed in tools/docs/README.md."""
+"""Checks the texts for people who use Sluice: they are short, their links lead somewhere, and the index lists them."""
 
 import os
 import re

@@ -18,7 +18,7 @@ _FRACTION = re.compile(r"\d+\.\d+(?:e[-+]?\d+)?")
 
 
 class Block:
-    """A fenced block: where it begins, its language, its name, its lines, and whether a comment says why it is not run."""
+    """A fenced block: where it begins, language, name, lines, and whether a comment says why it is not run."""
 
     def __init__(self, path, line, info, excused):
         self.path, self.line, self.excused = path, line, excused
@@ -67,7 +67,7 @@ def blocks_of(path, text):
 
 def texts(root):
     """{path from the root: text} of the texts at the top and of all guides."""
-    paths = sorted(glob.glob(os.path.join(root, "*.md"))) + sorted(glob.glob(os.path.join(root, "tools", "docs", "*.md")))
+    paths = [path for pattern in ("*.md", "tools/docs/*.md") for path in sorted(glob.glob(os.path.join(root, pattern)))]
     found = {}
     for path in paths:
         with open(path, encoding="utf-8") as file:

@@ -4,6 +4,7 @@ Usage: guide_commands_test.py PROGRAM [GuideCommandsTest.test_...]; PROGRAM is t
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -63,23 +64,38 @@ class GuideCommandsTest(unittest.TestCase):
                     elif block.language != "console":
                         self.assertTrue(block.excused, "needs a line <!-- not run: reason --> before it")
 
+    def test_counts_are_those_of_the_program(self):
+        version = subprocess.run([PROGRAM, "version"], check=True, stdout=subprocess.PIPE, text=True).stdout
+        run, known = re.search(r"([\d,]+) of ([\d,]+) run here", version).groups()
+        with open(os.path.join(ROOT, "tests", "conformance.txt"), encoding="utf-8") as file:
+            cases = sum(1 for line in file if line.strip() and not line.startswith("#"))
+        counts = {rf"Of the {known} ops that it knows, (\S+) run so far": run,
+                  rf"(\S+) of the {known}\. `sluice ops` lists": run,
+                  r"cases recorded from TensorFlow (\S+) pass": f"{cases:,}"}
+        text = "\n".join(guide_blocks.texts(ROOT).values())
+        for pattern, count in counts.items():
+            found = re.findall(pattern.replace(" ", r"\s+"), text)
+            self.assertTrue(found and set(found) == {count}, f"the texts say {found}, and {count} is right: {pattern}")
+
     def test_the_picture_is_drawn_by_the_program(self):
         folder = self.make_checkout()
         subprocess.run([PROGRAM, "show", "tools/examples/digits.pb", "--svg", "digits.svg"], cwd=folder, check=True,
                        stdout=subprocess.DEVNULL)
         with open(os.path.join(folder, "digits.svg"), encoding="utf-8") as new:
             with open(os.path.join(ROOT, "tools", "docs", "digits.svg"), encoding="utf-8") as kept:
-                self.assertTrue(new.read() == kept.read(), "tools/docs/digits.svg is not what `sluice show --svg` draws")
+                self.assertTrue(new.read() == kept.read(), "tools/docs/digits.svg is not what the program draws")
 
 
 class GuideBlocksTest(unittest.TestCase):
     TEXT = "\n".join(["# T", "```console", "$ a \\", "    b", "1", "2", "$ cat <<'END'", "$ x", "END", "$ c", "```",
-                      "<!-- not run: it needs a key -->", "```", "d", "```", "```cpp name", "int x;", "```", "```sh", "e"])
+                      "<!-- not run: it needs a key -->", "```", "d", "```", "```cpp name", "int x;", "```",
+                      "```sh", "e"])
 
     def test_finds_blocks_and_commands(self):
         blocks = guide_blocks.blocks_of("t.md", self.TEXT)
-        self.assertEqual([(b.line, b.language, b.name, b.excused) for b in blocks],
-                         [(2, "console", "", False), (13, "", "", True), (16, "cpp", "name", False), (19, "sh", "", False)])
+        self.assertEqual([(block.line, block.language, block.name, block.excused) for block in blocks],
+                         [(2, "console", "", False), (13, "", "", True), (16, "cpp", "name", False),
+                          (19, "sh", "", False)])
         self.assertEqual(blocks[0].commands(),
                          [(3, "a \\\n    b", ["1", "2"]), (7, "cat <<'END'\n$ x\nEND", []), (10, "c", [])])
         self.assertEqual(blocks[3].lines, ["e"])
@@ -91,8 +107,9 @@ class GuideBlocksTest(unittest.TestCase):
         self.assertTrue(matches([], ""))
         self.assertTrue(matches(["2  2.4381  0.17 1.5e-05"], "2 2.5 0.125 1.25e-6\n", approximate=True))
         self.assertFalse(matches(["2  2.4381"], "3 2.4381\n", approximate=True))
-        for expected, output in ((["a"], "b\n"), (["a"], ""), ([], "a\n"), (["a 1 B"], "a 2 B\n"), (["a", "..."], "b\na\n"),
-                                 (["a", "b"], "a\n"), (["a.c"], "abc\n"), (["2 us"], "two us\n"), (["a b"], "ab\n"), (["2.5"], "2.4\n")):
+        for expected, output in ((["a"], "b\n"), (["a"], ""), ([], "a\n"), (["a 1 B"], "a 2 B\n"),
+                                 (["a", "..."], "b\na\n"), (["a", "b"], "a\n"), (["a.c"], "abc\n"),
+                                 (["2 us"], "two us\n"), (["a b"], "ab\n"), (["2.5"], "2.4\n")):
             self.assertFalse(matches(expected, output), (expected, output))
 
     def test_a_wrong_text_fails(self):
