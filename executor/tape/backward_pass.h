@@ -103,8 +103,8 @@ class BackwardPass {
   // That each is what the edge that it goes along expects.
   absl::Status CheckInputGrads(size_t i, std::vector<TapeValue>* input_grads);
   // The node of a leaf; `kept` is what its post hooks see.
-  absl::Status RunLeaf(TapeNode& node, TapeValue grad, HookCalls* hooks, absl::Span<const TapeValue> kept);
-  // `leaf` is undefined where its last handle has gone.
+  absl::Status RunLeaf(TapeNode& node, TapeValue grad, HookCalls& hooks, absl::Span<const TapeValue> kept);
+  // `leaf` is undefined where nobody can see it any more.
   absl::Status Accumulate(TapeNode& node, const Var& leaf, TapeValue grad);
   // `replaced`: what the leaf's gradient was, to be freed without the lock, since hooks' destructors may be called.
   absl::Status AddTo(VarState& leaf, TapeValue grad, Var* replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(leaf.mu);
