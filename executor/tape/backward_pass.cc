@@ -52,14 +52,18 @@ BackwardPass::BackwardPass(TapeCore& core, const PassPlan& plan, const Options& 
 
 BackwardPass::~BackwardPass() {
   ThisThreadsPass() = outer_;
-  if (link_ >= 0) options_.cancellation->DeregisterCallback(link_);
+  if (link_ >= 0) linked_->DeregisterCallback(link_);
 }
 
 void BackwardPass::LinkCancellation() {
   CancellationManager* const outer = outer_->run_.cancellation;
-  CancellationManager* const own = options_.cancellation;
+  CancellationManager* const own = run_.cancellation;
   run_.cancellation = outer;
-  if (own == nullptr || own == outer) return;
+  if (own == nullptr) return;
+  for (const BackwardPass* pass = outer_; pass != nullptr; pass = pass->outer_) {
+    if (pass->run_.cancellation == own || pass->linked_ == own) return;  // Heard of through `outer`.
+  }
+  linked_ = own;
   both_ = std::make_unique<CancellationManager>(outer);
   run_.cancellation = both_.get();
   link_ = own->NewToken();

@@ -135,8 +135,9 @@ class BackwardPass {
   size_t num_entries_ = 0;
   std::shared_ptr<const EagerOp> add_;  // For the type of the last sum.
   BackwardPass* const outer_;
-  // Of a pass with a cancellation of its own inside of one with another: cancelled with either.
+  // Of a pass with a cancellation or limits of its own inside of one with others: cancelled with either.
   std::unique_ptr<CancellationManager> both_;
+  CancellationManager* linked_ = nullptr;  // Its own.
   CancellationToken link_ = -1;
 };
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "executor/service_threads.h"
 #include "executor/tape/backward_pass.h"
+#include "executor/tape/call_limits.h"
 #include "executor/tape/custom_call.h"
 #include "executor/tape/grad_check.h"
 #include "executor/tape/ops.h"
@@ -189,6 +190,7 @@ class DeepPass final : public ServiceThreads::Task {
         outer_(BackwardPass::Current()),
         node_(EvaluatedNode::Current()),
         places_(PlaceScope::Innermost()),
+        limits_(CallLimitsScope::Current()),
         records_(IsRecording()),
         detects_anomalies_(DetectsAnomalies()),
         checks_nan_(ChecksNan()) {}
@@ -206,6 +208,8 @@ class DeepPass final : public ServiceThreads::Task {
       std::optional<AnomalyScope> anomaly;
       if (detects_anomalies_) anomaly.emplace(checks_nan_);
       const PlacesScope places(places_);
+      std::optional<CallLimitsScope> limits;
+      if (limits_ != nullptr) limits.emplace(limits_);
       const EvaluatedNode evaluated(node_);
       const BackwardPass::Inside inside(outer_);
       return RunPass(core_, request_);
@@ -219,6 +223,7 @@ class DeepPass final : public ServiceThreads::Task {
   BackwardPass* const outer_;
   const TapeNode* const node_;
   const PlaceScope* const places_;
+  CancellationManager* const limits_;
   const bool records_, detects_anomalies_, checks_nan_;
   absl::StatusOr<std::vector<Var>> result_ = absl::UnknownError("not run");
   Notification done_;
