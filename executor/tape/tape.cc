@@ -147,7 +147,6 @@ absl::StatusOr<std::vector<Var>> RunPass(TapeCore& core, const PassRequest& requ
         .Found(absl::StrCat(request.grad_roots.size()))
         .Expected(absl::StrCat(request.roots.size()));
   }
-  if (request.roots.empty()) return Error(ErrorCode::kTapeRoot).Text(absl::StrCat(request.what, " has no roots"));
   if (request.has_inputs && request.inputs.empty()) {
     return Error(ErrorCode::kWrongUse).Text(absl::StrCat(request.what, " has no inputs: the list must not be empty"));
   }
@@ -163,6 +162,7 @@ absl::StatusOr<std::vector<Var>> RunPass(TapeCore& core, const PassRequest& requ
     seeds.push_back(std::move(seed));
   }
   SLUICE_ASSIGN_OR_RETURN(const std::vector<TapeEdge> inputs, InputEdges(core, request));
+  if (roots.empty()) return std::vector<Var>(inputs.size());  // As in PyTorch there is nothing to do.
   const PassPlan plan(core.discovery(), {roots, request.has_inputs, inputs, request.accumulates});
   SLUICE_RETURN_IF_ERROR(CheckGradients(core, plan));
   BackwardPass pass(core, plan, request.options);
