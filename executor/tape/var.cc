@@ -220,8 +220,9 @@ absl::Status Var::SetGrad(const Var& grad) {
   if (grad.defined() && SameVar(grad, *this)) {
     return Error(ErrorCode::kWrongUse).Text("a variable cannot be its own gradient");
   }
-  if (grad.defined() && (grad.dtype() != dtype() || grad.shape() != shape())) {
-    return Error(ErrorCode::kOpShape)
+  const bool has_type = !grad.defined() || grad.dtype() == dtype();
+  if (grad.defined() && (!has_type || grad.shape() != shape())) {
+    return Error(has_type ? ErrorCode::kOpShape : ErrorCode::kInputType)
         .Text("a gradient must have the type and the shape of its variable")
         .Found(absl::StrCat(DTypeName(grad.dtype()), " ", grad.shape().ToString()))
         .Expected(absl::StrCat(DTypeName(dtype()), " ", shape().ToString()));
