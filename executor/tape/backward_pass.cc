@@ -316,13 +316,13 @@ absl::Status BackwardPass::RunLeaf(TapeNode& node, TapeValue grad, HookCalls& ho
 }
 
 absl::Status BackwardPass::Accumulate(TapeNode& node, const Var& leaf, TapeValue grad) {
-  // Nobody can see the leaf any more, or it requires no gradient.
-  if (!leaf.requires_grad()) return absl::OkStatus();
-  if (!leaf.is_leaf()) {
+  if (!(leaf.defined() ? leaf.is_leaf() : node.leaf->is_leaf)) {
     return Error(ErrorCode::kTapeLeafAssigned)
         .Node(node.name(), node.name())
         .Text("adds to a leaf that has been assigned a computed value since, and is not a leaf any more");
   }
+  // Nobody can see the leaf any more, or it requires no gradient.
+  if (!leaf.requires_grad()) return absl::OkStatus();
   // Before the lock: it may be the last that holds a node, and a hook that ends may look at the leaf.
   if (!options_.creates_graph) grad.history = TapeEdge();
   Var replaced;

@@ -48,14 +48,15 @@ bool IsSeen(const TapeNode& accumulator, bool is_grad_held) ABSL_EXCLUSIVE_LOCKS
 }  // namespace
 
 void VarState::DropLastHandle() {
-  const CountedPtr<TapeNode> its_accumulator = accumulator();
+  // A leaf that has become a computed variable keeps `frozen`: passes ask whether it did (BackwardPass::Accumulate).
+  const CountedPtr<TapeNode> its_accumulator = is_leaf ? accumulator() : frozen;
   Content ended;  // Freed without the lock: hooks and values of users may end with it.
   if (its_accumulator) {
     TapeNode& node = *its_accumulator;
     MutexLock lock(&node.mu);
     if (handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     ended = TakeContent();
-    Leave(node, &ended);
+    if (is_leaf) Leave(node, &ended);
   } else {
     if (handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     ended = TakeContent();
