@@ -248,6 +248,7 @@ absl::Status Session::Close() {
     is_closed_ = true;
     ended.swap(partial_runs_);
   }
+  prepared_.Close(closed);
   core->cancellation().StartCancelWithStatus(closed);
   core->ReleaseName();
   core->body_store().Clear();
