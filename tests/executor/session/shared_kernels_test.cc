@@ -190,6 +190,43 @@ TEST_F(SharedKernelsTest, WhatWasPreparedAcrossAResetIsNotKept) {
   EXPECT_EQ(session_->num_prepared(), 2u);
 }
 
+// However often a graph is replaced, and though the call has the same name in all of them.
+TEST_F(SharedKernelsTest, AReplacedGraphForgetsWhatItsCallsDoNotHaveAnyMore) {
+  // `inner` stands two calls deep, and names of bodies may look like paths.
+  const auto build = [this](const std::string& outer, const std::string& inner) {
+    const FunctionText::Attrs types = {{"T", DType::kInt32}, {"U", std::vector<DType>{DType::kInt32}}};
+    b_ = GraphBuilder(NewOpRegistry());
+    FunctionText("Inner")
+        .Arg("x: int32")
+        .Result("y: int32", absl::StrCat(inner, ":output:0"))
+        .Node(absl::StrCat(inner, " = Print(x, x)"), types)
+        .AddTo(b_.graph());
+    FunctionText("Outer")
+        .Arg("x: int32")
+        .Result("y: int32", absl::StrCat(outer, ":output:0"))
+        .Node("within/call = Inner(x)", {})
+        .Node(absl::StrCat(outer, " = Print(within/call:y:0, x)"), types)
+        .AddTo(b_.graph());
+    Call(b_, "call", "Outer", {b_.Placeholder("p_x", DType::kInt32)}, {DType::kInt32});
+  };
+  const auto replace = [&](const std::string& outer, const std::string& inner) {
+    build(outer, inner);
+    ASSERT_OK_AND_ASSIGN(Graph next, b_.Build());
+    ASSERT_OK(session_->Replace(std::move(next)));
+  };
+  build("stays", "a/print");
+  OpenWith(Driver::kAuto);
+  for (int32_t i = 1; i < 10; ++i) {
+    EXPECT_EQ(Next("call"), i);
+    EXPECT_EQ(session_->core().kernel_store().num_kernels(), 2u) << i;
+    ASSERT_NO_FATAL_FAILURE(replace("stays", absl::StrCat("of_version_", i, "/print")));
+    EXPECT_EQ(session_->core().kernel_store().num_kernels(), 1u) << i;
+  }
+  ASSERT_NO_FATAL_FAILURE(replace("new", "a/print"));
+  EXPECT_EQ(session_->core().kernel_store().num_kernels(), 0u);
+  EXPECT_EQ(Next("call"), 1);
+}
+
 TEST_F(SharedKernelsTest, CloseForgetsAllKernels) {
   Counter("p");
   OpenWith(Driver::kAuto);
