@@ -1,6 +1,7 @@
 // Which kernels and constants the plans of a session have in common. See Note [Kernel store].
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -188,6 +189,86 @@ TEST_F(SharedKernelsTest, WhatWasPreparedAcrossAResetIsNotKept) {
   EXPECT_EQ(Next("p"), first + 1);
   EXPECT_EQ(Next("n"), first + 2);
   EXPECT_EQ(session_->num_prepared(), 2u);
+}
+
+// What is being prepared while the graph is replaced, or the session reset or closed: here by the factory of a node
+// that comes before the counter.
+class OldPreparationTest : public SharedKernelsTest {
+ protected:
+  // "p" counts, after a node whose factory calls `change`, the first time.
+  void OpenWithChange(std::function<void()> change) {
+    EXPECT_OK(registry_.Add(OwnedKernelRow("Neg", [this, change = std::move(change)](const KernelConstruction&) {
+      if (!std::exchange(has_changed_, true)) change();
+      return std::make_unique<FunctionKernel>(
+          [](KernelContext& context) {
+            context.SetOutput(0, context.TakeInput(0));
+            return absl::OkStatus();
+          },
+          CostHint::kByBytes);
+    })));
+    const Output n = b_.Op("Neg", "n", {b_.Placeholder("p_x", DType::kInt32)});
+    b_.Op("Print", "p", {n, n}, {{"message", "one"}});
+    OpenWith(Driver::kSerial);
+  }
+  static int32_t Run(const Callable& callable) {
+    Tensor in = Int(0), out;
+    EXPECT_OK(callable.Run(absl::MakeSpan(&in, 1), absl::MakeSpan(&out, 1)));
+    return *out.AsScalar<int32_t>();
+  }
+
+  bool has_changed_ = false;
+};
+
+TEST_F(OldPreparationTest, DoesNotTakeTheStateOfANewVersion) {
+  OpenWithChange([&] {
+    b_ = GraphBuilder(NewOpRegistry());
+    b_.Op("Identity", "again", {Counter("p", "two")});
+    ASSERT_OK_AND_ASSIGN(Graph next, b_.Build());
+    ASSERT_OK(session_->Replace(std::move(next)));
+    EXPECT_EQ(Next("p"), 1);
+    EXPECT_EQ(Next("p"), 2);
+  });
+  EXPECT_EQ(Next("p"), 1) << "the old node has a counter of its own";
+  EXPECT_EQ(Next("p"), 3) << "the signature of the new version";
+  EXPECT_EQ(Next("again"), 4) << "another signature of it, with the same node";
+}
+
+TEST_F(OldPreparationTest, DoesNotBringBackWhatTheNewVersionDoesNotHave) {
+  OpenWithChange([&] {
+    b_ = GraphBuilder(NewOpRegistry());
+    b_.Const("other", Int(1));
+    ASSERT_OK_AND_ASSIGN(Graph next, b_.Build());
+    ASSERT_OK(session_->Replace(std::move(next)));
+  });
+  EXPECT_EQ(Next("p"), 1);
+  EXPECT_EQ(session_->core().kernel_store().num_kernels(), 0u);
+}
+
+// A node that stays keeps its state, whatever is being prepared meanwhile.
+TEST_F(OldPreparationTest, SharesTheStateOfANodeThatStays) {
+  OpenWithChange([&] {
+    const Graph same = *session_->CopyGraph();
+    ASSERT_OK(session_->Replace(Graph(same)));
+    EXPECT_EQ(Next("p"), 1);
+  });
+  EXPECT_EQ(Next("p"), 2) << "prepared before";
+  EXPECT_EQ(Next("p"), 3);
+}
+
+TEST_F(OldPreparationTest, HasStateOfItsOwnAfterAReset) {
+  OpenWithChange([&] { session_->Reset({}); });
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const Callable> before, session_->Prepare({{"p_x"}, {"p"}, {}, {}}));
+  EXPECT_EQ(Run(*before), 1);
+  EXPECT_EQ(Next("p"), 1) << "later ones begin with new state";
+  EXPECT_EQ(Run(*before), 2);
+  EXPECT_EQ(Next("p"), 2);
+}
+
+TEST_F(OldPreparationTest, LeavesNothingInASessionThatIsClosed) {
+  OpenWithChange([&] { EXPECT_OK(session_->Close()); });
+  session_->Prepare({{"p_x"}, {"p"}, {}, {}}).status().IgnoreError();  // It may be through before it looks.
+  EXPECT_TRUE(has_changed_);
+  EXPECT_EQ(session_->core().kernel_store().num_kernels(), 0u);
 }
 
 // However often a graph is replaced, and though the call has the same name in all of them.
