@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "executor/cancellation_link.h"
 #include "executor/node_error.h"
 #include "executor/step_ids.h"
 #include "executor/tape/call_limits.h"
@@ -52,7 +53,7 @@ BackwardPass::BackwardPass(TapeCore& core, const PassPlan& plan, const Options& 
 
 BackwardPass::~BackwardPass() {
   ThisThreadsPass() = outer_;
-  if (link_ >= 0) linked_->DeregisterCallback(link_);
+  if (link_ >= 0) DeregisterInRun(*linked_, link_);
 }
 
 void BackwardPass::LinkCancellation() {
