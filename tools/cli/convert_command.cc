@@ -16,6 +16,7 @@
 #include "graph/ir/tensor_id.h"
 #include "graph/load/meta_graph.h"
 #include "graph/load/text_export.h"
+#include "graph/passes/endpoint_resolver.h"
 #include "graph/passes/prune.h"
 #include "graph/placement/reachable_functions.h"
 #include "graph/placement/unknown_colocation.h"
@@ -112,6 +113,7 @@ class ConvertCommand : public Command {
     }
     const absl::Status status = Convert(console);
     if (!status.ok()) console.Problem(status);
+    for (const std::string& line : advice_) console.Complain(line);
     return status.ok() ? kExitOk : kExitFailed;
   }
 
@@ -186,16 +188,20 @@ class ConvertCommand : public Command {
   }
 
   // The endpoints that --fetch and --signature mean; none: the whole graph.
-  absl::StatusOr<std::vector<std::string>> Fetches(const LoadedGraph& model) const {
+  absl::StatusOr<std::vector<std::string>> Fetches(const LoadedGraph& model) {
     SLUICE_ASSIGN_OR_RETURN(const ModelNames names, ModelNames::Create(model, signature_));
     std::vector<std::string> endpoints;
     ErrorCollector errors;
     for (const std::string& fetch : fetches_) {
       endpoints.push_back(names.OutputEndpoint(fetch));
       const NodeId node = model.graph.Find(ParseTensorId(endpoints.back()).node);
-      if (!model.graph.Contains(node)) errors.Add(names.Unknown(ErrorCode::kFetchUnknown, "fetch", fetch));
+      errors.Add(model.graph.Contains(node) ? CheckNodeOrTensor(model.graph, "fetch", endpoints.back())
+                                            : names.Unknown(ErrorCode::kFetchUnknown, "fetch", fetch));
     }
-    SLUICE_RETURN_IF_ERROR(errors.Finish());
+    if (absl::Status wrong = errors.Finish(); !wrong.ok()) {
+      advice_ = names.OutputAdvice();
+      return wrong;
+    }
     const bool all = !signature_.empty() || (freeze_.is_given && names.signature() != nullptr);
     if (!fetches_.empty() || !all) return endpoints;
     SLUICE_RETURN_IF_ERROR(CheckSignature(model.graph, *names.signature()));
@@ -260,6 +266,7 @@ class ConvertCommand : public Command {
   bool as_text_ = false;
   bool as_binary_ = false;
   bool json_ = false;
+  std::vector<std::string> advice_;  // Lines below the error.
 };
 
 }  // namespace

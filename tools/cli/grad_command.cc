@@ -77,6 +77,7 @@ class GradCommand : public Command {
     }
     const absl::Status status = Differentiate(console);
     if (!status.ok()) console.Problem(status);
+    for (const std::string& line : advice_) console.Complain(line);
     return status.ok() ? kExitOk : kExitFailed;
   }
 
@@ -175,8 +176,8 @@ class GradCommand : public Command {
   }
 
   // The outputs that users call `wanted`; all that are not there at once.
-  static absl::StatusOr<std::vector<Output>> Find(const Graph& graph, const ModelNames& names, const char* role,
-                                                  const std::vector<std::string>& wanted) {
+  absl::StatusOr<std::vector<Output>> Find(const Graph& graph, const ModelNames& names, const char* role,
+                                           const std::vector<std::string>& wanted) {
     std::vector<Output> outputs;
     ErrorCollector errors;
     for (const std::string& name : wanted) {
@@ -188,7 +189,10 @@ class GradCommand : public Command {
       absl::StatusOr<Output> output = graph.FindOutput(endpoint);
       output.ok() ? outputs.push_back(*output) : errors.Add(output.status());
     }
-    SLUICE_RETURN_IF_ERROR(errors.Finish());
+    if (absl::Status wrong = errors.Finish(); !wrong.ok()) {
+      advice_ = absl::string_view(role) == "x" ? names.InputAdvice() : names.OutputAdvice();
+      return wrong;
+    }
     return outputs;
   }
 
@@ -224,6 +228,7 @@ class GradCommand : public Command {
   bool zeros_ = false;
   bool colocate_ = false;
   bool json_ = false;
+  std::vector<std::string> advice_;  // Lines below the error.
 };
 
 }  // namespace
