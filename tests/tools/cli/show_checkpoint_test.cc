@@ -91,6 +91,21 @@ TEST(ShowCheckpointTest, ValuesAreSummedUp) {
   EXPECT_EQ(tensors[4]["values"]["first"][0], "one");
 }
 
+// Their sum lies beyond what a double can be.
+TEST(ShowCheckpointTest, TheMeanOfLargeNumbersIsFinite) {
+  const std::string prefix = TestFile("large");
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<BundleWriter> writer, BundleWriter::Create(prefix));
+  ASSERT_OK(writer->Add("all", Tensor::Vector<double>({kLargest, kLargest, kLargest})));
+  ASSERT_OK(writer->Add("both", Tensor::Vector<double>({kLargest, kLargest, -kLargest, -kLargest})));
+  ASSERT_OK(writer->Add("least", Tensor::Vector<double>({-1.5e308, -1.5e308, kNan, -kInf})));
+  ASSERT_OK(writer->Finish());
+  const Json tensors = ShowJson(prefix, {"--values"})["tensors"];
+  EXPECT_EQ(tensors[0]["values"]["mean"], kLargest);
+  EXPECT_EQ(tensors[1]["values"]["mean"], 0);
+  EXPECT_EQ(tensors[2]["values"]["mean"], -1.5e308);
+}
+
 // A checkpoint of TensorFlow's objects says what the program called its variables.
 TEST(ShowCheckpointTest, VariablesOfObjectsAreNamed) {
   using graph_bytes::MessageBytes;

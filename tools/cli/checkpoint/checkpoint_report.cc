@@ -66,7 +66,10 @@ absl::StatusOr<Tensor> ReadTensor(BundleReader& reader, const std::string& name,
 
 // `flat` is a vector of real numbers.
 absl::Status AddNumbers(const Tensor& flat, int64_t size, ValueFacts* facts) {
-  double sum = 0;
+  // The sum of finite numbers can lie beyond the range of double, their mean cannot.
+  using Sum = long double;
+  static_assert(std::numeric_limits<Sum>::max_exponent > std::numeric_limits<double>::max_exponent + 63);
+  Sum sum = 0;
   int64_t num_finite = 0;
   for (int64_t begin = 0; begin < size; begin += kBlock) {
     SLUICE_ASSIGN_OR_RETURN(const Tensor block,
@@ -81,7 +84,7 @@ absl::Status AddNumbers(const Tensor& flat, int64_t size, ValueFacts* facts) {
       ++num_finite;
     }
   }
-  if (num_finite > 0) facts->mean = sum / static_cast<double>(num_finite);
+  if (num_finite > 0) facts->mean = static_cast<double>(sum / static_cast<Sum>(num_finite));
   return absl::OkStatus();
 }
 
