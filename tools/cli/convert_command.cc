@@ -112,7 +112,7 @@ class ConvertCommand : public Command {
       return kExitUsage;
     }
     const absl::Status status = Convert(console);
-    if (!status.ok()) console.Problem(status);
+    if (!status.ok()) console.Problem(model_.Explained(status));
     for (const std::string& line : advice_) console.Complain(line);
     return status.ok() ? kExitOk : kExitFailed;
   }
@@ -157,8 +157,8 @@ class ConvertCommand : public Command {
       return console.Flush();
     }
     SLUICE_RETURN_IF_ERROR(WriteFile(out_, bytes));
-    console.Note(absl::StrCat("wrote ", out_, ": ", CountText(static_cast<int64_t>(model.graph.num_nodes())),
-                              " nodes, ", BytesText(static_cast<int64_t>(bytes.size())), text ? " of text" : ""));
+    console.Note(absl::StrCat("wrote ", out_, ": ", CountOf(static_cast<int64_t>(model.graph.num_nodes()), "node"),
+                              ", ", BytesText(static_cast<int64_t>(bytes.size())), text ? " of text" : ""));
     if (json_) {
       console.Write(JsonDocument({{"model", model_.path()},
                                   {"wrote", out_},
@@ -243,14 +243,14 @@ class ConvertCommand : public Command {
       SLUICE_RETURN_IF_ERROR(TieUnknownColocations(*graph));
       const auto after = static_cast<int64_t>(graph->num_nodes());
       // What is frozen has other nodes than the model, and just those that are needed.
-      if (!freeze_.is_given) console.Note(absl::StrCat("kept ", CountText(after), " of ", CountText(before), " nodes"));
+      if (!freeze_.is_given) console.Note(absl::StrCat("kept ", CountText(after), " of ", CountOf(before, "node")));
     }
     if (strip_devices_) {
       for (const NodeId id : graph->Nodes()) graph->SetDevice(id, "");
     }
     if (strip_defaults_) {
       SLUICE_ASSIGN_OR_RETURN(const int64_t stripped, StripDefaults(graph));
-      console.Note(absl::StrCat("left out ", CountText(stripped), " attrs"));
+      console.Note(absl::StrCat("left out ", CountOf(stripped, "attr")));
     }
     return absl::OkStatus();
   }

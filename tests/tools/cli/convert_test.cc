@@ -81,6 +81,9 @@ TEST(ConvertTest, FetchesThatNoNodeGivesAreErrors) {
     }
   }
   EXPECT_EQ(RunSluice({"convert", "-", out, "--fetch", "init"}, SampleModel()).status, 0);
+  const RunResult one = RunSluice({"convert", "-", out, "--fetch", "x"}, SampleModel());
+  EXPECT_TRUE(absl::StrContains(one.err, "kept 1 of 9 nodes")) << one.err;
+  EXPECT_TRUE(absl::StrContains(one.err, ": 1 node, ")) << one.err;
   const RunResult unknown = RunSluice({"convert", "-", out, "--fetch", "nope"}, SampleModel());
   EXPECT_TRUE(absl::StrContains(unknown.err, "outputs of the model:\n  y  float32")) << unknown.err;
 }
