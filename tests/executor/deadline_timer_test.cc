@@ -287,10 +287,13 @@ TEST(ServiceThreadsTest, ManyTasksTakeFewThreads) {
 // Their turn comes in the order of their urgency, and then of their coming.
 TEST(ServiceThreadsTest, UrgentTasksComeFirst) {
   static ServiceThreads& threads = *new ServiceThreads(&pthread_create, 1);
-  Notification go_on, all_ended;
+  Notification go_on, all_ended, first_ended;
   Mutex mu;
   std::vector<int> order;
-  CountedTask first([&] { go_on.WaitForNotification(); });
+  CountedTask first([&] {
+    go_on.WaitForNotification();
+    first_ended.Notify();
+  });
   EXPECT_TRUE(threads.Run(&first));
   std::vector<std::unique_ptr<CountedTask>> tasks;
   const auto run = [&](int number, ServiceThreads::Urgency urgency) {
@@ -305,6 +308,7 @@ TEST(ServiceThreadsTest, UrgentTasksComeFirst) {
   for (const int number : {0, 1}) run(number, ServiceThreads::Urgency::kSoon);
   EXPECT_TRUE(all_ended.WaitForNotificationWithTimeout(kLong)) << "the first one blocks, the others have their turn";
   go_on.Notify();
+  first_ended.WaitForNotification();
   MutexLock lock(&mu);
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
 }
