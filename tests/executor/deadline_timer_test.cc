@@ -287,10 +287,13 @@ TEST(ServiceThreadsTest, ManyTasksTakeFewThreads) {
 // Their turn comes in the order of their urgency, and then of their coming.
 TEST(ServiceThreadsTest, UrgentTasksComeFirst) {
   static ServiceThreads& threads = *new ServiceThreads(&pthread_create, 1);
-  Notification go_on, all_ended;
+  Notification go_on, all_ended, first_ended;
   Mutex mu;
   std::vector<int> order;
-  CountedTask first([&] { go_on.WaitForNotification(); });
+  CountedTask first([&] {
+    go_on.WaitForNotification();
+    first_ended.Notify();
+  });
   EXPECT_TRUE(threads.Run(&first));
   std::vector<std::unique_ptr<CountedTask>> tasks;
   const auto run = [&](int number, ServiceThreads::Urgency urgency) {
@@ -305,6 +308,7 @@ TEST(ServiceThreadsTest, UrgentTasksComeFirst) {
   for (const int number : {0, 1}) run(number, ServiceThreads::Urgency::kSoon);
   EXPECT_TRUE(all_ended.WaitForNotificationWithTimeout(kLong)) << "the first one blocks, the others have their turn";
   go_on.Notify();
+  first_ended.WaitForNotification();
   MutexLock lock(&mu);
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
 }
@@ -451,6 +455,25 @@ TEST(ThreadRunsTest, AThreadWhoseCallerWaitsContinuesItsRunAndItsStepAndNothingE
   EXPECT_EQ(log, (std::vector<std::string>{"other here", "part here", "next here", "unknown here", "own here"}))
       << "where nothing waits, all of it is continued";
   EXPECT_EQ(bare_ran_on, std::this_thread::get_id());
+}
+
+// The call waits for a run that is deferred on the thread that removes it.
+TEST(ThreadRunsTest, WhileRemoveWaitsDeferredRunsGoOn) {
+  Notification began, ran;
+  std::vector<std::string> log;
+  NotedRun run("run", &log);
+  run.then = [&] { ran.Notify(); };
+  bool has_run = false;
+  {
+    const ThreadRuns::Scope scope;
+    ThreadRuns::Current().Keep(&run);
+    const TimedCall call(absl::Now(), [&] {
+      began.Notify();
+      has_run = ran.WaitForNotificationWithTimeout(absl::Seconds(20));
+    });
+    began.WaitForNotification();
+  }
+  EXPECT_TRUE(has_run);
 }
 
 TEST(ThreadRunsTest, AThreadMayContinueWhatItsCallerWaitsForAndWhereItWaitsForNothingAll) {

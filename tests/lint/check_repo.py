@@ -5,8 +5,8 @@ import re
 
 import source_tree
 
-TOP_LEVEL = {"BUILD.bazel", "WORKSPACE", "README.md", "LICENSE", "graph", "frames", "rendezvous", "kernels", "executor",
-             "tools", "tests"}
+TOP_LEVEL = {"BUILD.bazel", "WORKSPACE", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "graph",
+             "frames", "rendezvous", "kernels", "executor", "tools", "tests"}
 MAX_FILE_BYTES = 1 << 20
 MAX_README_LINES = 60
 
@@ -20,7 +20,7 @@ _REGISTRY = re.compile("|".join(re.escape(host) for host in [
 _LOAD = re.compile(r'^load\("//([^:"]+):([^"]+)"', re.MULTILINE)
 
 # Directories whose folders are data, each described by the README above them.
-_DATA = ("tests/goldens/", "tests/corpus/", "tests/fuzz/", "tools/examples/digit_reader/")
+_DATA = ("tests/goldens/", "tests/corpus/", "tests/fuzz/", "tools/docs/keras_trainer/", "tools/examples/digit_reader/")
 
 
 def check_top_level(tree):
@@ -80,14 +80,15 @@ def check_targets(tree):
 
 
 def check_public_targets(tree):
-    """What the README tells programs to depend on can be seen from their packages."""
-    for number, line in tree.lines("README.md") if "README.md" in tree.files else []:
+    """What the README and the guides tell programs to depend on can be seen from their packages."""
+    texts = [path for path in tree.files if path == "README.md" or re.match(r"tools/docs/\w+\.md$", path)]
+    for path, (number, line) in ((path, numbered) for path in texts for numbered in tree.lines(path)):
         for folder, name in re.findall(r"`//([a-z_/]+)(?::([a-z_]+))?`", line):
             build = f"{folder}/BUILD.bazel"
             rule = f'name = "{name or os.path.basename(folder)}",'
             text = tree.read(build) if build in tree.files else ""
             if '"//visibility:public"' not in text.partition(rule)[2].partition("\n)\n")[0]:
-                yield f"README.md:{number}: //{folder}:{name or os.path.basename(folder)} is not visible to everybody"
+                yield f"{path}:{number}: //{folder}:{name or os.path.basename(folder)} is not visible to everybody"
 
 
 def check(tree):

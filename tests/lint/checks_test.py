@@ -9,6 +9,7 @@ import check_budget
 import check_code_size
 import check_comments
 import check_deps
+import check_guides
 import check_headers
 import check_layers
 import check_names
@@ -230,6 +231,26 @@ class RepoTest(LintTest):
         tree = self.tree({**self.GOOD, "README.md": "Link `//graph/x:a` and `//graph/x:b`.\n", "graph/x/README.md": "x\n",
                           "graph/x/BUILD.bazel": build})
         self.assert_finds(check_repo.check(tree), "README.md:1: //graph/x:b is not visible")
+        tree = self.tree({"tools/docs/guide.md": "\n`//graph/x:b`\n", "tools/docs/README.md": "x\n", "tools/README.md": "x\n"})
+        self.assert_finds(check_repo.check(tree), "README.md:1: //graph/x:b", "tools/docs/guide.md:2: //graph/x:b")
+
+
+class GuidesTest(LintTest):
+    GOOD = {"README.md": "# T\n\n" + "word word\n" * 6 + "- an item\n" * 9 + "\n[a](tools/docs/a.md) [x](https://x.y/z)\n",
+            "tools/docs/README.md": "[a](a.md#part)\n", "tools/docs/x.svg": "",
+            "tools/docs/a.md": "```\n" + "$ long " * 30 + "\n" * 9 + "[z](z.md)\n```\n![p](x.svg)" + " " * 120 + "\n",
+            "tools/docs/model/README.md": "[z](z.md)\n"}
+
+    def test_lets_good_texts_pass(self):
+        self.assert_finds(check_guides.check(self.tree(self.GOOD)))
+
+    def test_finds_long_texts_and_links_to_nowhere(self):
+        tree = self.tree({**self.GOOD, "README.md": "word " * 20 + "\n" + "\nword " * 1181, "SECURITY.md": "x " * 61 + "\n",
+                          "tools/docs/a.md": "- item\n" + "  line\n" * 6 + "\n[b](b.md)\n<img src=\"y.svg\" alt=\"\">\n",
+                          "tools/docs/c.md": "c\n"})
+        self.assert_finds(check_guides.check(tree), "README.md:1: 1201 words", "README.md:9: a paragraph has more than 6",
+                          "SECURITY.md:1: 122 columns", "a.md:7: a paragraph", "a.md:9: there is no file tools/docs/b.md",
+                          "a.md:10: there is no file tools/docs/y.svg", "tools/docs/c.md:1: tools/docs/README.md does not list")
 
 
 class StaticInitTest(LintTest):

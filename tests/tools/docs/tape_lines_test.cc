@@ -8,19 +8,19 @@
 
 namespace {
 
-absl::Status RunTheLinesOfTheReadme(const sluice::Tensor& x, const sluice::Tensor& y, const sluice::Tensor& weights,
-                                    sluice::Tensor* gradient) {
-#include "tests/tools/readme/readme_tape.inc"
+absl::Status RunTheLinesOfTheGuide(const sluice::Tensor& x, const sluice::Tensor& y, const sluice::Tensor& weights,
+                                   sluice::Tensor* gradient) {
+#include "tests/tools/docs/tape_lines.inc"
   *gradient = w.grad().value();
   return absl::OkStatus();
 }
 
 // The mean of (x w - y)^2 over one row: 2 (2 * 3 - 1) 2.
-TEST(ReadmeTapeTest, GivesTheGradient) {
+TEST(TapeLinesTest, GivesTheGradient) {
   const sluice::Shape one = sluice::Shape::Of({1, 1});
   sluice::Tensor gradient;
-  ASSERT_OK(RunTheLinesOfTheReadme(sluice::Tensor::Of<float>(one, {2}), sluice::Tensor::Of<float>(one, {1}),
-                                   sluice::Tensor::Of<float>(one, {3}), &gradient));
+  ASSERT_OK(RunTheLinesOfTheGuide(sluice::Tensor::Of<float>(one, {2}), sluice::Tensor::Of<float>(one, {1}),
+                                  sluice::Tensor::Of<float>(one, {3}), &gradient));
   EXPECT_EQ(gradient.flat<float>()[0], 20);
 }
 
