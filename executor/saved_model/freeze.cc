@@ -165,7 +165,7 @@ absl::StatusOr<FrozenGraph> FreezeModel(const LoadedGraph& model, const std::vec
   SLUICE_ASSIGN_OR_RETURN(Graph graph, InlinedGraph(model.graph, fetches, options.limits));
   std::vector<std::string> names;
   for (const NodeId id : graph.Nodes()) {
-    if (IsVariableOp(graph.op_name(id))) names.emplace_back(graph.name(id));
+    if (graph.op(id).traits.makes_variable) names.emplace_back(graph.name(id));
   }
   if (!names.empty()) {
     SLUICE_ASSIGN_OR_RETURN(const std::vector<Tensor> values, ValuesOf(model, names, options, restore));

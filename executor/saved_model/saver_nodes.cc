@@ -124,7 +124,7 @@ std::vector<NodeId> VariablesNeededBy(const Graph& graph, absl::Span<const NodeI
   std::vector<NodeId> variables;
   std::set<std::string> handles;
   for (const NodeId id : graph.Nodes()) {
-    if (!seen[static_cast<size_t>(id.value())] || !IsVariableOp(graph.op_name(id))) continue;
+    if (!seen[static_cast<size_t>(id.value())] || !graph.op(id).traits.makes_variable) continue;
     if (!graph.Is(id, "VarHandleOp") || handles.insert(HandleKey(graph, id)).second) variables.push_back(id);
   }
   return variables;

@@ -29,8 +29,6 @@ bool PassesOn(absl::string_view op) {
 
 }  // namespace
 
-bool IsVariableOp(absl::string_view op) { return op == "VarHandleOp" || op == "VariableV2" || op == "Variable"; }
-
 absl::StatusOr<std::vector<NodeId>> VariableFolder::Forwarders(NodeId variable) {
   std::vector<NodeId> found = {variable};
   HashMap<NodeId, bool> seen;

@@ -13,9 +13,6 @@
 
 namespace sluice {
 
-// Whether nodes of this op are variables: what they give is a handle or a reference.
-bool IsVariableOp(absl::string_view op);
-
 // Replaces one variable by a constant, and with it all nodes that pass its handle or reference on (through branches and
 // into loops) and all that read it. What is replaced stays in the graph, unused, under other names: to be pruned.
 // Borrows the graph. Not thread-safe.

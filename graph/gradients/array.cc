@@ -140,7 +140,6 @@ absl::Status ExtractVolumePatches(GradientContext& c) {
 constexpr GradientRow kRows[] = {
     {"BatchToSpace", &BatchToSpace},
     {"BatchToSpaceND", &BatchToSpaceND},
-    {"Bitcast", kRefusedGradient},
     {"BroadcastTo", &BroadcastTo},
     {"CheckNumerics", &CheckNumerics},
     {"CheckNumericsV2", &CheckNumerics},
@@ -172,7 +171,6 @@ constexpr GradientRow kRows[] = {
     {"SpaceToBatchND", &SpaceToBatchND},
     {"SpaceToDepth", &SpaceToDepth},
     {"Squeeze", &ReshapeToInput},
-    {"StopGradient", kNoGradient},
     {"Tile", &Tile},
     {"Transpose", &TransposeBack},
 };

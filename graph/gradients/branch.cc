@@ -87,15 +87,9 @@ absl::Status GradSum(GradientContext& c) {
   return absl::OkStatus();
 }
 
-constexpr GradientRow::Kind kControlFlow = GradientRow::Kind::kControlFlow;
 constexpr GradientRow kRows[] = {
-    {"Enter", kControlFlow},    {"Exit", kControlFlow},
-    {"GradSum", &GradSum},      {"LoopCond", kNoGradient},
-    {"Merge", &Merge},          {"NextIteration", kControlFlow},
-    {"RefEnter", kControlFlow}, {"RefExit", kControlFlow},
-    {"RefMerge", &Merge},       {"RefNextIteration", kControlFlow},
-    {"RefSwitch", &Gate},       {"Switch", &Gate},
-    {"_SwitchN", &Gate},
+    {"GradSum", &GradSum}, {"Merge", &Merge}, {"RefMerge", &Merge},
+    {"RefSwitch", &Gate},  {"Switch", &Gate}, {"_SwitchN", &Gate},
 };
 static_assert(RowsAscend(kRows), "rows ascend by op");
 

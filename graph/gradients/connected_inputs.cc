@@ -27,8 +27,8 @@ std::string NameOfWhile(const Graph& graph, NodeId id) {
 // its IdentityN, whose results have none: such a node counts as one without.
 bool HasGradient(const Graph& graph, NodeId id) {
   if (graph.HasAttr(id, "_gradient_op_type")) return !graph.Is(id, "IdentityN");
-  const GradientRow* const row = FindGradientRow(graph.op_name(id));
-  return row == nullptr || (row->kind != kNoGradient && row->kind != kRefusedGradient);
+  const OpTraits::Gradient gradient = graph.op(id).traits.gradient;
+  return gradient != OpTraits::Gradient::kNone && gradient != OpTraits::Gradient::kRefused;
 }
 
 // Which arguments of functions their results depend on.

@@ -80,11 +80,6 @@ constexpr GradientRow kRows[] = {
     {"DepthwiseConv2dNativeBackpropFilter", &BackpropFilter<kDepthwise>},
     {"DepthwiseConv2dNativeBackpropInput", &BackpropInput<kDepthwise>},
     {"Dilation2D", &Dilation2D},
-    {"Dilation2DBackpropFilter", kRefusedGradient},
-    {"Dilation2DBackpropInput", kRefusedGradient},
-    {"_FusedConv2D", kRefusedGradient},
-    {"_FusedDepthwiseConv2dNative", kRefusedGradient},
-    {"_FusedMatMul", kRefusedGradient},
 };
 static_assert(RowsAscend(kRows), "rows ascend by op");
 

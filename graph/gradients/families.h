@@ -23,7 +23,6 @@ absl::Span<const GradientRow> ImageGradients();
 absl::Span<const GradientRow> JoinGradients();
 absl::Span<const GradientRow> LinalgGradients();
 absl::Span<const GradientRow> LossGradients();
-absl::Span<const GradientRow> NoGradients();
 absl::Span<const GradientRow> NormalizationGradients();
 absl::Span<const GradientRow> PoolingGradients();
 absl::Span<const GradientRow> ProductGradients();

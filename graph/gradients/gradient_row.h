@@ -14,7 +14,8 @@ class GradientContext;
 // Stateless, thread-safe.
 using GradientFunction = absl::Status (*)(GradientContext& c);
 
-// The gradient of one op. Each family has a constexpr table of rows, sorted by op.
+// The gradient of one op. Each family has a constexpr table of rows with functions, sorted by op; the other kinds are
+// traits of the op (graph/ops/op_traits.txt), or what a host says of its own.
 struct GradientRow {
   enum class Kind : uint8_t {
     kFunction,

@@ -2,6 +2,7 @@
 
 #include "graph/base/hash_table.h"
 #include "graph/gradients/families.h"
+#include "graph/ops/op_table.h"
 
 namespace sluice {
 namespace {
@@ -22,21 +23,34 @@ const HashMap<absl::string_view, const GradientRow*>& Index() {
 
 absl::Span<const absl::Span<const GradientRow>> GradientFamilies() {
   static const absl::Span<const GradientRow> families[] = {
-      ActivationGradients(), ArithmeticGradients(),    ArrayGradients(),       BranchGradients(),
-      CollectionGradients(), ContainerGradients(),     ConvolutionGradients(), DecompositionGradients(),
-      DiagonalGradients(),   EinsumGradients(),        FftGradients(),         GatherGradients(),
-      ImageGradients(),      JoinGradients(),          LinalgGradients(),      LossGradients(),
-      NoGradients(),         NormalizationGradients(), PoolingGradients(),     ProductGradients(),
-      QuantizedGradients(),  RandomGradients(),        RecurrentGradients(),   ReductionGradients(),
-      SegmentGradients(),    SliceGradients(),         SparseGradients(),      SpecialGradients(),
-      StateGradients(),      UnaryGradients(),
+      ActivationGradients(),    ArithmeticGradients(), ArrayGradients(),       BranchGradients(),
+      CollectionGradients(),    ContainerGradients(),  ConvolutionGradients(), DecompositionGradients(),
+      DiagonalGradients(),      EinsumGradients(),     FftGradients(),         GatherGradients(),
+      ImageGradients(),         JoinGradients(),       LinalgGradients(),      LossGradients(),
+      NormalizationGradients(), PoolingGradients(),    ProductGradients(),     QuantizedGradients(),
+      RandomGradients(),        RecurrentGradients(),  ReductionGradients(),   SegmentGradients(),
+      SliceGradients(),         SparseGradients(),     SpecialGradients(),     StateGradients(),
+      UnaryGradients(),
   };
   return families;
 }
 
 const GradientRow* FindGradientRow(absl::string_view op) {
-  const auto it = Index().find(op);
-  return it == Index().end() ? nullptr : it->second;
+  static constexpr GradientRow kNone("", GradientRow::Kind::kNone);
+  static constexpr GradientRow kRefused("", GradientRow::Kind::kRefused);
+  static constexpr GradientRow kControlFlow("", GradientRow::Kind::kControlFlow);
+  if (const auto it = Index().find(op); it != Index().end()) return it->second;
+  const OpSchema* const schema = BuiltinOps().Find(op);
+  switch (schema != nullptr ? schema->traits.gradient : OpTraits::Gradient::kUnknown) {
+    case OpTraits::Gradient::kNone:
+      return &kNone;
+    case OpTraits::Gradient::kRefused:
+      return &kRefused;
+    case OpTraits::Gradient::kControlFlow:
+      return &kControlFlow;
+    default:
+      return nullptr;
+  }
 }
 
 }  // namespace sluice

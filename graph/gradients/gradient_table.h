@@ -19,10 +19,11 @@ constexpr bool RowsAscend(const GradientRow (&rows)[N]) {
   return true;
 }
 
-// The row of `op`, or null.
+// The row of `op`, or null where nothing is known of it. Ops without a function have a row as well, which says what
+// graph/ops/op_traits.txt says of their gradient; its `op` is empty.
 const GradientRow* FindGradientRow(absl::string_view op);
 
-// All families, for tests: no op stands in two of them.
+// All families, for tests: the ops with a function, none in two of them.
 absl::Span<const absl::Span<const GradientRow>> GradientFamilies();
 
 }  // namespace sluice

@@ -134,19 +134,11 @@ absl::Status ProjectiveTransform(GradientContext& c) {
 }
 
 constexpr GradientRow kRows[] = {
-    {"AdjustContrastv2", kRefusedGradient},
-    {"AdjustHue", kRefusedGradient},
-    {"AdjustSaturation", kRefusedGradient},
     {"CropAndResize", &CropAndResize},
-    {"CropAndResizeGradBoxes", kRefusedGradient},
     {"CropAndResizeGradImage", &CropAndResizeGradImage},
-    {"DrawBoundingBoxes", kNoGradient},
-    {"DrawBoundingBoxesV2", kNoGradient},
-    {"HSVToRGB", kNoGradient},
     {"ImageProjectiveTransformV2", &ProjectiveTransform},
     {"ImageProjectiveTransformV3", &ProjectiveTransform},
     {"RGBToHSV", &RgbToHsv},
-    {"ResizeArea", kRefusedGradient},
     {"ResizeBicubic", &ResizeBicubic},
     {"ResizeBicubicGrad", &ResizeBicubicGrad},
     {"ResizeBilinear", &ResizeBilinear},

@@ -133,7 +133,6 @@ absl::Status FusedBatchNormGrad(GradientContext& c) {
 
 constexpr GradientRow kRows[] = {
     {"BatchNormWithGlobalNormalization", &GlobalNormalization},
-    {"BatchNormWithGlobalNormalizationGrad", kRefusedGradient},
     {"FusedBatchNorm", &FusedBatchNormV1},
     {"FusedBatchNormGrad", &FusedBatchNormGrad},
     {"FusedBatchNormGradV2", &FusedBatchNormGrad},
@@ -141,8 +140,6 @@ constexpr GradientRow kRows[] = {
     {"FusedBatchNormV2", &FusedBatchNormV2},
     {"FusedBatchNormV3", &FusedBatchNormV3},
     {"LRN", &Lrn},
-    {"LRNGrad", kRefusedGradient},
-    {"_FusedBatchNormEx", kRefusedGradient},
 };
 static_assert(RowsAscend(kRows), "rows ascend by op");
 

@@ -26,15 +26,6 @@ bool IsTrue(AttrView value) {
   return is_set.ok() && *is_set;
 }
 
-// Ops with state that may run again: they only read, or what they make belongs to one run of the body.
-bool MayRunAgain(absl::string_view op) {
-  static constexpr std::array<absl::string_view, 9> kReaders = {
-      "Assert", "ReadVariableOp",   "ResourceGather", "ResourceGatherNd", "VarHandleOp", "VarIsInitializedOp",
-      "_Arg",   "_ReadVariablesOp", "_Retval"};
-  return std::find(kReaders.begin(), kReaders.end(), op) != kReaders.end() || absl::StartsWith(op, "TensorArray") ||
-         absl::StartsWith(op, "Stack");
-}
-
 // The first op of the body, or of what it calls, that may not run again; empty where there is none.
 absl::StatusOr<std::string> FindUnrepeatable(const Graph& body) {
   Graph whole(body);
@@ -43,7 +34,7 @@ absl::StatusOr<std::string> FindUnrepeatable(const Graph& body) {
   options.ignore_marks = true;
   SLUICE_RETURN_IF_ERROR(InlineFunctionCalls(whole, options).status());
   for (const NodeId id : whole.Nodes()) {
-    if (whole.op(id).is_stateful && !MayRunAgain(whole.op_name(id))) return std::string(whole.op_name(id));
+    if (whole.op(id).is_stateful && !whole.op(id).traits.may_run_again) return std::string(whole.op_name(id));
   }
   return std::string();
 }

@@ -39,11 +39,8 @@ absl::Status QuantizeV4(GradientContext& c) { return OfRange(c, "QuantizeAndDequ
 
 constexpr GradientRow kRows[] = {
     {"FakeQuantWithMinMaxArgs", &FakeQuantArgs},
-    {"FakeQuantWithMinMaxArgsGradient", kNoGradient},
     {"FakeQuantWithMinMaxVars", &FakeQuantVars},
-    {"FakeQuantWithMinMaxVarsGradient", kNoGradient},
     {"FakeQuantWithMinMaxVarsPerChannel", &FakeQuantPerChannel},
-    {"FakeQuantWithMinMaxVarsPerChannelGradient", kNoGradient},
     {"QuantizeAndDequantize", &StraightThrough},
     {"QuantizeAndDequantizeV2", &StraightThrough},
     {"QuantizeAndDequantizeV3", &StraightThrough},

@@ -1,5 +1,5 @@
 // Gradients of random values whose distribution has parameters: by implicit differentiation (Figurnov et al. 2018).
-// What is drawn from a distribution without parameters, or is whole numbers, has none: no_gradients.cc.
+// What is drawn from a distribution without parameters, or is whole numbers, has none: graph/ops/op_traits.txt.
 
 #include <limits>
 
@@ -66,7 +66,6 @@ absl::Status TruncatedNormal(GradientContext& c) {
 
 constexpr GradientRow kRows[] = {
     {"RandomGamma", &RandomGamma},
-    {"RandomGammaGrad", kRefusedGradient},
     {"StatelessParameterizedTruncatedNormal", &TruncatedNormal},
     {"StatelessRandomGammaV2", &StatelessGamma<2>},
     {"StatelessRandomGammaV3", &StatelessGamma<4>},

@@ -68,13 +68,9 @@ absl::Status GruCell(GradientContext& c) {
 
 constexpr GradientRow kRows[] = {
     {"BlockLSTM", &BlockLstm},
-    {"BlockLSTMGrad", kRefusedGradient},
-    {"BlockLSTMGradV2", kRefusedGradient},
     {"BlockLSTMV2", &BlockLstm},
     {"GRUBlockCell", &GruCell},
-    {"GRUBlockCellGrad", kRefusedGradient},
     {"LSTMBlockCell", &LstmCell},
-    {"LSTMBlockCellGrad", kRefusedGradient},
 };
 static_assert(RowsAscend(kRows), "rows ascend by op");
 

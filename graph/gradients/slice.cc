@@ -71,7 +71,6 @@ absl::Status TensorStridedSliceUpdate(GradientContext& c) {
 constexpr GradientRow kRows[] = {
     {"Slice", &SliceOf},
     {"StridedSlice", &StridedSlice},
-    {"StridedSliceAssign", kRefusedGradient},
     {"StridedSliceGrad", &StridedSliceGrad},
     {"TensorStridedSliceUpdate", &TensorStridedSliceUpdate},
 };

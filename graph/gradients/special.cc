@@ -111,7 +111,6 @@ constexpr GradientRow kRows[] = {
     {"FresnelCos", &OfInput<FresnelCosDx>},
     {"FresnelSin", &OfInput<FresnelSinDx>},
     {"Igamma", &IncompleteGamma<1>},
-    {"IgammaGradA", kRefusedGradient},
     {"Igammac", &IncompleteGamma<-1>},
     {"Lgamma", &OfInput<LgammaDx>},
     {"Ndtri", &OfOutput<NdtriDx>},

@@ -13,7 +13,7 @@ absl::StatusOr<VariableNode> VariableNode::Find(const Graph& graph, NodeId id) {
     return Error(ErrorCode::kNodeMissing).Text("is to be a variable, and the graph does not have it");
   }
   const bool is_resource = graph.Is(id, "VarHandleOp");
-  if (!is_resource && !graph.Is(id, "VariableV2") && !graph.Is(id, "Variable")) {
+  if (!graph.op(id).traits.makes_variable) {
     return graph.Locate(id, Error(ErrorCode::kInputType)
                                 .Text("is to be trained and is no variable")
                                 .Found(graph.op_name(id))

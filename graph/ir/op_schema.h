@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/ir/op_class.h"
+#include "graph/ir/op_traits.h"
 #include "graph/value/dtype.h"
 
 namespace sluice {
@@ -83,6 +84,7 @@ struct OpSchema {
   std::vector<std::string> control_outputs;  // Of functions only.
   // By name, set where the schema is registered (OpRegistry). kOther for functions.
   OpClass op_class = OpClass::kOther;
+  OpTraits traits;
   bool is_stateful = false;
   bool is_commutative = false;
   bool is_aggregate = false;

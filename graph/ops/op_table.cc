@@ -8,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "graph/base/error.h"
+#include "graph/base/status_macros.h"
 #include "graph/ir/op_schema_builder.h"
+#include "graph/ops/op_traits.h"
 #include "graph/ops/tensorflow_ops.h"
 
 namespace sluice {
@@ -36,8 +38,8 @@ class AllOpsTable : public OpTable {
   }
 
  private:
-  const OpTextTable own_{kOwnOps};
-  const OpTextTable tensorflow_{TensorFlowOpsText()};
+  const OpTextTable own_{kOwnOps, OpTraitsText()};
+  const OpTextTable tensorflow_{TensorFlowOpsText(), OpTraitsText()};
 };
 
 absl::string_view NameOf(absl::string_view line) { return line.substr(0, line.find('\t')); }
@@ -101,30 +103,50 @@ absl::StatusOr<OpSchema> ParseLine(absl::string_view line) {
   return builder.Build();
 }
 
-}  // namespace
-
-absl::string_view OpTextTable::LineAt(size_t position) const {
-  const size_t before = position == 0 ? absl::string_view::npos : text_.rfind('\n', position - 1);
+// The line of `text` that holds the byte at `position`, without its end.
+absl::string_view LineAt(absl::string_view text, size_t position) {
+  const size_t before = position == 0 ? absl::string_view::npos : text.rfind('\n', position - 1);
   const size_t begin = before == absl::string_view::npos ? 0 : before + 1;
-  return text_.substr(begin, text_.find('\n', begin) - begin);
+  return text.substr(begin, text.find('\n', begin) - begin);
 }
 
-absl::StatusOr<OpSchema> OpTextTable::Find(absl::string_view name) const {
+// The line that begins with `name`; empty where `text` has none.
+absl::string_view FindLine(absl::string_view text, absl::string_view name) {
   // Between `low` and `high` lie whole lines, the one sought among them if it is there at all.
   size_t low = 0;
-  size_t high = text_.size();
+  size_t high = text.size();
   while (low < high) {
-    const absl::string_view line = LineAt(low + (high - low) / 2);
+    const absl::string_view line = LineAt(text, low + (high - low) / 2);
     const int order = NameOf(line).compare(name);
-    if (order == 0) return ParseLine(line);
-    const size_t begin = static_cast<size_t>(line.data() - text_.data());
+    if (order == 0) return line;
+    const size_t begin = static_cast<size_t>(line.data() - text.data());
     if (order < 0) {
       low = begin + line.size() + 1;
     } else {
       high = begin;
     }
   }
-  return absl::NotFoundError(name);
+  return absl::string_view();
+}
+
+absl::StatusOr<OpTraits> ParseTraits(absl::string_view line) {
+  OpTraits traits;
+  line.remove_prefix(NameOf(line).size());
+  for (const absl::string_view word : absl::StrSplit(line, '\t', absl::SkipEmpty())) {
+    if (AddTrait(word, &traits)) continue;
+    return Error(ErrorCode::kOpSchema).Text(absl::StrCat("op traits: there is no trait '", word, "'"));
+  }
+  return traits;
+}
+
+}  // namespace
+
+absl::StatusOr<OpSchema> OpTextTable::Find(absl::string_view name) const {
+  const absl::string_view line = FindLine(text_, name);
+  if (line.empty()) return absl::NotFoundError(name);
+  SLUICE_ASSIGN_OR_RETURN(OpSchema schema, ParseLine(line));
+  SLUICE_ASSIGN_OR_RETURN(schema.traits, ParseTraits(FindLine(traits_, name)));
+  return schema;
 }
 
 void OpTextTable::ForEachName(absl::FunctionRef<void(absl::string_view)> fn) const {

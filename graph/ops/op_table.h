@@ -21,19 +21,20 @@ namespace sluice {
 //   ~N why  deprecated at N         d communicates with other devices
 //
 // Looking an op up is a binary search over the text: nothing is built, nothing is parsed but the one line.
-// Borrows the text, which must outlive it. Thread-safe, immutable.
+// What this project knows of ops beside their registration stands in a second text of the same order, whose lines have
+// words behind tabs: the gradient and then traits, as graph/ir/op_traits.h spells them. An op without a line has none.
+//
+// Borrows the texts, which must outlive it. Thread-safe, immutable.
 class OpTextTable : public OpTable {
  public:
-  explicit OpTextTable(absl::string_view text) : text_(text) {}
+  explicit OpTextTable(absl::string_view text, absl::string_view traits = {}) : text_(text), traits_(traits) {}
 
   absl::StatusOr<OpSchema> Find(absl::string_view name) const override;
   void ForEachName(absl::FunctionRef<void(absl::string_view)> fn) const override;
 
  private:
-  // The line that holds the byte at `position`, without its end.
-  absl::string_view LineAt(size_t position) const;
-
   const absl::string_view text_;
+  const absl::string_view traits_;
 };
 
 // The ops that exist everywhere: TensorFlow's, and those of this project that TensorFlow does not know (OwnOpsText).
@@ -44,8 +45,7 @@ const OpRegistry& BuiltinOps();
 //   GradSum  adds those of its inputs that are live, in their order; dead when none is. Joins the gradients of the
 //            branches of a conditional. See Note [Activation] in frames/activation.h.
 //   _DeviceCopy  copies its input from one memory to another. Made when a graph is prepared for several devices; see
-//   Note
-//            [Copies] in graph/placement/copy_nodes.h.
+//            Note [Copies] in graph/placement/copy_nodes.h.
 absl::string_view OwnOpsText();
 
 // BuiltinOps() to which a host program can add its own.

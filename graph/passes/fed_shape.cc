@@ -13,10 +13,10 @@ constexpr int32_t kScalarPlaceholderVersion = 24;
 
 PartialShape FedShape(const Graph& graph, const Output& output) {
   const NodeId id = output.node;
-  const bool is_plain = graph.Is(id, "Placeholder");
-  if (!is_plain && !graph.Is(id, "PlaceholderV2") && !graph.Is(id, "PlaceholderWithDefault")) return PartialShape();
+  if (!graph.op(id).traits.is_placeholder) return PartialShape();
   const absl::StatusOr<PartialShape> shape = graph.GetShape(id, "shape");
   if (!shape.ok()) return PartialShape();
+  const bool is_plain = graph.Is(id, "Placeholder");
   if (is_plain && shape->rank() == 0 && graph.versions().producer < kScalarPlaceholderVersion) return PartialShape();
   return *shape;
 }

@@ -44,9 +44,6 @@ constexpr ProductOp kProducts[] = {
     {"DepthwiseConv2dNative", "_FusedDepthwiseConv2dNative", kDepthwiseAttrs, true},
 };
 
-// Whose loops over floats are those of the ops of these names.
-constexpr absl::string_view kActivations[] = {"Elu", "LeakyRelu", "Relu", "Relu6", "Sigmoid", "Tanh"};
-
 // The parts of a fused node.
 struct Layer {
   const ProductOp* form = nullptr;
@@ -162,8 +159,8 @@ class LayerFuser {
   }
   bool IsSource(NodeId id) const {
     const OpClass op_class = graph_.op(id).op_class;
-    return op_class == OpClass::kConst || op_class == OpClass::kArg || graph_.Is(id, "Placeholder") ||
-           graph_.Is(id, "VarHandleOp") || graph_.Is(id, "VariableV2") || graph_.Is(id, "Variable");
+    const OpTraits& traits = graph_.op(id).traits;
+    return op_class == OpClass::kConst || op_class == OpClass::kArg || traits.is_placeholder || traits.makes_variable;
   }
 
   bool IsOfFloats(NodeId id) const {
@@ -210,8 +207,7 @@ class LayerFuser {
   NodeId ActivationOf(NodeId sum) {
     if (NumUses(sum) != 1) return NodeId();
     const NodeId user = edit_.UsesOf(sum)[0].node;
-    const bool is_activation = std::any_of(std::begin(kActivations), std::end(kActivations),
-                                           [&](absl::string_view op) { return graph_.Is(user, op); });
+    const bool is_activation = graph_.op(user).traits.is_activation;
     const bool is_part = is_activation && !context_.IsKept(user) && IsPart(user, sum) && NumUses(user) > 0;
     return is_part && pure_.Contain(user) && !HasLabel(user) ? user : NodeId();
   }

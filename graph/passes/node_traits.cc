@@ -1,18 +1,12 @@
 #include "graph/passes/node_traits.h"
 
 #include <algorithm>
-#include <array>
 
 #include "graph/ir/op_class.h"
 #include "graph/placement/memory_types.h"
 
 namespace sluice {
 namespace {
-
-// Ops without the stateful flag whose value comes from elsewhere, or that exist for what they do. In ascending order.
-constexpr std::array<absl::string_view, 11> kImpure = {
-    "Abort",         "CheckNumerics",          "ImmutableConst",  "MatchingFiles", "NoOp",        "Placeholder",
-    "PlaceholderV2", "PlaceholderWithDefault", "PreventGradient", "ReadFile",      "StopGradient"};
 
 bool NamesFunctions(const AttrSpec& attr) { return ElementType(attr.type) == AttrType::kFunc; }
 
@@ -28,9 +22,7 @@ bool IsPure(const Graph& graph, NodeId id) {
   const OpSchema& op = graph.op(id);
   if (op.is_stateful || op.is_distributed_communication) return false;
   // A GradSum takes dead inputs.
-  if (IsControlFlow(graph, id) || op.op_class == OpClass::kGradSum ||
-      std::binary_search(kImpure.begin(), kImpure.end(), op.name))
-    return false;
+  if (IsControlFlow(graph, id) || op.op_class == OpClass::kGradSum || op.traits.is_impure) return false;
   if (std::any_of(op.attrs.begin(), op.attrs.end(), NamesFunctions)) return false;
   const Signature& signature = graph.signature(id);
   return std::none_of(signature.inputs.begin(), signature.inputs.end(), IsBound) &&

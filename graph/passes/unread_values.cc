@@ -34,82 +34,6 @@ bool DiesAsAWhole(OpClass of_input) {
   }
 }
 
-// Ops whose kernels take any values, of any shapes that agree. In ascending order.
-constexpr std::array<absl::string_view, 74> kRefuseOnlyShapes = {"Abs",
-                                                                 "Add",
-                                                                 "AddN",
-                                                                 "AddV2",
-                                                                 "AvgPool",
-                                                                 "AvgPoolGrad",
-                                                                 "BatchMatMul",
-                                                                 "BatchMatMulV2",
-                                                                 "BiasAdd",
-                                                                 "BiasAddGrad",
-                                                                 "BroadcastTo",
-                                                                 "Cast",
-                                                                 "ConcatV2",
-                                                                 "Conv2D",
-                                                                 "Conv2DBackpropFilter",
-                                                                 "Conv2DBackpropInput",
-                                                                 "Conv3D",
-                                                                 "Conv3DBackpropFilterV2",
-                                                                 "Conv3DBackpropInputV2",
-                                                                 "Cos",
-                                                                 "DepthwiseConv2dNative",
-                                                                 "DepthwiseConv2dNativeBackpropFilter",
-                                                                 "DepthwiseConv2dNativeBackpropInput",
-                                                                 "Elu",
-                                                                 "EluGrad",
-                                                                 "Equal",
-                                                                 "Erf",
-                                                                 "Exp",
-                                                                 "ExpandDims",
-                                                                 "Fill",
-                                                                 "Greater",
-                                                                 "GreaterEqual",
-                                                                 "Identity",
-                                                                 "LeakyRelu",
-                                                                 "LeakyReluGrad",
-                                                                 "Less",
-                                                                 "LessEqual",
-                                                                 "Log",
-                                                                 "LogSoftmax",
-                                                                 "MatMul",
-                                                                 "MaxPool",
-                                                                 "MaxPoolGrad",
-                                                                 "Maximum",
-                                                                 "Mean",
-                                                                 "Minimum",
-                                                                 "Mul",
-                                                                 "Neg",
-                                                                 "NotEqual",
-                                                                 "OnesLike",
-                                                                 "Pack",
-                                                                 "RealDiv",
-                                                                 "Relu",
-                                                                 "Relu6",
-                                                                 "Relu6Grad",
-                                                                 "ReluGrad",
-                                                                 "Reshape",
-                                                                 "Rsqrt",
-                                                                 "RsqrtGrad",
-                                                                 "Shape",
-                                                                 "ShapeN",
-                                                                 "Sigmoid",
-                                                                 "SigmoidGrad",
-                                                                 "Sin",
-                                                                 "Size",
-                                                                 "Softmax",
-                                                                 "Sqrt",
-                                                                 "SqrtGrad",
-                                                                 "Square",
-                                                                 "SquaredDifference",
-                                                                 "Sub",
-                                                                 "Sum",
-                                                                 "Tanh",
-                                                                 "TanhGrad",
-                                                                 "ZerosLike"};
-
 // Whether the product's inputs agree: the one thing that MatMul asks for beside two matrices.
 bool IsSureProduct(const Graph& graph, const ShapeMap& shapes, NodeId id) {
   const absl::Span<const Output> inputs = graph.inputs(id);
@@ -173,7 +97,7 @@ class ValueDropper {
   bool MayGo(NodeId id) {
     if (uses(id).data > 0 || uses(id).control == 0 || graph_.all_inputs(id).empty()) return false;
     if (context_.IsKept(id) || !pure_.Contain(id)) return false;
-    if (!std::binary_search(kRefuseOnlyShapes.begin(), kRefuseOnlyShapes.end(), graph_.op_name(id))) return false;
+    if (!graph_.op(id).traits.takes_any_value) return false;
     const absl::Span<const Output> inputs = graph_.inputs(id);
     return std::all_of(inputs.begin(), inputs.end(), [this](const Output& input) {
       // Who reads a variable by reference insists on its having a value, which the variable itself does not.

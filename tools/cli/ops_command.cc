@@ -23,7 +23,7 @@ namespace sluice {
 namespace {
 
 constexpr size_t kTextWidth = 100;
-constexpr absl::string_view kIndent = "           ";  // Under the first word after "  inputs   ".
+constexpr absl::string_view kIndent = "            ";  // Under the first word after "  gradient  ".
 
 void AppendType(std::string* out, DType t) { out->append(DTypeName(t)); }
 
@@ -58,6 +58,40 @@ std::string SupportText(OpSupport support) {
   return "";
 }
 
+std::string GradientText(OpTraits::Gradient gradient) {
+  switch (gradient) {
+    case OpTraits::Gradient::kUnknown:
+      return "none is registered";
+    case OpTraits::Gradient::kFunction:
+      return "yes";
+    case OpTraits::Gradient::kNone:
+      return "no derivative: gradients end here";
+    case OpTraits::Gradient::kRefused:
+      return "refused, as in TensorFlow";
+    case OpTraits::Gradient::kControlFlow:
+      return "with the loop that it is part of";
+  }
+  return "";
+}
+
+// What the words of graph/ops/op_traits.txt behind the gradient mean to a user.
+std::vector<std::string> TraitTexts(const OpSchema& op) {
+  std::vector<std::string> texts;
+  const auto add = [&texts](bool is_so, absl::string_view text) {
+    if (is_so) texts.emplace_back(text);
+  };
+  add(op.is_stateful, "stateful");
+  add(op.traits.is_impure, "never folded or merged");
+  add(op.traits.may_run_again, "may run again in a recomputed body");
+  add(op.traits.takes_any_value, "fails only where shapes disagree");
+  add(op.traits.is_activation, "fused into the layer before it");
+  add(op.traits.makes_variable, "makes a variable");
+  add(op.traits.is_placeholder, "to be fed");
+  add(op.traits.is_saver, "part of a saver");
+  add(op.traits.is_inner, "not an output that is guessed");
+  return texts;
+}
+
 std::string KernelText(const KernelFact& fact) {
   std::vector<std::string> parts = {fact.device};
   for (const KernelFact::Attr& attr : fact.attrs) {
@@ -74,7 +108,7 @@ std::vector<std::string> TextsOf(const Items& items, Fn fn) {
   return texts;
 }
 
-// "  inputs   a: T" and a line each for the others; "none" where there is nothing.
+// "  inputs    a: T" and a line each for the others; "none" where there is nothing.
 std::string Rows(absl::string_view title, const std::vector<std::string>& texts) {
   std::string head = absl::StrCat("  ", title, std::string(kIndent.size() - 2 - title.size(), ' '));
   return absl::StrCat(head, texts.empty() ? "none" : absl::StrJoin(texts, absl::StrCat("\n", kIndent)), "\n");
@@ -192,7 +226,9 @@ class OpsCommand : public Command {
     std::vector<std::string> runs = TextsOf(facts, &KernelText);
     if (runs.empty()) runs = {SupportText(support)};
     std::string text = Rows("inputs", TextsOf(op.inputs, &ArgText)) + Rows("outputs", TextsOf(op.outputs, &ArgText)) +
-                       Rows("attrs", TextsOf(op.attrs, &AttrSpecText)) + Rows("runs", runs);
+                       Rows("attrs", TextsOf(op.attrs, &AttrSpecText)) + Rows("runs", runs) +
+                       Rows("gradient", {GradientText(op.traits.gradient)});
+    if (const std::vector<std::string> traits = TraitTexts(op); !traits.empty()) text += Rows("traits", traits);
     if (const std::string origin = OriginOf(op); !origin.empty()) text += Rows("from", {origin});
     if (op.deprecated_at > 0) {
       absl::StrAppend(&text, Rows("old", {absl::StrCat("from version ", op.deprecated_at, ": ", op.deprecation_text)}));
@@ -215,7 +251,9 @@ class OpsCommand : public Command {
                                        {"inputs", TextsOf(op.inputs, &ArgText)},
                                        {"outputs", TextsOf(op.outputs, &ArgText)},
                                        {"attrs", TextsOf(op.attrs, &AttrSpecText)},
-                                       {"kernels", kernels}};
+                                       {"kernels", kernels},
+                                       {"gradient", GradientText(op.traits.gradient)},
+                                       {"traits", TraitTexts(op)}};
     if (const std::string origin = OriginOf(op); !origin.empty()) document["from"] = origin;
     return document;
   }

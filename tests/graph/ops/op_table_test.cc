@@ -6,8 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "graph/ir/op_schema_builder.h"
+#include "graph/ops/op_traits.h"
 #include "graph/ops/tensorflow_ops.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
@@ -81,6 +85,27 @@ TEST(OpTableTest, OwnOpsStandBesideThoseOfTensorFlow) {
   EXPECT_EQ(schema->FindAttr("N")->minimum, 1);
   EXPECT_FALSE(schema->is_commutative) << "sums are made in the order of the inputs";
   EXPECT_THAT(ParseOpDef(EncodeOpDef(*schema)), IsOk());
+}
+
+// A new op is classified once, here; each line says what the parsed traits say.
+TEST(OpTableTest, EveryOpHasItsTraits) {
+  std::vector<std::string> names, lines = absl::StrSplit(OpTraitsText(), '\n', absl::SkipEmpty());
+  BuiltinOps().ForEachName([&names](absl::string_view name) { names.emplace_back(name); });
+  ASSERT_EQ(lines.size(), names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string line =
+        absl::StrCat(names[i], "\t", absl::StrJoin(TraitWords(BuiltinOps().Find(names[i])->traits), "\t"));
+    EXPECT_EQ(lines[i], line);
+  }
+}
+
+TEST(OpTableTest, TraitsThatDoNotFitTheOpAreNotGiven) {
+  BuiltinOps().ForEachName([](absl::string_view name) {
+    const OpSchema& op = *BuiltinOps().Find(name);
+    EXPECT_FALSE(op.is_stateful && op.traits.is_impure) << name << ": state says so already";
+    EXPECT_TRUE(op.is_stateful || !op.traits.may_run_again) << name << ": nothing forbids it";
+    EXPECT_FALSE(op.is_stateful && op.traits.takes_any_value) << name;
+  });
 }
 
 TEST(OpTableTest, NamesThatAreNotThereAreNotFound) {

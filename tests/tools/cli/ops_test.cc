@@ -45,13 +45,23 @@ TEST(OpsTest, CallsThatAreReplacedByTheirBodiesRunAndThoseThatNeedAKernelDoNot) 
 TEST(OpsTest, AnOpIsShownWithItsArgumentsAttrsAndDtypes) {
   const RunResult run = RunSluice({"ops", "MatMul"});
   EXPECT_EQ(run.status, 0);
-  for (const char* part : {"MatMul\n", "inputs   a: T\n           b: T\n", "product: T", "transpose_a: bool = false",
-                           "runs     CPU, T in {float32, "}) {
+  for (const char* part :
+       {"MatMul\n", "inputs    a: T\n            b: T\n", "product: T", "transpose_a: bool = false",
+        "runs      CPU, T in {float32, ", "gradient  yes\n", "traits    fails only where shapes disagree\n"}) {
     EXPECT_TRUE(absl::StrContains(run.out, part)) << run.out;
   }
   EXPECT_FALSE(absl::StrContains(run.out, "BatchMatMul"));
   EXPECT_TRUE(absl::StrContains(RunSluice({"ops", "Merge"}).out, "the executor itself"));
   EXPECT_TRUE(absl::StrContains(RunSluice({"ops", "MapDataset"}).out, "no kernel here"));
+}
+
+TEST(OpsTest, TraitsOfAnOpAreShown) {
+  const nlohmann::json variable = OpsJson({"VarHandleOp"})[0];
+  EXPECT_EQ(variable["gradient"], "no derivative: gradients end here");
+  EXPECT_EQ(variable["traits"], nlohmann::json({"stateful", "may run again in a recomputed body", "makes a variable",
+                                                "not an output that is guessed"}));
+  EXPECT_EQ(OpsJson({"MapDataset"})[0]["gradient"], "none is registered");
+  EXPECT_EQ(OpsJson({"SparseMatMul"})[0]["traits"], nlohmann::json::array());
 }
 
 TEST(OpsTest, DtypesAreThoseOfTheKernelThatTheOpAllows) {

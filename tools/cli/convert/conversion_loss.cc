@@ -14,10 +14,6 @@
 namespace sluice {
 namespace {
 
-bool IsVariable(absl::string_view op) {
-  return op == "VarHandleOp" || op == "VariableV2" || op == "Variable" || op == "AutoReloadVariable";
-}
-
 // Whether files beside the SavedModel hold the values of its variables.
 bool HasVariableFiles(const LoadedGraph& model) {
   if (!IsSavedModel(model.format)) return false;
@@ -28,7 +24,9 @@ bool HasVariableFiles(const LoadedGraph& model) {
 }
 
 // A table that is empty, and an error to look things up in, until the init of its model has filled it.
-bool IsFilledByInit(absl::string_view op) { return op == "HashTableV2" || op == "HashTable"; }
+bool IsFilledByInit(const OpSchema& op) { return op.name == "HashTableV2" || op.name == "HashTable"; }
+
+bool IsVariable(const OpSchema& op) { return op.traits.makes_variable; }
 
 // Whether the graph has all nodes that initialise the model.
 bool HasInit(const LoadedGraph& model) {
@@ -42,7 +40,7 @@ template <typename Wanted>
 std::vector<std::string> NamesOf(const Graph& graph, const Wanted& is_wanted) {
   std::vector<std::string> names;
   for (const NodeId id : graph.Nodes()) {
-    if (is_wanted(graph.op_name(id))) names.emplace_back(graph.name(id));
+    if (is_wanted(graph.op(id))) names.emplace_back(graph.name(id));
   }
   return names;
 }

@@ -6,40 +6,21 @@
 #include "absl/strings/match.h"
 #include "graph/ir/consumers.h"
 #include "graph/ir/op_class.h"
+#include "graph/ir/op_schema.h"
 #include "graph/ir/tensor_id.h"
+#include "graph/ops/op_table.h"
 #include "tools/cli/report/contained_ops.h"
 
 namespace sluice {
 namespace {
 
-bool IsPlaceholder(absl::string_view op) {
-  return op == "Placeholder" || op == "PlaceholderV2" || op == "PlaceholderWithDefault" || op == "_Arg";
-}
-
-// Ops that are run for what they do, or whose result is of use to other nodes only.
-bool IsForEffect(absl::string_view op) {
-  constexpr absl::string_view kWords[] = {"Assign",   "Summary",   "Save",      "Restore", "Initializer", "Initialize",
-                                          "Assert",   "Print",     "Queue",     "Table",   "Iterator",    "Dataset",
-                                          "Variable", "VarHandle", "VarIsInit", "Apply",   "ScatterNdU",  "Stack",
-                                          "Barrier",  "Writer",    "MakeUnique"};
-  constexpr absl::string_view kNames[] = {"NoOp",   "Const",     "LoopCond",      "ControlTrigger", "WriteFile",
-                                          "Switch", "RefSwitch", "NextIteration", "ReadVariableOp"};
-  // Reading a table or a dequeued element is a result.
-  if (absl::StrContains(op, "TableFind") || absl::StrContains(op, "Dequeue") || absl::StrContains(op, "TableSize")) {
-    return false;
-  }
-  const auto is_in = [op](absl::string_view word) { return absl::StrContains(op, word); };
-  return std::any_of(std::begin(kWords), std::end(kWords), is_in) ||
-         std::find(std::begin(kNames), std::end(kNames), op) != std::end(kNames);
-}
-
-// Ops that write or read checkpoints, and make the names of their files.
 bool IsSaverOp(absl::string_view op) {
-  constexpr absl::string_view kNames[] = {
-      "Save",         "SaveSlices",      "SaveV2",          "Restore",           "RestoreV2",
-      "RestoreSlice", "ShardedFilename", "ShardedFilespec", "MergeV2Checkpoints"};
-  return std::find(std::begin(kNames), std::end(kNames), op) != std::end(kNames);
+  const OpSchema* const schema = BuiltinOps().Find(op);
+  return schema != nullptr && schema->traits.is_saver;
 }
+
+// Whether nodes give what comes from outside of the graph.
+bool IsInput(const OpSchema& op) { return op.traits.is_placeholder || op.op_class == OpClass::kArg; }
 
 bool IsString(const Graph& graph, NodeId id) {
   return graph.num_outputs(id) > 0 && BaseType(graph.output_type(id, 0)) == DType::kString;
@@ -128,8 +109,7 @@ bool CanBeShown(DType dtype) { return dtype != DType::kResource && dtype != DTyp
 std::vector<Output> GuessInputs(const Graph& graph, const SaverNodes& savers) {
   std::vector<Output> inputs;
   for (const NodeId id : graph.Nodes()) {
-    const absl::string_view op = graph.op_name(id);
-    if ((!IsPlaceholder(op) && !IsIteratorOp(op)) || savers.Takes(id)) continue;
+    if ((!IsInput(graph.op(id)) && !IsIteratorOp(graph.op_name(id))) || savers.Takes(id)) continue;
     for (int32_t i = 0; i < graph.num_outputs(id); ++i) inputs.push_back({id, i});
   }
   return inputs;
@@ -146,10 +126,10 @@ std::vector<Output> FindOutputs(const Graph& graph, const ControlFlowInfo& frame
                                 const SaverNodes& savers, bool may_be_waited_for) {
   std::vector<Output> outputs;
   for (const NodeId id : graph.Nodes()) {
-    const absl::string_view op = graph.op_name(id);
+    const OpSchema& op = graph.op(id);
     if (graph.num_outputs(id) == 0 || graph.inputs(id).empty()) continue;
     if (!IsUnread(consumers, id, may_be_waited_for)) continue;
-    if (IsForEffect(op) || IsPlaceholder(op) || savers.Gives(id) || OutputFrame(graph, frames, id) != 0) continue;
+    if (op.traits.is_inner || IsInput(op) || savers.Gives(id) || OutputFrame(graph, frames, id) != 0) continue;
     for (int32_t i = 0; i < graph.num_outputs(id); ++i) {
       if (CanBeShown(BaseType(graph.output_type(id, i)))) outputs.push_back({id, i});
     }

@@ -30,10 +30,6 @@ std::vector<NamedCount> Ranked(const Counts& counts) {
   return ranked;
 }
 
-bool IsVariableOp(absl::string_view op) {
-  return op == "VariableV2" || op == "Variable" || op == "VarHandleOp" || op == "AutoReloadVariable";
-}
-
 // Ops that own state other than variables.
 bool IsResourceOp(absl::string_view op) {
   constexpr absl::string_view kEndings[] = {
@@ -107,9 +103,10 @@ void ReportNodes(const LoadedGraph& model, ModelReport* report) {
     ++devices[graph.device(id)];
     report->num_data_edges += static_cast<int64_t>(graph.inputs(id).size());
     report->num_control_edges += static_cast<int64_t>(graph.controls(id).size());
-    if (IsVariableOp(op) && aliases.meant.contains(id)) {
+    const bool is_variable = graph.op(id).traits.makes_variable;
+    if (is_variable && aliases.meant.contains(id)) {
       aliases_of[aliases.meant.at(id)].emplace_back(graph.name(id));
-    } else if (IsVariableOp(op)) {
+    } else if (is_variable) {
       index_of[id] = report->variables.size();
       report->variables.push_back(ReportVariable(graph, id));
       report->variable_bytes += std::max<int64_t>(0, report->variables.back().bytes);

@@ -12,9 +12,6 @@ namespace {
 
 bool IsAssign(absl::string_view op) { return op == "Assign" || op == "AssignVariableOp"; }
 bool IsRestore(absl::string_view op) { return absl::StartsWith(op, "Restore"); }
-bool IsVariable(absl::string_view op) {
-  return op == "VariableV2" || op == "Variable" || op == "VarHandleOp" || op == "AutoReloadVariable";
-}
 
 }  // namespace
 
@@ -43,7 +40,7 @@ NodeId InitialValues::VariableOf(Output reference) const {
   std::vector<NodeId> way;
   while (graph_.Contains(reference.node)) {
     const NodeId id = reference.node;
-    if (IsVariable(graph_.op_name(id))) {
+    if (graph_.op(id).traits.makes_variable) {
       variable = id;
       break;
     }
@@ -88,7 +85,7 @@ std::vector<bool> InitialValues::VaryingNodes() const {
   std::vector<bool> varies(static_cast<size_t>(graph_.id_limit()));
   std::vector<NodeId> found;
   for (const NodeId id : graph_.Nodes()) {
-    if (!IsVariable(graph_.op_name(id)) && !absl::StartsWith(graph_.op_name(id), "Placeholder")) continue;
+    if (!graph_.op(id).traits.makes_variable && !graph_.op(id).traits.is_placeholder) continue;
     varies[static_cast<size_t>(id.value())] = true;
     found.push_back(id);
   }
@@ -154,7 +151,7 @@ std::string InitialValues::InitOf(absl::string_view reader) const {
   absl::flat_hash_set<NodeId> read;
   const NodeId id = graph_.Find(reader);
   if (!graph_.Contains(id)) return "";
-  if (IsVariable(graph_.op_name(id))) read.insert(id);
+  if (graph_.op(id).traits.makes_variable) read.insert(id);
   for (const Output& input : graph_.inputs(id)) {
     if (const NodeId variable = VariableOf(input); variable.valid()) read.insert(variable);
   }
