@@ -1,4 +1,4 @@
-// The edges of a GraphView: who reads what from where, and whom a node wakes. See Note [Counted edges].
+// The edges of a GraphView: which slots a node reads, and which nodes it wakes. See Note [Counted edges].
 
 #include <algorithm>
 
