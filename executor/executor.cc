@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-// A run of which nothing is left but to call its `done`, on any thread. Owned by whatever is to do so.
+// A finished run whose `done` is still to be called, on any thread. Owned by whatever is to do so.
 class EndedRun final : public DeferredRun {
  public:
   EndedRun(Executor::Done&& done, absl::Status&& status)

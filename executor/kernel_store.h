@@ -65,7 +65,7 @@ class KernelStore {
   absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMakeConstant(absl::string_view bytes, ConstantForm form,
                                                                    Make make) ABSL_LOCKS_EXCLUDED(mu_);
   bool allows_in_file() const { return allows_in_file_; }
-  // All kernels with state, by node: for those who save what they know.
+  // All kernels with state, by node: so that callers can save their state.
   std::vector<std::pair<std::string, std::shared_ptr<const Kernel>>> Kernels() const ABSL_LOCKS_EXCLUDED(mu_);
   // Forgets all kernels with state.
   void Clear() ABSL_LOCKS_EXCLUDED(mu_);

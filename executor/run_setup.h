@@ -43,7 +43,7 @@ class RunSetup {
     if (args->allocator == nullptr && device != nullptr) args->allocator = &device->allocator();
   }
   // A host that names a runner only has its nodes, and the work inside kernels, run by it, through `adapter`; a run
-  // that is to keep to one thread has none.
+  // that must stay on one thread has no task runner.
   static void AddThreads(Executor::Args* args, std::unique_ptr<RunnerAdapter>* adapter) {
     if (args->run_all_kernels_inline) {
       args->task_runner = nullptr;

@@ -1,13 +1,13 @@
 #ifndef SLUICE_EXECUTOR_SCHEDULER_H_
 #define SLUICE_EXECUTOR_SCHEDULER_H_
 
-// Note [Baton]
-// One thread at a time holds the baton of a run: it alone moves values along edges, counts arrivals and runs cheap
-// nodes, and needs no atomic for any of it. What takes long goes to other threads: the holder queues calls of expensive
-// kernels; threads take them from the queue, run them without the baton and push what has ended to the inbox. If the
-// baton is free then, the pushing thread takes it. Asynchronous kernels end the same way, on whatever thread. A holder
-// with nothing left to do gives the baton back and takes a queued call itself. So there is no lock and no closure per
-// node, no thread waits for another while there is work, and cheap nodes cost the same with one thread or eight.
+// Note [Baton] One thread at a time holds the baton of a run: it alone moves values along edges, counts arrivals and
+// runs cheap nodes, and needs no atomic for any of it. Long kernels go to other threads: the holder queues calls of
+// expensive kernels; threads take them from the queue, run them without the baton and push what has ended to the inbox.
+// If the baton is free then, the pushing thread takes it. Asynchronous kernels end the same way, on whatever thread. A
+// holder with nothing left to do gives the baton back and takes a queued call itself. So there is no lock and no
+// closure per node, no thread waits for another while there is work, and cheap nodes cost the same with one thread or
+// eight.
 //
 // The run is over when its holder finds nothing ready and nothing under way.
 
@@ -115,7 +115,7 @@ class Scheduler final : public Counted, public DeferredRun {
   bool Work(bool has_baton, Turn* turn) noexcept ABSL_LOCKS_EXCLUDED(mu_);
   // Gives the baton to a thread of the run's, or continues here if none takes it.
   void HandBaton(bool is_start) noexcept;
-  // A thread has come with the baton, which was handed to it.
+  // Runs on the thread that received the baton from HandBaton.
   void TakeBaton(bool is_start) noexcept;
   // With the baton: its task was dropped instead of called.
   void WasDropped() noexcept;

@@ -48,7 +48,7 @@ class SerialCode {
   static bool Write(const SerialStructure& structure, SerialCode* code, std::string* why_not);
 
   absl::Span<const SerialStep> steps() const { return steps_; }
-  // The steps of a graph that waits come segment after segment. Null: it does not wait, and there are none.
+  // The steps of a graph that waits come segment after segment. Null if the graph does not wait.
   const SegmentPlan* segments() const { return segments_.has_value() ? &*segments_ : nullptr; }
   // Where each segment begins, and at last where the last one ends.
   absl::Span<const int32_t> segment_begins() const { return segment_begins_; }

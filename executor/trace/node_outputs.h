@@ -39,7 +39,7 @@ using NodeOutputsCallback = absl::AnyInvocable<absl::Status(absl::string_view no
 // Borrows all that it is made with. Immutable; thread-safe.
 class NodeOutputsObserver final : public NodeObserver {
  public:
-  // `graph` is the one that runs. `next` may be null; it is told of everything, and first.
+  // `graph` is the one that runs. `next` may be null; it is called for everything, before this.
   NodeOutputsObserver(const Graph& graph, const NodeOutputsCallback& callback, NodeObserver* next = nullptr)
       : graph_(graph), callback_(callback), next_(next) {}
 
