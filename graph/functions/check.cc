@@ -32,7 +32,7 @@ struct Expansion {
   bool is_open = false;  // Its callees are still being looked at.
 };
 
-// What is wrong with a function for all its callers. See Note [Checking functions], 3.
+// The errors of a function that concern all its callers. See Note [Checking functions], 3.
 bool IsWrongInItself(const absl::Status& status) {
   const std::optional<ErrorInfo> info = ErrorInfoOf(status);
   if (!info.has_value()) return true;

@@ -31,7 +31,7 @@ class ShapeBodies : public FunctionBodies {
  private:
   const Graph& graph_;
   int64_t nodes_left_;
-  HashMap<std::string, std::unique_ptr<const Graph>> bodies_;  // By canonical name; null: has none.
+  HashMap<std::string, std::unique_ptr<const Graph>> bodies_;  // By canonical name; null for functions without a body.
 };
 
 }  // namespace sluice

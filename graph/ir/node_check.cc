@@ -131,7 +131,7 @@ class NodeChecker::OpEntry {
                                          SignatureCache& signatures, absl::Status* value_error);
 
  private:
-  // What is known of one attr of the op.
+  // The remembered facts of one attr of the op.
   struct AttrFacts {
     bool decides_types = false;
     ShortText accepted[2];      // Values that were right, the latest first.
