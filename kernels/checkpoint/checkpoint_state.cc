@@ -23,7 +23,7 @@ constexpr char kAll[] = "all_model_checkpoint_paths";
 constexpr int64_t kMaxBytes = 16 << 20;
 constexpr size_t kKept = 5;
 
-// Walks the fields of a message in text form, none of which holds a message.
+// Walks the fields of a message in text form that has no nested messages.
 class TextFields {
  public:
   explicit TextFields(absl::string_view text) : text_(text), rest_(text) {}
@@ -46,7 +46,7 @@ class TextFields {
   }
   bool AtEnd() const { return rest_.empty(); }
   absl::string_view name() const { return name_; }
-  // What stands in quotes; false for other values.
+  // Reads a quoted value; returns false for other values.
   bool is_text() const { return is_text_; }
   const std::string& value() const { return value_; }
   int64_t line() const {
@@ -94,7 +94,7 @@ class TextFields {
   bool is_text_ = false;
 };
 
-// What the file says, word for word.
+// The fields as the file states them, unresolved.
 absl::StatusOr<CheckpointState> ReadState(const std::string& file) {
   SLUICE_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMaxBytes));
   const auto wrong = [&file](const TextFields& fields, absl::string_view what) {

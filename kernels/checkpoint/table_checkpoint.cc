@@ -16,7 +16,7 @@ namespace {
 
 absl::Status Damaged(absl::string_view what) { return Error(ErrorCode::kCheckpointDamaged).Text(what); }
 
-// The field `number` of the message in `bytes` that holds a message; empty where there is none.
+// The field `number` of the message in `bytes` that holds a message; empty if the message lacks it.
 absl::StatusOr<absl::string_view> FindMessage(absl::string_view bytes, uint32_t number) {
   absl::string_view found;
   WireReader reader(bytes);

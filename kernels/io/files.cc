@@ -43,7 +43,7 @@ absl::Status Write(KernelContext& context) {
   const std::filesystem::path directory = std::filesystem::path(path).parent_path();
   std::error_code failed;
   if (!directory.empty()) std::filesystem::create_directories(directory, failed);
-  return WriteFile(path, contents.flat<TString>()[0].view());  // What has failed above, fails here.
+  return WriteFile(path, contents.flat<TString>()[0].view());  // Also reports a directory that could not be made.
 }
 
 absl::Status Match(KernelContext& context) {

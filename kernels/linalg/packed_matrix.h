@@ -64,7 +64,7 @@ struct PackedConstant {
 // Null when memory is short, and for up to 16 bytes. Thread-safe.
 std::shared_ptr<const PackedConstant> SharedPackedConstant(const Tensor& value, const PackedLayout& layout);
 
-// Values of which some kernel holds a packed form. For tests.
+// The number of values of which a kernel holds a packed form. For tests.
 int64_t NumPackedConstants();
 
 }  // namespace sluice

@@ -31,7 +31,7 @@ absl::StatusOr<const T*> VariantInput(const KernelContext& context, int i, absl:
 
 // The only element of a scalar variant.
 inline const Variant& VariantIn(const Tensor& scalar) { return scalar.flat<Variant>()[0]; }
-// REQUIRES: nobody else holds the tensor's buffer.
+// REQUIRES: the tensor is the only holder of its buffer.
 inline Variant& MutableVariant(Tensor& scalar) { return scalar.flat<Variant>()[0]; }
 
 // A T that the kernel may change, and the variant that holds it: the kernel's output.

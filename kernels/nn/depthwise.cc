@@ -35,7 +35,8 @@ TapRange TapsOfResult(const SlidingAxis& axis, int64_t o) {
   return {first, end - first, begin + first * axis.dilation};
 }
 
-// Of pixel `i` of the image: taps in steps of the stride, pixels of the result in steps of -1.
+// For pixel `i` of the image: the filter taps (every stride-th) that meet it and the output pixels that use it, in
+// descending order.
 TapRange TapsOfImage(const SlidingAxis& axis, int64_t i) {
   const int64_t at = i + axis.before;
   int64_t first = at % axis.stride;

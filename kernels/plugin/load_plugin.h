@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// What a plug-in says of itself and has brought. A value type.
+// A plug-in's description of itself and what it has registered. A value type.
 struct PluginInfo {
   std::string path;  // As it was given.
   std::string name;

@@ -125,7 +125,7 @@ class Dims {
   size_t rank_;
 };
 
-// A shape of which parts may be unknown (-1).
+// A shape whose rank or sizes may be unknown (-1).
 struct Shape {
   bool has_rank = false;
   std::vector<int64_t> dims;

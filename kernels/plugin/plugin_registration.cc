@@ -19,7 +19,7 @@ namespace sluice {
 namespace {
 
 // A struct of a plug-in, which may have been built with an earlier header: what it does not have is zero. kHostKernel
-// for a size that is none.
+// for a size that no version of the struct has.
 template <typename Def>
 absl::StatusOr<Def> CopyDef(const Def* def, size_t least_bytes) {
   Def copy{};
@@ -81,7 +81,7 @@ bool HasArgument(const std::vector<ArgSpec>& args, absl::string_view name) {
   return std::any_of(args.begin(), args.end(), [name](const ArgSpec& arg) { return arg.name == name; });
 }
 
-// That the row speaks of attrs and arguments that the op has.
+// Checks that the op has the attrs and arguments that the row names.
 absl::Status CheckRow(const SluiceRegistration& registration, const SluiceKernelDef& def, OwnedKernelRow* row) {
   const auto refuse = [&def](absl::string_view why, absl::string_view name) -> absl::Status {
     return Error(ErrorCode::kHostKernel)

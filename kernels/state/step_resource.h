@@ -58,7 +58,7 @@ class ClosedWithStep final : public Resource {
   const CountedPtr<T> resource_;
 };
 
-// To be called by who makes a resource that holds values of `dtype`.
+// Call it when making a resource that holds values of `dtype`.
 template <typename T>
 absl::Status CloseAtStepEnd(const KernelContext& context, DType dtype, const CountedPtr<T>& resource) {
   StepContainer* const step = context.run().step_container;
