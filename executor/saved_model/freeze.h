@@ -24,7 +24,7 @@ struct FrozenGraph {
 // constants with the values that they have after InitialiseModel, or, with `restore`, after the same with that
 // checkpoint (see RestoreVariables) in place of the model's own. Names of nodes stay; of a call of which outputs are
 // fetched ("call:1"), those after the last one fetched go, with what only they need. kCannotRun where the fetches need
-// an op that changes a variable, or uses one in a way that no constant can be used; the errors of the session.
+// an op that changes a variable, or uses one where a constant cannot be used; the errors of the session.
 absl::StatusOr<FrozenGraph> FreezeModel(const LoadedGraph& model, const std::vector<std::string>& fetches,
                                         const SessionOptions& options = {}, const std::string& restore = "");
 

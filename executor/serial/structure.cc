@@ -374,7 +374,7 @@ void SerialStructure::CheckLoops() {
       if (roles_[Index(id)] != SerialRole::kNextIteration) continue;
       const absl::Span<const GuardLiteral> literals = guards_.literals(guard(id));
       if (literals.size() != 1 || literals[0] != GuardLiteral{loop.condition, 1}) {
-        return Refuse(id, "does not stand where its loop goes on");
+        return Refuse(id, "does not run exactly when its loop continues");
       }
     }
     for (const LoopVariable& variable : loop.variables) Use(variable.next);

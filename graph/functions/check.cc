@@ -264,12 +264,12 @@ void CheckGradients(const FunctionLibrary& library, ErrorCollector* errors) {
     // Of a node's op type: a node whose gradient is not there runs all the same.
     if (IsRegisteredGradientKey(gradient.first)) continue;
     if (gradient.first == gradient.second) {
-      add(gradient.first, "is said to be the function itself");
+      add(gradient.first, "is declared to be the function itself");
     } else if (!library.Contains(gradient.first)) {
       add(gradient.first, "is given, but there is no such function");
     } else if (!library.Contains(gradient.second)) {
       add(gradient.first,
-          absl::StrCat("is said to be '", PrintableName(gradient.second), "', but there is no such function"));
+          absl::StrCat("is declared to be '", PrintableName(gradient.second), "', but there is no such function"));
     }
   }
 }

@@ -10,7 +10,7 @@ namespace {
 absl::StatusOr<AttrView> Require(AttrFinder attrs, absl::string_view name) {
   AttrView value;
   if (!attrs(name, &value)) {
-    return Error(ErrorCode::kAttrMissing).Attr(name).Text("is missing, and the types of the node hang on it");
+    return Error(ErrorCode::kAttrMissing).Attr(name).Text("is missing; it determines the node's types");
   }
   return value;
 }

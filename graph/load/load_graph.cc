@@ -91,7 +91,7 @@ absl::StatusOr<std::string> SavedModelFile(const std::string& path) {
 absl::Status CheckAccepted(GraphFormat format, const LoadOptions& options) {
   if (options.format.has_value() && *options.format != format) {
     return Error(ErrorCode::kFileNotGraph)
-        .Text("the file is of another format than said")
+        .Text("the file has another format than the requested one")
         .Found(GraphFormatName(format))
         .Expected(GraphFormatName(*options.format));
   }

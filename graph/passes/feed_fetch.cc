@@ -184,7 +184,7 @@ class FeedFetchRewriter {
       const OpClass op_class = graph_.op(id).op_class;
       if (op_class == OpClass::kArg || op_class == OpClass::kRetval) {
         const absl::string_view way_out =
-            op_class == OpClass::kArg ? "feed it with the argument" : "fetch what it reads instead";
+            op_class == OpClass::kArg ? "feed it with the argument" : "fetch its input instead";
         errors.Add(graph_.Locate(id, Error(ErrorCode::kOpInternal).Text("is outside of a function").Help(way_out)));
         continue;
       }

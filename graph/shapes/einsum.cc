@@ -75,7 +75,7 @@ absl::Status NoteOperand(const InferenceContext& c, int i, const Labels& labels,
       const int end = axis + shape.rank() - named;
       bool differ = false;
       sizes->broadcast = BroadcastShapes(sizes->broadcast, SubShape(shape, axis, end), &differ);
-      if (differ) return c.MismatchError(i, "what the ellipsis stands for does not broadcast", shape, PartialShape());
+      if (differ) return c.MismatchError(i, "the dimensions of the ellipsis do not broadcast", shape, PartialShape());
       axis = end;
       continue;
     }

@@ -114,7 +114,8 @@ absl::Status BundleReader::AddWhole(absl::string_view name, const BundleEntry& e
 absl::Status BundleReader::AddPart(absl::string_view name, const BundleEntry& entry, const SliceBox& box,
                                    Allocate allocate) {
   if (!IsTrivial(entry.dtype)) {
-    return BadBundleEntry(name, absl::StrCat("is of ", DTypeName(entry.dtype), ", of which no part can be read"));
+    return BadBundleEntry(name,
+                          absl::StrCat("is of ", DTypeName(entry.dtype), ": a part of such a tensor cannot be read"));
   }
   if (!entry.is_sliced) {
     SLUICE_RETURN_IF_ERROR(BundleIndex::CheckSize(name, entry));

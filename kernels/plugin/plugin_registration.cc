@@ -99,7 +99,7 @@ absl::Status CheckRow(const SluiceRegistration& registration, const SluiceKernel
     const absl::string_view name = def.host_args[i];
     const bool is_input = HasArgument(op->inputs, name);
     const bool is_output = HasArgument(op->outputs, name);
-    if (!is_input && !is_output) return refuse("wants in host memory what is not an argument of the op:", name);
+    if (!is_input && !is_output) return refuse("names an argument in host memory that the op does not have:", name);
     if (is_input) row->HostInput(name);
     if (is_output) row->HostOutput(name);
   }

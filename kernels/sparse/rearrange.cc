@@ -319,7 +319,7 @@ absl::Status ComputeSliceGrad(KernelContext& context) {
   if (next < grad.dim(0)) {
     return Error(ErrorCode::kOpBroken)
         .Input(3, "output_indices")
-        .Found(absl::StrCat("entry ", next, ", which is none of the inputs"))
+        .Found(absl::StrCat("entry ", next, ", which is not in the input"))
         .Expected("entries of the input, in its order");
   }
   return OutputElementsOrZeros(context, 0, grad, source);
