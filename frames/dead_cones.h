@@ -1,11 +1,11 @@
 #ifndef SLUICE_FRAMES_DEAD_CONES_H_
 #define SLUICE_FRAMES_DEAD_CONES_H_
 
-// Note [Dead cones] When a Switch sends its value one way, all nodes that depend only on the other port are dead, and
-// walking through it would cost as much as running it. Which nodes are dead is known beforehand: a guard is a set of
-// literals (predicate, port), and a node whose guard holds a literal is dead when that port is not taken. An ordinary
-// node has the literals of all its inputs, a Merge those that all its inputs share, and the output of a Switch one more
-// than the Switch.
+// Note [Dead cones]
+// When a Switch sends its value one way, all nodes that depend only on the other port are dead, and walking through it
+// would cost as much as running it. Which nodes are dead is known beforehand: a guard is a set of literals (predicate,
+// port), and a node whose guard holds a literal is dead when that port is not taken. An ordinary node has the literals
+// of all its inputs, a Merge those that all its inputs share, and the output of a Switch one more than the Switch.
 //
 // The cone of a literal is the set of nodes with it in their guard that are reached through nodes of the cone alone.
 // The Switches of one predicate decide alike; the first of them, the leader, settles the cones of the ports not taken
