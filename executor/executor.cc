@@ -79,7 +79,7 @@ absl::Status Executor::Run(const Args& args) const {
   try {
     RunAsync(args, EndOfWait(&run));
   } catch (...) {
-    // It has dropped the callback, or will call it: until then the run may use what it was given.
+    // The run has dropped the callback, or will call it: until then it may use its arguments.
     thrown = StatusOfCaught();
     LogCaught("the RunAsync of an executor");
   }

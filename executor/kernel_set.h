@@ -70,7 +70,7 @@ class KernelSet {
 
   std::vector<const Kernel*> by_node_;
   std::vector<std::shared_ptr<const Kernel>> kernels_;
-  std::vector<const CalledBody*> bodies_;  // By node; empty: there is none.
+  std::vector<const CalledBody*> bodies_;  // By node; empty if the node has none.
 };
 
 }  // namespace sluice

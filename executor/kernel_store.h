@@ -56,8 +56,8 @@ class KernelStore {
   KernelStore(const KernelStore&) = delete;
   KernelStore& operator=(const KernelStore&) = delete;
 
-  // The kernel with state of `node`, made by `make` where there is none yet with these properties. `make` runs without
-  // a lock; of two that run at once for one node, one kernel is kept and both get that.
+  // The kernel with state of `node`, made by `make` unless there is one with these properties. `make` runs without a
+  // lock; of two that run at once for one node, one kernel is kept and both get that.
   absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMake(absl::string_view node, std::string properties, Make make)
       ABSL_LOCKS_EXCLUDED(mu_);
   // The kernel of the constant whose encoded value lies at `bytes`, in memory that lives at least as long as the plan

@@ -66,7 +66,7 @@ class RunSetup {
 };
 
 // A run that got `args` has failed with `error` outside of an ExecutorState: what they say is aborted and cancelled.
-// Returns what the run answers: `error`, or why it was cancelled where that says no more than that.
+// Returns what the run answers: `error`; if that only says that the run was cancelled, the reason for the cancellation.
 absl::Status FailRun(const Executor::Args& args, const absl::Status& error) noexcept;
 
 }  // namespace sluice

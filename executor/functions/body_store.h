@@ -60,7 +60,7 @@ class BodyStore {
 
   // The state that is shared while one plan is made.
   struct Plan {
-    CallStates* states = nullptr;     // That the calls of the graph were left there with; null: without.
+    CallStates* states = nullptr;     // With which the calls that stay were left in the graph; may be null.
     CallStore* call_store = nullptr;  // Gets the kernels with state in its bodies, and the names of instances.
     // Graphs of one version have the same function under each name that they both have (SessionGraph::version).
     int64_t version = 0;

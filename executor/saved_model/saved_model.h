@@ -13,7 +13,7 @@ namespace sluice {
 // A SavedModel directory, its files opened: its graph, what the file says about it, and the index of its variables.
 struct SavedModel {
   LoadedGraph loaded;
-  std::optional<BundleIndex> variables;  // Absent when the model has none.
+  std::optional<BundleIndex> variables;  // Absent if the model has no variables.
 };
 
 // Opens the index of the variables of the SavedModel in `directory` and checks the extent of every shard; returns no

@@ -21,7 +21,7 @@
 //   a Merge does not wait for a stop in vain;
 // - stops and sends are in no loop, and transfers under no condition;
 // - what leaves a loop, and what has effects in it, depends on all that enters it: it begins when that is there;
-// - no ControlTrigger, which goes on after dead stops, comes after a stop.
+// - no ControlTrigger, which runs even after dead stops, comes after a stop.
 // Others are refused, and so are graphs with calls of functions (Note [Called bodies]).
 
 #include <cstdint>

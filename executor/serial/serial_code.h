@@ -26,7 +26,7 @@ enum class SerialOp : uint8_t {
   kOpen,     // Begins a block: skipped unless predicate a takes port b.
   kClose,    // Ends the innermost open block.
   kLoop,     // Begins loop a.
-  kRepeat,   // To the beginning of loop a.
+  kRepeat,   // Jumps to the beginning of loop a.
   kEnd,      // After the end of loop a.
   kReturn,   // Result a is value b.
   kStart,    // The kernel of `node`, asynchronously.
