@@ -3,9 +3,10 @@
 
 // Which calls of functions share the state of the kernels in their bodies.
 //
-// Note [State of calls] Kernels may keep state from run to run: the numbers that a random generator has given, the
-// lines that Print has written. Calls share such a kernel as they do in TensorFlow's session
-// (tests/goldens/call_state), whether the call stays or is inlined:
+// Note [State of calls]
+// Kernels may keep state from run to run: the numbers that a random generator has given, the lines that Print has
+// written. Calls share such a kernel as they do in TensorFlow's session (tests/goldens/call_state), whether the call
+// stays or is inlined:
 //   - The body of a plain function stands in the place of each call, with state of its own, which the session keeps
 //     under the names of the nodes, call path included.
 //   - A function that TensorFlow does not inline has one instance, whose state all calls of it share: `_noinline`

@@ -301,7 +301,7 @@ class Driver {
     return !options_.ignore_marks && IsTrue(function.definition->FindAttr("_noinline"));
   }
 
-  // Whether this call has several effects, of which a step may run some and not others.
+  // Whether this call has several effects, and a step may run only some of them.
   bool RunsInParts(const CallExpansion::Pending& pending, const BoundFunction& function, BodyRun run) const {
     return IsLoweredBranch(pending, run) && MayHaveEffects(function);
   }

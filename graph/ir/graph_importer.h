@@ -82,7 +82,7 @@ class GraphImporter {
   bool StatesVersions() const {
     return versions_.producer != 0 || versions_.min_consumer != 0 || !versions_.bad_consumers.empty();
   }
-  // That an addition states the versions of the graph, or none.
+  // Checks that an addition states the versions of the graph, or none.
   absl::Status CheckSameVersions() const;
   absl::Status ReadLibrary(absl::string_view bytes, size_t offset);
   absl::Status PrepareOptions();

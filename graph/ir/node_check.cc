@@ -159,7 +159,7 @@ class NodeChecker::OpEntry {
   Recent<Memo, 8> memos_;
   const bool is_const_;
   bool inspects_value_ = false;          // Of a Const: checking its attrs looks through the tensor.
-  ShortText const_value_, const_dtype_;  // That agree.
+  ShortText const_value_, const_dtype_;  // The last pair that was found to agree.
 };
 
 NodeChecker::OpEntry::OpEntry(const OpSchema& schema)

@@ -82,10 +82,11 @@ GraphFormat FromName(absl::string_view file_name) {
   return GraphFormat::kGraphDef;
 }
 
-// Note [Telling messages apart] The three messages have fields of the same numbers, so numbers alone do not tell.
-// Distinguishing fields: a SavedModel has a varint in field 1; a GraphDef repeats field 1 or has a varint in field 3;
-// only a MetaGraphDef has fields 6 and 7 or a message in field 3. With fields 1, 2, 4 and 5 alone, we look into fields
-// 1 (a node has an op, meta_info_def has an op list there) and 2 (see IsGraphNotLibrary).
+// Note [Telling messages apart]
+// The three messages have fields of the same numbers, so numbers alone do not tell. Distinguishing fields: a SavedModel
+// has a varint in field 1; a GraphDef repeats field 1 or has a varint in field 3; only a MetaGraphDef has fields 6 and
+// 7 or a message in field 3. With fields 1, 2, 4 and 5 alone, we look into fields 1 (a node has an op, meta_info_def
+// has an op list there) and 2 (see IsGraphNotLibrary).
 GraphFormat BinaryFormatOf(absl::string_view bytes, absl::string_view file_name) {
   WireReader reader(bytes);
   absl::string_view first;

@@ -13,15 +13,16 @@
 
 namespace sluice {
 
-// Note [Ids of sizes] An unknown size may have an id: a number from kLastDimId to kFirstDimId (graph/value/shape.h) in
-// place of kUnknownDim. Two dimensions with one id are of the same size in every run, in the same iteration of every
-// loop around both. Every unknown dimension of an output gets an id of its own, by where the output stands, so the same
-// one at each inference; functions that hand a size on hand its id on, through shapes (Relu, MatMul, Transpose) and
-// through the contents of integer tensors (Shape, StridedSlice, Pack, Reshape: ShapeValue::ids). No function need know:
-// ids are negative, as all unknown sizes are. Ids are never joined: that a product needs two sizes to be equal holds
-// for what uses the product, and not for other users of its operands, which may run where the product does not. A
-// broadcast size has an id only if both sides have the same one, or one is 1. None have: references (a variable may
-// change its shape between two uses), what handles refer to, and the Merges of loops whose iterations differ.
+// Note [Ids of sizes]
+// An unknown size may have an id: a number from kLastDimId to kFirstDimId (graph/value/shape.h) in place of
+// kUnknownDim. Two dimensions with one id are of the same size in every run, in the same iteration of every loop around
+// both. Every unknown dimension of an output gets an id of its own, by where the output stands, so the same one at each
+// inference; functions that hand a size on hand its id on, through shapes (Relu, MatMul, Transpose) and through the
+// contents of integer tensors (Shape, StridedSlice, Pack, Reshape: ShapeValue::ids). No function need know: ids are
+// negative, as all unknown sizes are. Ids are never joined: that a product needs two sizes to be equal holds for what
+// uses the product, and not for other users of its operands, which may run where the product does not. A broadcast size
+// has an id only if both sides have the same one, or one is 1. None have: references (a variable may change its shape
+// between two uses), what handles refer to, and the Merges of loops whose iterations differ.
 inline constexpr int64_t kUnknownDim = -1;
 
 // Sizes of a shape under construction, kUnknownDim where unknown.

@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-// --- Arithmetic. What overflows is unknown. ------------------------------------------------------------------------
+// --- Arithmetic. Overflow gives unknown. --------------------------------------------------------------------------
 
 int64_t OrUnknown(bool fits, int64_t value) { return fits ? value : kUnknownValue; }
 
