@@ -1,12 +1,12 @@
 #ifndef SLUICE_KERNELS_CHECKPOINT_BUNDLE_WRITER_H_
 #define SLUICE_KERNELS_CHECKPOINT_BUNDLE_WRITER_H_
 
-// Note [Checkpoints are replaced as a whole] A checkpoint is several files, and a file system replaces one at a time.
-// Readers find data only through the index, so the index is written last, and data of an old index is not touched
-// before: shards are named after how many there are, and a checkpoint that replaces one of as many shards gets one
-// more, an empty one. So at any moment the old or the new checkpoint is there, whole, for readers of TensorFlow too. A
-// process that is killed may leave files behind that no index names; they are overwritten when their names come up
-// again.
+// Note [Checkpoints are replaced as a whole]
+// A checkpoint is several files, and a file system replaces one at a time. Readers find data only through the index, so
+// the index is written last, and data of an old index is not touched before: shards are named after how many there are,
+// and a checkpoint that replaces one of as many shards gets one more, an empty one. So at any moment the old or the new
+// checkpoint is there, whole, for readers of TensorFlow too. A process that is killed may leave files behind that no
+// index names; they are overwritten when their names come up again.
 
 #include <memory>
 #include <string>

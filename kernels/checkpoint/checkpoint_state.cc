@@ -28,7 +28,7 @@ class TextFields {
  public:
   explicit TextFields(absl::string_view text) : text_(text), rest_(text) {}
 
-  // To the next field; false at the end, and where the text is no such message.
+  // Advances to the next field; returns false at the end, or if the text is not such a message.
   bool Next() {
     SkipSpace();
     name_ = TakeWord();

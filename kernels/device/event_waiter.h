@@ -47,8 +47,8 @@ class EventWaiter {
 
   // Calls `task` on the thread after `event` has come. Where the system gives no thread, waits here. REQUIRES: event.
   void Add(CountedPtr<Event> event, Task* task) noexcept ABSL_LOCKS_EXCLUDED(mu_);
-  // The same for tasks that add another event when theirs has come, and so on. False: the system gives no thread, the
-  // event has been waited for, and the caller goes on by itself; called by Add, tasks would do so inside of each other.
+  // The same for tasks that add another event when theirs has come, and so on. False if the system gives no thread:
+  // this has waited for the event, and the caller runs the task (Add would nest tasks).
   bool AddOrWait(CountedPtr<Event> event, Task* task) noexcept ABSL_LOCKS_EXCLUDED(mu_);
   // Waits until no event and no task is left. Not to be called from a task.
   void Drain() noexcept ABSL_LOCKS_EXCLUDED(mu_);

@@ -94,7 +94,7 @@ class Stream {
   const StreamTag tag_;
   std::atomic<uint64_t> num_queued_{0};  // Release, acquire: the work itself is in the queue by then.
   Mutex mu_;
-  // What has been waited for, by tag, in pieces of work.
+  // The work that has been waited for, by tag, in pieces.
   std::array<uint64_t, kMaxTag + 1> waited_ ABSL_GUARDED_BY(mu_) = {};
 };
 

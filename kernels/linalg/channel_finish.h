@@ -23,7 +23,7 @@ using FinishFunction = void (*)(const ChannelFinish& finish, float* c, int64_t l
 FinishFunction BaselineFinish();
 FinishFunction Avx2Finish();
 FinishFunction Avx512Finish();
-// That of this machine.
+// The implementation for this machine.
 FinishFunction BestFinish();
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-// SparseMatMul: a product of matrices of which one may have many zeros, as its attrs say.
+// SparseMatMul: a product of matrices; attrs say that one has many zeros.
 
 #include <algorithm>
 #include <cstdint>

@@ -49,8 +49,8 @@ absl::StatusOr<OwnVariant<T>> MakeOwn(CountedPtr<T> value, Allocator& allocator)
   return own;
 }
 
-// That of input `i`, or `copy(value)` (CountedPtr<T>) where others hold it: Note [Lists are values] in tensor_list.h.
-// The input has no value then. REQUIRES: VariantInput<T>(context, i, ...) is OK.
+// Takes the value of input `i`, or `copy(value)` (CountedPtr<T>) if it has other holders: Note [Lists are values] in
+// tensor_list.h. The input has no value then. REQUIRES: VariantInput<T>(context, i, ...) is OK.
 template <typename T, typename Copy>
 absl::StatusOr<OwnVariant<T>> TakeVariant(KernelContext& context, int i, Copy copy) {
   Tensor handle = context.TakeInput(i);

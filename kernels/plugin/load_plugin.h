@@ -17,7 +17,7 @@ struct PluginInfo {
   std::string path;  // As it was given.
   std::string name;
   std::string version;
-  std::vector<std::string> ops;  // That it defines, in its order.
+  std::vector<std::string> ops;  // The ops that it defines, in its order.
   int num_kernels = 0;
 
   // "plug-in 'audio' (/lib/libaudio.so)", for messages.

@@ -38,7 +38,7 @@ enum class WideUse { kOrder, kSum };
 
 // Converts `n` elements. `from` and `to` may not overlap.
 using ConvertValues = void (*)(const void* from, void* to, int64_t n);
-// To the wide type of `dtype`, and back. Null where that is `dtype` itself.
+// Conversions to the wide type of `dtype`, and back. Null if that is `dtype` itself.
 ConvertValues WidenFrom(DType dtype, WideUse use);
 ConvertValues NarrowTo(DType dtype, WideUse use);
 

@@ -69,7 +69,7 @@ absl::StatusOr<Sets> DenseSets(const KernelContext& context, int i) {
   return sets;
 }
 
-// That of inputs [first, first + 3).
+// The sets in inputs [first, first + 3).
 absl::StatusOr<Sets> SparseSets(const KernelContext& context, int first, IndexRule rule) {
   SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, first, IndexRule::kInside));
   if (rule != IndexRule::kInside) SLUICE_RETURN_IF_ERROR(CheckIndices(sparse, rule));

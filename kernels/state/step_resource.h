@@ -45,8 +45,8 @@ std::string StepUniqueName(const KernelContext& context, absl::string_view prefi
 // needs a step container and there is none.
 absl::Status SetStepHandle(KernelContext& context, int i, CountedPtr<StepResource> resource);
 
-// What the step container holds to let go of a resource's values when the step ends: handles among them may lead to
-// the resource itself, or to one that holds its handle, and such a circle would live for ever.
+// Held by the step container to drop a resource's values when the step ends: handles among them may lead to the
+// resource itself, or to one that holds its handle, and such a circle would live for ever.
 template <typename T>
 class ClosedWithStep final : public Resource {
  public:

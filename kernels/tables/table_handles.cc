@@ -158,8 +158,8 @@ constexpr DTypeSet kOfInt64 = kOfInt32 | DTypeSet{kI64};
 constexpr DTypeSet kOfText = kOfInt64 | DTypeSet{DType::kBool};
 constexpr DTypeSet kString{kText}, kVariant{DType::kVariant}, kResource{DType::kResource}, kBool{DType::kBool};
 
-// The dtypes are those for which TensorFlow has kernels. There is none for MutableDenseHashTable, the form before V2:
-// it takes no deleted_key, without which TensorFlow's kernel ends with an error, too.
+// The dtypes are those for which TensorFlow has kernels. No row for MutableDenseHashTable, the form before V2: it takes
+// no deleted_key, without which TensorFlow's kernel ends with an error, too.
 constexpr KernelRow Row(absl::string_view op, DType key, DTypeSet values) {
   return KernelRow(op, &MakeHandle).Types("key_dtype", {key}).Types("value_dtype", values).Cheap();
 }
