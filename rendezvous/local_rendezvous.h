@@ -17,11 +17,12 @@
 
 namespace sluice {
 
-// Note [Shards of a rendezvous] Most steps that wait do so for one thing or two, and there may be ten thousand of them:
-// so a rendezvous has one shard, which holds a few keys in a list and the first item in itself (some 450 bytes in all).
-// Where more keys wait at a time, or threads find its lock held again and again, it spreads: from then on everything
-// that is added goes to one of eight shards, by the key's hash, and nothing to the first shard any more. Items that are
-// there stay, and are looked up first:
+// Note [Shards of a rendezvous]
+// Most steps that wait do so for one thing or two, and there may be ten thousand of them: so a rendezvous has one
+// shard, which holds a few keys in a list and the first item in itself (some 450 bytes in all). Where more keys wait at
+// a time, or threads find its lock held again and again, it spreads: from then on everything that is added goes to one
+// of eight shards, by the key's hash, and nothing to the first shard any more. Items that are there stay, and are
+// looked up first:
 // - it is older than what waits elsewhere under its key, so that the order under each key is kept;
 // - receives under a key are elsewhere only where no value is there, and values only where no receive is: nothing is
 //   added to the first shard, so what was not found there a moment ago will not be;
