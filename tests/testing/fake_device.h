@@ -157,7 +157,7 @@ class FakeDevice final : public StreamDevice {
   size_t num_live_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t live_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t num_moved_ ABSL_GUARDED_BY(mu_) = 0;
-  // They go in this order, backwards: whoever waits for events needs the streams.
+  // Destroyed in reverse order: the waiter for events needs the streams.
   std::array<std::unique_ptr<FakeStream>, 3> streams_;
   std::unique_ptr<Staging> staging_;
   std::unique_ptr<EventWaiter> events_;

@@ -39,7 +39,7 @@ class Generator {
   }
 
  private:
-  // A reference to a variable, and who has read the value that is there now: the next to write waits for them all.
+  // A reference to a variable, and the readers of its current value: the next writer waits for them all.
   struct Variable {
     Output ref;
     std::vector<Output> readers;

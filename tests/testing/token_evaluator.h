@@ -3,13 +3,14 @@
 
 // The rules by which dataflow graphs run (Note [Tokens]), spelled out slowly: what all drivers are compared with.
 //
-// Note [Tokens] A node runs once in each iteration of each instance of its frame, when a token has come on every edge
-// into it. A token is a value, a reference, or dead (no value). Any dead token makes the whole node dead: it does not
-// run and sends dead tokens on. Exceptions: a Merge runs at the first value, or is dead when all its data tokens are
-// (or an Enter's is); its control edges count but never kill. A ControlTrigger always runs. An Enter sends into
-// iteration 0 of the frame instance that is its own, a constant one into all iterations. A NextIteration sends into the
-// next iteration, nothing if it is dead. An Exit sends into the iteration around; dead Exits of the last iteration send
-// when nothing else happens in the frame any more.
+// Note [Tokens]
+// A node runs once in each iteration of each instance of its frame, when a token has come on every edge into it. A
+// token is a value, a reference, or dead (no value). Any dead token makes the whole node dead: it does not run and
+// sends dead tokens on. Exceptions: a Merge runs at the first value, or is dead when all its data tokens are (or an
+// Enter's is); its control edges count but never kill. A ControlTrigger always runs. An Enter sends into iteration 0 of
+// the frame instance that is its own, a constant one into all iterations. A NextIteration sends into the next
+// iteration, nothing if it is dead. An Exit sends into the iteration around; dead Exits of the last iteration send when
+// nothing else happens in the frame any more.
 
 #include <cstdint>
 #include <deque>

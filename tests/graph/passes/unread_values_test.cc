@@ -122,7 +122,7 @@ TEST_F(UnreadValuesTest, WhatMayFailStays) {
   EXPECT_EQ(Run(), 0);
 }
 
-// A variable gives its reference before it has a value; who reads it then fails.
+// A variable gives its reference before it has a value; reading it then fails.
 TEST_F(UnreadValuesTest, ReadersOfReferencesStay) {
   const Output v = b_.Op("VariableV2", "v", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Of({2, 3})}});
   Waiting(b_.Op("Neg", "reads", {v}), "y");
