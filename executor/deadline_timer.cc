@@ -8,6 +8,7 @@
 #include "executor/per_process.h"
 #include "executor/thread_runs.h"
 #include "graph/base/as_status.h"
+#include "graph/base/error.h"
 
 namespace sluice {
 namespace {
@@ -39,17 +40,27 @@ void DeadlineTimer::Remove(absl::Time time, Id id) {
   const Key key(time, id);
   decltype(waiting_)::node_type removed;  // These go after the lock.
   absl::AnyInvocable<void()> call;
-  MutexLock lock(&mu_);
-  removed = waiting_.extract(key);
-  for (auto due = due_.find(key); due != due_.end(); due = due_.find(key)) {
+  {
+    MutexLock lock(&mu_);
+    removed = waiting_.extract(key);
+    const auto due = due_.find(key);
+    if (due == due_.end()) return;
     if (!due->second.has_begun_) {
       // Not waited for: it may have its turn after this very thread's task.
       due->second.is_removed_ = true;
       call = std::move(due->second.call_);
       return;
     }
-    changed_.Wait(&mu_);
   }
+  ThreadRuns::Current().GiveAway(DeferredRun::To::kRunner);  // The call may wait for them.
+  MutexLock lock(&mu_);
+  while (due_.count(key) > 0) changed_.Wait(&mu_);
+}
+
+absl::Status DeadlineTimer::NoThread() noexcept {
+  return AsStatus([]() -> absl::Status {
+    return Error(ErrorCode::kOutOfMemory).Text("the system gives no thread that could watch the deadline");
+  });
 }
 
 void* DeadlineTimer::ThreadMain(void* timer) {

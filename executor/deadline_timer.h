@@ -7,6 +7,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "executor/service_threads.h"
 #include "graph/base/mutex.h"
@@ -37,8 +38,11 @@ class DeadlineTimer {
   // their own, or, after all calls that are due, on service threads. kNone, and no call, when the system gives no
   // thread to look at the clock.
   Id Add(absl::Time time, absl::AnyInvocable<void()> call) ABSL_LOCKS_EXCLUDED(mu_);
+  // What a call of Add that has answered kNone means for those who asked: kOutOfMemory.
+  static absl::Status NoThread() noexcept;
   // Afterwards `call` does not run: waits for it when it has begun, but not when it is due and waits for its turn.
-  // Not to be called from inside `call`. Does nothing for kNone.
+  // Gives away the runs that this thread has deferred before it waits. Not to be called from inside `call`. Does
+  // nothing for kNone.
   void Remove(absl::Time time, Id id) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -86,6 +90,9 @@ class TimedCall {
   TimedCall(const TimedCall&) = delete;
   TimedCall& operator=(const TimedCall&) = delete;
   ~TimedCall() { DeadlineTimer::Global().Remove(time_, id_); }
+
+  // False: the system gives no thread to look at the clock, and there will be no call.
+  bool is_set() const { return id_ != DeadlineTimer::kNone; }
 
  private:
   const absl::Time time_;

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/base/optimization.h"
+#include "executor/cancellation_link.h"
 #include "executor/node_error.h"
 #include "graph/base/as_status.h"
-#include "graph/base/cancellation.h"
 
 namespace sluice {
 namespace {
@@ -59,7 +59,7 @@ void ExecutorState<P>::RunAsync(const ExecutorPlan& plan, PropagatorPool<P>& poo
 template <typename P>
 absl::Status ExecutorState<P>::Run(const ExecutorPlan& plan, PropagatorPool<P>& pool,
                                    const Executor::Args& args) noexcept {
-  std::optional<CancellationManager> cancellation;
+  std::optional<ChildManager> cancellation;
   std::unique_ptr<ExecutorState> made;
   try {
     made = std::make_unique<ExecutorState>(plan, pool, args, RunSetup::KeepManager(args, &cancellation));

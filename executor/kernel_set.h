@@ -1,6 +1,7 @@
 #ifndef SLUICE_EXECUTOR_KERNEL_SET_H_
 #define SLUICE_EXECUTOR_KERNEL_SET_H_
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -34,8 +35,9 @@ class KernelSet {
     // By node id; empty or null: `device`.
     absl::Span<Device* const> node_devices;
     EdgeTable* edges = nullptr;
-    const CreateKernel* create = nullptr;  // Used for all nodes when set.
-    KernelStore* store = nullptr;          // Of the session. Not used with `create`.
+    const CreateKernel* create = nullptr;                    // Used for all nodes when set.
+    KernelStore* store = nullptr;                            // Of the session. Not used with `create`.
+    int64_t store_generation = KernelStore::kAnyGeneration;  // Of `store`, that the plan was begun in.
     // For kernels that call functions, used in Create alone; null: they cannot.
     FunctionRunner* functions = nullptr;
     // The state of the graph's calls, which outlives the set; null if the graph calls nothing. Not used with `create`.

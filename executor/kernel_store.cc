@@ -9,7 +9,7 @@
 namespace sluice {
 
 absl::StatusOr<std::shared_ptr<const Kernel>> KernelStore::FindOrMake(absl::string_view node, std::string properties,
-                                                                      Make make) {
+                                                                      Make make, int64_t generation) {
   {
     MutexLock lock(&mu_);
     const auto found = by_node_.find(node);
@@ -18,11 +18,13 @@ absl::StatusOr<std::shared_ptr<const Kernel>> KernelStore::FindOrMake(absl::stri
   SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, make());
   std::shared_ptr<const Kernel> ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
-  Stateful& kept = by_node_[std::string(node)];
-  if (kept.kernel != nullptr && kept.properties == properties) {
+  const auto found = by_node_.find(node);
+  if (found != by_node_.end() && found->second.properties == properties) {
     ended = std::move(kernel);
-    return kept.kernel;
+    return found->second.kernel;
   }
+  if (generation != kAnyGeneration && generation != generation_) return kernel;
+  Stateful& kept = by_node_[std::string(node)];
   ended = std::move(kept.kernel);
   kept = {std::move(properties), kernel};
   return kernel;
@@ -57,6 +59,7 @@ void KernelStore::DropUnusedConstants() {
 void KernelStore::Clear() {
   ByNode ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
+  ++generation_;
   ended.swap(by_node_);
 }
 
@@ -67,8 +70,14 @@ KernelStore::ByNode KernelStore::Forget(absl::FunctionRef<bool(absl::string_view
   for (auto at = by_node_.begin(); at != by_node_.end(); ++at) {
     if (!keeps(at->first)) forgotten.push_back(at);
   }
+  ++generation_;  // What can throw came first.
   for (const ByNode::iterator at : forgotten) ended.insert(by_node_.extract(at));
   return ended;
+}
+
+int64_t KernelStore::generation() const {
+  MutexLock lock(&mu_);
+  return generation_;
 }
 
 std::vector<std::pair<std::string, std::shared_ptr<const Kernel>>> KernelStore::Kernels() const {

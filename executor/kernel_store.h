@@ -28,8 +28,10 @@ namespace sluice {
 //     has another node of that name, or a host has added a row for it, it gets a kernel of its own, which takes the
 //     place of the old one. The state of nodes that stay as they are survives; Session::Replace forgets that of nodes
 //     that the new graph does not have. Session::Reset and Close forget all of it: callables from before keep their
-//     kernels, later ones begin with new state. State that the calls of a function share is the signature's, and in a
-//     store of its plan: see Note [State of calls] in graph/functions/call_states.h.
+//     kernels, later ones begin with new state. A plan may be under way meanwhile: it names the generation of the store
+//     that it was begun in, and from a later one takes what is there, but leaves nothing there. State that the calls of
+//     a function share is the signature's, and in a store of its plan: see Note [State of calls] in
+//     graph/functions/call_states.h.
 //   - The value of a large constant is decoded once, as long as some plan has it: by the place of its bytes and by its
 //     form, since where one plan leaves a matrix in its file another may have to read it. The packed forms of matrices
 //     belong to the value itself, in all plans (SharedPackedConstant in kernels/linalg).
@@ -56,14 +58,21 @@ class KernelStore {
   KernelStore(const KernelStore&) = delete;
   KernelStore& operator=(const KernelStore&) = delete;
 
-  // The kernel with state of `node`, made by `make` unless there is one with these properties. `make` runs without a
-  // lock; of two that run at once for one node, one kernel is kept and both get that.
-  absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMake(absl::string_view node, std::string properties, Make make)
+  // For plans of which none is older than another.
+  static constexpr int64_t kAnyGeneration = -1;
+
+  // The kernel with state of `node`, made by `make` unless there is one with these properties. `make` runs without
+  // a lock; of two that run at once for one node, one kernel is kept and both get that. Where `generation` has passed,
+  // what is made is not kept.
+  absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMake(absl::string_view node, std::string properties, Make make,
+                                                           int64_t generation = kAnyGeneration)
       ABSL_LOCKS_EXCLUDED(mu_);
   // The kernel of the constant whose encoded value lies at `bytes`, in memory that lives at least as long as the plan
   // that asks.
   absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMakeConstant(absl::string_view bytes, ConstantForm form,
                                                                    Make make) ABSL_LOCKS_EXCLUDED(mu_);
+  // The present generation: Clear and Forget begin the next.
+  int64_t generation() const ABSL_LOCKS_EXCLUDED(mu_);
   bool allows_in_file() const { return allows_in_file_; }
   // All kernels with state, by node: so that callers can save their state.
   std::vector<std::pair<std::string, std::shared_ptr<const Kernel>>> Kernels() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -90,6 +99,7 @@ class KernelStore {
   // Not Abseil's tables, which break when there is no memory to grow: these outlive the call that fails then.
   mutable Mutex mu_;
   ByNode by_node_ ABSL_GUARDED_BY(mu_);
+  int64_t generation_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<Place, std::weak_ptr<const Kernel>> constants_ ABSL_GUARDED_BY(mu_);
   size_t constants_to_check_ ABSL_GUARDED_BY(mu_) = 16;  // At this size, those that no plan has any more are dropped.
 };

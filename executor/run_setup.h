@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "executor/cancellation_link.h"
 #include "executor/executor.h"
 #include "executor/processors.h"
 #include "executor/runner_adapter.h"
@@ -24,7 +25,7 @@ class RunSetup {
     AddDevice(device, &args_);
     AddThreads(&args_, &adapter_);
     if (args_.cancel_on_error) return;
-    args_.cancellation = own != nullptr ? own : &cancellation_.emplace(args_.cancellation);
+    args_.cancellation = own != nullptr ? own : &cancellation_.emplace(args_.cancellation).manager();
   }
   RunSetup(const RunSetup&) = delete;
   RunSetup& operator=(const RunSetup&) = delete;
@@ -33,8 +34,8 @@ class RunSetup {
 
   // For Run: its thread cancels what it finds too late while it waits, when others may have ended the run and freed all
   // that is its own. So the manager that such a run gets is Run's. `kept` outlives the run.
-  static CancellationManager* KeepManager(const Executor::Args& args, std::optional<CancellationManager>* kept) {
-    return args.cancel_on_error ? nullptr : &kept->emplace(args.cancellation);
+  static CancellationManager* KeepManager(const Executor::Args& args, std::optional<ChildManager>* kept) {
+    return args.cancel_on_error ? nullptr : &kept->emplace(args.cancellation).manager();
   }
 
   static void AddDevice(Device* device, Executor::Args* args) {
@@ -60,8 +61,8 @@ class RunSetup {
   }
 
  private:
-  std::unique_ptr<RunnerAdapter> adapter_;           // Of a runner, where the host gives no other threads.
-  std::optional<CancellationManager> cancellation_;  // See Args::cancel_on_error.
+  std::unique_ptr<RunnerAdapter> adapter_;    // Of a runner, where the host gives no other threads.
+  std::optional<ChildManager> cancellation_;  // See Args::cancel_on_error.
   Executor::Args args_;
 };
 

@@ -29,14 +29,6 @@ absl::Status DroppedError() noexcept {
   }
 }
 
-absl::Status NoTimerError() noexcept {
-  try {
-    return Error(ErrorCode::kOutOfMemory).Text("the system gives no thread that could watch the run's deadline");
-  } catch (...) {
-    return StatusOfCaught();
-  }
-}
-
 }  // namespace
 
 // Work with the baton for another thread. Where it is dropped instead of called, the run ends with kRunCancelled on the
@@ -130,7 +122,7 @@ void Scheduler::StartTimer() noexcept {
     timer_ = DeadlineTimer::Global().Add(status_.deadline(),
                                          [run = CountedPtr<Scheduler>::Share(this)] { run->status_.CheckDeadline(); });
     // The thread in RunToEnd looks at the clock itself.
-    if (timer_ == DeadlineTimer::kNone && !has_waiter_) status_.Record(NoTimerError());
+    if (timer_ == DeadlineTimer::kNone && !has_waiter_) status_.Record(DeadlineTimer::NoThread());
   } catch (...) {
     status_.Record(StatusOfCaught());
   }

@@ -94,6 +94,7 @@ absl::Status CompiledGraph::Compile(const Options& options) {
   of_kernels.edges = options.edges;
   of_kernels.create = options.create_kernel;
   of_kernels.store = options.kernel_store;
+  of_kernels.store_generation = options.store_generation;
   of_kernels.call_store = options.call_store;
   of_kernels.store_scope = options.store_scope;
   of_kernels.functions = options.functions;

@@ -1,6 +1,7 @@
 #ifndef SLUICE_EXECUTOR_COMPILED_COMPILED_GRAPH_H_
 #define SLUICE_EXECUTOR_COMPILED_COMPILED_GRAPH_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,12 +46,13 @@ class CompiledGraph {
     EdgeTable* edges = nullptr;
     const CreateKernel* create_kernel = nullptr;  // Instead of the registry, when set: then the driver is dataflow.
     KernelStore* kernel_store = nullptr;          // See KernelSet.
-    KernelStore* call_store = nullptr;            // See KernelSet. Used in Create alone, like the next two.
-    absl::string_view store_scope;                // See KernelSet.
-    FunctionRunner* functions = nullptr;          // See KernelSet.
-    const CalledBodies* bodies = nullptr;         // See KernelSet. They outlive what is compiled.
-    LoadLimits limits;                            // For frames.
-    StopPoll* stop = nullptr;                     // Polled while the graph is compiled; null: never stops.
+    int64_t store_generation = KernelStore::kAnyGeneration;  // See KernelSet.
+    KernelStore* call_store = nullptr;                       // See KernelSet. Used in Create alone, like the next two.
+    absl::string_view store_scope;                           // See KernelSet.
+    FunctionRunner* functions = nullptr;                     // See KernelSet.
+    const CalledBodies* bodies = nullptr;                    // See KernelSet. They outlive what is compiled.
+    LoadLimits limits;                                       // For frames.
+    StopPoll* stop = nullptr;                                // Polled while the graph is compiled; null: never stops.
     Driver driver = Driver::kAuto;
     // Some synchronous kernel may poll whether it should stop, so the run's deadline must be signalled. False for those
     // of this build.

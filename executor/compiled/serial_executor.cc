@@ -6,6 +6,7 @@
 
 #include "absl/base/optimization.h"
 #include "absl/time/clock.h"
+#include "executor/cancellation_link.h"
 #include "executor/compiled/stack_registers.h"
 #include "executor/deadline_timer.h"
 #include "executor/node_error.h"
@@ -194,12 +195,13 @@ absl::Status SerialExecutor::RunWith(RunContext& run) const {
 
 absl::Status SerialExecutor::RunUntilDeadline(RunContext& run) const {
   CancellationManager* const outer = run.cancellation;
-  CancellationManager cancellation(outer);
+  ChildManager child(outer);
+  CancellationManager& cancellation = child.manager();
   run.cancellation = &cancellation;
   const absl::Status late = DeadlinePassed();
   const absl::Status status = [&] {
     const TimedCall at_deadline(run.deadline, [&] { cancellation.StartCancelWithStatus(late); });
-    return RunProgram(run);
+    return at_deadline.is_set() ? RunProgram(run) : DeadlineTimer::NoThread();
   }();
   run.cancellation = outer;
   // A kernel that was told to stop does not know why.

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "absl/base/optimization.h"
+#include "executor/cancellation_link.h"
 #include "executor/compiled/stack_registers.h"
 #include "executor/node_error.h"
 #include "executor/trace/node_observer.h"
 #include "graph/base/as_status.h"
-#include "graph/base/cancellation.h"
 #include "graph/base/check.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/op_class.h"
@@ -60,7 +60,7 @@ void WaitingRun::RunAsync(const WaitingPlan& plan, const Executor::Args& args, W
 
 absl::Status WaitingRun::Run(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
                              const WaitChoice::Decision& decision) noexcept {
-  std::optional<CancellationManager> cancellation;
+  std::optional<ChildManager> cancellation;
   std::unique_ptr<WaitingRun> made;
   try {
     made = std::make_unique<WaitingRun>(plan, args, choice, decision, RunSetup::KeepManager(args, &cancellation));

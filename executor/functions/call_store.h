@@ -1,6 +1,7 @@
 #ifndef SLUICE_EXECUTOR_FUNCTIONS_CALL_STORE_H_
 #define SLUICE_EXECUTOR_FUNCTIONS_CALL_STORE_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +17,8 @@ namespace sluice {
 struct CallStore {
   std::string prefix;  // Of the names.
   KernelStore kernels;
+  // Of the session's store, when the graph of the plan was cut out of the session's: see Note [Kernel store].
+  int64_t of_session = KernelStore::kAnyGeneration;
   CallStateNames names;  // Of instances. Complete when the plan is made.
 };
 

@@ -44,7 +44,11 @@ std::unique_ptr<Entry[]> RegisterPool::Take() {
 
 void RegisterPool::Put(std::unique_ptr<Entry[]> registers) {
   Clear(registers.get(), num_registers_);
-  kept_.Put(std::move(registers), num_registers_ * sizeof(Entry));
+  try {
+    kept_.Put(std::move(registers), num_registers_ * sizeof(Entry));
+  } catch (...) {
+    // There was no memory to keep them. The run that they are of is over, and may have answered.
+  }
 }
 
 void RegisterPool::Clear(Entry* registers, size_t count) {

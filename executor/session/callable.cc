@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "executor/cancellation_link.h"
 #include "executor/compiled/executor_kinds.h"
 #include "executor/compiled/local_executor.h"
 #include "executor/node_error.h"
@@ -57,8 +58,8 @@ struct Callable::Facilities {
     if (callable.needs_rendezvous_) rendezvous = callable.rendezvous_.Take();
     args->rendezvous = rendezvous.get();
     if (callable.is_hosts_) {
-      cancellation = std::make_unique<CancellationManager>(args->cancellation);
-      args->cancellation = cancellation.get();
+      cancellation = std::make_unique<ChildManager>(args->cancellation);
+      args->cancellation = &cancellation->manager();
       args->cancel_on_error = true;
     }
     if (options.node_outputs != nullptr) {
@@ -81,7 +82,7 @@ struct Callable::Facilities {
   CountedPtr<LocalRendezvous> rendezvous;
   // Few steps have these, and many may wait.
   std::unique_ptr<TensorStore> store;
-  std::unique_ptr<CancellationManager> cancellation;  // An executor of a host's may cancel it, whatever it looks at.
+  std::unique_ptr<ChildManager> cancellation;  // An executor of a host's may cancel it, whatever it looks at.
   std::unique_ptr<NodeOutputsObserver> outputs;
   std::unique_ptr<StallWatch> watch;
 };
@@ -252,21 +253,22 @@ absl::Status Callable::Compile(const StepGraph& step, StopPoll* stop) {
   SLUICE_RETURN_IF_ERROR(PollStop(stop, graph().id_limit()));
   if (step.is_cut) {
     SLUICE_ASSIGN_OR_RETURN(executor_, PartitionedStep::Create(core_, graph(), /*is_cut=*/true, *edges_,
-                                                               step.call_store->kernels, step.functions.get(), stop));
+                                                               *step.call_store, step.functions.get(), stop));
     return absl::OkStatus();
   }
   Device& device = core_->device(0);
   const std::string& kind = core_->options().executor;
   if (!ExecutorKinds::IsBuiltin(kind)) {
     is_hosts_ = true;
-    SLUICE_ASSIGN_OR_RETURN(executor_, core_->MakeExecutor(device, Graph(graph()), *edges_, step.call_store->kernels,
-                                                           step.functions.get(), stop));
+    SLUICE_ASSIGN_OR_RETURN(
+        executor_, core_->MakeExecutor(device, Graph(graph()), *edges_, *step.call_store, step.functions.get(), stop));
     return absl::OkStatus();
   }
   LocalExecutorParams params = core_->ExecutorParams(device, *edges_, stop);
   params.node_devices = step.node_devices;
   params.bodies = calls_.bodies.get();
   params.call_store = &step.call_store->kernels;
+  params.store_generation = step.call_store->of_session;
   params.functions = step.functions.get();
   SLUICE_ASSIGN_OR_RETURN(compiled_, CompiledGraph::Create(graph_, params));
   SLUICE_ASSIGN_OR_RETURN(executor_, NewExecutor(kind, compiled_, stop));

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "executor/cancellation_link.h"
 #include "graph/base/cancellation.h"
 
 namespace sluice {
@@ -13,28 +14,26 @@ namespace sluice {
 class LinkedCancellation {
  public:
   // Both must outlive this; `caller` may be null.
-  LinkedCancellation(CancellationManager& session, CancellationManager* caller) : session_(session), caller_(caller) {
-    if (caller_ == nullptr) return;
-    both_ = std::make_unique<CancellationManager>(&session_);
-    token_ = caller_->NewToken();
-    is_registered_ = caller_->RegisterCallback(token_, [this] { both_->StartCancelWithStatus(caller_->status()); });
-    if (!is_registered_) both_->StartCancelWithStatus(caller_->status());
+  LinkedCancellation(CancellationManager& session, CancellationManager* caller) : session_(session) {
+    if (caller != nullptr) both_ = std::make_unique<Both>(session, *caller);
   }
   LinkedCancellation(const LinkedCancellation&) = delete;
   LinkedCancellation& operator=(const LinkedCancellation&) = delete;
-  ~LinkedCancellation() {
-    if (is_registered_) caller_->DeregisterCallback(token_);
-  }
 
-  CancellationManager& manager() { return both_ != nullptr ? *both_ : session_; }
-  const CancellationManager& manager() const { return both_ != nullptr ? *both_ : session_; }
+  CancellationManager& manager() { return both_ != nullptr ? both_->manager : session_; }
+  const CancellationManager& manager() const { return both_ != nullptr ? both_->manager : session_; }
 
  private:
+  struct Both {
+    Both(CancellationManager& session, CancellationManager& caller)
+        : of_session(session, manager), of_caller(caller, manager) {}
+
+    CancellationManager manager;
+    const CancellationLink of_session, of_caller;  // End before what they cancel.
+  };
+
   CancellationManager& session_;
-  CancellationManager* const caller_;
-  std::unique_ptr<CancellationManager> both_;
-  CancellationToken token_ = -1;
-  bool is_registered_ = false;
+  std::unique_ptr<Both> both_;
 };
 
 }  // namespace sluice

@@ -29,7 +29,7 @@ PartialRun::PartialRun(std::shared_ptr<SessionCore> core, StepGraph graph, const
       graph_(std::move(graph)),
       container_(SessionCore::NewStepId()),
       linked_(core_->cancellation(), options.cancellation),
-      cancellation_(&linked_.manager()),
+      child_(&linked_.manager()),
       rendezvous_(MakeCounted<LocalRendezvous>(*graph_.edges)) {}
 
 absl::StatusOr<std::shared_ptr<PartialRun>> PartialRun::Start(std::shared_ptr<SessionCore> core,
@@ -42,7 +42,7 @@ absl::StatusOr<std::shared_ptr<PartialRun>> PartialRun::Start(std::shared_ptr<Se
                                                         CallPolicy::kInline, &stop));
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<const PartitionedStep> executors,
                           PartitionedStep::Create(core, step.signature.graph, step.is_cut, *step.edges,
-                                                  step.call_store->kernels, step.functions.get(), &stop));
+                                                  *step.call_store, step.functions.get(), &stop));
   std::shared_ptr<PartialRun> run(new PartialRun(std::move(core), std::move(step), options));
   run->AddPorts();
   run->step_ = std::move(executors);
@@ -54,7 +54,7 @@ void PartialRun::Begin(ThreadPool* pool, const CallOptions& options) {
   Executor::Args args;
   args.step_id = container_.step_id();
   args.rendezvous = rendezvous_.get();
-  args.cancellation = &cancellation_;
+  args.cancellation = &child_.manager();
   args.session_state = &core_->state();
   args.tensor_store = &store_;
   args.step_container = &container_;
@@ -233,7 +233,7 @@ void PartialRun::StartAbort(const absl::Status& error) {
     has_failed_ = true;
   }
   rendezvous_->StartAbort(error);
-  cancellation_.StartCancelWithStatus(error);
+  child_.manager().StartCancelWithStatus(error);
 }
 
 absl::Status PartialRun::Abort(const absl::Status& error) {
@@ -276,7 +276,7 @@ absl::StatusOr<std::vector<Tensor>> PartialRun::Run(const std::vector<std::pair<
     }
     return RunClaimed(feeds, fetches, options.deadline, &values);
   });
-  if (is_registered) caller->DeregisterCallback(token);
+  if (is_registered) DeregisterInRun(*caller, token);
   if (status.ok()) status = AsStatus([&] { return SaveTensors(fetches); });
   // A node's own error says more than that the rendezvous was aborted with it.
   if (!status.ok()) Abort(status).IgnoreError();

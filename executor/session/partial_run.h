@@ -94,7 +94,7 @@ class PartialRun {
   StepContainer container_;
   TensorStore store_;
   LinkedCancellation linked_;
-  CancellationManager cancellation_;
+  ChildManager child_;
   const CountedPtr<LocalRendezvous> rendezvous_;
   std::optional<NodeOutputsObserver> outputs_;
   std::optional<StallWatch> watch_;  // Looks during calls: between them nobody waits for the step.

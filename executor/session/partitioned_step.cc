@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "executor/cancellation_link.h"
 #include "executor/executor_barrier.h"
 #include "executor/run_setup.h"
 #include "executor/run_status.h"
@@ -77,7 +78,7 @@ struct PartitionedStep::Running {
 
   std::vector<Part> parts;
   std::vector<PartObserver> observers;
-  std::optional<CancellationManager> own_cancellation;
+  std::optional<ChildManager> own_cancellation;
   CancellationManager* cancellation = nullptr;  // Cancelled by the first error.
   Executor::Done done;
 };
@@ -132,7 +133,7 @@ class PartitionedStep::StartOfPart {
 };
 
 absl::Status PartitionedStep::AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges,
-                                      KernelStore& call_store, FunctionRunner* functions, StopPoll* stop) {
+                                      CallStore& call_store, FunctionRunner* functions, StopPoll* stop) {
   if (device.AsStreamDevice() != nullptr) SLUICE_RETURN_IF_ERROR(InsertCopies(graph, core_->kernels()));
   Part part;
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
@@ -146,9 +147,11 @@ absl::Status PartitionedStep::AddPart(const Graph& whole, Graph graph, Device& d
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(
-    std::shared_ptr<SessionCore> core, const Graph& whole, bool is_cut, EdgeTable& edges, KernelStore& call_store,
-    FunctionRunner* functions, StopPoll* stop) {
+absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(std::shared_ptr<SessionCore> core,
+                                                                               const Graph& whole, bool is_cut,
+                                                                               EdgeTable& edges, CallStore& call_store,
+                                                                               FunctionRunner* functions,
+                                                                               StopPoll* stop) {
   std::unique_ptr<PartitionedStep> made(new PartitionedStep(std::move(core)));
   SessionCore& owner = *made->core_;
   if (!is_cut) {
@@ -175,7 +178,7 @@ void PartitionedStep::RunAsync(const Args& args, Done done) const {
   try {
     running = std::make_unique<Running>(parts_.size());
     running->cancellation = args.cancellation;
-    if (NeedsManager(args)) running->cancellation = &running->own_cancellation.emplace(args.cancellation);
+    if (NeedsManager(args)) running->cancellation = &running->own_cancellation.emplace(args.cancellation).manager();
   } catch (...) {
     return EndAtOnce(std::move(done), FailRun(args, StatusOfCaught()));
   }
@@ -224,10 +227,10 @@ absl::Status PartitionedStep::Run(const Args& args) const {
   if (args.runner != nullptr) return Executor::Run(args);
   return AsStatus([&] {
     const ThreadRuns::AwaitScope awaited(args.step_id);  // Parts that RunAsync begins work here.
-    std::optional<CancellationManager> own_cancellation;
+    std::optional<ChildManager> own_cancellation;
     StepTasks tasks(args.run_all_kernels_inline ? nullptr : args.task_runner, args.step_id);
     Args run = args;
-    if (NeedsManager(args)) run.cancellation = &own_cancellation.emplace(args.cancellation);
+    if (NeedsManager(args)) run.cancellation = &own_cancellation.emplace(args.cancellation).manager();
     run.cancel_on_error = true;
     run.task_runner = &tasks;
     RunAsync(run, [&tasks](absl::Status status) { tasks.End(std::move(status)); });

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/executor.h"
-#include "executor/kernel_store.h"
+#include "executor/functions/call_store.h"
 #include "executor/session/session_core.h"
 #include "graph/base/stop_poll.h"
 #include "graph/ir/graph.h"
@@ -24,7 +24,7 @@ class PartitionedStep final : public Executor {
   // control flow say.
   static absl::StatusOr<std::unique_ptr<const PartitionedStep>> Create(std::shared_ptr<SessionCore> core,
                                                                        const Graph& whole, bool is_cut,
-                                                                       EdgeTable& edges, KernelStore& call_store,
+                                                                       EdgeTable& edges, CallStore& call_store,
                                                                        FunctionRunner* functions,
                                                                        StopPoll* stop = nullptr);
 
@@ -50,7 +50,7 @@ class PartitionedStep final : public Executor {
   class EndOfParts;
   class StartOfPart;
 
-  absl::Status AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges, KernelStore& call_store,
+  absl::Status AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges, CallStore& call_store,
                        FunctionRunner* functions, StopPoll* stop);
   static void StartParts(const Args& args, std::unique_ptr<Running> running);
 

@@ -24,11 +24,18 @@ thread_local bool this_thread_prepares = false;
 
 }  // namespace
 
-// One preparation that others may wait for. Its members but the first are guarded by mu_.
+// One preparation that others may wait for. Its members but the first two are guarded by mu_.
 struct PreparedSignatures::Work {
-  explicit Work(int64_t of) : generation(of) {}
+  Work(int64_t of, absl::Duration time_left) : generation(of), time(time_left) {}
+
+  // Whether a thread with that deadline may wait for this: where this is late, the thread would have been, too. Without
+  // a deadline there is nothing to lose.
+  bool HasTimeFor(absl::Time deadline) const {
+    return deadline == absl::InfiniteFuture() || deadline - absl::Now() <= time + time / 8;
+  }
 
   const int64_t generation;
+  const absl::Duration time;  // That there was until the deadline of the thread that prepares.
   bool is_over = false;
   bool was_stopped = false;                  // By the deadline or the cancellation of the thread that prepared.
   std::shared_ptr<const Callable> callable;  // Null: it has failed.
@@ -61,27 +68,22 @@ PreparedSignatures::Result PreparedSignatures::FindOrPrepare(const std::string& 
     int64_t generation;
     {
       MutexLock lock(&mu_);
+      SLUICE_RETURN_IF_ERROR(closed_);
       std::shared_ptr<const Callable> kept = Find(key);
       if (kept != nullptr) return kept;
       generation = generation_;
       if (shares) {
         std::shared_ptr<Work>& known = under_way_[key];
-        if (known == nullptr || known->generation != generation) known = mine = std::make_shared<Work>(generation);
+        if (known == nullptr || known->generation != generation || !known->HasTimeFor(options.deadline)) {
+          known = mine = std::make_shared<Work>(generation, options.deadline - absl::Now());
+        }
         work = known;
       }
     }
     if (!shares) return PrepareAndKeep(key, generation, prepare);
     if (mine != nullptr) {
       Result result = PrepareAndKeep(key, generation, prepare);
-      StopPoll stop(options.deadline, options.cancellation);
-      const bool was_stopped = !result.ok() && !AsStatus([&] { return stop.Look(); }).ok();
-      MutexLock lock(&mu_);
-      mine->is_over = true;
-      mine->was_stopped = was_stopped;
-      if (result.ok()) mine->callable = *result;
-      const auto known = under_way_.find(key);
-      if (known != under_way_.end() && known->second == mine) under_way_.erase(known);
-      over_.SignalAll();
+      End(key, mine, options, result);
       return result;
     }
     SLUICE_RETURN_IF_ERROR(Wait(*work, options));
@@ -91,6 +93,20 @@ PreparedSignatures::Result PreparedSignatures::FindOrPrepare(const std::string& 
   }
 }
 
+void PreparedSignatures::End(const std::string& key, const std::shared_ptr<Work>& work, const PrepareOptions& options,
+                             const Result& result) {
+  StopPoll stop(options.deadline, options.cancellation);
+  const absl::Status stopped = AsStatus([&] { return stop.Look(); });
+  MutexLock lock(&mu_);
+  work->is_over = true;
+  // Something else may have failed, and the deadline passed meanwhile.
+  work->was_stopped = !result.ok() && !stopped.ok() && result.status().code() == stopped.code();
+  if (result.ok()) work->callable = *result;
+  const auto known = under_way_.find(key);
+  if (known != under_way_.end() && known->second == work) under_way_.erase(known);
+  over_.SignalAll();
+}
+
 PreparedSignatures::Result PreparedSignatures::PrepareAndKeep(const std::string& key, int64_t generation,
                                                               absl::FunctionRef<Result()> prepare) {
   return AsStatus([&]() -> Result {
@@ -98,7 +114,13 @@ PreparedSignatures::Result PreparedSignatures::PrepareAndKeep(const std::string&
     SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const Callable> callable, prepare());
     std::shared_ptr<const Callable> ended;  // Freed outside of the lock.
     MutexLock lock(&mu_);
-    if (generation != generation_ || by_key_.count(key) > 0) return callable;
+    if (generation != generation_) return callable;
+    std::shared_ptr<const Callable> kept = Find(key);
+    if (kept !=
+        nullptr) {  // By the factory, or by a thread that has not waited. State may be the signature's: all get one.
+      ended = std::move(callable);
+      return kept;
+    }
     std::list<Kept> added;
     added.push_front({key, callable});
     by_key_.emplace(added.front().key, added.begin());
@@ -118,7 +140,7 @@ absl::Status PreparedSignatures::Wait(const Work& work, const PrepareOptions& op
   const absl::Time give_up = absl::Now() + kPatience;
   const bool may_stop = options.cancellation != nullptr || options.deadline != absl::InfiniteFuture();
   MutexLock lock(&mu_);
-  while (!work.is_over && absl::Now() < give_up) {
+  while (!work.is_over && closed_.ok() && absl::Now() < give_up) {
     SLUICE_RETURN_IF_ERROR(stop.Look());
     over_.WaitWithDeadline(&mu_, may_stop ? std::min(give_up, absl::Now() + kLook) : give_up);
   }
@@ -131,6 +153,12 @@ void PreparedSignatures::Clear() {
   ++generation_;
   by_key_.clear();
   ended.swap(recent_);
+}
+
+void PreparedSignatures::Close(const absl::Status& status) {
+  MutexLock lock(&mu_);
+  closed_ = status;
+  over_.SignalAll();
 }
 
 void PreparedSignatures::ForgetUnderWay() {

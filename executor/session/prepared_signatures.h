@@ -11,6 +11,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "executor/session/call_options.h"
@@ -24,7 +25,10 @@ class Callable;
 //
 // Note [One preparation]
 // Of several threads that want one signature at once, one prepares it. The others wait for it, and share what it makes:
-//   - Each waits no longer than its own deadline and cancellation allow.
+//   - Each waits no longer than its own deadline and cancellation allow, and not at all where its deadline allows more
+//     time than that of the thread that prepares did: that may be stopped, too late for another to begin. (Calls with
+//     one timeout have about the same time, so an eighth more counts as the same.) Those that come later wait for the
+//     thread with more time.
 //   - Where the thread that prepares is stopped by its own deadline or cancellation, one of the others takes its place.
 //   - Where it fails otherwise, each of the others prepares by itself: it may have failed for want of memory, and what
 //   a
@@ -50,6 +54,8 @@ class PreparedSignatures {
   void Clear() ABSL_LOCKS_EXCLUDED(mu_);
   // The same for what is being prepared alone.
   void ForgetUnderWay() ABSL_LOCKS_EXCLUDED(mu_);
+  // From now on all calls, those that wait included, answer `status`, an error.
+  void Close(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
   // How many are kept.
   size_t size() const ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -66,13 +72,17 @@ class PreparedSignatures {
   // Calls `prepare`, and keeps what it makes, unless it is out of date by then.
   Result PrepareAndKeep(const std::string& key, int64_t generation, absl::FunctionRef<Result()> prepare)
       ABSL_LOCKS_EXCLUDED(mu_);
-  // Waits until `work` is over: then OK, or what stops `options`.
+  // Tells those that wait for `work` what has come of it. `options`: of the thread that has done it.
+  void End(const std::string& key, const std::shared_ptr<Work>& work, const PrepareOptions& options,
+           const Result& result) ABSL_LOCKS_EXCLUDED(mu_);
+  // Waits until `work` is over, the patience is, or Close was called: then OK, or what stops `options`.
   absl::Status Wait(const Work& work, const PrepareOptions& options) ABSL_LOCKS_EXCLUDED(mu_);
 
   const size_t max_kept_;
   // Not Abseil's tables, which break when there is no memory to grow: these outlive the call that fails then.
   mutable Mutex mu_;
   CondVar over_;                                 // Some work is over.
+  absl::Status closed_ ABSL_GUARDED_BY(mu_);     // OK: open.
   int64_t generation_ ABSL_GUARDED_BY(mu_) = 0;  // What was begun in an earlier one is out of date.
   std::list<Kept> recent_ ABSL_GUARDED_BY(mu_);  // Most recently used first.
   std::map<absl::string_view, std::list<Kept>::iterator> by_key_ ABSL_GUARDED_BY(mu_);

@@ -3,30 +3,15 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
+#include "executor/session/expanded_names.h"
 #include "executor/session/fed_value.h"
 #include "executor/session/signature_key.h"
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/functions/call_site.h"
 #include "kernels/memory/cpu_allocator.h"
 
 namespace sluice {
-namespace {
-
-// Whether `name` may be that of a node when a step of `graph` is prepared: of its own, or of one that stands in the
-// place of a call ("CALL/NODE").
-bool MayHave(const Graph& graph, CallFinder& calls, absl::string_view name) {
-  if (graph.Find(name).valid()) return true;
-  for (size_t slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1)) {
-    const NodeId call = graph.Find(name.substr(0, slash));
-    if (call.valid() && calls.KindOf(call) != CallKind::kNone) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(const SessionOptions& options, Graph graph) {
   return AsStatus([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
     SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<SessionCore> core, SessionCore::Create(options));
@@ -57,8 +42,8 @@ absl::Status Session::Replace(Graph graph) {
     if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
     KernelStore::ByNode ended;  // Freed when nothing waits for it.
     SLUICE_RETURN_IF_ERROR(graph_.Replace(std::move(graph), [&](const Graph& next) {
-      CallFinder calls(next);
-      ended = core_->kernel_store().Forget([&](absl::string_view node) { return MayHave(next, calls, node); });
+      ExpandedNames names(next);
+      ended = core_->kernel_store().Forget([&names](absl::string_view node) { return names.MayHave(node); });
     }));
     prepared_.Clear();
     return absl::OkStatus();
@@ -248,6 +233,7 @@ absl::Status Session::Close() {
     is_closed_ = true;
     ended.swap(partial_runs_);
   }
+  prepared_.Close(closed);
   core->cancellation().StartCancelWithStatus(closed);
   core->ReleaseName();
   core->body_store().Clear();

@@ -158,10 +158,11 @@ LocalExecutorParams SessionCore::ExecutorParams(Device& device, EdgeTable& edges
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> SessionCore::MakeExecutor(Device& device, Graph graph, EdgeTable& edges,
-                                                                    KernelStore& call_store, FunctionRunner* functions,
+                                                                    CallStore& call_store, FunctionRunner* functions,
                                                                     StopPoll* stop) {
   LocalExecutorParams params = ExecutorParams(device, edges, stop);
-  params.call_store = &call_store;
+  params.call_store = &call_store.kernels;
+  params.store_generation = call_store.of_session;
   params.functions = functions;
   if (params.driver == Driver::kSerial) params.driver = Driver::kAuto;  // Parts wait for each other.
   return executor_kinds_->Create(options_.executor, params, std::move(graph));

@@ -65,7 +65,7 @@ class SessionCore {
   // The executor of the kind that the options name, for a graph of its own: a part of a step, or all of it for kinds of
   // hosts. `call_store` and `functions`, which may be null: see KernelSet.
   absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor(Device& device, Graph graph, EdgeTable& edges,
-                                                         KernelStore& call_store, FunctionRunner* functions,
+                                                         CallStore& call_store, FunctionRunner* functions,
                                                          StopPoll* stop);
   // The name and version are free for other sessions.
   void ReleaseName() { name_.Release(); }
@@ -76,7 +76,7 @@ class SessionCore {
   const DeviceList& device_list() const { return *device_list_; }
   SessionState& state() { return state_; }
   // Kernels that outlive plans. See Note [Kernel store].
-  KernelStore& kernel_store() { return kernel_store_; }
+  KernelStore& kernel_store() const { return kernel_store_; }
   // The state that belongs to one prepared signature, by the name that checkpoints know it by.
   struct Plan {
     std::string name;

@@ -26,26 +26,39 @@ class SessionGraph::Reading {
   Reading(const Reading&) = delete;
   Reading& operator=(const Reading&) = delete;
   ~Reading() {
-    if (!is_reading_) return;
+    if (!is_reading_ && !is_waiting_) return;
     MutexLock lock(&of_.mu_);
-    --of_.num_reading_;
+    if (is_waiting_) EndWait();
+    if (is_reading_) --of_.num_reading_;
     if (of_.num_reading_ == 0 && of_.num_writing_ > 0) of_.changed_.SignalAll();
   }
 
   absl::Status Begin(StopPoll* stop) {
     MutexLock lock(&of_.mu_);
-    while (of_.num_writing_ > 0) {
+    seen_ = of_.num_written_;
+    ++of_.num_waiting_;
+    is_waiting_ = true;
+    // Of the writers that are there it waits for one alone.
+    while (of_.is_writing_ || (of_.num_writing_ > 0 && of_.num_written_ == seen_)) {
       if (stop != nullptr) SLUICE_RETURN_IF_ERROR(stop->Look());
       of_.changed_.WaitWithDeadline(&of_.mu_, stop == nullptr ? absl::InfiniteFuture() : absl::Now() + kLook);
     }
+    EndWait();
     is_reading_ = true;
     ++of_.num_reading_;
     return absl::OkStatus();
   }
 
  private:
+  void EndWait() ABSL_EXCLUSIVE_LOCKS_REQUIRED(of_.mu_) {
+    is_waiting_ = false;
+    --of_.num_waiting_;
+    if (of_.num_written_ > seen_) --of_.num_due_;
+  }
+
   const SessionGraph& of_;
-  bool is_reading_ = false;
+  bool is_waiting_ = false, is_reading_ = false;
+  int64_t seen_ = 0;  // What num_written_ was when it began to wait.
 };
 
 // While it lives, the graph is this thread's alone. On the stack.
@@ -54,7 +67,7 @@ class SessionGraph::Writing {
   explicit Writing(SessionGraph& of) : of_(of) {
     MutexLock lock(&of_.mu_);
     ++of_.num_writing_;
-    while (of_.num_reading_ > 0 || of_.is_writing_) of_.changed_.Wait(&of_.mu_);
+    while (of_.num_reading_ > 0 || of_.num_due_ > 0 || of_.is_writing_) of_.changed_.Wait(&of_.mu_);
     of_.is_writing_ = true;
   }
   Writing(const Writing&) = delete;
@@ -63,6 +76,8 @@ class SessionGraph::Writing {
     MutexLock lock(&of_.mu_);
     of_.is_writing_ = false;
     --of_.num_writing_;
+    ++of_.num_written_;
+    of_.num_due_ = of_.num_waiting_;  // None was left of those before.
     of_.changed_.SignalAll();
   }
 
@@ -83,9 +98,17 @@ absl::StatusOr<FeedFetchGraph> SessionGraph::Cut(const FeedFetchSpec& spec, cons
   return ApplyFeedsAndFetches(*graph_, spec, options);
 }
 
-std::shared_ptr<const StateHomes> SessionGraph::Homes(StopPoll* stop) const {
+absl::StatusOr<SessionGraph::Part> SessionGraph::CutPart(const FeedFetchSpec& spec, const FeedFetchOptions& options,
+                                                         const KernelStore& kernels, bool with_homes) const {
   Reading reading(*this);
-  if (!reading.Begin(stop).ok() || graph_ == nullptr) return nullptr;
+  SLUICE_RETURN_IF_ERROR(reading.Begin(options.stop));
+  if (graph_ == nullptr) return Forgotten();
+  const int64_t kernel_generation = kernels.generation();
+  SLUICE_ASSIGN_OR_RETURN(FeedFetchGraph needed, ApplyFeedsAndFetches(*graph_, spec, options));
+  return Part{std::move(needed), version(), kernel_generation, with_homes ? Homes() : nullptr};
+}
+
+std::shared_ptr<const StateHomes> SessionGraph::Homes() const {
   std::pair<int64_t, int32_t> now;
   {
     MutexLock lock(&mu_);

@@ -7,7 +7,7 @@
 // the graph: what a signature needs is cut out of it, and prepared without it. Cutting out costs what is cut out
 // (Note [Feeds and fetches]), adding costs what is added; that the graph's tables move when they are full, as vectors
 // do, is paid for by the additions before. Many threads cut at once, and an addition waits for them, as they wait for
-// it: for no longer than cutting and adding take.
+// it: for no longer than cutting and adding take, since those that wait when one addition ends come before the next.
 
 #include <cstdint>
 #include <memory>
@@ -17,6 +17,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "executor/kernel_store.h"
 #include "graph/base/limits.h"
 #include "graph/base/mutex.h"
 #include "graph/base/stop_poll.h"
@@ -41,10 +42,17 @@ class SessionGraph {
   // takes too long.
   absl::StatusOr<FeedFetchGraph> Cut(const FeedFetchSpec& spec, const FeedFetchOptions& options) const
       ABSL_LOCKS_EXCLUDED(mu_);
-  // Where state stands that the graph, as it is now, does not place itself: Note [Homes of state]. The first call after
-  // a change costs all of the graph, others nothing. Null after Forget, or where `stop`, which may be null, says to
-  // stop.
-  std::shared_ptr<const StateHomes> Homes(StopPoll* stop) const ABSL_LOCKS_EXCLUDED(mu_);
+  // What was cut out, and what goes with the graph as it was then: whoever prepares it may be overtaken by changes.
+  struct Part {
+    FeedFetchGraph needed;
+    int64_t version = 0;            // See version().
+    int64_t kernel_generation = 0;  // Of the store.
+    // Where state stands that the graph does not place itself: Note [Homes of state]. Null: not asked for.
+    std::shared_ptr<const StateHomes> homes;
+  };
+  // As Cut. `kernels`: the session's. With `with_homes` the first call after a change costs all of the graph.
+  absl::StatusOr<Part> CutPart(const FeedFetchSpec& spec, const FeedFetchOptions& options, const KernelStore& kernels,
+                               bool with_homes) const ABSL_LOCKS_EXCLUDED(mu_);
   // See GraphExtender. kWrongUse after Forget.
   absl::Status Extend(GraphSource added, const LoadLimits& limits) ABSL_LOCKS_EXCLUDED(mu_);
   // Another graph from now on. Calls `before` with it first, while nobody reads, adds or replaces: of several calls at
@@ -64,6 +72,8 @@ class SessionGraph {
   class Reading;
   class Writing;
 
+  // Of the graph as it is. REQUIRES: a Reading lives.
+  std::shared_ptr<const StateHomes> Homes() const ABSL_LOCKS_EXCLUDED(mu_);
   void Own(std::shared_ptr<Graph> graph) {
     own_ = graph.get();
     graph_ = std::move(graph);
@@ -72,7 +82,10 @@ class SessionGraph {
   mutable Mutex mu_;
   mutable CondVar changed_;  // Of the numbers.
   mutable int32_t num_reading_ ABSL_GUARDED_BY(mu_) = 0;
-  int32_t num_writing_ ABSL_GUARDED_BY(mu_) = 0;  // Those that wait included: they come before new readers.
+  int32_t num_writing_ ABSL_GUARDED_BY(mu_) = 0;          // Those that wait included: they come before new readers.
+  int64_t num_written_ ABSL_GUARDED_BY(mu_) = 0;          // Those that are through.
+  mutable int32_t num_waiting_ ABSL_GUARDED_BY(mu_) = 0;  // Readers.
+  mutable int32_t num_due_ ABSL_GUARDED_BY(mu_) = 0;      // Those of them that come before the next writer.
   bool is_writing_ ABSL_GUARDED_BY(mu_) = false;
   int64_t version_ ABSL_GUARDED_BY(mu_) = 0;
   bool is_forgotten_ ABSL_GUARDED_BY(mu_) = false;

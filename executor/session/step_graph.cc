@@ -148,17 +148,14 @@ absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFet
     options.client_incarnation = client.incarnation;
   }
   StepGraph step;
-  const int64_t version = graph.version();
-  SLUICE_ASSIGN_OR_RETURN(step.signature, graph.Cut(spec, options));
-  // Bodies are kept for one version of the graph: it must be told of which this is.
-  if (graph.version() != version) policy = CallPolicy::kInline;
+  SLUICE_ASSIGN_OR_RETURN(SessionGraph::Part part,
+                          graph.CutPart(spec, options, core.kernel_store(), /*with_homes=*/core.num_devices() > 1));
+  step.signature = std::move(part.needed);
+  step.call_store->of_session = part.kernel_generation;
   Graph& needed = step.signature.graph;
-  if (core.num_devices() > 1) {
-    const std::shared_ptr<const StateHomes> homes = graph.Homes(stop);
-    if (homes != nullptr) homes->Settle(client, core.kernels(), &needed);
-  }
+  if (part.homes != nullptr) part.homes->Settle(client, core.kernels(), &needed);
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
-  SLUICE_ASSIGN_OR_RETURN(const bool could_call, ReplaceCalls(core, policy, version, stop, &step));
+  SLUICE_ASSIGN_OR_RETURN(const bool could_call, ReplaceCalls(core, policy, part.version, stop, &step));
   if (!could_call) return MakeStepGraph(graph, spec, core, convention, CallPolicy::kInline, stop);
   if (KernelFunctions::AreCalledIn(needed)) {
     step.functions = std::make_unique<KernelFunctions>(needed, core.ExecutorParams(core.device(0), *step.edges, stop));

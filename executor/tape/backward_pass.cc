@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "executor/cancellation_link.h"
 #include "executor/node_error.h"
 #include "executor/step_ids.h"
 #include "executor/tape/call_limits.h"
@@ -52,14 +53,18 @@ BackwardPass::BackwardPass(TapeCore& core, const PassPlan& plan, const Options& 
 
 BackwardPass::~BackwardPass() {
   ThisThreadsPass() = outer_;
-  if (link_ >= 0) options_.cancellation->DeregisterCallback(link_);
+  if (link_ >= 0) DeregisterInRun(*linked_, link_);
 }
 
 void BackwardPass::LinkCancellation() {
   CancellationManager* const outer = outer_->run_.cancellation;
-  CancellationManager* const own = options_.cancellation;
+  CancellationManager* const own = run_.cancellation;
   run_.cancellation = outer;
-  if (own == nullptr || own == outer) return;
+  if (own == nullptr) return;
+  for (const BackwardPass* pass = outer_; pass != nullptr; pass = pass->outer_) {
+    if (pass->run_.cancellation == own || pass->linked_ == own) return;  // Heard of through `outer`.
+  }
+  linked_ = own;
   both_ = std::make_unique<CancellationManager>(outer);
   run_.cancellation = both_.get();
   link_ = own->NewToken();
@@ -156,21 +161,21 @@ absl::Status BackwardPass::RunReady(size_t i) {
 absl::Status BackwardPass::RunNode(size_t i, absl::Span<TapeValue> grads) {
   const PassPlan::Item& item = plan_.items()[i];
   TapeNode& node = *item.node;
-  std::unique_ptr<HookCalls> hooks;
-  if (node.has_hooks.load(std::memory_order_relaxed)) hooks = std::make_unique<HookCalls>(core_, node);
+  HookCalls hooks(core_, node);
   // As in PyTorch: a node that runs, too, has its captures taken before its hooks change them.
   if (item.is_target && item.runs) KeepCaptures(i, grads);
-  if (hooks != nullptr) SLUICE_RETURN_IF_ERROR(hooks->CallGradHooks(grads));
+  if (hooks.has_hooks()) SLUICE_RETURN_IF_ERROR(hooks.CallGradHooks(grads));
   if (item.is_target && !item.runs) KeepCaptures(i, grads);
   if (!item.runs) return absl::OkStatus();
-  if (hooks != nullptr) SLUICE_RETURN_IF_ERROR(hooks->CallPreHooks(grads));
+  if (hooks.has_hooks()) SLUICE_RETURN_IF_ERROR(hooks.CallPreHooks(grads));
+  // As in PyTorch, post hooks that are added while the node runs do not see these.
   std::vector<TapeValue> kept;
-  if (hooks != nullptr && hooks->has_post_hooks()) kept.assign(grads.begin(), grads.end());
-  if (node.kind == TapeNode::Kind::kAccumulate) return RunLeaf(node, std::move(grads[0]), hooks.get(), kept);
+  if (hooks.has_post_hooks()) kept.assign(grads.begin(), grads.end());
+  if (node.kind == TapeNode::Kind::kAccumulate) return RunLeaf(node, std::move(grads[0]), hooks, kept);
   std::vector<TapeValue> input_grads(node.edges.size());
   SLUICE_RETURN_IF_ERROR(Evaluate(i, grads, &input_grads));
   if (node.kind == TapeNode::Kind::kOp) SLUICE_RETURN_IF_ERROR(CheckInputGrads(i, &input_grads));
-  if (hooks != nullptr && hooks->has_post_hooks()) SLUICE_RETURN_IF_ERROR(hooks->CallPostHooks(&input_grads, kept));
+  if (hooks.has_post_hooks()) SLUICE_RETURN_IF_ERROR(hooks.CallPostHooks(&input_grads, kept));
   if (ChecksNan()) SLUICE_RETURN_IF_ERROR(CheckNan(node, input_grads));
   for (size_t e = 0; e < input_grads.size(); ++e) {
     const int32_t target = plan_.Target(i, e);
@@ -302,22 +307,23 @@ absl::Status BackwardPass::Add(const RunContext& run, TapeValue* sum, TapeValue 
   return added;
 }
 
-absl::Status BackwardPass::RunLeaf(TapeNode& node, TapeValue grad, HookCalls* hooks, absl::Span<const TapeValue> kept) {
-  const Var leaf = hooks != nullptr ? hooks->Leaf() : node.leaf->Lock();
+absl::Status BackwardPass::RunLeaf(TapeNode& node, TapeValue grad, HookCalls& hooks, absl::Span<const TapeValue> kept) {
+  const Var leaf = FindLeaf(node);
   if (grad.is_set()) SLUICE_RETURN_IF_ERROR(Accumulate(node, leaf, std::move(grad)));
-  if (leaf.defined() && hooks != nullptr) SLUICE_RETURN_IF_ERROR(hooks->CallAccumulateHooks(leaf));
+  if (!hooks.has_hooks()) return absl::OkStatus();
+  if (leaf.defined()) SLUICE_RETURN_IF_ERROR(hooks.CallAccumulateHooks(leaf));
   std::vector<TapeValue> none;
-  return hooks != nullptr ? hooks->CallPostHooks(&none, kept) : absl::OkStatus();
+  return hooks.CallPostHooks(&none, kept);
 }
 
 absl::Status BackwardPass::Accumulate(TapeNode& node, const Var& leaf, TapeValue grad) {
-  // The leaf has no handles left, or requires no gradient any more.
-  if (!leaf.requires_grad()) return absl::OkStatus();
-  if (!leaf.is_leaf()) {
+  if (!(leaf.defined() ? leaf.is_leaf() : node.leaf->is_leaf)) {
     return Error(ErrorCode::kTapeLeafAssigned)
         .Node(node.name(), node.name())
         .Text("adds to a leaf that has been assigned a computed value since, and is not a leaf any more");
   }
+  // Nobody can see the leaf any more, or it requires no gradient.
+  if (!leaf.requires_grad()) return absl::OkStatus();
   // Before the lock: it may be the last that holds a node, and a hook that ends may look at the leaf.
   if (!options_.creates_graph) grad.history = TapeEdge();
   Var replaced;

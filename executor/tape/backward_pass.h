@@ -103,8 +103,8 @@ class BackwardPass {
   // That each is what the edge that it goes along expects.
   absl::Status CheckInputGrads(size_t i, std::vector<TapeValue>* input_grads);
   // The node of a leaf; `kept` is what its post hooks see.
-  absl::Status RunLeaf(TapeNode& node, TapeValue grad, HookCalls* hooks, absl::Span<const TapeValue> kept);
-  // `leaf` is undefined where its last handle has gone.
+  absl::Status RunLeaf(TapeNode& node, TapeValue grad, HookCalls& hooks, absl::Span<const TapeValue> kept);
+  // `leaf` is undefined where nobody can see it any more.
   absl::Status Accumulate(TapeNode& node, const Var& leaf, TapeValue grad);
   // `replaced`: what the leaf's gradient was, to be freed without the lock, since hooks' destructors may be called.
   absl::Status AddTo(VarState& leaf, TapeValue grad, Var* replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(leaf.mu);
@@ -135,8 +135,9 @@ class BackwardPass {
   size_t num_entries_ = 0;
   std::shared_ptr<const EagerOp> add_;  // For the type of the last sum.
   BackwardPass* const outer_;
-  // Of a pass with a cancellation of its own inside of one with another: cancelled with either.
+  // Of a pass with a cancellation or limits of its own inside of one with others: cancelled with either.
   std::unique_ptr<CancellationManager> both_;
+  CancellationManager* linked_ = nullptr;  // Its own.
   CancellationToken link_ = -1;
 };
 

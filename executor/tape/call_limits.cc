@@ -13,28 +13,19 @@ CancellationManager*& ThisThreadsLimits() {
 }  // namespace
 
 CallLimitsScope::CallLimitsScope(CancellationManager* cancellation, absl::Time deadline)
-    : outer_(ThisThreadsLimits()), own_(outer_), linked_(cancellation) {
-  // What can throw comes before the registration, which only the destructor takes back.
+    : outer_(ThisThreadsLimits()), child_(outer_) {
+  CancellationManager& own = child_.manager();
   if (deadline < absl::InfiniteFuture()) {
-    timer_.emplace(deadline, [this] {
-      own_.StartCancelWithStatus(Error(ErrorCode::kDeadline).Text("the deadline of the thread's calls has passed"));
+    timer_.emplace(deadline, [&own] {
+      own.StartCancelWithStatus(Error(ErrorCode::kDeadline).Text("the deadline of the thread's calls has passed"));
     });
+    if (!timer_->is_set()) own.StartCancelWithStatus(DeadlineTimer::NoThread());
   }
-  if (linked_ != nullptr) {
-    link_ = linked_->NewToken();
-    if (!linked_->RegisterCallback(link_, [this] { own_.StartCancelWithStatus(linked_->status()); })) {
-      link_ = -1;
-      own_.StartCancelWithStatus(linked_->status());
-    }
-  }
-  ThisThreadsLimits() = &own_;
+  if (cancellation != nullptr) link_.emplace(*cancellation, own);
+  ThisThreadsLimits() = &own;
 }
 
-CallLimitsScope::~CallLimitsScope() {
-  ThisThreadsLimits() = outer_;
-  timer_.reset();
-  if (link_ >= 0) linked_->DeregisterCallback(link_);
-}
+CallLimitsScope::~CallLimitsScope() { ThisThreadsLimits() = outer_; }
 
 CancellationManager* CallLimitsScope::Current() { return ThisThreadsLimits(); }
 

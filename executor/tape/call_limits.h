@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "executor/cancellation_link.h"
 #include "executor/deadline_timer.h"
 #include "graph/base/cancellation.h"
 
@@ -12,8 +13,8 @@ namespace sluice {
 
 // While it lives, ops that this thread calls on tapes, and passes that it begins without a cancellation of their own,
 // end with an error when `cancellation` (null: none) is cancelled or the deadline has passed, also those that wait for
-// something. Sums into gradients and variables are finished all the same. Scopes nest: an op obeys all of them. One
-// thread's, on the stack.
+// something. Where the system gives no thread to watch the deadline, they end at once (kOutOfMemory). Sums into
+// gradients and variables are finished all the same. Scopes nest: an op obeys all of them. One thread's, on the stack.
 //
 //   const CallLimitsScope limits(nullptr, absl::Now() + absl::Seconds(2));
 //   std::vector<Var> next = tape.Op("QueueDequeueV2", {queue}, attrs);
@@ -29,10 +30,10 @@ class CallLimitsScope {
 
  private:
   CancellationManager* const outer_;
-  CancellationManager own_;
-  CancellationManager* const linked_;
-  CancellationToken link_ = -1;
-  std::optional<TimedCall> timer_;  // Ends before what it cancels.
+  ChildManager child_;
+  // These end before what they cancel.
+  std::optional<TimedCall> timer_;
+  std::optional<CancellationLink> link_;
 };
 
 }  // namespace sluice

@@ -218,13 +218,20 @@ void CustomCall::Save(absl::Span<const Var> outputs) {
       kept.output = static_cast<int32_t>(i);
       kept.history = TapeEdge();
     }
+    if (kept.is_defined && kept.output < 0 && var.is_leaf()) {
+      CountedPtr<VarState> leaf = kept.value.var;
+      leaf->AddSaver();
+      kept.saver = LeafSaver(leaf.release());
+      kept.accumulator = kept.saver->accumulator();
+    }
     saved.push_back(std::move(kept));
   }
 }
 
 // --- Backward --------------------------------------------------------------------------------------------------------
 
-absl::StatusOr<std::vector<Var>> CustomCall::Unpack(TapeCore& core, TapeNode& node) const {
+absl::StatusOr<std::vector<CustomCall::Unpacked>> CustomCall::CheckSaved(TapeNode& node) const {
+  std::vector<Unpacked> found;
   MutexLock lock(&node.mu);
   const std::string name = node.name();
   if (is_released) {
@@ -233,17 +240,14 @@ absl::StatusOr<std::vector<Var>> CustomCall::Unpack(TapeCore& core, TapeNode& no
         .Text("backward through this node a second time: its saved values were freed by the first pass")
         .Help("set retain_graph in the first one");
   }
-  std::vector<Var> vars;
   for (const SavedVar& kept : saved) {
-    if (!kept.is_defined) {
-      vars.emplace_back();
-      continue;
-    }
+    found.emplace_back();
+    if (!kept.is_defined) continue;
     const uint32_t version = kept.value.var->version.load(std::memory_order_relaxed);
     if (version != kept.value.version) {
       return Error(ErrorCode::kTapeModified)
           .Node(name, name)
-          .Text(absl::StrCat("needs saved variable ", vars.size(), ", ", DTypeName(kept.value.value.dtype()), " ",
+          .Text(absl::StrCat("needs saved variable ", found.size() - 1, ", ", DTypeName(kept.value.value.dtype()), " ",
                              kept.value.value.shape().ToString(), ", which has been modified by an assignment since"))
           .Found(absl::StrCat("version ", version))
           .Expected(absl::StrCat("version ", kept.value.version));
@@ -252,7 +256,23 @@ absl::StatusOr<std::vector<Var>> CustomCall::Unpack(TapeCore& core, TapeNode& no
     const bool has_gradient =
         kept.output >= 0 && node.outputs[static_cast<size_t>(kept.output)].dtype != DType::kInvalid;
     if (has_gradient) history = {CountedPtr<TapeNode>::Share(&node), static_cast<uint32_t>(kept.output)};
-    vars.push_back(VarOf(core, {kept.value.value, std::move(history)}));
+    found.back() = {
+        {kept.value.value, std::move(history)}, CountedPtr<VarState>::Share(kept.saver.get()), kept.accumulator};
+  }
+  return found;
+}
+
+absl::StatusOr<std::vector<Var>> CustomCall::Unpack(TapeCore& core, TapeNode& node) const {
+  SLUICE_ASSIGN_OR_RETURN(std::vector<Unpacked> found, CheckSaved(node));
+  std::vector<Var> vars;
+  for (Unpacked& one : found) {
+    Var leaf;
+    if (one.leaf) leaf = one.accumulator ? FindLeaf(*one.accumulator) : one.leaf->Lock();
+    if (leaf.defined() && leaf.is_leaf()) {
+      vars.push_back(std::move(leaf));
+    } else {
+      vars.push_back(one.value.is_set() ? VarOf(core, std::move(one.value)) : Var());
+    }
   }
   return vars;
 }
@@ -286,12 +306,12 @@ absl::StatusOr<std::vector<Var>> CustomCall::RunBackward(TapeCore& core, TapeNod
   }();
   if (!results.ok()) return WithNode(results.status(), node.name(), "Backward");
   if (records || !IsRecording()) return results;
-  // Differentiating these results must fail, so give them a node whose Backward returns an error.
+  // As in PyTorch: without a gradient of an output that depends on something the results are constants. Otherwise
+  // differentiating them must fail, so give them a node whose Backward returns an error; it leads nowhere.
+  const auto depends = [](const Var& grad) { return grad.requires_grad(); };
+  if (!std::any_of(grads.begin(), grads.end(), depends)) return results;
   const CountedPtr<TapeNode> twice = MakeCounted<TapeNode>(TapeNode::Kind::kCustom, core.NextSequence());
   twice->custom = std::make_unique<CustomCall>(std::make_shared<DifferentiatedTwice>(function->name()));
-  for (const TapeEdge& edge : node.edges) twice->edges.push_back(edge);
-  for (const Var& grad : grads) twice->edges.push_back(grad.defined() ? grad.state()->history : TapeEdge());
-  if (twice->wants().empty()) return results;
   for (uint32_t slot = 0; slot < results->size(); ++slot) {
     Var& result = (*results)[slot];
     const bool has_gradient = result.defined() && result.status().ok() && HasGradient(result.dtype());

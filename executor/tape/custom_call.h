@@ -6,15 +6,26 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "executor/tape/custom_function.h"
+#include "executor/tape/record.h"
 #include "executor/tape/tape_node.h"
 #include "executor/tape/var.h"
 #include "executor/tape/var_state.h"
 #include "graph/value/counted.h"
 
 namespace sluice {
+
+// Has a leaf count as saved while it lives. Refers to it, without keeping its content.
+struct LeafSaverEnd {
+  void operator()(VarState* leaf) const {
+    leaf->DropSaver();
+    leaf->Unref();
+  }
+};
+using LeafSaver = std::unique_ptr<VarState, LeafSaverEnd>;
 
 // A variable that a custom function has saved. An output of the call itself is known by its number: the node is its
 // history, and must not hold itself.
@@ -23,6 +34,8 @@ struct SavedVar {
   TapeEdge history;
   int32_t output = -1;
   bool is_defined = false;
+  LeafSaver saver;                   // Of a leaf, which comes back itself.
+  CountedPtr<TapeNode> accumulator;  // The leaf's, if it had one.
 };
 
 // One call of a custom function, which its node keeps. Forward fills it in; passes read it under the node's mutex.
@@ -36,7 +49,8 @@ class CustomCall {
   // Runs Backward with what is there of `grads`. `node` is the call's; `wants` the inputs whose gradients the pass
   // needs.
   absl::StatusOr<std::vector<Var>> RunBackward(TapeCore& core, TapeNode& node, std::vector<Var> grads, SlotSet wants);
-  absl::StatusOr<std::vector<Var>> Unpack(TapeCore& core, TapeNode& node) const;
+  // What was saved: leaves themselves, and variables of their own for all others.
+  absl::StatusOr<std::vector<Var>> Unpack(TapeCore& core, TapeNode& node) const ABSL_LOCKS_EXCLUDED(node.mu);
   // What stands for the gradient of an output that has none: zeros; without a value where its type has no zeros.
   absl::StatusOr<Tensor> ZerosOf(size_t slot) const;
   // Gives up what was saved, to the caller, who frees it without the node's mutex.
@@ -62,6 +76,13 @@ class CustomCall {
   void WrapOutput(TapeCore& core, const CountedPtr<TapeNode>& node, absl::Span<const Var> inputs, uint32_t slot,
                   Var* output);
   absl::Status Wrong(std::string text) const;
+  // A saved variable without a handle: `leaf` and `accumulator` as in SavedVar.
+  struct Unpacked {
+    TapeValue value;
+    CountedPtr<VarState> leaf;
+    CountedPtr<TapeNode> accumulator;
+  };
+  absl::StatusOr<std::vector<Unpacked>> CheckSaved(TapeNode& node) const ABSL_LOCKS_EXCLUDED(node.mu);
   void Save(absl::Span<const Var> outputs);
 };
 

@@ -53,8 +53,9 @@ class FunctionContext {
   }
 
   // --- In Backward ---------------------------------------------------------------------------------------------------
-  // What was saved, in that order. kTapeFreed where an earlier pass without retain_graph freed it, kTapeModified where
-  // a variable has been assigned since.
+  // What was saved, in that order: leaves themselves, as they are now; all others as new variables, with the value and
+  // the history that they had. kTapeFreed where an earlier pass without retain_graph freed it, kTapeModified where a
+  // variable has been assigned since.
   absl::StatusOr<std::vector<Var>> Saved() const;
 
   // For those who call functions: what Backward has done that it must not.
@@ -103,7 +104,8 @@ class CustomFunction {
   // Gives a gradient for each input, undefined for those that have none; more are allowed where they are undefined.
   // Runs with recording in passes with create_graph, unless it is differentiable once only.
   virtual absl::StatusOr<std::vector<Var>> Backward(FunctionContext& context, absl::Span<const Var> grads) = 0;
-  // True: its gradients have no gradients, and asking for them is an error.
+  // True: its gradients have no gradients. As in PyTorch a pass that comes to them is an error (kTapeNoDerivative), and
+  // no input is used to compute them; where no gradient of an output depends on anything they are constants.
   virtual bool is_once_differentiable() const { return false; }
 };
 

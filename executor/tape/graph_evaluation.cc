@@ -110,7 +110,7 @@ absl::Status BackwardPass::TakeResults(const PassStructure& structure, absl::Spa
     TapeValue grad{std::move(results[next++]), TapeEdge()};
     if (!grad.is_set()) continue;
     SLUICE_RETURN_IF_ERROR(CheckGrad(core_, item.node->outputs[0], "the pass", 0, &grad));
-    SLUICE_RETURN_IF_ERROR(Accumulate(*item.node, item.node->leaf->Lock(), std::move(grad)));
+    SLUICE_RETURN_IF_ERROR(Accumulate(*item.node, FindLeaf(*item.node), std::move(grad)));
   }
   for (CaptureSpot& spot : captures_) {
     spot.value.value = std::move(results[next++]);

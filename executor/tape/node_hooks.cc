@@ -164,17 +164,6 @@ absl::Status HookCalls::CallPostHooks(std::vector<TapeValue>* input_grads, absl:
   return absl::OkStatus();
 }
 
-Var HookCalls::Leaf() const {
-  Var leaf = node_.leaf->Lock();
-  if (leaf.defined()) return leaf;
-  MutexLock lock(&node_.mu);
-  // Another pass may have been faster.
-  leaf = node_.leaf->Lock();
-  if (leaf.defined() || node_.hooks == nullptr || node_.hooks->left == nullptr) return leaf;
-  const std::unique_ptr<LeftLeaf> left = std::move(node_.hooks->left);
-  return node_.leaf->Revive(std::move(*left), CountedPtr<TapeNode>::Share(&node_));
-}
-
 absl::Status HookCalls::CallAccumulateHooks(const Var& leaf) {
   for (const auto& [number, hook] : Listed(&NodeHooks::accumulate)) {
     SLUICE_RETURN_IF_ERROR(CallUser(node_, [&, &h = *hook] { return h(leaf); }));

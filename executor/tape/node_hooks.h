@@ -20,6 +20,9 @@ class HookCalls {
  public:
   HookCalls(TapeCore& core, TapeNode& node) : core_(core), node_(node) {}
 
+  // Whether there may be hooks to call now.
+  bool has_hooks() const { return node_.has_hooks.load(std::memory_order_relaxed); }
+
   // Hooks of outputs, which see an undefined variable where an output has no gradient: as in PyTorch output by output,
   // the one that got a hook first comes first. Then keeps the retained ones, also for variables that retain theirs
   // since a hook was called.
@@ -27,9 +30,7 @@ class HookCalls {
   absl::Status CallPreHooks(absl::Span<TapeValue> grads);
   absl::Status CallPostHooks(std::vector<TapeValue>* input_grads, absl::Span<const TapeValue> output_grads);
   absl::Status CallAccumulateHooks(const Var& leaf);
-  // The node's leaf, also where its last handle has gone, if there are accumulate hooks to see it.
-  Var Leaf() const ABSL_LOCKS_EXCLUDED(node_.mu);
-  bool has_post_hooks() const { return !Listed(&NodeHooks::post).empty(); }
+  bool has_post_hooks() const { return has_hooks() && !Listed(&NodeHooks::post).empty(); }
 
  private:
   // The hooks of one kind as they are now; kept alive.

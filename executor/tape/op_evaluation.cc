@@ -26,6 +26,7 @@ absl::Status BackwardPass::EvaluateOp(size_t i, absl::Span<TapeValue> grads, std
   SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const GradientTemplate> gradient,
                           GradientOfNode(core_.ops(), node, SlotsOf(grads)));
   SLUICE_RETURN_IF_ERROR(TakeSaved(node, *gradient, options_.keeps_graph, &values));
+  if (options_.creates_graph) ForgetFrozen(absl::MakeSpan(values));
   for (const uint32_t slot : gradient->dys()) {
     // Of outputs that share a bit, some may lack theirs.
     if (!grads[slot].is_set()) {

@@ -250,9 +250,14 @@ absl::Status CheckTape(const TapeCore& core, const Var& var) {
 }
 
 void AddAccumulator(VarState& leaf) {
-  leaf.history.node = MakeCounted<TapeNode>(TapeNode::Kind::kAccumulate, leaf.core->NextSequence());
-  leaf.history.node->leaf = CountedPtr<VarState>::Share(&leaf);
-  leaf.history.node->outputs.push_back({leaf.value.dtype(), leaf.value.shape()});
+  CountedPtr<TapeNode> node = MakeCounted<TapeNode>(TapeNode::Kind::kAccumulate, leaf.core->NextSequence());
+  node->leaf = CountedPtr<VarState>::Share(&leaf);
+  node->outputs.push_back({leaf.value.dtype(), leaf.value.shape()});
+  {
+    MutexLock lock(&node->mu);
+    node->left = std::make_unique<LeftLeaf>();
+  }
+  leaf.history.node = std::move(node);
 }
 
 }  // namespace sluice

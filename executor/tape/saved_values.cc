@@ -35,13 +35,6 @@ absl::Status Released(const TapeNode& node) {
       .Help("set retain_graph in the first one");
 }
 
-// The history of a saved input: none where it is a leaf that has been told to require no gradient since.
-TapeEdge HistoryNow(const TapeEdge& edge) {
-  if (!edge.is_set() || edge.node->kind != TapeNode::Kind::kAccumulate) return edge;
-  const Var leaf = edge.node->leaf->Lock();
-  return leaf.defined() && !leaf.requires_grad() ? TapeEdge() : edge;
-}
-
 // Spares nodes without saved values the lock.
 bool SavesNothing(const GradientTemplate& gradient) { return gradient.saved().empty(); }
 
@@ -84,6 +77,7 @@ absl::Status CheckSaved(const TapeNode& node, const GradientTemplate& gradient) 
 
 absl::Status TakeSaved(TapeNode& node, const GradientTemplate& gradient, bool keeps, std::vector<TapeValue>* values) {
   if (SavesNothing(gradient)) return absl::OkStatus();
+  absl::InlinedVector<SavedValue, 2> released;  // Freed without the lock.
   MutexLock lock(&node.mu);
   if (node.is_released) return Released(node);
   bool reads_values = false;
@@ -98,14 +92,22 @@ absl::Status TakeSaved(TapeNode& node, const GradientTemplate& gradient, bool ke
     if (wanted.is_output) {
       value.history = {CountedPtr<TapeNode>::Share(&node), wanted.index};
     } else {
-      value.history = HistoryNow(node.edges[wanted.index]);
+      value.history = node.edges[wanted.index];
     }
     values->push_back(std::move(value));
   }
   if (keeps || !reads_values) return absl::OkStatus();
-  node.saved.clear();
+  released.swap(node.saved);
   node.is_released = true;
   return absl::OkStatus();
+}
+
+void ForgetFrozen(absl::Span<TapeValue> values) {
+  for (TapeValue& value : values) {
+    TapeNode* const node = value.history.node.get();
+    if (node == nullptr || node->kind != TapeNode::Kind::kAccumulate) continue;
+    if (!LeafRequiresGrad(*node)) value.history = TapeEdge();
+  }
 }
 
 absl::Status CheckPassedOver(const TapeNode& node) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "executor/tape/gradient_template.h"
 #include "executor/tape/record.h"
 #include "executor/tape/tape_node.h"
@@ -28,6 +29,9 @@ absl::Status CheckSaved(const TapeNode& node, const GradientTemplate& gradient) 
 // was saved.
 absl::Status TakeSaved(TapeNode& node, const GradientTemplate& gradient, bool keeps, std::vector<TapeValue>* values)
     ABSL_LOCKS_EXCLUDED(node.mu);
+
+// Takes the history from values of leaves that have been told since to require no gradient. No lock may be held.
+void ForgetFrozen(absl::Span<TapeValue> values);
 
 // For a node of an op that runs though none of its outputs has a gradient: checks what it has saved and gives it up as
 // TakeSaved does.

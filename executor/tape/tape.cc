@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "executor/service_threads.h"
 #include "executor/tape/backward_pass.h"
+#include "executor/tape/call_limits.h"
 #include "executor/tape/custom_call.h"
 #include "executor/tape/grad_check.h"
 #include "executor/tape/ops.h"
@@ -146,7 +147,6 @@ absl::StatusOr<std::vector<Var>> RunPass(TapeCore& core, const PassRequest& requ
         .Found(absl::StrCat(request.grad_roots.size()))
         .Expected(absl::StrCat(request.roots.size()));
   }
-  if (request.roots.empty()) return Error(ErrorCode::kTapeRoot).Text(absl::StrCat(request.what, " has no roots"));
   if (request.has_inputs && request.inputs.empty()) {
     return Error(ErrorCode::kWrongUse).Text(absl::StrCat(request.what, " has no inputs: the list must not be empty"));
   }
@@ -162,6 +162,7 @@ absl::StatusOr<std::vector<Var>> RunPass(TapeCore& core, const PassRequest& requ
     seeds.push_back(std::move(seed));
   }
   SLUICE_ASSIGN_OR_RETURN(const std::vector<TapeEdge> inputs, InputEdges(core, request));
+  if (roots.empty()) return std::vector<Var>(inputs.size());  // As in PyTorch there is nothing to do.
   const PassPlan plan(core.discovery(), {roots, request.has_inputs, inputs, request.accumulates});
   SLUICE_RETURN_IF_ERROR(CheckGradients(core, plan));
   BackwardPass pass(core, plan, request.options);
@@ -189,6 +190,7 @@ class DeepPass final : public ServiceThreads::Task {
         outer_(BackwardPass::Current()),
         node_(EvaluatedNode::Current()),
         places_(PlaceScope::Innermost()),
+        limits_(CallLimitsScope::Current()),
         records_(IsRecording()),
         detects_anomalies_(DetectsAnomalies()),
         checks_nan_(ChecksNan()) {}
@@ -206,6 +208,8 @@ class DeepPass final : public ServiceThreads::Task {
       std::optional<AnomalyScope> anomaly;
       if (detects_anomalies_) anomaly.emplace(checks_nan_);
       const PlacesScope places(places_);
+      std::optional<CallLimitsScope> limits;
+      if (limits_ != nullptr) limits.emplace(limits_);
       const EvaluatedNode evaluated(node_);
       const BackwardPass::Inside inside(outer_);
       return RunPass(core_, request_);
@@ -219,6 +223,7 @@ class DeepPass final : public ServiceThreads::Task {
   BackwardPass* const outer_;
   const TapeNode* const node_;
   const PlaceScope* const places_;
+  CancellationManager* const limits_;
   const bool records_, detects_anomalies_, checks_nan_;
   absl::StatusOr<std::vector<Var>> result_ = absl::UnknownError("not run");
   Notification done_;

@@ -78,6 +78,7 @@ class Tape {
 
   // Adds the derivatives of the sum of `roots`, each weighted by its gradient, to the gradients of the leaves.
   // `grad_roots`: none at all, or one for each root; where it is undefined the root has one element, and it is one.
+  // Without roots there is nothing to do.
   // May be called from hooks and custom functions. Returns when the pass and its final callbacks are through, with the
   // first error; what was accumulated until then stays.
   // Errors: kTapeNeedsNoGrad, kTapeRoot and kTapeForeign of roots and inputs, kTapeFreed and kTapeModified of saved

@@ -92,13 +92,15 @@ class HookHome {
   TapeNode* node_ ABSL_GUARDED_BY(mu_);  // Null: it has ended.
 };
 
-// What a leaf had when its last handle went: its accumulate hooks are called with it all the same, and who holds its
-// gradient sees what is added.
+// What a leaf had when its last handle went (FindLeaf in var_state.h gives it back).
 struct LeftLeaf {
+  bool has_content = false;   // False: nobody could see the leaf any more, and all but requires_grad is unset.
+  bool requires_grad = true;  // Whether the leaf did, while it has no handles.
   Tensor value;
-  Var grad;                   // Without a history, which may lead to the node that keeps this.
-  CountedPtr<VarState> held;  // The gradient with its history, as long as others hold it.
-  bool requires_grad = true;
+  Var grad;  // Only one without a history, which may lead to the node that keeps this.
+  // Of a gradient with a history: the variable, as long as others hold it, and its value.
+  CountedPtr<VarState> grad_held;
+  Tensor grad_value;
 };
 
 // All hooks of a node.
@@ -111,11 +113,10 @@ struct NodeHooks {
   HookList<NodePreHook> pre;
   HookList<NodePostHook> post;
   HookList<AccumulateHook> accumulate;
-  std::unique_ptr<LeftLeaf> left;  // Null while the leaf has handles, and where nobody can see it any more.
   std::shared_ptr<HookHome> home;  // Set where the node has had a hook.
 
   bool empty() const {
-    return left == nullptr && pre.hooks().empty() && post.hooks().empty() && accumulate.hooks().empty() &&
+    return pre.hooks().empty() && post.hooks().empty() && accumulate.hooks().empty() &&
            std::all_of(outputs.begin(), outputs.end(),
                        [](const OfOutput& output) { return output.hooks.hooks().empty() && !output.retains; });
   }

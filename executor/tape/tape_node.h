@@ -104,6 +104,7 @@ class TapeNode {
   absl::InlinedVector<SavedValue, 2> saved ABSL_GUARDED_BY(mu);
   bool is_released ABSL_GUARDED_BY(mu) = false;  // It has saved values, and they were given up.
   std::unique_ptr<NodeHooks> hooks ABSL_GUARDED_BY(mu);
+  std::unique_ptr<LeftLeaf> left ABSL_GUARDED_BY(mu);  // Of kAccumulate; there from the start: ~Var cannot fail.
   std::atomic<bool> has_hooks{false};  // Spares passes the lock. Relaxed: hooks are added by who starts the pass.
 
   // Of the one discovery that goes on (Discovery in pass_plan.h).

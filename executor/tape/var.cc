@@ -37,45 +37,102 @@ std::vector<NodeRef> NodeRef::next() const {
 
 // --- VarState --------------------------------------------------------------------------------------------------------
 
-void VarState::DropContent() {
-  LeftLeaf left;
-  left.value = std::move(value);
-  left.requires_grad = history.is_set();
-  const TapeEdge dropped_history = std::move(history);
-  const CountedPtr<TapeNode> dropped_frozen = std::move(frozen);
-  {
-    MutexLock lock(&mu);
-    std::swap(grad, left.grad);
-  }
-  if (!is_leaf) return;
-  TapeNode* const accumulator = left.requires_grad ? dropped_history.node.get() : dropped_frozen.get();
-  if (accumulator == nullptr) return;
-  const bool is_grad_held = left.grad.defined() && !left.grad.state()->has_one_handle();
-  if (!is_grad_held && !accumulator->has_hooks.load(std::memory_order_relaxed)) return;
-  // What a recorded pass has left may lead to the accumulator, which would keep itself.
-  if (left.grad.requires_grad()) {
-    left.held = CountedPtr<VarState>::Share(left.grad.state());
-    left.grad = left.grad.Detach();
-  }
-  MutexLock lock(&accumulator->mu);
-  std::unique_ptr<NodeHooks>& hooks = accumulator->hooks;
-  if (!is_grad_held && (hooks == nullptr || hooks->accumulate.hooks().empty())) return;
-  if (hooks == nullptr) hooks = std::make_unique<NodeHooks>();
-  hooks->left = std::make_unique<LeftLeaf>(std::move(left));
-  accumulator->has_hooks.store(true, std::memory_order_relaxed);
+namespace {
+
+// Whether somebody can see the leaf of `accumulator`, which has no handle.
+bool IsSeen(const TapeNode& accumulator, bool is_grad_held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(accumulator.mu) {
+  const bool has_hooks = accumulator.hooks != nullptr && !accumulator.hooks->accumulate.hooks().empty();
+  return has_hooks || is_grad_held || accumulator.leaf->has_savers();
 }
 
-Var VarState::Revive(LeftLeaf left, CountedPtr<TapeNode> accumulator) {
-  value = std::move(left.value);
-  (left.requires_grad ? history.node : frozen) = std::move(accumulator);
-  Var held = left.held ? left.held->Lock() : Var();
+}  // namespace
+
+void VarState::DropLastHandle() {
+  // A leaf that has become a computed variable keeps `frozen`: passes ask whether it did (BackwardPass::Accumulate).
+  const CountedPtr<TapeNode> its_accumulator = is_leaf ? accumulator() : frozen;
+  Content ended;  // Freed without the lock: hooks and values of users may end with it.
+  if (its_accumulator) {
+    TapeNode& node = *its_accumulator;
+    MutexLock lock(&node.mu);
+    if (handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    ended = TakeContent();
+    if (is_leaf) Leave(node, &ended);
+  } else {
+    if (handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    ended = TakeContent();
+  }
+  Unref();
+}
+
+VarState::Content VarState::TakeContent() {
+  Content taken{std::move(value), std::move(history), std::move(frozen), Var()};
+  MutexLock lock(&mu);
+  std::swap(grad, taken.grad);
+  return taken;
+}
+
+void VarState::Leave(TapeNode& accumulator, Content* content) {
+  LeftLeaf& left = *accumulator.left;
+  left.requires_grad = content->history.is_set();
+  const Var& grad = content->grad;
+  left.has_content = IsSeen(accumulator, grad.defined() && !grad.state()->has_one_handle());
+  if (!left.has_content) return;
+  left.value = std::move(content->value);
+  if (grad.requires_grad()) {
+    // Its history may lead to the accumulator, which would keep itself.
+    left.grad_held = CountedPtr<VarState>::Share(grad.state());
+    left.grad_value = grad.value();
+  } else {
+    left.grad = std::move(content->grad);
+  }
+}
+
+Var VarState::Revive(TapeNode& accumulator, LeftLeaf* ended) {
+  LeftLeaf& left = *accumulator.left;
+  // What can throw comes first.
+  Var its_grad = left.grad_held ? left.grad_held->Lock() : Var();
+  if (!its_grad.defined() && left.grad_value.has_value()) its_grad = VarOf(*core, {left.grad_value, TapeEdge()});
+  *ended = std::exchange(left, LeftLeaf());
+  if (!its_grad.defined()) its_grad = std::move(ended->grad);
+  value = std::move(ended->value);
+  (ended->requires_grad ? history.node : frozen) = CountedPtr<TapeNode>::Share(&accumulator);
   {
     MutexLock lock(&mu);
-    grad = held.defined() ? std::move(held) : std::move(left.grad);
+    grad = std::move(its_grad);
   }
   Ref();
   handles_.store(1, std::memory_order_release);  // Publishes the content to Lock.
   return Var::Adopt(this);
+}
+
+Var FindLeaf(TapeNode& accumulator) {
+  Var leaf = accumulator.leaf->Lock();
+  if (leaf.defined()) return leaf;
+  LeftLeaf ended;
+  MutexLock lock(&accumulator.mu);
+  // Another thread may have been faster.
+  leaf = accumulator.leaf->Lock();
+  if (!leaf.defined() && accumulator.left->has_content) leaf = accumulator.leaf->Revive(accumulator, &ended);
+  return leaf;
+}
+
+bool LeafRequiresGrad(TapeNode& accumulator) {
+  const Var leaf = FindLeaf(accumulator);
+  if (leaf.defined()) return leaf.requires_grad();
+  MutexLock lock(&accumulator.mu);
+  return accumulator.left->requires_grad;
+}
+
+LeftLeaf TakeUnseen(TapeNode& accumulator) {
+  LeftLeaf unseen;
+  if (accumulator.left == nullptr || !accumulator.left->has_content) return unseen;
+  LeftLeaf& left = *accumulator.left;
+  const bool is_grad_held =
+      left.grad.defined() ? !left.grad.state()->has_one_handle() : left.grad_held && left.grad_held->has_handles();
+  if (IsSeen(accumulator, is_grad_held)) return unseen;
+  unseen = std::move(left);
+  left.has_content = false;
+  return unseen;
 }
 
 // --- Var -------------------------------------------------------------------------------------------------------------
@@ -164,8 +221,9 @@ absl::Status Var::SetGrad(const Var& grad) {
   if (grad.defined() && SameVar(grad, *this)) {
     return Error(ErrorCode::kWrongUse).Text("a variable cannot be its own gradient");
   }
-  if (grad.defined() && (grad.dtype() != dtype() || grad.shape() != shape())) {
-    return Error(ErrorCode::kOpShape)
+  const bool has_type = !grad.defined() || grad.dtype() == dtype();
+  if (grad.defined() && (!has_type || grad.shape() != shape())) {
+    return Error(has_type ? ErrorCode::kOpShape : ErrorCode::kInputType)
         .Text("a gradient must have the type and the shape of its variable")
         .Found(absl::StrCat(DTypeName(grad.dtype()), " ", grad.shape().ToString()))
         .Expected(absl::StrCat(DTypeName(dtype()), " ", shape().ToString()));

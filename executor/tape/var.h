@@ -35,15 +35,20 @@ struct TapeEdge;
 // Sees the gradient of a variable; returns another in its place (of the same type and shape), or Var() to leave it. As
 // in PyTorch it is also called, with an undefined variable, where a pass comes to the node that made the variable
 // without a gradient for it: of the parts of a split, say, of which only one was used. Then it must return Var().
+// The record keeps its hooks, and a variable its record: a hook that keeps the variable that it was added to, or one
+// computed from that, keeps all of it for ever. Have such a hook refer to the variable, or remove it.
 using GradHook = absl::AnyInvocable<absl::StatusOr<Var>(const Var& grad)>;
 // Sees the gradients of all outputs of a node before it runs, some undefined; returns as many others, or none at all.
 using NodePreHook = absl::AnyInvocable<absl::StatusOr<std::vector<Var>>(absl::Span<const Var> grads)>;
-// Sees what a node has computed for its inputs, and from what; returns others for the inputs, or none at all.
+// Sees what a node has computed for its inputs, and from what; returns others for the inputs, or none at all. As in
+// PyTorch `output_grads` is empty where the node had no post hook when it began to run: a custom Backward, a hook of
+// the leaf may add one.
 using NodePostHook = absl::AnyInvocable<absl::StatusOr<std::vector<Var>>(absl::Span<const Var> input_grads,
                                                                          absl::Span<const Var> output_grads)>;
 // Called after the gradient of a leaf was added to, with the leaf; as in PyTorch also where nothing was added, since
-// the leaf has been told to require no gradient. Where several threads' passes go through the leaf, it may read what
-// TakeGrad gives it, and not grad(), which another pass may be adding to: no lock is held around it.
+// a pass came to the leaf without a gradient, or the leaf has been told to require none: grad() may be undefined. Where
+// several threads' passes go through the leaf, it may read what TakeGrad gives it, and not grad(), which another pass
+// may be adding to: no lock is held around it.
 using AccumulateHook = absl::AnyInvocable<absl::Status(Var leaf)>;
 
 // A hook that was added: knows its node, so that it removes this hook and no other whatever becomes of the variable.
@@ -169,7 +174,8 @@ class Var {
   // The gradient, which is forgotten at once: what passes of other threads add from now on is a new one. So of what
   // they add nothing is lost, and nobody writes to what was taken.
   Var TakeGrad();
-  // Undefined: forgets it.
+  // Undefined: forgets it. kInputType and kOpShape where `grad` has not the variable's type and shape, kWrongUse where
+  // it is the variable itself, kTapeForeign, kTapeUndefined, what either has failed with.
   absl::Status SetGrad(const Var& grad);
   void ClearGrad() { (void)SetGrad(Var()); }
   // Has passes keep the gradient of a computed variable, too. Nothing to do for leaves, nor a second time.

@@ -81,6 +81,7 @@ absl::Status Var::Assign(const Var& other) {
 }
 
 absl::Status Var::Assign(Var&& other) {
+  if (this == &other) return Assign(std::as_const(other));
   SLUICE_RETURN_IF_ERROR(CheckAssigned(other));
   const Var taken = std::move(other);
   // Nobody else can ask for the gradient of what is assigned, so it needs no node of its own; nor does what has no

@@ -59,11 +59,14 @@ bool HookHome::Find(NodeHooks& hooks, const HookHandle& handle, std::shared_ptr<
 }
 
 void HookHome::Remove(const HookHandle& handle) {
-  std::shared_ptr<void> removed;  // Freed after the locks: it is the user's.
+  // Freed after the locks: the hook is the user's.
+  std::shared_ptr<void> removed;
+  LeftLeaf unseen;
   MutexLock lock(&mu_);
   if (node_ == nullptr) return;
   MutexLock node_lock(&node_->mu);
   if (node_->hooks == nullptr || !Find(*node_->hooks, handle, &removed)) return;
+  unseen = TakeUnseen(*node_);
   node_->has_hooks.store(!node_->hooks->empty(), std::memory_order_relaxed);
 }
 

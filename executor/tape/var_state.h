@@ -19,9 +19,10 @@ namespace sluice {
 class TapeCore;
 
 // What the handles of one variable share. Counted twice: while there are handles it has its content; references
-// (CountedPtr), which nodes hold, keep only its memory and its version. So no record keeps itself alive. A leaf with
-// accumulate hooks, or whose gradient others hold, leaves its content with its accumulator when its last handle goes,
-// for passes to give it back.
+// (CountedPtr), which nodes hold, keep only its memory and its version. So no record keeps itself alive. A leaf that
+// somebody can still see when its last handle goes (accumulate hooks, holders of its gradient, custom functions that
+// have saved it) leaves its content with its accumulator, and FindLeaf gives it back. The count reaches 0 and the
+// content is left in one section of the accumulator's mutex: so whoever holds that finds a leaf by one or the other.
 // Thread-safety: counts and version from any thread, the gradient under the mutex; all else like a plain value.
 class VarState {
  public:
@@ -33,11 +34,13 @@ class VarState {
   ~VarState() = default;
 
   void AddHandle() { handles_.fetch_add(1, std::memory_order_relaxed); }  // Relaxed: the caller has a handle.
-  // Gives the content up with the last handle.
+  // Gives the content up with the last handle. Allocates nothing.
   void DropHandle() {
-    if (handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    DropContent();
-    Unref();
+    int32_t handles = handles_.load(std::memory_order_relaxed);
+    while (handles > 1) {
+      if (handles_.compare_exchange_weak(handles, handles - 1, std::memory_order_acq_rel)) return;
+    }
+    DropLastHandle();
   }
   // A handle for one who has a reference only; undefined where the content has gone.
   Var Lock() {
@@ -47,9 +50,10 @@ class VarState {
     }
     return Var();
   }
-  // Gives the content back to a variable without handles: `left` is what it left with its accumulator (LeftLeaf).
-  // REQUIRES: the caller has a reference, and nobody else revives it now: the accumulator's mutex is held.
-  Var Revive(LeftLeaf left, CountedPtr<TapeNode> accumulator) ABSL_LOCKS_EXCLUDED(mu);
+  // Gives the content that it has left with `accumulator` to a first handle. `ended` gets what is to be freed without
+  // the lock. REQUIRES: it has no handle, and the caller has a reference.
+  Var Revive(TapeNode& accumulator, LeftLeaf* ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(accumulator.mu)
+      ABSL_LOCKS_EXCLUDED(mu);
   void Ref() { refs_.fetch_add(1, std::memory_order_relaxed); }
   void Unref() {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) const std::unique_ptr<VarState> ended(this);
@@ -57,9 +61,21 @@ class VarState {
 
   // Whether the caller's handle is the only one: nobody else can have another then.
   bool has_one_handle() const { return handles_.load(std::memory_order_acquire) == 1; }
+  bool has_handles() const { return handles_.load(std::memory_order_acquire) > 0; }
 
   // Whether gradients flow through it.
   bool requires_grad() const { return history.is_set(); }
+
+  // Of a leaf: the node that adds to its gradient, also while it requires none; null: it has had none.
+  CountedPtr<TapeNode> accumulator() const {
+    if (!is_leaf) return CountedPtr<TapeNode>();
+    return history.is_set() ? history.node : frozen;
+  }
+
+  // Calls of custom functions that have saved this leaf, and may ask for it. Relaxed: who adds one has a handle.
+  void AddSaver() { savers_.fetch_add(1, std::memory_order_relaxed); }
+  void DropSaver() { savers_.fetch_sub(1, std::memory_order_relaxed); }
+  bool has_savers() const { return savers_.load(std::memory_order_relaxed) > 0; }
 
   TapeCore* const core;  // Null: it has failed.
   Tensor value;
@@ -73,11 +89,31 @@ class VarState {
   Var grad ABSL_GUARDED_BY(mu);
 
  private:
-  void DropContent() ABSL_LOCKS_EXCLUDED(mu);
+  struct Content {
+    Tensor value;
+    TapeEdge history;
+    CountedPtr<TapeNode> frozen;
+    Var grad;
+  };
+
+  // For one that may be the last: others may have come since.
+  void DropLastHandle() ABSL_LOCKS_EXCLUDED(mu);
+  Content TakeContent() ABSL_LOCKS_EXCLUDED(mu);
+  // Moves to `accumulator` what somebody can still see of `content`.
+  static void Leave(TapeNode& accumulator, Content* content) ABSL_EXCLUSIVE_LOCKS_REQUIRED(accumulator.mu);
 
   std::atomic<int32_t> handles_{1};
   std::atomic<int32_t> refs_{1};  // All handles together count as one.
+  std::atomic<int32_t> savers_{0};
 };
+
+// The leaf that `accumulator` adds to, also where its last handle has gone and somebody can still see it; undefined
+// where nobody can. REQUIRES: no lock is held, since the caller's may become the last handle.
+Var FindLeaf(TapeNode& accumulator) ABSL_LOCKS_EXCLUDED(accumulator.mu);
+// Whether that leaf requires a gradient; where it has no handle any more, whether it did then.
+bool LeafRequiresGrad(TapeNode& accumulator) ABSL_LOCKS_EXCLUDED(accumulator.mu);
+// Takes what the leaf has left, if nobody can see it any more: for the caller to free without the lock.
+LeftLeaf TakeUnseen(TapeNode& accumulator) ABSL_EXCLUSIVE_LOCKS_REQUIRED(accumulator.mu);
 
 }  // namespace sluice
 

@@ -39,8 +39,10 @@ Rune FirstRune(absl::string_view text) {
   return {code, length};
 }
 
-// Control characters, and marks that are invisible or turn the direction of the text around them.
+// Control characters, marks that are invisible or turn the direction of the text around them, and code points that
+// never are characters, which no XML may hold.
 bool MustEscape(uint32_t code) {
+  if ((code & 0xfffe) == 0xfffe || (code >= 0xfdd0 && code <= 0xfdef)) return true;
   if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0xad) return true;
   return code == 0x61c || (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
          (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (code >= 0xfff9 && code <= 0xfffb) ||

@@ -108,10 +108,11 @@ class CallWalker {
   // Whether it added an error: one is enough, what comes behind exceeds the limits too.
   bool CheckLimits(NodeId id, int64_t total, int depth) {
     if (depth > limits_.max_call_depth) {
-      errors_->Add(graph_.Locate(id, Error(ErrorCode::kLimitCallDepth)
-                                         .Limit("max_call_depth", limits_.max_call_depth)
-                                         .Text("nests calls too deeply")
-                                         .Found(absl::StrCat(too_deep_ ? "more than " : "", depth - 1, " levels"))));
+      errors_->Add(graph_.Locate(
+          id, Error(ErrorCode::kLimitCallDepth)
+                  .Limit("max_call_depth", limits_.max_call_depth)
+                  .Text("nests calls too deeply")
+                  .Found(absl::StrCat(too_deep_ ? "more than " : "", too_deep_ ? depth - 1 : depth, " levels"))));
       return true;
     }
     if (total <= limits_.max_expanded_nodes) return false;

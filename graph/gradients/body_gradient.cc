@@ -163,7 +163,8 @@ absl::StatusOr<BodyGradient> MakeBodyGradient(FunctionGraph forward, const BodyG
   return FunctionMaker(std::move(forward), spec, options).Make(library);
 }
 
-absl::StatusOr<FunctionGraph> GraphOfOp(const Graph& graph, const OpSchema& op, const BoundAttrs& attrs) {
+absl::StatusOr<FunctionGraph> GraphOfOp(const Graph& graph, const OpSchema& op, const BoundAttrs& attrs,
+                                        const LoadLimits& limits) {
   const auto find = [&](absl::string_view name, AttrView* value) {
     const auto given = attrs.find(name);
     if (given != attrs.end()) *value = given->second.view();
@@ -173,7 +174,7 @@ absl::StatusOr<FunctionGraph> GraphOfOp(const Graph& graph, const OpSchema& op, 
     *value = AttrView(spec->default_value);
     return true;
   };
-  SLUICE_ASSIGN_OR_RETURN(const Signature signature, ComputeSignature(op, find, LoadLimits().max_inputs_per_node));
+  SLUICE_ASSIGN_OR_RETURN(const Signature signature, ComputeSignature(op, find, limits.max_inputs_per_node));
   FunctionGraph made{Graph(graph.ops()), {}, {}, {}, signature};
   made.graph.versions() = graph.versions();
   made.graph.library() = graph.library();

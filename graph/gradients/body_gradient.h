@@ -54,8 +54,10 @@ struct BodyGradient {
 absl::StatusOr<BodyGradient> MakeBodyGradient(FunctionGraph forward, const BodyGradientSpec& spec,
                                               const GradientOptions& options, FunctionLibrary* library);
 
-// A graph like that of a function, which holds one node of `op` with these attrs.
-absl::StatusOr<FunctionGraph> GraphOfOp(const Graph& graph, const OpSchema& op, const BoundAttrs& attrs);
+// A graph like that of a function, which holds one node of `op` with these attrs: at most limits.max_inputs_per_node
+// inputs and outputs.
+absl::StatusOr<FunctionGraph> GraphOfOp(const Graph& graph, const OpSchema& op, const BoundAttrs& attrs,
+                                        const LoadLimits& limits);
 
 // Lets all nodes that use `from[i]` use `to[i]` instead, `but` excepted. Linear.
 absl::Status TurnUses(Graph& graph, absl::Span<const NodeId> from, absl::Span<const NodeId> to,

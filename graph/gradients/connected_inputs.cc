@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/base/limits.h"
 #include "graph/functions/call_site.h"
 #include "graph/functions/shape_bodies.h"
 #include "graph/gradients/gradient.h"
@@ -35,7 +34,8 @@ bool HasGradient(const Graph& graph, NodeId id) {
 // Which arguments of functions their results depend on.
 class BodyArguments {
  public:
-  explicit BodyArguments(const Graph& graph) : bodies_(graph) {}
+  BodyArguments(const Graph& graph, const LoadLimits& limits)
+      : bodies_(graph, limits), max_depth_(limits.max_call_depth) {}
 
   // By argument, of any of the functions that `id` of `caller` calls.
   std::vector<bool> OfCallees(const Graph& caller, NodeId id, CallFinder& finder, size_t num_args);
@@ -44,6 +44,7 @@ class BodyArguments {
   std::vector<bool> OfBody(const Graph& body);
 
   ShapeBodies bodies_;
+  const int64_t max_depth_;
   HashMap<const Graph*, std::vector<bool>> known_;
   int depth_ = 0;
 };
@@ -51,8 +52,13 @@ class BodyArguments {
 // A walk through one graph, from values to what they are computed from.
 class BackwardWalk {
  public:
-  BackwardWalk(const Graph& graph, BodyArguments& bodies)
-      : graph_(graph), bodies_(bodies), finder_(graph), is_seen_(static_cast<size_t>(graph.id_limit()), false) {}
+  // Nothing flows on from the inputs `without`; may be null.
+  BackwardWalk(const Graph& graph, BodyArguments& bodies, const HashSet<Output>* without)
+      : graph_(graph),
+        bodies_(bodies),
+        without_(without),
+        finder_(graph),
+        is_seen_(static_cast<size_t>(graph.id_limit()), false) {}
 
   // Calls `visit` for each value that gradients come to on the way: never for integers, strings and the like.
   template <typename Visit>
@@ -70,13 +76,16 @@ class BackwardWalk {
     const absl::Span<const Output> inputs = graph_.inputs(id);
     const CallKind kind = finder_.KindOf(id);
     if (!IsExpanded(kind) && !HasGradient(graph_, id)) return {};
-    if (!IsExpanded(kind) || kind == CallKind::kWhile) return {inputs.begin(), inputs.end()};
+    const bool has_all = !IsExpanded(kind) || kind == CallKind::kWhile;
     // The first input of an If or a Case chooses.
     const size_t skipped = kind == CallKind::kIf || kind == CallKind::kCase ? 1 : 0;
-    const std::vector<bool> args = bodies_.OfCallees(graph_, id, finder_, inputs.size() - skipped);
+    const std::vector<bool> args = has_all ? std::vector<bool>(inputs.size(), true)
+                                           : bodies_.OfCallees(graph_, id, finder_, inputs.size() - skipped);
     std::vector<Output> connected;
     for (size_t i = 0; i < args.size(); ++i) {
-      if (args[i]) connected.push_back(inputs[skipped + i]);
+      const size_t input = skipped + i;
+      const bool is_cut = without_ != nullptr && without_->contains({id, static_cast<int32_t>(input)});
+      if (args[i] && !is_cut) connected.push_back(inputs[input]);
     }
     return connected;
   }
@@ -85,6 +94,7 @@ class BackwardWalk {
  private:
   const Graph& graph_;
   BodyArguments& bodies_;
+  const HashSet<Output>* const without_;
   CallFinder finder_;
   std::vector<bool> is_seen_;
 };
@@ -96,7 +106,7 @@ std::vector<bool> BodyArguments::OfCallees(const Graph& caller, NodeId id, CallF
   for (const Callee& callee : *callees) {
     FuncView function{callee.name, {}};
     for (const NamedAttr& attr : callee.attrs) function.attrs.emplace_back(attr.name, attr.value);
-    const Graph* const body = depth_ < LoadLimits().max_call_depth ? bodies_.Find(caller, function) : nullptr;
+    const Graph* const body = depth_ < max_depth_ ? bodies_.Find(caller, function) : nullptr;
     // Of a body that is not to be had, all.
     const std::vector<bool> args = body != nullptr ? OfBody(*body) : std::vector<bool>(num_args, true);
     for (size_t i = 0; i < std::min(args.size(), num_args); ++i) any[i] = any[i] || args[i];
@@ -114,7 +124,7 @@ std::vector<bool> BodyArguments::OfBody(const Graph& body) {
     if (body.Contains(id) && body.Is(id, "_Retval")) results.push_back(body.inputs(id)[0]);
   }
   std::vector<bool> args;
-  BackwardWalk(body, *this).From(std::move(results), [&](const Output& at) {
+  BackwardWalk(body, *this, nullptr).From(std::move(results), [&](const Output& at) {
     if (!body.Is(at.node, "_Arg")) return true;
     const absl::StatusOr<int64_t> index = body.GetInt(at.node, "index");
     if (!index.ok() || *index < 0 || *index >= body.id_limit()) return false;
@@ -129,10 +139,11 @@ std::vector<bool> BodyArguments::OfBody(const Graph& body) {
 
 }  // namespace
 
-ConnectedInputs::ConnectedInputs(const Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> stop) {
-  BodyArguments bodies(graph);
+ConnectedInputs::ConnectedInputs(const Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> stop,
+                                 const HashSet<Output>& without, const LoadLimits& limits) {
+  BodyArguments bodies(graph, limits);
   const HashSet<Output> stops(stop.begin(), stop.end());
-  BackwardWalk from_ys(graph, bodies);
+  BackwardWalk from_ys(graph, bodies, &without);
   HashSet<NodeId> met;
   std::vector<Output> starts;
   HashSet<std::string> loops;
@@ -152,7 +163,7 @@ ConnectedInputs::ConnectedInputs(const Graph& graph, absl::Span<const Output> ys
     if (!graph.Contains(id) || graph.op(id).op_class != OpClass::kEnter) continue;
     if (loops.contains(NameOfWhile(graph, id))) starts.push_back(graph.inputs(id)[0]);
   }
-  BackwardWalk(graph, bodies).From(std::move(starts), [&](const Output& at) {
+  BackwardWalk(graph, bodies, &without).From(std::move(starts), [&](const Output& at) {
     inputs_.insert(at);
     return !stops.contains(at);
   });

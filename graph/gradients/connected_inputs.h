@@ -5,10 +5,12 @@
 // A gradient of a whole function is more than the gradients of what its results need: TensorFlow counts as connected
 //   - of a While, all its inputs, whatever becomes of them in the body;
 //   - of an If, a Case or a call, the arguments that any result depends on, be that result read or not.
-// An x that is connected in such a way only has a gradient of zeros, not none.
+// An x that is connected in such a way only has a gradient of zeros, not none. Not where a node on the way, whose
+// gradient is that of a host, a plug-in or its own, had a gradient and gave none for the input.
 
 #include "absl/types/span.h"
 #include "graph/base/hash_table.h"
+#include "graph/base/limits.h"
 #include "graph/ir/graph.h"
 
 namespace sluice {
@@ -17,8 +19,10 @@ namespace sluice {
 // immutable value.
 class ConnectedInputs {
  public:
-  // Linear in the graph and in the bodies of the calls on which ys depend.
-  ConnectedInputs(const Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> stop);
+  // `without` are inputs of nodes from which nothing flows on: see GradientSweep::without(). Linear in the graph and in
+  // the bodies of the calls on which ys depend, as far as `limits` allow.
+  ConnectedInputs(const Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> stop,
+                  const HashSet<Output>& without, const LoadLimits& limits);
   // Whether `x`, or what is computed from it, is such an input.
   bool Has(const Output& x) const { return inputs_.contains(x); }
 

@@ -32,7 +32,7 @@ absl::StatusOr<GraphOfBodies> GraphOfBodies::Make(const Graph& graph, const Grad
   GraphOfBodies bodies{Graph(graph)};
   const int32_t limit = graph.id_limit();
   const auto is_on_the_way = [&](NodeId id) { return id.value() >= limit || region.IsReached(id); };
-  SLUICE_RETURN_IF_ERROR(ExpandSymbolicGradients(bodies.graph_, is_on_the_way).status());
+  SLUICE_RETURN_IF_ERROR(ExpandSymbolicGradients(bodies.graph_, is_on_the_way, options.limits).status());
   OwnGradients own(bodies.graph_, options);
   const absl::AnyInvocable<bool(NodeId) const> leave = [&](NodeId id) { return !is_on_the_way(id) || own.Has(id); };
   InlineOptions inlining;
@@ -47,7 +47,7 @@ absl::StatusOr<GraphOfBodies> GraphOfBodies::Make(const Graph& graph, const Grad
     SLUICE_RETURN_IF_ERROR(InlineFunctionCalls(bodies.graph_, inlining).status());
     // Those that came out of bodies; nobody knows their names.
     inlining.keep_all = false;
-    SLUICE_ASSIGN_OR_RETURN(const int64_t more, ExpandSymbolicGradients(bodies.graph_, is_on_the_way));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t more, ExpandSymbolicGradients(bodies.graph_, is_on_the_way, options.limits));
     if (more == 0) return bodies;
   }
   return Error(ErrorCode::kLimitCallDepth)

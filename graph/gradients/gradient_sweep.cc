@@ -130,7 +130,13 @@ absl::Status GradientSweep::Visit(NodeId id) {
   has_any = std::any_of(dys_.begin(), dys_.end(), [](const Gradient& dy) { return dy.is_set(); });
   if (loops_ != nullptr && loops_->IsPart(id)) return loops_->Visit(id, dys_, *this);
   dxs_.assign(graph_.inputs(id).size(), Gradient());
-  if (has_any) SLUICE_RETURN_IF_ERROR(CallRow(id));
+  if (has_any) {
+    SLUICE_RETURN_IF_ERROR(CallRow(id));
+    const bool is_of_table = IsOfTable(id);
+    for (size_t i = 0; i < dxs_.size() && !is_of_table; ++i) {
+      if (!dxs_[i].is_set()) without_.insert({id, static_cast<int32_t>(i)});
+    }
+  }
   for (size_t i = 0; i < dxs_.size(); ++i) Deliver(id, static_cast<int32_t>(i), dxs_[i]);
   return absl::OkStatus();
 }
@@ -140,6 +146,11 @@ const GradientRow* GradientSweep::FindRow(absl::string_view op) const {
     if (row.op == op) return &row;
   }
   return FindGradientRow(op);
+}
+
+bool GradientSweep::IsOfTable(NodeId id) {
+  const GradientRow* const row = own_.Has(id) ? nullptr : FindGradientRow(graph_.op_name(id));
+  return row != nullptr && row == FindRow(graph_.op_name(id));
 }
 
 absl::Status GradientSweep::CallRow(NodeId id) {

@@ -41,6 +41,10 @@ class GradientSweep {
   // What was found for an x.
   Gradient GradientOf(const Output& x) const;
 
+  // Inputs of nodes (by node and number of the input) that a gradient which a host, a plug-in or the node itself has
+  // was asked for, and gave none: nothing flows on from there.
+  const HashSet<Output>& without() const { return without_; }
+
   // Hands over what flows to input `input` of `node`, which may be nothing. Once for each edge that counts.
   void Deliver(NodeId node, int32_t input, const Gradient& gradient);
   // Whether that edge counts.
@@ -69,6 +73,8 @@ class GradientSweep {
   Gradient SumSlot(const Output& output, absl::Span<const Term> terms);
   absl::Status CallRow(NodeId id);
   const GradientRow* FindRow(absl::string_view op) const;
+  // Whether the row of TensorFlow's table is what counts for the node.
+  bool IsOfTable(NodeId id);
 
   const Graph& graph_;
   const GradientRegion& region_;
@@ -84,6 +90,7 @@ class GradientSweep {
   std::vector<Term> of_node_;  // Of the node whose turn it is, like what follows.
   std::vector<Gradient> of_slot_, dys_, dxs_;
   HashMap<Output, Gradient> found_;
+  HashSet<Output> without_;
 };
 
 }  // namespace sluice

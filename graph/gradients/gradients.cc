@@ -107,10 +107,11 @@ class GradientCall {
         emitter_(graph, facts_, FreePrefix(graph, options.name), options.colocate,
                  {options.limits.max_nodes, options.stop_poll}) {}
 
-  absl::StatusOr<GradientResult> Run() {
+  // Puts the inputs of nodes that had gradients and gave them none into `without`; see GradientSweep::without().
+  absl::StatusOr<GradientResult> Run(HashSet<Output>* without) {
     std::unique_ptr<LoopGradients> loops;
     if (region_.has_control_flow()) {
-      SLUICE_ASSIGN_OR_RETURN(loops, LoopGradients::Make(region_, emitter_));
+      SLUICE_ASSIGN_OR_RETURN(loops, LoopGradients::Make(region_, emitter_, options_.limits));
       SLUICE_RETURN_IF_ERROR(loops->CheckOutside(ys_, "y"));
       SLUICE_RETURN_IF_ERROR(loops->CheckOutside(xs_, "x"));
       SLUICE_RETURN_IF_ERROR(loops->CheckOutside(options_.grad_ys, "gradient of a y"));
@@ -125,6 +126,7 @@ class GradientCall {
     }
     SLUICE_RETURN_IF_ERROR(emitter_.status());
     SLUICE_RETURN_IF_ERROR(sweep.Run());
+    *without = sweep.without();
     GradientResult result;
     result.name = emitter_.prefix();
     emitter_.SetFrame(nullptr);
@@ -165,10 +167,10 @@ struct Asked {
 
 // Zeros for each x without a gradient that is connected all the same.
 absl::Status AddZerosOfCalls(Graph& graph, absl::Span<const Output> xs, const Asked& asked,
-                             const GradientOptions& options, GradientResult* result) {
+                             const HashSet<Output>& without, const GradientOptions& options, GradientResult* result) {
   const auto is_set = [](const Gradient& gradient) { return gradient.is_set(); };
   if (std::all_of(result->xs.begin(), result->xs.end(), is_set)) return absl::OkStatus();
-  const ConnectedInputs connected(asked.graph, asked.ys, asked.stop);
+  const ConnectedInputs connected(asked.graph, asked.ys, asked.stop, without, options.limits);
   const GradientRegion nothing(graph, {}, {}, {});
   ForwardFacts facts(graph, nothing);
   GradientEmitter emitter(graph, facts, result->name, /*colocate=*/false,
@@ -186,8 +188,9 @@ absl::Status AddZerosOfCalls(Graph& graph, absl::Span<const Output> xs, const As
 absl::StatusOr<GradientResult> AddGradientsHere(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
                                                 const Asked& asked, const GradientOptions& options) {
   AddedParts added(graph);
-  SLUICE_ASSIGN_OR_RETURN(GradientResult result, GradientCall(graph, ys, xs, options).Run());
-  SLUICE_RETURN_IF_ERROR(AddZerosOfCalls(graph, xs, asked, options, &result));
+  HashSet<Output> without;
+  SLUICE_ASSIGN_OR_RETURN(GradientResult result, GradientCall(graph, ys, xs, options).Run(&without));
+  SLUICE_RETURN_IF_ERROR(AddZerosOfCalls(graph, xs, asked, without, options, &result));
   added.Keep();
   result.num_added = added.num_nodes();
   return result;
@@ -198,9 +201,9 @@ absl::StatusOr<GradientResult> AddGradientsHere(Graph& graph, absl::Span<const O
 absl::StatusOr<GradientResult> AddGradients(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
                                             const GradientOptions& options, std::optional<Graph>* before) {
   SLUICE_RETURN_IF_ERROR(CheckArguments(graph, ys, xs, options));
-  if (options.depth > LoadLimits().max_call_depth) {
+  if (options.depth > options.limits.max_call_depth) {
     return Error(ErrorCode::kLimitCallDepth)
-        .Limit("max_call_depth", LoadLimits().max_call_depth)
+        .Limit("max_call_depth", options.limits.max_call_depth)
         .Text("functions that are computed again are nested too deeply");
   }
   const GradientRegion region(graph, ys, xs, options.stop);

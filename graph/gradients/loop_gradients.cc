@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "graph/base/limits.h"
 #include "graph/base/status_macros.h"
 #include "graph/gradients/gradient_sum.h"
 #include "graph/gradients/gradient_sweep.h"
@@ -15,15 +14,15 @@
 namespace sluice {
 
 absl::StatusOr<std::unique_ptr<LoopGradients>> LoopGradients::Make(const GradientRegion& region,
-                                                                   GradientEmitter& emitter) {
+                                                                   GradientEmitter& emitter, const LoadLimits& limits) {
   auto loops = std::unique_ptr<LoopGradients>(new LoopGradients(region, emitter));  // NOLINT: private constructor.
-  SLUICE_RETURN_IF_ERROR(loops->Init());
+  SLUICE_RETURN_IF_ERROR(loops->Init(limits));
   emitter.SetConditions(&loops->conditions_);
   return loops;
 }
 
-absl::Status LoopGradients::Init() {
-  SLUICE_ASSIGN_OR_RETURN(info_, BuildControlFlowInfo(graph_, LoadLimits()));
+absl::Status LoopGradients::Init(const LoadLimits& limits) {
+  SLUICE_ASSIGN_OR_RETURN(info_, BuildControlFlowInfo(graph_, limits));
   SLUICE_RETURN_IF_ERROR(conditions_.Init());
   loops_.resize(info_.frames.size());
   for (size_t frame = 1; frame < info_.frames.size(); ++frame) {

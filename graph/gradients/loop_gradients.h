@@ -30,6 +30,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/base/hash_table.h"
+#include "graph/base/limits.h"
 #include "graph/gradients/conditions.h"
 #include "graph/gradients/gradient.h"
 #include "graph/gradients/gradient_emitter.h"
@@ -46,8 +47,9 @@ class GradientSweep;
 // The loops and conditionals of one sweep. Borrows all it is made of. Not thread-safe.
 class LoopGradients {
  public:
-  // Fails where the frames of the graph do not nest.
-  static absl::StatusOr<std::unique_ptr<LoopGradients>> Make(const GradientRegion& region, GradientEmitter& emitter);
+  // Fails where the frames of the graph do not nest, or nest deeper than `limits` allow.
+  static absl::StatusOr<std::unique_ptr<LoopGradients>> Make(const GradientRegion& region, GradientEmitter& emitter,
+                                                             const LoadLimits& limits);
 
   // OK when none of `outputs` stands in a loop.
   absl::Status CheckOutside(absl::Span<const Output> outputs, absl::string_view what) const;
@@ -92,7 +94,7 @@ class LoopGradients {
 
   LoopGradients(const GradientRegion& region, GradientEmitter& emitter)
       : region_(region), emitter_(emitter), graph_(emitter.graph()), conditions_(emitter.graph()) {}
-  absl::Status Init();
+  absl::Status Init(const LoadLimits& limits);
   absl::Status FindVariables(int32_t frame);
   absl::Status FindGates(int32_t frame);
   void FindStack(const StackLink& link);

@@ -23,7 +23,7 @@ constexpr absl::string_view kOp = "SymbolicGradient";
 // Replaces nodes of one graph. Lives for one ExpandSymbolicGradients.
 class Expander {
  public:
-  explicit Expander(Graph& graph) : graph_(graph) {}
+  Expander(Graph& graph, const LoadLimits& limits) : graph_(graph) { options_.limits = limits; }
 
   absl::Status Expand(NodeId id) {
     absl::StatusOr<AttrValue> callee = CalleeOf(id);
@@ -81,7 +81,7 @@ class Expander {
     spec.fills = true;
     spec.handle_types = signature.outputs;
     SLUICE_ASSIGN_OR_RETURN(const BodyGradient made,
-                            MakeBodyGradient(std::move(forward), spec, GradientOptions(), &graph_.library()));
+                            MakeBodyGradient(std::move(forward), spec, options_, &graph_.library()));
     if (made.result_types != signature.outputs) {
       return Error(ErrorCode::kFunctionArity)
           .Text(absl::StrCat("states other types in Tout than those of the gradient of '", PrintableName(f.name), "'"));
@@ -108,7 +108,7 @@ class Expander {
     for (const NamedAttr& attr : given) {
       attrs.emplace(std::string(attr.name), AttrValue::FromBytes(attr.value.bytes()));
     }
-    return GraphOfOp(graph_, *op, attrs);
+    return GraphOfOp(graph_, *op, attrs, options_.limits);
   }
 
   // That the node takes what f takes and gives, and gives as much as f takes.
@@ -126,6 +126,7 @@ class Expander {
   }
 
   Graph& graph_;
+  GradientOptions options_;
   HashMap<std::string, std::string> made_;  // Gradient functions, by f and the types of the gradients.
   std::vector<NodeId> from_, to_;
 };
@@ -139,9 +140,10 @@ bool HasSymbolicGradients(const Graph& graph) {
 
 }  // namespace
 
-absl::StatusOr<int64_t> ExpandSymbolicGradients(Graph& graph, absl::FunctionRef<bool(NodeId id)> wants) {
+absl::StatusOr<int64_t> ExpandSymbolicGradients(Graph& graph, absl::FunctionRef<bool(NodeId id)> wants,
+                                                const LoadLimits& limits) {
   if (!HasSymbolicGradients(graph)) return 0;
-  Expander expander(graph);
+  Expander expander(graph, limits);
   int64_t count = 0;
   for (const NodeId id : graph.Nodes()) {
     if (!graph.Is(id, kOp) || !wants(id)) continue;
@@ -155,13 +157,15 @@ absl::StatusOr<int64_t> ExpandSymbolicGradients(Graph& graph, absl::FunctionRef<
 namespace {
 
 // ExpandSymbolicGradients of all nodes. Those among the roots of `parts`, which may be null, are found again by name.
-absl::Status ExpandAll(Graph& graph, InlinedParts* parts) {
+absl::Status ExpandAll(Graph& graph, const LoadLimits& limits, InlinedParts* parts) {
   std::vector<std::pair<size_t, std::string>> renewed;  // Of roots: their places and names.
   for (size_t i = 0; parts != nullptr && i < parts->roots.size(); ++i) {
     const NodeId id = parts->roots[i];
     if (graph.Contains(id) && graph.Is(id, kOp)) renewed.emplace_back(i, graph.name(id));
   }
-  SLUICE_RETURN_IF_ERROR(ExpandSymbolicGradients(graph, [](NodeId) { return true; }).status());
+  SLUICE_RETURN_IF_ERROR(ExpandSymbolicGradients(
+                             graph, [](NodeId) { return true; }, limits)
+                             .status());
   for (const auto& [place, name] : renewed) parts->roots[place] = graph.Find(name);
   return absl::OkStatus();
 }
@@ -169,7 +173,7 @@ absl::Status ExpandAll(Graph& graph, InlinedParts* parts) {
 }  // namespace
 
 absl::StatusOr<InlineReport> InlineCallsAndGradients(Graph& graph, const InlineOptions& options) {
-  SLUICE_RETURN_IF_ERROR(ExpandAll(graph, options.parts));
+  SLUICE_RETURN_IF_ERROR(ExpandAll(graph, options.limits, options.parts));
   SLUICE_ASSIGN_OR_RETURN(InlineReport report, InlineFunctionCalls(graph, options));
   // Functions do not call themselves, so this ends; graphs that nobody checked end at the bound.
   for (int depth = 0; HasSymbolicGradients(graph); ++depth) {
@@ -179,7 +183,7 @@ absl::StatusOr<InlineReport> InlineCallsAndGradients(Graph& graph, const InlineO
           .Text("symbolic gradients are nested in too many functions");
     }
     SLUICE_RETURN_IF_ERROR(PollStop(options.stop, graph.id_limit()));
-    SLUICE_RETURN_IF_ERROR(ExpandAll(graph, options.parts));
+    SLUICE_RETURN_IF_ERROR(ExpandAll(graph, options.limits, options.parts));
     SLUICE_ASSIGN_OR_RETURN(const InlineReport more, InlineFunctionCalls(graph, options));
     report.calls += more.calls;
     report.calls_left = more.calls_left;  // Those from before were met again.

@@ -5,6 +5,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "graph/base/limits.h"
 #include "graph/functions/inliner.h"
 #include "graph/ir/graph.h"
 
@@ -19,8 +20,9 @@ namespace sluice {
 
 // Puts a PartitionedCall of its name in the place of each SymbolicGradient node for which `wants` is true. How many
 // there were. Errors name the node: kAttrMissing, kFunctionUnknown, kFunctionArity, kUnsupported (f is
-// SymbolicGradient, or an op in it has no gradient).
-absl::StatusOr<int64_t> ExpandSymbolicGradients(Graph& graph, absl::FunctionRef<bool(NodeId id)> wants);
+// SymbolicGradient, or an op in it has no gradient); those of `limits`, which the gradient functions keep.
+absl::StatusOr<int64_t> ExpandSymbolicGradients(Graph& graph, absl::FunctionRef<bool(NodeId id)> wants,
+                                                const LoadLimits& limits);
 
 // InlineFunctionCalls of a graph after its SymbolicGradient nodes are replaced, and those that come out of bodies.
 absl::StatusOr<InlineReport> InlineCallsAndGradients(Graph& graph, const InlineOptions& options);

@@ -209,7 +209,7 @@ absl::Status CheckLoss(const Graph& graph, const Output& loss) {
       Error(ErrorCode::kInputType).Text("cannot be the loss: it is not a real-valued tensor").Found(DTypeName(type)));
 }
 
-absl::Status CheckRate(const Graph& graph, const Output& rate) {
+absl::Status CheckRate(const Graph& graph, const Output& rate, const LoadLimits& limits) {
   if (!rate.is_set()) return absl::OkStatus();
   SLUICE_RETURN_IF_ERROR(CheckOutput(graph, rate, "learning rate"));
   const DType type = BaseType(graph.output_type(rate.node, rate.index));
@@ -218,7 +218,7 @@ absl::Status CheckRate(const Graph& graph, const Output& rate) {
         rate.node,
         Error(ErrorCode::kInputType).Text("is to be a learning rate, which must be a number").Found(DTypeName(type)));
   }
-  SLUICE_ASSIGN_OR_RETURN(const ControlFlowInfo info, BuildControlFlowInfo(graph, LoadLimits()));
+  SLUICE_ASSIGN_OR_RETURN(const ControlFlowInfo info, BuildControlFlowInfo(graph, limits));
   const int32_t frame = info.frame(rate.node);
   const bool is_exit = graph.op(rate.node).op_class == OpClass::kExit;
   if (frame <= 0 || (is_exit && info.frames[static_cast<size_t>(frame)].parent <= 0)) return absl::OkStatus();
@@ -268,7 +268,7 @@ absl::StatusOr<TrainStep> AddTrainStep(Graph& graph, const Output& loss, absl::S
                                        const TrainStepOptions& options) {
   SLUICE_RETURN_IF_ERROR(CheckTrainStepOptions(options));
   SLUICE_RETURN_IF_ERROR(CheckLoss(graph, loss));
-  SLUICE_RETURN_IF_ERROR(CheckRate(graph, options.learning_rate_tensor));
+  SLUICE_RETURN_IF_ERROR(CheckRate(graph, options.learning_rate_tensor, options.gradients.limits));
   SLUICE_ASSIGN_OR_RETURN(const std::vector<VariableNode> found, FindVariables(graph, variables));
   SLUICE_RETURN_IF_ERROR(CheckGlobalStep(graph, options.global_step, variables));
   AddedParts added(graph);

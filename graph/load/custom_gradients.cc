@@ -61,8 +61,8 @@ std::optional<std::vector<int32_t>> ReadResults(absl::string_view signature) {
 // Reads the object graph of one model. Lives for one FindCustomGradients.
 class ObjectGraphReader {
  public:
-  ObjectGraphReader(absl::string_view object_graph, const Graph& graph, StopPoll* stop)
-      : object_graph_(object_graph), graph_(graph), stop_(stop) {}
+  ObjectGraphReader(absl::string_view object_graph, const Graph& graph, StopPoll* stop, int64_t max_values)
+      : object_graph_(object_graph), graph_(graph), stop_(stop), max_values_(max_values) {}
 
   // Finds where everything stands: objects by number, functions by name, the handles of variables by their names.
   absl::Status Index() {
@@ -106,12 +106,11 @@ class ObjectGraphReader {
  private:
   // A small file may register one large function for many types.
   absl::Status Count(size_t values) {
-    const int64_t limit = LoadLimits().max_expanded_nodes;
     num_values_ += static_cast<int64_t>(values);
     SLUICE_RETURN_IF_ERROR(PollStop(stop_, static_cast<int64_t>(values)));
-    if (num_values_ <= limit) return absl::OkStatus();
+    if (num_values_ <= max_values_) return absl::OkStatus();
     return Error(ErrorCode::kLimitNodes)
-        .Limit("max_expanded_nodes", limit)
+        .Limit("max_expanded_nodes", max_values_)
         .Text("the gradients that the model registers have too many results and captured values");
   }
 
@@ -141,6 +140,7 @@ class ObjectGraphReader {
   const absl::string_view object_graph_;
   const Graph& graph_;
   StopPoll* const stop_;
+  const int64_t max_values_;
   std::vector<absl::string_view> objects_;
   HashMap<absl::string_view, absl::string_view> functions_;
   HashMap<absl::string_view, NodeId> handles_;
@@ -150,13 +150,13 @@ class ObjectGraphReader {
 }  // namespace
 
 absl::StatusOr<std::vector<CustomGradient>> FindCustomGradients(absl::string_view object_graph, const Graph& graph,
-                                                                StopPoll* stop) {
+                                                                StopPoll* stop, const LoadLimits& limits) {
   std::vector<CustomGradient> found;
   const auto& gradients = graph.library().gradients();
   const bool has_any = std::any_of(gradients.begin(), gradients.end(),
                                    [](const auto& entry) { return IsRegisteredGradientKey(entry.first); });
   if (!has_any || object_graph.empty()) return found;
-  ObjectGraphReader objects(object_graph, graph, stop);
+  ObjectGraphReader objects(object_graph, graph, stop, limits.max_expanded_nodes);
   SLUICE_RETURN_IF_ERROR(objects.Index());
   for (const auto& [key, function] : gradients) {
     SLUICE_RETURN_IF_ERROR(PollStop(stop));
@@ -170,8 +170,9 @@ absl::StatusOr<std::vector<CustomGradient>> FindCustomGradients(absl::string_vie
   return found;
 }
 
-absl::StatusOr<std::vector<CustomGradient>> FindCustomGradients(const LoadedGraph& model, StopPoll* stop) {
-  return FindCustomGradients(model.objects.bytes, model.graph, stop);
+absl::StatusOr<std::vector<CustomGradient>> FindCustomGradients(const LoadedGraph& model, StopPoll* stop,
+                                                                const LoadLimits& limits) {
+  return FindCustomGradients(model.objects.bytes, model.graph, stop, limits);
 }
 
 }  // namespace sluice

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graph/base/limits.h"
 #include "graph/base/stop_poll.h"
 #include "graph/gradients/custom_gradient.h"
 #include "graph/ir/graph.h"
@@ -22,12 +23,14 @@ namespace sluice {
 // Empty where nothing is registered, or there is no object graph. Gradients that the object graph does not tell of, or
 // with results or captures of kinds unknown here, are left out: AddGradients says so where one of them is needed.
 // Linear. `stop` is polled; it may be null. kLimitNodes where all of them together have more than
-// LoadLimits::max_expanded_nodes results and captures.
-absl::StatusOr<std::vector<CustomGradient>> FindCustomGradients(const LoadedGraph& model, StopPoll* stop = nullptr);
+// limits.max_expanded_nodes results and captures.
+absl::StatusOr<std::vector<CustomGradient>> FindCustomGradients(const LoadedGraph& model, StopPoll* stop = nullptr,
+                                                                const LoadLimits& limits = LoadLimits());
 
 // The same of an encoded SavedObjectGraph.
 absl::StatusOr<std::vector<CustomGradient>> FindCustomGradients(absl::string_view object_graph, const Graph& graph,
-                                                                StopPoll* stop = nullptr);
+                                                                StopPoll* stop = nullptr,
+                                                                const LoadLimits& limits = LoadLimits());
 
 }  // namespace sluice
 

@@ -1,5 +1,7 @@
 #include "graph/passes/endpoint_resolver.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/base/nearest_names.h"
@@ -20,6 +22,13 @@ absl::Status NoSuchSlot(ErrorCode code, const Graph& graph, NodeId id, absl::str
       .Text(absl::StrCat("cannot be ", role, " there"));
 }
 
+// Whether the node has an output with this number, as something to fetch.
+absl::Status CheckFetched(const Graph& graph, NodeId node, int32_t slot) {
+  const bool has_value = slot >= 0 && graph.num_outputs(node) > 0;
+  if (has_value && slot < graph.num_outputs(node)) return absl::OkStatus();
+  return NoSuchSlot(has_value ? ErrorCode::kFetchSlot : ErrorCode::kFetchNoOutput, graph, node, "fetched", slot);
+}
+
 }  // namespace
 
 absl::Status UnknownEndpoint(const Graph& graph, ErrorCode code, absl::string_view role, absl::string_view text) {
@@ -32,6 +41,13 @@ absl::Status UnknownEndpoint(const Graph& graph, ErrorCode code, absl::string_vi
   error.Text(absl::StrCat(role, " '", PrintableName(text), "': the graph has no node '", PrintableName(wanted), "'"));
   if (!near.empty()) error.Help(absl::StrCat("did you mean '", absl::StrJoin(near, "' or '"), "'?"));
   return error;
+}
+
+absl::Status CheckNodeOrTensor(const Graph& graph, absl::string_view role, absl::string_view text) {
+  const TensorId parsed = ParseTensorId(text);
+  const NodeId node = graph.Find(parsed.node);
+  if (!graph.Contains(node)) return UnknownEndpoint(graph, ErrorCode::kFetchUnknown, role, text);
+  return parsed.node == text ? absl::OkStatus() : CheckFetched(graph, node, parsed.index);
 }
 
 void EndpointResolver::MarkFed(absl::string_view text, const Output& output) {
@@ -88,11 +104,7 @@ void EndpointResolver::AddFetch(absl::string_view text) {
   const TensorId parsed = ParseTensorId(text);
   const NodeId node = graph_.Find(parsed.node);
   if (!graph_.Contains(node)) return errors_.Add(UnknownEndpoint(graph_, ErrorCode::kFetchUnknown, "fetch", text));
-  const bool has_value = parsed.index >= 0 && graph_.num_outputs(node) > 0;
-  if (!has_value || parsed.index >= graph_.num_outputs(node)) {
-    const ErrorCode code = has_value ? ErrorCode::kFetchSlot : ErrorCode::kFetchNoOutput;
-    return errors_.Add(NoSuchSlot(code, graph_, node, "fetched", parsed.index));
-  }
+  if (absl::Status fits = CheckFetched(graph_, node, parsed.index); !fits.ok()) return errors_.Add(std::move(fits));
   const Output output{node, parsed.index};
   resolved_.fetches.push_back(output);
   const int32_t num_feeds = static_cast<int32_t>(resolved_.fed.size() - resolved_.sources.size());

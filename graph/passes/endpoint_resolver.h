@@ -33,6 +33,10 @@ struct ResolvedSpec {
 // nearest names it has.
 absl::Status UnknownEndpoint(const Graph& graph, ErrorCode code, absl::string_view role, absl::string_view text);
 
+// Whether `graph` has what `text` names: a node, which may be one without outputs, or the output of "node:1".
+// kFetchUnknown; kFetchSlot; kFetchNoOutput of "^node", and of "node:0" where the node has no outputs.
+absl::Status CheckNodeOrTensor(const Graph& graph, absl::string_view role, absl::string_view text);
+
 // Looks the names of a FeedFetchSpec up in a graph and reports all that is wrong with them.
 // Borrows the graph; lives for one call.
 class EndpointResolver {

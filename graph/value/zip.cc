@@ -266,7 +266,8 @@ absl::StatusOr<ZipReader> ZipReader::Open(absl::string_view bytes, const LoadLim
       return Error(ErrorCode::kLimitTensorBytes)
           .Found(absl::StrCat("more than ", limits.max_tensor_bytes, " bytes"))
           .Limit("max_tensor_bytes", limits.max_tensor_bytes)
-          .Text("the members of the archive need too much memory");
+          .Text(absl::StrCat("the members of the archive, up to '", PrintableName(member.name),
+                             "', need too much memory"));
     }
     reader.members_.push_back(member);
   }

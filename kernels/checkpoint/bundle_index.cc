@@ -50,7 +50,9 @@ absl::StatusOr<BundleIndex> BundleIndex::Read(const std::string& prefix, bool ke
   index.prefix_ = prefix;
   const std::string file = BundleIndexFile(prefix);
   if (!HasBundleIndex(prefix)) {
-    return Error(ErrorCode::kCheckpointMissing).Text(absl::StrCat("the checkpoint has no index '", file, "'"));
+    const absl::Status error =
+        Error(ErrorCode::kCheckpointMissing).Text(absl::StrCat("the checkpoint has no index '", file, "'"));
+    return WithFile(error, file);
   }
   SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> bytes, MappedFile::Open(file, kMaxIndexBytes));
   bool header_seen = false;
@@ -71,7 +73,7 @@ absl::Status BundleIndex::AddEntry(absl::string_view key, absl::string_view byte
   absl::StatusOr<BundleEntry> entry = ReadBundleEntry(IsSliceKey(key) ? "(slice)" : key, bytes);
   if (!entry.ok()) {
     if (!keep_bad_entries || entry.status().code() == absl::StatusCode::kDataLoss) return entry.status();
-    bad_.emplace(std::string(key), entry.status());
+    bad_.emplace(std::string(key), WithFile(entry.status(), BundleIndexFile(prefix_)));
     return absl::OkStatus();
   }
   (IsSliceKey(key) ? slices_ : entries_).emplace(std::string(key), *std::move(entry));
@@ -90,8 +92,10 @@ absl::StatusOr<const BundleEntry*> BundleIndex::FindSlice(absl::string_view name
   const std::string key = SliceKey(name, slice);
   if (const auto found = slices_.find(key); found != slices_.end()) return &found->second;
   if (const auto bad = bad_.find(key); bad != bad_.end()) return bad->second;
-  return Error(ErrorCode::kCheckpointDamaged)
-      .Text(absl::StrCat("tensor '", PrintableName(name), "' lacks its slice '", SliceText(slice), "'"));
+  const absl::Status error =
+      Error(ErrorCode::kCheckpointDamaged)
+          .Text(absl::StrCat("tensor '", PrintableName(name), "' lacks its slice '", SliceText(slice), "'"));
+  return WithFile(error, BundleIndexFile(prefix_));
 }
 
 absl::Status BundleIndex::CheckShards() const {
@@ -100,7 +104,9 @@ absl::Status BundleIndex::CheckShards() const {
     std::error_code failed;
     const uintmax_t size = std::filesystem::file_size(ShardFile(shard), failed);
     if (failed) {
-      return Error(ErrorCode::kCheckpointMissing).Text(absl::StrCat("the file '", ShardFile(shard), "' is missing"));
+      const absl::Status error =
+          Error(ErrorCode::kCheckpointMissing).Text(absl::StrCat("the file '", ShardFile(shard), "' is missing"));
+      return WithFile(error, ShardFile(shard));
     }
     sizes.push_back(static_cast<int64_t>(size));
   }
@@ -115,20 +121,23 @@ absl::Status BundleIndex::CheckShards() const {
 }
 
 absl::Status BundleIndex::CheckExtent(absl::string_view name, const BundleEntry& entry, int64_t shard_bytes) const {
+  const auto of_index = [this](const absl::Status& error) { return WithFile(error, BundleIndexFile(prefix_)); };
   if (entry.shard < 0 || entry.shard >= num_shards()) {
-    return BadBundleEntry(name, absl::StrCat("lies in shard ", entry.shard, " of ", num_shards()));
+    return of_index(BadBundleEntry(name, absl::StrCat("lies in shard ", entry.shard, " of ", num_shards())));
   }
   int64_t end = 0;
   if (entry.offset < 0 || entry.size < 0 || !CheckedAdd(entry.offset, entry.size, &end)) {
-    return BadBundleEntry(name, "has an impossible place");
+    return of_index(BadBundleEntry(name, "has an impossible place"));
   }
   if (end > shard_bytes) {
-    return Error(ErrorCode::kCheckpointShort)
-        .Text(absl::StrCat("tensor '", PrintableName(name), "' reaches past the end of '", ShardFile(entry.shard), "'"))
-        .Found(absl::StrCat(shard_bytes, " bytes"))
-        .Expected(absl::StrCat("at least ", end));
+    const absl::Status error = Error(ErrorCode::kCheckpointShort)
+                                   .Text(absl::StrCat("tensor '", PrintableName(name), "' reaches past the end of '",
+                                                      ShardFile(entry.shard), "'"))
+                                   .Found(absl::StrCat(shard_bytes, " bytes"))
+                                   .Expected(absl::StrCat("at least ", end));
+    return WithFile(error, ShardFile(entry.shard));
   }
-  return CheckSize(name, entry);
+  return of_index(CheckSize(name, entry));
 }
 
 absl::Status BundleIndex::CheckSize(absl::string_view name, const BundleEntry& entry) {

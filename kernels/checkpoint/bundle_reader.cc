@@ -24,11 +24,18 @@ namespace {
 constexpr int64_t kChunkBytes = int64_t{2} << 20;
 constexpr double kNsPerByte = 0.25;
 
-absl::Status WrongChecksum(absl::string_view name, uint32_t found, uint32_t expected) {
-  return Error(ErrorCode::kCheckpointDamaged)
-      .Text(absl::StrCat("the data of tensor '", PrintableName(name), "' has the wrong checksum"))
-      .Found(absl::StrFormat("%08x", found))
-      .Expected(absl::StrFormat("%08x", expected));
+// The data of a tensor, in `file`, are not what the index says.
+absl::Status DamagedData(absl::string_view name, absl::string_view file, absl::string_view why) {
+  const absl::Status error =
+      Error(ErrorCode::kCheckpointDamaged).Text(absl::StrCat("the data of tensor '", PrintableName(name), "' ", why));
+  return WithFile(error, file);
+}
+
+absl::Status WrongChecksum(absl::string_view name, absl::string_view file, uint32_t found, uint32_t expected) {
+  return WithChangedFacts(DamagedData(name, file, "has the wrong checksum"), [&](ErrorInfo& info) {
+    info.found = absl::StrFormat("%08x", found);
+    info.expected = absl::StrFormat("%08x", expected);
+  });
 }
 
 }  // namespace
@@ -50,12 +57,15 @@ class BundleReader::Shard {
     descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // A pipe would let us wait for its writer.
     if (descriptor_ < 0 && errno != ENOENT) return FileError(errno, "cannot read", path);
     if (descriptor_ < 0) {
-      return Error(ErrorCode::kCheckpointMissing).Text(absl::StrCat("the file '", path, "' is missing"));
+      return WithFile(Error(ErrorCode::kCheckpointMissing).Text(absl::StrCat("the file '", path, "' is missing")),
+                      path);
     }
     struct stat facts;
     if (::fstat(descriptor_, &facts) != 0) return FileError(errno, "cannot read", path);
     if (!S_ISREG(facts.st_mode)) {
-      return Error(ErrorCode::kFileRead).Text(absl::StrCat("cannot read '", path, "': it is not a plain file"));
+      const absl::Status error =
+          Error(ErrorCode::kFileRead).Text(absl::StrCat("cannot read '", path, "': it is not a plain file"));
+      return WithFile(error, path);
     }
     number_ = number;
     bytes_ = facts.st_size;
@@ -70,8 +80,9 @@ class BundleReader::Shard {
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return FileError(errno, "cannot read", path_);
       if (count == 0) {
-        return Error(ErrorCode::kCheckpointShort)
-            .Text(absl::StrCat("'", path_, "' has become shorter while it is read"));
+        const absl::Status error =
+            Error(ErrorCode::kCheckpointShort).Text(absl::StrCat("'", path_, "' has become shorter while it is read"));
+        return WithFile(error, path_);
       }
       to += count;
       offset += count;
@@ -98,9 +109,10 @@ absl::Status BundleReader::AddWhole(absl::string_view name, const BundleEntry& e
     SLUICE_ASSIGN_OR_RETURN(const SliceBox whole, BoxOf(WholeSlice(entry.shape.rank()), entry.shape));
     return AddPart(name, entry, whole, allocate);
   }
-  SLUICE_RETURN_IF_ERROR(BundleIndex::CheckSize(name, entry));
+  const std::string file = BundleIndexFile(index_.prefix());
+  SLUICE_RETURN_IF_ERROR(WithFile(BundleIndex::CheckSize(name, entry), file));
   if (!IsTrivial(entry.dtype) && entry.dtype != DType::kString) {
-    return BadBundleEntry(name, "is of a type that cannot be read from a checkpoint");
+    return WithFile(BadBundleEntry(name, "is of a type that cannot be read from a checkpoint"), file);
   }
   SLUICE_ASSIGN_OR_RETURN(Tensor* const to, allocate(entry.shape));
   if (IsTrivial(entry.dtype)) {
@@ -113,12 +125,14 @@ absl::Status BundleReader::AddWhole(absl::string_view name, const BundleEntry& e
 
 absl::Status BundleReader::AddPart(absl::string_view name, const BundleEntry& entry, const SliceBox& box,
                                    Allocate allocate) {
+  const std::string file = BundleIndexFile(index_.prefix());
   if (!IsTrivial(entry.dtype)) {
-    return BadBundleEntry(name,
-                          absl::StrCat("is of ", DTypeName(entry.dtype), ": a part of such a tensor cannot be read"));
+    return WithFile(BadBundleEntry(name, absl::StrCat("is of ", DTypeName(entry.dtype),
+                                                      ": a part of such a tensor cannot be read")),
+                    file);
   }
   if (!entry.is_sliced) {
-    SLUICE_RETURN_IF_ERROR(BundleIndex::CheckSize(name, entry));
+    SLUICE_RETURN_IF_ERROR(WithFile(BundleIndex::CheckSize(name, entry), file));
     SLUICE_ASSIGN_OR_RETURN(SliceBox whole, BoxOf(WholeSlice(entry.shape.rank()), entry.shape));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const to, allocate(box.shape));
     AddStored(name, entry, std::move(whole), box, to);
@@ -129,9 +143,10 @@ absl::Status BundleReader::AddPart(absl::string_view name, const BundleEntry& en
   for (const TensorSlice& slice : entry.slices) {
     SLUICE_ASSIGN_OR_RETURN(SliceBox one, BoxOf(slice, entry.shape));
     SLUICE_ASSIGN_OR_RETURN(const BundleEntry* const piece, index_.FindSlice(name, slice));
-    SLUICE_RETURN_IF_ERROR(BundleIndex::CheckSize(name, *piece));
+    SLUICE_RETURN_IF_ERROR(WithFile(BundleIndex::CheckSize(name, *piece), file));
     if (piece->dtype != entry.dtype || piece->shape != one.shape || piece->is_sliced) {
-      return BadBundleEntry(name, absl::StrCat("has a slice '", SliceText(slice), "' of another type or shape"));
+      return WithFile(
+          BadBundleEntry(name, absl::StrCat("has a slice '", SliceText(slice), "' of another type or shape")), file);
     }
     boxes.push_back(std::move(one));
     stored.push_back(piece);
@@ -218,7 +233,7 @@ absl::Status BundleReader::ReadPieces(const Shard& shard, absl::Span<const Piece
       crc = JoinCrc32c(crc, chunks[i].crc, static_cast<uint64_t>(chunks[i].size));
     }
     const uint32_t expected = UnmaskCrc(piece.entry->masked_crc);
-    if (crc != expected) return WrongChecksum(piece.name, crc, expected);
+    if (crc != expected) return WrongChecksum(piece.name, index_.ShardFile(piece.entry->shard), crc, expected);
   }
   return absl::OkStatus();
 }
@@ -240,13 +255,12 @@ absl::Status BundleReader::ReadText(const Text& text, Shard* shard) const {
       shard->Read(text.entry->offset, text.entry->size, static_cast<char*>(bytes.mutable_raw_data())));
   uint32_t crc = 0;
   const absl::Status read = ReadStringForm(bytes.bytes(), index_.is_big_endian(), text.to->flat<TString>(), &crc);
+  const std::string file = index_.ShardFile(text.entry->shard);
   if (!read.ok()) {
-    return Error(ErrorCode::kCheckpointDamaged)
-        .Text(absl::StrCat("the data of tensor '", PrintableName(text.name),
-                           "' is damaged: ", ErrorInfoOf(read).value_or(ErrorInfo()).text));
+    return DamagedData(text.name, file, absl::StrCat("is damaged: ", ErrorInfoOf(read).value_or(ErrorInfo()).text));
   }
   const uint32_t expected = UnmaskCrc(text.entry->masked_crc);
-  return crc == expected ? absl::OkStatus() : WrongChecksum(text.name, crc, expected);
+  return crc == expected ? absl::OkStatus() : WrongChecksum(text.name, file, crc, expected);
 }
 
 }  // namespace sluice

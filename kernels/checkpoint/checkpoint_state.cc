@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -96,6 +97,13 @@ class TextFields {
 
 // The fields as the file states them, unresolved.
 absl::StatusOr<CheckpointState> ReadState(const std::string& file) {
+  std::error_code ignored;
+  const fs::file_status found = fs::status(file, ignored);
+  if (fs::exists(found) && !fs::is_regular_file(found) && !fs::is_directory(found)) {  // A pipe would let us wait.
+    return WithFile(Error(ErrorCode::kFileRead)
+                        .Text(absl::StrCat("cannot read '", PrintableName(file, 1000), "': it is not a plain file")),
+                    file);
+  }
   SLUICE_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMaxBytes));
   const auto wrong = [&file](const TextFields& fields, absl::string_view what) {
     return WithLine(WithFile(Error(ErrorCode::kFileText).Text(what), file), fields.line(), 1);

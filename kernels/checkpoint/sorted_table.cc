@@ -104,7 +104,11 @@ absl::Status ForEachInBlock(absl::string_view entries, uint64_t offset, KeyOrder
     key.resize(shared);
     key.append(entries.data(), unshared);
     if (order != nullptr) {
-      if (order->has_any && key <= order->last) return Damaged("keys are not in order", offset);
+      if (order->has_any && key <= order->last) {
+        return Damaged(absl::StrCat("keys are not in order: '", PrintableName(key), "' stands behind '",
+                                    PrintableName(order->last), "'"),
+                       offset);
+      }
       order->has_any = true;
       order->last = key;
     }

@@ -453,6 +453,25 @@ TEST(ThreadRunsTest, AThreadWhoseCallerWaitsContinuesItsRunAndItsStepAndNothingE
   EXPECT_EQ(bare_ran_on, std::this_thread::get_id());
 }
 
+// The call waits for a run that is deferred on the thread that removes it.
+TEST(ThreadRunsTest, WhileRemoveWaitsDeferredRunsGoOn) {
+  Notification began, ran;
+  std::vector<std::string> log;
+  NotedRun run("run", &log);
+  run.then = [&] { ran.Notify(); };
+  bool has_run = false;
+  {
+    const ThreadRuns::Scope scope;
+    ThreadRuns::Current().Keep(&run);
+    const TimedCall call(absl::Now(), [&] {
+      began.Notify();
+      has_run = ran.WaitForNotificationWithTimeout(absl::Seconds(20));
+    });
+    began.WaitForNotification();
+  }
+  EXPECT_TRUE(has_run);
+}
+
 TEST(ThreadRunsTest, AThreadMayContinueWhatItsCallerWaitsForAndWhereItWaitsForNothingAll) {
   std::vector<std::string> log;
   const NotedRun own("own", &log), part("part", &log, false, StepId(1)), other("other", &log);

@@ -64,6 +64,31 @@ TEST_F(KernelStoreTest, ForgetsWhatIsNotToBeKept) {
   EXPECT_NE(Find("a", "x"), a);
 }
 
+// What was begun before Forget or Clear takes what is there, and leaves nothing.
+TEST_F(KernelStoreTest, AnOldPlanLeavesNothing) {
+  const auto find_old = [this](int64_t generation, absl::string_view node, const std::string& properties) {
+    absl::StatusOr<std::shared_ptr<const Kernel>> found = store_.FindOrMake(
+        node, properties, [this] { return Make(); }, generation);
+    EXPECT_OK(found);
+    return found.ok() ? *std::move(found) : nullptr;
+  };
+  const int64_t first = store_.generation();
+  const auto a = find_old(first, "a", "x");
+  EXPECT_EQ(find_old(first, "a", "x"), a);
+  EXPECT_TRUE(store_.Forget([](absl::string_view) { return true; }).empty());
+  EXPECT_NE(store_.generation(), first);
+  EXPECT_EQ(find_old(first, "a", "x"), a);
+  EXPECT_NE(find_old(first, "a", "y"), nullptr);
+  EXPECT_NE(find_old(first, "b", "x"), nullptr);
+  EXPECT_EQ(Find("a", "x"), a) << "it has kept its place";
+  EXPECT_EQ(store_.num_kernels(), 1u);
+  const int64_t second = store_.generation();
+  store_.Clear();
+  EXPECT_NE(find_old(second, "a", "x"), a);
+  EXPECT_EQ(store_.num_kernels(), 0u);
+  EXPECT_EQ(find_old(store_.generation(), "a", "x"), Find("a", "x"));
+}
+
 TEST_F(KernelStoreTest, AFactoryThatFailsLeavesNothing) {
   const auto failed = store_.FindOrMake(
       "a", "x", []() -> absl::StatusOr<std::shared_ptr<const Kernel>> { return absl::InternalError("no luck"); });

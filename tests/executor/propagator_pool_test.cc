@@ -10,6 +10,7 @@
 #include "graph/ir/control_flow_check.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"
+#include "tests/testing/counting_new.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sluice {
@@ -98,6 +99,19 @@ TEST(KeptPoolTest, RegistersOfManyRunsAtOnceAreBounded) {
   EXPECT_LE(pool.kept_bytes(), KeptBytes::kMax);
   pool.FreeKept();
   EXPECT_EQ(pool.kept_bytes(), 0u);
+}
+
+// The run may have succeeded.
+TEST(KeptPoolTest, RegistersThatThereIsNoMemoryToKeepAreFreed) {
+#ifdef SLUICE_COUNTS_NEW
+  RegisterPool pool(4);
+  std::unique_ptr<Entry[]> registers = pool.Take();
+  FailNewCall(1);
+  EXPECT_NO_THROW(pool.Put(std::move(registers)));
+  EXPECT_TRUE(HasFailedNewCall());
+  FailNewCall(0);
+  EXPECT_EQ(pool.kept_bytes(), 0u);
+#endif
 }
 
 TEST(KeptPoolTest, PoolsThatCountTogetherKeepNoMoreThanOne) {

@@ -104,7 +104,7 @@ class BenchCommand : public Command {
     RunSummary profile;
     if (const absl::Status run = Measure(model, console, &result, &profile); !run.ok()) {
       console.EndProgress();
-      console.Problem(run);
+      console.Problem(model_.Explained(run));
       for (const std::string& line : AdviceLines(*model, request_, session_options_, run)) console.Complain(line);
       return ExitStatusOf(run);
     }

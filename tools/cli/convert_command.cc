@@ -16,6 +16,7 @@
 #include "graph/ir/tensor_id.h"
 #include "graph/load/meta_graph.h"
 #include "graph/load/text_export.h"
+#include "graph/passes/endpoint_resolver.h"
 #include "graph/passes/prune.h"
 #include "graph/placement/reachable_functions.h"
 #include "graph/placement/unknown_colocation.h"
@@ -111,7 +112,8 @@ class ConvertCommand : public Command {
       return kExitUsage;
     }
     const absl::Status status = Convert(console);
-    if (!status.ok()) console.Problem(status);
+    if (!status.ok()) console.Problem(model_.Explained(status));
+    for (const std::string& line : advice_) console.Complain(line);
     return status.ok() ? kExitOk : kExitFailed;
   }
 
@@ -155,8 +157,8 @@ class ConvertCommand : public Command {
       return console.Flush();
     }
     SLUICE_RETURN_IF_ERROR(WriteFile(out_, bytes));
-    console.Note(absl::StrCat("wrote ", out_, ": ", CountText(static_cast<int64_t>(model.graph.num_nodes())),
-                              " nodes, ", BytesText(static_cast<int64_t>(bytes.size())), text ? " of text" : ""));
+    console.Note(absl::StrCat("wrote ", out_, ": ", CountOf(static_cast<int64_t>(model.graph.num_nodes()), "node"),
+                              ", ", BytesText(static_cast<int64_t>(bytes.size())), text ? " of text" : ""));
     if (json_) {
       console.Write(JsonDocument({{"model", model_.path()},
                                   {"wrote", out_},
@@ -186,16 +188,20 @@ class ConvertCommand : public Command {
   }
 
   // The endpoints that --fetch and --signature mean; none: the whole graph.
-  absl::StatusOr<std::vector<std::string>> Fetches(const LoadedGraph& model) const {
+  absl::StatusOr<std::vector<std::string>> Fetches(const LoadedGraph& model) {
     SLUICE_ASSIGN_OR_RETURN(const ModelNames names, ModelNames::Create(model, signature_));
     std::vector<std::string> endpoints;
     ErrorCollector errors;
     for (const std::string& fetch : fetches_) {
       endpoints.push_back(names.OutputEndpoint(fetch));
       const NodeId node = model.graph.Find(ParseTensorId(endpoints.back()).node);
-      if (!model.graph.Contains(node)) errors.Add(names.Unknown(ErrorCode::kFetchUnknown, "fetch", fetch));
+      errors.Add(model.graph.Contains(node) ? CheckNodeOrTensor(model.graph, "fetch", endpoints.back())
+                                            : names.Unknown(ErrorCode::kFetchUnknown, "fetch", fetch));
     }
-    SLUICE_RETURN_IF_ERROR(errors.Finish());
+    if (absl::Status wrong = errors.Finish(); !wrong.ok()) {
+      advice_ = names.OutputAdvice();
+      return wrong;
+    }
     const bool all = !signature_.empty() || (freeze_.is_given && names.signature() != nullptr);
     if (!fetches_.empty() || !all) return endpoints;
     SLUICE_RETURN_IF_ERROR(CheckSignature(model.graph, *names.signature()));
@@ -237,14 +243,14 @@ class ConvertCommand : public Command {
       SLUICE_RETURN_IF_ERROR(TieUnknownColocations(*graph));
       const auto after = static_cast<int64_t>(graph->num_nodes());
       // What is frozen has other nodes than the model, and just those that are needed.
-      if (!freeze_.is_given) console.Note(absl::StrCat("kept ", CountText(after), " of ", CountText(before), " nodes"));
+      if (!freeze_.is_given) console.Note(absl::StrCat("kept ", CountText(after), " of ", CountOf(before, "node")));
     }
     if (strip_devices_) {
       for (const NodeId id : graph->Nodes()) graph->SetDevice(id, "");
     }
     if (strip_defaults_) {
       SLUICE_ASSIGN_OR_RETURN(const int64_t stripped, StripDefaults(graph));
-      console.Note(absl::StrCat("left out ", CountText(stripped), " attrs"));
+      console.Note(absl::StrCat("left out ", CountOf(stripped, "attr")));
     }
     return absl::OkStatus();
   }
@@ -260,6 +266,7 @@ class ConvertCommand : public Command {
   bool as_text_ = false;
   bool as_binary_ = false;
   bool json_ = false;
+  std::vector<std::string> advice_;  // Lines below the error.
 };
 
 }  // namespace

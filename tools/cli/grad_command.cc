@@ -76,7 +76,8 @@ class GradCommand : public Command {
       return kExitUsage;
     }
     const absl::Status status = Differentiate(console);
-    if (!status.ok()) console.Problem(status);
+    if (!status.ok()) console.Problem(model_.Explained(status));
+    for (const std::string& line : advice_) console.Complain(line);
     return status.ok() ? kExitOk : kExitFailed;
   }
 
@@ -98,7 +99,7 @@ class GradCommand : public Command {
     gradients.name = name_;
     gradients.limits = options.limits;
     gradients.colocate = colocate_;
-    SLUICE_ASSIGN_OR_RETURN(gradients.custom, FindCustomGradients(model));
+    SLUICE_ASSIGN_OR_RETURN(gradients.custom, FindCustomGradients(model, nullptr, options.limits));
     if (zeros_) gradients.unconnected = GradientOptions::Unconnected::kZero;
     SLUICE_ASSIGN_OR_RETURN(const GradientResult found, AddGradients(model.graph, ys, xs, gradients));
     SLUICE_ASSIGN_OR_RETURN(xs, Find(model.graph, names, "x", xs_));  // Calls have other ids now.
@@ -124,8 +125,8 @@ class GradCommand : public Command {
     }
     SLUICE_RETURN_IF_ERROR(WriteFile(out_, bytes));
     Report(console, of_x, static_cast<int64_t>(model.graph.num_nodes()), found.num_added);
-    console.Note(absl::StrCat("wrote ", out_, ": ", CountText(static_cast<int64_t>(model.graph.num_nodes())),
-                              " nodes, ", CountText(found.num_added), " of them for gradients"));
+    console.Note(absl::StrCat("wrote ", out_, ": ", CountOf(static_cast<int64_t>(model.graph.num_nodes()), "node"),
+                              ", ", CountText(found.num_added), " of them for gradients"));
     return console.Flush();
   }
 
@@ -175,8 +176,8 @@ class GradCommand : public Command {
   }
 
   // The outputs that users call `wanted`; all that are not there at once.
-  static absl::StatusOr<std::vector<Output>> Find(const Graph& graph, const ModelNames& names, const char* role,
-                                                  const std::vector<std::string>& wanted) {
+  absl::StatusOr<std::vector<Output>> Find(const Graph& graph, const ModelNames& names, const char* role,
+                                           const std::vector<std::string>& wanted) {
     std::vector<Output> outputs;
     ErrorCollector errors;
     for (const std::string& name : wanted) {
@@ -188,7 +189,10 @@ class GradCommand : public Command {
       absl::StatusOr<Output> output = graph.FindOutput(endpoint);
       output.ok() ? outputs.push_back(*output) : errors.Add(output.status());
     }
-    SLUICE_RETURN_IF_ERROR(errors.Finish());
+    if (absl::Status wrong = errors.Finish(); !wrong.ok()) {
+      advice_ = absl::string_view(role) == "x" ? names.InputAdvice() : names.OutputAdvice();
+      return wrong;
+    }
     return outputs;
   }
 
@@ -224,6 +228,7 @@ class GradCommand : public Command {
   bool zeros_ = false;
   bool colocate_ = false;
   bool json_ = false;
+  std::vector<std::string> advice_;  // Lines below the error.
 };
 
 }  // namespace

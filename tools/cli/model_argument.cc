@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "tools/cli/checkpoint/checkpoint_path.h"
 #include "tools/cli/console/number_text.h"
 #include "tools/cli/run/option_checks.h"
 
@@ -30,6 +33,11 @@ constexpr int64_t kMostParallelIterations = 65'536;
 // Errors of one load, each with its facts: they are shown by cause, with exact counts up to here.
 constexpr int64_t kMaxKeptErrors = 10'000;
 
+// Bytes of a path in a command that is to be called.
+constexpr size_t kMaxPath = 1000;
+
+constexpr absl::string_view kPluginHelp = "an op of a plug-in needs --plugin FILE";
+
 int64_t SizeOf(const std::string& path) {
   struct stat info;
   return ::stat(path.c_str(), &info) == 0 ? static_cast<int64_t>(info.st_size) : 0;
@@ -45,18 +53,46 @@ std::string WayFrom(absl::string_view path) {
   return "";
 }
 
-// The option that raises a limit of LoadLimits; empty: there is none.
-absl::string_view OptionOf(absl::string_view limit) {
-  constexpr std::pair<absl::string_view, absl::string_view> kOptions[] = {
-      {"max_file_bytes", "--max-file-bytes"},         {"max_nodes", "--max-nodes"},
-      {"max_expanded_nodes", "--max-expanded-nodes"}, {"max_tensor_bytes", "--max-tensor-bytes"},
-      {"max_name_bytes", "--max-name-bytes"},         {"max_attrs_per_node", "--max-attrs"},
-      {"max_inputs_per_node", "--max-inputs"},        {"max_call_depth", "--max-call-depth"},
-      {"max_frame_depth", "--max-frame-depth"}};
-  for (const auto& [name, option] : kOptions) {
-    if (name == limit) return option;
+// An option that raises a limit of LoadLimits, and how far.
+struct LimitOption {
+  absl::string_view limit, option;
+  int64_t most = kAny;
+};
+
+constexpr LimitOption kLimitOptions[] = {{"max_file_bytes", "--max-file-bytes"},
+                                         {"max_nodes", "--max-nodes"},
+                                         {"max_expanded_nodes", "--max-expanded-nodes"},
+                                         {"max_tensor_bytes", "--max-tensor-bytes"},
+                                         {"max_name_bytes", "--max-name-bytes"},
+                                         {"max_attrs_per_node", "--max-attrs"},
+                                         {"max_inputs_per_node", "--max-inputs"},
+                                         {"max_nesting", "--max-nesting", kMostNesting},
+                                         {"max_call_depth", "--max-call-depth", kMostCallDepth},
+                                         {"max_frame_depth", "--max-frame-depth", kMostFrameDepth}};
+
+// What to do about a limit that was exceeded; empty: there is no option for it.
+std::string HelpForLimit(const ErrorInfo& info) {
+  for (const LimitOption& row : kLimitOptions) {
+    if (row.limit != info.limit) continue;
+    if (info.limit_value < row.most) return absl::StrCat(row.option, " N allows more");
+    return absl::StrCat(CountText(row.most), " is the most that ", row.option, " can allow");
   }
   return "";
+}
+
+// What is said of a checkpoint that is given in the place of a model; empty: it is none.
+std::string HelpForCheckpoint(ErrorCode code, const std::string& path) {
+  const bool is_no_model =
+      code == ErrorCode::kFileMissing || code == ErrorCode::kFileNotGraph || code == ErrorCode::kSavedModelMissing;
+  if (!is_no_model) return "";
+  const absl::StatusOr<std::optional<std::string>> found = FindCheckpoint(path, /*of_model=*/false);
+  if (!found.ok() || !found->has_value()) return "";
+  return absl::StrCat("`sluice show ", PrintableName(path, kMaxPath), "` lists the tensors of this checkpoint");
+}
+
+void AddHelp(const std::string& help, ErrorInfo* info) {
+  if (help.empty() || absl::StrContains(info->suggestion, help)) return;
+  absl::StrAppend(&info->suggestion, info->suggestion.empty() ? "" : "; ", help);
 }
 
 // Whether an op that is not known may come from a plug-in: not where its name is nearly that of a known op, nor those
@@ -69,14 +105,17 @@ bool MayBeOfPlugin(const ErrorInfo& info) {
 // names some, which do not have the ops that are unknown still.
 absl::Status WithWaysOut(const absl::Status& status, const std::string& path, bool has_plugins) {
   bool says_plugin = has_plugins;  // Once is enough, however many ops are unknown.
+  for (const absl::Status& error : AllErrors(status)) {
+    says_plugin = says_plugin || ErrorInfoOf(error).value_or(ErrorInfo()).suggestion == kPluginHelp;
+  }
   return WithChangedFacts(status, [&](ErrorInfo& info) {
     if (!says_plugin && MayBeOfPlugin(info)) {
-      info.suggestion = "an op of a plug-in needs --plugin FILE";
+      info.suggestion = std::string(kPluginHelp);
       says_plugin = true;
     }
     if (info.code == ErrorCode::kFileNotGraph && info.suggestion.empty()) info.suggestion = WayFrom(path);
-    const absl::string_view option = OptionOf(info.limit);
-    if (!option.empty() && info.suggestion.empty()) info.suggestion = absl::StrCat(option, " N allows more");
+    AddHelp(HelpForLimit(info), &info);
+    AddHelp(HelpForCheckpoint(info.code, path), &info);
   });
 }
 
@@ -94,7 +133,7 @@ void ModelArgument::Declare(CLI::App& app, const std::string& name) {
   const auto limit = [&app](const char* name, auto& value, const char* what, int64_t most = kAny, int64_t least = 0) {
     app.add_option(name, value, what)
         ->check(CLI::Range(least, most))
-        ->option_text(absl::StrCat("N [", value, "]"))
+        ->option_text(most == kAny ? absl::StrCat("N [", value, "]") : absl::StrCat("N [", value, "], at most ", most))
         ->group("Limits");
   };
   limit("--max-file-bytes", limits_.max_file_bytes, "refuse larger files before reading them");
@@ -121,7 +160,12 @@ LoadOptions ModelArgument::Options(LoadOptions defaults) const {
   return options;
 }
 
+absl::Status ModelArgument::Explained(const absl::Status& status) const {
+  return WithWaysOut(status, path_, plugins_.are_given());
+}
+
 absl::StatusOr<LoadedGraph> ModelArgument::Load(Console& console, const LoadOptions& options) const {
+  SLUICE_RETURN_IF_ERROR(CheckPlainFile(path_));
   if (const int64_t bytes = SizeOf(path_); bytes >= kLongLoadBytes) {
     console.Progress(absl::StrCat("loading ", path_, " (", BytesText(bytes), ") …"));
   } else if (path_ == "-") {
@@ -129,10 +173,10 @@ absl::StatusOr<LoadedGraph> ModelArgument::Load(Console& console, const LoadOpti
   }
   absl::StatusOr<LoadedGraph> model = LoadGraphFile(path_, options);
   if (!model.ok()) {
-    model = WithWaysOut(model.status(), path_, plugins_.are_given());
+    model = Explained(model.status());
   } else {
-    model->unsound = WithWaysOut(model->unsound, path_, plugins_.are_given());
-    model->deferred = WithWaysOut(model->deferred, path_, plugins_.are_given());
+    model->unsound = Explained(model->unsound);
+    model->deferred = Explained(model->deferred);
     for (const std::string& warning : model->warnings) console.Warn(warning);
   }
   console.EndProgress();

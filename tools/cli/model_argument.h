@@ -27,6 +27,9 @@ class ModelArgument {
   absl::Status LoadPlugins() { return plugins_.Load(); }
   // The kernels that the model can run with. They live as long as this.
   const KernelRegistry& kernels() const { return plugins_.kernels(); }
+  // `status`, with what users of this program can do about it where it does not say so itself: the option that raises a
+  // limit, a plug-in, another command.
+  absl::Status Explained(const absl::Status& status) const;
   // Loads the model; progress and warnings go to the console, errors to the caller.
   absl::StatusOr<LoadedGraph> Load(Console& console, const LoadOptions& options) const;
 

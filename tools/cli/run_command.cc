@@ -100,7 +100,7 @@ class RunCommand : public Command {
     const auto model = std::make_shared<const LoadedGraph>(*std::move(loaded));
     const absl::Status run = RunModel(model, console);
     if (run.ok()) return kExitOk;
-    console.Problem(run);
+    console.Problem(model_.Explained(run));
     for (const std::string& line : AdviceLines(*model, request_, session_options_, run)) console.Complain(line);
     return ExitStatusOf(run);
   }

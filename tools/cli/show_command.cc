@@ -11,6 +11,7 @@
 #include "graph/base/error_groups.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
+#include "tools/cli/checkpoint/checkpoint_path.h"
 #include "tools/cli/checkpoint/checkpoint_report.h"
 #include "tools/cli/checkpoint/checkpoint_text.h"
 #include "tools/cli/draw/drawing_title.h"
@@ -57,6 +58,7 @@ class ShowCommand : public Command {
         ->check(CLI::Range(1, 2000))
         ->option_text("N [120, page 40]")
         ->group("Drawing");
+    for (const char* const name : {"--tags", "--depth", "--boxes"}) of_graphs_.push_back(app.get_option(name));
   }
 
   int Run(Console& console) override {
@@ -64,9 +66,12 @@ class ShowCommand : public Command {
       console.Problem(begun);
       return kExitFailed;
     }
-    if (const std::optional<std::string> prefix = FindCheckpoint(model_.path(), values_); prefix.has_value()) {
-      return ShowCheckpoint(console, *prefix);
+    const absl::StatusOr<std::optional<std::string>> prefix = FindCheckpoint(model_.path(), values_);
+    if (!prefix.ok()) {
+      console.Problem(prefix.status());
+      return kExitFailed;
     }
+    if (prefix->has_value()) return ShowCheckpoint(console, **prefix);
     if (values_) {
       console.Problem(Error(ErrorCode::kCheckpointMissing)
                           .Help("give a checkpoint, or the directory of a SavedModel")
@@ -110,14 +115,22 @@ class ShowCommand : public Command {
                           .Text(absl::StrCat("the checkpoint '", PrintableName(prefix), "' holds no graph to draw")));
       return kExitFailed;
     }
+    for (const CLI::Option* const option : of_graphs_) {
+      if (option->count() == 0) continue;
+      console.Problem(Error(ErrorCode::kCannotRun)
+                          .Text(absl::StrCat(option->get_name(), " means nothing for the checkpoint '",
+                                             PrintableName(prefix), "', which holds no graph")));
+      return kExitFailed;
+    }
     if (values_) console.Progress("reading values …");
     CheckpointReportOptions options;
     options.with_values = values_;
     options.max_tensor_bytes = model_.Options().limits.max_tensor_bytes;
+    options.max_file_bytes = model_.Options().limits.max_file_bytes;
     const absl::StatusOr<CheckpointReport> report = ReportCheckpoint(prefix, options);
     console.EndProgress();
     if (!report.ok()) {
-      console.Problem(report.status());
+      console.Problem(model_.Explained(report.status()));
       return kExitFailed;
     }
     const ReportTextOptions text;
@@ -126,7 +139,7 @@ class ShowCommand : public Command {
                         : RenderCheckpointText(*report, all_ ? kAll : static_cast<size_t>(text.max_rows),
                                                all_ ? kAll : static_cast<size_t>(text.max_line), console.out()));
     if (report->errors.ok()) return kExitOk;
-    console.Problem(report->errors);
+    console.Problem(model_.Explained(report->errors));
     return kExitFailed;
   }
 
@@ -187,6 +200,7 @@ class ShowCommand : public Command {
   int depth_ = 2;
   int boxes_ = 0;  // The drawing's own default.
   std::string svg_, html_;
+  std::vector<const CLI::Option*> of_graphs_;  // Options that mean nothing for a checkpoint.
 };
 
 }  // namespace

@@ -55,11 +55,11 @@ class TrainCommand : public Command {
     const absl::Status status = Train(console, cancellation);
     console.EndProgress();
     if (cancellation.IsCancelling()) {
-      if (!status.ok() && !absl::IsCancelled(status)) console.Problem(status);
+      if (!status.ok() && !absl::IsCancelled(status)) console.Problem(model_.Explained(status));
       return kExitInterrupted;
     }
     if (status.ok()) return kExitOk;
-    console.Problem(status);
+    console.Problem(model_.Explained(status));
     if (loaded_.graph.num_nodes() > 0) {
       for (const std::string& line : AdviceLines(loaded_, {}, session_options_, status)) console.Complain(line);
     }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "graph/base/error.h"
 #include "graph/gradients/gradients.h"
@@ -42,6 +43,34 @@ TEST_F(ControlFlowGradientsTest, PredicatesThatAreEqualAtRunTimeOnly) {
   EXPECT_THAT(taken, ElementsAre(ElementsAre(6)));
   ASSERT_OK_AND_ASSIGN(const Values other, Gradients({y}, {x}, At(3, false)));
   EXPECT_THAT(other, ElementsAre(ElementsAre(-1)));
+}
+
+TEST_F(ControlFlowGradientsTest, LoopsNestAsDeepAsTheCallersLimitsAllow) {
+  constexpr int kDepth = 66;
+  const Output x = Input("x"), trips = Int("trips", 1);
+  std::vector<Loop> loops;
+  std::vector<Variable> variables;
+  Output value = x;
+  for (int i = 0; i < kDepth; ++i) {
+    const std::string name = absl::StrCat("loop", i);
+    const Output here = loops.empty() ? trips : Invariant(loops.back(), name + "/trips", trips);
+    loops.push_back(Begin(name, here, loops.empty() ? nullptr : &loops.back()));
+    variables.push_back(Enter(loops.back(), name + "/x", value));
+    value = variables.back().value;
+  }
+  value = b_.Op("Neg", "neg", {value});
+  for (int i = kDepth - 1; i >= 0; --i) {
+    const auto place = static_cast<size_t>(i);
+    Next(variables[place], absl::StrCat("loop", i, "/x"), value);
+    End(loops[place]);
+    value = variables[place].last;
+  }
+  GradientOptions options;
+  EXPECT_THAT(Add({value}, {x}, options), IsError(ErrorCode::kLimitFrames, "nested too deeply"));
+  options.limits.max_frame_depth = kDepth - 1;
+  EXPECT_THAT(Add({value}, {x}, options), IsError(ErrorCode::kLimitFrames, "nested too deeply"));
+  options.limits.max_frame_depth = kDepth;
+  EXPECT_OK(Add({value}, {x}, options));
 }
 
 // A predicate that has a default is another one where it is fed.

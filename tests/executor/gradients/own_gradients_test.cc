@@ -200,6 +200,29 @@ TEST_F(OwnGradientsTest, AHostsOpMayHaveARow) {
   EXPECT_THAT(dx, ElementsAre(ElementsAre(15)));
 }
 
+// What a call connects has zeros, but not where the gradient of a host's op says that there is none.
+TEST_F(OwnGradientsTest, NothingFlowsOnWhereAHostsGradientGivesNone) {
+  const auto ops = NewOpRegistry();
+  ASSERT_OK_AND_ASSIGN(const OpSchema schema,
+                       OpSchemaBuilder("Second").Input("a: float").Input("b: float").Output("y: float").Build());
+  ASSERT_OK(ops->Add(schema));
+  ASSERT_OK(AddGradientFunction(ops, "Second", [](GradientContext& c) {
+    c.SetInput(1, c.dy() * 2);
+    return absl::OkStatus();
+  }));
+  GraphBuilder b(ops);
+  SquarePlusOne().AddTo(b.graph());
+  const Output x = b.Placeholder("x", DType::kFloat), w = b.Placeholder("w", DType::kFloat);
+  const Output before = Call(b, "before", "SquarePlusOne", {x}, {DType::kFloat});
+  const Output second = b.Op("Second", "second", {before, w});
+  const Output y = Call(b, "y", "SquarePlusOne", {second}, {DType::kFloat});
+  ASSERT_OK_AND_ASSIGN(const GradientResult found, AddGradients(b.graph(), {y}, {x, before, second, w}));
+  EXPECT_FALSE(found.xs[0].is_set());
+  EXPECT_FALSE(found.xs[1].is_set());
+  EXPECT_TRUE(found.xs[2].is_set());
+  EXPECT_TRUE(found.xs[3].is_set());
+}
+
 // --- Calls elsewhere -------------------------------------------------------------------------------------------------
 
 TEST_F(OwnGradientsTest, CallsThatAreNotOnTheWayStay) {

@@ -1,5 +1,10 @@
 #include "executor/session/linked_cancellation.h"
 
+#include <thread>
+
+#include "absl/time/time.h"
+#include "executor/thread_runs.h"
+#include "graph/base/mutex.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
 
@@ -53,6 +58,46 @@ TEST(LinkedCancellationTest, AfterTheCallNothingOfItIsLeftWithEither) {
   session.StartCancel();
   EXPECT_FALSE(was_called);
 }
+
+// A run that tells when it is continued.
+class ToldRun final : public DeferredRun {
+ public:
+  explicit ToldRun(Notification* ran) : DeferredRun(StepId()), ran_(*ran) {}
+  void RunTask() noexcept override { ran_.Notify(); }
+  bool HandOver(To) noexcept override { return false; }
+
+ private:
+  Notification& ran_;
+};
+
+// A callback of `of_callback` waits for a run that is deferred on the thread that takes the link back, which waits for
+// the callback.
+void ExpectDeferredRunsGoOn(bool of_session) {
+  CancellationManager session, caller;
+  Notification began, ran;
+  ToldRun run(&ran);
+  bool has_run = false;
+  std::thread canceller;
+  {
+    const ThreadRuns::Scope scope;
+    ThreadRuns::Current().Keep(&run);
+    {
+      LinkedCancellation linked(session, &caller);
+      CancellationManager& of_callback = of_session ? session : caller;
+      ASSERT_TRUE(of_callback.RegisterCallback(of_callback.NewToken(), [&] {
+        began.Notify();
+        has_run = ran.WaitForNotificationWithTimeout(absl::Seconds(20));
+      }));
+      canceller = std::thread([&] { of_callback.StartCancel(); });
+      began.WaitForNotification();
+    }
+    canceller.join();
+  }
+  EXPECT_TRUE(has_run);
+}
+
+TEST(LinkedCancellationTest, WhileItWaitsForTheCallersCancellationDeferredRunsGoOn) { ExpectDeferredRunsGoOn(false); }
+TEST(LinkedCancellationTest, WhileItWaitsForTheSessionsCancellationDeferredRunsGoOn) { ExpectDeferredRunsGoOn(true); }
 
 }  // namespace
 }  // namespace sluice

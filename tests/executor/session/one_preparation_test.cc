@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "executor/session/prepared_signatures.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "kernels/families/register_all.h"
@@ -201,6 +202,109 @@ TEST_F(OnePreparationTest, AThreadThatWaitsComesBackAtItsDeadlineOrCancellation)
   EXPECT_OK(Run());
   JoinOthers();
   EXPECT_EQ(num_made_, 1);
+}
+
+// Preparing takes four units. The first call has three of them; the second one six, which is enough by itself.
+TEST_F(OnePreparationTest, AShortDeadlineOfOthersDoesNotUseUpALongerOne) {
+  constexpr absl::Duration kUnit = absl::Milliseconds(150);
+  fetch_ = "long";
+  OpenWith([&](int count) {
+    if (count == 1) {
+      threads_.emplace_back([&] {
+        CallOptions options;
+        options.deadline = absl::Now() + 6 * kUnit;
+        EXPECT_OK(Run(options));
+      });
+    }
+    absl::SleepFor(4 * kUnit);
+  });
+  CallOptions options;
+  options.deadline = absl::Now() + 3 * kUnit;
+  EXPECT_THAT(Run(options), IsError(ErrorCode::kDeadline));
+  JoinOthers();
+}
+
+// Calls with one timeout, as a server makes them: the deadline of each is a little later than that of the one before.
+TEST_F(OnePreparationTest, CallsWithTheSameTimeoutShare) {
+  const auto run = [&] {
+    CallOptions options;
+    options.deadline = absl::Now() + absl::Seconds(30);
+    EXPECT_OK(Run(options));
+  };
+  OpenWith([&](int count) {
+    if (count > 1) return;
+    for (int i = 0; i < 4; ++i) threads_.emplace_back(run);
+    absl::SleepFor(kWhile);
+  });
+  run();
+  JoinOthers();
+  EXPECT_EQ(num_made_, 1);
+}
+
+// What fails is a factory, though the deadline has passed by then: each of the others prepares by itself.
+TEST_F(OnePreparationTest, AFailureAfterTheDeadlineIsAFailure) {
+  std::atomic<int> num_begun{0};  // Of the others: none is through before all have begun.
+  OpenWith([&](int count) {
+    if (count == 1) {
+      BeginOthers(4);
+      absl::SleepFor(kWhile);
+    } else {
+      ++num_begun;
+      const absl::Time end = absl::Now() + absl::Seconds(10);
+      while (num_begun < 4 && absl::Now() < end) absl::SleepFor(absl::Milliseconds(1));
+    }
+    throw std::runtime_error("always");
+  });
+  CallOptions options;
+  options.deadline = absl::Now() + kWhile;
+  EXPECT_THAT(Run(options), StatusIs(absl::StatusCode::kInternal));
+  const absl::Time start = absl::Now();
+  JoinOthers();
+  EXPECT_LT(absl::Now() - start, absl::Seconds(8)) << "one waits for the other";
+  for (const absl::Status& outcome : others_) EXPECT_THAT(outcome, StatusIs(absl::StatusCode::kInternal));
+  EXPECT_EQ(num_made_, 5);
+}
+
+TEST_F(OnePreparationTest, CloseEndsTheWait) {
+  std::atomic<bool> is_back{false};
+  absl::Time closed_at;
+  absl::Duration took;
+  OpenWith([&](int count) {
+    if (count > 1) return;
+    threads_.emplace_back([&] {
+      EXPECT_THAT(Run(), IsError(ErrorCode::kSessionClosed));
+      took = absl::Now() - closed_at;
+      is_back = true;
+    });
+    absl::SleepFor(kWhile);
+    closed_at = absl::Now();
+    EXPECT_OK(session_->Close());
+    const absl::Time end = absl::Now() + absl::Minutes(1);
+    while (!is_back && absl::Now() < end) absl::SleepFor(absl::Milliseconds(1));
+  });
+  Run().IgnoreError();  // It may be through before it looks.
+  JoinOthers();
+  EXPECT_LT(took, absl::Seconds(2)) << "waits on for the factory of another thread";
+  EXPECT_EQ(num_made_, 1) << "a closed session prepares nothing";
+}
+
+// A factory may run what is being prepared: then both make it, and all get the same.
+TEST_F(OnePreparationTest, WhatIsReturnedIsWhatIsKept) {
+  PreparedSignatures prepared(8);
+  AddOp("Neg", &num_made_, [](int) {});
+  OpenSession();
+  const auto make = [&] { return session_->Prepare({{"x"}, {"z"}, {}, {}}); };
+  PreparedSignatures::Result inner = nullptr;
+  const PreparedSignatures::Result outer = prepared.FindOrPrepare("key", {}, [&] {
+    inner = prepared.FindOrPrepare("key", {}, make);
+    return make();
+  });
+  const PreparedSignatures::Result later = prepared.FindOrPrepare("key", {}, make);
+  ASSERT_OK(outer);
+  ASSERT_OK(inner);
+  ASSERT_OK(later);
+  EXPECT_EQ(*inner, *later);
+  EXPECT_EQ(*outer, *later);
 }
 
 // Another thread may be preparing a plan of the former graph.

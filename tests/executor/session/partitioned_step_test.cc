@@ -283,8 +283,9 @@ TEST_F(SessionFixture, AStepEndsWhereTheTaskRunnerDropsAPartOfIt) {
   options.allocator = &allocator_;
   ASSERT_OK_AND_ASSIGN(const std::shared_ptr<SessionCore> core, SessionCore::Create(options));
   EdgeTable edges;
+  CallStore call_store;
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<const PartitionedStep> step,
-                       PartitionedStep::Create(core, b_.graph(), /*is_cut=*/true, edges, core->kernel_store(),
+                       PartitionedStep::Create(core, b_.graph(), /*is_cut=*/true, edges, call_store,
                                                /*functions=*/nullptr));
   ASSERT_EQ(step->num_parts(), 2u);
   for (const bool throws : {false, true}) {

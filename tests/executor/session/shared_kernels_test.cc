@@ -1,6 +1,7 @@
 // Which kernels and constants the plans of a session have in common. See Note [Kernel store].
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -188,6 +189,123 @@ TEST_F(SharedKernelsTest, WhatWasPreparedAcrossAResetIsNotKept) {
   EXPECT_EQ(Next("p"), first + 1);
   EXPECT_EQ(Next("n"), first + 2);
   EXPECT_EQ(session_->num_prepared(), 2u);
+}
+
+// What is being prepared while the graph is replaced, or the session reset or closed: here by the factory of a node
+// that comes before the counter.
+class OldPreparationTest : public SharedKernelsTest {
+ protected:
+  // "p" counts, after a node whose factory calls `change`, the first time.
+  void OpenWithChange(std::function<void()> change) {
+    EXPECT_OK(registry_.Add(OwnedKernelRow("Neg", [this, change = std::move(change)](const KernelConstruction&) {
+      if (!std::exchange(has_changed_, true)) change();
+      return std::make_unique<FunctionKernel>(
+          [](KernelContext& context) {
+            context.SetOutput(0, context.TakeInput(0));
+            return absl::OkStatus();
+          },
+          CostHint::kByBytes);
+    })));
+    const Output n = b_.Op("Neg", "n", {b_.Placeholder("p_x", DType::kInt32)});
+    b_.Op("Print", "p", {n, n}, {{"message", "one"}});
+    OpenWith(Driver::kSerial);
+  }
+  static int32_t Run(const Callable& callable) {
+    Tensor in = Int(0), out;
+    EXPECT_OK(callable.Run(absl::MakeSpan(&in, 1), absl::MakeSpan(&out, 1)));
+    return *out.AsScalar<int32_t>();
+  }
+
+  bool has_changed_ = false;
+};
+
+TEST_F(OldPreparationTest, DoesNotTakeTheStateOfANewVersion) {
+  OpenWithChange([&] {
+    b_ = GraphBuilder(NewOpRegistry());
+    b_.Op("Identity", "again", {Counter("p", "two")});
+    ASSERT_OK_AND_ASSIGN(Graph next, b_.Build());
+    ASSERT_OK(session_->Replace(std::move(next)));
+    EXPECT_EQ(Next("p"), 1);
+    EXPECT_EQ(Next("p"), 2);
+  });
+  EXPECT_EQ(Next("p"), 1) << "the old node has a counter of its own";
+  EXPECT_EQ(Next("p"), 3) << "the signature of the new version";
+  EXPECT_EQ(Next("again"), 4) << "another signature of it, with the same node";
+}
+
+TEST_F(OldPreparationTest, DoesNotBringBackWhatTheNewVersionDoesNotHave) {
+  OpenWithChange([&] {
+    b_ = GraphBuilder(NewOpRegistry());
+    b_.Const("other", Int(1));
+    ASSERT_OK_AND_ASSIGN(Graph next, b_.Build());
+    ASSERT_OK(session_->Replace(std::move(next)));
+  });
+  EXPECT_EQ(Next("p"), 1);
+  EXPECT_EQ(session_->core().kernel_store().num_kernels(), 0u);
+}
+
+// A node that stays keeps its state, whatever is being prepared meanwhile.
+TEST_F(OldPreparationTest, SharesTheStateOfANodeThatStays) {
+  OpenWithChange([&] {
+    const Graph same = *session_->CopyGraph();
+    ASSERT_OK(session_->Replace(Graph(same)));
+    EXPECT_EQ(Next("p"), 1);
+  });
+  EXPECT_EQ(Next("p"), 2) << "prepared before";
+  EXPECT_EQ(Next("p"), 3);
+}
+
+TEST_F(OldPreparationTest, HasStateOfItsOwnAfterAReset) {
+  OpenWithChange([&] { session_->Reset({}); });
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const Callable> before, session_->Prepare({{"p_x"}, {"p"}, {}, {}}));
+  EXPECT_EQ(Run(*before), 1);
+  EXPECT_EQ(Next("p"), 1) << "later ones begin with new state";
+  EXPECT_EQ(Run(*before), 2);
+  EXPECT_EQ(Next("p"), 2);
+}
+
+TEST_F(OldPreparationTest, LeavesNothingInASessionThatIsClosed) {
+  OpenWithChange([&] { EXPECT_OK(session_->Close()); });
+  session_->Prepare({{"p_x"}, {"p"}, {}, {}}).status().IgnoreError();  // It may be through before it looks.
+  EXPECT_TRUE(has_changed_);
+  EXPECT_EQ(session_->core().kernel_store().num_kernels(), 0u);
+}
+
+// However often a graph is replaced, and though the call has the same name in all of them.
+TEST_F(SharedKernelsTest, AReplacedGraphForgetsWhatItsCallsDoNotHaveAnyMore) {
+  // `inner` stands two calls deep, and names of bodies may look like paths.
+  const auto build = [this](const std::string& outer, const std::string& inner) {
+    const FunctionText::Attrs types = {{"T", DType::kInt32}, {"U", std::vector<DType>{DType::kInt32}}};
+    b_ = GraphBuilder(NewOpRegistry());
+    FunctionText("Inner")
+        .Arg("x: int32")
+        .Result("y: int32", absl::StrCat(inner, ":output:0"))
+        .Node(absl::StrCat(inner, " = Print(x, x)"), types)
+        .AddTo(b_.graph());
+    FunctionText("Outer")
+        .Arg("x: int32")
+        .Result("y: int32", absl::StrCat(outer, ":output:0"))
+        .Node("within/call = Inner(x)", {})
+        .Node(absl::StrCat(outer, " = Print(within/call:y:0, x)"), types)
+        .AddTo(b_.graph());
+    Call(b_, "call", "Outer", {b_.Placeholder("p_x", DType::kInt32)}, {DType::kInt32});
+  };
+  const auto replace = [&](const std::string& outer, const std::string& inner) {
+    build(outer, inner);
+    ASSERT_OK_AND_ASSIGN(Graph next, b_.Build());
+    ASSERT_OK(session_->Replace(std::move(next)));
+  };
+  build("stays", "a/print");
+  OpenWith(Driver::kAuto);
+  for (int32_t i = 1; i < 10; ++i) {
+    EXPECT_EQ(Next("call"), i);
+    EXPECT_EQ(session_->core().kernel_store().num_kernels(), 2u) << i;
+    ASSERT_NO_FATAL_FAILURE(replace("stays", absl::StrCat("of_version_", i, "/print")));
+    EXPECT_EQ(session_->core().kernel_store().num_kernels(), 1u) << i;
+  }
+  ASSERT_NO_FATAL_FAILURE(replace("new", "a/print"));
+  EXPECT_EQ(session_->core().kernel_store().num_kernels(), 0u);
+  EXPECT_EQ(Next("call"), 1);
 }
 
 TEST_F(SharedKernelsTest, CloseForgetsAllKernels) {

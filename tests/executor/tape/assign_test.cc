@@ -193,6 +193,26 @@ TEST_F(TapeAssignTest, TheRightSideIsBroadcast) {
   EXPECT_THAT(Values(plain), ElementsAre(4, 4, 4, 4, 4, 4));
 }
 
+TEST_F(TapeAssignTest, AVariableMayBeAssignedToItself) {
+  const Var x = Leaf({1, 2});
+  Var y = x * 3.0, c = Constant({1, 2});
+  Var& same = y;
+  ASSERT_OK(y.Assign(std::move(same)));
+  EXPECT_THAT(Values(y), ElementsAre(3, 6));
+  ASSERT_OK(Sum(y * 2.0).Backward());
+  EXPECT_THAT(GradOf(x), ElementsAre(6, 6));
+  Var& same_constant = c;
+  ASSERT_OK(c.Assign(std::move(same_constant)));
+  EXPECT_THAT(Values(c), ElementsAre(1, 2));
+}
+
+TEST_F(TapeAssignTest, AGradientHasTheTypeAndTheShapeOfItsVariable) {
+  Var x = Leaf({1, 2});
+  EXPECT_THAT(x.SetGrad(Constant(1)), IsError(ErrorCode::kOpShape, "type and the shape"));
+  EXPECT_THAT(x.SetGrad(tape_.Constant(Tensor::Vector<double>({1, 2}))), IsError(ErrorCode::kInputType));
+  EXPECT_FALSE(x.grad().defined());
+}
+
 TEST_F(TapeAssignTest, TheLeftSideIsNot) {
   Var v = Constant({1, 1, 1});
   const Var wide = Constant(Shape::Of({2, 3}), {1, 1, 1, 1, 1, 1}), deep = Constant(Shape::Of({1, 3}), {1, 1, 1});

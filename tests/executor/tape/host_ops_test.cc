@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -84,6 +85,25 @@ class CancelKernel final : public Kernel {
 
 absl::Status CancelGradient(GradientContext& c) {
   c.SetInput(0, AddOp("CancelGrad", {c.dy()}));
+  return absl::OkStatus();
+}
+
+// The identity. Calls what the test says.
+class CallingKernel final : public Kernel {
+ public:
+  explicit CallingKernel(const std::function<void()>* call) : call_(call) {}
+  absl::Status Compute(KernelContext& context) const override {
+    (*call_)();
+    context.SetOutput(0, context.input(0));
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::function<void()>* const call_;
+};
+
+absl::Status CallingGradient(GradientContext& c) {
+  c.SetInput(0, AddOp("Calling", {c.dy()}));
   return absl::OkStatus();
 }
 
@@ -331,6 +351,37 @@ TEST_F(TapeHostOpsTest, CancellationOfAnOuterPassIsSeenInKernelsOfInnerOnes) {
       EXPECT_THAT(tape.Backward({x * 2.0}, {}, options), StatusIs(absl::StatusCode::kCancelled));
       EXPECT_EQ(seen_, ++num_passes);
     }
+  }
+}
+
+// The last handle of a leaf goes while a pass runs, as a graph and node by node: who holds its gradient, or has a hook,
+// sees what is added.
+TEST_F(TapeHostOpsTest, ALeafMayGoWhileAPassRuns) {
+  std::function<void()> call = [] {};
+  ASSERT_OK(ops_->Add(*OpSchemaBuilder("Calling").Input("x: float").Output("y: float").Build()));
+  ASSERT_OK(kernels_.Add(OwnedKernelRow("Calling", [&call](const KernelConstruction&) {
+    return absl::StatusOr<std::unique_ptr<Kernel>>(std::make_unique<CallingKernel>(&call));
+  })));
+  for (const int max_structures : {0, 64}) {
+    TapeOptions options = Options(1);
+    options.rows = {GradientRow("Calling", &CallingGradient)};
+    options.max_structures = max_structures;
+    Tape tape(options);
+    for (int pass = 0; pass < 4; ++pass) {
+      Var x = tape.Leaf(Tensor::Scalar(1.0f));
+      const Var y = CallOp("Calling", {x});
+      BackwardOptions retain;
+      retain.retain_graph = true;
+      ASSERT_OK(tape.Backward({y}, {}, retain));
+      const Var grad = x.grad();
+      call = [&] { x = Var(); };
+      ASSERT_OK(tape.Backward({y}, {}, retain));
+      ASSERT_OK(tape.Backward({y}, {}, retain));
+      call = [] {};
+      ASSERT_OK_AND_ASSIGN(const float sum, grad.Item<float>());
+      EXPECT_EQ(sum, 3.0f) << pass;
+    }
+    EXPECT_EQ(tape.NumPassesOfKnownStructure() > 0, max_structures > 0);
   }
 }
 

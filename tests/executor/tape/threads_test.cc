@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "executor/service_threads.h"
+#include "executor/tape/call_limits.h"
 #include "executor/tape/grad_mode.h"
 #include "executor/tape/tape_node.h"
 #include "gmock/gmock.h"
+#include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "gtest/gtest.h"
 #include "tests/executor/tape/tape_fixture.h"
@@ -119,6 +121,51 @@ TEST_F(TapeThreadsTest, H10ErrorsComeToTheCallingThread) {
     ASSERT_OK((x * x).Backward());
     EXPECT_THAT(GradOf(x), ElementsAre(6));
   }
+}
+
+// Limits of the thread that waits: a hook below more passes than one thread takes calls an op.
+TEST_F(TapeThreadsTest, H10LimitsAreObeyedInDeepPasses) {
+  CancellationManager cancellation;
+  absl::Status of_op, of_pass;
+  std::function<Var(int)> nested = [&](int depth) {
+    Var y = Leaf(1) * 2.0;
+    EXPECT_OK(y.AddHook([&, depth](const Var&) -> absl::StatusOr<Var> {
+                 const GradModeScope grad(true);
+                 if (depth > 0) {
+                   const absl::Status status = nested(depth - 1).Backward();
+                   if (depth == 65) of_pass = status;
+                   return Var();
+                 }
+                 cancellation.StartCancelWithStatus(absl::AbortedError("by the test"));
+                 of_op = (Leaf(1) * 3.0).status();
+                 return Var();
+               }).status());
+    return y;
+  };
+  const Var y = nested(65);
+  const CallLimitsScope limits(&cancellation);
+  EXPECT_FALSE(y.Backward().ok());
+  EXPECT_THAT(of_op, StatusIs(absl::StatusCode::kAborted, "by the test"));
+  EXPECT_THAT(of_pass, StatusIs(absl::StatusCode::kAborted, "by the test"));
+}
+
+// A pass inside of one with a cancellation obeys the limits that were set between them, too.
+TEST_F(TapeThreadsTest, H10LimitsAreObeyedInsideOfPassesWithOthers) {
+  CancellationManager outer, inner;
+  inner.StartCancelWithStatus(absl::AbortedError("by the test"));
+  absl::Status of_pass;
+  const Var x = Leaf(1), of_inner = x * 3.0;
+  Var y = Leaf(1) * 2.0;
+  ASSERT_OK(y.AddHook([&](const Var&) {
+               const CallLimitsScope limits(&inner);
+               of_pass = of_inner.Backward();
+               return Var();
+             }).status());
+  BackwardOptions options;
+  options.cancellation = &outer;
+  EXPECT_OK(tape_.Backward({y}, {}, options));
+  EXPECT_THAT(of_pass, StatusIs(absl::StatusCode::kAborted, "by the test"));
+  EXPECT_FALSE(x.grad().defined());
 }
 
 // Threads that take over are used again, or end.

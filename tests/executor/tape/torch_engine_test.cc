@@ -1,6 +1,7 @@
 // What PyTorch 2.15 answers in corners of its engine: which hooks run, in which order, and what they see. Each expected
 // value was printed by the same program in PyTorch.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -304,6 +305,87 @@ TEST_F(TorchEngineTest, ALeafToldToRequireNoGradientIsAConstantOfRecordedPasses)
   const Var u = v * w;
   ASSERT_OK(v.SetRequiresGrad(false));
   EXPECT_FALSE(Derivative(u, w).requires_grad());
+}
+
+// A post hook that Backward adds to its own node is called, and sees no gradients of outputs the first time.
+TEST_F(TorchEngineTest, APostHookMayComeWhileItsNodeRuns) {
+  class AddsHook final : public CustomFunction {
+   public:
+    explicit AddsHook(std::function<void()> add) : add_(std::move(add)) {}
+    std::string name() const override { return "AddsHook"; }
+    absl::StatusOr<Vars> Forward(FunctionContext&, absl::Span<const Var> in) override { return Vars{in[0] * 2.0}; }
+    absl::StatusOr<Vars> Backward(FunctionContext&, absl::Span<const Var> grads) override {
+      add_();
+      return Vars{grads[0] * 2.0};
+    }
+
+   private:
+    const std::function<void()> add_;
+  };
+  std::vector<size_t> num_outputs;
+  NodeRef node;
+  const Var y = tape_.Apply(std::make_shared<AddsHook>([&] {
+                              const auto hook = [&](absl::Span<const Var> inputs, absl::Span<const Var> outputs) {
+                                EXPECT_THAT(Values(inputs[0]), ElementsAre(2));
+                                num_outputs.push_back(outputs.size());
+                                return Vars();
+                              };
+                              EXPECT_OK(node.AddPostHook(hook).status());
+                            }),
+                            {Leaf(3)})[0];
+  node = y.grad_fn();
+  ASSERT_OK(Retained(y));
+  ASSERT_OK(Retained(y));
+  EXPECT_THAT(num_outputs, ElementsAre(0, 1, 1));
+}
+
+// What is differentiable once gives constants, unless a gradient of its outputs is none; then the second derivative is
+// an error where the pass goes that way, and inputs are not used by it.
+TEST_F(TorchEngineTest, WhatIsDifferentiableOnceGivesConstantsOfConstants) {
+  class Once final : public CustomFunction {
+   public:
+    std::string name() const override { return "Once"; }
+    absl::StatusOr<Vars> Forward(FunctionContext& context, absl::Span<const Var> in) override {
+      context.SaveForBackward({in[0]});
+      return Vars{in[0] * in[0]};
+    }
+    absl::StatusOr<Vars> Backward(FunctionContext& context, absl::Span<const Var> grads) override {
+      SLUICE_ASSIGN_OR_RETURN(const Vars saved, context.Saved());
+      return Vars{grads[0] * 2.0 * saved[0]};
+    }
+    bool is_once_differentiable() const override { return true; }
+  };
+  const Var x = Leaf(3), seed = Leaf(1);
+  const Var z = tape_.Apply(std::make_shared<Once>(), {x * 1.0})[0];
+  const Var of_constant = Derivative(z, x);
+  EXPECT_THAT(Values(of_constant), ElementsAre(6));
+  EXPECT_FALSE(of_constant.requires_grad());
+  GradOptions options;
+  options.create_graph = true;
+  ASSERT_OK_AND_ASSIGN(const Vars seeded, tape_.Grad({z}, {x}, {seed}, options));
+  EXPECT_TRUE(seeded[0].requires_grad());
+  for (const Var& input : {x, seed}) {
+    EXPECT_THAT(tape_.Grad({seeded[0]}, {input}).status(), IsError(ErrorCode::kTapeUnused));
+  }
+  EXPECT_THAT(seeded[0].Backward(), IsError(ErrorCode::kTapeNoDerivative, "second time"));
+}
+
+TEST_F(TorchEngineTest, WithoutRootsThereIsNothingToDo) {
+  const Var x = Leaf(3);
+  EXPECT_OK(tape_.Backward({}));
+  BackwardOptions options;
+  options.inputs = Vars{x};
+  EXPECT_OK(tape_.Backward({}, {}, options));
+  EXPECT_THAT(tape_.Grad({}, {x}).status(), IsError(ErrorCode::kTapeUnused));
+  GradOptions unused;
+  unused.allow_unused = true;
+  ASSERT_OK_AND_ASSIGN(const Vars none, tape_.Grad({}, {x}, {}, unused));
+  ASSERT_EQ(none.size(), 1u);
+  EXPECT_FALSE(none[0].defined());
+  EXPECT_THAT(tape_.Grad({}, {}).status(), IsError(ErrorCode::kWrongUse, "must not be empty"));
+  options.inputs = Vars{Constant(1)};
+  EXPECT_THAT(tape_.Backward({}, {}, options), IsError(ErrorCode::kTapeNeedsNoGrad));
+  EXPECT_THAT(tape_.Backward({}, {Constant(1)}), IsError(ErrorCode::kTapeRoot));
 }
 
 TEST_F(TorchEngineTest, LRetainGradInAHookCountsAtOnce) {

@@ -32,6 +32,24 @@ TEST(PrintableNameTest, WhatIsUnsafeOnATerminalIsEscaped) {
   for (const auto& [name, printed] : cases) EXPECT_EQ(PrintableName(name), printed);
 }
 
+// XML may not hold them.
+TEST(PrintableNameTest, CodePointsThatAreNoCharactersAreEscaped) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"\xef\xbf\xbe", "\\ufffe"},
+      {"\xef\xbf\xbf", "\\uffff"},
+      {"\xef\xb7\x90", "\\ufdd0"},
+      {"\xef\xb7\xaf", "\\ufdef"},
+      {"\xf0\x9f\xbf\xbe", "\\u1fffe"},
+      {"\xf0\xaf\xbf\xbf", "\\u2ffff"},
+      {"\xf4\x8f\xbf\xbf", "\\u10ffff"},
+      {"\xef\xb7\x8f", "\xef\xb7\x8f"},
+      {"\xef\xb7\xb0", "\xef\xb7\xb0"},
+      {"\xef\xbf\xbd", "\xef\xbf\xbd"},
+      {"\xf0\x9f\xbf\xbd", "\xf0\x9f\xbf\xbd"},
+  };
+  for (const auto& [name, printed] : cases) EXPECT_EQ(PrintableName(name), printed);
+}
+
 TEST(PrintableNameTest, InvalidUtf8IsEscapedByteByByte) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"\xff", "\\xff"},                             // Never a lead byte.

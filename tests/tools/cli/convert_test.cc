@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -62,6 +63,29 @@ TEST(ConvertTest, UnknownFetchesAreErrors) {
   EXPECT_EQ(run.status, 1);
   EXPECT_TRUE(absl::StrContains(run.err, "net/act")) << "the nearest name\n" << run.err;
   EXPECT_FALSE(LoadGraphFile(out, {}).ok()) << "nothing is written";
+}
+
+// The error of `run`, where no such tensor is; a node without outputs can be kept, by its name.
+TEST(ConvertTest, FetchesThatNoNodeGivesAreErrors) {
+  const std::string out = TestFile("none.pb");
+  for (const bool freezes : {false, true}) {
+    for (const auto& [fetch, code] : {std::pair("net/act:9", "SLC4007"), std::pair("net/act:1", "SLC4007"),
+                                      std::pair("^net/act", "SLC4008"), std::pair("init:0", "SLC4008")}) {
+      std::vector<std::string> arguments = {"convert", "-", out, "--fetch", fetch};
+      if (freezes) arguments.emplace_back("--freeze");
+      const RunResult run = RunSluice(arguments, SampleModel());
+      EXPECT_EQ(run.status, 1) << fetch;
+      EXPECT_TRUE(absl::StrContains(run.err, code)) << run.err;
+      EXPECT_TRUE(absl::StrContains(run.err, "outputs of the model:\n  y  float32")) << run.err;
+      EXPECT_FALSE(std::filesystem::exists(out));
+    }
+  }
+  EXPECT_EQ(RunSluice({"convert", "-", out, "--fetch", "init"}, SampleModel()).status, 0);
+  const RunResult one = RunSluice({"convert", "-", out, "--fetch", "x"}, SampleModel());
+  EXPECT_TRUE(absl::StrContains(one.err, "kept 1 of 9 nodes")) << one.err;
+  EXPECT_TRUE(absl::StrContains(one.err, ": 1 node, ")) << one.err;
+  const RunResult unknown = RunSluice({"convert", "-", out, "--fetch", "nope"}, SampleModel());
+  EXPECT_TRUE(absl::StrContains(unknown.err, "outputs of the model:\n  y  float32")) << unknown.err;
 }
 
 TEST(ConvertTest, ASavedModelBecomesItsGraph) {

@@ -91,7 +91,11 @@ TEST(GradTest, UnknownNamesAreErrors) {
   const RunResult grad = RunSluice({"grad", "-", "--y", "net/atc", "--x", "x", "-o", out}, SampleModel());
   EXPECT_EQ(grad.status, 1);
   EXPECT_TRUE(absl::StrContains(grad.err, "net/act")) << "the nearest name\n" << grad.err;
+  EXPECT_TRUE(absl::StrContains(grad.err, "outputs of the model:\n  y  float32")) << grad.err;
   EXPECT_FALSE(LoadGraphFile(out, {}).ok()) << "nothing is written";
+  const RunResult of_what = RunSluice({"grad", "-", "--y", "y", "--x", "z", "-o", out}, SampleModel());
+  EXPECT_EQ(of_what.status, 1);
+  EXPECT_TRUE(absl::StrContains(of_what.err, "inputs of the model:\n  x  float32")) << of_what.err;
 }
 
 TEST(GradTest, WhatMustBeSaidIsAskedFor) {

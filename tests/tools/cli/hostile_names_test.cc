@@ -16,9 +16,9 @@ namespace sluice {
 namespace {
 
 // EVIL in it stands for what clears a screen, sets the title of a window, forges a line, and is a control character of
-// two bytes.
+// two bytes, and what is no character and may not stand in XML.
 std::string Model(absl::string_view text) {
-  constexpr absl::string_view kEvil = "\\033[2J\\033]0;title\\007\\nFORGED\\302\\2332K\\342\\200\\256";
+  constexpr absl::string_view kEvil = "\\033[2J\\033]0;title\\007\\nFORGED\\302\\2332K\\342\\200\\256\\357\\277\\276";
   return absl::StrReplaceAll(text, {{"EVIL", kEvil}});
 }
 
@@ -58,6 +58,7 @@ void ExpectNoControls(const std::string& text, const std::string& what) {
   }
   EXPECT_FALSE(absl::StrContains(text, "\xc2\x9b")) << what;
   EXPECT_FALSE(absl::StrContains(text, "\xe2\x80\xae")) << what;
+  EXPECT_FALSE(absl::StrContains(text, "\xef\xbf\xbe")) << what;
 }
 
 // The file cannot add lines to the output, either.

@@ -11,6 +11,8 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/export.h"
 #include "graph/ops/op_table.h"
+#include "graph/value/npz.h"
+#include "graph/value/tensor.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/tools/cli/run_sluice.h"
@@ -149,6 +151,86 @@ TEST(LimitsTest, FrameDepth) {
   const std::string model = ExportGraph(*b.Build());
   ExpectLimit({"check", "-"}, model, "--max-frame-depth", "max_frame_depth", 80);
   ExpectLimit({"run", "-", "--feed", "x=0", "--fetch", "y"}, model, "--max-frame-depth", "max_frame_depth", 80);
+}
+
+// 'y' is a conditional on what is trained; beside it stand 80 frames in one another.
+std::string ConditionalBesideFrames() {
+  const std::string type = "attr { key: 'T' value { type: DT_FLOAT } } ";
+  std::string text =
+      "node { name: 'v' op: 'VarHandleOp' attr { key: 'dtype' value { type: DT_FLOAT } } "
+      "attr { key: 'shape' value { shape { } } } attr { key: 'shared_name' value { s: 'v' } } } "
+      "node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } "
+      "attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 2 } } } } "
+      "node { name: 'start' op: 'AssignVariableOp' input: 'v' input: 'c' attr { key: 'dtype' value { type: DT_FLOAT } "
+      "} } "
+      "node { name: 'r' op: 'ReadVariableOp' input: 'v' attr { key: 'dtype' value { type: DT_FLOAT } } } "
+      "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } "
+      "attr { key: 'shape' value { shape { dim { size: -1 } } } } } "
+      "node { name: 'on' op: 'Placeholder' attr { key: 'dtype' value { type: DT_BOOL } } "
+      "attr { key: 'shape' value { shape { } } } } "
+      "node { name: 'axis' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } } attr { key: 'value' value { "
+      "tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 0 } } } } ";
+  const auto add = [&](const std::string& name, const std::string& op, const std::vector<std::string>& inputs,
+                       const std::string& attrs = "") {
+    absl::StrAppend(&text, "node { name: '", name, "' op: '", op, "' ", type, attrs);
+    for (const std::string& input : inputs) absl::StrAppend(&text, "input: '", input, "' ");
+    absl::StrAppend(&text, "} ");
+  };
+  add("p", "Mul", {"x", "r"});
+  add("m", "Mean", {"p", "axis"}, "attr { key: 'Tidx' value { type: DT_INT32 } } ");
+  add("gate", "Switch", {"m", "on"});
+  add("no", "Neg", {"gate:0"});
+  add("yes", "Square", {"gate:1"});
+  add("y", "Merge", {"no", "yes"}, "attr { key: 'N' value { i: 2 } } ");
+  for (int i = 0; i < 80; ++i) {
+    add(absl::StrCat("enter", i), "Enter", {i == 0 ? "x" : absl::StrCat("enter", i - 1)},
+        absl::StrCat("attr { key: 'frame_name' value { s: 'f", i, "' } } "));
+  }
+  for (int i = 0; i < 80; ++i) add(absl::StrCat("exit", i), "Exit", {i == 0 ? "enter79" : absl::StrCat("exit", i - 1)});
+  return text;
+}
+
+// Gradients go by the same limits as what they are of.
+TEST(LimitsTest, FrameDepthOfGradients) {
+  const std::string model = ConditionalBesideFrames();
+  ExpectLimit({"grad", "-", "--y", "y", "--x", "m", "-o", TestFile("deep.pb")}, model, "--max-frame-depth",
+              "max_frame_depth", 80);
+  const std::vector<NamedTensor> arrays = {{"x", Tensor::Vector<float>({1, 2, 3, 4})}};
+  ExpectLimit({"train", "-", MakeTestFile("x.npz", *WriteNpz(arrays)), "--loss", "y", "--feed", "on=true", "--init",
+               "start", "--epochs", "1", "-o", TestFile("trained")},
+              model, "--max-frame-depth", "max_frame_depth", 80);
+}
+
+// What `sluice` says of a limit, of the model or the data.
+std::string TextOfRefusal(const std::vector<std::string>& arguments, const std::string& model) {
+  const RunResult run = RunSluice(arguments, model);
+  EXPECT_EQ(run.status, 1);
+  return absl::StrCat(run.out, run.err);
+}
+
+TEST(LimitsTest, NoMoreIsPromisedThanTheOptionTakes) {
+  const std::string nested = TextOfRefusal({"check", "-"}, NestedAttr(40));
+  EXPECT_TRUE(absl::StrContains(nested, "100 is the most that --max-nesting can allow")) << nested;
+  const std::string lower = TextOfRefusal({"check", "-", "--max-nesting", "50"}, NestedAttr(20));
+  EXPECT_TRUE(absl::StrContains(lower, "--max-nesting N allows more")) << lower;
+  const std::string deep = TextOfRefusal({"check", "-", "--max-call-depth", "256"}, ChainOfCalls(257));
+  EXPECT_TRUE(absl::StrContains(deep, "256 is the most that --max-call-depth can allow")) << deep;
+  EXPECT_TRUE(absl::StrContains(deep, "found 257 levels")) << deep;
+  const std::string deeper = TextOfRefusal({"check", "-", "--max-call-depth", "10"}, ChainOfCalls(100));
+  EXPECT_TRUE(absl::StrContains(deeper, "found more than 11 levels")) << deeper;
+  const std::string help = RunSluice({"run", "--help"}).out;
+  EXPECT_TRUE(absl::StrContains(help, "--max-call-depth N [64], at most 256")) << help;
+}
+
+TEST(LimitsTest, OfDataTheArrayAndTheOptionAreNamed) {
+  const std::vector<NamedTensor> arrays = {{"few", Tensor::Vector<float>({1})},
+                                           {"many", Tensor::Vector<float>(std::vector<float>(4000, 1))}};
+  const std::string npz = MakeTestFile("many.npz", *WriteNpz(arrays)), out = TestFile("not_trained");
+  const std::string text = TextOfRefusal({"train", "-", npz, "--loss", "y", "--feed", "on=true", "--init", "start",
+                                          "-o", out, "--max-frame-depth", "80", "--max-tensor-bytes", "16000"},
+                                         ConditionalBesideFrames());
+  EXPECT_TRUE(absl::StrContains(text, "'many")) << text;
+  EXPECT_TRUE(absl::StrContains(text, "--max-tensor-bytes N allows more")) << text;
 }
 
 TEST(LimitsTest, ParallelIterations) {

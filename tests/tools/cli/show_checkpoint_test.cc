@@ -1,5 +1,7 @@
 // `sluice show` of checkpoints.
 
+#include <sys/stat.h>
+
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -89,6 +91,21 @@ TEST(ShowCheckpointTest, ValuesAreSummedUp) {
   EXPECT_EQ(tensors[1]["values"]["mean"], 0.25) << "of truth values: how many are true";
   EXPECT_EQ(tensors[2]["values"], Json::parse(R"({"min":null,"max":null,"mean":null,"nan":0,"inf":0,"first":[]})"));
   EXPECT_EQ(tensors[4]["values"]["first"][0], "one");
+}
+
+// Their sum lies beyond what a double can be.
+TEST(ShowCheckpointTest, TheMeanOfLargeNumbersIsFinite) {
+  const std::string prefix = TestFile("large");
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<BundleWriter> writer, BundleWriter::Create(prefix));
+  ASSERT_OK(writer->Add("all", Tensor::Vector<double>({kLargest, kLargest, kLargest})));
+  ASSERT_OK(writer->Add("both", Tensor::Vector<double>({kLargest, kLargest, -kLargest, -kLargest})));
+  ASSERT_OK(writer->Add("least", Tensor::Vector<double>({-1.5e308, -1.5e308, kNan, -kInf})));
+  ASSERT_OK(writer->Finish());
+  const Json tensors = ShowJson(prefix, {"--values"})["tensors"];
+  EXPECT_EQ(tensors[0]["values"]["mean"], kLargest);
+  EXPECT_EQ(tensors[1]["values"]["mean"], 0);
+  EXPECT_EQ(tensors[2]["values"]["mean"], -1.5e308);
 }
 
 // A checkpoint of TensorFlow's objects says what the program called its variables.
@@ -191,6 +208,99 @@ TEST(ShowCheckpointTest, ATensorOfAnUnknownTypeIsAnErrorBesideTheOthers) {
   EXPECT_TRUE(absl::StrContains(run.out, "good  float32 []  4 B  min 7  max 7  mean 7")) << run.out;
   EXPECT_TRUE(absl::StrContains(run.err, "SLC5004")) << run.err;
   EXPECT_TRUE(absl::StrContains(run.err, "'odd'")) << run.err;
+}
+
+// Of what is wrong with one, the list of the others says nothing.
+TEST(ShowCheckpointTest, WhatIsMissingIsAnErrorBesideTheList) {
+  const std::string prefix = MakeCheckpoint("shorter"), data = prefix + ".data-00000-of-00001";
+  const std::string bytes = ReadTestFile(data);
+  ASSERT_OK(WriteFile(data, bytes.substr(0, bytes.size() - 1)));
+  const RunResult cut = RunSluice({"show", prefix, "--values"});
+  EXPECT_EQ(cut.status, 1);
+  EXPECT_TRUE(absl::StrContains(cut.out, "checkpoint, 5 tensors")) << cut.out;
+  EXPECT_TRUE(absl::StrContains(cut.out, "mean 7")) << "that of step\n" << cut.out;
+  EXPECT_TRUE(absl::StrContains(cut.err, "SLC5003")) << cut.err;
+  EXPECT_TRUE(absl::StrContains(cut.err, absl::StrCat("at    '", data, "'"))) << cut.err;
+  fs::remove(data);
+  for (const char* const option : {"--all", "--values"}) {
+    const RunResult gone = RunSluice({"show", prefix, option});
+    EXPECT_EQ(gone.status, 1);
+    EXPECT_TRUE(absl::StrContains(gone.out, "  w       float32 [2,4]  32 B\n")) << gone.out;
+    EXPECT_TRUE(absl::StrContains(gone.err, "SLC5001")) << gone.err;
+    EXPECT_FALSE(absl::StrContains(gone.err, "errors")) << "one file is missing\n" << gone.err;
+  }
+}
+
+TEST(ShowCheckpointTest, ErrorsNameTheFile) {
+  const std::string prefix = MakeCheckpoint("named"), data = prefix + ".data-00000-of-00001";
+  std::string bytes = ReadTestFile(data);
+  bytes[0] = static_cast<char>(bytes[0] ^ 1);
+  ASSERT_OK(WriteFile(data, bytes));
+  const RunResult run = RunSluice({"show", prefix, "--values"});
+  EXPECT_TRUE(absl::StrContains(run.err, "has the wrong checksum")) << run.err;
+  EXPECT_TRUE(absl::StrContains(run.err, absl::StrCat("at    '", data, "'"))) << run.err;
+}
+
+// A directory without a file `checkpoint`.
+TEST(ShowCheckpointTest, TheOnlyCheckpointOfADirectoryIsMeant) {
+  const std::string prefix = MakeCheckpoint("only"), directory = fs::path(prefix).parent_path().string();
+  const std::string listed = RunSluice({"show", prefix}).out;
+  fs::remove(directory + "/checkpoint");
+  EXPECT_EQ(RunSluice({"show", directory}).out, listed);
+  fs::copy_file(prefix + ".index", directory + "/other.index");
+  const RunResult several = RunSluice({"show", directory});
+  EXPECT_EQ(several.status, 1);
+  EXPECT_TRUE(absl::StrContains(several.err, "holds several checkpoints")) << several.err;
+  EXPECT_TRUE(absl::StrContains(several.err, "'model.ckpt-7', 'other'")) << several.err;
+}
+
+TEST(ShowCheckpointTest, PipesDirectoriesAndLonelyFilesAreRefused) {
+  const std::string directory = TestFile("odd_files");
+  fs::remove_all(directory);
+  fs::create_directories(directory + "/folder.index");
+  fs::create_directories(directory + "/state");
+  fs::create_directories(directory + "/model");
+  const std::vector<std::string> pipes = {directory + "/pipe.index", directory + "/pipe.data-00000-of-00001",
+                                          directory + "/state/checkpoint", directory + "/model/saved_model.pb"};
+  for (const std::string& pipe : pipes) ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipes[0], pipes[1], directory + "/state"}) {
+    const RunResult run = RunSluice({"show", path});
+    EXPECT_EQ(run.status, 1) << path;
+    EXPECT_TRUE(absl::StrContains(run.err, "it is not a plain file")) << run.err;
+  }
+  EXPECT_TRUE(absl::StrContains(RunSluice({"run", pipes[0]}).err, "it is not a plain file"));
+  EXPECT_TRUE(absl::StrContains(RunSluice({"check", directory + "/model"}).err, "SLC1030"));
+  const RunResult folder = RunSluice({"show", directory + "/folder"});
+  EXPECT_FALSE(absl::StrContains(folder.err, "prefix of a checkpoint")) << folder.err;
+  const std::string lonely = MakeTestFile("odd_files/lonely.data-00000-of-00001", "");
+  const RunResult data = RunSluice({"show", lonely});
+  EXPECT_EQ(data.status, 1);
+  EXPECT_TRUE(absl::StrContains(data.err, "lonely.index' is missing")) << data.err;
+}
+
+TEST(ShowCheckpointTest, OtherCommandsNameShow) {
+  const std::string prefix = MakeCheckpoint("no_model"), directory = fs::path(prefix).parent_path().string();
+  for (const char* const command : {"check", "run"}) {
+    for (const std::string& path : {prefix, prefix + ".index", prefix + ".data-00000-of-00001", directory}) {
+      const RunResult run = RunSluice({command, path});
+      EXPECT_EQ(run.status, 1);
+      const std::string text = run.out + run.err;
+      EXPECT_TRUE(absl::StrContains(text, absl::StrCat("`sluice show ", path, "` lists the tensors"))) << text;
+    }
+  }
+}
+
+TEST(ShowCheckpointTest, OptionsThatMeanNothingAreRefused) {
+  const std::string prefix = MakeCheckpoint("options");
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{"--tags", "serve"}, {"--depth", "3"}, {"--boxes", "7"}}) {
+    const RunResult run = RunSluice({"show", prefix, options[0], options[1]});
+    EXPECT_EQ(run.status, 1) << options[0];
+    EXPECT_TRUE(absl::StrContains(run.err, absl::StrCat(options[0], " means nothing"))) << run.err;
+  }
+  const RunResult large = RunSluice({"show", prefix, "--max-file-bytes", "10"});
+  EXPECT_EQ(large.status, 1);
+  EXPECT_TRUE(absl::StrContains(large.err, "--max-file-bytes N allows more")) << large.err;
 }
 
 TEST(ShowCheckpointTest, LimitsAndWrongUse) {

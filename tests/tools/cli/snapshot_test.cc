@@ -152,10 +152,13 @@ Limits:
   --max-name-bytes N [4096]   refuse longer names
   --max-attrs N [256]         refuse nodes with more attrs
   --max-inputs N [65536]      refuse nodes with more inputs
-  --max-nesting N [100]       refuse files whose messages nest deeper
-  --max-call-depth N [64]     refuse functions that call one another deeper
-  --max-frame-depth N [64]    refuse loops that nest deeper
-  --max-parallel-iterations N [1024]
+  --max-nesting N [100], at most 100
+                              refuse files whose messages nest deeper
+  --max-call-depth N [64], at most 256
+                              refuse functions that call one another deeper
+  --max-frame-depth N [64], at most 10000
+                              refuse loops that nest deeper
+  --max-parallel-iterations N [1024], at most 65536
                               run no more iterations of a loop at once
 
 Output:

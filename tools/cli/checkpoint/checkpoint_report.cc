@@ -8,8 +8,6 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "graph/base/checked_math.h"
@@ -19,7 +17,6 @@
 #include "graph/wire/message_fields.h"
 #include "kernels/checkpoint/bundle_index.h"
 #include "kernels/checkpoint/bundle_reader.h"
-#include "kernels/checkpoint/checkpoint_state.h"
 #include "kernels/workers.h"
 #include "tools/cli/train/tensor_numbers.h"
 
@@ -36,23 +33,6 @@ constexpr int64_t kBlock = 1 << 16;  // Elements that are converted to doubles a
 // Where TensorFlow's objects keep which variable is whose: a message, not a value.
 constexpr absl::string_view kObjectGraph = "_CHECKPOINTABLE_OBJECT_GRAPH";
 
-// The prefix that `path`, the name of an index or of data, begins with; empty: it is neither.
-std::string PrefixOfFile(const std::string& path) {
-  if (absl::EndsWith(path, ".index")) return path.substr(0, path.size() - 6);
-  const size_t data = path.rfind(".data-");
-  constexpr absl::string_view kNumbers = ".data-00000-of-00001";
-  if (data == std::string::npos || path.size() - data != kNumbers.size()) return "";
-  for (size_t i = 0; i < kNumbers.size(); ++i) {
-    const char c = path[data + i];
-    if (absl::ascii_isdigit(static_cast<unsigned char>(kNumbers[i]))
-            ? !absl::ascii_isdigit(static_cast<unsigned char>(c))
-            : c != kNumbers[i]) {
-      return "";
-    }
-  }
-  return path.substr(0, data);
-}
-
 absl::StatusOr<Tensor> ReadTensor(BundleReader& reader, const std::string& name, const BundleEntry& entry) {
   Tensor tensor;
   const auto allocate = [&](const Shape& shape) -> absl::StatusOr<Tensor*> {
@@ -66,7 +46,10 @@ absl::StatusOr<Tensor> ReadTensor(BundleReader& reader, const std::string& name,
 
 // `flat` is a vector of real numbers.
 absl::Status AddNumbers(const Tensor& flat, int64_t size, ValueFacts* facts) {
-  double sum = 0;
+  // The sum of finite numbers can lie beyond the range of double, their mean cannot.
+  using Sum = long double;
+  static_assert(std::numeric_limits<Sum>::max_exponent > std::numeric_limits<double>::max_exponent + 63);
+  Sum sum = 0;
   int64_t num_finite = 0;
   for (int64_t begin = 0; begin < size; begin += kBlock) {
     SLUICE_ASSIGN_OR_RETURN(const Tensor block,
@@ -81,7 +64,7 @@ absl::Status AddNumbers(const Tensor& flat, int64_t size, ValueFacts* facts) {
       ++num_finite;
     }
   }
-  if (num_finite > 0) facts->mean = sum / static_cast<double>(num_finite);
+  if (num_finite > 0) facts->mean = static_cast<double>(sum / static_cast<Sum>(num_finite));
   return absl::OkStatus();
 }
 
@@ -122,41 +105,90 @@ std::map<std::string, std::string> VariableNames(const BundleIndex& index, const
 }
 
 // The index. Tensors of types that are not known here are left out of it, and an error beside the others.
-absl::StatusOr<BundleIndex> OpenIndex(const std::string& prefix, ErrorCollector* errors) {
-  absl::StatusOr<BundleIndex> index = BundleIndex::Open(prefix);
-  const std::optional<ErrorInfo> error = index.ok() ? std::nullopt : ErrorInfoOf(index.status());
-  if (!error.has_value() || error->code != ErrorCode::kCheckpointEntry) return index;
-  absl::StatusOr<BundleIndex> others = BundleIndex::OpenIndexOnly(prefix);
-  if (!others.ok() || others->FirstBadEntry().ok() || others->entries().empty()) return index;
-  errors->Add(others->FirstBadEntry());
-  return others;
+absl::StatusOr<BundleIndex> OpenIndex(const std::string& prefix, const CheckpointReportOptions& options,
+                                      ErrorCollector* errors) {
+  const std::string file = BundleIndexFile(prefix);
+  std::error_code failed;
+  const uintmax_t size = fs::file_size(file, failed);
+  if (!failed && size > static_cast<uintmax_t>(options.max_file_bytes)) {
+    const absl::Status error = Error(ErrorCode::kLimitFileSize)
+                                   .Found(absl::StrCat(size, " bytes"))
+                                   .Limit("max_file_bytes", options.max_file_bytes)
+                                   .Text("the index is too large");
+    return WithFile(error, file);
+  }
+  SLUICE_ASSIGN_OR_RETURN(BundleIndex index, BundleIndex::OpenIndexOnly(prefix));
+  if (const absl::Status bad = index.FirstBadEntry(); !bad.ok()) errors->Add(WithFile(bad, file));
+  return index;
+}
+
+// Finds what is wrong with places in files: a file that is missing, or ends too soon. Each file is asked for once.
+class ShardCheck {
+ public:
+  ShardCheck(const BundleIndex& index, ErrorCollector& errors) : index_(index), errors_(errors) {
+    for (int32_t shard = 0; shard < index.num_shards(); ++shard) {
+      std::error_code failed;
+      const uintmax_t size = fs::file_size(index.ShardFile(shard), failed);
+      sizes_.push_back(failed ? -1 : static_cast<int64_t>(size));
+      if (!failed) continue;
+      const absl::Status error =
+          Error(ErrorCode::kCheckpointMissing)
+              .Text(absl::StrCat("the file '", PrintableName(index.ShardFile(shard), kMaxPath), "' is missing"));
+      errors_.Add(WithFile(error, index.ShardFile(shard)));
+    }
+  }
+
+  // Whether the tensor is all there; else what is wrong with it has been added, or that its file is missing.
+  bool IsThere(const std::string& name, const BundleEntry& entry) const {
+    if (!entry.is_sliced) return IsOne(name, entry);
+    bool is_there = true;
+    for (const auto& slice : entry.slices) {
+      const absl::StatusOr<const BundleEntry*> piece = index_.FindSlice(name, slice);
+      errors_.Add(piece.status());
+      is_there = piece.ok() && IsOne(name, **piece) && is_there;
+    }
+    return is_there;
+  }
+
+ private:
+  static constexpr size_t kMaxPath = 1000;
+
+  bool IsOne(const std::string& name, const BundleEntry& entry) const {
+    const bool has_shard = entry.shard >= 0 && entry.shard < index_.num_shards();
+    const int64_t size = has_shard ? sizes_[static_cast<size_t>(entry.shard)] : 0;
+    if (size < 0) return false;
+    const absl::Status fits = index_.CheckExtent(name, entry, size);
+    errors_.Add(fits);
+    return fits.ok();
+  }
+
+  const BundleIndex& index_;
+  ErrorCollector& errors_;
+  std::vector<int64_t> sizes_;  // -1: missing.
+};
+
+// The values of one tensor; an error is added to those of the others.
+void ReadValues(const BundleIndex& index, const Workers& workers, const BundleEntry& entry, int64_t max_bytes,
+                ErrorCollector* errors, CheckpointTensor* tensor) {
+  if (tensor->bytes > max_bytes) {
+    return errors->Add(Error(ErrorCode::kLimitTensorBytes)
+                           .Limit("max_tensor_bytes", max_bytes)
+                           .Text(absl::StrCat("tensor '", PrintableName(tensor->name), "' has ", tensor->bytes,
+                                              " bytes, more than ", max_bytes, ": its values are not read")));
+  }
+  BundleReader reader(index, workers);  // One for each, so that an error is that of one tensor.
+  const absl::StatusOr<Tensor> value = ReadTensor(reader, tensor->name, entry);
+  absl::StatusOr<ValueFacts> facts = value.ok() ? FactsOf(*value) : value.status();
+  errors->Add(facts.status());
+  if (facts.ok()) tensor->values = *std::move(facts);
 }
 
 }  // namespace
 
-std::optional<std::string> FindCheckpoint(const std::string& path, bool of_model) {
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) {
-    const fs::path directory(path);
-    const bool is_model =
-        fs::exists(directory / "saved_model.pb", ignored) || fs::exists(directory / "saved_model.pbtxt", ignored);
-    if (is_model && !of_model) return std::nullopt;
-    const std::string variables = (is_model ? directory / "variables" / "variables" : directory / "variables").string();
-    if (HasBundleIndex(variables)) return variables;
-    if (is_model) return std::nullopt;
-    const absl::StatusOr<CheckpointState> state = ReadCheckpointState(path);
-    return state.ok() ? std::optional<std::string>(state->newest) : std::nullopt;
-  }
-  const std::string prefix = PrefixOfFile(path);
-  if (!prefix.empty() && HasBundleIndex(prefix)) return prefix;
-  // A model that is called as the checkpoint beside it is a model.
-  if (!fs::exists(path, ignored) && HasBundleIndex(path)) return path;
-  return std::nullopt;
-}
-
 absl::StatusOr<CheckpointReport> ReportCheckpoint(const std::string& prefix, const CheckpointReportOptions& options) {
   ErrorCollector errors;
-  SLUICE_ASSIGN_OR_RETURN(const BundleIndex index, OpenIndex(prefix, &errors));
+  SLUICE_ASSIGN_OR_RETURN(const BundleIndex index, OpenIndex(prefix, options, &errors));
+  const ShardCheck shards(index, errors);
   const Workers workers(nullptr);
   CheckpointReport report;
   report.prefix = prefix;
@@ -178,19 +210,9 @@ absl::StatusOr<CheckpointReport> ReportCheckpoint(const std::string& prefix, con
       if (!CheckedMul(entry.shape.num_elements(), element, &tensor.bytes)) tensor.bytes = kMaxBytes;
     }
     if (!CheckedAdd(report.bytes, tensor.bytes, &report.bytes)) report.bytes = kMaxBytes;
-    if (options.with_values && name != kObjectGraph) {
-      if (tensor.bytes > options.max_tensor_bytes) {
-        errors.Add(Error(ErrorCode::kLimitTensorBytes)
-                       .Help("raise --max-tensor-bytes")
-                       .Text(absl::StrCat("tensor '", PrintableName(name), "' has ", tensor.bytes, " bytes, more than ",
-                                          options.max_tensor_bytes, ": its values are not read")));
-      } else {
-        BundleReader reader(index, workers);  // One for each, so that an error is that of one tensor.
-        const absl::StatusOr<Tensor> value = ReadTensor(reader, name, entry);
-        absl::StatusOr<ValueFacts> facts = value.ok() ? FactsOf(*value) : value.status();
-        errors.Add(facts.status());
-        if (facts.ok()) tensor.values = *std::move(facts);
-      }
+    const bool is_there = shards.IsThere(name, entry);
+    if (options.with_values && is_there && name != kObjectGraph) {
+      ReadValues(index, workers, entry, options.max_tensor_bytes, &errors, &tensor);
     }
     report.tensors.push_back(std::move(tensor));
   }

@@ -38,21 +38,17 @@ struct CheckpointReport {
   std::vector<std::string> files;         // Of the data, without their directory.
   int64_t bytes = 0;                      // Of all tensors.
   std::vector<CheckpointTensor> tensors;  // By name.
-  absl::Status errors;                    // Of tensors whose values cannot be read.
+  absl::Status errors;                    // Of files that are missing, and of tensors that are wrong or cannot be read.
 };
 
 struct CheckpointReportOptions {
   bool with_values = false;
   int64_t max_tensor_bytes = 0;  // Values of larger tensors are an error.
+  int64_t max_file_bytes = 0;    // Of the index.
 };
 
-// The prefix of the checkpoint that `path` means, or nothing: a prefix, one of its files, a directory with a file
-// `checkpoint` (the newest one that it names), or the directory of variables of a SavedModel. With `of_model` also a
-// SavedModel itself, which otherwise is a model.
-std::optional<std::string> FindCheckpoint(const std::string& path, bool of_model);
-
-// kCheckpointMissing, kCheckpointDamaged, kCheckpointShort, kCheckpointEntry for what is wrong with index and files.
-// Holds one tensor at a time.
+// kCheckpointMissing, kCheckpointDamaged, kLimitFileSize for what is wrong with the index. What is wrong with files of
+// data and with single tensors is in the report: the others are listed all the same. Holds one tensor at a time.
 absl::StatusOr<CheckpointReport> ReportCheckpoint(const std::string& prefix, const CheckpointReportOptions& options);
 
 }  // namespace sluice

@@ -36,7 +36,7 @@ BoxLook LookOf(const Graph& graph, const Box& box, OutputTextFn output_text) {
     look.family = OpFamilyOf(op);
     look.weights = WeightsText(graph, box, output_text);
   } else {
-    look.subtitle = absl::StrCat(CountText(box.num_nodes), box.num_nodes == 1 ? " node" : " nodes");
+    look.subtitle = CountOf(box.num_nodes, "node");
   }
   const double title = static_cast<double>(CountChars(look.title)) * kCharWidth * kTitleFontSize;
   const double subtitle = static_cast<double>(CountChars(look.subtitle)) * kCharWidth * kSubtitleFontSize;

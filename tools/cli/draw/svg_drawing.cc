@@ -129,7 +129,7 @@ class SvgWriter {
   }
 
   std::string Tooltip(const Box& box) const {
-    if (box.kind != Box::Kind::kNode) return absl::StrCat(box.label, ": ", CountText(box.num_nodes), " nodes");
+    if (box.kind != Box::Kind::kNode) return absl::StrCat(box.label, ": ", CountOf(box.num_nodes, "node"));
     std::string text = absl::StrCat(ShownName(graph_.name(box.node)), "\n", graph_.op_name(box.node));
     for (const NodeId constant : box.folded)
       absl::StrAppend(&text, "\n", graph_.Is(constant, "Const") ? "constant " : "", ShownName(graph_.name(constant)));

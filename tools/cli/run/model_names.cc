@@ -67,6 +67,11 @@ std::vector<std::string> Aligned(std::vector<Row> rows, size_t max_rows) {
   return lines;
 }
 
+std::vector<std::string> Titled(absl::string_view title, std::vector<std::string> lines) {
+  if (!lines.empty()) lines.insert(lines.begin(), std::string(title));
+  return lines;
+}
+
 }  // namespace
 
 absl::StatusOr<ModelNames> ModelNames::Create(const LoadedGraph& model, const std::string& key) {
@@ -150,5 +155,9 @@ std::vector<std::string> ModelNames::OutputLines() const {
   return Lines(signature_ == nullptr ? nullptr : &signature_->outputs,
                GuessEndpoints(model_->graph, model_->control_flow).outputs);
 }
+
+std::vector<std::string> ModelNames::InputAdvice() const { return Titled("inputs of the model:", InputLines()); }
+
+std::vector<std::string> ModelNames::OutputAdvice() const { return Titled("outputs of the model:", OutputLines()); }
 
 }  // namespace sluice

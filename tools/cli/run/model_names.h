@@ -37,6 +37,9 @@ class ModelNames {
   // kMaxLines of them, then how many more there are.
   std::vector<std::string> InputLines() const;
   std::vector<std::string> OutputLines() const;
+  // The same below a title, for what stands after an error about a name; empty where the model has none.
+  std::vector<std::string> InputAdvice() const;
+  std::vector<std::string> OutputAdvice() const;
 
  private:
   static constexpr size_t kMaxLines = 20;

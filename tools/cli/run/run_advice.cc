@@ -95,11 +95,6 @@ bool IsAboutFetches(ErrorCode code) {
   return code == ErrorCode::kFetchUnknown || code == ErrorCode::kFetchSlot || code == ErrorCode::kFetchNoOutput;
 }
 
-Lines Titled(absl::string_view title, Lines lines) {
-  if (!lines.empty()) lines.insert(lines.begin(), std::string(title));
-  return lines;
-}
-
 }  // namespace
 
 Lines AdviceLines(const LoadedGraph& model, const RunRequest& request, const ModelSessionOptions& options,
@@ -118,8 +113,8 @@ Lines AdviceLines(const LoadedGraph& model, const RunRequest& request, const Mod
   if (!names.ok()) return {};
   Lines lines = AboutMissingFeeds(model, *names, errors);
   for (const ErrorInfo& error : errors) {
-    if (lines.empty() && IsAboutFeeds(error.code)) lines = Titled("inputs of the model:", names->InputLines());
-    if (lines.empty() && IsAboutFetches(error.code)) lines = Titled("outputs of the model:", names->OutputLines());
+    if (lines.empty() && IsAboutFeeds(error.code)) lines = names->InputAdvice();
+    if (lines.empty() && IsAboutFetches(error.code)) lines = names->OutputAdvice();
   }
   return lines;
 }

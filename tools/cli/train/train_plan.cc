@@ -261,13 +261,14 @@ class Planner {
     SLUICE_RETURN_IF_ERROR(errors_.Finish());
     options.name = graph_.UniqueName("train");
     options.gradients.name = "gradients";
+    options.gradients.limits = limits_;
     SLUICE_ASSIGN_OR_RETURN(const NodeId count_init, AddGlobalStep(variables[0], &options));
     SLUICE_ASSIGN_OR_RETURN(const Output loss, graph_.FindOutput(plan_.fetches[0]));
     for (size_t i = 1; i < plan_.fetches.size(); ++i) {
       SLUICE_ASSIGN_OR_RETURN(const Output metric, graph_.FindOutput(plan_.fetches[i]));
       options.before_update.push_back(metric);
     }
-    SLUICE_ASSIGN_OR_RETURN(options.gradients.custom, FindCustomGradients(model_));
+    SLUICE_ASSIGN_OR_RETURN(options.gradients.custom, FindCustomGradients(model_, nullptr, limits_));
     SLUICE_ASSIGN_OR_RETURN(const TrainStep step, AddTrainStep(graph_, loss, variables, options));
     for (size_t i = 0; i < variables.size(); ++i) {
       if (step.gradients[i].is_set()) plan_.trained.emplace_back(graph_.name(variables[i]));
