@@ -26,7 +26,7 @@ class CallInbox {
       }
     }
   }
-  // Takes out all calls, oldest first; null when there is none. REQUIRES: the baton.
+  // Takes out all calls, oldest first; null if there are none. REQUIRES: the baton.
   NodeCall* Drain() {
     if (empty()) return nullptr;
     NodeCall* newest = head_.exchange(nullptr, std::memory_order_acquire);  // See Push.

@@ -98,7 +98,8 @@ void DeadlineTimer::Due::RunTask() noexcept {
     LogCaught("a call at a deadline");
   }
   timer_->HasEnded(key_);  // This is gone.
-  // What has no threads continues after the calls that are due now: those are short, and kernels wait for them.
+  // Runs without threads of their own continue here, after the calls that are due: those are short, and kernels wait
+  // for them.
   ThreadRuns::Current().GiveAway(DeferredRun::To::kOwnThreads);
 }
 

@@ -56,7 +56,7 @@ class AsyncDeviceKernel final : public AsyncKernel {
   const Kernel& inside() const { return *kernel_; }
 
  private:
-  // What the kernel may use until it is done.
+  // Owns what the kernel uses until it is done.
   struct Call {
     Call(Device& device, KernelContext& of_run) : run(RunOn(device, of_run.run())), context(CallIn(run, of_run)) {}
     const RunContext run;

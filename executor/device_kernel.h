@@ -13,11 +13,11 @@ namespace sluice {
 // device.
 std::shared_ptr<const Kernel> OnDevice(std::shared_ptr<const Kernel> kernel, Device& device);
 
-// What such a kernel was made of; any other kernel itself. For those who look for a kernel by its type.
+// What such a kernel was made of; any other kernel itself. For callers that look for a kernel by its type.
 const Kernel& KernelInside(const Kernel& kernel);
 
-// What such a kernel is called with: the run's record with this device's state, and the call in that run, which must
-// outlive it.
+// The arguments of a call of such a kernel: the run's record with this device's state, and the call in that run, which
+// must outlive it.
 RunContext RunOn(Device& device, const RunContext& run);
 KernelContext CallIn(const RunContext& run, KernelContext& context);
 

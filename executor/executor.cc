@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-// A run of which nothing is left but to call its `done`, on any thread. Owned by whatever is to do so.
+// A finished run whose `done` is still to be called, on any thread. Owned by whatever is to do so.
 class EndedRun final : public DeferredRun {
  public:
   EndedRun(Executor::Done&& done, absl::Status&& status)
@@ -79,7 +79,7 @@ absl::Status Executor::Run(const Args& args) const {
   try {
     RunAsync(args, EndOfWait(&run));
   } catch (...) {
-    // It has dropped the callback, or will call it: until then the run may use what it was given.
+    // The run has dropped the callback, or will call it: until then it may use its arguments.
     thrown = StatusOfCaught();
     LogCaught("the RunAsync of an executor");
   }

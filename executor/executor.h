@@ -12,7 +12,7 @@ namespace sluice {
 using Runner = absl::AnyInvocable<void(absl::AnyInvocable<void()>) const>;
 
 // Note [Threads of a run]
-// Who calls what, and until when, for hosts:
+// For hosts: which threads call what, and until when.
 // - RunAsync works on the calling thread until nothing more can be done without waiting, so that `done` may be called
 //   before it returns. With a `runner` it works there instead.
 // - `done` is called on the thread that has done the last piece of work: the caller of RunAsync, a thread of

@@ -29,7 +29,7 @@ class ExecutorBarrier {
   ExecutorBarrier(const ExecutorBarrier&) = delete;
   ExecutorBarrier& operator=(const ExecutorBarrier&) = delete;
 
-  // To be called `count` times; each result is called once at most. Does not throw.
+  // Call it `count` times; each returned callback must be called at most once. Does not throw.
   Executor::Done Get();
 
  private:

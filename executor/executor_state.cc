@@ -15,7 +15,7 @@ namespace {
 // Handing a call to another thread costs about this much.
 constexpr uint32_t kHandOverNs = 2'000;
 constexpr uint32_t kMeasureMask = 63;   // One call in 64 of a cheap kernel is timed.
-constexpr uint32_t kHeavyNs = 100'000;  // What a kernel that calls itself heavy is expected to take at first.
+constexpr uint32_t kHeavyNs = 100'000;  // The first estimate for a kernel that calls itself expensive.
 // Checks are due after this many cheap nodes; others count for several.
 constexpr uint32_t kCheckEvery = 256;
 constexpr int64_t kCheckNs = 25'000;           // What they take, or so.
@@ -355,7 +355,7 @@ void ExecutorState<P>::Finish() noexcept {
     if (args_.sync_on_finish && plan_.device != nullptr && streams_ == nullptr && run_status.status().ok()) {
       const absl::Status synced = plan_.device->Sync();
       if (!synced.ok()) run_status.Record(synced);
-      run_status.CheckDeadline();  // What it has waited for counts too.
+      run_status.CheckDeadline();  // The time it waited for counts too.
     }
   } catch (...) {
     run_status.Record(StatusOfCaught());

@@ -103,7 +103,7 @@ class ExecutorState final : public Scheduler::Client, private AsyncCallOwner {
   // The baton holder's.
   KernelContext context_;
   CallSpace space_;
-  TaggedNode current_;      // What Process is at, for exceptions.
+  TaggedNode current_;      // The node that Process is at, for exceptions.
   uint32_t num_calls_ = 0;  // Under way: queued, running elsewhere, or asynchronous.
   uint32_t num_cheap_ = 0;
   uint32_t until_check_ = 0;  // In cheap nodes.

@@ -62,7 +62,7 @@ class KeptPool {
   void Put(T object, size_t bytes) ABSL_LOCKS_EXCLUDED(mu_) {
     MutexLock lock(&mu_);
     if (kept_.size() >= max_kept_) return;
-    kept_.reserve(kept_.size() + 1);  // What can throw comes first.
+    kept_.reserve(kept_.size() + 1);  // Steps that can throw come first.
     if (Add(bytes)) kept_.emplace_back(std::move(object), bytes);
   }
   // Frees all that is kept, without the lock.

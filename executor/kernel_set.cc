@@ -64,7 +64,7 @@ void AppendAttrs(const Graph& graph, NodeId id, bool all, std::string* key) {
   });
 }
 
-// What kernels of one graph that may be shared are told apart by: op, types, the device where it is another one, attrs.
+// The key by which kernels of one graph are shared: op, types, the device where it is another one, attrs.
 void MakeShareKey(const Graph& graph, NodeId id, const Device* other, std::string* key) {
   key->clear();
   const void* const facts[] = {&graph.op(id), &graph.signature(id), other};
@@ -250,8 +250,7 @@ class KernelSetMaker {
     return value.empty() ? make() : FindOrMakeConstant(id, value, make);
   }
 
-  // What a node is known by whose state belongs to the calls of a function; empty for others. See Note [State of
-  // calls].
+  // The key of a node whose state belongs to calls of a function; empty for other nodes. See Note [State of calls].
   std::string CallKeyOf(NodeId id) const {
     AttrView value;
     if (graph_.FindAttr(id, CallStates::kNodeAttr, &value)) {

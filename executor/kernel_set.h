@@ -40,7 +40,7 @@ class KernelSet {
     int64_t store_generation = KernelStore::kAnyGeneration;  // Of `store`, that the plan was begun in.
     // For kernels that call functions, used in Create alone; null: they cannot.
     FunctionRunner* functions = nullptr;
-    // Of the calls of the graph, which outlive the set; null: it has none. Not used with `create`.
+    // The state of the graph's calls, which outlives the set; null if the graph calls nothing. Not used with `create`.
     const CalledBodies* bodies = nullptr;
     // Of the plan, used in Create alone: for kernels with state in functions whose calls share it (Note [State of
     // calls] in graph/functions/call_states.h). Null: `store`. Not used without that.
@@ -50,9 +50,9 @@ class KernelSet {
     StopPoll* stop = nullptr;  // Polled; null: never stops.
   };
 
-  // Checks `graph` first (CheckRunnable): all that is run comes through here. The first node for which there is no
-  // kernel, or whose kernel cannot be made, ends it: kNoKernel and others. So does a factory that gives no kernel, or
-  // one with a constant value of another dtype than its node's (kHostKernel).
+  // Checks `graph` first (CheckRunnable): all that is run comes through here. Stops at the first node that has no
+  // kernel or whose kernel cannot be made: kNoKernel and others. So does a factory that gives no kernel, or one with a
+  // constant value of another dtype than its node's (kHostKernel).
   static absl::StatusOr<KernelSet> Create(const Graph& graph, const Options& options);
 
   // Null for removed nodes and for ops that need no kernel (NeedsNoKernel).
@@ -72,7 +72,7 @@ class KernelSet {
 
   std::vector<const Kernel*> by_node_;
   std::vector<std::shared_ptr<const Kernel>> kernels_;
-  std::vector<const CalledBody*> bodies_;  // By node; empty: there is none.
+  std::vector<const CalledBody*> bodies_;  // By node; empty if the node has none.
 };
 
 }  // namespace sluice

@@ -61,7 +61,7 @@ class KernelStore {
   // For plans of which none is older than another.
   static constexpr int64_t kAnyGeneration = -1;
 
-  // The kernel with state of `node`, made by `make` where there is none yet with these properties. `make` runs without
+  // The kernel with state of `node`, made by `make` unless there is one with these properties. `make` runs without
   // a lock; of two that run at once for one node, one kernel is kept and both get that. Where `generation` has passed,
   // what is made is not kept.
   absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMake(absl::string_view node, std::string properties, Make make,
@@ -74,7 +74,7 @@ class KernelStore {
   // The present generation: Clear and Forget begin the next.
   int64_t generation() const ABSL_LOCKS_EXCLUDED(mu_);
   bool allows_in_file() const { return allows_in_file_; }
-  // All kernels with state, by node: for those who save what they know.
+  // All kernels with state, by node: so that callers can save their state.
   std::vector<std::pair<std::string, std::shared_ptr<const Kernel>>> Kernels() const ABSL_LOCKS_EXCLUDED(mu_);
   // Forgets all kernels with state.
   void Clear() ABSL_LOCKS_EXCLUDED(mu_);

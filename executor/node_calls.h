@@ -13,8 +13,8 @@
 
 namespace sluice {
 
-// The ItemCalls of one run, taken and put back, and their memory, which goes on to the next run of the plan.
-// Owned by the run. Not thread-safe: the baton holder's (Note [Baton] in scheduler.h).
+// The ItemCalls of one run, taken and put back, and their memory, which the next run of the plan reuses. Owned by the
+// run. Not thread-safe: the baton holder's (Note [Baton] in scheduler.h).
 class NodeCalls {
  public:
   // An idle call of a run. Valid as long as this.

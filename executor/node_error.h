@@ -20,12 +20,12 @@ absl::Status AtNode(const Graph& graph, NodeId id, const absl::Status& status);
 // there on ("outer/inner/"), is put in front of the names of the node and of its input. Errors that name no node stay
 // as they are.
 absl::Status WithCallPath(const absl::Status& status, absl::string_view path);
-// What the user calls the tensor that `call` gives to the argument `name` of what it calls. Empty: it has no such
-// argument, or arguments that are lists.
+// The user's name for the tensor that `call` passes as argument `name` of its function. Empty: it has no such argument,
+// or arguments that are lists.
 std::string ArgumentName(const Graph& graph, NodeId call, absl::string_view name);
 
-// What is wrong with a call that lacks its node's name, for both drivers. AtNode adds the name.
-// Input `input` is a reference to a variable without a value.
+// The error of a call without its node's name, for both drivers. AtNode adds the name. Input `input` is a reference to
+// a variable without a value.
 absl::Status UninitializedInput(int32_t input);
 // OK when `output`, the node's output `i`, may stay as the kernel left it: a value or a reference of the `declared`
 // dtype, or nothing at all where nothing reads it. kOutputMissing or kOutputType otherwise.

@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-// Calls kernels: sees to their inputs before, to their outputs after. What goes wrong gets the node's name.
-// Borrows everything. Thread-safe: a run's threads share one.
+// Calls kernels: gathers their inputs before, collects their outputs after. Errors get the node's name. Borrows
+// everything. Thread-safe: a run's threads share one.
 class NodeRunner {
  public:
   NodeRunner(const Graph& graph, const GraphView& view, Activation& activation, NodeObserver* observer)
@@ -81,7 +81,7 @@ class NodeRunner {
   // Variables must not be shared longer than needed: they could not be written in place.
   void ClearScratch(const NodeItem& item, KernelContext& context) const;
   absl::Status CheckReferences(const NodeItem& item, const EntryTables& tables) const;
-  // An output that is no value of the declared dtype.
+  // The error of an output that does not have the declared dtype.
   absl::Status CheckOutput(const NodeItem& item, uint32_t i, const Entry& output, bool* all_live) const;
 
   const Graph& graph_;

@@ -8,8 +8,7 @@
 namespace sluice {
 
 // Calls `end`, which ends calls of asynchronous kernels. Where this thread is in no run, it may be one that waits for
-// the events of a device, and must run no kernels: a run that goes on does so on its own threads, or on a service
-// thread.
+// the events of a device, and must run no kernels: a run continues on its own threads, or on a service thread.
 template <typename End>
 void CallOffEventThread(End&& end) {
   ThreadRuns& runs = ThreadRuns::Current();

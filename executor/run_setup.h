@@ -44,7 +44,7 @@ class RunSetup {
     if (args->allocator == nullptr && device != nullptr) args->allocator = &device->allocator();
   }
   // A host that names a runner only has its nodes, and the work inside kernels, run by it, through `adapter`; a run
-  // that is to keep to one thread has none.
+  // that must stay on one thread has no task runner.
   static void AddThreads(Executor::Args* args, std::unique_ptr<RunnerAdapter>* adapter) {
     if (args->run_all_kernels_inline) {
       args->task_runner = nullptr;
@@ -67,7 +67,7 @@ class RunSetup {
 };
 
 // A run that got `args` has failed with `error` outside of an ExecutorState: what they say is aborted and cancelled.
-// Returns what the run answers: `error`, or why it was cancelled where that says no more than that.
+// Returns what the run answers: `error`; if that only says that the run was cancelled, the reason for the cancellation.
 absl::Status FailRun(const Executor::Args& args, const absl::Status& error) noexcept;
 
 }  // namespace sluice

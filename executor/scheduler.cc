@@ -219,7 +219,8 @@ bool Scheduler::WaitForWork(bool* has_baton) noexcept {
       }
     }
     has_timed_out = true;
-    const ThreadRuns::Scope scope;  // What it sets free is continued after it, by whom Note [Deferred runs] says.
+    // Runs that become ready in it are continued after it: Note [Deferred runs] says by which thread.
+    const ThreadRuns::Scope scope;
     status_.CheckDeadline();
   }
 }

@@ -3,7 +3,7 @@
 
 // Note [Baton]
 // One thread at a time holds the baton of a run: it alone moves values along edges, counts arrivals and runs cheap
-// nodes, and needs no atomic for any of it. What takes long goes to other threads: the holder queues calls of expensive
+// nodes, and needs no atomic for any of it. Long kernels go to other threads: the holder queues calls of expensive
 // kernels; threads take them from the queue, run them without the baton and push what has ended to the inbox. If the
 // baton is free then, the pushing thread takes it. Asynchronous kernels end the same way, on whatever thread. A holder
 // with nothing left to do gives the baton back and takes a queued call itself. So there is no lock and no closure per
@@ -12,10 +12,10 @@
 // The run is over when its holder finds nothing ready and nothing under way.
 
 // Note [Turns]
-// Threads of a pool serve many runs. What one of them does for a run is a turn: calls and nodes of some 200 us, by what
-// they are expected to cost. When the turn is over and other tasks wait, the thread puts the rest at the end of the
-// pool's queue and leaves. So no run keeps a pool for itself, however many nodes it has. A thread that a host lends (in
-// Run, or in RunAsync) serves its own run as long as there is something to do.
+// Threads of a pool serve many runs. The work of one of them for a run is a turn: calls and nodes of some 200 us, by
+// what they are expected to cost. When the turn is over and other tasks wait, the thread puts the rest at the end of
+// the pool's queue and leaves. So no run keeps a pool for itself, however many nodes it has. A thread that a host lends
+// (in Run, or in RunAsync) serves its own run as long as there is something to do.
 
 // Note [Exceptions]
 // Nothing that is thrown passes through here. A Client turns exceptions of kernels and of its own into the status of
@@ -50,7 +50,7 @@ class Scheduler final : public Counted, public DeferredRun {
     kWaiting,  // The baton was given back, and the client may be gone.
     kTurnOver  // There is more to do, but IsTurnOver(); the baton is kept.
   };
-  // What is run: the ExecutorState. Throws nothing.
+  // The run's ExecutorState. Throws nothing.
   class Client {
    public:
     virtual ~Client() = default;
@@ -93,7 +93,7 @@ class Scheduler final : public Counted, public DeferredRun {
   // Whether the holder is to return kTurnOver, since others wait for its thread. REQUIRES: the baton.
   bool IsTurnOver() const;
 
-  // What is left to a thread of a pool before others get it. See Note [Turns].
+  // Work that is left to a thread of a pool before others get it. See Note [Turns].
   static constexpr int64_t kTurnNs = 200'000;
 
  private:
@@ -115,7 +115,7 @@ class Scheduler final : public Counted, public DeferredRun {
   bool Work(bool has_baton, Turn* turn) noexcept ABSL_LOCKS_EXCLUDED(mu_);
   // Gives the baton to a thread of the run's, or continues here if none takes it.
   void HandBaton(bool is_start) noexcept;
-  // A thread has come with the baton, which was handed to it.
+  // Runs on the thread that received the baton from HandBaton.
   void TakeBaton(bool is_start) noexcept;
   // With the baton: its task was dropped instead of called.
   void WasDropped() noexcept;

@@ -68,7 +68,7 @@ ServiceThreads::Taken ServiceThreads::Take(Urgency urgency) {
     begun_ = absl::Now();
   }
   if (HasShared() && !has_standby_) {
-    // Another thread is to look after what waits. Where there is none, this one does when it has ended its task.
+    // Another thread is to look after what waits. If there is none, this thread does it after its task.
     if (num_idle_ > num_at_once_) {
       task_came_.Signal();
     } else {

@@ -187,7 +187,7 @@ std::string StallWatch::DescribeKeys() const {
   return absl::StrCat(DescribeSide(options_.rendezvous->WaitingReceives(SIZE_MAX), *options_.rendezvous->edges(),
                                    "; receives wait, nothing was sent: "),
                       DescribeSide(options_.rendezvous->WaitingSends(SIZE_MAX), *options_.rendezvous->edges(),
-                                   "; sent, and nobody receives: "));
+                                   "; sent, but not received: "));
 }
 
 std::string StallWatch::report() const {

@@ -17,9 +17,9 @@
 
 namespace sluice {
 
-// Watches one run and says what it hangs on: when no kernel has begun or ended for a while, a line in the log names the
-// nodes that run (with op, and since when) and the keys of the rendezvous at which one side waits for the other. The
-// line comes again after twice the time, and so on, until something moves.
+// Watches one run and reports what it waits for: when no kernel has begun or ended for a while, a line in the log names
+// the nodes that run (with op, and since when) and the keys of the rendezvous at which one side waits for the other.
+// The line comes again after twice the time, and so on, until something moves.
 //
 //   StallWatch watch({absl::Seconds(10), graph, rendezvous.get()});
 //   args.observer = &watch;
@@ -57,15 +57,15 @@ class StallWatch final : public NodeObserver {
   // What the run answers: `status`, but kStalled with the last report where the deadline ended a run that hung, and
   // there is memory to say so.
   absl::Status Explain(const absl::Status& status) const noexcept ABSL_LOCKS_EXCLUDED(mu_);
-  // What was last said of the run; empty: a kernel has begun since, or nothing was said.
+  // The last report on the run; empty if there was none, or if a kernel has begun since.
   std::string report() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  // A kernel call under way: since when, of which node. The same twice: two calls.
+  // A kernel call under way: its node, and its start. The same twice: two calls.
   using Calls = std::multiset<std::pair<int64_t, NodeId>>;
 
   void Look() noexcept ABSL_LOCKS_EXCLUDED(mu_);
-  // What the run hangs on, when it is time to say so; else "".
+  // The report on what the run waits for, if it is due; else "".
   std::string Report() ABSL_LOCKS_EXCLUDED(mu_);
   // Has Look called in `time`. The second keeps what is thrown to itself: a later call tries again.
   void LookIn(absl::Duration time) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-// A number that no other step of the process has, whoever runs it: a session, or a pass of a tape. Thread-safe.
+// A number that is unique among all steps of the process, those of sessions and of passes of a tape. Thread-safe.
 inline StepId NewStepId() {
   static std::atomic<int64_t> next{1};
   return StepId(next.fetch_add(1, std::memory_order_relaxed));  // Relaxed: unique only.

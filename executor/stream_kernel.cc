@@ -21,7 +21,7 @@ absl::Status WrongMemory(const char* port, int i, bool is_host) {
       .Expected(is_host ? "host memory" : "device memory");
 }
 
-// Whether `tensor` stands where it should. What has no elements stands nowhere.
+// Whether `tensor` stands where it should. A tensor without elements has no memory.
 bool IsInPlace(const Tensor& tensor, bool is_host) {
   return tensor.num_elements() == 0 || IsInDeviceMemory(tensor) != is_host;
 }
@@ -131,7 +131,7 @@ class AsyncStreamKernel final : public AsyncKernel {
   CostHint cost_hint() const override { return kernel_->cost_hint(); }
 
  private:
-  // What the kernel may use until it is done.
+  // Owns what the kernel uses until it is done.
   struct Call {
     Call(const Place& place, KernelContext& of_run)
         : run(place.RunOf(of_run.run())), context(CallIn(run, of_run)), foreign(place.stream()) {}

@@ -21,8 +21,8 @@ struct HostPorts {
 // `kernel` is, and then its callback may be called on threads that wait for events. Borrows the device.
 std::shared_ptr<const Kernel> OnStream(std::shared_ptr<const Kernel> kernel, StreamDevice& device, HostPorts ports);
 
-// `kernel`, which is asynchronous and whose callback is called on threads that wait for events: the run goes on
-// elsewhere.
+// `kernel`, which is asynchronous and whose callback is called on threads that wait for events: the run continues on
+// another thread.
 std::shared_ptr<const Kernel> OffEventThread(std::shared_ptr<const Kernel> kernel);
 
 }  // namespace sluice

@@ -25,7 +25,7 @@ absl::Status StreamRun::Failure() const {
 void StreamRun::AwaitAll(absl::AnyInvocable<void()> then) noexcept {
   is_awaited_ = true;
   then_ = std::move(then);
-  left_.store(parts_.size() + 1, std::memory_order_relaxed);  // Nobody else has it yet.
+  left_.store(parts_.size() + 1, std::memory_order_relaxed);  // No other thread has it yet.
   size_t next = 0;
   for (StreamDevice* const device : devices_) {
     for (const StreamDevice::Use use : StreamDevice::kUses) {

@@ -12,8 +12,8 @@
 
 namespace sluice {
 
-// What one run has to do with devices that work on their own: what has failed there meanwhile, and the wait for all
-// that is queued. See Note [Streams] in kernels/device/stream.h. Made when the run begins; the baton holder's.
+// One run's side of devices that work asynchronously: the errors that occurred there, and the wait for all queued work.
+// See Note [Streams] in kernels/device/stream.h. Made when the run begins; the baton holder's.
 class StreamRun {
  public:
   // `devices` and `run` outlive this.

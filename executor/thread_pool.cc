@@ -52,11 +52,11 @@ void* ThreadPool::ThreadMain(void* pool) {
 }
 
 void ThreadPool::StartThreadsLocked() {
-  // Where the system gives no more threads, those that are there do the work. Where there is none, the next call tries
-  // again.
+  // Where the system gives no more threads, those that are there do the work. If the system gives no thread, the next
+  // call tries again.
   if (!threads_.empty() || is_stopping_) return;
   const int wanted = std::max(1, num_threads_ - 1);
-  threads_.reserve(static_cast<size_t>(wanted));  // What can throw comes first.
+  threads_.reserve(static_cast<size_t>(wanted));  // Steps that can throw come first.
   for (int i = 1; i <= wanted; ++i) {
     pthread_t thread;
     if (create_thread_(&thread, nullptr, &ThreadMain, this) != 0) return;

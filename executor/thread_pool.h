@@ -78,8 +78,8 @@ class ThreadPool final : public TaskRunner {
   bool RunOne() ABSL_LOCKS_EXCLUDED(mu_);
   void Run(Task task);
   void StartThreadsLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Wakes sleepers for the work that has just been made available: up to `wanted`, less those who look for work and
-  // those who are on their way.
+  // Wakes sleepers for the work that has just been made available: up to `wanted`, less the threads that are searching
+  // for work or waking up.
   void WakeForWorkLocked(int wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   OpenJob* JoinJobLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WorkOn(OpenJob* open) ABSL_LOCKS_EXCLUDED(mu_);
@@ -106,7 +106,7 @@ class ThreadPool final : public TaskRunner {
   int num_sleeping_ ABSL_GUARDED_BY(mu_) = 0;
   int num_waking_ ABSL_GUARDED_BY(mu_) = 0;  // Of the sleeping: signalled, not yet awake.
 
-  // Queued tasks and open places of jobs. Changes under mu_; those who spin read it without.
+  // Queued tasks and open places of jobs. Written under mu_; spinning threads read it without the lock.
   std::atomic<int64_t> available_{0};
   // Threads in Spin. Acquire and release: a thread that makes work available and then reads the spinner's presence here
   // is seen by the spinner, which looks at the queue after it has left.

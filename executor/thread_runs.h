@@ -35,7 +35,7 @@ namespace sluice {
 class DeferredRun : public ServiceThreads::Task {
  public:
   enum class To : uint8_t {
-    kRunner,       // To a host's Runner alone, which has all of the run.
+    kRunner,       // Only to the host's Runner (Args::runner); runs without one refuse.
     kOwnThreads,   // Where the run may use several threads.
     kAnyOwnThread  // Also where it has one alone, or uses one at a time.
   };
@@ -55,8 +55,8 @@ class DeferredRun : public ServiceThreads::Task {
   DeferredRun* next_deferred_ = nullptr;
 };
 
-// What one thread is doing for runs: how many it is in, one inside the other, and those that it has deferred. See Note
-// [Deferred runs]. Used by the thread itself alone.
+// A thread's state: how many runs it is in, one inside the other, and the runs that it has deferred. See Note [Deferred
+// runs]. Used by the thread itself alone.
 class ThreadRuns {
  private:
   // What the caller of this thread waits for, if it does.
@@ -93,7 +93,7 @@ class ThreadRuns {
    private:
     ThreadRuns& runs_;
   };
-  // The same where what is deferred, and has threads, is to be handed over at once.
+  // The same, but hands deferred runs that have threads over at once.
   class HandOverScope {
    public:
     HandOverScope() : runs_(Current()), outer_(std::exchange(runs_.hands_over_, true)) { ++runs_.depth_; }
@@ -126,7 +126,7 @@ class ThreadRuns {
     const Awaited outer_;
   };
   // For a thread that waits for a step, perhaps inside a kernel, and works meanwhile: while it lives, the thread counts
-  // as in no run. What is deferred then, and belongs to others, is not continued inside of that kernel. Begins with
+  // as in no run. Runs of others that are deferred meanwhile are not continued inside of that kernel. Begins with
   // GiveAway.
   class WaitScope {
    public:

@@ -45,8 +45,8 @@ void WeightConstants::MarkRead(Takes takes) {
       // Nothing else gives a constant, and to ask about an input takes a search for its kernel.
       if (graph_.op(read).op_class != OpClass::kConst && !HandsOn(graph_, read)) continue;
       if (is_read_[static_cast<size_t>(read.value())] || takes(id, static_cast<int32_t>(k))) continue;
-      // Who reads what a node hands on reads what it was given. Each node is marked once; a ring of such nodes ends
-      // where it is marked already.
+      // Readers of a node that passes its input on are readers of that input. Each node is marked once; a ring of such
+      // nodes ends where it is marked already.
       while (!is_read_[static_cast<size_t>(read.value())]) {
         is_read_[static_cast<size_t>(read.value())] = true;
         if (!HandsOn(graph_, read) || !graph_.inputs(read)[0].is_set()) break;

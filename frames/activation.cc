@@ -113,7 +113,7 @@ uint32_t Activation::ArriveDead(const NodeItem& item, const EdgeInfo& edge, cons
     default:
       break;
   }
-  // These look at the slots themselves, where a former iteration may have left something. A constant has none.
+  // These look at the slots themselves, where a former iteration may have left something. A constant has no slot.
   const bool looks = dst.kind == NodeKind::kGradSum || dst.is(NodeItem::kTransfer);
   if (!edge.is_control() && looks && item.kind != NodeKind::kConst) {
     OutputEntry(item, static_cast<uint32_t>(edge.output), to).SetDead();

@@ -11,13 +11,13 @@
 
 namespace sluice {
 
-// What a propagator found wrong with the values of a graph; the executor makes an error of it. A value type.
+// A fault that a propagator found in the values of a graph; the executor turns it into an error. A value type.
 struct PropagationFault {
   enum class Kind : uint8_t {
     kNone,
     kMergeTwice,     // A second live value came to a Merge that had not run yet.
     kPredicate,      // A Switch's predicate or index is not a scalar of its type.
-    kUninitialized,  // The value of a reference is needed and there is none.
+    kUninitialized,  // The value of a reference is needed, but its variable has none.
     kExitTwice,      // An Exit was live in two iterations: its readers would run twice.
   };
   Kind kind = Kind::kNone;
@@ -41,7 +41,7 @@ class Activation {
   const GraphView& view() const { return view_; }
   TaggedNodeReadyQueue& ready() { return ready_; }
   const PropagationFault& fault() const { return fault_; }
-  // Whether values may be left in slots that nobody will read.
+  // Whether values may be left in slots that no node will read.
   bool has_leftovers() const { return has_leftovers_; }
   void Reset() {
     ready_.Clear();
@@ -85,10 +85,10 @@ class Activation {
     if (entry.holds_buffer()) {
       SettleCounted(item, i, entry);
     } else {
-      entry.SetUses(0);  // Not counted, and not what a former value left there: nobody is the last to read it.
+      entry.SetUses(0);  // Inline values are not use-counted; clears the count that the slot's previous value left.
     }
   }
-  // `item`, in `in`, has read all its inputs: gives up those that nobody else will read.
+  // `item`, in `in`, has read all its inputs: drops those that no other node will read.
   void DropInputs(const NodeItem& item, IterationState& in) {
     for (uint32_t i = 0; i < item.io.num_inputs; ++i) DropInput(item, i, in);
   }

@@ -77,7 +77,7 @@ void DeadConeFinder::ComputeGuard(uint32_t index) {
       guard = JoinOfAll(index);
       break;
   }
-  // What comes from outside may be dead for reasons that nobody here knows.
+  // A received value, or an asynchronous kernel's output, may be dead for reasons that are not known here.
   if (item.kind == NodeKind::kAsyncKernel || item.is(NodeItem::kTransfer)) guard.is_certain = false;
   const bool chooses = item.kind == NodeKind::kSwitch || item.kind == NodeKind::kSwitchN;
   if (chooses && item.io.num_outputs > 0) TryMember(index);  // Without ports it has no literal.
@@ -250,7 +250,7 @@ void DeadConeFinder::MarkInner() {
   };
   for (const uint32_t src : order_) {
     const NodeItem& source = item(src);
-    // Dead ones tell nobody; the frame around is told when the loop ends.
+    // Dead NextIterations and Exits deliver nothing; the outer frame is notified when the loop ends.
     if (source.kind == NodeKind::kNextIteration || source.kind == NodeKind::kExit) continue;
     const Set& set = sets_[static_cast<size_t>(guards_[src].set)];
     for (const EdgeInfo& edge : view_.edges(source)) {

@@ -2,10 +2,10 @@
 #define SLUICE_FRAMES_DEAD_CONES_H_
 
 // Note [Dead cones]
-// When a Switch sends its value one way, all that hangs on the other port alone is dead, and walking through it would
-// cost as much as running it. What is dead is known beforehand: a guard is a set of literals (predicate, port), and a
-// node whose guard holds a literal is dead when that port is not taken. An ordinary node has the literals of all its
-// inputs, a Merge those that all its inputs share, and the output of a Switch one more than the Switch.
+// When a Switch sends its value one way, all nodes that depend only on the other port are dead, and walking through it
+// would cost as much as running it. Which nodes are dead is known beforehand: a guard is a set of literals (predicate,
+// port), and a node whose guard holds a literal is dead when that port is not taken. An ordinary node has the literals
+// of all its inputs, a Merge those that all its inputs share, and the output of a Switch one more than the Switch.
 //
 // The cone of a literal is the set of nodes with it in their guard that are reached through nodes of the cone alone.
 // The Switches of one predicate decide alike; the first of them, the leader, settles the cones of the ports not taken
@@ -44,7 +44,7 @@ class DeadConeFinder {
   static constexpr size_t kMaxLiterals = 8;
   static constexpr int32_t kEmpty = 0;  // The set without literals.
 
-  // What is known of when a node is dead: when a literal of `set` is false, and, if `is_certain`, at no other time.
+  // When a node is dead: if a literal of `set` is false, and, if `is_certain`, only then.
   struct Guard {
     int32_t set = kEmpty;
     bool is_certain = true;
@@ -56,7 +56,7 @@ class DeadConeFinder {
     NodeId predicate;
     int32_t predicate_set = kEmpty;
   };
-  // What is assumed of a loop: it is entered as a whole or not at all, and goes around as a whole.
+  // Assumptions about a loop: it is entered as a whole or not at all, and goes around as a whole.
   struct Loop {
     bool is_uniform = true;
     bool has_enter = false, has_next = false;

@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// What is known of a frame before any run: how large its tables are, and what its iterations start from.
-// Made by GraphView; immutable.
+// Static facts of a frame, for all runs: the sizes of its tables, and the initial state of its iterations. Made by
+// GraphView; immutable.
 struct FrameInfo {
   std::string name;
   int32_t parent = -1;               // Index of the frame around it; -1 for the root.

@@ -59,7 +59,7 @@ class FramedPropagator {
   size_t num_kept_iterations() const;
 
  private:
-  // What is kept of one static frame.
+  // The state kept for one static frame.
   struct FramePool {
     StatePool<FrameState> frames;
     StatePool<IterationState> iterations;
@@ -84,7 +84,7 @@ class FramedPropagator {
   void CleanupFramesIterations(FrameState& frame, int64_t number);
   // Tells the parent of the dead Exits and frees the frame.
   void DeleteFrame(FrameState& frame);
-  // As they were made. What an iteration's slots hold need not be looked at where they are known to be empty.
+  // As they were made. `clear`: drops what the slots hold; not needed if they are known to be empty.
   static void ResetIteration(const FrameInfo& info, IterationState& it, bool clear);
   static void ResetFrame(FrameState& frame);
   FramePool& pool(const FrameState& frame) { return pools_[static_cast<size_t>(frame.index)]; }

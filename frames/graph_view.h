@@ -5,8 +5,8 @@
 //
 // Note [Counted edges]
 // A node fires when all its edges have delivered. To have few of them:
-//   - edges of one output to one ordinary node are one edge, and a control edge beside a data edge is none, since it
-//     tells nothing new; a Merge needs each of its edges;
+//   - edges of one output to one ordinary node are one edge, and a control edge beside a data edge is left out,
+//     since it adds nothing; a Merge needs each of its edges;
 //   - constants without control inputs deliver nothing: their value is there from the start (the constants table), and
 //     nodes that need nothing else are roots. Only where a Merge reads a constant it counts as a node that runs;
 //   - a node with one edge left has no counter: what comes makes it ready.
@@ -27,7 +27,7 @@ namespace sluice {
 
 class Kernel;
 
-// What running a node takes. All but the first three are carried out by the propagators.
+// The facts that running a node needs. All but the first three are carried out by the propagators.
 enum class NodeKind : uint8_t {
   kKernel,
   kGradSum,  // A kernel that runs on those of its inputs that are live; dead when none is.
@@ -101,11 +101,12 @@ static_assert(sizeof(NodeItem) == 64, "an item is one cache line");
 
 // The facts about a node that are not needed each time it runs.
 struct NodeExtra {
-  int32_t frame = 0;              // Where it runs. An Enter runs in the parent of the frame it opens.
-  int32_t child_frame = -1;       // Of an Enter.
-  uint32_t first_output = 0;      // In the list of uses.
-  uint32_t ordinal = 0;           // Among the Exits, or the NextIterations, of its frame.
-  uint32_t num_counted_data = 0;  // Data edges that come in; never reached by the dead ones where a constant comes in.
+  int32_t frame = 0;          // Where it runs. An Enter runs in the parent of the frame it opens.
+  int32_t child_frame = -1;   // Of an Enter.
+  uint32_t first_output = 0;  // In the list of uses.
+  uint32_t ordinal = 0;       // Among the Exits, or the NextIterations, of its frame.
+  // Data inputs that can be dead; ~0 if one input is a constant, so that the number of dead inputs never reaches it.
+  uint32_t num_counted_data = 0;
   uint32_t first_deref = 0, num_derefs = 0;
 };
 
@@ -169,10 +170,10 @@ class GraphView {
  private:
   friend class GraphViewBuilder;
   friend class DeadConeFinder;
-  // What is dead when one port is.
+  // The nodes that are dead when one port is.
   struct Cone {
     uint32_t first = 0, count = 0;  // In border_.
-    bool leaves_values = false;     // Its nodes read values from elsewhere, which nobody takes then.
+    bool leaves_values = false;     // Its nodes read values from outside it, which no node takes if it is dead.
   };
   // Destroys the constants in the block and frees it.
   struct FreeBlock {

@@ -1,4 +1,4 @@
-// The edges of a GraphView: who reads what from where, and whom a node wakes. See Note [Counted edges].
+// The edges of a GraphView: which slots a node reads, and which nodes it wakes. See Note [Counted edges].
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ void GraphViewBuilder::PlaceInputs(uint32_t index) {
   for (uint32_t i = 0; i < sources.size(); ++i) {
     const NodeItem& source = this->item(item_of(sources[i].node));
     const uint32_t output = static_cast<uint32_t>(sources[i].index);
-    if (source.kind == NodeKind::kNextIteration) continue;  // To a Merge, which is handed the value.
+    if (source.kind == NodeKind::kNextIteration) continue;  // Its reader is a Merge, which is handed the value.
     inputs[i] = source.io.output(output);
     if (IsRef(item.io.input_types[i])) item.flags |= NodeItem::kHasRefInputs;
     if (IsRef(item.io.input_types[i]) || !IsRef(source.io.output_types[output])) continue;

@@ -27,7 +27,7 @@ struct IterationState {
 
   const std::unique_ptr<Entry[]> slots;
   PendingCounts counts;
-  FrameState* frame = nullptr;  // Null where there are no frames.
+  FrameState* frame = nullptr;  // Null in graphs without frames.
   Entry* invariants = nullptr;  // The frame's.
   int64_t number = 0;
   // Nodes of this iteration that are ready or run, and frames entered from it that live.

@@ -15,8 +15,8 @@ namespace sluice {
 //
 // A Merge counts differently: pending is 1 (no live value yet) plus 2 for each control input that is still out.
 //
-// Owned by its IterationState and copied from the frame's prototype in one memcpy per iteration.
-// Thread-safety: none; whoever propagates has the run to itself (Note [Baton] in executor/scheduler.h).
+// Owned by its IterationState and copied from the frame's prototype in one memcpy per iteration. Thread-safety: none;
+// the propagating thread has the run to itself (Note [Baton] in executor/scheduler.h).
 class PendingCounts {
  public:
   enum class NodeState : uint8_t { kNotReady, kReady, kStarted, kCompleted };
@@ -92,8 +92,9 @@ class PendingCounts {
     return count.dead != 0 ? Arrival::kDead : Arrival::kLive;
   }
 
-  // --- For Merges, and whoever counts by hand -----------------------------------------------------------------------
-  // Takes `v` off and returns what is left. REQUIRES: pending(h) >= v.
+  // --- For Merges, and code that counts by hand
+  // ----------------------------------------------------------------------- Takes `v` off and returns what is left.
+  // REQUIRES: pending(h) >= v.
   uint32_t decrement_pending(Handle h, uint32_t v) {
     SLUICE_DCHECK_GE(pending(h), v);
     if (h.is_large()) return large(h).pending = (large(h).pending - v) & 0x7fffffffu;

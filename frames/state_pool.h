@@ -15,11 +15,11 @@ namespace sluice {
 template <typename State>
 class StatePool {
  public:
-  // One that is free; made of `args` when there is none. Changes nothing where it throws.
+  // Takes a free one, or makes one from `args`. Changes nothing where it throws.
   template <typename... Args>
   State& Take(Args&&... args) {
     if (free_.empty()) {
-      // What ends goes back into the list of free ones, which must not fail, without memory least of all.
+      // Returning a state to the free list must not fail, not even without memory.
       const size_t count = all_.size() + 1;
       if (free_.capacity() < count) free_.reserve(std::max(count, 2 * free_.capacity()));
       all_.push_back(std::make_unique<State>(std::forward<Args>(args)...));

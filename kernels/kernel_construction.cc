@@ -133,7 +133,8 @@ absl::StatusOr<std::shared_ptr<const CallableFunction>> KernelConstruction::Find
     return Error(ErrorCode::kFacilityMissing)
         .Found(function.name)
         .Text(
-            "calls a function, and there are none: no op of its graph has an attr for one, the graph has no functions, "
+            "calls a function, but none can be found: no op of its graph has an attr for one, the graph has no "
+            "functions, "
             "or there is no graph");
   }
   return functions_->Find(function);

@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-// That the row's dtypes and its C++ types do not agree: a fault of the table.
+// The error that the row's dtypes and its C++ types do not agree: a fault of the table.
 absl::Status NoSuchType(DType dtype);
 
 template <template <typename> class K, typename Types>

@@ -1,8 +1,8 @@
 #ifndef SLUICE_KERNELS_NEW_KERNEL_H_
 #define SLUICE_KERNELS_NEW_KERNEL_H_
 
-// The factories of rows. What they do not cover is a function of the same form, written out; kernels that are chosen by
-// dtype have theirs in new_by_type.h.
+// The factories of rows. Where none of them fits, write a function of the same form; kernels that are chosen by dtype
+// have theirs in new_by_type.h.
 //
 //   &New<K>                K::Make(construction) where K has that, else K()
 //   &NewWith<K, Read>      K(value) for the value that Read(construction) gives, or its error

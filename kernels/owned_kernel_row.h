@@ -42,7 +42,7 @@ class OwnedKernelRow {
   OwnedKernelRow& Shared(Sharing sharing) &;
   OwnedKernelRow& Priority(int8_t priority) &;
   OwnedKernelRow& Label(absl::string_view label) &;
-  // Who has made the row, in words: for messages and lists of ops. "the host program" where it is not said.
+  // Who has made the row, in words: for messages and lists of ops. Empty means "the host program".
   OwnedKernelRow& From(absl::string_view origin) &;
   OwnedKernelRow&& On(DeviceKind device) && { return std::move(On(device)); }
   OwnedKernelRow&& Types(absl::string_view attr, DTypeSet types) && { return std::move(Types(attr, types)); }

@@ -17,8 +17,8 @@ struct RowWork {
   int64_t scratch_floats = 0;
 };
 
-// Calls `work(begin, end, scratch)` for parts that make up [0, rows), on the threads of the run. What a part leaves in
-// its scratch memory is of no use to another. `keeper` (may be null) is the kernel's. Results must not depend on the
+// Calls `work(begin, end, scratch)` for parts that make up [0, rows), on the threads of the run. A part cannot rely on
+// what another one left in its scratch memory. `keeper` (may be null) is the kernel's. Results must not depend on the
 // cut.
 absl::Status ForEachRowRange(const KernelContext& context, const RowWork& rows, ScratchKeeper* keeper,
                              absl::FunctionRef<void(int64_t begin, int64_t end, float* scratch)> work);

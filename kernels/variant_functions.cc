@@ -29,7 +29,7 @@ class FunctionTable {
     return rows_.try_emplace(std::move(name), std::move(made)).second;
   }
 
-  // Null when there are none. What is found stays.
+  // Null if the type has no functions. A row that was found stays valid.
   const VariantFunctions* Find(absl::string_view type_name) const ABSL_LOCKS_EXCLUDED(mu_) {
     MutexLock lock(&mu_);
     const auto found = rows_.find(type_name);

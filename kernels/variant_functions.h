@@ -21,7 +21,7 @@ struct VariantFunctions {
   // a + b, both of this type. Null: cannot be added.
   std::function<absl::StatusOr<Variant>(const KernelContext& context, const VariantObject& a, const VariantObject& b)>
       add;
-  // What added to `value` gives `value`. Null: there is none.
+  // The zero of addition: added to `value` it gives `value`. May be null.
   std::function<absl::StatusOr<Variant>(const KernelContext& context, const VariantObject& value)> zeros_like;
 };
 

@@ -40,7 +40,7 @@ class ScratchKeeper::Keepers {
     return keeper.kept_.has_value() ? keeper.kept_.total_bytes() : 0;
   }
 
-  // What `keeper` has if that is enough, else the smallest piece that is.
+  // Takes the piece of `keeper` if it is large enough, else the smallest piece that is.
   Tensor Take(ScratchKeeper* keeper, const Allocator& allocator, size_t bytes) ABSL_LOCKS_EXCLUDED(mu_) {
     const auto is_enough = [&](const ScratchKeeper& k) {
       return k.kept_.has_value() && k.allocator_ == &allocator && k.kept_.total_bytes() >= bytes;

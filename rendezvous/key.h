@@ -68,7 +68,7 @@ class EdgeTable {
  public:
   // The number of `edge_text`, the same for the same text.
   EdgeNumber Number(absl::string_view edge_text) ABSL_LOCKS_EXCLUDED(mu_);
-  // The number that `edge_text` has; not set when it has none.
+  // The number that `edge_text` has; not set if Number has not given it one.
   EdgeNumber Find(absl::string_view edge_text) const ABSL_LOCKS_EXCLUDED(mu_);
   // The text of a number given before; lives as long as the table.
   absl::string_view Text(EdgeNumber edge) const ABSL_LOCKS_EXCLUDED(mu_);

@@ -116,7 +116,7 @@ void LocalRendezvous::Table::TrySpread() noexcept {
     made->left.store(first.waiting.KeyBits(), std::memory_order_relaxed);  // Relaxed: published by what follows.
     spread.store(made.release(), std::memory_order_release);
   } catch (...) {
-    // There is no memory for it. The next who needs it tries again.
+    // Without memory for it now, the next call that needs it tries again.
   }
 }
 
@@ -221,7 +221,8 @@ bool LocalRendezvous::BeginWait(Shard& shard, CancellationManager* cancellation)
     ++known->num_waiting;
     return true;
   }
-  shard.registrations.reserve(shard.registrations.size() + 1);  // What can throw comes before what must be undone.
+  // Steps that can throw come before steps that would have to be undone.
+  shard.registrations.reserve(shard.registrations.size() + 1);
   const CancellationToken token = cancellation->NewToken();
   // The callback needs the shard's lock, which we hold: it finds the receive or what became of it.
   if (!cancellation->RegisterCallback(token, CancelReceives(&shard, cancellation))) {
@@ -278,7 +279,7 @@ bool LocalRendezvous::Clear() {
     MutexLock lock(&shard.mu);
     shard.waiting.Recycle(dropped);
   }
-  // Relaxed: nobody else uses it.
+  // Relaxed: no other thread uses it.
   Spread* const spread = table_->spread.load(std::memory_order_relaxed);
   if (spread != nullptr) spread->left.store(0, std::memory_order_relaxed);
   return is_free;

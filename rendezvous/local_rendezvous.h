@@ -21,19 +21,19 @@ namespace sluice {
 // Most steps that wait do so for one thing or two, and there may be ten thousand of them: so a rendezvous has one
 // shard, which holds a few keys in a list and the first item in itself (some 450 bytes in all). Where more keys wait at
 // a time, or threads find its lock held again and again, it spreads: from then on everything that is added goes to one
-// of eight shards, by the key's hash, and nothing to the first shard any more. What is there stays, and is looked for
-// first:
+// of eight shards, by the key's hash, and nothing to the first shard any more. Items that are there stay, and are
+// looked up first:
 // - it is older than what waits elsewhere under its key, so that the order under each key is kept;
 // - receives under a key are elsewhere only where no value is there, and values only where no receive is: nothing is
 //   added to the first shard, so what was not found there a moment ago will not be;
 // - a mask says which keys may be there, so that the others do not take its lock.
-// There is no way back: what was busy once, and is kept for the next step, will be busy again. Without memory for the
-// shards, the one there is goes on.
+// A rendezvous never shrinks back to one shard: one that was busy is busy again in the next step. If the shards cannot
+// be allocated, it stays with one.
 
 // The rendezvous of one process: a table of values without a receiver and receivers without a value, in one shard or
-// more (see Note [Shards of a rendezvous]) with a lock each. Callbacks run with no lock held.
-// Destruction without an abort ends remaining waits with CANCELLED. It waits for nobody: it may come from inside a
-// callback, also from one that a cancellation ends.
+// more (see Note [Shards of a rendezvous]) with a lock each. Callbacks run with no lock held. Destruction without an
+// abort ends remaining waits with CANCELLED. It waits for no other thread, so it may happen inside a callback, also in
+// one that a cancellation ends.
 class LocalRendezvous : public Rendezvous {
  public:
   // Over a table of its own; over that of a plan, whose transfers it serves without looking for their edges.
@@ -46,16 +46,17 @@ class LocalRendezvous : public Rendezvous {
                  RecvDone done) override;
   void StartAbort(const absl::Status& status) override;
 
-  // Makes this as good as new, but for the memory it keeps: what was sent and not received goes, an abort is forgotten.
-  // False when it cannot be used again, since a cancellation is still on its way out of it.
-  // REQUIRES: nobody else uses it, and no receive waits.
+  // Resets this to a new rendezvous that keeps its memory: drops values that were not received, forgets an abort. False
+  // when it cannot be used again, since a cancellation is still on its way out of it. REQUIRES: no other thread uses
+  // it, and no receive waits.
   [[nodiscard]] bool Clear();
 
   // Whether it has several shards.
   bool has_spread() const { return table_->spread.load(std::memory_order_acquire) != nullptr; }
-  // Keys under which something waits: values nobody has asked for, or receives. For leak tests and the watchdog.
+  // The number of keys under which a value waits for its receiver, or a receive for its value. For leak tests and the
+  // watchdog.
   size_t num_waiting_keys() const;
-  // Up to `max` of the keys for which a receive waits; of those under which something lies that nobody asked for.
+  // Up to `max` of the keys under which a receive waits for its value, or (WaitingSends) a value for its receiver.
   std::vector<RendezvousKey> WaitingReceives(size_t max) const { return WaitingKeys(max, /*is_receive=*/true); }
   std::vector<RendezvousKey> WaitingSends(size_t max) const { return WaitingKeys(max, /*is_receive=*/false); }
 
@@ -71,7 +72,7 @@ class LocalRendezvous : public Rendezvous {
   struct Table;
   struct Shard {
     mutable Mutex mu;
-    Table* table = nullptr;  // That it is part of. Immutable.
+    Table* table = nullptr;  // The rendezvous that it is part of. Immutable.
     WaitingTable waiting ABSL_GUARDED_BY(mu);
     // Those with receives that wait, and those whose callback is about to look for some.
     absl::InlinedVector<Registration, 1> registrations ABSL_GUARDED_BY(mu);

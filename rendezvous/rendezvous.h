@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-// What crosses: a tensor, or the news that there is none.
+// What is transferred: a tensor, or that the value is dead.
 struct RendezvousValue {
   Tensor tensor;
   bool is_dead = false;

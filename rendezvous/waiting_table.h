@@ -66,7 +66,8 @@ class WaitingTable {
 
   // Keys under which something waits.
   size_t num_keys() const { return num_keys_; }
-  // One of 64 bits for the keys with that hash, and those of all keys here: what has another bit is not here.
+  // KeyBit: the mask bit of a hash. KeyBits: the OR over all keys here; a key whose bit is not set is not in this
+  // table.
   static uint64_t KeyBit(size_t hash) { return uint64_t{1} << (hash * 0x9E3779B97F4A7C15u >> 58); }
   uint64_t KeyBits() const;
   // Adds keys under which receivers (or else values) wait to `keys`, up to `max` in all.

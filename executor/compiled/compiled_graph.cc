@@ -24,7 +24,7 @@ bool ForwardsItsInput(const Graph& graph, NodeId id) {
   return graph.op(id).op_class == OpClass::kForward && signature.inputs.size() == 1 && !IsRef(signature.outputs[0]);
 }
 
-// What frames are told of each node, by id.
+// Facts of each node for the frames, by id.
 std::vector<NodeFacts> MakeFacts(const Graph& graph, const KernelSet& kernels, bool may_forward) {
   std::vector<NodeFacts> facts(static_cast<size_t>(graph.id_limit()));
   for (int32_t i = 0; i < graph.id_limit(); ++i) {

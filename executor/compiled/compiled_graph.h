@@ -54,8 +54,8 @@ class CompiledGraph {
     LoadLimits limits;                                       // For frames.
     StopPoll* stop = nullptr;                                // Polled while the graph is compiled; null: never stops.
     Driver driver = Driver::kAuto;
-    // Some synchronous kernel may ask whether it should stop: it is told at the run's deadline. False for those of this
-    // build.
+    // Some synchronous kernel may poll whether it should stop, so the run's deadline must be signalled. False for those
+    // of this build.
     bool kernels_may_poll = true;
     // Runs with an observer go by the dataflow driver, which calls the kernels of arguments and results, too. Else they
     // go like others. Only for Driver::kAuto.
@@ -63,7 +63,7 @@ class CompiledGraph {
   };
 
   // Checks `graph` and makes its kernels (errors as of KernelSet::Create and SerialStructure::Analyze), then the plan
-  // that `options.driver` asks for. kCannotRun where that is a serial program, and there is none.
+  // that `options.driver` asks for. kCannotRun if that is a serial program and the graph has none.
   static absl::StatusOr<std::shared_ptr<const CompiledGraph>> Create(std::shared_ptr<const Graph> graph,
                                                                      const Options& options);
   static absl::StatusOr<std::shared_ptr<const CompiledGraph>> Create(Graph graph, const Options& options);

@@ -11,7 +11,7 @@
 namespace sluice {
 
 // Runs any graph by the dataflow driver (executor_state.h), with the propagator that it needs. Makes the plan for it
-// where there is none yet; `stop` is polled meanwhile and may be null.
+// unless there is one already; `stop` is polled meanwhile and may be null.
 absl::StatusOr<std::unique_ptr<Executor>> NewDataflowExecutor(std::shared_ptr<const CompiledGraph> compiled,
                                                               StopPoll* stop);
 

@@ -78,7 +78,7 @@ class DriverChoice {
   // Relaxed throughout: hints, which change no result.
   std::atomic<int64_t> runs_{0};
   std::atomic<bool> uses_dataflow_{false};  // The outcome of the last look that has one.
-  std::atomic<int64_t> settled_{-1};        // That look.
+  std::atomic<int64_t> settled_{-1};        // The number of that look; -1 if there was none yet.
   Mutex mu_;
   int64_t look_ ABSL_GUARDED_BY(mu_) = 0;
   Figure serial_ ABSL_GUARDED_BY(mu_), dataflow_ ABSL_GUARDED_BY(mu_);

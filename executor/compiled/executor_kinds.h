@@ -36,8 +36,8 @@ using ExecutorFactory =
 //   and the first error should cancel it; else other parts of the step go on until they meet the rendezvous, which the
 //   step aborts when `done` gets the error.
 // - `done` once, when all work of the run has stopped. Where it is destroyed uncalled, the run ends with kRunCancelled;
-//   one that is kept and never called is waited for. What RunAsync throws is logged, and the run goes on until `done`
-//   is called or destroyed. A deadline that the executor has not looked at counts when `done` is called.
+//   one that is kept and never called is waited for. Exceptions of RunAsync are logged, and the run continues until
+//   `done` is called or destroyed. A deadline that the executor has not looked at counts when `done` is called.
 //
 // Only grows. Thread-safe.
 class ExecutorKinds {

@@ -23,7 +23,7 @@ class LazyDataflow {
 
   // Null while another thread makes it, and where the deadline or the cancellation of this run comes first.
   const Executor* Find(const Executor::Args& args) ABSL_LOCKS_EXCLUDED(mu_);
-  // The same for a run that must have it: waits, or says why there is none.
+  // The same for a run that must have it: waits for it, or returns why it could not be made.
   absl::StatusOr<const Executor*> Make(const Executor::Args& args) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-// What an executor is made with.
+// The options of an executor.
 using LocalExecutorParams = CompiledGraph::Options;
 
 // An executor of `graph` (all of it) on one device. Checks its control flow and makes its kernels; the first node that

@@ -18,10 +18,10 @@
 
 namespace sluice {
 
-// How the arguments of a serial program get from a call frame into its registers, and its results back. What lies side
-// by side (SpanCallFrame) is moved as it is; for other frames, and where something is wrong, the kernels of the
-// graph's _Arg and _Retval nodes are called, so that the answers are theirs.
-// Immutable; thread-safe. Borrows the program and the kernels.
+// How the arguments of a serial program get from a call frame into its registers, and its results back. Values that lie
+// side by side (SpanCallFrame) are moved directly; for other frames, and where something is wrong, the kernels of the
+// graph's _Arg and _Retval nodes are called, so that the answers are theirs. Immutable; thread-safe. Borrows the
+// program and the kernels.
 class PortCalls {
  public:
   PortCalls(const SerialProgram& program, const KernelSet& kernels);
@@ -50,7 +50,7 @@ class PortCalls {
     }
     return true;
   }
-  // Hands the results, of which those that are dead have no value, to `run.call_frame`.
+  // Hands the results to `run.call_frame`; dead ones without a value.
   absl::Status Give(const RunContext& run, absl::Span<Tensor> results) const;
 
  private:

@@ -42,8 +42,8 @@ class StepRecord {
   int32_t num_ended() const { return num_ended_; }
 
  private:
-  // A bit of a join's word says that it is dead, the others count; once it has ended, they link it to another one whose
-  // end is to be told to those after it.
+  // A bit of a join's word says that it is dead, the others count; once it has ended, they link it to the next ended
+  // one whose successors have to be notified.
   static constexpr uint32_t kDead = uint32_t{1} << 31;
 
   // After one another: a bit by stop, by segment, and, where there are several words of these, by word.

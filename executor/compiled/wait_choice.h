@@ -29,8 +29,8 @@ class WaitChoice {
     int64_t look = 0;
   };
 
-  // What a measured run is observed by: the time in kernels that take long, but for the longest of them, which one
-  // thread or other has to run. Relaxed throughout: read after the run.
+  // Observes a measured run: adds up the time in long kernels except the longest one, which takes that long on any
+  // thread. Relaxed throughout: read after the run.
   class Meter final : public NodeObserver {
    public:
     // The run's own observer, which may be null, receives all calls too. Before the run.
@@ -77,7 +77,7 @@ class WaitChoice {
     if (decision.look < look_) return;
     if (decision.look > look_) least_ns_ = std::numeric_limits<int64_t>::max();
     look_ = decision.look;
-    // Once, a thread may have had to wait for a processor.
+    // Takes the minimum: a run may include time in which its thread was not scheduled.
     least_ns_ = std::min(least_ns_, shared_ns);
     uses_dataflow_.store(least_ns_ >= kWorthHandingOverNs, std::memory_order_relaxed);
   }

@@ -226,7 +226,7 @@ void WaitingRun::Start(const SerialInstruction& instruction, bool is_dead) {
   for (uint32_t i = 0; i < instruction.io.num_outputs; ++i) {
     record_.kept()[instruction.io.output(i).index()].MarkEmpty();
   }
-  // What throws has not begun: the run would wait for it.
+  // May throw, so it comes before SetBegun: the run waits for all calls that have begun.
   call.start_ns = NodeObserver::Begin(observer_, NodeId(instruction.io.id));
   SetBegun(instruction);
   ++num_calls_;
@@ -317,7 +317,7 @@ absl::Status WaitingRun::GiveResults() {
   SLUICE_DCHECK(record_.num_ended() == table_.num_segments());
   if (own_results_ != nullptr) SLUICE_RETURN_IF_ERROR(plan_.ports.Give(args_, results_));
   if (!args_.sync_on_finish || plan_.device == nullptr) return absl::OkStatus();
-  scheduler_->status().CheckDeadline();  // What is late is not waited for.
+  scheduler_->status().CheckDeadline();  // Late calls are not waited for.
   return scheduler_->status().status().ok() ? plan_.device->Sync() : absl::OkStatus();
 }
 
@@ -327,7 +327,7 @@ void WaitingRun::Finish() noexcept {
   if (run_status.status().ok()) {
     const absl::Status given = AsStatus([&] { return GiveResults(); });
     if (!given.ok()) run_status.Record(given);
-    run_status.CheckDeadline();  // What it has waited for counts too.
+    run_status.CheckDeadline();  // The time it waited for counts too.
   }
   const absl::Status status = run_status.status();
   if (measured_ != nullptr && status.ok()) measured_->choice.Record(measured_->decision, measured_->meter.shared_ns());

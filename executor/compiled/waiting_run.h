@@ -22,7 +22,7 @@
 
 namespace sluice {
 
-// What the runs of one program with segments share: their executor's, which has it as long as a run lives.
+// Shared by the runs of one program with segments; owned by their executor, and alive as long as a run.
 struct WaitingPlan {
   const SerialProgram& program;
   const PortCalls& ports;
@@ -57,7 +57,7 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
 
     const SerialInstruction* instruction = nullptr;
   };
-  // What few runs have: whom a run tells what it has measured.
+  // Rarely used: the receiver of what a run has measured.
   struct Measured {
     Measured(WaitChoice& of, const WaitChoice::Decision& run) : choice(of), decision(run) {}
 
@@ -108,7 +108,7 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
   absl::Span<Tensor> results_;
   std::unique_ptr<Tensor[]> own_results_;       // Where the call frame has no places for them.
   Call first_call_;                             // Most steps have one at a time.
-  std::forward_list<std::vector<Call>> calls_;  // More, none of which ever grows: calls stay where they are.
+  std::forward_list<std::vector<Call>> calls_;  // Further blocks, which never grow, so that calls stay where they are.
   NodeCall* free_calls_ = &first_call_;
   uint32_t num_calls_ = 0;  // Under way.
 };

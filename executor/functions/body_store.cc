@@ -234,7 +234,7 @@ class BodyStore::Compiler {
     return absl::OkStatus();
   }
 
-  // `status`; where it says that there is no kernel for one node of the body, the same for all such nodes.
+  // `status`; if it says that one node of the body has no kernel, the error for all such nodes.
   absl::Status WithAllMissingKernels(const Body& body, const absl::Status& status) const {
     const std::optional<ErrorInfo> info = ErrorInfoOf(status);
     if (!info.has_value() || info->code != ErrorCode::kNoKernel) return status;

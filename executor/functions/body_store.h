@@ -35,9 +35,9 @@ namespace sluice {
 //
 // Bodies with kernels that keep state are one plan's alone, one for each instance of the function (Note [State of
 // calls] in graph/functions/call_states.h). Large constants are the session's. A body is known as long as what it was
-// compiled from is the same: a graph that only grows, and the registry's rows. What runs leave for the next run is
-// bounded in bytes, for all bodies together, and freed with the last plan that uses a body. Thread-safe: of two threads
-// that compile one body at once, each keeps its own, and later plans get the first.
+// compiled from is the same: a graph that only grows, and the registry's rows. Memory that runs leave for the next run
+// is bounded, for all bodies together, and freed with the last plan that uses a body. Thread-safe: of two threads that
+// compile one body at once, each keeps its own, and later plans get the first.
 class BodyStore {
  public:
   // Borrowed; all of it outlives this and the plans.
@@ -58,9 +58,9 @@ class BodyStore {
   BodyStore(const BodyStore&) = delete;
   BodyStore& operator=(const BodyStore&) = delete;
 
-  // What one plan shares while it is made.
+  // The state that is shared while one plan is made.
   struct Plan {
-    CallStates* states = nullptr;     // That the calls of the graph were left there with; null: without.
+    CallStates* states = nullptr;     // With which the calls that stay were left in the graph; may be null.
     CallStore* call_store = nullptr;  // Gets the kernels with state in its bodies, and the names of instances.
     // Graphs of one version have the same function under each name that they both have (SessionGraph::version).
     int64_t version = 0;
@@ -76,7 +76,7 @@ class BodyStore {
   void Clear() ABSL_LOCKS_EXCLUDED(mu_);
   // How many are known.
   size_t num_bodies() const ABSL_LOCKS_EXCLUDED(mu_);
-  // What is kept for the next run, of all bodies.
+  // The memory kept for the next run, of all bodies.
   size_t kept_bytes() const { return kept_->kept(); }
 
  private:
@@ -90,7 +90,7 @@ class BodyStore {
     std::shared_ptr<const Batch> batch;
   };
 
-  // What bodies are compiled from, as numbers that grow: of the graph, and of the registry.
+  // Version numbers of what bodies are compiled from: the graph and the registry.
   using Version = std::pair<int64_t, int64_t>;
 
   // Forgets what is known of an earlier version. How often Clear was called.

@@ -67,7 +67,7 @@ struct FunctionCall {
     for (Tensor& result : results) result = Tensor();
   }
 
-  // What the call answers where its run has answered `status`.
+  // The status of the call, if its run ended with `status`.
   absl::Status End(absl::Status status) {
     const absl::Span<Tensor> results = frame.retvals();
     for (size_t i = 0; i < results.size() && status.ok(); ++i) {
@@ -230,7 +230,7 @@ class KernelFunctions::Function final : public CallableFunction {
   const int depth_;
 };
 
-// What the kernels of a function that is being compiled find functions with. Lives as long as that takes.
+// Finds functions for the kernels of a function that is being compiled. Lives as long as that takes.
 class KernelFunctions::Within final : public FunctionRunner {
  public:
   Within(KernelFunctions* owner, const std::string& name, const std::string& key, Within* outer)

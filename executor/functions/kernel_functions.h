@@ -17,8 +17,8 @@
 
 namespace sluice {
 
-// The functions that the kernels of one plan call, each compiled once for each binding of its attrs. See
-// Note [Functions of kernels] in kernels/function_runner.h. What it has found lives by itself: this is needed while the
+// The functions that the kernels of one plan call, each compiled once for each binding of its attrs. See Note
+// [Functions of kernels] in kernels/function_runner.h. Found functions do not depend on it: it is needed only while the
 // kernels of the plan are made. Thread-safe.
 class KernelFunctions final : public FunctionRunner {
  public:

@@ -28,8 +28,8 @@
 namespace sluice {
 namespace {
 
-// By node, for nodes of which `fetches` name outputs ("call:1"): how many of the first ones cover these. Not those that
-// are fetched as nodes ("call"), and with all of their outputs.
+// By node, for nodes whose outputs `fetches` name ("call:1"): how many leading outputs cover these. Not those that are
+// fetched as nodes ("call"), and with all of their outputs.
 std::map<absl::string_view, int32_t> OutputsFetched(const std::vector<std::string>& fetches) {
   std::map<absl::string_view, int32_t> outputs;
   for (const std::string& fetch : fetches) {

@@ -15,16 +15,16 @@ namespace sluice {
 // A graph without variables.
 struct FrozenGraph {
   Graph graph = Graph(nullptr);
-  int64_t variables = 0;  // That have become constants.
+  int64_t variables = 0;  // Variables that have become constants.
   int64_t bytes = 0;      // Of their values.
 };
 
-// What computes `fetches` (nodes or endpoints of the model's graph), as a graph that needs no files: calls of functions
-// are replaced by their bodies, functional loops and conditionals by Switch, Merge, Enter and Exit, and variables by
-// constants with the values that they have after InitialiseModel, or, with `restore`, after the same with that
-// checkpoint (see RestoreVariables) in place of the model's own. Names of nodes stay; of a call of which outputs are
-// fetched ("call:1"), those after the last one fetched go, with what only they need. kCannotRun where the fetches need
-// an op that changes a variable, or uses one in a way that no constant can be used; the errors of the session.
+// Makes a graph that computes `fetches` (nodes or endpoints of the model's graph) and needs no files: calls of
+// functions are replaced by their bodies, functional loops and conditionals by Switch, Merge, Enter and Exit, and
+// variables by constants with the values that they have after InitialiseModel, or, with `restore`, after the same with
+// that checkpoint (see RestoreVariables) in place of the model's own. Names of nodes stay; of a call whose outputs are
+// fetched ("call:1"), outputs after the last fetched one are removed, with what only they need. kCannotRun where the
+// fetches need an op that changes a variable, or uses one where a constant cannot be used; the errors of the session.
 absl::StatusOr<FrozenGraph> FreezeModel(const LoadedGraph& model, const std::vector<std::string>& fetches,
                                         const SessionOptions& options = {}, const std::string& restore = "");
 

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the model says about its saver, or what tf.train.Saver would have made. Empty names: nothing.
+// The saver that the model states, or the one that tf.train.Saver would have made. Empty names: nothing.
 SaverInfo SaverOf(const LoadedGraph& model) {
   if (model.meta.saver.has_value()) return *model.meta.saver;
   SaverInfo saver;

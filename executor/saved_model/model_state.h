@@ -21,14 +21,14 @@ std::string ModelDirectory(const LoadedGraph& model);
 bool HasSaver(const LoadedGraph& model);
 
 // The prefix of the checkpoint that holds the trained values of the model's variables: variables/ of a SavedModel, or
-// X.index, or X in the first form, beside the MetaGraph X.meta. Empty: there is none there.
+// X.index, or X in the first form, beside the MetaGraph X.meta. Empty if there is none.
 std::string TrainedValuesPrefix(const LoadedGraph& model);
 
 // The prefix that `path` means: of a directory the newest checkpoint that its file `checkpoint` names, else itself.
 absl::StatusOr<std::string> CheckpointPrefix(const std::string& path);
 
 // Runs the nodes of the model that read its variables from the checkpoint at `prefix`, and fills the variables that
-// they leave out (Note [Variables without a restore]). kCannotRun where it has none; the errors of the run.
+// they leave out (Note [Variables without a restore]). kCannotRun if it has no such nodes; the errors of the run.
 absl::Status RestoreVariables(Session& session, const LoadedGraph& model, const std::string& prefix,
                               const CallOptions& options);
 

@@ -17,7 +17,7 @@ namespace sluice {
 // of children on the way from the root, object 0, are the same: as tf.saved_model.load has it.
 //
 // Both messages may hold anything: circles, numbers of objects that are not there, damage. All is linear in their size,
-// and what makes no sense is as good as not said. Views into the messages. Immutable.
+// and entries that make no sense are ignored. Views into the messages. Immutable.
 class ObjectGraph {
  public:
   static constexpr int32_t kNone = -1;
@@ -30,7 +30,7 @@ class ObjectGraph {
 
   // The objects that the concrete function has captured: its last arguments, in order. Empty for unknown functions.
   absl::Span<const int32_t> CapturesOf(absl::string_view function) const;
-  // The variable called `name`. kNone where there is none, or more than one.
+  // The variable called `name`; kNone unless there is exactly one.
   int32_t VariableCalled(absl::string_view name) const;
   // The key under which the checkpoint holds the value of `object`; empty where it does not say one.
   absl::string_view KeyOf(int32_t object) const;

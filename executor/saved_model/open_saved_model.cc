@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-// The tensor that is called `key`; empty: there is none.
+// The tensor that is called `key`; empty if there is none.
 std::string NameOf(const std::vector<SignatureTensor>& tensors, absl::string_view key) {
   const auto found =
       std::find_if(tensors.begin(), tensors.end(), [key](const SignatureTensor& tensor) { return tensor.key == key; });
@@ -47,7 +47,7 @@ absl::StatusOr<NamedTensors> OpenModel::Call(absl::string_view signature, const 
   std::vector<std::string> fetches;
   std::vector<size_t> places;  // Of what is fetched, among the results.
   for (const SignatureTensor& result : called->outputs) {
-    if (result.name.empty()) continue;  // Of several tensors: for those who ask the session for them.
+    if (result.name.empty()) continue;  // A result of several tensors: callers fetch these from the session by name.
     const auto fed = std::find_if(feeds.begin(), feeds.end(),
                                   [&result](const auto& feed) { return IsSameTensor(feed.first, result.name); });
     results.emplace_back(result.key, fed == feeds.end() ? Tensor() : fed->second);  // An argument may be a result.

@@ -36,7 +36,7 @@ struct Fill {
   NodeId source;  // A variable that has the value already; not valid: it is read from the checkpoint.
 };
 
-// What `handle` is the handle of: nodes of one container and name share a variable.
+// The variable behind `handle`: nodes with the same container and name share one.
 std::string VariableOf(const Graph& graph, NodeId handle) {
   const absl::StatusOr<absl::string_view> container = graph.GetString(handle, "container");
   const absl::StatusOr<absl::string_view> shared = graph.GetString(handle, "shared_name");
@@ -102,7 +102,7 @@ absl::Status CheckFits(const Graph& graph, const Fill& fill, const BundleEntry& 
                                        .Expected(same_type ? shape->ToString() : std::string(DTypeName(fill.dtype))));
 }
 
-// What is to be filled, and with what.
+// The variables to fill, and the keys of their values.
 absl::StatusOr<std::vector<Fill>> PlanFills(const Graph& graph, NodeId restore, const std::vector<NodeId>& handles,
                                             const ObjectGraph& objects, const BundleIndex& index) {
   const HashMap<NodeId, int32_t> captured = CapturedObjects(graph, objects);
@@ -221,7 +221,7 @@ absl::StatusOr<absl::string_view> SavedObjects(const LoadedGraph& model, std::sh
   return graphs.size() == 1 ? LastOf(graphs[0], 7) : absl::string_view();
 }
 
-// The message TrackableObjectGraph of the checkpoint; empty where it has none.
+// The message TrackableObjectGraph of the checkpoint; empty if it has none.
 absl::StatusOr<std::string> StoredObjects(const BundleIndex& index) {
   const absl::StatusOr<const BundleEntry*> entry = index.Find(ObjectGraph::kStoredKey);
   if (!entry.ok() || (*entry)->dtype != DType::kString || !(*entry)->shape.IsScalar() || (*entry)->is_sliced) {

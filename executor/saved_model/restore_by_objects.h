@@ -22,7 +22,7 @@ namespace sluice {
 //   3. The object's key in the checkpoint: ObjectGraph.
 //   4. Where the restore has given another variable the tensor of that key, its value is taken: a value stands in
 //      memory once and is read from the file once. Else it is read, by nodes that are added to the session.
-// A variable that no object, or an object without a key, stands for stays without a value: who reads it is told so.
+// A variable that no object, or an object without a key, stands for stays without a value; reading it is an error.
 
 // Gives values, from the checkpoint at `prefix`, to the variables that `restore_op`, which has run, leaves without.
 // Does nothing for models that TensorFlow 2 did not write in its binary form. kCheckpointEntry where the checkpoint's

@@ -13,11 +13,11 @@ namespace sluice {
 // A SavedModel directory, its files opened: its graph, what the file says about it, and the index of its variables.
 struct SavedModel {
   LoadedGraph loaded;
-  std::optional<BundleIndex> variables;  // Absent when the model has none.
+  std::optional<BundleIndex> variables;  // Absent if the model has no variables.
 };
 
-// Opens the index of the variables of the SavedModel in `directory` and checks the extent of every shard; nothing when
-// the model has none. The errors of BundleIndex::Open.
+// Opens the index of the variables of the SavedModel in `directory` and checks the extent of every shard; returns no
+// value if the model has no variables. The errors of BundleIndex::Open.
 absl::StatusOr<std::optional<BundleIndex>> OpenVariables(const std::string& directory);
 
 // Opens the SavedModel in `directory`. The variables' index and the extent of every shard are checked, their data is

@@ -15,7 +15,7 @@
 namespace sluice {
 namespace {
 
-// What tells variables of handles apart: where the resource is kept.
+// The key of a variable behind a handle: where the resource is kept.
 std::string HandleKey(const Graph& graph, NodeId id) {
   const auto text = [&](absl::string_view attr) -> std::string {
     AttrView value;

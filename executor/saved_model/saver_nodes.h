@@ -18,8 +18,8 @@ namespace sluice {
 struct SaverNodes {
   SaverInfo saver;
   std::vector<std::string> variables;  // Their nodes' names, which are their keys in a checkpoint.
-  std::vector<std::string> reads;      // What gives the value of each.
-  std::vector<std::string> restored;   // What is read of a checkpoint for each: may be fed instead.
+  std::vector<std::string> reads;      // The tensor with the value of each variable.
+  std::vector<std::string> restored;   // The tensor that is read from a checkpoint for each; it may be fed instead.
   std::vector<std::string> assigns;    // The node that gives each what was restored.
 };
 
@@ -31,7 +31,7 @@ std::vector<NodeId> VariablesNeededBy(const Graph& graph, absl::Span<const NodeI
 // names are empty, without variables.
 absl::StatusOr<SaverNodes> AddSaver(Graph& graph, absl::Span<const NodeId> variables, const std::string& name = "save");
 
-// The values of all variables, by name. kUninitialized for one that has none.
+// The values of all variables, by name. kUninitialized if a variable has none.
 absl::StatusOr<NamedTensors> ReadVariables(Session& session, const SaverNodes& nodes, const CallOptions& call = {});
 
 // Gives variables the values that stand under their names; others keep theirs, and names of no variable mean nothing.

@@ -141,7 +141,7 @@ absl::Status VariableFolder::FoldUse(NodeId id, int32_t i, Output value, const T
   }
   return graph_.Locate(id, Error(ErrorCode::kCannotRun)
                                .Input(i)
-                               .Text("uses a variable in a way that no constant can be used: what is frozen cannot "
+                               .Text("uses a variable where a constant cannot be used: a frozen variable cannot "
                                      "change"));
 }
 

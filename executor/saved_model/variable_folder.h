@@ -14,8 +14,8 @@
 namespace sluice {
 
 // Replaces one variable by a constant, and with it all nodes that pass its handle or reference on (through branches and
-// into loops) and all that read it. What is replaced stays in the graph, unused, under other names: to be pruned.
-// Borrows the graph. Not thread-safe.
+// into loops) and all that read it. Replaced nodes stay in the graph, unused, under other names; the caller prunes
+// them. Borrows the graph. Not thread-safe.
 class VariableFolder {
  public:
   explicit VariableFolder(Graph& graph) : graph_(graph), edit_(graph) {}

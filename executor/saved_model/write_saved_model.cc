@@ -84,7 +84,7 @@ absl::StatusOr<std::vector<NodeId>> KeptRoots(const Graph& graph, const ModelExp
   return roots;
 }
 
-// What stands in a file for the node that loaders run once. Not the signature "__saved_model_init_op", which TensorFlow
+// The entry of a file for the node that loaders run once. Not the signature "__saved_model_init_op", which TensorFlow
 // takes for one that users call where a model has no objects, and refuses where it reads the file of a table.
 ModelCollection InitCollection(const std::string& init_op) {
   ModelCollection collection;

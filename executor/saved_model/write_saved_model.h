@@ -16,20 +16,20 @@
 
 namespace sluice {
 
-// What a SavedModel is to offer: tensors by the keys that callers use.
+// The signatures of a SavedModel: tensors by the keys that callers use.
 struct ModelExport {
   std::string signature = "serving_default";
   std::vector<std::pair<std::string, Output>> inputs, outputs;
   std::vector<NodeId> trainable;           // Variables that say so; others are saved all the same.
   std::vector<ModelSignature> signatures;  // More of them, by names of tensors of the graph.
-  std::string init_op;                     // A node that loaders run once, to fill tables; empty: there is none.
+  std::string init_op;                     // A node that loaders run once, to fill tables; empty if there is none.
   std::vector<ModelAsset> assets;          // Files that it reads, and
   std::vector<std::string> asset_paths;    // where each is now.
   std::string tensorflow_version = "2.19.1";
 };
 
-// What TensorFlow's loaders want to know of the variables of a graph: for each, the node that gives it its first value
-// and a read of it. Those that are not there are added: `assigns`, by variable, stand for missing initialisers.
+// The facts that TensorFlow's loaders need of each variable: the node that initialises it, and a node that reads it.
+// Those that are not there are added: `assigns`, by variable, stand for missing initialisers.
 absl::StatusOr<std::vector<ModelCollection>> VariableCollections(Graph& graph, absl::Span<const NodeId> variables,
                                                                  absl::Span<const NodeId> assigns,
                                                                  absl::Span<const NodeId> trainable);

@@ -46,7 +46,7 @@ class ObjectStack {
   };
   static constexpr size_t kFirstBlock = 32, kLargestBlock = 8192;
 
-  // Goes to the next block, a new one where there is none or it is too small.
+  // Continues in the next block; makes a new one if there is none or if it is too small.
   void Grow(size_t count) {
     while (!blocks_.empty() && at_.block + 1 < blocks_.size()) {
       at_ = {at_.block + 1, 0};
@@ -68,7 +68,7 @@ struct SerialCall {
   const SerialInstruction* call = nullptr;  // Of the caller.
   Entry* registers = nullptr;               // The caller's.
   absl::Span<Tensor> results;               // Where the caller leaves its own.
-  ObjectStack<Entry>::Mark registers_mark;  // What the body has taken is above these.
+  ObjectStack<Entry>::Mark registers_mark;  // The memory that the body has taken lies above these.
   ObjectStack<Tensor>::Mark results_mark;
   int64_t start_ns = 0;  // For observers.
 };

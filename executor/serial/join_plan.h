@@ -3,12 +3,12 @@
 
 // Note [Joins]
 // A segment is ready when all stops before it have ended. With a list of these for each segment, a run would take stops
-// times segments: a sum of a thousand dequeues, one after the other, has a thousand segments, the last of which waits
+// times segments: a sum of a thousand dequeues, one after the other, has a thousand segments, and the last one waits
 // for all. But the planner has made each set of stops of two smaller ones, or of one and a stop, on the way along the
 // edges of the graph. So a join is such a set, which has ended when its parts have: it counts those that have not. Sets
-// that no segment has, and that are a part of a single other one, are left out: their parts are that one's. What a run
-// does for its joins is bounded by the edges of the graph, whatever its stops and segments. A join is dead when
-// something before it is.
+// that no segment has, and that are a part of a single other one, are left out: their parts are that one's. The work of
+// a run for its joins is bounded by the number of edges of the graph, however many stops and segments it has. A join is
+// dead when something before it is.
 
 #include <cstddef>
 #include <cstdint>

@@ -109,7 +109,7 @@ bool KeptPlan::EndsInCall(const Value& value) const {
     if (call != nullptr) return false;
     call = &read;
   }
-  // One that is passed takes nothing.
+  // A call that is skipped does not consume its input.
   if (call == nullptr || call->is_twice) return false;
   if (code_.steps()[static_cast<size_t>(call->position)].guard != value.guard) return false;
   return std::all_of(value.reads.begin(), value.reads.end(), [&](const Read& read) {
@@ -119,7 +119,7 @@ bool KeptPlan::EndsInCall(const Value& value) const {
 }
 
 void KeptPlan::FindEnd(Value& value) {
-  // References own nothing; what nobody reads goes when its call has ended.
+  // References own nothing; a value without readers is dropped when its call has ended.
   if (code_.IsRef(value.value) || value.reads.empty()) return;
   if (EndsInSegment(value)) {
     value.ends = Ends::kInSegment;
@@ -141,7 +141,7 @@ bool KeptPlan::HasEndedBefore(const Value& value, int32_t segment) const {
 }
 
 void KeptPlan::AssignSlots() {
-  // What ended first is most likely to have ended for good.
+  // Tries the slots whose values ended earliest first.
   constexpr size_t kMaxTries = 64;
   for (size_t i = 0; i < values_.size(); ++i) {
     Value& value = values_[i];

@@ -2,11 +2,11 @@
 #define SLUICE_EXECUTOR_SERIAL_KEPT_PLAN_H_
 
 // Note [Kept values]
-// Registers hold nothing between the segments of a step (Note [Segments]): they belong to the thread that runs one.
-// What is read in another segment than the one that computes it, or read or written by an asynchronous call, is kept:
-// it has a slot in the step's own record, in which it is written and read in place. Values share a slot where every
-// reader of the one has always ended before the segment begins that computes the other; so a step's record is as large
-// as what waits take it to keep, and does not grow with its graph.
+// Registers hold nothing between the segments of a step (Note [Segments]): they belong to the thread that runs one. A
+// value that is read in another segment than the one that computes it, or read or written by an asynchronous call, is
+// kept: it has a slot in the step's own record, in which it is written and read in place. Values share a slot where
+// every reader of the one has always ended before the segment begins that computes the other; so a step's record is as
+// large as what waits take it to keep, and does not grow with its graph.
 //
 // A kept value ends in one of three ways:
 // - in a segment that comes after all its other readers: its last reader there may take the buffer, as with registers;
@@ -45,7 +45,7 @@ class KeptPlan {
   // that are not counted, a segment has the last read as the text has it.
   bool EndsInCall(int32_t value) const { return Of(value).ends == Ends::kInCall; }
   bool EndsInSegment(int32_t value) const { return Of(value).ends == Ends::kInSegment; }
-  // What each segment drops when it has run, and each stop when it has ended.
+  // The slots that each segment drops when it has run, and each stop when it has ended.
   const std::vector<Drop>& drops_of_segment(int32_t segment) const {
     return of_segments_[static_cast<size_t>(segment)];
   }
@@ -63,8 +63,8 @@ class KeptPlan {
   };
   struct Value {
     int32_t value;
-    int32_t segment;    // That defines it.
-    int32_t stop = -1;  // That writes it.
+    int32_t segment;    // The segment that defines it.
+    int32_t stop = -1;  // The stop that writes it; -1 if none does.
     GuardId guard = kAlways;
     int32_t slot = -1;
     Ends ends = Ends::kNever;

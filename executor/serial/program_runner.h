@@ -1,8 +1,8 @@
 #ifndef SLUICE_EXECUTOR_SERIAL_PROGRAM_RUNNER_H_
 #define SLUICE_EXECUTOR_SERIAL_PROGRAM_RUNNER_H_
 
-// The loop over the instructions of a program. For serial_run.cc and segment_run.cc alone: each makes it in its own
-// form, so that the compiler inlines the one as if the other were not there.
+// The loop over the instructions of a program. Only for serial_run.cc and segment_run.cc: each of them instantiates it
+// once, so that the compiler inlines each of the two loops separately.
 
 #include <cstdint>
 #include <limits>

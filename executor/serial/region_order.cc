@@ -169,9 +169,10 @@ class Builder {
   std::vector<uint32_t> starts_;
   std::vector<int32_t> targets_;
   std::vector<int32_t> pending_;
-  std::vector<std::vector<int32_t>> roots_;                              // By frame: units that wait for nothing.
-  std::vector<ReadyStack> ready_;                                        // By guard. Empty between frames.
-  std::deque<GuardId> guards_with_units_[GuardTable::kMaxLiterals + 1];  // By length; some may have none any more.
+  std::vector<std::vector<int32_t>> roots_;  // By frame: units that wait for nothing.
+  std::vector<ReadyStack> ready_;            // By guard. Empty between frames.
+  // By length; some of these guards may have no units left.
+  std::deque<GuardId> guards_with_units_[GuardTable::kMaxLiterals + 1];
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ RegisterPlan::RegisterPlan(const SerialCode& code) : code_(code) {
   FindLives();
   FindEnds();
   AssignRegisters();
-  // What was only needed to plan: the program is written while this lives.
+  // Data that only planning needs; it lives until the program is written.
   std::vector<Life>().swap(lives_);
   std::vector<int32_t>().swap(loop_of_);
 }
@@ -103,7 +103,7 @@ void RegisterPlan::FindEnds() {
       Life& life = lives_[static_cast<size_t>(value)];
       Touch(life, position, loop);
       life.is_touched = true;
-      // What was read before this is another value.
+      // Reads before this definition read another value.
       if (position == life.begin) return;
       life.later = kNoneYet;
       life.is_redefined = true;

@@ -46,7 +46,7 @@ class RegisterPlan {
   static GuardId GuardOfDefinition(const SerialCode& code, const SerialStep& step);
 
  private:
-  // What is known of one value while planning.
+  // Facts of one value while planning.
   struct Life {
     int32_t begin = -2;  // Step of the first definition; -1 for arguments, -2 for none.
     int32_t end = -2;
@@ -69,7 +69,8 @@ class RegisterPlan {
   bool IsLast(int32_t value, Life& life, const SerialStep& step, int32_t loop, bool is_repeated) const;
   bool IsKept(int32_t value) const { return kept_.has_value() && kept_->slot_of(value) >= 0; }
   void AssignRegisters();
-  // The life of `value` ends after that step: what it lay in is cleared where nobody took it, and free.
+  // The life of `value` ends after that step: its register is cleared, unless the last reader took the value, and is
+  // free.
   void End(int32_t value, int32_t after, std::vector<int32_t>* free);
   void Define(int32_t value, int32_t step, int32_t loop, GuardId guard);
 

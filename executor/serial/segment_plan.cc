@@ -138,7 +138,7 @@ class SegmentPlanner {
     const SerialRole role = s_.role(unit.node);
     if (role == SerialRole::kMerge) return CheckMerge(unit.node, before);
     if (role == SerialRole::kTrigger && before != kNoStops) {
-      return Refuse(unit.node, "may go on after a wait whose outcome is dead");
+      return Refuse(unit.node, "may run after a wait whose outcome is dead");
     }
     return true;
   }
@@ -154,7 +154,7 @@ class SegmentPlanner {
       for (const int32_t stop : plan_.sets_.Members(before)) {
         if (plan_.sets_.Contains(mine, stop)) continue;
         if (s_.guards().Excludes(s_.guard(plan_.stops_[static_cast<size_t>(stop)]), guard)) continue;
-        return Refuse(id, "may go on before a wait that comes before another of its inputs");
+        return Refuse(id, "may run before a wait that precedes another of its inputs");
       }
     }
     return true;
@@ -172,7 +172,7 @@ class SegmentPlanner {
     for (const NodeId id : nodes) {
       if (before_node_[static_cast<size_t>(id.value())] == all) continue;
       if (graph_.op(id).is_stateful || IsUsedExit(id, frame)) {
-        return Refuse(id, "does not depend on all that enters its loop, some of which waits");
+        return Refuse(id, "does not depend on all values that enter its loop, and some of them wait");
       }
     }
     return true;

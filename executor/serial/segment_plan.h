@@ -17,11 +17,11 @@
 // and none of their code runs but their transfers.
 //
 // The picture holds for structured graphs (Note [Guards]) where, in addition,
-// - a Merge waits for nothing in vain: each stop is before all of its inputs, or can only run with the input it is
-//   before;
+// - every stop that precedes one input of a Merge precedes all of them, or runs only when that input is taken, so that
+//   a Merge does not wait for a stop in vain;
 // - stops and sends are in no loop, and transfers under no condition;
 // - what leaves a loop, and what has effects in it, depends on all that enters it: it begins when that is there;
-// - no ControlTrigger, which goes on after dead stops, comes after a stop.
+// - no ControlTrigger, which runs even after dead stops, comes after a stop.
 // Others are refused, and so are graphs with calls of functions (Note [Called bodies]).
 
 #include <cstdint>
@@ -58,7 +58,7 @@ class SegmentPlan {
   // The number of the outcome of output 0 of stop `stop`; those of its other outputs follow. `stop` itself where that
   // is its own outcome; -1: no output is read.
   int32_t first_outcome(int32_t stop) const { return first_outcome_[static_cast<size_t>(stop)]; }
-  // -1: it is none.
+  // -1 if it is not a stop.
   int32_t stop_of(NodeId id) const { return stop_of_[static_cast<size_t>(id.value())]; }
   // The segment in which stop `stop`, or that of an outcome, starts.
   int32_t starts_in(int32_t stop) const { return starts_in_[static_cast<size_t>(stop)]; }

@@ -26,7 +26,7 @@ enum class SerialOp : uint8_t {
   kOpen,     // Begins a block: skipped unless predicate a takes port b.
   kClose,    // Ends the innermost open block.
   kLoop,     // Begins loop a.
-  kRepeat,   // To the beginning of loop a.
+  kRepeat,   // Jumps to the beginning of loop a.
   kEnd,      // After the end of loop a.
   kReturn,   // Result a is value b.
   kStart,    // The kernel of `node`, asynchronously.
@@ -48,7 +48,7 @@ class SerialCode {
   static bool Write(const SerialStructure& structure, SerialCode* code, std::string* why_not);
 
   absl::Span<const SerialStep> steps() const { return steps_; }
-  // The steps of a graph that waits come segment after segment. Null: it does not wait, and there are none.
+  // The steps of a graph that waits come segment after segment. Null if the graph does not wait.
   const SegmentPlan* segments() const { return segments_.has_value() ? &*segments_ : nullptr; }
   // Where each segment begins, and at last where the last one ends.
   absl::Span<const int32_t> segment_begins() const { return segment_begins_; }

@@ -24,7 +24,7 @@ class SerialAssembler {
     for (const StaticFrame& frame : s_.frames().frames) {
       program_.frame_name_hashes_.push_back(ProtocolHash(frame.name));
     }
-    // An empty program has a place too: null is no place to go on at (ProgramRunner::ChangeProgram).
+    // An empty program needs an address too: ChangeProgram of ProgramRunner cannot continue at null.
     program_.instructions_.reserve(1 + code_.steps().size() + plan_.clears().size());
     int32_t position = 0;
     size_t clear = 0, kept_clear = 0;

@@ -28,9 +28,9 @@ enum class SerialAction : uint8_t {
   kDereference,  // destination := the value of the variable that source refers to, for input `number` of the node.
   kIndex,        // destination := the int32 scalar `number`.
   kNeedValue,    // Input `number` of the node, the variable that source refers to, must have a value.
-  kBranch,       // To `target` unless predicate `source` takes port `number` of `num_ports`.
+  kBranch,       // Jumps to `target` unless predicate `source` takes port `number` of `num_ports`.
   kEnterLoop,    // Iteration 0 of the loop frame `number` begins; until kLeaveLoop nodes run in it.
-  kRepeat,       // To `target`, another iteration.
+  kRepeat,       // Jumps to `target`, for another iteration.
   kLeaveLoop,    // Back in the iteration that the loop was entered from.
   kReturn,       // Result `number` := source.
   kReturnMove,   // The same, source is given up.

@@ -56,7 +56,7 @@ class RegisterPool {
   void FreeKept() { kept_.Clear(); }
   // Frees what the first `count` of `registers` hold.
   static void Clear(Entry* registers, size_t count);
-  // What is kept, see KeptPool.
+  // The memory that is kept; see KeptPool.
   size_t kept_bytes() const { return kept_.kept_bytes(); }
 
  private:

@@ -203,8 +203,8 @@ void SerialStructure::AliasOutput(NodeId id, int32_t output, int32_t input) {
   SetOutput(id, output, is_new ? NewValue(id, false) : source, guard(id));
 }
 
-// What enters a loop is there in the first iteration, what NextIterations send in all others, and the index of a loop
-// variable's Merge says which it was.
+// A loop variable has the entering value in the first iteration and NextIteration's in all others; the index output of
+// its Merge tells which.
 bool SerialStructure::ReadsOneIterationOnly(NodeId id) const {
   if (!has_control_flow_) return false;
   const absl::Span<const Output> sources =
@@ -331,7 +331,7 @@ void SerialStructure::VisitEnter(NodeId id) {
   SerialLoop& loop = loops_[static_cast<size_t>(frame(id))];
   SetGuard(id, here);
   if (here == kNever) return Refuse(id, "stands under another condition than its loop");
-  // What is constant in the loop may come from further outside; CheckLoops looks at that.
+  // A constant of the loop may come from further outside; CheckLoops looks at that.
   if (!graph_->GetBool(id, "is_constant").value_or(false)) {
     if (!loop.guard.valid()) {
       loop.guard = here;
@@ -374,7 +374,7 @@ void SerialStructure::CheckLoops() {
       if (roles_[Index(id)] != SerialRole::kNextIteration) continue;
       const absl::Span<const GuardLiteral> literals = guards_.literals(guard(id));
       if (literals.size() != 1 || literals[0] != GuardLiteral{loop.condition, 1}) {
-        return Refuse(id, "does not stand where its loop goes on");
+        return Refuse(id, "does not run exactly when its loop continues");
       }
     }
     for (const LoopVariable& variable : loop.variables) Use(variable.next);

@@ -1,7 +1,7 @@
 #ifndef SLUICE_EXECUTOR_SERIAL_STRUCTURE_H_
 #define SLUICE_EXECUTOR_SERIAL_STRUCTURE_H_
 
-// What a serial program is written from: which values a graph has, under which guards its nodes run, and its loops.
+// The input of a serial program's compiler: which values a graph has, under which guards its nodes run, and its loops.
 
 #include <cstdint>
 #include <string>

@@ -39,9 +39,9 @@ class ObserverFailure : public std::exception {
   absl::Status status_;
 };
 
-// Told of every kernel that a run calls: the source of statistics and traces. Costs two clock readings a node, and
-// nothing at all where a run has none. What it throws ends the run (see ObserverFailure).
-// Thread-safe: called from all threads of the run.
+// Told of every kernel that a run calls: the source of statistics and traces. Costs two clock readings per node; a run
+// without an observer pays nothing. An exception of it ends the run (see ObserverFailure). Thread-safe: called from all
+// threads of the run.
 class NodeObserver {
  public:
   virtual ~NodeObserver() = default;
@@ -53,7 +53,7 @@ class NodeObserver {
   // The kernel of `node` ran from `start_ns` to `end_ns` (NowNs) on this thread. `context` has its outputs.
   virtual void OnNode(NodeId node, int64_t start_ns, int64_t end_ns, const KernelContext& context) = 0;
 
-  // The same for a node in a body that is called; the call itself is told of, too, as a node that takes as long. Not
+  // The same for a node in a body that is called; the call itself is reported too, as a node that takes as long. Not
   // told: that it begins, and that it fails.
   virtual void OnCalledNode(const CalledNode& /*node*/, int64_t /*start_ns*/, int64_t /*end_ns*/,
                             const KernelContext& /*context*/) {}

@@ -25,9 +25,10 @@ using NodeOutputsCallback = absl::AnyInvocable<absl::Status(absl::string_view no
                                                             bool is_ref, const KernelContext& context) const>;
 
 // Calls a NodeOutputsCallback for every kernel call of a run: as the observer of an Executor's runs, or by
-// CallOptions::node_outputs of a session's. Told are nodes that have kernels in the plan that runs: what was folded or
-// joined before is not there, and the serial driver has no kernels for Identity, Switch, Merge and their kin, nor for
-// arguments and results; Driver::kDataflow calls all of them. Nodes that are dead are not told of, but for transfers.
+// CallOptions::node_outputs of a session's. Reports nodes that have kernels in the plan that runs: nodes that were
+// folded or joined before are missing, and the serial driver has no kernels for Identity, Switch, Merge and their kin,
+// nor for arguments and results; Driver::kDataflow calls all of them. Nodes that are dead are not told of, but for
+// transfers.
 //
 //   const NodeOutputsCallback print = [](absl::string_view node, int slot, const Tensor* value, bool, const auto&) {
 //     ...
@@ -39,7 +40,7 @@ using NodeOutputsCallback = absl::AnyInvocable<absl::Status(absl::string_view no
 // Borrows all that it is made with. Immutable; thread-safe.
 class NodeOutputsObserver final : public NodeObserver {
  public:
-  // `graph` is the one that runs. `next` may be null; it is told of everything, and first.
+  // `graph` is the one that runs. `next` may be null; it is called for everything, before this.
   NodeOutputsObserver(const Graph& graph, const NodeOutputsCallback& callback, NodeObserver* next = nullptr)
       : graph_(graph), callback_(callback), next_(next) {}
 

@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-// What the collectors hold in TensorFlow's message, one entry per device, nodes by start: micros are nanos / 1000,
-// times inside a node relative to all_start. Timeline viewers read it.
+// Converts the collected statistics to TensorFlow's message, one entry per device, nodes by start: micros are nanos /
+// 1000, times inside a node relative to all_start. Timeline viewers read it.
 proto::StepStats ToStepStats(absl::Span<const StepStatsCollector* const> collectors);
 
 // The same as what a run reports (the file of `sluice run --trace FILE.pb`).

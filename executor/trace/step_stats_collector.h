@@ -26,7 +26,7 @@ struct OutputRecord {
   int64_t bytes = 0;
 };
 
-// What a record says of a node in the body of a function that is called.
+// The record of a node in the body of a called function.
 struct CalledName {
   std::string name;  // "call/node".
   std::string op;
@@ -61,7 +61,7 @@ class StepStatsCollector : public NodeObserver {
  public:
   static constexpr int64_t kMaxNodes = int64_t{1} << 20;
 
-  // Nodes without a device count as on `default_device`. What comes after `max_nodes` is counted and left out.
+  // Nodes without a device count as on `default_device`. Nodes beyond `max_nodes` are counted, not recorded.
   explicit StepStatsCollector(const Graph& graph, std::string default_device = "", int64_t max_nodes = kMaxNodes);
   ~StepStatsCollector() override;
 

@@ -7,7 +7,7 @@
 namespace sluice {
 
 absl::Status StopPoll::Look() {
-  until_look_ = 0;  // The poll after one that says stop looks, too: it may be of a caller who goes on without a part.
+  until_look_ = 0;  // After a stop the next poll looks again: its caller may continue with partial results.
   if (cancellation_ != nullptr && cancellation_->IsCancelling()) {
     const absl::Status status = cancellation_->status();
     return status.ok() ? Error(ErrorCode::kRunCancelled).Text("the run was cancelled") : status;

@@ -110,7 +110,7 @@ class GraphEditor {
   // Inferred when first asked for; then only what changes have touched is inferred again (Note [Shapes that follow]).
   // Valid until the next change. Fails (kCycle) where the graph has no order.
   absl::StatusOr<const ShapeMap*> Shapes();
-  // What Shapes goes by, from now on: feeds, bodies of functions (borrowed), hints.
+  // The options of Shapes from now on: feeds, bodies of functions (borrowed), hints.
   void SetInference(InferenceOptions options);
   // How many times a node was inferred. For tests.
   int64_t num_inferred() const { return shapes_ != nullptr ? shapes_->num_inferred() : 0; }

@@ -18,18 +18,18 @@
 
 namespace sluice {
 
-// What InferShapes finds, kept up to date while the graph is changed: nodes that were added or changed are inferred
+// The results of InferShapes, kept up to date while the graph is changed: nodes that were added or changed are inferred
 // again, and those that use what is no longer known as it was; nothing else is. GraphEditor has one.
 //
 // Note [Shapes that follow]
 // Changed nodes wait in a queue, ordered by labels that ascend along edges, so that a node comes after all changed ones
 // that it uses. A label that a new edge has made wrong is put right when the node's turn comes, and the node waits once
-// more. What a loop gives is found in rounds, so where a change reaches the Merge that begins one, it and all that
+// more. The outputs of a loop are found in rounds, so where a change reaches the Merge that begins one, it and all that
 // depends on it are inferred together, as InferShapes does; so are, after any change of an old node, loops whose
-// iterations differed, which may now be alike. Labels are a matter of speed: where they were so wrong that
-// more work was done than for inferring everything once, everything is, with new labels. That also ends the work on a
-// graph that has a cycle for the moment. Results are those of InferShapes, but for three limits there that depend on
-// the way to the result: of rounds in loops (here it may know more), of memory for contents, and of walks of bodies.
+// iterations differed, which may now be alike. Labels are a matter of speed: where they were so wrong that more work
+// was done than for inferring everything once, everything is, with new labels. That also ends the work on a graph that
+// has a cycle for the moment. Results are those of InferShapes, but for three limits there that depend on the way to
+// the result: of rounds in loops (here it may know more), of memory for contents, and of walks of bodies.
 //
 // Functions of ops that hosts add are looked up when their op is first met. Nothing is inferred before the first
 // Update. Borrows the graph, and what the options borrow. Not thread-safe.

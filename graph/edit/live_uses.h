@@ -11,11 +11,10 @@
 
 namespace sluice {
 
-// Who uses the outputs of each node, kept up to date while the graph is changed: whatever changes the inputs of a node
+// The users of each node's outputs, kept up to date while the graph is changed: whatever changes the inputs of a node
 // calls Unlink before and Link after (GraphEditor does). Edges lie in lists by producer and by consumer, so that both
 // calls cost what the node's own inputs do, however many uses a producer has. After a call that threw it is good for
-// nothing but to be destroyed.
-// Thread-safety: const methods from any thread.
+// nothing but to be destroyed. Thread-safety: const methods from any thread.
 class LiveUses {
  public:
   explicit LiveUses(const Graph& graph);

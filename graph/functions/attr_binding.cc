@@ -47,7 +47,7 @@ struct Level {
   size_t mark;
 };
 
-// Whether the signature hangs on values that are there and of the right kind.
+// Whether the values that determine the signature are there and of the right kind.
 absl::Status CheckValues(const OpSchema& schema, const BoundAttrs& attrs) {
   for (const AttrSpec& spec : schema.attrs) {
     const auto found = attrs.find(spec.name);

@@ -37,7 +37,7 @@ absl::StatusOr<BoundFunction> BindFunction(const FunctionLibrary& library, absl:
                                            absl::Span<const NamedAttr> given);
 
 // `value` with each placeholder ("$T") in it replaced by the value bound for it, inside nested functions too.
-// kAttrUnbound naming the placeholder when there is none. Not recursive. `budget` (may be null) is what replacements
+// kAttrUnbound naming the placeholder if no value is bound. Not recursive. `budget` (may be null) is what replacements
 // may still cost in bytes and shrinks by what they do; kLimitAttrBytes when it is used up.
 absl::StatusOr<AttrValue> SubstitutePlaceholders(AttrView value, const BoundAttrs& bound, int64_t* budget = nullptr);
 

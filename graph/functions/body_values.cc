@@ -39,7 +39,7 @@ absl::Status AppendRange(absl::string_view text, int32_t node, int32_t begin, in
   return absl::OkStatus();
 }
 
-// Cuts `text` at its first ':'. False, and `text` unchanged, when it has none.
+// Cuts `text` at its first ':'. Returns false, and leaves `text` unchanged, if it has none.
 bool CutAtColon(absl::string_view* text, absl::string_view* rest) {
   const size_t colon = text->find(':');
   if (colon == absl::string_view::npos) return false;

@@ -16,7 +16,7 @@
 //   3. Of a branch that is lowered only what is needed of each result runs: see Note [Effects that nothing reads] in
 //      needed_parts.h. A call of it runs as a whole, so none stays that has effects.
 //   4. A body in which kernels keep state is called if it is marked `_noinline`, and inlined otherwise, whatever it
-//      costs. Who shares that state does not depend on it: see Note [State of calls] in call_states.h.
+//      costs. Whether calls share that state does not depend on the choice: see Note [State of calls] in call_states.h.
 // Where both are possible, `_noinline` functions are called, and so are those that cost too much: by nodes of the body
 // times calls. The same graph gives the same choice.
 
@@ -39,8 +39,8 @@ enum class CallPolicy : uint8_t {
   kCall,    // All stay that can.
 };
 
-// What of a graph's functions is called. Looks at those that the graph reaches, by name. Immutable after construction;
-// keeps the definitions that it has seen. Thread-safe.
+// Chooses the functions of a graph that stay calls. Looks at those that the graph reaches, by name. Immutable after
+// construction; keeps the definitions that it has seen. Thread-safe.
 class CallChoice {
  public:
   // Bodies with at least this many nodes are called where all of their calls would add more nodes than kMaxInlined.

@@ -92,7 +92,7 @@ class CallExpansion {
   void Push(NodeId call, int depth) { pending_.push_back({call, depth, may_stay_, scope_, around_, origin_}); }
   void Push(const Pending& pending) { pending_.push_back(pending); }
   bool Pop(Pending* pending);
-  // What takes the place of the call that was popped last does not stay.
+  // No call in the replacement of the call that was popped last stays a call.
   void NoneMayStay() { may_stay_ = false; }
   // It is an If, a Case or a While which TensorFlow does not lower.
   void IsFunctional() { origin_ = Origin::kFunctional; }

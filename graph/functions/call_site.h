@@ -34,7 +34,7 @@ constexpr bool IsExpanded(CallKind kind) { return kind >= CallKind::kDirect && k
 
 // One function that a node names. Views into the graph.
 struct Callee {
-  absl::string_view attr;  // That names it; empty for a direct call.
+  absl::string_view attr;  // The attr that names it; empty for a direct call.
   absl::string_view name;
   std::vector<NamedAttr> attrs;  // Values given to the function's attrs.
 };

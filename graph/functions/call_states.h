@@ -5,8 +5,8 @@
 //
 // Note [State of calls]
 // Kernels may keep state from run to run: the numbers that a random generator has given, the lines that Print has
-// written. What such a kernel in a function is shared by is what TensorFlow's session does (tests/goldens/call_state),
-// whether the call stays or is inlined:
+// written. Calls share such a kernel as they do in TensorFlow's session (tests/goldens/call_state), whether the call
+// stays or is inlined:
 //   - The body of a plain function stands in the place of each call, with state of its own, which the session keeps
 //     under the names of the nodes, call path included.
 //   - A function that TensorFlow does not inline has one instance, whose state all calls of it share: `_noinline`
@@ -43,7 +43,7 @@ class CallStates {
   // Where a node stands.
   struct Scope {
     int32_t around = 0;    // The instance that tells those of its calls apart; 0: the graph.
-    int32_t instance = 0;  // That it is in; 0: the graph.
+    int32_t instance = 0;  // The instance that it is in; 0: the graph.
     size_t prefix = 0;     // Of its name: what comes before the name in the instance.
   };
 
@@ -54,10 +54,10 @@ class CallStates {
   // The instance of `function` that a call in `from` calls. `by_call_op`: by PartitionedCall or
   // StatefulPartitionedCall.
   Scope Enter(const Scope& from, bool by_call_op, const BoundFunction& function);
-  // What Enter has answered for this instance. The graph's for numbers that it has not given.
+  // The result of Enter for this instance. The graph's for numbers that it has not given.
   Scope ScopeOf(int64_t instance) const;
 
-  // What nodes of the instance are known by, before their names.
+  // The prefix of the names under which nodes of the instance are known.
   static std::string KeyOf(int32_t instance);
   // The value of kNodeAttr for a node called `name` in `scope`.
   static std::string NodeKey(const Scope& scope, absl::string_view name);

@@ -32,7 +32,7 @@ struct Expansion {
   bool is_open = false;  // Its callees are still being looked at.
 };
 
-// What is wrong with a function for all its callers. See Note [Checking functions], 3.
+// The errors of a function that concern all its callers. See Note [Checking functions], 3.
 bool IsWrongInItself(const absl::Status& status) {
   const std::optional<ErrorInfo> info = ErrorInfoOf(status);
   if (!info.has_value()) return true;
@@ -265,12 +265,12 @@ void CheckGradients(const FunctionLibrary& library, ErrorCollector* errors) {
     // Of a node's op type: a node whose gradient is not there runs all the same.
     if (IsRegisteredGradientKey(gradient.first)) continue;
     if (gradient.first == gradient.second) {
-      add(gradient.first, "is said to be the function itself");
+      add(gradient.first, "is declared to be the function itself");
     } else if (!library.Contains(gradient.first)) {
       add(gradient.first, "is given, but there is no such function");
     } else if (!library.Contains(gradient.second)) {
       add(gradient.first,
-          absl::StrCat("is said to be '", PrintableName(gradient.second), "', but there is no such function"));
+          absl::StrCat("is declared to be '", PrintableName(gradient.second), "', but there is no such function"));
     }
   }
 }

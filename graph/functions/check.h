@@ -25,8 +25,7 @@ struct FunctionCheckOptions {
 //
 // Checks the functions of `graph` and all calls of them. Errors name function and node; they go to `errors`, and the
 // answer is OK; with `errors` null the answer holds them all. Linear in the size of the library times the number of
-// different bindings, which `options.limits.max_expanded_nodes` bounds; not recursive. Free when there are no
-// functions.
+// different bindings, which `options.limits.max_expanded_nodes` bounds; not recursive. Costs nothing without functions.
 absl::Status CheckFunctions(const Graph& graph, const FunctionCheckOptions& options, ErrorCollector* errors);
 
 }  // namespace sluice

@@ -299,7 +299,7 @@ class BodyAdder {
     }
   }
 
-  // Whether `node` goes where the resource is that it works on: an op without a device of its own that is no call. The
+  // Whether `node` is placed with the resource that it works on: an op without its own device, other than a call. The
   // resource may well be elsewhere than the call.
   bool StandsWithItsResource(const PendingNode& node) const {
     if (!node.def->device.empty() || graph_.library().Find(node.def->op) != nullptr) return false;

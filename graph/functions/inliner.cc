@@ -119,7 +119,7 @@ class CallInliner {
         made_for_(MadeForOf(graph_, call)),
         mark_(MadeForAttr(made_for_)) {}
 
-  // What has come into the graph. Results and control results may have been replaced in turn, later.
+  // The nodes that were added to the graph. Results and control results may have been replaced in turn, later.
   absl::StatusOr<BodyNodes> Run() {
     SLUICE_RETURN_IF_ERROR(expansion_.Count(call_, function_.definition->nodes.size()));
     BodyOptions options;
@@ -217,7 +217,7 @@ class CallInliner {
     return MadeForAttr({made_for_.op, made_for_.name, static_cast<int32_t>(i)});
   }
 
-  // What has run when the call has.
+  // The nodes whose end is the end of the call.
   std::vector<NodeId> Done(const BodyNodes& body, const std::vector<CallExpansion::Replacement>& outputs) const {
     std::vector<NodeId> done = body.control_results;
     if (options_.kind == CallKind::kCall && !done.empty()) return done;
@@ -301,7 +301,7 @@ class Driver {
     return !options_.ignore_marks && IsTrue(function.definition->FindAttr("_noinline"));
   }
 
-  // Whether this call has effects some of which may run while others do not.
+  // Whether this call has several effects, and a step may run only some of them.
   bool RunsInParts(const CallExpansion::Pending& pending, const BoundFunction& function, BodyRun run) const {
     return IsLoweredBranch(pending, run) && MayHaveEffects(function);
   }
@@ -359,7 +359,7 @@ class Driver {
     return keeps_effects ? BodyRun::kEffects : BodyRun::kResults;
   }
 
-  // Puts a call on the list of those to replace, where it is to be. `keep`: as the node of that name.
+  // Puts a call on the list of those to replace, if it has to be replaced. `keep`: as the node of that name.
   void Consider(NodeId id, bool keep, const CallExpansion::Pending& pending) {
     const CallKind kind = finder_.KindOf(id);
     bool expand = false;

@@ -16,8 +16,8 @@
 //   argument.
 // - Names of body nodes, their frames and colocation groups get "call/" in front; colocation with an argument becomes
 //   colocation with its Identity, as TensorFlow has it.
-// - Who waited for the call waits for its control results; when there are none, and for direct calls, for its results
-//   and those of its stateful nodes that run.
+// - Nodes that waited for the call wait for its control results; without any, and for direct calls, for its results and
+//   those of its stateful nodes that run.
 // - Body nodes that nothing needs are left out: see Note [Effects that nothing reads] in needed_parts.h. Devices that
 //   the body leaves open are the call's.
 // - Calls in bodies are replaced in turn. Functions marked `_noinline` stay calls, and so do SymbolicGradient and ops
@@ -53,13 +53,13 @@ struct InlineOptions {
   const CallChoice* choice = nullptr;
   // With `choice`: nodes and calls are told which state they share. Null: none share any. See Note [State of calls].
   CallStates* states = nullptr;
-  CallStateNames* names = nullptr;  // With `states`: gets names of the instances. Null: nobody asks.
+  CallStateNames* names = nullptr;  // With `states`: gets names of the instances. Null if they are not needed.
   CallStates::Scope scope;          // Of the graph itself: an instance where it is the body of a function.
-  // Replaced nodes of the graph of which a node with that name must stay, to be fetched or targeted by name: an
-  // IdentityN of its outputs, or a NoOp. `keep_all` means all of them; never nodes that came out of bodies.
+  // Nodes of the graph that may be replaced, but whose name must remain, to be fetched or targeted: an IdentityN of its
+  // outputs, or a NoOp. `keep_all` means all of them; never nodes that came out of bodies.
   std::vector<NodeId> keep;
   bool keep_all = false;
-  // Calls, conditionals and loops of which it says so are left as they are, those in bodies too. Null: none.
+  // Calls, conditionals and loops that it selects are left as they are, those in bodies too. Null: none.
   const absl::AnyInvocable<bool(NodeId) const>* leave = nullptr;
   // Leaves body nodes out that nothing needs.
   bool prune = true;
@@ -70,7 +70,7 @@ struct InlineOptions {
   InlinedParts* parts = nullptr;
 };
 
-// An attr of calls that stay, for those who compile the body: a BodyRun, where it is not kResults.
+// An attr of calls that stay, for the compiler of the body: its BodyRun, unless that is kResults.
 inline constexpr absl::string_view kBodyRunAttr = "_body_run";
 BodyRun BodyRunOf(const Graph& graph, NodeId call);
 

@@ -26,12 +26,12 @@ struct InstantiateOptions {
   GraphVersions versions;
 };
 
-// What InstantiateFunction makes. A value type.
+// The result of InstantiateFunction. A value type.
 struct FunctionGraph {
   Graph graph;
   std::vector<NodeId> args;             // _Arg nodes, one per tensor argument, attr index in order.
   std::vector<NodeId> results;          // _Retval nodes, one per result.
-  std::vector<NodeId> control_results;  // What must have run before a call is done.
+  std::vector<NodeId> control_results;  // Nodes that must have run before a call is done.
   Signature signature;
 };
 

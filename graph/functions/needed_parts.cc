@@ -53,7 +53,7 @@ class NeededNodes {
   const Graph& graph_;
   const InlinedParts& parts_;
   HashMap<NodeId, std::vector<size_t>> groups_;  // By node: the places in parts_.together.
-  std::vector<bool> are_open_;                   // By group: nobody has needed it so far.
+  std::vector<bool> are_open_;                   // By group: no node has needed it so far.
   std::vector<bool> needed_;                     // By node.
   std::vector<NodeId> open_;
 };

@@ -35,9 +35,9 @@ enum class BodyRun : int {
   kByName,   // And those of all conditionals and loops in it, which are taken for functional ones.
 };
 
-// What is kept of a graph whose calls are inlined.
+// The parts of a graph with inlined calls that a step keeps.
 struct InlinedParts {
-  std::vector<NodeId> roots;                  // What the graph is for.
+  std::vector<NodeId> roots;                  // The nodes whose outputs are wanted.
   std::vector<NodeId> control_roots;          // And what has to run, whatever it gives.
   std::vector<std::vector<NodeId>> together;  // Where one of them is needed, all are.
 };

@@ -20,7 +20,7 @@ struct Reference {
   const NodeDefView* node;
 };
 
-// Who names whom.
+// The edges "names a function".
 class CallGraph {
  public:
   explicit CallGraph(const FunctionLibrary& library) : library_(library), names_(library.Names()) {

@@ -8,9 +8,8 @@ namespace sluice {
 
 // Looks for functions that lead back to themselves: through direct calls, through functions named by attrs of nodes in
 // their bodies (calls, branches, loops, nested attrs too), and through declared gradients of functions that
-// SymbolicGradient nodes differentiate. Adds kFunctionRecursion with the chain of names ("P -> Q -> P") for each way
-// back that is found; no error is added when there is none. By name alone, whether a function is called or not:
-// nothing is instantiated. Linear, not recursive.
+// SymbolicGradient nodes differentiate. Adds kFunctionRecursion with the chain of names ("P -> Q -> P") for each cycle
+// that is found. By name alone, whether a function is called or not: nothing is instantiated. Linear, not recursive.
 void CheckRecursion(const FunctionLibrary& library, ErrorCollector* errors);
 
 }  // namespace sluice

@@ -13,7 +13,7 @@
 namespace sluice {
 
 // Bodies of the functions of one graph's library, for shape inference: each is instantiated once per set of attrs, when
-// first asked for. Functions whose bodies are wrong, or too many nodes in all, have none.
+// first asked for. Functions whose bodies are wrong, or would add too many nodes in all, have no body here.
 //
 //   ShapeBodies bodies(graph);
 //   InferenceOptions options;
@@ -31,7 +31,7 @@ class ShapeBodies : public FunctionBodies {
  private:
   const Graph& graph_;
   int64_t nodes_left_;
-  HashMap<std::string, std::unique_ptr<const Graph>> bodies_;  // By canonical name; null: has none.
+  HashMap<std::string, std::unique_ptr<const Graph>> bodies_;  // By canonical name; null for functions without a body.
 };
 
 }  // namespace sluice

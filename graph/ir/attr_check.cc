@@ -105,7 +105,7 @@ absl::Status CheckScalar(const AttrSpec& spec, AttrView value, const LoadLimits&
 
 absl::Status CheckAttr(const AttrSpec& full_spec, AttrView value, const LoadLimits& limits, bool check_minimum) {
   if (!check_minimum && full_spec.has_minimum) {
-    AttrSpec spec = full_spec;  // Rare: only where arity hangs on the attr, and remembered by NodeChecker.
+    AttrSpec spec = full_spec;  // Rare: only if the attr determines the arity, and NodeChecker remembers it.
     spec.has_minimum = false;
     return CheckAttr(spec, value, limits);
   }

@@ -14,8 +14,8 @@ struct Use {
   int32_t input = 0;
 };
 
-// Who uses the outputs of each node, as the graph was when this was made. Two arrays, linear time.
-// Immutable; does not follow later changes of the graph.
+// The users of each node's outputs, as the graph was when this was made. Two arrays, linear time. Immutable; does not
+// follow later changes of the graph.
 class Consumers {
  public:
   explicit Consumers(const Graph& graph);

@@ -31,7 +31,7 @@ struct StaticFrame {
   std::vector<NodeId> nodes;   // In topological order, Enters and Exits included. Left empty for the root.
   std::vector<NodeId> enters;  // By ascending id, like exits.
   std::vector<NodeId> exits;
-  NodeId loop_cond;  // The first LoopCond; unset (negative) when there is none.
+  NodeId loop_cond;  // The first LoopCond; unset (negative) if the loop has none.
 };
 
 // The static frames of one graph, as it was when this was built. A value type.

@@ -49,8 +49,7 @@ std::string SchemaName(absl::string_view op_def) {
   return name;
 }
 
-// What is wrong with an op's schema is, here, wrong with a function's signature: "op 'f': ..." becomes "function 'f':
-// ...".
+// Rewords the error of an op's schema for a function's signature: "op 'f': ..." becomes "function 'f': ...".
 absl::Status AsSignatureError(const absl::Status& status) {
   std::optional<ErrorInfo> info = ErrorInfoOf(status);
   if (!info.has_value() || info->code != ErrorCode::kOpSchema) return status;

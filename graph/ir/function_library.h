@@ -27,7 +27,7 @@ struct FunctionDefinition {
   std::vector<std::pair<absl::string_view, absl::string_view>> control_ret;  // Control output -> node.
   std::vector<NamedAttr> attrs;  // Of the function itself ("_noinline", ...).
   std::shared_ptr<const void> owner;
-  std::shared_ptr<const SourceFile> file;  // That `bytes` stand in; null for a function made here.
+  std::shared_ptr<const SourceFile> file;  // The file that contains `bytes`; null for a function made here.
 
   // An error about `node` of the body, or (null) about the function as a whole, with its place in the file.
   absl::Status Locate(const NodeDefView* node, const absl::Status& status) const;

@@ -81,7 +81,7 @@ uint32_t Graph::InternDevice(absl::string_view device) {
   const uint32_t hash = NameTable::Hash(device);
   const int32_t known = FindDevice(device, hash);
   if (known >= 0) return static_cast<uint32_t>(known);
-  device_ids_.ReserveOne();  // What can throw comes first.
+  device_ids_.ReserveOne();  // Steps that can throw come first.
   const uint32_t id = static_cast<uint32_t>(devices_.size());
   devices_.push_back(arena_.Store(device));
   device_ids_.Insert(hash, static_cast<int32_t>(id));
@@ -92,7 +92,7 @@ uint32_t Graph::InternSymbol(absl::string_view symbol) {
   const uint32_t hash = NameTable::Hash(symbol);
   const int32_t known = symbol_ids_.Find(symbol, hash, [this](int32_t i) { return symbols_[static_cast<size_t>(i)]; });
   if (known >= 0) return static_cast<uint32_t>(known);
-  symbol_ids_.ReserveOne();  // What can throw comes first.
+  symbol_ids_.ReserveOne();  // Steps that can throw come first.
   const uint32_t id = static_cast<uint32_t>(symbols_.size());
   symbols_.push_back(arena_.Store(symbol));
   symbol_ids_.Insert(hash, static_cast<int32_t>(id));

@@ -26,8 +26,8 @@ std::shared_ptr<const SourceFile> FileOf(GraphSource& source) {
   return file;
 }
 
-// Whether the graph's own field, one that import does not read, goes back into what is exported. Not those that have a
-// known number and another type than that field: nobody's, and by them another message would be seen in the graph.
+// Whether the graph's own field, one that import does not read, goes back into what is exported. Drops fields with a
+// known number but another wire type: no reader uses them, and they could make the graph look like another message.
 bool IsKept(const WireReader& field) {
   constexpr uint32_t kVersion = 3, kDebugInfo = 5;
   if (field.field() == kVersion) return field.type() == WireType::kVarint;

@@ -82,7 +82,7 @@ class GraphImporter {
   bool StatesVersions() const {
     return versions_.producer != 0 || versions_.min_consumer != 0 || !versions_.bad_consumers.empty();
   }
-  // That an addition states the versions of the graph, or none.
+  // Checks that an addition states the versions of the graph, or none.
   absl::Status CheckSameVersions() const;
   absl::Status ReadLibrary(absl::string_view bytes, size_t offset);
   absl::Status PrepareOptions();
@@ -152,8 +152,8 @@ class GraphImporter {
   absl::Status PlaceOf(NodeId id, const absl::Status& status) const;
   absl::string_view Text(Output stored) const;
 
-  // With ImportOptions::tolerated; see import_tolerant.cc.
-  // Adds an error that the import survives, if it is told to, and that fails it otherwise.
+  // With ImportOptions::tolerated; see import_tolerant.cc. Adds an error; the import fails with it unless such errors
+  // are tolerated.
   void Report(const absl::Status& status);
   // Adds what is wrong with the node being read, and fails the import in no case: see ImportOptions::deferred.
   void Defer(const absl::Status& status, int32_t index);
@@ -171,7 +171,7 @@ class GraphImporter {
 
   Graph& graph_;
   GraphSource source_;
-  std::shared_ptr<const SourceFile> file_;  // What source_ says about the file.
+  std::shared_ptr<const SourceFile> file_;  // The facts about the file from source_.
   const ImportOptions& options_;
   ErrorCollector errors_;
   GraphOps ops_;
@@ -211,7 +211,7 @@ class GraphImporter {
   std::map<int32_t, int32_t> old_control_marks_;
   std::set<absl::string_view> broken_;  // Names (as in the file) of nodes that were not sound.
   std::map<std::string, absl::Status> unknown_ops_;
-  std::shared_ptr<OpaqueNodes> opaque_;  // Null while there are none.
+  std::shared_ptr<OpaqueNodes> opaque_;  // Null while there are no opaque nodes.
 };
 
 }  // namespace sluice

@@ -58,7 +58,7 @@ struct ImportOptions {
   // tensor of a Const that is not what it says, nodes that stand for arguments of a function outside of one. Such nodes
   // are as they were written; what runs them finds out again.
   ErrorCollector* deferred = nullptr;
-  // Polled for every node; null: nothing stops the import. What it says fails it.
+  // Polled for every node; null: nothing stops the import. Its error fails the import.
   StopPoll* stop = nullptr;
 };
 

@@ -89,7 +89,7 @@ bool GraphImporter::IsNewControl(NodeId id, NodeId control, uint32_t first, uint
 }
 
 absl::Status GraphImporter::UnknownInput(int32_t position, absl::string_view text) const {
-  // What is no slot stays in the name, where no ':' may stand.
+  // Text that is not a slot stays in the name, which then is invalid: names have no ':'.
   const bool odd = !IsValidNodeName(ParseTensorId(text).node, /*internal=*/true);
   if (odd) {
     return Error(ErrorCode::kInputSyntax)

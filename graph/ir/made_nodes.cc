@@ -20,14 +20,14 @@ absl::string_view TextOf(const Graph& graph, NodeId id, absl::string_view attr) 
   return graph.FindAttr(id, attr, &value) ? value.AsString().value_or("") : "";
 }
 
-// What `output` is called, whatever its node's mark says.
+// The name of `output`, without regard to its node's mark.
 std::string OwnName(const Graph& graph, const Output& output) {
   const bool is_first = output.is_set() && output.index == 0 && graph.Contains(output.node);
   const absl::string_view given = is_first ? TextOf(graph, output.node, kGivesAttr) : "";
   return given.empty() ? graph.OutputName(output) : std::string(given);
 }
 
-// The mark of `id`, which reads "OP NAME" or "OP NAME SLOT"; false: it has none, or one that says nothing.
+// The mark of `id`, which reads "OP NAME" or "OP NAME SLOT"; returns false if it has none, or a malformed one.
 bool ReadMark(const Graph& graph, NodeId id, MadeFor* made_for) {
   AttrView value;
   if (!graph.FindAttr(id, kAttr, &value)) return false;

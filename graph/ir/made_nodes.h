@@ -21,14 +21,14 @@ namespace sluice {
 //   - an input that a made node gives is called by the user's tensor. Without a slot the node only passes something on,
 //     and its own input is asked.
 // A node that does the work of several of the user's (see Note [Fused layers] in graph/passes/layer_fusion.h) has the
-// name of the first, and attrs that say what the first was and which tensor the last one gave: its errors are said of
-// the first, at its place in the file, and those who read it name the last.
+// name of the first, and attrs that state the first one's op and the last one's output: its errors name the first node,
+// at its place in the file, and errors of its readers name the last.
 
-// What a made node stands for. A value type.
+// The user's node that a made node stands for. A value type.
 struct MadeFor {
   static constexpr int32_t kPassesOn = -1;
 
-  std::string op;    // "If"; also "feed", "fetch" and "transfer", which are no ops.
+  std::string op;    // "If"; also "feed", "fetch" and "transfer", which are not ops.
   std::string name;  // Of the user's node, or of its tensor.
   int32_t slot = kPassesOn;
 };
@@ -36,16 +36,16 @@ struct MadeFor {
 // The attr for a NodeSpec of a node that is made for `made_for`.
 std::pair<std::string, AttrValue> MadeForAttr(const MadeFor& made_for);
 
-// What `id` stands for: its mark, else the node itself.
+// The user's node that `id` stands for: by its mark, else the node itself.
 MadeFor MadeForOf(const Graph& graph, NodeId id);
 
 // The attr for a node that is made beside `id`, which may be a made node itself.
 std::pair<std::string, AttrValue> MadeForAttr(const Graph& graph, NodeId id, int32_t slot = MadeFor::kPassesOn);
 
-// The attrs for a node that does the work of nodes `first` to `last`, of which the others read output 0.
+// The attrs for a node that does the work of nodes `first` to `last`; other nodes read output 0 of `last`.
 std::vector<std::pair<std::string, AttrValue>> FusedMarks(const Graph& graph, NodeId first, NodeId last);
 
-// What the user calls `output`: graph.OutputName(output) unless a made node gives it.
+// The user's name for `output`: graph.OutputName(output) unless a made node gives it.
 std::string UserOutputName(const Graph& graph, const Output& output);
 
 }  // namespace sluice

@@ -87,7 +87,8 @@ class Forms {
       const FieldDescriptor* const field = descriptor->field(i);
       FieldForm added;
       added.descriptor = field;
-      // Of other values that stand twice the last counts: readers see to that, and places in the file stay known.
+      // For other fields that occur twice the last one counts: readers do that themselves, and places in the file stay
+      // known.
       const bool is_message = field->type() == FieldDescriptor::TYPE_MESSAGE;
       if (!field->is_repeated() && (is_message || field->containing_oneof() != nullptr)) {
         const google::protobuf::OneofDescriptor* const oneof = field->containing_oneof();

@@ -25,8 +25,8 @@ struct MessageFormReport {
   // A field that holds one message, or members of one oneof, stand several times. (Of other values every reader takes
   // the last.)
   bool has_repeats = false;
-  // Damage in any message, however deep, or messages nested too deeply. Readers describe better what they come upon:
-  // this is for what none of them reads.
+  // Damage in any message, however deep, or messages nested too deeply. Readers describe errors in what they read
+  // better: this is for fields that no reader visits.
   absl::Status damage;
   // Inputs and attrs of all nodes, in function bodies too: how much room they take.
   int64_t num_inputs = 0;

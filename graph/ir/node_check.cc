@@ -131,7 +131,7 @@ class NodeChecker::OpEntry {
                                          SignatureCache& signatures, absl::Status* value_error);
 
  private:
-  // What is known of one attr of the op.
+  // The remembered facts of one attr of the op.
   struct AttrFacts {
     bool decides_types = false;
     ShortText accepted[2];      // Values that were right, the latest first.
@@ -159,7 +159,7 @@ class NodeChecker::OpEntry {
   Recent<Memo, 8> memos_;
   const bool is_const_;
   bool inspects_value_ = false;          // Of a Const: checking its attrs looks through the tensor.
-  ShortText const_value_, const_dtype_;  // That agree.
+  ShortText const_value_, const_dtype_;  // The last pair that was found to agree.
 };
 
 NodeChecker::OpEntry::OpEntry(const OpSchema& schema)

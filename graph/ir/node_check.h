@@ -34,7 +34,7 @@ class NodeChecker {
     virtual std::vector<std::string> NearOps(absl::string_view op) const = 0;
   };
 
-  // What is known of one op.
+  // The remembered facts of one op.
   class OpEntry;
 
   NodeChecker(const Ops& ops, SignatureCache& signatures, const LoadLimits& limits);
@@ -48,8 +48,8 @@ class NodeChecker {
   absl::Status UnknownOp(absl::string_view node, absl::string_view op) const;
 
   // Checks kinds and values of `attrs`, that required ones are there, the op's age against `producer`, and for Const
-  // that value and dtype agree; gives the signature. The caller adds node and op to errors. With `value_error`, what is
-  // wrong with the tensor of a Const goes there, and the check goes on: it says nothing about types of edges.
+  // that value and dtype agree; gives the signature. The caller adds node and op to errors. With `value_error`, an
+  // error in the tensor of a Const goes there and the check continues, since it does not concern the types of edges.
   absl::StatusOr<const Signature*> Check(OpEntry& entry, absl::Span<const NamedAttr> attrs, int32_t producer,
                                          absl::Status* value_error = nullptr);
 

@@ -50,7 +50,7 @@ absl::StatusOr<std::pair<absl::string_view, absl::string_view>> SplitName(absl::
   return std::make_pair(name, StripAsciiWhitespace(rest));
 }
 
-// Reads one argument. A type word that is no dtype stands in type_attr; Build() tells lists of types from types.
+// Reads one argument. A type word that is not a dtype is left in type_attr; Build() tells lists of types from types.
 absl::StatusOr<ArgSpec> ParseArgSpec(absl::string_view spec) {
   SLUICE_ASSIGN_OR_RETURN(auto parts, SplitName(spec));
   absl::string_view rest = parts.second;

@@ -80,7 +80,7 @@ class RunnableChecker {
       if (!graph_.Contains(id)) continue;
       const absl::Status& kind = CheckKind(id);
       if (ABSL_PREDICT_FALSE(!kind.ok())) SLUICE_RETURN_IF_ERROR(Report(id, kind));
-      // What is wrong with the node itself may be why its edges are.
+      // An error of the node itself may be the cause of its edges' errors.
       if (kind.ok() && ABSL_PREDICT_FALSE(!HasGoodEdges(id))) SLUICE_RETURN_IF_ERROR(Report(id, EdgeError(id)));
     }
     return absl::OkStatus();

@@ -10,7 +10,7 @@ namespace {
 absl::StatusOr<AttrView> Require(AttrFinder attrs, absl::string_view name) {
   AttrView value;
   if (!attrs(name, &value)) {
-    return Error(ErrorCode::kAttrMissing).Attr(name).Text("is missing, and the types of the node hang on it");
+    return Error(ErrorCode::kAttrMissing).Attr(name).Text("is missing; it determines the node's types");
   }
   return value;
 }
@@ -78,8 +78,8 @@ absl::Status AppendArgs(const std::vector<ArgSpec>& args, AttrFinder attrs, int6
 // What all signatures of a cache may hold together: few bytes of a file can ask for 65,536 outputs.
 constexpr int64_t kMaxCachedTypes = int64_t{1} << 26;
 
-// All that a signature hangs on: how each argument's type is given, and the bytes of the attrs it names. The address of
-// the schema is no part of it: a function's schema may go, and another one come at the same place.
+// Everything that determines a signature: how each argument's type is given, and the bytes of the attrs it names. Not
+// the address of the schema: a function's schema may be freed, and another one made at the same address.
 std::string CacheKey(const OpSchema& op, AttrFinder attrs) {
   std::string key;
   const auto append = [&](absl::string_view kind, const std::string& name) {

@@ -17,7 +17,7 @@
 
 namespace sluice {
 
-// What an op's arguments are once its type, number and list attrs are known. Immutable, shared by all nodes alike.
+// The arguments of an op, with its type, number and list attrs bound. Immutable, shared by all nodes alike.
 struct Signature {
   std::vector<DType> inputs;  // References as RefType.
   std::vector<DType> outputs;
@@ -30,7 +30,7 @@ struct Signature {
 using AttrFinder = absl::FunctionRef<bool(absl::string_view name, AttrView* value)>;
 
 // The signature of `op` under `attrs`. kAttrMissing, kAttrKind, kAttrValue (number attrs below 0, above `max_args`,
-// types that are no dtype) otherwise; the caller adds node and op.
+// types that are not dtypes) otherwise; the caller adds node and op.
 absl::StatusOr<Signature> ComputeSignature(const OpSchema& op, AttrFinder attrs, int64_t max_args);
 
 // Checks one attr against its spec: kind, minimum, allowed values, valid dtypes, sound shapes and tensors of lists too.

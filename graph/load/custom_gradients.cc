@@ -16,7 +16,7 @@
 namespace sluice {
 namespace {
 
-// What one SavedConcreteFunction says.
+// The contents of one SavedConcreteFunction.
 struct ConcreteFunction {
   std::vector<int32_t> bound_inputs;  // Nodes of the object graph: the captures.
   absl::string_view output_signature;
@@ -40,7 +40,7 @@ ConcreteFunction ReadConcreteFunction(absl::string_view message) {
 // Field numbers of StructuredValue.
 constexpr uint32_t kNoneValue = 1, kTensorSpec = 33, kList = 51, kTuple = 52;
 
-// By element of the structure of results: which tensor it is, or -1 for None. Nothing where it is no flat list.
+// By element of the structure of results: which tensor it is, or -1 for None. Without a value if it is not a flat list.
 std::optional<std::vector<int32_t>> ReadResults(absl::string_view signature) {
   std::vector<int32_t> results;
   int32_t next = 0;
@@ -84,7 +84,7 @@ class ObjectGraphReader {
     return absl::OkStatus();
   }
 
-  // Fills in `gradient`, of which type and function are known. False: the object graph does not say all of it.
+  // Fills in the rest of `gradient`, whose type and function are set. False: the object graph does not say all of it.
   absl::StatusOr<bool> Complete(CustomGradient* gradient) {
     const auto found = functions_.find(gradient->function);
     if (found == functions_.end()) return false;
@@ -114,7 +114,7 @@ class ObjectGraphReader {
         .Text("the gradients that the model registers have too many results and captured values");
   }
 
-  // What an object stands for as a captured value. Nothing for kinds that have none.
+  // The captured value that an object stands for. Without a value for other kinds of objects.
   std::optional<CustomGradient::Capture> ReadCapture(absl::string_view object) const {
     constexpr uint32_t kVariable = 7, kConstant = 9, kCaptured = 12;
     WireReader reader(object);

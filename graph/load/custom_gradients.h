@@ -13,10 +13,10 @@
 
 namespace sluice {
 
-// What a SavedModel says of the gradients that the library of its graph registers (tf.custom_gradient). The library
-// knows which function is the gradient of which op type; which of its results belong to which inputs, and which values
-// of the forward pass it takes, stands in the object graph of the MetaGraph that was loaded, of a binary or a text
-// SavedModel. For GradientOptions::custom:
+// Reads how a SavedModel's custom gradients (tf.custom_gradient) are called. The library knows which function is the
+// gradient of which op type; which of its results belong to which inputs, and which values of the forward pass it
+// takes, stands in the object graph of the MetaGraph that was loaded, of a binary or a text SavedModel. For
+// GradientOptions::custom:
 //
 //   SLUICE_ASSIGN_OR_RETURN(options.custom, FindCustomGradients(model));
 //

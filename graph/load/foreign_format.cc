@@ -63,7 +63,7 @@ constexpr Magic kMagics[] = {
     {0, Bytes("\xff\xfe"), "a UTF-16 text"},
 };
 
-// What files are by the endings of their names.
+// Kinds of files by the endings of their names.
 struct Ending {
   absl::string_view ending;
   absl::string_view what;

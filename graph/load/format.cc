@@ -51,8 +51,8 @@ GraphFormat TextFormatOf(absl::string_view field) {
   return is_meta ? GraphFormat::kMetaGraphText : GraphFormat::kGraphDefText;
 }
 
-// Whether the message `bytes` has in field `field` something that begins like a name: a letter, digit or one of "._".
-// A message in that place begins with a tag, which is none of them for the messages in question.
+// Whether the message `bytes` has in field `field` something that begins like a name: a letter, digit or one of "._". A
+// message there begins with a tag, which for the messages in question is none of these characters.
 bool HasNameIn(absl::string_view bytes, uint32_t field) {
   WireReader reader(bytes);
   while (reader.Next()) {
@@ -83,10 +83,10 @@ GraphFormat FromName(absl::string_view file_name) {
 }
 
 // Note [Telling messages apart]
-// The three messages have fields of the same numbers, so numbers alone do not tell. What does: a SavedModel has a
-// varint in field 1; a GraphDef repeats field 1 or has a varint in field 3; only a MetaGraphDef has fields 6 and 7 or
-// a message in field 3. With fields 1, 2, 4 and 5 alone, we look into fields 1 (a node has an op, meta_info_def has
-// an op list there) and 2 (see IsGraphNotLibrary).
+// The three messages have fields of the same numbers, so numbers alone do not tell. Distinguishing fields: a SavedModel
+// has a varint in field 1; a GraphDef repeats field 1 or has a varint in field 3; only a MetaGraphDef has fields 6 and
+// 7 or a message in field 3. With fields 1, 2, 4 and 5 alone, we look into fields 1 (a node has an op, meta_info_def
+// has an op list there) and 2 (see IsGraphNotLibrary).
 GraphFormat BinaryFormatOf(absl::string_view bytes, absl::string_view file_name) {
   WireReader reader(bytes);
   absl::string_view first;

@@ -24,18 +24,18 @@ constexpr bool IsSavedModel(GraphFormat format) {
   return format == GraphFormat::kSavedModel || format == GraphFormat::kSavedModelText;
 }
 
-// What `bytes` are. The content decides; `file_name` breaks ties (".meta", "saved_model.pb", ".pbtxt"). Damaged bytes
-// that still begin like one of the formats are that format; what is none of them counts as a GraphDef, whose importer
-// then says which byte is wrong. Reads a few fields only, whatever the size.
+// Finds the format of `bytes`. The content decides; `file_name` breaks ties (".meta", "saved_model.pb", ".pbtxt").
+// Damaged bytes that still begin like one of the formats are that format; other bytes count as a GraphDef, whose
+// importer then says which byte is wrong. Reads a few fields only, whatever the size.
 GraphFormat DetectGraphFormat(absl::string_view bytes, absl::string_view file_name);
 
-// What `bytes` are instead of a graph, with its article ("a PNG image"), or empty when they may be a graph.
-// Knows images, archives, programs, other frameworks' models, checkpoints and the like by their first or last bytes;
-// the data of a checkpoint, which begins with anything, by `file_name`.
+// Describes bytes that are not a graph, with an article ("a PNG image"); empty if they may be one. Knows images,
+// archives, programs, other frameworks' models, checkpoints and the like by their first or last bytes; the data of a
+// checkpoint, which begins with anything, by `file_name`.
 absl::string_view ForeignFormat(absl::string_view bytes, absl::string_view file_name);
 
-// What a file called `file_name` is by its ending ("a TFLite model"), or empty: for files that turned out to be no
-// graph and have no mark that ForeignFormat knows.
+// Describes a file by the ending of its name ("a TFLite model"), or returns "": for files that are not a graph and that
+// ForeignFormat does not recognise.
 absl::string_view FormatOfEnding(absl::string_view file_name);
 
 // Whether the first bytes have nothing in them that texts do not have.

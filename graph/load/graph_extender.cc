@@ -20,7 +20,7 @@ constexpr size_t kFirstPiece = size_t{64} << 10;
 constexpr size_t kPartOfAll = 8;
 
 // Checks the functions that the library of `graph` has beyond the first `known` ones, with all that they call; what is
-// wrong in a body alone fails the step that calls it. A function that leads back to itself is called by no step yet.
+// wrong in a body alone fails the step that calls it. A recursive function is not an error here: no step calls it yet.
 absl::Status CheckAddedFunctions(const Graph& graph, size_t known, const LoadLimits& limits) {
   std::vector<std::string> names = graph.library().NamesAsAdded();
   if (names.size() <= known) return absl::OkStatus();

@@ -18,8 +18,8 @@ class GraphExtender {
  public:
   // Adds what `added` holds, a GraphDef whose nodes may use those of `graph`: see ImportOptions::extends. A name that
   // is taken is kNodeDuplicate, another function of a known name kFunctionDuplicate; the same function again is fine.
-  // As TensorFlow's, it takes what is wrong only for those who run it: Note [What TensorFlow imports].
-  // On error `graph` is as before.
+  // Like TensorFlow's, it accepts parts that are wrong only for steps that run them: Note [What TensorFlow imports]. On
+  // error `graph` is as before.
   absl::Status Extend(Graph& graph, GraphSource added, const LoadLimits& limits);
 
  private:

@@ -67,7 +67,7 @@ std::string HelpForDirectory(const std::string& path) {
   return "name the directory that holds saved_model.pb, or a graph file in this one";
 }
 
-// What `path`, which does not exist, may be meant to be; empty where nothing is known.
+// A help text for `path`, which does not exist: the path that may be meant; empty if there is no guess.
 std::string HelpForMissing(const std::string& path) {
   if (FileExists(path + ".meta")) return absl::StrCat("the graph of this checkpoint is in '", path, ".meta'");
   if (!FileExists(path + ".index")) return "";
@@ -88,11 +88,11 @@ absl::StatusOr<std::string> SavedModelFile(const std::string& path) {
       .Help(HelpForDirectory(path));
 }
 
-// What `format` is, as against what was asked for.
+// The error that the format is `format` and not the requested one.
 absl::Status CheckAccepted(GraphFormat format, const LoadOptions& options) {
   if (options.format.has_value() && *options.format != format) {
     return Error(ErrorCode::kFileNotGraph)
-        .Text("the file is of another format than said")
+        .Text("the file has another format than the requested one")
         .Found(GraphFormatName(format))
         .Expected(GraphFormatName(*options.format));
   }
@@ -113,8 +113,8 @@ absl::Status NotAGraph(absl::string_view what) {
   return Error(ErrorCode::kFileNotGraph).Text(absl::StrCat("this is ", what, ", not a graph"));
 }
 
-// `status`, with which reading the file `name` failed: kFileNotGraph where damage is no more than the sign of another
-// kind of file.
+// `status`, with which reading the file `name` failed: kFileNotGraph if the damage only shows that it is another kind
+// of file.
 absl::Status ExplainDamage(const absl::Status& status, absl::string_view bytes, absl::string_view name) {
   const std::optional<ErrorInfo> info = ErrorInfoOf(status);
   const bool is_damage =

@@ -48,7 +48,7 @@ struct LoadOptions {
   bool allow_empty = true;
   // Ops that only rewrites may make are accepted.
   bool allow_internal_ops = false;
-  // What is checked after import; see Note [What TensorFlow imports] in findings.h for what becomes of it.
+  // The checks after import; Note [What TensorFlow imports] in findings.h says how their findings are treated.
   bool check_functions = true;
   bool check_control_flow = true;
   bool check_meta_graph = true;
@@ -61,13 +61,13 @@ struct LoadOptions {
   bool infer_shapes = true;
   // Makes a certain contradiction of shapes an error of the load.
   bool reject_shape_problems = false;
-  // What TensorFlow imports is refused too where a step that needs all of it would fail.
+  // Also refuses what TensorFlow imports if a step that needs the whole graph would fail.
   bool refuse_deferred = false;
   // For looking at a model: what is wrong with nodes, functions, signatures and control flow does not refuse it. The
   // graph is then as far as it is known (see ImportOptions::tolerated) and must not be run; LoadedGraph::unsound says
   // why.
   bool keep_unsound = false;
-  // Polled for every node that is imported, and between checks; null: nothing stops the load. What it says fails it:
+  // Polled for every node that is imported, and between checks; null: nothing stops the load. Its error fails the load:
   // kDeadline, or the status of a manager that was cancelled.
   StopPoll* stop = nullptr;
   // Puts all nodes on one CPU device, as a process without accelerators would: kDeviceUnknown for nodes that ask for

@@ -181,7 +181,7 @@ uint64_t BitsOf(T value) {
   return bits;
 }
 
-// What stands where a message has no value of the field.
+// The field's default value.
 void SetDefault(const Field& from, MessageField* field) {
   switch (from.cpp_type()) {
     case Field::CPPTYPE_DOUBLE:

@@ -43,7 +43,7 @@ struct MessageField {
   int number = 0;
   bool is_repeated = false;
   bool is_packed = false;
-  // What stands where a message has no value: the bits of a number (integers as 64 bits), or text.
+  // The default value: the bits of a number (integers as 64 bits), or text.
   uint64_t default_bits = 0;
   std::string default_text;
 };
@@ -53,8 +53,8 @@ struct MessageField {
 class MessageType {
  public:
   // Type `name` among the descriptors that `source` states: "bytes://" and a FileDescriptorSet, or "local://", which
-  // has tensorflow.Example, tensorflow.SequenceExample and what they consist of. kOpAttr for descriptors that are none,
-  // and for a type or a field that is not among them.
+  // has tensorflow.Example, tensorflow.SequenceExample and what they consist of. kOpAttr for malformed descriptors, and
+  // for a type or a field that they lack.
   static absl::StatusOr<std::unique_ptr<MessageType>> Make(const std::string& source, const std::string& name,
                                                            absl::Span<const std::string> field_names);
   ~MessageType();

@@ -138,7 +138,7 @@ class MetaGraphChecker {
   explicit MetaGraphChecker(const Graph& graph) : graph_(graph) {}
 
   void CheckSignature(const ModelSignature& signature) {
-    // Init and train ops are signatures whose only output is a node that has none.
+    // Init and train ops are signatures whose only output is a node without outputs.
     for (const auto* tensors : {&signature.inputs, &signature.outputs}) {
       const char* role = tensors == &signature.inputs ? "input" : "output";
       for (const SignatureTensor& tensor : *tensors) {

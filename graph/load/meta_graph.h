@@ -74,7 +74,7 @@ struct MetaGraphInfo {
 
 // A SavedObjectGraph as it is encoded, in the file or in memory, with what keeps the bytes alive (null: the caller).
 struct EncodedObjectGraph {
-  absl::string_view bytes;  // Empty: there is none.
+  absl::string_view bytes;  // Empty if there is none.
   std::shared_ptr<const void> owner;
 };
 
@@ -84,7 +84,7 @@ struct MetaGraphParts {
   int64_t graph_offset = 0;     // Where it begins in the file.
   int num_graph_defs = 0;
   std::string joined_graph_def;    // All of them one after the other, when there are several: protobuf merges them.
-  absl::string_view object_graph;  // The SavedObjectGraph; empty where there is none.
+  absl::string_view object_graph;  // The SavedObjectGraph; empty if there is none.
   MetaGraphInfo info;
 };
 

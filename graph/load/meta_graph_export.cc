@@ -114,7 +114,7 @@ std::string ExportMetaGraph(const Graph& graph, const MetaGraphInfo& info) {
 std::string ExportSavedModel(absl::string_view meta_graph) {
   std::string out;
   WireWriter writer(&out);
-  writer.Int(1, 1);  // The version of this form; there is no other.
+  writer.Int(1, 1);  // The version of this form, the only one so far.
   writer.Bytes(2, meta_graph);
   return out;
 }

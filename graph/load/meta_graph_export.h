@@ -16,8 +16,8 @@ std::string ExportMetaGraph(const Graph& graph, const MetaGraphInfo& info);
 // A SavedModel file that holds this one MetaGraphDef.
 std::string ExportSavedModel(absl::string_view meta_graph);
 
-// What a program says of one of its variables, as the collections "variables" and "trainable_variables" have it: names
-// of nodes and tensors of the graph.
+// One variable of a program, as the collections "variables" and "trainable_variables" have it: names of nodes and
+// tensors of the graph.
 struct VariableFacts {
   std::string variable;       // "w:0", the handle or the reference.
   std::string initializer;    // "w/Assign", the node that gives it its first value.

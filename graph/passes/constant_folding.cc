@@ -93,7 +93,7 @@ class Folder {
     return false;
   }
 
-  // What is known of an input, given what was replaced so far.
+  // The known facts of an input, after the replacements so far.
   const Known* Find(const Output& input) const {
     if (!input.is_set()) return nullptr;
     const auto found = known_.find(replacer_.Resolve(input).node);

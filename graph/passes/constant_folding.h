@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-// What is larger stays computed in every run: it would bloat the graph, and make it slow to prepare.
+// Larger values are still computed in every run: folding them would bloat the graph and slow its preparation.
 struct ConstantFoldingOptions {
   int64_t max_output_bytes = 10 << 20;          // Of the results of one node; as TensorFlow's.
   int64_t max_input_bytes = 10 << 20;           // Of the inputs of one node.

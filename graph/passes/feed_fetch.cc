@@ -105,7 +105,7 @@ class FeedFetchRewriter {
   }
   NodeId NewId(NodeId old) const { return moved_.Of(old); }
 
-  // What is kept, with the functions that it needs: all of few, which is quicker.
+  // The kept nodes with the functions they need; few functions are copied whole, which is quicker.
   void Extract() {
     if (graph_.library().size() > kept_.size()) {
       result_.graph = ExtractNodes(graph_, kept_, ExtractedLibrary::kNone, &moved_);
@@ -117,7 +117,7 @@ class FeedFetchRewriter {
   // Walks back from fetches and targets, stopping at fed outputs; fills kept_ (ascending), needed_ and cuts_.
   absl::Status Mark() {
     for (const Output& fetch : spec_.fetches) {
-      const int32_t feed = spec_.FedBy(fetch);  // What is fed is the answer.
+      const int32_t feed = spec_.FedBy(fetch);  // The fed value is the result.
       feed < 0 ? Visit(fetch.node) : Need(feed);
     }
     for (NodeId target : spec_.targets) Visit(target);
@@ -184,7 +184,7 @@ class FeedFetchRewriter {
       const OpClass op_class = graph_.op(id).op_class;
       if (op_class == OpClass::kArg || op_class == OpClass::kRetval) {
         const absl::string_view way_out =
-            op_class == OpClass::kArg ? "feed it with the argument" : "fetch what it reads instead";
+            op_class == OpClass::kArg ? "feed it with the argument" : "fetch its input instead";
         errors.Add(graph_.Locate(id, Error(ErrorCode::kOpInternal).Text("is outside of a function").Help(way_out)));
         continue;
       }

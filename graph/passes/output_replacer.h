@@ -11,12 +11,11 @@
 namespace sluice {
 
 // Collects replacements of outputs and applies them to a graph in one walk. A control edge is the output with index
-// kControlIndex. Chains (a by b, b by c) are followed; there must be no circle.
-// Not thread-safe.
+// kControlIndex. Chains (a by b, b by c) are followed; they must not form a cycle. Not thread-safe.
 class OutputReplacer {
  public:
   void Replace(const Output& from, const Output& to) { replaced_[from] = to; }
-  // What stands for `output` now.
+  // The current replacement of `output`.
   Output Resolve(Output output) const;
   bool empty() const { return replaced_.empty(); }
 

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-// What passes know beside the graph, its uses and its shapes, which their GraphEditor has. Borrows; lives for one
+// Inputs of passes other than the graph, its uses and its shapes, which their GraphEditor has. Borrows; lives for one
 // pipeline of passes over one graph.
 class PassContext {
  public:
@@ -36,8 +36,8 @@ class PassContext {
   // Whether to leave a node alone though its op is pure: the kernel of a host may do more than its op says. Asked once
   // for each op and types. Null: no node.
   std::function<bool(const Graph& graph, NodeId id)> leaves_alone;
-  // Whether RunPasses looks, in builds with assertions, that each pass left a sound graph. That takes as long as passes
-  // do.
+  // Whether RunPasses looks, in builds with assertions, that each pass left a sound graph. The check takes as long as
+  // the passes.
   bool validates = true;
   // Polled; null: never stops.
   StopPoll* stop = nullptr;

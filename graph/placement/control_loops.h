@@ -38,7 +38,7 @@ bool IsControlLoopMerge(const Graph& graph, NodeId id);
 // The control loops of a graph.
 class ControlLoops {
  public:
-  ControlLoops() = default;  // None.
+  ControlLoops() = default;  // No loops.
   // Adds to `graph`, all of whose nodes have devices, the control loops that its edges between devices need.
   // `info` is that of `graph` before. kPartition for a frame without LoopCond that spans devices.
   static absl::StatusOr<ControlLoops> Add(const ControlFlowInfo& info, Graph& graph);
@@ -69,7 +69,7 @@ class ControlLoops {
                                  std::vector<std::pair<std::string, AttrValue>> attrs, Graph& graph);
 
   const ControlFlowInfo* info_ = nullptr;  // During Add only.
-  std::vector<int32_t> value_frames_;      // By id, new nodes included; empty where there are no frames.
+  std::vector<int32_t> value_frames_;      // By id, new nodes included; empty in graphs without frames.
   HashMap<std::pair<int32_t, absl::string_view>, NodeId> merges_;  // By frame and device.
 };
 

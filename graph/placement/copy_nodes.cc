@@ -76,7 +76,7 @@ class CopyInserter {
     return absl::OkStatus();
   }
 
-  // What begins an iteration is where the Merge is.
+  // Nodes that begin an iteration are placed where the Merge is.
   void MoveToMerges() {
     for (const NodeId id : graph_.Nodes()) {
       if (graph_.op(id).op_class != OpClass::kMerge) continue;

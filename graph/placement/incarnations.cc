@@ -57,7 +57,7 @@ std::string WithIncarnation(absl::string_view bytes, int64_t incarnation) {
   return out;
 }
 
-// The FunctionDef of `function` with incarnations filled in; empty when there are none to fill in.
+// The FunctionDef of `function` with incarnations filled in; empty if it needs none.
 std::string PatchedFunction(const DeviceList& devices, const FunctionDefinition& function) {
   std::string out;
   WireWriter writer(&out);

@@ -8,9 +8,9 @@
 
 namespace sluice {
 
-// What placement, partitioning and `sluice check` need to know of kernels, which are implemented in a layer above.
-// Answers are about a node as it stands in a graph, since a kernel may depend on the node's types.
-// Thread-safety: const methods from any thread.
+// The facts about kernels that placement, partitioning and `sluice check` need; implemented in a layer above. Answers
+// are about a node as it stands in a graph, since a kernel may depend on the node's types. Thread-safety: const methods
+// from any thread.
 class KernelCatalog {
  public:
   virtual ~KernelCatalog() = default;

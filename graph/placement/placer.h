@@ -25,8 +25,8 @@ namespace sluice {
 struct PlacementOptions {
   // Soft placement: when the device asked for does not exist or has no kernel, another one of the same task will do.
   bool allow_soft = false;
-  // With allow_soft: one of another job or task, when there is none in those asked for. Nodes that are tied to each
-  // other and name different tasks get what the first one asks for.
+  // With allow_soft: one of another job or task, if those requested have none. Nodes that are tied to each other and
+  // name different tasks get what the first one asks for.
   bool allow_other_task = false;
   // Where nodes go that ask for nothing, if there is a kernel; a device text, may be partial or empty.
   std::string default_device;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr absl::string_view kLocation = "loc:@";
 
-// The groups that `id` lists; none where it says nothing, or what is no list of words.
+// The groups that `id` lists; none if it has no such attr, or one that is not a list of strings.
 std::vector<absl::string_view> GroupsOf(const Graph& graph, NodeId id) {
   AttrView value;
   if (!graph.FindAttr(id, "_class", &value)) return {};

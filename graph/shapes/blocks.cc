@@ -45,7 +45,7 @@ struct Blocks {
   std::vector<int64_t> borders;  // Two per dimension; empty when unknown.
 };
 
-// What both ends of dimension `i` take.
+// The amounts at both ends of dimension `i`.
 int64_t BorderOf(const Blocks& blocks, size_t i) {
   return AddDims(DimOrUnknown(blocks.borders[2 * i]), DimOrUnknown(blocks.borders[2 * i + 1]));
 }

@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-// What kind of call a node is.
+// The kind of call that a node is.
 enum class CallKind { kNone, kCall, kBranches, kLoop };
 
 CallKind KindOf(const InferenceContext& c) {
@@ -157,7 +157,7 @@ std::optional<std::vector<TensorFacts>> CallAll(const InferenceContext& c, const
   return all;
 }
 
-// What is true of the loop's variables before and after each iteration: as in Note [Shapes in loops].
+// The shapes of the loop's variables that hold before and after each iteration: as in Note [Shapes in loops].
 std::optional<std::vector<TensorFacts>> LoopInvariant(const InferenceContext& c, const InferenceOptions& options,
                                                       CallBudget& budget, const CallIds& ids,
                                                       const std::vector<FuncView>& functions,

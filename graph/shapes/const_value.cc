@@ -17,7 +17,7 @@ constexpr uint32_t kDType = 1, kTensorShape = 2;
 // A scalar or matrix in more bytes than this is some oddity that is not worth walking for each reader.
 constexpr size_t kMaxBytes = 16384;
 
-// A TensorProto of which only dtype and shape have been read.
+// Dtype and shape of a TensorProto; its contents are not read.
 struct TensorHeader {
   DType dtype = DType::kInvalid;
   PartialShape shape;

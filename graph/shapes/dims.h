@@ -20,9 +20,9 @@ namespace sluice {
 // inference; functions that hand a size on hand its id on, through shapes (Relu, MatMul, Transpose) and through the
 // contents of integer tensors (Shape, StridedSlice, Pack, Reshape: ShapeValue::ids). No function need know: ids are
 // negative, as all unknown sizes are. Ids are never joined: that a product needs two sizes to be equal holds for what
-// uses the product, and not for other users of its operands, which may run where the product does not. What broadcasts
-// has an id only where both sides have the same one, or one is 1. None have: references (a variable may change its
-// shape between two uses), what handles refer to, and the Merges of loops whose iterations differ.
+// uses the product, and not for other users of its operands, which may run where the product does not. A broadcast size
+// has an id only if both sides have the same one, or one is 1. None have: references (a variable may change its shape
+// between two uses), what handles refer to, and the Merges of loops whose iterations differ.
 inline constexpr int64_t kUnknownDim = -1;
 
 // Sizes of a shape under construction, kUnknownDim where unknown.

@@ -19,8 +19,8 @@ namespace {
 // One side of an equation: labels in order, '.' for an ellipsis.
 using Labels = std::string;
 
-// Splits "ab...,bc->ac" into operands and result. kAttrValue for what the kernel refuses; *plain is false when there
-// are labels other than letters, of which we do not know what it makes.
+// Splits "ab...,bc->ac" into operands and result. kAttrValue for what the kernel refuses; *plain is false if there are
+// labels other than letters, whose meaning we do not know.
 absl::Status ParseEquation(const InferenceContext& c, std::vector<Labels>* operands, Labels* result, bool* plain) {
   *plain = true;
   const auto refuse = [&c](absl::string_view why) { return c.AttrError("equation", why); };
@@ -75,7 +75,7 @@ absl::Status NoteOperand(const InferenceContext& c, int i, const Labels& labels,
       const int end = axis + shape.rank() - named;
       bool differ = false;
       sizes->broadcast = BroadcastShapes(sizes->broadcast, SubShape(shape, axis, end), &differ);
-      if (differ) return c.MismatchError(i, "what the ellipsis stands for does not broadcast", shape, PartialShape());
+      if (differ) return c.MismatchError(i, "the dimensions of the ellipsis do not broadcast", shape, PartialShape());
       axis = end;
       continue;
     }

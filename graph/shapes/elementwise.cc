@@ -48,7 +48,7 @@ absl::Status ClipByValue(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-// Three operands of one shape, of which some may be scalars.
+// Three operands of one shape; some may be scalars.
 absl::Status Betainc(InferenceContext& c) {
   PartialShape shape = PartialShape::Scalar();
   for (int i = 0; i < 3; ++i) {

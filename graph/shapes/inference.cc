@@ -130,7 +130,7 @@ absl::Status ShapeInference::InferAgain(absl::Span<const NodeId> order) {
 void ShapeInference::InheritMarks(NodeId id) {
   bool assumed = false, conditional = false;
   for (const Output& source : graph_.all_inputs(id)) {
-    // What comes around a loop is there only where the loop has been entered, which the other inputs say.
+    // A back edge has a value only if the loop was entered, which the other inputs decide.
     if (!source.is_set() || IsBackEdge(graph_, id, source)) continue;
     const bool fed = !fed_.empty() && fed_.count(source) != 0;
     assumed = assumed || (!source.is_control() && !fed && map_.IsAssumed(source.node));

@@ -54,7 +54,8 @@ class InferenceContext {
   const HandleData* handle(int i) const;
   // The shape of the first (often the only) thing that input `i` refers to; of unknown rank when unknown.
   PartialShape handle_shape(int i) const;
-  // That what input `i` refers to, its part `part`, may be of type `wanted`. kAttrValue, of the attr that states it.
+  // Checks that part `part` of what input `i` refers to may be of type `wanted`. kAttrValue, of the attr that states
+  // it.
   absl::Status RequireHandleType(int i, size_t part, DType wanted, absl::string_view attr) const;
   // The shape that integer vector `i` states, such as the first input of Fill: of unknown rank, or with unknown
   // dimensions, where its elements are not known. -1 is unknown if `minus_one_is_unknown`, else an error, like
@@ -94,9 +95,9 @@ class InferenceContext {
   absl::Status RequireRank(int i, int rank) const;
   absl::Status RequireRankAtLeast(int i, int rank) const;
   absl::Status RequireRankAtMost(int i, int rank) const;
-  // That inputs `a` and `b` may have the same shape; *merged (may be null) is what is known of it.
+  // Checks that inputs `a` and `b` may have the same shape; *merged (may be null) is what is known of it.
   absl::Status RequireSameShape(int a, int b, PartialShape* merged) const;
-  // That dimension `axis_a` of input `a` and `axis_b` of `b` may be equal; *merged (may be null) is the size.
+  // Checks that dimension `axis_a` of input `a` and `axis_b` of `b` may be equal; *merged (may be null) is the size.
   absl::Status RequireSameDim(int a, int axis_a, int b, int axis_b, int64_t* merged) const;
   // Turns `axis` from the end into one from the start, for `rank` dimensions. kShapeValue when out of range.
   // `input` is where the axis came from, -1 for an attr.

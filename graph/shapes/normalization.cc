@@ -59,7 +59,7 @@ absl::Status FusedBatchNorm(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-// dx, dscale, doffset and two outputs that nobody uses.
+// dx, dscale, doffset and two unused outputs.
 absl::Status FusedBatchNormGrad(InferenceContext& c) {
   int64_t channels;
   SLUICE_RETURN_IF_ERROR(Channels(c, 1, 2, 3, &channels));

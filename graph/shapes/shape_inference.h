@@ -61,10 +61,10 @@ class ShapeInference {
   bool HasRoomFor(NodeId id) const { return map_.HasRoomFor(graph_, id); }
   // Whether the node is a Merge that begins an iteration: what it gives is found in rounds only.
   bool IsLoopMerge(NodeId id) const;
-  // Those of them of which less is known than of what enters the loop.
+  // Those of them that are known less precisely than the value that enters the loop.
   std::vector<NodeId> WidenedMerges() const;
-  // Infers one node, not such a Merge, of which other facts of the inputs are known or whose edges or attrs are others.
-  // Returns whether its users have to be inferred, too.
+  // Infers one node, not such a Merge, whose inputs' facts, edges or attrs have changed. Returns whether its users have
+  // to be inferred, too.
   bool InferAgain(NodeId id);
   // Infers `order`: nodes with all that use them, in an order in which what is used comes first, back edges of loops
   // apart. Loops in it begin anew. Fails only where it is to stop.
@@ -78,7 +78,7 @@ class ShapeInference {
   // Rounds in which only ids change that are not counted, before no loop keeps any.
   static constexpr int kPatienceWithIds = 1;
 
-  // What is looked up once per op.
+  // The functions for one op, looked up once per op.
   struct OpFunctions {
     ShapeFunction shapes = nullptr;  // Null: none.
     ValueFunction values = nullptr;  // Null: none.
@@ -91,7 +91,7 @@ class ShapeInference {
   absl::Status Settle(absl::Span<const NodeId> order, absl::Span<const TensorFacts> args);
   // Takes a Merge again for what enters the loop.
   void StartLoopAnew(NodeId id);
-  // What is known of the outputs of a node.
+  // The facts known of a node's outputs.
   std::vector<TensorFacts> FactsOf(NodeId id) const;
   void Infer(NodeId id, absl::Span<const TensorFacts> args);
   // Shapes by a function, a call, or hints.
@@ -99,7 +99,8 @@ class ShapeInference {
   void InferMerge(InferenceContext& c);
   // Whether all loops give back what entered; widens those that do not.
   bool LoopsAreStable(absl::Span<const NodeId> loop_merges, int* round);
-  // Gives the unknown sizes of a node's outputs ids, and takes them from where there are none. See Note [Ids of sizes].
+  // Gives the unknown sizes of a node's outputs ids, and removes those of sizes that are no longer unknown. See Note
+  // [Ids of sizes].
   void SetIds(NodeId id);
   void UseHints(InferenceContext& c);
   // Hands on what the sources of a node's inputs are marked with.
@@ -114,15 +115,16 @@ class ShapeInference {
   HashMap<Output, PartialShape> fed_;
   std::vector<bool> fed_nodes_;  // By node id: whether fed_ holds an output of it.
   const int64_t first_dim_id_;
-  HashMap<NodeId, PartialShape> merge_shapes_;  // What loop Merges are taken for; absent: what enters.
-  HashSet<NodeId> changing_handles_;            // Loop Merges that do not keep what a handle refers to.
-  HashSet<NodeId> changing_ids_;                // Loop Merges that do not keep ids of sizes.
-  int id_rounds_ = 0;                           // In which only ids changed.
+  // The assumed shapes of loop Merges; absent means the shape that enters.
+  HashMap<NodeId, PartialShape> merge_shapes_;
+  HashSet<NodeId> changing_handles_;  // Loop Merges that do not keep what a handle refers to.
+  HashSet<NodeId> changing_ids_;      // Loop Merges that do not keep ids of sizes.
+  int id_rounds_ = 0;                 // In which only ids changed.
 };
 
-// Shapes of a node that calls functions, from their bodies or from its attr output_shapes. False when it is no call,
-// or nothing can be said. Sizes inside of bodies have ids from `inner_dim_id` on, and those of results that do not come
-// from the arguments have ids by where they stand among the results: `dim_id` gives them.
+// Shapes of a node that calls functions, from their bodies or from its attr output_shapes. Returns false if it is not a
+// call, or if nothing is known. Sizes inside of bodies have ids from `inner_dim_id` on, and those of results that do
+// not come from the arguments have ids by where they stand among the results: `dim_id` gives them.
 struct CallIds {
   int64_t inner_dim_id = 0;
   std::function<int64_t(int output, int axis)> dim_id;

@@ -15,7 +15,7 @@ size_t MaxOutputs(size_t nodes) { return (size_t{1} << 22) + 8 * nodes; }
 // The mark of a constant that was looked at and is of no use: a scalar without an element.
 bool IsUseless(const ShapeValue& value) { return value.is_scalar && value.elements.empty(); }
 
-// What a handle takes of the budget for these.
+// The cost of a handle in the budget for these.
 int64_t CostOf(const HandleData& parts) {
   int64_t cost = 1;
   for (const HandlePart& part : parts) cost += 2 + std::max(part.shape.rank(), 0);

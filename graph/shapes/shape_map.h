@@ -59,7 +59,7 @@ class ShapeMap {
   static constexpr int64_t kIdsPerOutput = 256;  // More than a shape has dimensions.
   struct KnownValue {
     ShapeValue value;
-    int64_t cost = 0;  // What it takes of the budget: nothing for the elements of a constant.
+    int64_t cost = 0;  // Its cost in the budget; 0 for the elements of a constant.
   };
 
   friend class InferenceContext;

@@ -15,8 +15,8 @@ inline constexpr int64_t kUnknownValue = std::numeric_limits<int64_t>::min();
 // Longest tensor whose values are followed. Shapes have at most 254 dimensions.
 inline constexpr size_t kMaxValueElements = 256;
 
-// What is known, before a run, of the elements of a small int32 or int64 tensor: a scalar or a vector.
-// Follows the chains by which programs compute shapes (Shape, StridedSlice, Pack, ...). A value type.
+// The elements that are known, before a run, of a small int32 or int64 tensor: a scalar or a vector. Follows the chains
+// by which programs compute shapes (Shape, StridedSlice, Pack, ...). A value type.
 struct ShapeValue {
   bool is_scalar = false;
   std::vector<int64_t> elements;

@@ -72,7 +72,7 @@ absl::Status SparseSliceGrad(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-// Indices and values with a default in each row that had none, which rows these were, and where each entry went.
+// Indices and values with a default in each empty row, which rows were empty, and where each entry went.
 absl::Status SparseFillEmptyRows(InferenceContext& c) {
   const ShapeValue* shape = c.value(2);
   c.Set(0, Dims{kUnknownDim, EitherDim(c.dim(0, 1), c.dim(2, 0))});

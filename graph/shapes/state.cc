@@ -1,5 +1,5 @@
-// Shapes of variables, reference and resource alike. What a variable holds may by then have another shape than it was
-// declared with (validate_shape=false): such shapes are assumed.
+// Shapes of variables, reference and resource alike. A variable's value may have another shape than the declared one
+// (validate_shape=false): such shapes are assumed.
 
 #include "graph/base/status_macros.h"
 #include "graph/shapes/families.h"
@@ -56,7 +56,7 @@ absl::Status ReadVariable(InferenceContext& c) {
   return absl::OkStatus();
 }
 
-// What is assigned is of the variable's type; its shape may be another than that which the handle states.
+// The assigned value is of the variable's type; its shape may differ from that which the handle states.
 absl::Status AssignVariable(InferenceContext& c) {
   c.MarkAssumed();
   return c.RequireHandleType(0, 0, c.Type("dtype"), "dtype");

@@ -53,7 +53,7 @@ int64_t Clamp(int64_t bound, bool masked, bool is_end, int64_t stride, int64_t s
   return std::max(low, std::min(high, bound));
 }
 
-// What spec `i` takes of a dimension of `size` elements.
+// The elements that spec `i` selects from a dimension of `size` elements.
 absl::Status ResolveRange(const InferenceContext& c, const Spec& spec, int i, int first, int64_t size, SliceAxis* out) {
   const int64_t stride = Spec::At(spec.strides, i);
   if (stride == 0) return c.ValueError(first + 2, absl::StrCat("stride ", i, " is 0"));
@@ -74,7 +74,7 @@ absl::Status ResolveRange(const InferenceContext& c, const Spec& spec, int i, in
   return absl::OkStatus();
 }
 
-// What spec `i` takes when it is a single index.
+// The element that spec `i` selects if it is a single index.
 absl::Status ResolveIndex(const InferenceContext& c, const Spec& spec, int i, int first, int64_t size, SliceAxis* out) {
   out->shrunk = true;
   out->size = 1;

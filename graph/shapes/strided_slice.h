@@ -11,7 +11,7 @@ namespace sluice {
 struct SliceAxis {
   int axis = -1;
   bool shrunk = false;            // Leaves the output.
-  int64_t begin = kUnknownValue;  // First element taken, once clamped; unknown when it hangs on the run.
+  int64_t begin = kUnknownValue;  // First element taken, once clamped; unknown if only the run decides it.
   int64_t stride = kUnknownValue;
   int64_t size = kUnknownDim;  // Elements taken.
 };

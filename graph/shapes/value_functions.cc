@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-// --- Arithmetic. What overflows is unknown. ------------------------------------------------------------------------
+// --- Arithmetic. Overflow gives unknown. --------------------------------------------------------------------------
 
 int64_t OrUnknown(bool fits, int64_t value) { return fits ? value : kUnknownValue; }
 
@@ -129,7 +129,7 @@ void Pack(InferenceContext& c) {
   if (any) c.SetValue(0, std::move(elements));
 }
 
-// Vectors end to end. Those of which only the length is known leave unknown elements.
+// Vectors end to end. The elements of vectors of which only the length is known are unknown.
 void ConcatRange(InferenceContext& c, int begin, int end) {
   ShapeValue elements;
   if (c.output(0).rank() != 1) return;

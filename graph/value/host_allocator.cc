@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-// Live bytes in a few cache lines, one of which a thread keeps to, so that threads do not fight for one counter.
+// Live bytes in a few cache lines; each thread uses one of them, so that threads do not contend for one counter.
 class LiveBytes {
  public:
   void Add(int64_t bytes) {

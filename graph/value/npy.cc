@@ -82,7 +82,7 @@ void ForEachStored(const NpyHeader& header, absl::string_view data, Fn fn) {
   }
 }
 
-// Appends `code_point` as UTF-8; false when it is none.
+// Appends `code_point` as UTF-8; returns false if it is not a valid code point.
 bool AppendUtf8(uint32_t code_point, std::string* out) {
   const auto push = [out](uint32_t byte) { out->push_back(static_cast<char>(byte)); };
   if (code_point > 0x10ffff || (code_point >= 0xd800 && code_point < 0xe000)) return false;
@@ -104,7 +104,8 @@ bool AppendUtf8(uint32_t code_point, std::string* out) {
   return true;
 }
 
-// The text of one 'U' element: 32-bit code points, zeros at the end dropped. False when one is no code point.
+// The text of one 'U' element: 32-bit code points, zeros at the end dropped. Returns false if one is not a valid code
+// point.
 bool DecodeUnicode(const char* stored, const NpyHeader& header, std::string* out) {
   out->clear();
   size_t text_size = 0;

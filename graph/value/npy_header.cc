@@ -141,7 +141,7 @@ absl::Status ReadDescr(absl::string_view descr, NpyHeader* header) {
   return absl::OkStatus();
 }
 
-// The three entries of the dictionary, each of which must come once.
+// The three entries of the dictionary; each must occur exactly once.
 struct Entries {
   bool has_descr = false, has_order = false, has_shape = false;
   std::vector<int64_t> dims;

@@ -38,7 +38,7 @@ class PlainWriter {
   void AppendOne(T value) {
     Append(&value, sizeof(value));
   }
-  // Repeats the last whole element of `element_bytes` to the end, or writes zeros if there is none.
+  // Repeats the last whole element of `element_bytes` to the end, or writes zeros if there is no whole element.
   void Pad(size_t element_bytes) {
     p_ -= static_cast<size_t>(p_ - begin_) % element_bytes;
     if (p_ == begin_) {

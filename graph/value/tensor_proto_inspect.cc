@@ -29,8 +29,8 @@ std::string TypeText(const Parsed& parsed) {
   return absl::StrCat(DTypeName(parsed.dtype), " ", parsed.shape.ToString());
 }
 
-// What a resource handle, a variant or a nested tensor takes beside its element, roughly. Charged so that a file of
-// many tiny ones does not grow beyond the limit when it is unpacked.
+// The approximate memory of a resource handle, a variant or a nested tensor beside its element. Charged so that a file
+// of many tiny ones does not grow beyond the limit when it is unpacked.
 constexpr int64_t kObjectBytes = 256;
 
 // Counts the numbers in the field at `reader` into `count`, and checks their packing.

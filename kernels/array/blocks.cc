@@ -23,7 +23,7 @@ namespace {
 // (y + shift) % block. Each combination of offsets is a batch of its own.
 struct Blocks {
   IndexVector block;          // Size of a block, for each axis of space: axes 1 to block.size() of both tensors.
-  IndexVector before, after;  // What is padded (space to batch) or cropped (batch to space).
+  IndexVector before, after;  // The amounts that are padded (space to batch) or cropped (batch to space).
   int64_t volume = 1;         // Elements of a block.
 };
 

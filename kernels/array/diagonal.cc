@@ -201,7 +201,7 @@ class MatrixDiagKernel final : public BandKernel {
 
 // --- MatrixSetDiag -----------------------------------------------------------------------------------------------
 
-// Matrices with their diagonals replaced; in place when nobody else holds them. Input of later versions: k.
+// Matrices with their diagonals replaced; in place if this kernel is the only holder. Input of later versions: k.
 class MatrixSetDiagKernel final : public BandKernel {
  public:
   using BandKernel::BandKernel;

@@ -49,7 +49,7 @@ SLUICE_AT_START absl::Span<const KernelRow> SplitKernels();
 SLUICE_AT_START absl::Span<const KernelRow> TopKKernels();
 // Ops that put axes or indices in another order: Transpose, ConjugateTranspose, InvertPermutation.
 SLUICE_AT_START absl::Span<const KernelRow> TransposeKernels();
-// What is there more than once: Unique, UniqueV2, UniqueWithCounts, UniqueWithCountsV2, ListDiff.
+// Repeated elements: Unique, UniqueV2, UniqueWithCounts, UniqueWithCountsV2, ListDiff.
 SLUICE_AT_START absl::Span<const KernelRow> UniqueKernels();
 // From conditions to indices and back: Where, OneHot.
 SLUICE_AT_START absl::Span<const KernelRow> WhereKernels();

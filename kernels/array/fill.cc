@@ -86,7 +86,7 @@ absl::Status ComputeOnesLike(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// A tensor whose elements nobody has set; zeros with attr `init`.
+// A tensor with uninitialised elements; zeros with attr `init`.
 class EmptyKernel final : public Kernel {
  public:
   explicit EmptyKernel(bool init) : init_(init) {}
@@ -180,7 +180,7 @@ absl::Status ComputeRange(KernelContext& context) {
 template <typename T>
 absl::Status ComputeLinSpace(KernelContext& context) {
   using V = RangeValue<T>;
-  for (int i = 0; i < 3; ++i) {  // A vector of one is none.
+  for (int i = 0; i < 3; ++i) {  // A vector with one element is not accepted as a scalar.
     if (context.input(i).rank() == 0) continue;
     return Error(ErrorCode::kOpShape).Input(i).Found(context.input(i).shape().ToString()).Expected("a scalar");
   }

@@ -83,7 +83,7 @@ struct SmallerOf {
   }
 };
 
-// As above for the 16-bit floats, by way of float, and for bools, of which a sum is an OR.
+// As above for the 16-bit floats, by way of float, and for bools, whose sum is an OR.
 template <typename Rule, typename T>
 T Meet(T old, T update) {
   if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
@@ -207,7 +207,7 @@ absl::Status ComputeScatterNd(KernelContext& context, OnBadIndex bad) {
 
 using ScatterFn = void (*)(const SliceIndex& index, const Tensor& updates, Tensor& output);
 
-// Input 0 changed at indices (input 1) by updates (input 2); in place when nobody else holds it.
+// Input 0 changed at indices (input 1) by updates (input 2); in place if this kernel is the only holder.
 template <ScatterFn kScatter, VectorIndices kVector = VectorIndices::kOneRow>
 absl::Status ComputeTensorScatter(KernelContext& context, OnBadIndex bad) {
   const Shape shape = context.input(0).shape();

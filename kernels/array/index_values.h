@@ -53,7 +53,7 @@ enum class ListRank {
 // elements than a tensor can have dimensions (kAny: any number).
 absl::StatusOr<IndexVector> ReadIndexVector(const KernelContext& context, int input, absl::string_view name,
                                             ListRank rank = ListRank::kVector);
-// The only element of input `input`, whatever its rank; kOpShape when there are none or several.
+// The only element of input `input`, whatever its rank; kOpShape unless it has exactly one element.
 absl::StatusOr<int64_t> ReadIndexScalar(const KernelContext& context, int input, absl::string_view name);
 // The sizes of a shape; kOpValue for a negative one, kOutOfMemory and kOpTooLarge for too many elements (MakeShape).
 absl::StatusOr<Shape> ReadShapeInput(const KernelContext& context, int input, absl::string_view name,

@@ -17,7 +17,7 @@
 namespace sluice {
 namespace {
 
-// One axis of the padded tensor: `before` images, what they are images of, `after` images.
+// One axis of the padded tensor: `before` mirrored copies, the elements that were copied, `after` mirrored copies.
 struct FoldedAxis {
   int64_t outer = 1, size = 0, inner = 1;
   int64_t before = 0, after = 0;
@@ -37,7 +37,8 @@ void AddRow(int64_t count, const T* from, T* to) {
   }
 }
 
-// Adds the images along one axis, in place. `skipped`: elements at the edge that have none.
+// Adds the mirrored copies to their sources along one axis, in place. `skipped`: elements at the edge that were not
+// mirrored.
 template <typename T>
 void FoldAxis(const FoldedAxis& axis, int64_t skipped, T* values) {
   const int64_t end = axis.size - axis.after;
@@ -93,7 +94,7 @@ class MirrorPadGradKernel final : public Kernel {
   }
 
  private:
-  // What is left of `size` elements without the images, which must not be more than there are things to mirror.
+  // The size without the mirrored copies, which must not be more than the elements that can be mirrored.
   absl::StatusOr<int64_t> InnerSize(const Tensor& paddings, int axis, int64_t size) const {
     const int64_t before = IndexAt(paddings, 2 * axis);
     const int64_t after = IndexAt(paddings, 2 * axis + 1);

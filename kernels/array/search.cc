@@ -71,7 +71,7 @@ absl::Status ComputeBound(KernelContext& context) {
 
 // --- UnravelIndex ------------------------------------------------------------------------------------------------
 
-// The number of elements of a tensor of sizes `dims`, none of which may be 0; `max`: the largest position there is.
+// The number of elements of a tensor of sizes `dims`; no size may be 0. `max`: the largest position there is.
 absl::StatusOr<int64_t> CountElements(const IndexVector& dims, int64_t max) {
   int64_t count = 1;
   for (const int64_t size : dims) {

@@ -76,8 +76,8 @@ absl::Status ForwardAs(KernelContext& context, const Shape& shape) {
   return absl::OkStatus();
 }
 
-// Replaces the -1 of `dims` by the size that `shape` leaves for it. Sizes of 0 are left out of the count unless the
-// wanted ones have none: [0,3] becomes [3,0] for [-1,0].
+// Replaces the -1 of `dims` by the size that `shape` leaves for it. Sizes of 0 are left out of the count unless no
+// wanted size is 0: [0,3] becomes [3,0] for [-1,0].
 absl::Status InferSize(const Shape& shape, IndexVector* dims) {
   int64_t* unknown = nullptr;
   bool wants_zero = false;

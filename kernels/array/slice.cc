@@ -114,7 +114,7 @@ class StridedSliceGradKernel : public Kernel {
   const SliceMasks masks_;
 };
 
-// Input 0 with input 4, broadcast, where the slice would be taken; in place when nobody else holds it.
+// Input 0 with input 4, broadcast, where the slice would be taken; in place if this kernel is the only holder.
 class StridedSliceUpdateKernel : public Kernel {
  public:
   explicit StridedSliceUpdateKernel(const SliceMasks& masks) : masks_(masks) {}

@@ -23,7 +23,7 @@ struct SliceIndex {
   int64_t slice(int64_t row) const { return slices.empty() ? 0 : slices[static_cast<size_t>(row)]; }
 };
 
-// What a vector of indices is: one row of them, or a list of rows of one index each.
+// How a vector of indices is read: as one row, or as a list of rows of one index each.
 enum class VectorIndices { kOneRow, kRows };
 
 // Reads input `indices_input` (called `name`) as indices into a tensor of shape `whole`. kOpShape when it has no

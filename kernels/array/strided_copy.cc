@@ -145,7 +145,7 @@ void CopyTransposed(const CopyAxis& rows, const CopyAxis& columns, int64_t row_b
   }
 }
 
-// The loop that walks the source by 1 when the innermost one does not: a transposition. -1 when there is none.
+// The loop that walks the source by 1 when the innermost one does not: a transposition. -1 if no loop does.
 int TransposedAxis(absl::Span<const CopyAxis> axes) {
   const CopyAxis& inner = axes.back();
   if (inner.to != 1 || inner.from == 1 || inner.from == 0 || inner.size < 4) return -1;

@@ -48,7 +48,7 @@ int64_t Clamp(int64_t bound, bool masked, bool is_end, int64_t stride, int64_t s
   return std::clamp(bound, low, high);
 }
 
-// What spec `i` takes of a dimension of `size` elements.
+// The elements that spec `i` selects from a dimension of `size` elements.
 absl::StatusOr<SliceRange> RangeOf(const Specs& specs, const SliceMasks& masks, int64_t i, int64_t size) {
   const int64_t stride = IndexAt(specs.strides, i);
   if (stride == 0) {

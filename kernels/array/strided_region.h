@@ -30,7 +30,7 @@ struct SliceRange {
   int64_t size = 0;
 };
 
-// What a strided slice takes of a tensor. A value type.
+// The elements of a tensor that a strided slice selects. A value type.
 struct StridedRegion {
   absl::InlinedVector<SliceRange, 8> ranges;  // One per dimension of the whole tensor.
   absl::InlinedVector<int, 8> kept;           // For each of them the dimension of the slice that it becomes, or -1.
@@ -49,7 +49,7 @@ struct StridedRegion {
 };
 
 // Reads begin, end and strides from inputs `first`, `first` + 1 and `first` + 2, and applies them to a tensor of shape
-// `whole`. kOpShape when they are no vectors of one size, kOpValue for a stride of 0 or an index out of range.
+// `whole`. kOpShape unless they are vectors of one size, kOpValue for a stride of 0 or an index out of range.
 absl::StatusOr<StridedRegion> ReadStridedRegion(const KernelContext& context, int first, const SliceMasks& masks,
                                                 const Shape& whole);
 

@@ -1,10 +1,10 @@
 #ifndef SLUICE_KERNELS_ARRAY_TOLERANT_SORT_H_
 #define SLUICE_KERNELS_ARRAY_TOLERANT_SORT_H_
 
-// Sorting and heaps for comparisons that are no order, because NaN is among the values. The standard library promises
-// nothing for such a comparison. These functions take the steps that the GNU standard library takes, one by one, and
-// never leave the range: where an order is sound the result is the sorted one, elsewhere it is TensorFlow's, which can
-// be seen in its answers. `less(a, b)` is called with elements of the range only.
+// Sorting and heaps for comparisons that are not a strict weak order, because a value is NaN. The standard library
+// promises nothing for such a comparison. These functions take the steps that the GNU standard library takes, one by
+// one, and never leave the range: with a strict weak order the range ends up sorted, without one it ends up as
+// TensorFlow leaves it. `less(a, b)` is called with elements of the range only.
 
 #include <cstddef>
 #include <utility>
@@ -144,7 +144,8 @@ void TolerantSort(absl::Span<T> values, const Less& less) {
   };
   T* const begin = values.data();
   T* const end = begin + values.size();
-  // The parts that wait: each is no larger than half of the one before, or the depth ends first.
+  // The stack of parts still to sort: each is at most half as large as the one before, or the depth limit ends it
+  // first.
   absl::InlinedVector<Range, 64> ranges = {{begin, end, DepthLimit(end - begin)}};
   while (!ranges.empty()) {
     Range range = ranges.back();

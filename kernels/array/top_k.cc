@@ -20,7 +20,7 @@
 namespace sluice {
 namespace {
 
-// What is compared: 16-bit floats as float.
+// The key that is compared: 16-bit floats as float.
 template <typename T>
 auto ValueOf(T element) {
   if constexpr (std::is_class<T>::value) {

@@ -18,8 +18,8 @@
 namespace sluice {
 namespace {
 
-// What elements are compared by. TensorFlow compares single elements of 16-bit floats by their bits, so that -0 and 0
-// are two, but by value where they are parts of rows.
+// The form in which elements are compared. TensorFlow compares single elements of 16-bit floats by their bits, so that
+// -0 and 0 are two, but by value where they are parts of rows.
 template <typename T>
 auto KeyOf(const T& value) {
   if constexpr (std::is_same<T, TString>::value) {

@@ -27,12 +27,12 @@ struct BundleEntry {
   std::vector<TensorSlice> slices;
 };
 
-// The message BundleEntryProto. `name` is for errors: kCheckpointDamaged for bytes that are no message,
-// kCheckpointEntry for what no tensor can be.
+// The message BundleEntryProto. `name` is for errors: kCheckpointDamaged if the bytes are not a message,
+// kCheckpointEntry if they describe an impossible tensor.
 absl::StatusOr<BundleEntry> ReadBundleEntry(absl::string_view name, absl::string_view bytes);
 std::string WriteBundleEntry(const BundleEntry& entry);
 
-// What the first entry of an index says, the message BundleHeaderProto.
+// The first entry of an index: the message BundleHeaderProto.
 struct BundleHeader {
   int32_t num_shards = 0;
   bool is_big_endian = false;

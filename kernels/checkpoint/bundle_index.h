@@ -32,7 +32,8 @@ class BundleIndex {
   // kCheckpointShort (OUT_OF_RANGE) when a shard ends before an entry does, kCheckpointEntry for what no tensor can be.
   static absl::StatusOr<BundleIndex> Open(const std::string& prefix);
 
-  // The same without a look at the shards. An entry that no tensor can be is an error of those who ask for it.
+  // The same without a look at the shards. An entry that describes an impossible tensor fails the calls that read it,
+  // not this one.
   static absl::StatusOr<BundleIndex> OpenIndexOnly(const std::string& prefix);
 
   const std::string& prefix() const { return prefix_; }
@@ -47,10 +48,10 @@ class BundleIndex {
 
   // The entry of tensor `name`; valid as long as this. kCheckpointName; what is wrong with the entry.
   absl::StatusOr<const BundleEntry*> Find(absl::string_view name) const;
-  // That of a piece of it. kCheckpointDamaged where it is not there.
+  // The entry of one piece of it. kCheckpointDamaged if the index lacks it.
   absl::StatusOr<const BundleEntry*> FindSlice(absl::string_view name, const TensorSlice& slice) const;
 
-  // OK, or what is wrong with one of the entries that OpenIndexOnly has kept for those who ask.
+  // OK, or the error of the first bad entry that OpenIndexOnly has let pass.
   absl::Status FirstBadEntry() const { return bad_.empty() ? absl::OkStatus() : bad_.begin()->second; }
 
   // Whether the entry, which is not sliced, has the bytes that its dtype and shape need.

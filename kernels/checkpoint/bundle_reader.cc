@@ -127,8 +127,9 @@ absl::Status BundleReader::AddPart(absl::string_view name, const BundleEntry& en
                                    Allocate allocate) {
   const std::string file = BundleIndexFile(index_.prefix());
   if (!IsTrivial(entry.dtype)) {
-    return WithFile(
-        BadBundleEntry(name, absl::StrCat("is of ", DTypeName(entry.dtype), ", of which no part can be read")), file);
+    return WithFile(BadBundleEntry(name, absl::StrCat("is of ", DTypeName(entry.dtype),
+                                                      ": a part of such a tensor cannot be read")),
+                    file);
   }
   if (!entry.is_sliced) {
     SLUICE_RETURN_IF_ERROR(WithFile(BundleIndex::CheckSize(name, entry), file));
@@ -218,7 +219,7 @@ absl::Status BundleReader::ReadPieces(const Shard& shard, absl::Span<const Piece
     char* const to = chunk.piece->to + chunk.begin;
     SLUICE_RETURN_IF_ERROR(shard.Read(chunk.piece->entry->offset + chunk.begin, chunk.size, to));
     chunk.crc = Crc32c(absl::string_view(to, static_cast<size_t>(chunk.size)));
-    if (chunk.piece->entry->dtype == DType::kBool) {  // Any other byte is no bool to a C++ program.
+    if (chunk.piece->entry->dtype == DType::kBool) {  // In C++, a bool with another byte is undefined behaviour.
       std::transform(to, to + chunk.size, to, [](char byte) { return static_cast<char>(byte != 0); });
     }
     if (index_.is_big_endian()) SwapByteOrder(chunk.piece->entry->dtype, to, static_cast<size_t>(chunk.size));

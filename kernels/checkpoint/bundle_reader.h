@@ -44,7 +44,7 @@ class BundleReader {
     const BundleEntry* entry = nullptr;
     char* to = nullptr;
   };
-  // A stored slice of which only a part is wanted, or whose elements are not wanted one after the other.
+  // A stored slice that is read in part, or whose elements are not contiguous in the output.
   struct Cut {
     std::string name;
     const BundleEntry* entry = nullptr;

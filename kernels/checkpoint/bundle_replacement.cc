@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kBlockBytes = 256 << 10;
 
-// Those of the checkpoint that is there. 0: there is none, or none that can be read.
+// The number of shards of the existing checkpoint; 0 if there is no readable one.
 int32_t ShardsNow(const std::string& prefix) {
   if (!HasBundleIndex(prefix)) return 0;
   const absl::StatusOr<BundleIndex> index = BundleIndex::OpenIndexOnly(prefix);

@@ -18,8 +18,8 @@ int32_t ShardsBeside(const std::string& prefix, int32_t wanted);
 // Puts an empty file in the place of each shard from `first` on.
 absl::Status WriteEmptyShards(const std::string& prefix, int32_t first, int32_t num_shards);
 
-// Writes the index of the checkpoint at `prefix`, all shards of which are there, and takes away the shards of the
-// checkpoint that was there before.
+// Writes the index of the checkpoint at `prefix`, whose shards are complete, and removes the shards of the former
+// checkpoint.
 absl::Status ReplaceIndex(const std::string& prefix, const BundleHeader& header, const BundleIndex::Entries& entries);
 
 }  // namespace sluice

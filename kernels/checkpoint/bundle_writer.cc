@@ -13,10 +13,10 @@
 namespace sluice {
 namespace {
 
-// What is written at a time: it is still in the processor's cache when its checksum is taken.
+// The bytes written at a time: few enough to be still in the processor's cache when their checksum is taken.
 constexpr size_t kChunkBytes = 1 << 20;
 
-absl::Status Twice(absl::string_view name) { return BadBundleEntry(name, "is to be written twice"); }
+absl::Status Twice(absl::string_view name) { return BadBundleEntry(name, "is written twice"); }
 
 }  // namespace
 

@@ -2,11 +2,11 @@
 #define SLUICE_KERNELS_CHECKPOINT_BUNDLE_WRITER_H_
 
 // Note [Checkpoints are replaced as a whole]
-// A checkpoint is several files, and a file system replaces one at a time. What a reader sees is what the index says,
-// so the index is written last, and the data that an old index needs is never touched before: shards are named after
-// how many there are, and a checkpoint that replaces one of as many shards gets one more, an empty one. So at any
-// moment the old or the new checkpoint is there, whole, for readers of TensorFlow too. A process that is killed may
-// leave files behind that no index names; they are overwritten when their names come up again.
+// A checkpoint is several files, and a file system replaces one at a time. Readers find data only through the index, so
+// the index is written last, and data of an old index is not touched before: shards are named after how many there are,
+// and a checkpoint that replaces one of as many shards gets one more, an empty one. So at any moment the old or the new
+// checkpoint is there, whole, for readers of TensorFlow too. A process that is killed may leave files behind that no
+// index names; they are overwritten when their names come up again.
 
 #include <memory>
 #include <string>
@@ -22,8 +22,8 @@
 
 namespace sluice {
 
-// Writes a checkpoint of one shard, tensor by tensor, nothing of which is kept in memory. Without Finish nothing has
-// changed. One thread's at a time.
+// Writes a checkpoint of one shard, tensor by tensor; keeps no tensor in memory. Without Finish nothing has changed.
+// One thread's at a time.
 class BundleWriter {
  public:
   // Makes the directory of `prefix` if it is missing. FileError where nothing can be written there.

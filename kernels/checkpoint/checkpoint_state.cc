@@ -24,12 +24,12 @@ constexpr char kAll[] = "all_model_checkpoint_paths";
 constexpr int64_t kMaxBytes = 16 << 20;
 constexpr size_t kKept = 5;
 
-// Walks the fields of a message in text form, none of which holds a message.
+// Walks the fields of a message in text form that has no nested messages.
 class TextFields {
  public:
   explicit TextFields(absl::string_view text) : text_(text), rest_(text) {}
 
-  // To the next field; false at the end, and where the text is no such message.
+  // Advances to the next field; returns false at the end, or if the text is not such a message.
   bool Next() {
     SkipSpace();
     name_ = TakeWord();
@@ -47,7 +47,7 @@ class TextFields {
   }
   bool AtEnd() const { return rest_.empty(); }
   absl::string_view name() const { return name_; }
-  // What stands in quotes; false for other values.
+  // Reads a quoted value; returns false for other values.
   bool is_text() const { return is_text_; }
   const std::string& value() const { return value_; }
   int64_t line() const {
@@ -95,7 +95,7 @@ class TextFields {
   bool is_text_ = false;
 };
 
-// What the file says, word for word.
+// The fields as the file states them, unresolved.
 absl::StatusOr<CheckpointState> ReadState(const std::string& file) {
   std::error_code ignored;
   const fs::file_status found = fs::status(file, ignored);

@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// What the file `checkpoint` of a directory says, a CheckpointState in text form: which checkpoints are there, oldest
-// first. Prefixes as paths that can be opened.
+// The contents of a directory's file `checkpoint`, a CheckpointState in text form: the checkpoints there, oldest first.
+// Prefixes as paths that can be opened.
 struct CheckpointState {
   std::string newest;
   std::vector<std::string> all;

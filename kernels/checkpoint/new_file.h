@@ -15,11 +15,12 @@ namespace sluice {
 // disk is full), FAILED_PRECONDITION for the rest.
 absl::Status FileError(int error, absl::string_view what, absl::string_view path);
 
-// A file that is being written, beside the place where it will be: nobody sees it before it is whole. Without Commit it
-// is gone with this object (a process that is killed leaves a file ".tmp" behind). One thread's at a time.
+// A file that is written under a temporary name beside its path, and renamed when complete, so that no reader sees a
+// part of it. Without Commit it is gone with this object (a process that is killed leaves a file ".tmp" behind). One
+// thread's at a time.
 class NewFile {
  public:
-  // What is at `path` stays as it is until Commit.
+  // The file at `path` is unchanged until Commit.
   static absl::StatusOr<std::unique_ptr<NewFile>> Create(const std::string& path);
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;

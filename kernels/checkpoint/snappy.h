@@ -9,9 +9,9 @@
 
 namespace sluice {
 
-// What `bytes`, one block in Snappy's raw format, stands for. kCheckpointDamaged (DATA_LOSS) for anything that is not
-// such a block: nothing is read outside of `bytes`, and a size that they claim is believed only as far as so many bytes
-// can make up (an element of three bytes gives 64 at most). RESOURCE_EXHAUSTED above `max_bytes`.
+// Decompresses `bytes`, one block in Snappy's raw format. kCheckpointDamaged (DATA_LOSS) for anything that is not such
+// a block: nothing is read outside of `bytes`, and a size that they claim is believed only as far as so many bytes can
+// make up (an element of three bytes gives 64 at most). RESOURCE_EXHAUSTED above `max_bytes`.
 absl::StatusOr<std::string> SnappyDecompress(absl::string_view bytes, size_t max_bytes);
 
 }  // namespace sluice

@@ -45,7 +45,7 @@ bool TakeHandle(absl::string_view* bytes, BlockHandle* handle) {
 
 // The entries of one block, its restart array cut off.
 struct Block {
-  std::string unpacked;  // What a compressed block stands for: `entries` lies in it.
+  std::string unpacked;  // The contents of a compressed block: `entries` lies in it.
   absl::string_view entries;
 };
 
@@ -132,8 +132,8 @@ absl::Status ReadIndexBlock(absl::string_view file, BlockHandle* index, Block* h
   return ReadBlock(file, *index, handles);
 }
 
-// What ends a walk early.
-absl::Status Enough() { return absl::CancelledError(""); }
+// A status that ends a walk early; never returned to callers.
+absl::Status StopWalk() { return absl::CancelledError(""); }
 
 }  // namespace
 
@@ -187,7 +187,7 @@ absl::Status SortedTable::Find(absl::string_view key,
     if (candidate != key) return absl::OkStatus();
     is_found = true;
     answer = fn(value);
-    return Enough();
+    return StopWalk();
   };
   const absl::Status walked = ForEachInBlock(block.entries, place->offset, nullptr, take);
   return is_found || walked.ok() ? answer : walked;

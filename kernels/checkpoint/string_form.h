@@ -17,7 +17,8 @@ namespace sluice {
 // that of the entry. kCheckpointDamaged for lengths that do not add up, or that have the wrong checksum.
 absl::Status ReadStringForm(absl::string_view bytes, bool is_big_endian, absl::Span<TString> values, uint32_t* crc);
 
-// What stands before the bytes of the strings; `*crc` becomes the checksum of it, to go on with the strings'.
+// The lengths and checksum that precede the bytes of the strings; `*crc` becomes the checksum of it, to go on with the
+// strings'.
 std::string StringFormHead(absl::Span<const TString> values, uint32_t* crc);
 
 }  // namespace sluice

@@ -16,7 +16,7 @@ namespace {
 
 absl::Status Damaged(absl::string_view what) { return Error(ErrorCode::kCheckpointDamaged).Text(what); }
 
-// The field `number` of the message in `bytes` that holds a message; empty where there is none.
+// The field `number` of the message in `bytes` that holds a message; empty if the message lacks it.
 absl::StatusOr<absl::string_view> FindMessage(absl::string_view bytes, uint32_t number) {
   absl::string_view found;
   WireReader reader(bytes);
@@ -42,7 +42,8 @@ absl::Status TableCheckpoint::AddFile(const std::string& path) {
   absl::StatusOr<std::shared_ptr<const MappedFile>> file =
       MappedFile::Open(path, std::numeric_limits<int64_t>::max() / 2);
   if (!file.ok()) {
-    return Damaged(absl::StrCat("the file is no checkpoint: ", ErrorInfoOf(file.status()).value_or(ErrorInfo()).text));
+    return Damaged(
+        absl::StrCat("the file is not a checkpoint: ", ErrorInfoOf(file.status()).value_or(ErrorInfo()).text));
   }
   const size_t index = files_.size();
   files_.push_back(*std::move(file));
@@ -55,7 +56,7 @@ absl::Status TableCheckpoint::AddFile(const std::string& path) {
     while (reader.Next()) {
       if (reader.tag() == WireTag(1, WireType::kBytes)) SLUICE_RETURN_IF_ERROR(AddTensor(reader.bytes(), index));
     }
-    return reader.ok() ? absl::OkStatus() : Damaged("what the tensors are is unreadable");
+    return reader.ok() ? absl::OkStatus() : Damaged("the list of tensors is unreadable");
   });
 }
 
@@ -78,7 +79,7 @@ absl::Status TableCheckpoint::AddTensor(absl::string_view bytes, size_t file) {
       tensor.parts.push_back({std::move(slice), file});
     }
   }
-  if (!reader.ok() || !shape.IsFullyDefined()) return Damaged("what a tensor is cannot be read");
+  if (!reader.ok() || !shape.IsFullyDefined()) return Damaged("the description of a tensor is unreadable");
   tensor.dtype = DTypeFromNumber(dtype);
   tensor.shape = shape.ToShape();
   const auto [place, is_new] = tensors_.try_emplace(name, tensor);

@@ -31,7 +31,8 @@ void WriteVarints(uint32_t field, const Tensor& value, WireWriter* writer) {
   writer->EndMessage(mark);
 }
 
-// The elements in the field of a TensorProto that their type has. False: TensorFlow has none in such files.
+// The elements in the field of a TensorProto that their type has. Returns false for types that TensorFlow does not
+// write to such files.
 bool WriteValues(const Tensor& value, WireWriter* writer) {
   switch (value.dtype()) {
     case DType::kFloat:

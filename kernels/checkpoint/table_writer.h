@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-// Writes a sorted string table, which sorted_table.h reads, entry by entry: in blocks that are not compressed, one of
-// which is in memory. Borrows the file, which must be empty; the caller commits it. One thread's at a time.
+// Writes a sorted string table, which sorted_table.h reads, entry by entry: in uncompressed blocks, with one block in
+// memory at a time. Borrows the file, which must be empty; the caller commits it. One thread's at a time.
 class TableWriter {
  public:
   // A block ends after the entry that makes it as large as `block_bytes`.

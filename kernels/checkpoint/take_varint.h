@@ -8,7 +8,8 @@
 
 namespace sluice {
 
-// Takes a varint of up to 10 bytes from the front of `bytes`. False, and nothing is taken, where there is none.
+// Takes a varint of up to 10 bytes from the front of `bytes`. Returns false, and takes nothing, if they do not begin
+// with one.
 inline bool TakeVarint(absl::string_view* bytes, uint64_t* value) {
   uint64_t result = 0;
   for (size_t i = 0; i < bytes->size() && i < 10; ++i) {

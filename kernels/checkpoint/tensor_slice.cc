@@ -139,7 +139,7 @@ absl::StatusOr<TensorSlice> ParseSlice(absl::string_view text) {
         return BadSlice("an extent is neither '-' nor a start and a length", text);
       }
       if (extent.start < 0 || extent.length <= 0) {
-        return BadSlice("an extent begins before the first element, or has none", text);
+        return BadSlice("an extent begins before the first element, or is empty", text);
       }
     }
     if (slice.size() == static_cast<size_t>(kMaxRank)) return BadSlice("it has too many extents", text);
@@ -185,7 +185,7 @@ absl::StatusOr<SliceSpec> ParseSliceSpec(absl::string_view spec) {
     if (!absl::SimpleAtoi(part, &dims.back())) return BadSlice("a size of the shape is not a number", spec);
   }
   const absl::StatusOr<Shape> full = Shape::Make(dims);
-  if (!full.ok()) return BadSlice("its shape is that of no tensor", spec);
+  if (!full.ok()) return BadSlice("its shape is not a valid shape of a tensor", spec);
   SLUICE_ASSIGN_OR_RETURN(made.box, BoxOf(made.slice, *full));
   return made;
 }

@@ -19,7 +19,7 @@
 
 namespace sluice {
 
-// What a slice takes of one axis: `length` elements from `start` on.
+// The range of one axis in a slice: `length` elements from `start` on.
 struct SliceExtent {
   static constexpr int64_t kAll = -1;  // As a length, with a start of 0: the whole axis, whatever its size.
 

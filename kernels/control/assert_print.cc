@@ -137,7 +137,7 @@ class PrintV2Kernel : public Kernel {
   }
 
   const std::optional<PrintStream> stream_;
-  const std::string file_;  // Where there is no stream.
+  const std::string file_;  // The file that is appended to; used without a stream.
   const std::string end_;
 };
 

@@ -75,7 +75,7 @@ class PlaceholderKernel : public Kernel {
   CostHint cost_hint() const override { return CostHint::kCheap; }
 };
 
-// What stands for the result of a branch that does not run: zeros of the stated shape, none of what is not known.
+// Fills in for the result of a branch that does not run: zeros of the stated shape, with unknown sizes as 0.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeFakeParam(const KernelConstruction& construction) {
   SLUICE_ASSIGN_OR_RETURN(const PartialShape stated, construction.Get<PartialShape>("shape"));
   std::vector<int64_t> dims;
@@ -94,7 +94,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeFakeParam(const KernelConstruction& 
   return std::make_unique<ConstantKernel>(std::move(value));
 }
 
-// Which of the listed kinds of devices this is: their number where it is none.
+// Which of the listed kinds of devices this is: the number of kinds if it is not listed.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeDeviceIndex(const KernelConstruction& construction) {
   SLUICE_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                           construction.Get<std::vector<std::string>>("device_names"));
@@ -168,7 +168,8 @@ class RetvalKernel : public Kernel {
   const size_t index_;
 };
 
-// What conditionals and loops take for true: a number that is not 0, text that is not empty, a list with elements.
+// Whether conditionals and loops take the value for true: a number that is not 0, text that is not empty, a list with
+// elements.
 class ToBoolKernel : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override {

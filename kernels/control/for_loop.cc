@@ -40,8 +40,8 @@ class ForLoop {
 
   static constexpr int kFirstValue = 3;  // Input; before it start, limit and delta.
 
-  // Goes on until the end or as long as calls end at once; what is left is for the thread that a call ends on. So a
-  // long loop takes no more of a thread's stack than a short one.
+  // Runs iterations until the end, or until a call does not finish at once: the thread on which that call ends
+  // continues. So a long loop takes no more of a thread's stack than a short one.
   static void Run(const std::shared_ptr<ForLoop>& loop) {
     while (loop->Begin(loop)) {
     }
@@ -67,7 +67,8 @@ class ForLoop {
     return !IsFirstThrough();
   }
 
-  // Whether the caller, which is Begin's thread or that of the call's end, comes before the other, which goes on then.
+  // Returns true for the first of the two threads that get here (Begin's, and that on which the call ends): the second
+  // one continues the loop.
   bool IsFirstThrough() {
     return is_first_through_.exchange(false, std::memory_order_acq_rel);  // The second sees what the first wrote.
   }

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-// The sink of the process. Shared with whoever writes at the moment, so that a sink is never ended in use.
+// The sink of the process. Writers hold a reference while they write, so that a sink in use is not destroyed.
 struct Shared {
   Mutex mu;
   std::shared_ptr<const PrintSink> sink ABSL_GUARDED_BY(mu);

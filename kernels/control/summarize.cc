@@ -40,7 +40,7 @@ std::string ElementText(Int value) {
 std::string TextAt(const Tensor& tensor, int64_t i) {
   const size_t at = static_cast<size_t>(i);
   if (tensor.dtype() == DType::kString) return absl::CEscape(tensor.flat<TString>()[at].view());
-  std::string text = "?";  // Of types that nobody reads as text.
+  std::string text = "?";  // For types without a text form.
   DispatchDType<TypeList<QInt8, QUInt8, QInt32, QInt16, QUInt16>>(
       tensor.dtype(), [&](auto type) { text = ElementText(tensor.flat<typename decltype(type)::Type>()[at].value); });
   DispatchDType<Join<RealCppTypes, TypeList<bool>>>(

@@ -20,8 +20,8 @@ class Event : public Counted {
   virtual bool AwaitFor(absl::Duration limit) const = 0;
 };
 
-// The thread of a device that waits for events, and does what is to be done when they come. It starts with the first of
-// them, and waits for nothing else: what it calls must not wait, nor run kernels. Thread-safe.
+// The thread of a device that waits for events and runs their tasks. It starts with the first event and waits for
+// nothing else: tasks must not wait, nor run kernels. Thread-safe.
 class EventWaiter {
  public:
   // What to do. Borrowed from Add until EventHasCome is called, which may free it.
@@ -47,15 +47,15 @@ class EventWaiter {
 
   // Calls `task` on the thread after `event` has come. Where the system gives no thread, waits here. REQUIRES: event.
   void Add(CountedPtr<Event> event, Task* task) noexcept ABSL_LOCKS_EXCLUDED(mu_);
-  // The same for tasks that add another event when theirs has come, and so on. False: the system gives no thread, the
-  // event has been waited for, and the caller goes on by itself; called by Add, tasks would do so inside of each other.
+  // The same for tasks that add another event when theirs has come, and so on. False if the system gives no thread:
+  // this has waited for the event, and the caller runs the task (Add would nest tasks).
   bool AddOrWait(CountedPtr<Event> event, Task* task) noexcept ABSL_LOCKS_EXCLUDED(mu_);
-  // Waits until nothing is to be done any more. Not from a task.
+  // Waits until no event and no task is left. Not to be called from a task.
   void Drain() noexcept ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   void Loop() noexcept ABSL_LOCKS_EXCLUDED(mu_);
-  // Starts the thread where there is none. False: the system gives none.
+  // Starts the thread if it does not run. Returns false if the system refuses one.
   bool HasThread() noexcept ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const bool may_have_thread_;

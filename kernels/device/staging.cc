@@ -41,8 +41,8 @@ absl::StatusOr<Staging::Block*> Staging::TakeOrWait(Waiter* waiter) {
   return nullptr;
 }
 
-// One thread at a time gives blocks away, so that one who gets a block and puts it back at once does not do so inside
-// of another's Put.
+// Only one thread at a time hands blocks to waiters, so that a waiter that puts its block back at once does not recurse
+// into Put.
 void Staging::Put(Block* block) noexcept {
   {
     MutexLock lock(&mu_);

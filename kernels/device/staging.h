@@ -18,7 +18,7 @@ namespace sluice {
 // are first needed and given back with this. Thread-safe.
 class Staging {
  public:
-  // One block. Whoever takes it has it alone until Put, or until the event that it is put after.
+  // One block. Its taker owns it until Put, or until the event named in Put.
   class Block final : private EventWaiter::Task {
    public:
     Block(Staging& pool, char* data) : pool_(pool), data_(data) {}
@@ -39,7 +39,7 @@ class Staging {
     char* const data_;
     Block* next_free_ = nullptr;
   };
-  // Who wants a block and has to wait for it. Borrowed until BlockCame is called.
+  // A copy that waits for a block. Borrowed until BlockCame is called.
   class Waiter {
    public:
     // On the thread that has put the block back; must not wait.
@@ -62,7 +62,7 @@ class Staging {
   ~Staging();
 
   size_t block_bytes() const { return block_bytes_; }
-  // A block; or null, and `waiter` gets one later. kOutOfMemory where there is none at all.
+  // A block; or null, and `waiter` gets one later. kOutOfMemory if no block could be allocated.
   absl::StatusOr<Block*> TakeOrWait(Waiter* waiter) ABSL_LOCKS_EXCLUDED(mu_);
   // Blocks that exist, in use or not.
   size_t num_blocks() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -80,7 +80,7 @@ class Staging {
   Block* free_ ABSL_GUARDED_BY(mu_) = nullptr;
   Waiter* first_ ABSL_GUARDED_BY(mu_) = nullptr;  // Oldest first.
   Waiter* last_ ABSL_GUARDED_BY(mu_) = nullptr;
-  bool is_giving_ ABSL_GUARDED_BY(mu_) = false;  // Some thread gives blocks to those who wait.
+  bool is_giving_ ABSL_GUARDED_BY(mu_) = false;  // A thread is handing blocks to waiters.
 };
 
 }  // namespace sluice

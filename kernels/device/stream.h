@@ -11,8 +11,8 @@
 //   2. Memory belongs to the stream that it was allocated on (its allocator is Stream::memory()). Only work of that
 //      stream writes it, so what is allocated once needs no order among writers.
 //   3. Work on another stream that reads it waits, on the device, for what that stream has queued so far
-//      (Stream::After), and holds a reference until it is done (Stream::Keep). While there is a second reference nobody
-//      writes in place, and the memory is not freed. Where both are on one stream, nothing of this is needed.
+//      (Stream::After), and holds a reference until it is done (Stream::Keep). While there is a second reference, no
+//      kernel writes in place, and the memory is not freed. Where both are on one stream, nothing of this is needed.
 //   4. Memory is freed by the host as soon as the last node that reads it has been launched: whoever gets it next on
 //      the same stream comes later there anyway; for other streams it is free when the work queued so far is done.
 //   5. The host reads device memory only through a copy, whose node is asynchronous and ends after an event. One thread
@@ -94,7 +94,7 @@ class Stream {
   const StreamTag tag_;
   std::atomic<uint64_t> num_queued_{0};  // Release, acquire: the work itself is in the queue by then.
   Mutex mu_;
-  // What has been waited for, by tag, in pieces of work.
+  // The work that has been waited for, by tag, in pieces.
   std::array<uint64_t, kMaxTag + 1> waited_ ABSL_GUARDED_BY(mu_) = {};
 };
 

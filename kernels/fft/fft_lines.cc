@@ -28,7 +28,7 @@ void LoadLine(const T* from, int64_t step, int64_t count, int64_t lanes, double*
   }
 }
 
-// Makes the other half of a line of `length` elements. What is real for a line of reals has no imaginary part.
+// Makes the other half of a line of `length` elements. Terms that are real for a real line have no imaginary part.
 void CompleteLine(int64_t length, int64_t lanes, double* re, double* im) {
   im[0] = 0;
   if (length % 2 == 0) im[length / 2 * lanes] = 0;

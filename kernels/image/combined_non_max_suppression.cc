@@ -97,7 +97,7 @@ struct Outputs {
   int32_t* counts;
 };
 
-// Writes the best of all classes, and zeros where there are no more.
+// Writes the best boxes of all classes, then zeros up to the output's size.
 void SelectBest(const CombinedCall& call, int64_t image, bool clip, absl::Span<Result> results,
                 const Outputs& outputs) {
   TolerantSort(results, [](const Result& a, const Result& b) { return a.score > b.score; });

@@ -191,7 +191,7 @@ Slope SlopeAt(const CropGrads& call, const FloatRows& images, int64_t image_row,
   return slope;
 }
 
-// What pixel `i` of a crop gives to the begin and the end of its box.
+// Adds the share of pixel `i` of a crop to the gradients of its box's begin and end.
 void AddToEnds(const CropAxis& axis, int64_t i, float slope, float* begin, float* end) {
   const float last = static_cast<float>(axis.size - 1);
   if (axis.crop > 1) {

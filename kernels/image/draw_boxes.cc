@@ -1,4 +1,4 @@
-// DrawBoundingBoxes, both versions: the edges of boxes in colours that come by turns.
+// DrawBoundingBoxes, both versions: the edges of boxes, cycling through the colours.
 
 #include <algorithm>
 #include <array>

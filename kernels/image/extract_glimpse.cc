@@ -69,14 +69,14 @@ struct GlimpseForm {
   }
 };
 
-// Where a window and an image meet along one axis.
-struct Meeting {
+// The part of a window that lies in the image, along one axis.
+struct Overlap {
   int64_t from = 0;   // In the image.
   int64_t to = 0;     // In the window.
   int64_t count = 0;  // Pixels.
   bool is_whole = true;
 
-  Meeting(int64_t begin, int64_t size, int64_t window) : from(std::max<int64_t>(begin, 0)), count(window) {
+  Overlap(int64_t begin, int64_t size, int64_t window) : from(std::max<int64_t>(begin, 0)), count(window) {
     if (begin < 0) {
       to = std::min(-begin, window);
       count = window - to;
@@ -141,9 +141,9 @@ void FillNoise(const GlimpseCall& call, int64_t number, const float* image, floa
 
 void TakeGlimpse(const GlimpseCall& call, int64_t number, const float* image, float* out) {
   const GlimpseForm& form = call.form;
-  const Meeting y(form.Begin(call.offsets[2 * number], call.height, call.window_height), call.height,
+  const Overlap y(form.Begin(call.offsets[2 * number], call.height, call.window_height), call.height,
                   call.window_height);
-  const Meeting x(form.Begin(call.offsets[2 * number + 1], call.width, call.window_width), call.width,
+  const Overlap x(form.Begin(call.offsets[2 * number + 1], call.width, call.window_width), call.width,
                   call.window_width);
   if (!y.is_whole || !x.is_whole) FillNoise(call, number, image, out);
   if (x.count == 0) return;

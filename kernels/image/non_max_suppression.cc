@@ -68,7 +68,7 @@ float BeforeRounding(float threshold) {
   return RoundedToHalf(middle) > threshold ? std::nextafter(middle, 0.0f) : middle;
 }
 
-// What is left of a score after an overlap.
+// The score that remains after an overlap.
 float Weight(const Suppression& call, float overlap) {
   if (call.sigma <= 0 && !(overlap <= call.overlap_threshold)) return 0;
   if (call.sigma <= 0) return 1;
@@ -98,7 +98,7 @@ absl::StatusOr<Kept> MakeKept(KernelContext& context, int64_t capacity) {
   return kept;
 }
 
-// `compare(candidate, kept)` lowers a candidate's score and says whether it is out; `keep(box)` is told of each box
+// `compare(candidate, kept)` lowers a candidate's score and says whether it is out; `keep(box)` is called for each box
 // that is kept.
 template <typename Compare, typename Keep>
 absl::StatusOr<Kept> KeepBest(KernelContext& context, const Suppression& call, const float* scores,
@@ -206,7 +206,7 @@ absl::Status CheckScores(const KernelContext& context, int64_t num_boxes) {
       .Expected(absl::StrCat("[", num_boxes, "]"));
 }
 
-// Puts the numbers of the boxes into output 0, of `size` elements, 0 where there are no more.
+// Puts the numbers of the boxes into output 0, of `size` elements, and zeros after the last one.
 absl::Status SetBoxes(KernelContext& context, const Kept& kept, int64_t size) {
   SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, Shape::Of({size})));
   int32_t* const out = output->flat<int32_t>().data();

@@ -63,7 +63,8 @@ int64_t Whole(float x) {
   return std::abs(x) < kFar ? static_cast<int64_t>(x) : static_cast<int64_t>(x > 0 ? kFar : -kFar);
 }
 
-// A place in an image that is `size` pixels long, of which what lies beyond is the mirror image, again and again.
+// Maps a coordinate into an image of `size` pixels that is continued by its mirror image on both sides, again and
+// again.
 float Reflected(float place, int64_t size) {
   if (size <= 1) return 0;
   const float twice = static_cast<float>(2 * size);

@@ -58,8 +58,8 @@ struct ResizeGeometry {
 
 // For images in input 0 that get the height and width in input 1. kOpShape, kOpValue, kOpTooLarge.
 absl::StatusOr<ResizeGeometry> ResolveResize(const KernelContext& context, const ResizeForm& form);
-// For the gradient of resized images in input 0, and the original ones in input 1, of which only height and width
-// count; `original` is the shape of the result.
+// For the gradient of resized images in input 0, and the original images in input 1 (only their height and width are
+// used); `original` is the shape of the result.
 absl::StatusOr<ResizeGeometry> ResolveResizeGrad(const KernelContext& context, const ResizeForm& form, Shape* original);
 // The same without scales, which do not follow from the sizes.
 absl::StatusOr<ResizeGeometry> ResolveSampledGrad(const KernelContext& context, Shape* original);

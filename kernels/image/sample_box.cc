@@ -88,7 +88,7 @@ absl::StatusOr<SampleForm> SampleForm::Read(const KernelConstruction& constructi
   return form;
 }
 
-// A rounded number, or one that no image has. NaN becomes 0, which is no height or width either.
+// Rounds. Values beyond any image size are clamped to 2^40; NaN becomes 0, which callers refuse as a height or width.
 int64_t Rounded(float value) {
   constexpr float kLarge = 0x1p40f;
   return std::isnan(value) ? 0 : std::lrint(std::min(std::max(value, -kLarge), kLarge));
@@ -114,7 +114,7 @@ bool DrawPart(int64_t image_width, int64_t image_height, const Range& area_range
   if (height < max_height) height += numbers->Below32(static_cast<uint32_t>(max_height - height + 1));
   int64_t width = Rounded(static_cast<float>(height) * aspect_ratio);
   const auto area = [&] { return static_cast<float>(width * height); };
-  // What rounding has made a little too small or too large is mended once.
+  // Rounding may have made the area a little too small or too large: correct the height by 1, once, as TensorFlow does.
   if (area() < min_area) width = Rounded(static_cast<float>(++height) * aspect_ratio);
   if (area() > max_area) width = Rounded(static_cast<float>(--height) * aspect_ratio);
   const bool fits = area() >= min_area && area() <= max_area && width <= image_width && height <= image_height &&
@@ -163,7 +163,7 @@ absl::StatusOr<ImageSize> ReadImageSize(const Tensor& tensor) {
       .Expected(absl::StrCat("sizes of 0 or more, below ", kMax));
 }
 
-// The boxes in input 1, in pixels; the whole image where there are none, if that is allowed.
+// The boxes in input 1, in pixels; the whole image if there are no boxes and that is allowed.
 absl::StatusOr<TempArray<Rectangle>> ReadBoxes(KernelContext& context, const ImageSize& size, bool use_image) {
   const Tensor& tensor = context.input(1);
   if (tensor.rank() != 3 || tensor.dim(2) != 4) {

@@ -39,11 +39,11 @@ absl::Status Write(KernelContext& context) {
   if (contents.rank() != 0) {
     return Error(ErrorCode::kOpShape).Input(1).Found(contents.shape().ToString()).Expected("a scalar");
   }
-  if (path.empty()) return Error(ErrorCode::kFileMissing).Input(0).Text("an empty name is no file's");
+  if (path.empty()) return Error(ErrorCode::kFileMissing).Input(0).Text("the file name is empty");
   const std::filesystem::path directory = std::filesystem::path(path).parent_path();
   std::error_code failed;
   if (!directory.empty()) std::filesystem::create_directories(directory, failed);
-  return WriteFile(path, contents.flat<TString>()[0].view());  // What has failed above, fails here.
+  return WriteFile(path, contents.flat<TString>()[0].view());  // Also reports a directory that could not be made.
 }
 
 absl::Status Match(KernelContext& context) {

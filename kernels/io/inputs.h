@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-// What is done with a file.
+// The kind of access that a kernel asks for.
 enum class PathUse : uint8_t { kRead, kWrite };
 
 // The local path that `name`, in input `i`, stands for, if the session may use it so: see Note [Files are granted].

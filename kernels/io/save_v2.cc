@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kFirstTensor = 3;
 
-// That input `i`, to be written as the slice `spec`, has another shape.
+// The error that input `i` does not have the shape of its slice `spec`.
 absl::Status NotTheSlice(int i, const Tensor& value, absl::string_view spec) {
   return Error(ErrorCode::kOpShape)
       .Input(i)

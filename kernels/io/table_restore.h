@@ -14,19 +14,19 @@
 
 namespace sluice {
 
-// That tensor `name` is of the type that the op wants, and of the shape that its slice states. kCheckpointEntry,
+// Checks that tensor `name` has the type that the op expects and the shape that its slice states. kCheckpointEntry,
 // kCheckpointSlice.
 absl::Status CheckRestoredType(absl::string_view name, DType found, DType wanted);
 absl::Status CheckRestoredShape(absl::string_view name, const Shape& found, const Shape& stated);
 
-// The checkpoint of the first form in all files that match `pattern`. NOT_FOUND where there are none.
+// The checkpoint of the first form in all files that match `pattern`. NOT_FOUND if no file matches.
 absl::StatusOr<TableCheckpoint> OpenTables(const std::string& pattern);
 
 // Reads output `i`: tensor `name`, or the slice of it where `spec` is not empty.
 absl::Status RestoreOutput(KernelContext& context, const TableCheckpoint& checkpoint, int i, absl::string_view name,
                            absl::string_view spec);
 
-// All outputs, from a checkpoint of the first form: RestoreV2 where there is none of the second.
+// All outputs, from a checkpoint of the first form: RestoreV2 uses it if there is no checkpoint of the second form.
 absl::Status RestoreFromTables(KernelContext& context, const std::string& pattern, const NamedSlices& wanted);
 
 }  // namespace sluice

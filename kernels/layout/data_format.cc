@@ -90,8 +90,8 @@ class DimMapKernel : public Kernel {
   const Places places_;
 };
 
-// What there is of each axis (sizes, or pairs such as paddings) in the order of the other format: of all axes, or of
-// those in between that are neither examples nor channels.
+// Reorders one entry per axis (sizes, or pairs such as paddings) to the other format: for all axes, or for the spatial
+// ones only.
 class VecPermuteKernel : public Kernel {
  public:
   explicit VecPermuteKernel(Formats formats) : formats_(std::move(formats)) {}

@@ -24,7 +24,7 @@ struct FusedActivation {
   float high = std::numeric_limits<float>::infinity();
 };
 
-// Null when there is none of that name.
+// Null if no activation has that name.
 const FusedActivation* FindFusedActivation(absl::string_view name);
 
 // Finishes `rows` rows of `cols` elements, `ldc` apart: as `finish` says, whose clamp is set here, then the activation.

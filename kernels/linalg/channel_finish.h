@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-// What is done to each element of a product, in one go: (x - mean) * factor + offset by its column, each step rounded,
+// The epilogue of a product, applied to each element: (x - mean) * factor + offset by its column, each step rounded,
 // then a clamp, which leaves NaNs and zeros as they are. A small value; borrows.
 struct ChannelFinish {
   const float* means = nullptr;  // Null, with `factors`: x stays.
@@ -23,7 +23,7 @@ using FinishFunction = void (*)(const ChannelFinish& finish, float* c, int64_t l
 FinishFunction BaselineFinish();
 FinishFunction Avx2Finish();
 FinishFunction Avx512Finish();
-// That of this machine.
+// The implementation for this machine.
 FinishFunction BestFinish();
 
 }  // namespace sluice

@@ -29,7 +29,7 @@ class ConstantWeights {
  private:
   bool Holds(const Tensor& b) const { return b.raw_data() == source_.raw_data() && b.shape() == source_.shape(); }
   void Pack(const Tensor& b, bool transposed, const GemmSize& size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // In the order of the plug-in. False: there is none, it cannot, or it is not worth it.
+  // In the order of the plug-in. Returns false if there is no plug-in, if it refuses, or if packing does not pay.
   bool PackForPlugin(const Tensor& b, bool transposed, const GemmSize& size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Mutex mu_;

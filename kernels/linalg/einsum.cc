@@ -206,7 +206,7 @@ class EinsumKernel : public Kernel {
     }
   }
 
-  // `tensor` with its axes in `order`, axes that are not in it summed; as it is where nothing is to be done.
+  // `tensor` with its axes in `order`, axes that are not in it summed; returned unchanged if it has that form already.
   template <typename T>
   static absl::StatusOr<LabelledTensor> Arranged(KernelContext& context, const LabelledTensor& tensor, bool as_it_is,
                                                  const Labels& order) {

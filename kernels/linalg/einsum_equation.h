@@ -20,7 +20,7 @@ struct EinsumEquation {
   std::vector<Labels> inputs;
   Labels output;
 
-  // kOpAttr for what is no equation of `num_inputs` inputs.
+  // kOpAttr unless it is an equation of `num_inputs` inputs.
   static absl::StatusOr<EinsumEquation> Parse(absl::string_view text, int num_inputs);
   // `labels` with "..." replaced by `count` hidden axes.
   static Labels Expand(absl::Span<const int> labels, int count);

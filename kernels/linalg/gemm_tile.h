@@ -21,7 +21,7 @@ struct Runs {
   int64_t a_step = 0, b_step = 0;
 };
 
-// C tile of kRows x (kVectors * lanes) columns, of which `cols` are there. kByColumns: A(i, p) = a[i + p*lda]. Without
+// C tile of kRows x (kVectors * lanes) columns, with `cols` columns in use. kByColumns: A(i, p) = a[i + p*lda]. Without
 // kRuns the depth is in one piece, and the loop over pieces costs nothing.
 template <typename V, int kRows, int kVectors, bool kPart, bool kByColumns, bool kRuns>
 void Tile(int64_t cols, int64_t k, const typename V::T* a, int64_t lda, const typename V::T* b_begin, int64_t ldb,

@@ -34,7 +34,8 @@ MatMulCall::MatMulCall(const KernelConstruction& construction, const MatMulForm&
 
 PackedOperand MatMulCall::PackedWeights(const KernelContext& context, const MatMulShape& shape, const Tensor& b) const {
   if (weights_ == nullptr || b.rank() != 2) return {};
-  // What stands in a file is packed for all products alike, with one row too: so their bits depend on no other call.
+  // Weights in a file are packed for every product, also for one row, so that the bits of a result do not depend on
+  // earlier calls.
   if (IsInFile(b)) return weights_->Get(b, form_.transpose_b, shape.size, nullptr);
   if (!GainsFromPacking(shape, form_.transpose_b)) return {};
   return weights_->Get(b, form_.transpose_b, shape.size, context.run().gemm_plugin);

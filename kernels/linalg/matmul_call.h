@@ -33,7 +33,7 @@ class MatMulCall {
 
   const MatMulForm form_;
   const bool conjugate_;
-  const std::unique_ptr<ConstantWeights> weights_;  // Null: input 1 is no constant.
+  const std::unique_ptr<ConstantWeights> weights_;  // Null unless input 1 is a constant.
 };
 
 }  // namespace sluice

@@ -42,7 +42,7 @@ class StackIndex {
   absl::InlinedVector<Axis, 4> axes_;  // The last axis first; none where one matrix goes into all products.
 };
 
-// What a product of (stacks of) matrices comes to. A value type.
+// The sizes of a product of (stacks of) matrices. A value type.
 struct MatMulShape {
   GemmSize size;             // Of each product.
   int64_t num_products = 1;  // Matrices in the result.
@@ -60,7 +60,7 @@ struct MatMulForm {
   bool transpose_b = false;
 };
 
-// The product of inputs of the shapes `a` and `b`. kOpShape, kOpShapes, kOpTooLarge when there is none.
+// The product of inputs of the shapes `a` and `b`. kOpShape, kOpShapes or kOpTooLarge if they cannot be multiplied.
 absl::Status ResolveMatMul(const MatMulForm& form, const Shape& a, const Shape& b, MatMulShape* result);
 
 }  // namespace sluice

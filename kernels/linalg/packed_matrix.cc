@@ -149,7 +149,8 @@ absl::StatusOr<PackedMatrix> PackedMatrix::Pack(const Tensor& matrix, const Pack
 }
 
 std::shared_ptr<const PackedConstant> SharedPackedConstant(const Tensor& value, const PackedLayout& layout) {
-  if (value.IsInline()) return nullptr;  // Its elements have no address of their own; nor are they worth it.
+  // Inline elements have no address of their own, and packing does not pay for so few.
+  if (value.IsInline()) return nullptr;
   return Table().FindOrMake(value, layout);
 }
 

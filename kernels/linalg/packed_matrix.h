@@ -26,7 +26,7 @@ struct PackedLayout {
 // kernel, a store of constants: copies share the memory. Immutable, so thread-safe.
 class PackedMatrix {
  public:
-  PackedMatrix() = default;  // None.
+  PackedMatrix() = default;  // Empty.
   // Packs the elements of `matrix`, whatever its shape: float and double as they are, half and bfloat16 as floats.
   // A matrix in a file (Note [Tensors in files]), of floats or doubles and in one group, is packed from there piece by
   // piece, and gives its pages back. kOutOfMemory when there is not enough. REQUIRES: one of these dtypes; rows * cols
@@ -64,7 +64,7 @@ struct PackedConstant {
 // Null when memory is short, and for up to 16 bytes. Thread-safe.
 std::shared_ptr<const PackedConstant> SharedPackedConstant(const Tensor& value, const PackedLayout& layout);
 
-// Values of which some kernel holds a packed form. For tests.
+// The number of values of which a kernel holds a packed form. For tests.
 int64_t NumPackedConstants();
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-// SparseMatMul: a product of matrices of which one may have many zeros, as its attrs say.
+// SparseMatMul: a product of matrices; attrs say that one has many zeros.
 
 #include <algorithm>
 #include <cstdint>
@@ -73,8 +73,8 @@ void MultiplyWithoutZeros(const KernelContext& context, const GemmSize& size, co
   });
 }
 
-// That a matrix has many zeros is a hint, but for one thing: zeros of the marked one (of A, where both are) are left
-// out, so that they meet no infinity. Where the other one has none, the product is any other's. Immutable; thread-safe.
+// SparseMatMul. a_is_sparse and b_is_sparse only make it skip the zeros of the marked matrix (of A if both are marked),
+// so that 0 * inf adds nothing; without infinities and NaN the result equals a dense product. Immutable; thread-safe.
 class SparseMatMulKernel : public Kernel {
  public:
   SparseMatMulKernel(const KernelConstruction& construction, const MatMulForm& form, bool a_is_sparse, bool b_is_sparse)

@@ -30,7 +30,7 @@ AddRunsFunction<double> Avx2AddRunsDouble();
 AddRunsFunction<float> Avx512AddRunsFloat();
 AddRunsFunction<double> Avx512AddRunsDouble();
 
-// That of BestGemm<T>() in gemm.h. T is float or double.
+// The implementation that BestGemm<T>() in gemm.h uses. T is float or double.
 template <typename T>
 AddRunsFunction<T> BestAddRuns();
 

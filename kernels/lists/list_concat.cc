@@ -20,7 +20,7 @@
 namespace sluice {
 namespace {
 
-// What is known of the shape of elements: the first size, or -1, and the others.
+// The known part of the elements' shape: the first size, or -1, and the others.
 struct ElementParts {
   int64_t first = -1;
   PartialShape rest;

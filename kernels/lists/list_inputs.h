@@ -26,7 +26,7 @@ absl::StatusOr<OwnList> NewList(TensorList::Kind kind, const KernelContext& cont
 absl::StatusOr<PartialShape> ElementShapeInput(const KernelContext& context, int i,
                                                absl::string_view name = "element_shape");
 
-// What is known where both shapes hold. kOpShapes when none fits both; `what` has the first one.
+// Merges two partly known shapes. kOpShapes if no shape fits both; `what` has the first one.
 absl::StatusOr<PartialShape> MergeShapes(const PartialShape& a, const PartialShape& b, absl::string_view what);
 // kOpShapes unless an element of `shape` may be in the list.
 absl::Status CheckElementShape(const TensorList& list, const Shape& shape);

@@ -61,7 +61,7 @@ absl::Status ComputeLength(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// What is known of the elements' shape, as ElementShapeInput reads it.
+// The known part of the elements' shape, as ElementShapeInput reads it.
 absl::Status ComputeElementShape(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const TensorList* const list, ListInput(context, 0));
   const PartialShape& known = list->element_shape();

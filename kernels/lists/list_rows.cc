@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<int64_t>> IndicesInput(const KernelContext& context, 
 
 // --- Elements become rows of a tensor -----------------------------------------------------------------------------
 
-// `count` elements of a list: those of `indices`, or all from the first on where there are none.
+// `count` elements of a list: those of `indices`, or, without indices, the first ones.
 struct Chosen {
   const TensorList& list;
   int64_t count;
@@ -49,7 +49,7 @@ struct Chosen {
 // What a list grows by: see ComputeScatterIntoExisting.
 bool IsNothing(const Tensor& element) { return element.rank() == 1 && element.num_elements() == 0; }
 
-// The one shape of all chosen elements, of which `known` is known before.
+// The common shape of all chosen elements; `known` is what is known of it beforehand.
 absl::StatusOr<Shape> CommonShape(const Chosen& chosen, const PartialShape& known) {
   const Tensor* first = nullptr;
   for (int64_t i = 0; i < chosen.count; ++i) {
@@ -246,8 +246,8 @@ absl::Status ComputeScatter(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// A list that is too short grows. What no index names is then not unset, as elsewhere, but a vector without elements,
-// TensorFlow's default tensor, which adds nothing where all elements are stacked.
+// A list that is too short grows. New elements that no index names become empty vectors, TensorFlow's default tensor,
+// instead of unset elements as elsewhere: stacking all elements ignores them.
 absl::Status ComputeScatterIntoExisting(KernelContext& context) {
   const Tensor& tensor = context.input(1);
   SLUICE_ASSIGN_OR_RETURN(const TensorList* const list, ListInput(context, 0, tensor.dtype()));

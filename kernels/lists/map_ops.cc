@@ -26,7 +26,7 @@ absl::StatusOr<const TensorMap::Item*> FindItem(const KernelContext& context, co
   return Error(ErrorCode::kOpValue).Input(1, "key").Found("a key that is not in the map").Expected("one that is");
 }
 
-// Gives the map of input 0 after `change`, which is done in place where nobody else holds it.
+// Gives the map of input 0 after `change`, which is applied in place if this kernel is the only holder.
 template <typename Change>
 absl::Status GiveChanged(KernelContext& context, Change change) {
   SLUICE_ASSIGN_OR_RETURN(OwnVariant<TensorMap> own,

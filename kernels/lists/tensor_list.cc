@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-// Takes a varint from the front of `bytes`. False when there is none.
+// Takes a varint from the front of `bytes`. Returns false if they do not begin with one.
 bool TakeVarint(absl::string_view* bytes, uint64_t* value) {
   *value = 0;
   for (int shift = 0; shift < 64 && !bytes->empty(); shift += 7) {

@@ -32,7 +32,7 @@ class TensorList final : public VariantObject {
   static constexpr int64_t kMaxSize = int64_t{1} << 24;
   using Elements = std::vector<Tensor, ContainerAllocator<Tensor>>;
 
-  // What is said of all elements.
+  // Properties of all elements.
   struct Kind {
     DType dtype = DType::kInvalid;
     PartialShape element_shape;
@@ -51,7 +51,8 @@ class TensorList final : public VariantObject {
   const Elements& elements() const { return elements_; }
   const Tensor& at(int64_t i) const { return elements_[static_cast<size_t>(i)]; }
 
-  // REQUIRES (for all that change): nobody else holds the list. They throw std::bad_alloc where memory is short.
+  // REQUIRES (for methods that change the list): the caller is its only holder. They throw std::bad_alloc where memory
+  // is short.
   Elements& mutable_elements() { return elements_; }
   // Elements that are new have no value. kOutOfMemory beyond kMaxSize.
   absl::Status Resize(int64_t size);

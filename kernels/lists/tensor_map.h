@@ -32,7 +32,7 @@ class TensorMap final : public VariantObject {
   static absl::StatusOr<std::string> KeyOf(const Tensor& key);
 
   const Items& items() const { return items_; }
-  // REQUIRES: nobody else holds the map.
+  // REQUIRES: the caller is the only holder of the map.
   Items& mutable_items() { return items_; }
   CountedPtr<TensorMap> Copy() const;
 

@@ -31,7 +31,7 @@ absl::StatusOr<const T*> VariantInput(const KernelContext& context, int i, absl:
 
 // The only element of a scalar variant.
 inline const Variant& VariantIn(const Tensor& scalar) { return scalar.flat<Variant>()[0]; }
-// REQUIRES: nobody else holds the tensor's buffer.
+// REQUIRES: the tensor is the only holder of its buffer.
 inline Variant& MutableVariant(Tensor& scalar) { return scalar.flat<Variant>()[0]; }
 
 // A T that the kernel may change, and the variant that holds it: the kernel's output.
@@ -49,8 +49,8 @@ absl::StatusOr<OwnVariant<T>> MakeOwn(CountedPtr<T> value, Allocator& allocator)
   return own;
 }
 
-// That of input `i`, or `copy(value)` (CountedPtr<T>) where others hold it: Note [Lists are values] in tensor_list.h.
-// The input has no value then. REQUIRES: VariantInput<T>(context, i, ...) is OK.
+// Takes the value of input `i`, or `copy(value)` (CountedPtr<T>) if it has other holders: Note [Lists are values] in
+// tensor_list.h. The input has no value then. REQUIRES: VariantInput<T>(context, i, ...) is OK.
 template <typename T, typename Copy>
 absl::StatusOr<OwnVariant<T>> TakeVariant(KernelContext& context, int i, Copy copy) {
   Tensor handle = context.TakeInput(i);

@@ -45,7 +45,7 @@ class Broadcast {
   };
   using Places = absl::InlinedVector<int64_t, 4>;  // An index on each axis.
 
-  // Where element `index` of the output lies, and of which elements it is made.
+  // The offsets of element `index` of the output and of the input elements that it is computed from.
   Places Locate(int64_t index, Offsets& offsets) const;
 
   // Adds the axis before all others, or makes it one with the first. `size` > 1.

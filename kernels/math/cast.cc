@@ -11,7 +11,7 @@ namespace {
 
 using CastTypes = Join<NumberCppTypes, TypeList<bool>>;
 
-// To the same dtype: nothing to do.
+// A cast to the same dtype does nothing.
 class SameTypeKernel : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override {

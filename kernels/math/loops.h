@@ -1,7 +1,7 @@
 #ifndef SLUICE_KERNELS_MATH_LOOPS_H_
 #define SLUICE_KERNELS_MATH_LOOPS_H_
 
-// Straight loops over elements, made from functors (Note [Functors]) and called through pointers, so that whoever
+// Straight loops over elements, made from functors (Note [Functors]) and called through pointers, so that the code that
 // checks shapes, broadcasts and shards is compiled once for all ops and dtypes.
 
 #include <cstdint>

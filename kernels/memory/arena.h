@@ -37,11 +37,11 @@ class Arena {
 
   // At least `bytes` bytes aligned to 64, or null when the system has no more.
   void* Allocate(size_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
-  // Needs no memory, so that it can be called where there is none left.
+  // Needs no memory, so that it can be called when memory has run out.
   void Free(void* data) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Touches every page of the free blocks, and of a first region where there is none, so that the next blocks cost no
-  // page faults: to be called before times are measured. Takes milliseconds per region; the arena is locked meanwhile.
+  // Touches every page of the free blocks, and of a first region if there is none, so that the next blocks cost no page
+  // faults. Call it before times are measured. Takes milliseconds per region; the arena is locked meanwhile.
   void TouchFree() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Gives regions without a live block back until those left hold a quarter more than what was in use at most since the

@@ -10,7 +10,7 @@
 namespace sluice {
 
 // Lets a standard container lie in memory of an Allocator, so that it counts against the limit of a session. Throws
-// std::bad_alloc where there is no more. Borrows the Allocator, whose memory must be the host's. A small value.
+// std::bad_alloc if memory runs out. Borrows the Allocator, whose memory must be the host's. A small value.
 //
 //   std::vector<Row, ContainerAllocator<Row>> rows(n, ContainerAllocator<Row>(context.allocator()));
 template <typename T>

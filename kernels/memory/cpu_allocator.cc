@@ -43,7 +43,7 @@ struct FreeList {
 // The free blocks of one class that no thread holds, and memory that was never used. Thread-safe.
 class Stock {
  public:
-  // Moves up to a batch to `to`. Leaves it empty when there is no more memory.
+  // Moves up to a batch to `to`. Leaves it empty if memory runs out.
   void Take(int size_class, Arena& arena, FreeList& to) ABSL_LOCKS_EXCLUDED(mu_) {
     const size_t size = SizeOfClass(size_class);
     uint32_t wanted = BatchOf(size_class);

@@ -108,8 +108,8 @@ struct ConvGeometry {
 
   // The convolution of inputs 0 and 1: kOpShape, kOpShapes, kOpTooLarge when they do not make one.
   static absl::StatusOr<ConvGeometry> Resolve(const ConvForm& form, const Shape& image, const Shape& filter);
-  // The convolution of which `result` (input 2 of the op) has the shape of the result; a filter without elements is
-  // one, groups are none. The same errors.
+  // The convolution whose result has the shape of `result` (input 2 of the op); a filter without elements is accepted,
+  // groups are not. The same errors.
   static absl::StatusOr<ConvGeometry> ResolveGradient(const ConvForm& form, const Shape& image, const Shape& filter,
                                                       const Shape& result);
 };

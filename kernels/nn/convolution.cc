@@ -17,7 +17,7 @@ constexpr int64_t kPointwisePixels = 192;
 constexpr double kFlopsPerNs = 50;
 constexpr double kIntFlopsPerNs = 4;
 
-// What a shard of `pixels` takes.
+// The scratch bytes of a shard of `pixels`.
 double EstimateNs(const ConvGeometry& g, int64_t pixels, double flops_per_ns) {
   return 2.0 * static_cast<double>(pixels) * static_cast<double>(g.window_elements()) *
          static_cast<double>(g.out_channels) / flops_per_ns;

@@ -33,7 +33,7 @@ class PackedFilter {
   mutable std::shared_ptr<const PackedConstant> kept_ ABSL_GUARDED_BY(mu_);
 };
 
-// What kernels of convolutions share: inputs 0 and 1 are image and filter, of the same dtype. Part of a kernel.
+// The common part of convolution kernels: inputs 0 and 1 are image and filter, of the same dtype. Part of a kernel.
 // Thread-safe.
 class ConvolutionCall {
  public:

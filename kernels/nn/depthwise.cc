@@ -35,7 +35,8 @@ TapRange TapsOfResult(const SlidingAxis& axis, int64_t o) {
   return {first, end - first, begin + first * axis.dilation};
 }
 
-// Of pixel `i` of the image: taps in steps of the stride, pixels of the result in steps of -1.
+// For pixel `i` of the image: the filter taps (every stride-th) that meet it and the output pixels that use it, in
+// descending order.
 TapRange TapsOfImage(const SlidingAxis& axis, int64_t i) {
   const int64_t at = i + axis.before;
   int64_t first = at % axis.stride;
@@ -113,7 +114,7 @@ void AddRow(const SlidingAxis& cols, const ChannelProducts<T>& row) {
     products.out = row.out + tap * row.out_pixel;
     BestGemm<T>().channels(products);
   };
-  // What all taps meet is read once for all of them: the later a tap, the earlier its pixels.
+  // Pixels that all taps use are read once for all of them: the later a tap, the earlier its pixels.
   const int64_t first = PixelsOfTap(cols, 0).first, end = PixelsOfTap(cols, cols.window - 1).end;
   if (first < end) add(0, cols.window, first, end);
   for (int64_t tap = 0; tap < cols.window; ++tap) {

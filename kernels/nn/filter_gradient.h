@@ -21,7 +21,7 @@
 namespace sluice {
 
 // Fills `filter` with the gradient of the filter of the convolution `geometry` (without groups) of `image`, whose
-// result has the gradient `result`. None of them is empty. T is float or double. kOutOfMemory, kRunCancelled,
+// result has the gradient `result`. REQUIRES: none of them is empty. T is float or double. kOutOfMemory, kRunCancelled,
 // kDeadline.
 template <typename T>
 absl::Status FilterGradient(const ConvGeometry& geometry, const T* image, const T* result, T* filter,

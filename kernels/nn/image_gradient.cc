@@ -15,7 +15,7 @@
 namespace sluice {
 namespace {
 
-// What it takes to bring an element of the filter into another order.
+// The cost of moving one element of the filter into another order.
 constexpr double kPackNs = 0.5;
 // Rows of a panel that are turned at a time: what they take stays in the first-level cache.
 constexpr int64_t kPackRows = 64;

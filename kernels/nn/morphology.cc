@@ -22,15 +22,15 @@ bool StaysAsItIs(DType dtype) {
   return dtype == DType::kFloat || dtype == DType::kDouble || dtype == DType::kInt32 || dtype == DType::kInt64;
 }
 
-// Elements of type Small in the upper bits of Wide, with some bits turned.
+// Puts elements of type Small into the upper bits of Wide, and flips the bits that are set in `turned`.
 template <typename Small, typename Wide>
-void Lift(const Small* from, int64_t count, Wide turned, Wide* to) {
+void WidenBits(const Small* from, int64_t count, Wide turned, Wide* to) {
   constexpr int kShift = static_cast<int>(8 * (sizeof(Wide) - sizeof(Small)));
   for (int64_t i = 0; i < count; ++i) to[i] = static_cast<Wide>(static_cast<Wide>(from[i]) << kShift) ^ turned;
 }
 
 template <typename Small, typename Wide>
-void Lower(const Wide* from, int64_t count, Wide turned, Small* to) {
+void NarrowBits(const Wide* from, int64_t count, Wide turned, Small* to) {
   constexpr int kShift = static_cast<int>(8 * (sizeof(Wide) - sizeof(Small)));
   for (int64_t i = 0; i < count; ++i) to[i] = static_cast<Small>((from[i] ^ turned) >> kShift);
 }
@@ -107,8 +107,8 @@ absl::StatusOr<Tensor> WidenForDilation(const Tensor& tensor, bool turns, Alloca
   DispatchInts(dtype, [&](auto small, auto large) {
     using Wide = decltype(large);
     const auto* const from = static_cast<const decltype(small)*>(tensor.raw_data());
-    Lift(from, tensor.num_elements(), TopBit<Wide>(turns && IsUnsigned(dtype)),
-         static_cast<Wide*>(made.mutable_raw_data()));
+    WidenBits(from, tensor.num_elements(), TopBit<Wide>(turns && IsUnsigned(dtype)),
+              static_cast<Wide*>(made.mutable_raw_data()));
   });
   return made;
 }
@@ -117,8 +117,8 @@ void NarrowFromDilation(const Tensor& wide, bool turned, Tensor* to) {
   if (to->dtype() == DType::kHalf || to->dtype() == DType::kBFloat16) return RoundFloats(wide, to);
   DispatchInts(to->dtype(), [&](auto small, auto large) {
     using Wide = decltype(large);
-    Lower(static_cast<const Wide*>(wide.raw_data()), wide.num_elements(),
-          TopBit<Wide>(turned && IsUnsigned(to->dtype())), static_cast<decltype(small)*>(to->mutable_raw_data()));
+    NarrowBits(static_cast<const Wide*>(wide.raw_data()), wide.num_elements(),
+               TopBit<Wide>(turned && IsUnsigned(to->dtype())), static_cast<decltype(small)*>(to->mutable_raw_data()));
   });
 }
 

@@ -24,8 +24,8 @@ absl::StatusOr<Tensor> WidenForDilation(const Tensor& tensor, bool turns, Alloca
 // The reverse, into `to`.
 void NarrowFromDilation(const Tensor& wide, bool turned, Tensor* to);
 
-// A dilation of given sizes, of which ConvGeometry's axes, batch and channels are used. A value type; T is float,
-// double, int32_t or int64_t. `lowest` is what results begin with.
+// The sizes of a dilation. Uses the axes, batch and channels of ConvGeometry. A value type; T is float, double, int32_t
+// or int64_t. `lowest` is what results begin with.
 template <typename T>
 class Dilation {
  public:

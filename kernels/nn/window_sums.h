@@ -29,7 +29,7 @@ template <typename T>
 void PackWindowFilter(const ConvGeometry& geometry, const T* filter, T* packed);
 
 // Fills `image` with the gradient of the image of the convolution `geometry` (without groups), whose result has the
-// gradient `result`. None of them is empty. kOutOfMemory, kRunCancelled, kDeadline.
+// gradient `result`. REQUIRES: none of them is empty. kOutOfMemory, kRunCancelled, kDeadline.
 template <typename T>
 absl::Status SumWindows(const ConvGeometry& geometry, const T* packed, const T* result, T* image,
                         const Workers& workers, ScratchKeeper* keeper);

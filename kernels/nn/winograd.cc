@@ -38,7 +38,7 @@ int64_t PackedElements(int64_t from, int64_t to) {
   return PackedGemm<float>::PackedElements(BestGemm<float>(), from, to);
 }
 
-// What row `i` of the filter's transform makes of three numbers.
+// Applies row `i` of the filter's transform to three numbers.
 float Combine(int i, float g0, float g1, float g2) {
   return i == 0 ? g0 : i == 3 ? g2 : i == 1 ? 0.5f * (g0 + g1 + g2) : 0.5f * (g0 - g1 + g2);
 }
@@ -48,8 +48,7 @@ void CombinePlanes(int i, const std::array<const float*, 3>& planes, int64_t siz
   for (int64_t e = 0; e < size; ++e) out[e] = Combine(i, planes[0][e], planes[1][e], planes[2][e]);
 }
 
-// A tap that is this often smaller than the largest of its nine (a power of two, as floats are encoded) is as good as
-// zero.
+// A tap that is this often smaller than the largest of its nine (a power of two, as floats are encoded) counts as zero.
 constexpr int32_t kNoTap = 30 << 23;
 // Pairs of channels whose taps are looked at, and combined, together: they fit the first-level cache.
 constexpr int64_t kPairs = 512;
@@ -190,7 +189,7 @@ MinimalConvolution::MinimalConvolution(const ConvGeometry& geometry, const float
       out_ld_(PaddedRow(geometry.out_channels)),
       shard_tiles_(ShardTiles(in_ld_ + out_ld_)) {}
 
-// The tile's pixels of the image, or zeros where there are none.
+// The tile's pixels of the image, or zeros beyond the image.
 void MinimalConvolution::SpreadTile(int64_t tile, const float* zeros, float* out, int64_t step) const {
   const SlidingAxis& rows = g_.axes[1];
   const SlidingAxis& cols = g_.axes[2];

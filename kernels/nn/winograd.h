@@ -41,12 +41,12 @@ namespace sluice {
 bool HasMinimalFilter(const ConvGeometry& geometry);
 
 // The transformed, packed form of a filter of floats [3, 3, from, to]. `turned`: of the convolution that makes the
-// gradient of an image, whose taps stand in reverse order and which takes `to` channels. No value: between two channels
-// some taps are zero, or as good as zero, beside others, and the plain way is needed. kOutOfMemory.
+// gradient of an image, whose taps stand in reverse order and which takes `to` channels. Has no value if, between two
+// channels, some taps are zero (or count as zero) and others are not: then use the plain way. kOutOfMemory.
 absl::StatusOr<Tensor> PackMinimalFilter(const float* filter, int64_t from, int64_t to, bool turned,
                                          Allocator& allocator);
 
-// That form of the filter of a kernel, kept where the filter is constant. Thread-safe.
+// Keeps that form of a kernel's filter if the filter is constant. Thread-safe.
 class MinimalFilter {
  public:
   explicit MinimalFilter(bool is_constant) : is_constant_(is_constant) {}

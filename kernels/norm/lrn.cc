@@ -73,7 +73,7 @@ class NeighbourSums {
 
   // Elements of memory that Of needs.
   int64_t scratch_elements() const { return channels_ + 2 * radius_; }
-  // Where the addends are to be put: `channels` of them.
+  // Where the addends go: `channels` of them.
   float* Addends(float* scratch) const { return scratch + radius_; }
   // Adds up what is in Addends(scratch), and overwrites it.
   void Of(float* scratch, float* sums) const {

@@ -47,7 +47,7 @@ class ChannelNumbers {
   int64_t stride_;
 };
 
-// What is added and applied after a normalisation.
+// The addend and the activation that follow a normalisation.
 template <typename W>
 struct NormEpilogue {
   const WideReader<W>* side = nullptr;

@@ -34,8 +34,8 @@ class SlotCells {
   bool is_ref() const { return is_ref_; }
   RefCell* cell(int slot) const { return cells_[static_cast<size_t>(slot)]; }
 
-  // Sets `from` and `to` of all slots to their elements: the same where nobody else has the buffer, else `to` to those
-  // of a new one, which is not filled yet. REQUIRES: all of `to` is written then.
+  // Sets `from` and `to` of all slots to their elements: the same if the slot is the only holder of its buffer, else
+  // `to` is a new buffer, not filled yet. REQUIRES: all of `to` is written then.
   absl::Status WriteAll(UpdateSpan* span) { return Prepare(/*keep_elements=*/false, span); }
   // Sets `from` and `to` of all slots to elements that may be changed here and there.
   absl::Status WriteSome(UpdateSpan* span) { return Prepare(/*keep_elements=*/true, span); }

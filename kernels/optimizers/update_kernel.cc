@@ -203,7 +203,7 @@ void SparseUpdateKernel::UpdateRows(const KernelContext& context, const UpdateSe
     }
     return absl::OkStatus();
   };
-  // Neither cancellation nor a shard that fails: there is no other status.
+  // The status is OK: nothing cancels, and no shard fails.
   static_cast<void>(workers.ForEachShard(num_shards, total_ns / static_cast<double>(num_shards), update));
 }
 

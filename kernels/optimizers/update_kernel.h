@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-// What a hyperparameter may be, as TensorFlow has it. A NaN breaks all rules but kAny.
+// The values that TensorFlow allows for a hyperparameter. A NaN breaks all rules but kAny.
 enum class ScalarRule : uint8_t {
   kAny,
   kPositive,
@@ -42,7 +42,7 @@ struct UpdateSpec {
   absl::string_view grad = "grad";
   // Sparse updates, as TensorFlow has them:
   bool refuses_empty_rows = false;     // A row must have elements.
-  bool keeps_before_error = false;     // What stands before an index that is out of range has been done by then.
+  bool keeps_before_error = false;     // Rows before an index that is out of range have been updated by then.
   UpdateLoop of_single_row = nullptr;  // Instead of loops.of_rounded for rows of one element; null: the same.
 };
 

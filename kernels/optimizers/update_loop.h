@@ -20,7 +20,7 @@
 //      that TensorFlow computes in: the same bits. complex64 goes through blocks of complex128.
 //   2. `from` and `to` are equal, or another buffer: a variable whose buffer somebody else holds gets its new value in
 //      a new one without a copy of the old value.
-//   3. Who checks, locks and shards is compiled once for all (update_kernel.cc).
+//   3. The code that checks, locks and shards is compiled once for all rules (update_kernel.cc).
 
 #include <complex>
 #include <cstddef>
@@ -52,7 +52,7 @@ struct UpdateSetting {
 
 using UpdateLoop = void (*)(const UpdateSpan& span, const UpdateSetting& setting);
 
-// One update for all types of numbers; null where there is none. Constant data.
+// One update for all types of numbers; null for types that it does not support. Constant data.
 struct UpdateLoops {
   UpdateLoop of_float = nullptr;
   UpdateLoop of_double = nullptr;

@@ -20,7 +20,7 @@ const char* TakePlain(absl::string_view record, const CsvFormat& format, size_t*
   return nullptr;
 }
 
-// Reads a field in quotes, the first of which was taken, and its delimiter. Null, or what is wrong.
+// Reads a quoted field, whose opening quote has been consumed, and its delimiter. Null, or what is wrong.
 const char* TakeQuoted(absl::string_view record, const CsvFormat& format, size_t* at, std::string* field) {
   const size_t size = record.size();
   while (*at + 1 < size && (record[*at] != '"' || record[*at + 1] != format.delimiter)) {

@@ -25,7 +25,7 @@ struct PartValues {
   std::vector<FeatureValues> dense, sparse, ragged;
 };
 
-// What a call is made of, and the parsing of one example.
+// The inputs and outputs of one call, and the parsing of one example.
 class BatchParser {
  public:
   BatchParser(KernelContext& context, const ExampleSpec& spec, const ExampleNames& names, const Tensor& serialized,

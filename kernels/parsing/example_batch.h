@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-// The first output of each list; -1 where the op has none.
+// The first output of each list; -1 if the op lacks it.
 struct ExampleOutputs {
   int sparse_indices = 0;
   int sparse_values = 0;

@@ -50,12 +50,12 @@ struct ExampleNames {
   std::vector<const Tensor*> defaults;  // One for each dense feature; without elements: the feature must be there.
   HashMap<absl::string_view, FeaturePlace> places;
 
-  // Fills `places` from the names. kOpValue for a name that is wanted twice. (TensorFlow takes all features for missing
-  // then, which helps nobody.)
+  // Fills `places` from the names. kOpValue for a name that is wanted twice. (TensorFlow then treats all features as
+  // missing.)
   absl::Status Index();
 };
 
-// Adds the strings of input `i`, a vector of `count`, to `*names`. kOpShape where it is none.
+// Adds the strings of input `i`, a vector of `count`, to `*names`. kOpShape if it is not such a vector.
 absl::Status ReadNames(const KernelContext& context, int i, absl::string_view argument, size_t count,
                        std::vector<absl::string_view>* names);
 // Adds the scalars among inputs `range` to `*names`.

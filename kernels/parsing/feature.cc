@@ -95,7 +95,7 @@ struct AppendSink {
   }
 };
 
-// Fills a part of a tensor, and goes on counting where that is full.
+// Fills a part of a tensor; counts further values without storing them once that is full.
 struct WriteSink {
   void* elements;
   size_t count;

@@ -28,7 +28,7 @@ class ProtoCursor {
     ++at_;
     return true;
   }
-  // Up to ten bytes, of which the number has the lowest 64 bits.
+  // Reads up to ten bytes and keeps the lowest 64 bits.
   bool TakeVarint(uint64_t* value) {
     *value = 0;
     for (int shift = 0; shift < 70 && at_ != end_; shift += 7) {

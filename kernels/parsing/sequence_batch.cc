@@ -25,14 +25,14 @@ struct ListValues {
   FeatureValues rows;
 };
 
-// What one part of the batch has.
+// The results of one part of the batch.
 struct PartValues {
   std::vector<FeatureValues> context_sparse, context_ragged;
   std::vector<ListValues> list_dense, list_sparse, list_ragged;
 };
 
-// What a call is made of, and the parsing of one example. Borrows all of it; lives for the call. Parts of the batch are
-// parsed by several threads, each into its own PartValues.
+// The inputs and outputs of one call, and the parsing of one example. Borrows all of it; lives for the call. Parts of
+// the batch are parsed by several threads, each into its own PartValues.
 class SequenceParser {
  public:
   SequenceParser(KernelContext& context, const SequenceSpec& spec, const SequenceNames& names, const Tensor& serialized,

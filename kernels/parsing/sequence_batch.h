@@ -10,8 +10,8 @@
 
 namespace sluice {
 
-// What is wanted of SequenceExamples: features of the context, as of an Example, and feature lists, whose entries are
-// one dimension more. No dense feature is of variable length.
+// The features to read from SequenceExamples: features of the context, as of an Example, and feature lists, whose
+// entries are one dimension more. No dense feature is of variable length.
 struct SequenceSpec {
   ExampleSpec context;
   ExampleSpec lists;
@@ -24,7 +24,7 @@ struct SequenceNames {
   bool may_kinds_share = false;            // Whether a dense and a sparse feature, say, may have one name.
 };
 
-// The first output of each list of the op; -1 where it has none.
+// The first output of each list of the op; -1 if the op lacks it.
 struct SequenceOutputs {
   ExampleOutputs context;
   ExampleOutputs lists;        // ragged_splits: the inner ones.

@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-// What an example has under a name.
+// The feature that an example has under a wanted name.
 struct FoundFeature {
   bool is_present = false;
   absl::string_view bytes;

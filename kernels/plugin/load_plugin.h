@@ -12,12 +12,12 @@
 
 namespace sluice {
 
-// What a plug-in says of itself and has brought. A value type.
+// A plug-in's description of itself and what it has registered. A value type.
 struct PluginInfo {
   std::string path;  // As it was given.
   std::string name;
   std::string version;
-  std::vector<std::string> ops;  // That it defines, in its order.
+  std::vector<std::string> ops;  // The ops that it defines, in its order.
   int num_kernels = 0;
 
   // "plug-in 'audio' (/lib/libaudio.so)", for messages.

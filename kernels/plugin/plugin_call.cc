@@ -97,7 +97,7 @@ SluiceStatus* CallForwardOrAllocate(SluiceCall* call, int32_t i, int32_t rank, c
   return Answer([&]() -> absl::Status {
     SLUICE_RETURN_IF_ERROR(CheckOutputIndex(call, i));
     if (num_candidates < 0) return Error(ErrorCode::kHostKernel).Text("the kernel forwards a negative count of inputs");
-    // One that went to an earlier output is passed over: whether it did depends on who else reads it.
+    // Skips an input whose buffer went to an earlier output; whether it did depends on its other readers.
     for (int32_t k = 0; k < num_candidates; ++k) SLUICE_RETURN_IF_ERROR(CheckCandidate(call, candidates[k]));
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, ShapeOfPlugin(rank, dims));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const output, call->context.ForwardOrAllocate(

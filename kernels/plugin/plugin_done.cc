@@ -70,7 +70,7 @@ absl::StatusOr<BegunCall> BeginCall(KernelContext& context, AsyncKernel::Done* d
     auto pending = std::make_unique<PendingCall>(context);
     PendingCall* const kept = pending.get();
     const SluiceDone number = PendingCalls::Get().Add(std::move(pending));
-    kept->done = std::move(*done);  // Nobody else knows the number yet.
+    kept->done = std::move(*done);  // No other thread knows the number yet.
     return BegunCall{number, &kept->call};
   });
 }

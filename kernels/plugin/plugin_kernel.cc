@@ -119,7 +119,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelConstruction& con
   return std::make_unique<PluginKernel>(std::move(object));
 }
 
-// What is wrong with a description; null: nothing.
+// Returns what is wrong with a description, or null.
 const char* ProblemOf(const SluiceKernelDef& def) {
   if ((def.compute == nullptr) == (def.compute_async == nullptr)) return "needs one of compute and compute_async";
   if (def.priority < std::numeric_limits<int8_t>::min() || def.priority > std::numeric_limits<int8_t>::max()) {

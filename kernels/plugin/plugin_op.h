@@ -19,9 +19,9 @@
 //   }
 //   SLUICE_PLUGIN("twice", "1.0", Add)
 //
-// A kernel class K is made by K(Node&), else K(); it has `void Compute(Call&) const`, or for asynchronous kernels
-// `void ComputeAsync(AsyncCall) const`. What goes wrong is thrown as Failure, by the functions here or by the plug-in
-// (Fail), and becomes the node's error; nothing is thrown across the border.
+// A kernel class K is made by K(Node&), else K(); it has `void Compute(Call&) const`, or for asynchronous kernels `void
+// ComputeAsync(AsyncCall) const`. Failures are thrown as Failure, by the functions here or by the plug-in (Fail), and
+// become the node's error; nothing is thrown across the border.
 
 #include <cstdint>
 #include <memory>
@@ -167,7 +167,7 @@ class Kernel {
       });
     };
   }
-  // What the kernel throws before it has handed the call on is the call's error.
+  // An exception of the kernel before it has handed the call on becomes the call's error.
   static void SetCompute(SluiceKernelDef* def, std::true_type) {
     def->compute_async = [](void* kernel, SluiceCall* handle, SluiceDone done) {
       SluiceDone dropped = 0;

@@ -1,8 +1,8 @@
 #ifndef SLUICE_KERNELS_PLUGIN_PLUGIN_OP_CALLS_H_
 #define SLUICE_KERNELS_PLUGIN_PLUGIN_OP_CALLS_H_
 
-// What kernels and shape functions of plugin_op.h are called with. Objects of Sluice: valid during the call, on one
-// thread at a time. Functions throw Failure.
+// The arguments of kernels and shape functions of plugin_op.h. Objects of Sluice: valid during the call, on one thread
+// at a time. Functions throw Failure.
 
 #include <cstdint>
 #include <initializer_list>
@@ -58,7 +58,7 @@ struct AttrReader<Tensor> {
   }
 };
 
-// What is known of a node before it runs.
+// The shapes and attrs that are known of a node before it runs.
 class Node {
  public:
   explicit Node(SluiceNode* node) : node_(node) {}
@@ -231,8 +231,8 @@ class Call {
 class AsyncCall : public Call {
  public:
   AsyncCall(SluiceCall* call, SluiceDone done) : Call(call), done_(done) {}
-  // For Kernel: an object that does not end the call when it is destroyed, but leaves its number in `*dropped`. What it
-  // is moved into ends the call as any other.
+  // For Kernel: an object that does not end the call when it is destroyed, but leaves its number in `*dropped`. The
+  // object it is moved into ends the call like any other.
   AsyncCall(SluiceCall* call, SluiceDone done, SluiceDone* dropped) : Call(call), done_(done), dropped_(dropped) {}
   AsyncCall(AsyncCall&& other) noexcept : Call(other.call_), done_(std::exchange(other.done_, 0)) {}
   AsyncCall& operator=(AsyncCall&&) = delete;

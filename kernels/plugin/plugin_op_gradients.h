@@ -1,7 +1,7 @@
 #ifndef SLUICE_KERNELS_PLUGIN_PLUGIN_OP_GRADIENTS_H_
 #define SLUICE_KERNELS_PLUGIN_PLUGIN_OP_GRADIENTS_H_
 
-// What gradients of plugin_op.h are called with: values as formulas, each operator a node.
+// The arguments of gradient functions of plugin_op.h: values as formulas, each operator a node.
 //
 //   void TwiceGradient(Node&, Gradients& g) { g.Set(0, g.Dy() * 2); }
 //
@@ -121,12 +121,12 @@ class Gradients {
   bool HasDy(int i = 0) const { return api->has_dy(handle_, i) != 0; }
   Value Input(int i) const { return Get(api->input_of, i); }
   Value Output(int i = 0) const { return Get(api->output_of, i); }
-  // Of output `i`; zeros where it has none.
+  // The gradient of output `i`; zeros if it has no gradient.
   Value Dy(int i = 0) const { return Get(api->dy_of, i); }
   Value Op(const char* op, std::initializer_list<Value> inputs, const std::vector<NodeAttr>& attrs = {}) const {
     return AddOp(handle_, op, inputs, attrs);
   }
-  // The gradient of input `i`, of its type and shape. Inputs that are not set have none.
+  // The gradient of input `i`, of its type and shape. Inputs that are not set have no gradient.
   void Set(int i, const Value& value) const { Check(api->set_gradient(handle_, i, value.id())); }
   SluiceGradients* handle() const { return handle_; }
 

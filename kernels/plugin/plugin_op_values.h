@@ -125,7 +125,7 @@ class Dims {
   size_t rank_;
 };
 
-// A shape of which parts may be unknown (-1).
+// A shape whose rank or sizes may be unknown (-1).
 struct Shape {
   bool has_rank = false;
   std::vector<int64_t> dims;
@@ -193,7 +193,7 @@ class Tensor {
  public:
   Tensor() = default;
   explicit Tensor(SluiceTensor* tensor) : tensor_(tensor, [](SluiceTensor* t) { api->delete_tensor(t); }) {}
-  // Views are good as long as the tensor, or a copy of it: a tensor that ends with the line has none.
+  // Views are valid as long as the tensor or a copy of it: take none from a temporary.
   template <typename T>
   View<const T> view() const& {
     SluiceView view;

@@ -19,7 +19,7 @@ namespace sluice {
 namespace {
 
 // A struct of a plug-in, which may have been built with an earlier header: what it does not have is zero. kHostKernel
-// for a size that is none.
+// for a size that no version of the struct has.
 template <typename Def>
 absl::StatusOr<Def> CopyDef(const Def* def, size_t least_bytes) {
   Def copy{};
@@ -81,7 +81,7 @@ bool HasArgument(const std::vector<ArgSpec>& args, absl::string_view name) {
   return std::any_of(args.begin(), args.end(), [name](const ArgSpec& arg) { return arg.name == name; });
 }
 
-// That the row speaks of attrs and arguments that the op has.
+// Checks that the op has the attrs and arguments that the row names.
 absl::Status CheckRow(const SluiceRegistration& registration, const SluiceKernelDef& def, OwnedKernelRow* row) {
   const auto refuse = [&def](absl::string_view why, absl::string_view name) -> absl::Status {
     return Error(ErrorCode::kHostKernel)
@@ -99,7 +99,7 @@ absl::Status CheckRow(const SluiceRegistration& registration, const SluiceKernel
     const absl::string_view name = def.host_args[i];
     const bool is_input = HasArgument(op->inputs, name);
     const bool is_output = HasArgument(op->outputs, name);
-    if (!is_input && !is_output) return refuse("wants in host memory what is not an argument of the op:", name);
+    if (!is_input && !is_output) return refuse("names an argument in host memory that the op does not have:", name);
     if (is_input) row->HostInput(name);
     if (is_output) row->HostOutput(name);
   }

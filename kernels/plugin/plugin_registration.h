@@ -1,7 +1,8 @@
 #ifndef SLUICE_KERNELS_PLUGIN_PLUGIN_REGISTRATION_H_
 #define SLUICE_KERNELS_PLUGIN_PLUGIN_REGISTRATION_H_
 
-// What a plug-in describes, until all of it is known to fit: the functions of SluiceApi over a SluiceRegistration.
+// Collects a plug-in's descriptions until all of them are checked: the functions of SluiceApi over a
+// SluiceRegistration.
 
 #include <memory>
 #include <string>
@@ -25,7 +26,7 @@ struct SluiceRegistration {
   };
 
   std::string origin;  // "plug-in 'scale' (/lib/libscale.so)".
-  // Who defines an op that `ops` has, in words.
+  // Describes, for messages, the origin of an op in `ops`.
   absl::AnyInvocable<std::string(absl::string_view op) const> owner_of;
   const sluice::OpRegistry* known_ops = nullptr;
   std::vector<Op> ops;

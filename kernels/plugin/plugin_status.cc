@@ -22,7 +22,7 @@ absl::StatusCode CodeOf(int32_t code) {
 
 absl::string_view TextOf(const char* text) { return text != nullptr ? absl::string_view(text) : absl::string_view(); }
 
-// What our own kernels say of an input for this code; kForeign where there is none.
+// The code that our own kernels would use for an input; kForeign if there is none.
 ErrorCode OpErrorOf(absl::StatusCode code) {
   switch (code) {
     case absl::StatusCode::kInvalidArgument:

@@ -55,7 +55,7 @@ struct FractionalForm {
     return form;
   }
 
-  // Seeds that nobody can know.
+  // Unpredictable seeds.
   void DrawSeeds() {
     std::random_device system;
     for (uint64_t& seed : seeds) seed = (uint64_t{system()} << 32) | system();

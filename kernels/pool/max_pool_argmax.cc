@@ -115,7 +115,7 @@ absl::Status ResolvePlace(const ArgmaxForm& form, const PoolGeometry& g, int64_t
       .Expected(absl::StrCat(first, " to ", first + size - 1));
 }
 
-// What both gradients check: input 0 are the images, and there is a place for each window.
+// Checks shared by both gradients: input 0 are the images, and there is a place for each window.
 absl::StatusOr<PoolGeometry> CheckPlaces(const KernelContext& context, const ArgmaxForm& form) {
   SLUICE_ASSIGN_OR_RETURN(PoolGeometry geometry, PoolGeometry::Resolve(form.pool, context.input(0).shape(), 0));
   SLUICE_RETURN_IF_ERROR(CheckPoolShape(context, 2, geometry.output));

@@ -21,7 +21,7 @@
 namespace sluice {
 namespace {
 
-// What all these ops are given, in its wide type: the images, the maxima, and what is to be brought through the
+// The inputs of these ops, in their wide type: the images, the maxima, and the values that are moved through the
 // pooling, from windows to pixels or back.
 template <typename W>
 struct PooledElements {
@@ -165,7 +165,7 @@ class MaxPoolGradientKernel : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(WideOutput output, WideOutput::Make(context, 0, made));
     if (made.num_elements() == 0) return absl::OkStatus();
     SLUICE_ASSIGN_OR_RETURN(const Tensor x, Widened(context.input(0), WideUse::kOrder, context.allocator()));
-    Tensor y = x;  // What is not looked at need not be widened.
+    Tensor y = x;  // Widened only for gradients that read the maxima.
     if (Gradient::NeedsMaxima(form)) {
       SLUICE_ASSIGN_OR_RETURN(y, Widened(context.input(1), WideUse::kOrder, context.allocator()));
     }

@@ -33,12 +33,12 @@ W PoolAdd(W a, W b) {
   }
 }
 
-// What is kept of uint64: its order, for comparisons, or its value modulo 2^64, for sums.
+// The property of uint64 that widening keeps: its order, for comparisons, or its value modulo 2^64, for sums.
 enum class WideUse { kOrder, kSum };
 
 // Converts `n` elements. `from` and `to` may not overlap.
 using ConvertValues = void (*)(const void* from, void* to, int64_t n);
-// To the wide type of `dtype`, and back. Null where that is `dtype` itself.
+// Conversions to the wide type of `dtype`, and back. Null if that is `dtype` itself.
 ConvertValues WidenFrom(DType dtype, WideUse use);
 ConvertValues NarrowTo(DType dtype, WideUse use);
 
@@ -78,7 +78,7 @@ class WideWriter {
 
   // Whether elements must be converted.
   bool NeedsCopy() const { return narrow_ != nullptr; }
-  // Where elements from `at` on are to be computed: in place, or in `copy`.
+  // Where elements from `at` on are computed: in place, or in `copy`.
   W* Place(int64_t at, W* copy) const { return narrow_ == nullptr ? reinterpret_cast<W*>(To(at)) : copy; }
   // Call once `n` elements are in `copy`, where that was the place.
   void Finish(int64_t at, int64_t n, const W* copy) const {

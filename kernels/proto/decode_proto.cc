@@ -328,8 +328,8 @@ class DecodeKernel : public Kernel {
     for (size_t i = 0; i < messages.size(); ++i) {
       std::vector<size_t> next(wanted_.size(), 0);
       const auto place = [&](size_t f) { return i * static_cast<size_t>(longest[f]) + next[f]; };
-      // As TensorFlow does it: no packed values where there is no place left, even if they are none; and those of a
-      // field that is not repeated are counted, but not kept.
+      // As in TensorFlow: a packed field is an error once the output row is full, even if the field is empty; packed
+      // values of a field that is not repeated are counted, but not kept.
       const auto has_place = [&](const WantedField& wanted) {
         return next[wanted.index] < static_cast<size_t>(longest[wanted.index]);
       };

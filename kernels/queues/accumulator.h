@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-// What an accumulator's node says of it. A value type.
+// The attrs of an accumulator's node. A value type.
 struct AccumulatorSpec {
   static absl::StatusOr<AccumulatorSpec> Make(const KernelConstruction& construction);
 

@@ -19,8 +19,8 @@ absl::StatusOr<Tensor> ToKeep(Tensor value, Allocator& allocator);
 absl::StatusOr<std::vector<QueueElement>> ElementsOf(std::vector<Tensor> components, Allocator& allocator);
 
 // Output `output` becomes component `component` of all elements, one row each; where their shapes differ, each row is
-// as large as the largest one along each axis, and zeros or empty strings fill the rest. `shape`: of an element if
-// there are none. REQUIRES: equal dtypes and ranks.
+// as large as the largest one along each axis, and zeros or empty strings fill the rest. `shape`: the shape of an
+// element, used if there are no elements. REQUIRES: equal dtypes and ranks.
 absl::Status StackComponent(KernelContext& context, int output, const std::vector<QueueElement>& elements,
                             size_t component, const PartialShape& shape);
 

@@ -22,7 +22,7 @@ namespace sluice {
 // handle, or a reference to the two strings. Immutable; thread-safe.
 class ResourceName {
  public:
-  // What the resource of a node without a shared_name is called, as TensorFlow has it.
+  // The name, as in TensorFlow, of the resource of a node without a shared_name.
   enum class Unnamed {
     kOwn,       // A name that only this node has.
     kNodeName,  // The node's, which others may have as their shared_name.
@@ -33,7 +33,7 @@ class ResourceName {
 
   // Sets output 0. REQUIRES: the node has an output for a handle.
   void SetHandle(KernelContext& context) const;
-  // The R of this name, made from `spec`, if it takes one, when there is none.
+  // Finds the R of this name, or makes it (from `spec`, if R takes one).
   template <typename R, typename... Spec>
   absl::StatusOr<CountedPtr<R>> LookupOrCreate(const KernelContext& context, const Spec&... spec) const {
     SLUICE_ASSIGN_OR_RETURN(ResourceManager* const resources, RunResources(context));
@@ -75,7 +75,7 @@ class NamedResourceKernel final : public Kernel {
   const Spec spec_;
 };
 
-// The R behind the handle in input 0, in either form. kResourceMissing (NOT_FOUND) when there is none.
+// The R behind the handle in input 0, in either form. kResourceMissing (NOT_FOUND) if it does not exist.
 template <typename R>
 absl::StatusOr<CountedPtr<R>> LookupNamed(const KernelContext& context) {
   if (context.input_type(0) == DType::kResource) return LookupInput<R>(context, 0);

@@ -14,7 +14,7 @@ std::unique_ptr<QueueStore> NewStore(const QueueSpec& spec) {
   if (spec.kind == "RandomShuffleQueue") {
     uint64_t seed = static_cast<uint64_t>(spec.seed), seed2 = static_cast<uint64_t>(spec.seed2);
     if (seed == 0 && seed2 == 0) {
-      std::random_device device;  // Seeds that nobody can know.
+      std::random_device device;  // Unpredictable seeds.
       seed = uint64_t{device()} << 32 | device();
       seed2 = uint64_t{device()} << 32 | device();
     }

@@ -16,7 +16,7 @@ std::string NamesOf(absl::Span<const DType> types) {
   return absl::StrCat("(", absl::StrJoin(types, ",", [](std::string* out, DType t) { *out += DTypeName(t); }), ")");
 }
 
-// The shape of an element of which `shape` holds rows.
+// The shape of one element, if `shape` is that of a batch of them.
 absl::StatusOr<PartialShape> RowOf(const Shape& shape) { return PartialShape::Make(shape.dims().subspan(1)); }
 
 // Shapes are as many as components, or none where the kind of queue allows it.

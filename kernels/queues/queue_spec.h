@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-// What the node of a queue, or of a barrier, says of it. A value type.
+// The attrs of the node of a queue or a barrier. A value type.
 struct QueueSpec {
   static constexpr int64_t kUnlimited = int64_t{1} << 31;
 

@@ -47,8 +47,8 @@ class Waiter {
 //   struct Take : Waiter { Progress Try() override { return queue->TryTake(*this); } ... };
 //   room_.Submit(kTakers, std::move(take), run.cancellation, CountedPtr<const Counted>::Share(this));
 //
-// Each waiter is finished once: whoever takes it out of its line, under `mu`, does that afterwards. Member of a
-// resource, whose state `mu` guards, too. Thread-safe.
+// Each waiter is finished once: by the thread that takes it out of its line (under `mu`), after it has released `mu`.
+// Member of a resource, whose state `mu` guards, too. Thread-safe.
 class WaitingRoom {
  public:
   enum class Order {
@@ -97,8 +97,8 @@ class WaitingRoom {
 
   static size_t Index(int line) { return static_cast<size_t>(line); }
   static void Finish(Ended& ended);
-  // Puts `waiter` in its line, to be cancelled with `cancellation` (may be null). What it has taken goes back where
-  // there is no memory for that.
+  // Puts `waiter` in its line, to be cancelled with `cancellation` (may be null). Without memory for that, the elements
+  // it has taken go back.
   void Enter(int line, std::unique_ptr<Waiter> waiter, CancellationManager* cancellation,
              CountedPtr<const Counted> owner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   // Has Cancel called when `cancellation` (may be null) is cancelled. False: it is already.

@@ -54,11 +54,11 @@ class RaggedCrossKernel : public Kernel {
     SLUICE_RETURN_IF_ERROR(ReadColumns(context, &plan));
     SLUICE_RETURN_IF_ERROR(CountCrosses(&plan));
     if (is_hashed_) {
-      SLUICE_RETURN_IF_ERROR(GiveCrossHashes(context, plan, &key_, buckets_, &FeatureFingerprint, 0));
+      SLUICE_RETURN_IF_ERROR(OutputCrossHashes(context, plan, &key_, buckets_, &FeatureFingerprint, 0));
     } else {
-      SLUICE_RETURN_IF_ERROR(GiveCrossTexts(context, plan, "_X_", 0));
+      SLUICE_RETURN_IF_ERROR(OutputCrossTexts(context, plan, "_X_", 0));
     }
-    return GiveSplits(context, plan);
+    return OutputSplits(context, plan);
   }
 
  private:
@@ -195,7 +195,7 @@ class RaggedCrossKernel : public Kernel {
         .Expected(absl::StrCat(ragged_values_.count, " R, ", values_.count, " S and ", dense_.count, " D"));
   }
 
-  static absl::Status GiveSplits(KernelContext& context, const CrossPlan& plan) {
+  static absl::Status OutputSplits(KernelContext& context, const CrossPlan& plan) {
     SLUICE_ASSIGN_OR_RETURN(Tensor* const splits, context.AllocateOutput(1, Shape::Of({plan.rows + 1})));
     if (splits->dtype() == DType::kInt64) {
       std::copy(plan.begins.begin(), plan.begins.end(), splits->flat<int64_t>().begin());

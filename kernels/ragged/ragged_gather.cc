@@ -25,7 +25,7 @@ struct Slice {
   int64_t to = 0;
 };
 
-// What the result is made of.
+// The pieces of the input that make up the result.
 struct GatherPlan {
   std::vector<int64_t> sizes;  // Of each vector of splits.
   std::vector<Slice> slices;
@@ -92,7 +92,7 @@ class RaggedGatherKernel : public Kernel {
     }
     WriteOuterSplits(context.input(splits_.count + 1).shape(), ends);
     WriteInnerSplits<Split>(context, ends);
-    return GiveValues(context, plan);
+    return OutputValues(context, plan);
   }
 
   // Follows each index down to the values.
@@ -146,7 +146,7 @@ class RaggedGatherKernel : public Kernel {
     }
   }
 
-  absl::Status GiveValues(KernelContext& context, const GatherPlan& plan) const {
+  absl::Status OutputValues(KernelContext& context, const GatherPlan& plan) const {
     const Tensor& values = context.input(splits_.count);
     IndexVector dims(values.shape().dims().begin(), values.shape().dims().end());
     dims[0] = plan.num_rows;

@@ -24,7 +24,7 @@ struct Bounds {
   T at(int64_t row) const { return numbers[is_scalar ? 0 : row]; }
 };
 
-// How many numbers go from `start` to `limit`; negative where that is no number or too many.
+// How many numbers go from `start` to `limit`; negative if that is NaN or too many.
 template <typename T>
 int64_t CountOf(T start, T limit, T delta) {
   if constexpr (std::is_integral_v<T>) {
@@ -53,7 +53,7 @@ T Next(T value, T delta) {
   }
 }
 
-// The number of rows: of the inputs that are no scalars, which have one length.
+// The number of rows: the common length of the inputs that are vectors.
 absl::StatusOr<int64_t> CountRows(const KernelContext& context) {
   constexpr absl::string_view kNames[] = {"starts", "limits", "deltas"};
   int64_t rows = -1;

@@ -62,7 +62,7 @@ class RaggedToSparseKernel : public Kernel {
     } else {
       WriteIndices(RowWalk<int64_t>(context, splits_), values, rank, to);
     }
-    SLUICE_RETURN_IF_ERROR(GiveShape(context, values, rank));
+    SLUICE_RETURN_IF_ERROR(OutputShape(context, values, rank));
     SLUICE_ASSIGN_OR_RETURN(Tensor entries, context.TakeInput(at).Reshaped(Shape::Of({count})));
     context.SetOutput(1, std::move(entries));
     return absl::OkStatus();
@@ -88,7 +88,7 @@ class RaggedToSparseKernel : public Kernel {
     }
   }
 
-  absl::Status GiveShape(KernelContext& context, const Tensor& values, int64_t rank) const {
+  absl::Status OutputShape(KernelContext& context, const Tensor& values, int64_t rank) const {
     SLUICE_ASSIGN_OR_RETURN(Tensor* const shape, context.AllocateOutput(2, Shape::Of({rank})));
     int64_t* to = shape->flat<int64_t>().data();
     *to++ = context.input(splits_.first).num_elements() - 1;

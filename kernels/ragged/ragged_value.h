@@ -29,7 +29,7 @@ class RaggedValue final : public VariantObject {
 
   // As TensorFlow writes them: no metadata, the splits, the values.
   absl::Status Encode(std::string* metadata, std::vector<Tensor>* tensors) const override;
-  // The reverse. kTensorContent where there is no tensor at all.
+  // The reverse. kTensorContent if it holds no tensor.
   static absl::StatusOr<Variant> Decode(absl::string_view metadata, absl::Span<Tensor> tensors);
 
  private:

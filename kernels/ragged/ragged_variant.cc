@@ -65,7 +65,7 @@ class ToVariantKernel : public Kernel {
     if (splits_.count > 0) {
       SLUICE_RETURN_IF_ERROR(CheckRowSplits(context, splits_, "rt_nested_splits", splits_.count, SplitsRule::kAll));
     }
-    if (in_rows_) return GiveRows(context);
+    if (in_rows_) return OutputRows(context);
     std::vector<Tensor> splits;
     for (int i = 0; i < splits_.count; ++i) splits.push_back(context.input(i));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, Shape()));
@@ -74,7 +74,7 @@ class ToVariantKernel : public Kernel {
   }
 
  private:
-  absl::Status GiveRows(KernelContext& context) const {
+  absl::Status OutputRows(KernelContext& context) const {
     const Tensor& top = context.input(0);
     SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, Shape::Of({top.dim(0) - 1})));
     const absl::Span<Variant> rows = out->flat<Variant>();
@@ -145,10 +145,10 @@ class FromVariantKernel : public Kernel {
       context.SetOutput(static_cast<int>(rank_), pieces[0]->values());
       return absl::OkStatus();
     }
-    SLUICE_RETURN_IF_ERROR(GiveValues(context, pieces));
+    SLUICE_RETURN_IF_ERROR(OutputValues(context, pieces));
     if (rank_ == 0) return absl::OkStatus();  // No axis is ragged: elements of one shape, stacked.
-    return splits_type_ == DType::kInt32 ? GiveSplits<int32_t>(context, pieces, inner)
-                                         : GiveSplits<int64_t>(context, pieces, inner);
+    return splits_type_ == DType::kInt32 ? OutputSplits<int32_t>(context, pieces, inner)
+                                         : OutputSplits<int64_t>(context, pieces, inner);
   }
 
  private:
@@ -182,7 +182,7 @@ class FromVariantKernel : public Kernel {
   }
 
   // The values of all, one after the other; as rows of a new axis where no axis is ragged.
-  absl::Status GiveValues(KernelContext& context, const Pieces& pieces) const {
+  absl::Status OutputValues(KernelContext& context, const Pieces& pieces) const {
     IndexVector dims = {0};
     if (!pieces.empty()) {
       const absl::Span<const int64_t> first = pieces[0]->values().shape().dims();
@@ -214,7 +214,7 @@ class FromVariantKernel : public Kernel {
 
   // Splits of the axes of the input, then of those of its elements.
   template <typename Split>
-  absl::Status GiveSplits(KernelContext& context, const Pieces& pieces, int64_t inner) const {
+  absl::Status OutputSplits(KernelContext& context, const Pieces& pieces, int64_t inner) const {
     const Shape& batch = context.input(0).shape();
     for (int axis = 0; axis + 1 < batch.rank(); ++axis) {
       SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({batch.dim(axis) + 1}));
@@ -242,7 +242,7 @@ class FromVariantKernel : public Kernel {
     return absl::OkStatus();
   }
 
-  // Writes *last + count behind `last`. Wraps: nobody has looked at splits of elements.
+  // Writes *last + count behind `last`. Wraps around: splits inside elements have not been checked.
   template <typename Split>
   static Split* AddTo(Split* last, int64_t count) {
     last[1] = static_cast<Split>(static_cast<uint64_t>(*last) + static_cast<uint64_t>(count));

@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-// What must hold of the splits beside that they ascend and lead to rows that are there.
+// What a check requires of splits, beyond that they ascend and stay within the rows.
 enum class SplitsRule : uint8_t {
   kInside,  // Nothing.
   kAll,     // They begin with 0 and end with the last row.
@@ -23,7 +23,7 @@ enum class SplitsRule : uint8_t {
 absl::Status CheckRowSplits(const KernelContext& context, ArgRange splits, absl::string_view name, int values,
                             SplitsRule rule);
 
-// The length of the longest row of `splits`; 0 where there is none. REQUIRES: they were checked.
+// The length of the longest row of `splits`; 0 if there are no rows. REQUIRES: they were checked.
 int64_t LongestRow(const Tensor& splits);
 
 // Elements of `tensor` in one of its rows along the first axis. REQUIRES: rank 1 or more.

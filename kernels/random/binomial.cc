@@ -186,7 +186,7 @@ absl::Status StatefulBinomial(KernelContext& context) {
   SLUICE_RETURN_IF_ERROR(CheckEndsWith(shape, batches.shape()));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
   if (batches.num_batches() == 0) return absl::OkStatus();
-  // What TensorFlow takes for a batch.
+  // The batch size of TensorFlow, on which the numbers depend.
   const int64_t per_batch = out->num_elements() / batches.num_batches();
   const uint64_t numbers = 50 * static_cast<uint64_t>(batches.num_batches()) * static_cast<uint64_t>(per_batch + 3);
   SLUICE_ASSIGN_OR_RETURN(const Philox first, TakeFromVariable(context, numbers * kBlocksPerNumber));

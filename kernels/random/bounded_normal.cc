@@ -187,7 +187,7 @@ absl::Status BadParameters(int first_input, const double (&found)[4]) {
       .Expected("a deviation above 0 and a lower bound below the upper one, not both infinite");
 }
 
-// Elements of type In, of which T is the type to calculate with.
+// Fills `out`, whose elements are of type In, with numbers that are computed in T.
 template <typename In, typename T>
 absl::Status FillAs(const Workers& workers, Philox generator, const BoundedNormalInputs& inputs,
                     const BoundedNormalBatches& batches, ParameterIndex index, Tensor* out) {

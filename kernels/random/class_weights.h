@@ -10,8 +10,8 @@
 
 namespace sluice {
 
-// What a FixedUnigramCandidateSampler says of the weights of its classes: reserved ones of weight 0, then those of attr
-// unigrams or of a file of lines that end with ",<weight>", to the power of distortion; of these every num_shards-th.
+// The weights of the classes of a FixedUnigramCandidateSampler: reserved ones of weight 0, then those of attr unigrams
+// or of a file of lines that end with ",<weight>", to the power of distortion; of these every num_shards-th.
 struct ClassWeightAttrs {
   int64_t range = 0, reserved = 0;
   float distortion = 1;

@@ -73,8 +73,8 @@ uint64_t BitsAt(const Tensor& tensor, int64_t i) {
 
 bool IsSigned(DType dtype) { return dtype == DType::kInt32 || dtype == DType::kInt64; }
 
-// Input `input`, of which each element, or row of the last axis, is one of several shuffles: how many there are, or 1
-// for all of them. kOpShape for other shapes.
+// Reads input `input`, whose elements (or rows of the last axis) each define a shuffle. Returns their number; 1 means
+// one definition for all shuffles. kOpShape for other shapes.
 absl::StatusOr<int64_t> CountOf(const KernelContext& context, int input, absl::string_view name, int row_rank,
                                 absl::string_view expected) {
   const Shape& shape = context.input(input).shape();

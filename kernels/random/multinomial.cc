@@ -57,7 +57,7 @@ double Wide(BFloat16 value) { return static_cast<double>(static_cast<float>(valu
 double Wide(float value) { return static_cast<double>(value); }
 double Wide(double value) { return value; }
 
-// Sums of the probabilities up to each class, not normalized; logits that are not finite have none. The whole sum.
+// Sums of the probabilities up to each class, not normalized; logits that are not finite add nothing. The whole sum.
 template <typename T>
 double SumProbabilities(const T* logits, int64_t classes, double* sums) {
   double largest = std::numeric_limits<double>::lowest();

@@ -43,7 +43,7 @@ class ParameterizedNormalKernel final : public GeneratorKernel {
     const auto index = [&inputs](size_t tensor, int64_t batch) {
       return inputs.tensors[tensor]->num_elements() == 1 ? 0 : batch;
     };
-    // What TensorFlow takes: two numbers for each of 1000 tries.
+    // As TensorFlow reserves them: two numbers for each of 1000 tries.
     const uint64_t blocks = 500 * static_cast<uint64_t>(batches.count) * static_cast<uint64_t>(batches.samples + 3);
     return FillBoundedNormal(Workers(context.run()), generator_.Reserve(blocks), inputs, batches, index, out);
   }

@@ -14,7 +14,7 @@ class Philox {
   using Block = std::array<uint32_t, 4>;
 
   Philox(uint64_t seed, uint64_t seed2) : key_(seed), high_(seed2) {}
-  // At the counter of which these are the halves.
+  // Starts at the counter that consists of these two halves.
   Philox(uint64_t key, uint64_t low, uint64_t high) : key_(key), low_(low), high_(high) {}
 
   uint64_t key() const { return key_; }

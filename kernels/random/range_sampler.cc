@@ -72,7 +72,7 @@ class WeightedSampler final : public RangeSampler {
     int64_t other = 0;
   };
 
-  // Gives what the last rich class has too much to the last poor one, until there are no more of one kind.
+  // Moves the excess weight of the last rich class to the last poor one, until one of the kinds has run out.
   void FillBuckets(double sum) {
     std::vector<double> filled(weights_.size());
     std::vector<size_t> rich, poor;
@@ -98,8 +98,8 @@ class WeightedSampler final : public RangeSampler {
   float sum_ = 0.0f;
 };
 
-// A Fenwick tree of what was learnt: node i holds the sum of the classes (i - lowest bit of i, i], counted from 1. That
-// each class begins with 1 is not stored, and nodes that nothing was added to have no memory.
+// A Fenwick tree of what was learnt: node i holds the sum of the classes (i - lowest bit of i, i], counted from 1. The
+// initial count 1 of each class is not stored, and nodes without additions take no memory.
 class LearningSampler final : public RangeSampler {
  public:
   explicit LearningSampler(int64_t range)

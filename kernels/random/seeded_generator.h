@@ -20,7 +20,7 @@ class SeededGenerator {
     int64_t seed = 0;
     int64_t seed2 = 0;
   };
-  // Attrs seed and seed2. Where both are 0, seeds that nobody can know: from the system.
+  // Attrs seed and seed2. If both are 0, the system provides unpredictable seeds.
   static absl::StatusOr<Seeds> ReadSeeds(const KernelConstruction& construction);
   // Such seeds.
   static Seeds SystemSeeds();
@@ -36,7 +36,7 @@ class SeededGenerator {
     return reserved;
   }
 
-  // Where it stands, and to go on elsewhere: for those who save the state of a session.
+  // Gets and sets the position, to save and restore the state of a session.
   Philox state() const ABSL_LOCKS_EXCLUDED(mu_) {
     MutexLock lock(&mu_);
     return next_;

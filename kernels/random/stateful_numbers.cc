@@ -54,7 +54,7 @@ absl::Status Skip(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// Bits that nobody can know beforehand.
+// Unpredictable bits.
 absl::Status NonDeterministicInts(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 0, "shape"));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, shape));

@@ -22,8 +22,8 @@ enum class RandomAlgorithm : int64_t { kPhilox = 1, kThreeFry = 2, kAutoSelect =
 // kOpShape unless there are two in a vector.
 absl::StatusOr<Philox> ReadSeedGenerator(const KernelContext& context, int input);
 
-// From the inputs key, counter and alg, the first of which is `input`. kOpShape or kOpValue unless the algorithm is
-// Philox's, the key has one number and the counter two or more, of which the first two count.
+// Reads the inputs key, counter and alg, starting at input `input`. kOpShape or kOpValue unless the algorithm is
+// Philox's, the key has one number and the counter at least two, of which the first two are used.
 absl::StatusOr<Philox> ReadKeyCounterGenerator(const KernelContext& context, int input);
 
 // kOpShapes unless the last sizes of `shape`, input 0, are those of the parameters.

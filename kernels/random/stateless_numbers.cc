@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-// What a call says which numbers it wants with.
+// The inputs that select the numbers of a call.
 enum class Version { kSeed, kKeyCounter };
 
 absl::StatusOr<Philox> ReadGenerator(const KernelContext& context, Version version) {

@@ -72,7 +72,7 @@ int64_t SearchRow(const T* x, int64_t size) {
   for (i = 0; i < size; ++i) {
     if (static_cast<V>(x[i]) == furthest) return i;
   }
-  return 0;  // What came through a reference has changed meanwhile.
+  return 0;  // The values changed during the call: they came through a reference.
 }
 
 void Store(Tensor& output, int64_t at, int64_t value) {

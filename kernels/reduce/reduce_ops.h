@@ -19,7 +19,7 @@ struct IsComplexType : std::false_type {};
 template <typename V>
 struct IsComplexType<std::complex<V>> : std::true_type {};
 
-// What elements of T are carried as: 16-bit floats as float, everything else as itself.
+// The accumulator type for elements of T: 16-bit floats as float, everything else as itself.
 template <typename T>
 using CarriedAs = std::conditional_t<std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value, float, T>;
 
@@ -113,7 +113,7 @@ struct EuclideanNormOp {
   static T Finish(Acc acc, int64_t) {
     if constexpr (std::is_integral<T>::value) {
       const T sum = static_cast<T>(acc);
-      // What the processor makes of the root of a number below zero.
+      // The NaN that the processor returns for the root of a negative number.
       if (sum < T(0)) return sizeof(T) < 4 ? T(0) : std::numeric_limits<T>::min();
       return static_cast<T>(std::sqrt(static_cast<double>(sum)));
     } else {

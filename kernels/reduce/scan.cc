@@ -46,7 +46,7 @@ struct ScanPlan {
   bool reverse = false;
 };
 
-// Columns [0, width) of one slab. What is carried is rounded to T at each step, as in TensorFlow.
+// Columns [0, width) of one slab. The running value is rounded to T at each step, as in TensorFlow.
 template <typename Op>
 absl::Status ScanColumns(const Workers& workers, const ScanPlan& plan, int64_t width, const typename Op::T* x,
                          typename Op::T* y) {

@@ -174,7 +174,7 @@ void ReduceUnordered(const KernelContext& context, const SegmentPlan& plan, cons
   });
 }
 
-// Rows [row, end), the first of which start groups, into the groups from `group` to before `end_group`.
+// Reduces rows [row, end), the first of which starts a group, into groups [group, end_group).
 template <typename Op>
 void ReduceOrderedPart(const SegmentPlan& plan, size_t row, size_t end, int64_t group, int64_t end_group,
                        const typename Op::T* x, typename Op::T* y) {
@@ -262,8 +262,8 @@ class SortedSegmentKernel final : public Kernel {
 
 // --- UnsortedSegment... ------------------------------------------------------------------------------------------
 
-// Groups in any order, as many as input 2 says; negative numbers belong to none. Where there is no data, no number is
-// too large. Thread-safe.
+// Groups in any order, as many as input 2 says; negative numbers belong to none. Without data no number can be out of
+// range. Thread-safe.
 class UnsortedSegmentKernel final : public Kernel {
  public:
   explicit UnsortedSegmentKernel(SegmentFn reduce) : reduce_(reduce) {}

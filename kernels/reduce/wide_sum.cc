@@ -16,7 +16,7 @@
 namespace sluice {
 namespace {
 
-// What sums of T are carried as: twice as wide or wider, so that the order of the elements does not show. Integers
+// The accumulator type for sums of T: twice as wide or wider, so that the order of the elements does not show. Integers
 // wrap.
 template <typename T>
 using WideAcc =

@@ -1,5 +1,5 @@
-// LSTMBlockCell, BlockLSTM, BlockLSTMV2. A cell is a sequence of one step. What the inputs give to the gates is one
-// product for many steps; what the state gives is one for each, by weights that are packed once a call.
+// LSTMBlockCell, BlockLSTM, BlockLSTMV2. A cell is a sequence of one step. The inputs' part of the gates is one product
+// for many steps; the state's part is one product per step, with weights that are packed once per call.
 
 #include <algorithm>
 #include <memory>

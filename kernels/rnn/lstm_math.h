@@ -20,7 +20,7 @@ struct LstmForm {
   int64_t forget_gate() const { return is_ifco ? 1 : 2; }
 };
 
-// Weights that are no matrices: four gates' bias, and three peepholes, used only where the form has one.
+// Weights that are vectors: four gates' bias, and three peepholes, used only where the form has one.
 struct LstmVectors {
   const float* wci;
   const float* wcf;

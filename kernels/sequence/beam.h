@@ -56,7 +56,7 @@ class Beam {
     return paths_.front();
   }
 
-  // All of them, best first. None are left.
+  // All of them, best first. Removes all entries.
   template <typename Better>
   std::vector<int32_t> TakeAll(const Better& better) {
     std::vector<int32_t> all;

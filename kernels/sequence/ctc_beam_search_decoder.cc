@@ -35,7 +35,7 @@ struct Odds {
   T label = kLogZero<T>;
 };
 
-// Labels one after the other, of which each knows the one before.
+// A sequence of labels, linked from each label to the one before.
 template <typename T>
 struct PathNode {
   int32_t parent;
@@ -61,13 +61,13 @@ class BeamSearch {
     const T offset = LogTotal(scores);
     for (const int32_t path : paths) nodes_[Place(path)].before = nodes_[Place(path)].now;
     for (const int32_t path : paths) {
-      Stay(scores, offset, &nodes_[Place(path)]);
+      RepeatOrBlank(scores, offset, &nodes_[Place(path)]);
       beam_.Push(path, Better());
     }
     for (const int32_t path : paths) {
       if (!IsCandidate(nodes_[Place(path)].before)) continue;
       for (int32_t label = 0; label < labels_; ++label)
-        SLUICE_RETURN_IF_ERROR(Grow(path, label, scores[label] - offset));
+        SLUICE_RETURN_IF_ERROR(Extend(path, label, scores[label] - offset));
     }
     return absl::OkStatus();
   }
@@ -109,8 +109,8 @@ class BeamSearch {
     return most + std::log(sum);
   }
 
-  // What the last label, once more, and the blank make of a path.
-  void Stay(const T* scores, T offset, PathNode<T>* path) const {
+  // Scores of a path that is extended by its last label again, or by the blank: its labels stay as they are.
+  void RepeatOrBlank(const T* scores, T offset, PathNode<T>* path) const {
     if (path->parent >= 0) {
       const PathNode<T>& parent = nodes_[Place(path->parent)];
       if (parent.IsFollowed()) {
@@ -128,8 +128,8 @@ class BeamSearch {
            (!beam_.is_full() || odds.total > nodes_[Place(beam_.Worst(Better()))].now.total);
   }
 
-  // Follows the path that goes on from `parent` with `label`, unless it is followed already or too unlikely.
-  absl::Status Grow(int32_t parent, int32_t label, T log_y) {
+  // Adds the path that extends `parent` by `label`, unless it is in the beam already or too unlikely for it.
+  absl::Status Extend(int32_t parent, int32_t label, T log_y) {
     const uint64_t key = static_cast<uint64_t>(parent) << 32 | static_cast<uint32_t>(label);
     const auto found = children_.find(key);
     PathNode<T>* const known = found == children_.end() ? nullptr : &nodes_[Place(found->second)];
@@ -142,7 +142,7 @@ class BeamSearch {
       if (known != nullptr) known->before = known->now = Odds<T>();
       return absl::OkStatus();
     }
-    // What is pushed out is followed no longer.
+    // Removes the path that this pushes out of the beam.
     if (beam_.is_full()) nodes_[Place(beam_.Worst(Better()))].now = Odds<T>();
     int32_t child;
     if (known != nullptr) {

@@ -47,7 +47,7 @@ struct CtcForm {
 struct Labels {
   TempArray<int32_t> classes;
   TempArray<int64_t> begins;
-  TempArray<uint8_t> ignored;  // 1: there is no time for all labels, as they were given.
+  TempArray<uint8_t> ignored;  // 1 if the sequence is too short for its labels as given.
 
   int64_t size(int64_t b) const { return begins[b + 1] - begins[b]; }
 };

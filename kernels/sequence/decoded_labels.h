@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-// What decoders find: one or more paths for each sequence of a batch, of at most as many labels as there are steps.
-// Each path is one thread's while it is filled.
+// The results of decoders: one or more paths for each sequence of a batch; a path has at most one label per step. Each
+// path is one thread's while it is filled.
 class DecodedLabels {
  public:
   // kOutOfMemory.

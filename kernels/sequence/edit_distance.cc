@@ -70,7 +70,7 @@ absl::StatusOr<Sparse> ReadSparse(const KernelContext& context, int first, const
   return sparse;
 }
 
-// The place of a sequence in the output. kOpBroken, TensorFlow's INTERNAL, when it has none.
+// The place of a sequence in the output. kOpBroken, TensorFlow's INTERNAL, if its index is out of range.
 absl::StatusOr<int64_t> PlaceOf(const Sparse& sparse, int64_t row, const IndexVector& sizes, int64_t total) {
   int64_t place = 0;
   bool fits = true;
@@ -90,8 +90,8 @@ absl::StatusOr<int64_t> PlaceOf(const Sparse& sparse, int64_t row, const IndexVe
 // own. So all dtypes are compared by the same code.
 struct Keys {
   int64_t words = 1;
-  TempArray<uint64_t> said;
-  TempArray<uint64_t> meant;
+  TempArray<uint64_t> hypothesis;
+  TempArray<uint64_t> truth;
 };
 
 // The key of a number. `serial`: different for each number of a call.
@@ -140,20 +140,20 @@ void AddTextKeys(const Tensor& tensor, HashMap<absl::string_view, uint64_t>* num
   }
 }
 
-absl::StatusOr<Keys> MakeKeys(KernelContext& context, const Tensor& said, const Tensor& meant) {
-  const DType dtype = said.dtype();
+absl::StatusOr<Keys> MakeKeys(KernelContext& context, const Tensor& hypothesis, const Tensor& truth) {
+  const DType dtype = hypothesis.dtype();
   const bool is_complex = kComplexTypes.Contains(dtype);
   const DType part = dtype == DType::kComplex64 ? DType::kFloat : is_complex ? DType::kDouble : dtype;
   Keys keys;
   keys.words = is_complex ? 2 : 1;
   HashMap<absl::string_view, uint64_t> texts;
-  for (const bool is_said : {true, false}) {
-    const Tensor& tensor = is_said ? said : meant;
-    TempArray<uint64_t>& to = is_said ? keys.said : keys.meant;
+  for (const bool is_hypothesis : {true, false}) {
+    const Tensor& tensor = is_hypothesis ? hypothesis : truth;
+    TempArray<uint64_t>& to = is_hypothesis ? keys.hypothesis : keys.truth;
     SLUICE_ASSIGN_OR_RETURN(to, TempArray<uint64_t>::Make(context, tensor.num_elements() * keys.words));
     if (dtype == DType::kString) {
       AddTextKeys(tensor, &texts, &to);
-    } else if (!AddFloatKeys(part, tensor.raw_data(), is_said ? 0 : 1, &to)) {
+    } else if (!AddFloatKeys(part, tensor.raw_data(), is_hypothesis ? 0 : 1, &to)) {
       AddBitKeys(tensor, &to);
     }
   }
@@ -245,8 +245,8 @@ class EditDistanceKernel final : public Kernel {
                               order <= 0 ? PlaceOf(hypothesis, h, sizes, total) : PlaceOf(truth, t, sizes, total));
       int64_t distance = order < 0 ? h_end - h : t_end - t;
       if (order == 0) {
-        SLUICE_ASSIGN_OR_RETURN(distance, compare(workers, keys.said.data() + h * keys.words, h_end - h,
-                                                  keys.meant.data() + t * keys.words, t_end - t, costs.data()));
+        SLUICE_ASSIGN_OR_RETURN(distance, compare(workers, keys.hypothesis.data() + h * keys.words, h_end - h,
+                                                  keys.truth.data() + t * keys.words, t_end - t, costs.data()));
       }
       distances[static_cast<size_t>(place)] = Normalized(distance, t_end - t);
       h = h_end;

@@ -75,16 +75,16 @@ class CountSparseKernel : public Kernel {
     std::sort(found.begin(), found.end(), [](const Occurrence& a, const Occurrence& b) {
       return a.row != b.row ? a.row < b.row : a.number != b.number ? a.number < b.number : a.input < b.input;
     });
-    SLUICE_RETURN_IF_ERROR(GiveEntries(context, in, found));
+    SLUICE_RETURN_IF_ERROR(OutputEntries(context, in, found));
     const int64_t length = options_.max_length >= 0 ? options_.max_length : std::max(largest + 1, options_.min_length);
-    return in.has_rows ? GiveVector(context, 2, {in.rows, length}) : GiveVector(context, 2, {length});
+    return in.has_rows ? OutputVector(context, 2, {in.rows, length}) : OutputVector(context, 2, {length});
   }
 
  private:
   static bool IsSameEntry(const Occurrence& a, const Occurrence& b) { return a.row == b.row && a.number == b.number; }
 
   // Equal occurrences, which follow each other, become one entry.
-  absl::Status GiveEntries(KernelContext& context, const CountInputs& in, absl::Span<const Occurrence> found) const {
+  absl::Status OutputEntries(KernelContext& context, const CountInputs& in, absl::Span<const Occurrence> found) const {
     int64_t entries = 0;
     for (size_t i = 0; i < found.size(); ++i) entries += i == 0 || !IsSameEntry(found[i - 1], found[i]) ? 1 : 0;
     SLUICE_ASSIGN_OR_RETURN(Tensor* const indices,

@@ -29,7 +29,7 @@ uint64_t JoinFingerprints(uint64_t first, uint64_t second) {
   return Mix(joined);
 }
 
-// A hash as the number of one of `buckets`; of any that is not negative where there are none.
+// Reduces a hash to a bucket number in [0, buckets); if `buckets` is 0, to any number that is not negative.
 int64_t BucketOf(uint64_t hash, int64_t buckets) {
   const uint64_t most =
       buckets > 0 ? static_cast<uint64_t>(buckets) : static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
@@ -96,7 +96,7 @@ absl::Status CountCrosses(CrossPlan* plan) {
   return absl::OkStatus();
 }
 
-absl::Status GiveCrossTexts(KernelContext& context, const CrossPlan& plan, absl::string_view separator, int output) {
+absl::Status OutputCrossTexts(KernelContext& context, const CrossPlan& plan, absl::string_view separator, int output) {
   SLUICE_RETURN_IF_ERROR(CheckTextMemory(context, TextBytes(plan, static_cast<int64_t>(separator.size()))));
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({plan.begins.back()}));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const values, context.AllocateOutput(output, shape));
@@ -120,8 +120,8 @@ uint64_t FeatureFingerprint(const Column& column, int64_t i) {
   return column.is_text() ? FarmHash64(column.text(i)) : static_cast<uint64_t>(column.number(i));
 }
 
-absl::Status GiveCrossHashes(KernelContext& context, const CrossPlan& plan, const uint64_t* seed, int64_t buckets,
-                             HashFeature hash_feature, int output) {
+absl::Status OutputCrossHashes(KernelContext& context, const CrossPlan& plan, const uint64_t* seed, int64_t buckets,
+                               HashFeature hash_feature, int output) {
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({plan.begins.back()}));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const values, context.AllocateOutput(output, shape));
   const absl::Span<int64_t> hashes = values->flat<int64_t>();

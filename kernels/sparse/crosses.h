@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-// One input: features in rows, of which row r has those from begins[r] on, up to begins[r + 1]. Numbers or strings.
+// One input: features in rows; row r has features [begins[r], begins[r + 1]). Numbers or strings.
 struct Column {
   const Tensor* values = nullptr;
   absl::Span<int64_t> begins;
@@ -41,17 +41,17 @@ struct CrossPlan {
 absl::Status CountCrosses(CrossPlan* plan);
 
 // Output `output`: the features of each combination as a text, with `separator` between them.
-absl::Status GiveCrossTexts(KernelContext& context, const CrossPlan& plan, absl::string_view separator, int output);
+absl::Status OutputCrossTexts(KernelContext& context, const CrossPlan& plan, absl::string_view separator, int output);
 
 // The hash of feature `i` of a column.
 using HashFeature = absl::FunctionRef<uint64_t(const Column& column, int64_t i)>;
 // The fingerprint of a text, a number itself.
 uint64_t FeatureFingerprint(const Column& column, int64_t i);
 
-// Output `output`: a hash of the features of each combination; `seed` (null: none) comes before these. The number of
-// one of `buckets`; any that is not negative where there are none.
-absl::Status GiveCrossHashes(KernelContext& context, const CrossPlan& plan, const uint64_t* seed, int64_t buckets,
-                             HashFeature hash_feature, int output);
+// Output `output`: a hash of the features of each combination; `seed` (null: none) comes before these. Reduces a hash
+// to a bucket number in [0, buckets); if `buckets` is 0, to any number that is not negative.
+absl::Status OutputCrossHashes(KernelContext& context, const CrossPlan& plan, const uint64_t* seed, int64_t buckets,
+                               HashFeature hash_feature, int output);
 
 }  // namespace sluice
 

@@ -130,8 +130,8 @@ absl::StatusOr<CrossPlan> PlanCross(KernelContext& context, const CrossInputs& i
   return plan;
 }
 
-// Which combination of which row each value is, and the shape of all.
-absl::Status GivePlaces(KernelContext& context, const CrossPlan& plan) {
+// Outputs the index (row, combination) of each value, and the dense shape.
+absl::Status OutputPlaces(KernelContext& context, const CrossPlan& plan) {
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({plan.begins.back(), 2}));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const indices, context.AllocateOutput(0, shape));
   int64_t* to = indices->flat<int64_t>().data();
@@ -148,15 +148,15 @@ absl::Status GivePlaces(KernelContext& context, const CrossPlan& plan) {
   return absl::OkStatus();
 }
 
-absl::Status GiveTexts(KernelContext& context, const CrossPlan& plan, absl::string_view separator) {
-  SLUICE_RETURN_IF_ERROR(GiveCrossTexts(context, plan, separator, 1));
-  return GivePlaces(context, plan);
+absl::Status OutputTexts(KernelContext& context, const CrossPlan& plan, absl::string_view separator) {
+  SLUICE_RETURN_IF_ERROR(OutputCrossTexts(context, plan, separator, 1));
+  return OutputPlaces(context, plan);
 }
 
-absl::Status GiveHashes(KernelContext& context, const CrossPlan& plan, const uint64_t* seed, int64_t buckets,
-                        HashFeature hash_feature) {
-  SLUICE_RETURN_IF_ERROR(GiveCrossHashes(context, plan, seed, buckets, hash_feature, 1));
-  return GivePlaces(context, plan);
+absl::Status OutputHashes(KernelContext& context, const CrossPlan& plan, const uint64_t* seed, int64_t buckets,
+                          HashFeature hash_feature) {
+  SLUICE_RETURN_IF_ERROR(OutputCrossHashes(context, plan, seed, buckets, hash_feature, 1));
+  return OutputPlaces(context, plan);
 }
 
 // SparseCross: texts or hashes, as attrs say.
@@ -174,8 +174,8 @@ class CrossKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const CrossPlan plan, PlanCross(context, inputs_));
-    if (context.output_type(1) == DType::kString) return GiveTexts(context, plan, "_X_");
-    return GiveHashes(context, plan, &key_, buckets_, &FeatureFingerprint);
+    if (context.output_type(1) == DType::kString) return OutputTexts(context, plan, "_X_");
+    return OutputHashes(context, plan, &key_, buckets_, &FeatureFingerprint);
   }
 
  private:
@@ -209,7 +209,7 @@ class CrossTextKernel : public Kernel {
     const int separator = inputs_.dense.first + inputs_.dense.count;
     SLUICE_RETURN_IF_ERROR(CheckScalar(context, separator, "sep"));
     SLUICE_ASSIGN_OR_RETURN(const CrossPlan plan, PlanCross(context, inputs_));
-    return GiveTexts(context, plan, context.input(separator).flat<TString>()[0].view());
+    return OutputTexts(context, plan, context.input(separator).flat<TString>()[0].view());
   }
 
  private:
@@ -232,20 +232,20 @@ class CrossHashKernel : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(const CrossPlan plan, PlanCross(context, inputs_));
     const int64_t buckets = context.input(first).flat<int64_t>()[0];
     if (!context.input(first + 1).flat<bool>()[0]) {
-      return GiveHashes(context, plan, nullptr, buckets, [](const Column& column, int64_t i) {
+      return OutputHashes(context, plan, nullptr, buckets, [](const Column& column, int64_t i) {
         if (column.is_dense && !column.is_text()) return static_cast<uint64_t>(column.number(i));
         return FarmHash64(BytesOf(column, i));
       });
     }
     const uint64_t key0 = static_cast<uint64_t>(salt.flat<int64_t>()[0]);
     const uint64_t key1 = static_cast<uint64_t>(salt.flat<int64_t>()[1]);
-    return GiveHashes(context, plan, nullptr, buckets, [key0, key1](const Column& column, int64_t i) {
+    return OutputHashes(context, plan, nullptr, buckets, [key0, key1](const Column& column, int64_t i) {
       return SipHash(BytesOf(column, i), key0, key1);
     });
   }
 
  private:
-  // What is hashed of a feature: of a number, as in TensorFlow, the lower four bytes.
+  // The hashed bytes of a feature: of a number only the lower four, as in TensorFlow.
   static absl::string_view BytesOf(const Column& column, int64_t i) {
     if (column.is_text()) return column.text(i);
     return {reinterpret_cast<const char*>(column.values->flat<int64_t>().data() + i), sizeof(int32_t)};

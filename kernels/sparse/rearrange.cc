@@ -55,8 +55,8 @@ absl::Status ComputeReorder(KernelContext& context) {
     return absl::OkStatus();
   }
   SLUICE_ASSIGN_OR_RETURN(const Numbers order, OrderOf(context, sparse));
-  SLUICE_RETURN_IF_ERROR(GiveIndices(context, 0, sparse, order));
-  return GiveElements(context, 1, *sparse.values, order);
+  SLUICE_RETURN_IF_ERROR(OutputIndices(context, 0, sparse, order));
+  return OutputElements(context, 1, *sparse.values, order);
 }
 
 // --- SparseReshape ------------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ absl::Status ComputeReshape(KernelContext& context) {
   }
   SLUICE_ASSIGN_OR_RETURN(const Shape from, ReadShapeInput(context, 1, "input_shape"));
   SLUICE_ASSIGN_OR_RETURN(const Shape to, ReshapedShape(context, from.num_elements()));
-  SLUICE_RETURN_IF_ERROR(GiveVector(context, 1, to.dims()));
+  SLUICE_RETURN_IF_ERROR(OutputVector(context, 1, to.dims()));
   if (to == from) {
     context.SetOutput(0, context.TakeInput(0));
     return absl::OkStatus();
@@ -139,8 +139,8 @@ class ConcatKernel : public Kernel {
     const int axis = static_cast<int>(axis_ < 0 ? axis_ + rank : axis_);
     Numbers begins;
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, JoinedShape(parts, axis, &begins));
-    SLUICE_RETURN_IF_ERROR(GiveVector(context, 2, shape.dims()));
-    return GiveEntries(context, parts, axis, begins, shape);
+    SLUICE_RETURN_IF_ERROR(OutputVector(context, 2, shape.dims()));
+    return OutputEntries(context, parts, axis, begins, shape);
   }
 
  private:
@@ -167,8 +167,8 @@ class ConcatKernel : public Kernel {
   }
 
   // All entries in the order of their new indices.
-  static absl::Status GiveEntries(KernelContext& context, const std::vector<SparseInput>& parts, int axis,
-                                  const Numbers& begins, const Shape& shape) {
+  static absl::Status OutputEntries(KernelContext& context, const std::vector<SparseInput>& parts, int axis,
+                                    const Numbers& begins, const Shape& shape) {
     int64_t total = 0;
     for (const SparseInput& part : parts) total += part.entries;
     const int rank = shape.rank();
@@ -186,7 +186,7 @@ class ConcatKernel : public Kernel {
     }
     const SparseInput sparse = SparsePlaces(joined, shape);
     SLUICE_ASSIGN_OR_RETURN(const Numbers order, OrderOf(context, sparse));
-    SLUICE_RETURN_IF_ERROR(sluice::GiveIndices(context, 0, sparse, order));
+    SLUICE_RETURN_IF_ERROR(sluice::OutputIndices(context, 0, sparse, order));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const values, context.AllocateOutput(1, Shape::Of({total})));
     DispatchMoved(values->dtype(), [&](auto type) {
       using T = typename decltype(type)::Type;
@@ -205,14 +205,14 @@ class ConcatKernel : public Kernel {
 // --- SparseSplit, SparseSlice -------------------------------------------------------------------------------------
 
 // The entries `inside` of a region that begins at `begin`, with indices from there, as a tensor of shape `shape`.
-absl::Status GiveRegion(KernelContext& context, const SparseInput& sparse, const Numbers& inside,
-                        const IndexVector& begin, const IndexVector& shape, int first_output, int stride) {
-  SLUICE_RETURN_IF_ERROR(GiveIndices(context, first_output, sparse, inside));
+absl::Status OutputRegion(KernelContext& context, const SparseInput& sparse, const Numbers& inside,
+                          const IndexVector& begin, const IndexVector& shape, int first_output, int stride) {
+  SLUICE_RETURN_IF_ERROR(OutputIndices(context, first_output, sparse, inside));
   // Written by this kernel just now.
   const absl::Span<int64_t> indices = context.output_entry(first_output).value().flat<int64_t>();
   for (size_t i = 0; i < indices.size(); ++i) indices[i] -= begin[i % begin.size()];
-  SLUICE_RETURN_IF_ERROR(GiveElements(context, first_output + stride, *sparse.values, inside));
-  return GiveVector(context, first_output + 2 * stride, shape);
+  SLUICE_RETURN_IF_ERROR(OutputElements(context, first_output + stride, *sparse.values, inside));
+  return OutputVector(context, first_output + 2 * stride, shape);
 }
 
 // Parts along an axis: as equal as can be, the first ones longer.
@@ -246,7 +246,7 @@ absl::Status ComputeSplit(KernelContext& context) {
   int64_t& length = size[static_cast<size_t>(axis)];
   for (int i = 0; i < parts; ++i) {
     length = short_length + (i < along % parts ? 1 : 0);
-    SLUICE_RETURN_IF_ERROR(GiveRegion(context, sparse, entries[static_cast<size_t>(i)], begin, size, i, parts));
+    SLUICE_RETURN_IF_ERROR(OutputRegion(context, sparse, entries[static_cast<size_t>(i)], begin, size, i, parts));
     start += length;
   }
   return absl::OkStatus();
@@ -283,7 +283,7 @@ absl::Status ComputeSlice(KernelContext& context) {
     }
     if (is_inside) inside.push_back(i);
   }
-  return GiveRegion(context, sparse, inside, begin, shape, 0, 1);
+  return OutputRegion(context, sparse, inside, begin, shape, 0, 1);
 }
 
 // The gradient of the values before the slice: that of each entry which is in it, zero for the others.
@@ -319,10 +319,10 @@ absl::Status ComputeSliceGrad(KernelContext& context) {
   if (next < grad.dim(0)) {
     return Error(ErrorCode::kOpBroken)
         .Input(3, "output_indices")
-        .Found(absl::StrCat("entry ", next, ", which is none of the inputs"))
+        .Found(absl::StrCat("entry ", next, ", which is not in the input"))
         .Expected("entries of the input, in its order");
   }
-  return GiveElementsOrZeros(context, 0, grad, source);
+  return OutputElementsOrZeros(context, 0, grad, source);
 }
 
 constexpr KernelRow kRows[] = {

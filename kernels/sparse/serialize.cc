@@ -105,7 +105,7 @@ absl::Status Deserialize(KernelContext& context) {
   }
   SLUICE_RETURN_IF_ERROR(CheckElements(context, 0));
   const int64_t count = input.num_elements() / 3;
-  // What a tensor takes is more than the element that it comes from.
+  // A tensor takes more memory than the element that it is read from.
   std::vector<SparseParts, ContainerAllocator<SparseParts>> parts{ContainerAllocator<SparseParts>(context.allocator())};
   parts.reserve(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
@@ -121,11 +121,11 @@ absl::Status Deserialize(KernelContext& context) {
     SLUICE_ASSIGN_OR_RETURN(const Shape batch, Shape::Make(dims.subspan(0, dims.size() - 1)));
     std::vector<const SparseParts*> all;
     for (const SparseParts& part : parts) all.push_back(&part);
-    return GiveJoined(context, all, batch);
+    return OutputJoined(context, all, batch);
   }
   context.SetOutput(0, std::move(parts[0].indices));
   context.SetOutput(1, std::move(parts[0].values));
-  return GiveVector(context, 2, parts[0].dims);
+  return OutputVector(context, 2, parts[0].dims);
 }
 
 constexpr TypeConstraint kFromText[] = {{"dtype", kWrittenTypes}, {"Tserialized", {DType::kString}}};

@@ -69,7 +69,7 @@ absl::StatusOr<Sets> DenseSets(const KernelContext& context, int i) {
   return sets;
 }
 
-// That of inputs [first, first + 3).
+// The sets in inputs [first, first + 3).
 absl::StatusOr<Sets> SparseSets(const KernelContext& context, int first, IndexRule rule) {
   SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, first, IndexRule::kInside));
   if (rule != IndexRule::kInside) SLUICE_RETURN_IF_ERROR(CheckIndices(sparse, rule));
@@ -160,7 +160,7 @@ std::vector<int64_t> GroupsToVisit(const Sets& a, const Sets& b, int64_t num_gro
 
 // The sets of the results, as a sparse tensor: elements in order, numbered from 0 in each group.
 template <typename Element>
-absl::Status GiveSets(KernelContext& context, SetOperation operation, const Sets& a, const Sets& b) {
+absl::Status OutputSets(KernelContext& context, SetOperation operation, const Sets& a, const Sets& b) {
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(a.groups));
   std::vector<int64_t> groups = GroupsToVisit(a, b, shape.num_elements());
   std::vector<std::vector<typename Element::Type>> results;
@@ -185,7 +185,7 @@ absl::Status GiveSets(KernelContext& context, SetOperation operation, const Sets
   }
   IndexVector dims = a.groups;
   dims.push_back(largest);
-  return GiveVector(context, 2, dims);
+  return OutputVector(context, 2, dims);
 }
 
 // DenseToDenseSetOperation, DenseToSparseSetOperation, SparseToSparseSetOperation.
@@ -210,8 +210,8 @@ class SetOperationKernel : public Kernel {
           .Found(absl::StrCat(a.groups.size() + 1, " and ", b.groups.size() + 1, " axes, or other sizes"))
           .Expected("equal sizes but on the last axis");
     }
-    if (a.values->dtype() == DType::kString) return GiveSets<Texts>(context, operation_, a, b);
-    return GiveSets<Integers>(context, operation_, a, b);
+    if (a.values->dtype() == DType::kString) return OutputSets<Texts>(context, operation_, a, b);
+    return OutputSets<Integers>(context, operation_, a, b);
   }
 
  private:

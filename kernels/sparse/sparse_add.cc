@@ -25,7 +25,8 @@ namespace {
 
 // --- Two sparse tensors become one --------------------------------------------------------------------------------
 
-// Combines the values of two entries into `to`; null: there is no entry in that tensor. Whether the result is one.
+// Combines the values of two entries into `to`; a null pointer means that the tensor has no entry there. Returns
+// whether the result is kept as an entry.
 using Combine = bool (*)(const void* a, const void* b, const void* threshold, void* to);
 
 // The sum; of two entries only where it is at least as large as the threshold.
@@ -126,7 +127,7 @@ class MergeKernel : public Kernel {
     }
     SLUICE_ASSIGN_OR_RETURN(Tensor* const values, context.AllocateOutput(1, Shape::Of({count})));
     std::copy_n(combined, values->total_bytes(), static_cast<char*>(values->mutable_raw_data()));
-    return context.num_outputs() > 2 ? GiveVector(context, 2, a.dims) : absl::OkStatus();
+    return context.num_outputs() > 2 ? OutputVector(context, 2, a.dims) : absl::OkStatus();
   }
 
   const Combine combine_;
@@ -199,8 +200,8 @@ absl::Status ComputeAddGrad(KernelContext& context) {
     const bool a_is_before = of_a.Step(summed + k * of_a.rank, k), b_is_before = of_b.Step(summed + k * of_a.rank, k);
     if (!a_is_before && !b_is_before) ++k;
   }
-  SLUICE_RETURN_IF_ERROR(GiveElementsOrZeros(context, 0, grad, of_a.sources));
-  return GiveElementsOrZeros(context, 1, grad, of_b.sources);
+  SLUICE_RETURN_IF_ERROR(OutputElementsOrZeros(context, 0, grad, of_a.sources));
+  return OutputElementsOrZeros(context, 1, grad, of_b.sources);
 }
 
 constexpr KernelRow kRows[] = {

@@ -213,7 +213,7 @@ class MatMulKernel : public Kernel {
     using U = Wide<T>;
     const Tensor& values = context.input(1);
     const Tensor& dense = context.input(3);
-    // Sums of 16-bit floats need memory of their own, and so does a matrix whose rows are to be columns.
+    // Sums of 16-bit floats and a transposed matrix need temporary memory.
     Tensor sums;
     if (!std::is_same<T, U>::value) {
       SLUICE_ASSIGN_OR_RETURN(sums, context.AllocateTemp(DTypeOf<U>::value, out.shape()));
@@ -221,7 +221,7 @@ class MatMulKernel : public Kernel {
     U* const to = Elements<U>(std::is_same<T, U>::value ? out : sums);
     Tensor turned = dense;
     if (adjoint_b_) {
-      SLUICE_ASSIGN_OR_RETURN(turned, Turned<T>(context, dense));
+      SLUICE_ASSIGN_OR_RETURN(turned, ConjugateTranspose<T>(context, dense));
     }
     const T* const from = Elements<T>(std::as_const(turned));
     constexpr int64_t kColumns = 64;
@@ -246,9 +246,9 @@ class MatMulKernel : public Kernel {
     return absl::OkStatus();
   }
 
-  // The adjoint of a matrix.
+  // The conjugate transpose of a matrix.
   template <typename T>
-  static absl::StatusOr<Tensor> Turned(KernelContext& context, const Tensor& matrix) {
+  static absl::StatusOr<Tensor> ConjugateTranspose(KernelContext& context, const Tensor& matrix) {
     const int64_t rows = matrix.dim(0), columns = matrix.dim(1);
     SLUICE_ASSIGN_OR_RETURN(Tensor turned, context.AllocateTemp(matrix.dtype(), Shape::Of({columns, rows})));
     for (int64_t c = 0; c < columns; ++c) {

@@ -124,7 +124,7 @@ absl::StatusOr<Tensor> ReadPositions(KernelContext& context, int input, absl::st
   return positions;
 }
 
-absl::Status GiveElements(KernelContext& context, int output, const Tensor& values, absl::Span<const int64_t> which) {
+absl::Status OutputElements(KernelContext& context, int output, const Tensor& values, absl::Span<const int64_t> which) {
   const Shape shape = Shape::Of({static_cast<int64_t>(which.size())});
   SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(output, shape));
   DispatchMoved(values.dtype(), [&](auto type) {
@@ -136,8 +136,8 @@ absl::Status GiveElements(KernelContext& context, int output, const Tensor& valu
   return absl::OkStatus();
 }
 
-absl::Status GiveElementsOrZeros(KernelContext& context, int output, const Tensor& values,
-                                 absl::Span<const int64_t> which) {
+absl::Status OutputElementsOrZeros(KernelContext& context, int output, const Tensor& values,
+                                   absl::Span<const int64_t> which) {
   const Shape shape = Shape::Of({static_cast<int64_t>(which.size())});
   SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(output, shape));
   DispatchMoved(values.dtype(), [&](auto type) {
@@ -149,8 +149,8 @@ absl::Status GiveElementsOrZeros(KernelContext& context, int output, const Tenso
   return absl::OkStatus();
 }
 
-absl::Status GiveIndices(KernelContext& context, int output, const SparseInput& sparse,
-                         absl::Span<const int64_t> which) {
+absl::Status OutputIndices(KernelContext& context, int output, const SparseInput& sparse,
+                           absl::Span<const int64_t> which) {
   const Shape shape = Shape::Of({static_cast<int64_t>(which.size()), sparse.rank});
   SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(output, shape));
   int64_t* to = out->flat<int64_t>().data();
@@ -158,7 +158,7 @@ absl::Status GiveIndices(KernelContext& context, int output, const SparseInput& 
   return absl::OkStatus();
 }
 
-absl::Status GiveVector(KernelContext& context, int output, absl::Span<const int64_t> values) {
+absl::Status OutputVector(KernelContext& context, int output, absl::Span<const int64_t> values) {
   SLUICE_ASSIGN_OR_RETURN(Tensor* const out,
                           context.AllocateOutput(output, Shape::Of({static_cast<int64_t>(values.size())})));
   std::copy(values.begin(), values.end(), out->flat<int64_t>().begin());

@@ -43,7 +43,8 @@ enum class SizeRule {
   kAny,        // Nothing but that no size is negative: an axis may stand for all numbers that there are.
 };
 
-// Inputs [first, first + 3) as a sparse tensor. kOpShape, kOpShapes, kOpValue or kOpTooLarge where they are none.
+// Reads inputs [first, first + 3) as a sparse tensor. kOpShape, kOpShapes, kOpValue or kOpTooLarge if they do not form
+// one.
 absl::StatusOr<SparseInput> ReadSparse(const KernelContext& context, int first, IndexRule rule,
                                        SizeRule sizes = SizeRule::kCountable);
 // The same of three inputs that do not follow each other.
@@ -69,15 +70,15 @@ absl::StatusOr<Tensor> DensePositions(KernelContext& context, const SparseInput&
 absl::StatusOr<Tensor> ReadPositions(KernelContext& context, int input, absl::string_view name, const Shape& shape);
 
 // Elements `which` of the vector `values` as a vector in output `output`.
-absl::Status GiveElements(KernelContext& context, int output, const Tensor& values, absl::Span<const int64_t> which);
+absl::Status OutputElements(KernelContext& context, int output, const Tensor& values, absl::Span<const int64_t> which);
 // The same of plain elements, with zeros for -1.
-absl::Status GiveElementsOrZeros(KernelContext& context, int output, const Tensor& values,
-                                 absl::Span<const int64_t> which);
+absl::Status OutputElementsOrZeros(KernelContext& context, int output, const Tensor& values,
+                                   absl::Span<const int64_t> which);
 // The same of rows of the indices.
-absl::Status GiveIndices(KernelContext& context, int output, const SparseInput& sparse,
-                         absl::Span<const int64_t> which);
+absl::Status OutputIndices(KernelContext& context, int output, const SparseInput& sparse,
+                           absl::Span<const int64_t> which);
 // A vector of int64 in output `output`.
-absl::Status GiveVector(KernelContext& context, int output, absl::Span<const int64_t> values);
+absl::Status OutputVector(KernelContext& context, int output, absl::Span<const int64_t> values);
 
 }  // namespace sluice
 

@@ -115,7 +115,7 @@ absl::Status ReduceAny(KernelContext& context, const SparseInput& sparse, absl::
   return wide.status();
 }
 
-// SparseReduceSum and SparseReduceMax: a dense result, zero where there is no entry.
+// SparseReduceSum and SparseReduceMax: a dense result, zero where no entry falls.
 template <bool kMax>
 class DenseReduceKernel : public Kernel {
  public:
@@ -151,13 +151,13 @@ class SparseReduceKernel : public Kernel {
     const int64_t count = static_cast<int64_t>(present.size());
     SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(1, Shape::Of({count})));
     SLUICE_RETURN_IF_ERROR(ReduceAny<kMax>(context, sparse, groups, *out));
-    SLUICE_RETURN_IF_ERROR(GiveGroupIndices(context, plan, present));
-    return GiveVector(context, 2, plan.out_dims);
+    SLUICE_RETURN_IF_ERROR(OutputGroupIndices(context, plan, present));
+    return OutputVector(context, 2, plan.out_dims);
   }
 
  private:
-  absl::Status GiveGroupIndices(KernelContext& context, const ReducePlan& plan,
-                                const std::vector<int64_t>& groups) const {
+  absl::Status OutputGroupIndices(KernelContext& context, const ReducePlan& plan,
+                                  const std::vector<int64_t>& groups) const {
     const int64_t count = static_cast<int64_t>(groups.size()), rank = static_cast<int64_t>(plan.out_dims.size());
     SLUICE_ASSIGN_OR_RETURN(Tensor* const indices, context.AllocateOutput(0, Shape::Of({count, rank})));
     int64_t* at = indices->flat<int64_t>().data();

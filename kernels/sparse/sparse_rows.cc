@@ -97,7 +97,7 @@ absl::StatusOr<SparseParts> MakeParts(Tensor indices, Tensor values, const Tenso
   return made;
 }
 
-absl::Status GiveJoined(KernelContext& context, absl::Span<const SparseParts* const> parts, const Shape& batch) {
+absl::Status OutputJoined(KernelContext& context, absl::Span<const SparseParts* const> parts, const Shape& batch) {
   for (const SparseParts* const part : parts) {
     for (const int64_t size : part->dims) {
       if (size < 0) return Error(ErrorCode::kOpValue).Input(0).Found(absl::StrCat(size)).Expected("sizes of 0 or more");
@@ -125,7 +125,7 @@ absl::Status GiveJoined(KernelContext& context, absl::Span<const SparseParts* co
       place[static_cast<size_t>(d)] = 0;
     }
   }
-  return GiveVector(context, 2, dims);
+  return OutputVector(context, 2, dims);
 }
 
 }  // namespace sluice

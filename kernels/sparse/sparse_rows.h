@@ -46,7 +46,7 @@ absl::StatusOr<SparseParts> MakeParts(Tensor indices, Tensor values, const Tenso
 
 // Outputs 0, 1 and 2: the tensors at `parts`, as many as `batch` has elements, as the rows of one. Each size is that of
 // the largest. kOpShapes where their ranks differ; kOpTooLarge. REQUIRES: one tensor or more.
-absl::Status GiveJoined(KernelContext& context, absl::Span<const SparseParts* const> parts, const Shape& batch);
+absl::Status OutputJoined(KernelContext& context, absl::Span<const SparseParts* const> parts, const Shape& batch);
 
 }  // namespace sluice
 

@@ -193,12 +193,12 @@ class SparseSegmentGradKernel : public Kernel {
     SLUICE_RETURN_IF_ERROR(CheckHasRows(grad, "grad"));
     const SegmentEntries entries{context.input(1), context.input(2)};
     SLUICE_ASSIGN_OR_RETURN(int64_t num_rows, CountInput(context, 3, "output_dim0"));
-    if (num_rows == 0) return GiveNothing(context, grad.shape());  // Whatever the entries say, as in TensorFlow.
+    if (num_rows == 0) return OutputNothing(context, grad.shape());  // Whatever the entries say, as in TensorFlow.
     SLUICE_RETURN_IF_ERROR(CheckEntries(entries, num_rows, grad.dim(0), /*any_order=*/true));
     std::vector<int64_t> places(static_cast<size_t>(entries.size()));
     for (size_t i = 0; i < places.size(); ++i) places[i] = entries.row(static_cast<int64_t>(i));
     if (context.num_outputs() > 1) {
-      SLUICE_ASSIGN_OR_RETURN(num_rows, GiveUnique(context, places));
+      SLUICE_ASSIGN_OR_RETURN(num_rows, OutputUnique(context, places));
     }
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, WithRows(grad.shape(), num_rows));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
@@ -212,7 +212,7 @@ class SparseSegmentGradKernel : public Kernel {
   }
 
  private:
-  static absl::Status GiveNothing(KernelContext& context, const Shape& grad) {
+  static absl::Status OutputNothing(KernelContext& context, const Shape& grad) {
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, WithRows(grad, 0));
     SLUICE_RETURN_IF_ERROR(context.AllocateOutput(0, shape).status());
     if (context.num_outputs() == 1) return absl::OkStatus();
@@ -220,7 +220,7 @@ class SparseSegmentGradKernel : public Kernel {
   }
 
   // Gives the different rows in order, and makes of each of `places` its place among them. How many there are.
-  static absl::StatusOr<int64_t> GiveUnique(KernelContext& context, std::vector<int64_t>& places) {
+  static absl::StatusOr<int64_t> OutputUnique(KernelContext& context, std::vector<int64_t>& places) {
     std::vector<int64_t> rows = places;
     std::sort(rows.begin(), rows.end());
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());

@@ -84,7 +84,7 @@ class SparseToDenseKernel : public Kernel {
   const bool must_ascend_;
 };
 
-// Entries of which each belongs to a row: coordinates [entries, rank], the first of which is the row, and values.
+// Entries by row: coordinates [entries, rank], whose first column is the row, and values.
 struct RowEntries {
   const int64_t* indices = nullptr;
   int64_t entries = 0;
@@ -169,7 +169,7 @@ absl::Status ComputeFillEmptyRows(KernelContext& context) {
                        /*is_flat=*/false);
 }
 
-// The same for values of which each has the number of its row.
+// The same for values that each state the number of their row.
 absl::Status ComputeRaggedFillEmptyRows(KernelContext& context) {
   const Tensor& ids = context.input(0);
   const Tensor& values = context.input(1);
@@ -207,7 +207,7 @@ absl::Status ComputeFillEmptyRowsGrad(KernelContext& context) {
     }
     is_taken[static_cast<size_t>(place)] = true;
   }
-  SLUICE_RETURN_IF_ERROR(GiveElements(context, 0, grad, from));
+  SLUICE_RETURN_IF_ERROR(OutputElements(context, 0, grad, from));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const rest, context.AllocateOutput(1, Shape()));
   DispatchDType<SumCppTypes>(AsUnsigned(grad.dtype()), [&](auto type) {
     using T = typename decltype(type)::Type;

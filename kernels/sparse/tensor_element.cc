@@ -20,7 +20,7 @@ namespace sluice {
 namespace {
 
 constexpr int64_t kHeaderBytes = 32;                  // Dtype, sizes and lengths.
-constexpr int64_t kLittleMemory = int64_t{64} << 10;  // What is not worth a question.
+constexpr int64_t kLittleMemory = int64_t{64} << 10;  // Bytes below which the allocator is not asked.
 
 // All lengths, then all characters: the content of a TensorProto of strings.
 std::string TextContent(const Tensor& texts) {

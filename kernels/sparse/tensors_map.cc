@@ -42,8 +42,8 @@ class KeptTensor final : public Counted {
 using KeptPtr = CountedPtr<const KeptTensor>;
 KeptPtr Keep(SparseParts parts) { return MakeCounted<KeptTensor>(std::move(parts)); }
 
-// Sparse tensors by number, from 0 on. What it takes for each of them lies in memory of an allocator, which must
-// outlive it: how many rows are kept is a claim of their shape. Owned by the resource manager. Thread-safe.
+// Sparse tensors by number, from 0 on. Per-row data comes from an allocator, which must outlive it, since the number of
+// rows is only claimed by their shape. Owned by the resource manager. Thread-safe.
 class SparseTensorsMap final : public Resource {
  public:
   static constexpr absl::string_view kTypeName = "SparseTensorsMap";
@@ -108,8 +108,8 @@ class MapKernel : public Kernel {
   const ResourceName name_;
 };
 
-// Keeps the sparse tensor and gives its number. What it keeps may outlive the memory of inputs, so it is copied only
-// where a row is cut out: tensors are counted.
+// Keeps the sparse tensor and gives its number. Kept tensors may outlive the inputs; they share the counted buffers,
+// and only a row that is cut out is copied.
 class AddKernel final : public MapKernel<AddKernel, Unnamed::kNodeName> {
  public:
   using MapKernel::MapKernel;
@@ -174,7 +174,7 @@ class TakeManyKernel final : public MapKernel<TakeManyKernel, Unnamed::kOwn> {
           .Found(absl::StrCat("values of ", DTypeName(dtype)))
           .Expected(DTypeName(context.output_type(1)));
     }
-    return GiveJoined(context, parts, numbers.shape());
+    return OutputJoined(context, parts, numbers.shape());
   }
 };
 

@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-// What elements of T are added, multiplied and compared as: 16-bit floats as float, integers without a sign, so that
-// they wrap, others as themselves.
+// The type in which elements of T are added, multiplied and compared: 16-bit floats as float, integers without a sign,
+// so that they wrap, others as themselves.
 template <typename T, typename = void>
 struct WideType {
   using Type = T;

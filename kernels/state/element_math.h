@@ -2,7 +2,7 @@
 #define SLUICE_KERNELS_STATE_ELEMENT_MATH_H_
 
 // Arithmetic on single elements for updates in place: integers wrap around, 16-bit floats are computed as float, and
-// bools as 0 and 1 of which all but 0 is true.
+// bools as 0 and 1, where every result other than 0 is true.
 
 #include <complex>
 #include <type_traits>

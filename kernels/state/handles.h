@@ -17,7 +17,7 @@ namespace sluice {
 // The handle in input `i`. kOpShape unless the input is one handle, kResourceType when the handle is null.
 absl::StatusOr<const ResourceHandle*> InputHandle(const KernelContext& context, int i);
 
-// The resource manager of the run; kFacilityMissing when there is none.
+// The resource manager of the run; kFacilityMissing if the run has none.
 absl::StatusOr<ResourceManager*> RunResources(const KernelContext& context);
 
 // kResourceType saying that `handle` leads to something else than a `wanted`, if it says so itself.

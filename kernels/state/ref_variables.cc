@@ -40,7 +40,7 @@ class VariableKernel : public Kernel {
  private:
   // The variable in one resource manager, between two calls of Clear. Never changed.
   struct Bound {
-    const ResourceManager* manager;  // To tell managers apart.
+    const ResourceManager* manager;  // The manager that the value is of; only compared.
     uint64_t generation;
     CountedPtr<RefVariable> variable;
   };

@@ -75,7 +75,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeVarHandle(const KernelConstruction& 
   return std::make_unique<VarHandleKernel>(HandleTensor(std::move(data)));
 }
 
-// What reads say when there is no variable: FAILED_PRECONDITION, whatever the reason, as TensorFlow does.
+// The error of reads of a variable that does not exist: FAILED_PRECONDITION, whatever the reason, as TensorFlow does.
 absl::Status CannotRead(const KernelContext& context, int i, const absl::Status& why) {
   const absl::StatusOr<const ResourceHandle*> handle = InputHandle(context, i);
   if (!handle.ok()) return handle.status();

@@ -24,7 +24,7 @@ namespace {
 
 constexpr DTypeSet kSummedTypes = kNumberTypes | DTypeSet{DType::kBool};
 
-// What becomes of an index that is out of range, and of those after it. TensorFlow has all three.
+// How an index that is out of range, and those after it, are treated. TensorFlow has all three.
 enum class BadIndexRule {
   kSkip,        // It is passed over.
   kEnd,         // An error; what was written until then stays.

@@ -28,8 +28,8 @@ class Stack final : public StepResource {
   absl::Status Push(const Tensor& value, Allocator& allocator) ABSL_LOCKS_EXCLUDED(mu_);
   // kStackEmpty when there is nothing, or the stack is closed; kOutOfMemory as above.
   absl::StatusOr<Tensor> Pop(Allocator& allocator) ABSL_LOCKS_EXCLUDED(mu_);
-  // The short way to pop a scalar of this plain dtype, of `bytes` bytes, to `value`. False: there is none, and Pop says
-  // what there is.
+  // The short way to pop a scalar of this plain dtype, of `bytes` bytes, to `value`. Returns false if the top is not
+  // such a scalar: Pop takes it, or reports the error.
   bool PopScalar(DType dtype, size_t bytes, void* value) ABSL_LOCKS_EXCLUDED(mu_);
   // Lets go of all values; nothing can be pushed or popped any more.
   void Close() ABSL_LOCKS_EXCLUDED(mu_);

@@ -53,7 +53,7 @@ absl::Status PushTo(Stack& stack, KernelContext& context) {
   return absl::OkStatus();
 }
 
-// What a loop leaves for its gradient is mostly one number after the other.
+// The fast path for single numbers, which is mostly what loops push for their gradients.
 template <typename T>
 bool PopScalar(Stack& stack, KernelContext& context) {
   T value;

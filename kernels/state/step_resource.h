@@ -45,8 +45,8 @@ std::string StepUniqueName(const KernelContext& context, absl::string_view prefi
 // needs a step container and there is none.
 absl::Status SetStepHandle(KernelContext& context, int i, CountedPtr<StepResource> resource);
 
-// What the step container holds to let go of a resource's values when the step ends: handles among them may lead to
-// the resource itself, or to one that holds its handle, and such a circle would live for ever.
+// Held by the step container to drop a resource's values when the step ends: handles among them may lead to the
+// resource itself, or to one that holds its handle, and such a circle would live for ever.
 template <typename T>
 class ClosedWithStep final : public Resource {
  public:
@@ -58,7 +58,7 @@ class ClosedWithStep final : public Resource {
   const CountedPtr<T> resource_;
 };
 
-// To be called by who makes a resource that holds values of `dtype`.
+// Call it when making a resource that holds values of `dtype`.
 template <typename T>
 absl::Status CloseAtStepEnd(const KernelContext& context, DType dtype, const CountedPtr<T>& resource) {
   StepContainer* const step = context.run().step_container;

@@ -106,7 +106,7 @@ absl::Status TensorArray::Write(absl::Span<const int64_t> indices, absl::Span<Te
 absl::StatusOr<Tensor> TensorArray::ReadOne(int64_t index, Allocator& allocator) {
   if (index >= static_cast<int64_t>(elements_.size()) && is_gradient() && index < kMaxSize &&
       element_shape_.IsFullyDefined()) {
-    // What would have written it is not in the gradient's graph.
+    // The op that would have written this element is not in the gradient's graph: it reads as zeros.
     elements_.resize(static_cast<size_t>(index) + 1);
   }
   if (index < 0 || index >= static_cast<int64_t>(elements_.size())) return BadIndex(index, elements_.size());

@@ -62,7 +62,7 @@ class TensorArray final : public StepResource {
   absl::Status CheckOrGrowSize(int64_t needed) ABSL_LOCKS_EXCLUDED(mu_);
   // How many elements Concat and Pack take: of a gradient, as many as the last CheckOrGrowSize asked for.
   absl::StatusOr<int64_t> SizeToConcat() const ABSL_LOCKS_EXCLUDED(mu_);
-  // What is known of the elements' shape, `shape` included from now on. kTensorArray when they contradict.
+  // Merges `shape` into the known part of the elements' shape. kTensorArray if they contradict.
   absl::StatusOr<PartialShape> MergeElementShape(const PartialShape& shape) ABSL_LOCKS_EXCLUDED(mu_);
 
   // The array that adds up the gradients of this one for `source`; made when first asked for, with elements of `prefix`

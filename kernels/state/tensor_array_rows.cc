@@ -48,7 +48,7 @@ absl::Status CheckHasRows(const Tensor& value, int i) {
   return Error(ErrorCode::kOpShape).Input(i, "value").Found("a scalar").Expected("at least a vector");
 }
 
-// No elements: the shape of the result follows from what is known of theirs, which must be all.
+// No elements: the shape of the result follows from the elements' declared shape, which must be fully known.
 absl::Status GiveEmpty(KernelContext& context, const PartialShape& rest) {
   if (!rest.IsFullyDefined()) {
     return Error(ErrorCode::kOpUnimplemented)

@@ -1,8 +1,8 @@
 #ifndef SLUICE_KERNELS_STATE_TENSOR_UPDATE_H_
 #define SLUICE_KERNELS_STATE_TENSOR_UPDATE_H_
 
-// How the values that resources keep are copied and changed. None of this locks: the caller sees to it that nobody
-// else looks at the tensor object meanwhile (its buffer may be shared).
+// How the values that resources keep are copied and changed. These functions do not lock: the caller must keep other
+// threads away from the tensor object meanwhile (its buffer may be shared).
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -23,11 +23,11 @@ bool IsWorthCopying(const Tensor& value);
 
 enum class DenseUpdate { kAdd, kSubtract };
 
-// value += delta or value -= delta: in place if nobody else holds the value's buffer, else in `delta`'s buffer or a new
-// one. What `value` was is left in `old` where its buffer was not kept.
-// REQUIRES: dtypes and shapes equal, dtype of kNumberTypes.
+// value += delta or value -= delta: in place if `value` is the only holder of its buffer, else in `delta`'s buffer or a
+// new one. `old` receives the former value if its buffer was replaced. REQUIRES: dtypes and shapes equal, dtype of
+// kNumberTypes.
 absl::Status UpdateTensor(Tensor& value, DenseUpdate update, Tensor delta, Allocator& allocator, Tensor* old);
-// The same, in place whoever holds the buffer.
+// The same, always in place, even if the buffer is shared.
 void UpdateInPlace(Tensor& value, DenseUpdate update, const Tensor& delta);
 
 }  // namespace sluice

@@ -142,7 +142,7 @@ class SliceAssignKernel final : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(const CopyAxes axes, region.AxesOfUpdate(value.shape(), from.shape()));
     if (region.shape.num_elements() == 0) return absl::OkStatus();
     // Under the variable's lock: threads that help with the copy do nothing else meanwhile (TaskRunner::ParallelFor).
-    // Without the run's cancellation and deadline, either of which could leave half of the slice written.
+    // Without the run's cancellation and deadline: either could leave half of the slice written.
     RunContext run = context.run();
     run.cancellation = nullptr;
     run.deadline = absl::InfiniteFuture();

@@ -12,9 +12,9 @@ namespace sluice {
 // Note [Files are granted]
 // A model is a program that somebody else may have written, and ops such as WriteFile or SaveV2 do what it says. So no
 // op touches a file that the host of the session has not granted: kPathEscape (PERMISSION_DENIED), naming node and
-// path. Who opens a SavedModel by its directory has asked for what is below it to be read (OpenSavedModel); all else is
-// SessionOptions::files. A link leads where it leads for reading, as models in caches are made of links; what is
-// written must lie in a granted directory, links followed.
+// path. OpenSavedModel grants reading below the model's directory; everything else is granted by SessionOptions::files.
+// A link leads where it leads for reading, as models in caches are made of links; what is written must lie in a granted
+// directory, links followed.
 
 // Which files the ops of a session may read and write: none, until directories are granted. Paths are kept as they mean
 // now: a process may change its directory later. A value type.

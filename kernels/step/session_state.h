@@ -18,8 +18,8 @@
 
 namespace sluice {
 
-// What a session keeps for the kernels of its runs: tensors under handles (GetSessionHandle and its kin), and which
-// files they may touch. Thread-safe.
+// State of a session that kernels of its runs use: tensors under handles (GetSessionHandle and related ops), and the
+// files they may access. Thread-safe.
 class SessionState {
  public:
   SessionState() = default;

@@ -33,7 +33,7 @@ class SpanCallFrame final : public CallFrame {
   }
   SpanCallFrame* AsSpans() override { return this; }
 
-  // What was not taken yet has a value; results that were not set have none.
+  // Arguments that were not taken yet have a value; results that were not set have none.
   absl::Span<Tensor> args() { return args_; }
   absl::Span<Tensor> retvals() { return retvals_; }
 

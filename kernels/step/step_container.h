@@ -13,9 +13,8 @@
 namespace sluice {
 
 // Resources that live as long as one step: TensorArrays, stacks, temporary variables. Everything ends with it; what was
-// deleted before stays until then, since references to it may be under way. Most steps have none: what holds them is
-// made when it is first asked for.
-// Owned by what runs the step. Thread-safe.
+// deleted before stays until then, since references to it may be under way. Most steps have none, so their holder is
+// made on first use. Owned by what runs the step. Thread-safe.
 class StepContainer {
  public:
   explicit StepContainer(StepId step_id) : step_id_(step_id) {}

@@ -77,7 +77,7 @@ class AsStringKernel : public Kernel {
   template <typename T>
   void Write(const T& value, TString* out) const {
     if constexpr (std::is_same_v<T, TString>) {
-      // Like printf, of which this is made, a text with a width ends at its first zero byte.
+      // Uses printf, so a text with a width ends at its first zero byte.
       if (has_width_) return Print(format_, std::string(value.view()).c_str(), out);
       out->assign(value.view());
     } else if constexpr (std::is_same_v<T, bool>) {

@@ -65,8 +65,8 @@ class EncodeBase64Kernel : public Kernel {
 
 // --- DecodeBase64 ------------------------------------------------------------------------------------------------
 
-// False where a character is no digit. Padding is taken where it makes the length a multiple of four; bits beyond the
-// last byte are not looked at.
+// Returns false at a character that is not a digit. Padding is taken where it makes the length a multiple of four; bits
+// beyond the last byte are not looked at.
 bool Decode(absl::string_view text, TString* to) {
   if (text.size() % 4 == 0 && !text.empty() && text.back() == '=') {
     text.remove_suffix(text[text.size() - 2] == '=' ? 2 : 1);

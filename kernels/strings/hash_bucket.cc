@@ -49,7 +49,7 @@ class HashBucketKernel : public Kernel {
   const uint64_t num_buckets_;
 };
 
-// The remainder of a hash that cannot be foreseen by those who do not know the key.
+// The remainder of a keyed hash, which cannot be predicted without the key.
 class StrongHashBucketKernel : public Kernel {
  public:
   StrongHashBucketKernel(uint64_t num_buckets, uint64_t key0, uint64_t key1)

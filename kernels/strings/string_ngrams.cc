@@ -42,8 +42,7 @@ absl::StatusOr<NGramOptions> ReadOptions(const KernelConstruction& construction)
   return options;
 }
 
-// N-grams of one sequence: `count` of them, each of `width` tokens, the first of which begins `pad` before the
-// sequence.
+// N-grams of one sequence: `count` n-grams of `width` tokens; the first begins `pad` tokens before the sequence.
 struct NGrams {
   int64_t count = 0;
   int64_t width = 0;
@@ -56,8 +55,8 @@ void PlanSequence(const NGramOptions& options, int64_t length, std::vector<NGram
   bool has_any = false;
   for (const int64_t width : options.widths) {
     const int64_t pad = options.pad_width < 0 ? width - 1 : std::min(options.pad_width, width - 1);
-    // Pads and widths are attrs of any size; `pad` is below `width`, so only the last addition can overflow. What
-    // cannot be counted is refused when all are counted.
+    // Pads and widths are attrs of any size; `pad` is below `width`, so only the last addition can overflow. A number
+    // that overflows is refused when all are counted.
     int64_t count = 0;
     if (!CheckedAdd(length + (pad - width) + 1, pad, &count)) count = std::numeric_limits<int64_t>::max();
     count = std::max<int64_t>(count, 0);

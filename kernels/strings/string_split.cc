@@ -52,7 +52,7 @@ absl::Status CheckInputs(const KernelContext& context, absl::string_view separat
 
 // --- StringSplit -------------------------------------------------------------------------------------------------
 
-// Splits at each byte of `delimiters`; into single bytes where there are none.
+// Splits at each byte of `delimiters`; into single bytes if `delimiters` is empty.
 void SplitAtBytes(absl::string_view text, absl::string_view delimiters, bool skip_empty,
                   std::vector<absl::string_view>* parts) {
   if (delimiters.empty()) {
@@ -89,7 +89,7 @@ class StringSplitKernel : public Kernel {
 
 // --- StringSplitV2 -----------------------------------------------------------------------------------------------
 
-// Words, and after `max` of them what is left, be it nothing.
+// Splits at whitespace; after `max` words the rest is one more part, even if it is empty.
 void SplitAtSpace(absl::string_view text, int64_t max, std::vector<absl::string_view>* parts) {
   text = absl::StripLeadingAsciiWhitespace(text);
   for (int64_t words = 0; !text.empty(); ++words) {
@@ -102,7 +102,7 @@ void SplitAtSpace(absl::string_view text, int64_t max, std::vector<absl::string_
   }
 }
 
-// As Python's str.split does: at runs of whitespace where there is no separator, at most `max` times unless that is
+// As Python's str.split does: at runs of whitespace if the separator is empty, at most `max` times unless that is
 // negative. A `max` of 0 leaves the text as it is.
 void SplitAtText(absl::string_view text, absl::string_view separator, int64_t max,
                  std::vector<absl::string_view>* parts) {

@@ -64,7 +64,7 @@ class Summary {
 
 std::string SummarizeNested(const Tensor& tensor, int64_t edge) {
   const int64_t count = tensor.num_elements();
-  // As in TensorFlow, which shows nothing where no bool is to be shown.
+  // As in TensorFlow, which shows nothing if no bool would be shown.
   if (tensor.dtype() == DType::kBool && (edge == 0 || count == 0)) return "";
   Summary summary(tensor, edge < 0 ? count : std::min(edge, count));
   if (tensor.rank() == 0) {

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-// What is not worth a question.
+// Bytes below which the allocator is not asked.
 constexpr int64_t kLittleText = int64_t{64} << 10;
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kByteNs = 4;
 
-// What becomes of text that is not well-formed, and of control characters where these count as such.
+// How malformed text, and control characters if these count as malformed, are treated.
 struct OnBadText {
   enum class Way : uint8_t { kReplace, kIgnore, kFail };
   Way way = Way::kReplace;
@@ -248,8 +248,8 @@ class UnicodeEncodeKernel : public Kernel {
   }
 
  private:
-  // The code point that element `i` becomes; -1 for none. What is ignored is written nevertheless as far as it can be,
-  // as in TensorFlow.
+  // The code point that element `i` becomes; -1 for none. Ignored characters are still written as far as possible, as
+  // in TensorFlow.
   absl::StatusOr<int64_t> RuneOf(int32_t rune, int64_t i) const {
     if (IsCharacter(rune)) return rune;
     if (on_bad_.way == OnBadText::Way::kFail) {

@@ -182,8 +182,8 @@ absl::Status DenseTable::Remove(const KernelContext&, const Tensor& keys) {
   return absl::OkStatus();
 }
 
-// What Export gives: buckets, empty ones and removed keys included. They are kept as they are, as in TensorFlow, if
-// their number can be a table's.
+// The output of Export: all buckets, including empty ones and removed keys. They are kept as they are, as in
+// TensorFlow, if their number can be a table's.
 absl::Status DenseTable::Import(const KernelContext&, const Tensor& keys, const Tensor& values) {
   const int64_t count = keys.rank() == 0 ? 0 : keys.dim(0);
   const auto is_list = [count](const Tensor& tensor, const Shape& element) {
@@ -209,7 +209,7 @@ absl::Status DenseTable::Import(const KernelContext&, const Tensor& keys, const 
     }
   }
   MutexLock lock(&mu_);
-  std::swap(buckets_, imported);  // What was there ends after the lock.
+  std::swap(buckets_, imported);  // The former contents are destroyed after the lock is released.
   return absl::OkStatus();
 }
 

@@ -55,7 +55,7 @@ class DenseTable final : public LookupTable {
   bool IsEmpty(const Tensor& keys, int64_t row) const;
   bool IsDeleted(const Tensor& keys, int64_t row) const;
   // The first bucket on the way of key `row` that holds the key, is empty or, with `or_deleted`, held a removed key. -1
-  // when there is none.
+  // if there is no such bucket.
   int64_t BucketOf(const Buckets& buckets, const Tensor& keys, int64_t row, bool or_deleted) const;
   // The bucket of key `row`, or -1 if it is not here. kOpBroken when no bucket is empty: then the search has no end.
   absl::StatusOr<int64_t> FindKey(const Buckets& buckets, const Tensor& keys, int64_t row) const;

@@ -14,8 +14,8 @@ class KernelRegistry;
 // Handles and references of tables: HashTable, MutableHashTable, MutableHashTableOfTensors, their V2 forms,
 // MutableDenseHashTableV2, and Anonymous... of all.
 SLUICE_AT_START absl::Span<const KernelRow> TableHandleKernels();
-// What is done with any of them: LookupTableFind, ...Insert, ...Remove, ...Size, ...Export, ...Import, InitializeTable,
-// on references and on handles (V2).
+// Ops on all kinds of tables: LookupTableFind, ...Insert, ...Remove, ...Size, ...Export, ...Import, InitializeTable, on
+// references and on handles (V2).
 SLUICE_AT_START absl::Span<const KernelRow> TableKernels();
 // InitializeTableFromTextFile and its V2 form.
 SLUICE_AT_START absl::Span<const KernelRow> VocabularyKernels();

@@ -128,7 +128,7 @@ absl::Status MutableTable::Import(const KernelContext& context, const Tensor& ke
       RowStore::Make(key_dtype(), value_dtype(), value_shape().num_elements(), context.allocator());
   SLUICE_RETURN_IF_ERROR(imported->Insert(keys, values, OnKnownKey::kReplace));
   MutexLock lock(&mu_);
-  store_.swap(imported);  // What was there ends after the lock.
+  store_.swap(imported);  // The former contents are destroyed after the lock is released.
   return absl::OkStatus();
 }
 

@@ -33,8 +33,8 @@ class LookupTable : public Resource {
   const Shape& value_shape() const { return value_shape_; }
 
   virtual int64_t size() const = 0;
-  // The values of `keys`; where there is none, `missing`: one value, or one for each key, of which, as in TensorFlow,
-  // only a MutableTable uses any but the first.
+  // The values of `keys`, and `missing` for absent keys: one value, or one per key (only a MutableTable uses more than
+  // the first, as in TensorFlow).
   virtual absl::StatusOr<Tensor> Find(const KernelContext& context, const Tensor& keys,
                                       const Tensor& missing) const = 0;
   // Adds values or replaces those of keys that are there. UNIMPLEMENTED where a table is only initialised.

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-// What happens to a key that is there already.
+// How a key that is there already is treated.
 enum class OnKnownKey {
   kReplace,      // It gets the new value.
   kMustBeEqual,  // kOpPrecondition unless the new value is the same.
@@ -37,7 +37,7 @@ class RowStore {
 
   // The row of each key, or -1.
   virtual void Find(const KernelContext& context, const Tensor& keys, absl::Span<int64_t> rows) const = 0;
-  // Of equal keys the last counts. RESOURCE_EXHAUSTED. What was inserted before an error stays.
+  // Of equal keys the last counts. RESOURCE_EXHAUSTED. Rows that were inserted before an error stay.
   virtual absl::Status Insert(const Tensor& keys, const Tensor& values, OnKnownKey on_known) = 0;
   virtual void Remove(const Tensor& keys) = 0;
   // All keys, in the order of their rows.

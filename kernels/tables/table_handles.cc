@@ -147,7 +147,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeHandle(const KernelConstruction& con
   SLUICE_ASSIGN_OR_RETURN(data.name, construction.Get<std::string>("shared_name"));
   SLUICE_ASSIGN_OR_RETURN(const bool shares_by_node_name, construction.Get<bool>("use_node_name_sharing"));
   if (data.container.empty()) data.container = std::string(kDefaultContainer);
-  // A table without a shared name is no other node's, also where one shares a table under this node's name.
+  // A table without a shared name is private to the node, even if another node's shared_name is this node's name.
   if (data.name.empty()) data.name = absl::StrCat(shares_by_node_name ? "" : "_own/", construction.name());
   return std::make_unique<NamedTableKernel>(std::move(spec), std::move(data));
 }
@@ -158,8 +158,8 @@ constexpr DTypeSet kOfInt64 = kOfInt32 | DTypeSet{kI64};
 constexpr DTypeSet kOfText = kOfInt64 | DTypeSet{DType::kBool};
 constexpr DTypeSet kString{kText}, kVariant{DType::kVariant}, kResource{DType::kResource}, kBool{DType::kBool};
 
-// The dtypes are those for which TensorFlow has kernels. There is none for MutableDenseHashTable, the form before V2:
-// it takes no deleted_key, without which TensorFlow's kernel ends with an error, too.
+// The dtypes are those for which TensorFlow has kernels. No row for MutableDenseHashTable, the form before V2: it takes
+// no deleted_key, without which TensorFlow's kernel ends with an error, too.
 constexpr KernelRow Row(absl::string_view op, DType key, DTypeSet values) {
   return KernelRow(op, &MakeHandle).Types("key_dtype", {key}).Types("value_dtype", values).Cheap();
 }

@@ -24,7 +24,7 @@ class ValueRows {
   DType dtype() const { return dtype_; }
   int64_t width() const { return width_; }
   int64_t MemoryUsed() const { return rows_.has_value() ? static_cast<int64_t>(rows_.total_bytes()) : 0; }
-  // Where rows lie; may be without a value where there are none.
+  // The memory of the rows; may be null if there are none.
   const Tensor& rows() const { return rows_; }
 
   // Makes room for `count` rows in all. RESOURCE_EXHAUSTED.

@@ -22,8 +22,8 @@ namespace {
 // Which part of a line is a key, or a value.
 constexpr int64_t kWholeLine = -2, kLineNumber = -1;  // Else a column, from 0.
 
-// The lines of a file, without their ends; the last one may lack it. As in TensorFlow, a "\r" is part of a line's end,
-// and alone at the end of the file it is none.
+// The lines of a file, without their line ends; the last line may lack one. As in TensorFlow, a "\r" is part of a line
+// end, and a lone "\r" at the end of the file is not a line.
 class Lines {
  public:
   explicit Lines(absl::string_view text) : text_(text) {}
@@ -68,7 +68,7 @@ class InitializeFromFileKernel : public Kernel {
   struct Spec {
     int64_t key_index = 0, value_index = 0;
     int64_t vocab_size = -1;  // Lines to read; -1: all.
-    int64_t offset = 0;       // What is added to lines' numbers and, as in TensorFlow, to columns of int32.
+    int64_t offset = 0;       // The offset that is added to line numbers and, as in TensorFlow, to columns of int32.
     char delimiter = '\t';
   };
   explicit InitializeFromFileKernel(Spec spec) : spec_(spec) {}

@@ -30,15 +30,15 @@ class KeptCopy {
   Tensor tensor_ ABSL_GUARDED_BY(mu_);
 };
 
-// One copy under way, block by block of pinned memory. What comes from a device is in the block when an event has come;
-// what goes to a device may be used, by the streams' order, as soon as the last block is queued.
-// Owns itself from Start on; one thread's at a time.
+// One copy under way, block by block of pinned memory. Data from a device is in the block once the event has come; data
+// for a device may be used, by the order of the streams, as soon as the last block is queued. Owns itself from Start
+// on; one thread's at a time.
 class CopyJob final : private EventWaiter::Task, private Staging::Waiter {
  public:
   struct Plan {
     StreamDevice* from = nullptr;
     StreamDevice* to = nullptr;
-    KeptCopy* kept = nullptr;  // Where the copy is to be found by later calls; null: nowhere.
+    KeptCopy* kept = nullptr;  // Where later calls find the copy; null if it is not shared.
   };
 
   CopyJob(const Plan& plan, KernelContext& context, AsyncKernel::Done done)
@@ -119,7 +119,7 @@ class CopyJob final : private EventWaiter::Task, private Staging::Waiter {
     return Progress::kOver;
   }
 
-  // What is in the block goes to the target.
+  // Copies the block to the target.
   absl::Status EmptyBlock() {
     char* const target = static_cast<char*>(target_.mutable_raw_data()) + offset_;
     if (plan_.to == nullptr) {

@@ -59,7 +59,7 @@ TransferArgs ArgsOf(const KernelContext& context) {
   return args;
 }
 
-// Hands its input, or the news that it is dead, to whoever receives. Never waits.
+// Sends its input, or that it is dead, to the receiver of the key. Never waits.
 class SendKernel : public Kernel {
  public:
   explicit SendKernel(Edge edge) : edge_(std::move(edge)) {}

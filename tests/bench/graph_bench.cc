@@ -48,7 +48,7 @@ struct Flags {
 Flags ReadFlags(int argc, char** argv, const SideFile& side) {
   Flags flags;
   flags.session.num_threads = 1;
-  // What is measured is the cost of nodes: they stay.
+  // Keeps the nodes: their cost is what is measured.
   SimplifyOptions& simplify = flags.session.simplify;
   simplify.drop_unread_values = simplify.fold_constants = simplify.join_equal_nodes = simplify.fuse_layers = false;
   flags.session.num_cpu_devices = side.devices;

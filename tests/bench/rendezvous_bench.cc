@@ -23,7 +23,7 @@ void Receive(Rendezvous& rendezvous, const RendezvousKey& key, CancellationManag
       [received](absl::Status status, RendezvousValue value, const TransferArgs&, const TransferArgs&) {
         if (!status.ok()) return;  // The rendezvous ends with a receive that nothing comes for.
         benchmark::DoNotOptimize(value.tensor);
-        received->fetch_add(1, std::memory_order_release);  // Release: ping-pong's other side goes on after it.
+        received->fetch_add(1, std::memory_order_release);  // Release: the other side of ping-pong continues after it.
       });
 }
 

@@ -1,8 +1,8 @@
 #ifndef SLUICE_TESTS_BENCH_SIDE_FILE_H_
 #define SLUICE_TESTS_BENCH_SIDE_FILE_H_
 
-// What a benchmark graph's side file says (tools/bench/graphs.py writes them), without any library of ours or others:
-// the programs that time peers read it, too.
+// Reads a benchmark graph's side file (tools/bench/graphs.py writes them), without any library of ours or others: the
+// programs that time peers read it, too.
 
 #include <cstdint>
 #include <cstdlib>
@@ -24,7 +24,7 @@ struct SideFeed {
 struct SideFile {
   double units = 1;
   int callers = 0;  // Threads that call the graph at once; 0: the program's own, timed without any.
-  int threads = 0;  // Threads that run nodes; 0: as the program is told.
+  int threads = 0;  // Threads that run nodes; 0: the program's own option decides.
   int devices = 1;
   bool cut = false;  // Whether Sluice runs a part per device, as others do.
   std::vector<SideFeed> feeds;

@@ -3,8 +3,8 @@
 // LIBRARY is libtensorflow_cc.so.2 of the wheel. Graph rewriting is off, but for the last configuration: what is timed
 // is the executor.
 //   default: TensorFlow's own pools; caller: all nodes on the calling thread; single: its executor for one thread;
-//   pool: pools of one thread; rewriting: all nodes on the calling thread, graphs rewritten as TensorFlow does
-//   where nobody says otherwise. Prints a line like graph_bench's.
+//   pool: pools of one thread; rewriting: all nodes on the calling thread, graphs rewritten as TensorFlow does by
+//   default. Prints a line like graph_bench's.
 
 #include <dlfcn.h>
 
@@ -153,7 +153,7 @@ class Peer {
   };
 
  private:
-  // What is to run once, before the graph is fed.
+  // The nodes that run once, before the graph is fed.
   void RunInit(const std::vector<std::string>& names) {
     std::vector<void*> operations;
     for (const std::string& name : names) operations.push_back(Find(name).operation);

@@ -23,7 +23,7 @@ std::shared_ptr<const OpRegistry> Ops() {
   return std::shared_ptr<const OpRegistry>(std::shared_ptr<const void>(), &BuiltinOps());
 }
 
-// What the first line promises: it stands alone, is short, and is safe to print.
+// The properties of the first line of a report: it stands alone, is short, and is safe to print.
 void ExpectGoodFirstLine(const absl::Status& status) {
   const std::string line = FormatError(status, /*one_line=*/true);
   EXPECT_LE(line.size(), 260u) << line;

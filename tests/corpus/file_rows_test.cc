@@ -1,4 +1,4 @@
-// Rows F of the corpus: files that are no graphs, damaged, too deep, or of another version.
+// Rows F of the corpus: files that are not graphs, damaged, too deep, or of another version.
 
 #include <random>
 #include <string>

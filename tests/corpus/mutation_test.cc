@@ -43,7 +43,7 @@ void Inspect(const Graph& graph) {
   EXPECT_GE(bytes, graph.num_nodes() == 0 ? 0u : 1u);
 }
 
-// Loads damaged bytes. What is accepted must survive export and import; what is refused must say why.
+// Loads damaged bytes. An accepted graph must survive export and import; a refusal must state a reason.
 bool LoadDamaged(const std::string& bytes) {
   LoadOptions options;
   options.format = GraphFormat::kGraphDef;

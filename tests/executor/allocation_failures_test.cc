@@ -308,7 +308,7 @@ class Meeting {
     {
       MutexLock lock(&mu_);
       if (!is_open_) {
-        // What can throw comes first.
+        // Steps that can throw come first.
         if (cancellation.RegisterCallback(cancellation.NewToken(), [this] { End(cancelled_); })) {
           done_ = std::move(done);
           return;
@@ -349,7 +349,7 @@ TEST_P(SessionAllocationsTest, APartThatListensToTheManagerOnly) {
     return absl::OkStatus();
   };
   ASSERT_OK(kernels.Add(OwnedKernelRow("Abs", MakeAsyncFunction(open))));  // Parts of waiting kernels are not serial.
-  const Output x = b_.Const("x", Tensor::Scalar(3.0f));  // No value crosses: the rendezvous tells nobody anything.
+  const Output x = b_.Const("x", Tensor::Scalar(3.0f));  // No value is transferred: the rendezvous calls no callback.
   b_.SetDevice(x, "/device:CPU:1");
   b_.SetDevice(b_.Op("Neg", "waits", {b_.Const("one", Tensor::Scalar(1.0f))}), "/device:CPU:0");
   b_.SetDevice(b_.Op("Abs", "opens", {x}), "/device:CPU:1");
@@ -425,7 +425,7 @@ TEST_P(SessionAllocationsTest, ACallOfAPartialRunThatFailsDoesNothingOrEndsIt) {
   const auto set_up = [&]() -> absl::Status {
     if (session->num_partial_runs() > 0) {
       const absl::Status again = run();
-      // On threads of its own the step may have failed beside the call that did nothing: the next one is told.
+      // On threads of its own the step may fail while this call does nothing; then the next call reports it.
       const bool has_failed_beside = GetParam().num_threads > 1 && IsShortOfMemory(again);
       if (!has_failed_beside) SLUICE_RETURN_IF_ERROR(again);
     }

@@ -17,7 +17,7 @@ class CallInboxTest : public ::testing::Test {
     calls_.push_back(std::make_unique<NodeCall>(run_));
     return calls_.back().get();
   }
-  // What is in the inbox, as indices of calls.
+  // The contents of the inbox, as indices of calls.
   std::vector<size_t> Drain() {
     std::vector<size_t> drained;
     for (NodeCall* call = inbox_.Drain(); call != nullptr; call = call->next) {

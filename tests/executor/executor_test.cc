@@ -43,7 +43,7 @@ class ExecutorTest : public testing::Test {
     return value->tensor.flat<float>()[0];
   }
 
-  // Whatever happened: nobody holds the rendezvous, and with the executor all tensors, slots and frames go.
+  // After any run, no reference to the rendezvous is left, and the executor frees all tensors, slots and frames.
   void TearDown() override {
     EXPECT_TRUE(harness_.rendezvous().RefCountIsOne());
     b_ = GraphBuilder(NewOpRegistry());

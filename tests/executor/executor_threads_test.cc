@@ -1,4 +1,4 @@
-// Who runs nodes, and how runs end early: threads, runners, cancellation, deadlines, many runs at once.
+// The threads that run nodes, and runs that end early: threads, runners, cancellation, deadlines, many runs at once.
 
 #include <atomic>
 #include <chrono>
@@ -114,7 +114,7 @@ class ExecutorThreadsTest : public testing::Test {
   }
 
   Shared shared_;
-  // Whatever happened: nobody holds the rendezvous, and with the executor all tensors, slots and frames go.
+  // After any run, no reference to the rendezvous is left, and the executor frees all tensors, slots and frames.
   void TearDown() override {
     EXPECT_TRUE(harness_.rendezvous().RefCountIsOne());
     b_ = GraphBuilder(NewOpRegistry());

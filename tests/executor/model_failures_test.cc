@@ -85,7 +85,7 @@ class ModelFailuresTest : public ::testing::TestWithParam<CallPolicy> {
   // Has each allocation of `run` fail, as far as it comes, once and with all after it. `prepare` comes before each, and
   // another `run`, which succeeds, after it.
   void FailEachAllocationOfModel(const Action& prepare, const Action& run) {
-    // What is made once in a process.
+    // Two runs first, so that what is made once per process exists already.
     for (int i = 0; i < 2; ++i) {
       ASSERT_OK(prepare());
       ASSERT_OK(run());

@@ -126,7 +126,7 @@ class KindCounts {
     for (const std::string& kind : kinds) ++counts_[kind];
     ++num_graphs_;
   }
-  // That each kind is in some twentieth of the graphs.
+  // Checks that each kind occurs in at least about a twentieth of the graphs.
   void ExpectAll() const {
     for (const char* kind : {"Switch",
                              "Merge",

@@ -1,5 +1,5 @@
-// The dataflow driver on graphs that nobody would write: random programs with some inputs rewired. Whatever they do, a
-// run ends, keeps nothing and touches nothing of others; where the rules of tokens give one answer, it is that.
+// The dataflow driver on unstructured graphs: random programs with some inputs rewired. Whatever they do, a run ends,
+// keeps nothing and touches nothing of others; where the rules of tokens give one answer, it is that.
 
 #include <cstdlib>
 #include <iostream>

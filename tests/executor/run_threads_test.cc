@@ -1,5 +1,5 @@
-// What hosts may count on (Note [Threads of a run] in executor.h): where `done` is called, what it may do, who waits
-// for whom.
+// Guarantees for hosts (Note [Threads of a run] in executor.h): where `done` is called, what it may do, which threads
+// wait.
 
 #include <atomic>
 #include <functional>
@@ -292,7 +292,7 @@ TEST_F(RunThreadsTest, ARunReturnsThoughWhatItHasSetFreeBlocks) {
   }
 }
 
-// Two kernels each of which ends when the other has begun.
+// Two kernels; each ends when the other has begun.
 class MeetingTest : public RunThreadsTest {
  protected:
   std::unique_ptr<Executor> MakeMeeting() {

@@ -291,7 +291,7 @@ TEST_P(SchedulerTest, AChainOfRunsDoesNotGrowTheStack) {
   host_.pool.reset();
 }
 
-// A run that is set free inside of another's call goes on when that call has returned, or elsewhere.
+// A run that becomes ready inside another run's call continues after that call, or on another thread.
 TEST_P(SchedulerTest, ACallThatEndsAnothersCallDoesNotRunItsDone) {
   for (const bool waits : {false, true}) {
     Notification waiter_over, over;

@@ -108,7 +108,7 @@ TEST_F(StallWatchTest, AKeyWithoutASendAndOneWithoutAReceiveAreNamed) {
   EXPECT_OK(Run(watch));
   EXPECT_TRUE(StrContains(report, "_Recv 'recv_x' for ")) << report;
   EXPECT_TRUE(StrContains(report, "receives wait, nothing was sent: 'x' from /job:localhost")) << report;
-  EXPECT_TRUE(StrContains(report, "sent, and nobody receives: 'y' from ")) << report;
+  EXPECT_TRUE(StrContains(report, "sent, but not received: 'y' from ")) << report;
   ASSERT_OK(harness_.Recv("y"));
 }
 

@@ -240,7 +240,7 @@ TYPED_TEST(PropagatorTest, AMergeMayReadAConstant) {
 
 TYPED_TEST(PropagatorTest, ConstantsInABranchRunWithIt) {
   const Output sw = this->Switch("sw", this->Int(5), this->Bool(false));
-  const Output dead = this->Int(1), live = this->Int(2);  // Read by nobody else.
+  const Output dead = this->Int(1), live = this->Int(2);  // No other node reads it.
   this->Control(this->b_.Op("Identity", "pivot", {TestFixture::True(sw)}), dead);
   this->Control(this->b_.Op("Identity", "other", {sw}), live);
   this->Add("x", dead, this->Int(10));

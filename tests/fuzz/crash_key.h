@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-// What a process said when it died, in one line that is the same for the same fault: the sanitizer's or the check's
+// The last words of a crashed process, as one line that is the same for the same fault: the sanitizer's or the check's
 // text without addresses, and the uppermost frames of ours.
 std::string CrashKey(absl::string_view log);
 

@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// All end the process where a promise is broken. What a reader accepts is written again where there is a writer.
+// All end the process where a promise is broken. Input that a reader accepts is written again, if there is a writer.
 void TryNpy(absl::string_view bytes, FuzzCounts* counts);
 void TryNpz(absl::string_view bytes, FuzzCounts* counts);
 // A VALUE of the command line; its first byte decides for which dtype.

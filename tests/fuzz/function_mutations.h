@@ -13,7 +13,7 @@ bool ChangeCallee(proto::GraphDef* graph, FuzzRandom& random);
 // A value that a call binds for an attr of its function gets hostile; or an attr in a body becomes a placeholder that
 // the calls bind to such a value.
 bool ChangeBinding(proto::GraphDef* graph, FuzzRandom& random);
-// What a function gives comes from elsewhere in its body.
+// A result of a function comes from another place in its body.
 bool ChangeResult(proto::GraphDef* graph, FuzzRandom& random);
 // All nodes but the Placeholders move into the body of a function, attrs of one of them bound by the call.
 bool MoveIntoFunction(proto::GraphDef* graph, FuzzRandom& random);

@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-// What a fuzzer has done so far. Plain atomics without pointers: it lies in memory that the process which fuzzes shares
-// with the one that watches it, so that a crash loses none of it. Relaxed: counts publish nothing.
+// Counts of what a fuzzer has done so far. Plain atomics without pointers: it lies in memory that the process which
+// fuzzes shares with the one that watches it, so that a crash loses none of it. Relaxed: counts publish nothing.
 struct FuzzCounts {
   static constexpr size_t kMaxOps = 2048;
   static constexpr size_t kMaxCodes = 10'000;

@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-// What the command line of a fuzzer says.
+// The command line of a fuzzer.
 struct FuzzOptions {
   uint64_t first_seed = 1;
   double seconds = 30;

@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-// What one fuzzer makes and runs. Not thread-safe.
+// The inputs that one fuzzer makes, and how it runs them. Not thread-safe.
 class FuzzSubject {
  public:
   virtual ~FuzzSubject() = default;

@@ -170,7 +170,7 @@ absl::StatusOr<DifferentiatedGraph> Differentiate(const Graph& graph, uint64_t s
     Promise(is_unchanged, "a refused gradient changes nothing", why);
     return status;
   }
-  // What is wrong in a body comes to light when its call is put in its place; loading leaves some things to the run.
+  // Errors in a body are found when the call is inlined; loading leaves some things to the run.
   const absl::Status sound = ValidateGraph(made.graph);
   const bool may_be_unsound = graph.library().size() > 0 || !ValidateGraph(graph).ok();
   Promise(sound.ok() || may_be_unsound, "a graph with gradients is sound", sound.ToString());

@@ -20,7 +20,7 @@ struct DifferentiatedGraph {
   std::vector<std::string> targets;  // The update.
 };
 
-// A copy of `graph` with gradients of some outputs with respect to some others, mostly of those that they hang on, or
+// A copy of `graph` with gradients of some outputs with respect to some others, mostly those that they depend on, or
 // with a training step: which ones, and with what options, follows from the seed and the names of nodes. The error,
 // where that is refused. Ends the process where a promise is broken: what is refused leaves the graph as it was, what
 // is added is sound.

@@ -24,7 +24,7 @@ class GraphSubject final : public FuzzSubject {
   std::vector<std::string> Smaller(absl::string_view input) const override;
 
   GraphTrial& trial() { return trial_; }
-  // The seed at the end of `input`, and 0 where there is none.
+  // The seed at the end of `input`, or 0.
   static uint64_t TrialSeed(absl::string_view input);
   static std::string WithTrialSeed(std::string graph, uint64_t seed);
 

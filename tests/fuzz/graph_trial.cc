@@ -109,7 +109,7 @@ void GraphTrial::CountError(const absl::Status& status, bool at_run) {
 
 void GraphTrial::Check(const absl::StatusOr<LoadedGraph>& model) {
   const CheckReport report = CheckModel("fuzz.pb", model, BuiltinKernels(), LoadLimits());
-  // What a load leaves to the steps that need it, check says at once.
+  // `check` reports at once what a load leaves to the steps that need it.
   const bool is_sound = model.ok() && model->deferred.ok();
   Promise(report.graph_ok() ? model.ok() : !is_sound, "check and load agree");
   Promise(!RenderCheckText(report, Paint(false)).empty() && !RenderCheckJson(report).empty(), "a report has a text");

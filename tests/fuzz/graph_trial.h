@@ -1,7 +1,8 @@
 #ifndef SLUICE_TESTS_FUZZ_GRAPH_TRIAL_H_
 #define SLUICE_TESTS_FUZZ_GRAPH_TRIAL_H_
 
-// What one GraphDef goes through: import, check, conversion, preparing and running, as the program would do it.
+// The stages that one GraphDef goes through: import, check, conversion, preparing and running, as the program would do
+// it.
 
 #include <cstdint>
 #include <map>

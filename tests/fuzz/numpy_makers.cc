@@ -22,7 +22,7 @@ Tensor AnyTensor(FuzzRandom& random) {
   return HostileTensor(random.Pick(kTypes), HostileShape(random), random.Pick(kElementKinds), random);
 }
 
-// "(2, 3)", and what is none.
+// Shapes such as "(2, 3)", and malformed ones.
 std::string ShapeText(FuzzRandom& random) {
   static const char* const kTexts[] = {"()", "(", "(,)", "(2 3)", "2", "(-1,)", "(1L,)", "(0x1,)", "[2]", "(2.0,)"};
   if (random.OneIn(5)) return kTexts[random.Below(std::size(kTexts))];

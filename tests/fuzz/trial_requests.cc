@@ -13,8 +13,8 @@ namespace {
 constexpr size_t kMaxFetches = 24;
 constexpr int kRounds = 2;
 
-// What the attr "shape" of a Placeholder asks for, unknown sizes filled in; any shape where it does not say, where it
-// is large, and now and then.
+// The attr "shape" of a Placeholder with unknown sizes filled in; any shape if the attr is missing or large, and
+// sometimes otherwise.
 Shape ShapeToFeed(const Graph& graph, NodeId id, FuzzRandom& random) {
   const absl::StatusOr<PartialShape> wanted = graph.GetShape(id, "shape");
   if (!wanted.ok() || wanted->rank() < 0 || random.OneIn(12)) return HostileShape(random);

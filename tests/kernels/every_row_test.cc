@@ -84,7 +84,7 @@ bool BeginsWith(const std::string& op, const char* part) { return op.rfind(part,
 
 bool NeedsMoreThanInputs(const std::string& op) {
   const bool is_on_array = BeginsWith(op, "TensorArray") && op != "TensorArrayV3";
-  // What another node has made.
+  // A value that another node has made.
   const bool is_on_queue = BeginsWith(op, "Queue") || (BeginsWith(op, "Barrier") && op != "Barrier");
   const bool is_on_accumulator =
       BeginsWith(op, "Accumulator") || BeginsWith(op, "ResourceAccumulator") || BeginsWith(op, "SparseAccumulator");

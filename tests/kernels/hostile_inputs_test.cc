@@ -42,7 +42,7 @@ int Count(const std::string& text, const std::string& part) {
 TEST(HostileInputsTest, TensorsWithoutElementsMayHaveAnyNumberOfRows) {
   const Tensor rows = Empty(DType::kFloat, {kHuge, 0});
   const Tensor empty_ints = Empty(DType::kInt32, {kHuge, 0});
-  // What is there to answer is answered.
+  // Inputs with a valid answer get it.
   EXPECT_OK(RunInOneMiB(KernelRunner("Sum"), {rows, Int(0)}));
   EXPECT_OK(RunInOneMiB(KernelRunner("Max"), {rows, Int(0)}));
   EXPECT_OK(RunInOneMiB(KernelRunner("Mean"), {Empty(DType::kFloat, {3, kHuge, 0}), Int(1)}));
@@ -59,7 +59,7 @@ TEST(HostileInputsTest, TensorsWithoutElementsMayHaveAnyNumberOfRows) {
       RunInOneMiB(KernelRunner("UnsortedSegmentSum"), {Empty(DType::kFloat, {2, 0}), Ints({0, 1}), Int(1 << 30)}));
   EXPECT_OK(RunInOneMiB(KernelRunner("Transpose"), {rows, Ints({1, 0})}));
   EXPECT_OK(RunInOneMiB(KernelRunner("Softmax"), {rows}));
-  // What would take memory is refused.
+  // Inputs that would take too much memory are refused.
   const absl::StatusCode exhausted = absl::StatusCode::kResourceExhausted;
   EXPECT_THAT(RunInOneMiB(KernelRunner("Sum"), {rows, Int(1)}), StatusIs(exhausted));
   EXPECT_THAT(RunInOneMiB(KernelRunner("BiasAddGrad"), {Empty(DType::kFloat, {0, kHuge})}), StatusIs(exhausted));

@@ -107,7 +107,7 @@ TEST(BuiltinRowsTest, TheyNameAttrsAndArgumentsThatTheirOpsHave) {
     }
     for (const absl::string_view name : row->host_inputs()) EXPECT_TRUE(HasArg(schema->inputs, name)) << row->op();
     for (const absl::string_view name : row->host_outputs()) EXPECT_TRUE(HasArg(schema->outputs, name)) << row->op();
-    // What is shared anyway needs no word.
+    // Kernels that are shared by default need no mark.
     EXPECT_TRUE(row->sharing() != Sharing::kEqualNodes || schema->is_stateful) << row->op();
   }
 }

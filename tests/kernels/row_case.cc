@@ -106,7 +106,7 @@ const Attrs& SpecialAttrs(const std::string& op) {
       {"DenseToSparseSetOperation", {{"set_operation", "a-b"}}},
       {"DynamicPartition", {{"num_partitions", 3}}},
       {"Einsum", {{"equation", "ij,jk->ik"}, {"N", 2}}},
-      {"Empty", {{"init", true}}},  // What nobody has set differs each time.
+      {"Empty", {{"init", true}}},  // Unset elements differ each time.
       {"EnsureShape", {{"shape", PartialShape()}}},
       {"ImageProjectiveTransformV2", {{"interpolation", "BILINEAR"}}},
       {"ImageProjectiveTransformV3", {{"interpolation", "BILINEAR"}}},
@@ -221,7 +221,7 @@ std::vector<DType> TypesOf(const KernelRow& row, const AttrSpec& attr) {
   return types;
 }
 
-// A value for an attr that has no default and is no type.
+// A value for an attr that has no default and is not a type.
 AttrValue GuessAttr(const AttrSpec& attr) {
   switch (attr.type) {
     case AttrType::kInt:

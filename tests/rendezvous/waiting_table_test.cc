@@ -30,7 +30,7 @@ class WaitingTableTest : public ::testing::TestWithParam<bool> {
     waiting.done = [](absl::Status, RendezvousValue, const TransferArgs&, const TransferArgs&) {};
     waiting.cancellation = cancellation;
   }
-  // The number of the oldest value, which goes; -1: there is none.
+  // The number of the oldest value, which goes; -1 if there is none.
   int32_t Take(int32_t edge) {
     WaitingTable::Item* const first = table_.Find(Hash(edge), Key(edge));
     return first == nullptr ? -1 : *table_.Take(first).value.tensor.AsScalar<int32_t>();
@@ -80,7 +80,7 @@ TEST_P(WaitingTableTest, OnlyReceiversOfACancellationAreTakenForIt) {
   table_.AddKeys(100, /*is_receive=*/false, &senders);
   EXPECT_EQ(receivers.size(), 20u);
   EXPECT_EQ(senders, std::vector<RendezvousKey>{Key(20)});
-  // What stays under a key is in order still, and can be added to.
+  // Items that remain under a key keep their order, and more can be added.
   AddReceiver(5, &one);
   size_t left = 0;
   CancellationManager* last = nullptr;

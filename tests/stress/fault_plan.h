@@ -15,7 +15,7 @@ enum class Fault : uint8_t {
   kError,          // A kernel fails.
   kThrow,          // A kernel throws a std::exception.
   kThrowBadAlloc,  // A kernel throws std::bad_alloc.
-  kThrowOther,     // A kernel throws what is no std::exception.
+  kThrowOther,     // A kernel throws an object that is not a std::exception.
   kThrowInShard,   // A shard of a kernel's ParallelFor throws, on whatever thread it is.
   kDroppedDone,    // An asynchronous kernel drops its callback.
   kCancel,         // Another thread cancels the step.

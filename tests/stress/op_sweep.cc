@@ -56,7 +56,7 @@ class CallCounter final : public NodeObserver {
   int64_t calls_ = 0;
 };
 
-// `input` in memory whose end is guarded, and that nobody else holds.
+// `input` in memory whose end is guarded, and that has no other holder.
 Tensor Guarded(const Tensor& input, Allocator& allocator) {
   if (!IsTrivial(input.dtype())) return input.DeepCopy().value();
   Tensor copy = Tensor::Make(input.dtype(), input.shape(), allocator).value();

@@ -54,7 +54,7 @@ class ExecutorHarness {
   LocalRendezvous& rendezvous() { return *rendezvous_; }
   // A new rendezvous for the next run.
   void NewRendezvous() { rendezvous_ = MakeCounted<LocalRendezvous>(edges_); }
-  // What runs get, unless a test says otherwise.
+  // The default arguments of runs.
   Executor::Args args();
 
   absl::Status Build(Graph graph, absl::string_view kind = "", Driver driver = Driver::kDataflow);

@@ -11,7 +11,7 @@ namespace sluice {
 namespace {
 
 constexpr size_t kUnit = 256;  // Memory comes in multiples of this.
-constexpr int kFreed = 0xCD;   // What freed memory is full of.
+constexpr int kFreed = 0xCD;   // The byte that freed memory is filled with.
 
 size_t Rounded(size_t bytes) { return std::max((bytes + kUnit - 1) / kUnit * kUnit, kUnit); }
 

@@ -3,8 +3,8 @@
 
 // A GPU without a GPU: memory of its own that the host cannot touch, streams with threads of their own that take their
 // time, events, and failures on demand. What Note [Streams] in kernels/device/stream.h asks of a device, and nothing
-// that makes mistakes pass: freed memory is overwritten in the order of its stream, so that who reads it later, or too
-// early, gets something else.
+// that makes mistakes pass: freed memory is overwritten in the order of its stream, so that reads that come later, or
+// too early, get something else.
 
 #include <array>
 #include <atomic>
@@ -30,7 +30,8 @@ namespace sluice {
 
 class FakeDevice;
 
-// What is to fail: each counts down with every call of its kind, and the call that makes it zero fails. Negative: none.
+// The failures to inject: each counts down with every call of its kind, and the call that makes it zero fails.
+// Negative: none.
 struct FakeFaults {
   std::atomic<int> launch{-1};    // Queuing a kernel.
   std::atomic<int> work{-1};      // A kernel, later, on the device.
@@ -156,7 +157,7 @@ class FakeDevice final : public StreamDevice {
   size_t num_live_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t live_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t num_moved_ ABSL_GUARDED_BY(mu_) = 0;
-  // They go in this order, backwards: whoever waits for events needs the streams.
+  // Destroyed in reverse order: the waiter for events needs the streams.
   std::array<std::unique_ptr<FakeStream>, 3> streams_;
   std::unique_ptr<Staging> staging_;
   std::unique_ptr<EventWaiter> events_;

@@ -38,7 +38,7 @@ void* GuardAllocator::Allocate(size_t bytes, StreamTag) {
   if (pages == MAP_FAILED) return nullptr;
   char* const begin = static_cast<char*>(pages);
   SLUICE_CHECK_EQ(mprotect(begin + place.usable, kPage, PROT_NONE), 0);
-  // Not zero: what reads elements that nobody wrote gives odd answers.
+  // Not zero, so that reads of unwritten elements give odd answers.
   std::memset(begin + place.begin(), kFiller, place.aligned);
   return begin + place.begin();
 }

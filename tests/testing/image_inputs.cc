@@ -9,8 +9,8 @@
 namespace sluice {
 namespace {
 
-// What the inputs of an op are, a letter each. Windows have stride 1 and padding SAME (the attrs of trials): results
-// are as large as the images.
+// The kinds of an op's inputs, a letter each. Windows have stride 1 and padding SAME (the attrs of trials): results are
+// as large as the images.
 //   x  an image                     V  a volume                       m  a matrix
 //   c  an element for each channel  b  one for each image or row      1  a scalar
 //   s  the sizes of x               S  the sizes of V                 h  an image of half the height and width

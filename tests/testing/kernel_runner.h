@@ -63,7 +63,7 @@ class KernelRunner {
     attrs_.emplace_back(std::move(name), std::move(value));
     return *this;
   }
-  // What the kernel may use; device and resources are set to those of this runner where null.
+  // The facilities of the kernel; device and resources are set to those of this runner where null.
   RunContext& run() { return run_; }
   Device& device() { return *device_; }
   // Inputs are handed over: with `movable` the kernel is their last reader and may work in place.

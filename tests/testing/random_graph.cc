@@ -39,7 +39,7 @@ class Generator {
   }
 
  private:
-  // A reference to a variable, and who has read the value that is there now: the next to write waits for them all.
+  // A reference to a variable, and the readers of its current value: the next writer waits for them all.
   struct Variable {
     Output ref;
     std::vector<Output> readers;
@@ -116,7 +116,7 @@ class Generator {
     scope.mixed.push_back(made);
   }
 
-  // What is live of several values that may be dead.
+  // The live one of several values that may be dead.
   void Join(Scope& scope) {
     std::vector<Output> joined = {Any(scope.mixed)};
     while (joined.size() < 9 && Chance(70)) joined.push_back(Chance(85) ? Any(scope.mixed) : Any(scope.values));
@@ -131,7 +131,7 @@ class Generator {
     return {b_.Op("Assign", "", {ref, Any(scope.values)}), {}};
   }
 
-  // Goes on with `ref`, once all have read what was there.
+  // Continues with `ref`, once all have read the former value.
   void Advance(Variable& variable, Output ref) {
     for (const Output& reader : variable.readers) b_.AddControl(ref, GraphBuilder::Control(reader));
     variable = {ref, {}};

@@ -296,7 +296,7 @@ class ProgramMaker {
 
   void AddExits(Scope* scope, Scope* loop, Output condition, const std::vector<Value>& variables) {
     for (size_t i = 0; i < variables.size(); ++i) {
-      if (i > 0 && Chance(20)) continue;  // Nobody asks for it.
+      if (i > 0 && Chance(20)) continue;  // It is not fetched.
       const Value value = Chance(85) ? variables[i] : loop->values[Below(loop->values.size())];
       Output last = b_.Op("Switch", Name("switch"), {value.output, condition});
       if (Chance(15)) last = b_.Op("Neg", Name("neg"), {last});

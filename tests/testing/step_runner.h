@@ -32,7 +32,7 @@ class StepRunner {
   ~StepRunner();
 
   GraphBuilder& graph() { return builder_; }
-  // What kernels may use; set before the first step. What is null gets a value of this runner's, but for rendezvous,
+  // What kernels may use; set before the first step. Members that are null get this runner's value, except rendezvous,
   // session state and tensor store.
   RunContext& run() { return run_; }
   Device& device() { return *device_; }

@@ -5,12 +5,12 @@
 //
 // Note [Tokens]
 // A node runs once in each iteration of each instance of its frame, when a token has come on every edge into it. A
-// token is a value, a reference, or the news that there is none (dead). Any dead token makes the whole node dead: it
-// does not run and sends dead tokens on. Exceptions: a Merge runs at the first value, or is dead when all its data
-// tokens are (or an Enter's is); its control edges count but never kill. A ControlTrigger always runs. An Enter sends
-// into iteration 0 of the frame instance that is its own, a constant one into all iterations. A NextIteration sends
-// into the next iteration, nothing if it is dead. An Exit sends into the iteration around; dead Exits of the last
-// iteration send when nothing else happens in the frame any more.
+// token is a value, a reference, or dead (no value). Any dead token makes the whole node dead: it does not run and
+// sends dead tokens on. Exceptions: a Merge runs at the first value, or is dead when all its data tokens are (or an
+// Enter's is); its control edges count but never kill. A ControlTrigger always runs. An Enter sends into iteration 0 of
+// the frame instance that is its own, a constant one into all iterations. A NextIteration sends into the next
+// iteration, nothing if it is dead. An Exit sends into the iteration around; dead Exits of the last iteration send when
+// nothing else happens in the frame any more.
 
 #include <cstdint>
 #include <deque>
@@ -49,8 +49,8 @@ class TokenEvaluator {
   }
   int64_t nodes_seen() const { return nodes_seen_; }
   // Whether some Merge got a second value, or some edge a second token: then the answer depends on the order. Or some
-  // Exit was neither live nor dead in the last iteration, which had nothing for it: TensorFlow tells nobody of it, or
-  // all who wait, depending on when an earlier iteration ended.
+  // Exit was neither live nor dead in the last iteration, which had nothing for it: TensorFlow notifies no reader of
+  // it, or all, depending on when an earlier iteration ended.
   bool is_ambiguous() const { return is_ambiguous_; }
   // Whether at the end something still waited that the end of a frame would not bring.
   bool is_stuck() const { return is_stuck_; }
@@ -67,7 +67,7 @@ class TokenEvaluator {
     int32_t input;   // -1: control.
     int32_t output;  // -1: control.
   };
-  // What has come to one node in one iteration.
+  // The inputs that have arrived at one node in one iteration.
   struct Place {
     std::map<int32_t, Token> data;
     std::set<int32_t> seen;  // Inputs that a token came to, taken by the node or not.

@@ -1,10 +1,10 @@
-// What ThreadSanitizer is to be told of libraries that are not instrumented: linked into every program of the
-// configuration "tsan" (.bazelrc), so that there is no file to find at run time.
+// Tells ThreadSanitizer about libraries that are not instrumented: linked into every program of the configuration
+// "tsan" (.bazelrc), so that there is no file to find at run time.
 //
 // Debian's libabsl is not instrumented. Status::UnrefNonInlined counts references there, with atomics that
-// ThreadSanitizer does not see: the thread that drops the last reference and deletes the text and the payloads seems
-// to race with whoever read them before it dropped its own. So the linker gives its callers (--wrap, in .bazelrc) this
-// one, which does the same and is instrumented. Nothing is suppressed, whatever debug information a build has.
+// ThreadSanitizer does not see: the thread that drops the last reference and deletes the text and the payloads seems to
+// race with a thread that read them before it dropped its own. So the linker gives its callers (--wrap, in .bazelrc)
+// this one, which does the same and is instrumented. Nothing is suppressed, whatever debug information a build has.
 
 #include <atomic>
 #include <cstdint>

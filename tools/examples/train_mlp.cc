@@ -1,4 +1,4 @@
-// A network made and trained without TensorFlow: two layers tell two half moons apart. What it has learnt is written as
+// A network made and trained without TensorFlow: two layers tell two half moons apart. The trained model is written as
 // a SavedModel, which `sluice run` and TensorFlow load:
 //
 //   train_mlp moons

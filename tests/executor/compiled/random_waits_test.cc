@@ -99,7 +99,7 @@ void AddWaits(uint32_t seed, Graph* graph, std::vector<std::string>* receives) {
     if (graph->inputs(reader).empty()) continue;
     const int32_t i = static_cast<int32_t>(random() % graph->inputs(reader).size());
     const Output source = graph->inputs(reader)[static_cast<size_t>(i)];
-    // What enters a loop is outside of it.
+    // Values that enter a loop are computed outside of it.
     const bool is_enter = absl::StrContains(graph->op_name(reader), "Enter");
     const int32_t frame =
         is_enter ? frames.frames[static_cast<size_t>(frames.frame(reader))].parent : frames.frame(reader);
@@ -236,7 +236,8 @@ void ExpectSame(const CompiledGraph& compiled, const Story& serial, const Story&
   if (!serial.status.ok()) return;
   ASSERT_EQ(serial.waits, dataflow.waits);
   ASSERT_OK_AND_ASSIGN(const ControlFlowInfo frames, BuildControlFlowInfo(compiled.graph(), LoadLimits()));
-  // A loop as a whole waits for all that enters it, or is dead: nodes in it may run without it, where nobody sees it.
+  // A loop as a whole waits for all that enters it, or is dead: nodes in it may run without it if that has no visible
+  // effect.
   std::set<int32_t> nodes;
   for (const SerialInstruction& instruction : compiled.waiting_program()->instructions()) {
     if (instruction.kernel == nullptr) continue;

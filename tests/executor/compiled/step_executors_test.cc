@@ -1,5 +1,5 @@
-// What hosts may count on, whichever driver runs their graph: values, errors, cancellation, deadlines, runners, and the
-// thread that `done` comes on.
+// Guarantees for hosts under every driver: values, errors, cancellation, deadlines, runners, and the thread that `done`
+// comes on.
 
 #include <atomic>
 #include <functional>

@@ -264,7 +264,7 @@ TEST_P(WaitingExecutorTest, StepsGoOnWhereTheRunnerTakesThem) {
   EXPECT_THAT(step.status, IsError(ErrorCode::kRunCancelled, "dropped"));
 }
 
-// Values are given up by their last reader, so that it may work in place, and otherwise as soon as nobody needs them.
+// Values are given up by their last reader, so that it may work in place, and otherwise as soon as no node needs them.
 TEST_P(WaitingExecutorTest, NoBufferOutlivesItsReaders) {
   std::vector<bool> writable;
   UseKernel([&](KernelContext& context) {

@@ -32,7 +32,7 @@ class BodyStoreTest : public ::testing::Test {
     store_ = std::make_unique<BodyStore>(options);
   }
 
-  // Compiles what the calls of the graph need, all of which stay calls.
+  // Compiles the bodies for the calls of the graph; all calls stay calls.
   absl::StatusOr<BodyStore::Calls> Compile(int64_t version = 0) {
     const CallChoice choice(b_.graph(), CallPolicy::kCall, [](const OpSchema&) { return false; });
     BodyStore::Plan plan;

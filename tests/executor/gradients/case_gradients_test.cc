@@ -104,7 +104,7 @@ TEST_F(CaseGradientsTest, ZerosOfAVariableThatIsNotConnected) {
   EXPECT_THAT(found, Each(ElementsAre(0, 0)));
 }
 
-// Index 2 is the last port of two, and the third of three: one is no condition of the other.
+// Index 2 is the last port of two, and the third of three: the conditions differ.
 TEST_F(CaseGradientsTest, CasesOfOneIndexWithOtherNumbersOfBranches) {
   const Output x = FloatVector("x"), i = b_.Placeholder("i", DType::kInt32);
   const Output two = Case("two", x, i, 2);

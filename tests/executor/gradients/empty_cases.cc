@@ -1,4 +1,4 @@
-// Cases without elements, or with some operands that have none: gradients have the right shape, and no NaN.
+// Cases in which all or some operands have no elements: gradients have the right shape, and no NaN.
 
 #include "tests/executor/gradients/row_case.h"
 

@@ -1,4 +1,4 @@
-// What AddGradients makes of ys, xs, seeds and stops, how it adds up, and how it fails.
+// AddGradients: its handling of ys, xs, seeds and stops, its sums, and its errors.
 
 #include "graph/gradients/gradients.h"
 
@@ -275,7 +275,7 @@ TEST(GradientsSizeTest, StopsAtADeadlineAndWhenCancelled) {
   EXPECT_EQ(graph.num_nodes(), before);
 }
 
-// A size that int32 cannot hold is no constant of int32: the op finds it, and its run says so.
+// A size beyond int32 does not become an int32 constant: the op computes it, and its run fails.
 TEST(GradientsSizeTest, SizesBeyondInt32) {
   GraphBuilder b(NewOpRegistry());
   const Output x = b.Placeholder("x", DType::kFloat, PartialShape::Of({(int64_t{1} << 32) + 2}));

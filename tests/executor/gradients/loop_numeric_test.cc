@@ -182,8 +182,7 @@ Output CasesOutside(Test& t, const Test::Inputs& in) {
   return t.Apply("Square", "y", {t.CaseOf("three", in.n, 3, two, in.w)});
 }
 
-// A conditional of which only one branch reads v, by `chosen`; the other one begins with a Switch by `early`, which is
-// the same.
+// A conditional by `chosen`; only one branch reads v; the other one begins with a Switch by `early`, which is the same.
 Output OneBranchReads(Test& t, Output v, Output early, Output chosen) {
   const Output none = t.Apply("OnesLike", "none", {t.Gate("pivot", t.Apply("ZerosLike", "zeros", {v}), early)});
   const Output yes = t.Apply("Sin", "yes", {t.Nth(t.Gate("gate", v, chosen), 1)});

@@ -168,7 +168,7 @@ void AddImages(std::vector<RowCase>& cases) {
                    2,
                    {},
                    true});
-  // By whole pixels, some of which leave the image.
+  // Moves by whole pixels; some leave the image.
   const RowArg moves = Floats({2, 8}, {1, 0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, -1, 0, 0});
   const GraphBuilder::Attrs nearest = {{"interpolation", "NEAREST"}};
   cases.push_back({"ImageProjectiveTransformV2", {X({2, 3, 3, 1}), moves, Is({3, 3})}, nearest});

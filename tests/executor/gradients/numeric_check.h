@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-// What is known before the run.
+// Facts that are known before the run.
 enum class KnownBefore {
   kAll,      // Shapes are stated, and constants are constants.
   kNothing,  // Everything is fed, and shapes are unknown.

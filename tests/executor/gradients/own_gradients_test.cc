@@ -150,7 +150,7 @@ TEST_F(CaptureTest, AnErrorWhereAValueIsNotThere) {
   EXPECT_THAT(Failure(y, x, options), ::testing::AllOf(HasSubstr("'gone:0'"), HasSubstr("'CustomGradient-7'")));
   options.custom[0].captures.pop_back();
   EXPECT_THAT(Failure(y, x, options), HasSubstr("'Grad'"));
-  // What the object graph would say is missing.
+  // The facts of the object graph are missing.
   ASSERT_OK(b_.graph().library().AddGradient(RegisteredGradientKey("CustomGradient-7"), "Grad"));
   EXPECT_THAT(Failure(y, x), HasSubstr("object graph"));
 }
@@ -317,7 +317,7 @@ TEST_F(RecomputationTest, TheSecondComputationWaitsForTheGradient) {
   ASSERT_OK(Add({y}, {x}, options).status());
   Graph graph = b_.graph();
   ASSERT_OK(InlineFunctionCalls(graph, InlineOptions()).status());
-  // What comes after dy, data or not.
+  // The inputs after dy, data or not.
   std::set<int32_t> after = {dy.node.value()};
   for (size_t before = 0; before != after.size();) {
     before = after.size();

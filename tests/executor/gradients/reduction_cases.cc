@@ -22,7 +22,7 @@ void AddReductions(std::vector<RowCase>& cases) {
   cases.push_back({"Prod/zero", {V({3}, {2, 0, 3}), Is({0})}, {}, 0, 1});
   for (const char* op : {"Cumsum", "Cumprod", "CumulativeLogsumexp"}) {
     for (const bool exclusive : {false, true}) {
-      // The first sums of nothing are the lowest numbers, of which there are no differences.
+      // The first sums are empty, that is the lowest number, which has no finite differences.
       if (exclusive && std::string(op) == "CumulativeLogsumexp") continue;
       for (const bool reverse : {false, true}) {
         const std::string form = std::string(exclusive ? "/exclusive" : "/") + (reverse ? "_reverse" : "");

@@ -45,7 +45,7 @@ struct RowCase {
   std::string op() const { return name.substr(0, name.find('/')); }
 };
 
-// What gtest says of it.
+// How gtest prints it.
 inline void PrintTo(const RowCase& row_case, std::ostream* out) { *out << row_case.name; }
 
 // --- Operands --------------------------------------------------------------------------------------------------------

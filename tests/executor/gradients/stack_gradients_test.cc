@@ -150,7 +150,7 @@ TEST_F(StackGradientsTest, OneLoopAfterTheOther) {
   CheckSecondOrder(y, x, w, function, 0.7, 1.1);
 }
 
-// What one does not differentiate by is no obstacle, whatever lies in stacks.
+// Values in stacks do not matter unless one differentiates with respect to them.
 TEST_F(StackGradientsTest, StacksOfOtherValuesDoNotCount) {
   const Output x = Input("x"), z = Input("z");
   const Loop loop = Begin("loop", Int("trips", 2));
@@ -164,7 +164,7 @@ TEST_F(StackGradientsTest, StacksOfOtherValuesDoNotCount) {
   EXPECT_THAT(found, ElementsAre(ElementsAre(4 * 8)));
 }
 
-// Nobody knows in which order such a stack gives back what it took.
+// The order in which such a stack returns its values is not known.
 TEST_F(StackGradientsTest, AStackThatNoLoopFillsIsRefusedByName) {
   const Output x = Input("x");
   const Output stack = b_.Op("StackV2", "stack", {Int("size", 3)}, {{"elem_type", DType::kFloat}});

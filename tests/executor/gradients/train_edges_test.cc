@@ -196,7 +196,7 @@ TEST_F(TrainEdgesTest, SharedNamesThatAreTaken) {
   EXPECT_THAT(Fetch(read), ::testing::ElementsAre(7, 8));
 }
 
-// What is fetched with the step is what it was before it.
+// A value that is fetched together with the step is the one before the step.
 TEST_F(TrainEdgesTest, UpdatesWaitForWhatIsFetched) {
   const Output w = Floats("w", Shape::Of({1, 2}), {1, 2});
   const Output loss = Total(Read(w)), metric = b_.Op("Neg", "metric", {Read(w)});

@@ -49,7 +49,7 @@ void Compare(const Graph& graph, uint32_t seed) {
     // Some side contradicts the side around it.
     EXPECT_THAT(serial.why_not(), testing::AnyOf(testing::HasSubstr("stands under another condition than its loop"),
                                                  testing::HasSubstr("does not merge the sides of one Switch"),
-                                                 testing::HasSubstr("does not stand where its loop goes on")));
+                                                 testing::HasSubstr("does not run exactly when its loop continues")));
     ++refused;
     return;
   }
@@ -96,7 +96,7 @@ TEST(RandomProgramsTest, DeepProgramsDoWhatTheRulesSay) {
   }
 }
 
-// What is not structured is refused; what is accepted is run right.
+// Unstructured graphs are refused; accepted ones give the right results.
 TEST(RandomProgramsTest, RewiredProgramsAreRefusedOrRunRight) {
   RandomProgramOptions options;
   options.with_state = false;

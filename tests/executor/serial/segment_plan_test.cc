@@ -209,7 +209,7 @@ TEST_F(SegmentPlanTest, AMergeThatCouldGoOnBeforeAWaitIsRefused) {
   const Output ports = b_.Op("Switch", "switch", {Arg(0), Pred()});
   const Output waits = Add("after", Wait("w", Arg(1)), GraphBuilder::Nth(ports, 1));
   Return(0, b_.Op("Merge", "merge", {b_.Op("Neg", "other", {ports}), waits}));
-  EXPECT_THAT(Plan(), HasSubstr("'merge' may go on before a wait"));
+  EXPECT_THAT(Plan(), HasSubstr("'merge' may run before a wait"));
 }
 
 TEST_F(SegmentPlanTest, AMergeAfterThePredicateHasWaitedIsFine) {
@@ -237,7 +237,7 @@ TEST_F(SegmentPlanTest, WhatDoesNotFitIsRefused) {
                 const Output trigger = b_.Op("ControlTrigger", "trigger", {});
                 b_.AddControl(trigger, Wait("w", Arg(0)));
               }),
-              HasSubstr("'trigger' may go on after a wait"));
+              HasSubstr("'trigger' may run after a wait"));
   EXPECT_THAT(
       refused([&] {
         const Output first = b_.Op("Enter", "", {Arg(0)}, {{"frame_name", "f"}});
@@ -356,7 +356,7 @@ TEST(StopSetsTest, EachSetIsStoredOnce) {
 
 // ---- Joins ----
 
-// What each join counts, its parts followed to the stops, is the set of stops before its segment.
+// The stops that each join counts, through all of its parts, are the stops before its segment.
 void ExpectJoinsAreTheSets(const SegmentPlan& plan, const JoinPlan& joins) {
   std::vector<std::set<int32_t>> stops(static_cast<size_t>(joins.num_joins()));
   std::vector<uint32_t> left = joins.num_parts();
@@ -408,7 +408,7 @@ TEST_F(SegmentPlanTest, JoinsOfARunningSumGrowWithTheGraph) {
   }
 }
 
-// A node that reads all of them at once makes a set for each input, of which only the last is a segment's.
+// A node that reads all of them at once makes a set for each input; only the last one belongs to a segment.
 TEST_F(SegmentPlanTest, JoinsOfOneReaderOfAllAreOne) {
   constexpr int kCount = 50;
   std::vector<Output> waits;

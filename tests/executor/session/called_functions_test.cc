@@ -147,7 +147,7 @@ TEST_F(CalledFunctionsTest, ACallInOrAfterABodyWithASwitchIsInlined) {
   ExpectEqualAnswers("after", {{"x", Float(2)}}, 4, 0);
 }
 
-// A body without an instruction is over at once, and its caller goes on.
+// A body without instructions ends at once, and its caller continues.
 TEST_F(CalledFunctionsTest, ABodyThatDoesNothing) {
   FunctionText("Nothing").Arg("x: float").FunctionAttr("_noinline", true).AddTo(b_.graph());
   const Output x = PlaceholderX();

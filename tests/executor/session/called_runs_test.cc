@@ -71,7 +71,7 @@ TEST_F(CalledRunsTest, ADeadlineEndsCallsWithoutKernels) {
   ExpectThatADeadlineEndsY();
 }
 
-// Counts calls of kernels that have begun and not ended; throws where it is told of a call of `throws_at`.
+// Counts calls of kernels that have begun and not ended; throws when a call of `throws_at` is reported.
 class OpenCalls final : public NodeObserver {
  public:
   void OnStart(NodeId, int64_t) override { ++open; }
@@ -141,7 +141,7 @@ TEST_F(CalledRunsTest, ACancellationEndsABody) {
   EXPECT_EQ(reached, 0);
 }
 
-// What one call's body does is seen by what waits for the call.
+// Nodes that wait for a call see the effects of its body.
 TEST_F(CalledRunsTest, EffectsHappenInTheirOrder) {
   std::vector<float> seen;
   AddHostKernel("Print", [&seen](KernelContext& context) {

@@ -58,7 +58,7 @@ class Loop {
   std::vector<Output> merges_, switches_, bodies_;
 };
 
-// Who runs the graph, and with how many threads.
+// The driver that runs the graph, and its number of threads.
 struct Mode {
   Driver driver;
   int num_threads;

@@ -29,8 +29,8 @@ class SumOfShardsKernel : public Kernel {
   }
 };
 
-// Whatever could show in bits who was faster: products and sums that threads share, chains of softmax, kernels that go
-// by their shards, updates of one variable that nobody orders, and a loop over all that.
+// Everything whose bits could depend on timing: products and sums that threads share, chains of softmax, kernels that
+// depend on their shards, unordered updates of one variable, and a loop over all that.
 class DeterminismTest : public SessionFixture, public ::testing::WithParamInterface<Driver> {
  protected:
   static constexpr int kRows = 96, kColumns = 256;

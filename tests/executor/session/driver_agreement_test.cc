@@ -1,4 +1,4 @@
-// What goes wrong goes wrong in the same way whichever driver runs the graph.
+// Errors are the same under every driver.
 
 #include <algorithm>
 #include <cmath>

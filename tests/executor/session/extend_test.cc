@@ -1,4 +1,4 @@
-// Session::Extend: what it adds, what it leaves as it was, and who may call it when.
+// Session::Extend: what it adds, what it leaves unchanged, and when it may be called.
 
 #include <atomic>
 #include <memory>

@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, GrowthTest, ::testing::ValuesIn(Params()),
                            return std::string(std::get<0>(info.param).name) + (is_serial ? "Serial" : "Dataflow");
                          });
 
-// A partial run of a chain each node of which is fetched: what the fetches need overlaps.
+// A partial run of a chain whose every node is fetched: what the fetches need overlaps.
 TEST(PartialRunGrowthTest, FetchesShareWhatTheyNeed) {
   const auto measure = [](int size) {
     GraphBuilder b(NewOpRegistry());
@@ -190,7 +190,7 @@ class WaitingGrowthTest : public ::testing::TestWithParam<Driver> {
         is_over = true;
       });
     });
-    // This thread waits for nothing, and so goes on with the step itself.
+    // This thread waits for nothing, and so continues the step itself.
     work.waits = BlocksOf([&] {
       for (int i = 0; i < waits; ++i) {
         EXPECT_FALSE(is_over);

@@ -1,5 +1,5 @@
 // Runs that wait on a thread which has other work on its hands: inside of a `done` or of a kernel, or with runs of
-// others that it has set free. They come back at their deadline or cancellation, and work for nobody else.
+// others that it has set free. They return at their deadline or cancellation, and do no work of other runs.
 
 #include <atomic>
 #include <cstdio>
@@ -129,7 +129,7 @@ TEST_F(NestedWaitsTest, ARunInsideOfAKernelComesBack) {
   }
 }
 
-// What the waiting thread itself sets free at its deadline is not only its own run: the others are not its work.
+// At its deadline the waiting thread makes other runs ready too; it must not work on them.
 TEST_F(NestedWaitsTest, ARunWorksForNoOthersThatItSetsFree) {
   constexpr int kSteps = 200;
   for (const Driver driver : {Driver::kAuto, Driver::kDataflow}) {

@@ -307,7 +307,7 @@ TEST_F(OnePreparationTest, WhatIsReturnedIsWhatIsKept) {
   EXPECT_EQ(*outer, *later);
 }
 
-// What another thread is preparing may be of the graph before.
+// Another thread may be preparing a plan of the former graph.
 TEST_F(OnePreparationTest, WhatIsWantedAfterAChangeIsPreparedAnew) {
   OpenWith([&](int count) {
     if (count > 1) return;
@@ -326,7 +326,7 @@ TEST_F(OnePreparationTest, WhatIsWantedAfterAChangeIsPreparedAnew) {
   ExpectFetch("y", 10, {{"x", Int(3)}});
 }
 
-// Two factories, each of which runs what the other thread is preparing: neither waits for the other.
+// Two factories; each runs what the other thread is preparing: neither waits for the other.
 TEST_F(OnePreparationTest, ThreadsThatPrepareDoNotWaitForEachOther) {
   std::atomic<int> num_begun{0}, others_made{0};
   const auto runs = [&](const std::string& fetch) {

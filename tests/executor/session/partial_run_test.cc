@@ -123,7 +123,7 @@ TEST_F(PartialRunTest, SeveralOutputsOfOneNodeAreFedApart) {
   ExpectStep(handle, {{"ports", Int(2)}}, "difference", 5);
 }
 
-// A receive that nobody sends for.
+// A receive without a send.
 class WaitingPartialRunTest : public PartialRunTest {
  protected:
   void SetUp() override {
@@ -184,7 +184,7 @@ TEST_F(WaitingPartialRunTest, OptionsOfTheSetupHoldForTheWholeStep) {
   setup.stall_timeout = absl::Milliseconds(5);
   setup.pool = 1;
   ASSERT_OK_AND_ASSIGN(handle_, session_->PRunSetup({{"x"}, {"waits"}, {}, {}}, setup));
-  // Between calls nobody waits, and nothing is reported; in a call the report brings the end.
+  // Between calls nothing waits, and nothing is reported; in a call the report ends it.
   const LogCapture log([&](const std::string& line) {
     EXPECT_TRUE(absl::StrContains(line, "'edge'")) << line;
     cancellation.StartCancel();

@@ -1,4 +1,4 @@
-// Calls that nobody waits for: Callable::RunAsync and Session::RunAsync.
+// Calls without a waiting thread: Callable::RunAsync and Session::RunAsync.
 
 #include <atomic>
 #include <cstdint>
@@ -405,7 +405,7 @@ TEST_F(RunAsyncTest, StepsByNameThatWaitHoldLittleMore) {
   EXPECT_EQ(others, 0u);
 }
 
-// What is over when the call returns needs no memory beyond what Run needs, also where threads are there.
+// A step that has ended when the call returns needs no more memory than Run does, also with threads.
 TEST_F(RunAsyncTest, ACallThatDoesNotWaitAllocatesNothing) {
   AddSimpleGraph();
   for (const int threads : {1, 2}) {

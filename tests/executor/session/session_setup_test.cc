@@ -125,7 +125,7 @@ TEST_F(SessionSetupTest, PoolsAreSharedByName) {
   EXPECT_THAT(pools.Find("large", 5).status(), IsError(ErrorCode::kWrongUse, "'large'"));
   one.reset();
   same.reset();
-  ASSERT_OK_AND_ASSIGN(one, pools.Find("large", 5));  // Nobody used it any more.
+  ASSERT_OK_AND_ASSIGN(one, pools.Find("large", 5));  // It was no longer in use.
   EXPECT_EQ(one->num_threads(), 5);
 }
 
@@ -357,7 +357,7 @@ TEST_P(HostExecutorTest, MayDropItsCallback) {
   EXPECT_OK(RunAsync());
 }
 
-// The run goes on although RunAsync has thrown: its end is that of the callback.
+// The run continues although RunAsync has thrown: it ends with the callback.
 TEST_P(HostExecutorTest, MayThrowAndCallBackLater) {
   const LogCapture log;
   Mutex mu;

@@ -20,7 +20,7 @@
 namespace sluice {
 namespace {
 
-// Prints of which it is known how often they were made, and what each call was for its kernel.
+// Print ops that record how often their kernels were made, and which call of its kernel each call was.
 class SharedKernelsTest : public SessionFixture {
  protected:
   SharedKernelsTest() {
@@ -47,7 +47,7 @@ class SharedKernelsTest : public SessionFixture {
     options.kernels = &registry_;
     Open(options);
   }
-  // What the counter says next.
+  // The next value of the counter.
   int32_t Next(const std::string& fetch, const std::string& counter = "p") {
     absl::StatusOr<Tensor> value = Fetch(fetch, {{absl::StrCat(counter, "_x"), Int(0)}});
     EXPECT_OK(value);

@@ -1,4 +1,4 @@
-// What sessions do to the graph of a signature before it is compiled, and what they must not: Note [Simplifying a
+// How sessions simplify the graph of a signature before it is compiled, and how they must not: Note [Simplifying a
 // step].
 
 #include <atomic>
@@ -112,7 +112,7 @@ TEST_F(SimplifyTest, ANodeThatFailsFailsWhenItIsReached) {
   EXPECT_EQ(ErrorInfoOf(failed)->node, "bad");
 }
 
-// What is folded in a branch is as dead as it was.
+// A value that was folded in a branch is dead when its branch is.
 TEST_F(SimplifyTest, FoldedNodesOfABranchThatIsNotTakenAreDead) {
   const Output x = b_.Placeholder("x", DType::kBool, PartialShape::Scalar());
   const Output ports = b_.Op("Switch", "switch", {b_.Const("one", Int(1)), x});
@@ -262,7 +262,7 @@ TEST_F(SimplifyTest, DeadBiasesHideNoError) {
       session_->Run({{"a", Values({2, 3}, 2)}, {"w", Values({4, 5}, 3)}, {"p", Tensor::Scalar(true)}}, {"y"}, {}).ok());
 }
 
-// Who waits for the reading of a variable insists on its having a value.
+// Waiting for a read of a variable requires that it has a value.
 TEST_F(SimplifyTest, UninitializedVariablesAreRefusedWhereOnlyWaitedFor) {
   const Output v = b_.Op("VariableV2", "v", {}, {{"dtype", DType::kInt32}, {"shape", PartialShape::Of({2})}});
   const Output y = b_.Op("Neg", "y", {b_.Placeholder("x", DType::kInt32)});

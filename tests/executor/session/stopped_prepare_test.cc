@@ -123,7 +123,7 @@ TEST_P(StoppedPrepareTest, EveryPassIsPolled) {
   EXPECT_GT(ended, 0);
 }
 
-// That a kernel is missing is known then; whether shapes contradict each other, too, is not found out any more.
+// A missing kernel is known then; contradictions between shapes are not looked for any more.
 TEST_P(StoppedPrepareTest, ABetterReasonForAnErrorIsNotLookedForTooLate) {
   CancellationManager manager;
   bool cancels = false;

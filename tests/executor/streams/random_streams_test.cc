@@ -14,8 +14,8 @@ namespace {
 
 bool HandsOn(OpClass op_class) { return op_class == OpClass::kForward || IsControlFlow(op_class); }
 
-// What is read through a reference is the variable's own memory, where later updates show: a copy in another memory
-// does not see them. So all that sees such a value stays on the CPU.
+// A read through a reference shares the variable's memory, where later updates show; a copy in another memory does not
+// see them. So all that sees such a value stays on the CPU.
 void KeepAliasesOnTheHost(Graph* graph) {
   std::vector<bool> is_alias(static_cast<size_t>(graph->id_limit()));
   for (bool has_changed = true; has_changed;) {

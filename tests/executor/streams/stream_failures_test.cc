@@ -28,7 +28,7 @@ class StreamFailuresTest : public StreamsFixture {
     session.stall_timeout = absl::Seconds(20);
     Open(session);
   }
-  // Many kernels on the device, one after the other. What follows is on the CPU.
+  // Many kernels on the device, one after the other. The nodes after it are on the CPU.
   Output AddWork(const Output& x) {
     b_.WithDevice(kGpu);
     Output y = x;

@@ -34,7 +34,7 @@ struct FakeDevices {
       all->push_back(std::move(made));
     }
   }
-  // Waits until nothing is to be done on them any more.
+  // Waits until no work is left on them.
   void Settle() {
     for (FakeDevice* const fake : fakes) {
       fake->events().Drain();

@@ -208,8 +208,7 @@ TEST_P(StreamsTest, PinnedMemoryIsBounded) {
   EXPECT_LE(gpu().staging().num_blocks(), 2u);
 }
 
-// What two streams work on at once, with copies on the way: memory that is freed too early, or given out again, would
-// show.
+// Two streams that work at once, with copies between them: memory that is freed or reused too early would show.
 TEST_P(StreamsTest, ManyRunsAtOnceKeepTheirValues) {
   const Output x = b_.Placeholder("x", DType::kFloat);
   b_.WithDevice(kGpu);

@@ -216,7 +216,7 @@ TEST(NodeOutputsObserverTest, DeadOutputsHaveNoValueAndNodesOfBodiesTheirPath) {
   EXPECT_THROW(refuses.OnNode(graph.Find("inner"), 0, 0, context), ObserverFailure);
 }
 
-// A dead value that crosses: the receive, asynchronous, is told of with a dead output, under both drivers.
+// A dead value that crosses: the receive, asynchronous, is reported with a dead output, under both drivers.
 TEST(NodeOutputsObserverTest, AReceiveOfADeadValueIsToldOf) {
   for (const Driver driver : {Driver::kAuto, Driver::kDataflow}) {
     GraphBuilder b(NewOpRegistry());

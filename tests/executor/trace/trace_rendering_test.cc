@@ -1,4 +1,4 @@
-// What is made of a collector: StepStats, the Chrome trace, sums.
+// Renderings of a collector: StepStats, the Chrome trace, sums.
 
 #include <memory>
 #include <string>

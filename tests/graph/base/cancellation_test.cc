@@ -80,7 +80,7 @@ TEST(CancellationManagerTest, TryDeregisterDoesNotWaitWhileCallbacksRun) {
   canceller.join();
 }
 
-// Whoever is told that a run was cancelled can look the code up.
+// Users who read that a run was cancelled can look the code up.
 TEST(CancellationManagerTest, ACancellationHasACode) {
   CancellationManager plain, with_text, with_cause;
   plain.StartCancel();

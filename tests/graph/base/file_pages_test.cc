@@ -68,7 +68,7 @@ TEST_F(FilePagesTest, MemoryOfOthersKeepsItsBytes) {
   const std::string copy = content_;
   EXPECT_EQ(ReleaseFilePages(copy), 0u);
   EXPECT_EQ(copy, content_);
-  // What reaches beyond a file is no part of it.
+  // A range beyond the end of a file is not a part of it.
   const absl::string_view beyond(file_->bytes().data(), file_->bytes().size() + PageSize());
   EXPECT_EQ(ReleaseFilePages(beyond), 0u);
 }

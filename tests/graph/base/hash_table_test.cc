@@ -81,7 +81,7 @@ TEST(HashMapTest, CopiesMovesAndSwaps) {
   EXPECT_EQ(copy, map);
   Map taken = std::move(copy);
   EXPECT_EQ(Sorted(taken), all);
-  copy = {{"left", "behind"}};  // What was moved from is of use again.
+  copy = {{"left", "behind"}};  // A table that was moved from can be used again.
   copy.swap(taken);
   EXPECT_EQ(Sorted(copy), all);
   EXPECT_EQ(taken.size(), 1u);

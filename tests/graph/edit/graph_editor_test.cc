@@ -230,7 +230,7 @@ TEST_F(GraphEditorTest, UsesAreReplacedAllOrNone) {
   EXPECT_EQ(graph_.inputs(Id("out"))[0], Out("product"));
   EXPECT_THAT(edit.ReplaceUses(Out("product"), Output{Id("x"), kControlIndex}), IsError(ErrorCode::kWrongUse));
   EXPECT_THAT(edit.ReplaceUses(Out("product"), Output{NodeId(1000), 0}), IsError(ErrorCode::kNodeMissing));
-  // What is put between goes on reading the original.
+  // The inserted node still reads the original.
   const Output between = edit.Add("Identity", "between", {Out("product")});
   ASSERT_OK(edit.ReplaceUses(Out("product"), between));
   EXPECT_EQ(graph_.inputs(between.node)[0], Out("product"));

@@ -1,4 +1,4 @@
-// What large constants in function bodies cost: nothing, however often the function is called.
+// Large constants in function bodies cost nothing, however often the function is called.
 
 #include <cstdint>
 #include <string>

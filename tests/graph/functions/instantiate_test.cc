@@ -111,7 +111,7 @@ TEST_F(InstantiateTest, DirectCallsKnowTheirTypesFromTheLibrary) {
   EXPECT_EQ(NodeText(made.graph, "y"), "y(x2)");
 }
 
-// What is wrong with a body, and the error that says so.
+// A fault of a body, and its error.
 struct BadBody {
   const char* name;
   FunctionText text;

@@ -1,4 +1,4 @@
-// What is kept of inlined bodies. What TensorFlow runs of them is in tests/goldens/effects.
+// The nodes of inlined bodies that are kept. What TensorFlow runs of them is in tests/goldens/effects.
 
 #include "graph/functions/needed_parts.h"
 

@@ -88,7 +88,7 @@ TEST(ExportTest, GraphsDifferByTheFirstThingThatDoes) {
   EXPECT_EQ(why, "node 'y': device");
 }
 
-// Values that nobody can decode, each written in two ways: a field with its default or without. Import carries what a
+// Values that cannot be decoded, each written in two ways: a field with its default or without. Import carries what a
 // node's op does not know.
 TEST(ExportTest, GraphsAreEqualWhereProtobufReadsTheSame) {
   const auto graph = [](const MessageBytes& value) {

@@ -153,7 +153,7 @@ TEST(FunctionLibraryTest, TheSameFunctionTwiceIsOneFunction) {
   FunctionBytes sample = Sample();
   sample.nodes.push_back(UnaryNode("m", "Elu", {"x"}));
   ASSERT_OK(library.Add(*Parse(sample.Message().str())));
-  std::swap(sample.nodes[0], sample.nodes[1]);  // Another order of nodes is no difference.
+  std::swap(sample.nodes[0], sample.nodes[1]);  // Another order of nodes makes no difference.
   EXPECT_THAT(library.Add(*Parse(sample.Message().str())), IsOk());
   EXPECT_EQ(library.size(), 1u);
 }

@@ -15,7 +15,7 @@ std::vector<NamedAttr> Sorted(std::vector<NamedAttr> attrs) {
   return attrs;
 }
 
-// What nobody can decode is equal where protobuf reads the same: a tensor of no type, a shape without limits.
+// Values that cannot be decoded are equal if protobuf reads the same: a tensor of no type, a shape without limits.
 bool ValuesEqual(AttrView a, AttrView b) {
   if (AttrView::Equal(a, b)) return true;
   proto::AttrValue left, right;

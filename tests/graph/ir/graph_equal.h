@@ -8,7 +8,7 @@
 namespace sluice {
 
 // Whether two graphs have the same nodes (by name), inputs, controls, attrs by value, devices, functions and versions.
-// Attrs that nobody can decode are equal where protobuf reads the same. `why` (may be null) names the first difference.
+// Attrs that cannot be decoded are equal if protobuf reads the same. `why` (may be null) names the first difference.
 bool GraphsEqual(const Graph& a, const Graph& b, std::string* why);
 
 }  // namespace sluice

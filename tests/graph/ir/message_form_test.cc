@@ -119,7 +119,7 @@ constexpr MergeCase kMergeCases[] = {
      "0a1b0a016e12044e6f4f702a100a025f78120a0a041a020102e2030175"},
 };
 
-// The graph in a form that does not hang on the order of fields.
+// The graph in a form that does not depend on the order of fields.
 std::string Ordered(absl::string_view graph_def) {
   proto::GraphDef graph;
   EXPECT_TRUE(graph.ParseFromArray(graph_def.data(), static_cast<int>(graph_def.size())));

@@ -153,7 +153,7 @@ TEST_F(CustomGradientsTest, ThoseOfATextToo) {
   EXPECT_EQ(found[0].captures[0].tensor, "Exp:0");
 }
 
-// Each function stands once in a file; what comes of many that a library registers is as long.
+// Each function stands once in a file; the result for many registrations of a library is as long.
 TEST_F(CustomGradientsTest, ManyAreFoundInTimeThatGrowsAsTheirNumber) {
   MessageBytes objects = Objects(MessageBytes().Sub(4, List({Spec()})));
   constexpr int kMany = 100'000;

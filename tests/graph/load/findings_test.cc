@@ -1,4 +1,4 @@
-// What is wrong with a graph and TensorFlow imports all the same: Note [What TensorFlow imports].
+// Faults of graphs that TensorFlow imports all the same: Note [What TensorFlow imports].
 
 #include <string>
 

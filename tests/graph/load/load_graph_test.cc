@@ -401,7 +401,7 @@ TEST(LoadGraphFileTest, FilesAreMappedAndOutliveTheCall) {
   EXPECT_EQ(ExportGraph(model.graph), SampleGraphDef());
 }
 
-// What is wrong with the bytes is looked for after the load has given them up.
+// The damage is located after the load has dropped the bytes, so the file must still be mapped then.
 TEST(LoadGraphFileTest, DamagedFilesAreStillMappedWhenTheErrorIsMade) {
   const std::string path = TempFile("cut.pb"), whole = SampleGraphDef();
   ASSERT_OK(WriteFile(path, whole.substr(0, whole.size() - 1)));

@@ -78,7 +78,7 @@ TEST(ParseTextModelTest, ErrorsNameLineAndColumn) {
   EXPECT_TRUE(absl::StrContains(ErrorInfoOf(status)->expected, "one of name, op, input")) << status;
 }
 
-// What is wrong with a text, as "line:column text | found | expected | help".
+// The error of a text, as "line:column text | found | expected | help".
 std::string Complaint(absl::string_view text) {
   const absl::Status status = ParseTextModel(text, GraphFormat::kGraphDefText, {}).status();
   EXPECT_THAT(status, IsError(ErrorCode::kFileText));

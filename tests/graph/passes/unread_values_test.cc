@@ -109,7 +109,7 @@ TEST_F(UnreadValuesTest, DeadInputsStayDead) {
   EXPECT_EQ(Text("z"), "z(x, ^read)");
 }
 
-// What waits for a node that fails does not run: such a node stays.
+// Nodes that wait for a failing node do not run, so a node that can fail stays.
 TEST_F(UnreadValuesTest, WhatMayFailStays) {
   const Output any = b_.Placeholder("any", DType::kFloat),
                four = b_.Placeholder("four", DType::kFloat, PartialShape::Of({4}));
@@ -122,7 +122,7 @@ TEST_F(UnreadValuesTest, WhatMayFailStays) {
   EXPECT_EQ(Run(), 0);
 }
 
-// A variable gives its reference before it has a value; who reads it then fails.
+// A variable gives its reference before it has a value; reading it then fails.
 TEST_F(UnreadValuesTest, ReadersOfReferencesStay) {
   const Output v = b_.Op("VariableV2", "v", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape::Of({2, 3})}});
   Waiting(b_.Op("Neg", "reads", {v}), "y");
@@ -131,7 +131,7 @@ TEST_F(UnreadValuesTest, ReadersOfReferencesStay) {
   EXPECT_EQ(Run(), 0);
 }
 
-// Of a product one size says all, and it may be a batch that nobody knows yet.
+// A product needs equal inner sizes: that one size decides, and it may be an unknown batch.
 TEST_F(UnreadValuesTest, ProductsNeedAgreeInOneSizeAlone) {
   const Output batch = b_.Placeholder("batch", DType::kFloat, PartialShape::Of({-1, 3}));
   const Output dy = b_.Op("MatMul", "dy", {batch, x_}, {{"transpose_b", true}});

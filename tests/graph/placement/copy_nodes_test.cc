@@ -38,7 +38,7 @@ class CopyNodesTest : public ::testing::Test {
     EXPECT_OK(CheckRunnable(graph_));
   }
   NodeId Node(const std::string& name) { return graph_.Find(name); }
-  // "from > to" for the node that gives input `i` of `name`, "GPU:0", "host"; its own name where it is no copy.
+  // "from > to" for the node that gives input `i` of `name`, "GPU:0", "host"; its own name if it is not a copy.
   std::string InputOf(const std::string& name, size_t i) {
     const NodeId source = graph_.inputs(Node(name))[i].node;
     if (graph_.op_name(source) != kCopyOp) return std::string(graph_.name(source));

@@ -1,4 +1,4 @@
-// What goes with a partition beside its nodes: functions and incarnations.
+// Parts of a partition other than its nodes: functions and incarnations.
 
 #include <memory>
 #include <string>

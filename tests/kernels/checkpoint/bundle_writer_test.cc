@@ -161,7 +161,7 @@ TEST_F(BundleWriterTest, CheckpointsAreMerged) {
   EXPECT_EQ(ReadBundle(Path("a"))->at("x").flat<float>()[0], 1);
 }
 
-// Other byte order: nobody here writes it, so the files are made by hand.
+// Other byte order: our writer does not produce it, so the files are made by hand.
 TEST_F(BundleWriterTest, CheckpointsOfTheOtherByteOrderAreRead) {
   std::string data;
   const auto entry = [&data](DType dtype, const Shape& shape, const std::string& bytes, uint32_t crc) {

@@ -95,7 +95,7 @@ TEST(ReplaceKillsTest, TheOldOrTheNewIsThereWhole) {
     ASSERT_LE(number, said + 1) << "after kill " << kill;
     changes += number != newest ? 1 : 0;
     newest = number;
-    // What killed writers leave is nobody's.
+    // Files that killed writers leave belong to no checkpoint.
     for (const auto& file : std::filesystem::directory_iterator(directory)) {
       if (absl::EndsWith(file.path().string(), ".tmp")) std::filesystem::remove(file.path());
     }

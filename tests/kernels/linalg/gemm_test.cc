@@ -27,7 +27,7 @@ std::vector<T> SmallIntegers(int64_t count, uint32_t seed) {
   return values;
 }
 
-// One product and its true result. C has a column more than needed, which nobody may touch.
+// One product and its true result. C has one extra column, which must not be written.
 template <typename T>
 struct Problem {
   Problem(const GemmSize& size, bool transpose_a, bool transpose_b)
@@ -108,7 +108,7 @@ void RunPacked(const GemmIsa<T>& isa, Problem<T>& p) {
 TEST_P(GemmTest, PackedFloatsAreExact) { Sweep<float>(&RunPacked<float>); }
 TEST_P(GemmTest, PackedDoublesAreExact) { Sweep<double>(&RunPacked<double>); }
 
-// Adds to each element a number of its column, so that one that is finished twice, or not at all, is wrong.
+// Adds a number of its column to each element, so that an element that is finished twice or never is wrong.
 template <typename T>
 class AddColumn final : public GemmEpilogue<T> {
  public:

@@ -58,7 +58,7 @@ TEST(MatMulTest, MultipliesFloatsIntegersAndComplexNumbers) {
 }
 
 TEST(MatMulTest, SumsOfHalvesAreRoundedOnce) {
-  // 2048 + 1 is no half, but 2048 + 1 + 1 is.
+  // 2048 + 1 is not a half, but 2048 + 1 + 1 is.
   const Tensor a = Of<Half>(Shape::Of({1, 3}), {Half(2048), Half(1), Half(1)});
   const Tensor b = Of<Half>(Shape::Of({3, 1}), {Half(1), Half(1), Half(1)});
   const absl::StatusOr<Tensor> y = KernelRunner("MatMul").Run1({a, b});

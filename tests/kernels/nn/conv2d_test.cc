@@ -216,8 +216,8 @@ TEST(Conv2DTest, NoPixelsAreAResult) {
             Shape::Of({0, 2, 2, 4}));
 }
 
-// As TensorFlow 2.19.1's session, but for floats where oneDNN is on, which then gives [1, 2, 2, 1] with elements that
-// nobody has written.
+// As TensorFlow 2.19.1's session, but for floats where oneDNN is on, which then gives [1, 2, 2, 1] with unwritten
+// elements.
 TEST(Conv2DTest, AWindowThatIsSomewhatTooLargeGivesNoPixels) {
   const auto shape = [](const auto& zero, const Ints& image, const Ints& filter, int64_t stride) {
     using T = std::decay_t<decltype(zero)>;

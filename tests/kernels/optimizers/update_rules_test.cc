@@ -143,7 +143,7 @@ TEST_P(DenseRulesTest, WhatWasReadStaysButThroughAReference) {
   ASSERT_OK(op.Run());
   EXPECT_EQ(op.slot(0).Read().flat<float>()[99], 0.25f);
   EXPECT_EQ(before.flat<float>()[99], is_ref_ ? 0.25f : 1.0f);
-  // Nobody else holds the momentum: it stays where it was.
+  // The slot is the only holder of the momentum, so its buffer stays.
   const void* const place = op.slot(1).Read().raw_data();
   ASSERT_OK(op.Run());
   EXPECT_EQ(op.slot(1).Read().raw_data(), place);

@@ -33,7 +33,7 @@ struct ReadsNoTensor {
   }
 };
 
-// Input 0 is no output.
+// Input 0 is not an output.
 struct WritesAnInput {
   void Compute(Call& call) const { call.strings(0).Set(0, "mine"); }
 };

@@ -373,7 +373,7 @@ TEST_F(QueueOpsTest, OnlyLocksOfMutexesAreConsumed) {
   EXPECT_THAT(Run("MutexLock", {q}).status(), IsError(ErrorCode::kResourceType));
 }
 
-// Unlike queues, which are nobody else's without a shared_name.
+// Unlike queues, which are private without a shared_name.
 TEST_F(QueueOpsTest, AStagingAreaWithoutASharedNameHasThatOfItsNode) {
   ASSERT_OK(Run("Stage", {Floats({1})}));
   EXPECT_EQ(resources_.Items()[0].name, "op");

@@ -34,7 +34,7 @@ std::vector<QueueElement> Numbers(const std::vector<int64_t>& numbers) {
   return elements;
 }
 
-// What an operation came to, once it has.
+// The result of an operation, once it has ended.
 struct Outcome {
   int calls = 0;
   absl::Status status;
@@ -199,7 +199,7 @@ TEST_P(QueueTest, ClosingCanEndThoseWhoWait) {
   EXPECT_THAT(put->status, StatusIs(absl::StatusCode::kCancelled));
   EXPECT_THAT(other->status, StatusIs(absl::StatusCode::kCancelled));
   EXPECT_EQ(put->calls, 1);
-  EXPECT_EQ(queue_->size(), 1);  // What was put stays.
+  EXPECT_EQ(queue_->size(), 1);  // Elements that were put stay.
 }
 
 TEST_P(QueueTest, AClosedQueueGivesWhatIsLeft) {

@@ -83,7 +83,7 @@ TEST(SetOpsTest, AreThoseOfTheStandardLibrary) {
       const Tensor sizes,
       KernelRunner("SetSize").Run1({Indices(2, {0, 0, 0, 1, 2, 0}), Tensor::Strings({"a", "a", "b"}), Longs({3, 2})}));
   EXPECT_THAT(Values<int32_t>(sizes), ElementsAre(1, 0, 1));
-  // Two entries at one place, or in another order, are refused unless nobody is to look.
+  // Two entries at one place, or in another order, are refused unless the check is turned off.
   for (const std::vector<int64_t>& at : std::vector<std::vector<int64_t>>{{0, 0, 0, 0}, {0, 1, 0, 0}}) {
     const std::vector<Tensor> inputs = {Indices(2, at), Longs({4, 5}), Longs({3, 2})};
     EXPECT_THAT(KernelRunner("SetSize").Run(inputs), StatusIs(kInvalid));

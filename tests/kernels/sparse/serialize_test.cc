@@ -156,7 +156,7 @@ TEST(DeserializeSparseTest, ClaimsAreAddedUp) {
     EXPECT_OK(small.Run({Claims(4, 10000)}).status());
     EXPECT_THAT(small.Run({Claims(1, 100000)}), IsError(ErrorCode::kOutOfMemory, "1200008 bytes"));
     EXPECT_THAT(small.Run({Claims(12, 8000)}), IsError(ErrorCode::kOutOfMemory, "1152096 bytes"));
-    // Each of them is below the limit of one, and where nobody else has a limit that is the limit of all.
+    // Each of them is below the limit of one tensor; without another limit, that is also the limit of all.
     EXPECT_THAT(KernelRunner(op).Attr("dtype", DType::kFloat).Run({Claims(1000, int64_t{1} << 28)}),
                 IsError(ErrorCode::kOutOfMemory, "or more"));
   }

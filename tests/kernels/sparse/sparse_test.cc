@@ -1,5 +1,5 @@
-// Sparse ops against slow ones, with what TensorFlow answered, and with indices that lead nowhere. That shards, work in
-// place and every dtype give the same is tests/kernels/every_row_test.cc.
+// Sparse ops against slow ones, with what TensorFlow answered, and with indices that lead nowhere.
+// tests/kernels/every_row_test.cc checks that shards, in-place work and all dtypes give the same.
 
 #include <cmath>
 #include <cstdint>

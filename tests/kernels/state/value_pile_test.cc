@@ -103,7 +103,7 @@ TEST_F(ValuePileTest, PushesAndPopsMayTakeTurns) {
   EXPECT_EQ(Bytes(), 0);
 }
 
-// What has been popped is memory again at once.
+// Popped values free their memory at once.
 TEST_F(ValuePileTest, ValuesOfOneShapeTakeAQuarterMoreThanTheirBytes) {
   for (const int64_t elements : {1, 3, 100, 256}) {
     constexpr int64_t kCount = 20000;

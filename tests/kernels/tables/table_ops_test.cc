@@ -289,7 +289,7 @@ TEST_F(TableOpsTest, ADenseTableReusesBucketsOfRemovedKeys) {
   EXPECT_THAT(Change("LookupTableRemoveV2", {full, Longs({100})}), StatusIs(absl::StatusCode::kInternal));
   insert(full, {1}, {11});
   EXPECT_EQ(Size(full), 2);
-  // What was exported is imported as it is.
+  // An export is imported unchanged.
   const Tensor other = dense(4);
   EXPECT_OK(Change("LookupTableImportV2", {other, items[0], items[1]}));
   EXPECT_THAT(Values<int64_t>(Export(other, DType::kInt64, DType::kInt64)[0]),

@@ -89,7 +89,7 @@ TEST(EndpointsTest, TextThatNoSaverHasMadeIsAnOutput) {
   EXPECT_EQ(Names(show["inputs"]), Strings({"file"})) << "more than a saver uses it";
 }
 
-// A node that others only wait for is there for its effect, unless there is nothing else that a run could give.
+// A node that others only wait for counts as an effect, unless the graph has nothing else to fetch.
 TEST(EndpointsTest, ACallThatANodeOnlyWaitsForIsAnOutputWhereThereIsNoOther) {
   for (const bool has_other : {false, true}) {
     GraphBuilder b(NewOpRegistry());

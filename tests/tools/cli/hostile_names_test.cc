@@ -61,7 +61,7 @@ void ExpectNoControls(const std::string& text, const std::string& what) {
   EXPECT_FALSE(absl::StrContains(text, "\xef\xbf\xbe")) << what;
 }
 
-// Nor does the file make lines of its own.
+// The file cannot add lines to the output, either.
 void ExpectHarmless(const std::string& text, const std::string& what) {
   ExpectNoControls(text, what);
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {

@@ -180,7 +180,7 @@ TEST(RunStateTest, WhatAnswersNothingIsNotWarnedAbout) {
 }
 
 TEST(RunStateTest, AGraphWithoutASaverIsInitialisedWithoutAWord) {
-  // What is left of the graph when the saver is cut off.
+  // The rest of the graph without its saver.
   const std::string graph = TestFile("without_saver.pb");
   ASSERT_EQ(RunSluice({"convert", "-", graph, "--fetch", "y,init,local_init"}, TrainedGraph()).status, 0);
   const RunResult hint = RunSluice({"run", graph, "--feed", "x=1x2=1", "--fetch", "y"});

@@ -321,7 +321,7 @@ TEST(RunTest, AVariableWithoutAValueNamesTheModelsInitNode) {
   EXPECT_EQ(RunSluice({"run", "-", "--fetch", "y", "--init", "model/init_all"}, model).status, 0);
 }
 
-// What can be known before the run is said before it (output_files_test); a disk is full when it is written to.
+// Errors that can be known before the run are reported before it (output_files_test); a full disk shows on writing.
 TEST(RunTest, AFileThatCannotBeWrittenDoesNotCostTheResults) {
   const RunResult run =
       RunSluice({"run", "-", "--feed", "x=1x2xf32=1", "--fetch", "sum", "--trace", "/dev/full"}, Arithmetic());

@@ -57,7 +57,7 @@ TEST(ShowTest, VariablesHaveKindShapeAndSize) {
                         R"("read_by_signature":false,"aliases":[]}])"));
 }
 
-// What a program of TensorFlow 1 says of its training.
+// The collections in which a program of TensorFlow 1 describes its training.
 TEST(ShowTest, TrainingNodesOfAMetaGraphAreNamed) {
   const std::string text = R"(
 meta_info_def { tags: 'train' }

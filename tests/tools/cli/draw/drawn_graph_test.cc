@@ -150,7 +150,7 @@ TEST(DrawnGraphTest, WhatTensorFlowsInlinerLeavesIsLeftOut) {
   EXPECT_TRUE(drawn.graph.controls(drawn.graph.Find("Identity")).empty());
 }
 
-// What cannot run is drawn, too.
+// Graphs that cannot run are drawn, too.
 TEST(DrawnGraphTest, GraphsThatAreNotSoundAreDrawnAsFarAsTheyAreKnown) {
   LoadOptions options;
   options.keep_unsound = true;

@@ -241,7 +241,7 @@ TEST(FeedValueTest, WhatJsonPrintsCanBeFed) {
     if (tensor.num_elements() == 0) continue;  // "[]" does not say which shape it is.
     const PartialShape known = PartialShape::From(tensor.shape());
     const absl::StatusOr<Tensor> values = ReadFeedValue(JsonOf(tensor), tensor.dtype(), LoadLimits(), known);
-    // Text on its own needs no quotes, and has none taken away but its own.
+    // Bare text needs no quotes, and only quotes that enclose it are removed.
     ASSERT_THAT(values, IsOk()) << JsonOf(tensor);
     EXPECT_EQ(values->ToString(20), tensor.ToString(20));
   }

@@ -71,7 +71,7 @@ TEST(LeftoverFilesTest, ATrainingRemovesWhatAKilledOneLeft) {
   const std::vector<std::string> ours = {"checkpoint" + gone + "0.tmp", "loss.svg" + gone + "12.tmp",
                                          "model.ckpt-3.index" + gone + "1.tmp",
                                          "model.again.ckpt-3.data-00000-of-00001" + gone + "4.tmp"};
-  // Of a process that lives, of others, and what is no file.
+  // Files of a living process, of others, and entries that are not files.
   const std::vector<std::string> kept = {absl::StrCat("loss.csv.", ::getpid(), ".0.tmp"), "notes.txt" + gone + "0.tmp",
                                          "checkpoint" + gone + "tmp"};
   for (const std::string& name : ours) MakeTestFile("killed/" + name, "left");

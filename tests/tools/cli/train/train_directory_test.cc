@@ -149,7 +149,7 @@ TEST_F(TrainDirectoryTest, OtherSettingsAreSaid) {
   EXPECT_TRUE(absl::StrContains(metric.err, "found --metric error, expected no --metric")) << metric.err;
 }
 
-// Counters of a checkpoint that nobody has trained to.
+// Counters of a checkpoint that no training has reached.
 TEST_F(TrainDirectoryTest, CountersBeyondAllTrainingsAreRefused) {
   ASSERT_EQ(Train({"--epochs", "1"}).status, 0);
   for (const std::vector<int64_t>& place : {std::vector<int64_t>{2, INT64_MAX, 0},

@@ -21,7 +21,7 @@ class TrainProcess {
   // Waits for its end. Exit status, or 128 + the signal that ended it.
   int Wait();
   bool IsOver();
-  // What it has written so far.
+  // Its output so far.
   std::string Output() const;
 
  private:

@@ -1,4 +1,4 @@
-// Training that is interrupted or killed and goes on: the same bits as without the break.
+// Training that is interrupted or killed and resumed: the same bits as without the break.
 
 #include <unistd.h>
 
