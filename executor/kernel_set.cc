@@ -238,8 +238,9 @@ class KernelSetMaker {
       const Device* const device = other != nullptr ? other : options_.device;
       const std::string key = CallKeyOf(id);
       std::string properties = PropertiesOf(graph_, id, device, choice);
-      if (key.empty())
+      if (key.empty()) {
         return store->FindOrMake(graph_.name(id), std::move(properties), make, options_.store_generation);
+      }
       KernelStore& of_calls = options_.call_store != nullptr ? *options_.call_store : *store;
       return of_calls.FindOrMake(key, std::move(properties), make);
     }

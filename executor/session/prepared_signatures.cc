@@ -115,9 +115,9 @@ PreparedSignatures::Result PreparedSignatures::PrepareAndKeep(const std::string&
     std::shared_ptr<const Callable> ended;  // Freed outside of the lock.
     MutexLock lock(&mu_);
     if (generation != generation_) return callable;
+    // Kept by the factory, or by a thread that has not waited. State may be the signature's: all callers get one.
     std::shared_ptr<const Callable> kept = Find(key);
-    if (kept !=
-        nullptr) {  // By the factory, or by a thread that has not waited. State may be the signature's: all get one.
+    if (kept != nullptr) {
       ended = std::move(callable);
       return kept;
     }

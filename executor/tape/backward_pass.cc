@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "executor/cancellation_link.h"
 #include "executor/node_error.h"
 #include "executor/step_ids.h"
 #include "executor/tape/call_limits.h"
@@ -51,10 +50,7 @@ BackwardPass::BackwardPass(TapeCore& core, const PassPlan& plan, const Options& 
   ThisThreadsPass() = this;
 }
 
-BackwardPass::~BackwardPass() {
-  ThisThreadsPass() = outer_;
-  if (link_ >= 0) DeregisterInRun(*linked_, link_);
-}
+BackwardPass::~BackwardPass() { ThisThreadsPass() = outer_; }
 
 void BackwardPass::LinkCancellation() {
   CancellationManager* const outer = outer_->run_.cancellation;
@@ -65,12 +61,9 @@ void BackwardPass::LinkCancellation() {
     if (pass->run_.cancellation == own || pass->linked_ == own) return;  // Heard of through `outer`.
   }
   linked_ = own;
-  both_ = std::make_unique<CancellationManager>(outer);
-  run_.cancellation = both_.get();
-  link_ = own->NewToken();
-  if (own->RegisterCallback(link_, [this, own] { both_->StartCancelWithStatus(own->status()); })) return;
-  link_ = -1;
-  both_->StartCancelWithStatus(own->status());
+  both_.emplace(outer);
+  run_.cancellation = &both_->manager();
+  link_.emplace(*own, both_->manager());
 }
 
 BackwardPass::Inside::Inside(BackwardPass* pass) : before_(ThisThreadsPass()) { ThisThreadsPass() = pass; }

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "executor/cancellation_link.h"
 #include "executor/tape/pass_plan.h"
 #include "executor/tape/pass_structure.h"
 #include "executor/tape/record.h"
@@ -136,9 +138,9 @@ class BackwardPass {
   std::shared_ptr<const EagerOp> add_;  // For the type of the last sum.
   BackwardPass* const outer_;
   // Of a pass with a cancellation or limits of its own inside of one with others: cancelled with either.
-  std::unique_ptr<CancellationManager> both_;
+  std::optional<ChildManager> both_;
   CancellationManager* linked_ = nullptr;  // Its own.
-  CancellationToken link_ = -1;
+  std::optional<CancellationLink> link_;   // From `linked_`; ends before what it cancels.
 };
 
 }  // namespace sluice

@@ -12,6 +12,7 @@
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
+#include "kernels/checkpoint/file_errors.h"
 #include "kernels/checkpoint/sorted_table.h"
 
 namespace sluice {
@@ -103,11 +104,7 @@ absl::Status BundleIndex::CheckShards() const {
   for (int32_t shard = 0; shard < num_shards(); ++shard) {
     std::error_code failed;
     const uintmax_t size = std::filesystem::file_size(ShardFile(shard), failed);
-    if (failed) {
-      const absl::Status error =
-          Error(ErrorCode::kCheckpointMissing).Text(absl::StrCat("the file '", ShardFile(shard), "' is missing"));
-      return WithFile(error, ShardFile(shard));
-    }
+    if (failed) return MissingFile(ShardFile(shard));
     sizes.push_back(static_cast<int64_t>(size));
   }
   const auto check = [&](absl::string_view name, const BundleEntry& entry) -> absl::Status {

@@ -15,7 +15,7 @@
 #include "graph/base/status_macros.h"
 #include "kernels/checkpoint/byte_order.h"
 #include "kernels/checkpoint/crc32c.h"
-#include "kernels/checkpoint/new_file.h"
+#include "kernels/checkpoint/file_errors.h"
 #include "kernels/checkpoint/string_form.h"
 
 namespace sluice {
@@ -56,17 +56,10 @@ class BundleReader::Shard {
     Close();
     descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // A pipe would let us wait for its writer.
     if (descriptor_ < 0 && errno != ENOENT) return FileError(errno, "cannot read", path);
-    if (descriptor_ < 0) {
-      return WithFile(Error(ErrorCode::kCheckpointMissing).Text(absl::StrCat("the file '", path, "' is missing")),
-                      path);
-    }
+    if (descriptor_ < 0) return MissingFile(path);
     struct stat facts;
     if (::fstat(descriptor_, &facts) != 0) return FileError(errno, "cannot read", path);
-    if (!S_ISREG(facts.st_mode)) {
-      const absl::Status error =
-          Error(ErrorCode::kFileRead).Text(absl::StrCat("cannot read '", path, "': it is not a plain file"));
-      return WithFile(error, path);
-    }
+    if (!S_ISREG(facts.st_mode)) return NotPlainFile(path);
     number_ = number;
     bytes_ = facts.st_size;
     path_ = path;

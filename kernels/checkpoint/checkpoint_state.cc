@@ -13,6 +13,7 @@
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
+#include "kernels/checkpoint/file_errors.h"
 
 namespace sluice {
 namespace {
@@ -99,11 +100,7 @@ class TextFields {
 absl::StatusOr<CheckpointState> ReadState(const std::string& file) {
   std::error_code ignored;
   const fs::file_status found = fs::status(file, ignored);
-  if (fs::exists(found) && !fs::is_regular_file(found) && !fs::is_directory(found)) {  // A pipe would let us wait.
-    return WithFile(Error(ErrorCode::kFileRead)
-                        .Text(absl::StrCat("cannot read '", PrintableName(file, 1000), "': it is not a plain file")),
-                    file);
-  }
+  if (fs::exists(found) && !fs::is_regular_file(found) && !fs::is_directory(found)) return NotPlainFile(file);
   SLUICE_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMaxBytes));
   const auto wrong = [&file](const TextFields& fields, absl::string_view what) {
     return WithLine(WithFile(Error(ErrorCode::kFileText).Text(what), file), fields.line(), 1);

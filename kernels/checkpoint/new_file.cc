@@ -14,34 +14,14 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/base/temporary_file.h"
+#include "kernels/checkpoint/file_errors.h"
 
 namespace sluice {
 namespace {
 
 constexpr size_t kWaitingBytes = 1 << 20;
 
-ErrorCode CodeFor(int error) {
-  switch (error) {
-    case ENOENT:
-      return ErrorCode::kFileMissing;
-    case ENOSPC:
-    case EDQUOT:
-    case ENOMEM:
-      return ErrorCode::kOutOfMemory;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return ErrorCode::kPathEscape;
-    default:
-      return ErrorCode::kFileWrite;
-  }
-}
-
 }  // namespace
-
-absl::Status FileError(int error, absl::string_view what, absl::string_view path) {
-  return Error(CodeFor(error)).Text(absl::StrCat(what, " '", PrintableName(path, 1000), "': ", std::strerror(error)));
-}
 
 NewFile::NewFile(std::string path, std::string temporary, int descriptor)
     : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}

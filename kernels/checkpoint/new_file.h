@@ -11,10 +11,6 @@
 
 namespace sluice {
 
-// The status for an `errno` of a call about the file at `path`: NOT_FOUND, PERMISSION_DENIED, RESOURCE_EXHAUSTED (the
-// disk is full), FAILED_PRECONDITION for the rest.
-absl::Status FileError(int error, absl::string_view what, absl::string_view path);
-
 // A file that is written under a temporary name beside its path, and renamed when complete, so that no reader sees a
 // part of it. Without Commit it is gone with this object (a process that is killed leaves a file ".tmp" behind). One
 // thread's at a time.

@@ -14,6 +14,7 @@
 #include "graph/base/status_macros.h"
 #include "kernels/checkpoint/bundle_index.h"
 #include "kernels/checkpoint/checkpoint_state.h"
+#include "kernels/checkpoint/file_errors.h"
 
 namespace sluice {
 namespace {
@@ -84,9 +85,7 @@ absl::Status CheckPlainFile(const std::string& path) {
   if (PrefixOfFile(path).empty() || !fs::exists(found) || fs::is_regular_file(found) || fs::is_directory(found)) {
     return absl::OkStatus();
   }
-  const absl::Status error =
-      Error(ErrorCode::kFileRead).Text(absl::StrCat("cannot read '", PrintableName(path), "': it is not a plain file"));
-  return WithFile(error, path);
+  return NotPlainFile(path);
 }
 
 absl::StatusOr<std::optional<std::string>> FindCheckpoint(const std::string& path, bool of_model) {

@@ -17,6 +17,7 @@
 #include "graph/wire/message_fields.h"
 #include "kernels/checkpoint/bundle_index.h"
 #include "kernels/checkpoint/bundle_reader.h"
+#include "kernels/checkpoint/file_errors.h"
 #include "kernels/workers.h"
 #include "tools/cli/train/tensor_numbers.h"
 
@@ -130,11 +131,7 @@ class ShardCheck {
       std::error_code failed;
       const uintmax_t size = fs::file_size(index.ShardFile(shard), failed);
       sizes_.push_back(failed ? -1 : static_cast<int64_t>(size));
-      if (!failed) continue;
-      const absl::Status error =
-          Error(ErrorCode::kCheckpointMissing)
-              .Text(absl::StrCat("the file '", PrintableName(index.ShardFile(shard), kMaxPath), "' is missing"));
-      errors_.Add(WithFile(error, index.ShardFile(shard)));
+      if (failed) errors_.Add(MissingFile(index.ShardFile(shard)));
     }
   }
 
@@ -151,8 +148,6 @@ class ShardCheck {
   }
 
  private:
-  static constexpr size_t kMaxPath = 1000;
-
   bool IsOne(const std::string& name, const BundleEntry& entry) const {
     const bool has_shard = entry.shard >= 0 && entry.shard < index_.num_shards();
     const int64_t size = has_shard ? sizes_[static_cast<size_t>(entry.shard)] : 0;
