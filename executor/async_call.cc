@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/base/optimization.h"
-#include "executor/node_error.h"
+#include "executor/plan/node_error.h"
 #include "graph/base/as_status.h"
 #include "graph/base/check.h"
 #include "graph/base/error.h"

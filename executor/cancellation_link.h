@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "executor/thread_runs.h"
+#include "executor/threads/thread_runs.h"
 #include "graph/base/cancellation.h"
 
 namespace sluice {

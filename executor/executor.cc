@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "executor/thread_runs.h"
+#include "executor/threads/thread_runs.h"
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/mutex.h"

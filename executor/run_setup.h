@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "executor/cancellation_link.h"
 #include "executor/executor.h"
-#include "executor/processors.h"
+#include "executor/threads/processors.h"
 #include "executor/runner_adapter.h"
 #include "graph/base/cancellation.h"
 #include "kernels/device/device.h"

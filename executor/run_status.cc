@@ -1,7 +1,7 @@
 #include "executor/run_status.h"
 
 #include "absl/time/clock.h"
-#include "executor/node_error.h"
+#include "executor/plan/node_error.h"
 #include "graph/base/as_status.h"
 #include "graph/base/check.h"
 

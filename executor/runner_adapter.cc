@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "executor/flush_denormals.h"
-#include "executor/parallel_job.h"
+#include "executor/threads/flush_denormals.h"
+#include "executor/threads/parallel_job.h"
 #include "graph/base/mutex.h"
 
 namespace sluice {

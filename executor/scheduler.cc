@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "executor/deadline_timer.h"
-#include "executor/flush_denormals.h"
-#include "executor/spin.h"
+#include "executor/threads/deadline_timer.h"
+#include "executor/threads/flush_denormals.h"
+#include "executor/threads/spin.h"
 #include "graph/base/as_status.h"
 #include "graph/base/check.h"
 #include "graph/base/error.h"

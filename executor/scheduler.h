@@ -31,9 +31,9 @@
 #include "absl/time/time.h"
 #include "executor/call_inbox.h"
 #include "executor/executor.h"
-#include "executor/intrusive_queue.h"
+#include "executor/threads/intrusive_queue.h"
 #include "executor/run_status.h"
-#include "executor/thread_runs.h"
+#include "executor/threads/thread_runs.h"
 #include "graph/base/mutex.h"
 #include "graph/value/counted.h"
 

@@ -9,7 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "executor/deadline_timer.h"
+#include "executor/threads/deadline_timer.h"
 #include "executor/trace/node_observer.h"
 #include "graph/base/mutex.h"
 #include "graph/ir/graph.h"

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "executor/executor_state.h"
-#include "executor/propagator_pool.h"
+#include "executor/dataflow/executor_state.h"
+#include "executor/dataflow/propagator_pool.h"
 #include "frames/flat_propagator.h"
 #include "frames/framed_propagator.h"
 #include "graph/base/status_macros.h"

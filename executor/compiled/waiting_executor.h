@@ -6,9 +6,9 @@
 #include "absl/base/optimization.h"
 #include "executor/compiled/compiled_graph.h"
 #include "executor/compiled/lazy_dataflow.h"
-#include "executor/compiled/port_calls.h"
-#include "executor/compiled/wait_choice.h"
-#include "executor/compiled/waiting_run.h"
+#include "executor/serial/port_calls.h"
+#include "executor/serial/wait_choice.h"
+#include "executor/serial/waiting_run.h"
 #include "executor/executor.h"
 #include "executor/serial/serial_run.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "executor/kernel_set.h"
+#include "executor/plan/kernel_set.h"
 #include "executor/serial/serial_program.h"
 #include "executor/serial/serial_run.h"
 #include "graph/base/as_status.h"

@@ -11,10 +11,10 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "executor/called_body.h"
+#include "executor/plan/called_body.h"
 #include "executor/functions/call_store.h"
-#include "executor/kept_pool.h"
-#include "executor/kernel_store.h"
+#include "executor/threads/kept_pool.h"
+#include "executor/plan/kernel_store.h"
 #include "graph/base/limits.h"
 #include "graph/base/mutex.h"
 #include "graph/base/stop_poll.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "executor/kernel_store.h"
+#include "executor/plan/kernel_store.h"
 #include "graph/functions/call_state_names.h"
 
 namespace sluice {

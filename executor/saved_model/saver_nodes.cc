@@ -9,7 +9,7 @@
 #include "executor/saved_model/variable_folder.h"
 #include "graph/base/status_macros.h"
 #include "graph/edit/graph_editor.h"
-#include "graph/gradients/variable_node.h"
+#include "graph/training/variable_node.h"
 #include "graph/value/tstring.h"
 
 namespace sluice {

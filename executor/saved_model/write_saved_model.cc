@@ -11,7 +11,7 @@
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
 #include "graph/edit/graph_editor.h"
-#include "graph/gradients/variable_node.h"
+#include "graph/training/variable_node.h"
 #include "graph/ir/consumers.h"
 #include "graph/ir/tensor_id.h"
 #include "graph/load/meta_graph_export.h"

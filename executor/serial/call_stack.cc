@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "executor/node_error.h"
+#include "executor/plan/node_error.h"
 #include "graph/base/error.h"
 
 namespace sluice {

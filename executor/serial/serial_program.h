@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "executor/kernel_set.h"
+#include "executor/plan/kernel_set.h"
 #include "executor/serial/segment_table.h"
 #include "executor/serial/structure.h"
 #include "graph/base/limits.h"

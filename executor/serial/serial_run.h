@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "executor/kept_pool.h"
+#include "executor/threads/kept_pool.h"
 #include "executor/serial/serial_program.h"
 #include "kernels/kernel_context.h"
 #include "kernels/run_context.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "executor/kernel_set.h"
+#include "executor/plan/kernel_set.h"
 #include "executor/serial/guard_table.h"
 #include "graph/base/limits.h"
 #include "graph/base/stop_poll.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "executor/node_error.h"
+#include "executor/plan/node_error.h"
 #include "executor/session/fed_value.h"
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"

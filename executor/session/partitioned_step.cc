@@ -9,7 +9,7 @@
 #include "executor/run_setup.h"
 #include "executor/run_status.h"
 #include "executor/session/step_tasks.h"
-#include "executor/thread_runs.h"
+#include "executor/threads/thread_runs.h"
 #include "graph/base/as_status.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"

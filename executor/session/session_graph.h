@@ -17,7 +17,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "executor/kernel_store.h"
+#include "executor/plan/kernel_store.h"
 #include "graph/base/limits.h"
 #include "graph/base/mutex.h"
 #include "graph/base/stop_poll.h"

@@ -10,7 +10,7 @@
 #include "executor/compiled/executor_kinds.h"
 #include "executor/driver.h"
 #include "executor/session/session_names.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/base/limits.h"
 #include "graph/functions/call_choice.h"
 #include "graph/passes/simplify.h"

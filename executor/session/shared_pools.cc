@@ -1,7 +1,7 @@
 #include "executor/session/shared_pools.h"
 
 #include "absl/strings/str_cat.h"
-#include "executor/per_process.h"
+#include "executor/threads/per_process.h"
 #include "graph/base/error.h"
 
 namespace sluice {

@@ -6,7 +6,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/base/hash_table.h"
 #include "graph/base/mutex.h"
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
-#include "executor/flush_denormals.h"
-#include "executor/node_error.h"
+#include "executor/threads/flush_denormals.h"
+#include "executor/plan/node_error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/graph_node.h"
 #include "graph/passes/pass_context.h"

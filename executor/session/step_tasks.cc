@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "executor/thread_runs.h"
+#include "executor/threads/thread_runs.h"
 #include "graph/base/as_status.h"
 #include "kernels/device/shard_plan.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "executor/node_error.h"
+#include "executor/plan/node_error.h"
 #include "executor/step_ids.h"
 #include "executor/tape/call_limits.h"
 #include "executor/tape/custom_call.h"

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "executor/cancellation_link.h"
-#include "executor/deadline_timer.h"
+#include "executor/threads/deadline_timer.h"
 #include "graph/base/cancellation.h"
 
 namespace sluice {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "executor/node_error.h"
+#include "executor/plan/node_error.h"
 #include "executor/tape/grad_check.h"
 #include "executor/tape/grad_mode.h"
 #include "executor/tape/record.h"

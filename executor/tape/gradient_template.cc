@@ -1,6 +1,6 @@
 #include "executor/tape/gradient_template.h"
 
-#include "executor/flush_denormals.h"
+#include "executor/threads/flush_denormals.h"
 
 namespace sluice {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
-#include "executor/node_error.h"
+#include "executor/plan/node_error.h"
 #include "executor/tape/call_limits.h"
 #include "executor/tape/grad_mode.h"
 #include "executor/tape/saved_values.h"

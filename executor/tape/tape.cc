@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "executor/service_threads.h"
+#include "executor/threads/service_threads.h"
 #include "executor/tape/backward_pass.h"
 #include "executor/tape/call_limits.h"
 #include "executor/tape/custom_call.h"

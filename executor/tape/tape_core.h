@@ -11,7 +11,7 @@
 #include "executor/tape/pass_plan.h"
 #include "executor/tape/structure_cache.h"
 #include "executor/tape/tape_options.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "kernels/device/cpu_device.h"
 #include "kernels/run_context.h"
 #include "kernels/step/session_state.h"

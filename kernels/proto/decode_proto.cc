@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
-#include "graph/load/message_type.h"
+#include "kernels/proto/message_type.h"
 #include "graph/value/tstring.h"
 #include "graph/wire/wire_reader.h"
 #include "graph/wire/wire_writer.h"

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "graph/load/message_type.h"
+#include "kernels/proto/message_type.h"
 #include "graph/value/tstring.h"
 #include "graph/wire/wire_writer.h"
 #include "kernels/array/index_values.h"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "graph/load/message_type.h"
+#include "kernels/proto/message_type.h"
 #include "graph/value/dtype.h"
 #include "kernels/kernel_construction.h"
 

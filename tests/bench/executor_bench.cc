@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "executor/compiled/local_executor.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/base/check.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"

@@ -21,7 +21,7 @@
 #include "graph/base/file.h"
 #include "graph/edit/graph_editor.h"
 #include "graph/gradients/gradients.h"
-#include "graph/gradients/train_step.h"
+#include "graph/training/train_step.h"
 #include "graph/ir/export.h"
 #include "graph/ir/graph.h"
 #include "graph/load/load_graph.h"

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "benchmark/benchmark.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/base/check.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/graph_node.h"

@@ -4,7 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "benchmark/benchmark.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 
 namespace sluice {
 namespace {

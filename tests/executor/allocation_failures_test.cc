@@ -16,7 +16,7 @@
 #include "absl/time/clock.h"
 #include "executor/session/rendezvous_pool.h"
 #include "executor/session/session.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/base/as_status.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/mutex.h"

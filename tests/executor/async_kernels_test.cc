@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "absl/strings/match.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "graph/ir/builder.h"

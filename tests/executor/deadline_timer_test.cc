@@ -1,4 +1,4 @@
-#include "executor/deadline_timer.h"
+#include "executor/threads/deadline_timer.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "executor/service_threads.h"
-#include "executor/thread_runs.h"
+#include "executor/threads/service_threads.h"
+#include "executor/threads/thread_runs.h"
 #include "graph/base/mutex.h"
 #include "graph/base/strong_id.h"
 #include "gtest/gtest.h"

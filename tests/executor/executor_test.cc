@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
 #include "graph/value/allocator.h"

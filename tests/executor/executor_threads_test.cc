@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "executor/executor_barrier.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/base/error.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"

@@ -1,4 +1,4 @@
-#include "executor/kernel_set.h"
+#include "executor/plan/kernel_set.h"
 
 #include <memory>
 #include <numeric>

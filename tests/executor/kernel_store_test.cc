@@ -1,4 +1,4 @@
-#include "executor/kernel_store.h"
+#include "executor/plan/kernel_store.h"
 
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-#include "executor/node_cost.h"
+#include "executor/dataflow/node_cost.h"
 
 #include "gtest/gtest.h"
 

@@ -1,6 +1,6 @@
 // One kernel call: its inputs before, its outputs after. Without threads and without a run around it.
 
-#include "executor/node_runner.h"
+#include "executor/dataflow/node_runner.h"
 
 #include <functional>
 #include <map>

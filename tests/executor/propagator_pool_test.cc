@@ -1,10 +1,10 @@
-#include "executor/propagator_pool.h"
+#include "executor/dataflow/propagator_pool.h"
 
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "executor/kept_pool.h"
+#include "executor/threads/kept_pool.h"
 #include "executor/serial/serial_run.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/control_flow_check.h"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/value/allocator.h"
 #include "gtest/gtest.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/value/allocator.h"
 #include "gtest/gtest.h"

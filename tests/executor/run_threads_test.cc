@@ -11,7 +11,7 @@
 
 #include "absl/time/clock.h"
 #include "executor/runner_adapter.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/base/error.h"
 #include "graph/base/mutex.h"
 #include "graph/base/strong_id.h"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "gtest/gtest.h"
 
 namespace sluice {

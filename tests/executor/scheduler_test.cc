@@ -12,7 +12,7 @@
 
 #include "absl/time/clock.h"
 #include "executor/executor.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "graph/base/mutex.h"

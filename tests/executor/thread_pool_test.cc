@@ -1,4 +1,4 @@
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 
 #include <algorithm>
 #include <atomic>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "executor/flush_denormals.h"
+#include "executor/threads/flush_denormals.h"
 #include "graph/base/mutex.h"
 #include "gtest/gtest.h"
 

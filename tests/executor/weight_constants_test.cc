@@ -1,4 +1,4 @@
-#include "executor/weight_constants.h"
+#include "executor/plan/weight_constants.h"
 
 #include <memory>
 #include <string>

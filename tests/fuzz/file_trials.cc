@@ -6,8 +6,8 @@
 
 #include "executor/saved_model/saved_model.h"
 #include "graph/load/load_graph.h"
-#include "graph/value/npy.h"
-#include "graph/value/npz.h"
+#include "tools/cli/numpy/npy.h"
+#include "tools/cli/numpy/npz.h"
 #include "graph/value/tensor.h"
 #include "kernels/checkpoint/bundle_index.h"
 #include "tests/fuzz/file_bundle.h"

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "graph/base/check.h"
-#include "graph/value/npy.h"
+#include "tools/cli/numpy/npy.h"
 #include "tests/fuzz/fuzz_target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -2,9 +2,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/value/npy.h"
-#include "graph/value/npz.h"
-#include "graph/value/zip.h"
+#include "tools/cli/numpy/npy.h"
+#include "tools/cli/numpy/npz.h"
+#include "tools/cli/numpy/zip.h"
 #include "tests/corpus/mutator.h"
 #include "tests/fuzz/file_makers.h"
 

@@ -33,12 +33,13 @@ GRAPH_RANKS = {
     "placement": 6,
     "gradients": 7,
     "passes": 7,
+    "training": 8,
     "load": 8,
 }
 
 # Where headers of others may be included; "tests" may include all of these.
 THIRD_PARTY = [
-    (r"google/protobuf/|.*\.pb\.h$", ["graph", "executor", "rendezvous/remote", "tools"]),
+    (r"google/protobuf/|.*\.pb\.h$", ["graph", "kernels/proto", "executor", "rendezvous/remote", "tools"]),
     (r"Eigen/|unsupported/Eigen/|dnnl|oneapi/dnnl|hwy/|pocketfft|fftw", ["kernels"]),
     (r"cuda|cublas|cudnn|nccl|cub/|thrust/", ["kernels"]),
     (r"leveldb/|snappy|crc32c/|re2/|unicode/|png\.h|jpeglib\.h|gif_lib\.h", ["kernels"]),

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "tests/stress/fault_plan.h"
 
 namespace sluice {

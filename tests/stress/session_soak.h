@@ -1,7 +1,7 @@
 #ifndef SLUICE_TESTS_STRESS_SESSION_SOAK_H_
 #define SLUICE_TESTS_STRESS_SESSION_SOAK_H_
 
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "tests/stress/soak_counts.h"
 
 namespace sluice {

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/base/error.h"
 #include "graph/value/allocator.h"
 #include "kernels/families/register_all.h"

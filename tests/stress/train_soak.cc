@@ -8,7 +8,7 @@
 #include "executor/session/session.h"
 #include "graph/base/check.h"
 #include "graph/base/error.h"
-#include "graph/gradients/train_step.h"
+#include "graph/training/train_step.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
 #include "graph/value/allocator.h"

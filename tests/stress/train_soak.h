@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "tests/stress/soak_counts.h"
 
 namespace sluice {

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "executor/kernel_set.h"
+#include "executor/plan/kernel_set.h"
 #include "executor/serial/serial_program.h"
 #include "executor/serial/serial_run.h"
 #include "executor/trace/node_observer.h"

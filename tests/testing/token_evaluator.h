@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "executor/kernel_set.h"
+#include "executor/plan/kernel_set.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ir/graph.h"
 #include "graph/value/ref_cell.h"

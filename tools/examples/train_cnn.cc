@@ -12,7 +12,7 @@
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/export.h"
-#include "graph/value/npz.h"
+#include "tools/cli/numpy/npz.h"
 #include "tools/examples/example_data.h"
 #include "tools/examples/example_network.h"
 

@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "absl/time/clock.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "tests/executor/compiled/executor_fixture.h"
 #include "tests/testing/executor_harness.h"
 

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <thread>
 
-#include "executor/thread_pool.h"
-#include "executor/thread_runs.h"
+#include "executor/threads/thread_pool.h"
+#include "executor/threads/thread_runs.h"
 #include "graph/base/error.h"
 #include "tests/executor/compiled/executor_fixture.h"
 #include "tests/testing/executor_harness.h"

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "absl/time/clock.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "executor/trace/node_observer.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"

@@ -1,6 +1,6 @@
 // When graphs that wait are given to the dataflow driver.
 
-#include "executor/compiled/wait_choice.h"
+#include "executor/serial/wait_choice.h"
 
 #include "gtest/gtest.h"
 #include "kernels/kernel_context.h"

@@ -12,7 +12,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "gtest/gtest.h"
 #include "rendezvous/local_rendezvous.h"
 #include "tests/executor/compiled/waiting_fixture.h"

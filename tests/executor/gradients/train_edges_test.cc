@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/gradients/train_step.h"
+#include "graph/training/train_step.h"
 #include "graph/ir/builder.h"
 #include "gtest/gtest.h"
 #include "tests/executor/gradients/train_fixture.h"

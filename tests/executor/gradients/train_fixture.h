@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "executor/session/session.h"
-#include "graph/gradients/train_step.h"
+#include "graph/training/train_step.h"
 #include "graph/ir/builder.h"
 #include "gtest/gtest.h"
 #include "tests/executor/gradients/gradients_fixture.h"

@@ -1,6 +1,6 @@
 // Options of training steps, against what TensorFlow's optimizers make of the same problems.
 
-#include "graph/gradients/train_options.h"
+#include "graph/training/train_options.h"
 
 #include <algorithm>
 #include <functional>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
-#include "graph/gradients/train_step.h"
+#include "graph/training/train_step.h"
 #include "gtest/gtest.h"
 #include "tests/executor/gradients/train_fixture.h"
 #include "tests/executor/gradients/train_numbers.h"

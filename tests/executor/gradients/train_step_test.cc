@@ -1,6 +1,6 @@
 // Training steps as nodes of a graph, against their formulas.
 
-#include "graph/gradients/train_step.h"
+#include "graph/training/train_step.h"
 
 #include <algorithm>
 #include <cmath>

@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "executor/kernel_set.h"
+#include "executor/plan/kernel_set.h"
 #include "executor/serial/join_plan.h"
 #include "executor/serial/kept_plan.h"
 #include "executor/serial/register_plan.h"

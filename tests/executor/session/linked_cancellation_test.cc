@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "absl/time/time.h"
-#include "executor/thread_runs.h"
+#include "executor/threads/thread_runs.h"
 #include "graph/base/mutex.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "executor/service_threads.h"
+#include "executor/threads/service_threads.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"
 #include "graph/base/mutex.h"

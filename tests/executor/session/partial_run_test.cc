@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/base/mutex.h"
 #include "tests/executor/session/session_fixture.h"
 #include "tests/testing/log_capture.h"

@@ -10,7 +10,7 @@
 #include "absl/time/clock.h"
 #include "executor/compiled/local_executor.h"
 #include "executor/executor.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/base/mutex.h"
 #include "kernels/device/cpu_device.h"
 #include "kernels/families/register_all.h"

@@ -2,7 +2,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "executor/thread_runs.h"
+#include "executor/threads/thread_runs.h"
 #include "graph/base/strong_id.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"

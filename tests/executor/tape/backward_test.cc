@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "executor/tape/tape_core.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "gmock/gmock.h"
 #include "graph/base/error.h"
 #include "gtest/gtest.h"

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "executor/service_threads.h"
+#include "executor/threads/service_threads.h"
 #include "executor/tape/call_limits.h"
 #include "executor/tape/grad_mode.h"
 #include "executor/tape/tape_node.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/image/images.h"
 #include "tests/testing/kernel_runner.h"

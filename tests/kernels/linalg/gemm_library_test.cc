@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "gtest/gtest.h"
 #include "tests/testing/kernel_runner.h"
 #include "tests/testing/status_matchers.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/base/cancellation.h"
 #include "graph/value/float16.h"
 #include "gtest/gtest.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/base/cancellation.h"
 #include "graph/value/float16.h"
 #include "gtest/gtest.h"

@@ -1,7 +1,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/nn/conv_reference.h"
 #include "tests/testing/kernel_runner.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "executor/session/session.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/base/cancellation.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/value/float16.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/nn/conv_reference.h"

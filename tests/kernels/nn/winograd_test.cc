@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/value/allocator.h"
 #include "gtest/gtest.h"
 #include "kernels/nn/conv_geometry.h"

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "graph/value/dtype.h"
 #include "graph/value/shape.h"
 #include "graph/value/tensor.h"

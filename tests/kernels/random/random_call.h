@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "executor/thread_pool.h"
+#include "executor/threads/thread_pool.h"
 #include "gtest/gtest.h"
 #include "kernels/device/cpu_device.h"
 #include "kernels/resources/resource_manager.h"

@@ -11,7 +11,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/export.h"
 #include "graph/ops/op_table.h"
-#include "graph/value/npz.h"
+#include "tools/cli/numpy/npz.h"
 #include "graph/value/tensor.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"

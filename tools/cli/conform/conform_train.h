@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/gradients/train_step.h"
+#include "graph/training/train_step.h"
 #include "graph/ir/graph.h"
 #include "nlohmann/json.hpp"
 

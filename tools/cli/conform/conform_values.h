@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/base/file.h"
-#include "graph/value/npz.h"
+#include "tools/cli/numpy/npz.h"
 #include "graph/value/tensor.h"
 
 namespace sluice {

@@ -9,7 +9,7 @@
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
-#include "graph/value/npy.h"
+#include "tools/cli/numpy/npy.h"
 #include "graph/value/tensor_proto.h"
 
 namespace sluice {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/value/npz.h"
+#include "tools/cli/numpy/npz.h"
 
 namespace sluice {
 

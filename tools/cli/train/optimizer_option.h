@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/gradients/train_options.h"
+#include "graph/training/train_options.h"
 
 namespace CLI {
 class App;

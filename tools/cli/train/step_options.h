@@ -5,7 +5,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/gradients/train_options.h"
+#include "graph/training/train_options.h"
 
 namespace sluice {
 

@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "graph/base/limits.h"
 #include "graph/value/dtype.h"
-#include "graph/value/npz.h"
+#include "tools/cli/numpy/npz.h"
 #include "graph/value/shape.h"
 #include "graph/value/tensor.h"
 

@@ -6,7 +6,7 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/export.h"
 #include "graph/ops/op_table.h"
-#include "graph/value/npy.h"
+#include "tools/cli/numpy/npy.h"
 #include "gtest/gtest.h"
 #include "kernels/families/register_all.h"
 #include "tests/testing/status_matchers.h"

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/file.h"
-#include "graph/value/npy.h"
-#include "graph/value/npz.h"
+#include "tools/cli/numpy/npy.h"
+#include "tools/cli/numpy/npz.h"
 #include "graph/value/tensor_proto.h"
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "graph/value/npz.h"
+#include "tools/cli/numpy/npz.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/tools/cli/run_sluice.h"

@@ -1,0 +1,95 @@
+#ifndef SLUICE_EXECUTOR_DATAFLOW_NODE_RUNNER_H_
+#define SLUICE_EXECUTOR_DATAFLOW_NODE_RUNNER_H_
+
+#include "absl/base/optimization.h"
+#include "absl/status/status.h"
+#include "executor/node_call.h"
+#include "executor/trace/node_observer.h"
+#include "frames/activation.h"
+#include "graph/ir/graph.h"
+#include "kernels/kernel.h"
+
+namespace sluice {
+
+// Calls kernels: gathers their inputs before, collects their outputs after. Errors get the node's name. Borrows
+// everything. Thread-safe: a run's threads share one.
+class NodeRunner {
+ public:
+  NodeRunner(const Graph& graph, const GraphView& view, Activation& activation, NodeObserver* observer)
+      : graph_(graph), view_(view), activation_(activation), observer_(observer) {}
+
+  // Runs the synchronous kernel of `node`, for which tables and place of `context` are set. `*all_live`: whether all
+  // outputs have values. Afterwards the inputs are given up. An exception of the kernel passes through.
+  absl::Status Run(const TaggedNode& node, KernelContext& context, CallSpace& space, bool* all_live) const {
+    const NodeItem& item = node.item();
+    const absl::Status prepared = PrepareInputs(node, context, space);
+    if (ABSL_PREDICT_FALSE(!prepared.ok())) return prepared;
+    const int64_t start = NodeObserver::Begin(observer_, IdOf(item));
+    const absl::Status status = item.kernel->Compute(context);
+    if (ABSL_PREDICT_FALSE(!status.ok())) return Failed(item, start, status);
+    if (ABSL_PREDICT_FALSE(observer_ != nullptr)) observer_->OnNode(IdOf(item), start, NodeObserver::NowNs(), context);
+    return ProcessOutputs(node, context, all_live);
+  }
+
+  // Makes `context` ready for the kernel of `node`: its inputs are found, its outputs empty.
+  absl::Status PrepareInputs(const TaggedNode& node, KernelContext& context, CallSpace& space) const {
+    const NodeItem& item = node.item();
+    const NodeIo* io = &item.io;
+    if (ABSL_PREDICT_FALSE(node.is_dead() || item.kind == NodeKind::kGradSum ||
+                           (item.flags & (NodeItem::kDerefsInputs | NodeItem::kHasRefInputs)) != 0)) {
+      const absl::Status status = PrepareInputsElsewhere(node, context, space);
+      if (!status.ok()) return Located(item, status);
+      io = &space.io;
+    }
+    context.SetNode(*io);
+    const Operand* const outputs = io->operands + io->num_inputs;
+    for (uint32_t i = 0; i < io->num_outputs; ++i) context.tables().at(outputs[i]).MarkEmpty();
+    return absl::OkStatus();
+  }
+
+  // Checks what the kernel of `node` made, and gives up its inputs.
+  absl::Status ProcessOutputs(const TaggedNode& node, KernelContext& context, bool* all_live) const {
+    const NodeItem& item = node.item();
+    *all_live = true;
+    for (uint32_t i = 0; i < item.io.num_outputs; ++i) {
+      Entry& output = context.tables().at(item.io.output(i));
+      if (ABSL_PREDICT_TRUE(output.has_value() && output.value().dtype() == item.io.output_types[i])) {
+        activation_.SettleUses(item, i, output);
+        continue;
+      }
+      const absl::Status status = CheckOutput(item, i, output, all_live);
+      if (!status.ok()) return status;
+    }
+    activation_.DropInputs(item, node.iteration());
+    if (ABSL_PREDICT_FALSE(item.is(NodeItem::kDerefsInputs))) ClearScratch(item, context);
+    return absl::OkStatus();
+  }
+
+  // `status` with the node's name.
+  absl::Status Located(const NodeItem& item, const absl::Status& status) const;
+  // The same; the observer hears that the call which began at `start_ns` has failed.
+  absl::Status Failed(const NodeItem& item, int64_t start_ns, const absl::Status& status) const;
+  // What the propagators found.
+  absl::Status FaultStatus(const PropagationFault& fault) const;
+
+  NodeObserver* observer() const { return observer_; }
+  static NodeId IdOf(const NodeItem& item) { return NodeId(item.io.id); }
+
+ private:
+  absl::Status PrepareInputsElsewhere(const TaggedNode& node, KernelContext& context, CallSpace& space) const;
+  absl::Status Dereference(const NodeItem& item, KernelContext& context, CallSpace& space) const;
+  // Variables must not be shared longer than needed: they could not be written in place.
+  void ClearScratch(const NodeItem& item, KernelContext& context) const;
+  absl::Status CheckReferences(const NodeItem& item, const EntryTables& tables) const;
+  // The error of an output that does not have the declared dtype.
+  absl::Status CheckOutput(const NodeItem& item, uint32_t i, const Entry& output, bool* all_live) const;
+
+  const Graph& graph_;
+  const GraphView& view_;
+  Activation& activation_;
+  NodeObserver* const observer_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_DATAFLOW_NODE_RUNNER_H_

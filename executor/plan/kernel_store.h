@@ -1,0 +1,109 @@
+#ifndef SLUICE_EXECUTOR_PLAN_KERNEL_STORE_H_
+#define SLUICE_EXECUTOR_PLAN_KERNEL_STORE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/base/mutex.h"
+#include "kernels/kernel.h"
+
+namespace sluice {
+
+// Kernels that all plans of one session share.
+//
+// Note [Kernel store]
+//   - A kernel with state (Print counts its calls, a random op the numbers that it has given) is made once per session
+//     and node, whatever signature or driver runs it. The node is known by its name, in an inlined function the call
+//     path included, and by its op, types, attrs, device and row: where a new version of the graph (Session::Extend)
+//     has another node of that name, or a host has added a row for it, it gets a kernel of its own, which takes the
+//     place of the old one. The state of nodes that stay as they are survives; Session::Replace forgets that of nodes
+//     that the new graph does not have. Session::Reset and Close forget all of it: callables from before keep their
+//     kernels, later ones begin with new state. A plan may be under way meanwhile: it names the generation of the store
+//     that it was begun in, and from a later one takes what is there, but leaves nothing there. State that the calls of
+//     a function share is the signature's, and in a store of its plan: see Note [State of calls] in
+//     graph/functions/call_states.h.
+//   - The value of a large constant is decoded once, as long as some plan has it: by the place of its bytes and by its
+//     form, since where one plan leaves a matrix in its file another may have to read it. The packed forms of matrices
+//     belong to the value itself, in all plans (SharedPackedConstant in kernels/linalg).
+// Such kernels may outlive the graph that they were made from. Thread-safe.
+class KernelStore {
+ public:
+  using Make = absl::FunctionRef<absl::StatusOr<std::shared_ptr<const Kernel>>()>;
+  // A kernel with state, and what it was made for.
+  struct Stateful {
+    std::string properties;
+    std::shared_ptr<const Kernel> kernel;
+  };
+  using ByNode = std::map<std::string, Stateful, std::less<>>;
+
+  // How a constant is held.
+  enum class ConstantForm : uint8_t {
+    kInMemory,  // As all kernels read it; well-aligned bytes of a file are used where they stand.
+    kInFile,    // See Note [Tensors in files] in kernels/memory/file_tensor.h.
+  };
+
+  // `allows_in_file`: whether plans may leave matrices in their files. Not where products are left to a plug-in, which
+  // has an order of its own and takes no other.
+  explicit KernelStore(bool allows_in_file = true) : allows_in_file_(allows_in_file) {}
+  KernelStore(const KernelStore&) = delete;
+  KernelStore& operator=(const KernelStore&) = delete;
+
+  // For plans of which none is older than another.
+  static constexpr int64_t kAnyGeneration = -1;
+
+  // The kernel with state of `node`, made by `make` unless there is one with these properties. `make` runs without
+  // a lock; of two that run at once for one node, one kernel is kept and both get that. Where `generation` has passed,
+  // what is made is not kept.
+  absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMake(absl::string_view node, std::string properties, Make make,
+                                                           int64_t generation = kAnyGeneration)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // The kernel of the constant whose encoded value lies at `bytes`, in memory that lives at least as long as the plan
+  // that asks.
+  absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMakeConstant(absl::string_view bytes, ConstantForm form,
+                                                                   Make make) ABSL_LOCKS_EXCLUDED(mu_);
+  // The present generation: Clear and Forget begin the next.
+  int64_t generation() const ABSL_LOCKS_EXCLUDED(mu_);
+  bool allows_in_file() const { return allows_in_file_; }
+  // All kernels with state, by node: so that callers can save their state.
+  std::vector<std::pair<std::string, std::shared_ptr<const Kernel>>> Kernels() const ABSL_LOCKS_EXCLUDED(mu_);
+  // Forgets all kernels with state.
+  void Clear() ABSL_LOCKS_EXCLUDED(mu_);
+  // Forgets those of nodes for which `keeps`, called with the lock held, is false. Returns them, for the caller to free
+  // where it holds no lock. Where `keeps` throws, nothing is forgotten.
+  [[nodiscard]] ByNode Forget(absl::FunctionRef<bool(absl::string_view node)> keeps) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Kernels with state.
+  size_t num_kernels() const ABSL_LOCKS_EXCLUDED(mu_);
+  // Constants that some plan has.
+  size_t num_constants() const ABSL_LOCKS_EXCLUDED(mu_);
+
+  // The same, with those that none has any more and that still take a place in the table.
+  size_t num_places() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  using Place = std::tuple<const void*, size_t, ConstantForm>;
+
+  void DropUnusedConstants() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const bool allows_in_file_;
+  // Not Abseil's tables, which break when there is no memory to grow: these outlive the call that fails then.
+  mutable Mutex mu_;
+  ByNode by_node_ ABSL_GUARDED_BY(mu_);
+  int64_t generation_ ABSL_GUARDED_BY(mu_) = 0;
+  std::map<Place, std::weak_ptr<const Kernel>> constants_ ABSL_GUARDED_BY(mu_);
+  size_t constants_to_check_ ABSL_GUARDED_BY(mu_) = 16;  // At this size, those that no plan has any more are dropped.
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_PLAN_KERNEL_STORE_H_

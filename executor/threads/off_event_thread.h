@@ -1,0 +1,23 @@
+#ifndef SLUICE_EXECUTOR_THREADS_OFF_EVENT_THREAD_H_
+#define SLUICE_EXECUTOR_THREADS_OFF_EVENT_THREAD_H_
+
+#include <utility>
+
+#include "executor/threads/thread_runs.h"
+
+namespace sluice {
+
+// Calls `end`, which ends calls of asynchronous kernels. Where this thread is in no run, it may be one that waits for
+// the events of a device, and must run no kernels: a run continues on its own threads, or on a service thread.
+template <typename End>
+void CallOffEventThread(End&& end) {
+  ThreadRuns& runs = ThreadRuns::Current();
+  if (runs.depth() > 0) return std::forward<End>(end)();
+  const ThreadRuns::Scope scope;
+  std::forward<End>(end)();
+  runs.GiveAway();
+}
+
+}  // namespace sluice
+
+#endif  // SLUICE_EXECUTOR_THREADS_OFF_EVENT_THREAD_H_

@@ -1,0 +1,72 @@
+// Gradients of variants that hold tensors: optionals and maps. That of a container is a container: of the gradients of
+// what it holds. Tensor arrays before the third version, whose gradients TensorFlow refuses, stand here too.
+
+#include <vector>
+
+#include "graph/gradients/rules/families.h"
+#include "graph/gradients/rules/shared_rules.h"
+
+namespace sluice {
+namespace {
+
+absl::Status OptionalFromValue(GradientContext& c) {
+  std::vector<DType> types;
+  std::vector<PartialShape> shapes;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    types.push_back(c.input_type(i));
+    shapes.push_back(c.InputShape(i));
+  }
+  const Expr values =
+      AddOp("OptionalGetValue", {c.dy()}, {{"output_types", AttrValue(types)}, {"output_shapes", AttrValue(shapes)}});
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    if (c.Wants(i)) c.SetInput(i, values.out(i));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OptionalGetValue(GradientContext& c) {
+  Exprs values;
+  std::vector<DType> types;
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    values.push_back(c.dy(i));
+    types.push_back(c.output_type(i));
+  }
+  c.SetInput(0, AddOp("OptionalFromValue", values, {{"Toutput_types", AttrValue(types)}}));
+  return absl::OkStatus();
+}
+
+// A map with nothing but the gradient of the value that was read.
+absl::Status MapLookup(GradientContext& c) {
+  c.SetInput(0, AddOp("TensorMapInsert", {c.Op("EmptyTensorMap", {}), c.Input(1), c.dy()}));
+  return absl::OkStatus();
+}
+
+// The gradient of a map has entries for those keys only that were read: what the value has, the map before has not.
+absl::Status MapInsert(GradientContext& c) {
+  const Expr map = c.dy(), key = c.Input(1);
+  const EmitAttrs of_value = {{"value_dtype", AttrValue(c.input_type(2))}};
+  const Expr has_key = AddOp("TensorMapHasKey", {map, key});
+  const Expr gated_map = AddOp("Switch", {map, has_key}), gated_key = AddOp("Switch", {key, has_key});
+  if (c.Wants(0)) {
+    const Expr without = AddOp("TensorMapErase", {gated_map.out(1), gated_key.out(1)}, of_value);
+    c.SetInput(0, AddOp("Merge", {gated_map, without}));
+  }
+  if (c.Wants(2)) {
+    const Expr value = AddOp("TensorMapLookup", {gated_map.out(1), gated_key.out(1)}, of_value);
+    const Expr zeros = AddOp("Switch", {ZerosLike(c.Input(2)), has_key});
+    c.SetInput(2, AddOp("Merge", {zeros, value}));
+  }
+  return absl::OkStatus();
+}
+
+constexpr GradientRow kRows[] = {
+    {"OptionalFromValue", &OptionalFromValue}, {"OptionalGetValue", &OptionalGetValue}, {"TensorMapErase", &PassOn},
+    {"TensorMapInsert", &MapInsert},           {"TensorMapLookup", &MapLookup},
+};
+static_assert(RowsAscend(kRows), "rows ascend by op");
+
+}  // namespace
+
+absl::Span<const GradientRow> ContainerGradients() { return kRows; }
+
+}  // namespace sluice
