@@ -10,15 +10,8 @@ LOOP_COPTS = [
 
 # What most families need.
 _COMMON_DEPS = [
-    "//graph/base:error",
-    "//kernels:at_start",
-    "//kernels:dispatch",
-    "//kernels:forward_or_copy",
-    "//kernels:kernel",
-    "//kernels:kernel_construction",
-    "//kernels:kernel_row",
-    "//kernels:new_by_type",
-    "//kernels:new_kernel",
+    "//graph/base",
+    "//kernels",
     "@sys//:absl_span",
     "@sys//:absl_strings",
 ]
@@ -49,9 +42,7 @@ def kernel_families(families):
         hdrs = ["families.h"],
         visibility = _VISIBILITY,
         deps = [":" + name for name in families] + [
-            "//kernels:at_start",
-            "//kernels:kernel_registry",
-            "//kernels:kernel_row",
+            "//kernels",
             "@sys//:absl_span",
         ],
     )
