@@ -162,8 +162,6 @@ class GraphView {
   const std::vector<FrameInfo>& frames() const { return frames_; }
   // Whether there are loops: then FramedPropagator must run it.
   bool has_frames() const { return frames_.size() > 1; }
-  // Whether a node may wait for something outside.
-  bool has_async() const { return has_async_; }
   // Read only; not const because EntryTables are not.
   Entry* constants() const { return constants_; }
 
@@ -197,7 +195,6 @@ class GraphView {
   Entry* constants_ = nullptr;
   uint32_t num_items_ = 0;
   uint32_t num_scratch_ = 0;
-  bool has_async_ = false;
   std::vector<uint32_t> roots_;
   std::vector<FrameInfo> frames_;
   std::vector<Deref> derefs_;

@@ -179,7 +179,6 @@ void GraphViewBuilder::MakeItem(uint32_t index) {
       item.kind = has_grad_sum_ && is_slot_const_[index] ? NodeKind::kKernel : NodeKind::kConst;
     } else if (given.is_async) {
       item.kind = NodeKind::kAsyncKernel;
-      view_.has_async_ = true;
     } else if (given.is_forward) {
       item.kind = NodeKind::kForward;
     }

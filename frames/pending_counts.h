@@ -19,8 +19,6 @@ namespace sluice {
 // the propagating thread has the run to itself (Note [Baton] in executor/scheduler.h).
 class PendingCounts {
  public:
-  enum class NodeState : uint8_t { kNotReady, kReady, kStarted, kCompleted };
-
   // Where the counter of one node lies. A value type.
   class Handle {
    public:
@@ -76,7 +74,6 @@ class PendingCounts {
     return h.is_large() ? large(h).pending : packed(h) & kMaxPacked;
   }
   uint32_t dead_count(Handle h) const { return h.is_large() ? large(h).dead : (packed(h) >> kDeadShift) & kMaxPacked; }
-  NodeState node_state(Handle h) const;
 
   // One input of an ordinary node has come. REQUIRES: pending(h) > 0.
   Arrival Arrive(Handle h, bool is_dead) {
@@ -120,7 +117,6 @@ class PendingCounts {
     }
   }
   bool is_started(Handle h) const { return h.is_large() ? large(h).is_started : (packed(h) & kStarted) != 0; }
-  void mark_completed(Handle h);
 
  private:
   struct Large {

@@ -46,7 +46,6 @@ using IndexCppTypes = TypeList<int32_t, int64_t>;
 struct Bytes16 {
   uint64_t words[2];
 };
-using BySizeCppTypes = TypeList<uint8_t, uint16_t, uint32_t, uint64_t, Bytes16>;
 
 // Calls `call(TypeTag<T>())` for the T of the list whose dtype is `dtype`. False when there is none.
 template <typename... Ts, typename Call>

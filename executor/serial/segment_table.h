@@ -46,8 +46,6 @@ class SegmentTable {
   int32_t join_of_segment(int32_t segment) const { return join_of_segment_[static_cast<size_t>(segment)]; }
   absl::Span<const Drop> drops_of_segment(int32_t segment) const { return of_segments_.of(segment); }
   absl::Span<const Drop> drops_of_stop(int32_t stop) const { return of_stops_.of(stop); }
-  // The instruction that starts `stop`.
-  int32_t start_of(int32_t stop) const { return start_of_[static_cast<size_t>(stop)]; }
 
   int32_t num_kept() const { return num_kept_; }
   absl::Span<const int32_t> counters() const { return counters_; }

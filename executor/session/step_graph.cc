@@ -171,7 +171,7 @@ absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFet
     placement.default_device = client.name;
     placement.stop = stop;
     const WithCalls kernels(core.kernels());
-    const absl::Status placed = PlaceGraph(needed, core.device_list(), kernels, placement).status();
+    const absl::Status placed = PlaceGraph(needed, core.device_list(), kernels, placement);
     if (!placed.ok()) return WithAllMissingKernels(placed, needed, core, stop);
   }
   // The parts of a partial run are told apart by what each fetch needs: that stays as the user knows it.

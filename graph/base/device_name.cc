@@ -133,14 +133,6 @@ bool ParseDeviceName(absl::string_view text, DeviceName* name) {
 
 bool IsValidDeviceSpec(absl::string_view text) { return ParseDeviceName(text, nullptr); }
 
-bool ParseLocalDeviceName(absl::string_view text, DeviceName* name) {
-  Parts parts;
-  if (!ConsumeWord(&text, &parts.type) || !absl::ConsumePrefix(&text, ":")) return false;
-  if (!ConsumeNumber(&text, &parts.id) || !text.empty()) return false;
-  if (name != nullptr) Assign(parts, name);
-  return true;
-}
-
 bool MatchesDevice(const DeviceName& pattern, const DeviceName& name) {
   return (pattern.job.empty() || pattern.job == name.job) && (pattern.replica < 0 || pattern.replica == name.replica) &&
          (pattern.task < 0 || pattern.task == name.task) && (pattern.type.empty() || pattern.type == name.type) &&
@@ -177,25 +169,6 @@ DeviceName OverrideDeviceName(const DeviceName& base, const DeviceName& other) {
   if (!other.type.empty()) name.type = other.type;
   if (other.id >= 0) name.id = other.id;
   return name;
-}
-
-DeviceName CompleteDeviceName(const DeviceName& name, const DeviceName& base) {
-  DeviceName full = name;
-  if (full.job.empty()) full.job = base.job;
-  if (full.replica < 0) full.replica = base.replica;
-  if (full.task < 0) full.task = base.task;
-  return full;
-}
-
-absl::Status CanonicalDeviceName(absl::string_view text, const DeviceName& base, std::string* canonical) {
-  DeviceName name;
-  if (!ParseDeviceName(text, &name) && !ParseLocalDeviceName(text, &name)) {
-    return Error(ErrorCode::kDeviceName)
-        .Found(text)
-        .Expected("/job:NAME/replica:N/task:N/device:KIND:N or a part of it");
-  }
-  *canonical = CompleteDeviceName(name, base).ToString();
-  return absl::OkStatus();
 }
 
 std::string TaskName(const DeviceName& name) {

@@ -28,7 +28,6 @@ struct DeviceName {
 
   // Whether all five parts are stated, so that this names one device.
   bool IsFull() const { return !job.empty() && replica >= 0 && task >= 0 && !type.empty() && id >= 0; }
-  bool IsEmpty() const { return job.empty() && replica < 0 && task < 0 && type.empty() && id < 0; }
   // Canonical text: "/job:a/replica:0/task:1/device:GPU:*", stated parts only ("*" for one of type and id).
   std::string ToString() const;
 
@@ -45,9 +44,6 @@ struct DeviceName {
 // Whether `text` may stand in a node's device field: "" or what ParseDeviceName reads.
 bool IsValidDeviceSpec(absl::string_view text);
 
-// Reads "TYPE:ID", the name of a device within its task.
-[[nodiscard]] bool ParseLocalDeviceName(absl::string_view text, DeviceName* name);
-
 // Whether every part that `pattern` states is the same in `name`.
 bool MatchesDevice(const DeviceName& pattern, const DeviceName& name);
 
@@ -60,12 +56,6 @@ absl::Status MergeDeviceNames(const DeviceName& other, bool allow_soft, DeviceNa
 
 // `base` with every part that `other` states taken from `other`.
 DeviceName OverrideDeviceName(const DeviceName& base, const DeviceName& other);
-
-// `name` with job, replica and task taken from `base` where `name` does not state them.
-DeviceName CompleteDeviceName(const DeviceName& name, const DeviceName& base);
-
-// The canonical text of `text`, completed by `base`. INVALID_ARGUMENT (kDeviceName) for malformed text.
-absl::Status CanonicalDeviceName(absl::string_view text, const DeviceName& base, std::string* canonical);
 
 // "/job:J/replica:R/task:T", the part of a full name that says which process. REQUIRES: those parts are stated.
 std::string TaskName(const DeviceName& name);

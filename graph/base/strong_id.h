@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_BASE_STRONG_ID_H_
 #define SLUICE_GRAPH_BASE_STRONG_ID_H_
 
-// Integers that cannot be mistaken for one another: a NodeId is no FrameId and no count.
+// Integers that cannot be mistaken for one another: a NodeId is neither a StepId nor a count.
 
 #include <cstdint>
 #include <ostream>
@@ -52,10 +52,6 @@ class StrongId {
 
 // A node of one Graph; dense, so that arrays can be indexed by it.
 using NodeId = StrongId<struct NodeIdTag, int32_t>;
-// A live loop frame of one run.
-using FrameId = StrongId<struct FrameIdTag, int64_t>;
-// An iteration of one live frame, from 0.
-using IterId = StrongId<struct IterIdTag, int64_t>;
 // One run of a session.
 using StepId = StrongId<struct StepIdTag, int64_t>;
 

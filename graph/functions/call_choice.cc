@@ -10,12 +10,6 @@
 namespace sluice {
 namespace {
 
-bool IsTrue(const NamedAttr* attr) {
-  if (attr == nullptr) return false;
-  const absl::StatusOr<bool> value = attr->value.AsBool();
-  return value.ok() && *value;
-}
-
 // Whether values after such a node may be dead, or come when another run or process sends them.
 bool IsLateOp(OpClass op_class) {
   return (IsControlFlow(op_class) && op_class != OpClass::kLoopCond) || op_class == OpClass::kGradSum ||
@@ -138,7 +132,7 @@ class CallChoice::Collector {
     const std::shared_ptr<const FunctionDefinition> definition = choice_.functions_[function].definition;
     Facts facts;
     facts.definition = definition;
-    facts.is_marked = IsTrue(definition->FindAttr("_noinline"));
+    facts.is_marked = definition->IsMarked("_noinline");
     facts.num_nodes = static_cast<double>(definition->nodes.size());
     for (const NodeDefView& node : definition->nodes) LookAt(node, &facts);
     choice_.functions_[function] = std::move(facts);

@@ -22,12 +22,6 @@
 namespace sluice {
 namespace {
 
-bool IsTrue(const NamedAttr* attr) {
-  if (attr == nullptr) return false;
-  const absl::StatusOr<bool> value = attr->value.AsBool();
-  return value.ok() && *value;
-}
-
 // Whether the attr of `id` is there and has the value `wanted`.
 bool HasBool(const Graph& graph, NodeId id, absl::string_view attr, bool wanted) {
   AttrView value;
@@ -298,7 +292,7 @@ class Driver {
     if (options_.choice != nullptr) {
       return pending.may_stay && options_.choice->IsCalled(function.name()) && !RunsInParts(pending, function, run);
     }
-    return !options_.ignore_marks && IsTrue(function.definition->FindAttr("_noinline"));
+    return !options_.ignore_marks && function.definition->IsMarked("_noinline");
   }
 
   // Whether this call has several effects, and a step may run only some of them.
@@ -323,7 +317,7 @@ class Driver {
   bool SharesState(const CallExpansion::Pending& pending, const BoundFunction& function) const {
     if (options_.states == nullptr || options_.choice == nullptr) return false;
     if (!options_.choice->MayKeepState(function.name())) return false;
-    return pending.origin == Origin::kFunctional || IsTrue(function.definition->FindAttr("_noinline"));
+    return pending.origin == Origin::kFunctional || function.definition->IsMarked("_noinline");
   }
 
   // Tells `nodes` of ops with state, which have come into the graph in `scope`, what they share it with.
@@ -351,7 +345,7 @@ class Driver {
   BodyRun RunOf(const CallExpansion::Pending& pending, CallKind kind, const BoundFunction& function) const {
     if (pending.origin == Origin::kFunctional) return BodyRun::kByName;
     if (pending.origin == Origin::kLowered) {
-      return IsTrue(function.definition->FindAttr("_noinline")) ? BodyRun::kByName : BodyRun::kResults;
+      return function.definition->IsMarked("_noinline") ? BodyRun::kByName : BodyRun::kResults;
     }
     if (kind == CallKind::kDirect) return BodyRun::kByName;
     const bool keeps_effects = graph_.Is(pending.call, "StatefulPartitionedCall") &&

@@ -1,8 +1,7 @@
 #ifndef SLUICE_GRAPH_GRADIENTS_ADDED_GRADIENTS_H_
 #define SLUICE_GRAPH_GRADIENTS_ADDED_GRADIENTS_H_
 
-// Gradients of ops that host programs and plug-ins add to their registries. They stand beside the registries and not in
-// them, as shape functions do (graph/shapes/added_shape_functions.h).
+// Gradients of ops that host programs and plug-ins add to their registries (graph/ir/added_functions.h).
 
 #include <memory>
 

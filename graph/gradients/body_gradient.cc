@@ -111,13 +111,9 @@ class FunctionMaker {
     BodyGradient::Part part;
     part.first = static_cast<int32_t>(written_.results.size());
     if (spec_.fills && spec_.has_dx[i]) {
-      if (!dx.is_set()) {
-        SLUICE_ASSIGN_OR_RETURN(const Output zeros, Zeros(i));
-        dx = Gradient::Dense(zeros);
-      } else {
-        SLUICE_ASSIGN_OR_RETURN(const Output dense, DenseGradient(graph_, {args_[i], 0}, dx, prefix_));
-        dx = Gradient::Dense(dense);
-      }
+      SLUICE_ASSIGN_OR_RETURN(const Output dense,
+                              DenseGradient(graph_, {args_[i], 0}, dx, prefix_, spec_.handle_types[i]));
+      dx = Gradient::Dense(dense);
     }
     part.kind = dx.kind;
     const std::string name = absl::StrCat("dx_", i);
@@ -129,20 +125,6 @@ class FunctionMaker {
     }
     made_.parts.push_back(part);
     return absl::OkStatus();
-  }
-
-  // Zeros for argument `i`; for a handle, zeros like its variable.
-  absl::StatusOr<Output> Zeros(size_t i) {
-    Output value{args_[i], 0};
-    DType type = BaseType(graph_.output_type(args_[i], 0));
-    if (type == DType::kResource) {
-      type = spec_.handle_types[i];
-      SLUICE_ASSIGN_OR_RETURN(value.node,
-                              AddNode(absl::StrCat("read_", i), "ReadVariableOp", {value}, {{"dtype", type}}));
-    }
-    SLUICE_ASSIGN_OR_RETURN(const NodeId zeros,
-                            AddNode(absl::StrCat("zeros_", i), "ZerosLike", {value}, {{"T", type}}));
-    return Output{zeros, 0};
   }
 
   FunctionGraph forward_;

@@ -89,8 +89,7 @@ int32_t Conditions::SetOf(const Output& output) {
   }
   const int32_t set = sets_[static_cast<size_t>(output.node.value())];
   if (output.is_control() || !graph_.Contains(output.node)) return set;
-  const OpClass op_class = graph_.op(output.node).op_class;
-  if (op_class != OpClass::kSwitch && op_class != OpClass::kSwitchN) return set;
+  if (!IsGate(graph_.op(output.node).op_class)) return set;
   const int32_t num_ports = graph_.num_outputs(output.node);
   if (num_ports == 1) return set;
   return Union(set, Intern({Condition{PredicateOf(output.node), output.index, num_ports}}));

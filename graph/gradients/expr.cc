@@ -84,7 +84,6 @@ Expr Select(const Expr& condition, const Expr& then, const Expr& otherwise) {
 Expr Abs(const Expr& x) { return AddOp("Abs", {x}); }
 Expr Sign(const Expr& x) { return AddOp("Sign", {x}); }
 Expr Exp(const Expr& x) { return AddOp("Exp", {x}); }
-Expr Expm1(const Expr& x) { return AddOp("Expm1", {x}); }
 Expr Log(const Expr& x) { return AddOp("Log", {x}); }
 Expr Log1p(const Expr& x) { return AddOp("Log1p", {x}); }
 Expr Sqrt(const Expr& x) { return AddOp("Sqrt", {x}); }
@@ -93,15 +92,12 @@ Expr Square(const Expr& x) { return AddOp("Square", {x}); }
 Expr Reciprocal(const Expr& x) { return AddOp("Reciprocal", {x}); }
 Expr Sin(const Expr& x) { return AddOp("Sin", {x}); }
 Expr Cos(const Expr& x) { return AddOp("Cos", {x}); }
-Expr Tan(const Expr& x) { return AddOp("Tan", {x}); }
 Expr Sinh(const Expr& x) { return AddOp("Sinh", {x}); }
 Expr Cosh(const Expr& x) { return AddOp("Cosh", {x}); }
-Expr Tanh(const Expr& x) { return AddOp("Tanh", {x}); }
 Expr Sigmoid(const Expr& x) { return AddOp("Sigmoid", {x}); }
 Expr Floor(const Expr& x) { return AddOp("Floor", {x}); }
 Expr Digamma(const Expr& x) { return AddOp("Digamma", {x}); }
 Expr Lgamma(const Expr& x) { return AddOp("Lgamma", {x}); }
-Expr StopGradient(const Expr& x) { return AddOp("StopGradient", {x}); }
 Expr Conj(const Expr& x) { return x.is_complex() ? AddOp("Conj", {x}) : x; }
 Expr Real(const Expr& x) { return AddOp("Real", {x}, {{"Tout", AttrValue(RealTypeOf(x.type()))}}); }
 Expr Imag(const Expr& x) { return AddOp("Imag", {x}, {{"Tout", AttrValue(RealTypeOf(x.type()))}}); }
@@ -120,10 +116,6 @@ Expr SizeOf(const Expr& x, DType type) {
   return Prod(ShapeOf(x, type), Int32s(x, {0}));
 }
 Expr ZerosLike(const Expr& x) { return x.is_set() ? x.emitter()->Zeros(x) : Expr(); }
-Expr OnesLike(const Expr& x) {
-  if (x.is_forward() && x.emitter()->frame() != nullptr) return Fill(ShapeOf(x), Number(x, 1));
-  return AddOp("OnesLike", {x});
-}
 Expr Reshape(const Expr& x, const Expr& shape) { return AddOp("Reshape", {x, shape}); }
 Expr ReshapeLike(const Expr& x, const Expr& like) { return Reshape(x, ShapeOf(like)); }
 Expr Fill(const Expr& shape, const Expr& value) { return AddOp("Fill", {shape, value}); }
@@ -167,7 +159,6 @@ Expr Element(const Expr& x, int64_t i) {
                {{"shrink_axis_mask", AttrValue(1)}, {"end_mask", AttrValue(is_last ? 1 : 0)}});
 }
 Expr Pad(const Expr& x, const Expr& paddings) { return AddOp("Pad", {x, paddings}); }
-Expr Reverse(const Expr& x, const Expr& axes) { return AddOp("ReverseV2", {x, axes}); }
 Expr Gather(const Expr& x, const Expr& indices, const Expr& axis) { return AddOp("GatherV2", {x, indices, axis}); }
 Expr Gather(const Expr& x, const Expr& indices, int64_t axis) { return Gather(x, indices, Int32(x, axis)); }
 Expr GatherNd(const Expr& x, const Expr& indices) { return AddOp("GatherNd", {x, indices}); }
@@ -177,7 +168,6 @@ Expr ScatterNd(const Expr& indices, const Expr& updates, const Expr& shape) {
 Expr UnsortedSegmentSum(const Expr& x, const Expr& ids, const Expr& count) {
   return AddOp("UnsortedSegmentSum", {x, ids, count});
 }
-Expr Identity(const Expr& x) { return AddOp("Identity", {x}); }
 
 // --- Reductions and products ---------------------------------------------------------------------------------------
 
@@ -191,9 +181,6 @@ Expr Mean(const Expr& x, const Expr& axes, bool keep_dims) {
 }
 Expr Prod(const Expr& x, const Expr& axes, bool keep_dims) {
   return AddOp("Prod", {x, axes}, {{"keep_dims", AttrValue(keep_dims)}});
-}
-Expr Max(const Expr& x, const Expr& axes, bool keep_dims) {
-  return AddOp("Max", {x, axes}, {{"keep_dims", AttrValue(keep_dims)}});
 }
 Expr MatMul(const Expr& a, const Expr& b, bool transpose_a, bool transpose_b) {
   return AddOp("MatMul", {a, b}, {{"transpose_a", AttrValue(transpose_a)}, {"transpose_b", AttrValue(transpose_b)}});

@@ -55,11 +55,6 @@ class Expr {
   bool is_forward_ = false;
 };
 
-// The rows of a sparse gradient.
-struct SlicesExpr {
-  Expr values, indices, dense_shape;
-};
-
 struct EmitAttr {
   absl::string_view name;
   AttrValue value;
@@ -112,7 +107,6 @@ Expr AddN(const Exprs& terms);
 Expr Abs(const Expr& x);
 Expr Sign(const Expr& x);
 Expr Exp(const Expr& x);
-Expr Expm1(const Expr& x);
 Expr Log(const Expr& x);
 Expr Log1p(const Expr& x);
 Expr Sqrt(const Expr& x);
@@ -121,10 +115,8 @@ Expr Square(const Expr& x);
 Expr Reciprocal(const Expr& x);
 Expr Sin(const Expr& x);
 Expr Cos(const Expr& x);
-Expr Tan(const Expr& x);
 Expr Sinh(const Expr& x);
 Expr Cosh(const Expr& x);
-Expr Tanh(const Expr& x);
 Expr Sigmoid(const Expr& x);
 Expr Floor(const Expr& x);
 Expr Digamma(const Expr& x);
@@ -137,7 +129,6 @@ Expr Imag(const Expr& x);
 Expr Complex(const Expr& re, const Expr& im);
 // `x` itself where it has the type.
 Expr Cast(const Expr& x, DType type);
-Expr StopGradient(const Expr& x);
 
 // --- Comparing, choosing -------------------------------------------------------------------------------------------
 Expr Less(const Expr& a, const Expr& b);
@@ -160,7 +151,6 @@ Expr RankOf(const Expr& x);
 // The number of elements, a scalar.
 Expr SizeOf(const Expr& x, DType type = DType::kInt32);
 Expr ZerosLike(const Expr& x);
-Expr OnesLike(const Expr& x);
 Expr Reshape(const Expr& x, const Expr& shape);
 Expr ReshapeLike(const Expr& x, const Expr& like);
 Expr Fill(const Expr& shape, const Expr& value);
@@ -187,13 +177,11 @@ Expr SliceFrom(const Expr& x, int64_t begin);
 // x[i] along axis 0 (negative counts from the end), without that axis.
 Expr Element(const Expr& x, int64_t i);
 Expr Pad(const Expr& x, const Expr& paddings);
-Expr Reverse(const Expr& x, const Expr& axes);
 Expr Gather(const Expr& x, const Expr& indices, const Expr& axis);
 Expr Gather(const Expr& x, const Expr& indices, int64_t axis = 0);
 Expr GatherNd(const Expr& x, const Expr& indices);
 Expr ScatterNd(const Expr& indices, const Expr& updates, const Expr& shape);
 Expr UnsortedSegmentSum(const Expr& x, const Expr& ids, const Expr& count);
-Expr Identity(const Expr& x);
 
 // --- Reductions and products ---------------------------------------------------------------------------------------
 Expr Sum(const Expr& x, const Expr& axes, bool keep_dims = false);
@@ -202,7 +190,6 @@ Expr Sum(const Expr& x, absl::Span<const int64_t> axes, bool keep_dims = false);
 Expr SumAll(const Expr& x);
 Expr Mean(const Expr& x, const Expr& axes, bool keep_dims = false);
 Expr Prod(const Expr& x, const Expr& axes, bool keep_dims = false);
-Expr Max(const Expr& x, const Expr& axes, bool keep_dims = false);
 Expr MatMul(const Expr& a, const Expr& b, bool transpose_a = false, bool transpose_b = false);
 // Of the last two dimensions, others broadcast (BatchMatMulV2).
 Expr BatchMatMul(const Expr& a, const Expr& b, bool adjoint_a = false, bool adjoint_b = false);

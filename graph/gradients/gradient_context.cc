@@ -63,14 +63,6 @@ Expr GradientContext::dy(int i) {
   return gradient.is_set() ? emitter_.Dense(gradient, Output(i)) : ZerosLike(Output(i));
 }
 
-SlicesExpr GradientContext::DySlices(int i) const {
-  const Gradient& gradient = dys_[static_cast<size_t>(i)];
-  SlicesExpr slices{emitter_.Value(gradient.value), emitter_.Value(gradient.indices), Expr()};
-  slices.dense_shape =
-      gradient.dense_shape.is_set() ? emitter_.Value(gradient.dense_shape) : emitter_.ShapeOf(Output(i));
-  return slices;
-}
-
 // --- Results ---------------------------------------------------------------------------------------------------------
 
 void GradientContext::SetInput(int i, const Expr& value) {
@@ -83,8 +75,6 @@ void GradientContext::SetSlices(int i, const Expr& values, const Expr& indices, 
   dxs_[static_cast<size_t>(i)] = Gradient::Slices(emitter_.Here(values), emitter_.Here(indices),
                                                   dense_shape.is_set() ? emitter_.Here(dense_shape) : kNoOutput);
 }
-
-void GradientContext::SetNone(int i) { dxs_[static_cast<size_t>(i)] = Gradient(); }
 
 void GradientContext::SetBroadcastInput(int i, int other, const Expr& value) {
   SetInput(i, SumToInput(i, other, value));

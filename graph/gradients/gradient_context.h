@@ -58,9 +58,6 @@ class GradientContext {
   bool HasDy(int i = 0) const { return dys_[static_cast<size_t>(i)].is_set(); }
   // The gradient of output `i` as one tensor: rows are put together, and zeros made where there is none.
   Expr dy(int i = 0);
-  // Whether the gradient of output `i` is a sparse one; its rows. REQUIRES for the second: the first.
-  bool HasSlices(int i = 0) const { return dys_[static_cast<size_t>(i)].is_slices(); }
-  SlicesExpr DySlices(int i = 0) const;
   // The gradient of output `i` as it came, for ops that hand it on unchanged.
   const Gradient& DyAsIs(int i = 0) const { return dys_[static_cast<size_t>(i)]; }
 
@@ -68,7 +65,6 @@ class GradientContext {
   void SetInput(int i, const Expr& value);
   void SetInput(int i, const Gradient& gradient);
   void SetSlices(int i, const Expr& values, const Expr& indices, const Expr& dense_shape);
-  void SetNone(int i);
   // The gradient of input `i` is `value`, which has the shape that inputs `i` and `other` broadcast to: sums it down to
   // the shape of input `i` where shapes do not say that this is nothing to do.
   void SetBroadcastInput(int i, int other, const Expr& value);

@@ -80,7 +80,7 @@ DType TypeOfVariable(const Graph& graph, const Output& handle) {
     const OpClass op_class = graph.op(id).op_class;
     if (op_class == OpClass::kForward) {
       queue.push_back(graph.inputs(id)[static_cast<size_t>(queue[next].index)]);
-    } else if (op_class == OpClass::kSwitch || op_class == OpClass::kSwitchN) {
+    } else if (IsGate(op_class)) {
       queue.push_back(graph.inputs(id)[0]);
     } else if (IsControlFlow(op_class)) {
       queue.insert(queue.end(), graph.inputs(id).begin(), graph.inputs(id).end());

@@ -116,8 +116,8 @@ class GradientEmitter {
   // --- Gates ---------------------------------------------------------------------------------------------------------
   // Hands `value` to the output that `predicate` chooses: a Switch where that is a bool, a _SwitchN of `num_ports`
   // outputs where it is an index. AddGate takes edges as they are.
-  NodeId AddGate(const Output& value, const Output& predicate, int32_t num_ports);
-  Expr Gate(const Expr& value, const Expr& predicate, int32_t num_ports) {
+  NodeId AddGate(const Output& value, const Output& predicate, int32_t num_ports = 2);
+  Expr Gate(const Expr& value, const Expr& predicate, int32_t num_ports = 2) {
     return Value({AddGate(Here(value), Here(predicate), num_ports), 0});
   }
   // `zeros` in all runs (or iterations) but those in which all of `conditions` hold. Those that others depend on come

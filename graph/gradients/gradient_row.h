@@ -32,7 +32,6 @@ struct GradientRow {
   GradientFunction function = nullptr;
 };
 inline constexpr GradientRow::Kind kNoGradient = GradientRow::Kind::kNone;
-inline constexpr GradientRow::Kind kRefusedGradient = GradientRow::Kind::kRefused;
 
 }  // namespace sluice
 

@@ -221,13 +221,15 @@ absl::StatusOr<GradientResult> AddGradients(Graph& graph, absl::Span<const Outpu
   return result;
 }
 
-absl::StatusOr<Output> DenseGradient(Graph& graph, const Output& x, const Gradient& gradient, const std::string& name) {
-  if (!gradient.is_slices()) return gradient.value;
+absl::StatusOr<Output> DenseGradient(Graph& graph, const Output& x, const Gradient& gradient, const std::string& name,
+                                     DType of_variable) {
+  if (gradient.is_set() && !gradient.is_slices()) return gradient.value;
   const GradientRegion nothing(graph, {}, {}, {});
   ForwardFacts facts(graph, nothing);
   GradientEmitter emitter(graph, facts, name, /*colocate=*/false);
   emitter.BeginScope("dense");
-  const Expr dense = emitter.Dense(gradient, emitter.Forward(x));
+  const Expr forward = emitter.Forward(x);
+  const Expr dense = gradient.is_set() ? emitter.Dense(gradient, forward) : emitter.Zeros(forward, of_variable);
   SLUICE_RETURN_IF_ERROR(emitter.status());
   return dense.output();
 }

@@ -70,11 +70,12 @@ absl::StatusOr<GradientResult> AddGradients(Graph& graph, absl::Span<const Outpu
                                             const GradientOptions& options = {},
                                             std::optional<Graph>* before = nullptr);
 
-// `gradient`, of `x`, as one tensor; rows of a sparse one are added up, by nodes whose names begin with `name`.
-// REQUIRES: it is set.
-absl::StatusOr<Output> DenseGradient(Graph& graph, const Output& x, const Gradient& gradient, const std::string& name);
+// Gives `gradient`, of `x`, as one tensor: adds up the rows of a sparse one, and makes zeros where it is not set. Names
+// of added nodes begin with `name`; `of_variable` is as in GradientEmitter::Zeros.
+absl::StatusOr<Output> DenseGradient(Graph& graph, const Output& x, const Gradient& gradient, const std::string& name,
+                                     DType of_variable = DType::kInvalid);
 
-// The same, as a node called `node`, or like it where that is taken: for those who fetch it by name.
+// Names the same `node`, or like it where that is taken: for callers that fetch it by name.
 absl::StatusOr<Output> NameGradient(Graph& graph, const Output& x, const Gradient& gradient, const std::string& name,
                                     const std::string& node);
 

@@ -66,15 +66,12 @@ void LoopFrame::AddForwardCounter() {
   if (parent_ != nullptr) after.push_back(parent_->body_);
   const Output start = emitter_.Add("Const", {}, {{"dtype", type}, {"value", zero}}, after);
   const Output enter = emitter_.Add("Enter", {start}, EnterAttrs(forward_.name, false));
-  const NodeId merge = emitter_.AddNode("Merge", {enter, kNoOutput}, {{"T", type}, {"N", AttrValue(2)}}, {}, true);
-  const NodeId gate = emitter_.AddNode("Switch", {{merge, 0}, {forward_.loop_cond, 0}});
-  body_ = emitter_.AddNode("Identity", {{gate, 1}});
+  const Variable count = Gate(AddMerge(enter), {forward_.loop_cond, 0});
+  body_ = count.value.node;
   sync_ = emitter_.AddNode("ControlTrigger", {}, {}, {body_});
   const Output step = emitter_.Add("Const", {}, {{"dtype", type}, {"value", one}}, {body_});
   const Output sum = emitter_.Add("AddV2", {{body_, 0}, step}, {}, {sync_});
-  const Output next = emitter_.Add("NextIteration", {sum});
-  if (emitter_.ok()) emitter_.Fail(emitter_.mutable_graph().SetInput(merge, 1, next));
-  trips_ = emitter_.Add("Exit", {{gate, 0}});
+  trips_ = Close(count, sum);
 }
 
 Output LoopFrame::Begin(absl::Span<const NodeId> after) {
@@ -88,16 +85,12 @@ Output LoopFrame::Begin(absl::Span<const NodeId> after) {
   }
   const Output one = BringIn(emitter_.ConstantOutside(Tensor::Scalar<int32_t>(1)));
   const Output enter = emitter_.Add("Enter", {count}, EnterAttrs(name_, false));
-  const NodeId merge =
-      emitter_.AddNode("Merge", {enter, kNoOutput}, {{"T", AttrValue(DType::kInt32)}, {"N", AttrValue(2)}}, {}, true);
-  const Output more = emitter_.Add("GreaterEqual", {{merge, 0}, one});
-  condition_ = emitter_.Add("LoopCond", {more});
-  gate_ = emitter_.AddNode("Switch", {{merge, 0}, condition_});
-  pivot_ = emitter_.AddNode("Identity", {{gate_, 1}});
+  const Output merge = AddMerge(enter);
+  condition_ = emitter_.Add("LoopCond", {emitter_.Add("GreaterEqual", {merge, one})});
+  counter_ = Gate(merge, condition_);
+  pivot_ = counter_.value.node;
   back_sync_ = emitter_.AddNode("ControlTrigger", {}, {}, {pivot_});
-  const Output less = emitter_.Add("Sub", {{pivot_, 0}, one}, {}, {back_sync_});
-  const Output next = emitter_.Add("NextIteration", {less});
-  if (emitter_.ok()) emitter_.Fail(emitter_.mutable_graph().SetInput(merge, 1, next));
+  Repeat(counter_, emitter_.Add("Sub", {counter_.value, one}, {}, {back_sync_}));
   // The outer loop goes on when all pops of this one are done.
   if (parent_ != nullptr) AddControl(parent_->back_sync_, End());
   return count;
@@ -106,7 +99,7 @@ Output LoopFrame::Begin(absl::Span<const NodeId> after) {
 NodeId LoopFrame::End() {
   if (end_.valid()) return end_;
   const ScopeOf scope(emitter_, scope_);
-  end_ = emitter_.AddNode("Exit", {{gate_, 0}});
+  end_ = emitter_.AddNode("Exit", {counter_.leaves});
   return end_;
 }
 
@@ -220,7 +213,7 @@ Output LoopFrame::RecallByStack(const Output& forward) {
   const Output handle = EnterForward(stack);
   // What the head of the loop computes is computed once more than the body runs.
   Output value = forward;
-  if (!is_in_body) value = {emitter_.AddNode("Switch", {forward, loop_cond}), 1};
+  if (!is_in_body) value = {emitter_.AddGate(forward, loop_cond), 1};
   const NodeId push = emitter_.AddNode("StackPushV2", {handle, value}, {}, {body_});
   AddControl(sync_, push);
   return GiveBack(stack, forward);
@@ -277,20 +270,28 @@ bool LoopFrame::IsAtHand(const Output& forward) const {
   return recalled_.contains(forward) || IsInvariant(Source(forward));
 }
 
+Output LoopFrame::AddMerge(const Output& enter) {
+  if (!emitter_.ok()) return kNoOutput;
+  const AttrValue type(BaseType(emitter_.graph().output_type(enter.node, 0)));
+  return {emitter_.AddNode("Merge", {enter, kNoOutput}, {{"T", type}, {"N", AttrValue(2)}}, {}, true), 0};
+}
+
+LoopFrame::Variable LoopFrame::Gate(const Output& merge, const Output& condition) {
+  const NodeId gate = emitter_.AddGate(merge, condition);
+  return {merge, emitter_.Add("Identity", {{gate, 1}}), {gate, 0}};
+}
+
+void LoopFrame::Repeat(const Variable& variable, const Output& next) {
+  const Output back = emitter_.Add("NextIteration", {next});
+  if (emitter_.ok()) emitter_.Fail(emitter_.mutable_graph().SetInput(variable.merge.node, 1, back));
+}
+
 LoopFrame::Variable LoopFrame::AddVariable(const Output& start) {
-  const Output enter = emitter_.Add("Enter", {start}, EnterAttrs(name_, false));
-  if (!emitter_.ok()) return {};
-  const DType type = BaseType(emitter_.graph().output_type(enter.node, 0));
-  const NodeId merge =
-      emitter_.AddNode("Merge", {enter, kNoOutput}, {{"T", AttrValue(type)}, {"N", AttrValue(2)}}, {}, true);
-  const NodeId gate = emitter_.AddNode("Switch", {{merge, 0}, condition_});
-  const Output value = emitter_.Add("Identity", {{gate, 1}});
-  return {{merge, 0}, value, {gate, 0}};
+  return Gate(AddMerge(emitter_.Add("Enter", {start}, EnterAttrs(name_, false))), condition_);
 }
 
 Output LoopFrame::Close(const Variable& variable, const Output& next) {
-  const Output back = emitter_.Add("NextIteration", {next});
-  if (emitter_.ok()) emitter_.Fail(emitter_.mutable_graph().SetInput(variable.merge.node, 1, back));
+  Repeat(variable, next);
   return emitter_.Add("Exit", {variable.leaves});
 }
 

@@ -69,6 +69,10 @@ class LoopFrame : public GradientFrame {
 
  private:
   EmitAttrs EnterAttrs(const std::string& frame, bool is_constant) const;
+  // The parts of a variable, in the order in which they are added: its Merge, which Repeat closes; its Switch.
+  Output AddMerge(const Output& enter);
+  Variable Gate(const Output& merge, const Output& condition);
+  void Repeat(const Variable& variable, const Output& next);
   // In the frame around the forward loop.
   void AddForwardCounter();
   Output RecallInParent(const Output& forward);
@@ -100,7 +104,8 @@ class LoopFrame : public GradientFrame {
   Output trips_ = kNoOutput;
   // Of the gradient.
   Output condition_ = kNoOutput;
-  NodeId gate_, pivot_, back_sync_, end_;
+  Variable counter_;
+  NodeId pivot_, back_sync_, end_;
   HashMap<Output, Output> recalled_, entered_, brought_, forward_of_;
   mutable HashMap<Output, Output> sources_;  // What Source has found on the way.
 };

@@ -8,23 +8,19 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/functions/inliner.h"
 #include "graph/gradients/added_gradients.h"
-#include "graph/gradients/captured_values.h"
 #include "graph/gradients/gradient_emitter.h"
 #include "graph/ir/registered_gradients.h"
+#include "graph/ir/tensor_id.h"
 
 namespace sluice {
 namespace {
 
 constexpr absl::string_view kRecomputeAttr = "_recompute_grad";
-
-bool IsTrue(AttrView value) {
-  const absl::StatusOr<bool> is_set = value.AsBool();
-  return is_set.ok() && *is_set;
-}
 
 // The first op of the body, or of what it calls, that may not run again; empty where there is none.
 absl::StatusOr<std::string> FindUnrepeatable(const Graph& body) {
@@ -48,6 +44,59 @@ Expr CallFunction(GradientContext& c, const FunctionDefinition& function, const 
   return c.Op(
       function.schema.is_stateful ? "StatefulPartitionedCall" : "PartitionedCall", inputs,
       {{"f", AttrValue::Func(function.name(), bound)}, {"Tin", AttrValue(types)}, {"Tout", AttrValue(result_types)}});
+}
+
+// What stands before the names of the body of `function` in which `node` came into the graph; false where it is not of
+// such a body.
+bool FindPrefix(const Graph& graph, NodeId node, const FunctionDefinition& function, absl::string_view op_type,
+                absl::string_view* prefix) {
+  for (const NodeDefView& body_node : function.nodes) {
+    const NamedAttr* const type = body_node.FindAttr(kGradientOpTypeAttr);
+    if (type == nullptr || body_node.op != graph.op_name(node)) continue;
+    const absl::StatusOr<absl::string_view> stated = type->value.AsString();
+    if (!stated.ok() || *stated != op_type) continue;
+    *prefix = graph.name(node);
+    if (absl::ConsumeSuffix(prefix, body_node.name) && (prefix->empty() || absl::EndsWith(*prefix, "/"))) return true;
+  }
+  return false;
+}
+
+// The tensor of an argument of the function: what its call was given, which an Identity hands to the body.
+Output FindArgument(const Graph& graph, const FunctionDefinition& function, absl::string_view name,
+                    absl::string_view prefix) {
+  for (size_t i = 0; i < function.schema.inputs.size(); ++i) {
+    const ArgSpec& arg = function.schema.inputs[i];
+    if (arg.is_list()) return kNoOutput;  // None in what TensorFlow's tracing writes.
+    if (arg.name != name || !absl::ConsumeSuffix(&prefix, "/")) continue;
+    const NodeId id = graph.Find(absl::StrCat("Func/", prefix, "/input/_", i));
+    if (graph.Contains(id) && graph.Is(id, "Identity")) return {id, 0};
+  }
+  return kNoOutput;
+}
+
+// The output that `capture` of `gradient` stands for, where `node` asks for it. In a body that was put in the place of
+// a call, names have the call's in front: those of the values that belong together have the same. kUnsupported, naming
+// the node, where it cannot be found.
+absl::StatusOr<Output> FindCapture(const Graph& graph, NodeId node, const CustomGradient& gradient,
+                                   const CustomGradient::Capture& capture) {
+  const TensorId tensor = ParseTensorId(capture.tensor);
+  Output found = kNoOutput;
+  if (capture.function.empty()) {
+    found = {graph.Find(tensor.node), tensor.index};
+  } else if (const std::shared_ptr<const FunctionDefinition> function = graph.library().Find(capture.function)) {
+    absl::string_view prefix;
+    if (FindPrefix(graph, node, *function, gradient.op_type, &prefix)) {
+      found = {graph.Find(absl::StrCat(prefix, tensor.node)), tensor.index};
+      if (!graph.Contains(found.node)) found = FindArgument(graph, *function, tensor.node, prefix);
+    }
+  }
+  if (graph.Contains(found.node) && found.index >= 0 && found.index < graph.num_outputs(found.node)) return found;
+  const std::string where = capture.function.empty() ? "" : absl::StrCat(" of '", PrintableName(capture.function), "'");
+  return graph.Locate(
+      node, Error(ErrorCode::kUnsupported)
+                .Text(absl::StrCat("has no gradient: '", PrintableName(gradient.function), "', that of its type '",
+                                   PrintableName(gradient.op_type), "', takes the value '",
+                                   PrintableName(capture.tensor), "'", where, ", which is not there")));
 }
 
 // What to hand over for output `i`: its gradient, or zeros; for a value that can have none, itself: it is not looked
@@ -99,13 +148,12 @@ OwnGradients::Kind OwnGradients::KindOf(NodeId id) {
   const absl::string_view name = (*callees)[0].name;
   if (!graph_.library().FindGradient(name).empty()) return Kind::kStated;
   AttrView mark;
-  if (graph_.FindAttr(id, kRecomputeAttr, &mark) && IsTrue(mark)) return Kind::kRecomputed;
+  if (graph_.FindAttr(id, kRecomputeAttr, &mark) && mark.AsBool().value_or(false)) return Kind::kRecomputed;
   if (std::find(options_.recompute.begin(), options_.recompute.end(), name) != options_.recompute.end()) {
     return Kind::kRecomputed;
   }
   const std::shared_ptr<const FunctionDefinition> function = graph_.library().Find(name);
-  const NamedAttr* const of_function = function != nullptr ? function->FindAttr(kRecomputeAttr) : nullptr;
-  return of_function != nullptr && IsTrue(of_function->value) ? Kind::kRecomputed : Kind::kNone;
+  return function != nullptr && function->IsMarked(kRecomputeAttr) ? Kind::kRecomputed : Kind::kNone;
 }
 
 absl::Status OwnGradients::Call(GradientContext& c) {

@@ -227,8 +227,4 @@ absl::StatusOr<ControlFlowInfo> BuildControlFlowInfo(const Graph& graph, const L
   return FrameAssigner(graph, limits).Run();
 }
 
-absl::Status CheckControlFlow(const Graph& graph, const LoadLimits& limits) {
-  return FrameAssigner(graph, limits).Run().status();
-}
-
 }  // namespace sluice

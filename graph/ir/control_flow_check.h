@@ -49,9 +49,6 @@ struct ControlFlowInfo {
 // when nodes wait for each other. Linear and not recursive; one look at each node when there are no loops.
 absl::StatusOr<ControlFlowInfo> BuildControlFlowInfo(const Graph& graph, const LoadLimits& limits);
 
-// The same for callers that only ask whether the graph is sound.
-absl::Status CheckControlFlow(const Graph& graph, const LoadLimits& limits);
-
 }  // namespace sluice
 
 #endif  // SLUICE_GRAPH_IR_CONTROL_FLOW_CHECK_H_

@@ -232,6 +232,11 @@ const NamedAttr* FunctionDefinition::FindAttr(absl::string_view name) const {
   return nullptr;
 }
 
+bool FunctionDefinition::IsMarked(absl::string_view attr) const {
+  const NamedAttr* const mark = FindAttr(attr);
+  return mark != nullptr && mark->value.AsBool().value_or(false);
+}
+
 absl::Status FunctionDefinition::Locate(const NodeDefView* node, const absl::Status& status) const {
   const absl::Status named = node == nullptr ? status : WithNode(status, node->name, node->op);
   return file == nullptr ? named : file->Locate(named, -1, node == nullptr ? bytes : node->bytes);
@@ -311,16 +316,7 @@ void FunctionLibrary::RemoveUnless(absl::FunctionRef<bool(absl::string_view name
 }
 
 std::string FunctionLibrary::UniqueName(absl::string_view prefix) const {
-  if (!Contains(prefix)) return std::string(prefix);
-  const auto is_taken = [&](int64_t i) { return Contains(absl::StrCat(prefix, "_", i)); };
-  // Doubling, then halving: thousands of names with one prefix stay cheap.
-  int64_t high = 1, low = 0;
-  while (is_taken(high)) low = std::exchange(high, high * 2);
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    (is_taken(middle) ? low : high) = middle;
-  }
-  return absl::StrCat(prefix, "_", high);
+  return FreeName(prefix, [this](absl::string_view name) { return Contains(name); });
 }
 
 absl::string_view FunctionLibrary::FindGradient(absl::string_view name) const {

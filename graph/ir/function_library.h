@@ -33,6 +33,8 @@ struct FunctionDefinition {
   absl::Status Locate(const NodeDefView* node, const absl::Status& status) const;
   const std::string& name() const { return schema.name; }
   const NamedAttr* FindAttr(absl::string_view name) const;
+  // Whether a bool attr is there and true.
+  bool IsMarked(absl::string_view attr) const;
 };
 
 // Reads one FunctionDef. Checks the wire format and the signature; bodies are checked by CheckFunctions

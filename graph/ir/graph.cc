@@ -151,16 +151,7 @@ void Graph::StoreInputs(absl::Span<const Output> inputs, absl::Span<const NodeId
 }
 
 std::string Graph::UniqueName(absl::string_view prefix) const {
-  if (!Contains(Find(prefix))) return std::string(prefix);
-  const auto taken = [&](int64_t i) { return Contains(Find(absl::StrCat(prefix, "_", i))); };
-  // Doubling, then halving: thousands of names with one prefix stay cheap.
-  int64_t high = 1, low = 0;
-  while (taken(high)) low = std::exchange(high, high * 2);
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    (taken(middle) ? low : high) = middle;
-  }
-  return absl::StrCat(prefix, "_", high);
+  return FreeName(prefix, [this](absl::string_view name) { return Contains(Find(name)); });
 }
 
 }  // namespace sluice

@@ -2,11 +2,29 @@
 #define SLUICE_GRAPH_IR_NAME_TABLE_H_
 
 #include <cstdint>
+#include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "graph/base/big_vector.h"
 
 namespace sluice {
+
+// `prefix`, or it with the number of the first gap found behind it: doubling, then halving, so that thousands of names
+// with one prefix stay cheap.
+template <typename IsTaken>
+std::string FreeName(absl::string_view prefix, const IsTaken& is_taken) {
+  if (!is_taken(prefix)) return std::string(prefix);
+  const auto is_number_taken = [&](int64_t i) { return is_taken(absl::StrCat(prefix, "_", i)); };
+  int64_t high = 1, low = 0;
+  while (is_number_taken(high)) low = std::exchange(high, high * 2);
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    (is_number_taken(middle) ? low : high) = middle;
+  }
+  return absl::StrCat(prefix, "_", high);
+}
 
 // An index from names to numbers that does not hold the names: callers say what the name of a number is.
 // Open addressing, 8 bytes a slot, at most 2/3 full: about 16 bytes a node at a million nodes.

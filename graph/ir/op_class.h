@@ -48,10 +48,11 @@ OpClass OpClassOf(absl::string_view op);
 
 // Whether values may die, enter or leave a frame at such a node.
 constexpr bool IsControlFlow(OpClass c) { return c >= OpClass::kControlTrigger && c <= OpClass::kLoopCond; }
+// Whether such a node hands input 0 to the output that input 1 chooses.
+constexpr bool IsGate(OpClass c) { return c == OpClass::kSwitch || c == OpClass::kSwitchN; }
 // Whether such a node sends or receives through the rendezvous.
 constexpr bool IsTransfer(OpClass c) { return c >= OpClass::kSend && c <= OpClass::kHostRecv; }
 constexpr bool IsSend(OpClass c) { return c == OpClass::kSend || c == OpClass::kHostSend; }
-constexpr bool IsRecv(OpClass c) { return c == OpClass::kRecv || c == OpClass::kHostRecv; }
 // Whether such a node names functions that it calls.
 constexpr bool IsFunctionCaller(OpClass c) { return c >= OpClass::kIf && c <= OpClass::kCall; }
 

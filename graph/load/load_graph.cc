@@ -17,6 +17,7 @@
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
 #include "graph/functions/check.h"
+#include "graph/functions/shape_bodies.h"
 #include "graph/ir/import.h"
 #include "graph/ir/runnable_check.h"
 #include "graph/load/findings.h"
@@ -183,7 +184,7 @@ void CheckStructure(const LoadOptions& options, LoadedGraph* model, Findings* fi
 absl::Status PlaceOnOneCpu(Graph& graph) {
   const std::vector<std::string> names = {std::string(kOneCpu)};
   SLUICE_ASSIGN_OR_RETURN(const DeviceList devices, DeviceList::Create(names));
-  return PlaceGraph(graph, devices, AllowAllCatalog(), PlacementOptions()).status();
+  return PlaceGraph(graph, devices, AllowAllCatalog(), PlacementOptions());
 }
 
 // All that is looked at after import, every error at once. `findings` are those that the import has survived.
@@ -206,7 +207,10 @@ absl::Status CheckGraph(const LoadOptions& options, Findings findings, LoadedGra
   model->unsound = refused;
   SLUICE_RETURN_IF_ERROR(look());
   if (options.infer_shapes && AllLeaveTypesRight(refused)) {
-    SLUICE_ASSIGN_OR_RETURN(model->shapes, InferShapes(model->graph));
+    ShapeBodies bodies(model->graph, options.limits);
+    InferenceOptions inferring;
+    if (options.shapes_of_calls) inferring.bodies = &bodies;
+    SLUICE_ASSIGN_OR_RETURN(model->shapes, InferShapes(model->graph, inferring));
     if (options.reject_shape_problems) SLUICE_RETURN_IF_ERROR(model->shapes->FirstCertainProblem());
   }
   SLUICE_RETURN_IF_ERROR(look());

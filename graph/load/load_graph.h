@@ -57,8 +57,9 @@ struct LoadOptions {
   // Also what TensorFlow only refuses when the node is made to run (CheckRunnable), in the graph and in function bodies
   // that it calls.
   bool check_runnable = false;
-  // Shapes of all outputs, into LoadedGraph::shapes.
+  // Shapes of all outputs, into LoadedGraph::shapes; with shapes_of_calls also those that called functions give.
   bool infer_shapes = true;
+  bool shapes_of_calls = false;
   // Makes a certain contradiction of shapes an error of the load.
   bool reject_shape_problems = false;
   // Also refuses what TensorFlow imports if a step that needs the whole graph would fail.
@@ -103,7 +104,7 @@ absl::StatusOr<LoadedGraph> LoadGraphFile(const std::string& path, const LoadOpt
 // The same from memory. `owner` keeps `bytes` alive as long as the graph needs them; null: they outlive it.
 // `name` is for messages and, where the content does not decide, for the format.
 // Errors: kFileNotGraph (saying what it is instead), kFileText with line and column, kSavedModelTags, kSavedModelKind,
-// those of ImportGraph, CheckFunctions, CheckControlFlow and CheckMetaGraph, all naming the file.
+// those of ImportGraph, CheckFunctions, BuildControlFlowInfo and CheckMetaGraph, all naming the file.
 absl::StatusOr<LoadedGraph> LoadGraphBytes(absl::string_view bytes, std::shared_ptr<const void> owner,
                                            const std::string& name, const LoadOptions& options);
 

@@ -16,7 +16,11 @@
 namespace sluice {
 namespace {
 
-// Lines in ascending byte order, as in tensorflow_ops.txt.
+// The project's own ops, as lines of a table, in ascending byte order like those of tensorflow_ops.txt:
+//   GradSum  adds those of its inputs that are live, in their order; dead when none is. Joins the gradients of the
+//            branches of a conditional. See Note [Activation] in frames/activation.h.
+//   _DeviceCopy  copies its input from one memory to another. Made when a graph is prepared for several devices; see
+//            Note [Copies] in graph/placement/copy_nodes.h.
 constexpr absl::string_view kOwnOps =
     "GradSum\t<inputs:N*T\t>sum:T\t@N:int>=1\t@T:numbertype\n"
     "_DeviceCopy\t<input:T\t>output:T\t@T:type\n";
@@ -152,8 +156,6 @@ absl::StatusOr<OpSchema> OpTextTable::Find(absl::string_view name) const {
 void OpTextTable::ForEachName(absl::FunctionRef<void(absl::string_view)> fn) const {
   for (const absl::string_view line : absl::StrSplit(text_, '\n', absl::SkipEmpty())) fn(NameOf(line));
 }
-
-absl::string_view OwnOpsText() { return kOwnOps; }
 
 const OpRegistry& BuiltinOps() {
   // Never destroyed: graphs in static storage may outlive every function-local object.

@@ -37,16 +37,9 @@ class OpTextTable : public OpTable {
   const absl::string_view traits_;
 };
 
-// The ops that exist everywhere: TensorFlow's, and those of this project that TensorFlow does not know (OwnOpsText).
-// One object for the whole process; nothing can be added to it.
+// The ops that exist everywhere: TensorFlow's, and those of this project that TensorFlow does not know. One
+// object for the whole process; nothing can be added to it.
 const OpRegistry& BuiltinOps();
-
-// The project's own ops, as lines of a table:
-//   GradSum  adds those of its inputs that are live, in their order; dead when none is. Joins the gradients of the
-//            branches of a conditional. See Note [Activation] in frames/activation.h.
-//   _DeviceCopy  copies its input from one memory to another. Made when a graph is prepared for several devices; see
-//            Note [Copies] in graph/placement/copy_nodes.h.
-absl::string_view OwnOpsText();
 
 // BuiltinOps() to which a host program can add its own.
 std::shared_ptr<OpRegistry> NewOpRegistry();

@@ -20,9 +20,7 @@ bool IsNextIteration(const OpSchema& op) { return op.op_class == OpClass::kNextI
 bool FollowsConsumer(const OpSchema& op) {
   return IsNextIteration(op) || (op.op_class == OpClass::kEnter && !op.outputs[0].is_ref);
 }
-bool FollowsProducer(const OpSchema& op) {
-  return op.op_class == OpClass::kSwitch || op.op_class == OpClass::kSwitchN || op.op_class == OpClass::kExit;
-}
+bool FollowsProducer(const OpSchema& op) { return IsGate(op.op_class) || op.op_class == OpClass::kExit; }
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #include "graph/placement/partition.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "graph/base/status_macros.h"
@@ -16,17 +17,11 @@ namespace sluice {
 namespace {
 
 bool HasControlFlow(const Graph& graph) {
-  for (NodeId id : graph.Nodes()) {
-    switch (graph.op(id).op_class) {
-      case OpClass::kSwitch:
-      case OpClass::kSwitchN:
-      case OpClass::kEnter:
-        return true;
-      default:
-        break;
-    }
-  }
-  return false;
+  const std::vector<NodeId> nodes = graph.Nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+    const OpClass op_class = graph.op(id).op_class;
+    return IsGate(op_class) || op_class == OpClass::kEnter;
+  });
 }
 
 // The parts with their own nodes and inner edges; `local_ids` by id of `graph`.

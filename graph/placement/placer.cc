@@ -33,7 +33,7 @@ class Placer {
         chooser_(devices),
         groups_(static_cast<size_t>(graph.id_limit())) {}
 
-  absl::StatusOr<PlacementResult> Run() {
+  absl::Status Run() {
     const int32_t by_default = chooser_.Pattern(options_.default_device);
     if (by_default < 0) {
       return absl::Status(Error(ErrorCode::kDeviceName).Found(options_.default_device).Text("the default device"));
@@ -59,7 +59,10 @@ class Placer {
       FollowInputs();
       FollowConsumers();
     }
-    return Assign();
+    for (NodeId id : nodes_) {
+      graph_.SetDevice(id, devices_.devices()[static_cast<size_t>(GroupOf(id).device)].name);
+    }
+    return absl::OkStatus();
   }
 
  private:
@@ -206,19 +209,6 @@ class Placer {
     }
   }
 
-  PlacementResult Assign() {
-    PlacementResult result;
-    for (NodeId id : nodes_) {
-      const DeviceEntry& device = devices_.devices()[static_cast<size_t>(GroupOf(id).device)];
-      const absl::string_view wanted = graph_.device(id);
-      if (!MatchesDevice(chooser_.Name(chooser_.Pattern(wanted)), device.parsed)) {
-        result.notes.push_back({std::string(graph_.name(id)), std::string(wanted), device.name});
-      }
-      graph_.SetDevice(id, device.name);
-    }
-    return result;
-  }
-
   Graph& graph_;
   const DeviceList& devices_;
   const KernelCatalog& catalog_;
@@ -233,8 +223,8 @@ class Placer {
 
 }  // namespace
 
-absl::StatusOr<PlacementResult> PlaceGraph(Graph& graph, const DeviceList& devices, const KernelCatalog& catalog,
-                                           const PlacementOptions& options) {
+absl::Status PlaceGraph(Graph& graph, const DeviceList& devices, const KernelCatalog& catalog,
+                        const PlacementOptions& options) {
   return Placer(graph, devices, catalog, options).Run();
 }
 

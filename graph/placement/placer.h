@@ -12,9 +12,8 @@
 // output where all their consumers are.
 
 #include <string>
-#include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "graph/base/stop_poll.h"
 #include "graph/ir/graph.h"
 #include "graph/placement/device_list.h"
@@ -33,22 +32,11 @@ struct PlacementOptions {
   StopPoll* stop = nullptr;  // Polled; null: never stops.
 };
 
-// A node that did not get what it asked for.
-struct PlacementNote {
-  std::string node;
-  std::string wanted;
-  std::string given;
-};
-
-struct PlacementResult {
-  std::vector<PlacementNote> notes;  // By id; only with soft placement, and of nodes that take handles.
-};
-
 // Sets the device of every node to the full name of one of `devices`. On error the graph is as before.
 // Errors (all that were found, up to 50, each naming its node): kDeviceName; kDeviceUnknown with the devices there are;
 // kColocation naming both nodes; kNoKernel. Near-linear time, not recursive.
-absl::StatusOr<PlacementResult> PlaceGraph(Graph& graph, const DeviceList& devices, const KernelCatalog& catalog,
-                                           const PlacementOptions& options);
+absl::Status PlaceGraph(Graph& graph, const DeviceList& devices, const KernelCatalog& catalog,
+                        const PlacementOptions& options);
 
 }  // namespace sluice
 

@@ -1,8 +1,7 @@
 #ifndef SLUICE_GRAPH_SHAPES_ADDED_SHAPE_FUNCTIONS_H_
 #define SLUICE_GRAPH_SHAPES_ADDED_SHAPE_FUNCTIONS_H_
 
-// Shape functions of ops that host programs and plug-ins add to their registries. They stand beside the registries and
-// not in them: graph/ir knows nothing of inference.
+// Shape functions of ops that host programs and plug-ins add to their registries (graph/ir/added_functions.h).
 
 #include <memory>
 

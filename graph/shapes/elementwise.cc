@@ -53,12 +53,7 @@ absl::Status Betainc(InferenceContext& c) {
   PartialShape shape = PartialShape::Scalar();
   for (int i = 0; i < 3; ++i) {
     if (!c.input(i).has_rank()) return absl::OkStatus();
-    if (c.rank(i) == 0) continue;
-    if (shape.rank() > 0 && !shape.IsCompatibleWith(c.input(i))) {
-      return c.MismatchError(i, "operands other than scalars must have one shape", c.input(i), shape);
-    }
-    absl::StatusOr<PartialShape> merged = shape.rank() > 0 ? shape.MergeWith(c.input(i)) : c.input(i);
-    if (merged.ok()) shape = *std::move(merged);
+    SLUICE_RETURN_IF_ERROR(MergeOperand(c, i, &shape));
   }
   c.Set(0, shape);
   return absl::OkStatus();

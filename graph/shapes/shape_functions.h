@@ -31,6 +31,14 @@ constexpr bool RowsAscend(const ShapeRow (&rows)[N]) {
 // The function for `op`, or null: then nothing is known of the outputs, and nothing is refused.
 ShapeFunction FindShapeFunction(absl::string_view op);
 
+// Follows the contents of small integer tensors through one node whose output shapes are set: says with
+// InferenceContext::SetValue what is known of its outputs. Ops that always know them (Shape, Range, Fill, what passes
+// values on) do so in their shape function. Stateless, thread-safe.
+using ValueFunction = void (*)(InferenceContext& c);
+
+// The function for `op`, or null.
+ValueFunction FindValueFunction(absl::string_view op);
+
 // All families, for tests: no op stands in two of them.
 absl::Span<const absl::Span<const ShapeRow>> ShapeFamilies();
 

@@ -18,7 +18,6 @@
 #include "graph/shapes/inference.h"
 #include "graph/shapes/inference_context.h"
 #include "graph/shapes/shape_functions.h"
-#include "graph/shapes/value_functions.h"
 
 namespace sluice {
 

@@ -74,6 +74,16 @@ absl::Status SameShapeInputs(InferenceContext& c) {
   return absl::OkStatus();
 }
 
+absl::Status MergeOperand(InferenceContext& c, int i, PartialShape* shape) {
+  if (c.rank(i) == 0) return absl::OkStatus();
+  if (shape->rank() > 0 && !shape->IsCompatibleWith(c.input(i))) {
+    return c.MismatchError(i, "operands other than scalars must have one shape", c.input(i), *shape);
+  }
+  absl::StatusOr<PartialShape> merged = shape->rank() > 0 ? shape->MergeWith(c.input(i)) : c.input(i);
+  if (merged.ok()) *shape = *std::move(merged);
+  return absl::OkStatus();
+}
+
 absl::Status BroadcastRange(InferenceContext& c, int begin, int end) {
   PartialShape shape = c.input(begin);
   for (int i = begin + 1; i < end; ++i) {

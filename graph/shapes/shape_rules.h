@@ -26,6 +26,9 @@ absl::Status ShapeInInput0(InferenceContext& c);
 absl::Status ShapeInInput1(InferenceContext& c);
 // Output 0 has the shape that all inputs have. An input that differs is an error.
 absl::Status SameShapeInputs(InferenceContext& c);
+// Merges the shape of input `i`, one of operands that have one shape where they are not scalars, into that of those
+// before it.
+absl::Status MergeOperand(InferenceContext& c, int i, PartialShape* shape);
 // Inputs 0 and 1 broadcast.
 absl::Status BroadcastInputs01(InferenceContext& c);
 

@@ -1,11 +1,10 @@
-#include "graph/shapes/value_functions.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "graph/base/checked_math.h"
 #include "graph/base/hash_table.h"
+#include "graph/shapes/shape_functions.h"
 #include "graph/shapes/strided_slice.h"
 
 namespace sluice {
@@ -13,24 +12,19 @@ namespace {
 
 // --- Arithmetic. Overflow gives unknown. --------------------------------------------------------------------------
 
-int64_t OrUnknown(bool fits, int64_t value) { return fits ? value : kUnknownValue; }
-
 int64_t Add(int64_t a, int64_t b) {
   int64_t result;
-  const bool fits = CheckedAdd(a, b, &result);
-  return OrUnknown(fits, result);
+  return CheckedAdd(a, b, &result) ? result : kUnknownValue;
 }
 
 int64_t Sub(int64_t a, int64_t b) {
   int64_t result;
-  const bool fits = CheckedSub(a, b, &result);
-  return OrUnknown(fits, result);
+  return CheckedSub(a, b, &result) ? result : kUnknownValue;
 }
 
 int64_t Mul(int64_t a, int64_t b) {
   int64_t result;
-  const bool fits = CheckedMul(a, b, &result);
-  return OrUnknown(fits, result);
+  return CheckedMul(a, b, &result) ? result : kUnknownValue;
 }
 
 int64_t FloorDiv(int64_t a, int64_t b) {

@@ -89,12 +89,6 @@ std::string DTypeName(DType t) {
   return absl::StrCat(row->name, IsRef(t) ? "&" : "");
 }
 
-std::string DTypeEnumName(DType t) {
-  const Row* row = FindRow(static_cast<int>(BaseType(t)));
-  if (row == nullptr) return "";
-  return absl::StrCat(row->enum_name, IsRef(t) ? "_REF" : "");
-}
-
 absl::StatusOr<DType> ParseDType(absl::string_view text) {
   absl::string_view base = text;
   const bool is_ref =

@@ -74,8 +74,6 @@ constexpr size_t DTypeSize(DType t) {
 
 // "float32", "int64", "string", "bfloat16"; references end in "&"; "invalid" and "dtype(77)" for others.
 std::string DTypeName(DType t);
-// "DT_FLOAT", "DT_FLOAT_REF", as in text files. Empty for unknown numbers.
-std::string DTypeEnumName(DType t);
 // Reads any of: "float32", "float", "f32", "DT_FLOAT", "half", "float16", "i64", ... INVALID_ARGUMENT otherwise.
 absl::StatusOr<DType> ParseDType(absl::string_view text);
 
@@ -92,8 +90,6 @@ constexpr bool IsInteger(DType t) {
 constexpr bool IsQuantized(DType t) {
   return (t >= DType::kQInt8 && t <= DType::kQInt32) || t == DType::kQInt16 || t == DType::kQUInt16;
 }
-// All of the above.
-constexpr bool IsNumeric(DType t) { return IsFloating(t) || IsComplex(t) || IsInteger(t) || IsQuantized(t); }
 // Elements are plain bytes: everything but string, resource and variant.
 constexpr bool IsTrivial(DType t) {
   return IsSupported(t) && t != DType::kString && t != DType::kResource && t != DType::kVariant;

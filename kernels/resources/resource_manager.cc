@@ -73,13 +73,6 @@ void ResourceManager::ClearContainer(absl::string_view container) {
   generation_.store(NextGeneration(), std::memory_order_release);
 }
 
-void ResourceManager::ClearAll() {
-  HashMap<std::string, Container> ended;
-  MutexLock lock(&mu_);
-  ended.swap(containers_);
-  generation_.store(NextGeneration(), std::memory_order_release);
-}
-
 size_t ResourceManager::size() const {
   MutexLock lock(&mu_);
   size_t count = 0;

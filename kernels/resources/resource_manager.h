@@ -59,10 +59,9 @@ class ResourceManager {
       ABSL_LOCKS_EXCLUDED(mu_);
   // Deletes everything in `container`; nothing when it does not exist.
   void ClearContainer(absl::string_view container) ABSL_LOCKS_EXCLUDED(mu_);
-  void ClearAll() ABSL_LOCKS_EXCLUDED(mu_);
   size_t size() const ABSL_LOCKS_EXCLUDED(mu_);
-  // A number that no other manager of this process ever has, nor this one after ClearContainer or ClearAll. For callers
-  // that keep what they found: what they found under another number may be gone.
+  // A number that no other manager of this process ever has, nor this one after ClearContainer. For callers that
+  // keep what they found: what they found under another number may be gone.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
   // All resources now, with container and name, in no order. For reports.
   struct Item {

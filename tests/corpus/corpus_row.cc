@@ -80,7 +80,7 @@ absl::StatusOr<Graph> LoadCorpusGraph(absl::string_view bytes) {
   options.ops = Ops();
   absl::StatusOr<Graph> graph = ImportGraph(GraphSource::Copy(bytes), options);
   if (!graph.ok()) return graph;
-  const absl::Status frames = CheckControlFlow(*graph, options.limits);
+  const absl::Status frames = BuildControlFlowInfo(*graph, options.limits).status();
   if (!frames.ok()) return frames;
   const absl::Status minimums = CheckRunnable(*graph);
   if (!minimums.ok()) return minimums;

@@ -8,7 +8,6 @@ namespace sluice {
 namespace {
 
 using Handle = PendingCounts::Handle;
-using NodeState = PendingCounts::NodeState;
 using Arrival = PendingCounts::Arrival;
 
 // Counters for 0 to 299 inputs: packed ones and large ones.
@@ -77,7 +76,7 @@ TEST(PendingCountsTest, MarkLiveShowsUpAsCount) {
     counts.mark_started(h);
     counts.mark_live(h);
     EXPECT_EQ(counts.pending(h), 0u);
-    EXPECT_EQ(counts.node_state(h), NodeState::kStarted);
+    EXPECT_TRUE(counts.is_started(h));
   }
 }
 
@@ -86,14 +85,13 @@ TEST(PendingCountsTest, StatesFollowOneAnother) {
   for (uint32_t i = 0; i < ManyCounts::kCount; ++i) {
     const Handle h = many.handles[i];
     for (uint32_t left = i; left > 0; --left) {
-      EXPECT_EQ(many.counts.node_state(h), NodeState::kNotReady);
+      EXPECT_EQ(many.counts.pending(h), left);
       many.counts.decrement_pending(h, 1);
     }
-    EXPECT_EQ(many.counts.node_state(h), NodeState::kReady);
+    EXPECT_EQ(many.counts.pending(h), 0u);
+    EXPECT_FALSE(many.counts.is_started(h));
     many.counts.mark_started(h);
-    EXPECT_EQ(many.counts.node_state(h), NodeState::kStarted);
-    many.counts.mark_completed(h);
-    EXPECT_EQ(many.counts.node_state(h), NodeState::kCompleted);
+    EXPECT_TRUE(many.counts.is_started(h));
     EXPECT_EQ(many.counts.pending(h), 0u);
   }
 }

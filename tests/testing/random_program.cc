@@ -479,7 +479,7 @@ void RewireAtRandom(uint32_t seed, int count, Graph* graph) {
       if (output >= changed.num_outputs(other)) continue;
       if (!changed.SetInput(node, static_cast<int32_t>(random() % num_inputs), {other, output}).ok()) continue;
     }
-    if (!CheckAcyclic(changed).ok() || !CheckControlFlow(changed, LoadLimits()).ok()) continue;
+    if (!CheckAcyclic(changed).ok() || !BuildControlFlowInfo(changed, LoadLimits()).ok()) continue;
     *graph = std::move(changed);
     ++done;
   }

@@ -80,6 +80,7 @@ class ShowCommand : public Command {
     }
     LoadOptions load = model_.Options();
     load.keep_unsound = true;  // What cannot run can be looked at.
+    load.shapes_of_calls = true;
     const absl::StatusOr<LoadedGraph> model = model_.Load(console, load);
     if (!model.ok()) {
       console.Problem(model.status());

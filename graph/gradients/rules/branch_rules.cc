@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "graph/gradients/conditions.h"
-#include "graph/gradients/rules/families.h"
 #include "graph/gradients/gradient_emitter.h"
+#include "graph/gradients/rules/families.h"
 
 namespace sluice {
 namespace {
@@ -76,7 +76,7 @@ absl::Status Merge(GradientContext& c) {
   GradientFrame* const frame = c.emitter().frame();
   for (int i = 0; i < c.num_inputs(); ++i) {
     if (!c.Wants(i)) continue;
-    const Expr taken = c.emitter().Gate(dy, Equal(c.Output(1), c.Int32(i)), 2).out(1);
+    const Expr taken = c.emitter().Gate(dy, Equal(c.Output(1), c.Int32(i))).out(1);
     c.SetInput(i, frame == nullptr ? taken : frame->Beside(c.Input(i).output(), taken));
   }
   return absl::OkStatus();

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "graph/gradients/gradient_emitter.h"
 #include "graph/gradients/rules/families.h"
 #include "graph/gradients/rules/shared_rules.h"
 
@@ -46,14 +47,14 @@ absl::Status MapInsert(GradientContext& c) {
   const Expr map = c.dy(), key = c.Input(1);
   const EmitAttrs of_value = {{"value_dtype", AttrValue(c.input_type(2))}};
   const Expr has_key = AddOp("TensorMapHasKey", {map, key});
-  const Expr gated_map = AddOp("Switch", {map, has_key}), gated_key = AddOp("Switch", {key, has_key});
+  const Expr gated_map = c.emitter().Gate(map, has_key), gated_key = c.emitter().Gate(key, has_key);
   if (c.Wants(0)) {
     const Expr without = AddOp("TensorMapErase", {gated_map.out(1), gated_key.out(1)}, of_value);
     c.SetInput(0, AddOp("Merge", {gated_map, without}));
   }
   if (c.Wants(2)) {
     const Expr value = AddOp("TensorMapLookup", {gated_map.out(1), gated_key.out(1)}, of_value);
-    const Expr zeros = AddOp("Switch", {ZerosLike(c.Input(2)), has_key});
+    const Expr zeros = c.emitter().Gate(ZerosLike(c.Input(2)), has_key);
     c.SetInput(2, AddOp("Merge", {zeros, value}));
   }
   return absl::OkStatus();

@@ -11,7 +11,7 @@ namespace sluice {
 namespace {
 
 static_assert(!std::is_convertible_v<int32_t, NodeId> && !std::is_convertible_v<NodeId, int32_t>);
-static_assert(!std::is_constructible_v<NodeId, FrameId> && !std::is_same_v<IterId, StepId>);
+static_assert(!std::is_constructible_v<NodeId, StepId>);
 static_assert(sizeof(NodeId) == sizeof(int32_t) && std::is_trivially_copyable_v<NodeId>);
 static_assert(NodeId(3).value() == 3, "usable in constant expressions");
 
@@ -31,13 +31,13 @@ TEST(StrongIdTest, ComparesAndStepsAsItsValue) {
 
 TEST(StrongIdTest, Hashes) {
   EXPECT_TRUE(absl::VerifyTypeImplementsAbslHashCorrectly({NodeId(), NodeId(0), NodeId(1), NodeId(1 << 30)}));
-  const absl::flat_hash_set<IterId> seen = {IterId(1), IterId(2), IterId(1)};
+  const absl::flat_hash_set<StepId> seen = {StepId(1), StepId(2), StepId(1)};
   EXPECT_EQ(seen.size(), 2u);
 }
 
 TEST(StrongIdTest, PrintsItsValue) {
   std::ostringstream out;
-  out << StepId(12) << ' ' << FrameId();
+  out << StepId(12) << ' ' << StepId();
   EXPECT_EQ(out.str(), "12 -1");
 }
 

@@ -29,7 +29,7 @@ class InlinerTest : public testing::Test {
     const absl::StatusOr<InlineReport> report = InlineFunctionCalls(graph(), options);
     EXPECT_THAT(report, IsOk());
     EXPECT_THAT(CheckAcyclic(graph()), IsOk());
-    EXPECT_THAT(CheckControlFlow(graph(), LoadLimits()), IsOk());
+    EXPECT_THAT(BuildControlFlowInfo(graph(), LoadLimits()).status(), IsOk());
     return report.value_or(InlineReport());
   }
   std::string Text(absl::string_view node) { return NodeText(graph(), node); }

@@ -35,7 +35,7 @@ class ControlFlowCheckTest : public testing::Test {
 
   absl::Status Check(LoadLimits limits = LoadLimits()) {
     EXPECT_THAT(b_.status(), IsOk());
-    return CheckControlFlow(b_.graph(), limits);
+    return BuildControlFlowInfo(b_.graph(), limits).status();
   }
   // Names of the nodes at fault, in order.
   std::vector<std::string> Culprits(const absl::Status& status) {
@@ -206,9 +206,9 @@ TEST(ControlFlowOfBrokenGraphsTest, EdgesFromRemovedNodesAreOpen) {
   const Output merge = b.Op("Merge", "merge", {enter, enter});
   b.Op("Exit", "exit", {merge});
   ASSERT_OK(b.status());
-  const absl::Status before = CheckControlFlow(b.graph(), LoadLimits());
+  const absl::Status before = BuildControlFlowInfo(b.graph(), LoadLimits()).status();
   b.graph().RemoveNode(x.node);
-  EXPECT_EQ(CheckControlFlow(b.graph(), LoadLimits()).code(), before.code());
+  EXPECT_EQ(BuildControlFlowInfo(b.graph(), LoadLimits()).status().code(), before.code());
 }
 
 }  // namespace

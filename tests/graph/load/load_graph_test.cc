@@ -174,6 +174,18 @@ TEST(LoadGraphTest, NodesOfExpandedFunctionsKnowTheirLineInTheText) {
   EXPECT_EQ(in_graph->line, 6);
 }
 
+TEST(LoadGraphTest, BodiesTellTheShapesOfCallsWhereAskedTo) {
+  const std::string text = absl::StrReplaceAll(kFunctionText, {{"'x' op: 'Placeholder'",
+                                                                "'x' op: 'Placeholder' attr { key: 'shape' value { "
+                                                                "shape { dim { size: 3 } } } }"}});
+  for (const bool asks : {false, true}) {
+    LoadOptions options;
+    options.shapes_of_calls = asks;
+    ASSERT_OK_AND_ASSIGN(const LoadedGraph model, Load(text, options));
+    EXPECT_EQ(model.shapes->shape({model.graph.Find("call"), 0}).ToString(), asks ? "[3]" : "?");
+  }
+}
+
 TEST(LoadGraphTest, ErrorsInFunctionBodiesNameTheirLineInTheText) {
   const std::string text = absl::StrReplaceAll(kFunctionText, {{"input: 'a' input: 'a'", "input: 'a' input: 'nix'"}});
   ASSERT_OK_AND_ASSIGN(const LoadedGraph odd_node, Load(text));

@@ -14,7 +14,6 @@
 #include "graph/ops/op_table.h"
 #include "graph/passes/common_subexpression.h"
 #include "graph/passes/constant_folding.h"
-#include "graph/passes/dead_branch.h"
 #include "graph/passes/node_traits.h"
 #include "graph/passes/pass.h"
 #include "graph/passes/pass_context.h"

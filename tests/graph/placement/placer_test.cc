@@ -60,15 +60,12 @@ class PlacerTest : public testing::Test {
     EXPECT_OK(b_.status());
     const absl::StatusOr<DeviceList> list = DeviceList::Create(devices);
     EXPECT_OK(list);
-    absl::StatusOr<PlacementResult> result = PlaceGraph(b_.graph(), *list, ListedCatalog(std::move(missing)), options_);
-    if (result.ok()) notes_ = result->notes;
-    return result.status();
+    return PlaceGraph(b_.graph(), *list, ListedCatalog(std::move(missing)), options_);
   }
   std::string DeviceOf(absl::string_view name) { return std::string(b_.graph().device(b_.graph().Find(name))); }
 
   GraphBuilder b_;
   PlacementOptions options_;
-  std::vector<PlacementNote> notes_;
 };
 
 TEST_F(PlacerTest, OnOneDeviceEverythingGoesThere) {
@@ -76,7 +73,6 @@ TEST_F(PlacerTest, OnOneDeviceEverythingGoesThere) {
   ASSERT_OK(Place({kCpu0}));
   EXPECT_EQ(DeviceOf("x"), kCpu0);
   EXPECT_EQ(DeviceOf("y"), kCpu0);
-  EXPECT_TRUE(notes_.empty());
 }
 
 TEST_F(PlacerTest, PartialDeviceTextsAreCompleted) {
@@ -260,17 +256,13 @@ TEST_F(PlacerTest, DeviceListsNeedFullAndDistinctNames) {
 
 // --- Soft placement -------------------------------------------------------------------------------------------------
 
-TEST_F(PlacerTest, SoftPlacementMovesNodesAndSaysSo) {
+TEST_F(PlacerTest, SoftPlacementMovesNodes) {
   options_.allow_soft = true;
   const Output y = Relu("y", Const("x", "/cpu:0"), "/gpu:3");
   b_.SetDevice(b_.Op("Neg", "z", {y}), "/gpu:0");
   ASSERT_OK(Place({kCpu0, kGpu0}, {"Neg@GPU"}));
   EXPECT_EQ(DeviceOf("y"), kGpu0);
   EXPECT_EQ(DeviceOf("z"), kCpu0);
-  ASSERT_EQ(notes_.size(), 2u);
-  EXPECT_EQ(notes_[0].node, "y");
-  EXPECT_EQ(notes_[0].wanted, "/gpu:3");
-  EXPECT_EQ(notes_[0].given, kGpu0);
 }
 
 TEST_F(PlacerTest, SoftPlacementSettlesConflictsOfAGroup) {
@@ -279,8 +271,6 @@ TEST_F(PlacerTest, SoftPlacementSettlesConflictsOfAGroup) {
   Relu("y", x, "/gpu:0", "x");
   ASSERT_OK(Place({kCpu0, kGpu0}, {"Const@GPU"}));
   EXPECT_EQ(DeviceOf("y"), kCpu0);
-  ASSERT_EQ(notes_.size(), 1u);
-  EXPECT_EQ(notes_[0].node, "y");
 }
 
 TEST_F(PlacerTest, SoftPlacementStaysInTheTaskUnlessToldOtherwise) {
@@ -290,7 +280,6 @@ TEST_F(PlacerTest, SoftPlacementStaysInTheTaskUnlessToldOtherwise) {
   options_.allow_other_task = true;
   ASSERT_OK(Place({kCpu0}));
   EXPECT_EQ(DeviceOf("out"), kCpu0);
-  EXPECT_EQ(notes_.size(), 1u);
 }
 
 // Of tied nodes that name different tasks, none of which is here, the first decides.

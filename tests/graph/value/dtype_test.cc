@@ -18,9 +18,7 @@ TEST(DTypeTest, EveryNumberHasAName) {
     const DType dtype = DTypeFromNumber(number);
     EXPECT_EQ(static_cast<int>(dtype), number);
     ASSERT_OK_AND_ASSIGN(const DType by_name, ParseDType(DTypeName(dtype)));
-    ASSERT_OK_AND_ASSIGN(const DType by_enum, ParseDType(DTypeEnumName(dtype)));
     EXPECT_EQ(by_name, dtype);
-    EXPECT_EQ(by_enum, dtype);
   }
 }
 
@@ -28,7 +26,6 @@ TEST(DTypeTest, ReferencesAreTheNumberPlus100) {
   EXPECT_EQ(DTypeFromNumber(101), RefType(DType::kFloat));
   EXPECT_EQ(BaseType(DTypeFromNumber(107)), DType::kString);
   EXPECT_EQ(DTypeName(RefType(DType::kFloat)), "float32&");
-  EXPECT_EQ(DTypeEnumName(RefType(DType::kInt64)), "DT_INT64_REF");
   ASSERT_OK_AND_ASSIGN(const DType parsed, ParseDType("DT_INT64_REF"));
   EXPECT_EQ(parsed, RefType(DType::kInt64));
 }

@@ -133,7 +133,7 @@ TEST_F(TableOpsTest, TablesOfOneNameAreOneTable) {
   EXPECT_OK(Change("LookupTableInsertV2", {anonymous, Longs({1}), Longs({3})}));
   EXPECT_EQ(Size(anonymous), 1);
   EXPECT_EQ(Size(Make("AnonymousMutableHashTable", DType::kInt64, DType::kInt64).value()), 0);
-  resources_.ClearAll();
+  resources_.ClearContainer("");
   EXPECT_THAT(Call("LookupTableSizeV2", {first}), StatusIs(absl::StatusCode::kNotFound));
   EXPECT_EQ(Size(anonymous), 1);
 }

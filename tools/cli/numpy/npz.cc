@@ -74,16 +74,6 @@ absl::StatusOr<Tensor> NpzReader::Read(absl::string_view name) const {
   return tensor;
 }
 
-absl::StatusOr<std::vector<NamedTensor>> ReadNpz(absl::string_view bytes, const LoadLimits& limits) {
-  SLUICE_ASSIGN_OR_RETURN(const NpzReader reader, NpzReader::Open(bytes, limits));
-  std::vector<NamedTensor> tensors;
-  for (const std::string& name : reader.names()) {
-    SLUICE_ASSIGN_OR_RETURN(Tensor tensor, reader.Read(name));
-    tensors.emplace_back(name, std::move(tensor));
-  }
-  return tensors;
-}
-
 absl::StatusOr<std::string> WriteNpz(absl::Span<const NamedTensor> tensors) {
   ZipWriter writer;
   HashSet<absl::string_view> names;

@@ -44,9 +44,6 @@ class NpzReader {
   std::vector<std::string> names_;
 };
 
-// All tensors of an archive, in its order.
-absl::StatusOr<std::vector<NamedTensor>> ReadNpz(absl::string_view bytes, const LoadLimits& limits = LoadLimits());
-
 // The bytes of an archive that holds `tensors`, not compressed. kNumpy errors as WriteNpy, and for repeated names.
 absl::StatusOr<std::string> WriteNpz(absl::Span<const NamedTensor> tensors);
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/status_macros.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
 
@@ -59,6 +60,17 @@ size_t RowAt(const std::string& bytes, int index = 0) {
   size_t at = bytes.find("PK\1\2");
   while (index-- > 0) at = bytes.find("PK\1\2", at + 4);
   return at;
+}
+
+// All tensors of an archive, in its order.
+absl::StatusOr<std::vector<NamedTensor>> ReadNpz(absl::string_view bytes, const LoadLimits& limits = LoadLimits()) {
+  SLUICE_ASSIGN_OR_RETURN(const NpzReader reader, NpzReader::Open(bytes, limits));
+  std::vector<NamedTensor> tensors;
+  for (const std::string& name : reader.names()) {
+    SLUICE_ASSIGN_OR_RETURN(Tensor tensor, reader.Read(name));
+    tensors.emplace_back(name, std::move(tensor));
+  }
+  return tensors;
 }
 
 TEST(NpzTest, ArchivesOfNumPyAreRead) {
